@@ -1,0 +1,52 @@
+// Package problem is how loading reports what is wrong with a document: all of it at once.
+package problem
+
+import "fmt"
+
+// A Level says whether a Problem stops the document from being used.
+type Level string
+
+// The levels.
+const (
+	Error   Level = "error"
+	Warning Level = "warning"
+)
+
+// A Problem is one finding in one document. Pointer (RFC 6901) names the node; Code is stable and
+// meant for programs, Message for people.
+type Problem struct {
+	Level   Level  `json:"level"`
+	Code    string `json:"code"`
+	Pointer string `json:"pointer"`
+	Message string `json:"message"`
+}
+
+func (p Problem) String() string {
+	if p.Pointer == "" {
+		return p.Message
+	}
+	return p.Pointer + ": " + p.Message
+}
+
+// A List collects problems while a document is read.
+type List []Problem
+
+// Errorf adds an error.
+func (l *List) Errorf(code, pointer, format string, args ...any) {
+	*l = append(*l, Problem{Error, code, pointer, fmt.Sprintf(format, args...)})
+}
+
+// Warnf adds a warning.
+func (l *List) Warnf(code, pointer, format string, args ...any) {
+	*l = append(*l, Problem{Warning, code, pointer, fmt.Sprintf(format, args...)})
+}
+
+// Failed reports whether the list holds an error.
+func (l List) Failed() bool {
+	for _, p := range l {
+		if p.Level == Error {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,238 @@
+// Package strictjson is the one reader of JSON that comes from outside.
+//
+// encoding/json alone matches member names in any case, takes the last of two equal members, ignores
+// trailing bytes and rounds numbers to float64. This package does none of that: it keeps numbers as
+// the text that was sent, refuses duplicate members, invalid UTF-8, U+0000 and trailing bytes, and
+// bounds depth and the size of numbers. The usual call:
+//
+//	tree, err := strictjson.DecodeObject(body)
+//
+// The bound on size is the caller's: hand over bytes that were read through a limit.
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	// MaxDepth is how deep arrays and objects may nest; scalars at the top are depth 0.
+	MaxDepth = 64
+	// maxNumber bounds the text of one number, and maxExponent its decimal exponent either way, so that
+	// no later arithmetic (big.Rat, decimal) can be made to work for long. Both reach past float64.
+	maxNumber   = 400
+	maxExponent = 400
+)
+
+// An Error says where a document stops being acceptable JSON.
+type Error struct {
+	Line, Column int    // 1-based; Column counts bytes
+	Pointer      string // RFC 6901, of the value being read
+	Reason       string
+}
+
+func (e *Error) Error() string {
+	at := ""
+	if e.Pointer != "" {
+		at = " at " + e.Pointer
+	}
+	return fmt.Sprintf("line %d column %d%s: %s", e.Line, e.Column, at, e.Reason)
+}
+
+// Decode reads exactly one JSON value as a tree of map[string]any, []any, string, json.Number, bool
+// and nil. Every error is an *Error.
+func Decode(data []byte) (any, error) {
+	r := reader{data: data, dec: jsontext.NewDecoder(bytes.NewReader(data))}
+	v, err := r.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, r.fail("more bytes follow the JSON value")
+	}
+	return v, nil
+}
+
+// DecodeObject is Decode for a document that must be an object.
+func DecodeObject(data []byte) (map[string]any, error) {
+	v, err := Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, &Error{Line: 1, Column: 1, Reason: "want a JSON object, not " + Kind(v)}
+	}
+	return m, nil
+}
+
+// Kind names the JSON type of a value that Decode made: string, number, boolean, array, object, null.
+func Kind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	default:
+		return "number"
+	}
+}
+
+// Position returns the 1-based line and column at which the value (or, for a member, its name) that
+// pointer names begins; 1, 1 where the document has no such value.
+func Position(data []byte, pointer string) (line, column int) {
+	dec := jsontext.NewDecoder(bytes.NewReader(data))
+	for {
+		before := dec.InputOffset()
+		if _, err := dec.ReadToken(); err != nil {
+			return 1, 1
+		}
+		if string(dec.StackPointer()) == pointer {
+			return place(data, skipSeparators(data, before))
+		}
+	}
+}
+
+type reader struct {
+	data []byte
+	dec  *jsontext.Decoder
+}
+
+func (r *reader) value(depth int) (any, error) {
+	if depth > MaxDepth {
+		return nil, r.fail(fmt.Sprintf("nested deeper than %d levels", MaxDepth))
+	}
+	tok, err := r.dec.ReadToken()
+	if err != nil {
+		return nil, r.syntax(err)
+	}
+	switch tok.Kind() {
+	case '{':
+		return r.object(depth)
+	case '[':
+		return r.array(depth)
+	case '"':
+		s := tok.String()
+		return s, r.text(s)
+	case '0':
+		n := tok.String()
+		return json.Number(n), r.number(n)
+	case 't', 'f':
+		return tok.Bool(), nil
+	case 'n':
+		return nil, nil //nolint:nilnil // JSON null is the value nil
+	default:
+		return nil, r.fail("want a JSON value")
+	}
+}
+
+func (r *reader) object(depth int) (any, error) {
+	m := map[string]any{}
+	for r.dec.PeekKind() != '}' {
+		tok, err := r.dec.ReadToken()
+		if err != nil {
+			return nil, r.syntax(err)
+		}
+		name := tok.String()
+		if err := r.text(name); err != nil {
+			return nil, err
+		}
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		m[name] = v
+	}
+	if _, err := r.dec.ReadToken(); err != nil {
+		return nil, r.syntax(err)
+	}
+	return m, nil
+}
+
+func (r *reader) array(depth int) (any, error) {
+	a := []any{}
+	for r.dec.PeekKind() != ']' {
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		a = append(a, v)
+	}
+	if _, err := r.dec.ReadToken(); err != nil {
+		return nil, r.syntax(err)
+	}
+	return a, nil
+}
+
+func (r *reader) text(s string) error {
+	if strings.IndexByte(s, 0) >= 0 {
+		return r.fail("a string holds the character U+0000")
+	}
+	return nil
+}
+
+func (r *reader) number(n string) error {
+	if len(n) > maxNumber {
+		return r.fail(fmt.Sprintf("a number of more than %d characters", maxNumber))
+	}
+	if i := strings.IndexAny(n, "eE"); i >= 0 {
+		if e, err := strconv.Atoi(n[i+1:]); err != nil || e > maxExponent || e < -maxExponent {
+			return r.fail(fmt.Sprintf("a number whose exponent is beyond %d", maxExponent))
+		}
+	}
+	return nil
+}
+
+func (r *reader) fail(reason string) error {
+	line, col := place(r.data, int(r.dec.InputOffset()))
+	return &Error{Line: line, Column: col, Pointer: string(r.dec.StackPointer()), Reason: reason}
+}
+
+func (r *reader) syntax(err error) error {
+	reason := "not valid JSON"
+	offset := r.dec.InputOffset()
+	pointer := string(r.dec.StackPointer())
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		reason = "the same member stands twice in one object"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		reason = "the JSON value ends too early"
+	}
+	if errors.As(err, &syntactic) {
+		offset, pointer = syntactic.ByteOffset, string(syntactic.JSONPointer)
+		// The library's text may quote the input, which may be a secret: only its kind is told.
+		if syntactic.Err != nil && strings.Contains(syntactic.Err.Error(), "UTF-8") {
+			reason = "a string is not valid UTF-8"
+		}
+	}
+	line, col := place(r.data, int(offset))
+	return &Error{Line: line, Column: col, Pointer: pointer, Reason: reason}
+}
+
+func place(data []byte, offset int) (line, column int) {
+	offset = min(offset, len(data))
+	before := data[:offset]
+	return 1 + bytes.Count(before, []byte{'\n'}), offset - (bytes.LastIndexByte(before, '\n') + 1) + 1
+}
+
+func skipSeparators(data []byte, offset int64) int {
+	i := int(offset)
+	for i < len(data) && strings.IndexByte(" \t\r\n,:", data[i]) >= 0 {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,172 @@
+// Package limit says how often something may happen: rates, periods and the window arithmetic that
+// keeps an upstream from ever seeing more than was agreed.
+//
+// A rolling window of period P is counted in slots of P/60 aligned to the epoch. An admission in slot
+// k is allowed while the slots k-61 … k together stay within the limit: 60 slots make the period, one
+// more is cut by its far edge, and one covers the time between admission and the first byte sent
+// upstream, since an admission may be used until the end of the slot after its own. So no window of
+// length P holds more than the limit, neither in admissions nor in the upstream's own log, and a place
+// comes free at most P/30 late. Months and years are UTC calendar periods, and lifetime never ends.
+package limit
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Period is the time over which a limit counts.
+type Period string
+
+// The periods. Second to Week roll; Month and Year follow the UTC calendar; Lifetime never ends.
+const (
+	Second   Period = "second"
+	Minute   Period = "minute"
+	Hour     Period = "hour"
+	Day      Period = "day"
+	Week     Period = "week"
+	Month    Period = "month"
+	Year     Period = "year"
+	Lifetime Period = "lifetime"
+)
+
+// MaxCount bounds the N of a limit, so that sums of a window cannot overflow.
+const MaxCount = 1_000_000_000_000
+
+var seconds = map[Period]int64{Second: 1, Minute: 60, Hour: 3600, Day: 86400, Week: 604800}
+
+// ParsePeriod reads the name of a period: hour, hours, PT1H, in any case.
+func ParsePeriod(s string) (Period, error) {
+	switch name := strings.ToLower(s); name {
+	case "pt1s":
+		return Second, nil
+	case "pt1m":
+		return Minute, nil
+	case "pt1h":
+		return Hour, nil
+	case "p1d", "pt24h":
+		return Day, nil
+	case "p1w", "p7d":
+		return Week, nil
+	case "p1m":
+		return Month, nil
+	case "p1y":
+		return Year, nil
+	default:
+		p := Period(strings.TrimSuffix(name, "s"))
+		if p.Rolling() || p.Calendar() || p == Lifetime {
+			return p, nil
+		}
+		return "", fmt.Errorf("%q is no period: use second, minute, hour, day, week, month, year or lifetime", s)
+	}
+}
+
+// Rolling reports whether the period is a window of fixed length that moves with the clock.
+func (p Period) Rolling() bool { return seconds[p] != 0 }
+
+// Calendar reports whether the period is a UTC calendar month or year.
+func (p Period) Calendar() bool { return p == Month || p == Year }
+
+// Seconds is the length of a rolling period, and 0 for the others.
+func (p Period) Seconds() int64 { return seconds[p] }
+
+// slotLength is the length of one slot of a rolling period.
+func (p Period) slotLength() time.Duration {
+	if p == Second {
+		return 100 * time.Millisecond
+	}
+	return time.Duration(seconds[p]) * time.Second / 60
+}
+
+// Slot is the number of the slot that holds t. It grows with t.
+func (p Period) Slot(t time.Time) int64 {
+	switch t = t.UTC(); {
+	case p.Rolling():
+		return floorDiv(t.UnixMilli(), p.slotLength().Milliseconds())
+	case p == Month:
+		return int64(t.Year())*12 + int64(t.Month()) - 1
+	case p == Year:
+		return int64(t.Year())
+	default:
+		return 0
+	}
+}
+
+// Oldest is the first slot whose count still matters to an admission in slot k.
+func (p Period) Oldest(k int64) int64 {
+	switch {
+	case p == Second:
+		return k - 11
+	case p.Rolling():
+		return k - 61
+	default:
+		return k
+	}
+}
+
+// Frees is when the count of slot k stops mattering. The zero time means never.
+func (p Period) Frees(k int64) time.Time {
+	switch {
+	case p.Rolling():
+		span := k - p.Oldest(k) + 1
+		return time.UnixMilli((k + span) * p.slotLength().Milliseconds()).UTC()
+	case p == Month:
+		return time.Date(int(floorDiv(k+1, 12)), time.Month((k+1)%12+1), 1, 0, 0, 0, 0, time.UTC)
+	case p == Year:
+		return time.Date(int(k)+1, 1, 1, 0, 0, 0, 0, time.UTC)
+	default:
+		return time.Time{}
+	}
+}
+
+// Expires is when an admission in slot k may no longer be used: the end of the slot after its own.
+// Calendar and lifetime limits have no such end (their window has no far edge to respect); the zero
+// time says so.
+func (p Period) Expires(k int64) time.Time {
+	if !p.Rolling() {
+		return time.Time{}
+	}
+	return time.UnixMilli((k + 2) * p.slotLength().Milliseconds()).UTC()
+}
+
+// A Rate is at most Max in any Period. Max is 0 to MaxCount.
+type Rate struct {
+	Max    int64  `json:"max"`
+	Period Period `json:"period"`
+}
+
+// ErrRate means a text is no rate such as 1000/hour.
+var ErrRate = errors.New("want a rate such as 1000/hour")
+
+// ParseRate reads 1000/hour.
+func ParseRate(s string) (Rate, error) {
+	count, period, ok := strings.Cut(s, "/")
+	n, err := strconv.ParseInt(strings.TrimSpace(count), 10, 64)
+	if !ok || err != nil || n < 0 || n > MaxCount {
+		return Rate{}, fmt.Errorf("%q: %w", s, ErrRate)
+	}
+	p, err := ParsePeriod(strings.TrimSpace(period))
+	if err != nil {
+		return Rate{}, fmt.Errorf("%q: %w: %w", s, ErrRate, err)
+	}
+	return Rate{n, p}, nil
+}
+
+func (r Rate) String() string { return fmt.Sprintf("%d/%s", r.Max, r.Period) }
+
+// A Limit is a Rate with the identity of its counter. Two limits with one ID are one counter, held to
+// the smaller Max.
+type Limit struct {
+	ID string `json:"id"` // 16 hex digits for the limits of a policy
+	Rate
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}

@@ -1,0 +1,104 @@
+package limit_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+)
+
+func TestParseRate(t *testing.T) {
+	for in, want := range map[string]string{
+		"1000/hour": "1000/hour", " 5 / Minutes": "5/minute", "0/day": "0/day", "1/PT1H": "1/hour",
+		"3/lifetime": "3/lifetime", "9/P1M": "9/month", "9/PT1M": "9/minute",
+		"": "", "5": "", "-1/hour": "", "5/fortnight": "", "1.5/hour": "", "99999999999999/hour": "",
+	} {
+		r, err := limit.ParseRate(in)
+		switch {
+		case want == "" && err == nil:
+			t.Errorf("%q: %v, want an error", in, r)
+		case want != "" && (err != nil || r.String() != want):
+			t.Errorf("%q: %v, %v; want %v", in, r, err, want)
+		}
+	}
+}
+
+// A place that slot k takes matters to every admission up to the slot before Frees, and to none after.
+func TestFreesIsTheFirstMomentTheSlotNoLongerCounts(t *testing.T) {
+	now := time.Date(2026, 12, 31, 23, 59, 59, 987_654_321, time.UTC)
+	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week, limit.Month, limit.Year} {
+		k := p.Slot(now)
+		frees := p.Frees(k)
+		if p.Oldest(p.Slot(frees)) <= k {
+			t.Errorf("%s: slot %d still counts at %s", p, k, frees)
+		}
+		if p.Oldest(p.Slot(frees.Add(-time.Millisecond))) > k {
+			t.Errorf("%s: slot %d stopped counting before %s", p, k, frees)
+		}
+	}
+	if !limit.Lifetime.Frees(0).IsZero() || limit.Lifetime.Slot(now) != 0 {
+		t.Error("a lifetime limit never frees")
+	}
+}
+
+// The promise itself: however admissions and their delayed dispatch fall, no window of the period
+// holds more dispatches than the limit.
+func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
+	const most = 5
+	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour} {
+		rng := rand.New(rand.NewPCG(1, uint64(p.Seconds())))
+		length := time.Duration(p.Seconds()) * time.Second
+		used := map[int64]int64{}
+		var sent []time.Time
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for range 20_000 {
+			now = now.Add(time.Duration(rng.Int64N(int64(length / 40))))
+			k := p.Slot(now)
+			var sum int64
+			for s := p.Oldest(k); s <= k; s++ {
+				sum += used[s]
+			}
+			if sum >= most {
+				continue
+			}
+			used[k]++
+			dispatch := now
+			if rng.IntN(2) == 0 { // as late as the grant allows
+				dispatch = p.Expires(k).Add(-time.Nanosecond)
+			}
+			sent = append(sent, dispatch)
+		}
+		if len(sent) < 100 {
+			t.Fatalf("%s: only %d admissions", p, len(sent))
+		}
+		for i, first := range sent {
+			n := 0
+			for _, s := range sent[max(0, i-3*most):min(len(sent), i+3*most)] {
+				if !s.Before(first) && s.Before(first.Add(length)) {
+					n++
+				}
+			}
+			if n > most {
+				t.Fatalf("%s: %d dispatches within one period from %s", p, n, first)
+			}
+		}
+	}
+}
+
+func FuzzParseRate(f *testing.F) {
+	f.Add("1000/hour")
+	f.Add("1/PT1H")
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := limit.ParseRate(s)
+		if err != nil {
+			if r != (limit.Rate{}) {
+				t.Fatal("an error with a value")
+			}
+			return
+		}
+		if again, err := limit.ParseRate(r.String()); err != nil || again != r {
+			t.Fatalf("%v, %v", again, err)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+// Package money holds amounts exactly: an integer of billionths of the unit, and its currency.
+package money
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/shopspring/decimal"
+)
+
+const (
+	// Unit is one whole unit of a currency in nano-units.
+	Unit = 1_000_000_000
+	// MaxUnits bounds one amount, in whole units.
+	MaxUnits = 1_000_000
+	places   = 9
+	maxText  = 40
+)
+
+// An Amount is Nano billionths of one unit of Currency (ISO 4217 letters). The zero Amount is free.
+type Amount struct {
+	Nano     int64
+	Currency string
+}
+
+// ErrAmount means a text is no acceptable amount.
+var ErrAmount = errors.New("want an amount such as 0.01 USD")
+
+var (
+	currency = regexp.MustCompile(`^[A-Z]{3}$`)
+	number   = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$`)
+)
+
+// New reads a decimal text and a currency. Finer than 10⁻⁹, above MaxUnits, negative, or a currency
+// that is not three capital letters is an error.
+func New(text, code string) (Amount, error) {
+	if !currency.MatchString(code) {
+		return Amount{}, fmt.Errorf("%q is no currency code: %w", code, ErrAmount)
+	}
+	if len(text) > maxText || !number.MatchString(text) {
+		return Amount{}, fmt.Errorf("%.40q is no decimal number: %w", text, ErrAmount)
+	}
+	d, err := decimal.NewFromString(text)
+	if err != nil {
+		return Amount{}, fmt.Errorf("%q is no decimal number: %w", text, ErrAmount)
+	}
+	if d.GreaterThan(decimal.NewFromInt(MaxUnits)) {
+		return Amount{}, fmt.Errorf("%s is above %d: %w", text, MaxUnits, ErrAmount)
+	}
+	nano := d.Shift(places)
+	if !nano.IsInteger() {
+		return Amount{}, fmt.Errorf("%s is finer than a billionth: %w", text, ErrAmount)
+	}
+	return Amount{nano.IntPart(), code}, nil
+}
+
+// Parse reads "0.01 USD".
+func Parse(s string) (Amount, error) {
+	text, code, ok := strings.Cut(strings.TrimSpace(s), " ")
+	if !ok {
+		return Amount{}, fmt.Errorf("%.40q: %w", s, ErrAmount)
+	}
+	return New(text, strings.TrimSpace(code))
+}
+
+// IsZero reports whether nothing is owed.
+func (a Amount) IsZero() bool { return a.Nano == 0 }
+
+// Decimal is the number alone, with at least two places: 0.01.
+func (a Amount) Decimal() string {
+	d := decimal.New(a.Nano, -places)
+	if -d.Exponent() > 2 {
+		if text := d.String(); strings.Contains(text, ".") && len(text)-strings.IndexByte(text, '.') > 3 {
+			return text
+		}
+	}
+	return d.StringFixed(2)
+}
+
+// String is the form that Parse reads: 0.01 USD. The zero Amount is "0".
+func (a Amount) String() string {
+	if a.Currency == "" {
+		return "0"
+	}
+	return a.Decimal() + " " + a.Currency
+}
+
+// MarshalText writes String.
+func (a Amount) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (a *Amount) UnmarshalText(text []byte) error {
+	if string(text) == "0" {
+		*a = Amount{}
+		return nil
+	}
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*a = parsed
+	return nil
+}

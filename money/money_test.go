@@ -1,0 +1,44 @@
+package money_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/uimgate/uimgate/money"
+)
+
+func TestParse(t *testing.T) {
+	for in, want := range map[string]string{
+		"0.01 USD": "0.01 USD", "10 USD": "10.00 USD", "1e-2 EUR": "0.01 EUR", "0.000000001 JPY": "0.000000001 JPY",
+		"0.020 EUR": "0.02 EUR", "0.125 EUR": "0.125 EUR", "1000000 USD": "1000000.00 USD", "0 USD": "0.00 USD",
+		"0.0000000001 USD": "", "1000000.01 USD": "", "-1 USD": "", "1 usd": "", "1": "", "USD": "", "NaN USD": "",
+		"1e99 USD": "", "0x10 USD": "", "+1 USD": "",
+	} {
+		a, err := money.Parse(in)
+		switch {
+		case want == "":
+			if !errors.Is(err, money.ErrAmount) || a != (money.Amount{}) {
+				t.Errorf("%q: %v, %v; want ErrAmount", in, a, err)
+			}
+		case err != nil || a.String() != want:
+			t.Errorf("%q: %v, %v; want %v", in, a, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("0.01 USD")
+	f.Add("1e-9 EUR")
+	f.Fuzz(func(t *testing.T, s string) {
+		a, err := money.Parse(s)
+		if err != nil {
+			return
+		}
+		if a.Nano < 0 || a.Nano > money.MaxUnits*money.Unit {
+			t.Fatalf("%q: out of range: %d", s, a.Nano)
+		}
+		if again, err := money.Parse(a.String()); err != nil || again != a {
+			t.Fatalf("%q → %v → %v, %v", s, a, again, err)
+		}
+	})
+}

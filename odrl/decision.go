@@ -1,0 +1,99 @@
+package odrl
+
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/money"
+)
+
+// A World is what the names in a policy refer to.
+type World struct {
+	// Hosts are the base hosts (host or host:port, lower case) under which targets may name intents.
+	Hosts []string
+	// Intents are the assets.
+	Intents []Asset
+	// Parties maps an IRI of the policy to the agent it names.
+	Parties map[string]Party
+	// AnyAssignee reads an assignee that Parties does not name as "every agent".
+	AnyAssignee bool
+}
+
+// An Asset is one intent as a policy may name it.
+type Asset struct {
+	UID       string // namespace:name:version
+	Namespace string
+	Name      string // the middle of the UID
+	Title     string // intent_name
+}
+
+// A Party is an agent that a policy may name.
+type Party struct {
+	AgentID string
+	KeyID   string // RFC 7638 thumbprint; empty: any key of the agent
+}
+
+// A Request asks whether one agent may do one thing now.
+type Request struct {
+	AgentID  string
+	KeyID    string // RFC 7638 thumbprint of the agreed key
+	AgentKey []byte // DER SubjectPublicKeyInfo of the agreed key; takes the place of an elided key in the policy
+	ProofKey []byte // of the key that signed this call; nil where no proof was sent
+	Intent   string // UID
+	Now      time.Time
+	// Facts are values of left operands by local name (purpose, spatial, …): strings, json.Number, bool,
+	// time.Time or lists of them. An operand without a fact is unknown.
+	Facts map[string]any
+}
+
+// A Reason says in the field's words why a request is denied. UIM core 4, contract reasons.
+type Reason string
+
+// The reasons of a denial.
+const (
+	PolicyViolation            Reason = "POLICY_VIOLATION"             // a prohibition applies
+	PolicyNotApplicable        Reason = "POLICY_NOT_APPLICABLE"        // no permission applies
+	PolicyConflict             Reason = "POLICY_CONFLICT"              // a permission and a prohibition both apply
+	PolicyRequiresVerification Reason = "POLICY_REQUIRES_VERIFICATION" // signPayload is not fulfilled
+)
+
+// A Decision is the answer to one Request. The zero Decision denies.
+type Decision struct {
+	Permit bool
+	Reason Reason // empty on permit
+	Rule   string // that decided: uid, else JSON pointer into the document
+	Detail string // for the agent: what was not met, never with values of facts
+
+	// Candidates are the permissions that permit, best first: lowest charge, fewest limits, document order.
+	Candidates []Candidate
+	// ForbidsExceeding: the policy also prohibits exceedRateLimit on this target.
+	ForbidsExceeding bool
+	// Duties owed beside payment: attribute, inform, logUsage, acceptTracking.
+	Duties []Duty
+	// Facts are the values of the operands the policy reads, for the audit record.
+	Facts map[string]any
+}
+
+// A Candidate is one permission under which a call may be made.
+type Candidate struct {
+	Rule   string
+	Limits []limit.Limit
+	Charge money.Amount // zero: free
+}
+
+// A Duty is something owed for a permitted call that the gateway itself sees to.
+type Duty struct {
+	Rule   string
+	Action string // local name: attribute, inform, logUsage, acceptTracking
+	Notice string // for attribute: the text required, if the policy names one
+}
+
+// Terms are what a policy asks of an agent for one intent, before any call is made.
+type Terms struct {
+	Permitted  bool
+	Reason     Reason // why not
+	Detail     string
+	Rule       string
+	NeedsProof bool // signPayload binds the agent
+	Candidates []Candidate
+}
