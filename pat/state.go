@@ -104,9 +104,12 @@ const (
 	RevokedAgreement RevocationKind = "agreement"
 	RevokedAgent     RevocationKind = "agent"  // Subject is the agent id; also blocks it
 	RevokedPolicy    RevocationKind = "policy" // Subject is the digest
+	// RevokedRenewed is what renewal leaves behind: the token Subject works until At and no longer.
+	// Store.Renew records it, so that every process knows the end of the old token's last minute.
+	RevokedRenewed RevocationKind = "renewed"
 )
 
-// A Revocation ends every PAT it names that was issued up to At.
+// A Revocation ends every PAT it names that was issued up to At (RevokedRenewed: it ends the token at At).
 type Revocation struct {
 	Service string
 	Kind    RevocationKind
