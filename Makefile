@@ -1,0 +1,45 @@
+# Everything needed beside Go and make is fetched by Go itself, at the versions given here.
+GO        ?= go
+LINT      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+VULN      := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+FUZZTIME  ?= 60s
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+CC        ?= cc
+
+# The race detector needs a C compiler.
+RACE := $(shell command -v $(CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
+
+.PHONY: build test lint vuln fuzz bench generate clean
+
+build: ## one static binary: ./uimgate
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o uimgate ./cmd/uimgate
+
+test: ## vet, then every test
+ifeq ($(RACE),)
+	@echo '*** No C compiler: the tests run WITHOUT the race detector. Install gcc or clang to have it. ***' >&2
+endif
+	$(GO) vet ./...
+	$(GO) test $(RACE) ./...
+
+lint:
+	$(GO) run $(LINT) run ./...
+
+vuln: ## looks up known vulnerabilities; needs the network
+	$(GO) run $(VULN) ./...
+
+fuzz: ## every fuzz target for FUZZTIME each
+	@set -e; for package in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+	    echo "== $$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+	  done; \
+	done
+
+bench: ## the execute path against the same process's plain reverse proxy, as ratios, then each step alone
+	$(GO) run ./bench
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+generate: ## writes again what tests compare: schema.json and golden files
+	$(GO) test ./config -update
+
+clean:
+	rm -f uimgate
