@@ -1,0 +1,249 @@
+package upstream
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// An Answer is what the service said.
+type Answer struct {
+	Status int
+	// Header holds Content-Language, Deprecation, Sunset and Retry-After, as far as they were sent; nil: none.
+	Header http.Header
+	// Body is the tree strictjson made of a 2xx answer; an empty one (204, or HEAD) is an empty object.
+	Body any
+	// Raw are the bytes Body was read from, decompressed. Not to be changed.
+	Raw         []byte
+	ContentType string // media type in lower case without parameters
+}
+
+const (
+	maxMessage    = 300      // characters of a message told to the agent
+	maxErrorBody  = 64 << 10 // bytes of an error answer read for its message
+	maxRetryAfter = 30 * 24 * time.Hour
+)
+
+// A brokenError means the answer ended before it was complete.
+type brokenError struct{ err error }
+
+func (e *brokenError) Error() string { return "incomplete answer" }
+
+var errTooLong = errors.New("it is longer than max_response")
+
+// read takes the answer in and judges it. The error is a *brokenError or one of Call's for complete answers.
+func (u *Upstream) read(resp *http.Response, head bool) (Answer, error) {
+	answer := Answer{Status: resp.StatusCode, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
+	if resp.StatusCode < 200 { // 101: nobody asked to switch, so no answer will follow
+		return answer, &brokenError{errors.New("switched protocols")}
+	}
+	success := resp.StatusCode <= 299
+	bound := u.cfg.MaxResponse
+	if !success {
+		bound = min(bound, maxErrorBody)
+	}
+	var raw []byte
+	var err error
+	if !head {
+		raw, err = readBody(resp, bound)
+	}
+	if broken, ok := errors.AsType[*brokenError](err); ok {
+		return answer, broken
+	}
+	if !success {
+		// A body that is too long or badly compressed costs only the message: the status says it all.
+		return answer, u.classify(answer, raw)
+	}
+	if err != nil {
+		return answer, &ResponseError{Status: answer.Status, Reason: err.Error()}
+	}
+	return decode(answer, raw)
+}
+
+func decode(answer Answer, raw []byte) (Answer, error) {
+	answer.Raw = raw
+	if len(bytes.TrimSpace(raw)) == 0 {
+		answer.Body = map[string]any{}
+		return answer, nil
+	}
+	unusable := func(reason string) (Answer, error) {
+		return Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType},
+			&ResponseError{Status: answer.Status, Reason: reason}
+	}
+	if strings.Contains(answer.ContentType, "html") || strings.HasSuffix(answer.ContentType, "xml") {
+		return unusable("it is " + answer.ContentType + ", not JSON")
+	}
+	tree, err := strictjson.Decode(raw)
+	if err != nil {
+		return unusable("it is not acceptable JSON: " + jsonReason(err))
+	}
+	answer.Body = tree
+	return answer, nil
+}
+
+// jsonReason leaves out the pointer: member names of an answer are the service's own.
+func jsonReason(err error) string {
+	if e, ok := errors.AsType[*strictjson.Error](err); ok {
+		return fmt.Sprintf("line %d column %d: %s", e.Line, e.Column, e.Reason)
+	}
+	return "it does not parse"
+}
+
+// readBody reads at most bound bytes, compressed and not. The error is a *brokenError, or says why a complete
+// body cannot be used.
+func readBody(resp *http.Response, bound int64) ([]byte, error) {
+	if resp.ContentLength > bound {
+		return nil, errTooLong
+	}
+	raw, err := readBounded(resp.Body, bound, resp.ContentLength)
+	if err != nil && !errors.Is(err, errTooLong) {
+		return nil, &brokenError{err}
+	}
+	if err != nil || len(raw) == 0 {
+		return nil, err
+	}
+	switch coding := strings.ToLower(strings.TrimSpace(strings.Join(resp.Header["Content-Encoding"], ","))); coding {
+	case "", "identity":
+		return raw, nil
+	case "gzip", "x-gzip": // not asked for, but some services compress always
+		z, err := gzip.NewReader(bytes.NewReader(raw))
+		if err != nil {
+			return nil, errors.New("it is not the gzip it claims to be")
+		}
+		plain, err := readBounded(z, bound, -1)
+		if err != nil && !errors.Is(err, errTooLong) {
+			return nil, errors.New("it is not the gzip it claims to be")
+		}
+		return plain, err
+	default:
+		return nil, errors.New("its content encoding is neither identity nor gzip")
+	}
+}
+
+func readBounded(r io.Reader, bound, expect int64) ([]byte, error) {
+	var buf bytes.Buffer
+	if expect > 0 {
+		buf.Grow(int(min(expect, 64<<10)) + bytes.MinRead)
+	}
+	if _, err := buf.ReadFrom(io.LimitReader(r, bound+1)); err != nil {
+		return nil, err
+	}
+	if int64(buf.Len()) > bound {
+		return nil, errTooLong
+	}
+	return buf.Bytes(), nil
+}
+
+// classify turns a complete answer that is not 2xx into an error. Contract section 7.
+func (u *Upstream) classify(answer Answer, raw []byte) error {
+	status := answer.Status
+	message := ""
+	if 400 <= status && status <= 499 {
+		message = u.message(raw)
+	}
+	switch status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return &RejectedError{Code: InvalidParameter, Status: status, Message: message}
+	case http.StatusNotFound, http.StatusGone:
+		return &RejectedError{Code: NotFound, Status: status, Message: message}
+	case http.StatusConflict, http.StatusPreconditionFailed:
+		return &RejectedError{Code: Conflict, Status: status, Message: message}
+	case http.StatusTooManyRequests:
+		return &BusyError{RetryAfter: retryAfter(answer.Header.Get("Retry-After"), u.cfg.Now()), Message: message}
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		// These speak of the gateway's credential, which is no business of the agent's.
+		return &StatusError{Status: status}
+	default:
+		return &StatusError{Status: status, Message: message}
+	}
+}
+
+// message is the first string of message, detail, title, error; an object under error is looked into once.
+func (u *Upstream) message(raw []byte) string {
+	body, err := strictjson.DecodeObject(raw)
+	if err != nil {
+		return ""
+	}
+	text := firstString(body)
+	if inner, ok := body["error"].(map[string]any); ok && text == "" {
+		text = firstString(inner)
+	}
+	for _, secret := range u.secrets {
+		if secret != "" && strings.Contains(text, secret) {
+			return ""
+		}
+	}
+	return clean(text)
+}
+
+func firstString(m map[string]any) string {
+	for _, name := range []string{"message", "detail", "title", "error"} {
+		if s, ok := m[name].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// clean makes a text of the service fit to be shown: no control characters, no tricks with the direction of
+// writing, at most maxMessage characters.
+func clean(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar:
+			return -1
+		default:
+			return r
+		}
+	}, s)
+	if runes := []rune(s); len(runes) > maxMessage {
+		s = string(runes[:maxMessage])
+	}
+	return strings.TrimSpace(s)
+}
+
+// retryAfter reads RFC 9110 10.2.3; 0 where there is none to be read.
+func retryAfter(s string, now time.Time) time.Duration {
+	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
+		return min(time.Duration(n)*time.Second, maxRetryAfter)
+	}
+	if at, err := http.ParseTime(s); err == nil {
+		return min(max(at.Sub(now), 0), maxRetryAfter)
+	}
+	return 0
+}
+
+var keptHeaders = []string{"Content-Language", "Deprecation", "Retry-After", "Sunset"}
+
+func kept(h http.Header) http.Header {
+	var subset http.Header
+	for _, name := range keptHeaders {
+		if v := h[name]; len(v) > 0 && len(v[0]) <= maxMessage {
+			if subset == nil {
+				subset = http.Header{}
+			}
+			subset[name] = v[:1:1]
+		}
+	}
+	return subset
+}
+
+func mediaType(h http.Header) string {
+	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return media
+}

@@ -1,0 +1,194 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptrace"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// Call sends p and returns what the service answered and what is known of the call:
+//
+//   - NotSent: no connection was made, or no byte of the request was written.
+//   - Done: a complete 2xx answer. With a *ResponseError where it cannot be used (not JSON, HTML, longer than
+//     Config.MaxResponse): the service did what was asked.
+//   - Failed: a complete answer that is not 2xx, with a *RejectedError, *BusyError or *StatusError.
+//   - Unknown: anything between, with ErrTimeout or ErrBroken.
+//
+// Other errors: ErrUnreachable, *BreakerOpenError, ErrGrantEnded, ErrIdentity (all NotSent, unless an earlier
+// attempt was), and one wrapping context.Canceled if ctx was. A ctx that ends stops the call wherever it is;
+// hand over one that outlives the agent's connection.
+//
+// alive says whether the call may (still) be sent. It is asked before each attempt and again, on another
+// goroutine, right before the first byte of each is written; when it fails nothing more is sent. A nil alive
+// sends nothing. It must be quick.
+//
+// Attempts beyond the first, within Config.Timeout and Config.Retry: for GET and HEAD, and for other methods if
+// the service takes an idempotency key, after a broken connection or 502, 503, 504 without Retry-After; for
+// every method when no byte was written.
+func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, alive func() error) (Answer, store.Outcome, error) {
+	if alive == nil {
+		return Answer{}, store.NotSent, ErrGrantEnded
+	}
+	header, err := u.header(p, id)
+	if err != nil {
+		return Answer{}, store.NotSent, err
+	}
+	done, err := u.breaker.Allow()
+	if err != nil {
+		return Answer{}, store.NotSent, u.refused()
+	}
+	reported := false
+	defer func() {
+		if !reported { // a panic on its way through must not leave the breaker waiting for its probe
+			done(ErrBroken)
+		}
+	}()
+	bounded, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
+	defer cancel()
+	result := u.attempts(bounded, p, header, alive)
+	if errors.Is(ctx.Err(), context.Canceled) && (errors.Is(result.err, ErrBroken) || errors.Is(result.err, ErrUnreachable)) {
+		result.err = fmt.Errorf("the call was given up: %w", context.Canceled)
+	}
+	reported = true
+	done(result.err)
+	return result.answer, result.outcome, result.err
+}
+
+// A result is what is known after one attempt, or after all so far.
+type result struct {
+	answer  Answer
+	outcome store.Outcome
+	err     error
+	again   bool // another attempt may change it
+}
+
+func (u *Upstream) attempts(ctx context.Context, p *Prepared, header http.Header, alive func() error) result {
+	var known result
+	for n := 1; ; n++ {
+		r := u.attempt(ctx, p, header, alive)
+		if n == 1 {
+			known = r
+		} else {
+			known = merge(known, r, p.route.Safe())
+		}
+		if !r.again || n >= u.cfg.Retry.Attempts || !u.wait(ctx, n) {
+			return known
+		}
+	}
+}
+
+// merge says what is known after a further attempt. One that got no word leaves what was known before; and
+// where calls have effects, only success clears the doubt an earlier attempt left.
+func merge(before, now result, safe bool) result {
+	switch {
+	case now.outcome == store.NotSent && (before.outcome != store.NotSent || errors.Is(now.err, ErrGrantEnded)):
+		return before
+	case before.outcome == store.Unknown && now.outcome == store.Failed && !safe:
+		return before
+	default:
+		return now
+	}
+}
+
+// wait pauses before attempt n+1; false when there is no time left for it.
+func (u *Upstream) wait(ctx context.Context, n int) bool {
+	pause := min(u.cfg.Retry.Wait<<(n-1), u.cfg.Retry.MaxWait)
+	pause = pause/2 + rand.N(pause/2+1) //nolint:gosec // jitter, nothing secret
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// attempt makes one request and reads its answer.
+func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header, alive func() error) result {
+	if err := alive(); err != nil {
+		return result{outcome: store.NotSent, err: fmt.Errorf("%w: %w", ErrGrantEnded, err)}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a := &attempt{alive: alive, again: p.route.repeatable, cancel: cancel}
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if g, ok := info.Conn.(*gate); ok {
+			g.arm(a)
+		}
+	}})
+	resp, err := u.transport.RoundTrip(request(ctx, p, header))
+	if err != nil {
+		return a.failed(ctx, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing to learn from it
+	answer, err := u.read(resp, p.route.method == http.MethodHead)
+	if broken, ok := errors.AsType[*brokenError](err); ok {
+		return a.failed(ctx, broken.err)
+	}
+	a.end()
+	r := result{answer: answer, outcome: store.Done, err: err}
+	if answer.Status < 200 || answer.Status > 299 {
+		r.outcome = store.Failed
+		r.again = a.again && isTransient(answer, err)
+	}
+	return r
+}
+
+// failed judges an attempt without a complete answer.
+func (a *attempt) failed(ctx context.Context, err error) result {
+	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded)
+	a.end() // whatever net/http may still be about to do with it
+	connected, written, ended := a.known()
+	switch {
+	case ended != nil && !written:
+		return result{outcome: store.NotSent, err: fmt.Errorf("%w: %w", ErrGrantEnded, ended)}
+	case !written && connected && timedOut:
+		return result{outcome: store.NotSent, err: failure(ErrTimeout, nil)}
+	case !written:
+		return result{outcome: store.NotSent, err: failure(ErrUnreachable, err), again: true}
+	case timedOut:
+		return result{outcome: store.Unknown, err: failure(ErrTimeout, nil)}
+	default:
+		return result{outcome: store.Unknown, err: failure(ErrBroken, err), again: a.again && ended == nil}
+	}
+}
+
+// isTransient: another attempt may well succeed, and the service did not ask to be left alone.
+func isTransient(answer Answer, err error) bool {
+	status, ok := errors.AsType[*StatusError](err)
+	if !ok || answer.Header["Retry-After"] != nil {
+		return false
+	}
+	return status.Status == http.StatusBadGateway || status.Status == http.StatusServiceUnavailable ||
+		status.Status == http.StatusGatewayTimeout
+}
+
+func request(ctx context.Context, p *Prepared, header http.Header) *http.Request {
+	r := &http.Request{
+		Method: p.route.method, URL: p.url, Host: p.url.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if p.route.hasBody {
+		r.ContentLength, r.Body = int64(len(p.body)), p.reader()
+		// With GetBody net/http itself moves on from a pooled connection that turned out dead before a byte
+		// was written; attempt.admit holds it to that.
+		r.GetBody = func() (io.ReadCloser, error) { return p.reader(), nil }
+	}
+	return r.WithContext(ctx)
+}
+
+func (p *Prepared) reader() io.ReadCloser {
+	if len(p.body) == 0 {
+		return http.NoBody // else net/http would send an empty body in chunks
+	}
+	return io.NopCloser(bytes.NewReader(p.body))
+}

@@ -1,0 +1,127 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+	"time"
+)
+
+// Errors of Call. None of them, nor any text wrapped in them, holds an address, a URL, a credential or a
+// parameter value.
+var (
+	// ErrUnreachable means no connection could be made.
+	ErrUnreachable = errors.New("the service behind the gateway cannot be reached")
+	// ErrTimeout means the service was connected but did not answer completely within Config.Timeout.
+	ErrTimeout = errors.New("the service behind the gateway did not answer in time")
+	// ErrBroken means the connection ended, or stopped being HTTP, before the answer was complete.
+	ErrBroken = errors.New("the service behind the gateway broke off before its answer was complete")
+	// ErrGrantEnded means alive refused: the call was not (or not again) sent. It wraps alive's error.
+	ErrGrantEnded = errors.New("the permission for this call ended before it could be sent")
+	// ErrIdentity means a member of Identity cannot stand in a header; nothing was sent.
+	ErrIdentity = errors.New("the identity told to the service holds characters that no header can carry")
+)
+
+// A BreakerOpenError means calls are refused because the service failed too often of late.
+type BreakerOpenError struct {
+	RetryAfter time.Duration // until a probe is let through; at least a second
+}
+
+func (e *BreakerOpenError) Error() string {
+	return fmt.Sprintf("the service behind the gateway failed repeatedly; calls resume in %s", e.RetryAfter.Round(time.Second))
+}
+
+// A Code is how the service rejected a call, in the words that agents see.
+type Code string
+
+// The codes of a RejectedError. Contract section 7.
+const (
+	InvalidParameter Code = "INVALID_PARAMETER" // 400, 422
+	NotFound         Code = "NOT_FOUND"         // 404, 410
+	Conflict         Code = "CONFLICT"          // 409, 412
+)
+
+// A RejectedError means the service refused this request for what it asks.
+type RejectedError struct {
+	Code    Code
+	Status  int
+	Message string // the service's own, for the agent; empty: none
+}
+
+func (e *RejectedError) Error() string {
+	return fmt.Sprintf("the service behind the gateway rejected the call with status %d", e.Status)
+}
+
+// A BusyError means the service answered 429.
+type BusyError struct {
+	RetryAfter time.Duration // 0: the service named none
+	Message    string
+}
+
+func (e *BusyError) Error() string { return "the service behind the gateway is busy" }
+
+// A StatusError means any other complete answer that is not 2xx: 3xx, 401, 403, other 4xx, 5xx.
+type StatusError struct {
+	Status  int
+	Message string // only for 4xx, never for those about the gateway's own credential
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("the service behind the gateway answered with status %d", e.Status)
+}
+
+// A ResponseError means the service did what was asked (2xx) but its answer cannot be used.
+type ResponseError struct {
+	Status int
+	Reason string // never quotes the answer
+}
+
+func (e *ResponseError) Error() string {
+	return "the answer of the service behind the gateway cannot be used: " + e.Reason
+}
+
+// failure joins a sentinel with a cause from a closed vocabulary. What net/http says is dropped: it carries
+// URLs and addresses.
+func failure(sentinel, err error) error {
+	if c := cause(err); c != "" {
+		return fmt.Errorf("%w: %s", sentinel, c)
+	}
+	return sentinel
+}
+
+func cause(err error) string {
+	var (
+		dns  *net.DNSError
+		cert *tls.CertificateVerificationError
+		rec  tls.RecordHeaderError
+		nerr net.Error
+	)
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &dns):
+		return "its name does not resolve"
+	case errors.As(err, &cert):
+		return "its certificate is not trusted"
+	case errors.As(err, &rec):
+		return "it does not speak TLS"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "connection reset"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "no route to it"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "the gateway has too many open files"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed early"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &nerr) && nerr.Timeout():
+		return "timed out"
+	default:
+		return ""
+	}
+}

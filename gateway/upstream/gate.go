@@ -1,0 +1,160 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// An attempt is one request on its way through net/http, which may try several pooled connections for it.
+// It is what a connection asks before the first byte of a request, so neither a grant that ended while
+// connecting nor a retry inside net/http can send what may not be sent.
+type attempt struct {
+	alive  func() error
+	again  bool   // the request may be written twice (GET, HEAD, or the service takes an idempotency key)
+	cancel func() // ends the request, so that net/http does not look for another connection
+
+	mu        sync.Mutex
+	connected bool
+	written   bool  // a byte may have reached the service
+	sealed    bool  // the attempt is over: nothing may be written for it any more
+	ended     error // of alive
+}
+
+var (
+	errSealed = errors.New("upstream: nothing may be sent on this connection now")
+	errStale  = errors.New("upstream: the service closed the idle connection")
+)
+
+// admit allows bytes to be written, the first on a connection only while the grant lives. It returns whether
+// any were written before.
+func (a *attempt) admit(first bool) (before bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sealed || a.ended != nil || (first && a.written && !a.again) {
+		a.cancel()
+		return a.written, errSealed
+	}
+	if first {
+		if err := a.alive(); err != nil {
+			a.ended = err
+			a.cancel()
+			return a.written, errSealed
+		}
+	}
+	before, a.written = a.written, true
+	return before, nil
+}
+
+// nothingTaken takes back what admit noted: the kernel took no byte.
+func (a *attempt) nothingTaken(before bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.written = before
+}
+
+// end makes further writing fail.
+func (a *attempt) end() {
+	a.mu.Lock()
+	a.sealed = true
+	a.mu.Unlock()
+}
+
+// known says what is known of an attempt that ended.
+func (a *attempt) known() (connected, written bool, ended error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.connected, a.written, a.ended
+}
+
+// A gate is a connection that writes only for an attempt. net/http arms it (httptrace GotConn) before each
+// request; HTTP/1.1 has one request at a time on a connection.
+type gate struct {
+	net.Conn
+	raw net.Conn // below TLS; Conn itself where there is none
+
+	mu      sync.Mutex
+	attempt *attempt
+	started bool // the attempt's first byte on this connection was admitted
+}
+
+func (g *gate) arm(a *attempt) {
+	g.mu.Lock()
+	g.attempt, g.started = a, false
+	g.mu.Unlock()
+	a.mu.Lock()
+	a.connected = true
+	a.mu.Unlock()
+}
+
+// Write refuses unless the attempt it is armed with may (still) be sent.
+func (g *gate) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	a, first := g.attempt, !g.started
+	g.started = true
+	g.mu.Unlock()
+	if a == nil {
+		return 0, errSealed
+	}
+	// A service that closes idle connections may have done so just now. Seeing that before the first byte
+	// keeps a call that may not be repeated from ending with an unknown outcome.
+	if first && !a.again && closedByPeer(g.raw) {
+		return 0, errStale
+	}
+	before, err := a.admit(first)
+	if err != nil {
+		return 0, err
+	}
+	n, err := g.Conn.Write(p)
+	// Below TLS, part of a record may have gone out although nothing is reported as written.
+	if n == 0 && err != nil && g.raw == g.Conn {
+		a.nothingTaken(before)
+	}
+	return n, err
+}
+
+func newTransport(cfg Config) *http.Transport {
+	dialer := &net.Dialer{Timeout: cfg.Pool.DialTimeout, KeepAlive: 15 * time.Second}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	tlsConfig := &tls.Config{
+		MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs, ServerName: cfg.URL.Hostname(), NextProtos: []string{"http/1.1"},
+		ClientSessionCache: tls.NewLRUClientSessionCache(0),
+	}
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &gate{Conn: conn, raw: conn}, nil
+	}
+	dialTLS := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, cfg.Pool.DialTimeout)
+		defer cancel()
+		conn, err := dialer.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		secure := tls.Client(conn, tlsConfig)
+		if err := secure.HandshakeContext(ctx); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+		return &gate{Conn: secure, raw: conn}, nil
+	}
+	return &http.Transport{
+		Proxy:       nil, // never the environment's
+		DialContext: dial, DialTLSContext: dialTLS,
+		Protocols:              protocols,
+		DisableCompression:     true, // answers are decompressed by read, within its bound
+		MaxConnsPerHost:        cfg.Pool.MaxConns,
+		MaxIdleConns:           cfg.Pool.MaxIdle,
+		MaxIdleConnsPerHost:    cfg.Pool.MaxIdle,
+		IdleConnTimeout:        cfg.Pool.IdleTimeout,
+		MaxResponseHeaderBytes: maxHeader,
+	}
+}

@@ -1,0 +1,158 @@
+package upstream_test
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/upstream"
+)
+
+func live() error { return nil }
+
+func mustURL(tb testing.TB, s string) *url.URL {
+	tb.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return u
+}
+
+func config(tb testing.TB, address string) upstream.Config {
+	tb.Helper()
+	return upstream.Config{
+		URL: mustURL(tb, address), Timeout: 10 * time.Second, MaxResponse: 1 << 20,
+		AllowedHosts: []string{"api.shop.example:443"},
+		Breaker:      upstream.Breaker{Failures: 1000, OpenFor: time.Minute},
+		Retry:        upstream.Retry{Attempts: 3, Wait: time.Microsecond, MaxWait: time.Microsecond},
+		Now:          time.Now,
+	}
+}
+
+func open(tb testing.TB, cfg upstream.Config) *upstream.Upstream {
+	tb.Helper()
+	u, err := upstream.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(u.Close)
+	return u
+}
+
+// prepare makes one request without parameters.
+func prepare(tb testing.TB, u *upstream.Upstream, method string) *upstream.Prepared {
+	tb.Helper()
+	r, err := u.Route(upstream.Endpoint{IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: method})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, violations := r.Prepare(map[string]any{})
+	if violations != nil {
+		tb.Fatal(violations)
+	}
+	return p
+}
+
+// A service is a TCP server that speaks just as the test tells it to.
+type service struct {
+	URL      string
+	Requests atomic.Int64 // read completely
+	Conns    atomic.Int64
+}
+
+// serve answers the nth request (from 1) of the server with what respond writes; the connection goes on being
+// read when respond returns true.
+func serve(tb testing.TB, respond func(n int64, c net.Conn, r *http.Request) bool) *service {
+	tb.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := &service{URL: "http://" + ln.Addr().String()}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	open := map[net.Conn]bool{}
+	closing := false
+	tb.Cleanup(func() {
+		_ = ln.Close()
+		mu.Lock()
+		closing = true
+		for c := range open {
+			_ = c.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	wg.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				if !errors.Is(err, net.ErrClosed) {
+					tb.Error(err)
+				}
+				return
+			}
+			s.Conns.Add(1)
+			mu.Lock()
+			open[c] = true
+			if closing {
+				_ = c.Close()
+			}
+			mu.Unlock()
+			wg.Go(func() {
+				defer func() { _ = c.Close() }()
+				in := bufio.NewReader(c)
+				for {
+					r, err := http.ReadRequest(in)
+					if err != nil {
+						return
+					}
+					var body strings.Builder
+					if _, err := bufio.NewReader(r.Body).WriteTo(&body); err != nil {
+						return
+					}
+					if !respond(s.Requests.Add(1), c, r) {
+						return
+					}
+				}
+			})
+		}
+	})
+	return s
+}
+
+// raw always answers with the same bytes and hangs up.
+func raw(tb testing.TB, answer string) *service {
+	tb.Helper()
+	return serve(tb, func(_ int64, c net.Conn, _ *http.Request) bool {
+		_, _ = c.Write([]byte(answer))
+		return false
+	})
+}
+
+// reset ends a connection with RST.
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Close()
+}
+
+// refusing is an address nobody listens at.
+func refusing(tb testing.TB) string {
+	tb.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	return "http://" + ln.Addr().String()
+}

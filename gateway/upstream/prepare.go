@@ -1,0 +1,257 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Prepared is one request, complete but for who asks. It may be called more than once. It holds
+// parameter values, so it prints as its route's template.
+type Prepared struct {
+	route *Route
+	url   *url.URL
+	body  []byte
+}
+
+func (p *Prepared) String() string { return p.route.Template() }
+
+// GoString keeps %#v from printing values.
+func (p *Prepared) GoString() string { return p.route.Template() }
+
+// A Violation names a parameter whose value cannot be sent, for an INVALID_PARAMETER answer. Message never
+// quotes the value.
+type Violation struct{ Parameter, Message string }
+
+// Prepare puts parameters (values as strictjson made them, defaults filled in) into the request. Numbers are
+// written as they were sent. In paths a value must be one plain segment: a string, number or boolean that is
+// not empty, not . or .., and holds no /, \ or control character. In queries and forms arrays become repeated
+// members, objects (and arrays in arrays) JSON text, and null is left out. No I/O; parameters is not kept.
+func (r *Route) Prepare(parameters map[string]any) (*Prepared, []Violation) {
+	b := builder{route: r, parameters: parameters}
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		if !r.declared[name] {
+			b.violate(name, "is no parameter of this intent")
+		}
+	}
+	path := b.path()
+	query := b.query()
+	var body []byte
+	if r.hasBody {
+		body = b.body()
+	}
+	if len(b.violations) > 0 {
+		return nil, b.violations
+	}
+	plain, err := url.PathUnescape(path)
+	if err != nil { // parsePath and escape exclude it
+		return nil, []Violation{{Message: "no address can be built"}}
+	}
+	u := r.upstream
+	return &Prepared{
+		route: r, body: body,
+		url: &url.URL{Scheme: u.scheme, Host: u.host, Path: plain, RawPath: path, RawQuery: query},
+	}, nil
+}
+
+type builder struct {
+	route      *Route
+	parameters map[string]any
+	violations []Violation
+}
+
+func (b *builder) violate(name, message string) {
+	b.violations = append(b.violations, Violation{name, message})
+}
+
+func (b *builder) path() string {
+	var s strings.Builder
+	s.WriteString(b.route.upstream.prefix)
+	for _, segment := range b.route.path {
+		s.WriteByte('/')
+		for _, p := range segment {
+			if p.param == "" {
+				s.WriteString(p.text)
+				continue
+			}
+			escape(&s, b.segment(p.param))
+		}
+	}
+	return s.String()
+}
+
+// segment returns the value of a parameter that stands in the path.
+func (b *builder) segment(name string) string {
+	value, ok := scalar(b.parameters[name])
+	switch {
+	case !ok && b.parameters[name] == nil:
+		b.violate(name, "is part of the address and must be given")
+	case !ok:
+		b.violate(name, "is part of the address: want a string, number or boolean")
+	case value == "":
+		b.violate(name, "is part of the address and must not be empty")
+	case value == "." || value == "..":
+		b.violate(name, "is part of the address and must not be . or ..")
+	case strings.ContainsAny(value, `/\`) || strings.ContainsFunc(value, unicode.IsControl) || !utf8.ValidString(value):
+		b.violate(name, `is part of the address and must not hold /, \ or control characters`)
+	}
+	return value
+}
+
+func (b *builder) query() string {
+	var s strings.Builder
+	and := func() {
+		if s.Len() > 0 {
+			s.WriteByte('&')
+		}
+	}
+	for _, q := range b.route.query {
+		if len(q.value) == 1 && q.value[0].param != "" {
+			for _, text := range b.texts(q.value[0].param) {
+				and()
+				s.WriteString(q.key + "=")
+				escape(&s, text)
+			}
+			continue
+		}
+		value, ok := b.fill(q.value)
+		if !ok {
+			continue
+		}
+		and()
+		s.WriteString(q.key)
+		if !q.bare {
+			s.WriteString("=" + value)
+		}
+	}
+	if b.route.hasBody {
+		return s.String()
+	}
+	for _, name := range b.route.names {
+		if b.route.placed[name] {
+			continue
+		}
+		for _, text := range b.texts(name) {
+			and()
+			escape(&s, name)
+			s.WriteByte('=')
+			escape(&s, text)
+		}
+	}
+	return s.String()
+}
+
+// fill builds a query value of text and scalars; without one of its parameters the member is left out.
+func (b *builder) fill(value []piece) (string, bool) {
+	var s strings.Builder
+	for _, p := range value {
+		if p.param == "" {
+			s.WriteString(p.text)
+			continue
+		}
+		v := b.parameters[p.param]
+		if v == nil {
+			return "", false
+		}
+		text, ok := scalar(v)
+		if !ok {
+			b.violate(p.param, "is part of a text in the address: want a string, number or boolean")
+			return "", false
+		}
+		escape(&s, text)
+	}
+	return s.String(), true
+}
+
+func (b *builder) body() []byte {
+	if b.route.execute {
+		parameters := b.parameters
+		if parameters == nil {
+			parameters = map[string]any{}
+		}
+		return b.json("", map[string]any{"intent_uid": b.route.intent, "parameters": parameters})
+	}
+	if b.route.form {
+		var s strings.Builder
+		for _, name := range b.route.names {
+			if b.route.placed[name] {
+				continue
+			}
+			for _, text := range b.texts(name) {
+				if s.Len() > 0 {
+					s.WriteByte('&')
+				}
+				s.WriteString(url.QueryEscape(name) + "=" + url.QueryEscape(text))
+			}
+		}
+		return []byte(s.String())
+	}
+	if len(b.route.placed) == 0 && b.parameters != nil {
+		return b.json("", b.parameters)
+	}
+	rest := map[string]any{}
+	for name, v := range b.parameters {
+		if !b.route.placed[name] {
+			rest[name] = v
+		}
+	}
+	return b.json("", rest)
+}
+
+// texts are the values under which a parameter stands in a query or form: none for null.
+func (b *builder) texts(name string) []string {
+	v := b.parameters[name]
+	if v == nil {
+		return nil
+	}
+	items, ok := v.([]any)
+	if !ok {
+		return []string{b.text(name, v)}
+	}
+	var texts []string
+	for _, item := range items {
+		if item != nil {
+			texts = append(texts, b.text(name, item))
+		}
+	}
+	return texts
+}
+
+func (b *builder) text(name string, v any) string {
+	if s, ok := scalar(v); ok {
+		return s
+	}
+	return string(b.json(name, v))
+}
+
+func (b *builder) json(name string, v any) []byte {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		b.violate(name, "cannot be written as JSON")
+		return nil
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'})
+}
+
+func scalar(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return v.String(), true
+	case bool:
+		if v {
+			return "true", true
+		}
+		return "false", true
+	default:
+		return "", false
+	}
+}

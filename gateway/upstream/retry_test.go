@@ -1,0 +1,260 @@
+package upstream_test
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/upstream"
+	"github.com/uimgate/uimgate/store"
+)
+
+var errGone = errors.New("the grant is gone")
+
+const fine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+func TestRetriesOnlyWhereSafe(t *testing.T) {
+	broken := map[string]func(net.Conn){
+		"closed":      func(net.Conn) {},
+		"reset":       reset,
+		"half a body": func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")) },
+		"503": func(c net.Conn) {
+			_, _ = c.Write([]byte("HTTP/1.1 503 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+		},
+		"500": func(c net.Conn) {
+			_, _ = c.Write([]byte("HTTP/1.1 500 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+		},
+		"503 and later": func(c net.Conn) {
+			_, _ = c.Write([]byte("HTTP/1.1 503 X\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+		},
+	}
+	for name, breakOff := range broken {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
+			for _, key := range []string{"", "Idempotency-Key", "X-Request-Key"} {
+				t.Run(strings.Join([]string{name, method, key}, " "), func(t *testing.T) {
+					s := serve(t, func(n int64, c net.Conn, r *http.Request) bool {
+						if key != "" && r.Header.Get(key) != "exec" {
+							t.Errorf("%s: %q", key, r.Header.Get(key))
+						}
+						if n < 3 {
+							breakOff(c)
+							return false
+						}
+						answer := fine
+						if r.Method == http.MethodHead {
+							answer = strings.TrimSuffix(fine, "{}")
+						}
+						_, _ = c.Write([]byte(answer))
+						return true
+					})
+					cfg := config(t, s.URL)
+					cfg.IdempotencyHeader = key
+					u := open(t, cfg)
+					_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{ExecutionID: "exec"}, live)
+					wantRequests, wantOutcome := int64(3), store.Done
+					safe := method == "GET" || method == "HEAD" || key != ""
+					switch {
+					case name == "half a body" && method == "HEAD": // complete: a HEAD has no body
+						wantRequests = 1
+					case name == "500" || name == "503 and later" || (name == "503" && !safe):
+						wantRequests, wantOutcome = 1, store.Failed
+					case !safe:
+						wantRequests, wantOutcome = 1, store.Unknown
+					}
+					if n := s.Requests.Load(); n != wantRequests || outcome != wantOutcome {
+						t.Errorf("%d requests, %q, %v; want %d, %q", n, outcome, err, wantRequests, wantOutcome)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestAttemptsAreBounded(t *testing.T) {
+	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { reset(c); return false })
+	u := open(t, config(t, s.URL))
+	_, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, live)
+	if outcome != store.Unknown || !errors.Is(err, upstream.ErrBroken) || s.Requests.Load() != 3 {
+		t.Errorf("%q, %v, %d requests", outcome, err, s.Requests.Load())
+	}
+}
+
+// A service that closes idle connections must not cost a POST its outcome.
+func TestAConnectionClosedBetweenCalls(t *testing.T) {
+	for _, method := range []string{"GET", "POST"} {
+		hangUp := make(chan struct{})
+		hungUp := make(chan struct{})
+		s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
+			_, _ = c.Write([]byte(fine))
+			if n == 1 {
+				<-hangUp
+				_ = c.Close()
+				close(hungUp)
+				return false
+			}
+			return true
+		})
+		u := open(t, config(t, s.URL))
+		p := prepare(t, u, method)
+		if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil {
+			t.Fatal(outcome, err)
+		}
+		close(hangUp)
+		<-hungUp
+		if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil {
+			t.Errorf("%s: %q, %v", method, outcome, err)
+		}
+		if n := s.Requests.Load(); n != 2 {
+			t.Errorf("%s: %d requests", method, n)
+		}
+	}
+}
+
+// What an upstream sends beyond its Content-Length is never read as the answer to somebody else's call.
+func TestABodyLongerThanItsLength(t *testing.T) {
+	s := serve(t, func(_ int64, c net.Conn, r *http.Request) bool {
+		own := `"` + r.Header.Get("UIM-Agent-Id") + `"`
+		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n" + own))
+		return false
+	})
+	u := open(t, config(t, s.URL))
+	p := prepare(t, u, "POST")
+	for _, id := range []string{"a", "b", "c", "d"} {
+		answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{AgentID: id}, live)
+		if err != nil || outcome != store.Done || answer.Body != id {
+			t.Errorf("%s: %v, %q, %v", id, answer.Body, outcome, err)
+		}
+	}
+}
+
+func TestTheGrantIsAskedBeforeEveryFirstByte(t *testing.T) {
+	s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
+		if n%2 == 1 {
+			return false // broken off
+		}
+		_, _ = c.Write([]byte(fine))
+		return true
+	})
+	u := open(t, config(t, s.URL))
+	// Asked twice for each attempt: before it, and before its first byte.
+	for _, tt := range []struct {
+		name     string
+		lives    int64 // how often alive says yes
+		requests int64
+		want     store.Outcome
+		err      error
+	}{
+		{"dead from the start", 0, 0, store.NotSent, errGone},
+		{"ends while connecting", 1, 0, store.NotSent, errGone},
+		{"ends before the retry", 2, 1, store.Unknown, upstream.ErrBroken},
+		{"ends while connecting again", 3, 1, store.Unknown, upstream.ErrBroken},
+		{"lives long enough", 4, 2, store.Done, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s.Requests.Store(0)
+			u.Close() // so that every attempt dials
+			var asked atomic.Int64
+			alive := func() error {
+				if asked.Add(1) > tt.lives {
+					return errGone
+				}
+				return nil
+			}
+			_, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, alive)
+			if outcome != tt.want || !errors.Is(err, tt.err) || s.Requests.Load() != tt.requests {
+				t.Errorf("%q, %v, %d requests", outcome, err, s.Requests.Load())
+			}
+		})
+	}
+	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, nil); outcome != store.NotSent || !errors.Is(err, upstream.ErrGrantEnded) {
+		t.Errorf("without a grant: %q, %v", outcome, err)
+	}
+}
+
+// A grant that ends on pooled connections must not make net/http walk through the pool.
+func TestAGrantThatEndsOnPooledConnections(t *testing.T) {
+	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { _, _ = c.Write([]byte(fine)); return true })
+	u := open(t, config(t, s.URL))
+	p := prepare(t, u, "POST")
+	if _, _, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int64
+	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, func() error {
+		if asked.Add(1) > 1 {
+			return errGone
+		}
+		return nil
+	})
+	if outcome != store.NotSent || !errors.Is(err, errGone) || !errors.Is(err, upstream.ErrGrantEnded) {
+		t.Errorf("%q, %v", outcome, err)
+	}
+	if asked.Load() != 2 || s.Requests.Load() != 1 {
+		t.Errorf("asked %d times, %d requests", asked.Load(), s.Requests.Load())
+	}
+}
+
+func TestBreaker(t *testing.T) {
+	var healthy atomic.Bool
+	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool {
+		answer := "HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n"
+		if healthy.Load() {
+			answer = fine
+		}
+		_, _ = c.Write([]byte(answer))
+		return true
+	})
+	cfg := config(t, s.URL)
+	cfg.Breaker = upstream.Breaker{Failures: 3, OpenFor: 30 * time.Millisecond}
+	u := open(t, cfg)
+	p := prepare(t, u, "POST")
+	for range 3 {
+		if err := u.Ready(); err != nil {
+			t.Fatal(err)
+		}
+		if _, outcome, _ := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Failed {
+			t.Fatal(outcome)
+		}
+	}
+	var refused *upstream.BreakerOpenError
+	if err := u.Ready(); !errors.As(err, &refused) || refused.RetryAfter < time.Second {
+		t.Fatal(err)
+	}
+	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
+	if outcome != store.NotSent || !errors.As(err, &refused) || s.Requests.Load() != 3 {
+		t.Errorf("%q, %v, %d requests", outcome, err, s.Requests.Load())
+	}
+	healthy.Store(true)
+	for u.Ready() != nil { // until OpenFor is over
+		if t.Context().Err() != nil {
+			t.Fatal("the breaker never let a probe through")
+		}
+	}
+	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Done {
+		t.Error(outcome, err)
+	}
+	if u.BreakerState() != "closed" {
+		t.Error(u.BreakerState())
+	}
+}
+
+func TestRejectionsDoNotOpenTheBreaker(t *testing.T) {
+	for _, answer := range []string{
+		"HTTP/1.1 400 X\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 429 X\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 200 X\r\nContent-Length: 3\r\n\r\n<a>",
+	} {
+		cfg := config(t, raw(t, answer).URL)
+		cfg.Breaker.Failures = 1
+		u := open(t, cfg)
+		for range 3 {
+			_, _, _ = u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
+		}
+		if err := u.Ready(); err != nil {
+			t.Error(answer, err)
+		}
+	}
+}

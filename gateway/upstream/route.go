@@ -1,0 +1,231 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// An Endpoint is what an intent says about how it is called.
+type Endpoint struct {
+	IntentUID string
+	// URL is the published address, with {name} placeholders in path segments and query values. Empty: the
+	// intent has no endpoint of its own and is posted to Config.Execute.
+	URL         string
+	Method      string   // GET, HEAD, POST, PUT, PATCH or DELETE; empty: POST
+	ContentType string   // application/json or application/x-www-form-urlencoded; empty: the first
+	Parameters  []string // names of the intent's input parameters
+}
+
+// A Route is an Endpoint made ready to be called. It does not change and is safe for concurrent use.
+type Route struct {
+	upstream   *Upstream
+	intent     string
+	method     string
+	template   string // path only, for logs
+	path       [][]piece
+	query      []pair
+	names      []string        // all parameters, in declared order
+	declared   map[string]bool // all parameters
+	placed     map[string]bool // parameters with a placeholder
+	execute    bool            // the core body {"intent_uid","parameters"}
+	form       bool
+	hasBody    bool
+	repeatable bool
+}
+
+// Errors of Route, for check to tell apart; the text around them says which and why.
+var (
+	// ErrNoEndpoint means the intent has no endpoint and the service no execute path.
+	ErrNoEndpoint = errors.New("the intent has no endpoint and upstream.execute is not set")
+	// ErrForeignHost means the endpoint's host is neither in AllowedHosts nor in the intent's namespace.
+	ErrForeignHost = errors.New("the endpoint's host is not service_url, one of hosts, nor in the intent's namespace")
+	// ErrEndpoint means the endpoint cannot be called as written.
+	ErrEndpoint = errors.New("the endpoint cannot be called")
+)
+
+// Route checks an endpoint and prepares it for calls. The error wraps ErrNoEndpoint, ErrForeignHost or
+// ErrEndpoint.
+func (u *Upstream) Route(e Endpoint) (*Route, error) {
+	r := &Route{
+		upstream: u, intent: e.IntentUID, names: slices.Clone(e.Parameters),
+		declared: map[string]bool{}, placed: map[string]bool{},
+	}
+	for _, name := range e.Parameters {
+		if r.declared[name] {
+			return nil, fmt.Errorf("%w: two parameters are named %q", ErrEndpoint, name)
+		}
+		r.declared[name] = true
+	}
+	if e.URL == "" {
+		return u.executeRoute(r)
+	}
+	if err := r.setMethod(e); err != nil {
+		return nil, err
+	}
+	if err := r.setURL(e); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Template is the method and the path as the intent has them, without values: fit for logs.
+func (r *Route) Template() string { return r.method + " " + r.template }
+
+// Safe reports whether the method promises to change nothing (RFC 9110 9.2.1).
+func (r *Route) Safe() bool { return r.method == http.MethodGet || r.method == http.MethodHead }
+
+// Method is the HTTP method.
+func (r *Route) Method() string { return r.method }
+
+// PathParameters are the parameters without which no address can be built, in order of appearance. One that
+// is neither required nor has a default is a mistake in the intent.
+func (r *Route) PathParameters() []string {
+	var names []string
+	for _, segment := range r.path {
+		for _, p := range segment {
+			if p.param != "" && !slices.Contains(names, p.param) {
+				names = append(names, p.param)
+			}
+		}
+	}
+	return names
+}
+
+func (u *Upstream) executeRoute(r *Route) (*Route, error) {
+	if u.cfg.Execute == "" {
+		return nil, ErrNoEndpoint
+	}
+	path, err := executePath(u.cfg.Execute)
+	if err != nil {
+		return nil, fmt.Errorf("%w: upstream.execute: %w", ErrEndpoint, err)
+	}
+	r.method, r.template, r.path = http.MethodPost, u.cfg.Execute, path
+	r.execute, r.hasBody, r.repeatable = true, true, u.cfg.IdempotencyHeader != ""
+	return r, nil
+}
+
+func executePath(path string) ([][]piece, error) {
+	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?#{}") {
+		return nil, errors.New("want a path such as /execute, without ?, # and placeholders")
+	}
+	return parsePath(path)
+}
+
+func (r *Route) setMethod(e Endpoint) error {
+	r.method = strings.ToUpper(e.Method)
+	switch r.method {
+	case "":
+		r.method, r.hasBody = http.MethodPost, true
+	case http.MethodPost, http.MethodPut, http.MethodPatch:
+		r.hasBody = true
+	case http.MethodGet, http.MethodHead, http.MethodDelete:
+	default:
+		return fmt.Errorf("%w: the method is %q; use GET, HEAD, POST, PUT, PATCH or DELETE", ErrEndpoint, e.Method)
+	}
+	r.repeatable = r.Safe() || r.upstream.cfg.IdempotencyHeader != ""
+	form, err := isForm(e.ContentType)
+	r.form = form
+	return err
+}
+
+func isForm(contentType string) (bool, error) {
+	if contentType == "" {
+		return false, nil
+	}
+	media, parameters, err := mime.ParseMediaType(contentType)
+	charset := parameters["charset"]
+	delete(parameters, "charset")
+	if err == nil && len(parameters) == 0 && (charset == "" || strings.EqualFold(charset, "utf-8")) {
+		switch media {
+		case "application/json":
+			return false, nil
+		case "application/x-www-form-urlencoded":
+			return true, nil
+		}
+	}
+	return false, fmt.Errorf("%w: the content type is %q; use application/json or application/x-www-form-urlencoded",
+		ErrEndpoint, contentType)
+}
+
+func (r *Route) setURL(e Endpoint) error {
+	parsed, err := url.Parse(e.URL)
+	var wrapped *url.Error
+	switch {
+	case errors.As(err, &wrapped):
+		return fmt.Errorf("%w: its URL does not parse: %w", ErrEndpoint, wrapped.Err)
+	case err != nil:
+		return fmt.Errorf("%w: its URL does not parse", ErrEndpoint)
+	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Hostname() == "":
+		return fmt.Errorf("%w: want an absolute http:// or https:// URL", ErrEndpoint)
+	case parsed.User != nil:
+		return fmt.Errorf("%w: its URL holds a user or password; credentials belong under upstream.auth", ErrEndpoint)
+	case strings.Contains(e.URL, "#"):
+		return fmt.Errorf("%w: its URL has a # part, which is never sent", ErrEndpoint)
+	}
+	if !r.upstream.allows(parsed.Hostname(), e.IntentUID) {
+		return fmt.Errorf("%w: %s", ErrForeignHost, parsed.Hostname())
+	}
+	rawPath := parsed.RawPath // as written, where it differs from Go's own escaping
+	if rawPath == "" {
+		rawPath = parsed.EscapedPath()
+	}
+	if rawPath == "" {
+		rawPath = "/"
+	}
+	r.template = rawPath
+	if r.path, err = parsePath(rawPath); err != nil {
+		return fmt.Errorf("%w: %w", ErrEndpoint, err)
+	}
+	if r.query, err = parseQuery(parsed.RawQuery); err != nil {
+		return fmt.Errorf("%w: %w", ErrEndpoint, err)
+	}
+	return r.checkPlaceholders()
+}
+
+// allows: the hosts configured, the intent's namespace, and names below it.
+func (u *Upstream) allows(host, intentUID string) bool {
+	host = hostname(host)
+	namespace, _, _ := strings.Cut(intentUID, ":")
+	namespace = hostname(namespace)
+	return u.hosts[host] || (namespace != "" && (host == namespace || strings.HasSuffix(host, "."+namespace)))
+}
+
+func (r *Route) checkPlaceholders() error {
+	note := func(pieces []piece) error {
+		for _, p := range pieces {
+			if p.param == "" {
+				continue
+			}
+			if !r.declared[p.param] {
+				return fmt.Errorf("%w: {%s} names no input parameter", ErrEndpoint, p.param)
+			}
+			r.placed[p.param] = true
+		}
+		return nil
+	}
+	for _, segment := range r.path {
+		if err := note(segment); err != nil {
+			return err
+		}
+	}
+	for _, q := range r.query {
+		if err := note(q.value); err != nil {
+			return err
+		}
+	}
+	if r.hasBody {
+		return nil
+	}
+	for _, q := range r.query { // else an agent could set what the operator fixed
+		if r.declared[q.name] && !r.placed[q.name] {
+			return fmt.Errorf("%w: the query has %q already, so the parameter of that name would be sent beside it; "+
+				"write %s={%s}", ErrEndpoint, q.name, q.name, q.name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+)
+
+// A piece is fixed, escaped text, or the place of a parameter.
+type piece struct{ text, param string }
+
+// A pair is one name=value of a query.
+type pair struct {
+	key   string // escaped, as written
+	name  string // unescaped
+	value []piece
+	bare  bool // written without =
+}
+
+// parsePath reads an absolute path whose segments may hold {name} placeholders.
+func parsePath(raw string) ([][]piece, error) {
+	if !strings.HasPrefix(raw, "/") {
+		return nil, errors.New("want a path that begins with /")
+	}
+	if strings.Contains(raw, `\`) {
+		return nil, errors.New(`the path holds a \`)
+	}
+	var path [][]piece
+	for segment := range strings.SplitSeq(raw[1:], "/") {
+		pieces, err := parsePieces(segment, "path segment")
+		if err != nil {
+			return nil, err
+		}
+		if len(pieces) == 1 && pieces[0].param == "" && isDots(pieces[0].text) {
+			return nil, errors.New("the path holds a . or .. segment")
+		}
+		path = append(path, pieces)
+	}
+	return path, nil
+}
+
+func checkStaticPath(raw string) error {
+	if raw == "" {
+		return nil
+	}
+	path, err := parsePath(raw)
+	if err != nil {
+		return err
+	}
+	for _, segment := range path {
+		for _, p := range segment {
+			if p.param != "" {
+				return errors.New("placeholders are for endpoints")
+			}
+		}
+	}
+	return nil
+}
+
+func isDots(escaped string) bool {
+	s, err := url.PathUnescape(escaped)
+	return err != nil || s == "." || s == ".."
+}
+
+// parseQuery reads a query whose values may hold {name} placeholders.
+func parseQuery(raw string) ([]pair, error) {
+	if raw == "" {
+		return nil, nil
+	}
+	var query []pair
+	for part := range strings.SplitSeq(raw, "&") {
+		if part == "" {
+			continue
+		}
+		key, value, found := strings.Cut(part, "=")
+		if strings.ContainsAny(key, "{}") {
+			return nil, fmt.Errorf("a placeholder stands in the name of a query member (%s): only its value may hold one", key)
+		}
+		name, err := url.QueryUnescape(key)
+		if err != nil || name == "" || strings.ContainsAny(part, ";") {
+			return nil, errors.New("the query is not written as name=value&name=value")
+		}
+		fixed, err := fix(key)
+		if err != nil {
+			return nil, err
+		}
+		pieces, err := parsePieces(value, "query value")
+		if err != nil {
+			return nil, err
+		}
+		query = append(query, pair{key: fixed, name: name, value: pieces, bare: !found})
+	}
+	return query, nil
+}
+
+func parsePieces(raw, where string) ([]piece, error) {
+	var pieces []piece
+	for raw != "" {
+		text, rest, open := strings.Cut(raw, "{")
+		if strings.Contains(text, "}") {
+			return nil, fmt.Errorf("a } without { stands in a %s", where)
+		}
+		if text != "" {
+			fixed, err := fix(text)
+			if err != nil {
+				return nil, err
+			}
+			pieces = append(pieces, piece{text: fixed})
+		}
+		if !open {
+			break
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		if !closed || name == "" || strings.Contains(name, "{") {
+			return nil, fmt.Errorf("a placeholder is not closed or has no name: it stands in one %s, as {name}", where)
+		}
+		pieces = append(pieces, piece{param: name})
+		raw = after
+	}
+	return pieces, nil
+}
+
+// fix checks fixed text and escapes what may not stand in a URL as it is. RFC 3986 section 3.3.
+func fix(text string) (string, error) {
+	plain, err := url.PathUnescape(text)
+	if err != nil {
+		return "", errors.New("a % is not followed by two hexadecimal digits")
+	}
+	if strings.ContainsFunc(plain, unicode.IsControl) {
+		return "", errors.New("the URL holds control characters")
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; c == '%' || isUnreserved(c) || strings.IndexByte("!$&'()*+,;=:@/?", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			writeEscaped(&b, c)
+		}
+	}
+	return b.String(), nil
+}
+
+// escape writes a value so that no character of it has a meaning in a URL: all but the unreserved ones of
+// RFC 3986 section 2.3.
+func escape(b *strings.Builder, value string) {
+	for i := range len(value) {
+		if c := value[i]; isUnreserved(c) {
+			b.WriteByte(c)
+		} else {
+			writeEscaped(b, c)
+		}
+	}
+}
+
+func writeEscaped(b *strings.Builder, c byte) {
+	const hex = "0123456789ABCDEF"
+	b.WriteByte('%')
+	b.WriteByte(hex[c>>4])
+	b.WriteByte(hex[c&15])
+}
+
+func isUnreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+}

@@ -1,0 +1,272 @@
+// Package upstream calls the web service behind the gateway.
+//
+// It owns how an intent becomes an HTTP request (Route, Prepare), what may be sent and when (Call asks
+// the caller's grant right before the first byte), what is known afterwards (store.Outcome), and how the
+// service's answers become domain errors. It knows no agent-visible codes beyond RejectedError's.
+//
+//	u, err := upstream.New(cfg)                        // once per service
+//	route, err := u.Route(endpoint)                    // once per intent, at load
+//	p, violations := route.Prepare(parameters)         // pure
+//	err = u.Ready()                                    // before anything is reserved
+//	answer, outcome, err := u.Call(ctx, p, id, alive)  // alive: may this call still be sent?
+//
+// Requests go out over HTTP/1.1 only, by choice: there one connection carries one request at a time, so
+// whether a byte of it was written is a fact that can be known, and net/http's own retries can be held to
+// the rules. Redirects are never followed: a 3xx is an error of the service.
+package upstream
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// A Config says where the service is and how to call it. Everything without a stated default is required.
+type Config struct {
+	// URL is the service's address: http or https, a host, and optionally a path that is put in front of
+	// every endpoint's. It takes the place of scheme and host of every endpoint.
+	URL *url.URL
+	// Execute is the path (below URL) to which intents without an endpoint are posted; empty: there is none.
+	Execute string
+	// AllowedHosts are the hosts an endpoint may name beside the namespace of its intent and the names
+	// below it: the host of service_url and the service's own. Ports are ignored.
+	AllowedHosts []string
+	// Timeout bounds one Call: connecting, retries and reading the answer.
+	Timeout time.Duration
+	// MaxResponse bounds the body of an answer in bytes, before and after decompression.
+	MaxResponse int64
+	// IdempotencyHeader is the header in which the service takes a key that makes repeating a request
+	// harmless. It then carries the execution id, and methods other than GET and HEAD are retried too.
+	IdempotencyHeader string
+	// AuthHeader or Basic is the operator's credential; at most one of them.
+	AuthHeader AuthHeader
+	Basic      Basic
+	Breaker    Breaker
+	Retry      Retry
+	Pool       Pool
+	// RootCAs are trusted instead of the system's for an https URL; nil: the system's.
+	RootCAs *x509.CertPool
+	// Now is the clock for the breaker's Retry-After and for dates in answers.
+	Now func() time.Time
+}
+
+// An AuthHeader is a header that proves to the service who the gateway is. It prints without its value.
+type AuthHeader struct{ Name, Value string }
+
+func (a AuthHeader) String() string { return hidden(a.Name) }
+
+// GoString keeps %#v from printing the value.
+func (a AuthHeader) GoString() string { return hidden(a.Name) }
+
+// Basic is a user and password for HTTP Basic authentication (RFC 7617). It prints without them.
+type Basic struct{ User, Password string }
+
+func (b Basic) String() string { return hidden(b.User) }
+
+// GoString keeps %#v from printing the password.
+func (b Basic) GoString() string { return hidden(b.User) }
+
+func hidden(set string) string {
+	if set == "" {
+		return "(none)"
+	}
+	return "(hidden)"
+}
+
+// A Breaker says when calls stop for a while: after Failures calls in a row that could not connect, timed
+// out, broke off or answered 5xx, for OpenFor; then one call is let through as a probe.
+type Breaker struct {
+	Failures int
+	OpenFor  time.Duration
+}
+
+// Retry bounds the attempts of one Call. Zero fields take the defaults.
+type Retry struct {
+	Attempts int           // in all, 1 to 10; default 3
+	Wait     time.Duration // before the second attempt, doubled for each further, half of it random; default 50ms
+	MaxWait  time.Duration // default 1s
+}
+
+// Pool bounds connections. Zero fields take the defaults.
+type Pool struct {
+	MaxConns    int           // open at a time; more calls wait, within their timeout; default 1024
+	MaxIdle     int           // kept open; default 256
+	IdleTimeout time.Duration // how long an idle one is kept; default 60s
+	DialTimeout time.Duration // for connecting, TLS included; default 5s, never above Timeout
+}
+
+// maxHeader bounds the headers of one answer in bytes, informational answers before it included.
+const maxHeader = 64 << 10
+
+// An Upstream is one service's address with its connections and breaker. It is safe for concurrent use.
+type Upstream struct {
+	cfg       Config
+	scheme    string
+	host      string
+	prefix    string // escaped path of URL without a final slash
+	hosts     map[string]bool
+	auth      string // header name; empty: none
+	authValue []string
+	secrets   []string // never to appear in a message
+	transport *http.Transport
+	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
+	opened    atomic.Int64 // UnixNano of the last opening, by Config.Now
+}
+
+// New checks cfg. Errors name the member at fault and never a credential.
+func New(cfg Config) (*Upstream, error) {
+	if err := check(cfg); err != nil {
+		return nil, err
+	}
+	fillIn(&cfg)
+	u := &Upstream{
+		cfg:    cfg,
+		scheme: cfg.URL.Scheme,
+		host:   cfg.URL.Host,
+		prefix: strings.TrimRight(cfg.URL.EscapedPath(), "/"),
+		hosts:  map[string]bool{},
+	}
+	for _, h := range cfg.AllowedHosts {
+		u.hosts[hostname(h)] = true
+	}
+	u.setCredential()
+	u.transport = newTransport(cfg)
+	u.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		MaxRequests:   1,
+		Timeout:       cfg.Breaker.OpenFor,
+		ReadyToTrip:   func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(cfg.Breaker.Failures) },
+		IsSuccessful:  func(err error) bool { return !isFailure(err) },
+		IsExcluded:    isExcluded,
+		OnStateChange: u.stateChanged,
+	})
+	return u, nil
+}
+
+// Close drops idle connections. Calls under way end by themselves.
+func (u *Upstream) Close() { u.transport.CloseIdleConnections() }
+
+func check(cfg Config) error {
+	if err := checkURL(cfg.URL); err != nil {
+		return fmt.Errorf("upstream url: %w", err)
+	}
+	if cfg.Execute != "" {
+		if _, err := executePath(cfg.Execute); err != nil {
+			return fmt.Errorf("upstream execute: %w", err)
+		}
+	}
+	r, p := cfg.Retry, cfg.Pool
+	switch {
+	case cfg.Timeout <= 0:
+		return errors.New("upstream timeout: want more than 0")
+	case cfg.MaxResponse <= 0:
+		return errors.New("upstream max_response: want more than 0")
+	case cfg.Breaker.Failures <= 0 || cfg.Breaker.OpenFor <= 0:
+		return errors.New("upstream breaker: want failures and open_for above 0")
+	case r.Attempts < 0 || r.Attempts > 10 || r.Wait < 0 || r.MaxWait < 0:
+		return errors.New("upstream retry: want 1 to 10 attempts and no negative waits")
+	case p.MaxConns < 0 || p.MaxIdle < 0 || p.IdleTimeout < 0 || p.DialTimeout < 0:
+		return errors.New("upstream connections: want no negative bounds")
+	case cfg.Now == nil:
+		return errors.New("upstream: a clock is missing")
+	}
+	return checkHeaders(cfg)
+}
+
+func checkURL(u *url.URL) error {
+	switch {
+	case u == nil:
+		return errors.New("missing")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("want http:// or https://")
+	case u.Hostname() == "":
+		return errors.New("names no host")
+	case u.User != nil:
+		return errors.New("holds a user or password: write them under auth.basic")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return errors.New("want no ? or # part")
+	}
+	return checkStaticPath(u.EscapedPath())
+}
+
+// owned are headers that this package writes or that steer the connection; a credential or idempotency
+// key may not take their place.
+var owned = map[string]bool{
+	"host": true, "content-length": true, "content-type": true, "content-encoding": true, "transfer-encoding": true,
+	"connection": true, "keep-alive": true, "te": true, "trailer": true, "upgrade": true, "expect": true,
+	"accept": true, "accept-encoding": true, "user-agent": true, "traceparent": true,
+}
+
+func checkHeaders(cfg Config) error {
+	usable := func(name string) bool {
+		lower := strings.ToLower(name)
+		return isToken(name) && !owned[lower] && !strings.HasPrefix(lower, "uim-") && !strings.HasPrefix(lower, "proxy-")
+	}
+	key := cfg.IdempotencyHeader
+	if key != "" && !usable(key) {
+		return fmt.Errorf("upstream idempotency_header: %q cannot be used", key)
+	}
+	a, b := cfg.AuthHeader, cfg.Basic
+	switch {
+	case a == AuthHeader{}:
+	case b != Basic{}:
+		return errors.New("upstream auth: header and basic exclude each other")
+	case !usable(a.Name) || strings.EqualFold(a.Name, key):
+		return fmt.Errorf("upstream auth.header: the name %q cannot be used", a.Name)
+	case a.Value == "" || !isHeaderValue(a.Value):
+		return errors.New("upstream auth.header: the value is empty or holds control characters")
+	}
+	if b != (Basic{}) && (b.User == "" || strings.Contains(b.User, ":") || !isHeaderValue(b.User+b.Password)) {
+		return errors.New("upstream auth.basic: the user is empty or holds a colon, or there are control characters")
+	}
+	if b != (Basic{}) && strings.EqualFold(key, "Authorization") {
+		return errors.New("upstream idempotency_header: Authorization carries the credential")
+	}
+	return nil
+}
+
+func fillIn(cfg *Config) {
+	orDefault(&cfg.Retry.Attempts, 3)
+	orDefault(&cfg.Retry.Wait, 50*time.Millisecond)
+	orDefault(&cfg.Retry.MaxWait, time.Second)
+	orDefault(&cfg.Pool.MaxConns, 1024)
+	orDefault(&cfg.Pool.MaxIdle, 256)
+	orDefault(&cfg.Pool.IdleTimeout, time.Minute)
+	orDefault(&cfg.Pool.DialTimeout, 5*time.Second)
+	cfg.Pool.DialTimeout = min(cfg.Pool.DialTimeout, cfg.Timeout)
+}
+
+func orDefault[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
+
+func (u *Upstream) setCredential() {
+	switch a, b := u.cfg.AuthHeader, u.cfg.Basic; {
+	case a.Name != "":
+		u.auth, u.authValue = a.Name, []string{a.Value}
+		_, token, _ := strings.Cut(a.Value, " ")
+		u.secrets = []string{a.Value, token}
+	case b.User != "":
+		encoded := base64.StdEncoding.EncodeToString([]byte(b.User + ":" + b.Password))
+		u.auth, u.authValue = "Authorization", []string{"Basic " + encoded}
+		u.secrets = []string{encoded, b.Password}
+	}
+}
+
+func hostname(hostport string) string {
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		hostport = h
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(hostport, "[]"), "."))
+}
