@@ -1,0 +1,172 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+const agreementColumns = `service, id, issuer, agent_id, key_id, public_key, policy_uid, policy_digest, assurance, form,
+	has_signed, signed, signature, nonce, scope, state, created_at`
+
+func scanAgreement(scan scan, more ...any) (a pat.Agreement, err error) {
+	var hasSigned bool
+	var created int64
+	var scope list
+	err = scan(append([]any{
+		&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PublicKey, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form,
+		&hasSigned, &a.Signed, &a.Signature, &a.Nonce, &scope, &a.State, &created,
+	}, more...)...)
+	if !hasSigned {
+		a.Signed = nil
+	}
+	a.Scope, a.CreatedAt = scope, fromNanos(created)
+	return a, err
+}
+
+// A list of strings is stored as JSON.
+type list []string
+
+// Scan implements sql.Scanner.
+func (l *list) Scan(src any) error {
+	text, ok := src.(string)
+	if !ok {
+		return fmt.Errorf("a list is stored as text, not %T", src)
+	}
+	return json.Unmarshal([]byte(text), (*[]string)(l))
+}
+
+func (l list) text() (string, error) {
+	out, err := json.Marshal([]string(l))
+	return string(out), err
+}
+
+// Agree implements pat.Store. A key or id that is not the agent's own is told before anything else about the
+// agent. An agreement with the nonce and the signature of one that was made pending, and for which no token has
+// been issued, is that agreement, returned as it stands by now; so an agent asks again with the same body.
+func (s *Store) Agree(ctx context.Context, a pat.Agreement, p pat.PolicyDocument, approved bool, nonceUntil time.Time) (pat.Agreement, error) {
+	if a.State == "" {
+		a.State = pat.AgreementActive
+	}
+	if a.CreatedAt.IsZero() {
+		a.CreatedAt = s.now()
+	}
+	result := a
+	err := s.update(ctx, func(ctx context.Context, t *tx) error {
+		if err := t.claim(ctx, a.Service, a.AgentID, a.KeyID, approved); err != nil {
+			return err
+		}
+		earlier, err := t.sameAgreement(ctx, a)
+		if err != nil {
+			return err
+		}
+		if earlier != nil {
+			result = *earlier
+			return nil
+		}
+		result = a
+		if a.Nonce != "" {
+			if fresh, err := t.useNonce(ctx, a.Service, a.KeyID, a.Nonce, nonceUntil); err != nil {
+				return err
+			} else if !fresh {
+				return pat.ErrReplayed
+			}
+		}
+		return t.insertAgreement(ctx, a, p)
+	})
+	if err != nil {
+		return pat.Agreement{}, err
+	}
+	return result, nil
+}
+
+// sameAgreement finds the agreement that a repeats, or nil; pat.ErrReplayed if its nonce is spent.
+func (t *tx) sameAgreement(ctx context.Context, a pat.Agreement) (*pat.Agreement, error) {
+	const q = "SELECT " + agreementColumns + ", awaiting FROM agreements WHERE service = ?"
+	var same *pat.Agreement
+	if a.Nonce != "" {
+		seen := false
+		err := t.rows(ctx, q+" AND key_id = ? AND nonce = ?", []any{a.Service, a.KeyID, a.Nonce}, func(scan scan) error {
+			var awaiting bool
+			was, err := scanAgreement(scan, &awaiting)
+			seen = true
+			if awaiting && was.State != pat.AgreementRevoked && was.AgentID == a.AgentID && bytes.Equal(was.Signature, a.Signature) {
+				same = &was
+			}
+			return err
+		})
+		if err == nil && seen && same == nil {
+			err = pat.ErrReplayed
+		}
+		return same, err
+	}
+	if a.Assurance != pat.Static {
+		return nil, nil
+	}
+	err := t.rows(ctx, q+" AND agent_id = ? AND policy_digest = ? AND key_id = ? AND assurance = ? AND state <> ? AND signature = ? ORDER BY id",
+		[]any{a.Service, a.AgentID, a.PolicyDigest, a.KeyID, string(pat.Static), string(pat.AgreementRevoked), blob(a.Signature)}, func(scan scan) error {
+			var awaiting bool
+			was, err := scanAgreement(scan, &awaiting)
+			if same == nil {
+				same = &was
+			}
+			return err
+		})
+	return same, err
+}
+
+func (t *tx) insertAgreement(ctx context.Context, a pat.Agreement, p pat.PolicyDocument) error {
+	scope, err := list(a.Scope).text()
+	if err != nil {
+		return err
+	}
+	offered := p.FirstOffered
+	if offered.IsZero() {
+		offered = t.now
+	}
+	if _, err := t.exec(ctx, "INSERT INTO policies (service, digest, uid, body, first_offered) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		a.Service, a.PolicyDigest, p.UID, blob(p.Bytes), nanos(offered)); err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, "INSERT INTO agreements ("+agreementColumns+", awaiting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		a.Service, a.ID, a.Issuer, a.AgentID, a.KeyID, blob(a.PublicKey), a.PolicyUID, a.PolicyDigest, string(a.Assurance), a.Form,
+		flag(a.Signed != nil), blob(a.Signed), blob(a.Signature), a.Nonce, scope, string(a.State), nanos(a.CreatedAt), flag(a.State == pat.AgreementPending))
+	return err
+}
+
+// Agreement implements pat.Store.
+func (s *Store) Agreement(ctx context.Context, service, id string) (pat.Agreement, error) {
+	var a pat.Agreement
+	found := false
+	err := s.list(ctx, "SELECT "+agreementColumns+" FROM agreements WHERE service = ? AND id = ?", []any{service, id}, func(scan scan) (err error) {
+		found = true
+		a, err = scanAgreement(scan)
+		return err
+	})
+	switch {
+	case err != nil:
+		return pat.Agreement{}, err
+	case !found:
+		return pat.Agreement{}, pat.ErrNotFound
+	}
+	return a, nil
+}
+
+// Policy implements pat.Store.
+func (s *Store) Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error) {
+	p := pat.PolicyDocument{Service: service, Digest: digest}
+	var offered int64
+	found, err := s.one(ctx, "SELECT uid, body, first_offered FROM policies WHERE service = ? AND digest = ?", []any{service, digest}, &p.UID, &p.Bytes, &offered)
+	switch {
+	case err != nil:
+		return pat.PolicyDocument{}, err
+	case !found:
+		return pat.PolicyDocument{}, pat.ErrNotFound
+	}
+	p.FirstOffered = fromNanos(offered)
+	return p, nil
+}

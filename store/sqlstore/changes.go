@@ -1,0 +1,160 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+// nextChange gives out the next number of the feed. The row stays locked until the transaction ends, so the
+// numbers appear in the order of commits.
+func (t *tx) nextChange(ctx context.Context) (int64, error) {
+	if _, err := t.exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'changes'"); err != nil {
+		return 0, err
+	}
+	var n int64
+	_, err := t.row(ctx, "SELECT n FROM sequences WHERE name = 'changes'", nil, &n)
+	t.changed = true
+	return n, err
+}
+
+// Revoke implements pat.Store. A second revocation of the same subject moves its At and Until later, never earlier.
+// Revoking an agreement ends the agreement too; revoking an agent that never came keeps its id blocked.
+func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
+	switch r.Kind {
+	case pat.RevokedToken, pat.RevokedAgreement, pat.RevokedAgent, pat.RevokedPolicy:
+	default:
+		return fmt.Errorf("revoking %s: %q is no kind of revocation", r.Subject, r.Kind)
+	}
+	return s.update(ctx, func(ctx context.Context, t *tx) error {
+		seq, err := t.nextChange(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason, seq = excluded.seq,
+			at = CASE WHEN excluded.at > revocations.at THEN excluded.at ELSE revocations.at END,
+			until = CASE WHEN excluded.until > revocations.until THEN excluded.until ELSE revocations.until END`,
+			r.Service, string(r.Kind), r.Subject, nanos(r.At), nanos(r.Until), r.Reason, seq)
+		if err != nil {
+			return err
+		}
+		switch r.Kind {
+		case pat.RevokedAgreement:
+			_, err = t.exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND id = ?", string(pat.AgreementRevoked), r.Service, r.Subject)
+		case pat.RevokedAgent:
+			if seq, err = t.nextChange(ctx); err == nil {
+				err = t.block(ctx, r.Service, r.Subject, r.Reason, r.At, seq)
+			}
+		default:
+		}
+		return err
+	})
+}
+
+// AddSigningKey implements pat.Store. Keys live as long as their last PAT; see Purge.
+func (s *Store) AddSigningKey(ctx context.Context, k pat.SigningKey) error {
+	return s.update(ctx, func(ctx context.Context, t *tx) error {
+		seq, err := t.nextChange(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `INSERT INTO signing_keys (id, algorithm, jwk, created_at, not_after, seq) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET not_after = excluded.not_after, seq = excluded.seq`,
+			k.ID, k.Algorithm, blob(k.JWK), nanos(k.CreatedAt), nanos(k.NotAfter), seq)
+		return err
+	})
+}
+
+const keyColumns = "id, algorithm, jwk, created_at, not_after"
+
+func scanKey(scan scan, more ...any) (k pat.SigningKey, err error) {
+	var created, notAfter int64
+	err = scan(append([]any{&k.ID, &k.Algorithm, &k.JWK, &created, &notAfter}, more...)...)
+	k.CreatedAt, k.NotAfter = fromNanos(created), fromNanos(notAfter)
+	return k, err
+}
+
+// SigningKeys implements pat.Store, the oldest first.
+func (s *Store) SigningKeys(ctx context.Context, now time.Time) ([]pat.SigningKey, error) {
+	var out []pat.SigningKey
+	err := s.list(ctx, "SELECT "+keyColumns+" FROM signing_keys WHERE not_after = 0 OR not_after > ? ORDER BY created_at, id", []any{nanos(now)},
+		func(scan scan) error {
+			k, err := scanKey(scan)
+			out = append(out, k)
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Changes implements pat.Store. What changed twice is told once, as it is now, at its newest place. The newest number
+// is read first: a change that commits meanwhile may be told now, and is told again next time. A seq that this
+// database never gave out (it was restored) is answered like 0.
+func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, error) {
+	var newest int64
+	if _, err := s.one(ctx, "SELECT n FROM sequences WHERE name = 'changes'", nil, &newest); err != nil {
+		return nil, 0, err
+	}
+	if seq == newest {
+		return nil, newest, nil
+	}
+	if seq > newest || seq < 0 {
+		seq = 0
+	}
+	revocations, agents, keys := "seq > ?", "seq > ?", "seq > ?"
+	args, agentArgs := []any{seq}, []any{seq}
+	if seq == 0 {
+		revocations, agents, keys = "until > ?", "seq > 0 AND status <> ?", "not_after = 0 OR not_after > ?"
+		args, agentArgs = []any{nanos(s.now())}, []any{string(pat.AgentActive)}
+	}
+	var out []pat.Change
+	err := s.list(ctx, "SELECT seq, service, kind, subject, at, until, reason FROM revocations WHERE "+revocations, args, func(scan scan) error {
+		var c pat.Change
+		var r pat.Revocation
+		var at, until int64
+		err := scan(&c.Seq, &r.Service, &r.Kind, &r.Subject, &at, &until, &r.Reason)
+		r.At, r.Until = fromNanos(at), fromNanos(until)
+		c.Revocation = &r
+		out = append(out, c)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	err = s.list(ctx, "SELECT "+agentColumns+", seq FROM agents WHERE "+agents, agentArgs, func(scan scan) error {
+		var c pat.Change
+		a, err := scanAgent(scan, &c.Seq)
+		c.Agent = &a
+		out = append(out, c)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	err = s.list(ctx, "SELECT "+keyColumns+", seq FROM signing_keys WHERE "+keys, args, func(scan scan) error {
+		var c pat.Change
+		k, err := scanKey(scan, &c.Seq)
+		c.Key = &k
+		out = append(out, c)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, c := range out {
+		if c.Agent != nil {
+			if err := s.readKeys(ctx, c.Agent); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b pat.Change) int { return cmp.Compare(a.Seq, b.Seq) })
+	return out, newest, nil
+}

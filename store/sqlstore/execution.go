@@ -1,0 +1,191 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// Who moved an execution, in the ledger.
+const (
+	byAgent    = "agent"
+	bySweeper  = "sweeper"
+	byOperator = "operator"
+)
+
+const executionColumns = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
+	rule, amount, currency, state, outcome, begun_at, deadline, settled_at`
+
+func scanExecution(scan scan) (e store.Execution, err error) {
+	var begun, deadline, settled int64
+	err = scan(&e.ID, &e.Service, &e.AgentID, &e.IdempotencyKey, &e.Fingerprint, &e.Intent, &e.AgreementID, &e.TokenID, &e.PolicyDigest,
+		&e.Rule, &e.Charge.Nano, &e.Charge.Currency, &e.State, &e.Outcome, &begun, &deadline, &settled)
+	e.BegunAt, e.Deadline, e.SettledAt = fromNanos(begun), fromNanos(deadline), fromNanos(settled)
+	return e, err
+}
+
+// execution reads a record to change it, without its answer; store.ErrNotFound if there is none.
+func (t *tx) execution(ctx context.Context, service, id string) (e store.Execution, err error) {
+	found := false
+	err = t.rows(ctx, "SELECT "+executionColumns+" FROM executions WHERE id = ? AND service = ? FOR UPDATE", []any{id, service},
+		func(scan scan) error {
+			found = true
+			e, err = scanExecution(scan)
+			return err
+		})
+	if err == nil && !found {
+		err = store.ErrNotFound
+	}
+	return e, err
+}
+
+const selectAnswer = "SELECT status, content_type, reason, body FROM answers WHERE execution_id = ?"
+
+// answer reads what was told, or nil.
+func (t *tx) answer(ctx context.Context, id string) (*store.Answer, error) {
+	var a store.Answer
+	found, err := t.row(ctx, selectAnswer, []any{id}, &a.Status, &a.ContentType, &a.Reason, &a.Body)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// forgetKey lets an idempotency key be used anew.
+func (t *tx) forgetKey(ctx context.Context, id string) error {
+	_, err := t.exec(ctx, "DELETE FROM answers WHERE execution_id = ?", id)
+	if err == nil {
+		_, err = t.exec(ctx, `DELETE FROM idempotency WHERE execution_id = ? AND (service, agent_id, idem_key) IN
+			(SELECT service, agent_id, idem_key FROM executions WHERE id = ?)`, id, id)
+	}
+	return err
+}
+
+// move takes an execution from the state it is in to another: the record, the account and the ledger.
+func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcome store.Outcome, by string) (store.Execution, error) {
+	from := e.State
+	e.State, e.Outcome = to, outcome
+	if to != store.Unresolved {
+		e.SettledAt = t.now
+	}
+	n, err := t.exec(ctx, "UPDATE executions SET state = ?, outcome = ?, settled_at = ? WHERE id = ? AND state = ?",
+		string(to), string(outcome), nanos(e.SettledAt), e.ID, string(from))
+	if err != nil {
+		return e, err
+	}
+	if n != 1 {
+		return e, store.ErrSettled
+	}
+	if e.Charge.Nano == 0 {
+		return e, nil
+	}
+	if to != store.Unresolved { // unresolved stays held
+		before, err := t.account(ctx, e.Service, e.AgentID, e.Charge.Currency)
+		if err != nil {
+			return e, err
+		}
+		after := before
+		after.held -= e.Charge.Nano
+		if to == store.Captured {
+			after.captured += e.Charge.Nano
+		}
+		if err := t.setAccount(ctx, before, after); err != nil {
+			return e, err
+		}
+	}
+	return e, t.enter(ctx, e, from, to, by)
+}
+
+// enter writes a line of the ledger; calls without a charge have none.
+func (t *tx) enter(ctx context.Context, e store.Execution, from, to store.State, by string) error {
+	if e.Charge.Nano == 0 {
+		return nil
+	}
+	_, err := t.exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor)
+		VALUES ({ledger}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, nanos(t.now), e.Service, e.AgentID, e.ID, e.Intent, e.Rule,
+		e.Charge.Nano, e.Charge.Currency, string(from), string(to), by)
+	return err
+}
+
+// Settle implements store.Executions. With store.ErrSettled it returns the record as the other settler left
+// it. Where nothing was recorded, call it at most once: there is nothing to tell a second time from the
+// first. The answer is kept only where the call carried an idempotency key, for nobody asks for another.
+func (s *Store) Settle(ctx context.Context, b store.Begun, to store.Settlement) (store.Execution, error) {
+	e := b.Execution
+	if err := checkSettlement(to); err != nil {
+		return store.Execution{}, fmt.Errorf("settling execution %s: %w", e.ID, err)
+	}
+	var keys []counterKey
+	var back []store.TakenSlot
+	if to.Outcome == store.NotSent {
+		back = b.Took
+		for _, slot := range back {
+			keys = append(keys, counterKey{e.Service, slot.AgentID, slot.LimitID, slot.Period})
+		}
+	}
+	if !b.Recorded {
+		e.State, e.Outcome = to.State, to.Outcome
+		if to.State != store.Unresolved {
+			e.SettledAt = s.now()
+		}
+		if len(back) == 0 {
+			return e, nil
+		}
+		return e, s.update(ctx, func(_ context.Context, t *tx) error {
+			t.give(e.Service, back)
+			return nil
+		}, keys...)
+	}
+	var result store.Execution
+	err := s.update(ctx, func(ctx context.Context, t *tx) (err error) {
+		result, err = t.settle(ctx, e.Service, e.ID, to, back)
+		return err
+	}, keys...)
+	if err != nil && !errors.Is(err, store.ErrSettled) {
+		return store.Execution{}, err
+	}
+	return result, err
+}
+
+func (t *tx) settle(ctx context.Context, service, id string, to store.Settlement, back []store.TakenSlot) (store.Execution, error) {
+	e, err := t.execution(ctx, service, id)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	if e.State != store.Held && (e.State != store.Unresolved || to.State == store.Unresolved) {
+		return e, store.ErrSettled
+	}
+	if e, err = t.move(ctx, e, to.State, to.Outcome, byAgent); err != nil {
+		return store.Execution{}, err
+	}
+	if to.Outcome == store.NotSent {
+		t.give(service, back)
+		return e, t.forgetKey(ctx, id)
+	}
+	if a := to.Answer; a != nil && len(a.Body) <= store.MaxAnswer && e.IdempotencyKey != "" && to.State != store.Unresolved {
+		e.Answer = a
+		_, err = t.exec(ctx, "INSERT INTO answers (execution_id, status, content_type, reason, body) VALUES (?, ?, ?, ?, ?)",
+			id, a.Status, a.ContentType, a.Reason, blob(a.Body))
+	}
+	return e, err
+}
+
+func checkSettlement(to store.Settlement) error {
+	switch to.State {
+	case store.Captured, store.Released, store.Unresolved:
+	default:
+		return fmt.Errorf("state %q ends nothing", to.State)
+	}
+	switch to.Outcome {
+	case store.NotSent:
+		if to.State != store.Released {
+			return fmt.Errorf("a call that was not sent is released, not %s", to.State)
+		}
+	case store.Failed, store.Done, store.Unknown:
+	default:
+		return fmt.Errorf("outcome %q is none", to.Outcome)
+	}
+	return nil
+}

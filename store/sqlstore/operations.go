@@ -1,0 +1,175 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// Resolve implements store.Operations: to is store.Captured or store.Released, the outcome stays unknown, and
+// the idempotency key stays taken, since the call may well have been made.
+func (s *Store) Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
+	if to != store.Captured && to != store.Released {
+		return store.Execution{}, fmt.Errorf("resolving execution %s: want captured or released, not %q", id, to)
+	}
+	var result store.Execution
+	err := s.update(ctx, func(ctx context.Context, t *tx) error {
+		e, err := t.execution(ctx, service, id)
+		if err != nil {
+			return err
+		}
+		if e.State != store.Unresolved {
+			return store.ErrSettled
+		}
+		result, err = t.move(ctx, e, to, e.Outcome, byOperator)
+		return err
+	})
+	if err != nil {
+		return store.Execution{}, err
+	}
+	return result, nil
+}
+
+// Execution implements store.Operations. It is found with its answer, while that is kept.
+func (s *Store) Execution(ctx context.Context, service, id string) (store.Execution, error) {
+	var e store.Execution
+	found := false
+	err := s.list(ctx, "SELECT "+executionColumns+" FROM executions WHERE id = ? AND service = ?", []any{id, service}, func(scan scan) (err error) {
+		found = true
+		e, err = scanExecution(scan)
+		return err
+	})
+	if err != nil {
+		return store.Execution{}, err
+	}
+	if !found {
+		return store.Execution{}, store.ErrNotFound
+	}
+	var a store.Answer
+	found, err = s.one(ctx, selectAnswer, []any{id}, &a.Status, &a.ContentType, &a.Reason, &a.Body)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	if found {
+		e.Answer = &a
+	}
+	return e, nil
+}
+
+// Executions implements store.Operations. Listed records come without their answers.
+func (s *Store) Executions(ctx context.Context, f store.Filter) ([]store.Execution, error) {
+	var q conditions
+	q.equal("service", f.Service)
+	q.equal("agent_id", f.AgentID)
+	switch f.State {
+	case store.Held, store.Unresolved: // as the partial indexes have it
+		q.where = append(q.where, "state = '"+string(f.State)+"'")
+	default:
+		q.equal("state", string(f.State))
+	}
+	if f.After != "" {
+		q.add("id < ?", f.After)
+	}
+	var out []store.Execution
+	err := s.list(ctx, q.query("SELECT "+executionColumns+" FROM executions", "ORDER BY id DESC", f.Limit), q.args, func(scan scan) error {
+		e, err := scanExecution(scan)
+		out = append(out, e)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Ledger implements store.Operations. Filter.State is the state an entry moved to.
+func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error) {
+	var q conditions
+	q.equal("service", f.Service)
+	q.equal("agent_id", f.AgentID)
+	q.equal("to_state", string(f.State))
+	if f.After != "" {
+		seq, err := strconv.ParseInt(f.After, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("listing the ledger: %q is no entry number", f.After)
+		}
+		q.add("seq < ?", seq)
+	}
+	var out []store.Entry
+	const columns = "seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor"
+	err := s.list(ctx, q.query("SELECT "+columns+" FROM ledger", "ORDER BY seq DESC", f.Limit), q.args, func(scan scan) error {
+		var e store.Entry
+		var at int64
+		err := scan(&e.Seq, &at, &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano, &e.Amount.Currency, &e.From, &e.To, &e.By)
+		e.At = fromNanos(at)
+		out = append(out, e)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Accounts implements store.Operations, ordered by agent and currency; without a service it adds up
+// those of all services. Filter.After is an agent id, or an agent id, a space and a currency.
+func (s *Store) Accounts(ctx context.Context, f store.Filter) ([]store.Account, error) {
+	var q conditions
+	q.equal("service", f.Service)
+	q.equal("agent_id", f.AgentID)
+	if agent, currency, both := strings.Cut(f.After, " "); both {
+		q.add("(agent_id, currency) > (?, ?)", agent, currency)
+	} else if agent != "" {
+		q.add("agent_id > ?", agent)
+	}
+	var out []store.Account
+	const sums = "SELECT agent_id, currency, SUM(topped_up), SUM(held), SUM(captured) FROM accounts"
+	err := s.list(ctx, q.query(sums, "GROUP BY agent_id, currency ORDER BY agent_id, currency", f.Limit), q.args, func(scan scan) error {
+		var a store.Account
+		err := scan(&a.AgentID, &a.Currency, &a.ToppedUp.Nano, &a.Held.Nano, &a.Captured.Nano)
+		a.ToppedUp.Currency, a.Held.Currency, a.Captured.Currency = a.Currency, a.Currency, a.Currency
+		out = append(out, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Bounds of a listing.
+const (
+	defaultPage = 100
+	largestPage = 1000
+)
+
+// conditions collects what a listing is narrowed to.
+type conditions struct {
+	where []string
+	args  []any
+}
+
+func (c *conditions) add(condition string, args ...any) {
+	c.where = append(c.where, condition)
+	c.args = append(c.args, args...)
+}
+
+// equal narrows a column to a value, unless that is empty.
+func (c *conditions) equal(column, value string) {
+	if value != "" {
+		c.add(column+" = ?", value)
+	}
+}
+
+func (c *conditions) query(selection, order string, limit int) string {
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	if len(c.where) > 0 {
+		selection += " WHERE " + strings.Join(c.where, " AND ")
+	}
+	return selection + " " + order + " LIMIT " + strconv.Itoa(min(limit, largestPage))
+}

@@ -1,0 +1,113 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"time"
+
+	"github.com/pressly/goose/v3"
+)
+
+// The tables; migrations/00001_state.sql says what each column means.
+//
+//	sequences    (name)                                the last number given out: what replicas must learn
+//	agents       (service, id)                         who claimed which id, and how it stands
+//	agent_keys   (service, key_id)                     → agents; one id per key, several keys per id
+//	policies     (service, digest)                     each policy document once, byte for byte
+//	agreements   (service, id)                         → agents, policies; the evidence of each acceptance
+//	tokens       (service, id)                         → agreements; one row per PAT, never its text
+//	revocations  (service, kind, subject)              what ended before its time
+//	signing_keys (id)                                  public halves of the keys that sign PATs
+//	nonces       (service, key_id, id)                 used once, until forgotten
+//	counters     (service, agent_id, limit_id, period) one window of one limit, all its slots in one row
+//	executions   (id)                                  calls that charge or carry an idempotency key
+//	idempotency  (service, agent_id, idem_key)         which execution a key belongs to
+//	answers      (execution_id)                        what was told, for as long as the key is remembered
+//	accounts     (service, agent_id, currency)         the sums over the ledger
+//	pools        (service, currency)                   what unapproved agents owe together
+//	ledger       (seq)                                 append-only: every move of a charge, every top-up
+//
+// A counter is one row so that Begin reads one row and writes one row per limit, and so that where
+// writers run at the same time that row is the lock. revocations, agents and signing_keys carry the
+// sequence number of their last change; those columns are the feed of Changes, which therefore never
+// outgrows the things it tells of.
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// errNewer means the database was made by a later version of this program.
+var errNewer = errors.New("the database was written by a newer version of uimgate: upgrade uimgate, or use another database")
+
+// migrate brings the schema up to what this program knows.
+func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	if err != nil {
+		return err
+	}
+	current, known, err := p.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the schema version: %w", err)
+	}
+	if current > known {
+		return fmt.Errorf("schema version %d, of which this program knows %d: %w", current, known, errNewer)
+	}
+	if current == known {
+		return nil
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("migrating the schema from version %d to %d: %w", current, known, err)
+	}
+	return nil
+}
+
+// Times that nanoseconds cannot say are stored as the nearest that can, which keeps "far away" true.
+var (
+	firstTime = time.Unix(0, math.MinInt64+1)
+	lastTime  = time.Unix(0, math.MaxInt64)
+)
+
+// nanos is how a time is stored: nanoseconds since 1970 UTC, and 0 for the zero time.
+func nanos(t time.Time) int64 {
+	switch {
+	case t.IsZero():
+		return 0
+	case t.Before(firstTime):
+		return math.MinInt64 + 1
+	case t.After(lastTime):
+		return math.MaxInt64
+	default:
+		return t.UnixNano()
+	}
+}
+
+// fromNanos reads what nanos stored.
+func fromNanos(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// blob keeps an empty value from being stored as NULL.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

@@ -1,0 +1,149 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+func TestOpenNeedsAClock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	if _, err := sqlstore.Open(t.Context(), path, sqlstore.Options{}); err == nil {
+		t.Fatal("opened without a clock")
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a file was made")
+	}
+}
+
+func TestFilesAreForTheirOwnerOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a b#c?d%20e")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "state.db"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := openStore(t, dir)
+	if err := s.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v, %v; want the database and its log", files, err)
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil || info.Mode().Perm() != 0o600 || info.Size() == 0 {
+			t.Errorf("%s: %v, %d bytes, %v; want 0600", f.Name(), info.Mode(), info.Size(), err)
+		}
+	}
+}
+
+func TestADatabaseOfANewerVersionIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	openStore(t, dir)
+	path := filepath.Join(dir, "state.db")
+	db := otherProcess(t, dir)
+	if _, err := db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := sqlstore.Open(t.Context(), path, sqlstore.Options{Now: time.Now})
+	if err == nil || !strings.Contains(err.Error(), "newer version") || !strings.Contains(err.Error(), path) {
+		t.Fatalf("%v; want an error that names the file and the newer version", err)
+	}
+}
+
+// otherProcess opens the same file beside the store.
+func otherProcess(t *testing.T, dir string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func oneOf(most int64) store.BeginRequest {
+	return store.BeginRequest{
+		Execution:  store.Execution{Service: "s", AgentID: "a"},
+		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: most, Period: limit.Lifetime}}}},
+		Candidates: []store.Candidate{{}},
+	}
+}
+
+func TestAClosedStoreIsUnavailable(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Begin(t.Context(), oneOf(1)); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Begin: %v", err)
+	}
+	if _, err := s.Executions(t.Context(), store.Filter{}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Executions: %v", err)
+	}
+	if err := s.Ready(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Ready: %v", err)
+	}
+}
+
+// Where a write fails half-way and the database rolls back by itself, the call is denied, and the next one works again.
+func TestTroubleWithTheFileIsUnavailableAndPasses(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
+		t.Fatal(err)
+	}
+	db := otherProcess(t, dir)
+	trouble := "CREATE TRIGGER trouble BEFORE UPDATE ON counters BEGIN SELECT RAISE(ROLLBACK, 'no'); END"
+	if _, err := db.ExecContext(t.Context(), trouble); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Begin(t.Context(), oneOf(2))
+	if !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("%v; want ErrUnavailable", err)
+	}
+	for _, word := range []string{"INSERT", "counters", "SELECT"} {
+		if strings.Contains(err.Error(), word) {
+			t.Errorf("%v: tells SQL", err)
+		}
+	}
+	if _, err := db.ExecContext(t.Context(), "DROP TRIGGER trouble"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
+		t.Fatalf("after the trouble: %v", err)
+	}
+	if _, ok := errors.AsType[*store.LimitError](errOf(s.Begin(t.Context(), oneOf(2)))); !ok {
+		t.Fatal("a failed call was not counted right")
+	}
+}
+
+func errOf(_ store.Begun, err error) error { return err }
+
+func TestACallWhoseContextEndedDoesNotRun(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Begin(ctx, oneOf(1)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v; want ErrUnavailable and the cause", err)
+	}
+	if _, err := s.Begin(t.Context(), oneOf(1)); err != nil {
+		t.Fatalf("the place was taken: %v", err)
+	}
+}

@@ -1,0 +1,162 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+const tokenColumns = `service, id, agreement_id, agent_id, key_id, policy_digest, scope, limit_rate, limit_period, assurance,
+	signing_key_id, issued_at, expires_at, ends_at, renewed_to, renewed_at` //nolint:gosec // names of columns, no credentials
+
+func scanToken(scan scan) (k pat.Token, err error) {
+	var issued, expires, ends, renewed int64
+	var scope list
+	err = scan(&k.Service, &k.ID, &k.AgreementID, &k.AgentID, &k.KeyID, &k.PolicyDigest, &scope, &k.LimitRate, &k.LimitPeriod, &k.Assurance,
+		&k.SigningKeyID, &issued, &expires, &ends, &k.RenewedTo, &renewed)
+	k.Scope = scope
+	k.IssuedAt, k.ExpiresAt, k.EndsAt, k.RenewedAt = fromNanos(issued), fromNanos(expires), fromNanos(ends), fromNanos(renewed)
+	return k, err
+}
+
+func (t *tx) insertToken(ctx context.Context, k pat.Token) error {
+	scope, err := list(k.Scope).text()
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, "INSERT INTO tokens ("+tokenColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		k.Service, k.ID, k.AgreementID, k.AgentID, k.KeyID, k.PolicyDigest, scope, k.LimitRate, k.LimitPeriod, string(k.Assurance),
+		k.SigningKeyID, nanos(k.IssuedAt), nanos(k.ExpiresAt), nanos(k.EndsAt), k.RenewedTo, nanos(k.RenewedAt))
+	return err
+}
+
+// mayIssue checks that the agent is not blocked and its agreement in force.
+func (t *tx) mayIssue(ctx context.Context, k pat.Token) error {
+	a, exists, err := t.agent(ctx, k.Service, k.AgentID)
+	switch {
+	case err != nil:
+		return err
+	case !exists:
+		return fmt.Errorf("agent %s: %w", k.AgentID, pat.ErrNotFound)
+	case a.Status != pat.AgentActive:
+		return pat.ErrBlocked
+	}
+	var state pat.AgreementState
+	found, err := t.row(ctx, "SELECT state FROM agreements WHERE service = ? AND id = ? AND agent_id = ? FOR UPDATE",
+		[]any{k.Service, k.AgreementID, k.AgentID}, &state)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return fmt.Errorf("agreement %s: %w", k.AgreementID, pat.ErrNotFound)
+	case state != pat.AgreementActive:
+		return fmt.Errorf("agreement %s is %s: %w", k.AgreementID, state, pat.ErrBlocked)
+	}
+	return nil
+}
+
+// Issue implements pat.Store. An agreement that is not active (pending, or revoked this moment) is pat.ErrBlocked as
+// well; one that is not the agent's is pat.ErrNotFound.
+func (s *Store) Issue(ctx context.Context, k pat.Token) error {
+	return s.update(ctx, func(ctx context.Context, t *tx) error {
+		if err := t.mayIssue(ctx, k); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, "UPDATE agreements SET awaiting = 0 WHERE service = ? AND id = ? AND awaiting = 1", k.Service, k.AgreementID); err != nil {
+			return err
+		}
+		return t.insertToken(ctx, k)
+	})
+}
+
+// Token implements pat.Store.
+func (s *Store) Token(ctx context.Context, service, jti string) (pat.Token, error) {
+	var k pat.Token
+	found := false
+	err := s.list(ctx, selectToken, []any{service, jti}, func(scan scan) (err error) {
+		found = true
+		k, err = scanToken(scan)
+		return err
+	})
+	switch {
+	case err != nil:
+		return pat.Token{}, err
+	case !found:
+		return pat.Token{}, pat.ErrNotFound
+	}
+	return k, nil
+}
+
+const selectToken = "SELECT " + tokenColumns + " FROM tokens WHERE service = ? AND id = ?"
+
+func (t *tx) token(ctx context.Context, service, jti string) (k pat.Token, err error) {
+	found := false
+	err = t.rows(ctx, selectToken+" FOR UPDATE", []any{service, jti}, func(scan scan) error {
+		found = true
+		k, err = scanToken(scan)
+		return err
+	})
+	if err == nil && !found {
+		err = pat.ErrNotFound
+	}
+	return k, err
+}
+
+// Renew implements pat.Store. A token that was revoked this moment, by itself or with its agreement, agent or policy,
+// is pat.ErrBlocked, so that its successor cannot outlive the revocation. The end of old never moves later.
+func (s *Store) Renew(ctx context.Context, old string, next pat.Token, ends, within time.Time, nonce string, nonceUntil time.Time) (pat.Token, error) {
+	result := next
+	err := s.update(ctx, func(ctx context.Context, t *tx) error {
+		was, err := t.token(ctx, next.Service, old)
+		if err != nil {
+			return err
+		}
+		if err := t.mayIssue(ctx, was); err != nil {
+			return err
+		}
+		if revoked, err := t.revoked(ctx, was); err != nil {
+			return err
+		} else if revoked {
+			return fmt.Errorf("the token is revoked: %w", pat.ErrBlocked)
+		}
+		if was.RenewedTo != "" && !was.RenewedAt.Before(within) {
+			result, err = t.token(ctx, next.Service, was.RenewedTo)
+			return err
+		}
+		result = next
+		if nonce != "" {
+			if fresh, err := t.useNonce(ctx, next.Service, was.KeyID, nonce, nonceUntil); err != nil {
+				return err
+			} else if !fresh {
+				return pat.ErrReplayed
+			}
+		}
+		if err := t.insertToken(ctx, next); err != nil {
+			return err
+		}
+		until := ends
+		if !was.EndsAt.IsZero() && was.EndsAt.Before(until) {
+			until = was.EndsAt
+		}
+		_, err = t.exec(ctx, "UPDATE tokens SET ends_at = ?, renewed_to = ?, renewed_at = ? WHERE service = ? AND id = ?",
+			nanos(until), next.ID, nanos(next.IssuedAt), next.Service, old)
+		return err
+	})
+	if err != nil {
+		return pat.Token{}, err
+	}
+	return result, nil
+}
+
+// revoked reports whether a revocation names the token.
+func (t *tx) revoked(ctx context.Context, k pat.Token) (bool, error) {
+	var one int
+	return t.row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND at >= ? AND
+		((kind = ? AND subject = ?) OR (kind = ? AND subject = ?) OR (kind = ? AND subject = ?) OR (kind = ? AND subject = ?)) LIMIT 1`,
+		[]any{
+			k.Service, nanos(k.IssuedAt), string(pat.RevokedToken), k.ID, string(pat.RevokedAgreement), k.AgreementID,
+			string(pat.RevokedAgent), k.AgentID, string(pat.RevokedPolicy), k.PolicyDigest,
+		}, &one)
+}

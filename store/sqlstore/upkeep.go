@@ -1,0 +1,182 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// Background work goes in steps, so that a call never waits for more than one of them.
+const (
+	stepRows = 500
+	maxSteps = 40 // of one kind in one Purge
+)
+
+// counterKept is how long a counter is kept after none of its slots counts any more, so that a clock that ran
+// ahead for less than this and is set back finds what was counted.
+const counterKept = 7 * 24 * time.Hour
+
+// Sweep implements store.Operations.
+func (s *Store) Sweep(ctx context.Context) (int, error) {
+	return s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
+		var due []store.Execution
+		err := t.rows(ctx, "SELECT "+executionColumns+" FROM executions WHERE state = 'held' AND deadline <= ? ORDER BY deadline LIMIT ? FOR UPDATE",
+			[]any{nanos(t.now), stepRows}, func(scan scan) error {
+				e, err := scanExecution(scan)
+				due = append(due, e)
+				return err
+			})
+		if err != nil {
+			return 0, err
+		}
+		for _, e := range due {
+			if _, err := t.move(ctx, e, store.Unresolved, store.Unknown, bySweeper); err != nil {
+				return 0, err
+			}
+		}
+		return len(due), nil
+	})
+}
+
+// steps repeats a step, each in a transaction of its own, until one finds less than it could have done.
+func (s *Store) steps(ctx context.Context, step func(context.Context, *tx) (int, error)) (int, error) {
+	total := 0
+	for range maxSteps {
+		var n int
+		err := s.update(ctx, func(ctx context.Context, t *tx) (err error) {
+			n, err = step(ctx, t)
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		total += n
+		if n < stepRows {
+			break
+		}
+	}
+	return total, nil
+}
+
+// A forgetting deletes rows whose time is over: those for which the condition holds, the argument being
+// now less what is kept.
+type forgetting struct {
+	query string
+	keep  time.Duration
+}
+
+// Purge implements store.Operations. Beside what the interface lists it forgets signing keys whose last
+// PAT has expired, settled executions that charged nothing once their key is forgotten, and agents that were
+// never approved, blocked or charged once their last agreement is gone, so that ids claimed and never used
+// come free. Charged executions and the ledger stay.
+func (s *Store) Purge(ctx context.Context) (int, error) {
+	total := 0
+	for _, f := range s.forgettings() {
+		n, err := s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
+			n, err := t.exec(ctx, f.query, nanos(t.now.Add(-f.keep)), stepRows)
+			return int(n), err
+		})
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+	for _, step := range []func(context.Context, *tx) (int, error){s.purgeKeys, s.purgeExecutions, s.purgeAgreements} {
+		n, err := s.steps(ctx, step)
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+func (s *Store) forgettings() []forgetting {
+	return []forgetting{
+		{"DELETE FROM nonces WHERE (service, key_id, id) IN (SELECT service, key_id, id FROM nonces WHERE until <= ? LIMIT ?)", 0},
+		{"DELETE FROM revocations WHERE (service, kind, subject) IN (SELECT service, kind, subject FROM revocations WHERE until <= ? LIMIT ?)", 0},
+		{"DELETE FROM signing_keys WHERE id IN (SELECT id FROM signing_keys WHERE not_after > 0 AND not_after <= ? LIMIT ?)", 0},
+		{`DELETE FROM counters WHERE (service, agent_id, limit_id, period) IN
+			(SELECT service, agent_id, limit_id, period FROM counters WHERE frees_at > 0 AND frees_at <= ? LIMIT ?)`, counterKept},
+		{"DELETE FROM tokens WHERE (service, id) IN (SELECT service, id FROM tokens WHERE expires_at <= ? LIMIT ?)", s.opts.TokensKept},
+	}
+}
+
+// ids reads the rows a step works on; each has as many columns as the width says.
+func (t *tx) ids(ctx context.Context, width int, query string, args ...any) ([][]string, error) {
+	var out [][]string
+	err := t.rows(ctx, query, args, func(scan scan) error {
+		row := make([]string, width)
+		dest := make([]any, width)
+		for i := range row {
+			dest[i] = &row[i]
+		}
+		out = append(out, row)
+		return scan(dest...)
+	})
+	return out, err
+}
+
+// purgeKeys forgets idempotency keys, and the answers kept for them. The key of an execution that is
+// not settled stays.
+func (s *Store) purgeKeys(ctx context.Context, t *tx) (int, error) {
+	rows, err := t.ids(ctx, 1, `SELECT i.execution_id FROM idempotency i JOIN executions e ON e.id = i.execution_id
+		WHERE i.until <= ? AND e.state IN ('captured', 'released') LIMIT ? FOR UPDATE`, nanos(t.now), stepRows)
+	for _, r := range rows {
+		if err == nil {
+			err = t.forgetKey(ctx, r[0])
+		}
+	}
+	return len(rows), err
+}
+
+// purgeExecutions forgets settled executions that charged nothing, unless their key is still known.
+func (s *Store) purgeExecutions(ctx context.Context, t *tx) (int, error) {
+	n, err := t.exec(ctx, `DELETE FROM executions WHERE id IN (SELECT e.id FROM executions e WHERE e.forget_at > 0 AND e.forget_at <= ?
+		AND e.state IN ('captured', 'released') AND NOT EXISTS (SELECT 1 FROM idempotency i
+			WHERE i.service = e.service AND i.agent_id = e.agent_id AND i.idem_key = e.idem_key AND i.execution_id = e.id) LIMIT ?)`,
+		nanos(t.now), stepRows)
+	return int(n), err
+}
+
+// purgeAgreements forgets agreements under which nothing was ever called, once their tokens are gone.
+func (s *Store) purgeAgreements(ctx context.Context, t *tx) (int, error) {
+	rows, err := t.ids(ctx, 4, `SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ?
+		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) LIMIT ? FOR UPDATE`,
+		nanos(t.now.Add(-s.opts.UnusedKept)), stepRows)
+	if err != nil {
+		return 0, err
+	}
+	total := len(rows)
+	for _, r := range rows {
+		service, id, agent, digest := r[0], r[1], r[2], r[3]
+		if _, err := t.exec(ctx, "DELETE FROM agreements WHERE service = ? AND id = ?", service, id); err != nil {
+			return 0, err
+		}
+		if _, err := t.exec(ctx, `DELETE FROM policies WHERE service = ? AND digest = ? AND NOT EXISTS
+			(SELECT 1 FROM agreements a WHERE a.service = policies.service AND a.policy_digest = policies.digest)`, service, digest); err != nil {
+			return 0, err
+		}
+		if err := t.purgeAgent(ctx, service, agent); err != nil {
+			return 0, err
+		}
+	}
+	return total, nil
+}
+
+// purgeAgent frees an id of which nothing is left.
+func (t *tx) purgeAgent(ctx context.Context, service, id string) error {
+	var one int
+	idle, err := t.row(ctx, `SELECT 1 FROM agents a WHERE a.service = ? AND a.id = ? AND a.status = 'active' AND a.approved = 0 AND a.seq = 0
+		AND NOT EXISTS (SELECT 1 FROM agreements g WHERE g.service = a.service AND g.agent_id = a.id)
+		AND NOT EXISTS (SELECT 1 FROM accounts c WHERE c.service = a.service AND c.agent_id = a.id) FOR UPDATE`, []any{service, id}, &one)
+	if err != nil || !idle {
+		return err
+	}
+	if _, err := t.exec(ctx, "DELETE FROM agent_keys WHERE service = ? AND agent_id = ?", service, id); err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, "DELETE FROM agents WHERE service = ? AND id = ?", service, id)
+	return err
+}

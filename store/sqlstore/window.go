@@ -1,0 +1,128 @@
+package sqlstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+)
+
+// A window is what one limit has counted: the units of its newest slots. Contract of the arithmetic:
+// package limit. The slot never goes back, so a clock that was set back cannot count anything twice or
+// forget it; such calls count in the highest slot seen.
+type window struct {
+	period limit.Period
+	slot   int64
+	counts []int64 // of slot, slot-1, …
+}
+
+// reach moves the window to the slot of now, unless it is there or beyond.
+func (w *window) reach(now time.Time) {
+	k := w.period.Slot(now)
+	if k <= w.slot {
+		return
+	}
+	moved, span := k-w.slot, k-w.period.Oldest(k)+1
+	w.slot = k
+	if moved >= span || len(w.counts) == 0 {
+		w.counts = w.counts[:0]
+		return
+	}
+	kept := min(int64(len(w.counts)), span-moved)
+	counts := make([]int64, moved+kept)
+	copy(counts[moved:], w.counts[:kept])
+	w.counts = counts
+}
+
+// sum is how many units matter to an admission in the window's slot.
+func (w *window) sum() int64 {
+	var sum int64
+	for _, n := range w.counts {
+		sum += n
+	}
+	return sum
+}
+
+// take counts one unit in the window's slot.
+func (w *window) take() {
+	if len(w.counts) == 0 {
+		w.counts = append(w.counts, 0)
+	}
+	w.counts[0]++
+}
+
+// give takes one unit back from a slot, if it still counts there.
+func (w *window) give(slot int64) bool {
+	i := w.slot - slot
+	if i < 0 || i >= int64(len(w.counts)) || w.counts[i] == 0 {
+		return false
+	}
+	w.counts[i]--
+	return true
+}
+
+// left is how many more calls can be admitted in the window's slot.
+func (w *window) left(most int64) int64 { return max(0, most-w.sum()) }
+
+// resets is how long until the oldest counted slot falls out; 0: never, or nothing is counted.
+func (w *window) resets(now time.Time) time.Duration {
+	for i, n := range slices.Backward(w.counts) {
+		if n > 0 {
+			return w.until(w.slot-int64(i), now)
+		}
+	}
+	return 0
+}
+
+// retry is how long until one more call can be admitted; 0: never. A limit of none at all never
+// admits one, and is told as the next end of its window.
+func (w *window) retry(most int64, now time.Time) time.Duration {
+	over := w.sum() - (most - 1)
+	for i, n := range slices.Backward(w.counts) {
+		over -= n
+		if over <= 0 {
+			return w.until(w.slot-int64(i), now)
+		}
+	}
+	return w.until(w.slot, now)
+}
+
+// until is how long until a slot stops counting; 0: never.
+func (w *window) until(slot int64, now time.Time) time.Duration {
+	frees := w.period.Frees(slot)
+	if frees.IsZero() {
+		return 0
+	}
+	return frees.Sub(now)
+}
+
+// encode is how the counts are stored.
+func (w *window) encode() []byte {
+	n := len(w.counts)
+	for n > 0 && w.counts[n-1] == 0 {
+		n--
+	}
+	out := make([]byte, 0, 2*n)
+	for _, c := range w.counts[:n] {
+		out = binary.AppendUvarint(out, uint64(c))
+	}
+	return out
+}
+
+var errCounter = errors.New("the stored counter of a limit makes no sense")
+
+// decodeCounts reads what encode wrote.
+func decodeCounts(in []byte) ([]int64, error) {
+	const slots = 62 // the widest window
+	var out []int64
+	for len(in) > 0 {
+		c, n := binary.Uvarint(in)
+		if n <= 0 || c > 2*limit.MaxCount || len(out) == slots {
+			return nil, errCounter
+		}
+		out, in = append(out, int64(c)), in[n:]
+	}
+	return out, nil
+}
