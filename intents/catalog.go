@@ -1,0 +1,50 @@
+package intents
+
+import "slices"
+
+// A Catalog is what one service offers, as its agents.json says. It is read-only and safe for
+// concurrent use; what its methods return must not be changed.
+type Catalog struct {
+	Dialect    Dialect // the document was written in
+	Service    Service
+	PublicKey  string // uim-public-key, or security.public_key
+	PolicyFile string // uim-policy-file, or security.policy_url
+	Discovery  string // uim-api-discovery
+	Execute    string // uim-api-execute
+	Issuer     string // uim-issuer
+	License    string // uim-license
+	Compliance Compliance
+	// AuthMethods are the draft's security.supported_auth_methods.
+	AuthMethods []string
+
+	intents    []*Intent
+	byUID      map[string]*Intent
+	versions   map[[2]string][]UID
+	byTitle    map[string][]*Intent
+	namespaces []string
+	index      *index
+
+	document []byte
+	members  []member
+	spans    []edit // where in document each intent stands, and how it is published
+}
+
+// Intents are all intents in the order of the document.
+func (c *Catalog) Intents() []*Intent { return c.intents }
+
+// Lookup finds an intent by its UID, exactly as written.
+func (c *Catalog) Lookup(uid string) (*Intent, bool) {
+	i, ok := c.byUID[uid]
+	return i, ok
+}
+
+// Versions are the UIDs of one intent, oldest version first.
+func (c *Catalog) Versions(namespace, name string) []UID {
+	return slices.Clone(c.versions[[2]string{namespace, name}])
+}
+
+// ByTitle finds the intents of one intent_name, exactly as written: the versions of one, as a rule.
+func (c *Catalog) ByTitle(title string) []*Intent { return slices.Clone(c.byTitle[title]) }
+
+// Namespaces are the namespaces of the intents, in order of first use.
+func (c *Catalog) Namespaces() []string { return slices.Clone(c.namespaces) }

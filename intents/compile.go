@@ -1,0 +1,202 @@
+package intents
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+// A check is a compiled schema. What looks at one value is the library's work, and so is every subtree
+// that combines schemas (anyOf, $ref, …). Plain items, properties, additionalProperties and required
+// are walked here, so that a long list of bad values stops at the bound on violations instead of
+// costing an error each, and so that equal leaves are compiled once for all intents.
+type check struct {
+	never    bool // the schema false
+	nullable bool // anyOf: [this, null]
+
+	doc    map[string]any     // what schema was compiled from: the limits it states
+	schema *jsonschema.Schema // nil: every value passes
+	walked bool               // the library descends into the value
+	most   int                // values it may then be given
+
+	items      *check
+	properties map[string]*check
+	additional *check
+	required   []string
+	known      []string // names of properties, where no others are allowed or named ones exist
+	closed     bool
+}
+
+// schemaURL is where the library believes each schema to stand. A urn is never resolved against
+// anything, and references in it stay inside.
+const schemaURL = "urn:uimgate:parameter"
+
+// A compiler compiles each different schema once. It is safe for concurrent use.
+type compiler struct {
+	mu   sync.Mutex
+	done map[string]compiled
+}
+
+type compiled struct {
+	schema *jsonschema.Schema
+	doc    map[string]any
+	err    error
+}
+
+// build compiles a plain schema; work is what worst said of the whole.
+func (c *compiler) build(schema any, work int, whole bool) (*check, error) {
+	m, ok := schema.(map[string]any)
+	if !ok {
+		return &check{never: schema == false}, nil
+	}
+	if whole || !walkable(m) {
+		return c.library(m, work)
+	}
+	if inner, ok := optional(m); ok {
+		built, err := c.build(inner, work, false)
+		if err != nil {
+			return nil, err
+		}
+		copied := *built
+		copied.nullable = true
+		return &copied, nil
+	}
+	out, err := c.library(only(m, func(name string) bool { return assertions[name] }), work)
+	if err != nil {
+		return nil, err
+	}
+	out.walked = false
+	if err := c.children(out, m, work); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *compiler) children(out *check, m map[string]any, work int) (err error) {
+	if sub, ok := m["items"]; ok {
+		if out.items, err = c.build(sub, work, false); err != nil {
+			return err
+		}
+	}
+	if properties, ok := m["properties"].(map[string]any); ok {
+		out.properties = make(map[string]*check, len(properties))
+		out.known = slices.Sorted(maps.Keys(properties))
+		for _, name := range out.known {
+			if out.properties[name], err = c.build(properties[name], work, false); err != nil {
+				return err
+			}
+		}
+	}
+	switch sub := m["additionalProperties"].(type) {
+	case bool:
+		out.closed = !sub
+	case map[string]any:
+		if out.additional, err = c.build(sub, work, false); err != nil {
+			return err
+		}
+	}
+	if names, ok := m["required"].([]any); ok {
+		for _, name := range names {
+			if s, ok := name.(string); ok {
+				out.required = append(out.required, s)
+			}
+		}
+	}
+	return nil
+}
+
+// walkable reports whether every keyword of the schema is one that we walk, one that looks at a single
+// value, or one that asserts nothing.
+func walkable(m map[string]any) bool {
+	if _, ok := optional(m); ok {
+		return true
+	}
+	for name := range m {
+		switch name {
+		case "items", "properties", "additionalProperties", "required", "$defs", "definitions":
+		default:
+			if !assertions[name] && !annotations[name] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// optional recognises the schema that typed languages write for a value or null: anyOf of one schema
+// and {"type": "null"}, with nothing else that asserts.
+func optional(m map[string]any) (inner any, ok bool) {
+	list, ok := m["anyOf"].([]any)
+	if !ok || len(list) != 2 {
+		return nil, false
+	}
+	for name := range m {
+		if name != "anyOf" && !annotations[name] {
+			return nil, false
+		}
+	}
+	for i, sub := range list {
+		if s, ok := sub.(map[string]any); ok && s["type"] == "null" && len(only(s, func(n string) bool { return !annotations[n] })) == 1 {
+			return list[1-i], true
+		}
+	}
+	return nil, false
+}
+
+func only(m map[string]any, keep func(name string) bool) map[string]any {
+	out := map[string]any{}
+	for name, v := range m {
+		if keep(name) {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// library has the library compile m, or finds that it has.
+func (c *compiler) library(m map[string]any, work int) (*check, error) {
+	doc := only(m, func(name string) bool { return !annotations[name] })
+	if len(doc) == 0 {
+		return &check{}, nil
+	}
+	key, err := json.Marshal(doc) // sorts members: equal schemas have equal keys
+	if err != nil {
+		return nil, fmt.Errorf("writing the schema: %w", err)
+	}
+	c.mu.Lock()
+	have, ok := c.done[string(key)]
+	c.mu.Unlock()
+	if !ok {
+		have = compiled{doc: doc}
+		have.schema, have.err = compile(key)
+		c.mu.Lock()
+		c.done[string(key)] = have
+		c.mu.Unlock()
+	}
+	if have.err != nil {
+		return nil, have.err
+	}
+	return &check{doc: have.doc, schema: have.schema, walked: true, most: min(maxWalked, workBudget/max(work, 1))}, nil
+}
+
+func compile(doc []byte) (*jsonschema.Schema, error) {
+	compiler := jsonschema.NewCompiler()
+	compiler.Draft = jsonschema.Draft2020
+	compiler.AssertFormat = true
+	compiler.Formats = formats
+	compiler.LoadURL = func(string) (io.ReadCloser, error) { return nil, errRemote }
+	if err := compiler.AddResource(schemaURL, bytes.NewReader(doc)); err != nil {
+		return nil, fmt.Errorf("reading the schema: %w", err)
+	}
+	schema, err := compiler.Compile(schemaURL)
+	if err != nil {
+		return nil, fmt.Errorf("compiling the schema: %w", err)
+	}
+	return schema, nil
+}

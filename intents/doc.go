@@ -1,0 +1,14 @@
+// Package intents knows what a service offers: it reads agents.json in every dialect that is found in
+// the wild, checks and compiles the parameters of each intent, and answers searches over them.
+//
+// A Catalog is made once, at load, and is then read-only and safe for concurrent use:
+//
+//	catalog, problems := intents.Parse(data, intents.Options{Strict: true})
+//	if problems.Failed() { … }
+//	intent, ok := catalog.Lookup("example.com:search-products:v1")
+//	filled, violations := intent.Validate(parameters) // a tree that strictjson made
+//	answer, err := intent.Shape(upstreamBody)
+//
+// The package does no I/O: no reference in a schema ever reaches the network or a disk. UIM core 1, 2
+// and 5.
+package intents

@@ -1,0 +1,193 @@
+package intents
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math/big"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxRegexText bounds a value of format regex: compiling one costs more than its length.
+const maxRegexText = 1000
+
+// formats are the values of the format keyword, all asserted (validation 7.3, and those of OpenAPI).
+// They are ours because the library's read signs in times and addresses, leading hyphens in host
+// names and blanks in URIs.
+var formats = map[string]func(any) bool{
+	"date": text(isDate), "time": text(isTime), "date-time": text(isDateTime), "duration": text(durationForm.MatchString),
+	"email": text(isEmail), "idn-email": text(isEmail), "hostname": text(isHostname),
+	"ipv4":          text(func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }),
+	"ipv6":          text(func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && !a.Is4() && a.Zone() == "" }),
+	"uuid":          text(uuidForm.MatchString),
+	"uri":           text(func(s string) bool { return isURI(s, true, true) }),
+	"iri":           text(func(s string) bool { return isURI(s, true, false) }),
+	"uri-reference": text(func(s string) bool { return isURI(s, false, true) }),
+	"iri-reference": text(func(s string) bool { return isURI(s, false, false) }),
+	"uri-template":  text(isURITemplate), "json-pointer": text(isJSONPointer),
+	"relative-json-pointer": text(func(s string) bool {
+		m := relativeForm.FindStringSubmatch(s)
+		return m != nil && (m[1] == "#" || isJSONPointer(m[1]))
+	}),
+	"regex": text(func(s string) bool {
+		if len(s) > maxRegexText {
+			return false
+		}
+		_, err := regexp.Compile(s)
+		return err == nil
+	}),
+	"byte":     text(func(s string) bool { _, err := base64.StdEncoding.DecodeString(s); return err == nil }),
+	"int32":    whole(32),
+	"int64":    whole(64),
+	"float":    accepted,
+	"double":   accepted,
+	"password": accepted,
+	"binary":   accepted,
+}
+
+var (
+	uuidForm     = regexp.MustCompile(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
+	relativeForm = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(#|(?:/.*)?)$`)
+	timeForm     = regexp.MustCompile(`^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$`)
+	// RFC 3339 appendix A.
+	durationForm = regexp.MustCompile(`^P(?:[0-9]+W|(?:[0-9]+Y(?:[0-9]+M(?:[0-9]+D)?)?|[0-9]+M(?:[0-9]+D)?|[0-9]+D)(?:T` + durationTime + `)?|T` + durationTime + `)$`)
+	templateForm = regexp.MustCompile(`^(?:[^{}\x00-\x20"'<>\\^` + "`" + `|]|\{[+#./;?&=,!@|]?[A-Za-z0-9_.%]+(?::[1-9][0-9]{0,3}|\*)?(?:,[A-Za-z0-9_.%]+(?::[1-9][0-9]{0,3}|\*)?)*\})*$`)
+)
+
+const durationTime = `(?:[0-9]+H(?:[0-9]+M(?:[0-9]+S)?)?|[0-9]+M(?:[0-9]+S)?|[0-9]+S)`
+
+func accepted(any) bool { return true }
+
+// text makes a format of strings; other types are not its business (validation 7.2.1).
+func text(valid func(string) bool) func(any) bool {
+	return func(v any) bool {
+		s, ok := v.(string)
+		return !ok || valid(s)
+	}
+}
+
+// whole makes a format of numbers: integers of that many bits.
+func whole(bits uint) func(any) bool {
+	least := new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), bits-1))
+	most := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), bits-1), big.NewInt(1))
+	return func(v any) bool {
+		n, ok := v.(json.Number)
+		if !ok {
+			return true
+		}
+		r, ok := new(big.Rat).SetString(string(n))
+		return ok && r.IsInt() && r.Num().Cmp(least) >= 0 && r.Num().Cmp(most) <= 0
+	}
+}
+
+func isDate(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
+	return err == nil
+}
+
+func isDateTime(s string) bool {
+	return len(s) > 11 && (s[10] == 'T' || s[10] == 't') && isDate(s[:10]) && isTime(s[11:])
+}
+
+// isTime is RFC 3339 full-time. A leap second is one only at 23:59:60 UTC.
+func isTime(s string) bool {
+	m := timeForm.FindStringSubmatch(s)
+	if m == nil {
+		return false
+	}
+	var n [7]int
+	for _, i := range []int{1, 2, 3, 5, 6} {
+		n[i], _ = strconv.Atoi(m[i])
+	}
+	hour, minute, second, zoneHour, zoneMinute := n[1], n[2], n[3], n[5], n[6]
+	if hour > 23 || minute > 59 || second > 60 || zoneHour > 23 || zoneMinute > 59 {
+		return false
+	}
+	if second < 60 {
+		return true
+	}
+	zone := zoneHour*60 + zoneMinute
+	if m[4] == "-" {
+		zone = -zone
+	}
+	const day = 24 * 60
+	return (hour*60+minute-zone+2*day)%day == day-1
+}
+
+func isEmail(s string) bool {
+	at := strings.LastIndexByte(s, '@')
+	if at < 1 || len(s) > 254 || at > 64 {
+		return false
+	}
+	domain := s[at+1:]
+	if inner, ok := strings.CutPrefix(domain, "["); ok {
+		literal, closed := strings.CutSuffix(inner, "]")
+		six, isSix := strings.CutPrefix(literal, "IPv6:")
+		address, err := netip.ParseAddr(six)
+		return closed && err == nil && isSix == !address.Is4() && address.Zone() == "" && isLocalPart(s[:at])
+	}
+	return isHostname(domain) && isLocalPart(s[:at])
+}
+
+// isLocalPart takes what net/mail takes and nothing around it: no display name, comment or blank.
+func isLocalPart(local string) bool {
+	address, err := mail.ParseAddress(local + "@example.com")
+	return err == nil && address.Name == "" && (address.Address == local+"@example.com" || strings.HasPrefix(local, `"`) && !strings.Contains(local, "<"))
+}
+
+// isHostname is RFC 1123 section 2.1.
+func isHostname(s string) bool {
+	if len(s) == 0 || len(s) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for _, c := range []byte(label) {
+			if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isURI is RFC 3986 (ascii) or RFC 3987.
+func isURI(s string, absolute, ascii bool) bool {
+	for _, c := range s {
+		if c <= ' ' || c == 0x7f || strings.ContainsRune("\"<>\\^`{|}", c) || ascii && c > 0x7f {
+			return false
+		}
+	}
+	u, err := url.Parse(s)
+	if err != nil || absolute && !u.IsAbs() {
+		return false
+	}
+	if host := u.Hostname(); strings.Contains(host, ":") {
+		a, err := netip.ParseAddr(host)
+		return err == nil && !a.Is4()
+	}
+	return true
+}
+
+// isURITemplate is RFC 6570.
+func isURITemplate(s string) bool { return templateForm.MatchString(s) }
+
+// isJSONPointer is RFC 6901.
+func isJSONPointer(s string) bool {
+	if s != "" && s[0] != '/' {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] == '~' && (i+1 == len(s) || s[i+1] != '0' && s[i+1] != '1') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,217 @@
+package intents
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// An index answers searches without reading intents. Each word of an intent leads to the intents that
+// hold it, with a weight for the place it holds there.
+type index struct {
+	entries []entry
+	words   []string // sorted, for prefixes
+	posts   map[string][]posting
+	service string // lower case
+}
+
+// An entry is what filters compare, in lower case.
+type entry struct {
+	uid, base, namespace, name, category, description string
+	tags                                              []string
+	retired                                           bool
+}
+
+type posting struct{ intent, weight int32 }
+
+// The weights of the places a word may stand in.
+const (
+	inName        = 8
+	inTags        = 5
+	inCategory    = 4
+	inDescription = 2
+	inParameters  = 1
+)
+
+func newIndex(all []*Intent, service string) *index {
+	x := &index{entries: make([]entry, len(all)), posts: map[string][]posting{}, service: strings.ToLower(service)}
+	for n, i := range all {
+		e := entry{
+			uid: strings.ToLower(i.UID.String()), namespace: strings.ToLower(i.UID.Namespace), name: strings.ToLower(i.Name),
+			category: strings.ToLower(i.Category), description: strings.ToLower(i.Description), retired: i.Retired,
+		}
+		e.base = e.namespace + ":" + strings.ToLower(i.UID.Name)
+		for _, t := range i.Tags {
+			e.tags = append(e.tags, strings.ToLower(t))
+		}
+		x.entries[n] = e
+		if !i.Retired {
+			x.enter(int32(n), i)
+		}
+	}
+	x.words = make([]string, 0, len(x.posts))
+	for w := range x.posts {
+		x.words = append(x.words, w)
+	}
+	slices.Sort(x.words)
+	return x
+}
+
+func (x *index) enter(n int32, i *Intent) {
+	weights := map[string]int32{}
+	note := func(text string, weight int32) {
+		for _, w := range wordsOf(text) {
+			weights[w] = max(weights[w], weight)
+		}
+	}
+	note(i.Name, inName)
+	note(i.UID.Name, inName)
+	note(i.UID.Namespace, inDescription)
+	for _, t := range i.Tags {
+		note(t, inTags)
+	}
+	note(i.Category, inCategory)
+	note(i.Description, inDescription)
+	for _, p := range i.Inputs {
+		note(p.Name, inParameters)
+	}
+	for w, weight := range weights {
+		x.posts[w] = append(x.posts[w], posting{n, weight})
+	}
+}
+
+// wordsOf splits a text into words in lower case, CamelCase also into its parts, each without the
+// plural's s.
+func wordsOf(text string) []string {
+	var out []string
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		out = append(out, stem(strings.ToLower(word)))
+		start := 0
+		var last rune
+		for at, r := range word {
+			if at > start && unicode.IsUpper(r) && unicode.IsLower(last) {
+				out = append(out, stem(strings.ToLower(word[start:at])))
+				start = at
+			}
+			last = r
+		}
+		if start > 0 {
+			out = append(out, stem(strings.ToLower(word[start:])))
+		}
+	}
+	return out
+}
+
+func stem(word string) string {
+	if len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") {
+		return word[:len(word)-1]
+	}
+	return word
+}
+
+// find returns the intents that match, best first.
+func (x *index) find(q Query) []int {
+	if q.ServiceName != "" && !strings.Contains(x.service, strings.ToLower(q.ServiceName)) {
+		return nil
+	}
+	f := newFilter(q)
+	if strings.TrimSpace(q.Text) == "" {
+		var out []int
+		for n := range x.entries {
+			if f.matches(&x.entries[n]) {
+				out = append(out, n)
+			}
+		}
+		return out
+	}
+	ranks := x.rank(q.Text)
+	out := make([]int, 0, len(ranks))
+	for n := range ranks {
+		if f.matches(&x.entries[n]) {
+			out = append(out, int(n))
+		}
+	}
+	slices.SortFunc(out, func(a, b int) int {
+		return cmp.Or(cmp.Compare(ranks[int32(b)], ranks[int32(a)]), cmp.Compare(a, b))
+	})
+	return out
+}
+
+// minPrefix is how long a word must be to stand for those that begin with it.
+const minPrefix = 3
+
+// rank scores intents by the words of a text: first how many of them they hold, then how rare these
+// are and where they stand.
+func (x *index) rank(text string) map[int32]int64 {
+	const perWord = 1 << 32
+	ranks := map[int32]int64{}
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i, w := range words {
+		words[i] = stem(w)
+	}
+	slices.Sort(words)
+	words = slices.Compact(words)
+	for _, w := range words[:min(len(words), maxWords)] {
+		best := map[int32]int64{}
+		take := func(word string, share int64) {
+			posts := x.posts[word]
+			rarity := int64(bits.Len(uint(len(x.entries) / max(len(posts), 1))))
+			for _, p := range posts {
+				best[p.intent] = max(best[p.intent], int64(p.weight)*rarity*share)
+			}
+		}
+		take(w, 2)
+		if len(w) >= minPrefix {
+			from, _ := slices.BinarySearch(x.words, w)
+			for _, word := range x.words[from:] {
+				if !strings.HasPrefix(word, w) {
+					break
+				}
+				take(word, 1)
+			}
+		}
+		for n, score := range best {
+			ranks[n] += perWord + score
+		}
+	}
+	return ranks
+}
+
+type filter struct {
+	Query
+	words []string
+}
+
+func newFilter(q Query) *filter {
+	f := &filter{Query: q}
+	for _, s := range []*string{&f.IntentName, &f.UID, &f.Namespace, &f.Category, &f.Description} {
+		*s = strings.ToLower(strings.TrimSpace(*s))
+	}
+	f.words = strings.Fields(f.Description)
+	f.words = f.words[:min(len(f.words), maxWords)]
+	f.Tags = make([]string, 0, len(q.Tags))
+	for _, t := range q.Tags {
+		f.Tags = append(f.Tags, strings.ToLower(strings.TrimSpace(t)))
+	}
+	return f
+}
+
+func (f *filter) matches(e *entry) bool {
+	if e.retired || f.UID != "" && f.UID != e.uid && f.UID != e.base || f.Namespace != "" && f.Namespace != e.namespace ||
+		f.Category != "" && f.Category != e.category || !strings.Contains(e.name, f.IntentName) {
+		return false
+	}
+	for _, t := range f.Tags {
+		if !slices.Contains(e.tags, t) {
+			return false
+		}
+	}
+	for _, w := range f.words {
+		if !strings.Contains(e.description, w) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,159 @@
+package intents
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// An Intent is one thing an agent may ask a service to do. It is read-only once Parse returned it.
+// UIM core 1.1.
+type Intent struct {
+	UID         UID
+	Name        string // intent_name: SearchProducts
+	Description string
+	Inputs      []Parameter // in the order written; a map of parameters is in the order of its members
+	Outputs     []Parameter
+	Endpoint    *Endpoint // nil where the file names none: every call then goes to the service's execute URL
+	Tags        []string
+	Category    string
+	Version     string // as written; what binds is UID.Version
+	RateLimit   string // informative text such as 1000/hour; the policy is what binds
+	Price       string // informative text such as 0.01 USD
+	Retired     bool   // no longer executed; ReplacedBy may name its successor
+	ReplacedBy  UID
+	// Safe says that a call changes nothing, so that it may be repeated. Default: true for GET and HEAD.
+	Safe bool
+
+	place  int    // index in the document
+	raw    []byte // the member as the operator wrote it, without what is his alone
+	inputs map[string]int
+	known  []string // names of Inputs, in order
+}
+
+// An Endpoint is where an intent is executed, as the operator publishes it. URL may hold {name}
+// placeholders in path segments and query values; each names an input parameter.
+type Endpoint struct {
+	URL         string
+	Method      string // upper case
+	ContentType string // of the request body
+}
+
+// A Parameter is one input or output of an intent. UIM core 2.2.
+type Parameter struct {
+	Name        string
+	Type        string // string, number, integer, boolean, array, object, null, any
+	Required    bool
+	Description string
+	Default     any // a strictjson tree; meaningful only where HasDefault
+	HasDefault  bool
+	// From is the JSON pointer at which an output is found in the upstream's answer; HasFrom says whether
+	// there is one ("" is the whole answer). Without one it is the member of the parameter's name.
+	From    string
+	HasFrom bool
+	// Schema is the JSON Schema (2020-12) of the value, a strictjson tree: never change it.
+	Schema map[string]any
+
+	absent bool // a null default: null sent means not sent
+	check  *check
+}
+
+// JSON is the intent as the operator wrote it, byte for byte, except that the from members of its
+// outputs, which tell of the upstream's private answer, are left out. Callers must not change it.
+func (i *Intent) JSON() []byte { return i.raw }
+
+// MarshalJSON writes JSON.
+func (i *Intent) MarshalJSON() ([]byte, error) { return bytes.Clone(i.raw), nil }
+
+// Input returns the input parameter of that name.
+func (i *Intent) Input(name string) (*Parameter, bool) {
+	at, ok := i.inputs[name]
+	if !ok {
+		return nil, false
+	}
+	return &i.Inputs[at], true
+}
+
+// InputSchema is one JSON Schema (2020-12) for the whole parameters object, for protocols that
+// describe calls that way. It is built anew on each call and may be changed by the caller at its top
+// level. References inside parameters are rewritten to hold in the larger document.
+func (i *Intent) InputSchema() map[string]any { return objectSchema(i.Inputs, false) }
+
+// OutputSchema is InputSchema for the answer; nil where the intent declares no outputs.
+func (i *Intent) OutputSchema() map[string]any {
+	if len(i.Outputs) == 0 {
+		return nil
+	}
+	return objectSchema(i.Outputs, true)
+}
+
+func objectSchema(parameters []Parameter, open bool) map[string]any {
+	properties := make(map[string]any, len(parameters))
+	required := []any{}
+	for _, p := range parameters {
+		properties[p.Name] = rebase(p.Schema, "#/properties/"+fragment(p.Name))
+		if p.Required {
+			required = append(required, p.Name)
+		}
+	}
+	schema := map[string]any{"type": "object", "properties": properties}
+	if !open {
+		schema["additionalProperties"] = false
+	}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
+}
+
+// rebase copies a schema, moving each reference under base. Only schema positions are touched: a
+// member called $ref inside an enum or a default is data.
+func rebase(schema any, base string) any {
+	m, ok := schema.(map[string]any)
+	if !ok {
+		return schema
+	}
+	out := make(map[string]any, len(m))
+	for name, v := range m {
+		out[name] = v
+		if ref, ok := v.(string); ok && name == "$ref" {
+			out[name] = base + strings.TrimPrefix(ref, "#")
+		}
+	}
+	eachSubschema(m, func(path []string, sub any) {
+		replaceAt(out, path, rebase(sub, base))
+	})
+	return out
+}
+
+// replaceAt puts v at path (one or two tokens), copying the container it changes.
+func replaceAt(m map[string]any, path []string, v any) {
+	if len(path) == 1 {
+		m[path[0]] = v
+		return
+	}
+	switch container := m[path[0]].(type) {
+	case map[string]any:
+		fresh := maps.Clone(container)
+		fresh[path[1]] = v
+		m[path[0]] = fresh
+	case []any:
+		fresh := slices.Clone(container)
+		if at, ok := arrayIndex(path[1], len(fresh)); ok {
+			fresh[at] = v
+		}
+		m[path[0]] = fresh
+	}
+}
+
+func pointer(tokens ...string) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteByte('/')
+		b.WriteString(strictjson.Escape(t))
+	}
+	return b.String()
+}

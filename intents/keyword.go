@@ -1,0 +1,98 @@
+package intents
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// A valueKind is what the value of a schema keyword must be.
+type valueKind int
+
+const (
+	anyValue valueKind = iota
+	textValue
+	boolValue
+	numberValue
+	positiveValue
+	countValue
+	listValue      // of anything
+	filledValue    // a list that is not empty
+	namesValue     // a list of different strings
+	namesMapValue  // an object of namesValue
+	schemaValue    // a schema
+	schemasValue   // a list of schemas, not empty
+	schemaMapValue // an object of schemas
+	patternsValue  // an object of schemas whose names are patterns
+	patternValue
+	formatValue
+	typeValue
+	refValue
+)
+
+// keywords are those of JSON Schema 2020-12 (core 8 and 10, validation 6 to 9), and the few that other
+// schema writers add: definitions (draft-07), nullable, example, discriminator (OpenAPI 3).
+var keywords = map[string]valueKind{
+	"$schema": textValue, "$comment": textValue, "$ref": refValue, "$defs": schemaMapValue, "definitions": schemaMapValue,
+	"type": typeValue, "enum": filledValue, "const": anyValue, "nullable": boolValue,
+	"multipleOf": positiveValue, "maximum": numberValue, "exclusiveMaximum": numberValue, "minimum": numberValue, "exclusiveMinimum": numberValue,
+	"maxLength": countValue, "minLength": countValue, "pattern": patternValue, "format": formatValue,
+	"maxItems": countValue, "minItems": countValue, "uniqueItems": boolValue, "maxContains": countValue, "minContains": countValue,
+	"maxProperties": countValue, "minProperties": countValue, "required": namesValue, "dependentRequired": namesMapValue,
+	"allOf": schemasValue, "anyOf": schemasValue, "oneOf": schemasValue, "not": schemaValue, "if": schemaValue, "then": schemaValue, "else": schemaValue,
+	"dependentSchemas": schemaMapValue, "prefixItems": schemasValue, "items": schemaValue, "contains": schemaValue,
+	"properties": schemaMapValue, "patternProperties": patternsValue, "additionalProperties": schemaValue, "propertyNames": schemaValue,
+	"unevaluatedItems": schemaValue, "unevaluatedProperties": schemaValue,
+	"title": textValue, "description": textValue, "default": anyValue, "deprecated": boolValue, "readOnly": boolValue, "writeOnly": boolValue,
+	"examples": listValue, "example": anyValue, "discriminator": anyValue,
+	"contentEncoding": textValue, "contentMediaType": textValue, "contentSchema": schemaValue,
+}
+
+var keywordNames = slices.Sorted(maps.Keys(keywords))
+
+// annotations say nothing about which values are valid.
+var annotations = map[string]bool{
+	"$schema": true, "$comment": true, "title": true, "description": true, "default": true, "deprecated": true, "readOnly": true, "writeOnly": true,
+	"examples": true, "example": true, "discriminator": true, "contentEncoding": true, "contentMediaType": true, "contentSchema": true,
+	"nullable": true, // the walker has turned it into a type
+}
+
+// assertions are the keywords that look at one value and descend into nothing: a schema of these and
+// of items, properties, additionalProperties and required is walked by us, any other by the library.
+var assertions = map[string]bool{
+	"type": true, "enum": true, "const": true, "multipleOf": true, "maximum": true, "exclusiveMaximum": true, "minimum": true,
+	"exclusiveMinimum": true, "maxLength": true, "minLength": true, "pattern": true, "format": true, "maxItems": true, "minItems": true,
+	"uniqueItems": true, "maxProperties": true, "minProperties": true, "dependentRequired": true,
+}
+
+// forbidden keywords would change what a reference means, or let a schema name one elsewhere.
+var forbidden = map[string]bool{
+	"$id": true, "$anchor": true, "$dynamicRef": true, "$dynamicAnchor": true, "$recursiveRef": true, "$recursiveAnchor": true, "$vocabulary": true,
+}
+
+// eachSubschema calls visit for every schema directly inside m, in a fixed order, with the one or two
+// tokens that lead to it.
+func eachSubschema(m map[string]any, visit func(path []string, sub any)) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		switch keywords[name] {
+		case schemaValue:
+			visit([]string{name}, m[name])
+		case schemasValue:
+			list, _ := m[name].([]any)
+			for i, sub := range list {
+				visit([]string{name, strconv.Itoa(i)}, sub)
+			}
+		case schemaMapValue, patternsValue:
+			object, _ := m[name].(map[string]any)
+			for _, key := range slices.Sorted(maps.Keys(object)) {
+				visit([]string{name, key}, object[key])
+			}
+		default:
+		}
+	}
+}
+
+func arrayIndex(token string, n int) (int, bool) {
+	i, err := strconv.Atoi(token)
+	return i, err == nil && i >= 0 && i < n
+}

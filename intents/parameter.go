@@ -1,0 +1,244 @@
+package intents
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	maxParameters = 256
+	maxParamName  = 128 // bytes
+)
+
+// parameterMembers are those of a parameter that are not keywords of its schema.
+var parameterMembers = []string{"name", "from", "constraints", "required"}
+
+// parameters reads a list of parameters, or a map of name to schema whose order is names.
+func (b *builder) parameters(at string, v any, names []string, inputs bool) []Parameter {
+	var out []Parameter
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		for i, item := range v {
+			out = append(out, b.listed(at+"/"+strconv.Itoa(i), item, inputs)...)
+		}
+	case map[string]any:
+		if _, isText := v["type"].(string); isText && v["properties"] != nil {
+			b.hard("parameters", at, "this is a JSON Schema of the whole object: write its properties here, as a list of parameters or a map of name to schema")
+			return nil
+		}
+		for _, name := range names {
+			out = append(out, b.mapped(at+pointer(name), name, v[name], inputs)...)
+		}
+	default:
+		b.hard("parameters", at, "parameters must be a list, or a map of name to schema, not %s", article(strictjson.Kind(v)))
+	}
+	if len(out) > maxParameters {
+		b.hard("parameters", at, "more than %d parameters", maxParameters)
+		return nil
+	}
+	seen := make(map[string]bool, len(out))
+	for _, p := range out {
+		if seen[p.Name] {
+			b.hard("duplicate", at, "the parameter %s stands here twice", quoted(p.Name))
+		}
+		seen[p.Name] = true
+	}
+	return out
+}
+
+func (b *builder) named(at, name string) bool {
+	if name == "" || len(name) > maxParamName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		b.hard("parameters", at, "a parameter needs a name of 1 to %d bytes without control characters", maxParamName)
+		return false
+	}
+	return true
+}
+
+// listed reads {"name": …, "type": …, "required": …, "constraints": {…}}.
+func (b *builder) listed(at string, v any, inputs bool) []Parameter {
+	m, ok := v.(map[string]any)
+	if !ok {
+		b.hard("parameters", at, "a parameter must be an object, not %s", article(strictjson.Kind(v)))
+		return nil
+	}
+	name, _ := m["name"].(string)
+	if !b.named(at+"/name", name) {
+		return nil
+	}
+	p := Parameter{Name: name}
+	if required, isList := m["required"].([]any); isList {
+		_ = required // of the object's members: a keyword of the schema
+	} else {
+		p.Required, _ = b.flag(at, m, "required")
+	}
+	if m["type"] == nil && !b.saysType(m) {
+		b.advise("no-type", at, "the parameter %s has no type: any value will be taken", quoted(name))
+	}
+	return b.finish(at, p, m, inputs)
+}
+
+func (b *builder) saysType(m map[string]any) bool {
+	constraints, _ := m["constraints"].(map[string]any)
+	for _, keyword := range []string{"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"} {
+		if m[keyword] != nil || constraints[keyword] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// mapped reads "name": {schema}. One without default is required; an explicit required wins.
+func (b *builder) mapped(at, name string, v any, inputs bool) []Parameter {
+	if !b.named(at, name) {
+		return nil
+	}
+	p := Parameter{Name: name, Required: inputs}
+	var m map[string]any
+	switch v := v.(type) {
+	case map[string]any:
+		m = v
+		if _, has := m["default"]; has {
+			p.Required = false
+		}
+		if _, isList := m["required"].([]any); !isList {
+			if required, set := b.flag(at, m, "required"); set {
+				p.Required = required
+			}
+		}
+	case bool:
+		if !v {
+			b.hard("schema", at, "the schema false takes no value: leave the parameter out")
+			return nil
+		}
+	case string:
+		b.soft("wrong-type", at, "a parameter must be a schema such as {\"type\": \"string\"}, not a string")
+		m = map[string]any{"type": v}
+	default:
+		b.hard("schema", at, "a schema must be an object, not %s", article(strictjson.Kind(v)))
+		return nil
+	}
+	return b.finish(at, p, m, inputs)
+}
+
+// finish reads what both forms share and compiles the schema.
+func (b *builder) finish(at string, p Parameter, m map[string]any, inputs bool) []Parameter {
+	p.Description = b.text(at, m, "description", maxDescription)
+	if from, ok := m["from"]; ok {
+		s, isText := from.(string)
+		switch {
+		case inputs:
+			b.soft("unknown-member", at+"/from", "from is for output parameters")
+		case !isText || !isJSONPointer(s) || len(s) > maxPathText:
+			b.hard("from", at+"/from", "from must be a JSON pointer into the upstream's answer, such as /data/items")
+		default:
+			p.From, p.HasFrom = s, true
+		}
+	}
+	before := b.unusable
+	b.unusable = false
+	w := &walker{findings: &b.findings, at: at, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
+	schema := w.parameter(m, at)
+	work := w.settle(schema)
+	p.Schema, p.Type = schema, typeName(schema)
+	broken := b.unusable
+	b.unusable = broken || before
+	if broken {
+		return []Parameter{p}
+	}
+	check, err := b.compiler.build(only(schema, func(name string) bool { return !annotations[name] }), work, len(w.refs) > 0)
+	if err != nil {
+		b.hard("schema", at, "the schema cannot be used: %v", err)
+		return []Parameter{p}
+	}
+	p.check = check
+	b.fallback(at, &p, m)
+	return []Parameter{p}
+}
+
+// parameter merges the keywords on the parameter with those under constraints.
+func (w *walker) parameter(m map[string]any, at string) map[string]any {
+	own := make(map[string]any, len(m))
+	for name, v := range m {
+		if !slices.Contains(parameterMembers, name) || name == "required" && is[[]any](v) {
+			own[name] = v
+		}
+	}
+	out, _ := w.plain(own, "", at, 0).(map[string]any)
+	constraints := w.findings.object(at, m, "constraints")
+	if len(constraints) == 0 {
+		return out
+	}
+	more, _ := w.plain(constraints, "", at+"/constraints", 0).(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		if _, twice := out[name]; twice {
+			w.hard("duplicate", at+"/constraints"+pointer(name), "%s stands both on the parameter and under constraints", name)
+			continue
+		}
+		out[name] = more[name]
+	}
+	return out
+}
+
+// fallback settles the default: a null one means absent unless the schema takes null.
+func (b *builder) fallback(at string, p *Parameter, m map[string]any) {
+	value, has := m["default"]
+	where := at + "/default"
+	if !has {
+		constraints, _ := m["constraints"].(map[string]any)
+		if value, has = constraints["default"]; !has {
+			return
+		}
+		where = at + "/constraints/default"
+		if p.Required && is[map[string]any](m["constraints"]) && m["required"] == nil {
+			p.Required = false
+		}
+	}
+	r := report{most: 1}
+	if sound(value, &r, nil) {
+		p.check.validate(value, nil, &r)
+	}
+	switch {
+	case len(r.violations) > 0 && value == nil:
+		p.absent = true
+	case len(r.violations) > 0:
+		b.soft("default", where, "the default breaks the parameter's own schema%s: %s", within(r.violations[0].Pointer), r.violations[0].Message)
+	case p.Required:
+		b.soft("default", where, "a required parameter has no default: %s is both", quoted(p.Name))
+	default:
+		p.Default, p.HasDefault = value, true
+	}
+}
+
+func within(pointer string) string {
+	if pointer == "" {
+		return ""
+	}
+	return " at " + pointer
+}
+
+// typeName is the UIM type of a schema: that of its one type beside null, else any.
+func typeName(schema map[string]any) string {
+	if inner, ok := optional(schema); ok {
+		if m, ok := inner.(map[string]any); ok {
+			return typeName(m)
+		}
+	}
+	switch t := schema["type"].(type) {
+	case string:
+		return t
+	case []any:
+		beside := slices.DeleteFunc(slices.Clone(t), func(v any) bool { return v == "null" })
+		if len(beside) == 1 {
+			if s, ok := beside[0].(string); ok {
+				return s
+			}
+		}
+	}
+	return "any"
+}

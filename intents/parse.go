@@ -1,0 +1,260 @@
+package intents
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	// MaxIntents bounds one catalogue.
+	MaxIntents = 100_000
+	// MaxDocument bounds agents.json, in bytes.
+	MaxDocument = 64 << 20
+)
+
+// Options say how a document is read.
+type Options struct {
+	// Strict is for what an operator loads: every departure from the known members, types and schema
+	// keywords is an error. Otherwise the document is another service's: what can be taken is taken, an
+	// intent that cannot is left out with a warning, and warnings are all there is unless nothing can
+	// be read.
+	Strict bool
+}
+
+// Parse reads agents.json. The catalogue is nil if and only if the list has errors. Every schema is
+// compiled here and every default held against it; intents are read side by side on all processors,
+// and schemas that are equal but for titles and descriptions are compiled once.
+func Parse(data []byte, opts Options) (*Catalog, problem.List) {
+	f := &findings{strict: opts.Strict}
+	if len(data) > MaxDocument {
+		f.list.Errorf("too-large", "", "agents.json has %d bytes, at most %d are read", len(data), MaxDocument)
+		return nil, f.list
+	}
+	data = bytes.Clone(data) // the catalogue keeps parts of it
+	all, err := members(data)
+	if err != nil {
+		return nil, unreadable(data, err, "")
+	}
+	c := &Catalog{document: data, members: all}
+	tree, raw, bad := top(data, all)
+	if len(bad) > 0 {
+		return nil, bad
+	}
+	if !f.dialect(tree, c) {
+		return nil, f.list
+	}
+	f.service(tree, c)
+	var list problem.List
+	list = append(list, f.list...)
+	list = append(list, c.load(data, raw, opts)...)
+	if list.Failed() {
+		return nil, bounded(list)
+	}
+	list = append(list, c.arrange(opts)...)
+	if list.Failed() {
+		return nil, bounded(list)
+	}
+	return c, bounded(list)
+}
+
+// bounded cuts a list, keeping errors before warnings only where it must.
+func bounded(list problem.List) problem.List {
+	if len(list) <= maxProblems {
+		return list
+	}
+	more := len(list) - maxProblems
+	if list.Failed() {
+		slices.SortStableFunc(list, func(a, b problem.Problem) int { return rank(a) - rank(b) })
+	}
+	list = slices.Clip(list[:maxProblems])
+	list.Warnf("more", "", "%d more problems are not listed", more)
+	return list
+}
+
+func rank(p problem.Problem) int {
+	if p.Level == problem.Error {
+		return 0
+	}
+	return 1
+}
+
+// unreadable says where the document stops being JSON. Reading parts found err; reading the whole
+// gives the better place.
+func unreadable(data []byte, err error, at string) problem.List {
+	var list problem.List
+	if _, whole := strictjson.DecodeObject(data); whole != nil {
+		err = whole
+	}
+	if located, ok := errors.AsType[*strictjson.Error](err); ok {
+		list.Errorf("json", located.Pointer, "line %d column %d: %s", located.Line, located.Column, located.Reason)
+		return list
+	}
+	list.Errorf("json", at, "this is not acceptable JSON")
+	return list
+}
+
+// top decodes all members but the intents, whose text it returns with the offset in document order.
+func top(data []byte, all []member) (tree map[string]any, raw *member, bad problem.List) {
+	tree = make(map[string]any, len(all))
+	for i, m := range all {
+		if _, twice := tree[m.name]; twice || raw != nil && m.name == "intents" {
+			bad = unreadable(data, errShape, pointer(m.name))
+			return nil, nil, bad
+		}
+		if m.name == "intents" && len(m.value) > 0 && m.value[0] == '[' {
+			raw = &all[i]
+			continue
+		}
+		v, err := strictjson.Decode(m.value)
+		if err != nil {
+			return nil, nil, unreadable(data, err, pointer(m.name))
+		}
+		tree[m.name] = v
+	}
+	return tree, raw, nil
+}
+
+// A reading is one intent as read, or what is wrong with it.
+type reading struct {
+	intent *Intent
+	list   problem.List
+	broken bool // its text is not acceptable JSON
+}
+
+// load reads the intents.
+func (c *Catalog) load(data []byte, raw *member, opts Options) (list problem.List) {
+	if raw == nil {
+		list.Errorf("required", "/intents", "intents is missing: it must be a list")
+		return list
+	}
+	pieces, offsets, err := elements(raw.value)
+	if err != nil {
+		return unreadable(data, err, "/intents")
+	}
+	if len(pieces) > MaxIntents {
+		list.Errorf("too-many", "/intents", "%d intents, at most %d are read", len(pieces), MaxIntents)
+		return list
+	}
+	readings := readAll(pieces, opts)
+	for i, r := range readings {
+		if r.broken && opts.Strict {
+			return unreadable(data, errShape, "/intents/"+strconv.Itoa(i))
+		}
+		list = append(list, r.list...)
+		if r.intent == nil {
+			continue
+		}
+		c.spans = append(c.spans, edit{from: raw.from + offsets[i], to: raw.from + offsets[i] + len(pieces[i]), with: r.intent.raw})
+		c.intents = append(c.intents, r.intent)
+	}
+	return list
+}
+
+// readAll reads the pieces on all processors, in chunks so that order costs nothing.
+func readAll(pieces [][]byte, opts Options) []reading {
+	readings := make([]reading, len(pieces))
+	shared := &compiler{done: map[string]compiled{}}
+	workers := min(runtime.GOMAXPROCS(0), len(pieces))
+	const chunk = 64
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for from := range next {
+				for i := from; i < min(from+chunk, len(pieces)); i++ {
+					readings[i] = read(i, pieces[i], shared, opts)
+				}
+			}
+		})
+	}
+	for from := 0; from < len(pieces); from += chunk {
+		next <- from
+	}
+	close(next)
+	wg.Wait()
+	return readings
+}
+
+func read(n int, piece []byte, shared *compiler, opts Options) reading {
+	at := "/intents/" + strconv.Itoa(n)
+	b := &builder{findings: findings{strict: opts.Strict}, compiler: shared}
+	v, err := strictjson.Decode(piece)
+	if err != nil {
+		reason := "it is not acceptable JSON"
+		if located, ok := errors.AsType[*strictjson.Error](err); ok {
+			reason = located.Reason
+			at += located.Pointer
+		}
+		b.hard("json", at, "%s", reason)
+		return reading{list: named(b, fmt.Sprintf("intent %d", n)), broken: true}
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		b.hard("wrong-type", at, "an intent must be an object, not %s", article(strictjson.Kind(v)))
+		return reading{list: named(b, fmt.Sprintf("intent %d", n))}
+	}
+	intent := b.intent(at, m, piece)
+	intent.place = n
+	name := intent.UID.String()
+	if name == "" {
+		name = strconv.Itoa(n)
+	}
+	list := named(b, "intent "+name)
+	if b.unusable {
+		return reading{list: list}
+	}
+	return reading{intent: intent, list: list}
+}
+
+// named names the intent in its findings.
+func named(b *builder, name string) problem.List {
+	for i := range b.list {
+		b.list[i].Message = name + ": " + b.list[i].Message
+	}
+	return b.list
+}
+
+// arrange makes the maps and the search index, and finds what only shows over all intents.
+func (c *Catalog) arrange(opts Options) problem.List {
+	f := &findings{strict: opts.Strict}
+	c.byUID = make(map[string]*Intent, len(c.intents))
+	c.versions = map[[2]string][]UID{}
+	c.byTitle = map[string][]*Intent{}
+	spaces := map[string]bool{}
+	kept := c.intents[:0]
+	for _, i := range c.intents {
+		name := i.UID.String()
+		if _, twice := c.byUID[name]; twice {
+			f.soft("duplicate", "/intents/"+strconv.Itoa(i.place)+"/intent_uid", "the intent %s stands here twice", name)
+			continue
+		}
+		c.byUID[name] = i
+		key := [2]string{i.UID.Namespace, i.UID.Name}
+		c.versions[key] = append(c.versions[key], i.UID)
+		c.byTitle[i.Name] = append(c.byTitle[i.Name], i)
+		if !spaces[i.UID.Namespace] {
+			spaces[i.UID.Namespace] = true
+			c.namespaces = append(c.namespaces, i.UID.Namespace)
+		}
+		kept = append(kept, i)
+	}
+	c.intents = kept
+	for _, versions := range c.versions {
+		slices.SortFunc(versions, UID.Compare)
+	}
+	for _, i := range c.intents {
+		if i.ReplacedBy != (UID{}) && i.ReplacedBy.Namespace == i.UID.Namespace && c.byUID[i.ReplacedBy.String()] == nil {
+			f.advise("replaced-by", "/intents/"+strconv.Itoa(i.place)+"/replaced_by", "intent %s: replaced_by names %s, which is not in this file", i.UID, i.ReplacedBy)
+		}
+	}
+	c.index = newIndex(c.intents, c.Service.Name)
+	return f.list
+}

@@ -1,0 +1,54 @@
+package intents
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Fill is what the gateway knows and publishes where the operator's file is silent. Empty fields
+// fill in nothing.
+type Fill struct {
+	PublicKey    string // uim-public-key
+	PolicyURL    string // uim-policy-file
+	DiscoveryURL string // uim-api-discovery
+	ExecuteURL   string // uim-api-execute
+	Issuer       string // uim-issuer
+}
+
+// Published is agents.json as it is served: the operator's document byte for byte, with the members
+// of fill put in where they are left out, null or empty, and without the from members of outputs.
+func (c *Catalog) Published(fill Fill) ([]byte, error) {
+	edits := slices.Clone(c.spans)
+	var added []byte
+	for _, m := range []struct{ name, value string }{
+		{"uim-public-key", fill.PublicKey},
+		{"uim-policy-file", fill.PolicyURL},
+		{"uim-api-discovery", fill.DiscoveryURL},
+		{"uim-api-execute", fill.ExecuteURL},
+		{"uim-issuer", fill.Issuer},
+	} {
+		if m.value == "" {
+			continue
+		}
+		value, err := jsontext.AppendQuote(nil, m.value)
+		if err != nil {
+			return nil, fmt.Errorf("filling in %s: %w", m.name, err)
+		}
+		at := slices.IndexFunc(c.members, func(have member) bool { return have.name == m.name })
+		switch {
+		case at < 0:
+			added = fmt.Appendf(added, ",\n  %q: %s", m.name, value)
+		case bytes.Equal(c.members[at].value, []byte("null")), bytes.Equal(c.members[at].value, []byte(`""`)):
+			edits = append(edits, edit{from: c.members[at].from, to: c.members[at].to, with: value})
+		}
+	}
+	if len(added) > 0 { // intents is always there, so there is a last member
+		end := c.members[len(c.members)-1].to
+		edits = append(edits, edit{from: end, to: end, with: added})
+	}
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
+	return apply(bytes.Clone(c.document), edits), nil
+}

@@ -1,0 +1,79 @@
+package intents_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+func TestPublishedKeepsTheOperatorsDocument(t *testing.T) {
+	doc := strings.Replace(shop, "?full={full}", "", 1)
+	c := strict(t, doc)
+	got, err := c.Published(intents.Fill{PublicKey: "KEY", PolicyURL: "https://g/policy", DiscoveryURL: "https://g/s", ExecuteURL: `https://g/"x"`, Issuer: "example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.NewReplacer(
+		`, "from": "/data/items"`, ``, `"required": true, "from": "/data/n"`, `"required": true`,
+		`"uim-license": null`, `"uim-license": null,
+  "uim-public-key": "KEY",
+  "uim-api-discovery": "https://g/s",
+  "uim-api-execute": "https://g/\"x\"",
+  "uim-issuer": "example.com"`).Replace(doc)
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+	again := strict(t, string(got))
+	if again.PolicyFile != "https://example.com/policy.json" || again.Issuer != "example.com" {
+		t.Errorf("%+v", again)
+	}
+	if unfilled, err := strict(t, one(`"tags": []`)).Published(intents.Fill{}); err != nil || string(unfilled) != one(`"tags": []`) {
+		t.Errorf("%s, %v", unfilled, err)
+	}
+}
+
+func TestPublishedFillsNullAndEmpty(t *testing.T) {
+	c := strict(t, `{"uim-public-key": null, "uim-policy-file" : "", "service-info": {"name": "S"}, "intents": []}`)
+	got, err := c.Published(intents.Fill{PublicKey: "K", PolicyURL: "https://g/p"})
+	if want := `{"uim-public-key": "K", "uim-policy-file" : "https://g/p", "service-info": {"name": "S"}, "intents": []}`; err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
+	}
+	bare, list := intents.Parse([]byte(`{"intents":[]}`), intents.Options{})
+	if bare == nil {
+		t.Fatal(list)
+	}
+	if got, err := bare.Published(intents.Fill{Issuer: "a"}); err != nil || string(got) != "{\"intents\":[],\n  \"uim-issuer\": \"a\"}" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// Where an output stands in the upstream's private answer is nobody's business.
+func TestFromIsNotPublished(t *testing.T) {
+	for outputs, want := range map[string]string{
+		`[{"from": "/a", "name": "x", "type": "any"}]`:                              `[{"name": "x", "type": "any"}]`,
+		`[{"name": "x", "type": "any", "\u0066rom": "/a"}]`:                         `[{"name": "x", "type": "any"}]`,
+		`{"x": {"from": "/a"}, "from": {"type": "any", "from": "/b", "title": ""}}`: `{"x": {}, "from": {"type": "any", "title": ""}}`,
+		`[{"name": "from", "type": "object", "properties": {"from": {}}}]`:          `[{"name": "from", "type": "object", "properties": {"from": {}}}]`,
+	} {
+		c := strict(t, one(`"x-note": {"from": 1}, "output_parameters": `+outputs))
+		i := c.Intents()[0]
+		published, err := c.Published(intents.Fill{})
+		if err != nil || string(published) != one(`"x-note": {"from": 1}, "output_parameters": `+want) {
+			t.Errorf("%s", published)
+		}
+		if !strings.Contains(string(published), string(i.JSON())) {
+			t.Errorf("the intent alone differs: %s", i.JSON())
+		}
+		if wire, err := json.Marshal(i); err != nil || !json.Valid(wire) {
+			t.Errorf("%s %v", wire, err)
+		}
+		if _, err := strictjson.Decode(published); err != nil {
+			t.Error(err)
+		}
+	}
+}

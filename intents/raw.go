@@ -1,0 +1,190 @@
+package intents
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A member is one member of an object as it stands in a document.
+type member struct {
+	name     string
+	start    int // of the name
+	from, to int // of the value
+	value    []byte
+}
+
+var errShape = errors.New("not an object")
+
+// splitter reads texts that strictjson has accepted, or will: it only finds where values begin and end,
+// so duplicates and bad UTF-8 below the level it is used on are left for strictjson to refuse.
+func splitter(data []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// members splits an object.
+func members(data []byte) ([]member, error) {
+	dec := splitter(data)
+	if dec.PeekKind() != '{' {
+		return nil, errShape
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, fmt.Errorf("splitting: %w", err)
+	}
+	var out []member
+	for dec.PeekKind() == '"' {
+		m := member{}
+		key, err := dec.ReadValue()
+		if err != nil {
+			return nil, fmt.Errorf("splitting: %w", err)
+		}
+		m.start = int(dec.InputOffset()) - len(key)
+		name, err := strictjson.Decode(key)
+		if err != nil {
+			return nil, fmt.Errorf("splitting: %w", err)
+		}
+		m.name, _ = name.(string)
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, fmt.Errorf("splitting: %w", err)
+		}
+		m.to = int(dec.InputOffset())
+		m.from = m.to - len(value)
+		m.value = data[m.from:m.to:m.to]
+		out = append(out, m)
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, fmt.Errorf("splitting: %w", err)
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errShape
+	}
+	return out, nil
+}
+
+// elements splits an array and gives the offset of each element.
+func elements(data []byte) (values [][]byte, offsets []int, err error) {
+	dec := splitter(data)
+	if dec.PeekKind() != '[' {
+		return nil, nil, errShape
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, nil, fmt.Errorf("splitting: %w", err)
+	}
+	for k := dec.PeekKind(); k != ']' && k != 0; k = dec.PeekKind() {
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, nil, fmt.Errorf("splitting: %w", err)
+		}
+		to := int(dec.InputOffset())
+		values = append(values, data[to-len(value):to:to])
+		offsets = append(offsets, to-len(value))
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, nil, fmt.Errorf("splitting: %w", err)
+	}
+	return values, offsets, nil
+}
+
+// parameterOrder returns, for parameters written as a map, the names in the order they stand.
+func parameterOrder(raw []byte) map[string][]string {
+	out := map[string][]string{}
+	all, err := members(raw)
+	if err != nil {
+		return out
+	}
+	for _, m := range all {
+		if (m.name != "input_parameters" && m.name != "output_parameters") || len(m.value) == 0 || m.value[0] != '{' {
+			continue
+		}
+		inner, err := members(m.value)
+		if err != nil {
+			continue
+		}
+		for _, p := range inner {
+			out[m.name] = append(out[m.name], p.name)
+		}
+	}
+	return out
+}
+
+// An edit replaces part of a text.
+type edit struct {
+	from, to int
+	with     []byte
+}
+
+// apply makes edits that stand in order and do not overlap.
+func apply(data []byte, edits []edit) []byte {
+	if len(edits) == 0 {
+		return data
+	}
+	out := make([]byte, 0, len(data))
+	at := 0
+	for _, e := range edits {
+		out = append(append(out, data[at:e.from]...), e.with...)
+		at = e.to
+	}
+	return append(out, data[at:]...)
+}
+
+// withoutSources cuts the from members out of an intent's output parameters, and nothing else.
+func withoutSources(raw []byte) []byte {
+	if !bytes.Contains(raw, []byte(`from"`)) && !bytes.Contains(raw, []byte(`\`)) {
+		return raw // the name is nowhere, plain or escaped
+	}
+	all, err := members(raw)
+	if err != nil {
+		return raw
+	}
+	var edits []edit
+	for _, m := range all {
+		if m.name == "output_parameters" {
+			edits = sourceEdits(m.value, m.from)
+		}
+	}
+	return apply(raw, edits)
+}
+
+func sourceEdits(outputs []byte, base int) []edit {
+	var edits []edit
+	if list, offsets, err := elements(outputs); err == nil {
+		for i, p := range list {
+			edits = append(edits, cut(p, base+offsets[i], "from")...)
+		}
+		return edits
+	}
+	named, err := members(outputs)
+	if err != nil {
+		return nil
+	}
+	for _, p := range named {
+		edits = append(edits, cut(p.value, base+p.from, "from")...)
+	}
+	return edits
+}
+
+// cut removes one member of an object with the comma that goes with it.
+func cut(object []byte, base int, name string) []edit {
+	all, err := members(object)
+	if err != nil {
+		return nil
+	}
+	for i, m := range all {
+		switch {
+		case m.name != name:
+		case i+1 < len(all):
+			return []edit{{from: base + m.start, to: base + all[i+1].start}}
+		case i > 0:
+			return []edit{{from: base + all[i-1].to, to: base + m.to}}
+		default:
+			return []edit{{from: base + m.start, to: base + m.to}}
+		}
+	}
+	return nil
+}

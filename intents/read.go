@@ -1,0 +1,237 @@
+package intents
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/money"
+)
+
+const (
+	maxName        = 200    // characters of intent_name and the like
+	maxDescription = 10_000 // characters
+	maxTags        = 100
+	maxTag         = 100 // characters
+	maxURL         = 2048
+)
+
+var intentMembers = []string{
+	"intent_uid", "intent_name", "description", "input_parameters", "output_parameters", "endpoint", "tags", "category",
+	"version", "rate_limit", "price", "retired", "replaced_by", "safe", "uid", "name",
+}
+
+// A builder reads one intent.
+type builder struct {
+	findings
+	compiler *compiler
+}
+
+// intent reads one member of intents. raw is its text, for the order of its members.
+func (b *builder) intent(at string, m map[string]any, raw []byte) *Intent {
+	i := &Intent{}
+	i.UID = b.uid(at, m)
+	i.Name = b.either(at, m, "intent_name", "name", maxName)
+	if i.Name == "" {
+		b.soft("required", at, "intent_name is missing")
+		i.Name = i.UID.Name
+	}
+	if i.Description = b.text(at, m, "description", maxDescription); i.Description == "" {
+		b.soft("required", at, "description is missing")
+	}
+	order := parameterOrder(raw)
+	i.Inputs = b.parameters(at+"/input_parameters", m["input_parameters"], order["input_parameters"], true)
+	i.Outputs = b.parameters(at+"/output_parameters", m["output_parameters"], order["output_parameters"], false)
+	i.inputs = make(map[string]int, len(i.Inputs))
+	for n, p := range i.Inputs {
+		i.inputs[p.Name] = n
+		i.known = append(i.known, p.Name)
+	}
+	i.Endpoint = b.endpoint(at, m["endpoint"], i)
+	i.Tags = b.texts(at, m, "tags")
+	i.Category = b.text(at, m, "category", maxName)
+	i.Version = b.text(at, m, "version", maxName)
+	b.terms(at, m, i)
+	i.Safe = i.Endpoint != nil && slices.Contains(reads, i.Endpoint.Method)
+	if safe, set := b.flag(at, m, "safe"); set {
+		i.Safe = safe
+	}
+	b.retirement(at, m, i)
+	b.unknown(at, m, intentMembers)
+	i.raw = withoutSources(raw)
+	return i
+}
+
+func (b *builder) uid(at string, m map[string]any) UID {
+	name := "intent_uid"
+	if m[name] == nil && m["uid"] != nil {
+		name = "uid"
+	}
+	v := m[name]
+	s, ok := v.(string)
+	switch {
+	case v == nil:
+		b.hard("required", at, "intent_uid is missing")
+		return UID{}
+	case !ok:
+		b.hard("wrong-type", at+"/"+name, "%s must be a string, not %s", name, article(strictjson.Kind(v)))
+		return UID{}
+	}
+	uid, err := ParseUID(s)
+	if err != nil {
+		b.hard("uid", at+"/"+name, "%s: %v", name, err)
+		return UID{}
+	}
+	if other := m["uid"]; other != nil && name != "uid" && other != v {
+		b.hard("uid", at+"/uid", "uid and intent_uid differ: leave one out")
+	}
+	if !uid.Canonical() {
+		b.advise("uid", at+"/"+name, "the name in %s should hold only a-z, 0-9 and hyphens; other readers may refuse it", quoted(s))
+	}
+	return uid
+}
+
+// either reads a member by its canonical name or that of the draft's dialect.
+func (f *findings) either(at string, m map[string]any, name, draft string, most int) string {
+	if m[name] == nil {
+		return f.text(at, m, draft, most)
+	}
+	if other, ok := m[draft]; ok && other != nil && other != m[name] {
+		f.soft("duplicate", at+pointer(draft), "%s and %s differ: leave one out", name, draft)
+	}
+	return f.text(at, m, name, most)
+}
+
+// terms reads the informative texts.
+func (b *builder) terms(at string, m map[string]any, i *Intent) {
+	if i.RateLimit = b.text(at, m, "rate_limit", maxName); i.RateLimit != "" {
+		if _, err := limit.ParseRate(i.RateLimit); err != nil {
+			b.advise("rate-limit", at+"/rate_limit", "rate_limit is only told to agents, but is no rate such as 1000/hour")
+		}
+	}
+	if i.Price = b.text(at, m, "price", maxName); i.Price != "" {
+		if _, err := money.Parse(i.Price); err != nil {
+			b.advise("price", at+"/price", "price is only told to agents, but is no amount such as 0.01 USD")
+		}
+	}
+}
+
+func (b *builder) retirement(at string, m map[string]any, i *Intent) {
+	i.Retired, _ = b.flag(at, m, "retired")
+	next := b.text(at, m, "replaced_by", maxUID)
+	if next == "" {
+		return
+	}
+	uid, err := ParseUID(next)
+	switch {
+	case err != nil:
+		b.soft("uid", at+"/replaced_by", "replaced_by: %v", err)
+	case uid == i.UID:
+		b.soft("uid", at+"/replaced_by", "an intent cannot replace itself")
+	default:
+		i.ReplacedBy = uid
+	}
+}
+
+var (
+	methods     = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
+	reads       = methods[:2] // change nothing (RFC 9110 section 9.2.1)
+	bodies      = []string{"application/json", "application/x-www-form-urlencoded"}
+	placeholder = regexp.MustCompile(`\{([^{}]*)\}`)
+)
+
+// endpoint reads an object, or a bare URL which stands for a POST of JSON.
+func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
+	at += "/endpoint"
+	e := &Endpoint{Method: "POST", ContentType: bodies[0]}
+	where := at
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		e.URL = v
+	case map[string]any:
+		where = at + "/url"
+		e.URL, _ = v["url"].(string)
+		if method := b.text(at, v, "method", maxName); method != "" {
+			e.Method = strings.ToUpper(method)
+		}
+		if body := b.text(at, v, "content_type", maxName); body != "" {
+			e.ContentType = body
+		}
+		b.unknown(at, v, []string{"url", "method", "content_type"})
+	default:
+		b.hard("endpoint", at, "endpoint must be a URL, or an object with url, method and content_type, not %s", article(strictjson.Kind(v)))
+		return nil
+	}
+	if !slices.Contains(methods, e.Method) {
+		b.hard("endpoint", at+"/method", "method %s is not one of %s", quoted(e.Method), strings.Join(methods, ", "))
+	}
+	if media, _, _ := strings.Cut(e.ContentType, ";"); !slices.Contains(bodies, strings.ToLower(strings.TrimSpace(media))) {
+		b.soft("endpoint", at+"/content_type", "content_type %s is not one of %s", quoted(e.ContentType), strings.Join(bodies, ", "))
+	}
+	if reason := badEndpoint(e.URL); reason != "" {
+		b.hard("endpoint", where, "the endpoint's URL %s", reason)
+		return nil
+	}
+	b.placeholders(where, e, i)
+	return e
+}
+
+// badEndpoint says what is wrong with a URL, or "".
+func badEndpoint(s string) string {
+	if s == "" {
+		return "is missing"
+	}
+	if len(s) > maxURL {
+		return fmt.Sprintf("is longer than %d bytes", maxURL)
+	}
+	plain := placeholder.ReplaceAllString(s, "x")
+	if strings.ContainsAny(plain, "{} \\\"<>") || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "holds characters that do not belong there: a placeholder is {name}, blanks are written %20"
+	}
+	u, err := url.Parse(plain)
+	switch {
+	case err != nil:
+		return "cannot be read"
+	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Hostname() == "":
+		return "must be absolute, such as https://api.example.com/search"
+	case u.User != nil:
+		return "must not hold a user name or password: it is published"
+	case strings.Contains(s, "#"):
+		return "must not have a fragment"
+	}
+	start := strings.Index(s, "://") + 3
+	end := len(s)
+	if i := strings.IndexAny(s[start:], "/?"); i >= 0 {
+		end = start + i
+	}
+	if strings.Contains(s[:end], "{") {
+		return "has a placeholder outside its path and query values"
+	}
+	_, query, _ := strings.Cut(s, "?")
+	for pair := range strings.SplitSeq(query, "&") {
+		if name, _, _ := strings.Cut(pair, "="); strings.Contains(name, "{") {
+			return "has a placeholder outside its path and query values"
+		}
+	}
+	return ""
+}
+
+// placeholders makes sure that each names an input that is always there.
+func (b *builder) placeholders(at string, e *Endpoint, i *Intent) {
+	path, _, _ := strings.Cut(e.URL, "?")
+	for _, m := range placeholder.FindAllStringSubmatch(e.URL, -1) {
+		p, ok := i.Input(m[1])
+		switch {
+		case !ok:
+			b.hard("endpoint", at, "the placeholder {%s} names no input parameter%s", strings.Trim(quoted(m[1]), `"`), meant(m[1], i.known))
+		case strings.Contains(path, m[0]) && !p.Required && !p.HasDefault:
+			b.advise("endpoint", at, "the path needs {%s}, but the parameter is optional and has no default: calls without it will be refused", p.Name)
+		}
+	}
+}

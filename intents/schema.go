@@ -1,0 +1,333 @@
+package intents
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"net/url"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	maxSchemaDepth = 32   // schemas inside schemas
+	maxSchemas     = 2000 // schemas of one parameter
+	maxReferring   = 500  // the same, where the parameter uses $ref
+	maxPattern     = 2000 // bytes of one pattern
+	maxCount       = 1 << 30
+)
+
+var types = []string{"string", "number", "integer", "boolean", "array", "object", "null", "any"}
+
+// A walker checks one parameter's schema and copies it into the plain form that is compiled: the UIM
+// type any and the OpenAPI member nullable become what JSON Schema says for them.
+type walker struct {
+	*findings
+	at      string          // of the parameter, in the document
+	schemas map[string]bool // pointers, inside the parameter, at which a schema stands
+	refs    map[string]string
+	parents map[string]string // where a reference stands in the document, for messages
+	count   int
+}
+
+// plain checks schema and returns its plain form; inside is the pointer from the parameter's root,
+// outside that in the document (they differ below constraints).
+func (w *walker) plain(schema any, inside, outside string, depth int) any {
+	w.count++
+	switch {
+	case depth > maxSchemaDepth:
+		w.hard("schema", outside, "schemas nest deeper than %d levels", maxSchemaDepth)
+		return true
+	case w.count == maxSchemas+1:
+		w.hard("schema", w.at, "the parameter holds more than %d schemas", maxSchemas)
+		return true
+	case w.count > maxSchemas:
+		return true
+	}
+	w.schemas[inside] = true
+	switch schema := schema.(type) {
+	case bool:
+		return schema
+	case map[string]any:
+		return w.object(schema, inside, outside, depth)
+	default:
+		w.hard("schema", outside, "a schema must be an object, true or false, not %s", article(strictjson.Kind(schema)))
+		return true
+	}
+}
+
+func (w *walker) object(schema map[string]any, inside, outside string, depth int) map[string]any {
+	out := make(map[string]any, len(schema))
+	for _, name := range slices.Sorted(maps.Keys(schema)) {
+		v := schema[name]
+		here, there := inside+pointer(name), outside+pointer(name)
+		kind, ok := keywords[name]
+		switch {
+		case forbidden[name]:
+			w.hard("schema", there, "%s is not allowed in a parameter: refer with $ref to a place inside it, such as #/$defs/name", name)
+		case !ok && strings.HasPrefix(name, "x-"):
+		case !ok && !w.strict:
+		case !ok:
+			w.soft("unknown-keyword", there, "%s is no JSON Schema keyword%s", quoted(name), meantKeyword(name))
+		default:
+			if fresh, ok := w.keyword(name, kind, v, here, there, depth); ok {
+				out[name] = fresh
+			}
+		}
+	}
+	if nullable, _ := out["nullable"].(bool); nullable {
+		allowNull(out)
+	}
+	delete(out, "nullable")
+	return out
+}
+
+func meantKeyword(name string) string {
+	if n := nearest.Name(name, keywordNames); n != "" {
+		return ": did you mean " + n + "?"
+	}
+	return "; a name that starts with x- is yours to use"
+}
+
+// allowNull widens type and enum as OpenAPI 3.0 means nullable.
+func allowNull(schema map[string]any) {
+	switch t := schema["type"].(type) {
+	case string:
+		if t != "null" {
+			schema["type"] = []any{t, "null"}
+		}
+	case []any:
+		if !slices.Contains(t, any("null")) {
+			schema["type"] = append(slices.Clone(t), "null")
+		}
+	}
+	if enum, ok := schema["enum"].([]any); ok && !slices.Contains(kindsOf(enum), "null") {
+		schema["enum"] = append(slices.Clone(enum), nil)
+	}
+}
+
+func kindsOf(list []any) []string {
+	kinds := make([]string, len(list))
+	for i, v := range list {
+		kinds[i] = strictjson.Kind(v)
+	}
+	return kinds
+}
+
+// keyword checks one keyword and returns its plain value; not ok means it has none.
+func (w *walker) keyword(name string, kind valueKind, v any, inside, outside string, depth int) (any, bool) {
+	if reason := wrongValue(kind, v); reason != "" && annotations[name] {
+		w.soft("schema", outside, "%s must be %s", name, reason)
+		return nil, false
+	} else if reason != "" {
+		w.hard("schema", outside, "%s must be %s", name, reason)
+		return nil, false
+	}
+	switch kind {
+	case schemaValue:
+		return w.plain(v, inside, outside, depth+1), true
+	case schemasValue:
+		list := make([]any, len(v.([]any))) //nolint:forcetypeassert // wrongValue has looked
+		for i, sub := range v.([]any) {     //nolint:forcetypeassert // wrongValue has looked
+			step := "/" + strconv.Itoa(i)
+			list[i] = w.plain(sub, inside+step, outside+step, depth+1)
+		}
+		return list, true
+	case schemaMapValue, patternsValue:
+		object, _ := v.(map[string]any)
+		out := make(map[string]any, len(object))
+		for _, key := range slices.Sorted(maps.Keys(object)) {
+			step := pointer(key)
+			if kind == patternsValue {
+				w.pattern(key, outside+step)
+			}
+			out[key] = w.plain(object[key], inside+step, outside+step, depth+1)
+		}
+		return out, true
+	case patternValue:
+		s, _ := v.(string)
+		return v, w.pattern(s, outside)
+	case formatValue:
+		s, _ := v.(string)
+		if formats[s] == nil {
+			w.soft("unknown-format", outside, "format %s is not known%s", quoted(s), meantFormat(s))
+			return nil, false
+		}
+		return v, true
+	case typeValue:
+		return w.typeOf(v, outside)
+	case refValue:
+		s, _ := v.(string)
+		return w.ref(s, inside, outside)
+	default:
+		return v, true
+	}
+}
+
+func meantFormat(s string) string {
+	known := slices.Sorted(maps.Keys(formats))
+	if n := nearest.Name(s, known); n != "" {
+		return ": did you mean " + n + "?"
+	}
+	return ": use one of " + strings.Join(known, ", ")
+}
+
+// pattern tells syntax that ECMAScript has and RE2 has not from what is wrong in both.
+func (w *walker) pattern(s, at string) bool {
+	if len(s) > maxPattern {
+		w.hard("pattern", at, "the pattern is longer than %d bytes", maxPattern)
+		return false
+	}
+	_, err := regexp.Compile(s)
+	if err == nil {
+		return true
+	}
+	reason := "it is no regular expression"
+	if bad, ok := errors.AsType[*syntax.Error](err); ok {
+		reason = string(bad.Code)
+		if bad.Code == syntax.ErrInvalidPerlOp || bad.Code == syntax.ErrInvalidEscape {
+			reason += " " + quoted(bad.Expr) + ": look-around, back-references and \\u escapes are ECMAScript's alone; write it in RE2 syntax"
+		}
+	}
+	w.hard("pattern", at, "the pattern cannot be used: %s", reason)
+	return false
+}
+
+func (w *walker) typeOf(v any, at string) (any, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	out := make([]any, 0, len(list))
+	for _, t := range list {
+		s, ok := t.(string)
+		switch {
+		case !ok || !slices.Contains(types, s):
+			name := quoted(fmt.Sprint(t))
+			if ok {
+				w.soft("unknown-type", at, "type %s is not known%s", name, meant(s, types))
+			} else {
+				w.hard("schema", at, "a type must be a string, not %s", article(strictjson.Kind(t)))
+			}
+			return nil, false
+		case s == "any":
+			return nil, false
+		case slices.Contains(out, any(s)):
+			w.soft("schema", at, "type lists %s twice", s)
+		default:
+			out = append(out, s)
+		}
+	}
+	if len(out) == 1 {
+		return out[0], true
+	}
+	return out, true
+}
+
+// ref takes only places inside the parameter and writes them in the one form the library looks up.
+func (w *walker) ref(s, inside, outside string) (any, bool) {
+	target, ok := strings.CutPrefix(s, "#")
+	target, err := url.PathUnescape(target)
+	if !ok || err != nil || target != "" && (target[0] != '/' || !isJSONPointer(target)) {
+		w.hard("remote-ref", outside, "$ref must point inside the parameter, such as #/$defs/name: %s is never loaded", quoted(s))
+		return nil, false
+	}
+	holder := strings.TrimSuffix(inside, "/$ref")
+	w.refs[holder] = target
+	w.parents[holder] = outside
+	return "#" + fragmentOf(target), true
+}
+
+// fragmentOf escapes a JSON pointer for use behind # as the library does it.
+func fragmentOf(pointer string) string {
+	tokens := strings.Split(pointer, "/")
+	for i, t := range tokens {
+		tokens[i] = url.PathEscape(t)
+	}
+	return strings.Join(tokens, "/")
+}
+
+func fragment(token string) string { return url.PathEscape(strictjson.Escape(token)) }
+
+// wrongValue says what a keyword of that kind wants, or "".
+func wrongValue(kind valueKind, v any) string {
+	switch kind {
+	case textValue, patternValue, formatValue, refValue:
+		return unless(is[string](v), "a string")
+	case boolValue:
+		return unless(is[bool](v), "true or false")
+	case numberValue:
+		return unless(is[json.Number](v), "a number")
+	case positiveValue:
+		n, ok := v.(json.Number)
+		r, isNumber := new(big.Rat).SetString(string(n))
+		return unless(ok && isNumber && r.Sign() > 0, "a number above 0")
+	case countValue:
+		return unless(isCount(v), fmt.Sprintf("a whole number from 0 to %d", maxCount))
+	case listValue:
+		return unless(is[[]any](v), "a list")
+	case filledValue, schemasValue:
+		list, ok := v.([]any)
+		return unless(ok && len(list) > 0, "a list that is not empty")
+	case namesValue:
+		return unless(isNames(v), "a list of different strings")
+	case namesMapValue:
+		m, ok := v.(map[string]any)
+		for _, names := range m {
+			ok = ok && isNames(names)
+		}
+		return unless(ok, "an object of lists of different strings")
+	case schemaMapValue, patternsValue:
+		return unless(is[map[string]any](v), "an object of schemas")
+	case typeValue:
+		list, ok := v.([]any)
+		return unless(is[string](v) || ok && len(list) > 0, "a string or a list of strings")
+	default:
+		return ""
+	}
+}
+
+func is[T any](v any) bool {
+	_, ok := v.(T)
+	return ok
+}
+
+func unless(ok bool, wanted string) string {
+	if ok {
+		return ""
+	}
+	return wanted
+}
+
+func isCount(v any) bool {
+	n, ok := v.(json.Number)
+	if !ok {
+		return false
+	}
+	r, ok := new(big.Rat).SetString(string(n))
+	return ok && r.IsInt() && r.Sign() >= 0 && r.Cmp(big.NewRat(maxCount, 1)) <= 0
+}
+
+func isNames(v any) bool {
+	list, ok := v.([]any)
+	if !ok {
+		return false
+	}
+	seen := make(map[string]bool, len(list))
+	for _, item := range list {
+		s, ok := item.(string)
+		if !ok || seen[s] {
+			return false
+		}
+		seen[s] = true
+	}
+	return true
+}

@@ -1,0 +1,123 @@
+package intents_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/intents"
+)
+
+func market(t *testing.T) *intents.Catalog {
+	t.Helper()
+	i := func(uid, name, description, category, tags, more string) string {
+		return fmt.Sprintf(`{"intent_uid": %q, "intent_name": %q, "description": %q, "category": %q, "tags": [%s]%s}`, uid, name, description, category, tags, more)
+	}
+	return strict(t, `{"service-info": {"name": "Market"}, "intents": [`+strings.Join([]string{
+		i("a.example:search-products:v1", "SearchProducts", "Find goods by words", "e-commerce", `"search", "Products"`, ""),
+		i("a.example:search-products:v2", "SearchProducts", "Find goods by words, newer", "e-commerce", `"search", "products"`, ""),
+		i("a.example:place-order:v1", "PlaceOrder", "Buy the products in the cart", "e-commerce", `"order"`, ""),
+		i("b.example:book-flight:v1", "BookFlight", "Book a flight", "travel", `"flights", "order"`, ""),
+		i("b.example:old-flight:v1", "OldFlight", "Book a flight", "travel", `"flights"`, `, "retired": true, "replaced_by": "b.example:book-flight:v1"`),
+	}, ",")+`]}`)
+}
+
+func TestSearch(t *testing.T) {
+	c := market(t)
+	for name, tt := range map[string]struct {
+		q    intents.Query
+		want string
+	}{
+		"everything but the retired": {intents.Query{}, "a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1 b.example:book-flight:v1"},
+		"namespace":                  {intents.Query{Namespace: "B.example"}, "b.example:book-flight:v1"},
+		"category":                   {intents.Query{Category: "Travel"}, "b.example:book-flight:v1"},
+		"uid":                        {intents.Query{UID: "a.example:search-products:v2"}, "a.example:search-products:v2"},
+		"uid without version":        {intents.Query{UID: "a.example:search-products"}, "a.example:search-products:v1 a.example:search-products:v2"},
+		"uid prefix is no match":     {intents.Query{UID: "a.example:search"}, ""},
+		"intent_name":                {intents.Query{IntentName: "placeorder"}, "a.example:place-order:v1"},
+		"service_name":               {intents.Query{ServiceName: "mark"}, "a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1 b.example:book-flight:v1"},
+		"another service":            {intents.Query{ServiceName: "shop"}, ""},
+		"description words":          {intents.Query{Description: "words newer"}, "a.example:search-products:v2"},
+		"all tags":                   {intents.Query{Tags: []string{"flights", "ORDER"}}, "b.example:book-flight:v1"},
+		"not all tags":               {intents.Query{Tags: []string{"flights", "search"}}, ""},
+		"filters are ANDed":          {intents.Query{Category: "e-commerce", Tags: []string{"order"}}, "a.example:place-order:v1"},
+		"name before description":    {intents.Query{Text: "products"}, "a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1"},
+		"more words first":           {intents.Query{Text: "order flight"}, "b.example:book-flight:v1 a.example:place-order:v1"},
+		"beginnings of words":        {intents.Query{Text: "prod"}, "a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1"},
+		"ranked and filtered":        {intents.Query{Text: "order", Namespace: "a.example"}, "a.example:place-order:v1"},
+		"no such word":               {intents.Query{Text: "zebra"}, ""},
+		"signs only":                 {intents.Query{Text: "?!"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, i := range c.Search(tt.q).Intents {
+				got = append(got, i.UID.String())
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func TestPages(t *testing.T) {
+	c := market(t)
+	p := c.Search(intents.Query{Page: 2, PageSize: 3})
+	wire, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Intents    []map[string]any
+		Pagination map[string]int
+	}
+	if err := json.Unmarshal(wire, &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Intents) != 1 || got.Intents[0]["intent_uid"] != "b.example:book-flight:v1" ||
+		!cmp.Equal(got.Pagination, map[string]int{"total_results": 4, "total_pages": 2, "current_page": 2, "page_size": 3}) {
+		t.Errorf("%s", wire)
+	}
+	if p := c.Search(intents.Query{PageSize: 101}); p.PageSize != 100 || !p.Clamped || p.CurrentPage != 1 {
+		t.Errorf("%+v", p)
+	}
+	if p := c.Search(intents.Query{}); p.PageSize != 20 || p.Clamped {
+		t.Errorf("%+v", p)
+	}
+	beyond, err := json.Marshal(c.Search(intents.Query{Page: math.MaxInt}))
+	if err != nil || !strings.HasPrefix(string(beyond), `{"intents":[],`) {
+		t.Errorf("%s", beyond)
+	}
+}
+
+func TestParseQuery(t *testing.T) {
+	q, err := intents.ParseQuery(map[string][]string{"query": {" a b "}, "tags": {"x, y,", "z"}, "page": {"2"}, "page_size": {"500"}, "other": {"1", "2"}})
+	if diff := cmp.Diff(intents.Query{Text: "a b", Tags: []string{"x", "y", "z"}, Page: 2, PageSize: 500}, q); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	for _, bad := range []map[string][]string{
+		{"page": {"0"}},
+		{"page": {"x"}},
+		{"page_size": {"-1"}},
+		{"page": {"99999999999999999999"}},
+		{"uid": {"a", "b"}},
+		{"query": {strings.Repeat("x", 501)}},
+		{"query": {"\xff"}},
+	} {
+		if q, err := intents.ParseQuery(bad); !errors.Is(err, intents.ErrQuery) || !cmp.Equal(q, intents.Query{}) {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	got := market(t).Versions("a.example", "search-products")
+	if len(got) != 2 || got[0].Version != "v1" || got[1].Version != "v2" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,169 @@
+package intents
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// ErrResponse means that the upstream's answer cannot be shaped to the intent's outputs. Every such
+// error is a *ResponseError.
+var ErrResponse = errors.New("the service's answer does not fit the intent's outputs")
+
+// A ResponseError says which output could not be filled. It never holds values of the answer.
+type ResponseError struct {
+	Output  string // name of the output parameter; empty where the answer as a whole is at fault
+	Pointer string // into the upstream's answer
+	Message string
+}
+
+func (e *ResponseError) Error() string {
+	if e.Output == "" {
+		return ErrResponse.Error() + ": " + e.Message
+	}
+	return fmt.Sprintf("%v: output %s at %q: %s", ErrResponse, e.Output, e.Pointer, e.Message)
+}
+
+// Is makes errors.Is(err, ErrResponse) hold.
+func (e *ResponseError) Is(target error) bool { return target == ErrResponse }
+
+// Shape turns the upstream's answer, a tree that strictjson made, into what the agent gets; the empty
+// answer of a 204 is an empty object. The rules:
+//
+//   - without outputs the answer is passed as it is;
+//   - an output is found at its From, else as the member of its name;
+//   - an answer that is no object belongs to the only output there is;
+//   - strings become numbers or booleans, and these strings, where the output's type asks for it and
+//     nothing is lost; nothing else is converted;
+//   - members that no output names are dropped, and so are optional outputs that are absent or do not
+//     fit their schema; a required one that is absent or does not fit is an error.
+//
+// The error is a *ResponseError. The body is not changed; the result shares its values.
+func (i *Intent) Shape(body any) (any, error) {
+	out, _, err := i.Conform(body)
+	return out, err
+}
+
+// Conform is Shape, and says which optional outputs were dropped because they did not fit, for the
+// operator's eyes. Pointers are into the upstream's answer.
+func (i *Intent) Conform(body any) (out any, dropped []Violation, err error) {
+	if len(i.Outputs) == 0 {
+		return body, nil, nil
+	}
+	_, isObject := body.(map[string]any)
+	if !isObject && len(i.Outputs) != 1 {
+		return nil, nil, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs", article(strictjson.Kind(body)), len(i.Outputs))}
+	}
+	shaped := make(map[string]any, len(i.Outputs))
+	for n := range i.Outputs {
+		p := &i.Outputs[n]
+		v, at, found := p.source(body, isObject)
+		if !found {
+			if p.Required {
+				return nil, nil, &ResponseError{Output: p.Name, Pointer: at, Message: "it is required and absent"}
+			}
+			continue
+		}
+		v = p.check.convert(v)
+		r := report{most: 1}
+		if sound(v, &r, nil) {
+			p.check.validate(v, nil, &r)
+		}
+		if len(r.violations) == 0 {
+			shaped[p.Name] = v
+			continue
+		}
+		first := r.violations[0]
+		first.Pointer = at + first.Pointer
+		if p.Required {
+			return nil, nil, &ResponseError{Output: p.Name, Pointer: first.Pointer, Message: first.Message}
+		}
+		dropped = append(dropped, first)
+	}
+	return shaped, dropped, nil
+}
+
+func (p *Parameter) source(body any, isObject bool) (v any, at string, found bool) {
+	switch {
+	case p.HasFrom:
+		v, found = strictjson.Lookup(body, p.From)
+		return v, p.From, found
+	case !isObject:
+		return body, "", true
+	default:
+		at = pointer(p.Name)
+		v, found = strictjson.Lookup(body, at)
+		return v, at, found
+	}
+}
+
+// convert makes the lossless conversions, in the value and in what it holds as far as the schema is
+// plain. It copies what it changes.
+func (c *check) convert(v any) any {
+	if c == nil {
+		return v
+	}
+	switch v := v.(type) {
+	case string, bool, json.Number:
+		return c.scalar(v)
+	case []any:
+		if c.items == nil || !c.items.converts() {
+			return v
+		}
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = c.items.convert(item)
+		}
+		return out
+	case map[string]any:
+		if !c.converts() {
+			return v
+		}
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			if sub, ok := c.properties[name]; ok {
+				out[name] = sub.convert(member)
+			} else {
+				out[name] = c.additional.convert(member)
+			}
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+// converts reports whether a value held against c could be changed.
+func (c *check) converts() bool {
+	return c != nil && (c.items != nil || c.properties != nil || c.additional != nil || c.doc["type"] != nil)
+}
+
+func (c *check) scalar(v any) any {
+	if c.walked {
+		return v
+	}
+	want, ok := c.doc["type"].(string)
+	if !ok {
+		return v
+	}
+	switch v := v.(type) {
+	case string:
+		switch {
+		case (want == "number" || want == "integer") && isNumber(v):
+			return json.Number(v)
+		case want == "boolean" && (v == "true" || v == "false"):
+			return v == "true"
+		}
+	case json.Number:
+		if want == "string" {
+			return string(v)
+		}
+	case bool:
+		if want == "string" {
+			return fmt.Sprint(v)
+		}
+	}
+	return v
+}

@@ -1,0 +1,100 @@
+package intents
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	maxNumberText     = 400  // as strictjson has it, for trees that came another way
+	maxNumberExponent = 400  // either way
+	maxPathText       = 4096 // bytes of names on the way to one value
+)
+
+// sound makes sure that a value is a tree that may be worked on: known Go types, numbers that are
+// JSON and of bounded size, bounded depth and bounded names. Trees from strictjson fail only for their
+// names; other decoders may hand over anything.
+func sound(v any, r *report, at *path) bool {
+	reason := unsound(v, 1, 0)
+	if reason == "" {
+		return true
+	}
+	r.add(Violation{Pointer: at.String(), Keyword: "type", Reason: InvalidParameter, Message: reason})
+	return false
+}
+
+func unsound(v any, depth, names int) string {
+	switch v := v.(type) {
+	case nil, bool, string:
+		return ""
+	case json.Number:
+		if !isNumber(string(v)) {
+			return "holds a number that is not JSON or of more than " + strconv.Itoa(maxNumberText) + " digits"
+		}
+		return ""
+	case []any:
+		if depth > strictjson.MaxDepth {
+			return "is nested deeper than " + strconv.Itoa(strictjson.MaxDepth) + " levels"
+		}
+		for _, item := range v {
+			if reason := unsound(item, depth+1, names+8); reason != "" {
+				return reason
+			}
+		}
+		return ""
+	case map[string]any:
+		if depth > strictjson.MaxDepth {
+			return "is nested deeper than " + strconv.Itoa(strictjson.MaxDepth) + " levels"
+		}
+		for name, member := range v {
+			if names+len(name) > maxPathText {
+				return "has member names that are too long, at most " + strconv.Itoa(maxPathText) + " bytes on the way to one value"
+			}
+			if reason := unsound(member, depth+1, names+len(name)+1); reason != "" {
+				return reason
+			}
+		}
+		return ""
+	default:
+		return "is no JSON value"
+	}
+}
+
+// isNumber reports whether s is a number of RFC 8259 section 6 within the bounds.
+func isNumber(s string) bool {
+	if len(s) > maxNumberText {
+		return false
+	}
+	rest := strings.TrimPrefix(s, "-")
+	whole := digits(rest)
+	if whole == 0 || whole > 1 && rest[0] == '0' {
+		return false
+	}
+	rest = rest[whole:]
+	if strings.HasPrefix(rest, ".") {
+		n := digits(rest[1:])
+		if n == 0 {
+			return false
+		}
+		rest = rest[1+n:]
+	}
+	if rest == "" {
+		return true
+	}
+	if rest[0] != 'e' && rest[0] != 'E' {
+		return false
+	}
+	exponent, err := strconv.Atoi(rest[1:])
+	return err == nil && exponent <= maxNumberExponent && exponent >= -maxNumberExponent
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}

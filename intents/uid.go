@@ -1,0 +1,100 @@
+package intents
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A UID names one version of one intent: namespace:intent-name:version. UIDs are comparable; the zero
+// UID names nothing. Only ParseUID makes others. UIM core 1.2.
+type UID struct {
+	Namespace string // the provider's DNS name, lower case, at most 253 bytes
+	Name      string // at most 100 bytes
+	Version   string // v1, v2.1 or v1.2.3
+}
+
+// ErrUID means a text is no intent UID.
+var ErrUID = errors.New("want namespace:intent-name:version such as example.com:search-products:v1")
+
+// maxUID bounds the text of a UID, in bytes.
+const maxUID = 400
+
+var (
+	namespaceForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
+	nameForm      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
+	versionForm   = regexp.MustCompile(`^v(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){0,2}$`)
+)
+
+// ParseUID reads a UID. It also reads names that are not in the canonical alphabet but are found in
+// real files (searchProducts, search_products): see Canonical. The error wraps ErrUID.
+func ParseUID(s string) (UID, error) {
+	if len(s) > maxUID {
+		return UID{}, fmt.Errorf("a UID of %d bytes, at most %d are allowed: %w", len(s), maxUID, ErrUID)
+	}
+	parts := strings.Split(s, ":")
+	if len(parts) != 3 {
+		return UID{}, fmt.Errorf("%q has %d parts: %w", s, len(parts), ErrUID)
+	}
+	u := UID{parts[0], parts[1], parts[2]}
+	switch {
+	case len(u.Namespace) > 253 || !namespaceForm.MatchString(u.Namespace):
+		return UID{}, fmt.Errorf("the namespace of %q is no DNS name in lower case: %w", s, ErrUID)
+	case !nameForm.MatchString(u.Name):
+		return UID{}, fmt.Errorf("the name in %q may hold letters, digits and hyphens, at most 100: %w", s, ErrUID)
+	case !versionForm.MatchString(u.Version):
+		return UID{}, fmt.Errorf("the version of %q is not like v1, v2.1 or v1.2.3: %w", s, ErrUID)
+	}
+	return u, nil
+}
+
+// Canonical reports whether the name keeps to the alphabet of UIM core 1.2: a-z, 0-9 and the hyphen.
+func (u UID) Canonical() bool {
+	return u.Name != "" && !strings.ContainsFunc(u.Name, func(r rune) bool { return r == '_' || r >= 'A' && r <= 'Z' })
+}
+
+// String is the form that ParseUID reads; empty for the zero UID.
+func (u UID) String() string {
+	if u == (UID{}) {
+		return ""
+	}
+	return u.Namespace + ":" + u.Name + ":" + u.Version
+}
+
+// MarshalText writes String.
+func (u UID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (u *UID) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*u = UID{}
+		return nil
+	}
+	parsed, err := ParseUID(string(text))
+	if err != nil {
+		return err
+	}
+	*u = parsed
+	return nil
+}
+
+// Compare orders UIDs by namespace, name and then version, numbers by value: v2 before v10, v1 before v1.0.
+func (u UID) Compare(o UID) int {
+	return cmp.Or(cmp.Compare(u.Namespace, o.Namespace), cmp.Compare(u.Name, o.Name), compareVersions(u.Version, o.Version))
+}
+
+func compareVersions(a, b string) int {
+	as, bs := strings.Split(strings.TrimPrefix(a, "v"), "."), strings.Split(strings.TrimPrefix(b, "v"), ".")
+	for i := range min(len(as), len(bs)) {
+		// ParseUID let through digits only, at most nine: Atoi cannot fail.
+		x, _ := strconv.Atoi(as[i])
+		y, _ := strconv.Atoi(bs[i])
+		if c := cmp.Compare(x, y); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(as), len(bs))
+}

@@ -1,0 +1,263 @@
+package intents
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+var errRemote = errors.New("schemas are never loaded from elsewhere")
+
+const (
+	// MaxViolations bounds what one call of Validate reports.
+	MaxViolations = 64
+	// maxGuesses bounds the search for nearest names in one call.
+	maxGuesses = 8
+	// maxNameSent bounds the name of a member that is checked or repeated in an answer, in bytes.
+	maxNameSent = 256
+)
+
+// Validate checks the parameters of a call, a tree that strictjson made. It returns a new map with the
+// defaults filled in, or every violation (at most MaxViolations) in the order the intent declares its
+// parameters, those it does not declare last. The map given is not changed; the one returned shares
+// its values. Numbers are compared exactly, whatever their size.
+//
+// A parameter whose default is null although its schema admits no null may be sent as null and counts
+// as left out. Defaults inside a parameter's own schema are annotations and are not filled in.
+func (i *Intent) Validate(params map[string]any) (map[string]any, []Violation) {
+	r := report{most: MaxViolations}
+	filled := make(map[string]any, len(i.Inputs))
+	for n := range i.Inputs {
+		p := &i.Inputs[n]
+		v, sent := params[p.Name]
+		if sent && v == nil && p.absent {
+			sent = false
+		}
+		switch {
+		case sent:
+			before := len(r.violations)
+			if sound(v, &r, pathTo(nil, p.Name)) {
+				p.check.validate(v, pathTo(nil, p.Name), &r)
+			}
+			if len(r.violations) == before {
+				filled[p.Name] = v
+			}
+		case p.Required:
+			r.add(Violation{Pointer: pointer(p.Name), Keyword: "required", Reason: MissingParameter, Message: "the parameter " + quoted(p.Name) + " is required"})
+		case p.HasDefault:
+			filled[p.Name] = clone(p.Default)
+		}
+	}
+	if len(params) > 0 {
+		i.strangers(params, &r)
+	}
+	if len(r.violations) > 0 {
+		return nil, r.violations
+	}
+	return filled, nil
+}
+
+// strangers reports the parameters that the intent does not declare.
+func (i *Intent) strangers(params map[string]any, r *report) {
+	var names []string
+	for name := range params {
+		if _, ok := i.inputs[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for n, name := range names {
+		if r.full() {
+			return
+		}
+		v := unknownMember("", name, i.known, r)
+		if n == 0 {
+			v.Known = slices.Clone(i.known)
+		}
+		r.add(v)
+	}
+}
+
+func unknownMember(at, name string, known []string, r *report) Violation {
+	v := Violation{Pointer: at, Keyword: "additionalProperties", Reason: UnknownParameter, Message: "a name longer than " + strconv.Itoa(maxNameSent) + " bytes is no parameter"}
+	if len(name) > maxNameSent {
+		return v
+	}
+	v.Pointer = at + pointer(name)
+	v.Message = quoted(name) + " is no parameter here"
+	if r.guesses < maxGuesses {
+		r.guesses++
+		v.Nearest = nearest.Name(name, known)
+	}
+	if v.Nearest != "" {
+		v.Message += ": did you mean " + quoted(v.Nearest) + "?"
+	}
+	return v
+}
+
+// A path leads to a value inside the parameters; it is written out only when something is wrong there.
+type path struct {
+	up    *path
+	name  string
+	index int
+}
+
+func pathTo(up *path, name string) *path { return &path{up: up, name: name, index: -1} }
+func pathAt(up *path, index int) *path   { return &path{up: up, index: index} }
+func (p *path) String() string           { return string(p.write(nil)) }
+func (p *path) write(b []byte) []byte {
+	if p == nil {
+		return b
+	}
+	b = append(p.up.write(b), '/')
+	if p.index >= 0 {
+		return strconv.AppendInt(b, int64(p.index), 10)
+	}
+	return append(b, strictjson.Escape(p.name)...)
+}
+
+// A report collects violations up to a bound.
+type report struct {
+	violations []Violation
+	most       int
+	guesses    int
+}
+
+func (r *report) full() bool { return len(r.violations) >= r.most }
+
+func (r *report) add(v Violation) {
+	if !r.full() {
+		r.violations = append(r.violations, v)
+	}
+}
+
+// validate checks one value. What the schema itself says of it is reported before what it says of the
+// values inside.
+func (c *check) validate(v any, at *path, r *report) {
+	if r.full() || c == nil || c.nullable && v == nil {
+		return
+	}
+	if c.never {
+		r.add(Violation{Pointer: at.String(), Keyword: "false", Reason: InvalidParameter, Message: "no value is allowed here"})
+		return
+	}
+	if c.schema != nil && !c.ask(v, at, r) {
+		return
+	}
+	switch v := v.(type) {
+	case []any:
+		if c.items == nil {
+			return
+		}
+		for i, item := range v {
+			if r.full() {
+				return
+			}
+			c.items.validate(item, pathAt(at, i), r)
+		}
+	case map[string]any:
+		c.members(v, at, r)
+	}
+}
+
+// ask has the library check the value; false means that looking inside is of no use.
+func (c *check) ask(v any, at *path, r *report) bool {
+	if c.walked && count(v, c.most) > c.most {
+		r.add(Violation{Pointer: at.String(), Keyword: "maxItems", Reason: ParameterTooLong, Limit: json.Number(strconv.Itoa(c.most)), Message: "this holds too many values to be checked, at most " + strconv.Itoa(c.most) + " in all"})
+		return false
+	}
+	err := c.schema.Validate(v)
+	if err == nil {
+		return true
+	}
+	var failed *jsonschema.ValidationError
+	if !errors.As(err, &failed) {
+		// A loop the load did not see, or a Go value that is no JSON: deny.
+		r.add(Violation{Pointer: at.String(), Keyword: "type", Reason: InvalidParameter, Message: "the value cannot be checked"})
+		return false
+	}
+	e := explanation{doc: c.doc, value: v, at: at.String(), nullable: c.nullable}
+	found := e.violations(failed, r)
+	slices.SortStableFunc(found, compareViolations)
+	found = slices.CompactFunc(found, func(a, b Violation) bool { return compareViolations(a, b) == 0 })
+	wrongType := false
+	for _, one := range found {
+		wrongType = wrongType || one.Keyword == "type"
+		r.add(one)
+	}
+	return !wrongType && !c.walked
+}
+
+func (c *check) members(v map[string]any, at *path, r *report) {
+	for _, name := range c.required {
+		if _, ok := v[name]; !ok {
+			r.add(Violation{Pointer: pathTo(at, name).String(), Keyword: "required", Reason: MissingParameter, Message: "the member " + quoted(name) + " is required"})
+		}
+	}
+	if c.properties == nil && c.additional == nil && !c.closed {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		if r.full() {
+			return
+		}
+		switch sub, ok := c.properties[name]; {
+		case ok:
+			sub.validate(v[name], pathTo(at, name), r)
+		case c.closed:
+			one := unknownMember(at.String(), name, c.known, r)
+			one.Known = c.known
+			r.add(one)
+		case c.additional != nil:
+			c.additional.validate(v[name], pathTo(at, name), r)
+		}
+	}
+}
+
+// count counts the values in a tree, giving up above most.
+func count(v any, most int) int {
+	n := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, member := range v {
+			if n > most {
+				break
+			}
+			n += count(member, most-n)
+		}
+	case []any:
+		for _, item := range v {
+			if n > most {
+				break
+			}
+			n += count(item, most-n)
+		}
+	}
+	return n
+}
+
+func clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			out[name] = clone(member)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = clone(item)
+		}
+		return out
+	default:
+		return v
+	}
+}

@@ -1,0 +1,119 @@
+package intents
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	// maxWork bounds how many schemas one value inside a parameter can be held against, whatever the
+	// references between them: $ref lets a short schema ask for exponentially much.
+	maxWork = 5000
+	// workBudget bounds schemas times values in one call of Validate, for schemas the library walks.
+	workBudget = 500_000
+	// maxWalked bounds the values that the library walks in one go: it builds an error for each.
+	maxWalked = 20_000
+)
+
+// A workload counts how many schemas one value, and the values on one path below it, are held against.
+type workload struct {
+	root    any
+	refs    map[string]string
+	memo    map[placeAtDepth]int
+	open    map[placeAtDepth]bool
+	looping bool
+}
+
+type placeAtDepth struct {
+	place string
+	depth int
+}
+
+// worst returns that count for values nested as deep as they may be, at most maxWork+1, and whether a
+// schema applies itself to the same value without end.
+func worst(root any, refs map[string]string) (int, bool) {
+	w := workload{root: root, refs: refs, memo: map[placeAtDepth]int{}, open: map[placeAtDepth]bool{}}
+	depth := 0
+	if len(refs) > 0 {
+		depth = strictjson.MaxDepth
+	}
+	n := w.of("", root, depth)
+	return n, w.looping
+}
+
+func (w *workload) of(place string, schema any, depth int) int {
+	m, ok := schema.(map[string]any)
+	if !ok {
+		return 1
+	}
+	key := placeAtDepth{place, depth}
+	if n, ok := w.memo[key]; ok {
+		return n
+	}
+	if w.open[key] {
+		w.looping = true
+		return maxWork + 1
+	}
+	w.open[key] = true
+	defer delete(w.open, key)
+
+	total := 1
+	if target, ok := w.refs[place]; ok {
+		sub, _ := strictjson.Lookup(w.root, target)
+		total += w.of(target, sub, depth)
+	}
+	// Of the children of one value, each is held against one of properties or prefixItems, or else the
+	// rest keyword, and beside it against all of the others.
+	below := max(depth-1, 0)
+	named, rest, beside := 0, 0, 0
+	eachSubschema(m, func(path []string, sub any) {
+		at := place + pointer(path...)
+		switch path[0] {
+		case "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas":
+			total += w.of(at, sub, depth)
+		case "properties", "prefixItems":
+			if depth > 0 || len(w.refs) == 0 {
+				named = max(named, w.of(at, sub, below))
+			}
+		case "items", "additionalProperties":
+			if depth > 0 || len(w.refs) == 0 {
+				rest = max(rest, w.of(at, sub, below))
+			}
+		case "patternProperties", "contains", "unevaluatedItems", "unevaluatedProperties", "propertyNames":
+			if depth > 0 || len(w.refs) == 0 {
+				beside += w.of(at, sub, below)
+			}
+		}
+		total, beside = min(total, maxWork+1), min(beside, maxWork+1)
+	})
+	total = min(total+max(named, rest)+beside, maxWork+1)
+	w.memo[key] = total
+	return total
+}
+
+// settle checks the references once the whole parameter has been walked, and returns what worst says.
+func (w *walker) settle(root any) int {
+	if len(w.refs) > 0 && w.count > maxReferring {
+		w.hard("schema", w.at, "a parameter with $ref may hold at most %d schemas", maxReferring)
+		return 0
+	}
+	for _, holder := range slices.Sorted(maps.Keys(w.refs)) {
+		if !w.schemas[w.refs[holder]] {
+			w.hard("schema", w.parents[holder], "$ref points to #%s, where the parameter has no schema", strings.ToValidUTF8(quoted(w.refs[holder]), ""))
+		}
+	}
+	if w.unusable {
+		return 0
+	}
+	n, looping := worst(root, w.refs)
+	switch {
+	case looping:
+		w.hard("schema", w.at, "a $ref leads back to itself without descending into the value")
+	case n > maxWork:
+		w.hard("schema", w.at, "the schema asks for too much work: one value would be held against more than %d schemas", maxWork)
+	}
+	return n
+}
