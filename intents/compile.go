@@ -20,10 +20,9 @@ type check struct {
 	never    bool // the schema false
 	nullable bool // anyOf: [this, null]
 
-	doc    map[string]any     // what schema was compiled from: the limits it states
-	schema *jsonschema.Schema // nil: every value passes
-	walked bool               // the library descends into the value
-	most   int                // values it may then be given
+	own    *compiled // what the library checks; nil: every value passes
+	walked bool      // the library descends into the value
+	most   int       // values it may then be given
 
 	items      *check
 	properties map[string]*check
@@ -40,13 +39,16 @@ const schemaURL = "urn:uimgate:parameter"
 // A compiler compiles each different schema once. It is safe for concurrent use.
 type compiler struct {
 	mu   sync.Mutex
-	done map[string]compiled
+	done map[string]*compiled
 }
 
+// A compiled schema is made on first use. What combines schemas is used at load, so that an error of
+// the library shows there. A leaf, which the walker has checked keyword by keyword and which holds no
+// other schema, has nothing left to fail at; it waits for the first value, because most of the
+// library's time goes into holding schemas against the meta-schema.
 type compiled struct {
-	schema *jsonschema.Schema
-	doc    map[string]any
-	err    error
+	doc map[string]any // the limits it states
+	get func() (*jsonschema.Schema, error)
 }
 
 // build compiles a plain schema; work is what worst said of the whole.
@@ -56,7 +58,11 @@ func (c *compiler) build(schema any, work int, whole bool) (*check, error) {
 		return &check{never: schema == false}, nil
 	}
 	if whole || !walkable(m) {
-		return c.library(m, work)
+		out, err := c.library(m, work)
+		if err == nil && out.own != nil {
+			_, err = out.own.get()
+		}
+		return out, err
 	}
 	if inner, ok := optional(m); ok {
 		built, err := c.build(inner, work, false)
@@ -171,18 +177,12 @@ func (c *compiler) library(m map[string]any, work int) (*check, error) {
 	}
 	c.mu.Lock()
 	have, ok := c.done[string(key)]
-	c.mu.Unlock()
 	if !ok {
-		have = compiled{doc: doc}
-		have.schema, have.err = compile(key)
-		c.mu.Lock()
+		have = &compiled{doc: doc, get: sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(key) })}
 		c.done[string(key)] = have
-		c.mu.Unlock()
 	}
-	if have.err != nil {
-		return nil, have.err
-	}
-	return &check{doc: have.doc, schema: have.schema, walked: true, most: min(maxWalked, workBudget/max(work, 1))}, nil
+	c.mu.Unlock()
+	return &check{own: have, walked: true, most: min(maxWalked, workBudget/max(work, 1))}, nil
 }
 
 func compile(doc []byte) (*jsonschema.Schema, error) {

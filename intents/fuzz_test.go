@@ -19,6 +19,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(one(`"input_parameters": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": null}}`)))
 	f.Add([]byte(one(`"output_parameters": [{"name": "a", "from": "/x", "$ref": "#/$defs/b", "$defs": {"b": {"type": "array", "items": {"$ref": "#"}}}}]`)))
 	f.Add([]byte(`{"service": {"name": "D"}, "intents": [{"uid": "d.example:do-it:v1", "name": "DoIt", "endpoint": {"url": "https://d.example/{a}"}}], "security": {"public_key": "x"}}`))
+	f.Add([]byte(one(`"input_parameters": [{"name": "a", "type": ["integer", "null"], "enum": [1, {}], "const": null, "multipleOf": 1e-400, "minLength": 1.0, "maxItems": 1e3, "uniqueItems": false,
+	  "pattern": "^(?P<x>a)$", "format": "uri-template", "dependentRequired": {"a": []}, "minProperties": 0, "exclusiveMaximum": -1.5E+3}]`)))
 	f.Add([]byte(`{"agentsJson": "0.1.0", "flows": []}`))
 	f.Add([]byte(shop[:500]))
 	f.Add([]byte("{\"intents\":[{\"intent_uid\":\"a:b:v1\",\"\xff\":1}]}"))
@@ -30,6 +32,9 @@ func FuzzParse(f *testing.F) {
 			}
 			if c == nil {
 				continue
+			}
+			if err := intents.CompileAll(c); err != nil {
+				t.Fatalf("what the load lets through must compile: %v", err)
 			}
 			for _, i := range c.Intents() {
 				if found, ok := c.Lookup(i.UID.String()); !ok || found != i {

@@ -127,15 +127,13 @@ func (x *index) find(q Query) []int {
 		return out
 	}
 	ranks := x.rank(q.Text)
-	out := make([]int, 0, len(ranks))
-	for n := range ranks {
-		if f.matches(&x.entries[n]) {
-			out = append(out, int(n))
+	var out []int
+	for n, rank := range ranks {
+		if rank > 0 && f.matches(&x.entries[n]) {
+			out = append(out, n)
 		}
 	}
-	slices.SortFunc(out, func(a, b int) int {
-		return cmp.Or(cmp.Compare(ranks[int32(b)], ranks[int32(a)]), cmp.Compare(a, b))
-	})
+	slices.SortFunc(out, func(a, b int) int { return cmp.Or(cmp.Compare(ranks[b], ranks[a]), cmp.Compare(a, b)) })
 	return out
 }
 
@@ -143,10 +141,10 @@ func (x *index) find(q Query) []int {
 const minPrefix = 3
 
 // rank scores intents by the words of a text: first how many of them they hold, then how rare these
-// are and where they stand.
-func (x *index) rank(text string) map[int32]int64 {
+// are and where they stand. The result has one score for each intent.
+func (x *index) rank(text string) []int64 {
 	const perWord = 1 << 32
-	ranks := map[int32]int64{}
+	ranks, best := make([]int64, len(x.entries)), make([]int64, len(x.entries))
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for i, w := range words {
 		words[i] = stem(w)
@@ -154,7 +152,7 @@ func (x *index) rank(text string) map[int32]int64 {
 	slices.Sort(words)
 	words = slices.Compact(words)
 	for _, w := range words[:min(len(words), maxWords)] {
-		best := map[int32]int64{}
+		clear(best)
 		take := func(word string, share int64) {
 			posts := x.posts[word]
 			rarity := int64(bits.Len(uint(len(x.entries) / max(len(posts), 1))))
@@ -173,7 +171,9 @@ func (x *index) rank(text string) map[int32]int64 {
 			}
 		}
 		for n, score := range best {
-			ranks[n] += perWord + score
+			if score > 0 {
+				ranks[n] += perWord + score
+			}
 		}
 	}
 	return ranks

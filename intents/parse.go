@@ -30,8 +30,8 @@ type Options struct {
 }
 
 // Parse reads agents.json. The catalogue is nil if and only if the list has errors. Every schema is
-// compiled here and every default held against it; intents are read side by side on all processors,
-// and schemas that are equal but for titles and descriptions are compiled once.
+// checked here, keyword by keyword, and every default held against it; intents are read side by side
+// on all processors, and schemas that are equal but for titles and descriptions are compiled once.
 func Parse(data []byte, opts Options) (*Catalog, problem.List) {
 	f := &findings{strict: opts.Strict}
 	if len(data) > MaxDocument {
@@ -161,7 +161,7 @@ func (c *Catalog) load(data []byte, raw *member, opts Options) (list problem.Lis
 // readAll reads the pieces on all processors, in chunks so that order costs nothing.
 func readAll(pieces [][]byte, opts Options) []reading {
 	readings := make([]reading, len(pieces))
-	shared := &compiler{done: map[string]compiled{}}
+	shared := &compiler{done: map[string]*compiled{}}
 	workers := min(runtime.GOMAXPROCS(0), len(pieces))
 	const chunk = 64
 	next := make(chan int)

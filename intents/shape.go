@@ -137,14 +137,14 @@ func (c *check) convert(v any) any {
 
 // converts reports whether a value held against c could be changed.
 func (c *check) converts() bool {
-	return c != nil && (c.items != nil || c.properties != nil || c.additional != nil || c.doc["type"] != nil)
+	return c != nil && (c.items != nil || c.properties != nil || c.additional != nil || c.own != nil)
 }
 
 func (c *check) scalar(v any) any {
-	if c.walked {
+	if c.walked || c.own == nil {
 		return v
 	}
-	want, ok := c.doc["type"].(string)
+	want, ok := c.own.doc["type"].(string)
 	if !ok {
 		return v
 	}

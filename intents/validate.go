@@ -148,7 +148,7 @@ func (c *check) validate(v any, at *path, r *report) {
 		r.add(Violation{Pointer: at.String(), Keyword: "false", Reason: InvalidParameter, Message: "no value is allowed here"})
 		return
 	}
-	if c.schema != nil && !c.ask(v, at, r) {
+	if c.own != nil && !c.ask(v, at, r) {
 		return
 	}
 	switch v := v.(type) {
@@ -173,17 +173,19 @@ func (c *check) ask(v any, at *path, r *report) bool {
 		r.add(Violation{Pointer: at.String(), Keyword: "maxItems", Reason: ParameterTooLong, Limit: json.Number(strconv.Itoa(c.most)), Message: "this holds too many values to be checked, at most " + strconv.Itoa(c.most) + " in all"})
 		return false
 	}
-	err := c.schema.Validate(v)
+	schema, err := c.own.get()
 	if err == nil {
-		return true
+		if err = schema.Validate(v); err == nil {
+			return true
+		}
 	}
 	var failed *jsonschema.ValidationError
 	if !errors.As(err, &failed) {
-		// A loop the load did not see, or a Go value that is no JSON: deny.
+		// Something the load did not see: deny.
 		r.add(Violation{Pointer: at.String(), Keyword: "type", Reason: InvalidParameter, Message: "the value cannot be checked"})
 		return false
 	}
-	e := explanation{doc: c.doc, value: v, at: at.String(), nullable: c.nullable}
+	e := explanation{doc: c.own.doc, value: v, at: at.String(), nullable: c.nullable}
 	found := e.violations(failed, r)
 	slices.SortStableFunc(found, compareViolations)
 	found = slices.CompactFunc(found, func(a, b Violation) bool { return compareViolations(a, b) == 0 })
