@@ -130,6 +130,9 @@ func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header,
 		return a.failed(ctx, err)
 	}
 	defer resp.Body.Close() //nolint:errcheck // nothing to learn from it
+	if _, written, _ := a.known(); !written {
+		return a.failed(ctx, errUnasked)
+	}
 	answer, err := u.read(resp, p.route.method == http.MethodHead)
 	if broken, ok := errors.AsType[*brokenError](err); ok {
 		return a.failed(ctx, broken.err)

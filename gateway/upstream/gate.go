@@ -27,7 +27,9 @@ type attempt struct {
 
 var (
 	errSealed = errors.New("upstream: nothing may be sent on this connection now")
-	errStale  = errors.New("upstream: the service closed the idle connection")
+	errStale  = errors.New("upstream: the service closed the idle connection, or spoke on it unasked")
+	// errUnasked: an answer came although nothing was sent.
+	errUnasked = errors.New("upstream: an answer without a request")
 )
 
 // admit allows bytes to be written, the first on a connection only while the grant lives. It returns whether
@@ -73,17 +75,36 @@ func (a *attempt) known() (connected, written bool, ended error) {
 
 // A gate is a connection that writes only for an attempt. net/http arms it (httptrace GotConn) before each
 // request; HTTP/1.1 has one request at a time on a connection.
+//
+// It also keeps answers with their requests. A service that sends more than its answer leaves bytes behind
+// which net/http, if the next request is quick enough, takes for the answer to that one. So the first byte on
+// a used connection waits until net/http's reader waits too, with nothing left in its buffer.
 type gate struct {
 	net.Conn
 	raw net.Conn // below TLS; Conn itself where there is none
 
 	mu      sync.Mutex
+	changed sync.Cond // waiting or closed
 	attempt *attempt
 	started bool // the attempt's first byte on this connection was admitted
+	used    bool // by an attempt before this one
+	waiting bool // a read is under way that began with an empty buffer
+	dirty   bool // bytes were left behind
+	closed  bool
+}
+
+// readBuffer is the size of net/http's buffer: a read of just so many bytes fills an empty one.
+const readBuffer = 4 << 10
+
+func newGate(conn, raw net.Conn) *gate {
+	g := &gate{Conn: conn, raw: raw}
+	g.changed.L = &g.mu
+	return g
 }
 
 func (g *gate) arm(a *attempt) {
 	g.mu.Lock()
+	g.used = g.attempt != nil
 	g.attempt, g.started = a, false
 	g.mu.Unlock()
 	a.mu.Lock()
@@ -91,18 +112,50 @@ func (g *gate) arm(a *attempt) {
 	a.mu.Unlock()
 }
 
+func (g *gate) Read(p []byte) (int, error) {
+	g.mu.Lock()
+	g.waiting = len(p) == readBuffer
+	// Before the first byte of a request is written there is nothing to read on with.
+	g.dirty = g.dirty || (g.used && !g.started && !g.waiting)
+	g.changed.Broadcast()
+	g.mu.Unlock()
+	n, err := g.Conn.Read(p)
+	g.mu.Lock()
+	g.waiting = false
+	g.mu.Unlock()
+	return n, err
+}
+
+// Close also ends a Write that waits for its turn, which is how a timeout reaches it.
+func (g *gate) Close() error {
+	g.mu.Lock()
+	g.closed = true
+	g.changed.Broadcast()
+	g.mu.Unlock()
+	return g.Conn.Close()
+}
+
+// next returns the attempt to write for, once the connection is known to be clean or not.
+func (g *gate) next() (a *attempt, first, clean bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	first = !g.started
+	for first && g.used && !g.waiting && !g.closed && !g.dirty {
+		g.changed.Wait()
+	}
+	g.started = true
+	return g.attempt, first, !g.closed && !g.dirty
+}
+
 // Write refuses unless the attempt it is armed with may (still) be sent.
 func (g *gate) Write(p []byte) (int, error) {
-	g.mu.Lock()
-	a, first := g.attempt, !g.started
-	g.started = true
-	g.mu.Unlock()
+	a, first, clean := g.next()
 	if a == nil {
 		return 0, errSealed
 	}
 	// A service that closes idle connections may have done so just now. Seeing that before the first byte
 	// keeps a call that may not be repeated from ending with an unknown outcome.
-	if first && !a.again && closedByPeer(g.raw) {
+	if first && (!clean || !pristine(g.raw, g.raw == g.Conn)) {
 		return 0, errStale
 	}
 	before, err := a.admit(first)
@@ -130,7 +183,7 @@ func newTransport(cfg Config) *http.Transport {
 		if err != nil {
 			return nil, err
 		}
-		return &gate{Conn: conn, raw: conn}, nil
+		return newGate(conn, conn), nil
 	}
 	dialTLS := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, cfg.Pool.DialTimeout)
@@ -144,7 +197,7 @@ func newTransport(cfg Config) *http.Transport {
 			_ = conn.Close()
 			return nil, err
 		}
-		return &gate{Conn: secure, raw: conn}, nil
+		return newGate(secure, conn), nil
 	}
 	return &http.Transport{
 		Proxy:       nil, // never the environment's
@@ -156,5 +209,6 @@ func newTransport(cfg Config) *http.Transport {
 		MaxIdleConnsPerHost:    cfg.Pool.MaxIdle,
 		IdleConnTimeout:        cfg.Pool.IdleTimeout,
 		MaxResponseHeaderBytes: maxHeader,
+		ReadBufferSize:         readBuffer,
 	}
 }

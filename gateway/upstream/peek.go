@@ -8,28 +8,28 @@ import (
 	"syscall"
 )
 
-// closedByPeer looks, without waiting, whether the other side has closed the connection.
-func closedByPeer(conn net.Conn) bool {
+// pristine looks, without waiting, whether the other side has neither closed the connection nor, where quiet
+// is expected of it, sent anything. Beneath TLS there may be records that mean nothing yet.
+func pristine(conn net.Conn, quiet bool) bool {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
-		return false
+		return true
 	}
 	raw, err := tcp.SyscallConn()
 	if err != nil {
 		return false
 	}
-	closed := false
+	fine := false
 	// Control and not Read: net/http is already waiting in a read of this connection.
 	err = raw.Control(func(fd uintptr) {
 		var b [1]byte
 		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		switch {
 		case err == nil:
-			closed = n == 0
+			fine = n > 0 && !quiet
 		case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EINTR):
-		default:
-			closed = true
+			fine = true
 		}
 	})
-	return closed || err != nil
+	return fine && err == nil
 }

@@ -4,5 +4,5 @@ package upstream
 
 import "net"
 
-// closedByPeer cannot look without waiting here; net/http notices a closed connection a little later.
-func closedByPeer(net.Conn) bool { return false }
+// pristine cannot look without waiting here; net/http notices a closed connection a little later.
+func pristine(net.Conn, bool) bool { return true }

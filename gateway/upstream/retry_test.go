@@ -2,9 +2,12 @@ package upstream_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -114,20 +117,43 @@ func TestAConnectionClosedBetweenCalls(t *testing.T) {
 	}
 }
 
-// What an upstream sends beyond its Content-Length is never read as the answer to somebody else's call.
-func TestABodyLongerThanItsLength(t *testing.T) {
-	s := serve(t, func(_ int64, c net.Conn, r *http.Request) bool {
-		own := `"` + r.Header.Get("UIM-Agent-Id") + `"`
-		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n" + own))
-		return false
-	})
-	u := open(t, config(t, s.URL))
-	p := prepare(t, u, "POST")
-	for _, id := range []string{"a", "b", "c", "d"} {
-		answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{AgentID: id}, live)
-		if err != nil || outcome != store.Done || answer.Body != id {
-			t.Errorf("%s: %v, %q, %v", id, answer.Body, outcome, err)
-		}
+// What a service sends beyond its answer is never taken for the answer to somebody else's call.
+func TestAnswersStayWithTheirRequests(t *testing.T) {
+	extra := map[string]string{
+		"a body longer than its length": "x",
+		"two answers":                   "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\"no\"",
+		"an answer without a body":      "HTTP/1.1 204 No Content\r\n\r\n",
+		"the start of another answer":   "HTTP/1.1 404 Not Found\r\nX-Rest: ",
+		"a timeout notice":              "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n",
+	}
+	for name, extra := range extra {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, func(_ int64, c net.Conn, r *http.Request) bool {
+				own := strconv.Quote(r.Header.Get("UIM-Agent-Id"))
+				_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s%s", len(own), own, extra)
+				return true
+			})
+			cfg := config(t, s.URL)
+			cfg.Pool.MaxConns = 2 // connections go straight from call to call
+			cfg.Retry.Attempts = 10
+			u := open(t, cfg)
+			p := prepare(t, u, "POST")
+			var wg sync.WaitGroup
+			for i := range 4 {
+				wg.Go(func() {
+					for j := range 100 {
+						id := fmt.Sprintf("a%d-%d", i, j)
+						answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{AgentID: id}, live)
+						if outcome == store.Done && err == nil && answer.Body != id {
+							t.Errorf("%s got the answer %v", id, answer.Body)
+						} else if outcome != store.Done && outcome != store.NotSent {
+							t.Errorf("%s: %q, %v", id, outcome, err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
 	}
 }
 
@@ -247,7 +273,8 @@ func TestRejectionsDoNotOpenTheBreaker(t *testing.T) {
 		"HTTP/1.1 400 X\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 429 X\r\nContent-Length: 0\r\n\r\n",
 		"HTTP/1.1 200 X\r\nContent-Length: 3\r\n\r\n<a>",
 	} {
-		cfg := config(t, raw(t, answer).URL)
+		s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { _, _ = c.Write([]byte(answer)); return true })
+		cfg := config(t, s.URL)
 		cfg.Breaker.Failures = 1
 		u := open(t, cfg)
 		for range 3 {
