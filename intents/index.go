@@ -48,7 +48,10 @@ func newIndex(all []*Intent, service string) *index {
 		}
 		x.entries[n] = e
 		if !i.Retired {
-			x.enter(int32(n), i)
+			for w, weight := range i.words {
+				x.posts[w] = append(x.posts[w], posting{int32(n), weight})
+			}
+			i.words = nil // they are in the index now
 		}
 	}
 	x.words = make([]string, 0, len(x.posts))
@@ -59,7 +62,8 @@ func newIndex(all []*Intent, service string) *index {
 	return x
 }
 
-func (x *index) enter(n int32, i *Intent) {
+// weigh finds the words of an intent and the weightiest place of each.
+func weigh(i *Intent) map[string]int32 {
 	weights := map[string]int32{}
 	note := func(text string, weight int32) {
 		for _, w := range wordsOf(text) {
@@ -77,9 +81,7 @@ func (x *index) enter(n int32, i *Intent) {
 	for _, p := range i.Inputs {
 		note(p.Name, inParameters)
 	}
-	for w, weight := range weights {
-		x.posts[w] = append(x.posts[w], posting{n, weight})
-	}
+	return weights
 }
 
 // wordsOf splits a text into words in lower case, CamelCase also into its parts, each without the

@@ -28,8 +28,9 @@ type Intent struct {
 	// Safe says that a call changes nothing, so that it may be repeated. Default: true for GET and HEAD.
 	Safe bool
 
-	place  int    // index in the document
-	raw    []byte // the member as the operator wrote it, without what is his alone
+	place  int              // index in the document
+	raw    []byte           // the member as the operator wrote it, without what is his alone
+	words  map[string]int32 // until the index has them
 	inputs map[string]int
 	known  []string // names of Inputs, in order
 }

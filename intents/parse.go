@@ -202,7 +202,7 @@ func read(n int, piece []byte, shared *compiler, opts Options) reading {
 		return reading{list: named(b, fmt.Sprintf("intent %d", n))}
 	}
 	intent := b.intent(at, m, piece)
-	intent.place = n
+	intent.place, intent.words = n, weigh(intent)
 	name := intent.UID.String()
 	if name == "" {
 		name = strconv.Itoa(n)

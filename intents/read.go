@@ -43,7 +43,10 @@ func (b *builder) intent(at string, m map[string]any, raw []byte) *Intent {
 	if i.Description = b.text(at, m, "description", maxDescription); i.Description == "" {
 		b.soft("required", at, "description is missing")
 	}
-	order := parameterOrder(raw)
+	var order map[string][]string
+	if is[map[string]any](m["input_parameters"]) || is[map[string]any](m["output_parameters"]) {
+		order = parameterOrder(raw)
+	}
 	i.Inputs = b.parameters(at+"/input_parameters", m["input_parameters"], order["input_parameters"], true)
 	i.Outputs = b.parameters(at+"/output_parameters", m["output_parameters"], order["output_parameters"], false)
 	i.inputs = make(map[string]int, len(i.Inputs))
