@@ -1,0 +1,213 @@
+package odrl
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Decide says whether the agent may execute the intent now, and under which permissions. It reads no
+// clock, counter or network: the same Request always has the same answer. On an error the Decision is
+// zero, which denies.
+func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
+	targets := p.intents[r.Intent]
+	if targets == nil {
+		return Decision{Reason: PolicyNotApplicable, Detail: "the policy has no rule for this intent", Facts: p.factsRead(r)}, nil
+	}
+	in := p.input(r, targets, false)
+	o, err := ask(ctx, &p.engine.outcome, in)
+	if err != nil {
+		return Decision{}, err
+	}
+	active, err := numbersIn(o, "active")
+	if err != nil {
+		return Decision{}, err
+	}
+	unmet, err := numbersIn(o, "unmet")
+	if err != nil {
+		return Decision{}, err
+	}
+	f := p.sort(active)
+	d := Decision{ForbidsExceeding: f.forbidsExceeding, Facts: p.factsRead(r)}
+	winner, overruled := p.settle(f)
+	switch {
+	case overruled == PolicyConflict:
+		d.Reason, d.Rule, d.Detail = overruled, winner.node.name(), "the policy both permits and prohibits this call"
+	case len(unmet) > 0:
+		first, ok := p.rules[least(unmet)]
+		if !ok {
+			return Decision{}, errUndefined
+		}
+		d.Reason, d.Rule, d.Detail = PolicyRequiresVerification, first.node.name(), proofDetail
+	case overruled != "":
+		d.Reason, d.Rule, d.Detail = overruled, winner.node.name(), "the policy prohibits this call"
+	case len(f.permissions) == 0:
+		if err := p.explain(ctx, in, &d); err != nil {
+			return Decision{}, err
+		}
+	default:
+		d.Permit = true
+		if d.Candidates, err = f.candidates(active); err != nil {
+			return Decision{}, err
+		}
+		d.Rule = d.Candidates[0].Rule
+		d.Duties = f.owed(active)
+	}
+	return d, nil
+}
+
+const proofDetail = "the call must carry a proof signed with the agreed key"
+
+// A finding is what applies to one request, each list in document order.
+type finding struct {
+	permissions      []*rule
+	prohibitions     []*rule // without those that only bound
+	bounds           []*rule
+	obligations      []*rule
+	forbidsExceeding bool
+}
+
+// sort looks up the rules that Rego found active, so that a permit always names a rule that exists.
+func (p *Policy) sort(active map[int]bool) *finding {
+	f := &finding{}
+	for _, n := range sortedNumbers(active) {
+		r, ok := p.rules[n]
+		switch {
+		case !ok: // a duty of a permission
+		case r.kind == permission:
+			f.permissions = append(f.permissions, r)
+		case r.kind == obligation:
+			f.obligations = append(f.obligations, r)
+		case r.exceeding():
+			f.forbidsExceeding = true
+		case r.bounds():
+			f.bounds = append(f.bounds, r)
+		default:
+			f.prohibitions = append(f.prohibitions, r)
+		}
+	}
+	return f
+}
+
+// settle applies the conflict strategy, ODRL IM 2.10: the prohibition that stands, and what to call
+// it; an empty Reason where none does.
+func (p *Policy) settle(f *finding) (*rule, Reason) {
+	switch {
+	case len(f.prohibitions) == 0:
+		return nil, ""
+	case len(f.permissions) == 0 || p.strategy == prohibitionWins:
+		return f.prohibitions[0], PolicyViolation
+	case p.strategy == permissionWins:
+		return nil, ""
+	default:
+		return f.prohibitions[0], PolicyConflict
+	}
+}
+
+// candidates are the permissions that permit, best first.
+func (f *finding) candidates(active map[int]bool) ([]Candidate, error) {
+	list := make([]Candidate, 0, len(f.permissions))
+	for _, r := range f.permissions {
+		c := Candidate{Rule: r.node.name(), Limits: slices.Clone(r.limits)}
+		for _, b := range f.bounds {
+			for _, l := range b.limits {
+				c.Limits = addLimit(c.Limits, l)
+			}
+		}
+		var ok bool
+		for _, d := range f.due(r, active) {
+			if c.Charge, ok = plus(c.Charge, d.charge); !ok {
+				return nil, fmt.Errorf("the charges of %s do not add up", c.Rule)
+			}
+		}
+		list = append(list, c)
+	}
+	rank(list)
+	return list, nil
+}
+
+// due are the duties owed under r now: its own and the policy's obligations.
+func (f *finding) due(r *rule, active map[int]bool) []*duty {
+	var list []*duty
+	for _, d := range r.duties {
+		if d.unconditional() || active[d.n] {
+			list = append(list, d)
+		}
+	}
+	for _, o := range f.obligations {
+		list = append(list, o.duties[0])
+	}
+	return list
+}
+
+// rank sorts by lowest charge, then fewest limits, then document order. Free comes first; charges of
+// several currencies cannot be compared and stay in document order.
+func rank(list []Candidate) {
+	currency, several := "", false
+	for _, c := range list {
+		if !c.Charge.IsZero() {
+			several = several || currency != "" && c.Charge.Currency != currency
+			currency = c.Charge.Currency
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Candidate) int {
+		switch {
+		case several && !a.Charge.IsZero() && !b.Charge.IsZero():
+			return 0
+		case a.Charge.Nano != b.Charge.Nano:
+			if several { // one of them is free
+				return cmp.Compare(min(a.Charge.Nano, 1), min(b.Charge.Nano, 1))
+			}
+			return cmp.Compare(a.Charge.Nano, b.Charge.Nano)
+		default:
+			return cmp.Compare(len(a.Limits), len(b.Limits))
+		}
+	})
+}
+
+// owed are the duties beside payment and signing, of any permission that applies: which one is used
+// is settled later, and seeing to one duty too many does no harm.
+func (f *finding) owed(active map[int]bool) []Duty {
+	var list []Duty
+	for _, r := range f.permissions {
+		for _, d := range f.due(r, active) {
+			if d.action == "compensate" || d.action == "signPayload" {
+				continue
+			}
+			owed := Duty{Rule: d.node.name(), Action: d.action, Notice: d.node.notice}
+			if !slices.Contains(list, owed) {
+				list = append(list, owed)
+			}
+		}
+	}
+	return list
+}
+
+// factsRead are the values of the operands the policy reads, for the audit record.
+func (p *Policy) factsRead(r Request) map[string]any {
+	if len(p.slots) == 0 {
+		return nil
+	}
+	m := map[string]any{}
+	for _, s := range p.slots {
+		if s.operand == "dateTime" {
+			m["dateTime"] = r.Now.UTC().Format(time.RFC3339Nano)
+		} else if v, ok := r.Facts[s.operand]; ok {
+			m[s.operand] = v
+		}
+	}
+	return m
+}
+
+func sortedNumbers(m map[int]bool) []int {
+	list := make([]int, 0, len(m))
+	for n := range m {
+		list = append(list, n)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func least(m map[int]bool) int { return sortedNumbers(m)[0] }

@@ -1,0 +1,37 @@
+// Package odrl says what a service's terms are and decides by them: an ODRL 2.2 policy, written as
+// loosely as UIM documents are, becomes a Policy, and a Policy and a Request become a Decision.
+//
+// The way of a document through the package, one layer a file or two:
+//
+//	read       JSON tree → document: every key consumed or reported, every term resolved
+//	normal     document → rules: one action, one target, at most one assignee each (ODRL IM 2.7)
+//	target     names of intents → sets of intents, once, against the World; never by string prefix
+//	limits     count and rateLimit → limit.Limit; counting is the store's, the Decision names what to count
+//	duties     pay → charges, signPayload → keys, attribute and the audit duties → Duty
+//	conflicts  what rules do to one another, told when publishing
+//	data       rules → the data that semantics.rego reads
+//	engine     OPA, with no more built-ins than the module needs
+//	decide     Request → input, OPA's answer → Decision
+//
+// What is not understood, or could not be enforced, refuses the policy: nothing in it is dropped in
+// silence. What is not known when deciding never helps the caller: a constraint is true, false or
+// unknown, a permission needs true, and a prohibition or obligation binds unless false.
+//
+// The usual call:
+//
+//	policy, problems := odrl.Publish(ctx, document, world)
+//	if policy == nil {
+//		return problems
+//	}
+//	decision, err := policy.Decide(ctx, odrl.Request{AgentID: "agent-1", Intent: uid, Now: now()})
+//	if err != nil || !decision.Permit {
+//		// denied
+//	}
+//
+// A Decision never reads a counter: the caller reserves the Limits and the Charge of one of its
+// Candidates, all or none, in their order, and only then makes the call.
+//
+// Not supported, and refused by name: inheritance (ODRL IM 2.8), remedies and consequences, references
+// to nodes by IRI, refinements of assets and parties, left operands the gateway has no facts for, and
+// duties it has no handler for.
+package odrl

@@ -1,0 +1,222 @@
+package odrl_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+var noon = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
+
+var search = odrl.Asset{UID: "example.com:search-products:v1", Namespace: "example.com", Name: "search-products", Title: "Search products"}
+
+func world() odrl.World {
+	return odrl.World{
+		Hosts: []string{"example.com"},
+		Intents: []odrl.Asset{
+			search,
+			{UID: "example.com:search-products:v2", Namespace: "example.com", Name: "search-products", Title: "Search products 2"},
+			{UID: "example.com:buy:v1", Namespace: "example.com", Name: "buy", Title: "Buy"},
+			{UID: "other.org:buy:v1", Namespace: "other.org", Name: "buy", Title: "Buy elsewhere"},
+		},
+		Parties: map[string]odrl.Party{
+			"http://example.com/ai-agent/1": {AgentID: "agent-1"},
+			"http://example.com/ai-agent/2": {AgentID: "agent-2", KeyID: "jkt-2"},
+		},
+	}
+}
+
+func homes() odrl.World {
+	return odrl.World{
+		Hosts: []string{"127.0.0.1:4000", "homes.example"}, AnyAssignee: true,
+		Intents: []odrl.Asset{
+			{UID: "homes.example:findHome:v1", Namespace: "homes.example", Name: "findHome", Title: "FindHome"},
+			{UID: "homes.example:showHome:v1", Namespace: "homes.example", Name: "showHome", Title: "ShowHome"},
+		},
+	}
+}
+
+func file(tb testing.TB, name string) []byte {
+	tb.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+func publish(tb testing.TB, doc []byte, w odrl.World) *odrl.Policy {
+	tb.Helper()
+	p, problems := odrl.Publish(tb.Context(), doc, w)
+	if p == nil {
+		tb.Fatalf("refused: %v", problems)
+	}
+	if problems.Failed() {
+		tb.Fatalf("a policy and errors: %v", problems)
+	}
+	return p
+}
+
+func decide(tb testing.TB, p *odrl.Policy, r odrl.Request) odrl.Decision {
+	tb.Helper()
+	d, err := p.Decide(tb.Context(), r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if d.Permit != (d.Reason == "") || d.Permit != (len(d.Candidates) > 0) {
+		tb.Fatalf("inconsistent: %+v", d)
+	}
+	return d
+}
+
+// has reports whether a problem of that level and code stands at the pointer.
+func has(l problem.List, level problem.Level, code, pointer string) bool {
+	return slices.ContainsFunc(l, func(p problem.Problem) bool {
+		return p.Level == level && p.Code == code && p.Pointer == pointer
+	})
+}
+
+func TestTheExampleOfUIMCore(t *testing.T) {
+	for name, w := range map[string]odrl.World{
+		"mapped": world(),
+		"anyone": {Hosts: []string{"example.com"}, Intents: world().Intents, AnyAssignee: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := publish(t, file(t, "uim-core.json"), w)
+			key := []byte("agent key")
+			r := odrl.Request{AgentID: "agent-1", AgentKey: key, ProofKey: key, Intent: search.UID, Now: noon}
+			d := decide(t, p, r)
+			if !d.Permit || d.Rule != "/permission/0" || !d.ForbidsExceeding || len(d.Candidates) != 1 {
+				t.Fatalf("%+v", d)
+			}
+			c := d.Candidates[0]
+			if len(c.Limits) != 1 || c.Limits[0].Rate != (limit.Rate{Max: 1000, Period: limit.Hour}) || len(c.Limits[0].ID) != 16 {
+				t.Errorf("limits %+v", c.Limits)
+			}
+			if c.Charge != (money.Amount{Nano: money.Unit / 100, Currency: "USD"}) {
+				t.Errorf("charge %v", c.Charge)
+			}
+			if !p.Charges() || !slices.Equal(p.Currencies(), []string{"USD"}) || p.UID() != "http://example.com/policy/12345" {
+				t.Errorf("%v %v %v", p.Charges(), p.Currencies(), p.UID())
+			}
+			other := r
+			other.Intent = "other.org:buy:v1"
+			if d2 := decide(t, p, other); !d2.Permit || d2.Candidates[0].Limits[0].ID != c.Limits[0].ID {
+				t.Error("the intents of one collection do not share its counter")
+			}
+
+			unsigned := r
+			unsigned.ProofKey = nil
+			if d := decide(t, p, unsigned); d.Permit || d.Reason != odrl.PolicyRequiresVerification || d.Rule != "/obligation/0" {
+				t.Errorf("without a proof: %+v", d)
+			}
+			unsigned.ProofKey = []byte("another key")
+			if d := decide(t, p, unsigned); d.Permit || d.Reason != odrl.PolicyRequiresVerification {
+				t.Errorf("proof by another key: %+v", d)
+			}
+			keyless := r
+			keyless.AgentKey, keyless.ProofKey = nil, nil
+			if d := decide(t, p, keyless); d.Permit {
+				t.Errorf("no keys at all: %+v", d)
+			}
+
+			stranger := r
+			stranger.AgentID = "agent-9"
+			if d := decide(t, p, stranger); d.Permit != w.AnyAssignee {
+				t.Errorf("an agent the policy does not name: %+v", d)
+			}
+
+			terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "agent-1", AgentKey: key, Intent: search.UID})
+			if err != nil || !terms.Permitted || !terms.NeedsProof || len(terms.Candidates) != 1 || terms.Candidates[0].Charge != c.Charge {
+				t.Errorf("%+v, %v", terms, err)
+			}
+		})
+	}
+}
+
+func TestTheExampleNeedsItsAssigneeResolved(t *testing.T) {
+	w := world()
+	w.Parties = nil
+	p, problems := odrl.Publish(t.Context(), file(t, "uim-core.json"), w)
+	if p != nil || !problems.Failed() {
+		t.Fatal("published")
+	}
+	text := problems[len(problems)-1].Message
+	if !strings.Contains(text, "map it") || !strings.Contains(text, "assignee: anyone") {
+		t.Errorf("%q names not both ways out", text)
+	}
+}
+
+func TestThePolicyOfTheReferenceService(t *testing.T) {
+	p := publish(t, file(t, "homes.json"), homes())
+	find := decide(t, p, odrl.Request{AgentID: "a", Intent: "homes.example:findHome:v1", Now: noon})
+	show := decide(t, p, odrl.Request{AgentID: "a", Intent: "homes.example:showHome:v1", Now: noon})
+	for _, d := range []odrl.Decision{find, show} {
+		if !d.Permit || len(d.Candidates) != 1 || len(d.Candidates[0].Limits) != 1 {
+			t.Fatalf("%+v", d)
+		}
+		if d.Candidates[0].Limits[0].Rate != (limit.Rate{Max: 500, Period: limit.Hour}) {
+			t.Errorf("%+v", d.Candidates[0].Limits)
+		}
+	}
+	if find.Candidates[0].Limits[0].ID == show.Candidates[0].Limits[0].ID {
+		t.Error("two targets share a counter")
+	}
+	if c := find.Candidates[0].Charge; !c.IsZero() {
+		t.Errorf("FindHome costs %v", c)
+	}
+	if c := show.Candidates[0].Charge; c.String() != "0.02 EUR" {
+		t.Errorf("ShowHome costs %v", c)
+	}
+}
+
+func TestThePolicyOfTheDraft(t *testing.T) {
+	p := publish(t, file(t, "draft.json"), world())
+	at := func(clock string) odrl.Decision {
+		now, err := time.Parse(time.RFC3339Nano, "2026-06-15T"+clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: now})
+	}
+	for clock, want := range map[string]bool{
+		"09:00:00Z": true, "16:59:59.999999999Z": true, "17:00:00Z": false, "08:59:59.999Z": false, "00:00:00Z": false,
+		"18:30:00+02:00": true, "09:30:00+02:00": false,
+	} {
+		if d := at(clock); d.Permit != want || !want && d.Reason != odrl.PolicyConflict {
+			t.Errorf("%s: %+v", clock, d)
+		}
+	}
+	d := at("12:00:00Z")
+	if c := d.Candidates[0]; c.Charge.String() != "0.001 USD" || c.Limits[0].String() != "100/hour" {
+		t.Errorf("%+v", c)
+	}
+	if !slices.Equal(p.Operands(), []string{"dateTime"}) || d.Facts["dateTime"] != "2026-06-15T12:00:00Z" {
+		t.Errorf("%v %v", p.Operands(), d.Facts)
+	}
+}
+
+func BenchmarkDecideTheExampleOfUIMCore(b *testing.B) {
+	p := publish(b, file(b, "uim-core.json"), world())
+	r := odrl.Request{AgentID: "agent-1", AgentKey: []byte("k"), ProofKey: []byte("k"), Intent: search.UID, Now: noon}
+	b.ReportAllocs()
+	for b.Loop() {
+		if d, err := p.Decide(b.Context(), r); err != nil || !d.Permit {
+			b.Fatal(d, err)
+		}
+	}
+}
+
+func BenchmarkPublishTheExampleOfUIMCore(b *testing.B) {
+	doc := file(b, "uim-core.json")
+	for b.Loop() {
+		publish(b, doc, world())
+	}
+}

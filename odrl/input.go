@@ -1,0 +1,169 @@
+package odrl
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/uimgate/uimgate/money"
+)
+
+// Keys of the input document, made once.
+var (
+	keyTargets = ast.InternedTerm("targets")
+	keyParties = ast.InternedTerm("parties")
+	keyFacts   = ast.InternedTerm("facts")
+	keyProof   = ast.InternedTerm("proof")
+	keyAgent   = ast.InternedTerm("agent")
+)
+
+// input is the request as semantics.rego reads it, built as OPA's own values: converting a Go map
+// would cost more than the decision. open leaves the clock and the proof out.
+func (p *Policy) input(r Request, targets *ast.Term, open bool) ast.Value {
+	o := ast.NewObjectWithCapacity(5)
+	o.Insert(keyTargets, targets)
+	o.Insert(keyParties, p.partiesOf(r))
+	o.Insert(keyFacts, ast.NewTerm(p.facts(r, open)))
+	if !open && len(r.ProofKey) > 0 {
+		o.Insert(keyProof, keyTerm(r.ProofKey))
+	}
+	if len(r.AgentKey) > 0 {
+		o.Insert(keyAgent, keyTerm(r.AgentKey))
+	}
+	return o
+}
+
+func keyTerm(der []byte) *ast.Term { return ast.StringTerm(base64.StdEncoding.EncodeToString(der)) }
+
+// partiesOf are the IRIs of the policy that name this agent.
+func (p *Policy) partiesOf(r Request) *ast.Term {
+	var list []*ast.Term
+	for _, party := range p.agents[r.AgentID] {
+		if party.keyID == "" || party.keyID == r.KeyID {
+			list = append(list, party.iri)
+		}
+	}
+	return ast.ArrayTerm(list...)
+}
+
+// facts fills the slots that the policy reads. What is missing, or not of the slot's kind, is left out
+// and so unknown.
+func (p *Policy) facts(r Request, open bool) ast.Object {
+	o := ast.NewObjectWithCapacity(len(p.slots))
+	for i := range p.slots {
+		s := &p.slots[i]
+		if t := s.fact(r, open); t != nil {
+			o.Insert(s.term, t)
+		}
+	}
+	return o
+}
+
+type policySlot struct {
+	slot
+	kind kind
+	term *ast.Term
+}
+
+func (s *policySlot) fact(r Request, open bool) *ast.Term {
+	if s.operand == "dateTime" {
+		if open || r.Now.IsZero() {
+			return nil
+		}
+		if s.as == "clock" {
+			return listTerm(sinceMidnight(r.Now))
+		}
+		return listTerm(nanos(r.Now))
+	}
+	v, ok := r.Facts[s.operand]
+	if !ok {
+		return nil
+	}
+	values, ok := factList(v)
+	if !ok {
+		return nil
+	}
+	terms := make([]*ast.Term, 0, len(values))
+	for _, one := range values {
+		t := s.value(one)
+		if t == nil {
+			return nil
+		}
+		terms = append(terms, t)
+	}
+	return ast.ArrayTerm(terms...)
+}
+
+func listTerm(n int64) *ast.Term { return ast.ArrayTerm(intTerm(n)) }
+
+func intTerm(n int64) *ast.Term {
+	return ast.NewTerm(ast.Number(json.Number(strconv.FormatInt(n, 10))))
+}
+
+func sinceMidnight(t time.Time) int64 {
+	t = t.UTC()
+	return int64(t.Sub(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)))
+}
+
+// maxFacts bounds the values of one operand. More are no facts at all.
+const maxFacts = 64
+
+func factList(v any) ([]any, bool) {
+	switch v := v.(type) {
+	case []any:
+		return v, len(v) > 0 && len(v) <= maxFacts
+	case []string:
+		return anys(v), len(v) > 0 && len(v) <= maxFacts
+	default:
+		return []any{v}, true
+	}
+}
+
+// value turns one fact into the slot's kind, or nil.
+func (s *policySlot) value(v any) *ast.Term {
+	switch s.kind {
+	case text, code:
+		t, ok := v.(string)
+		if !ok || t == "" {
+			return nil
+		}
+		if s.as != string(mixed) && formOf(s.operand, t) != form(s.as) {
+			return nil
+		}
+		return ast.StringTerm(canonicalText(s.operand, t))
+	case version:
+		t, ok := v.(string)
+		if !ok {
+			return nil
+		}
+		n, ok := parseVersion(t)
+		if !ok {
+			return nil
+		}
+		return ast.ArrayTerm(intTerm(n[0]), intTerm(n[1]), intTerm(n[2]))
+	case paying:
+		return s.amount(v)
+	default:
+		return nil
+	}
+}
+
+func (s *policySlot) amount(v any) *ast.Term {
+	var a money.Amount
+	var err error
+	switch v := v.(type) {
+	case money.Amount:
+		a = v
+	case string:
+		a, err = money.Parse(v)
+	default:
+		return nil
+	}
+	if err != nil || a.Currency != s.as {
+		return nil
+	}
+	return intTerm(a.Nano)
+}

@@ -1,0 +1,188 @@
+package odrl
+
+import (
+	"math"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// scale is the fixed point of numbers in the normal form: billionths.
+	scale = 1_000_000_000
+	day   = 24 * time.Hour
+)
+
+// parseNumber reads a decimal as billionths; false where it is none, is finer, or does not fit.
+func parseNumber(s string) (int64, bool) {
+	const most = 60
+	if len(s) > most || strings.ContainsAny(s, "_/xXpPbBoO") || strings.Contains(strings.ToLower(s), "inf") {
+		return 0, false
+	}
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		if e, err := strconv.Atoi(s[i+1:]); err != nil || e > 30 || e < -30 {
+			return 0, false
+		}
+	}
+	x, ok := new(big.Rat).SetString(strings.TrimSpace(s))
+	if !ok {
+		return 0, false
+	}
+	x.Mul(x, new(big.Rat).SetInt64(scale))
+	if !x.IsInt() || !x.Num().IsInt64() {
+		return 0, false
+	}
+	return x.Num().Int64(), true
+}
+
+// parseCount reads a whole number of uses.
+func parseCount(s string) (int64, bool) {
+	n, ok := parseNumber(s)
+	return n / scale, ok && n%scale == 0
+}
+
+// nanos is the instant in nanoseconds since the epoch; beyond the years 1678 to 2261 the nearest that fits.
+func nanos(t time.Time) int64 {
+	switch y := t.UTC().Year(); {
+	case y < 1678:
+		return math.MinInt64
+	case y > 2261:
+		return math.MaxInt64
+	default:
+		return t.UnixNano()
+	}
+}
+
+// An interval is a time from its first nanosecond to its end, which it does not hold. A dateTime is an
+// instant: from and to are the same.
+type interval struct {
+	from, to int64
+	zoneless bool
+}
+
+// parseInstant reads xsd:dateTime as an instant and xsd:date as the UTC day (of its own zone, if it
+// names one). Without a zone UTC is meant.
+func parseInstant(s string) (interval, bool) {
+	const most = 64
+	if len(s) > most || strings.Contains(s, ",") { // time.Parse takes a comma for a fraction; xsd does not
+		return interval{}, false
+	}
+	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+		return interval{nanos(t), nanos(t), false}, true
+	}
+	if t, err := time.Parse("2006-01-02T15:04:05.999999999", s); err == nil {
+		return interval{nanos(t), nanos(t), true}, true
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02Z07:00"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return interval{nanos(t), nanos(t.AddDate(0, 0, 1)), false}, true
+		}
+	}
+	return interval{}, false
+}
+
+var clockForm = regexp.MustCompile(`^([01][0-9]|2[0-4]):([0-5][0-9])(?::([0-5][0-9])(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?$`)
+
+// parseClock reads a time of day as nanoseconds after midnight UTC; 24:00 is the end of the day.
+func parseClock(s string) (at int64, zoneless, ok bool) {
+	m := clockForm.FindStringSubmatch(s)
+	if m == nil {
+		return 0, false, false
+	}
+	part := func(t string) int64 { n, _ := strconv.ParseInt("0"+t, 10, 64); return n }
+	at = (part(m[1])*60+part(m[2]))*60 + part(m[3])
+	if at > 24*3600 {
+		return 0, false, false
+	}
+	at *= int64(time.Second)
+	if m[4] != "" {
+		fraction := (m[4][1:] + "000000000")[:9]
+		at += part(fraction)
+	}
+	if at > int64(day) {
+		return 0, false, false
+	}
+	if zone := m[5]; len(zone) > 1 {
+		offset := (part(zone[1:3])*60 + part(zone[4:6])) * int64(time.Minute)
+		if offset > 14*int64(time.Hour) || part(zone[4:6]) > 59 {
+			return 0, false, false
+		}
+		if zone[0] == '+' {
+			offset = -offset
+		}
+		whole := at == int64(day)
+		at = ((at+offset)%int64(day) + int64(day)) % int64(day)
+		if whole && at == 0 {
+			at = int64(day)
+		}
+	}
+	return at, m[5] == "", true
+}
+
+var versionForm = regexp.MustCompile(`^v?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.([0-9]{1,9}))?$`)
+
+// parseVersion reads v2, v2.1 or 1.2.3; what is left out is 0.
+func parseVersion(s string) ([3]int64, bool) {
+	var v [3]int64
+	m := versionForm.FindStringSubmatch(s)
+	if m == nil {
+		return v, false
+	}
+	for i := range v {
+		v[i], _ = strconv.ParseInt("0"+m[i+1], 10, 64)
+	}
+	return v, true
+}
+
+var (
+	regionForm   = regexp.MustCompile(`^[A-Za-z]{2}(-[A-Za-z0-9]{1,3})?$`)       // ISO 3166-1 alpha-2, ISO 3166-2
+	languageForm = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,8}$`) // BCP 47
+)
+
+// regionGroups look like ISO 3166-1 codes and are groups of countries, whose members nothing here knows.
+var regionGroups = []string{"EU", "EZ", "UN"}
+
+// isCode reports whether s is a code whose containment is written in the code itself.
+func isCode(operand, s string) bool {
+	switch operand {
+	case "spatial":
+		return regionForm.MatchString(s) && !slices.Contains(regionGroups, strings.ToUpper(s))
+	case "language":
+		return languageForm.MatchString(s)
+	default:
+		return false
+	}
+}
+
+// A form is how a text is written. Texts of different forms may mean the same thing (DE and an IRI of
+// Germany), so facts are compared only with values of their own form and are unknown to others.
+type form string
+
+const (
+	codes form = "code"
+	iris  form = "iri"
+	words form = "word"
+	mixed form = "text" // values of several forms: facts of every form are compared
+)
+
+func formOf(operand, s string) form {
+	switch {
+	case isCode(operand, s):
+		return codes
+	case absolute(s):
+		return iris
+	default:
+		return words
+	}
+}
+
+// canonicalText writes codes in one case.
+func canonicalText(operand, s string) string {
+	if isCode(operand, s) {
+		return strings.ToUpper(s)
+	}
+	return s
+}

@@ -1,0 +1,219 @@
+package odrl
+
+import (
+	"encoding/json"
+	"slices"
+	"sort"
+	"strconv"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A field is one value of the document and where it stands.
+type field struct {
+	pointer string
+	value   any
+}
+
+// An object is a JSON object whose keys are read by their canonical names. Every key must be taken:
+// close reports what nobody read, so that a price or a limit is never lost in silence.
+type object struct {
+	n       *names
+	pointer string
+	fields  map[string]field
+	raw     map[string]string // canonical → as written
+}
+
+// object reads f as an object; nil, with a problem, where it is none.
+func (n *names) object(f field, what string) *object {
+	m, ok := f.value.(map[string]any)
+	if !ok {
+		n.problems.Errorf("type", f.pointer, "%s is an object, not %s", what, strictjson.Kind(f.value))
+		return nil
+	}
+	o := &object{n: n, pointer: f.pointer, fields: map[string]field{}, raw: map[string]string{}}
+	for _, raw := range sortedKeys(m) {
+		if len(*n.problems) > maxProblems {
+			break
+		}
+		at := f.pointer + "/" + strictjson.Escape(raw)
+		name, described := n.key(raw)
+		if described {
+			if nested(m[raw]) {
+				n.problems.Errorf("unknown-key", at, "%s describes and may hold text only", quote(raw))
+			}
+			continue
+		}
+		if other, twice := o.raw[name]; twice {
+			n.problems.Errorf("duplicate", at, "%s and %s are the same property", quote(other), quote(raw))
+			continue
+		}
+		o.fields[name], o.raw[name] = field{at, m[raw]}, raw
+	}
+	return o
+}
+
+// nested reports whether an annotation holds more than texts, such as rules in disguise.
+func nested(v any) bool {
+	for _, f := range listOf(field{value: v}) {
+		m, ok := f.value.(map[string]any)
+		if !ok {
+			continue
+		}
+		for k, member := range m {
+			if _, isText := member.(string); !isText || (k != "@value" && k != "@language" && k != "@type" && k != "@id") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (o *object) take(name string) (field, bool) {
+	f, ok := o.fields[name]
+	delete(o.fields, name)
+	return f, ok
+}
+
+// items takes a property that may be one value or a list.
+func (o *object) items(name string) []field {
+	f, ok := o.take(name)
+	if !ok {
+		return nil
+	}
+	return listOf(f)
+}
+
+// one takes a property that may stand once, as a value or as a list of one.
+func (o *object) one(name string) (field, bool) {
+	f, ok := o.take(name)
+	if !ok {
+		return field{}, false
+	}
+	list := listOf(f)
+	if len(list) != 1 {
+		o.n.problems.Errorf("cardinality", f.pointer, "%s takes exactly one value, not %d", name, len(list))
+		return field{}, false
+	}
+	return list[0], true
+}
+
+// close reports every key that was not taken.
+func (o *object) close(what string) {
+	for _, name := range sortedKeys(o.fields) {
+		if len(*o.n.problems) > maxProblems {
+			return
+		}
+		f := o.fields[name]
+		if advice, ok := foreseen[name]; ok {
+			o.n.problems.Errorf("unsupported", f.pointer, "%s cannot be enforced here: %s", quote(o.raw[name]), advice)
+			continue
+		}
+		if name == "@context" {
+			o.n.problems.Errorf("context", f.pointer, "a context is read at the top of the document only")
+			continue
+		}
+		if slices.Contains(keys, name) {
+			o.n.problems.Errorf("unknown-key", f.pointer, "%s has no meaning in %s", quote(o.raw[name]), what)
+			continue
+		}
+		o.n.problems.Errorf("unknown-key", f.pointer, "%s is not known in %s%s", quote(o.raw[name]), what, suggest(lastName(name), keys))
+	}
+}
+
+// listOf spreads one or many: an array, a JSON-LD @list or @set, or the value alone.
+func listOf(f field) []field {
+	if m, ok := f.value.(map[string]any); ok && len(m) == 1 {
+		for _, k := range []string{"@list", "@set"} {
+			if v, ok := m[k]; ok {
+				return listOf(field{f.pointer + "/" + k, v})
+			}
+		}
+	}
+	a, ok := f.value.([]any)
+	if !ok {
+		return []field{f}
+	}
+	list := make([]field, len(a))
+	for i, v := range a {
+		list[i] = field{f.pointer + "/" + strconv.Itoa(i), v}
+	}
+	return list
+}
+
+// word reads a text, a {"@id": …} or a {"@value": …}.
+func (n *names) word(f field, what string) (string, bool) {
+	switch v := f.value.(type) {
+	case string:
+		if v != "" {
+			return v, true
+		}
+	case map[string]any:
+		for _, k := range []string{"@id", "@value", "uid", "id"} {
+			if s, ok := v[k].(string); ok && s != "" && (len(v) == 1 || len(v) == 2 && (v["@type"] != nil || v["type"] != nil)) {
+				return s, true
+			}
+		}
+	}
+	n.problems.Errorf("type", f.pointer, "%s is a text or an IRI", what)
+	return "", false
+}
+
+// iri is word for what must be an absolute IRI.
+func (n *names) iri(f field, what string) (string, bool) {
+	s, ok := n.word(f, what)
+	if !ok {
+		return "", false
+	}
+	s = n.expand(s)
+	if !absolute(s) {
+		n.problems.Errorf("iri", f.pointer, "%s must be an absolute IRI, not %s", what, quote(s))
+		return "", false
+	}
+	return s, true
+}
+
+// absolute reports whether s begins with a scheme (RFC 3986 3.1) and holds no space or control.
+func absolute(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c == ':':
+			return i > 0 && i < len(s)-1 && !hasSpace(s) && s[:2] != "_:"
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && (c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.'):
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+func hasSpace(s string) bool {
+	return slices.ContainsFunc([]byte(s), func(c byte) bool { return c <= ' ' || c == '<' || c == '>' || c == '"' || c == 0x7f })
+}
+
+// scalar reads a text or a number as text, through a value object too.
+func scalar(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return string(v), true
+	case map[string]any:
+		if inner, ok := v["@value"]; ok {
+			if _, again := inner.(map[string]any); !again {
+				return scalar(inner)
+			}
+		}
+	}
+	return "", false
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	list := make([]string, 0, len(m))
+	for k := range m {
+		list = append(list, k)
+	}
+	sort.Strings(list)
+	return list
+}

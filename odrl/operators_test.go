@@ -1,0 +1,325 @@
+package odrl_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// A truth is what a constraint says of the facts of one request.
+type truth string
+
+const (
+	yes     truth = "true"
+	no      truth = "false"
+	unknown truth = "unknown"
+)
+
+// judge publishes a constraint once per polarity and reads its truth off the three decisions: a
+// permission opens only if it is true; a prohibition and an obligation bind unless it is false.
+func judge(t *testing.T, constraint string, now time.Time, facts map[string]any) truth {
+	t.Helper()
+	const head = `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"http://example.com/p","conflict":"prohibit",`
+	const free = `"permission":{"target":"http://example.com/api/intents","action":"execute"}`
+	r := odrl.Request{AgentID: "a", Intent: search.UID, Now: now, Facts: facts}
+	opens := decide(t, publish(t, []byte(head+`"permission":{"target":"http://example.com/api/intents","action":"use","constraint":`+constraint+`}}`), world()), r).Permit
+	forbids := decide(t, publish(t, []byte(head+free+`,"prohibition":{"target":"http://example.com/api/intents","action":"execute","constraint":`+constraint+`}}`), world()), r)
+	binds := decide(t, publish(t, []byte(head+free+`,"obligation":{"action":"signPayload","constraint":`+constraint+`}}`), world()), r)
+	refines := decide(t, publish(t, []byte(head+`"permission":{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":`+constraint+`}}}`), world()), r).Permit
+	if opens != refines {
+		t.Errorf("%s: as a refinement %v, as a constraint %v", constraint, refines, opens)
+	}
+	if forbids.Permit != binds.Permit {
+		t.Errorf("%s: a prohibition and an obligation disagree", constraint)
+	}
+	if !forbids.Permit && forbids.Reason != odrl.PolicyViolation || !binds.Permit && binds.Reason != odrl.PolicyRequiresVerification {
+		t.Errorf("%s: reasons %s, %s", constraint, forbids.Reason, binds.Reason)
+	}
+	switch {
+	case opens && !forbids.Permit:
+		return yes
+	case !opens && forbids.Permit:
+		return no
+	case !opens:
+		return unknown
+	default:
+		t.Fatalf("%s both opens a permission and lifts a prohibition", constraint)
+		return ""
+	}
+}
+
+func leaf(left, op string, right any) string {
+	b, err := json.Marshal(map[string]any{"leftOperand": left, "operator": op, "rightOperand": right})
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+type list = []any
+
+func TestOperators(t *testing.T) {
+	iri := func(s string) string { return "http://vocab.example/" + s }
+	for _, tt := range []struct {
+		op    string
+		right any
+		want  map[string]truth // fact → truth; values below
+	}{
+		{"eq", "a", map[string]truth{"a": yes, "b": no, "a a": yes, "a b": unknown, "b c": no}},
+		{"neq", "a", map[string]truth{"a": no, "b": yes, "a b": unknown, "b c": yes}},
+		{"neg", "a", map[string]truth{"a": no, "b": yes}},
+		{"ne", "a", map[string]truth{"a": no, "b": yes}},
+		{"isAnyOf", list{"a", "b"}, map[string]truth{"a": yes, "b": yes, "c": no, "a c": yes, "c d": no}},
+		{"isAnyOf", "a", map[string]truth{"a": yes, "b": no}},
+		{"isNoneOf", list{"a", "b"}, map[string]truth{"a": no, "c": yes, "a c": no, "c d": yes}},
+		{"isAllOf", list{"a", "b"}, map[string]truth{"a": no, "a b": yes, "a b c": yes, "c": no}},
+		{"isA", "a", map[string]truth{"a": yes, "b": unknown, "a b": unknown}},
+		{"isPartOf", "a", map[string]truth{"a": yes, "b": unknown, "a-b": unknown}},
+		{"hasPart", list{"a", "b"}, map[string]truth{"a b": yes, "a": unknown, "a b c": yes}},
+		{"eq", iri("a"), map[string]truth{iri("a"): yes, iri("b"): no, "a": unknown, iri("a") + " a": unknown}},
+		{"isNoneOf", list{iri("a")}, map[string]truth{iri("a"): no, iri("b"): yes, "b": unknown}},
+	} {
+		c := leaf("purpose", tt.op, tt.right)
+		for fact, want := range tt.want {
+			t.Run(fmt.Sprint(tt.op, tt.right, " of ", fact), func(t *testing.T) {
+				words := strings.Fields(fact)
+				if got := judge(t, c, noon, map[string]any{"purpose": words}); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+				if len(words) == 1 {
+					if got := judge(t, c, noon, map[string]any{"purpose": words[0]}); got != want {
+						t.Errorf("alone: %s, want %s", got, want)
+					}
+				}
+			})
+		}
+		for name, facts := range map[string]map[string]any{
+			"missing": nil, "null": {"purpose": nil}, "empty": {"purpose": ""}, "no values": {"purpose": list{}}, "number": {"purpose": json.Number("1")},
+			"bool": {"purpose": true}, "time": {"purpose": noon}, "half of a wrong type": {"purpose": list{"a", json.Number("1")}},
+			"nested": {"purpose": list{list{"a"}}}, "another operand": {"recipient": "a"}, "too many": {"purpose": make([]string, 65)},
+		} {
+			t.Run(fmt.Sprint(tt.op, " of ", name), func(t *testing.T) {
+				if got := judge(t, c, noon, facts); got != unknown {
+					t.Errorf("%s, want unknown", got)
+				}
+			})
+		}
+	}
+}
+
+func TestRegionsAndLanguagesContainOneAnother(t *testing.T) {
+	for _, tt := range []struct {
+		left, op string
+		right    any
+		fact     string
+		want     truth
+	}{
+		{"spatial", "isPartOf", "US", "US-CA", yes},
+		{"spatial", "isPartOf", "US", "us-ca", yes},
+		{"spatial", "isPartOf", "US", "US", yes},
+		{"spatial", "isPartOf", "US", "DE", no},
+		{"spatial", "isPartOf", "US", "USA", unknown},
+		{"spatial", "isPartOf", "US-CA", "US", no},
+		{"spatial", "isPartOf", "EU", "DE", unknown},
+		{"spatial", "isPartOf", "EU", "EU", yes},
+		{"spatial", "isPartOf", "DE", "http://dbpedia.org/resource/Germany", unknown},
+		{"spatial", "neq", "DE", "http://dbpedia.org/resource/Germany", unknown},
+		{"spatial", "hasPart", "US-CA", "US", yes},
+		{"spatial", "hasPart", "US-CA", "DE", no},
+		{"spatial", "eq", "DE", "de", yes},
+		{"spatial", "isAnyOf", list{"DE", "FR"}, "FR-75", no},
+		{"language", "isPartOf", "en", "en-GB", yes},
+		{"language", "isPartOf", "en", "enm", no},
+		{"language", "eq", "en", "EN", yes},
+	} {
+		if got := judge(t, leaf(tt.left, tt.op, tt.right), noon, map[string]any{tt.left: tt.fact}); got != tt.want {
+			t.Errorf("%s %s %v of %s: %s, want %s", tt.left, tt.op, tt.right, tt.fact, got, tt.want)
+		}
+	}
+}
+
+func TestDates(t *testing.T) {
+	for _, tt := range []struct {
+		op, right, now string
+		want           truth
+	}{
+		// Instants, not texts.
+		{"lt", "2026-06-15T12:00:00Z", "2026-06-15T11:59:59.999999999Z", yes},
+		{"lt", "2026-06-15T12:00:00Z", "2026-06-15T12:00:00Z", no},
+		{"lteq", "2026-06-15T12:00:00.000Z", "2026-06-15T12:00:00Z", yes},
+		{"eq", "2026-06-15T14:00:00+02:00", "2026-06-15T12:00:00Z", yes},
+		{"neq", "2026-06-15T14:00:00+02:00", "2026-06-15T12:00:00Z", no},
+		{"gt", "2026-06-15T12:00:00Z", "2026-06-15T12:00:00Z", no},
+		{"gt", "2026-06-15T12:00:00Z", "2026-06-15T12:00:00.000000001Z", yes},
+		{"gte", "2026-06-15T12:00:00Z", "2026-06-15T12:00:00Z", yes},
+		{"lte", "2026-06-15T12:00:00", "2026-06-15T12:00:00Z", yes},
+		{"lt", "9999-12-31T23:59:59Z", "2026-06-15T12:00:00Z", yes},
+		{"gt", "0001-01-01T00:00:00Z", "2026-06-15T12:00:00Z", yes},
+		// A date is its whole day.
+		{"lt", "2026-06-15", "2026-06-14T23:59:59.999Z", yes},
+		{"lt", "2026-06-15", "2026-06-15T00:00:00Z", no},
+		{"lteq", "2026-06-15", "2026-06-15T23:59:59.999Z", yes},
+		{"lteq", "2026-06-15", "2026-06-16T00:00:00Z", no},
+		{"gt", "2026-06-15", "2026-06-15T23:59:59Z", no},
+		{"gt", "2026-06-15", "2026-06-16T00:00:00Z", yes},
+		{"gteq", "2026-06-15", "2026-06-15T00:00:00Z", yes},
+		{"gteq", "2026-06-15", "2026-06-14T23:59:59Z", no},
+		{"eq", "2026-06-15", "2026-06-15T12:00:00Z", yes},
+		{"eq", "2026-06-15", "2026-06-16T00:00:00Z", no},
+		{"neq", "2026-06-15", "2026-06-15T12:00:00Z", no},
+		{"neq", "2026-06-15", "2026-06-14T12:00:00Z", yes},
+		{"eq", "2026-06-15+02:00", "2026-06-14T22:00:00Z", yes},
+		{"within", "2026-06-01/2026-06-15", "2026-06-15T23:00:00Z", yes},
+		{"outside", "2026-06-01T00:00:00Z/2026-06-15T12:00:00Z", "2026-06-15T12:00:00Z", yes},
+	} {
+		now, err := time.Parse(time.RFC3339Nano, tt.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := judge(t, leaf("dateTime", tt.op, tt.right), now, nil); got != tt.want {
+			t.Errorf("%s %s at %s: %s, want %s", tt.op, tt.right, tt.now, got, tt.want)
+		}
+	}
+	if got := judge(t, leaf("dateTime", "lt", "2026-06-15"), time.Time{}, map[string]any{"dateTime": "2020-01-01"}); got != unknown {
+		t.Errorf("without a clock: %s", got)
+	}
+}
+
+func TestTimeWindows(t *testing.T) {
+	day := map[string]string{"start": "09:00:00Z", "end": "17:00:00Z"}
+	night := map[string]string{"start": "22:00:00Z", "end": "06:00:00Z"}
+	for _, tt := range []struct {
+		op    string
+		right any
+		now   string
+		want  truth
+	}{
+		{"within", day, "09:00:00Z", yes},
+		{"within", day, "17:00:00Z", no},
+		{"isPartOf", day, "16:59:59.9Z", yes},
+		{"outside", day, "17:00:00Z", yes},
+		{"outside", day, "12:00:00Z", no},
+		{"within", night, "22:00:00Z", yes},
+		{"within", night, "05:59:59Z", yes},
+		{"within", night, "06:00:00Z", no},
+		{"outside", night, "12:00:00Z", yes},
+		{"outside", night, "23:00:00Z", no},
+		{"within", "09:00+02:00/17:00+02:00", "07:00:00Z", yes},
+		{"within", "09:00+02:00/17:00+02:00", "15:00:00Z", no},
+		{"within", "20:00:00Z/24:00:00Z", "23:59:59.999Z", yes},
+		{"within", "20:00:00Z/00:00:00Z", "00:00:00Z", no},
+		{"within", "2026-06-15T00:00:00Z/2026-06-16T00:00:00Z", "12:00:00Z", yes},
+	} {
+		now, err := time.Parse(time.RFC3339Nano, "2026-06-15T"+tt.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, left := range []string{"timeWindow", "timeRange", "http://example.com/vocab/timeWindow"} {
+			if got := judge(t, leaf(left, tt.op, tt.right), now, nil); got != tt.want {
+				t.Errorf("%s %s %v at %s: %s, want %s", left, tt.op, tt.right, tt.now, got, tt.want)
+			}
+		}
+	}
+	if got := judge(t, leaf("timeWindow", "within", day), time.Time{}, nil); got != unknown {
+		t.Errorf("without a clock: %s", got)
+	}
+}
+
+func TestVersionsAndAmounts(t *testing.T) {
+	for _, tt := range []struct {
+		op, right string
+		fact      any
+		want      truth
+	}{
+		{"eq", "v1", "1.0.0", yes},
+		{"eq", "1.2", "v1.2.1", no},
+		{"lt", "1.10", "1.9", yes},
+		{"gteq", "v2", "v1.9.9", no},
+		{"lt", "v2", json.Number("1"), unknown},
+		{"lt", "v2", "newest", unknown},
+		{"lt", "v2", []string{"v1", "v1"}, unknown},
+	} {
+		if got := judge(t, leaf("version", tt.op, tt.right), noon, map[string]any{"version": tt.fact}); got != tt.want {
+			t.Errorf("%s %s of %v: %s, want %s", tt.op, tt.right, tt.fact, got, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		op   string
+		fact any
+		want truth
+	}{
+		{"lteq", "0.05 USD", yes},
+		{"lteq", "0.050000001 USD", no},
+		{"lteq", "0.01 EUR", unknown},
+		{"lteq", "0.01", unknown},
+		{"lteq", json.Number("0.01"), unknown},
+		{"lteq", "abc", unknown},
+		{"gt", "abc", unknown},
+		{"gt", true, unknown},
+		{"eq", "0.05 USD", yes},
+		{"neq", "0.05 USD", no},
+		{"neq", "0.05 EUR", unknown},
+	} {
+		c := `{"leftOperand":"payAmount","operator":"` + tt.op + `","rightOperand":{"@value":"0.05","@type":"xsd:decimal"},"unit":"USD"}`
+		if got := judge(t, c, noon, map[string]any{"payAmount": tt.fact}); got != tt.want {
+			t.Errorf("%s of %v: %s, want %s", tt.op, tt.fact, got, tt.want)
+		}
+	}
+}
+
+// Kleene's tables, at every depth.
+func TestLogicalConstraints(t *testing.T) {
+	operand := map[truth]string{yes: leaf("purpose", "eq", "a"), no: leaf("purpose", "eq", "b"), unknown: leaf("industry", "eq", "a")}
+	facts := map[string]any{"purpose": "a"}
+	order := []truth{yes, no, unknown}
+	want := map[string]string{ // rows and columns in that order
+		"and": "TFU FFF UFU", "andSequence": "TFU FFF UFU", "or": "TTT TFU TUU", "xone": "FTU TFU UUU",
+	}
+	for op, table := range want {
+		table = strings.ReplaceAll(table, " ", "")
+		for i, a := range order {
+			for j, b := range order {
+				w := map[byte]truth{'T': yes, 'F': no, 'U': unknown}[table[3*i+j]]
+				body := operand[a] + "," + operand[b]
+				for name, c := range map[string]string{
+					"plain": `{"` + op + `":[` + body + `]}`, "@list": `{"` + op + `":{"@list":[` + body + `]}}`, "prefixed": `{"odrl:` + op + `":[` + body + `]}`,
+					"under or": `{"or":[` + operand[no] + `,{"` + op + `":[` + body + `]}]}`,
+				} {
+					if got := judge(t, c, noon, facts); got != w {
+						t.Errorf("%s of %s and %s, %s: %s, want %s", op, a, b, name, got, w)
+					}
+				}
+			}
+		}
+	}
+	for _, tt := range []struct {
+		three string
+		want  truth
+	}{
+		{"TFF", yes}, {"TTU", no}, {"TTF", no}, {"UFF", unknown}, {"TUF", unknown}, {"FFF", no}, {"TTT", no},
+	} {
+		var parts []string
+		for _, c := range tt.three {
+			parts = append(parts, operand[map[rune]truth{'T': yes, 'F': no, 'U': unknown}[c]])
+		}
+		if got := judge(t, `{"xone":[`+strings.Join(parts, ",")+`]}`, noon, facts); got != tt.want {
+			t.Errorf("xone of %s: %s, want %s", tt.three, got, tt.want)
+		}
+	}
+	for _, innermost := range order {
+		c := operand[innermost]
+		for depth := 1; depth <= odrl.MaxNesting; depth++ {
+			c = `{"or":[` + c + `,` + operand[no] + `]}`
+			if depth%2 == 0 { // a neutral element of the other operator, so that every level is used
+				c = strings.Replace(c, `{"or"`, `{"xone"`, 1)
+			}
+			if got := judge(t, c, noon, facts); got != innermost {
+				t.Errorf("%s at depth %d: %s", innermost, depth, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package odrl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// publishTime bounds what Publish may spend on one document.
+const publishTime = 2 * time.Second
+
+// A Policy is a published policy: read, checked, resolved against the World and compiled. It does not
+// change and is safe for concurrent use.
+type Policy struct {
+	uid        string
+	document   []byte
+	strategy   strategy
+	rules      map[int]*rule
+	nodes      map[string]*constraintNode // by id, for telling what was not met
+	intents    map[string]*ast.Term       // UID → names of the targets that hold it
+	agents     map[string][]policyParty
+	slots      []policySlot
+	charges    bool
+	currencies []string
+	warnings   problem.List
+	engine     *engine
+}
+
+type policyParty struct {
+	iri   *ast.Term
+	keyID string
+}
+
+// Publish makes a Policy of an ODRL document as it is served. Everything in it is enforced or refused:
+// the list holds every error found, each with its JSON pointer, and the warnings. Where it holds an
+// error the Policy is nil. Publishing spends at most two seconds. It reads nothing but its arguments;
+// remote contexts and profiles are not fetched.
+func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
+	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	defer cancel()
+	var problems problem.List
+	if len(doc) > MaxDocument {
+		problems.Errorf("too-large", "", "a policy has at most %d bytes, this one has %d", MaxDocument, len(doc))
+		return nil, problems
+	}
+	tree, err := strictjson.DecodeObject(doc)
+	if err != nil {
+		pointer := ""
+		if e, ok := errors.AsType[*strictjson.Error](err); ok {
+			pointer = e.Pointer
+		}
+		problems.Errorf("json", pointer, "%v", err)
+		return nil, problems
+	}
+	if err := strictjson.Exact(tree); err != nil {
+		pointer := ""
+		if e, ok := errors.AsType[*strictjson.InexactError](err); ok {
+			pointer = e.Pointer
+		}
+		problems.Errorf("inexact", pointer, "this number does not survive RFC 8785, by which agents sign the policy: write it as a string")
+		return nil, problems
+	}
+	n := normalize(ctx, tree, w, &problems)
+	if problems.Failed() {
+		return nil, tidy(problems)
+	}
+	p := n.policy(doc)
+	if p.engine, err = newEngine(ctx, n.data()); err != nil {
+		problems.Errorf("engine", "", "the policy engine does not take this policy: %v", err)
+		return nil, tidy(problems)
+	}
+	p.warnings = tidy(problems)
+	return p, p.warnings
+}
+
+func normalize(ctx context.Context, tree map[string]any, w World, problems *problem.List) *normalizer {
+	x := newWorld(w)
+	if uid, ok := firstString(tree, "uid", "@id", "id", "odrl:uid"); ok {
+		x.addPolicyHost(uid)
+	}
+	names := &names{problems: problems, prefixes: map[string]string{}, aliases: map[string]string{}}
+	names.knownNamespaces(x)
+	r := &reader{names: names, ctx: ctx, uids: map[string]string{}}
+	d := r.policy(tree)
+	n := &normalizer{
+		names: names, ctx: ctx, w: x, d: d, refs: map[*constraintNode]string{}, logicOf: map[*constraintNode]*compound{},
+		parties: map[string]bool{}, used: map[string]*target{},
+	}
+	if d == nil || problems.Failed() {
+		return n
+	}
+	n.expand()
+	if !problems.Failed() {
+		n.analyse()
+	}
+	return n
+}
+
+func firstString(m map[string]any, names ...string) (string, bool) {
+	for _, k := range names {
+		if s, ok := m[k].(string); ok {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// tidy drops repetitions: a rule that splits into many reports the same finding for each. Warnings
+// give way to errors where there are too many.
+func tidy(l problem.List) problem.List {
+	seen := map[problem.Problem]bool{}
+	var out problem.List
+	for _, p := range l {
+		if !seen[p] {
+			seen[p] = true
+			out = append(out, p)
+		}
+	}
+	if len(out) > maxProblems && out.Failed() {
+		out = slices.DeleteFunc(out, func(p problem.Problem) bool { return p.Level == problem.Warning })
+	}
+	return out
+}
+
+func (n *normalizer) policy(doc []byte) *Policy {
+	p := &Policy{
+		uid: n.d.uid, document: bytes.Clone(doc), strategy: n.d.strategy, rules: map[int]*rule{}, nodes: map[string]*constraintNode{},
+		intents: n.intentTargets(), agents: map[string][]policyParty{},
+	}
+	for _, r := range n.rules {
+		p.rules[r.n] = r
+		for _, d := range r.duties {
+			if !d.charge.IsZero() && !slices.Contains(p.currencies, d.charge.Currency) {
+				p.currencies = append(p.currencies, d.charge.Currency)
+			}
+		}
+	}
+	slices.Sort(p.currencies)
+	p.charges = len(p.currencies) > 0
+	for _, l := range n.leaves {
+		p.nodes[l.id] = l.source
+		if !slices.ContainsFunc(p.slots, func(s policySlot) bool { return s.slot == l.slot }) {
+			p.slots = append(p.slots, policySlot{l.slot, operands[l.slot.operand], ast.StringTerm(l.slot.key())})
+		}
+	}
+	for _, c := range n.compounds {
+		p.nodes[c.id] = c.source
+	}
+	for _, iri := range sortedKeys(n.parties) {
+		if n.parties[iri] {
+			party := n.w.Parties[iri]
+			p.agents[party.AgentID] = append(p.agents[party.AgentID], policyParty{ast.StringTerm(iri), party.KeyID})
+		}
+	}
+	return p
+}
+
+// intentTargets lists for each intent the targets of the policy that hold it.
+func (n *normalizer) intentTargets() map[string]*ast.Term {
+	lists := make([][]*ast.Term, len(n.w.Intents))
+	for _, name := range sortedKeys(n.used) {
+		term := ast.StringTerm(name)
+		for _, i := range n.used[name].members {
+			lists[i] = append(lists[i], term)
+		}
+	}
+	m := make(map[string]*ast.Term, len(lists))
+	for i, list := range lists {
+		if len(list) > 0 {
+			m[n.w.Intents[i].UID] = ast.ArrayTerm(list...)
+		}
+	}
+	return m
+}
+
+// UID is the policy's own name, an IRI.
+func (p *Policy) UID() string { return p.uid }
+
+// Document is the policy as published, byte for byte.
+func (p *Policy) Document() []byte { return bytes.Clone(p.document) }
+
+// Charges reports whether a call under the policy can cost something.
+func (p *Policy) Charges() bool { return p.charges }
+
+// Currencies are those of the policy's charges (ISO 4217), sorted.
+func (p *Policy) Currencies() []string { return slices.Clone(p.currencies) }
+
+// Warnings are what Publish found and did not refuse.
+func (p *Policy) Warnings() problem.List { return slices.Clone(p.warnings) }
+
+// Operands are the left operands whose facts the policy reads, by local name, sorted. dateTime is the
+// clock of the request.
+func (p *Policy) Operands() []string {
+	var list []string
+	for _, s := range p.slots {
+		if !slices.Contains(list, s.operand) {
+			list = append(list, s.operand)
+		}
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,282 @@
+package odrl
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+const (
+	// MaxDocument bounds the bytes of a policy.
+	MaxDocument = 2 << 20
+	// MaxRules bounds the rules a policy may write, duties included, and, again, those they expand to.
+	MaxRules = 10_000
+	// MaxConstraints bounds the constraints of one policy after expansion.
+	MaxConstraints = 50_000
+	// MaxNesting is how deep logical constraints may nest. levels.rego has one set of rules for each.
+	MaxNesting = 8
+)
+
+// A reader turns the JSON tree of a policy into a document.
+type reader struct {
+	*names
+	ctx         context.Context //nolint:containedctx // the reader lives as long as one Publish
+	rules       int
+	constraints int
+	uids        map[string]string // uid of a node → pointer
+	stopped     bool
+}
+
+// fits counts towards a bound and reports once when it is passed or the time is up.
+func (r *reader) fits(count *int, most int, what, pointer string) bool {
+	if r.stopped {
+		return false
+	}
+	*count++
+	switch {
+	case *count > most:
+		r.problems.Errorf("too-large", pointer, "a policy has at most %d %s", most, what)
+	case len(*r.problems) > maxProblems:
+		r.problems.Errorf("too-many", pointer, "more problems follow; mend these first")
+	case r.ctx.Err() != nil:
+		r.problems.Errorf("too-slow", pointer, "reading the policy takes too long: it is too large")
+	default:
+		return true
+	}
+	r.stopped = true
+	return false
+}
+
+// maxProblems bounds how many findings one document may cause.
+const maxProblems = 200
+
+func (n *names) knownNamespaces(w *world) {
+	n.namespaces = []string{odrlNS, uimNS, ccNS}
+	for _, p := range profiles[1:] {
+		n.namespaces = append(n.namespaces, p+"/", p+"#")
+	}
+	for _, host := range w.hostList {
+		n.namespaces = append(n.namespaces, host+"/vocab/")
+	}
+}
+
+// policy reads the whole document. The result is of use only where no problem is an error.
+func (r *reader) policy(tree map[string]any) *document {
+	f := field{"", tree}
+	if c, ok := tree["@context"]; ok {
+		r.readContext(c, "/@context")
+	} else {
+		r.problems.Warnf("context", "", "the policy has no @context: write \"@context\": \"http://www.w3.org/ns/odrl.jsonld\"")
+	}
+	if g, ok := tree["@graph"]; ok && len(tree) <= 2 {
+		list := listOf(field{"/@graph", g})
+		if len(list) != 1 {
+			r.problems.Errorf("graph", "/@graph", "a document holds exactly one policy, not %d nodes", len(list))
+			return nil
+		}
+		f = list[0]
+	}
+	o := r.object(f, "a policy")
+	if o == nil {
+		return nil
+	}
+	if f.pointer == "" {
+		o.take("@context")
+	}
+	d := &document{parties: map[string][]reference{}}
+	r.head(o, d)
+	d.actions = r.actionList(o)
+	d.targets = r.references(o, "target", "a target")
+	d.asset = r.references(o, "asset", "an asset")
+	r.partyFields(o, d.parties)
+	r.partyList(o, d.parties)
+	for _, group := range []struct {
+		key  string
+		kind ruleKind
+	}{{"permission", permission}, {"prohibition", prohibition}, {"obligation", obligation}, {"duty", obligation}} {
+		list := o.items(group.key)
+		if group.key == "duty" && len(list) > 0 {
+			r.problems.Warnf("duty", list[0].pointer, "a duty of the policy itself is read as an obligation: write obligation")
+		}
+		for _, item := range list {
+			if rule := r.rule(item, group.kind); rule != nil {
+				d.rules = append(d.rules, rule)
+			}
+		}
+	}
+	o.close("a policy")
+	if len(d.rules) == 0 && !r.problems.Failed() {
+		r.problems.Errorf("no-rule", "", "a policy has at least one permission, prohibition or obligation")
+	}
+	return d
+}
+
+func (r *reader) head(o *object, d *document) {
+	if f, ok := o.one("@id"); !ok {
+		r.problems.Errorf("uid", o.pointer, "a policy needs a uid: an IRI that names it")
+	} else if uid, ok := r.iri(f, "the uid of a policy"); ok {
+		d.uid = uid
+		r.uids[uid] = f.pointer
+	}
+	for _, f := range o.items("@type") {
+		if s, ok := r.word(f, "a type"); ok {
+			if t, ok := r.term(class{"policy type", sortedKeys(policyTypes), nil}, f, s); ok {
+				d.types = append(d.types, t)
+				if !policyTypes[t] {
+					r.problems.Errorf("type", f.pointer, "a policy of type %s grants nothing: publish a Set, an Offer or an Agreement", t)
+				}
+			}
+		}
+	}
+	if slices.Contains(d.types, "Offer") && slices.Contains(d.types, "Agreement") {
+		r.problems.Errorf("type", o.pointer, "a policy cannot be an Offer and an Agreement at once")
+	}
+	for _, f := range o.items("profile") {
+		if iri, ok := r.iri(f, "a profile"); ok {
+			r.profiled = true
+			if rest, _ := bare(iri); !slices.Contains(profiles, rest) {
+				r.problems.Errorf("unknown-profile", f.pointer, "the profile %s is not known%s", quote(iri), suggestProfile(rest))
+			}
+		}
+	}
+	d.strategy = r.conflict(o)
+}
+
+func suggestProfile(rest string) string {
+	if s := suggest(rest, profiles); s != "" {
+		return s
+	}
+	return ": use http://" + profiles[1] + " for UIM's terms, or none for ODRL's own"
+}
+
+func (r *reader) conflict(o *object) strategy {
+	f, ok := o.one("conflict")
+	if !ok {
+		return voidOnConflict
+	}
+	s, ok := r.word(f, "conflict")
+	if !ok {
+		return voidOnConflict
+	}
+	switch t, _ := r.term(class{"conflict strategy", []string{"perm", "prohibit", "invalid"}, nil}, f, s); t {
+	case "perm":
+		return permissionWins
+	case "prohibit":
+		return prohibitionWins
+	default:
+		return voidOnConflict
+	}
+}
+
+// references reads IRIs, or objects that carry one as their uid.
+func (r *reader) references(o *object, key, what string) []reference {
+	var list []reference
+	for _, f := range o.items(key) {
+		if ref, ok := r.reference(f, what); ok {
+			list = append(list, ref)
+		}
+	}
+	return list
+}
+
+func (r *reader) reference(f field, what string) (reference, bool) {
+	if _, isObject := f.value.(map[string]any); !isObject {
+		s, ok := r.word(f, what)
+		return reference{f.pointer, r.expand(s)}, ok
+	}
+	o := r.object(f, what)
+	if o == nil {
+		return reference{}, false
+	}
+	o.items("@type")
+	o.items("role")
+	id, ok := o.one("@id")
+	if value, has := o.one("@value"); !ok && has {
+		id, ok = value, true
+	}
+	if ref, has := o.fields["refinement"]; has {
+		o.take("refinement")
+		r.problems.Errorf("unsupported", ref.pointer, "%s narrowed by refinements cannot be enforced here: name its members", what)
+	}
+	o.close(what)
+	if !ok {
+		r.problems.Errorf("iri", f.pointer, "%s needs a uid", what)
+		return reference{}, false
+	}
+	s, ok := r.word(id, what)
+	return reference{f.pointer, r.expand(s)}, ok
+}
+
+// partyFields reads assigner, assignee and the other functions where they stand as properties.
+func (r *reader) partyFields(o *object, into map[string][]reference) {
+	for _, fn := range functions {
+		for _, ref := range r.references(o, fn, "the "+fn) {
+			r.addParty(into, fn, ref)
+		}
+	}
+}
+
+// partyList reads UIM's party: [{function, identifier}] (UIM core 6.2).
+func (r *reader) partyList(o *object, into map[string][]reference) {
+	for _, f := range o.items("party") {
+		p := r.object(f, "a party")
+		if p == nil {
+			continue
+		}
+		p.items("@type")
+		p.items("role")
+		fn, ok := p.one("function")
+		id, named := p.one("identifier")
+		if !named {
+			id, named = p.one("@id")
+		}
+		p.close("a party")
+		if !ok || !named {
+			r.problems.Errorf("party", f.pointer, "a party needs a function and an identifier")
+			continue
+		}
+		word, ok := r.word(fn, "function")
+		if !ok {
+			continue
+		}
+		name, ok := r.term(class{"party function", functions, nil}, fn, word)
+		if !ok {
+			continue
+		}
+		if ref, ok := r.reference(id, "the identifier of a party"); ok {
+			r.addParty(into, name, ref)
+		}
+	}
+}
+
+func (r *reader) addParty(into map[string][]reference, fn string, ref reference) {
+	if !absolute(ref.iri) {
+		r.problems.Errorf("iri", ref.pointer, "a party is named by an absolute IRI, not %s", quote(ref.iri))
+		return
+	}
+	into[fn] = append(into[fn], ref)
+}
+
+// uid takes the uid of a node; two nodes of one uid are an error.
+func (r *reader) uid(o *object, what string) string {
+	f, ok := o.one("@id")
+	if !ok {
+		return ""
+	}
+	s, ok := r.iri(f, fmt.Sprintf("the uid of %s", what))
+	if !ok {
+		return ""
+	}
+	if first, twice := r.uids[s]; twice {
+		r.problems.Errorf("duplicate", f.pointer, "the uid %s is already taken at %s", quote(s), pointerName(first))
+	}
+	r.uids[s] = f.pointer
+	return s
+}
+
+func pointerName(p string) string {
+	if p == "" {
+		return "the top"
+	}
+	return p
+}

@@ -1,0 +1,367 @@
+# What ODRL 2.2 means, for one request, over a policy in normal form.
+#
+# The policy is data (data.policy), the request is input; nothing here reads a clock, a counter or a
+# network. Section numbers are those of the ODRL Information Model 2.2 ("IM").
+#
+# data.policy.permission[target]   permissions on execute that name the target
+# data.policy.binding[target]      prohibitions and obligations that name it
+# data.policy.signing[target]      obligations to sign (UIM core 6.2 signPayload), also in binding
+# data.policy.leaves[id]           constraints: slot, type, operator, value
+# data.policy.logic[id]            logical constraints: level, operator, operands (levels.rego)
+#
+# input.targets  the collections this intent belongs to, itself included
+# input.parties  the party IRIs the agent is known under
+# input.facts    values of left operands by slot, each a list; a slot without facts is unknown
+# input.proof    the key that signed this call; absent: none did
+# input.agent    the key of the agreement
+#
+# A constraint is true, false or unknown. That is kept as two positive sets, holds and fails, never as
+# a negation of one: what stands in neither is unknown. A permission needs every constraint to hold; a
+# prohibition or an obligation binds unless one fails. So a missing or wrong-typed fact never helps.
+package uimgate.odrl
+
+outcome := {"active": active, "unmet": unmet}
+
+# IM 2.2.1, 2.6.1: a permission applies when its constraints hold and its signing duties are fulfilled.
+active contains rule.n if {
+	some target in input.targets
+	some rule in data.policy.permission[target]
+	binds(rule)
+	not lacking(rule)
+}
+
+# IM 2.6.3, 2.6.4: duties of a permission that are owed only under constraints of their own.
+active contains duty.n if {
+	some target in input.targets
+	some rule in data.policy.permission[target]
+	some duty in rule.duties
+	not excused(duty)
+}
+
+# IM 2.6.2: prohibitions; IM 2.6.3: obligations.
+active contains rule.n if {
+	some target in input.targets
+	some rule in data.policy.binding[target]
+	binds(rule)
+	not excused(rule)
+}
+
+# Obligations to sign that bind this agent and that this call does not fulfil.
+unmet contains rule.n if {
+	some target in input.targets
+	some rule in data.policy.signing[target]
+	binds(rule)
+	not excused(rule)
+	not signed(rule)
+}
+
+# IM 2.3.1: the assignee; a rule without one is for every party.
+binds(rule) if rule.anyone
+
+binds(rule) if rule.assignee in input.parties
+
+lacking(rule) if {
+	some id in rule.constraints
+	not holds_0[id]
+}
+
+lacking(rule) if {
+	some node in rule.logic
+	not holds_at(node.level, node.id)
+}
+
+lacking(rule) if {
+	some duty in rule.signing
+	not excused(duty)
+	not signed(duty)
+}
+
+excused(rule) if {
+	some id in rule.constraints
+	fails_0[id]
+}
+
+excused(rule) if {
+	some node in rule.logic
+	fails_at(node.level, node.id)
+}
+
+# An elided key in the policy stands for the key of the agreement.
+signed(duty) if input.proof in duty.keys
+
+signed(duty) if {
+	duty.elided
+	input.proof == input.agent
+}
+
+# --- What an agent may ever do: facts not given stay open -------------------------------------------
+
+terms := {"possible": possible, "certain": certain}
+
+possible contains rule.n if {
+	some target in input.targets
+	some rule in data.policy.permission[target]
+	binds(rule)
+	not excused(rule)
+}
+
+possible contains duty.n if {
+	some target in input.targets
+	some rule in data.policy.permission[target]
+	some duty in rule.duties
+	not excused(duty)
+}
+
+possible contains rule.n if {
+	some target in input.targets
+	some rule in data.policy.binding[target]
+	binds(rule)
+	not excused(rule)
+}
+
+certain contains rule.n if {
+	some target in input.targets
+	some rule in data.policy.binding[target]
+	binds(rule)
+	not lacking(rule)
+}
+
+# --- Why not: asked only after a denial -------------------------------------------------------------
+
+reasons := {"unsatisfied": unsatisfied, "unsigned": unsigned}
+
+unsatisfied contains [rule.n, id] if {
+	some target in input.targets
+	some rule in data.policy.permission[target]
+	binds(rule)
+	some id in rule.constraints
+	not holds_0[id]
+}
+
+unsatisfied contains [rule.n, node.id] if {
+	some target in input.targets
+	some rule in data.policy.permission[target]
+	binds(rule)
+	some node in rule.logic
+	not holds_at(node.level, node.id)
+}
+
+unsigned contains rule.n if {
+	some target in input.targets
+	some rule in data.policy.permission[target]
+	binds(rule)
+	some duty in rule.signing
+	not excused(duty)
+	not signed(duty)
+}
+
+# --- Constraints, IM 2.5.1 --------------------------------------------------------------------------
+
+holds_0 contains id if {
+	leaf := data.policy.leaves[id]
+	met(leaf.operator, leaf, input.facts[leaf.slot])
+}
+
+fails_0 contains id if {
+	leaf := data.policy.leaves[id]
+	missed(leaf.operator, leaf, input.facts[leaf.slot])
+}
+
+met("eq", leaf, facts) if same(leaf, facts)
+
+met("neq", leaf, facts) if unlike(leaf, facts)
+
+met("lt", leaf, facts) if single(leaf, facts) < leaf.value
+
+met("lteq", leaf, facts) if single(leaf, facts) <= leaf.value
+
+met("gt", leaf, facts) if single(leaf, facts) > leaf.value
+
+met("gteq", leaf, facts) if single(leaf, facts) >= leaf.value
+
+met("isAnyOf", leaf, facts) if overlaps(leaf, facts)
+
+met("isNoneOf", leaf, facts) if disjoint(leaf, facts)
+
+met("isAllOf", leaf, facts) if {
+	known(leaf, facts)
+	not omits(leaf, facts)
+}
+
+met("isPartOf", leaf, facts) if {
+	known(leaf, facts)
+	not strays(leaf, facts)
+}
+
+met("hasPart", leaf, facts) if {
+	known(leaf, facts)
+	not partless(leaf, facts)
+}
+
+met("within", leaf, facts) if inside(leaf, facts)
+
+met("outside", leaf, facts) if beyond(leaf, facts)
+
+missed("eq", leaf, facts) if unlike(leaf, facts)
+
+missed("neq", leaf, facts) if same(leaf, facts)
+
+missed("lt", leaf, facts) if single(leaf, facts) >= leaf.value
+
+missed("lteq", leaf, facts) if single(leaf, facts) > leaf.value
+
+missed("gt", leaf, facts) if single(leaf, facts) <= leaf.value
+
+missed("gteq", leaf, facts) if single(leaf, facts) < leaf.value
+
+missed("isAnyOf", leaf, facts) if disjoint(leaf, facts)
+
+missed("isNoneOf", leaf, facts) if overlaps(leaf, facts)
+
+missed("isAllOf", leaf, facts) if {
+	known(leaf, facts)
+	omits(leaf, facts)
+}
+
+# Only codes (regions, languages) have a containment that is known to be complete. Of any other value
+# that is not the same, nothing is known.
+missed("isPartOf", leaf, facts) if {
+	leaf.type == "code"
+	known(leaf, facts)
+	not touches(leaf, facts)
+}
+
+missed("hasPart", leaf, facts) if {
+	leaf.type == "code"
+	known(leaf, facts)
+	partless(leaf, facts)
+}
+
+missed("within", leaf, facts) if beyond(leaf, facts)
+
+missed("outside", leaf, facts) if inside(leaf, facts)
+
+# Several facts are equal to a value only if each is, and unequal only if none is.
+same(leaf, facts) if {
+	known(leaf, facts)
+	not differs(leaf, facts)
+}
+
+unlike(leaf, facts) if {
+	known(leaf, facts)
+	not leaf.value in facts
+}
+
+differs(leaf, facts) if {
+	some fact in facts
+	fact != leaf.value
+}
+
+overlaps(leaf, facts) if {
+	known(leaf, facts)
+	some fact in facts
+	fact in leaf.value
+}
+
+disjoint(leaf, facts) if {
+	known(leaf, facts)
+	not shares(leaf, facts)
+}
+
+shares(leaf, facts) if {
+	some fact in facts
+	fact in leaf.value
+}
+
+omits(leaf, facts) if {
+	some value in leaf.value
+	not value in facts
+}
+
+# isPartOf, hasPart: reflexive and transitive; codes contain what continues them after a hyphen.
+strays(leaf, facts) if {
+	some fact in facts
+	not part(leaf.type, fact, leaf.value)
+}
+
+touches(leaf, facts) if {
+	some fact in facts
+	part(leaf.type, fact, leaf.value)
+}
+
+partless(leaf, facts) if {
+	some value in leaf.value
+	not covered(leaf.type, value, facts)
+}
+
+covered(type, value, facts) if {
+	some fact in facts
+	part(type, value, fact)
+}
+
+part(_, piece, whole) if piece == whole
+
+part("code", piece, whole) if startswith(piece, concat("", [whole, "-"]))
+
+# Windows hold their start and not their end; one whose end comes first runs over midnight.
+inside(leaf, facts) if {
+	now := single(leaf, facts)
+	leaf.from < leaf.to
+	now >= leaf.from
+	now < leaf.to
+}
+
+inside(leaf, facts) if {
+	leaf.from > leaf.to
+	single(leaf, facts) >= leaf.from
+}
+
+inside(leaf, facts) if {
+	leaf.from > leaf.to
+	single(leaf, facts) < leaf.to
+}
+
+beyond(leaf, facts) if {
+	leaf.from < leaf.to
+	single(leaf, facts) < leaf.from
+}
+
+beyond(leaf, facts) if {
+	leaf.from < leaf.to
+	single(leaf, facts) >= leaf.to
+}
+
+beyond(leaf, facts) if {
+	now := single(leaf, facts)
+	leaf.from > leaf.to
+	now >= leaf.to
+	now < leaf.from
+}
+
+# Rego orders values across types ("abc" > 5 is true), so every comparison passes a guard first.
+single(leaf, facts) := facts[0] if {
+	count(facts) == 1
+	known(leaf, facts)
+}
+
+known(leaf, facts) if {
+	is_array(facts)
+	count(facts) > 0
+	not foreign(leaf, facts)
+}
+
+foreign(leaf, facts) if {
+	some fact in facts
+	not typed(leaf.type, fact)
+}
+
+typed("text", fact) if is_string(fact)
+
+typed("code", fact) if is_string(fact)
+
+typed("number", fact) if is_number(fact)
+
+typed("version", fact) if {
+	is_array(fact)
+	count(fact) == 3
+}

@@ -1,0 +1,134 @@
+package odrl_test
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"strconv"
+	"testing"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+func publicKey(t *testing.T, seed string) []byte {
+	t.Helper()
+	sum := sha256.Sum256([]byte(seed))
+	der, err := x509.MarshalPKIXPublicKey(ed25519.NewKeyFromSeed(sum[:]).Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
+}
+
+func TestSigningWithANamedKey(t *testing.T) {
+	key, other := publicKey(t, "named"), publicKey(t, "other")
+	armoured := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: key})
+	std := base64.StdEncoding.EncodeToString(key)
+	for name, right := range map[string]string{
+		"SPKI": std, "url": base64.RawURLEncoding.EncodeToString(key), "PEM": string(armoured), "base64 of PEM": base64.StdEncoding.EncodeToString(armoured),
+	} {
+		for _, where := range []string{
+			`"obligation":{"action":"signPayload","constraint":{"leftOperand":"publicKey","operator":"use","rightOperand":` + strconv.Quote(right) + `}}`,
+			`"obligation":{"action":{"rdf:value":"signPayload","refinement":{"leftOperand":"uim:publicKey","operator":"eq","rightOperand":` + strconv.Quote(right) + `}}}`,
+		} {
+			p := publish(t, []byte(policy(`"permission":{`+all+`}`, where)), world())
+			for _, tt := range []struct {
+				agent, proof []byte
+				want         bool
+			}{{key, key, true}, {key, nil, false}, {key, other, false}, {other, other, false}, {nil, key, true}, {nil, nil, false}} {
+				d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, AgentKey: tt.agent, ProofKey: tt.proof})
+				if d.Permit != tt.want || !tt.want && d.Reason != odrl.PolicyRequiresVerification {
+					t.Errorf("%s: %+v", name, d)
+				}
+			}
+			for _, tt := range []struct {
+				agent []byte
+				want  bool
+			}{{key, true}, {other, false}, {nil, false}} {
+				terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "a", Intent: search.UID, AgentKey: tt.agent})
+				if err != nil || terms.Permitted != tt.want || terms.NeedsProof != tt.want {
+					t.Errorf("%s: %+v, %v", name, terms, err)
+				}
+			}
+		}
+	}
+}
+
+func TestSigningAsADutyOfOnePermission(t *testing.T) {
+	key := publicKey(t, "agent")
+	p := publish(t, []byte(policy(`"permission":[{"target":"example.com:buy:v1","action":"execute","duty":{"action":"signPayload"}},{"target":"example.com:search-products","action":"execute"}]`)), world())
+	for _, tt := range []struct {
+		intent string
+		proof  []byte
+		want   odrl.Reason
+	}{
+		{"example.com:buy:v1", key, ""}, {"example.com:buy:v1", nil, odrl.PolicyRequiresVerification}, {search.UID, nil, ""}, {"other.org:buy:v1", key, odrl.PolicyNotApplicable},
+	} {
+		r := odrl.Request{AgentID: "a", Intent: tt.intent, Now: noon, AgentKey: key, ProofKey: tt.proof}
+		if d := decide(t, p, r); d.Reason != tt.want {
+			t.Errorf("%s: %+v", tt.intent, d)
+		}
+		terms, err := p.Terms(t.Context(), r)
+		if err != nil || terms.Permitted != (tt.want != odrl.PolicyNotApplicable) || terms.NeedsProof != (tt.intent == "example.com:buy:v1") {
+			t.Errorf("%s: %+v, %v", tt.intent, terms, err)
+		}
+	}
+}
+
+func TestTermsLeaveOpenWhatIsNotKnownYet(t *testing.T) {
+	doc := policy(`"conflict":"prohibit"`,
+		`"permission":{`+all+`,"constraint":[{"leftOperand":"dateTime","operator":"lt","rightOperand":"2020-01-01"},{"leftOperand":"purpose","operator":"eq","rightOperand":"research"},
+			{"leftOperand":"rateLimit","operator":"lteq","rightOperand":5,"unit":"hour"}],"duty":{"action":"pay","amount":1,"unit":"USD","constraint":{"leftOperand":"industry","operator":"eq","rightOperand":"ads"}}}`,
+		`"prohibition":{`+all+`,"constraint":{"leftOperand":"spatial","operator":"isPartOf","rightOperand":"US"}}`)
+	p := publish(t, []byte(doc), world())
+	for _, tt := range []struct {
+		facts  map[string]any
+		want   odrl.Reason
+		charge string
+	}{
+		{nil, "", "1.00 USD"},
+		{map[string]any{"purpose": "research", "industry": "ads"}, "", "1.00 USD"},
+		{map[string]any{"industry": "health"}, "", "0"},
+		{map[string]any{"purpose": "marketing"}, odrl.PolicyNotApplicable, ""},
+		{map[string]any{"spatial": "US-CA"}, odrl.PolicyViolation, ""},
+		{map[string]any{"spatial": "DE"}, "", "1.00 USD"},
+	} {
+		terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: tt.facts})
+		if err != nil || terms.Permitted != (tt.want == "") || terms.Reason != tt.want {
+			t.Errorf("%v: %+v, %v", tt.facts, terms, err)
+			continue
+		}
+		if terms.Permitted && (terms.Candidates[0].Charge.String() != tt.charge || len(terms.Candidates[0].Limits) != 1) {
+			t.Errorf("%v: %+v", tt.facts, terms.Candidates)
+		}
+	}
+	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"purpose": "research", "spatial": "DE"}}); d.Permit {
+		t.Error("permitted after its end")
+	}
+}
+
+func TestADenialSaysWhatIsMissing(t *testing.T) {
+	p := publish(t, []byte(policy(`"permission":[
+		{`+all+`,"constraint":[{"leftOperand":"purpose","operator":"eq","rightOperand":"research"},{"leftOperand":"industry","operator":"eq","rightOperand":"health"}]},
+		{"uid":"http://r.example/near",`+all+`,"constraint":[{"or":[{"leftOperand":"spatial","operator":"isPartOf","rightOperand":"DE"},{"leftOperand":"purpose","operator":"eq","rightOperand":"x"}]}]}]`)), world())
+	d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"spatial": "SECRET", "purpose": "CANARY"}})
+	if d.Reason != odrl.PolicyNotApplicable || d.Rule != "http://r.example/near" ||
+		d.Detail != `the closest permission asks for or (spatial isPartOf "DE", purpose eq "x")` {
+		t.Errorf("%+v", d)
+	}
+	for _, intent := range []string{"", "nowhere:x:v1", "example.com", "*"} {
+		if d := decide(t, p, odrl.Request{AgentID: "a", Intent: intent, Now: noon}); d.Reason != odrl.PolicyNotApplicable {
+			t.Errorf("%q: %+v", intent, d)
+		}
+	}
+}
+
+func TestPlaceholderKeysAreWarnedOf(t *testing.T) {
+	p := publish(t, file(t, "uim-core.json"), world())
+	if !has(p.Warnings(), problem.Warning, "public-key", "/obligation/0/constraint/0/rightOperand") {
+		t.Errorf("%v", p.Warnings())
+	}
+}

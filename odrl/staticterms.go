@@ -1,0 +1,94 @@
+package odrl
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"slices"
+)
+
+// Terms says what the policy asks of the agent for the intent before any call is made: the scope of a
+// PAT is computed from it. The clock, the proof and every operand without a fact in r are left open;
+// facts that are given, such as claims of the agreement, count. On an error the Terms are zero, which
+// permit nothing.
+func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
+	targets := p.intents[r.Intent]
+	if targets == nil {
+		return Terms{Reason: PolicyNotApplicable, Detail: "the policy has no rule for this intent"}, nil
+	}
+	o, err := ask(ctx, &p.engine.terms, p.input(r, targets, true))
+	if err != nil {
+		return Terms{}, err
+	}
+	possible, err := numbersIn(o, "possible")
+	if err != nil {
+		return Terms{}, err
+	}
+	certain, err := numbersIn(o, "certain")
+	if err != nil {
+		return Terms{}, err
+	}
+	f := p.sort(possible)
+	wrongKey := f.requireKeys(r, possible)
+	sure := p.sort(certain)
+	sure.permissions = f.permissions
+	stands, reason := p.settle(sure)
+	var t Terms
+	switch {
+	case reason == PolicyConflict:
+		t.Reason, t.Rule, t.Detail = reason, stands.node.name(), "the policy both permits and prohibits this intent"
+	case reason != "":
+		t.Reason, t.Rule, t.Detail = reason, stands.node.name(), "the policy prohibits this intent"
+	case wrongKey != nil && (wrongKey.kind == obligation || len(f.permissions) == 0):
+		t.Reason, t.Rule, t.Detail = PolicyRequiresVerification, wrongKey.node.name(), "the policy asks for signatures with another key than the agent's"
+	case len(f.permissions) == 0:
+		t.Reason, t.Detail = PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
+	default:
+		if t.Candidates, err = f.candidates(possible); err != nil {
+			return Terms{}, err
+		}
+		t.Permitted, t.Rule, t.NeedsProof = true, t.Candidates[0].Rule, f.needsProof(possible)
+	}
+	return t, nil
+}
+
+// requireKeys drops permissions that only another key than the agent's could use, and returns one of
+// them, or an obligation that no signature of the agent fulfils.
+func (f *finding) requireKeys(r Request, possible map[int]bool) *rule {
+	var wrong *rule
+	f.permissions = slices.DeleteFunc(f.permissions, func(p *rule) bool {
+		for _, d := range p.duties {
+			if d.unconditional() && !d.signable(r.AgentKey) {
+				wrong = p
+				return true
+			}
+		}
+		return false
+	})
+	for _, o := range f.obligations {
+		if possible[o.n] && o.unconditional() && !o.duties[0].signable(r.AgentKey) {
+			return o
+		}
+	}
+	return wrong
+}
+
+// signable reports whether the agent's key can fulfil the duty, as far as it is one of signing.
+func (d *duty) signable(agent []byte) bool {
+	if d.action != "signPayload" || d.elided {
+		return true
+	}
+	return slices.ContainsFunc(d.keys, func(k string) bool {
+		der, err := base64.StdEncoding.DecodeString(k)
+		return err == nil && len(agent) > 0 && bytes.Equal(der, agent)
+	})
+}
+
+// needsProof reports whether an obligation to sign may bind, or every permission asks for signing.
+func (f *finding) needsProof(possible map[int]bool) bool {
+	signs := func(d *duty) bool { return d.action == "signPayload" }
+	if slices.ContainsFunc(f.obligations, func(o *rule) bool { return possible[o.n] && signs(o.duties[0]) }) {
+		return true
+	}
+	return !slices.ContainsFunc(f.permissions, func(p *rule) bool { return !slices.ContainsFunc(p.duties, signs) })
+}

@@ -1,0 +1,152 @@
+package odrl
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A target is a set of intents under one canonical name, which is what limits and decisions go by:
+// the UID of one intent, or "*", "<namespace>:*", "<namespace>:<name>:*" and "execute/<intent_name>"
+// for collections. The name outlives changes of the catalogue; the members do not.
+type target struct {
+	name    string
+	members []int // indexes into world.assets, ascending
+}
+
+// everyIntent is the collection of all intents of the service.
+const everyIntent = "*"
+
+// A world is a World made ready for looking things up. Targets are resolved here, once, into sets of
+// intents; nothing compares prefixes of IRIs afterwards.
+type world struct {
+	World
+	hosts    map[string]bool
+	hostList []string
+	byName   map[string][]int // canonical collection name or UID → members
+	byTitle  map[string][]int
+	byMiddle map[string][]int
+	cache    map[string]*target
+}
+
+func newWorld(w World) *world {
+	x := &world{
+		World: w, hosts: map[string]bool{}, byName: map[string][]int{}, byTitle: map[string][]int{}, byMiddle: map[string][]int{}, cache: map[string]*target{},
+	}
+	for _, h := range w.Hosts {
+		x.addHost(h)
+	}
+	for i, a := range w.Intents {
+		for _, name := range []string{everyIntent, a.Namespace + ":*", a.Namespace + ":" + a.Name + ":*", a.UID} {
+			x.byName[name] = append(x.byName[name], i)
+		}
+		x.byTitle[a.Title] = append(x.byTitle[a.Title], i)
+		x.byMiddle[a.Name] = append(x.byMiddle[a.Name], i)
+	}
+	return x
+}
+
+func (w *world) addHost(h string) {
+	h = strings.ToLower(h)
+	if h != "" && !w.hosts[h] {
+		w.hosts[h] = true
+		w.hostList = append(w.hostList, h)
+	}
+}
+
+// addPolicyHost makes the host of the policy's own uid a base host.
+func (w *world) addPolicyHost(uid string) {
+	if u, err := url.Parse(uid); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		w.addHost(u.Host)
+	}
+}
+
+// resolve finds the intents that a target of the policy names. The error says what it could have named.
+func (w *world) resolve(iri string) (*target, error) {
+	if t, ok := w.cache[iri]; ok {
+		return t, nil
+	}
+	name, members, err := w.find(iri)
+	if err != nil {
+		return nil, err
+	}
+	if len(members) == 0 {
+		return nil, fmt.Errorf("%s names no intent of this service%s", quote(iri), suggest(iri, w.uids()))
+	}
+	t := &target{name, members}
+	w.cache[iri] = t
+	return t, nil
+}
+
+func (w *world) uids() []string {
+	const most = 1000 // suggestions are not worth more
+	var list []string
+	for _, a := range w.Intents[:min(len(w.Intents), most)] {
+		list = append(list, a.UID)
+	}
+	return list
+}
+
+func (w *world) find(iri string) (string, []int, error) {
+	if _, web := bare(iri); !web {
+		return w.uid(iri)
+	}
+	u, err := url.Parse(iri)
+	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
+		return "", nil, fmt.Errorf("%s is no plain URL of an intent", quote(iri))
+	}
+	if !w.hosts[strings.ToLower(u.Host)] {
+		return "", nil, fmt.Errorf("%s is at the host %s, which is not one of this service (%s)", quote(iri), quote(u.Host), w.hostNames())
+	}
+	var path []string
+	for segment := range strings.SplitSeq(strings.TrimPrefix(u.EscapedPath(), "/"), "/") {
+		plain, err := url.PathUnescape(segment)
+		if err != nil || plain == "" || plain == "." || plain == ".." {
+			return "", nil, fmt.Errorf("%s has a path that names no intent", quote(iri))
+		}
+		path = append(path, plain)
+	}
+	switch {
+	case len(path) == 2 && path[0] == "api" && path[1] == "intents":
+		return everyIntent, w.byName[everyIntent], nil
+	case len(path) == 3 && path[0] == "api" && path[1] == "intents":
+		return w.uid(path[2])
+	case len(path) >= 2 && path[len(path)-2] == "execute":
+		return w.intentName(path[len(path)-1])
+	default:
+		return "", nil, fmt.Errorf("%s names no intent: write /api/intents for all, /api/intents/<uid>, …/execute/<intent_name> or the bare UID", quote(iri))
+	}
+}
+
+// uid finds namespace:name:version, namespace:name or namespace.
+func (w *world) uid(s string) (string, []int, error) {
+	if s == everyIntent || strings.HasSuffix(s, ":*") {
+		return s, nil, nil
+	}
+	if members := w.byName[s]; len(members) > 0 {
+		return s, members, nil
+	}
+	name := s + ":*"
+	return name, w.byName[name], nil
+}
+
+func (w *world) intentName(s string) (string, []int, error) {
+	members := w.byTitle[s]
+	if len(members) == 0 {
+		members = w.byMiddle[s]
+	}
+	if len(members) == 1 {
+		return w.Intents[members[0]].UID, members, nil
+	}
+	return "execute/" + s, members, nil
+}
+
+func (w *world) hostNames() string {
+	list := slices.Sorted(slices.Values(w.hostList))
+	const most = 5
+	if len(list) > most {
+		return strings.Join(list[:most], ", ") + ", …"
+	}
+	return strings.Join(list, ", ")
+}

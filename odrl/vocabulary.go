@@ -1,0 +1,182 @@
+package odrl
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The namespaces a term may stand in, without scheme: http and https are the same here.
+const (
+	odrlNS = "www.w3.org/ns/odrl/2/"
+	rdfNS  = "www.w3.org/1999/02/22-rdf-syntax-ns#"
+	xsdNS  = "www.w3.org/2001/XMLSchema#"
+	ccNS   = "creativecommons.org/ns#"
+	uimNS  = "example.com/vocab/" // the vocabulary of the UIM profile, as UIM core 6.2 writes it
+)
+
+// contexts are the JSON-LD contexts whose terms are built in. None is ever fetched.
+var contexts = []string{"www.w3.org/ns/odrl.jsonld", "www.w3.org/ns/odrl/2/ODRL22.json", "www.w3.org/ns/odrl/2/"}
+
+// profiles are the profile IRIs this engine knows, without scheme: the ODRL core, and the names under
+// which UIM's is seen. ODRL IM 2.1: an engine stops at a profile it does not know.
+var profiles = []string{
+	"www.w3.org/ns/odrl/2/core",
+	"example.com/profile/odrl-uim",
+	"uimprotocol.com/uim/odrl-profile",
+	"uimprotocol.org/ns/policy",
+}
+
+// prefixes are those of the ODRL context and of common use; a document may declare more.
+var prefixes = map[string]string{
+	"odrl": "http://" + odrlNS, "rdf": "http://" + rdfNS, "xsd": "http://" + xsdNS, "cc": "http://" + ccNS,
+	"uim": "http://" + uimNS, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "dc": "http://purl.org/dc/terms/",
+	"dct": "http://purl.org/dc/terms/", "dcterms": "http://purl.org/dc/terms/", "skos": "http://www.w3.org/2004/02/skos/core#",
+	"schema": "http://schema.org/", "foaf": "http://xmlns.com/foaf/0.1/", "vcard": "http://www.w3.org/2006/vcard/ns#",
+	"owl": "http://www.w3.org/2002/07/owl#", "prov": "http://www.w3.org/ns/prov#",
+}
+
+// annotations are namespaces whose properties describe and never decide.
+var annotations = []string{
+	"www.w3.org/2000/01/rdf-schema#", "purl.org/dc/terms/", "purl.org/dc/elements/1.1/", "www.w3.org/2004/02/skos/core#", "schema.org/",
+	"xmlns.com/foaf/0.1/", "www.w3.org/2006/vcard/ns#", "www.w3.org/ns/prov#",
+}
+
+// notes are bare keys that describe and never decide. UIM documents write them without a prefix.
+var notes = []string{"title", "name", "label", "comment", "description", "agreement", "note", "version", "issued", "modified", "creator", "publisher"}
+
+// actions are the actions of ODRL V 2.2 with the action each is included in (none: use), and those of
+// the UIM profile. None of the latter is included in execute, or exceedRateLimit would conflict with it.
+var actions = func() map[string]string {
+	m := map[string]string{"use": "", "transfer": "", "give": "transfer", "sell": "transfer", "display": "play", "extract": "reproduce", "logUsage": "inform"}
+	for name := range strings.FieldsSeq(`acceptTracking aggregate annotate anonymize archive attribute compensate concurrentUse delete derive
+		digitize distribute ensureExclusivity execute grantUse include index inform install modify move nextPolicy obtainConsent play present
+		print read reproduce reviewPolicy stream synchronize textToSpeech transform translate uninstall watermark
+		Attribution CommercialUse DerivativeWorks Distribution Notice Reproduction ShareAlike Sharing SourceCode
+		lease lend preview secondaryUse adHocShare extractChar extractPage extractWord
+		signPayload exceedRateLimit analyze`) {
+		m[name] = "use"
+	}
+	return m
+}()
+
+// actionAliases are deprecated and UIM spellings with the action they mean.
+var actionAliases = map[string]string{
+	"append": "modify", "appendTo": "modify", "write": "modify", "writeTo": "modify", "copy": "reproduce", "export": "transform",
+	"license": "grantUse", "pay": "compensate", "attachPolicy": "Notice", "attachSource": "SourceCode", "shareAlike": "ShareAlike",
+	"commercialize": "CommercialUse", "share": "Sharing", "provideAttribution": "attribute",
+}
+
+// includes reports whether action a is broad or included in it. ODRL IM 2.4.
+func includes(broad, a string) bool {
+	for a != "" {
+		if a == broad {
+			return true
+		}
+		a = actions[a]
+	}
+	return false
+}
+
+var operators = []string{
+	"eq", "neq", "lt", "lteq", "gt", "gteq", "isA", "hasPart", "isPartOf", "isAllOf", "isAnyOf", "isNoneOf",
+	"within", "outside", "use",
+}
+
+var operatorAliases = map[string]string{"lte": "lteq", "gte": "gteq", "ne": "neq", "neg": "neq"}
+
+var logics = []string{"and", "or", "xone", "andSequence"}
+
+// A kind says how the values of a left operand compare.
+type kind int
+
+const (
+	unsupported kind = iota // a term of ODRL that the gateway has no facts for
+	text
+	code // text, where codes such as US-CA contain one another
+	number
+	instant
+	version
+	window
+	limiting // enforced by counting, not by comparing
+	paying   // enforced by charging; elsewhere compared as money
+	keyed    // the key that signed the call
+)
+
+// operands are the left operands of ODRL V 2.2 and of the UIM profile.
+var operands = func() map[string]kind {
+	m := map[string]kind{
+		"dateTime": instant, "purpose": text, "spatial": code, "recipient": text, "language": code, "count": limiting, "rateLimit": limiting,
+		"payAmount": paying, "version": version, "timeWindow": window, "publicKey": keyed, "deliveryChannel": text, "media": text,
+		"industry": text, "product": text, "fileFormat": text, "systemDevice": text,
+	}
+	for name := range strings.FieldsSeq(`absolutePosition absoluteSize absoluteSpatialPosition absoluteTemporalPosition delayPeriod elapsedTime
+		event meteredTime percentage relativePosition relativeSize relativeSpatialPosition relativeTemporalPosition resolution
+		spatialCoordinates timeInterval unitOfCount virtualLocation dataRetention dataUsage intentPrice`) {
+		m[name] = unsupported
+	}
+	return m
+}()
+
+var operandAliases = map[string]string{"rate": "rateLimit", "paymentAmount": "payAmount", "timeRange": "timeWindow", "device": "systemDevice", "system": "systemDevice"}
+
+// functions are the party functions of ODRL V 2.2.
+var functions = []string{
+	"assigner", "assignee", "compensatedParty", "compensatingParty", "attributedParty", "attributingParty", "consentingParty", "consentedParty",
+	"informedParty", "informingParty", "trackingParty", "trackedParty", "contractingParty", "contractedParty",
+}
+
+// policyTypes says of each policy class whether its rules grant anything here. An Offer that the
+// service publishes is the terms offered: issuing a PAT makes the Agreement.
+var policyTypes = map[string]bool{
+	"Policy": true, "Set": true, "Offer": true, "Agreement": true, "Privacy": true,
+	"Assertion": false, "Request": false, "Ticket": false,
+}
+
+// foreseen are terms of ODRL that this engine knows and does not enforce; each refuses the policy.
+var foreseen = map[string]string{
+	"inheritFrom": "write the inherited rules into this policy", "hasPolicy": "name the target in the rule", "assignerOf": "name the assigner in the rule",
+	"assigneeOf": "name the assignee in the rule", "rightOperandReference": "write the value itself as rightOperand",
+	"remedy": "the gateway prevents what is prohibited, so nothing is left to remedy", "consequence": "the gateway cannot bring it about",
+	"output": "the gateway cannot see what is made of a result", "relation": "use target", "source": "name the intents themselves",
+	"partOf": "name the intents themselves", "implies": "name the actions themselves", "includedIn": "name the actions themselves",
+	"isReplacedBy": "a replaced policy is void: publish the one that replaces it", "operand": "use and, or, xone or andSequence",
+}
+
+// keys are all property names, for suggesting the one that was meant.
+var keys = slices.Sorted(maps.Keys(func() map[string]bool {
+	m := map[string]bool{}
+	for name := range strings.FieldsSeq(`uid type profile conflict permission prohibition obligation duty action target asset party function identifier role
+		constraint refinement leftOperand operator rightOperand unit dataType status amount value currency start end`) {
+		m[name] = true
+	}
+	for _, list := range [][]string{functions, logics, slices.Collect(maps.Keys(foreseen))} {
+		for _, name := range list {
+			m[name] = true
+		}
+	}
+	return m
+}()))
+
+// handled are the duties that the gateway itself fulfils or requires.
+var handled = []string{"compensate", "signPayload", "attribute", "inform", "logUsage", "acceptTracking"}
+
+// currencies are the ISO 4217 codes in use.
+var currencies = strings.Fields(`AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF
+	CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD
+	IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN
+	NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL
+	THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWG`)
+
+// currencyNames are the local names under which vocabularies such as DBpedia name currencies.
+var currencyNames = map[string]string{
+	"Euro": "EUR", "United_States_dollar": "USD", "United_States_Dollar": "USD", "US_Dollar": "USD", "Pound_sterling": "GBP", "Pound_Sterling": "GBP",
+	"Japanese_yen": "JPY", "Japanese_Yen": "JPY", "Swiss_franc": "CHF", "Swiss_Franc": "CHF", "Renminbi": "CNY", "Indian_rupee": "INR",
+	"Canadian_dollar": "CAD", "Australian_dollar": "AUD", "Swedish_krona": "SEK", "Norwegian_krone": "NOK", "Danish_krone": "DKK",
+}
+
+// unitNamespaces are namespaces beside the profile's whose local names may be units or currencies.
+var unitNamespaces = []string{
+	"dbpedia.org/resource/", "cvx.iptc.org/iso4217a/", "cvx.iptc.org/iso4217a:", "publications.europa.eu/resource/authority/currency/",
+	"www.w3.org/2006/time#", "qudt.org/vocab/unit/",
+}
