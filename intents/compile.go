@@ -20,9 +20,11 @@ type check struct {
 	never    bool // the schema false
 	nullable bool // anyOf: [this, null]
 
-	own    *compiled // what the library checks; nil: every value passes
-	walked bool      // the library descends into the value
-	most   int       // values it may then be given
+	identity
+	own     *compiled // what the library checks; nil: every value passes
+	walked  bool      // the library descends into the value
+	most    int       // values it may then be given
+	pattern bool      // it matches strings against patterns
 
 	items      *check
 	properties map[string]*check
@@ -73,11 +75,11 @@ func (c *compiler) build(schema any, work int, whole bool) (*check, error) {
 		copied.nullable = true
 		return &copied, nil
 	}
-	out, err := c.library(only(m, func(name string) bool { return assertions[name] }), work)
+	out, err := c.library(only(m, func(name string) bool { return assertions[name] && !identityKeywords[name] }), work)
 	if err != nil {
 		return nil, err
 	}
-	out.walked = false
+	out.walked, out.identity = false, newIdentity(m)
 	if err := c.children(out, m, work); err != nil {
 		return nil, err
 	}
@@ -182,7 +184,11 @@ func (c *compiler) library(m map[string]any, work int) (*check, error) {
 		c.done[string(key)] = have
 	}
 	c.mu.Unlock()
-	return &check{own: have, walked: true, most: min(maxWalked, workBudget/max(work, 1))}, nil
+	out := &check{own: have, walked: true, most: min(maxWalked, workBudget/max(work, 1)), pattern: bytes.Contains(key, []byte(`"pattern`))}
+	if bytes.Contains(key, []byte(`"uniqueItems":true`)) {
+		out.most = min(out.most, maxPairs)
+	}
+	return out, nil
 }
 
 func compile(doc []byte) (*jsonschema.Schema, error) {

@@ -24,7 +24,7 @@ var errShape = errors.New("not an object")
 // splitter reads texts that strictjson has accepted, or will: it only finds where values begin and end,
 // so duplicates and bad UTF-8 below the level it is used on are left for strictjson to refuse.
 func splitter(data []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // members splits an object.

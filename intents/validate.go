@@ -151,6 +151,7 @@ func (c *check) validate(v any, at *path, r *report) {
 	if c.own != nil && !c.ask(v, at, r) {
 		return
 	}
+	c.identity.validate(v, c.nullable, at, r)
 	switch v := v.(type) {
 	case []any:
 		if c.items == nil {
@@ -171,6 +172,14 @@ func (c *check) validate(v any, at *path, r *report) {
 func (c *check) ask(v any, at *path, r *report) bool {
 	if c.walked && count(v, c.most) > c.most {
 		r.add(Violation{Pointer: at.String(), Keyword: "maxItems", Reason: ParameterTooLong, Limit: json.Number(strconv.Itoa(c.most)), Message: "this holds too many values to be checked, at most " + strconv.Itoa(c.most) + " in all"})
+		return false
+	}
+	if c.pattern && longText(v) {
+		limit := c.own.doc["maxLength"]
+		if limit == nil {
+			limit = json.Number(strconv.Itoa(maxMatched))
+		}
+		r.add(violated("maxLength", limit, at.String()))
 		return false
 	}
 	schema, err := c.own.get()
@@ -243,6 +252,23 @@ func count(v any, most int) int {
 		}
 	}
 	return n
+}
+
+// longText reports whether the tree holds a string too long to be matched against a pattern.
+func longText(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return len(v) > maxMatched
+	case []any:
+		return slices.ContainsFunc(v, longText)
+	case map[string]any:
+		for _, member := range v {
+			if longText(member) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func clone(v any) any {

@@ -174,16 +174,18 @@ func TestValidateFillsDefaultsIntoANewMap(t *testing.T) {
 // Whatever is sent, an answer is bounded and repeats no value.
 func TestViolationsAreBoundedAndSilent(t *testing.T) {
 	for name, tt := range map[string]struct{ parameters, sent string }{
-		"bad items":             {`[{"name": "a", "type": "array", "items": {"type": "integer"}}]`, `{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`},
-		"bad items of anyOf":    {`[{"name": "a", "type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "boolean"}]}}]`, `{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`},
-		"walked by the library": {`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`, `{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`},
-		"few for the library":   {`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`, `{"a": [` + strings.Repeat(`"canary",`, 1000) + `0]}`},
-		"unknown names":         {`[]`, `{` + manyNames(10_000) + `}`},
-		"a long unknown name":   {`[]`, `{"` + strings.Repeat("n", 100_000) + `": "canary"}`},
-		"long names inside":     {`[{"name": "a", "type": "object", "additionalProperties": {"items": {"type": "string"}}}]`, `{"a": {"` + strings.Repeat("n", 500_000) + `": [` + strings.Repeat("1,", 100_000) + `1]}}`},
-		"formats":               {`[{"name": "a", "type": "string", "format": "email"}]`, `{"a": "canary"}`},
-		"enum":                  {`[{"name": "a", "type": "string", "enum": [` + strings.Repeat(`"x",`, 5000) + `"y"]}]`, `{"a": "canary"}`},
-		"not":                   {`[{"name": "a", "type": "any", "not": {"const": "canary"}}]`, `{"a": "canary"}`},
+		"bad items":                   {`[{"name": "a", "type": "array", "items": {"type": "integer"}}]`, `{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`},
+		"bad items of anyOf":          {`[{"name": "a", "type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "boolean"}]}}]`, `{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`},
+		"walked by the library":       {`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`, `{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`},
+		"few for the library":         {`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`, `{"a": [` + strings.Repeat(`"canary",`, 1000) + `0]}`},
+		"unknown names":               {`[]`, `{` + manyNames(10_000) + `}`},
+		"a long unknown name":         {`[]`, `{"` + strings.Repeat("n", 100_000) + `": "canary"}`},
+		"long names inside":           {`[{"name": "a", "type": "object", "additionalProperties": {"items": {"type": "string"}}}]`, `{"a": {"` + strings.Repeat("n", 500_000) + `": [` + strings.Repeat("1,", 100_000) + `1]}}`},
+		"a long string and a pattern": {`[{"name": "a", "type": "string", "pattern": ".{1,1000}x", "maxLength": 9}]`, `{"a": "` + strings.Repeat("canary", 100_000) + `"}`},
+		"colliding items":             {`[{"name": "a", "type": "array", "uniqueItems": true}]`, `{"a": [` + strings.Repeat(`["canary"],`, 50_000) + `0]}`},
+		"formats":                     {`[{"name": "a", "type": "string", "format": "email"}]`, `{"a": "canary"}`},
+		"enum":                        {`[{"name": "a", "type": "string", "enum": [` + strings.Repeat(`"x",`, 5000) + `"y"]}]`, `{"a": "canary"}`},
+		"not":                         {`[{"name": "a", "type": "any", "not": {"const": "canary"}}]`, `{"a": "canary"}`},
 	} {
 		i := with(t, tt.parameters)
 		filled, violations := i.Validate(object(t, tt.sent))

@@ -135,15 +135,20 @@ func (e explanation) leaf(where, keyword, at string, r *report) []Violation {
 	if keyword == "minContains" && limit == nil {
 		keyword = "contains" // it asks for one item where nothing else is said
 	}
-	v := Violation{Pointer: e.at + at, Keyword: keyword, Reason: InvalidParameter, Message: "does not have the form asked for"}
+	return []Violation{violated(keyword, e.stated(keyword, limit), e.at+at)}
+}
+
+// violated makes the violation of one keyword.
+func violated(keyword string, limit any, at string) Violation {
+	v := Violation{Pointer: at, Keyword: keyword, Reason: InvalidParameter, Message: "does not have the form asked for"}
 	if b, ok := broken[keyword]; ok {
 		v.Reason, v.Message = b.reason, b.message
 		if strings.Contains(b.message, "%v") {
-			v.Limit = e.stated(keyword, limit)
+			v.Limit = limit
 			v.Message = fmt.Sprintf(b.message, written(v.Limit))
 		}
 	}
-	return []Violation{v}
+	return v
 }
 
 func (e explanation) missing(limit any, object map[string]any, at string) []Violation {
@@ -195,12 +200,14 @@ func (e explanation) stated(keyword string, limit any) any {
 		}
 		return []any{limit, "null"}
 	case keyword == "enum":
-		if list, ok := limit.([]any); ok && len(list) > maxListed {
-			return list[:maxListed:maxListed]
+		if list, ok := limit.([]any); ok {
+			return cutList(list)
 		}
 	}
 	return limit
 }
+
+func cutList(list []any) []any { return list[:min(len(list), maxListed):min(len(list), maxListed)] }
 
 // written writes a limit into a message.
 func written(limit any) string {

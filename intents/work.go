@@ -16,6 +16,11 @@ const (
 	workBudget = 500_000
 	// maxWalked bounds the values that the library walks in one go: it builds an error for each.
 	maxWalked = 20_000
+	// maxPairs is the same for schemas with uniqueItems, where it may come to compare each with each.
+	maxPairs = 2000
+	// maxMatched bounds, in bytes, a string that is matched against a pattern: some patterns cost their
+	// own length for each character.
+	maxMatched = 64 << 10
 )
 
 // A workload counts how many schemas one value, and the values on one path below it, are held against.
@@ -60,7 +65,7 @@ func (w *workload) of(place string, schema any, depth int) int {
 	w.open[key] = true
 	defer delete(w.open, key)
 
-	total := 1
+	total := 1 + comparisons(m["enum"])
 	if target, ok := w.refs[place]; ok {
 		sub, _ := strictjson.Lookup(w.root, target)
 		total += w.of(target, sub, depth)
@@ -116,4 +121,16 @@ func (w *walker) settle(root any) int {
 		w.hard("schema", w.at, "the schema asks for too much work: one value would be held against more than %d schemas", maxWork)
 	}
 	return n
+}
+
+// comparisons weighs an enum: comparing numbers costs the library as much as a schema, strings little.
+func comparisons(enum any) int {
+	list, _ := enum.([]any)
+	n := len(list) / 16
+	for _, v := range list {
+		if !is[string](v) {
+			n++
+		}
+	}
+	return min(n, maxWork+1)
 }
