@@ -30,8 +30,8 @@ import (
 // goroutine, right before the first byte of each is written; when it fails nothing more is sent. A nil alive
 // sends nothing. It must be quick.
 //
-// Attempts beyond the first, within Config.Timeout and Config.Retry: for GET and HEAD, and for other methods if
-// the service takes an idempotency key, after a broken connection or 502, 503, 504 without Retry-After; for
+// Attempts beyond the first, within Config.Timeout and Config.Retry: for safe routes, and for others if the
+// service takes an idempotency key, after a broken connection or 502, 503, 504 without Retry-After; for
 // every method when no byte was written.
 func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, alive func() error) (Answer, store.Outcome, error) {
 	if alive == nil {
@@ -77,7 +77,7 @@ func (u *Upstream) attempts(ctx context.Context, p *Prepared, header http.Header
 		if n == 1 {
 			known = r
 		} else {
-			known = merge(known, r, p.route.Safe())
+			known = merge(known, r, p.route.safe)
 		}
 		if !r.again || n >= u.cfg.Retry.Attempts || !u.wait(ctx, n) {
 			return known

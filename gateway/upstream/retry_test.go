@@ -77,6 +77,33 @@ func TestRetriesOnlyWhereSafe(t *testing.T) {
 	}
 }
 
+// net/http repeats a GET by itself when a pooled connection breaks; not where the operator says it has effects.
+func TestAnUnsafeGetIsNotRepeated(t *testing.T) {
+	s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
+		if n == 2 {
+			return false // on a connection that has served before
+		}
+		_, _ = c.Write([]byte(fine))
+		return true
+	})
+	u := open(t, config(t, s.URL))
+	for _, unsafe := range []bool{true, false} {
+		s.Requests.Store(0)
+		r, err := u.Route(upstream.Endpoint{IntentUID: "shop.example:x:v1", URL: "https://shop.example/x", Method: "GET", Unsafe: unsafe})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := r.Prepare(nil)
+		if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil {
+			t.Fatal(outcome, err)
+		}
+		_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
+		if n := s.Requests.Load(); unsafe && (outcome != store.Unknown || n != 2) || !unsafe && (err != nil || n != 3) {
+			t.Errorf("unsafe %t: %q, %v, %d requests", unsafe, outcome, err, n)
+		}
+	}
+}
+
 func TestAttemptsAreBounded(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { reset(c); return false })
 	u := open(t, config(t, s.URL))

@@ -19,6 +19,8 @@ type Endpoint struct {
 	Method      string   // GET, HEAD, POST, PUT, PATCH or DELETE; empty: POST
 	ContentType string   // application/json or application/x-www-form-urlencoded; empty: the first
 	Parameters  []string // names of the intent's input parameters
+	// Unsafe says that calling it changes something although the method is GET or HEAD: it is not repeated.
+	Unsafe bool
 }
 
 // A Route is an Endpoint made ready to be called. It does not change and is safe for concurrent use.
@@ -35,6 +37,7 @@ type Route struct {
 	execute    bool            // the core body {"intent_uid","parameters"}
 	form       bool
 	hasBody    bool
+	safe       bool
 	repeatable bool
 }
 
@@ -76,8 +79,8 @@ func (u *Upstream) Route(e Endpoint) (*Route, error) {
 // Template is the method and the path as the intent has them, without values: fit for logs.
 func (r *Route) Template() string { return r.method + " " + r.template }
 
-// Safe reports whether the method promises to change nothing (RFC 9110 9.2.1).
-func (r *Route) Safe() bool { return r.method == http.MethodGet || r.method == http.MethodHead }
+// Safe reports whether a call changes nothing: GET and HEAD (RFC 9110 9.2.1), unless Endpoint.Unsafe.
+func (r *Route) Safe() bool { return r.safe }
 
 // Method is the HTTP method.
 func (r *Route) Method() string { return r.method }
@@ -127,7 +130,8 @@ func (r *Route) setMethod(e Endpoint) error {
 	default:
 		return fmt.Errorf("%w: the method is %q; use GET, HEAD, POST, PUT, PATCH or DELETE", ErrEndpoint, e.Method)
 	}
-	r.repeatable = r.Safe() || r.upstream.cfg.IdempotencyHeader != ""
+	r.safe = !e.Unsafe && (r.method == http.MethodGet || r.method == http.MethodHead)
+	r.repeatable = r.safe || r.upstream.cfg.IdempotencyHeader != ""
 	form, err := isForm(e.ContentType)
 	r.form = form
 	return err
