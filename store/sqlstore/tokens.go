@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-const tokenColumns = `service, id, agreement_id, agent_id, key_id, policy_digest, scope, limit_rate, limit_period, assurance,
-	signing_key_id, issued_at, expires_at, ends_at, renewed_to, renewed_at` //nolint:gosec // names of columns, no credentials
+const patColumns = `service, id, agreement_id, agent_id, key_id, policy_digest, scope, limit_rate, limit_period, assurance,
+	signing_key_id, issued_at, expires_at, ends_at, renewed_to, renewed_at`
 
 func scanToken(scan scan) (k pat.Token, err error) {
 	var issued, expires, ends, renewed int64
@@ -26,7 +26,7 @@ func (t *tx) insertToken(ctx context.Context, k pat.Token) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, "INSERT INTO tokens ("+tokenColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	_, err = t.exec(ctx, "INSERT INTO tokens ("+patColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		k.Service, k.ID, k.AgreementID, k.AgentID, k.KeyID, k.PolicyDigest, scope, k.LimitRate, k.LimitPeriod, string(k.Assurance),
 		k.SigningKeyID, nanos(k.IssuedAt), nanos(k.ExpiresAt), nanos(k.EndsAt), k.RenewedTo, nanos(k.RenewedAt))
 	return err
@@ -89,7 +89,7 @@ func (s *Store) Token(ctx context.Context, service, jti string) (pat.Token, erro
 	return k, nil
 }
 
-const selectToken = "SELECT " + tokenColumns + " FROM tokens WHERE service = ? AND id = ?"
+const selectToken = "SELECT " + patColumns + " FROM tokens WHERE service = ? AND id = ?"
 
 func (t *tx) token(ctx context.Context, service, jti string) (k pat.Token, err error) {
 	found := false

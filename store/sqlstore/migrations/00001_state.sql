@@ -131,7 +131,7 @@ CREATE TABLE counters (
   agent_id TEXT   NOT NULL, -- '': shared by all agents of the service
   limit_id TEXT   NOT NULL,
   period   TEXT   NOT NULL,
-  slot     BIGINT NOT NULL, -- the highest ever counted in; it never goes back
+  slot     BIGINT NOT NULL, -- the highest seen when the row was written; it never goes back
   counts   BYTEA  NOT NULL, -- unsigned varints: units of slot, slot-1, …, no trailing zeros
   frees_at BIGINT NOT NULL, -- when no slot counts any more; 0: never
   PRIMARY KEY (service, agent_id, limit_id, period)

@@ -1,0 +1,21 @@
+package sqlstore_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/storetest"
+)
+
+func openEngine(t *testing.T, place string, now func() time.Time) storetest.Engine {
+	t.Helper()
+	s, err := sqlstore.Open(t.Context(), filepath.Join(place, "state.db"), sqlstore.Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestConformance(t *testing.T) { storetest.Run(t, openEngine) }

@@ -1,0 +1,218 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+func testAgreements(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*bench){
+		"the evidence is kept as it was given":     evidenceRoundTrip,
+		"one id, one key; one key, one id":         idsAndKeys,
+		"a nonce is used once":                     agreementNonces,
+		"static agreements are made once":          staticOnce,
+		"pending agreements are asked for again":   pendingAgain,
+		"a blocked agent cannot agree":             blockedCannotAgree,
+		"an existing agent keeps how it stands":    agentKeepsStatus,
+		"a new key can be added by the operator":   operatorAddsKey,
+		"a failed agreement leaves nothing behind": failedAgreement,
+	} {
+		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+	}
+}
+
+func evidenceRoundTrip(b *bench) {
+	a, p := b.agreement("nonce-1")
+	a.CreatedAt = time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
+	if d := cmp.Diff(a, b.agree(a, p)); d != "" {
+		b.Fatal(d)
+	}
+	bare, _ := b.agreement("")
+	bare.Assurance, bare.Signed, bare.Scope, bare.Signature = pat.Static, nil, nil, []byte{0, 255}
+	b.agree(bare, p)
+	b.reopen()
+	for _, want := range []pat.Agreement{a, bare} {
+		got, err := b.Agreement(b.Context(), service, want.ID)
+		b.must(err)
+		if d := cmp.Diff(want, got); d != "" {
+			b.Fatal(d)
+		}
+	}
+	got, err := b.Policy(b.Context(), service, p.Digest)
+	b.must(err)
+	if d := cmp.Diff(p, got); d != "" {
+		b.Fatal(d)
+	}
+	who, err := b.Agent(b.Context(), service, agent)
+	b.must(err)
+	if d := cmp.Diff(pat.Agent{Service: service, ID: agent, Status: pat.AgentActive, Keys: []string{"key-1"}, CreatedAt: start}, who); d != "" {
+		b.Fatal(d)
+	}
+	_, err = b.Agreement(b.Context(), "another", a.ID)
+	b.want(err, pat.ErrNotFound)
+	_, err = b.Policy(b.Context(), "another", p.Digest)
+	b.want(err, pat.ErrNotFound)
+	_, err = b.Agent(b.Context(), "another", agent)
+	b.want(err, pat.ErrNotFound)
+}
+
+// tryAgree agrees as another agent with another key.
+func (b *bench) tryAgree(agentID, keyID, nonce string) error {
+	a, p := b.agreement(nonce)
+	a.AgentID, a.KeyID = agentID, keyID
+	_, err := b.Agree(b.Context(), a, p, false, b.clock.Now().Add(time.Hour))
+	return err
+}
+
+func idsAndKeys(b *bench) {
+	b.must(b.tryAgree("x", "key-x", "n1"))
+	b.must(b.tryAgree("y", "key-y", "n1")) // nonces belong to keys
+	b.must(b.tryAgree("x", "key-x", "n2"))
+	b.want(b.tryAgree("x", "key-z", "n3"), pat.ErrAgentIDTaken)
+	b.want(b.tryAgree("z", "key-x", "n3"), pat.ErrKeyTaken)
+	b.want(b.tryAgree("y", "key-x", "n3"), pat.ErrKeyTaken)
+	b.must(b.tryAgree("x", "key-x", "n3")) // what failed used no nonce
+	a, p := b.agreement("n1")
+	a.Service, p.Service, a.AgentID, a.KeyID = "another", "another", "z", "key-x"
+	b.agree(a, p)
+}
+
+func agreementNonces(b *bench) {
+	a, p := b.agreement("n")
+	b.agree(a, p)
+	a.ID = b.id()
+	_, err := b.Agree(b.Context(), a, p, false, start.Add(time.Hour))
+	b.want(err, pat.ErrReplayed)
+	b.clock.Advance(40 * 24 * time.Hour)
+	b.issue(a0(b, a))
+	_, err = b.Purge(b.Context())
+	b.must(err)
+	_, err = b.Agree(b.Context(), a, p, false, start.Add(time.Hour))
+	b.want(err, pat.ErrReplayed) // the agreement itself remembers its nonce
+}
+
+// a0 is the first agreement made on the bench.
+func a0(b *bench, a pat.Agreement) pat.Agreement {
+	a.ID = "01900000-0000-7000-8000-000000000001"
+	got, err := b.Agreement(b.Context(), service, a.ID)
+	b.must(err)
+	return got
+}
+
+func staticOnce(b *bench) {
+	a, p := b.agreement("")
+	a.Assurance = pat.Static
+	first := b.agree(a, p)
+	again := a
+	again.ID = b.id()
+	if got := b.agree(again, p); got.ID != first.ID {
+		b.Fatalf("made again: %+v", got)
+	}
+	other := again
+	other.Signature = []byte("another")
+	if got := b.agree(other, p); got.ID != other.ID {
+		b.Fatalf("another signature: %+v", got)
+	}
+	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: first.ID, At: start, Until: start.Add(time.Hour)}))
+	again.ID = b.id()
+	if got := b.agree(again, p); got.ID != again.ID || got.State != pat.AgreementActive {
+		b.Fatalf("after revocation: %+v", got)
+	}
+	if got, err := b.Agreement(b.Context(), service, first.ID); err != nil || got.State != pat.AgreementRevoked {
+		b.Fatalf("%+v, %v", got, err)
+	}
+}
+
+func pendingAgain(b *bench) {
+	a, p := b.agreement("n")
+	a.State = pat.AgreementPending
+	b.agree(a, p)
+	again := a
+	again.ID = b.id()
+	if got := b.agree(again, p); got.ID != a.ID || got.State != pat.AgreementPending {
+		b.Fatalf("%+v", got)
+	}
+	b.want(b.Issue(b.Context(), b.token(a)), pat.ErrBlocked)
+	forged := again
+	forged.Signature = []byte("another body")
+	_, err := b.Agree(b.Context(), forged, p, false, start.Add(time.Hour))
+	b.want(err, pat.ErrReplayed)
+
+	b.must(b.SetAgent(b.Context(), service, agent, "", true, "", ""))
+	got := b.agree(again, p)
+	if got.ID != a.ID || got.State != pat.AgreementActive {
+		b.Fatalf("approved: %+v", got)
+	}
+	b.issue(got)
+	_, err = b.Agree(b.Context(), again, p, false, start.Add(time.Hour))
+	b.want(err, pat.ErrReplayed) // one PAT
+}
+
+func blockedCannotAgree(b *bench) {
+	b.must(b.tryAgree(agent, "key-1", "n1"))
+	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentBlocked, false, "", "spam"))
+	b.want(b.tryAgree(agent, "key-1", "n2"), pat.ErrBlocked)
+	b.want(b.tryAgree(agent, "key-2", "n2"), pat.ErrAgentIDTaken) // says nothing about the agent
+	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "ghost", At: start, Until: start}))
+	b.want(b.tryAgree("ghost", "key-3", "n3"), pat.ErrBlocked)
+	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentActive, false, "", ""))
+	b.must(b.tryAgree(agent, "key-1", "n2"))
+}
+
+func agentKeepsStatus(b *bench) {
+	a, p := b.agreement("n1")
+	_, err := b.Agree(b.Context(), a, p, true, start.Add(time.Hour))
+	b.must(err)
+	for _, approved := range []bool{false, true} {
+		who, err := b.Agent(b.Context(), service, agent)
+		b.must(err)
+		if !who.Approved || who.Status != pat.AgentActive || !who.CreatedAt.Equal(start) {
+			b.Fatalf("%+v", who)
+		}
+		b.clock.Advance(time.Hour)
+		a, p := b.agreement(b.id())
+		_, err = b.Agree(b.Context(), a, p, approved, b.clock.Now())
+		b.must(err)
+	}
+}
+
+func operatorAddsKey(b *bench) {
+	b.must(b.tryAgree("x", "key-x", "n"))
+	b.must(b.tryAgree("y", "key-y", "n"))
+	b.want(b.SetAgent(b.Context(), service, "nobody", pat.AgentActive, true, "", ""), pat.ErrNotFound)
+	b.want(b.SetAgent(b.Context(), service, "x", pat.AgentActive, true, "key-y", ""), pat.ErrKeyTaken)
+	if who, err := b.Agent(b.Context(), service, "x"); err != nil || who.Approved {
+		b.Fatalf("%+v, %v: half of a failed change", who, err)
+	}
+	for range 2 {
+		b.must(b.SetAgent(b.Context(), service, "x", pat.AgentActive, false, "key-x2", ""))
+	}
+	b.must(b.tryAgree("x", "key-x2", "n"))
+	who, err := b.Agent(b.Context(), service, "x")
+	b.must(err)
+	if !cmp.Equal(who.Keys, []string{"key-x", "key-x2"}) {
+		b.Fatalf("%+v", who)
+	}
+}
+
+func failedAgreement(b *bench) {
+	b.must(b.tryAgree("x", "key-x", "n"))
+	a, p := b.agreement("n") // used by that key
+	a.AgentID, a.KeyID, a.ID = "x", "key-x", b.id()
+	p.Digest = digest("another")
+	a.PolicyDigest = p.Digest
+	_, err := b.Agree(b.Context(), a, p, true, start)
+	b.want(err, pat.ErrReplayed)
+	_, err = b.Policy(b.Context(), service, p.Digest)
+	b.want(err, pat.ErrNotFound)
+	if who, err := b.Agent(b.Context(), service, "x"); err != nil || who.Approved {
+		b.Fatalf("%+v, %v", who, err)
+	}
+	_, err = b.Agreement(b.Context(), service, a.ID)
+	b.want(err, pat.ErrNotFound)
+}

@@ -1,0 +1,229 @@
+package storetest
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+func testBilling(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*bench){
+		"credit bounds what is owed":              creditBounds,
+		"prepaid agents spend what they have":     prepaidSpends,
+		"topping up pays what is owed":            topUpPays,
+		"currencies are apart":                    currenciesApart,
+		"released charges come back":              releasedComeBack,
+		"unapproved agents share one credit":      unapprovedShare,
+		"an approved agent leaves the share":      approvedLeave,
+		"the operator's approval leaves it too":   setAgentLeaves,
+		"what is no amount is refused":            nonsenseAmounts,
+		"sums cannot overflow":                    noOverflow,
+		"a charge refused by a limit is not held": limitBeforeCharge,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, open)
+			test(b)
+			b.balanced()
+		})
+	}
+}
+
+// charge begins a paid call of an agent.
+func (b *bench) charge(id string, nano int64, billing store.Billing) (store.Begun, error) {
+	r := b.paid(nano)
+	r.Execution.AgentID, r.Billing = id, billing
+	return b.Begin(b.Context(), r)
+}
+
+func (b *bench) charged(id string, nano int64, billing store.Billing) store.Begun {
+	b.Helper()
+	begun, err := b.charge(id, nano, billing)
+	b.must(err)
+	return begun
+}
+
+func (b *bench) broke(id string, nano int64, billing store.Billing) {
+	b.Helper()
+	begun, err := b.charge(id, nano, billing)
+	b.want(err, store.ErrCredit)
+	if begun.Recorded {
+		b.Fatalf("%+v", begun)
+	}
+}
+
+func creditBounds(b *bench) {
+	on := store.Billing{Credit: usd(10)}
+	b.broke(agent, 11, on)
+	held := b.charged(agent, 4, on)
+	unresolved := b.charged(agent, 4, on)
+	b.broke(agent, 3, on)
+	b.settle(held, store.Captured, store.Done)
+	b.settle(unresolved, store.Unresolved, store.Unknown)
+	b.broke(agent, 3, on) // captured and unresolved charges count as held ones do
+	b.charged(agent, 2, on)
+	b.broke(agent, 1, on)
+	b.charged("agent-2", 10, on)
+	if a := b.account(); a != (store.Account{AgentID: agent, Currency: "USD", ToppedUp: usd(0), Held: usd(6), Captured: usd(4)}) {
+		b.Fatalf("%+v", a)
+	}
+	b.broke("agent-3", 1, store.Billing{})
+}
+
+func prepaidSpends(b *bench) {
+	on := store.Billing{Prepaid: true, Credit: usd(100)}
+	b.broke(agent, 1, on)
+	b.must(b.TopUp(b.Context(), service, agent, usd(5)))
+	b.settle(b.charged(agent, 5, on), store.Captured, store.Done)
+	b.broke(agent, 1, on)
+	b.must(b.TopUp(b.Context(), service, agent, usd(2)))
+	b.charged(agent, 2, on)
+	b.reopen()
+	b.broke(agent, 1, on)
+	entries, err := b.Ledger(b.Context(), store.Filter{})
+	b.must(err)
+	if n := entries[1]; n.Amount != usd(2) || n.From != "" || n.To != "" || n.By != "operator" || n.AgentID != agent {
+		b.Fatalf("%+v", n)
+	}
+}
+
+func topUpPays(b *bench) {
+	on := store.Billing{Credit: usd(10)}
+	b.charged(agent, 10, on)
+	b.broke(agent, 1, on)
+	b.must(b.TopUp(b.Context(), service, agent, usd(7)))
+	b.charged(agent, 7, on)
+	b.broke(agent, 1, on)
+}
+
+func currenciesApart(b *bench) {
+	on := store.Billing{Credit: money.Amount{Nano: 10, Currency: "EUR"}}
+	b.broke(agent, 1, on)
+	b.must(b.TopUp(b.Context(), service, agent, usd(3)))
+	b.charged(agent, 3, on)
+	b.broke(agent, 1, on)
+	r := b.paid(1)
+	r.Candidates[0].Charge.Currency, r.Billing = "EUR", on
+	b.begin(r)
+}
+
+func releasedComeBack(b *bench) {
+	on := store.Billing{Credit: usd(10), Unapproved: true}
+	for _, o := range []store.Outcome{store.NotSent, store.Failed, store.Done} {
+		b.settle(b.charged(agent, 10, on), store.Released, o)
+	}
+	begun := b.charged(agent, 10, on)
+	b.settle(begun, store.Unresolved, store.Unknown)
+	_, err := b.Resolve(b.Context(), service, begun.Execution.ID, store.Released)
+	b.must(err)
+	b.charged(agent, 10, on)
+	b.broke(agent, 1, on)
+}
+
+func unapprovedShare(b *bench) {
+	on := store.Billing{Credit: usd(10), Unapproved: true}
+	b.charged("a", 4, on)
+	second := b.charged("b", 4, on)
+	b.broke("c", 3, on)
+	b.charged("c", 2, on)
+	b.broke("d", 1, on)
+	b.charged("approved", 10, store.Billing{Credit: usd(10)})
+	b.must(b.TopUp(b.Context(), service, "d", usd(5))) // its own money owes nobody
+	b.charged("d", 5, on)
+	b.broke("d", 1, on)
+	b.settle(second, store.Released, store.Failed)
+	b.charged("e", 4, on)
+	b.must(b.TopUp(b.Context(), service, "a", usd(3)))
+	b.charged("f", 3, on)
+	b.broke("g", 1, on)
+	r := b.paid(1)
+	r.Execution.Service, r.Billing = "another", on
+	b.begin(r)
+}
+
+func approvedLeave(b *bench) {
+	on, approved := store.Billing{Credit: usd(10), Unapproved: true}, store.Billing{Credit: usd(10)}
+	first := b.charged("a", 6, on)
+	b.broke("b", 5, on)
+	b.charged("a", 1, approved)
+	b.charged("b", 10, on)
+	b.broke("a", 1, on) // and back again: what it owes does not fit any more
+	b.settle(first, store.Captured, store.Done)
+	b.broke("c", 1, on)
+	b.charged("a", 3, approved)
+}
+
+func setAgentLeaves(b *bench) {
+	b.agree(b.agreement("nonce-1"))
+	on := store.Billing{Credit: usd(10), Unapproved: true}
+	begun := b.charged(agent, 10, on)
+	b.broke("b", 1, on)
+	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentActive, true, "", ""))
+	b.charged("b", 10, on)
+	b.settle(begun, store.Released, store.Failed)
+	b.broke("c", 1, on)
+}
+
+func nonsenseAmounts(b *bench) {
+	for _, a := range []money.Amount{{Nano: -1, Currency: "USD"}, {Nano: 5}} {
+		r := b.paid(1)
+		r.Candidates[0].Charge = a
+		if _, err := b.Begin(b.Context(), r); err == nil {
+			b.Errorf("charged %+v", a)
+		}
+	}
+	for _, a := range []money.Amount{usd(0), usd(-1), {Nano: 1}} {
+		if err := b.TopUp(b.Context(), service, agent, a); err == nil {
+			b.Errorf("topped up %+v", a)
+		}
+	}
+	r := b.paid(1)
+	r.Execution.ID = ""
+	if _, err := b.Begin(b.Context(), r); err == nil {
+		b.Error("a charge without an id")
+	}
+	r = b.paid(1)
+	r.Billing.Credit = usd(-5)
+	_, err := b.Begin(b.Context(), r)
+	b.want(err, store.ErrCredit)
+	r = b.free()
+	r.Candidates[0].Charge = usd(0) // free, in so many words
+	if got := b.begin(r); got.Recorded {
+		b.Errorf("%+v", got)
+	}
+}
+
+func noOverflow(b *bench) {
+	const most = math.MaxInt64
+	on := store.Billing{Prepaid: true}
+	b.must(b.TopUp(b.Context(), service, agent, usd(most-10)))
+	if err := b.TopUp(b.Context(), service, agent, usd(11)); err == nil {
+		b.Fatal("the balance grew beyond all bounds")
+	}
+	b.charged(agent, most-20, on)
+	b.broke(agent, 11, store.Billing{Credit: usd(0)})
+	b.broke(agent, 21, store.Billing{Credit: usd(most)})
+	b.broke("agent-2", most, store.Billing{Credit: usd(most - 1)})
+	b.broke(agent, most, store.Billing{Credit: usd(most)})
+	b.charged(agent, 20, store.Billing{Credit: usd(most)})
+}
+
+func limitBeforeCharge(b *bench) {
+	for i := range 3 {
+		r := b.paid(5, rate("l", 1, limit.Hour))
+		if i == 0 {
+			b.begin(r)
+		} else {
+			b.refused(r)
+		}
+	}
+	b.clock.Advance(time.Minute)
+	if a := b.account(); a.Held != usd(5) {
+		b.Fatalf("%+v", a)
+	}
+}

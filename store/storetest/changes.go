@@ -1,0 +1,176 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+func testChanges(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*bench){
+		"nothing has changed yet":             noChanges,
+		"every change is told in order":       changesInOrder,
+		"a start tells what is in force":      changesFromZero,
+		"a revocation only grows":             revocationsGrow,
+		"signing keys":                        signingKeys,
+		"a number from another life":          changesFromBeyond,
+		"what is no revocation is refused":    nonsenseRevocation,
+		"two processes see each other's work": changesAcross,
+	} {
+		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+	}
+}
+
+func (b *bench) changes(seq int64) ([]string, int64) {
+	b.Helper()
+	list, newest, err := b.Changes(b.Context(), seq)
+	b.must(err)
+	var out []string
+	for i, c := range list {
+		if i > 0 && c.Seq <= list[i-1].Seq || c.Seq > newest {
+			b.Fatalf("out of order: %+v", list)
+		}
+		switch {
+		case c.Revocation != nil:
+			out = append(out, fmt.Sprintf("revoked %s %s", c.Revocation.Kind, c.Revocation.Subject))
+		case c.Agent != nil:
+			out = append(out, fmt.Sprintf("%s %s %v", c.Agent.Status, c.Agent.ID, c.Agent.Keys))
+		case c.Key != nil:
+			out = append(out, "key "+c.Key.ID)
+		}
+	}
+	return out, newest
+}
+
+func (b *bench) told(seq int64, want ...string) int64 {
+	b.Helper()
+	got, newest := b.changes(seq)
+	if d := cmp.Diff(want, got); d != "" {
+		b.Fatal(d)
+	}
+	return newest
+}
+
+func (b *bench) revoke(kind pat.RevocationKind, subject string) {
+	b.Helper()
+	now := b.clock.Now()
+	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: kind, Subject: subject, At: now, Until: now.Add(time.Hour), Reason: "because"}))
+}
+
+func (b *bench) setAgent(status pat.AgentStatus) {
+	b.Helper()
+	b.must(b.SetAgent(b.Context(), service, agent, status, false, "", "reason"))
+}
+
+func noChanges(b *bench) {
+	if newest := b.told(0); newest != 0 {
+		b.Fatal(newest)
+	}
+	b.agree(b.agreement("n")) // a new agent stands as everybody expects
+	b.told(0)
+}
+
+func changesInOrder(b *bench) {
+	b.agree(b.agreement("n"))
+	b.revoke(pat.RevokedToken, "jti-1")
+	seq := b.told(0, "revoked token jti-1")
+	b.told(seq)
+	b.setAgent(pat.AgentBlocked)
+	b.revoke(pat.RevokedPolicy, "sha-256:x")
+	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "kid", Algorithm: "EdDSA", JWK: []byte("{}"), CreatedAt: start}))
+	middle := b.told(seq, "blocked agent-1 [key-1]", "revoked policy sha-256:x", "key kid")
+	b.setAgent(pat.AgentActive)
+	b.revoke(pat.RevokedToken, "jti-1") // again
+	b.told(middle, "active agent-1 [key-1]", "revoked token jti-1")
+	newest := b.told(seq, "revoked policy sha-256:x", "key kid", "active agent-1 [key-1]", "revoked token jti-1")
+	b.revoke(pat.RevokedAgent, agent)
+	b.reopen()
+	b.told(newest, "revoked agent agent-1", "blocked agent-1 [key-1]")
+}
+
+func changesFromZero(b *bench) {
+	b.agree(b.agreement("n"))
+	b.revoke(pat.RevokedToken, "early")
+	b.clock.Advance(30 * time.Minute)
+	b.revoke(pat.RevokedToken, "late")
+	b.setAgent(pat.AgentBlocked)
+	b.setAgent(pat.AgentActive)
+	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "old", CreatedAt: start, NotAfter: start.Add(45 * time.Minute)}))
+	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "new", CreatedAt: start}))
+	b.told(0, "revoked token early", "revoked token late", "key old", "key new")
+	b.clock.Advance(30 * time.Minute)
+	b.told(0, "revoked token late", "key new")
+	b.setAgent(pat.AgentBlocked)
+	b.told(0, "revoked token late", "key new", "blocked agent-1 [key-1]")
+}
+
+func revocationsGrow(b *bench) {
+	r := pat.Revocation{Service: service, Kind: pat.RevokedPolicy, Subject: "d", At: start, Until: start.Add(time.Hour), Reason: "first"}
+	b.must(b.Revoke(b.Context(), r))
+	r.At, r.Until, r.Reason = start.Add(-time.Hour), start.Add(-time.Minute), "second"
+	b.must(b.Revoke(b.Context(), r))
+	list, _, err := b.Changes(b.Context(), 0)
+	b.must(err)
+	r.At, r.Until = start, start.Add(time.Hour)
+	if d := cmp.Diff([]pat.Change{{Seq: 2, Revocation: &r}}, list); d != "" {
+		b.Fatal(d)
+	}
+	_, err = b.Agent(b.Context(), service, agent)
+	b.want(err, pat.ErrNotFound)
+	b.revoke(pat.RevokedAgent, agent)
+	if who, err := b.Agent(b.Context(), service, agent); err != nil || who.Status != pat.AgentBlocked || who.Reason != "because" {
+		b.Fatalf("%+v, %v", who, err)
+	}
+}
+
+func signingKeys(b *bench) {
+	k := pat.SigningKey{ID: "kid", Algorithm: "EdDSA", JWK: []byte(`{"kty":"OKP"}`), CreatedAt: start}
+	b.must(b.AddSigningKey(b.Context(), k))
+	other := k
+	other.ID, other.CreatedAt, other.NotAfter = "older", start.Add(-time.Hour), start.Add(time.Minute)
+	b.must(b.AddSigningKey(b.Context(), other))
+	keys := func(now time.Time, want ...pat.SigningKey) {
+		b.Helper()
+		got, err := b.SigningKeys(b.Context(), now)
+		b.must(err)
+		if d := cmp.Diff(want, got); d != "" {
+			b.Fatal(d)
+		}
+	}
+	keys(start, other, k)
+	keys(start.Add(time.Minute), k)
+	k.NotAfter = start.Add(2 * time.Minute)
+	b.must(b.AddSigningKey(b.Context(), k))
+	keys(start.Add(time.Minute), k)
+	keys(start.Add(2 * time.Minute))
+}
+
+func changesFromBeyond(b *bench) {
+	b.revoke(pat.RevokedToken, "jti")
+	for _, seq := range []int64{-1, 99} {
+		if newest := b.told(seq, "revoked token jti"); newest != 1 {
+			b.Fatal(newest)
+		}
+	}
+}
+
+func nonsenseRevocation(b *bench) {
+	if err := b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: "everything", Subject: "x"}); err == nil {
+		b.Fatal("accepted")
+	}
+	b.told(0)
+}
+
+func changesAcross(b *bench) {
+	other := b.open(b.T, b.place, b.clock.Now)
+	defer func() { b.must(other.Close()) }()
+	b.must(other.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: "there", At: start, Until: start.Add(time.Hour)}))
+	seq := b.told(0, "revoked token there")
+	b.revoke(pat.RevokedToken, "here")
+	b.told(seq, "revoked token here")
+}

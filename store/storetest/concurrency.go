@@ -1,0 +1,286 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+func testConcurrency(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*bench){
+		"10,000 calls on a limit of 1,000":        crowdOnALimit,
+		"a crowd on a credit":                     crowdOnACredit,
+		"a crowd with one key makes one call":     crowdOnAKey,
+		"a crowd with one nonce makes one call":   crowdOnANonce,
+		"two settlers, one wins":                  crowdOfSettlers,
+		"one id is claimed once":                  crowdOnAnID,
+		"one renewal has one successor":           crowdOfRenewals,
+		"a follower of changes misses none":       followChanges,
+		"calls that give up took nothing or all":  callersGiveUp,
+		"two processes share limits and accounts": twoProcesses,
+	} {
+		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+	}
+}
+
+// crowd runs n calls from many goroutines, spread over the engines, and counts those that answered nil. Other errors
+// than those expected fail the test.
+func crowd(b *bench, n int, engines []Engine, call func(e Engine, i int) error, expected func(error) bool) int64 {
+	b.Helper()
+	var next, ok atomic.Int64
+	var wg sync.WaitGroup
+	for g := range 64 {
+		e := engines[g%len(engines)]
+		wg.Go(func() {
+			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+				switch err := call(e, int(i)); {
+				case err == nil:
+					ok.Add(1)
+				case !expected(err):
+					b.Errorf("call %d: %v", i, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return ok.Load()
+}
+
+func is(targets ...error) func(error) bool {
+	return func(err error) bool {
+		for _, t := range targets {
+			if errors.Is(err, t) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func isLimit(err error) bool {
+	_, ok := errors.AsType[*store.LimitError](err)
+	return ok
+}
+
+func beginErr(ctx context.Context, e Engine, r store.BeginRequest) error {
+	_, err := e.Begin(ctx, r)
+	return err
+}
+
+func crowdOnALimit(b *bench) {
+	r := b.free(rate("l", 1000, limit.Hour), rate("wide", 5000, limit.Day))
+	var ticks atomic.Int64
+	got := crowd(b, 10_000, []Engine{b}, func(e Engine, _ int) error {
+		if ticks.Add(1)%1000 == 0 {
+			b.clock.Advance(time.Minute) // ten slots go by meanwhile
+		}
+		return beginErr(b.Context(), e, r)
+	}, isLimit)
+	if got != 1000 {
+		b.Fatalf("%d admitted; want 1000", got)
+	}
+	if s := b.begin(b.free(rate("wide", 5000, limit.Day))).Standing[0]; s.Left != 3999 {
+		b.Fatalf("%+v", s)
+	}
+}
+
+func crowdOnACredit(b *bench) {
+	template := b.paid(3)
+	template.Billing = store.Billing{Credit: usd(300), Unapproved: true}
+	got := crowd(b, 1000, []Engine{b}, func(e Engine, i int) error {
+		r := template
+		r.Execution.ID, r.Execution.AgentID = fmt.Sprintf("%032d", i), fmt.Sprintf("agent-%d", i%5)
+		begun, err := e.Begin(b.Context(), r)
+		if err == nil {
+			_, err = e.Settle(b.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+		}
+		return err
+	}, is(store.ErrCredit))
+	if got != 100 {
+		b.Fatalf("%d charged; want 100", got)
+	}
+	b.balanced()
+}
+
+func crowdOnAKey(b *bench) {
+	template := b.paid(1, rate("l", 1000, limit.Hour))
+	template.Execution.IdempotencyKey = "k"
+	var begun sync.Map
+	got := crowd(b, 500, []Engine{b}, func(e Engine, i int) error {
+		r := template
+		r.Execution.ID = fmt.Sprintf("%032d", i)
+		got, err := e.Begin(b.Context(), r)
+		if err == nil {
+			begun.Store(i, got)
+		}
+		return err
+	}, is(store.ErrInProgress))
+	if got != 1 {
+		b.Fatalf("%d began; want 1", got)
+	}
+	if a := b.account(); a.Held != usd(1) {
+		b.Fatalf("%+v", a)
+	}
+}
+
+func crowdOnANonce(b *bench) {
+	r := b.free(rate("l", 1000, limit.Hour))
+	r.Nonce = &store.Nonce{KeyID: "k", ID: "n", Until: start.Add(time.Hour)}
+	if got := crowd(b, 500, []Engine{b}, func(e Engine, _ int) error { return beginErr(b.Context(), e, r) }, is(store.ErrNonceUsed)); got != 1 {
+		b.Fatalf("%d began; want 1", got)
+	}
+}
+
+func crowdOfSettlers(b *bench) {
+	for range 5 {
+		r := b.paid(7)
+		begun := b.begin(r)
+		won := map[store.State]*atomic.Int64{store.Captured: {}, store.Released: {}}
+		got := crowd(b, 200, []Engine{b}, func(e Engine, i int) error {
+			to, o := store.Captured, store.Done
+			if i%2 == 0 {
+				to, o = store.Released, store.NotSent
+			}
+			_, err := e.Settle(b.Context(), begun, store.Settlement{State: to, Outcome: o})
+			if err == nil {
+				won[to].Add(1)
+			}
+			return err
+		}, is(store.ErrSettled))
+		e, err := b.Execution(b.Context(), service, r.Execution.ID)
+		b.must(err)
+		if got != 1 || won[e.State] == nil || won[e.State].Load() != 1 {
+			b.Fatalf("%d won; the record is %+v", got, e)
+		}
+	}
+	b.balanced()
+}
+
+func crowdOnAnID(b *bench) {
+	template, p := b.agreement("")
+	got := crowd(b, 300, []Engine{b}, func(e Engine, i int) error {
+		a := template
+		a.ID, a.Nonce, a.KeyID = fmt.Sprintf("%032d", i), fmt.Sprint(i), fmt.Sprintf("key-%d", i)
+		_, err := e.Agree(b.Context(), a, p, false, start.Add(time.Hour))
+		return err
+	}, is(pat.ErrAgentIDTaken))
+	if got != 1 {
+		b.Fatalf("%d claimed the id; want 1", got)
+	}
+}
+
+func crowdOfRenewals(b *bench) {
+	a := b.agree(b.agreement("n"))
+	old, template := b.issue(a), b.token(a)
+	var successors sync.Map
+	crowd(b, 300, []Engine{b}, func(e Engine, i int) error {
+		next := template
+		next.ID = fmt.Sprintf("next-%d", i)
+		got, err := e.Renew(b.Context(), old.ID, next, start.Add(time.Minute), start.Add(-time.Minute), "p", start.Add(time.Hour))
+		successors.Store(got.ID, true)
+		return err
+	}, is())
+	n := 0
+	successors.Range(func(any, any) bool { n++; return true })
+	if n != 1 {
+		b.Fatalf("%d successors; want 1", n)
+	}
+}
+
+func followChanges(b *bench) {
+	const many = 400
+	other := b.open(b.T, b.place, b.clock.Now)
+	defer func() { b.must(other.Close()) }()
+	done := make(chan struct{})
+	seen := make(chan int, 1)
+	go func() {
+		told := map[string]bool{}
+		var seq int64
+		for last := false; ; {
+			list, newest, err := other.Changes(b.Context(), seq)
+			if err != nil {
+				b.Error(err)
+				break
+			}
+			for _, c := range list {
+				told[c.Revocation.Subject] = true
+			}
+			if seq = newest; last {
+				break
+			}
+			select {
+			case <-done:
+				last = true
+			default:
+			}
+		}
+		seen <- len(told)
+	}()
+	crowd(b, many, []Engine{b, other}, func(e Engine, i int) error {
+		return e.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: fmt.Sprint(i), At: start, Until: start.Add(time.Hour)})
+	}, is())
+	close(done)
+	if n := <-seen; n != many {
+		b.Fatalf("%d of %d changes were told", n, many)
+	}
+}
+
+func callersGiveUp(b *bench) {
+	l := rate("l", 1_000_000, limit.Lifetime)
+	var maybe atomic.Int64
+	got := crowd(b, 2000, []Engine{b}, func(e Engine, i int) error {
+		ctx, cancel := context.WithCancel(b.Context())
+		defer cancel()
+		if i%2 == 0 {
+			go cancel()
+		}
+		r := b.template(i, l)
+		_, err := e.Begin(ctx, r)
+		if err != nil {
+			maybe.Add(1)
+			if _, missing := e.Execution(b.Context(), service, r.Execution.ID); !errors.Is(missing, store.ErrNotFound) {
+				return fmt.Errorf("the call was given up, and yet: %w", missing)
+			}
+		}
+		return err
+	}, is(store.ErrUnavailable))
+	left := b.begin(b.free(l)).Standing[0].Left
+	if used := 1_000_000 - left - 1; used != got {
+		b.Fatalf("%d answered, %d given up, %d counted", got, maybe.Load(), used)
+	}
+	b.balanced()
+}
+
+// template is a paid call without a shared counter for its id.
+func (b *bench) template(i int, limits ...store.Reservation) store.BeginRequest {
+	return store.BeginRequest{
+		Execution:  store.Execution{ID: fmt.Sprintf("%032d", i), Service: service, AgentID: agent},
+		Candidates: []store.Candidate{{Limits: limits, Charge: usd(1)}},
+		Billing:    store.Billing{Credit: usd(1_000_000_000)},
+	}
+}
+
+func twoProcesses(b *bench) {
+	other := b.open(b.T, b.place, b.clock.Now)
+	defer func() { b.must(other.Close()) }()
+	got := crowd(b, 2000, []Engine{b, other}, func(e Engine, i int) error {
+		r := b.template(i, rate("l", 300, limit.Hour))
+		if i%2 == 0 {
+			r.Candidates[0].Charge = usd(0)
+		}
+		return beginErr(b.Context(), e, r)
+	}, isLimit)
+	if got != 300 {
+		b.Fatalf("%d admitted; want 300", got)
+	}
+	b.balanced()
+}

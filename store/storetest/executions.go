@@ -1,0 +1,373 @@
+package storetest
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/store"
+)
+
+func testExecutions(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*bench){
+		"a record is kept as it was given":            recordsRoundTrip,
+		"a key is answered as its execution stands":   keysAnswer,
+		"a key is forgotten when its time is over":    keysEnd,
+		"a key that was not sent is free":             notSentFreesKey,
+		"keys of other agents and services are other": keysAreScoped,
+		"a nonce is used once":                        noncesOnce,
+		"every move of an execution":                  moves,
+		"a settlement that makes no sense is refused": nonsenseSettlements,
+		"answers are kept up to their bound":          answersBounded,
+		"the sweeper takes what is overdue":           sweeps,
+		"the operator resolves what nobody knows":     resolves,
+		"listings turn pages":                         listings,
+		"the store is ready":                          func(b *bench) { b.must(b.Ready(b.Context())) },
+	} {
+		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+	}
+}
+
+func recordsRoundTrip(b *bench) {
+	r := b.paid(1234)
+	r.Execution.IdempotencyKey, r.Execution.TokenID, r.Execution.AgreementID, r.Execution.PolicyDigest = "key", "jti", "agr", "sha-256:x"
+	r.Hold = 40 * time.Second
+	begun := b.begin(r)
+	want := r.Execution
+	want.Rule, want.Charge, want.State, want.BegunAt, want.Deadline = "rule", usd(1234), store.Held, start, start.Add(40*time.Second)
+	check := func(got store.Execution) {
+		b.Helper()
+		if d := cmp.Diff(want, got); d != "" {
+			b.Fatal(d)
+		}
+	}
+	check(begun.Execution)
+	if !begun.Recorded || begun.Replay != nil {
+		b.Fatalf("%+v", begun)
+	}
+	got, err := b.Execution(b.Context(), service, want.ID)
+	b.must(err)
+	check(got)
+	b.clock.Advance(time.Second)
+	answer := &store.Answer{Status: 200, ContentType: "application/json", Body: []byte(`{"a":1}`), Reason: ""}
+	got, err = b.Settle(b.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer})
+	b.must(err)
+	want.State, want.Outcome, want.SettledAt, want.Answer = store.Captured, store.Done, start.Add(time.Second), answer
+	check(got)
+	b.reopen()
+	got, err = b.Execution(b.Context(), service, want.ID)
+	b.must(err)
+	check(got)
+	_, err = b.Execution(b.Context(), "another", want.ID)
+	b.want(err, store.ErrNotFound)
+	_, err = b.Begin(b.Context(), r) // replays, rather than making the id twice
+	b.must(err)
+	r.Execution.IdempotencyKey = "other"
+	if _, err := b.Begin(b.Context(), r); err == nil {
+		b.Fatal("one id was recorded twice")
+	}
+	b.balanced()
+}
+
+func keysAnswer(b *bench) {
+	l := rate("l", 9, limit.Hour)
+	first := b.keyed("k", l)
+	begun := b.begin(first)
+	repeat := func() (store.Begun, error) { return b.Begin(b.Context(), b.keyed("k", l)) }
+	_, err := repeat()
+	b.want(err, store.ErrInProgress)
+	other := b.keyed("k", l)
+	other.Execution.Fingerprint = "another body"
+	_, err = b.Begin(b.Context(), other)
+	b.want(err, store.ErrKeyReused)
+
+	b.settle(begun, store.Unresolved, store.Unknown)
+	_, err = repeat()
+	b.want(err, store.ErrOutcomeUnknown)
+	b.clock.Advance(48 * time.Hour) // for as long as it takes
+	_, err = repeat()
+	b.want(err, store.ErrOutcomeUnknown)
+	b.clock.Advance(-48 * time.Hour)
+
+	answer := &store.Answer{Status: 502, Body: []byte("x"), Reason: "UPSTREAM_ERROR"}
+	_, err = b.Settle(b.Context(), begun, store.Settlement{State: store.Released, Outcome: store.Failed, Answer: answer})
+	b.must(err)
+	got, err := repeat()
+	b.must(err)
+	if got.Recorded || len(got.Took) != 0 || got.Replay == nil || got.Replay.ID != first.Execution.ID || !cmp.Equal(got.Replay.Answer, answer) {
+		b.Fatalf("%+v", got)
+	}
+	_, err = b.Begin(b.Context(), other)
+	b.want(err, store.ErrKeyReused)
+	if s := b.begin(b.free(l)).Standing[0]; s.Left != 7 {
+		b.Fatalf("repeats were counted: %+v", s)
+	}
+
+	b.begin(b.keyed("stuck"))
+	b.clock.Advance(2 * time.Minute) // past its deadline, before the sweeper came
+	_, err = b.Begin(b.Context(), b.keyed("stuck"))
+	b.want(err, store.ErrOutcomeUnknown)
+}
+
+func keysEnd(b *bench) {
+	r := b.keyed("k")
+	_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200}})
+	b.must(err)
+	b.clock.Advance(24*time.Hour - time.Nanosecond)
+	if got := b.begin(b.keyed("k")); got.Replay == nil || got.Replay.Answer == nil {
+		b.Fatalf("%+v", got)
+	}
+	b.clock.Advance(time.Nanosecond)
+	other := b.keyed("k")
+	other.Execution.Fingerprint = "another body"
+	got := b.begin(other)
+	if got.Replay != nil || !got.Recorded {
+		b.Fatalf("%+v", got)
+	}
+	_, err = b.Begin(b.Context(), other)
+	b.want(err, store.ErrInProgress)
+}
+
+func notSentFreesKey(b *bench) {
+	for range 3 {
+		b.settle(b.begin(b.keyed("k")), store.Released, store.NotSent)
+	}
+	late := b.begin(b.keyed("k"))
+	b.settle(late, store.Unresolved, store.Unknown)
+	b.settle(late, store.Released, store.NotSent) // its owner learnt it late
+	b.begin(b.keyed("k"))
+}
+
+func keysAreScoped(b *bench) {
+	for _, who := range [][2]string{{service, agent}, {service, "agent-2"}, {"another", agent}} {
+		r := b.keyed("k")
+		r.Execution.Service, r.Execution.AgentID = who[0], who[1]
+		if got := b.begin(r); !got.Recorded || got.Replay != nil {
+			b.Fatalf("%v: %+v", who, got)
+		}
+	}
+}
+
+func noncesOnce(b *bench) {
+	r := func(service, key, id string) store.BeginRequest {
+		r := b.free(rate("l", 100, limit.Hour))
+		r.Execution.Service = service
+		r.Nonce = &store.Nonce{KeyID: key, ID: id, Until: start.Add(time.Minute)}
+		return r
+	}
+	for _, n := range [][3]string{{service, "k", "n"}, {service, "k", "m"}, {service, "j", "n"}, {"another", "k", "n"}} {
+		b.begin(r(n[0], n[1], n[2]))
+		_, err := b.Begin(b.Context(), r(n[0], n[1], n[2]))
+		b.want(err, store.ErrNonceUsed)
+	}
+	b.reopen()
+	_, err := b.Begin(b.Context(), r(service, "k", "n"))
+	b.want(err, store.ErrNonceUsed)
+	if s := b.begin(b.free(rate("l", 100, limit.Hour))).Standing[0]; s.Left != 100-3-1 {
+		b.Fatalf("a replayed proof was counted: %+v", s)
+	}
+}
+
+// moves tries every settlement in every state, of free and of paid calls.
+func moves(b *bench) {
+	outcome := map[store.State]store.Outcome{store.Captured: store.Done, store.Released: store.Failed, store.Unresolved: store.Unknown}
+	for _, nano := range []int64{0, 5} {
+		for from := range map[store.State]bool{store.Held: true, store.Captured: true, store.Released: true, store.Unresolved: true} {
+			for to, o := range outcome {
+				r := b.keyed(b.id())
+				r.Candidates[0].Charge, r.Billing.Credit = usd(nano), usd(1_000_000)
+				begun := b.begin(r)
+				if from != store.Held {
+					b.settle(begun, from, outcome[from])
+				}
+				got, err := b.Settle(b.Context(), begun, store.Settlement{State: to, Outcome: o})
+				if from == store.Held || from == store.Unresolved && to != store.Unresolved {
+					b.must(err)
+					if got.State != to || got.Outcome != o {
+						b.Fatalf("%s → %s: %+v", from, to, got)
+					}
+				} else {
+					b.want(err, store.ErrSettled)
+					if got.State != from || got.ID != r.Execution.ID {
+						b.Fatalf("%s → %s: the record is %+v", from, to, got)
+					}
+				}
+			}
+		}
+	}
+	gone := b.begin(b.keyed("gone"))
+	gone.Execution.ID = "nobody"
+	_, err := b.Settle(b.Context(), gone, store.Settlement{State: store.Captured, Outcome: store.Done})
+	b.want(err, store.ErrNotFound)
+	b.balanced()
+}
+
+func nonsenseSettlements(b *bench) {
+	begun := b.begin(b.paid(1))
+	for _, s := range []store.Settlement{
+		{},
+		{State: store.Held, Outcome: store.Done},
+		{State: store.Captured},
+		{State: "x", Outcome: store.Done},
+		{State: store.Captured, Outcome: store.NotSent},
+		{State: store.Unresolved, Outcome: store.NotSent},
+		{State: store.Captured, Outcome: "x"},
+	} {
+		if _, err := b.Settle(b.Context(), begun, s); err == nil {
+			b.Errorf("%+v was accepted", s)
+		}
+	}
+	b.settle(begun, store.Captured, store.Done)
+}
+
+func answersBounded(b *bench) {
+	for _, size := range []int{0, store.MaxAnswer, store.MaxAnswer + 1} {
+		r := b.keyed(b.id())
+		body := bytes.Repeat([]byte{0xff}, size)
+		_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200, Body: body}})
+		b.must(err)
+		got := b.begin(r).Replay
+		if kept := got.Answer != nil; kept != (size <= store.MaxAnswer) || kept && !bytes.Equal(got.Answer.Body, body) {
+			b.Errorf("%d bytes: kept %v", size, kept)
+		}
+	}
+}
+
+func sweeps(b *bench) {
+	var held []store.Begun
+	for range 3 {
+		held = append(held, b.begin(b.paid(2)))
+		b.clock.Advance(10 * time.Second)
+	}
+	done := b.begin(b.paid(2))
+	b.settle(done, store.Captured, store.Done)
+	b.clock.Advance(40*time.Second - time.Nanosecond) // one minute after the second
+	n, err := b.Sweep(b.Context())
+	b.must(err)
+	if n != 1 {
+		b.Fatalf("%d swept; want 1", n)
+	}
+	b.clock.Advance(time.Nanosecond)
+	n, err = b.Sweep(b.Context())
+	b.must(err)
+	if n != 1 {
+		b.Fatalf("%d swept; want 1", n)
+	}
+	b.clock.Advance(time.Hour)
+	n, err = b.Sweep(b.Context())
+	b.must(err)
+	if n != 1 {
+		b.Fatalf("%d swept; want 1", n)
+	}
+	if a := b.account(); a.Held != usd(6) || a.Captured != usd(2) {
+		b.Fatalf("%+v", a)
+	}
+	if e := b.settle(held[0], store.Captured, store.Done); e.State != store.Captured { // the owner was only late
+		b.Fatalf("%+v", e)
+	}
+	entries, err := b.Ledger(b.Context(), store.Filter{State: store.Unresolved})
+	b.must(err)
+	if len(entries) != 3 || entries[0].By != "sweeper" || entries[0].From != store.Held || entries[0].ExecutionID != held[2].Execution.ID {
+		b.Fatalf("%+v", entries)
+	}
+	b.balanced()
+}
+
+func resolves(b *bench) {
+	for _, to := range []store.State{store.Captured, store.Released} {
+		r := b.paid(2)
+		r.Execution.IdempotencyKey = b.id()
+		begun := b.begin(r)
+		_, err := b.Resolve(b.Context(), service, r.Execution.ID, to)
+		b.want(err, store.ErrSettled)
+		b.settle(begun, store.Unresolved, store.Unknown)
+		_, err = b.Resolve(b.Context(), "another", r.Execution.ID, to)
+		b.want(err, store.ErrNotFound)
+		if _, err := b.Resolve(b.Context(), service, r.Execution.ID, store.Held); err == nil {
+			b.Fatal("resolved to held")
+		}
+		got, err := b.Resolve(b.Context(), service, r.Execution.ID, to)
+		b.must(err)
+		if got.State != to {
+			b.Fatalf("%+v", got)
+		}
+		_, err = b.Resolve(b.Context(), service, r.Execution.ID, store.Captured)
+		b.want(err, store.ErrSettled)
+		_, err = b.Settle(b.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+		b.want(err, store.ErrSettled)
+		entries, err := b.Ledger(b.Context(), store.Filter{Limit: 1})
+		b.must(err)
+		if entries[0].By != "operator" || entries[0].From != store.Unresolved || entries[0].To != to {
+			b.Fatalf("%+v", entries)
+		}
+		r.Execution.ID = b.id()
+		if again := b.begin(r); again.Replay == nil || again.Replay.State != to { // never executed again
+			b.Fatalf("%+v", again)
+		}
+	}
+	b.balanced()
+}
+
+func listings(b *bench) {
+	var ids []string
+	for i := range 7 {
+		r := b.paid(1)
+		if i == 3 {
+			r.Execution.AgentID = "agent-2"
+		}
+		begun := b.begin(r)
+		ids = append(ids, r.Execution.ID)
+		if i%2 == 0 {
+			b.settle(begun, store.Captured, store.Done)
+		}
+	}
+	slices.Reverse(ids)
+	read := func(f store.Filter) (out []string) {
+		b.Helper()
+		for range 9 {
+			page, err := b.Executions(b.Context(), f)
+			b.must(err)
+			if len(page) == 0 {
+				return out
+			}
+			if f.Limit > 0 && len(page) > f.Limit {
+				b.Fatalf("a page of %d", len(page))
+			}
+			for _, e := range page {
+				out = append(out, e.ID)
+			}
+			f.After = out[len(out)-1]
+		}
+		b.Fatal("pages without end")
+		return nil
+	}
+	for name, c := range map[string]struct {
+		f    store.Filter
+		want []string
+	}{
+		"all":      {store.Filter{Limit: 2}, ids},
+		"held":     {store.Filter{Limit: 1, State: store.Held}, []string{ids[1], ids[3], ids[5]}},
+		"captured": {store.Filter{State: store.Captured, Service: service}, []string{ids[0], ids[2], ids[4], ids[6]}},
+		"agent":    {store.Filter{AgentID: "agent-2", Service: service, State: store.Held}, []string{ids[3]}},
+		"nobody":   {store.Filter{Service: "another"}, nil},
+		"strange":  {store.Filter{State: "' OR 1=1 --", Service: "'"}, nil},
+	} {
+		if got := read(c.f); !slices.Equal(got, c.want) {
+			b.Errorf("%s: %v; want %v", name, got, c.want)
+		}
+	}
+	entries, err := b.Ledger(b.Context(), store.Filter{AgentID: "agent-2"})
+	b.must(err)
+	if len(entries) != 1 || entries[0].ExecutionID != ids[3] || entries[0].By != "agent" || !entries[0].At.Equal(start) {
+		b.Errorf("%+v", entries)
+	}
+	if _, err := b.Ledger(b.Context(), store.Filter{After: "x"}); err == nil {
+		b.Error("a page after x")
+	}
+	b.balanced()
+}

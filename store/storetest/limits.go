@@ -1,0 +1,296 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/store"
+)
+
+var periods = []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week, limit.Month, limit.Year, limit.Lifetime}
+
+func testLimits(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*bench){
+		"a limit admits N, and one more at RetryAfter": limitsAdmit,
+		"left and resets are exact":                    standingIsExact,
+		"a grant ends with the slot after its own":     grantsExpire,
+		"a limit of none admits none":                  noneAdmitsNone,
+		"one id is one counter held to the smaller N":  oneIDOneCounter,
+		"a refusal takes nothing":                      refusalTakesNothing,
+		"the refusal told is the longest":              longestRefusal,
+		"candidates are tried in order":                candidatesInOrder,
+		"agents share only what is shared":             sharedCounters,
+		"a new N meets the old count":                  newRateOldCount,
+		"a clock set back forgets nothing":             clockSetBack,
+		"what was not sent is given back":              notSentGivesBack,
+		"what no longer counts is not given back":      lateGiveBack,
+		"a rate that is none is refused":               nonsenseRates,
+		"counters survive":                             countersSurvive,
+	} {
+		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+	}
+}
+
+func limitsAdmit(b *bench) {
+	for _, p := range periods {
+		r := func() store.BeginRequest { return b.free(rate("limit-"+string(p), 3, p)) }
+		for range 3 {
+			if got := b.begin(r()); got.Recorded || len(got.Took) != 1 {
+				b.Fatalf("%s: %+v", p, got)
+			}
+		}
+		refusal := b.refused(r())
+		if refusal.Left != 0 || refusal.AgentID != agent || refusal.Max != 3 || refusal.Period != p {
+			b.Fatalf("%s: %+v", p, refusal)
+		}
+		if p == limit.Lifetime {
+			if refusal.RetryAfter != 0 || refusal.Resets != 0 {
+				b.Fatalf("lifetime: %+v", refusal)
+			}
+			b.clock.Advance(10 * 366 * 24 * time.Hour)
+			b.refused(r())
+			continue
+		}
+		b.clock.Advance(refusal.RetryAfter - time.Millisecond)
+		if again := b.refused(r()); again.RetryAfter != time.Millisecond {
+			b.Fatalf("%s: %v before the end", p, again.RetryAfter)
+		}
+		b.clock.Advance(time.Millisecond)
+		b.begin(r())
+	}
+}
+
+func standingIsExact(b *bench) {
+	l := rate("l", 5, limit.Minute)
+	first := b.begin(b.free(l)).Standing[0]
+	want := store.Standing{Limit: l.Limit, Left: 4, Resets: limit.Minute.Frees(limit.Minute.Slot(start)).Sub(start)}
+	if first != want {
+		b.Fatalf("%+v; want %+v", first, want)
+	}
+	b.clock.Advance(30 * time.Second)
+	if s := b.begin(b.free(l)).Standing[0]; s.Left != 3 || s.Resets != want.Resets-30*time.Second {
+		b.Fatalf("%+v", s)
+	}
+	b.clock.Advance(want.Resets - 30*time.Second) // the first falls out
+	if s := b.begin(b.free(l)).Standing[0]; s.Left != 3 || s.Resets != 30*time.Second {
+		b.Fatalf("%+v", s)
+	}
+}
+
+func grantsExpire(b *bench) {
+	for _, p := range periods {
+		got := b.begin(b.free(rate("a", 9, p), rate("b", 9, limit.Week))).Expires
+		at := limit.Week.Expires(limit.Week.Slot(start))
+		if e := p.Expires(p.Slot(start)); !e.IsZero() && e.Before(at) {
+			at = e
+		}
+		if got != at.Sub(start) || got <= 0 {
+			b.Errorf("%s: %v; want %v", p, got, at.Sub(start))
+		}
+	}
+	if got := b.begin(b.free(rate("c", 9, limit.Month), rate("d", 9, limit.Lifetime))).Expires; got != 0 {
+		b.Errorf("calendar: %v; want no end", got)
+	}
+}
+
+func noneAdmitsNone(b *bench) {
+	for _, p := range periods {
+		e := b.refused(b.free(rate("none", 0, p)))
+		if (e.RetryAfter > 0) != (p != limit.Lifetime) || e.Left != 0 {
+			b.Errorf("%s: %+v", p, e)
+		}
+	}
+}
+
+func oneIDOneCounter(b *bench) {
+	r := b.free(rate("l", 5, limit.Hour), rate("l", 2, limit.Hour))
+	r.Limits = []store.Reservation{rate("l", 3, limit.Hour)}
+	got := b.begin(r)
+	if len(got.Took) != 1 || len(got.Standing) != 1 || got.Standing[0].Max != 2 || got.Standing[0].Left != 1 {
+		b.Fatalf("%+v", got)
+	}
+	b.begin(r)
+	b.refused(r)
+	if s := b.begin(b.free(rate("l", 5, limit.Hour))).Standing[0]; s.Left != 2 {
+		b.Fatalf("%+v", s)
+	}
+	other := rate("l", 1, limit.Hour)
+	other.AgentID = "agent-2"
+	b.begin(b.free(other))
+	r.Execution.Service = "another"
+	b.begin(r)
+}
+
+func refusalTakesNothing(b *bench) {
+	open, shut := rate("open", 2, limit.Hour), rate("shut", 0, limit.Hour)
+	for range 5 {
+		r := b.paid(1, open, shut)
+		r.Execution.IdempotencyKey = "key"
+		r.Nonce = &store.Nonce{KeyID: "k", ID: "n", Until: start.Add(time.Hour)}
+		b.refused(r)
+	}
+	r := b.paid(1, open)
+	r.Execution.IdempotencyKey = "key"
+	r.Nonce = &store.Nonce{KeyID: "k", ID: "n", Until: start.Add(time.Hour)}
+	if s := b.begin(r).Standing[0]; s.Left != 1 {
+		b.Fatalf("%+v", s)
+	}
+	if a := b.account(); a.Held.Nano != 1 {
+		b.Fatalf("%+v", a)
+	}
+	b.balanced()
+}
+
+func longestRefusal(b *bench) {
+	ls := []store.Reservation{rate("m", 1, limit.Minute), rate("h", 1, limit.Hour), rate("s", 1, limit.Second)}
+	b.begin(b.free(ls...))
+	if e := b.refused(b.free(ls...)); e.ID != "h" {
+		b.Fatalf("%+v", e)
+	}
+	b.begin(b.free(rate("x", 1, limit.Lifetime)))
+	if e := b.refused(b.free(append(ls, rate("x", 1, limit.Lifetime))...)); e.ID != "x" || e.RetryAfter != 0 {
+		b.Fatalf("%+v", e)
+	}
+}
+
+func candidatesInOrder(b *bench) {
+	r := func() store.BeginRequest {
+		r := b.free()
+		r.Limits = []store.Reservation{rate("all", 9, limit.Hour)}
+		r.Candidates = []store.Candidate{
+			{Rule: "first", Limits: []store.Reservation{rate("one", 1, limit.Hour)}},
+			{Rule: "second", Limits: []store.Reservation{rate("two", 1, limit.Day)}, Charge: usd(5)},
+			{Rule: "third", Charge: usd(7)},
+		}
+		r.Billing.Credit = usd(12)
+		return r
+	}
+	for i, rule := range []string{"first", "second", "third"} {
+		got := b.begin(r())
+		if got.Execution.Rule != rule || got.Recorded != (i > 0) || got.Standing[0].ID != "all" || got.Standing[0].Left != int64(8-i) {
+			b.Fatalf("%s: %+v", rule, got)
+		}
+	}
+	_, err := b.Begin(b.Context(), r())
+	b.want(err, store.ErrCredit) // the last refusal
+	few := r()
+	few.Candidates = few.Candidates[:2]
+	if e := b.refused(few); e.ID != "two" {
+		b.Fatalf("%+v", e)
+	}
+	if _, err := b.Begin(b.Context(), store.BeginRequest{Execution: few.Execution}); err == nil {
+		b.Fatal("a call without candidate was begun")
+	}
+	if s := b.begin(b.free(rate("all", 9, limit.Hour))).Standing[0]; s.Left != 5 {
+		b.Fatalf("%+v", s)
+	}
+	b.balanced()
+}
+
+func sharedCounters(b *bench) {
+	shared := rate("ceiling", 2, limit.Hour)
+	shared.AgentID = ""
+	for i := range 3 {
+		r := b.free(shared)
+		r.Execution.AgentID = []string{"x", "y", "z"}[i]
+		if i < 2 {
+			b.begin(r)
+		} else if e := b.refused(r); e.AgentID != "" {
+			b.Fatalf("%+v", e)
+		}
+	}
+}
+
+func newRateOldCount(b *bench) {
+	for range 5 {
+		b.begin(b.free(rate("l", 5, limit.Hour)))
+		b.clock.Advance(time.Minute)
+	}
+	e := b.refused(b.free(rate("l", 2, limit.Hour)))
+	// Four of the five have to fall out; the fourth was taken three minutes after the first.
+	k := limit.Hour.Slot(start.Add(3 * time.Minute))
+	if want := limit.Hour.Frees(k).Sub(b.clock.Now()); e.RetryAfter != want {
+		b.Fatalf("%v; want %v", e.RetryAfter, want)
+	}
+	if s := b.begin(b.free(rate("l", 6, limit.Hour))).Standing[0]; s.Left != 0 {
+		b.Fatalf("%+v", s)
+	}
+}
+
+func clockSetBack(b *bench) {
+	for _, p := range periods[:7] {
+		l := rate("l", 3, p)
+		first := b.begin(b.free(l))
+		b.clock.Advance(-400 * 24 * time.Hour)
+		got := b.begin(b.free(l))
+		if got.Took[0].Slot != first.Took[0].Slot {
+			b.Fatalf("%s: slot went from %d to %d", p, first.Took[0].Slot, got.Took[0].Slot)
+		}
+		if p.Rolling() && (got.Expires <= 0 || got.Expires > time.Duration(p.Seconds())*time.Second/3) {
+			b.Fatalf("%s: the grant lives for %v", p, got.Expires)
+		}
+		b.reopen()
+		b.begin(b.free(l))
+		if e := b.refused(b.free(l)); e.RetryAfter < 400*24*time.Hour {
+			b.Fatalf("%s: %+v", p, e)
+		}
+		b.clock.Advance(400 * 24 * time.Hour)
+		b.refused(b.free(l))
+	}
+}
+
+func notSentGivesBack(b *bench) {
+	for _, p := range periods {
+		l := rate("l", 1, p)
+		for _, r := range []store.BeginRequest{b.free(l), b.paid(3, l), b.keyed("k", l)} {
+			begun := b.begin(r)
+			b.refused(b.free(l))
+			if e := b.settle(begun, store.Released, store.NotSent); e.State != store.Released || e.Outcome != store.NotSent {
+				b.Fatalf("%+v", e)
+			}
+		}
+		begun := b.begin(b.paid(3, l))
+		b.settle(begun, store.Released, store.Failed)
+		b.refused(b.free(l)) // it reached the upstream, so it counts
+		_, err := b.Settle(b.Context(), begun, store.Settlement{State: store.Released, Outcome: store.NotSent})
+		b.want(err, store.ErrSettled)
+		b.refused(b.free(l))
+	}
+	b.balanced()
+}
+
+func lateGiveBack(b *bench) {
+	l := rate("l", 2, limit.Minute)
+	begun := b.begin(b.free(l))
+	b.clock.Advance(2 * time.Minute)
+	b.begin(b.free(l))
+	b.settle(begun, store.Released, store.NotSent)
+	if s := b.begin(b.free(l)).Standing[0]; s.Left != 0 {
+		b.Fatalf("%+v", s)
+	}
+	strange := store.Begun{Execution: store.Execution{Service: service}, Took: []store.TakenSlot{
+		{AgentID: agent, LimitID: "unknown", Period: limit.Hour, Slot: 1}, {AgentID: agent, LimitID: "l", Period: "", Slot: 1},
+	}}
+	b.settle(strange, store.Released, store.NotSent)
+}
+
+func nonsenseRates(b *bench) {
+	for _, r := range []limit.Rate{{Max: 1, Period: "fortnight"}, {Max: 1}, {Max: -1, Period: limit.Hour}, {Max: limit.MaxCount + 1, Period: limit.Hour}} {
+		l := store.Reservation{AgentID: agent, Limit: limit.Limit{ID: "l", Rate: r}}
+		if got, err := b.Begin(b.Context(), b.free(l)); err == nil {
+			b.Errorf("%v: %+v", r, got)
+		}
+	}
+}
+
+func countersSurvive(b *bench) {
+	for _, p := range periods {
+		b.begin(b.free(rate("l", 1, p)))
+	}
+	b.reopen()
+	for _, p := range periods {
+		b.refused(b.free(rate("l", 1, p)))
+	}
+}

@@ -1,0 +1,239 @@
+// Package storetest is the suite that every engine of package store and pat.Store passes: each promise of
+// those contracts, broken if it can be. An engine's own test is
+//
+//	func TestConformance(t *testing.T) { storetest.Run(t, open) }
+//
+// and, for the promises about killed processes, Work in a process of its own and Crash in the test.
+package storetest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// An Engine is what is tested.
+type Engine interface {
+	pat.Store
+	store.Executions
+	store.Operations
+}
+
+// An Opener opens the state kept at a place, which is the path of a directory: the same place again is the same
+// state, another place is empty. The suite closes what was opened, and may open a place twice at once.
+type Opener func(t *testing.T, place string, now func() time.Time) Engine
+
+// Run runs the suite.
+func Run(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, Opener){
+		"limits":      testLimits,
+		"executions":  testExecutions,
+		"billing":     testBilling,
+		"agreements":  testAgreements,
+		"tokens":      testTokens,
+		"changes":     testChanges,
+		"upkeep":      testUpkeep,
+		"concurrency": testConcurrency,
+		"models":      testModels,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open) })
+	}
+}
+
+// A Clock is set by hand.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// Now is the time it is set to.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves it, backwards too.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// start is a moment inside a slot of every period, not at an edge.
+var start = time.Date(2026, 3, 14, 15, 9, 26, 535_897_932, time.UTC)
+
+// A bench is one open engine with its clock.
+type bench struct {
+	Engine
+	*testing.T
+	clock *Clock
+	place string
+	open  Opener
+	ids   int
+}
+
+func newBench(t *testing.T, open Opener) *bench {
+	t.Helper()
+	b := &bench{T: t, clock: &Clock{now: start}, place: t.TempDir(), open: open}
+	b.Engine = open(t, b.place, b.clock.Now)
+	t.Cleanup(func() { b.must(b.Close()) })
+	return b
+}
+
+// reopen closes the engine and opens its state again.
+func (b *bench) reopen() {
+	b.Helper()
+	b.must(b.Close())
+	b.Engine = b.open(b.T, b.place, b.clock.Now)
+}
+
+func (b *bench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) want(err, want error) {
+	b.Helper()
+	if !errors.Is(err, want) {
+		b.Fatalf("error %v; want %v", err, want)
+	}
+}
+
+// id makes ids that grow, as UUIDv7 do.
+func (b *bench) id() string {
+	b.ids++
+	return fmt.Sprintf("01900000-0000-7000-8000-%012d", b.ids)
+}
+
+const (
+	service = "shop"
+	agent   = "agent-1"
+)
+
+func usd(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "USD"} }
+
+func rate(id string, most int64, p limit.Period) store.Reservation {
+	return store.Reservation{AgentID: agent, Limit: limit.Limit{ID: id, Rate: limit.Rate{Max: most, Period: p}}}
+}
+
+// free is a call without charge, key or proof.
+func (b *bench) free(limits ...store.Reservation) store.BeginRequest {
+	return store.BeginRequest{
+		Execution:  store.Execution{ID: b.id(), Service: service, AgentID: agent, Intent: "example.com:buy:v1", Fingerprint: "f"},
+		Candidates: []store.Candidate{{Rule: "rule", Limits: limits}},
+		Hold:       time.Minute, KeyFor: 24 * time.Hour,
+	}
+}
+
+// keyed is a free call with an idempotency key.
+func (b *bench) keyed(key string, limits ...store.Reservation) store.BeginRequest {
+	r := b.free(limits...)
+	r.Execution.IdempotencyKey = key
+	return r
+}
+
+// paid is a call that charges, on enough credit.
+func (b *bench) paid(nano int64, limits ...store.Reservation) store.BeginRequest {
+	r := b.free(limits...)
+	r.Candidates[0].Charge = usd(nano)
+	r.Billing.Credit = usd(money.Unit)
+	return r
+}
+
+func (b *bench) begin(r store.BeginRequest) store.Begun {
+	b.Helper()
+	begun, err := b.Begin(b.Context(), r)
+	b.must(err)
+	return begun
+}
+
+// refused begins a call that a limit must refuse.
+func (b *bench) refused(r store.BeginRequest) store.LimitError {
+	b.Helper()
+	begun, err := b.Begin(b.Context(), r)
+	refusal, ok := errors.AsType[*store.LimitError](err)
+	if !ok {
+		b.Fatalf("%v; want a LimitError", err)
+	}
+	if len(begun.Took) != 0 || begun.Recorded {
+		b.Fatalf("refused, yet %+v", begun)
+	}
+	return *refusal
+}
+
+func (b *bench) settle(begun store.Begun, to store.State, o store.Outcome) store.Execution {
+	b.Helper()
+	e, err := b.Settle(b.Context(), begun, store.Settlement{State: to, Outcome: o})
+	b.must(err)
+	return e
+}
+
+// account reads the only account of the agent.
+func (b *bench) account() store.Account {
+	b.Helper()
+	list, err := b.Accounts(b.Context(), store.Filter{Service: service, AgentID: agent})
+	b.must(err)
+	if len(list) != 1 {
+		b.Fatalf("accounts: %+v; want one", list)
+	}
+	return list[0]
+}
+
+// balanced checks that the accounts are the sums over the ledger, and that every execution's entries form one path.
+func (b *bench) balanced() {
+	b.Helper()
+	if err := checkLedger(b.Context(), b.Engine); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "sha-256:" + hex.EncodeToString(sum[:])
+}
+
+// agreement is a fresh one of the agent with its first key.
+func (b *bench) agreement(nonce string) (pat.Agreement, pat.PolicyDocument) {
+	p := pat.PolicyDocument{Service: service, Digest: digest("policy"), UID: "https://shop.example/policy", Bytes: []byte(`{"uid":1}`), FirstOffered: start}
+	return pat.Agreement{
+		ID: b.id(), Service: service, Issuer: "shop.example", AgentID: agent, KeyID: "key-1", PublicKey: []byte{1, 2, 3},
+		PolicyUID: p.UID, PolicyDigest: p.Digest, Assurance: pat.Fresh, Form: "jws-agreement", Signed: []byte("signed bytes"),
+		Signature: []byte("a.b.c"), Nonce: nonce, Scope: []string{"a:b:execute", "é\"<"}, State: pat.AgreementActive, CreatedAt: start,
+	}, p
+}
+
+func (b *bench) agree(a pat.Agreement, p pat.PolicyDocument) pat.Agreement {
+	b.Helper()
+	got, err := b.Agree(b.Context(), a, p, false, b.clock.Now().Add(time.Hour))
+	b.must(err)
+	return got
+}
+
+// token is a PAT under an agreement.
+func (b *bench) token(a pat.Agreement) pat.Token {
+	now := b.clock.Now()
+	return pat.Token{
+		ID: b.id(), Service: a.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
+		Scope: a.Scope, LimitRate: 10, LimitPeriod: 3600, Assurance: a.Assurance, SigningKeyID: "kid", IssuedAt: now, ExpiresAt: now.Add(time.Hour),
+	}
+}
+
+func (b *bench) issue(a pat.Agreement) pat.Token {
+	b.Helper()
+	k := b.token(a)
+	b.must(b.Issue(b.Context(), k))
+	return k
+}

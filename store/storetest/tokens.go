@@ -1,0 +1,134 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+func testTokens(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*bench){
+		"a token is kept as it was given":           tokenRoundTrip,
+		"only agreements in force issue":            issueNeedsAgreement,
+		"a renewal gives one successor":             renewOnce,
+		"a renewal uses its nonce once":             renewNonce,
+		"what is revoked is not renewed":            revokedNotRenewed,
+		"a renewal never makes the old live longer": renewNeverExtends,
+	} {
+		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+	}
+}
+
+func tokenRoundTrip(b *bench) {
+	k := b.issue(b.agree(b.agreement("n")))
+	b.reopen()
+	got, err := b.Token(b.Context(), service, k.ID)
+	b.must(err)
+	if d := cmp.Diff(k, got); d != "" {
+		b.Fatal(d)
+	}
+	if err := b.Issue(b.Context(), k); err == nil {
+		b.Fatal("one jti was issued twice")
+	}
+	_, err = b.Token(b.Context(), "another", k.ID)
+	b.want(err, pat.ErrNotFound)
+}
+
+func issueNeedsAgreement(b *bench) {
+	a := b.agree(b.agreement("n"))
+	strange := b.token(a)
+	strange.AgreementID = "unknown"
+	b.want(b.Issue(b.Context(), strange), pat.ErrNotFound)
+	strange.AgreementID, strange.AgentID = a.ID, "unknown"
+	b.want(b.Issue(b.Context(), strange), pat.ErrNotFound)
+	b.must(b.tryAgree("other", "key-o", "n"))
+	strange.AgentID = "other"
+	b.want(b.Issue(b.Context(), strange), pat.ErrNotFound)
+	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentBlocked, false, "", ""))
+	b.want(b.Issue(b.Context(), b.token(a)), pat.ErrBlocked)
+	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentActive, false, "", ""))
+	b.issue(a)
+	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: a.ID, At: start, Until: start.Add(time.Hour)}))
+	b.want(b.Issue(b.Context(), b.token(a)), pat.ErrBlocked)
+}
+
+func renewOnce(b *bench) {
+	old := b.issue(b.agree(b.agreement("n")))
+	b.clock.Advance(10 * time.Minute)
+	now := b.clock.Now()
+	next, within := b.token(pat.Agreement{Service: service, ID: old.AgreementID, AgentID: agent, KeyID: old.KeyID}), time.Minute
+	got, err := b.Renew(b.Context(), old.ID, next, now.Add(time.Minute), now.Add(-within), "p1", now.Add(time.Hour))
+	b.must(err)
+	if d := cmp.Diff(next, got); d != "" {
+		b.Fatal(d)
+	}
+	want := old
+	want.EndsAt, want.RenewedTo, want.RenewedAt = now.Add(time.Minute), next.ID, now
+	stored, err := b.Token(b.Context(), service, old.ID)
+	b.must(err)
+	if d := cmp.Diff(want, stored); d != "" {
+		b.Fatal(d)
+	}
+	b.reopen()
+	b.clock.Advance(time.Minute) // the same renewal within its minute
+	other := next
+	other.ID = b.id()
+	got, err = b.Renew(b.Context(), old.ID, other, b.clock.Now().Add(time.Minute), b.clock.Now().Add(-within), "p1", now)
+	b.must(err)
+	if d := cmp.Diff(next, got); d != "" {
+		b.Fatal(d)
+	}
+	_, err = b.Token(b.Context(), service, other.ID)
+	b.want(err, pat.ErrNotFound)
+	_, err = b.Renew(b.Context(), "unknown", other, now, now, "", now)
+	b.want(err, pat.ErrNotFound)
+}
+
+func renewNonce(b *bench) {
+	a := b.agree(b.agreement("n"))
+	for i, nonce := range []string{"p", "p", "", ""} {
+		old, next := b.issue(a), b.token(a)
+		_, err := b.Renew(b.Context(), old.ID, next, start, start, nonce, start.Add(time.Hour))
+		if i != 1 {
+			b.must(err)
+			continue
+		}
+		b.want(err, pat.ErrReplayed)
+		if got, err := b.Token(b.Context(), service, old.ID); err != nil || got.RenewedTo != "" {
+			b.Fatalf("%+v, %v", got, err)
+		}
+	}
+}
+
+func revokedNotRenewed(b *bench) {
+	for _, kind := range []pat.RevocationKind{pat.RevokedToken, pat.RevokedAgreement, pat.RevokedPolicy, pat.RevokedAgent} {
+		a := b.agree(b.agreement(string(kind)))
+		old, next := b.issue(a), b.token(a)
+		subject := map[pat.RevocationKind]string{pat.RevokedToken: old.ID, pat.RevokedAgreement: a.ID, pat.RevokedPolicy: a.PolicyDigest, pat.RevokedAgent: agent}[kind]
+		b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: kind, Subject: subject, At: b.clock.Now(), Until: start.Add(time.Hour)}))
+		_, err := b.Renew(b.Context(), old.ID, next, start.Add(time.Minute), start, "", start)
+		b.want(err, pat.ErrBlocked)
+		b.clock.Advance(time.Second)
+	}
+	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentActive, false, "", ""))
+	a := b.agree(b.agreement("after")) // what comes after the revocations is not theirs
+	_, err := b.Renew(b.Context(), b.issue(a).ID, b.token(a), start.Add(time.Minute), start, "", start)
+	b.must(err)
+}
+
+func renewNeverExtends(b *bench) {
+	a := b.agree(b.agreement("n"))
+	old := b.issue(a)
+	_, err := b.Renew(b.Context(), old.ID, b.token(a), start.Add(time.Minute), start, "", start)
+	b.must(err)
+	b.clock.Advance(10 * time.Minute)
+	_, err = b.Renew(b.Context(), old.ID, b.token(a), b.clock.Now().Add(time.Minute), b.clock.Now(), "", start)
+	b.must(err)
+	if got, err := b.Token(b.Context(), service, old.ID); err != nil || !got.EndsAt.Equal(start.Add(time.Minute)) {
+		b.Fatalf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,251 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+const long = 60 * 24 * time.Hour // longer than anything that ends is kept
+
+func testUpkeep(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*bench){
+		"nonces are forgotten":                      purgeNonces,
+		"keys go with their answers":                purgeKeys,
+		"charged executions stay":                   purgeKeepsCharges,
+		"counters go when nothing counts":           purgeCounters,
+		"tokens, revocations and keys go":           purgePATs,
+		"agreements nobody used go with their id":   purgeUnused,
+		"agreements somebody used stay":             purgeKeepsUsed,
+		"an agent the operator knows stays":         purgeKeepsKnown,
+		"many rows go in steps":                     purgeMany,
+		"purging twice finds nothing":               purgeTwice,
+		"an overdue crowd is swept and purged once": sweepMany,
+	} {
+		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+	}
+}
+
+func (b *bench) purge() int {
+	b.Helper()
+	n, err := b.Purge(b.Context())
+	b.must(err)
+	return n
+}
+
+func purgeNonces(b *bench) {
+	r := b.free()
+	r.Nonce = &store.Nonce{KeyID: "k", ID: "n", Until: start.Add(time.Minute)}
+	b.begin(r)
+	b.clock.Advance(time.Minute - time.Nanosecond)
+	b.purge()
+	_, err := b.Begin(b.Context(), r)
+	b.want(err, store.ErrNonceUsed)
+	b.clock.Advance(time.Nanosecond)
+	if n := b.purge(); n != 1 {
+		b.Fatalf("%d rows went", n)
+	}
+	b.begin(r)
+}
+
+func purgeKeys(b *bench) {
+	answer := &store.Answer{Status: 200, Body: []byte("x")}
+	done, stuck := b.keyed("done"), b.keyed("stuck")
+	_, err := b.Settle(b.Context(), b.begin(done), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer})
+	b.must(err)
+	begun := b.begin(stuck)
+	b.settle(begun, store.Unresolved, store.Unknown)
+	b.clock.Advance(24*time.Hour - time.Nanosecond)
+	if n := b.purge(); n != 0 {
+		b.Fatalf("%d rows went too early", n)
+	}
+	b.clock.Advance(long)
+	if n := b.purge(); n != 2 { // the key and the execution
+		b.Fatalf("%d rows went", n)
+	}
+	_, err = b.Execution(b.Context(), service, done.Execution.ID)
+	b.want(err, store.ErrNotFound)
+	_, err = b.Begin(b.Context(), stuck)
+	b.want(err, store.ErrOutcomeUnknown)
+	_, err = b.Resolve(b.Context(), service, stuck.Execution.ID, store.Released)
+	b.must(err)
+	b.purge()
+	done.Execution.ID, stuck.Execution.ID = b.id(), b.id()
+	b.begin(done)
+	b.begin(stuck)
+}
+
+func purgeKeepsCharges(b *bench) {
+	r := b.paid(5)
+	r.Execution.IdempotencyKey = "k"
+	_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200}})
+	b.must(err)
+	b.clock.Advance(long)
+	b.purge()
+	e, err := b.Execution(b.Context(), service, r.Execution.ID)
+	b.must(err)
+	if e.Answer != nil || e.Charge != usd(5) {
+		b.Fatalf("%+v", e)
+	}
+	b.balanced()
+}
+
+func purgeCounters(b *bench) {
+	all := func(want int) {
+		b.Helper()
+		got := 0
+		for _, p := range periods {
+			if _, err := b.Begin(b.Context(), b.free(rate("l", 1, p))); err == nil {
+				got++
+			}
+		}
+		if got != want {
+			b.Fatalf("%d admitted; want %d", got, want)
+		}
+	}
+	all(8)
+	b.purge()
+	all(0)
+	b.clock.Advance(long)
+	if n := b.purge(); n != 6 { // not the year, not the lifetime
+		b.Fatalf("%d rows went", n)
+	}
+	all(6)
+}
+
+func purgePATs(b *bench) {
+	a := b.agree(b.agreement("n"))
+	b.begin(b.under(a))
+	k := b.issue(a)
+	b.revoke(pat.RevokedToken, k.ID)
+	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "old", CreatedAt: start, NotAfter: start.Add(time.Hour)}))
+	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "live", CreatedAt: start}))
+	b.clock.Advance(59 * time.Minute)
+	if n := b.purge(); n != 0 {
+		b.Fatalf("%d rows went too early", n)
+	}
+	b.clock.Advance(long)
+	if n := b.purge(); n != 4 { // token, revocation, key, nonce
+		b.Fatalf("%d rows went", n)
+	}
+	_, err := b.Token(b.Context(), service, k.ID)
+	b.want(err, pat.ErrNotFound)
+	b.told(0, "key live")
+	_, err = b.Agreement(b.Context(), service, a.ID)
+	b.must(err)
+}
+
+// under is a free call that names an agreement.
+func (b *bench) under(a pat.Agreement) store.BeginRequest {
+	r := b.free()
+	r.Execution.AgreementID = a.ID
+	return r
+}
+
+func purgeUnused(b *bench) {
+	a := b.agree(b.agreement("n"))
+	k := b.token(a)
+	k.ExpiresAt = start.Add(40 * 24 * time.Hour)
+	b.must(b.Issue(b.Context(), k))
+	b.clock.Advance(39 * 24 * time.Hour)
+	b.purge()
+	_, err := b.Agreement(b.Context(), service, a.ID)
+	b.must(err) // its token still lives
+	b.clock.Advance(long)
+	b.purge()
+	_, err = b.Agreement(b.Context(), service, a.ID)
+	b.want(err, pat.ErrNotFound)
+	_, err = b.Policy(b.Context(), service, a.PolicyDigest)
+	b.want(err, pat.ErrNotFound)
+	_, err = b.Agent(b.Context(), service, agent)
+	b.want(err, pat.ErrNotFound)
+	b.must(b.tryAgree(agent, "another-key", "n"))
+}
+
+func purgeKeepsUsed(b *bench) {
+	var kept []pat.Agreement
+	for i, r := range []store.BeginRequest{b.free(), b.free(rate("l", 9, limit.Hour)), b.paid(1), b.keyed("k")} {
+		a := b.agree(b.agreement(fmt.Sprint(i)))
+		r.Execution.AgreementID = a.ID
+		b.begin(r)
+		b.begin(func() store.BeginRequest { r := b.free(); r.Execution.AgreementID = a.ID; return r }())
+		kept = append(kept, a)
+	}
+	refused := b.agree(b.agreement("refused")) // a refused call is none
+	r := b.free(rate("none", 0, limit.Hour))
+	r.Execution.AgreementID = refused.ID
+	b.refused(r)
+	b.clock.Advance(long)
+	b.purge()
+	for _, a := range kept {
+		if _, err := b.Agreement(b.Context(), service, a.ID); err != nil {
+			b.Errorf("%s: %v", a.ID, err)
+		}
+	}
+	_, err := b.Agreement(b.Context(), service, refused.ID)
+	b.want(err, pat.ErrNotFound)
+}
+
+func purgeKeepsKnown(b *bench) {
+	for i, change := range []func(id string){
+		func(id string) {
+			b.must(b.SetAgent(b.Context(), service, id, pat.AgentBlocked, false, "", ""))
+		},
+		func(id string) {
+			b.must(b.SetAgent(b.Context(), service, id, pat.AgentActive, true, "", ""))
+		},
+		func(id string) { b.must(b.TopUp(b.Context(), service, id, usd(1))) },
+	} {
+		id := fmt.Sprintf("known-%d", i)
+		b.must(b.tryAgree(id, "key-"+id, "n"))
+		change(id)
+	}
+	b.clock.Advance(long)
+	b.purge()
+	for i := range 3 {
+		_, err := b.Agent(b.Context(), service, fmt.Sprintf("known-%d", i))
+		b.must(err)
+	}
+}
+
+func purgeMany(b *bench) {
+	const many = 1200
+	for range many {
+		r := b.free()
+		r.Nonce = &store.Nonce{KeyID: "k", ID: b.id(), Until: start}
+		b.begin(r)
+	}
+	if n := b.purge(); n != many {
+		b.Fatalf("%d rows went; want %d", n, many)
+	}
+}
+
+func purgeTwice(b *bench) {
+	b.agree(b.agreement("n"))
+	b.settle(b.begin(b.keyed("k")), store.Released, store.NotSent)
+	b.clock.Advance(long)
+	b.purge()
+	if n := b.purge(); n != 0 {
+		b.Fatalf("%d rows went at the second time", n)
+	}
+}
+
+func sweepMany(b *bench) {
+	const many = 1100
+	for range many {
+		b.begin(b.paid(1))
+	}
+	b.clock.Advance(time.Hour)
+	if n, err := b.Sweep(b.Context()); err != nil || n != many {
+		b.Fatalf("%d, %v; want %d", n, err, many)
+	}
+	if n, err := b.Sweep(b.Context()); err != nil || n != 0 {
+		b.Fatalf("%d, %v; want none", n, err)
+	}
+	b.balanced()
+}
