@@ -1,34 +1,32 @@
 package odrl
 
+import "cmp"
+
+// everyone is the assignee of a rule that names none, and a party that every agent is. It is no IRI.
+const everyone = "*"
+
 // data is the policy in normal form as semantics.rego reads it: data.policy. Values of the policy are
 // only ever data, never Rego text.
 func (n *normalizer) data() map[string]any {
-	permissions, binding, signing := map[string]any{}, map[string]any{}, map[string]any{}
-	add := func(to map[string]any, r *rule, v map[string]any) {
-		list, _ := to[r.target.name].([]any)
-		to[r.target.name] = append(list, v)
-	}
+	lists := map[string]map[string]any{"always": {}, "permission": {}, "binding": {}, "signing": {}}
 	for _, r := range n.rules {
-		v := map[string]any{"n": integer(int64(r.n))}
-		if r.assignee == "" {
-			v["anyone"] = true
-		} else {
-			v["assignee"] = r.assignee
-		}
+		v := map[string]any{"n": integer(int64(r.n)), "assignee": cmp.Or(r.assignee, everyone)}
 		r.into(v)
-		switch r.kind {
-		case permission:
+		list := "binding"
+		switch {
+		case r.kind == permission:
 			r.dutyData(v)
-			add(permissions, r, v)
-		case obligation:
-			add(binding, r, v)
-			if d := r.duties[0]; d.action == "signPayload" {
-				d.keyData(v)
-				add(signing, r, v)
-			}
-		default:
-			add(binding, r, v)
+			list = "permission"
+		case r.kind == obligation && r.duties[0].action == "signPayload":
+			r.duties[0].keyData(v)
+			list = "signing"
 		}
+		if list != "signing" && len(v) == 2 { // nothing but its number and assignee
+			list = "always"
+		}
+		to := lists[list]
+		sofar, _ := to[r.target.name].([]any)
+		to[r.target.name] = append(sofar, v)
 	}
 	leaves, logic := map[string]any{}, map[string]any{}
 	for _, l := range n.leaves {
@@ -43,9 +41,11 @@ func (n *normalizer) data() map[string]any {
 	for _, c := range n.compounds {
 		logic[c.id] = map[string]any{"level": integer(int64(c.level)), "operator": c.operator, "operands": anys(c.operands)}
 	}
-	return map[string]any{"policy": map[string]any{
-		"permission": permissions, "binding": binding, "signing": signing, "leaves": leaves, "logic": logic,
-	}}
+	policy := map[string]any{"leaves": leaves, "logic": logic}
+	for name, list := range lists {
+		policy[name] = list
+	}
+	return map[string]any{"policy": policy}
 }
 
 func (t *terms) into(v map[string]any) {

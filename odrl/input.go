@@ -18,6 +18,8 @@ var (
 	keyFacts   = ast.InternedTerm("facts")
 	keyProof   = ast.InternedTerm("proof")
 	keyAgent   = ast.InternedTerm("agent")
+
+	keyEveryone = ast.StringTerm(everyone)
 )
 
 // input is the request as semantics.rego reads it, built as OPA's own values: converting a Go map
@@ -38,9 +40,9 @@ func (p *Policy) input(r Request, targets *ast.Term, open bool) ast.Value {
 
 func keyTerm(der []byte) *ast.Term { return ast.StringTerm(base64.StdEncoding.EncodeToString(der)) }
 
-// partiesOf are the IRIs of the policy that name this agent.
+// partiesOf are the IRIs of the policy that name this agent, and everyone.
 func (p *Policy) partiesOf(r Request) *ast.Term {
-	var list []*ast.Term
+	list := []*ast.Term{keyEveryone}
 	for _, party := range p.agents[r.AgentID] {
 		if party.keyID == "" || party.keyID == r.KeyID {
 			list = append(list, party.iri)

@@ -16,7 +16,6 @@ type names struct {
 	prefixes   map[string]string // beyond the built-in ones
 	aliases    map[string]string // term of the document → IRI
 	namespaces []string          // of ODRL and profile terms, without scheme
-	profiled   bool              // the document declares a profile
 }
 
 // bare drops the scheme of a web IRI.

@@ -133,7 +133,6 @@ func (r *reader) head(o *object, d *document) {
 	}
 	for _, f := range o.items("profile") {
 		if iri, ok := r.iri(f, "a profile"); ok {
-			r.profiled = true
 			if rest, _ := bare(iri); !slices.Contains(profiles, rest) {
 				r.problems.Errorf("unknown-profile", f.pointer, "the profile %s is not known%s", quote(iri), suggestProfile(rest))
 			}

@@ -3,14 +3,15 @@
 # The policy is data (data.policy), the request is input; nothing here reads a clock, a counter or a
 # network. Section numbers are those of the ODRL Information Model 2.2 ("IM").
 #
-# data.policy.permission[target]   permissions on execute that name the target
-# data.policy.binding[target]      prohibitions and obligations that name it
-# data.policy.signing[target]      obligations to sign (UIM core 6.2 signPayload), also in binding
-# data.policy.leaves[id]           constraints: slot, type, operator, value
-# data.policy.logic[id]            logical constraints: level, operator, operands (levels.rego)
+# data.policy.always[target]      rules of any kind that have no conditions
+# data.policy.permission[target]  permissions on execute, under conditions
+# data.policy.binding[target]     prohibitions and obligations, under conditions
+# data.policy.signing[target]     obligations to sign (UIM core 6.2 signPayload)
+# data.policy.leaves[id]          constraints: slot, type, operator, value
+# data.policy.logic[id]           logical constraints: level, operator, operands (levels.rego)
 #
 # input.targets  the collections this intent belongs to, itself included
-# input.parties  the party IRIs the agent is known under
+# input.parties  the party IRIs the agent is known under, and "*", which is everyone
 # input.facts    values of left operands by slot, each a list; a slot without facts is unknown
 # input.proof    the key that signed this call; absent: none did
 # input.agent    the key of the agreement
@@ -22,15 +23,22 @@ package uimgate.odrl
 
 outcome := {"active": active, "unmet": unmet}
 
-# IM 2.2.1, 2.6.1: a permission applies when its constraints hold and its signing duties are fulfilled.
+# IM 2.2.1, 2.3.1: a rule is about a target and an assignee; one that names no assignee is for everyone.
+active contains rule.n if {
+	some target in input.targets
+	some rule in data.policy.always[target]
+	rule.assignee in input.parties
+}
+
+# IM 2.6.1: a permission applies when its constraints hold and its signing duties are fulfilled.
 active contains rule.n if {
 	some target in input.targets
 	some rule in data.policy.permission[target]
-	binds(rule)
+	rule.assignee in input.parties
 	not lacking(rule)
 }
 
-# IM 2.6.3, 2.6.4: duties of a permission that are owed only under constraints of their own.
+# IM 2.6.4: duties of a permission that are owed under constraints of their own.
 active contains duty.n if {
 	some target in input.targets
 	some rule in data.policy.permission[target]
@@ -38,11 +46,11 @@ active contains duty.n if {
 	not excused(duty)
 }
 
-# IM 2.6.2: prohibitions; IM 2.6.3: obligations.
+# IM 2.6.2, 2.6.3: prohibitions and obligations.
 active contains rule.n if {
 	some target in input.targets
 	some rule in data.policy.binding[target]
-	binds(rule)
+	rule.assignee in input.parties
 	not excused(rule)
 }
 
@@ -50,15 +58,10 @@ active contains rule.n if {
 unmet contains rule.n if {
 	some target in input.targets
 	some rule in data.policy.signing[target]
-	binds(rule)
+	rule.assignee in input.parties
 	not excused(rule)
 	not signed(rule)
 }
-
-# IM 2.3.1: the assignee; a rule without one is for every party.
-binds(rule) if rule.anyone
-
-binds(rule) if rule.assignee in input.parties
 
 lacking(rule) if {
 	some id in rule.constraints
@@ -99,9 +102,10 @@ signed(duty) if {
 terms := {"possible": possible, "certain": certain}
 
 possible contains rule.n if {
+	some kind in ["always", "permission", "binding", "signing"]
 	some target in input.targets
-	some rule in data.policy.permission[target]
-	binds(rule)
+	some rule in data.policy[kind][target]
+	rule.assignee in input.parties
 	not excused(rule)
 }
 
@@ -112,17 +116,11 @@ possible contains duty.n if {
 	not excused(duty)
 }
 
-possible contains rule.n if {
-	some target in input.targets
-	some rule in data.policy.binding[target]
-	binds(rule)
-	not excused(rule)
-}
-
 certain contains rule.n if {
+	some kind in ["always", "binding"]
 	some target in input.targets
-	some rule in data.policy.binding[target]
-	binds(rule)
+	some rule in data.policy[kind][target]
+	rule.assignee in input.parties
 	not lacking(rule)
 }
 
@@ -133,7 +131,7 @@ reasons := {"unsatisfied": unsatisfied, "unsigned": unsigned}
 unsatisfied contains [rule.n, id] if {
 	some target in input.targets
 	some rule in data.policy.permission[target]
-	binds(rule)
+	rule.assignee in input.parties
 	some id in rule.constraints
 	not holds_0[id]
 }
@@ -141,7 +139,7 @@ unsatisfied contains [rule.n, id] if {
 unsatisfied contains [rule.n, node.id] if {
 	some target in input.targets
 	some rule in data.policy.permission[target]
-	binds(rule)
+	rule.assignee in input.parties
 	some node in rule.logic
 	not holds_at(node.level, node.id)
 }
@@ -149,7 +147,7 @@ unsatisfied contains [rule.n, node.id] if {
 unsigned contains rule.n if {
 	some target in input.targets
 	some rule in data.policy.permission[target]
-	binds(rule)
+	rule.assignee in input.parties
 	some duty in rule.signing
 	not excused(duty)
 	not signed(duty)
@@ -340,8 +338,8 @@ beyond(leaf, facts) if {
 
 # Rego orders values across types ("abc" > 5 is true), so every comparison passes a guard first.
 single(leaf, facts) := facts[0] if {
-	count(facts) == 1
 	known(leaf, facts)
+	count(facts) == 1
 }
 
 known(leaf, facts) if {

@@ -38,8 +38,7 @@ var prefixes = map[string]string{
 
 // annotations are namespaces whose properties describe and never decide.
 var annotations = []string{
-	"www.w3.org/2000/01/rdf-schema#", "purl.org/dc/terms/", "purl.org/dc/elements/1.1/", "www.w3.org/2004/02/skos/core#", "schema.org/",
-	"xmlns.com/foaf/0.1/", "www.w3.org/2006/vcard/ns#", "www.w3.org/ns/prov#",
+	"www.w3.org/2000/01/rdf-schema#", "purl.org/dc/terms/", "purl.org/dc/elements/1.1/", "www.w3.org/2004/02/skos/core#", "xmlns.com/foaf/0.1/", "www.w3.org/2006/vcard/ns#", "www.w3.org/ns/prov#",
 }
 
 // notes are bare keys that describe and never decide. UIM documents write them without a prefix.
