@@ -1,0 +1,257 @@
+package pat
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	// AgreementWindow is how far from now a fresh agreement may have been made, either way.
+	AgreementWindow = 5 * time.Minute
+	// maxSigned bounds signed_policy: a JWS over the largest policy.
+	maxSigned = MaxPolicy*4/3 + 16<<10
+	minNonce  = 16
+	maxNonce  = 128
+
+	formJWSAgreement = "jws-agreement"
+	formJWSPolicy    = "jws-policy"
+	formDetached     = "detached"
+)
+
+// A Presented agreement is what an agent sends, before anything about it is known to be true.
+type Presented struct {
+	AgentID string
+	Signed  string // signed_policy: a compact JWS, or a detached signature as text
+	Key     Key
+}
+
+// An Accepted agreement is what verified.
+type Accepted struct {
+	Assurance Assurance
+	Form      string    // see Agreement.Form
+	Signed    []byte    // see Agreement.Signed
+	Signature []byte    // see Agreement.Signature
+	Nonce     string    // jti of a fresh agreement
+	IssuedAt  time.Time // iat of a fresh agreement
+	Scope     []string  // nil: the agreement names none
+	UID       string    // of the policy
+	Digest    string
+}
+
+// VerifyAgreement holds what an agent sent against the policy offered now. Three kinds are accepted, told
+// apart by form and typ alone: the fresh agreement (typ uim-agreement+jwt) that names the policy by digest,
+// a compact JWS whose payload is the policy, and a detached signature over one of the policy's byte
+// forms. Past policies are tried only to say ErrPolicyMismatch instead of ErrBadSignature. Whether a
+// fresh agreement was used before is for the Store to say.
+//
+// Errors are of kind ErrBadAgentID, ErrBadSignature, ErrBadAgreement, ErrAgreementStale or ErrPolicyMismatch.
+func VerifyAgreement(p Presented, issuer string, current Offer, past []Offer, now time.Time) (Accepted, error) {
+	accepted, err := verifyPresented(p, issuer, current, past)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if accepted.stale(now) {
+		return Accepted{}, ErrAgreementStale
+	}
+	return accepted, nil
+}
+
+func (a Accepted) stale(now time.Time) bool {
+	return a.Assurance == Fresh && now.Sub(a.IssuedAt).Abs() > AgreementWindow
+}
+
+// verifyPresented is VerifyAgreement without the time: whether a fresh agreement is stale is left open.
+func verifyPresented(p Presented, issuer string, current Offer, past []Offer) (Accepted, error) {
+	if !ValidAgentID(p.AgentID) {
+		return Accepted{}, ErrBadAgentID
+	}
+	if p.Key.IsZero() {
+		return Accepted{}, ErrUnsupportedKey
+	}
+	if strings.Contains(p.Signed, ".") { // no hex and no base64 holds one
+		return verifyAgreementJWS(p, issuer, current)
+	}
+	signature, err := detachedSignature(p.Key, p.Signed)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if f, way, ok := verifyOffer(p.Key, current, signature); ok {
+		a := Accepted{
+			Assurance: Static, Form: formDetached + ":" + f.name + ":" + way, Signature: signature,
+			UID: current.UID, Digest: current.Digest,
+		}
+		if f.name != formServed {
+			a.Signed = f.text
+		}
+		return a, nil
+	}
+	for _, old := range past[:min(len(past), MaxPast)] {
+		if _, _, ok := verifyOffer(p.Key, old, signature); ok {
+			return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: old.Digest}
+		}
+	}
+	return Accepted{}, ErrBadSignature
+}
+
+func verifyAgreementJWS(p Presented, issuer string, current Offer) (Accepted, error) {
+	text := strings.TrimSpace(p.Signed)
+	j, err := parseJWS(text, maxSigned)
+	if err != nil {
+		return Accepted{}, because(ErrBadSignature, "signed_policy is neither a compact JWS nor a detached signature")
+	}
+	if !j.verifies(p.Key) {
+		return Accepted{}, ErrBadSignature
+	}
+	if j.typ == TypeAgreement {
+		a, err := freshAgreement(j, p, issuer, current)
+		if err != nil {
+			return Accepted{}, err
+		}
+		a.Signature = []byte(text)
+		return a, nil
+	}
+	if strings.HasPrefix(j.typ, "uim-") { // a PAT or a proof is no agreement, whatever it holds
+		return Accepted{}, because(ErrBadSignature, "a JWS of this typ is no agreement")
+	}
+	digest, err := PolicyDigest(j.payload)
+	if err != nil || digest != current.Digest {
+		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: digest}
+	}
+	return Accepted{
+		Assurance: Static, Form: formJWSPolicy, Signature: []byte(text), UID: current.UID, Digest: current.Digest,
+	}, nil
+}
+
+// freshAgreement reads the payload of a JWS whose signature has verified.
+func freshAgreement(j jws, p Presented, issuer string, current Offer) (Accepted, error) {
+	if inHeader, ok := j.header["jwk"]; ok {
+		jwk, isObject := inHeader.(map[string]any)
+		if !isObject {
+			return Accepted{}, because(ErrBadSignature, "the header's jwk is no object")
+		}
+		if key, err := fromJWK(jwk); err != nil || key.Thumbprint() != p.Key.Thumbprint() {
+			return Accepted{}, because(ErrBadSignature, "the header's jwk is not agent_public_key")
+		}
+	}
+	c, err := readAgreement(j.payload)
+	if err != nil {
+		return Accepted{}, err
+	}
+	switch {
+	case c.AgentID != p.AgentID:
+		return Accepted{}, &AgreementError{"iss", "want the agent_id that is sent with it"}
+	case c.Audience != issuer:
+		return Accepted{}, &AgreementError{"aud", "want this service's issuer, " + issuer}
+	case c.PolicyDigest != current.Digest || c.PolicyUID != current.UID:
+		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: bounded(c.PolicyDigest)}
+	}
+	return Accepted{
+		Assurance: Fresh, Form: formJWSAgreement, Nonce: c.Nonce, IssuedAt: c.IssuedAt, Scope: c.Scope,
+		UID: c.PolicyUID, Digest: c.PolicyDigest,
+	}, nil
+}
+
+// AgreementClaims are the payload of a fresh agreement.
+type AgreementClaims struct {
+	AgentID      string // iss
+	Audience     string // aud: the service's issuer
+	IssuedAt     time.Time
+	Nonce        string // jti, 16 to 128 visible ASCII characters
+	PolicyUID    string
+	PolicyDigest string
+	Scope        []string // nil: whatever the policy permits
+}
+
+var errNotAgreement = errors.New("not as it should be")
+
+func readAgreement(payload []byte) (AgreementClaims, error) {
+	tree, err := strictjson.DecodeObject(payload)
+	if err != nil {
+		return AgreementClaims{}, &AgreementError{Reason: "the payload is not one JSON object"}
+	}
+	var c AgreementClaims
+	c.AgentID, _ = tree["iss"].(string)
+	if c.Audience, err = soleAudience(tree["aud"]); err != nil {
+		return AgreementClaims{}, &AgreementError{"aud", "want one string"}
+	}
+	if c.IssuedAt, err = numericDate(tree["iat"]); err != nil {
+		return AgreementClaims{}, &AgreementError{"iat", "want seconds since 1970"}
+	}
+	c.Nonce, _ = tree["jti"].(string)
+	if _, ok := tree["jti"]; !ok {
+		c.Nonce, _ = tree["nonce"].(string)
+	}
+	if !validNonce(c.Nonce) {
+		return AgreementClaims{}, &AgreementError{"jti", "want 16 to 128 visible ASCII characters"}
+	}
+	policy, _ := tree["policy"].(map[string]any)
+	c.PolicyUID, _ = policy["uid"].(string)
+	if c.PolicyDigest, _ = policy["digest"].(string); c.PolicyDigest == "" {
+		return AgreementClaims{}, &AgreementError{"policy", "want an object with uid and digest"}
+	}
+	if scope, ok := tree["scope"]; ok {
+		if c.Scope, err = stringList(scope); err != nil || len(c.Scope) == 0 {
+			return AgreementClaims{}, &AgreementError{"scope", "want a list of strings"}
+		}
+		if c.Scope, err = normalScope(c.Scope); err != nil {
+			return AgreementClaims{}, &AgreementError{"scope", err.Error()}
+		}
+	}
+	return c, nil
+}
+
+// ValidAgentID reports whether id is 1 to 200 visible ASCII characters.
+func ValidAgentID(id string) bool { return len(id) <= maxAgentID && visible(id) }
+
+const maxAgentID = 200
+
+func validNonce(s string) bool { return len(s) >= minNonce && len(s) <= maxNonce && visible(s) }
+
+func visible(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x21 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// bounded keeps what a stranger wrote out of our texts beyond a digest's length.
+func bounded(digest string) string {
+	if len(digest) > 64 || !visible(digest) {
+		return ""
+	}
+	return digest
+}
+
+// soleAudience reads aud as one string, or a list of one: an agreement made for several is bound to none.
+func soleAudience(v any) (string, error) {
+	if list, ok := v.([]any); ok && len(list) == 1 {
+		v = list[0]
+	}
+	s, ok := v.(string)
+	if !ok || s == "" {
+		return "", errNotAgreement
+	}
+	return s, nil
+}
+
+func stringList(v any) ([]string, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, errNotAgreement
+	}
+	out := make([]string, 0, len(list))
+	for _, item := range list {
+		s, ok := item.(string)
+		if !ok {
+			return nil, errNotAgreement
+		}
+		out = append(out, s)
+	}
+	return slices.Clip(out), nil
+}

@@ -1,0 +1,176 @@
+package pat
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/limit"
+)
+
+// Claims are what a PAT says. They are shared between calls: nobody may change them. UIM core 4.1.
+type Claims struct {
+	Issuer       string    // iss, and aud
+	Subject      string    // sub: the agent id
+	ID           string    // jti
+	IssuedAt     time.Time // iat
+	NotBefore    time.Time // nbf
+	ExpiresAt    time.Time // exp
+	Scope        []string
+	Policy       string     // pol: URL of the policy
+	PolicyDigest string     // pol_digest
+	Limit        limit.Rate // lmt
+	KeyID        string     // cnf.jkt: thumbprint of the agent's key. RFC 7800 3.1, RFC 9449 6.1
+	Agreement    string     // agr: id of the agreement
+	Assurance    Assurance
+}
+
+// A Limit is the claim lmt: at most Rate calls in Period seconds; Period 0 means ever. UIM core 4.1.2.
+type Limit struct {
+	Rate   int64 `json:"rate"`
+	Period int64 `json:"period"`
+}
+
+// Calendar periods in seconds are as long as they can get, so that who paces himself by lmt is never too fast.
+const (
+	longestMonth = 31 * 86400
+	longestYear  = 366 * 86400
+)
+
+// LimitOf is how lmt writes a rate.
+func LimitOf(r limit.Rate) Limit {
+	period := r.Period.Seconds()
+	switch r.Period {
+	case limit.Month:
+		period = longestMonth
+	case limit.Year:
+		period = longestYear
+	}
+	return Limit{r.Max, period}
+}
+
+// rate reads what LimitOf wrote; a period nobody writes gives the zero Rate.
+func (l Limit) rate() limit.Rate {
+	for _, p := range []limit.Period{
+		limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week, limit.Month, limit.Year, limit.Lifetime,
+	} {
+		if r := (limit.Rate{Max: l.Rate, Period: p}); LimitOf(r) == l {
+			return r
+		}
+	}
+	return limit.Rate{}
+}
+
+// Permits reports whether the scope holds the intent uid: as <uid>:execute or <namespace>:*:*:execute,
+// and in no other way. UIM core 4.3.
+func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
+
+// Agreed returns nil if offered is the digest of the policy this PAT was issued under, else a
+// *PolicyChangedError. UIM core 4.5.
+func (c *Claims) Agreed(offered string) error {
+	if c.PolicyDigest != offered {
+		return &PolicyChangedError{Agreed: c.PolicyDigest, Offered: offered}
+	}
+	return nil
+}
+
+// payload is the claims as a JWT carries them.
+func (c *Claims) payload() map[string]any {
+	m := map[string]any{
+		"iss": c.Issuer, "sub": c.Subject, "aud": c.Issuer, "jti": c.ID,
+		"iat": c.IssuedAt.Unix(), "nbf": c.NotBefore.Unix(), "exp": c.ExpiresAt.Unix(),
+		"scope": c.Scope, "pol": c.Policy, "pol_digest": c.PolicyDigest,
+		"lmt": LimitOf(c.Limit), "cnf": map[string]any{"jkt": c.KeyID}, "agr": c.Agreement,
+	}
+	if c.Assurance == Static {
+		m["assurance"] = Static
+	}
+	return m
+}
+
+var errClaim = errors.New("a claim is missing or of the wrong type")
+
+// readClaims reads a payload strictly: every claim present, of its type, and no member twice. Claims it
+// does not know are passed over, so that replicas of different versions understand each other.
+func readClaims(payload []byte) (*Claims, error) {
+	tree, err := strictjson.DecodeObject(payload)
+	if err != nil {
+		return nil, errClaim
+	}
+	r := claimReader{tree: tree}
+	c := &Claims{
+		Issuer: r.text("iss"), Subject: r.text("sub"), ID: r.text("jti"),
+		IssuedAt: r.date("iat"), NotBefore: r.date("nbf"), ExpiresAt: r.date("exp"),
+		Policy: r.text("pol"), PolicyDigest: r.text("pol_digest"), Agreement: r.text("agr"),
+		Assurance: Fresh,
+	}
+	if r.text("aud") != c.Issuer {
+		return nil, errClaim
+	}
+	if c.Scope, err = stringList(tree["scope"]); err != nil || len(c.Scope) == 0 {
+		return nil, errClaim
+	}
+	lmt := claimReader{tree: r.object("lmt")}
+	c.Limit = Limit{lmt.count("rate"), lmt.count("period")}.rate()
+	cnf := claimReader{tree: r.object("cnf")}
+	c.KeyID = cnf.text("jkt")
+	switch a, ok := tree["assurance"]; {
+	case ok && a == string(Static):
+		c.Assurance = Static
+	case ok:
+		return nil, errClaim
+	}
+	if r.failed || lmt.failed || cnf.failed || c.Limit.Period == "" {
+		return nil, errClaim
+	}
+	return c, nil
+}
+
+// A claimReader notes whether any claim was missing or of the wrong type.
+type claimReader struct {
+	tree   map[string]any
+	failed bool
+}
+
+func (r *claimReader) text(name string) string {
+	s, _ := r.tree[name].(string)
+	r.failed = r.failed || s == ""
+	return s
+}
+
+func (r *claimReader) object(name string) map[string]any {
+	m, ok := r.tree[name].(map[string]any)
+	r.failed = r.failed || !ok
+	return m
+}
+
+func (r *claimReader) count(name string) int64 {
+	n, ok := r.tree[name].(json.Number)
+	i, err := strconv.ParseInt(string(n), 10, 64)
+	r.failed = r.failed || !ok || err != nil || i < 0
+	return i
+}
+
+func (r *claimReader) date(name string) time.Time {
+	t, err := numericDate(r.tree[name])
+	r.failed = r.failed || err != nil
+	return t
+}
+
+// numericDate reads seconds since 1970; fractions are dropped. RFC 7519 2.
+func numericDate(v any) (time.Time, error) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return time.Time{}, errClaim
+	}
+	f, err := strconv.ParseFloat(string(n), 64)
+	if err != nil || f < 0 || f > maxDate {
+		return time.Time{}, errClaim
+	}
+	return time.Unix(int64(f), 0).UTC(), nil
+}
+
+// maxDate is the end of the year 9999, beyond which times cannot be written as RFC 3339.
+const maxDate = 253402300799

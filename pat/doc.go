@@ -1,0 +1,15 @@
+// Package pat says who agreed to what: it reads agents' keys, verifies their signatures over a policy,
+// keeps the evidence, and issues, verifies, renews and revokes the Policy Adherence Tokens (PATs) that
+// follow from it. UIM core 4.
+//
+// It knows neither HTTP nor SQL. What must outlive the process goes through Store, private keys through
+// KeyFiles, and what a service offers comes from Terms. The usual call, once per process and per service:
+//
+//	keys, err := pat.OpenKeyring(ctx, pat.KeyringConfig{Store: st, Files: files, Algorithm: pat.EdDSA, Overlap: overlap, Now: now})
+//	view := pat.NewView(st, keys, now)                       // go view.Run(ctx)
+//	issuer, err := pat.NewIssuer(pat.IssuerConfig{Rules: rules, Terms: terms, Store: st, Keys: keys, View: view, Now: now})
+//	issued, err := issuer.Issue(ctx, pat.IssueRequest{AgentID: id, SignedPolicy: s, PublicKey: key})
+//	claims, err := issuer.Verifier().Verify(ctx, token, now())
+//
+// Everything here denies when in doubt, and no error text quotes a token, a key or a signature.
+package pat

@@ -1,0 +1,101 @@
+package pat
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	// MaxPolicy bounds a policy document in bytes.
+	MaxPolicy = 1 << 20
+	// MaxPast is how many earlier policies are remembered, to say of a signature that it is over an older one.
+	MaxPast = 8
+)
+
+// The byte forms in which agents sign a policy.
+const (
+	formServed  = "served"  // the exact bytes
+	formRFC8785 = "rfc8785" // the canonical form
+	formCompact = "compact" // JSON.stringify(JSON.parse(text)) of ECMAScript
+	formPython  = "python"  // json.dumps(json.loads(text)) of Python
+)
+
+// An Offer is a policy as a service offers it, with all that is needed to tell whether someone signed
+// it. It is immutable.
+type Offer struct {
+	UID    string
+	Digest string // see PolicyDigest
+	Bytes  []byte // exactly as served; the caller must not change them
+	forms  []form
+}
+
+type form struct {
+	name string
+	text []byte
+	sum  [sha256.Size]byte
+}
+
+// NewOffer computes the digest and the byte forms of a policy, once. The error says what keeps the
+// document from being signed: it is no strict JSON object, too large, or holds a number that RFC 8785
+// would change (a *strictjson.InexactError).
+func NewOffer(raw []byte, uid string) (Offer, error) {
+	digest, canonical, err := digestOf(raw)
+	if err != nil {
+		return Offer{}, err
+	}
+	tree, err := parseOrdered(raw)
+	if err != nil {
+		return Offer{}, fmt.Errorf("policy: %w", err)
+	}
+	compact, err := tree.ecmascript(nil)
+	if err != nil {
+		return Offer{}, fmt.Errorf("policy: %w", err)
+	}
+	python, err := tree.python(nil)
+	if err != nil {
+		return Offer{}, fmt.Errorf("policy: %w", err)
+	}
+	o := Offer{UID: uid, Digest: digest, Bytes: bytes.Clone(raw)}
+	o.add(formServed, o.Bytes)
+	o.add(formRFC8785, canonical)
+	o.add(formCompact, compact)
+	o.add(formPython, python)
+	return o, nil
+}
+
+// add takes a form unless the same bytes are there already.
+func (o *Offer) add(name string, text []byte) {
+	f := form{name, text, sha256.Sum256(text)}
+	for _, other := range o.forms {
+		if other.sum == f.sum {
+			return
+		}
+	}
+	o.forms = append(o.forms, f)
+}
+
+// PolicyDigest is the one digest of a policy everywhere: "sha-256:" and the unpadded base64url of
+// SHA-256 over its RFC 8785 form.
+func PolicyDigest(raw []byte) (string, error) {
+	digest, _, err := digestOf(raw)
+	return digest, err
+}
+
+func digestOf(raw []byte) (digest string, canonical []byte, err error) {
+	if len(raw) > MaxPolicy {
+		return "", nil, fmt.Errorf("policy: more than %d bytes", MaxPolicy)
+	}
+	tree, err := strictjson.DecodeObject(raw)
+	if err != nil {
+		return "", nil, fmt.Errorf("policy: %w", err)
+	}
+	if canonical, err = strictjson.Canonical(tree); err != nil {
+		return "", nil, fmt.Errorf("policy: %w", err)
+	}
+	sum := sha256.Sum256(canonical)
+	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:]), canonical, nil
+}

@@ -1,0 +1,147 @@
+package pat_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+var update = flag.Bool("update", false, "write testdata anew with the python3 and node that are here")
+
+// writers are how agents of other languages write the policy they sign.
+var writers = []struct {
+	form, suffix, program string
+	args                  []string
+}{
+	{"compact", ".node", "node", []string{"-e", "process.stdout.write(JSON.stringify(JSON.parse(require('fs').readFileSync(0,'utf8'))))"}},
+	{"python", ".python", "python3", []string{"-c", "import json,sys; sys.stdout.buffer.write(json.dumps(json.loads(sys.stdin.buffer.read())).encode())"}},
+}
+
+func policies(tb testing.TB) []string {
+	tb.Helper()
+	names, err := filepath.Glob("testdata/policies/*.json")
+	if err != nil || len(names) == 0 {
+		tb.Fatal("no policies in testdata", err)
+	}
+	return names
+}
+
+func read(tb testing.TB, name string) []byte {
+	tb.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// accepts reports which form of the offer a detached signature over text is found to be.
+func accepts(tb testing.TB, o pat.Offer, text []byte) (string, error) {
+	tb.Helper()
+	a, err := pat.VerifyAgreement(pat.Presented{
+		AgentID: "a", Signed: hex.EncodeToString(ed25519.Sign(edKey(), text)), Key: keyOf(tb, edKey()),
+	}, issuer, o, nil, noon)
+	return a.Form, err
+}
+
+func TestPolicySignedAsOtherLanguagesWriteIt(t *testing.T) {
+	for _, name := range policies(t) {
+		raw := read(t, name)
+		o, err := pat.NewOffer(raw, policyUID)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		canonical := must(strictjson.Canonical(must(strictjson.Decode(raw))))
+		for form, text := range map[string][]byte{"served": raw, "rfc8785": canonical} {
+			if got, err := accepts(t, o, text); err != nil || (got != "detached:"+form+":ed25519" && got != "detached:served:ed25519") {
+				t.Errorf("%s as %s: %q, %v", name, form, got, err)
+			}
+		}
+		for _, w := range writers {
+			text := read(t, strings.TrimSuffix(name, ".json")+w.suffix)
+			if got, err := accepts(t, o, text); err != nil || !strings.HasPrefix(got, "detached:") {
+				t.Errorf("%s as %s: %q, %v", name, w.form, got, err)
+			}
+			if got, err := accepts(t, o, append(text, '\n', '\n')); err == nil {
+				t.Errorf("%s as %s and more: accepted as %q", name, w.form, got)
+			}
+		}
+	}
+}
+
+// What stands in testdata is what the languages really write, where they are installed.
+func TestTestdataIsWhatTheLanguagesWrite(t *testing.T) {
+	for _, w := range writers {
+		t.Run(w.program, func(t *testing.T) {
+			if _, err := exec.LookPath(w.program); err != nil {
+				t.Skipf("SKIPPED: no %s here; only what it wrote elsewhere is compared", w.program)
+			}
+			for _, name := range policies(t) {
+				cmd := exec.CommandContext(t.Context(), w.program, w.args...)
+				cmd.Stdin = bytes.NewReader(read(t, name))
+				out, err := cmd.Output()
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				golden := strings.TrimSuffix(name, ".json") + w.suffix
+				if *update {
+					if err := os.WriteFile(golden, out, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if want := read(t, golden); !bytes.Equal(out, want) {
+					t.Errorf("%s: %s writes\n%s\nnot\n%s", name, w.program, out, want)
+				}
+			}
+		})
+	}
+}
+
+func TestFormIsToldByName(t *testing.T) {
+	o := offerOf(t, policyV1)
+	for form, text := range map[string]string{
+		"served":  string(policyV1),
+		"rfc8785": `{"permission":[{"action":"execute","note":"ä","price":1.5}],"uid":"https://shop.example/policy/1"}`,
+		"compact": `{"uid":"https://shop.example/policy/1","permission":[{"action":"execute","price":1.5,"note":"ä"}]}`,
+		"python":  `{"uid": "https://shop.example/policy/1", "permission": [{"action": "execute", "price": 1.5, "note": "\u00e4"}]}`,
+	} {
+		if got, err := accepts(t, o, []byte(text)); err != nil || got != "detached:"+form+":ed25519" {
+			t.Errorf("%s: %q, %v", form, got, err)
+		}
+	}
+}
+
+func TestPolicyDigest(t *testing.T) {
+	// printf '{"a":1}' | openssl dgst -sha256 -binary | basenc --base64url
+	const want = "sha-256:AVq9f1zFei3ZS3WQ8ErYCEJzkF7jPsXOvq5iJ2qX-GI"
+	for _, text := range []string{`{"a":1}`, ` { "a" : 1.0 } `, `{"\u0061":1e0}`} {
+		if got, err := pat.PolicyDigest([]byte(text)); err != nil || got != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"no object": `[]`, "twice": `{"a":1,"a":1}`, "inexact": `{"a":9007199254740993}`, "no JSON": `{`, "huge": `{"a":"` + strings.Repeat("x", pat.MaxPolicy) + `"}`,
+	} {
+		if got, err := pat.PolicyDigest([]byte(text)); err == nil || got != "" {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+		if o, err := pat.NewOffer([]byte(text), policyUID); err == nil || o.Digest != "" {
+			t.Errorf("%s: an offer was made", name)
+		}
+	}
+	var inexact *strictjson.InexactError
+	if _, err := pat.NewOffer([]byte(`{"a":[0.12345678901234567890]}`), ""); !errors.As(err, &inexact) || inexact.Pointer != "/a/0" {
+		t.Errorf("%v does not name the number", err)
+	}
+}

@@ -1,0 +1,259 @@
+package pat_test
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/sqlstore" //nolint:depguard // the real engine, in tests only
+
+	"context"
+)
+
+const (
+	service   = "shop"
+	issuer    = "shop.example"
+	policyUID = "https://shop.example/policy/1"
+	policyURL = "https://shop.example/api/policy"
+	search    = "shop.example:search:v1"
+	buy       = "shop.example:buy:v1" // charges
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// A clock that stands until it is moved.
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+// Keys of every kind, made once.
+var (
+	rsaKey   = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
+	ecKey    = sync.OnceValue(func() *ecdsa.PrivateKey { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) })
+	edKey    = sync.OnceValue(func() ed25519.PrivateKey { return newEd() })
+	policyV1 = []byte(`{"uid": "https://shop.example/policy/1", "permission": [{"action": "execute", "price": 1.50, "note": "ä"}]}`)
+	policyV2 = []byte(`{"uid": "https://shop.example/policy/1", "permission": []}`)
+)
+
+func newEd() ed25519.PrivateKey {
+	_, k, err := ed25519.GenerateKey(rand.Reader)
+	return must(k, err)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func keyOf(tb testing.TB, s crypto.Signer) pat.Key {
+	tb.Helper()
+	k, err := pat.NewKey(s.Public())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return k
+}
+
+func offerOf(tb testing.TB, raw []byte) pat.Offer {
+	tb.Helper()
+	o, err := pat.NewOffer(raw, policyUID)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return o
+}
+
+// jws makes a compact JWS of any header and payload, signed as JOSE wants it by the signer, or with whatever
+// sign returns.
+func jws(tb testing.TB, header, payload any, sign func(input []byte) []byte) string {
+	tb.Helper()
+	part := func(v any) string {
+		if raw, ok := v.([]byte); ok {
+			return base64.RawURLEncoding.EncodeToString(raw)
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return base64.RawURLEncoding.EncodeToString(b)
+	}
+	input := part(header) + "." + part(payload)
+	return input + "." + base64.RawURLEncoding.EncodeToString(sign([]byte(input)))
+}
+
+func edSign(k ed25519.PrivateKey) func([]byte) []byte {
+	return func(input []byte) []byte { return ed25519.Sign(k, input) }
+}
+
+// memory keeps the private keys of a test.
+type memory struct{ pem []byte }
+
+func (m *memory) Load() ([]byte, error) { return m.pem, nil }
+func (m *memory) Save(b []byte) error   { m.pem = slices.Clone(b); return nil }
+
+// terms offer search for free and buy for money, and whatever more a test adds.
+type terms struct {
+	offer   pat.Offer
+	past    []pat.Offer
+	more    []string
+	charges bool
+	limit   limit.Rate
+}
+
+func (t *terms) Offer() pat.Offer  { return t.offer }
+func (t *terms) Past() []pat.Offer { return t.past }
+func (t *terms) Scope(_ context.Context, r pat.ScopeRequest) (pat.Scope, error) {
+	s := pat.Scope{Limit: t.limit, Charges: t.charges}
+	offered := append([]string{search, buy}, t.more...)
+	requested := r.Requested
+	if len(requested) == 0 || strings.HasSuffix(requested[0], ":*:*:execute") {
+		requested = nil
+		for _, uid := range offered {
+			requested = append(requested, uid+":execute")
+		}
+	}
+	for _, e := range requested {
+		switch uid := strings.TrimSuffix(e, ":execute"); {
+		case !slices.Contains(offered, uid):
+			s.Omitted = append(s.Omitted, pat.Omitted{Entry: e, Reason: "INTENT_NOT_FOUND"})
+		case uid == buy && r.Assurance == pat.Static:
+			s.Omitted = append(s.Omitted, pat.Omitted{Entry: e, Reason: pat.ReasonFreshRequired})
+		default:
+			s.Entries = append(s.Entries, e)
+		}
+	}
+	return s, nil
+}
+
+// A world is one service on the real store.
+type world struct {
+	*clock
+	store  *sqlstore.Store
+	files  *memory
+	keys   *pat.Keyring
+	view   *pat.View
+	terms  *terms
+	rules  pat.Rules
+	issuer *pat.Issuer
+}
+
+func newWorld(tb testing.TB, change ...func(*world, *pat.KeyringConfig)) *world {
+	tb.Helper()
+	w := &world{clock: &clock{t: noon}, files: &memory{}}
+	w.terms = &terms{offer: offerOf(tb, policyV1), limit: limit.Rate{Max: 1000, Period: limit.Hour}}
+	w.rules = pat.Rules{
+		Service: service, Issuer: issuer, PolicyURL: policyURL, TTL: time.Hour, Leeway: 30 * time.Second,
+		Freshness: pat.FreshnessOptional, Admission: pat.AdmitOpen,
+	}
+	c := pat.KeyringConfig{Files: w.files, Algorithm: pat.EdDSA, Overlap: 2 * time.Hour, Now: w.now}
+	for _, f := range change {
+		f(w, &c)
+	}
+	st, err := sqlstore.Open(tb.Context(), filepath.Join(tb.TempDir(), "state.db"), sqlstore.Options{Now: w.now})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	w.store, c.Store = st, st
+	if w.keys, err = pat.OpenKeyring(tb.Context(), c); err != nil {
+		tb.Fatal(err)
+	}
+	w.view = pat.NewView(st, w.keys, w.now)
+	w.refresh(tb)
+	w.reissue(tb)
+	return w
+}
+
+// reissue makes the issuer of the next configuration.
+func (w *world) reissue(tb testing.TB) {
+	tb.Helper()
+	i, err := pat.NewIssuer(pat.IssuerConfig{Rules: w.rules, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: w.now})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w.issuer = i
+}
+
+func (w *world) refresh(tb testing.TB) {
+	tb.Helper()
+	if err := w.view.Refresh(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// pass moves the clock, and the view with it.
+func (w *world) pass(tb testing.TB, d time.Duration) {
+	tb.Helper()
+	w.add(d)
+	w.refresh(tb)
+}
+
+// fresh is the request of an agent that signs a fresh agreement now.
+func (w *world) fresh(tb testing.TB, agentID string, key ed25519.PrivateKey, change ...func(*pat.AgreementClaims)) pat.IssueRequest {
+	tb.Helper()
+	c := pat.AgreementClaims{
+		AgentID: agentID, Audience: issuer, IssuedAt: w.now(), PolicyUID: w.terms.offer.UID, PolicyDigest: w.terms.offer.Digest,
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	signed, err := pat.SignAgreement(key, c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return pat.IssueRequest{AgentID: agentID, SignedPolicy: signed, PublicKey: string(keyOf(tb, key).JWK())}
+}
+
+// static is the request of an agent that signs the bare policy.
+func (w *world) static(tb testing.TB, agentID string, key ed25519.PrivateKey) pat.IssueRequest {
+	tb.Helper()
+	return pat.IssueRequest{
+		AgentID: agentID, SignedPolicy: base64.StdEncoding.EncodeToString(ed25519.Sign(key, w.terms.offer.Bytes)), PublicKey: string(keyOf(tb, key).JWK()),
+	}
+}
+
+func (w *world) issue(tb testing.TB, r pat.IssueRequest) pat.Issued {
+	tb.Helper()
+	issued, err := w.issuer.Issue(tb.Context(), r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return issued
+}
+
+func (w *world) verify(tb testing.TB, token string) (*pat.Claims, error) {
+	tb.Helper()
+	return w.issuer.Verifier().Verify(tb.Context(), token, w.now())
+}

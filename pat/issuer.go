@@ -1,0 +1,279 @@
+package pat
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+)
+
+// An IssuerConfig tells an Issuer what it needs.
+type IssuerConfig struct {
+	Rules  Rules
+	Terms  Terms
+	Store  Store
+	Keys   *Keyring
+	View   *View
+	Now    func() time.Time
+	Cached int // see VerifierConfig
+}
+
+// An Issuer issues, renews and revokes the PATs of one service. It belongs to one generation of the
+// configuration: make another for the next. It is safe for concurrent use.
+type Issuer struct {
+	rules    Rules
+	terms    Terms
+	store    Store
+	keys     *Keyring
+	view     *View
+	verifier *Verifier
+	now      func() time.Time
+}
+
+// NewIssuer checks the rules and makes an Issuer, with a Verifier of the same generation.
+func NewIssuer(c IssuerConfig) (*Issuer, error) {
+	if err := c.Rules.check(); err != nil {
+		return nil, err
+	}
+	if c.Terms == nil || c.Store == nil || c.Now == nil {
+		return nil, errors.New("an issuer needs terms, a store and a clock")
+	}
+	verifier, err := NewVerifier(VerifierConfig{
+		Service: c.Rules.Service, Issuer: c.Rules.Issuer, Leeway: c.Rules.Leeway, Grace: c.Rules.Grace,
+		Keys: c.Keys, View: c.View, Cached: c.Cached,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Issuer{
+		rules: c.Rules, terms: c.Terms, store: c.Store, keys: c.Keys, view: c.View, verifier: verifier, now: c.Now,
+	}, nil
+}
+
+// Verifier verifies the PATs this Issuer issues.
+func (i *Issuer) Verifier() *Verifier { return i.verifier }
+
+// An IssueRequest is what an agent sends to get a PAT. UIM core 4.2.
+type IssueRequest struct {
+	AgentID      string
+	SignedPolicy string
+	PublicKey    any      // as ParsePublicKeyValue takes it
+	Scope        []string // nil: whatever the agreement names, or else the policy permits
+}
+
+// Issued is a PAT, or the word that the operator has to approve the agent first.
+type Issued struct {
+	State       AgreementState // active, or pending: then there is no PAT yet
+	AgreementID string
+	Token       string // the PAT: a secret
+	Claims      *Claims
+	Omitted     []Omitted
+}
+
+// Issue verifies an agreement, keeps it, and issues a PAT for it. Errors: of kind ErrUnsupportedKey,
+// ErrWeakKey, those of VerifyAgreement, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted,
+// ErrAgentIDTaken, ErrKeyTaken, ErrBlocked, ErrNothingGranted, those of Terms, and the store's own.
+func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
+	key, err := ParsePublicKeyValue(r.PublicKey)
+	if err != nil {
+		return Issued{}, err
+	}
+	requested, err := normalScope(r.Scope)
+	if err != nil {
+		return Issued{}, err
+	}
+	offer := i.terms.Offer()
+	accepted, err := verifyPresented(Presented{AgentID: r.AgentID, Signed: r.SignedPolicy, Key: key}, i.rules.Issuer, offer, i.terms.Past())
+	if err != nil {
+		return Issued{}, err
+	}
+	if accepted.Assurance == Static && i.rules.Freshness == FreshnessRequired {
+		return Issued{}, ErrFreshRequired
+	}
+	now := i.now()
+	agreement := i.agreement(r.AgentID, key, accepted, now)
+	if accepted.stale(now) && !i.awaited(ctx, agreement) {
+		return Issued{}, ErrAgreementStale
+	}
+	approved, listed, err := i.admit(ctx, r.AgentID, key.Thumbprint())
+	if err != nil {
+		return Issued{}, err
+	}
+	asked, notAgreed := within(accepted.Scope, requested)
+	scope, err := i.scope(ctx, agreement, asked, notAgreed)
+	if err != nil {
+		return Issued{}, err
+	}
+	if !approved {
+		agreement.State = AgreementPending
+	}
+	document := PolicyDocument{Service: i.rules.Service, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes, FirstOffered: now}
+	agreement, err = i.store.Agree(ctx, agreement, document, listed, now.Add(2*AgreementWindow))
+	if err != nil {
+		return Issued{}, i.agreeError(err, r.AgentID, key.Thumbprint())
+	}
+	if agreement.State != AgreementActive {
+		return Issued{State: AgreementPending, AgreementID: agreement.ID}, nil
+	}
+	token, claims, err := i.issue(ctx, i.token(agreement, scope, asked, now))
+	if err != nil {
+		return Issued{}, err
+	}
+	return Issued{State: AgreementActive, AgreementID: agreement.ID, Token: token, Claims: claims, Omitted: scope.Omitted}, nil
+}
+
+func (i *Issuer) agreeError(err error, agentID, keyID string) error {
+	switch {
+	case errors.Is(err, ErrReplayed):
+		return ErrAgreementReplayed
+	case errors.Is(err, ErrAgentIDTaken):
+		return takenBy(agentID, keyID)
+	case errors.Is(err, ErrKeyTaken), errors.Is(err, ErrBlocked):
+		return err
+	default:
+		return fmt.Errorf("keeping the agreement: %w", err)
+	}
+}
+
+func (i *Issuer) agreement(agentID string, key Key, a Accepted, now time.Time) Agreement {
+	return Agreement{
+		ID: agreementID(i.rules.Service, key.Thumbprint(), a, now), Service: i.rules.Service, Issuer: i.rules.Issuer, AgentID: agentID,
+		KeyID: key.Thumbprint(), PublicKey: key.SPKI(), PolicyUID: a.UID, PolicyDigest: a.Digest,
+		Assurance: a.Assurance, Form: a.Form, Signed: a.Signed, Signature: a.Signature, Nonce: a.Nonce, Scope: a.Scope,
+		State: AgreementActive, CreatedAt: now,
+	}
+}
+
+// agreementID is a UUIDv7. That of a fresh agreement follows from its key, nonce and time, so that the one
+// who waits for approval is known again when he asks with the same body. RFC 9562 5.7.
+func agreementID(service, keyID string, a Accepted, now time.Time) string {
+	if a.Assurance != Fresh {
+		if id, err := uuid.NewV7(); err == nil {
+			return id.String()
+		}
+	}
+	at := now
+	if a.Assurance == Fresh {
+		at = a.IssuedAt
+	}
+	nonce := a.Nonce
+	if nonce == "" {
+		nonce = newID()
+	}
+	sum := sha256.Sum256([]byte(service + "\x00" + keyID + "\x00" + nonce))
+	id := uuid.UUID(sum[:16])
+	ms := at.UnixMilli()
+	for n := range 6 {
+		id[n] = byte(ms >> (40 - 8*n))
+	}
+	id[6] = id[6]&0x0f | 0x70
+	id[8] = id[8]&0x3f | 0x80
+	return id.String()
+}
+
+// awaited reports whether an agreement that is too old to be made now was made in time, and waited for
+// approval since. Whether a PAT was issued for it already is for the store to say.
+func (i *Issuer) awaited(ctx context.Context, a Agreement) bool {
+	was, err := i.store.Agreement(ctx, i.rules.Service, a.ID)
+	return err == nil && was.AgentID == a.AgentID && was.KeyID == a.KeyID && was.Nonce == a.Nonce &&
+		was.State != AgreementRevoked && string(was.Signature) == string(a.Signature)
+}
+
+// admit says whether an agent may have PATs (approved), and whether that is by configuration (listed).
+func (i *Issuer) admit(ctx context.Context, agentID, keyID string) (approved, listed bool, err error) {
+	listed, err = i.rules.known(agentID, keyID)
+	switch {
+	case err != nil:
+		return false, false, err
+	case listed || i.rules.Admission == AdmitOpen:
+		return true, listed, nil
+	case i.rules.Admission == AdmitAllowlist:
+		return false, false, ErrNotAdmitted
+	}
+	agent, err := i.store.Agent(ctx, i.rules.Service, agentID)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return false, false, fmt.Errorf("looking up the agent: %w", err)
+	}
+	return err == nil && agent.Approved, false, nil
+}
+
+// scope asks the terms what the agent may have, and adds what the agreement itself leaves out.
+func (i *Issuer) scope(ctx context.Context, a Agreement, asked []string, omitted []Omitted) (Scope, error) {
+	if len(asked) == 0 && len(omitted) > 0 {
+		return Scope{}, &ScopeError{omitted}
+	}
+	s, err := i.terms.Scope(ctx, ScopeRequest{AgentID: a.AgentID, KeyID: a.KeyID, PublicKey: a.PublicKey, Assurance: a.Assurance, Requested: asked})
+	if err != nil {
+		return Scope{}, fmt.Errorf("finding the scope: %w", err)
+	}
+	s.Omitted = append(omitted, s.Omitted...)
+	if len(s.Entries) > 0 {
+		return s, nil
+	}
+	for _, o := range s.Omitted {
+		if o.Reason != ReasonFreshRequired {
+			return Scope{}, &ScopeError{s.Omitted}
+		}
+	}
+	if len(s.Omitted) > 0 {
+		return Scope{}, ErrFreshRequired
+	}
+	return Scope{}, &ScopeError{}
+}
+
+// token is the record of a new PAT.
+func (i *Issuer) token(a Agreement, s Scope, asked []string, now time.Time) Token {
+	lmt := LimitOf(s.Limit)
+	t := Token{
+		ID: newID(), Service: i.rules.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
+		Scope: listed(s.Entries, asked), LimitRate: lmt.Rate, LimitPeriod: lmt.Period, Assurance: a.Assurance,
+	}
+	t.IssuedAt = i.view.firstIssue(i.rules.Service, i.claims(t), now)
+	t.ExpiresAt = t.IssuedAt.Add(i.rules.TTL)
+	return t
+}
+
+// issue signs a PAT and records it; it leaves only once it is recorded.
+func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
+	text, claims, err := i.sign(&t)
+	if err != nil {
+		return "", nil, err
+	}
+	switch err := i.store.Issue(ctx, t); {
+	case errors.Is(err, ErrBlocked):
+		return "", nil, ErrBlocked
+	case err != nil:
+		return "", nil, fmt.Errorf("recording the PAT: %w", err)
+	}
+	return text, claims, nil
+}
+
+// claims are those of a recorded PAT.
+func (i *Issuer) claims(t Token) *Claims {
+	return &Claims{
+		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.IssuedAt.UTC(), ExpiresAt: t.ExpiresAt.UTC(),
+		Scope: t.Scope, Policy: i.rules.PolicyURL, PolicyDigest: t.PolicyDigest, Limit: Limit{t.LimitRate, t.LimitPeriod}.rate(),
+		KeyID: t.KeyID, Agreement: t.AgreementID, Assurance: t.Assurance,
+	}
+}
+
+// sign writes the PAT of a record, and notes the key in it.
+func (i *Issuer) sign(t *Token) (string, *Claims, error) {
+	key := i.keys.signing.Load()
+	t.SigningKeyID = key.ID
+	claims := i.claims(*t)
+	token := jwt.NewWithClaims(methods[key.Algorithm], jwt.MapClaims(claims.payload()))
+	token.Header["typ"], token.Header["kid"] = TypePAT, key.ID
+	text, err := token.SignedString(key.private)
+	if err != nil {
+		return "", nil, fmt.Errorf("signing the PAT: %w", err)
+	}
+	if len(text) > MaxToken {
+		return "", nil, because(ErrBadScope, "the scope asked for makes the PAT longer than %d bytes: ask for fewer intents", MaxToken)
+	}
+	return text, claims, nil
+}

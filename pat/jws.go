@@ -1,0 +1,159 @@
+package pat
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// The header typ tells our JWS apart, so that none can stand in for another. RFC 8725 3.11.
+const (
+	TypePAT       = "uim-pat+jwt"
+	TypeAgreement = "uim-agreement+jwt"
+	TypeProof     = "uim-proof+jwt"
+)
+
+const maxJWSHeader = 8 << 10
+
+var errMalformedJWS = errors.New("not a compact JWS")
+
+// A jws is a compact JWS taken apart, its signature not verified. RFC 7515 7.1.
+type jws struct {
+	header    map[string]any
+	alg, kid  string
+	typ       string // lower case, without application/
+	payload   []byte
+	signature []byte
+	input     string // what the signature covers
+}
+
+// parseJWS takes a text of at most limit bytes apart. Every error is errMalformedJWS.
+func parseJWS(text string, limit int) (jws, error) {
+	if len(text) > limit || strings.Count(text, ".") != 2 {
+		return jws{}, errMalformedJWS
+	}
+	last := strings.LastIndexByte(text, '.')
+	head, body, _ := strings.Cut(text[:last], ".")
+	if len(head) > maxJWSHeader {
+		return jws{}, errMalformedJWS
+	}
+	raw, err := decodeSegment(head)
+	if err != nil {
+		return jws{}, errMalformedJWS
+	}
+	j := jws{input: text[:last]}
+	if j.header, err = strictjson.DecodeObject(raw); err != nil {
+		return jws{}, errMalformedJWS
+	}
+	// No extension is understood here, and an unencoded payload (RFC 7797) least of all.
+	for _, name := range []string{"crit", "b64", "zip", "enc"} {
+		if _, ok := j.header[name]; ok {
+			return jws{}, errMalformedJWS
+		}
+	}
+	j.alg, _ = j.header["alg"].(string)
+	j.kid, _ = j.header["kid"].(string)
+	typ, _ := j.header["typ"].(string)
+	j.typ = strings.TrimPrefix(strings.ToLower(typ), "application/") // RFC 7515 4.1.9
+	if j.payload, err = decodeSegment(body); err != nil {
+		return jws{}, errMalformedJWS
+	}
+	if j.signature, err = decodeSegment(text[last+1:]); err != nil || len(j.signature) == 0 {
+		return jws{}, errMalformedJWS
+	}
+	return j, nil
+}
+
+// decodeSegment is base64url without padding and without the line breaks that encoding/base64 lets pass,
+// so that one value has one text.
+func decodeSegment(s string) ([]byte, error) {
+	if strings.ContainsAny(s, "\r\n") {
+		return nil, errMalformedJWS
+	}
+	return base64.RawURLEncoding.Strict().DecodeString(s)
+}
+
+// methods are the signature algorithms there are. There is no HMAC and no "none" to be confused with.
+var methods = map[string]jwt.SigningMethod{
+	EdDSA: jwt.SigningMethodEdDSA, ES256: jwt.SigningMethodES256, RS256: jwt.SigningMethodRS256,
+}
+
+// verifies reports whether k signed j. The algorithm is the key's; the header may only agree with it.
+func (j jws) verifies(k Key) bool {
+	alg := j.alg
+	if alg == "Ed25519" { // RFC 9864
+		alg = EdDSA
+	}
+	method, ok := methods[k.algorithm]
+	return ok && alg == k.algorithm && method.Verify(j.input, j.signature, k.public) == nil
+}
+
+// signJWS makes a compact JWS. The signer's public key must be one NewKey takes.
+func signJWS(signer crypto.Signer, header map[string]any, payload any) (string, error) {
+	key, err := NewKey(signer.Public())
+	if err != nil {
+		return "", err
+	}
+	header["alg"] = key.algorithm
+	head, err := json.Marshal(header)
+	if err != nil {
+		return "", fmt.Errorf("writing the header: %w", err)
+	}
+	body, err := json.Marshal(payload)
+	if err != nil {
+		return "", fmt.Errorf("writing the payload: %w", err)
+	}
+	input := base64.RawURLEncoding.EncodeToString(head) + "." + base64.RawURLEncoding.EncodeToString(body)
+	signature, err := sign(signer, []byte(input))
+	if err != nil {
+		return "", fmt.Errorf("signing: %w", err)
+	}
+	return input + "." + base64.RawURLEncoding.EncodeToString(signature), nil
+}
+
+// sign signs the message as JOSE wants it: RFC 7518 3.3 and 3.4, RFC 8037 3.1.
+func sign(signer crypto.Signer, message []byte) ([]byte, error) {
+	sum := sha256.Sum256(message)
+	switch signer.Public().(type) {
+	case ed25519.PublicKey:
+		return signer.Sign(rand.Reader, message, crypto.Hash(0))
+	case *rsa.PublicKey:
+		return signer.Sign(rand.Reader, sum[:], crypto.SHA256)
+	case *ecdsa.PublicKey:
+		der, err := signer.Sign(rand.Reader, sum[:], crypto.SHA256)
+		if err != nil {
+			return nil, err
+		}
+		var rs struct{ R, S *big.Int }
+		if _, err := asn1.Unmarshal(der, &rs); err != nil {
+			return nil, fmt.Errorf("reading the signature: %w", err)
+		}
+		raw := make([]byte, 2*p256Size)
+		rs.R.FillBytes(raw[:p256Size])
+		rs.S.FillBytes(raw[p256Size:])
+		return raw, nil
+	default:
+		return nil, ErrUnsupportedKey
+	}
+}
+
+// newID is 128 random bits as base64url: a jti.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}

@@ -1,0 +1,343 @@
+package pat
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// KeyFiles keep this process's private signing keys, readable by nobody else. The bytes are PEM blocks
+// of PKCS#8, the key that signs first.
+type KeyFiles interface {
+	// Load returns what Save was last given, and nil if it never was.
+	Load() ([]byte, error)
+	// Save replaces what there is, as a whole and durably.
+	Save(pem []byte) error
+}
+
+// A KeyringConfig tells a Keyring what it needs.
+type KeyringConfig struct {
+	Store     Store
+	Files     KeyFiles
+	Algorithm string   // of new keys: EdDSA, ES256 or RS256
+	Accept    []string // algorithms of keys that PATs are verified with; empty: Algorithm alone
+	// Overlap is how long a key verifies after it signed last: at least the longest life of a PAT, with
+	// renewal grace and leeway. At least a minute.
+	Overlap time.Duration
+	Now     func() time.Time
+}
+
+// A Keyring holds the key this process signs PATs with, and the public keys of all processes, with which
+// PATs are verified. It is safe for concurrent use.
+type Keyring struct {
+	store   Store
+	files   KeyFiles
+	alg     string
+	accept  []string
+	overlap time.Duration
+	now     func() time.Time
+
+	changing sync.Mutex // serialises Rotate, Retire and changes of the set
+	signing  atomic.Pointer[signingKey]
+	set      atomic.Pointer[keySet]
+	rereads  *rate.Limiter
+}
+
+// A keySet is immutable; a change makes another one with the next version.
+type keySet struct {
+	version uint64
+	keys    map[string]verifyingKey
+}
+
+type verifyingKey struct {
+	SigningKey
+	key Key
+}
+
+// live reports whether the key still verifies at now.
+func (k verifyingKey) live(now time.Time) bool {
+	return k.NotAfter.IsZero() || now.Before(k.NotAfter)
+}
+
+const (
+	// rereadEvery is how often an unknown kid may cause the store to be read.
+	rereadEvery = time.Second
+	maxKeyID    = 64
+)
+
+// OpenKeyring loads this process's key, or makes one where there is none, or none of the algorithm,
+// registers it and reads the keys of the others.
+func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
+	if _, ok := methods[c.Algorithm]; !ok {
+		return nil, fmt.Errorf("pat.algorithm: %q is not %s, %s or %s", c.Algorithm, EdDSA, ES256, RS256)
+	}
+	for _, alg := range c.Accept {
+		if _, ok := methods[alg]; !ok {
+			return nil, fmt.Errorf("algorithms accepted: %q is not %s, %s or %s", alg, EdDSA, ES256, RS256)
+		}
+	}
+	if c.Store == nil || c.Files == nil || c.Now == nil || c.Overlap < time.Minute {
+		return nil, errors.New("a keyring needs a store, key files, a clock and an overlap of at least a minute")
+	}
+	k := &Keyring{
+		store: c.Store, files: c.Files, alg: c.Algorithm, accept: append([]string{c.Algorithm}, c.Accept...),
+		overlap: c.Overlap, now: c.Now, rereads: rate.NewLimiter(rate.Every(rereadEvery), 1),
+	}
+	k.set.Store(&keySet{version: 1, keys: map[string]verifyingKey{}})
+	if err := k.Reload(ctx); err != nil {
+		return nil, err
+	}
+	if err := k.open(ctx); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// open makes the key in the files the one that signs, if it may still sign, and ends those that a
+// rotation before did not come to end.
+func (k *Keyring) open(ctx context.Context) error {
+	text, err := k.files.Load()
+	if err != nil {
+		return fmt.Errorf("loading the signing keys: %w", err)
+	}
+	keys, err := parseSigningKeys(text)
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		_, err := k.Rotate(ctx)
+		return err
+	}
+	k.changing.Lock()
+	for _, old := range keys[1:] {
+		if known, ok := k.set.Load().keys[old.ID]; ok && known.NotAfter.IsZero() {
+			if err := k.retire(ctx, known.SigningKey, k.now().Add(k.overlap)); err != nil {
+				k.changing.Unlock()
+				return err
+			}
+		}
+	}
+	k.changing.Unlock()
+	first := keys[0]
+	k.signing.Store(&first)
+	if known, ok := k.set.Load().keys[first.ID]; first.Algorithm != k.alg || (ok && !known.NotAfter.IsZero()) {
+		_, err := k.Rotate(ctx)
+		return err
+	}
+	return k.register(ctx, first.SigningKey)
+}
+
+// register tells the store of a key, then itself.
+func (k *Keyring) register(ctx context.Context, s SigningKey) error {
+	if known, ok := k.set.Load().keys[s.ID]; ok && known.NotAfter.IsZero() {
+		return nil
+	}
+	s.CreatedAt = k.now()
+	if err := k.store.AddSigningKey(ctx, s); err != nil {
+		return fmt.Errorf("registering signing key %s: %w", s.ID, err)
+	}
+	return k.Apply(s)
+}
+
+// Rotate makes a new key, which signs from then on; the one before verifies for Overlap more.
+func (k *Keyring) Rotate(ctx context.Context) (SigningKey, error) {
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	next, err := newSigningKey(k.alg)
+	if err != nil {
+		return SigningKey{}, err
+	}
+	before := k.signing.Load()
+	// Durable before it is known to anyone. The key before stands behind it, so that open can end it if
+	// we do not come that far.
+	text, err := writeSigningKeys(next, before)
+	if err != nil {
+		return SigningKey{}, err
+	}
+	if err := k.files.Save(text); err != nil {
+		return SigningKey{}, fmt.Errorf("saving the signing keys: %w", err)
+	}
+	if err := k.register(ctx, next.SigningKey); err != nil {
+		return SigningKey{}, err
+	}
+	k.signing.Store(&next)
+	if before != nil {
+		old := before.SigningKey
+		if known, ok := k.set.Load().keys[old.ID]; ok {
+			old = known.SigningKey
+		}
+		if old.NotAfter.IsZero() {
+			if err := k.retire(ctx, old, k.now().Add(k.overlap)); err != nil {
+				return SigningKey{}, err
+			}
+		}
+	}
+	return next.SigningKey, nil
+}
+
+// Retire ends a key at a time: its PATs no longer verify from then on. If this process signs with it,
+// another key takes its place first. ErrNotFound if there is no such key.
+func (k *Keyring) Retire(ctx context.Context, id string, at time.Time) error {
+	if s := k.signing.Load(); s != nil && s.ID == id {
+		if _, err := k.Rotate(ctx); err != nil {
+			return err
+		}
+	}
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	known, ok := k.set.Load().keys[id]
+	if !ok {
+		return ErrNotFound
+	}
+	return k.retire(ctx, known.SigningKey, at)
+}
+
+func (k *Keyring) retire(ctx context.Context, s SigningKey, at time.Time) error {
+	s.NotAfter = at
+	if err := k.store.AddSigningKey(ctx, s); err != nil {
+		return fmt.Errorf("retiring signing key %s: %w", s.ID, err)
+	}
+	return k.Apply(s)
+}
+
+// Reload reads the public keys of all processes from the store.
+func (k *Keyring) Reload(ctx context.Context) error {
+	list, err := k.store.SigningKeys(ctx, k.now())
+	if err != nil {
+		return fmt.Errorf("reading the signing keys: %w", err)
+	}
+	var errs []error
+	for _, s := range list {
+		errs = append(errs, k.Apply(s))
+	}
+	return errors.Join(errs...)
+}
+
+// Apply takes a public key, or its new end, from the store. Keys that have ended are forgotten. A
+// record that does not hold what it says is an error and changes nothing.
+func (k *Keyring) Apply(s SigningKey) error {
+	for {
+		before := k.set.Load()
+		known, ok := before.keys[s.ID]
+		if ok && known.NotAfter.Equal(s.NotAfter) {
+			return nil
+		}
+		key, err := ParseJWK(s.JWK)
+		if err != nil || key.Thumbprint() != s.ID || key.Algorithm() != s.Algorithm {
+			return fmt.Errorf("the record of signing key %.64q does not hold that key", s.ID)
+		}
+		now := k.now()
+		after := &keySet{version: before.version + 1, keys: maps.Clone(before.keys)}
+		maps.DeleteFunc(after.keys, func(_ string, v verifyingKey) bool { return !v.live(now) })
+		if v := (verifyingKey{s, key}); v.live(now) {
+			after.keys[s.ID] = v
+		} else {
+			delete(after.keys, s.ID)
+		}
+		if k.set.CompareAndSwap(before, after) {
+			return nil
+		}
+	}
+}
+
+// lookup finds the key a PAT names. A kid is only ever a map key; one nobody knows causes the store to be
+// read again, at most once in a second.
+func (k *Keyring) lookup(ctx context.Context, kid string, now time.Time) (Key, bool) {
+	if kid == "" || len(kid) > maxKeyID {
+		return Key{}, false
+	}
+	v, ok := k.set.Load().keys[kid]
+	if !ok && k.rereads.AllowN(now, 1) {
+		if err := k.Reload(ctx); err != nil {
+			return Key{}, false
+		}
+		v, ok = k.set.Load().keys[kid]
+	}
+	if !ok || !v.live(now) || !slices.Contains(k.accept, v.Algorithm) {
+		return Key{}, false
+	}
+	return v.key, true
+}
+
+// version grows whenever the set of keys changes.
+func (k *Keyring) version() uint64 { return k.set.Load().version }
+
+// Keys lists the keys that verify PATs at now, the lowest id first.
+func (k *Keyring) Keys(now time.Time) []SigningKey {
+	var out []SigningKey
+	for _, v := range k.set.Load().keys {
+		if v.live(now) {
+			out = append(out, v.SigningKey)
+		}
+	}
+	slices.SortFunc(out, func(a, b SigningKey) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Current is the id of the key this process signs with.
+func (k *Keyring) Current() string { return k.signing.Load().ID }
+
+// JWKS is the document of RFC 7517 section 5 with every key that verifies PATs at now.
+func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
+	keys := []json.RawMessage{}
+	for _, s := range k.Keys(now) {
+		keys = append(keys, s.JWK)
+	}
+	out, err := json.Marshal(map[string]any{"keys": keys})
+	if err != nil {
+		return nil, fmt.Errorf("writing the key set: %w", err)
+	}
+	return out, nil
+}
+
+// PublicKey is the member uim-public-key of agents.json: standard base64 of the DER SubjectPublicKeyInfo
+// of the lowest kid that signs at now (or, if none does any more, that verifies).
+func (k *Keyring) PublicKey(now time.Time) string {
+	keys := k.Keys(now)
+	if len(keys) == 0 {
+		return ""
+	}
+	lowest := keys[0]
+	if i := slices.IndexFunc(keys, func(s SigningKey) bool { return s.NotAfter.IsZero() }); i >= 0 {
+		lowest = keys[i]
+	}
+	return base64.StdEncoding.EncodeToString(k.set.Load().keys[lowest.ID].key.SPKI())
+}
+
+// signingKey is the private half, with its public record.
+type signingKey struct {
+	SigningKey
+	private crypto.Signer
+}
+
+func signingKeyOf(private any) (signingKey, error) {
+	signer, ok := private.(crypto.Signer)
+	if !ok {
+		return signingKey{}, ErrUnsupportedKey
+	}
+	key, err := NewKey(signer.Public())
+	if err != nil {
+		return signingKey{}, err
+	}
+	return signingKey{SigningKey{ID: key.Thumbprint(), Algorithm: key.Algorithm(), JWK: key.JWK()}, signer}, nil
+}
+
+func (s signingKey) pkcs8() ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(s.private)
+	if err != nil {
+		return nil, fmt.Errorf("writing a signing key: %w", err)
+	}
+	return der, nil
+}

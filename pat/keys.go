@@ -1,0 +1,169 @@
+package pat
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"math/big"
+)
+
+// The signature algorithms of PATs, agreements and proofs. RFC 7518 3.1, RFC 8037 3.1.
+const (
+	EdDSA = "EdDSA" // Ed25519
+	ES256 = "ES256"
+	RS256 = "RS256"
+)
+
+const (
+	minRSABits     = 2048
+	maxRSABits     = 8192
+	minRSAExponent = 65537
+	p256Size       = 32
+)
+
+// A Key is a public key that is fit to be evidence: Ed25519, ECDSA P-256, or RSA of 2048 to 8192 bits.
+// The zero Key is none and verifies nothing.
+type Key struct {
+	public     crypto.PublicKey
+	algorithm  string
+	thumbprint string
+	spki       []byte
+}
+
+// NewKey takes an ed25519.PublicKey, *ecdsa.PublicKey or *rsa.PublicKey. The error is of kind ErrWeakKey
+// or ErrUnsupportedKey.
+func NewKey(public crypto.PublicKey) (Key, error) {
+	k := Key{public: public}
+	switch public := public.(type) {
+	case ed25519.PublicKey:
+		if err := checkEd25519(public); err != nil {
+			return Key{}, err
+		}
+		k.algorithm = EdDSA
+	case *ecdsa.PublicKey:
+		if public == nil || public.Curve != elliptic.P256() {
+			return Key{}, because(ErrUnsupportedKey, "of the elliptic curves only P-256 is accepted")
+		}
+		if _, err := public.ECDH(); err != nil {
+			return Key{}, because(ErrUnsupportedKey, "the key is not a point of P-256")
+		}
+		k.algorithm = ES256
+	case *rsa.PublicKey:
+		if err := checkRSA(public); err != nil {
+			return Key{}, err
+		}
+		k.algorithm = RS256
+	default:
+		return Key{}, ErrUnsupportedKey
+	}
+	spki, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		return Key{}, because(ErrUnsupportedKey, "the key cannot be written as SubjectPublicKeyInfo")
+	}
+	k.spki = spki
+	sum := sha256.Sum256(k.members())
+	k.thumbprint = base64.RawURLEncoding.EncodeToString(sum[:])
+	return k, nil
+}
+
+// IsZero reports whether there is no key.
+func (k Key) IsZero() bool { return k.public == nil }
+
+// Public returns the key for package crypto.
+func (k Key) Public() crypto.PublicKey { return k.public }
+
+// Algorithm is the one JOSE algorithm the key is used with: EdDSA, ES256 or RS256.
+func (k Key) Algorithm() string { return k.algorithm }
+
+// Thumbprint is the key's name everywhere: base64url of the SHA-256 thumbprint of RFC 7638.
+func (k Key) Thumbprint() string { return k.thumbprint }
+
+// SPKI is the DER SubjectPublicKeyInfo of RFC 5280. The caller must not change it.
+func (k Key) SPKI() []byte { return k.spki }
+
+// signatureSize is how long a signature is: of ECDSA the raw form (a DER one varies).
+func (k Key) signatureSize() int {
+	switch public := k.public.(type) {
+	case *rsa.PublicKey:
+		return public.Size()
+	case ed25519.PublicKey:
+		return ed25519.SignatureSize
+	default:
+		return 2 * p256Size
+	}
+}
+
+func checkRSA(public *rsa.PublicKey) error {
+	if public == nil || public.N == nil {
+		return ErrUnsupportedKey
+	}
+	switch bits := public.N.BitLen(); {
+	case bits < minRSABits:
+		return because(ErrWeakKey, "an RSA key of %d bits is too weak: use %d to %d", bits, minRSABits, maxRSABits)
+	case bits > maxRSABits:
+		return because(ErrUnsupportedKey, "an RSA key of %d bits is too long: use %d to %d", bits, minRSABits, maxRSABits)
+	case public.N.Bit(0) == 0:
+		return because(ErrWeakKey, "the modulus of the RSA key is even")
+	case public.E < minRSAExponent || public.E%2 == 0:
+		return because(ErrWeakKey, "the exponent of the RSA key must be odd and at least %d", minRSAExponent)
+	case int64(public.E) >= 1<<31:
+		return because(ErrUnsupportedKey, "the exponent of the RSA key is too long")
+	}
+	return nil
+}
+
+// The field and the constant of edwards25519. RFC 8032 5.1.
+var (
+	fieldP = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
+	curveD = func() *big.Int {
+		d := new(big.Int).ModInverse(big.NewInt(121666), fieldP)
+		return d.Mod(d.Mul(d, big.NewInt(-121665)), fieldP)
+	}()
+)
+
+// checkEd25519 refuses what is no point, what is written in more than one way, and the eight points
+// under which one signature fits many messages. crypto/ed25519 checks none of the last two.
+func checkEd25519(public ed25519.PublicKey) error {
+	if len(public) != ed25519.PublicKeySize {
+		return because(ErrUnsupportedKey, "an Ed25519 key is %d bytes", ed25519.PublicKeySize)
+	}
+	big32 := make([]byte, ed25519.PublicKeySize)
+	for i, b := range public {
+		big32[len(big32)-1-i] = b
+	}
+	big32[0] &= 0x7f // the sign of x
+	y := new(big.Int).SetBytes(big32)
+	if y.Cmp(fieldP) >= 0 {
+		return because(ErrUnsupportedKey, "the Ed25519 key is not written canonically")
+	}
+	x2 := xSquared(y)
+	if big.Jacobi(x2, fieldP) < 0 {
+		return because(ErrUnsupportedKey, "the key is not a point of edwards25519")
+	}
+	for range 3 { // a point whose eightfold is the neutral element (0, 1) is of small order
+		num := new(big.Int).Mul(y, y)
+		den := new(big.Int).Sub(x2, num)
+		den.Mod(den.Add(den, big.NewInt(2)), fieldP)
+		num.Add(num, x2)
+		y = num.Mod(num.Mul(num, den.ModInverse(den, fieldP)), fieldP)
+		x2 = xSquared(y)
+	}
+	if y.Cmp(big.NewInt(1)) == 0 {
+		return because(ErrWeakKey, "the Ed25519 key is a point of small order")
+	}
+	return nil
+}
+
+// xSquared solves the curve's equation -x² + y² = 1 + d x² y² for x². Its divisor is never 0: -1/d is no square.
+func xSquared(y *big.Int) *big.Int {
+	y2 := new(big.Int).Mul(y, y)
+	den := new(big.Int).Mul(curveD, y2)
+	den.Mod(den.Add(den, big.NewInt(1)), fieldP)
+	num := y2.Sub(y2, big.NewInt(1))
+	return num.Mod(num.Mul(num, den.ModInverse(den, fieldP)), fieldP)
+}

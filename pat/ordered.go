@@ -1,0 +1,216 @@
+package pat
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gowebpki/jcs"
+)
+
+// A node is one JSON value with its members in the order they were written.
+type node struct {
+	kind  jsontext.Kind // as the decoder names it: { [ " 0 t f n
+	text  string        // of a string the value, of a number as written
+	names []string
+	items []node
+}
+
+// parseOrdered reads a document that strictjson has accepted, and so bounded, before.
+func parseOrdered(raw []byte) (node, error) {
+	return readNode(jsontext.NewDecoder(bytes.NewReader(raw)))
+}
+
+func readNode(dec *jsontext.Decoder) (node, error) {
+	token, err := dec.ReadToken()
+	if err != nil {
+		return node{}, fmt.Errorf("reading JSON: %w", err)
+	}
+	n := node{kind: token.Kind()}
+	switch n.kind {
+	case '"', '0':
+		n.text = token.String()
+	case '{', '[':
+		for end := n.kind + 2; dec.PeekKind() != end; { // } and ] stand two after { and [
+			if n.kind == '{' {
+				name, err := dec.ReadToken()
+				if err != nil {
+					return node{}, fmt.Errorf("reading JSON: %w", err)
+				}
+				n.names = append(n.names, name.String())
+			}
+			item, err := readNode(dec)
+			if err != nil {
+				return node{}, err
+			}
+			n.items = append(n.items, item)
+		}
+		if _, err := dec.ReadToken(); err != nil {
+			return node{}, fmt.Errorf("reading JSON: %w", err)
+		}
+	}
+	return n, nil
+}
+
+// A style is how a language's standard library writes JSON.
+type style struct {
+	comma, colon string
+	number       func(text string) (string, error)
+	quote        func(b []byte, s string) []byte
+	order        func(names []string) []int // nil: as written
+}
+
+// ecmascript appends what JSON.stringify(JSON.parse(text)) gives. ECMA-262 25.5.2.
+func (n node) ecmascript(b []byte) ([]byte, error) {
+	return n.write(b, &style{",", ":", ecmascriptNumber, ecmascriptQuote, ecmascriptOrder})
+}
+
+// python appends what json.dumps(json.loads(text)) gives.
+func (n node) python(b []byte) ([]byte, error) {
+	return n.write(b, &style{", ", ": ", pythonNumber, pythonQuote, nil})
+}
+
+func (n node) write(b []byte, s *style) ([]byte, error) {
+	switch n.kind {
+	case 't':
+		return append(b, "true"...), nil
+	case 'f':
+		return append(b, "false"...), nil
+	case 'n':
+		return append(b, "null"...), nil
+	case '"':
+		return s.quote(b, n.text), nil
+	case '0':
+		text, err := s.number(n.text)
+		return append(b, text...), err
+	}
+	b = append(b, byte(n.kind))
+	order := make([]int, len(n.items))
+	for i := range order {
+		order[i] = i
+	}
+	if n.kind == '{' && s.order != nil {
+		order = s.order(n.names)
+	}
+	for at, i := range order {
+		if at > 0 {
+			b = append(b, s.comma...)
+		}
+		if n.kind == '{' {
+			b = append(s.quote(b, n.names[i]), s.colon...)
+		}
+		var err error
+		if b, err = n.items[i].write(b, s); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, byte(n.kind+2)), nil
+}
+
+func ecmascriptNumber(text string) (string, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return "", fmt.Errorf("a number beyond float64: %w", err)
+	}
+	return jcs.NumberToJSON(f)
+}
+
+// ecmascriptOrder puts names that are array indices first, ascending: ECMA-262 10.1.11.
+func ecmascriptOrder(names []string) []int {
+	order := make([]int, 0, len(names))
+	for i, name := range names {
+		if _, ok := arrayIndex(name); ok {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		x, _ := arrayIndex(names[a])
+		y, _ := arrayIndex(names[b])
+		return int(x - y)
+	})
+	for i, name := range names {
+		if _, ok := arrayIndex(name); !ok {
+			order = append(order, i)
+		}
+	}
+	return order
+}
+
+func arrayIndex(name string) (int64, bool) {
+	if name == "" || len(name) > 10 || (name[0] == '0' && name != "0") || strings.Trim(name, "0123456789") != "" {
+		return 0, false
+	}
+	i, err := strconv.ParseInt(name, 10, 64)
+	return i, err == nil && i < 1<<32-1
+}
+
+var shortEscapes = map[rune]string{
+	'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`,
+}
+
+func ecmascriptQuote(b []byte, s string) []byte {
+	b = append(b, '"')
+	for _, r := range s {
+		short, ok := shortEscapes[r]
+		switch {
+		case ok:
+			b = append(b, short...)
+		case r < ' ':
+			b = fmt.Appendf(b, `\u%04x`, r)
+		default:
+			b = append(b, string(r)...)
+		}
+	}
+	return append(b, '"')
+}
+
+func pythonQuote(b []byte, s string) []byte {
+	b = append(b, '"')
+	for _, r := range s {
+		short, ok := shortEscapes[r]
+		switch {
+		case ok:
+			b = append(b, short...)
+		case r >= ' ' && r <= '~':
+			b = append(b, byte(r))
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+	}
+	return append(b, '"')
+}
+
+// pythonNumber writes int as it is (but -0 as 0) and float as repr does: the shortest digits, with an
+// exponent below 1e-4 and from 1e16 on, and never without a point or an exponent.
+func pythonNumber(text string) (string, error) {
+	if !strings.ContainsAny(text, ".eE") {
+		if text == "-0" {
+			return "0", nil
+		}
+		return text, nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return "", fmt.Errorf("a number beyond float64: %w", err)
+	}
+	scientific := strconv.FormatFloat(f, 'e', -1, 64)
+	exponent, err := strconv.Atoi(scientific[strings.IndexByte(scientific, 'e')+1:])
+	if err != nil {
+		return "", fmt.Errorf("reading an exponent: %w", err)
+	}
+	if exponent < -4 || exponent >= 16 {
+		return scientific, nil
+	}
+	plain := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(plain, ".") {
+		plain += ".0"
+	}
+	return plain, nil
+}

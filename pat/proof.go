@@ -1,0 +1,118 @@
+package pat
+
+import (
+	"crypto"
+	"crypto/sha256"
+	"encoding/base64"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	// ProofWindow is how far from now a proof of key may have been made, either way. Its nonce has to be
+	// remembered until IssuedAt plus twice that.
+	ProofWindow = 5 * time.Minute
+	// MaxProof bounds a proof of key in bytes.
+	MaxProof = 8 << 10
+)
+
+// A ProofBinding is what a proof of key must have been made for.
+type ProofBinding struct {
+	Audience string // the service's issuer
+	TokenID  string // jti of the PAT it goes with
+	Digest   string // ExecuteDigest or RenewDigest
+}
+
+// A Proof that verified. Whether its nonce was used before is for the store to say.
+type Proof struct {
+	Nonce    string // jti
+	IssuedAt time.Time
+	Key      Key
+}
+
+// Until is how long the nonce of the proof must be remembered.
+func (p Proof) Until() time.Time { return p.IssuedAt.Add(2 * ProofWindow) }
+
+// VerifyProof holds a compact JWS of typ uim-proof+jwt against the agreed key and what it must be bound
+// to. It needs no store. The error is of kind ErrBadSignature or ErrBadProof.
+func VerifyProof(proof string, key Key, want ProofBinding, now time.Time) (Proof, error) {
+	j, err := parseJWS(proof, MaxProof)
+	if err != nil || j.typ != TypeProof {
+		return Proof{}, because(ErrBadProof, "the proof of key is not a compact JWS of typ %s", TypeProof)
+	}
+	if key.IsZero() || j.kid != key.Thumbprint() || !j.verifies(key) {
+		return Proof{}, because(ErrBadSignature, "the proof of key is not signed by the agreed key, or its kid is not that key's thumbprint")
+	}
+	payload, err := strictjson.DecodeObject(j.payload)
+	if err != nil {
+		return Proof{}, because(ErrBadProof, "the proof's payload is not one JSON object")
+	}
+	issued, err := numericDate(payload["iat"])
+	if err != nil {
+		return Proof{}, because(ErrBadProof, "the proof's iat is not seconds since 1970")
+	}
+	nonce, _ := payload["jti"].(string)
+	audience, _ := soleAudience(payload["aud"])
+	switch {
+	case !validNonce(nonce):
+		return Proof{}, because(ErrBadProof, "the proof's jti is not 16 to 128 visible ASCII characters")
+	case want.Audience == "" || audience != want.Audience:
+		return Proof{}, because(ErrBadProof, "the proof's aud is not this service")
+	case want.TokenID == "" || payload["pat"] != want.TokenID:
+		return Proof{}, because(ErrBadProof, "the proof's pat is not the jti of the PAT it came with")
+	case want.Digest == "" || payload["digest"] != want.Digest:
+		return Proof{}, because(ErrBadProof, "the proof's digest is not that of the request it came with")
+	case now.Sub(issued).Abs() > ProofWindow:
+		return Proof{}, because(ErrBadProof, "the proof was not made within %s of now", ProofWindow)
+	}
+	return Proof{Nonce: nonce, IssuedAt: issued, Key: key}, nil
+}
+
+// ExecuteDigest is the digest of a call: base64url of SHA-256 over RFC 8785 of {"intent_uid",
+// "parameters"}, the parameters as sent (a tree of package strictjson; nil counts as {}). The error is a
+// *strictjson.InexactError, its pointer into that object.
+func ExecuteDigest(intentUID string, parameters map[string]any) (string, error) {
+	if parameters == nil {
+		parameters = map[string]any{}
+	}
+	return digestTree(map[string]any{"intent_uid": intentUID, "parameters": parameters})
+}
+
+// RenewDigest is the digest of a renewal of the PAT jti.
+func RenewDigest(jti string) (string, error) { return digestTree(map[string]any{"renew": jti}) }
+
+func digestTree(tree any) (string, error) {
+	canonical, err := strictjson.Canonical(tree)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(canonical)
+	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
+}
+
+// SignProof makes a proof of key with a new random jti.
+func SignProof(signer crypto.Signer, b ProofBinding, now time.Time) (string, error) {
+	key, err := NewKey(signer.Public())
+	if err != nil {
+		return "", err
+	}
+	return signJWS(signer, map[string]any{"typ": TypeProof, "kid": key.Thumbprint()}, map[string]any{
+		"iat": now.Unix(), "jti": newID(), "aud": b.Audience, "pat": b.TokenID, "digest": b.Digest,
+	})
+}
+
+// SignAgreement makes a fresh agreement. An empty Nonce is replaced by a random one.
+func SignAgreement(signer crypto.Signer, c AgreementClaims) (string, error) {
+	if c.Nonce == "" {
+		c.Nonce = newID()
+	}
+	payload := map[string]any{
+		"iss": c.AgentID, "aud": c.Audience, "iat": c.IssuedAt.Unix(), "jti": c.Nonce,
+		"policy": map[string]any{"uid": c.PolicyUID, "digest": c.PolicyDigest},
+	}
+	if len(c.Scope) > 0 {
+		payload["scope"] = c.Scope
+	}
+	return signJWS(signer, map[string]any{"typ": TypeAgreement}, payload)
+}

@@ -1,0 +1,160 @@
+package pat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A RenewRequest asks for a PAT that lives longer. UIM core 4.4.
+type RenewRequest struct {
+	Token string // the PAT, valid or expired for less than the grace
+	Proof string // proof of key over RenewDigest of its jti; may be empty where none is needed
+}
+
+// Renew issues a successor under the same agreement, and ends the PAT it follows within a minute. The same
+// renewal within that minute gives the same successor. Without proof of key it is done only where static
+// agreements are accepted and the policy charges nothing, and of a static agreement only within a day.
+// Errors: those of Verifier.Verify and VerifyProof, and of kind ErrPolicyChanged, ErrProofRequired,
+// ErrProofReplayed, ErrNotAdmitted, ErrAgentIDTaken, ErrKeyTaken, ErrNothingGranted, and the store's own.
+func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
+	now := i.now()
+	claims, err := i.verifier.verifyForRenewal(ctx, r.Token, now)
+	if err != nil {
+		return Issued{}, err
+	}
+	if err := claims.Agreed(i.terms.Offer().Digest); err != nil {
+		return Issued{}, err
+	}
+	old, agreement, err := i.renewable(ctx, claims, now)
+	if err != nil {
+		return Issued{}, err
+	}
+	proof, err := i.renewalProof(r.Proof, claims, agreement, now)
+	if err != nil {
+		return Issued{}, err
+	}
+	if approved, _, err := i.admit(ctx, claims.Subject, claims.KeyID); err != nil {
+		return Issued{}, err
+	} else if !approved {
+		return Issued{}, ErrNotAdmitted
+	}
+	scope, err := i.scope(ctx, agreement, claims.Scope, nil)
+	if err != nil {
+		return Issued{}, err
+	}
+	next := i.token(agreement, scope, claims.Scope, now)
+	if proof == nil {
+		if err := i.unproved(&next, scope, agreement); err != nil {
+			return Issued{}, err
+		}
+	}
+	if _, _, err := i.sign(&next); err != nil { // what cannot be signed must not be recorded
+		return Issued{}, err
+	}
+	if next, err = i.succeed(ctx, old, next, proof, claims); err != nil {
+		return Issued{}, err
+	}
+	text, renewed, err := i.sign(&next)
+	if err != nil {
+		return Issued{}, err
+	}
+	return Issued{State: AgreementActive, AgreementID: agreement.ID, Token: text, Claims: renewed, Omitted: scope.Omitted}, nil
+}
+
+// renewable returns the records of a PAT that may have a successor. One that was renewed more than a
+// minute ago has had it.
+func (i *Issuer) renewable(ctx context.Context, c *Claims, now time.Time) (Token, Agreement, error) {
+	old, err := i.store.Token(ctx, i.rules.Service, c.ID)
+	if errors.Is(err, ErrNotFound) { // we signed it, but the store was set back since
+		return Token{}, Agreement{}, ErrRevoked
+	}
+	if err != nil {
+		return Token{}, Agreement{}, fmt.Errorf("looking up the PAT: %w", err)
+	}
+	if old.RenewedTo != "" && old.RenewedAt.Before(now.Add(-lastMinute)) {
+		return Token{}, Agreement{}, ErrRevoked
+	}
+	a, err := i.store.Agreement(ctx, i.rules.Service, c.Agreement)
+	if errors.Is(err, ErrNotFound) || (err == nil && a.State != AgreementActive) {
+		return Token{}, Agreement{}, ErrRevoked
+	}
+	if err != nil {
+		return Token{}, Agreement{}, fmt.Errorf("looking up the agreement: %w", err)
+	}
+	return old, a, nil
+}
+
+func (i *Issuer) renewalProof(text string, c *Claims, a Agreement, now time.Time) (*Proof, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // no proof was sent
+	}
+	key, err := ParseSPKI(a.PublicKey)
+	if err != nil || key.Thumbprint() != c.KeyID {
+		return nil, because(ErrBadSignature, "the key of the agreement is not the PAT's")
+	}
+	digest, err := RenewDigest(c.ID)
+	if err != nil {
+		return nil, err
+	}
+	proof, err := VerifyProof(text, key, ProofBinding{Audience: i.rules.Issuer, TokenID: c.ID, Digest: digest}, now)
+	if err != nil {
+		return nil, err
+	}
+	return &proof, nil
+}
+
+// unproved says whether a PAT may follow without proof of key, and for how long.
+func (i *Issuer) unproved(next *Token, s Scope, a Agreement) error {
+	if i.rules.Freshness == FreshnessRequired || s.Charges {
+		return ErrProofRequired
+	}
+	if a.Assurance != Static {
+		return nil
+	}
+	end := a.CreatedAt.Add(staticLife).Truncate(time.Second)
+	if next.ExpiresAt.After(end) {
+		next.ExpiresAt = end
+	}
+	if !next.IssuedAt.Before(next.ExpiresAt) {
+		return ErrProofRequired
+	}
+	return nil
+}
+
+// succeed records next as the successor of old, and returns it, or the successor old has already.
+func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, c *Claims) (Token, error) {
+	ends := next.IssuedAt.Add(lastMinute)
+	if old.ExpiresAt.Before(ends) {
+		ends = old.ExpiresAt
+	}
+	nonce, until := "", time.Time{}
+	if proof != nil {
+		nonce, until = proof.Nonce, proof.Until()
+	}
+	successor, err := i.store.Renew(ctx, old.ID, next, ends, next.IssuedAt.Add(-lastMinute), nonce, until)
+	switch {
+	case errors.Is(err, ErrReplayed):
+		return Token{}, ErrProofReplayed
+	case errors.Is(err, ErrNotFound):
+		return Token{}, ErrRevoked
+	case errors.Is(err, ErrBlocked): // or revoked, this moment: what we know by now tells which
+		if err := i.view.Refresh(ctx); err != nil {
+			return Token{}, ErrUnavailable
+		}
+		if err := i.view.check(i.rules.Service, c, i.now(), true); err != nil {
+			return Token{}, err
+		}
+		return Token{}, ErrBlocked
+	case err != nil:
+		return Token{}, fmt.Errorf("recording the renewal: %w", err)
+	}
+	if successor.ID == next.ID {
+		i.view.note(Revocation{Service: i.rules.Service, Kind: RevokedRenewed, Subject: old.ID, At: ends, Until: i.forgotten(old.ExpiresAt)})
+	}
+	return successor, nil
+}
+
+// forgotten is when nobody can use a PAT that expires at exp any more, not even to renew it.
+func (i *Issuer) forgotten(exp time.Time) time.Time { return exp.Add(i.rules.Grace + i.rules.Leeway) }

@@ -1,0 +1,90 @@
+package pat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// RevokeToken ends the PAT that is shown: who has it may end it. What is no PAT of this service, or has
+// ended, is no error. UIM core 4.5, RFC 7009 2.2. The error wraps what the store says.
+func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
+	now := i.now()
+	c, err := i.verifier.read(ctx, token, now)
+	if err != nil || now.After(i.forgotten(c.ExpiresAt)) {
+		return nil //nolint:nilerr // RFC 7009 2.2: an invalid token is revoked already
+	}
+	return i.revoke(ctx, Revocation{Kind: RevokedToken, Subject: c.ID, Until: i.forgotten(c.ExpiresAt), Reason: "by its bearer"})
+}
+
+// Revoke ends PATs by the operator's word: of a jti, of an agreement, of an agent (which is blocked too),
+// or of a policy's digest. What was never issued can be revoked as well. Once it returns nil this process
+// lets none of them in, and no other for longer than MaxAge.
+func (i *Issuer) Revoke(ctx context.Context, kind RevocationKind, subject, reason string) error {
+	r := Revocation{Kind: kind, Subject: subject, Reason: reason, Until: i.forgotten(i.now().Add(MaxTTL))}
+	switch kind {
+	case RevokedToken:
+		switch t, err := i.store.Token(ctx, i.rules.Service, subject); {
+		case err == nil:
+			r.Until = i.forgotten(t.ExpiresAt)
+		case !errors.Is(err, ErrNotFound):
+			return fmt.Errorf("looking up the PAT: %w", err)
+		}
+	case RevokedAgreement, RevokedAgent, RevokedPolicy:
+	default:
+		return fmt.Errorf("%.20q is not token, agreement, agent or policy", kind)
+	}
+	if subject == "" {
+		return fmt.Errorf("revoking a %s: which one?", kind)
+	}
+	return i.revoke(ctx, r)
+}
+
+func (i *Issuer) revoke(ctx context.Context, r Revocation) error {
+	r.Service, r.At = i.rules.Service, i.now()
+	if err := i.store.Revoke(ctx, r); err != nil {
+		return fmt.Errorf("revoking: %w", err)
+	}
+	// It is durable, so it has succeeded. Here it holds at once; should the Refresh fail, the View comes to
+	// know the rest by itself, or grows old and then lets nobody in.
+	i.view.note(r)
+	_ = i.view.Refresh(ctx)
+	return nil
+}
+
+// Approve admits an agent whose agreement is pending.
+func (i *Issuer) Approve(ctx context.Context, agentID string) error {
+	return i.change(ctx, agentID, func(a Agent) (AgentStatus, bool, string) { return a.Status, true, a.Reason })
+}
+
+// Unblock lets a blocked agent agree again. The PATs that blocking ended stay ended.
+func (i *Issuer) Unblock(ctx context.Context, agentID string) error {
+	return i.change(ctx, agentID, func(a Agent) (AgentStatus, bool, string) { return AgentActive, a.Approved, "" })
+}
+
+func (i *Issuer) change(ctx context.Context, agentID string, to func(Agent) (AgentStatus, bool, string)) error {
+	a, err := i.store.Agent(ctx, i.rules.Service, agentID)
+	if err != nil {
+		return fmt.Errorf("looking up the agent: %w", err)
+	}
+	status, approved, reason := to(a)
+	if err := i.store.SetAgent(ctx, i.rules.Service, agentID, status, approved, "", reason); err != nil {
+		return fmt.Errorf("changing the agent: %w", err)
+	}
+	return i.view.Refresh(ctx)
+}
+
+// AddKey gives an agent one more key.
+func (i *Issuer) AddKey(ctx context.Context, agentID, keyID string) error {
+	if !isThumbprint(keyID) {
+		return because(ErrUnsupportedKey, "want the thumbprint (RFC 7638) of a key")
+	}
+	a, err := i.store.Agent(ctx, i.rules.Service, agentID)
+	if err != nil {
+		return fmt.Errorf("looking up the agent: %w", err)
+	}
+	if err := i.store.SetAgent(ctx, i.rules.Service, agentID, a.Status, a.Approved, keyID, a.Reason); err != nil {
+		return fmt.Errorf("adding the key: %w", err)
+	}
+	return i.view.Refresh(ctx)
+}

@@ -1,0 +1,133 @@
+package pat
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Bounds of a service's rules.
+const (
+	MaxTTL    = 24 * time.Hour
+	MaxLeeway = 5 * time.Minute
+	MaxGrace  = 24 * time.Hour
+	// staticLife is how long after a static agreement its PATs are renewed without a proof of key.
+	staticLife = 24 * time.Hour
+	// lastMinute is how long a renewed PAT goes on working beside its successor.
+	lastMinute = time.Minute
+)
+
+// Freshness says whether static agreements are accepted.
+type Freshness string
+
+// The freshness of agreements: with FreshnessOptional static ones are accepted, and contained.
+const (
+	FreshnessOptional Freshness = "optional"
+	FreshnessRequired Freshness = "required"
+)
+
+// Admission says who may agree.
+type Admission string
+
+// The kinds of admission: everybody, only who is listed, or (beside them) who the operator approved.
+const (
+	AdmitOpen      Admission = "open"
+	AdmitAllowlist Admission = "allowlist"
+	AdmitApproval  Admission = "approval"
+)
+
+// A Known agent stands in the configuration: a key, which may be bound to an agent id. The id is then
+// reserved for such keys, and such a key for its ids.
+type Known struct {
+	AgentID string // empty: any id nobody reserved
+	KeyID   string // RFC 7638 thumbprint
+}
+
+// Rules are how one service issues PATs.
+type Rules struct {
+	Service   string // id of the service
+	Issuer    string
+	PolicyURL string        // claim pol
+	TTL       time.Duration // a second to MaxTTL
+	Leeway    time.Duration
+	Grace     time.Duration // pat.renew_grace
+	Freshness Freshness
+	Admission Admission
+	Allow     []Known // pat.allow: admitted, and approved
+	Parties   []Known // the parties of the policy, with ids: reserved and admitted like Allow
+}
+
+func (r *Rules) check() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if r.Service == "" || r.Issuer == "" || r.PolicyURL == "" {
+		fail("a service needs an id, an issuer and a policy URL")
+	}
+	if r.TTL < time.Second || r.TTL > MaxTTL {
+		fail("pat.ttl: want 1s to %s", MaxTTL)
+	}
+	if r.Leeway < 0 || r.Leeway > MaxLeeway {
+		fail("pat.leeway: want 0s to %s", MaxLeeway)
+	}
+	if r.Grace < 0 || r.Grace > MaxGrace {
+		fail("pat.renew_grace: want 0s to %s", MaxGrace)
+	}
+	if r.Freshness != FreshnessOptional && r.Freshness != FreshnessRequired {
+		fail("pat.freshness: want %s or %s", FreshnessOptional, FreshnessRequired)
+	}
+	if r.Admission != AdmitOpen && r.Admission != AdmitAllowlist && r.Admission != AdmitApproval {
+		fail("pat.admission: want %s, %s or %s", AdmitOpen, AdmitAllowlist, AdmitApproval)
+	}
+	for _, k := range r.Allow {
+		if !isThumbprint(k.KeyID) || (k.AgentID != "" && !ValidAgentID(k.AgentID)) {
+			fail("pat.allow: want key thumbprints (RFC 7638), each with an agent id or without")
+			break
+		}
+	}
+	for _, k := range r.Parties {
+		if !isThumbprint(k.KeyID) || !ValidAgentID(k.AgentID) {
+			fail("parties: want an agent id and the thumbprint (RFC 7638) of its key")
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func isThumbprint(s string) bool {
+	b, err := decodeSegment(s)
+	return err == nil && len(b) == 32
+}
+
+// known says whether the configuration names this key for this id. An id reserved for other keys is an
+// *AgentIDTakenError, a key bound to other ids ErrKeyTaken.
+func (r *Rules) known(agentID, keyID string) (bool, error) {
+	listed, idReserved, keyBound := false, false, false
+	for _, list := range [][]Known{r.Allow, r.Parties} {
+		for _, k := range list {
+			switch {
+			case k.KeyID == keyID && k.AgentID == agentID:
+				return true, nil
+			case k.KeyID == keyID && k.AgentID == "":
+				listed = true
+			case k.KeyID == keyID:
+				keyBound = true
+			case k.AgentID == agentID:
+				idReserved = true
+			}
+		}
+	}
+	switch {
+	case idReserved:
+		return false, takenBy(agentID, keyID)
+	case keyBound && !listed:
+		return false, ErrKeyTaken
+	}
+	return listed, nil
+}
+
+// takenBy suggests an id that nobody else is likely to want.
+func takenBy(agentID, keyID string) error {
+	suffix := "." + keyID[:min(8, len(keyID))]
+	return &AgentIDTakenError{AgentID: agentID, Suggestion: strings.TrimSuffix(agentID[:min(len(agentID), maxAgentID-len(suffix))], suffix) + suffix}
+}

@@ -1,0 +1,139 @@
+package pat
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/limit"
+)
+
+const (
+	operation = ":execute"
+	wildcard  = ":*:*:execute"
+	// maxListed is how many entries a scope lists before it names whole namespaces instead.
+	maxListed = 64
+	// maxRequested and maxEntry bound a scope asked for.
+	maxRequested = 1024
+	maxEntry     = 300
+)
+
+// Terms are what one service offers. Implementations are immutable and safe for concurrent use.
+type Terms interface {
+	// Offer is the policy offered now.
+	Offer() Offer
+	// Past are up to MaxPast policies offered before, newest first.
+	Past() []Offer
+	// Scope says which entries an agent may have.
+	Scope(ctx context.Context, r ScopeRequest) (Scope, error)
+}
+
+// A ScopeRequest asks what an agent may have.
+type ScopeRequest struct {
+	AgentID   string
+	KeyID     string
+	PublicKey []byte // DER SubjectPublicKeyInfo
+	Assurance Assurance
+	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute; none asks for all there is.
+	Requested []string
+}
+
+// A Scope is what an agent may have.
+type Scope struct {
+	Entries []string // granted: <intent_uid>:execute (or <namespace>:*:*:execute), without duplicates
+	Omitted []Omitted
+	Limit   limit.Rate // the claim lmt
+	Charges bool       // the policy charges for something; then renewal needs a proof of key
+}
+
+// An Omitted entry of a scope was asked for (or offered) but not granted. Reason is one that agents are told.
+type Omitted struct {
+	Entry  string `json:"entry"`
+	Reason string `json:"reason"`
+}
+
+// The reasons this package itself omits an entry for.
+const (
+	ReasonFreshRequired = "FRESH_AGREEMENT_REQUIRED"
+	ReasonNotAgreed     = "SCOPE_EXCEEDED" // the signed agreement does not hold the entry
+)
+
+// normalScope bounds a list of entries, adds the operation where only an intent is named, and drops duplicates.
+func normalScope(entries []string) ([]string, error) {
+	if len(entries) > maxRequested {
+		return nil, because(ErrBadScope, "a scope has at most %d entries", maxRequested)
+	}
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	out := make([]string, 0, len(entries))
+	seen := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		if strings.Count(e, ":") == 2 {
+			e += operation
+		}
+		if len(e) > maxEntry || !visible(e) || strings.Count(e, ":") != 3 || !strings.HasSuffix(e, operation) {
+			return nil, because(ErrBadScope, "an entry of a scope is <intent_uid>:execute, of at most %d visible ASCII characters", maxEntry)
+		}
+		if !seen[e] {
+			seen[e] = true
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// listed is the scope as a PAT says it: every entry, or whole namespaces where that would be more than
+// maxListed and nothing narrower was asked for.
+func listed(granted, requested []string) []string {
+	narrower := slices.ContainsFunc(requested, func(e string) bool { return !strings.HasSuffix(e, wildcard) })
+	if len(granted) <= maxListed || narrower {
+		return granted
+	}
+	var out []string
+	for _, e := range granted {
+		namespace, _, _ := strings.Cut(e, ":")
+		if entry := namespace + wildcard; !slices.Contains(out, entry) {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// within splits requested into what the signed scope covers and what it does not. A nil signed scope
+// covers everything; nothing requested asks for all that was signed.
+func within(signed, requested []string) (asked []string, omitted []Omitted) {
+	if signed == nil {
+		return requested, nil
+	}
+	if len(requested) == 0 {
+		return signed, nil
+	}
+	for _, e := range requested {
+		if permits(signed, strings.TrimSuffix(e, operation)) || slices.Contains(signed, e) {
+			asked = append(asked, e)
+		} else {
+			omitted = append(omitted, Omitted{e, ReasonNotAgreed})
+		}
+	}
+	return asked, omitted
+}
+
+// permits reports whether a scope holds an intent: as <uid>:execute or by its namespace. Only these two
+// forms count; uid is one intent, never a pattern.
+func permits(scope []string, uid string) bool {
+	namespace, rest, ok := strings.Cut(uid, ":")
+	name, version, ok2 := strings.Cut(rest, ":")
+	if !ok || !ok2 || namespace == "" || name == "" || version == "" || strings.ContainsAny(uid, "*") || strings.Contains(version, ":") {
+		return false
+	}
+	for _, e := range scope {
+		if strings.HasSuffix(e, operation) && e[:len(e)-len(operation)] == uid {
+			return true
+		}
+		if strings.HasSuffix(e, wildcard) && e[:len(e)-len(wildcard)] == namespace {
+			return true
+		}
+	}
+	return false
+}

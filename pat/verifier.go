@@ -1,0 +1,199 @@
+package pat
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+)
+
+// MaxToken bounds a PAT in bytes.
+const MaxToken = 24 << 10
+
+// DefaultCached is how many verified PATs a Verifier remembers unless told otherwise.
+const DefaultCached = 10_000
+
+// A VerifierConfig tells a Verifier what it needs.
+type VerifierConfig struct {
+	Service string        // id of the service
+	Issuer  string        // iss and aud of its PATs
+	Leeway  time.Duration // between our clock and the issuer's, at most MaxLeeway
+	Grace   time.Duration // after exp, in which a PAT may still be renewed
+	Keys    *Keyring
+	View    *View
+	Cached  int // verified PATs remembered; 0: DefaultCached
+}
+
+// A Verifier says whether a text is a PAT of one service that is valid now. It belongs to one generation of
+// the configuration: make another for the next. It is safe for concurrent use.
+type Verifier struct {
+	c     VerifierConfig
+	cache *otter.Cache[[sha256.Size]byte, *verified]
+}
+
+// verified is what is remembered of a PAT whose signature, form and issuer were found good. Times and
+// revocations are checked whenever it is shown.
+type verified struct {
+	claims *Claims
+	keys   uint64 // version of the set of keys
+}
+
+// NewVerifier makes a Verifier with an empty cache.
+func NewVerifier(c VerifierConfig) (*Verifier, error) {
+	if c.Service == "" || c.Issuer == "" || c.Keys == nil || c.View == nil {
+		return nil, errors.New("a verifier needs a service, its issuer, keys and a view")
+	}
+	if c.Leeway < 0 || c.Leeway > MaxLeeway || c.Grace < 0 || c.Grace > MaxGrace {
+		return nil, fmt.Errorf("leeway is 0 to %s and renew_grace 0 to %s", MaxLeeway, MaxGrace)
+	}
+	if c.Cached == 0 {
+		c.Cached = DefaultCached
+	}
+	cache, err := otter.New(&otter.Options[[sha256.Size]byte, *verified]{MaximumSize: c.Cached})
+	if err != nil {
+		return nil, fmt.Errorf("making the cache of PATs: %w", err)
+	}
+	return &Verifier{c, cache}, nil
+}
+
+// Verify returns the claims of a PAT that is valid at now. Whether the policy is still the one offered is for
+// Claims.Agreed to say. The error is of kind ErrMissing, ErrInvalid, ErrExpired, ErrNotYetValid, ErrRevoked,
+// ErrBlocked or ErrUnavailable. UIM core 4.3.
+func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (*Claims, error) {
+	c, err := v.read(ctx, token, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.timely(c, now, 0); err != nil {
+		if now.After(c.ExpiresAt.Add(v.c.Leeway + v.c.Grace)) {
+			v.cache.Invalidate(sha256.Sum256([]byte(token)))
+		}
+		return nil, err
+	}
+	if err := v.standing(c, now, false); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// verifyForRenewal is Verify for a PAT that may have expired within the grace, or have been renewed just now.
+func (v *Verifier) verifyForRenewal(ctx context.Context, token string, now time.Time) (*Claims, error) {
+	c, err := v.read(ctx, token, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.timely(c, now, v.c.Grace); err != nil {
+		return nil, err
+	}
+	if err := v.standing(c, now, true); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// read returns the claims of a PAT that this service issued, whenever that was and whatever became of it.
+func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Claims, error) {
+	if token == "" {
+		return nil, ErrMissing
+	}
+	if len(token) > MaxToken {
+		return nil, because(ErrInvalid, "a PAT has at most %d bytes", MaxToken)
+	}
+	sum := sha256.Sum256([]byte(token))
+	keys := v.c.Keys.version()
+	if known, ok := v.cache.GetIfPresent(sum); ok && known.keys == keys {
+		return known.claims, nil
+	}
+	c, err := v.parse(ctx, token, now)
+	if err != nil {
+		return nil, err
+	}
+	// The version from before: had the keys changed meanwhile, the entry is dead from the start.
+	v.cache.Set(sum, &verified{c, keys})
+	return c, nil
+}
+
+func (v *Verifier) parse(ctx context.Context, token string, now time.Time) (*Claims, error) {
+	j, err := parseJWS(token, MaxToken)
+	if err != nil || j.header["typ"] != TypePAT {
+		return nil, ErrInvalid
+	}
+	key, ok := v.c.Keys.lookup(ctx, j.kid, now)
+	if !ok || j.alg != key.Algorithm() || !j.verifies(key) {
+		return nil, ErrInvalid
+	}
+	c, err := readClaims(j.payload)
+	if err != nil || c.Issuer != v.c.Issuer {
+		return nil, ErrInvalid
+	}
+	return c, nil
+}
+
+func (v *Verifier) timely(c *Claims, now time.Time, grace time.Duration) error {
+	switch { // RFC 7519 4.1.4 to 4.1.6
+	case !now.Before(c.ExpiresAt.Add(v.c.Leeway + grace)):
+		return ErrExpired
+	case now.Before(c.NotBefore.Add(-v.c.Leeway)), now.Before(c.IssuedAt.Add(-v.c.Leeway)):
+		return ErrNotYetValid
+	case !c.NotBefore.Before(c.ExpiresAt):
+		return ErrInvalid
+	}
+	return nil
+}
+
+func (v *Verifier) standing(c *Claims, now time.Time, renewal bool) error {
+	if !v.c.View.Fresh(now) {
+		return ErrUnavailable
+	}
+	return v.c.View.check(v.c.Service, c, now, renewal)
+}
+
+// Introspection is the answer of RFC 7662 section 2.2 about a PAT. Of one that is not active it says
+// nothing more.
+type Introspection struct {
+	Active       bool          `json:"active"`
+	TokenType    string        `json:"token_type,omitempty"` // Bearer
+	Scope        string        `json:"scope,omitempty"`      // entries separated by spaces: RFC 7662 2.2
+	ClientID     string        `json:"client_id,omitempty"`  // the agent id
+	Subject      string        `json:"sub,omitempty"`
+	Issuer       string        `json:"iss,omitempty"`
+	Audience     string        `json:"aud,omitempty"`
+	ID           string        `json:"jti,omitempty"`
+	IssuedAt     int64         `json:"iat,omitempty"`
+	NotBefore    int64         `json:"nbf,omitempty"`
+	ExpiresAt    int64         `json:"exp,omitempty"`
+	Policy       string        `json:"pol,omitempty"`
+	PolicyDigest string        `json:"pol_digest,omitempty"`
+	Agreement    string        `json:"agr,omitempty"`
+	Limit        *Limit        `json:"lmt,omitempty"`
+	Confirmation *Confirmation `json:"cnf,omitempty"`
+	Assurance    Assurance     `json:"assurance,omitempty"`
+}
+
+// Confirmation names the key a PAT belongs to. RFC 7800 3.1.
+type Confirmation struct {
+	KeyID string `json:"jkt"`
+}
+
+// Introspect says what a text is worth as a PAT while offered is the digest of the policy offered. The only
+// error is of kind ErrUnavailable.
+func (v *Verifier) Introspect(ctx context.Context, token, offered string, now time.Time) (Introspection, error) {
+	c, err := v.Verify(ctx, token, now)
+	if errors.Is(err, ErrUnavailable) {
+		return Introspection{}, err
+	}
+	if err != nil || c.Agreed(offered) != nil {
+		return Introspection{}, nil //nolint:nilerr // that it is not active is the answer: RFC 7662 2.2
+	}
+	lmt := LimitOf(c.Limit)
+	return Introspection{
+		Active: true, TokenType: "Bearer", Scope: strings.Join(c.Scope, " "), ClientID: c.Subject, Subject: c.Subject, Issuer: c.Issuer, Audience: c.Issuer,
+		ID: c.ID, IssuedAt: c.IssuedAt.Unix(), NotBefore: c.NotBefore.Unix(), ExpiresAt: c.ExpiresAt.Unix(),
+		Policy: c.Policy, PolicyDigest: c.PolicyDigest, Agreement: c.Agreement, Limit: &lmt,
+		Confirmation: &Confirmation{c.KeyID}, Assurance: c.Assurance,
+	}, nil
+}
