@@ -1,0 +1,234 @@
+package storetest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// workers is how many operations may be under way when a process is killed.
+const workers = 8
+
+const plenty = 1_000_000_000
+
+var (
+	crashCredit = money.Amount{Nano: money.MaxUnits * money.Unit, Currency: "USD"}
+	crashLimits = []store.Reservation{
+		{AgentID: agent, Limit: limit.Limit{ID: "crash", Rate: limit.Rate{Max: plenty, Period: limit.Lifetime}}},
+		{AgentID: agent, Limit: limit.Limit{ID: "crash", Rate: limit.Rate{Max: plenty, Period: limit.Week}}},
+	}
+)
+
+// Work uses an engine without end, until it is killed or something fails, and writes a line to out for each operation
+// once it is acknowledged: what it was, and its id, which starts with life.
+func Work(ctx context.Context, e Engine, life string, out io.Writer) error {
+	var mu sync.Mutex
+	ack := func(what, id string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		_, err := fmt.Fprintf(out, "%s %s\n", what, id)
+		return err
+	}
+	failed := make(chan error, workers)
+	for w := range workers {
+		go func() {
+			who := fmt.Sprintf("%s-%d", life, w)
+			a := pat.Agreement{
+				ID: who, Service: service, AgentID: who, KeyID: who, PublicKey: []byte{1}, PolicyDigest: "d", Assurance: pat.Fresh,
+				Nonce: who, Signature: []byte{2}, State: pat.AgreementActive, CreatedAt: time.Now(),
+			}
+			_, err := e.Agree(ctx, a, pat.PolicyDocument{Service: service, Digest: "d", Bytes: []byte("p")}, false, time.Now().Add(time.Hour))
+			if err == nil {
+				err = ack("agreed", who)
+			}
+			for i := 0; err == nil; i++ {
+				err = workOnce(ctx, e, a, fmt.Sprintf("%s-%d", who, i), i, ack)
+			}
+			failed <- err
+		}()
+	}
+	return <-failed
+}
+
+func workOnce(ctx context.Context, e Engine, a pat.Agreement, id string, i int, ack func(what, id string) error) error {
+	r := store.BeginRequest{
+		Execution:  store.Execution{ID: id, Service: service, AgentID: agent, AgreementID: a.ID},
+		Limits:     crashLimits,
+		Candidates: []store.Candidate{{Rule: "rule", Charge: money.Amount{Nano: int64(1 + i%7), Currency: "USD"}}},
+		Billing:    store.Billing{Credit: crashCredit},
+		Hold:       time.Hour,
+	}
+	switch i % 4 {
+	case 0:
+		r.Candidates[0].Charge = money.Amount{}
+		_, err := e.Begin(ctx, r)
+		if err != nil {
+			return err
+		}
+		return ack("begun", id)
+	case 1, 2:
+		r.Execution.IdempotencyKey = id
+		r.Nonce = &store.Nonce{KeyID: a.KeyID, ID: id, Until: time.Now().Add(time.Hour)}
+		begun, err := e.Begin(ctx, r)
+		if err != nil {
+			return err
+		}
+		if err := ack("held", id); err != nil || i%4 == 2 {
+			return err
+		}
+		if _, err := e.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200}}); err != nil {
+			return err
+		}
+		return ack("captured", id)
+	default:
+		now := time.Now()
+		if err := e.Issue(ctx, pat.Token{ID: id, Service: service, AgreementID: a.ID, AgentID: a.AgentID, IssuedAt: now, ExpiresAt: now.Add(time.Hour)}); err != nil {
+			return err
+		}
+		if err := ack("issued", id); err != nil {
+			return err
+		}
+		if err := e.Revoke(ctx, pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: id, At: now, Until: now.Add(time.Hour)}); err != nil {
+			return err
+		}
+		return ack("revoked", id)
+	}
+}
+
+// Crash starts processes that Work at one place, each with the name of its life, and kills them (SIGKILL) in the midst of it,
+// one life after another. After each it opens the state and holds it against everything that was acknowledged.
+func Crash(t *testing.T, open Opener, lives int, process func(place, life string) *exec.Cmd) {
+	t.Helper()
+	place := t.TempDir()
+	acks := map[string][]string{} // what → ids
+	for n := range lives {
+		before := len(acks["begun"]) + len(acks["held"])
+		live(t, process(place, fmt.Sprintf("life%d", n)), 100+rand.IntN(1500), acks)
+		if len(acks["begun"])+len(acks["held"]) == before {
+			t.Fatalf("life %d acknowledged no call", n)
+		}
+		e := open(t, place, time.Now)
+		if err := checkAcks(t.Context(), e, acks, n+1); err != nil {
+			t.Errorf("after life %d: %v", n, err)
+		}
+		if err := checkLedger(t.Context(), e); err != nil {
+			t.Errorf("after life %d: %v", n, err)
+		}
+		if err := e.Close(); err != nil {
+			t.Errorf("after life %d: %v", n, err)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d lives: %d begun, %d held, %d captured, %d issued, %d revoked", lives,
+		len(acks["begun"]), len(acks["held"]), len(acks["captured"]), len(acks["issued"]), len(acks["revoked"]))
+}
+
+// live lets a process run until it acknowledged some operations, kills it, and reads what else it had said.
+func live(t *testing.T, cmd *exec.Cmd, until int, acks map[string][]string) {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trouble strings.Builder
+	cmd.Stderr = &trouble
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	said := 0
+	for lines.Scan() {
+		what, id, ok := strings.Cut(lines.Text(), " ")
+		if !ok || strings.Count(id, "-") < 1 {
+			continue
+		}
+		acks[what] = append(acks[what], id)
+		if said++; said == until {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // it was killed
+	if said < until {
+		t.Fatalf("the process ended by itself after %d acknowledgements: %s", said, trouble.String())
+	}
+}
+
+// checkAcks holds the state against what was acknowledged.
+func checkAcks(ctx context.Context, e Engine, acks map[string][]string, lives int) error {
+	if err := checkCounters(ctx, e, int64(len(acks["begun"])+len(acks["held"])), lives); err != nil {
+		return err
+	}
+	captured := map[string]bool{}
+	for _, id := range acks["captured"] {
+		captured[id] = true
+	}
+	for _, id := range acks["held"] {
+		x, err := e.Execution(ctx, service, id)
+		if err != nil {
+			return fmt.Errorf("acknowledged charge %s: %w", id, err)
+		}
+		if x.State != store.Captured && (captured[id] || x.State != store.Held) {
+			return fmt.Errorf("acknowledged charge %s (captured: %v) is %s", id, captured[id], x.State)
+		}
+	}
+	for _, id := range acks["agreed"] {
+		if _, err := e.Agreement(ctx, service, id); err != nil {
+			return fmt.Errorf("acknowledged agreement %s: %w", id, err)
+		}
+	}
+	for _, id := range acks["issued"] {
+		if _, err := e.Token(ctx, service, id); err != nil {
+			return fmt.Errorf("acknowledged token %s: %w", id, err)
+		}
+	}
+	changes, _, err := e.Changes(ctx, 0)
+	if err != nil {
+		return err
+	}
+	revoked := map[string]bool{}
+	for _, c := range changes {
+		if c.Revocation != nil {
+			revoked[c.Revocation.Subject] = true
+		}
+	}
+	for _, id := range acks["revoked"] {
+		if !revoked[id] {
+			return fmt.Errorf("acknowledged revocation of %s is forgotten", id)
+		}
+	}
+	return nil
+}
+
+// checkCounters: every acknowledged call is counted, and beyond them at most those that were under way when a process
+// was killed.
+func checkCounters(ctx context.Context, e Engine, acknowledged int64, lives int) error {
+	probe := store.BeginRequest{Execution: store.Execution{Service: service, AgentID: agent}, Limits: crashLimits, Candidates: []store.Candidate{{}}}
+	begun, err := e.Begin(ctx, probe)
+	if err != nil {
+		return err
+	}
+	for _, s := range begun.Standing {
+		counted := plenty - s.Left - 1
+		if counted < acknowledged || counted > acknowledged+int64(lives*workers) {
+			return fmt.Errorf("%d calls were acknowledged, %d count against %s", acknowledged, counted, s.Rate)
+		}
+	}
+	_, err = e.Settle(ctx, begun, store.Settlement{State: store.Released, Outcome: store.NotSent}) // the probe is no call
+	return err
+}
