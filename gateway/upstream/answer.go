@@ -83,7 +83,8 @@ func decode(answer Answer, raw []byte) (Answer, error) {
 	if strings.Contains(answer.ContentType, "html") || strings.HasSuffix(answer.ContentType, "xml") {
 		return unusable("it is " + answer.ContentType + ", not JSON")
 	}
-	tree, err := strictjson.Decode(raw)
+	// RFC 8259 8.1 lets readers overlook a byte order mark, and some services write one.
+	tree, err := strictjson.Decode(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
 	if err != nil {
 		return unusable("it is not acceptable JSON: " + jsonReason(err))
 	}

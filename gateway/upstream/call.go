@@ -119,7 +119,7 @@ func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	a := &attempt{alive: alive, again: p.route.repeatable, cancel: cancel}
+	a := &attempt{alive: alive, cancel: cancel}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if g, ok := info.Conn.(*gate); ok {
 			g.arm(a)
@@ -127,27 +127,27 @@ func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header,
 	}})
 	resp, err := u.transport.RoundTrip(request(ctx, p, header))
 	if err != nil {
-		return a.failed(ctx, err)
+		return a.failed(ctx, p.route, err)
 	}
 	defer resp.Body.Close() //nolint:errcheck // nothing to learn from it
 	if _, written, _ := a.known(); !written {
-		return a.failed(ctx, errUnasked)
+		return a.failed(ctx, p.route, errUnasked)
 	}
 	answer, err := u.read(resp, p.route.method == http.MethodHead)
 	if broken, ok := errors.AsType[*brokenError](err); ok {
-		return a.failed(ctx, broken.err)
+		return a.failed(ctx, p.route, broken.err)
 	}
 	a.end()
 	r := result{answer: answer, outcome: store.Done, err: err}
 	if answer.Status < 200 || answer.Status > 299 {
 		r.outcome = store.Failed
-		r.again = a.again && isTransient(answer, err)
+		r.again = p.route.repeatable && isTransient(answer, err)
 	}
 	return r
 }
 
 // failed judges an attempt without a complete answer.
-func (a *attempt) failed(ctx context.Context, err error) result {
+func (a *attempt) failed(ctx context.Context, route *Route, err error) result {
 	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	a.end() // whatever net/http may still be about to do with it
 	connected, written, ended := a.known()
@@ -161,7 +161,7 @@ func (a *attempt) failed(ctx context.Context, err error) result {
 	case timedOut:
 		return result{outcome: store.Unknown, err: failure(ErrTimeout, nil)}
 	default:
-		return result{outcome: store.Unknown, err: failure(ErrBroken, err), again: a.again && ended == nil}
+		return result{outcome: store.Unknown, err: failure(ErrBroken, err), again: route.repeatable}
 	}
 }
 
@@ -183,7 +183,7 @@ func request(ctx context.Context, p *Prepared, header http.Header) *http.Request
 	if p.route.hasBody {
 		r.ContentLength, r.Body = int64(len(p.body)), p.reader()
 		// With GetBody net/http itself moves on from a pooled connection that turned out dead before a byte
-		// was written; attempt.admit holds it to that.
+		// was written; for all methods attempt.admit holds it to that.
 		r.GetBody = func() (io.ReadCloser, error) { return p.reader(), nil }
 	}
 	return r.WithContext(ctx)

@@ -31,6 +31,7 @@ func TestWhatIsKnownOfACall(t *testing.T) {
 		text         string
 	}{
 		{name: "complete", answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", want: store.Done},
+		{name: "a byte order mark", answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\xef\xbb\xbf{}", want: store.Done},
 		{name: "created", answer: "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n[]", want: store.Done},
 		{name: "204", answer: "HTTP/1.1 204 No Content\r\n\r\n", want: store.Done},
 		{name: "chunked", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", want: store.Done},
@@ -187,6 +188,36 @@ func TestNothingIsSentToWhoDoesNotListen(t *testing.T) {
 		if asked != 3 {
 			t.Errorf("%s: %d attempts, want 3", name, asked)
 		}
+	}
+}
+
+// A call that waits for a connection until its time is up was not sent.
+func TestACallThatNeverGotAConnection(t *testing.T) {
+	arrived, release := make(chan struct{}), make(chan struct{})
+	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool {
+		close(arrived)
+		<-release
+		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"))
+		return false
+	})
+	cfg := config(t, s.URL)
+	cfg.Pool.MaxConns = 1
+	u := open(t, cfg)
+	first := make(chan store.Outcome, 1)
+	p := prepare(t, u, "POST")
+	go func() {
+		_, outcome, _ := u.Call(t.Context(), p, upstream.Identity{}, live)
+		first <- outcome
+	}()
+	<-arrived
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, outcome, err := u.Call(ctx, p, upstream.Identity{}, live); outcome != store.NotSent || !errors.Is(err, upstream.ErrUnreachable) {
+		t.Errorf("%q, %v", outcome, err)
+	}
+	close(release)
+	if outcome := <-first; outcome != store.Done || s.Requests.Load() != 1 {
+		t.Errorf("%q, %d requests", outcome, s.Requests.Load())
 	}
 }
 

@@ -1,13 +1,20 @@
 package upstream_test
 
 import (
+	"errors"
+	"math"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/gateway/upstream"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/store"
 )
 
 // FuzzPrepare: whatever template the operator wrote and whatever values the agent sends, the request goes to
@@ -43,6 +50,11 @@ func FuzzPrepare(f *testing.F) {
 		p, violations := r.Prepare(values)
 		if (p == nil) == (violations == nil) {
 			t.Fatalf("%v, %v", p, violations)
+		}
+		for _, v := range violations {
+			if v.Parameter == "" || v.Message == "" {
+				t.Fatalf("%+v", v)
+			}
 		}
 		if p == nil {
 			return
@@ -96,4 +108,51 @@ func checkShape(t *testing.T, r *upstream.Route, p *upstream.Prepared, template 
 			t.Fatalf("the query member %q came from nowhere: %q", name, got.RawQuery)
 		}
 	}
+}
+
+// FuzzAnswer: whatever a service answers, what is said about it fits together and quotes nothing but a message.
+func FuzzAnswer(f *testing.F) {
+	for _, s := range []string{
+		fine, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>", "HTTP/1.1 404 X\r\nContent-Length: 17\r\n\r\n{\"message\":\"a\\u0007\"}",
+		"HTTP/1.1 429 X\r\nRetry-After: 9\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"HTTP/1.1 101 X\r\nUpgrade: y\r\nConnection: upgrade\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 X\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8b\x08",
+	} {
+		f.Add([]byte(s))
+	}
+	var answer atomic.Pointer[[]byte]
+	s := serve(f, func(_ int64, c net.Conn, _ *http.Request) bool { _, _ = c.Write(*answer.Load()); return false })
+	cfg := config(f, s.URL)
+	cfg.MaxResponse, cfg.Breaker.Failures = 4<<10, math.MaxInt32
+	u := open(f, cfg)
+	p := prepare(f, u, "POST")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		answer.Store(&data)
+		got, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
+		ok := got.Status >= 200 && got.Status <= 299
+		switch outcome {
+		case store.Done:
+			if invalid, is := errors.AsType[*upstream.ResponseError](err); !ok || (err == nil) == (got.Body == nil) || (err != nil && !is) {
+				t.Fatalf("done: %+v, %v, %v", got, err, invalid)
+			}
+		case store.Failed:
+			if ok || err == nil || errors.Is(err, upstream.ErrBroken) {
+				t.Fatalf("failed: %+v, %v", got, err)
+			}
+		case store.Unknown:
+			if !errors.Is(err, upstream.ErrBroken) || got.Body != nil {
+				t.Fatalf("unknown: %+v, %v", got, err)
+			}
+		default:
+			t.Fatalf("%q, %v", outcome, err)
+		}
+		if int64(len(got.Raw)) > cfg.MaxResponse {
+			t.Fatalf("%d bytes", len(got.Raw))
+		}
+		if rejected, is := errors.AsType[*upstream.RejectedError](err); is {
+			if utf8.RuneCountInString(rejected.Message) > 300 || strings.ContainsFunc(rejected.Message, unicode.IsControl) {
+				t.Fatalf("%q", rejected.Message)
+			}
+		}
+	})
 }

@@ -15,7 +15,6 @@ import (
 // connecting nor a retry inside net/http can send what may not be sent.
 type attempt struct {
 	alive  func() error
-	again  bool   // the request may be written twice (GET, HEAD, or the service takes an idempotency key)
 	cancel func() // ends the request, so that net/http does not look for another connection
 
 	mu        sync.Mutex
@@ -32,12 +31,13 @@ var (
 	errUnasked = errors.New("upstream: an answer without a request")
 )
 
-// admit allows bytes to be written, the first on a connection only while the grant lives. It returns whether
-// any were written before.
+// admit allows bytes to be written, the first on a connection only while the grant lives and if none was written
+// on another: repeating is for attempts to decide, which count, pause and ask first. It returns whether any were
+// written before.
 func (a *attempt) admit(first bool) (before bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.sealed || a.ended != nil || (first && a.written && !a.again) {
+	if a.sealed || a.ended != nil || (first && a.written) {
 		a.cancel()
 		return a.written, errSealed
 	}

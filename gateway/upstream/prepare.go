@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -24,6 +25,9 @@ func (p *Prepared) String() string { return p.route.Template() }
 // GoString keeps %#v from printing values.
 func (p *Prepared) GoString() string { return p.route.Template() }
 
+// maxTarget bounds the path and query of one request in bytes; common servers take 8 to 16 KiB.
+const maxTarget = 16 << 10
+
 // A Violation names a parameter whose value cannot be sent, for an INVALID_PARAMETER answer. Message never
 // quotes the value.
 type Violation struct{ Parameter, Message string }
@@ -31,7 +35,8 @@ type Violation struct{ Parameter, Message string }
 // Prepare puts parameters (values as strictjson made them, defaults filled in) into the request. Numbers are
 // written as they were sent. In paths a value must be one plain segment: a string, number or boolean that is
 // not empty, not . or .., and holds no /, \ or control character. In queries and forms arrays become repeated
-// members, objects (and arrays in arrays) JSON text, and null is left out. No I/O; parameters is not kept.
+// members, objects (and arrays in arrays) JSON text, and null is left out. Path and query together are bounded by
+// 16 KiB. No I/O; parameters is not kept.
 func (r *Route) Prepare(parameters map[string]any) (*Prepared, []Violation) {
 	b := builder{route: r, parameters: parameters}
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
@@ -44,6 +49,9 @@ func (r *Route) Prepare(parameters map[string]any) (*Prepared, []Violation) {
 	var body []byte
 	if r.hasBody {
 		body = b.body()
+	}
+	if len(path)+len(query) > maxTarget {
+		b.violate(b.longest, fmt.Sprintf("makes the address longer than the %d bytes a service can be expected to take", maxTarget))
 	}
 	if len(b.violations) > 0 {
 		return nil, b.violations
@@ -63,6 +71,16 @@ type builder struct {
 	route      *Route
 	parameters map[string]any
 	violations []Violation
+	longest    string // the parameter with the longest text in path or query
+	most       int
+}
+
+// escape writes the value of a parameter into the address.
+func (b *builder) escape(s *strings.Builder, name, value string) {
+	if len(value) > b.most {
+		b.longest, b.most = name, len(value)
+	}
+	escape(s, value)
 }
 
 func (b *builder) violate(name, message string) {
@@ -79,7 +97,7 @@ func (b *builder) path() string {
 				s.WriteString(p.text)
 				continue
 			}
-			escape(&s, b.segment(p.param))
+			b.escape(&s, p.param, b.segment(p.param))
 		}
 	}
 	return s.String()
@@ -112,10 +130,11 @@ func (b *builder) query() string {
 	}
 	for _, q := range b.route.query {
 		if len(q.value) == 1 && q.value[0].param != "" {
-			for _, text := range b.texts(q.value[0].param) {
+			name := q.value[0].param
+			for _, text := range b.texts(name) {
 				and()
 				s.WriteString(q.key + "=")
-				escape(&s, text)
+				b.escape(&s, name, text)
 			}
 			continue
 		}
@@ -140,7 +159,7 @@ func (b *builder) query() string {
 			and()
 			escape(&s, name)
 			s.WriteByte('=')
-			escape(&s, text)
+			b.escape(&s, name, text)
 		}
 	}
 	return s.String()
@@ -163,7 +182,7 @@ func (b *builder) fill(value []piece) (string, bool) {
 			b.violate(p.param, "is part of a text in the address: want a string, number or boolean")
 			return "", false
 		}
-		escape(&s, text)
+		b.escape(&s, p.param, text)
 	}
 	return s.String(), true
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/uimgate/uimgate/gateway/upstream"
 	"github.com/uimgate/uimgate/store"
@@ -101,6 +100,58 @@ func TestAnUnsafeGetIsNotRepeated(t *testing.T) {
 		if n := s.Requests.Load(); unsafe && (outcome != store.Unknown || n != 2) || !unsafe && (err != nil || n != 3) {
 			t.Errorf("unsafe %t: %q, %v, %d requests", unsafe, outcome, err, n)
 		}
+	}
+}
+
+// A refusal of the second attempt says nothing of what the first one did, unless calls do nothing.
+func TestARefusalAfterABrokenAttempt(t *testing.T) {
+	for method, want := range map[string]store.Outcome{"POST": store.Unknown, "GET": store.Failed} {
+		s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
+			if n > 1 {
+				_, _ = c.Write([]byte("HTTP/1.1 409 X\r\nContent-Length: 0\r\n\r\n"))
+			}
+			return false
+		})
+		cfg := config(t, s.URL)
+		cfg.IdempotencyHeader = "Idempotency-Key"
+		u := open(t, cfg)
+		_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{ExecutionID: "exec"}, live)
+		if outcome != want || errors.Is(err, upstream.ErrBroken) != (want == store.Unknown) || s.Requests.Load() != 2 {
+			t.Errorf("%s: %q, %v, %d requests", method, outcome, err, s.Requests.Load())
+		}
+	}
+}
+
+// net/http alone would send a GET that makes the service hang up once on each pooled connection.
+func TestAPooledConnectionIsNoFurtherAttempt(t *testing.T) {
+	const pooled = 8
+	var together sync.WaitGroup
+	together.Add(pooled)
+	s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
+		if n > pooled {
+			return false
+		}
+		together.Done()
+		together.Wait() // so that each takes a connection of its own
+		_, _ = c.Write([]byte(fine))
+		return true
+	})
+	u := open(t, config(t, s.URL))
+	p := prepare(t, u, "GET")
+	var calls sync.WaitGroup
+	for range pooled {
+		calls.Go(func() {
+			if _, _, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Unknown {
+		t.Error(outcome, err)
+	}
+	if n := s.Requests.Load() - pooled; n != 3 {
+		t.Errorf("%d requests, want 3", n)
 	}
 }
 
@@ -248,67 +299,5 @@ func TestAGrantThatEndsOnPooledConnections(t *testing.T) {
 	}
 	if asked.Load() != 2 || s.Requests.Load() != 1 {
 		t.Errorf("asked %d times, %d requests", asked.Load(), s.Requests.Load())
-	}
-}
-
-func TestBreaker(t *testing.T) {
-	var healthy atomic.Bool
-	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool {
-		answer := "HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n"
-		if healthy.Load() {
-			answer = fine
-		}
-		_, _ = c.Write([]byte(answer))
-		return true
-	})
-	cfg := config(t, s.URL)
-	cfg.Breaker = upstream.Breaker{Failures: 3, OpenFor: 30 * time.Millisecond}
-	u := open(t, cfg)
-	p := prepare(t, u, "POST")
-	for range 3 {
-		if err := u.Ready(); err != nil {
-			t.Fatal(err)
-		}
-		if _, outcome, _ := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Failed {
-			t.Fatal(outcome)
-		}
-	}
-	var refused *upstream.BreakerOpenError
-	if err := u.Ready(); !errors.As(err, &refused) || refused.RetryAfter < time.Second {
-		t.Fatal(err)
-	}
-	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
-	if outcome != store.NotSent || !errors.As(err, &refused) || s.Requests.Load() != 3 {
-		t.Errorf("%q, %v, %d requests", outcome, err, s.Requests.Load())
-	}
-	healthy.Store(true)
-	for u.Ready() != nil { // until OpenFor is over
-		if t.Context().Err() != nil {
-			t.Fatal("the breaker never let a probe through")
-		}
-	}
-	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Done {
-		t.Error(outcome, err)
-	}
-	if u.BreakerState() != "closed" {
-		t.Error(u.BreakerState())
-	}
-}
-
-func TestRejectionsDoNotOpenTheBreaker(t *testing.T) {
-	for _, answer := range []string{
-		"HTTP/1.1 400 X\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 429 X\r\nContent-Length: 0\r\n\r\n",
-		"HTTP/1.1 200 X\r\nContent-Length: 3\r\n\r\n<a>",
-	} {
-		s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { _, _ = c.Write([]byte(answer)); return true })
-		cfg := config(t, s.URL)
-		cfg.Breaker.Failures = 1
-		u := open(t, cfg)
-		for range 3 {
-			_, _, _ = u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
-		}
-		if err := u.Ready(); err != nil {
-			t.Error(answer, err)
-		}
 	}
 }

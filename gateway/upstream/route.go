@@ -182,6 +182,9 @@ func (r *Route) setURL(e Endpoint) error {
 		rawPath = "/"
 	}
 	r.template = rawPath
+	if len(r.upstream.prefix)+3*(len(rawPath)+len(parsed.RawQuery)) > maxTarget { // each byte may become three
+		return fmt.Errorf("%w: its URL is too long", ErrEndpoint)
+	}
 	if r.path, err = parsePath(rawPath); err != nil {
 		return fmt.Errorf("%w: %w", ErrEndpoint, err)
 	}

@@ -22,6 +22,7 @@ func TestNewRefuses(t *testing.T) {
 		"auth.basic":         func(c *upstream.Config) { c.URL = mustURL(t, "http://u:s3cret@x") },
 		"? or #":             func(c *upstream.Config) { c.URL = mustURL(t, "http://x?s3cret") },
 		". or ..":            func(c *upstream.Config) { c.URL = mustURL(t, "http://x/a/%2e%2e") },
+		"path is too long":   func(c *upstream.Config) { c.URL = mustURL(t, "http://x/"+strings.Repeat("a", 5000)) },
 		"timeout":            func(c *upstream.Config) { c.Timeout = 0 },
 		"max_response":       func(c *upstream.Config) { c.MaxResponse = -1 },
 		"breaker":            func(c *upstream.Config) { c.Breaker.OpenFor = 0 },
@@ -97,6 +98,7 @@ func TestRouteRefuses(t *testing.T) {
 		{upstream.ErrEndpoint, "method", e{URL: "https://shop.example/", Method: "GET /"}},
 		{upstream.ErrEndpoint, "content type", e{URL: "https://shop.example/", ContentType: "text/xml"}},
 		{upstream.ErrEndpoint, "content type", e{URL: "https://shop.example/", ContentType: "application/json; charset=latin1"}},
+		{upstream.ErrEndpoint, "too long", e{URL: "https://shop.example/" + strings.Repeat("é", 4000)}},
 		{upstream.ErrEndpoint, "two parameters", e{URL: "https://shop.example/", Parameters: []string{"a", "a"}}},
 	} {
 		tt.endpoint.IntentUID = "shop.example:try:v1"
@@ -224,6 +226,20 @@ func TestPathValuesThatAreRefused(t *testing.T) {
 	for _, v := range []any{"...", "a.b", "~", "%2e%2e", "%2F", json.Number("1e2"), true, " ", "a b"} {
 		if p, violations := r.Prepare(map[string]any{"a": v}); violations != nil || p == nil {
 			t.Errorf("%q: %v", v, violations)
+		}
+	}
+}
+
+func TestAddressesAreBounded(t *testing.T) {
+	u := open(t, config(t, "http://10.0.0.9"))
+	for _, method := range []string{"GET", "POST"} {
+		r, err := u.Route(upstream.Endpoint{IntentUID: "shop.example:try:v1", URL: "https://shop.example/p/{a}", Method: method, Parameters: []string{"a", "b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, violations := r.Prepare(map[string]any{"a": "short", "b": strings.Repeat("é", 3000)}) // three bytes become six
+		if fits := method == "POST"; fits != (p != nil) || (!fits && (len(violations) != 1 || violations[0].Parameter != "b")) {
+			t.Errorf("%s: %v", method, violations)
 		}
 	}
 }

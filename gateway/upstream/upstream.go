@@ -193,6 +193,8 @@ func checkURL(u *url.URL) error {
 		return errors.New("holds a user or password: write them under auth.basic")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return errors.New("want no ? or # part")
+	case len(u.EscapedPath()) > maxTarget/4:
+		return errors.New("its path is too long")
 	}
 	return checkStaticPath(u.EscapedPath())
 }
