@@ -27,7 +27,7 @@ func (n *normalizer) analyse() {
 	pairs := 0
 	more := func() bool {
 		pairs++
-		return pairs <= maxPairs && (pairs%1024 != 0 || n.ctx.Err() == nil) && len(*n.problems) <= maxProblems
+		return pairs <= maxPairs && (pairs%1024 != 0 || n.ctx.Err() == nil) && !n.problems.full()
 	}
 	for _, p := range permissions {
 		for _, f := range prohibitions {

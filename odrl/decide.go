@@ -192,9 +192,12 @@ func (p *Policy) factsRead(r Request) map[string]any {
 	}
 	m := map[string]any{}
 	for _, s := range p.slots {
-		if s.operand == "dateTime" {
+		switch v, ok := r.Facts[s.operand]; {
+		case s.operand == "dateTime":
 			m["dateTime"] = r.Now.UTC().Format(time.RFC3339Nano)
-		} else if v, ok := r.Facts[s.operand]; ok {
+		case s.operand == "version":
+			m["version"] = versionOf(r.Intent)
+		case ok:
 			m[s.operand] = v
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -80,6 +81,9 @@ func (s *policySlot) fact(r Request, open bool) *ast.Term {
 		}
 		return listTerm(nanos(r.Now))
 	}
+	if s.operand == "version" {
+		return s.version(r.Intent)
+	}
 	v, ok := r.Facts[s.operand]
 	if !ok {
 		return nil
@@ -136,22 +140,23 @@ func (s *policySlot) value(v any) *ast.Term {
 			return nil
 		}
 		return ast.StringTerm(canonicalText(s.operand, t))
-	case version:
-		t, ok := v.(string)
-		if !ok {
-			return nil
-		}
-		n, ok := parseVersion(t)
-		if !ok {
-			return nil
-		}
-		return ast.ArrayTerm(intTerm(n[0]), intTerm(n[1]), intTerm(n[2]))
 	case paying:
 		return s.amount(v)
 	default:
 		return nil
 	}
 }
+
+// version is that of the intent itself, whatever facts say.
+func (s *policySlot) version(uid string) *ast.Term {
+	v, ok := parseVersion(versionOf(uid))
+	if !ok {
+		return nil
+	}
+	return ast.ArrayTerm(ast.ArrayTerm(intTerm(v[0]), intTerm(v[1]), intTerm(v[2])))
+}
+
+func versionOf(uid string) string { return uid[strings.LastIndexByte(uid, ':')+1:] }
 
 func (s *policySlot) amount(v any) *ast.Term {
 	var a money.Amount

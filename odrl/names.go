@@ -5,14 +5,13 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/nearest"
-	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // names resolves the spellings of a document: prefixes and aliases of its inline context over the
 // built-in ones, and the namespaces in which profile terms are looked up.
 type names struct {
-	problems   *problem.List
+	problems   *findings
 	prefixes   map[string]string // beyond the built-in ones
 	aliases    map[string]string // term of the document → IRI
 	namespaces []string          // of ODRL and profile terms, without scheme

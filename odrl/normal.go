@@ -130,7 +130,7 @@ func (n *normalizer) split(node *ruleNode, a actionNode, t *target, assignee str
 	if ok {
 		n.rules = append(n.rules, r)
 	}
-	return len(*n.problems) <= maxProblems
+	return !n.problems.full()
 }
 
 // sensible reports actions that nothing can be made of, and warns of those the gateway does not see.
@@ -168,7 +168,7 @@ func (n *normalizer) targets(node *ruleNode) []*target {
 			list = append(list, t)
 		}
 	}
-	if len(list) > 0 || n.problems.Failed() {
+	if len(list) > 0 || n.problems.failed() {
 		return list
 	}
 	if node.kind == obligation {

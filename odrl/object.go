@@ -33,7 +33,7 @@ func (n *names) object(f field, what string) *object {
 	}
 	o := &object{n: n, pointer: f.pointer, fields: map[string]field{}, raw: map[string]string{}}
 	for _, raw := range sortedKeys(m) {
-		if len(*n.problems) > maxProblems {
+		if n.problems.full() {
 			break
 		}
 		at := f.pointer + "/" + strictjson.Escape(raw)
@@ -101,7 +101,7 @@ func (o *object) one(name string) (field, bool) {
 // close reports every key that was not taken.
 func (o *object) close(what string) {
 	for _, name := range sortedKeys(o.fields) {
-		if len(*o.n.problems) > maxProblems {
+		if o.n.problems.full() {
 			return
 		}
 		f := o.fields[name]

@@ -231,20 +231,26 @@ func TestTimeWindows(t *testing.T) {
 
 func TestVersionsAndAmounts(t *testing.T) {
 	for _, tt := range []struct {
-		op, right string
-		fact      any
-		want      truth
+		op    string
+		right any
+		fact  string
+		want  bool
 	}{
-		{"eq", "v1", "1.0.0", yes},
-		{"eq", "1.2", "v1.2.1", no},
-		{"lt", "1.10", "1.9", yes},
-		{"gteq", "v2", "v1.9.9", no},
-		{"lt", "v2", json.Number("1"), unknown},
-		{"lt", "v2", "newest", unknown},
-		{"lt", "v2", []string{"v1", "v1"}, unknown},
+		{"eq", "v1", "v1.0.0", true},
+		{"eq", "1.2", "v1.2.1", false},
+		{"neq", "1.2", "v1.2.1", true},
+		{"lt", "1.10", "v1.9", true},
+		{"lteq", "1.9", "v1.10", false},
+		{"gt", "v1", "v10", true},
+		{"gteq", "v2", "v1.9.9", false},
+		{"isAnyOf", list{"v2", "v1.1"}, "v1.1.0", true},
+		{"isNoneOf", list{"v2", "v1.1"}, "v2", false},
 	} {
-		if got := judge(t, leaf("version", tt.op, tt.right), noon, map[string]any{"version": tt.fact}); got != tt.want {
-			t.Errorf("%s %s of %v: %s, want %s", tt.op, tt.right, tt.fact, got, tt.want)
+		w := odrl.World{Intents: []odrl.Asset{{UID: "x.example:y:" + tt.fact, Namespace: "x.example", Name: "y"}}}
+		doc := policy(`"permission":{"target":"x.example","action":"use","constraint":` + leaf("version", tt.op, tt.right) + `}`)
+		d := decide(t, publish(t, []byte(doc), w), odrl.Request{Intent: "x.example:y:" + tt.fact, Facts: map[string]any{"version": "v1.9"}})
+		if d.Permit != tt.want || d.Facts["version"] != tt.fact {
+			t.Errorf("%s %v of %s: %+v", tt.op, tt.right, tt.fact, d)
 		}
 	}
 	for _, tt := range []struct {

@@ -45,10 +45,10 @@ type policyParty struct {
 func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
-	var problems problem.List
+	var found findings
 	if len(doc) > MaxDocument {
-		problems.Errorf("too-large", "", "a policy has at most %d bytes, this one has %d", MaxDocument, len(doc))
-		return nil, problems
+		found.Errorf("too-large", "", "a policy has at most %d bytes, this one has %d", MaxDocument, len(doc))
+		return nil, found.list
 	}
 	tree, err := strictjson.DecodeObject(doc)
 	if err != nil {
@@ -56,36 +56,37 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 		if e, ok := errors.AsType[*strictjson.Error](err); ok {
 			pointer = e.Pointer
 		}
-		problems.Errorf("json", pointer, "%v", err)
-		return nil, problems
+		found.Errorf("json", pointer, "%v", err)
+		return nil, found.list
 	}
 	if err := strictjson.Exact(tree); err != nil {
 		pointer := ""
 		if e, ok := errors.AsType[*strictjson.InexactError](err); ok {
 			pointer = e.Pointer
 		}
-		problems.Errorf("inexact", pointer, "this number does not survive RFC 8785, by which agents sign the policy: write it as a string")
-		return nil, problems
+		found.Errorf("inexact", pointer, "this number does not survive RFC 8785, by which agents sign the policy: write it as a string")
+		return nil, found.list
 	}
-	n := normalize(ctx, tree, w, &problems)
-	if problems.Failed() {
-		return nil, tidy(problems)
+	n := normalize(ctx, tree, w, &found)
+	if found.failed() {
+		return nil, found.list
 	}
 	p := n.policy(doc)
 	if p.engine, err = newEngine(ctx, n.data()); err != nil {
-		problems.Errorf("engine", "", "the policy engine does not take this policy: %v", err)
-		return nil, tidy(problems)
+		found.Errorf("engine", "", "the policy engine does not take this policy: %v", err)
+		return nil, found.list
 	}
-	p.warnings = tidy(problems)
-	return p, p.warnings
+	p.warnings = found.list
+	return p, p.Warnings()
 }
 
-func normalize(ctx context.Context, tree map[string]any, w World, problems *problem.List) *normalizer {
+// normalize reads the document and brings it into normal form; of use only where nothing failed.
+func normalize(ctx context.Context, tree map[string]any, w World, found *findings) *normalizer {
 	x := newWorld(w)
-	if uid, ok := firstString(tree, "uid", "@id", "id", "odrl:uid"); ok {
+	if uid, ok := firstString(policyNode(tree), "uid", "@id", "id", "odrl:uid"); ok {
 		x.addPolicyHost(uid)
 	}
-	names := &names{problems: problems, prefixes: map[string]string{}, aliases: map[string]string{}}
+	names := &names{problems: found, prefixes: map[string]string{}, aliases: map[string]string{}}
 	names.knownNamespaces(x)
 	r := &reader{names: names, ctx: ctx, uids: map[string]string{}}
 	d := r.policy(tree)
@@ -93,14 +94,24 @@ func normalize(ctx context.Context, tree map[string]any, w World, problems *prob
 		names: names, ctx: ctx, w: x, d: d, refs: map[*constraintNode]string{}, logicOf: map[*constraintNode]*compound{},
 		parties: map[string]bool{}, used: map[string]*target{},
 	}
-	if d == nil || problems.Failed() {
+	if d == nil || found.failed() {
 		return n
 	}
 	n.expand()
-	if !problems.Failed() {
+	if !found.failed() {
 		n.analyse()
 	}
 	return n
+}
+
+// policyNode is the policy itself where the document wraps it in a @graph.
+func policyNode(tree map[string]any) map[string]any {
+	for _, f := range listOf(field{value: tree["@graph"]}) {
+		if m, ok := f.value.(map[string]any); ok {
+			return m
+		}
+	}
+	return tree
 }
 
 func firstString(m map[string]any, names ...string) (string, bool) {
@@ -110,23 +121,6 @@ func firstString(m map[string]any, names ...string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// tidy drops repetitions: a rule that splits into many reports the same finding for each. Warnings
-// give way to errors where there are too many.
-func tidy(l problem.List) problem.List {
-	seen := map[problem.Problem]bool{}
-	var out problem.List
-	for _, p := range l {
-		if !seen[p] {
-			seen[p] = true
-			out = append(out, p)
-		}
-	}
-	if len(out) > maxProblems && out.Failed() {
-		out = slices.DeleteFunc(out, func(p problem.Problem) bool { return p.Level == problem.Warning })
-	}
-	return out
 }
 
 func (n *normalizer) policy(doc []byte) *Policy {
@@ -196,7 +190,7 @@ func (p *Policy) Currencies() []string { return slices.Clone(p.currencies) }
 func (p *Policy) Warnings() problem.List { return slices.Clone(p.warnings) }
 
 // Operands are the left operands whose facts the policy reads, by local name, sorted. dateTime is the
-// clock of the request.
+// clock of the request and version that of the intent; the others are looked up in Request.Facts.
 func (p *Policy) Operands() []string {
 	var list []string
 	for _, s := range p.slots {

@@ -36,8 +36,7 @@ func (r *reader) fits(count *int, most int, what, pointer string) bool {
 	switch {
 	case *count > most:
 		r.problems.Errorf("too-large", pointer, "a policy has at most %d %s", most, what)
-	case len(*r.problems) > maxProblems:
-		r.problems.Errorf("too-many", pointer, "more problems follow; mend these first")
+	case r.problems.full():
 	case r.ctx.Err() != nil:
 		r.problems.Errorf("too-slow", pointer, "reading the policy takes too long: it is too large")
 	default:
@@ -46,9 +45,6 @@ func (r *reader) fits(count *int, most int, what, pointer string) bool {
 	r.stopped = true
 	return false
 }
-
-// maxProblems bounds how many findings one document may cause.
-const maxProblems = 200
 
 func (n *names) knownNamespaces(w *world) {
 	n.namespaces = []string{odrlNS, uimNS, ccNS}
@@ -105,7 +101,7 @@ func (r *reader) policy(tree map[string]any) *document {
 		}
 	}
 	o.close("a policy")
-	if len(d.rules) == 0 && !r.problems.Failed() {
+	if len(d.rules) == 0 && !r.problems.failed() {
 		r.problems.Errorf("no-rule", "", "a policy has at least one permission, prohibition or obligation")
 	}
 	return d

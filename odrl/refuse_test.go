@@ -194,7 +194,7 @@ func TestPublishingIsBounded(t *testing.T) {
 			t.Errorf("%s: published", name)
 			continue
 		}
-		if len(problems) > 1000 {
+		if len(problems) > 250 {
 			t.Errorf("%s: %d problems", name, len(problems))
 		}
 		found := tt.code == ""
@@ -206,4 +206,9 @@ func TestPublishingIsBounded(t *testing.T) {
 		}
 	}
 	publish(t, []byte(nest(8)), world())
+	// Warnings, however many, refuse nothing.
+	many := permit(`"constraint":[` + repeat(500, func(i int) string { return leaf("dateTime", "neq", fmt.Sprintf("%d-01-01T00:00:00", 1900+i)) }) + `]`)
+	if p := publish(t, []byte(many), world()); len(p.Warnings()) > 150 || len(p.Warnings()) < 50 {
+		t.Errorf("%d warnings", len(p.Warnings()))
+	}
 }

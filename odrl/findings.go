@@ -1,0 +1,65 @@
+package odrl
+
+import (
+	"fmt"
+
+	"github.com/uimgate/uimgate/internal/problem"
+)
+
+const (
+	// maxErrors is how many errors of one document are told; reading stops after them.
+	maxErrors = 100
+	// maxWarnings is how many warnings are told; the rest are left out, and the last one says so.
+	maxWarnings = 100
+)
+
+// findings collects what is wrong with one document, each thing once: a rule that splits into many
+// would tell the same of each.
+type findings struct {
+	list     problem.List
+	seen     map[problem.Problem]bool
+	errors   int
+	warnings int
+}
+
+// Errorf adds an error, which refuses the policy.
+func (f *findings) Errorf(code, pointer, format string, args ...any) {
+	if f.full() {
+		return
+	}
+	p := problem.Problem{Level: problem.Error, Code: code, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
+	if f.seen[p] {
+		return
+	}
+	f.add(p)
+	f.errors++
+	if f.full() {
+		f.add(problem.Problem{Level: problem.Error, Code: "too-many", Pointer: pointer, Message: "more problems may follow: mend these first"})
+	}
+}
+
+// Warnf adds a warning.
+func (f *findings) Warnf(code, pointer, format string, args ...any) {
+	p := problem.Problem{Level: problem.Warning, Code: code, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
+	if f.warnings >= maxWarnings || f.seen[p] {
+		return
+	}
+	if f.warnings++; f.warnings == maxWarnings {
+		p = problem.Problem{Level: problem.Warning, Code: "too-many", Pointer: pointer, Message: "more warnings follow"}
+	}
+	f.add(p)
+}
+
+func (f *findings) add(p problem.Problem) {
+	if f.seen == nil {
+		f.seen = map[problem.Problem]bool{}
+	}
+	f.seen[p] = true
+	f.list = append(f.list, p)
+}
+
+// full reports whether enough errors were found.
+func (f *findings) full() bool { return f.errors >= maxErrors }
+
+// failed reports whether the policy is refused.
+func (f *findings) failed() bool { return f.errors > 0 }
