@@ -47,6 +47,7 @@ func LimitOf(r limit.Rate) Limit {
 		period = longestMonth
 	case limit.Year:
 		period = longestYear
+	default:
 	}
 	return Limit{r.Max, period}
 }

@@ -148,7 +148,8 @@ func verifyDetachedEvidence(a Agreement, p PolicyDocument, key Key, rest string)
 	if text == nil {
 		text = p.Bytes
 	}
-	if (name == formServed) != (a.Signed == nil) || way == "" {
+	known := name == formServed || name == formRFC8785 || name == formCompact || name == formPython
+	if !known || (name == formServed) != (a.Signed == nil) || way == "" {
 		return because(ErrBadExport, "the form of the signature does not fit what was signed")
 	}
 	if digest, err := PolicyDigest(text); err != nil || digest != a.PolicyDigest {

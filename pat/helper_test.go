@@ -1,6 +1,7 @@
 package pat_test
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -19,8 +20,6 @@ import (
 	"github.com/uimgate/uimgate/limit"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/sqlstore" //nolint:depguard // the real engine, in tests only
-
-	"context"
 )
 
 const (

@@ -52,6 +52,7 @@ func readNode(dec *jsontext.Decoder) (node, error) {
 		if _, err := dec.ReadToken(); err != nil {
 			return node{}, fmt.Errorf("reading JSON: %w", err)
 		}
+	default:
 	}
 	return n, nil
 }
@@ -87,6 +88,7 @@ func (n node) write(b []byte, s *style) ([]byte, error) {
 	case '0':
 		text, err := s.number(n.text)
 		return append(b, text...), err
+	default:
 	}
 	b = append(b, byte(n.kind))
 	order := make([]int, len(n.items))

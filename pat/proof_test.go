@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -92,12 +93,8 @@ func TestProofsThatProveNothing(t *testing.T) {
 	} {
 		header := m{"typ": pat.TypeProof, "alg": "EdDSA", "kid": key.Thumbprint()}
 		payload := m{"iat": noon.Unix(), "jti": "0123456789abcdef", "aud": issuer, "pat": "token", "digest": "digest"}
-		for k, v := range tt.header {
-			header[k] = v
-		}
-		for k, v := range tt.payload {
-			payload[k] = v
-		}
+		maps.Copy(header, tt.header)
+		maps.Copy(payload, tt.payload)
 		p, err := pat.VerifyProof(jws(t, header, payload, edSign(edKey())), key, binding, noon)
 		if !errors.Is(err, tt.want) || (err != nil) != (p.Nonce == "") {
 			t.Errorf("%s: %+v, %v; want %v", name, p, err, tt.want)

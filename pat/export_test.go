@@ -1,0 +1,146 @@
+package pat_test
+
+import (
+	"bytes"
+	"crypto"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+// exported makes agreements of every kind on the real store, and exports them.
+func exported(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	w := newWorld(tb)
+	out := map[string][]byte{}
+	keep := func(name string, r pat.IssueRequest) {
+		tb.Helper()
+		issued := w.issue(tb, r)
+		a, err := w.store.Agreement(tb.Context(), service, issued.AgreementID)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		p, err := w.store.Policy(tb.Context(), service, a.PolicyDigest)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if out[name], err = pat.Export(a, p); err != nil {
+			tb.Fatalf("%s: %v", name, err)
+		}
+	}
+	keep("fresh", w.fresh(tb, "fresh", newEd(), func(c *pat.AgreementClaims) { c.Scope = []string{search} }))
+	keep("jws", pat.IssueRequest{AgentID: "jws", SignedPolicy: jws(tb, map[string]any{"alg": "EdDSA"}, policyV1, edSign(edKey())), PublicKey: string(keyOf(tb, edKey()).JWK())})
+	python := []byte(`{"uid": "https://shop.example/policy/1", "permission": [{"action": "execute", "price": 1.5, "note": "\u00e4"}]}`)
+	for name, signer := range map[string]crypto.Signer{"rsa": rsaKey(), "ec": ecKey(), "ed": newEd()} {
+		for way, signature := range signatures(tb, signer, python) {
+			keep(way, pat.IssueRequest{AgentID: name, SignedPolicy: base64.StdEncoding.EncodeToString(signature), PublicKey: string(keyOf(tb, signer).JWK())})
+		}
+	}
+	served := newEd()
+	keep("served", w.static(tb, "served", served))
+	return out
+}
+
+func TestExportVerifiesOffline(t *testing.T) {
+	for name, bundle := range exported(t) {
+		e, err := pat.VerifyExport(bundle)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		again, err := pat.Export(e.Agreement, e.Policy)
+		if err != nil || !bytes.Equal(again, bundle) {
+			t.Errorf("%s: written again it is another: %v", name, err)
+		}
+		if string(e.Policy.Bytes) != string(policyV1) || e.Agreement.Issuer != issuer || e.Agreement.Service != service {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+func TestTamperedExportsProveNothing(t *testing.T) {
+	b64 := base64.RawURLEncoding.EncodeToString
+	for name, bundle := range exported(t) {
+		for what, spoil := range map[string]func(agreement, policy map[string]any){
+			"another key":    func(a, _ map[string]any) { a["agent_public_key"] = b64(keyOf(t, newEd()).SPKI()) },
+			"another jkt":    func(a, _ map[string]any) { a["jkt"] = keyOf(t, newEd()).Thumbprint() },
+			"another policy": func(_, p map[string]any) { p["document"] = b64(policyV2) },
+			"another policy, with its digest": func(a, p map[string]any) {
+				p["document"] = b64(policyV2)
+				p["digest"], a["policy_digest"] = must(pat.PolicyDigest(policyV2)), must(pat.PolicyDigest(policyV2))
+			},
+			"another digest": func(a, _ map[string]any) { a["policy_digest"] = "sha-256:x" },
+			"another uid":    func(a, _ map[string]any) { a["policy_uid"] = "urn:x" },
+			"signature off":  func(a, _ map[string]any) { a["signature"] = flip(t, a["signature"]) },
+			"no signature":   func(a, _ map[string]any) { a["signature"] = "" },
+			"assurance": func(a, _ map[string]any) {
+				a["assurance"] = map[any]any{"fresh": "static", "static": "fresh"}[a["assurance"]]
+			},
+			"form":             func(a, _ map[string]any) { a["form"] = "detached:rfc8785:rsa-pkcs1v14" },
+			"no form":          func(a, _ map[string]any) { a["form"] = "" },
+			"signed something": func(a, _ map[string]any) { a["signed"] = b64(policyV2) },
+			"a nonce":          func(a, _ map[string]any) { a["nonce"] = "0123456789abcdef" },
+			"a scope":          func(a, _ map[string]any) { a["scope"] = []string{buy + ":execute"} },
+			"a member missing": func(a, _ map[string]any) { delete(a, "issuer") },
+			"a wrong type":     func(a, _ map[string]any) { a["created_at"] = 1 },
+		} {
+			var tree map[string]any
+			if err := json.Unmarshal(bundle, &tree); err != nil {
+				t.Fatal(err)
+			}
+			spoil(tree["agreement"].(map[string]any), tree["policy"].(map[string]any))
+			if e, err := pat.VerifyExport(must(json.Marshal(tree))); !errors.Is(err, pat.ErrBadExport) || e.Agreement.ID != "" {
+				t.Errorf("%s with %s: %v", name, what, err)
+			}
+		}
+	}
+	fresh := exported(t)["fresh"]
+	for what, spoil := range map[string]func(a map[string]any){
+		"another agent": func(a map[string]any) { a["agent_id"] = "other" }, "another service": func(a map[string]any) { a["issuer"] = "bank.example" },
+		"another time": func(a map[string]any) { a["created_at"] = "2026-11-21T12:06:00Z" },
+	} {
+		var tree map[string]any
+		if err := json.Unmarshal(fresh, &tree); err != nil {
+			t.Fatal(err)
+		}
+		spoil(tree["agreement"].(map[string]any))
+		if _, err := pat.VerifyExport(must(json.Marshal(tree))); !errors.Is(err, pat.ErrBadExport) {
+			t.Errorf("fresh with %s: %v", what, err)
+		}
+	}
+	for _, text := range []string{"", "{}", "[]", `{"type":"x"}`, strings.Repeat("[", 1000), strings.Repeat(" ", pat.MaxExport+1)} {
+		if _, err := pat.VerifyExport([]byte(text)); !errors.Is(err, pat.ErrBadExport) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+}
+
+// flip changes one bit of the last byte but a few.
+func flip(tb testing.TB, v any) string {
+	tb.Helper()
+	b := must(base64url(v.(string)))
+	b[len(b)-4] ^= 1
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func FuzzVerifyExport(f *testing.F) {
+	for _, b := range exported(f) {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		e, err := pat.VerifyExport(raw)
+		if err != nil {
+			if !errors.Is(err, pat.ErrBadExport) || e.Agreement.ID != "" {
+				t.Fatalf("%+v, %v", e, err)
+			}
+			return
+		}
+		if _, err := pat.Export(e.Agreement, e.Policy); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,236 @@
+package pat_test
+
+import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+func privateOf(tb testing.TB, text []byte) ed25519.PrivateKey {
+	tb.Helper()
+	block, _ := pem.Decode(text)
+	if block == nil {
+		tb.Fatal("no PEM")
+	}
+	k, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ed, ok := k.(ed25519.PrivateKey)
+	if !ok {
+		tb.Fatalf("%T", k)
+	}
+	return ed
+}
+
+// open makes another process on the same store.
+func (w *world) open(tb testing.TB, files *memory, algorithm string, accept ...string) *pat.Keyring {
+	tb.Helper()
+	k, err := pat.OpenKeyring(tb.Context(), pat.KeyringConfig{
+		Store: w.store, Files: files, Algorithm: algorithm, Accept: accept, Overlap: 2 * time.Hour, Now: w.now,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return k
+}
+
+func ids(keys []pat.SigningKey) []string {
+	var out []string
+	for _, k := range keys {
+		out = append(out, k.ID)
+	}
+	return out
+}
+
+func TestKeySurvivesARestart(t *testing.T) {
+	w := newWorld(t)
+	token := w.issue(t, w.fresh(t, "agent", newEd())).Token
+	before := w.keys.Current()
+	w.keys = w.open(t, w.files, pat.EdDSA)
+	w.view = pat.NewView(w.store, w.keys, w.now)
+	w.refresh(t)
+	w.reissue(t)
+	if w.keys.Current() != before {
+		t.Errorf("another key signs: %s, not %s", w.keys.Current(), before)
+	}
+	if _, err := w.verify(t, token); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRotation(t *testing.T) {
+	w := newWorld(t)
+	old := w.issue(t, w.fresh(t, "agent", newEd()))
+	first := w.keys.Current()
+	second, err := w.keys.Rotate(t.Context())
+	if err != nil || second.ID == first || w.keys.Current() != second.ID {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	next := w.issue(t, w.fresh(t, "agent2", newEd()))
+	for name, token := range map[string]string{"before": old.Token, "after": next.Token} {
+		if _, err := w.verify(t, token); err != nil {
+			t.Errorf("a PAT from %s the rotation: %v", name, err)
+		}
+	}
+	if want := base64.StdEncoding.EncodeToString(must(pat.ParseJWK(second.JWK)).SPKI()); w.keys.PublicKey(w.now()) != want {
+		t.Error("uim-public-key is not the key that signs")
+	}
+	if got := ids(w.keys.Keys(w.now())); len(got) != 2 || !slices.IsSorted(got) {
+		t.Errorf("keys %v", got)
+	}
+	w.pass(t, 2*time.Hour)
+	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []string{second.ID}) {
+		t.Errorf("after the overlap: %v", got)
+	}
+	if strings.Contains(string(w.files.pem), "PUBLIC") || strings.Count(string(w.files.pem), "PRIVATE KEY") != 4 {
+		t.Error("the files hold the key that signs and the one before, as PKCS#8")
+	}
+}
+
+func TestRetiredKeyVerifiesNothing(t *testing.T) {
+	w := newWorld(t)
+	token := w.issue(t, w.fresh(t, "agent", newEd())).Token
+	if _, err := w.verify(t, token); err != nil {
+		t.Fatal(err)
+	}
+	first := w.keys.Current()
+	if err := w.keys.Retire(t.Context(), first, w.now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.verify(t, token); !errors.Is(err, pat.ErrInvalid) {
+		t.Errorf("out of the cache, too: %v", err)
+	}
+	if w.keys.Current() == first {
+		t.Error("it still signs")
+	}
+	w.issue(t, w.fresh(t, "agent2", newEd()))
+	if err := w.keys.Retire(t.Context(), "nobody", w.now()); !errors.Is(err, pat.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	// The process that has its private half finds out when it starts again.
+	again := w.open(t, w.files, pat.EdDSA)
+	if again.Current() == first {
+		t.Error("after a restart it signs again")
+	}
+}
+
+func TestAnotherProcesssTokensVerify(t *testing.T) {
+	w := newWorld(t)
+	keys := w.open(t, &memory{}, pat.EdDSA)
+	view := pat.NewView(w.store, keys, w.now)
+	if err := view.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	there, err := pat.NewIssuer(pat.IssuerConfig{Rules: w.rules, Terms: w.terms, Store: w.store, Keys: keys, View: view, Now: w.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	issued, err := there.Issue(t.Context(), w.fresh(t, "agent", newEd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// This process has not heard of the key: the unknown kid makes it read the store.
+	if _, err := w.verify(t, issued.Token); err != nil {
+		t.Errorf("%v", err)
+	}
+	var set struct{ Keys []map[string]string }
+	if err := json.Unmarshal(must(w.keys.JWKS(w.now())), &set); err != nil || len(set.Keys) != 2 {
+		t.Fatalf("%v, %v", set, err)
+	}
+	for _, k := range set.Keys {
+		if k["kty"] != "OKP" || k["crv"] != "Ed25519" || k["alg"] != "EdDSA" || k["use"] != "sig" || k["kid"] == "" || k["x"] == "" || len(k) != 6 {
+			t.Errorf("%v", k)
+		}
+	}
+}
+
+func TestUnknownKidReadsTheStoreAtMostOnceASecond(t *testing.T) {
+	w := newWorld(t)
+	unknown := func() error {
+		_, err := w.verify(t, jws(t, map[string]any{"alg": "EdDSA", "typ": pat.TypePAT, "kid": "x"}, map[string]any{}, edSign(edKey())))
+		return err
+	}
+	if err := unknown(); !errors.Is(err, pat.ErrInvalid) { // uses up this second's reading
+		t.Fatal(err)
+	}
+	keys := w.open(t, &memory{}, pat.EdDSA)
+	there, err := pat.NewIssuer(pat.IssuerConfig{Rules: w.rules, Terms: w.terms, Store: w.store, Keys: keys, View: w.view, Now: w.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := must(there.Issue(t.Context(), w.fresh(t, "agent", newEd()))).Token
+	if _, err := w.verify(t, token); !errors.Is(err, pat.ErrInvalid) {
+		t.Errorf("the store was read again within a second: %v", err)
+	}
+	w.add(time.Second)
+	if _, err := w.verify(t, token); err != nil {
+		t.Errorf("a second later: %v", err)
+	}
+}
+
+func TestAlgorithms(t *testing.T) {
+	for _, alg := range []string{pat.EdDSA, pat.ES256, pat.RS256} {
+		w := newWorld(t, func(_ *world, c *pat.KeyringConfig) { c.Algorithm = alg })
+		token := w.issue(t, w.fresh(t, "agent", newEd())).Token
+		if _, err := w.verify(t, token); err != nil {
+			t.Errorf("%s: %v", alg, err)
+		}
+		if header := string(must(base64url(token[:strings.IndexByte(token, '.')]))); !strings.Contains(header, `"alg":"`+alg+`"`) {
+			t.Errorf("%s: header %s", alg, header)
+		}
+	}
+	w := newWorld(t)
+	token := w.issue(t, w.fresh(t, "agent", newEd())).Token
+	for name, tt := range map[string]struct {
+		accept []string
+		want   error
+	}{"its algorithm alone": {nil, pat.ErrInvalid}, "both": {[]string{pat.EdDSA}, nil}} {
+		keys := w.open(t, &memory{pem: w.files.pem}, pat.ES256, tt.accept...)
+		v := must(pat.NewVerifier(pat.VerifierConfig{Service: service, Issuer: issuer, Keys: keys, View: w.view}))
+		if _, err := v.Verify(t.Context(), token, w.now()); !errors.Is(err, tt.want) {
+			t.Errorf("after a change of algorithm, accepting %s: %v", name, err)
+		}
+	}
+}
+
+func TestKeyFilesThatCannotBeRead(t *testing.T) {
+	w := newWorld(t)
+	for name, text := range map[string]string{
+		"nonsense": "nonsense-canary", "public": string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: []byte("canary")})),
+		"broken": strings.Replace(string(w.files.pem), "M", "N", 1), "more behind": string(w.files.pem) + "canary", "huge": strings.Repeat(string(w.files.pem), 1000),
+	} {
+		_, err := pat.OpenKeyring(t.Context(), pat.KeyringConfig{
+			Store: w.store, Files: &memory{pem: []byte(text)}, Algorithm: pat.EdDSA, Overlap: time.Hour, Now: w.now,
+		})
+		if err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestARecordThatIsNotItsKeyIsNotTaken(t *testing.T) {
+	w := newWorld(t)
+	jwk := keyOf(t, edKey()).JWK()
+	for _, k := range []pat.SigningKey{
+		{ID: w.keys.Current(), Algorithm: pat.EdDSA, JWK: jwk, NotAfter: w.now().Add(time.Hour)},
+		{ID: keyOf(t, edKey()).Thumbprint(), Algorithm: pat.RS256, JWK: jwk},
+		{ID: "x", Algorithm: pat.EdDSA, JWK: []byte("{}")},
+	} {
+		if err := w.keys.Apply(k); err == nil {
+			t.Errorf("%+v", k)
+		}
+	}
+	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []string{w.keys.Current()}) {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,251 @@
+package pat_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+func TestRevocation(t *testing.T) {
+	for _, kind := range []pat.RevocationKind{pat.RevokedToken, pat.RevokedAgreement, pat.RevokedAgent, pat.RevokedPolicy} {
+		t.Run(string(kind), func(t *testing.T) {
+			w := newWorld(t)
+			key, bystander := newEd(), newEd()
+			hit := w.issue(t, w.fresh(t, "agent", key))
+			second := w.issue(t, w.fresh(t, "agent", key))
+			third := w.issue(t, w.fresh(t, "bystander", bystander))
+			for _, i := range []pat.Issued{hit, second, third} { // into the cache
+				if _, err := w.verify(t, i.Token); err != nil {
+					t.Fatal(err)
+				}
+			}
+			subject := map[pat.RevocationKind]string{
+				pat.RevokedToken: hit.Claims.ID, pat.RevokedAgreement: hit.AgreementID, pat.RevokedAgent: "agent", pat.RevokedPolicy: w.terms.offer.Digest,
+			}[kind]
+			w.add(500 * time.Millisecond)
+			ok(t, w.issuer.Revoke(t.Context(), kind, subject, "because"))
+			ok(t, w.issuer.Revoke(t.Context(), kind, subject, "again"))
+			want := pat.ErrRevoked
+			if kind == pat.RevokedAgent {
+				want = pat.ErrBlocked
+			}
+			check := func(when string, i pat.Issued, want error) {
+				t.Helper()
+				if _, err := w.verify(t, i.Token); !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", when, err, want)
+				}
+			}
+			check("the one", hit, want)
+			switch kind {
+			case pat.RevokedAgent:
+				check("another of the agent", second, want)
+				check("another agent's", third, nil)
+			case pat.RevokedPolicy:
+				check("another of the agent", second, want)
+				check("another agent's", third, want)
+			default:
+				check("another of the agent", second, nil)
+				check("another agent's", third, nil)
+			}
+			// After a restart nothing is forgotten.
+			w.view = pat.NewView(w.store, w.keys, w.now)
+			w.refresh(t)
+			w.reissue(t)
+			check("after a restart", hit, want)
+			if kind == pat.RevokedAgent {
+				if _, err := w.issuer.Issue(t.Context(), w.fresh(t, "agent", key)); !errors.Is(err, pat.ErrBlocked) {
+					t.Errorf("a blocked agent agrees again: %v", err)
+				}
+				ok(t, w.issuer.Unblock(t.Context(), "agent"))
+				check("after it was unblocked", hit, pat.ErrRevoked)
+			}
+			again := w.issue(t, w.fresh(t, "agent", key)) // in the same second
+			check("a new agreement", again, nil)
+			if !again.Claims.IssuedAt.Truncate(time.Second).Equal(again.Claims.IssuedAt) {
+				t.Errorf("iat %s", again.Claims.IssuedAt)
+			}
+		})
+	}
+	w := newWorld(t)
+	for _, bad := range []struct{ kind, subject string }{{"token", ""}, {"renewed", "x"}, {"", "x"}} {
+		if err := w.issuer.Revoke(t.Context(), pat.RevocationKind(bad.kind), bad.subject, ""); err == nil {
+			t.Errorf("%v", bad)
+		}
+	}
+}
+
+func TestRevocationByPossession(t *testing.T) {
+	w := newWorld(t)
+	issued := w.issue(t, w.fresh(t, "agent", newEd()))
+	for name, token := range map[string]string{
+		"none": "", "nonsense": "x.y.z", "forged": jws(t, map[string]any{"alg": "EdDSA", "typ": pat.TypePAT, "kid": w.keys.Current()}, issuedPayload(t, issued), edSign(newEd())),
+	} {
+		if err := w.issuer.RevokeToken(t.Context(), token); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := w.verify(t, issued.Token); err != nil {
+		t.Fatalf("others ended it: %v", err)
+	}
+	ok(t, w.issuer.RevokeToken(t.Context(), issued.Token))
+	ok(t, w.issuer.RevokeToken(t.Context(), issued.Token))
+	if _, err := w.verify(t, issued.Token); !errors.Is(err, pat.ErrRevoked) {
+		t.Errorf("%v", err)
+	}
+}
+
+func issuedPayload(tb testing.TB, i pat.Issued) []byte {
+	tb.Helper()
+	parts := slices.Collect(func(yield func(string) bool) {
+		start := 0
+		for n, c := range i.Token + "." {
+			if c == '.' {
+				if !yield(i.Token[start:n]) {
+					return
+				}
+				start = n + 1
+			}
+		}
+	})
+	return must(base64url(parts[1]))
+}
+
+func TestAnotherProcesssRevocationIsKnownWithinASecond(t *testing.T) {
+	w := newWorld(t)
+	issued := w.issue(t, w.fresh(t, "agent", newEd()))
+	replica := pat.NewView(w.store, w.keys, w.now)
+	there := must(pat.NewVerifier(pat.VerifierConfig{Service: service, Issuer: issuer, Keys: w.keys, View: replica}))
+	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrUnavailable) {
+		t.Errorf("a view that knows nothing yet: %v", err)
+	}
+	ok(t, replica.Refresh(t.Context()))
+	if _, err := there.Verify(t.Context(), issued.Token, w.now()); err != nil {
+		t.Fatal(err)
+	}
+	ok(t, w.issuer.Revoke(t.Context(), pat.RevokedToken, issued.Claims.ID, ""))
+	w.add(time.Second)
+	if _, err := there.Verify(t.Context(), issued.Token, w.now()); err != nil {
+		t.Errorf("not asked again yet, at most a second old: %v", err)
+	}
+	w.add(time.Millisecond)
+	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrUnavailable) {
+		t.Errorf("older than a second, nobody is let in: %v", err)
+	}
+	ok(t, replica.Refresh(t.Context()))
+	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrRevoked) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestViewTellsBlockedAgents(t *testing.T) {
+	w := newWorld(t)
+	w.issue(t, w.fresh(t, "agent", newEd()))
+	if w.view.Blocked(service, "agent") {
+		t.Error("blocked for nothing")
+	}
+	ok(t, w.issuer.Revoke(t.Context(), pat.RevokedAgent, "agent", ""))
+	if !w.view.Blocked(service, "agent") || w.view.Blocked("other", "agent") {
+		t.Error("want it blocked, at this service")
+	}
+	ok(t, w.issuer.Unblock(t.Context(), "agent"))
+	if w.view.Blocked(service, "agent") {
+		t.Error("still blocked")
+	}
+	if err := w.issuer.Unblock(t.Context(), "nobody"); !errors.Is(err, pat.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
+// feed is what a Store tells of changes, alone: to hold the View's timing against a clock that a test owns.
+type feed struct {
+	pat.Store
+	mu    sync.Mutex
+	asked int
+	err   error
+}
+
+func (f *feed) Changes(context.Context, int64) ([]pat.Change, int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked++
+	return nil, 0, f.err
+}
+
+func (f *feed) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+func TestViewPollsUntilItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{}
+		v := pat.NewView(f, nil, time.Now)
+		ctx, cancel := context.WithCancel(t.Context())
+		var failures atomic.Int64
+		done := make(chan error, 1)
+		go func() { done <- v.Run(ctx, func(error) { failures.Add(1) }) }()
+		time.Sleep(1100 * time.Millisecond) // of the bubble: no real time passes
+		synctest.Wait()
+		if f.asked != 5 || !v.Fresh(time.Now()) || failures.Load() != 0 {
+			t.Errorf("asked %d times, fresh %v, %d failures", f.asked, v.Fresh(time.Now()), failures.Load())
+		}
+		f.fail(errors.New("down"))
+		time.Sleep(800 * time.Millisecond)
+		synctest.Wait()
+		if !v.Fresh(time.Now()) || failures.Load() == 0 {
+			t.Errorf("the last answer is not a second old; %d failures", failures.Load())
+		}
+		time.Sleep(500 * time.Millisecond)
+		synctest.Wait()
+		if v.Fresh(time.Now()) {
+			t.Error("fresh, though the store has not answered for a second")
+		}
+		f.fail(nil)
+		time.Sleep(250 * time.Millisecond)
+		synctest.Wait()
+		if !v.Fresh(time.Now()) {
+			t.Error("not fresh, though the store answers again")
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestConcurrentUse(t *testing.T) {
+	w := newWorld(t)
+	issued := w.issue(t, w.fresh(t, "agent", newEd()))
+	var wg sync.WaitGroup
+	for n := range 4 {
+		wg.Go(func() {
+			for range 20 {
+				if _, err := w.verify(t, issued.Token); err != nil {
+					t.Error(err)
+				}
+				if err := w.view.Refresh(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		wg.Go(func() {
+			if n == 0 {
+				if _, err := w.keys.Rotate(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, err := w.issuer.Issue(t.Context(), w.fresh(t, string(rune('a'+n)), newEd())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
