@@ -21,10 +21,10 @@ type check struct {
 	nullable bool // anyOf: [this, null]
 
 	identity
-	own     *compiled // what the library checks; nil: every value passes
-	walked  bool      // the library descends into the value
-	most    int       // values it may then be given
-	pattern bool      // it matches strings against patterns
+	own    *compiled // what the library checks; nil: every value passes
+	walked bool      // the library descends into the value
+	most   int       // values it may then be given
+	work   int       // and what each of them costs of the budget
 
 	items      *check
 	properties map[string]*check
@@ -49,8 +49,9 @@ type compiler struct {
 // other schema, has nothing left to fail at; it waits for the first value, because most of the
 // library's time goes into holding schemas against the meta-schema.
 type compiled struct {
-	doc map[string]any // the limits it states
-	get func() (*jsonschema.Schema, error)
+	doc      map[string]any // the limits it states
+	patterns int            // instructions of all its patterns
+	get      func() (*jsonschema.Schema, error)
 }
 
 // build compiles a plain schema; work is what worst said of the whole.
@@ -180,11 +181,11 @@ func (c *compiler) library(m map[string]any, work int) (*check, error) {
 	c.mu.Lock()
 	have, ok := c.done[string(key)]
 	if !ok {
-		have = &compiled{doc: doc, get: sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(key) })}
+		have = &compiled{doc: doc, patterns: instructions(doc), get: sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(key) })}
 		c.done[string(key)] = have
 	}
 	c.mu.Unlock()
-	out := &check{own: have, walked: true, most: min(maxWalked, workBudget/max(work, 1)), pattern: bytes.Contains(key, []byte(`"pattern`))}
+	out := &check{own: have, walked: true, most: maxWalked, work: max(work, 1)}
 	if bytes.Contains(key, []byte(`"uniqueItems":true`)) {
 		out.most = min(out.most, maxPairs)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/big"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
@@ -82,4 +83,116 @@ func FuzzPlainNumber(f *testing.F) {
 			t.Fatalf("%s is %s, %s is %s", a, plainNumber(a), b, plainNumber(b))
 		}
 	})
+}
+
+// A dice makes schemas and values that have a chance of meeting.
+type dice struct{ *rand.Rand }
+
+func (d dice) value(depth int) any {
+	switch n := d.IntN(9); {
+	case n < 2:
+		return json.Number([]string{"0", "1", "1.0", "2", "-3.5", "10e-1", "1e2", "12345678901234567890"}[d.IntN(8)])
+	case n < 4:
+		return []string{"", "a", "ab", "abc", "2024-01-01", "é"}[d.IntN(6)]
+	case n == 4:
+		return []any{nil, true, false}[d.IntN(3)]
+	case depth == 0:
+		return nil
+	case n < 7:
+		list := make([]any, d.IntN(4))
+		for i := range list {
+			list[i] = d.value(depth - 1)
+		}
+		return list
+	default:
+		m := map[string]any{}
+		for range d.IntN(4) {
+			m[[]string{"a", "b", "c"}[d.IntN(3)]] = d.value(depth - 1)
+		}
+		return m
+	}
+}
+
+func (d dice) schema(depth int) any {
+	if depth == 0 && d.IntN(8) == 0 {
+		return d.IntN(2) == 0
+	}
+	names := []string{
+		"type", "type", "enum", "const", "minimum", "maxLength", "multipleOf", "minItems", "maxProperties", "uniqueItems", "required", "pattern", "format", "dependentRequired",
+		"items", "items", "properties", "properties", "additionalProperties", "anyOf", "allOf", "oneOf", "not", "prefixItems", "contains", "patternProperties", "unevaluatedProperties", "nullable", "$ref",
+	}
+	m := map[string]any{}
+	for range 1 + d.IntN(3) {
+		sub := func() any { return d.schema(max(depth-1, 0)) }
+		name := names[d.IntN(len(names))]
+		if depth == 0 && keywords[name] >= schemaValue && keywords[name] <= patternsValue || name == "$ref" && depth < 3 {
+			continue
+		}
+		m[name] = map[string]func() any{
+			"type": func() any {
+				return []any{"string", "integer", "number", "array", "object", "null", []any{"boolean", "object"}}[d.IntN(7)]
+			},
+			"enum":              func() any { return []any{d.value(2), d.value(1), d.value(0)} },
+			"const":             func() any { return d.value(1) },
+			"minimum":           func() any { return json.Number("1") },
+			"maxLength":         func() any { return json.Number("2") },
+			"multipleOf":        func() any { return json.Number("0.5") },
+			"minItems":          func() any { return json.Number("1") },
+			"maxProperties":     func() any { return json.Number("1") },
+			"uniqueItems":       func() any { return true },
+			"nullable":          func() any { return true },
+			"required":          func() any { return []any{"a"} },
+			"pattern":           func() any { return "^a" },
+			"format":            func() any { return "date" },
+			"dependentRequired": func() any { return map[string]any{"a": []any{"b"}} },
+			"items":             sub, "additionalProperties": sub, "not": sub, "contains": sub, "unevaluatedProperties": sub,
+			"properties":        func() any { return map[string]any{"a": sub(), "b": sub()} },
+			"patternProperties": func() any { return map[string]any{"^a": sub()} },
+			"anyOf":             func() any { return []any{sub(), []any{sub(), map[string]any{"type": "null"}}[d.IntN(2)]} },
+			"allOf":             func() any { return []any{sub()} },
+			"oneOf":             func() any { return []any{sub(), sub()} },
+			"prefixItems":       func() any { return []any{sub()} },
+			"$ref":              func() any { return "#" },
+		}[name]()
+	}
+	return m
+}
+
+func TestWalkAgreesWithTheLibraryAtRandom(t *testing.T) {
+	const rounds = 2000
+	d := dice{rand.New(rand.NewPCG(7, 11))}
+	compared := 0
+	for range rounds {
+		w := &walker{findings: &findings{strict: true}, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
+		schema := d.schema(3)
+		plain, ok := w.plain(schema, "", "", 0).(map[string]any)
+		work := w.settle(plain)
+		if !ok || w.list.Failed() {
+			continue
+		}
+		ours, err := (&compiler{done: map[string]*compiled{}}).build(plain, work, len(w.refs) > 0)
+		if err != nil {
+			t.Fatalf("%v: %v", schema, err)
+		}
+		text, err := json.Marshal(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := compile(text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for range 10 {
+			value := d.value(3)
+			r := report{most: MaxViolations}
+			ours.validate(value, nil, &r)
+			if invalid := theirs.Validate(value); (len(r.violations) > 0) != (invalid != nil) {
+				t.Fatalf("%s with %v: we say %v, the library %v", text, value, r.violations, invalid)
+			}
+			compared++
+		}
+	}
+	if compared < rounds {
+		t.Errorf("only %d comparisons", compared)
+	}
 }

@@ -1,7 +1,6 @@
 package intents
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -128,6 +127,8 @@ type report struct {
 	violations []Violation
 	most       int
 	guesses    int
+	worked     int // of workBudget
+	matched    int // of matchBudget
 }
 
 func (r *report) full() bool { return len(r.violations) >= r.most }
@@ -170,16 +171,11 @@ func (c *check) validate(v any, at *path, r *report) {
 
 // ask has the library check the value; false means that looking inside is of no use.
 func (c *check) ask(v any, at *path, r *report) bool {
-	if c.walked && count(v, c.most) > c.most {
-		r.add(Violation{Pointer: at.String(), Keyword: "maxItems", Reason: ParameterTooLong, Limit: json.Number(strconv.Itoa(c.most)), Message: "this holds too many values to be checked, at most " + strconv.Itoa(c.most) + " in all"})
-		return false
-	}
-	if c.pattern && longText(v) {
-		limit := c.own.doc["maxLength"]
-		if limit == nil {
-			limit = json.Number(strconv.Itoa(maxMatched))
+	if one, ok := c.afford(v, at, r); !ok {
+		r.add(one)
+		if len(r.violations) < r.most && (r.worked >= workBudget || r.matched >= matchBudget) {
+			r.most = len(r.violations) // nothing more can be checked: say it once
 		}
-		r.add(violated("maxLength", limit, at.String()))
 		return false
 	}
 	schema, err := c.own.get()
@@ -230,45 +226,6 @@ func (c *check) members(v map[string]any, at *path, r *report) {
 			c.additional.validate(v[name], pathTo(at, name), r)
 		}
 	}
-}
-
-// count counts the values in a tree, giving up above most.
-func count(v any, most int) int {
-	n := 1
-	switch v := v.(type) {
-	case map[string]any:
-		for _, member := range v {
-			if n > most {
-				break
-			}
-			n += count(member, most-n)
-		}
-	case []any:
-		for _, item := range v {
-			if n > most {
-				break
-			}
-			n += count(item, most-n)
-		}
-	}
-	return n
-}
-
-// longText reports whether the tree holds a string too long to be matched against a pattern.
-func longText(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return len(v) > maxMatched
-	case []any:
-		return slices.ContainsFunc(v, longText)
-	case map[string]any:
-		for _, member := range v {
-			if longText(member) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func clone(v any) any {

@@ -183,6 +183,7 @@ func TestViolationsAreBoundedAndSilent(t *testing.T) {
 		"long names inside":           {`[{"name": "a", "type": "object", "additionalProperties": {"items": {"type": "string"}}}]`, `{"a": {"` + strings.Repeat("n", 500_000) + `": [` + strings.Repeat("1,", 100_000) + `1]}}`},
 		"a long string and a pattern": {`[{"name": "a", "type": "string", "pattern": ".{1,1000}x", "maxLength": 9}]`, `{"a": "` + strings.Repeat("canary", 100_000) + `"}`},
 		"colliding items":             {`[{"name": "a", "type": "array", "uniqueItems": true}]`, `{"a": [` + strings.Repeat(`["canary"],`, 50_000) + `0]}`},
+		"dear text":                   {`[{"name": "a", "type": "array", "items": {"type": "string", "pattern": ".{1,1000}x"}}]`, `{"a": [` + strings.Repeat(`"`+strings.Repeat("canary", 1000)+`",`, 100) + `"ax"]}`},
 		"formats":                     {`[{"name": "a", "type": "string", "format": "email"}]`, `{"a": "canary"}`},
 		"enum":                        {`[{"name": "a", "type": "string", "enum": [` + strings.Repeat(`"x",`, 5000) + `"y"]}]`, `{"a": "canary"}`},
 		"not":                         {`[{"name": "a", "type": "any", "not": {"const": "canary"}}]`, `{"a": "canary"}`},
@@ -196,6 +197,17 @@ func TestViolationsAreBoundedAndSilent(t *testing.T) {
 		if err != nil || strings.Contains(string(wire), "canary") || len(wire) > 50_000 {
 			t.Errorf("%s: %d bytes, %v", name, len(wire), err)
 		}
+	}
+}
+
+// When a call has used up what checking may cost, that is said once.
+func TestBudgetsEndACall(t *testing.T) {
+	i := with(t, `[{"name": "a", "type": "array", "items": {"oneOf": [{"enum": [`+strings.Repeat("1,", 2000)+`7]}, {"type": "null"}]}}]`)
+	if _, violations := i.Validate(object(t, `{"a": [`+strings.Repeat("7,", 100_000)+`7]}`)); len(violations) != 1 || violations[0].Reason != intents.ParameterTooLong {
+		t.Errorf("%d violations, first %v", len(violations), violations[0])
+	}
+	if _, violations := i.Validate(object(t, `{"a": [`+strings.Repeat("7,", 100)+`7]}`)); violations != nil {
+		t.Error("the budget outlives its call")
 	}
 }
 

@@ -2,6 +2,7 @@ package intents
 
 import (
 	"maps"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -12,15 +13,15 @@ const (
 	// maxWork bounds how many schemas one value inside a parameter can be held against, whatever the
 	// references between them: $ref lets a short schema ask for exponentially much.
 	maxWork = 5000
-	// workBudget bounds schemas times values in one call of Validate, for schemas the library walks.
-	workBudget = 500_000
+	// workBudget bounds schemas times values in one call of Validate, for what the library walks.
+	workBudget = 1_000_000
+	// matchBudget bounds instructions of patterns times bytes of text in one call: there are patterns
+	// that run each of their instructions for each character.
+	matchBudget = 30_000_000
 	// maxWalked bounds the values that the library walks in one go: it builds an error for each.
 	maxWalked = 20_000
 	// maxPairs is the same for schemas with uniqueItems, where it may come to compare each with each.
 	maxPairs = 2000
-	// maxMatched bounds, in bytes, a string that is matched against a pattern: some patterns cost their
-	// own length for each character.
-	maxMatched = 64 << 10
 )
 
 // A workload counts how many schemas one value, and the values on one path below it, are held against.
@@ -123,14 +124,63 @@ func (w *walker) settle(root any) int {
 	return n
 }
 
-// comparisons weighs an enum: comparing numbers costs the library as much as a schema, strings little.
+// comparisons weighs an enum: comparing numbers costs the library two schemas each, strings little.
 func comparisons(enum any) int {
 	list, _ := enum.([]any)
 	n := len(list) / 16
 	for _, v := range list {
 		if !is[string](v) {
-			n++
+			n += 2
 		}
 	}
 	return min(n, maxWork+1)
+}
+
+// instructions counts those of all patterns in a schema.
+func instructions(schema any) int {
+	m, ok := schema.(map[string]any)
+	if !ok {
+		return 0
+	}
+	total := 0
+	if p, ok := m["pattern"].(string); ok {
+		total += programSize(p)
+	}
+	if named, ok := m["patternProperties"].(map[string]any); ok {
+		for p := range named {
+			total += programSize(p)
+		}
+	}
+	eachSubschema(m, func(_ []string, sub any) { total += instructions(sub) })
+	return total
+}
+
+func programSize(pattern string) int {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return matchBudget // the walker has refused it
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return matchBudget
+	}
+	return len(program.Inst)
+}
+
+// textSize counts the bytes of all strings and names in a tree.
+func textSize(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case string:
+		n = len(v)
+	case []any:
+		for _, item := range v {
+			n += textSize(item)
+		}
+	case map[string]any:
+		for name, member := range v {
+			n += len(name) + textSize(member)
+		}
+	}
+	return n
 }
