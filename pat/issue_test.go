@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -219,6 +221,30 @@ func TestApproval(t *testing.T) {
 	w.pass(t, 6*time.Minute)
 	if _, err := w.issuer.Issue(t.Context(), old); !errors.Is(err, pat.ErrAgreementStale) {
 		t.Errorf("an old agreement nobody waited with: %v", err)
+	}
+}
+
+func TestOnePATForAnAgreementThatWaited(t *testing.T) {
+	w := newWorld(t, func(w *world, _ *pat.KeyringConfig) { w.rules.Admission = pat.AdmitApproval })
+	r := w.fresh(t, "agent", edKey())
+	w.issue(t, r)
+	w.pass(t, time.Second)
+	ok(t, w.issuer.Approve(t.Context(), "agent"))
+	var wg sync.WaitGroup
+	var got atomic.Int64
+	for range 8 {
+		wg.Go(func() {
+			switch _, err := w.issuer.Issue(t.Context(), r); {
+			case err == nil:
+				got.Add(1)
+			case !errors.Is(err, pat.ErrAgreementReplayed):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got.Load() != 1 {
+		t.Errorf("%d PATs", got.Load())
 	}
 }
 

@@ -3,6 +3,7 @@ package pat
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"time"
@@ -112,14 +113,18 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 		agreement.State = AgreementPending
 	}
 	document := PolicyDocument{Service: i.rules.Service, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes, FirstOffered: now}
-	agreement, err = i.store.Agree(ctx, agreement, document, listed, now.Add(2*AgreementWindow))
+	agreement, err = i.store.Agree(ctx, agreement, document, listed, now.Add(3*AgreementWindow))
 	if err != nil {
 		return Issued{}, i.agreeError(err, r.AgentID, key.Thumbprint())
 	}
 	if agreement.State != AgreementActive {
 		return Issued{State: AgreementPending, AgreementID: agreement.ID}, nil
 	}
-	token, claims, err := i.issue(ctx, i.token(agreement, scope, asked, now))
+	record := i.token(agreement, scope, asked, now)
+	if agreement.Assurance == Fresh && agreement.CreatedAt.Before(now) { // it waited
+		record.ID = soleTokenID(agreement.ID)
+	}
+	token, claims, err := i.issue(ctx, record)
 	if err != nil {
 		return Issued{}, err
 	}
@@ -239,7 +244,7 @@ func (i *Issuer) token(a Agreement, s Scope, asked []string, now time.Time) Toke
 
 // issue signs a PAT and records it; it leaves only once it is recorded.
 func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
-	text, claims, err := i.sign(&t)
+	text, claims, err := i.sign(ctx, &t)
 	if err != nil {
 		return "", nil, err
 	}
@@ -247,9 +252,19 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	case errors.Is(err, ErrBlocked):
 		return "", nil, ErrBlocked
 	case err != nil:
+		if _, known := i.store.Token(ctx, t.Service, t.ID); known == nil {
+			return "", nil, ErrAgreementReplayed
+		}
 		return "", nil, fmt.Errorf("recording the PAT: %w", err)
 	}
 	return text, claims, nil
+}
+
+// soleTokenID is the jti of the one PAT that is issued for a fresh agreement which waited for approval, so
+// that two requests at once cannot get two.
+func soleTokenID(agreementID string) string {
+	sum := sha256.Sum256([]byte("jti of the one PAT under " + agreementID))
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
 // claims are those of a recorded PAT.
@@ -262,8 +277,11 @@ func (i *Issuer) claims(t Token) *Claims {
 }
 
 // sign writes the PAT of a record, and notes the key in it.
-func (i *Issuer) sign(t *Token) (string, *Claims, error) {
-	key := i.keys.signing.Load()
+func (i *Issuer) sign(ctx context.Context, t *Token) (string, *Claims, error) {
+	key, err := i.keys.signer(ctx)
+	if err != nil {
+		return "", nil, err
+	}
 	t.SigningKeyID = key.ID
 	claims := i.claims(*t)
 	token := jwt.NewWithClaims(methods[key.Algorithm], jwt.MapClaims(claims.payload()))

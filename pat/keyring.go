@@ -4,13 +4,10 @@ import (
 	"context"
 	"crypto"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -153,8 +150,16 @@ func (k *Keyring) register(ctx context.Context, s SigningKey) error {
 
 // Rotate makes a new key, which signs from then on; the one before verifies for Overlap more.
 func (k *Keyring) Rotate(ctx context.Context) (SigningKey, error) {
+	return k.rotateFrom(ctx, nil)
+}
+
+// rotateFrom is Rotate, but for the case that another came first and from signs no more.
+func (k *Keyring) rotateFrom(ctx context.Context, from *signingKey) (SigningKey, error) {
 	k.changing.Lock()
 	defer k.changing.Unlock()
+	if now := k.signing.Load(); from != nil && now != from {
+		return now.SigningKey, nil
+	}
 	next, err := newSigningKey(k.alg)
 	if err != nil {
 		return SigningKey{}, err
@@ -271,50 +276,21 @@ func (k *Keyring) lookup(ctx context.Context, kid string, now time.Time) (Key, b
 	return v.key, true
 }
 
+// signer is the key to sign with. One that was retired meanwhile, by whomever, is replaced first: what it signed
+// would not verify for long.
+func (k *Keyring) signer(ctx context.Context) (*signingKey, error) {
+	s := k.signing.Load()
+	if known, ok := k.set.Load().keys[s.ID]; ok && known.NotAfter.IsZero() {
+		return s, nil
+	}
+	if _, err := k.rotateFrom(ctx, s); err != nil {
+		return nil, err
+	}
+	return k.signing.Load(), nil
+}
+
 // version grows whenever the set of keys changes.
 func (k *Keyring) version() uint64 { return k.set.Load().version }
-
-// Keys lists the keys that verify PATs at now, the lowest id first.
-func (k *Keyring) Keys(now time.Time) []SigningKey {
-	var out []SigningKey
-	for _, v := range k.set.Load().keys {
-		if v.live(now) {
-			out = append(out, v.SigningKey)
-		}
-	}
-	slices.SortFunc(out, func(a, b SigningKey) int { return strings.Compare(a.ID, b.ID) })
-	return out
-}
-
-// Current is the id of the key this process signs with.
-func (k *Keyring) Current() string { return k.signing.Load().ID }
-
-// JWKS is the document of RFC 7517 section 5 with every key that verifies PATs at now.
-func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
-	keys := []json.RawMessage{}
-	for _, s := range k.Keys(now) {
-		keys = append(keys, s.JWK)
-	}
-	out, err := json.Marshal(map[string]any{"keys": keys})
-	if err != nil {
-		return nil, fmt.Errorf("writing the key set: %w", err)
-	}
-	return out, nil
-}
-
-// PublicKey is the member uim-public-key of agents.json: standard base64 of the DER SubjectPublicKeyInfo
-// of the lowest kid that signs at now (or, if none does any more, that verifies).
-func (k *Keyring) PublicKey(now time.Time) string {
-	keys := k.Keys(now)
-	if len(keys) == 0 {
-		return ""
-	}
-	lowest := keys[0]
-	if i := slices.IndexFunc(keys, func(s SigningKey) bool { return s.NotAfter.IsZero() }); i >= 0 {
-		lowest = keys[i]
-	}
-	return base64.StdEncoding.EncodeToString(k.set.Load().keys[lowest.ID].key.SPKI())
-}
 
 // signingKey is the private half, with its public record.
 type signingKey struct {

@@ -124,6 +124,18 @@ func TestRetiredKeyVerifiesNothing(t *testing.T) {
 	}
 }
 
+func TestAKeyRetiredElsewhereSignsNoMore(t *testing.T) {
+	w := newWorld(t)
+	first := w.keys.Current()
+	there := w.open(t, &memory{}, pat.EdDSA)
+	ok(t, there.Retire(t.Context(), first, w.now()))
+	w.refresh(t)
+	issued := w.issue(t, w.fresh(t, "agent", newEd()))
+	if _, err := w.verify(t, issued.Token); err != nil || w.keys.Current() == first {
+		t.Errorf("it goes on signing: %v", err)
+	}
+}
+
 func TestAnotherProcesssTokensVerify(t *testing.T) {
 	w := newWorld(t)
 	keys := w.open(t, &memory{}, pat.EdDSA)

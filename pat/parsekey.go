@@ -65,7 +65,7 @@ func ParseJWK(raw []byte) (Key, error) {
 	}
 	jwk, err := strictjson.DecodeObject(raw)
 	if err != nil {
-		return Key{}, because(ErrUnsupportedKey, "the JWK is not a JSON object: %v", err)
+		return Key{}, because(ErrUnsupportedKey, "the JWK is not one JSON object without repeated members")
 	}
 	return fromJWK(jwk)
 }

@@ -50,13 +50,13 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 			return Issued{}, err
 		}
 	}
-	if _, _, err := i.sign(&next); err != nil { // what cannot be signed must not be recorded
+	if _, _, err := i.sign(ctx, &next); err != nil { // what cannot be signed must not be recorded
 		return Issued{}, err
 	}
 	if next, err = i.succeed(ctx, old, next, proof, claims); err != nil {
 		return Issued{}, err
 	}
-	text, renewed, err := i.sign(&next)
+	text, renewed, err := i.sign(ctx, &next)
 	if err != nil {
 		return Issued{}, err
 	}

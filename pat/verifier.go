@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -70,7 +71,7 @@ func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (*Cl
 	}
 	if err := v.timely(c, now, 0); err != nil {
 		if now.After(c.ExpiresAt.Add(v.c.Leeway + v.c.Grace)) {
-			v.cache.Invalidate(sha256.Sum256([]byte(token)))
+			v.cache.Invalidate(digestToken(token))
 		}
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Clai
 	if len(token) > MaxToken {
 		return nil, because(ErrInvalid, "a PAT has at most %d bytes", MaxToken)
 	}
-	sum := sha256.Sum256([]byte(token))
+	sum := digestToken(token)
 	keys := v.c.Keys.version()
 	if known, ok := v.cache.GetIfPresent(sum); ok && known.keys == keys {
 		return known.claims, nil
@@ -115,6 +116,20 @@ func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Clai
 	// The version from before: had the keys changed meanwhile, the entry is dead from the start.
 	v.cache.Set(sum, &verified{c, keys})
 	return c, nil
+}
+
+// buffers save digestToken, which every call runs, from copying the token to the heap.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func digestToken(token string) [sha256.Size]byte {
+	b, ok := buffers.Get().(*[]byte)
+	if !ok {
+		return sha256.Sum256([]byte(token))
+	}
+	*b = append((*b)[:0], token...)
+	sum := sha256.Sum256(*b)
+	buffers.Put(b)
+	return sum
 }
 
 func (v *Verifier) parse(ctx context.Context, token string, now time.Time) (*Claims, error) {
