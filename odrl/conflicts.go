@@ -7,9 +7,10 @@ import (
 	"github.com/uimgate/uimgate/money"
 )
 
-// maxPairs bounds the pairs of rules that publishing compares. Beyond it the remaining ones go unchecked,
-// with a warning; the decision itself treats every conflict.
-const maxPairs = 2_000_000
+// maxWork bounds what publishing spends on comparing rules with one another, in steps of a few
+// nanoseconds. Beyond it the remaining ones go unchecked, with a warning; the decision itself treats
+// every conflict.
+const maxWork = 20_000_000
 
 // analyse reports what rules do to one another: conflicts (ODRL IM 2.10), limits that another
 // permission makes meaningless, charges that do not add up.
@@ -24,14 +25,14 @@ func (n *normalizer) analyse() {
 		}
 	}
 	n.charges(permissions)
-	pairs := 0
-	more := func() bool {
-		pairs++
-		return pairs <= maxPairs && (pairs%1024 != 0 || n.ctx.Err() == nil) && !n.problems.full()
+	work := 0
+	more := func(a, b *rule) bool {
+		work += 1 + a.target.cost(b.target)
+		return work <= maxWork && !n.problems.full()
 	}
 	for _, p := range permissions {
 		for _, f := range prohibitions {
-			if !more() {
+			if !more(p, f) {
 				n.problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for conflicts")
 				return
 			}
@@ -42,7 +43,7 @@ func (n *normalizer) analyse() {
 	}
 	for _, p := range permissions {
 		for _, o := range permissions {
-			if !more() {
+			if !more(p, o) {
 				n.problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for meaningless limits")
 				return
 			}
@@ -59,6 +60,14 @@ func meet(a, b *rule) bool {
 		return false
 	}
 	return a.target.meets(b.target)
+}
+
+// cost is how many steps meets takes.
+func (t *target) cost(o *target) int {
+	if t.name == o.name || t.name == everyIntent || o.name == everyIntent {
+		return 0
+	}
+	return len(t.members) + len(o.members)
 }
 
 func (t *target) meets(o *target) bool {

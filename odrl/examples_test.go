@@ -1,8 +1,11 @@
 package odrl_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -219,4 +222,64 @@ func BenchmarkPublishTheExampleOfUIMCore(b *testing.B) {
 	for b.Loop() {
 		publish(b, doc, world())
 	}
+}
+
+func BenchmarkDecideTheDraftsPolicy(b *testing.B) { // two constraints on the clock, a limit, a price
+	p := publish(b, file(b, "draft.json"), world())
+	r := odrl.Request{AgentID: "agent-1", Intent: search.UID, Now: noon}
+	b.ReportAllocs()
+	for b.Loop() {
+		if d, err := p.Decide(b.Context(), r); err != nil || !d.Permit {
+			b.Fatal(d, err)
+		}
+	}
+}
+
+func BenchmarkDecideAmongRulesOfOtherIntents(b *testing.B) {
+	for _, n := range []int{10, 1000, 5000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			w := odrl.World{}
+			var rules []string
+			for i := range n {
+				name := "intent-" + strconv.Itoa(i)
+				w.Intents = append(w.Intents, odrl.Asset{UID: "example.com:" + name + ":v1", Namespace: "example.com", Name: name, Title: name})
+				rules = append(rules, `{"target":"example.com:`+name+`:v1","action":"execute","constraint":`+leaf("purpose", "eq", "a")+`}`)
+			}
+			p := publish(b, []byte(policy(`"permission":[`+strings.Join(rules, ",")+`]`)), w)
+			r := odrl.Request{AgentID: "a", Intent: w.Intents[n/2].UID, Now: noon, Facts: map[string]any{"purpose": "a"}}
+			b.ReportAllocs()
+			for b.Loop() {
+				if d, err := p.Decide(b.Context(), r); err != nil || !d.Permit {
+					b.Fatal(d, err)
+				}
+			}
+		})
+	}
+}
+
+func ExamplePublish() {
+	terms := []byte(`{
+		"@context": "http://www.w3.org/ns/odrl.jsonld",
+		"uid": "https://shop.example/policy",
+		"permission": {
+			"target": "https://shop.example/api/intents",
+			"action": "execute",
+			"constraint": {"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 100, "unit": "hour"},
+			"duty": {"action": "pay", "amount": "0.01", "unit": "USD"}
+		}
+	}`)
+	world := odrl.World{Intents: []odrl.Asset{{UID: "shop.example:search:v1", Namespace: "shop.example", Name: "search", Title: "Search"}}}
+	p, problems := odrl.Publish(context.Background(), terms, world)
+	if p == nil {
+		fmt.Println(problems)
+		return
+	}
+	d, err := p.Decide(context.Background(), odrl.Request{AgentID: "agent-1", Intent: "shop.example:search:v1", Now: noon})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c := d.Candidates[0]
+	fmt.Println(d.Permit, c.Rule, c.Limits[0].Rate, c.Charge)
+	// Output: true /permission 100/hour 0.01 USD
 }

@@ -41,6 +41,7 @@ func TestLimitsInEveryForm(t *testing.T) {
 		`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":"7/second"}`:                                                                                                                  "7/second",
 		`{"odrl:leftOperand":{"@id":"odrl:count"},"odrl:operator":{"@id":"odrl:lteq"},"odrl:rightOperand":{"type":"xsd:integer","@value":"5"},"odrl:unit":"http://www.w3.org/2006/time#unitWeek"}`: "5/week",
 		`{"and":[{"leftOperand":"count","operator":"lteq","rightOperand":5,"unit":"year"},{"leftOperand":"dateTime","operator":"gt","rightOperand":"2020-01-01"}]}`:                                "5/year",
+		`{"andSequence":{"@list":[{"leftOperand":"count","operator":"lteq","rightOperand":5,"unit":"year"},{"leftOperand":"dateTime","operator":"gt","rightOperand":"2020-01-01"}]}}`:              "5/year",
 	} {
 		for _, doc := range []string{
 			permit(`"constraint":` + in), permit(`"constraint":[` + in + `]`), permit(`"odrl:constraint":{"@set":[` + in + `]}`),

@@ -105,7 +105,7 @@ func TestMutatedPolicies(t *testing.T) {
 	w := world()
 	w.AnyAssignee = true
 	w.Hosts = append(w.Hosts, "127.0.0.1:4000")
-	rounds := 6000
+	rounds := 2000
 	if testing.Short() {
 		rounds = 500
 	}

@@ -68,13 +68,19 @@ type normalizer struct {
 	logicOf   map[*constraintNode]*compound
 	parties   map[string]bool // assignee IRI → bound to an agent (false: reported or anyone)
 	numbers   int
-	used      map[string]*target
+	forms     map[*constraintNode]string
+	// conditioned counts the constraints of the rules so far.
+	conditioned int
+	used        map[string]*target
 }
 
 // expand is steps 4 and 5 of normalisation: what the policy shares is copied into each rule, then each
 // rule is split per action, target and assignee.
 func (n *normalizer) expand() {
 	for _, node := range n.d.rules {
+		if n.stop(node.pointer) {
+			return
+		}
 		actions := slices.Concat(node.actions, n.d.actions)
 		if len(actions) == 0 {
 			n.problems.Errorf("action", node.pointer, "a %s needs an action", node.kind)
@@ -104,8 +110,7 @@ func (n *normalizer) split(node *ruleNode, a actionNode, t *target, assignee str
 		n.problems.Errorf("too-large", node.pointer, "the policy expands to more than %d rules", MaxRules)
 		return false
 	}
-	if n.ctx.Err() != nil {
-		n.problems.Errorf("too-slow", node.pointer, "expanding the policy takes too long: it is too large")
+	if n.stop(node.pointer) {
 		return false
 	}
 	r := &rule{n: n.numbers, kind: node.kind, node: node, action: a.name, target: t, assignee: assignee}
@@ -130,7 +135,16 @@ func (n *normalizer) split(node *ruleNode, a actionNode, t *target, assignee str
 	if ok {
 		n.rules = append(n.rules, r)
 	}
-	return !n.problems.full()
+	return !n.problems.full() && n.conditioned <= MaxConstraints
+}
+
+// stop reports whether expanding should end: the time is up, or enough is wrong already.
+func (n *normalizer) stop(pointer string) bool {
+	if n.ctx.Err() != nil {
+		n.problems.Errorf("too-slow", pointer, "expanding the policy takes too long: it is too large")
+		return true
+	}
+	return n.problems.full()
 }
 
 // sensible reports actions that nothing can be made of, and warns of those the gateway does not see.
@@ -155,7 +169,11 @@ func (n *normalizer) targets(node *ruleNode) []*target {
 		refs = n.d.asset
 	}
 	var list []*target
+	seen := map[string]bool{}
 	for _, ref := range refs {
+		if n.problems.full() {
+			return nil
+		}
 		if node.kind == obligation && n.aboutTheCall(ref.iri) {
 			continue
 		}
@@ -164,7 +182,8 @@ func (n *normalizer) targets(node *ruleNode) []*target {
 			n.problems.Errorf("target", ref.pointer, "the target %v", err)
 			continue
 		}
-		if !slices.Contains(list, t) && !slices.ContainsFunc(list, func(o *target) bool { return o.name == t.name }) {
+		if !seen[t.name] {
+			seen[t.name] = true
 			list = append(list, t)
 		}
 	}
@@ -217,6 +236,10 @@ func (n *normalizer) conditions(r *rule, list []*constraintNode) bool {
 func (n *normalizer) terms(t *terms, list []*constraintNode) bool {
 	ok := true
 	t.conditions = list
+	if n.conditioned += len(list); n.conditioned > MaxConstraints {
+		n.problems.Errorf("too-large", "", "the policy expands to more than %d constraints", MaxConstraints)
+		return false
+	}
 	for _, c := range list {
 		if c.logic == "" {
 			id, good := n.leaf(c)
@@ -227,10 +250,20 @@ func (n *normalizer) terms(t *terms, list []*constraintNode) bool {
 			t.logic = append(t.logic, node)
 			ok = ok && good
 		}
-		t.canonical = append(t.canonical, canonicalConstraint(c))
+		t.canonical = append(t.canonical, n.canonicalOf(c))
 	}
 	slices.Sort(t.canonical)
 	return ok
+}
+
+// canonicalOf remembers canonical forms: the parts of a split rule share their constraints.
+func (n *normalizer) canonicalOf(c *constraintNode) string {
+	s, ok := n.forms[c]
+	if !ok {
+		s = canonicalConstraint(c)
+		n.forms[c] = s
+	}
+	return s
 }
 
 func (n *normalizer) leaf(c *constraintNode) (string, bool) {

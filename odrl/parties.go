@@ -41,22 +41,20 @@ func (n *normalizer) partyRules(node *ruleNode) {
 	if agreement {
 		what = "an Agreement"
 	}
-	if len(unique(node.parties["assigner"], n.d.parties["assigner"])) != 1 {
+	if unique(node.parties["assigner"], n.d.parties["assigner"]) != 1 {
 		n.problems.Errorf("assigner", node.pointer, "every rule of %s has exactly one assigner", what)
 	}
-	if agreement && len(unique(node.parties["assignee"], n.d.parties["assignee"])) != 1 {
+	if agreement && unique(node.parties["assignee"], n.d.parties["assignee"]) != 1 {
 		n.problems.Errorf("assignee", node.pointer, "every rule of an Agreement has exactly one assignee")
 	}
 }
 
-func unique(lists ...[]reference) []string {
-	var out []string
+func unique(lists ...[]reference) int {
+	seen := map[string]bool{}
 	for _, list := range lists {
 		for _, ref := range list {
-			if !slices.Contains(out, ref.iri) {
-				out = append(out, ref.iri)
-			}
+			seen[ref.iri] = true
 		}
 	}
-	return out
+	return len(seen)
 }

@@ -92,7 +92,7 @@ func normalize(ctx context.Context, tree map[string]any, w World, found *finding
 	d := r.policy(tree)
 	n := &normalizer{
 		names: names, ctx: ctx, w: x, d: d, refs: map[*constraintNode]string{}, logicOf: map[*constraintNode]*compound{},
-		parties: map[string]bool{}, used: map[string]*target{},
+		parties: map[string]bool{}, used: map[string]*target{}, forms: map[*constraintNode]string{},
 	}
 	if d == nil || found.failed() {
 		return n

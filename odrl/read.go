@@ -22,6 +22,7 @@ type reader struct {
 	*names
 	ctx         context.Context //nolint:containedctx // the reader lives as long as one Publish
 	rules       int
+	named       int
 	constraints int
 	uids        map[string]string // uid of a node → pointer
 	stopped     bool
@@ -167,6 +168,9 @@ func (r *reader) conflict(o *object) strategy {
 func (r *reader) references(o *object, key, what string) []reference {
 	var list []reference
 	for _, f := range o.items(key) {
+		if !r.fits(&r.named, MaxConstraints, "targets and parties", f.pointer) {
+			return list
+		}
 		if ref, ok := r.reference(f, what); ok {
 			list = append(list, ref)
 		}
@@ -214,6 +218,9 @@ func (r *reader) partyFields(o *object, into map[string][]reference) {
 // partyList reads UIM's party: [{function, identifier}] (UIM core 6.2).
 func (r *reader) partyList(o *object, into map[string][]reference) {
 	for _, f := range o.items("party") {
+		if !r.fits(&r.named, MaxConstraints, "targets and parties", f.pointer) {
+			return
+		}
 		p := r.object(f, "a party")
 		if p == nil {
 			continue

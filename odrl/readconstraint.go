@@ -6,6 +6,9 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
+// maxValues bounds the right operands of one constraint: each is compared with each fact of a call.
+const maxValues = 1000
+
 // constraint reads a constraint or, up to MaxNesting deep, a logical constraint.
 func (r *reader) constraint(f field, depth int) *constraintNode {
 	if !r.fits(&r.constraints, MaxConstraints, "constraints", f.pointer) {
@@ -96,6 +99,10 @@ func (r *reader) comparison(o *object, c *constraintNode) bool {
 		}
 		c.status = s
 		ok = ok && good
+	}
+	if len(right) > maxValues {
+		r.problems.Errorf("too-large", c.pointer, "a constraint has at most %d right operands", maxValues)
+		return false
 	}
 	for _, f := range right {
 		lit, good := r.literal(f)

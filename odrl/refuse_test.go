@@ -186,6 +186,9 @@ func TestPublishingIsBounded(t *testing.T) {
 		"nested 1,000":         {nest(1000), "json"},
 		"60,000 constraints":   {limited(`[` + repeat(60_000, func(int) string { return "{}" }) + `]`), "too-many"},
 		"rules times targets":  {`{` + head + `,"target":["example.com","other.org","example.com:buy","example.com:search-products"],"permission":[` + repeat(3000, func(int) string { return `{"action":"use"}` }) + `]}`, "too-large"},
+		"many right operands":  {limited(`{"leftOperand":"purpose","operator":"isAnyOf","rightOperand":[` + repeat(1001, func(i int) string { return fmt.Sprintf(`"p%d"`, i) }) + `]}`), "too-large"},
+		"split constraints":    {`{` + head + `,"target":["example.com","other.org","example.com:buy","example.com:search-products"],"permission":{"action":"use","constraint":[` + repeat(20_000, func(int) string { return leaf("purpose", "eq", "a") }) + `]}}`, "too-large"},
+		"one bad target often": {`{` + head + `,"permission":[` + repeat(9000, func(i int) string { return fmt.Sprintf(`{"action":"use","target":"example.com:x%d"}`, i%200) }) + `]}`, "too-many"},
 		"many unknown keys":    {`{` + head + `,` + repeat(50_000, func(i int) string { return fmt.Sprintf(`"k%d":1`, i) }) + `}`, ""},
 		"many unknown actions": {`{` + head + `,"permission":[` + repeat(9000, func(int) string { return `{"action":"exceute","target":"nowhere.example"}` }) + `]}`, "too-many"},
 	} {

@@ -1,12 +1,14 @@
 package odrl_test
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/uimgate/uimgate/internal/problem"
@@ -130,5 +132,46 @@ func TestPlaceholderKeysAreWarnedOf(t *testing.T) {
 	p := publish(t, file(t, "uim-core.json"), world())
 	if !has(p.Warnings(), problem.Warning, "public-key", "/obligation/0/constraint/0/rightOperand") {
 		t.Errorf("%v", p.Warnings())
+	}
+}
+
+func TestTermsKnowCertainConflicts(t *testing.T) {
+	for strategy, want := range map[string]odrl.Reason{"perm": "", "prohibit": odrl.PolicyViolation, "invalid": odrl.PolicyConflict} {
+		p := publish(t, []byte(policy(`"conflict":"`+strategy+`"`, `"permission":{`+all+`}`, `"prohibition":{`+all+`,"constraint":`+leaf("purpose", "eq", "ads")+`}`)), world())
+		terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "a", Intent: search.UID, Facts: map[string]any{"purpose": "ads"}})
+		if err != nil || terms.Reason != want || terms.Permitted != (want == "") {
+			t.Errorf("%s: %+v, %v", strategy, terms, err)
+		}
+	}
+}
+
+func TestDecidingConcurrently(t *testing.T) {
+	p := publish(t, file(t, "uim-core.json"), world())
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 50 {
+				r := odrl.Request{AgentID: "agent-1", AgentKey: []byte("k"), Intent: search.UID, Now: noon}
+				if i%2 == 0 {
+					r.ProofKey = r.AgentKey
+				}
+				if d, err := p.Decide(t.Context(), r); err != nil || d.Permit != (i%2 == 0) {
+					t.Errorf("%+v, %v", d, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestACancelledDecisionDenies(t *testing.T) {
+	p := publish(t, file(t, "uim-core.json"), world())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := odrl.Request{AgentID: "agent-1", AgentKey: []byte("k"), ProofKey: []byte("k"), Intent: search.UID, Now: noon}
+	for range 100 {
+		if d, err := p.Decide(ctx, r); err != nil && d.Permit {
+			t.Fatalf("%+v, %v", d, err)
+		}
 	}
 }

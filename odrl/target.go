@@ -27,12 +27,17 @@ type world struct {
 	byName   map[string][]int // canonical collection name or UID → members
 	byTitle  map[string][]int
 	byMiddle map[string][]int
-	cache    map[string]*target
+	cache    map[string]resolved
+}
+
+type resolved struct {
+	target *target
+	err    error
 }
 
 func newWorld(w World) *world {
 	x := &world{
-		World: w, hosts: map[string]bool{}, byName: map[string][]int{}, byTitle: map[string][]int{}, byMiddle: map[string][]int{}, cache: map[string]*target{},
+		World: w, hosts: map[string]bool{}, byName: map[string][]int{}, byTitle: map[string][]int{}, byMiddle: map[string][]int{}, cache: map[string]resolved{},
 	}
 	for _, h := range w.Hosts {
 		x.addHost(h)
@@ -64,19 +69,19 @@ func (w *world) addPolicyHost(uid string) {
 
 // resolve finds the intents that a target of the policy names. The error says what it could have named.
 func (w *world) resolve(iri string) (*target, error) {
-	if t, ok := w.cache[iri]; ok {
-		return t, nil
+	if known, ok := w.cache[iri]; ok {
+		return known.target, known.err
 	}
 	name, members, err := w.find(iri)
-	if err != nil {
-		return nil, err
+	if err == nil && len(members) == 0 {
+		err = fmt.Errorf("%s names no intent of this service%s", quote(iri), suggest(iri, w.uids()))
 	}
-	if len(members) == 0 {
-		return nil, fmt.Errorf("%s names no intent of this service%s", quote(iri), suggest(iri, w.uids()))
+	known := resolved{err: err}
+	if err == nil {
+		known.target = &target{name, members}
 	}
-	t := &target{name, members}
-	w.cache[iri] = t
-	return t, nil
+	w.cache[iri] = known
+	return known.target, known.err
 }
 
 func (w *world) uids() []string {
