@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An AgentFilter narrows a listing of agents; zero fields do not. Limit is 100 if not set, and at most 1000.
+type AgentFilter struct {
+	Service  string
+	Status   pat.AgentStatus
+	Approved *bool
+	After    string // id of the last agent seen
+	Limit    int
+}
+
+// An AgreementFilter narrows a listing of agreements; zero fields do not. Limit is as of an AgentFilter.
+type AgreementFilter struct {
+	Service, AgentID, PolicyDigest string
+	State                          pat.AgreementState
+	After                          string // id of the last agreement seen
+	Limit                          int
+}
+
+// A TokenFilter narrows a listing of PATs; zero fields do not. Limit is as of an AgentFilter.
+type TokenFilter struct {
+	Service, AgentID, AgreementID string
+	// ValidAt leaves out the PATs that have expired, were renewed or revoked by then. Zero: none.
+	ValidAt time.Time
+	After   TokenCursor
+	Limit   int
+}
+
+// A TokenCursor is a place in a listing of PATs: behind the one issued at IssuedAt with this ID. The zero
+// TokenCursor is the beginning.
+type TokenCursor struct {
+	IssuedAt time.Time
+	ID       string
+}
+
+// String is the form that ParseTokenCursor reads; empty for the beginning.
+func (c TokenCursor) String() string {
+	if c.ID == "" {
+		return ""
+	}
+	return strconv.FormatInt(c.IssuedAt.UnixNano(), 10) + "." + c.ID
+}
+
+// ParseTokenCursor reads what String wrote. False means that it is no such text.
+func ParseTokenCursor(s string) (TokenCursor, bool) {
+	if s == "" {
+		return TokenCursor{}, true
+	}
+	at, id, ok := strings.Cut(s, ".")
+	nanos, err := strconv.ParseInt(at, 10, 64)
+	if !ok || err != nil || id == "" || strconv.FormatInt(nanos, 10) != at {
+		return TokenCursor{}, false
+	}
+	return TokenCursor{time.Unix(0, nanos).UTC(), id}, true
+}
+
+// A ListedToken is the record of a PAT, and whether a revocation names it: its own, or that of its
+// agreement, its agent or its policy.
+type ListedToken struct {
+	pat.Token
+	Revoked bool
+}
+
+// Cursor is the place behind the token.
+func (t ListedToken) Cursor() TokenCursor { return TokenCursor{t.IssuedAt, t.ID} }
+
+// Listings is the part of an engine that shows operators what is kept, in pages, and remembers which
+// policies were offered.
+type Listings interface {
+	// Agents lists agents by id, with their keys.
+	Agents(ctx context.Context, f AgentFilter) ([]pat.Agent, error)
+	// Agreements lists agreements, the newest first, without the evidence: PublicKey, Signed and Signature
+	// are empty. Agreement returns one with it.
+	Agreements(ctx context.Context, f AgreementFilter) ([]pat.Agreement, error)
+	// Tokens lists records of PATs, the newest first.
+	Tokens(ctx context.Context, f TokenFilter) ([]ListedToken, error)
+	// OfferPolicy records that a policy is offered from FirstOffered on (if zero: from now). A policy that was offered before
+	// becomes the newest again and keeps when it was offered first.
+	OfferPolicy(ctx context.Context, p pat.PolicyDocument) error
+	// RecentPolicies returns the n policies (at most 1000) of a service offered last, the newest first.
+	RecentPolicies(ctx context.Context, service string, n int) ([]pat.PolicyDocument, error)
+}

@@ -1,0 +1,173 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+var _ store.Listings = (*Store)(nil)
+
+// Agents implements store.Listings.
+func (s *Store) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error) {
+	var q conditions
+	q.equal("service", f.Service)
+	if f.Status == pat.AgentBlocked { // as the partial index has it
+		q.add("status = 'blocked'")
+	} else {
+		q.equal("status", string(f.Status))
+	}
+	if f.Approved != nil {
+		q.add("approved = ?", flag(*f.Approved))
+	}
+	if f.After != "" {
+		q.add("id > ?", f.After)
+	}
+	var out []pat.Agent
+	err := s.list(ctx, q.query("SELECT "+agentColumns+" FROM agents", "ORDER BY service, id", f.Limit), q.args, func(scan scan) error {
+		a, err := scanAgent(scan)
+		out = append(out, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, s.readAllKeys(ctx, out)
+}
+
+// readAllKeys fills in the keys of agents, listed by service and id.
+func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
+	type id struct{ service, agent string }
+	at := make(map[id]*pat.Agent, len(agents))
+	for i := range agents {
+		at[id{agents[i].Service, agents[i].ID}] = &agents[i]
+	}
+	for len(agents) > 0 { // in steps: a statement takes only so many arguments
+		n := min(len(agents), 200)
+		args := make([]any, 0, 2*n)
+		for _, a := range agents[:n] {
+			args = append(args, a.Service, a.ID)
+		}
+		agents = agents[n:]
+		query := "SELECT service, agent_id, key_id FROM agent_keys WHERE (service, agent_id) IN (VALUES " +
+			strings.TrimSuffix(strings.Repeat("(?, ?), ", n), ", ") + ") ORDER BY service, agent_id, position"
+		err := s.list(ctx, query, args, func(scan scan) error {
+			var of id
+			var key string
+			err := scan(&of.service, &of.agent, &key)
+			if a := at[of]; a != nil {
+				a.Keys = append(a.Keys, key)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Agreements implements store.Listings.
+func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error) {
+	var q conditions
+	q.equal("service", f.Service)
+	q.equal("agent_id", f.AgentID)
+	q.equal("policy_digest", f.PolicyDigest)
+	if f.State == pat.AgreementPending { // as the partial index has it
+		q.add("state = 'pending'")
+	} else {
+		q.equal("state", string(f.State))
+	}
+	if f.After != "" {
+		q.add("id < ?", f.After)
+	}
+	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, scope, state, created_at"
+	var out []pat.Agreement
+	err := s.list(ctx, q.query("SELECT "+columns+" FROM agreements", "ORDER BY id DESC", f.Limit), q.args, func(scan scan) error {
+		var a pat.Agreement
+		var created int64
+		var scope list
+		err := scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &scope, &a.State, &created)
+		a.Scope, a.CreatedAt = scope, fromNanos(created)
+		out = append(out, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// A revocation of the token or of its agreement ends it whenever it was issued; the others end what was issued up to them.
+const tokenRevoked = `EXISTS (SELECT 1 FROM revocations r WHERE r.service = tokens.service AND (
+	(r.kind = 'token' AND r.subject = tokens.id) OR (r.kind = 'agreement' AND r.subject = tokens.agreement_id) OR
+	(r.kind = 'agent' AND r.subject = tokens.agent_id AND r.at >= tokens.issued_at) OR
+	(r.kind = 'policy' AND r.subject = tokens.policy_digest AND r.at >= tokens.issued_at)))`
+
+// Tokens implements store.Listings.
+func (s *Store) Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error) {
+	var q conditions
+	q.equal("service", f.Service)
+	q.equal("agent_id", f.AgentID)
+	q.equal("agreement_id", f.AgreementID)
+	if !f.ValidAt.IsZero() {
+		at := nanos(f.ValidAt)
+		q.add("expires_at > ? AND (ends_at = 0 OR ends_at > ?) AND NOT "+tokenRevoked, at, at)
+	}
+	if f.After.ID != "" {
+		q.add("(issued_at, id) < (?, ?)", nanos(f.After.IssuedAt), f.After.ID)
+	}
+	var out []store.ListedToken
+	err := s.list(ctx, q.query("SELECT "+patColumns+", "+tokenRevoked+" FROM tokens", "ORDER BY issued_at DESC, id DESC", f.Limit), q.args, func(scan scan) (err error) {
+		var k store.ListedToken
+		k.Token, err = scanToken(func(dest ...any) error { return scan(append(dest, &k.Revoked)...) })
+		out = append(out, k)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// lastOffered is when a policy was last offered from, as the index has it.
+const lastOffered = "CASE WHEN offered_at > first_offered THEN offered_at ELSE first_offered END"
+
+// OfferPolicy implements store.Listings.
+func (s *Store) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
+	return s.update(ctx, func(ctx context.Context, t *tx) error {
+		at := nanos(p.FirstOffered)
+		if p.FirstOffered.IsZero() {
+			at = nanos(t.now)
+		}
+		_, err := t.exec(ctx, `INSERT INTO policies (service, digest, uid, body, first_offered, offered_at) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (service, digest) DO UPDATE SET
+			offered_at = CASE WHEN excluded.offered_at > policies.offered_at THEN excluded.offered_at ELSE policies.offered_at END`,
+			p.Service, p.Digest, p.UID, blob(p.Bytes), at, at)
+		return err
+	})
+}
+
+// RecentPolicies implements store.Listings. Of two offered at once the lower digest comes first.
+func (s *Store) RecentPolicies(ctx context.Context, service string, n int) ([]pat.PolicyDocument, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	var q conditions
+	q.add("service = ?", service)
+	var out []pat.PolicyDocument
+	err := s.list(ctx, q.query("SELECT service, digest, uid, body, first_offered FROM policies", "ORDER BY "+lastOffered+" DESC, digest", n), q.args, func(scan scan) error {
+		var p pat.PolicyDocument
+		var first int64
+		err := scan(&p.Service, &p.Digest, &p.UID, &p.Bytes, &first)
+		p.FirstOffered = fromNanos(first)
+		out = append(out, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

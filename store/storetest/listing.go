@@ -1,0 +1,308 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// RunListings runs the part of the suite about store.Listings, which the engines opened must implement.
+func RunListings(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*listingBench){
+		"agents come by id, each with its keys":         listAgents,
+		"agreements come newest first without evidence": listAgreements,
+		"tokens come newest first":                      listTokens,
+		"tokens tell whether a revocation names them":   listRevokedTokens,
+		"pages never overlap nor leave a gap":           listPages,
+		"policies come in the order they were offered":  recentPolicies,
+		"an agreement keeps a policy without an offer":  agreedPolicies,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, open)
+			l, ok := b.Engine.(store.Listings)
+			if !ok {
+				t.Fatalf("%T is no store.Listings", b.Engine)
+			}
+			test(&listingBench{b, l})
+		})
+	}
+}
+
+type listingBench struct {
+	*bench
+	listings store.Listings
+}
+
+// claim makes an agent with a key of its own.
+func (b *listingBench) claim(service, agentID string) pat.Agreement {
+	b.Helper()
+	a, p := b.agreement("nonce-" + agentID)
+	a.Service, p.Service, a.AgentID, a.KeyID = service, service, agentID, "key-"+agentID
+	return b.agree(a, p)
+}
+
+func (b *listingBench) agents(f store.AgentFilter) []string {
+	b.Helper()
+	list, err := b.listings.Agents(b.Context(), f)
+	b.must(err)
+	ids := []string{}
+	for _, a := range list {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+func (b *listingBench) same(got, want any) {
+	b.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		b.Fatal(d)
+	}
+}
+
+func listAgents(b *listingBench) {
+	for _, id := range []string{"b", "a", "d", "c"} {
+		b.claim(service, id)
+	}
+	b.claim("other", "a2")
+	b.must(b.SetAgent(b.Context(), service, "c", pat.AgentActive, true, "key-c2", ""))
+	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "b", At: start, Until: start.Add(time.Hour), Reason: "why"}))
+	yes, no := true, false
+	b.same(b.agents(store.AgentFilter{Service: service}), []string{"a", "b", "c", "d"})
+	b.same(b.agents(store.AgentFilter{Service: service, Status: pat.AgentBlocked}), []string{"b"})
+	b.same(b.agents(store.AgentFilter{Service: service, Status: pat.AgentActive}), []string{"a", "c", "d"})
+	b.same(b.agents(store.AgentFilter{Service: service, Approved: &yes}), []string{"c"})
+	b.same(b.agents(store.AgentFilter{Service: service, Approved: &no, After: "a", Limit: 1}), []string{"b"})
+	b.same(b.agents(store.AgentFilter{Service: "nobody's"}), []string{})
+	list, err := b.listings.Agents(b.Context(), store.AgentFilter{Service: service, After: "a"})
+	b.must(err)
+	for _, got := range list {
+		want, err := b.Agent(b.Context(), service, got.ID)
+		b.must(err)
+		b.same(got, want)
+	}
+}
+
+func listAgreements(b *listingBench) {
+	first, second := b.claim(service, "a"), b.claim(service, "b")
+	b.claim("other", "a")
+	third, p := b.agreement("nonce-3")
+	third.AgentID, third.KeyID, third.State = "a", "key-a", pat.AgreementPending
+	p.Digest, p.Bytes = digest("another"), []byte("{}")
+	third.PolicyDigest = p.Digest
+	third = b.agree(third, p)
+	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: second.ID, At: start, Until: start.Add(time.Hour)}))
+	second.State = pat.AgreementRevoked
+	for name, c := range map[string]struct {
+		filter store.AgreementFilter
+		want   []pat.Agreement
+	}{
+		"of a service": {store.AgreementFilter{Service: service}, []pat.Agreement{third, second, first}},
+		"of an agent":  {store.AgreementFilter{Service: service, AgentID: "a"}, []pat.Agreement{third, first}},
+		"of a policy":  {store.AgreementFilter{Service: service, PolicyDigest: p.Digest}, []pat.Agreement{third}},
+		"pending":      {store.AgreementFilter{Service: service, State: pat.AgreementPending}, []pat.Agreement{third}},
+		"revoked":      {store.AgreementFilter{Service: service, State: pat.AgreementRevoked}, []pat.Agreement{second}},
+		"after one":    {store.AgreementFilter{Service: service, After: second.ID}, []pat.Agreement{first}},
+		"none":         {store.AgreementFilter{Service: service, AgentID: "nobody"}, nil},
+	} {
+		got, err := b.listings.Agreements(b.Context(), c.filter)
+		b.must(err)
+		for i := range c.want {
+			c.want[i].PublicKey, c.want[i].Signed, c.want[i].Signature = nil, nil, nil
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			b.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func (b *listingBench) tokens(f store.TokenFilter) []string {
+	b.Helper()
+	list, err := b.listings.Tokens(b.Context(), f)
+	b.must(err)
+	ids := []string{}
+	for _, k := range list {
+		ids = append(ids, k.ID)
+	}
+	return ids
+}
+
+func listTokens(b *listingBench) {
+	a, other := b.claim(service, "a"), b.claim(service, "b")
+	one := b.issue(a)
+	two := b.token(a) // of the same second, with the higher id
+	b.must(b.Issue(b.Context(), two))
+	b.clock.Advance(time.Minute)
+	three := b.issue(other)
+	b.same(b.tokens(store.TokenFilter{Service: service}), []string{three.ID, two.ID, one.ID})
+	b.same(b.tokens(store.TokenFilter{Service: service, AgentID: "a"}), []string{two.ID, one.ID})
+	b.same(b.tokens(store.TokenFilter{Service: service, AgreementID: other.ID}), []string{three.ID})
+	b.same(b.tokens(store.TokenFilter{Service: service, After: store.TokenCursor{IssuedAt: two.IssuedAt, ID: two.ID}}), []string{one.ID})
+	b.same(b.tokens(store.TokenFilter{Service: "other"}), []string{})
+	list, err := b.listings.Tokens(b.Context(), store.TokenFilter{Service: service, AgentID: "b"})
+	b.must(err)
+	b.same(list, []store.ListedToken{{Token: three}})
+
+	next := b.token(a)
+	now := b.clock.Now()
+	_, err = b.Renew(b.Context(), one.ID, next, now.Add(time.Minute), now, "", now)
+	b.must(err)
+	valid := func(at time.Time) []string {
+		b.Helper()
+		return b.tokens(store.TokenFilter{Service: service, AgentID: "a", ValidAt: at})
+	}
+	b.same(valid(now), []string{next.ID, two.ID, one.ID})
+	b.same(valid(now.Add(time.Minute)), []string{next.ID, two.ID}) // what was renewed ends
+	b.same(valid(two.ExpiresAt), []string{next.ID})
+}
+
+func listRevokedTokens(b *listingBench) {
+	a := b.claim(service, "a")
+	for _, c := range []struct {
+		kind    pat.RevocationKind
+		subject func(pat.Token) string
+		// again: a token issued after the revocation is not ended by it.
+		again bool
+	}{
+		{pat.RevokedToken, func(k pat.Token) string { return k.ID }, true},
+		{pat.RevokedPolicy, func(k pat.Token) string { return k.PolicyDigest }, true},
+		{pat.RevokedAgent, func(k pat.Token) string { return k.AgentID }, true},
+		{pat.RevokedAgreement, func(k pat.Token) string { return k.AgreementID }, false},
+	} {
+		k := b.issue(a)
+		b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: c.kind, Subject: c.subject(k), At: b.clock.Now(), Until: start.Add(48 * time.Hour)}))
+		b.must(b.Revoke(b.Context(), pat.Revocation{Service: "other", Kind: pat.RevokedPolicy, Subject: k.PolicyDigest, At: start.Add(time.Hour), Until: start.Add(48 * time.Hour)}))
+		list, err := b.listings.Tokens(b.Context(), store.TokenFilter{Service: service, Limit: 1})
+		b.must(err)
+		b.same(list, []store.ListedToken{{Token: k, Revoked: true}})
+		b.clock.Advance(time.Second)
+		b.same(slices.Contains(b.tokens(store.TokenFilter{Service: service, ValidAt: b.clock.Now()}), k.ID), false)
+		if !c.again {
+			continue
+		}
+		b.must(b.SetAgent(b.Context(), service, "a", pat.AgentActive, false, "", ""))
+		k = b.issue(a)
+		list, err = b.listings.Tokens(b.Context(), store.TokenFilter{Service: service, Limit: 1, ValidAt: b.clock.Now()})
+		b.must(err)
+		b.same(list, []store.ListedToken{{Token: k}})
+		b.clock.Advance(time.Second)
+	}
+}
+
+// listPages walks each listing with small pages and expects it whole.
+func listPages(b *listingBench) {
+	const n = 23
+	for i := range n {
+		a := b.claim(service, fmt.Sprintf("agent-%02d", i))
+		b.issue(a)
+		if i%3 == 0 {
+			b.clock.Advance(time.Millisecond)
+		}
+	}
+	for _, size := range []int{1, 4, n - 1, n, n + 1, 1000} {
+		var agents, agreements, tokens []string
+		var cursor store.TokenCursor
+		for len(agents) < n {
+			page := b.agents(store.AgentFilter{Service: service, After: last(agents), Limit: size})
+			if len(page) != min(size, n-len(agents)) {
+				b.Fatalf("a page of %d holds %v", size, page)
+			}
+			agents = append(agents, page...)
+		}
+		for len(agreements) < n {
+			page, err := b.listings.Agreements(b.Context(), store.AgreementFilter{Service: service, After: last(agreements), Limit: size})
+			b.must(err)
+			for _, a := range page {
+				agreements = append(agreements, a.ID)
+			}
+			if len(page) == 0 {
+				b.Fatal("agreements end too early")
+			}
+		}
+		for len(tokens) < n {
+			page, err := b.listings.Tokens(b.Context(), store.TokenFilter{Service: service, After: cursor, Limit: size})
+			b.must(err)
+			for _, k := range page {
+				tokens = append(tokens, k.ID)
+				parsed, ok := store.ParseTokenCursor(k.Cursor().String())
+				if !ok {
+					b.Fatalf("%q cannot be read again", k.Cursor())
+				}
+				cursor = parsed
+			}
+			if len(page) == 0 {
+				b.Fatal("tokens end too early")
+			}
+		}
+		for name, ids := range map[string][]string{"agents": agents, "agreements": agreements, "tokens": tokens} {
+			seen := slices.Compact(slices.Sorted(slices.Values(ids)))
+			if len(ids) != n || len(seen) != n {
+				b.Fatalf("%s in pages of %d: %d, of them %d different; want %d", name, size, len(ids), len(seen), n)
+			}
+		}
+	}
+	if got := len(b.agents(store.AgentFilter{Service: service, Limit: -1})); got != n {
+		b.Fatalf("%d without a limit", got)
+	}
+}
+
+func last(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return ids[len(ids)-1]
+}
+
+func recentPolicies(b *listingBench) {
+	offer := func(service, name string, at time.Time) pat.PolicyDocument {
+		b.Helper()
+		p := pat.PolicyDocument{Service: service, Digest: digest(name), UID: "https://shop.example/" + name, Bytes: []byte(`{"uid":"` + name + `"}`), FirstOffered: at}
+		b.must(b.listings.OfferPolicy(b.Context(), p))
+		return p
+	}
+	recent := func(n int) []pat.PolicyDocument {
+		b.Helper()
+		list, err := b.listings.RecentPolicies(b.Context(), service, n)
+		b.must(err)
+		return list
+	}
+	one, two := offer(service, "one", start), offer(service, "two", start.Add(time.Hour))
+	three := offer(service, "three", start.Add(2*time.Hour))
+	offer("other", "four", start.Add(3*time.Hour))
+	b.same(recent(10), []pat.PolicyDocument{three, two, one})
+	b.same(recent(2), []pat.PolicyDocument{three, two})
+	b.same(len(recent(0)), 0)
+	offer(service, "one", start.Add(4*time.Hour)) // again: the newest, but offered first when it was
+	b.same(recent(10), []pat.PolicyDocument{one, three, two})
+	offer(service, "one", start.Add(time.Minute)) // told late
+	b.reopen()
+	b.listings, _ = b.Engine.(store.Listings)
+	b.same(recent(10), []pat.PolicyDocument{one, three, two})
+	got, err := b.Policy(b.Context(), service, one.Digest)
+	b.must(err)
+	b.same(got, one)
+	b.clock.Advance(5 * time.Hour)
+	now := offer(service, "now", time.Time{})
+	now.FirstOffered = b.clock.Now()
+	b.same(recent(1), []pat.PolicyDocument{now})
+}
+
+func agreedPolicies(b *listingBench) {
+	b.must(b.listings.OfferPolicy(b.Context(), pat.PolicyDocument{Service: service, Digest: digest("old"), UID: "u", Bytes: []byte("{}"), FirstOffered: start.Add(-time.Hour)}))
+	b.claim(service, "a") // offered at start
+	list, err := b.listings.RecentPolicies(b.Context(), service, 8)
+	b.must(err)
+	if len(list) != 2 || list[0].Digest != digest("policy") || list[1].Digest != digest("old") {
+		b.Fatalf("%+v", list)
+	}
+	b.claim(service, "b")
+	again, err := b.listings.RecentPolicies(b.Context(), service, 8)
+	b.must(err)
+	b.same(again, list)
+}
