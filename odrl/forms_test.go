@@ -244,3 +244,27 @@ func TestPartiesInEveryForm(t *testing.T) {
 		}
 	}
 }
+
+func TestAGraphOfOnePolicy(t *testing.T) {
+	doc := `{"@context":{"odrl":"http://www.w3.org/ns/odrl/2/"},"@graph":[{"@id":"http://shop.example/p","@type":"odrl:Set","odrl:permission":[{"odrl:target":{"@id":"http://shop.example/api/intents"},
+		"odrl:action":{"@id":"odrl:use"},"odrl:constraint":[{"odrl:leftOperand":{"@id":"odrl:purpose"},"odrl:operator":{"@id":"odrl:eq"},"odrl:rightOperand":{"@id":"http://p.example/research"}}]}]}]}`
+	p := publish(t, []byte(doc), world())
+	d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"purpose": "http://p.example/research"}})
+	if !d.Permit || d.Rule != "/@graph/0/odrl:permission/0" || p.UID() != "http://shop.example/p" {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A document may name terms by its own prefixes and aliases; they mean what they expand to.
+func TestInlineContexts(t *testing.T) {
+	doc := `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"o":"https://www.w3.org/ns/odrl/2/","run":"odrl:execute","u":{"@id":"http://example.com/vocab/","@prefix":true},"ex":"http://p.example/","odrl":"http://www.w3.org/ns/odrl/2/"}],
+		"uid":"http://example.com/p","o:permission":{"target":"http://example.com/api/intents","action":"run","o:constraint":[{"leftOperand":"u:rateLimit","operator":"o:lteq","rightOperand":5,"unit":"u:hour"},
+		{"leftOperand":"o:purpose","operator":"isAnyOf","rightOperand":["ex:research",{"@id":"ex:teaching"}]}]}}`
+	p := publish(t, []byte(doc), world())
+	for purpose, want := range map[string]bool{"http://p.example/research": true, "http://p.example/teaching": true, "ex:research": false, "research": false} {
+		d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"purpose": purpose}})
+		if d.Permit != want {
+			t.Errorf("%s: %+v", purpose, d)
+		}
+	}
+}

@@ -200,13 +200,23 @@ func scalar(v any) (string, bool) {
 	case json.Number:
 		return string(v), true
 	case map[string]any:
-		if inner, ok := v["@value"]; ok {
+		if inner, ok := v["@value"]; ok && plainValue(v) {
 			if _, again := inner.(map[string]any); !again {
 				return scalar(inner)
 			}
 		}
 	}
 	return "", false
+}
+
+// plainValue reports whether a value object holds nothing beside its value and type.
+func plainValue(v map[string]any) bool {
+	for k := range v {
+		if k != "@value" && k != "@type" && k != "type" && k != "@language" {
+			return false
+		}
+	}
+	return true
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -106,9 +106,11 @@ func normalize(ctx context.Context, tree map[string]any, w World, found *finding
 
 // policyNode is the policy itself where the document wraps it in a @graph.
 func policyNode(tree map[string]any) map[string]any {
-	for _, f := range listOf(field{value: tree["@graph"]}) {
-		if m, ok := f.value.(map[string]any); ok {
-			return m
+	if wrapped(tree) {
+		for _, f := range listOf(field{value: tree["@graph"]}) {
+			if m, ok := f.value.(map[string]any); ok {
+				return m
+			}
 		}
 	}
 	return tree

@@ -65,8 +65,8 @@ func (r *reader) policy(tree map[string]any) *document {
 	} else {
 		r.problems.Warnf("context", "", "the policy has no @context: write \"@context\": \"http://www.w3.org/ns/odrl.jsonld\"")
 	}
-	if g, ok := tree["@graph"]; ok && len(tree) <= 2 {
-		list := listOf(field{"/@graph", g})
+	if wrapped(tree) {
+		list := listOf(field{"/@graph", tree["@graph"]})
 		if len(list) != 1 {
 			r.problems.Errorf("graph", "/@graph", "a document holds exactly one policy, not %d nodes", len(list))
 			return nil
@@ -106,6 +106,16 @@ func (r *reader) policy(tree map[string]any) *document {
 		r.problems.Errorf("no-rule", "", "a policy has at least one permission, prohibition or obligation")
 	}
 	return d
+}
+
+// wrapped reports whether the document is a @graph and nothing else.
+func wrapped(tree map[string]any) bool {
+	for k := range tree {
+		if k != "@graph" && k != "@context" {
+			return false
+		}
+	}
+	return tree["@graph"] != nil
 }
 
 func (r *reader) head(o *object, d *document) {

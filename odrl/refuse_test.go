@@ -44,6 +44,9 @@ func TestRefusals(t *testing.T) {
 		{in(`"conflict":"deny"`), "unknown-term", "/conflict", "conflict strategy"},
 		{in(`"conflict":["perm","prohibit"]`), "cardinality", "/conflict", "exactly one"},
 		{`{"@context":"http://www.w3.org/ns/odrl.jsonld","@graph":[{},{}]}`, "graph", "/@graph", "exactly one"},
+		{`{"@graph":[{"uid":"http://example.com/p","permission":{"target":"example.com","action":"use"}}],"prohibition":[]}`, "unknown-key", "/@graph", "not known"},
+		{permit(`"duty":{"action":"pay","amount":{"@value":"1","currency":"EUR"},"unit":"USD"}`), "amount", "/permission/0/duty/amount", "a number or its text"},
+		{limited(`{"leftOperand":"timeWindow","operator":"within","rightOperand":{"start":{"@value":"09:00","x":1},"end":"17:00"}}`), "window", "/permission/0/constraint/rightOperand", "start and an end"},
 		// Numbers that agents could not sign.
 		{permit(`"duty":{"action":"pay","amount":0.1234567890123456789,"unit":"USD"}`), "inexact", "/permission/0/duty/amount", "RFC 8785"},
 		{limited(`{"leftOperand":"count","operator":"lteq","rightOperand":9007199254740993}`), "inexact", "/permission/0/constraint/rightOperand", "string"},
@@ -187,7 +190,7 @@ func TestPublishingIsBounded(t *testing.T) {
 		"60,000 constraints":   {limited(`[` + repeat(60_000, func(int) string { return "{}" }) + `]`), "too-many"},
 		"rules times targets":  {`{` + head + `,"target":["example.com","other.org","example.com:buy","example.com:search-products"],"permission":[` + repeat(3000, func(int) string { return `{"action":"use"}` }) + `]}`, "too-large"},
 		"many right operands":  {limited(`{"leftOperand":"purpose","operator":"isAnyOf","rightOperand":[` + repeat(1001, func(i int) string { return fmt.Sprintf(`"p%d"`, i) }) + `]}`), "too-large"},
-		"split constraints":    {`{` + head + `,"target":["example.com","other.org","example.com:buy","example.com:search-products"],"permission":{"action":"use","constraint":[` + repeat(20_000, func(int) string { return leaf("purpose", "eq", "a") }) + `]}}`, "too-large"},
+		"split constraints":    {`{` + head + `,"target":["http://example.com/api/intents","example.com","other.org","example.com:buy","other.org:buy","example.com:search-products","example.com:buy:v1","other.org:buy:v1","example.com:search-products:v1","example.com:search-products:v2","http://example.com/execute/buy"],"permission":{"action":"use","constraint":[` + repeat(4600, func(int) string { return leaf("purpose", "eq", "a") }) + `]}}`, "too-large"},
 		"one bad target often": {`{` + head + `,"permission":[` + repeat(9000, func(i int) string { return fmt.Sprintf(`{"action":"use","target":"example.com:x%d"}`, i%200) }) + `]}`, "too-many"},
 		"many unknown keys":    {`{` + head + `,` + repeat(50_000, func(i int) string { return fmt.Sprintf(`"k%d":1`, i) }) + `}`, ""},
 		"many unknown actions": {`{` + head + `,"permission":[` + repeat(9000, func(int) string { return `{"action":"exceute","target":"nowhere.example"}` }) + `]}`, "too-many"},
