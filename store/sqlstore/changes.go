@@ -108,7 +108,7 @@ func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, er
 	if seq > newest || seq < 0 {
 		seq = 0
 	}
-	revocations, agents, keys := "seq > ?", "seq > ?", "seq > ?"
+	revocations, agents, keys := "seq > ?", "seq > 0 AND seq > ?", "seq > ?" // as the partial index has it
 	args, agentArgs := []any{seq}, []any{seq}
 	if seq == 0 {
 		revocations, agents, keys = "until > ?", "seq > 0 AND status <> ?", "not_after = 0 OR not_after > ?"

@@ -11,7 +11,9 @@ import (
 
 func openEngine(t *testing.T, place string, now func() time.Time) storetest.Engine {
 	t.Helper()
-	s, err := sqlstore.Open(t.Context(), filepath.Join(place, "state.db"), sqlstore.Options{Now: now})
+	path := filepath.Join(place, "state.db")
+	sqlstore.Prepare(t, path)
+	s, err := sqlstore.Open(t.Context(), path, sqlstore.Options{Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

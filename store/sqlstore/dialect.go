@@ -19,6 +19,8 @@ import (
 // arguments, ` FOR UPDATE` where a row is read to be changed, and {ledger} for the next ledger number.
 type dialect struct {
 	goose goose.Dialect
+	// open connects to the database, once for the writers and once for the readers.
+	open func(ctx context.Context, path string, opts Options) (write, read *sql.DB, err error)
 	// writers is how many writer goroutines, each with a connection of its own, take batches.
 	writers int
 	// concurrent: writers run at the same time, so a row not there yet is made first, to be locked.
@@ -39,6 +41,7 @@ func sqliteDialect() *dialect {
 	words := strings.NewReplacer(" FOR UPDATE", "", "{ledger}", "(SELECT COALESCE(MAX(seq), 0) + 1 FROM ledger)")
 	return &dialect{
 		goose:   goose.DialectSQLite3,
+		open:    openSQLite,
 		writers: 1,
 		begin:   "BEGIN IMMEDIATE",
 		rewrite: words.Replace,
@@ -69,7 +72,7 @@ func sqliteSource(path string, readOnly bool) string {
 }
 
 // openSQLite makes the file if it is not there, for its owner only; the log beside it takes the same mode.
-func openSQLite(ctx context.Context, path string, readers int) (write, read *sql.DB, err error) {
+func openSQLite(ctx context.Context, path string, opts Options) (write, read *sql.DB, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return nil, nil, err
@@ -88,8 +91,8 @@ func openSQLite(ctx context.Context, path string, readers int) (write, read *sql
 		return nil, nil, errors.Join(err, write.Close())
 	}
 	write.SetMaxOpenConns(1)
-	read.SetMaxOpenConns(readers)
-	read.SetMaxIdleConns(readers)
+	read.SetMaxOpenConns(opts.Readers)
+	read.SetMaxIdleConns(opts.Readers)
 	var journal string
 	var synchronous int
 	err = errors.Join(write.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal),

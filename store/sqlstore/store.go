@@ -67,16 +67,20 @@ type Store struct {
 // Open opens the database file at path, makes it (mode 0600) if it is not there, and brings its schema
 // up to date. A file of a newer version of uimgate is refused. Close it when done; ctx bounds the opening only.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
+	return open(ctx, path, opts, sqliteDialect())
+}
+
+func open(ctx context.Context, path string, opts Options, d *dialect) (*Store, error) {
 	if opts.Now == nil {
 		return nil, errors.New("opening the store: Options.Now is required")
 	}
 	opts = opts.withDefaults()
-	write, read, err := openSQLite(ctx, path, opts.Readers)
+	write, read, err := d.open(ctx, path, opts)
 	if err != nil {
 		return nil, fmt.Errorf("opening the database %s: %w", path, err)
 	}
-	s := &Store{dialect: sqliteDialect(), opts: opts, write: write, read: read}
-	if err := migrate(ctx, write, s.dialect); err != nil {
+	s := &Store{dialect: d, opts: opts, write: write, read: read}
+	if err := migrate(ctx, write, d); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database %s: %w", path, err), write.Close(), read.Close())
 	}
 	s.start(ctx)

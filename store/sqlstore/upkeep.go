@@ -82,8 +82,8 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 			return total, err
 		}
 	}
-	for _, step := range []func(context.Context, *tx) (int, error){s.purgeKeys, s.purgeExecutions, s.purgeAgreements} {
-		n, err := s.steps(ctx, step)
+	for _, purge := range []func(context.Context) (int, error){s.purgeKeys, s.purgeExecutions, s.purgeAgreements} {
+		n, err := purge(ctx)
 		total += n
 		if err != nil {
 			return total, err
@@ -103,66 +103,85 @@ func (s *Store) forgettings() []forgetting {
 	}
 }
 
-// ids reads the rows a step works on; each has as many columns as the width says.
-func (t *tx) ids(ctx context.Context, width int, query string, args ...any) ([][]string, error) {
-	var out [][]string
-	err := t.rows(ctx, query, args, func(scan scan) error {
-		row := make([]string, width)
-		dest := make([]any, width)
-		for i := range row {
-			dest[i] = &row[i]
+// found repeats a step on rows that a reader finds, so that looking for them keeps no writer waiting. forget
+// reports whether the row went: it may have changed since it was read. The query takes the time and the most rows wanted.
+func (s *Store) found(ctx context.Context, columns int, query string, at time.Time, forget func(context.Context, *tx, []string) (bool, error)) (int, error) {
+	total := 0
+	for range maxSteps {
+		var rows [][]string
+		err := s.list(ctx, query, []any{nanos(at), stepRows}, func(scan scan) error {
+			row := make([]string, columns)
+			dest := make([]any, columns)
+			for i := range row {
+				dest[i] = &row[i]
+			}
+			rows = append(rows, row)
+			return scan(dest...)
+		})
+		if err != nil {
+			return total, err
 		}
-		out = append(out, row)
-		return scan(dest...)
-	})
-	return out, err
+		n := 0
+		err = s.update(ctx, func(ctx context.Context, t *tx) error {
+			n = 0
+			for _, row := range rows {
+				gone, err := forget(ctx, t, row)
+				if err != nil {
+					return err
+				}
+				n += int(flag(gone))
+			}
+			return nil
+		})
+		if err != nil {
+			return total, err
+		}
+		total += n
+		if n < stepRows {
+			break
+		}
+	}
+	return total, nil
 }
 
 // purgeKeys forgets idempotency keys, and the answers kept for them. The key of an execution that is
 // not settled stays.
-func (s *Store) purgeKeys(ctx context.Context, t *tx) (int, error) {
-	rows, err := t.ids(ctx, 1, `SELECT i.execution_id FROM idempotency i JOIN executions e ON e.id = i.execution_id
-		WHERE i.until <= ? AND e.state IN ('captured', 'released') LIMIT ? FOR UPDATE`, nanos(t.now), stepRows)
-	for _, r := range rows {
-		if err == nil {
-			err = t.forgetKey(ctx, r[0])
-		}
-	}
-	return len(rows), err
+func (s *Store) purgeKeys(ctx context.Context) (int, error) {
+	return s.found(ctx, 1, `SELECT i.execution_id FROM idempotency i JOIN executions e ON e.id = i.execution_id
+		WHERE i.until <= ? AND e.state IN ('captured', 'released') LIMIT ?`, s.now(),
+		func(ctx context.Context, t *tx, row []string) (bool, error) { return true, t.forgetKey(ctx, row[0]) })
 }
 
 // purgeExecutions forgets settled executions that charged nothing, unless their key is still known.
-func (s *Store) purgeExecutions(ctx context.Context, t *tx) (int, error) {
-	n, err := t.exec(ctx, `DELETE FROM executions WHERE id IN (SELECT e.id FROM executions e WHERE e.forget_at > 0 AND e.forget_at <= ?
+func (s *Store) purgeExecutions(ctx context.Context) (int, error) {
+	return s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
+		n, err := t.exec(ctx, `DELETE FROM executions WHERE id IN (SELECT e.id FROM executions e WHERE e.forget_at > 0 AND e.forget_at <= ?
 		AND e.state IN ('captured', 'released') AND NOT EXISTS (SELECT 1 FROM idempotency i
 			WHERE i.service = e.service AND i.agent_id = e.agent_id AND i.idem_key = e.idem_key AND i.execution_id = e.id) LIMIT ?)`,
-		nanos(t.now), stepRows)
-	return int(n), err
+			nanos(t.now), stepRows)
+		return int(n), err
+	})
 }
 
 // purgeAgreements forgets agreements under which nothing was ever called, once their tokens are gone.
-func (s *Store) purgeAgreements(ctx context.Context, t *tx) (int, error) {
-	rows, err := t.ids(ctx, 4, `SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ?
-		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) LIMIT ? FOR UPDATE`,
-		nanos(t.now.Add(-s.opts.UnusedKept)), stepRows)
-	if err != nil {
-		return 0, err
+func (s *Store) purgeAgreements(ctx context.Context) (int, error) {
+	return s.found(ctx, 4, `SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ?
+		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) LIMIT ?`, s.now().Add(-s.opts.UnusedKept), purgeAgreement)
+}
+
+// purgeAgreement forgets one, unless it came to use since it was found.
+func purgeAgreement(ctx context.Context, t *tx, row []string) (bool, error) {
+	service, id, agent, digest := row[0], row[1], row[2], row[3]
+	n, err := t.exec(ctx, `DELETE FROM agreements WHERE service = ? AND id = ? AND used_at = 0
+		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = agreements.service AND t.agreement_id = agreements.id)`, service, id)
+	if err != nil || n == 0 {
+		return false, err
 	}
-	total := len(rows)
-	for _, r := range rows {
-		service, id, agent, digest := r[0], r[1], r[2], r[3]
-		if _, err := t.exec(ctx, "DELETE FROM agreements WHERE service = ? AND id = ?", service, id); err != nil {
-			return 0, err
-		}
-		if _, err := t.exec(ctx, `DELETE FROM policies WHERE service = ? AND digest = ? AND NOT EXISTS
-			(SELECT 1 FROM agreements a WHERE a.service = policies.service AND a.policy_digest = policies.digest)`, service, digest); err != nil {
-			return 0, err
-		}
-		if err := t.purgeAgent(ctx, service, agent); err != nil {
-			return 0, err
-		}
+	if _, err := t.exec(ctx, `DELETE FROM policies WHERE service = ? AND digest = ? AND NOT EXISTS
+		(SELECT 1 FROM agreements a WHERE a.service = policies.service AND a.policy_digest = policies.digest)`, service, digest); err != nil {
+		return false, err
 	}
-	return total, nil
+	return true, t.purgeAgent(ctx, service, agent)
 }
 
 // purgeAgent frees an id of which nothing is left.

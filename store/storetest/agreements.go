@@ -22,7 +22,10 @@ func testAgreements(t *testing.T, open Opener) {
 		"a new key can be added by the operator":   operatorAddsKey,
 		"a failed agreement leaves nothing behind": failedAgreement,
 	} {
-		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newBench(t, open))
+		})
 	}
 }
 

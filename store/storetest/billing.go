@@ -27,6 +27,7 @@ func testBilling(t *testing.T, open Opener) {
 		"a charge refused by a limit is not held": limitBeforeCharge,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, open)
 			test(b)
 			b.balanced()

@@ -22,7 +22,10 @@ func testChanges(t *testing.T, open Opener) {
 		"what is no revocation is refused":    nonsenseRevocation,
 		"two processes see each other's work": changesAcross,
 	} {
-		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newBench(t, open))
+		})
 	}
 }
 

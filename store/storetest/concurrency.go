@@ -28,7 +28,10 @@ func testConcurrency(t *testing.T, open Opener) {
 		"calls that give up took nothing or all":  callersGiveUp,
 		"two processes share limits and accounts": twoProcesses,
 	} {
-		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newBench(t, open))
+		})
 	}
 }
 
@@ -237,7 +240,7 @@ func followChanges(b *bench) {
 func callersGiveUp(b *bench) {
 	l := rate("l", 1_000_000, limit.Lifetime)
 	var maybe atomic.Int64
-	got := crowd(b, 2000, []Engine{b}, func(e Engine, i int) error {
+	got := crowd(b, 500, []Engine{b}, func(e Engine, i int) error {
 		ctx, cancel := context.WithCancel(b.Context())
 		defer cancel()
 		if i%2 == 0 {
@@ -272,7 +275,7 @@ func (b *bench) template(i int, limits ...store.Reservation) store.BeginRequest 
 func twoProcesses(b *bench) {
 	other := b.open(b.T, b.place, b.clock.Now)
 	defer func() { b.must(other.Close()) }()
-	got := crowd(b, 2000, []Engine{b, other}, func(e Engine, i int) error {
+	got := crowd(b, 1000, []Engine{b, other}, func(e Engine, i int) error {
 		r := b.template(i, rate("l", 300, limit.Hour))
 		if i%2 == 0 {
 			r.Candidates[0].Charge = usd(0)

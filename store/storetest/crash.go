@@ -115,7 +115,7 @@ func Crash(t *testing.T, open Opener, lives int, process func(place, life string
 	acks := map[string][]string{} // what → ids
 	for n := range lives {
 		before := len(acks["begun"]) + len(acks["held"])
-		live(t, process(place, fmt.Sprintf("life%d", n)), 100+rand.IntN(1500), acks)
+		live(t, process(place, fmt.Sprintf("life%d", n)), 50+rand.IntN(800), acks)
 		if len(acks["begun"])+len(acks["held"]) == before {
 			t.Fatalf("life %d acknowledged no call", n)
 		}

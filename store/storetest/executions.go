@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -29,7 +30,10 @@ func testExecutions(t *testing.T, open Opener) {
 		"listings turn pages":                         listings,
 		"the store is ready":                          func(b *bench) { b.must(b.Ready(b.Context())) },
 	} {
-		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newBench(t, open))
+		})
 	}
 }
 
@@ -353,6 +357,7 @@ func listings(b *bench) {
 		"all":      {store.Filter{Limit: 2}, ids},
 		"held":     {store.Filter{Limit: 1, State: store.Held}, []string{ids[1], ids[3], ids[5]}},
 		"captured": {store.Filter{State: store.Captured, Service: service}, []string{ids[0], ids[2], ids[4], ids[6]}},
+		"service":  {store.Filter{Service: service}, ids},
 		"agent":    {store.Filter{AgentID: "agent-2", Service: service, State: store.Held}, []string{ids[3]}},
 		"nobody":   {store.Filter{Service: "another"}, nil},
 		"strange":  {store.Filter{State: "' OR 1=1 --", Service: "'"}, nil},
@@ -364,6 +369,11 @@ func listings(b *bench) {
 	entries, err := b.Ledger(b.Context(), store.Filter{AgentID: "agent-2"})
 	b.must(err)
 	if len(entries) != 1 || entries[0].ExecutionID != ids[3] || entries[0].By != "agent" || !entries[0].At.Equal(start) {
+		b.Errorf("%+v", entries)
+	}
+	entries, err = b.Ledger(b.Context(), store.Filter{Service: service, After: strconv.FormatInt(entries[0].Seq, 10), Limit: 9})
+	b.must(err)
+	if len(entries) != 5 { // three calls held, two of them captured
 		b.Errorf("%+v", entries)
 	}
 	if _, err := b.Ledger(b.Context(), store.Filter{After: "x"}); err == nil {

@@ -29,6 +29,25 @@ func ledger(ctx context.Context, e Engine) ([]store.Entry, error) {
 	return out, nil
 }
 
+// executions reads all of them, in pages.
+func executions(ctx context.Context, e Engine) (map[string]store.Execution, error) {
+	out := map[string]store.Execution{}
+	f := store.Filter{Limit: 1000}
+	for {
+		page, err := e.Executions(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range page {
+			out[x.ID] = x
+		}
+		if len(page) < f.Limit {
+			return out, nil
+		}
+		f.After = page[len(page)-1].ID
+	}
+}
+
 type accountKey struct{ agentID, currency string }
 
 // checkLedger proves that the accounts are the sums over the ledger, and that the entries of each execution form one
@@ -63,10 +82,14 @@ func checkLedger(ctx context.Context, e Engine) error {
 		add(a, n.From, -n.Amount.Nano)
 		add(a, n.To, n.Amount.Nano)
 	}
+	executions, err := executions(ctx, e)
+	if err != nil {
+		return err
+	}
 	for id, n := range last {
-		x, err := e.Execution(ctx, n.Service, id)
-		if err != nil {
-			return fmt.Errorf("execution %s of the ledger: %w", id, err)
+		x, kept := executions[id]
+		if !kept {
+			return fmt.Errorf("execution %s of the ledger is gone", id)
 		}
 		if x.State != n.To || x.Charge != n.Amount || x.AgentID != n.AgentID || x.Rule != n.Rule || x.Intent != n.Intent {
 			return fmt.Errorf("execution %+v, ledger %+v", x, n)

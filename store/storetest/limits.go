@@ -29,7 +29,10 @@ func testLimits(t *testing.T, open Opener) {
 		"a rate that is none is refused":               nonsenseRates,
 		"counters survive":                             countersSurvive,
 	} {
-		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newBench(t, open))
+		})
 	}
 }
 

@@ -14,16 +14,16 @@ import (
 
 func testModels(t *testing.T, open Opener) {
 	t.Helper()
-	t.Run("windows", func(t *testing.T) {
-		for seed := range uint64(4) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprintf("windows/%d", seed), func(t *testing.T) {
+			t.Parallel()
 			modelWindows(newBench(t, open), rand.New(rand.NewPCG(seed, 1)))
-		}
-	})
-	t.Run("ledger", func(t *testing.T) {
-		for seed := range uint64(3) {
+		})
+		t.Run(fmt.Sprintf("ledger/%d", seed), func(t *testing.T) {
+			t.Parallel()
 			modelLedger(newBench(t, open), rand.New(rand.NewPCG(seed, 2)))
-		}
-	})
+		})
+	}
 }
 
 // A naive window remembers every unit ever taken, by slot.
@@ -61,7 +61,7 @@ func modelWindows(b *bench, rng *rand.Rand) {
 	}
 	var done []store.Begun
 	admitted := 0
-	for step := range 1500 {
+	for step := range 1000 {
 		switch scale := rng.IntN(12); {
 		case scale < 8: // from milliseconds to weeks
 			b.clock.Advance(time.Duration(rng.Int64N(int64(time.Millisecond) << (4 * scale))))
@@ -158,7 +158,7 @@ func modelLedger(b *bench, rng *rand.Rand) {
 	model := map[accountKey]*balance{}
 	var calls []*call
 	credit := int64(1000)
-	for step := range 600 {
+	for step := range 400 {
 		k := accountKey{fmt.Sprintf("agent-%d", rng.IntN(3)), []string{"USD", "EUR"}[rng.IntN(2)]}
 		if model[k] == nil {
 			model[k] = &balance{}
@@ -219,7 +219,7 @@ func modelLedger(b *bench, rng *rand.Rand) {
 				}
 			}
 		}
-		if step%150 == 149 {
+		if step%200 == 199 {
 			b.reopen()
 			b.balanced()
 		}

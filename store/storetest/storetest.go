@@ -32,7 +32,7 @@ type Engine interface {
 // state, another place is empty. The suite closes what was opened, and may open a place twice at once.
 type Opener func(t *testing.T, place string, now func() time.Time) Engine
 
-// Run runs the suite.
+// Run runs the suite, its tests in parallel with each other.
 func Run(t *testing.T, open Opener) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Opener){
@@ -46,7 +46,10 @@ func Run(t *testing.T, open Opener) {
 		"concurrency": testConcurrency,
 		"models":      testModels,
 	} {
-		t.Run(name, func(t *testing.T) { test(t, open) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open)
+		})
 	}
 }
 

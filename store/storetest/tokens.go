@@ -19,7 +19,10 @@ func testTokens(t *testing.T, open Opener) {
 		"what is revoked is not renewed":            revokedNotRenewed,
 		"a renewal never makes the old live longer": renewNeverExtends,
 	} {
-		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newBench(t, open))
+		})
 	}
 }
 

@@ -27,7 +27,10 @@ func testUpkeep(t *testing.T, open Opener) {
 		"purging twice finds nothing":               purgeTwice,
 		"an overdue crowd is swept and purged once": sweepMany,
 	} {
-		t.Run(name, func(t *testing.T) { test(newBench(t, open)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newBench(t, open))
+		})
 	}
 }
 
@@ -215,11 +218,12 @@ func purgeKeepsKnown(b *bench) {
 
 func purgeMany(b *bench) {
 	const many = 1200
-	for range many {
-		r := b.free()
-		r.Nonce = &store.Nonce{KeyID: "k", ID: b.id(), Until: start}
-		b.begin(r)
-	}
+	r := b.free()
+	crowd(b, many, []Engine{b}, func(e Engine, i int) error {
+		r := r
+		r.Nonce = &store.Nonce{KeyID: "k", ID: fmt.Sprint(i), Until: start}
+		return beginErr(b.Context(), e, r)
+	}, is())
 	if n := b.purge(); n != many {
 		b.Fatalf("%d rows went; want %d", n, many)
 	}
@@ -237,9 +241,11 @@ func purgeTwice(b *bench) {
 
 func sweepMany(b *bench) {
 	const many = 1100
-	for range many {
-		b.begin(b.paid(1))
-	}
+	crowd(b, many, []Engine{b}, func(e Engine, i int) error {
+		r := b.template(i)
+		r.Hold = time.Minute
+		return beginErr(b.Context(), e, r)
+	}, is())
 	b.clock.Advance(time.Hour)
 	if n, err := b.Sweep(b.Context()); err != nil || n != many {
 		b.Fatalf("%d, %v; want %d", n, err, many)

@@ -158,8 +158,10 @@ CREATE TABLE executions (
   settled_at    BIGINT NOT NULL DEFAULT 0,
   forget_at     BIGINT NOT NULL  -- when a settled one may go; 0: never (it charged)
 );
+CREATE INDEX executions_service ON executions (service, id);
 CREATE INDEX executions_agent ON executions (service, agent_id, id);
-CREATE INDEX executions_held ON executions (deadline) WHERE state = 'held';
+CREATE INDEX executions_due ON executions (deadline) WHERE state = 'held';
+CREATE INDEX executions_held ON executions (id) WHERE state = 'held';
 CREATE INDEX executions_unresolved ON executions (id) WHERE state = 'unresolved';
 CREATE INDEX executions_forget ON executions (forget_at) WHERE forget_at > 0;
 
@@ -191,6 +193,7 @@ CREATE TABLE accounts (
   pooled    BIGINT NOT NULL DEFAULT 0, -- 1: what it owes counts towards the pool
   PRIMARY KEY (service, agent_id, currency)
 );
+CREATE INDEX accounts_agent ON accounts (agent_id, currency);
 
 CREATE TABLE pools (
   service  TEXT   NOT NULL,
@@ -213,4 +216,5 @@ CREATE TABLE ledger (
   to_state     TEXT   NOT NULL, -- '': a top-up
   actor        TEXT   NOT NULL  -- agent, sweeper, operator
 );
+CREATE INDEX ledger_service ON ledger (service, seq);
 CREATE INDEX ledger_agent ON ledger (service, agent_id, seq);

@@ -1,0 +1,91 @@
+package sqlstore
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store/storetest"
+)
+
+// The suite as a database runs it whose writers are concurrent: rows are made before they are locked. On the way every
+// statement is asked how it finds its rows: one that reads a whole table would make calls slower as the tables grow.
+func TestConformanceOfAConcurrentDialect(t *testing.T) {
+	var mu sync.Mutex
+	statements := map[string]bool{}
+	openAs := func(t *testing.T, place string, now func() time.Time) storetest.Engine {
+		t.Helper()
+		d := sqliteDialect()
+		rewrite := d.rewrite
+		d.concurrent = true
+		d.rewrite = func(query string) string {
+			query = rewrite(query)
+			mu.Lock()
+			statements[query] = true
+			mu.Unlock()
+			return query
+		}
+		path := filepath.Join(place, "state.db")
+		Prepare(t, path)
+		s, err := open(t.Context(), path, Options{Now: now}, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	t.Run("suite", func(t *testing.T) { storetest.Run(t, openAs) }) // returns when all of it is done
+	s, ok := openAs(t, t.TempDir(), time.Now).(*Store)
+	if !ok {
+		t.Fatal("not a Store")
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	explained := 0
+	for query := range statements {
+		verb, _, _ := strings.Cut(query, " ")
+		switch verb {
+		case "SELECT", "INSERT", "UPDATE", "DELETE":
+		default:
+			continue
+		}
+		explained++
+		explain(t, s, query)
+	}
+	if explained < 50 {
+		t.Fatalf("only %d statements were seen", explained)
+	}
+}
+
+// explain fails where a statement walks a table or sorts one.
+func explain(t *testing.T, s *Store, query string) {
+	t.Helper()
+	args := make([]any, strings.Count(query, "?"))
+	for i := range args {
+		args[i] = 1
+	}
+	err := s.list(t.Context(), "EXPLAIN QUERY PLAN "+query, args, func(scan scan) error {
+		var id, parent, unused int
+		var detail string
+		if err := scan(&id, &parent, &unused, &detail); err != nil {
+			return err
+		}
+		walks := strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "USING")
+		if (walks || strings.Contains(detail, "TEMP B-TREE")) && !allowed(query, detail) {
+			t.Errorf("%s\n\t%s", detail, query)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("%v\n\t%s", err, query)
+	}
+}
+
+// allowed lists what is small by nature: the keys that sign.
+func allowed(query, detail string) bool {
+	return strings.Contains(query, "FROM signing_keys") || strings.Contains(detail, "CONSTANT ROW")
+}

@@ -1,0 +1,186 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+// openTroubled opens a database whose writer connections have one more pragma.
+func openTroubled(t *testing.T, dir, pragma string) *Store {
+	t.Helper()
+	d := sqliteDialect()
+	d.open = func(ctx context.Context, path string, opts Options) (write, read *sql.DB, err error) {
+		write, read, err = openSQLite(ctx, path, opts)
+		if err != nil || pragma == "" {
+			return write, read, err
+		}
+		if err := write.Close(); err != nil {
+			return nil, nil, err
+		}
+		write, err = sql.Open("sqlite", sqliteSource(path, false)+"&_pragma="+pragma)
+		return write, read, err
+	}
+	s, err := open(t.Context(), filepath.Join(dir, "state.db"), Options{Now: time.Now}, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func paidCall(i int) store.BeginRequest {
+	return store.BeginRequest{
+		Execution:  store.Execution{ID: fmt.Sprintf("%06d", i), Service: "s", AgentID: "a", IdempotencyKey: fmt.Sprint(i), Intent: strings.Repeat("x", 500)},
+		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: 1_000_000, Period: limit.Lifetime}}}},
+		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
+		Billing:    store.Billing{Credit: money.Amount{Nano: 1_000_000, Currency: "USD"}},
+	}
+}
+
+func TestAFullDiskDeniesAndLosesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s := openTroubled(t, dir, "max_page_count(120)")
+	begun, denied := 0, 0
+	for i := range 2000 {
+		_, err := s.Begin(t.Context(), paidCall(i))
+		switch {
+		case err == nil:
+			begun++
+		case errors.Is(err, store.ErrUnavailable):
+			denied++
+			if sqliteCode(err) == 0 || strings.Contains(err.Error(), "INSERT") {
+				t.Fatalf("%v: want the cause, and no SQL", err)
+			}
+		default:
+			t.Fatal(err)
+		}
+		if denied == 20 {
+			break
+		}
+	}
+	if begun < 20 || denied < 20 {
+		t.Fatalf("%d begun, %d denied: the disk was not full", begun, denied)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openTroubled(t, dir, "")
+	found, err := s.Executions(t.Context(), store.Filter{Limit: 1000})
+	if err != nil || len(found) != begun {
+		t.Fatalf("%d executions, %v; want %d", len(found), err, begun)
+	}
+	accounts, err := s.Accounts(t.Context(), store.Filter{})
+	if err != nil || len(accounts) != 1 || accounts[0].Held.Nano != int64(begun) {
+		t.Fatalf("%+v, %v; want %d held", accounts, err, begun)
+	}
+	got, err := s.Begin(t.Context(), paidCall(1999))
+	if err != nil || got.Standing[0].Left != 1_000_000-int64(begun)-1 {
+		t.Fatalf("%+v, %v", got.Standing, err)
+	}
+}
+
+func TestADatabaseThatCannotBeWrittenDeniesAndStillReads(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := openTroubled(t, dir, "").Begin(t.Context(), paidCall(1)); err != nil {
+		t.Fatal(err)
+	}
+	s := openTroubled(t, dir, "query_only(1)")
+	if _, err := s.Begin(t.Context(), paidCall(2)); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("%v; want ErrUnavailable", err)
+	}
+	if err := s.Ready(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("%v; want ErrUnavailable", err)
+	}
+	if _, err := s.Execution(t.Context(), "s", "000001"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFullQueueDenies(t *testing.T) {
+	s := &Store{dialect: sqliteDialect(), queue: make(chan *op, 1), used: newRecent(1)} // which no writer serves
+	first := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, err := s.Begin(ctx, paidCall(1))
+		first <- err
+	}()
+	for len(s.queue) == 0 {
+		select {
+		case err := <-first:
+			t.Fatal(err)
+		default:
+		}
+	}
+	if _, err := s.Begin(t.Context(), paidCall(2)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, errQueueFull) {
+		t.Fatalf("%v; want ErrUnavailable", err)
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v; want ErrUnavailable", err)
+	}
+	if o := <-s.queue; o.state.Load() != opAbandoned {
+		t.Fatal("a call that was given up would still run")
+	}
+}
+
+// What is stored but makes no sense denies the calls that need it, and no others.
+func TestACounterThatMakesNoSenseDenies(t *testing.T) {
+	s := openTroubled(t, t.TempDir(), "")
+	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
+		t.Fatal(err)
+	}
+	err := s.update(t.Context(), func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, "UPDATE counters SET counts = ?", []byte{0xff})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Begin(t.Context(), paidCall(2)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, errCounter) {
+		t.Fatalf("%v; want ErrUnavailable", err)
+	}
+	other := paidCall(3)
+	other.Limits[0].ID = "another"
+	if _, err := s.Begin(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func FuzzDecodeCounts(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{1, 0, 0x80, 0x01})
+	f.Add([]byte{0xff})
+	f.Fuzz(func(t *testing.T, in []byte) {
+		counts, err := decodeCounts(in)
+		if err != nil {
+			if counts != nil {
+				t.Fatal("an error with a value")
+			}
+			return
+		}
+		w := window{period: limit.Hour, counts: counts}
+		again, err := decodeCounts(w.encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range counts {
+			if n < 0 || i < len(again) && again[i] != n || i >= len(again) && n != 0 {
+				t.Fatalf("%v → %v", counts, again)
+			}
+		}
+	})
+}
