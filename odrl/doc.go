@@ -6,6 +6,7 @@
 //	read       JSON tree → document: every key consumed or reported, every term resolved
 //	normal     document → rules: one action, one target, at most one assignee each (ODRL IM 2.7)
 //	target     names of intents → sets of intents, once, against the World; never by string prefix
+//	compile    constraints → leaves and logical nodes, each with the slot its facts come from
 //	limits     count and rateLimit → limit.Limit; counting is the store's, the Decision names what to count
 //	duties     pay → charges, signPayload → keys, attribute and the audit duties → Duty
 //	conflicts  what rules do to one another, told when publishing

@@ -3,9 +3,7 @@ package odrl
 import (
 	"context"
 	"slices"
-	"strconv"
 
-	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/limit"
 	"github.com/uimgate/uimgate/money"
 )
@@ -77,6 +75,11 @@ type normalizer struct {
 // expand is steps 4 and 5 of normalisation: what the policy shares is copied into each rule, then each
 // rule is split per action, target and assignee.
 func (n *normalizer) expand() {
+	for _, ref := range n.d.asset {
+		if _, err := n.w.resolve(ref.iri); err != nil && !n.problems.full() {
+			n.problems.Errorf("target", ref.pointer, "the asset %v", err)
+		}
+	}
 	for _, node := range n.d.rules {
 		if n.stop(node.pointer) {
 			return
@@ -230,119 +233,4 @@ func (n *normalizer) conditions(r *rule, list []*constraintNode) bool {
 		r.limits = addLimit(r.limits, limit.Limit{ID: limitID(r, rate.Period), Rate: rate})
 	}
 	return ok
-}
-
-// terms compiles conditions.
-func (n *normalizer) terms(t *terms, list []*constraintNode) bool {
-	ok := true
-	t.conditions = list
-	if n.conditioned += len(list); n.conditioned > MaxConstraints {
-		n.problems.Errorf("too-large", "", "the policy expands to more than %d constraints", MaxConstraints)
-		return false
-	}
-	for _, c := range list {
-		if c.logic == "" {
-			id, good := n.leaf(c)
-			t.constraints = append(t.constraints, id)
-			ok = ok && good
-		} else {
-			node, good := n.compound(c)
-			t.logic = append(t.logic, node)
-			ok = ok && good
-		}
-		t.canonical = append(t.canonical, n.canonicalOf(c))
-	}
-	slices.Sort(t.canonical)
-	return ok
-}
-
-// canonicalOf remembers canonical forms: the parts of a split rule share their constraints.
-func (n *normalizer) canonicalOf(c *constraintNode) string {
-	s, ok := n.forms[c]
-	if !ok {
-		s = canonicalConstraint(c)
-		n.forms[c] = s
-	}
-	return s
-}
-
-func (n *normalizer) leaf(c *constraintNode) (string, bool) {
-	if id, ok := n.refs[c]; ok {
-		return id, id != ""
-	}
-	l, ok := n.newLeaf(c)
-	if !ok {
-		n.refs[c] = ""
-		return "", false
-	}
-	l.id = "c" + strconv.Itoa(len(n.leaves)+len(n.compounds))
-	n.leaves = append(n.leaves, l)
-	n.refs[c] = l.id
-	return l.id, true
-}
-
-func (n *normalizer) compound(c *constraintNode) (*compound, bool) {
-	if node, ok := n.logicOf[c]; ok {
-		return node, node != nil
-	}
-	node := &compound{source: c, level: c.depth, operator: c.logic}
-	if c.logic == "andSequence" {
-		node.operator = "and" // the facts of one request have one time
-	}
-	ok := true
-	for _, operand := range c.operands {
-		var id string
-		var good bool
-		if operand.logic == "" {
-			id, good = n.leaf(operand)
-		} else if inner, fine := n.compound(operand); fine {
-			id, good = inner.id, true
-		}
-		node.operands = append(node.operands, id)
-		ok = ok && good
-	}
-	if !ok {
-		n.logicOf[c] = nil
-		return nil, false
-	}
-	node.id = "c" + strconv.Itoa(len(n.leaves)+len(n.compounds))
-	n.compounds = append(n.compounds, node)
-	n.logicOf[c] = node
-	return node, true
-}
-
-// flatten takes conjunctions apart: the constraints of a rule are one. ODRL IM 2.5.1.
-func flatten(list []*constraintNode) []*constraintNode {
-	var out []*constraintNode
-	for _, c := range list {
-		if c.logic == "and" || c.logic == "andSequence" {
-			out = append(out, flatten(c.operands)...)
-			continue
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// canonicalConstraint is the RFC 8785 form of a constraint, for comparing and for limit ids.
-func canonicalConstraint(c *constraintNode) string {
-	b, err := strictjson.Canonical(constraintTree(c))
-	if err != nil { // only texts are in the tree
-		return c.pointer
-	}
-	return string(b)
-}
-
-func constraintTree(c *constraintNode) map[string]any {
-	if c.logic != "" {
-		list := make([]string, 0, len(c.operands))
-		for _, operand := range c.operands {
-			list = append(list, canonicalConstraint(operand))
-		}
-		if c.logic != "andSequence" {
-			slices.Sort(list)
-		}
-		return map[string]any{c.logic: list}
-	}
-	return map[string]any{"leftOperand": c.operand, "operator": c.operator, "rightOperand": c.texts(), "unit": c.unit.iri}
 }

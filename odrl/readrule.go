@@ -137,7 +137,7 @@ func (r *reader) action(f field) (actionNode, bool) {
 	value := f
 	if _, isObject := f.value.(map[string]any); isObject {
 		o := r.object(f, "an action")
-		o.items("@type")
+		r.nodeType(o, "Action")
 		var named bool
 		for _, key := range []string{"rdf:value", "@id", "@value"} {
 			if v, ok := o.one(key); ok {
