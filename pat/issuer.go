@@ -50,6 +50,7 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Keys.outlast(c.Rules.TTL + c.Rules.Grace + 2*c.Rules.Leeway)
 	return &Issuer{
 		rules: c.Rules, terms: c.Terms, store: c.Store, keys: c.Keys, view: c.View, verifier: verifier, now: c.Now,
 	}, nil

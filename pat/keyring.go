@@ -30,8 +30,8 @@ type KeyringConfig struct {
 	Files     KeyFiles
 	Algorithm string   // of new keys: EdDSA, ES256 or RS256
 	Accept    []string // algorithms of keys that PATs are verified with; empty: Algorithm alone
-	// Overlap is how long a key verifies after it signed last: at least the longest life of a PAT, with
-	// renewal grace and leeway. At least a minute.
+	// Overlap is how long a key verifies after it signed last: at least a minute, and as long as a PAT of any
+	// Issuer that was made with this Keyring may be used.
 	Overlap time.Duration
 	Now     func() time.Time
 }
@@ -43,7 +43,7 @@ type Keyring struct {
 	files   KeyFiles
 	alg     string
 	accept  []string
-	overlap time.Duration
+	overlap atomic.Int64 // nanoseconds
 	now     func() time.Time
 
 	changing sync.Mutex // serialises Rotate, Retire and changes of the set
@@ -74,8 +74,8 @@ const (
 	maxKeyID    = 64
 )
 
-// OpenKeyring loads this process's key, or makes one where there is none, or none of the algorithm,
-// registers it and reads the keys of the others.
+// OpenKeyring reads the keys of all processes and loads this one's, or makes and registers a new one where there
+// is none of the algorithm that the store knows to be in use.
 func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 	if _, ok := methods[c.Algorithm]; !ok {
 		return nil, fmt.Errorf("pat.algorithm: %q is not %s, %s or %s", c.Algorithm, EdDSA, ES256, RS256)
@@ -90,8 +90,9 @@ func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 	}
 	k := &Keyring{
 		store: c.Store, files: c.Files, alg: c.Algorithm, accept: append([]string{c.Algorithm}, c.Accept...),
-		overlap: c.Overlap, now: c.Now, rereads: rate.NewLimiter(rate.Every(rereadEvery), 1),
+		now: c.Now, rereads: rate.NewLimiter(rate.Every(rereadEvery), 1),
 	}
+	k.outlast(c.Overlap)
 	k.set.Store(&keySet{version: 1, keys: map[string]verifyingKey{}})
 	if err := k.Reload(ctx); err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func (k *Keyring) open(ctx context.Context) error {
 	k.changing.Lock()
 	for _, old := range keys[1:] {
 		if known, ok := k.set.Load().keys[old.ID]; ok && known.NotAfter.IsZero() {
-			if err := k.retire(ctx, known.SigningKey, k.now().Add(k.overlap)); err != nil {
+			if err := k.retire(ctx, known.SigningKey, k.now().Add(time.Duration(k.overlap.Load()))); err != nil {
 				k.changing.Unlock()
 				return err
 			}
@@ -129,18 +130,17 @@ func (k *Keyring) open(ctx context.Context) error {
 	k.changing.Unlock()
 	first := keys[0]
 	k.signing.Store(&first)
-	if known, ok := k.set.Load().keys[first.ID]; first.Algorithm != k.alg || (ok && !known.NotAfter.IsZero()) {
+	// A key the store does not know is one that ended and was forgotten, or the store is new and there are no
+	// PATs: either way a new key is right, and taking up the old one might be wrong.
+	if known, ok := k.set.Load().keys[first.ID]; first.Algorithm != k.alg || !ok || !known.NotAfter.IsZero() {
 		_, err := k.Rotate(ctx)
 		return err
 	}
-	return k.register(ctx, first.SigningKey)
+	return nil
 }
 
-// register tells the store of a key, then itself.
+// register tells the store of a new key, then itself.
 func (k *Keyring) register(ctx context.Context, s SigningKey) error {
-	if known, ok := k.set.Load().keys[s.ID]; ok && known.NotAfter.IsZero() {
-		return nil
-	}
 	s.CreatedAt = k.now()
 	if err := k.store.AddSigningKey(ctx, s); err != nil {
 		return fmt.Errorf("registering signing key %s: %w", s.ID, err)
@@ -178,15 +178,12 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *signingKey) (SigningKey,
 		return SigningKey{}, err
 	}
 	k.signing.Store(&next)
-	if before != nil {
-		old := before.SigningKey
-		if known, ok := k.set.Load().keys[old.ID]; ok {
-			old = known.SigningKey
-		}
-		if old.NotAfter.IsZero() {
-			if err := k.retire(ctx, old, k.now().Add(k.overlap)); err != nil {
-				return SigningKey{}, err
-			}
+	if before == nil {
+		return next.SigningKey, nil
+	}
+	if old, ok := k.set.Load().keys[before.ID]; ok && old.NotAfter.IsZero() {
+		if err := k.retire(ctx, old.SigningKey, k.now().Add(time.Duration(k.overlap.Load()))); err != nil {
+			return SigningKey{}, err
 		}
 	}
 	return next.SigningKey, nil
@@ -287,6 +284,15 @@ func (k *Keyring) signer(ctx context.Context) (*signingKey, error) {
 		return nil, err
 	}
 	return k.signing.Load(), nil
+}
+
+// outlast makes Overlap at least d. It never shrinks: PATs of an earlier configuration may still be about.
+func (k *Keyring) outlast(d time.Duration) {
+	for was := k.overlap.Load(); int64(d) > was; was = k.overlap.Load() {
+		if k.overlap.CompareAndSwap(was, int64(d)) {
+			return
+		}
+	}
 }
 
 // version grows whenever the set of keys changes.

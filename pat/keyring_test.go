@@ -68,6 +68,21 @@ func TestKeySurvivesARestart(t *testing.T) {
 	}
 }
 
+func TestAKeyTheStoreForgotIsNotTakenUpAgain(t *testing.T) {
+	w := newWorld(t)
+	first := w.keys.Current()
+	stale := &memory{pem: w.files.pem}
+	ok(t, w.keys.Retire(t.Context(), first, w.now()))
+	w.pass(t, 48*time.Hour)
+	if _, err := w.store.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	keys := w.open(t, stale, pat.EdDSA)
+	if slices.Contains(ids(keys.Keys(w.now())), first) || keys.Current() == first {
+		t.Error("it signs or verifies again")
+	}
+}
+
 func TestRotation(t *testing.T) {
 	w := newWorld(t)
 	old := w.issue(t, w.fresh(t, "agent", newEd()))
@@ -94,6 +109,24 @@ func TestRotation(t *testing.T) {
 	}
 	if strings.Contains(string(w.files.pem), "PUBLIC") || strings.Count(string(w.files.pem), "PRIVATE KEY") != 4 {
 		t.Error("the files hold the key that signs and the one before, as PKCS#8")
+	}
+}
+
+func TestAKeyOutlastsItsPATsAlsoWhenTheyAreMadeToLiveLonger(t *testing.T) {
+	w := newWorld(t) // keys overlap for two hours
+	w.rules.TTL = 12 * time.Hour
+	w.reissue(t)
+	token := w.issue(t, w.fresh(t, "agent", newEd())).Token
+	if _, err := w.keys.Rotate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(t, 12*time.Hour-time.Second)
+	if _, err := w.verify(t, token); err != nil {
+		t.Error(err)
+	}
+	w.pass(t, time.Hour)
+	if got := w.keys.Keys(w.now()); len(got) != 1 {
+		t.Errorf("%d keys long after", len(got))
 	}
 }
 
