@@ -1,0 +1,194 @@
+// Package config turns the YAML an operator edits into a checked Config. Nothing else in uimgate reads
+// files or the environment: what a gateway needs from either is in the Config, in its final type and
+// within its bounds, or Load says what is wrong, all of it at once, as file:line: message.
+//
+//	cfg, problems := config.Load("uimgate.yaml", config.Overrides{Env: os.LookupEnv})
+//	for _, p := range problems {
+//		fmt.Fprintln(os.Stderr, p)
+//	}
+//	if cfg == nil {
+//		return 1
+//	}
+//
+// Keys, defaults, bounds and descriptions stand once, in the struct tags of this file: the decoder, the
+// JSON Schema (Schema) and the reference (Reference) are made from them. The tags are
+//
+//	yaml      the key
+//	default   the text a missing key stands for; without it the zero value
+//	required  the key must be present
+//	enum      the only values, separated by commas
+//	min, max  inclusive bounds, written as a value of the key
+//	doc       what it means, for people
+//
+// The package also owns the data directory (OpenDataDir) and watches the files a Config was read from
+// (Watch).
+package config
+
+import (
+	"crypto/tls"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/money"
+)
+
+// A Config is a whole, checked configuration. It is not changed after Bound, so it may be shared.
+type Config struct {
+	// Source is the file itself, without its Data.
+	Source File `yaml:"-"`
+
+	Data      string    `yaml:"data" default:"./data" doc:"Directory of the signing keys, state.db, audit.jsonl and admin.token. One process per directory."`
+	Store     Store     `yaml:"store" default:"sqlite" doc:"Where state is kept: sqlite (in the data directory) or postgres://user:password@host/database, shared by several processes."`
+	Server    Server    `yaml:"server" doc:"The public listener."`
+	Admin     Admin     `yaml:"admin" doc:"The operator's listener: admin API, health and metrics. It uses the certificate of server.tls where there is one."`
+	Services  []Service `yaml:"services" required:"true" max:"256" doc:"What is offered to agents. A request's service is chosen by its host."`
+	PAT       PAT       `yaml:"pat" doc:"Policy Adherence Tokens and who gets them."`
+	Billing   Billing   `yaml:"billing" doc:"What agents may owe."`
+	Audit     Audit     `yaml:"audit" doc:"The audit stream, audit.jsonl in the data directory."`
+	Telemetry Telemetry `yaml:"telemetry" doc:"Log and metrics."`
+
+	positions map[string]position
+	inputs    []File
+}
+
+// A Server is the public listener.
+type Server struct {
+	Listen          string         `yaml:"listen" default:"127.0.0.1:8080" doc:"Address and port. Port 0 takes a free one, an empty host listens on every address."`
+	TLS             TLS            `yaml:"tls" doc:"Serve https. Both files or neither."`
+	TrustedProxies  []netip.Prefix `yaml:"trusted_proxies" max:"256" doc:"Networks whose X-Forwarded-For and X-Forwarded-Host are believed, such as 10.0.0.0/8."`
+	MaxBody         int64          `yaml:"max_body" default:"1MiB" min:"1KiB" max:"64MiB" doc:"Largest request body."`
+	ReadTimeout     time.Duration  `yaml:"read_timeout" default:"10s" min:"100ms" max:"5m" doc:"Time a client has to send its request."`
+	PerAddress      limit.Rate     `yaml:"per_address" default:"100/second" doc:"Requests per client address (IPv6: per /64), counted before any cryptography."`
+	IssuePerAddress limit.Rate     `yaml:"issue_per_address" default:"10/minute" doc:"Requests for a PAT per client address."`
+	DrainTimeout    time.Duration  `yaml:"drain_timeout" default:"20s" min:"0s" max:"10m" doc:"Time running requests have to finish after SIGTERM."`
+}
+
+// TLS names a certificate and its key. They were loaded together.
+type TLS struct {
+	Cert File `yaml:"cert" doc:"PEM file of the certificate and its chain."`
+	Key  File `yaml:"key" doc:"PEM file of the private key."`
+
+	certificate *tls.Certificate
+}
+
+// Enabled reports whether the listener speaks https.
+func (t TLS) Enabled() bool { return t.certificate != nil }
+
+// Certificate is the loaded pair, nil where TLS is not enabled. Data of Key is not kept elsewhere.
+func (t TLS) Certificate() *tls.Certificate { return t.certificate }
+
+// Admin is the operator's listener.
+type Admin struct {
+	Listen string `yaml:"listen" default:"127.0.0.1:8081" doc:"Address and port. An address other machines can reach needs server.tls."`
+	Token  Secret `yaml:"token" default:"${UIMGATE_ADMIN_TOKEN:-}" doc:"Bearer token of the admin API. Empty: made once into admin.token in the data directory."`
+}
+
+// A Service is one web service made usable by agents.
+type Service struct {
+	AgentsFile File     `yaml:"agents_file" required:"true" doc:"The agents.json of the service, relative to this file."`
+	PolicyFile File     `yaml:"policy_file" required:"true" doc:"Its ODRL policy, relative to this file."`
+	Upstream   Upstream `yaml:"upstream" required:"true" doc:"The API that does the work."`
+	ID         string   `yaml:"id" default:"default" doc:"Names the service in records, logs and commands. Required where there are several; never change it while agreements are kept."`
+	// Hosts are lower case, without port; IP addresses in canonical form. Empty only where there is one service.
+	Hosts []string `yaml:"hosts" max:"1000" doc:"Host names the service answers to, without port. May be empty where there is one service, which then answers every host."`
+	// PublicURL is never nil, has no trailing slash, and where its port is 0 Bound fills it in.
+	PublicURL *url.URL `yaml:"public_url" doc:"The URL agents reach the service under. Default: the listener's own URL where that is loopback, else required. https, unless it is loopback."`
+	// Issuer may be empty; IssuerOr has the default.
+	Issuer    string                `yaml:"issuer" doc:"iss and aud of PATs, agreements and proofs, published as uim-issuer. Default: the namespace of the first intent."`
+	Parties   map[string]Party      `yaml:"parties" max:"10000" doc:"Agents the policy names: IRI in the policy to agent_id and key."`
+	Assignee  Assignee              `yaml:"assignee" default:"mapped" enum:"mapped,anyone" doc:"mapped: an assignee binds to the agent that parties names. anyone: an assignee without entry means every agent."`
+	Intents   map[string]IntentRule `yaml:"intents" max:"100000" doc:"Further rules by intent uid."`
+	publicDef bool
+}
+
+// IssuerOr is the issuer: the configured one, else namespace, which is that of the service's first intent.
+func (s *Service) IssuerOr(namespace string) string {
+	if s.Issuer != "" {
+		return s.Issuer
+	}
+	return namespace
+}
+
+// An Upstream is the API behind a service.
+type Upstream struct {
+	URL               *url.URL      `yaml:"url" required:"true" doc:"Base URL, such as http://127.0.0.1:9000: replaces scheme and host of each intent's endpoint, its path is put in front."`
+	Execute           string        `yaml:"execute" doc:"Path that intents without an endpoint are posted to."`
+	Timeout           time.Duration `yaml:"timeout" default:"10s" min:"1ms" max:"10m" doc:"Time for one call, retries included."`
+	MaxResponse       int64         `yaml:"max_response" default:"8MiB" min:"1KiB" max:"256MiB" doc:"Largest answer."`
+	IdempotencyHeader string        `yaml:"idempotency_header" doc:"Header by which the API recognises a repeated call. Only with it are methods other than GET and HEAD repeated; it then carries the execution id."`
+	Auth              Auth          `yaml:"auth" doc:"The operator's credential at the API: one of the two."`
+	Breaker           Breaker       `yaml:"breaker" doc:"Stops calling an API that fails."`
+}
+
+// Auth is the credential sent to an upstream. Name and Value are what to send; both are empty where
+// nothing is configured.
+type Auth struct {
+	Header Secret `yaml:"header" doc:"A header, such as \"X-Api-Key: ${file:/run/secrets/api-key}\"."`
+	Basic  Secret `yaml:"basic" doc:"user:password for HTTP basic authentication."`
+
+	Name  string `yaml:"-"` // canonical header name
+	Value Secret `yaml:"-"` // its value
+}
+
+// A Breaker refuses calls for a while after failures in a row.
+type Breaker struct {
+	Failures int           `yaml:"failures" default:"5" min:"1" max:"10000" doc:"Failures in a row that open the breaker."`
+	OpenFor  time.Duration `yaml:"open_for" default:"10s" min:"100ms" max:"1h" doc:"Time until a call is tried again."`
+}
+
+// A Party is an agent that a policy names by IRI.
+type Party struct {
+	AgentID string `yaml:"agent_id" required:"true" doc:"1 to 200 visible ASCII characters. Reserved for this party."`
+	Key     string `yaml:"key" doc:"RFC 7638 thumbprint of its key: 43 characters."` // empty: any key of the agent
+}
+
+// An IntentRule adds to what the policy says about one intent.
+type IntentRule struct {
+	Agreement AgreementRule `yaml:"agreement" default:"any" enum:"any,fresh" doc:"fresh: only for PATs from a fresh agreement."`
+	Ceiling   limit.Rate    `yaml:"ceiling" doc:"Most calls of all agents together, such as 1000/hour. Default: none."` // empty Period: none
+}
+
+// PAT says how tokens are made and who gets them.
+type PAT struct {
+	Algorithm    Algorithm     `yaml:"algorithm" default:"EdDSA" enum:"EdDSA,ES256,RS256" doc:"How new tokens are signed."`
+	TTL          time.Duration `yaml:"ttl" default:"1h" min:"1s" max:"24h" doc:"Life of a token."`
+	Leeway       time.Duration `yaml:"leeway" default:"30s" min:"0s" max:"5m" doc:"Clock difference tolerated."`
+	RenewGrace   time.Duration `yaml:"renew_grace" default:"0s" min:"0s" max:"24h" doc:"Time after its end in which a token may still be renewed."`
+	Freshness    Freshness     `yaml:"freshness" default:"optional" enum:"optional,required" doc:"required: agreements that could be replayed (a bare signature over the policy) are refused."`
+	Admission    Admission     `yaml:"admission" default:"open" enum:"open,allowlist,approval" doc:"open: every key that agrees. allowlist: the keys in allow. approval: the operator approves each agent."`
+	Allow        []Allowed     `yaml:"allow" max:"10000" doc:"Admitted keys: thumbprints, or {id, key} to reserve the agent id too."`
+	Limit        limit.Rate    `yaml:"limit" default:"10000/hour" doc:"Calls per agent where the policy sets no common limit."`
+	SuspendAfter int           `yaml:"suspend_after" default:"0" min:"0" max:"1000000000" doc:"Refused attempts within one period of a limit the policy forbids to exceed, after which the agent is blocked. 0: never."`
+}
+
+// Allowed is one admitted key. AgentID is empty where the entry is a bare thumbprint.
+type Allowed struct {
+	AgentID string `yaml:"id" required:"true" doc:"Agent id reserved for the key."`
+	Key     string `yaml:"key" required:"true" doc:"RFC 7638 thumbprint: 43 characters."`
+}
+
+// Billing says what agents may owe.
+type Billing struct {
+	Mode   BillingMode   `yaml:"mode" default:"postpaid" enum:"postpaid,prepaid" doc:"prepaid: agents spend what the operator topped up."`
+	Credit money.Amount  `yaml:"credit" doc:"Most an agent may owe, such as 10 USD. A policy that charges needs it, or mode prepaid."` // empty Currency: none
+	Retain time.Duration `yaml:"retain" default:"400d" min:"1d" max:"36500d" doc:"How long the ledger is kept."`
+}
+
+// Audit says what the audit stream holds.
+type Audit struct {
+	Parameters bool `yaml:"parameters" default:"false" doc:"Write facts taken from parameters as they are; otherwise their SHA-256."`
+}
+
+// Telemetry says what is logged and measured.
+type Telemetry struct {
+	Log     Log  `yaml:"log" doc:"The log, on stderr."`
+	Metrics bool `yaml:"metrics" default:"true" doc:"Offer /metrics on the admin listener."`
+}
+
+// A Log is written to stderr.
+type Log struct {
+	Level  LogLevel  `yaml:"level" default:"info" enum:"debug,info,warn,error" doc:"Least severe event logged."`
+	Format LogFormat `yaml:"format" default:"auto" enum:"auto,json,console" doc:"auto: console on a terminal, json otherwise."`
+}

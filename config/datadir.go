@@ -1,0 +1,174 @@
+package config
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Files of a data directory.
+const (
+	lockFile  = "lock"
+	stateFile = "state.db"
+	auditFile = "audit.jsonl"
+	tokenFile = "admin.token"
+	keysDir   = "keys"
+	tempFiles = ".tmp-*"
+
+	private    = 0o600
+	privateDir = 0o700
+	tokenBytes = 32
+)
+
+// ErrDataInUse means another process holds the data directory.
+var ErrDataInUse = errors.New("in use by another uimgate process")
+
+// A DataDir is the directory a gateway keeps its keys, state, audit stream and admin token in. One
+// process holds it at a time. It is safe for concurrent use.
+type DataDir struct {
+	path string
+	lock *os.File
+}
+
+// OpenDataDir takes hold of the directory, and makes it (0700) if it is not there. Where another
+// process holds it, the error wraps ErrDataInUse. The hold ends with Close or the process, whichever is
+// first (so keep the DataDir until the end), so a crash leaves nothing to clean up.
+func OpenDataDir(path string) (*DataDir, error) {
+	if err := os.MkdirAll(path, privateDir); err != nil {
+		return nil, fmt.Errorf("making the data directory: %w", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the data directory: %w", err)
+	}
+	if info.Mode().Perm()&0o002 != 0 {
+		return nil, fmt.Errorf("data directory %s can be written by everyone: chmod 700 it", path)
+	}
+	lock, err := os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR|os.O_CREATE, private)
+	if err != nil {
+		return nil, fmt.Errorf("opening the data directory: %w", err)
+	}
+	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err != nil {
+		holder := make([]byte, 16)
+		n, _ := lock.ReadAt(holder, 0)
+		_ = lock.Close()
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("locking the data directory %s: %w", path, err)
+		}
+		return nil, fmt.Errorf("data directory %s is %w%s: stop that one, or give this one its own with --data", path, ErrDataInUse, pid(holder[:n]))
+	}
+	d := &DataDir{path, lock}
+	if err := d.begin(); err != nil {
+		_ = lock.Close()
+		return nil, fmt.Errorf("preparing the data directory %s: %w", path, err)
+	}
+	return d, nil
+}
+
+// begin writes who holds the directory, clears what a crash left and makes the directory of keys.
+func (d *DataDir) begin() error {
+	if err := d.lock.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := d.lock.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0); err != nil {
+		return err
+	}
+	for _, pattern := range []string{tempFiles, filepath.Join(keysDir, tempFiles)} {
+		left, err := filepath.Glob(filepath.Join(d.path, pattern)) // of writes that a crash cut short
+		if err != nil {
+			return err
+		}
+		for _, path := range left {
+			_ = os.Remove(path)
+		}
+	}
+	return os.MkdirAll(filepath.Join(d.path, keysDir), privateDir)
+}
+
+// pid is the holder's process id for a message, if the lock file has it.
+func pid(text []byte) string {
+	n, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	if err != nil || n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d)", n)
+}
+
+// Close lets go of the directory.
+func (d *DataDir) Close() error { return d.lock.Close() }
+
+// Path is the directory as it was opened.
+func (d *DataDir) Path() string { return d.path }
+
+// StatePath is where the embedded store keeps its database.
+func (d *DataDir) StatePath() string { return filepath.Join(d.path, stateFile) }
+
+// AuditLog opens the audit stream for appending (0600). A line that a crash left unfinished is ended,
+// so that it spoils no other. Write whole lines; the caller syncs and closes.
+func (d *DataDir) AuditLog() (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(d.path, auditFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, private)
+	if err != nil {
+		return nil, fmt.Errorf("opening the audit stream: %w", err)
+	}
+	if err := endLine(f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("opening the audit stream: %w", err)
+	}
+	return f, nil
+}
+
+// endLine appends a line end where the file does not end in one.
+func endLine(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if last[0] == '\n' {
+		return nil
+	}
+	_, err = f.Write([]byte{'\n'})
+	return err
+}
+
+// AdminToken is the configured token or, where that is empty, the one in admin.token (0600), which is
+// made once from 256 random bits.
+func (d *DataDir) AdminToken(configured Secret) (Secret, error) {
+	if !configured.IsEmpty() {
+		return configured, nil
+	}
+	path := filepath.Join(d.path, tokenFile)
+	text, err := readPrivate(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		random := make([]byte, tokenBytes)
+		if _, err := rand.Read(random); err != nil {
+			return Secret{}, fmt.Errorf("making the admin token: %w", err)
+		}
+		made := base64.RawURLEncoding.EncodeToString(random)
+		if err := writePrivate(path, []byte(made+"\n")); err != nil {
+			return Secret{}, fmt.Errorf("making the admin token: %w", err)
+		}
+		return NewSecret(made), nil
+	}
+	if err != nil {
+		return Secret{}, fmt.Errorf("reading the admin token: %w", err)
+	}
+	token := string(bytes.TrimSpace(text))
+	if len(token) < shortToken || len(token) > longToken || !printable(token) {
+		return Secret{}, fmt.Errorf("%s holds no token of at least %d characters: delete it to have one made", path, shortToken)
+	}
+	return NewSecret(token), nil
+}

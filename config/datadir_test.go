@@ -1,0 +1,255 @@
+package config_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/config"
+)
+
+func open(t *testing.T, path string) *config.DataDir {
+	t.Helper()
+	d, err := config.OpenDataDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// mode is the permissions of a path.
+func mode(t *testing.T, path string) os.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode().Perm()
+}
+
+func newKey(t *testing.T) []byte {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+}
+
+func TestOneProcessHoldsADataDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "data")
+	first := open(t, path)
+	if mode(t, path) != 0o700 || mode(t, filepath.Join(path, "lock")) != 0o600 {
+		t.Error("others can look in")
+	}
+	second, err := config.OpenDataDir(path)
+	if second != nil || !errors.Is(err, config.ErrDataInUse) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "(process ") {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open(t, path)
+}
+
+func TestADataDirectoryThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "file"), "")
+	if _, err := config.OpenDataDir(filepath.Join(dir, "file")); err == nil {
+		t.Error("a file is no directory")
+	}
+	loose := filepath.Join(dir, "loose")
+	if err := errors.Join(os.Mkdir(loose, 0o700), os.Chmod(loose, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.OpenDataDir(loose); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+		t.Error(err)
+	}
+}
+
+func TestKeysAreKept(t *testing.T) {
+	path := t.TempDir()
+	d := open(t, path)
+	a, b := newKey(t), newKey(t)
+	for kid, key := range map[string][]byte{"b": a, "a-_": b} {
+		if err := d.SaveKey(t.Context(), kid, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.SaveKey(t.Context(), "b", b); err != nil { // replaces
+		t.Fatal(err)
+	}
+	if mode(t, filepath.Join(path, "keys", "b.pem")) != 0o600 || mode(t, filepath.Join(path, "keys")) != 0o700 {
+		t.Error("others can read the keys")
+	}
+	write(t, filepath.Join(path, "keys", ".tmp-123"), "half a key")
+	write(t, filepath.Join(path, "keys", "notes.txt"), "not a key")
+	_ = d.Close()
+	d = open(t, path)
+	if _, err := os.Stat(filepath.Join(path, "keys", ".tmp-123")); !os.IsNotExist(err) {
+		t.Error("what a crash left is still there")
+	}
+	keys, err := d.LoadKeys(t.Context())
+	if err != nil || len(keys) != 2 || !bytes.Equal(keys[0], b) || !bytes.Equal(keys[1], b) {
+		t.Errorf("%d keys, %v", len(keys), err)
+	}
+	for range 2 { // twice is fine
+		if err := d.RemoveKey(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if keys, err := d.LoadKeys(t.Context()); err != nil || len(keys) != 1 {
+		t.Errorf("%d keys, %v", len(keys), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.SaveKey(ctx, "c", a); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestAKeyIDIsNeverAPath(t *testing.T) {
+	d := open(t, t.TempDir())
+	for _, kid := range []string{"", "../x", "a/b", "a.b", "a\x00", "..", "é", strings.Repeat("a", 129), "a\n"} {
+		if d.SaveKey(t.Context(), kid, newKey(t)) == nil || d.RemoveKey(t.Context(), kid) == nil {
+			t.Errorf("%q is taken", kid)
+		}
+	}
+}
+
+func TestOnlyPrivateKeysAreKept(t *testing.T) {
+	d := open(t, t.TempDir())
+	key := newKey(t)
+	for name, text := range map[string][]byte{
+		"nothing": nil, "text": []byte("hunter2"), "two keys": append(bytes.Clone(key), key...),
+		"another type": bytes.ReplaceAll(key, []byte("PRIVATE"), []byte("PUBLIC")), "no key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("hunter2")}),
+	} {
+		if err := d.SaveKey(t.Context(), "k", text); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if keys, err := d.LoadKeys(t.Context()); err != nil || len(keys) != 0 {
+		t.Error(len(keys), err)
+	}
+}
+
+func TestKeysThatOthersCanReadAreRefused(t *testing.T) {
+	path := t.TempDir()
+	d := open(t, path)
+	if err := d.SaveKey(t.Context(), "k", newKey(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, loose := range []os.FileMode{0o640, 0o604, 0o620} {
+		if err := os.Chmod(filepath.Join(path, "keys", "k.pem"), loose); err != nil {
+			t.Fatal(err)
+		}
+		keys, err := d.LoadKeys(t.Context())
+		if keys != nil || err == nil || !strings.Contains(err.Error(), "k.pem") || !strings.Contains(err.Error(), "chmod 600") {
+			t.Errorf("%o: %v", loose, err)
+		}
+	}
+	write(t, filepath.Join(path, "keys", "k.pem"), "broken")
+	if err := os.Chmod(filepath.Join(path, "keys", "k.pem"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if keys, err := d.LoadKeys(t.Context()); keys != nil || err == nil {
+		t.Error(err)
+	}
+}
+
+func TestTheAdminTokenIsMadeOnce(t *testing.T) {
+	path := t.TempDir()
+	d := open(t, path)
+	if got, err := d.AdminToken(config.NewSecret("mine")); err != nil || got.Reveal() != "mine" {
+		t.Error(err)
+	}
+	made, err := d.AdminToken(config.Secret{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if random, err := base64.RawURLEncoding.DecodeString(made.Reveal()); err != nil || len(random) != 32 {
+		t.Errorf("%d random bytes, %v", len(random), err)
+	}
+	file := filepath.Join(path, "admin.token")
+	if mode(t, file) != 0o600 {
+		t.Error("others can read the token")
+	}
+	if again, err := d.AdminToken(config.Secret{}); err != nil || !again.Equal(made.Reveal()) {
+		t.Errorf("another token, %v", err)
+	}
+	write(t, file, "\n")
+	if _, err := d.AdminToken(config.Secret{}); err == nil || !strings.Contains(err.Error(), "delete it") {
+		t.Error(err)
+	}
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.AdminToken(config.Secret{}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Error(err)
+	}
+}
+
+func TestTheAuditStreamIsAppendedTo(t *testing.T) {
+	d := open(t, t.TempDir())
+	for _, line := range []string{"{\"a\":1}\n", "{\"b\":2", "{\"c\":3}\n"} {
+		f, err := d.AuditLog()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(f, line); err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+	}
+	path := filepath.Join(d.Path(), "audit.jsonl")
+	if text, err := os.ReadFile(path); err != nil || string(text) != "{\"a\":1}\n{\"b\":2\n{\"c\":3}\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if mode(t, path) != 0o600 {
+		t.Error("others can read the audit stream")
+	}
+	if d.StatePath() != filepath.Join(d.Path(), "state.db") {
+		t.Error(d.StatePath())
+	}
+}
+
+func TestTheKeyFileGivesBackWhatWasSaved(t *testing.T) {
+	path := t.TempDir()
+	keys := open(t, path).Keys()
+	if text, err := keys.Load(); text != nil || err != nil {
+		t.Errorf("before anything was saved: %q, %v", text, err)
+	}
+	for _, key := range [][]byte{newKey(t), newKey(t)} {
+		if err := keys.Save(key); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := keys.Load(); err != nil || !bytes.Equal(text, key) {
+			t.Errorf("not what was saved: %v", err)
+		}
+	}
+	file := filepath.Join(path, "keys.pem")
+	if mode(t, file) != 0o600 {
+		t.Error("others can read the keys")
+	}
+	if err := os.Chmod(file, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := keys.Load(); text != nil || err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,193 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Bounds of the YAML itself. They come before the parser, whose work grows faster than its input.
+const (
+	maxDocument = 1 << 20
+	maxTokens   = 60_000
+	maxDepth    = 100
+)
+
+// A document is one parsed YAML file: its root (nil if empty) and its anchors by name.
+type document struct {
+	root    ast.Node
+	anchors map[string]*ast.AnchorNode
+}
+
+// parseDocument reads the tree. Its error carries a position where there is one. Tags and directives,
+// which a configuration has no use for, several documents and anchors used twice are refused.
+func parseDocument(data []byte) (doc document, at position, err error) {
+	defer func() { // the parser's own mistakes must not take a running gateway down at reload
+		if r := recover(); r != nil {
+			doc, at, err = document{}, position{}, errors.New("cannot be read as YAML")
+		}
+	}()
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if bad := firstInvalid(data); bad >= 0 {
+		return document{}, position{1 + bytes.Count(data[:bad], []byte("\n")), 1}, errors.New("is not UTF-8: save the file in that encoding")
+	}
+	tokens := lexer.Tokenize(string(data))
+	if at, err := scan(tokens); err != nil {
+		return document{}, at, err
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return document{}, place(err), syntax(err)
+	}
+	doc.anchors = map[string]*ast.AnchorNode{}
+	for _, d := range file.Docs {
+		switch {
+		case d.Body == nil:
+		case doc.root != nil:
+			return document{}, nodePosition(d.Body), errors.New("a second YAML document: a configuration is one")
+		default:
+			doc.root = d.Body
+		}
+	}
+	if doc.root != nil {
+		ast.Walk(&anchorCollector{anchors: doc.anchors, at: &at, err: &err}, doc.root)
+	}
+	if err != nil {
+		return document{}, at, err
+	}
+	return doc, position{}, nil
+}
+
+// scan bounds tokens and nesting, and refuses what a configuration may not use.
+func scan(tokens token.Tokens) (position, error) {
+	if len(tokens) > maxTokens {
+		return position{}, fmt.Errorf("holds more than %d YAML tokens: use several gateways", maxTokens)
+	}
+	flow := 0
+	var columns []int // of the block structures around the token; too many rather than too few
+	for _, tk := range tokens {
+		at := position{tk.Position.Line, tk.Position.Column}
+		switch tk.Type {
+		case token.TagType:
+			return at, errors.New("YAML tags (!) are not supported: leave it out")
+		case token.DirectiveType:
+			return at, errors.New("YAML directives (%) are not supported: leave it out")
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow = max(0, flow-1)
+		default:
+		}
+		if flow == 0 {
+			for len(columns) > 0 && columns[len(columns)-1] >= at.column {
+				columns = columns[:len(columns)-1]
+			}
+			columns = append(columns, at.column)
+		}
+		if flow+len(columns) > maxDepth {
+			return at, errors.New("nested too deeply")
+		}
+	}
+	return position{}, nil
+}
+
+// place is where a parser's error happened.
+func place(err error) position {
+	if located, ok := errors.AsType[yaml.Error](err); ok && located.GetToken() != nil && located.GetToken().Position != nil {
+		return position{located.GetToken().Position.Line, located.GetToken().Position.Column}
+	}
+	return position{}
+}
+
+// syntax is a parser's error without the lines of the file, which may hold secrets, and with what to do
+// about the mistakes that configurations invite.
+func syntax(err error) error {
+	located, ok := errors.AsType[yaml.Error](err)
+	if !ok {
+		return errors.New("is not valid YAML")
+	}
+	message := located.GetMessage()
+	switch message {
+	case "mapping value is not allowed in this context":
+		message += `: put a value that holds ": " in quotes`
+	case "',' or '}' must be specified":
+		message += `: inside { } put a value that holds ${…} in quotes`
+	case "found character '\t' that cannot start any token":
+		return errors.New("a tab where spaces are needed: YAML indents with spaces only")
+	}
+	return fmt.Errorf("not valid YAML: %s", message)
+}
+
+// anchorCollector is the visitor that finds anchors.
+type anchorCollector struct {
+	anchors map[string]*ast.AnchorNode
+	at      *position
+	err     *error
+}
+
+// Visit implements ast.Visitor.
+func (c *anchorCollector) Visit(n ast.Node) ast.Visitor {
+	if a, ok := n.(*ast.AnchorNode); ok && a.Name != nil {
+		name := a.Name.GetToken().Value
+		if c.anchors[name] != nil && *c.err == nil {
+			*c.at, *c.err = nodePosition(a), fmt.Errorf("the anchor &%.40s is defined twice", name)
+		}
+		c.anchors[name] = a
+	}
+	return c
+}
+
+// resolve follows anchors and aliases to the node itself. An alias must come after its anchor.
+func (d document) resolve(n ast.Node) (ast.Node, error) {
+	for range 16 {
+		switch node := n.(type) {
+		case *ast.AnchorNode:
+			n = node.Value
+		case *ast.AliasNode:
+			name := node.Value.GetToken().Value
+			anchor := d.anchors[name]
+			if anchor == nil || anchor.GetToken().Position.Offset >= node.GetToken().Position.Offset {
+				return nil, fmt.Errorf("the alias *%.40s has no anchor before it", name)
+			}
+			n = anchor.Value
+		default:
+			return n, nil
+		}
+	}
+	return nil, errors.New("aliases of aliases of aliases")
+}
+
+// nodePosition is where a node begins: a mapping at its first key.
+func nodePosition(n ast.Node) position {
+	switch node := n.(type) {
+	case *ast.MappingNode:
+		if len(node.Values) > 0 && !node.IsFlowStyle {
+			return nodePosition(node.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return nodePosition(node.Key)
+	}
+	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
+		return position{}
+	}
+	return position{n.GetToken().Position.Line, n.GetToken().Position.Column}
+}
+
+// firstInvalid is the offset of the first byte that is not UTF-8, or -1.
+func firstInvalid(data []byte) int {
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxExpanded bounds one value after expansion, in bytes.
+const maxExpanded = 64 << 10
+
+// expand replaces ${NAME}, ${NAME:-default} and ${file:PATH} in one value; $${ stands for ${. What it
+// puts in is not expanded again. A default also stands for a variable that is set but empty, as in a
+// shell. Errors name the variable or file, never a value.
+func expand(value string, env func(string) (string, bool), file func(string) (string, error)) (string, error) {
+	var out strings.Builder
+	for rest := value; rest != ""; {
+		at := strings.Index(rest, "${")
+		if at < 0 {
+			out.WriteString(rest)
+			break
+		}
+		if at > 0 && rest[at-1] == '$' {
+			out.WriteString(rest[:at-1] + "${")
+			rest = rest[at+2:]
+			continue
+		}
+		out.WriteString(rest[:at])
+		inner, after, ok := strings.Cut(rest[at+2:], "}")
+		if !ok {
+			return "", fmt.Errorf("${ without }: close it, or write $${ for the two characters")
+		}
+		text, err := reference(inner, env, file)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(text)
+		if out.Len() > maxExpanded {
+			return "", fmt.Errorf("larger than %d bytes after expansion", maxExpanded)
+		}
+		rest = after
+	}
+	return out.String(), nil
+}
+
+// reference is what stands for the text between ${ and }.
+func reference(inner string, env func(string) (string, bool), file func(string) (string, error)) (string, error) {
+	name, fallback, hasDefault := strings.Cut(inner, ":-")
+	if path, ok := strings.CutPrefix(inner, "file:"); ok && name != "file" {
+		return file(path)
+	}
+	if !variable(name) {
+		return "", fmt.Errorf("${…} holds no variable name: want ${NAME}, ${NAME:-default} or ${file:PATH}")
+	}
+	switch text, set := env(name); {
+	case hasDefault && text == "":
+		return fallback, nil
+	case !set:
+		return "", fmt.Errorf("the environment variable %s is not set: set it, or write ${%s:-default}", name, name)
+	default:
+		return text, nil
+	}
+}
+
+// variable reports whether name can be an environment variable: POSIX.1-2024 8.1.
+func variable(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 128
+}

@@ -1,0 +1,29 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+)
+
+// keyFile holds the private signing keys, the one that signs first.
+const keyFile = "keys.pem"
+
+// A KeyFile keeps the private signing keys of one process as PEM blocks in one file that nobody else can
+// read. It is a pat.KeyFiles.
+type KeyFile struct{ path string }
+
+// Keys is the key file of the data directory.
+func (d *DataDir) Keys() KeyFile { return KeyFile{filepath.Join(d.path, keyFile)} }
+
+// Load returns what Save was last given, and nil if it never was. A file that others may read is refused.
+func (k KeyFile) Load() ([]byte, error) {
+	text, err := readPrivate(k.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// Save replaces the file, as a whole and durably.
+func (k KeyFile) Save(pem []byte) error { return writePrivate(k.path, pem) }

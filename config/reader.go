@@ -1,0 +1,126 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+// Bounds of the files a configuration names, in bytes.
+const (
+	MaxAgentsFile = 64 << 20
+	MaxPolicyFile = 16 << 20
+	maxPEM        = 1 << 20
+	maxSecretFile = maxExpanded
+)
+
+// A reader opens the files a configuration names, relative to its directory, each once, and remembers
+// which they were.
+type reader struct {
+	dir    string
+	inputs []File
+	cache  map[string]read
+}
+
+type read struct {
+	data []byte
+	sum  string
+}
+
+// path is where a file of the configuration lies.
+func (r *reader) path(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(r.dir, name)
+}
+
+// load reads one file. Where hide is set its digest is not kept.
+func (r *reader) load(name string, most int64, hide bool) (File, error) {
+	path := r.path(name)
+	got, known := r.cache[path]
+	var err error
+	if !known {
+		if got.data, err = readFile(path, most); err == nil {
+			sum := sha256.Sum256(got.data)
+			got.sum = hex.EncodeToString(sum[:])
+			r.cache[path] = got
+		}
+	}
+	input := File{Path: path, SHA256: got.sum}
+	if hide {
+		input.SHA256 = ""
+	}
+	r.inputs = append(r.inputs, input)
+	if err != nil {
+		return File{}, err
+	}
+	if int64(len(got.data)) > most {
+		return File{}, tooLarge(path, most)
+	}
+	return File{path, got.data, got.sum}, nil
+}
+
+// secret is the text of a ${file:…}, without the line end that editors put behind it.
+func (r *reader) secret(name string) (string, error) {
+	if name == "" {
+		return "", errors.New("${file:} names no file")
+	}
+	f, err := r.load(name, maxSecretFile, true)
+	if err != nil {
+		return "", err
+	}
+	if !utf8.Valid(f.Data) {
+		return "", fmt.Errorf("%s is not UTF-8 text", f.Path)
+	}
+	text := strings.TrimSuffix(string(f.Data), "\n")
+	return strings.TrimSuffix(text, "\r"), nil
+}
+
+func tooLarge(path string, most int64) error {
+	return fmt.Errorf("%s is larger than the %d bytes allowed", path, most)
+}
+
+// readFile reads a regular file of at most so many bytes. Its errors name the path once.
+func readFile(path string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not make us wait
+	if err != nil {
+		return nil, fileError(path, err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, fileError(path, err)
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory, not a file", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case info.Size() > most:
+		return nil, tooLarge(path, most)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, fileError(path, err)
+	}
+	if int64(len(data)) > most {
+		return nil, tooLarge(path, most)
+	}
+	return data, nil
+}
+
+// fileError puts the path in front of what went wrong, without the name of the system call.
+func fileError(path string, err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err
+	}
+	return fmt.Errorf("cannot read %s: %w", path, err)
+}

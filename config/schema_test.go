@@ -1,0 +1,168 @@
+package config_test
+
+import (
+	"bytes"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/uimgate/uimgate/config"
+)
+
+var update = flag.Bool("update", false, "write schema.json anew")
+
+func TestTheSchemaOnDiskIsCurrent(t *testing.T) {
+	schema, err := config.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("schema.json", schema, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile("schema.json")
+	if err != nil || !bytes.Equal(kept, schema) {
+		t.Errorf("schema.json is not what the types say (%v): go test ./config -run Schema -update", err)
+	}
+}
+
+func compiled(tb testing.TB) *jsonschema.Schema {
+	tb.Helper()
+	text, err := config.Schema()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.ExtractAnnotations = true
+	if err := compiler.AddResource(config.SchemaID, bytes.NewReader(text)); err != nil {
+		tb.Fatal(err)
+	}
+	schema, err := compiler.Compile(config.SchemaID)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return schema
+}
+
+// valid tells what the schema says of a YAML text.
+func valid(tb testing.TB, schema *jsonschema.Schema, text string) error {
+	tb.Helper()
+	var v any
+	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
+		tb.Fatalf("%v in\n%s", err, text)
+	}
+	return schema.Validate(v)
+}
+
+func TestTheSchemaAcceptsWhatLoadAccepts(t *testing.T) {
+	schema := compiled(t)
+	dir := directory(t)
+	for name, text := range map[string]string{
+		"five lines": five,
+		"the defaults, written out": `data: ./data
+store: sqlite
+server: {listen: 127.0.0.1:8080, tls: {cert: , key: }, trusted_proxies: [], max_body: 1MiB, read_timeout: 10s, per_address: 100/second, issue_per_address: 10/minute, drain_timeout: 20s}
+admin:  {listen: 127.0.0.1:8081, token: "${UIMGATE_ADMIN_TOKEN:-}"}
+services:
+- agents_file: agents.json
+  policy_file: policy.json
+  upstream: {url: http://127.0.0.1:9000, execute: , timeout: 10s, max_response: 8MiB, idempotency_header: , auth: {header: , basic: }, breaker: {failures: 5, open_for: 10s}}
+  id: default
+  hosts: []
+  public_url:
+  issuer:
+  parties: {}
+  assignee: mapped
+  intents: {}
+pat: {algorithm: EdDSA, ttl: 1h, leeway: 30s, renew_grace: 0s, freshness: optional, admission: open, allow: [], limit: 10000/hour, suspend_after: 0}
+billing: {mode: postpaid, credit: , retain: 400d}
+audit: {parameters: false}
+telemetry: {log: {level: info, format: auto}, metrics: true}
+`,
+		"the reference": string(config.Reference()),
+		"other spellings": five + `pat: {suspend_after: "5", allow: [` + jkt + `], leeway: 0, ttl: 1.5h, limit: 5 / hours}
+server: {max_body: 1.5 MiB, trusted_proxies: [10.0.0.1]}
+audit: {parameters: "${P:-true}"}
+telemetry: {metrics: "true"}
+`,
+	} {
+		if c, problems := load(t, dir, text, config.Overrides{}); c == nil || len(problems) > 0 {
+			t.Errorf("%s: Load: %v", name, texts(dir, problems))
+		}
+		if err := valid(t, schema, text); err != nil {
+			t.Errorf("%s: %#v", name, err)
+		}
+	}
+	if err := valid(t, schema, everything); err != nil {
+		t.Errorf("%#v", err)
+	}
+}
+
+// The schema cannot say everything Load says, but these mistakes an editor should underline.
+func TestTheSchemaRefusesPlainMistakes(t *testing.T) {
+	schema := compiled(t)
+	for name, text := range map[string]string{
+		"no services": "data: x\n", "unknown key": five + "dta: x\n", "unknown key inside": five + "pat: {tll: 1h}\n", "no upstream": "services: [{agents_file: a, policy_file: p}]\n",
+		"enum": five + "pat: {algorithm: HS256}\n", "duration": five + "pat: {ttl: soon}\n", "rate": five + "pat: {limit: 5}\n", "list": five + "pat: {allow: x}\n",
+		"thumbprint": five + "pat: {allow: [x]}\n", "amount": five + "billing: {credit: 5}\n", "url": strings.Replace(five, "http://", "ftp://", 1),
+		"boolean": five + "audit: {parameters: maybe}\n", "number": five + "pat: {suspend_after: -1}\n", "party": five + "  parties: {'urn:a': }\n",
+	} {
+		if valid(t, schema, text) == nil {
+			t.Errorf("%s passes", name)
+		}
+	}
+}
+
+func TestEveryKeyHasADescription(t *testing.T) {
+	var walk func(path string, s *jsonschema.Schema)
+	walk = func(path string, s *jsonschema.Schema) {
+		if s == nil {
+			return
+		}
+		for key, p := range s.Properties {
+			if !strings.HasSuffix(strings.TrimSpace(p.Description), ".") {
+				t.Errorf("%s.%s: %q", path, key, p.Description)
+			}
+			walk(path+"."+key, p)
+		}
+		for _, form := range s.AnyOf {
+			walk(path, form)
+		}
+		walk(path, s.Items2020)
+		if more, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
+			walk(path, more)
+		}
+	}
+	walk("", compiled(t))
+}
+
+// Every configuration among the examples is one that an editor and Load accept.
+func TestTheExamplesLoad(t *testing.T) {
+	schema := compiled(t)
+	err := filepath.WalkDir("../examples", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() != "uimgate.yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := valid(t, schema, string(text)); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		if c, problems := config.Load(path, config.Overrides{Env: none}); c == nil {
+			t.Errorf("%s: %v", path, problems)
+		}
+		return nil
+	})
+	if err != nil && !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,172 @@
+package config
+
+import (
+	"encoding/json"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// An Algorithm signs PATs. RFC 7518 3.1, RFC 8037 3.1.
+type Algorithm string
+
+// The algorithms.
+const (
+	EdDSA Algorithm = "EdDSA"
+	ES256 Algorithm = "ES256"
+	RS256 Algorithm = "RS256"
+)
+
+// A Freshness says whether agreements that could be replayed are accepted.
+type Freshness string
+
+// The values of pat.freshness.
+const (
+	FreshnessOptional Freshness = "optional"
+	FreshnessRequired Freshness = "required"
+)
+
+// An Admission says who gets a PAT.
+type Admission string
+
+// The values of pat.admission.
+const (
+	AdmissionOpen      Admission = "open"
+	AdmissionAllowlist Admission = "allowlist"
+	AdmissionApproval  Admission = "approval"
+)
+
+// An Assignee says how an assignee of the policy without entry in parties is read.
+type Assignee string
+
+// The values of services[].assignee.
+const (
+	AssigneeMapped Assignee = "mapped"
+	AssigneeAnyone Assignee = "anyone"
+)
+
+// An AgreementRule says which agreements an intent accepts.
+type AgreementRule string
+
+// The values of services[].intents.<uid>.agreement.
+const (
+	AgreementAny   AgreementRule = "any"
+	AgreementFresh AgreementRule = "fresh"
+)
+
+// A BillingMode says who pays when.
+type BillingMode string
+
+// The values of billing.mode.
+const (
+	Postpaid BillingMode = "postpaid"
+	Prepaid  BillingMode = "prepaid"
+)
+
+// A LogLevel is the least severe event logged.
+type LogLevel string
+
+// The values of telemetry.log.level.
+const (
+	LogDebug LogLevel = "debug"
+	LogInfo  LogLevel = "info"
+	LogWarn  LogLevel = "warn"
+	LogError LogLevel = "error"
+)
+
+// A LogFormat is how events are written.
+type LogFormat string
+
+// The values of telemetry.log.format.
+const (
+	LogAuto    LogFormat = "auto"
+	LogJSON    LogFormat = "json"
+	LogConsole LogFormat = "console"
+)
+
+// An Engine is a kind of store.
+type Engine string
+
+// The engines.
+const (
+	SQLite   Engine = "sqlite"
+	Postgres Engine = "postgres"
+)
+
+// A Store says where state is kept. URL is the connection string of Postgres, which may hold a
+// password, and empty for SQLite.
+type Store struct {
+	Engine Engine
+	URL    Secret
+}
+
+// A File was read whole when the Config was. Path is as it can be opened; SHA256 is lower-case hex of
+// Data. The zero File is "none".
+type File struct {
+	Path   string
+	Data   []byte
+	SHA256 string
+}
+
+// String is the path.
+func (f File) String() string { return f.Path }
+
+// GoString is the path, so that no dump of a Config holds contents of files.
+func (f File) GoString() string { return f.Path }
+
+// MarshalJSON writes path and digest.
+func (f File) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"path": f.Path, "sha256": f.SHA256})
+}
+
+// Files lists every file whose change calls for a reload: the configuration, what it names, and the
+// files behind ${file:…}, each once.
+func (c *Config) Files() []string {
+	paths := make([]string, 0, len(c.inputs)+1)
+	for _, f := range append([]File{c.Source}, c.inputs...) {
+		if !slices.Contains(paths, f.Path) {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}
+
+// Digests lists the files read, with their SHA-256 and without Data, for the log. Private keys and
+// files behind ${file:…} are left out: the digest of a short secret gives it away.
+func (c *Config) Digests() []File {
+	seen := map[string]bool{c.Source.Path: true}
+	digests := []File{{Path: c.Source.Path, SHA256: c.Source.SHA256}}
+	for _, f := range c.inputs {
+		if f.SHA256 != "" && !seen[f.Path] {
+			seen[f.Path] = true
+			digests = append(digests, File{Path: f.Path, SHA256: f.SHA256})
+		}
+	}
+	return digests
+}
+
+// Bound tells c which address the public listener got, so that port 0 in the URLs that follow from
+// server.listen becomes the real one. Call it before c is shared.
+func (c *Config) Bound(listen net.Addr) {
+	_, port, err := net.SplitHostPort(listen.String())
+	if err != nil {
+		return
+	}
+	for i := range c.Services {
+		if s := &c.Services[i]; s.publicDef {
+			bound := *s.PublicURL
+			bound.Host = net.JoinHostPort(bound.Hostname(), port)
+			s.PublicURL = &bound
+		}
+	}
+}
+
+// listenerURL is the URL of a listener as its own host reaches it.
+func (c *Config) listenerURL() *url.URL {
+	scheme := "http"
+	if c.Server.TLS.Enabled() {
+		scheme = "https"
+	}
+	return &url.URL{Scheme: scheme, Host: strings.ToLower(c.Server.Listen)}
+}

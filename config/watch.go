@@ -1,0 +1,139 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	quiet     = 250 * time.Millisecond // after the last event, before a change is told
+	impatient = 8                      // so many times quiet and it is told though events go on
+	lookAgain = 30 * time.Second       // for file systems that send no events
+	maxLinks  = 40                     // of one path
+)
+
+// Watch calls onChange, never twice at once, after any of the files changed, until ctx ends; then it
+// returns nil. Changes close together are told once. It follows files that editors replace by renaming
+// and links that are swapped, as Kubernetes does with a ConfigMap: what counts is what a path leads to,
+// so it watches directories. An error means the watch could not be set up.
+func Watch(ctx context.Context, files []string, onChange func()) error {
+	events, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watching the configuration: %w", err)
+	}
+	defer func() { _ = events.Close() }()
+	w := watcher{files: files, events: events, seen: map[string]os.FileInfo{}}
+	w.follow()
+	w.changed()
+	w.run(ctx, onChange)
+	return nil
+}
+
+// A watcher compares what the files are with what they were, whenever something happens near them.
+type watcher struct {
+	files  []string
+	events *fsnotify.Watcher
+	seen   map[string]os.FileInfo // by path as given; nil: not there
+}
+
+func (w *watcher) run(ctx context.Context, onChange func()) {
+	slow := time.NewTicker(lookAgain)
+	defer slow.Stop()
+	settle := time.NewTimer(quiet)
+	settle.Stop()
+	defer settle.Stop()
+	waiting := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-slow.C:
+			settle.Reset(quiet)
+		case _, open := <-w.events.Errors: // an overflow: something happened
+			if !open {
+				return
+			}
+			settle.Reset(quiet)
+		case <-w.events.Events:
+			if waiting++; waiting <= impatient {
+				settle.Reset(quiet)
+			}
+		case <-settle.C:
+			waiting = 0
+			w.follow()
+			if w.changed() {
+				onChange()
+			}
+		}
+	}
+}
+
+// follow watches every directory that lies on the way to a file: its own and those of the links.
+// Directories that are not there yet are found by looking again.
+func (w *watcher) follow() {
+	for _, file := range w.files {
+		path := file
+		for range maxLinks {
+			_ = w.events.Add(filepath.Dir(path))
+			next, ok := firstLink(path)
+			if !ok {
+				break
+			}
+			_ = w.events.Add(filepath.Dir(next.link))
+			path = next.path
+		}
+	}
+}
+
+// A step is a path after one of its links, link, has been followed.
+type step struct{ link, path string }
+
+// firstLink follows the first symbolic link of path.
+func firstLink(path string) (step, bool) {
+	for at := path; ; {
+		info, err := os.Lstat(at)
+		if err == nil && info.Mode()&os.ModeSymlink != 0 {
+			target, err := os.Readlink(at)
+			if err != nil {
+				return step{}, false
+			}
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(filepath.Dir(at), target)
+			}
+			rest, err := filepath.Rel(at, path)
+			if err != nil {
+				return step{}, false
+			}
+			return step{at, filepath.Join(target, rest)}, true
+		}
+		parent := filepath.Dir(at)
+		if parent == at || parent == "." {
+			return step{}, false
+		}
+		at = parent
+	}
+}
+
+// changed looks at the files, and tells whether one is not what it was.
+func (w *watcher) changed() bool {
+	changed := false
+	for _, path := range w.files {
+		was, known := w.seen[path]
+		is, err := os.Stat(path)
+		if err != nil {
+			is = nil
+		}
+		same := known && (was == nil) == (is == nil)
+		if same && is != nil {
+			same = os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime())
+		}
+		w.seen[path] = is
+		changed = changed || !same
+	}
+	return changed
+}
