@@ -128,15 +128,22 @@ func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, er
 	if err != nil {
 		return nil, 0, err
 	}
+	var changed []pat.Agent
+	var seqs []int64
 	err = s.list(ctx, "SELECT "+agentColumns+", seq FROM agents WHERE "+agents, agentArgs, func(scan scan) error {
-		var c pat.Change
-		a, err := scanAgent(scan, &c.Seq)
-		c.Agent = &a
-		out = append(out, c)
+		var at int64
+		a, err := scanAgent(scan, &at)
+		changed, seqs = append(changed, a), append(seqs, at)
 		return err
 	})
+	if err == nil {
+		err = s.readAllKeys(ctx, changed)
+	}
 	if err != nil {
 		return nil, 0, err
+	}
+	for i := range changed {
+		out = append(out, pat.Change{Seq: seqs[i], Agent: &changed[i]})
 	}
 	err = s.list(ctx, "SELECT "+keyColumns+", seq FROM signing_keys WHERE "+keys, args, func(scan scan) error {
 		var c pat.Change
@@ -147,13 +154,6 @@ func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, er
 	})
 	if err != nil {
 		return nil, 0, err
-	}
-	for _, c := range out {
-		if c.Agent != nil {
-			if err := s.readKeys(ctx, c.Agent); err != nil {
-				return nil, 0, err
-			}
-		}
 	}
 	slices.SortFunc(out, func(a, b pat.Change) int { return cmp.Compare(a.Seq, b.Seq) })
 	return out, newest, nil

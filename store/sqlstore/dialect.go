@@ -45,7 +45,7 @@ func sqliteDialect() *dialect {
 		writers: 1,
 		begin:   "BEGIN IMMEDIATE",
 		rewrite: words.Replace,
-		again:   func(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_BUSY },
+		again:   func(error) bool { return false }, // the busy timeout has been patient enough
 		constraint: func(err error) bool {
 			return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT
 		},
@@ -64,7 +64,7 @@ func sqliteCode(err error) int {
 // flushed at every commit, foreign keys kept, five seconds of patience with another process.
 func sqliteSource(path string, readOnly bool) string {
 	q := url.Values{}
-	q["_pragma"] = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "trusted_schema(0)", "cache_size(-8192)"}
+	q["_pragma"] = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(67108864)", "trusted_schema(0)", "cache_size(-8192)"}
 	if readOnly {
 		q.Add("_pragma", "query_only(1)")
 	}

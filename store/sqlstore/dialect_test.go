@@ -85,7 +85,7 @@ func explain(t *testing.T, s *Store, query string) {
 	}
 }
 
-// allowed lists what is small by nature: the keys that sign.
+// allowed lists what is small by nature: the keys that sign, and those of one page of agents.
 func allowed(query, detail string) bool {
-	return strings.Contains(query, "FROM signing_keys") || strings.Contains(detail, "CONSTANT ROW")
+	return strings.Contains(query, "FROM agent_keys WHERE (service, agent_id) IN (VALUES") || strings.Contains(query, "FROM signing_keys") || strings.Contains(detail, "CONSTANT ROW")
 }

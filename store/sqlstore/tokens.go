@@ -150,13 +150,13 @@ func (s *Store) Renew(ctx context.Context, old string, next pat.Token, ends, wit
 	return result, nil
 }
 
-// revoked reports whether a revocation names the token.
+// revoked reports whether a revocation names the token. One of the token or its agreement does whenever the token was issued.
 func (t *tx) revoked(ctx context.Context, k pat.Token) (bool, error) {
 	var one int
-	return t.row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND at >= ? AND
-		((kind = ? AND subject = ?) OR (kind = ? AND subject = ?) OR (kind = ? AND subject = ?) OR (kind = ? AND subject = ?)) LIMIT 1`,
+	return t.row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject = ?) OR (kind = ? AND subject = ?)
+		OR (kind = ? AND subject = ? AND at >= ?) OR (kind = ? AND subject = ? AND at >= ?)) LIMIT 1`,
 		[]any{
-			k.Service, nanos(k.IssuedAt), string(pat.RevokedToken), k.ID, string(pat.RevokedAgreement), k.AgreementID,
-			string(pat.RevokedAgent), k.AgentID, string(pat.RevokedPolicy), k.PolicyDigest,
+			k.Service, string(pat.RevokedToken), k.ID, string(pat.RevokedAgreement), k.AgreementID,
+			string(pat.RevokedAgent), k.AgentID, nanos(k.IssuedAt), string(pat.RevokedPolicy), k.PolicyDigest, nanos(k.IssuedAt),
 		}, &one)
 }

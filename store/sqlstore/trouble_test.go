@@ -12,6 +12,7 @@ import (
 
 	"github.com/uimgate/uimgate/limit"
 	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -134,6 +135,73 @@ func TestAFullQueueDenies(t *testing.T) {
 	}
 	if o := <-s.queue; o.state.Load() != opAbandoned {
 		t.Fatal("a call that was given up would still run")
+	}
+}
+
+// A caller waits for another process no longer than it wants to, and takes nothing then.
+func TestACallCanBeGivenUpWhileTheDatabaseIsLocked(t *testing.T) {
+	dir := t.TempDir()
+	s := openTroubled(t, dir, "")
+	other := openTroubled(t, dir, "")
+	locked, release := make(chan struct{}), make(chan struct{})
+	held := make(chan error, 1)
+	go func() {
+		held <- other.update(t.Context(), func(context.Context, *tx) error {
+			close(locked)
+			<-release
+			return nil
+		})
+	}()
+	<-locked
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() {
+		_, err := s.Begin(ctx, paidCall(1))
+		first <- err
+	}()
+	cancel()
+	if err := <-first; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v; want ErrUnavailable", err)
+	}
+	close(release)
+	if err := <-held; err != nil {
+		t.Error(err)
+	}
+	got, err := s.Begin(t.Context(), paidCall(2))
+	if err != nil || got.Standing[0].Left != 999_999 {
+		t.Fatalf("%+v, %v; the call that was given up was counted", got.Standing, err)
+	}
+}
+
+// A policy that is offered outlives the agreements over it.
+func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
+	s := openTroubled(t, t.TempDir(), "")
+	long := time.Now().Add(-365 * 24 * time.Hour)
+	for i, digest := range []string{"offered", "gone"} {
+		p := pat.PolicyDocument{Service: "s", Digest: digest, Bytes: []byte("{}"), FirstOffered: long}
+		if i == 0 {
+			if err := s.OfferPolicy(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a := pat.Agreement{ID: digest, Service: "s", AgentID: digest, KeyID: digest, PolicyDigest: digest, Assurance: pat.Static, CreatedAt: long}
+		if _, err := s.Agree(t.Context(), a, p, false, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, digest := range []string{"offered", "gone"} {
+		if _, err := s.Agreement(t.Context(), "s", digest); !errors.Is(err, pat.ErrNotFound) {
+			t.Errorf("agreement %s: %v", digest, err)
+		}
+	}
+	if _, err := s.Policy(t.Context(), "s", "offered"); err != nil {
+		t.Errorf("the offered policy: %v", err)
+	}
+	if _, err := s.Policy(t.Context(), "s", "gone"); !errors.Is(err, pat.ErrNotFound) {
+		t.Errorf("the other: %v", err)
 	}
 }
 

@@ -169,7 +169,8 @@ func (s *Store) purgeAgreements(ctx context.Context) (int, error) {
 		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) LIMIT ?`, s.now().Add(-s.opts.UnusedKept), purgeAgreement)
 }
 
-// purgeAgreement forgets one, unless it came to use since it was found.
+// purgeAgreement forgets one, unless it came to use since it was found, and its policy if nothing else names it. A policy
+// that was offered stays: signatures over it may still come.
 func purgeAgreement(ctx context.Context, t *tx, row []string) (bool, error) {
 	service, id, agent, digest := row[0], row[1], row[2], row[3]
 	n, err := t.exec(ctx, `DELETE FROM agreements WHERE service = ? AND id = ? AND used_at = 0
@@ -177,7 +178,7 @@ func purgeAgreement(ctx context.Context, t *tx, row []string) (bool, error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	if _, err := t.exec(ctx, `DELETE FROM policies WHERE service = ? AND digest = ? AND NOT EXISTS
+	if _, err := t.exec(ctx, `DELETE FROM policies WHERE service = ? AND digest = ? AND offered_at = 0 AND NOT EXISTS
 		(SELECT 1 FROM agreements a WHERE a.service = policies.service AND a.policy_digest = policies.digest)`, service, digest); err != nil {
 		return false, err
 	}

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"runtime"
+	"slices"
 	"sync/atomic"
 )
 
@@ -91,9 +92,7 @@ func (w *writer) gather(first *op) []*op {
 	}
 	batch := make([]*op, 0, max(w.last, 1))
 	for o := first; ; {
-		if o.state.CompareAndSwap(opQueued, opRunning) {
-			batch = append(batch, o)
-		}
+		batch = append(batch, o)
 		if len(batch) == w.s.opts.Batch {
 			break
 		}
@@ -116,9 +115,6 @@ const attempts = 5
 
 // commit makes a batch durable, or fails all of it.
 func (w *writer) commit(ctx context.Context, batch []*op) {
-	if len(batch) == 0 {
-		return
-	}
 	t, err := w.try(ctx, batch)
 	for n := 1; err != nil && n < attempts && w.s.dialect.again(err); n++ {
 		t, err = w.try(ctx, batch)
@@ -133,7 +129,7 @@ func (w *writer) commit(ctx context.Context, batch []*op) {
 	}
 	for _, o := range batch {
 		if err != nil {
-			o.err = unavailable(err)
+			o.err = unavailable(err) // nobody reads it of an op that was given up
 		}
 		close(o.done)
 	}
@@ -152,6 +148,10 @@ func (w *writer) try(ctx context.Context, batch []*op) (_ *tx, err error) {
 	if err := w.command(ctx, w.s.dialect.begin); err != nil {
 		return nil, err
 	}
+	// From here on nothing waits for others: what has not been given up runs.
+	batch = slices.DeleteFunc(slices.Clone(batch), func(o *op) bool {
+		return !o.state.CompareAndSwap(opQueued, opRunning) && o.state.Load() == opAbandoned
+	})
 	t := &tx{w: w, now: w.s.now()}
 	if err := t.loadCounters(ctx, batch); err != nil {
 		return nil, err

@@ -91,7 +91,6 @@ CREATE TABLE tokens (
   FOREIGN KEY (service, agreement_id) REFERENCES agreements (service, id)
 );
 CREATE INDEX tokens_agreement ON tokens (service, agreement_id, expires_at);
-CREATE INDEX tokens_agent ON tokens (service, agent_id, id);
 CREATE INDEX tokens_expiry ON tokens (expires_at);
 
 CREATE TABLE revocations (
