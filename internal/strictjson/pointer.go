@@ -17,7 +17,7 @@ func Lookup(tree any, pointer string) (any, bool) {
 	if pointer[0] != '/' {
 		return nil, false
 	}
-	for _, token := range strings.Split(pointer[1:], "/") {
+	for token := range strings.SplitSeq(pointer[1:], "/") {
 		token = unescaper.Replace(token)
 		switch node := tree.(type) {
 		case map[string]any:

@@ -205,14 +205,13 @@ func (r *reader) syntax(err error) error {
 	reason := "not valid JSON"
 	offset := r.dec.InputOffset()
 	pointer := string(r.dec.StackPointer())
-	var syntactic *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		reason = "the same member stands twice in one object"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		reason = "the JSON value ends too early"
 	}
-	if errors.As(err, &syntactic) {
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		offset, pointer = syntactic.ByteOffset, string(syntactic.JSONPointer)
 		// The library's text may quote the input, which may be a secret: only its kind is told.
 		if syntactic.Err != nil && strings.Contains(syntactic.Err.Error(), "UTF-8") {

@@ -16,12 +16,18 @@ func TestDecode(t *testing.T) {
 		name, in, wantErr string
 		want              any
 	}{
-		{name: "numbers keep their text", in: `[12345678901234567890, 0.10, -1e-7]`,
-			want: []any{json.Number("12345678901234567890"), json.Number("0.10"), json.Number("-1e-7")}},
-		{name: "object", in: ` {"a":{"b":[true,null,"é"]}} `,
-			want: map[string]any{"a": map[string]any{"b": []any{true, nil, "é"}}}},
-		{name: "member names are case-exact", in: `{"scope":1,"SCOPE":2}`,
-			want: map[string]any{"scope": json.Number("1"), "SCOPE": json.Number("2")}},
+		{
+			name: "numbers keep their text", in: `[12345678901234567890, 0.10, -1e-7]`,
+			want: []any{json.Number("12345678901234567890"), json.Number("0.10"), json.Number("-1e-7")},
+		},
+		{
+			name: "object", in: ` {"a":{"b":[true,null,"é"]}} `,
+			want: map[string]any{"a": map[string]any{"b": []any{true, nil, "é"}}},
+		},
+		{
+			name: "member names are case-exact", in: `{"scope":1,"SCOPE":2}`,
+			want: map[string]any{"scope": json.Number("1"), "SCOPE": json.Number("2")},
+		},
 		{name: "duplicate member", in: "{\"a\":1,\n\"a\":2}", wantErr: "line 2 column 1 at /a: the same member stands twice"},
 		{name: "duplicate member, escaped", in: `{"a":1,"\u0061":2}`, wantErr: "stands twice"},
 		{name: "truncated", in: `{"a":[1,2`, wantErr: "ends too early"},
@@ -81,9 +87,8 @@ func TestCanonical(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := strictjson.Canonical(v)
-		var inexact *strictjson.InexactError
 		if want == "" {
-			if !errors.As(err, &inexact) {
+			if _, ok := errors.AsType[*strictjson.InexactError](err); !ok {
 				t.Errorf("%s: %s, %v; want an InexactError", in, got, err)
 			}
 			continue

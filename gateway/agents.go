@@ -1,0 +1,58 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// agreedKeys remembers the key of each agreement that calls are proved under. An agreement never
+// changes its key.
+type agreedKeys struct {
+	store pat.Store
+	known *otter.Cache[string, pat.Key]
+}
+
+func newAgreedKeys(s pat.Store) *agreedKeys {
+	return &agreedKeys{s, otter.Must(&otter.Options[string, pat.Key]{MaximumSize: 10_000})}
+}
+
+func (x *Executor) agreedKey(ctx context.Context, e *execution) (pat.Key, error) {
+	return x.keys.of(ctx, e.service.ID, e.claims.Agreement)
+}
+
+func (k *agreedKeys) of(ctx context.Context, service, agreement string) (pat.Key, error) {
+	if key, ok := k.known.GetIfPresent(agreement); ok {
+		return key, nil
+	}
+	a, err := k.store.Agreement(ctx, service, agreement)
+	if errors.Is(err, pat.ErrNotFound) {
+		return pat.Key{}, pat.ErrInvalid
+	} else if err != nil {
+		return pat.Key{}, err
+	}
+	key, err := pat.ParseSPKI(a.PublicKey)
+	if err != nil {
+		return pat.Key{}, err
+	}
+	k.known.Set(agreement, key)
+	return key, nil
+}
+
+// billing is how a call of this agent is paid for. Under open admission agents that the operator has not
+// approved share one further bound: keys are free, credit is not.
+func (x *Executor) billing(ctx context.Context, s *Service, agentID string) (store.Billing, error) {
+	b := s.credit
+	if s.openDoors {
+		agent, err := x.agents.Agent(ctx, s.ID, agentID)
+		if err != nil {
+			return store.Billing{}, err
+		}
+		b.Unapproved = !agent.Approved
+	}
+	return b, nil
+}

@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// An Event is what became of one execute call: the same facts for the log, the audit record and the
+// metrics. It never holds a token, a key or a parameter value.
+type Event struct {
+	At          time.Time
+	RequestID   string
+	Service     string
+	AgentID     string
+	TokenID     string
+	AgreementID string
+	Intent      string // uid of an intent that exists, else empty
+	Digest      string // of the policy
+	Decision    string // permit or deny
+	Rule        string
+	Reason      Reason // of a failure
+	Outcome     store.Outcome
+	Charge      *Charge
+	Replayed    bool
+	Took        time.Duration
+	Unsettled   error // the end of the call could not be written down
+	Facts       map[string]any
+}
+
+func (v *Event) fields() []zap.Field {
+	f := []zap.Field{zap.String("agent", v.AgentID), zap.String("jti", v.TokenID), zap.String("intent_uid", v.Intent), zap.String("decision", v.Decision)}
+	if v.Outcome != "" {
+		f = append(f, zap.String("outcome", string(v.Outcome)))
+	}
+	if v.Charge != nil {
+		f = append(f, zap.String("execution", v.Charge.ExecutionID), zap.String("charge", v.Charge.String()), zap.String("state", v.Charge.State))
+	}
+	if v.Unsettled != nil {
+		f = append(f, zap.String("unsettled", "the end of the call could not be stored; it stays held until it is resolved"))
+	}
+	return f
+}
+
+// event sums up an execution.
+func (e *execution) event(now time.Time, result Result, fault *Fault) *Event {
+	v := &Event{
+		At: e.begun, RequestID: e.call.RequestID, Service: e.service.ID, Decision: "deny", Took: now.Sub(e.begun),
+		Outcome: e.outcome, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
+		Rule: e.decision.Rule, Facts: e.decision.Facts,
+	}
+	if e.claims != nil {
+		v.AgentID, v.TokenID, v.AgreementID, v.Digest = e.claims.Subject, e.claims.ID, e.claims.Agreement, e.claims.PolicyDigest
+	}
+	if e.intent != nil {
+		v.Intent = e.intent.UID.String()
+	}
+	if e.taken != nil || result.Replayed {
+		v.Decision = "permit"
+	}
+	if e.taken != nil && e.taken.Execution.Rule != "" {
+		v.Rule = e.taken.Execution.Rule
+	}
+	if fault != nil {
+		v.Reason = fault.Reason
+		v.Charge = fault.charge
+	}
+	return v
+}
+
+// finish tells the log, the audit record and the metrics what became of a call.
+func (x *Executor) finish(e *execution, result Result, err error) (Result, error) {
+	var fault *Fault
+	if err != nil {
+		fault = faultFor(err)
+		err = fault
+	}
+	v := e.event(x.now(), result, fault)
+	x.metrics.call(v)
+	x.audit.Record(v)
+	if e.call.Observe != nil {
+		e.call.Observe(v)
+	}
+	return result, err
+}

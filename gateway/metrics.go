@@ -1,0 +1,80 @@
+package gateway
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Metrics are what an operator watches. No agent id, token or other value from outside is ever a label.
+type Metrics struct {
+	registry  *prometheus.Registry
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	decisions *prometheus.CounterVec
+	rejected  *prometheus.CounterVec
+	outcomes  *prometheus.CounterVec
+	charges   *prometheus.CounterVec
+	issued    *prometheus.CounterVec
+	unsettled prometheus.Counter
+	reload    prometheus.Gauge
+	reloaded  prometheus.Gauge
+}
+
+// buckets start at half a millisecond: what the gateway itself adds lies below the first.
+var buckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+
+// NewMetrics makes all metrics, at zero.
+func NewMetrics() *Metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "uimgate", Name: name, Help: help}, labels)
+	}
+	m := &Metrics{
+		registry:  prometheus.NewRegistry(),
+		requests:  counter("http_requests_total", "Requests by route and status.", "route", "code"),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "uimgate", Name: "http_request_duration_seconds", Help: "Time to answer, by route.", Buckets: buckets}, []string{"route"}),
+		decisions: counter("decisions_total", "Execute calls by intent, decision and reason.", "intent", "decision", "reason"),
+		rejected:  counter("limit_rejections_total", "Calls refused because a limit was used up, by period.", "period"),
+		outcomes:  counter("upstream_outcomes_total", "How upstream calls ended.", "outcome"),
+		charges:   counter("charges_total", "Charges by their state when the call ended.", "state"),
+		issued:    counter("pat_issued_total", "PATs issued, by how: agreement or renewal.", "how"),
+		unsettled: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "uimgate", Name: "unsettled_total", Help: "Calls whose end could not be stored."}),
+		reload:    prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Name: "config_last_reload_successful", Help: "1 if the last reload was taken over."}),
+		reloaded:  prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Name: "config_last_reload_success_timestamp_seconds", Help: "When a configuration was last taken over."}),
+	}
+	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.rejected, m.outcomes, m.charges, m.issued, m.unsettled, m.reload, m.reloaded,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *Metrics) request(route string, status int, took time.Duration) {
+	if route == "" {
+		route = "other"
+	}
+	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
+	m.durations.WithLabelValues(route).Observe(took.Seconds())
+}
+
+func (m *Metrics) call(v *Event) {
+	m.decisions.WithLabelValues(v.Intent, v.Decision, string(v.Reason)).Inc()
+	if v.Outcome != "" {
+		m.outcomes.WithLabelValues(string(v.Outcome)).Inc()
+	}
+	if v.Charge != nil && !v.Replayed {
+		m.charges.WithLabelValues(v.Charge.State).Inc()
+	}
+	if v.Unsettled != nil {
+		m.unsettled.Inc()
+	}
+}
+
+// taken notes that a configuration was taken over.
+func (m *Metrics) taken(at time.Time) {
+	m.reload.Set(1)
+	m.reloaded.Set(float64(at.Unix()))
+}
+
+// Refused notes that a configuration was not taken over.
+func (m *Metrics) Refused() { m.reload.Set(0) }

@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/uimgate/uimgate/gateway/upstream"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/store"
+)
+
+// An answered call: what came back, as it will be told and kept.
+type answered struct {
+	outcome store.Outcome
+	body    []byte // JSON, on success
+	fault   *Fault // otherwise
+}
+
+// call makes the upstream call, which only a live Grant can.
+func (x *Executor) call(ctx context.Context, e *execution, grant Grant) upstreamAnswer {
+	answer, outcome, err := e.service.Upstream.Call(ctx, e.prepared, upstream.Identity{
+		AgentID: e.claims.Subject, AgentKey: e.claims.KeyID, Assurance: string(e.assurance()), TokenID: e.claims.ID,
+		ExecutionID: grant.executionID, Traceparent: e.call.Traceparent,
+	}, grant.alive)
+	return upstreamAnswer{answer, outcome, err}
+}
+
+type upstreamAnswer struct {
+	upstream.Answer
+	outcome store.Outcome
+	err     error
+}
+
+// shape fits a complete answer to the intent's output parameters. UIM core 3.1.3.
+func (x *Executor) shape(e *execution, a upstreamAnswer) answered {
+	if a.err != nil {
+		return answered{outcome: a.outcome, fault: faultFor(a.err).with("outcome", a.outcome)}
+	}
+	shaped, err := e.intent.Shape(a.Body)
+	if err != nil {
+		return answered{outcome: store.Done, fault: responseInvalid(err)}
+	}
+	body, err := json.Marshal(shaped)
+	if err != nil {
+		return answered{outcome: store.Done, fault: responseInvalid(err)}
+	}
+	return answered{outcome: a.outcome, body: body}
+}
+
+func responseInvalid(err error) *Fault {
+	f := newFault("RESPONSE_INVALID", "The service's answer does not fit the intent's output parameters.").with("outcome", store.Done).because(err)
+	if misfit, ok := errors.AsType[*intents.ResponseError](err); ok {
+		f.with("pointer", misfit.Pointer)
+	}
+	return f
+}
+
+// settle makes the end of the call durable before the answer leaves. What cannot be written down stays
+// held, and the agent is told that its charge is pending.
+func (x *Executor) settle(ctx context.Context, e *execution, a answered) (Result, error) {
+	e.outcome = a.outcome
+	ended := store.Settlement{State: settledState(a), Outcome: a.outcome, Answer: a.kept()}
+	record, err := x.store.Settle(ctx, *e.taken, ended)
+	if err != nil {
+		record = e.taken.Execution
+		e.settleErr = err
+	}
+	charge := chargeOf(record)
+	if a.fault != nil {
+		return Result{}, a.fault.charged(charge).standing(e.taken.Standing)
+	}
+	return Result{Status: http.StatusOK, Output: a.body, Charge: charge, Standing: e.taken.Standing}, nil
+}
+
+// settledState follows from what is known of the upstream call: it is paid for when it was done and
+// the agent gets its answer.
+func settledState(a answered) store.State {
+	switch {
+	case a.outcome == store.Unknown:
+		return store.Unresolved
+	case a.outcome == store.Done && a.fault == nil:
+		return store.Captured
+	default:
+		return store.Released
+	}
+}
+
+// kept is the answer as stored under an idempotency key.
+func (a answered) kept() *store.Answer {
+	if a.fault != nil {
+		return &store.Answer{Status: a.fault.Status, ContentType: "application/json", Body: a.fault.envelope(), Reason: string(a.fault.Reason)}
+	}
+	return &store.Answer{Status: http.StatusOK, ContentType: "application/json", Body: a.body}
+}
+
+// A replay is an earlier call under the same idempotency key.
+type replay struct{ execution store.Execution }
