@@ -241,6 +241,9 @@ func (k *Keyring) Apply(s SigningKey) error {
 			return fmt.Errorf("the record of signing key %.64q does not hold that key", s.ID)
 		}
 		now := k.now()
+		if !ok && !(verifyingKey{SigningKey: s}).live(now) {
+			return nil
+		}
 		after := &keySet{version: before.version + 1, keys: maps.Clone(before.keys)}
 		maps.DeleteFunc(after.keys, func(_ string, v verifyingKey) bool { return !v.live(now) })
 		if v := (verifyingKey{s, key}); v.live(now) {
@@ -256,21 +259,21 @@ func (k *Keyring) Apply(s SigningKey) error {
 
 // lookup finds the key a PAT names. A kid is only ever a map key; one nobody knows causes the store to be
 // read again, at most once in a second.
-func (k *Keyring) lookup(ctx context.Context, kid string, now time.Time) (Key, bool) {
+func (k *Keyring) lookup(ctx context.Context, kid string, now time.Time) (verifyingKey, bool) {
 	if kid == "" || len(kid) > maxKeyID {
-		return Key{}, false
+		return verifyingKey{}, false
 	}
 	v, ok := k.set.Load().keys[kid]
 	if !ok && k.rereads.AllowN(now, 1) {
 		if err := k.Reload(ctx); err != nil {
-			return Key{}, false
+			return verifyingKey{}, false
 		}
 		v, ok = k.set.Load().keys[kid]
 	}
 	if !ok || !v.live(now) || !slices.Contains(k.accept, v.Algorithm) {
-		return Key{}, false
+		return verifyingKey{}, false
 	}
-	return v.key, true
+	return v, true
 }
 
 // signer is the key to sign with. One that was retired meanwhile, by whomever, is replaced first: what it signed

@@ -147,6 +147,19 @@ func TestRetiredKeyVerifiesNothing(t *testing.T) {
 		t.Error("it still signs")
 	}
 	w.issue(t, w.fresh(t, "agent2", newEd()))
+	soon := w.issue(t, w.fresh(t, "agent3", newEd())).Token
+	ok(t, w.keys.Retire(t.Context(), w.keys.Current(), w.now().Add(time.Minute)))
+	unseen := must(pat.NewVerifier(pat.VerifierConfig{Service: service, Issuer: issuer, Keys: w.keys, View: w.view}))
+	if _, err := w.verify(t, soon); err != nil {
+		t.Errorf("before its key ends: %v", err)
+	}
+	w.pass(t, time.Minute)
+	if _, err := w.verify(t, soon); !errors.Is(err, pat.ErrInvalid) {
+		t.Errorf("after its key ended, out of the cache: %v", err)
+	}
+	if _, err := unseen.Verify(t.Context(), soon, w.now()); !errors.Is(err, pat.ErrInvalid) {
+		t.Errorf("after its key ended: %v", err)
+	}
 	if err := w.keys.Retire(t.Context(), "nobody", w.now()); !errors.Is(err, pat.ErrNotFound) {
 		t.Errorf("%v", err)
 	}

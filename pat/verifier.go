@@ -40,7 +40,8 @@ type Verifier struct {
 // revocations are checked whenever it is shown.
 type verified struct {
 	claims *Claims
-	keys   uint64 // version of the set of keys
+	keys   uint64    // version of the set of keys
+	until  time.Time // when its key ends; zero: it still signs
 }
 
 // NewVerifier makes a Verifier with an empty cache.
@@ -106,15 +107,15 @@ func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Clai
 	}
 	sum := digestToken(token)
 	keys := v.c.Keys.version()
-	if known, ok := v.cache.GetIfPresent(sum); ok && known.keys == keys {
+	if known, ok := v.cache.GetIfPresent(sum); ok && known.keys == keys && (known.until.IsZero() || now.Before(known.until)) {
 		return known.claims, nil
 	}
-	c, err := v.parse(ctx, token, now)
+	c, until, err := v.parse(ctx, token, now)
 	if err != nil {
 		return nil, err
 	}
 	// The version from before: had the keys changed meanwhile, the entry is dead from the start.
-	v.cache.Set(sum, &verified{c, keys})
+	v.cache.Set(sum, &verified{c, keys, until})
 	return c, nil
 }
 
@@ -132,20 +133,20 @@ func digestToken(token string) [sha256.Size]byte {
 	return sum
 }
 
-func (v *Verifier) parse(ctx context.Context, token string, now time.Time) (*Claims, error) {
+func (v *Verifier) parse(ctx context.Context, token string, now time.Time) (c *Claims, until time.Time, err error) {
 	j, err := parseJWS(token, MaxToken)
 	if err != nil || j.header["typ"] != TypePAT {
-		return nil, ErrInvalid
+		return nil, until, ErrInvalid
 	}
 	key, ok := v.c.Keys.lookup(ctx, j.kid, now)
-	if !ok || j.alg != key.Algorithm() || !j.verifies(key) {
-		return nil, ErrInvalid
+	if !ok || j.alg != key.Algorithm || !j.verifies(key.key) {
+		return nil, until, ErrInvalid
 	}
-	c, err := readClaims(j.payload)
+	c, err = readClaims(j.payload)
 	if err != nil || c.Issuer != v.c.Issuer {
-		return nil, ErrInvalid
+		return nil, until, ErrInvalid
 	}
-	return c, nil
+	return c, key.NotAfter, nil
 }
 
 func (v *Verifier) timely(c *Claims, now time.Time, grace time.Duration) error {

@@ -119,7 +119,7 @@ func TestTokensThatAreNotOurs(t *testing.T) {
 	}
 	for name, token := range map[string]string{
 		"nonsense": "nonsense", "dots": "..", "a part more": issued.Token + ".x", "a part less": issued.Token[:strings.LastIndexByte(issued.Token, '.')],
-		"padding": issued.Token + "=", "a newline": issued.Token[:20] + "\n" + issued.Token[20:], "other unused bits": issued.Token[:len(issued.Token)-1] + other(issued.Token[len(issued.Token)-1]),
+		"padding": issued.Token + "=", "a newline at the end": issued.Token + "\n", "a newline in the signature": issued.Token[:len(issued.Token)-9] + "\r\n" + issued.Token[len(issued.Token)-9:], "a newline": issued.Token[:20] + "\n" + issued.Token[20:], "other unused bits": issued.Token[:len(issued.Token)-1] + other(issued.Token[len(issued.Token)-1]),
 		"Bearer": "Bearer " + issued.Token, "huge": strings.Repeat("A", 10<<20),
 	} {
 		if _, err := w.verify(t, token); !errors.Is(err, pat.ErrInvalid) {
