@@ -49,7 +49,7 @@ type Agreement struct {
 	PolicyDigest string // sha-256:…
 	Assurance    Assurance
 	Form         string // which form of signature verified, such as "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15"
-	Signed       []byte // the exact bytes that verified; nil where they are the stored policy document
+	Signed       []byte // the exact bytes that verified; nil where they are the stored policy document, or part of the JWS in Signature
 	Signature    []byte // the signature, or the whole compact JWS
 	Nonce        string // jti of a fresh agreement
 	Scope        []string
@@ -162,7 +162,8 @@ type Store interface {
 	Issue(ctx context.Context, t Token) error
 	// Token returns one, or ErrNotFound.
 	Token(ctx context.Context, service, jti string) (Token, error)
-	// Renew records next as the successor of old, whose EndsAt becomes ends, and uses up the nonce (empty: none)
+	// Renew records next as the successor of old, whose EndsAt becomes ends (told to every process as a Revocation
+	// of kind RevokedRenewed, At ends), and uses up the nonce (empty: none)
 	// of key until nonceUntil. If old was renewed at or after within, the earlier successor is returned instead
 	// and next and the nonce are not used. ErrBlocked, ErrReplayed; ErrNotFound if old is unknown.
 	Renew(ctx context.Context, old string, next Token, ends, within time.Time, nonce string, nonceUntil time.Time) (Token, error)
