@@ -98,8 +98,8 @@ func (d *decoder) checkAdmin(c *Config) {
 	if ok && !loopback(host) && c.Server.TLS.Cert.Path == "" && c.Server.TLS.Key.Path == "" {
 		d.errorf("admin.listen", "other machines can reach this address, and the admin token would travel in the clear: listen on %s, or set server.tls", defaultHost)
 	}
-	if _, port, _ := net.SplitHostPort(c.Admin.Listen); ok && port != "0" && c.Admin.Listen == c.Server.Listen {
-		d.errorf("admin.listen", "is the address of server.listen: give it a port of its own")
+	if ok && collide(c.Admin.Listen, c.Server.Listen) {
+		d.errorf("admin.listen", "takes the port of server.listen: give it one of its own")
 	}
 	token := c.Admin.Token.Reveal()
 	switch {
@@ -165,4 +165,15 @@ func (d *decoder) thumbprint(path, key string) bool {
 	}
 	d.errorf(path, "is no key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them")
 	return false
+}
+
+// collide reports whether two listeners cannot both have what they ask for.
+func collide(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	if errA != nil || errB != nil || portA != portB || strings.Trim(portA, "0") == "" {
+		return false
+	}
+	everywhere := func(host string) bool { return host == "" || host == "0.0.0.0" || host == "::" }
+	return strings.EqualFold(hostA, hostB) || everywhere(hostA) || everywhere(hostB)
 }

@@ -271,7 +271,7 @@ func (d *decoder) text(path, raw string, v reflect.Value, tag reflect.StructTag,
 	}
 	parsed, err := l.parse(text)
 	if err != nil {
-		d.errorf(path, "%s is not valid: want %s", shown, l.want)
+		d.errorf(path, "%s is not valid: want %s%s", shown, l.want, l.rule)
 		return
 	}
 	if enum := tag.Get("enum"); enum != "" {

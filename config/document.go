@@ -16,7 +16,8 @@ import (
 // Bounds of the YAML itself. They come before the parser, whose work grows faster than its input.
 const (
 	maxDocument = 1 << 20
-	maxTokens   = 60_000
+	maxTokens   = 120_000
+	maxKeyed    = 30_000 // keys outside { }, where the parser is slowest
 	maxDepth    = 100
 )
 
@@ -35,6 +36,8 @@ func parseDocument(data []byte) (doc document, at position, err error) {
 		}
 	}()
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // the parser counts some of these lines twice
+	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))   // YAML 1.2.2 5.4: a line break too
 	if bad := firstInvalid(data); bad >= 0 {
 		return document{}, position{1 + bytes.Count(data[:bad], []byte("\n")), 1}, errors.New("is not UTF-8: save the file in that encoding")
 	}
@@ -70,7 +73,7 @@ func scan(tokens token.Tokens) (position, error) {
 	if len(tokens) > maxTokens {
 		return position{}, fmt.Errorf("holds more than %d YAML tokens: use several gateways", maxTokens)
 	}
-	flow := 0
+	flow, keyed := 0, 0
 	var columns []int // of the block structures around the token; too many rather than too few
 	for _, tk := range tokens {
 		at := position{tk.Position.Line, tk.Position.Column}
@@ -83,6 +86,10 @@ func scan(tokens token.Tokens) (position, error) {
 			flow++
 		case token.SequenceEndType, token.MappingEndType:
 			flow = max(0, flow-1)
+		case token.MappingValueType, token.MappingKeyType:
+			if flow == 0 {
+				keyed++
+			}
 		default:
 		}
 		if flow == 0 {
@@ -90,6 +97,9 @@ func scan(tokens token.Tokens) (position, error) {
 				columns = columns[:len(columns)-1]
 			}
 			columns = append(columns, at.column)
+		}
+		if keyed > maxKeyed {
+			return at, fmt.Errorf("holds more than %d keys: use several gateways, or write short mappings in { }", maxKeyed)
 		}
 		if flow+len(columns) > maxDepth {
 			return at, errors.New("nested too deeply")

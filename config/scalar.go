@@ -22,6 +22,7 @@ import (
 // A leaf is a type written as one YAML scalar.
 type leaf struct {
 	want   string // completes "want …"; shown to people
+	rule   string // what want leaves out, where that is all a text can break
 	hidden bool   // the text may hold a secret and is never shown
 	number bool   // an unquoted number is fine
 	parse  func(text string) (any, error)
@@ -32,7 +33,7 @@ type leaf struct {
 var errLeaf = errors.New("not of this type")
 
 var leaves = map[reflect.Type]leaf{
-	reflect.TypeFor[string](): {want: "text", parse: parseText},
+	reflect.TypeFor[string](): {want: "text", rule: textRule, parse: parseText},
 	reflect.TypeFor[bool](): {want: "true or false", number: true, parse: func(s string) (any, error) {
 		if s != "true" && s != "false" {
 			return nil, errLeaf
@@ -63,7 +64,7 @@ var leaves = map[reflect.Type]leaf{
 	}},
 	reflect.TypeFor[Secret](): {want: "text", hidden: true, parse: func(s string) (any, error) { return NewSecret(s), nil }},
 	reflect.TypeFor[Store]():  {want: "sqlite or a postgres:// URL with a host", hidden: true, pattern: `^sqlite$|^postgres(ql)?://`, parse: func(s string) (any, error) { return parseStore(s) }},
-	reflect.TypeFor[File](): {want: "the path of a file", parse: func(s string) (any, error) {
+	reflect.TypeFor[File](): {want: "the path of a file", rule: textRule, parse: func(s string) (any, error) {
 		_, err := parseText(s)
 		return File{Path: s}, err
 	}},
@@ -81,7 +82,10 @@ func leafOf(t reflect.Type) (leaf, bool) {
 }
 
 // maxText bounds a plain text in bytes.
-const maxText = 4096
+const (
+	maxText  = 4096
+	textRule = " of at most 4096 bytes without control characters"
+)
 
 func parseText(s string) (any, error) {
 	if len(s) > maxText || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {

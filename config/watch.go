@@ -18,7 +18,8 @@ const (
 )
 
 // Watch calls onChange, never twice at once, after any of the files changed, until ctx ends; then it
-// returns nil. Changes close together are told once. It follows files that editors replace by renaming
+// returns nil. Changes close together are told once, and what changes while onChange runs is told after it:
+// so reload in onChange itself, and begin a new Watch only for another list of files. It follows files that editors replace by renaming
 // and links that are swapped, as Kubernetes does with a ConfigMap: what counts is what a path leads to,
 // so it watches directories. An error means the watch could not be set up.
 func Watch(ctx context.Context, files []string, onChange func()) error {
