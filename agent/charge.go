@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/uimgate/uimgate/money"
+)
+
+// A Charge is what a service says one call costs.
+type Charge struct {
+	money.Amount
+	ExecutionID string // the service's own name for the call
+	State       string // captured, released or pending
+}
+
+// String is how the header UIM-Charge writes it.
+func (c *Charge) String() string {
+	return c.Amount.String() + "; id=" + c.ExecutionID + "; state=" + c.State
+}
+
+var errCharge = errors.New("want a charge such as 0.01 USD; id=…; state=captured")
+
+// parseCharge reads the header UIM-Charge: 0.01 USD; id=<execution id>; state=captured|released|pending.
+// Every error is errCharge; the Charge is then nil. Parameters it does not know are read over.
+func parseCharge(s string) (*Charge, error) {
+	if len(s) > maxHeaderText {
+		return nil, errCharge
+	}
+	parts := strings.Split(s, ";")
+	amount, err := money.Parse(parts[0])
+	if err != nil {
+		return nil, errCharge
+	}
+	c := &Charge{Amount: amount}
+	for _, p := range parts[1:] {
+		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+		switch name {
+		case "id":
+			c.ExecutionID = value
+		case "state":
+			c.State = value
+		}
+	}
+	return c.known()
+}
+
+// chargeOf reads the same out of a body: meta.charge or details.charge. It is nil where there is none.
+func chargeOf(v any) *Charge {
+	m, _ := v.(map[string]any)
+	text, _ := m["amount"].(string)
+	code, _ := m["currency"].(string)
+	amount, err := money.New(text, code)
+	if err != nil {
+		return nil
+	}
+	c := &Charge{Amount: amount}
+	c.ExecutionID, _ = m["id"].(string)
+	c.State, _ = m["state"].(string)
+	c, err = c.known()
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+func (c *Charge) known() (*Charge, error) {
+	if c.ExecutionID == "" || symbolic(c.ExecutionID) == "" {
+		return nil, errCharge
+	}
+	switch c.State {
+	case "captured", "released", "pending":
+		return c, nil
+	}
+	return nil, errCharge
+}

@@ -1,0 +1,33 @@
+package agent
+
+import (
+	"net/http"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+)
+
+// For the fuzz targets of the external test package.
+var (
+	ParseCharge    = parseCharge
+	ParseRateLimit = parseRateLimit
+	Clean          = clean
+	PythonDumps    = pythonDumps
+	SpeaksFor      = speaksFor
+)
+
+func ReadError(a fetch.Answer) *Error                               { return readError(a) }
+func ReadResult(a fetch.Answer) (Result, error)                     { return readResult(a) }
+func ReadPAT(c *Client, s Session, a fetch.Answer) (Session, error) { return c.readPAT(s, a) }
+func RetryAfter(h http.Header) (int64, bool) {
+	d, ok := parseRetryAfter(h.Get("Retry-After"), h.Get("Date"))
+	return int64(d), ok
+}
+
+func Targets(s string) ([]string, string, error) {
+	t, err := parseTarget(s)
+	return t.urls, t.domain, err
+}
+func (s Session) Token() string { return s.token.reveal() }
+
+// Still takes the chance out of waiting.
+func (c *Client) Still() { c.jitter = func() float64 { return 1 } }

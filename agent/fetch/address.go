@@ -1,0 +1,107 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// ErrRefused means that a URL or an address is none that may be asked. Nothing was sent.
+var ErrRefused = errors.New("refused")
+
+// special lists what is not the public internet, IANA special-purpose registries (RFC 6890) and the
+// ranges that only wrap other addresses.
+var special = prefixes(
+	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
+	"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+	"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "2620:4f:8000::/48",
+)
+
+var (
+	globalUnicast = netip.MustParsePrefix("2000::/3")
+	nat64         = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052: the last 32 bits are an IPv4 address
+)
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, 0, len(list))
+	for _, s := range list {
+		out = append(out, netip.MustParsePrefix(s))
+	}
+	return out
+}
+
+// Public reports whether an address belongs to the public internet. IPv4 inside IPv6 (mapped, or behind
+// NAT64) is judged as the IPv4 address it is; addresses with a zone never are public.
+func Public(a netip.Addr) bool {
+	if !a.IsValid() || a.Zone() != "" {
+		return false
+	}
+	a = a.Unmap()
+	if nat64.Contains(a) {
+		b := a.As16()
+		a = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	if a.Is6() && !globalUnicast.Contains(a) {
+		return false
+	}
+	for _, p := range special {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// LoopbackHost reports whether a URL's host names this very machine: localhost (RFC 6761 6.3) or a
+// loopback address.
+func LoopbackHost(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && a.Zone() == "" && a.Unmap().IsLoopback()
+}
+
+// Judge says whether u may be asked: nil, or an error that wraps ErrRefused. From is the URL of the
+// document or answer that named u, nil where the caller did: a stranger may not send us to the loopback
+// address, nor from https back to http.
+func (c *Client) Judge(u, from *url.URL) error {
+	host := u.Hostname()
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http", u.Opaque != "":
+		return fmt.Errorf("%w: only http and https URLs are asked", ErrRefused)
+	case host == "":
+		return fmt.Errorf("%w: the URL has no host", ErrRefused)
+	case u.User != nil:
+		return fmt.Errorf("%w: the URL carries a user name or password", ErrRefused)
+	case c.insecure:
+		return nil
+	case LoopbackHost(host):
+		if from != nil && !LoopbackHost(from.Hostname()) {
+			return fmt.Errorf("%w: %s sends us to the loopback address", ErrRefused, from.Host)
+		}
+		return nil
+	case u.Scheme != "https":
+		return fmt.Errorf("%w: %s is not https", ErrRefused, Origin(u))
+	}
+	if a, err := netip.ParseAddr(host); err == nil && !Public(a) {
+		return fmt.Errorf("%w: %s is not an address of the public internet", ErrRefused, host)
+	}
+	return nil
+}
+
+// Origin is scheme, host and port of a URL, the default port left out. RFC 6454 6.2.
+func Origin(u *url.URL) string {
+	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port == "" || scheme == "https" && port == "443" || scheme == "http" && port == "80" {
+		return scheme + "://" + host
+	}
+	return scheme + "://" + host + ":" + port
+}

@@ -1,0 +1,233 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	// MaxRedirects is how many redirects Get follows, each judged.
+	MaxRedirects = 3
+	maxHeader    = 64 << 10
+	dialTimeout  = 10 * time.Second
+	// DefaultTimeout bounds one exchange, reading the body included.
+	DefaultTimeout = 30 * time.Second
+)
+
+// Options say how a Client asks. The zero Options are fit for the internet.
+type Options struct {
+	// AllowInsecure permits http and private addresses, everywhere: for tests and closed networks.
+	AllowInsecure bool
+	// Timeout bounds one exchange with all its redirects; 0 is DefaultTimeout.
+	Timeout time.Duration
+	// UserAgent is sent with every request; empty sends none.
+	UserAgent string
+	// TLS is the client's TLS configuration; nil is Go's default.
+	TLS *tls.Config
+	// Resolver looks up names; nil is Go's default.
+	Resolver *net.Resolver
+}
+
+// A Client asks servers nobody vouches for. It is safe for concurrent use.
+type Client struct {
+	insecure bool
+	timeout  time.Duration
+	agent    string
+	follow   *http.Client
+	direct   *http.Client
+}
+
+// New makes a Client.
+func New(o Options) *Client {
+	c := &Client{insecure: o.AllowInsecure, timeout: o.Timeout, agent: o.UserAgent}
+	if c.timeout <= 0 {
+		c.timeout = DefaultTimeout
+	}
+	transport := &http.Transport{
+		DialContext:            (&dialer{insecure: o.AllowInsecure, resolver: o.Resolver}).dial,
+		TLSClientConfig:        o.TLS.Clone(),
+		TLSHandshakeTimeout:    dialTimeout,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           32,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: maxHeader,
+		DisableCompression:     true,
+	}
+	c.direct = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c.follow = &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if len(via) > MaxRedirects {
+			return fmt.Errorf("%w: more than %d redirects", ErrRefused, MaxRedirects)
+		}
+		return c.Judge(r.URL, via[len(via)-1].URL)
+	}}
+	return c
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.direct.CloseIdleConnections() }
+
+// An Answer is a whole answer, whatever its status.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	URL    *url.URL // that answered, after redirects
+}
+
+// A Document says what Get wants.
+type Document struct {
+	Accept string   // media types; empty is application/json
+	Max    int64    // bytes of body that are read; more is ErrTooLarge
+	From   *url.URL // of what named the URL; nil: the caller did
+}
+
+// Get fetches a public document, following at most MaxRedirects. The error wraps ErrRefused or
+// ErrTooLarge, or is an *Error.
+func (c *Client) Get(ctx context.Context, address string, d Document) (Answer, error) {
+	if d.Accept == "" {
+		d.Accept = "application/json"
+	}
+	r := Request{Method: http.MethodGet, URL: address, Header: http.Header{"Accept": {d.Accept}}, Max: d.Max, From: d.From}
+	return c.exchange(ctx, c.follow, r)
+}
+
+// A Request is one request as Do sends it.
+type Request struct {
+	Method string
+	URL    string
+	Header http.Header
+	Body   []byte
+	Max    int64    // see Document
+	From   *url.URL // see Document
+}
+
+// Do makes one exchange and follows no redirect: a 3xx is an answer like any other. The errors are those
+// of Get.
+func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
+	return c.exchange(ctx, c.direct, r)
+}
+
+func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (Answer, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return Answer{}, fmt.Errorf("%w: this is no URL", ErrRefused)
+	}
+	if err := c.Judge(u, r.From); err != nil {
+		return Answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return Answer{}, fmt.Errorf("%w: this is no request that can be sent", ErrRefused)
+	}
+	if len(r.Body) == 0 {
+		request.Body, request.GetBody = nil, nil
+	}
+	for name, values := range r.Header {
+		request.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	request.Header.Set("User-Agent", c.agent)
+	response, err := client.Do(request)
+	if err != nil {
+		return Answer{}, failed(u, connected.Load(), err)
+	}
+	defer response.Body.Close()
+	answer := Answer{Status: response.StatusCode, Header: response.Header, URL: response.Request.URL}
+	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return Answer{}, &Error{Origin: Origin(answer.URL), Sent: true, Err: errEncoding}
+	}
+	answer.Body, err = io.ReadAll(io.LimitReader(response.Body, r.Max+1))
+	if err != nil {
+		return Answer{}, failed(answer.URL, true, err)
+	}
+	if int64(len(answer.Body)) > r.Max {
+		return Answer{}, &Error{Origin: Origin(answer.URL), Sent: true, Err: fmt.Errorf("%w than %d bytes", ErrTooLarge, r.Max)}
+	}
+	return answer, nil
+}
+
+var (
+	// ErrTooLarge means that an answer is larger than what is read of it.
+	ErrTooLarge = errors.New("the answer is larger")
+	errEncoding = errors.New("the answer is compressed, which was not asked for")
+)
+
+// An Error is an exchange that broke. It holds no path and no query, since these may carry what belongs
+// to the caller alone.
+type Error struct {
+	Origin string
+	Sent   bool // the request may have reached the server; false: it certainly did not
+	Err    error
+}
+
+func (e *Error) Error() string { return "asking " + e.Origin + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// failed takes the URL out of an error of net/http. Refusals stay refusals: nothing was sent there.
+func failed(u *url.URL, sent bool, err error) error {
+	var outer *url.Error
+	for errors.As(err, &outer) {
+		if at, parseErr := url.Parse(outer.URL); parseErr == nil && at.Host != "" {
+			u = at
+		}
+		err = outer.Err
+	}
+	if errors.Is(err, ErrRefused) {
+		sent = false
+	}
+	return &Error{Origin: Origin(u), Sent: sent, Err: err}
+}
+
+type dialer struct {
+	insecure bool
+	resolver *net.Resolver
+}
+
+// dial connects to a host, judging every address it resolves to just before it is used.
+func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	plain := net.Dialer{Timeout: dialTimeout, Resolver: d.resolver}
+	plain.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
+		return d.judge(host, resolved)
+	}
+	return plain.DialContext(ctx, network, address)
+}
+
+func (d *dialer) judge(host, resolved string) error {
+	at, err := netip.ParseAddrPort(resolved)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %s is no address", ErrRefused, host)
+	case d.insecure:
+		return nil
+	case LoopbackHost(host):
+		if !at.Addr().Unmap().IsLoopback() {
+			return fmt.Errorf("%w: %s is not the loopback address here", ErrRefused, host)
+		}
+		return nil
+	case !Public(at.Addr()):
+		return fmt.Errorf("%w: %s is not on the public internet", ErrRefused, host)
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package agent
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+const (
+	maxKeyFile = 64 << 10
+	rsaBits    = 3072
+	private    = 0o600
+)
+
+// NewKey makes a key for one of pat.EdDSA, pat.ES256 and pat.RS256.
+func NewKey(algorithm string) (crypto.Signer, error) {
+	switch algorithm {
+	case pat.EdDSA:
+		_, key, err := ed25519.GenerateKey(rand.Reader)
+		return key, err
+	case pat.ES256:
+		return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	case pat.RS256:
+		return rsa.GenerateKey(rand.Reader, rsaBits)
+	default:
+		return nil, fmt.Errorf("%w: there is no algorithm %.20q: use %s, %s or %s", ErrOptions, algorithm, pat.EdDSA, pat.ES256, pat.RS256)
+	}
+}
+
+// SaveKey writes a new key as PEM (PKCS#8, RFC 5958) to a file that only its owner can read (0600);
+// directories are made 0700. A file that exists is never overwritten. The error wraps ErrFile.
+func SaveKey(path string, key crypto.Signer) error {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return fmt.Errorf("%w: this kind of key cannot be written", ErrFile)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s: %w: a file is already there, and a key that is lost cannot be had again", path, ErrFile)
+	}
+	return writePrivate(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+}
+
+// LoadKey reads what SaveKey wrote. A file that others can read is refused. The error wraps ErrFile, and
+// os.ErrNotExist where there is no such file; it never quotes the file.
+func LoadKey(path string) (crypto.Signer, error) {
+	text, err := readPrivate(path, maxKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	wrong := func(what string) error { return fmt.Errorf("%s: %w: %s", path, ErrFile, what) }
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "PRIVATE KEY" {
+		return nil, wrong(`want one PEM block "PRIVATE KEY" (PKCS#8); uimgate agent keygen makes one`)
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, wrong("the PEM block holds no PKCS#8 key")
+	}
+	key, ok := parsed.(crypto.Signer)
+	if !ok {
+		return nil, wrong("this kind of key cannot sign")
+	}
+	if _, err := pat.NewKey(key.Public()); err != nil {
+		return nil, wrong(err.Error())
+	}
+	return key, nil
+}
+
+// writePrivate replaces a file as a whole, durably.
+func writePrivate(path string, data []byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrFile, err)
+		}
+	}()
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".new-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it is gone where all went well
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(private), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func readPrivate(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s: %w: others can read it (mode %04o); chmod 600 it, or better make a new key", path, ErrFile, info.Mode().Perm())
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+	case int64(len(data)) > most:
+		return nil, fmt.Errorf("%s: %w: it has more than %d bytes", path, ErrFile, most)
+	}
+	return data, nil
+}

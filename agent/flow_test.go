@@ -1,0 +1,297 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/agenttest"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/pat"
+)
+
+func TestTheWholeWay(t *testing.T) {
+	for _, algorithm := range []string{pat.EdDSA, pat.ES256, pat.RS256} {
+		t.Run(algorithm, func(t *testing.T) {
+			shop := agenttest.New(t, agenttest.Canonical)
+			o := options(t, shop)
+			o.Key = keyOf(t, algorithm)
+			s := discover(t, o, shop.URL)
+			if s.Issuer() != agenttest.Issuer || len(s.Warnings()) != 0 {
+				t.Errorf("issuer %s, warnings %v", s.Issuer(), s.Warnings())
+			}
+			policy, err := s.Policy(t.Context())
+			if err != nil || policy.Digest != shop.Digest() || policy.UID != agenttest.PolicyUID {
+				t.Fatalf("%+v, %v", policy, err)
+			}
+			a, err := s.Agree(t.Context(), agent.PolicySeen{Digest: policy.Digest})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := agent.Agreement{
+				ID: "agreement-1", PolicyUID: agenttest.PolicyUID, PolicyDigest: policy.Digest, Form: agent.FormFresh,
+				ExpiresAt: shop.Clock.Now().Add(time.Hour), Scope: []string{agenttest.Search + ":execute", agenttest.Order + ":execute"},
+				ScopeOmitted: []pat.Omitted{{Entry: "shop.example:refund:v1:execute", Reason: "POLICY_VIOLATION"}},
+			}
+			if diff := cmp.Diff(want, a); diff != "" {
+				t.Error(diff)
+			}
+			r, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"query": "tea", "limit": 5}, agent.ExecuteOptions{RequestID: "mine"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(agent.Result{
+				Output: map[string]any{"echo": map[string]any{"query": "tea", "limit": json.Number("5")}}, Raw: []byte(`{"echo":{"limit":5,"query":"tea"}}`),
+				Status: 200, RequestID: "request-1", Attempts: 1, RateLimit: &agent.RateLimit{Limit: 100, Remaining: 99, Reset: time.Minute},
+			}, r); diff != "" {
+				t.Error(diff)
+			}
+			if c := shop.Calls()[0]; c.IdempotencyKey != "" || c.Proved || c.Header.Get("UIM-Request-ID") != "mine" {
+				t.Errorf("a safe and free call was sent as %+v", c)
+			}
+			r, err = s.Execute(t.Context(), agenttest.Order, map[string]any{"query": "tea"}, agent.ExecuteOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantCharge := &agent.Charge{Amount: money.Amount{Nano: 10_000_000, Currency: "USD"}, ExecutionID: "execution-1", State: "captured"}
+			if diff := cmp.Diff(wantCharge, r.Charge); diff != "" || r.IdempotencyKey == "" {
+				t.Error(diff, r.IdempotencyKey)
+			}
+			if _, err := s.Renew(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Revoke(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+			wantErr(t, err, agent.ErrNotAgreed)
+		})
+	}
+}
+
+func TestServicesThatKnowOnlySignedPolicies(t *testing.T) {
+	for _, tt := range []struct {
+		dialect   agenttest.Dialect
+		algorithm string
+		form      agent.Form
+	}{
+		{agenttest.Mock, pat.RS256, agent.FormPolicyJWS},
+		{agenttest.Mock, pat.EdDSA, agent.FormPolicyJWS},
+		{agenttest.Mock, pat.ES256, agent.FormPolicyJWS},
+		{agenttest.Guide, pat.RS256, agent.FormPython},
+		{agenttest.Guide, pat.EdDSA, agent.FormPython},
+	} {
+		t.Run(string(tt.dialect)+" "+tt.algorithm, func(t *testing.T) {
+			shop := agenttest.New(t, tt.dialect)
+			o := options(t, shop)
+			o.Key, o.AllowStatic = keyOf(t, tt.algorithm), true
+			s := agreed(t, o, shop.URL)
+			if f := s.Session().Form; f != tt.form {
+				t.Errorf("agreed as %s, want %s", f, tt.form)
+			}
+			r, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"query": "tea"}, agent.ExecuteOptions{})
+			if err != nil || cmp.Diff(map[string]any{"echo": map[string]any{"query": "tea"}}, r.Output) != "" {
+				t.Fatalf("%v, %v", r.Output, err)
+			}
+			// It knows no renewal: the same policy is signed again in the form it knows.
+			before := s.Session().Token()
+			shop.Clock.Add(59 * time.Minute)
+			if _, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if s.Session().Token() == before || s.Session().Form != tt.form {
+				t.Error("the PAT was not replaced")
+			}
+		})
+	}
+}
+
+func TestThePolicyIsNotSignedBareUnlessAllowed(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Mock)
+	s := discover(t, options(t, shop), shop.URL)
+	_, err := s.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()})
+	if e := refusal(t, err); e.Status != 422 || e.Message != "signature verification failed" {
+		t.Errorf("%+v", e)
+	}
+	if n := shop.Asked("/pat/issue"); n != 1 {
+		t.Errorf("%d signatures were sent, want the fresh one alone", n)
+	}
+}
+
+func TestAServiceThatUnderstandsTheRefusalIsNotSentABareSignature(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	shop.Extra("uim-issuer", "other.example") // so that aud is not what the service wants
+	o := options(t, shop)
+	o.AllowStatic = true
+	_, err := discover(t, o, shop.URL).Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()})
+	wantErr(t, err, agent.ErrPolicyMismatch)
+	if n := shop.Asked("/api/pat/issue"); n > 2 {
+		t.Errorf("%d signatures were sent", n)
+	}
+}
+
+func TestDraftServices(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Draft)
+	s := agreed(t, options(t, shop), shop.URL)
+	r, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"query": "tea"}, agent.ExecuteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"echo": map[string]any{"query": "tea"}}, r.Output); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(&agent.RateLimit{Remaining: 7, Reset: 30 * time.Second}, r.RateLimit); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOnlyThePolicyThatWasSeenIsSigned(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := discover(t, options(t, shop), shop.URL)
+	seen := shop.Digest()
+	shop.Offer(t, `{"uid":"`+agenttest.PolicyUID+`","permission":[]}`)
+	_, err := s.Agree(t.Context(), agent.PolicySeen{Digest: seen})
+	var changed *agent.PolicyChangedError
+	if !errors.As(err, &changed) || changed.Agreed != seen || changed.Offered != shop.Digest() {
+		t.Fatalf("err = %v", err)
+	}
+	wantErr(t, err, agent.ErrPolicyRequiresAgreement)
+	if shop.Asked("/api/pat/issue") != 0 {
+		t.Error("something was signed")
+	}
+	_, err = s.Agree(t.Context(), agent.PolicySeen{})
+	wantErr(t, err, agent.ErrOptions)
+}
+
+func TestAPolicyChangeEndsTheAgreementAndIsNotSigned(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	seen := shop.Digest()
+	shop.Offer(t, `{"uid":"`+agenttest.PolicyUID+`","permission":[]}`)
+	want := func(err error) {
+		t.Helper()
+		var changed *agent.PolicyChangedError
+		if !errors.As(err, &changed) || changed.Agreed != seen || changed.Offered != shop.Digest() {
+			t.Errorf("err = %v", err)
+		}
+		if e := refusal(t, err); e.Status != 403 {
+			t.Errorf("%+v", e)
+		}
+	}
+	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+	want(err)
+	_, err = s.Renew(t.Context())
+	want(err)
+	shop.Clock.Add(time.Hour - time.Second) // due
+	_, err = s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+	want(err)
+	if n := shop.Asked("/api/pat/issue"); n != 1 {
+		t.Errorf("%d agreements were sent, want the first alone", n)
+	}
+}
+
+func TestAnOperatorMayHaveToApprove(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	shop.Approving()
+	o := options(t, shop)
+	s := discover(t, o, shop.URL)
+	seen := agent.PolicySeen{Digest: shop.Digest()}
+	var pending *agent.PendingError
+	if _, err := s.Agree(t.Context(), seen); !errors.As(err, &pending) || pending.AgreementID != "agreement-1" {
+		t.Fatalf("err = %v", err)
+	}
+	path := t.TempDir() + "/session.json"
+	if err := agent.SaveSession(path, s.Session()); err != nil {
+		t.Fatal(err)
+	}
+	session, err := agent.LoadSession(path)
+	if err != nil || !session.Pending() || session.Agreed() {
+		t.Fatalf("%v, %v", session, err)
+	}
+	again, err := clientOf(t, o).Resume(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop.Clock.Add(4 * time.Minute)
+	if _, err := again.Agree(t.Context(), seen); !errors.As(err, &pending) {
+		t.Fatalf("err = %v", err)
+	}
+	shop.Approve()
+	if _, err := again.Agree(t.Context(), seen); err != nil {
+		t.Fatal(err)
+	}
+	if again.Session().Pending() {
+		t.Error("it still waits")
+	}
+	if _, err := again.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSearchAndIntent(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := discover(t, agent.Options{}, shop.URL) // needs no key
+	page, err := s.Search(t.Context(), agent.Query{Text: "goods", PageSize: 1})
+	if err != nil || page.TotalResults != 41 || len(page.Intents) != 1 || page.Intents[0].UID.String() != agenttest.Search {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	in, err := s.Intent(t.Context(), agenttest.Order)
+	if err != nil || in.Price != "0.01 USD" || shop.Asked("/api/intents/"+agenttest.Order) != 0 {
+		t.Fatalf("%+v, %v", in, err)
+	}
+	for range 2 {
+		in, err = s.Intent(t.Context(), "shop.example:hidden:v1")
+		if err != nil || in.UID.Name != "hidden" {
+			t.Fatalf("%+v, %v", in, err)
+		}
+	}
+	if n := shop.Asked("/api/intents/shop.example:hidden:v1"); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	_, err = s.Intent(t.Context(), "shop.example:none:v1")
+	wantErr(t, err, agent.ErrIntentNotFound)
+}
+
+func TestSearchWhereThereIsNoEndpoint(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Mock)
+	s := discover(t, agent.Options{}, shop.URL)
+	page, err := s.Search(t.Context(), agent.Query{Text: "goods"})
+	if err != nil || len(page.Intents) != 1 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	if in := page.Intents[0]; len(in.Inputs) != 2 || in.Inputs[0].Required || !in.Inputs[1].Required || in.Inputs[1].Type != "string" {
+		t.Errorf("%+v", in.Inputs)
+	}
+	var none *intents.Intent
+	if in, err := s.Intent(t.Context(), "shop.example:none:v1"); in != none || !errors.Is(err, agent.ErrNotFound) {
+		t.Errorf("%v, %v", in, err)
+	}
+}
+
+func TestRefusalsTellAll(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	shop.Script(agenttest.Reply{Status: 400, Header: map[string]string{"UIM-Request-ID": "r-1", "RateLimit": `"hour";r=3`}, Body: `{"error":{"code":"INVALID_PARAMETER","message":"Wrong\u001b[31m.",
+		"details":{"reason":"PARAMETER_OUT_OF_RANGE","uim_code":"UIM-VAL-008","suggestion":"Use less.","outcome":"not_sent","violations":[{"pointer":"/limit","keyword":"maximum","reason":"PARAMETER_OUT_OF_RANGE","message":"at most 50","limit":50}]}}}`})
+	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+	wantErr(t, err, agent.ErrParameterOutOfRange)
+	if errors.Is(err, agent.ErrInvalidParameter) || errors.Is(err, agent.ErrNotFound) {
+		t.Error("it is other reasons too")
+	}
+	e := refusal(t, err)
+	e.Details = nil
+	ignore := cmpopts.IgnoreUnexported(agent.Error{})
+	if diff := cmp.Diff(&agent.Error{
+		Status: 400, Code: "INVALID_PARAMETER", Reason: "PARAMETER_OUT_OF_RANGE", UIMCode: "UIM-VAL-008", Message: "Wrong [31m.", Suggestion: "Use less.",
+		Violations: []intents.Violation{{Pointer: "/limit", Keyword: "maximum", Reason: intents.ParameterOutOfRange, Message: "at most 50", Limit: json.Number("50")}},
+		Outcome:    "not_sent", RequestID: "r-1", RateLimit: &agent.RateLimit{Remaining: 3},
+	}, e, ignore); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,317 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/agenttest"
+	"github.com/uimgate/uimgate/agent/fetch"
+)
+
+// A trap is a server that remembers everything it is sent.
+type trap struct {
+	*httptest.Server
+	mu   sync.Mutex
+	seen []string
+}
+
+func newTrap(t *testing.T) *trap {
+	t.Helper()
+	tr := &trap{}
+	tr.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		tr.mu.Lock()
+		defer tr.mu.Unlock()
+		tr.seen = append(tr.seen, r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization")+r.Header.Get("UIM-Proof")+string(body))
+	}))
+	t.Cleanup(tr.Close)
+	return tr
+}
+
+func (tr *trap) sprung() []string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.seen
+}
+
+func TestNoRedirectIsFollowedWithAPATOrASignature(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		shop, elsewhere := agenttest.New(t, agenttest.Canonical), newTrap(t)
+		s := agreed(t, options(t, shop), shop.URL)
+		fresh := discover(t, options(t, shop), shop.URL)
+		shop.Config.Handler = redirecting(shop.Config.Handler, elsewhere.URL, status)
+		_, executed := s.Execute(t.Context(), agenttest.Order, nil, agent.ExecuteOptions{Prove: true})
+		_, renewed := s.Renew(t.Context())
+		_, agreedTo := fresh.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()})
+		for _, err := range []error{executed, renewed, s.Revoke(t.Context()), agreedTo} {
+			if e := refusal(t, err); e.Status != status || !strings.Contains(e.Message, "redirect") {
+				t.Errorf("%d: %v", status, err)
+			}
+		}
+		if seen := elsewhere.sprung(); len(seen) != 0 {
+			t.Errorf("%d: sent elsewhere: %q", status, seen)
+		}
+	}
+}
+
+func redirecting(inner http.Handler, to string, status int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			http.Redirect(w, r, to+r.URL.Path, status)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+}
+
+func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestAgentsFilesThatCannotBeUsed(t *testing.T) {
+	// A server that goes on for ever, and stops when the client hangs up.
+	endless := func(chunk []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			for r.Context().Err() == nil {
+				if _, err := w.Write(chunk); err != nil {
+					return
+				}
+			}
+		}
+	}
+	said := func(kind, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	for name, tt := range map[string]struct {
+		h    http.HandlerFunc
+		want error
+	}{
+		"endless spaces":            {endless(bytes.Repeat([]byte(" "), 1<<16)), fetch.ErrTooLarge},
+		"endless list":              {endless([]byte(`[{"intents":[`)), fetch.ErrTooLarge},
+		"html":                      {said("text/html", `{"intents":[]}`), agent.ErrAnswer},
+		"no JSON":                   {said("application/json", `{"intents":`), agent.ErrAnswer},
+		"another project's":         {said("application/json", `{"agentsJson":"0.1.0","sources":[],"flows":[]}`), agent.ErrAnswer},
+		"deep":                      {said("application/json", strings.Repeat("[", 1<<20)), agent.ErrAnswer},
+		"a huge number of members":  {said("application/json", `{"intents":[`+strings.Repeat(`{},`, 1<<18)+`{}]}`), nil},
+		"empty":                     {said("application/json", ``), agent.ErrAnswer},
+		"compressed without asking": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Encoding", "gzip") }, nil},
+		"not there":                 {http.NotFound, agent.ErrNotFound},
+		"redirects for ever":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, fetch.ErrRefused},
+		"redirects to a file": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+		}, fetch.ErrRefused},
+		"redirects with a password": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://a:b@127.0.0.1/", http.StatusFound)
+		}, fetch.ErrRefused},
+		"redirects to plain http": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://example.com/", http.StatusFound)
+		}, fetch.ErrRefused},
+		"redirects to metadata": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://169.254.169.254/x", http.StatusFound)
+		}, fetch.ErrRefused},
+		"redirects to a mapped one": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://[::ffff:10.0.0.1]/x", http.StatusFound)
+		}, fetch.ErrRefused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, tt.h)
+			o := agent.Options{MaxDocument: 1 << 21}
+			s, err := clientOf(t, o).Discover(t.Context(), server.URL)
+			if err == nil && tt.want == nil {
+				return // it may be read, as long as it is bounded
+			}
+			if tt.want != nil {
+				wantErr(t, err, tt.want)
+			}
+			wantErr(t, err, agent.ErrNoService)
+			if s != nil {
+				t.Error("there is a service and an error")
+			}
+		})
+	}
+}
+
+func TestRedirectsOfDocumentsAreFollowed(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	hops := 0
+	front := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if hops++; hops < 3 {
+			http.Redirect(w, r, "/again", http.StatusFound)
+			return
+		}
+		http.Redirect(w, r, shop.URL+"/agents.json", http.StatusFound)
+	})
+	s := discover(t, agent.Options{}, front.URL)
+	if s.Endpoints().Agents != shop.URL+"/agents.json" {
+		t.Error(s.Endpoints().Agents)
+	}
+}
+
+func TestASlowServerIsGivenUp(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	started := make(chan struct{}, 1)
+	shop.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+		_, _ = w.Write([]byte(`{`))
+		_ = http.NewResponseController(w).Flush()
+		started <- struct{}{}
+		<-r.Context().Done()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-started
+		cancel()
+	}()
+	_, err := s.Execute(ctx, agenttest.Search, nil, agent.ExecuteOptions{})
+	wantErr(t, err, context.Canceled)
+	var broken *fetch.Error
+	if !errors.As(err, &broken) || !broken.Sent {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestTheTimeoutBoundsTheBodyToo(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{`))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	_, err := clientOf(t, agent.Options{Timeout: 20 * time.Millisecond}).Discover(t.Context(), server.URL+"/agents.json")
+	wantErr(t, err, context.DeadlineExceeded)
+}
+
+func TestAnswersThatAreTooLargeAreNotRepeated(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := options(t, shop)
+	o.MaxAnswer = 1000
+	s := agreed(t, o, shop.URL)
+	shop.Script(agenttest.Reply{Status: 200, Body: `"` + strings.Repeat("x", 1000) + `"`})
+	_, err := s.Execute(t.Context(), agenttest.Order, nil, agent.ExecuteOptions{})
+	wantErr(t, err, fetch.ErrTooLarge)
+	if n := len(shop.Calls()); n != 1 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+func TestPATsThatAreNotWhatWasSignedFor(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := options(t, shop)
+	inner := shop.Config.Handler
+	for name, body := range map[string]string{
+		"no PAT":        `{}`,
+		"a header":      `{"uim-pat":"a\r\nX-Evil: 1"}`,
+		"a space":       `{"uim-pat":"a b"}`,
+		"another type":  `{"uim-pat":7}`,
+		"no JSON":       `uim-pat`,
+		"too long":      `{"uim-pat":"` + strings.Repeat("a", 30<<10) + `"}`,
+		"another key":   `{"uim-pat":"e30.eyJjbmYiOnsiamt0IjoiYWJjIn19.e30"}`,
+		"other terms":   `{"uim-pat":"e30.eyJwb2xfZGlnZXN0Ijoic2hhLTI1NjphYmMifQ.e30"}`,
+		"a long answer": `{"uim-pat":"a","x":"` + strings.Repeat("a", 300<<10) + `"}`,
+	} {
+		shop.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/api/pat/issue" {
+				inner.ServeHTTP(w, r)
+				return
+			}
+			_, _ = w.Write([]byte(body))
+		})
+		s := discover(t, o, shop.URL)
+		if _, err := s.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()}); err == nil || s.Session().Agreed() {
+			t.Errorf("%s: err = %v", name, err)
+		}
+	}
+}
+
+func TestLoopbackIsForThoseWhoNameIt(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	port := shop.URL[strings.LastIndexByte(shop.URL, ':')+1:]
+	o := options(t, shop)
+	// Found at a public address, as the session says, a service has no business on the loopback address.
+	session := agreed(t, o, shop.URL).Session()
+	session.Endpoints.Agents = "https://shop.example/agents.json"
+	before := len(shop.Calls())
+	s, err := clientOf(t, o).Resume(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+	wantErr(t, err, fetch.ErrRefused)
+	_, err = s.Policy(t.Context())
+	wantErr(t, err, fetch.ErrRefused)
+	if len(shop.Calls()) != before {
+		t.Error("it was called")
+	}
+	if _, err := clientOf(t, o).Discover(t.Context(), "localhost:"+port); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhoSpeaksForWhom(t *testing.T) {
+	for _, tt := range []struct {
+		host, issuer string
+		want         bool
+	}{
+		{"shop.example", "shop.example", true},
+		{"api.shop.example", "shop.example", true},
+		{"shop.example", "tea.shop.example", true},
+		{"evil.example", "shop.example", false},
+		{"notshop.example", "shop.example", false},
+		{"evil.github.io", "github.io", false},
+		{"evil.co.uk", "co.uk", false},
+		{"evil.example", "example", false},
+		{"shop.example", "", false},
+	} {
+		if got := agent.SpeaksFor(tt.host, tt.issuer); got != tt.want {
+			t.Errorf("%s for %s: %v", tt.host, tt.issuer, got)
+		}
+	}
+}
+
+func TestAStrangerCannotHaveAnAgreementMadeOutToAnother(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := options(t, shop)
+	session := discover(t, o, shop.URL).Session()
+	session.Endpoints.Agents = "https://evil.example/agents.json"
+	path := t.TempDir() + "/s.json"
+	if err := agent.SaveSession(path, session); err != nil {
+		t.Fatal(err)
+	}
+	data := strings.Replace(readFile(t, path), `"asked": "127.0.0.1"`, `"asked": "evil.example"`, 1)
+	writeFile(t, path, data)
+	session, err := agent.LoadSession(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := clientOf(t, o).Resume(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()})
+	var issuer *agent.IssuerError
+	if !errors.As(err, &issuer) || issuer.Issuer != agenttest.Issuer || issuer.Host != "evil.example" {
+		t.Errorf("err = %v", err)
+	}
+	_, err = s.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest(), Issuer: agenttest.Issuer})
+	if errors.As(err, &issuer) || err == nil {
+		t.Errorf("err = %v, want that the caller's word is taken and the loopback address refused", err)
+	}
+}

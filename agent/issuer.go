@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+)
+
+// vouched checks that a service may ask for agreements in the name it gives itself. Otherwise a stranger
+// who publishes a copy of another service's policy could have it signed, and use the agreement there. A
+// host speaks for itself, for names below it and for the domain it belongs to; the loopback address and
+// closed networks speak for whom they like. The error is an *IssuerError.
+func (c *Client) vouched(s Session, accepted string) error {
+	if c.o.AllowInsecure || accepted != "" && accepted == s.Issuer {
+		return nil
+	}
+	issuer := issuerHost(s.Issuer)
+	for _, host := range []string{s.asked, hostOf(s.Endpoints.Agents)} {
+		if host != "" && (fetch.LoopbackHost(host) || speaksFor(host, issuer)) {
+			return nil
+		}
+	}
+	return &IssuerError{Issuer: clean(s.Issuer), Host: hostOf(s.Endpoints.Agents)}
+}
+
+// issuerHost is the domain in an issuer: itself, or the host of a URL.
+func issuerHost(issuer string) string {
+	if strings.Contains(issuer, "://") {
+		return hostOf(issuer)
+	}
+	u, err := url.Parse("//" + issuer)
+	if err != nil || u.User != nil {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+}
+
+func speaksFor(host, issuer string) bool {
+	switch {
+	case issuer == "":
+		return false
+	case host == issuer, strings.HasSuffix(issuer, "."+host):
+		return true
+	case strings.HasSuffix(host, "."+issuer):
+		suffix, _ := publicsuffix.PublicSuffix(issuer)
+		return suffix != issuer // co.uk and github.io belong to nobody in particular
+	}
+	return false
+}

@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"context"
+	"crypto"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// Defaults of Options, and bounds that are not the caller's to change.
+const (
+	DefaultMaxDocument = 16 << 20 // bytes of agents.json
+	DefaultMaxAnswer   = 8 << 20  // bytes of an executed intent's answer
+	DefaultMaxWait     = 30 * time.Second
+	DefaultMaxAttempts = 4
+	maxPATAnswer       = 256 << 10
+	maxErrorBody       = 256 << 10
+)
+
+// Options say whose client this is and how far it goes.
+type Options struct {
+	// Key is the agent's private key: Ed25519, ECDSA P-256, or RSA of 2048 to 8192 bits. Without one a
+	// client can discover, search and read policies, and no more.
+	Key crypto.Signer
+	// AgentID is 1 to 200 visible ASCII characters; empty is "agent-" and the first 12 characters of the
+	// key's thumbprint (RFC 7638).
+	AgentID string
+
+	// AllowInsecure permits http and private addresses: for tests and closed networks. The loopback
+	// address is always allowed where the caller names it.
+	AllowInsecure bool
+	// AllowStatic permits, with services that do not know fresh agreements, a signature over the bare
+	// policy, which whoever sees it can replay.
+	AllowStatic bool
+
+	Timeout   time.Duration // of one exchange; 0 is fetch.DefaultTimeout
+	UserAgent string        // empty is uimgate-agent
+	TLS       *tls.Config   // nil is Go's default
+	Resolver  *net.Resolver // nil is Go's default
+
+	MaxDocument int64 // bytes of an agents.json that are read; 0 is DefaultMaxDocument
+	MaxAnswer   int64 // bytes of an answer that are read; 0 is DefaultMaxAnswer
+
+	// MaxAttempts is how often one call is sent at most, 0 is DefaultMaxAttempts; MaxWait is how long one
+	// call waits between attempts altogether, 0 is DefaultMaxWait.
+	MaxAttempts int
+	MaxWait     time.Duration
+	// RenewBefore is how long before its end a PAT is renewed; 0 is a tenth of its life, at most a minute.
+	RenewBefore time.Duration
+
+	// Locate finds the agents.json of a domain, as a rule by its DNS TXT records (UIM core 5.1), best first.
+	// It may be nil; what it does not find is looked for at https://<domain>/agents.json.
+	Locate func(ctx context.Context, domain string) ([]string, error)
+
+	Now   func() time.Time                                 // nil is the clock
+	Sleep func(ctx context.Context, d time.Duration) error // nil waits, or returns the error of ctx
+}
+
+// String names the agent and nothing else: a key must not be printed.
+func (o Options) String() string { return "options of agent " + o.AgentID }
+
+// Format writes String, whatever the verb: none may print a secret.
+func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String()) }
+
+// A Client finds services. It is safe for concurrent use.
+type Client struct {
+	o      Options
+	key    pat.Key
+	fetch  *fetch.Client
+	jitter func() float64 // in [0, 1)
+}
+
+// New makes a Client. The error wraps ErrOptions.
+func New(o Options) (*Client, error) {
+	c := &Client{o: o, jitter: rand.Float64}
+	if o.Key != nil {
+		key, err := pat.NewKey(o.Key.Public())
+		if err != nil {
+			return nil, fmt.Errorf("%w: the key: %w", ErrOptions, err)
+		}
+		c.key = key
+		if o.AgentID == "" {
+			c.o.AgentID = "agent-" + key.Thumbprint()[:12]
+		}
+	}
+	if c.o.AgentID != "" && !pat.ValidAgentID(c.o.AgentID) {
+		return nil, fmt.Errorf("%w: %w", ErrOptions, pat.ErrBadAgentID)
+	}
+	if o.Timeout < 0 || o.MaxDocument < 0 || o.MaxAnswer < 0 || o.MaxAttempts < 0 || o.MaxWait < 0 || o.RenewBefore < 0 {
+		return nil, fmt.Errorf("%w: times, sizes and counts are not negative", ErrOptions)
+	}
+	c.defaults()
+	c.fetch = fetch.New(fetch.Options{
+		AllowInsecure: o.AllowInsecure, Timeout: o.Timeout, UserAgent: c.o.UserAgent, TLS: o.TLS, Resolver: o.Resolver,
+	})
+	return c, nil
+}
+
+func (c *Client) defaults() {
+	o := &c.o
+	if o.UserAgent == "" {
+		o.UserAgent = "uimgate-agent"
+	}
+	if o.MaxDocument == 0 {
+		o.MaxDocument = DefaultMaxDocument
+	}
+	if o.MaxAnswer == 0 {
+		o.MaxAnswer = DefaultMaxAnswer
+	}
+	if o.MaxAttempts == 0 {
+		o.MaxAttempts = DefaultMaxAttempts
+	}
+	if o.MaxWait == 0 {
+		o.MaxWait = DefaultMaxWait
+	}
+	if o.Now == nil {
+		o.Now = time.Now //nolint:forbidigo // the one place where the caller leaves the clock to us
+	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+}
+
+// Close drops idle connections. The client can be used again.
+func (c *Client) Close() { c.fetch.Close() }
+
+// AgentID is the id this client agrees under; empty without a key.
+func (c *Client) AgentID() string { return c.o.AgentID }
+
+// KeyID is the RFC 7638 thumbprint of the agent's key; empty without one.
+func (c *Client) KeyID() string { return c.key.Thumbprint() }
+
+// String names the client without its key.
+func (c *Client) String() string { return "agent " + c.o.AgentID }
+
+// Format writes String, whatever the verb: none may print a secret.
+func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

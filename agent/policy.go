@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A Policy is the terms a service offers now. UIM core 6.
+type Policy struct {
+	UID    string // as the document names itself; empty where it does not
+	Digest string // see pat.PolicyDigest
+	Raw    []byte // exactly as served: an ODRL document
+	URL    string // where it was served
+}
+
+// Policy fetches the policy the service offers now. A document of which no digest can be made (it is no
+// JSON object, or its numbers do not survive RFC 8785) cannot be agreed to, and is an ErrAnswer.
+func (s *Service) Policy(ctx context.Context) (Policy, error) {
+	e := s.Endpoints()
+	from := s.agentsURL()
+	var failures []error
+	for _, address := range e.Policy {
+		answer, err := s.client.document(ctx, address, from, pat.MaxPolicy)
+		if err == nil {
+			return readPolicy(answer)
+		}
+		failures = append(failures, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return Policy{}, fmt.Errorf("fetching the policy: %w", errors.Join(failures...))
+}
+
+func readPolicy(a fetch.Answer) (Policy, error) {
+	digest, err := pat.PolicyDigest(a.Body)
+	if err != nil {
+		return Policy{}, fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	tree, err := strictjson.DecodeObject(a.Body)
+	if err != nil {
+		return Policy{}, fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	return Policy{UID: policyUID(tree), Digest: digest, Raw: a.Body, URL: a.URL.String()}, nil
+}
+
+// policyUID is how a policy names itself. ODRL IM 2.1.
+func policyUID(tree map[string]any) string {
+	for _, name := range []string{"uid", "@id", "id", "odrl:uid"} {
+		switch v := tree[name].(type) {
+		case string:
+			return v
+		case map[string]any:
+			if id, ok := v["@id"].(string); ok {
+				return id
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,119 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/agenttest"
+)
+
+func TestThePATIsRenewedShortlyBeforeItsEndAndOnce(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	execute := func() {
+		t.Helper()
+		if _, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	shop.Clock.Add(59*time.Minute - time.Second)
+	execute()
+	if n := shop.Asked("/api/pat/renew"); n != 0 {
+		t.Fatalf("renewed %d times, too early", n)
+	}
+	shop.Clock.Add(2 * time.Second)
+	before := s.Session()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(execute)
+	}
+	all.Wait()
+	if n := shop.Asked("/api/pat/renew"); n != 1 {
+		t.Errorf("renewed %d times, want once", n)
+	}
+	after := s.Session()
+	if after.Token() == before.Token() || !after.ExpiresAt.Equal(shop.Clock.Now().Add(time.Hour)) || after.PolicyDigest != before.PolicyDigest {
+		t.Errorf("%+v", after)
+	}
+	if n := shop.Asked("/api/pat/issue"); n != 1 {
+		t.Errorf("agreed %d times", n)
+	}
+}
+
+func TestAnExpiredPATIsReplacedUnderTheSamePolicy(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	shop.Clock.Add(3 * time.Hour)
+	if _, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := shop.Asked("/api/pat/issue"); n != 2 {
+		t.Errorf("agreed %d times, want 2", n)
+	}
+}
+
+func TestAClockThatIsBehindDoesNotStopTheCall(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := options(t, shop)
+	behind := shop.Clock.Now()
+	o.Now = func() time.Time { return behind }
+	s := agreed(t, o, shop.URL)
+	shop.Clock.Add(61 * time.Minute)
+	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+	// The agreement is made again, with a time the service no longer takes; what matters is that it was tried once.
+	if err == nil || shop.Asked("/api/intents/execute") != 1 || shop.Asked("/api/pat/renew") != 1 {
+		t.Errorf("%v, %d, %d", err, shop.Asked("/api/intents/execute"), shop.Asked("/api/pat/renew"))
+	}
+	wantErr(t, err, agent.ErrExpiredToken)
+}
+
+func TestARevokedPATIsNotReplaced(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	shop.EndAll()
+	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+	wantErr(t, err, agent.ErrRevokedToken)
+	_, err = s.Renew(t.Context())
+	wantErr(t, err, agent.ErrRevokedToken)
+	if n := shop.Asked("/api/pat/issue"); n != 1 {
+		t.Errorf("agreed %d times, want once", n)
+	}
+}
+
+func TestWhoGivesUpDoesNotStopTheOthersRenewal(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Renew(gone); err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if _, err := s.Renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFailedRenewalDoesNotStopAPATThatStillWorks(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	inner := shop.Config.Handler
+	shop.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/pat/renew" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+	shop.Clock.Add(time.Hour - time.Second)
+	if _, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	shop.Clock.Add(2 * time.Second)
+	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+	wantErr(t, err, agent.ErrUnavailable)
+}

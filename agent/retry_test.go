@@ -1,0 +1,285 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/agenttest"
+	"github.com/uimgate/uimgate/agent/fetch"
+)
+
+func failure(status int, reason, outcome string, header ...string) agenttest.Reply {
+	details := map[string]string{}
+	if reason != "" {
+		details["reason"] = reason
+	}
+	if outcome != "" {
+		details["outcome"] = outcome
+	}
+	body, _ := json.Marshal(map[string]any{"error": map[string]any{"code": "X", "message": "m", "details": details}})
+	r := agenttest.Reply{Status: status, Body: string(body), Header: map[string]string{}}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header[header[i]] = header[i+1]
+	}
+	return r
+}
+
+func TestWhatIsRepeated(t *testing.T) {
+	const ms = time.Millisecond
+	broken := agenttest.Reply{Break: true}
+	own := agent.ExecuteOptions{IdempotencyKey: "mine"}
+	for _, tt := range []struct {
+		name    string
+		uid     string
+		options agent.ExecuteOptions
+		replies []agenttest.Reply
+		calls   int
+		waits   []time.Duration
+		keys    int // different idempotency keys among the calls
+		err     error
+	}{
+		{name: "429 waits as long as it says", uid: agenttest.Search, replies: []agenttest.Reply{failure(429, "RATE_LIMIT_EXCEEDED", "", "Retry-After", "3")}, calls: 2, waits: []time.Duration{3 * time.Second}},
+		{name: "503 without a word backs off", uid: agenttest.Search, replies: []agenttest.Reply{failure(503, "", ""), failure(503, "", ""), failure(503, "", "")}, calls: 4, waits: []time.Duration{250 * ms, 500 * ms, time.Second}},
+		{name: "four attempts are enough", uid: agenttest.Search, replies: slices.Repeat([]agenttest.Reply{failure(503, "STORE_UNAVAILABLE", "")}, 9), calls: 4, waits: []time.Duration{250 * ms, 500 * ms, time.Second}, err: agent.ErrStoreUnavailable},
+		{name: "a wait beyond the bound is the caller's", uid: agenttest.Search, replies: []agenttest.Reply{failure(429, "RATE_LIMIT_EXCEEDED", "", "Retry-After", "31")}, calls: 1, err: agent.ErrRateLimitExceeded},
+		{name: "waits add up to the bound", uid: agenttest.Search, replies: slices.Repeat([]agenttest.Reply{failure(429, "", "", "Retry-After", "20")}, 2), calls: 2, waits: []time.Duration{20 * time.Second}, err: agent.ErrTooManyRequests},
+		{name: "a lifetime quota does not come back", uid: agenttest.Search, replies: []agenttest.Reply{failure(429, "QUOTA_EXCEEDED", "")}, calls: 1, err: agent.ErrQuotaExceeded},
+		{name: "not sent, under a key of ours: another key", uid: agenttest.Order, replies: []agenttest.Reply{failure(502, "UPSTREAM_UNREACHABLE", "not_sent")}, calls: 3, waits: []time.Duration{250 * ms}, keys: 2},
+		{name: "not sent, under the caller's key: his decision", uid: agenttest.Order, options: own, replies: []agenttest.Reply{failure(502, "UPSTREAM_UNREACHABLE", "not_sent")}, calls: 1, keys: 1, err: agent.ErrUpstreamUnreachable},
+		{name: "not sent, no key", uid: agenttest.Search, replies: []agenttest.Reply{failure(502, "UPSTREAM_UNREACHABLE", "not_sent")}, calls: 2, waits: []time.Duration{250 * ms}},
+		{name: "failed is failed", uid: agenttest.Order, replies: []agenttest.Reply{failure(502, "UPSTREAM_ERROR", "failed")}, calls: 1, keys: 1, err: agent.ErrUpstreamError},
+		{name: "busy is not failed for good", uid: agenttest.Order, replies: []agenttest.Reply{failure(503, "UPSTREAM_BUSY", "failed", "Retry-After", "2")}, calls: 3, keys: 2, waits: []time.Duration{2 * time.Second}},
+		{name: "done is never repeated", uid: agenttest.Order, replies: []agenttest.Reply{failure(502, "RESPONSE_INVALID", "done")}, calls: 1, keys: 1, err: agent.ErrResponseInvalid},
+		{name: "unknown is never repeated", uid: agenttest.Order, replies: []agenttest.Reply{failure(504, "UPSTREAM_TIMEOUT", "unknown")}, calls: 1, keys: 1, err: agent.ErrUpstreamTimeout},
+		{name: "500 without a word, no key", uid: agenttest.Search, replies: []agenttest.Reply{failure(500, "", "")}, calls: 1, err: &agent.Error{}},
+		{name: "500 without a word, under a key", uid: agenttest.Order, replies: []agenttest.Reply{failure(500, "", "")}, calls: 3, keys: 1, waits: []time.Duration{250 * ms}},
+		{name: "a replayed answer is final", uid: agenttest.Order, options: own, replies: []agenttest.Reply{failure(503, "UPSTREAM_BUSY", "", "Idempotency-Replayed", "true")}, calls: 1, keys: 1, err: agent.ErrUnavailable},
+		{name: "broken off, no key: it may have happened", uid: agenttest.Search, replies: []agenttest.Reply{broken}, calls: 1, err: &fetch.Error{}},
+		{name: "400 is the caller's to mend", uid: agenttest.Order, replies: []agenttest.Reply{failure(400, "INVALID_PARAMETER", "")}, calls: 1, keys: 1, err: agent.ErrInvalidParameter},
+		{name: "once is once", uid: agenttest.Search, options: agent.ExecuteOptions{NoRepeat: true}, replies: []agenttest.Reply{failure(503, "", "")}, calls: 1, err: agent.ErrUnavailable},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			shop := agenttest.New(t, agenttest.Canonical)
+			w := &waits{}
+			o := options(t, shop)
+			o.Sleep = w.sleep
+			s := agreed(t, o, shop.URL)
+			shop.Script(tt.replies...)
+			_, err := s.Execute(t.Context(), tt.uid, map[string]any{"query": "tea"}, tt.options)
+			switch want := tt.err.(type) { //nolint:errorlint // which kind is wanted, not which error came
+			case nil:
+				if err != nil {
+					t.Error(err)
+				}
+			case *agent.Error:
+				_ = refusal(t, err)
+			case *fetch.Error:
+				if !errors.As(err, &want) || !want.Sent {
+					t.Errorf("err = %v", err)
+				}
+			default:
+				wantErr(t, err, tt.err)
+			}
+			calls := shop.Calls()
+			if len(calls) != tt.calls {
+				t.Errorf("%d calls, want %d", len(calls), tt.calls)
+			}
+			if diff := cmp.Diff(tt.waits, w.all()); diff != "" && len(tt.waits)+len(w.all()) > 0 {
+				t.Error(diff)
+			}
+			seen := map[string]bool{}
+			for _, c := range calls {
+				if c.IdempotencyKey != "" {
+					seen[c.IdempotencyKey] = true
+				}
+			}
+			if len(seen) != tt.keys {
+				t.Errorf("%d idempotency keys, want %d", len(seen), tt.keys)
+			}
+		})
+	}
+}
+
+func TestABrokenCallUnderAKeyIsNotDoneTwice(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	shop.Script(agenttest.Reply{Break: true})
+	r, err := s.Execute(t.Context(), agenttest.Order, map[string]any{"query": "tea"}, agent.ExecuteOptions{Prove: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Replayed || cmp.Diff(map[string]any{"echo": map[string]any{"query": "tea"}}, r.Output) != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestProofIsAddedWhereItIsAskedFor(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	for range 2 {
+		if _, err := s.Execute(t.Context(), agenttest.Order, nil, agent.ExecuteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var proved []bool
+	for _, c := range shop.Calls() {
+		proved = append(proved, c.Proved)
+	}
+	if diff := cmp.Diff([]bool{false, true, true}, proved); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestProofIsTriedOnce(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	no := failure(403, "POLICY_REQUIRES_VERIFICATION", "")
+	shop.Script(no, no, no)
+	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+	wantErr(t, err, agent.ErrVerificationRequired)
+	if n := len(shop.Calls()); n != 2 {
+		t.Errorf("%d calls, want 2", n)
+	}
+}
+
+func TestNumbersThatCannotBeCompared(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	long := map[string]any{"limit": json.Number("12345678901234567890123")}
+	_, err := s.Execute(t.Context(), agenttest.Order, long, agent.ExecuteOptions{Prove: true})
+	wantErr(t, err, agent.ErrParameters)
+	shop.Script(agenttest.Reply{Status: 200, Body: `{"ok":12345678901234567890123}`})
+	r, err := s.Execute(t.Context(), agenttest.Order, long, agent.ExecuteOptions{})
+	if err == nil || len(shop.Calls()) != 0 {
+		t.Logf("%+v", r) // the test service digests every call; what matters is that no key was made
+	}
+	for _, c := range shop.Calls() {
+		if c.IdempotencyKey != "" {
+			t.Error("a key was made for parameters that cannot be compared")
+		}
+	}
+}
+
+func TestConnectionsThatFailAreTriedAgain(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := options(t, shop)
+	w := &waits{}
+	o.Sleep = w.sleep
+	session := agreed(t, o, shop.URL).Session()
+	shop.Close()
+	s, err := clientOf(t, o).Resume(session) // with no connection that was open before
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+	var broken *fetch.Error
+	if !errors.As(err, &broken) || broken.Sent {
+		t.Fatalf("err = %v", err)
+	}
+	if n := len(w.all()); n != 3 {
+		t.Errorf("%d waits, want 3", n)
+	}
+}
+
+func TestGivingUpEndsTheWait(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := options(t, shop)
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Sleep = func(ctx context.Context, _ time.Duration) error {
+		cancel()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	s := agreed(t, o, shop.URL)
+	shop.Script(failure(503, "STORE_UNAVAILABLE", ""))
+	_, err := s.Execute(ctx, agenttest.Search, nil, agent.ExecuteOptions{})
+	wantErr(t, err, context.Canceled)
+	wantErr(t, err, agent.ErrStoreUnavailable)
+	if n := len(shop.Calls()); n != 1 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+func TestBadOptionsOfACall(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	for name, o := range map[string]agent.ExecuteOptions{
+		"key with a space": {IdempotencyKey: "a b"}, "key with a line": {IdempotencyKey: "a\nb"}, "request id": {RequestID: "a/b"}, "trace": {Traceparent: "00\r\nx"},
+	} {
+		if _, err := s.Execute(t.Context(), agenttest.Search, nil, o); !errors.Is(err, agent.ErrParameters) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"f": func() {}}, agent.ExecuteOptions{})
+	wantErr(t, err, agent.ErrParameters)
+	if n := len(shop.Calls()); n != 0 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+func TestShapesOfAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		name, header, body string
+		want               any
+		err                error
+	}{
+		{name: "bare", body: `{"a":1}`, want: map[string]any{"a": json.Number("1")}},
+		{name: "bare, with outputs of the envelope's names", body: `{"status":"success","data":1,"total":2}`, want: map[string]any{"status": "success", "data": json.Number("1"), "total": json.Number("2")}},
+		{name: "envelope", body: `{"status":"success","data":{"a":1},"meta":{}}`, want: map[string]any{"a": json.Number("1")}},
+		{name: "envelope, by its type", header: "application/uim+json", body: `{"status":"success","data":[1],"more":2}`, want: []any{json.Number("1")}},
+		{name: "a list", body: `[1]`, want: []any{json.Number("1")}},
+		{name: "nothing", body: ``, want: map[string]any{}},
+		{name: "an error in an envelope", body: `{"status":"error","error":{"code":"NOT_FOUND","message":"m"}}`, err: agent.ErrNotFound},
+		{name: "a page", header: "text/html", body: `<p>`, err: agent.ErrAnswer},
+		{name: "no JSON", body: `{"a":`, err: agent.ErrAnswer},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := http.Header{}
+			if tt.header != "" {
+				h.Set("Content-Type", tt.header)
+			}
+			r, err := agent.ReadResult(fetch.Answer{Status: 200, Header: h, Body: []byte(tt.body)})
+			if tt.err != nil {
+				wantErr(t, err, tt.err)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, r.Output); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestShapesOfErrors(t *testing.T) {
+	for name, tt := range map[string]struct{ kind, body, code, message string }{
+		"core":    {"", `{"error":{"code":"C","message":"m"}}`, "C", "m"},
+		"text":    {"", `{"error":"m"}`, "", "m"},
+		"fastapi": {"", `{"detail":"m"}`, "", "m"},
+		"detail":  {"", `{"detail":{"code":"C","message":"m"}}`, "C", "m"},
+		"problem": {"application/problem+json", `{"title":"t","detail":"m"}`, "", "m"},
+		"flat":    {"", `{"code":"C","message":"m"}`, "C", "m"},
+		"html":    {"text/html", `{"error":{"code":"C"}}`, "", ""},
+		"none":    {"", ``, "", ""},
+	} {
+		rec := httptest.NewRecorder()
+		if tt.kind != "" {
+			rec.Header().Set("Content-Type", tt.kind)
+		}
+		e := agent.ReadError(fetch.Answer{Status: 418, Header: rec.Header(), Body: []byte(tt.body)})
+		if e.Status != 418 || e.Code != tt.code || e.Message != tt.message {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}

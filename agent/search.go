@@ -1,0 +1,167 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A Query is what the search endpoint is asked for. UIM core 5.4.
+type Query = intents.Query
+
+const maxPage = 8 << 20
+
+// Search asks the service's search endpoint; where it has none, its agents.json is searched here.
+func (s *Service) Search(ctx context.Context, q Query) (intents.Page, error) {
+	from := s.agentsURL()
+	for _, address := range s.Endpoints().Search {
+		u, err := url.Parse(address)
+		if err != nil {
+			continue
+		}
+		values := u.Query()
+		for name, value := range queryValues(q) {
+			values.Set(name, value)
+		}
+		u.RawQuery = values.Encode()
+		answer, err := s.client.fetch.Get(ctx, u.String(), fetch.Document{Max: maxPage, From: from})
+		if err != nil {
+			return intents.Page{}, fmt.Errorf("searching: %w", err)
+		}
+		if notThere(answer) {
+			continue
+		}
+		if answer.Status != http.StatusOK {
+			return intents.Page{}, fmt.Errorf("searching: %w", readError(answer))
+		}
+		return s.page(answer, q)
+	}
+	catalog, err := s.Catalog(ctx)
+	if err != nil {
+		return intents.Page{}, err
+	}
+	return catalog.Search(q), nil
+}
+
+func queryValues(q Query) map[string]string {
+	all := map[string]string{
+		"query": q.Text, "service_name": q.ServiceName, "intent_name": q.IntentName, "uid": q.UID, "namespace": q.Namespace,
+		"category": q.Category, "description": q.Description, "tags": strings.Join(q.Tags, ","),
+	}
+	if q.Page > 0 {
+		all["page"] = strconv.Itoa(q.Page)
+	}
+	if q.PageSize > 0 {
+		all["page_size"] = strconv.Itoa(q.PageSize)
+	}
+	for name, value := range all {
+		if value == "" {
+			delete(all, name)
+		}
+	}
+	return all
+}
+
+// page reads an answer of the search endpoint: {"intents": […], "pagination": {…}}, or the list alone.
+func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
+	body := a.Body
+	tree, err := strictjson.Decode(body)
+	if err != nil {
+		return intents.Page{}, fmt.Errorf("searching: %w: %w", ErrAnswer, err)
+	}
+	if _, ok := tree.([]any); ok {
+		body = fmt.Appendf(nil, `{"intents":%s}`, body)
+		tree = map[string]any{}
+	}
+	catalog, problems := intents.Parse(body, intents.Options{})
+	if catalog == nil {
+		return intents.Page{}, fmt.Errorf("searching: %w: %s", ErrAnswer, clean(problems[0].String()))
+	}
+	found := catalog.Intents()
+	s.remember(found)
+	p := intents.Page{Intents: found, TotalResults: len(found), TotalPages: 1, CurrentPage: max(q.Page, 1), PageSize: len(found)}
+	outer, _ := tree.(map[string]any)
+	told, _ := outer["pagination"].(map[string]any)
+	for name, to := range map[string]*int{
+		"total_results": &p.TotalResults, "total_pages": &p.TotalPages, "current_page": &p.CurrentPage, "page_size": &p.PageSize,
+	} {
+		if n, ok := told[name].(json.Number); ok {
+			if i, err := strconv.Atoi(n.String()); err == nil && i >= 0 {
+				*to = i
+			}
+		}
+	}
+	return p, nil
+}
+
+const maxRemembered = 1000
+
+// remember keeps intents that were found by asking, so that calling them need not ask again.
+func (s *Service) remember(found []*intents.Intent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.foreign == nil || len(s.foreign)+len(found) > maxRemembered {
+		s.foreign = map[string]*intents.Intent{}
+	}
+	for _, in := range found[:min(len(found), maxRemembered)] {
+		s.foreign[in.UID.String()] = in
+	}
+}
+
+// Intent describes one intent: as agents.json has it, or else as the service answers when asked for it.
+// The error is an *Error (ErrIntentNotFound, ErrVersionConflict) where the service knows none.
+func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, error) {
+	catalog, err := s.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if in, ok := catalog.Lookup(uid); ok {
+		return in, nil
+	}
+	s.mu.Lock()
+	known := s.foreign[uid]
+	s.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	from := s.agentsURL()
+	var refusal error = &Error{Status: http.StatusNotFound, Reason: string(ErrIntentNotFound), Message: "the service offers no such intent"}
+	for _, address := range s.Endpoints().Intents {
+		answer, err := s.client.fetch.Get(ctx, address+url.PathEscape(uid), fetch.Document{Max: maxPage, From: from})
+		if err != nil {
+			return nil, fmt.Errorf("asking for the intent: %w", err)
+		}
+		if answer.Status == http.StatusOK {
+			return s.oneIntent(answer, uid)
+		}
+		if e := readError(answer); e.Reason != "" && !notThere(answer) {
+			refusal = e
+			break
+		}
+	}
+	return nil, fmt.Errorf("asking for the intent: %w", refusal)
+}
+
+func (s *Service) oneIntent(a fetch.Answer, uid string) (*intents.Intent, error) {
+	if _, err := strictjson.DecodeObject(a.Body); err != nil { // before it becomes part of another document
+		return nil, fmt.Errorf("asking for the intent: %w: %w", ErrAnswer, err)
+	}
+	catalog, problems := intents.Parse(fmt.Appendf(nil, `{"intents":[%s]}`, a.Body), intents.Options{})
+	if catalog == nil {
+		return nil, fmt.Errorf("asking for the intent: %w: %s", ErrAnswer, clean(problems[0].String()))
+	}
+	in, ok := catalog.Lookup(uid)
+	if !ok {
+		return nil, fmt.Errorf("asking for the intent: %w: it describes another one", ErrAnswer)
+	}
+	s.remember([]*intents.Intent{in})
+	return in, nil
+}

@@ -1,0 +1,154 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/agenttest"
+	"github.com/uimgate/uimgate/pat"
+)
+
+func TestSessionsSurviveTheProcess(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := options(t, shop)
+	s := agreed(t, o, shop.URL)
+	session := s.Session()
+	path := filepath.Join(t.TempDir(), "deep", "er", session.Name())
+	if err := agent.SaveSession(path, session); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	loaded, err := agent.LoadSession(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(session, loaded, cmpopts.IgnoreUnexported(agent.Session{})); diff != "" || loaded.Token() != session.Token() {
+		t.Error(diff)
+	}
+	resumed, err := clientOf(t, o).Resume(loaded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := resumed.Execute(t.Context(), agenttest.Order, nil, agent.ExecuteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	o.AgentID = "another"
+	_, err = clientOf(t, o).Resume(loaded)
+	wantErr(t, err, agent.ErrOptions)
+	if err := errors.Join(agent.RemoveSession(path), agent.RemoveSession(path)); err != nil {
+		t.Error(err)
+	}
+	_, err = agent.LoadSession(path)
+	wantErr(t, err, os.ErrNotExist)
+}
+
+func TestWhatAResumedServiceSaysOfEndpointsChangesNothing(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := options(t, shop)
+	session := agreed(t, o, shop.URL).Session()
+	shop.Extra("uim-api-execute", "http://127.0.0.1:1/elsewhere")
+	shop.Extra("uim-issuer", "elsewhere.example")
+	s, err := clientOf(t, o).Resume(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Execute(t.Context(), agenttest.Order, nil, agent.ExecuteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if s.Issuer() != agenttest.Issuer {
+		t.Error(s.Issuer())
+	}
+}
+
+func TestNothingPrintsASecret(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := options(t, shop)
+	client := clientOf(t, o)
+	s := agreed(t, o, shop.URL)
+	session := s.Session()
+	token := session.Token()
+	key := fmt.Sprintf("%v", o.Key)
+	asJSON, err := json.Marshal(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []any{session, &session, s, client, o, &o, struct{ S agent.Session }{session}, []agent.Session{session}, map[string]any{"o": o}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			out := fmt.Sprintf(verb, v)
+			if strings.Contains(out, token) || strings.Contains(out, token[:40]) || strings.Contains(out, key) || strings.Contains(out, fmt.Sprintf("%x", token[:20])) {
+				t.Errorf("%T as %s prints a secret", v, verb)
+			}
+		}
+	}
+	if strings.Contains(string(asJSON), token) {
+		t.Error("JSON holds the PAT")
+	}
+}
+
+func TestErrorsHoldNoSecret(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	token := s.Session().Token()
+	shop.Script(agenttest.Reply{Status: 302, Header: map[string]string{"Location": "/x?pat=" + token}}, agenttest.Reply{Break: true})
+	for range 2 {
+		_, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"query": "canary"}, agent.ExecuteOptions{})
+		if err == nil || strings.Contains(err.Error(), token) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("err = %v", err)
+		}
+	}
+}
+
+func TestKeysAreKeptPrivate(t *testing.T) {
+	for _, algorithm := range []string{pat.EdDSA, pat.ES256, pat.RS256} {
+		path := filepath.Join(t.TempDir(), "config", "agent.pem")
+		key := keyOf(t, algorithm)
+		if err := agent.SaveKey(path, key); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Fatalf("%v, %v", info, err)
+		}
+		loaded, err := agent.LoadKey(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := clientOf(t, agent.Options{Key: key}), clientOf(t, agent.Options{Key: loaded}); a.KeyID() != b.KeyID() || a.AgentID() != "agent-"+a.KeyID()[:12] {
+			t.Error("another key was read than written")
+		}
+		wantErr(t, agent.SaveKey(path, key), agent.ErrFile)
+		if err := os.Chmod(path, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		_, err = agent.LoadKey(path)
+		wantErr(t, err, agent.ErrFile)
+	}
+}
+
+func TestFilesThatAreNoKeysOrSessions(t *testing.T) {
+	for _, text := range []string{"", "canary", "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", `{"version":9,"uim-pat":"canary"}`, `[]`, strings.Repeat(" ", 5<<20)} {
+		path := filepath.Join(t.TempDir(), "f")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, keyErr := agent.LoadKey(path)
+		_, sessionErr := agent.LoadSession(path)
+		for _, err := range []error{keyErr, sessionErr} {
+			if !errors.Is(err, agent.ErrFile) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%.20q: %v", text, err)
+			}
+		}
+	}
+}

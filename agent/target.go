@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+)
+
+// A target is what the caller called a service by, as places to look for its agents.json.
+type target struct {
+	domain string   // set where the caller gave no more than a domain: DNS may know better places
+	urls   []string // in the order they are tried
+}
+
+const maxTarget = 2048
+
+// parseTarget reads the URL of an agents.json, an origin (or a path under which a service lives), or a
+// domain with or without port. A bare domain means https, a bare loopback address http.
+func parseTarget(s string) (target, error) {
+	s = strings.TrimSpace(s)
+	if s == "" || len(s) > maxTarget || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return target{}, ErrTarget
+	}
+	bare := !strings.Contains(s, "://")
+	if bare {
+		s = "https://" + bracketed(s)
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
+		return target{}, ErrTarget
+	}
+	if u.User != nil {
+		return target{}, fmt.Errorf("%w, without user name and password", ErrTarget)
+	}
+	loopback := fetch.LoopbackHost(u.Hostname())
+	if bare && loopback {
+		u.Scheme = "http"
+	}
+	if strings.HasSuffix(u.Path, ".json") {
+		return target{urls: []string{u.String()}}, nil
+	}
+	if u.RawQuery != "" {
+		return target{}, fmt.Errorf("%w: an origin has no query", ErrTarget)
+	}
+	t := target{urls: []string{u.JoinPath("agents.json").String(), u.JoinPath(".well-known", "agents.json").String()}}
+	if _, err := netip.ParseAddr(u.Hostname()); bare && !loopback && err != nil && u.Port() == "" && strings.Trim(u.Path, "/") == "" {
+		t.domain = strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	}
+	return t, nil
+}
+
+// bracketed puts a bare IPv6 address in brackets.
+func bracketed(s string) string {
+	if ip := net.ParseIP(s); ip != nil && strings.Contains(s, ":") {
+		return "[" + s + "]"
+	}
+	return s
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/fetch"
+)
+
+// agentSettings are the flags that all commands of an agent share.
+type agentSettings struct {
+	key, id, state, output string
+	insecure, static       bool
+	timeout                time.Duration
+}
+
+func agentCommand() *cobra.Command {
+	s := &agentSettings{}
+	c := &cobra.Command{
+		Use:   "agent",
+		Short: "The agent's side: discover, agree and execute, with any UIM service",
+		Long: `The agent's side of UIM, with any service that speaks it: find out what a service offers,
+read its policy, agree to it by signature, and execute intents. Data goes to stdout, text
+for people to stderr. Keys are kept under $XDG_CONFIG_HOME/uimgate, agreements and their
+tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
+		Example: `  uimgate agent keygen
+  uimgate agent discover shop.example
+  uimgate agent agree shop.example
+  uimgate agent execute shop.example:search:v1 query=tea`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if s.output != "text" && s.output != "json" {
+				return usageError{fmt.Errorf("-o is text or json, not %q", s.output)}
+			}
+			return nil
+		},
+	}
+	f := c.PersistentFlags()
+	f.StringVar(&s.key, "key", "", "private key, PEM PKCS#8 (default $XDG_CONFIG_HOME/uimgate/agent.pem)")
+	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id (default made from the key; $UIMGATE_AGENT_ID)")
+	f.StringVar(&s.state, "state", "", "directory of agreements (default $XDG_STATE_HOME/uimgate/agent)")
+	f.StringVarP(&s.output, "output", "o", "text", "text or json")
+	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
+	f.BoolVar(&s.static, "allow-static", false, "with services that know no fresh agreements, sign the bare policy (it can be replayed)")
+	f.DurationVar(&s.timeout, "timeout", fetch.DefaultTimeout, "bound on one exchange")
+	c.AddCommand(
+		agentKeygenCommand(s), agentDiscoverCommand(s), agentSearchCommand(s), agentPolicyCommand(s), agentAgreeCommand(s),
+		agentExecuteCommand(s), agentRenewCommand(s), agentRevokeCommand(s),
+	)
+	return c
+}
+
+// xdg is a file under a base directory of the XDG specification.
+func xdg(variable, fallback string, parts ...string) (string, error) {
+	dir := os.Getenv(variable)
+	if !filepath.IsAbs(dir) { // a relative one is to be ignored
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("finding the home directory: %w; set %s", err, variable)
+		}
+		dir = filepath.Join(home, fallback)
+	}
+	return filepath.Join(append([]string{dir, "uimgate"}, parts...)...), nil
+}
+
+func (s *agentSettings) keyPath() (string, error) {
+	if s.key != "" {
+		return s.key, nil
+	}
+	return xdg("XDG_CONFIG_HOME", ".config", "agent.pem")
+}
+
+func (s *agentSettings) stateDir() (string, error) {
+	if s.state != "" {
+		return s.state, nil
+	}
+	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), "agent")
+}
+
+// client makes the client. Without needing a key it does without one where there is none.
+func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
+	if s.timeout <= 0 {
+		return nil, usageError{errors.New("--timeout must be more than 0")}
+	}
+	o := agent.Options{
+		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, Timeout: s.timeout, UserAgent: "uimgate-agent/" + readVersion().Version,
+	}
+	path, err := s.keyPath()
+	if err != nil {
+		return nil, err
+	}
+	switch key, err := agent.LoadKey(path); {
+	case err == nil:
+		o.Key = key
+	case errors.Is(err, os.ErrNotExist) && needsKey:
+		return nil, fmt.Errorf("there is no key at %s: make one with uimgate agent keygen", path)
+	case errors.Is(err, os.ErrNotExist) && s.key == "":
+	default:
+		return nil, err
+	}
+	return agent.New(o)
+}
+
+// tell writes data to stdout: as JSON where that was asked for, else as text writes it.
+func (s *agentSettings) tell(c *cobra.Command, data any, text func(io.Writer) error) error {
+	if s.output != "json" {
+		return text(c.OutOrStdout())
+	}
+	e := json.NewEncoder(c.OutOrStdout())
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(data)
+}
+
+// say writes text for people to stderr, and nothing with -o json.
+func (s *agentSettings) say(c *cobra.Command, format string, args ...any) {
+	if s.output != "json" {
+		fmt.Fprintf(c.ErrOrStderr(), format+"\n", args...)
+	}
+}
+
+// run wraps a command so that what a service refused is told in full: with -o json as data, else as text.
+func (s *agentSettings) run(f func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		err := f(c, args)
+		if err == nil {
+			return nil
+		}
+		var usage usageError
+		if errors.As(err, &usage) {
+			return err
+		}
+		if s.output == "json" {
+			if told := s.tell(c, map[string]any{"error": errorData(err)}, nil); told != nil {
+				return errors.Join(err, told)
+			}
+			return err
+		}
+		explain(c.ErrOrStderr(), err)
+		return err
+	}
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/pat"
+)
+
+func agentKeygenCommand(s *agentSettings) *cobra.Command {
+	var algorithm string
+	c := &cobra.Command{
+		Use: "keygen", Short: "Make the agent's key",
+		Long: "Make a private key for the agent (PEM PKCS#8, readable by its owner alone). A key that is there is never overwritten.",
+		Example: `  uimgate agent keygen
+  uimgate agent keygen --key ./agent.pem --algorithm RS256`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: s.run(func(c *cobra.Command, _ []string) error {
+			path, err := s.keyPath()
+			if err != nil {
+				return err
+			}
+			key, err := agent.NewKey(algorithm)
+			if errors.Is(err, agent.ErrOptions) {
+				return usageError{err}
+			}
+			if err != nil {
+				return err
+			}
+			client, err := agent.New(agent.Options{Key: key, AgentID: s.id})
+			if err != nil {
+				return err
+			}
+			public, err := pat.NewKey(key.Public())
+			if err != nil {
+				return err
+			}
+			if err := agent.SaveKey(path, key); err != nil {
+				return err
+			}
+			s.say(c, "wrote %s\n  agent id   %s", path, client.AgentID())
+			return s.tell(c, map[string]any{
+				"key": path, "agent_id": client.AgentID(), "thumbprint": client.KeyID(), "algorithm": public.Algorithm(), "jwk": rawJSON(public.JWK()),
+			}, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, client.KeyID())
+				return err
+			})
+		}),
+	}
+	c.Flags().StringVar(&algorithm, "algorithm", pat.EdDSA, "EdDSA, ES256 or RS256")
+	return c
+}
+
+func agentAgreeCommand(s *agentSettings) *cobra.Command {
+	var (
+		yes  bool
+		seen agent.PolicySeen
+	)
+	c := &cobra.Command{
+		Use: "agree SERVICE", Short: "Agree to a service's policy and get a token",
+		Long: `Agree to the policy a service offers: sign it and get a Policy Adherence Token, which is
+kept for execute. What is signed is named by its digest: without --digest or --yes you are
+asked on a terminal, and nowhere else.`,
+		Example: `  uimgate agent agree shop.example
+  uimgate agent agree shop.example --digest sha-256:Jx1…
+  uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: s.run(func(c *cobra.Command, args []string) error {
+			if yes && seen.Digest != "" {
+				return usageError{errors.New("--yes takes the policy as it is, --digest only one: choose")}
+			}
+			client, err := s.client(true)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			service, err := s.partner(c, client, args[0])
+			if err != nil {
+				return err
+			}
+			if seen.Digest == "" {
+				if err := s.accept(c, service, client, &seen, yes); err != nil {
+					return err
+				}
+			}
+			agreement, err := service.Agree(c.Context(), seen)
+			var pending *agent.PendingError
+			if err == nil || errors.As(err, &pending) {
+				err = errors.Join(err, s.save(service))
+			}
+			if err != nil {
+				return err
+			}
+			return s.tellAgreement(c, agreement)
+		}),
+	}
+	f := c.Flags()
+	f.BoolVar(&yes, "yes", false, "sign the policy offered now, whatever it says")
+	f.StringVar(&seen.Digest, "digest", "", "sign only the policy with this digest")
+	f.StringArrayVar(&seen.Scope, "scope", nil, "entry of the scope asked for, <intent uid>:execute (repeat for several; default all)")
+	f.StringVar(&seen.Issuer, "issuer", "", "agree although the host does not vouch for this issuer")
+	return c
+}
+
+// partner finds the service, going on with an agreement that waits for approval.
+func (s *agentSettings) partner(c *cobra.Command, client *agent.Client, target string) (*agent.Service, error) {
+	sessions, err := s.sessions(client)
+	if err != nil {
+		return nil, err
+	}
+	for _, session := range sessions {
+		if session.With(target) && session.Pending() {
+			return client.Resume(session)
+		}
+	}
+	return client.Discover(c.Context(), target)
+}
+
+// accept shows what would be signed and asks.
+func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client *agent.Client, seen *agent.PolicySeen, yes bool) error {
+	policy, err := service.Policy(c.Context())
+	if err != nil {
+		return err
+	}
+	s.say(c, "%s offers the policy %s\n  digest   %s\n  from     %s\n  you are  %s, key %s",
+		printable(service.Issuer()), printable(policy.UID), policy.Digest, policy.URL, client.AgentID(), client.KeyID())
+	seen.Digest = policy.Digest
+	if yes {
+		return nil
+	}
+	in, ok := c.InOrStdin().(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) || s.output == "json" {
+		return usageError{errors.New("nothing was signed: pass --digest " + policy.Digest + ", or --yes")}
+	}
+	fmt.Fprint(c.ErrOrStderr(), "Sign it? [y/N] ")
+	answer, err := bufio.NewReader(io.LimitReader(in, 64)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was signed")
+	}
+	return nil
+}
+
+func (s *agentSettings) tellAgreement(c *cobra.Command, a agent.Agreement) error {
+	data := map[string]any{
+		"agreement_id": a.ID, "policy": map[string]string{"uid": a.PolicyUID, "digest": a.PolicyDigest}, "form": a.Form, "scope": a.Scope,
+	}
+	if !a.ExpiresAt.IsZero() {
+		data["expires_at"] = a.ExpiresAt.Format(time.RFC3339)
+		s.say(c, "agreed; the token is good until %s", a.ExpiresAt.Local().Format(time.RFC1123))
+	} else {
+		s.say(c, "agreed")
+	}
+	if a.Form != agent.FormFresh {
+		s.say(c, "warning: the service takes no fresh agreement; this one (%s) can be replayed by whoever sees it", a.Form)
+	}
+	if len(a.ScopeOmitted) > 0 {
+		data["scope_omitted"] = a.ScopeOmitted
+		for _, o := range a.ScopeOmitted {
+			s.say(c, "not granted: %s (%s)", o.Entry, o.Reason)
+		}
+	}
+	return s.tell(c, data, func(w io.Writer) error {
+		for _, entry := range a.Scope {
+			if _, err := fmt.Fprintln(w, entry); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func agentRenewCommand(s *agentSettings) *cobra.Command {
+	return &cobra.Command{
+		Use: "renew [SERVICE]", Short: "Renew the token of an agreement now",
+		Long:    "Renew the token of an agreement now. execute does so by itself when it is time.",
+		Example: `  uimgate agent renew shop.example`,
+		Args:    usageArgs(cobra.MaximumNArgs(1)),
+		RunE: s.run(func(c *cobra.Command, args []string) error {
+			client, err := s.client(true)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			service, err := s.resume(client, strings.Join(args, ""), "")
+			if err != nil {
+				return err
+			}
+			agreement, err := service.Renew(c.Context())
+			if err != nil {
+				return err
+			}
+			return errors.Join(s.save(service), s.tellAgreement(c, agreement))
+		}),
+	}
+}
+
+func agentRevokeCommand(s *agentSettings) *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke [SERVICE]", Short: "End the token of an agreement, at the service and here",
+		Example: `  uimgate agent revoke shop.example`,
+		Args:    usageArgs(cobra.MaximumNArgs(1)),
+		RunE: s.run(func(c *cobra.Command, args []string) error {
+			client, err := s.client(true)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			service, err := s.resume(client, strings.Join(args, ""), "")
+			if err != nil {
+				return err
+			}
+			if err := service.Revoke(c.Context()); err != nil {
+				return err
+			}
+			if err := s.forget(service); err != nil {
+				return err
+			}
+			s.say(c, "revoked")
+			return s.tell(c, map[string]any{"revoked": true}, func(io.Writer) error { return nil })
+		}),
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent"
+)
+
+const maxSessions = 1000
+
+// sessions are the agreements of this agent. Files of other agents in the directory are passed over.
+func (s *agentSettings) sessions(client *agent.Client) ([]agent.Session, error) {
+	dir, err := s.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("looking for agreements: %w", err)
+	}
+	var out []agent.Session
+	for _, entry := range entries[:min(len(entries), maxSessions)] {
+		if filepath.Ext(entry.Name()) != ".json" {
+			continue
+		}
+		session, err := agent.LoadSession(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if session.AgentID == client.AgentID() && session.KeyID == client.KeyID() {
+			out = append(out, session)
+		}
+	}
+	return out, nil
+}
+
+// resume finds the one agreement with a service, or that permits an intent; empty texts ask for nothing.
+func (s *agentSettings) resume(client *agent.Client, target, uid string) (*agent.Service, error) {
+	sessions, err := s.sessions(client)
+	if err != nil {
+		return nil, err
+	}
+	var fits []agent.Session
+	for _, session := range sessions {
+		if session.Agreed() && (target == "" || session.With(target)) && (uid == "" || target != "" || session.Permits(uid)) {
+			fits = append(fits, session)
+		}
+	}
+	switch {
+	case len(fits) == 1:
+		return client.Resume(fits[0])
+	case len(fits) == 0 && target != "":
+		return nil, fmt.Errorf("there is no agreement with %s: make one with uimgate agent agree %s", target, target)
+	case len(fits) == 0 && uid != "":
+		return nil, fmt.Errorf("no agreement permits %s: make one with uimgate agent agree SERVICE", uid)
+	case len(fits) == 0:
+		return nil, errors.New("there is no agreement: make one with uimgate agent agree SERVICE")
+	}
+	names := make([]string, 0, len(fits))
+	for _, session := range fits {
+		names = append(names, session.Endpoints.Agents)
+	}
+	return nil, usageError{fmt.Errorf("several agreements fit; say which service is meant: %s", strings.Join(names, ", "))}
+}
+
+func (s *agentSettings) path(service *agent.Service) (string, error) {
+	dir, err := s.stateDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, service.Session().Name()), nil
+}
+
+func (s *agentSettings) save(service *agent.Service) error {
+	path, err := s.path(service)
+	if err != nil {
+		return err
+	}
+	return agent.SaveSession(path, service.Session())
+}
+
+func (s *agentSettings) forget(service *agent.Service) error {
+	path, err := s.path(service)
+	if err != nil {
+		return err
+	}
+	return agent.RemoveSession(path)
+}
+
+func rawJSON(b []byte) json.RawMessage { return b }
