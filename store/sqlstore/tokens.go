@@ -142,12 +142,28 @@ func (s *Store) Renew(ctx context.Context, old string, next pat.Token, ends, wit
 		}
 		_, err = t.exec(ctx, "UPDATE tokens SET ends_at = ?, renewed_to = ?, renewed_at = ? WHERE service = ? AND id = ?",
 			nanos(until), next.ID, nanos(next.IssuedAt), next.Service, old)
-		return err
+		if err != nil {
+			return err
+		}
+		return t.renewed(ctx, was, until, s.opts.TokensKept)
 	})
 	if err != nil {
 		return pat.Token{}, err
 	}
 	return result, nil
+}
+
+// renewed tells every process when the renewed token stops working. An end told before never moves later.
+func (t *tx) renewed(ctx context.Context, old pat.Token, ends time.Time, kept time.Duration) error {
+	seq, err := t.nextChange(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (service, kind, subject) DO UPDATE SET seq = excluded.seq,
+		at = CASE WHEN excluded.at < revocations.at THEN excluded.at ELSE revocations.at END`,
+		old.Service, string(pat.RevokedRenewed), old.ID, nanos(ends), nanos(old.ExpiresAt.Add(kept)), "renewed", seq)
+	return err
 }
 
 // revoked reports whether a revocation names the token. One of the token or its agreement does whenever the token was issued.

@@ -21,6 +21,7 @@ func testChanges(t *testing.T, open Opener) {
 		"a number from another life":          changesFromBeyond,
 		"what is no revocation is refused":    nonsenseRevocation,
 		"two processes see each other's work": changesAcross,
+		"the end of a renewed token is told":  renewalTold,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -176,4 +177,27 @@ func changesAcross(b *bench) {
 	seq := b.told(0, "revoked token there")
 	b.revoke(pat.RevokedToken, "here")
 	b.told(seq, "revoked token here")
+}
+
+// A renewed token's end is told, so that another process, or this one after a restart, knows it too.
+func renewalTold(b *bench) {
+	a := b.agree(b.agreement("n"))
+	old := b.issue(a)
+	_, before := b.changes(0)
+	now := b.clock.Now()
+	_, err := b.Renew(b.Context(), old.ID, b.token(a), now.Add(time.Minute), now.Add(-time.Minute), "", now)
+	b.must(err)
+	for _, seq := range []int64{before, 0} {
+		list, _, err := b.Changes(b.Context(), seq)
+		b.must(err)
+		found := false
+		for _, c := range list {
+			if r := c.Revocation; r != nil && r.Kind == pat.RevokedRenewed {
+				found = r.Subject == old.ID && r.At.Equal(now.Add(time.Minute)) && !r.Until.Before(old.ExpiresAt)
+			}
+		}
+		if !found {
+			b.Errorf("from %d: the end of %s is not among %+v", seq, old.ID, list)
+		}
+	}
 }
