@@ -16,7 +16,10 @@ func (s *Service) Offer() pat.Offer { return s.policy }
 func (s *Service) Past() []pat.Offer { return s.past }
 
 // An agreeing agent is who asks for terms.
-type agreeing struct{ agentID, keyID string }
+type agreeing struct {
+	agentID, keyID string
+	key            []byte // DER SubjectPublicKeyInfo; nil where only limits are asked for
+}
 
 type termsKey struct{ agent, key, intent string }
 
@@ -29,7 +32,7 @@ func (s *Service) termsFor(ctx context.Context, who agreeing, uid string) (odrl.
 	if t, ok := s.terms.GetIfPresent(key); ok {
 		return t, nil
 	}
-	t, err := s.Policy.Terms(ctx, odrl.Request{AgentID: who.agentID, KeyID: who.keyID, Intent: uid})
+	t, err := s.Policy.Terms(ctx, odrl.Request{AgentID: who.agentID, KeyID: who.keyID, AgentKey: who.key, Intent: uid})
 	if err != nil {
 		return odrl.Terms{}, err
 	}
@@ -40,7 +43,7 @@ func (s *Service) termsFor(ctx context.Context, who agreeing, uid string) (odrl.
 // Scope is the part of what an agent asks for that the policy can ever permit it under this kind of
 // agreement, and the limit that its PAT tells. Decisions are made at each call; the scope narrows them.
 func (s *Service) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error) {
-	who := agreeing{r.AgentID, r.KeyID}
+	who := agreeing{r.AgentID, r.KeyID, r.PublicKey}
 	asked, omitted := s.asked(r.Requested)
 	out := pat.Scope{Omitted: omitted, Limit: s.tokenRate}
 	var granted []*offeredIntent
@@ -183,7 +186,7 @@ func (s *Service) tokenLimit(ctx context.Context, c *pat.Claims) (*limit.Limit, 
 		return l, nil
 	}
 	granted, _ := s.asked(c.Scope)
-	covering, ok, err := s.covering(ctx, agreeing{c.Subject, c.KeyID}, granted)
+	covering, ok, err := s.covering(ctx, agreeing{agentID: c.Subject, keyID: c.KeyID}, granted)
 	if err != nil {
 		return nil, err
 	}
