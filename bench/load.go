@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+// body is one execute call. The upstream answers whatever it is sent.
+const body = `{"intent_uid":"bench.example:echo:v1","parameters":{"query":"lamp","category":"home","max_price":99.5,"page":2}}`
+
+// load makes calls over so many connections and returns how long each took.
+func load(ctx context.Context, url string, tokens []string, connections, calls int) ([]time.Duration, error) {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections, DisableCompression: true}}
+	defer client.CloseIdleConnections()
+	times := make([]time.Duration, calls)
+	var next atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	for worker := range connections {
+		token := "Bearer " + tokens[worker%len(tokens)]
+		group.Go(func() error {
+			for {
+				i := next.Add(1) - 1
+				if i >= int64(calls) {
+					return nil
+				}
+				began := time.Now()
+				if err := post(ctx, client, url, token); err != nil {
+					return err
+				}
+				times[i] = time.Since(began)
+			}
+		})
+	}
+	return times, group.Wait()
+}
+
+func post(ctx context.Context, client *http.Client, url, authorization string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", authorization)
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %.300s", answer.Status, text)
+	}
+	return nil
+}
+
+// agree makes agents that agree to the gateway's policy, and returns their PATs.
+func agree(ctx context.Context, gateway string, agents int) ([]string, error) {
+	policy, err := fetch(ctx, http.MethodGet, gateway+"/api/policy", nil)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := pat.PolicyDigest(policy)
+	if err != nil {
+		return nil, err
+	}
+	tokens := make([]string, agents)
+	for i := range tokens {
+		public, private, err := ed25519.GenerateKey(rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		id := fmt.Sprintf("agent-%d", i)
+		signed, err := pat.SignAgreement(private, pat.AgreementClaims{
+			AgentID: id, Audience: "bench.example", IssuedAt: time.Now(), PolicyUID: "https://bench.example/policy", PolicyDigest: digest,
+		})
+		if err != nil {
+			return nil, err
+		}
+		request, err := json.Marshal(map[string]string{
+			"agent_id": id, "signed_policy": signed, "agent_public_key": base64.RawURLEncoding.EncodeToString(public),
+		})
+		if err != nil {
+			return nil, err
+		}
+		answer, err := fetch(ctx, http.MethodPost, gateway+"/api/pat/issue", request)
+		if err != nil {
+			return nil, err
+		}
+		var issued struct {
+			PAT string `json:"uim-pat"`
+		}
+		if err := json.Unmarshal(answer, &issued); err != nil {
+			return nil, err
+		}
+		tokens[i] = issued.PAT
+	}
+	return tokens, nil
+}
+
+func fetch(ctx context.Context, method, url string, body []byte) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s %s: %s: %.300s", method, url, answer.Status, text)
+	}
+	return text, nil
+}

@@ -1,0 +1,466 @@
+package daemon_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+// Whatever is wrong with a call is answered by one clear error, and nothing is forwarded, counted or charged.
+func TestBadCalls(t *testing.T) {
+	g := startGate(t, setup{})
+	a := g.newAgent("agent-1").agree()
+	ok := `{"intent_uid":"` + search + `","parameters":{"query":"lamp"}}`
+	call := func(parameters string) string {
+		return `{"intent_uid":"` + search + `","parameters":` + parameters + `}`
+	}
+	for _, tt := range []struct {
+		name, body string
+		header     header
+		status     int
+		reason     string
+		contains   string
+	}{
+		{name: "truncated JSON", body: ok[:len(ok)-3], status: 400, reason: "MALFORMED_REQUEST", contains: "ends too early"},
+		{name: "empty body", body: "", status: 400, reason: "MALFORMED_REQUEST"},
+		{name: "duplicate keys", body: `{"intent_uid":"` + search + `","intent_uid":"` + order + `","parameters":{}}`, status: 400, reason: "MALFORMED_REQUEST", contains: "twice"},
+		{name: "wrong-case member", body: `{"Intent_UID":"` + search + `","parameters":{"query":"lamp"}}`, status: 400, reason: "MALFORMED_REQUEST", contains: "intent_uid"},
+		{name: "unknown member", body: `{"intent_uid":"` + search + `","params":{"query":"lamp"}}`, status: 400, reason: "MALFORMED_REQUEST", contains: "parameters"},
+		{name: "nested 10,000 deep", body: call(strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)), status: 400, reason: "MALFORMED_REQUEST", contains: "nested"},
+		{name: "an array", body: `[` + ok + `]`, status: 400, reason: "MALFORMED_REQUEST"},
+		{name: "trailing bytes", body: ok + ok, status: 400, reason: "MALFORMED_REQUEST"},
+		{name: "wrong content type", body: ok, header: header{"Content-Type": "text/plain"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
+		{name: "no content type", body: ok, header: header{"Content-Type": ""}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
+		{name: "other charset", body: ok, header: header{"Content-Type": "application/json; charset=latin1"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
+		{name: "compressed", body: ok, header: header{"Content-Encoding": "gzip"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
+		{name: "too large", body: call(`{"query":"` + strings.Repeat("x", 1<<20) + `"}`), status: 413, reason: "BODY_TOO_LARGE"},
+		{name: "wrong type", body: call(`{"query":7}`), status: 400, reason: "INVALID_PARAMETER", contains: "/query"},
+		{name: "missing", body: call(`{}`), status: 400, reason: "MISSING_PARAMETER", contains: "/query"},
+		{name: "unknown parameter", body: call(`{"query":"lamp","qery":"x"}`), status: 400, reason: "UNKNOWN_PARAMETER", contains: `"nearest":"query"`},
+		{name: "too short", body: call(`{"query":"x"}`), status: 400, reason: "PARAMETER_TOO_SHORT", contains: `"limit":2`},
+		{name: "too long", body: call(`{"query":"` + strings.Repeat("x", 101) + `"}`), status: 400, reason: "PARAMETER_TOO_LONG", contains: `"limit":100`},
+		{name: "out of range", body: call(`{"query":"lamp","max_price":-1}`), status: 400, reason: "PARAMETER_OUT_OF_RANGE"},
+		{name: "no member of the enum", body: call(`{"query":"lamp","category":"car"}`), status: 400, reason: "INVALID_ENUM_VALUE"},
+		{name: "wrong format", body: call(`{"query":"lamp","since":"yesterday"}`), status: 400, reason: "INVALID_FORMAT"},
+		{name: "everything wrong at once", body: call(`{"query":"x","category":"car","page":0}`), status: 400, reason: "PARAMETER_TOO_SHORT", contains: "/page"},
+		{name: "NUL", body: call(`{"query":"la\u0000mp"}`), status: 400, reason: "MALFORMED_REQUEST"},
+		{name: "invalid UTF-8", body: call("{\"query\":\"la\xffmp\"}"), status: 400, reason: "MALFORMED_REQUEST", contains: "UTF-8"},
+		{name: "parameters that are no object", body: call(`[]`), status: 400, reason: "MALFORMED_REQUEST"},
+		{name: "unknown intent", body: `{"intent_uid":"shop.example:serch-products:v1","parameters":{}}`, status: 404, reason: "INTENT_NOT_FOUND", contains: search},
+		{name: "no uid", body: `{"intent_uid":"../../etc","parameters":{}}`, status: 404, reason: "INTENT_NOT_FOUND"},
+		{name: "another version", body: `{"intent_uid":"shop.example:search-products:v2","parameters":{}}`, status: 400, reason: "VERSION_CONFLICT", contains: search},
+		{name: "deprecated intent", body: `{"intent_uid":"shop.example:old-search:v1","parameters":{}}`, status: 410, reason: "INTENT_DEPRECATED", contains: search},
+		{name: "path parameter that climbs", body: `{"intent_uid":"` + details + `","parameters":{"id":".."}}`, status: 400, reason: "INVALID_PARAMETER", contains: "/id"},
+		{name: "path parameter with a slash", body: `{"intent_uid":"` + details + `","parameters":{"id":"a/b"}}`, status: 400, reason: "INVALID_PARAMETER", contains: "/id"},
+		{name: "malformed idempotency key", body: ok, header: header{"Idempotency-Key": "two words"}, status: 400, reason: "MALFORMED_REQUEST"},
+		{name: "malformed proof", body: ok, header: header{"UIM-Proof": "x.y.z"}, status: 403, reason: "POLICY_REQUIRES_VERIFICATION"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := a.executeBody([]byte(tt.body), tt.header)
+			if got.status != tt.status || got.reason(t) != tt.reason || !strings.Contains(string(got.body), tt.contains) {
+				t.Errorf("%d %s; want %d, %s, %q", got.status, got.body, tt.status, tt.reason, tt.contains)
+			}
+			if strings.Contains(string(got.body), g.upstream.server.URL) || strings.Contains(string(got.body), g.dir) {
+				t.Error("the answer tells what lies behind the gateway")
+			}
+		})
+	}
+	if n := len(g.upstream.calls()); n != 0 {
+		t.Errorf("%d calls reached the upstream", n)
+	}
+	if got := a.executeBody([]byte(ok), nil); left(got, "hour") != 999 {
+		t.Errorf("refused calls were counted: %d %s", got.status, got.header.Get("RateLimit"))
+	}
+}
+
+// A body of 100 MB is refused without being read, from its length or after the first megabyte.
+func TestAHundredMegabytesAreNotRead(t *testing.T) {
+	g := startGate(t, setup{})
+	a := g.newAgent("agent-1").agree()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/api/intents/execute", io.LimitReader(zeros{}, 100<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+a.token)
+	response, err := client.Do(r)
+	if err != nil { // the gateway may close before all is written
+		return
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d", response.StatusCode)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+func TestEveryPathAnswersWithTheOneEnvelope(t *testing.T) {
+	g := startGate(t, setup{})
+	for _, tt := range []struct {
+		method, path string
+		status       int
+	}{
+		{"GET", "/nowhere", 404},
+		{"DELETE", "/agents.json", 405},
+		{"GET", "/api/intents/execute", 405},
+		{"PUT", "/api/pat/issue", 405},
+		{"GET", "/api/intents/nonsense", 404},
+		{"GET", "/api/intents/search?page=0", 400},
+		{"POST", "/api/intents/execute", 401},
+		{"POST", "/api/pat/renew", 401},
+		{"POST", "/api/pat/issue", 415},
+	} {
+		got := g.do(tt.method, tt.path, nil, nil)
+		if got.status != tt.status || got.reason(t) == "" {
+			t.Errorf("%s %s: %d %s", tt.method, tt.path, got.status, got.body)
+		}
+	}
+}
+
+// PATs that must not work, each by its own fault alone.
+func TestBadTokens(t *testing.T) {
+	g := startGate(t, setup{})
+	a := g.newAgent("agent-1").agree()
+	good := payload(t, a.token)
+	_, foreign, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys struct{ Keys []struct{ X, Kid string } }
+	if err := json.Unmarshal(g.do("GET", "/.well-known/jwks.json", nil, nil).body, &keys); err != nil || len(keys.Keys) == 0 {
+		t.Fatalf("no keys: %v", err)
+	}
+	ours, err := base64.RawURLEncoding.DecodeString(keys.Keys[0].X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forge := func(method jwt.SigningMethod, key any, kid string, change func(jwt.MapClaims, map[string]any)) string {
+		claims := jwt.MapClaims{}
+		maps.Copy(claims, good)
+		token := jwt.NewWithClaims(method, claims)
+		token.Header["typ"], token.Header["kid"] = "uim-pat+jwt", kid
+		if change != nil {
+			change(claims, token.Header)
+		}
+		text, err := token.SignedString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	kid := keys.Keys[0].Kid
+	parts := strings.Split(a.token, ".")
+	for _, tt := range []struct{ name, authorization, reason string }{
+		{"missing", "", "MISSING_TOKEN"},
+		{"other scheme", "Basic dXNlcjpwYXNz", "INVALID_TOKEN"},
+		{"malformed", "Bearer abc", "INVALID_TOKEN"},
+		{"cut short", "Bearer " + a.token[:len(a.token)-4], "INVALID_TOKEN"},
+		{"payload swapped", "Bearer " + parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"admin"}`)) + "." + parts[2], "INVALID_TOKEN"},
+		{"alg none", "Bearer " + forge(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid, nil), "INVALID_TOKEN"},
+		{"HS256 with our public key", "Bearer " + forge(jwt.SigningMethodHS256, ours, kid, nil), "INVALID_TOKEN"},
+		{"signed by another", "Bearer " + forge(jwt.SigningMethodEdDSA, foreign, kid, nil), "INVALID_TOKEN"},
+		{"kid is a path", "Bearer " + forge(jwt.SigningMethodEdDSA, foreign, "../../keys.pem", nil), "INVALID_TOKEN"},
+		{"kid is a URL", "Bearer " + forge(jwt.SigningMethodEdDSA, foreign, "https://evil.example/jwks", nil), "INVALID_TOKEN"},
+		{"an agreement is no PAT", "Bearer " + a.agreement(nil), "INVALID_TOKEN"},
+		{"huge", "Bearer " + strings.Repeat("a", 50_000), "INVALID_TOKEN"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := g.do("POST", "/api/intents/execute", []byte(`{}`), header{"Authorization": tt.authorization, "Content-Type": "application/json"})
+			if got.status != http.StatusUnauthorized || got.reason(t) != tt.reason || !strings.HasPrefix(got.header.Get("WWW-Authenticate"), "Bearer ") {
+				t.Errorf("%d %s, WWW-Authenticate %q", got.status, got.body, got.header.Get("WWW-Authenticate"))
+			}
+			if len(tt.authorization) > 20 && strings.Contains(g.log.String(), tt.authorization[7:]) {
+				t.Error("the log holds the token")
+			}
+		})
+	}
+}
+
+// Times, issuers and keys that have ended: tokens that once were good, or are for somebody else.
+func TestTokensOutOfTimeAndPlace(t *testing.T) {
+	clock := &clock{now: time.Now()}
+	g := startGate(t, setup{now: clock.Now})
+	a := g.newAgent("agent-1").agree()
+	other := startGate(t, setup{})
+	foreign := other.newAgent("agent-1").agree()
+	for _, tt := range []struct {
+		name, token, reason string
+		move                time.Duration
+	}{
+		{"another gateway's", foreign.token, "INVALID_TOKEN", 0},
+		{"not yet valid", a.token, "INVALID_TOKEN", -time.Hour},
+		{"expired", a.token, "EXPIRED_TOKEN", 2 * time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			was := clock.move(tt.move)
+			defer clock.set(was)
+			var got answer
+			for range 50 { // until revocations are known as of the moved clock
+				got = g.do("POST", "/api/intents/execute", []byte(`{}`), header{"Authorization": "Bearer " + tt.token, "Content-Type": "application/json"})
+				if got.status != http.StatusServiceUnavailable {
+					break
+				}
+				waitABit(t)
+			}
+			if got.status != http.StatusUnauthorized || got.reason(t) != tt.reason {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		})
+	}
+}
+
+func TestScopeIsHeld(t *testing.T) {
+	g := startGate(t, setup{})
+	a := g.newAgent("agent-1")
+	a.token, _ = a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Scope = []string{search + ":execute"} })).json(t)["uim-pat"].(string)
+	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusForbidden || got.reason(t) != "SCOPE_EXCEEDED" {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if n := len(g.upstream.calls()); n != 0 {
+		t.Errorf("%d calls reached the upstream", n)
+	}
+}
+
+// Agreements that must not be taken.
+func TestBadAgreements(t *testing.T) {
+	g := startGate(t, setup{})
+	taken := g.newAgent("agent-1").agree()
+	weak := weakRSA(t)
+	strong, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offCurve := mustJSON(t, map[string]string{
+		"kty": "EC", "crv": "P-256", "x": base64.RawURLEncoding.EncodeToString(big.NewInt(5).FillBytes(make([]byte, 32))),
+		"y": base64.RawURLEncoding.EncodeToString(big.NewInt(7).FillBytes(make([]byte, 32))),
+	})
+	a := g.newAgent("agent-2")
+	replayed := a.agreement(nil)
+	if got := a.issueWith(replayed); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	sign := func(id string, change func(*pat.AgreementClaims)) string {
+		b := *a
+		b.id = id
+		return b.agreement(change)
+	}
+	other := g.newAgent("agent-9")
+	issue := func(id, signed string, key any) answer {
+		return g.do("POST", "/api/pat/issue", mustJSON(t, map[string]any{"agent_id": id, "signed_policy": signed, "agent_public_key": key}), header{"Content-Type": "application/json"})
+	}
+	tampered := jwsOver(t, strong, strings.Replace(testPolicy, `"rightOperand": 1000`, `"rightOperand": 1000000`, 1))
+	for _, tt := range []struct {
+		name   string
+		got    answer
+		status int
+		reason string
+	}{
+		{"signed with another key", issue("agent-3", other.agreement(nil), a.publicKey()), 400, "BAD_SIGNATURE"},
+		{"replayed", issue("agent-2", replayed, a.publicKey()), 403, "AGREEMENT_REPLAYED"},
+		{"an id already taken", issue(taken.id, func() string { o := *other; o.id = taken.id; return o.agreement(nil) }(), other.publicKey()), 409, "AGENT_ID_TAKEN"},
+		{"a key already taken", issue("agent-4", sign("agent-4", nil), a.publicKey()), 409, "KEY_TAKEN"},
+		{"for another service", issue("agent-2", sign("agent-2", func(c *pat.AgreementClaims) { c.Audience = "other.example" }), a.publicKey()), 400, "INVALID_PARAMETER"},
+		{"an hour old", issue("agent-2", sign("agent-2", func(c *pat.AgreementClaims) { c.IssuedAt = time.Now().Add(-time.Hour) }), a.publicKey()), 403, "AGREEMENT_STALE"},
+		{"to another policy", issue("agent-2", sign("agent-2", func(c *pat.AgreementClaims) { c.PolicyDigest = "sha-256:" + strings.Repeat("A", 43) }), a.publicKey()), 403, "POLICY_MISMATCH"},
+		{"a tampered policy", issue("agent-5", tampered, pemOf(t, strong.Public())), 403, "POLICY_MISMATCH"},
+		{"RSA of 1024 bits", issue("agent-6", "AAAA", pemOf(t, weak)), 400, "WEAK_KEY"},
+		{"P-384", issue("agent-6", "AAAA", pemOf(t, p384.Public())), 400, "UNSUPPORTED_KEY"},
+		{"a P-256 point off the curve", issue("agent-6", "AAAA", json.RawMessage(offCurve)), 400, "UNSUPPORTED_KEY"},
+		{"nonsense as key", issue("agent-6", "AAAA", "nonsense"), 400, "UNSUPPORTED_KEY"},
+		{"nonsense as signature", issue("agent-6", "nonsense", a.publicKey()), 400, "BAD_SIGNATURE"},
+		{"an id with a space", issue("agent 6", "AAAA", a.publicKey()), 400, "INVALID_PARAMETER"},
+		{"no key", g.do("POST", "/api/pat/issue", []byte(`{"agent_id":"x","signed_policy":"y"}`), header{"Content-Type": "application/json"}), 400, "MALFORMED_REQUEST"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.got.status != tt.status || tt.got.reason(t) != tt.reason {
+				t.Errorf("%d %s; want %d %s", tt.got.status, tt.got.body, tt.status, tt.reason)
+			}
+		})
+	}
+}
+
+func pemOf(t *testing.T, key any) string {
+	t.Helper()
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+}
+
+// weakRSA is a public key of 1024 bits. The Go runtime refuses to make one, but not to write one down.
+func weakRSA(t *testing.T) *rsa.PublicKey {
+	t.Helper()
+	p, err := rand.Prime(rand.Reader, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := rand.Prime(rand.Reader, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rsa.PublicKey{N: new(big.Int).Mul(p, q), E: 65537}
+}
+
+func jwsOver(t *testing.T, key *rsa.PrivateKey, document string) string {
+	t.Helper()
+	signing := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(document))
+	signature, err := jwt.SigningMethodRS256.Sign(signing, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signing + "." + base64.RawURLEncoding.EncodeToString(signature)
+}
+
+// Upstreams that misbehave: what the agent is told, and what it pays.
+func TestBadUpstreams(t *testing.T) {
+	jsonAnswer := func(w http.ResponseWriter, status int, body string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+	for _, tt := range []struct {
+		name    string
+		handler http.HandlerFunc
+		status  int
+		reason  string
+		outcome string
+		state   string
+		message string // of the upstream, if it may be told
+	}{
+		{"hangs", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 504, "UPSTREAM_TIMEOUT", "unknown", "pending", ""},
+		{"answers 500", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 500, `{"message":"secret stack"}`) }, 502, "UPSTREAM_ERROR", "failed", "released", ""},
+		{"answers 503", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 503, `{}`) }, 502, "UPSTREAM_ERROR", "failed", "released", ""},
+		{"answers half a body", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, `{"order_id":`)
+		}, 502, "UPSTREAM_ERROR", "unknown", "pending", ""},
+		{"answers HTML", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<h1>hello</h1>")
+		}, 502, "RESPONSE_INVALID", "done", "released", ""},
+		{"answers 1 GB", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.Copy(w, io.LimitReader(zeros{}, 1<<30))
+		}, 502, "RESPONSE_INVALID", "done", "released", ""},
+		{"lacks a required output", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 200, `{"other":1}`) }, 502, "RESPONSE_INVALID", "done", "released", ""},
+		{"redirects elsewhere", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "https://evil.example/")
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		}, 502, "UPSTREAM_ERROR", "failed", "released", ""},
+		{"rejects the parameters", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 422, `{"error":"no such product"}`) }, 400, "UPSTREAM_REJECTED", "failed", "released", "no such product"},
+		{"does not find", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 404, `{}`) }, 404, "UPSTREAM_REJECTED", "failed", "released", ""},
+		{"conflicts", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 409, `{"detail":"sold out"}`) }, 409, "UPSTREAM_REJECTED", "failed", "released", "sold out"},
+		{"refuses the operator's credential", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 401, `{"message":"bad key"}`) }, 502, "UPSTREAM_ERROR", "failed", "released", ""},
+		{"asks for a pause", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "7")
+			jsonAnswer(w, 429, `{}`)
+		}, 503, "UPSTREAM_BUSY", "failed", "released", ""},
+		{"refuses connections", nil, 502, "UPSTREAM_UNREACHABLE", "not_sent", "released", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := startGate(t, setup{upstream: orRefuse(tt.handler), config: strings.Replace(testConfig, "timeout: 2s", "timeout: 300ms", 1)})
+			if tt.handler == nil {
+				g.upstream.server.Close()
+			}
+			a := g.newAgent("agent-1").agree()
+			got := a.execute(order, map[string]any{"product_id": "canary-parameter"}, nil)
+			details, _ := got.json(t)["error"].(map[string]any)["details"].(map[string]any)
+			if got.status != tt.status || got.reason(t) != tt.reason || fmt.Sprint(details["outcome"]) != tt.outcome {
+				t.Errorf("%d %s; want %d %s %s", got.status, got.body, tt.status, tt.reason, tt.outcome)
+			}
+			if charge := got.header.Get("UIM-Charge"); !strings.HasPrefix(charge, "0.25 EUR; id=") || !strings.HasSuffix(charge, "; state="+tt.state) {
+				t.Errorf("UIM-Charge = %q, want state %s", charge, tt.state)
+			}
+			if tt.reason == "UPSTREAM_BUSY" && got.header.Get("Retry-After") != "7" {
+				t.Errorf("Retry-After = %q", got.header.Get("Retry-After"))
+			}
+			for _, secret := range []string{g.upstream.server.URL, "secret stack", "bad key", "evil.example", "upstream-secret-canary"} {
+				if strings.Contains(string(got.body), secret) {
+					t.Errorf("the answer holds %q: %s", secret, got.body)
+				}
+			}
+			if tt.message != "" && !strings.Contains(string(got.body), tt.message) {
+				t.Errorf("the upstream's message is not told: %s", got.body)
+			}
+			g.stop()
+			for _, secret := range []string{"canary-parameter", "upstream-secret-canary", a.token, "secret stack"} {
+				if strings.Contains(g.log.String(), secret) {
+					t.Errorf("the log holds %q", secret)
+				}
+			}
+		})
+	}
+}
+
+func orRefuse(h http.HandlerFunc) http.HandlerFunc {
+	if h == nil {
+		return func(http.ResponseWriter, *http.Request) {}
+	}
+	return h
+}
+
+// What net/http's client would never send.
+func TestRawRequests(t *testing.T) {
+	g := startGate(t, setup{config: strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, read_timeout: 300ms", 1)})
+	a := g.newAgent("agent-1").agree()
+	body := `{"intent_uid":"` + search + `","parameters":{"query":"lamp"}}`
+	request := func(extra string, length int, body string) string {
+		return fmt.Sprintf("POST /api/intents/execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n%sContent-Length: %d\r\nConnection: close\r\n\r\n%s", a.token, extra, length, body)
+	}
+	for _, tt := range []struct{ name, raw, status string }{
+		{"two PATs", request("Authorization: Bearer x\r\n", len(body), body), "400"},
+		{"two idempotency keys", request("Idempotency-Key: a\r\nIdempotency-Key: b\r\n", len(body), body), "400"},
+		{"two proofs", request("UIM-Proof: a\r\nUIM-Proof: b\r\n", len(body), body), "400"},
+		{"a body that never comes", request("", len(body)+10, body), "408"},
+		{"headers without end", "GET /agents.json HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("y", 1000)+"\r\n", 200) + "\r\n", "431"},
+		{"a bad escape in the path", "GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", "400"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			go func() { _, _ = io.WriteString(conn, tt.raw) }()
+			head := make([]byte, 12)
+			if _, err := io.ReadFull(conn, head); err != nil || string(head[9:]) != tt.status {
+				t.Errorf("%q, %v; want status %s", head, err, tt.status)
+			}
+		})
+	}
+	if n := len(g.upstream.calls()); n != 0 {
+		t.Errorf("%d calls reached the upstream", n)
+	}
+}

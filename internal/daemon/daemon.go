@@ -1,0 +1,268 @@
+// Package daemon is one gateway process: it opens the state, builds the gateway in plain sight, serves,
+// reloads and drains. The serve and demo commands, the benchmark and the end-to-end tests all run it.
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// Options say what to run.
+type Options struct {
+	// Config is served first.
+	Config *config.Config
+	// Load reads the configuration again for each reload.
+	Load func() (*config.Config, config.Problems)
+	// Reload asks for a reload, such as on SIGHUP. May be nil.
+	Reload <-chan struct{}
+	// Ready is called once, when requests are taken.
+	Ready func(Addresses)
+	Log   *zap.Logger
+	Now   func() time.Time
+}
+
+// Addresses are where the gateway listens.
+type Addresses struct {
+	Listen string `json:"listen"` // http://127.0.0.1:41233
+	Admin  string `json:"admin"`
+}
+
+// A ProblemsError is a configuration that cannot be served.
+type ProblemsError struct{ Problems config.Problems }
+
+func (e *ProblemsError) Error() string {
+	return fmt.Sprintf("the configuration has %d problems", len(e.Problems))
+}
+
+// Run serves until ctx ends, then drains and returns nil. A configuration that cannot be served is a
+// *ProblemsError.
+func Run(ctx context.Context, o Options) error {
+	p := &process{Options: o, config: o.Config, drain: o.Config.Server.DrainTimeout}
+	defer p.close()
+	if err := p.open(ctx); err != nil {
+		return err
+	}
+	return p.serve(ctx)
+}
+
+type process struct {
+	Options
+	config        *config.Config
+	data          *config.DataDir
+	store         *sqlstore.Store
+	public, admin net.Listener
+	addresses     Addresses
+	audit         *gateway.Audit
+	metrics       *gateway.Metrics
+	view          *pat.View
+	keys          *pat.Keyring
+	server        *gateway.Server
+	closers       []func() error
+	drain         time.Duration
+	reloading     sync.Mutex // one reload at a time; guards config once serving
+}
+
+// open takes everything the process needs, in the order in which it can be refused.
+func (p *process) open(ctx context.Context) (err error) {
+	if err := p.listen(ctx); err != nil {
+		return err
+	}
+	loaded, problems := p.load(ctx, p.config)
+	if loaded == nil {
+		return &ProblemsError{problems}
+	}
+	p.report(problems)
+	if p.data, err = config.OpenDataDir(p.config.Data); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, p.data.Close)
+	if p.store, err = sqlstore.Open(ctx, p.data.StatePath(), sqlstore.Options{Now: p.Now, Queue: queue}); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, p.store.Close)
+	auditLog, err := p.data.AuditLog()
+	if err != nil {
+		return err
+	}
+	p.closers = append(p.closers, auditLog.Close)
+	p.audit = gateway.NewAudit(auditLog, p.config.Audit.Parameters)
+	if err := p.openKeys(ctx); err != nil {
+		return err
+	}
+	p.metrics = gateway.NewMetrics()
+	p.server, err = gateway.New(gateway.Deps{
+		Agreements: p.store, Executions: p.store, Operations: p.store, Keys: p.keys, View: p.view,
+		Audit: p.audit, Log: p.Log, Now: p.Now, Metrics: p.metrics,
+	}, loaded)
+	return err
+}
+
+// queue bounds the writes that wait for the store: a burst of ten thousand calls is decided, not refused.
+const queue = 16 << 10
+
+func (p *process) openKeys(ctx context.Context) (err error) {
+	c := p.config.PAT
+	p.keys, err = pat.OpenKeyring(ctx, pat.KeyringConfig{
+		Store: p.store, Files: p.data.Keys(), Algorithm: string(c.Algorithm), Overlap: max(time.Minute, c.TTL+c.RenewGrace+2*c.Leeway), Now: p.Now,
+	})
+	if err != nil {
+		return err
+	}
+	p.view = pat.NewView(p.store, p.keys, p.Now)
+	return p.view.Refresh(ctx)
+}
+
+func (p *process) listen(ctx context.Context) (err error) {
+	if p.public, err = listen(ctx, p.config.Server.Listen); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, closed(p.public))
+	if p.admin, err = listen(ctx, p.config.Admin.Listen); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, closed(p.admin))
+	p.addresses = Addresses{
+		Listen: origin(p.public, p.config.Server.TLS.Enabled()), Admin: origin(p.admin, p.config.Server.TLS.Enabled()),
+	}
+	return nil
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", address, err)
+	}
+	return ln, nil
+}
+
+// closed closes a listener that a server may have closed already.
+func closed(ln net.Listener) func() error {
+	return func() error {
+		if err := ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}
+
+func origin(ln net.Listener, secure bool) string {
+	u := url.URL{Scheme: "http", Host: ln.Addr().String()}
+	if secure {
+		u.Scheme = "https"
+	}
+	return u.String()
+}
+
+func (p *process) load(ctx context.Context, c *config.Config) (*gateway.Loaded, config.Problems) {
+	c.Bound(p.public.Addr())
+	return gateway.Load(ctx, c, p.Now)
+}
+
+func (p *process) report(problems config.Problems) {
+	for _, problem := range problems {
+		p.Log.Warn("configuration", zap.String("problem", problem.String()))
+	}
+}
+
+func (p *process) serve(ctx context.Context) error {
+	token, err := p.data.AdminToken(p.config.Admin.Token)
+	if err != nil {
+		return err
+	}
+	public := p.httpServer(p.server.Handler())
+	admin := p.httpServer(gateway.NewAdmin(p.server, token.Reveal(), p.reload))
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return p.serveHTTP(ctx, public, p.public) })
+	group.Go(func() error { return p.serveHTTP(ctx, admin, p.admin) })
+	group.Go(func() error {
+		return p.view.Run(ctx, func(err error) { p.Log.Warn("revocations not read", zap.Error(err)) })
+	})
+	group.Go(func() error {
+		return p.audit.Run(ctx, func(err error) { p.Log.Error("audit record not written", zap.Error(err)) })
+	})
+	group.Go(func() error { return p.upkeep(ctx) })
+	group.Go(func() error { return p.reloads(ctx) })
+	p.Log.Info("serving", zap.String("listen", p.addresses.Listen), zap.String("admin", p.addresses.Admin))
+	if p.Ready != nil {
+		p.Ready(p.addresses)
+	}
+	return group.Wait()
+}
+
+func (p *process) httpServer(h http.Handler) *http.Server {
+	c := p.config.Server
+	slowest := time.Duration(0)
+	for i := range p.config.Services {
+		slowest = max(slowest, p.config.Services[i].Upstream.Timeout)
+	}
+	var secure *tls.Config
+	if c.TLS.Enabled() {
+		secure = &tls.Config{Certificates: []tls.Certificate{*c.TLS.Certificate()}, MinVersion: tls.VersionTLS12}
+	}
+	return &http.Server{
+		Handler: h, TLSConfig: secure, ReadHeaderTimeout: c.ReadTimeout, ReadTimeout: c.ReadTimeout, IdleTimeout: idleTimeout,
+		WriteTimeout: c.ReadTimeout + slowest + writeSlack, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: zap.NewStdLog(p.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
+	}
+}
+
+const (
+	idleTimeout = 2 * time.Minute
+	// writeSlack is for the store and for the answer itself, beside reading and the upstream's timeout.
+	writeSlack = 15 * time.Second
+	// maxHeaderBytes holds the longest PAT twice.
+	maxHeaderBytes = 64 << 10
+)
+
+// serveHTTP serves until ctx ends, then lets calls under way end within the drain timeout.
+func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener) error {
+	failed := make(chan error, 1)
+	go func() {
+		if s.TLSConfig != nil {
+			failed <- s.ServeTLS(ln, "", "")
+			return
+		}
+		failed <- s.Serve(ln)
+	}()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving on %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	p.server.Drain()
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.drain)
+	defer cancel()
+	err := s.Shutdown(drain)
+	if errors.Is(err, context.DeadlineExceeded) {
+		p.Log.Warn("calls still running when the drain timeout ended")
+		err = s.Close()
+	}
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+func (p *process) close() {
+	for _, v := range slices.Backward(p.closers) {
+		if err := v(); err != nil {
+			p.Log.Error("closing", zap.Error(err))
+		}
+	}
+}

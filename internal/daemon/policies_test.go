@@ -1,0 +1,138 @@
+package daemon_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+func thumbprint(t *testing.T, a *agent) string {
+	t.Helper()
+	key, err := pat.NewKey(a.key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.Thumbprint()
+}
+
+// The example of UIM core 6.2 as it stands: a limit, a price, a prohibition and a signature with each call.
+const corePolicy = `{
+  "@context": "http://www.w3.org/ns/odrl.jsonld",
+  "uid": "http://example.com/policy/12345",
+  "type": "Set",
+  "profile": "http://example.com/profile/odrl-uim",
+  "permission": [{
+    "target": "http://example.com/api/intents", "action": "execute",
+    "constraint": [{"leftOperand": "http://example.com/vocab/rateLimit", "operator": "lte", "rightOperand": 1000, "unit": "http://example.com/vocab/hour"}],
+    "duty": [{"action": "pay", "target": "http://example.com/vocab/intentPrice", "amount": 0.01, "unit": "http://example.com/vocab/USD"}]
+  }],
+  "prohibition": [{"target": "http://example.com/api/intents", "action": "exceedRateLimit"}],
+  "obligation": [{
+    "action": "signPayload", "assignee": "http://example.com/ai-agent/1", "target": "http://example.com/vocab/payload",
+    "constraint": [{"leftOperand": "http://example.com/vocab/publicKey", "operator": "use", "rightOperand": "MIIBIjANBgkqh..."}]
+  }],
+  "party": [
+    {"function": "assigner", "identifier": "http://example.com/web-service/1"},
+    {"function": "assignee", "identifier": "http://example.com/ai-agent/1"}
+  ],
+  "asset": "http://example.com/api/intents"
+}`
+
+func TestTheCoreExamplePolicyIsEnforcedInAllItsParts(t *testing.T) {
+	for name, assignee := range map[string]string{"assignee read as anyone": "  assignee: anyone", "assignee mapped": "  parties: {\"http://example.com/ai-agent/1\": {agent_id: agent-1, key: KEY}}"} {
+		t.Run(name, func(t *testing.T) {
+			probe := startGate(t, setup{})
+			a := probe.newAgent("agent-1")
+			g := startGate(t, setup{
+				policy: corePolicy,
+				config: strings.Replace(testConfig, "1 EUR", "0.02 USD", 1) + strings.Replace(assignee, "KEY", thumbprint(t, a), 1) + "\n",
+			})
+			a.g = g
+			a.agree()
+			parameters := map[string]any{"query": "lamp"}
+			if got := a.execute(search, parameters, nil); got.status != http.StatusForbidden || got.reason(t) != "POLICY_REQUIRES_VERIFICATION" {
+				t.Errorf("without a proof: %d %s", got.status, got.body)
+			}
+			proof := a.proof(search, parameters)
+			got := a.execute(search, parameters, header{"UIM-Proof": proof})
+			if got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("UIM-Charge"), "0.01 USD; ") || left(got, "hour") != 999 {
+				t.Errorf("with a proof: %d %s %v", got.status, got.body, got.header)
+			}
+			if got := a.execute(search, parameters, header{"UIM-Proof": proof}); got.reason(t) != "PROOF_REPLAYED" {
+				t.Errorf("the same proof again: %d %s", got.status, got.body)
+			}
+			if got := a.execute(search, map[string]any{"query": "other"}, header{"UIM-Proof": a.proof(search, parameters)}); got.status != http.StatusForbidden {
+				t.Errorf("a proof of other parameters: %d %s", got.status, got.body)
+			}
+			if got := a.execute(search, parameters, header{"UIM-Proof": a.proof(search, parameters)}); got.status != http.StatusOK {
+				t.Errorf("second call: %d %s", got.status, got.body)
+			}
+			if got := a.execute(search, parameters, header{"UIM-Proof": a.proof(search, parameters)}); got.reason(t) != "POLICY_REQUIRES_PAYMENT" {
+				t.Errorf("beyond the credit: %d %s", got.status, got.body)
+			}
+			stranger := g.newAgent("stranger")
+			signed := stranger.agreement(nil)
+			refused := stranger.issueWith(signed)
+			if name == "assignee mapped" && refused.status != http.StatusForbidden {
+				t.Errorf("a stranger: %d %s", refused.status, refused.body)
+			}
+		})
+	}
+}
+
+// The reference implementation's policy: action objects with refinements, prefixes, counts with a
+// period, compensate with a typed amount, several targets, a placeholder assignee.
+const referencePolicy = `{
+  "@context": "http://www.w3.org/ns/odrl.jsonld", "@type": "odrl:Set", "@id": "https://shop.example/uim-policy",
+  "profile": "http://www.w3.org/ns/odrl/2/core",
+  "permission": [
+    {"target": "https://shop.example/uim/execute/SearchProducts",
+     "action": {"id": "odrl:execute", "refinement": [{"leftOperand": "odrl:count", "operator": "odrl:lteq", "rightOperand": 3, "unit": "odrl:hour"}]}},
+    {"target": "https://shop.example/uim/execute/PlaceOrder",
+     "action": {"id": "odrl:execute", "refinement": [{"leftOperand": "odrl:count", "operator": "odrl:lteq", "rightOperand": 500, "unit": "odrl:hour"}]},
+     "duty": [{"action": [{"rdf:value": {"@id": "odrl:compensate"}, "refinement": [{"leftOperand": "payAmount", "operator": "eq",
+       "rightOperand": {"@value": "0.02", "@type": "xsd:decimal"}, "unit": "http://dbpedia.org/resource/Euro"}]}]}]}],
+  "prohibition": [{"target": ["https://shop.example/uim/execute/SearchProducts", "https://shop.example/uim/execute/PlaceOrder"],
+    "action": {"id": "odrl:execute", "refinement": [{"leftOperand": "odrl:count", "operator": "odrl:gt", "rightOperand": 3, "unit": "odrl:hour"}]}}],
+  "party": [{"function": "odrl:assigner", "identifier": "https://shop.example/assigner"}, {"function": "odrl:assignee", "identifier": "https://shop.example/assignee"}],
+  "asset": [{"id": "https://shop.example/uim/execute/SearchProducts", "type": "odrl:Asset"}]
+}`
+
+func TestTheReferencePolicyIsEnforcedInAllItsParts(t *testing.T) {
+	g := startGate(t, setup{policy: referencePolicy, config: testConfig + "  assignee: anyone\n"})
+	a := g.newAgent("agent-1")
+	signed := a.agreement(func(c *pat.AgreementClaims) { c.PolicyUID = "https://shop.example/uim-policy" })
+	a.token, _ = a.issueWith(signed).json(t)["uim-pat"].(string)
+	for i := range 3 {
+		if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
+			t.Fatalf("search %d: %d %s", i, got.status, got.body)
+		}
+	}
+	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusTooManyRequests || got.reason(t) != "RATE_LIMIT_EXCEEDED" || got.header.Get("Retry-After") == "" {
+		t.Errorf("over the count: %d %s", got.status, got.body)
+	}
+	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("UIM-Charge"), "0.02 EUR; ") {
+		t.Errorf("order: %d %s %q", got.status, got.body, got.header.Get("UIM-Charge"))
+	}
+	if got := a.execute(details, map[string]any{"id": "p1"}, nil); got.status != http.StatusForbidden {
+		t.Errorf("an intent that the policy does not name: %d %s", got.status, got.body)
+	}
+}
+
+func TestPoliciesThatCannotBeServed(t *testing.T) {
+	for _, tt := range []struct{ name, policy, config, want string }{
+		{"a target that matches no intent", strings.Replace(testPolicy, "shop.example:search-products:v1", "shop.example:serch-products:v1", 1), testConfig, "serch-products"},
+		{"an unknown operand", strings.Replace(testPolicy, "rateLimit", "rateLimt", 1), testConfig, "rateLimt"},
+		{"an assignee nobody knows", corePolicy, testConfig, "assignee: anyone"},
+		{"a charge nobody can owe", testPolicy, strings.Replace(testConfig, "billing: {credit: 1 EUR}\n", "", 1), "billing.credit"},
+		{"a charge in another currency", testPolicy, strings.Replace(testConfig, "1 EUR", "1 USD", 1), "USD"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := refusal(t, setup{policy: tt.policy, config: tt.config}); !strings.Contains(got, tt.want) {
+				t.Errorf("%s; want it to name %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package daemon
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/problem"
+)
+
+const (
+	sweepEvery = 5 * time.Second
+	purgeEvery = time.Minute
+)
+
+// upkeep turns forgotten calls into unresolved ones and forgets what no longer matters, until ctx ends.
+func (p *process) upkeep(ctx context.Context) error {
+	sweep, purge := time.NewTicker(sweepEvery), time.NewTicker(purgeEvery)
+	defer sweep.Stop()
+	defer purge.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-sweep.C:
+			if n, err := p.store.Sweep(ctx); err != nil {
+				p.Log.Warn("sweep", zap.Error(err))
+			} else if n > 0 {
+				p.Log.Warn("calls of unknown outcome: see uimgate usage", zap.Int("unresolved", n))
+			}
+		case <-purge.C:
+			if _, err := p.store.Purge(ctx); err != nil {
+				p.Log.Warn("purge", zap.Error(err))
+			}
+		}
+	}
+}
+
+// reloads takes over a changed configuration, on request and when one of its files changes.
+func (p *process) reloads(ctx context.Context) error {
+	changed := make(chan struct{}, 1)
+	for again := false; ; again = true {
+		files := p.files()
+		stop := p.watch(ctx, files, changed)
+		// Reloading while the files are watched already misses no change in between.
+		if again {
+			p.reload(ctx)
+		}
+		if slices.Equal(files, p.files()) {
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			case <-p.Reload:
+			}
+		}
+		stop()
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // ending is what was asked for
+		}
+	}
+}
+
+// watch tells changed of changes until stop is called, which waits for it to end.
+func (p *process) watch(ctx context.Context, files []string, changed chan<- struct{}) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err := config.Watch(ctx, files, func() {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		})
+		if err != nil && ctx.Err() == nil {
+			p.Log.Warn("files are not watched; SIGHUP reloads", zap.Error(err))
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+func (p *process) files() []string {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
+	return p.config.Files()
+}
+
+// reload takes over the configuration as it is on disk now, or keeps the old one and says why.
+func (p *process) reload(ctx context.Context) config.Problems {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
+	next, problems := p.Load()
+	if next == nil {
+		return p.refused(problems)
+	}
+	loaded, more := p.load(ctx, next)
+	problems = append(problems, more...)
+	if loaded == nil {
+		return p.refused(problems)
+	}
+	if err := p.server.Take(loaded); err != nil {
+		return p.refused(append(problems, config.Problem{File: next.Source.Path, Level: problem.Error, Message: err.Error()}))
+	}
+	p.report(problems)
+	p.config = next
+	p.Log.Info("configuration taken over", zap.Array("files", digests(next.Digests())))
+	return problems
+}
+
+func (p *process) refused(problems config.Problems) config.Problems {
+	p.metrics.Refused()
+	for _, problem := range problems {
+		p.Log.Error("configuration not taken over", zap.String("problem", problem.String()))
+	}
+	return problems
+}
+
+// digests log which files a configuration was made of.
+type digests []config.File
+
+// MarshalLogArray writes path=sha256 of each.
+func (d digests) MarshalLogArray(enc zapcore.ArrayEncoder) error {
+	for _, f := range d {
+		enc.AppendString(f.Path + "=" + f.SHA256)
+	}
+	return nil
+}
