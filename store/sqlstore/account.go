@@ -40,7 +40,7 @@ func (a account) hold(charge money.Amount, b store.Billing) (account, bool) {
 		return a, false
 	}
 	a.held += charge.Nano
-	a.pooled = b.Unapproved && (!b.Prepaid || a.pooled)
+	a.pooled = b.Unapproved
 	return a, true
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -145,5 +146,36 @@ func TestACallWhoseContextEndedDoesNotRun(t *testing.T) {
 	}
 	if _, err := s.Begin(t.Context(), oneOf(1)); err != nil {
 		t.Fatalf("the place was taken: %v", err)
+	}
+}
+
+func TestChangedTellsOfCommittedChangesOnly(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	told := func(ch <-chan struct{}) bool {
+		select {
+		case <-ch:
+			return true
+		default:
+			return false
+		}
+	}
+	first, second := s.Changed(), s.Changed()
+	if err := s.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetAgent(t.Context(), "s", "nobody", pat.AgentBlocked, false, "", ""); !errors.Is(err, pat.ErrNotFound) {
+		t.Fatal(err)
+	}
+	if told(first) {
+		t.Fatal("told of a change that was none")
+	}
+	if err := s.Revoke(t.Context(), pat.Revocation{Service: "s", Kind: pat.RevokedToken, Subject: "jti", At: time.Now(), Until: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if !told(first) || !told(second) {
+		t.Fatal("a waiter was not told")
+	}
+	if told(s.Changed()) {
+		t.Fatal("the next change is told before it happened")
 	}
 }

@@ -10,7 +10,7 @@ import (
 // Background work goes in steps, so that a call never waits for more than one of them.
 const (
 	stepRows = 500
-	maxSteps = 40 // of one kind in one Purge
+	maxSteps = 200 // of one kind in one Purge
 )
 
 // counterKept is how long a counter is kept after none of its slots counts any more, so that a clock that ran

@@ -140,6 +140,14 @@ func refusalTakesNothing(b *bench) {
 	if s := b.begin(r).Standing[0]; s.Left != 1 {
 		b.Fatalf("%+v", s)
 	}
+	again := b.paid(1, open) // what fails only when it is written down takes nothing either
+	again.Execution.ID = r.Execution.ID
+	if _, err := b.Begin(b.Context(), again); err == nil {
+		b.Fatal("one id was recorded twice")
+	}
+	if s := b.begin(b.free(open)).Standing[0]; s.Left != 0 {
+		b.Fatalf("%+v", s)
+	}
 	if a := b.account(); a.Held.Nano != 1 {
 		b.Fatalf("%+v", a)
 	}
