@@ -28,7 +28,7 @@ type AgreementFilter struct {
 
 // A TokenFilter narrows a listing of PATs; zero fields do not. Limit is as of an AgentFilter.
 type TokenFilter struct {
-	Service, AgentID, AgreementID string
+	Service, AgentID, AgreementID, ID string
 	// ValidAt leaves out the PATs that have expired, were renewed or revoked by then. Zero: none.
 	ValidAt time.Time
 	After   TokenCursor

@@ -112,6 +112,7 @@ func (s *Store) Tokens(ctx context.Context, f store.TokenFilter) ([]store.Listed
 	q.equal("service", f.Service)
 	q.equal("agent_id", f.AgentID)
 	q.equal("agreement_id", f.AgreementID)
+	q.equal("id", f.ID)
 	if !f.ValidAt.IsZero() {
 		at := nanos(f.ValidAt)
 		q.add("expires_at > ? AND (ends_at = 0 OR ends_at > ?) AND NOT "+tokenRevoked, at, at)

@@ -144,6 +144,7 @@ func listTokens(b *listingBench) {
 	b.same(b.tokens(store.TokenFilter{Service: service, AgentID: "a"}), []string{two.ID, one.ID})
 	b.same(b.tokens(store.TokenFilter{Service: service, AgreementID: other.ID}), []string{three.ID})
 	b.same(b.tokens(store.TokenFilter{Service: service, After: store.TokenCursor{IssuedAt: two.IssuedAt, ID: two.ID}}), []string{one.ID})
+	b.same(b.tokens(store.TokenFilter{Service: service, ID: two.ID}), []string{two.ID})
 	b.same(b.tokens(store.TokenFilter{Service: "other"}), []string{})
 	list, err := b.listings.Tokens(b.Context(), store.TokenFilter{Service: service, AgentID: "b"})
 	b.must(err)

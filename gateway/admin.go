@@ -1,0 +1,264 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+const (
+	// adminBody bounds the body of an admin request.
+	adminBody = 64 << 10
+	// adminWork bounds what one admin request does to the state. A reload takes as long as its policies take.
+	adminWork = 30 * time.Second
+)
+
+// An admin is the operator's listener: health and metrics for whoever reaches it, and the JSON API under
+// /admin/v1/ for who has the token.
+type admin struct {
+	server   *Server
+	listings store.Listings // nil where the engine has none
+	token    [sha256.Size]byte
+	closed   bool // no token was configured: nobody gets in
+	reload   func(context.Context) config.Problems
+	health   readiness
+}
+
+// NewAdmin is the handler of the operator's listener. Without a token it answers /livez, /healthz, /readyz
+// and /metrics; everything under /admin/v1/ needs token as bearer, and a Host that is an IP address or
+// localhost, so that no web page can reach it by a name of its own (DNS rebinding). An empty token lets
+// nobody in. reload takes over the configuration as it is now and returns what it found; nil: not offered.
+func NewAdmin(s *Server, token string, reload func(context.Context) config.Problems) http.Handler {
+	a := &admin{server: s, token: sha256.Sum256([]byte(token)), closed: token == "", reload: reload}
+	a.listings, _ = s.deps.Operations.(store.Listings)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", a.livez)
+	mux.HandleFunc("GET /healthz", a.livez)
+	mux.HandleFunc("GET /readyz", a.readyz)
+	mux.HandleFunc("GET /metrics", a.metrics)
+	for _, path := range []string{"/livez", "/healthz", "/readyz", "/metrics"} {
+		mux.HandleFunc(path, a.notAllowed("GET, HEAD"))
+	}
+	mux.Handle("/admin/", a.guard(a.api()))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { a.fail(w, r, noSuchPath()) })
+	return a.recovering(mux)
+}
+
+// Drain tells whoever asks for readiness that this process is about to end, so that no new calls are sent to it. Calls
+// go on being answered.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// An adminRoute is one operation of the API. Operations that change something are not cut off when who asked
+// hangs up.
+type adminRoute struct {
+	method, path string
+	do           func(*adminRequest) (any, error)
+}
+
+func (a *admin) routes() []adminRoute {
+	get, post := http.MethodGet, http.MethodPost
+	return []adminRoute{
+		{get, "/status", a.status},
+		{post, "/reload", a.reloadNow},
+		{get, "/agents", a.agents},
+		{get, "/agents/{id}", a.agent},
+		{post, "/agents/{id}/block", a.blockAgent},
+		{post, "/agents/{id}/unblock", a.unblockAgent},
+		{post, "/agents/{id}/approve", a.approveAgent},
+		{post, "/agents/{id}/keys", a.addAgentKey},
+		{get, "/agreements", a.agreements},
+		{get, "/agreements/{id}", a.agreement},
+		{get, "/agreements/{id}/export", a.exportAgreement},
+		{post, "/agreements/{id}/revoke", a.revokeAgreement},
+		{get, "/policies", a.policies},
+		{post, "/policies/{id}/revoke", a.revokePolicy},
+		{get, "/pats", a.pats},
+		{get, "/pats/{id}", a.pat},
+		{post, "/pats/{id}/revoke", a.revokePAT},
+		{post, "/introspect", a.introspect},
+		{get, "/usage/accounts", a.accounts},
+		{get, "/usage/ledger", a.ledger},
+		{get, "/usage/executions", a.executions},
+		{get, "/usage/executions/{id}", a.execution},
+		{post, "/usage/executions/{id}/resolve", a.resolve},
+		{post, "/usage/top-up", a.topUp},
+		{get, "/keys", a.keys},
+		{post, "/keys/rotate", a.rotateKey},
+		{post, "/keys/{id}/retire", a.retireKey},
+	}
+}
+
+func (a *admin) api() http.Handler {
+	mux := http.NewServeMux()
+	allowed := map[string][]string{}
+	for _, route := range a.routes() {
+		path := "/admin/v1" + route.path
+		mux.HandleFunc(route.method+" "+path, a.operation(route))
+		allowed[path] = append(allowed[path], route.method)
+	}
+	for path, methods := range allowed {
+		mux.HandleFunc(path, a.notAllowed(strings.Join(methods, ", ")))
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { a.fail(w, r, noSuchPath()) })
+	return mux
+}
+
+// operation runs one route and answers with what it returns, as JSON.
+func (a *admin) operation(route adminRoute) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx := r.Context()
+		if route.method != http.MethodGet {
+			ctx = context.WithoutCancel(ctx)
+		}
+		if route.path != "/reload" {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, adminWork)
+			defer cancel()
+		}
+		q, err := a.request(r.WithContext(ctx))
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		answer, err := route.do(q)
+		if err != nil {
+			a.fail(w, r, adminFaultFor(err))
+			return
+		}
+		if route.method != http.MethodGet {
+			a.server.log.Info("operator", zap.String("did", route.method+" "+route.path), zap.String("service", q.serviceID()), zap.String("subject", q.subject))
+		}
+		a.answer(w, http.StatusOK, answer)
+	}
+}
+
+// guard lets in who has the token. It looks at nothing but the header.
+func (a *admin) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := a.admit(r); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (a *admin) admit(r *http.Request) error {
+	host := hostName(r.Host)
+	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" {
+		return newAdminFault("HOST_NOT_ALLOWED", "The admin API answers only to an IP address or localhost as Host.")
+	}
+	if name := repeatedHeader(r.Header); name != "" {
+		return newAdminFault("MALFORMED_REQUEST", "The header "+name+" stands more than once.")
+	}
+	token, err := bearer(r.Header)
+	if err != nil {
+		return newAdminFault("INVALID_TOKEN", "The Authorization header must be: Bearer <admin token>.")
+	}
+	if token == "" {
+		return newAdminFault("MISSING_TOKEN", "The admin token is missing.")
+	}
+	sum := sha256.Sum256([]byte(token)) // so that not even the length of the token shows in the time it takes
+	if subtle.ConstantTimeCompare(sum[:], a.token[:]) != 1 || a.closed {
+		return newAdminFault("INVALID_TOKEN", "This is not the admin token of this gateway.")
+	}
+	return nil
+}
+
+func (a *admin) notAllowed(allow string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f := newAdminFault("METHOD_NOT_ALLOWED", "This path does not take this method.")
+		f.setHeader("Allow", allow)
+		a.fail(w, r, f)
+	}
+}
+
+func noSuchPath() *Fault { return newAdminFault("NO_SUCH_PATH", "There is nothing at this path.") }
+
+// recovering answers panics. What the handler did write already stands.
+func (a *admin) recovering(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+				panic(p)
+			}
+			a.server.log.Error("panic", zap.String("kind", fmt.Sprintf("%T", p)), zap.ByteString("stack", debug.Stack()))
+			a.fail(w, r, newAdminFault("INTERNAL", "The gateway failed."))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// fail answers with the one envelope.
+func (a *admin) fail(w http.ResponseWriter, r *http.Request, err error) {
+	f := adminFaultFor(err)
+	fields := []zap.Field{zap.String("method", r.Method), zap.String("route", r.Pattern), zap.Int("status", f.Status), zap.String("reason", string(f.Reason))}
+	switch {
+	case f.Status >= http.StatusInternalServerError:
+		if f.cause != nil {
+			fields = append(fields, zap.Error(bare(f.cause)))
+		}
+		a.server.log.Error("admin request", fields...)
+	case f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden:
+		a.server.log.Warn("admin request", append(fields, zap.String("address", peer(r.RemoteAddr).String()))...)
+	}
+	f.writeHeader(w.Header(), "uimgate admin")
+	w.WriteHeader(f.Status)
+	if _, err := w.Write(f.envelope()); err != nil {
+		a.server.log.Debug("answer not delivered", zap.Error(bare(err)))
+	}
+}
+
+// rawJSON is an answer that is JSON already.
+type rawJSON []byte
+
+func (a *admin) answer(w http.ResponseWriter, status int, v any) {
+	body, ok := v.(rawJSON)
+	if !ok {
+		var out bytes.Buffer
+		enc := json.NewEncoder(&out)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
+			a.server.log.Error("admin answer", zap.Error(err))
+			status = http.StatusInternalServerError
+			out.Reset()
+			out.Write(newAdminFault("INTERNAL", "The answer could not be written.").envelope())
+		}
+		body = out.Bytes()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if _, err := w.Write(body); err != nil {
+		a.server.log.Debug("answer not delivered", zap.Error(bare(err)))
+	}
+}
+
+// kept is where the records are, or a Fault where this engine cannot list them.
+func (a *admin) kept() (store.Listings, error) {
+	if a.listings == nil {
+		return nil, newAdminFault("INTERNAL", "This store lists no records.")
+	}
+	return a.listings, nil
+}
+
+func (a *admin) patStore() pat.Store { return a.server.deps.Agreements }

@@ -1,0 +1,204 @@
+package gateway
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// An AdminPage is one page of a listing. Next is what to send as ?after= for the page after it; empty where
+// there is none.
+type AdminPage[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"`
+}
+
+// pageOf turns records into a page; a page that is not full is the last.
+func pageOf[R, T any](records []R, limit int, show func(R) T, cursor func(R) string) AdminPage[T] {
+	p := AdminPage[T]{Items: make([]T, 0, len(records))}
+	for _, r := range records {
+		p.Items = append(p.Items, show(r))
+	}
+	if len(records) >= limit {
+		p.Next = cursor(records[len(records)-1])
+	}
+	return p
+}
+
+// An AdminAgent is an agent as operators see it.
+type AdminAgent struct {
+	AgentID   string          `json:"agent_id"`
+	Status    pat.AgentStatus `json:"status"` // active or blocked
+	Approved  bool            `json:"approved"`
+	Keys      []string        `json:"keys"` // RFC 7638 thumbprints
+	CreatedAt time.Time       `json:"created_at"`
+	Reason    string          `json:"reason,omitempty"` // why it is blocked
+}
+
+func showAgent(a pat.Agent) AdminAgent {
+	keys := a.Keys
+	if keys == nil {
+		keys = []string{}
+	}
+	return AdminAgent{a.ID, a.Status, a.Approved, keys, a.CreatedAt.UTC(), a.Reason}
+}
+
+// An AdminAgreement is an agreement as operators see it; its evidence is in the export.
+type AdminAgreement struct {
+	ID           string             `json:"id"`
+	AgentID      string             `json:"agent_id"`
+	KeyID        string             `json:"jkt"`
+	Issuer       string             `json:"issuer"`
+	PolicyUID    string             `json:"policy_uid"`
+	PolicyDigest string             `json:"policy_digest"`
+	Assurance    pat.Assurance      `json:"assurance"` // fresh or static
+	Form         string             `json:"form"`
+	Scope        []string           `json:"scope,omitempty"`
+	State        pat.AgreementState `json:"state"` // pending, active or revoked
+	CreatedAt    time.Time          `json:"created_at"`
+}
+
+func showAgreement(a pat.Agreement) AdminAgreement {
+	return AdminAgreement{
+		ID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
+		Assurance: a.Assurance, Form: a.Form, Scope: a.Scope, State: a.State, CreatedAt: a.CreatedAt.UTC(),
+	}
+}
+
+// An AdminPolicy is a policy that was offered, the one offered now among them.
+type AdminPolicy struct {
+	UID          string    `json:"uid"`
+	Digest       string    `json:"digest"`
+	Offered      bool      `json:"offered"` // now
+	FirstOffered time.Time `json:"first_offered,omitzero"`
+}
+
+// The states of a PAT, as operators see them.
+const (
+	PATActive  = "active"
+	PATRenewed = "renewed" // its last minute, after its renewal, is over
+	PATRevoked = "revoked"
+	PATExpired = "expired"
+)
+
+// An AdminPAT is the record of a PAT. The PAT itself is never kept.
+type AdminPAT struct {
+	ID           string        `json:"jti"`
+	AgentID      string        `json:"agent_id"`
+	AgreementID  string        `json:"agreement_id"`
+	KeyID        string        `json:"jkt"`
+	PolicyDigest string        `json:"policy_digest"`
+	Assurance    pat.Assurance `json:"assurance"`
+	Scope        []string      `json:"scope"`
+	Limit        pat.Limit     `json:"lmt"`
+	SigningKeyID string        `json:"kid"`
+	State        string        `json:"state"`
+	IssuedAt     time.Time     `json:"issued_at"`
+	ExpiresAt    time.Time     `json:"expires_at"`
+	EndsAt       time.Time     `json:"ends_at,omitzero"` // earlier, because it was renewed
+	RenewedTo    string        `json:"renewed_to,omitempty"`
+}
+
+func showPAT(t store.ListedToken, now time.Time) AdminPAT {
+	state := PATActive
+	switch {
+	case !now.Before(t.ExpiresAt):
+		state = PATExpired
+	case t.Revoked:
+		state = PATRevoked
+	case !t.EndsAt.IsZero() && !now.Before(t.EndsAt):
+		state = PATRenewed
+	}
+	return AdminPAT{
+		ID: t.ID, AgentID: t.AgentID, AgreementID: t.AgreementID, KeyID: t.KeyID, PolicyDigest: t.PolicyDigest, Assurance: t.Assurance,
+		Scope: t.Scope, Limit: pat.Limit{Rate: t.LimitRate, Period: t.LimitPeriod}, SigningKeyID: t.SigningKeyID, State: state,
+		IssuedAt: t.IssuedAt.UTC(), ExpiresAt: t.ExpiresAt.UTC(), EndsAt: t.EndsAt, RenewedTo: t.RenewedTo,
+	}
+}
+
+// An AdminAccount is how one agent stands in one currency. Amounts are exact decimals.
+type AdminAccount struct {
+	AgentID  string `json:"agent_id"`
+	Currency string `json:"currency"`
+	ToppedUp string `json:"topped_up"`
+	Held     string `json:"held"` // held or unresolved
+	Captured string `json:"captured"`
+	Balance  string `json:"balance"` // topped up less held and captured; below zero it is owed
+}
+
+func showAccount(a store.Account) AdminAccount {
+	balance := money.Amount{Nano: a.ToppedUp.Nano - a.Held.Nano - a.Captured.Nano, Currency: a.Currency}
+	return AdminAccount{a.AgentID, a.Currency, a.ToppedUp.Decimal(), a.Held.Decimal(), a.Captured.Decimal(), balance.Decimal()}
+}
+
+// An AdminEntry is one line of the ledger.
+type AdminEntry struct {
+	Seq         int64       `json:"seq"`
+	At          time.Time   `json:"at"`
+	AgentID     string      `json:"agent_id"`
+	Amount      string      `json:"amount"`
+	Currency    string      `json:"currency"`
+	From        store.State `json:"from,omitempty"`
+	To          store.State `json:"to,omitempty"` // empty: a top-up
+	By          string      `json:"by"`           // agent, sweeper or operator
+	ExecutionID string      `json:"execution_id,omitempty"`
+	Intent      string      `json:"intent,omitempty"`
+	Rule        string      `json:"rule,omitempty"`
+}
+
+func showEntry(e store.Entry) AdminEntry {
+	return AdminEntry{
+		Seq: e.Seq, At: e.At.UTC(), AgentID: e.AgentID, Amount: e.Amount.Decimal(), Currency: e.Amount.Currency, From: e.From, To: e.To,
+		By: e.By, ExecutionID: e.ExecutionID, Intent: e.Intent, Rule: e.Rule,
+	}
+}
+
+// An AdminExecution is the record of one call. What was answered to the agent is not in it, only its status.
+type AdminExecution struct {
+	ID             string        `json:"id"`
+	AgentID        string        `json:"agent_id"`
+	Intent         string        `json:"intent"`
+	State          store.State   `json:"state"`
+	Outcome        store.Outcome `json:"outcome,omitempty"`
+	Amount         string        `json:"amount"` // 0.00: free
+	Currency       string        `json:"currency,omitempty"`
+	Rule           string        `json:"rule,omitempty"`
+	AgreementID    string        `json:"agreement_id"`
+	TokenID        string        `json:"jti"`
+	PolicyDigest   string        `json:"policy_digest"`
+	IdempotencyKey string        `json:"idempotency_key,omitempty"`
+	AnswerStatus   int           `json:"answer_status,omitempty"`
+	AnswerReason   string        `json:"answer_reason,omitempty"`
+	BegunAt        time.Time     `json:"begun_at"`
+	Deadline       time.Time     `json:"deadline"`
+	SettledAt      time.Time     `json:"settled_at,omitzero"`
+}
+
+func showExecution(e store.Execution) AdminExecution {
+	out := AdminExecution{
+		ID: e.ID, AgentID: e.AgentID, Intent: e.Intent, State: e.State, Outcome: e.Outcome, Amount: e.Charge.Decimal(), Currency: e.Charge.Currency,
+		Rule: e.Rule, AgreementID: e.AgreementID, TokenID: e.TokenID, PolicyDigest: e.PolicyDigest, IdempotencyKey: e.IdempotencyKey,
+		BegunAt: e.BegunAt.UTC(), Deadline: e.Deadline.UTC(), SettledAt: e.SettledAt,
+	}
+	if e.Answer != nil {
+		out.AnswerStatus, out.AnswerReason = e.Answer.Status, e.Answer.Reason
+	}
+	return out
+}
+
+// An AdminKey is the public half of a key that signs PATs, of any process on this store.
+type AdminKey struct {
+	ID        string          `json:"kid"`
+	Algorithm string          `json:"alg"`
+	Signing   bool            `json:"signing"` // this process signs with it
+	CreatedAt time.Time       `json:"created_at"`
+	NotAfter  time.Time       `json:"not_after,omitzero"` // when the last PAT it signed has ended
+	JWK       json.RawMessage `json:"jwk"`
+}
+
+func showKey(k pat.SigningKey, current string) AdminKey {
+	return AdminKey{k.ID, k.Algorithm, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
+}

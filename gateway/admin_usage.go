@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"strconv"
+
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+// filter reads what the listings of usage are narrowed by.
+func (r *adminRequest) filter(states ...string) (store.Filter, error) {
+	service, err := r.of()
+	if err != nil {
+		return store.Filter{}, err
+	}
+	after, limit := r.query.page()
+	f := store.Filter{Service: service.ID, AgentID: r.query.text("agent_id"), After: after, Limit: limit}
+	if len(states) > 0 {
+		f.State = store.State(r.query.oneOf("state", states...))
+	}
+	return f, r.query.done()
+}
+
+var executionStates = []string{string(store.Held), string(store.Captured), string(store.Released), string(store.Unresolved)}
+
+func (a *admin) accounts(r *adminRequest) (any, error) {
+	f, err := r.filter()
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.server.deps.Operations.Accounts(r.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(list, f.Limit, showAccount, func(a store.Account) string { return a.AgentID + " " + a.Currency }), nil
+}
+
+func (a *admin) ledger(r *adminRequest) (any, error) {
+	f, err := r.filter(executionStates...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := strconv.ParseInt(f.After, 10, 64); f.After != "" && err != nil {
+		return nil, newAdminFault("MALFORMED_REQUEST", "The query parameter after must be the number of an entry.").with("parameter", "after")
+	}
+	list, err := a.server.deps.Operations.Ledger(r.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(list, f.Limit, showEntry, func(e store.Entry) string { return strconv.FormatInt(e.Seq, 10) }), nil
+}
+
+func (a *admin) executions(r *adminRequest) (any, error) {
+	f, err := r.filter(executionStates...)
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.server.deps.Operations.Executions(r.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID }), nil
+}
+
+func (a *admin) execution(r *adminRequest) (any, error) {
+	service, err := r.only()
+	if err != nil {
+		return nil, err
+	}
+	e, err := a.server.deps.Operations.Execution(r.Context(), service.ID, r.id)
+	if err != nil {
+		return nil, err
+	}
+	return showExecution(e), nil
+}
+
+// resolve ends a call whose outcome is not known, by the operator's word.
+func (a *admin) resolve(r *adminRequest) (any, error) {
+	service, err := r.only()
+	if err != nil {
+		return nil, err
+	}
+	m, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	to := store.State(m.text("state", true))
+	if err := m.done(); err != nil {
+		return nil, err
+	}
+	if to != store.Captured && to != store.Released {
+		return nil, m.wrong("state", "must be captured or released")
+	}
+	e, err := a.server.deps.Operations.Resolve(r.Context(), service.ID, r.id, to)
+	if err != nil {
+		return nil, err
+	}
+	return showExecution(e), nil
+}
+
+// topUp adds to the balance of an agent that exists: money for a misspelt id would be lost from sight.
+func (a *admin) topUp(r *adminRequest) (any, error) {
+	service, err := r.only()
+	if err != nil {
+		return nil, err
+	}
+	m, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	agentID, text := m.text("agent_id", true), m.text("amount", true)
+	if err := m.done(); err != nil {
+		return nil, err
+	}
+	amount, err := money.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.patStore().Agent(r.Context(), service.ID, agentID); err != nil {
+		return nil, err
+	}
+	if err := a.server.deps.Operations.TopUp(r.Context(), service.ID, agentID, amount); err != nil {
+		return nil, err
+	}
+	r.subject = agentID
+	list, err := a.server.deps.Operations.Accounts(r.Context(), store.Filter{Service: service.ID, AgentID: agentID, Limit: maxAdminPage})
+	if err != nil {
+		return nil, err
+	}
+	for _, account := range list {
+		if account.Currency == amount.Currency {
+			return showAccount(account), nil
+		}
+	}
+	return nil, store.ErrNotFound
+}
