@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/uimgate/uimgate/agent/fetch"
@@ -44,6 +45,10 @@ type Options struct {
 	UserAgent string        // empty is uimgate-agent
 	TLS       *tls.Config   // nil is Go's default
 	Resolver  *net.Resolver // nil is Go's default
+
+	// Wrap puts something around the transport, such as a printer of exchanges; it sees PATs and
+	// signatures. May be nil.
+	Wrap func(http.RoundTripper) http.RoundTripper
 
 	MaxDocument int64 // bytes of an agents.json that are read; 0 is DefaultMaxDocument
 	MaxAnswer   int64 // bytes of an answer that are read; 0 is DefaultMaxAnswer
@@ -98,7 +103,7 @@ func New(o Options) (*Client, error) {
 	}
 	c.defaults()
 	c.fetch = fetch.New(fetch.Options{
-		AllowInsecure: o.AllowInsecure, Timeout: o.Timeout, UserAgent: c.o.UserAgent, TLS: o.TLS, Resolver: o.Resolver,
+		AllowInsecure: o.AllowInsecure, Timeout: o.Timeout, UserAgent: c.o.UserAgent, TLS: o.TLS, Resolver: o.Resolver, Wrap: o.Wrap,
 	})
 	return c, nil
 }

@@ -54,6 +54,13 @@ func (c *Clock) Now() time.Time {
 	return c.t
 }
 
+// SetNow sets the clock to the real time, at which it stands again.
+func (c *Clock) SetNow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = time.Now() //nolint:forbidigo // for tests of whole programs, which take no clock
+}
+
 // Add moves the clock.
 func (c *Clock) Add(d time.Duration) {
 	c.mu.Lock()

@@ -39,6 +39,9 @@ type Options struct {
 	TLS *tls.Config
 	// Resolver looks up names; nil is Go's default.
 	Resolver *net.Resolver
+	// Wrap puts something around the transport, such as a printer of exchanges; it sees tokens and
+	// signatures. Addresses are judged below it all the same. May be nil.
+	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
 // A Client asks servers nobody vouches for. It is safe for concurrent use.
@@ -48,6 +51,7 @@ type Client struct {
 	agent    string
 	follow   *http.Client
 	direct   *http.Client
+	close    func()
 }
 
 // New makes a Client.
@@ -56,7 +60,7 @@ func New(o Options) *Client {
 	if c.timeout <= 0 {
 		c.timeout = DefaultTimeout
 	}
-	transport := &http.Transport{
+	plain := &http.Transport{
 		DialContext:            (&dialer{insecure: o.AllowInsecure, resolver: o.Resolver}).dial,
 		TLSClientConfig:        o.TLS.Clone(),
 		TLSHandshakeTimeout:    dialTimeout,
@@ -66,6 +70,11 @@ func New(o Options) *Client {
 		MaxResponseHeaderBytes: maxHeader,
 		DisableCompression:     true,
 	}
+	var transport http.RoundTripper = plain
+	if o.Wrap != nil {
+		transport = o.Wrap(plain)
+	}
+	c.close = plain.CloseIdleConnections
 	c.direct = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	c.follow = &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) > MaxRedirects {
@@ -77,7 +86,7 @@ func New(o Options) *Client {
 }
 
 // Close drops idle connections.
-func (c *Client) Close() { c.direct.CloseIdleConnections() }
+func (c *Client) Close() { c.close() }
 
 // An Answer is a whole answer, whatever its status.
 type Answer struct {

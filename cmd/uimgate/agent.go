@@ -135,8 +135,7 @@ func (s *agentSettings) run(f func(*cobra.Command, []string) error) func(*cobra.
 		if err == nil {
 			return nil
 		}
-		var usage usageError
-		if errors.As(err, &usage) {
+		if _, usage := errors.AsType[usageError](err); usage {
 			return err
 		}
 		if s.output == "json" {

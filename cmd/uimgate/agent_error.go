@@ -40,14 +40,12 @@ func errorData(err error) map[string]any {
 			data[name] = value
 		}
 	}
-	var changed *agent.PolicyChangedError
-	if errors.As(err, &changed) {
+	if changed, ok := errors.AsType[*agent.PolicyChangedError](err); ok {
 		data["reason"] = "POLICY_REQUIRES_AGREEMENT"
 		data["agreed"] = changed.Agreed
 		put("offered", changed.Offered, changed.Offered != "")
 	}
-	var pending *agent.PendingError
-	if errors.As(err, &pending) {
+	if pending, ok := errors.AsType[*agent.PendingError](err); ok {
 		data["reason"], data["agreement_id"] = "PENDING", pending.AgreementID
 	}
 	var refusal *agent.Error

@@ -147,7 +147,7 @@ func readParams(text string, stdin io.Reader) (map[string]any, error) {
 }
 
 func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the path is the user's own
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,236 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+)
+
+func TestPublic(t *testing.T) {
+	for address, want := range map[string]bool{
+		"8.8.8.8": true, "1.1.1.1": true, "93.184.215.14": true, "2606:4700:4700::1111": true, "::ffff:8.8.8.8": true,
+		"64:ff9b::8.8.8.8": true,
+		"127.0.0.1":        false, "127.255.255.254": false, "::1": false, "::ffff:127.0.0.1": false, "0.0.0.0": false, "::": false, "0.1.2.3": false,
+		"10.0.0.1": false, "172.16.0.1": false, "172.31.255.255": false, "192.168.1.1": false, "::ffff:10.0.0.1": false,
+		"100.64.0.1": false, "100.127.255.255": false, "169.254.169.254": false, "fe80::1": false, "fe80::1%eth0": false, "2606:4700::1%eth0": false,
+		"fc00::1": false, "fd12:3456::1": false, "fec0::1": false, "ff02::1": false, "224.0.0.1": false, "239.255.255.255": false, "255.255.255.255": false, "240.0.0.1": false,
+		"64:ff9b::10.0.0.1": false, "64:ff9b::127.0.0.1": false, "64:ff9b::a9fe:a9fe": false, "64:ff9b:1::1": false,
+		"2002:a00:1::": false, "2001:0:a00:1::": false, "2001:db8::1": false, "100::1": false, "::10.0.0.1": false, "5f00::1": false,
+		"192.0.0.1": false, "192.0.2.1": false, "198.18.0.1": false, "198.51.100.1": false, "203.0.113.1": false, "192.88.99.1": false,
+	} {
+		if got := fetch.Public(netip.MustParseAddr(address)); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+	if fetch.Public(netip.Addr{}) {
+		t.Error("no address is public")
+	}
+}
+
+func TestJudge(t *testing.T) {
+	strict, open := fetch.New(fetch.Options{}), fetch.New(fetch.Options{AllowInsecure: true})
+	for _, tt := range []struct {
+		u, from      string
+		strict, open bool
+	}{
+		{"https://shop.example/x", "", true, true},
+		{"https://93.184.215.14/", "", true, true},
+		{"http://shop.example/x", "", false, true},
+		{"http://127.0.0.1:8080/", "", true, true},
+		{"http://localhost/", "http://127.0.0.1:1/", true, true},
+		{"http://localhost/", "https://shop.example/", false, true},
+		{"https://[::1]/", "https://shop.example/", false, true},
+		{"https://[::ffff:127.0.0.1]/", "https://shop.example/", false, true},
+		{"https://localhost./", "https://shop.example/", false, true},
+		{"https://LOCALHOST/", "https://shop.example/", false, true},
+		{"https://x.localhost/", "https://shop.example/", false, true},
+		{"https://10.0.0.1/", "", false, true},
+		{"https://[fd00::1]/", "", false, true},
+		{"https://[64:ff9b::a00:1]/", "", false, true},
+		{"http://shop.example/", "https://shop.example/", false, true},
+		{"https://user@shop.example/", "", false, false},
+		{"https://user:pass@127.0.0.1/", "", false, false},
+		{"ftp://shop.example/", "", false, false},
+		{"file:///etc/passwd", "", false, false},
+		{"https:///x", "", false, false},
+		{"https:shop.example", "", false, false},
+		{"//shop.example", "", false, false},
+	} {
+		u, err := url.Parse(tt.u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var from *url.URL
+		if tt.from != "" {
+			from, _ = url.Parse(tt.from)
+		}
+		for c, want := range map[*fetch.Client]bool{strict: tt.strict, open: tt.open} {
+			err := c.Judge(u, from)
+			if (err == nil) != want || err != nil && !errors.Is(err, fetch.ErrRefused) {
+				t.Errorf("%s from %q: %v, want %v", tt.u, tt.from, err, want)
+			}
+		}
+	}
+}
+
+// resolver answers every name with these addresses, over real DNS.
+func resolver(t *testing.T, addresses ...string) *net.Resolver {
+	t.Helper()
+	conn, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg)
+		m.SetReply(q)
+		for _, a := range addresses {
+			ip := net.ParseIP(a)
+			h := dns.RR_Header{Name: q.Question[0].Name, Class: dns.ClassINET, Ttl: 1}
+			switch {
+			case ip.To4() != nil && !strings.Contains(a, ":") && q.Question[0].Qtype == dns.TypeA:
+				h.Rrtype = dns.TypeA
+				m.Answer = append(m.Answer, &dns.A{Hdr: h, A: ip})
+			case strings.Contains(a, ":") && q.Question[0].Qtype == dns.TypeAAAA:
+				h.Rrtype = dns.TypeAAAA
+				m.Answer = append(m.Answer, &dns.AAAA{Hdr: h, AAAA: ip})
+			}
+		}
+		_ = w.WriteMsg(m)
+	})
+	started := make(chan struct{})
+	server := &dns.Server{PacketConn: conn, Handler: handler, NotifyStartedFunc: func() { close(started) }}
+	go func() { _ = server.ActivateAndServe() }()
+	<-started
+	t.Cleanup(func() { _ = server.Shutdown() })
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", conn.LocalAddr().String())
+	}}
+}
+
+func TestNamesThatResolveToPrivateAddressesAreNotDialled(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	t.Cleanup(server.Close)
+	tlsConfig := server.Client().Transport.(*http.Transport).TLSClientConfig
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	for _, addresses := range [][]string{
+		{"127.0.0.1"},
+		{"10.0.0.1"},
+		{"169.254.169.254"},
+		{"100.64.0.1"},
+		{"::1"},
+		{"fd00::1"},
+		{"64:ff9b::7f00:1"},
+		{"::ffff:127.0.0.1"},
+		{"127.0.0.1", "10.0.0.1", "::1"},
+	} {
+		c := fetch.New(fetch.Options{TLS: tlsConfig, Resolver: resolver(t, addresses...)})
+		_, err := c.Get(t.Context(), "https://example.com:"+port+"/", fetch.Document{Max: 10})
+		var broken *fetch.Error
+		if !errors.Is(err, fetch.ErrRefused) || errors.As(err, &broken) && broken.Sent {
+			t.Errorf("%v: %v", addresses, err)
+		}
+	}
+	if asked.Load() != 0 {
+		t.Error("the server was asked")
+	}
+	// The same name is good where private addresses are allowed: it was not the test that failed.
+	c := fetch.New(fetch.Options{TLS: tlsConfig, Resolver: resolver(t, "127.0.0.1"), AllowInsecure: true})
+	if _, err := c.Get(t.Context(), "https://example.com:"+port+"/", fetch.Document{Max: 10}); err != nil || asked.Load() != 1 {
+		t.Errorf("%v, asked %d times", err, asked.Load())
+	}
+}
+
+func TestALocalhostThatIsElsewhereIsNotDialled(t *testing.T) {
+	c := fetch.New(fetch.Options{Resolver: resolver(t, "93.184.215.14")})
+	_, err := c.Get(t.Context(), "http://shop.localhost/", fetch.Document{Max: 10})
+	if !errors.Is(err, fetch.ErrRefused) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the proxy was asked") }))
+	t.Cleanup(proxy.Close)
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	t.Setenv("HTTPS_PROXY", proxy.URL)
+	c := fetch.New(fetch.Options{AllowInsecure: true, Resolver: resolver(t)})
+	_, err := c.Get(t.Context(), "http://shop.example/", fetch.Document{Max: 10})
+	if err == nil {
+		t.Error("somebody answered")
+	}
+}
+
+func TestErrorsHoldNoPathAndNoQuery(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/canary/redirect":
+			http.Redirect(w, r, "/canary/redirect?canary", http.StatusFound)
+		case "/canary/large":
+			_, _ = w.Write(make([]byte, 100))
+		default:
+			if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+				_ = conn.Close()
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	c := fetch.New(fetch.Options{})
+	for _, path := range []string{"/canary/redirect", "/canary/large", "/canary/broken?canary=1"} {
+		_, err := c.Get(t.Context(), server.URL+path, fetch.Document{Max: 10})
+		if err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	_, err := c.Get(t.Context(), "https://127.0.0.1:0/canary%zz", fetch.Document{Max: 10})
+	if !errors.Is(err, fetch.ErrRefused) || strings.Contains(err.Error(), "canary") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestAnAnswerOfExactlyTheBoundIsRead(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(strings.Repeat("x", int(r.ContentLength))))
+	}))
+	t.Cleanup(server.Close)
+	c := fetch.New(fetch.Options{})
+	for size, want := range map[int]error{10: nil, 11: fetch.ErrTooLarge} {
+		a, err := c.Do(t.Context(), fetch.Request{Method: http.MethodPost, URL: server.URL, Body: make([]byte, size), Max: 10})
+		if !errors.Is(err, want) || err == nil && len(a.Body) != size {
+			t.Errorf("%d: %v", size, err)
+		}
+	}
+}
+
+// FuzzPublic: an address and the same mapped into IPv6 are judged alike, and no public one is private to
+// the standard library.
+func FuzzPublic(f *testing.F) {
+	for _, s := range []string{"\x08\x08\x08\x08", "\x0a\x00\x00\x01", "\x00\x64\xff\x9b\x00\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x01"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, ok := netip.AddrFromSlice(b)
+		if !ok {
+			return
+		}
+		public := fetch.Public(a)
+		if a.Is4() && fetch.Public(netip.AddrFrom16(a.As16())) != public {
+			t.Errorf("%s: mapped and plain are judged differently", a)
+		}
+		u := a.Unmap()
+		if public && (u.IsPrivate() || u.IsLoopback() || u.IsLinkLocalUnicast() || u.IsMulticast() || u.IsUnspecified() || u.IsInterfaceLocalMulticast()) {
+			t.Errorf("%s is public", a)
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/agent/agenttest"
+)
+
+// An agentHome is where the commands of one agent keep their things.
+type agentHome struct {
+	t     *testing.T
+	stdin string
+}
+
+func newAgentHome(t *testing.T) *agentHome {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state"))
+	t.Setenv("UIMGATE_AGENT_ID", "")
+	return &agentHome{t: t}
+}
+
+// agent runs one command as a process of its own would.
+func (h *agentHome) agent(args ...string) (stdout, stderr string, err error) {
+	h.t.Helper()
+	root := &cobra.Command{Use: "uimgate", SilenceErrors: true, SilenceUsage: true}
+	root.AddCommand(agentCommand())
+	var out, said bytes.Buffer
+	root.SetArgs(append([]string{"agent"}, args...))
+	root.SetIn(strings.NewReader(h.stdin))
+	root.SetOut(&out)
+	root.SetErr(&said)
+	err = root.ExecuteContext(h.t.Context())
+	return out.String(), said.String(), err
+}
+
+func (h *agentHome) ok(args ...string) string {
+	h.t.Helper()
+	stdout, stderr, err := h.agent(args...)
+	if err != nil {
+		h.t.Fatalf("%v: %v\n%s%s", args, err, stdout, stderr)
+	}
+	return stdout
+}
+
+func (h *agentHome) json(args ...string) map[string]any {
+	h.t.Helper()
+	var data map[string]any
+	if err := json.Unmarshal([]byte(h.ok(append(args, "-o", "json")...)), &data); err != nil {
+		h.t.Fatalf("%v: %v", args, err)
+	}
+	return data
+}
+
+func (h *agentHome) usage(want string, args ...string) {
+	h.t.Helper()
+	_, _, err := h.agent(args...)
+	var usage usageError
+	if !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
+		h.t.Errorf("%v: %v, want a usage error with %q", args, err, want)
+	}
+}
+
+// theShop is a service that lives now, since the commands do.
+func theShop(t *testing.T) *agenttest.Service {
+	t.Helper()
+	shop := agenttest.New(t, agenttest.Canonical)
+	shop.Clock.SetNow()
+	return shop
+}
+
+func TestAgentCommandsFromKeyToRevocation(t *testing.T) {
+	h, shop := newAgentHome(t), theShop(t)
+	if made := h.json("keygen"); made["algorithm"] != "EdDSA" || !strings.HasPrefix(made["agent_id"].(string), "agent-") {
+		t.Errorf("%v", made)
+	}
+	if _, _, err := h.agent("keygen"); err == nil {
+		t.Error("a key was overwritten")
+	}
+	if out := h.ok("discover", shop.URL); !strings.Contains(out, agenttest.Search+"  query [limit] [filter]") || !strings.Contains(out, "0.01 USD") {
+		t.Error(out)
+	}
+	if data := h.json("discover", shop.URL); data["issuer"] != agenttest.Issuer || len(data["intents"].([]any)) != 2 {
+		t.Errorf("%v", data)
+	}
+	if data := h.json("search", shop.URL, "goods"); len(data["intents"].([]any)) != 1 {
+		t.Errorf("%v", data)
+	}
+	policy := h.json("policy", shop.URL)
+	if policy["digest"] != shop.Digest() {
+		t.Errorf("%v", policy)
+	}
+	h.usage(shop.Digest(), "agree", shop.URL)
+	if shop.Asked("/api/pat/issue") != 0 {
+		t.Fatal("it was signed without being told")
+	}
+	if data := h.json("agree", shop.URL, "--digest", shop.Digest()); data["form"] != "fresh" || len(data["scope"].([]any)) != 2 {
+		t.Errorf("%v", data)
+	}
+	out := h.ok("execute", agenttest.Search, "query=7", "limit=5", `filter={"a":1.50}`)
+	if want := "{\n  \"echo\": {\n    \"filter\": {\n      \"a\": 1.50\n    },\n    \"limit\": 5,\n    \"query\": \"7\"\n  }\n}\n"; out != want {
+		t.Error(out)
+	}
+	if data := h.json("execute", agenttest.Order, "--params", `{"query":"tea"}`, "--service", shop.URL); data["charge"].(map[string]any)["amount"] != "0.01" || data["idempotency_key"] == "" {
+		t.Errorf("%v", data)
+	}
+	h.stdin = `{"query":"tea"}`
+	h.ok("execute", agenttest.Search, "--params", "-", "limit=1")
+	if calls := shop.Calls(); len(calls) != 4 { // the order was refused once, for want of a proof
+		t.Errorf("%d calls", len(calls))
+	}
+	h.ok("renew")
+	h.ok("execute", agenttest.Search, "query=tea")
+	h.ok("revoke", shop.URL)
+	_, _, err := h.agent("execute", agenttest.Search, "query=tea")
+	if err == nil || !strings.Contains(err.Error(), "no agreement permits") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestAgentExecuteReadsParametersAsTheirType(t *testing.T) {
+	h, shop := newAgentHome(t), theShop(t)
+	h.ok("keygen")
+	h.ok("agree", shop.URL, "--yes")
+	h.usage("of type integer", "execute", agenttest.Search, "limit=canary")
+	h.usage("perhaps limit is meant", "execute", agenttest.Search, "limits=5")
+	h.usage("given twice", "execute", agenttest.Search, "query=a", "query=b")
+	h.usage("given twice", "execute", agenttest.Search, "query=a", "--params", `{"query":"b"}`)
+	h.usage("name=value", "execute", agenttest.Search, "query")
+	h.usage("line 1", "execute", agenttest.Search, "--params", `{"query":`)
+	h.usage("line 1", "execute", agenttest.Search, "--params", `[]`)
+	if n := len(shop.Calls()); n != 0 {
+		t.Errorf("%d calls", n)
+	}
+	file := filepath.Join(t.TempDir(), "p.json")
+	if err := os.WriteFile(file, []byte(`{"query":"a=b"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.ok("execute", agenttest.Search, "--params", "@"+file)
+	h.ok("execute", agenttest.Search, "query=a=b")
+	for _, c := range shop.Calls() {
+		if c.Parameters["query"] != "a=b" {
+			t.Errorf("%v", c.Parameters)
+		}
+	}
+}
+
+func TestAgentErrorsAreData(t *testing.T) {
+	h, shop := newAgentHome(t), theShop(t)
+	h.ok("keygen")
+	h.ok("agree", shop.URL, "--yes")
+	reply := agenttest.Reply{Status: 400, Body: `{"error":{"code":"INVALID_PARAMETER","message":"m","details":{"reason":"UNKNOWN_PARAMETER","suggestion":"Leave it out.","violations":[{"pointer":"/x","message":"no such parameter"}]}}}`}
+	shop.Script(reply, reply)
+	stdout, stderr, err := h.agent("execute", agenttest.Search, "-o", "json")
+	var data struct {
+		Error struct{ Reason, Suggestion string }
+	}
+	if decodeErr := json.Unmarshal([]byte(stdout), &data); decodeErr != nil || err == nil || data.Error.Reason != "UNKNOWN_PARAMETER" || stderr != "" {
+		t.Errorf("%s%s%v", stdout, stderr, err)
+	}
+	stdout, stderr, err = h.agent("execute", agenttest.Search)
+	if err == nil || stdout != "" || !strings.Contains(stderr, "no such parameter") || !strings.Contains(stderr, "Leave it out.") {
+		t.Errorf("%s%s%v", stdout, stderr, err)
+	}
+	shop.Offer(t, `{"uid":"`+agenttest.PolicyUID+`","permission":[]}`)
+	stdout, _, err = h.agent("execute", agenttest.Search, "-o", "json")
+	if err == nil || !strings.Contains(stdout, `"offered": "`+shop.Digest()+`"`) {
+		t.Errorf("%s%v", stdout, err)
+	}
+	_, _, err = h.agent("agree", shop.URL, "--digest", "sha-256:"+strings.Repeat("A", 43))
+	if err == nil || shop.Asked("/api/pat/issue") != 1 {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestAgentWithoutAKey(t *testing.T) {
+	h, shop := newAgentHome(t), theShop(t)
+	h.ok("discover", shop.URL)
+	if _, _, err := h.agent("agree", shop.URL, "--yes"); err == nil || !strings.Contains(err.Error(), "keygen") {
+		t.Errorf("err = %v", err)
+	}
+	h.usage("text or json", "discover", shop.URL, "-o", "yaml")
+	h.usage("algorithm", "keygen", "--algorithm", "HS256")
+}
+
+func TestAgentHelpShowsAnExample(t *testing.T) {
+	for _, c := range agentCommand().Commands() {
+		if !strings.Contains(c.Example, "uimgate agent "+c.Name()) {
+			t.Errorf("%s has no example", c.Name())
+		}
+	}
+}
