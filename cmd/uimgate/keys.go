@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+var keyColumns = []column[gateway.AdminKey]{
+	{name: "kid", exact: func(k gateway.AdminKey) string { return k.ID }},
+	{name: "alg", exact: func(k gateway.AdminKey) string { return k.Algorithm }},
+	{name: "signing", exact: func(k gateway.AdminKey) string { return exactBool(k.Signing) }, human: func(k gateway.AdminKey) string { return yesNo(k.Signing) }},
+	timeColumn("created_at", func(k gateway.AdminKey) time.Time { return k.CreatedAt }, false),
+	timeColumn("not_after", func(k gateway.AdminKey) time.Time { return k.NotAfter }, false),
+	{name: "jwk", wide: true, exact: func(k gateway.AdminKey) string { return string(k.JWK) }},
+}
+
+// keysCommand is about the keys that sign PATs. Private keys never leave the data directory.
+func keysCommand() *cobra.Command {
+	o := &operator{}
+	return o.group(&cobra.Command{
+		Use: "keys", Short: "The keys that sign PATs: make, rotate, retire, list",
+		Example: "  uimgate keys list\n  uimgate keys rotate",
+	}, o.keysNew(), o.keysRotate(), o.keysRetire(), o.keysList())
+}
+
+func (o *operator) keysList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the keys that verify PATs now", Args: usageArgs(cobra.NoArgs),
+		Example: "  uimgate keys list -o json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			data, err := o.get(c, "/keys", nil)
+			if err != nil {
+				return err
+			}
+			return printPage(c, o, data, keyColumns)
+		},
+	}
+}
+
+func (o *operator) keysRotate() *cobra.Command {
+	return &cobra.Command{
+		Use: "rotate", Short: "Sign with a new key from now on", Args: usageArgs(cobra.NoArgs),
+		Long: `Rotate makes a new key, which signs from now on. The one before goes on verifying until the last PAT it
+signed has expired.`,
+		Example: "  uimgate keys rotate",
+		RunE: func(c *cobra.Command, _ []string) error {
+			data, err := o.post(c, "/keys/rotate", nil, nil)
+			if err != nil {
+				return err
+			}
+			return printOne(c, o, data, keyColumns)
+		},
+	}
+}
+
+func (o *operator) keysRetire() *cobra.Command {
+	var at string
+	c := &cobra.Command{
+		Use: "retire KID", Short: "End a key, and with it every PAT it signed", Args: usageArgs(cobra.ExactArgs(1)),
+		Long: `Retire ends a key now, or at a time to come: PATs it signed are worth nothing from then on, and agents have
+to agree again. It is for a key that leaked; otherwise rotate is enough.`,
+		Example: "  uimgate keys retire tK3o0cNcBg-3dcYUyKhcRmdDoDuFJl9SGSCPEqOhZlA",
+		RunE: func(c *cobra.Command, args []string) error {
+			body := map[string]any{}
+			if at != "" {
+				body["at"] = at
+			}
+			data, err := o.post(c, apiPath("keys", args[0], "retire"), nil, body)
+			if err != nil {
+				return err
+			}
+			return printOne(c, o, data, keyColumns)
+		},
+	}
+	c.Flags().StringVar(&at, "at", "", "when, such as 2030-01-31T12:00:00Z; default now")
+	return c
+}
+
+// keysNew makes the first key before the gateway ever ran; a running gateway rotates instead.
+func (o *operator) keysNew() *cobra.Command {
+	var data string
+	c := &cobra.Command{
+		Use: "new", Short: "Make the signing key before the gateway first runs", Args: usageArgs(cobra.NoArgs),
+		Long: `New makes the data directory's signing key, so that its public half can be published before the gateway runs.
+Where there is one already it prints that. It needs no running gateway, and refuses to work beside one: there, use rotate.`,
+		Example: "  uimgate keys new -c uimgate.yaml",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.checkFormat(); err != nil {
+				return err
+			}
+			cfg, problems := config.Load(o.config, config.Overrides{Env: os.LookupEnv, Data: data})
+			if cfg == nil {
+				printProblems(c.ErrOrStderr(), problems)
+				return errSilent
+			}
+			return o.makeKey(c, cfg)
+		},
+	}
+	c.Flags().StringVar(&data, "data", "", "data directory, instead of data")
+	return c
+}
+
+func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
+	dir, err := config.OpenDataDir(cfg.Data)
+	if errors.Is(err, config.ErrDataInUse) {
+		return fmt.Errorf("%w\nA gateway that runs has its key; 'uimgate keys rotate' makes it a new one", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	state, err := sqlstore.Open(c.Context(), dir.StatePath(), sqlstore.Options{Now: time.Now})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	ring, err := pat.OpenKeyring(c.Context(), pat.KeyringConfig{
+		Store: state, Files: dir.Keys(), Algorithm: string(cfg.PAT.Algorithm), Overlap: max(time.Minute, cfg.PAT.TTL+cfg.PAT.RenewGrace+2*cfg.PAT.Leeway), Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range ring.Keys(time.Now()) {
+		if k.ID == ring.Current() {
+			return o.printKey(c, k)
+		}
+	}
+	return errors.New("the key that was made is not there")
+}
+
+func (o *operator) printKey(c *cobra.Command, k pat.SigningKey) error {
+	record, err := json.Marshal(gateway.AdminKey{ID: k.ID, Algorithm: k.Algorithm, Signing: true, CreatedAt: k.CreatedAt, NotAfter: k.NotAfter, JWK: k.JWK})
+	if err != nil {
+		return err
+	}
+	return printOne(c, o, record, keyColumns)
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/pat"
+)
+
+var agreementColumns = []column[gateway.AdminAgreement]{
+	{name: "id", exact: func(a gateway.AdminAgreement) string { return a.ID }},
+	{name: "agent_id", exact: func(a gateway.AdminAgreement) string { return a.AgentID }},
+	{name: "state", exact: func(a gateway.AdminAgreement) string { return string(a.State) }},
+	{name: "assurance", exact: func(a gateway.AdminAgreement) string { return string(a.Assurance) }},
+	timeColumn("created_at", func(a gateway.AdminAgreement) time.Time { return a.CreatedAt }, false),
+	{name: "policy_digest", exact: func(a gateway.AdminAgreement) string { return a.PolicyDigest }},
+	{name: "policy_uid", wide: true, exact: func(a gateway.AdminAgreement) string { return a.PolicyUID }},
+	{name: "jkt", wide: true, exact: func(a gateway.AdminAgreement) string { return a.KeyID }},
+	{name: "issuer", wide: true, exact: func(a gateway.AdminAgreement) string { return a.Issuer }},
+	{name: "form", wide: true, exact: func(a gateway.AdminAgreement) string { return a.Form }},
+	{name: "scope", wide: true, exact: func(a gateway.AdminAgreement) string { return strings.Join(a.Scope, " ") }},
+}
+
+func agreementsCommand() *cobra.Command {
+	o := &operator{}
+	return o.group(&cobra.Command{
+		Use: "agreements", Short: "The agreements made with a service: list, prove, revoke",
+		Example: "  uimgate agreements list --agent agent-1\n  uimgate agreements export 0193… > agreement.json && uimgate agreements verify agreement.json",
+	}, o.agreementsList(), o.agreementsShow(), o.agreementsExport(), o.agreementsVerify(), o.agreementsRevoke())
+}
+
+func (o *operator) agreementsList() *cobra.Command {
+	var agent, state, digest string
+	c := &cobra.Command{
+		Use: "list", Short: "List agreements, the newest first", Args: usageArgs(cobra.NoArgs),
+		Example: "  uimgate agreements list --state pending",
+		RunE: func(c *cobra.Command, _ []string) error {
+			data, err := o.get(c, "/agreements", o.page("agent_id", agent, "state", state, "policy_digest", digest))
+			if err != nil {
+				return err
+			}
+			return printPage(c, o, data, agreementColumns)
+		},
+	}
+	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
+	c.Flags().StringVar(&state, "state", "", "only those that are pending, active or revoked")
+	c.Flags().StringVar(&digest, "policy", "", "only those with the policy of this digest")
+	return o.paging(c)
+}
+
+func (o *operator) agreementsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show one agreement", Args: usageArgs(cobra.ExactArgs(1)),
+		Example: "  uimgate agreements show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
+		RunE: func(c *cobra.Command, args []string) error {
+			data, err := o.get(c, apiPath("agreements", args[0]), o.values())
+			if err != nil {
+				return err
+			}
+			return printOne(c, o, data, agreementColumns)
+		},
+	}
+}
+
+func (o *operator) agreementsExport() *cobra.Command {
+	return &cobra.Command{
+		Use: "export ID", Short: "Print the bundle that proves an agreement to anybody", Args: usageArgs(cobra.ExactArgs(1)),
+		Long: `Export prints one JSON document with the policy as it was served, what the agent signed, its signature and its
+public key. Whoever has it can verify it without this gateway; see verify.`,
+		Example: "  uimgate agreements export 01934f6e-7f6c-7d2a-9b1e-0123456789ab > agreement.json",
+		RunE: func(c *cobra.Command, args []string) error {
+			data, err := o.get(c, apiPath("agreements", args[0], "export"), o.values())
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write(data)
+			return err
+		},
+	}
+}
+
+func (o *operator) agreementsVerify() *cobra.Command {
+	return &cobra.Command{
+		Use: "verify FILE", Short: "Verify an exported agreement, offline", Args: usageArgs(cobra.ExactArgs(1)),
+		Long: `Verify checks that the key in a bundle signed the policy in it, for this agent and this service. It needs no
+gateway and no network. FILE may be - for standard input.`,
+		Example: "  uimgate agreements verify agreement.json",
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.checkFormat(); err != nil {
+				return err
+			}
+			var text []byte
+			var err error
+			if args[0] == "-" {
+				text, err = readAtMost(c.InOrStdin(), "the bundle", pat.MaxExport)
+			} else {
+				text, err = readNamed(args[0], pat.MaxExport)
+			}
+			if err != nil {
+				return fmt.Errorf("reading the bundle: %w", err)
+			}
+			e, err := pat.VerifyExport(text)
+			if err != nil {
+				return fmt.Errorf("NOT PROVED: %w", err)
+			}
+			a := e.Agreement
+			record, err := json.Marshal(gateway.AdminAgreement{
+				ID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
+				Assurance: a.Assurance, Form: a.Form, Scope: a.Scope, State: a.State, CreatedAt: a.CreatedAt,
+			})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(c.ErrOrStderr(), "Proved: this key signed this policy. The id, the state and the time are the exporter's word.")
+			return printOne(c, o, record, agreementColumns)
+		},
+	}
+}
+
+func (o *operator) agreementsRevoke() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: "revoke ID", Short: "End an agreement and every PAT issued for it", Args: usageArgs(cobra.ExactArgs(1)),
+		Long:    `Revoke ends an agreement at once. The agent may agree anew; block it to prevent that.`,
+		Example: `  uimgate agreements revoke 01934f6e-7f6c-7d2a-9b1e-0123456789ab --reason "withdrawn"`,
+		RunE: func(c *cobra.Command, args []string) error {
+			data, err := o.post(c, apiPath("agreements", args[0], "revoke"), o.values(), because(reason))
+			if err != nil {
+				return err
+			}
+			return printOne(c, o, data, agreementColumns)
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why; kept with the revocation")
+	return c
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+var accountColumns = []column[gateway.AdminAccount]{
+	{name: "agent_id", exact: func(a gateway.AdminAccount) string { return a.AgentID }},
+	{name: "currency", exact: func(a gateway.AdminAccount) string { return a.Currency }},
+	{name: "topped_up", exact: func(a gateway.AdminAccount) string { return a.ToppedUp }},
+	{name: "held", exact: func(a gateway.AdminAccount) string { return a.Held }},
+	{name: "captured", exact: func(a gateway.AdminAccount) string { return a.Captured }},
+	{name: "balance", exact: func(a gateway.AdminAccount) string { return a.Balance }},
+}
+
+var entryColumns = []column[gateway.AdminEntry]{
+	{name: "seq", exact: func(e gateway.AdminEntry) string { return strconv.FormatInt(e.Seq, 10) }},
+	timeColumn("at", func(e gateway.AdminEntry) time.Time { return e.At }, false),
+	{name: "agent_id", exact: func(e gateway.AdminEntry) string { return e.AgentID }},
+	{name: "amount", exact: func(e gateway.AdminEntry) string { return e.Amount }, human: func(e gateway.AdminEntry) string { return humanAmount(e.Amount, e.Currency) }},
+	{name: "currency", wide: true, exact: func(e gateway.AdminEntry) string { return e.Currency }},
+	{name: "from", wide: true, exact: func(e gateway.AdminEntry) string { return string(e.From) }},
+	{name: "to", exact: func(e gateway.AdminEntry) string { return string(e.To) }, human: func(e gateway.AdminEntry) string {
+		switch {
+		case e.To == "":
+			return "top-up"
+		case e.From == "":
+			return string(e.To)
+		default:
+			return string(e.From) + " → " + string(e.To)
+		}
+	}},
+	{name: "by", exact: func(e gateway.AdminEntry) string { return e.By }},
+	{name: "intent", exact: func(e gateway.AdminEntry) string { return e.Intent }},
+	{name: "execution_id", exact: func(e gateway.AdminEntry) string { return e.ExecutionID }},
+	{name: "rule", wide: true, exact: func(e gateway.AdminEntry) string { return e.Rule }},
+}
+
+var executionColumns = []column[gateway.AdminExecution]{
+	{name: "id", exact: func(e gateway.AdminExecution) string { return e.ID }},
+	timeColumn("begun_at", func(e gateway.AdminExecution) time.Time { return e.BegunAt }, false),
+	{name: "agent_id", exact: func(e gateway.AdminExecution) string { return e.AgentID }},
+	{name: "intent", exact: func(e gateway.AdminExecution) string { return e.Intent }},
+	{name: "state", exact: func(e gateway.AdminExecution) string { return string(e.State) }},
+	{name: "outcome", exact: func(e gateway.AdminExecution) string { return string(e.Outcome) }},
+	{name: "amount", exact: func(e gateway.AdminExecution) string { return e.Amount }, human: func(e gateway.AdminExecution) string { return humanAmount(e.Amount, e.Currency) }},
+	{name: "currency", wide: true, exact: func(e gateway.AdminExecution) string { return e.Currency }},
+	{name: "rule", wide: true, exact: func(e gateway.AdminExecution) string { return e.Rule }},
+	{name: "agreement_id", wide: true, exact: func(e gateway.AdminExecution) string { return e.AgreementID }},
+	{name: "jti", wide: true, exact: func(e gateway.AdminExecution) string { return e.TokenID }},
+	{name: "policy_digest", wide: true, exact: func(e gateway.AdminExecution) string { return e.PolicyDigest }},
+	{name: "idempotency_key", wide: true, exact: func(e gateway.AdminExecution) string { return e.IdempotencyKey }},
+	timeColumn("deadline", func(e gateway.AdminExecution) time.Time { return e.Deadline }, true),
+	timeColumn("settled_at", func(e gateway.AdminExecution) time.Time { return e.SettledAt }, true),
+}
+
+func usageCommand() *cobra.Command {
+	o := &operator{}
+	return o.group(&cobra.Command{
+		Use: "usage", Short: "What agents did and owe: accounts, ledger, executions",
+		Example: "  uimgate usage accounts\n  uimgate usage executions --state unresolved",
+	}, listing(o, "accounts", "List what agents topped up, hold and owe", "uimgate usage accounts -o csv", accountColumns, false),
+		listing(o, "ledger", "List every move of a charge, the newest first", "uimgate usage ledger --agent agent-1", entryColumns, true),
+		listing(o, "executions", "List calls that charged or carried an idempotency key, the newest first", "uimgate usage executions --state unresolved", executionColumns, true),
+		o.usageResolve(), o.usageTopUp())
+}
+
+// listing is one of the listings of usage, which is called what its path is called.
+func listing[T any](o *operator, name, short, example string, columns []column[T], states bool) *cobra.Command {
+	var agent, state string
+	c := &cobra.Command{
+		Use: name, Short: short, Args: usageArgs(cobra.NoArgs), Example: "  " + example,
+		RunE: func(c *cobra.Command, _ []string) error {
+			data, err := o.get(c, "/usage/"+name, o.page("agent_id", agent, "state", state))
+			if err != nil {
+				return err
+			}
+			return printPage(c, o, data, columns)
+		},
+	}
+	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
+	if states {
+		c.Flags().StringVar(&state, "state", "", "only those that are (in the ledger: became) held, captured, released or unresolved")
+	}
+	return o.paging(c)
+}
+
+func (o *operator) usageResolve() *cobra.Command {
+	return &cobra.Command{
+		Use: "resolve EXECUTION captured|released", Short: "Say how a call of unknown outcome ended", Args: usageArgs(cobra.ExactArgs(2)),
+		Long: `Resolve settles a call of which the gateway does not know whether it took effect: ask the service behind by
+the execution id it was sent, then charge the agent (captured) or do not (released).`,
+		Example: "  uimgate usage resolve 01934f6e-7f6c-7d2a-9b1e-0123456789ab released",
+		RunE: func(c *cobra.Command, args []string) error {
+			if to := store.State(args[1]); to != store.Captured && to != store.Released {
+				return usageError{errState}
+			}
+			data, err := o.post(c, apiPath("usage", "executions", args[0], "resolve"), o.values(), map[string]any{"state": args[1]})
+			if err != nil {
+				return err
+			}
+			return printOne(c, o, data, executionColumns)
+		},
+	}
+}
+
+func (o *operator) usageTopUp() *cobra.Command {
+	return &cobra.Command{
+		Use: "top-up AGENT AMOUNT CURRENCY", Short: "Add to what an agent has paid in", Args: usageArgs(cobra.RangeArgs(2, 3)),
+		Example: "  uimgate usage top-up agent-1 25.00 EUR",
+		RunE: func(c *cobra.Command, args []string) error {
+			amount, err := money.Parse(strings.Join(args[1:], " "))
+			if err != nil {
+				return usageError{err}
+			}
+			data, err := o.post(c, "/usage/top-up", o.values(), map[string]any{"agent_id": args[0], "amount": amount.String()})
+			if err != nil {
+				return err
+			}
+			return printOne(c, o, data, accountColumns)
+		},
+	}
+}
