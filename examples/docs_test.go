@@ -1,0 +1,198 @@
+package examples_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// A snippet is a fenced block of a document, with what its first line says of it: the language, then
+// what it is (policy where nothing is said, permission, constraint, duty), then "warns" or "refused"
+// with a code.
+type snippet struct {
+	line                         int
+	language, is, verdict, code string
+	body                         string
+}
+
+var fence = regexp.MustCompile("(?ms)^```([a-z]+)([ a-z-]*)\n(.*?)^```$")
+
+func snippets(t *testing.T, file string) []snippet {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []snippet
+	for _, at := range fence.FindAllSubmatchIndex(text, -1) {
+		s := snippet{
+			line: 1 + strings.Count(string(text[:at[0]]), "\n"), language: string(text[at[2]:at[3]]), is: "policy", body: string(text[at[6]:at[7]]),
+		}
+		words := strings.Fields(string(text[at[4]:at[5]]))
+		if len(words) > 0 && slices.Contains([]string{"permission", "constraint", "duty"}, words[0]) {
+			s.is, words = words[0], words[1:]
+		}
+		switch {
+		case len(words) == 2 && slices.Contains([]string{"warns", "refused"}, words[0]):
+			s.verdict, s.code = words[0], words[1]
+		case len(words) > 0:
+			t.Errorf("%s:%d: %q is not understood", file, s.line, words)
+		}
+		list = append(list, s)
+	}
+	if want := strings.Count(string(text), "```"); want != 2*len(list) {
+		t.Errorf("%s: %d fences, but %d snippets read", file, want, len(list))
+	}
+	return list
+}
+
+// policy makes a whole policy of the snippet. It splices text, so that each number stays as written.
+func (s snippet) policy(t *testing.T) string {
+	t.Helper()
+	const every = `"target":"https://shop.example/api/intents","action":"execute"`
+	body := strings.TrimSpace(s.body)
+	switch s.is {
+	case "duty":
+		body = `{"permission":{` + every + `,"duty":` + body + `}}`
+	case "constraint":
+		body = `{"permission":{` + every + `,"constraint":` + body + `}}`
+	case "permission":
+		body = `{"permission":` + body + `}`
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(body), &members); err != nil {
+		t.Fatal(err)
+	}
+	if members["uid"] == nil {
+		body = `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"https://shop.example/policy/1",` + strings.TrimPrefix(body, "{")
+	}
+	return body
+}
+
+// Every piece of policy that the guide shows publishes without a warning, or with the one it tells of,
+// and permits something; or it is refused for the reason that is given.
+func TestTheGuideShowsWhatIsTrue(t *testing.T) {
+	w := world(t, settings{partner: "https://shop.example/agents/partner"})
+	tested := map[string]int{}
+	for _, s := range snippets(t, "../docs/policies.md") {
+		t.Run(fmt.Sprintf("line %d", s.line), func(t *testing.T) {
+			switch s.language {
+			case "yaml":
+				if problems := load(t, s.body); len(problems) > 0 {
+					t.Error(problems)
+				}
+			case "json":
+				s.check(t, w)
+			default:
+				t.Errorf("nobody tests %s", s.language)
+			}
+		})
+		tested[s.language+" "+s.verdict]++
+	}
+	for _, kind := range []string{"json ", "json warns", "json refused", "yaml "} {
+		if tested[kind] == 0 {
+			t.Errorf("the guide shows no %q", kind)
+		}
+	}
+}
+
+func (s snippet) check(t *testing.T, w odrl.World) {
+	t.Helper()
+	p, problems := odrl.Publish(t.Context(), []byte(s.policy(t)), w)
+	if s.verdict == "refused" {
+		refusals := slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool { return p.Level != problem.Error })
+		if p != nil || len(refusals) == 0 || refusals[0].Code != s.code {
+			t.Errorf("not refused as %s: %v", s.code, problems)
+		}
+		return
+	}
+	if p == nil {
+		t.Fatal(problems)
+	}
+	var warned []string
+	if s.verdict == "warns" {
+		warned = []string{s.code}
+	}
+	if diff := cmp.Diff(warned, codes(problems)); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if !permitsSomething(t, p) {
+		t.Error("permits nothing to anybody at any hour")
+	}
+}
+
+func permitsSomething(t *testing.T, p *odrl.Policy) bool {
+	t.Helper()
+	for hour := range 24 {
+		for _, intent := range every {
+			for agent, key := range map[string]string{"agent-1": "key-1", "partner-1": partnerKey} {
+				d, err := p.Decide(t.Context(), odrl.Request{
+					AgentID: agent, KeyID: key, AgentKey: agentKey, ProofKey: agentKey, Intent: intent, Now: noon(t).Add(time.Duration(hour) * time.Hour),
+					Facts: map[string]any{"version": "v1", "recipient": agent},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d.Permit {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+var targetRow = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([^|]+) \\|$")
+
+// The ways to name intents that the guide lists, each with how many intents of the shop it must hold.
+func TestTheGuidesTargetsNameWhatItSays(t *testing.T) {
+	text, err := os.ReadFile("../docs/policies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := map[string]int{
+		"all intents of the service": 3, "all intents of that namespace": 3, "all versions of that intent": 1, "that intent": 1, "the intent of that `intent_name`": 1,
+	}
+	w, seen := world(t, settings{}), 0
+	for _, row := range targetRow.FindAllStringSubmatch(string(text), -1) {
+		for _, target := range strings.Split(row[1], ", ") {
+			want, ok := members[row[2]]
+			if !ok {
+				continue // another table
+			}
+			seen++
+			document := snippet{is: "permission", body: `{"target":"` + strings.Trim(target, "`") + `","action":"execute"}`}.policy(t)
+			p, problems := odrl.Publish(t.Context(), []byte(document), w)
+			if len(problems) > 0 || p == nil {
+				t.Errorf("%s: %v", target, problems)
+				continue
+			}
+			got := 0
+			for _, intent := range every {
+				d, err := p.Decide(t.Context(), odrl.Request{AgentID: "agent-1", Intent: intent, Now: noon(t)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d.Permit {
+					got++
+				}
+			}
+			if got != want {
+				t.Errorf("%s holds %d intents, want %d", target, got, want)
+			}
+		}
+	}
+	if seen != len(members)+1 {
+		t.Errorf("%d targets found", seen)
+	}
+}
