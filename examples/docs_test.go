@@ -20,9 +20,9 @@ import (
 // what it is (policy where nothing is said, permission, constraint, duty), then "warns" or "refused"
 // with a code.
 type snippet struct {
-	line                         int
+	line                        int
 	language, is, verdict, code string
-	body                         string
+	body                        string
 }
 
 var fence = regexp.MustCompile("(?ms)^```([a-z]+)([ a-z-]*)\n(.*?)^```$")
@@ -165,7 +165,7 @@ func TestTheGuidesTargetsNameWhatItSays(t *testing.T) {
 	}
 	w, seen := world(t, settings{}), 0
 	for _, row := range targetRow.FindAllStringSubmatch(string(text), -1) {
-		for _, target := range strings.Split(row[1], ", ") {
+		for target := range strings.SplitSeq(row[1], ", ") {
 			want, ok := members[row[2]]
 			if !ok {
 				continue // another table
