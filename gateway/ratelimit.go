@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// writeRateLimit sets the RateLimit and RateLimit-Policy fields: one item a limit, named by its period.
+// writeRateLimit sets the RateLimit and RateLimit-Policy fields: one item a limit.
 // r is a lower bound of what can still be admitted, t the seconds until the oldest counted slot falls
 // out. draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4.
 func writeRateLimit(h http.Header, limits []store.Standing) {
@@ -19,11 +20,13 @@ func writeRateLimit(h http.Header, limits []store.Standing) {
 		return
 	}
 	policies, standings := make([]string, 0, len(limits)), make([]string, 0, len(limits))
-	seen := map[limit.Period]int{}
+	limits = slices.Clone(limits)
+	slices.SortStableFunc(limits, func(a, b store.Standing) int { return agreed(b.Limit) - agreed(a.Limit) })
+	seen := map[string]int{}
 	for _, l := range limits {
-		name := string(l.Period)
-		if seen[l.Period]++; seen[l.Period] > 1 {
-			name = fmt.Sprintf("%s-%d", name, seen[l.Period])
+		name := limitName(l.Limit)
+		if seen[name]++; seen[name] > 1 {
+			name = fmt.Sprintf("%s-%d", name, seen[name])
 		}
 		policy := fmt.Sprintf("%q;q=%d", name, l.Max)
 		if w := l.Period.Seconds(); w > 0 {
@@ -37,6 +40,27 @@ func writeRateLimit(h http.Header, limits []store.Standing) {
 	}
 	h.Set("RateLimit-Policy", strings.Join(policies, ", "))
 	h.Set("RateLimit", strings.Join(standings, ", "))
+}
+
+// limitName is how a limit is called: one of the policy by its period, that of the PAT itself pat, that
+// which all agents share service.
+func limitName(l limit.Limit) string {
+	switch {
+	case l.ID == tokenLimitID:
+		return "pat"
+	case strings.HasPrefix(l.ID, ceilingPrefix):
+		return "service"
+	default:
+		return string(l.Period)
+	}
+}
+
+// agreed is 1 for a limit of the policy and 0 for the gateway's own, which are told after those.
+func agreed(l limit.Limit) int {
+	if name := limitName(l); name == "pat" || name == "service" {
+		return 0
+	}
+	return 1
 }
 
 // tightest is the limit with the least left; ok is false where there is none.

@@ -52,13 +52,13 @@ func TestAnAgentDiscoversAgreesAndExecutes(t *testing.T) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	for name, want := range map[string]string{
-		"Uim-Request-Id": "r-1", "Ratelimit-Policy": `"day";q=10000;w=86400, "hour";q=1000;w=3600`, "Cache-Control": "no-store", "Content-Type": "application/json",
+		"Uim-Request-Id": "r-1", "Ratelimit-Policy": `"hour";q=1000;w=3600, "pat";q=10000;w=86400`, "Cache-Control": "no-store", "Content-Type": "application/json",
 	} {
 		if got.header.Get(name) != want {
 			t.Errorf("%s = %q, want %q", name, got.header.Get(name), want)
 		}
 	}
-	if r := got.header.Get("RateLimit"); left(got, "hour") != 999 || left(got, "day") != 9999 || !strings.Contains(r, ";t=") {
+	if r := got.header.Get("RateLimit"); left(got, "hour") != 999 || left(got, "pat") != 9999 || !strings.Contains(r, ";t=") {
 		t.Errorf("RateLimit = %q", r)
 	}
 	calls := g.upstream.calls()
