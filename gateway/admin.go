@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
@@ -36,6 +37,7 @@ type admin struct {
 	closed   bool // no token was configured: nobody gets in
 	reload   func(context.Context) config.Problems
 	health   readiness
+	scrape   http.Handler
 }
 
 // NewAdmin is the handler of the operator's listener. Without a token it answers /livez, /healthz, /readyz
@@ -45,6 +47,7 @@ type admin struct {
 func NewAdmin(s *Server, token string, reload func(context.Context) config.Problems) http.Handler {
 	a := &admin{server: s, token: sha256.Sum256([]byte(token)), closed: token == "", reload: reload}
 	a.listings, _ = s.deps.Operations.(store.Listings)
+	a.scrape = promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{Registry: s.metrics.registry})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", a.livez)
 	mux.HandleFunc("GET /healthz", a.livez)
@@ -223,7 +226,7 @@ func (a *admin) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	f.writeHeader(w.Header(), "uimgate admin")
 	w.WriteHeader(f.Status)
-	if _, err := w.Write(f.envelope()); err != nil {
+	if _, err := w.Write(f.envelope()); err != nil { //nolint:gosec // JSON, said to be so, and nosniff
 		a.server.log.Debug("answer not delivered", zap.Error(bare(err)))
 	}
 }

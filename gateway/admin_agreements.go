@@ -102,7 +102,10 @@ func (a *admin) policies(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, limit := r.query.page()
+	after, limit := r.query.page()
+	if after != "" {
+		r.query.wrong("after", "has no meaning here: policies come in one page")
+	}
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // adminReasons are what only operators are told, and what they are told instead of agents.
 var adminReasons = map[Reason]verdict{
-	"HOST_NOT_ALLOWED": {"FORBIDDEN", http.StatusForbidden, "", "Call the admin API as http://127.0.0.1:8081 or http://localhost:8081, through an SSH tunnel from elsewhere."},
+	"HOST_NOT_ALLOWED": {"FORBIDDEN", http.StatusForbidden, "", "Call it by address or as localhost, through an SSH tunnel from elsewhere; a program may also send Host: localhost."},
 	"MISSING_TOKEN":    {"UNAUTHORIZED", http.StatusUnauthorized, "", "Send Authorization: Bearer <token>; it is in admin.token in the data directory unless admin.token is configured."},
 	"INVALID_TOKEN":    {"UNAUTHORIZED", http.StatusUnauthorized, "", "The token is in admin.token in the data directory unless admin.token is configured."},
 

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
@@ -61,7 +60,7 @@ const readyFor = time.Second
 func (c *readiness) store(ctx context.Context, now time.Time, check func(context.Context) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if age := now.Sub(c.at); c.at.IsZero() || age < 0 || age >= readyFor {
+	if age := now.Sub(c.at).Abs(); c.at.IsZero() || age >= readyFor {
 		c.err, c.at = check(context.WithoutCancel(ctx)), now
 	}
 	return c.err
@@ -110,8 +109,7 @@ func (a *admin) metrics(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, noSuchPath())
 		return
 	}
-	registry := a.server.metrics.registry
-	promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}).ServeHTTP(w, r)
+	a.scrape.ServeHTTP(w, r)
 }
 
 func (a *admin) status(r *adminRequest) (any, error) {

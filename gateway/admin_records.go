@@ -56,8 +56,8 @@ type AdminAgreement struct {
 	PolicyDigest string             `json:"policy_digest"`
 	Assurance    pat.Assurance      `json:"assurance"` // fresh or static
 	Form         string             `json:"form"`
-	Scope        []string           `json:"scope,omitempty"`
-	State        pat.AgreementState `json:"state"` // pending, active or revoked
+	Scope        []string           `json:"scope,omitempty"` // as signed; not in listings, nor where nothing was named
+	State        pat.AgreementState `json:"state"`           // pending, active or revoked
 	CreatedAt    time.Time          `json:"created_at"`
 }
 

@@ -78,8 +78,8 @@ func (t ListedToken) Cursor() TokenCursor { return TokenCursor{t.IssuedAt, t.ID}
 type Listings interface {
 	// Agents lists agents by id, with their keys.
 	Agents(ctx context.Context, f AgentFilter) ([]pat.Agent, error)
-	// Agreements lists agreements, the newest first, without the evidence: PublicKey, Signed and Signature
-	// are empty. Agreement returns one with it.
+	// Agreements lists agreements, the newest first, without what makes one large: PublicKey,
+	// Signed, Signature and Scope are empty. Agreement returns one whole.
 	Agreements(ctx context.Context, f AgreementFilter) ([]pat.Agreement, error)
 	// Tokens lists records of PATs, the newest first.
 	Tokens(ctx context.Context, f TokenFilter) ([]ListedToken, error)

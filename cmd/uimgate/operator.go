@@ -155,13 +155,13 @@ func (o *operator) call(c *cobra.Command, method, path string, query url.Values,
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Accept", "application/json")
+	r.Host = hostFor(base)
 	if text != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	answer, err := adminClient().Do(r)
 	if err != nil {
-		var inURL *url.Error
-		if errors.As(err, &inURL) {
+		if inURL, ok := errors.AsType[*url.Error](err); ok {
 			err = inURL.Err
 		}
 		if method != http.MethodGet {
@@ -178,6 +178,15 @@ func (o *operator) call(c *cobra.Command, method, path string, query url.Values,
 		return nil, refusal(base, answer, data)
 	}
 	return data, nil
+}
+
+// hostFor is the Host header. The admin API answers only to addresses and localhost, which keeps web pages out; where it
+// has a name, for which its certificate is, the name is for TLS alone.
+func hostFor(base *url.URL) string {
+	if _, err := netip.ParseAddr(base.Hostname()); err != nil {
+		return "localhost"
+	}
+	return base.Host
 }
 
 // adminClient goes straight to the gateway: no proxy, and no redirect that would take the token elsewhere.

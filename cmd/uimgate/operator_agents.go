@@ -77,6 +77,10 @@ func (o *operator) agentChange(verb, short, example string, reasoned bool) *cobr
 			if err != nil {
 				return err
 			}
+			var a gateway.AdminAgent
+			if json.Unmarshal(data, &a) == nil && len(a.Keys) == 0 {
+				fmt.Fprintln(c.ErrOrStderr(), "Nobody has claimed this agent id: is it spelt as it should be?")
+			}
 			return printOne(c, o, data, agentColumns)
 		},
 	}

@@ -83,14 +83,13 @@ func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.
 	if f.After != "" {
 		q.add("id < ?", f.After)
 	}
-	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, scope, state, created_at"
+	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, state, created_at"
 	var out []pat.Agreement
 	err := s.list(ctx, q.query("SELECT "+columns+" FROM agreements", "ORDER BY id DESC", f.Limit), q.args, func(scan scan) error {
 		var a pat.Agreement
 		var created int64
-		var scope list
-		err := scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &scope, &a.State, &created)
-		a.Scope, a.CreatedAt = scope, fromNanos(created)
+		err := scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State, &created)
+		a.CreatedAt = fromNanos(created)
 		out = append(out, a)
 		return err
 	})

@@ -114,7 +114,7 @@ func listAgreements(b *listingBench) {
 		got, err := b.listings.Agreements(b.Context(), c.filter)
 		b.must(err)
 		for i := range c.want {
-			c.want[i].PublicKey, c.want[i].Signed, c.want[i].Signature = nil, nil, nil
+			c.want[i].PublicKey, c.want[i].Signed, c.want[i].Signature, c.want[i].Scope = nil, nil, nil, nil
 		}
 		if d := cmp.Diff(c.want, got); d != "" {
 			b.Errorf("%s: %s", name, d)

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/csv"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/pat"
+)
+
+func TestOperatorCommandsOnAgents(t *testing.T) {
+	g := startOperated(t)
+	_, key := g.agree("agent-1")
+	g.agree("..")
+	g.agree("we/ird?id#%2F")
+	list := want[gateway.AdminPage[gateway.AdminAgent]](g, "agents", "list")
+	if len(list.Items) != 3 {
+		t.Fatalf("%+v", list)
+	}
+	for _, a := range list.Items {
+		if got := want[gateway.AdminAgent](g, "agents", "show", a.AgentID); got.AgentID != a.AgentID {
+			t.Errorf("%s: %+v", a.AgentID, got)
+		}
+	}
+	page := g.run("agents", "list", "--limit", "1")
+	if page.code != exitDone || !strings.Contains(page.errors, "--after ") || strings.Count(page.out, "\n") != 2 || !strings.HasPrefix(page.out, "AGENT ID") {
+		t.Errorf("%+v", page)
+	}
+	if got := want[gateway.AdminAgent](g, "agents", "block", "agent-1", "--reason", "why not"); got.Status != pat.AgentBlocked || got.Reason != "why not" {
+		t.Errorf("%+v", got)
+	}
+	rows, err := csv.NewReader(strings.NewReader(g.run("agents", "list", "--status", "blocked", "-o", "csv").out)).ReadAll()
+	if err != nil || len(rows) != 2 || rows[0][0] != "agent_id" || rows[1][0] != "agent-1" || rows[1][3] != key.Thumbprint() {
+		t.Errorf("%v, %v", rows, err)
+	}
+	if _, err := time.Parse(time.RFC3339Nano, rows[1][4]); err != nil {
+		t.Error(err)
+	}
+	if got := want[gateway.AdminAgent](g, "agents", "unblock", "agent-1"); got.Status != pat.AgentActive {
+		t.Errorf("%+v", got)
+	}
+	if got := want[gateway.AdminAgent](g, "agents", "approve", "agent-1"); !got.Approved {
+		t.Errorf("%+v", got)
+	}
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := pat.NewKey(private.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := g.write("second.jwk", string(second.JWK()))
+	if got := want[gateway.AdminAgent](g, "agents", "add-key", "agent-1", file); !slices.Contains(got.Keys, second.Thumbprint()) {
+		t.Errorf("%+v", got)
+	}
+	if got := want[gateway.AdminAgent](g, "agents", "add-key", "..", strings.Repeat("A", 43)); len(got.Keys) != 2 {
+		t.Errorf("%+v", got)
+	}
+	for _, args := range [][]string{{"agents", "show", "nobody"}, {"agents", "add-key", "agent-1", "no-such-file.pem"}, {"agents", "add-key", "agent-1", g.config()}} {
+		if s := g.run(args...); s.code != exitWrong || s.out != "" || s.errors == "" {
+			t.Errorf("%v: %+v", args, s)
+		}
+	}
+}
+
+func TestOperatorCommandsOnAgreements(t *testing.T) {
+	g := startOperated(t)
+	g.agree("agent-1")
+	list := want[gateway.AdminPage[gateway.AdminAgreement]](g, "agreements", "list", "--agent", "agent-1")
+	if len(list.Items) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	id := list.Items[0].ID
+	if s := g.run("agreements", "show", id); s.code != exitDone || !strings.Contains(s.out, "policy_uid") || !strings.Contains(s.out, "agent-1") {
+		t.Errorf("%+v", s)
+	}
+	bundle := g.run("agreements", "export", id)
+	if bundle.code != exitDone {
+		t.Fatalf("%+v", bundle)
+	}
+	g.stop() // from here on it is verified without a gateway
+	file := g.write("bundle.json", bundle.out)
+	for _, s := range []said{command(t, "", "agreements", "verify", file), command(t, bundle.out, "agreements", "verify", "-")} {
+		if s.code != exitDone || !strings.Contains(s.out, "agent-1") || !strings.Contains(s.errors, "Proved") {
+			t.Errorf("%+v", s)
+		}
+	}
+	forged := strings.Replace(bundle.out, `"agent-1"`, `"agent-2"`, 1)
+	if s := command(t, forged, "agreements", "verify", "-"); s.code != exitWrong || s.out != "" || !strings.Contains(s.errors, "NOT PROVED") {
+		t.Errorf("%+v", s)
+	}
+	if s := g.run("agreements", "list"); s.code != exitWrong || !strings.Contains(s.errors, "no answer") {
+		t.Errorf("without a gateway: %+v", s)
+	}
+	if s := g.run("agreements", "revoke", id); s.code != exitWrong || !strings.Contains(s.errors, "before you repeat it") {
+		t.Errorf("without a gateway: %+v", s)
+	}
+}
+
+func TestOperatorCommandsOnPATs(t *testing.T) {
+	g := startOperated(t)
+	one, _ := g.agree("agent-1")
+	two, _ := g.agree("agent-2")
+	list := want[gateway.AdminPage[gateway.AdminPAT]](g, "pats", "list", "--agent", "agent-1", "--active")
+	if len(list.Items) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	if s := g.run("pats", "list"); !strings.Contains(s.out, "10,000/hour") {
+		t.Errorf("%+v", s)
+	}
+	active := func(token string) bool {
+		t.Helper()
+		s := g.runWith(token+"\n", "pats", "introspect", "-o", "json")
+		var in pat.Introspection
+		if err := json.Unmarshal([]byte(s.out), &in); err != nil || s.code != exitDone || strings.Contains(s.out+s.errors, token) {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		return in.Active
+	}
+	if !active(one) || active("x.y.z") {
+		t.Error("introspection")
+	}
+	if got := want[gateway.AdminPAT](g, "pats", "revoke", list.Items[0].ID, "--reason", "leaked"); got.State != gateway.PATRevoked {
+		t.Errorf("%+v", got)
+	}
+	if active(one) || !active(two) {
+		t.Error("the wrong PAT was revoked")
+	}
+	if s := g.run("pats", "revoke", "--policy", list.Items[0].PolicyDigest); s.code != exitDone || active(two) {
+		t.Errorf("%+v", s)
+	}
+	if s := g.run("pats", "introspect", g.write("pat.txt", two)); s.code != exitDone || !strings.Contains(s.out, "active  no") {
+		t.Errorf("%+v", s)
+	}
+	agreement := want[gateway.AdminPage[gateway.AdminAgreement]](g, "agreements", "list", "--agent", "agent-2").Items[0]
+	if got := want[gateway.AdminAgreement](g, "agreements", "revoke", agreement.ID); got.State != pat.AgreementRevoked {
+		t.Errorf("%+v", got)
+	}
+	for _, args := range [][]string{{"pats", "revoke"}, {"pats", "revoke", "x", "--policy", "y"}, {"pats", "revoke", "x", "y"}, {"pats", "introspect"}} {
+		if s := g.run(args...); s.code != exitUsage || s.out != "" {
+			t.Errorf("%v: %+v", args, s)
+		}
+	}
+	if s := g.run("pats", "revoke", "never-issued"); s.code != exitWrong || !strings.Contains(s.errors, "no such record") {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestOperatorCommandsOnUsage(t *testing.T) {
+	g := startOperated(t)
+	token, _ := g.agree("agent-1")
+	for range 2 {
+		g.post("/api/intents/execute", token, map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}})
+	}
+	open := want[gateway.AdminPage[gateway.AdminExecution]](g, "usage", "executions", "--state", "unresolved").Items
+	if len(open) != 2 {
+		t.Fatalf("%+v", open)
+	}
+	if s := g.run("usage", "executions"); !strings.Contains(s.out, "0.25 EUR") || !strings.Contains(s.out, "unresolved") {
+		t.Errorf("%+v", s)
+	}
+	if got := want[gateway.AdminExecution](g, "usage", "resolve", open[0].ID, "captured"); got.State != "captured" {
+		t.Errorf("%+v", got)
+	}
+	if got := want[gateway.AdminExecution](g, "usage", "resolve", open[1].ID, "released"); got.State != "released" {
+		t.Errorf("%+v", got)
+	}
+	if s := g.run("usage", "resolve", open[0].ID, "released"); s.code != exitWrong {
+		t.Errorf("%+v", s)
+	}
+	if got := want[gateway.AdminAccount](g, "usage", "top-up", "agent-1", "10", "EUR"); got.Balance != "9.75" {
+		t.Errorf("%+v", got)
+	}
+	if got := want[gateway.AdminAccount](g, "usage", "top-up", "agent-1", "0.05 EUR"); got.ToppedUp != "10.05" {
+		t.Errorf("%+v", got)
+	}
+	if s := g.run("usage", "accounts", "-o", "csv"); s.out != "agent_id,currency,topped_up,held,captured,balance\nagent-1,EUR,10.05,0.00,0.25,9.80\n" {
+		t.Errorf("%+v", s)
+	}
+	if s := g.run("usage", "ledger"); s.code != exitDone || !strings.Contains(s.out, "unresolved → captured") || !strings.Contains(s.out, "top-up") {
+		t.Errorf("%+v", s)
+	}
+	for _, args := range [][]string{{"usage", "resolve", "x", "held"}, {"usage", "top-up", "agent-1", "ten", "EUR"}, {"usage", "top-up", "agent-1"}, {"usage", "accounts", "x"}, {"usage", "accounts", "--state", "held"}} {
+		if s := g.run(args...); s.code != exitUsage || s.out != "" {
+			t.Errorf("%v: %+v", args, s)
+		}
+	}
+}
+
+func TestOperatorReloadStatusAndKeys(t *testing.T) {
+	g := startOperated(t)
+	if s := g.run("status"); s.code != exitDone || !strings.Contains(s.out, "shop.example") || !strings.Contains(s.out, "closed") {
+		t.Errorf("%+v", s)
+	}
+	before := want[gateway.AdminStatus](g, "status")
+	g.write("policy.json", strings.Replace(operatorPolicy, `"0.25"`, `"0.50"`, 1))
+	if got := want[gateway.AdminReload](g, "reload"); got.Configuration.Hash == before.Configuration.Hash {
+		t.Errorf("%+v", got)
+	}
+	text, err := os.ReadFile(g.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := filepath.Join(t.TempDir(), "good.yaml")
+	token := filepath.Join(g.dir, "data", "admin.token")
+	if err := os.WriteFile(good, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.write("uimgate.yaml", string(text)+"bogus: 1\n")
+	s := command(t, "", "reload", "--admin", g.addresses.Admin, "--admin-token-file", token)
+	if s.code != exitWrong || s.out != "" || !strings.Contains(s.errors, "uimgate.yaml:") || !strings.Contains(s.errors, "bogus") {
+		t.Errorf("%+v", s)
+	}
+	g.write("uimgate.yaml", string(text))
+	first := want[gateway.AdminPage[gateway.AdminKey]](g, "keys", "list").Items
+	if len(first) != 1 || first[0].ID != before.SigningKey {
+		t.Fatalf("%+v", first)
+	}
+	next := want[gateway.AdminKey](g, "keys", "rotate")
+	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 3 || strings.Contains(s.out, "PRIVATE") {
+		t.Errorf("%+v", s)
+	}
+	if got := want[gateway.AdminKey](g, "keys", "retire", first[0].ID, "--at", "2100-01-01T00:00:00Z"); got.NotAfter.Year() != 2100 {
+		t.Errorf("%+v", got)
+	}
+	if s := command(t, "", "keys", "new", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "keys rotate") {
+		t.Errorf("beside a gateway: %+v", s)
+	}
+	g.stop()
+	made := command(t, "", "keys", "new", "-c", g.config(), "-o", "json")
+	var key gateway.AdminKey
+	if err := json.Unmarshal([]byte(made.out), &key); err != nil || made.code != exitDone || key.ID != next.ID {
+		t.Errorf("%+v, %v; want the key that is there", made, err)
+	}
+}
+
+func TestKeysNewMakesOneKeyOnce(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"agents.json": operatorAgents, "policy.json": operatorPolicy,
+		"uimgate.yaml": "billing: {credit: 1 EUR}\npat: {algorithm: ES256}\nservices: [{agents_file: agents.json, policy_file: policy.json, upstream: {url: \"http://127.0.0.1:9\"}}]\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var kids []string
+	for range 2 {
+		s := command(t, "", "keys", "new", "-c", filepath.Join(dir, "uimgate.yaml"), "--data", filepath.Join(dir, "data"), "-o", "json")
+		var key gateway.AdminKey
+		if err := json.Unmarshal([]byte(s.out), &key); s.code != exitDone || err != nil || key.Algorithm != "ES256" || strings.Contains(s.out, `"d"`) {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		kids = append(kids, key.ID)
+	}
+	if kids[0] != kids[1] {
+		t.Errorf("%v", kids)
+	}
+}
+
+func TestEveryOperatorCommandExplainsItself(t *testing.T) {
+	t.Setenv(envAdminToken, "token-0123456789abcdef")
+	for _, c := range append(operatorCommands(), keysCommand()) {
+		all := append(c.Commands(), c)
+		for _, c := range all {
+			if c.Example == "" || c.Short == "" || !strings.Contains(c.Example, "uimgate ") {
+				t.Errorf("%s has no example", c.CommandPath())
+			}
+		}
+	}
+	for _, args := range [][]string{
+		{"agents", "list", "-o", "xml"},
+		{"agents", "list", "--bogus"},
+		{"agents", "bogus"},
+		{"agents", "show"},
+		{"agents", "list", "x"},
+		{"agreements", "verify"},
+		{"agreements", "verify", "f", "-o", "xml"},
+		{"keys", "new", "x"},
+		{"keys", "new", "-o", "xml"},
+		{"status", "x"},
+		{"reload", "x"},
+	} {
+		if s := command(t, "", args...); s.code != exitUsage || s.out != "" || s.errors == "" {
+			t.Errorf("%v: %+v", args, s)
+		}
+	}
+	if s := command(t, "", "agents"); s.code != exitDone || !strings.Contains(s.out, "add-key") {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestTheHostHeaderIsOneTheAdminAPITakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://127.0.0.1:8081": "127.0.0.1:8081", "https://[::1]:8081": "[::1]:8081", "http://localhost:8081": "localhost",
+		"https://gateway.example:8081": "localhost", "https://192.0.2.1": "192.0.2.1",
+	} {
+		u, err := url.Parse(text)
+		if err != nil || hostFor(u) != want {
+			t.Errorf("%s: %s, %v", text, hostFor(u), err)
+		}
+	}
+}
+
+func TestNothingSteersTheTerminal(t *testing.T) {
+	if got := plain("a\x1b[31mb\x07\u202e\tc"); strings.ContainsAny(got, "\x1b\x07\t\u202e") {
+		t.Errorf("%q", got)
+	}
+	for text, want := range map[string]string{"abc-1.x:2": "abc-1.x:2", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
+		if got := quoted(text); got != want {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}
