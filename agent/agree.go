@@ -50,8 +50,9 @@ func (s *Service) Agree(ctx context.Context, seen PolicySeen) (Agreement, error)
 	if err := c.vouched(session, seen.Issuer); err != nil {
 		return Agreement{}, err
 	}
+	same := session.pending.text != nil && session.pendingFor == seen.Digest && slices.Equal(session.Requested, seen.Scope)
 	session.AcceptedIssuer, session.Requested = seen.Issuer, slices.Clone(seen.Scope)
-	if session.pending.text != nil && session.pendingFor == seen.Digest {
+	if same {
 		if again, err := s.agreeAgain(ctx, session); err == nil || !errors.Is(err, errNotPending) {
 			return again, err
 		}

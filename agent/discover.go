@@ -53,7 +53,7 @@ func (c *Client) Discover(ctx context.Context, where string) (*Service, error) {
 		if n < len(urls)-len(t.urls) { // named by DNS, not by the caller
 			from, _ = url.Parse(t.urls[0])
 		}
-		s, err := c.discover(ctx, address, from, hostOf(t.urls[0]))
+		s, err := c.discover(ctx, address, from, t.urls[0])
 		if err == nil {
 			return s, nil
 		}
@@ -126,10 +126,10 @@ func (c *Client) document(ctx context.Context, address string, from *url.URL, mo
 		return fetch.Answer{}, err
 	}
 	if answer.Status != 200 {
-		return fetch.Answer{}, fmt.Errorf("asking %s for %s: %w", fetch.Origin(answer.URL), answer.URL.Path, readError(answer))
+		return fetch.Answer{}, fmt.Errorf("asking %s for %s: %w", fetch.Origin(answer.URL), clean(answer.URL.Path), readError(answer))
 	}
 	if kind := mediaType(answer.Header); !jsonType(kind) {
-		return fetch.Answer{}, fmt.Errorf("%w: %s at %s is %s, not JSON", ErrAnswer, answer.URL.Path, fetch.Origin(answer.URL), clean(kind))
+		return fetch.Answer{}, fmt.Errorf("%w: %s at %s is %s, not JSON", ErrAnswer, clean(answer.URL.Path), fetch.Origin(answer.URL), clean(kind))
 	}
 	return answer, nil
 }

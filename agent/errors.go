@@ -27,6 +27,10 @@ var (
 	ErrFile = errors.New("this file cannot be used")
 )
 
+// unreadable makes an ErrAnswer of why an answer could not be read. Such texts name members of the answer,
+// so they are cleaned, and the error itself is left behind.
+func unreadable(err error) error { return fmt.Errorf("%w: %s", ErrAnswer, clean(err.Error())) }
+
 // A PolicyChangedError says that the service no longer offers the policy that was accepted. Nothing was
 // signed. Read the policy offered now, and agree to it if it suits you.
 type PolicyChangedError struct {
@@ -90,6 +94,7 @@ type Error struct {
 	Offered    string         // digest of the policy offered now, where it was told
 	Details    map[string]any // all of error.details; a tree of package strictjson
 	offeredUID string
+	cause      error
 }
 
 func (e *Error) Error() string {
@@ -107,6 +112,9 @@ func (e *Error) Error() string {
 	}
 	return b.String()
 }
+
+// Unwrap is ErrAnswer where the service did what was asked and its answer cannot be used; else nil.
+func (e *Error) Unwrap() error { return e.cause }
 
 // Is compares with the sentinels below: by details.reason, or else (of services that give none) by code
 // or status.

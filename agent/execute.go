@@ -53,8 +53,8 @@ type Result struct {
 
 // Execute calls an intent with its parameters: anything encoding/json writes as an object; numbers too
 // long for float64 as json.Number. It renews the PAT when that is due, and repeats the call as the
-// package says. Errors: ErrNotAgreed, ErrParameters, *PolicyChangedError, *Error (see its sentinels),
-// ErrAnswer, and those of package fetch: of a *fetch.Error with Sent it is not known whether the call
+// package says. Errors: ErrNotAgreed, ErrParameters, *PolicyChangedError, *Error (see its sentinels; one
+// that is ErrAnswer was done, and may have been charged), and those of package fetch: of a *fetch.Error with Sent it is not known whether the call
 // took effect. UIM core 3.
 func (s *Service) Execute(ctx context.Context, uid string, params map[string]any, o ExecuteOptions) (Result, error) {
 	c, err := s.call(ctx, uid, params, o)
@@ -221,11 +221,11 @@ func readResult(a fetch.Answer) (Result, error) {
 		return r, nil
 	}
 	if kind := mediaType(a.Header); !jsonType(kind) {
-		return Result{}, fmt.Errorf("%w: it is %s, not JSON", ErrAnswer, clean(kind))
+		return Result{}, r.unusable("it is " + kind + ", not JSON")
 	}
 	tree, err := strictjson.Decode(a.Body)
 	if err != nil {
-		return Result{}, fmt.Errorf("%w: %w", ErrAnswer, err)
+		return Result{}, r.unusable(err.Error())
 	}
 	r.Output = tree
 	outer, ok := tree.(map[string]any)
@@ -237,7 +237,7 @@ func readResult(a fetch.Answer) (Result, error) {
 	}
 	r.Output = outer["data"]
 	if r.Raw, err = json.Marshal(r.Output); err != nil {
-		return Result{}, fmt.Errorf("%w: %w", ErrAnswer, err)
+		return Result{}, r.unusable("it cannot be written again")
 	}
 	meta, _ := outer["meta"].(map[string]any)
 	if r.Charge == nil {
@@ -252,6 +252,14 @@ func readResult(a fetch.Answer) (Result, error) {
 		}
 	}
 	return r, nil
+}
+
+// unusable is the error of a call that was done, what it cost included, whose answer cannot be used.
+func (r Result) unusable(why string) *Error {
+	return &Error{
+		Status: r.Status, Message: ErrAnswer.Error() + ": " + clean(why), Outcome: "done", Charge: r.Charge, RateLimit: r.RateLimit,
+		RequestID: r.RequestID, Replayed: r.Replayed, cause: ErrAnswer,
+	}
 }
 
 func enveloped(h http.Header, outer map[string]any) bool {

@@ -295,7 +295,7 @@ func TestAStrangerCannotHaveAnAgreementMadeOutToAnother(t *testing.T) {
 	if err := agent.SaveSession(path, session); err != nil {
 		t.Fatal(err)
 	}
-	data := strings.Replace(readFile(t, path), `"asked": "127.0.0.1"`, `"asked": "evil.example"`, 1)
+	data := strings.Replace(readFile(t, path), `"asked": "`+shop.URL, `"asked": "https://evil.example`, 1)
 	writeFile(t, path, data)
 	session, err := agent.LoadSession(path)
 	if err != nil {
@@ -313,5 +313,54 @@ func TestAStrangerCannotHaveAnAgreementMadeOutToAnother(t *testing.T) {
 	_, err = s.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest(), Issuer: agenttest.Issuer})
 	if errors.As(err, &issuer) || err == nil {
 		t.Errorf("err = %v, want that the caller's word is taken and the loopback address refused", err)
+	}
+}
+
+func TestATerminalIsNotObeyed(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	escapes := []string{`{"\u001b[31m":}`, `{"\u009b31m":{"a":1,"a":2}}`, `{"error":{"code":"\u001b","message":"\u001b[2J\u202e","details":{"reason":"\u001b","suggestion":"\u009b"}}}`}
+	for n, body := range escapes {
+		status := http.StatusOK
+		if n == 2 {
+			status = http.StatusTeapot
+		}
+		shop.Script(agenttest.Reply{Status: status, Body: body})
+		_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+		if err == nil || !fit(err.Error()) {
+			t.Errorf("%q", err)
+		}
+	}
+	for _, body := range escapes[:2] {
+		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if !strings.Contains(r.URL.Path, "\x1b") {
+				http.Redirect(w, r, "/%1b[31m.json", http.StatusFound)
+				return
+			}
+			_, _ = w.Write([]byte(body))
+		})
+		_, err := clientOf(t, agent.Options{}).Discover(t.Context(), server.URL+"/agents.json")
+		if err == nil || !fit(err.Error()) {
+			t.Errorf("%q", err)
+		}
+	}
+}
+
+func TestAStaticAgreementIsNotMadeAgainWithoutLeave(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Mock)
+	o := options(t, shop)
+	o.AllowStatic = true
+	session := agreed(t, o, shop.URL).Session()
+	o.AllowStatic = false
+	s, err := clientOf(t, o).Resume(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop.Clock.Add(2 * time.Hour)
+	before := shop.Asked("/pat/issue")
+	_, err = s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
+	wantErr(t, err, agent.ErrOptions)
+	if shop.Asked("/pat/issue") != before {
+		t.Error("something was signed")
 	}
 }

@@ -18,7 +18,7 @@ func (c *Client) vouched(s Session, accepted string) error {
 		return nil
 	}
 	issuer := issuerHost(s.Issuer)
-	for _, host := range []string{s.asked, hostOf(s.Endpoints.Agents)} {
+	for _, host := range []string{hostOf(s.asked), hostOf(s.Endpoints.Agents)} {
 		if host != "" && (fetch.LoopbackHost(host) || speaksFor(host, issuer)) {
 			return nil
 		}

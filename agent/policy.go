@@ -40,11 +40,11 @@ func (s *Service) Policy(ctx context.Context) (Policy, error) {
 func readPolicy(a fetch.Answer) (Policy, error) {
 	digest, err := pat.PolicyDigest(a.Body)
 	if err != nil {
-		return Policy{}, fmt.Errorf("%w: %w", ErrAnswer, err)
+		return Policy{}, unreadable(err)
 	}
 	tree, err := strictjson.DecodeObject(a.Body)
 	if err != nil {
-		return Policy{}, fmt.Errorf("%w: %w", ErrAnswer, err)
+		return Policy{}, unreadable(err)
 	}
 	return Policy{UID: policyUID(tree), Digest: digest, Raw: a.Body, URL: a.URL.String()}, nil
 }

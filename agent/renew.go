@@ -115,6 +115,9 @@ func (s *Service) agreeUnchanged(ctx context.Context, session Session) (Agreemen
 		policy.UID = session.PolicyUID
 		return s.signAs(ctx, FormFresh, session, policy)
 	}
+	if !s.client.o.AllowStatic {
+		return Agreement{}, fmt.Errorf("%w: the policy would have to be signed bare again (%s), which AllowStatic does not permit", ErrOptions, session.Form)
+	}
 	return s.signAs(ctx, session.Form, session, policy)
 }
 

@@ -78,7 +78,7 @@ func passing(e *fetch.Error) bool {
 
 func (c *call) answered(e *Error, session Session, client *Client) step {
 	switch {
-	case e.Replayed:
+	case c.options.NoRepeat, e.Replayed:
 		return step{} // it is how the call ended, whenever it is asked
 	case e.Is(ErrVerificationRequired) && !c.prove && client.o.Key != nil && session.tokenID != "":
 		c.prove, c.askedForProof = true, true
@@ -89,8 +89,6 @@ func (c *call) answered(e *Error, session Session, client *Client) step {
 	case (e.Is(ErrExpiredToken) || e.Reason == "" && e.Status == http.StatusUnauthorized && session.ended(client.o.Now())) && !c.renewed:
 		c.renewed = true
 		return step{again: true, renew: true}
-	case c.options.NoRepeat:
-		return step{}
 	case e.Is(ErrIdempotencyInProgress) && c.inAir:
 		return c.repeat(client, max(e.RetryAfter, askAgain))
 	case e.Status == http.StatusTooManyRequests:

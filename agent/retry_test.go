@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -157,15 +158,18 @@ func TestNumbersThatCannotBeCompared(t *testing.T) {
 	long := map[string]any{"limit": json.Number("12345678901234567890123")}
 	_, err := s.Execute(t.Context(), agenttest.Order, long, agent.ExecuteOptions{Prove: true})
 	wantErr(t, err, agent.ErrParameters)
-	shop.Script(agenttest.Reply{Status: 200, Body: `{"ok":12345678901234567890123}`})
+	var sent []string
+	shop.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent = append(sent, r.Header.Get("Idempotency-Key")+string(body))
+		_, _ = w.Write([]byte(`{"ok":12345678901234567890123}`))
+	})
 	r, err := s.Execute(t.Context(), agenttest.Order, long, agent.ExecuteOptions{})
-	if err == nil || len(shop.Calls()) != 0 {
-		t.Logf("%+v", r) // the test service digests every call; what matters is that no key was made
+	if err != nil || cmp.Diff(map[string]any{"ok": long["limit"]}, r.Output) != "" {
+		t.Errorf("%v, %v", r.Output, err)
 	}
-	for _, c := range shop.Calls() {
-		if c.IdempotencyKey != "" {
-			t.Error("a key was made for parameters that cannot be compared")
-		}
+	if diff := cmp.Diff([]string{`{"intent_uid":"` + agenttest.Order + `","parameters":{"limit":12345678901234567890123}}`}, sent); diff != "" {
+		t.Error("sent with a key, or not as it was given:", diff)
 	}
 }
 
@@ -281,5 +285,19 @@ func TestShapesOfErrors(t *testing.T) {
 		if e.Status != 418 || e.Code != tt.code || e.Message != tt.message {
 			t.Errorf("%s: %+v", name, e)
 		}
+	}
+}
+
+func TestACallThatWasDoneButCannotBeReadTellsWhatItCost(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	shop.Script(agenttest.Reply{Status: 200, Body: `<p>`, Header: map[string]string{"Content-Type": "text/html", "UIM-Charge": "0.01 USD; id=e-1; state=captured"}})
+	_, err := s.Execute(t.Context(), agenttest.Order, nil, agent.ExecuteOptions{})
+	wantErr(t, err, agent.ErrAnswer)
+	if e := refusal(t, err); e.Charge == nil || e.Charge.ExecutionID != "e-1" || e.Outcome != "done" {
+		t.Errorf("%+v", e)
+	}
+	if n := len(shop.Calls()); n != 1 {
+		t.Errorf("%d calls", n)
 	}
 }

@@ -75,7 +75,7 @@ func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
 	body := a.Body
 	tree, err := strictjson.Decode(body)
 	if err != nil {
-		return intents.Page{}, fmt.Errorf("searching: %w: %w", ErrAnswer, err)
+		return intents.Page{}, fmt.Errorf("searching: %w", unreadable(err))
 	}
 	if _, ok := tree.([]any); ok {
 		body = fmt.Appendf(nil, `{"intents":%s}`, body)
@@ -152,7 +152,7 @@ func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, erro
 
 func (s *Service) oneIntent(a fetch.Answer, uid string) (*intents.Intent, error) {
 	if _, err := strictjson.DecodeObject(a.Body); err != nil { // before it becomes part of another document
-		return nil, fmt.Errorf("asking for the intent: %w: %w", ErrAnswer, err)
+		return nil, fmt.Errorf("asking for the intent: %w", unreadable(err))
 	}
 	catalog, problems := intents.Parse(fmt.Appendf(nil, `{"intents":[%s]}`, a.Body), intents.Options{})
 	if catalog == nil {

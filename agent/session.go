@@ -32,7 +32,7 @@ type Session struct {
 	ExpiresAt      time.Time // zero: the service did not say
 	IssuedAt       time.Time // by our clock
 	AcceptedIssuer string    // the caller accepted this issuer though the host does not vouch for it
-	asked          string    // host the caller named
+	asked          string    // first place the caller's target names
 	tokenID        string    // jti; empty: the PAT has none
 	token          secret
 	pending        secret // request that waits for approval
@@ -75,7 +75,7 @@ func (s Session) With(where string) bool {
 	if err != nil {
 		return false
 	}
-	return slices.Contains(t.urls, s.Endpoints.Agents) || t.domain != "" && t.domain == s.asked
+	return slices.Contains(t.urls, s.Endpoints.Agents) || slices.Contains(t.urls, s.asked)
 }
 
 // String says what was agreed without the PAT.

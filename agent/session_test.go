@@ -1,9 +1,12 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/agenttest"
+	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -151,4 +155,43 @@ func TestFilesThatAreNoKeysOrSessions(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestSessionsAreFoundByWhatTheCallerCalledTheService(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	front := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, shop.URL+"/agents.json", http.StatusFound)
+	})
+	session := discover(t, agent.Options{}, front.URL).Session()
+	for target, want := range map[string]bool{
+		front.URL: true, front.URL + "/agents.json": true, shop.URL: true, front.URL[len("http://"):]: true,
+		"shop.example": false, "": false, front.URL + "/other": false, "http://127.0.0.1:1": false,
+	} {
+		if got := session.With(target); got != want {
+			t.Errorf("%s: %v", target, got)
+		}
+	}
+	other := discover(t, agent.Options{AgentID: "other"}, front.URL).Session()
+	if session.Name() == other.Name() || strings.ContainsAny(session.Name(), "/\\: ") {
+		t.Error(session.Name(), other.Name())
+	}
+}
+
+func TestDNSMayKnowBetter(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	var asked []string
+	o := agent.Options{AllowInsecure: true, Locate: func(_ context.Context, domain string) ([]string, error) {
+		asked = append(asked, domain)
+		return []string{shop.URL + "/agents.json"}, nil
+	}}
+	if s := discover(t, o, "Shop.Example"); s.Endpoints().Agents != shop.URL+"/agents.json" || !s.Session().With("shop.example") {
+		t.Error(s)
+	}
+	if diff := cmp.Diff([]string{"shop.example"}, asked); diff != "" {
+		t.Error(diff)
+	}
+	o.AllowInsecure = false // a stranger's DNS does not send us to the loopback address
+	o.Resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no DNS here") }}
+	_, err := clientOf(t, o).Discover(t.Context(), "shop.example")
+	wantErr(t, err, fetch.ErrRefused)
 }

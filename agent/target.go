@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"golang.org/x/net/idna"
+
 	"github.com/uimgate/uimgate/agent/fetch"
 )
 
@@ -35,6 +37,10 @@ func parseTarget(s string) (target, error) {
 	}
 	if u.User != nil {
 		return target{}, fmt.Errorf("%w, without user name and password", ErrTarget)
+	}
+	ascii, err := idna.Lookup.ToASCII(u.Hostname())
+	if _, notName := netip.ParseAddr(u.Hostname()); notName != nil && err == nil {
+		u.Host = strings.Replace(u.Host, u.Hostname(), ascii, 1)
 	}
 	loopback := fetch.LoopbackHost(u.Hostname())
 	if bare && loopback {

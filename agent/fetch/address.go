@@ -76,6 +76,8 @@ func (c *Client) Judge(u, from *url.URL) error {
 		return fmt.Errorf("%w: only http and https URLs are asked", ErrRefused)
 	case host == "":
 		return fmt.Errorf("%w: the URL has no host", ErrRefused)
+	case strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return fmt.Errorf("%w: the host is not written in ASCII (xn--…)", ErrRefused)
 	case u.User != nil:
 		return fmt.Errorf("%w: the URL carries a user name or password", ErrRefused)
 	case c.insecure:

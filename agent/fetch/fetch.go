@@ -185,7 +185,20 @@ type Error struct {
 	Err    error
 }
 
-func (e *Error) Error() string { return "asking " + e.Origin + ": " + e.Err.Error() }
+func (e *Error) Error() string { return "asking " + e.Origin + ": " + plain(e.Err.Error()) }
+
+// plain takes out of a text what a terminal would obey: errors of TLS quote names of a stranger's
+// certificate.
+func plain(s string) string {
+	const most = 400
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f {
+			return '?'
+		}
+		return r
+	}, s)
+	return s[:min(len(s), most)]
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
@@ -216,11 +229,11 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	plain := net.Dialer{Timeout: dialTimeout, Resolver: d.resolver}
-	plain.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
+	netDialer := net.Dialer{Timeout: dialTimeout, Resolver: d.resolver}
+	netDialer.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
 		return d.judge(host, resolved)
 	}
-	return plain.DialContext(ctx, network, address)
+	return netDialer.DialContext(ctx, network, address)
 }
 
 func (d *dialer) judge(host, resolved string) error {

@@ -2,7 +2,15 @@ package fetch_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"io"
+	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -233,4 +241,26 @@ func FuzzPublic(f *testing.F) {
 			t.Errorf("%s is public", a)
 		}
 	})
+}
+
+func TestNamesInAStrangersCertificateAreNotPrintedRaw(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"evil\x1b[31m.example"}}, &x509.Certificate{}, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	c := fetch.New(fetch.Options{AllowInsecure: true, Resolver: resolver(t, "127.0.0.1")})
+	_, err = c.Get(t.Context(), "https://shop.example:"+port+"/", fetch.Document{Max: 10})
+	if err == nil || !strings.Contains(err.Error(), "certificate") || strings.ContainsRune(err.Error(), 0x1b) {
+		t.Errorf("err = %q", err)
+	}
 }

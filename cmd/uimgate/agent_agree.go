@@ -100,7 +100,7 @@ asked on a terminal, and nowhere else.`,
 			if err != nil {
 				return err
 			}
-			return s.tellAgreement(c, agreement)
+			return s.tellAgreement(c, "agreed", agreement)
 		}),
 	}
 	f := c.Flags()
@@ -113,7 +113,7 @@ asked on a terminal, and nowhere else.`,
 
 // partner finds the service, going on with an agreement that waits for approval.
 func (s *agentSettings) partner(c *cobra.Command, client *agent.Client, target string) (*agent.Service, error) {
-	sessions, err := s.sessions(client)
+	sessions, err := s.sessions(c, client)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 		return err
 	}
 	s.say(c, "%s offers the policy %s\n  digest   %s\n  from     %s\n  you are  %s, key %s",
-		printable(service.Issuer()), printable(policy.UID), policy.Digest, policy.URL, client.AgentID(), client.KeyID())
+		printable(service.Issuer()), printable(policy.UID), policy.Digest, printable(policy.URL), client.AgentID(), client.KeyID())
 	seen.Digest = policy.Digest
 	if yes {
 		return nil
@@ -152,15 +152,15 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 	return nil
 }
 
-func (s *agentSettings) tellAgreement(c *cobra.Command, a agent.Agreement) error {
+func (s *agentSettings) tellAgreement(c *cobra.Command, what string, a agent.Agreement) error {
 	data := map[string]any{
 		"agreement_id": a.ID, "policy": map[string]string{"uid": a.PolicyUID, "digest": a.PolicyDigest}, "form": a.Form, "scope": a.Scope,
 	}
 	if !a.ExpiresAt.IsZero() {
 		data["expires_at"] = a.ExpiresAt.Format(time.RFC3339)
-		s.say(c, "agreed; the token is good until %s", a.ExpiresAt.Local().Format(time.RFC1123))
+		s.say(c, "%s; the token is good until %s", what, a.ExpiresAt.Local().Format(time.RFC1123))
 	} else {
-		s.say(c, "agreed")
+		s.say(c, "%s", what)
 	}
 	if a.Form != agent.FormFresh {
 		s.say(c, "warning: the service takes no fresh agreement; this one (%s) can be replayed by whoever sees it", a.Form)
@@ -193,7 +193,7 @@ func agentRenewCommand(s *agentSettings) *cobra.Command {
 				return err
 			}
 			defer client.Close()
-			service, err := s.resume(client, strings.Join(args, ""), "")
+			service, err := s.resume(c, client, strings.Join(args, ""), "")
 			if err != nil {
 				return err
 			}
@@ -201,7 +201,7 @@ func agentRenewCommand(s *agentSettings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return errors.Join(s.save(service), s.tellAgreement(c, agreement))
+			return errors.Join(s.save(service), s.tellAgreement(c, "renewed", agreement))
 		}),
 	}
 }
@@ -217,7 +217,7 @@ func agentRevokeCommand(s *agentSettings) *cobra.Command {
 				return err
 			}
 			defer client.Close()
-			service, err := s.resume(client, strings.Join(args, ""), "")
+			service, err := s.resume(c, client, strings.Join(args, ""), "")
 			if err != nil {
 				return err
 			}

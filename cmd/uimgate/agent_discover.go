@@ -36,7 +36,7 @@ func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 				return err
 			}
 			e := service.Endpoints()
-			s.say(c, "%s\n  issuer   %s\n  agents   %s\n  policy   %s\n  execute  %s", printable(named(catalog)), printable(service.Issuer()), e.Agents, e.Policy[0], e.Execute[0])
+			s.say(c, "%s\n  issuer   %s\n  agents   %s\n  policy   %s\n  execute  %s", printable(named(catalog)), printable(service.Issuer()), printable(e.Agents), printable(e.Policy[0]), printable(e.Execute[0]))
 			if catalog.License != "" {
 				s.say(c, "  license  %s", printable(catalog.License))
 			}
@@ -124,7 +124,7 @@ func agentPolicyCommand(s *agentSettings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s.say(c, "policy %s\n  digest %s\n  from   %s", printable(policy.UID), policy.Digest, policy.URL)
+			s.say(c, "policy %s\n  digest %s\n  from   %s", printable(policy.UID), policy.Digest, printable(policy.URL))
 			return s.tell(c, map[string]any{
 				"uid": policy.UID, "digest": policy.Digest, "url": policy.URL, "policy": json.RawMessage(policy.Raw),
 			}, func(w io.Writer) error {

@@ -52,7 +52,8 @@ func errorData(err error) map[string]any {
 	if !errors.As(err, &refusal) {
 		return data
 	}
-	data["message"], data["status"] = refusal.Error(), refusal.Status
+	data["status"] = refusal.Status
+	put("message", refusal.Message, refusal.Message != "")
 	put("code", refusal.Code, refusal.Code != "")
 	put("reason", refusal.Reason, refusal.Reason != "")
 	put("uim_code", refusal.UIMCode, refusal.UIMCode != "")

@@ -45,7 +45,7 @@ itself, @FILE, or - for stdin. The token is renewed when it is time.`,
 				return err
 			}
 			defer client.Close()
-			service, err := s.resume(client, target, args[0])
+			service, err := s.resume(c, client, target, args[0])
 			if err != nil {
 				return err
 			}

@@ -8,13 +8,16 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/uimgate/uimgate/agent"
 )
 
 const maxSessions = 1000
 
-// sessions are the agreements of this agent. Files of other agents in the directory are passed over.
-func (s *agentSettings) sessions(client *agent.Client) ([]agent.Session, error) {
+// sessions are the agreements of this agent. Files of other agents in the directory are passed over, and
+// those that cannot be read are told of: one broken file must not stop work with other services.
+func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agent.Session, error) {
 	dir, err := s.stateDir()
 	if err != nil {
 		return nil, err
@@ -30,7 +33,8 @@ func (s *agentSettings) sessions(client *agent.Client) ([]agent.Session, error) 
 		}
 		session, err := agent.LoadSession(filepath.Join(dir, entry.Name()))
 		if err != nil {
-			return nil, err
+			fmt.Fprintf(c.ErrOrStderr(), "warning: %v\n", err)
+			continue
 		}
 		if session.AgentID == client.AgentID() && session.KeyID == client.KeyID() {
 			out = append(out, session)
@@ -40,8 +44,8 @@ func (s *agentSettings) sessions(client *agent.Client) ([]agent.Session, error) 
 }
 
 // resume finds the one agreement with a service, or that permits an intent; empty texts ask for nothing.
-func (s *agentSettings) resume(client *agent.Client, target, uid string) (*agent.Service, error) {
-	sessions, err := s.sessions(client)
+func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, uid string) (*agent.Service, error) {
+	sessions, err := s.sessions(c, client)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +67,7 @@ func (s *agentSettings) resume(client *agent.Client, target, uid string) (*agent
 	}
 	names := make([]string, 0, len(fits))
 	for _, session := range fits {
-		names = append(names, session.Endpoints.Agents)
+		names = append(names, printable(session.Endpoints.Agents))
 	}
 	return nil, usageError{fmt.Errorf("several agreements fit; say which service is meant: %s", strings.Join(names, ", "))}
 }

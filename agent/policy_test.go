@@ -1,0 +1,127 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/agenttest"
+	"github.com/uimgate/uimgate/agent/fetch"
+)
+
+func TestPoliciesThatCannotBeAgreedTo(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	inner := shop.Config.Handler
+	for name, tt := range map[string]struct {
+		body string
+		want error
+	}{
+		"no object":         {`[]`, agent.ErrAnswer},
+		"no JSON":           {`{"\u001b[31m":`, agent.ErrAnswer},
+		"twice the same":    {`{"uid":"a","uid":"b"}`, agent.ErrAnswer},
+		"a number too long": {`{"uid":"a","n":12345678901234567890123}`, agent.ErrAnswer},
+		"too large":         {`{"uid":"` + strings.Repeat("a", 2<<20) + `"}`, fetch.ErrTooLarge},
+	} {
+		shop.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/api/policy" {
+				inner.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/ld+json")
+			_, _ = w.Write([]byte(tt.body))
+		})
+		s := discover(t, options(t, shop), shop.URL)
+		p, err := s.Policy(t.Context())
+		if !errors.Is(err, tt.want) || p.Digest != "" || !fit(err.Error()) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := s.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()}); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if shop.Asked("/api/pat/issue") != 0 {
+		t.Error("something was signed")
+	}
+}
+
+func TestHowPoliciesNameThemselves(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	for policy, want := range map[string]string{
+		`{"uid":"urn:a","permission":[]}`: "urn:a", `{"@id":"urn:b"}`: "urn:b", `{"id":"urn:c"}`: "urn:c", `{"uid":{"@id":"urn:d"}}`: "urn:d", `{}`: "",
+	} {
+		shop.Offer(t, policy)
+		s := discover(t, options(t, shop), shop.URL)
+		p, err := s.Policy(t.Context())
+		if err != nil || p.UID != want {
+			t.Errorf("%s: %q, %v", policy, p.UID, err)
+		}
+		// The service calls it by its own name, says so, and gets that: the digest is what was accepted.
+		if a, err := s.Agree(t.Context(), agent.PolicySeen{Digest: p.Digest}); err != nil || a.PolicyUID != agenttest.PolicyUID {
+			t.Errorf("%s: %+v, %v", policy, a, err)
+		}
+	}
+}
+
+func TestWhatASessionPermits(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL).Session()
+	for uid, want := range map[string]bool{agenttest.Search: true, "shop.example:other:v1": false, "": false} {
+		if s.Permits(uid) != want {
+			t.Errorf("%q: %v", uid, !want)
+		}
+	}
+	s.Scope = []string{"shop.example:*:*:execute"}
+	if !s.Permits("shop.example:other:v1") || s.Permits("shop.example.evil:other:v1") || s.Permits("other.example:x:v1") {
+		t.Error("the whole namespace, and no other, is permitted")
+	}
+	s.Scope = nil
+	if !s.Permits(agenttest.Search) || (agent.Session{}).Permits(agenttest.Search) {
+		t.Error("a service that tells no scope permits what it will, one without PAT nothing")
+	}
+}
+
+func TestErrorsSayWhatIsWrong(t *testing.T) {
+	for err, want := range map[error]string{
+		&agent.PolicyChangedError{Agreed: "sha-256:a", Offered: "sha-256:b"}: "the policy has changed: sha-256:a was accepted, sha-256:b is offered and was not signed",
+		&agent.PendingError{AgreementID: "x"}:                                "waits for the service's operator",
+		&agent.IssuerError{Issuer: "a.example", Host: "b.example"}:           "b.example asks for an agreement made out to a.example",
+		&agent.Error{Status: 502}:                                            "the service answered 502 Bad Gateway",
+		&agent.Error{Status: 400, Code: "C", Message: "m"}:                   "C: m",
+		&agent.Error{Status: 400, Code: "C", Reason: "R"}:                    "R",
+		agent.ErrQuotaExceeded:                                               "quota exceeded",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+}
+
+func TestWaitingEndsWithTheCall(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := options(t, shop)
+	o.Sleep = nil // the real one
+	s := agreed(t, o, shop.URL)
+	shop.Script(agenttest.Reply{Status: 503, Header: map[string]string{"Retry-After": "20"}})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := s.Execute(ctx, agenttest.Search, nil, agent.ExecuteOptions{})
+	wantErr(t, err, agent.ErrUnavailable)
+	wantErr(t, err, context.DeadlineExceeded)
+}
+
+func TestOptionsThatMakeNoClient(t *testing.T) {
+	for name, o := range map[string]agent.Options{
+		"id with a space": {AgentID: "a b"}, "id too long": {AgentID: strings.Repeat("a", 201)}, "negative": {MaxWait: -1},
+	} {
+		if c, err := agent.New(o); !errors.Is(err, agent.ErrOptions) || c != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	shop := agenttest.New(t, agenttest.Canonical)
+	_, err := discover(t, agent.Options{}, shop.URL).Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()})
+	wantErr(t, err, agent.ErrOptions)
+}
