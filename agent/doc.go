@@ -18,7 +18,7 @@
 //
 // Execute repeats a call only where that cannot do or cost a thing twice: after 429 and 503, after a
 // failure to connect, after an error whose details.outcome is not_sent, and otherwise only under an
-// Idempotency-Key. It makes a key itself for every intent that is not marked safe or has a price;
-// services that know no such keys may ignore them, so set ExecuteOptions.NoRepeat where a foreign
-// service's word is not enough. Waiting is bounded by Options.MaxWait.
+// Idempotency-Key. It makes a key itself for every intent that is not marked safe or has a price, but
+// relies on it only with services that took a fresh agreement: others may ignore such keys, unless the
+// caller knows better and gives one. Waiting is bounded by Options.MaxWait.
 package agent

@@ -54,13 +54,20 @@ func (c *call) next(err error, session Session, client *Client) step {
 	case c.options.NoRepeat:
 		return step{}
 	case errors.As(err, &broken) && passing(broken):
-		if broken.Sent && c.key == "" {
+		if broken.Sent && !c.covered(session) {
 			return step{} // it may have taken effect
 		}
 		c.inAir = c.inAir || broken.Sent
 		return c.repeat(client, 0)
 	}
 	return step{}
+}
+
+// covered reports whether a call that may have taken effect can be repeated under its idempotency key. A
+// service that took a fresh agreement keeps to the same pages that define the key; of another only the
+// caller can know that it heeds one, and says so by giving it.
+func (c *call) covered(session Session) bool {
+	return c.key != "" && (!c.ownKey || session.Form == FormFresh)
 }
 
 // passing reports whether a broken exchange may go better next time.
@@ -97,13 +104,13 @@ func (c *call) answered(e *Error, session Session, client *Client) step {
 		}
 		return c.repeat(client, e.RetryAfter)
 	case e.Status >= http.StatusInternalServerError:
-		return c.failed(e, client)
+		return c.failed(e, session, client)
 	}
 	return step{}
 }
 
 // failed decides after a 5xx.
-func (c *call) failed(e *Error, client *Client) step {
+func (c *call) failed(e *Error, session Session, client *Client) step {
 	ended := e.Outcome == "not_sent" || e.Outcome == "failed"
 	switch {
 	case e.Outcome == "done", e.Outcome == "unknown":
@@ -115,7 +122,7 @@ func (c *call) failed(e *Error, client *Client) step {
 	case ended && c.ownKey:
 		c.key = uuid.NewString()
 		return c.repeat(client, e.RetryAfter)
-	case ended, e.Status == http.StatusServiceUnavailable, c.key != "":
+	case ended, e.Status == http.StatusServiceUnavailable, c.covered(session):
 		return c.repeat(client, e.RetryAfter)
 	}
 	return step{}

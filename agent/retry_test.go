@@ -123,6 +123,20 @@ func TestABrokenCallUnderAKeyIsNotDoneTwice(t *testing.T) {
 	}
 }
 
+func TestAKeyOfOursIsNotReliedOnWhereItMayBeIgnored(t *testing.T) {
+	for key, want := range map[string]int{"": 1, "the-caller-knows": 2} {
+		shop := agenttest.New(t, agenttest.Mock)
+		o := options(t, shop)
+		o.AllowStatic = true
+		s := agreed(t, o, shop.URL)
+		shop.Script(agenttest.Reply{Break: true})
+		_, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"query": "tea"}, agent.ExecuteOptions{IdempotencyKey: key})
+		if calls := shop.Calls(); len(calls) != want || calls[0].IdempotencyKey == "" || (err == nil) != (key != "") {
+			t.Errorf("%q: %d calls, %v", key, len(calls), err)
+		}
+	}
+}
+
 func TestProofIsAddedWhereItIsAskedFor(t *testing.T) {
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)

@@ -66,7 +66,7 @@ func New(o Options) *Client {
 		TLSHandshakeTimeout:    dialTimeout,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           32,
-		IdleConnTimeout:        90 * time.Second,
+		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHeader,
 		DisableCompression:     true,
 	}
@@ -139,14 +139,18 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	var connected atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	// A server cannot act on a request whose header it never had as a whole.
+	var sent atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), bytes.NewReader(r.Body))
 	if err != nil {
 		return Answer{}, fmt.Errorf("%w: this is no request that can be sent", ErrRefused)
 	}
+	// Without GetBody net/http does not send a request a second time on its own, which it else would for
+	// one with an Idempotency-Key: whether that is safe is the caller's to know.
+	request.GetBody = nil
 	if len(r.Body) == 0 {
-		request.Body, request.GetBody = nil, nil
+		request.Body = nil
 	}
 	for name, values := range r.Header {
 		request.Header[http.CanonicalHeaderKey(name)] = values
@@ -154,7 +158,7 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 	request.Header.Set("User-Agent", c.agent)
 	response, err := client.Do(request)
 	if err != nil {
-		return Answer{}, failed(u, connected.Load(), err)
+		return Answer{}, failed(u, sent.Load(), err)
 	}
 	defer response.Body.Close()
 	answer := Answer{Status: response.StatusCode, Header: response.Header, URL: response.Request.URL}

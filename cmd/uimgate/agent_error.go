@@ -21,6 +21,9 @@ func explain(w io.Writer, err error) {
 	if refusal.Suggestion != "" {
 		fmt.Fprintf(w, "  %s\n", refusal.Suggestion)
 	}
+	if id, ok := refusal.Details["suggested_agent_id"].(string); ok {
+		fmt.Fprintf(w, "  --agent-id %s is free for your key.\n", printable(id))
+	}
 	if refusal.RetryAfter > 0 {
 		fmt.Fprintf(w, "  It may be tried again after %s.\n", refusal.RetryAfter)
 	}
@@ -62,6 +65,7 @@ func errorData(err error) map[string]any {
 	put("retry_after", int64(math.Ceil(refusal.RetryAfter.Seconds())), refusal.RetryAfter > 0)
 	put("outcome", refusal.Outcome, refusal.Outcome != "")
 	put("charge", chargeData(refusal.Charge), refusal.Charge != nil)
+	put("suggested_agent_id", refusal.Details["suggested_agent_id"], refusal.Details["suggested_agent_id"] != nil)
 	put("request_id", refusal.RequestID, refusal.RequestID != "")
 	return data
 }
