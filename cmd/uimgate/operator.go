@@ -57,9 +57,9 @@ func (o *operator) group(c *cobra.Command, commands ...*cobra.Command) *cobra.Co
 // flags adds what every operator command takes.
 func (o *operator) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
-	f.StringVar(&o.url, "admin", "", "URL of the admin listener (env "+envAdminURL+", default "+defaultAdminURL+")")
+	f.StringVar(&o.url, "admin", "", "URL of the admin listener (env "+envAdminURL+", else the configuration's, else "+defaultAdminURL+")")
 	f.StringVar(&o.tokenFile, "admin-token-file", "", "file with the admin token (else env "+envAdminToken+", else the configuration's data directory)")
-	f.StringVarP(&o.config, "config", "c", "uimgate.yaml", "the configuration, to find the admin token")
+	f.StringVarP(&o.config, "config", "c", "uimgate.yaml", "the configuration, to find the admin listener and its token")
 	f.StringVar(&o.service, "service", "", "the service meant, where the gateway has several")
 	f.StringVarP(&o.format, "output", "o", "table", "table, json or csv")
 }
@@ -240,7 +240,7 @@ func (o *operator) base() (*url.URL, error) {
 		text = os.Getenv(envAdminURL)
 	}
 	if text == "" {
-		text = defaultAdminURL
+		text = o.configuredURL()
 	}
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -250,6 +250,27 @@ func (o *operator) base() (*url.URL, error) {
 		return nil, usageError{fmt.Errorf("the token would go to %s unencrypted: use https, or an SSH tunnel to a local port", u.Host)}
 	}
 	return u, nil
+}
+
+// configuredURL is where the configuration puts the admin listener, as this machine reaches it; the
+// default where there is no configuration to read, or the port is not known from it.
+func (o *operator) configuredURL() string {
+	cfg, _ := config.Load(o.config, config.Overrides{Env: os.LookupEnv})
+	if cfg == nil {
+		return defaultAdminURL
+	}
+	host, port, err := net.SplitHostPort(cfg.Admin.Listen)
+	if err != nil || port == "0" {
+		return defaultAdminURL
+	}
+	if address, err := netip.ParseAddr(host); host == "" || (err == nil && address.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	if cfg.Server.TLS.Enabled() {
+		u.Scheme = "https"
+	}
+	return u.String()
 }
 
 // token is the admin token: of --admin-token-file, else of the environment, else of the gateway that the

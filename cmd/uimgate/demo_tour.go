@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"crypto"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/internal/daemon"
+)
+
+const (
+	demoSearch  = "shop.example:search-products:v1"
+	demoDetails = "shop.example:product-details:v1"
+	demoOrder   = "shop.example:place-order:v1"
+)
+
+// A tour walks one agent through everything, and holds each step to what it should do.
+type tour struct {
+	out           io.Writer
+	gateway, shop string
+	key           crypto.Signer
+	step          int
+	service       *agent.Service
+	policy        agent.Policy
+}
+
+func (t *tour) walk(ctx context.Context) error {
+	client, err := agent.New(agent.Options{
+		Key: t.key, AgentID: "demo-agent", MaxAttempts: 1, Wrap: (&exchanges{out: t.out}).wrap,
+	})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	t.say("A shop listens at %s; nobody but the gateway at %s knows it.\n", t.shop, t.gateway)
+	for _, step := range []struct {
+		title string
+		do    func(context.Context, *agent.Client) error
+	}{
+		{"Discover: what does the service offer?", t.discover},
+		{"Policy: on which terms?", t.readPolicy},
+		{"Agree: sign exactly that policy, and get a Policy Adherence Token (PAT)", t.agree},
+		{"Execute a free intent", t.search},
+		{"Execute an intent with a path parameter", t.details},
+		{"Execute a paid intent: the charge is held before the shop is called, captured after", t.order},
+		{"Repeat it under the same Idempotency-Key: told again, not done or charged again", t.repeat},
+		{"A wrong call: refused before anything is forwarded, counted or charged", t.mistake},
+		{"The limit: 30 searches a minute, and not one more", t.limit},
+		{"Renew the PAT with a proof of key: the counts stay", t.renew},
+		{"Revoke it: from then on it opens nothing", t.revoke},
+	} {
+		t.step++
+		t.say("\n%d. %s\n", t.step, step.title)
+		if err := step.do(ctx, client); err != nil {
+			return fmt.Errorf("step %d (%s) did not do what it should: %w", t.step, step.title, err)
+		}
+	}
+	t.say("\nEvery step did what it should.\n")
+	return nil
+}
+
+func (t *tour) say(format string, args ...any) { fmt.Fprintf(t.out, format, args...) }
+
+func (t *tour) discover(ctx context.Context, c *agent.Client) (err error) {
+	if t.service, err = c.Discover(ctx, t.gateway); err != nil {
+		return err
+	}
+	catalog, err := t.service.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	for _, in := range catalog.Intents() {
+		t.say("   %-34s %s\n", in.UID, in.Description)
+	}
+	return expect(len(catalog.Intents()) == 3, "three intents")
+}
+
+func (t *tour) readPolicy(ctx context.Context, _ *agent.Client) (err error) {
+	t.policy, err = t.service.Policy(ctx)
+	t.say("   its digest, which the agreement names: %s\n", t.policy.Digest)
+	return err
+}
+
+func (t *tour) agree(ctx context.Context, _ *agent.Client) error {
+	got, err := t.service.Agree(ctx, agent.PolicySeen{Digest: t.policy.Digest})
+	if err != nil {
+		return err
+	}
+	t.say("   agreement %s; the PAT is good until %s for\n", got.ID, got.ExpiresAt.Format(time.TimeOnly))
+	for _, entry := range got.Scope {
+		t.say("     %s\n", entry)
+	}
+	return expect(len(got.Scope) == 3, "a scope of three intents")
+}
+
+func (t *tour) search(ctx context.Context, _ *agent.Client) error {
+	got, err := t.service.Execute(ctx, demoSearch, map[string]any{"query": "lamp", "max_price": json.Number("50")}, agent.ExecuteOptions{})
+	if err != nil {
+		return err
+	}
+	return expect(got.Charge == nil && got.RateLimit != nil, "a free call with its limits told")
+}
+
+func (t *tour) details(ctx context.Context, _ *agent.Client) error {
+	_, err := t.service.Execute(ctx, demoDetails, map[string]any{"product_id": "desk-lamp"}, agent.ExecuteOptions{})
+	return err
+}
+
+var demoOrderParameters = map[string]any{"product_id": "desk-lamp", "quantity": json.Number("2")}
+
+func (t *tour) order(ctx context.Context, _ *agent.Client) error {
+	got, err := t.service.Execute(ctx, demoOrder, demoOrderParameters, agent.ExecuteOptions{IdempotencyKey: "demo-order-1"})
+	if err != nil {
+		return err
+	}
+	return expect(got.Charge != nil && got.Charge.Amount.String() == "0.05 EUR" && got.Charge.State == "captured", "a charge of 0.05 EUR, captured")
+}
+
+func (t *tour) repeat(ctx context.Context, _ *agent.Client) error {
+	got, err := t.service.Execute(ctx, demoOrder, demoOrderParameters, agent.ExecuteOptions{IdempotencyKey: "demo-order-1"})
+	if err != nil {
+		return err
+	}
+	return expect(got.Replayed, "the first answer again")
+}
+
+func (t *tour) mistake(ctx context.Context, _ *agent.Client) error {
+	_, err := t.service.Execute(ctx, demoOrder, map[string]any{"prodct_id": "desk-lamp", "quantity": 0}, agent.ExecuteOptions{})
+	var refused *agent.Error
+	return expect(errors.As(err, &refused) && len(refused.Violations) >= 3, "a refusal that lists every violation")
+}
+
+func (t *tour) limit(ctx context.Context, _ *agent.Client) error {
+	for n := 1; n <= 40; n++ {
+		_, err := t.service.Execute(ctx, demoSearch, map[string]any{"query": "desk"}, agent.ExecuteOptions{NoRepeat: true})
+		var refused *agent.Error
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, &refused) && refused.Reason == "RATE_LIMIT_EXCEEDED":
+			t.say("   refused at search %d, with Retry-After %s\n", n+1, refused.RetryAfter)
+			return expect(n == 30 && refused.RetryAfter > 0, "29 more searches admitted, the 30th refused")
+		default:
+			return err
+		}
+	}
+	return errors.New("the limit never refused")
+}
+
+func (t *tour) renew(ctx context.Context, _ *agent.Client) error {
+	if _, err := t.service.Renew(ctx); err != nil {
+		return err
+	}
+	_, err := t.service.Execute(ctx, demoSearch, map[string]any{"query": "desk"}, agent.ExecuteOptions{NoRepeat: true})
+	return expect(errors.Is(err, agent.ErrTooManyRequests), "the new PAT to meet the same limit")
+}
+
+func (t *tour) revoke(ctx context.Context, c *agent.Client) error {
+	before := t.service.Session()
+	if err := t.service.Revoke(ctx); err != nil {
+		return err
+	}
+	thief, err := c.Resume(before) // as somebody who kept the PAT
+	if err != nil {
+		return err
+	}
+	_, err = thief.Execute(ctx, demoDetails, map[string]any{"product_id": "desk-lamp"}, agent.ExecuteOptions{NoRepeat: true})
+	return expect(errors.Is(err, agent.ErrUnauthorized), "the revoked PAT to be refused")
+}
+
+func expect(held bool, what string) error {
+	if !held {
+		return fmt.Errorf("expected %s", what)
+	}
+	return nil
+}
+
+func (t *tour) stay(a daemon.Addresses, tokenFile string) {
+	t.say(`
+The gateway stays up. Try it from another terminal:
+
+  curl -s %[1]s/agents.json
+  go run ./cmd/uimgate agent keygen
+  go run ./cmd/uimgate agent agree %[1]s --yes
+  go run ./cmd/uimgate agent execute %[2]s query=lamp
+  go run ./cmd/uimgate usage accounts --admin %[3]s --admin-token-file %[4]s
+
+Ctrl-C ends it.
+`, a.Listen, demoSearch, a.Admin, tokenFile)
+}

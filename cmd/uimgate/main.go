@@ -1,0 +1,92 @@
+// Command uimgate stands in front of a web service's API and makes it usable by AI agents: it publishes
+// what the service offers, takes signed agreement to its terms, and lets each call through exactly as
+// far as the terms allow.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes of every command.
+const (
+	exitDone  = 0
+	exitWrong = 1 // it went wrong
+	exitUsage = 2 // the command line is wrong
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() { // a second signal ends the process at once
+		<-ctx.Done()
+		stop()
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// errSilent ends a command with exit code 1 after it has said itself what went wrong.
+var errSilent = errors.New("failed")
+
+// usageError marks a mistake in the command line.
+type usageError struct{ error }
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := rootCommand() //nolint:contextcheck // cobra hands the context to each command
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	command, err := root.ExecuteContextC(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errSilent):
+		return exitWrong
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "uimgate: %v\nRun '%s --help' for usage.\n", err, command.CommandPath())
+		return exitUsage
+	default:
+		fmt.Fprintf(stderr, "uimgate: %v\n", err)
+		return exitWrong
+	}
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "uimgate",
+		Short: "A gateway that makes a web service's API usable by AI agents, on the service's terms",
+		Long: `uimgate stands in front of a web service's API. It publishes what the service offers
+(agents.json), on which terms (an ODRL policy), takes an agent's signed agreement, issues
+a Policy Adherence Token, and from then on lets each call through as far as the agreed
+policy allows: validated, limited, metered, forwarded and accounted for.`,
+		Example: `  uimgate demo                    # see all of it happen
+  uimgate check -c uimgate.yaml   # what serve would refuse
+  uimgate serve -c uimgate.yaml   # the gateway`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(demoCommand(), serveCommand(), checkCommand(), configCommand(), keysCommand(), agentCommand(), versionCommand())
+	root.AddCommand(operatorCommands()...)
+	return root
+}
+
+// usageArgs makes a wrong number of arguments a mistake of usage.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}

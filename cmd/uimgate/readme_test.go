@@ -1,0 +1,126 @@
+package main
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestREADME runs every command of the README, in order, in a copy of the repository's commands: the
+// shell blocks as they stand, but for free ports in place of the documented ones.
+func TestREADME(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := shellBlocks(string(readme))
+	if len(blocks) < 8 {
+		t.Fatalf("only %d shell blocks found", len(blocks))
+	}
+	take := func(block string) { // what cannot run inside a test is checked where it does run
+		i := slices.Index(blocks, block)
+		if i < 0 {
+			t.Fatalf("the README lacks the block %q", block)
+		}
+		blocks = slices.Delete(blocks, i, i+1)
+	}
+	take("go run ./cmd/uimgate demo\n") // testdata/scripts/demo.txtar
+	take("make test\n")                 // this very run; CI calls it by the same words
+	ci, err := os.ReadFile("../../.ci/run")
+	if err != nil || !regexp.MustCompile(`(?m)^make test$`).Match(ci) {
+		t.Errorf("CI does not run the README's test command: %v", err)
+	}
+
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + waiting
+	for _, b := range blocks {
+		script += b
+		if strings.Contains(b, "uimgate serve") {
+			script += "ready http://127.0.0.1:8080/agents.json\nready http://127.0.0.1:9000/products\n"
+		}
+	}
+	script += "kill %1 %2\nwait\n"
+	for _, port := range []string{"9000", "8080", "8081"} {
+		script = strings.ReplaceAll(script, "127.0.0.1:"+port, "127.0.0.1:"+freePort(t))
+	}
+	// The commands are the repository's, but what they write goes elsewhere.
+	for from, to := range map[string]string{
+		"make build\n":       "(cd '" + root + "' && CGO_ENABLED=0 go build -o '" + dir + "/uimgate' ./cmd/uimgate)\n",
+		"./examples/shop --": "'" + root + "/examples/shop' --",
+	} {
+		if !strings.Contains(script, from) {
+			t.Fatalf("the README lacks %q", from)
+		}
+		script = strings.Replace(script, from, to, 1)
+	}
+	script = strings.Replace(script, "go run '"+root+"/examples/shop'", "(cd '"+root+"' && go build -o '"+dir+"/shop' ./examples/shop); '"+dir+"/shop'", 1)
+	address := regexp.MustCompile(`127\.0\.0\.1:(\d+)/agents\.json`).FindStringSubmatch(script)
+	c := exec.CommandContext(t.Context(), "bash", "-c", strings.Replace(script, "services:\n- agents_file",
+		"server: {listen: 127.0.0.1:"+address[1]+"}\nadmin: {listen: 127.0.0.1:"+freePort(t)+"}\nservices:\n- agents_file", 1))
+	c.Dir = dir
+	c.Env = append(os.Environ(), goCaches(t)...)
+	c.Env = append(c.Env, "HOME="+dir, "XDG_CONFIG_HOME="+dir+"/.config", "XDG_STATE_HOME="+dir+"/.state")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, script, out)
+	}
+	for _, want := range []string{"uimgate.yaml: good", `"products"`, "0.05 EUR", "shop.example:find-products:v1"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+}
+
+// goCaches keep go build from starting afresh where HOME is another.
+func goCaches(t *testing.T) []string {
+	t.Helper()
+	var env []string
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
+		value, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, name+"="+strings.TrimSpace(string(value)))
+	}
+	return env
+}
+
+// waiting is how the test gives a server started in the background the time a reader would.
+const waiting = `ready() { for i in $(seq 100); do curl -s -o /dev/null "$1" && return; read -t 0.1 <> <(:) || true; done; echo "not ready: $1"; exit 1; }
+`
+
+var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+func shellBlocks(text string) []string {
+	var out []string
+	for _, m := range shellBlock.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/uimgate/uimgate/internal/daemon"
+)
+
+// startGateway (gateway CONFIG [FLAG…]) runs uimgate serve on free ports until the script ends, and sets
+// GATEWAY, ADMIN and GATEWAY_LOG.
+func startGateway(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: gateway CONFIG [FLAG…]")
+	}
+	self, err := findUimgate(ts)
+	ts.Check(err)
+	log := filepath.Join(ts.Getenv("WORK"), "gateway.log")
+	out, err := os.Create(log)
+	ts.Check(err)
+	c := exec.Command(self, append([]string{
+		"serve", "-c", ts.MkAbs(args[0]), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data", ts.MkAbs("data"),
+	}, args[1:]...)...)
+	c.Stderr = out
+	c.Env = append(os.Environ(), "UIMGATE_ADMIN_TOKEN="+ts.Getenv("UIMGATE_ADMIN_TOKEN"), "SHOP_URL="+ts.Getenv("SHOP_URL"))
+	stdout, err := c.StdoutPipe()
+	ts.Check(err)
+	ts.Check(c.Start())
+	ts.Defer(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		if err := c.Wait(); err != nil {
+			ts.Logf("the gateway ended with %v", err)
+		}
+		_ = out.Close()
+	})
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err != nil {
+		said, _ := os.ReadFile(log)
+		ts.Fatalf("the gateway did not start: %v\n%s", err, said)
+	}
+	var ready struct {
+		Ready bool
+		daemon.Addresses
+	}
+	ts.Check(json.Unmarshal(line, &ready))
+	if !ready.Ready {
+		ts.Fatalf("ready line: %s", line)
+	}
+	ts.Setenv("GATEWAY", ready.Listen)
+	ts.Setenv("ADMIN", ready.Admin)
+	ts.Setenv("GATEWAY_HOST", strings.TrimPrefix(ready.Listen, "http://"))
+	ts.Setenv("GATEWAY_LOG", log)
+	ts.Setenv("GATEWAY_PID", strconv.Itoa(c.Process.Pid))
+}
+
+// hangup asks the gateway to reload.
+func hangup(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: hangup")
+	}
+	pid, err := strconv.Atoi(ts.Getenv("GATEWAY_PID"))
+	ts.Check(err)
+	ts.Check(syscall.Kill(pid, syscall.SIGHUP))
+}
+
+// findUimgate is the command as the script itself would find it.
+func findUimgate(ts *testscript.TestScript) (string, error) {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if path, err := exec.LookPath(filepath.Join(dir, "uimgate")); err == nil {
+			return path, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}

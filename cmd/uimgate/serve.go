@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"golang.org/x/term"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/internal/daemon"
+)
+
+func serveCommand() *cobra.Command {
+	var path string
+	var o config.Overrides
+	c := &cobra.Command{
+		Use: "serve", Short: "Run the gateway", Args: usageArgs(cobra.NoArgs),
+		Long: `Serve runs the gateway that a configuration describes. When it takes requests it prints one line of
+JSON on stdout with the addresses it listens on; the log goes to stderr. SIGHUP, or a change of one of
+its files, reloads the configuration: as a whole, or not at all. SIGTERM drains.`,
+		Example: `  uimgate serve -c uimgate.yaml
+  uimgate serve -c uimgate.yaml --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data /tmp/uimgate`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.Env = os.LookupEnv
+			load := func() (*config.Config, config.Problems) { return config.Load(path, o) }
+			cfg, problems := load()
+			printProblems(c.ErrOrStderr(), problems)
+			if cfg == nil {
+				return errSilent
+			}
+			return serve(c.Context(), cfg, load, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	configFlag(c, &path)
+	c.Flags().StringVar(&o.Listen, "listen", "", "public address, instead of server.listen; port 0 takes a free one")
+	c.Flags().StringVar(&o.AdminListen, "admin-listen", "", "admin address, instead of admin.listen")
+	c.Flags().StringVar(&o.Data, "data", "", "data directory, instead of data")
+	return c
+}
+
+func configFlag(c *cobra.Command, path *string) {
+	c.Flags().StringVarP(path, "config", "c", "uimgate.yaml", "the configuration")
+}
+
+func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config, config.Problems), stdout, stderr io.Writer) error {
+	log := newLogger(cfg.Telemetry.Log, stderr)
+	defer func() { _ = log.Sync() }()
+	err := daemon.Run(ctx, daemon.Options{
+		Config: cfg, Load: load, Reload: hangups(ctx), Log: log, Now: time.Now,
+		Ready: func(a daemon.Addresses) {
+			line, err := json.Marshal(struct {
+				Ready bool `json:"ready"`
+				daemon.Addresses
+			}{true, a})
+			if err == nil {
+				_, _ = fmt.Fprintf(stdout, "%s\n", line)
+			}
+		},
+	})
+	if refused, ok := errors.AsType[*daemon.ProblemsError](err); ok {
+		printProblems(stderr, refused.Problems)
+		return errSilent
+	}
+	return err
+}
+
+// hangups turns SIGHUP into requests to reload, until ctx ends.
+func hangups(ctx context.Context) <-chan struct{} {
+	signals, reloads := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	go func() {
+		defer signal.Stop(signals)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-signals:
+				select {
+				case reloads <- struct{}{}:
+				default:
+				}
+			}
+		}
+	}()
+	return reloads
+}
+
+func printProblems(w io.Writer, problems config.Problems) {
+	for _, p := range problems {
+		fmt.Fprintln(w, p)
+	}
+}
+
+func newLogger(c config.Log, w io.Writer) *zap.Logger {
+	level, err := zapcore.ParseLevel(string(c.Level))
+	if err != nil {
+		level = zapcore.InfoLevel
+	}
+	file, isFile := w.(*os.File)
+	terminal := isFile && term.IsTerminal(int(file.Fd()))
+	enc := zap.NewProductionEncoderConfig()
+	enc.TimeKey, enc.EncodeTime, enc.EncodeDuration = "time", zapcore.RFC3339NanoTimeEncoder, zapcore.SecondsDurationEncoder
+	encoder := zapcore.NewJSONEncoder(enc)
+	if c.Format == config.LogConsole || (c.Format == config.LogAuto && terminal) {
+		encoder = zapcore.NewConsoleEncoder(enc)
+	}
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level))
+}
+
+func checkCommand() *cobra.Command {
+	var path string
+	var strict bool
+	c := &cobra.Command{
+		Use: "check", Short: "Say everything that serve would refuse, all at once", Args: usageArgs(cobra.NoArgs),
+		Long: `Check loads a configuration with everything it names, as serve would, and prints each problem as
+file:line: message. It opens no port and touches no state.`,
+		Example: `  uimgate check -c uimgate.yaml
+  uimgate check -c uimgate.yaml --strict   # warnings count as errors`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, problems := config.Load(path, config.Overrides{Env: os.LookupEnv})
+			services := 0
+			if cfg != nil {
+				_, more := gateway.Load(c.Context(), cfg, time.Now)
+				problems = append(problems, more...)
+				services = len(cfg.Services)
+			}
+			printProblems(c.ErrOrStderr(), problems)
+			if problems.Failed() || (strict && len(problems) > 0) {
+				return errSilent
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "%s: good: %d service(s)\n", path, services)
+			return nil
+		},
+	}
+	configFlag(c, &path)
+	c.Flags().BoolVar(&strict, "strict", false, "make warnings errors")
+	return c
+}
+
+func configCommand() *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "About the configuration itself", Example: "  uimgate config schema > uimgate.schema.json"}
+	c.AddCommand(&cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of uimgate.yaml, for editors", Args: usageArgs(cobra.NoArgs),
+		Example: "  uimgate config schema > uimgate.schema.json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			schema, err := config.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write(schema)
+			return err
+		},
+	}, &cobra.Command{
+		Use: "reference", Short: "Print every key with its default and meaning", Args: usageArgs(cobra.NoArgs),
+		Example: "  uimgate config reference",
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := c.OutOrStdout().Write(config.Reference())
+			return err
+		},
+	})
+	return c
+}
