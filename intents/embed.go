@@ -1,0 +1,20 @@
+package intents
+
+// InputSchemaAt is InputSchema for a place inside a larger document: base is the fragment under which
+// the schema will stand, such as #/components/schemas/search, and references inside it are rewritten to
+// hold there.
+func (i *Intent) InputSchemaAt(base string) map[string]any { return schemaAt(i.InputSchema(), base) }
+
+// OutputSchemaAt is OutputSchema for a place inside a larger document; nil where the intent declares no
+// outputs.
+func (i *Intent) OutputSchemaAt(base string) map[string]any {
+	if len(i.Outputs) == 0 {
+		return nil
+	}
+	return schemaAt(i.OutputSchema(), base)
+}
+
+func schemaAt(schema map[string]any, base string) map[string]any {
+	moved, _ := rebase(schema, base).(map[string]any) // an object stays one
+	return moved
+}

@@ -1,0 +1,171 @@
+package intents
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A License is the value of uim-license where it is a name of the UIM licensing scheme:
+// [Open-][artifacts-]UIM-<elements>-v<version>, such as D-UIM-BY-NC-v1.0. Only ParseLicense makes one;
+// the zero License is none. UIM reference, licensing scheme.
+type License struct {
+	Open      bool     // offered at no charge
+	Artifacts string   // what it is about, of the letters DAMPS in that order; empty: everything
+	Elements  []string // in canonical spelling and order, each once; PD and CC0 stand alone
+	Version   string   // such as 1.0
+}
+
+// ErrLicense means that a text is no name of the UIM licensing scheme. It may be a licence all the same.
+var ErrLicense = errors.New("want a licence such as UIM-BY-NC-v1.0, or a URL that ends in one")
+
+// licenseElements are the elements in canonical order, each with what it says. Of PD and CC0, which
+// dedicate the work to the public domain, one stands alone.
+var licenseElements = []struct{ name, says string }{
+	{"PD", "It is in the public domain: anyone may use it for any purpose, without conditions."},
+	{"CC0", "The service gives up its rights in it (CC0): anyone may use it for any purpose, without conditions."},
+	{"BY", "Give appropriate credit, link to the licence, and say what you changed."},
+	{"NC", "Commercial use is not allowed."},
+	{"SA", "What you build from it must be licensed under the same terms."},
+	{"ND", "Do not change, adapt or remix it."},
+	{"EAU", "Harmful use, such as surveillance or discrimination, is not allowed."},
+	{"IO", "It may be accessed and copied for indexing and search only."},
+	{"AIATTR", "AI systems must name the source in outputs that derive from it."},
+	{"NoDM", "Text and data mining is not allowed."},
+	{"NoMT", "Training AI models on it is not allowed."},
+	{"NoLTS", "Long-term storage is not allowed."},
+	{"BACP", "Bypassing paywalls or other access controls is not allowed."},
+}
+
+// licenseArtifacts say what the letters of DAMPS stand for.
+var licenseArtifacts = []struct {
+	letter byte
+	words  string
+}{
+	{'D', "data"}, {'A', "applications and services"}, {'M', "model architectures"}, {'P', "model parameters"}, {'S', "source code"},
+}
+
+const maxLicense = 200 // bytes of a name; longer than all elements together
+
+var licenseForm = regexp.MustCompile(`(?i)^(open-)?(?:([damps]{1,5})-)?uim-([a-z0-9-]+)-v((?:0|[1-9][0-9]{0,3})(?:\.(?:0|[1-9][0-9]{0,3})){0,2})$`)
+
+// ParseLicense reads a name of the UIM licensing scheme, or an http or https URL whose path ends in one,
+// in any case. Names that contradict themselves are refused. Every error wraps ErrLicense; the caller
+// then still has the text.
+func ParseLicense(s string) (License, error) {
+	name := s
+	if strings.Contains(s, "://") {
+		if len(s) > maxURL {
+			return License{}, fmt.Errorf("longer than %d bytes: %w", maxURL, ErrLicense)
+		}
+		u, err := url.Parse(s)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return License{}, fmt.Errorf("no plain http or https URL: %w", ErrLicense)
+		}
+		name = strings.TrimRight(u.Path, "/")
+		name = name[strings.LastIndexByte(name, '/')+1:]
+	}
+	if len(name) > maxLicense {
+		return License{}, fmt.Errorf("longer than %d bytes: %w", maxLicense, ErrLicense)
+	}
+	m := licenseForm.FindStringSubmatch(name)
+	if m == nil {
+		return License{}, fmt.Errorf("not of the form [Open-][artifacts-]UIM-<elements>-v<version>: %w", ErrLicense)
+	}
+	l := License{Open: m[1] != "", Version: m[4]}
+	letters := strings.ToUpper(m[2])
+	for _, a := range licenseArtifacts {
+		switch strings.Count(letters, string(a.letter)) {
+		case 0:
+		case 1:
+			l.Artifacts += string(a.letter)
+		default:
+			return License{}, fmt.Errorf("%c stands twice: %w", a.letter, ErrLicense)
+		}
+	}
+	written := strings.Split(strings.ToLower(m[3]), "-")
+	for _, e := range licenseElements {
+		if slices.Contains(written, strings.ToLower(e.name)) {
+			l.Elements = append(l.Elements, e.name)
+		}
+	}
+	if len(l.Elements) != len(written) {
+		return License{}, fmt.Errorf("an element is unknown or stands twice: %w", ErrLicense)
+	}
+	if err := l.sound(); err != nil {
+		return License{}, err
+	}
+	return l, nil
+}
+
+// sound reports elements that cannot all be meant.
+func (l License) sound() error {
+	switch {
+	case l.dedicated() && len(l.Elements) > 1:
+		return fmt.Errorf("what is in the public domain has no conditions: %w", ErrLicense)
+	case l.Has("ND") && l.Has("SA"):
+		return fmt.Errorf("ND allows no derivatives and SA licenses them: %w", ErrLicense)
+	default:
+		return nil
+	}
+}
+
+// dedicated reports whether the work is given to the public domain.
+func (l License) dedicated() bool { return l.Has("PD") || l.Has("CC0") }
+
+// Has reports whether the licence has this element, in canonical spelling.
+func (l License) Has(element string) bool { return slices.Contains(l.Elements, element) }
+
+// String is the canonical name, which ParseLicense reads; empty for the zero License.
+func (l License) String() string {
+	if len(l.Elements) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	if l.Open {
+		b.WriteString("Open-")
+	}
+	if l.Artifacts != "" {
+		b.WriteString(l.Artifacts + "-")
+	}
+	b.WriteString("UIM-" + strings.Join(l.Elements, "-") + "-v" + l.Version)
+	return b.String()
+}
+
+// Plain is the licence in plain words, a sentence each, in canonical order; nil for the zero License.
+// Ethical use is a condition of every licence of the scheme but the dedications to the public domain,
+// whether EAU is written or not.
+func (l License) Plain() []string {
+	if len(l.Elements) == 0 {
+		return nil
+	}
+	out := []string{"It covers " + l.covers() + "."}
+	if l.Open {
+		out = append(out, "It is offered at no charge.")
+	}
+	for _, e := range licenseElements {
+		if l.Has(e.name) || e.name == "EAU" && !l.dedicated() {
+			out = append(out, e.says)
+		}
+	}
+	return out
+}
+
+func (l License) covers() string {
+	if l.Artifacts == "" {
+		return "everything the service returns"
+	}
+	var words []string
+	for _, a := range licenseArtifacts {
+		if strings.IndexByte(l.Artifacts, a.letter) >= 0 {
+			words = append(words, a.words)
+		}
+	}
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " and " + words[last]
+	}
+	return words[0]
+}
