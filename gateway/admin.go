@@ -18,7 +18,6 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/pat"
-	"github.com/uimgate/uimgate/store"
 )
 
 const (
@@ -31,13 +30,12 @@ const (
 // An admin is the operator's listener: health and metrics for whoever reaches it, and the JSON API under
 // /admin/v1/ for who has the token.
 type admin struct {
-	server   *Server
-	listings store.Listings // nil where the engine has none
-	token    [sha256.Size]byte
-	closed   bool // no token was configured: nobody gets in
-	reload   func(context.Context) config.Problems
-	health   readiness
-	scrape   http.Handler
+	server *Server
+	token  [sha256.Size]byte
+	closed bool // no token was configured: nobody gets in
+	reload func(context.Context) config.Problems
+	health readiness
+	scrape http.Handler
 }
 
 // NewAdmin is the handler of the operator's listener. Without a token it answers /livez, /healthz, /readyz
@@ -46,7 +44,6 @@ type admin struct {
 // nobody in. reload takes over the configuration as it is now and returns what it found; nil: not offered.
 func NewAdmin(s *Server, token string, reload func(context.Context) config.Problems) http.Handler {
 	a := &admin{server: s, token: sha256.Sum256([]byte(token)), closed: token == "", reload: reload}
-	a.listings, _ = s.deps.Operations.(store.Listings)
 	a.scrape = promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{Registry: s.metrics.registry})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", a.livez)
@@ -254,14 +251,6 @@ func (a *admin) answer(w http.ResponseWriter, status int, v any) {
 	if _, err := w.Write(body); err != nil {
 		a.server.log.Debug("answer not delivered", zap.Error(bare(err)))
 	}
-}
-
-// kept is where the records are, or a Fault where this engine cannot list them.
-func (a *admin) kept() (store.Listings, error) {
-	if a.listings == nil {
-		return nil, newAdminFault("INTERNAL", "This store lists no records.")
-	}
-	return a.listings, nil
 }
 
 func (a *admin) patStore() pat.Store { return a.server.deps.Agreements }

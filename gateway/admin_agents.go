@@ -18,10 +18,7 @@ func (a *admin) agents(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	kept, err := a.kept()
-	if err != nil {
-		return nil, err
-	}
+	kept := a.server.deps.Operations
 	list, err := kept.Agents(r.Context(), f)
 	if err != nil {
 		return nil, err

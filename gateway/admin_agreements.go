@@ -21,10 +21,7 @@ func (a *admin) agreements(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	kept, err := a.kept()
-	if err != nil {
-		return nil, err
-	}
+	kept := a.server.deps.Operations
 	list, err := kept.Agreements(r.Context(), f)
 	if err != nil {
 		return nil, err
@@ -109,10 +106,7 @@ func (a *admin) policies(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	kept, err := a.kept()
-	if err != nil {
-		return nil, err
-	}
+	kept := a.server.deps.Operations
 	list, err := kept.RecentPolicies(r.Context(), service.ID, limit)
 	if err != nil {
 		return nil, err

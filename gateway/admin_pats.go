@@ -23,10 +23,7 @@ func (a *admin) pats(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	kept, err := a.kept()
-	if err != nil {
-		return nil, err
-	}
+	kept := a.server.deps.Operations
 	list, err := kept.Tokens(r.Context(), f)
 	if err != nil {
 		return nil, err
@@ -44,10 +41,7 @@ func (a *admin) pat(r *adminRequest) (any, error) {
 
 // patNow shows one PAT, with what the listing knows of revocations.
 func (a *admin) patNow(r *adminRequest) (any, error) {
-	kept, err := a.kept()
-	if err != nil {
-		return nil, err
-	}
+	kept := a.server.deps.Operations
 	list, err := kept.Tokens(r.Context(), store.TokenFilter{Service: r.service.ID, ID: r.id, Limit: 1})
 	if err != nil {
 		return nil, err

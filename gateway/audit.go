@@ -13,9 +13,9 @@ import (
 )
 
 // An Audit writes one line of JSON for each decision: who asked for what under which agreement, what
-// was decided by which rule on which facts. It is a stream of its own, apart from the log. Facts that
-// came from parameters are written as their SHA-256 unless the operator asks for the values, and the
-// record says which it is.
+// was decided by which rule on which facts. It is a stream of its own, apart from the log. The parameters
+// of a call are written as the SHA-256 of their JSON, with sorted members, unless the operator asks for
+// the values.
 //
 // Records are buffered for up to a second; the ledger, not this stream, is what charges rest on.
 type Audit struct {
@@ -25,7 +25,7 @@ type Audit struct {
 	failed error
 }
 
-// NewAudit writes to out; with values, parameter facts are written as they are.
+// NewAudit writes to out; with values, parameters are written as they were sent.
 func NewAudit(out io.Writer, values bool) *Audit {
 	return &Audit{out: bufio.NewWriterSize(out, 64<<10), values: values}
 }
@@ -47,20 +47,30 @@ type auditRecord struct {
 	Charge      string         `json:"charge,omitempty"`
 	ChargeState string         `json:"charge_state,omitempty"`
 	Replayed    bool           `json:"replayed,omitempty"`
+	Duties      []string       `json:"duties,omitempty"`
 	Facts       map[string]any `json:"facts,omitempty"`
-	Hashed      []string       `json:"facts_hashed,omitempty"` // names of facts given as SHA-256 of their JSON
+
+	Parameters       json.RawMessage `json:"parameters,omitempty"`
+	ParametersSHA256 string          `json:"parameters_sha256,omitempty"`
 }
 
 // Record writes one event.
 func (a *Audit) Record(v *Event) {
 	r := auditRecord{
 		At: v.At.UTC(), RequestID: v.RequestID, Service: v.Service, Agent: v.AgentID, Token: v.TokenID, Agreement: v.AgreementID,
-		Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason, Outcome: string(v.Outcome), Replayed: v.Replayed,
+		Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason, Outcome: string(v.Outcome), Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts,
 	}
 	if v.Charge != nil {
 		r.ExecutionID, r.Charge, r.ChargeState = v.Charge.ExecutionID, v.Charge.String(), v.Charge.State
 	}
-	r.Facts, r.Hashed = a.facts(v.Facts)
+	if text, err := json.Marshal(v.Parameters); err == nil && v.Parameters != nil {
+		if a.values {
+			r.Parameters = text
+		} else {
+			sum := sha256.Sum256(text)
+			r.ParametersSHA256 = hex.EncodeToString(sum[:])
+		}
+	}
 	line, err := json.Marshal(r)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,29 +81,6 @@ func (a *Audit) Record(v *Event) {
 		a.failed = fmt.Errorf("audit record: %w", err)
 	}
 }
-
-// facts hashes those that come from parameters; their names carry the prefix that question gives them.
-func (a *Audit) facts(all map[string]any) (facts map[string]any, hashed []string) {
-	if len(all) == 0 {
-		return nil, nil
-	}
-	facts = make(map[string]any, len(all))
-	for name, value := range all {
-		if _, fromParameter := parameterFacts[name]; fromParameter && !a.values {
-			text, err := json.Marshal(value)
-			if err != nil {
-				continue
-			}
-			sum := sha256.Sum256(text)
-			value, hashed = hex.EncodeToString(sum[:]), append(hashed, name)
-		}
-		facts[name] = value
-	}
-	return facts, hashed
-}
-
-// parameterFacts are the operands whose facts are taken from the call's parameters.
-var parameterFacts = map[string]struct{}{"purpose": {}, "spatial": {}, "language": {}}
 
 // Flush hands what is buffered to the operating system.
 func (a *Audit) Flush() error {

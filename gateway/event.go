@@ -9,7 +9,7 @@ import (
 )
 
 // An Event is what became of one execute call: the same facts for the log, the audit record and the
-// metrics. It never holds a token, a key or a parameter value.
+// metrics. It never holds a token or a key; Parameters are for the audit record alone.
 type Event struct {
 	At          time.Time
 	RequestID   string
@@ -28,6 +28,8 @@ type Event struct {
 	Took        time.Duration
 	Unsettled   error // the end of the call could not be written down
 	Facts       map[string]any
+	Parameters  map[string]any // as sent
+	Duties      []string       // what the policy asks to be informed of, logged or tracked: action and rule
 }
 
 func (v *Event) fields() []zap.Field {
@@ -49,7 +51,7 @@ func (e *execution) event(now time.Time, result Result, fault *Fault) *Event {
 	v := &Event{
 		At: e.begun, RequestID: e.call.RequestID, Service: e.service.ID, Decision: "deny", Took: now.Sub(e.begun),
 		Outcome: e.outcome, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
-		Rule: e.decision.Rule, Facts: e.decision.Facts,
+		Rule: e.decision.Rule, Facts: e.decision.Facts, Parameters: e.request.Parameters,
 	}
 	if e.claims != nil {
 		v.AgentID, v.TokenID, v.AgreementID, v.Digest = e.claims.Subject, e.claims.ID, e.claims.Agreement, e.claims.PolicyDigest
@@ -59,6 +61,9 @@ func (e *execution) event(now time.Time, result Result, fault *Fault) *Event {
 	}
 	if e.taken != nil || result.Replayed {
 		v.Decision = "permit"
+	}
+	for _, d := range e.decision.Duties {
+		v.Duties = append(v.Duties, d.Action+" "+d.Rule)
 	}
 	if e.taken != nil && e.taken.Execution.Rule != "" {
 		v.Rule = e.taken.Execution.Rule

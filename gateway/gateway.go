@@ -2,7 +2,7 @@
 // pipeline (authenticate, resolve, validate, prove, decide, begin, call, shape, settle), and shows the
 // operator what it does. It is the only package that knows Echo.
 //
-//	loaded, problems := gateway.Load(ctx, cfg, listener, time.Now)
+//	loaded, problems := gateway.Load(ctx, cfg, time.Now)
 //	server, err := gateway.New(gateway.Deps{…}, loaded)
 //	http.Serve(ln, server.Handler())
 //	err = server.Take(next) // a reload: whole or not at all

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -45,6 +46,9 @@ func (s *Server) execute(c echo.Context) error {
 	}
 	if result.Replayed {
 		h.Set(headerReplayed, "true")
+	}
+	for _, notice := range result.Attribution {
+		h.Add(headerAttribution, mime.FormatMediaType("attribution", map[string]string{"notice": notice}))
 	}
 	if x.service.license != "" {
 		h.Set("UIM-License", x.service.license)

@@ -164,6 +164,12 @@ func (l *loading) policy(s *Service, at int) bool {
 	if l.found(c.PolicyFile, problems) {
 		return false
 	}
+	for _, operand := range published.Operands() {
+		if !slices.Contains(knownFacts, operand) {
+			l.wrong(at, "policy_file", "the policy makes something depend on %s, of which the gateway knows nothing: what asks for it would never be permitted", operand)
+			return false
+		}
+	}
 	offer, err := pat.NewOffer(c.PolicyFile.Data, published.UID())
 	if err != nil {
 		l.found(c.PolicyFile, problem.List{{Level: problem.Error, Code: "offer", Message: err.Error()}})
@@ -176,6 +182,9 @@ func (l *loading) policy(s *Service, at int) bool {
 	s.offered = page{body: offer.Bytes, mediaType: "application/ld+json", etag: `"` + offer.Digest + `"`}
 	return true
 }
+
+// knownFacts are the left operands for which the gateway has facts: its clock, the intent, the caller.
+var knownFacts = []string{"dateTime", "version", "recipient"}
 
 // payable holds the policy's charges against what agents can owe.
 func (l *loading) payable(s *Service, at int, currencies []string) bool {

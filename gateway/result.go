@@ -14,7 +14,9 @@ type Result struct {
 	Output   []byte // JSON: the output parameters
 	Charge   *Charge
 	Standing []store.Standing // how the limits of the call stand
-	Replayed bool             // told again under the same idempotency key; nothing was done now
+	// Attribution are notices that the policy obliges whoever uses the output to show.
+	Attribution []string
+	Replayed    bool // told again under the same idempotency key; nothing was done now
 }
 
 // A Charge is what the agent is told it owes for one call.
@@ -92,4 +94,6 @@ func (r *replay) result() (Result, error) {
 const (
 	headerCharge   = "UIM-Charge"
 	headerReplayed = "Idempotency-Replayed"
+	// headerAttribution carries a notice as RFC 8187 writes text in a parameter, so that any language fits.
+	headerAttribution = "UIM-Attribution"
 )

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/uimgate/uimgate/gateway/upstream"
 	"github.com/uimgate/uimgate/intents"
@@ -71,7 +72,18 @@ func (x *Executor) settle(ctx context.Context, e *execution, a answered) (Result
 	if a.fault != nil {
 		return Result{}, a.fault.charged(charge).standing(e.taken.Standing)
 	}
-	return Result{Status: http.StatusOK, Output: a.body, Charge: charge, Standing: e.taken.Standing}, nil
+	return Result{Status: http.StatusOK, Output: a.body, Charge: charge, Standing: e.taken.Standing, Attribution: e.notices()}, nil
+}
+
+// notices are the texts that whoever uses the output must show. ODRL vocabulary: attribute.
+func (e *execution) notices() []string {
+	var notices []string
+	for _, d := range e.decision.Duties {
+		if d.Action == "attribute" && d.Notice != "" && !slices.Contains(notices, d.Notice) {
+			notices = append(notices, d.Notice)
+		}
+	}
+	return notices
 }
 
 // settledState follows from what is known of the upstream call: it is paid for when it was done and

@@ -219,6 +219,7 @@ type Executions interface {
 
 // Operations is the part of an engine that operators and background work use.
 type Operations interface {
+	Listings
 	// Resolve settles an unresolved execution by the operator's word.
 	Resolve(ctx context.Context, service, id string, to State) (Execution, error)
 	// Execution returns one, or ErrNotFound.

@@ -92,7 +92,9 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.closers = append(p.closers, p.data.Close)
-	if p.store, err = sqlstore.Open(ctx, p.data.StatePath(), sqlstore.Options{Now: p.Now, Queue: queue}); err != nil {
+	if p.store, err = sqlstore.Open(ctx, p.data.StatePath(), sqlstore.Options{
+		Now: p.Now, Queue: queue, TokensKept: max(24*time.Hour, p.config.PAT.RenewGrace+2*p.config.PAT.Leeway),
+	}); err != nil {
 		return err
 	}
 	p.closers = append(p.closers, p.store.Close)
@@ -188,15 +190,21 @@ func (p *process) serve(ctx context.Context) error {
 	public := p.httpServer(p.server.Handler())
 	admin := p.httpServer(gateway.NewAdmin(p.server, token.Reveal(), p.reload))
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return p.serveHTTP(ctx, public, p.public) })
-	group.Go(func() error { return p.serveHTTP(ctx, admin, p.admin) })
+	// What calls lean on goes on until the last one under way has been answered.
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
 	group.Go(func() error {
-		return p.view.Run(ctx, func(err error) { p.Log.Warn("revocations not read", zap.Error(err)) })
+		defer stop()
+		return p.serveHTTP(ctx, public, p.public)
+	})
+	group.Go(func() error { return p.serveHTTP(life, admin, p.admin) })
+	group.Go(func() error {
+		return p.view.Run(life, func(err error) { p.Log.Warn("revocations not read", zap.Error(err)) })
 	})
 	group.Go(func() error {
-		return p.audit.Run(ctx, func(err error) { p.Log.Error("audit record not written", zap.Error(err)) })
+		return p.audit.Run(life, func(err error) { p.Log.Error("audit record not written", zap.Error(err)) })
 	})
-	group.Go(func() error { return p.upkeep(ctx) })
+	group.Go(func() error { return p.upkeep(life) })
 	group.Go(func() error { return p.reloads(ctx) })
 	p.Log.Info("serving", zap.String("listen", p.addresses.Listen), zap.String("admin", p.addresses.Admin))
 	if p.Ready != nil {
