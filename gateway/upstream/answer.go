@@ -145,7 +145,7 @@ func readBounded(r io.Reader, bound, expect int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// classify turns a complete answer that is not 2xx into an error. Contract section 7.
+// classify turns a complete answer that is not 2xx into an error.
 func (u *Upstream) classify(answer Answer, raw []byte) error {
 	status := answer.Status
 	message := ""

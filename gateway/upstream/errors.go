@@ -38,7 +38,7 @@ func (e *BreakerOpenError) Error() string {
 // A Code is how the service rejected a call, in the words that agents see.
 type Code string
 
-// The codes of a RejectedError. Contract section 7.
+// The codes of a RejectedError.
 const (
 	InvalidParameter Code = "INVALID_PARAMETER" // 400, 422
 	NotFound         Code = "NOT_FOUND"         // 404, 410
