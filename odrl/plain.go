@@ -1,0 +1,220 @@
+package odrl
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Topic says what a Sentence is about.
+type Topic string
+
+// The topics, in the order in which Plain has them.
+const (
+	Permitted Topic = "permitted" // who may do what
+	Forbidden Topic = "forbidden" // what nobody, or one party, may do
+	Owed      Topic = "owed"      // what every call owes, whichever permission covers it
+	Generally Topic = "generally" // how the rules work together, and what else was agreed
+)
+
+// A Sentence is one rule of a policy in plain words.
+type Sentence struct {
+	Topic Topic
+	Rule  string // the rule's uid, else its JSON pointer; empty where no single rule says it
+	Text  string
+	// Terms qualify Text, a sentence each: limits, conditions, price, duties. All of them hold.
+	Terms []string
+}
+
+// Plain says in plain words what the policy means, from the rules as they are enforced: each rule as
+// written once, with all its targets and parties. The order is that of the topics, then of the document.
+// The words are for people and may change between versions; programs decide by Decide and Terms.
+func (p *Policy) Plain() []Sentence {
+	w := newWording(p)
+	out := make([]Sentence, 0, len(w.groups)+4)
+	for _, kind := range []ruleKind{permission, prohibition, obligation} {
+		for _, g := range w.groups {
+			if g.kind == kind {
+				out = append(out, w.sentence(g))
+			}
+		}
+	}
+	return append(out, w.general()...)
+}
+
+// A group is a rule as written: the parts that normalisation split it into differ only in target and
+// assignee.
+type group struct {
+	*rule
+	targets   []*target
+	assignees []string
+	counters  []string // ids of its limits
+}
+
+// A wording words one policy.
+type wording struct {
+	policy   *Policy
+	groups   []*group
+	counting map[string][]*group // permissions by the ids of their limits
+	asks     bool                // some obligation asks a price of calls
+}
+
+func newWording(p *Policy) *wording {
+	w := &wording{policy: p, counting: map[string][]*group{}}
+	byKey := map[string]*group{}
+	for _, n := range slices.Sorted(maps.Keys(p.rules)) {
+		r := p.rules[n]
+		key := strings.Join(append([]string{r.node.pointer, r.action, rates(r)}, r.canonical...), "\n")
+		g := byKey[key]
+		if g == nil {
+			g = &group{rule: r}
+			byKey[key] = g
+			w.groups = append(w.groups, g)
+		}
+		g.add(r)
+		w.asks = w.asks || r.kind == obligation && !r.duties[0].charge.IsZero()
+	}
+	for _, g := range w.groups {
+		for _, id := range g.counters {
+			if g.kind == permission {
+				w.counting[id] = append(w.counting[id], g)
+			}
+		}
+	}
+	return w
+}
+
+// add takes in one part of the rule. Parts come by target, and within a target by assignee.
+func (g *group) add(r *rule) {
+	if n := len(g.targets); n == 0 || g.targets[n-1].name != r.target.name {
+		g.targets = append(g.targets, r.target)
+	}
+	if !slices.Contains(g.assignees, r.assignee) {
+		g.assignees = append(g.assignees, r.assignee)
+	}
+	for _, l := range r.limits {
+		if n := len(g.counters); n == 0 || g.counters[n-1] != l.ID {
+			g.counters = append(g.counters, l.ID)
+		}
+	}
+}
+
+func rates(r *rule) string {
+	list := make([]string, 0, len(r.limits))
+	for _, l := range r.limits {
+		list = append(list, l.String())
+	}
+	return strings.Join(list, " ")
+}
+
+func (w *wording) sentence(g *group) Sentence {
+	s := Sentence{Topic: Forbidden, Rule: g.node.name()}
+	conditions := ifAll(g.conditions)
+	switch {
+	case g.kind == permission:
+		s.Topic = Permitted
+		s.Text = capital(g.who("every agent")) + " may call " + g.what("every", "and") + "."
+		s.Terms = slices.Concat(w.limits(g), g.only(), w.duties(g))
+		return s
+	case g.kind == obligation:
+		s.Topic = Owed
+		s.Text = wordDuty(g.duties[0], g.calls()) + "."
+		if conditions != "" { // first, or it would seem to belong to the last part alone
+			s.Text = conditions[1:] + ", " + s.Text
+		}
+		s.Text = capital(s.Text)
+	case g.exceeding():
+		s.Text = capital(g.whoNot()) + " exceed the limits on calls of " + g.what("any", "or") + conditions + "."
+		s.Terms = []string{"An agent that keeps trying may be blocked."}
+	case g.bounds():
+		s.Text = capital(g.whoNot()) + " call " + g.what("any", "or") + " more than " + often(g.limits[0].Max) + " " + inPeriod(g.limits[0].Period) + conditions + "."
+		s.Terms = g.counted()
+	default:
+		s.Text = capital(g.whoNot()) + " call " + g.what("any", "or") + conditions + "."
+	}
+	s.Terms = append(s.Terms, doubt(g.conditions, "the rule applies all the same")...)
+	return s
+}
+
+// who words the parties of a rule; everyone is what it says where it names none.
+func (g *group) who(everyone string) string {
+	if slices.Contains(g.assignees, "") {
+		return everyone
+	}
+	parties := make([]string, 0, len(g.assignees))
+	for _, iri := range g.assignees {
+		parties = append(parties, quote(iri))
+	}
+	if len(parties) == 1 {
+		return "the party " + parties[0]
+	}
+	return "each of the parties " + listing(parties, "and")
+}
+
+func (g *group) whoNot() string {
+	if slices.Contains(g.assignees, "") {
+		return "no agent may"
+	}
+	return g.who("") + " may not"
+}
+
+// what words the targets of a rule.
+func (g *group) what(quantifier, conjunction string) string {
+	names := make([]string, 0, len(g.targets))
+	for _, t := range g.targets {
+		names = append(names, t.plain(quantifier))
+	}
+	return listing(names, conjunction)
+}
+
+// calls is what an obligation is about.
+func (g *group) calls() string {
+	s := "each call"
+	if len(g.targets) > 1 || g.targets[0].name != everyIntent {
+		s += " of " + g.what("any", "or")
+	}
+	if !slices.Contains(g.assignees, "") {
+		s += " by " + g.who("")
+	}
+	return s
+}
+
+// plain is the name of a target for people.
+func (t *target) plain(quantifier string) string {
+	name, several := strings.CutSuffix(t.name, ":*")
+	title, titled := strings.CutPrefix(t.name, "execute/")
+	switch {
+	case t.name == everyIntent:
+		return quantifier + " intent of this service"
+	case titled:
+		return quantifier + " intent named " + quote(title)
+	case several && strings.Contains(name, ":"):
+		return quantifier + " version of " + name
+	case several:
+		return quantifier + " intent of " + name
+	default:
+		return t.name
+	}
+}
+
+// collection reports whether the target can hold several intents, which then share one counter.
+func (t *target) collection() bool {
+	return strings.HasSuffix(t.name, everyIntent) || strings.HasPrefix(t.name, "execute/")
+}
+
+// capital makes the start of a sentence; the words are ours and in ASCII.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// listing joins names, and says how many more there are than a sentence can hold.
+func listing(names []string, conjunction string) string {
+	const most = 10
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" %s %d more", conjunction, len(names)-most)
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " " + conjunction + " " + names[last]
+}
