@@ -84,7 +84,7 @@ func (l *loading) service(at int) *Service {
 	s := &Service{
 		ID: c.ID, Issuer: c.IssuerOr(catalog.Namespaces()[0]), PublicURL: c.PublicURL, Catalog: catalog, intents: map[string]*offeredIntent{}, license: catalog.License,
 		maxBody: l.config.Server.MaxBody, hold: c.Upstream.Timeout + settleTime, tokenRate: l.config.PAT.Limit,
-		namesParties: len(c.Parties) > 0, suspendAfter: int64(l.config.PAT.SuspendAfter), openDoors: l.config.PAT.Admission == config.AdmissionOpen,
+		personal: len(c.Parties) > 0, suspendAfter: int64(l.config.PAT.SuspendAfter), openDoors: l.config.PAT.Admission == config.AdmissionOpen,
 		credit: store.Billing{Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit},
 	}
 	for iri, party := range c.Parties {
@@ -179,6 +179,7 @@ func (l *loading) policy(s *Service, at int) bool {
 		return false
 	}
 	s.Policy, s.policy = published, offer
+	s.personal = s.personal || published.NamesKeys()
 	s.offered = page{body: offer.Bytes, mediaType: "application/ld+json", etag: `"` + offer.Digest + `"`}
 	return true
 }

@@ -39,7 +39,7 @@ type Service struct {
 	credit       store.Billing
 	tokenRate    limit.Rate // pat.limit
 	suspendAfter int64
-	namesParties bool // the policy may mean particular agents
+	personal     bool // the policy may mean particular agents or keys
 	openDoors    bool // admission is open: unapproved agents share one bound on credit
 	terms        *otter.Cache[termsKey, odrl.Terms]
 	tokenLimits  *otter.Cache[string, *limit.Limit]

@@ -248,7 +248,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	if e.proof != nil {
 		r.Nonce = &store.Nonce{KeyID: c.KeyID, ID: e.proof.Nonce, Until: e.proof.Until()}
 	}
-	own, err := s.tokenLimit(ctx, c)
+	own, err := s.tokenLimit(ctx, c, func() (pat.Key, error) { return x.agreedKey(ctx, e) })
 	if err != nil {
 		return store.BeginRequest{}, faultFor(err)
 	}

@@ -18,7 +18,7 @@ func (s *Service) Past() []pat.Offer { return s.past }
 // An agreeing agent is who asks for terms.
 type agreeing struct {
 	agentID, keyID string
-	key            []byte // DER SubjectPublicKeyInfo; nil where only limits are asked for
+	key            []byte // DER SubjectPublicKeyInfo; nil only where the policy names no keys
 }
 
 type termsKey struct{ agent, key, intent string }
@@ -26,7 +26,7 @@ type termsKey struct{ agent, key, intent string }
 // termsFor is what the policy asks of an agent for one intent, before any call.
 func (s *Service) termsFor(ctx context.Context, who agreeing, uid string) (odrl.Terms, error) {
 	key := termsKey{who.agentID, who.keyID, uid}
-	if !s.namesParties { // the same for everybody
+	if !s.personal { // the same for everybody
 		key.agent, key.key = "", ""
 	}
 	if t, ok := s.terms.GetIfPresent(key); ok {
@@ -180,13 +180,22 @@ func perSecond(l limit.Limit) float64 { return float64(l.Max) / float64(l.Period
 // tokenLimitID is the counter over all executes of an agent, where lmt is no limit of the policy.
 const tokenLimitID = "pat"
 
-// tokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself.
-func (s *Service) tokenLimit(ctx context.Context, c *pat.Claims) (*limit.Limit, error) {
+// tokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed is
+// asked for the key of the agreement where the terms hang on it.
+func (s *Service) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (pat.Key, error)) (*limit.Limit, error) {
 	if l, ok := s.tokenLimits.GetIfPresent(c.ID); ok {
 		return l, nil
 	}
 	granted, _ := s.asked(c.Scope)
-	covering, ok, err := s.covering(ctx, agreeing{agentID: c.Subject, keyID: c.KeyID}, granted)
+	who := agreeing{agentID: c.Subject, keyID: c.KeyID}
+	if s.Policy.NamesKeys() {
+		key, err := agreed()
+		if err != nil {
+			return nil, err
+		}
+		who.key = key.SPKI()
+	}
+	covering, ok, err := s.covering(ctx, who, granted)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type Policy struct {
 	agents     map[string][]policyParty
 	slots      []policySlot
 	charges    bool
+	keys       bool // some duty to sign names a whole key
 	currencies []string
 	warnings   problem.List
 	engine     *engine
@@ -133,6 +134,7 @@ func (n *normalizer) policy(doc []byte) *Policy {
 	for _, r := range n.rules {
 		p.rules[r.n] = r
 		for _, d := range r.duties {
+			p.keys = p.keys || len(d.keys) > 0
 			if !d.charge.IsZero() && !slices.Contains(p.currencies, d.charge.Currency) {
 				p.currencies = append(p.currencies, d.charge.Currency)
 			}
@@ -184,6 +186,10 @@ func (p *Policy) Document() []byte { return bytes.Clone(p.document) }
 
 // Charges reports whether a call under the policy can cost something.
 func (p *Policy) Charges() bool { return p.charges }
+
+// NamesKeys reports whether the policy asks for signatures with particular keys, so that its Terms and Decisions
+// are different for agents with different keys.
+func (p *Policy) NamesKeys() bool { return p.keys }
 
 // Currencies are those of the policy's charges (ISO 4217), sorted.
 func (p *Policy) Currencies() []string { return slices.Clone(p.currencies) }

@@ -1,0 +1,58 @@
+package daemon_test
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func spki(t *testing.T, a *agent) string {
+	t.Helper()
+	der, err := x509.MarshalPKIXPublicKey(a.key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(der)
+}
+
+// What a policy asks of one key is not what it asks of another: who comes first must not decide for all.
+func TestTermsForAKeyAreNotTheTermsOfTheNext(t *testing.T) {
+	probe := startGate(t, setup{})
+	a, stranger := probe.newAgent("agent-1"), probe.newAgent("stranger")
+	policy := strings.Replace(corePolicy, `"MIIBIjANBgkqh..."`, `"`+spki(t, a)+`"`, 1)
+	config := strings.Replace(testConfig, "1 EUR", "1 USD", 1) + "  assignee: anyone\n"
+	issue := func(g *gate, x *agent) answer {
+		x.g = g
+		return x.issueWith(x.agreement(nil))
+	}
+	g := startGate(t, setup{policy: policy, config: config})
+	first := issue(g, stranger)
+	second := issue(g, a)
+	if first.status != http.StatusForbidden || second.status != http.StatusOK {
+		t.Errorf("stranger first: %d %s, then %d %s", first.status, first.body, second.status, second.body)
+	}
+	g = startGate(t, setup{policy: policy, config: config})
+	first, second = issue(g, a), issue(g, stranger)
+	if first.status != http.StatusOK || second.status != http.StatusForbidden {
+		t.Errorf("key holder first: %d %s, then %d %s", first.status, first.body, second.status, second.body)
+	}
+	a.token, _ = first.json(t)["uim-pat"].(string)
+	parameters := map[string]any{"query": "lamp"}
+	got := a.execute(search, parameters, header{"UIM-Proof": a.proof(search, parameters)})
+	if got.status != 200 || left(got, "hour") != 999 || left(got, "pat") != -1 {
+		t.Errorf("%d %s %v", got.status, got.body, got.header)
+	}
+	// After a restart, what is first asked of the terms is the limit of a PAT that is shown.
+	g.stop()
+	g = startGate(t, setup{policy: policy, config: config, dir: g.dir})
+	a.g = g
+	got = a.execute(search, parameters, header{"UIM-Proof": a.proof(search, parameters)})
+	if got.status != 200 || left(got, "hour") != 998 || left(got, "pat") != -1 {
+		t.Errorf("after a restart: %d %s %v", got.status, got.body, got.header)
+	}
+	if again := issue(g, a); again.status != http.StatusOK {
+		t.Errorf("after a restart: %d %s", again.status, again.body)
+	}
+}
