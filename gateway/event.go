@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/http"
 	"time"
 
 	"go.uber.org/zap"
@@ -75,11 +76,27 @@ func (e *execution) event(now time.Time, result Result, fault *Fault) *Event {
 	return v
 }
 
+// told makes a failure that is not the agent's say what became of the call.
+func (e *execution) told(f *Fault) *Fault {
+	if _, said := f.Details["outcome"]; said || f.Status < http.StatusInternalServerError {
+		return f
+	}
+	outcome := e.outcome
+	switch {
+	case outcome != "":
+	case e.taken == nil:
+		outcome = store.NotSent
+	default:
+		outcome = store.Unknown
+	}
+	return f.with("outcome", outcome)
+}
+
 // finish tells the log, the audit record and the metrics what became of a call.
 func (x *Executor) finish(e *execution, result Result, err error) (Result, error) {
 	var fault *Fault
 	if err != nil {
-		fault = faultFor(err)
+		fault = e.told(faultFor(err))
 		err = fault
 	}
 	v := e.event(x.now(), result, fault)

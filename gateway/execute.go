@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
@@ -46,9 +48,33 @@ type Request struct {
 // nothing and reaches nobody; from begin on, a client that hangs up cancels nothing. UIM core 3.1.
 func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 	e := &execution{call: call, service: call.Service, begun: x.now()}
-	result, err := x.steps(ctx, e)
+	result, err := x.caught(ctx, e)
 	return x.finish(e, result, err)
 }
+
+// caught are the steps, with a panic on the way turned into a refusal. Where something was taken already its
+// record stays held, so that its charge is pending until somebody knows better.
+func (x *Executor) caught(ctx context.Context, e *execution) (result Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			f := newFault("INTERNAL", "The gateway failed.").because(&panicError{p, debug.Stack()})
+			if e.taken != nil {
+				f.charged(chargeOf(e.taken.Execution))
+			}
+			result, err = Result{}, f
+		}
+	}()
+	return x.steps(ctx, e)
+}
+
+// A panicError is a fault of the gateway itself. Its text does not hold the value of the panic, which may hold
+// anything.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic of type %T\n%s", e.value, e.stack) }
 
 // steps is the way through, in order. Deny is the default at each.
 func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+
+	"github.com/uimgate/uimgate/store"
 )
 
 // execute answers POST /api/intents/execute. The PAT is accepted before the body is read. UIM core 3.2.
@@ -58,7 +60,7 @@ func (s *Server) execute(c echo.Context) error {
 	}
 	body, err := draftEnvelope(result, s.now().Sub(began))
 	if err != nil {
-		return newFault("INTERNAL", "The answer could not be written.").because(err)
+		return newFault("INTERNAL", "The answer could not be written.").with("outcome", store.Done).because(err)
 	}
 	return c.Blob(result.Status, mediaTypeUIM, body)
 }

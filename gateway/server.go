@@ -60,7 +60,8 @@ func (s *Server) routes(e *echo.Echo) {
 	post(s.revoke, "/api/pat/revoke", "/pat/revoke")
 	post(s.introspect, "/api/pat/introspect", "/pat/introspect")
 	post(s.execute, "/api/intents/execute", "/uim/execute")
-	get(onlyPost, "/api/intents/execute") // which would be an intent's uid otherwise
+	// Which would be an intent's uid otherwise.
+	e.Match([]string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPut}, "/api/intents/execute", onlyPost)
 }
 
 func onlyPost(c echo.Context) error {

@@ -1,0 +1,41 @@
+package gateway_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway"
+)
+
+func TestAPanicOnTheWayIsARefusal(t *testing.T) {
+	g := newAdminGate(t, "")
+	a := g.agreed("agent-1")
+	var seen *gateway.Event
+	_, err := g.server.Executor().Execute(t.Context(), gateway.Call{
+		Service: g.server.Service("default"), Token: a.token, Observe: func(e *gateway.Event) { seen = e },
+		Read: func() (gateway.Request, error) { panic("canary-parameter") },
+	})
+	var f *gateway.Fault
+	if !errors.As(err, &f) || f.Reason != "INTERNAL" || f.Status != http.StatusInternalServerError || f.Details["outcome"] == nil {
+		t.Fatalf("%+v", err)
+	}
+	if seen == nil || seen.Decision != "deny" || seen.Reason != "INTERNAL" {
+		t.Errorf("%+v", seen)
+	}
+	if cause := errors.Unwrap(f).Error(); strings.Contains(cause, "canary") || !strings.Contains(cause, "execute_test.go") {
+		t.Errorf("the cause is to name the place and not the value: %s", cause)
+	}
+}
+
+func TestWhatTheGatewayRefusesByItselfWasNotSent(t *testing.T) {
+	g := newAdminGate(t, "")
+	a := g.agreed("agent-1")
+	g.pass(time.Minute) // what was revoked is not known as of now
+	got := g.execute(a, ordering)
+	if got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), `"outcome":"not_sent"`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}

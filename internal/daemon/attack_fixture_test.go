@@ -1,0 +1,31 @@
+package daemon_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+func policyDigest(t *testing.T, document []byte) string {
+	t.Helper()
+	digest, err := pat.PolicyDigest(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest
+}
+
+// hostedAgreement signs what the service of this host offers.
+func (a *agent) hostedAgreement(host, issuer string) string {
+	a.g.t.Helper()
+	policy := a.g.do("GET", "/api/policy", nil, header{"Host": host})
+	uid, _ := policy.json(a.g.t)["uid"].(string)
+	signed, err := pat.SignAgreement(a.key, pat.AgreementClaims{
+		AgentID: a.id, Audience: issuer, IssuedAt: time.Now(), PolicyUID: uid, PolicyDigest: policyDigest(a.g.t, policy.body),
+	})
+	if err != nil {
+		a.g.t.Fatal(err)
+	}
+	return signed
+}
