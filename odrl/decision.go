@@ -46,7 +46,7 @@ type Request struct {
 	Facts map[string]any
 }
 
-// A Reason says in the field's words why a request is denied. UIM core 4, contract reasons.
+// A Reason says in the field's words why a request is denied. UIM core 4.
 type Reason string
 
 // The reasons of a denial.

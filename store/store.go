@@ -69,7 +69,7 @@ type Answer struct {
 	Status      int
 	ContentType string
 	Body        []byte
-	Reason      string // contract reason of an error answer, empty on success
+	Reason      string // details.reason of an error answer, empty on success
 }
 
 // A Reservation is one unit of one limit. An empty AgentID is a counter that all agents of the service share.

@@ -102,6 +102,9 @@ func refusal(t *testing.T, s setup) string {
 	g.write("agents.json", orElse(s.agents, testAgents))
 	g.write("policy.json", orElse(s.policy, testPolicy))
 	g.write("uimgate.yaml", strings.ReplaceAll(orElse(s.config, testConfig), "UPSTREAM", "http://127.0.0.1:9"))
+	for name, text := range s.files {
+		g.write(name, text)
+	}
 	cfg, problems := g.load()
 	if cfg == nil {
 		return problems.Err().Error()

@@ -1,0 +1,88 @@
+package daemon_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// selfSigned makes a certificate for 127.0.0.1 and its key, as PEM.
+func selfSigned(t *testing.T) (cert, key string, pool *x509.CertPool) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	pool = x509.NewCertPool()
+	pool.AppendCertsFromPEM([]byte(cert))
+	return cert, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})), pool
+}
+
+func TestTLSFromFiles(t *testing.T) {
+	cert, key, pool := selfSigned(t)
+	g := startGate(t, setup{
+		config: strings.Replace(testConfig, "server: {", "server: {tls: {cert: cert.pem, key: key.pem}, ", 1),
+		files:  map[string]string{"cert.pem": cert, "key.pem": key},
+	})
+	if !strings.HasPrefix(g.url, "https://127.0.0.1:") {
+		t.Fatalf("listening at %s", g.url)
+	}
+	secure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/agents.json", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := secure.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK || response.ProtoMajor != 2 {
+		t.Errorf("%s over %s", response.Status, response.Proto)
+	}
+	old := &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11} //nolint:gosec // to be refused
+	if conn, err := tls.Dial("tcp", strings.TrimPrefix(g.url, "https://"), old); err == nil {
+		_ = conn.Close()
+		t.Error("TLS 1.1 was accepted")
+	}
+}
+
+func TestKeysThatCannotBeReadAreRefused(t *testing.T) {
+	cert, _, _ := selfSigned(t)
+	_, otherKey, _ := selfSigned(t)
+	config := strings.Replace(testConfig, "server: {", "server: {tls: {cert: cert.pem, key: key.pem}, ", 1)
+	for name, key := range map[string]string{"missing": "", "nonsense": "nonsense", "of another certificate": otherKey} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"cert.pem": cert}
+			if key != "" {
+				files["key.pem"] = key
+			}
+			if got := refusal(t, setup{config: config, files: files}); !strings.Contains(got, "key") || strings.Contains(got, "PRIVATE KEY") {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}
