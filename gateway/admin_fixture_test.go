@@ -130,7 +130,7 @@ func newAdminGate(t *testing.T, settings string) *adminGate {
 	g.must(g.view.Refresh(t.Context()))
 	core, logs := observer.New(zapcore.DebugLevel)
 	g.logs = logs
-	g.server, err = gateway.New(gateway.Deps{
+	g.server, err = gateway.New(t.Context(), gateway.Deps{
 		Agreements: g.store, Executions: g.store, Operations: g.store, Keys: keys, View: g.view,
 		Audit: gateway.NewAudit(io.Discard, false), Log: zap.New(core), Now: g.now, Metrics: gateway.NewMetrics(),
 	}, loaded)

@@ -3,9 +3,9 @@
 // operator what it does. It is the only package that knows Echo.
 //
 //	loaded, problems := gateway.Load(ctx, cfg, time.Now)
-//	server, err := gateway.New(gateway.Deps{…}, loaded)
+//	server, err := gateway.New(ctx, gateway.Deps{…}, loaded)
 //	http.Serve(ln, server.Handler())
-//	err = server.Take(next) // a reload: whole or not at all
+//	err = server.Take(ctx, next) // a reload: whole or not at all
 //
 // Rules live in Executor, whatever way a call comes in; what agents are told of failures lives in one
 // table, reasons.go.
@@ -38,7 +38,7 @@ type Deps struct {
 }
 
 // New builds a Server that serves what was loaded.
-func New(d Deps, l *Loaded) (*Server, error) {
+func New(ctx context.Context, d Deps, l *Loaded) (*Server, error) {
 	s := &Server{
 		deps: d, log: d.Log, now: d.Now, metrics: d.Metrics,
 		doors: newDoors(l.config.Server.PerAddress, l.config.Server.IssuePerAddress),
@@ -47,7 +47,7 @@ func New(d Deps, l *Loaded) (*Server, error) {
 		store: d.Executions, agents: d.Agreements, keys: newAgreedKeys(d.Agreements), now: d.Now,
 		audit: d.Audit, metrics: d.Metrics, trouble: newTroublemakers(s.block),
 	}
-	if err := s.Take(l); err != nil {
+	if err := s.Take(ctx, l); err != nil {
 		return nil, err
 	}
 	s.handler = s.build()
@@ -56,8 +56,8 @@ func New(d Deps, l *Loaded) (*Server, error) {
 
 // Take serves another configuration from the next request on, or, with an error, goes on as before. What
 // listeners, addresses and the store are configured to be stays as it was at the start.
-func (s *Server) Take(l *Loaded) error {
-	next, err := s.snapshot(l)
+func (s *Server) Take(ctx context.Context, l *Loaded) error {
+	next, err := s.snapshot(ctx, l)
 	if err != nil {
 		return err
 	}

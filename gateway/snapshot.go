@@ -1,13 +1,17 @@
 package gateway
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/pat"
@@ -53,7 +57,7 @@ func (s *Snapshot) trusted(address netip.Addr) bool {
 func (s *Snapshot) trusts(remote string) bool { return len(s.proxies) > 0 && s.trusted(peer(remote)) }
 
 // snapshot joins what was loaded to the state of this process.
-func (s *Server) snapshot(l *Loaded) (*Snapshot, error) {
+func (s *Server) snapshot(ctx context.Context, l *Loaded) (*Snapshot, error) {
 	out := &Snapshot{
 		byHost: map[string]*Service{}, byID: map[string]*Service{}, proxies: l.config.Server.TrustedProxies, taken: s.now(), hash: configHash(l.config),
 		metrics: l.config.Telemetry.Metrics,
@@ -70,7 +74,15 @@ func (s *Server) snapshot(l *Loaded) (*Snapshot, error) {
 			out.every = service
 		}
 	}
-	return out, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for _, service := range out.ordered {
+		if err := s.offer(ctx, service); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // attach gives a service its issuer and what it publishes.
@@ -90,23 +102,33 @@ func (s *Server) attach(service *Service, c *config.Service, p *config.PAT) erro
 		return err
 	}
 	service.Issuance, service.Verifier = issuer, issuer.Verifier()
-	if previous := s.current.Load(); previous != nil {
-		if was := previous.byID[service.ID]; was != nil {
-			service.past = pastOffers(was, service.policy.Digest)
-		}
-	}
 	return nil
 }
 
-// pastOffers are the policies a service offered before this one, newest first.
-func pastOffers(was *Service, digest string) []pat.Offer {
-	var past []pat.Offer
-	for _, o := range append([]pat.Offer{was.policy}, was.past...) {
-		if o.Digest != digest && len(past) < pat.MaxPast {
-			past = append(past, o)
-		}
+// offer notes which policy a service offers from now on, and recalls those it offered before, newest first, also
+// by other processes and before a restart.
+func (s *Server) offer(ctx context.Context, service *Service) error {
+	now := service.policy
+	document := pat.PolicyDocument{Service: service.ID, Digest: now.Digest, UID: now.UID, Bytes: now.Bytes}
+	if err := s.deps.Operations.OfferPolicy(ctx, document); err != nil {
+		return fmt.Errorf("noting which policy is offered: %w", err)
 	}
-	return past
+	recent, err := s.deps.Operations.RecentPolicies(ctx, service.ID, pat.MaxPast+1)
+	if err != nil {
+		return fmt.Errorf("reading which policies were offered before: %w", err)
+	}
+	for _, was := range recent {
+		if was.Digest == now.Digest || len(service.past) == pat.MaxPast {
+			continue
+		}
+		old, err := pat.NewOffer(was.Bytes, was.UID)
+		if err != nil { // it only serves to tell somebody that it is an old one
+			s.log.Warn("an earlier policy cannot be read", zap.String("service", service.ID), zap.String("digest", was.Digest), zap.Error(err))
+			continue
+		}
+		service.past = append(service.past, old)
+	}
+	return nil
 }
 
 // configHash names a configuration: SHA-256 over the digests of all its files.

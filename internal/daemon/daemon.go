@@ -108,7 +108,7 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.metrics = gateway.NewMetrics()
-	p.server, err = gateway.New(gateway.Deps{
+	p.server, err = gateway.New(ctx, gateway.Deps{
 		Agreements: p.store, Executions: p.store, Operations: p.store, Keys: p.keys, View: p.view,
 		Audit: p.audit, Log: p.Log, Now: p.Now, Metrics: p.metrics,
 	}, loaded)

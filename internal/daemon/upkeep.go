@@ -102,7 +102,7 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	if loaded == nil {
 		return p.refused(problems)
 	}
-	if err := p.server.Take(loaded); err != nil {
+	if err := p.server.Take(ctx, loaded); err != nil {
 		return p.refused(append(problems, config.Problem{File: next.Source.Path, Level: problem.Error, Message: err.Error()}))
 	}
 	p.report(problems)

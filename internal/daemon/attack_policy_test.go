@@ -1,0 +1,41 @@
+package daemon_test
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A signature over an earlier policy is told apart from a broken one, also by a process that never offered it.
+func TestEarlierPoliciesAreRecognisedAfterARestart(t *testing.T) {
+	g := startGate(t, setup{})
+	a := g.newAgent("agent-1")
+	old := hex.EncodeToString(ed25519.Sign(a.key, []byte(testPolicy)))
+	current := testPolicy
+	for n := range 3 {
+		current = strings.Replace(testPolicy, `"rightOperand": 1000`, fmt.Sprintf(`"rightOperand": %d`, 500+n), 1)
+		g.stop()
+		g = startGate(t, setup{dir: g.dir, policy: current})
+		a.g = g
+		got := a.issueWith(old)
+		if got.status != http.StatusForbidden || got.reason(t) != "POLICY_MISMATCH" || !strings.Contains(string(got.body), policyDigest(t, []byte(testPolicy))) ||
+			!strings.Contains(string(got.body), policyDigest(t, []byte(current))) {
+			t.Errorf("restart %d: %d %s", n, got.status, got.body)
+		}
+	}
+	if got := a.issueWith(hex.EncodeToString(ed25519.Sign(a.key, []byte(current)))); got.status != http.StatusOK {
+		t.Errorf("the policy of now: %d %s", got.status, got.body)
+	}
+	if got := a.issueWith(hex.EncodeToString(ed25519.Sign(a.key, []byte(`{}`)))); got.reason(t) != "BAD_SIGNATURE" {
+		t.Errorf("of something else: %d %s", got.status, got.body)
+	}
+	// Offered again, the first is no earlier one.
+	g.stop()
+	a.g = startGate(t, setup{dir: g.dir})
+	if got := a.issueWith(old); got.status != http.StatusOK {
+		t.Errorf("offered again: %d %s", got.status, got.body)
+	}
+}
