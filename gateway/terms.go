@@ -139,16 +139,17 @@ func (s *Service) asked(requested []string) (asked []*offeredIntent, omitted []p
 // falls whichever permission lets it through. Only a rolling limit can be told as lmt.
 func (s *Service) covering(ctx context.Context, who agreeing, granted []*offeredIntent) (limit.Limit, bool, error) {
 	var common map[string]limit.Limit
-	for _, in := range granted {
+	for n, in := range granted {
 		terms, err := s.termsFor(ctx, who, in.UID.String())
 		if err != nil {
 			return limit.Limit{}, false, err
 		}
-		for _, c := range terms.Candidates {
-			common = intersect(common, c.Limits)
-			if len(common) == 0 {
-				return limit.Limit{}, false, nil
-			}
+		of := limitsOf(terms)
+		if n > 0 {
+			of = inBoth(common, of, func(a, b int64) int64 { return min(a, b) })
+		}
+		if common = of; len(common) == 0 {
+			return limit.Limit{}, false, nil
 		}
 	}
 	var best limit.Limit
@@ -160,17 +161,33 @@ func (s *Service) covering(ctx context.Context, who agreeing, granted []*offered
 	return best, best.ID != "", nil
 }
 
-func intersect(common map[string]limit.Limit, limits []limit.Limit) map[string]limit.Limit {
+// limitsOf are the rolling limits that hold for an intent whichever permission lets the call through. Of a
+// counter that several permissions share, the largest number is what may be used.
+func limitsOf(t odrl.Terms) map[string]limit.Limit {
+	var all map[string]limit.Limit
+	for n, c := range t.Candidates {
+		these := map[string]limit.Limit{}
+		for _, l := range c.Limits {
+			if old, ok := these[l.ID]; l.Period.Rolling() && (!ok || l.Max < old.Max) {
+				these[l.ID] = l
+			}
+		}
+		if n > 0 {
+			these = inBoth(all, these, func(a, b int64) int64 { return max(a, b) })
+		}
+		all = these
+	}
+	return all
+}
+
+// inBoth are the counters that stand in both, with the number that which picks of the two.
+func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[string]limit.Limit {
 	both := map[string]limit.Limit{}
-	for _, l := range limits {
-		old, ok := common[l.ID]
-		if !l.Period.Rolling() || (common != nil && !ok) {
-			continue
+	for id, l := range a {
+		if other, ok := b[id]; ok {
+			l.Max = which(l.Max, other.Max)
+			both[id] = l
 		}
-		if ok && old.Max < l.Max {
-			l = old
-		}
-		both[l.ID] = l
 	}
 	return both
 }

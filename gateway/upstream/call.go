@@ -129,7 +129,7 @@ func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header,
 	if err != nil {
 		return a.failed(ctx, p.route, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing to learn from it
+	defer resp.Body.Close()
 	if _, written, _ := a.known(); !written {
 		return a.failed(ctx, p.route, errUnasked)
 	}

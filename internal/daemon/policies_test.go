@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -132,6 +133,34 @@ func TestPoliciesThatCannotBeServed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := refusal(t, setup{policy: tt.policy, config: tt.config}); !strings.Contains(got, tt.want) {
 				t.Errorf("%s; want it to name %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// lmt tells the limit that covers all the PAT is for, if there is one: of a counter that two permissions
+// share the larger number, of two collections' counters none.
+func TestThePATTellsTheLimitThatCoversIt(t *testing.T) {
+	for name, tt := range map[string]struct {
+		policy       string
+		rate, period string
+	}{
+		"one over all": {`{"target": "https://shop.example/api/intents", "action": "execute",
+			"constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 7, "unit": "minute"}]}`, "7", "60"},
+		"price steps on one counter": {`{"target": "https://shop.example/api/intents", "action": "execute",
+			"constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 5, "unit": "hour"}], "duty": [{"action": "pay", "amount": "0.01", "unit": "EUR"}]},
+			{"target": "https://shop.example/api/intents", "action": "execute",
+			"constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 50, "unit": "hour"}], "duty": [{"action": "pay", "amount": "0.02", "unit": "EUR"}]}`, "50", "3600"},
+		"one each": {`{"target": ["shop.example:search-products:v1", "shop.example:place-order:v1"], "action": "execute",
+			"constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 7, "unit": "minute"}]}`, "10000", "86400"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := startGate(t, setup{policy: `{"@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
+				"profile": "http://example.com/profile/odrl-uim", "permission": [` + tt.policy + `]}`})
+			a := g.newAgent("agent-1").agree()
+			lmt, _ := payload(t, a.token)["lmt"].(map[string]any)
+			if fmt.Sprint(lmt["rate"]) != tt.rate || fmt.Sprint(lmt["period"]) != tt.period {
+				t.Errorf("lmt = %v, want %s in %s seconds", lmt, tt.rate, tt.period)
 			}
 		})
 	}

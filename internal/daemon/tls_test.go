@@ -63,7 +63,7 @@ func TestTLSFromFiles(t *testing.T) {
 	if response.StatusCode != http.StatusOK || response.ProtoMajor != 2 {
 		t.Errorf("%s over %s", response.Status, response.Proto)
 	}
-	old := &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11} //nolint:gosec // to be refused
+	old := &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11} // to be refused
 	if conn, err := tls.Dial("tcp", strings.TrimPrefix(g.url, "https://"), old); err == nil {
 		_ = conn.Close()
 		t.Error("TLS 1.1 was accepted")
