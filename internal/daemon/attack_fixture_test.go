@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-func policyDigest(t *testing.T, document []byte) string {
+func policyDigest(t testing.TB, document []byte) string {
 	t.Helper()
 	digest, err := pat.PolicyDigest(document)
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 
 // A gate is a whole gateway with a real store, a real upstream and a log that can be read.
 type gate struct {
-	t        *testing.T
+	t        testing.TB
 	dir      string
 	url      string
 	admin    string
@@ -52,7 +52,7 @@ type setup struct {
 const adminToken = "test-admin-token-0123456789abcdef"
 
 // startGate runs a gateway until the test ends. In config, UPSTREAM stands for the upstream's address.
-func startGate(t *testing.T, s setup) *gate {
+func startGate(t testing.TB, s setup) *gate {
 	t.Helper()
 	g := &gate{t: t, dir: s.dir, log: &safeBuffer{}, reload: make(chan struct{}, 1), upstream: newUpstream(t, s.upstream)}
 	if g.dir == "" {
@@ -96,7 +96,7 @@ func startGate(t *testing.T, s setup) *gate {
 }
 
 // refusal is what a gateway says that does not start.
-func refusal(t *testing.T, s setup) string {
+func refusal(t testing.TB, s setup) string {
 	t.Helper()
 	g := &gate{t: t, dir: t.TempDir()}
 	g.write("agents.json", orElse(s.agents, testAgents))
@@ -146,7 +146,7 @@ type answer struct {
 	body   []byte
 }
 
-func (a answer) json(t *testing.T) map[string]any {
+func (a answer) json(t testing.TB) map[string]any {
 	t.Helper()
 	tree, err := strictjson.DecodeObject(a.body)
 	if err != nil {
@@ -156,7 +156,7 @@ func (a answer) json(t *testing.T) map[string]any {
 }
 
 // reason reads details.reason of the error envelope.
-func (a answer) reason(t *testing.T) string {
+func (a answer) reason(t testing.TB) string {
 	t.Helper()
 	e, _ := a.json(t)["error"].(map[string]any)
 	details, _ := e["details"].(map[string]any)
@@ -321,13 +321,13 @@ func (a *agent) sign(digest string) string {
 	return proof
 }
 
-func tokenID(t *testing.T, token string) string {
+func tokenID(t testing.TB, token string) string {
 	t.Helper()
 	id, _ := payload(t, token)["jti"].(string)
 	return id
 }
 
-func payload(t *testing.T, token string) map[string]any {
+func payload(t testing.TB, token string) map[string]any {
 	t.Helper()
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -356,7 +356,7 @@ type seen struct {
 	header            http.Header
 }
 
-func newUpstream(t *testing.T, handler http.HandlerFunc) *upstream {
+func newUpstream(t testing.TB, handler http.HandlerFunc) *upstream {
 	t.Helper()
 	u := &upstream{}
 	if handler == nil {
@@ -399,7 +399,7 @@ func (b *safeBuffer) String() string {
 	return b.b.String()
 }
 
-func mustJSON(t *testing.T, v any) []byte {
+func mustJSON(t testing.TB, v any) []byte {
 	t.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {
