@@ -48,6 +48,7 @@ type Request struct {
 // nothing and reaches nobody; from begin on, a client that hangs up cancels nothing. UIM core 3.1.
 func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 	e := &execution{call: call, service: call.Service, begun: x.now()}
+	e.at = e.begun
 	result, err := x.caught(ctx, e)
 	return x.finish(e, result, err)
 }
@@ -81,7 +82,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.authenticate(ctx, e); err != nil { // the PAT, its policy, its revocation
 		return Result{}, err
 	}
-	if err := x.resolve(e); err != nil { // the intent, and whether the PAT covers it
+	if err := x.resolve(ctx, e); err != nil { // the intent, and whether the PAT covers it
 		return Result{}, err
 	}
 	if err := x.validate(e); err != nil { // parameters against the intent; defaults filled in

@@ -19,6 +19,7 @@ import (
 type execution struct {
 	call     Call
 	begun    time.Time
+	at       time.Time // for which the call is judged: when it was begun, then when it had been read
 	service  *Service
 	claims   *pat.Claims
 	request  Request
@@ -42,7 +43,7 @@ func (e *execution) assurance() pat.Assurance {
 // authenticate verifies the PAT, whether it was revoked up to a second ago, and whether the policy it
 // was issued under is still the one offered. UIM core 4.3, 4.5.
 func (x *Executor) authenticate(ctx context.Context, e *execution) error {
-	claims, err := e.service.Verifier.Verify(ctx, e.call.Token, e.begun)
+	claims, err := e.service.Verifier.Verify(ctx, e.call.Token, e.at)
 	if err != nil {
 		return faultFor(err)
 	}
@@ -53,11 +54,18 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// resolve reads the request and finds its intent. UIM core 1.2, 4.3.
-func (x *Executor) resolve(e *execution) error {
+// resolve reads the request and finds its intent. Reading may take as long as the client likes, within bounds: then
+// the PAT has to be good still. UIM core 1.2, 4.3.
+func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	request, err := e.call.Read()
 	if err != nil {
 		return faultFor(err)
+	}
+	e.at = x.now()
+	if e.at.Sub(e.begun).Abs() > pat.PollEvery {
+		if err := x.authenticate(ctx, e); err != nil {
+			return err
+		}
 	}
 	if e.call.Proof != "" {
 		request.Proof = e.call.Proof
@@ -110,7 +118,7 @@ func (x *Executor) prove(ctx context.Context, e *execution) error {
 	}
 	proof, err := pat.VerifyProof(e.request.Proof, key, pat.ProofBinding{
 		Audience: e.service.Issuer, TokenID: e.claims.ID, Digest: digest,
-	}, e.begun)
+	}, e.at)
 	if err != nil {
 		return faultFor(err)
 	}
@@ -161,7 +169,7 @@ func freshRequired(e *execution) error {
 // question gathers the facts the policy may ask for.
 func (x *Executor) question(ctx context.Context, e *execution) (odrl.Request, error) {
 	request := odrl.Request{
-		AgentID: e.claims.Subject, KeyID: e.claims.KeyID, Intent: e.intent.UID.String(), Now: e.begun,
+		AgentID: e.claims.Subject, KeyID: e.claims.KeyID, Intent: e.intent.UID.String(), Now: e.at,
 		Facts: map[string]any{"version": e.intent.UID.Version, "recipient": e.claims.Subject},
 	}
 	if e.proof == nil {

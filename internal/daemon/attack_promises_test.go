@@ -1,0 +1,200 @@
+package daemon_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// slowCall sends the head of a call and returns what sends the body and reads the answer.
+func (a *agent) slowCall(body string) func() *http.Response {
+	a.g.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(a.g.url, "http://"))
+	if err != nil {
+		a.g.t.Fatal(err)
+	}
+	a.g.t.Cleanup(func() { _ = conn.Close() })
+	_, _ = fmt.Fprintf(conn, "POST /api/intents/execute HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", a.token, len(body))
+	in := bufio.NewReader(conn)
+	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, " 100 ") { // the PAT was accepted
+		a.g.t.Fatalf("%q, %v", line, err)
+	}
+	_, _ = in.ReadString('\n')
+	return func() *http.Response {
+		_, _ = io.WriteString(conn, body)
+		got, err := http.ReadResponse(in, nil)
+		if err != nil {
+			a.g.t.Fatal(err)
+		}
+		return got
+	}
+}
+
+// A PAT that is revoked while a call under it is still sending its body lets that call in no more.
+func TestARevocationOvertakesASlowBody(t *testing.T) {
+	clock := &clock{now: time.Now()}
+	g := startGate(t, setup{now: clock.Now})
+	a := g.newAgent("agent-1").agree()
+	finish := a.slowCall(`{"intent_uid":"` + search + `","parameters":{"query":"lamp"}}`)
+	if got := g.do("POST", "/api/pat/revoke", []byte("token="+a.token), header{"Content-Type": "application/x-www-form-urlencoded"}); got.status != 200 {
+		t.Fatalf("%d", got.status)
+	}
+	clock.move(900 * time.Millisecond)
+	if got := finish(); got.StatusCode != http.StatusUnauthorized && got.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("%d", got.StatusCode)
+	}
+	if n := len(g.upstream.calls()); n != 0 {
+		t.Errorf("%d calls reached the upstream", n)
+	}
+}
+
+// What the policy permits until a moment it permits until then, however early a call began.
+func TestATimeInThePolicyIsThatOfTheWholeRequest(t *testing.T) {
+	clock := &clock{now: time.Now()}
+	ends := clock.Now().Add(800 * time.Millisecond).UTC().Format(time.RFC3339Nano)
+	policy := strings.Replace(testPolicy, `{"target": "shop.example:product-details:v1", "action": "execute"}`,
+		`{"target": "shop.example:product-details:v1", "action": "execute", "constraint": [{"leftOperand": "dateTime", "operator": "lt", "rightOperand": {"@value": "`+ends+`", "@type": "xsd:dateTime"}}]}`, 1)
+	g := startGate(t, setup{now: clock.Now, policy: policy})
+	a := g.newAgent("agent-1").agree()
+	finish := a.slowCall(`{"intent_uid":"` + details + `","parameters":{"id":"p1"}}`)
+	clock.move(900 * time.Millisecond)
+	if got := finish(); got.StatusCode == http.StatusOK {
+		t.Errorf("%d", got.StatusCode)
+	}
+	if n := len(g.upstream.calls()); n != 0 {
+		t.Errorf("%d calls reached the upstream", n)
+	}
+}
+
+// Clients that hang up at any moment neither lose nor double a charge, and use up no more of a limit than
+// reached the upstream.
+func TestClientsThatHangUp(t *testing.T) {
+	g := startGate(t, setup{config: strings.Replace(testConfig, "1 EUR", "100000 EUR", 1)})
+	a, b := g.newAgent("buyer").agree(), g.newAgent("searcher").agree()
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for range 25 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(6*time.Millisecond))))
+				_, _ = try(ctx, "POST", g.url+"/api/intents/execute", []byte(`{"intent_uid":"`+order+`","parameters":{"product_id":"p1"}}`), header{"Content-Type": "application/json", "Authorization": "Bearer " + a.token})
+				cancel()
+				ctx, cancel = context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(6*time.Millisecond))))
+				_, _ = try(ctx, "POST", g.url+"/api/intents/execute", []byte(`{"intent_uid":"`+search+`","parameters":{"query":"lamp"}}`), header{"Content-Type": "application/json", "Authorization": "Bearer " + b.token})
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	dir := g.dir
+	g.stop() // waits for calls under way
+	seen := g.upstream.calls()
+	g = startGate(t, setup{dir: dir, config: strings.Replace(testConfig, "1 EUR", "100000 EUR", 1)})
+	b.g = g
+	records, orders, searches := g.executions(), map[string]int{}, 0
+	for _, call := range seen {
+		if call.method == http.MethodGet {
+			searches++
+			continue
+		}
+		orders[call.header.Get("UIM-Execution-Id")]++
+	}
+	for id, state := range records {
+		if state != "captured" || orders[id] != 1 {
+			t.Errorf("execution %s is %s and reached the upstream %d times", id, state, orders[id])
+		}
+	}
+	got := b.execute(search, map[string]any{"query": "lamp"}, nil)
+	if len(orders) != len(records) || left(got, "hour") != 999-searches {
+		t.Errorf("%d orders, %d records; %d searches, %s", len(orders), len(records), searches, got.header.Get("RateLimit"))
+	}
+	if len(orders) == 0 || len(orders) == 400 {
+		t.Logf("nobody hung up in the midst: %d orders", len(orders))
+	}
+}
+
+func TestABlockedAgentsPATsStayEnded(t *testing.T) {
+	g := startGate(t, setup{})
+	a := g.newAgent("agent-1").agree()
+	first := a.token
+	reason := func() string {
+		got := a.execute(search, map[string]any{"query": "lamp"}, nil)
+		if got.status == http.StatusOK {
+			return "ok"
+		}
+		return got.reason(t)
+	}
+	block := g.adminDo("POST", "/admin/v1/agents/agent-1/block", map[string]any{"reason": "test"})
+	if block.status != 200 {
+		t.Fatalf("%d %s", block.status, block.body)
+	}
+	if got := reason(); got != "AGENT_BLOCKED" {
+		t.Errorf("blocked: %s", got)
+	}
+	g.stop()
+	g = startGate(t, setup{dir: g.dir})
+	a.g = g
+	if got := reason(); got != "AGENT_BLOCKED" {
+		t.Errorf("after a restart: %s", got)
+	}
+	if got := g.adminDo("POST", "/admin/v1/agents/agent-1/unblock", nil); got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if got := reason(); got != "REVOKED_TOKEN" {
+		t.Errorf("unblocked, the old PAT: %s", got)
+	}
+	a.agree()
+	if got := reason(); got != "ok" {
+		t.Errorf("unblocked, a new PAT: %s", got)
+	}
+	g.stop()
+	g = startGate(t, setup{dir: g.dir})
+	a.g = g
+	if got := reason(); got != "ok" {
+		t.Errorf("unblocked, a new PAT after a restart: %s", got)
+	}
+	a.token = first
+	if got := reason(); got != "REVOKED_TOKEN" {
+		t.Errorf("unblocked, the old PAT after a restart: %s", got)
+	}
+}
+
+func TestIdempotencyOutlivesARestart(t *testing.T) {
+	g := startGate(t, setup{})
+	a := g.newAgent("agent-1").agree()
+	key := header{"Idempotency-Key": "order-1"}
+	first := a.execute(order, map[string]any{"product_id": "p1"}, key)
+	g.stop()
+	g2 := startGate(t, setup{dir: g.dir})
+	a.g = g2
+	again := a.execute(order, map[string]any{"product_id": "p1"}, key)
+	if again.status != 200 || string(again.body) != string(first.body) || again.header.Get("Idempotency-Replayed") != "true" || again.header.Get("UIM-Charge") != first.header.Get("UIM-Charge") {
+		t.Errorf("%d %s %v", again.status, again.body, again.header)
+	}
+	if got := a.execute(order, map[string]any{"product_id": "p2"}, key); got.reason(t) != "IDEMPOTENCY_KEY_REUSED" {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	a.agree() // another PAT of the same agent
+	if got := a.execute(order, map[string]any{"product_id": "p1"}, key); got.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if n := len(g2.upstream.calls()); n != 0 {
+		t.Errorf("%d calls reached the upstream after the restart", n)
+	}
+	// The whole request again, with its proof, which is used up.
+	parameters := map[string]any{"product_id": "p3"}
+	h := header{"Idempotency-Key": "order-3", "UIM-Proof": a.proof(order, parameters)}
+	if got := a.execute(order, parameters, h); got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if got := a.execute(order, parameters, h); got.status != 200 || got.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
