@@ -31,8 +31,9 @@ type Service struct {
 }
 
 // Discover finds the agents.json of a service and reads it. The target is its URL, an origin, or a domain:
-// then Options.Locate is asked first, and /agents.json and /.well-known/agents.json after it. The
-// error wraps ErrTarget or ErrNoService. UIM core 5.3.
+// then Options.Locate is asked first, and /agents.json and /.well-known/agents.json after it. A file that
+// DNS leads to must keep to names its domain vouches for, or it is a *NamespaceError. The error wraps
+// ErrTarget or ErrNoService. UIM core 5.3.
 func (c *Client) Discover(ctx context.Context, where string) (*Service, error) {
 	t, err := parseTarget(where)
 	if err != nil {
@@ -54,6 +55,9 @@ func (c *Client) Discover(ctx context.Context, where string) (*Service, error) {
 			from, _ = url.Parse(t.urls[0])
 		}
 		s, err := c.discover(ctx, address, from, t.urls[0])
+		if err == nil && from != nil {
+			err = c.located(s, t.domain)
+		}
 		if err == nil {
 			return s, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/discovery"
 )
 
 // For the fuzz targets of the external test package.
@@ -12,7 +13,7 @@ var (
 	ParseRateLimit = parseRateLimit
 	Clean          = clean
 	PythonDumps    = pythonDumps
-	SpeaksFor      = speaksFor
+	SpeaksFor      = discovery.SpeaksFor
 )
 
 func ReadError(a fetch.Answer) *Error                               { return readError(a) }

@@ -4,9 +4,8 @@ import (
 	"net/url"
 	"strings"
 
-	"golang.org/x/net/publicsuffix"
-
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/discovery"
 )
 
 // vouched checks that a service may ask for agreements in the name it gives itself. Otherwise a stranger
@@ -19,7 +18,7 @@ func (c *Client) vouched(s Session, accepted string) error {
 	}
 	issuer := issuerHost(s.Issuer)
 	for _, host := range []string{hostOf(s.asked), hostOf(s.Endpoints.Agents)} {
-		if host != "" && (fetch.LoopbackHost(host) || speaksFor(host, issuer)) {
+		if host != "" && (fetch.LoopbackHost(host) || discovery.SpeaksFor(host, issuer)) {
 			return nil
 		}
 	}
@@ -36,17 +35,4 @@ func issuerHost(issuer string) string {
 		return ""
 	}
 	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-}
-
-func speaksFor(host, issuer string) bool {
-	switch {
-	case issuer == "":
-		return false
-	case host == issuer, strings.HasSuffix(issuer, "."+host):
-		return true
-	case strings.HasSuffix(host, "."+issuer):
-		suffix, _ := publicsuffix.PublicSuffix(issuer)
-		return suffix != issuer // co.uk and github.io belong to nobody in particular
-	}
-	return false
 }

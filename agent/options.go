@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/discovery"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -60,8 +61,9 @@ type Options struct {
 	// RenewBefore is how long before its end a PAT is renewed; 0 is a tenth of its life, at most a minute.
 	RenewBefore time.Duration
 
-	// Locate finds the agents.json of a domain, as a rule by its DNS TXT records (UIM core 5.1), best first.
-	// It may be nil; what it does not find is looked for at https://<domain>/agents.json.
+	// Locate finds the agents.json of a domain, best first. nil asks the system's DNS servers for its TXT
+	// records (package discovery, UIM core 5.1); a function that returns nothing turns that off. What it does
+	// not find is looked for at https://<domain>/agents.json.
 	Locate func(ctx context.Context, domain string) ([]string, error)
 
 	Now   func() time.Time                                 // nil is the clock
@@ -130,6 +132,9 @@ func (c *Client) defaults() {
 	}
 	if o.Sleep == nil {
 		o.Sleep = sleep
+	}
+	if o.Locate == nil {
+		o.Locate = discovery.New(discovery.Options{Now: o.Now}).Locate
 	}
 }
 

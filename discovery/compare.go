@@ -1,0 +1,65 @@
+package discovery
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Kind says how what DNS has differs from what it should have.
+type Kind string
+
+// The kinds.
+const (
+	Missing   Kind = "missing"   // it should be there
+	Different Kind = "different" // it is there with another value
+	Surplus   Kind = "surplus"   // it should not be there
+)
+
+// A Difference is one record that is not as it should be.
+type Difference struct {
+	Kind Kind   `json:"kind"`
+	Name string `json:"name"`
+	Key  string `json:"key"`
+	Want string `json:"want,omitempty"` // value; empty where the record should not be there
+	Have string `json:"have,omitempty"` // value; empty where it is missing
+}
+
+func (d Difference) String() string {
+	switch d.Kind {
+	case Missing:
+		return fmt.Sprintf("%s: missing: %s=%s", d.Name, d.Key, d.Want)
+	case Different:
+		return fmt.Sprintf("%s: different: %s is %s, want %s", d.Name, d.Key, d.Have, d.Want)
+	default:
+		return fmt.Sprintf("%s: surplus: %s=%s", d.Name, d.Key, d.Have)
+	}
+}
+
+// Compare says what of the UIM records in DNS differs from those that should be there. The order of
+// records and how they are split into strings mean nothing.
+func Compare(want, have []Record) []Difference {
+	var out []Difference
+	same := func(list []Record, r Record) bool { return slices.Contains(list, r) }
+	var left []Record // in DNS, and not wanted
+	for _, r := range have {
+		if !same(want, r) && !same(left, r) {
+			left = append(left, r)
+		}
+	}
+	for _, r := range want {
+		if same(have, r) {
+			continue
+		}
+		d := Difference{Kind: Missing, Name: r.Name, Key: r.Key, Want: r.Value}
+		i := slices.IndexFunc(left, func(h Record) bool { return h.Name == r.Name && h.Key == r.Key })
+		if i >= 0 {
+			d.Kind, d.Have = Different, left[i].Value
+			left = slices.Delete(left, i, i+1)
+		}
+		out = append(out, d)
+	}
+	for _, r := range left {
+		out = append(out, Difference{Kind: Surplus, Name: r.Name, Key: r.Key, Have: r.Value})
+	}
+	return out
+}

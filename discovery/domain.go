@@ -1,0 +1,64 @@
+package discovery
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+)
+
+// ErrDomain means that a text is no domain name that can be looked up.
+var ErrDomain = errors.New("this is no domain name")
+
+// maxDomain leaves room for the label _uim within the 253 characters of a name. RFC 1035 3.1.
+const maxDomain = 253 - len(label)
+
+// ParseDomain normalises a domain name: lower case, other scripts in their xn-- form (UTS 46, as
+// browsers look names up), without the final dot. Addresses and names that are not to be asked of DNS
+// (localhost, RFC 6761; onion, RFC 7686) are none. The error wraps ErrDomain.
+func ParseDomain(s string) (string, error) {
+	const most = 1024 // in any script
+	if len(s) > most {
+		return "", fmt.Errorf("%w: it is too long", ErrDomain)
+	}
+	domain, err := idna.Lookup.ToASCII(strings.TrimSuffix(s, "."))
+	if err != nil || domain == "" {
+		return "", fmt.Errorf("%w: %q: want letters, digits and - between dots", ErrDomain, s)
+	}
+	domain = strings.ToLower(domain)
+	if len(domain) > maxDomain {
+		return "", fmt.Errorf("%w: it has %d characters, at most %d can be looked up", ErrDomain, len(domain), maxDomain)
+	}
+	for part := range strings.SplitSeq(domain, ".") {
+		if part == "" || len(part) > 63 {
+			return "", fmt.Errorf("%w: %q: each part has 1 to 63 characters", ErrDomain, s)
+		}
+	}
+	last := domain[strings.LastIndexByte(domain, '.')+1:]
+	if _, err := netip.ParseAddr(domain); err == nil || strings.Trim(last, "0123456789") == "" {
+		return "", fmt.Errorf("%w: %q is an address", ErrDomain, s)
+	}
+	if last == "localhost" || last == "onion" {
+		return "", fmt.Errorf("%w: names under %s are not in DNS", ErrDomain, last)
+	}
+	return domain, nil
+}
+
+// SpeaksFor reports whether what is found under a domain may speak in a name: that of the domain itself,
+// a name below it, or the domain it belongs to. A public suffix, such as co.uk or github.io, belongs to
+// nobody in particular.
+func SpeaksFor(domain, name string) bool {
+	switch {
+	case domain == "" || name == "":
+		return false
+	case domain == name, strings.HasSuffix(name, "."+domain):
+		return true
+	case strings.HasSuffix(domain, "."+name):
+		suffix, _ := publicsuffix.PublicSuffix(name)
+		return suffix != name
+	}
+	return false
+}

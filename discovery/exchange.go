@@ -1,0 +1,197 @@
+package discovery
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+const (
+	// udpSize is the largest UDP answer that is asked for: it passes every path unfragmented. RFC 6891 6.2.5,
+	// DNS Flag Day 2020.
+	udpSize = 1232
+	// maxStray is how many packets that answer another question are passed over before UDP is given up.
+	maxStray = 64
+)
+
+// errOverTCP means that the question is to be asked again over TCP.
+var errOverTCP = errors.New("ask over TCP")
+
+// ask puts the question for the TXT records of a name to each server until one answers it, and to each
+// once again. The error wraps ErrServer, or is the cause of ctx where the caller ended it.
+func (r *Resolver) ask(ctx context.Context, servers []string, name string) (*dns.Msg, error) {
+	var last error
+	for range rounds {
+		for _, server := range servers {
+			m, err := r.askOne(ctx, server, name, true)
+			if err == nil && lacksEDNS(m) { // RFC 6891 7
+				m, err = r.askOne(ctx, server, name, false)
+			}
+			if err == nil && (m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError) {
+				return m, nil
+			}
+			if err == nil {
+				err = fmt.Errorf("%w: %s says %s", ErrServer, server, rcode(m.Rcode))
+			}
+			if ctx.Err() != nil {
+				if errors.Is(ctx.Err(), context.Canceled) {
+					return nil, context.Cause(ctx)
+				}
+				return nil, fmt.Errorf("%w (%s)", ErrTimeout, server)
+			}
+			last = err
+		}
+	}
+	return nil, last
+}
+
+func lacksEDNS(m *dns.Msg) bool {
+	return m.Rcode == dns.RcodeFormatError || m.Rcode == dns.RcodeNotImplemented || m.Rcode == dns.RcodeBadVers
+}
+
+// askOne makes one exchange over UDP, and over TCP where that answer is cut off or doubtful.
+func (r *Resolver) askOne(ctx context.Context, server, name string, edns bool) (*dns.Msg, error) {
+	q, err := question(name, edns)
+	if err != nil {
+		return nil, err
+	}
+	m, err := r.exchange(ctx, "udp", server, q)
+	if errors.Is(err, errOverTCP) {
+		m, err = r.exchange(ctx, "tcp", server, q)
+	}
+	if err != nil {
+		return nil, failed(server, err)
+	}
+	return m, nil
+}
+
+// question is a query with a fresh id and letters of random case, which a forger would have to guess
+// (draft-vixie-dnsext-dns0x20).
+func question(name string, edns bool) (*dns.Msg, error) {
+	chance := make([]byte, len(name))
+	if _, err := rand.Read(chance); err != nil {
+		return nil, fmt.Errorf("asking DNS: %w", err)
+	}
+	mixed := []byte(strings.ToLower(name))
+	for i, c := range mixed {
+		if c >= 'a' && c <= 'z' && chance[i]&1 == 1 {
+			mixed[i] = c - 'a' + 'A'
+		}
+	}
+	q := new(dns.Msg)
+	q.SetQuestion(string(mixed), dns.TypeTXT)
+	q.AuthenticatedData = true // RFC 6840 5.7
+	if edns {
+		q.SetEdns0(udpSize, true)
+	}
+	return q, nil
+}
+
+// exchange sends q and waits for its answer. The error wraps errOverTCP where TCP may do better.
+func (r *Resolver) exchange(ctx context.Context, network, server string, q *dns.Msg) (*dns.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, server)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // ends what is being read
+	defer stop()
+	c := &dns.Conn{Conn: conn, UDPSize: udpSize}
+	if err := c.WriteMsg(q); err != nil {
+		return nil, err
+	}
+	if network == "tcp" {
+		return readTCP(c, q)
+	}
+	return readUDP(c, q)
+}
+
+// readUDP passes over packets that are not the answer, for anyone can send them.
+func readUDP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
+	stray := error(nil)
+	for range maxStray {
+		packet, err := c.ReadMsgHeader(nil)
+		switch {
+		case errors.Is(err, dns.ErrShortRead):
+			stray = errors.New("it sent less than a message")
+			continue
+		case err != nil && stray != nil:
+			return nil, fmt.Errorf("%w: %w", ErrAnswer, stray)
+		case err != nil:
+			return nil, err
+		}
+		m := new(dns.Msg)
+		err = m.Unpack(packet)
+		switch {
+		case m.Id != q.Id || !m.Response:
+			stray = errors.New("what it sent answers another question")
+		case m.Truncated, err != nil:
+			return nil, errOverTCP
+		case answers(m, q) && m.Question[0].Name == q.Question[0].Name:
+			return m, nil
+		case answers(m, q):
+			return nil, errOverTCP // the server changed the case, or somebody guessed the id
+		case bare(m):
+			return m, nil
+		default:
+			stray = errors.New("what it sent answers another question")
+		}
+	}
+	return nil, errOverTCP
+}
+
+// readTCP takes the one message that comes.
+func readTCP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
+	packet, err := c.ReadMsgHeader(nil)
+	if err != nil {
+		return nil, err
+	}
+	m := new(dns.Msg)
+	switch err := m.Unpack(packet); {
+	case err != nil:
+		return nil, fmt.Errorf("%w: it sent no DNS message", ErrAnswer)
+	case m.Truncated:
+		return nil, fmt.Errorf("%w: it is cut off over TCP too", ErrAnswer)
+	case m.Id != q.Id || !m.Response || !answers(m, q) && !bare(m):
+		return nil, fmt.Errorf("%w: what it sent answers another question", ErrAnswer)
+	}
+	return m, nil
+}
+
+// answers reports whether m repeats the question of q.
+func answers(m, q *dns.Msg) bool {
+	if len(m.Question) != 1 || m.Opcode != dns.OpcodeQuery {
+		return false
+	}
+	a, b := m.Question[0], q.Question[0]
+	return a.Qtype == b.Qtype && a.Qclass == b.Qclass && strings.EqualFold(a.Name, b.Name)
+}
+
+// bare reports whether m refuses without repeating the question, as some servers do. It says nothing else.
+func bare(m *dns.Msg) bool {
+	return len(m.Question) == 0 && len(m.Answer) == 0 && m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError
+}
+
+// failed says what went wrong with one server.
+func failed(server string, err error) error {
+	var network net.Error
+	switch {
+	case errors.Is(err, ErrServer):
+		return fmt.Errorf("%w (%s)", err, server)
+	case errors.Is(err, errOverTCP):
+		return fmt.Errorf("%w (%s)", ErrAnswer, server)
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return fmt.Errorf("%w (%s)", ErrTimeout, server)
+	default:
+		return fmt.Errorf("%w (%s): %w", ErrServer, server, err)
+	}
+}

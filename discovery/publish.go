@@ -1,0 +1,113 @@
+package discovery
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Service is where the documents of one service are, as its domain says. Empty fields are not said.
+type Service struct {
+	Domain     string `json:"domain"`
+	AgentsFile string `json:"agents_file,omitempty"`
+	Discovery  string `json:"discovery,omitempty"`
+	Policy     string `json:"policy,omitempty"`
+	License    string `json:"license,omitempty"`
+}
+
+// value is a field of the service, to be read or set.
+func (s *Service) value(f Field) *string {
+	switch f {
+	case AgentsFile:
+		return &s.AgentsFile
+	case APIDiscovery:
+		return &s.Discovery
+	case PolicyFile:
+		return &s.Policy
+	default:
+		return &s.License
+	}
+}
+
+// Records are the TXT records that publish a service, in both forms: with the draft's names at _uim below
+// the domain, and with those of UIM core 5.1 at the domain itself. The agents.json and the policy are
+// required. The error wraps ErrDomain or ErrRecord.
+func Records(s Service) ([]Record, error) {
+	domain, err := ParseDomain(s.Domain)
+	if err != nil {
+		return nil, err
+	}
+	var records []Record
+	for _, draft := range []bool{true, false} {
+		for _, f := range fields {
+			r := Record{Name: domain + ".", Key: string(f.field), Field: f.field, Value: *s.value(f.field)}
+			if draft {
+				r.Name, r.Key = label+r.Name, f.draft
+			}
+			if r.Value == "" {
+				if f.field == AgentsFile || f.field == PolicyFile {
+					return nil, fmt.Errorf("%w: %s is required", ErrRecord, f.field)
+				}
+				continue
+			}
+			if err := r.check(); err != nil {
+				return nil, err
+			}
+			records = append(records, r)
+		}
+	}
+	return records, nil
+}
+
+// Zone writes records as lines of a zone file, RFC 1035 5.1, with a TTL in whole seconds.
+func Zone(records []Record, ttl time.Duration) string {
+	var b strings.Builder
+	for _, r := range records {
+		fmt.Fprintf(&b, "%s\t%d\tIN\tTXT", r.Name, int64(ttl.Seconds()))
+		for _, s := range r.Strings() {
+			b.WriteString(` "` + escaped(s) + `"`)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// escaped writes a character-string as master files and package dns have it: \" and \\, and bytes that
+// are not printable as \DDD. RFC 1035 5.1.
+func escaped(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.Write([]byte{'\\', c})
+		case c < ' ' || c >= 0x7f:
+			fmt.Fprintf(&b, `\%03d`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// unescaped undoes escaped. What is no escape is left as it is.
+func unescaped(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] != '\\' || i+1 == len(s):
+			b = append(b, s[i])
+		case i+3 < len(s) && digits(s[i+1:i+4]):
+			b = append(b, (s[i+1]-'0')*100+(s[i+2]-'0')*10+(s[i+3]-'0'))
+			i += 3
+		default:
+			i++
+			b = append(b, s[i])
+		}
+	}
+	return string(b)
+}
+
+func digits(s string) bool { return strings.Trim(s, "0123456789") == "" && s <= "255" }

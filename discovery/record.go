@@ -1,0 +1,107 @@
+package discovery
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// A Field is one fact that a record holds. The text is its name in UIM core 5.1.
+type Field string
+
+// The fields.
+const (
+	AgentsFile   Field = "uim-agents-file"   // URL of agents.json; required
+	APIDiscovery Field = "uim-api-discovery" // URL of the search endpoint
+	PolicyFile   Field = "uim-policy-file"   // URL of the policy; required
+	License      Field = "uim-license"       // name or URL of a licence
+)
+
+// fields lists every field with its name in the draft, in the order they are published. The draft has
+// no name for the licence, which keeps its own.
+var fields = []struct {
+	field Field
+	draft string
+}{{AgentsFile, "uim-agents"}, {APIDiscovery, "uim-discovery"}, {PolicyFile, "uim-policy"}, {License, "uim-license"}}
+
+const (
+	// MaxValue bounds the value of a record, in bytes.
+	MaxValue = 2048
+	// maxString is the longest character-string of a TXT record. RFC 1035 3.3.
+	maxString = 255
+	label     = "_uim."
+)
+
+// ErrRecord means that a record or what is to become one is malformed.
+var ErrRecord = errors.New("this is no UIM record")
+
+// A Record is one TXT record. The zero Record is none.
+type Record struct {
+	Name  string // absolute: shop.example. or _uim.shop.example.
+	Key   string // what stands before the equals sign, as published
+	Field Field  // what Key means
+	Value string // visible ASCII, at most MaxValue bytes
+}
+
+// Text is what the record says: its strings joined.
+func (r Record) Text() string { return r.Key + "=" + r.Value }
+
+// Strings are the character-strings of the record, each of at most 255 bytes. RFC 1035 3.3.14.
+func (r Record) Strings() []string {
+	text := r.Text()
+	out := make([]string, 0, len(text)/maxString+1)
+	for len(text) > maxString {
+		out = append(out, text[:maxString])
+		text = text[maxString:]
+	}
+	return append(out, text)
+}
+
+// ParseRecord reads a TXT record found at name, its strings joined. Ours is false where it is none of
+// UIM's fields, as most TXT records are none. Names are read in either form and any case, spaces around
+// name and value are left out (RFC 1464). The error wraps ErrRecord; it names no value.
+func ParseRecord(name, text string) (r Record, ours bool, err error) {
+	key, value, found := strings.Cut(text, "=")
+	if !found {
+		return Record{}, false, nil
+	}
+	key = strings.ToLower(strings.Trim(key, " \t"))
+	field, known := fieldOf(key)
+	if !known {
+		return Record{}, false, nil
+	}
+	r = Record{Name: name, Key: key, Field: field, Value: strings.Trim(value, " \t")}
+	if err := r.check(); err != nil {
+		return Record{}, true, err
+	}
+	return r, true, nil
+}
+
+func fieldOf(key string) (Field, bool) {
+	for _, f := range fields {
+		if key == string(f.field) || key == f.draft {
+			return f.field, true
+		}
+	}
+	return "", false
+}
+
+// check holds what is written to what is read.
+func (r Record) check() error {
+	switch {
+	case r.Value == "":
+		return fmt.Errorf("%w: %s at %s is empty", ErrRecord, r.Key, r.Name)
+	case len(r.Value) > MaxValue:
+		return fmt.Errorf("%w: %s at %s has %d bytes, at most %d are read", ErrRecord, r.Key, r.Name, len(r.Value), MaxValue)
+	case strings.ContainsFunc(r.Value, func(c rune) bool { return c < ' ' || c >= 0x7f }), strings.Trim(r.Value, " ") != r.Value:
+		return fmt.Errorf("%w: %s at %s has characters other than visible ASCII", ErrRecord, r.Key, r.Name)
+	case r.Field == License:
+		return nil
+	}
+	u, err := url.Parse(r.Value)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "" || strings.Contains(r.Value, " ") {
+		return fmt.Errorf("%w: %s at %s is no https URL", ErrRecord, r.Key, r.Name)
+	}
+	return nil
+}
