@@ -98,7 +98,8 @@ func (g *adminGate) must(err error) {
 	}
 }
 
-func newAdminGate(t *testing.T, settings string) *adminGate {
+// newAdminGate builds one; prepare may write other files than the usual ones.
+func newAdminGate(t *testing.T, settings string, prepare ...func(*adminGate)) *adminGate {
 	t.Helper()
 	g := &adminGate{T: t, clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), dir: t.TempDir()}
 	g.upstream = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"ok":true}`) }
@@ -109,6 +110,9 @@ func newAdminGate(t *testing.T, settings string) *adminGate {
 	}
 	g.write("agents.json", adminAgentsFile)
 	g.write("policy.json", adminPolicyFile)
+	for _, write := range prepare {
+		write(g)
+	}
 	g.write("uimgate.yaml", "billing: {credit: 100 EUR}\nserver: {issue_per_address: 1000/second, per_address: 10000/second}\n"+strings.ReplaceAll(settings, "UPSTREAM", upstream.URL))
 	cfg, found := config.Load(filepath.Join(g.dir, "uimgate.yaml"), config.Overrides{Env: func(string) (string, bool) { return "", false }, Data: filepath.Join(g.dir, "data")})
 	if cfg == nil {

@@ -53,7 +53,7 @@ func (s *Server) execute(c echo.Context) error {
 		h.Add(headerAttribution, mime.FormatMediaType("attribution", map[string]string{"notice": notice}))
 	}
 	if x.service.license != "" {
-		h.Set("UIM-License", x.service.license)
+		h.Set(headerLicense, x.service.license)
 	}
 	if !wantsDraft(r) {
 		return c.Blob(result.Status, "application/json", result.Output)

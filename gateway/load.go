@@ -82,7 +82,7 @@ func (l *loading) service(at int) *Service {
 		return nil
 	}
 	s := &Service{
-		ID: c.ID, Issuer: c.IssuerOr(catalog.Namespaces()[0]), PublicURL: c.PublicURL, Catalog: catalog, intents: map[string]*offeredIntent{}, license: catalog.License,
+		ID: c.ID, Issuer: c.IssuerOr(catalog.Namespaces()[0]), PublicURL: c.PublicURL, Catalog: catalog, intents: map[string]*offeredIntent{}, license: licenseField(catalog.License),
 		maxBody: l.config.Server.MaxBody, hold: c.Upstream.Timeout + settleTime, tokenRate: l.config.PAT.Limit,
 		personal: len(c.Parties) > 0, suspendAfter: int64(l.config.PAT.SuspendAfter), openDoors: l.config.PAT.Admission == config.AdmissionOpen,
 		credit: store.Billing{Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit},

@@ -50,6 +50,8 @@ func (s *Server) routes(e *echo.Echo) {
 			e.POST(p, h)
 		}
 	}
+	get(s.front, "/")
+	get(s.openAPI, "/openapi.json")
 	get(s.agentsFile, "/agents.json", "/.well-known/agents.json")
 	get(s.policy, "/api/policy", "/policy.json", "/uim-policy.json")
 	get(s.search, "/api/intents/search", "/uim/intents/search", "/discovery")

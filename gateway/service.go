@@ -33,7 +33,9 @@ type Service struct {
 	past         []pat.Offer               // earlier policies, to tell an agent that it signed one of them
 	offered      page                      // the policy as served
 	published    atomic.Pointer[publishedAgents]
-	license      string
+	license      string // as a header field; empty: none
+	front        madeOnce
+	openAPI      madeOnce
 	maxBody      int64
 	hold         time.Duration // until an unfinished call counts as unresolved
 	credit       store.Billing

@@ -1,0 +1,186 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/uimgate/uimgate/intents"
+)
+
+// openAPIIntents bounds the intents in openapi.json; the search has all.
+const openAPIIntents = 1000
+
+// tree is a JSON object in the making.
+type tree = map[string]any
+
+// openAPIDocument describes the execute call for tools, as OpenAPI 3.1: one path, one request schema per
+// intent, told apart by intent_uid. Retired intents are left out, and of more than openAPIIntents the
+// later ones, which the description then says.
+func (s *Service) openAPIDocument() ([]byte, error) {
+	offered := s.offeredIntents()
+	described := offered[:min(len(offered), openAPIIntents)]
+	schemas := tree{"Error": errorSchema()}
+	calls, mapping := []any{}, tree{}
+	answers := &answerSchemas{}
+	for _, in := range described {
+		key := componentKey(in.UID)
+		schemas[key] = callSchema(in.Intent, key)
+		schemas[key+".parameters"] = in.InputSchemaAt(component(key + ".parameters"))
+		calls = append(calls, tree{"$ref": component(key)})
+		mapping[in.UID.String()] = component(key)
+		answers.add(in.Intent, key, schemas)
+	}
+	doc := tree{
+		"openapi": "3.1.0",
+		"info":    s.openAPIInfo(len(described), len(offered)),
+		"servers": []any{tree{"url": strings.TrimSuffix(s.PublicURL.String(), "/")}},
+		"paths": tree{"/api/intents/execute": tree{"post": tree{
+			"operationId": "execute", "summary": "Execute one intent", "security": []any{tree{"pat": []any{}}},
+			"description": "The body names the intent and carries its parameters. What the agreed policy does not permit is refused.",
+			"parameters":  executeHeaders(),
+			"requestBody": tree{"required": true, "content": tree{"application/json": tree{"schema": tree{
+				"oneOf": calls, "discriminator": tree{"propertyName": "intent_uid", "mapping": mapping},
+			}}}},
+			"responses": tree{
+				"200":     tree{"description": "The output of the intent.", "headers": resultHeaders(s.license), "content": tree{"application/json": tree{"schema": answers.schema()}}},
+				"default": tree{"description": "What is wrong, where, and what to do.", "content": tree{"application/json": tree{"schema": tree{"$ref": component("Error")}}}},
+			},
+		}}},
+		"components": tree{
+			"schemas": schemas,
+			"securitySchemes": tree{"pat": tree{
+				"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+				"description": "A policy agreement token (PAT): sign the policy at " + s.at("/api/policy") + " and post the agreement to " + s.at("/api/pat/issue") + ".",
+			}},
+		},
+		"externalDocs": tree{"description": "What is offered, as UIM describes it", "url": s.at("/agents.json")},
+	}
+	return json.Marshal(doc)
+}
+
+func (s *Service) openAPIInfo(described, offered int) tree {
+	about := s.Catalog.Service
+	text := about.Description
+	if described < offered {
+		text = strings.TrimSpace(text + fmt.Sprintf("\n\nThe first %d of %d intents are described here; %s has all of them.", described, offered, s.at("/api/intents/search")))
+	}
+	info := tree{"title": s.Issuer, "version": "1"}
+	for name, value := range map[string]string{"title": about.Name, "version": about.Version, "description": text, "termsOfService": about.TermsURL} {
+		if value != "" {
+			info[name] = value
+		}
+	}
+	if l := licenseOf(s.Catalog.License); l.Text != "" {
+		license := tree{"name": l.Text}
+		if l.URL != "" {
+			license["url"] = l.URL
+		}
+		info["license"] = license
+	}
+	return info
+}
+
+// componentKey names an intent among the components, which allow no colon. No two UIDs share one: a
+// name holds no dot, and a version starts with the last v that follows a dot.
+func componentKey(uid intents.UID) string { return strings.ReplaceAll(uid.String(), ":", ".") }
+
+func component(key string) string { return "#/components/schemas/" + key }
+
+func callSchema(in *intents.Intent, key string) tree {
+	schema := tree{
+		"type": "object", "title": in.Name, "additionalProperties": false,
+		"properties": tree{
+			"intent_uid": tree{"const": in.UID.String(), "type": "string"},
+			"parameters": tree{"$ref": component(key + ".parameters")},
+			"proof":      tree{"type": "string", "description": "A uim-proof+jwt, where the policy asks for signed calls; the header UIM-Proof does as well."},
+		},
+	}
+	required := []any{"intent_uid"}
+	for i := range in.Inputs {
+		if in.Inputs[i].Required {
+			required = append(required, "parameters")
+			break
+		}
+	}
+	schema["required"] = required
+	if in.Description != "" {
+		schema["description"] = in.Description
+	}
+	return schema
+}
+
+// answerSchemas collect what a call can return.
+type answerSchemas struct {
+	list []any
+	open bool // some intent declares no outputs: anything may come
+}
+
+func (a *answerSchemas) add(in *intents.Intent, key string, schemas tree) {
+	out := in.OutputSchemaAt(component(key + ".output"))
+	if out == nil {
+		a.open = true
+		return
+	}
+	schemas[key+".output"] = out
+	a.list = append(a.list, tree{"$ref": component(key + ".output")})
+}
+
+func (a *answerSchemas) schema() any {
+	if a.open || len(a.list) == 0 {
+		return tree{}
+	}
+	return tree{"anyOf": a.list}
+}
+
+func errorSchema() tree {
+	text := tree{"type": "string"}
+	return tree{
+		"type": "object", "required": []any{"error"}, "description": "Every refusal and failure.",
+		"properties": tree{"error": tree{
+			"type": "object", "required": []any{"code", "message", "details"},
+			"properties": tree{
+				"code":    tree{"type": "string", "description": "Such as INVALID_PARAMETER or FORBIDDEN."},
+				"message": text,
+				"details": tree{
+					"type": "object", "required": []any{"reason"},
+					"properties": tree{
+						"reason":      tree{"type": "string", "description": "The exact cause, such as PARAMETER_OUT_OF_RANGE."},
+						"uim_code":    text,
+						"suggestion":  tree{"type": "string", "description": "What to do about it."},
+						"retry_after": tree{"type": "integer", "minimum": 1, "description": "Seconds."},
+						"outcome":     tree{"type": "string", "enum": []any{"not_sent", "failed", "done", "unknown"}, "description": "Of a call that failed: whether it may have taken effect."},
+						"violations": tree{"type": "array", "items": tree{"type": "object", "properties": tree{
+							"pointer": text, "keyword": text, "reason": text, "message": text,
+						}}},
+					},
+				},
+			},
+		}},
+	}
+}
+
+func executeHeaders() []any {
+	header := func(name, description string, most int) any {
+		return tree{"name": name, "in": "header", "required": false, "description": description, "schema": tree{"type": "string", "minLength": 1, "maxLength": most}}
+	}
+	return []any{
+		header(headerIdempotencyKey, "Makes repeating the call harmless for 24 hours: visible ASCII.", 128),
+		header(headerProof, "A uim-proof+jwt, where the policy asks for signed calls.", 16<<10),
+	}
+}
+
+func resultHeaders(license string) tree {
+	header := func(description string) any {
+		return tree{"description": description, "schema": tree{"type": "string"}}
+	}
+	out := tree{
+		headerRequestID: header("Finds the call in the service's log."),
+		"RateLimit":     header("How many calls are left, and until when."),
+		headerCharge:    header("What the call cost."),
+	}
+	if license != "" {
+		out[headerLicense] = header("The licence of the output: " + license)
+	}
+	return out
+}

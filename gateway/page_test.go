@@ -1,0 +1,347 @@
+package gateway_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+var update = flag.Bool("update", false, "write what the tests get as what they want")
+
+const pageSettings = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM, execute: /any}, public_url: 'https://agents.shop.example'%s}\n"
+
+// pageGate is a gateway with this agents.json and policy; settings are added to those of the service.
+func pageGate(t *testing.T, agents, policy, settings string) *adminGate {
+	t.Helper()
+	g := newAdminGate(t, fmt.Sprintf(pageSettings, settings), func(g *adminGate) {
+		g.write("agents.json", agents)
+		g.write("policy.json", policy)
+	})
+	return g
+}
+
+func repositoryFile(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func (g *adminGate) get(path string, header ...string) adminAnswer {
+	g.Helper()
+	r, err := http.NewRequestWithContext(g.Context(), http.MethodGet, g.public.URL+path, nil)
+	g.must(err)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	return g.send(r)
+}
+
+const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+func (g *adminGate) page() string {
+	g.Helper()
+	a := g.get("/", "Accept", browser)
+	if a.status != http.StatusOK {
+		g.Fatalf("%d %s", a.status, a.body)
+	}
+	return string(a.body)
+}
+
+// golden compares with a file under testdata/page.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	name = filepath.Join("testdata", "page", name)
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; -update after reading it):\n%s", name, diff)
+	}
+}
+
+func TestThePageOfTheExampleShop(t *testing.T) {
+	g := pageGate(t, repositoryFile(t, "examples/shop/agents.json"), repositoryFile(t, "examples/shop/policy.json"), "")
+	golden(t, "shop.html", g.page())
+}
+
+// hostile is an agents.json whose every text tries to be markup or a command.
+const hostile = `{
+  "service-info": {"name": "<script>alert(1)</script>", "description": "\"'><img src=x onerror=alert(2)>", "service_url": "https://shop.example/\"onclick=\"alert(3)"},
+  "uim-license": "https://uimprotocol.com/licenses/D-uim-by-nc-nomt-v1.0",
+  "uim-compliance": {"standards": ["<b>GDPR</b>"], "regional-compliance": {"EU": "AI Act"}, "notes": "</ul></section>"},
+  "intents": [
+    {"intent_uid": "shop.example:search:v1", "intent_name": "</h3><style>*{display:none}</style>", "description": "{{.}} & <a href='javascript:alert(4)'>x</a>",
+     "input_parameters": [
+       {"name": "it's $(reboot) <b>", "type": "string", "required": true, "pattern": "^'; rm -rf ~; '$", "description": "<i>"},
+       {"name": "when", "type": "string", "required": true, "format": "date"},
+       {"name": "code", "type": "string", "required": true, "pattern": "^[A-Z]{2}-[0-9]{3,}$"},
+       {"name": "hard", "type": "string", "required": true, "pattern": "^(a|b)\\b[c-d]+\\b$", "minLength": 40},
+       {"name": "many", "type": "array", "required": true, "minItems": 2, "maxItems": 5, "uniqueItems": false, "items": {"type": "integer", "minimum": 3}},
+       {"name": "deep", "type": "object", "required": true, "properties": {"x": {"type": "string", "enum": ["</pre>", "b"]}}, "constraints": {"required": ["x"]}},
+       {"name": "some", "type": "number", "default": 2.50, "exclusiveMinimum": 0, "maximum": 10}
+     ],
+     "tags": ["<u>"], "endpoint": {"url": "https://shop.example/search", "method": "POST"}},
+    {"intent_uid": "shop.example:gone:v1", "intent_name": "Gone", "description": "Retired.", "retired": true}
+  ]
+}`
+
+func TestThePageTellsTextFromMarkup(t *testing.T) {
+	policy := strings.ReplaceAll(adminPolicyFile, `{"target": "shop.example:order:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]}`,
+		`{"target": "shop.example:search:v1", "action": "execute", "duty": [{"action": "attribute", "description": "<script>alert(5)</script>"}]}`)
+	g := pageGate(t, hostile, policy, ", intents: {'shop.example:search:v1': {agreement: fresh, ceiling: 1000/hour}}")
+	page := g.page()
+	golden(t, "hostile.html", page)
+	for _, markup := range []string{"<script", "<img", "<b>", "<i>", "<u>", "javascript:", `"onclick`} {
+		if strings.Contains(page, markup) && markup != "javascript:" || strings.Contains(page, `="javascript:`) {
+			t.Errorf("%s got through", markup)
+		}
+	}
+	if strings.Contains(page, "Retired.") {
+		t.Error("a retired intent is offered")
+	}
+}
+
+// The only style that may apply is the one in the page: its hash is what the header names.
+func TestThePageMayOnlyBeRead(t *testing.T) {
+	g := newAdminGate(t, "")
+	a := g.get("/", "Accept", browser)
+	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindSubmatch(a.body)
+	if style == nil {
+		t.Fatal("no style")
+	}
+	sum := sha256.Sum256(style[1])
+	csp := a.header.Get("Content-Security-Policy")
+	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	if csp != want {
+		t.Errorf("CSP %q, want %q", csp, want)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "text/html; charset=utf-8", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Vary": "Accept", "Cache-Control": "public, max-age=60",
+	} {
+		if got := a.header.Get(name); got != value {
+			t.Errorf("%s %q, want %q", name, got, value)
+		}
+	}
+	for _, outside := range []string{"<script", "<link rel=\"stylesheet", "<img", "<iframe", "style=", "src="} {
+		if strings.Contains(string(a.body), outside) {
+			t.Errorf("the page holds %s", outside)
+		}
+	}
+	etag := a.header.Get("ETag")
+	again := g.get("/", "Accept", browser, "If-None-Match", etag)
+	if etag == "" || again.status != http.StatusNotModified || len(again.body) > 0 {
+		t.Errorf("ETag %q: %d %s", etag, again.status, again.body)
+	}
+}
+
+func TestOnlyWhoAsksForHTMLGetsIt(t *testing.T) {
+	g := newAdminGate(t, "")
+	for accept, html := range map[string]bool{
+		browser: true, "text/html": true, "TEXT/HTML;charset=utf-8": true, "application/xhtml+xml": true, "text/html, application/json": true, "application/json;q=0.5,text/html": true,
+		"": false, "*/*": false, "application/json": false, "application/json, text/plain, */*": false, "text/html;q=0": false, "text/html;q=0.5, application/json": false,
+		"text/html;q=x": false, "text/html;q=1e9": false, "text/html;q=-1": false, "application/uim+json, text/html;q=0.9": false, ",,;;": false, strings.Repeat("a/b,", 40) + "text/html": false,
+	} {
+		a := g.get("/", "Accept", accept)
+		if got := a.status == http.StatusOK; got != html {
+			t.Errorf("%q: %d", accept, a.status)
+		}
+		if a.header.Get("Vary") != "Accept" {
+			t.Errorf("%q: Vary %q", accept, a.header.Get("Vary"))
+		}
+		if !html {
+			a.refuses(g, http.StatusNotFound, "NO_SUCH_PATH")
+			if !strings.Contains(string(a.body), "/agents.json") {
+				t.Errorf("%s names no way on", a.body)
+			}
+		}
+	}
+	g.get("/index.html", "Accept", browser).refuses(g, http.StatusNotFound, "NO_SUCH_PATH")
+}
+
+// many is an agents.json of n intents.
+func many(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`{"intent_uid": "shop.example:intent-%05d:v1", "intent_name": "Intent%d", "description": "Number %d.",
+			"input_parameters": [{"name": "x", "type": "string", "required": true}], "output_parameters": [{"name": "y", "type": "string"}],
+			"endpoint": {"url": "https://shop.example/i", "method": "GET"}}`, i, i, i))
+	}
+	return `{"service-info": {"name": "shop.example", "service_url": "https://shop.example"}, "intents": [` + strings.Join(list, ",") + `]}`
+}
+
+const permitAll = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "https://shop.example/policy", "permission": {"target": "https://shop.example/api/intents", "action": "execute"}}`
+
+func TestLargeCataloguesAreBounded(t *testing.T) {
+	g := pageGate(t, many(10_000), permitAll, "")
+	page := g.page()
+	if n := strings.Count(page, "<article"); n != 100 || !strings.Contains(page, "10000 intents") || !strings.Contains(page, "https://agents.shop.example/api/intents/search?page_size=100&amp;page=2") {
+		t.Errorf("%d intents in %d bytes", n, len(page))
+	}
+	if len(page) > 300_000 {
+		t.Errorf("%d bytes", len(page))
+	}
+	a := g.get("/openapi.json")
+	var doc struct {
+		Info       struct{ Description string }
+		Components struct{ Schemas map[string]any }
+	}
+	if err := json.Unmarshal(a.body, &doc); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Components.Schemas) != 3*1000+1 || !strings.Contains(doc.Info.Description, "first 1000 of 10000") {
+		t.Errorf("%d schemas, %q", len(doc.Components.Schemas), doc.Info.Description)
+	}
+}
+
+func TestResultsCarryTheLicence(t *testing.T) {
+	for license, want := range map[string]string{
+		`"https://uimprotocol.com/licenses/uim-by-nc-v1.0"`: "UIM-BY-NC-v1.0",
+		`"d-uim-nomt-by-v1.0"`:                              "D-UIM-BY-NoMT-v1.0",
+		`"https://creativecommons.org/licenses/by/4.0/"`:    "https://creativecommons.org/licenses/by/4.0/",
+		`" All rights reserved "`:                           "All rights reserved",
+		`"UIM-BY-v1.0\r\nSet-Cookie: a=b"`:                  "",
+		`"\u001b"`:                                          "",
+		`"Lizenz für alle"`:                                 "",
+		`"` + strings.Repeat("x", 513) + `"`:                "",
+		`null`:                                              "",
+	} {
+		agents := strings.Replace(adminAgentsFile, `"intents": [`, `"uim-license": `+license+`, "intents": [`, 1)
+		g := pageGate(t, agents, adminPolicyFile, "")
+		a := g.execute(g.agreed("agent-1"), searching)
+		if got := a.header.Values("Uim-License"); a.status != http.StatusOK || strings.Join(got, "|") != want || len(a.header.Values("Set-Cookie")) > 0 {
+			t.Errorf("%s: %d %q, want %q", license, a.status, got, want)
+		}
+	}
+}
+
+func TestTheGatewayAsOpenAPI(t *testing.T) {
+	g := pageGate(t, repositoryFile(t, "examples/shop/agents.json"), repositoryFile(t, "examples/shop/policy.json"), "")
+	a := g.get("/openapi.json")
+	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/json" {
+		t.Fatalf("%d %s", a.status, a.header)
+	}
+	golden(t, "shop.openapi.json", indented(t, a.body))
+	if again := g.get("/openapi.json", "If-None-Match", a.header.Get("ETag")); again.status != http.StatusNotModified {
+		t.Errorf("%d with the ETag", again.status)
+	}
+	openAPIShape(t, a.body)
+	request := requestSchema(t, a.body)
+	for body, fits := range map[string]bool{
+		`{"intent_uid": "shop.example:search-products:v1", "parameters": {"query": "lamp"}}`:                         true,
+		`{"intent_uid": "shop.example:search-products:v1", "parameters": {"query": "lamp", "limit": 51}}`:            false,
+		`{"intent_uid": "shop.example:search-products:v1", "parameters": {"query": ""}}`:                             false,
+		`{"intent_uid": "shop.example:search-products:v1"}`:                                                          false,
+		`{"intent_uid": "shop.example:place-order:v1", "parameters": {"product_id": "desk-lamp"}, "proof": "a.b.c"}`: true,
+		`{"intent_uid": "shop.example:place-order:v1", "parameters": {"query": "lamp"}}`:                             false,
+		`{"intent_uid": "shop.example:place-order:v2", "parameters": {"product_id": "desk-lamp"}}`:                   false,
+		`{"intent_uid": "shop.example:place-order:v1", "parameters": {"product_id": "desk-lamp"}, "other": 1}`:       false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(body), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := request.Validate(v); (err == nil) != fits {
+			t.Errorf("%s: %v, want fits: %v", body, err, fits)
+		}
+	}
+}
+
+// References inside a parameter's schema must hold where OpenAPI has it; what looks like one in an enum
+// is data.
+func TestOpenAPIKeepsReferencesWhole(t *testing.T) {
+	agents := strings.Replace(adminAgentsFile, `{"name": "query", "type": "string", "required": true}`,
+		`{"name": "a/b", "required": true, "type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}, "enum": {"enum": [{"$ref": "#/data"}]}}, "additionalProperties": false}}}`, 1)
+	g := pageGate(t, agents, adminPolicyFile, "")
+	a := g.get("/openapi.json")
+	openAPIShape(t, a.body)
+	request := requestSchema(t, a.body)
+	for body, fits := range map[string]bool{
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"next": {"next": {}}}]}}`:               true,
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"next": {"last": {}}}]}}`:               false,
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"enum": {"$ref": "#/data"}}]}}`:         true,
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"enum": {"$ref": "#/components/x"}}]}}`: false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(body), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := request.Validate(v); (err == nil) != fits {
+			t.Errorf("%s: %v, want fits: %v", body, err, fits)
+		}
+	}
+}
+
+func indented(t *testing.T, body []byte) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out) + "\n"
+}
+
+// requestSchema compiles the request body of the execute call out of the whole document.
+func requestSchema(t *testing.T, doc []byte) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	if err := c.AddResource("https://test.example/openapi.json", strings.NewReader(string(doc))); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("https://test.example/openapi.json#/paths/~1api~1intents~1execute/post/requestBody/content/application~1json/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var componentName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
+
+// openAPIShape holds a document against what OpenAPI 3.1 asks of the objects in it.
+func openAPIShape(t *testing.T, body []byte) {
+	t.Helper()
+	shape := jsonschema.MustCompileString("https://test.example/shape.json", repositoryFile(t, "gateway/testdata/page/openapi-shape.schema.json"))
+	var v map[string]any
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Fatal(err)
+	}
+	if err := shape.Validate(v); err != nil {
+		t.Errorf("%#v", err)
+	}
+	components, _ := v["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	for name := range schemas {
+		if !componentName.MatchString(name) {
+			t.Errorf("the component %q has no allowed name", name)
+		}
+	}
+	for _, m := range regexp.MustCompile(`"\$ref":"#/components/schemas/([^"/]+)"`).FindAllSubmatch(body, -1) {
+		if schemas[string(m[1])] == nil {
+			t.Errorf("%s is referred to and not there", m[1])
+		}
+	}
+}

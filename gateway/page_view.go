@@ -1,0 +1,208 @@
+package gateway
+
+import (
+	"html/template"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+const (
+	frontIntents   = 100 // intents on the page; the search has all
+	frontSentences = 200 // rules of the policy on the page; the policy has all
+)
+
+// A frontView is what the page shows.
+type frontView struct {
+	Style    template.CSS
+	Service  intents.Service
+	Name     string
+	Links    frontLinks
+	Intents  []intentView
+	Total    int
+	Policy   []topicView
+	MoreRule int // rules that are not shown
+	License  licenseView
+	Keeps    []string // compliance
+	Start    startView
+}
+
+type frontLinks struct{ Agents, Policy, Search, SearchAll, Execute, Issue, OpenAPI string }
+
+// A topicView is the rules of one topic.
+type topicView struct {
+	Title     string
+	Sentences []odrl.Sentence
+}
+
+type licenseView struct {
+	Text  string // as it is called
+	URL   string
+	Plain []string
+}
+
+// A startView is what an agent needs to know to agree.
+type startView struct {
+	Audience, PolicyUID, Digest string
+	TokenRate                   string
+}
+
+// An intentView is one intent.
+type intentView struct {
+	UID, Name, Description string
+	URL                    string
+	Tags                   []string
+	Safe, FreshOnly        bool
+	Ceiling                string
+	Inputs, Outputs        []parameterView
+	Example                string // a shell command
+	Placeholders           bool   // some values in Example must be filled in
+}
+
+// A parameterView is one input or output.
+type parameterView struct {
+	Name, Type, Description string
+	Required                bool
+	Rules                   []string
+	Default                 string // JSON; empty where there is none
+}
+
+func (s *Service) frontView() *frontView {
+	info := s.Catalog.Service
+	v := &frontView{
+		Style:   template.CSS(frontCSS), //nolint:gosec // our own file, and no part of it comes from anywhere else
+		Service: info, Name: info.Name,
+		Links: frontLinks{
+			Agents: s.at("/agents.json"), Policy: s.at("/api/policy"), Search: s.at("/api/intents/search"),
+			SearchAll: s.at("/api/intents/search") + "?page_size=" + strconv.Itoa(intents.MaxPageSize) + "&page=2",
+			Execute:   s.at("/api/intents/execute"), Issue: s.at("/api/pat/issue"), OpenAPI: s.at("/openapi.json"),
+		},
+		License: licenseOf(s.Catalog.License),
+		Keeps:   keeps(s.Catalog.Compliance),
+		Start:   startView{Audience: s.Issuer, PolicyUID: s.policy.UID, Digest: s.policy.Digest, TokenRate: rateWords(s.tokenRate)},
+	}
+	if v.Name == "" {
+		v.Name = s.Issuer
+	}
+	for _, in := range s.offeredIntents() {
+		if v.Total++; v.Total <= frontIntents {
+			v.Intents = append(v.Intents, s.intentView(in))
+		}
+	}
+	v.Policy, v.MoreRule = topics(s.Policy.Plain())
+	return v
+}
+
+// offeredIntents are those that can be executed, in the order of the document.
+func (s *Service) offeredIntents() []*offeredIntent {
+	var list []*offeredIntent
+	for _, in := range s.Catalog.Intents() {
+		if !in.Retired {
+			list = append(list, s.intents[in.UID.String()])
+		}
+	}
+	return list
+}
+
+func (s *Service) intentView(in *offeredIntent) intentView {
+	uid := in.UID.String()
+	v := intentView{
+		UID: uid, Name: in.Name, Description: in.Description, URL: s.at("/api/intents/" + url.PathEscape(uid)), Tags: in.Tags, Safe: in.Safe, FreshOnly: in.freshOnly,
+	}
+	if v.Name == "" {
+		v.Name = in.UID.Name
+	}
+	if in.ceiling.Max > 0 {
+		v.Ceiling = rateWords(in.ceiling)
+	}
+	for i := range in.Inputs {
+		v.Inputs = append(v.Inputs, parameterOf(&in.Inputs[i]))
+	}
+	for i := range in.Outputs {
+		v.Outputs = append(v.Outputs, parameterOf(&in.Outputs[i]))
+	}
+	v.Example, v.Placeholders = exampleCall(s.at("/api/intents/execute"), in.Intent)
+	return v
+}
+
+func parameterOf(p *intents.Parameter) parameterView {
+	v := parameterView{Name: p.Name, Type: p.Type, Description: p.Description, Required: p.Required, Rules: schemaRules(p.Schema)}
+	if p.HasDefault {
+		v.Default = jsonText(p.Default)
+	}
+	return v
+}
+
+// topics groups the sentences of a policy under headings, and says how many rules were left out.
+func topics(list []odrl.Sentence) (out []topicView, more int) {
+	kept := map[odrl.Topic][]odrl.Sentence{}
+	for i, sentence := range list {
+		if i >= frontSentences && sentence.Topic != odrl.Generally {
+			more++
+			continue
+		}
+		if len(kept[sentence.Topic]) < frontSentences {
+			kept[sentence.Topic] = append(kept[sentence.Topic], sentence)
+		}
+	}
+	for _, t := range []struct {
+		topic odrl.Topic
+		title string
+	}{{odrl.Permitted, "What is permitted"}, {odrl.Forbidden, "What is forbidden"}, {odrl.Owed, "What every call owes"}, {odrl.Generally, "In general"}} {
+		if len(kept[t.topic]) > 0 {
+			out = append(out, topicView{t.title, kept[t.topic]})
+		}
+	}
+	return out, more
+}
+
+// licenseOf puts the licence into words as far as it is one of the UIM scheme.
+func licenseOf(text string) licenseView {
+	v := licenseView{Text: text}
+	if u, err := url.Parse(text); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil {
+		v.URL = text
+	}
+	if l, err := intents.ParseLicense(text); err == nil {
+		v.Text, v.Plain = l.String(), l.Plain()
+	}
+	return v
+}
+
+// keeps lists the rules that the service says it keeps.
+func keeps(c intents.Compliance) []string {
+	var list []string
+	for _, group := range []struct {
+		title string
+		names []string
+	}{{"Standards", c.Standards}, {"Certifications", c.Certifications}} {
+		if len(group.names) > 0 {
+			list = append(list, group.title+": "+strings.Join(group.names, ", "))
+		}
+	}
+	for _, region := range slices.Sorted(maps.Keys(c.Regional)) {
+		list = append(list, region+": "+c.Regional[region])
+	}
+	if c.Notes != "" {
+		list = append(list, c.Notes)
+	}
+	return list
+}
+
+// rateWords words a rate for people.
+func rateWords(r limit.Rate) string {
+	n := strconv.FormatInt(r.Max, 10) + " calls "
+	switch {
+	case r.Period == limit.Lifetime:
+		return n + "in all"
+	case r.Period.Calendar():
+		return n + "in a calendar " + string(r.Period) + " (UTC)"
+	default:
+		return n + "in any " + string(r.Period)
+	}
+}
