@@ -18,6 +18,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -41,9 +42,24 @@ type Error struct {
 func (e *Error) Error() string {
 	at := ""
 	if e.Pointer != "" {
-		at = " at " + e.Pointer
+		at = " at " + shown(e.Pointer)
 	}
 	return fmt.Sprintf("line %d column %d%s: %s", e.Line, e.Column, at, e.Reason)
+}
+
+// shown is a pointer fit for a terminal or a log: the names in it come from outside.
+func shown(pointer string) string {
+	const most = 200
+	out := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, strings.ToValidUTF8(pointer, ""))
+	if runes := []rune(out); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return out
 }
 
 // Decode reads exactly one JSON value as a tree of map[string]any, []any, string, json.Number, bool

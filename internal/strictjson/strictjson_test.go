@@ -73,6 +73,13 @@ func TestErrorsNeverQuoteTheInput(t *testing.T) {
 	}
 }
 
+func TestErrorsShowNamesPrintably(t *testing.T) {
+	_, err := strictjson.Decode([]byte(`{"a\r\u001b[2J` + strings.Repeat("b", 500) + `": x}`))
+	if err == nil || strings.ContainsAny(err.Error(), "\r\x1b") || len(err.Error()) > 300 {
+		t.Errorf("%q", err)
+	}
+}
+
 func TestCanonical(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"b":1.0,"a":"é","c":[1e2,0.01]}`: `{"a":"é","b":1,"c":[100,0.01]}`,
