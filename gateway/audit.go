@@ -1,11 +1,11 @@
 package gateway
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -17,17 +17,28 @@ import (
 // of a call are written as the SHA-256 of their JSON, with sorted members, unless the operator asks for
 // the values.
 //
-// Records are buffered for up to a second; the ledger, not this stream, is what charges rest on.
+// Records are buffered for up to a second, and longer where they cannot be written, as far as maxWaiting goes; the
+// ledger, not this stream, is what charges rest on.
 type Audit struct {
-	mu     sync.Mutex
-	out    *bufio.Writer
-	values bool
-	failed error
+	mu      sync.Mutex
+	out     io.Writer
+	waiting []byte // whole records, but for what was written of the first
+	values  bool
+	failed  error // the first since it was told
 }
+
+const (
+	// enough to be handed on at once
+	enoughWaiting = 64 << 10
+	// maxWaiting bounds what is kept of records while they cannot be written; further ones are lost.
+	maxWaiting = 4 << 20
+)
+
+var errAuditLost = errors.New("audit records were lost: too many wait to be written")
 
 // NewAudit writes to out; with values, parameters are written as they were sent.
 func NewAudit(out io.Writer, values bool) *Audit {
-	return &Audit{out: bufio.NewWriterSize(out, 64<<10), values: values}
+	return &Audit{out: out, values: values}
 }
 
 type auditRecord struct {
@@ -74,22 +85,43 @@ func (a *Audit) Record(v *Event) {
 	line, err := json.Marshal(r)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err == nil {
-		_, err = a.out.Write(append(line, '\n'))
+	switch {
+	case err != nil:
+		a.fail(err)
+	case len(a.waiting)+len(line) >= maxWaiting:
+		a.fail(errAuditLost)
+	default:
+		a.waiting = append(append(a.waiting, line...), '\n')
 	}
-	if err != nil && a.failed == nil {
+	if len(a.waiting) >= enoughWaiting && a.failed == nil {
+		a.write()
+	}
+}
+
+func (a *Audit) fail(err error) {
+	if a.failed == nil {
 		a.failed = fmt.Errorf("audit record: %w", err)
 	}
 }
 
-// Flush hands what is buffered to the operating system.
+// write hands on what is waiting and keeps what was not taken.
+func (a *Audit) write() {
+	n, err := a.out.Write(a.waiting)
+	a.waiting = a.waiting[:copy(a.waiting, a.waiting[n:])]
+	if err != nil {
+		a.fail(err)
+	}
+}
+
+// Flush hands what is buffered to the operating system. Its error is the first since the last Flush; what could not
+// be written is tried again by the next.
 func (a *Audit) Flush() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	err := a.out.Flush()
-	if a.failed != nil {
-		err = a.failed
+	if len(a.waiting) > 0 {
+		a.write()
 	}
+	err := a.failed
 	a.failed = nil
 	return err
 }
