@@ -198,3 +198,43 @@ func TestIdempotencyOutlivesARestart(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }
+
+// Reloads amid calls fail none of them, and the number of admissions stays what the policy says.
+func TestReloadsAmidCallsFailNone(t *testing.T) {
+	g := startGate(t, setup{})
+	a := g.newAgent("agent-1").agree()
+	var mu sync.Mutex
+	answers := map[string]int{}
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	for range 8 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				got, err := try(t.Context(), "POST", g.url+"/api/intents/execute", []byte(`{"intent_uid":"`+search+`","parameters":{"query":"lamp"}}`), header{"Content-Type": "application/json", "Authorization": "Bearer " + a.token})
+				what := fmt.Sprint(got.status, err)
+				if got.status >= 500 {
+					what = string(got.body)
+				}
+				mu.Lock()
+				answers[what]++
+				mu.Unlock()
+			}
+		})
+	}
+	for n := range 20 {
+		g.write("uimgate.yaml", strings.ReplaceAll(strings.Replace(testConfig, "timeout: 2s", fmt.Sprintf("timeout: %ds", 3+n), 1), "UPSTREAM", g.upstream.server.URL))
+		if got := g.adminDo("POST", "/admin/v1/reload", nil); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	cancel()
+	wg.Wait()
+	for what := range answers {
+		if what != "200 <nil>" && what != "429 <nil>" {
+			t.Errorf("%d times %s", answers[what], what)
+		}
+	}
+	if n := len(g.upstream.calls()); n != answers["200 <nil>"] || n > 1000 {
+		t.Errorf("%d calls reached the upstream, %v", n, answers)
+	}
+}
