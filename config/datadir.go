@@ -21,7 +21,6 @@ const (
 	stateFile = "state.db"
 	auditFile = "audit.jsonl"
 	tokenFile = "admin.token"
-	keysDir   = "keys"
 	tempFiles = ".tmp-*"
 
 	private    = 0o600
@@ -75,7 +74,7 @@ func OpenDataDir(path string) (*DataDir, error) {
 	return d, nil
 }
 
-// begin writes who holds the directory, clears what a crash left and makes the directory of keys.
+// begin writes who holds the directory and clears what a crash left.
 func (d *DataDir) begin() error {
 	if err := d.lock.Truncate(0); err != nil {
 		return err
@@ -83,16 +82,11 @@ func (d *DataDir) begin() error {
 	if _, err := d.lock.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0); err != nil {
 		return err
 	}
-	for _, pattern := range []string{tempFiles, filepath.Join(keysDir, tempFiles)} {
-		left, err := filepath.Glob(filepath.Join(d.path, pattern)) // of writes that a crash cut short
-		if err != nil {
-			return err
-		}
-		for _, path := range left {
-			_ = os.Remove(path)
-		}
+	left, err := filepath.Glob(filepath.Join(d.path, tempFiles)) // of writes that a crash cut short
+	for _, path := range left {
+		_ = os.Remove(path)
 	}
-	return os.MkdirAll(filepath.Join(d.path, keysDir), privateDir)
+	return err
 }
 
 // pid is the holder's process id for a message, if the lock file has it.
