@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"html/template"
 	"mime"
 	"strconv"
@@ -41,8 +42,9 @@ type madeOnce struct {
 
 func (m *madeOnce) get(mediaType string, build func() ([]byte, error)) (page, error) {
 	m.once.Do(func() {
-		var body []byte
-		if body, m.err = build(); m.err == nil {
+		m.err = errors.New("making it failed") // stays if build panics
+		body, err := build()
+		if m.err = err; err == nil {
 			m.page = page{body: body, mediaType: mediaType, etag: etagOf(body)}
 		}
 	})

@@ -6,15 +6,16 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"html"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
 var update = flag.Bool("update", false, "write what the tests get as what they want")
@@ -121,6 +122,46 @@ func TestThePageTellsTextFromMarkup(t *testing.T) {
 	}
 }
 
+// The example is one command, whatever the operator wrote: the shell hands curl exactly the call.
+func TestTheExampleIsWhatItSeems(t *testing.T) {
+	g := pageGate(t, hostile, strings.ReplaceAll(permitAll, "shop.example/policy", "shop.example/p"), "")
+	example := regexp.MustCompile(`(?s)<h4>Example</h4>\n<pre tabindex="0"><code>(.*?)</code>`).FindStringSubmatch(g.page())
+	if example == nil {
+		t.Fatal("no example")
+	}
+	script := "PAT=token\nuuidgen() { echo key; }\ncurl() { printf '%s\\0' \"$@\"; }\n" + html.UnescapeString(example[1])
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", script).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	want := []string{"https://agents.shop.example/api/intents/execute", "-H", "Authorization: Bearer token", "-H", "Content-Type: application/json", "-H", "Idempotency-Key: key", "-d"}
+	if len(args) != len(want)+1 || !cmp.Equal(args[:len(want)], want) {
+		t.Fatalf("%q", args)
+	}
+	var body map[string]any
+	if err := json.Unmarshal([]byte(args[len(want)]), &body); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"intent_uid": "shop.example:search:v1", "parameters": map[string]any{
+		"it's $(reboot) <b>": "'; rm -rf ~; '", "when": "2026-01-31", "code": "AA-111", "hard": "<hard>", "many": []any{3.0, 3.0}, "deep": map[string]any{"x": "</pre>"},
+	}}, body); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestThePageHoldsAPartOfLargeIntents(t *testing.T) {
+	var inputs []string
+	for i := range 200 {
+		inputs = append(inputs, fmt.Sprintf(`{"name": "p%03d", "type": "string", "description": %q}`, i, strings.Repeat("ä", 900)))
+	}
+	agents := strings.Replace(adminAgentsFile, `{"name": "query", "type": "string", "required": true}`, strings.Join(inputs, ","), 1)
+	page := pageGate(t, agents, adminPolicyFile, "").page()
+	if strings.Contains(page, "p050") || !strings.Contains(page, "p049") || !strings.Contains(page, "150 more parameters") {
+		t.Errorf("%d bytes", len(page))
+	}
+}
+
 // The only style that may apply is the one in the page: its hash is what the header names.
 func TestThePageMayOnlyBeRead(t *testing.T) {
 	g := newAdminGate(t, "")
@@ -156,19 +197,19 @@ func TestThePageMayOnlyBeRead(t *testing.T) {
 
 func TestOnlyWhoAsksForHTMLGetsIt(t *testing.T) {
 	g := newAdminGate(t, "")
-	for accept, html := range map[string]bool{
+	for accept, wanted := range map[string]bool{
 		browser: true, "text/html": true, "TEXT/HTML;charset=utf-8": true, "application/xhtml+xml": true, "text/html, application/json": true, "application/json;q=0.5,text/html": true,
 		"": false, "*/*": false, "application/json": false, "application/json, text/plain, */*": false, "text/html;q=0": false, "text/html;q=0.5, application/json": false,
 		"text/html;q=x": false, "text/html;q=1e9": false, "text/html;q=-1": false, "application/uim+json, text/html;q=0.9": false, ",,;;": false, strings.Repeat("a/b,", 40) + "text/html": false,
 	} {
 		a := g.get("/", "Accept", accept)
-		if got := a.status == http.StatusOK; got != html {
+		if got := a.status == http.StatusOK; got != wanted {
 			t.Errorf("%q: %d", accept, a.status)
 		}
 		if a.header.Get("Vary") != "Accept" {
 			t.Errorf("%q: Vary %q", accept, a.header.Get("Vary"))
 		}
-		if !html {
+		if !wanted {
 			a.refuses(g, http.StatusNotFound, "NO_SUCH_PATH")
 			if !strings.Contains(string(a.body), "/agents.json") {
 				t.Errorf("%s names no way on", a.body)
@@ -230,118 +271,6 @@ func TestResultsCarryTheLicence(t *testing.T) {
 		a := g.execute(g.agreed("agent-1"), searching)
 		if got := a.header.Values("Uim-License"); a.status != http.StatusOK || strings.Join(got, "|") != want || len(a.header.Values("Set-Cookie")) > 0 {
 			t.Errorf("%s: %d %q, want %q", license, a.status, got, want)
-		}
-	}
-}
-
-func TestTheGatewayAsOpenAPI(t *testing.T) {
-	g := pageGate(t, repositoryFile(t, "examples/shop/agents.json"), repositoryFile(t, "examples/shop/policy.json"), "")
-	a := g.get("/openapi.json")
-	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/json" {
-		t.Fatalf("%d %s", a.status, a.header)
-	}
-	golden(t, "shop.openapi.json", indented(t, a.body))
-	if again := g.get("/openapi.json", "If-None-Match", a.header.Get("ETag")); again.status != http.StatusNotModified {
-		t.Errorf("%d with the ETag", again.status)
-	}
-	openAPIShape(t, a.body)
-	request := requestSchema(t, a.body)
-	for body, fits := range map[string]bool{
-		`{"intent_uid": "shop.example:search-products:v1", "parameters": {"query": "lamp"}}`:                         true,
-		`{"intent_uid": "shop.example:search-products:v1", "parameters": {"query": "lamp", "limit": 51}}`:            false,
-		`{"intent_uid": "shop.example:search-products:v1", "parameters": {"query": ""}}`:                             false,
-		`{"intent_uid": "shop.example:search-products:v1"}`:                                                          false,
-		`{"intent_uid": "shop.example:place-order:v1", "parameters": {"product_id": "desk-lamp"}, "proof": "a.b.c"}`: true,
-		`{"intent_uid": "shop.example:place-order:v1", "parameters": {"query": "lamp"}}`:                             false,
-		`{"intent_uid": "shop.example:place-order:v2", "parameters": {"product_id": "desk-lamp"}}`:                   false,
-		`{"intent_uid": "shop.example:place-order:v1", "parameters": {"product_id": "desk-lamp"}, "other": 1}`:       false,
-	} {
-		var v any
-		if err := json.Unmarshal([]byte(body), &v); err != nil {
-			t.Fatal(err)
-		}
-		if err := request.Validate(v); (err == nil) != fits {
-			t.Errorf("%s: %v, want fits: %v", body, err, fits)
-		}
-	}
-}
-
-// References inside a parameter's schema must hold where OpenAPI has it; what looks like one in an enum
-// is data.
-func TestOpenAPIKeepsReferencesWhole(t *testing.T) {
-	agents := strings.Replace(adminAgentsFile, `{"name": "query", "type": "string", "required": true}`,
-		`{"name": "a/b", "required": true, "type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}, "enum": {"enum": [{"$ref": "#/data"}]}}, "additionalProperties": false}}}`, 1)
-	g := pageGate(t, agents, adminPolicyFile, "")
-	a := g.get("/openapi.json")
-	openAPIShape(t, a.body)
-	request := requestSchema(t, a.body)
-	for body, fits := range map[string]bool{
-		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"next": {"next": {}}}]}}`:               true,
-		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"next": {"last": {}}}]}}`:               false,
-		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"enum": {"$ref": "#/data"}}]}}`:         true,
-		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"enum": {"$ref": "#/components/x"}}]}}`: false,
-	} {
-		var v any
-		if err := json.Unmarshal([]byte(body), &v); err != nil {
-			t.Fatal(err)
-		}
-		if err := request.Validate(v); (err == nil) != fits {
-			t.Errorf("%s: %v, want fits: %v", body, err, fits)
-		}
-	}
-}
-
-func indented(t *testing.T, body []byte) string {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal(body, &v); err != nil {
-		t.Fatal(err)
-	}
-	out, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out) + "\n"
-}
-
-// requestSchema compiles the request body of the execute call out of the whole document.
-func requestSchema(t *testing.T, doc []byte) *jsonschema.Schema {
-	t.Helper()
-	c := jsonschema.NewCompiler()
-	c.Draft = jsonschema.Draft2020
-	if err := c.AddResource("https://test.example/openapi.json", strings.NewReader(string(doc))); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("https://test.example/openapi.json#/paths/~1api~1intents~1execute/post/requestBody/content/application~1json/schema")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-var componentName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
-
-// openAPIShape holds a document against what OpenAPI 3.1 asks of the objects in it.
-func openAPIShape(t *testing.T, body []byte) {
-	t.Helper()
-	shape := jsonschema.MustCompileString("https://test.example/shape.json", repositoryFile(t, "gateway/testdata/page/openapi-shape.schema.json"))
-	var v map[string]any
-	if err := json.Unmarshal(body, &v); err != nil {
-		t.Fatal(err)
-	}
-	if err := shape.Validate(v); err != nil {
-		t.Errorf("%#v", err)
-	}
-	components, _ := v["components"].(map[string]any)
-	schemas, _ := components["schemas"].(map[string]any)
-	for name := range schemas {
-		if !componentName.MatchString(name) {
-			t.Errorf("the component %q has no allowed name", name)
-		}
-	}
-	for _, m := range regexp.MustCompile(`"\$ref":"#/components/schemas/([^"/]+)"`).FindAllSubmatch(body, -1) {
-		if schemas[string(m[1])] == nil {
-			t.Errorf("%s is referred to and not there", m[1])
 		}
 	}
 }

@@ -16,6 +16,10 @@ import (
 const (
 	frontIntents   = 100 // intents on the page; the search has all
 	frontSentences = 200 // rules of the policy on the page; the policy has all
+	// The intent itself, to which the page links, has all of these.
+	frontParameters  = 50   // of one intent
+	frontTags        = 20   // of one intent
+	frontDescription = 2000 // bytes of one description
 )
 
 // A frontView is what the page shows.
@@ -51,6 +55,7 @@ type licenseView struct {
 type startView struct {
 	Audience, PolicyUID, Digest string
 	TokenRate                   string
+	Admitted                    bool // the operator decides which agents may agree
 }
 
 // An intentView is one intent.
@@ -61,6 +66,7 @@ type intentView struct {
 	Safe, FreshOnly        bool
 	Ceiling                string
 	Inputs, Outputs        []parameterView
+	More                   int    // inputs and outputs that are not shown
 	Example                string // a shell command
 	Placeholders           bool   // some values in Example must be filled in
 }
@@ -85,7 +91,7 @@ func (s *Service) frontView() *frontView {
 		},
 		License: licenseOf(s.Catalog.License),
 		Keeps:   keeps(s.Catalog.Compliance),
-		Start:   startView{Audience: s.Issuer, PolicyUID: s.policy.UID, Digest: s.policy.Digest, TokenRate: rateWords(s.tokenRate)},
+		Start:   startView{Audience: s.Issuer, PolicyUID: s.policy.UID, Digest: s.policy.Digest, TokenRate: rateWords(s.tokenRate), Admitted: !s.openDoors},
 	}
 	if v.Name == "" {
 		v.Name = s.Issuer
@@ -113,7 +119,8 @@ func (s *Service) offeredIntents() []*offeredIntent {
 func (s *Service) intentView(in *offeredIntent) intentView {
 	uid := in.UID.String()
 	v := intentView{
-		UID: uid, Name: in.Name, Description: in.Description, URL: s.at("/api/intents/" + url.PathEscape(uid)), Tags: in.Tags, Safe: in.Safe, FreshOnly: in.freshOnly,
+		UID: uid, Name: in.Name, Description: cut(in.Description), URL: s.at("/api/intents/" + url.PathEscape(uid)),
+		Tags: in.Tags[:min(len(in.Tags), frontTags)], Safe: in.Safe, FreshOnly: in.freshOnly,
 	}
 	if v.Name == "" {
 		v.Name = in.UID.Name
@@ -121,22 +128,31 @@ func (s *Service) intentView(in *offeredIntent) intentView {
 	if in.ceiling.Max > 0 {
 		v.Ceiling = rateWords(in.ceiling)
 	}
-	for i := range in.Inputs {
-		v.Inputs = append(v.Inputs, parameterOf(&in.Inputs[i]))
-	}
-	for i := range in.Outputs {
-		v.Outputs = append(v.Outputs, parameterOf(&in.Outputs[i]))
-	}
+	v.Inputs, v.Outputs = parametersOf(in.Inputs), parametersOf(in.Outputs)
+	v.More = len(in.Inputs) + len(in.Outputs) - len(v.Inputs) - len(v.Outputs)
 	v.Example, v.Placeholders = exampleCall(s.at("/api/intents/execute"), in.Intent)
 	return v
 }
 
-func parameterOf(p *intents.Parameter) parameterView {
-	v := parameterView{Name: p.Name, Type: p.Type, Description: p.Description, Required: p.Required, Rules: schemaRules(p.Schema)}
-	if p.HasDefault {
-		v.Default = jsonText(p.Default)
+func parametersOf(list []intents.Parameter) []parameterView {
+	var out []parameterView
+	for i := range list[:min(len(list), frontParameters)] {
+		p := &list[i]
+		v := parameterView{Name: p.Name, Type: p.Type, Description: cut(p.Description), Required: p.Required, Rules: schemaRules(p.Schema)}
+		if p.HasDefault {
+			v.Default = cut(jsonText(p.Default))
+		}
+		out = append(out, v)
 	}
-	return v
+	return out
+}
+
+// cut keeps a text to what a page can hold.
+func cut(s string) string {
+	if len(s) <= frontDescription {
+		return s
+	}
+	return strings.ToValidUTF8(s[:frontDescription], "") + "…"
 }
 
 // topics groups the sentences of a policy under headings, and says how many rules were left out.

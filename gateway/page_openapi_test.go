@@ -1,0 +1,123 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+func TestTheGatewayAsOpenAPI(t *testing.T) {
+	g := pageGate(t, repositoryFile(t, "examples/shop/agents.json"), repositoryFile(t, "examples/shop/policy.json"), "")
+	a := g.get("/openapi.json")
+	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/json" {
+		t.Fatalf("%d %s", a.status, a.header)
+	}
+	golden(t, "shop.openapi.json", indented(t, a.body))
+	if again := g.get("/openapi.json", "If-None-Match", a.header.Get("ETag")); again.status != http.StatusNotModified {
+		t.Errorf("%d with the ETag", again.status)
+	}
+	openAPIShape(t, a.body)
+	request := requestSchema(t, a.body)
+	for body, fits := range map[string]bool{
+		`{"intent_uid": "shop.example:search-products:v1", "parameters": {"query": "lamp"}}`:                         true,
+		`{"intent_uid": "shop.example:search-products:v1", "parameters": {"query": "lamp", "limit": 51}}`:            false,
+		`{"intent_uid": "shop.example:search-products:v1", "parameters": {"query": ""}}`:                             false,
+		`{"intent_uid": "shop.example:search-products:v1"}`:                                                          false,
+		`{"intent_uid": "shop.example:place-order:v1", "parameters": {"product_id": "desk-lamp"}, "proof": "a.b.c"}`: true,
+		`{"intent_uid": "shop.example:place-order:v1", "parameters": {"query": "lamp"}}`:                             false,
+		`{"intent_uid": "shop.example:place-order:v2", "parameters": {"product_id": "desk-lamp"}}`:                   false,
+		`{"intent_uid": "shop.example:place-order:v1", "parameters": {"product_id": "desk-lamp"}, "other": 1}`:       false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(body), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := request.Validate(v); (err == nil) != fits {
+			t.Errorf("%s: %v, want fits: %v", body, err, fits)
+		}
+	}
+}
+
+// References inside a parameter's schema must hold where OpenAPI has it; what looks like one in an enum
+// is data.
+func TestOpenAPIKeepsReferencesWhole(t *testing.T) {
+	agents := strings.Replace(adminAgentsFile, `{"name": "query", "type": "string", "required": true}`,
+		`{"name": "a/b", "required": true, "type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}, "enum": {"enum": [{"$ref": "#/data"}]}}, "additionalProperties": false}}}`, 1)
+	g := pageGate(t, agents, adminPolicyFile, "")
+	a := g.get("/openapi.json")
+	openAPIShape(t, a.body)
+	request := requestSchema(t, a.body)
+	for body, fits := range map[string]bool{
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"next": {"next": {}}}]}}`:               true,
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"next": {"last": {}}}]}}`:               false,
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"enum": {"$ref": "#/data"}}]}}`:         true,
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"enum": {"$ref": "#/components/x"}}]}}`: false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(body), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := request.Validate(v); (err == nil) != fits {
+			t.Errorf("%s: %v, want fits: %v", body, err, fits)
+		}
+	}
+}
+
+func indented(t *testing.T, body []byte) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out) + "\n"
+}
+
+// requestSchema compiles the request body of the execute call out of the whole document.
+func requestSchema(t *testing.T, doc []byte) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	if err := c.AddResource("https://test.example/openapi.json", strings.NewReader(string(doc))); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("https://test.example/openapi.json#/paths/~1api~1intents~1execute/post/requestBody/content/application~1json/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var componentName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
+
+// openAPIShape holds a document against what OpenAPI 3.1 asks of the objects in it.
+func openAPIShape(t *testing.T, body []byte) {
+	t.Helper()
+	shape := jsonschema.MustCompileString("https://test.example/shape.json", repositoryFile(t, "gateway/testdata/page/openapi-shape.schema.json"))
+	var v map[string]any
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Fatal(err)
+	}
+	if err := shape.Validate(v); err != nil {
+		t.Errorf("%#v", err)
+	}
+	components, _ := v["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	for name := range schemas {
+		if !componentName.MatchString(name) {
+			t.Errorf("the component %q has no allowed name", name)
+		}
+	}
+	for _, m := range regexp.MustCompile(`"\$ref":"#/components/schemas/([^"/]+)"`).FindAllSubmatch(body, -1) {
+		if schemas[string(m[1])] == nil {
+			t.Errorf("%s is referred to and not there", m[1])
+		}
+	}
+}
