@@ -1,0 +1,45 @@
+package discovery
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// For the fuzz targets of the external test package.
+var (
+	Escaped   = escaped
+	Unescaped = unescaped
+)
+
+// ReadZoneLine is what the library reads of a zone-file line that holds one TXT record.
+func ReadZoneLine(line string) (string, error) {
+	rr, err := dns.NewRR(line)
+	if err != nil {
+		return "", err
+	}
+	txt, ok := rr.(*dns.TXT)
+	if !ok {
+		return "", errors.New("this is no TXT record")
+	}
+	var b strings.Builder
+	for _, s := range txt.Txt {
+		b.WriteString(unescaped(s))
+	}
+	return b.String(), nil
+}
+
+// ReadAnswer reads a message as the answer for name.
+func ReadAnswer(wire []byte, name string) ([]Record, error) {
+	m := new(dns.Msg)
+	if err := m.Unpack(wire); err != nil {
+		return nil, err
+	}
+	a, err := readAnswer(m, newChain(name))
+	if err != nil {
+		return nil, err
+	}
+	a.name = name
+	return a.records()
+}
