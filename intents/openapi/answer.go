@@ -1,0 +1,142 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"mime"
+	"slices"
+	"strings"
+)
+
+const maxOutputs = 200
+
+// answer maps what a successful call answers: the members of its object, or one output for all of it.
+func (c *call) answer() error {
+	responses := object(c.op.tree["responses"])
+	var good []string
+	other := false
+	for _, status := range slices.Sorted(maps.Keys(responses)) {
+		switch {
+		case len(status) == 3 && status[0] == '2':
+			good = append(good, status)
+		case status == "default" || len(status) == 3 && status[0] != '3':
+		default:
+			other = other || len(status) == 3
+		}
+	}
+	if len(good) == 0 {
+		if other {
+			return errors.New("it answers with a redirect, and the gateway follows none for agents")
+		}
+		return nil // an answer that is not described is passed on as it is
+	}
+	var schema any
+	var kinds []string
+	found, empty := false, false
+	for _, status := range good {
+		r, err := c.follow(responses[status], "an answer")
+		if err != nil {
+			return err
+		}
+		content := object(r["content"])
+		if len(content) == 0 {
+			empty = true
+			continue
+		}
+		name, all := jsonOf(content)
+		kinds = append(kinds, all...)
+		if name != "" && !found {
+			schema, found = object(content[name])["schema"], true
+		}
+	}
+	switch {
+	case found && c.op.method != "HEAD":
+		return c.shape(schema, len(good) == 1 && len(kinds) > 0 && (c.op.method == "GET"))
+	case len(kinds) > 0 && !empty && c.op.method != "HEAD":
+		return fmt.Errorf("it answers with %s; the gateway passes on JSON", line(strings.Join(kinds, ", "), 150))
+	}
+	return nil
+}
+
+// jsonOf finds the media type that is JSON, and lists all.
+func jsonOf(content map[string]any) (name string, all []string) {
+	for _, media := range slices.Sorted(maps.Keys(content)) {
+		all = append(all, media)
+		kind, _, err := mime.ParseMediaType(media)
+		if err == nil && name == "" && (kind == jsonMedia || strings.HasSuffix(kind, "+json") || kind == "*/*" || kind == "application/*" || kind == "text/json") {
+			name = media
+		}
+	}
+	return name, all
+}
+
+// shape declares outputs. They state types, not limits: what does not fit a limit would be withheld from
+// the agent. One is required only where the document is plain about it and nothing was changed by the call.
+func (c *call) shape(raw any, certain bool) error {
+	if raw == nil {
+		return nil
+	}
+	schema, err := c.schema(raw, true, func(string) {})
+	if err != nil {
+		return err
+	}
+	properties := object(schema["properties"])
+	combined := schema["anyOf"] != nil || schema["oneOf"] != nil || schema["additionalProperties"] != nil
+	if len(properties) == 0 || len(properties) > maxOutputs || combined || schema["type"] != nil && schema["type"] != "object" {
+		if len(schema) == 0 {
+			return nil
+		}
+		out := output("result", schema)
+		out["from"] = ""
+		c.outputs = []any{out}
+		return nil
+	}
+	needed := c.alwaysThere(raw)
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if !nameable(name) {
+			continue
+		}
+		out := output(name, object(properties[name]))
+		if sub := object(properties[name]); certain && needed[name] && sub["type"] != nil && !isNull(sub) {
+			out["required"] = true
+		}
+		c.outputs = append(c.outputs, out)
+	}
+	return nil
+}
+
+func output(name string, schema map[string]any) map[string]any {
+	out := maps.Clone(schema)
+	if out == nil {
+		out = map[string]any{}
+	}
+	out["name"] = name
+	for _, keyword := range []string{"type", "anyOf", "$ref", "allOf"} {
+		if out[keyword] != nil {
+			return out
+		}
+	}
+	out["type"] = "any"
+	return out
+}
+
+// alwaysThere are the members that an object schema, through its references and allOf, requires.
+func (c *call) alwaysThere(v any) map[string]bool {
+	out := map[string]bool{}
+	c.collectRequired(v, out, 0)
+	return out
+}
+
+func (c *call) collectRequired(v any, out map[string]bool, depth int) {
+	m, err := c.follow(v, "an answer")
+	if err != nil || depth > maxHops {
+		return
+	}
+	for _, name := range list(m["required"]) {
+		out[text(name)] = true
+	}
+	for _, part := range list(m["allOf"]) {
+		c.collectRequired(part, out, depth+1)
+	}
+}

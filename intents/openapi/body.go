@@ -1,0 +1,210 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"mime"
+	"slices"
+	"strings"
+)
+
+// body makes the members of a request's body parameters.
+func (c *call) body() ([]input, error) {
+	if c.op.tree["requestBody"] == nil {
+		if c.withBody() {
+			c.media = jsonMedia
+		}
+		return nil, nil
+	}
+	b, err := c.follow(c.op.tree["requestBody"], "the body")
+	if err != nil {
+		return nil, err
+	}
+	required := flag(b["required"])
+	if !c.withBody() {
+		if required {
+			return nil, fmt.Errorf("it requires a body, which the gateway does not send with %s", c.op.method)
+		}
+		c.say("its optional body is not sent")
+		return nil, nil
+	}
+	c.media = jsonMedia
+	if len(object(b["content"])) == 0 {
+		return nil, nil
+	}
+	return c.members(object(b["content"])) // a call without the body it is about would be another call
+}
+
+// members chooses the media type and reads its schema.
+func (c *call) members(content map[string]any) ([]input, error) {
+	var offered []string
+	chosen, media := "", ""
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		offered = append(offered, name)
+		kind, _, err := mime.ParseMediaType(name)
+		switch {
+		case err != nil:
+		case kind == jsonMedia, kind == "*/*" && media != jsonMedia, kind == "application/*" && media != jsonMedia:
+			chosen, media = name, jsonMedia
+		case kind == formMedia && media == "":
+			chosen, media = name, formMedia
+		}
+	}
+	if chosen == "" {
+		return nil, fmt.Errorf("its body is %s; the gateway sends JSON objects and URL-encoded forms", line(strings.Join(offered, ", "), 150))
+	}
+	c.media = media
+	m := object(content[chosen])
+	schema, err := c.schema(m["schema"], false, c.say)
+	if err != nil {
+		return nil, err
+	}
+	properties, needed, err := c.whole(schema)
+	if err != nil {
+		return nil, err
+	}
+	if media == formMedia {
+		c.encodings(object(m["encoding"]), properties)
+	}
+	var out []input
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if !nameable(name) {
+			if slices.Contains(needed, any(name)) {
+				return nil, fmt.Errorf("its body has the member %s, which is no name for a parameter", quoted(name))
+			}
+			c.say("the member " + quoted(name) + " of its body is left out: it is no name for a parameter")
+			continue
+		}
+		sub := object(properties[name])
+		if defs, ok := schema["$defs"]; ok {
+			sub = withDefs(sub, defs)
+		}
+		out = append(out, input{name, slices.Contains(needed, any(name)), sub})
+	}
+	return out, nil
+}
+
+// withDefs gives a member the definitions of the whole that it refers to.
+func withDefs(schema map[string]any, defs any) map[string]any {
+	wanted := map[string]any{}
+	var look func(v any)
+	look = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, item := range v {
+				look(item)
+			}
+		case map[string]any:
+			if ref, ok := v["$ref"].(string); ok {
+				name := strings.TrimPrefix(ref, "#/$defs/")
+				if def, found := object(defs)[name]; found && wanted[name] == nil {
+					wanted[name] = def
+					look(def)
+				}
+			}
+			for _, member := range v {
+				look(member)
+			}
+		}
+	}
+	look(schema)
+	if len(wanted) == 0 {
+		return schema
+	}
+	out := maps.Clone(schema)
+	out["$defs"] = wanted
+	return out
+}
+
+// whole takes the body apart. Alternatives become one list of members, since parameters have no
+// alternatives: each may be what it is in any of them, and only what all require is required.
+func (c *call) whole(schema map[string]any) (properties map[string]any, required []any, err error) {
+	properties, required = map[string]any{}, list(schema["required"])
+	if schema["type"] != nil && !isType(schema, "object") {
+		return nil, nil, fmt.Errorf("its body is of type %s; the gateway sends objects", describe(schema))
+	}
+	maps.Copy(properties, object(schema["properties"]))
+	for _, name := range []string{"oneOf", "anyOf"} {
+		all := list(schema[name])
+		if len(all) == 0 {
+			continue
+		}
+		var common []any
+		for i, v := range all {
+			alternative := object(v)
+			if alternative["type"] == "null" {
+				continue
+			}
+			inner, needed, err := c.whole(alternative)
+			if err != nil {
+				c.say("one alternative for its body is left out: " + strings.TrimPrefix(err.Error(), "its "))
+				continue
+			}
+			for _, member := range slices.Sorted(maps.Keys(inner)) {
+				properties[member] = either(properties[member], inner[member])
+			}
+			if i == 0 {
+				common = needed
+			}
+			common = slices.DeleteFunc(slices.Clone(common), func(v any) bool { return !slices.Contains(needed, v) })
+		}
+		required = union(required, common)
+		if len(properties) > 0 && len(all) > 1 {
+			c.say("alternatives for its body are offered as one list of parameters")
+		}
+	}
+	if len(properties) == 0 {
+		_, isMap := schema["additionalProperties"].(map[string]any)
+		if schema["type"] == nil || isMap || schema["patternProperties"] != nil || schema["$ref"] != nil {
+			return nil, nil, errors.New("its body is not an object whose members are named")
+		}
+	}
+	return properties, required, nil
+}
+
+const maxAlternatives = 20
+
+// either is a schema for what may be one or the other.
+func either(a, b any) any {
+	if a == nil || same(a, b) {
+		return b
+	}
+	x, y := maps.Clone(object(a)), maps.Clone(object(b))
+	if xs, ys := list(x["enum"]), list(y["enum"]); len(xs) > 0 && len(ys) > 0 && same(x["type"], y["type"]) {
+		all := slices.Clone(xs)
+		for _, v := range ys {
+			if !slices.ContainsFunc(all, func(have any) bool { return same(have, v) }) {
+				all = append(all, v)
+			}
+		}
+		x["enum"] = all
+		return x
+	}
+	alternatives, grown := x["anyOf"].([]any)
+	if !grown || len(x) != 1 {
+		alternatives = []any{x}
+	}
+	if len(alternatives) >= maxAlternatives {
+		return map[string]any{}
+	}
+	return map[string]any{"anyOf": append(slices.Clone(alternatives), y)}
+}
+
+// encodings: a form's member may be written in a way of its own.
+func (c *call) encodings(encoding, properties map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(encoding)) {
+		e, schema := object(encoding[name]), object(properties[name])
+		explode, said := e["explode"].(bool)
+		style := text(e["style"])
+		switch {
+		case style == "deepObject" && isType(schema, "object") && len(object(schema["properties"])) > 0:
+			delete(properties, name)
+			for member, sub := range object(schema["properties"]) {
+				properties[name+"["+member+"]"] = sub
+			}
+		case isType(schema, "array") && said && !explode:
+			properties[name] = joined(schema, ",")
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/intents"
+)
+
+const (
+	maxInputs = 256
+	maxURL    = 2048
+)
+
+// A call is one operation on its way to an intent.
+type call struct {
+	*work
+	op          *operation
+	inputs      []input
+	names       map[string]bool // of inputs
+	path        string          // with placeholders
+	query       []string        // name={placeholder}
+	media       string          // of the body
+	outputs     []any
+	idempotency string // a header that takes an idempotency key
+	notes       []string
+	noted       map[string]bool
+	tree        map[string]any
+}
+
+// An input is one parameter of the intent.
+type input struct {
+	name     string
+	required bool
+	schema   map[string]any
+}
+
+func (c *call) say(note string) {
+	if !c.noted[note] {
+		c.noted[note] = true
+		c.notes = append(c.notes, note)
+	}
+}
+
+// build maps what the call needs and what it answers.
+func (c *call) build(uid intents.UID) error {
+	prefix, err := c.server()
+	if err != nil {
+		return err
+	}
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	for _, in := range body {
+		c.names[in.name] = true
+	}
+	if err := c.parameters(prefix); err != nil {
+		return err
+	}
+	c.inputs = append(c.inputs, body...)
+	if len(c.inputs) > maxInputs {
+		return fmt.Errorf("it takes %d parameters, at most %d are possible", len(c.inputs), maxInputs)
+	}
+	if err := c.answer(); err != nil {
+		return err
+	}
+	return c.assemble(uid)
+}
+
+func (c *call) assemble(uid intents.UID) error {
+	address := "https://" + c.options.Namespace + c.path
+	if len(c.query) > 0 {
+		address += "?" + strings.Join(c.query, "&")
+	}
+	if len(address) > maxURL {
+		return fmt.Errorf("its address would be longer than %d bytes", maxURL)
+	}
+	endpoint := map[string]any{"url": address, "method": c.op.method}
+	if c.media != "" {
+		endpoint["content_type"] = c.media
+	}
+	c.tree = map[string]any{
+		"intent_uid": uid.String(), "intent_name": title(uid.Name), "description": c.description(), "endpoint": endpoint, "version": uid.Version,
+	}
+	inputs := []any{}
+	for _, in := range c.inputs {
+		inputs = append(inputs, in.tree())
+	}
+	c.tree["input_parameters"] = inputs
+	if len(c.outputs) > 0 {
+		c.tree["output_parameters"] = c.outputs
+	}
+	var tags []any
+	for _, tag := range c.op.tags {
+		if t := line(tag, 90); t != "" && len(tags) < 50 && !slices.Contains(tags, any(t)) {
+			tags = append(tags, t)
+		}
+	}
+	if len(tags) > 0 {
+		c.tree["category"] = tags[0]
+	}
+	if flag(c.op.tree["deprecated"]) {
+		c.say("it is deprecated, and offered with the tag deprecated")
+		tags = append(tags, "deprecated")
+	}
+	if len(tags) > 0 {
+		c.tree["tags"] = tags
+	}
+	return nil
+}
+
+// description is the summary and what more there is to say.
+func (c *call) description() string {
+	summary, more := trimmed(c.op.tree["summary"], maxNested), trimmed(c.op.tree["description"], maxDescription)
+	var out string
+	switch {
+	case summary == "" && more == "":
+		out = title(operationName(c.op.id, c.op.method, c.op.path)) + " (" + line(c.op.key, 200) + ")"
+	case more == "" || strings.HasPrefix(more, strings.TrimSuffix(summary, ".")):
+		out = more
+		if more == "" {
+			out = summary
+		}
+	case summary == "":
+		out = more
+	default:
+		out = summary
+		if !strings.ContainsAny(summary[len(summary)-1:], ".!?") {
+			out += "."
+		}
+		out += "\n\n" + more
+	}
+	if flag(c.op.tree["deprecated"]) {
+		out = "Deprecated. " + out
+	}
+	return out
+}
+
+// tree is the parameter as agents.json has it. required of the members of an object is a keyword of its
+// schema, so it goes under constraints.
+func (in *input) tree() map[string]any {
+	out := maps.Clone(in.schema)
+	if out == nil {
+		out = map[string]any{}
+	}
+	if members, ok := out["required"]; ok {
+		out["constraints"] = map[string]any{"required": members}
+	}
+	delete(out, "required")
+	out["name"] = in.name
+	if value, has := out["default"]; has && value == nil && !isNull(out) {
+		delete(out, "default")
+	}
+	if _, has := out["default"]; in.required && !has { // a default is filled in: nobody has to send it
+		out["required"] = true
+	}
+	for _, keyword := range []string{"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"} {
+		if out[keyword] != nil {
+			return out
+		}
+	}
+	out["type"] = "any"
+	return out
+}
+
+// unique gives an input a name that no other has.
+func (c *call) unique(name, place string) string {
+	out := name
+	if c.names[out] {
+		out = name + "_in_" + place
+	}
+	for c.names[out] {
+		out += "_"
+	}
+	c.names[out] = true
+	return out
+}
+
+const maxParameterName = 100 // bytes; intents allow 128
+
+func nameable(name string) bool {
+	return name != "" && len(name) <= maxParameterName && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// placeholder is a name that can stand in { } of an address.
+func placeholder(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.$", r)) {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// route is the path with its parameters replaced.
+func (c *call) route(prefix string, places map[string]string) error {
+	var bad error
+	var b strings.Builder
+	rest, _, _ := strings.Cut(c.op.path, "#") // some documents tell operations of one path apart by a fragment
+	rest, query, _ := strings.Cut(rest, "?")
+	if err := c.fixedQuery(query); err != nil {
+		return err
+	}
+	for rest != "" {
+		before, after, open := strings.Cut(rest, "{")
+		fixed, err := fixedPath(before)
+		if err != nil {
+			return err
+		}
+		b.WriteString(fixed)
+		if !open {
+			break
+		}
+		name, more, closed := strings.Cut(after, "}")
+		place, known := places[name]
+		switch {
+		case !closed:
+			return errors.New("its path has a { without }")
+		case !known && bad == nil:
+			bad = fmt.Errorf("its path needs %s, which no parameter describes", quoted(name))
+		}
+		b.WriteString(place)
+		rest = more
+	}
+	c.path = prefix + b.String()
+	return bad
+}
+
+// fixedQuery takes over what a document wrote into the path behind a question mark.
+func (c *call) fixedQuery(query string) error {
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, valued := strings.Cut(pair, "=")
+		plain, err := url.QueryUnescape(name)
+		_, valueErr := url.QueryUnescape(value)
+		if err != nil || valueErr != nil || plain == "" || !valued || strings.ContainsAny(pair, "{};\"\\ <>^`|") || strings.ContainsFunc(pair, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
+			return errors.New("its path holds a query that cannot be sent as it is")
+		}
+		if c.names[plain] {
+			return fmt.Errorf("its path holds %s, which is a parameter too", quoted(plain))
+		}
+		c.query = append(c.query, pair)
+	}
+	return nil
+}
+
+// fixedPath escapes what may not stand in a path as it is.
+func fixedPath(s string) (string, error) {
+	if strings.ContainsAny(s, "?#\\}") {
+		return "", errors.New(`its path holds \ or }, which is not possible`)
+	}
+	plain, err := url.PathUnescape(s)
+	if err != nil || strings.ContainsFunc(plain, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", errors.New("its path holds what is no text of an address")
+	}
+	for segment := range strings.SplitSeq(plain, "/") {
+		if segment == "." || segment == ".." {
+			return "", errors.New("its path holds a . or .. segment")
+		}
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>^`|[]", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), nil
+}

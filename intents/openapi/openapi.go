@@ -1,0 +1,157 @@
+package openapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/uimgate/uimgate/intents"
+)
+
+// The bounds on one document.
+const (
+	MaxDocument   = 64 << 20 // bytes
+	MaxOperations = 20_000
+)
+
+// ErrDocument means that a document cannot be used at all; the text around it says why.
+var ErrDocument = errors.New("the OpenAPI document cannot be used")
+
+// ErrOptions means that what is asked for makes no sense; the text around it says why.
+var ErrOptions = errors.New("the options cannot be used")
+
+// Options say what is made of a document.
+type Options struct {
+	// Namespace is the DNS name under which the intents are named and published.
+	Namespace string
+	// Source is where the document was fetched: what its relative server addresses are relative to. May be nil.
+	Source *url.URL
+	// Include and Exclude are patterns of operationIds and paths, in which * stands for any text and ? for
+	// one character. Without Include every operation is taken; Exclude wins.
+	Include, Exclude []string
+	// Tags, if there are any, are those of which an operation must have one.
+	Tags []string
+	// Known are the UIDs that operations ("GET /things/{id}") were given before: they keep them unless the
+	// major version of the document changes. From ReadRecord.
+	Known map[string]string
+}
+
+// An Import is what a document yields.
+type Import struct {
+	Title, Description, Version, TermsURL string
+	Namespace                             string
+
+	Upstream          string // the service's own address
+	UpstreamGuessed   bool   // the document names none that can be used
+	IdempotencyHeader string // the header that operations take such a key in; or empty
+	Credentials       []Credential
+
+	Intents     []Intent
+	Unmapped    []Finding // operations that are not offered
+	Notes       []Finding // what was left out or changed in those that are
+	NotSelected int       // operations that Options left out
+
+	present map[string]bool // UIDs of operations that are in the document but were not selected
+}
+
+// An Intent is one operation as it is offered.
+type Intent struct {
+	UID       intents.UID
+	Operation string         // "GET /things/{id}"
+	Safe      bool           // a call changes nothing
+	Tree      map[string]any // the member of intents in agents.json
+}
+
+// A Finding is something people should know of one operation, or of the document where Operation is empty.
+type Finding struct{ Operation, Message string }
+
+func (f Finding) String() string {
+	if f.Operation == "" {
+		return f.Message
+	}
+	return f.Operation + ": " + f.Message
+}
+
+// Convert reads a document in JSON or YAML. The error wraps ErrDocument or ErrOptions, or is ctx's: how
+// long it may take is the caller's to say.
+func Convert(ctx context.Context, data []byte, o Options) (found *Import, err error) {
+	defer func() { // a mistake of ours, or of the YAML parser's, must read as a refusal
+		if r := recover(); r != nil {
+			found, err = nil, fmt.Errorf("%w: it cannot be read", ErrDocument)
+		}
+	}()
+	if _, err := intents.ParseUID(o.Namespace + ":x:v1"); err != nil {
+		return nil, fmt.Errorf("%w: the namespace is a DNS name in lower case, such as example.com", ErrOptions)
+	}
+	selected, err := newSelection(o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := read(data)
+	if err != nil {
+		return nil, err
+	}
+	w := &work{document: d, options: o, selected: selected, out: &Import{Namespace: o.Namespace, present: map[string]bool{}}}
+	if err := w.run(ctx); err != nil {
+		return nil, err
+	}
+	return w.out, nil
+}
+
+// A selection is which operations are wanted.
+type selection struct {
+	include, exclude []*regexp.Regexp
+	tags             map[string]bool
+}
+
+const maxGlobs = 1000
+
+func newSelection(o Options) (*selection, error) {
+	if len(o.Include)+len(o.Exclude)+len(o.Tags) > maxGlobs {
+		return nil, fmt.Errorf("%w: more than %d patterns and tags", ErrOptions, maxGlobs)
+	}
+	s := &selection{tags: map[string]bool{}}
+	for _, tag := range o.Tags {
+		s.tags[tag] = true
+	}
+	for _, list := range []struct {
+		globs []string
+		into  *[]*regexp.Regexp
+	}{{o.Include, &s.include}, {o.Exclude, &s.exclude}} {
+		for _, glob := range list.globs {
+			pattern := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(glob))
+			compiled, err := regexp.Compile(`(?s)\A` + pattern + `\z`)
+			if err != nil || glob == "" {
+				return nil, fmt.Errorf("%w: %.100q is no pattern", ErrOptions, glob)
+			}
+			*list.into = append(*list.into, compiled)
+		}
+	}
+	return s, nil
+}
+
+func (s *selection) takes(path, operationID string, tags []string) bool {
+	matches := func(globs []*regexp.Regexp) bool {
+		for _, glob := range globs {
+			if glob.MatchString(path) || operationID != "" && glob.MatchString(operationID) {
+				return true
+			}
+		}
+		return false
+	}
+	if len(s.include) > 0 && !matches(s.include) || matches(s.exclude) {
+		return false
+	}
+	if len(s.tags) == 0 {
+		return true
+	}
+	for _, tag := range tags {
+		if s.tags[tag] {
+			return true
+		}
+	}
+	return false
+}

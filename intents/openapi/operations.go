@@ -1,0 +1,190 @@
+package openapi
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/intents"
+)
+
+// allMethods are those that OpenAPI describes; the first six can be called.
+var allMethods = []string{"get", "head", "post", "put", "patch", "delete", "options", "trace", "query"}
+
+const callable = 6
+
+// A work is one run over a document.
+type work struct {
+	*document
+	options  Options
+	selected *selection
+	out      *Import
+	version  string
+	base     server
+	taken    map[string]bool // UIDs
+}
+
+// An operation is one entry of paths.
+type operation struct {
+	key, method, path string // "GET /things/{id}"
+	item, tree        map[string]any
+	id                string
+	tags              []string
+	known             bool // it had a UID before
+}
+
+func (w *work) run(ctx context.Context) error {
+	info := object(w.root["info"])
+	w.out.Title, w.out.Version = line(text(info["title"]), 150), line(text(info["version"]), 100)
+	w.out.Description = trimmed(info["description"], maxDescription)
+	w.out.TermsURL = webAddress(text(info["termsOfService"]))
+	w.version = versionOf(text(info["version"]))
+	if w.note != "" {
+		w.remark("", w.note)
+	}
+	w.servers()
+	w.credentials()
+	operations, err := w.operations()
+	if err != nil {
+		return err
+	}
+	w.name(operations)
+	for _, op := range operations {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("reading the OpenAPI document: %w", err)
+		}
+		w.offer(op)
+	}
+	return nil
+}
+
+func (w *work) remark(operation, message string) {
+	w.out.Notes = append(w.out.Notes, Finding{operation, message})
+}
+
+func (w *work) unmapped(operation, reason string) {
+	w.out.Unmapped = append(w.out.Unmapped, Finding{operation, reason})
+}
+
+// operations lists the selected operations by path and method. Others are counted or reported.
+func (w *work) operations() ([]*operation, error) {
+	paths, ok := w.root["paths"].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%w: it has no paths", ErrDocument)
+	}
+	var out []*operation
+	count := 0
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		if strings.HasPrefix(path, "x-") {
+			continue
+		}
+		shown := line(path, 200)
+		item, err := w.follow(paths[path], "the path")
+		if err != nil {
+			w.unmapped(shown, err.Error())
+			continue
+		}
+		for i, method := range allMethods {
+			v, there := item[method]
+			if !there {
+				continue
+			}
+			if count++; count > MaxOperations {
+				return nil, fmt.Errorf("%w: it has more than %d operations", ErrDocument, MaxOperations)
+			}
+			op := &operation{key: strings.ToUpper(method) + " " + shown, method: strings.ToUpper(method), path: path, item: item}
+			if op.tree, ok = v.(map[string]any); !ok {
+				w.unmapped(op.key, "the operation is not an object")
+				continue
+			}
+			op.id = text(op.tree["operationId"])
+			for _, tag := range list(op.tree["tags"]) {
+				if s := text(tag); s != "" {
+					op.tags = append(op.tags, s)
+				}
+			}
+			_, op.known = w.options.Known[op.key]
+			switch {
+			case !w.selected.takes(path, op.id, op.tags):
+				w.out.NotSelected++
+				if uid, ok := w.options.Known[op.key]; ok {
+					w.out.present[uid] = true
+				}
+			case i >= callable:
+				w.unmapped(op.key, "the gateway does not send "+op.method)
+			default:
+				out = append(out, op)
+			}
+		}
+	}
+	return out, nil
+}
+
+// name makes sure that operations which have a UID keep it, before the others are named.
+func (w *work) name(operations []*operation) {
+	w.taken = map[string]bool{}
+	for _, uid := range w.options.Known {
+		w.taken[uid] = true
+	}
+	slices.SortStableFunc(operations, func(a, b *operation) int {
+		if a.known == b.known {
+			return 0
+		}
+		if a.known {
+			return -1
+		}
+		return 1
+	})
+}
+
+func (w *work) uid(op *operation) (intents.UID, error) {
+	name := operationName(op.id, op.method, op.path)
+	if before, ok := w.options.Known[op.key]; ok {
+		uid, err := intents.ParseUID(before)
+		if err == nil && uid.Namespace == w.options.Namespace && major(uid.Version) == major(w.version) {
+			return uid, nil
+		}
+		if err == nil {
+			name = uid.Name
+		}
+	}
+	candidates := []string{name, operationName("", op.method, op.path), name + "-" + short(op.key)}
+	for _, candidate := range candidates {
+		text := w.options.Namespace + ":" + candidate + ":" + w.version
+		uid, err := intents.ParseUID(text)
+		if err != nil || w.taken[text] {
+			continue
+		}
+		w.taken[text] = true
+		return uid, nil
+	}
+	return intents.UID{}, fmt.Errorf("no name can be made for it: give it an operationId of its own")
+}
+
+// offer maps one operation, or says why it cannot be.
+func (w *work) offer(op *operation) {
+	c := &call{work: w, op: op, names: map[string]bool{}, noted: map[string]bool{}}
+	uid, err := w.uid(op)
+	if err == nil {
+		err = c.build(uid)
+	}
+	if err == nil {
+		err = c.settle(uid)
+	}
+	if err != nil {
+		w.unmapped(op.key, line(err.Error(), 400))
+		if before, ok := w.options.Known[op.key]; !ok || before != uid.String() {
+			delete(w.taken, uid.String())
+		}
+		return
+	}
+	for _, note := range c.notes {
+		w.remark(op.key, note)
+	}
+	if c.idempotency != "" {
+		w.out.IdempotencyHeader = c.idempotency
+	}
+	w.out.Intents = append(w.out.Intents, Intent{UID: uid, Operation: op.key, Safe: op.method == "GET" || op.method == "HEAD", Tree: c.tree})
+}

@@ -1,0 +1,244 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// parameters maps those of the path and of the operation; the operation's own take the place of others.
+func (c *call) parameters(prefix string) error {
+	type key struct{ in, name string }
+	at := map[key]int{}
+	var all []map[string]any
+	for _, v := range slices.Concat(list(c.op.item["parameters"]), list(c.op.tree["parameters"])) {
+		p, err := c.follow(v, "a parameter")
+		if err != nil {
+			return err
+		}
+		k := key{text(p["in"]), text(p["name"])}
+		if i, have := at[k]; have {
+			all[i] = p
+			continue
+		}
+		at[k] = len(all)
+		all = append(all, p)
+	}
+	places := map[string]string{}
+	for _, p := range all {
+		if err := c.parameter(p, places); err != nil {
+			return err
+		}
+	}
+	return c.route(prefix, places)
+}
+
+func (c *call) parameter(p map[string]any, places map[string]string) error {
+	name, required := text(p["name"]), flag(p["required"])
+	if !nameable(name) {
+		return errors.New("it has a parameter without a name that can be used")
+	}
+	var err error
+	switch in := text(p["in"]); in {
+	case "path":
+		if !strings.Contains(c.op.path, "{"+name+"}") {
+			return nil // it describes nothing
+		}
+		required = true
+		err = c.inPath(name, p, places)
+	case "query":
+		err = c.inQuery(name, p, required)
+	case "header":
+		return c.inHeader(name, required)
+	case "cookie":
+		if required {
+			return fmt.Errorf("it requires the cookie %s, which the gateway cannot send", quoted(name))
+		}
+		c.say("the cookie " + quoted(name) + " is not sent")
+		return nil
+	default:
+		err = fmt.Errorf("its parameter %s is in %s, which the gateway cannot send", quoted(name), quoted(in))
+	}
+	if err == nil || required {
+		return err
+	}
+	if _, outside := errors.AsType[*outsideError](err); outside {
+		return err
+	}
+	c.say(fmt.Sprintf("the optional parameter %s is left out: %v", quoted(name), err))
+	return nil
+}
+
+// schemaOf reads the schema of a parameter, and says whether its value travels as JSON text.
+func (c *call) schemaOf(p map[string]any) (schema map[string]any, encoded bool, err error) {
+	raw := p["schema"]
+	if media := object(p["content"]); len(media) > 0 {
+		name := slices.Sorted(maps.Keys(media))[0]
+		raw, encoded = object(media[name])["schema"], true
+	}
+	if encoded {
+		c.say("the parameter " + quoted(text(p["name"])) + " is sent as it is given: a text in the media type that the service expects")
+		schema = map[string]any{"type": "string"}
+		if d := trimmed(p["description"], maxNested*2); d != "" {
+			schema["description"] = d
+		}
+		return schema, true, nil
+	}
+	schema, err = c.schema(raw, false, c.say)
+	if err != nil {
+		return nil, false, err
+	}
+	if d := trimmed(p["description"], maxNested*2); d != "" {
+		schema["description"] = d
+	}
+	return schema, false, nil
+}
+
+func isType(schema map[string]any, name string) bool {
+	return schema["type"] == name || slices.Contains(list(schema["type"]), any(name))
+}
+
+func (c *call) inPath(name string, p map[string]any, places map[string]string) error {
+	schema, _, err := c.schemaOf(p)
+	if err != nil {
+		return err
+	}
+	if isType(schema, "array") {
+		schema = joined(schema, ",")
+		c.say("the parameter " + quoted(name) + " is a text of values with commas between them")
+	}
+	if isType(schema, "object") {
+		return fmt.Errorf("its path parameter %s is an object", quoted(name))
+	}
+	given := c.unique(placeholder(name), "path")
+	place := "{" + given + "}"
+	switch text(p["style"]) {
+	case "", "simple":
+	case "label":
+		place = "." + place
+	case "matrix":
+		place = ";" + url.PathEscape(name) + "=" + place
+	default:
+		return fmt.Errorf("its path parameter %s has the style %s", quoted(name), quoted(text(p["style"])))
+	}
+	places[name] = place
+	c.inputs = append(c.inputs, input{given, true, schema})
+	return nil
+}
+
+// joined is the schema of a list that travels as one text.
+func joined(schema map[string]any, separator string) map[string]any {
+	out := map[string]any{"type": "string"}
+	words := "Values with " + map[string]string{",": "commas", " ": "blanks", "|": "vertical bars"}[separator] + " between them."
+	if allowed := list(object(schema["items"])["enum"]); len(allowed) > 0 && len(allowed) <= 50 {
+		var texts []string
+		for _, v := range allowed {
+			texts = append(texts, text(v))
+		}
+		words += " Each is one of: " + strings.Join(texts, ", ") + "."
+	}
+	if d, ok := schema["description"].(string); ok && d != "" {
+		words = d + "\n\n" + words
+	}
+	out["description"] = words
+	if values, ok := schema["default"].([]any); ok {
+		var texts []string
+		for _, v := range values {
+			texts = append(texts, text(v))
+		}
+		out["default"] = strings.Join(texts, separator)
+	}
+	return out
+}
+
+// inQuery places a query parameter. In calls without a body the gateway sends by itself what stands nowhere
+// else; with a body the address names it.
+func (c *call) inQuery(name string, p map[string]any, required bool) error {
+	schema, encoded, err := c.schemaOf(p)
+	if err != nil {
+		return err
+	}
+	style, explode := text(p["style"]), true
+	if style != "" && style != "form" {
+		explode = false
+	}
+	if e, ok := p["explode"].(bool); ok {
+		explode = e
+	}
+	separators := map[string]string{"": ",", "form": ",", "spaceDelimited": " ", "pipeDelimited": "|"}
+	separator, known := separators[style]
+	switch {
+	case encoded:
+	case style == "deepObject" && isType(schema, "object"):
+		return c.flatten(name, schema, required, func(member string) string { return name + "[" + member + "]" })
+	case style == "deepObject":
+	case !known:
+		return fmt.Errorf("its query parameter %s has the style %s", quoted(name), quoted(style))
+	case isType(schema, "array") && !explode:
+		schema = joined(schema, separator)
+		c.say("the parameter " + quoted(name) + " is a text of values with separators between them")
+	case isType(schema, "object") && explode:
+		return c.flatten(name, schema, required, func(member string) string { return member })
+	case isType(schema, "object"):
+		return fmt.Errorf("its query parameter %s is an object in one text", quoted(name))
+	}
+	c.addQuery(name, required, schema)
+	return nil
+}
+
+func (c *call) addQuery(name string, required bool, schema map[string]any) {
+	given := c.unique(name, "query")
+	if given != name || c.withBody() || name != placeholder(name) && strings.ContainsAny(name, "{}") {
+		delete(c.names, given)
+		given = c.unique(placeholder(given), "query")
+		c.query = append(c.query, url.QueryEscape(name)+"={"+given+"}")
+	}
+	c.inputs = append(c.inputs, input{given, required, schema})
+}
+
+func (c *call) withBody() bool { return slices.Contains([]string{"POST", "PUT", "PATCH"}, c.op.method) }
+
+// flatten makes each member of an object a parameter of its own, which is how it travels.
+func (c *call) flatten(name string, schema map[string]any, required bool, wire func(string) string) error {
+	properties := object(schema["properties"])
+	if len(properties) == 0 || schema["$defs"] != nil {
+		return fmt.Errorf("its query parameter %s is an object whose members are not named", quoted(name))
+	}
+	needed := list(schema["required"])
+	for _, member := range slices.Sorted(maps.Keys(properties)) {
+		if sub := object(properties[member]); isType(sub, "object") || !nameable(wire(member)) {
+			return fmt.Errorf("its query parameter %s is an object that holds others", quoted(name))
+		}
+	}
+	for _, member := range slices.Sorted(maps.Keys(properties)) {
+		sub, ok := properties[member].(map[string]any)
+		if !ok {
+			sub = map[string]any{}
+		}
+		c.addQuery(wire(member), required && slices.Contains(needed, any(member)), sub)
+	}
+	return nil
+}
+
+// inHeader: the gateway sends no headers of agents. OpenAPI itself says that three are not parameters.
+func (c *call) inHeader(name string, required bool) error {
+	switch canonical := http.CanonicalHeaderKey(name); {
+	case canonical == "Accept" || canonical == "Content-Type" || canonical == "Authorization":
+		return nil
+	case canonical == "Idempotency-Key" || canonical == "X-Idempotency-Key":
+		c.idempotency = canonical
+		c.say("the gateway sends " + canonical + " itself")
+		return nil
+	case c.isCredential(canonical):
+		return nil
+	}
+	if required {
+		return fmt.Errorf("it requires the header %s, which the gateway cannot send", quoted(name))
+	}
+	c.say("the header " + quoted(name) + " is not sent")
+	return nil
+}

@@ -1,0 +1,494 @@
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// The bounds on one parameter's schema. What is beyond them is left unchecked, with a note: the service
+// itself checks it.
+const (
+	maxSchemas     = 300
+	maxValueDepth  = 10 // values inside values
+	maxLevels      = 20 // schemas inside schemas
+	outputSchemas  = 60
+	outputDepth    = 4
+	maxDescription = 1500 // characters
+	maxNested      = 300  // the same, of a value inside a parameter
+)
+
+// A schemaReader turns one schema of the document into one that stands alone: references are replaced by
+// what they refer to, those that lead back to themselves by #/$defs.
+type schemaReader struct {
+	*document
+	output bool         // of an answer: only its shape is kept, since what breaks a rule would be withheld
+	note   func(string) // told once of each thing that is left out
+	budget int
+	depth  int
+	open   []frame
+	defs   map[string]string // pointers in the document that need a place in $defs, and its name
+	err    error
+}
+
+// A frame is one reference being followed.
+type frame struct {
+	pointer string
+	depth   int
+}
+
+// schema reads the schema of one parameter. The error is of references that leave the document.
+func (d *document) schema(v any, output bool, note func(string)) (map[string]any, error) {
+	r := &schemaReader{document: d, output: output, note: note, budget: maxSchemas, depth: maxValueDepth, defs: map[string]string{}}
+	if output {
+		r.budget, r.depth = outputSchemas, outputDepth
+	}
+	out := r.object(r.convert(v, 0, 0))
+	defs := map[string]any{}
+	for len(defs) < len(r.defs) {
+		for _, at := range slices.Sorted(maps.Keys(r.defs)) {
+			name := r.defs[at]
+			if _, done := defs[name]; done {
+				continue
+			}
+			target, _ := strictjson.Lookup(r.root, at)
+			r.open = []frame{{at, 0}}
+			defs[name] = r.convert(target, 0, 2)
+			r.open = nil
+		}
+	}
+	if len(defs) > 0 {
+		out["$defs"] = defs
+	}
+	return out, r.err
+}
+
+func (r *schemaReader) object(v any) map[string]any {
+	if m, ok := v.(map[string]any); ok {
+		return m
+	}
+	if v == false {
+		return map[string]any{"not": map[string]any{}}
+	}
+	return map[string]any{}
+}
+
+// convert reads one schema. depth counts the values around it, level the schemas.
+func (r *schemaReader) convert(v any, depth, level int) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		if b, ok := v.(bool); ok {
+			return b
+		}
+		return map[string]any{}
+	}
+	if r.budget--; r.budget < 0 || depth > r.depth || level > maxLevels {
+		if !r.output {
+			r.note("deeply nested parts are not checked before they are sent")
+		}
+		return map[string]any{}
+	}
+	if ref, ok := m["$ref"].(string); ok {
+		return r.reference(ref, m, depth, level)
+	}
+	out := map[string]any{}
+	r.plain(m, out)
+	r.values(m, out, depth, level)
+	r.combine(m, out, depth, level)
+	if r.old && flag(m["nullable"]) {
+		return orNull(out)
+	}
+	return out
+}
+
+func (r *schemaReader) reference(ref string, m map[string]any, depth, level int) any {
+	at, err := pointer(ref)
+	if err != nil {
+		if r.err == nil {
+			r.err = err
+		}
+		return map[string]any{}
+	}
+	target, found := strictjson.Lookup(r.root, at)
+	if !found {
+		r.note("the reference " + quoted(ref) + " leads nowhere: any value is taken there")
+		return map[string]any{}
+	}
+	for _, f := range r.open {
+		if f.pointer != at {
+			continue
+		}
+		if r.output || f.depth >= depth { // an answer's inner parts need no more, a loop on one value has no end
+			return map[string]any{}
+		}
+		return map[string]any{"$ref": "#/$defs/" + r.define(at)}
+	}
+	r.open = append(r.open, frame{at, depth})
+	out := r.convert(target, depth, level+1)
+	r.open = r.open[:len(r.open)-1]
+	if r.old || len(m) == 1 {
+		if d := trimmed(m["description"], maxNested); d != "" && r.old { // many write one there all the same
+			out = r.object(out)
+			out.(map[string]any)["description"] = d //nolint:forcetypeassert // object made it
+		}
+		return out
+	}
+	beside := maps.Clone(m)
+	delete(beside, "$ref")
+	return merge(r.object(out), r.object(r.convert(beside, depth, level+1)))
+}
+
+// define gives a schema that contains itself a name in $defs.
+func (r *schemaReader) define(at string) string {
+	if name, ok := r.defs[at]; ok {
+		return name
+	}
+	name := kebab(at[strings.LastIndexByte(at, '/')+1:])
+	if name == "" {
+		name = "schema"
+	}
+	for taken := slices.Collect(maps.Values(r.defs)); slices.Contains(taken, name); {
+		name += "-2"
+	}
+	r.defs[at] = name
+	return name
+}
+
+// checks are the keywords that refuse values and descend into nothing, beside type and enum.
+var checks = []string{
+	"multipleOf", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "format",
+	"maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties", "dependentRequired",
+}
+
+var knownTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
+
+// plain copies what looks at one value alone.
+func (r *schemaReader) plain(m, out map[string]any) {
+	if t := types(m["type"]); t != nil {
+		out["type"] = t
+	}
+	if d := trimmed(m["description"], maxNested); d != "" {
+		out["description"] = d
+	}
+	enum := enumeration(m)
+	if r.output {
+		if len(enum) > 0 && len(enum) <= 50 {
+			out["examples"] = enum
+		}
+		return
+	}
+	if len(enum) > 0 {
+		out["enum"] = enum
+	}
+	for _, name := range checks {
+		if v, ok := m[name]; ok && v != nil {
+			out[name] = v
+		}
+	}
+	for _, name := range []string{"const", "default"} {
+		if v, ok := m[name]; ok {
+			out[name] = v
+		}
+	}
+	if flag(m["deprecated"]) {
+		out["deprecated"] = true
+	}
+	exclusive(out, "exclusiveMinimum", "minimum")
+	exclusive(out, "exclusiveMaximum", "maximum")
+}
+
+// exclusive turns OpenAPI 3.0's boolean into the bound that JSON Schema has since draft-06.
+func exclusive(out map[string]any, name, bound string) {
+	b, ok := out[name].(bool)
+	if !ok {
+		return
+	}
+	delete(out, name)
+	if limit, has := out[bound]; b && has {
+		out[name] = limit
+		delete(out, bound)
+	}
+}
+
+// types keeps the types that JSON Schema has; nil where none is left.
+func types(v any) any {
+	var out []any
+	all := list(v)
+	if s, ok := v.(string); ok {
+		all = []any{s}
+	}
+	for _, t := range all {
+		if s, ok := t.(string); ok && slices.Contains(knownTypes, s) && !slices.Contains(out, any(s)) {
+			out = append(out, s)
+		}
+	}
+	switch len(out) {
+	case 0:
+		return nil
+	case 1:
+		return out[0]
+	default:
+		return out
+	}
+}
+
+// enumeration reads enum. Where the type is string, YAML's 1 and true are the texts that were meant.
+func enumeration(m map[string]any) []any {
+	var out []any
+	for _, v := range list(m["enum"]) {
+		if m["type"] == "string" {
+			if s := text(v); v != nil && s != "" {
+				v = s
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// values reads what descends into the value.
+func (r *schemaReader) values(m, out map[string]any, depth, level int) {
+	sub := func(v any) any { return r.convert(v, depth+1, level+1) }
+	hidden := r.properties(m, out, depth, level)
+	if items, ok := m["items"]; ok {
+		if tuple, isTuple := items.([]any); isTuple {
+			m = maps.Clone(m)
+			m["prefixItems"] = tuple
+		} else {
+			out["items"] = sub(items)
+		}
+	}
+	switch more := m["additionalProperties"].(type) {
+	case map[string]any:
+		out["additionalProperties"] = sub(more)
+	case bool:
+		if !r.output && !more {
+			out["additionalProperties"] = false
+		}
+	}
+	if r.output {
+		return
+	}
+	var required []any
+	for _, v := range list(m["required"]) {
+		if name, ok := v.(string); ok && !hidden[name] && !slices.Contains(required, v) {
+			required = append(required, v)
+		}
+	}
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	for _, name := range []string{"contains", "propertyNames"} {
+		if v, ok := m[name]; ok {
+			out[name] = sub(v)
+		}
+	}
+	if tuple := list(m["prefixItems"]); len(tuple) > 0 {
+		fresh := make([]any, len(tuple))
+		for i, v := range tuple {
+			fresh[i] = sub(v)
+		}
+		out["prefixItems"] = fresh
+	}
+	if patterns := object(m["patternProperties"]); len(patterns) > 0 {
+		fresh := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(patterns)) {
+			fresh[name] = sub(patterns[name])
+		}
+		out["patternProperties"] = fresh
+	}
+}
+
+// properties leaves out those that only travel the other way, and returns their names.
+func (r *schemaReader) properties(m, out map[string]any, depth, level int) map[string]bool {
+	hidden := map[string]bool{}
+	all := object(m["properties"])
+	fresh := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if r.otherWay(all[name]) {
+			hidden[name] = true
+			continue
+		}
+		fresh[name] = r.convert(all[name], depth+1, level+1)
+	}
+	if len(fresh) > 0 {
+		out["properties"] = fresh
+	}
+	return hidden
+}
+
+// otherWay reports whether a property is readOnly in what is sent, or writeOnly in what comes back.
+func (r *schemaReader) otherWay(v any) bool {
+	word := "readOnly"
+	if r.output {
+		word = "writeOnly"
+	}
+	for range maxHops {
+		m := object(v)
+		if flag(m[word]) {
+			return true
+		}
+		if all := list(m["allOf"]); len(all) == 1 { // 3.0 has no other way to say so beside a reference
+			v = all[0]
+			continue
+		}
+		ref, ok := m["$ref"].(string)
+		if !ok {
+			return false
+		}
+		at, err := pointer(ref)
+		if err != nil {
+			return false
+		}
+		v, _ = strictjson.Lookup(r.root, at)
+	}
+	return false
+}
+
+// combine reads what holds several schemas against one value.
+func (r *schemaReader) combine(m, out map[string]any, depth, level int) {
+	for _, v := range list(m["allOf"]) {
+		mergeInto(out, r.object(r.convert(v, depth, level+1)))
+	}
+	for _, name := range []string{"oneOf", "anyOf"} {
+		all := list(m[name])
+		if len(all) == 0 {
+			continue
+		}
+		fresh := make([]any, len(all))
+		for i, v := range all {
+			fresh[i] = r.convert(v, depth, level+1)
+			if !r.output {
+				r.discriminate(m, v, fresh[i])
+			}
+		}
+		into := name
+		if r.output {
+			into = "anyOf"
+		}
+		mergeInto(out, map[string]any{into: fresh})
+	}
+	if r.output {
+		return
+	}
+	for _, name := range []string{"not", "if", "then", "else"} {
+		if v, ok := m[name]; ok {
+			out[name] = r.convert(v, depth, level+1)
+		}
+	}
+	if all := object(m["dependentSchemas"]); len(all) > 0 {
+		fresh := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			fresh[name] = r.convert(all[name], depth, level+1)
+		}
+		out["dependentSchemas"] = fresh
+	}
+}
+
+// discriminate writes into one alternative the values of the discriminator that stand for it, so that
+// alternatives which are alike in all else remain different.
+func (r *schemaReader) discriminate(m map[string]any, alternative, converted any) {
+	d := object(m["discriminator"])
+	property := text(d["propertyName"])
+	if s, ok := m["discriminator"].(string); ok {
+		property = s
+	}
+	ref, isRef := object(alternative)["$ref"].(string)
+	out, isObject := converted.(map[string]any)
+	if property == "" || !isRef || !isObject || out["$ref"] != nil {
+		return
+	}
+	name := ref[strings.LastIndexByte(ref, '/')+1:]
+	var values []any
+	mapping := object(d["mapping"])
+	for _, value := range slices.Sorted(maps.Keys(mapping)) {
+		if target := text(mapping[value]); target == ref || target == name {
+			values = append(values, value)
+		}
+	}
+	if len(values) == 0 {
+		values = []any{name}
+	}
+	properties := maps.Clone(object(out["properties"]))
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	own := maps.Clone(object(properties[property]))
+	if own["enum"] != nil || own["const"] != nil || own["$ref"] != nil {
+		return
+	}
+	if own == nil {
+		own = map[string]any{"type": "string"}
+	}
+	own["enum"] = values
+	properties[property] = own
+	out["properties"] = properties
+	if required := list(out["required"]); !slices.Contains(required, any(property)) {
+		out["required"] = append(slices.Clone(required), property)
+	}
+}
+
+// orNull widens a schema by null.
+func orNull(out map[string]any) map[string]any {
+	isType := false
+	switch t := out["type"].(type) {
+	case string:
+		out["type"], isType = []any{t, "null"}, true
+	case []any:
+		out["type"], isType = append(slices.Clone(t), "null"), true
+	}
+	if enum := list(out["enum"]); enum != nil && !slices.Contains(enum, nil) {
+		out["enum"] = append(slices.Clone(enum), nil)
+	}
+	combined := false
+	for _, name := range []string{"oneOf", "anyOf", "allOf", "$ref", "not"} {
+		combined = combined || out[name] != nil
+	}
+	if isType && !combined {
+		return out
+	}
+	if isType {
+		out["type"] = types(slices.DeleteFunc(slices.Clone(list(out["type"])), func(t any) bool { return t == "null" }))
+	}
+	if len(out) == 0 {
+		return out
+	}
+	wider := map[string]any{"anyOf": []any{out, map[string]any{"type": "null"}}}
+	for _, name := range []string{"description", "default"} {
+		if v, ok := out[name]; ok {
+			wider[name] = v
+			delete(out, name)
+		}
+	}
+	return wider
+}
+
+// isNull reports whether null is a value of the schema, as far as one can tell by looking.
+func isNull(schema map[string]any) bool {
+	if schema["type"] == "null" || slices.Contains(list(schema["type"]), any("null")) || schema["type"] == nil {
+		return true
+	}
+	return false
+}
+
+// same compares trees.
+func same(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+func describe(schema map[string]any) string {
+	switch t := schema["type"].(type) {
+	case string:
+		return t
+	case []any:
+		return strings.Trim(strings.ReplaceAll(fmt.Sprint(t...), " ", " or "), "[]")
+	default:
+		return "no object"
+	}
+}

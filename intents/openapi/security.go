@@ -1,0 +1,79 @@
+package openapi
+
+import (
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Credential is what the service wants to see from the gateway, for the operator to fill in.
+type Credential struct {
+	Name string // of the scheme
+	// Setting is the value of upstream.auth that sends it, with a variable for the secret; empty where the
+	// gateway cannot send it.
+	Setting          string
+	Variable, Remark string
+}
+
+var (
+	fieldName   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
+	notVariable = regexp.MustCompile(`[^A-Z0-9]+`)
+)
+
+// credentials reads the security schemes.
+func (w *work) credentials() {
+	schemes := object(object(w.root["components"])["securitySchemes"])
+	for _, name := range slices.Sorted(maps.Keys(schemes)) {
+		s, err := w.follow(schemes[name], "the security scheme")
+		if err != nil {
+			w.remark("", "security scheme "+quoted(name)+": "+line(err.Error(), 200))
+			continue
+		}
+		const most = 20
+		if len(w.out.Credentials) == most {
+			w.remark("", "more security schemes than are listed")
+			return
+		}
+		w.out.Credentials = append(w.out.Credentials, credential(name, s))
+	}
+}
+
+func credential(name string, s map[string]any) Credential {
+	variable := strings.Trim(notVariable.ReplaceAllString(strings.ToUpper(kebab(name)), "_"), "_")
+	if variable == "" || variable[0] >= '0' && variable[0] <= '9' {
+		variable = "API_" + variable
+	}
+	c := Credential{Name: line(name, 60), Variable: strings.TrimRight(variable, "_")}
+	header, in := text(s["name"]), text(s["in"])
+	switch kind, scheme := text(s["type"]), strings.ToLower(text(s["scheme"])); {
+	case kind == "apiKey" && in == "header" && fieldName.MatchString(header):
+		c.Setting = `{header: "` + header + `: ${` + c.Variable + `}"}`
+	case kind == "apiKey":
+		c.Remark = "the gateway sends credentials in one header, not in a " + line(in, 20)
+	case kind == "http" && scheme == "basic":
+		c.Setting = `{basic: "${` + c.Variable + `_USER}:${` + c.Variable + `_PASSWORD}"}`
+		c.Variable += "_USER and " + c.Variable + "_PASSWORD"
+	case kind == "http" && scheme == "bearer":
+		c.Setting = bearer(c.Variable)
+	case kind == "oauth2" || kind == "openIdConnect":
+		c.Setting = bearer(c.Variable)
+		c.Remark = "an access token got elsewhere; the gateway does not renew it"
+	default:
+		c.Remark = "the gateway does not know how to send it"
+	}
+	return c
+}
+
+func bearer(variable string) string { return `{header: "Authorization: Bearer ${` + variable + `}"}` }
+
+// isCredential reports whether a header is the one that a security scheme is about.
+func (w *work) isCredential(canonical string) bool {
+	for _, v := range object(object(w.root["components"])["securitySchemes"]) {
+		if s, err := w.follow(v, "the security scheme"); err == nil && text(s["in"]) == "header" && http.CanonicalHeaderKey(text(s["name"])) == canonical {
+			return true
+		}
+	}
+	return false
+}

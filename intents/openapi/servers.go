@@ -1,0 +1,125 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// unknownUpstream stands where the document does not say where the service is.
+const unknownUpstream = "http://127.0.0.1:9000"
+
+// A server is an address that operations are relative to.
+type server struct{ origin, prefix string } // https://api.example.com, /v1
+
+// servers chooses the service's address: the first that can be used.
+func (w *work) servers() {
+	all := list(w.root["servers"])
+	for i, v := range all {
+		s, err := w.server(v)
+		if err != nil {
+			w.remark("", fmt.Sprintf("server %d is passed over: %v", i+1, err))
+			continue
+		}
+		w.base, w.out.Upstream = s, s.origin+s.prefix
+		if i+1 < len(all) {
+			w.remark("", fmt.Sprintf("of %d servers, the gateway calls %s", len(all), w.out.Upstream))
+		}
+		return
+	}
+	if s, err := w.server(map[string]any{"url": "/"}); err == nil && len(all) == 0 {
+		w.base, w.out.Upstream = s, s.origin+s.prefix
+		return
+	}
+	w.out.Upstream, w.out.UpstreamGuessed = unknownUpstream, true
+	for _, v := range all { // at least the path is known
+		if u, err := url.Parse(text(object(v)["url"])); err == nil && u.Host == "" && safePath(u) {
+			w.base.prefix = strings.TrimRight("/"+strings.TrimLeft(u.Path, "/"), "/")
+			w.out.Upstream += w.base.prefix
+			break
+		}
+	}
+	w.base.origin = unknownUpstream
+	w.remark("", "the document does not say where the service is: set upstream.url in uimgate.yaml")
+}
+
+const maxServer = 1000
+
+// server reads one Server object, its variables at their defaults.
+func (w *work) server(v any) (server, error) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return server{}, errors.New("it is not an object")
+	}
+	address := text(m["url"])
+	variables := object(m["variables"])
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		address = strings.ReplaceAll(address, "{"+name+"}", text(object(variables[name])["default"]))
+		if len(address) > maxServer {
+			break
+		}
+	}
+	u, err := url.Parse(address)
+	if err != nil || len(address) > maxServer || strings.ContainsAny(address, "{}$ ") {
+		return server{}, errors.New("its address cannot be read")
+	}
+	if w.options.Source != nil {
+		u = w.options.Source.ResolveReference(u)
+	}
+	switch {
+	case u.Host == "" || u.Hostname() == "":
+		return server{}, errors.New("its address is relative")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return server{}, fmt.Errorf("its address is %s, not http or https", quoted(u.Scheme))
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || !safePath(u):
+		return server{}, errors.New("its address holds more than scheme, host and path")
+	}
+	return server{u.Scheme + "://" + strings.ToLower(u.Host), strings.TrimRight(u.EscapedPath(), "/")}, nil
+}
+
+func safePath(u *url.URL) bool {
+	clean := path.Clean("/" + u.Path)
+	return !strings.ContainsFunc(u.Path, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`\"'<>%$`, r) }) &&
+		(u.Path == "" || clean == strings.TrimRight("/"+strings.TrimLeft(u.Path, "/"), "/") || clean == "/")
+}
+
+// server is the part of the address between the service's and the operation's path, for operations that
+// name servers of their own.
+func (c *call) server() (string, error) {
+	own := c.op.tree["servers"]
+	if len(list(own)) == 0 {
+		own = c.op.item["servers"]
+	}
+	all := list(own)
+	if len(all) == 0 {
+		return "", nil
+	}
+	elsewhere := ""
+	for _, v := range all {
+		s, err := c.work.server(v)
+		if err != nil {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(s.prefix, c.base.prefix); ok && s.origin == c.base.origin && (rest == "" || rest[0] == '/') {
+			return rest, nil
+		}
+		elsewhere = s.origin + s.prefix
+	}
+	if elsewhere == "" {
+		return "", errors.New("it is served under an address of its own that cannot be used")
+	}
+	return "", fmt.Errorf("it is served at %s: use a configuration of its own for that address", line(elsewhere, 150))
+}
+
+// webAddress is an http or https URL fit to be published, or empty.
+func webAddress(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || len(s) > maxServer || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
+		return ""
+	}
+	return u.String()
+}

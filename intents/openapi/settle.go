@@ -1,0 +1,130 @@
+package openapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const maxRounds = 6
+
+// settle has package intents read the intent as the gateway will, and takes out of its schemas what it
+// refuses there: patterns of another dialect, formats nobody knows, limits that are none. What remains is
+// accepted, or the error says why it is not.
+func (c *call) settle(uid intents.UID) error {
+	for round := range maxRounds {
+		data, err := json.Marshal(map[string]any{"service-info": map[string]any{"name": "x"}, "intents": []any{c.tree}})
+		if err != nil {
+			return fmt.Errorf("it cannot be written as JSON: %w", err)
+		}
+		_, problems := intents.Parse(data, intents.Options{Strict: true})
+		if !problems.Failed() {
+			return nil
+		}
+		fresh, err := strictjson.DecodeObject(data) // shares nothing with the document
+		if err != nil {
+			return fmt.Errorf("it cannot be written as JSON: %w", err)
+		}
+		c.tree = object(list(fresh["intents"])[0])
+		for _, p := range slices.Backward(problems) { // later members of lists first
+			if p.Level != problem.Error {
+				continue
+			}
+			if err := c.mend(p, uid, round >= maxRounds-2); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.New("its parameters cannot be described")
+}
+
+// mend takes out what one problem is about; harder takes the whole schema of the parameter.
+func (c *call) mend(p problem.Problem, uid intents.UID, harder bool) error {
+	message := strings.TrimPrefix(p.Message, "intent "+uid.String()+": ")
+	tokens := strings.Split(strings.TrimPrefix(p.Pointer, "/intents/0/"), "/")
+	if len(tokens) < 2 || tokens[0] != "input_parameters" && tokens[0] != "output_parameters" {
+		return errors.New(message)
+	}
+	at, err := strconv.Atoi(tokens[1])
+	all := list(c.tree[tokens[0]])
+	if err != nil || at >= len(all) {
+		return errors.New(message)
+	}
+	parameter := object(all[at])
+	what := fmt.Sprintf("parameter %s", quoted(text(parameter["name"])))
+	if tokens[0] == "output_parameters" {
+		what = fmt.Sprintf("output %s", quoted(text(parameter["name"])))
+	}
+	last := tokens[len(tokens)-1]
+	if harder || len(tokens) < 3 || last == "name" || len(tokens) == 3 && last == "$defs" {
+		if last == "name" {
+			return errors.New(message)
+		}
+		all[at] = loose(parameter)
+		c.say(fmt.Sprintf("%s is checked for its type alone: %s", what, line(message, 200)))
+		return nil
+	}
+	if remove(parameter, tokens[2:]) {
+		c.say(fmt.Sprintf("%s: %s is left out: %s", what, line(unescape(last), 40), line(message, 200)))
+	}
+	return nil
+}
+
+func unescape(token string) string {
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+}
+
+// remove deletes what a pointer leads to; what is gone already is no matter. A member of a list that must
+// keep its length becomes a schema that takes anything.
+func remove(v any, tokens []string) bool {
+	name := unescape(tokens[0])
+	switch v := v.(type) {
+	case map[string]any:
+		next, ok := v[name]
+		if !ok {
+			return false
+		}
+		if len(tokens) == 1 {
+			delete(v, name)
+			return true
+		}
+		return remove(next, tokens[1:])
+	case []any:
+		i, err := strconv.Atoi(name)
+		if err != nil || i < 0 || i >= len(v) {
+			return false
+		}
+		if len(tokens) == 1 {
+			v[i] = map[string]any{}
+			return true
+		}
+		return remove(v[i], tokens[1:])
+	default:
+		return false
+	}
+}
+
+// loose keeps of a parameter what never is refused.
+func loose(p map[string]any) map[string]any {
+	out := map[string]any{"name": p["name"], "type": "any"}
+	for _, name := range []string{"description", "from"} {
+		if v, ok := p[name]; ok {
+			out[name] = v
+		}
+	}
+	if t, ok := p["type"].(string); ok && slices.Contains(knownTypes, t) {
+		out["type"] = t
+	}
+	if b, ok := p["required"].(bool); ok {
+		out["required"] = b
+	}
+	return maps.Clone(out)
+}

@@ -1,0 +1,200 @@
+package openapi
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+const (
+	jsonMedia      = "application/json"
+	formMedia      = "application/x-www-form-urlencoded"
+	multipartMedia = "multipart/form-data"
+)
+
+// fromSwagger writes a Swagger 2.0 document as OpenAPI 3.0. Definitions stay where they are, so that
+// references to them go on holding; parameters and answers are put in place of the references to them,
+// because they change their form. What is malformed stays as it is, to be reported with its operation.
+func fromSwagger(root map[string]any) map[string]any {
+	s := &swagger{&document{root: root, old: true}, root}
+	paths := map[string]any{}
+	for path, item := range object(root["paths"]) {
+		paths[path] = s.path(item)
+	}
+	out := map[string]any{
+		"openapi": "3.0.3", "info": root["info"], "tags": root["tags"], "security": root["security"], "servers": s.servers(),
+		"paths": paths, "definitions": root["definitions"],
+	}
+	schemes := map[string]any{}
+	for name, scheme := range object(root["securityDefinitions"]) {
+		schemes[name] = scheme
+		if object(scheme)["type"] == "basic" {
+			schemes[name] = map[string]any{"type": "http", "scheme": "basic"}
+		}
+	}
+	out["components"] = map[string]any{"securitySchemes": schemes}
+	return out
+}
+
+type swagger struct {
+	*document
+	top map[string]any
+}
+
+func (s *swagger) servers() []any {
+	host, base := text(s.top["host"]), text(s.top["basePath"])
+	if host == "" {
+		return []any{map[string]any{"url": base}}
+	}
+	scheme := "https"
+	if schemes := list(s.top["schemes"]); len(schemes) > 0 && !slices.Contains(schemes, any("https")) {
+		scheme = text(schemes[0])
+	}
+	u := url.URL{Scheme: scheme, Host: host, Path: "/" + strings.TrimPrefix(base, "/")}
+	return []any{map[string]any{"url": u.String()}}
+}
+
+func (s *swagger) path(v any) any {
+	item, err := s.follow(v, "the path")
+	if err != nil {
+		return v
+	}
+	out := maps.Clone(item)
+	delete(out, "parameters")
+	for method, op := range item {
+		if _, ok := op.(map[string]any); ok && slices.Contains(allMethods, method) {
+			out[method] = s.operation(object(op), list(item["parameters"]))
+		}
+	}
+	return out
+}
+
+func (s *swagger) operation(op map[string]any, shared []any) map[string]any {
+	out := maps.Clone(op)
+	consumes, produces := s.media(op, "consumes"), s.media(op, "produces")
+	var parameters []any
+	form, required, file := map[string]any{}, []any{}, false
+	all := slices.Concat(shared, list(op["parameters"]))
+	for i, v := range all {
+		p, err := s.follow(v, "a parameter")
+		if err != nil {
+			parameters = append(parameters, v)
+			continue
+		}
+		if s.overridden(p, all[i+1:]) {
+			continue
+		}
+		switch p["in"] {
+		case "body":
+			out["requestBody"] = map[string]any{"required": p["required"], "content": content(consumes, p["schema"])}
+		case "formData":
+			name := text(p["name"])
+			form[name] = inline(p)
+			if flag(p["required"]) {
+				required = append(required, name)
+			}
+			file = file || p["type"] == "file"
+		default:
+			parameters = append(parameters, swaggerParameter(p))
+		}
+	}
+	out["parameters"] = parameters
+	if len(form) > 0 {
+		media := formMedia
+		if file || slices.Contains(consumes, multipartMedia) && !slices.Contains(consumes, formMedia) {
+			media = multipartMedia
+		}
+		out["requestBody"] = map[string]any{"required": len(required) > 0, "content": map[string]any{
+			media: map[string]any{"schema": map[string]any{"type": "object", "properties": form, "required": required}},
+		}}
+	}
+	out["responses"] = s.responses(op["responses"], produces)
+	return out
+}
+
+// overridden reports whether an operation's own parameter takes the place of one of its path.
+func (s *swagger) overridden(p map[string]any, later []any) bool {
+	for _, v := range later {
+		if o, err := s.follow(v, "a parameter"); err == nil && text(o["name"]) == text(p["name"]) && text(o["in"]) == text(p["in"]) && p["in"] != "body" {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *swagger) media(op map[string]any, name string) []string {
+	from := op[name]
+	if from == nil {
+		from = s.top[name]
+	}
+	var out []string
+	for _, v := range list(from) {
+		out = append(out, text(v))
+	}
+	if len(out) == 0 {
+		return []string{jsonMedia}
+	}
+	return out
+}
+
+func (s *swagger) responses(v any, produces []string) any {
+	all, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := map[string]any{}
+	for status, answer := range all {
+		a, err := s.follow(answer, "an answer")
+		if err != nil {
+			out[status] = answer
+			continue
+		}
+		fresh := map[string]any{"description": a["description"]}
+		if a["schema"] != nil {
+			fresh["content"] = content(produces, a["schema"])
+		}
+		out[status] = fresh
+	}
+	return out
+}
+
+func content(media []string, schema any) map[string]any {
+	out := map[string]any{}
+	for _, m := range media {
+		out[m] = map[string]any{"schema": schema}
+	}
+	return out
+}
+
+// swaggerParameter moves the keywords on a parameter into its schema. Arrays are separated by commas
+// unless collectionFormat says otherwise.
+func swaggerParameter(p map[string]any) map[string]any {
+	out := map[string]any{"name": p["name"], "in": p["in"], "required": p["required"], "description": p["description"], "schema": inline(p)}
+	if p["type"] != "array" {
+		return out
+	}
+	out["explode"] = false
+	switch format := text(p["collectionFormat"]); format {
+	case "multi":
+		out["explode"] = true
+	case "ssv":
+		out["style"] = "spaceDelimited"
+	case "pipes":
+		out["style"] = "pipeDelimited"
+	case "", "csv":
+	default:
+		out["style"] = fmt.Sprintf("collectionFormat %.20s", format)
+	}
+	return out
+}
+
+// inline is the schema that a Swagger parameter is.
+func inline(p map[string]any) map[string]any {
+	out := maps.Clone(p)
+	for _, name := range []string{"name", "in", "required", "collectionFormat", "allowEmptyValue"} {
+		delete(out, name)
+	}
+	return out
+}

@@ -1,0 +1,114 @@
+package openapi
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// config is uimgate.yaml. What comes from the document stands in comments of one line, or quoted.
+func (i *Import) config() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# The gateway in front of %s, made by uimgate init.\n", orElse(i.Title, i.Namespace))
+	b.WriteString("# Every other setting has a default that is safe on the internet: uimgate config reference prints them.\n")
+	b.WriteString("services:\n- agents_file: " + AgentsFile + "\n  policy_file: " + PolicyFile + "\n  upstream:\n")
+	if i.UpstreamGuessed {
+		b.WriteString("    # The document does not say where the service is: set this.\n")
+	}
+	fmt.Fprintf(&b, "    url: %s\n", strconv.Quote(i.Upstream))
+	if i.IdempotencyHeader != "" {
+		fmt.Fprintf(&b, "    idempotency_header: %s\n", i.IdempotencyHeader)
+	}
+	sendable := false
+	for _, c := range i.Credentials {
+		sendable = sendable || c.Setting != ""
+	}
+	if sendable {
+		b.WriteString("    # What the service wants to see. Set the variable, and take the # away from one of these:\n")
+	}
+	for _, c := range i.Credentials {
+		if c.Setting == "" {
+			fmt.Fprintf(&b, "    # %s: %s\n", c.Name, c.Remark)
+			continue
+		}
+		remark := c.Name
+		if c.Remark != "" {
+			remark += ": " + c.Remark
+		}
+		fmt.Fprintf(&b, "    # auth: %s   # %s\n", c.Setting, remark)
+	}
+	return []byte(b.String())
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+const maxListed = 500 // findings in the README
+
+// readme says what is there and what is left to do.
+func (i *Import) readme() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(orElse(i.Title, i.Namespace)))
+	fmt.Fprintf(&b, "Made by `uimgate init` from an OpenAPI document. %d operations are offered as intents, %d are not.\n\n", len(i.Intents), len(i.Unmapped))
+	b.WriteString("| file | |\n| --- | --- |\n| `agents.json` | what is offered: one intent for each operation |\n" +
+		"| `policy.json` | on which terms: " + i.terms() + " |\n" +
+		"| `uimgate.yaml` | where the service is, and how the gateway runs |\n" +
+		"| `.uimgate-init.json` | what was written, so that running `uimgate init` again keeps your edits; keep it with the others |\n\n")
+	b.WriteString("## Next\n\n")
+	step := 0
+	next := func(format string, args ...any) {
+		step++
+		fmt.Fprintf(&b, "%d. %s\n", step, fmt.Sprintf(format, args...))
+	}
+	if i.UpstreamGuessed {
+		next("Say where the service is: `upstream.url` in `uimgate.yaml`.")
+	}
+	for _, c := range i.Credentials {
+		if c.Setting != "" {
+			next("If the service wants %s: set `%s`, and take the `#` away from the line of `uimgate.yaml` that names it.", markdown(c.Name), c.Variable)
+		} else {
+			next("The service may want %s, but %s.", markdown(c.Name), markdown(c.Remark))
+		}
+	}
+	next("Read `agents.json`: leave out what agents should not do, and say in each description when to use it.")
+	next("Set your terms in `policy.json`: limits, prices, who may.")
+	next("`uimgate check -c uimgate.yaml`, then `uimgate serve -c uimgate.yaml`.")
+	next("When the document changes, run `uimgate init` again: what you edited stays.")
+	findings(&b, "Not offered", i.Unmapped)
+	findings(&b, "Left out or changed", i.Notes)
+	return []byte(b.String())
+}
+
+func (i *Import) terms() string {
+	if len(i.Intents) > maxTargets {
+		return fmt.Sprintf("%d calls an hour for each agent, over all intents together; nothing is charged", readsPerHour)
+	}
+	return fmt.Sprintf("reads %d, writes %d times an hour for each agent and intent; nothing is charged", readsPerHour, writesPerHour)
+}
+
+func findings(b *strings.Builder, heading string, all []Finding) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## %s\n\n", heading)
+	for n, f := range all {
+		if n == maxListed {
+			fmt.Fprintf(b, "- and %d more\n", len(all)-n)
+			break
+		}
+		if f.Operation != "" {
+			fmt.Fprintf(b, "- `%s`: %s\n", strings.ReplaceAll(f.Operation, "`", "'"), markdown(f.Message))
+			continue
+		}
+		fmt.Fprintf(b, "- %s\n", markdown(f.Message))
+	}
+}
+
+var markdownEscapes = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "|", "\\|", "#", "\\#", "!", "\\!")
+
+// markdown makes plain text of what others wrote.
+func markdown(s string) string { return markdownEscapes.Replace(line(s, 500)) }

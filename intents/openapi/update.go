@@ -1,0 +1,372 @@
+package openapi
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// The files of a configuration.
+const (
+	AgentsFile = "agents.json"
+	PolicyFile = "policy.json"
+	ConfigFile = "uimgate.yaml"
+	ReadmeFile = "README.md"
+	// RecordFile remembers what was written, to tell it from what the operator edited since.
+	RecordFile = ".uimgate-init.json"
+)
+
+// Names are all files that Update reads and writes, apart from *.new and *.old.
+var Names = []string{AgentsFile, PolicyFile, ConfigFile, ReadmeFile, RecordFile}
+
+// ErrNotOurs means that there are files which Update did not write.
+var ErrNotOurs = errors.New("files are there that uimgate init did not write")
+
+// A Result is what to write, by file name, and what happened to the intents.
+type Result struct {
+	Write                         map[string][]byte
+	Added, Changed, Same, Retired int
+	Messages                      []string // for people, one line each
+}
+
+// A record is what RecordFile holds.
+type record struct {
+	Version    int                          `json:"version"`
+	Operations map[string]string            `json:"operations"` // "GET /things/{id}" → UID
+	Intents    map[string]map[string]string `json:"intents"`    // UID → part → digest of what was written
+	Service    map[string]string            `json:"service"`    // member of service-info → digest
+	Files      map[string]string            `json:"files"`      // file → digest
+}
+
+const recordVersion = 1
+
+// ReadRecord reads RecordFile and returns what Options.Known wants; nil without a record.
+func ReadRecord(data []byte) (map[string]string, error) {
+	r, err := readRecord(data)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	return r.Operations, nil
+}
+
+func readRecord(data []byte) (*record, error) {
+	if data == nil {
+		return nil, nil //nolint:nilnil // no record is no mistake
+	}
+	if _, err := strictjson.DecodeObject(data); err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", RecordFile, err)
+	}
+	var r record
+	if err := json.Unmarshal(data, &r); err != nil || r.Version != recordVersion {
+		return nil, fmt.Errorf("%s was not written by this version of uimgate: use --force to start anew", RecordFile)
+	}
+	return &r, nil
+}
+
+// Update brings a configuration up to date: existing holds the files that are there, by name. Each intent
+// is compared in parts with what was written last time: a part the operator edited stays as it is, the
+// others follow the document. Intents that the document no longer has are marked retired, those the
+// operator deleted stay deleted, those he wrote himself stay. Other files are replaced only where nobody
+// edited them; else the new text goes beside, as NAME.new. With force everything is written anew, and what
+// was there is kept as NAME.old. The error may be ErrNotOurs.
+func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error) {
+	u := &update{Import: i, result: &Result{Write: map[string][]byte{}}, existing: existing}
+	u.fresh = record{Version: recordVersion, Operations: map[string]string{}, Intents: map[string]map[string]string{}, Service: map[string]string{}, Files: map[string]string{}}
+	if err := u.before(force); err != nil {
+		return nil, err
+	}
+	agents, err := u.agents()
+	if err != nil {
+		return nil, err
+	}
+	text := encode(agents)
+	if len(i.Intents) == 0 && len(list(agents["intents"])) == 0 {
+		return nil, fmt.Errorf("%w: no operation of it can be offered%s", ErrDocument, i.why())
+	}
+	u.result.Write[AgentsFile] = text
+	u.file(PolicyFile, i.policy(agents))
+	u.file(ConfigFile, i.config())
+	u.file(ReadmeFile, i.readme())
+	data, err := json.MarshalIndent(u.fresh, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("writing %s: %w", RecordFile, err)
+	}
+	u.result.Write[RecordFile] = append(data, '\n')
+	return u.result, nil
+}
+
+func (i *Import) why() string {
+	switch {
+	case len(i.Unmapped) > 0:
+		return fmt.Sprintf(": %s (%d in all)", i.Unmapped[0], len(i.Unmapped))
+	case i.NotSelected > 0:
+		return ": none is selected"
+	default:
+		return ""
+	}
+}
+
+type update struct {
+	*Import
+	result   *Result
+	existing map[string][]byte
+	last     record // what was written last time
+	fresh    record // what is written now
+}
+
+// before decides what there is to keep.
+func (u *update) before(force bool) error {
+	if force {
+		for _, name := range Names[:4] {
+			if old := u.existing[name]; old != nil {
+				u.result.Write[name+".old"] = old
+			}
+		}
+		u.existing = nil
+		return nil
+	}
+	last, err := readRecord(u.existing[RecordFile])
+	if err != nil {
+		return err
+	}
+	if last != nil {
+		u.last = *last
+		return nil
+	}
+	for _, name := range Names[:3] {
+		if u.existing[name] != nil {
+			return fmt.Errorf("%w (%s)", ErrNotOurs, name)
+		}
+	}
+	return nil
+}
+
+// file writes a file that is replaced as a whole or not at all.
+func (u *update) file(name string, data []byte) {
+	have, last := u.existing[name], u.last.Files[name]
+	u.fresh.Files[name] = digest(data)
+	switch {
+	case have == nil, digest(have) == last, digest(have) == digest(data):
+		u.result.Write[name] = data
+	case digest(data) == last: // nothing new to say
+	default:
+		u.result.Write[name+".new"] = data
+		u.fresh.Files[name] = last
+		u.result.Messages = append(u.result.Messages, fmt.Sprintf("%s was edited and stays as it is; %s.new is what it would be now", name, name))
+	}
+}
+
+// agents merges agents.json.
+func (u *update) agents() (map[string]any, error) {
+	tree := map[string]any{}
+	if data := u.existing[AgentsFile]; data != nil {
+		var err error
+		if tree, err = strictjson.DecodeObject(data); err != nil {
+			return nil, fmt.Errorf("%s cannot be read, mend it or use --force: %w", AgentsFile, err)
+		}
+	}
+	info := maps.Clone(object(tree["service-info"]))
+	if info == nil {
+		info = map[string]any{}
+	}
+	fresh := u.serviceInfo()
+	for _, name := range slices.Sorted(maps.Keys(fresh)) {
+		u.fresh.Service[name] = digest(fresh[name])
+		if have, ok := info[name]; !ok && u.last.Service[name] == "" || ok && digest(have) == u.last.Service[name] {
+			info[name] = fresh[name]
+		}
+	}
+	tree["service-info"] = info
+	tree["intents"] = u.intents(list(tree["intents"]))
+	return tree, nil
+}
+
+func (i *Import) serviceInfo() map[string]any {
+	info := map[string]any{"name": i.Title, "service_url": "https://" + i.Namespace}
+	if i.Title == "" {
+		info["name"] = i.Namespace
+	}
+	if i.Description != "" {
+		info["description"] = i.Description
+	}
+	if i.TermsURL != "" {
+		info["service_terms_of_service_url"] = i.TermsURL
+	}
+	return info
+}
+
+func (u *update) intents(have []any) []any {
+	found := map[string]Intent{}
+	for _, in := range u.Intents {
+		found[in.UID.String()] = in
+		u.fresh.Operations[in.Operation] = in.UID.String()
+	}
+	successor := map[string]string{} // UIDs that operations had
+	for op, uid := range u.last.Operations {
+		now, ok := u.fresh.Operations[op]
+		switch {
+		case !ok:
+			u.fresh.Operations[op] = uid // the name stays reserved for it
+		case now != uid:
+			successor[uid] = now
+		}
+	}
+	out, seen := []any{}, map[string]bool{}
+	for _, v := range have {
+		uid := text(object(v)["intent_uid"])
+		seen[uid] = true
+		in, ok := found[uid]
+		parts := u.last.Intents[uid]
+		switch {
+		case ok:
+			out = append(out, u.merge(object(v), in.Tree, uid))
+		case parts == nil, u.present[uid]: // the operator's own, or not asked about today
+			out = append(out, v)
+			if parts != nil {
+				u.fresh.Intents[uid] = parts
+			}
+		default:
+			out = append(out, u.retire(object(v), uid, successor[uid]))
+		}
+	}
+	for _, in := range u.Intents {
+		uid := in.UID.String()
+		switch {
+		case seen[uid]:
+		case u.last.Intents[uid] != nil:
+			u.fresh.Intents[uid] = digests(in.Tree)
+			u.result.Messages = append(u.result.Messages, uid+" was deleted from "+AgentsFile+" and is not put back")
+		default:
+			u.result.Added++
+			u.fresh.Intents[uid] = digests(in.Tree)
+			out = append(out, in.Tree)
+		}
+	}
+	return out
+}
+
+// together are the members of an intent that only make sense as one.
+var together = map[string]string{"endpoint": "call", "input_parameters": "call", "safe": "call"}
+
+func part(member string) string {
+	if p, ok := together[member]; ok {
+		return p
+	}
+	return member
+}
+
+// parts groups the members of an intent.
+func parts(tree map[string]any) map[string]map[string]any {
+	out := map[string]map[string]any{}
+	for name, v := range tree {
+		p := part(name)
+		if out[p] == nil {
+			out[p] = map[string]any{}
+		}
+		out[p][name] = v
+	}
+	return out
+}
+
+func digests(tree map[string]any) map[string]string {
+	out := map[string]string{}
+	for name, members := range parts(tree) {
+		out[name] = digest(members)
+	}
+	return out
+}
+
+// merge takes each part from the document unless the operator edited it.
+func (u *update) merge(have, fresh map[string]any, uid string) map[string]any {
+	last := u.last.Intents[uid]
+	mine, theirs := parts(have), parts(fresh)
+	u.fresh.Intents[uid] = digests(fresh)
+	out := map[string]any{}
+	changed := false
+	for name := range maps.Keys(union2(mine, theirs)) {
+		was, now, next := last[name], digest(mine[name]), digest(theirs[name])
+		if mine[name] == nil {
+			now = ""
+		}
+		if theirs[name] == nil {
+			next = ""
+		}
+		edited := now != was
+		switch {
+		case !edited || now == next:
+			changed = changed || now != next
+			maps.Copy(out, theirs[name])
+		default:
+			maps.Copy(out, mine[name])
+			if next != was && last != nil {
+				u.result.Messages = append(u.result.Messages, fmt.Sprintf("%s: %s was edited and stays, though the document changed it too", uid, partName(name)))
+			}
+		}
+	}
+	if changed {
+		u.result.Changed++
+	} else {
+		u.result.Same++
+	}
+	return out
+}
+
+func partName(name string) string {
+	if name == "call" {
+		return "endpoint and input_parameters"
+	}
+	return name
+}
+
+func union2(a, b map[string]map[string]any) map[string]bool {
+	out := map[string]bool{}
+	for name := range a {
+		out[name] = true
+	}
+	for name := range b {
+		out[name] = true
+	}
+	return out
+}
+
+// retire marks an intent whose operation is gone.
+func (u *update) retire(have map[string]any, uid, successor string) map[string]any {
+	u.fresh.Intents[uid] = u.last.Intents[uid]
+	if _, set := have["retired"]; set {
+		return have
+	}
+	out := maps.Clone(have)
+	out["retired"] = true
+	if successor != "" && out["replaced_by"] == nil {
+		out["replaced_by"] = successor
+	}
+	parts := maps.Clone(u.last.Intents[uid])
+	for _, name := range []string{"retired", "replaced_by"} { // so that they go when the operation comes back
+		if v, ok := out[name]; ok && have[name] == nil {
+			parts[name] = digest(map[string]any{name: v})
+		}
+	}
+	u.fresh.Intents[uid] = parts
+	u.result.Retired++
+	u.result.Messages = append(u.result.Messages, uid+" can no longer be offered from the document: it is marked retired")
+	return out
+}
+
+// digest names a value or a text.
+func digest(v any) string {
+	data, ok := v.([]byte)
+	if !ok {
+		var err error
+		if data, err = json.Marshal(v); err != nil {
+			return "none"
+		}
+	}
+	sum := sha256.Sum256(data)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}

@@ -1,0 +1,179 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	maxNodes = 4_000_000 // aliases counted each time they are used
+	maxMarks = 8_000_000 // bytes that can begin or separate nodes: bounds the parser before it runs
+)
+
+// decodeYAML reads a document of YAML as the tree that its JSON would be.
+func decodeYAML(data []byte) (root map[string]any, err error) {
+	defer func() { // the parser's own mistakes
+		if r := recover(); r != nil {
+			root, err = nil, errors.New("it is not valid YAML")
+		}
+	}()
+	marks := 0
+	for _, mark := range []string{"\n", ",", ":", "[", "{"} {
+		marks += bytes.Count(data, []byte(mark))
+	}
+	if marks > maxMarks {
+		return nil, errors.New("it holds more YAML than can be read: write it as JSON")
+	}
+	var node yaml.Node
+	if err := yaml.Unmarshal(data, &node); err != nil {
+		return nil, fmt.Errorf("it is not valid YAML: %s", line(strings.TrimPrefix(err.Error(), "yaml: "), 200))
+	}
+	if node.Kind != yaml.DocumentNode || len(node.Content) != 1 {
+		return nil, errors.New("it is empty")
+	}
+	r := yamlReader{open: map[*yaml.Node]bool{}}
+	v, err := r.value(node.Content[0], 0)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("it is not an object but %s", strictjson.Kind(v))
+	}
+	return m, nil
+}
+
+type yamlReader struct {
+	nodes int
+	open  map[*yaml.Node]bool // aliases being expanded
+}
+
+func (r *yamlReader) value(n *yaml.Node, depth int) (any, error) {
+	if r.nodes++; r.nodes > maxNodes {
+		return nil, fmt.Errorf("it holds more than %d values", maxNodes)
+	}
+	if depth > strictjson.MaxDepth {
+		return nil, fmt.Errorf("line %d: it is nested deeper than %d levels", n.Line, strictjson.MaxDepth)
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		if n.Alias == nil || r.open[n.Alias] {
+			return nil, fmt.Errorf("line %d: an alias stands inside its own anchor", n.Line)
+		}
+		r.open[n.Alias] = true
+		defer delete(r.open, n.Alias)
+		return r.value(n.Alias, depth)
+	case yaml.SequenceNode:
+		out := make([]any, 0, len(n.Content))
+		for _, item := range n.Content {
+			v, err := r.value(item, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v)
+		}
+		return out, nil
+	case yaml.MappingNode:
+		return r.mapping(n, depth)
+	case yaml.ScalarNode:
+		return scalar(n)
+	default:
+		return nil, fmt.Errorf("line %d: this is no YAML value", n.Line)
+	}
+}
+
+func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
+	out := make(map[string]any, len(n.Content)/2)
+	var merged []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind == yaml.AliasNode && key.Alias != nil {
+			key = key.Alias
+		}
+		if key.Kind != yaml.ScalarNode || strings.IndexByte(key.Value, 0) >= 0 {
+			return nil, fmt.Errorf("line %d: a key is no text", key.Line)
+		}
+		if key.ShortTag() == "!!merge" {
+			merged = append(merged, value)
+			continue
+		}
+		if _, twice := out[key.Value]; twice {
+			return nil, fmt.Errorf("line %d: the key %s stands twice in one object", key.Line, quoted(key.Value))
+		}
+		v, err := r.value(value, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out[key.Value] = v
+	}
+	for _, source := range merged { // what is written wins over what is merged in
+		v, err := r.value(source, depth)
+		if err != nil {
+			return nil, err
+		}
+		from := []any{v}
+		if several, ok := v.([]any); ok {
+			from = several
+		}
+		for _, one := range from {
+			for name, member := range object(one) {
+				if _, have := out[name]; !have {
+					out[name] = member
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// scalar reads numbers as JSON writes them, and dates as the texts they are.
+func scalar(n *yaml.Node) (any, error) {
+	if strings.IndexByte(n.Value, 0) >= 0 {
+		return nil, fmt.Errorf("line %d: a text holds the character U+0000", n.Line)
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return nil, nil //nolint:nilnil // YAML's null is the value nil
+	case "!!bool":
+		b, err := strconv.ParseBool(strings.ToLower(n.Value))
+		if err != nil {
+			return n.Value, nil //nolint:nilerr // yes, no and the like are texts in YAML 1.2
+		}
+		return b, nil
+	case "!!int", "!!float":
+		return number(n.Value), nil
+	default:
+		return n.Value, nil
+	}
+}
+
+func number(s string) any {
+	if v, err := strictjson.Decode([]byte(s)); err == nil {
+		if n, ok := v.(json.Number); ok {
+			return n
+		}
+	}
+	const most = 100
+	plain := strings.TrimPrefix(strings.ReplaceAll(s, "_", ""), "+")
+	if len(plain) > most {
+		return s
+	}
+	if i, ok := new(big.Int).SetString(plain, 0); ok {
+		return json.Number(i.String())
+	}
+	if f, err := strconv.ParseFloat(plain, 64); err == nil {
+		if v, err := strictjson.Decode([]byte(strconv.FormatFloat(f, 'g', -1, 64))); err == nil {
+			return v
+		}
+	}
+	return s
+}
