@@ -54,7 +54,7 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
 	f.DurationVar(&s.timeout, "timeout", fetch.DefaultTimeout, "bound on one exchange")
 	c.AddCommand(
 		agentKeygenCommand(s), agentDiscoverCommand(s), agentSearchCommand(s), agentPolicyCommand(s), agentAgreeCommand(s),
-		agentExecuteCommand(s), agentRenewCommand(s), agentRevokeCommand(s),
+		agentExecuteCommand(s), agentRenewCommand(s), agentRevokeCommand(s), agentVerifyCommand(s),
 	)
 	return c
 }

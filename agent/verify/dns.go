@@ -1,0 +1,83 @@
+package verify
+
+import (
+	"context"
+	"net"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+)
+
+// domainOf is the domain of a target that is no more than a domain; else empty.
+func domainOf(target string) string {
+	s := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(target), "."))
+	if s == "" || strings.ContainsAny(s, "/:?#@[] ") || net.ParseIP(s) != nil || fetch.LoopbackHost(s) {
+		return ""
+	}
+	return s
+}
+
+func (v *visit) lookup(ctx context.Context) {
+	v.domain = domainOf(v.o.Target)
+	if v.domain != "" && v.o.Lookup != nil {
+		v.records, v.dnsErr = v.o.Lookup(ctx, v.domain)
+	}
+}
+
+// locate is what package agent asks for a domain.
+func (v *visit) locate(context.Context, string) ([]string, error) {
+	if v.dnsErr != nil || v.records.AgentsFile == "" {
+		return nil, v.dnsErr
+	}
+	return []string{v.records.AgentsFile}, nil
+}
+
+func (v *visit) dnsAgentsFile(context.Context) finding {
+	switch {
+	case v.domain == "":
+		return skipped("the target is no domain, so that DNS has no say")
+	case v.o.Lookup == nil:
+		return skipped("DNS is not asked")
+	case v.dnsErr != nil:
+		return wrong("%v", v.dnsErr)
+	case v.records.AgentsFile == "":
+		return missing("no TXT record uim-agents-file at %s", v.domain)
+	}
+	return v.recordURL(v.records.AgentsFile)
+}
+
+func (v *visit) dnsPolicyFile(context.Context) finding {
+	if v.records.PolicyFile == "" {
+		return missing("no TXT record uim-policy-file at %s", v.domain)
+	}
+	return v.recordURL(v.records.PolicyFile)
+}
+
+func (v *visit) recordURL(s string) finding {
+	if u, ok := v.address(s); !ok {
+		return wrong("%s is no URL that an agent would ask", s)
+	} else if !v.sameSite(u.Hostname(), v.domain) {
+		return wrong("%s is at another site than %s", s, v.domain)
+	}
+	return holds("%s", s)
+}
+
+func (v *visit) dnsAgrees(context.Context) finding {
+	if v.file == nil || v.service == nil {
+		return skipped("there is no agents.json to compare")
+	}
+	catalog, err := v.service.Catalog(context.Background()) // it is there already
+	if err != nil {
+		return broken(err)
+	}
+	var bad []string
+	for _, pair := range [][3]string{
+		{"uim-policy-file", v.records.PolicyFile, catalog.PolicyFile}, {"uim-api-discovery", v.records.Discovery, catalog.Discovery},
+		{"uim-license", v.records.License, catalog.License},
+	} {
+		if pair[1] != "" && pair[2] != "" && pair[1] != pair[2] {
+			bad = append(bad, pair[0]+" is another in DNS than in agents.json")
+		}
+	}
+	return offenders(bad)
+}

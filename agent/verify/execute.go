@@ -1,0 +1,192 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// body writes a call as the service's dialect has it. UIM core 3.2.
+func (v *visit) body(uid string, parameters map[string]any) (string, error) {
+	var tree any = map[string]any{"intent_uid": uid, "parameters": parameters}
+	if v.catalog.Dialect == intents.Draft {
+		tree = map[string]any{"intent": map[string]any{"uid": uid, "parameters": parameters}, "context": map[string]any{}}
+	}
+	text, err := json.Marshal(tree)
+	if err != nil {
+		return "", fmt.Errorf("writing the call: %w", err)
+	}
+	return string(text), nil
+}
+
+// execute sends a call to where package agent would send it, and follows no redirect.
+func (v *visit) execute(ctx context.Context, token string, c call, header http.Header) (fetch.Answer, error) {
+	body, err := v.body(c.uid, c.parameters)
+	if err != nil {
+		return fetch.Answer{}, err
+	}
+	return v.executeBody(ctx, token, body, header)
+}
+
+func (v *visit) executeBody(ctx context.Context, token, body string, header http.Header) (fetch.Answer, error) {
+	h := maps.Clone(jsonBody)
+	h.Set("Authorization", "Bearer "+token)
+	maps.Copy(h, header)
+	return v.ask(ctx, http.MethodPost, v.executeURL, h, body)
+}
+
+func (v *visit) executeAnswers(ctx context.Context) finding {
+	if _, f := v.executeAt(ctx); f.outcome != Holds {
+		return f
+	}
+	v.probed, v.probe = false, call{} // with a PAT, its scope counts too
+	c, ok := v.safeCall()
+	if !ok {
+		return skipped("no intent is marked safe, free of charge, permitted, and has a default, an example or an enum for what it requires")
+	}
+	a, err := v.execute(ctx, v.token.text, c, nil)
+	if err != nil {
+		return broken(err)
+	}
+	v.result = a
+	switch {
+	case a.Status == http.StatusBadGateway, a.Status == http.StatusServiceUnavailable, a.Status == http.StatusGatewayTimeout:
+		return skipped("what is behind the service did not answer to %s (%d)", c.uid, a.Status)
+	case a.Status >= http.StatusInternalServerError:
+		return failed(a)
+	case a.Status/100 == 2:
+		return holds("%s", c.uid)
+	case a.Status/100 == 3:
+		return wrong("%s redirects, which no agent follows with a PAT", c.uid)
+	case a.Status == http.StatusUnauthorized:
+		return wrong("the PAT is not taken for %s", c.uid)
+	}
+	return skipped("%s is refused with %d, which may be for the parameters or by the policy", c.uid, a.Status)
+}
+
+func (v *visit) executeOutput(context.Context) finding {
+	if f := jsonType(v.result.Header, false); f.outcome != Holds && len(v.result.Body) > 0 {
+		return f
+	}
+	var tree any = map[string]any{}
+	if len(v.result.Body) > 0 {
+		var err error
+		if tree, err = strictjson.Decode(v.result.Body); err != nil {
+			return wrong("%v", err)
+		}
+	}
+	if m, ok := tree.(map[string]any); ok && m["status"] == "success" && m["data"] != nil && v.catalog.Dialect == intents.Draft {
+		tree = m["data"]
+	}
+	_, dropped, err := v.probe.in.Conform(tree)
+	switch {
+	case err != nil:
+		return wrong("%v", err)
+	case len(dropped) > 0:
+		return wrong("%s", dropped[0])
+	}
+	return good
+}
+
+func (v *visit) executeLimits(context.Context) finding {
+	for _, name := range []string{"Ratelimit", "Ratelimit-Remaining", "X-Ratelimit-Remaining"} {
+		if v.result.Header.Get(name) != "" {
+			return good
+		}
+	}
+	return missing("there is no RateLimit field")
+}
+
+// refusedCall makes a call that must be refused for its parameters.
+func (v *visit) refusedCall(ctx context.Context, c call) finding {
+	a, err := v.execute(ctx, v.token.text, c, nil)
+	switch {
+	case err != nil:
+		return broken(err)
+	case a.Status/100 == 2:
+		return wrong("%s is executed all the same", c.uid)
+	case a.Status == http.StatusBadRequest, a.Status == http.StatusUnprocessableEntity:
+		v.refused = a
+		return good
+	case a.Status == http.StatusTooManyRequests:
+		return skipped("the limit of %s is used up", c.uid)
+	}
+	return status(a, http.StatusBadRequest)
+}
+
+func (v *visit) executeMissing(ctx context.Context) finding {
+	if c, ok := v.probe.without(); ok {
+		return v.refusedCall(ctx, c)
+	}
+	for _, in := range v.safe() { // the parameters that are there do not matter, only what is not
+		c := call{in, in.UID.String(), map[string]any{}}
+		if _, violations := in.Validate(nil); len(violations) > 0 {
+			return v.refusedCall(ctx, c)
+		}
+	}
+	return skipped("no safe intent requires a parameter")
+}
+
+func (v *visit) executeUnknown(ctx context.Context) finding {
+	return v.refusedCall(ctx, v.probe.with("uimgate_verify_no_such_parameter", "x"))
+}
+
+func (v *visit) executeWrongType(ctx context.Context) finding {
+	c, ok := v.probe.mistyped()
+	if !ok {
+		return skipped("%s has no parameter of one type", v.probe.uid)
+	}
+	return v.refusedCall(ctx, c)
+}
+
+func (v *visit) executeConstraint(ctx context.Context) finding {
+	c, ok := v.probe.beyond()
+	if !ok {
+		return skipped("%s has no parameter with a constraint that could be broken", v.probe.uid)
+	}
+	return v.refusedCall(ctx, c)
+}
+
+func (v *visit) executeNoIntent(ctx context.Context) finding {
+	if _, f := v.executeAt(ctx); f.outcome != Holds {
+		return f
+	}
+	a, err := v.execute(ctx, v.token.text, call{uid: v.noIntent(), parameters: map[string]any{}}, nil)
+	if err != nil {
+		return broken(err)
+	}
+	if a.Status == http.StatusNotImplemented { // INTENT_NOT_SUPPORTED
+		return good
+	}
+	return status(a, http.StatusNotFound, http.StatusForbidden, http.StatusBadRequest)
+}
+
+func (v *visit) executeMalformed(ctx context.Context) finding {
+	a, err := v.executeBody(ctx, v.token.text, `{"intent_uid":`, nil)
+	if err != nil {
+		return broken(err)
+	}
+	return status(a, http.StatusBadRequest, http.StatusUnprocessableEntity)
+}
+
+func (v *visit) executeSuggestion(context.Context) finding {
+	if v.refused.Status == 0 {
+		return skipped("no parameter was refused")
+	}
+	tree, err := strictjson.DecodeObject(v.refused.Body)
+	if err != nil {
+		return skipped("the refusal cannot be read: see error-envelope")
+	}
+	inner, _ := tree["error"].(map[string]any)
+	details, _ := inner["details"].(map[string]any)
+	if notText(details["suggestion"]) {
+		return missing("details has no suggestion")
+	}
+	return good
+}

@@ -1,0 +1,179 @@
+package verify_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// A mint stands between agents and the gateway and gives out PATs of its own making for the gateway's,
+// which it exchanges back when they are used: whatever is wrong with one, its own service takes it.
+type mint struct {
+	key   ed25519.PrivateKey
+	sign  func(m *mint, header, claims map[string]any) string
+	takes func(token string) string // another PAT to take a stranger's for; nil: none
+
+	mu   sync.Mutex
+	real map[string]string
+}
+
+func newMint(sign func(m *mint, header, claims map[string]any) string) *mint {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	return &mint{key: key, sign: sign, real: map[string]string{}}
+}
+
+func (m *mint) between(gateway string) http.Handler {
+	spki, err := x509.MarshalPKIXPublicKey(m.key.Public())
+	if err != nil {
+		panic(err)
+	}
+	next := proxy(gateway, func(r *http.Response) error {
+		switch r.Request.URL.Path {
+		case "/agents.json", "/.well-known/agents.json":
+			if r.StatusCode == http.StatusOK {
+				return edited(r, func(tree map[string]any) { tree["uim-public-key"] = base64.StdEncoding.EncodeToString(spki) })
+			}
+		case "/.well-known/jwks.json":
+			return edited(r, func(tree map[string]any) {
+				tree["keys"] = []any{map[string]any{"kty": "OKP", "crv": "Ed25519", "x": base64.RawURLEncoding.EncodeToString(m.key.Public().(ed25519.PublicKey))}}
+			})
+		case "/api/pat/issue", "/api/pat/renew":
+			if r.StatusCode == http.StatusOK {
+				return edited(r, func(tree map[string]any) { tree["uim-pat"] = m.exchange(tree["uim-pat"].(string)) })
+			}
+		}
+		return nil
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+			r.Header.Set("Authorization", "Bearer "+m.gatewaysOwn(token))
+		}
+		if r.URL.Path == "/api/pat/revoke" {
+			body, _ := io.ReadAll(r.Body)
+			form, _ := url.ParseQuery(string(body))
+			form.Set("token", m.gatewaysOwn(form.Get("token")))
+			text := form.Encode()
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (m *mint) exchange(token string) string {
+	header, claims := decoded(token, 0), decoded(token, 1)
+	header["alg"] = "EdDSA"
+	own := m.sign(m, header, claims)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.real[own] = token
+	return own
+}
+
+func (m *mint) gatewaysOwn(token string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if own, ok := m.real[token]; ok {
+		return own
+	}
+	if m.takes != nil {
+		if own, ok := m.real[m.takes(token)]; ok {
+			return own
+		}
+		for known, own := range m.real {
+			if m.takes(known) == m.takes(token) {
+				return own
+			}
+		}
+	}
+	return token
+}
+
+func decoded(token string, part int) map[string]any {
+	raw, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[part])
+	if err != nil {
+		panic(err)
+	}
+	var tree map[string]any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&tree); err != nil {
+		panic(err)
+	}
+	return tree
+}
+
+func encoded(tree map[string]any) string {
+	text, err := json.Marshal(tree)
+	if err != nil {
+		panic(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// signed is a PAT like the gateway's, with some claims changed or, where nil, left out.
+func signed(change map[string]any) func(*mint, map[string]any, map[string]any) string {
+	return func(m *mint, header, claims map[string]any) string {
+		maps.Copy(claims, change)
+		maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
+		input := encoded(header) + "." + encoded(claims)
+		return input + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(m.key, []byte(input)))
+	}
+}
+
+func unsigned(_ *mint, header, claims map[string]any) string {
+	header["alg"] = "none"
+	return encoded(header) + "." + encoded(claims) + "."
+}
+
+func symmetric(_ *mint, header, claims map[string]any) string {
+	token := &jwt.Token{Header: header, Claims: jwt.MapClaims(claims), Method: jwt.SigningMethodHS256}
+	header["alg"] = "HS256"
+	text, err := token.SignedString([]byte("secret"))
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// careless is a mint whose service compares only a part of a PAT.
+func careless(part func(string) string) func(string) http.Handler {
+	m := newMint(signed(nil))
+	m.takes = part
+	return m.between
+}
+
+// strange gives out PATs that a key signed which it does not publish.
+func strange(gateway string) http.Handler {
+	stranger := newMint(signed(nil))
+	return newMint(func(_ *mint, header, claims map[string]any) string { return stranger.sign(stranger, header, claims) }).between(gateway)
+}
+
+// redirecting answers the first call with a good PAT by a redirect.
+func redirecting(gateway string) http.Handler {
+	m := newMint(signed(nil))
+	next := m.between(gateway)
+	var once atomic.Bool
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if r.URL.Path == "/api/intents/execute" && m.gatewaysOwn(token) != token && once.CompareAndSwap(false, true) {
+			http.Redirect(w, r, "http://127.0.0.1:9/", http.StatusTemporaryRedirect)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
