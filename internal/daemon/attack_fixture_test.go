@@ -7,11 +7,11 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-func policyDigest(t testing.TB, document []byte) string {
-	t.Helper()
+func policyDigest(tb testing.TB, document []byte) string {
+	tb.Helper()
 	digest, err := pat.PolicyDigest(document)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return digest
 }

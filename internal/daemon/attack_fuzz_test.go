@@ -9,17 +9,17 @@ import (
 
 // sound holds an answer against what every answer must be: JSON, the one envelope for errors, never a fault of
 // the gateway's own, and nothing of what lies behind.
-func sound(t testing.TB, g *gate, a answer, secrets ...string) {
-	t.Helper()
+func sound(tb testing.TB, g *gate, a answer, secrets ...string) {
+	tb.Helper()
 	if !json.Valid(a.body) {
-		t.Fatalf("%d: no JSON: %q", a.status, a.body)
+		tb.Fatalf("%d: no JSON: %q", a.status, a.body)
 	}
-	if a.status >= 400 && (a.reason(t) == "" || a.status == http.StatusInternalServerError) {
-		t.Fatalf("%d %s", a.status, a.body)
+	if a.status >= 400 && (a.reason(tb) == "" || a.status == http.StatusInternalServerError) {
+		tb.Fatalf("%d %s", a.status, a.body)
 	}
 	for _, secret := range append(secrets, strings.TrimPrefix(g.upstream.server.URL, "http://"), g.dir, "upstream-secret-canary", "goroutine ") {
 		if strings.Contains(string(a.body), secret) {
-			t.Fatalf("%d %s holds %q", a.status, a.body, secret)
+			tb.Fatalf("%d %s holds %q", a.status, a.body, secret)
 		}
 	}
 }

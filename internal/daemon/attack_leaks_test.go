@@ -17,7 +17,7 @@ func TestCanariesStayWhereTheyWere(t *testing.T) {
 		w.Header().Set("Server", "canary-server")
 		w.Header().Set("X-Debug", "canary-debug")
 		if strings.Contains(r.URL.String(), "fail") {
-			w.WriteHeader(500)
+			w.WriteHeader(http.StatusInternalServerError)
 			_, _ = w.Write([]byte(`{"message":"canary-stack"}`))
 			return
 		}

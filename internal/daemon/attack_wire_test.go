@@ -90,8 +90,13 @@ func TestServicesAreToldApartByHostAlone(t *testing.T) {
 				host, forwarded string
 				want            string
 			}{
-				{"shop.example", "", "shop"}, {"SHOP.example:8443", "", "shop"}, {"shop.example.", "", "shop"}, {"other.example", "", "other"},
-				{"evil.example", "", ""}, {"127.0.0.1", "", ""}, {"shop.example.evil.example", "", ""},
+				{"shop.example", "", "shop"},
+				{"SHOP.example:8443", "", "shop"},
+				{"shop.example.", "", "shop"},
+				{"other.example", "", "other"},
+				{"evil.example", "", ""},
+				{"127.0.0.1", "", ""},
+				{"shop.example.evil.example", "", ""},
 				{"shop.example", "other.example", map[bool]string{false: "shop", true: "other"}[proxied]},
 				{"evil.example", "other.example", map[bool]string{false: "", true: "other"}[proxied]},
 				{"shop.example", "evil.example", map[bool]string{false: "shop", true: ""}[proxied]},
@@ -247,7 +252,7 @@ func TestDrainingLosesNothing(t *testing.T) {
 	<-timer.C
 	close(release)
 	got, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil || got.StatusCode != 200 || !strings.HasSuffix(got.Header.Get("UIM-Charge"), "state=captured") {
+	if err != nil || got.StatusCode != http.StatusOK || !strings.HasSuffix(got.Header.Get("UIM-Charge"), "state=captured") {
 		t.Fatalf("%v %v", got, err)
 	}
 	g.stop()

@@ -52,11 +52,11 @@ type setup struct {
 const adminToken = "test-admin-token-0123456789abcdef"
 
 // startGate runs a gateway until the test ends. In config, UPSTREAM stands for the upstream's address.
-func startGate(t testing.TB, s setup) *gate {
-	t.Helper()
-	g := &gate{t: t, dir: s.dir, log: &safeBuffer{}, reload: make(chan struct{}, 1), upstream: newUpstream(t, s.upstream)}
+func startGate(tb testing.TB, s setup) *gate {
+	tb.Helper()
+	g := &gate{t: tb, dir: s.dir, log: &safeBuffer{}, reload: make(chan struct{}, 1), upstream: newUpstream(tb, s.upstream)}
 	if g.dir == "" {
-		g.dir = t.TempDir()
+		g.dir = tb.TempDir()
 	}
 	g.write("agents.json", orElse(s.agents, testAgents))
 	g.write("policy.json", orElse(s.policy, testPolicy))
@@ -70,7 +70,7 @@ func startGate(t testing.TB, s setup) *gate {
 	}
 	cfg, problems := g.load()
 	if cfg == nil {
-		t.Fatalf("configuration: %v", problems)
+		tb.Fatalf("configuration: %v", problems)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ready := make(chan daemon.Addresses, 1)
@@ -87,11 +87,11 @@ func startGate(t testing.TB, s setup) *gate {
 	case err := <-g.done:
 		var refused *daemon.ProblemsError
 		if asProblems(err, &refused) {
-			t.Fatalf("refused: %v", refused.Problems)
+			tb.Fatalf("refused: %v", refused.Problems)
 		}
-		t.Fatalf("the gateway ended: %v", err)
+		tb.Fatalf("the gateway ended: %v", err)
 	}
-	t.Cleanup(g.stop)
+	tb.Cleanup(g.stop)
 	return g
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/limit"
 )
 
-// A window is what one limit has counted: the units of its newest slots. Contract of the arithmetic:
+// A window is what one limit has counted: the units of its newest slots. The arithmetic is that of
 // package limit. The slot never goes back, so a clock that was set back cannot count anything twice or
 // forget it; such calls count in the highest slot seen.
 type window struct {
