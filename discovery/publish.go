@@ -63,11 +63,11 @@ func Records(s Service) ([]Record, error) {
 func Zone(records []Record, ttl time.Duration) string {
 	var b strings.Builder
 	for _, r := range records {
-		fmt.Fprintf(&b, "%s\t%d\tIN\tTXT", r.Name, int64(ttl.Seconds()))
-		for _, s := range r.Strings() {
-			b.WriteString(` "` + escaped(s) + `"`)
+		list := r.Strings()
+		for i, s := range list {
+			list[i] = `"` + escaped(s) + `"`
 		}
-		b.WriteByte('\n')
+		fmt.Fprintf(&b, "%s\t%d\tIN\tTXT\t%s\n", r.Name, int64(ttl.Seconds()), strings.Join(list, " "))
 	}
 	return b.String()
 }

@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"gateway": startGateway,
 			"hangup":  hangup,
+			"dns":     startDNS,
 		},
 	})
 }
