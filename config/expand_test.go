@@ -145,7 +145,7 @@ func TestParseURL(t *testing.T) {
 }
 
 func FuzzURL(f *testing.F) {
-	for _, s := range []string{"http://a/b%2Fc/", "https://[::1]:8080", "http://a:80//"} {
+	for _, s := range []string{"http://a/b%2Fc/", "https://[::1]:8080", "http://a:80//", "http://a/" + strings.Repeat("\xd6", 4000)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

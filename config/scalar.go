@@ -172,6 +172,9 @@ func parseURL(s string) (*url.URL, error) {
 	}
 	clean := &url.URL{Scheme: u.Scheme, Host: host, Path: u.Path, RawPath: u.RawPath}
 	clean.Path, clean.RawPath = strings.TrimRight(clean.Path, "/"), strings.TrimRight(clean.RawPath, "/")
+	if len(clean.String()) > maxText { // escaping makes it longer
+		return nil, errLeaf
+	}
 	return clean, nil
 }
 
