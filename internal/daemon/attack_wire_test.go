@@ -187,8 +187,13 @@ func TestDocumentsAsTheyAreServed(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ method, path, allow string }{
-		{"GET", "/api/intents/execute", "POST"}, {"HEAD", "/api/intents/execute", "POST"}, {"GET", "/uim/execute", "POST"}, {"PUT", "/api/intents/execute", "POST"},
-		{"POST", "/agents.json", "GET, HEAD"}, {"DELETE", "/api/pat/issue", "POST"}, {"POST", "/api/intents/x", "GET, HEAD"},
+		{"GET", "/api/intents/execute", "POST"},
+		{"HEAD", "/api/intents/execute", "POST"},
+		{"GET", "/uim/execute", "POST"},
+		{"PUT", "/api/intents/execute", "POST"},
+		{"POST", "/agents.json", "GET, HEAD"},
+		{"DELETE", "/api/pat/issue", "POST"},
+		{"POST", "/api/intents/x", "GET, HEAD"},
 	} {
 		got := g.do(tt.method, tt.path, nil, nil)
 		allowed := map[string]bool{}

@@ -96,9 +96,9 @@ func startGate(tb testing.TB, s setup) *gate {
 }
 
 // refusal is what a gateway says that does not start.
-func refusal(t testing.TB, s setup) string {
-	t.Helper()
-	g := &gate{t: t, dir: t.TempDir()}
+func refusal(tb testing.TB, s setup) string {
+	tb.Helper()
+	g := &gate{t: tb, dir: tb.TempDir()}
 	g.write("agents.json", orElse(s.agents, testAgents))
 	g.write("policy.json", orElse(s.policy, testPolicy))
 	g.write("uimgate.yaml", strings.ReplaceAll(orElse(s.config, testConfig), "UPSTREAM", "http://127.0.0.1:9"))
@@ -109,10 +109,10 @@ func refusal(t testing.TB, s setup) string {
 	if cfg == nil {
 		return problems.Err().Error()
 	}
-	err := daemon.Run(t.Context(), daemon.Options{Config: cfg, Load: g.load, Log: zap.NewNop(), Now: time.Now})
+	err := daemon.Run(tb.Context(), daemon.Options{Config: cfg, Load: g.load, Log: zap.NewNop(), Now: time.Now})
 	var refused *daemon.ProblemsError
 	if !asProblems(err, &refused) {
-		t.Fatalf("the gateway started, or ended with %v", err)
+		tb.Fatalf("the gateway started, or ended with %v", err)
 	}
 	return refused.Problems.Err().Error()
 }
@@ -146,23 +146,23 @@ type answer struct {
 	body   []byte
 }
 
-func (a answer) json(t testing.TB) map[string]any {
-	t.Helper()
+func (a answer) json(tb testing.TB) map[string]any {
+	tb.Helper()
 	tree, err := strictjson.DecodeObject(a.body)
 	if err != nil {
-		t.Fatalf("%d %.300s: %v", a.status, a.body, err)
+		tb.Fatalf("%d %.300s: %v", a.status, a.body, err)
 	}
 	return tree
 }
 
 // reason reads details.reason of the error envelope.
-func (a answer) reason(t testing.TB) string {
-	t.Helper()
-	e, _ := a.json(t)["error"].(map[string]any)
+func (a answer) reason(tb testing.TB) string {
+	tb.Helper()
+	e, _ := a.json(tb)["error"].(map[string]any)
 	details, _ := e["details"].(map[string]any)
 	reason, _ := details["reason"].(string)
 	if code, _ := e["code"].(string); code == "" || e["message"] == "" {
-		t.Errorf("not the error envelope: %s", a.body)
+		tb.Errorf("not the error envelope: %s", a.body)
 	}
 	return reason
 }
@@ -321,25 +321,25 @@ func (a *agent) sign(digest string) string {
 	return proof
 }
 
-func tokenID(t testing.TB, token string) string {
-	t.Helper()
-	id, _ := payload(t, token)["jti"].(string)
+func tokenID(tb testing.TB, token string) string {
+	tb.Helper()
+	id, _ := payload(tb, token)["jti"].(string)
 	return id
 }
 
-func payload(t testing.TB, token string) map[string]any {
-	t.Helper()
+func payload(tb testing.TB, token string) map[string]any {
+	tb.Helper()
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		t.Fatalf("no JWT: %q", token)
+		tb.Fatalf("no JWT: %q", token)
 	}
 	text, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	tree, err := strictjson.DecodeObject(text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return tree
 }
@@ -356,8 +356,8 @@ type seen struct {
 	header            http.Header
 }
 
-func newUpstream(t testing.TB, handler http.HandlerFunc) *upstream {
-	t.Helper()
+func newUpstream(tb testing.TB, handler http.HandlerFunc) *upstream {
+	tb.Helper()
 	u := &upstream{}
 	if handler == nil {
 		handler = func(w http.ResponseWriter, r *http.Request) {
@@ -372,7 +372,7 @@ func newUpstream(t testing.TB, handler http.HandlerFunc) *upstream {
 		u.mu.Unlock()
 		handler(w, r)
 	}))
-	t.Cleanup(u.server.Close)
+	tb.Cleanup(u.server.Close)
 	return u
 }
 
@@ -399,11 +399,11 @@ func (b *safeBuffer) String() string {
 	return b.b.String()
 }
 
-func mustJSON(t testing.TB, v any) []byte {
-	t.Helper()
+func mustJSON(tb testing.TB, v any) []byte {
+	tb.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return text
 }
