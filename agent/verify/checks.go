@@ -112,11 +112,11 @@ var checks = []check{
 	{"agreement-replayed", "UIM core 4.2", Should, "the same fresh agreement gets no second PAT", "pat-fresh", (*visit).agreementReplayed},
 	{"agreement-forged", "UIM core 4.2", Must, "an agreement signed with another key than it names is refused", "pat-issue", (*visit).agreementForged},
 
-	{"pat-tampered", "UIM core 4.3", Must, "a PAT with another signature is 401", "pat-signature", (*visit).patTampered},
-	{"pat-altered", "UIM core 4.3", Must, "a PAT with other claims is 401", "pat-signature", (*visit).patAltered},
+	{"pat-tampered", "UIM core 4.3", Must, "a PAT with another signature is 401", "pat-algorithm", (*visit).patTampered},
+	{"pat-altered", "UIM core 4.3", Must, "a PAT with other claims is 401", "pat-algorithm", (*visit).patAltered},
 	{"pat-unsigned", "RFC 8725 3.1", Must, "a PAT with alg none is 401", "pat-algorithm", (*visit).patUnsigned},
-	{"pat-hmac", "RFC 8725 3.1", Must, "a PAT signed HS256 with the public key as secret is 401", "pat-signature", (*visit).patHMAC},
-	{"pat-other-key", "UIM core 4.3", Must, "a PAT signed with another key is 401", "pat-signature", (*visit).patOtherKey},
+	{"pat-hmac", "RFC 8725 3.1", Must, "a PAT signed HS256 with the public key as secret is 401", "pat-algorithm", (*visit).patHMAC},
+	{"pat-other-key", "UIM core 4.3", Must, "a PAT signed with another key is 401", "pat-algorithm", (*visit).patOtherKey},
 
 	{"execute-answers", "UIM core 3.2", Must, "a safe intent can be executed", "pat-jwt", (*visit).executeAnswers},
 	{"execute-output", "UIM core 3.1.3", Must, "its answer is what its outputs say", "execute-answers", (*visit).executeOutput},

@@ -62,17 +62,18 @@ func (v *visit) recordURL(s string) finding {
 	return holds("%s", s)
 }
 
-func (v *visit) dnsAgrees(context.Context) finding {
+func (v *visit) dnsAgrees(ctx context.Context) finding {
 	if v.file == nil || v.service == nil {
 		return skipped("there is no agents.json to compare")
 	}
-	catalog, err := v.service.Catalog(context.Background()) // it is there already
+	catalog, err := v.service.Catalog(ctx) // it is there already
 	if err != nil {
 		return broken(err)
 	}
 	var bad []string
 	for _, pair := range [][3]string{
-		{"uim-policy-file", v.records.PolicyFile, catalog.PolicyFile}, {"uim-api-discovery", v.records.Discovery, catalog.Discovery},
+		{"uim-policy-file", v.records.PolicyFile, catalog.PolicyFile},
+		{"uim-api-discovery", v.records.Discovery, catalog.Discovery},
 		{"uim-license", v.records.License, catalog.License},
 	} {
 		if pair[1] != "" && pair[2] != "" && pair[1] != pair[2] {

@@ -26,18 +26,17 @@ func (v *visit) body(uid string, parameters map[string]any) (string, error) {
 }
 
 // execute sends a call to where package agent would send it, and follows no redirect.
-func (v *visit) execute(ctx context.Context, token string, c call, header http.Header) (fetch.Answer, error) {
+func (v *visit) execute(ctx context.Context, token string, c call) (fetch.Answer, error) {
 	body, err := v.body(c.uid, c.parameters)
 	if err != nil {
 		return fetch.Answer{}, err
 	}
-	return v.executeBody(ctx, token, body, header)
+	return v.executeBody(ctx, token, body)
 }
 
-func (v *visit) executeBody(ctx context.Context, token, body string, header http.Header) (fetch.Answer, error) {
+func (v *visit) executeBody(ctx context.Context, token, body string) (fetch.Answer, error) {
 	h := maps.Clone(jsonBody)
 	h.Set("Authorization", "Bearer "+token)
-	maps.Copy(h, header)
 	return v.ask(ctx, http.MethodPost, v.executeURL, h, body)
 }
 
@@ -50,7 +49,7 @@ func (v *visit) executeAnswers(ctx context.Context) finding {
 	if !ok {
 		return skipped("no intent is marked safe, free of charge, permitted, and has a default, an example or an enum for what it requires")
 	}
-	a, err := v.execute(ctx, v.token.text, c, nil)
+	a, err := v.execute(ctx, v.token.text, c)
 	if err != nil {
 		return broken(err)
 	}
@@ -105,7 +104,7 @@ func (v *visit) executeLimits(context.Context) finding {
 
 // refusedCall makes a call that must be refused for its parameters.
 func (v *visit) refusedCall(ctx context.Context, c call) finding {
-	a, err := v.execute(ctx, v.token.text, c, nil)
+	a, err := v.execute(ctx, v.token.text, c)
 	switch {
 	case err != nil:
 		return broken(err)
@@ -157,7 +156,7 @@ func (v *visit) executeNoIntent(ctx context.Context) finding {
 	if _, f := v.executeAt(ctx); f.outcome != Holds {
 		return f
 	}
-	a, err := v.execute(ctx, v.token.text, call{uid: v.noIntent(), parameters: map[string]any{}}, nil)
+	a, err := v.execute(ctx, v.token.text, call{uid: v.noIntent(), parameters: map[string]any{}})
 	if err != nil {
 		return broken(err)
 	}
@@ -168,7 +167,7 @@ func (v *visit) executeNoIntent(ctx context.Context) finding {
 }
 
 func (v *visit) executeMalformed(ctx context.Context) finding {
-	a, err := v.executeBody(ctx, v.token.text, `{"intent_uid":`, nil)
+	a, err := v.executeBody(ctx, v.token.text, `{"intent_uid":`)
 	if err != nil {
 		return broken(err)
 	}

@@ -25,7 +25,7 @@ func (v *visit) refusedToken(ctx context.Context, token string) finding {
 	if !safe {
 		c = call{uid: v.noIntent(), parameters: map[string]any{}}
 	}
-	a, err := v.execute(ctx, token, c, nil)
+	a, err := v.execute(ctx, token, c)
 	switch {
 	case err != nil:
 		return broken(err)
@@ -96,6 +96,9 @@ func (v *visit) patUnsigned(ctx context.Context) finding {
 
 // patHMAC tries the forms of the public key that a library may take for a secret.
 func (v *visit) patHMAC(ctx context.Context) finding {
+	if len(v.keys) == 0 {
+		return skipped("the service publishes no key")
+	}
 	signed, err := v.token.signedPart(map[string]any{"alg": "HS256"}, nil)
 	if err != nil {
 		return skipped("%v", err)

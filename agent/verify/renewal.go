@@ -53,7 +53,7 @@ func (v *visit) renewedTaken(ctx context.Context) finding {
 	if _, f := v.executeAt(ctx); f.outcome != Holds {
 		return f
 	}
-	a, err := v.execute(ctx, v.token.text, call{uid: v.noIntent(), parameters: map[string]any{}}, nil)
+	a, err := v.execute(ctx, v.token.text, call{uid: v.noIntent(), parameters: map[string]any{}})
 	switch {
 	case err != nil:
 		return broken(err)

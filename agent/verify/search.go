@@ -282,7 +282,7 @@ func (v *visit) searchCategory(ctx context.Context) finding {
 func (v *visit) searchDescription(ctx context.Context) finding {
 	var word string
 	in := v.example(func(in *intents.Intent) bool {
-		for _, w := range strings.Fields(in.Description) {
+		for w := range strings.FieldsSeq(in.Description) {
 			if len(w) > len(word) && !strings.ContainsFunc(w, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) {
 				word = w
 			}

@@ -38,8 +38,12 @@ func (v *visit) serviceURLs(context.Context) finding {
 	bad := v.problems("url")
 	c := v.catalog
 	for _, named := range [][2]string{
-		{"service_url", c.Service.URL}, {"service_logo_url", c.Service.LogoURL}, {"service_terms_of_service_url", c.Service.TermsURL},
-		{"service_privacy_policy_url", c.Service.PrivacyURL}, {"uim-api-discovery", c.Discovery}, {"uim-api-execute", c.Execute},
+		{"service_url", c.Service.URL},
+		{"service_logo_url", c.Service.LogoURL},
+		{"service_terms_of_service_url", c.Service.TermsURL},
+		{"service_privacy_policy_url", c.Service.PrivacyURL},
+		{"uim-api-discovery", c.Discovery},
+		{"uim-api-execute", c.Execute},
 	} {
 		if _, ok := v.address(named[1]); named[1] != "" && !ok {
 			bad = append(bad, named[0]+" is not https")

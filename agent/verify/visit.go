@@ -72,10 +72,13 @@ type finding struct {
 }
 
 func holds(format string, args ...any) finding { return finding{Holds, fmt.Sprintf(format, args...)} }
+
 func missing(format string, args ...any) finding {
 	return finding{Missing, fmt.Sprintf(format, args...)}
 }
+
 func wrong(format string, args ...any) finding { return finding{Wrong, fmt.Sprintf(format, args...)} }
+
 func skipped(format string, args ...any) finding {
 	return finding{Skipped, fmt.Sprintf(format, args...)}
 }

@@ -1,0 +1,226 @@
+package verify_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/agenttest"
+	"github.com/uimgate/uimgate/agent/verify"
+)
+
+// Services of other kinds than ours: what they lack that must be is told, and what they do have holds.
+func TestForeignServices(t *testing.T) {
+	for _, tt := range []struct {
+		dialect  agenttest.Dialect
+		failures []string // of what must be
+		hold     []string
+	}{
+		{
+			agenttest.Canonical,
+			[]string{"public-key", "search-nothing", "error-challenge", "pat-signature"},
+			[]string{"pat-fresh", "agreement-forged", "agreement-replayed", "pat-tampered", "pat-unsigned", "renew", "revoked-refused"},
+		},
+		{
+			agenttest.Mock,
+			[]string{"public-key", "error-challenge", "pat-signature", "pat-scope", "error-envelope"},
+			[]string{"pat-issue", "agreement-forged", "pat-tampered", "pat-claims"},
+		},
+		{
+			agenttest.Guide,
+			[]string{"public-key", "error-challenge", "pat-signature", "pat-scope", "error-envelope"},
+			[]string{"pat-issue", "agreement-forged", "pat-tampered", "pat-claims"},
+		},
+		{
+			agenttest.Draft,
+			[]string{"public-key", "search-nothing", "error-challenge", "pat-signature", "pat-scope", "execute-malformed"},
+			[]string{"pat-fresh", "execute-answers", "execute-output", "revoked-refused"},
+		},
+	} {
+		t.Run(string(tt.dialect), func(t *testing.T) {
+			shop := agenttest.New(t, tt.dialect)
+			r := run(t, verify.Options{Target: shop.URL, Agree: true, Client: agent.Options{Now: shop.Clock.Now, AllowStatic: true}})
+			var must []string
+			for _, c := range r.Checks {
+				if c.Failed() && c.Level == verify.Must {
+					must = append(must, c.ID)
+				}
+			}
+			if !slices.Equal(must, tt.failures) || r.Passed() {
+				t.Errorf("%q\n%s", must, table(r))
+			}
+			for _, id := range tt.hold {
+				if c := find(t, r, id); c.Outcome != verify.Holds {
+					t.Errorf("%+v", c)
+				}
+			}
+			for _, c := range shop.Calls() {
+				if c.UID == agenttest.Order {
+					t.Error("an intent that costs money was called")
+				}
+			}
+		})
+	}
+}
+
+// A PAT that ends soon is waited for, and must then be refused.
+func TestAnExpiredPATIsTried(t *testing.T) {
+	shop := agenttest.New(t, agenttest.Canonical)
+	shop.TTL = 5 * time.Second
+	r := run(t, verify.Options{Target: shop.URL, Agree: true, Client: agent.Options{Now: shop.Clock.Now, Sleep: func(ctx context.Context, d time.Duration) error {
+		shop.Clock.Add(d)
+		return ctx.Err()
+	}}})
+	if c := find(t, r, "pat-expired"); c.Outcome != verify.Holds {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestTargetsThatAreNone(t *testing.T) {
+	for _, target := range []string{"", "ftp://shop.example", "https://user:secret@shop.example", "a b", "https://shop.example/?q=1"} {
+		if r, err := verify.Run(t.Context(), verify.Options{Target: target}); !errors.Is(err, agent.ErrTarget) || len(r.Checks) != 0 {
+			t.Errorf("%q: %v", target, err)
+		}
+	}
+	if _, err := verify.Run(t.Context(), verify.Options{Target: "127.0.0.1:1", Client: agent.Options{AgentID: "not an id"}}); !errors.Is(err, agent.ErrOptions) {
+		t.Error(err)
+	}
+}
+
+// A server that never answers costs the time it is given and no more.
+func TestTheTimeIsBounded(t *testing.T) {
+	ended := make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-ended:
+		case <-r.Context().Done():
+		}
+	}))
+	defer hanging.Close()
+	defer close(ended)
+	r := run(t, verify.Options{Target: hanging.URL, Agree: true, MaxTime: 50 * time.Millisecond})
+	if r.Complete || r.Passed() {
+		t.Error(table(r))
+	}
+	for _, c := range r.Checks {
+		if c.Outcome == verify.Holds {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// A stranger's texts come out on one line, without what a terminal would obey, and not without end.
+func TestTextsOfStrangersAreTamed(t *testing.T) {
+	evil := "\x1b[31m\u202e\r\n" + strings.Repeat("x", 5000)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path != "/agents.json" {
+			w.WriteHeader(http.StatusTeapot)
+			_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": evil, "message": evil}})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"service-info": map[string]any{"name": evil, "service_url": evil}, "uim-license": evil, "uim-policy-file": evil, "uim-public-key": evil,
+			"intents": []any{map[string]any{"intent_uid": evil, "intent_name": evil, "input_parameters": map[string]any{evil: map[string]any{"type": evil}}}},
+		})
+	}))
+	defer server.Close()
+	for _, c := range run(t, verify.Options{Target: server.URL, Agree: true}).Checks {
+		if strings.ContainsAny(c.Detail, "\x1b\u202e\r\n") || len(c.Detail) > 2000 {
+			t.Errorf("%s: %q", c.ID, c.Detail)
+		}
+	}
+}
+
+// No PAT and no signature is in a report, nor is either ever in a URL.
+func TestNoSecretIsTold(t *testing.T) {
+	var mu sync.Mutex
+	var secrets, addresses []string
+	g := startGate(t, 100, func(gateway string) http.Handler {
+		next := proxy(gateway, only(200, func(r *http.Response) error {
+			if !strings.HasPrefix(r.Request.URL.Path, "/api/pat/") || r.Request.URL.Path == "/api/pat/revoke" {
+				return nil
+			}
+			return edited(r, func(tree map[string]any) {
+				mu.Lock()
+				defer mu.Unlock()
+				secrets = append(secrets, strings.Split(tree["uim-pat"].(string), ".")...)
+			})
+		}))
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			addresses = append(addresses, r.URL.String())
+			mu.Unlock()
+			next.ServeHTTP(w, r)
+		})
+	})
+	r := run(t, verify.Options{Target: g.url, Agree: true})
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(secrets) < 6 {
+		t.Fatalf("%d parts of PATs were seen", len(secrets))
+	}
+	for _, secret := range secrets {
+		if strings.Contains(string(text), secret) || strings.Contains(strings.Join(addresses, "\n"), secret) {
+			t.Error("a part of a PAT is told")
+		}
+	}
+}
+
+// What DNS says is held against the domain and against agents.json.
+func TestDNS(t *testing.T) {
+	for name, tt := range map[string]struct {
+		records verify.Records
+		err     error
+		want    map[string]verify.Outcome
+	}{
+		"no records": {verify.Records{}, nil, map[string]verify.Outcome{"dns-agents-file": verify.Missing, "dns-policy-file": verify.Skipped}},
+		"no answer":  {verify.Records{}, errors.New("no server answers"), map[string]verify.Outcome{"dns-agents-file": verify.Wrong}},
+		"elsewhere": {
+			verify.Records{AgentsFile: "https://other.example/agents.json"},
+			nil,
+			map[string]verify.Outcome{"dns-agents-file": verify.Wrong},
+		},
+		"not https": {
+			verify.Records{AgentsFile: "http://shop.invalid/agents.json"},
+			nil,
+			map[string]verify.Outcome{"dns-agents-file": verify.Wrong},
+		},
+		"no policy": {
+			verify.Records{AgentsFile: "https://api.shop.invalid/agents.json"},
+			nil,
+			map[string]verify.Outcome{"dns-agents-file": verify.Holds, "dns-policy-file": verify.Missing},
+		},
+		"whole": {
+			verify.Records{AgentsFile: "https://shop.invalid/agents.json", PolicyFile: "https://shop.invalid/policy.json"},
+			nil,
+			map[string]verify.Outcome{"dns-agents-file": verify.Holds, "dns-policy-file": verify.Holds},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := ""
+			r := run(t, verify.Options{Target: "shop.invalid", MaxTime: 5 * time.Second, Lookup: func(_ context.Context, domain string) (verify.Records, error) {
+				asked = domain
+				return tt.records, tt.err
+			}})
+			if asked != "shop.invalid" {
+				t.Errorf("asked for %q", asked)
+			}
+			for id, outcome := range tt.want {
+				if c := find(t, r, id); c.Outcome != outcome {
+					t.Errorf("%+v, want %s", c, outcome)
+				}
+			}
+		})
+	}
+}
