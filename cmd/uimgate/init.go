@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/intents/openapi"
+)
+
+// initTime bounds reading one document, fetching included.
+const initTime = 2 * time.Minute
+
+type initSettings struct {
+	document, out string
+	force         bool
+	options       openapi.Options
+}
+
+func initCommand() *cobra.Command {
+	s := &initSettings{}
+	c := &cobra.Command{
+		Use: "init", Short: "Make a configuration from an OpenAPI document", Args: usageArgs(cobra.NoArgs),
+		Long: `Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a configuration that
+works: agents.json with an intent for each operation, policy.json with careful limits, uimgate.yaml, and a
+README.md of what is left to do. What cannot be offered is listed there and on stderr, with the reason.
+
+Run it again when the document changes: intents follow the document except where you edited them, those
+whose operations are gone are marked retired, and other files that you edited are left alone, with the new
+text beside them as NAME.new. References out of the document are never followed.`,
+		Example: `  uimgate init --openapi api.yaml --namespace example.com
+  uimgate init --openapi https://api.example.com/openapi.json --namespace example.com --out gateway
+  uimgate init --openapi api.yaml --namespace example.com --tag orders --exclude '/internal/*'`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if s.document == "" || s.options.Namespace == "" {
+				return usageError{errors.New("--openapi and --namespace are required")}
+			}
+			if s.out == "" {
+				s.out = s.options.Namespace
+			}
+			return s.run(c.Context(), c.ErrOrStderr())
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&s.document, "openapi", "", "the document: a file, or an https URL (http on loopback)")
+	f.StringVar(&s.options.Namespace, "namespace", "", "the DNS name that the intents belong to, such as example.com")
+	f.StringVar(&s.out, "out", "", "directory to write to (default: the namespace)")
+	f.StringArrayVar(&s.options.Include, "include", nil, "only operations whose operationId or path matches (* is any text); repeatable")
+	f.StringArrayVar(&s.options.Exclude, "exclude", nil, "no operations whose operationId or path matches; repeatable")
+	f.StringArrayVar(&s.options.Tags, "tag", nil, "only operations with this tag; repeatable")
+	f.BoolVar(&s.force, "force", false, "write everything anew; what is there is kept as NAME.old")
+	return c
+}
+
+func (s *initSettings) run(ctx context.Context, stderr io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, initTime)
+	defer cancel()
+	existing, err := readExisting(s.out)
+	if err != nil {
+		return err
+	}
+	if !s.force {
+		if s.options.Known, err = openapi.ReadRecord(existing[openapi.RecordFile]); err != nil {
+			return err
+		}
+	}
+	data, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := openapi.Convert(ctx, data, s.options)
+	if errors.Is(err, openapi.ErrOptions) {
+		return usageError{err}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", shownSource(s.document), err)
+	}
+	result, err := found.Update(existing, s.force)
+	if errors.Is(err, openapi.ErrNotOurs) {
+		return fmt.Errorf("%s: %w: choose another --out, or --force to write anew", s.out, err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := writeFiles(s.out, result.Write); err != nil {
+		return err
+	}
+	s.report(stderr, found, result)
+	return s.check(ctx, stderr)
+}
+
+// read takes the document from a file or the network.
+func (s *initSettings) read(ctx context.Context) ([]byte, error) {
+	if !strings.HasPrefix(s.document, "https://") && !strings.HasPrefix(s.document, "http://") {
+		return readDocument(s.document, openapi.MaxDocument)
+	}
+	client := fetch.New(fetch.Options{UserAgent: "uimgate-init", Timeout: initTime})
+	defer client.Close()
+	answer, err := client.Get(ctx, s.document, fetch.Document{
+		Accept: "application/vnd.oai.openapi+json, application/json, application/yaml;q=0.9, */*;q=0.5", Max: openapi.MaxDocument,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the document cannot be fetched: %w", err)
+	}
+	if answer.Status != http.StatusOK {
+		return nil, fmt.Errorf("the document cannot be fetched: %s answers %d", fetch.Origin(answer.URL), answer.Status)
+	}
+	s.options.Source = answer.URL
+	return answer.Body, nil
+}
+
+// shownSource is the document without a URL's query, which may hold a key.
+func shownSource(document string) string {
+	if u, err := url.Parse(document); err == nil && u.Host != "" {
+		return u.Scheme + "://" + u.Host + u.EscapedPath()
+	}
+	return document
+}
+
+func readDocument(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, most)
+	}
+	return data, nil
+}
+
+func readExisting(dir string) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for _, name := range openapi.Names {
+		data, err := readDocument(filepath.Join(dir, name), config.MaxAgentsFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[name] = data
+	}
+	return out, nil
+}
+
+// writeFiles puts each file in its place at once; the record comes last, so that what was not written is
+// not taken for written.
+func writeFiles(dir string, files map[string][]byte) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a configuration holds no secrets
+		return err
+	}
+	var names []string
+	for name := range files {
+		if name != openapi.RecordFile {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range append(names, openapi.RecordFile) {
+		if err := writeFile(filepath.Join(dir, name), files[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".uimgate-init-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// mostTold bounds what is listed on a terminal; the README has more.
+const mostTold = 40
+
+func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openapi.Result) {
+	tell := func(heading string, all []openapi.Finding) {
+		if len(all) == 0 {
+			return
+		}
+		fmt.Fprintf(w, "%s:\n", heading)
+		for n, f := range all {
+			if n == mostTold {
+				fmt.Fprintf(w, "  … and %d more: see %s\n", len(all)-n, filepath.Join(s.out, openapi.ReadmeFile))
+				break
+			}
+			fmt.Fprintf(w, "  %s\n", f)
+		}
+	}
+	tell("Not offered", found.Unmapped)
+	tell("Left out or changed", found.Notes)
+	for _, message := range result.Messages {
+		fmt.Fprintln(w, message)
+	}
+	fmt.Fprintf(w, "%s: %d operations offered, %d not offered", s.out, len(found.Intents), len(found.Unmapped))
+	if found.NotSelected > 0 {
+		fmt.Fprintf(w, ", %d not selected", found.NotSelected)
+	}
+	fmt.Fprintf(w, "; intents: %d added, %d changed, %d unchanged, %d retired\n", result.Added, result.Changed, result.Same, result.Retired)
+}
+
+// check says what serve would say of what is there now.
+func (s *initSettings) check(ctx context.Context, w io.Writer) error {
+	path := filepath.Join(s.out, openapi.ConfigFile)
+	cfg, problems := config.Load(path, config.Overrides{Env: os.LookupEnv})
+	if cfg != nil {
+		_, more := gateway.Load(ctx, cfg, time.Now)
+		problems = append(problems, more...)
+	}
+	printProblems(w, problems)
+	if problems.Failed() {
+		fmt.Fprintf(w, "%s needs your hand before uimgate serve takes it\n", path)
+		return errSilent
+	}
+	fmt.Fprintf(w, "Next: read %s, then: uimgate serve -c %s\n", filepath.Join(s.out, openapi.ReadmeFile), path)
+	return nil
+}
