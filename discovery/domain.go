@@ -29,6 +29,9 @@ func ParseDomain(s string) (string, error) {
 		return "", fmt.Errorf("%w: %q: want letters, digits and - between dots", ErrDomain, s)
 	}
 	domain = strings.ToLower(domain)
+	if again, err := idna.Lookup.ToASCII(domain); err != nil || again != domain {
+		return "", fmt.Errorf("%w: %q: its xn-- form means something else", ErrDomain, s)
+	}
 	if len(domain) > maxDomain {
 		return "", fmt.Errorf("%w: it has %d characters, at most %d can be looked up", ErrDomain, len(domain), maxDomain)
 	}

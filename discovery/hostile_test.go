@@ -49,7 +49,7 @@ func TestADomainWithAllThatDNSCanHold(t *testing.T) {
 
 func TestACutOffAnswerOverTCPIsNoAnswer(t *testing.T) {
 	s := newServer(t, good)
-	s.mangle = func(m *dns.Msg, _ bool) { m.Truncated = true }
+	s.mangleBy(func(m *dns.Msg, _ bool) { m.Truncated = true })
 	if _, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrAnswer) {
 		t.Error(err)
 	}
@@ -57,7 +57,7 @@ func TestACutOffAnswerOverTCPIsNoAnswer(t *testing.T) {
 
 func TestASlowServerIsAskedTwice(t *testing.T) {
 	s := newServer(t, good)
-	s.handler = func(dns.ResponseWriter, *dns.Msg, bool) bool { return true } // never
+	s.handle(func(dns.ResponseWriter, *dns.Msg, bool) bool { return true }) // never
 	if _, err := lookup(t, short, s.addr); !errors.Is(err, discovery.ErrTimeout) || !errors.Is(err, discovery.ErrServer) {
 		t.Error(err)
 	}
@@ -69,12 +69,12 @@ func TestASlowServerIsAskedTwice(t *testing.T) {
 func TestALostPacketIsNoFailure(t *testing.T) {
 	s := newServer(t, good)
 	lost := map[string]bool{}
-	s.handler = func(_ dns.ResponseWriter, q *dns.Msg, _ bool) bool {
+	s.handle(func(_ dns.ResponseWriter, q *dns.Msg, _ bool) bool {
 		name := dns.CanonicalName(q.Question[0].Name)
 		first := !lost[name]
 		lost[name] = true
 		return first
-	}
+	})
 	if _, err := lookup(t, time.Second, s.addr); err != nil {
 		t.Error(err)
 	}
@@ -84,7 +84,7 @@ func TestAnotherServerIsAskedWhereOneFails(t *testing.T) {
 	works := newServer(t, good)
 	for _, code := range []int{dns.RcodeServerFailure, dns.RcodeRefused, dns.RcodeNotAuth, 12} {
 		broken := newServer(t)
-		broken.mangle = func(m *dns.Msg, _ bool) { m.Rcode = code }
+		broken.mangleBy(func(m *dns.Msg, _ bool) { m.Rcode = code })
 		if _, err := lookup(t, patient, broken.addr, works.addr); err != nil {
 			t.Error(code, err)
 		}
@@ -110,7 +110,7 @@ func TestAnotherServerIsAskedWhereOneFails(t *testing.T) {
 func TestAServerWithoutEDNS(t *testing.T) {
 	for _, code := range []int{dns.RcodeFormatError, dns.RcodeNotImplemented} {
 		s := newServer(t, good)
-		s.handler = func(w dns.ResponseWriter, q *dns.Msg, _ bool) bool {
+		s.handle(func(w dns.ResponseWriter, q *dns.Msg, _ bool) bool {
 			if q.IsEdns0() == nil {
 				return false
 			}
@@ -118,7 +118,7 @@ func TestAServerWithoutEDNS(t *testing.T) {
 			m.Question = nil // as some of them answer
 			_ = w.WriteMsg(m)
 			return true
-		}
+		})
 		if _, err := lookup(t, patient, s.addr); err != nil {
 			t.Error(code, err)
 		}
@@ -127,11 +127,11 @@ func TestAServerWithoutEDNS(t *testing.T) {
 
 func TestAReferralIsNoAnswer(t *testing.T) {
 	s := newServer(t, "shop.example.", "_uim.shop.example.")
-	s.mangle = func(m *dns.Msg, _ bool) { m.RecursionAvailable = false }
+	s.mangleBy(func(m *dns.Msg, _ bool) { m.RecursionAvailable = false })
 	if _, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrServer) || errors.Is(err, discovery.ErrNotFound) {
 		t.Error(err)
 	}
-	s.mangle = func(m *dns.Msg, _ bool) { m.RecursionAvailable, m.Authoritative = false, true }
+	s.mangleBy(func(m *dns.Msg, _ bool) { m.RecursionAvailable, m.Authoritative = false, true })
 	if _, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrNoRecords) {
 		t.Error(err)
 	}
@@ -189,7 +189,7 @@ func TestForgedPacketsArePassedOver(t *testing.T) {
 func TestWhatMayBeForgedIsAskedForOverTCP(t *testing.T) {
 	s := newServer(t, good)
 	var over atomic.Int32
-	s.mangle = func(m *dns.Msg, tcp bool) {
+	s.mangleBy(func(m *dns.Msg, tcp bool) {
 		if tcp {
 			over.Add(1)
 			return
@@ -199,18 +199,11 @@ func TestWhatMayBeForgedIsAskedForOverTCP(t *testing.T) {
 			guess = strings.ToUpper(guess)
 		}
 		m.Question[0].Name = guess
-		for _, rr := range m.Answer {
-			rr.(*dns.TXT).Txt = []string{"uim-agents-file=https://evil.example/agents.json"}
+		for i := range m.Answer {
+			m.Answer[i] = dns.Copy(m.Answer[i]) // the zone keeps its own
+			m.Answer[i].(*dns.TXT).Txt = []string{"uim-agents-file=https://evil.example/agents.json"}
 		}
-	}
-	// The zone's own records must not be changed: copy them for each answer.
-	mangle := s.mangle
-	s.mangle = func(m *dns.Msg, tcp bool) {
-		for i, rr := range m.Answer {
-			m.Answer[i] = dns.Copy(rr)
-		}
-		mangle(m, tcp)
-	}
+	})
 	found, err := lookup(t, patient, s.addr)
 	if err != nil || found.AgentsFile != agentsURL || over.Load() == 0 {
 		t.Error(found, err, over.Load())
@@ -273,7 +266,7 @@ func TestOverTCP(t *testing.T) {
 
 func TestRecordsOfOtherNamesAreIgnored(t *testing.T) {
 	s := newServer(t, "shop.example.", "_uim.shop.example.")
-	s.mangle = func(m *dns.Msg, _ bool) {
+	s.mangleBy(func(m *dns.Msg, _ bool) {
 		for _, name := range []string{"evil.example.", "example.", "x.shop.example."} {
 			rr := evil(m).Answer[0]
 			rr.Header().Name = name
@@ -284,7 +277,7 @@ func TestRecordsOfOtherNamesAreIgnored(t *testing.T) {
 		rr := evil(m).Answer[0]
 		rr.Header().Class = dns.ClassCHAOS
 		m.Answer = append(m.Answer, rr)
-	}
+	})
 	if found, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrNoRecords) {
 		t.Error(found, err)
 	}
@@ -293,7 +286,7 @@ func TestRecordsOfOtherNamesAreIgnored(t *testing.T) {
 func TestAnEndlessChainOverManyMessagesEnds(t *testing.T) {
 	s := newServer(t)
 	n := 0
-	s.handler = func(w dns.ResponseWriter, q *dns.Msg, _ bool) bool {
+	s.handle(func(w dns.ResponseWriter, q *dns.Msg, _ bool) bool {
 		n++
 		m := new(dns.Msg).SetReply(q)
 		m.RecursionAvailable = true
@@ -303,7 +296,7 @@ func TestAnEndlessChainOverManyMessagesEnds(t *testing.T) {
 		}}
 		_ = w.WriteMsg(m)
 		return true
-	}
+	})
 	if _, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrChain) {
 		t.Error(err)
 	}

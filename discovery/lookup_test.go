@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -137,9 +138,9 @@ func TestAContradictionNamesBothValues(t *testing.T) {
 func TestAuthenticatedMeansEveryAnswer(t *testing.T) {
 	s := newServer(t, `shop.example. 60 IN TXT "uim-agents-file=https://shop.example/agents.json"`)
 	for _, except := range []string{"", "_uim.shop.example.", "shop.example."} {
-		s.mangle = func(m *dns.Msg, _ bool) {
+		s.mangleBy(func(m *dns.Msg, _ bool) {
 			m.AuthenticatedData = !strings.EqualFold(m.Question[0].Name, except)
-		}
+		})
 		r, _ := resolver(t, s)
 		found, err := r.Lookup(t.Context(), "shop.example")
 		if err != nil || found.Authenticated != (except == "") {
@@ -150,23 +151,25 @@ func TestAuthenticatedMeansEveryAnswer(t *testing.T) {
 
 func TestTheQuestionAsksForDNSSECAndSmallPackets(t *testing.T) {
 	s := newServer(t, `shop.example. 60 IN TXT "uim-agents-file=https://shop.example/agents.json"`)
-	mixed := false
-	s.handler = func(_ dns.ResponseWriter, q *dns.Msg, _ bool) bool {
+	var mixed atomic.Bool
+	s.handle(func(_ dns.ResponseWriter, q *dns.Msg, _ bool) bool {
 		opt := q.IsEdns0()
 		if opt == nil || !opt.Do() || opt.UDPSize() != 1232 || !q.RecursionDesired || q.CheckingDisabled {
 			t.Errorf("%v", q)
 		}
 		name := q.Question[0].Name
-		mixed = mixed || name != strings.ToLower(name)
+		if name != strings.ToLower(name) {
+			mixed.Store(true)
+		}
 		return false
-	}
+	})
 	r, _ := resolver(t, s)
 	for range 4 { // 2⁻¹⁰⁰: that no letter is upper case
 		if _, _, err := r.Published(t.Context(), fmt.Sprintf("%s.example", strings.Repeat("shop", 5))); err != nil {
 			t.Error(err)
 		}
 	}
-	if !mixed {
+	if !mixed.Load() {
 		t.Error("the case of the letters is not random")
 	}
 }
@@ -223,7 +226,9 @@ func TestAnswersAreRememberedAsLongAsTheySay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, tt.zone)
+			s.mu.Lock()
 			s.soa = tt.soa
+			s.mu.Unlock()
 			r, c := resolver(t, s)
 			first, firstErr := r.Lookup(t.Context(), "shop.example")
 			if udp, _ := s.asked(); udp != 2 {
@@ -263,11 +268,11 @@ func TestAnHourAtMost(t *testing.T) {
 func TestNothingIsRememberedOfFailures(t *testing.T) {
 	s := newServer(t, `shop.example. 60 IN TXT "uim-agents-file=https://shop.example/agents.json"`)
 	broken := true
-	s.mangle = func(m *dns.Msg, _ bool) {
+	s.mangleBy(func(m *dns.Msg, _ bool) {
 		if broken {
 			m.Rcode, m.Answer = dns.RcodeServerFailure, nil
 		}
-	}
+	})
 	r, _ := resolver(t, s)
 	_, err := r.Lookup(t.Context(), "shop.example")
 	if !errors.Is(err, discovery.ErrServer) || errors.Is(err, discovery.ErrNotFound) || !strings.Contains(err.Error(), "SERVFAIL") {
@@ -308,7 +313,7 @@ func TestTheCallerEndsALookup(t *testing.T) {
 	s := newServer(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
-	s.handler = func(dns.ResponseWriter, *dns.Msg, bool) bool { cancel(why); return true }
+	s.handle(func(dns.ResponseWriter, *dns.Msg, bool) bool { cancel(why); return true })
 	r, _ := resolver(t, s)
 	if _, err := r.Lookup(ctx, "shop.example"); !errors.Is(err, why) {
 		t.Error(err)

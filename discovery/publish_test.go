@@ -2,7 +2,6 @@ package discovery_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -145,7 +144,7 @@ func TestPublishedShowsContradictions(t *testing.T) {
 	if err != nil || len(have) != 2 {
 		t.Error(have, err)
 	}
-	s.mangle = func(m *dns.Msg, _ bool) { m.Rcode = dns.RcodeServerFailure }
+	s.mangleBy(func(m *dns.Msg, _ bool) { m.Rcode = dns.RcodeServerFailure })
 	r, _ = resolver(t, s)
 	if have, _, err := r.Published(t.Context(), "shop.example"); !errors.Is(err, discovery.ErrServer) || have != nil {
 		t.Error(have, err)
@@ -254,7 +253,7 @@ func FuzzParseDomain(f *testing.F) {
 			t.Fatalf("%q: %q, %v", domain, again, err)
 		}
 		if _, ok := dns.IsDomainName("_uim." + domain + "."); !ok {
-			t.Fatal(fmt.Sprintf("%q cannot be asked for", domain))
+			t.Fatalf("%q cannot be asked for", domain)
 		}
 	})
 }

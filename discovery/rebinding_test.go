@@ -32,7 +32,7 @@ func TestANameThatChangesItsAddressIsRefused(t *testing.T) {
 			var looks atomic.Int32
 			s := newServer(t,
 				`shop.example. 60 IN TXT "uim-agents-file=https://rebind.example:`+port+`/agents.json"`)
-			s.handler = func(w dns.ResponseWriter, q *dns.Msg, tcp bool) bool {
+			s.handle(func(w dns.ResponseWriter, q *dns.Msg, tcp bool) bool {
 				name := strings.ToLower(q.Question[0].Name)
 				if q.Question[0].Qtype == dns.TypeTXT {
 					return false
@@ -58,7 +58,7 @@ func TestANameThatChangesItsAddressIsRefused(t *testing.T) {
 				}
 				_ = w.WriteMsg(m)
 				return true
-			}
+			})
 			system := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, network, s.addr)
 			}}

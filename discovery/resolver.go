@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -121,7 +122,7 @@ func (f *Found) take(a answer) error {
 	if f.Expires.IsZero() || a.expires.Before(f.Expires) {
 		f.Expires = a.expires
 	}
-	f.Records = append(f.Records[:len(f.Records):len(f.Records)], records...)
+	f.Records = append(slices.Clip(f.Records), records...)
 	for _, r := range records {
 		if v := f.value(r.Field); *v == "" {
 			*v = r.Value

@@ -81,10 +81,18 @@ func (s *server) add(t *testing.T, lines ...string) {
 	}
 }
 
-func (s *server) clear() {
+// handle lets f answer where it likes to.
+func (s *server) handle(f func(w dns.ResponseWriter, q *dns.Msg, tcp bool) (done bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.zone = map[string][]dns.RR{}
+	s.handler = f
+}
+
+// mangleBy lets f change each answer before it is sent.
+func (s *server) mangleBy(f func(m *dns.Msg, tcp bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mangle = f
 }
 
 func (s *server) asked() (udp, tcp int32) { return s.udp.Load(), s.tcp.Load() }
