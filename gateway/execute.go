@@ -16,6 +16,7 @@ import (
 type Executor struct {
 	store   store.Executions
 	agents  pat.Store
+	view    *pat.View
 	keys    *agreedKeys
 	now     func() time.Time
 	trouble *troublemakers

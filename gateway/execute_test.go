@@ -33,7 +33,12 @@ func TestAPanicOnTheWayIsARefusal(t *testing.T) {
 func TestWhatTheGatewayRefusesByItselfWasNotSent(t *testing.T) {
 	g := newAdminGate(t, "")
 	a := g.agreed("agent-1")
-	g.pass(time.Minute) // what was revoked is not known as of now
+	g.pass(time.Minute) // what was revoked is not known as of now, but can be asked
+	if got := g.execute(a, ordering); got.status != http.StatusOK {
+		t.Errorf("a view that can be brought up to date: %d %s", got.status, got.body)
+	}
+	g.pass(time.Minute)
+	g.must(g.store.Close()) // now it cannot
 	got := g.execute(a, ordering)
 	if got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), `"outcome":"not_sent"`) {
 		t.Errorf("%d %s", got.status, got.body)

@@ -44,7 +44,7 @@ func New(ctx context.Context, d Deps, l *Loaded) (*Server, error) {
 		doors: newDoors(l.config.Server.PerAddress, l.config.Server.IssuePerAddress),
 	}
 	s.executor = &Executor{
-		store: d.Executions, agents: d.Agreements, keys: newAgreedKeys(d.Agreements), now: d.Now,
+		store: d.Executions, agents: d.Agreements, view: d.View, keys: newAgreedKeys(d.Agreements), now: d.Now,
 		audit: d.Audit, metrics: d.Metrics, trouble: newTroublemakers(s.block),
 	}
 	if err := s.Take(ctx, l); err != nil {

@@ -73,7 +73,7 @@ func (f *Fault) setHeader(name, value string) { f.headers().Set(name, value) }
 func (r *replay) result() (Result, error) {
 	a, charge := r.execution.Answer, chargeOf(r.execution)
 	if a == nil {
-		return Result{}, newFault("OUTCOME_UNKNOWN", "The call under this Idempotency-Key has ended, but its answer was not kept.").charged(charge)
+		return Result{}, newFault("OUTCOME_UNKNOWN", "The call under this Idempotency-Key has ended, but its answer was not kept.").with("state", r.execution.State).charged(charge)
 	}
 	if a.Reason == "" {
 		return Result{Status: a.Status, Output: a.Body, Charge: charge, Replayed: true}, nil

@@ -166,7 +166,7 @@ func TestAgentsWrittenByOthers(t *testing.T) {
 }
 
 func TestTenThousandCallsOnALimitOfAThousandAdmitExactlyAThousand(t *testing.T) {
-	g := startGate(t, setup{})
+	g := startGate(t, setup{config: strings.Replace(testConfig, "timeout: 2s", "timeout: 60s", 1)})
 	agents := []*agent{g.newAgent("agent-1").agree()}
 	again := *agents[0] // a second PAT of the same agent shares its counter
 	agents = append(agents, again.agree())
