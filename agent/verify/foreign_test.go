@@ -140,6 +140,34 @@ func TestTextsOfStrangersAreTamed(t *testing.T) {
 	}
 }
 
+// Whatever a service answers everywhere, there is a report of every check, and never one that passes.
+func TestOddAnswersAreReported(t *testing.T) {
+	const intent = `{"intent_uid": "a.example:b:v1", "intent_name": "B", "description": "b", "input_parameters": []}`
+	for _, body := range []string{
+		``, `null`, `[]`, `{}`, `"x"`, `{"intents": null}`, `{"intents": [null, 1, {}]}`, `{"intents": {"a": 1}, "keys": [null]}`,
+		`{"agentsJson": "0.1.0", "flows": [], "sources": []}`, strings.Repeat("[", 10_000),
+		`{"intents": [` + intent + `], "keys": [null, 7, {"kty": "oct", "k": "AA"}], "permission": [null, [], {"target": {"uid": {"@id": []}}}], "uid": [[]], "type": {}, "profile": [7]}`,
+		`{"intents": [` + intent + `], "permission": "x", "prohibition": {"action": 1}, "obligation": [[["pay"]]], "@context": [{}], "pagination": {"page_size": -1}}`,
+		`{"intents": [` + intent + `], "uim-pat": "a.b.c", "uid": "https://a.example/1", "permission": [{"target": "a.example:b:v1", "action": "execute"}], "scope": 1, "expires_at": 1}`,
+		`{"intents": [` + intent + `], "uim-pat": "e30.e30.", "uid": "https://a.example/1", "permission": [{"target": "a.example:b:v1", "action": "execute"}]}`,
+		`{"intents": [` + strings.Replace(intent, "{", `{"safe": true, `, 1) + `], "uim-pat": "e30.e30.", "uim-license": "UIM--v", "uim-compliance": {"standards": 1, "regional-compliance": []}}`,
+	} {
+		for _, status := range []int{200, 401, 404, 500} {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if r.URL.Path != "/agents.json" {
+					w.WriteHeader(status)
+				}
+				_, _ = w.Write([]byte(body))
+			}))
+			if r := run(t, verify.Options{Target: server.URL, Agree: true}); r.Passed() || !r.Complete || len(r.Checks) < 100 {
+				t.Errorf("%.80s %d: %s", body, status, table(r))
+			}
+			server.Close()
+		}
+	}
+}
+
 // No PAT and no signature is in a report, nor is either ever in a URL.
 func TestNoSecretIsTold(t *testing.T) {
 	var mu sync.Mutex
