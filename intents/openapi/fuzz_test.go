@@ -3,8 +3,7 @@ package openapi_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,25 +14,23 @@ import (
 // FuzzConvert: any document is refused with one of our errors, or what is made of it is accepted by the
 // strict reader, survives being brought up to date by itself, and is complete.
 func FuzzConvert(f *testing.F) {
-	paths, err := filepath.Glob("testdata/*.*")
-	if err != nil || len(paths) < 7 {
-		f.Fatalf("documents: %v, %v", paths, err)
+	for _, seed := range []string{ // short ones: the engine shrinks each input that is new to it
+		"openapi: 3.1.0\npaths: {/a: {get: {parameters: [{name: q, in: query, schema: {type: [integer, 'null'], exclusiveMinimum: 1}}], responses: {'200': {content: {application/json: {schema: {type: object, required: [a], properties: {a: {type: string}}}}}}}}}}",
+		"openapi: 3.0.0\npaths: {/a/{b}: {put: {parameters: [{name: b, in: path}], requestBody: {content: {application/json: {schema: {$ref: '#/s'}}}}}}}\ns: {allOf: [{properties: {n: {$ref: '#/s'}, p: {nullable: true, pattern: '(?=a)'}}}, {oneOf: [{$ref: '#/s'}]}]}",
+		"openapi: 3.0.0\nservers: [{url: 'https://{r}.x/v1', variables: {r: {default: eu}}}]\npaths: {'/a?b=c#d': {post: {requestBody: {content: {application/x-www-form-urlencoded: {encoding: {a: {style: deepObject}}, schema: {properties: {a: {type: object, properties: {b: {}}}}}}}}}}}",
+		"swagger: 2.0\nparameters: {a: {in: {}, name: []}}\npaths: {/x: {get: {parameters: [{$ref: '#/parameters/a'}, {in: query, name: l, type: array, items: {type: string}}]}, post: {parameters: [{in: formData, name: f, type: string}]}}}",
+		`{"openapi":"3.1.0","paths":{"/a{b}":{"post":{"parameters":[{"in":"path","name":"b","schema":{"$ref":"#/paths"}}],"requestBody":{"content":{"*/*":{"schema":{"oneOf":[{},true]}}}}}}}}`,
+		`{"openapi":"3.0.1","paths":{"/a":{"get":{"parameters":[{"in":"query","name":"o","style":"deepObject","schema":{"type":"object","properties":{"p":{"type":"integer","default":"x"}}}}]}}},"components":{"securitySchemes":{"k":{"type":"apiKey","in":"header","name":"K"}}}}`,
+		"openapi: &v 3.0.0\nx: &x {get: {operationId: a, tags: [t]}}\npaths: {/a: *x, /b: {<<: *x, post: {deprecated: true}}}",
+	} {
+		f.Add([]byte(seed))
 	}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
-	}
-	f.Add([]byte(`{"openapi":"3.1.0","paths":{"/a{b}":{"post":{"parameters":[{"in":"path","name":"b","schema":{"$ref":"#/paths"}}],"requestBody":{"content":{"*/*":{"schema":{"oneOf":[{},true]}}}}}}}}`))
-	f.Add([]byte("swagger: 2.0\nparameters: {a: {in: {}, name: []}}\npaths: {/x: {get: {parameters: [{$ref: '#/parameters/a'}, {$ref: '#/parameters/a'}]}}}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		found, err := openapi.Convert(ctx, data, openapi.Options{Namespace: namespace})
 		if err != nil {
-			if found != nil || !errors.Is(err, openapi.ErrDocument) {
+			if found != nil || !errors.Is(err, openapi.ErrDocument) || strings.HasSuffix(err.Error(), ": it cannot be read") { // as a panic of ours reads
 				t.Fatalf("%v, %v", found, err)
 			}
 			return

@@ -24,6 +24,7 @@ type work struct {
 	version  string
 	base     server
 	taken    map[string]bool // UIDs
+	secret   map[string]bool // headers that security schemes are about, which are no parameters
 }
 
 // An operation is one entry of paths.

@@ -15,7 +15,11 @@ func (c *call) parameters(prefix string) error {
 	type key struct{ in, name string }
 	at := map[key]int{}
 	var all []map[string]any
-	for _, v := range slices.Concat(list(c.op.item["parameters"]), list(c.op.tree["parameters"])) {
+	described := slices.Concat(list(c.op.item["parameters"]), list(c.op.tree["parameters"]))
+	if len(described) > 4*maxInputs {
+		return fmt.Errorf("it describes %d parameters, at most %d are possible", len(described), maxInputs)
+	}
+	for _, v := range described {
 		p, err := c.follow(v, "a parameter")
 		if err != nil {
 			return err
@@ -233,7 +237,7 @@ func (c *call) inHeader(name string, required bool) error {
 		c.idempotency = canonical
 		c.say("the gateway sends " + canonical + " itself")
 		return nil
-	case c.isCredential(canonical):
+	case c.secret[canonical]:
 		return nil
 	}
 	if required {

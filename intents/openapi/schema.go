@@ -14,8 +14,9 @@ import (
 // itself checks it.
 const (
 	maxSchemas     = 300
-	maxValueDepth  = 10 // values inside values
-	maxLevels      = 20 // schemas inside schemas
+	maxValueDepth  = 10   // values inside values
+	maxLevels      = 20   // schemas inside schemas
+	maxRequired    = 1000 // names of one object
 	outputSchemas  = 60
 	outputDepth    = 4
 	maxDescription = 1500 // characters
@@ -275,7 +276,7 @@ func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 	}
 	var required []any
 	for _, v := range list(m["required"]) {
-		if name, ok := v.(string); ok && !hidden[name] && !slices.Contains(required, v) {
+		if name, ok := v.(string); ok && !hidden[name] && len(required) < maxRequired && !slices.Contains(required, v) {
 			required = append(required, v)
 		}
 	}
@@ -405,6 +406,9 @@ func (r *schemaReader) discriminate(m map[string]any, alternative, converted any
 	name := ref[strings.LastIndexByte(ref, '/')+1:]
 	var values []any
 	mapping := object(d["mapping"])
+	if len(mapping) > maxSchemas {
+		return
+	}
 	for _, value := range slices.Sorted(maps.Keys(mapping)) {
 		if target := text(mapping[value]); target == ref || target == name {
 			values = append(values, value)

@@ -24,6 +24,7 @@ var (
 
 // credentials reads the security schemes.
 func (w *work) credentials() {
+	w.secret = map[string]bool{}
 	schemes := object(object(w.root["components"])["securitySchemes"])
 	for _, name := range slices.Sorted(maps.Keys(schemes)) {
 		s, err := w.follow(schemes[name], "the security scheme")
@@ -35,6 +36,9 @@ func (w *work) credentials() {
 		if len(w.out.Credentials) == most {
 			w.remark("", "more security schemes than are listed")
 			return
+		}
+		if text(s["in"]) == "header" {
+			w.secret[http.CanonicalHeaderKey(text(s["name"]))] = true
 		}
 		w.out.Credentials = append(w.out.Credentials, credential(name, s))
 	}
@@ -67,13 +71,3 @@ func credential(name string, s map[string]any) Credential {
 }
 
 func bearer(variable string) string { return `{header: "Authorization: Bearer ${` + variable + `}"}` }
-
-// isCredential reports whether a header is the one that a security scheme is about.
-func (w *work) isCredential(canonical string) bool {
-	for _, v := range object(object(w.root["components"])["securitySchemes"]) {
-		if s, err := w.follow(v, "the security scheme"); err == nil && text(s["in"]) == "header" && http.CanonicalHeaderKey(text(s["name"])) == canonical {
-			return true
-		}
-	}
-	return false
-}
