@@ -63,7 +63,7 @@ func TestLookup(t *testing.T) {
 			want: discovery.Service{AgentsFile: agentsURL, License: `say "\hi\"`},
 		},
 		"others' records are ignored": {
-			zone: apex(`"v=spf1 -all"`, `"uim-agents-file"`, `"uim-something=else"`, `"\000\255"`, `""`, `"=x"`, `"xuim-agents-file=https://evil.example/"`, `"uim-agents-file=https://shop.example/agents.json"`),
+			zone: apex(`"v=spf1 -all"`, `"uim-agents-file"`, `"uim-something=else"`, `"\000\255"`, `""`, `"=x"`, `"xuim-agents-file=https://evil.example/"`, `"u\196\176m-agents-file=https://evil.example/"`, `"uim-agents-file=https://shop.example/agents.json"`),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
 		"said twice": {

@@ -66,9 +66,11 @@ func ParseRecord(name, text string) (r Record, ours bool, err error) {
 	if !found {
 		return Record{}, false, nil
 	}
-	key = strings.ToLower(strings.Trim(key, " \t"))
+	key = strings.Trim(key, " \t")
+	ascii := !strings.ContainsFunc(key, func(c rune) bool { return c >= 0x80 }) // some letters have an ASCII lower case
+	key = strings.ToLower(key)
 	field, known := fieldOf(key)
-	if !known {
+	if !known || !ascii {
 		return Record{}, false, nil
 	}
 	r = Record{Name: name, Key: key, Field: field, Value: strings.Trim(value, " \t")}

@@ -13,11 +13,13 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/discovery"
 )
 
 // agentSettings are the flags that all commands of an agent share.
 type agentSettings struct {
 	key, id, state, output string
+	dns                    string
 	insecure, static       bool
 	timeout                time.Duration
 }
@@ -49,6 +51,7 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
 	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id (default made from the key; $UIMGATE_AGENT_ID)")
 	f.StringVar(&s.state, "state", "", "directory of agreements (default $XDG_STATE_HOME/uimgate/agent)")
 	f.StringVarP(&s.output, "output", "o", "text", "text or json")
+	f.StringVar(&s.dns, "dns", "", "DNS server that is asked where a domain's service is (default those of /etc/resolv.conf)")
 	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
 	f.BoolVar(&s.static, "allow-static", false, "with services that know no fresh agreements, sign the bare policy (it can be replayed)")
 	f.DurationVar(&s.timeout, "timeout", fetch.DefaultTimeout, "bound on one exchange")
@@ -93,6 +96,9 @@ func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
 	}
 	o := agent.Options{
 		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, Timeout: s.timeout, UserAgent: "uimgate-agent/" + readVersion().Version,
+	}
+	if s.dns != "" {
+		o.Locate = discovery.New(discovery.Options{Servers: []string{s.dns}}).Locate
 	}
 	path, err := s.keyPath()
 	if err != nil {

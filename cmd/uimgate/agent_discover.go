@@ -17,7 +17,8 @@ import (
 func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 	return &cobra.Command{
 		Use: "discover SERVICE", Short: "Find a service and list its intents",
-		Long: "Find a service by the URL of its agents.json, its origin or its domain, and list its intents.",
+		Long: "Find a service by the URL of its agents.json, its origin or its domain, and list its intents. A domain\n" +
+			"is looked up in DNS first: TXT records at _uim below it, then at itself.",
 		Example: `  uimgate agent discover shop.example
   uimgate agent discover http://127.0.0.1:8080 -o json`,
 		Args: usageArgs(cobra.ExactArgs(1)),
