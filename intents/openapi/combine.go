@@ -1,0 +1,128 @@
+package openapi
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// combine reads what holds several schemas against one value.
+func (r *schemaReader) combine(m, out map[string]any, depth, level int) {
+	for _, v := range list(m["allOf"]) {
+		mergeInto(out, r.object(r.convert(v, depth, level+1)))
+	}
+	for _, name := range []string{"oneOf", "anyOf"} {
+		all := list(m[name])
+		if len(all) == 0 {
+			continue
+		}
+		fresh := make([]any, len(all))
+		for i, v := range all {
+			fresh[i] = r.convert(v, depth, level+1)
+			if !r.output {
+				r.discriminate(m, v, fresh[i])
+			}
+		}
+		into := name
+		if r.output {
+			into = "anyOf"
+		}
+		mergeInto(out, map[string]any{into: fresh})
+	}
+	if r.output {
+		return
+	}
+	for _, name := range []string{"not", "if", "then", "else"} {
+		if v, ok := m[name]; ok {
+			out[name] = r.convert(v, depth, level+1)
+		}
+	}
+	if all := object(m["dependentSchemas"]); len(all) > 0 {
+		fresh := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			fresh[name] = r.convert(all[name], depth, level+1)
+		}
+		out["dependentSchemas"] = fresh
+	}
+}
+
+// discriminate writes into one alternative the values of the discriminator that stand for it, so that
+// alternatives which are alike in all else remain different.
+func (r *schemaReader) discriminate(m map[string]any, alternative, converted any) {
+	d := object(m["discriminator"])
+	property := text(d["propertyName"])
+	if s, ok := m["discriminator"].(string); ok {
+		property = s
+	}
+	ref, isRef := object(alternative)["$ref"].(string)
+	out, isObject := converted.(map[string]any)
+	if property == "" || !isRef || !isObject || out["$ref"] != nil {
+		return
+	}
+	name := ref[strings.LastIndexByte(ref, '/')+1:]
+	var values []any
+	mapping := object(d["mapping"])
+	if len(mapping) > maxSchemas {
+		return
+	}
+	for _, value := range slices.Sorted(maps.Keys(mapping)) {
+		if target := text(mapping[value]); target == ref || target == name {
+			values = append(values, value)
+		}
+	}
+	if len(values) == 0 {
+		values = []any{name}
+	}
+	properties := maps.Clone(object(out["properties"]))
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	own := maps.Clone(object(properties[property]))
+	if own["enum"] != nil || own["const"] != nil || own["$ref"] != nil {
+		return
+	}
+	if own == nil {
+		own = map[string]any{"type": "string"}
+	}
+	own["enum"] = values
+	properties[property] = own
+	out["properties"] = properties
+	if required := list(out["required"]); !slices.Contains(required, any(property)) {
+		out["required"] = append(slices.Clone(required), property)
+	}
+}
+
+// orNull widens a schema by null.
+func orNull(out map[string]any) map[string]any {
+	isType := false
+	switch t := out["type"].(type) {
+	case string:
+		out["type"], isType = []any{t, "null"}, true
+	case []any:
+		out["type"], isType = append(slices.Clone(t), "null"), true
+	}
+	if enum := list(out["enum"]); enum != nil && !slices.Contains(enum, nil) {
+		out["enum"] = append(slices.Clone(enum), nil)
+	}
+	combined := false
+	for _, name := range []string{"oneOf", "anyOf", "allOf", "$ref", "not"} {
+		combined = combined || out[name] != nil
+	}
+	if isType && !combined {
+		return out
+	}
+	if isType {
+		out["type"] = types(slices.DeleteFunc(slices.Clone(list(out["type"])), func(t any) bool { return t == "null" }))
+	}
+	if len(out) == 0 {
+		return out
+	}
+	wider := map[string]any{"anyOf": []any{out, map[string]any{"type": "null"}}}
+	for _, name := range []string{"description", "default"} {
+		if v, ok := out[name]; ok {
+			wider[name] = v
+			delete(out, name)
+		}
+	}
+	return wider
+}
