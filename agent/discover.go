@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -112,22 +113,31 @@ func (c *Client) unusable(e Endpoints, at *url.URL) problem.List {
 
 // agentsFile fetches and reads an agents.json.
 func (c *Client) agentsFile(ctx context.Context, address string, from *url.URL) (*intents.Catalog, problem.List, *url.URL, error) {
-	answer, err := c.document(ctx, address, from, c.o.MaxDocument)
+	had, known := c.copies.of(address)
+	answer, err := c.document(ctx, address, from, c.o.MaxDocument, had.etag)
 	if err != nil {
 		return nil, nil, nil, err
+	}
+	if known && answer.Status == http.StatusNotModified {
+		return had.catalog, had.problems, had.at, nil
 	}
 	catalog, problems := intents.Parse(answer.Body, intents.Options{})
 	if catalog == nil {
 		return nil, nil, nil, fmt.Errorf("%w: %s is no agents.json: %s", ErrAnswer, fetch.Origin(answer.URL), clean(problems[0].String()))
 	}
+	c.copies.keep(address, agentsCopy{answer.Header.Get("ETag"), catalog, problems, answer.URL})
 	return catalog, problems, answer.URL, nil
 }
 
 // document fetches a JSON document that is there and says that it is one.
-func (c *Client) document(ctx context.Context, address string, from *url.URL, most int64) (fetch.Answer, error) {
-	answer, err := c.fetch.Get(ctx, address, fetch.Document{Accept: "application/json, application/ld+json;q=0.9", Max: most, From: from})
+// With the ETag of a copy, 304 is an answer too.
+func (c *Client) document(ctx context.Context, address string, from *url.URL, most int64, etag string) (fetch.Answer, error) {
+	answer, err := c.fetch.Get(ctx, address, fetch.Document{Accept: "application/json, application/ld+json;q=0.9", Max: most, From: from, ETag: etag})
 	if err != nil {
 		return fetch.Answer{}, err
+	}
+	if etag != "" && answer.Status == http.StatusNotModified {
+		return answer, nil
 	}
 	if answer.Status != 200 {
 		return fetch.Answer{}, fmt.Errorf("asking %s for %s: %w", fetch.Origin(answer.URL), clean(answer.URL.Path), readError(answer))

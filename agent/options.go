@@ -81,6 +81,7 @@ type Client struct {
 	o      Options
 	key    pat.Key
 	fetch  *fetch.Client
+	copies copies         // of agents.json
 	jitter func() float64 // in [0, 1)
 }
 

@@ -25,7 +25,7 @@ func (s *Service) Policy(ctx context.Context) (Policy, error) {
 	from := s.agentsURL()
 	var failures []error
 	for _, address := range e.Policy {
-		answer, err := s.client.document(ctx, address, from, pat.MaxPolicy)
+		answer, err := s.client.document(ctx, address, from, pat.MaxPolicy, "")
 		if err == nil {
 			return readPolicy(answer)
 		}

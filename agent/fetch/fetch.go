@@ -101,6 +101,7 @@ type Document struct {
 	Accept string   // media types; empty is application/json
 	Max    int64    // bytes of body that are read; more is ErrTooLarge
 	From   *url.URL // of what named the URL; nil: the caller did
+	ETag   string   // of the copy the caller has: if it still is the document, the answer is a bare 304. RFC 9110 13.1.2
 }
 
 // Get fetches a public document, following at most MaxRedirects. The error wraps ErrRefused or
@@ -110,6 +111,9 @@ func (c *Client) Get(ctx context.Context, address string, d Document) (Answer, e
 		d.Accept = "application/json"
 	}
 	r := Request{Method: http.MethodGet, URL: address, Header: http.Header{"Accept": {d.Accept}}, Max: d.Max, From: d.From}
+	if d.ETag != "" {
+		r.Header.Set("If-None-Match", d.ETag)
+	}
 	return c.exchange(ctx, c.follow, r)
 }
 
