@@ -45,12 +45,15 @@ func TestREADME(t *testing.T) {
 	script := "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + waiting
 	for _, b := range blocks {
 		script += b
-		if strings.Contains(b, "uimgate serve") {
+		if strings.Contains(b, "examples/shop --") {
 			script += "ready http://127.0.0.1:8080/agents.json\nready http://127.0.0.1:9000/products\n"
 		}
+		if strings.Contains(b, "--listen 127.0.0.1:8090") {
+			script += "ready http://127.0.0.1:8090/agents.json\n"
+		}
 	}
-	script += "kill %1 %2\nwait\n"
-	for _, port := range []string{"9000", "8080", "8081"} {
+	script += "kill $(jobs -p)\nwait\n"
+	for _, port := range []string{"9000", "8080", "8081", "8090", "8091"} {
 		script = strings.ReplaceAll(script, "127.0.0.1:"+port, "127.0.0.1:"+freePort(t))
 	}
 	// The commands are the repository's, but what they write goes elsewhere.
@@ -76,7 +79,7 @@ func TestREADME(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, script, out)
 	}
-	for _, want := range []string{"uimgate.yaml: good", `"products"`, "0.05 EUR", "shop.example:find-products:v1"} {
+	for _, want := range []string{"uimgate.yaml: good", `"products"`, "0.05 EUR", "shop.example:find-products:v1", `"name": "Desk lamp Lumen"`} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out)
 		}
