@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -342,44 +341,6 @@ func payload(tb testing.TB, token string) map[string]any {
 		tb.Fatal(err)
 	}
 	return tree
-}
-
-// An upstream records what reaches it.
-type upstream struct {
-	server *httptest.Server
-	mu     sync.Mutex
-	seen   []seen
-}
-
-type seen struct {
-	method, uri, body string
-	header            http.Header
-}
-
-func newUpstream(tb testing.TB, handler http.HandlerFunc) *upstream {
-	tb.Helper()
-	u := &upstream{}
-	if handler == nil {
-		handler = func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = fmt.Fprintf(w, `{"products":[{"id":"p1"}],"total":1,"order_id":"o-1","id":"p1","name":"Lamp","path":%q}`, r.URL.Path)
-		}
-	}
-	u.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		u.mu.Lock()
-		u.seen = append(u.seen, seen{r.Method, r.URL.RequestURI(), string(body), r.Header.Clone()})
-		u.mu.Unlock()
-		handler(w, r)
-	}))
-	tb.Cleanup(u.server.Close)
-	return u
-}
-
-func (u *upstream) calls() []seen {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return append([]seen(nil), u.seen...)
 }
 
 type safeBuffer struct {
