@@ -36,11 +36,17 @@ func (s *Store) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, e
 		b.admit(s.now(), 0)
 		return b.result, nil
 	}
+	if len(s.queue) >= cap(s.queue)-cap(s.queue)/settleShare {
+		return store.Begun{}, unavailable(errQueueFull)
+	}
 	if err := s.update(ctx, b.run, keys...); err != nil {
 		return store.Begun{}, err
 	}
 	return b.result, nil
 }
+
+// settleShare keeps a quarter of the queue from new calls: what was begun must still find room to end.
+const settleShare = 4
 
 var (
 	errNoCandidate = errors.New("no candidate permits the call")

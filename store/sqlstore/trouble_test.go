@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,30 @@ func TestADatabaseThatCannotBeWrittenDeniesAndStillReads(t *testing.T) {
 	}
 	if _, err := s.Execution(t.Context(), "s", "000001"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// New calls are refused before those under way can no longer be settled.
+func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
+	s := &Store{dialect: sqliteDialect(), queue: make(chan *op, 8), used: newRecent(1)} // which no writer serves
+	for range 6 {
+		s.queue <- &op{done: make(chan struct{})}
+	}
+	if _, err := s.Begin(t.Context(), paidCall(1)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, errQueueFull) {
+		t.Errorf("a new call: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	settled := make(chan error, 1)
+	go func() {
+		_, err := s.Settle(ctx, store.Begun{Recorded: true, Execution: store.Execution{ID: "e", Service: "s"}}, store.Settlement{State: store.Captured, Outcome: store.Done})
+		settled <- err
+	}()
+	for len(s.queue) == 6 {
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-settled; errors.Is(err, errQueueFull) {
+		t.Errorf("the end of a call: %v", err)
 	}
 }
 
