@@ -49,6 +49,9 @@ func (t *troublemakers) refused(ctx context.Context, e *execution, full *store.L
 		return false, nil
 	}
 	err := t.block(ctx, e.service.ID, e.claims.Subject, "went on calling over a limit that the policy forbids to exceed")
+	if err == nil { // the operator who lets the agent in again lets it begin anew
+		t.attempts.Invalidate(key)
+	}
 	return err == nil, err
 }
 

@@ -205,4 +205,11 @@ func TestTooManyAttemptsOverAForbiddenLimitBlock(t *testing.T) {
 	if got := a.issueWith(a.agreement(nil)); got.reason(t) != "AGENT_BLOCKED" {
 		t.Errorf("a new agreement of a blocked agent: %d %s", got.status, got.body)
 	}
+	if got := g.adminDo("POST", "/admin/v1/agents/agent-1/unblock", map[string]any{}); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	a.agree() // the attempts before do not count again
+	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.reason(t) != "RATE_LIMIT_EXCEEDED" {
+		t.Errorf("after it was let in again: %d %s", got.status, got.body)
+	}
 }

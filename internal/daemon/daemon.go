@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/config"
@@ -134,6 +135,7 @@ func (p *process) listen(ctx context.Context) (err error) {
 	if p.public, err = listen(ctx, p.config.Server.Listen); err != nil {
 		return err
 	}
+	p.public = netutil.LimitListener(p.public, maxConnections)
 	p.closers = append(p.closers, closed(p.public))
 	if p.admin, err = listen(ctx, p.config.Admin.Listen); err != nil {
 		return err
@@ -234,6 +236,9 @@ const (
 	idleTimeout = 2 * time.Minute
 	// writeSlack is for the store and for the answer itself, beside reading and the upstream's timeout.
 	writeSlack = 15 * time.Second
+	// maxConnections bounds those that are open at once; more wait to be accepted. Each costs a goroutine
+	// and its buffers before anything about it is known.
+	maxConnections = 16 << 10
 	// maxHeaderBytes holds the longest PAT twice.
 	maxHeaderBytes = 64 << 10
 )
