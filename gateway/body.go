@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -102,7 +103,7 @@ func (m *members) done() error {
 	if m.err != nil {
 		return m.err
 	}
-	for _, name := range sortedNames(m.object) {
+	for _, name := range slices.Sorted(maps.Keys(m.object)) {
 		if slices.Contains(m.known, name) {
 			continue
 		}
@@ -116,15 +117,6 @@ func (m *members) done() error {
 		return f
 	}
 	return nil
-}
-
-func sortedNames(m map[string]any) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // parseExecute reads the body of an execute call: core's form, or the draft's with an intent object.

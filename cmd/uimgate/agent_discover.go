@@ -14,6 +14,22 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
+// visit runs a command on the service that its first argument names. It needs no key.
+func (s *agentSettings) visit(do func(c *cobra.Command, service *agent.Service, args []string) error) func(*cobra.Command, []string) error {
+	return s.run(func(c *cobra.Command, args []string) error {
+		client, err := s.client(false)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		service, err := client.Discover(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		return do(c, service, args)
+	})
+}
+
 func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 	return &cobra.Command{
 		Use: "discover SERVICE", Short: "Find a service and list its intents",
@@ -22,16 +38,7 @@ func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 		Example: `  uimgate agent discover shop.example
   uimgate agent discover http://127.0.0.1:8080 -o json`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: s.run(func(c *cobra.Command, args []string) error {
-			client, err := s.client(false)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			service, err := client.Discover(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.visit(func(c *cobra.Command, service *agent.Service, _ []string) error {
 			catalog, err := service.Catalog(c.Context())
 			if err != nil {
 				return err
@@ -73,16 +80,7 @@ func agentSearchCommand(s *agentSettings) *cobra.Command {
 		Example: `  uimgate agent search shop.example order tea
   uimgate agent search shop.example --tag orders --category shopping -o json`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
-		RunE: s.run(func(c *cobra.Command, args []string) error {
-			client, err := s.client(false)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			service, err := client.Discover(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.visit(func(c *cobra.Command, service *agent.Service, args []string) error {
 			q.Text = strings.Join(args[1:], " ")
 			page, err := service.Search(c.Context(), q)
 			if err != nil {
@@ -111,16 +109,7 @@ func agentPolicyCommand(s *agentSettings) *cobra.Command {
 		Example: `  uimgate agent policy shop.example > policy.json
   uimgate agent policy shop.example -o json | jq -r .digest`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: s.run(func(c *cobra.Command, args []string) error {
-			client, err := s.client(false)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			service, err := client.Discover(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: s.visit(func(c *cobra.Command, service *agent.Service, _ []string) error {
 			policy, err := service.Policy(c.Context())
 			if err != nil {
 				return err
