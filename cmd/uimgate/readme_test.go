@@ -1,12 +1,14 @@
 package main
 
 import (
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -109,7 +111,7 @@ func goCaches(t *testing.T) []string {
 }
 
 // waiting is how the test gives a server started in the background the time a reader would.
-const waiting = `ready() { for i in $(seq 100); do curl -s -o /dev/null "$1" && return; read -t 0.1 <> <(:) || true; done; echo "not ready: $1"; exit 1; }
+const waiting = `ready() { for i in $(seq 300); do curl -s -o /dev/null "$1" && return; read -t 0.1 <> <(:) || true; done; echo "not ready: $1"; exit 1; }
 `
 
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
@@ -122,16 +124,21 @@ func shellBlocks(text string) []string {
 	return out
 }
 
+// freePort is a port nobody listens on, below those that the system gives out by itself: between here and
+// its use in the script, another test's connection must not get it.
 func freePort(t *testing.T) string {
 	t.Helper()
-	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := strconv.Itoa(20_000 + rand.IntN(12_000))
+		ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", port))
+		if err != nil {
+			continue
+		}
+		if err := ln.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
 	}
-	defer func() { _ = ln.Close() }()
-	_, port, err := net.SplitHostPort(ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	t.Fatal("no free port found")
+	return ""
 }
