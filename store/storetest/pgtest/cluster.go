@@ -1,0 +1,231 @@
+// Package pgtest runs a private PostgreSQL server from the programs that are installed, in a directory of
+// its own that goes when the server or this process ends, however it ends. Tests share one:
+//
+//	dsn := pgtest.Start(t).Database(t)
+//
+// What is no test (a benchmark, a soak) has one of its own:
+//
+//	c, err := pgtest.New(ctx, nil)
+//	defer c.Close()
+//	dsn, err := c.CreateDatabase(ctx, "")
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A Cluster is a running server with its databases. It listens on a socket file in its own directory,
+// at the same address after each restart. It is safe for concurrent use, except that one caller stops and starts it.
+type Cluster struct {
+	bin, dir string
+	owner    *syscall.Credential
+	guard    io.WriteCloser // when this end closes, the guard ends the server
+	gone     chan error     // the guard has ended
+	closed   sync.Once
+	names    atomic.Int64
+}
+
+// startTimeout bounds making, starting and stopping a server.
+const startTimeout = 2 * time.Minute
+
+// superuser is the role that owns everything; only this user (and the server's) can reach the socket.
+const superuser = "uimgate"
+
+// settings are small and quiet. What is committed is flushed, as it is in earnest.
+var settings = map[string]string{
+	"listen_addresses":           "''",
+	"unix_socket_permissions":    "0700",
+	"max_connections":            "200",
+	"shared_buffers":             "'64MB'",
+	"wal_level":                  "minimal",
+	"max_wal_senders":            "0",
+	"jit":                        "off",
+	"autovacuum_naptime":         "'10s'",
+	"log_line_prefix":            "'%m %p %d '",
+	"log_min_duration_statement": "'5s'",
+	"timezone":                   "'UTC'",
+}
+
+// New makes and starts a server. more are settings of postgresql.conf beside or instead of its own,
+// values quoted as that file wants them. The error is ErrNotInstalled where there is no server to start.
+func New(ctx context.Context, more map[string]string) (_ *Cluster, err error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	c := &Cluster{gone: make(chan error, 1)}
+	if c.bin, err = findPrograms(ctx); err != nil {
+		return nil, err
+	}
+	if c.owner, err = servant(); err != nil {
+		return nil, err
+	}
+	if c.dir, err = os.MkdirTemp("", "uimgate-pg"); err != nil {
+		return nil, err
+	}
+	if err := c.startGuard(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.dir))
+	}
+	if err := c.make(ctx, more); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if err := c.Start(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// make makes the files of the cluster.
+func (c *Cluster) make(ctx context.Context, more map[string]string) error {
+	if c.owner != nil {
+		if err := os.Chown(c.dir, int(c.owner.Uid), int(c.owner.Gid)); err != nil {
+			return err
+		}
+	}
+	if err := c.program(ctx, "initdb", "-D", c.data(), "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"); err != nil {
+		return err
+	}
+	all := maps.Clone(settings)
+	maps.Copy(all, more)
+	all["unix_socket_directories"] = "'" + c.dir + "'"
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&text, "%s = %s\n", name, all[name])
+	}
+	f, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text.String())
+	return errors.Join(err, f.Close())
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+
+// log is the server's own log.
+func (c *Cluster) log() string { return filepath.Join(c.dir, "log") }
+
+// program runs one of PostgreSQL's programs as the server's user.
+func (c *Cluster) program(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
+	cmd.Dir, cmd.Env = c.dir, []string{"LC_ALL=C", "PATH=" + os.Getenv("PATH"), "HOME=" + c.dir}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: c.owner} // an interrupt from the terminal is not for the server
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// startGuard starts the process that ends the server and removes its files once this process is gone.
+func (c *Cluster) startGuard() error {
+	const script = `cat >/dev/null; "$1" -D "$2/data" -m immediate -w stop; rm -rf "$2"`
+	guard := exec.Command("sh", "-c", script, "sh", filepath.Join(c.bin, "pg_ctl"), c.dir)
+	guard.Dir, guard.SysProcAttr = "/", &syscall.SysProcAttr{Setsid: true, Credential: c.owner}
+	var err error
+	if c.guard, err = guard.StdinPipe(); err != nil {
+		return err
+	}
+	if err := guard.Start(); err != nil {
+		return err
+	}
+	go func() { c.gone <- guard.Wait() }()
+	return nil
+}
+
+// Start starts a server that was stopped or killed, and returns when it takes connections.
+func (c *Cluster) Start(ctx context.Context) error {
+	if err := c.program(ctx, "pg_ctl", "-D", c.data(), "-l", c.log(), "-w", "-t", "60", "start"); err != nil {
+		said, _ := os.ReadFile(c.log()) // says why, if anything does
+		return fmt.Errorf("%w\n%s", err, said[max(0, len(said)-4096):])
+	}
+	return nil
+}
+
+// A Mode is how a server is stopped.
+type Mode string
+
+// The modes.
+const (
+	Fast      Mode = "fast"      // connections are closed, what was committed is written
+	Immediate Mode = "immediate" // as if it crashed; the next start recovers from the log
+)
+
+// Stop stops the server.
+func (c *Cluster) Stop(ctx context.Context, m Mode) error {
+	return c.program(ctx, "pg_ctl", "-D", c.data(), "-m", string(m), "-w", "-t", "60", "stop")
+}
+
+// Kill ends the server as a crash would.
+func (c *Cluster) Kill(ctx context.Context) error { return c.Stop(ctx, Immediate) }
+
+// Restart stops and starts the server.
+func (c *Cluster) Restart(ctx context.Context, m Mode) error {
+	if err := c.Stop(ctx, m); err != nil {
+		return err
+	}
+	return c.Start(ctx)
+}
+
+// Close stops the server and removes all that it had. It may be called again.
+func (c *Cluster) Close() error {
+	var err error
+	c.closed.Do(func() {
+		err = errors.Join(c.guard.Close(), <-c.gone)
+		if c.owner != nil { // who could not remove the directory itself from where it stands
+			err = errors.Join(err, os.RemoveAll(c.dir))
+		}
+	})
+	return err
+}
+
+// Socket is the path of the socket file.
+func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
+
+// DSN is the URL of a database, "" being the one that is always there. The role owns everything.
+func (c *Cluster) DSN(database string) string {
+	if database == "" {
+		database = "postgres"
+	}
+	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/" + database, RawQuery: url.Values{"host": {c.dir}}.Encode()}
+	return u.String()
+}
+
+// Exec runs statements, separated by semicolons, in a database.
+func (c *Cluster) Exec(ctx context.Context, database, statements string) error {
+	conn, err := pgx.Connect(ctx, c.DSN(database))
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statements)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// CreateDatabase makes a database, a copy of template if that is not empty, and returns its name.
+func (c *Cluster) CreateDatabase(ctx context.Context, template string) (string, error) {
+	if template == "" {
+		template = "template1"
+	}
+	name := fmt.Sprintf("test%d", c.names.Add(1))
+	return name, c.Exec(ctx, "", "CREATE DATABASE "+name+" TEMPLATE "+pgx.Identifier{template}.Sanitize())
+}
+
+// DropDatabase removes a database, and whoever is connected to it.
+func (c *Cluster) DropDatabase(ctx context.Context, name string) error {
+	return c.Exec(ctx, "", "DROP DATABASE IF EXISTS "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)")
+}

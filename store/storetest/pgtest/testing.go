@@ -1,0 +1,79 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"path"
+	"sync"
+	"testing"
+)
+
+// Required names the environment variable that, when set, makes a missing server a failure, not a skip. CI=true does too.
+const Required = "UIMGATE_REQUIRE_POSTGRES"
+
+// shared is the server of this process; it ends with the process.
+var shared = sync.OnceValues(func() (*Cluster, error) { return New(context.Background(), nil) })
+
+// Start returns the server that the tests of this process share; do not stop it. Where none is
+// installed the test is skipped, or fails where one is Required.
+func Start(tb testing.TB) *Cluster {
+	tb.Helper()
+	c, err := shared()
+	check(tb, err)
+	return c
+}
+
+// Private returns a server of the test's own, to be stopped and hurt. more is that of New.
+func Private(tb testing.TB, more map[string]string) *Cluster {
+	tb.Helper()
+	c, err := New(tb.Context(), more)
+	check(tb, err)
+	tb.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return c
+}
+
+func check(tb testing.TB, err error) {
+	tb.Helper()
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrNotInstalled) && os.Getenv(Required) == "" && os.Getenv("CI") != "true":
+		tb.Skip(err)
+	default:
+		tb.Fatal(err)
+	}
+}
+
+// Database makes an empty database for a test, and returns its DSN.
+func (c *Cluster) Database(tb testing.TB) string {
+	tb.Helper()
+	return c.Copy(tb, "")
+}
+
+// Copy makes a database for a test, a copy of the template that a DSN names, to which nobody is connected.
+func (c *Cluster) Copy(tb testing.TB, dsn string) string {
+	tb.Helper()
+	template := ""
+	if dsn != "" {
+		u, err := url.Parse(dsn)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		template = path.Base(u.Path)
+	}
+	name, err := c.CreateDatabase(tb.Context(), template)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := c.DropDatabase(context.WithoutCancel(tb.Context()), name); err != nil {
+			tb.Error(err)
+		}
+	})
+	return c.DSN(name)
+}
