@@ -22,6 +22,9 @@ type PolicySeen struct {
 	Scope []string
 	// Issuer accepts a service that speaks in this name although its host does not vouch for it: see IssuerError.
 	Issuer string
+	// Declared is what the agent says of itself under its signature, such as its purpose, where the policy asks. Only
+	// a fresh agreement carries it. Nil: nothing.
+	Declared pat.Declared
 }
 
 // An Agreement is what came of agreeing.
@@ -46,12 +49,16 @@ func (s *Service) Agree(ctx context.Context, seen PolicySeen) (Agreement, error)
 	if !digestForm(seen.Digest) {
 		return Agreement{}, fmt.Errorf("%w: say which policy is accepted by its digest, such as sha-256:…", ErrOptions)
 	}
+	if err := seen.Declared.Check(); err != nil {
+		return Agreement{}, fmt.Errorf("%w: what is declared %w", ErrOptions, err)
+	}
 	session := s.Session()
 	if err := c.vouched(session, seen.Issuer); err != nil {
 		return Agreement{}, err
 	}
-	same := session.pending.text != nil && session.pendingFor == seen.Digest && slices.Equal(session.Requested, seen.Scope)
-	session.AcceptedIssuer, session.Requested = seen.Issuer, slices.Clone(seen.Scope)
+	same := session.pending.text != nil && session.pendingFor == seen.Digest && slices.Equal(session.Requested, seen.Scope) &&
+		maps.EqualFunc(session.Declared, seen.Declared, slices.Equal)
+	session.AcceptedIssuer, session.Requested, session.Declared = seen.Issuer, slices.Clone(seen.Scope), maps.Clone(seen.Declared)
 	if same {
 		if again, err := s.agreeAgain(ctx, session); err == nil || !errors.Is(err, errNotPending) {
 			return again, err
@@ -70,7 +77,7 @@ func (s *Service) Agree(ctx context.Context, seen PolicySeen) (Agreement, error)
 // sign tries the forms of agreement that are allowed until one is understood.
 func (s *Service) sign(ctx context.Context, session Session, policy Policy) (Agreement, error) {
 	forms := []Form{FormFresh}
-	if s.client.o.AllowStatic {
+	if s.client.o.AllowStatic && len(session.Declared) == 0 {
 		forms = append(forms, staticForms...)
 	}
 	var first error
@@ -132,7 +139,7 @@ func (s *Service) issue(ctx context.Context, session Session, body []byte) (Agre
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.session.pending, s.session.pendingFor = hidden(string(body)), session.PolicyDigest
-		s.session.Requested, s.session.AcceptedIssuer = session.Requested, session.AcceptedIssuer
+		s.session.Requested, s.session.AcceptedIssuer, s.session.Declared = session.Requested, session.AcceptedIssuer, session.Declared
 		s.session.pendingForm, s.session.pendingUID = session.Form, session.PolicyUID
 		return Agreement{}, err
 	}

@@ -28,7 +28,8 @@ type Session struct {
 	Form           Form   // how the policy was signed
 	Scope          []string
 	ScopeOmitted   []pat.Omitted
-	Requested      []string  // the scope asked for; nil: all there is
+	Requested      []string // the scope asked for; nil: all there is
+	Declared       pat.Declared
 	ExpiresAt      time.Time // zero: the service did not say
 	IssuedAt       time.Time // by our clock
 	AcceptedIssuer string    // the caller accepted this issuer though the host does not vouch for it
@@ -123,6 +124,7 @@ type sessionFile struct {
 	Scope        []string        `json:"scope,omitempty"`
 	Omitted      []pat.Omitted   `json:"scope_omitted,omitempty"`
 	Requested    []string        `json:"requested,omitempty"`
+	Declared     pat.Declared    `json:"declared,omitempty"`
 	ExpiresAt    time.Time       `json:"expires_at,omitzero"`
 	IssuedAt     time.Time       `json:"issued_at,omitzero"`
 	TokenID      string          `json:"token_id,omitempty"`
@@ -143,7 +145,7 @@ const (
 func SaveSession(path string, s Session) error {
 	data, err := json.MarshalIndent(sessionFile{
 		sessionVersion, s.Endpoints, s.Issuer, s.AcceptedIssuer, s.asked, s.Dialect, s.AgentID, s.KeyID, s.PolicyUID, s.PolicyDigest,
-		s.AgreementID, s.Form, s.Scope, s.ScopeOmitted, s.Requested, s.ExpiresAt, s.IssuedAt, s.tokenID,
+		s.AgreementID, s.Form, s.Scope, s.ScopeOmitted, s.Requested, s.Declared, s.ExpiresAt, s.IssuedAt, s.tokenID,
 		s.token.reveal(), s.pending.reveal(), s.pendingFor, s.pendingUID, s.pendingForm,
 	}, "", "  ")
 	if err != nil {
@@ -166,7 +168,7 @@ func LoadSession(path string) (Session, error) {
 	return Session{
 		Endpoints: f.Endpoints, Issuer: f.Issuer, Dialect: f.Dialect, AgentID: f.AgentID, KeyID: f.KeyID,
 		PolicyUID: f.PolicyUID, PolicyDigest: f.PolicyDigest, AgreementID: f.AgreementID, Form: f.Form,
-		Scope: f.Scope, ScopeOmitted: f.Omitted, Requested: f.Requested, ExpiresAt: f.ExpiresAt, IssuedAt: f.IssuedAt,
+		Scope: f.Scope, ScopeOmitted: f.Omitted, Requested: f.Requested, Declared: f.Declared, ExpiresAt: f.ExpiresAt, IssuedAt: f.IssuedAt,
 		AcceptedIssuer: f.Accepted, asked: f.Asked, tokenID: f.TokenID, token: hidden(f.Token), pending: hidden(f.Pending), pendingFor: f.PendingFor,
 		pendingUID: f.PendingUID, pendingForm: f.PendingForm,
 	}, nil

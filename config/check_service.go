@@ -52,6 +52,7 @@ func (d *decoder) checkServices(c *Config) {
 		d.checkUpstream(path+".upstream", &s.Upstream)
 		d.checkParties(path, s, &c.PAT)
 		d.checkIntents(path+".intents", s)
+		d.checkFacts(path+".facts", s, c)
 	}
 }
 

@@ -96,10 +96,12 @@ type Service struct {
 	// PublicURL is never nil, has no trailing slash, and where its port is 0 Bound fills it in.
 	PublicURL *url.URL `yaml:"public_url" doc:"The URL agents reach the service under. Default: the listener's own URL where that is loopback, else required. https, unless it is loopback."`
 	// Issuer may be empty; IssuerOr has the default.
-	Issuer    string                `yaml:"issuer" doc:"iss and aud of PATs, agreements and proofs, published as uim-issuer. Default: the namespace of the first intent."`
-	Parties   map[string]Party      `yaml:"parties" max:"10000" doc:"Agents the policy names: IRI in the policy to agent_id and key."`
-	Assignee  Assignee              `yaml:"assignee" default:"mapped" enum:"mapped,anyone" doc:"mapped: an assignee binds to the agent that parties names. anyone: an assignee without entry means every agent."`
-	Intents   map[string]IntentRule `yaml:"intents" max:"100000" doc:"Further rules by intent uid."`
+	Issuer   string                `yaml:"issuer" doc:"iss and aud of PATs, agreements and proofs, published as uim-issuer. Default: the namespace of the first intent."`
+	Parties  map[string]Party      `yaml:"parties" max:"10000" doc:"Agents the policy names: IRI in the policy to agent_id and key."`
+	Assignee Assignee              `yaml:"assignee" default:"mapped" enum:"mapped,anyone" doc:"mapped: an assignee binds to the agent that parties names. anyone: an assignee without entry means every agent."`
+	Intents  map[string]IntentRule `yaml:"intents" max:"100000" doc:"Further rules by intent uid."`
+	// Facts has no key for what the gateway itself knows: its clock, the intent, the key that signed.
+	Facts     map[string]FactSources `yaml:"facts" max:"64" doc:"Where the facts come from that the policy's constraints are about: left operand, such as purpose, to sources in order; the first that has a value is believed. What has no source is unknown, which permits nothing."`
 	publicDef bool
 }
 
@@ -149,6 +151,22 @@ type IntentRule struct {
 	Agreement AgreementRule `yaml:"agreement" default:"any" enum:"any,fresh" doc:"fresh: only for PATs from a fresh agreement."`
 	Ceiling   limit.Rate    `yaml:"ceiling" doc:"Most calls of all agents together, such as 1000/hour. Default: none."` // empty Period: none
 }
+
+// FactSources are tried in order.
+type FactSources []FactSource
+
+// A FactSource is one place a fact comes from: exactly one of the members is set.
+type FactSource struct {
+	Claim     string            `yaml:"claim" doc:"A claim of the PAT: sub, or a name that the agent declared in the agreement it signed."`
+	Parameter string            `yaml:"parameter" doc:"JSON pointer (RFC 6901) into the parameters of the call, such as /purpose: the agent's word."`
+	Header    string            `yaml:"header" doc:"A request header, believed only where the request came directly from one of server.trusted_proxies, which must set or remove it."`
+	Address   bool              `yaml:"address" doc:"The address of the client, as rate limits see it."`
+	Value     []string          `yaml:"value" max:"64" doc:"What the operator says, the same for every call."`
+	Agents    map[string]Values `yaml:"agents" max:"100000" doc:"What the operator says of each agent: agent_id to values."`
+}
+
+// Values are the values of one fact.
+type Values []string
 
 // PAT says how tokens are made and who gets them.
 type PAT struct {

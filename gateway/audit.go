@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
 	"time"
 )
@@ -60,6 +61,8 @@ type auditRecord struct {
 	Replayed    bool           `json:"replayed,omitempty"`
 	Duties      []string       `json:"duties,omitempty"`
 	Facts       map[string]any `json:"facts,omitempty"`
+	// FactsSHA256 names the facts that stand as the SHA-256 of their JSON: they came from parameters.
+	FactsSHA256 []string `json:"facts_sha256,omitempty"`
 
 	Parameters       json.RawMessage `json:"parameters,omitempty"`
 	ParametersSHA256 string          `json:"parameters_sha256,omitempty"`
@@ -82,6 +85,9 @@ func (a *Audit) Record(v *Event) {
 			r.ParametersSHA256 = hex.EncodeToString(sum[:])
 		}
 	}
+	if len(v.FromParameters) > 0 && !a.values {
+		r.Facts, r.FactsSHA256 = hashed(v.Facts, v.FromParameters)
+	}
 	line, err := json.Marshal(r)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,6 +102,25 @@ func (a *Audit) Record(v *Event) {
 	if len(a.waiting) >= enoughWaiting && a.failed == nil {
 		a.write()
 	}
+}
+
+// hashed replaces the facts told by the agent by the SHA-256 of their JSON, and names those replaced.
+func hashed(facts map[string]any, told []string) (map[string]any, []string) {
+	out, names := maps.Clone(facts), []string{}
+	for _, operand := range told {
+		v, read := facts[operand]
+		if !read {
+			continue
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			text = nil
+		}
+		sum := sha256.Sum256(text)
+		out[operand] = hex.EncodeToString(sum[:])
+		names = append(names, operand)
+	}
+	return out, names
 }
 
 func (a *Audit) fail(err error) {

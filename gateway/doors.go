@@ -73,6 +73,28 @@ func (d *door) wait() time.Duration { return time.Duration(float64(time.Second) 
 // clientAddress is the address a request is counted under. X-Forwarded-For is believed only from
 // trusted proxies, and then only as far as the last address that is not one itself.
 func (s *Server) clientAddress(r *http.Request) string {
+	address := s.client(r)
+	if address.Is6() {
+		if prefix, err := address.WithZone("").Prefix(64); err == nil {
+			return prefix.String()
+		}
+	}
+	return address.String()
+}
+
+// caller is what is known of who sent a request. Headers are believed from trusted proxies only.
+func (s *Server) caller(r *http.Request) Caller {
+	c := Caller{}
+	if address := s.client(r); address.IsValid() {
+		c.Address = address.WithZone("").String()
+	}
+	if s.current.Load().trusts(r.RemoteAddr) {
+		c.Header = r.Header.Values
+	}
+	return c
+}
+
+func (s *Server) client(r *http.Request) netip.Addr {
 	snapshot := s.current.Load()
 	address := peer(r.RemoteAddr)
 	if snapshot.trusted(address) {
@@ -88,12 +110,7 @@ func (s *Server) clientAddress(r *http.Request) string {
 			}
 		}
 	}
-	if address.Is6() {
-		if prefix, err := address.WithZone("").Prefix(64); err == nil {
-			return prefix.String()
-		}
-	}
-	return address.String()
+	return address
 }
 
 func peer(remote string) netip.Addr {

@@ -12,25 +12,26 @@ import (
 // An Event is what became of one execute call: the same facts for the log, the audit record and the
 // metrics. It never holds a token or a key; Parameters are for the audit record alone.
 type Event struct {
-	At          time.Time
-	RequestID   string
-	Service     string
-	AgentID     string
-	TokenID     string
-	AgreementID string
-	Intent      string // uid of an intent that exists, else empty
-	Digest      string // of the policy
-	Decision    string // permit or deny
-	Rule        string
-	Reason      Reason // of a failure
-	Outcome     store.Outcome
-	Charge      *Charge
-	Replayed    bool
-	Took        time.Duration
-	Unsettled   error // the end of the call could not be written down
-	Facts       map[string]any
-	Parameters  map[string]any // as sent
-	Duties      []string       // what the policy asks to be informed of, logged or tracked: action and rule
+	At             time.Time
+	RequestID      string
+	Service        string
+	AgentID        string
+	TokenID        string
+	AgreementID    string
+	Intent         string // uid of an intent that exists, else empty
+	Digest         string // of the policy
+	Decision       string // permit or deny
+	Rule           string
+	Reason         Reason // of a failure
+	Outcome        store.Outcome
+	Charge         *Charge
+	Replayed       bool
+	Took           time.Duration
+	Unsettled      error // the end of the call could not be written down
+	Facts          map[string]any
+	FromParameters []string       // operands whose facts came from parameters
+	Parameters     map[string]any // as sent
+	Duties         []string       // what the policy asks to be informed of, logged or tracked: action and rule
 }
 
 func (v *Event) fields() []zap.Field {
@@ -52,7 +53,7 @@ func (e *execution) event(now time.Time, result Result, fault *Fault) *Event {
 	v := &Event{
 		At: e.begun, RequestID: e.call.RequestID, Service: e.service.ID, Decision: "deny", Took: now.Sub(e.begun),
 		Outcome: e.outcome, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
-		Rule: e.decision.Rule, Facts: e.decision.Facts, Parameters: e.request.Parameters,
+		Rule: e.decision.Rule, Facts: e.decision.Facts, FromParameters: e.fromParameters, Parameters: e.request.Parameters,
 	}
 	if e.claims != nil {
 		v.AgentID, v.TokenID, v.AgreementID, v.Digest = e.claims.Subject, e.claims.ID, e.claims.Agreement, e.claims.PolicyDigest

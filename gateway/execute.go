@@ -32,6 +32,7 @@ type Call struct {
 	Proof          string       // compact JWS of typ uim-proof+jwt; empty: none
 	RequestID      string       // for correlation only
 	Traceparent    string       // W3C trace context to go on with; empty: none
+	Caller         Caller       // who calls, as far as the transport knows
 	Observe        func(*Event) // told how the call ended; may be nil
 	// Read reads what is asked. It is called once, after the PAT was accepted, so that nobody unknown
 	// makes the gateway read a body.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -168,10 +169,15 @@ func (l *loading) policy(s *Service, at int) bool {
 		return false
 	}
 	for _, operand := range published.Operands() {
-		if !slices.Contains(knownFacts, operand) {
-			l.wrong(at, "policy_file", "the policy makes something depend on %s, of which the gateway knows nothing: what asks for it would never be permitted", operand)
-			return false
+		if _, known := builtInFacts[operand]; known || c.Facts[operand] != nil {
+			continue
 		}
+		l.wrong(at, "policy_file", "the policy makes something depend on %s, of which the gateway knows nothing: say where it comes from in services[%d].facts, "+
+			"such as %s: [{parameter: /%s}]; what has no source would never be permitted", operand, at, operand, operand)
+		return false
+	}
+	if !l.facts(s, at, published.Operands()) {
+		return false
 	}
 	offer, err := pat.NewOffer(c.PolicyFile.Data, published.UID())
 	if err != nil {
@@ -187,8 +193,22 @@ func (l *loading) policy(s *Service, at int) bool {
 	return true
 }
 
-// knownFacts are the left operands for which the gateway has facts: its clock, the intent, the caller.
-var knownFacts = []string{"dateTime", "version", "recipient"}
+// facts takes over where facts come from, and warns of those nobody asks for.
+func (l *loading) facts(s *Service, at int, asked []string) bool {
+	c, ok := &l.config.Services[at], true
+	for _, operand := range slices.Sorted(maps.Keys(c.Facts)) {
+		key := fmt.Sprintf("services[%d].facts[%q]", at, operand)
+		switch {
+		case slices.Contains(fixedFacts, operand):
+			ok = false
+			l.problems = append(l.problems, l.config.Problemf(problem.Error, key, "the gateway itself knows %s: it takes no other source", operand))
+		case !slices.Contains(asked, operand):
+			l.problems = append(l.problems, l.config.Problemf(problem.Warning, key, "the policy does not ask for %s%s", operand, didYouMean(nearest.Name(operand, asked))))
+		}
+	}
+	s.facts = factSources(c.Facts)
+	return ok
+}
 
 // payable holds the policy's charges against what agents can owe.
 func (l *loading) payable(s *Service, at int, currencies []string) bool {

@@ -43,6 +43,7 @@ type Service struct {
 	suspendAfter int64
 	personal     bool // the policy may mean particular agents or keys
 	openDoors    bool // admission is open: unapproved agents share one bound on credit
+	facts        []fact
 	terms        *otter.Cache[termsKey, odrl.Terms]
 	tokenLimits  *otter.Cache[string, *limit.Limit]
 }

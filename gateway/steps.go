@@ -17,18 +17,19 @@ import (
 
 // An execution is what the steps learn of one call, in their order.
 type execution struct {
-	call     Call
-	begun    time.Time
-	at       time.Time // for which the call is judged: when it was begun, then when it had been read
-	service  *Service
-	claims   *pat.Claims
-	request  Request
-	intent   *offeredIntent
-	prepared *upstream.Prepared
-	proof    *pat.Proof
-	decision odrl.Decision
-	taken    *store.Begun
-	outcome  store.Outcome
+	call           Call
+	begun          time.Time
+	at             time.Time // for which the call is judged: when it was begun, then when it had been read
+	service        *Service
+	claims         *pat.Claims
+	request        Request
+	intent         *offeredIntent
+	prepared       *upstream.Prepared
+	proof          *pat.Proof
+	decision       odrl.Decision
+	fromParameters []string // operands whose facts are the agent's own words
+	taken          *store.Begun
+	outcome        store.Outcome
 	// settleErr: the end of the call could not be written down, so its record stays held.
 	settleErr error
 }
@@ -184,6 +185,17 @@ func (x *Executor) question(ctx context.Context, e *execution) (odrl.Request, er
 	request := odrl.Request{
 		AgentID: e.claims.Subject, KeyID: e.claims.KeyID, Intent: e.intent.UID.String(), Now: e.at,
 		Facts: map[string]any{"version": e.intent.UID.Version, "recipient": e.claims.Subject},
+	}
+	for i := range e.service.facts {
+		f := &e.service.facts[i]
+		v, told := f.of(circumstances{e.claims, e.request.Parameters, e.call.Caller})
+		if v == nil {
+			continue
+		}
+		request.Facts[f.operand] = v
+		if told {
+			e.fromParameters = append(e.fromParameters, f.operand)
+		}
 	}
 	if e.proof == nil {
 		return request, nil

@@ -164,6 +164,7 @@ type AgreementClaims struct {
 	PolicyUID    string
 	PolicyDigest string
 	Scope        []string // nil: whatever the policy permits
+	Declared     Declared // nil: nothing
 }
 
 var errNotAgreement = errors.New("not as it should be")
@@ -200,6 +201,10 @@ func readAgreement(payload []byte) (AgreementClaims, error) {
 		if c.Scope, err = normalScope(c.Scope); err != nil {
 			return AgreementClaims{}, &AgreementError{"scope", err.Error()}
 		}
+	}
+	declared, present := tree["declared"]
+	if c.Declared, err = readDeclared(declared, present); err != nil {
+		return AgreementClaims{}, &AgreementError{"declared", err.Error()}
 	}
 	return c, nil
 }

@@ -25,6 +25,7 @@ type Claims struct {
 	KeyID        string     // cnf.jkt: thumbprint of the agent's key. RFC 7800 3.1, RFC 9449 6.1
 	Agreement    string     // agr: id of the agreement
 	Assurance    Assurance
+	Declared     Declared // declared: what the agent said of itself when it agreed
 }
 
 // A Limit is the claim lmt: at most Rate calls in Period seconds; Period 0 means ever. UIM core 4.1.2.
@@ -88,6 +89,9 @@ func (c *Claims) payload() map[string]any {
 	if c.Assurance == Static {
 		m["assurance"] = Static
 	}
+	if len(c.Declared) > 0 {
+		m["declared"] = c.Declared
+	}
 	return m
 }
 
@@ -111,6 +115,10 @@ func readClaims(payload []byte) (*Claims, error) {
 		return nil, errClaim
 	}
 	if c.Scope, err = stringList(tree["scope"]); err != nil || len(c.Scope) == 0 {
+		return nil, errClaim
+	}
+	declared, present := tree["declared"]
+	if c.Declared, err = readDeclared(declared, present); err != nil {
 		return nil, errClaim
 	}
 	lmt := claimReader{tree: r.object("lmt")}

@@ -237,6 +237,7 @@ func (i *Issuer) token(a Agreement, s Scope, asked []string, now time.Time) Toke
 	t := Token{
 		ID: newID(), Service: i.rules.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
 		Scope: listed(s.Entries, asked), LimitRate: lmt.Rate, LimitPeriod: lmt.Period, Assurance: a.Assurance,
+		Declared: a.Declared(),
 	}
 	t.IssuedAt = i.view.firstIssue(i.rules.Service, i.claims(t), now)
 	t.ExpiresAt = t.IssuedAt.Add(i.rules.TTL)
@@ -273,7 +274,7 @@ func (i *Issuer) claims(t Token) *Claims {
 	return &Claims{
 		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.IssuedAt.UTC(), ExpiresAt: t.ExpiresAt.UTC(),
 		Scope: t.Scope, Policy: i.rules.PolicyURL, PolicyDigest: t.PolicyDigest, Limit: Limit{t.LimitRate, t.LimitPeriod}.rate(),
-		KeyID: t.KeyID, Agreement: t.AgreementID, Assurance: t.Assurance,
+		KeyID: t.KeyID, Agreement: t.AgreementID, Assurance: t.Assurance, Declared: t.Declared,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -104,6 +105,9 @@ func SignProof(signer crypto.Signer, b ProofBinding, now time.Time) (string, err
 
 // SignAgreement makes a fresh agreement. An empty Nonce is replaced by a random one.
 func SignAgreement(signer crypto.Signer, c AgreementClaims) (string, error) {
+	if err := c.Declared.Check(); err != nil {
+		return "", fmt.Errorf("what is declared %w", err)
+	}
 	if c.Nonce == "" {
 		c.Nonce = newID()
 	}
@@ -113,6 +117,9 @@ func SignAgreement(signer crypto.Signer, c AgreementClaims) (string, error) {
 	}
 	if len(c.Scope) > 0 {
 		payload["scope"] = c.Scope
+	}
+	if len(c.Declared) > 0 {
+		payload["declared"] = c.Declared
 	}
 	return signJWS(signer, map[string]any{"typ": TypeAgreement}, payload)
 }

@@ -56,6 +56,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 	if next, err = i.succeed(ctx, old, next, proof, claims); err != nil {
 		return Issued{}, err
 	}
+	next.Declared = agreement.Declared()
 	text, renewed, err := i.sign(ctx, &next)
 	if err != nil {
 		return Issued{}, err

@@ -86,6 +86,7 @@ type Token struct {
 	LimitRate    int64 // lmt
 	LimitPeriod  int64 // seconds
 	Assurance    Assurance
+	Declared     Declared // of its agreement, which keeps it; a Store does not
 	SigningKeyID string
 	IssuedAt     time.Time
 	ExpiresAt    time.Time

@@ -62,8 +62,9 @@ func agentKeygenCommand(s *agentSettings) *cobra.Command {
 
 func agentAgreeCommand(s *agentSettings) *cobra.Command {
 	var (
-		yes  bool
-		seen agent.PolicySeen
+		yes      bool
+		declared []string
+		seen     agent.PolicySeen
 	)
 	c := &cobra.Command{
 		Use: "agree SERVICE", Short: "Agree to a service's policy and get a token",
@@ -72,11 +73,16 @@ kept for execute. What is signed is named by its digest: without --digest or --y
 asked on a terminal, and nowhere else.`,
 		Example: `  uimgate agent agree shop.example
   uimgate agent agree shop.example --digest sha-256:Jx1…
-  uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute`,
+  uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute
+  uimgate agent agree shop.example --yes --declare purpose=research`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: s.run(func(c *cobra.Command, args []string) error {
 			if yes && seen.Digest != "" {
 				return usageError{errors.New("--yes takes the policy as it is, --digest only one: choose")}
+			}
+			var err error
+			if seen.Declared, err = declarations(declared); err != nil {
+				return usageError{err}
 			}
 			client, err := s.client(true)
 			if err != nil {
@@ -107,8 +113,25 @@ asked on a terminal, and nowhere else.`,
 	f.BoolVar(&yes, "yes", false, "sign the policy offered now, whatever it says")
 	f.StringVar(&seen.Digest, "digest", "", "sign only the policy with this digest")
 	f.StringArrayVar(&seen.Scope, "scope", nil, "entry of the scope asked for, <intent uid>:execute (repeat for several; default all)")
+	f.StringArrayVar(&declared, "declare", nil, "what the agent says of itself under its signature, name=value, such as purpose=research (repeat for several)")
 	f.StringVar(&seen.Issuer, "issuer", "", "agree although the host does not vouch for this issuer")
 	return c
+}
+
+// declarations reads what --declare gave; a name given several times has several values.
+func declarations(list []string) (pat.Declared, error) {
+	var d pat.Declared
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" || value == "" {
+			return nil, fmt.Errorf("--declare %q: want name=value, such as purpose=research", text)
+		}
+		if d == nil {
+			d = pat.Declared{}
+		}
+		d[name] = append(d[name], value)
+	}
+	return d, nil
 }
 
 // partner finds the service, going on with an agreement that waits for approval.

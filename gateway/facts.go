@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// builtInFacts are the left operands that the gateway knows by itself, with where it knows them from. A limit's
+// operands (count, rateLimit) are counted by the store, payAmount is charged, publicKey is the proof's.
+// Everything else comes from services[].facts; what has no source there is unknown, and never a default.
+var builtInFacts = map[string]string{
+	"dateTime": "the clock", "version": "the intent", "recipient": "the subject of the PAT",
+}
+
+// fixedFacts may not be given another source: they would no longer say what they are.
+var fixedFacts = []string{"dateTime", "version", "publicKey", "count", "rateLimit", "payAmount", "timeWindow", "timeRange"}
+
+// maxFacts bounds the values of one fact; more are none.
+const maxFacts = 64
+
+// circumstances are all that facts about one call can come from.
+type circumstances struct {
+	claims     *pat.Claims
+	parameters map[string]any
+	caller     Caller
+}
+
+// A Caller is what the transport knows of who calls.
+type Caller struct {
+	// Address is the client's IP address; empty: not known.
+	Address string
+	// Header returns a header field as a trusted proxy set it. Nil where no such proxy stands between.
+	Header func(name string) []string
+}
+
+// A fact is the source of one left operand's values.
+type fact struct {
+	operand string
+	from    []config.FactSource
+}
+
+// factSources puts what is configured in the order of the operands.
+func factSources(configured map[string]config.FactSources) []fact {
+	list := make([]fact, 0, len(configured))
+	for operand, from := range configured {
+		list = append(list, fact{operand, from})
+	}
+	slices.SortFunc(list, func(a, b fact) int { return strings.Compare(a.operand, b.operand) })
+	return list
+}
+
+// of is the first source's values that there are; nil: none, the fact is unknown. told reports that they are the
+// agent's own words, which the audit stream holds back.
+func (f *fact) of(c circumstances) (values any, told bool) {
+	for i := range f.from {
+		source := &f.from[i]
+		if v := valuesFrom(source, c); v != nil {
+			return v, source.Parameter != ""
+		}
+	}
+	return nil, false
+}
+
+func valuesFrom(s *config.FactSource, c circumstances) any {
+	switch {
+	case s.Claim == "sub":
+		return c.claims.Subject
+	case s.Claim != "":
+		return texts(c.claims.Declared[s.Claim])
+	case s.Parameter != "":
+		v, _ := strictjson.Lookup(c.parameters, s.Parameter)
+		return scalars(v)
+	case s.Header != "":
+		if c.caller.Header == nil {
+			return nil
+		}
+		if list := c.caller.Header(s.Header); len(list) == 1 && list[0] != "" { // two of them is one too many
+			return list[0]
+		}
+		return nil
+	case s.Address:
+		if c.caller.Address == "" {
+			return nil
+		}
+		return c.caller.Address
+	case s.Value != nil:
+		return texts(s.Value)
+	default:
+		return texts(s.Agents[c.claims.Subject])
+	}
+}
+
+// texts keeps an empty list from being a value.
+func texts(list []string) any {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	default:
+		return list
+	}
+}
+
+// scalars are values as a parameter holds them: a text, a number, a truth value, or a list of those. Anything else
+// is no fact.
+func scalars(v any) any {
+	switch v := v.(type) {
+	case string, bool, json.Number:
+		return v
+	case []any:
+		if len(v) == 0 || len(v) > maxFacts || slices.ContainsFunc(v, func(one any) bool {
+			switch one.(type) {
+			case string, bool, json.Number:
+				return false
+			}
+			return true
+		}) {
+			return nil
+		}
+		return v
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,143 @@
+package daemon_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+// factsPolicy lets agents search for research only, in Europe only, and never for banned agents.
+const factsPolicy = `{
+  "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
+  "profile": "http://example.com/profile/odrl-uim",
+  "permission": [
+    {"uid": "https://shop.example/policy/1#search", "target": "shop.example:search-products:v1", "action": "execute",
+     "constraint": [{"leftOperand": "purpose", "operator": "eq", "rightOperand": "research"},
+                    {"leftOperand": "spatial", "operator": "isPartOf", "rightOperand": "DE"}]},
+    {"target": "shop.example:product-details:v1", "action": "execute", "constraint": [{"leftOperand": "industry", "operator": "isAnyOf", "rightOperand": ["health", "schools"]}]},
+    {"target": "shop.example:place-order:v1", "action": "execute"}],
+  "prohibition": [
+    {"uid": "https://shop.example/policy/1#no-resale", "target": "shop.example:place-order:v1", "action": "execute", "constraint": [{"leftOperand": "product", "operator": "eq", "rightOperand": "weapon"}]}]
+}`
+
+const factsConfig = `  facts:
+    purpose: [{claim: purpose}, {parameter: /category}]
+    spatial: [{header: X-Country}]
+    industry: [{agents: {agent-1: [health], agent-2: [oil, gas]}}]
+    product: [{parameter: /product_id}]
+`
+
+func factsGate(t *testing.T, more string) *gate {
+	t.Helper()
+	config := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
+	return startGate(t, setup{policy: factsPolicy, agents: strings.Replace(testAgents, `"enum": ["home", "garden"]`, `"enum": ["home", "research"]`, 1), config: config + factsConfig + more})
+}
+
+func TestFactsComeFromWhereTheOperatorSays(t *testing.T) {
+	g := factsGate(t, "")
+	first, second := g.newAgent("agent-1").agree(), g.newAgent("agent-2").agree()
+	research := map[string]any{"query": "lamp", "category": "research"}
+	germany := header{"X-Country": "DE-BY"}
+	for _, test := range []struct {
+		name       string
+		agent      *agent
+		intent     string
+		parameters map[string]any
+		header     header
+		reason     string // empty: permitted
+	}{
+		{"all known", first, search, research, germany, ""},
+		{"another purpose", first, search, map[string]any{"query": "lamp", "category": "home"}, germany, "POLICY_NOT_APPLICABLE"},
+		{"no purpose", first, search, map[string]any{"query": "lamp"}, germany, "POLICY_NOT_APPLICABLE"},
+		{"no place", first, search, research, nil, "POLICY_NOT_APPLICABLE"},
+		{"another place", first, search, research, header{"X-Country": "FR"}, "POLICY_NOT_APPLICABLE"},
+		{"a place that only begins alike", first, search, research, header{"X-Country": "DEX"}, "POLICY_NOT_APPLICABLE"},
+		{"an agent of the industry", first, details, map[string]any{"id": "p1"}, nil, ""},
+		{"an agent of another", second, details, map[string]any{"id": "p1"}, nil, "POLICY_NOT_APPLICABLE"},
+		{"an agent of none", g.newAgent("agent-3").agree(), details, map[string]any{"id": "p1"}, nil, "POLICY_NOT_APPLICABLE"},
+		{"not prohibited", first, order, map[string]any{"product_id": "p1"}, nil, ""},
+		{"prohibited", first, order, map[string]any{"product_id": "weapon"}, nil, "POLICY_CONFLICT"},
+	} {
+		got := test.agent.execute(test.intent, test.parameters, test.header)
+		if test.reason == "" && got.status != http.StatusOK || test.reason != "" && got.reason(t) != test.reason {
+			t.Errorf("%s: %d %s, want %q", test.name, got.status, got.body, test.reason)
+		}
+	}
+}
+
+func TestWhatAnAgentDeclaresUnderItsSignatureGoesBeforeParameters(t *testing.T) {
+	g := factsGate(t, "")
+	a := g.newAgent("agent-1")
+	got := a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declared{"purpose": {"resale"}} }))
+	a.token, _ = got.json(t)["uim-pat"].(string)
+	declared, _ := payload(t, a.token)["declared"].(map[string]any)
+	if len(declared) != 1 {
+		t.Errorf("the PAT declares %v", declared)
+	}
+	if got := a.execute(search, map[string]any{"query": "lamp", "category": "research"}, header{"X-Country": "DE"}); got.reason(t) != "POLICY_NOT_APPLICABLE" {
+		t.Errorf("declared resale, said research: %d %s", got.status, got.body)
+	}
+	b := g.newAgent("agent-2")
+	got = b.issueWith(b.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declared{"purpose": {"research"}} }))
+	b.token, _ = got.json(t)["uim-pat"].(string)
+	if got := b.execute(search, map[string]any{"query": "lamp"}, header{"X-Country": "DE"}); got.status != http.StatusOK {
+		t.Errorf("declared research: %d %s", got.status, got.body)
+	}
+	renewed := g.do("POST", "/api/pat/renew", mustJSON(t, map[string]any{}), header{"Content-Type": "application/json", "Authorization": "Bearer " + b.token})
+	b.token, _ = renewed.json(t)["uim-pat"].(string)
+	if got := b.execute(search, map[string]any{"query": "lamp"}, header{"X-Country": "DE"}); got.status != http.StatusOK {
+		t.Errorf("declared research, renewed: %d %s (renewal: %d %s)", got.status, got.body, renewed.status, renewed.body)
+	}
+}
+
+func TestHeadersAreFactsFromTrustedProxiesOnly(t *testing.T) {
+	config := strings.Replace(testConfig, "per_address:", "trusted_proxies: [192.0.2.1], per_address:", 1)
+	g := startGate(t, setup{policy: factsPolicy, config: config + factsConfig})
+	a := g.newAgent("agent-1")
+	got := a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declared{"purpose": {"research"}} }))
+	a.token, _ = got.json(t)["uim-pat"].(string)
+	if got := a.execute(search, map[string]any{"query": "lamp"}, header{"X-Country": "DE"}); got.reason(t) != "POLICY_NOT_APPLICABLE" {
+		t.Errorf("a header of the agent's own: %d %s", got.status, got.body)
+	}
+}
+
+func TestFactsFromParametersAreAuditedAsDigests(t *testing.T) {
+	for values, want := range map[string]string{"false": hex.EncodeToString(sha256Of(`"research"`)), "true": "research"} {
+		g := factsGate(t, "audit: {parameters: "+values+"}\n")
+		a := g.newAgent("agent-1").agree()
+		a.execute(search, map[string]any{"query": "lamp", "category": "research"}, header{"X-Country": "DE"})
+		record := g.audited()[0]
+		facts, _ := record["facts"].(map[string]any)
+		if facts["purpose"] != want || facts["spatial"] != "DE" {
+			t.Errorf("parameters: %s: facts %v, want purpose %s", values, facts, want)
+		}
+		if names, _ := record["facts_sha256"].([]any); (len(names) == 1) != (values == "false") {
+			t.Errorf("parameters: %s: facts_sha256 %v", values, names)
+		}
+	}
+}
+
+func sha256Of(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return sum[:]
+}
+
+func TestFactsThatCannotBeKnownAreRefusedAtLoad(t *testing.T) {
+	proxies := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
+	for name, test := range map[string]struct{ config, want string }{
+		"no source":                     {testConfig, "say where it comes from in services[0].facts"},
+		"no proxy":                      {testConfig + factsConfig, "believed from server.trusted_proxies only"},
+		"a clock of one's own":          {proxies + factsConfig + "    dateTime: [{parameter: /now}]\n", "the gateway itself knows dateTime"},
+		"two at once":                   {proxies + strings.Replace(factsConfig, "{claim: purpose}", "{claim: purpose, parameter: /x}", 1), "want exactly one of"},
+		"no pointer":                    {proxies + strings.Replace(factsConfig, "/category", "category", 1), "is no JSON pointer"},
+		"a header that means something": {proxies + strings.Replace(factsConfig, "X-Country", "authorization", 1), "has a meaning of its own"},
+	} {
+		if got := refusal(t, setup{policy: factsPolicy, config: test.config}); !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
