@@ -32,6 +32,7 @@ type decoder struct {
 	problems  Problems
 	failed    map[string]bool // paths that have a problem
 	nodes     int
+	root      reflect.Type // of the document, whose keys are looked through for misplaced ones
 
 	dropped      int // problems beyond maxFound
 	droppedError bool
@@ -101,6 +102,10 @@ func (d *decoder) value(path string, node ast.Node, v reflect.Value, tag reflect
 	resolved, err := d.doc.resolve(node)
 	if err != nil {
 		d.errorf(path, "%v", err)
+		return
+	}
+	if v.Type() == reflect.TypeFor[Tree]() {
+		d.tree(path, resolved, v)
 		return
 	}
 	if isNull(resolved) {
@@ -222,8 +227,8 @@ func (d *decoder) unknown(path string, e pair, t reflect.Type) {
 	switch {
 	case near != "":
 		hint = fmt.Sprintf("did you mean %q?", near)
-	case elsewhere(e.key) != "":
-		hint = fmt.Sprintf("it belongs under %s", elsewhere(e.key))
+	case elsewhere(d.root, e.key) != "":
+		hint = fmt.Sprintf("it belongs under %s", elsewhere(d.root, e.key))
 	case holdsSecrets(t):
 		shown = "(not shown, it may be a secret)"
 	}
@@ -247,10 +252,13 @@ func (d *decoder) scalar(path string, node ast.Node, v reflect.Value, tag reflec
 
 // text is scalar for a value that is already text, such as a default or a flag.
 func (d *decoder) text(path, raw string, v reflect.Value, tag reflect.StructTag, l leaf) {
-	text, err := expand(raw, d.env, d.files.secret)
-	if err != nil {
-		d.errorf(path, "%v", err)
-		return
+	text := raw
+	if d.env != nil { // else variables have no meaning here
+		var err error
+		if text, err = expand(raw, d.env, d.files.secret); err != nil {
+			d.errorf(path, "%v", err)
+			return
+		}
 	}
 	shown := "the value"
 	if !l.hidden {

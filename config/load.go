@@ -34,10 +34,7 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	if o.Env == nil {
 		o.Env = os.LookupEnv
 	}
-	d := &decoder{
-		file: path, env: o.Env, positions: map[string]position{"": {1, 1}}, origins: map[string]string{}, failed: map[string]bool{},
-		files: &reader{dir: filepath.Dir(path), cache: map[string]read{}},
-	}
+	d := newDecoder(path, reflect.TypeFor[Config](), o.Env)
 	if len(data) > maxDocument {
 		return nil, Problems{{File: path, Level: problem.Error, Message: tooLarge("the configuration", maxDocument).Error()}}
 	}
@@ -68,6 +65,13 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	}
 	c.positions, c.inputs = d.positions, d.files.inputs
 	return c, problems
+}
+
+func newDecoder(path string, root reflect.Type, env func(string) (string, bool)) *decoder {
+	return &decoder{
+		file: path, env: env, positions: map[string]position{"": {1, 1}}, origins: map[string]string{}, failed: map[string]bool{},
+		files: &reader{dir: filepath.Dir(path), cache: map[string]read{}}, root: root,
+	}
 }
 
 // variables are the environment's names for flags.

@@ -171,8 +171,8 @@ func holdsSecrets(t reflect.Type) bool {
 	return false
 }
 
-// elsewhere is the one path under which Config knows key, or "" where there is none or several.
-func elsewhere(key string) string {
+// elsewhere is the one path under which root knows key, or "" where there is none or several.
+func elsewhere(root reflect.Type, key string) string {
 	var found []string
 	var search func(path string, t reflect.Type)
 	search = func(path string, t reflect.Type) {
@@ -194,7 +194,7 @@ func elsewhere(key string) string {
 		default:
 		}
 	}
-	search("", reflect.TypeFor[Config]())
+	search("", root)
 	if len(found) != 1 {
 		return ""
 	}
