@@ -90,13 +90,13 @@ func (t *target) meets(o *target) bool {
 func (n *normalizer) conflict(p, f *rule) {
 	definite := subset(f.canonical, p.canonical) // whenever the permission applies, so does the prohibition
 	switch {
-	case definite && n.d.strategy == voidOnConflict:
+	case definite && n.d.strategy() == voidOnConflict:
 		n.problems.Errorf("conflict", f.node.pointer, "always prohibits what %s permits, which voids the policy: set conflict to prohibit or perm, or name other targets", p.node.name())
-	case definite && n.d.strategy == prohibitionWins:
+	case definite && n.d.strategy() == prohibitionWins:
 		n.problems.Warnf("conflict", f.node.pointer, "always prohibits what %s permits: that permission is without effect where both meet", p.node.name())
 	case definite:
 		n.problems.Warnf("conflict", f.node.pointer, "is without effect where %s permits the same", p.node.name())
-	case n.d.strategy == voidOnConflict:
+	case n.d.strategy() == voidOnConflict:
 		n.problems.Warnf("conflict", f.node.pointer, "may prohibit what %s permits; such calls are denied as a conflict: set conflict to prohibit or perm", p.node.name())
 	}
 }

@@ -53,10 +53,10 @@ func (n *normalizer) payer(r *rule, refs []reference) bool {
 func (n *normalizer) dutyTargets(r *rule, node *ruleNode) bool {
 	for _, ref := range node.targets {
 		pays := !slices.ContainsFunc(node.actions, func(a actionNode) bool { return a.name != "compensate" })
-		if n.aboutTheCall(ref.iri) || pays && absolute(ref.iri) {
+		if n.aboutTheCall(ref.name()) || pays && absolute(ref.name()) {
 			continue
 		}
-		t, err := n.w.resolve(ref.iri)
+		t, err := n.w.resolve(ref.name())
 		if err != nil {
 			n.problems.Errorf("target", ref.pointer, "the target %v", err)
 			return false

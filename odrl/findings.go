@@ -20,6 +20,7 @@ type findings struct {
 	seen     map[problem.Problem]bool
 	errors   int
 	warnings int
+	lenient  bool // Doubtf warns
 }
 
 // Errorf adds an error, which refuses the policy.
@@ -36,6 +37,16 @@ func (f *findings) Errorf(code, pointer, format string, args ...any) {
 	if f.full() {
 		f.add(problem.Problem{Level: problem.Error, Code: "too-many", Pointer: pointer, Message: "more problems may follow: mend these first"})
 	}
+}
+
+// Doubtf adds what refuses a policy when it is read strictly and is a warning else: the policy can be
+// evaluated all the same.
+func (f *findings) Doubtf(code, pointer, format string, args ...any) {
+	if f.lenient {
+		f.Warnf(code, pointer, format, args...)
+		return
+	}
+	f.Errorf(code, pointer, format, args...)
 }
 
 // Warnf adds a warning.

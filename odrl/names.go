@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/nearest"
-	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // names resolves the spellings of a document: prefixes and aliases of its inline context over the
@@ -15,6 +14,17 @@ type names struct {
 	prefixes   map[string]string // beyond the built-in ones
 	aliases    map[string]string // term of the document → IRI
 	namespaces []string          // of ODRL and profile terms, without scheme
+	keyNames   map[string]keyName
+	declared   map[string]bool // terms that the document itself defines
+	remote     bool            // an unknown remote context is only warned of
+	profiles   []string        // known beside the built-in ones, as full IRIs
+	open       bool            // a profile is declared whose terms are taken as they are
+}
+
+// A keyName remembers what key found.
+type keyName struct {
+	name      string
+	described bool
 }
 
 // bare drops the scheme of a web IRI.
@@ -73,6 +83,18 @@ func (n *names) local(s string, namespaces ...[]string) (string, bool) {
 // key returns the canonical name of a property: a property of ODRL or UIM, an @-keyword, rdf:value,
 // or "" with described set for one that only describes. An unknown one comes back as it is.
 func (n *names) key(raw string) (name string, described bool) {
+	if known, ok := n.keyNames[raw]; ok {
+		return known.name, known.described
+	}
+	name, described = n.findKey(raw)
+	const most = 10_000 // documents may hold as many names as bytes
+	if len(n.keyNames) < most {
+		n.keyNames[raw] = keyName{name, described}
+	}
+	return name, described
+}
+
+func (n *names) findKey(raw string) (name string, described bool) {
 	if strings.HasPrefix(raw, "@") {
 		return raw, false
 	}
@@ -103,7 +125,7 @@ func (n *names) key(raw string) (name string, described bool) {
 	case "datatype":
 		return "dataType", false
 	}
-	return name, slices.Contains(notes, name)
+	return name, slices.Contains(describing, name)
 }
 
 // A class is one set of terms that a value may come from.
@@ -111,9 +133,12 @@ type class struct {
 	what    string
 	known   []string
 	aliases map[string]string
+	grows   bool // profiles may add to it
 }
 
-// term resolves a value to a term of the class; where there is none it reports the nearest.
+// term resolves a value to a term of the class: the local name of a term of ODRL or UIM, else, where
+// the document or one of its profiles may say so, the IRI of a term of another vocabulary. Where there
+// is neither it reports the nearest.
 func (n *names) term(c class, f field, raw string) (string, bool) {
 	name, ok := n.local(raw, n.namespaces)
 	if ok {
@@ -126,8 +151,26 @@ func (n *names) term(c class, f field, raw string) (string, bool) {
 	} else {
 		name = lastName(raw)
 	}
+	full := n.expand(raw)
+	foreign := c.grows && !n.ofODRL(full)
+	switch {
+	case foreign && n.declared[full]:
+		return full, true
+	case foreign && n.open:
+		n.problems.Warnf("profile-term", f.pointer, "%s is read as a %s of the profile", quote(raw), c.what)
+		return full, true
+	case c.grows && n.problems.lenient:
+		n.problems.Warnf("unknown-term", f.pointer, "%s is no %s that is known here%s", quote(raw), c.what, suggest(name, c.known))
+		return full, true
+	}
 	n.problems.Errorf("unknown-term", f.pointer, "%s is no %s that is known here%s", quote(raw), c.what, suggest(name, c.known))
 	return "", false
+}
+
+// ofODRL reports whether the IRI is in ODRL's own namespace, which only its vocabulary adds to.
+func (n *names) ofODRL(iri string) bool {
+	rest, _ := bare(iri)
+	return strings.HasPrefix(rest, odrlNS)
 }
 
 // lastName is what stands behind the last separator of an IRI, for suggestions only.
@@ -152,81 +195,4 @@ func quote(s string) string {
 		}
 		return r
 	}, s) + `"`
-}
-
-// readContext takes in the document's @context. Remote contexts are recognised or, with a warning,
-// left alone; they are never fetched. A context that gives an ODRL term another meaning is refused.
-func (n *names) readContext(v any, pointer string) {
-	for _, f := range listOf(field{pointer: pointer, value: v}) {
-		switch c := f.value.(type) {
-		case string:
-			rest, _ := bare(c)
-			if !slices.Contains(contexts, rest) && !slices.Contains(profiles, rest) {
-				n.problems.Warnf("remote-context", f.pointer, "the context %s is not known and never fetched: terms are read as ODRL 2.2 and UIM define them", quote(c))
-			}
-		case map[string]any:
-			n.inline(c, f.pointer)
-		default:
-			n.problems.Errorf("context", f.pointer, "a context is an IRI or an object, not %s", strictjson.Kind(c))
-		}
-	}
-}
-
-func (n *names) inline(c map[string]any, pointer string) {
-	known := func(name string) bool {
-		return slices.Contains(keys, name) || name == "id" || actions[name] != "" || name == "use" || slices.Contains(operators, name) || operands[name] != 0
-	}
-	for _, name := range sortedKeys(c) {
-		at := pointer + "/" + strictjson.Escape(name)
-		iri, ok := c[name].(string)
-		if def, isObject := c[name].(map[string]any); isObject {
-			iri, ok = def["@id"].(string)
-			for _, k := range sortedKeys(def) {
-				ok = ok && (k == "@id" || k == "@type" || k == "@container" || k == "@protected" || k == "@prefix")
-			}
-		}
-		switch {
-		case name == "@version" || name == "@protected":
-		case name == "@vocab" && ok && strings.HasSuffix(n.expand(iri), odrlNS):
-		case strings.HasPrefix(name, "@") || !ok:
-			n.problems.Errorf("context", at, "%s in a context is not supported: write full IRIs or plain prefixes", quote(name))
-		default:
-			n.define(name, n.expand(iri), at, known)
-		}
-	}
-}
-
-func (n *names) define(name, iri, at string, known func(string) bool) {
-	rest, web := bare(iri)
-	if builtin, ok := prefixes[name]; ok {
-		if was, _ := bare(builtin); was != rest && (name == "odrl" || name == "rdf" || name == "xsd" || name == "cc") {
-			n.problems.Errorf("context", at, "the prefix %s always means %s", name, builtin)
-			return
-		}
-		n.prefixes[name] = iri
-		return
-	}
-	if known(name) {
-		own := []string{odrlNS + name, odrlNS + operatorAliases[name], ccNS + name, uimNS + name}
-		if name == "uid" || name == "id" {
-			own = []string{"@id"}
-		}
-		if name == "type" {
-			own = []string{"@type"}
-		}
-		if !slices.Contains(own, rest) {
-			n.problems.Errorf("context", at, "the context gives the ODRL term %s another meaning: use another name for it", name)
-		}
-		return
-	}
-	switch {
-	case iri == "@id" || iri == "@type":
-		n.problems.Errorf("context", at, "%s as an alias of %s is not supported: write uid and type", quote(name), iri)
-	case web && (strings.HasSuffix(iri, "/") || strings.HasSuffix(iri, "#") || strings.HasSuffix(iri, ":")):
-		n.prefixes[name] = iri
-	case strings.Contains(iri, ":"):
-		n.aliases[name] = iri
-	default:
-		n.problems.Errorf("context", at, "%s must stand for an absolute IRI", quote(name))
-	}
 }

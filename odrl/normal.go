@@ -64,7 +64,8 @@ type normalizer struct {
 	compounds []*compound
 	refs      map[*constraintNode]string
 	logicOf   map[*constraintNode]*compound
-	parties   map[string]bool // assignee IRI → bound to an agent (false: reported or anyone)
+	parties   map[string][]string // assignee IRI → the IRIs of agents that it names; none: reported, or anyone
+	form      *normalForm
 	numbers   int
 	forms     map[*constraintNode]string
 	// conditioned counts the constraints of the rules so far.
@@ -76,7 +77,7 @@ type normalizer struct {
 // rule is split per action, target and assignee.
 func (n *normalizer) expand() {
 	for _, ref := range n.d.asset {
-		if _, err := n.w.resolve(ref.iri); err != nil && !n.problems.full() {
+		if _, err := n.w.resolve(ref.name()); err != nil && !n.problems.full() {
 			n.problems.Errorf("target", ref.pointer, "the asset %v", err)
 		}
 	}
@@ -84,13 +85,13 @@ func (n *normalizer) expand() {
 		if n.stop(node.pointer) {
 			return
 		}
-		actions := slices.Concat(node.actions, n.d.actions)
+		actions := node.actions
 		if len(actions) == 0 {
 			n.problems.Errorf("action", node.pointer, "a %s needs an action", node.kind)
 			continue
 		}
 		targets := n.targets(node)
-		assignees := n.assignees(slices.Concat(node.parties["assignee"], n.d.parties["assignee"]))
+		assignees := n.assignees(node.parties["assignee"])
 		n.partyRules(node)
 		for _, a := range actions {
 			if !n.sensible(node, a) {
@@ -167,20 +168,16 @@ func (n *normalizer) sensible(node *ruleNode, a actionNode) bool {
 }
 
 func (n *normalizer) targets(node *ruleNode) []*target {
-	refs := slices.Concat(node.targets, n.d.targets)
-	if len(refs) == 0 {
-		refs = n.d.asset
-	}
 	var list []*target
 	seen := map[string]bool{}
-	for _, ref := range refs {
+	for _, ref := range node.targets {
 		if n.problems.full() {
 			return nil
 		}
-		if node.kind == obligation && n.aboutTheCall(ref.iri) {
+		if node.kind == obligation && n.aboutTheCall(ref.name()) {
 			continue
 		}
-		t, err := n.w.resolve(ref.iri)
+		t, err := n.w.resolve(ref.name())
 		if err != nil {
 			n.problems.Errorf("target", ref.pointer, "the target %v", err)
 			continue

@@ -20,8 +20,9 @@ type field struct {
 type object struct {
 	n       *names
 	pointer string
-	fields  map[string]field
-	raw     map[string]string // canonical → as written
+	fields  map[string][]field // several values where several keys or nodes add to one property
+	raw     map[string]string  // canonical → as written
+	notes   notes
 }
 
 // object reads f as an object; nil, with a problem, where it is none.
@@ -31,26 +32,71 @@ func (n *names) object(f field, what string) *object {
 		n.problems.Errorf("type", f.pointer, "%s is an object, not %s", what, strictjson.Kind(f.value))
 		return nil
 	}
-	o := &object{n: n, pointer: f.pointer, fields: map[string]field{}, raw: map[string]string{}}
+	o := &object{n: n, pointer: f.pointer, fields: map[string][]field{}, raw: map[string]string{}}
 	for _, raw := range sortedKeys(m) {
 		if n.problems.full() {
 			break
 		}
-		at := f.pointer + "/" + strictjson.Escape(raw)
+		at := f.pointer + "/" + escape(raw)
 		name, described := n.key(raw)
+		f := field{at, m[raw]}
 		if described {
 			if nested(m[raw]) {
-				n.problems.Errorf("unknown-key", at, "%s describes and may hold text only", quote(raw))
+				n.problems.Doubtf("unknown-key", at, "%s describes and may hold text only", quote(raw))
+				continue
 			}
+			o.note(n.noteName(raw), m[raw])
 			continue
 		}
-		if other, twice := o.raw[name]; twice {
+		other, twice := o.raw[name]
+		switch {
+		case !twice:
+			o.fields[name], o.raw[name] = []field{f}, raw
+		case name == "@id" && n.sameIRI(o.fields[name][0], f):
+		case name == "@type":
+			o.fields[name] = append(o.fields[name], f)
+		default:
 			n.problems.Errorf("duplicate", at, "%s and %s are the same property", quote(other), quote(raw))
-			continue
 		}
-		o.fields[name], o.raw[name] = field{at, m[raw]}, raw
 	}
 	return o
+}
+
+func (o *object) note(name string, v any) {
+	if o.notes == nil {
+		o.notes = notes{}
+	}
+	o.notes[name] = v
+}
+
+// noteName is the key under which a description is kept: its IRI, or the bare word.
+func (n *names) noteName(raw string) string {
+	s := n.expand(raw)
+	if name, ok := n.local(s, n.namespaces); ok {
+		return name
+	}
+	return s
+}
+
+// sameIRI reports whether two spellings of a node's name agree.
+func (n *names) sameIRI(a, b field) bool {
+	name := func(f field) string {
+		for _, item := range listOf(f) {
+			switch v := item.value.(type) {
+			case string:
+				return n.expand(v)
+			case map[string]any:
+				for _, k := range []string{"@id", "@value"} {
+					if s, ok := v[k].(string); ok {
+						return n.expand(s)
+					}
+				}
+			}
+		}
+		return ""
+	}
+	x, y := name(a), name(b)
+	return x != "" && x == y
 }
 
 // nested reports whether an annotation holds more than texts, such as rules in disguise.
@@ -61,7 +107,11 @@ func nested(v any) bool {
 			continue
 		}
 		for k, member := range m {
-			if _, isText := member.(string); !isText || (k != "@value" && k != "@language" && k != "@type" && k != "@id") {
+			if k != "@value" && k != "@language" && k != "@type" && k != "@id" && k != "type" {
+				return true
+			}
+			switch member.(type) {
+			case map[string]any, []any:
 				return true
 			}
 		}
@@ -69,30 +119,30 @@ func nested(v any) bool {
 	return false
 }
 
-func (o *object) take(name string) (field, bool) {
-	f, ok := o.fields[name]
+func (o *object) take(name string) []field {
+	list := o.fields[name]
 	delete(o.fields, name)
-	return f, ok
+	return list
 }
 
 // items takes a property that may be one value or a list.
 func (o *object) items(name string) []field {
-	f, ok := o.take(name)
-	if !ok {
-		return nil
+	var list []field
+	for _, f := range o.take(name) {
+		list = append(list, listOf(f)...)
 	}
-	return listOf(f)
+	return list
 }
 
 // one takes a property that may stand once, as a value or as a list of one.
 func (o *object) one(name string) (field, bool) {
-	f, ok := o.take(name)
-	if !ok {
+	whole := o.fields[name]
+	if len(whole) == 0 {
 		return field{}, false
 	}
-	list := listOf(f)
+	list := o.items(name)
 	if len(list) != 1 {
-		o.n.problems.Errorf("cardinality", f.pointer, "%s takes exactly one value, not %d", name, len(list))
+		o.n.problems.Errorf("cardinality", whole[0].pointer, "%s takes exactly one value, not %d", name, len(list))
 		return field{}, false
 	}
 	return list[0], true
@@ -104,41 +154,56 @@ func (o *object) close(what string) {
 		if o.n.problems.full() {
 			return
 		}
-		f := o.fields[name]
-		if advice, ok := foreseen[name]; ok {
-			o.n.problems.Errorf("unsupported", f.pointer, "%s cannot be enforced here: %s", quote(o.raw[name]), advice)
-			continue
-		}
+		f := o.fields[name][0]
 		if name == "@context" {
+			if o.n.knownContext(f.value) {
+				continue
+			}
 			o.n.problems.Errorf("context", f.pointer, "a context is read at the top of the document only")
 			continue
 		}
 		if slices.Contains(keys, name) {
-			o.n.problems.Errorf("unknown-key", f.pointer, "%s has no meaning in %s", quote(o.raw[name]), what)
+			o.n.problems.Doubtf("unknown-key", f.pointer, "%s has no meaning in %s", quote(o.raw[name]), what)
 			continue
 		}
-		o.n.problems.Errorf("unknown-key", f.pointer, "%s is not known in %s%s", quote(o.raw[name]), what, suggest(lastName(name), keys))
+		o.n.problems.Doubtf("unknown-key", f.pointer, "%s is not known in %s%s", quote(o.raw[name]), what, suggest(lastName(name), keys))
 	}
 }
 
-// listOf spreads one or many: an array, a JSON-LD @list or @set, or the value alone.
+// listOf spreads one or many: an array, a JSON-LD @list or @set, one in the other, or the value alone.
 func listOf(f field) []field {
-	if m, ok := f.value.(map[string]any); ok && len(m) == 1 {
-		for _, k := range []string{"@list", "@set"} {
-			if v, ok := m[k]; ok {
-				return listOf(field{f.pointer + "/" + k, v})
-			}
-		}
+	if k, ok := wrapper(f.value); ok {
+		m, _ := f.value.(map[string]any)
+		return listOf(field{f.pointer + "/" + k, m[k]})
 	}
 	a, ok := f.value.([]any)
 	if !ok {
 		return []field{f}
 	}
-	list := make([]field, len(a))
+	list := make([]field, 0, len(a))
 	for i, v := range a {
-		list[i] = field{f.pointer + "/" + strconv.Itoa(i), v}
+		item := field{f.pointer + "/" + strconv.Itoa(i), v}
+		if _, wrapped := wrapper(v); wrapped {
+			list = append(list, listOf(item)...)
+			continue
+		}
+		list = append(list, item)
 	}
 	return list
+}
+
+// wrapper recognises an object that is nothing but a @list or a @set.
+func wrapper(v any) (key string, ok bool) {
+	m, isObject := v.(map[string]any)
+	if !isObject || len(m) != 1 {
+		return "", false
+	}
+	for _, k := range []string{"@list", "@set"} {
+		if _, ok := m[k]; ok {
+			return k, true
+		}
+	}
+	return "", false
 }
 
 // word reads a text, a {"@id": …} or a {"@value": …}.
@@ -218,6 +283,8 @@ func plainValue(v map[string]any) bool {
 	}
 	return true
 }
+
+func escape(token string) string { return strictjson.Escape(token) }
 
 func sortedKeys[V any](m map[string]V) []string {
 	list := make([]string, 0, len(m))

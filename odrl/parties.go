@@ -6,29 +6,59 @@ import "slices"
 func (n *normalizer) assignees(refs []reference) []string {
 	var list []string
 	for _, ref := range refs {
-		bound, seen := n.parties[ref.iri]
-		if !seen {
-			_, bound = n.w.Parties[ref.iri]
-			n.parties[ref.iri] = bound
-			switch {
-			case bound:
-			case n.w.AnyAssignee:
-				n.problems.Warnf("assignee", ref.pointer, "the assignee %s is no known agent and read as anyone", quote(ref.iri))
-			default:
-				n.problems.Errorf("assignee", ref.pointer, "the assignee %s is no known agent: map it under parties, or set assignee: anyone", quote(ref.iri))
-			}
-		}
-		if !bound {
+		agents := n.agents(ref)
+		if len(agents) == 0 {
 			return []string{""}
 		}
-		if !slices.Contains(list, ref.iri) {
-			list = append(list, ref.iri)
+		for _, iri := range agents {
+			if !slices.Contains(list, iri) {
+				list = append(list, iri)
+			}
 		}
 	}
 	if len(list) == 0 {
 		return []string{""}
 	}
 	return list
+}
+
+// agents are the IRIs of known agents that an assignee names: its own, or those of its members, as far
+// as the document says who they are.
+func (n *normalizer) agents(ref reference) []string {
+	name := ref.name()
+	list, seen := n.parties[name]
+	if seen {
+		return list
+	}
+	if known(n.w.Parties, name) {
+		list = []string{name}
+	} else if n.w.facts != nil {
+		for _, member := range n.w.facts.members(name) {
+			if known(n.w.Parties, member) {
+				list = append(list, member)
+			}
+		}
+	}
+	n.parties[name] = list
+	switch {
+	case len(list) > 0:
+	case n.w.AnyAssignee:
+		n.problems.Warnf("assignee", ref.pointer, "the assignee %s is no known agent and read as anyone", quote(name))
+	default:
+		n.problems.Errorf("assignee", ref.pointer, "the assignee %s is no known agent: map it under parties, or set assignee: anyone", quote(name))
+	}
+	return list
+}
+
+// boundParties are the IRIs of agents that the policy names, sorted.
+func (n *normalizer) boundParties() []string {
+	all := map[string]bool{}
+	for _, list := range n.parties {
+		for _, iri := range list {
+			all[iri] = true
+		}
+	}
+	return sortedKeys(all)
 }
 
 // partyRules checks what ODRL IM 2.1.2 and 2.1.3 ask of Offers and Agreements.
@@ -41,20 +71,18 @@ func (n *normalizer) partyRules(node *ruleNode) {
 	if agreement {
 		what = "an Agreement"
 	}
-	if unique(node.parties["assigner"], n.d.parties["assigner"]) != 1 {
+	if unique(node.parties["assigner"]) != 1 {
 		n.problems.Errorf("assigner", node.pointer, "every rule of %s has exactly one assigner", what)
 	}
-	if agreement && unique(node.parties["assignee"], n.d.parties["assignee"]) != 1 {
+	if agreement && unique(node.parties["assignee"]) != 1 {
 		n.problems.Errorf("assignee", node.pointer, "every rule of an Agreement has exactly one assignee")
 	}
 }
 
-func unique(lists ...[]reference) int {
+func unique(list []reference) int {
 	seen := map[string]bool{}
-	for _, list := range lists {
-		for _, ref := range list {
-			seen[ref.iri] = true
-		}
+	for _, ref := range list {
+		seen[ref.name()] = true
 	}
 	return len(seen)
 }

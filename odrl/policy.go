@@ -19,6 +19,7 @@ const publishTime = 2 * time.Second
 // A Policy is a published policy: read, checked, resolved against the World and compiled. It does not
 // change and is safe for concurrent use.
 type Policy struct {
+	form       *normalForm
 	uid        string
 	document   []byte
 	strategy   strategy
@@ -47,17 +48,12 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
 	var found findings
-	if len(doc) > MaxDocument {
-		found.Errorf("too-large", "", "a policy has at most %d bytes, this one has %d", MaxDocument, len(doc))
-		return nil, found.list
+	tree := decodeTree(doc, &found)
+	m, isObject := tree.(map[string]any)
+	if tree != nil && !isObject {
+		found.Errorf("json", "", "want a JSON object, not %s", strictjson.Kind(tree))
 	}
-	tree, err := strictjson.DecodeObject(doc)
-	if err != nil {
-		pointer := ""
-		if e, ok := errors.AsType[*strictjson.Error](err); ok {
-			pointer = e.Pointer
-		}
-		found.Errorf("json", pointer, "%v", err)
+	if found.failed() {
 		return nil, found.list
 	}
 	if err := strictjson.Exact(tree); err != nil {
@@ -68,11 +64,12 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 		found.Errorf("inexact", pointer, "this number does not survive RFC 8785, by which agents sign the policy: write it as a string")
 		return nil, found.list
 	}
-	n := normalize(ctx, tree, w, &found)
+	n := normalize(ctx, m, w, &found)
 	if found.failed() {
 		return nil, found.list
 	}
 	p := n.policy(doc)
+	var err error
 	if p.engine, err = newEngine(ctx, n.data()); err != nil {
 		found.Errorf("engine", "", "the policy engine does not take this policy: %v", err)
 		return nil, found.list
@@ -81,23 +78,52 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	return p, p.Warnings()
 }
 
+// decodeTree reads the JSON of a document within its bounds; nil, with a problem, where it is none.
+func decodeTree(doc []byte, found *findings) any {
+	if len(doc) > MaxDocument {
+		found.Errorf("too-large", "", "a policy has at most %d bytes, this one has %d", MaxDocument, len(doc))
+		return nil
+	}
+	tree, err := strictjson.Decode(doc)
+	if err != nil {
+		pointer := ""
+		if e, ok := errors.AsType[*strictjson.Error](err); ok {
+			pointer = e.Pointer
+		}
+		found.Errorf("json", pointer, "%v", err)
+		return nil
+	}
+	if tree == nil {
+		found.Errorf("json", "", "want a JSON object, not null")
+	}
+	return tree
+}
+
 // normalize reads the document and brings it into normal form; of use only where nothing failed.
 func normalize(ctx context.Context, tree map[string]any, w World, found *findings) *normalizer {
 	x := newWorld(w)
-	if uid, ok := firstString(policyNode(tree), "uid", "@id", "id", "odrl:uid"); ok {
-		x.addPolicyHost(uid)
-	}
-	names := &names{problems: found, prefixes: map[string]string{}, aliases: map[string]string{}}
-	names.knownNamespaces(x)
-	r := &reader{names: names, ctx: ctx, uids: map[string]string{}}
-	d := r.policy(tree)
+	names := newNames(tree, x, found)
+	names.remote = true
+	r := newReader(ctx, names)
+	list := r.documents(tree)
 	n := &normalizer{
-		names: names, ctx: ctx, w: x, d: d, refs: map[*constraintNode]string{}, logicOf: map[*constraintNode]*compound{},
-		parties: map[string]bool{}, used: map[string]*target{}, forms: map[*constraintNode]string{},
+		names: names, ctx: ctx, w: x, refs: map[*constraintNode]string{}, logicOf: map[*constraintNode]*compound{},
+		parties: map[string][]string{}, used: map[string]*target{}, forms: map[*constraintNode]string{},
 	}
+	if found.failed() {
+		return n
+	}
+	l := newLibrary(r, list)
+	d := l.choose("")
 	if d == nil || found.failed() {
 		return n
 	}
+	n.d, x.facts = l.expanded(d), r.facts
+	n.publishable()
+	if found.failed() {
+		return n
+	}
+	n.form = l.normalForm(n.d)
 	n.expand()
 	if !found.failed() {
 		n.analyse()
@@ -105,16 +131,33 @@ func normalize(ctx context.Context, tree map[string]any, w World, found *finding
 	return n
 }
 
-// policyNode is the policy itself where the document wraps it in a @graph.
-func policyNode(tree map[string]any) map[string]any {
-	if wrapped(tree) {
-		for _, f := range listOf(field{value: tree["@graph"]}) {
-			if m, ok := f.value.(map[string]any); ok {
-				return m
-			}
+// newNames resolves what the document calls things in the world.
+func newNames(tree any, x *world, found *findings) *names {
+	for _, m := range topNodes(tree) {
+		if uid, ok := firstString(m, "uid", "@id", "id", "odrl:uid"); ok {
+			x.addPolicyHost(uid)
+			break
 		}
 	}
-	return tree
+	names := &names{
+		problems: found, prefixes: map[string]string{}, aliases: map[string]string{}, keyNames: map[string]keyName{}, declared: map[string]bool{},
+	}
+	names.knownNamespaces(x)
+	return names
+}
+
+// topNodes are the objects at the top of the document: itself, or the members of its @graph or list.
+func topNodes(tree any) []map[string]any {
+	var list []map[string]any
+	if m, ok := tree.(map[string]any); ok && wrapped(m) {
+		tree = m["@graph"]
+	}
+	for _, f := range listOf(field{value: tree}) {
+		if m, ok := f.value.(map[string]any); ok {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 func firstString(m map[string]any, names ...string) (string, bool) {
@@ -128,7 +171,7 @@ func firstString(m map[string]any, names ...string) (string, bool) {
 
 func (n *normalizer) policy(doc []byte) *Policy {
 	p := &Policy{
-		uid: n.d.uid, document: bytes.Clone(doc), strategy: n.d.strategy, rules: map[int]*rule{}, nodes: map[string]*constraintNode{},
+		form: n.form, uid: n.d.uid, document: bytes.Clone(doc), strategy: n.d.strategy(), rules: map[int]*rule{}, nodes: map[string]*constraintNode{},
 		intents: n.intentTargets(), agents: map[string][]policyParty{},
 	}
 	for _, r := range n.rules {
@@ -151,11 +194,9 @@ func (n *normalizer) policy(doc []byte) *Policy {
 	for _, c := range n.compounds {
 		p.nodes[c.id] = c.source
 	}
-	for _, iri := range sortedKeys(n.parties) {
-		if n.parties[iri] {
-			party := n.w.Parties[iri]
-			p.agents[party.AgentID] = append(p.agents[party.AgentID], policyParty{ast.StringTerm(iri), party.KeyID})
-		}
+	for _, iri := range n.boundParties() {
+		party := n.w.Parties[iri]
+		p.agents[party.AgentID] = append(p.agents[party.AgentID], policyParty{ast.StringTerm(iri), party.KeyID})
 	}
 	return p
 }

@@ -2,8 +2,8 @@ package odrl
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strings"
 )
 
 const (
@@ -17,15 +17,34 @@ const (
 	MaxNesting = 8
 )
 
-// A reader turns the JSON tree of a policy into a document.
+// A reader turns the JSON tree of a document into the policies it holds.
 type reader struct {
 	*names
-	ctx         context.Context //nolint:containedctx // the reader lives as long as one Publish
+	ctx         context.Context //nolint:containedctx // the reader lives as long as one document is read
 	rules       int
-	named       int
+	things      int
 	constraints int
-	uids        map[string]string // uid of a node → pointer
 	stopped     bool
+	facts       *facts
+
+	nodes map[string][]definition // by IRI or blank node
+	used  map[string]bool         // nodes that something refers to, by the same
+	// What has been read of nodes that bear an IRI, so that every reference means the same one.
+	readRules       map[string]*ruleNode
+	readConstraints map[string]*constraintNode
+	readThings      map[string]reference
+	reading         map[string]bool
+	shared          sharing
+}
+
+// sharing is what nodes say from outside of policies: ODRL IM 2.2.1, 2.3.1 hasPolicy, assignerOf, assigneeOf.
+type sharing map[string]map[string][]reference // policy → target, assigner or assignee → who
+
+func newReader(ctx context.Context, n *names) *reader {
+	return &reader{
+		names: n, ctx: ctx, facts: newFacts(), nodes: map[string][]definition{}, used: map[string]bool{}, readRules: map[string]*ruleNode{},
+		readConstraints: map[string]*constraintNode{}, readThings: map[string]reference{}, reading: map[string]bool{}, shared: sharing{},
+	}
 }
 
 // fits counts towards a bound and reports once when it is passed or the time is up.
@@ -57,34 +76,120 @@ func (n *names) knownNamespaces(w *world) {
 	}
 }
 
-// policy reads the whole document. The result is of use only where no problem is an error.
-func (r *reader) policy(tree map[string]any) *document {
-	f := field{"", tree}
-	if c, ok := tree["@context"]; ok {
-		r.readContext(c, "/@context")
-	} else {
-		r.problems.Warnf("context", "", "the policy has no @context: write \"@context\": \"http://www.w3.org/ns/odrl.jsonld\"")
-	}
-	if wrapped(tree) {
-		list := listOf(field{"/@graph", tree["@graph"]})
-		if len(list) != 1 {
-			r.problems.Errorf("graph", "/@graph", "a document holds exactly one policy, not %d nodes", len(list))
-			return nil
+// documents reads everything that the tree holds. Of use only where no problem is an error.
+func (r *reader) documents(tree any) []*document {
+	tops, graph := r.tops(tree)
+	var policies, others []field
+	for _, f := range tops {
+		if m, _ := f.value.(map[string]any); graph && m != nil && !r.isPolicy(m) {
+			r.index(f, anyRole, true)
+			others = append(others, f)
+			continue
 		}
-		f = list[0]
+		r.index(f, policyRole, true)
+		policies = append(policies, f)
 	}
-	o := r.object(f, "a policy")
+	r.terms(others)
+	for _, f := range others {
+		r.outside(f)
+	}
+	list := make([]*document, 0, len(policies))
+	seen := map[string]bool{}
+	for _, f := range policies {
+		if id := r.idOf(f.value); id != "" && graph {
+			if seen[id] { // another part of a node that is read as one
+				continue
+			}
+			seen[id], r.used[id] = true, true
+		}
+		if d := r.policy(f); d != nil {
+			list = append(list, d)
+		}
+	}
+	r.unused(others)
+	return list
+}
+
+// tops are the nodes at the top: the document itself, or the members of its @graph or list.
+func (r *reader) tops(tree any) (list []field, graph bool) {
+	switch v := tree.(type) {
+	case []any:
+		return listOf(field{"", v}), true
+	case map[string]any:
+		if c, ok := v["@context"]; ok {
+			r.readContext(c, "/@context")
+		} else if r.terse(v) {
+			r.problems.Warnf("context", "", "the policy has no @context: write \"@context\": \"http://www.w3.org/ns/odrl.jsonld\"")
+		}
+		if wrapped(v) {
+			return listOf(field{"/@graph", v["@graph"]}), true
+		}
+	}
+	return []field{{"", tree}}, false
+}
+
+// terse reports whether the document uses words that only a context gives a meaning.
+func (r *reader) terse(v any) bool {
+	m, _ := v.(map[string]any)
+	for raw := range m {
+		if raw == "@graph" {
+			return slices.ContainsFunc(listOf(field{value: m[raw]}), func(f field) bool { return r.terse(f.value) })
+		}
+		if !strings.Contains(raw, ":") && !strings.HasPrefix(raw, "@") {
+			return true
+		}
+	}
+	return len(m) == 0
+}
+
+// wrapped reports whether the document is a @graph and nothing else.
+func wrapped(tree map[string]any) bool {
+	for k := range tree {
+		if k != "@graph" && k != "@context" {
+			return false
+		}
+	}
+	return tree["@graph"] != nil
+}
+
+// isPolicy tells the policies of a graph from its other nodes.
+func (r *reader) isPolicy(m map[string]any) bool {
+	for raw, v := range m {
+		switch name, _ := r.key(raw); name {
+		case "permission", "prohibition", "obligation", "inheritFrom", "conflict", "profile":
+			return true
+		case "@type":
+			for _, f := range listOf(field{value: v}) {
+				if s, ok := f.value.(string); ok {
+					if t, ok := r.local(s, r.namespaces); ok && known(policyTypes, t) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+func known[V any](m map[string]V, k string) bool { _, ok := m[k]; return ok }
+
+// policy reads one policy.
+func (r *reader) policy(f field) *document {
+	o := r.node(f, "a policy")
 	if o == nil {
 		return nil
 	}
 	if f.pointer == "" {
 		o.take("@context")
 	}
-	d := &document{parties: map[string][]reference{}}
+	d := &document{pointer: f.pointer, facts: r.facts}
+	d.notes = o.notes
 	r.head(o, d)
 	d.actions = r.actionList(o)
 	d.targets = r.references(o, "target", "a target")
+	d.relations = r.relations(o)
 	d.asset = r.references(o, "asset", "an asset")
+	d.parties = map[string][]reference{}
 	r.partyFields(o, d.parties)
 	r.partyList(o, d.parties)
 	for _, group := range []struct {
@@ -102,50 +207,76 @@ func (r *reader) policy(tree map[string]any) *document {
 		}
 	}
 	o.close("a policy")
-	if len(d.rules) == 0 && !r.problems.failed() {
-		r.problems.Errorf("no-rule", "", "a policy has at least one permission, prohibition or obligation")
-	}
 	return d
-}
-
-// wrapped reports whether the document is a @graph and nothing else.
-func wrapped(tree map[string]any) bool {
-	for k := range tree {
-		if k != "@graph" && k != "@context" {
-			return false
-		}
-	}
-	return tree["@graph"] != nil
 }
 
 func (r *reader) head(o *object, d *document) {
 	if f, ok := o.one("@id"); !ok {
-		r.problems.Errorf("uid", o.pointer, "a policy needs a uid: an IRI that names it")
-	} else if uid, ok := r.iri(f, "the uid of a policy"); ok {
+		r.problems.Doubtf("uid", o.pointer, "a policy needs a uid: an IRI that names it")
+	} else if uid, ok := r.nodeID(f, "the uid of a policy"); ok {
 		d.uid = uid
-		r.uids[uid] = f.pointer
 	}
-	for _, f := range o.items("@type") {
-		if s, ok := r.word(f, "a type"); ok {
-			if t, ok := r.term(class{"policy type", sortedKeys(policyTypes), nil}, f, s); ok {
-				d.types = append(d.types, t)
-				if !policyTypes[t] {
-					r.problems.Errorf("type", f.pointer, "a policy of type %s grants nothing: publish a Set, an Offer or an Agreement", t)
-				}
-			}
-		}
-	}
-	if slices.Contains(d.types, "Offer") && slices.Contains(d.types, "Agreement") {
-		r.problems.Errorf("type", o.pointer, "a policy cannot be an Offer and an Agreement at once")
-	}
+	r.types(o, d)
 	for _, f := range o.items("profile") {
 		if iri, ok := r.iri(f, "a profile"); ok {
-			if rest, _ := bare(iri); !slices.Contains(profiles, rest) {
-				r.problems.Errorf("unknown-profile", f.pointer, "the profile %s is not known%s", quote(iri), suggestProfile(rest))
+			d.profiles = append(d.profiles, reference{pointer: f.pointer, iri: iri})
+			r.profile(iri, f.pointer)
+		}
+	}
+	for _, link := range []struct {
+		key  string
+		into *[]reference
+	}{{"inheritFrom", &d.inherits}, {"isReplacedBy", &d.replacedBy}} {
+		for _, f := range o.items(link.key) {
+			if iri, ok := r.iri(f, link.key); ok {
+				*link.into = append(*link.into, reference{pointer: f.pointer, iri: iri})
 			}
 		}
 	}
-	d.strategy = r.conflict(o)
+	d.strategies = r.conflict(o)
+}
+
+// nodeID is the name of a node: an IRI, or a blank node, which has no name outside of the document.
+func (r *reader) nodeID(f field, what string) (string, bool) {
+	if s, ok := r.word(f, what); ok {
+		if s = r.expand(s); blank(s) {
+			if what == "the uid of a policy" {
+				r.problems.Doubtf("iri", f.pointer, "%s must be an absolute IRI, not the blank node %s", what, quote(s))
+			}
+			return "", false
+		}
+	}
+	return r.iri(f, what)
+}
+
+func (r *reader) types(o *object, d *document) {
+	for _, f := range o.items("@type") {
+		s, ok := r.word(f, "a type")
+		if !ok {
+			continue
+		}
+		if d.typesAt == "" {
+			d.typesAt = f.pointer
+		}
+		if iri := r.expand(s); absolute(iri) && !r.ofODRL(iri) {
+			continue // a class of another vocabulary beside ODRL's
+		}
+		if t, ok := r.term(class{what: "policy type", known: sortedKeys(policyTypes)}, f, s); ok && !slices.Contains(d.types, t) {
+			d.types = append(d.types, t)
+		}
+	}
+}
+
+// profile stops at a profile that is not known. ODRL IM 2.1.
+func (r *reader) profile(iri, pointer string) {
+	rest, _ := bare(iri)
+	switch {
+	case slices.Contains(profiles, rest):
+	case slices.Contains(r.profiles, iri):
+		r.open = true
+	default:
+		r.problems.Errorf("unknown-profile", pointer, "the profile %s is not known%s", quote(iri), suggestProfile(rest))
+	}
 }
 
 func suggestProfile(rest string) string {
@@ -155,40 +286,28 @@ func suggestProfile(rest string) string {
 	return ": use http://" + profiles[1] + " for UIM's terms, or none for ODRL's own"
 }
 
-func (r *reader) conflict(o *object) strategy {
-	f, ok := o.one("conflict")
-	if !ok {
-		return voidOnConflict
+// conflict reads the strategy; several are one too many, but all are kept: a merge has them too.
+func (r *reader) conflict(o *object) []strategy {
+	list := o.items("conflict")
+	if len(list) > 1 {
+		r.problems.Doubtf("cardinality", list[0].pointer[:strings.LastIndexByte(list[0].pointer, '/')], "conflict takes exactly one value, not %d", len(list))
 	}
-	s, ok := r.word(f, "conflict")
-	if !ok {
-		return voidOnConflict
+	var found []strategy
+	for _, f := range list {
+		s, ok := r.word(f, "conflict")
+		if !ok {
+			continue
+		}
+		t, ok := r.term(class{what: "conflict strategy", known: []string{"perm", "prohibit", "invalid"}}, f, s)
+		if !ok {
+			continue
+		}
+		value := map[string]strategy{"perm": permissionWins, "prohibit": prohibitionWins, "invalid": voidOnConflict}[t]
+		if !slices.Contains(found, value) {
+			found = append(found, value)
+		}
 	}
-	switch t, _ := r.term(class{"conflict strategy", []string{"perm", "prohibit", "invalid"}, nil}, f, s); t {
-	case "perm":
-		return permissionWins
-	case "prohibit":
-		return prohibitionWins
-	default:
-		return voidOnConflict
-	}
-}
-
-// uid takes the uid of a node; two nodes of one uid are an error.
-func (r *reader) uid(o *object, what string) string {
-	f, ok := o.one("@id")
-	if !ok {
-		return ""
-	}
-	s, ok := r.iri(f, fmt.Sprintf("the uid of %s", what))
-	if !ok {
-		return ""
-	}
-	if first, twice := r.uids[s]; twice {
-		r.problems.Errorf("duplicate", f.pointer, "the uid %s is already taken at %s", quote(s), pointerName(first))
-	}
-	r.uids[s] = f.pointer
-	return s
+	return found
 }
 
 func pointerName(p string) string {

@@ -9,7 +9,7 @@ import (
 func (r *reader) references(o *object, key, what string) []reference {
 	var list []reference
 	for _, f := range o.items(key) {
-		if !r.fits(&r.named, MaxConstraints, "targets and parties", f.pointer) {
+		if !r.fits(&r.things, MaxConstraints, "targets and parties", f.pointer) {
 			return list
 		}
 		if ref, ok := r.reference(f, what); ok {
@@ -19,32 +19,127 @@ func (r *reader) references(o *object, key, what string) []reference {
 	return list
 }
 
+// reference reads an IRI, or a node that is an asset or a party, here or elsewhere in the document.
 func (r *reader) reference(f field, what string) (reference, bool) {
-	if _, isObject := f.value.(map[string]any); !isObject {
+	id := r.idOf(f.value)
+	if _, isObject := f.value.(map[string]any); !isObject && !r.defined(f.value) {
 		s, ok := r.word(f, what)
-		return reference{f.pointer, r.expand(s)}, ok
+		return r.named(f.pointer, s), ok
 	}
-	o := r.object(f, what)
+	if known, ok := r.readThings[id]; ok && id != "" {
+		known.pointer = f.pointer
+		return known, true
+	}
+	if r.reading[id] { // named by one of its own refinements
+		return r.named(f.pointer, id), true
+	}
+	o := r.node(f, what)
 	if o == nil {
 		return reference{}, false
 	}
-	r.nodeType(o, "Asset", "AssetCollection", "Party", "PartyCollection")
-	o.items("role")
-	id, ok := o.one("@id")
-	if value, has := o.one("@value"); !ok && has {
-		id, ok = value, true
+	if id != "" {
+		r.reading[id] = true
+		defer delete(r.reading, id)
 	}
-	if ref, has := o.fields["refinement"]; has {
-		o.take("refinement")
-		r.problems.Errorf("unsupported", ref.pointer, "%s narrowed by refinements cannot be enforced here: name its members", what)
+	ref, ok := r.thing(o, f, what)
+	if ok && id != "" {
+		r.readThings[id] = ref
 	}
+	return ref, ok
+}
+
+func (r *reader) named(pointer, s string) reference {
+	iri := r.expand(s)
+	return reference{pointer: pointer, iri: iri, literal: !absolute(iri)}
+}
+
+// thing reads the node of an asset or a party.
+func (r *reader) thing(o *object, f field, what string) (reference, bool) {
+	ref := reference{pointer: f.pointer, notes: o.notes}
+	r.thingTypes(o, &ref)
+	for _, role := range o.items("role") { // UIM core 6.2
+		if s, ok := scalar(role.value); ok {
+			o.note("role", s)
+			ref.notes = o.notes
+		}
+	}
+	id, named := o.one("@id")
+	if value, has := o.one("@value"); !named && has {
+		id, named = value, true
+		ref.literal = true
+	}
+	if source, has := o.one("source"); has {
+		if s, ok := r.word(source, "a source"); ok {
+			ref.source, ref.collection = r.expand(s), true
+		}
+	}
+	ref.refinements = r.constraintList(o, "refinement", 0)
+	if named {
+		s, ok := r.word(id, what)
+		if !ok {
+			return reference{}, false
+		}
+		if s = r.expand(s); !blank(s) {
+			ref.iri = s
+			ref.literal = ref.literal || !absolute(s)
+		}
+	}
+	r.thingFacts(o, ref)
 	o.close(what)
-	if !ok {
+	if ref.name() == "" {
 		r.problems.Errorf("iri", f.pointer, "%s needs a uid", what)
 		return reference{}, false
 	}
-	s, ok := r.word(id, what)
-	return reference{f.pointer, r.expand(s)}, ok
+	for _, t := range ref.types {
+		add(r.facts.instances, ref.name(), t)
+	}
+	return ref, true
+}
+
+func (r *reader) thingTypes(o *object, ref *reference) {
+	own := []string{"Asset", "AssetCollection", "Party", "PartyCollection"}
+	for _, f := range o.items("@type") {
+		s, ok := r.word(f, "a type")
+		if !ok {
+			continue
+		}
+		if iri := r.expand(s); absolute(iri) && !r.ofODRL(iri) {
+			ref.types = append(ref.types, iri)
+			continue
+		}
+		name, ok := r.local(s, r.namespaces)
+		if !ok || !slices.Contains(own, name) {
+			r.problems.Errorf("type", f.pointer, "%s is no type of this: use %s", quote(s), strings.Join(own, ", "))
+			continue
+		}
+		ref.collection = ref.collection || strings.HasSuffix(name, "Collection")
+	}
+}
+
+// thingFacts reads what an asset or a party says about collections and policies. ODRL IM 2.2.1, 2.3.1.
+func (r *reader) thingFacts(o *object, ref reference) {
+	for _, f := range o.items("partOf") {
+		whole, ok := r.reference(f, "a collection")
+		if ok && ref.name() != "" {
+			add(r.facts.partOf, ref.name(), whole.name())
+		}
+	}
+	for _, link := range []struct{ key, property string }{{"hasPolicy", "target"}, {"assignerOf", "assigner"}, {"assigneeOf", "assignee"}} {
+		for _, f := range o.items(link.key) {
+			policy, ok := r.word(f, link.key)
+			if !ok || ref.name() == "" {
+				continue
+			}
+			policy = r.expand(policy)
+			if r.shared[policy] == nil {
+				r.shared[policy] = map[string][]reference{}
+			}
+			list := r.shared[policy][link.property]
+			if !slices.ContainsFunc(list, func(x reference) bool { return x.name() == ref.name() }) {
+				r.shared[policy][link.property] = append(list, ref)
+			}
+		}
+	}
 }
 
 // nodeType checks the type of an asset, party or action: ODRL's own, or one of another vocabulary.
@@ -72,7 +167,7 @@ func (r *reader) partyFields(o *object, into map[string][]reference) {
 // partyList reads UIM's party: [{function, identifier}] (UIM core 6.2).
 func (r *reader) partyList(o *object, into map[string][]reference) {
 	for _, f := range o.items("party") {
-		if !r.fits(&r.named, MaxConstraints, "targets and parties", f.pointer) {
+		if !r.fits(&r.things, MaxConstraints, "targets and parties", f.pointer) {
 			return
 		}
 		p := r.object(f, "a party")
@@ -95,7 +190,7 @@ func (r *reader) partyList(o *object, into map[string][]reference) {
 		if !ok {
 			continue
 		}
-		name, ok := r.term(class{"party function", functions, nil}, fn, word)
+		name, ok := r.term(class{what: "party function", known: functions}, fn, word)
 		if !ok {
 			continue
 		}
@@ -106,9 +201,8 @@ func (r *reader) partyList(o *object, into map[string][]reference) {
 }
 
 func (r *reader) addParty(into map[string][]reference, fn string, ref reference) {
-	if !absolute(ref.iri) {
-		r.problems.Errorf("iri", ref.pointer, "a party is named by an absolute IRI, not %s", quote(ref.iri))
-		return
+	if ref.literal {
+		r.problems.Doubtf("iri", ref.pointer, "a party is named by an absolute IRI, not %s", quote(ref.iri))
 	}
 	into[fn] = append(into[fn], ref)
 }

@@ -8,70 +8,140 @@ import (
 )
 
 var (
-	actionClass   = class{"action", slices.Sorted(maps.Keys(actions)), actionAliases}
-	operandClass  = class{"left operand", slices.Sorted(maps.Keys(operands)), operandAliases}
-	operatorClass = class{"operator", operators, operatorAliases}
+	actionClass   = class{"action", slices.Sorted(maps.Keys(actions)), actionAliases, true}
+	operandClass  = class{"left operand", slices.Sorted(maps.Keys(operands)), operandAliases, true}
+	operatorClass = class{"operator", operators, operatorAliases, true}
 )
 
-// rule reads a permission, prohibition, obligation or duty.
+// rule reads a permission, prohibition, obligation or duty, where it stands or where its IRI is defined.
 func (r *reader) rule(f field, kind ruleKind) *ruleNode {
 	if !r.fits(&r.rules, MaxRules, "rules", f.pointer) {
 		return nil
 	}
-	if s, isText := f.value.(string); isText {
-		r.problems.Errorf("reference", f.pointer, "the %s %s is only referred to: write it here in full", kind, quote(s))
+	id := r.idOf(f.value)
+	if s, isText := f.value.(string); isText && !r.defined(s) {
+		r.problems.Errorf("reference", f.pointer, "the %s %s is only referred to: write it here in full, or as a node of the @graph", kind, quote(s))
 		return nil
 	}
-	o := r.object(f, "a "+kind.String())
+	if known, ok := r.readRules[id]; ok && id != "" {
+		return r.again(known, kind, id, f)
+	}
+	o := r.node(f, "a "+kind.String())
 	if o == nil {
 		return nil
 	}
-	rule := &ruleNode{kind: kind, pointer: f.pointer, parties: map[string][]reference{}}
-	rule.uid = r.uid(o, "a "+kind.String())
-	r.ruleType(o, kind)
-	if note, ok := r.note(f); ok {
-		rule.notice = note
+	if r.reading[id] {
+		r.problems.Errorf("cycle", f.pointer, "the %s %s points back at itself", kind, quote(id))
+		return nil
 	}
-	rule.actions = r.actionList(o)
-	rule.targets = append(r.references(o, "target", "a target"), r.references(o, "asset", "an asset")...)
-	r.partyFields(o, rule.parties)
-	r.partyList(o, rule.parties)
-	rule.constraints = r.constraintList(o, "constraint", 0)
-	switch kind {
-	case permission:
-		for _, item := range o.items("duty") {
-			if duty := r.rule(item, dutyOfPermission); duty != nil {
-				rule.duties = append(rule.duties, duty)
-			}
-		}
-	case obligation, dutyOfPermission:
-		rule.amounts = r.amount(o)
-	case prohibition:
+	rule := &ruleNode{kind: kind, pointer: o.pointer, parties: map[string][]reference{}, weight: 1, notes: o.notes}
+	if id != "" {
+		r.reading[id] = true
+		defer delete(r.reading, id)
 	}
-	o.close("a " + kind.String())
+	r.ruleBody(o, rule)
+	for _, child := range rule.children() {
+		rule.weight += child.weight
+	}
+	if id != "" {
+		r.readRules[id] = rule
+	}
 	return rule
 }
 
-// note is the description of a duty, which is the notice that an attribution asks for.
-func (r *reader) note(f field) (string, bool) {
-	m, _ := f.value.(map[string]any)
-	for _, k := range []string{"description", "dct:description", "dc:description", "comment", "rdfs:comment", "label", "rdfs:label"} {
-		if s, ok := m[k].(string); ok && s != "" {
-			return s, true
+// again is a rule that was read before, under the IRI by which this refers to it.
+func (r *reader) again(known *ruleNode, kind ruleKind, id string, f field) *ruleNode {
+	if known.kind != kind {
+		r.problems.Errorf("duplicate", f.pointer, "%s is a %s at %s and cannot be a %s as well", quote(id), known.kind, pointerName(known.pointer), kind)
+		return nil
+	}
+	for range known.weight - 1 {
+		if !r.fits(&r.rules, MaxRules, "rules", f.pointer) {
+			return nil
 		}
 	}
-	return "", false
+	return known
+}
+
+func (r *reader) ruleBody(o *object, rule *ruleNode) {
+	what := "a " + rule.kind.String()
+	if id, ok := o.one("@id"); ok {
+		rule.uid, _ = r.nodeID(id, "the uid of "+what)
+	}
+	r.ruleType(o, rule.kind)
+	rule.notice = o.notes.notice()
+	rule.actions = r.actionList(o)
+	rule.targets = append(r.references(o, "target", "a target"), r.references(o, "asset", "an asset")...)
+	rule.relations = r.relations(o)
+	r.partyFields(o, rule.parties)
+	r.partyList(o, rule.parties)
+	rule.constraints = r.constraintList(o, "constraint", 0)
+	switch rule.kind {
+	case permission:
+		rule.duties = r.ruleList(o, "duty", dutyOfPermission)
+	case prohibition:
+		rule.remedies = r.ruleList(o, "remedy", remedy)
+	default:
+		rule.amounts = r.amount(o)
+		rule.consequences = r.ruleList(o, "consequence", consequence)
+	}
+	o.close(what)
+}
+
+func (r *reader) ruleList(o *object, key string, kind ruleKind) []*ruleNode {
+	var list []*ruleNode
+	for _, item := range o.items(key) {
+		if rule := r.rule(item, kind); rule != nil {
+			list = append(list, rule)
+		}
+	}
+	return list
+}
+
+// relations reads the assets that a rule names by another relation than target. ODRL IM 2.2.1.
+func (r *reader) relations(o *object) map[string][]reference {
+	m := map[string][]reference{}
+	for _, key := range []string{"output", "relation"} {
+		if list := r.references(o, key, "the "+key); len(list) > 0 {
+			m[key] = list
+		}
+	}
+	return m
+}
+
+// notice is the description of a duty, which is the notice that an attribution asks for.
+func (n notes) notice() string {
+	for _, key := range []string{
+		"description", "http://purl.org/dc/terms/description", "http://purl.org/dc/elements/1.1/description",
+		"comment", "http://www.w3.org/2000/01/rdf-schema#comment", "label", "http://www.w3.org/2000/01/rdf-schema#label",
+	} {
+		for _, f := range listOf(field{value: n[key]}) {
+			if s, ok := scalar(f.value); ok && s != "" {
+				return s
+			}
+		}
+	}
+	return ""
 }
 
 func (r *reader) ruleType(o *object, kind ruleKind) {
-	want := map[ruleKind][]string{
-		permission: {"Permission", "Rule"}, prohibition: {"Prohibition", "Rule"}, obligation: {"Duty", "Rule", "Obligation"}, dutyOfPermission: {"Duty", "Rule"},
-	}[kind]
+	want := []string{"Duty", "Rule"}
+	switch kind {
+	case permission:
+		want = []string{"Permission", "Rule"}
+	case prohibition:
+		want = []string{"Prohibition", "Rule"}
+	case obligation:
+		want = append(want, "Obligation")
+	default:
+	}
 	for _, f := range o.items("@type") {
-		if s, ok := r.word(f, "a type"); ok {
-			if t, ok := r.local(s, r.namespaces); !ok || !slices.Contains(want, t) {
-				r.problems.Errorf("type", f.pointer, "a %s cannot be of type %s", kind, quote(s))
-			}
+		s, ok := r.word(f, "a type")
+		if !ok || absolute(r.expand(s)) && !r.ofODRL(r.expand(s)) {
+			continue
+		}
+		if t, ok := r.local(s, r.namespaces); !ok || !slices.Contains(want, t) {
+			r.problems.Errorf("type", f.pointer, "a %s cannot be of type %s", kind, quote(s))
 		}
 	}
 }
@@ -115,7 +185,7 @@ func (r *reader) amount(o *object) []*constraintNode {
 	c.right = []literal{{pointer: f.pointer, text: s}}
 	if hasUnit {
 		if u, ok := r.word(unit, "a unit"); ok {
-			c.unit = reference{unit.pointer, r.expand(u)}
+			c.unit = reference{pointer: unit.pointer, iri: r.expand(u)}
 		}
 	}
 	return []*constraintNode{c}
@@ -134,9 +204,19 @@ func (r *reader) actionList(o *object) []actionNode {
 // action reads "use", {"@id": "odrl:use"} and {"rdf:value": {"@id": …}, "refinement": […]}.
 func (r *reader) action(f field) (actionNode, bool) {
 	a := actionNode{pointer: f.pointer}
+	if s, isText := f.value.(string); isText && blank(s) && r.defined(s) { // a refined action as a node of its own
+		f = r.nodes[s][0].field
+	}
 	value := f
 	if _, isObject := f.value.(map[string]any); isObject {
+		if id := r.idOf(f.value); blank(id) && r.defined(f.value) {
+			f = r.nodes[id][0].field
+			r.used[id] = true
+		}
 		o := r.object(f, "an action")
+		if id := o.fields["@id"]; len(id) == 1 && blank(r.idOf(id[0].value)) {
+			o.take("@id")
+		}
 		r.nodeType(o, "Action")
 		var named bool
 		for _, key := range []string{"rdf:value", "@id", "@value"} {
@@ -148,6 +228,8 @@ func (r *reader) action(f field) (actionNode, bool) {
 			}
 		}
 		a.refinements = r.constraintList(o, "refinement", 0)
+		a.notes = o.notes
+		r.actionFacts(o, named, value)
 		o.close("an action")
 		if !named {
 			r.problems.Errorf("action", f.pointer, "the action has no name: write it as rdf:value")
@@ -158,8 +240,24 @@ func (r *reader) action(f field) (actionNode, bool) {
 	if !ok {
 		return a, false
 	}
+	a.written = s
 	a.name, ok = r.term(actionClass, value, s)
 	return a, ok
+}
+
+// actionFacts reads what an action says where a rule uses it about the actions it belongs to.
+func (r *reader) actionFacts(o *object, named bool, value field) {
+	for _, relation := range []struct {
+		key  string
+		into map[string][]string
+	}{{"includedIn", r.facts.includedIn}, {"implies", r.facts.implies}} {
+		for _, item := range o.items(relation.key) {
+			if s, ok := r.word(value, "an action"); named && ok {
+				r.declared[r.expand(s)] = true
+				r.broaderAction(r.expand(s), item, relation.into)
+			}
+		}
+	}
 }
 
 func (r *reader) constraintList(o *object, key string, depth int) []*constraintNode {

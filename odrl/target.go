@@ -27,6 +27,7 @@ type world struct {
 	byName   map[string][]int // canonical collection name or UID → members
 	byTitle  map[string][]int
 	byMiddle map[string][]int
+	facts    *facts // of the document; nil: none
 	cache    map[string]resolved
 }
 
@@ -73,6 +74,11 @@ func (w *world) resolve(iri string) (*target, error) {
 		return known.target, known.err
 	}
 	name, members, err := w.find(iri)
+	if len(members) == 0 {
+		if list := w.collection(iri); len(list) > 0 {
+			name, members, err = iri, list, nil
+		}
+	}
 	if err == nil && len(members) == 0 {
 		err = fmt.Errorf("%s names no intent of this service%s", quote(iri), suggest(iri, w.uids()))
 	}
@@ -82,6 +88,21 @@ func (w *world) resolve(iri string) (*target, error) {
 	}
 	w.cache[iri] = known
 	return known.target, known.err
+}
+
+// collection finds the intents that the document says are part of the collection. ODRL IM 2.2.2.
+func (w *world) collection(iri string) []int {
+	if w.facts == nil {
+		return nil
+	}
+	var list []int
+	for _, member := range w.facts.members(iri) {
+		if _, members, err := w.find(member); err == nil {
+			list = append(list, members...)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func (w *world) uids() []string {

@@ -41,8 +41,8 @@ var annotations = []string{
 	"www.w3.org/2000/01/rdf-schema#", "purl.org/dc/terms/", "purl.org/dc/elements/1.1/", "www.w3.org/2004/02/skos/core#", "xmlns.com/foaf/0.1/", "www.w3.org/2006/vcard/ns#", "www.w3.org/ns/prov#",
 }
 
-// notes are bare keys that describe and never decide. UIM documents write them without a prefix.
-var notes = []string{"title", "name", "label", "comment", "description", "agreement", "note", "version", "issued", "modified", "creator", "publisher"}
+// describing are bare keys that describe and never decide. UIM documents write them without a prefix.
+var describing = []string{"title", "name", "label", "comment", "description", "agreement", "note", "version", "issued", "modified", "creator", "publisher"}
 
 // actions are the actions of ODRL V 2.2 with the action each is included in (none: use), and those of
 // the UIM profile. None of the latter is included in execute, or exceedRateLimit would conflict with it.
@@ -132,24 +132,15 @@ var policyTypes = map[string]bool{
 	"Assertion": false, "Request": false, "Ticket": false,
 }
 
-// foreseen are terms of ODRL that this engine knows and does not enforce; each refuses the policy.
-var foreseen = map[string]string{
-	"inheritFrom": "write the inherited rules into this policy", "hasPolicy": "name the target in the rule", "assignerOf": "name the assigner in the rule",
-	"assigneeOf": "name the assignee in the rule", "rightOperandReference": "write the value itself as rightOperand",
-	"remedy": "the gateway prevents what is prohibited, so nothing is left to remedy", "consequence": "the gateway cannot bring it about",
-	"output": "the gateway cannot see what is made of a result", "relation": "use target", "source": "name the intents themselves",
-	"partOf": "name the intents themselves", "implies": "name the actions themselves", "includedIn": "name the actions themselves",
-	"isReplacedBy": "a replaced policy is void: publish the one that replaces it", "operand": "use and, or, xone or andSequence",
-}
-
 // keys are all property names, for suggesting the one that was meant.
 var keys = slices.Sorted(maps.Keys(func() map[string]bool {
 	m := map[string]bool{}
 	for name := range strings.FieldsSeq(`uid type profile conflict permission prohibition obligation duty action target asset party function identifier role
-		constraint refinement leftOperand operator rightOperand unit dataType status amount value currency start end`) {
+		constraint refinement leftOperand operator rightOperand rightOperandReference unit dataType status amount value currency start end
+		inheritFrom hasPolicy assignerOf assigneeOf remedy consequence output relation source partOf implies includedIn isReplacedBy operand`) {
 		m[name] = true
 	}
-	for _, list := range [][]string{functions, logics, slices.Collect(maps.Keys(foreseen))} {
+	for _, list := range [][]string{functions, logics} {
 		for _, name := range list {
 			m[name] = true
 		}
