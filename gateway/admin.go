@@ -91,6 +91,7 @@ func (a *admin) routes() []adminRoute {
 		{post, "/pats/{id}/revoke", a.revokePAT},
 		{post, "/introspect", a.introspect},
 		{get, "/usage/accounts", a.accounts},
+		{get, "/usage/statements", a.statements},
 		{get, "/usage/ledger", a.ledger},
 		{get, "/usage/executions", a.executions},
 		{get, "/usage/executions/{id}", a.execution},

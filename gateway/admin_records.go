@@ -134,6 +134,12 @@ func showAccount(a store.Account) AdminAccount {
 	return AdminAccount{a.AgentID, a.Currency, a.ToppedUp.Decimal(), a.Held.Decimal(), a.Captured.Decimal(), balance.Decimal()}
 }
 
+// An AdminTopUp is the account after a top-up.
+type AdminTopUp struct {
+	AdminAccount
+	Repeated bool `json:"repeated,omitempty"` // it was made before, under the same reference: nothing was done now
+}
+
 // An AdminEntry is one line of the ledger.
 type AdminEntry struct {
 	Seq         int64       `json:"seq"`
@@ -147,12 +153,13 @@ type AdminEntry struct {
 	ExecutionID string      `json:"execution_id,omitempty"`
 	Intent      string      `json:"intent,omitempty"`
 	Rule        string      `json:"rule,omitempty"`
+	Reference   string      `json:"reference,omitempty"` // of a top-up
 }
 
 func showEntry(e store.Entry) AdminEntry {
 	return AdminEntry{
 		Seq: e.Seq, At: e.At.UTC(), AgentID: e.AgentID, Amount: e.Amount.Decimal(), Currency: e.Amount.Currency, From: e.From, To: e.To,
-		By: e.By, ExecutionID: e.ExecutionID, Intent: e.Intent, Rule: e.Rule,
+		By: e.By, ExecutionID: e.ExecutionID, Intent: e.Intent, Rule: e.Rule, Reference: e.Reference,
 	}
 }
 

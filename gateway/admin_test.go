@@ -33,6 +33,7 @@ var everyOperation = [][2]string{
 	{"POST", "/pats/a/revoke"},
 	{"POST", "/introspect"},
 	{"GET", "/usage/accounts"},
+	{"GET", "/usage/statements"},
 	{"GET", "/usage/ledger"},
 	{"GET", "/usage/executions"},
 	{"GET", "/usage/executions/a"},
@@ -135,7 +136,8 @@ func TestUnknownPathsMethodsAndParameters(t *testing.T) {
 	}
 	for _, query := range []string{
 		"/agents?limit=0", "/agents?limit=1001", "/agents?limit=x", "/agents?status=bad", "/agents?approved=1", "/agreements?state=x",
-		"/pats?state=revoked", "/pats?after=x", "/usage/ledger?after=x", "/usage/executions?state=x", "/agents?after=%00", "/policies?after=x",
+		"/pats?state=revoked", "/pats?after=x", "/usage/ledger?after=x", "/usage/statements?from=x", "/usage/statements?to=2026-11-01", "/usage/statements?from=0001-01-01T00:00:00Z",
+		"/usage/statements?from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z", "/usage/executions?state=x", "/agents?after=%00", "/policies?after=x",
 	} {
 		g.do("GET", query, nil).refuses(g, http.StatusBadRequest, "MALFORMED_REQUEST")
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/uimgate/uimgate/money"
@@ -98,7 +99,7 @@ func (a *admin) resolve(r *adminRequest) (any, error) {
 	return showExecution(e), nil
 }
 
-// topUp adds to the balance of an agent that exists: money for a misspelt id would be lost from sight.
+// topUp adds to the balance of an agent that exists, or takes back: money for a misspelt id would be lost from sight.
 func (a *admin) topUp(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
@@ -108,29 +109,40 @@ func (a *admin) topUp(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	agentID, text := m.text("agent_id", true), m.text("amount", true)
+	u := store.TopUp{Service: service.ID, AgentID: m.text("agent_id", true), Reference: m.text("reference", false)}
+	text := m.text("amount", true)
+	reverse, ok := m.take("reverse")
+	if u.Reverse, ok = reverse.(bool); reverse != nil && !ok {
+		return nil, m.wrong("reverse", "must be true or false")
+	}
 	if err := m.done(); err != nil {
 		return nil, err
 	}
-	amount, err := money.Parse(text)
+	if len(u.Reference) > maxReference || !printableText(u.Reference) {
+		return nil, m.wrong("reference", fmt.Sprintf("must be one line of at most %d bytes", maxReference))
+	}
+	if u.Amount, err = money.Parse(text); err != nil {
+		return nil, err
+	}
+	if _, err := a.patStore().Agent(r.Context(), service.ID, u.AgentID); err != nil {
+		return nil, err
+	}
+	repeated, err := a.server.deps.Operations.TopUp(r.Context(), u)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.patStore().Agent(r.Context(), service.ID, agentID); err != nil {
-		return nil, err
-	}
-	if err := a.server.deps.Operations.TopUp(r.Context(), service.ID, agentID, amount); err != nil {
-		return nil, err
-	}
-	r.subject = agentID
-	list, err := a.server.deps.Operations.Accounts(r.Context(), store.Filter{Service: service.ID, AgentID: agentID, Limit: maxAdminPage})
+	r.subject = u.AgentID
+	list, err := a.server.deps.Operations.Accounts(r.Context(), store.Filter{Service: service.ID, AgentID: u.AgentID, Limit: maxAdminPage})
 	if err != nil {
 		return nil, err
 	}
 	for _, account := range list {
-		if account.Currency == amount.Currency {
-			return showAccount(account), nil
+		if account.Currency == u.Amount.Currency {
+			return AdminTopUp{showAccount(account), repeated}, nil
 		}
 	}
 	return nil, store.ErrNotFound
 }
+
+// maxReference bounds the operator's word for a top-up, in bytes.
+const maxReference = 200

@@ -72,6 +72,11 @@ func (f *Fault) setHeader(name, value string) { f.headers().Set(name, value) }
 // result tells the earlier call's answer again: the body as it was, or its Fault.
 func (r *replay) result() (Result, error) {
 	a, charge := r.execution.Answer, chargeOf(r.execution)
+	if a == nil && r.execution.State == store.Captured {
+		f := newFault("RESPONSE_INVALID", "The call under this Idempotency-Key took effect; its answer is not known any more.").with("outcome", store.Done)
+		f.with("suggestion", "Do not make the call again; ask the service what came of it.").setHeader(headerReplayed, "true")
+		return Result{}, f.charged(charge)
+	}
 	if a == nil {
 		return Result{}, newFault("OUTCOME_UNKNOWN", "The call under this Idempotency-Key has ended, but its answer was not kept.").with("state", r.execution.State).charged(charge)
 	}

@@ -153,6 +153,8 @@ var (
 	ErrCredit = errors.New("the charge exceeds the agent's credit")
 	// ErrSettled means another settler won.
 	ErrSettled = errors.New("the execution is settled already")
+	// ErrReferenceUsed means the reference of a top-up belongs to another top-up.
+	ErrReferenceUsed = errors.New("the reference belongs to another top-up")
 	// ErrNotFound means no such record.
 	ErrNotFound = errors.New("no such record")
 )
@@ -195,6 +197,18 @@ type Entry struct {
 	Amount      money.Amount
 	From, To    State  // From is empty when the charge was first held; both are empty for a top-up
 	By          string // agent, sweeper, operator
+	Reference   string // of a top-up, if the operator gave it one
+}
+
+// A TopUp changes what an agent has paid in. Where Reverse is set the amount is taken back: the entry's amount is
+// below zero, and the agent may owe afterwards what it had spent of it.
+type TopUp struct {
+	Service, AgentID string
+	Amount           money.Amount // above zero
+	Reverse          bool
+	// Reference is the operator's word for this change, such as the number of a payment; empty: none. A service's
+	// ledger takes each reference once, for as long as the entry is kept.
+	Reference string
 }
 
 // Filter narrows a listing; empty fields do not. After is the ID (or Seq) of the last row seen, Limit at most 1000.
@@ -220,7 +234,9 @@ type Executions interface {
 // Operations is the part of an engine that operators and background work use.
 type Operations interface {
 	Listings
-	// Resolve settles an unresolved execution by the operator's word.
+	Statements
+	// Resolve settles an unresolved execution by the operator's word: captured says that the call was done, though
+	// its answer is lost; released lets the idempotency key be used anew.
 	Resolve(ctx context.Context, service, id string, to State) (Execution, error)
 	// Execution returns one, or ErrNotFound.
 	Execution(ctx context.Context, service, id string) (Execution, error)
@@ -230,13 +246,22 @@ type Operations interface {
 	Ledger(ctx context.Context, f Filter) ([]Entry, error)
 	// Accounts lists how agents stand.
 	Accounts(ctx context.Context, f Filter) ([]Account, error)
-	// TopUp adds to an agent's prepaid balance.
-	TopUp(ctx context.Context, service, agentID string, amount money.Amount) error
+	// TopUp adds to an agent's balance, or takes back. Repeated: the same top-up was made under this reference before,
+	// and nothing was done now. Errors: money.ErrAmount where the sum would leave its bounds, ErrReferenceUsed.
+	TopUp(ctx context.Context, t TopUp) (repeated bool, err error)
 	// Sweep makes held records past their deadline unresolved, and returns how many.
 	Sweep(ctx context.Context) (int, error)
 	// Purge forgets, in bounded steps, what no longer matters: nonces, idempotency keys, slots, tokens,
-	// revocations, and agreements whose PATs never executed, 30 days old. It returns how many rows went.
+	// revocations, and agreements whose PATs never executed, 30 days old; and charges that ended longer ago than the
+	// ledger is kept, whose sums are carried forward. It returns how many rows went.
 	Purge(ctx context.Context) (int, error)
+	// CheckBalance proves that the accounts are the sums over the ledger and what was carried forward, and that what
+	// is held is what executions hold. The error wraps ErrUnbalanced and names an account. It reads all of the ledger.
+	CheckBalance(ctx context.Context) error
+	// MarkRestored is to be called once after the state was taken back to an earlier one, while no gateway uses it:
+	// every PAT issued before has ended, signing keys too, and every window that began before counts as used up until
+	// it is over. Lifetime counters keep what the restored state knows.
+	MarkRestored(ctx context.Context) error
 	// Ready reports whether the store can be written to, in bounded time.
 	Ready(ctx context.Context) error
 	Close() error

@@ -95,6 +95,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	p.closers = append(p.closers, p.data.Close)
 	if p.store, err = sqlstore.Open(ctx, p.data.StatePath(), sqlstore.Options{
 		Now: p.Now, Queue: queue, TokensKept: max(24*time.Hour, p.config.PAT.RenewGrace+2*p.config.PAT.Leeway),
+		LedgerKept: p.config.Billing.Retain,
 	}); err != nil {
 		return err
 	}

@@ -140,25 +140,3 @@ func (t *tx) leavePool(ctx context.Context, service, agentID string) error {
 	}
 	return err
 }
-
-// TopUp implements store.Operations. The amount must be above zero.
-func (s *Store) TopUp(ctx context.Context, service, agentID string, amount money.Amount) error {
-	if amount.Nano <= 0 || amount.Currency == "" {
-		return fmt.Errorf("topping up %s by %s: %w", agentID, amount, money.ErrAmount)
-	}
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
-		before, err := t.account(ctx, service, agentID, amount.Currency)
-		if err != nil {
-			return err
-		}
-		if amount.Nano > math.MaxInt64-before.toppedUp {
-			return fmt.Errorf("topping up %s: the balance would be too large: %w", agentID, money.ErrAmount)
-		}
-		after := before
-		after.toppedUp += amount.Nano
-		if err := t.setAccount(ctx, before, after); err != nil {
-			return err
-		}
-		return t.enter(ctx, store.Execution{Service: service, AgentID: agentID, Charge: amount}, "", "", byOperator)
-	})
-}

@@ -105,6 +105,9 @@ func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, er
 	if seq == newest {
 		return nil, newest, nil
 	}
+	if err := s.readFloor(ctx); err != nil {
+		return nil, 0, err
+	}
 	if seq > newest || seq < 0 {
 		seq = 0
 	}

@@ -87,6 +87,7 @@ func (t *tx) loadCounter(ctx context.Context, k counterKey) (*counter, error) {
 	}
 	c.counts, c.err = decodeCounts(counts)
 	c.reach(t.now)
+	c.restore(t.w.s.floor.Load())
 	return c, nil
 }
 

@@ -9,8 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Resolve implements store.Operations: to is store.Captured or store.Released, the outcome stays unknown, and
-// the idempotency key stays taken, since the call may well have been made.
+// Resolve implements store.Operations: to is store.Captured, which makes the outcome done, or store.Released.
 func (s *Store) Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
 	if to != store.Captured && to != store.Released {
 		return store.Execution{}, fmt.Errorf("resolving execution %s: want captured or released, not %q", id, to)
@@ -24,8 +23,14 @@ func (s *Store) Resolve(ctx context.Context, service, id string, to store.State)
 		if e.State != store.Unresolved {
 			return store.ErrSettled
 		}
-		result, err = t.move(ctx, e, to, e.Outcome, byOperator)
-		return err
+		outcome := e.Outcome
+		if to == store.Captured {
+			outcome = store.Done
+		}
+		if result, err = t.move(ctx, e, to, outcome, byOperator); err != nil || to == store.Captured {
+			return err
+		}
+		return t.forgetKey(ctx, id)
 	})
 	if err != nil {
 		return store.Execution{}, err
@@ -99,11 +104,11 @@ func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, erro
 		q.add("seq < ?", seq)
 	}
 	var out []store.Entry
-	const columns = "seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor"
+	const columns = "seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor, reference"
 	err := s.list(ctx, q.query("SELECT "+columns+" FROM ledger", "ORDER BY seq DESC", f.Limit), q.args, func(scan scan) error {
 		var e store.Entry
 		var at int64
-		err := scan(&e.Seq, &at, &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano, &e.Amount.Currency, &e.From, &e.To, &e.By)
+		err := scan(&e.Seq, &at, &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano, &e.Amount.Currency, &e.From, &e.To, &e.By, &e.Reference)
 		e.At = fromNanos(at)
 		out = append(out, e)
 		return err

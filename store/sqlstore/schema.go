@@ -13,9 +13,9 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// The tables; migrations/00001_state.sql says what each column means.
+// The tables; migrations/*.sql say what each column means.
 //
-//	sequences    (name)                                the last number given out: what replicas must learn
+//	sequences    (name)                                the last number given out: what replicas must learn; when restored
 //	agents       (service, id)                         who claimed which id, and how it stands
 //	agent_keys   (service, key_id)                     → agents; one id per key, several keys per id
 //	policies     (service, digest)                     each policy document once, byte for byte
@@ -31,6 +31,7 @@ import (
 //	accounts     (service, agent_id, currency)         the sums over the ledger
 //	pools        (service, currency)                   what unapproved agents owe together
 //	ledger       (seq)                                 append-only: every move of a charge, every top-up
+//	carried      (service, agent_id, currency)         the sums over what the ledger does not keep any more
 //
 // A counter is one row so that Begin reads one row and writes one row per limit, and so that where
 // writers run at the same time that row is the lock. revocations, agents and signing_keys carry the

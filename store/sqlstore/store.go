@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
@@ -46,6 +47,8 @@ type Options struct {
 	TokensKept time.Duration
 	// UnusedKept is how long an agreement is kept under which no call was ever made. Default 30 days.
 	UnusedKept time.Duration
+	// LedgerKept is how long charges and top-ups are kept after they ended; their sums stay. Default 400 days.
+	LedgerKept time.Duration
 }
 
 // A Store is one open database. It is safe for concurrent use.
@@ -60,7 +63,8 @@ type Store struct {
 	closing sync.RWMutex // held for reading while an op is queued
 	closed  bool
 
-	used    *recent // agreements known to have used_at set
+	used    *recent      // agreements known to have used_at set
+	floor   atomic.Int64 // when the database was last taken back to an earlier state; 0: never
 	changes signal
 }
 
@@ -83,6 +87,9 @@ func open(ctx context.Context, path string, opts Options, d *dialect) (*Store, e
 	if err := migrate(ctx, write, d); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the database %s: %w", path, err), write.Close(), read.Close())
 	}
+	if err := s.readFloor(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the database %s: %w", path, err), write.Close(), read.Close())
+	}
 	s.start(ctx)
 	return s, nil
 }
@@ -101,6 +108,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.UnusedKept <= 0 {
 		o.UnusedKept = 30 * 24 * time.Hour
+	}
+	if o.LedgerKept <= 0 {
+		o.LedgerKept = 400 * 24 * time.Hour
 	}
 	return o
 }

@@ -69,7 +69,7 @@ type forgetting struct {
 // Purge implements store.Operations. Beside what the interface lists it forgets signing keys whose last
 // PAT has expired, settled executions that charged nothing once their key is forgotten, and agents that were
 // never approved, blocked or charged once their last agreement is gone, so that ids claimed and never used
-// come free. Charged executions and the ledger stay.
+// come free.
 func (s *Store) Purge(ctx context.Context) (int, error) {
 	total := 0
 	for _, f := range s.forgettings() {
@@ -82,7 +82,7 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 			return total, err
 		}
 	}
-	for _, purge := range []func(context.Context) (int, error){s.purgeKeys, s.purgeExecutions, s.purgeAgreements} {
+	for _, purge := range []func(context.Context) (int, error){s.purgeKeys, s.purgeExecutions, s.purgeCharges, s.purgeTopUps, s.purgeAgreements} {
 		n, err := purge(ctx)
 		total += n
 		if err != nil {
@@ -105,11 +105,11 @@ func (s *Store) forgettings() []forgetting {
 
 // found repeats a step on rows that a reader finds, so that looking for them keeps no writer waiting. forget
 // reports whether the row went: it may have changed since it was read. The query takes the time and the most rows wanted.
-func (s *Store) found(ctx context.Context, columns int, query string, at time.Time, forget func(context.Context, *tx, []string) (bool, error)) (int, error) {
+func (s *Store) found(ctx context.Context, most, columns int, query string, at time.Time, forget func(context.Context, *tx, []string) (bool, error)) (int, error) {
 	total := 0
 	for range maxSteps {
 		var rows [][]string
-		err := s.list(ctx, query, []any{nanos(at), stepRows}, func(scan scan) error {
+		err := s.list(ctx, query, []any{nanos(at), most}, func(scan scan) error {
 			row := make([]string, columns)
 			dest := make([]any, columns)
 			for i := range row {
@@ -137,7 +137,7 @@ func (s *Store) found(ctx context.Context, columns int, query string, at time.Ti
 			return total, err
 		}
 		total += n
-		if n < stepRows {
+		if n < most {
 			break
 		}
 	}
@@ -147,7 +147,7 @@ func (s *Store) found(ctx context.Context, columns int, query string, at time.Ti
 // purgeKeys forgets idempotency keys, and the answers kept for them. The key of an execution that is
 // not settled stays.
 func (s *Store) purgeKeys(ctx context.Context) (int, error) {
-	return s.found(ctx, 1, `SELECT i.execution_id FROM idempotency i JOIN executions e ON e.id = i.execution_id
+	return s.found(ctx, stepRows, 1, `SELECT i.execution_id FROM idempotency i JOIN executions e ON e.id = i.execution_id
 		WHERE i.until <= ? AND e.state IN ('captured', 'released') LIMIT ?`, s.now(),
 		func(ctx context.Context, t *tx, row []string) (bool, error) { return true, t.forgetKey(ctx, row[0]) })
 }
@@ -165,7 +165,7 @@ func (s *Store) purgeExecutions(ctx context.Context) (int, error) {
 
 // purgeAgreements forgets agreements under which nothing was ever called, once their tokens are gone.
 func (s *Store) purgeAgreements(ctx context.Context) (int, error) {
-	return s.found(ctx, 4, `SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ?
+	return s.found(ctx, stepRows, 4, `SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ?
 		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) LIMIT ?`, s.now().Add(-s.opts.UnusedKept), purgeAgreement)
 }
 

@@ -16,6 +16,19 @@ type window struct {
 	period limit.Period
 	slot   int64
 	counts []int64 // of slot, slot-1, …
+	// Where floored is set the window counts as used up for as long as slot floor matters.
+	floor   int64
+	floored bool
+}
+
+// restore tells the window when the database was last taken back to an earlier state (0: never). Nobody knows what was
+// counted between that state and then. A lifetime counter would never be free again; it keeps what the state knew.
+func (w *window) restore(at int64) {
+	if at == 0 || w.period == limit.Lifetime {
+		return
+	}
+	w.floor = w.period.Slot(fromNanos(at))
+	w.floored = w.floor >= w.period.Oldest(w.slot)
 }
 
 // reach moves the window to the slot of now, unless it is there or beyond.
@@ -38,6 +51,9 @@ func (w *window) reach(now time.Time) {
 
 // sum is how many units matter to an admission in the window's slot.
 func (w *window) sum() int64 {
+	if w.floored {
+		return limit.MaxCount
+	}
 	var sum int64
 	for _, n := range w.counts {
 		sum += n
@@ -68,6 +84,9 @@ func (w *window) left(most int64) int64 { return max(0, most-w.sum()) }
 
 // resets is how long until the oldest counted slot falls out; 0: never, or nothing is counted.
 func (w *window) resets(now time.Time) time.Duration {
+	if w.floored {
+		return w.until(w.floor, now)
+	}
 	for i, n := range slices.Backward(w.counts) {
 		if n > 0 {
 			return w.until(w.slot-int64(i), now)
@@ -79,6 +98,9 @@ func (w *window) resets(now time.Time) time.Duration {
 // retry is how long until one more call can be admitted; 0: never. A limit of none at all never
 // admits one, and is told as the next end of its window.
 func (w *window) retry(most int64, now time.Time) time.Duration {
+	if w.floored {
+		return w.until(max(w.floor, w.slot), now)
+	}
 	over := w.sum() - (most - 1)
 	for i, n := range slices.Backward(w.counts) {
 		over -= n

@@ -17,6 +17,8 @@ func testBilling(t *testing.T, open Opener) {
 		"credit bounds what is owed":              creditBounds,
 		"prepaid agents spend what they have":     prepaidSpends,
 		"topping up pays what is owed":            topUpPays,
+		"a top-up with a reference is made once":  topUpOnce,
+		"a top-up is taken back":                  topUpReversed,
 		"currencies are apart":                    currenciesApart,
 		"released charges come back":              releasedComeBack,
 		"unapproved agents share one credit":      unapprovedShare,
@@ -79,10 +81,10 @@ func creditBounds(b *bench) {
 func prepaidSpends(b *bench) {
 	on := store.Billing{Prepaid: true, Credit: usd(100)}
 	b.broke(agent, 1, on)
-	b.must(b.TopUp(b.Context(), service, agent, usd(5)))
+	b.topUp(agent, usd(5))
 	b.settle(b.charged(agent, 5, on), store.Captured, store.Done)
 	b.broke(agent, 1, on)
-	b.must(b.TopUp(b.Context(), service, agent, usd(2)))
+	b.topUp(agent, usd(2))
 	b.charged(agent, 2, on)
 	b.reopen()
 	b.broke(agent, 1, on)
@@ -97,15 +99,91 @@ func topUpPays(b *bench) {
 	on := store.Billing{Credit: usd(10)}
 	b.charged(agent, 10, on)
 	b.broke(agent, 1, on)
-	b.must(b.TopUp(b.Context(), service, agent, usd(7)))
+	b.topUp(agent, usd(7))
 	b.charged(agent, 7, on)
 	b.broke(agent, 1, on)
+}
+
+// topUp adds to an agent's balance.
+func (b *bench) topUp(id string, amount money.Amount) {
+	b.Helper()
+	repeated, err := b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: id, Amount: amount})
+	b.must(err)
+	if repeated {
+		b.Fatal("a top-up without a reference is never a repeated one")
+	}
+}
+
+func topUpOnce(b *bench) {
+	make := func(u store.TopUp) (bool, error) { return b.TopUp(b.Context(), u) }
+	one := store.TopUp{Service: service, AgentID: agent, Amount: usd(5), Reference: "payment 1"}
+	for i := range 3 {
+		repeated, err := make(one)
+		b.must(err)
+		if repeated != (i > 0) {
+			b.Fatalf("time %d: repeated %v", i, repeated)
+		}
+		b.reopen()
+	}
+	for _, other := range []store.TopUp{
+		{Service: service, AgentID: agent, Amount: usd(6), Reference: "payment 1"},
+		{Service: service, AgentID: "another", Amount: usd(5), Reference: "payment 1"},
+		{Service: service, AgentID: agent, Amount: money.Amount{Nano: 5, Currency: "EUR"}, Reference: "payment 1"},
+		{Service: service, AgentID: agent, Amount: usd(5), Reference: "payment 1", Reverse: true},
+	} {
+		_, err := make(other)
+		b.want(err, store.ErrReferenceUsed)
+	}
+	elsewhere := one
+	elsewhere.Service = "elsewhere"
+	if repeated, err := make(elsewhere); err != nil || repeated {
+		b.Fatalf("%v, %v", repeated, err)
+	}
+	if a := b.account(); a.ToppedUp != usd(5) {
+		b.Fatalf("%+v", a)
+	}
+	entries, err := b.Ledger(b.Context(), store.Filter{Service: service})
+	b.must(err)
+	if len(entries) != 1 || entries[0].Reference != "payment 1" {
+		b.Fatalf("%+v", entries)
+	}
+	two := store.TopUp{Service: service, AgentID: agent, Amount: usd(7), Reference: "payment 2"}
+	crowd(b, 20, []Engine{b}, func(e Engine, _ int) error {
+		_, err := e.TopUp(b.Context(), two)
+		return err
+	}, is())
+	if a := b.account(); a.ToppedUp != usd(12) {
+		b.Fatalf("%+v", a)
+	}
+}
+
+func topUpReversed(b *bench) {
+	on := store.Billing{Prepaid: true}
+	back := func(nano int64) error {
+		_, err := b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: agent, Amount: usd(nano), Reverse: true})
+		return err
+	}
+	b.want(back(1), money.ErrAmount)
+	b.topUp(agent, usd(10))
+	b.settle(b.charged(agent, 8, on), store.Captured, store.Done)
+	b.must(back(6)) // more than what is left of it: the agent owes
+	b.broke(agent, 1, on)
+	b.want(back(5), money.ErrAmount)
+	b.topUp(agent, usd(4))
+	b.broke(agent, 1, on)
+	b.topUp(agent, usd(1))
+	b.charged(agent, 1, on)
+	entries, err := b.Ledger(b.Context(), store.Filter{})
+	b.must(err)
+	if n := entries[3]; n.Amount != usd(-6) || n.From != "" || n.To != "" || n.By != "operator" {
+		b.Fatalf("%+v", entries)
+	}
 }
 
 func currenciesApart(b *bench) {
 	on := store.Billing{Credit: money.Amount{Nano: 10, Currency: "EUR"}}
 	b.broke(agent, 1, on)
-	b.must(b.TopUp(b.Context(), service, agent, usd(3)))
+	b.topUp(agent, usd(3))
 	b.charged(agent, 3, on)
 	b.broke(agent, 1, on)
 	r := b.paid(1)
@@ -134,12 +212,12 @@ func unapprovedShare(b *bench) {
 	b.charged("c", 2, on)
 	b.broke("d", 1, on)
 	b.charged("approved", 10, store.Billing{Credit: usd(10)})
-	b.must(b.TopUp(b.Context(), service, "d", usd(5))) // its own money owes nobody
+	b.topUp("d", usd(5)) // its own money owes nobody
 	b.charged("d", 5, on)
 	b.broke("d", 1, on)
 	b.settle(second, store.Released, store.Failed)
 	b.charged("e", 4, on)
-	b.must(b.TopUp(b.Context(), service, "a", usd(3)))
+	b.topUp("a", usd(3))
 	b.charged("f", 3, on)
 	b.broke("g", 1, on)
 	r := b.paid(1)
@@ -179,7 +257,7 @@ func nonsenseAmounts(b *bench) {
 		}
 	}
 	for _, a := range []money.Amount{usd(0), usd(-1), {Nano: 1}} {
-		if err := b.TopUp(b.Context(), service, agent, a); err == nil {
+		if _, err := b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: agent, Amount: a}); err == nil {
 			b.Errorf("topped up %+v", a)
 		}
 	}
@@ -202,10 +280,9 @@ func nonsenseAmounts(b *bench) {
 func noOverflow(b *bench) {
 	const most = math.MaxInt64
 	on := store.Billing{Prepaid: true}
-	b.must(b.TopUp(b.Context(), service, agent, usd(most-10)))
-	if err := b.TopUp(b.Context(), service, agent, usd(11)); err == nil {
-		b.Fatal("the balance grew beyond all bounds")
-	}
+	b.topUp(agent, usd(most-10))
+	_, err := b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: agent, Amount: usd(11)})
+	b.want(err, money.ErrAmount)
 	b.charged(agent, most-20, on)
 	b.broke(agent, 11, store.Billing{Credit: usd(0)})
 	b.broke(agent, 21, store.Billing{Credit: usd(most)})

@@ -18,6 +18,7 @@ func testExecutions(t *testing.T, open Opener) {
 	for name, test := range map[string]func(*bench){
 		"a record is kept as it was given":            recordsRoundTrip,
 		"a key is answered as its execution stands":   keysAnswer,
+		"a key tells the operator's word":             keysAfterResolving,
 		"a key is forgotten when its time is over":    keysEnd,
 		"a key that was not sent is free":             notSentFreesKey,
 		"keys of other agents and services are other": keysAreScoped,
@@ -116,6 +117,27 @@ func keysAnswer(b *bench) {
 	b.clock.Advance(2 * time.Minute) // past its deadline, before the sweeper came
 	_, err = b.Begin(b.Context(), b.keyed("stuck"))
 	b.want(err, store.ErrOutcomeUnknown)
+}
+
+// After the operator's word the key tells it: a call that took effect is not made again, another is.
+func keysAfterResolving(b *bench) {
+	for _, to := range []store.State{store.Captured, store.Released} {
+		key := string(to)
+		begun := b.begin(b.keyed(key))
+		b.settle(begun, store.Unresolved, store.Unknown)
+		_, err := b.Resolve(b.Context(), service, begun.Execution.ID, to)
+		b.must(err)
+		got := b.begin(b.keyed(key))
+		if to == store.Released {
+			if got.Replay != nil || !got.Recorded {
+				b.Fatalf("released: %+v", got)
+			}
+			continue
+		}
+		if r := got.Replay; r == nil || r.ID != begun.Execution.ID || r.State != store.Captured || r.Outcome != store.Done || r.Answer != nil {
+			b.Fatalf("captured: %+v", got)
+		}
+	}
 }
 
 func keysEnd(b *bench) {
@@ -310,7 +332,7 @@ func resolves(b *bench) {
 			b.Fatalf("%+v", entries)
 		}
 		r.Execution.ID = b.id()
-		if again := b.begin(r); again.Replay == nil || again.Replay.State != to { // never executed again
+		if again := b.begin(r); (again.Replay != nil) != (to == store.Captured) { // what took effect is never executed again
 			b.Fatalf("%+v", again)
 		}
 	}

@@ -95,6 +95,9 @@ func checkLedger(ctx context.Context, e Engine) error {
 			return fmt.Errorf("execution %+v, ledger %+v", x, n)
 		}
 	}
+	if err := e.CheckBalance(ctx); err != nil {
+		return err
+	}
 	return compareAccounts(ctx, e, sums)
 }
 

@@ -168,7 +168,7 @@ func modelLedger(b *bench, rng *rand.Rand) {
 		switch rng.IntN(10) {
 		case 0:
 			nano := 1 + rng.Int64N(500)
-			b.must(b.TopUp(b.Context(), service, k.agentID, money.Amount{Nano: nano, Currency: k.currency}))
+			b.topUp(k.agentID, money.Amount{Nano: nano, Currency: k.currency})
 			m.topped += nano
 		case 1:
 			_, err := b.Sweep(b.Context())

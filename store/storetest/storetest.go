@@ -43,6 +43,8 @@ func Run(t *testing.T, open Opener) {
 		"tokens":      testTokens,
 		"changes":     testChanges,
 		"upkeep":      testUpkeep,
+		"statements":  testStatements,
+		"restored":    testRestored,
 		"concurrency": testConcurrency,
 		"models":      testModels,
 	} {

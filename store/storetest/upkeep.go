@@ -75,7 +75,7 @@ func purgeKeys(b *bench) {
 	b.want(err, store.ErrNotFound)
 	_, err = b.Begin(b.Context(), stuck)
 	b.want(err, store.ErrOutcomeUnknown)
-	_, err = b.Resolve(b.Context(), service, stuck.Execution.ID, store.Released)
+	_, err = b.Resolve(b.Context(), service, stuck.Execution.ID, store.Captured)
 	b.must(err)
 	b.purge()
 	done.Execution.ID, stuck.Execution.ID = b.id(), b.id()
@@ -202,7 +202,7 @@ func purgeKeepsKnown(b *bench) {
 		func(id string) {
 			b.must(b.SetAgent(b.Context(), service, id, pat.AgentActive, true, "", ""))
 		},
-		func(id string) { b.must(b.TopUp(b.Context(), service, id, usd(1))) },
+		func(id string) { b.topUp(id, usd(1)) },
 	} {
 		id := fmt.Sprintf("known-%d", i)
 		b.must(b.tryAgree(id, "key-"+id, "n"))

@@ -1,0 +1,102 @@
+package gateway
+
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+// An AdminStatement sums up one account over a period: each part of Closing is that part of Opening and what the period
+// added. Times are UTC; From is in the period, To is not. Amounts are exact decimals.
+type AdminStatement struct {
+	AgentID  string               `json:"agent_id"`
+	Currency string               `json:"currency"`
+	From     time.Time            `json:"from,omitzero"` // none: the account's beginning
+	To       time.Time            `json:"to"`
+	Opening  AdminPosition        `json:"opening"`
+	ToppedUp string               `json:"topped_up"` // in the period
+	Reversed string               `json:"reversed"`  // top-ups taken back in it
+	Lines    []AdminStatementLine `json:"lines"`
+	Closing  AdminPosition        `json:"closing"`
+}
+
+// An AdminPosition is how an account stood at one moment.
+type AdminPosition struct {
+	ToppedUp   string `json:"topped_up"`
+	Held       string `json:"held"`       // held or unresolved
+	Unresolved string `json:"unresolved"` // part of held
+	Captured   string `json:"captured"`
+	Balance    string `json:"balance"` // topped up less held and captured; below zero it is owed
+}
+
+// An AdminStatementLine sums up the charges of one intent under one rule: how many were first held, captured, released and
+// given up as unresolved in the period, and what they came to.
+type AdminStatementLine struct {
+	Intent     string       `json:"intent"`
+	Rule       string       `json:"rule"`
+	Held       AdminCharges `json:"held"`
+	Captured   AdminCharges `json:"captured"`
+	Released   AdminCharges `json:"released"`
+	Unresolved AdminCharges `json:"unresolved"`
+}
+
+// AdminCharges are how many calls, and what they cost together.
+type AdminCharges struct {
+	Calls  int64  `json:"calls"`
+	Amount string `json:"amount"`
+}
+
+func showStatement(s store.Statement) AdminStatement {
+	out := AdminStatement{
+		AgentID: s.AgentID, Currency: s.Currency, From: s.From, To: s.To.UTC(), Opening: showPosition(s.Opening), Closing: showPosition(s.Closing),
+		ToppedUp: s.ToppedUp.Decimal(), Reversed: s.Reversed.Decimal(), Lines: make([]AdminStatementLine, 0, len(s.Lines)),
+	}
+	if !s.From.IsZero() {
+		out.From = s.From.UTC()
+	}
+	show := func(c store.Charges) AdminCharges { return AdminCharges{c.Calls, c.Amount.Decimal()} }
+	for _, l := range s.Lines {
+		out.Lines = append(out.Lines, AdminStatementLine{l.Intent, l.Rule, show(l.Held), show(l.Captured), show(l.Released), show(l.Unresolved)})
+	}
+	return out
+}
+
+func showPosition(p store.Position) AdminPosition {
+	show := func(a money.Amount) string { return a.Decimal() }
+	return AdminPosition{show(p.ToppedUp), show(p.Held), show(p.Unresolved), show(p.Captured), show(p.Balance())}
+}
+
+// statements lists a statement for each account. A page may have fewer than limit records only where it is the last.
+func (a *admin) statements(r *adminRequest) (any, error) {
+	service, err := r.of()
+	if err != nil {
+		return nil, err
+	}
+	after, limit := r.query.page()
+	f := store.StatementFilter{
+		Service: service.ID, AgentID: r.query.text("agent_id"), From: r.query.moment("from"), To: r.query.moment("to"), After: after, Limit: limit,
+	}
+	if err := r.query.done(); err != nil {
+		return nil, err
+	}
+	list, err := a.server.deps.Operations.Statements(r.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(list, limit, showStatement, func(s store.Statement) string { return s.AgentID + " " + s.Currency }), nil
+}
+
+// moment takes a time with its zone; the zero time where it is not there.
+func (q *queryValues) moment(name string) time.Time {
+	v := q.text(name)
+	if v == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339Nano, v)
+	if err != nil || t.Year() < 1970 || t.Year() > 2200 {
+		q.wrong(name, "must be a time such as 2026-11-01T00:00:00Z")
+		return time.Time{}
+	}
+	return t.UTC()
+}

@@ -1,0 +1,23 @@
+-- +goose Up
+-- Statements by time, top-ups made once, a ledger that is kept for so long, and databases taken back to an earlier state.
+
+ALTER TABLE ledger ADD COLUMN reference TEXT NOT NULL DEFAULT ''; -- of a top-up: the operator's word for it; '': none
+CREATE UNIQUE INDEX ledger_reference ON ledger (service, reference) WHERE reference <> '';
+CREATE INDEX ledger_time ON ledger (service, agent_id, at);
+CREATE INDEX ledger_execution ON ledger (execution_id);
+CREATE INDEX ledger_top_ups ON ledger (at) WHERE to_state = '';
+CREATE INDEX executions_ended ON executions (settled_at) WHERE amount > 0 AND settled_at > 0;
+CREATE INDEX executions_open ON executions (service, agent_id, currency) WHERE state = 'unresolved';
+
+CREATE TABLE carried ( -- the sums over the entries that were removed from the ledger
+  service   TEXT   NOT NULL,
+  agent_id  TEXT   NOT NULL,
+  currency  TEXT   NOT NULL,
+  topped_up BIGINT NOT NULL,
+  captured  BIGINT NOT NULL, -- what ended otherwise left nothing
+  until     BIGINT NOT NULL, -- the last moment of what was removed
+  PRIMARY KEY (service, agent_id, currency)
+);
+CREATE INDEX carried_until ON carried (service, until);
+
+INSERT INTO sequences (name, n) VALUES ('restored', 0); -- when the database was last taken back to an earlier state; 0: never

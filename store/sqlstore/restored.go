@@ -1,0 +1,41 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+// MarkRestored implements store.Operations. PATs end with the keys that signed them, so those that the database
+// does not know end too; a process whose key has ended makes a new one when it starts.
+func (s *Store) MarkRestored(ctx context.Context) error {
+	return s.update(ctx, func(ctx context.Context, t *tx) error {
+		seq, err := t.nextChange(ctx)
+		if err != nil {
+			return err
+		}
+		now := nanos(t.now)
+		if _, err := t.exec(ctx, "UPDATE sequences SET n = ? WHERE name = 'restored'", now); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE not_after = 0 OR not_after > ?", now, seq, now); err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq)
+			SELECT service, CAST(? AS TEXT), digest, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT) FROM policies WHERE true
+			ON CONFLICT (service, kind, subject) DO UPDATE SET at = excluded.at, until = excluded.until, reason = excluded.reason, seq = excluded.seq`,
+			string(pat.RevokedPolicy), now, nanos(t.now.Add(pat.MaxTTL+s.opts.TokensKept)), "the state was restored", seq)
+		t.after = append(t.after, func() { s.floor.Store(now) })
+		return err
+	})
+}
+
+// readFloor reads when the database was last taken back to an earlier state.
+func (s *Store) readFloor(ctx context.Context) error {
+	var at int64
+	_, err := s.one(ctx, "SELECT n FROM sequences WHERE name = 'restored'", nil, &at)
+	if err == nil {
+		s.floor.Store(at)
+	}
+	return err
+}

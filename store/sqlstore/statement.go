@@ -1,0 +1,221 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A sum is one group of what a statement is made of.
+type sum struct {
+	kind, currency, intent, rule string
+	from, to                     store.State
+	calls, nano                  int64
+}
+
+// The kinds of a sum.
+const (
+	sumToppedUp = "topped_up" // of the account as it stands
+	sumHeld     = "held"
+	sumCaptured = "captured"
+	sumOpen     = "open"     // of its executions that are unresolved
+	sumWithin   = "within"   // of the ledger, in the period
+	sumReversed = "reversed" // the same, of top-ups taken back
+	sumAfter    = "after"    // of the ledger, after it
+)
+
+// selectSums is one statement, so that it sees one moment: how the accounts of an agent stand, and how its ledger moved
+// since the period began. What was before follows from both, and nothing older than the period is read.
+const selectSums = `SELECT 'topped_up', currency, '', '', '', '', 0, topped_up FROM accounts WHERE service = ? AND agent_id = ?
+	UNION ALL SELECT 'held', currency, '', '', '', '', 0, held FROM accounts WHERE service = ? AND agent_id = ?
+	UNION ALL SELECT 'captured', currency, '', '', '', '', 0, captured FROM accounts WHERE service = ? AND agent_id = ?
+	UNION ALL SELECT 'open', currency, '', '', '', '', CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM executions
+		WHERE service = ? AND agent_id = ? AND state = 'unresolved' AND amount > 0 GROUP BY currency
+	UNION ALL SELECT CASE WHEN amount < 0 THEN 'reversed' ELSE 'within' END, currency, intent, rule, from_state, to_state,
+		CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger WHERE service = ? AND agent_id = ? AND at >= ? AND at < ?
+		GROUP BY 1, currency, intent, rule, from_state, to_state
+	UNION ALL SELECT 'after', currency, '', '', from_state, to_state, CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger
+		WHERE service = ? AND agent_id = ? AND at >= ? GROUP BY currency, from_state, to_state`
+
+// Statements implements store.Statements.
+func (s *Store) Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error) {
+	from, to, err := s.period(ctx, &f)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := s.Accounts(ctx, store.Filter{Service: f.Service, AgentID: f.AgentID, After: f.After, Limit: f.Limit})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]store.Statement, 0, len(accounts))
+	for len(accounts) > 0 {
+		id := accounts[0].AgentID
+		n := 1
+		for n < len(accounts) && accounts[n].AgentID == id {
+			n++
+		}
+		sums, err := s.sums(ctx, f.Service, id, from, to)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range accounts[:n] {
+			st := statement(sums, a.Currency)
+			st.AgentID, st.From, st.To = id, f.From, f.To
+			out = append(out, st)
+		}
+		accounts = accounts[n:]
+	}
+	return out, nil
+}
+
+// period fills in what the filter leaves open, and refuses one that begins where the ledger is not whole.
+func (s *Store) period(ctx context.Context, f *store.StatementFilter) (from, to int64, err error) {
+	var until int64
+	if _, err := s.one(ctx, "SELECT until FROM carried WHERE service = ? ORDER BY until DESC LIMIT 1", []any{f.Service}, &until); err != nil {
+		return 0, 0, err
+	}
+	if f.From.IsZero() && until > 0 {
+		f.From = fromNanos(until + 1)
+	}
+	from, to = math.MinInt64, math.MaxInt64
+	if !f.From.IsZero() {
+		from = nanos(f.From)
+	}
+	upToNow := f.To.IsZero()
+	if upToNow {
+		f.To = s.now() // and whatever a clock that is ahead has entered
+	} else {
+		to = nanos(f.To)
+	}
+	switch {
+	case from >= to || upToNow && f.From.After(f.To):
+		return 0, 0, fmt.Errorf("a statement from %s to %s: %w", f.From.Format(time.RFC3339), f.To.Format(time.RFC3339), store.ErrPeriod)
+	case until > 0 && from <= until:
+		return 0, 0, &store.ForgottenError{Kept: fromNanos(until + 1)}
+	}
+	return from, to, nil
+}
+
+func (s *Store) sums(ctx context.Context, service, agentID string, from, to int64) ([]sum, error) {
+	args := []any{service, agentID, service, agentID, service, agentID, service, agentID, service, agentID, from, to, service, agentID, to}
+	var out []sum
+	err := s.list(ctx, selectSums, args, func(scan scan) error {
+		var n sum
+		err := scan(&n.kind, &n.currency, &n.intent, &n.rule, &n.from, &n.to, &n.calls, &n.nano)
+		out = append(out, n)
+		return err
+	})
+	return out, err
+}
+
+// statement makes one of the sums of one currency.
+func statement(sums []sum, currency string) store.Statement {
+	var st store.Statement
+	var now, after, within position
+	lines := map[[2]string]*store.StatementLine{}
+	st.Currency = currency
+	st.ToppedUp.Currency, st.Reversed.Currency = currency, currency
+	for _, n := range sums {
+		if n.currency != currency {
+			continue
+		}
+		switch n.kind {
+		case sumToppedUp:
+			now.toppedUp = n.nano
+		case sumHeld:
+			now.held = n.nano
+		case sumCaptured:
+			now.captured = n.nano
+		case sumOpen:
+			now.unresolved = n.nano
+		case sumAfter:
+			after.move(n)
+		case sumReversed:
+			st.Reversed.Nano -= n.nano
+			within.move(n)
+		case sumWithin:
+			within.move(n)
+			if n.to == "" && n.from == "" {
+				st.ToppedUp.Nano += n.nano
+				continue
+			}
+			key := [2]string{n.intent, n.rule}
+			if lines[key] == nil {
+				lines[key] = newLine(n)
+			}
+			count(lines[key], n)
+		}
+	}
+	closing := now.less(after)
+	st.Opening, st.Closing = closing.less(within).in(currency), closing.in(currency)
+	for _, l := range lines {
+		st.Lines = append(st.Lines, *l)
+	}
+	slices.SortFunc(st.Lines, func(a, b store.StatementLine) int {
+		return cmp.Or(strings.Compare(a.Intent, b.Intent), strings.Compare(a.Rule, b.Rule))
+	})
+	return st
+}
+
+func newLine(n sum) *store.StatementLine {
+	none := store.Charges{Amount: money.Amount{Currency: n.currency}}
+	return &store.StatementLine{Intent: n.intent, Rule: n.rule, Held: none, Captured: none, Released: none, Unresolved: none}
+}
+
+// count adds moves to the line they belong to, by the state they led to.
+func count(l *store.StatementLine, n sum) {
+	c := &l.Held
+	switch n.to {
+	case store.Captured:
+		c = &l.Captured
+	case store.Released:
+		c = &l.Released
+	case store.Unresolved:
+		c = &l.Unresolved
+	case store.Held:
+	}
+	c.Calls += n.calls
+	c.Amount.Nano += n.nano
+}
+
+// A position is how an account stands, or what a time added to that.
+type position struct{ toppedUp, held, unresolved, captured int64 }
+
+// move adds what entries of the ledger did.
+func (p *position) move(n sum) {
+	if n.from == "" && n.to == "" {
+		p.toppedUp += n.nano
+		return
+	}
+	p.add(n.from, -n.nano)
+	p.add(n.to, n.nano)
+}
+
+func (p *position) add(s store.State, nano int64) {
+	switch s {
+	case store.Unresolved:
+		p.unresolved += nano
+		p.held += nano
+	case store.Held:
+		p.held += nano
+	case store.Captured:
+		p.captured += nano
+	case store.Released:
+	}
+}
+
+func (p position) less(q position) position {
+	return position{p.toppedUp - q.toppedUp, p.held - q.held, p.unresolved - q.unresolved, p.captured - q.captured}
+}
+
+func (p position) in(currency string) store.Position {
+	amount := func(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: currency} }
+	return store.Position{ToppedUp: amount(p.toppedUp), Held: amount(p.held), Unresolved: amount(p.unresolved), Captured: amount(p.captured)}
+}

@@ -1,0 +1,71 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+// TopUp implements store.Operations. No more can be taken back than was paid in.
+func (s *Store) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err error) {
+	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
+		return false, fmt.Errorf("topping up %s by %s: %w", u.AgentID, u.Amount, money.ErrAmount)
+	}
+	entered := u.Amount
+	if u.Reverse {
+		entered.Nano = -entered.Nano
+	}
+	err = s.update(ctx, func(ctx context.Context, t *tx) (err error) {
+		before, err := t.account(ctx, u.Service, u.AgentID, u.Amount.Currency) // the lock comes first: two of one reference wait here
+		if err != nil {
+			return err
+		}
+		if repeated, err = t.referenced(ctx, u, entered); err != nil || repeated {
+			return err
+		}
+		after := before
+		switch {
+		case u.Reverse && entered.Nano < -before.toppedUp:
+			return fmt.Errorf("taking back from %s: more than was topped up: %w", u.AgentID, money.ErrAmount)
+		case entered.Nano > math.MaxInt64-before.toppedUp:
+			return fmt.Errorf("topping up %s: the balance would be too large: %w", u.AgentID, money.ErrAmount)
+		}
+		after.toppedUp += entered.Nano
+		if err := t.setAccount(ctx, before, after); err != nil {
+			return err
+		}
+		return t.enterTopUp(ctx, u, entered)
+	})
+	return repeated && err == nil, err
+}
+
+// referenced reports whether the ledger has this very top-up already; store.ErrReferenceUsed if it has another of the reference.
+func (t *tx) referenced(ctx context.Context, u store.TopUp, entered money.Amount) (bool, error) {
+	if u.Reference == "" {
+		return false, nil
+	}
+	var agent string
+	var was money.Amount
+	found, err := t.row(ctx, "SELECT agent_id, amount, currency FROM ledger WHERE service = ? AND reference = ? AND reference <> ''",
+		[]any{u.Service, u.Reference}, &agent, &was.Nano, &was.Currency)
+	switch {
+	case err != nil || !found:
+		return false, err
+	case agent != u.AgentID || was != entered:
+		return false, store.ErrReferenceUsed
+	}
+	return true, nil
+}
+
+func (t *tx) enterTopUp(ctx context.Context, u store.TopUp, entered money.Amount) error {
+	n, err := t.exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor, reference)
+		VALUES ({ledger}, ?, ?, ?, '', '', '', ?, ?, '', '', ?, ?) ON CONFLICT (service, reference) WHERE reference <> '' DO NOTHING`,
+		nanos(t.now), u.Service, u.AgentID, entered.Nano, entered.Currency, byOperator, u.Reference)
+	if err == nil && n == 0 { // another agent's top-up took the reference this moment
+		return store.ErrReferenceUsed
+	}
+	return err
+}

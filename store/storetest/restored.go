@@ -1,0 +1,134 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+func testRestored(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*bench){
+		"every window is used up until it is over":   restoredWindows,
+		"a lifetime counter keeps what is known":     restoredLifetime,
+		"other processes learn of it":                restoredElsewhere,
+		"PATs and signing keys end, agreements stay": restoredPATs,
+		"charges are as they were":                   restoredCharges,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newBench(t, open))
+		})
+	}
+}
+
+func restoredWindows(b *bench) {
+	for _, p := range periods {
+		if p != limit.Lifetime {
+			b.begin(b.free(rate("known", 10, p)))
+		}
+	}
+	b.clock.Advance(time.Millisecond)
+	b.must(b.MarkRestored(b.Context()))
+	at := b.clock.Now()
+	for i, reopen := range []bool{false, true} {
+		if reopen {
+			b.reopen()
+		}
+		for _, p := range periods {
+			if p == limit.Lifetime {
+				continue
+			}
+			frees := p.Frees(p.Slot(at))
+			for _, id := range []string{"known", "begun after the backup"} {
+				for _, most := range []int64{0, 10, limit.MaxCount} {
+					r := b.refused(b.free(rate(id, most, p)))
+					if r.Left != 0 || r.RetryAfter != frees.Sub(b.clock.Now()) {
+						b.Fatalf("round %d, %s of %s: %+v; want a retry after %s", i, id, p, r, frees.Sub(b.clock.Now()))
+					}
+				}
+			}
+		}
+	}
+	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week, limit.Month, limit.Year} {
+		frees := p.Frees(p.Slot(at))
+		b.clock.Advance(frees.Sub(b.clock.Now()) - time.Millisecond)
+		b.refused(b.free(rate("known", 10, p)))
+		b.clock.Advance(time.Millisecond)
+		if got := b.begin(b.free(rate("known", 10, p))); got.Standing[0].Left != 9 {
+			b.Fatalf("%s: %+v", p, got.Standing)
+		}
+	}
+}
+
+func restoredLifetime(b *bench) {
+	b.begin(b.free(rate("l", 2, limit.Lifetime)))
+	b.must(b.MarkRestored(b.Context()))
+	b.begin(b.free(rate("l", 2, limit.Lifetime)))
+	b.refused(b.free(rate("l", 2, limit.Lifetime)))
+}
+
+func restoredElsewhere(b *bench) {
+	other := b.open(b.T, b.place, b.clock.Now)
+	defer func() { b.must(other.Close()) }()
+	_, seq, err := other.Changes(b.Context(), 0)
+	b.must(err)
+	b.must(b.MarkRestored(b.Context()))
+	_, _, err = other.Changes(b.Context(), seq)
+	b.must(err)
+	if _, err := other.Begin(b.Context(), b.free(rate("l", 5, limit.Hour))); err == nil {
+		b.Fatal("admitted in a window that counts as used up")
+	}
+}
+
+func restoredPATs(b *bench) {
+	a := b.agree(b.agreement("n"))
+	b.issue(a)
+	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "kid", CreatedAt: start}))
+	_, seq, err := b.Changes(b.Context(), 0)
+	b.must(err)
+	b.clock.Advance(time.Minute)
+	b.must(b.MarkRestored(b.Context()))
+	if keys, err := b.SigningKeys(b.Context(), b.clock.Now()); err != nil || len(keys) != 0 {
+		b.Fatalf("%+v, %v", keys, err)
+	}
+	if tokens, err := b.Tokens(b.Context(), store.TokenFilter{Service: service}); err != nil || len(tokens) != 1 || !tokens[0].Revoked {
+		b.Fatalf("%+v, %v", tokens, err)
+	}
+	changes, _, err := b.Changes(b.Context(), seq)
+	b.must(err)
+	var ended, retired bool
+	for _, c := range changes {
+		ended = ended || c.Revocation != nil && c.Revocation.Kind == pat.RevokedPolicy && c.Revocation.Subject == a.PolicyDigest && c.Revocation.At.Equal(b.clock.Now())
+		retired = retired || c.Key != nil && c.Key.ID == "kid" && c.Key.NotAfter.Equal(b.clock.Now())
+	}
+	if !ended || !retired {
+		b.Fatalf("%+v", changes)
+	}
+	if got, err := b.Agreement(b.Context(), service, a.ID); err != nil || got.State != pat.AgreementActive {
+		b.Fatalf("%+v, %v", got, err)
+	}
+	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "next", CreatedAt: b.clock.Now()}))
+	b.clock.Advance(time.Second)
+	k := b.issue(a)
+	tokens, err := b.Tokens(b.Context(), store.TokenFilter{Service: service, ValidAt: b.clock.Now()})
+	if err != nil || len(tokens) != 1 || tokens[0].ID != k.ID {
+		b.Fatalf("%+v, %v", tokens, err)
+	}
+}
+
+func restoredCharges(b *bench) {
+	b.topUp(agent, usd(50))
+	b.settle(b.begin(b.paid(5)), store.Captured, store.Done)
+	b.begin(b.paid(7))
+	before := b.account()
+	b.must(b.MarkRestored(b.Context()))
+	if after := b.account(); after != before {
+		b.Fatalf("%+v, before %+v", after, before)
+	}
+	b.balanced()
+	b.begin(b.paid(1)) // a charge without a limit has no window
+}

@@ -1,0 +1,344 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+func testStatements(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*bench){
+		"a period is told line by line":             statementLines,
+		"any period is the sum of its entries":      statementModel,
+		"one statement for each account, in pages":  statementPages,
+		"what is old is removed, its sums stay":     retention,
+		"many charges are removed in steps":         retainMany,
+		"statements begin where the ledger is kept": statementsAfterRetention,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newBench(t, open))
+		})
+	}
+}
+
+func (b *bench) statements(f store.StatementFilter) []store.Statement {
+	b.Helper()
+	if f.Service == "" {
+		f.Service = service
+	}
+	list, err := b.Statements(b.Context(), f)
+	b.must(err)
+	return list
+}
+
+func (b *bench) statement(from, to time.Time) store.Statement {
+	b.Helper()
+	list := b.statements(store.StatementFilter{AgentID: agent, From: from, To: to})
+	if len(list) != 1 {
+		b.Fatalf("%+v; want one statement", list)
+	}
+	return list[0]
+}
+
+func charges(calls, nano int64) store.Charges { return store.Charges{Calls: calls, Amount: usd(nano)} }
+
+func statementLines(b *bench) {
+	b.topUp(agent, usd(100))
+	before := b.begin(b.paid(5))
+	b.clock.Advance(time.Hour)
+	from := b.clock.Now()
+	b.settle(before, store.Captured, store.Done)
+	b.settle(b.begin(b.paid(7)), store.Released, store.Failed)
+	unknown := b.begin(b.paid(11))
+	b.settle(unknown, store.Unresolved, store.Unknown)
+	b.begin(b.paid(13))
+	other := b.paid(17)
+	other.Execution.Intent, other.Candidates[0].Rule = "example.com:ask:v1", "cheap"
+	b.settle(b.begin(other), store.Captured, store.Done)
+	b.topUp(agent, usd(20))
+	_, err := b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: agent, Amount: usd(3), Reverse: true})
+	b.must(err)
+	b.clock.Advance(time.Hour)
+	to := b.clock.Now()
+	_, err = b.Resolve(b.Context(), service, unknown.Execution.ID, store.Released)
+	b.must(err)
+	want := store.Statement{
+		AgentID: agent, Currency: "USD", From: from, To: to, ToppedUp: usd(20), Reversed: usd(3),
+		Opening: store.Position{ToppedUp: usd(100), Held: usd(5), Unresolved: usd(0), Captured: usd(0)},
+		Closing: store.Position{ToppedUp: usd(117), Held: usd(24), Unresolved: usd(11), Captured: usd(22)},
+		Lines: []store.StatementLine{
+			{Intent: "example.com:ask:v1", Rule: "cheap", Held: charges(1, 17), Captured: charges(1, 17), Released: charges(0, 0), Unresolved: charges(0, 0)},
+			{Intent: "example.com:buy:v1", Rule: "rule", Held: charges(3, 31), Captured: charges(1, 5), Released: charges(1, 7), Unresolved: charges(1, 11)},
+		},
+	}
+	if got := b.statement(from, to); !gocmp.Equal(got, want) {
+		b.Fatal(gocmp.Diff(want, got))
+	}
+	if got := want.Closing.Balance(); got != usd(71) {
+		b.Fatalf("%v", got)
+	}
+	if got := b.statement(to, time.Time{}); got.Opening != want.Closing || got.Closing.Held != usd(13) || got.Closing.Unresolved != usd(0) {
+		b.Fatalf("%+v", got)
+	}
+	for _, f := range []store.StatementFilter{{From: to, To: to}, {From: to, To: from}} {
+		f.Service = service
+		_, err := b.Statements(b.Context(), f)
+		b.want(err, store.ErrPeriod)
+	}
+	if got := b.statements(store.StatementFilter{AgentID: "nobody"}); len(got) != 0 {
+		b.Fatalf("%+v", got)
+	}
+}
+
+// position adds up entries as a reader of the ledger would.
+func addUp(entries []store.Entry, agentID, currency string, before time.Time) store.Position {
+	var a store.Account
+	var unresolved int64
+	for _, n := range entries {
+		if n.AgentID != agentID || n.Amount.Currency != currency || !n.At.Before(before) {
+			continue
+		}
+		if n.From == "" && n.To == "" {
+			a.ToppedUp.Nano += n.Amount.Nano
+			continue
+		}
+		add(&a, n.From, -n.Amount.Nano)
+		add(&a, n.To, n.Amount.Nano)
+		if n.From == store.Unresolved {
+			unresolved -= n.Amount.Nano
+		}
+		if n.To == store.Unresolved {
+			unresolved += n.Amount.Nano
+		}
+	}
+	in := func(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: currency} }
+	return store.Position{ToppedUp: in(a.ToppedUp.Nano), Held: in(a.Held.Nano), Unresolved: in(unresolved), Captured: in(a.Captured.Nano)}
+}
+
+// randomCharge makes one call and ends it in one of the ways there are.
+func (b *bench) randomCharge(rng *rand.Rand) {
+	b.Helper()
+	r := b.paid(1 + rng.Int64N(100))
+	r.Execution.AgentID = fmt.Sprintf("agent-%d", rng.IntN(3))
+	r.Execution.Intent = fmt.Sprintf("example.com:i%d:v1", rng.IntN(3))
+	r.Candidates[0].Charge.Currency = []string{"EUR", "USD"}[rng.IntN(2)]
+	r.Billing.Credit.Currency = r.Candidates[0].Charge.Currency
+	begun := b.begin(r)
+	b.clock.Advance(time.Duration(rng.IntN(3000)) * time.Second)
+	switch rng.IntN(5) {
+	case 0:
+		b.settle(begun, store.Captured, store.Done)
+	case 1:
+		b.settle(begun, store.Released, store.Failed)
+	case 2:
+		b.settle(begun, store.Unresolved, store.Unknown)
+	case 3:
+		b.settle(begun, store.Unresolved, store.Unknown)
+		b.clock.Advance(time.Duration(rng.IntN(3000)) * time.Second)
+		_, err := b.Resolve(b.Context(), service, begun.Execution.ID, store.Captured)
+		b.must(err)
+	default:
+		b.topUp(r.Execution.AgentID, money.Amount{Nano: 1 + rng.Int64N(50), Currency: r.Candidates[0].Charge.Currency})
+	}
+}
+
+func statementModel(b *bench) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	for range 120 {
+		b.randomCharge(rng)
+	}
+	entries, err := ledger(b.Context(), b)
+	b.must(err)
+	moment := func() time.Time { return entries[rng.IntN(len(entries))].At }
+	for range 60 {
+		from, to := moment(), moment()
+		if !from.Before(to) {
+			continue
+		}
+		list := b.statements(store.StatementFilter{From: from, To: to})
+		if len(list) < 4 {
+			b.Fatalf("only %d statements", len(list))
+		}
+		for _, s := range list {
+			opening, closing := addUp(entries, s.AgentID, s.Currency, from), addUp(entries, s.AgentID, s.Currency, to)
+			if s.Opening != opening || s.Closing != closing {
+				b.Fatalf("%s to %s: %+v; want %+v to %+v", from, to, s, opening, closing)
+			}
+			var lines store.Position
+			lines.ToppedUp.Nano = s.ToppedUp.Nano - s.Reversed.Nano
+			for _, l := range s.Lines {
+				lines.Held.Nano += l.Held.Amount.Nano - l.Captured.Amount.Nano - l.Released.Amount.Nano
+				lines.Captured.Nano += l.Captured.Amount.Nano
+			}
+			if opening.ToppedUp.Nano+lines.ToppedUp.Nano != closing.ToppedUp.Nano || opening.Held.Nano+lines.Held.Nano != closing.Held.Nano ||
+				opening.Captured.Nano+lines.Captured.Nano != closing.Captured.Nano {
+				b.Fatalf("the lines do not lead from opening to closing: %+v", s)
+			}
+		}
+	}
+}
+
+func statementPages(b *bench) {
+	for _, id := range []string{"c", "a", "b"} {
+		for _, currency := range []string{"USD", "EUR"} {
+			b.topUp(id, money.Amount{Nano: 5, Currency: currency})
+		}
+	}
+	var got []string
+	f := store.StatementFilter{Limit: 2}
+	for {
+		page := b.statements(f)
+		for _, s := range page {
+			got = append(got, s.AgentID+" "+s.Currency)
+		}
+		if len(page) < f.Limit {
+			break
+		}
+		f.After = got[len(got)-1]
+	}
+	if want := []string{"a EUR", "a USD", "b EUR", "b USD", "c EUR", "c USD"}; !slices.Equal(got, want) {
+		b.Fatalf("%v", got)
+	}
+	if got := b.statements(store.StatementFilter{Service: "another"}); len(got) != 0 {
+		b.Fatalf("%+v", got)
+	}
+}
+
+const (
+	kept  = 400 * 24 * time.Hour // the ledger, by default
+	month = 30 * 24 * time.Hour
+)
+
+func retention(b *bench) {
+	b.topUp(agent, usd(1000))
+	captured, released, unknown, late := b.begin(b.paid(5)), b.begin(b.paid(7)), b.begin(b.paid(11)), b.begin(b.paid(13))
+	b.settle(captured, store.Captured, store.Done)
+	b.settle(released, store.Released, store.Failed)
+	b.settle(unknown, store.Unresolved, store.Unknown)
+	b.settle(late, store.Unresolved, store.Unknown)
+	b.clock.Advance(month)
+	_, err := b.Resolve(b.Context(), service, late.Execution.ID, store.Captured)
+	b.must(err)
+	before := b.account()
+	is := func(begun store.Begun, want error) {
+		b.Helper()
+		_, err := b.Execution(b.Context(), service, begun.Execution.ID)
+		b.want(err, want)
+	}
+	b.clock.Advance(kept - month - time.Nanosecond)
+	b.purge()
+	is(captured, nil)
+	b.clock.Advance(time.Nanosecond)
+	if n := b.purge(); n != 3 { // two charges and the top-up
+		b.Fatalf("%d went", n)
+	}
+	is(captured, store.ErrNotFound)
+	is(released, store.ErrNotFound)
+	is(unknown, nil)
+	is(late, nil)
+	entries, err := ledger(b.Context(), b)
+	b.must(err)
+	if len(entries) != 5 { // held and unresolved of two calls, and that one was captured
+		b.Fatalf("%+v", entries)
+	}
+	if after := b.account(); after != before {
+		b.Fatalf("%+v, before %+v", after, before)
+	}
+	b.must(b.CheckBalance(b.Context()))
+	b.clock.Advance(month)
+	b.purge()
+	is(late, store.ErrNotFound)
+	b.clock.Advance(10 * kept)
+	b.purge()
+	is(unknown, nil)
+	_, err = b.Resolve(b.Context(), service, unknown.Execution.ID, store.Captured)
+	b.must(err)
+	b.clock.Advance(kept)
+	b.purge()
+	is(unknown, store.ErrNotFound)
+	if a := b.account(); a.ToppedUp != usd(1000) || a.Held != usd(0) || a.Captured != usd(29) {
+		b.Fatalf("%+v", a)
+	}
+	b.must(b.CheckBalance(b.Context()))
+	if entries, err := ledger(b.Context(), b); err != nil || len(entries) != 0 {
+		b.Fatalf("%+v, %v", entries, err)
+	}
+	if n := b.purge(); n != 0 {
+		b.Fatalf("%d went the second time", n)
+	}
+	if st := b.statement(time.Time{}, time.Time{}); st.Opening != st.Closing || st.Opening.Captured != usd(29) || len(st.Lines) != 0 {
+		b.Fatalf("%+v", st)
+	}
+	b.broke(agent, 972, store.Billing{Prepaid: true})
+	b.charged(agent, 971, store.Billing{Prepaid: true})
+}
+
+func retainMany(b *bench) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for range 130 {
+		b.randomCharge(rng)
+	}
+	last := b.clock.Now()
+	accounts := func() []store.Account {
+		list, err := b.Accounts(b.Context(), store.Filter{Service: service})
+		b.must(err)
+		slices.SortFunc(list, func(x, y store.Account) int {
+			return cmp.Or(strings.Compare(x.AgentID, y.AgentID), strings.Compare(x.Currency, y.Currency))
+		})
+		return list
+	}
+	before := accounts()
+	for b.clock.Now().Before(last.Add(kept + time.Hour)) {
+		b.clock.Advance(kept / 7)
+		b.purge()
+		b.must(b.CheckBalance(b.Context()))
+	}
+	if after := accounts(); !gocmp.Equal(before, after) {
+		b.Fatal(gocmp.Diff(before, after))
+	}
+	left, err := executions(b.Context(), b)
+	b.must(err)
+	for _, e := range left {
+		if e.State == store.Captured || e.State == store.Released {
+			b.Errorf("%+v is still there", e)
+		}
+	}
+	if len(left) == 0 {
+		b.Error("calls of unknown outcome went too")
+	}
+}
+
+func statementsAfterRetention(b *bench) {
+	b.settle(b.begin(b.paid(5)), store.Captured, store.Done)
+	ended := b.clock.Now()
+	b.clock.Advance(month)
+	second := b.clock.Now()
+	b.settle(b.begin(b.paid(7)), store.Captured, store.Done)
+	b.clock.Advance(kept - month)
+	b.purge()
+	for _, from := range []time.Time{start.Add(-time.Hour), ended} {
+		_, err := b.Statements(b.Context(), store.StatementFilter{Service: service, From: from, To: second})
+		b.want(err, store.ErrForgotten)
+	}
+	first := ended.Add(time.Nanosecond)
+	for _, from := range []time.Time{{}, first} {
+		st := b.statement(from, time.Time{})
+		if !st.From.Equal(first) || st.Opening.Captured != usd(5) || st.Closing.Captured != usd(12) || len(st.Lines) != 1 || st.Lines[0].Captured != charges(1, 7) {
+			b.Fatalf("%+v", st)
+		}
+	}
+	if list := b.statements(store.StatementFilter{Service: "another", From: start}); len(list) != 0 {
+		b.Fatalf("%+v", list)
+	}
+}
