@@ -219,15 +219,23 @@ type Grant struct {
 
 var errGrantExpired = errors.New("the grant has expired")
 
-// alive is asked right before the first byte is sent.
+// alive is asked right before the first byte is sent. The grant ends by the monotonic or the wall clock, whichever is
+// there first: one of them stands still while the machine sleeps, the other may be set.
 func (g Grant) alive() error {
-	if !g.valid || (!g.expires.IsZero() && !g.now().Before(g.expires)) {
+	if !g.valid {
+		return errGrantExpired
+	}
+	if g.expires.IsZero() {
+		return nil
+	}
+	if now := g.now(); !now.Before(g.expires) || !now.Round(0).Before(g.expires.Round(0)) {
 		return errGrantExpired
 	}
 	return nil
 }
 
-// begin takes what the call needs, all or none of it, in one durable transaction.
+// begin takes what the call needs, all or none of it: in one durable transaction or, where it only counts, from
+// what this process has on lease.
 func (x *Executor) begin(ctx context.Context, e *execution) (Grant, *replay, error) {
 	if err := e.service.Upstream.Ready(); err != nil {
 		return Grant{}, nil, faultFor(err)

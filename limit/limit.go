@@ -72,8 +72,8 @@ func (p Period) Calendar() bool { return p == Month || p == Year }
 // Seconds is the length of a rolling period, and 0 for the others.
 func (p Period) Seconds() int64 { return seconds[p] }
 
-// slotLength is the length of one slot of a rolling period.
-func (p Period) slotLength() time.Duration {
+// SlotLength is the length of one slot of a rolling period, and 0 for the others.
+func (p Period) SlotLength() time.Duration {
 	if p == Second {
 		return 100 * time.Millisecond
 	}
@@ -84,7 +84,7 @@ func (p Period) slotLength() time.Duration {
 func (p Period) Slot(t time.Time) int64 {
 	switch t = t.UTC(); {
 	case p.Rolling():
-		return floorDiv(t.UnixMilli(), p.slotLength().Milliseconds())
+		return floorDiv(t.UnixMilli(), p.SlotLength().Milliseconds())
 	case p == Month:
 		return int64(t.Year())*12 + int64(t.Month()) - 1
 	case p == Year:
@@ -111,7 +111,7 @@ func (p Period) Frees(k int64) time.Time {
 	switch {
 	case p.Rolling():
 		span := k - p.Oldest(k) + 1
-		return time.UnixMilli((k + span) * p.slotLength().Milliseconds()).UTC()
+		return time.UnixMilli((k + span) * p.SlotLength().Milliseconds()).UTC()
 	case p == Month:
 		return time.Date(int(floorDiv(k+1, 12)), time.Month((k+1)%12+1), 1, 0, 0, 0, 0, time.UTC)
 	case p == Year:
@@ -128,7 +128,15 @@ func (p Period) Expires(k int64) time.Time {
 	if !p.Rolling() {
 		return time.Time{}
 	}
-	return time.UnixMilli((k + 2) * p.slotLength().Milliseconds()).UTC()
+	return time.UnixMilli((k + 2) * p.SlotLength().Milliseconds()).UTC()
+}
+
+// Ends is the first moment after slot k of a rolling period, and the zero time for the others.
+func (p Period) Ends(k int64) time.Time {
+	if !p.Rolling() {
+		return time.Time{}
+	}
+	return time.UnixMilli((k + 1) * p.SlotLength().Milliseconds()).UTC()
 }
 
 // A Rate is at most Max in any Period. Max is 0 to MaxCount.

@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
@@ -67,6 +68,7 @@ type process struct {
 	config        *config.Config
 	data          *config.DataDir
 	store         *sqlstore.Store
+	leases        *lease.Holder
 	public, admin net.Listener
 	addresses     Addresses
 	audit         *gateway.Audit
@@ -100,6 +102,8 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.closers = append(p.closers, p.store.Close)
+	p.leases = lease.New(p.store, lease.Options{Now: p.Now, Sole: p.config.Store.Engine == config.SQLite})
+	p.closers = append(p.closers, p.leases.Close)
 	auditLog, err := p.data.AuditLog()
 	if err != nil {
 		return err
@@ -111,7 +115,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	}
 	p.metrics = gateway.NewMetrics()
 	p.server, err = gateway.New(ctx, gateway.Deps{
-		Agreements: p.store, Executions: p.store, Operations: p.store, Keys: p.keys, View: p.view,
+		Agreements: p.store, Executions: p.leases, Operations: p.store, Keys: p.keys, View: p.view,
 		Audit: p.audit, Log: p.Log, Now: p.Now, Metrics: p.metrics,
 	}, loaded)
 	return err
@@ -208,6 +212,9 @@ func (p *process) serve(ctx context.Context) error {
 		return p.audit.Run(life, func(err error) { p.Log.Error("audit record not written", zap.Error(err)) })
 	})
 	group.Go(func() error { return p.upkeep(life) })
+	group.Go(func() error {
+		return p.leases.Run(life, func(err error) { p.Log.Warn("leases not given back", zap.Error(err)) })
+	})
 	group.Go(func() error { return p.reloads(ctx) })
 	p.Log.Info("serving", zap.String("listen", p.addresses.Listen), zap.String("admin", p.addresses.Admin))
 	if p.Ready != nil {

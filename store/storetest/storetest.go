@@ -25,6 +25,7 @@ import (
 type Engine interface {
 	pat.Store
 	store.Executions
+	store.Leases
 	store.Operations
 }
 

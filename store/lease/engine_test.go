@@ -1,0 +1,60 @@
+package lease_test
+
+import (
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/lease"
+	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/storetest"
+)
+
+// An engine is a store whose calls begin on leases.
+type engine struct {
+	pat.Store
+	store.Operations
+	store.Leases
+	*lease.Holder
+}
+
+func (e engine) Close() error { return errors.Join(e.Holder.Close(), e.Operations.Close()) }
+
+// forward turns a clock that may be set back into one that only goes forward. Setting it back takes as much time, so that
+// nothing is remembered across: what the store says then has to be asked.
+func forward(now func() time.Time) func() time.Duration {
+	var mu sync.Mutex
+	last, passed := now(), time.Duration(0)
+	return func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		t := now()
+		passed += t.Sub(last).Abs()
+		last = t
+		return passed
+	}
+}
+
+// The whole suite holds with leases in front of the store, also where every rolling limit is leased: a single
+// process cannot be told from the store itself.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, from := range map[string]int64{"large limits": 0, "every limit": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Run(t, func(t *testing.T, place string, now func() time.Time) storetest.Engine {
+				t.Helper()
+				s, err := sqlstore.Open(t.Context(), filepath.Join(place, "state.db"), sqlstore.Options{Now: now})
+				if err != nil {
+					t.Fatal(err)
+				}
+				h := lease.New(s, lease.Options{Now: now, Elapsed: forward(now), From: from, Sole: true})
+				return engine{s, s, s, h}
+			})
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// A fetch is one request to the store for leases, which any number of calls may wait for.
+type fetch struct {
+	request store.LeaseRequest
+	entries []*entry // of its wants
+	waiting atomic.Int64
+
+	late chan struct{} // closed when the store has had time enough, or the fetch is done
+	done chan struct{}
+	err  error // set when done is closed
+}
+
+// wait returns when the fetch is done, with its error, or when the call or the store's time is over.
+func (f *fetch) wait(ctx context.Context) error {
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, ctx.Err())
+	case <-f.late:
+	}
+	select {
+	case <-f.done:
+		return f.err
+	default:
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, context.DeadlineExceeded)
+	}
+}
+
+// prepare makes a fetch for all limits of a call that are missing, their entries being locked; nil when the
+// Holder is closed. What they have on lease still is given back with it.
+func (h *Holder) prepare(ws *wants, now instant, waited *fetch) *fetch {
+	if !h.enter() {
+		return nil
+	}
+	f := &fetch{late: make(chan struct{}), done: make(chan struct{})}
+	for i := range ws.n {
+		w := &ws.list[ws.order[i]]
+		e := w.entry
+		if e.footing(w.limit.Max, now, waited) != missing {
+			continue
+		}
+		e.roll(now, h.opts.Turn)
+		f.request.Service = e.key.service
+		f.request.Wants = append(f.request.Wants, store.LeaseWant{
+			Reservation: store.Reservation{AgentID: e.key.agentID, Limit: w.limit}, Units: e.wanted(), Waiting: e.unmet,
+		})
+		if back, ok := e.close(); ok {
+			f.request.Returns = append(f.request.Returns, back)
+		}
+		e.fetch, e.unmet, e.touched = f, 0, now.elapsed
+		f.entries = append(f.entries, e)
+	}
+	return f
+}
+
+// enter counts one more fetch, unless the Holder is closed.
+func (h *Holder) enter() bool {
+	h.life.RLock()
+	defer h.life.RUnlock()
+	if h.closed {
+		return false
+	}
+	h.fetches.Add(1)
+	return true
+}
+
+// run asks the store, and lets those who wait go on. It outlives the call that asked first. What the store may have
+// leased without our hearing of it stays counted as used.
+func (h *Holder) run(ctx context.Context, f *fetch) {
+	defer h.fetches.Done()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.opts.Patience)
+	defer cancel()
+	context.AfterFunc(ctx, func() { close(f.late) })
+	sent := h.clock()
+	got, err := h.store.Lease(ctx, f.request)
+	f.err = err
+	remembered := h.remembered(got)
+	for i, e := range f.entries {
+		e.mu.Lock()
+		e.fetch = nil
+		if err == nil {
+			e.receive(f, f.request.Wants[i].Max, sent, got[i], h.opts.Turn, remembered)
+		}
+		e.mu.Unlock()
+	}
+	close(f.done)
+}
+
+// remembered is for how long the refusals among the answers hold: to the end of the first of their slots. All
+// end together, so that the next call learns anew which of them is the longest.
+func (h *Holder) remembered(got []store.Leased) time.Duration {
+	d := h.opts.Turn
+	for i := range got {
+		if r := got[i].Refusal; r != nil {
+			d = min(d, got[i].Ends, r.RetryAfter)
+		}
+	}
+	return d
+}
+
+// receive takes over what the store answered.
+func (e *entry) receive(f *fetch, most int64, sent instant, got store.Leased, turn, remembered time.Duration) {
+	at := func(d time.Duration) instant {
+		if d == 0 {
+			return instant{}
+		}
+		return sent.add(d)
+	}
+	if r := got.Refusal; r != nil {
+		e.refuse(refusal{LimitError: *r, until: sent.add(remembered), retry: at(r.RetryAfter), resets: at(r.Resets)}, sent)
+		return
+	}
+	if got.Units == 0 { // another limit of the call was refused
+		return
+	}
+	e.lease = lease{
+		max: most, slot: got.Slot, units: got.Units, left: got.Left, by: f,
+		ends: sent.add(min(turn, got.Ends)), expires: sent.add(got.Expires), resets: at(got.Resets),
+	}
+	e.unmet = max(0, f.waiting.Load()-got.Units)
+}

@@ -1,0 +1,177 @@
+// Package lease takes units of limits from the store in advance, so that a call that only counts is admitted
+// from memory: nothing is written for it.
+//
+//	leases := lease.New(engine, lease.Options{Now: time.Now})
+//	go leases.Run(ctx, report)
+//	begun, err := leases.Begin(ctx, request) // as store.Executions has it
+//	defer leases.Close()
+//
+// A lease is some units of one limit in one slot, which the store has counted as used before the holder knows of
+// them. So whatever becomes of a holder, no window ever holds more than the limit; what a crash leaves behind
+// counts as used. The store's clock names the slot. The holder counts the time to its end from when it asked,
+// by the monotonic and by the wall clock, and goes by the one that ends sooner: a process that was stopped, or a
+// machine that was suspended, finds its leases dead. What is left of a lease is given back once, after
+// the holder has stopped admitting calls on it.
+//
+// Only rolling limits of a certain size are leased, and only for calls that leave no record. All others go
+// through the store's own Begin as a whole, where leased units count as used.
+package lease
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A Store is what units are leased from.
+type Store interface {
+	store.Executions
+	store.Leases
+}
+
+// Options of New. The zero value of each but Now is a sound default.
+type Options struct {
+	// Now is the clock of this process. Required.
+	Now func() time.Time
+	// Elapsed is a clock that only goes forward. Default: what has passed between two times of Now, by their
+	// monotonic readings.
+	Elapsed func() time.Duration
+	// Sole: no other process takes units from the store, so what the store had left is left still.
+	Sole bool
+	// From is the least Max of a limit that is leased. Default limit.LeaseFrom.
+	From int64
+	// Turn bounds how long units are held and how long a refusal is remembered, where slots are longer. Default 10 s.
+	Turn time.Duration
+	// Keys bounds how many limits are known at once; calls under further ones go through the store. Default 32768.
+	Keys int
+	// Patience bounds the wait for the store. Default 5 s.
+	Patience time.Duration
+}
+
+// A Holder admits calls on leases. It is safe for concurrent use.
+type Holder struct {
+	store Store
+	opts  Options
+	clock func() instant
+
+	seed   maphash.Seed
+	shards [shards]shard
+	known  atomic.Int64 // entries in all shards
+
+	life    sync.RWMutex // held for reading while a fetch is counted
+	closed  bool
+	fetches sync.WaitGroup
+}
+
+var _ store.Executions = (*Holder)(nil)
+
+// New makes a Holder that has no leases yet.
+func New(s Store, o Options) *Holder {
+	if o.From <= 0 {
+		o.From = limit.LeaseFrom
+	}
+	if o.Turn <= 0 {
+		o.Turn = 10 * time.Second
+	}
+	if o.Keys <= 0 {
+		o.Keys = 1 << 15
+	}
+	if o.Patience <= 0 {
+		o.Patience = 5 * time.Second
+	}
+	return &Holder{store: s, opts: o, clock: newClock(o), seed: maphash.MakeSeed()}
+}
+
+// errDirect: this call has to go through the store.
+var errDirect = errors.New("not on a lease")
+
+// Begin implements store.Executions, with the answers of the store's own Begin. A call that only counts, under
+// limits that are leased, is admitted without the store while units are there; a refusal is the store's word,
+// remembered to the end of its slot or for a turn.
+func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, error) {
+	if !h.countsOnly(&r) {
+		return h.direct(ctx, r)
+	}
+	began := h.clock()
+	var refusal *store.LimitError
+	for i := range r.Candidates {
+		var ws wants
+		if r.Candidates[i].Charge.Nano != 0 || !ws.fill(h, &r, i) || i == 0 && ws.n == 0 {
+			return h.direct(ctx, r)
+		}
+		begun, refused, err := h.take(ctx, began, &r, i, &ws)
+		switch {
+		case errors.Is(err, errDirect):
+			return h.direct(ctx, r)
+		case err != nil:
+			return store.Begun{}, err
+		case refused == nil:
+			return begun, nil
+		}
+		refusal = refused
+	}
+	return store.Begun{}, refusal
+}
+
+// countsOnly reports whether the call may leave no record, and asks for nothing that the store would refuse to
+// understand.
+func (h *Holder) countsOnly(r *store.BeginRequest) bool {
+	if r.Nonce != nil || r.Execution.IdempotencyKey != "" || len(r.Candidates) == 0 || !h.store.Used(r.Execution.Service, r.Execution.AgreementID) {
+		return false
+	}
+	for i := range r.Candidates {
+		c := &r.Candidates[i]
+		if c.Charge.Nano < 0 || c.Charge.Nano > 0 && (c.Charge.Currency == "" || r.Execution.ID == "") || !sound(c.Limits) {
+			return false
+		}
+	}
+	return sound(r.Limits)
+}
+
+func sound(list []store.Reservation) bool {
+	for i := range list {
+		l := &list[i].Limit
+		if l.Max < 0 || l.Max > limit.MaxCount || !l.Period.Rolling() && !l.Period.Calendar() && l.Period != limit.Lifetime {
+			return false
+		}
+	}
+	return true
+}
+
+// direct goes through the store. Units that lie unused on leases of this process are given back before a limit
+// refuses a call that they would have admitted.
+func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Begun, error) {
+	begun, err := h.store.Begin(ctx, r)
+	if err != nil {
+		if _, full := errors.AsType[*store.LimitError](err); !full || !h.recall(ctx, &r) {
+			return begun, err
+		}
+		if begun, err = h.store.Begin(ctx, r); err != nil {
+			return begun, err
+		}
+	}
+	h.learn(&begun)
+	return begun, nil
+}
+
+// Settle implements store.Executions. Units of a call that was not sent go back to the lease they are of, if that
+// is still held, else to the store.
+func (h *Holder) Settle(ctx context.Context, b store.Begun, to store.Settlement) (store.Execution, error) {
+	if to.Outcome != store.NotSent || to.State != store.Released || len(b.Took) == 0 {
+		return h.store.Settle(ctx, b, to)
+	}
+	if !b.Recorded {
+		b.Took = h.refund(b.Execution.Service, b.Took)
+	}
+	e, err := h.store.Settle(ctx, b, to)
+	for _, s := range b.Took { // places came free
+		h.forgive(key{b.Execution.Service, s.AgentID, s.LimitID, s.Period})
+	}
+	return e, err
+}

@@ -1,0 +1,95 @@
+package lease
+
+import (
+	"cmp"
+	"hash/maphash"
+	"strings"
+	"sync"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A key names one counter of the store.
+type key struct {
+	service, agentID, limitID string
+	period                    limit.Period
+}
+
+func (k *key) compare(o *key) int {
+	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.agentID, o.agentID),
+		strings.Compare(k.limitID, o.limitID), strings.Compare(string(k.period), string(o.period)))
+}
+
+func (k *key) slot(slot int64) store.TakenSlot {
+	return store.TakenSlot{AgentID: k.agentID, LimitID: k.limitID, Period: k.period, Slot: slot}
+}
+
+// shards keep callers with different limits out of each other's way.
+const shards = 64
+
+type shard struct {
+	mu      sync.RWMutex
+	entries map[key]*entry
+}
+
+func (h *Holder) shard(k *key) *shard {
+	return &h.shards[(maphash.String(h.seed, k.agentID)^maphash.String(h.seed, k.limitID))%shards]
+}
+
+// find returns what is known of a counter, or nil.
+func (h *Holder) find(k *key) *entry {
+	s := h.shard(k)
+	s.mu.RLock()
+	e := s.entries[*k]
+	s.mu.RUnlock()
+	return e
+}
+
+// entry returns what is known of a counter, from now on something; nil if too many are known.
+func (h *Holder) entry(k *key) *entry {
+	if e := h.find(k); e != nil {
+		return e
+	}
+	if h.known.Load() >= int64(h.opts.Keys) {
+		return nil
+	}
+	own := key{strings.Clone(k.service), strings.Clone(k.agentID), strings.Clone(k.limitID), k.period} // not a part of some request
+	s := h.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[own]; e != nil {
+		return e
+	}
+	if s.entries == nil {
+		s.entries = map[key]*entry{}
+	}
+	e := &entry{key: own}
+	s.entries[own] = e
+	h.known.Add(1)
+	return e
+}
+
+// each calls f with every entry, its lock held; one for which f returns true is forgotten.
+func (h *Holder) each(f func(*entry) bool) {
+	for i := range h.shards {
+		s := &h.shards[i]
+		s.mu.RLock()
+		entries := make([]*entry, 0, len(s.entries))
+		for _, e := range s.entries {
+			entries = append(entries, e)
+		}
+		s.mu.RUnlock()
+		for _, e := range entries {
+			e.mu.Lock()
+			if !e.gone && f(e) {
+				e.gone = true
+				s.mu.Lock()
+				delete(s.entries, e.key)
+				s.mu.Unlock()
+				h.known.Add(-1)
+			}
+			e.mu.Unlock()
+		}
+	}
+}

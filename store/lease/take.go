@@ -1,0 +1,117 @@
+package lease
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// rounds bounds how often one call asks the store for a lease, before it goes through the store itself.
+const rounds = 8
+
+// take admits a call under all limits of one candidate, or none. The refusal is that of a limit, and the next
+// candidate's turn; errDirect sends the call through the store.
+func (h *Holder) take(ctx context.Context, began instant, r *store.BeginRequest, candidate int, ws *wants) (store.Begun, *store.LimitError, error) {
+	now := began
+	var waited *fetch
+	for range rounds {
+		if !ws.lock(h) {
+			return store.Begun{}, nil, errDirect
+		}
+		f, refusal, ready := ws.look(now, waited)
+		if ready {
+			begun, ok := h.admit(began, now, waited, r, candidate, ws)
+			ws.unlock()
+			if !ok {
+				return store.Begun{}, nil, errDirect
+			}
+			return begun, nil, nil
+		}
+		start := refusal == nil && f == nil
+		if start {
+			f = h.prepare(ws, now, waited)
+		}
+		if f != nil {
+			f.waiting.Add(1)
+		}
+		ws.unlock()
+		switch {
+		case refusal != nil:
+			return store.Begun{}, refusal, nil
+		case f == nil:
+			return store.Begun{}, nil, errDirect
+		case start:
+			go h.run(ctx, f)
+		}
+		if err := f.wait(ctx); err != nil {
+			return store.Begun{}, nil, err
+		}
+		now, waited = h.clock(), f
+	}
+	return store.Begun{}, nil, errDirect
+}
+
+// look tells how the limits of a call stand: all of them ready, one refused, or missing. Where one that is missing is
+// being fetched, that fetch is worth waiting for.
+func (ws *wants) look(now instant, waited *fetch) (f *fetch, refusal *store.LimitError, ready bool) {
+	ready = true
+	for i := range ws.n {
+		w := &ws.list[i]
+		switch w.entry.footing(w.limit.Max, now, waited) {
+		case leased:
+		case refused:
+			for j := range ws.n {
+				ws.list[j].entry.touched = now.elapsed
+			}
+			return nil, ws.refusal(now), false
+		default:
+			ready = false
+			if f == nil {
+				f = w.entry.fetch
+			}
+		}
+	}
+	return f, nil, ready
+}
+
+// admit takes a unit of each limit. It fails only where a clock was set back meanwhile.
+func (h *Holder) admit(began, now instant, waited *fetch, r *store.BeginRequest, candidate int, ws *wants) (store.Begun, bool) {
+	var expires time.Duration
+	for i := range ws.n {
+		e := ws.list[i].entry
+		if d := e.expires.until(began); i == 0 || d < expires {
+			expires = d
+		}
+	}
+	if ws.n > 0 && expires <= 0 {
+		return store.Begun{}, false
+	}
+	at := time.Unix(0, now.wall).UTC()
+	begun := store.Begun{Execution: r.Execution, Expires: expires}
+	e, c := &begun.Execution, &r.Candidates[candidate]
+	e.Rule, e.Charge, e.State, e.Outcome, e.Answer = c.Rule, c.Charge, store.Held, "", nil
+	e.BegunAt, e.Deadline, e.SettledAt = at, at.Add(r.Hold), time.Time{}
+	if ws.n == 0 {
+		return begun, true
+	}
+	begun.Took, begun.Standing = make([]store.TakenSlot, ws.n), make([]store.Standing, ws.n)
+	for i := range ws.n {
+		w := &ws.list[i]
+		w.entry.spend(now)
+		begun.Took[i] = w.entry.key.slot(w.entry.slot)
+		begun.Standing[i] = store.Standing{Limit: w.limit, Left: w.left(h.opts.Sole, waited), Resets: left(w.entry.resets, now)}
+	}
+	return begun, true
+}
+
+// left is how many more calls can be admitted, at least: those on the lease, and those the store had left if nobody
+// else can have taken them meanwhile, or this call has just asked.
+func (w *want) left(sole bool, waited *fetch) int64 {
+	e := w.entry
+	n := e.units
+	if sole || waited != nil && e.by == waited {
+		n += e.left + w.limit.Max - e.max
+	}
+	return n
+}

@@ -1,0 +1,109 @@
+package lease
+
+import (
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/store"
+)
+
+// maxWants bounds how many limits of one call are leased.
+const maxWants = 8
+
+// A want is one unit of one limit.
+type want struct {
+	key   key
+	limit limit.Limit
+	entry *entry
+}
+
+// wants are all limits of a call under one of its candidates, in the order in which they are told.
+type wants struct {
+	n     int
+	list  [maxWants]want
+	order [maxWants]uint8 // by key: in which entries are locked
+}
+
+// fill lists the limits of a candidate, two of one counter as one, held to the smaller Max. It reports
+// whether each can be leased.
+func (ws *wants) fill(h *Holder, r *store.BeginRequest, candidate int) bool {
+	service := r.Execution.Service
+	return ws.add(h, service, r.Limits) && ws.add(h, service, r.Candidates[candidate].Limits)
+}
+
+func (ws *wants) add(h *Holder, service string, list []store.Reservation) bool {
+next:
+	for i := range list {
+		r := &list[i]
+		if !r.Period.Rolling() || r.Max < h.opts.From {
+			return false
+		}
+		w := want{key: key{service, r.AgentID, r.ID, r.Period}, limit: r.Limit}
+		at := ws.n
+		for at > 0 {
+			o := &ws.list[ws.order[at-1]]
+			order := w.key.compare(&o.key)
+			if order == 0 {
+				o.limit.Max = min(o.limit.Max, r.Max)
+				continue next
+			}
+			if order > 0 {
+				break
+			}
+			at--
+		}
+		if ws.n == maxWants {
+			return false
+		}
+		copy(ws.order[at+1:ws.n+1], ws.order[at:ws.n])
+		ws.order[at] = uint8(ws.n)
+		ws.list[ws.n] = w
+		ws.n++
+	}
+	return true
+}
+
+// lock locks the entry of each, in the order of their keys; false if too many are known.
+func (ws *wants) lock(h *Holder) bool {
+	for i := range ws.n {
+		w := &ws.list[ws.order[i]]
+		for {
+			if w.entry == nil {
+				w.entry = h.entry(&w.key)
+			}
+			if w.entry == nil {
+				ws.release(i)
+				return false
+			}
+			w.entry.mu.Lock()
+			if !w.entry.gone {
+				break
+			}
+			w.entry.mu.Unlock()
+			w.entry = nil
+		}
+	}
+	return true
+}
+
+func (ws *wants) unlock() { ws.release(ws.n) }
+
+// release unlocks the first n.
+func (ws *wants) release(n int) {
+	for i := range n {
+		ws.list[ws.order[i]].entry.mu.Unlock()
+	}
+}
+
+// refusal is that of the limit that stays used up longest, as far as is known here.
+func (ws *wants) refusal(now instant) *store.LimitError {
+	var longest *refusal
+	for i := range ws.n {
+		w := &ws.list[i]
+		if r := w.entry.refusal(w.limit.Max, now); r != nil && (longest == nil || r.retry.until(longest.retry) > 0) {
+			longest = r
+		}
+	}
+	if longest == nil {
+		return nil
+	}
+	return longest.told(now)
+}

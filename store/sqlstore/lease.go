@@ -1,0 +1,130 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/store"
+)
+
+var _ store.Leases = (*Store)(nil)
+
+// Used implements store.Leases.
+func (s *Store) Used(service, agreementID string) bool {
+	return s.used.has(agreementKey{service, agreementID})
+}
+
+var (
+	errNoLease    = errors.New("only rolling limits are leased")
+	errLeasedOnce = errors.New("a lease may want a limit only once")
+	errReturn     = errors.New("a return needs units")
+)
+
+// Lease implements store.Leases.
+func (s *Store) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased, error) {
+	l := leasing{service: r.Service, returns: r.Returns}
+	keys, err := l.prepare(r.Wants)
+	if err != nil {
+		return nil, fmt.Errorf("leasing: %w", err)
+	}
+	// Giving back is how calls end, and finds room as they do.
+	if len(r.Wants) > 0 && len(s.queue) >= cap(s.queue)-cap(s.queue)/settleShare {
+		return nil, unavailable(errQueueFull)
+	}
+	if err := s.update(ctx, l.run, keys...); err != nil {
+		return nil, err
+	}
+	return l.result, nil
+}
+
+// A leasing is a LeaseRequest made ready to run.
+type leasing struct {
+	service string
+	returns []store.LeaseReturn
+	wants   []want
+	asked   []store.LeaseWant
+	result  []store.Leased
+}
+
+func (l *leasing) prepare(asked []store.LeaseWant) ([]counterKey, error) {
+	l.asked = asked
+	keys := make([]counterKey, 0, len(asked)+len(l.returns))
+	reservations := make([]store.Reservation, 0, len(asked))
+	for _, a := range asked {
+		if !a.Period.Rolling() {
+			return nil, fmt.Errorf("limit %s of %s: %w", a.ID, a.Rate, errNoLease)
+		}
+		reservations = append(reservations, a.Reservation)
+	}
+	var err error
+	if l.wants, err = wants(l.service, reservations); err != nil {
+		return nil, err
+	}
+	if len(l.wants) != len(asked) {
+		return nil, errLeasedOnce
+	}
+	for _, w := range l.wants {
+		keys = append(keys, w.key)
+	}
+	for _, b := range l.returns {
+		if b.Units < 1 || b.Units > limit.MaxCount {
+			return nil, fmt.Errorf("limit %s, %d units: %w", b.LimitID, b.Units, errReturn)
+		}
+		keys = append(keys, counterKey{l.service, b.AgentID, b.LimitID, b.Period})
+	}
+	return keys, nil
+}
+
+// run changes counters only where nothing can fail any more, so that nothing has to be undone.
+func (l *leasing) run(_ context.Context, t *tx) error {
+	for _, w := range l.wants {
+		if c := t.counters[w.key]; c.err != nil {
+			return unavailable(fmt.Errorf("limit %s: %w", w.limit.ID, c.err))
+		}
+	}
+	for _, b := range l.returns {
+		c := t.counters[counterKey{l.service, b.AgentID, b.LimitID, b.Period}]
+		if c.err == nil && c.giveUnits(b.Slot, b.Units) {
+			c.dirty = true
+		}
+	}
+	l.result = make([]store.Leased, len(l.wants))
+	refused := false
+	for i, w := range l.wants {
+		c := t.counters[w.key]
+		clock := w.key.period.Slot(t.now) // where the clock was set back the counted slot is later, and this the shorter of the two
+		l.result[i] = store.Leased{Slot: c.slot, Ends: w.key.period.Ends(clock).Sub(t.now), Expires: w.key.period.Expires(clock).Sub(t.now)}
+		if err := t.fit(l.wants[i : i+1]); err != nil {
+			refused = true
+			l.result[i].Refusal, _ = errors.AsType[*store.LimitError](err)
+		}
+	}
+	for i, w := range l.wants {
+		c := t.counters[w.key]
+		if !refused {
+			l.result[i].Units = limit.Slice(c.left(w.limit.Max), l.asked[i].Units, l.asked[i].Waiting)
+			c.takeUnits(l.result[i].Units)
+			c.dirty = true
+		}
+		l.result[i].Standing = t.standing(w)
+	}
+	return nil
+}
+
+// takeUnits counts units in the window's slot.
+func (w *window) takeUnits(n int64) {
+	w.take()
+	w.counts[0] += n - 1
+}
+
+// giveUnits takes units back from a slot, as far as it still counts them, and reports whether it did any.
+func (w *window) giveUnits(slot, n int64) bool {
+	i := w.slot - slot
+	if i < 0 || i >= int64(len(w.counts)) || w.counts[i] == 0 {
+		return false
+	}
+	w.counts[i] -= min(n, w.counts[i])
+	return true
+}
