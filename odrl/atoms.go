@@ -10,6 +10,8 @@ type normalForm struct {
 	rules      []*atom // permissions, prohibitions and obligations in document order
 	facts      *facts
 	replacedBy string // the policy that stands in the place of this one, which is void; empty: in force
+	names      *names
+	w          *world // what names refer to; nil: to what they say
 }
 
 // An atom is a rule in normal form: at most one action, one target and one party of each function. The
@@ -47,7 +49,7 @@ type atomizer struct {
 
 // normalForm splits the rules of an expanded document.
 func (l *library) normalForm(d *document) *normalForm {
-	f := &normalForm{uid: d.uid, types: d.types, strategies: d.strategies, facts: d.facts}
+	f := &normalForm{uid: d.uid, types: d.types, strategies: d.strategies, facts: d.facts, names: l.names}
 	for _, ref := range d.replacedBy {
 		f.replacedBy = ref.iri
 	}

@@ -54,7 +54,10 @@ const (
 	PolicyViolation            Reason = "POLICY_VIOLATION"             // a prohibition applies
 	PolicyNotApplicable        Reason = "POLICY_NOT_APPLICABLE"        // no permission applies
 	PolicyConflict             Reason = "POLICY_CONFLICT"              // a permission and a prohibition both apply
-	PolicyRequiresVerification Reason = "POLICY_REQUIRES_VERIFICATION" // signPayload is not fulfilled
+	PolicyRequiresVerification Reason = "POLICY_REQUIRES_VERIFICATION" // signPayload, or another obligation, is not fulfilled
+	PolicyRequiresPayment      Reason = "POLICY_REQUIRES_PAYMENT"      // a pay duty is not fulfilled
+	RateLimitExceeded          Reason = "RATE_LIMIT_EXCEEDED"          // the count given exceeds a limit of a period
+	QuotaExceeded              Reason = "QUOTA_EXCEEDED"               // the count given exceeds a limit of all time
 )
 
 // A Decision is the answer to one Request. The zero Decision denies.

@@ -19,6 +19,9 @@ var semantics string
 //go:embed levels.rego
 var levels string
 
+//go:embed report.rego
+var reports string
+
 // builtins are all that the semantics module may call: pure, and quick whatever they are given. A
 // list of what is allowed needs no upkeep when OPA learns to do more.
 var builtins = []string{
@@ -31,7 +34,7 @@ var module = sync.OnceValues(func() (*ast.Compiler, error) {
 	caps.AllowNet = []string{}
 	caps.Builtins = slices.DeleteFunc(slices.Clone(caps.Builtins), func(b *ast.Builtin) bool { return !slices.Contains(builtins, b.Name) })
 	parsed := map[string]*ast.Module{}
-	for name, text := range map[string]string{"semantics.rego": semantics, "levels.rego": levels} {
+	for name, text := range map[string]string{"semantics.rego": semantics, "levels.rego": levels, "report.rego": reports} {
 		m, err := ast.ParseModuleWithOpts(name, text, ast.ParserOptions{RegoVersion: ast.RegoV1, Capabilities: caps})
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, err)

@@ -66,6 +66,23 @@ func pairOf(t *ast.Term) (int, string, bool) {
 	return n, string(id), ok && ok2
 }
 
+func stringOf(t *ast.Term) (string, bool) {
+	s, ok := t.Value.(ast.String)
+	return string(s), ok
+}
+
+func arrayOf(t *ast.Term) []*ast.Term {
+	a, ok := t.Value.(*ast.Array)
+	if !ok {
+		return nil
+	}
+	list := make([]*ast.Term, a.Len())
+	for i := range list {
+		list[i] = a.Elem(i)
+	}
+	return list
+}
+
 // asks words constraints for the agent.
 func (p *Policy) asks(ids []string) string {
 	var list []string

@@ -63,6 +63,9 @@ type interval struct {
 	zoneless bool
 }
 
+// beyond reports a time that is not told apart from others as far away.
+func (i interval) beyond() bool { return i.from == math.MinInt64 || i.to == math.MaxInt64 }
+
 // parseInstant reads xsd:dateTime as an instant and xsd:date as the UTC day (of its own zone, if it
 // names one). Without a zone UTC is meant.
 func parseInstant(s string) (interval, bool) {

@@ -33,6 +33,7 @@ type Policy struct {
 	currencies []string
 	warnings   problem.List
 	engine     *engine
+	evaluation *evaluation
 }
 
 type policyParty struct {
@@ -124,6 +125,7 @@ func normalize(ctx context.Context, tree map[string]any, w World, found *finding
 		return n
 	}
 	n.form = l.normalForm(n.d)
+	n.form.w = x
 	n.expand()
 	if !found.failed() {
 		n.analyse()
@@ -172,7 +174,7 @@ func firstString(m map[string]any, names ...string) (string, bool) {
 func (n *normalizer) policy(doc []byte) *Policy {
 	p := &Policy{
 		form: n.form, uid: n.d.uid, document: bytes.Clone(doc), strategy: n.d.strategy(), rules: map[int]*rule{}, nodes: map[string]*constraintNode{},
-		intents: n.intentTargets(), agents: map[string][]policyParty{},
+		intents: n.intentTargets(), agents: map[string][]policyParty{}, evaluation: &evaluation{},
 	}
 	for _, r := range n.rules {
 		p.rules[r.n] = r

@@ -1,0 +1,192 @@
+package odrl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	// MaxQuestion bounds the bytes of a question, and of a state of the world.
+	MaxQuestion = 1 << 20
+	// maxOperands bounds the facts that one question gives.
+	maxOperands = 256
+)
+
+// A Question asks whether a party may do one thing to one asset, given facts. Its names are IRIs or
+// the terms that stand for them.
+type Question struct {
+	Party  string // empty: a party of which nothing is known
+	Action string
+	Target string // empty: no asset in particular
+	// Context holds the values of left operands, by local name or IRI: strings, json.Number, bool,
+	// objects with @value and @type, or lists of them. An operand without a value is unknown.
+	Context map[string]any
+}
+
+// ErrQuestion means a document is no question that can be asked.
+var ErrQuestion = errors.New("not a request that can be evaluated")
+
+// ParseQuestion reads {"party", "action", "target", "context"}, or an odrl:Request with one permission,
+// whose constraints by eq are the facts. A lenient reader leaves out what it does not know; a strict one
+// refuses it. The document has at most MaxQuestion bytes; the error wraps ErrQuestion and names what is
+// wrong where, never a value.
+func ParseQuestion(doc []byte, lenient bool) (Question, error) {
+	if len(doc) > MaxQuestion {
+		return Question{}, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrQuestion, len(doc), MaxQuestion)
+	}
+	tree, err := strictjson.DecodeObject(doc)
+	if err != nil {
+		return Question{}, fmt.Errorf("%w: %w", ErrQuestion, err)
+	}
+	var q Question
+	if plainQuestion(tree) {
+		q, err = readQuestion(tree, lenient)
+	} else {
+		q, err = readRequest(doc, lenient)
+	}
+	if err != nil {
+		return Question{}, fmt.Errorf("%w: %w", ErrQuestion, err)
+	}
+	if q.Action == "" {
+		return Question{}, fmt.Errorf("%w: it needs an action", ErrQuestion)
+	}
+	if len(q.Context) > maxOperands {
+		return Question{}, fmt.Errorf("%w: it gives facts of %d operands, at most %d are read", ErrQuestion, len(q.Context), maxOperands)
+	}
+	return q, nil
+}
+
+// plainQuestion tells the plain form from an ODRL document: that has a rule, the plain form an action.
+func plainQuestion(tree map[string]any) bool {
+	for _, k := range []string{"permission", "odrl:permission", "http://www.w3.org/ns/odrl/2/permission", "@graph"} {
+		if _, ok := tree[k]; ok {
+			return false
+		}
+	}
+	return true
+}
+
+func readQuestion(tree map[string]any, lenient bool) (Question, error) {
+	q := Question{Context: map[string]any{}}
+	for _, k := range sortedKeys(tree) {
+		var ok bool
+		switch k {
+		case "party":
+			q.Party, ok = nameOf(tree[k])
+		case "action":
+			q.Action, ok = nameOf(tree[k])
+		case "target":
+			q.Target, ok = nameOf(tree[k])
+		case "context":
+			switch c := tree[k].(type) {
+			case nil:
+				ok = true
+			case map[string]any:
+				q.Context, ok = c, true
+			}
+			if !ok {
+				return q, errors.New("/context is an object of operands and their values")
+			}
+		default:
+			if lenient || k == "@context" || k == "uid" || k == "@id" || k == "description" {
+				continue
+			}
+			return q, fmt.Errorf("%s is not known: a question has party, action, target and context", pointerTo(k))
+		}
+		if !ok {
+			return q, fmt.Errorf("%s is a name: an IRI or a term", pointerTo(k))
+		}
+	}
+	if !lenient && q.Target == "" {
+		return q, errors.New("it needs a target")
+	}
+	return q, nil
+}
+
+func pointerTo(key string) string { return quote("/" + strictjson.Escape(key)) }
+
+// nameOf reads a text, or an object that carries its name as uid or @id.
+func nameOf(v any) (string, bool) {
+	switch v := v.(type) {
+	case nil:
+		return "", true
+	case string:
+		return v, true
+	case map[string]any:
+		for _, k := range []string{"uid", "@id", "id", "rdf:value", "@value"} {
+			if inner, ok := v[k]; ok {
+				return nameOf(inner)
+			}
+		}
+	case []any:
+		if len(v) == 1 {
+			return nameOf(v[0])
+		}
+	}
+	return "", false
+}
+
+// readRequest reads an ODRL policy of type Request (ODRL V 3.2) that asks for one permission.
+func readRequest(doc []byte, lenient bool) (Question, error) {
+	p, problems := Load(context.Background(), doc, LoadOptions{Lenient: true})
+	for _, x := range problems {
+		if x.Level == problem.Error {
+			return Question{}, errors.New(x.String())
+		}
+	}
+	if !lenient && !slices.Contains(p.form.types, "Request") {
+		return Question{}, errors.New("it is neither {party, action, target, context} nor a policy of type Request")
+	}
+	if len(p.form.rules) != 1 || p.form.rules[0].kind != permission {
+		return Question{}, errors.New("a Request asks for exactly one permission of one action, with one target and one assignee")
+	}
+	a := p.form.rules[0]
+	q := Question{Context: map[string]any{}}
+	constraints := slices.Clone(a.constraints)
+	if a.action != nil {
+		q.Action = a.action.name
+		constraints = append(constraints, a.action.refinements...)
+	}
+	if a.target != nil {
+		q.Target = a.target.name()
+		constraints = append(constraints, a.target.refinements...)
+	}
+	if who := a.parties["assignee"]; who != nil {
+		q.Party = who.name()
+		constraints = append(constraints, who.refinements...)
+	}
+	for _, c := range flatten(constraints) {
+		values, ok := c.given()
+		switch {
+		case ok:
+			q.Context[c.operand] = values
+		case !lenient:
+			return Question{}, fmt.Errorf("%s: the constraints of a Request give facts: write leftOperand eq value", c.pointer)
+		}
+	}
+	return q, nil
+}
+
+// given are the values that a constraint of a request states as facts.
+func (c *constraintNode) given() (any, bool) {
+	if c.logic != "" || c.operator != "eq" && c.operator != "isAnyOf" && c.operator != "isAllOf" || len(c.right) == 0 {
+		return nil, false
+	}
+	list := make([]any, 0, len(c.right))
+	for _, r := range c.right {
+		if r.window {
+			return nil, false
+		}
+		if c.unit.iri != "" {
+			list = append(list, map[string]any{"value": r.text, "unit": c.unit.iri})
+			continue
+		}
+		list = append(list, r.text)
+	}
+	return list, c.operator == "isAllOf" || len(list) == 1
+}

@@ -1,0 +1,278 @@
+package odrl
+
+import (
+	"encoding/base64"
+	"slices"
+	"time"
+)
+
+// A situation is a question in a state of the world, as report.rego reads it.
+type situation struct {
+	names map[string][]string // part → what the question's action, target and party go by
+	facts map[string]any      // of the question, by slot
+	input map[string]any
+}
+
+// counted reports whether the question itself gives the count that a limit compares.
+func (s *situation) counted(e *evaluable, c *constraintNode) bool {
+	l := e.leafOf(c)
+	return l != nil && s.facts[l.slot] != nil
+}
+
+// situate closes hierarchies and collections and reads the facts. What cannot be read is left out, and
+// so unknown.
+func (e *evaluable) situate(p *Policy, q Question, w WorldState, o EvaluateOptions) *situation {
+	x := &situating{e: e, p: p, partOf: map[string][]string{}}
+	for member, wholes := range e.form.facts.partOf {
+		for _, whole := range wholes {
+			add(x.partOf, member, whole)
+		}
+	}
+	for member, types := range e.form.facts.instances {
+		for _, t := range types {
+			add(x.partOf, member, t)
+		}
+	}
+	for _, m := range w.PartOf {
+		add(x.partOf, e.names.expand(m.Member), e.names.expand(m.Collection))
+	}
+	s := &situation{names: x.close(q.Party, q.Action, q.Target)}
+	context := x.context(q.Context)
+	now := w.Now
+	if values, ok := factList(context["dateTime"]); ok && now.IsZero() && len(values) == 1 {
+		if at, err := readTime(plain(values[0])); err == nil {
+			now = at
+		}
+	}
+	s.facts = x.facts(context, now)
+	mode := o.DutyMode
+	if mode != DutiesNotViolated {
+		mode = DutiesFulfilled
+	}
+	s.input = map[string]any{
+		"is": x.is(s.names), "implied": anys(x.implied(q.Action)), "facts": s.facts, "mode": string(mode), "within": x.within(s.facts),
+	}
+	if q.Party != "" {
+		s.input["party"] = x.party(q.Party)
+	}
+	if !now.IsZero() {
+		s.input["now"] = integer(nanos(now))
+	}
+	acts := x.acts(w.Done)
+	if key, signed := x.proof(context, q, w); signed {
+		s.input["proof"], s.input["agent"] = key, key
+		acts = append(acts, map[string]any{"is": x.is(x.close(q.Party, "signPayload", "")), "facts": s.facts, "at": s.input["now"]})
+	}
+	s.input["performed"] = acts
+	s.input["reports"] = x.reports(w.Reports)
+	return s
+}
+
+type situating struct {
+	e      *evaluable
+	p      *Policy
+	partOf map[string][]string
+}
+
+// close lists what the parts of a question go by.
+func (x *situating) close(party, action, target string) map[string][]string {
+	return map[string][]string{"party": x.parties(party), "action": x.actions(action), "target": x.targets(target)}
+}
+
+func (x *situating) is(names map[string][]string) map[string]any {
+	m := map[string]any{}
+	for part, list := range names {
+		m[part] = anys(list)
+	}
+	return m
+}
+
+func (x *situating) party(s string) string { return x.e.names.expand(s) }
+
+func (x *situating) parties(s string) []string {
+	if s == "" {
+		return nil
+	}
+	list := reach(x.partOf, x.party(s))
+	for _, agent := range x.p.agents[s] {
+		if agent.keyID == "" {
+			if name, ok := stringOf(agent.iri); ok {
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}
+
+// actionName is the canonical name of an action; deprecated spellings mean what they are an alias of.
+func (x *situating) actionName(s string) string {
+	name, ok := x.e.names.local(s, x.e.names.namespaces)
+	if !ok {
+		return x.e.names.expand(s)
+	}
+	if alias, deprecated := actionAliases[name]; deprecated {
+		return alias
+	}
+	return name
+}
+
+func (x *situating) actions(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return x.e.form.facts.broader(x.actionName(s))
+}
+
+// implied are the actions that permitting this one implies, and those they are included in.
+func (x *situating) implied(s string) []string {
+	var list []string
+	for _, a := range x.e.form.facts.implied(x.actionName(s)) {
+		list = append(list, x.e.form.facts.broader(a)...)
+	}
+	return list
+}
+
+func (x *situating) targets(s string) []string {
+	if s == "" {
+		return nil
+	}
+	name := x.e.names.expand(s)
+	list := reach(x.partOf, name)
+	if x.e.literal {
+		return list
+	}
+	if t, err := x.e.form.w.resolve(name); err == nil && len(t.members) == 1 {
+		name = x.e.form.w.Intents[t.members[0]].UID
+	}
+	if t := x.p.intents[name]; t != nil {
+		for _, one := range arrayOf(t) {
+			if whole, ok := stringOf(one); ok && !slices.Contains(list, whole) {
+				list = append(list, whole)
+			}
+		}
+	}
+	return list
+}
+
+// context are facts by the names of the policy's operands.
+func (x *situating) context(c map[string]any) map[string]any {
+	m := make(map[string]any, len(c))
+	for _, k := range sortedKeys(c) {
+		name, ok := x.e.names.local(k, x.e.names.namespaces)
+		if !ok {
+			name = x.e.names.expand(k)
+		}
+		if alias, deprecated := operandAliases[name]; deprecated {
+			name = alias
+		}
+		if c[k] != nil {
+			m[name] = c[k]
+		}
+	}
+	return m
+}
+
+// facts reads a context for every slot of the policy.
+func (x *situating) facts(context map[string]any, now time.Time) map[string]any {
+	m := map[string]any{}
+	for _, key := range sortedKeys(x.e.slots) {
+		l := x.e.slots[key]
+		v, given := context[l.leaf.slot.operand]
+		if l.leaf.slot.operand == "dateTime" && !now.IsZero() {
+			v, given = any(now), true
+		}
+		if !given && l.source != nil && l.source.status != "" {
+			v, given = any(l.source.status), true
+		}
+		if !given {
+			continue
+		}
+		if list := l.factOf(v); list != nil {
+			m[key] = list
+		}
+	}
+	return m
+}
+
+// within are the classes that the values among the facts belong to.
+func (x *situating) within(facts map[string]any) map[string]any {
+	m := map[string]any{}
+	for _, list := range facts {
+		values, _ := list.([]any)
+		for _, v := range values {
+			if s, ok := v.(string); ok && len(x.partOf[s]) > 0 {
+				m[s] = anys(reach(x.partOf, s))
+			}
+		}
+	}
+	for _, l := range x.e.leaves { // for hasPart the parts stand in the policy
+		values, _ := l.value.([]any)
+		for _, v := range values {
+			if s, ok := v.(string); ok && len(x.partOf[s]) > 0 {
+				m[s] = anys(reach(x.partOf, s))
+			}
+		}
+	}
+	return m
+}
+
+func (x *situating) acts(done []Performed) []any {
+	list := make([]any, 0, len(done))
+	for _, d := range done {
+		act := map[string]any{"is": x.is(x.close(d.Party, d.Action, d.Target)), "facts": x.facts(x.context(d.Context), d.At)}
+		if !d.At.IsZero() {
+			act["at"] = integer(nanos(d.At))
+		}
+		list = append(list, act)
+	}
+	return list
+}
+
+// proof is the key that signed the call: that of the fact publicKey, else any, where the party is said
+// to have signed. UIM core 4.3.
+func (x *situating) proof(context map[string]any, q Question, w WorldState) (string, bool) {
+	if values, ok := factList(context["publicKey"]); ok && len(values) == 1 {
+		if s, isText := plain(values[0]).(string); isText {
+			if der, good := parseKey(s); good {
+				return keyText(der), true
+			}
+		}
+	}
+	for _, d := range w.Done {
+		if x.actionName(d.Action) == "signPayload" && d.Party == q.Party && !d.At.After(w.Now) {
+			return "agreed", true
+		}
+	}
+	return "", false
+}
+
+func keyText(der []byte) string { return base64.StdEncoding.EncodeToString(der) }
+
+// reports are the states that are told of duties, each once: the worst of what is said.
+func (x *situating) reports(told []DutyReport) []any {
+	state := map[string]State{}
+	order := map[State]int{"": -1, Fulfilled: 0, NonSet: 1, Violated: 2}
+	for _, r := range told {
+		s := State(r.Deontic)
+		if s == "" {
+			s = NonSet
+			if r.Performance == "Performed" {
+				s = Fulfilled
+			}
+		}
+		name := r.Rule
+		if _, ok := x.e.byName[name]; !ok {
+			name = x.e.names.expand(name)
+		}
+		if old, ok := state[name]; !ok || order[s] > order[old] {
+			state[name] = s
+		}
+	}
+	list := []any{}
+	for _, name := range sortedKeys(state) {
+		if entry, ok := x.e.byName[name]; ok {
+			list = append(list, map[string]any{"n": integer(int64(entry.n)), "state": string(state[name])})
+		}
+	}
+	return list
+}

@@ -1,0 +1,192 @@
+package odrl
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	// maxMemberships bounds the partOf facts of one state of the world.
+	maxMemberships = 10_000
+	// maxPerformed bounds the actions performed, and the reports of duties, of one state of the world.
+	maxPerformed = 1000
+)
+
+// A WorldState is what is known of the world when a question is asked. The zero WorldState knows
+// nothing, not even the time.
+type WorldState struct {
+	Now     time.Time
+	PartOf  []Membership
+	Done    []Performed
+	Reports []DutyReport
+}
+
+// A Membership says that a party, an asset or a value is part of a collection. It is transitive.
+type Membership struct {
+	Member     string `json:"member"`
+	Collection string `json:"collection"`
+}
+
+// A Performed is one action that a party did.
+type Performed struct {
+	Party, Action, Target string
+	At                    time.Time // zero: at a time not known
+	// Context holds the values of left operands for this act, as in a Question.
+	Context map[string]any
+}
+
+// A DutyReport says what became of a duty, by its uid or JSON pointer. It stands above what was performed.
+type DutyReport struct {
+	Rule        string
+	Performance string // Performed, Unperformed or Unknown; empty: not said
+	Deontic     string // NonSet, Fulfilled or Violated; empty: not said
+}
+
+// ErrWorldState means a document is no state of the world.
+var ErrWorldState = errors.New("not a state of the world")
+
+// ParseWorldState reads {"currentTime", "partOf": [{"member", "collection"}], "performed": [{"party", "action",
+// "target", "time", "context"}], "dutyReports": [{"rule", "performanceState", "deonticState"}]}. Every member may
+// be left out; an unknown one is refused. The document has at most MaxQuestion bytes. The error wraps
+// ErrWorldState.
+func ParseWorldState(doc []byte) (WorldState, error) {
+	if len(doc) > MaxQuestion {
+		return WorldState{}, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrWorldState, len(doc), MaxQuestion)
+	}
+	tree, err := strictjson.DecodeObject(doc)
+	if err == nil {
+		var w WorldState
+		if w, err = readWorld(tree); err == nil {
+			return w, nil
+		}
+	}
+	return WorldState{}, fmt.Errorf("%w: %w", ErrWorldState, err)
+}
+
+func readWorld(tree map[string]any) (WorldState, error) {
+	var w WorldState
+	for _, k := range sortedKeys(tree) {
+		var err error
+		switch k {
+		case "currentTime":
+			w.Now, err = readTime(tree[k])
+		case "partOf":
+			err = eachObject(tree[k], maxMemberships, func(m map[string]any) error {
+				var one Membership
+				err := members(m, map[string]*string{"member": &one.Member, "collection": &one.Collection}, nil)
+				if err == nil && (one.Member == "" || one.Collection == "") {
+					err = errors.New("a membership has a member and a collection")
+				}
+				w.PartOf = append(w.PartOf, one)
+				return err
+			})
+		case "performed":
+			err = eachObject(tree[k], maxPerformed, func(m map[string]any) error {
+				one, err := readPerformed(m)
+				w.Done = append(w.Done, one)
+				return err
+			})
+		case "dutyReports":
+			err = eachObject(tree[k], maxPerformed, func(m map[string]any) error {
+				one, err := readDutyReport(m)
+				w.Reports = append(w.Reports, one)
+				return err
+			})
+		default:
+			err = errors.New("is not known: the world has currentTime, partOf, performed and dutyReports")
+		}
+		if err != nil {
+			return WorldState{}, fmt.Errorf("%s: %w", pointerTo(k), err)
+		}
+	}
+	return w, nil
+}
+
+// eachObject reads a list of objects, or one object.
+func eachObject(v any, most int, read func(map[string]any) error) error {
+	list := listOf(field{value: v})
+	if v == nil {
+		return nil
+	}
+	if len(list) > most {
+		return fmt.Errorf("has %d entries, at most %d are read", len(list), most)
+	}
+	for _, f := range list {
+		m, ok := f.value.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s is an object, not %s", pointerName(f.pointer), strictjson.Kind(f.value))
+		}
+		if err := read(m); err != nil {
+			return fmt.Errorf("%s: %w", pointerName(f.pointer), err)
+		}
+	}
+	return nil
+}
+
+// members reads names into texts; others are keys that the caller reads.
+func members(m map[string]any, texts map[string]*string, others []string) error {
+	for _, k := range sortedKeys(m) {
+		into, ok := texts[k]
+		if !ok {
+			known := false
+			for _, o := range others {
+				known = known || o == k
+			}
+			if known {
+				continue
+			}
+			return fmt.Errorf("%s is not known", pointerTo(k))
+		}
+		if *into, ok = nameOf(m[k]); !ok {
+			return fmt.Errorf("%s is a name: an IRI or a term", pointerTo(k))
+		}
+	}
+	return nil
+}
+
+func readPerformed(m map[string]any) (Performed, error) {
+	var one Performed
+	err := members(m, map[string]*string{"party": &one.Party, "action": &one.Action, "target": &one.Target}, []string{"time", "context"})
+	if err == nil && one.Action == "" {
+		err = errors.New("something performed has an action")
+	}
+	if t, ok := m["time"]; ok && err == nil {
+		one.At, err = readTime(t)
+	}
+	if c, ok := m["context"]; ok && err == nil {
+		if one.Context, ok = c.(map[string]any); !ok || len(one.Context) > maxOperands {
+			err = fmt.Errorf("context is an object of at most %d operands and their values", maxOperands)
+		}
+	}
+	return one, err
+}
+
+func readDutyReport(m map[string]any) (DutyReport, error) {
+	var one DutyReport
+	err := members(m, map[string]*string{"rule": &one.Rule, "performanceState": &one.Performance, "deonticState": &one.Deontic}, nil)
+	if err != nil {
+		return one, err
+	}
+	one.Performance, one.Deontic = lastName(one.Performance), lastName(one.Deontic)
+	switch {
+	case one.Rule == "":
+		return one, errors.New("a report names its rule")
+	case one.Performance != "" && one.Performance != "Performed" && one.Performance != "Unperformed" && one.Performance != "Unknown":
+		return one, errors.New("performanceState is Performed, Unperformed or Unknown")
+	case one.Deontic != "" && one.Deontic != string(NonSet) && one.Deontic != string(Fulfilled) && one.Deontic != string(Violated):
+		return one, errors.New("deonticState is NonSet, Fulfilled or Violated")
+	}
+	return one, nil
+}
+
+// readTime reads an instant; without a zone UTC is meant.
+func readTime(v any) (time.Time, error) {
+	s, ok := scalar(v)
+	if at, good := parseInstant(s); ok && good && at.from == at.to {
+		return time.Unix(0, at.from).UTC(), nil
+	}
+	return time.Time{}, errors.New("a time is a dateTime such as 2026-12-31T23:59:59Z, from 1678 to 2261")
+}
