@@ -9,7 +9,7 @@ CC        ?= cc
 # The race detector needs a C compiler.
 RACE := $(shell command -v $(CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 
-.PHONY: build test lint vuln fuzz bench generate clean
+.PHONY: build test soak lint vuln fuzz bench generate clean
 
 build: ## one static binary: ./uimgate
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o uimgate ./cmd/uimgate
@@ -20,6 +20,9 @@ ifeq ($(RACE),)
 endif
 	$(GO) vet ./...
 	$(GO) test $(RACE) ./...
+
+soak: ## whole gateways killed, stopped, cut off and reloaded under load, a minute of each; make test has a cut of it
+	$(GO) test -tags soak -count=1 -timeout 60m -v ./soak
 
 lint:
 	$(GO) run $(LINT) run ./...

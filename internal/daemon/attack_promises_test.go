@@ -238,3 +238,22 @@ func TestReloadsAmidCallsFailNone(t *testing.T) {
 		t.Errorf("%d calls reached the upstream, %v", n, answers)
 	}
 }
+
+// executions lists every record: id → state.
+func (g *gate) executions() map[string]string {
+	g.t.Helper()
+	out, after := map[string]string{}, ""
+	for {
+		page := g.adminDo("GET", "/admin/v1/usage/executions?limit=1000&after="+after, nil).json(g.t)
+		items, _ := page["items"].([]any)
+		for _, item := range items {
+			record, _ := item.(map[string]any)
+			id, _ := record["id"].(string)
+			out[id], _ = record["state"].(string)
+			after = id
+		}
+		if next, _ := page["next"].(string); next == "" || len(items) == 0 {
+			return out
+		}
+	}
+}

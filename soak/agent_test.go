@@ -1,0 +1,251 @@
+package soak
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An agent has a key and several PATs.
+type agent struct {
+	w   *world
+	id  string
+	key ed25519.PrivateKey
+
+	mu     sync.Mutex
+	tokens []token
+}
+
+type token struct{ id, text string }
+
+// patience is how long a request is waited for.
+const patience = 20 * time.Second
+
+// agentNamed makes an agent that has agreed so many times, on whatever gateway.
+func (w *world) agentNamed(id string, tokens int) *agent {
+	w.t.Helper()
+	a, err := w.newAgent(id, tokens)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return a
+}
+
+func (w *world) newAgent(id string, tokens int) (*agent, error) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	a := &agent{w: w, id: id, key: key}
+	for range tokens {
+		if err := w.retry(a.agree); err != nil {
+			return nil, fmt.Errorf("%s: %w", id, err)
+		}
+	}
+	return a, nil
+}
+
+// agree makes a fresh agreement on a gateway, and keeps the PAT.
+func (a *agent) agree(g *gateway) error {
+	status, _, body, err := a.w.do(http.MethodGet, g.url()+"/api/policy", nil, nil)
+	if err != nil || status != http.StatusOK {
+		return fmt.Errorf("policy: %d %.200s %w", status, body, err)
+	}
+	digest, err := pat.PolicyDigest(body)
+	if err != nil {
+		return err
+	}
+	signed, err := pat.SignAgreement(a.key, pat.AgreementClaims{
+		AgentID: a.id, Audience: issuer, IssuedAt: time.Now(), PolicyUID: "https://shop.example/policy/1", PolicyDigest: digest,
+	})
+	if err != nil {
+		return err
+	}
+	public, _ := a.key.Public().(ed25519.PublicKey)
+	return a.take(a.w.do(http.MethodPost, g.url()+"/api/pat/issue", mustJSON(map[string]string{
+		"agent_id": a.id, "signed_policy": signed, "agent_public_key": base64.RawURLEncoding.EncodeToString(public),
+	}), nil))
+}
+
+// renew renews its newest PAT.
+func (a *agent) renew(g *gateway) error {
+	a.mu.Lock()
+	old := a.tokens[len(a.tokens)-1]
+	a.mu.Unlock()
+	digest, err := pat.RenewDigest(old.id)
+	if err != nil {
+		return err
+	}
+	proof, err := pat.SignProof(a.key, pat.ProofBinding{Audience: issuer, TokenID: old.id, Digest: digest}, time.Now())
+	if err != nil {
+		return err
+	}
+	return a.take(a.w.do(http.MethodPost, g.url()+"/api/pat/renew", mustJSON(map[string]string{"proof": proof}),
+		map[string]string{"Authorization": "Bearer " + old.text}))
+}
+
+// tokensKept is how many PATs an agent uses. One that was renewed ends within a minute, and is out of use long before.
+const tokensKept = 3
+
+func (a *agent) take(status int, _ http.Header, body []byte, err error) error {
+	var issued struct {
+		PAT string `json:"uim-pat"`
+	}
+	if err != nil || status != http.StatusOK {
+		return fmt.Errorf("no PAT: %d %.300s %w", status, body, err)
+	}
+	if err := json.Unmarshal(body, &issued); err != nil {
+		return err
+	}
+	id, err := tokenID(issued.PAT)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tokens = append(a.tokens, token{id, issued.PAT})
+	a.tokens = a.tokens[max(0, len(a.tokens)-tokensKept):]
+	return nil
+}
+
+func tokenID(text string) (string, error) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 {
+		return "", errors.New("the PAT is no JWT")
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return "", err
+	}
+	var claims struct{ JTI string }
+	return claims.JTI, json.Unmarshal(payload, &claims)
+}
+
+// token is any of its PATs.
+func (a *agent) token() token {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return pick(a.tokens)
+}
+
+// A call is what an agent wants done, at whatever gateway.
+type call struct {
+	agent  *agent
+	token  token
+	intent string
+	ref    string
+	key    string // Idempotency-Key
+	proof  string
+}
+
+// prove signs the call.
+func (c *call) prove() error {
+	digest, err := pat.ExecuteDigest(c.intent, map[string]any{"ref": c.ref})
+	if err != nil {
+		return err
+	}
+	c.proof, err = pat.SignProof(c.agent.key, pat.ProofBinding{Audience: issuer, TokenID: c.token.id, Digest: digest}, time.Now())
+	return err
+}
+
+// at makes one attempt at a gateway and writes it down.
+func (c call) at(g *gateway) attempt {
+	w := c.agent.w
+	header := map[string]string{"Authorization": "Bearer " + c.token.text}
+	if c.key != "" {
+		header["Idempotency-Key"] = c.key
+	}
+	if c.proof != "" {
+		header["UIM-Proof"] = c.proof
+	}
+	a := attempt{Ref: c.ref, Key: c.key, Proof: c.proof, Gateway: g.name, Agent: c.agent.id, Token: c.token.id, Intent: c.intent}
+	body := mustJSON(map[string]any{"intent_uid": c.intent, "parameters": map[string]string{"ref": c.ref}})
+	a.Sent = w.clock.now()
+	status, h, answer, err := w.do(http.MethodPost, g.url()+"/api/intents/execute", body, header)
+	a.Answered = w.clock.now()
+	a.Status, a.Lost = status, err != nil
+	if err == nil {
+		a.read(h, answer)
+	}
+	w.mu.Lock()
+	w.attempts = append(w.attempts, a)
+	w.mu.Unlock()
+	return a
+}
+
+func (a *attempt) read(h http.Header, body []byte) {
+	var answer struct {
+		Serial int
+		Error  struct {
+			Details struct{ Reason, Outcome string }
+		}
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		a.Reason = fmt.Sprintf("not JSON: %.100q", body)
+		return
+	}
+	a.Serial, a.Reason, a.Outcome = answer.Serial, answer.Error.Details.Reason, answer.Error.Details.Outcome
+	a.RetryAfter, a.Replayed = h.Get("Retry-After"), h.Get("Idempotency-Replayed") == "true"
+	for part := range strings.SplitSeq(h.Get("UIM-Charge"), "; ") {
+		if v, is := strings.CutPrefix(part, "id="); is {
+			a.Execution = v
+		}
+		if v, is := strings.CutPrefix(part, "state="); is {
+			a.Charge = v
+		}
+	}
+}
+
+// final reports whether asking again would change nothing.
+func (a attempt) final() bool {
+	return !a.Lost && a.Status != http.StatusServiceUnavailable && a.Reason != "IDEMPOTENCY_IN_PROGRESS"
+}
+
+// do makes one request and reads the answer whole. No end of a load cuts it off.
+func (w *world) do(method, url string, body []byte, header map[string]string) (int, http.Header, []byte, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	if len(body) > 0 {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range header {
+		r.Header.Set(name, value)
+	}
+	answer, err := w.client.Do(r)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, answer.Header, text, err
+}
+
+func mustJSON(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+func pick[T any](list []T) T {
+	var b [2]byte
+	_, _ = rand.Read(b[:])
+	return list[(int(b[0])<<8|int(b[1]))%len(list)]
+}

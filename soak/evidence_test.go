@@ -1,0 +1,85 @@
+package soak
+
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// A clock counts from when a run began, and never jumps.
+type clock struct{ began time.Time }
+
+func newClock() clock { return clock{time.Now()} }
+
+func (c clock) now() time.Duration { return time.Since(c.began) }
+
+// Evidence is everything that was written down in a run. Judges look at nothing else.
+type evidence struct {
+	Terms    []term
+	Arrivals []arrival // the upstream's own log, in order
+	Attempts []attempt // what agents sent and were told
+	Endings  []ending  // revocations
+	Freezes  []freeze
+	Probes   []probe
+	Outages  []outage
+
+	Executions []store.Execution
+	Ledger     []store.Entry
+	Accounts   []store.Account
+	Unapproved map[string]bool // agents that share one bound on what they owe
+
+	Logs map[string]string // of the gateways
+}
+
+// An attempt is one request of an agent to one gateway.
+type attempt struct {
+	Ref      string // of the call; several attempts are one call only under one idempotency key, or with one proof
+	Key      string // Idempotency-Key
+	Proof    string
+	Gateway  string
+	Agent    string
+	Token    string
+	Intent   string
+	Sent     time.Duration // just before
+	Answered time.Duration // just after; of a lost one, when it was given up
+	Lost     bool          // no answer came
+
+	Status     int
+	Reason     string
+	Outcome    string
+	RetryAfter string
+	Replayed   bool
+	Execution  string // of UIM-Charge
+	Charge     string // state of UIM-Charge
+	Serial     int    // the upstream's, in the answer
+}
+
+// An ending is the revocation of one PAT, or of all an agent has.
+type ending struct {
+	Agent    string
+	Token    string // empty: all of the agent
+	Asked    time.Duration
+	Answered time.Duration // it was done by then; 0: nobody knows
+}
+
+// ends reports whether it is about the PAT that an attempt was made with.
+func (e ending) ends(a attempt) bool {
+	return e.Agent == a.Agent && (e.Token == "" || e.Token == a.Token)
+}
+
+// A freeze is a time in which a gateway was stopped. It may have been stopped a little later than From, but not
+// before To did it go on.
+type freeze struct {
+	Gateway  string
+	From, To time.Duration
+}
+
+// A probe is what a gateway said of its readiness.
+type probe struct {
+	Gateway string
+	At      time.Duration
+	Status  int
+}
+
+// An outage is a time in which no gateway could reach its store, surely and all the time.
+type outage struct{ From, To time.Duration }

@@ -1,0 +1,275 @@
+package soak
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+// honest are the logs of a small run in which everything was as it must be.
+func honest() *evidence {
+	e := &evidence{Terms: terms(), Unapproved: map[string]bool{"poor": true}, Logs: map[string]string{"a": "starting\n"}}
+	at := time.Second
+	arrive := func(a attempt, execution string) arrival {
+		e.Arrivals = append(e.Arrivals, arrival{
+			At: a.Sent + time.Millisecond, Execution: execution, Agent: a.Agent, Token: a.Token, Intent: a.Intent, Ref: a.Ref,
+			Serial: len(e.Arrivals) + 1, Effect: effectOf(a.Ref),
+		})
+		return e.Arrivals[len(e.Arrivals)-1]
+	}
+	sent := func(agent, intent, ref string) attempt {
+		at += 10 * time.Millisecond
+		return attempt{Ref: ref, Gateway: "a", Agent: agent, Token: agent + "-pat", Intent: intent, Sent: at, Answered: at + 5*time.Millisecond, Status: 200}
+	}
+	told := func(a attempt) { e.Attempts = append(e.Attempts, a) }
+	for i := range 10 { // 8 a second
+		a := sent("busy", search, fmt.Sprintf("search-%d.works", i))
+		if i < 8 {
+			a.Serial = arrive(a, a.Ref).Serial
+		} else {
+			a.Status, a.Reason, a.RetryAfter = 429, "RATE_LIMIT_EXCEEDED", "1"
+		}
+		told(a)
+	}
+	for i, how := range []string{"works", "works", "fails", "breaks", "works"} {
+		id := fmt.Sprintf("x%d", i)
+		a := sent("buyer", order, fmt.Sprintf("order-%d.%s", i, how))
+		a.Key = "key-" + a.Ref
+		if i == 4 { // the gateway was killed: nobody knows
+			a.Lost, a.Status = true, 0
+			arrive(a, id)
+			told(a)
+			e.charge(id, a, store.Held)
+			continue
+		}
+		a.Execution, a.Serial = id, arrive(a, id).Serial
+		switch how {
+		case "works":
+			a.Charge = "captured"
+			e.charge(id, a, store.Held, store.Captured)
+		case "fails":
+			a.Status, a.Reason, a.Outcome, a.Charge, a.Serial = 502, "UPSTREAM_ERROR", "failed", "released", 0
+			e.charge(id, a, store.Held, store.Released)
+		case "breaks":
+			a.Status, a.Reason, a.Outcome, a.Charge, a.Serial = 502, "UPSTREAM_ERROR", "unknown", "pending", 0
+			e.charge(id, a, store.Held, store.Unresolved)
+		}
+		told(a)
+		if i == 1 {
+			again := a
+			again.Sent, again.Answered, again.Replayed = at+6*time.Millisecond, at+8*time.Millisecond, true
+			told(again)
+		}
+	}
+	for i := range 3 {
+		a := sent("victim", details, fmt.Sprintf("victim-%d.works", i))
+		if i == 2 {
+			a.Sent += 2 * time.Second
+			a.Answered += 2 * time.Second
+			a.Status, a.Reason = 401, "REVOKED_TOKEN"
+		} else {
+			a.Serial = arrive(a, a.Ref).Serial
+		}
+		told(a)
+	}
+	e.Endings = []ending{{Agent: "victim", Token: "victim-pat", Asked: at, Answered: at + time.Millisecond}}
+	e.Freezes = []freeze{{"b", 10 * time.Second, 12 * time.Second}}
+	e.Outages = []outage{{20 * time.Second, 30 * time.Second}}
+	e.Probes = []probe{{"a", 15 * time.Second, 200}, {"a", 25 * time.Second, 503}, {"a", 35 * time.Second, 200}}
+	return e
+}
+
+// charge writes down the record of an execution that went through these states.
+func (e *evidence) charge(id string, a attempt, states ...store.State) {
+	amount := prices[a.Intent]
+	e.Executions = append(e.Executions, store.Execution{ID: id, AgentID: a.Agent, Intent: a.Intent, Charge: amount, State: states[len(states)-1]})
+	var was store.State
+	for _, s := range states {
+		e.Ledger = append(e.Ledger, store.Entry{Seq: int64(len(e.Ledger) + 1), AgentID: a.Agent, ExecutionID: id, Amount: amount, From: was, To: s})
+		was = s
+	}
+	i := slices.IndexFunc(e.Accounts, func(x store.Account) bool { return x.AgentID == a.Agent })
+	if i < 0 {
+		i = len(e.Accounts)
+		e.Accounts = append(e.Accounts, store.Account{AgentID: a.Agent, Currency: amount.Currency, Held: money.Amount{Currency: amount.Currency}, Captured: money.Amount{Currency: amount.Currency}})
+	}
+	switch {
+	case open(was):
+		e.Accounts[i].Held.Nano += amount.Nano
+	case was == store.Captured:
+		e.Accounts[i].Captured.Nano += amount.Nano
+	}
+}
+
+func (e *evidence) attempt(ref string) *attempt {
+	return &e.Attempts[slices.IndexFunc(e.Attempts, func(a attempt) bool { return a.Ref == ref })]
+}
+
+func (e *evidence) arrival(ref string) *arrival {
+	return &e.Arrivals[slices.IndexFunc(e.Arrivals, func(a arrival) bool { return a.Ref == ref })]
+}
+
+func (e *evidence) drop(ref string) {
+	e.Arrivals = slices.DeleteFunc(e.Arrivals, func(a arrival) bool { return a.Ref == ref })
+}
+
+// again lets something that arrived arrive once more.
+func (e *evidence) again(ref string, change func(*arrival)) {
+	a := *e.arrival(ref)
+	a.Serial = len(e.Arrivals) + 1
+	change(&a)
+	e.Arrivals = append(e.Arrivals, a)
+}
+
+// A forgery is a change to honest logs that a judge must not miss.
+type forgery struct {
+	name, judge string
+	change      func(e *evidence)
+}
+
+var forgeries = []forgery{
+	{"one call over the limit", "limits", func(e *evidence) {
+		a := *e.attempt("search-7.works")
+		a.Ref = "search-more.works"
+		e.Attempts = append(e.Attempts, a)
+		e.again("search-7.works", func(b *arrival) { b.Ref, b.Execution = a.Ref, "more" })
+	}},
+	{"one call over the limit, that only the agent knows of", "limits", func(e *evidence) {
+		a := e.attempt("search-8.works")
+		a.Status, a.Reason = 200, ""
+	}},
+	{"the limit of the window before is used again too soon", "limits", func(e *evidence) {
+		for i := range 2 { // 900 ms after the first
+			a := *e.attempt("search-0.works")
+			a.Ref, a.Sent, a.Answered = fmt.Sprintf("soon-%d.works", i), a.Sent+900*time.Millisecond, a.Answered+900*time.Millisecond
+			e.Attempts = append(e.Attempts, a)
+			e.again("search-0.works", func(b *arrival) { b.Ref, b.Execution, b.At = a.Ref, a.Ref, b.At+900*time.Millisecond })
+		}
+	}},
+	{"agents together over a ceiling", "limits", func(e *evidence) {
+		for i := range 151 {
+			a := attempt{Ref: fmt.Sprintf("c-%d.works", i), Agent: fmt.Sprint(i), Intent: ceiled, Sent: time.Second, Answered: time.Minute, Status: 200}
+			e.Attempts = append(e.Attempts, a)
+			e.Arrivals = append(e.Arrivals, arrival{At: 2 * time.Second, Agent: a.Agent, Intent: ceiled, Ref: a.Ref, Execution: a.Ref})
+		}
+	}},
+	{"a dead place in a limit is used when a stopped gateway goes on", "limits", func(e *evidence) {
+		for i := range 9 {
+			a := attempt{Ref: fmt.Sprintf("dead-%d.works", i), Gateway: "b", Agent: "busy", Intent: search, Sent: 9900*time.Millisecond + time.Duration(i), Lost: true}
+			b := arrival{At: 12010 * time.Millisecond, Agent: a.Agent, Intent: search, Ref: a.Ref, Execution: a.Ref}
+			if i == 8 { // another gateway's, which shows that the upstream was awake
+				a.Gateway, a.Sent, b.At = "a", 11*time.Second, 11010*time.Millisecond
+			}
+			e.Attempts, e.Arrivals = append(e.Attempts, a), append(e.Arrivals, b)
+		}
+		a := attempt{Ref: "alive.works", Gateway: "a", Agent: "busy", Intent: search, Sent: 12100 * time.Millisecond, Lost: true}
+		e.Attempts = append(e.Attempts, a)
+		e.Arrivals = append(e.Arrivals, arrival{At: 12110 * time.Millisecond, Agent: a.Agent, Intent: search, Ref: a.Ref, Execution: a.Ref})
+	}},
+	{"a call that nobody made", "calls", func(e *evidence) {
+		e.again("search-0.works", func(a *arrival) { a.Ref, a.Execution = "nobody.works", "n" })
+	}},
+	{"a call with another PAT", "calls", func(e *evidence) { e.arrival("search-0.works").Token = "other" }},
+	{"a call executed twice", "calls", func(e *evidence) { e.again("victim-0.works", func(a *arrival) { a.Execution = "n" }) }},
+	{"a charged call sent twice", "calls", func(e *evidence) { e.again("order-0.works", func(*arrival) {}) }},
+	{"an answer out of nowhere", "calls", func(e *evidence) { e.drop("search-0.works") }},
+	{"another call's answer", "calls", func(e *evidence) { e.attempt("search-0.works").Serial = 3 }},
+	{"a refused call that reached the upstream", "calls", func(e *evidence) {
+		e.again("search-0.works", func(a *arrival) { a.Ref, a.Execution, a.At = "search-9.works", "n", e.attempt("search-9.works").Sent+1 })
+	}},
+	{"a lost record", "charges", func(e *evidence) { e.Executions = slices.Delete(e.Executions, 0, 1) }},
+	{"a lost record of a call that was not answered", "charges", func(e *evidence) { e.Executions = e.Executions[:4] }},
+	{"a record of another amount", "charges", func(e *evidence) { e.Executions[0].Charge.Nano *= 2 }},
+	{"released, though done", "charges", func(e *evidence) { e.Executions[4].State = store.Released }},
+	{"captured, though failed", "charges", func(e *evidence) { e.Executions[2].State = store.Captured }},
+	{"captured, though nobody knows", "charges", func(e *evidence) { e.Executions[3].State = store.Captured }},
+	{"told captured, and still open", "charges", func(e *evidence) { e.Executions[0].State = store.Unresolved }},
+	{"two executions under one key", "charges", func(e *evidence) {
+		a := *e.attempt("order-0.works")
+		a.Execution = "x1"
+		e.Attempts = append(e.Attempts, a)
+	}},
+	{"a charge for nothing", "charges", func(e *evidence) { e.charge("x9", *e.attempt("order-0.works"), store.Held, store.Captured) }},
+	{"charges left open for no reason", "charges", func(e *evidence) {
+		for i := range 5 {
+			e.charge(fmt.Sprintf("x9%d", i), *e.attempt("order-0.works"), store.Held)
+		}
+	}},
+	{"a charge that was not told", "charges", func(e *evidence) {
+		for _, a := range []string{"order-0.works"} {
+			e.attempt(a).Charge, e.attempt(a).Execution = "", ""
+		}
+	}},
+	{"an entry lost", "ledger", func(e *evidence) { e.Ledger = e.Ledger[1:] }},
+	{"the last entry lost", "ledger", func(e *evidence) { e.Ledger = e.Ledger[:len(e.Ledger)-1] }},
+	{"captured twice", "ledger", func(e *evidence) {
+		x := e.Ledger[1]
+		x.Seq = 100
+		e.Ledger = append(e.Ledger, x)
+	}},
+	{"an account with less", "ledger", func(e *evidence) { e.Accounts[0].Captured.Nano-- }},
+	{"an account with more held", "ledger", func(e *evidence) { e.Accounts[0].Held.Nano++ }},
+	{"no account", "ledger", func(e *evidence) { e.Accounts = nil }},
+	{"more than an agent may owe", "credit", func(e *evidence) {
+		for i := range 11 {
+			e.charge(fmt.Sprint("c", i), attempt{Agent: "rich", Intent: reserve}, store.Held)
+		}
+	}},
+	{"more than unapproved agents may owe together", "credit", func(e *evidence) {
+		e.Unapproved["poorer"] = true
+		for i := range 11 {
+			e.charge(fmt.Sprint("c", i), attempt{Agent: []string{"poor", "poorer"}[i%2], Intent: reserve}, store.Held)
+		}
+	}},
+	{"accepted long after the revocation", "revocations", func(e *evidence) {
+		a := e.attempt("victim-2.works")
+		a.Status, a.Reason = 200, ""
+	}},
+	{"sent on long after the revocation, though refused", "revocations", func(e *evidence) {
+		e.again("victim-0.works", func(a *arrival) { a.Ref, a.At = "victim-2.works", e.attempt("victim-2.works").Sent })
+	}},
+	{"refused before anybody asked", "answers", func(e *evidence) { e.Endings[0].Asked += time.Hour }},
+	{"a fault of the gateway's own", "answers", func(e *evidence) {
+		a := e.attempt("search-0.works")
+		a.Status, a.Reason = 500, "INTERNAL"
+	}},
+	{"a limit that does not say when", "answers", func(e *evidence) { e.attempt("search-9.works").RetryAfter = "" }},
+	{"trouble that does not say when", "answers", func(e *evidence) {
+		a := e.attempt("search-9.works")
+		a.Status, a.Reason, a.RetryAfter, a.Outcome = 503, "STORE_UNAVAILABLE", "", "not_sent"
+	}},
+	{"success of what failed", "answers", func(e *evidence) {
+		a := e.attempt("order-2.fails")
+		a.Status, a.Reason = 200, ""
+	}},
+	{"ready without a store", "readiness", func(e *evidence) { e.Probes[1].Status = 200 }},
+	{"accepted without a store", "readiness", func(e *evidence) {
+		a := e.attempt("search-0.works")
+		a.Sent, a.Answered = 25*time.Second, 26*time.Second
+	}},
+	{"a panic", "logs", func(e *evidence) { e.Logs["a"] += `{"level":"error","msg":"panic"}` }},
+}
+
+func TestNothingIsFoundInHonestLogs(t *testing.T) {
+	for _, found := range honest().judge() {
+		t.Error(found)
+	}
+}
+
+func TestForgedLogsAreFound(t *testing.T) {
+	for _, f := range forgeries {
+		t.Run(f.name, func(t *testing.T) {
+			e := honest()
+			f.change(e)
+			found := e.judge()
+			if !slices.ContainsFunc(found, func(s string) bool { return strings.HasPrefix(s, f.judge+": ") }) {
+				t.Errorf("the judge of %s missed it; found: %q", f.judge, found)
+			}
+		})
+	}
+}

@@ -1,0 +1,200 @@
+package soak
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/daemon"
+)
+
+// With dirVariable the test binary is a gateway: it names the directory of its configuration. offsetVariable
+// sets its clock off by a duration.
+const (
+	dirVariable    = "UIMGATE_SOAK_GATEWAY"
+	offsetVariable = "UIMGATE_SOAK_OFFSET"
+)
+
+func beGateway(dir string) error {
+	offset, err := time.ParseDuration(os.Getenv(offsetVariable))
+	if err != nil {
+		return err
+	}
+	load := func() (*config.Config, config.Problems) {
+		return config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Env: func(string) (string, bool) { return "", false }})
+	}
+	cfg, problems := load()
+	if cfg == nil {
+		return problems.Err()
+	}
+	hangup, reload := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	go func() {
+		for range hangup {
+			reload <- struct{}{}
+		}
+	}()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), zapcore.WarnLevel))
+	err = daemon.Run(ctx, daemon.Options{
+		Config: cfg, Load: load, Reload: reload, Log: log, Now: func() time.Time { return time.Now().Add(offset) },
+		Ready: func(a daemon.Addresses) { _ = json.NewEncoder(os.Stdout).Encode(a) },
+	})
+	if refused, ok := errors.AsType[*daemon.ProblemsError](err); ok {
+		return refused.Problems.Err()
+	}
+	return err
+}
+
+// A gateway is one replica: a directory, and most of the time a process.
+type gateway struct {
+	name   string
+	dir    string
+	offset time.Duration // of its clock
+
+	mu        sync.Mutex // held while the process is started or ended
+	process   *exec.Cmd
+	addresses atomic.Pointer[daemon.Addresses] // nil while there is no process
+}
+
+func newGateway(t *testing.T, name, config string) *gateway {
+	t.Helper()
+	g := &gateway{name: name, dir: filepath.Join(t.TempDir(), name)}
+	if err := os.MkdirAll(g.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"uimgate.yaml": config, "agents.json": agentsFile(), "policy.json": policyFile()} {
+		g.write(t, name, text)
+	}
+	t.Cleanup(func() { _ = g.end(syscall.SIGKILL) })
+	return g
+}
+
+// write replaces a file of the configuration whole, as an operator should.
+func (g *gateway) write(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join(g.dir, name)
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts the process, and returns when it takes requests.
+func (g *gateway) start(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(g.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	c := exec.CommandContext(ctx, self)
+	c.Env = append(os.Environ(), dirVariable+"="+g.dir, offsetVariable+"="+g.offset.String())
+	c.Stderr = log
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	a := &daemon.Addresses{}
+	if err == nil {
+		err = json.Unmarshal(line, a)
+	}
+	if err != nil {
+		_ = c.Process.Kill()
+		return fmt.Errorf("%s did not start: %w, %w\n%s", g.name, err, c.Wait(), g.lastWords())
+	}
+	g.process = c
+	g.addresses.Store(a)
+	return nil
+}
+
+// end ends the process by a signal and waits for it. Its error is the process's own, if the signal was one to end
+// properly on.
+func (g *gateway) end(by os.Signal) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.process == nil {
+		return nil
+	}
+	g.addresses.Store(nil)
+	if err := g.process.Process.Signal(by); err != nil {
+		return fmt.Errorf("%s ended by itself: %w\n%s", g.name, err, g.lastWords())
+	}
+	err := g.process.Wait()
+	g.process = nil
+	if by == syscall.SIGKILL {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", g.name, err, g.lastWords())
+	}
+	return nil
+}
+
+// signal sends a signal to a process that goes on.
+func (g *gateway) signal(s os.Signal) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.process == nil {
+		return fmt.Errorf("%s is not running", g.name)
+	}
+	return g.process.Process.Signal(s)
+}
+
+// url is where agents find it; empty while there is no process.
+func (g *gateway) url() string {
+	if a := g.addresses.Load(); a != nil {
+		return a.Listen
+	}
+	return ""
+}
+
+func (g *gateway) admin() string {
+	if a := g.addresses.Load(); a != nil {
+		return a.Admin
+	}
+	return ""
+}
+
+func (g *gateway) statePath() string { return filepath.Join(g.dir, "data", "state.db") }
+
+func (g *gateway) logPath() string { return filepath.Join(g.dir, "log") }
+
+// log is what all its processes wrote.
+func (g *gateway) log() string {
+	text, _ := os.ReadFile(g.logPath())
+	return string(text)
+}
+
+func (g *gateway) lastWords() string {
+	lines := strings.Split(strings.TrimSpace(g.log()), "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+}

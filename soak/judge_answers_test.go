@@ -1,0 +1,101 @@
+package soak
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// revokedWithin is how long a revocation may take to be known everywhere.
+const revokedWithin = time.Second
+
+// judgeEndings: no call is accepted that was sent more than a second after its PAT was ended.
+func (e *evidence) judgeEndings(breach func(string, ...any)) {
+	arrivals := group(e.Arrivals, func(a arrival) string { return a.Ref })
+	byAgent := group(e.Attempts, func(a attempt) string { return a.Agent })
+	for _, end := range e.Endings {
+		for _, a := range byAgent[end.Agent] {
+			late := end.ends(a) && a.Sent > end.Answered+revokedWithin
+			if late && (a.Status == 200 || len(arrivals[a.Ref]) > 0) {
+				breach("%s was accepted by %s, sent %s after its PAT had been ended", a.Ref, a.Gateway, a.Sent-end.Answered)
+			}
+		}
+	}
+}
+
+// judgeAnswers: every answer is of a kind that has its reason in the logs.
+func (e *evidence) judgeAnswers(breach func(string, ...any)) {
+	proofs := map[string]int{}
+	for _, a := range e.Attempts {
+		if a.Proof != "" {
+			proofs[a.Proof]++
+		}
+	}
+	for _, a := range e.Attempts {
+		if a.Lost {
+			continue
+		}
+		wait, _ := strconv.Atoi(a.RetryAfter)
+		ok := false
+		switch does := effectOf(a.Ref); a.Reason {
+		case "":
+			ok = a.Status == 200 && (does == works || !prices[a.Intent].IsZero() && does == lingers)
+		case "RATE_LIMIT_EXCEEDED":
+			ok = a.Status == 429 && wait > 0
+		case "SERVICE_CEILING":
+			ok = a.Status == 429 && wait > 0 && a.Intent == ceiled
+		case "POLICY_REQUIRES_PAYMENT":
+			ok = a.Status == 402 && !prices[a.Intent].IsZero()
+		case "IDEMPOTENCY_IN_PROGRESS":
+			ok = a.Status == 409 && wait > 0 && a.Key != ""
+		case "OUTCOME_UNKNOWN":
+			ok = a.Status == 409 && a.Key != ""
+		case "PROOF_REPLAYED":
+			ok = a.Status == 403 && proofs[a.Proof] > 1
+		case "REVOKED_TOKEN":
+			ok = a.Status == 401 && e.endedBy(a)
+		case "AGENT_BLOCKED":
+			ok = a.Status == 403 && e.endedBy(a)
+		case "STORE_UNAVAILABLE":
+			ok = a.Status == 503 && wait > 0 && a.Outcome == "not_sent"
+		case "UPSTREAM_REJECTED":
+			ok = a.Status == 409 && does == rejects
+		case "UPSTREAM_ERROR":
+			ok = a.Status == 502 && (does == fails && a.Outcome == "failed" || does == breaks && a.Outcome == "unknown")
+		case "RESPONSE_INVALID":
+			ok = a.Status == 502 && does == misfits && a.Outcome == "done"
+		case "UPSTREAM_TIMEOUT": // a starved machine may be slow on its own
+			ok = a.Status == 504 && (a.Outcome == "unknown" || a.Outcome == "not_sent")
+		case "UPSTREAM_UNREACHABLE":
+			ok = a.Status == 502 && a.Outcome == "not_sent"
+		}
+		if !ok {
+			breach("%s of %s at %s, %s: %d %s, outcome %q, Retry-After %q", a.Ref, a.Agent, a.Gateway, a.Sent, a.Status, a.Reason, a.Outcome, a.RetryAfter)
+		}
+	}
+}
+
+// endedBy reports whether somebody had asked to end the PAT when the answer came.
+func (e *evidence) endedBy(a attempt) bool {
+	return slices.ContainsFunc(e.Endings, func(end ending) bool { return end.ends(a) && end.Asked <= a.Answered })
+}
+
+// Within how long of losing its store a gateway says that it is not ready: the age at which what it knows is too
+// old, a check that takes its time, and the memory of the last one.
+const unreadyWithin = 4 * time.Second
+
+// judgeReadiness: while no gateway can reach its store none says that it is ready, and none accepts a call.
+func (e *evidence) judgeReadiness(breach func(string, ...any)) {
+	for _, o := range e.Outages {
+		for _, p := range e.Probes {
+			if p.At > o.From+unreadyWithin && p.At < o.To && p.Status == 200 {
+				breach("%s said that it is ready %s after its store had gone", p.Gateway, p.At-o.From)
+			}
+		}
+		for _, a := range e.Attempts {
+			if a.Sent > o.From+revokedWithin && a.Answered < o.To && a.Status == 200 {
+				breach("%s was accepted by %s %s after its store had gone", a.Ref, a.Gateway, a.Sent-o.From)
+			}
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package soak
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A judge holds what was written down against one promise, and tells every breach it finds.
+type judge struct {
+	name string
+	find func(e *evidence, breach func(format string, args ...any))
+}
+
+var judges = []judge{
+	{"limits", (*evidence).judgeLimits},
+	{"calls", (*evidence).judgeCalls},
+	{"charges", (*evidence).judgeCharges},
+	{"ledger", (*evidence).judgeLedger},
+	{"credit", (*evidence).judgeCredit},
+	{"revocations", (*evidence).judgeEndings},
+	{"answers", (*evidence).judgeAnswers},
+	{"readiness", (*evidence).judgeReadiness},
+	{"logs", (*evidence).judgeLogs},
+}
+
+const breachesTold = 8
+
+// judge runs every judge and returns what they found, a few of each.
+func (e *evidence) judge() []string {
+	var found []string
+	for _, j := range judges {
+		n := 0
+		j.find(e, func(format string, args ...any) {
+			if n++; n <= breachesTold {
+				found = append(found, j.name+": "+fmt.Sprintf(format, args...))
+			}
+		})
+		if n > breachesTold {
+			found = append(found, fmt.Sprintf("%s: and %d more", j.name, n-breachesTold))
+		}
+	}
+	return found
+}
+
+// A floor is the least that has to have happened in a run, for the judges to have had something to judge. It is far below
+// what a slow machine does.
+type floor map[string]int
+
+// count counts what happened, by what a floor asks for.
+func (e *evidence) count() floor {
+	n := floor{}
+	for _, a := range e.Arrivals {
+		n["upstream "+a.Intent]++
+	}
+	for _, a := range e.Attempts {
+		switch {
+		case a.Lost:
+			n["lost"]++
+		case a.Replayed:
+			n["replayed"]++
+		default:
+			n[fmt.Sprintf("answered %d", a.Status)]++
+		}
+		if a.Reason != "" {
+			n[a.Reason]++
+		}
+	}
+	for _, x := range e.Executions {
+		n["execution "+string(x.State)]++
+	}
+	n["revoked"] = len(e.Endings)
+	n["freezes"] = len(e.Freezes)
+	n["outages"] = len(e.Outages)
+	return n
+}
+
+// verdict fails the test with whatever the judges found, or if too little happened.
+func (w *world) verdict(e *evidence, least floor) {
+	w.t.Helper()
+	n := e.count()
+	w.t.Log("what happened:\n" + tabulated(n))
+	for what, want := range least {
+		if n[what] < want {
+			w.t.Errorf("availability: %s happened %d times; want at least %d", what, n[what], want)
+		}
+	}
+	for _, found := range e.judge() {
+		w.t.Error(found)
+	}
+	if w.t.Failed() {
+		for name, log := range e.Logs {
+			lines := strings.Split(strings.TrimSpace(log), "\n")
+			w.t.Logf("last words of %s:\n%s", name, strings.Join(lines[max(0, len(lines)-20):], "\n"))
+		}
+	}
+}
+
+func tabulated(n floor) string {
+	var lines []string
+	for what, n := range n {
+		lines = append(lines, fmt.Sprintf("%8d  %s", n, what))
+	}
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[10:], b[10:]) })
+	return strings.Join(lines, "\n")
+}
+
+// usual is what has to have happened in any run under load.
+func usual() floor {
+	return floor{
+		"upstream " + browse: 60, "upstream " + pulse: 100, "upstream " + search: 50, "upstream " + lookup: 20, "upstream " + ceiled: 50,
+		"upstream " + details: 50, "upstream " + sealed: 20, "upstream " + order: 50, "upstream " + reserve: 2,
+		"RATE_LIMIT_EXCEEDED": 50, "PROOF_REPLAYED": 5, "REVOKED_TOKEN": 2, "replayed": 10, "execution captured": 30, "execution released": 1, "revoked": 2,
+	}
+}
+
+// group sorts records by a key.
+func group[K comparable, T any](list []T, key func(T) K) map[K][]T {
+	groups := map[K][]T{}
+	for _, v := range list {
+		groups[key(v)] = append(groups[key(v)], v)
+	}
+	return groups
+}
+
+func (e *evidence) judgeLogs(breach func(string, ...any)) {
+	for name, log := range e.Logs {
+		for line := range strings.SplitSeq(log, "\n") {
+			if strings.Contains(line, "panic") || strings.Contains(line, "DATA RACE") || strings.Contains(line, "fatal error") {
+				breach("%s: %.400s", name, line)
+			}
+		}
+	}
+}
+
+// TestEveryJudgeIsTried keeps the list of forged logs complete.
+func TestEveryJudgeIsTried(t *testing.T) {
+	for _, j := range judges {
+		if !slices.ContainsFunc(forgeries, func(f forgery) bool { return f.judge == j.name }) {
+			t.Errorf("no forged log tries the judge of %s", j.name)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package soak
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// load lets agents call until the load is over, and returns at once.
+func (w *world) load() {
+	w.t.Helper()
+	regular := make([]*agent, 3)
+	for i := range regular {
+		regular[i] = w.agentNamed(fmt.Sprintf("regular-%d", i), 2)
+		w.approve(regular[i])
+	}
+	hot, greedy := w.agentNamed("hot", 2), w.agentNamed("greedy", 2)
+	poor := []*agent{w.agentNamed("poor-0", 1), w.agentNamed("poor-1", 1)} // nobody approved them
+	for _, a := range []*agent{hot, greedy, poor[0], poor[1]} {
+		w.unapproved[a.id] = true
+	}
+
+	free := []string{browse, search, lookup, ceiled}
+	for i := range 3 {
+		w.worker(w.over, fmt.Sprintf("free%d", i), 2*time.Millisecond, func(ref string) { w.once(regular[i], pick(free), ref) })
+	}
+	for i := range 2 {
+		w.worker(w.over, fmt.Sprintf("hot%d", i), 0, func(ref string) { w.once(hot, pulse, ref) })
+	}
+	for i := range 2 {
+		w.worker(w.over, fmt.Sprintf("greedy%d", i), 0, func(ref string) { w.once(greedy, pick([]string{details, details, order}), ref) })
+	}
+	for i := range 4 {
+		w.worker(w.over, fmt.Sprintf("buyer%d", i), 5*time.Millisecond, func(ref string) { w.buy(pick(regular), order, ref) })
+	}
+	w.worker(w.over, "poor", 50*time.Millisecond, func(ref string) { w.buy(pick(poor), reserve, ref) })
+	w.worker(w.over, "sealer", 10*time.Millisecond, func(ref string) { w.seal(pick(regular), ref) })
+	for i := range 2 {
+		w.worker(w.over, fmt.Sprintf("victim%d", i), 0, func(ref string) { w.revoked(ref) })
+	}
+	w.worker(w.over, "renewer", 500*time.Millisecond, func(string) { w.anew(pick(append(regular, hot, greedy))) })
+	w.worker(w.over, "prober", 150*time.Millisecond, func(string) { w.probe() })
+}
+
+// worker does something again and again until over is closed, each time under another name.
+func (w *world) worker(over <-chan struct{}, name string, between time.Duration, do func(ref string)) {
+	w.loading.Go(func() {
+		for n := 0; pause(over, between); n++ {
+			do(fmt.Sprintf("%s-%d", name, n))
+		}
+	})
+}
+
+// once makes one attempt at any gateway, and does not repeat it.
+func (w *world) once(a *agent, intent, ref string) attempt {
+	g := w.any()
+	if g == nil {
+		pause(w.over, 10*time.Millisecond)
+		return attempt{Lost: true}
+	}
+	return (call{agent: a, token: a.token(), intent: intent, ref: ref + "." + string(works)}).at(g)
+}
+
+var purchases atomic.Int64
+
+// buy makes one charged call: every third without idempotency key, and so once; the others until an answer is final, on
+// whatever gateway, with whatever PAT of the agent, some of them twice at the same time. Some fail in various ways.
+func (w *world) buy(a *agent, intent, ref string) {
+	n := purchases.Add(1)
+	does := works
+	switch {
+	case n%100 == 99:
+		does = lingers
+	case n%17 == 0:
+		does = fails
+	case n%19 == 0:
+		does = rejects
+	case n%23 == 0:
+		does = misfits
+	case n%29 == 0:
+		does = breaks
+	}
+	c := call{agent: a, intent: intent, ref: ref + "." + string(does)}
+	if n%3 == 0 {
+		if g := w.any(); g != nil {
+			c.token = a.token()
+			c.at(g)
+		}
+		return
+	}
+	c.key = "key-" + ref
+	for try := range 60 {
+		g, other := w.any(), w.any()
+		if g != nil {
+			c.token = a.token()
+			if try == 0 && n%5 == 0 {
+				w.loading.Go(func() { c.at(other) })
+			}
+			if c.at(g).final() && try > int(n%2) { // every other one is asked for once more than needed
+				return
+			}
+		}
+		if !pause(w.over, random(0, 50*time.Millisecond)) {
+			return
+		}
+	}
+}
+
+// seal sends one call with its proof to two gateways at the same time.
+func (w *world) seal(a *agent, ref string) {
+	g, other := w.any(), w.any()
+	if g == nil || other == nil {
+		return
+	}
+	c := call{agent: a, token: a.token(), intent: sealed, ref: ref + "." + string(works)}
+	if err := c.prove(); err != nil {
+		w.t.Error(err)
+		return
+	}
+	w.loading.Go(func() { c.at(other) })
+	c.at(g)
+}
+
+// anew gives an agent a further PAT: a new agreement, or a renewal.
+func (w *world) anew(a *agent) {
+	do := a.agree
+	if random(0, 1) == 0 {
+		do = a.renew
+	}
+	if g := w.any(); g != nil {
+		_ = do(g) // or the next time
+	}
+}
+
+// approve lets an agent owe on its own account.
+func (w *world) approve(a *agent) {
+	w.t.Helper()
+	err := w.retry(func(g *gateway) error { return w.operate(g, "/agents/"+a.id+"/approve") })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// operate does something as the operator.
+func (w *world) operate(g *gateway, path string) error {
+	status, _, body, err := w.do(http.MethodPost, g.admin()+"/admin/v1"+path, nil, map[string]string{"Authorization": "Bearer " + adminToken})
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%s: %d %.300s", path, status, body)
+	}
+	return err
+}
+
+// revoked is the story of one agent: it agrees, calls, is revoked at one gateway, and goes on calling at all of them
+// for longer than a revocation may take.
+func (w *world) revoked(ref string) {
+	a, err := w.newAgent("agent-"+ref, 1)
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	quiet := make(chan struct{})
+	defer close(quiet)
+	for i := range 2 {
+		w.worker(quiet, fmt.Sprintf("%s-%d", ref, i), 15*time.Millisecond, func(ref string) { w.once(a, details, ref) })
+	}
+	pause(nil, random(100*time.Millisecond, 300*time.Millisecond))
+	t := a.token()
+	e := ending{Agent: a.id, Token: t.id, Asked: w.clock.now()}
+	do := func(g *gateway) error { return w.operate(g, "/pats/"+t.id+"/revoke") }
+	switch pick([]int{0, 1, 2}) {
+	case 0:
+		e.Token = ""
+		do = func(g *gateway) error { return w.operate(g, "/agents/"+a.id+"/block") }
+	case 1:
+		do = func(g *gateway) error {
+			status, _, body, err := w.do(http.MethodPost, g.url()+"/api/pat/revoke", nil, map[string]string{"Authorization": "Bearer " + t.text})
+			if err == nil && status != http.StatusOK {
+				err = fmt.Errorf("revoking: %d %.300s", status, body)
+			}
+			return err
+		}
+	}
+	if err := w.retry(do); err != nil {
+		w.t.Errorf("revoking: %v", err)
+		return
+	}
+	e.Answered = w.clock.now()
+	w.mu.Lock()
+	w.endings = append(w.endings, e)
+	w.mu.Unlock()
+	pause(nil, 1500*time.Millisecond)
+}
+
+func (w *world) probe() {
+	for _, g := range w.gateways {
+		url := g.admin()
+		if url == "" || g == w.avoided.Load() {
+			continue
+		}
+		at := w.clock.now()
+		status, _, _, err := w.do(http.MethodGet, url+"/readyz", nil, nil)
+		if err != nil {
+			continue
+		}
+		w.mu.Lock()
+		w.probes = append(w.probes, probe{g.name, at, status})
+		w.mu.Unlock()
+	}
+}
+
+// run loads the gateways for as long as a test takes and meanwhile makes trouble.
+func (w *world) run(trouble func()) {
+	w.t.Helper()
+	w.over = make(chan struct{})
+	w.load()
+	w.loading.Go(trouble)
+	for end := w.clock.now() + length; w.clock.now() < end; {
+		pause(nil, min(5*time.Second, end-w.clock.now()))
+		w.mu.Lock()
+		w.t.Logf("%6.1fs  %d attempts, %d reached the upstream", w.clock.now().Seconds(), len(w.attempts), len(w.upstream.arrivals()))
+		w.mu.Unlock()
+	}
+	close(w.over)
+	w.loading.Wait()
+}

@@ -1,0 +1,245 @@
+package soak
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// A world is one run: gateways, the upstream behind them, agents, and what all of them write down.
+type world struct {
+	t        *testing.T
+	clock    clock
+	upstream *upstream
+	gateways []*gateway
+	client   *http.Client
+	open     func(context.Context) (records, error) // the store, when no gateway runs any more
+
+	over       chan struct{} // closed when the load is
+	loading    sync.WaitGroup
+	unapproved map[string]bool
+	avoided    atomic.Pointer[gateway] // where no agent goes of its own accord
+
+	mu       sync.Mutex
+	attempts []attempt
+	endings  []ending
+	freezes  []freeze
+	probes   []probe
+	outages  []outage
+}
+
+// records are what the judges read in a store.
+type records interface {
+	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
+	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
+	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
+	Close() error
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, clock: newClock(), unapproved: map[string]bool{}}
+	w.upstream = newUpstream(t, w.clock)
+	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
+	w.client = &http.Client{Transport: transport}
+	t.Cleanup(transport.CloseIdleConnections)
+	return w
+}
+
+// sqliteWorld is one gateway on a SQLite file of its own.
+func sqliteWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	g := newGateway(t, "a", configFile(w.upstream.server.URL, ""))
+	w.gateways = []*gateway{g}
+	w.open = func(ctx context.Context) (records, error) {
+		return sqlstore.Open(ctx, g.statePath(), sqlstore.Options{Now: time.Now})
+	}
+	w.startAll()
+	return w
+}
+
+func (w *world) startAll() {
+	w.t.Helper()
+	var wg sync.WaitGroup
+	for _, g := range w.gateways {
+		wg.Go(func() {
+			if err := g.start(context.WithoutCancel(w.t.Context())); err != nil {
+				w.t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if w.t.Failed() {
+		w.t.FailNow()
+	}
+}
+
+// any is a gateway that runs, or nil.
+func (w *world) any() *gateway {
+	avoided := w.avoided.Load()
+	running := make([]*gateway, 0, len(w.gateways))
+	for _, g := range w.gateways {
+		if g.url() != "" && g != avoided {
+			running = append(running, g)
+		}
+	}
+	if len(running) == 0 {
+		return nil
+	}
+	return pick(running)
+}
+
+var errNoGateway = errors.New("no gateway is running")
+
+// retry does something on one gateway after another until it succeeds.
+func (w *world) retry(do func(*gateway) error) error {
+	for end := w.clock.now() + time.Minute; ; pause(nil, 20*time.Millisecond) {
+		err := errNoGateway
+		if g := w.any(); g != nil {
+			err = do(g)
+		}
+		if err == nil || w.clock.now() > end {
+			return err
+		}
+	}
+}
+
+// pause waits, and reports whether over is still open.
+func pause(over <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-over:
+		return false
+	default:
+	}
+	select {
+	case <-timer.C:
+		return true
+	case <-over:
+		return false
+	}
+}
+
+// random is a duration between the two.
+func random(from, to time.Duration) time.Duration {
+	n, err := rand.Int(rand.Reader, big.NewInt(int64(to-from)+1))
+	if err != nil {
+		panic(err)
+	}
+	return from + time.Duration(n.Int64())
+}
+
+// kills kills any gateway about every second and starts it again, until the load is over. All run then.
+func (w *world) kills() {
+	n := 0
+	for pause(w.over, random(300*time.Millisecond, 1200*time.Millisecond)) {
+		g := pick(w.gateways)
+		if err := g.end(syscall.SIGKILL); err != nil {
+			w.t.Error(err)
+			return
+		}
+		if err := g.start(context.WithoutCancel(w.t.Context())); err != nil {
+			w.t.Error(err)
+			return
+		}
+		n++
+	}
+	w.t.Logf("%6.1fs  killed and started again %d times", w.clock.now().Seconds(), n)
+}
+
+// recover makes sure that every gateway serves again, without having been started again.
+func (w *world) recover() {
+	w.t.Helper()
+	late := w.agentNamed("late", 1)
+	w.approve(late) // whatever the others owe by now
+	for _, g := range w.gateways {
+		free, paid := w.serves(g, late, details), w.serves(g, late, order)
+		if free != nil || paid != nil {
+			w.t.Errorf("%s does not serve again after all: %v, %v\n%s", g.name, free, paid, g.lastWords())
+		}
+	}
+}
+
+// serves tries for a while until a gateway says that it is ready and serves a call.
+func (w *world) serves(g *gateway, a *agent, intent string) error {
+	end := w.clock.now() + 30*time.Second
+	for n := 0; ; n++ {
+		ready, _, body, err := w.do(http.MethodGet, g.admin()+"/readyz", nil, nil)
+		got := attempt{Lost: true}
+		if ready == http.StatusOK {
+			if got = (call{agent: a, token: a.token(), intent: intent, ref: fmt.Sprintf("late-%s-%s-%d.%s", g.name, intent, n, works)}).at(g); got.Status == http.StatusOK {
+				return nil
+			}
+		}
+		if pause(nil, 50*time.Millisecond); w.clock.now() > end {
+			return fmt.Errorf("ready: %d %.300s %w; answer: %+v", ready, body, err, got)
+		}
+	}
+}
+
+// evidence ends the gateways, opens the store and gathers everything that was written down.
+func (w *world) evidence() *evidence {
+	w.t.Helper()
+	e := &evidence{Terms: terms(), Unapproved: w.unapproved, Logs: map[string]string{}}
+	for _, g := range w.gateways {
+		if err := g.end(syscall.SIGTERM); err != nil {
+			w.t.Errorf("ending properly: %v", err)
+		}
+		e.Logs[g.name] = g.log()
+	}
+	w.mu.Lock()
+	e.Attempts, e.Endings, e.Freezes, e.Probes, e.Outages = w.attempts, w.endings, w.freezes, w.probes, w.outages
+	w.mu.Unlock()
+	e.Arrivals = w.upstream.arrivals()
+	ctx := w.t.Context()
+	s, err := w.open(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			w.t.Error(err)
+		}
+	}()
+	if err := e.readStore(ctx, s); err != nil {
+		w.t.Fatal(err)
+	}
+	return e
+}
+
+func (e *evidence) readStore(ctx context.Context, s records) (err error) {
+	e.Executions, err = pages(ctx, s.Executions, func(x store.Execution) string { return x.ID })
+	if err != nil {
+		return err
+	}
+	e.Ledger, err = pages(ctx, s.Ledger, func(x store.Entry) string { return fmt.Sprint(x.Seq) })
+	if err != nil {
+		return err
+	}
+	e.Accounts, err = pages(ctx, s.Accounts, func(x store.Account) string { return x.AgentID + " " + x.Currency })
+	return err
+}
+
+func pages[T any](ctx context.Context, list func(context.Context, store.Filter) ([]T, error), cursor func(T) string) ([]T, error) {
+	var all []T
+	for f := (store.Filter{Service: service, Limit: 1000}); ; f.After = cursor(all[len(all)-1]) {
+		page, err := list(ctx, f)
+		if err != nil || len(page) == 0 {
+			return all, err
+		}
+		all = append(all, page...)
+	}
+}
