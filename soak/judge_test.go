@@ -63,6 +63,9 @@ func (e *evidence) count() floor {
 		default:
 			n[fmt.Sprintf("answered %d", a.Status)]++
 		}
+		if a.Charge != "" && !a.Replayed {
+			n["told "+a.Charge]++
+		}
 		if a.Reason != "" {
 			n[a.Reason]++
 		}
@@ -76,15 +79,32 @@ func (e *evidence) count() floor {
 	return n
 }
 
+// under tells of what less happened than the least.
+func (n floor) under(least floor) floor {
+	missed := floor{}
+	for what, want := range least {
+		if n[what] < want {
+			missed[what] = want
+		}
+	}
+	return missed
+}
+
+// judged runs a world under load and in trouble, makes sure that it recovers by itself, and judges it.
+func (w *world) judged(least floor, trouble func()) {
+	w.t.Helper()
+	w.run(least, trouble)
+	w.recover()
+	w.verdict(w.evidence(), least)
+}
+
 // verdict fails the test with whatever the judges found, or if too little happened.
 func (w *world) verdict(e *evidence, least floor) {
 	w.t.Helper()
 	n := e.count()
 	w.t.Log("what happened:\n" + tabulated(n))
-	for what, want := range least {
-		if n[what] < want {
-			w.t.Errorf("availability: %s happened %d times; want at least %d", what, n[what], want)
-		}
+	for what, want := range n.under(least) {
+		w.t.Errorf("availability: %s happened %d times; want at least %d", what, n[what], want)
 	}
 	for _, found := range e.judge() {
 		w.t.Error(found)
@@ -109,9 +129,9 @@ func tabulated(n floor) string {
 // usual is what has to have happened in any run under load.
 func usual() floor {
 	return floor{
-		"upstream " + browse: 60, "upstream " + pulse: 100, "upstream " + search: 50, "upstream " + lookup: 20, "upstream " + ceiled: 50,
+		"upstream " + browse: 50, "upstream " + pulse: 100, "upstream " + search: 20, "upstream " + lookup: 10, "upstream " + ceiled: 50,
 		"upstream " + details: 50, "upstream " + sealed: 20, "upstream " + order: 50, "upstream " + reserve: 2,
-		"RATE_LIMIT_EXCEEDED": 50, "PROOF_REPLAYED": 5, "REVOKED_TOKEN": 2, "replayed": 10, "execution captured": 30, "execution released": 1, "revoked": 2,
+		"RATE_LIMIT_EXCEEDED": 50, "SERVICE_CEILING": 5, "PROOF_REPLAYED": 5, "replayed": 10, "told captured": 30, "told released": 1, "revoked": 2,
 	}
 }
 

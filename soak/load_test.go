@@ -209,17 +209,22 @@ func (w *world) probe() {
 	}
 }
 
-// run loads the gateways for as long as a test takes and meanwhile makes trouble.
-func (w *world) run(trouble func()) {
+// atMost is how much longer than length a starved machine may load the gateways.
+const atMost = 90 * time.Second
+
+// run loads the gateways for length, and on until the least has happened, and meanwhile makes trouble.
+func (w *world) run(least floor, trouble func()) {
 	w.t.Helper()
 	w.over = make(chan struct{})
 	w.load()
 	w.loading.Go(trouble)
-	for end := w.clock.now() + length; w.clock.now() < end; {
-		pause(nil, min(5*time.Second, end-w.clock.now()))
-		w.mu.Lock()
-		w.t.Logf("%6.1fs  %d attempts, %d reached the upstream", w.clock.now().Seconds(), len(w.attempts), len(w.upstream.arrivals()))
-		w.mu.Unlock()
+	began, told := w.clock.now(), w.clock.now()
+	for now := began; now < began+length || now < began+length+atMost && len(w.count().under(least)) > 0; now = w.clock.now() {
+		pause(nil, 250*time.Millisecond)
+		if now > told+5*time.Second {
+			told = now
+			w.t.Logf("%6.1fs  %d attempts, %d reached the upstream", now.Seconds(), len(w.logs().Attempts), len(w.upstream.arrivals()))
+		}
 	}
 	close(w.over)
 	w.loading.Wait()

@@ -5,7 +5,5 @@ import "testing"
 // One gateway on SQLite is killed about every second.
 func TestSQLiteKilledUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
-	w.run(w.kills)
-	w.recover()
-	w.verdict(w.evidence(), usual())
+	w.judged(usual(), w.kills)
 }

@@ -11,11 +11,11 @@ import (
 
 // The intents of the service, and what each is there for.
 const (
-	browse  = "shop.example:browse:v1"  // free, leased, 300 an hour: used up in any run
+	browse  = "shop.example:browse:v1"  // free, leased, 120 an hour: used up in any run
 	pulse   = "shop.example:pulse:v1"   // free, leased, 100 a second: rolls all the time
 	search  = "shop.example:search:v1"  // free, 8 a second
-	lookup  = "shop.example:lookup:v1"  // free, 30 a minute
-	ceiled  = "shop.example:ceiled:v1"  // free, 150 a minute for all agents together
+	lookup  = "shop.example:lookup:v1"  // free, 10 a minute
+	ceiled  = "shop.example:ceiled:v1"  // free, 60 a minute for all agents together
 	details = "shop.example:details:v1" // free, bounded by the PAT's limit alone
 	sealed  = "shop.example:sealed:v1"  // free, each call proved
 	order   = "shop.example:order:v1"   // 0.01 EUR
@@ -51,8 +51,8 @@ func terms() []term {
 		return term{Name: intent, Intents: []string{intent}, Max: n, Period: period}
 	}
 	return []term{
-		one(browse, 300, time.Hour), one(pulse, 100, time.Second), one(search, 8, time.Second), one(lookup, 30, time.Minute), one(reserve, 40, time.Hour),
-		{Name: "ceiling", Intents: []string{ceiled}, All: true, Max: 150, Period: time.Minute},
+		one(browse, 120, time.Hour), one(pulse, 100, time.Second), one(search, 8, time.Second), one(lookup, 10, time.Minute), one(reserve, 40, time.Hour),
+		{Name: "ceiling", Intents: []string{ceiled}, All: true, Max: 60, Period: time.Minute},
 		{Name: "pat", Intents: intents, Max: int(patRate), Period: time.Hour},
 	}
 }
@@ -119,7 +119,7 @@ services:
   policy_file: policy.json
   upstream: {url: %s, timeout: %s, breaker: {failures: 10000, open_for: 100ms}}
   public_url: http://127.0.0.1:1
-  intents: {%q: {ceiling: 150/minute}}
+  intents: {%q: {ceiling: 60/minute}}
 `, adminToken, credit, patRate, upstream, upstreamTimeout, ceiled)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -190,20 +191,30 @@ func (w *world) serves(g *gateway, a *agent, intent string) error {
 	}
 }
 
+// logs are what agents and the upstream have written down so far.
+func (w *world) logs() *evidence {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &evidence{
+		Arrivals: w.upstream.arrivals(), Attempts: slices.Clone(w.attempts), Endings: slices.Clone(w.endings), Freezes: slices.Clone(w.freezes),
+		Probes: slices.Clone(w.probes), Outages: slices.Clone(w.outages),
+	}
+}
+
+func (w *world) count() floor { return w.logs().count() }
+
 // evidence ends the gateways, opens the store and gathers everything that was written down.
 func (w *world) evidence() *evidence {
 	w.t.Helper()
-	e := &evidence{Terms: terms(), Unapproved: w.unapproved, Logs: map[string]string{}}
+	logs := map[string]string{}
 	for _, g := range w.gateways {
 		if err := g.end(syscall.SIGTERM); err != nil {
 			w.t.Errorf("ending properly: %v", err)
 		}
-		e.Logs[g.name] = g.log()
+		logs[g.name] = g.log()
 	}
-	w.mu.Lock()
-	e.Attempts, e.Endings, e.Freezes, e.Probes, e.Outages = w.attempts, w.endings, w.freezes, w.probes, w.outages
-	w.mu.Unlock()
-	e.Arrivals = w.upstream.arrivals()
+	e := w.logs()
+	e.Terms, e.Unapproved, e.Logs = terms(), w.unapproved, logs
 	ctx := w.t.Context()
 	s, err := w.open(ctx)
 	if err != nil {
