@@ -1,6 +1,7 @@
 package odrl
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/uimgate/uimgate/limit"
@@ -89,16 +90,24 @@ func (t *target) meets(o *target) bool {
 
 func (n *normalizer) conflict(p, f *rule) {
 	definite := subset(f.canonical, p.canonical) // whenever the permission applies, so does the prohibition
-	switch {
-	case definite && n.d.strategy() == voidOnConflict:
-		n.problems.Errorf("conflict", f.node.pointer, "always prohibits what %s permits, which voids the policy: set conflict to prohibit or perm, or name other targets", p.node.name())
-	case definite && n.d.strategy() == prohibitionWins:
-		n.problems.Warnf("conflict", f.node.pointer, "always prohibits what %s permits: that permission is without effect where both meet", p.node.name())
-	case definite:
-		n.problems.Warnf("conflict", f.node.pointer, "is without effect where %s permits the same", p.node.name())
-	case n.d.strategy() == voidOnConflict:
-		n.problems.Warnf("conflict", f.node.pointer, "may prohibit what %s permits; such calls are denied as a conflict: set conflict to prohibit or perm", p.node.name())
+	example, possible := n.satisfiable(slices.Concat(conjunction("", p.conditions, false), conjunction("", f.conditions, true)))
+	if !possible {
+		return
 	}
+	n.clash(clash{
+		definite: definite, strategy: n.d.strategy(), permission: p.node, prohibition: f.node,
+		party: cmp.Or(p.assignee, f.assignee), action: "execute", target: n.common(p.target, f.target), facts: example,
+	})
+}
+
+// common names an intent that both targets hold.
+func (n *normalizer) common(a, b *target) string {
+	for _, i := range a.members {
+		if slices.Contains(b.members, i) {
+			return n.w.Intents[i].UID
+		}
+	}
+	return a.name
 }
 
 // subset reports whether every member of a is in b; both are sorted.

@@ -15,7 +15,7 @@ func (n *names) readContext(v any, pointer string) {
 		case string:
 			switch {
 			case n.knownContext(c):
-			case n.remote:
+			case n.served:
 				n.problems.Warnf("remote-context", f.pointer, "the context %s is not known and never fetched: terms are read as ODRL 2.2 and UIM define them", quote(c))
 			default:
 				n.problems.Doubtf("remote-context", f.pointer, "the context %s is not known and never fetched: use http://%s, and write other prefixes inline", quote(c), contexts[0])

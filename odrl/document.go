@@ -19,6 +19,7 @@ type document struct {
 	asset     []reference // UIM core 6.2: a target for rules that name none
 	parties   map[string][]reference
 	notes     notes
+	keys      map[string]string // the properties it has, as spelled
 	facts     *facts
 }
 
@@ -68,7 +69,8 @@ type ruleNode struct {
 	amounts      []*constraintNode // UIM core 6.2: amount and unit of a pay duty, read as payAmount eq
 	notice       string
 	notes        notes
-	weight       int // rules in it, itself included
+	keys         map[string]string // the properties it has, as spelled
+	weight       int               // rules in it, itself included
 }
 
 // name is how decisions call the rule: its uid, else its JSON pointer.

@@ -16,10 +16,6 @@ import (
 
 // childDuties adds a duty of a permission, once per action it names.
 func (n *normalizer) childDuties(r *rule, node *ruleNode) bool {
-	if len(node.actions) == 0 {
-		n.problems.Errorf("action", node.pointer, "a duty needs an action")
-		return false
-	}
 	if who := node.parties["assignee"]; len(who) > 0 && !n.payer(r, who) {
 		n.problems.Errorf("assignee", who[0].pointer, "a duty of a permission binds the permission's own assignee")
 		return false

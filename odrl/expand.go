@@ -100,7 +100,7 @@ func (l *library) parent(d *document) bool {
 // what it inherits, and what it shares copied into each rule.
 func (l *library) expanded(d *document) *document {
 	out := &document{
-		uid: d.uid, pointer: d.pointer, types: d.types, typesAt: d.typesAt, profiles: d.profiles, inherits: d.inherits, replacedBy: d.replacedBy, notes: d.notes, facts: l.facts,
+		uid: d.uid, pointer: d.pointer, types: d.types, typesAt: d.typesAt, profiles: d.profiles, inherits: d.inherits, replacedBy: d.replacedBy, notes: d.notes, keys: d.keys, facts: l.facts,
 		relations: map[string][]reference{}, parties: map[string][]reference{},
 	}
 	if len(out.types) == 0 || slices.Equal(out.types, []string{"Policy"}) {

@@ -28,7 +28,7 @@ func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List
 	defer cancel()
 	found := findings{lenient: o.Lenient}
 	l := openLibrary(ctx, doc, o, &found)
-	if found.failed() {
+	if l == nil || found.failed() {
 		return nil, found.list
 	}
 	d := l.choose(o.Policy)
@@ -36,12 +36,54 @@ func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List
 		return nil, found.list
 	}
 	expanded := l.expanded(d)
+	l.check(expanded)
 	form := l.normalForm(expanded)
 	if found.failed() {
 		return nil, found.list
 	}
 	p := &Policy{form: form, uid: form.uid, document: bytes.Clone(doc), strategy: form.strategy(), warnings: found.list, evaluation: &evaluation{}}
 	return p, p.Warnings()
+}
+
+// ValidateOptions say how Validate reads a document.
+type ValidateOptions struct {
+	// Lenient warns of what Load takes in that mode.
+	Lenient bool
+	// Profiles are IRIs of further profiles that are known. Their terms are taken as they are.
+	Profiles []string
+}
+
+// Validate holds every policy of a document against ODRL IM 2.2 and ODRL V 2.2. The policy is valid
+// where the list holds no error. Warnings tell what is allowed and hardly meant: rules that conflict
+// under some requests or can never be active, values that do not fit their operand, deprecated terms.
+// Whether the gateway could enforce it is for Publish to say, which knows the service.
+func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
+	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	defer cancel()
+	found := findings{lenient: o.Lenient}
+	l := openLibrary(ctx, doc, LoadOptions{Profiles: o.Profiles}, &found)
+	if l == nil {
+		return found.list
+	}
+	if len(l.list) == 0 {
+		found.Errorf("no-policy", "", "the document holds no policy")
+	}
+	l.spellings()
+	for _, d := range l.list {
+		if found.full() {
+			break
+		}
+		expanded := l.expanded(d)
+		l.check(expanded)
+		l.advise(expanded)
+		if found.failed() {
+			continue
+		}
+		if form := l.normalForm(expanded); !found.failed() {
+			l.analyse(form)
+		}
+	}
+	return found.list
 }
 
 // openLibrary reads the policies of a document; of use only where nothing failed.
@@ -53,9 +95,5 @@ func openLibrary(ctx context.Context, doc []byte, o LoadOptions, found *findings
 	names := newNames(tree, newWorld(World{}), found)
 	names.profiles = o.Profiles
 	r := newReader(ctx, names)
-	list := r.documents(tree)
-	if found.failed() {
-		return nil
-	}
-	return newLibrary(r, list)
+	return newLibrary(r, r.documents(tree))
 }

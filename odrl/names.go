@@ -15,11 +15,16 @@ type names struct {
 	aliases    map[string]string // term of the document → IRI
 	namespaces []string          // of ODRL and profile terms, without scheme
 	keyNames   map[string]keyName
+	loose      []spelling
+	searched   int             // steps taken to find out which constraints go together
 	declared   map[string]bool // terms that the document itself defines
-	remote     bool            // an unknown remote context is only warned of
+	served     bool            // for Publish: what the gateway serves and enforces
 	profiles   []string        // known beside the built-in ones, as full IRIs
 	open       bool            // a profile is declared whose terms are taken as they are
 }
+
+// A spelling is a term that ODRL 2.2 deprecates or does not have, and what it is read as.
+type spelling struct{ pointer, what, written, meant string }
 
 // A keyName remembers what key found.
 type keyName struct {
@@ -142,10 +147,14 @@ type class struct {
 func (n *names) term(c class, f field, raw string) (string, bool) {
 	name, ok := n.local(raw, n.namespaces)
 	if ok {
+		written := name
 		if alias, found := c.aliases[name]; found {
 			name = alias
 		}
 		if slices.Contains(c.known, name) {
+			if written != name || slices.Contains(deprecated, name) || slices.Contains(uimTerms, name) {
+				n.loose = append(n.loose, spelling{f.pointer, c.what, written, name})
+			}
 			return name, true
 		}
 	} else {

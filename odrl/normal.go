@@ -86,13 +86,8 @@ func (n *normalizer) expand() {
 			return
 		}
 		actions := node.actions
-		if len(actions) == 0 {
-			n.problems.Errorf("action", node.pointer, "a %s needs an action", node.kind)
-			continue
-		}
 		targets := n.targets(node)
 		assignees := n.assignees(node.parties["assignee"])
-		n.partyRules(node)
 		for _, a := range actions {
 			if !n.sensible(node, a) {
 				continue
@@ -193,8 +188,7 @@ func (n *normalizer) targets(node *ruleNode) []*target {
 	if node.kind == obligation {
 		return []*target{{everyIntent, n.w.byName[everyIntent]}}
 	}
-	n.problems.Errorf("target", node.pointer, "a %s needs a target", node.kind)
-	return nil
+	return nil // refused before
 }
 
 // aboutTheCall recognises the targets of UIM duties that are no assets: the payload that is signed, the

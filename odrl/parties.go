@@ -60,29 +60,3 @@ func (n *normalizer) boundParties() []string {
 	}
 	return sortedKeys(all)
 }
-
-// partyRules checks what ODRL IM 2.1.2 and 2.1.3 ask of Offers and Agreements.
-func (n *normalizer) partyRules(node *ruleNode) {
-	offer, agreement := slices.Contains(n.d.types, "Offer"), slices.Contains(n.d.types, "Agreement")
-	if !offer && !agreement {
-		return
-	}
-	what := "an Offer"
-	if agreement {
-		what = "an Agreement"
-	}
-	if unique(node.parties["assigner"]) != 1 {
-		n.problems.Errorf("assigner", node.pointer, "every rule of %s has exactly one assigner", what)
-	}
-	if agreement && unique(node.parties["assignee"]) != 1 {
-		n.problems.Errorf("assignee", node.pointer, "every rule of an Agreement has exactly one assignee")
-	}
-}
-
-func unique(list []reference) int {
-	seen := map[string]bool{}
-	for _, ref := range list {
-		seen[ref.name()] = true
-	}
-	return len(seen)
-}

@@ -104,7 +104,7 @@ func decodeTree(doc []byte, found *findings) any {
 func normalize(ctx context.Context, tree map[string]any, w World, found *findings) *normalizer {
 	x := newWorld(w)
 	names := newNames(tree, x, found)
-	names.remote = true
+	names.served = true
 	r := newReader(ctx, names)
 	list := r.documents(tree)
 	n := &normalizer{
@@ -120,6 +120,7 @@ func normalize(ctx context.Context, tree map[string]any, w World, found *finding
 		return n
 	}
 	n.d, x.facts = l.expanded(d), r.facts
+	l.check(n.d)
 	n.publishable()
 	if found.failed() {
 		return n

@@ -5,9 +5,6 @@ import "slices"
 // publishable reports what ODRL has and the gateway could not see to: each refuses the policy, for
 // nothing in it may be dropped in silence.
 func (n *normalizer) publishable() {
-	if len(n.d.rules) == 0 {
-		n.problems.Errorf("no-rule", n.d.pointer, "a policy has at least one permission, prohibition or obligation")
-	}
 	for _, t := range n.d.types {
 		if grants, ok := policyTypes[t]; ok && !grants {
 			n.problems.Errorf("type", n.d.typesAt, "a policy of type %s grants nothing: publish a Set, an Offer or an Agreement", t)
@@ -44,12 +41,14 @@ func (n *normalizer) enforceable(r *ruleNode) {
 			n.unsupported(ref.pointer, key, advice)
 		}
 	}
-	for _, ref := range r.targets {
+	for _, ref := range r.references() {
 		n.whole(ref)
 	}
 	for _, fn := range sortedKeys(r.parties) {
 		for _, ref := range r.parties[fn] {
-			n.whole(ref)
+			if ref.literal {
+				n.problems.Errorf("iri", ref.pointer, "a party is named by an absolute IRI, not %s", quote(ref.name()))
+			}
 		}
 	}
 	n.values(r.constraints)

@@ -182,8 +182,7 @@ func (r *reader) policy(f field) *document {
 	if f.pointer == "" {
 		o.take("@context")
 	}
-	d := &document{pointer: f.pointer, facts: r.facts}
-	d.notes = o.notes
+	d := &document{pointer: f.pointer, facts: r.facts, notes: o.notes, keys: o.raw}
 	r.head(o, d)
 	d.actions = r.actionList(o)
 	d.targets = r.references(o, "target", "a target")
@@ -211,10 +210,8 @@ func (r *reader) policy(f field) *document {
 }
 
 func (r *reader) head(o *object, d *document) {
-	if f, ok := o.one("@id"); !ok {
-		r.problems.Doubtf("uid", o.pointer, "a policy needs a uid: an IRI that names it")
-	} else if uid, ok := r.nodeID(f, "the uid of a policy"); ok {
-		d.uid = uid
+	if f, ok := o.one("@id"); ok {
+		d.uid, _ = r.nodeID(f, "the uid of a policy")
 	}
 	r.types(o, d)
 	for _, f := range o.items("profile") {
@@ -272,7 +269,7 @@ func (r *reader) profile(iri, pointer string) {
 	rest, _ := bare(iri)
 	switch {
 	case slices.Contains(profiles, rest):
-	case slices.Contains(r.profiles, iri):
+	case slices.Contains(r.profiles, iri) || modelProfiles.MatchString(rest) && !r.served:
 		r.open = true
 	default:
 		r.problems.Errorf("unknown-profile", pointer, "the profile %s is not known%s", quote(iri), suggestProfile(rest))

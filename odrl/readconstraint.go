@@ -181,14 +181,11 @@ func (r *reader) operandAndOperator(c *constraintNode, left, op field) bool {
 	} else {
 		ok = false
 	}
-	if !ok {
-		return false
-	}
-	if c.operator == "use" && c.operand != "publicKey" {
+	if ok && c.operator == "use" && c.operand != "publicKey" {
 		r.problems.Errorf("operator", op.pointer, "the operator use belongs to publicKey alone")
 		return false
 	}
-	return true
+	return ok
 }
 
 // literal reads one right operand: text, number, boolean, value object, IRI or window.

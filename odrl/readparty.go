@@ -201,8 +201,5 @@ func (r *reader) partyList(o *object, into map[string][]reference) {
 }
 
 func (r *reader) addParty(into map[string][]reference, fn string, ref reference) {
-	if ref.literal {
-		r.problems.Doubtf("iri", ref.pointer, "a party is named by an absolute IRI, not %s", quote(ref.iri))
-	}
 	into[fn] = append(into[fn], ref)
 }

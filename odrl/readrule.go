@@ -34,7 +34,7 @@ func (r *reader) rule(f field, kind ruleKind) *ruleNode {
 		r.problems.Errorf("cycle", f.pointer, "the %s %s points back at itself", kind, quote(id))
 		return nil
 	}
-	rule := &ruleNode{kind: kind, pointer: o.pointer, parties: map[string][]reference{}, weight: 1, notes: o.notes}
+	rule := &ruleNode{kind: kind, pointer: o.pointer, parties: map[string][]reference{}, weight: 1, notes: o.notes, keys: o.raw}
 	if id != "" {
 		r.reading[id] = true
 		defer delete(r.reading, id)

@@ -2,6 +2,7 @@ package odrl
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,12 +21,14 @@ var contexts = []string{"www.w3.org/ns/odrl.jsonld", "www.w3.org/ns/odrl/2/ODRL2
 
 // profiles are the profile IRIs this engine knows, without scheme: the ODRL core, and the names under
 // which UIM's is seen. ODRL IM 2.1: an engine stops at a profile it does not know.
-var profiles = []string{
-	"www.w3.org/ns/odrl/2/core",
-	"example.com/profile/odrl-uim",
-	"uimprotocol.com/uim/odrl-profile",
-	"uimprotocol.org/ns/policy",
-}
+var profiles = append([]string{"www.w3.org/ns/odrl/2/core"}, uimProfiles...)
+
+// uimProfiles are the names of UIM's profile; the first is that of UIM core 6.2.
+var uimProfiles = []string{"example.com/profile/odrl-uim", "uimprotocol.com/uim/odrl-profile", "uimprotocol.org/ns/policy"}
+
+// modelProfiles are the profiles that the examples of ODRL IM 2.2 name. No one has defined their terms:
+// they are taken as they are.
+var modelProfiles = regexp.MustCompile(`^example\.com/(odrl:profile:|profiles/)[0-9]{2}$`)
 
 // prefixes are those of the ODRL context and of common use; a document may declare more.
 var prefixes = map[string]string{
@@ -38,7 +41,7 @@ var prefixes = map[string]string{
 
 // annotations are namespaces whose properties describe and never decide.
 var annotations = []string{
-	"www.w3.org/2000/01/rdf-schema#", "purl.org/dc/terms/", "purl.org/dc/elements/1.1/", "www.w3.org/2004/02/skos/core#", "xmlns.com/foaf/0.1/", "www.w3.org/2006/vcard/ns#", "www.w3.org/ns/prov#",
+	"www.w3.org/2000/01/rdf-schema#", "purl.org/dc/terms/", "purl.org/dc/elements/1.1/", "www.w3.org/2004/02/skos/core#", "xmlns.com/foaf/0.1/", "www.w3.org/2006/vcard/ns#", "www.w3.org/ns/prov#", "schema.org/", "www.w3.org/2002/07/owl#", "www.w3.org/ns/dcat#",
 }
 
 // describing are bare keys that describe and never decide. UIM documents write them without a prefix.
@@ -65,6 +68,15 @@ var actionAliases = map[string]string{
 	"license": "grantUse", "pay": "compensate", "attachPolicy": "Notice", "attachSource": "SourceCode", "shareAlike": "ShareAlike",
 	"commercialize": "CommercialUse", "share": "Sharing", "provideAttribution": "attribute",
 }
+
+// deprecated are terms of ODRL V 2.2 that have no term to take their place.
+var deprecated = strings.Fields("lease lend preview secondaryUse adHocShare extractChar extractPage extractWord")
+
+// retired are spellings that ODRL V 2.2 deprecates in favour of another.
+var retired = strings.Fields("append appendTo write writeTo copy export license pay attachPolicy attachSource shareAlike commercialize share device system neg")
+
+// uimTerms are those of the UIM profile, which ODRL itself does not have.
+var uimTerms = strings.Fields("signPayload exceedRateLimit logUsage analyze within outside use rateLimit timeWindow publicKey dataRetention dataUsage intentPrice")
 
 // includes reports whether action a is broad or included in it. ODRL IM 2.4.
 func includes(broad, a string) bool {
@@ -167,6 +179,6 @@ var currencyNames = map[string]string{
 
 // unitNamespaces are namespaces beside the profile's whose local names may be units or currencies.
 var unitNamespaces = []string{
-	"dbpedia.org/resource/", "cvx.iptc.org/iso4217a/", "cvx.iptc.org/iso4217a:", "publications.europa.eu/resource/authority/currency/",
+	"dbpedia.org/resource/", "www.currency-iso.org/dam/downloads/lists/list_one.xml#", "cvx.iptc.org/iso4217a/", "cvx.iptc.org/iso4217a:", "publications.europa.eu/resource/authority/currency/",
 	"www.w3.org/2006/time#", "qudt.org/vocab/unit/",
 }
