@@ -6,31 +6,93 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
 )
 
 // Decide says whether the agent may execute the intent now, and under which permissions. It reads no
 // clock, counter or network: the same Request always has the same answer. On an error the Decision is
-// zero, which denies.
+// zero, which denies. Decisions share what they hold: their lists are not to be changed.
 func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 	targets := p.intents[r.Intent]
 	if targets == nil {
 		return Decision{Reason: PolicyNotApplicable, Detail: "the policy has no rule for this intent", Facts: p.factsRead(r)}, nil
 	}
-	in := p.input(r, targets, false)
+	if d, ok := p.planned(&r); ok {
+		out := *d
+		out.Facts = p.factsRead(r)
+		return out, nil
+	}
+	d, err := p.asked(ctx, &r, targets)
+	if err != nil {
+		return Decision{}, err
+	}
+	d.Engine, d.Facts = EngineOPA, p.factsRead(r)
+	return *d, nil
+}
+
+// planned decides by the plan; false where there is none, or it does not know.
+func (p *Policy) planned(r *Request) (*Decision, bool) {
+	plan := p.engine.plan
+	if plan == nil {
+		return nil, false
+	}
+	in := plan.intents[r.Intent]
+	if in == nil {
+		return nil, false
+	}
+	f := plan.frame()
+	defer plan.done(f)
+	plan.fill.fill(f, r, in)
+	f.run(in.outcome)
+	known, ok := plan.memo.get(f.key(false))
+	if ok && known.wanting {
+		f.run(in.reasons)
+		known, ok = plan.memo.get(f.key(true))
+	}
+	if f.failed {
+		return nil, false
+	}
+	if ok {
+		return known.decision, true
+	}
+	wanting := false
+	d, err := p.assemble(plan.answer(f, "outcome"), func() (ast.Object, error) {
+		plan.memo.put(f.key(false), remembered{wanting: true})
+		wanting = true
+		f.run(in.reasons)
+		return plan.answer(f, "reasons"), nil
+	})
+	if err != nil || f.failed {
+		return nil, false
+	}
+	d.Engine = EnginePlan
+	plan.memo.put(f.key(wanting), remembered{decision: d})
+	return d, true
+}
+
+// asked decides by OPA.
+func (p *Policy) asked(ctx context.Context, r *Request, targets *ast.Term) (*Decision, error) {
+	in := p.input(*r, targets, false)
 	o, err := ask(ctx, &p.engine.outcome, in)
 	if err != nil {
-		return Decision{}, err
+		return nil, err
 	}
-	active, err := numbersIn(o, "active")
+	return p.assemble(o, func() (ast.Object, error) { return ask(ctx, &p.engine.reasons, in) })
+}
+
+// assemble makes a Decision of what the rules say; reasons are asked for where no permission applies.
+func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)) (*Decision, error) {
+	active, err := numbersIn(outcome, "active")
 	if err != nil {
-		return Decision{}, err
+		return nil, err
 	}
-	unmet, err := numbersIn(o, "unmet")
+	unmet, err := numbersIn(outcome, "unmet")
 	if err != nil {
-		return Decision{}, err
+		return nil, err
 	}
 	f := p.sort(active)
-	d := Decision{ForbidsExceeding: f.forbidsExceeding, Facts: p.factsRead(r)}
+	d := &Decision{ForbidsExceeding: f.forbidsExceeding}
 	winner, overruled := p.settle(f)
 	switch {
 	case overruled == PolicyConflict:
@@ -38,19 +100,23 @@ func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 	case len(unmet) > 0:
 		first, ok := p.rules[least(unmet)]
 		if !ok {
-			return Decision{}, errUndefined
+			return nil, errUndefined
 		}
 		d.Reason, d.Rule, d.Detail = PolicyRequiresVerification, first.node.name(), proofDetail
 	case overruled != "":
 		d.Reason, d.Rule, d.Detail = overruled, winner.node.name(), "the policy prohibits this call"
 	case len(f.permissions) == 0:
-		if err := p.explain(ctx, in, &d); err != nil {
-			return Decision{}, err
+		o, err := reasons()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.explain(o, d); err != nil {
+			return nil, err
 		}
 	default:
 		d.Permit = true
 		if d.Candidates, err = f.candidates(active); err != nil {
-			return Decision{}, err
+			return nil, err
 		}
 		d.Rule = d.Candidates[0].Rule
 		d.Duties = f.owed(active)

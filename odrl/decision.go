@@ -75,6 +75,8 @@ type Decision struct {
 	Duties []Duty
 	// Facts are the values of the operands the policy reads, for the audit record.
 	Facts map[string]any
+	// Engine is what evaluated the policy; empty where no rule is about the intent.
+	Engine Engine
 }
 
 // A Candidate is one permission under which a call may be made.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 )
 
@@ -50,7 +51,35 @@ var module = sync.OnceValues(func() (*ast.Compiler, error) {
 
 // An engine asks the semantics module about one policy. It is safe for concurrent use.
 type engine struct {
-	outcome, terms, reasons rego.PreparedEvalQuery
+	compiler                        *ast.Compiler
+	store                           storage.Store
+	outcome, terms, reasons, leaves rego.PreparedEvalQuery
+
+	residual  *residual // nil where there is none within its bounds
+	plan      *plan     // nil: every decision asks the prepared query
+	unplanned error     // why
+}
+
+// An Engine evaluates a policy.
+type Engine string
+
+// The engines. OPA is asked where the plan is not known to answer as OPA does.
+const (
+	EnginePlan Engine = "plan"
+	EngineOPA  Engine = "opa"
+)
+
+// Engine is what evaluates the policy, and where that is OPA alone the reason: what in the policy, or in publishing it,
+// kept it from having a plan. Single decisions of a policy with a plan can still be OPA's, which their Engine tells.
+func (p *Policy) Engine() (e Engine, reason string) {
+	switch {
+	case p.engine == nil:
+		return EngineOPA, "the policy is not published"
+	case p.engine.plan == nil:
+		return EngineOPA, p.engine.unplanned.Error()
+	default:
+		return EnginePlan, ""
+	}
 }
 
 // newEngine prepares the queries over the policy's data.
@@ -60,8 +89,8 @@ func newEngine(ctx context.Context, data map[string]any) (*engine, error) {
 		return nil, err
 	}
 	store := inmem.NewFromObjectWithOpts(data, inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true))
-	e := &engine{}
-	for query, into := range map[string]*rego.PreparedEvalQuery{"outcome": &e.outcome, "terms": &e.terms, "reasons": &e.reasons} {
+	e := &engine{compiler: compiler, store: store}
+	for query, into := range map[string]*rego.PreparedEvalQuery{"outcome": &e.outcome, "terms": &e.terms, "reasons": &e.reasons, "leaves": &e.leaves} {
 		*into, err = rego.New(
 			rego.Query("data.uimgate.odrl."+query), rego.Compiler(compiler), rego.Store(store), rego.StoreReadAST(true),
 			rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(asTerm),

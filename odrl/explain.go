@@ -1,7 +1,6 @@
 package odrl
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,12 +10,8 @@ import (
 
 // explain says why no permission applies: the constraints of the one that came closest. It tells what
 // the policy asks for, never the values that were given.
-func (p *Policy) explain(ctx context.Context, in ast.Value, d *Decision) error {
+func (p *Policy) explain(o ast.Object, d *Decision) error {
 	d.Reason, d.Detail = PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
-	o, err := ask(ctx, &p.engine.reasons, in)
-	if err != nil {
-		return err
-	}
 	unsigned, err := numbersIn(o, "unsigned")
 	if err != nil {
 		return err

@@ -4,12 +4,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-
-	"github.com/uimgate/uimgate/money"
 )
 
 // Keys of the input document, made once.
@@ -72,38 +69,12 @@ type policySlot struct {
 }
 
 func (s *policySlot) fact(r Request, open bool) *ast.Term {
-	if s.operand == "dateTime" {
-		if open || r.Now.IsZero() {
-			return nil
-		}
-		if s.as == "clock" {
-			return listTerm(sinceMidnight(r.Now))
-		}
-		return listTerm(nanos(r.Now))
-	}
-	if s.operand == "version" {
-		return s.version(r.Intent)
-	}
-	v, ok := r.Facts[s.operand]
-	if !ok {
+	v := s.read(&frame{}, &r, open)
+	if v.kind == undefined {
 		return nil
 	}
-	values, ok := factList(v)
-	if !ok {
-		return nil
-	}
-	terms := make([]*ast.Term, 0, len(values))
-	for _, one := range values {
-		t := s.value(one)
-		if t == nil {
-			return nil
-		}
-		terms = append(terms, t)
-	}
-	return ast.ArrayTerm(terms...)
+	return v.term()
 }
-
-func listTerm(n int64) *ast.Term { return ast.ArrayTerm(intTerm(n)) }
 
 func intTerm(n int64) *ast.Term {
 	return ast.NewTerm(ast.Number(json.Number(strconv.FormatInt(n, 10))))
@@ -114,9 +85,7 @@ func sinceMidnight(t time.Time) int64 {
 	return int64(t.Sub(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)))
 }
 
-// maxFacts bounds the values of one operand. More are no facts at all.
-const maxFacts = 64
-
+// factList is the values of one fact; false where there are none, or too many.
 func factList(v any) ([]any, bool) {
 	switch v := v.(type) {
 	case []any:
@@ -126,51 +95,4 @@ func factList(v any) ([]any, bool) {
 	default:
 		return []any{v}, true
 	}
-}
-
-// value turns one fact into the slot's kind, or nil.
-func (s *policySlot) value(v any) *ast.Term {
-	switch s.kind {
-	case text, code:
-		t, ok := v.(string)
-		if !ok || t == "" {
-			return nil
-		}
-		if s.as != string(mixed) && formOf(s.operand, t) != form(s.as) {
-			return nil
-		}
-		return ast.StringTerm(canonicalText(s.operand, t))
-	case paying:
-		return s.amount(v)
-	default:
-		return nil
-	}
-}
-
-// version is that of the intent itself, whatever facts say.
-func (s *policySlot) version(uid string) *ast.Term {
-	v, ok := parseVersion(versionOf(uid))
-	if !ok {
-		return nil
-	}
-	return ast.ArrayTerm(ast.ArrayTerm(intTerm(v[0]), intTerm(v[1]), intTerm(v[2])))
-}
-
-func versionOf(uid string) string { return uid[strings.LastIndexByte(uid, ':')+1:] }
-
-func (s *policySlot) amount(v any) *ast.Term {
-	var a money.Amount
-	var err error
-	switch v := v.(type) {
-	case money.Amount:
-		a = v
-	case string:
-		a, err = money.Parse(v)
-	default:
-		return nil
-	}
-	if err != nil || a.Currency != s.as {
-		return nil
-	}
-	return intTerm(a.Nano)
 }

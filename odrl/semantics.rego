@@ -153,6 +153,10 @@ unsigned contains rule.n if {
 	not signed(duty)
 }
 
+# --- Each constraint by itself: by this a plan is compared with this module --------------------------
+
+leaves := {"holds": holds_0, "fails": fails_0}
+
 # --- Constraints, IM 2.5.1 --------------------------------------------------------------------------
 
 holds_0 contains id if {

@@ -10,14 +10,13 @@ import (
 type situation struct {
 	names map[string][]string // part → what the question's action, target and party go by
 	facts map[string]any      // of the question, by slot
-	given []string            // slots for which there are facts, readable or not
 	input map[string]any
 }
 
 // counted reports whether the question itself gives the count that a limit compares.
 func (s *situation) counted(e *evaluable, c *constraintNode) bool {
 	l := e.leafOf(c)
-	return l != nil && slices.Contains(s.given, l.slot)
+	return l != nil && s.facts[l.slot] != nil
 }
 
 // situate closes hierarchies and collections and reads the facts. What cannot be read is left out, and
@@ -40,22 +39,18 @@ func (e *evaluable) situate(p *Policy, q Question, w WorldState, o EvaluateOptio
 	s := &situation{names: x.close(q.Party, q.Action, q.Target)}
 	context := x.context(q.Context)
 	now := w.Now
-	switch values, ok := factList(context["dateTime"]); {
-	case !e.literal:
-		delete(context, "dateTime")
-		context["version"] = versionOf(x.intent(q.Target))
-	case ok && now.IsZero() && len(values) == 1:
+	if values, ok := factList(context["dateTime"]); ok && now.IsZero() && len(values) == 1 {
 		if at, err := readTime(plain(values[0])); err == nil {
 			now = at
 		}
 	}
-	s.facts, s.given = x.facts(context, now)
+	s.facts = x.facts(context, now)
 	mode := o.DutyMode
 	if mode != DutiesNotViolated {
 		mode = DutiesFulfilled
 	}
 	s.input = map[string]any{
-		"is": x.is(s.names), "implied": anys(x.implied(q.Action)), "facts": s.facts, "given": anys(s.given), "mode": string(mode), "within": x.within(s.facts),
+		"is": x.is(s.names), "implied": anys(x.implied(q.Action)), "facts": s.facts, "mode": string(mode), "within": x.within(s.facts),
 	}
 	if q.Party != "" {
 		s.input["party"] = x.party(q.Party)
@@ -66,7 +61,7 @@ func (e *evaluable) situate(p *Policy, q Question, w WorldState, o EvaluateOptio
 	acts := x.acts(w.Done)
 	if key, signed := x.proof(context, q, w); signed {
 		s.input["proof"], s.input["agent"] = key, key
-		acts = append(acts, map[string]any{"is": x.is(x.close(q.Party, "signPayload", "")), "facts": s.facts, "given": anys(s.given), "at": s.input["now"]})
+		acts = append(acts, map[string]any{"is": x.is(x.close(q.Party, "signPayload", "")), "facts": s.facts, "at": s.input["now"]})
 	}
 	s.input["performed"] = acts
 	s.input["reports"] = x.reports(w.Reports)
@@ -146,7 +141,10 @@ func (x *situating) targets(s string) []string {
 	if x.e.literal {
 		return list
 	}
-	if t := x.p.intents[x.intent(s)]; t != nil {
+	if t, err := x.e.form.w.resolve(name); err == nil && len(t.members) == 1 {
+		name = x.e.form.w.Intents[t.members[0]].UID
+	}
+	if t := x.p.intents[name]; t != nil {
 		for _, one := range arrayOf(t) {
 			if whole, ok := stringOf(one); ok && !slices.Contains(list, whole) {
 				list = append(list, whole)
@@ -154,17 +152,6 @@ func (x *situating) targets(s string) []string {
 		}
 	}
 	return list
-}
-
-// intent is the UID of the intent that a target of the gateway's names.
-func (x *situating) intent(s string) string {
-	if _, ok := x.p.intents[s]; ok {
-		return s
-	}
-	if t, ok := x.e.intentOf(s); ok {
-		return t
-	}
-	return s
 }
 
 // context are facts by the names of the policy's operands.
@@ -186,7 +173,7 @@ func (x *situating) context(c map[string]any) map[string]any {
 }
 
 // facts reads a context for every slot of the policy.
-func (x *situating) facts(context map[string]any, now time.Time) (facts map[string]any, slots []string) {
+func (x *situating) facts(context map[string]any, now time.Time) map[string]any {
 	m := map[string]any{}
 	for _, key := range sortedKeys(x.e.slots) {
 		l := x.e.slots[key]
@@ -194,18 +181,17 @@ func (x *situating) facts(context map[string]any, now time.Time) (facts map[stri
 		if l.leaf.slot.operand == "dateTime" && !now.IsZero() {
 			v, given = any(now), true
 		}
-		if !given && l.source.status != "" && operands[l.source.operand] != limiting {
+		if !given && l.source != nil && l.source.status != "" {
 			v, given = any(l.source.status), true
 		}
 		if !given {
 			continue
 		}
-		slots = append(slots, key)
 		if list := l.factOf(v); list != nil {
 			m[key] = list
 		}
 	}
-	return m, slots
+	return m
 }
 
 // within are the classes that the values among the facts belong to.
@@ -233,8 +219,7 @@ func (x *situating) within(facts map[string]any) map[string]any {
 func (x *situating) acts(done []Performed) []any {
 	list := make([]any, 0, len(done))
 	for _, d := range done {
-		facts, given := x.facts(x.context(d.Context), d.At)
-		act := map[string]any{"is": x.is(x.close(d.Party, d.Action, d.Target)), "facts": facts, "given": anys(given)}
+		act := map[string]any{"is": x.is(x.close(d.Party, d.Action, d.Target)), "facts": x.facts(x.context(d.Context), d.At)}
 		if !d.At.IsZero() {
 			act["at"] = integer(nanos(d.At))
 		}

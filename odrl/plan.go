@@ -1,0 +1,205 @@
+package odrl
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// A plan answers for one policy what the semantics module would, without OPA: the residual of the module as formulas
+// over the values of a frame. It is safe for concurrent use.
+type plan struct {
+	slots   []planSlot
+	sets    []planSet
+	intents map[string]*planIntent // by UID
+	fill    *filler
+	frames  sync.Pool
+	memo    decisions
+}
+
+// A planIntent is what is known of one intent before any request.
+type planIntent struct {
+	targets, version value
+	outcome, reasons []planEntry // those that concern its targets
+}
+
+// A planSet is one set of an answer.
+type planSet struct {
+	answer, name string // "outcome", "active"
+	first        int    // bit of its first element
+	heads        []*ast.Term
+	entries      []planEntry
+}
+
+// A planEntry puts an element into its set if the formula is true.
+type planEntry struct {
+	bit  int
+	when *formula
+}
+
+// newPlan makes formulas of a residual. Its error says what in the residual no plan can do.
+func (policy *Policy) newPlan(r *residual) (*plan, error) {
+	x := newReading(r)
+	p := &plan{}
+	bits := 0
+	for _, answer := range keysOf(r.result) {
+		sets, ok := r.result.Get(ast.StringTerm(answer)).Value.(ast.Object)
+		if !ok {
+			return nil, unplanned("the result %s", answer)
+		}
+		for _, name := range keysOf(sets) {
+			list, err := x.set(sets.Get(ast.StringTerm(name)))
+			if err != nil {
+				return nil, err
+			}
+			s := planSet{answer: answer, name: name, first: bits}
+			s.take(list)
+			bits += len(s.heads)
+			p.sets = append(p.sets, s)
+		}
+	}
+	if len(x.formulas) > maxFormulas {
+		return nil, errTooLarge
+	}
+	p.slots = x.slots
+	p.intents = x.intents(p.sets, policy.intents)
+	var err error
+	if p.fill, err = policy.filler(x.slots, x.constants()); err != nil {
+		return nil, err
+	}
+	words := (bits + 63) / 64
+	p.frames.New = func() any {
+		return &frame{
+			slots: make([]value, len(x.slots)), registers: make([]*value, x.registers), keys: make([]value, x.registers),
+			scratch: make([]value, x.scratch), memo: make([]uint8, x.memos), bits: make([]uint64, words),
+		}
+	}
+	return p, nil
+}
+
+func keysOf(o ast.Object) []string {
+	var list []string
+	o.Foreach(func(k, _ *ast.Term) {
+		if s, ok := k.Value.(ast.String); ok {
+			list = append(list, string(s))
+		}
+	})
+	slices.Sort(list)
+	return list
+}
+
+// take gives each distinct element a bit.
+func (s *planSet) take(list []setEntry) {
+	known := map[string]int{}
+	for _, e := range list {
+		if e.when.op == fNever {
+			continue
+		}
+		key := e.head.String()
+		bit, ok := known[key]
+		if !ok {
+			bit = s.first + len(s.heads)
+			known[key] = bit
+			s.heads = append(s.heads, e.head)
+		}
+		s.entries = append(s.entries, planEntry{bit, e.when})
+	}
+}
+
+// frame is an empty frame to evaluate in; done gives it back.
+func (p *plan) frame() *frame {
+	f, _ := p.frames.Get().(*frame) //nolint:errcheck // the pool holds nothing else
+	clear(f.memo)
+	clear(f.bits)
+	f.failed = false
+	return f
+}
+
+func (p *plan) done(f *frame) {
+	clear(f.slots) // nothing of a request is kept
+	clear(f.arena)
+	f.arena = f.arena[:0]
+	p.frames.Put(f)
+}
+
+// run evaluates every element of one answer into the frame's bits.
+func (p *plan) run(f *frame, answer string) {
+	for i := range p.sets {
+		if p.sets[i].answer == answer {
+			f.run(p.sets[i].entries)
+		}
+	}
+}
+
+// run evaluates entries into the frame's bits.
+func (f *frame) run(entries []planEntry) {
+	for i := range entries {
+		e := &entries[i]
+		if word, mask := e.bit/64, uint64(1)<<(e.bit%64); f.bits[word]&mask == 0 && f.holds(e.when) {
+			f.bits[word] |= mask
+		}
+	}
+}
+
+// answer is what run found, as OPA would give it.
+func (p *plan) answer(f *frame, answer string) ast.Object {
+	o := ast.NewObject()
+	for i := range p.sets {
+		s := &p.sets[i]
+		if s.answer != answer {
+			continue
+		}
+		set := ast.NewSet()
+		for j, head := range s.heads {
+			if bit := s.first + j; f.bits[bit/64]&(1<<(bit%64)) != 0 {
+				set.Add(head)
+			}
+		}
+		o.Insert(ast.StringTerm(s.name), ast.NewTerm(set))
+	}
+	return o
+}
+
+// known reports whether there is a source for the slot: what input makes of a Request.
+func (s planSlot) known() bool {
+	return s.root == "facts" && s.key != "" || slices.Contains([]string{"targets", "parties", "proof", "agent"}, s.root) && s.key == ""
+}
+
+// load fills the frame from an input document; false for what no frame holds.
+func (p *plan) load(f *frame, input ast.Object) bool {
+	for i, s := range p.slots {
+		t := input.Get(ast.StringTerm(s.root))
+		if s.key != "" && t != nil {
+			facts, ok := t.Value.(ast.Object)
+			if t = nil; ok {
+				t = facts.Get(ast.StringTerm(s.key))
+			}
+		}
+		f.slots[i] = value{}
+		if t != nil {
+			v, ok := valueOf(t.Value)
+			if !ok {
+				return false
+			}
+			f.slots[i] = v
+		}
+	}
+	return true
+}
+
+// compile makes the policy's plan, if the residual of the policy allows it and the plan answers as OPA does.
+func (p *Policy) compile(ctx context.Context) {
+	e := p.engine
+	if e.residual, e.unplanned = partially(ctx, e.compiler, e.store); e.unplanned != nil {
+		return
+	}
+	var made *plan
+	if made, e.unplanned = p.newPlan(e.residual); e.unplanned != nil {
+		return
+	}
+	if e.unplanned = p.compared(ctx, made); e.unplanned == nil {
+		e.plan = made
+	}
+}

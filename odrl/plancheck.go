@@ -1,0 +1,5 @@
+package odrl
+
+import "context"
+
+func (p *Policy) compared(ctx context.Context, made *plan) error { return ctx.Err() }

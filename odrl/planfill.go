@@ -1,0 +1,208 @@
+package odrl
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/uimgate/uimgate/money"
+)
+
+// maxFacts bounds the values of one operand. More are no facts at all.
+const maxFacts = 64
+
+// read is the fact of one slot, in the frame's arena; undefined where it is missing, or not of the slot's kind. What OPA
+// is given and what a plan is given is the same.
+func (s *policySlot) read(f *frame, r *Request, open bool) value {
+	if s.operand == "dateTime" {
+		switch {
+		case open || r.Now.IsZero():
+			return value{}
+		case s.as == "clock":
+			return f.list(value{kind: aNumber, n: sinceMidnight(r.Now)})
+		default:
+			return f.list(value{kind: aNumber, n: nanos(r.Now)})
+		}
+	}
+	if s.operand == "version" {
+		return versionFact(r.Intent)
+	}
+	start := len(f.arena)
+	switch v := r.Facts[s.operand].(type) {
+	case nil:
+		return value{}
+	case []any:
+		if len(v) > maxFacts {
+			return value{}
+		}
+		for _, one := range v {
+			f.arena = append(f.arena, s.value(one))
+		}
+	case []string:
+		if len(v) > maxFacts {
+			return value{}
+		}
+		for _, one := range v {
+			f.arena = append(f.arena, s.text(one))
+		}
+	default:
+		f.arena = append(f.arena, s.value(v))
+	}
+	list := f.arena[start:len(f.arena):len(f.arena)]
+	for i := range list {
+		if list[i].kind == undefined {
+			return value{}
+		}
+	}
+	if len(list) == 0 {
+		return value{}
+	}
+	return value{kind: anArray, list: list}
+}
+
+// list is an array of one element.
+func (f *frame) list(v value) value {
+	f.arena = append(f.arena, v)
+	return value{kind: anArray, list: f.arena[len(f.arena)-1 : len(f.arena) : len(f.arena)]}
+}
+
+// value turns one fact into the slot's kind, if it can.
+func (s *policySlot) value(v any) value {
+	switch s.kind {
+	case text, code:
+		if t, ok := v.(string); ok {
+			return s.text(t)
+		}
+	case paying:
+		return s.amount(v)
+	}
+	return value{}
+}
+
+func (s *policySlot) text(t string) value {
+	if s.kind != text && s.kind != code || t == "" || s.as != string(mixed) && formOf(s.operand, t) != form(s.as) {
+		return value{}
+	}
+	return value{kind: aText, s: canonicalText(s.operand, t)}
+}
+
+func (s *policySlot) amount(v any) value {
+	var a money.Amount
+	var err error
+	switch v := v.(type) {
+	case money.Amount:
+		a = v
+	case string:
+		a, err = money.Parse(v)
+	default:
+		return value{}
+	}
+	if err != nil || a.Currency != s.as {
+		return value{}
+	}
+	return value{kind: aNumber, n: a.Nano}
+}
+
+// versionFact is the version of the intent itself, whatever facts say.
+func versionFact(uid string) value {
+	v, ok := parseVersion(versionOf(uid))
+	if !ok {
+		return value{}
+	}
+	part := func(i int) value { return value{kind: aNumber, n: v[i]} }
+	return value{kind: anArray, list: []value{{kind: anArray, list: []value{part(0), part(1), part(2)}}}}
+}
+
+func versionOf(uid string) string { return uid[strings.LastIndexByte(uid, ':')+1:] }
+
+// A filler knows where the slots of a plan get their values from.
+type filler struct {
+	slots    []planSlot
+	facts    []*policySlot // for the slots that are facts
+	parties  map[string][]policyParty
+	everyone value
+	keys     map[string]string // DER → the text by which the policy names it
+}
+
+func (p *Policy) filler(slots []planSlot, constants []*value) (*filler, error) {
+	f := &filler{slots: slots, facts: make([]*policySlot, len(slots)), parties: p.agents, everyone: value{kind: aText, s: everyone}, keys: map[string]string{}}
+	for i, s := range slots {
+		if s.root != "facts" {
+			continue
+		}
+		for j := range p.slots {
+			if p.slots[j].key() == s.key {
+				f.facts[i] = &p.slots[j]
+			}
+		}
+		if f.facts[i] == nil {
+			return nil, unplanned("the fact %s", s.key)
+		}
+	}
+	for _, v := range constants {
+		f.name(v)
+	}
+	return f, nil
+}
+
+// name remembers the keys among the policy's constants.
+func (f *filler) name(v *value) {
+	for i := range v.list {
+		f.name(&v.list[i])
+	}
+	if v.kind == aText {
+		if der, err := base64.StdEncoding.DecodeString(v.s); err == nil && base64.StdEncoding.EncodeToString(der) == v.s {
+			f.keys[string(der)] = v.s
+		}
+	}
+}
+
+// fill puts the values of a request into the frame, as input does into a document for OPA.
+func (l *filler) fill(f *frame, r *Request, in *planIntent) {
+	for i := range l.slots {
+		switch l.slots[i].root {
+		case "targets":
+			f.slots[i] = in.targets
+		case "parties":
+			f.slots[i] = l.partiesOf(f, r)
+		case "proof":
+			f.slots[i] = l.key(r.ProofKey, r.ProofKey)
+		case "agent":
+			f.slots[i] = l.key(r.AgentKey, r.ProofKey)
+		default:
+			if s := l.facts[i]; s.operand == "version" {
+				f.slots[i] = in.version
+			} else {
+				f.slots[i] = s.read(f, r, false)
+			}
+		}
+	}
+}
+
+func (l *filler) partiesOf(f *frame, r *Request) value {
+	start := len(f.arena)
+	f.arena = append(f.arena, l.everyone)
+	for _, party := range l.parties[r.AgentID] {
+		if party.keyID == "" || party.keyID == r.KeyID {
+			f.arena = append(f.arena, value{kind: aText, s: string(party.iri.Value.(ast.String))}) //nolint:errcheck,forcetypeassert // made so
+		}
+	}
+	return value{kind: anArray, list: f.arena[start:len(f.arena):len(f.arena)]}
+}
+
+// key is the text of a key. One that the policy does not name can be equal to nothing but the other key of the
+// request, so its text is not made.
+func (l *filler) key(der, proof []byte) value {
+	if len(der) == 0 {
+		return value{}
+	}
+	if name, ok := l.keys[string(der)]; ok {
+		return value{kind: aText, s: name}
+	}
+	if bytes.Equal(der, proof) {
+		return value{kind: aText, n: 1}
+	}
+	return value{kind: aText, n: 2}
+}

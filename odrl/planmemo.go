@@ -1,0 +1,56 @@
+package odrl
+
+import (
+	"encoding/binary"
+	"maps"
+	"sync"
+	"sync/atomic"
+)
+
+// maxDecisions bounds how many assembled decisions a policy remembers. Which rules are active changes seldom; beyond
+// the bound remembering begins anew.
+const maxDecisions = 256
+
+// decisions remembers the Decision for each set of elements that a plan found. Reading takes no lock.
+type decisions struct {
+	mu    sync.Mutex
+	known atomic.Pointer[map[string]remembered]
+}
+
+// What is remembered of a set: its decision, or that the reasons are wanted too before there is one.
+type remembered struct {
+	decision *Decision
+	wanting  bool
+}
+
+func (d *decisions) get(key []byte) (remembered, bool) {
+	m := d.known.Load()
+	if m == nil {
+		return remembered{}, false
+	}
+	r, ok := (*m)[string(key)]
+	return r, ok
+}
+
+func (d *decisions) put(key []byte, r remembered) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	next := map[string]remembered{}
+	if m := d.known.Load(); m != nil && len(*m) < maxDecisions {
+		next = maps.Clone(*m)
+	}
+	next[string(key)] = r
+	d.known.Store(&next)
+}
+
+// key is the frame's bits as a key; those of the reasons count where they were asked for.
+func (f *frame) key(reasons bool) []byte {
+	f.text = f.text[:0]
+	for _, word := range f.bits {
+		f.text = binary.LittleEndian.AppendUint64(f.text, word)
+	}
+	if reasons {
+		f.text = append(f.text, 1)
+	}
+	return f.text
+}
