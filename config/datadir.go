@@ -105,7 +105,10 @@ func (d *DataDir) Close() error { return d.lock.Close() }
 func (d *DataDir) Path() string { return d.path }
 
 // StatePath is where the embedded store keeps its database.
-func (d *DataDir) StatePath() string { return filepath.Join(d.path, stateFile) }
+func (d *DataDir) StatePath() string { return StatePath(d.path) }
+
+// StatePath is the same of a directory that another process may hold.
+func StatePath(dir string) string { return filepath.Join(dir, stateFile) }
 
 // AuditLog opens the audit stream for appending (0600). A line that a crash left unfinished is ended,
 // so that it spoils no other. Write whole lines; the caller syncs and closes.

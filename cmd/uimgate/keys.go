@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"time"
 
@@ -38,11 +39,7 @@ func (o *operator) keysList() *cobra.Command {
 		Use: "list", Short: "List the keys that verify PATs now", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate keys list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			data, err := o.get(c, "/keys", nil)
-			if err != nil {
-				return err
-			}
-			return printPage(c, o, data, keyColumns)
+			return printListing(c, o, "/keys", url.Values{}, keyColumns)
 		},
 	}
 }

@@ -43,6 +43,7 @@ type operator struct {
 	service, format        string
 	after                  string
 	limit                  int
+	all                    bool
 }
 
 // group is a command that only holds others; its flags are theirs too.
@@ -68,6 +69,8 @@ func (o *operator) flags(c *cobra.Command) {
 func (o *operator) paging(c *cobra.Command) *cobra.Command {
 	c.Flags().IntVar(&o.limit, "limit", 100, "how many at most, up to 1000")
 	c.Flags().StringVar(&o.after, "after", "", "go on after the page before, as it said")
+	c.Flags().BoolVar(&o.all, "all", false, "all pages, however many")
+	c.MarkFlagsMutuallyExclusive("all", "limit")
 	return c
 }
 
@@ -88,7 +91,10 @@ func (o *operator) values(pairs ...string) url.Values {
 // page are the query parameters of a listing.
 func (o *operator) page(pairs ...string) url.Values {
 	v := o.values(pairs...)
-	if o.limit != 0 {
+	switch {
+	case o.all:
+		v.Set("limit", "1000")
+	case o.limit != 0:
 		v.Set("limit", fmt.Sprint(o.limit))
 	}
 	if o.after != "" {

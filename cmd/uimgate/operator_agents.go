@@ -42,11 +42,7 @@ func (o *operator) agentsList() *cobra.Command {
 		Use: "list", Short: "List agents by id", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate agents list\n  uimgate agents list --approved=false -o csv > waiting.csv",
 		RunE: func(c *cobra.Command, _ []string) error {
-			data, err := o.get(c, "/agents", o.page("status", status, "approved", approved))
-			if err != nil {
-				return err
-			}
-			return printPage(c, o, data, agentColumns)
+			return printListing(c, o, "/agents", o.page("status", status, "approved", approved), agentColumns)
 		},
 	}
 	c.Flags().StringVar(&status, "status", "", "only those that are active, or blocked")
@@ -85,6 +81,7 @@ func (o *operator) agentChange(verb, short, example string, reasoned bool) *cobr
 		},
 	}
 	if reasoned {
+		c.Aliases = []string{"revoke"}
 		c.Flags().StringVar(&reason, "reason", "", "why; kept with the agent")
 	}
 	return c

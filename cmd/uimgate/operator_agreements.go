@@ -40,11 +40,7 @@ func (o *operator) agreementsList() *cobra.Command {
 		Use: "list", Short: "List agreements, the newest first", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate agreements list --state pending",
 		RunE: func(c *cobra.Command, _ []string) error {
-			data, err := o.get(c, "/agreements", o.page("agent_id", agent, "state", state, "policy_digest", digest))
-			if err != nil {
-				return err
-			}
-			return printPage(c, o, data, agreementColumns)
+			return printListing(c, o, "/agreements", o.page("agent_id", agent, "state", state, "policy_digest", digest), agreementColumns)
 		},
 	}
 	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -190,9 +191,107 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	if s := g.run("usage", "ledger"); s.code != exitDone || !strings.Contains(s.out, "unresolved → captured") || !strings.Contains(s.out, "top-up") {
 		t.Errorf("%+v", s)
 	}
+	if got := want[gateway.AdminExecution](g, "usage", "show", open[0].ID); got.ID != open[0].ID || got.State != "captured" {
+		t.Errorf("%+v", got)
+	}
+	if got := want[gateway.AdminTopUp](g, "usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); got.ToppedUp != "9.05" {
+		t.Errorf("%+v", got)
+	}
+	if s := g.run("usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); s.code != exitDone || !strings.Contains(s.errors, "done before") {
+		t.Errorf("%+v", s)
+	}
+	if s := g.run("usage", "top-up", "agent-1", "2 EUR", "--reference", "refund 1"); s.code != exitWrong || !strings.Contains(s.errors, "belongs to another") {
+		t.Errorf("%+v", s)
+	}
+	if s := g.run("usage", "ledger"); !strings.Contains(s.out, "top-up reversed") {
+		t.Errorf("%+v", s)
+	}
 	for _, args := range [][]string{{"usage", "resolve", "x", "held"}, {"usage", "top-up", "agent-1", "ten", "EUR"}, {"usage", "top-up", "agent-1"}, {"usage", "accounts", "x"}, {"usage", "accounts", "--state", "held"}} {
 		if s := g.run(args...); s.code != exitUsage || s.out != "" {
 			t.Errorf("%v: %+v", args, s)
+		}
+	}
+}
+
+func TestOperatorStatements(t *testing.T) {
+	g := startOperated(t)
+	for _, id := range []string{"agent-1", "agent-2", "agent-3"} {
+		token, _ := g.agree(id)
+		g.post("/api/intents/execute", token, map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}})
+	}
+	want[gateway.AdminTopUp](g, "usage", "top-up", "agent-1", "10", "EUR")
+	list := want[gateway.AdminPage[gateway.AdminStatement]](g, "usage", "statements", "--month", time.Now().UTC().Format("2006-01"))
+	if len(list.Items) != 3 || list.Items[0].Opening.Balance != "0.00" || list.Items[0].Closing.Balance != "9.75" || list.Items[0].Lines[0].Unresolved.Calls != 1 {
+		t.Fatalf("%+v", list)
+	}
+	for _, args := range [][]string{{"--limit", "2"}, {"--all"}} {
+		s := g.run(append([]string{"usage", "statements", "-o", "csv"}, args...)...)
+		rows, err := csv.NewReader(strings.NewReader(s.out)).ReadAll()
+		agents := map[string]int{}
+		for _, r := range rows {
+			agents[r[0]]++
+		}
+		if err != nil || agents["agent-1"] != 4 || agents["agent_id"] != 1 || (agents["agent-3"] == 3) != (args[0] == "--all") || strings.Contains(s.errors, "--after") == (args[0] == "--all") {
+			t.Errorf("%v: %+v, %v", args, s, err)
+		}
+	}
+	if s := g.run("usage", "statements", "--agent", "agent-1"); s.code != exitDone || !strings.Contains(s.out, "opening") || !strings.Contains(s.out, "closing") || !strings.Contains(s.out, "shop.example:order:v1") {
+		t.Errorf("%+v", s)
+	}
+	for _, args := range [][]string{{"--month", "11"}, {"--month", "2026-11", "--to", "2026-12"}, {"--from", "yesterday"}, {"--from", "2026-11", "--to", "2026-11-01"}, {"--all", "--limit", "5"}} {
+		if s := g.run(append([]string{"usage", "statements"}, args...)...); s.code == exitDone || s.out != "" {
+			t.Errorf("%v: %+v", args, s)
+		}
+	}
+}
+
+func TestAllPages(t *testing.T) {
+	g := startOperated(t)
+	const many = 2
+	for i := range many {
+		g.agree("agent-" + strconv.Itoa(i))
+	}
+	for _, group := range []string{"agents", "agreements", "pats"} {
+		all := want[gateway.AdminPage[map[string]any]](g, group, "list", "--all")
+		if len(all.Items) != many || all.Next != "" {
+			t.Errorf("%s: %+v", group, all)
+		}
+		after := ""
+		seen := 0
+		for {
+			args := []string{group, "list", "--limit", "1"}
+			if after != "" {
+				args = append(args, "--after", after)
+			}
+			page := want[gateway.AdminPage[map[string]any]](g, args...)
+			seen += len(page.Items)
+			if after = page.Next; after == "" {
+				break
+			}
+		}
+		if seen != many {
+			t.Errorf("%s: %d in pages", group, seen)
+		}
+	}
+	jti := want[gateway.AdminPage[gateway.AdminPAT]](g, "pats", "list").Items[0].ID
+	if got := want[gateway.AdminPAT](g, "pats", "show", jti); got.ID != jti {
+		t.Errorf("%+v", got)
+	}
+	if got := want[gateway.AdminAgent](g, "agents", "revoke", "agent-0"); got.Status != pat.AgentBlocked {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPeriods(t *testing.T) {
+	for _, c := range []struct{ from, to, month, begins, ends string }{
+		{"", "", "", "", ""},
+		{"", "", "2026-12", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"},
+		{"2026-11", "2026-11-08", "", "2026-11-01T00:00:00Z", "2026-11-08T00:00:00Z"},
+		{"2026-11-01T00:30:00+01:00", "", "", "2026-10-31T23:30:00Z", ""},
+	} {
+		begins, ends, err := period(c.from, c.to, c.month)
+		if err != nil || exactTime(begins) != c.begins || exactTime(ends) != c.ends {
+			t.Errorf("%+v: %s, %s, %v", c, begins, ends, err)
 		}
 	}
 }

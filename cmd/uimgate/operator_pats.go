@@ -52,7 +52,7 @@ func patsCommand() *cobra.Command {
 	return o.group(&cobra.Command{
 		Use: "pats", Short: "The PATs issued: list, revoke, introspect",
 		Example: "  uimgate pats list --agent agent-1 --active\n  uimgate pats revoke --policy sha-256:…",
-	}, o.patsList(), o.patsRevoke(), o.patsIntrospect())
+	}, o.patsList(), o.patsShow(), o.patsRevoke(), o.patsIntrospect())
 }
 
 func (o *operator) patsList() *cobra.Command {
@@ -66,17 +66,27 @@ func (o *operator) patsList() *cobra.Command {
 			if active {
 				state = gateway.PATActive
 			}
-			data, err := o.get(c, "/pats", o.page("agent_id", agent, "agreement_id", agreement, "state", state))
-			if err != nil {
-				return err
-			}
-			return printPage(c, o, data, patColumns)
+			return printListing(c, o, "/pats", o.page("agent_id", agent, "agreement_id", agreement, "state", state), patColumns)
 		},
 	}
 	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
 	c.Flags().StringVar(&agreement, "agreement", "", "only those of this agreement")
 	c.Flags().BoolVar(&active, "active", false, "only those that work now")
 	return o.paging(c)
+}
+
+func (o *operator) patsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show JTI", Short: "Show the record of one PAT", Args: usageArgs(cobra.ExactArgs(1)),
+		Example: "  uimgate pats show p3XQ0w5mTkq7sJ1vYb2c9A",
+		RunE: func(c *cobra.Command, args []string) error {
+			data, err := o.get(c, apiPath("pats", args[0]), o.values())
+			if err != nil {
+				return err
+			}
+			return printOne(c, o, data, patColumns)
+		},
+	}
 }
 
 func (o *operator) patsRevoke() *cobra.Command {

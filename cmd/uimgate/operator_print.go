@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -34,22 +35,59 @@ func (o *operator) checkFormat() error {
 	}
 }
 
-// printPage prints a listing on stdout, and on stderr how to get the page after it.
-func printPage[T any](c *cobra.Command, o *operator, data []byte, columns []column[T]) error {
-	var page gateway.AdminPage[T]
-	if err := json.Unmarshal(data, &page); err != nil {
-		return errNotOurs(err)
+// printListing asks for a listing and prints it on stdout, with --all page after page, and on stderr how to get what is left.
+func printListing[T any](c *cobra.Command, o *operator, path string, query url.Values, columns []column[T]) error {
+	return printRows(c, o, path, query, columns, func(r T) []T { return []T{r} })
+}
+
+// printRows does it where a record is several rows of a table, or of CSV. Only tables and JSON gather all pages first.
+func printRows[T, R any](c *cobra.Command, o *operator, path string, query url.Values, columns []column[R], rows func(T) []R) error {
+	var gathered gateway.AdminPage[T]
+	var table []R
+	for first := true; ; first = false {
+		data, err := o.get(c, path, query)
+		if err != nil {
+			return err
+		}
+		var page gateway.AdminPage[T]
+		if err := json.Unmarshal(data, &page); err != nil {
+			return errNotOurs(err)
+		}
+		var more []R
+		for _, record := range page.Items {
+			more = append(more, rows(record)...)
+		}
+		if o.format == "csv" {
+			if err := printCSV(c.OutOrStdout(), more, columns, first); err != nil {
+				return err
+			}
+		} else {
+			table = append(table, more...)
+			gathered.Items = append(gathered.Items, page.Items...)
+		}
+		if first && len(page.Items) == 0 {
+			fmt.Fprintln(c.ErrOrStderr(), "None.")
+		}
+		if gathered.Next = page.Next; page.Next == "" || !o.all {
+			break
+		}
+		query.Set("after", page.Next)
 	}
-	if err := printRecords(c.OutOrStdout(), o.format, data, page.Items, columns); err != nil {
-		return err
+	if gathered.Next != "" {
+		fmt.Fprintf(c.ErrOrStderr(), "There may be more: --after %s, or --all\n", plain(quoted(gathered.Next)))
 	}
-	switch {
-	case page.Next != "":
-		fmt.Fprintf(c.ErrOrStderr(), "There may be more: --after %s\n", plain(quoted(page.Next)))
-	case len(page.Items) == 0:
-		fmt.Fprintln(c.ErrOrStderr(), "None.")
+	switch o.format {
+	case "csv":
+		return nil
+	case "table":
+		return printTable(c.OutOrStdout(), table, columns)
 	}
-	return nil
+	if gathered.Items == nil {
+		gathered.Items = []T{}
+	}
+	out := json.NewEncoder(c.OutOrStdout())
+	out.SetEscapeHTML(false)
+	return out.Encode(gathered)
 }
 
 // printOne prints one record.
@@ -80,20 +118,22 @@ func printRecords[T any](w io.Writer, format string, data []byte, records []T, c
 		_, err := w.Write(append([]byte(strings.TrimRight(string(data), "\n")), '\n'))
 		return err
 	case "csv":
-		return printCSV(w, records, columns)
+		return printCSV(w, records, columns, true)
 	default:
 		return printTable(w, records, columns)
 	}
 }
 
-func printCSV[T any](w io.Writer, records []T, columns []column[T]) error {
+func printCSV[T any](w io.Writer, records []T, columns []column[T], header bool) error {
 	out := csv.NewWriter(w)
 	row := make([]string, len(columns))
 	for i, col := range columns {
 		row[i] = col.name
 	}
-	if err := out.Write(row); err != nil {
-		return err
+	if header {
+		if err := out.Write(row); err != nil {
+			return err
+		}
 	}
 	for _, r := range records {
 		for i, col := range columns {

@@ -65,12 +65,20 @@ admin: {listen: "127.0.0.1:0"}
 billing: {credit: 100 EUR}
 services: [{agents_file: agents.json, policy_file: policy.json, upstream: {url: "`+upstream.URL+`"}}]
 `)
+	t.Cleanup(func() { g.stop() })
+	g.start()
+	return g
+}
+
+// start runs the gateway, until stop.
+func (g *running) start() {
+	g.Helper()
 	load := func() (*config.Config, config.Problems) {
 		return config.Load(g.config(), config.Overrides{Env: func(string) (string, bool) { return "", false }})
 	}
 	cfg, problems := load()
 	if cfg == nil {
-		t.Fatal(problems.Err())
+		g.Fatal(problems.Err())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan daemon.Addresses, 1), make(chan error, 1)
@@ -85,16 +93,14 @@ services: [{agents_file: agents.json, policy_file: policy.json, upstream: {url: 
 		stopped = true
 		cancel()
 		if err := <-done; err != nil {
-			t.Error(err)
+			g.Error(err)
 		}
 	}
-	t.Cleanup(g.stop)
 	select {
 	case g.addresses = <-ready:
 	case err := <-done:
-		t.Fatalf("the gateway ended: %v", err)
+		g.Fatalf("the gateway ended: %v", err)
 	}
-	return g
 }
 
 func (g *running) config() string { return filepath.Join(g.dir, "uimgate.yaml") }

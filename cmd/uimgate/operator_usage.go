@@ -1,6 +1,11 @@
 package main
 
 import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +35,8 @@ var entryColumns = []column[gateway.AdminEntry]{
 	{name: "from", wide: true, exact: func(e gateway.AdminEntry) string { return string(e.From) }},
 	{name: "to", exact: func(e gateway.AdminEntry) string { return string(e.To) }, human: func(e gateway.AdminEntry) string {
 		switch {
+		case e.To == "" && strings.HasPrefix(e.Amount, "-"):
+			return "top-up reversed"
 		case e.To == "":
 			return "top-up"
 		case e.From == "":
@@ -42,6 +49,7 @@ var entryColumns = []column[gateway.AdminEntry]{
 	{name: "intent", exact: func(e gateway.AdminEntry) string { return e.Intent }},
 	{name: "execution_id", exact: func(e gateway.AdminEntry) string { return e.ExecutionID }},
 	{name: "rule", wide: true, exact: func(e gateway.AdminEntry) string { return e.Rule }},
+	{name: "reference", wide: true, exact: func(e gateway.AdminEntry) string { return e.Reference }},
 }
 
 var executionColumns = []column[gateway.AdminExecution]{
@@ -65,12 +73,12 @@ var executionColumns = []column[gateway.AdminExecution]{
 func usageCommand() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
-		Use: "usage", Short: "What agents did and owe: accounts, ledger, executions",
-		Example: "  uimgate usage accounts\n  uimgate usage executions --state unresolved",
+		Use: "usage", Short: "What agents did and owe: accounts, statements, ledger, executions",
+		Example: "  uimgate usage statements --month 2026-11\n  uimgate usage executions --state unresolved",
 	}, listing(o, "accounts", "List what agents topped up, hold and owe", "uimgate usage accounts -o csv", accountColumns, false),
 		listing(o, "ledger", "List every move of a charge, the newest first", "uimgate usage ledger --agent agent-1", entryColumns, true),
 		listing(o, "executions", "List calls that charged or carried an idempotency key, the newest first", "uimgate usage executions --state unresolved", executionColumns, true),
-		o.usageResolve(), o.usageTopUp())
+		o.usageStatements(), o.usageShow(), o.usageResolve(), o.usageTopUp())
 }
 
 // listing is one of the listings of usage, which is called what its path is called.
@@ -79,11 +87,7 @@ func listing[T any](o *operator, name, short, example string, columns []column[T
 	c := &cobra.Command{
 		Use: name, Short: short, Args: usageArgs(cobra.NoArgs), Example: "  " + example,
 		RunE: func(c *cobra.Command, _ []string) error {
-			data, err := o.get(c, "/usage/"+name, o.page("agent_id", agent, "state", state))
-			if err != nil {
-				return err
-			}
-			return printPage(c, o, data, columns)
+			return printListing(c, o, "/usage/"+name, o.page("agent_id", agent, "state", state), columns)
 		},
 	}
 	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
@@ -112,20 +116,61 @@ the execution id it was sent, then charge the agent (captured) or do not (releas
 	}
 }
 
-func (o *operator) usageTopUp() *cobra.Command {
+func (o *operator) usageShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "top-up AGENT AMOUNT CURRENCY", Short: "Add to what an agent has paid in", Args: usageArgs(cobra.RangeArgs(2, 3)),
-		Example: "  uimgate usage top-up agent-1 25.00 EUR",
+		Use: "show EXECUTION", Short: "Show one call that charged or carried an idempotency key", Args: usageArgs(cobra.ExactArgs(1)),
+		Example: "  uimgate usage show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
+		RunE: func(c *cobra.Command, args []string) error {
+			data, err := o.get(c, apiPath("usage", "executions", args[0]), o.values())
+			if err != nil {
+				return err
+			}
+			return printOne(c, o, data, append(slices.Clone(executionColumns), answerColumns...))
+		},
+	}
+}
+
+// answerColumns are what only the record of one call tells.
+var answerColumns = []column[gateway.AdminExecution]{
+	{name: "answer_status", exact: func(e gateway.AdminExecution) string { return exactCount(int64(e.AnswerStatus)) }},
+	{name: "answer_reason", exact: func(e gateway.AdminExecution) string { return e.AnswerReason }},
+}
+
+func (o *operator) usageTopUp() *cobra.Command {
+	var reference string
+	var reverse bool
+	c := &cobra.Command{
+		Use: "top-up AGENT AMOUNT CURRENCY", Short: "Add to what an agent has paid in, or take back", Args: usageArgs(cobra.RangeArgs(2, 3)),
+		Long: `Top-up enters into the ledger what an agent paid in. Under a --reference, such as the number of the payment, it is
+made once, however often the command is repeated; without one the command makes a reference of its own and tells it
+where no answer came. With --reverse the amount is taken back: never more than was topped up, though the agent may
+have spent it and owes it then.`,
+		Example: `  uimgate usage top-up agent-1 25.00 EUR --reference invoice-2026-117
+  uimgate usage top-up agent-1 25.00 EUR --reverse --reference refund-2026-9`,
 		RunE: func(c *cobra.Command, args []string) error {
 			amount, err := money.Parse(strings.Join(args[1:], " "))
 			if err != nil {
 				return usageError{err}
 			}
-			data, err := o.post(c, "/usage/top-up", o.values(), map[string]any{"agent_id": args[0], "amount": amount.String()})
+			made := reference
+			if made == "" {
+				made = "uimgate-" + rand.Text()
+			}
+			data, err := o.post(c, "/usage/top-up", o.values(), map[string]any{"agent_id": args[0], "amount": amount.String(), "reference": made, "reverse": reverse})
+			if _, answered := errors.AsType[*refusedError](err); err != nil && !answered {
+				return fmt.Errorf("%w\nWith --reference %s it can be repeated: it is made once", err, quoted(made))
+			}
 			if err != nil {
 				return err
+			}
+			var account gateway.AdminTopUp
+			if json.Unmarshal(data, &account) == nil && account.Repeated {
+				fmt.Fprintln(c.ErrOrStderr(), "This was done before, under the same reference; nothing was done now.")
 			}
 			return printOne(c, o, data, accountColumns)
 		},
 	}
+	c.Flags().StringVar(&reference, "reference", "", "your word for this top-up, up to 200 characters; it is made once")
+	c.Flags().BoolVar(&reverse, "reverse", false, "take the amount back")
+	return c
 }

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway"
+)
+
+var ordering = map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}}
+
+func TestBackupAndRestore(t *testing.T) {
+	g := startOperated(t)
+	before, _ := g.agree("agent-1")
+	g.post("/api/intents/execute", before, ordering)
+	g.run("usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1")
+	file := filepath.Join(t.TempDir(), "backup.db")
+	s := command(t, "", "backup", file, "-c", g.config(), "-o", "json")
+	var made copied
+	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Unresolved != 1 || made.Entries != 3 || made.Bytes == 0 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || bytes.Contains(text, []byte("PRIVATE KEY")) {
+		t.Errorf("%v: the backup holds a private key", err)
+	}
+	if s := command(t, "", "backup", file, "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "never written over") {
+		t.Errorf("%+v", s)
+	}
+	after, _ := g.agree("agent-2") // what the backup does not know
+	g.post("/api/intents/execute", after, ordering)
+	if s := command(t, "", "restore", file, "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "in use by another uimgate process") || !strings.Contains(s.errors, "stopped") {
+		t.Errorf("beside a gateway: %+v", s)
+	}
+	g.stop()
+	s = command(t, "", "restore", file, "-c", g.config(), "-o", "csv")
+	rows, err := csv.NewReader(strings.NewReader(s.out)).ReadAll()
+	if err != nil || s.code != exitDone || len(rows) != 2 || rows[1][4] != "1" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for _, want := range []string{"PAT issued so far has ended", "counts as used up", "kept as", "Lifetime limits"} {
+		if !strings.Contains(s.errors, want) {
+			t.Errorf("it does not say %q: %s", want, s.errors)
+		}
+	}
+	aside := rows[1][len(rows[1])-1]
+	if s := command(t, "", "restore", aside, "--data", filepath.Join(t.TempDir(), "elsewhere"), "-c", g.config(), "-o", "json"); s.code != exitDone || !strings.Contains(s.out, `"agreements": 2`) && !strings.Contains(s.out, `"agreements":2`) {
+		t.Errorf("what was set aside: %+v", s)
+	}
+	g.start()
+	for _, token := range []string{before, after} {
+		if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"INVALID_TOKEN"`) && !strings.Contains(got, `"REVOKED_TOKEN"`) {
+			t.Errorf("a PAT from before: %s", got)
+		}
+	}
+	again, _ := g.agree("agent-3")
+	if got := string(g.post("/api/intents/execute", again, ordering)); !strings.Contains(got, `"RATE_LIMIT_EXCEEDED"`) {
+		t.Errorf("a limit after the restore: %s", got)
+	}
+	if list := want[gateway.AdminPage[gateway.AdminAgent]](g, "agents", "list"); len(list.Items) != 2 {
+		t.Errorf("%+v", list)
+	}
+	if got := want[gateway.AdminTopUp](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1"); !got.Repeated || got.Balance != "9.75" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Whatever restore refuses, the state stays as it is.
+func TestRestoreRefusesWhatIsNotSound(t *testing.T) {
+	g := startOperated(t)
+	g.agree("agent-1")
+	good := filepath.Join(t.TempDir(), "backup.db")
+	if s := command(t, "", "backup", good, "-c", g.config()); s.code != exitDone {
+		t.Fatalf("%+v", s)
+	}
+	g.stop()
+	text, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Join(g.dir, "data", "state.db")
+	was, err := os.ReadFile(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ file, says string }{
+		"nothing":      {filepath.Join(t.TempDir(), "none.db"), "no such file"},
+		"text":         {g.write("text.db", strings.Repeat("no database ", 1000)), "no database of uimgate"},
+		"empty":        {g.write("empty.db", ""), "no database of uimgate"},
+		"half":         {g.write("half.db", string(text[:len(text)/2])), "damaged"},
+		"its own keys": {filepath.Join(g.dir, "data", "keys.pem"), "no database of uimgate"},
+	} {
+		if s := command(t, "", "restore", c.file, "-c", g.config()); s.code != exitWrong || s.out != "" || !strings.Contains(s.errors, c.says) {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if now, err := os.ReadFile(state); err != nil || !bytes.Equal(now, was) {
+			t.Fatalf("%s: the state changed, %v", name, err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(g.dir, "data", ".tmp-*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("%v, %v are left", left, err)
+	}
+	for _, args := range [][]string{{"restore"}, {"restore", good, "--after-external"}, {"backup"}, {"backup", "a", "b"}, {"restore", good, "-o", "xml"}} {
+		if s := command(t, "", append(args, "-c", g.config())...); s.code != exitUsage || s.out != "" {
+			t.Errorf("%v: %+v", args, s)
+		}
+	}
+}
+
+// A state too damaged to be opened is still set aside whole, with the log beside it.
+func TestRestoreOverADamagedState(t *testing.T) {
+	g := startOperated(t)
+	g.agree("agent-1")
+	good := filepath.Join(t.TempDir(), "backup.db")
+	if s := command(t, "", "backup", good, "-c", g.config()); s.code != exitDone {
+		t.Fatalf("%+v", s)
+	}
+	g.stop()
+	g.write("data/state.db", strings.Repeat("damaged ", 2000))
+	g.write("data/state.db-wal", "a log")
+	if s := command(t, "", "backup", filepath.Join(t.TempDir(), "b.db"), "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "no database of uimgate") {
+		t.Errorf("a backup of it: %+v", s)
+	}
+	s := command(t, "", "restore", good, "-c", g.config(), "-o", "json")
+	var made copied
+	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for suffix, want := range map[string]string{"": "damaged damaged", "-wal": "a log"} {
+		if text, err := os.ReadFile(made.SetAside + suffix); err != nil || !strings.HasPrefix(string(text), want) {
+			t.Errorf("%s: %.20q, %v", suffix, text, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(g.dir, "data", "state.db-wal")); err == nil {
+		t.Error("the old log would be read into the new state")
+	}
+	g.start()
+	if list := want[gateway.AdminPage[gateway.AdminAgent]](g, "agents", "list"); len(list.Items) != 1 {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestAfterExternalRestore(t *testing.T) {
+	g := startOperated(t)
+	token, _ := g.agree("agent-1")
+	if s := command(t, "", "restore", "--after-external", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "in use") {
+		t.Errorf("beside a gateway: %+v", s)
+	}
+	g.stop()
+	if s := command(t, "", "restore", "--after-external", "-c", g.config()); s.code != exitDone || !strings.Contains(s.errors, "counts as used up") {
+		t.Fatalf("%+v", s)
+	}
+	g.start()
+	if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"UNAUTHORIZED"`) {
+		t.Errorf("%s", got)
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/gateway"
+)
+
+// A statementRow is one line of a statement as tables and CSV have it. Amounts of the opening and closing rows are how the
+// account stood; those of the rows between are what the period added.
+type statementRow struct {
+	agentID, currency              string
+	from, to                       time.Time
+	line                           string // opening, top-up, reversal, charges or closing
+	intent, rule                   string
+	calls                          int64
+	toppedUp                       string
+	held, captured                 string
+	released, unresolved           string
+	balance                        string
+	heldCalls, capturedCalls       int64
+	releasedCalls, unresolvedCalls int64
+}
+
+func rowsOf(s gateway.AdminStatement) []statementRow {
+	row := func(line string) statementRow {
+		return statementRow{agentID: s.AgentID, currency: s.Currency, from: s.From, to: s.To, line: line}
+	}
+	stood := func(line string, p gateway.AdminPosition) statementRow {
+		r := row(line)
+		r.toppedUp, r.held, r.captured, r.unresolved, r.balance = p.ToppedUp, p.Held, p.Captured, p.Unresolved, p.Balance
+		return r
+	}
+	out := []statementRow{stood("opening", s.Opening)}
+	if s.ToppedUp != "0.00" {
+		r := row("top-up")
+		r.toppedUp = s.ToppedUp
+		out = append(out, r)
+	}
+	if s.Reversed != "0.00" {
+		r := row("reversal")
+		r.toppedUp = "-" + s.Reversed
+		out = append(out, r)
+	}
+	for _, l := range s.Lines {
+		r := row("charges")
+		r.intent, r.rule = l.Intent, l.Rule
+		r.held, r.captured, r.released, r.unresolved = l.Held.Amount, l.Captured.Amount, l.Released.Amount, l.Unresolved.Amount
+		r.heldCalls, r.capturedCalls, r.releasedCalls, r.unresolvedCalls = l.Held.Calls, l.Captured.Calls, l.Released.Calls, l.Unresolved.Calls
+		out = append(out, r)
+	}
+	return append(out, stood("closing", s.Closing))
+}
+
+var statementColumns = []column[statementRow]{
+	{name: "agent_id", exact: func(r statementRow) string { return r.agentID }},
+	{name: "currency", exact: func(r statementRow) string { return r.currency }},
+	{name: "from", wide: true, exact: func(r statementRow) string { return exactTime(r.from) }},
+	{name: "to", wide: true, exact: func(r statementRow) string { return exactTime(r.to) }},
+	{name: "line", exact: func(r statementRow) string { return r.line }},
+	{name: "intent", exact: func(r statementRow) string { return r.intent }},
+	{name: "rule", wide: true, exact: func(r statementRow) string { return r.rule }},
+	{name: "topped_up", exact: func(r statementRow) string { return r.toppedUp }},
+	{name: "held_calls", wide: true, exact: func(r statementRow) string { return r.count(r.heldCalls) }},
+	{name: "held", exact: func(r statementRow) string { return r.held }},
+	{name: "captured_calls", wide: true, exact: func(r statementRow) string { return r.count(r.capturedCalls) }},
+	{name: "captured", exact: func(r statementRow) string { return r.captured }},
+	{name: "released_calls", wide: true, exact: func(r statementRow) string { return r.count(r.releasedCalls) }},
+	{name: "released", exact: func(r statementRow) string { return r.released }},
+	{name: "unresolved_calls", wide: true, exact: func(r statementRow) string { return r.count(r.unresolvedCalls) }},
+	{name: "unresolved", exact: func(r statementRow) string { return r.unresolved }},
+	{name: "balance", exact: func(r statementRow) string { return r.balance }},
+}
+
+// count is a number of calls; only charges have one.
+func (r statementRow) count(n int64) string {
+	if r.line != "charges" {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// exactCount is a number, and nothing where there is none.
+func exactCount(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func (o *operator) usageStatements() *cobra.Command {
+	var agent, from, to, month string
+	c := &cobra.Command{
+		Use: "statements", Short: "Sum up what agents paid in, used and owe over a period", Args: usageArgs(cobra.NoArgs),
+		Long: `Statements prints, for each account, how it stood when the period began, what was topped up, the charges of each
+intent under each rule, and how it stood at the end. A charge counts where it moved: held when the call began,
+captured or released when it ended, unresolved when nobody knew. Balance is topped up less held and captured.
+
+The period is in UTC: --from is in it, --to is not. Both take a month, a day or a time with its zone; without
+--from it begins where the ledger does, without --to it ends now.`,
+		Example: `  uimgate usage statements --month 2026-11 --all -o csv > november.csv
+  uimgate usage statements --agent agent-1 --from 2026-11-01 --to 2026-11-08T12:00:00+01:00 -o json`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			begins, ends, err := period(from, to, month)
+			if err != nil {
+				return usageError{err}
+			}
+			return printRows(c, o, "/usage/statements", o.page("agent_id", agent, "from", exactTime(begins), "to", exactTime(ends)), statementColumns, rowsOf)
+		},
+	}
+	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
+	c.Flags().StringVar(&from, "from", "", "when the period begins, such as 2026-11, 2026-11-01 or 2026-11-01T00:00:00Z")
+	c.Flags().StringVar(&to, "to", "", "the first moment after it")
+	c.Flags().StringVar(&month, "month", "", "one month in UTC, such as 2026-11, instead of --from and --to")
+	return o.paging(c)
+}
+
+// period reads the flags that say which; zero times leave an end open.
+func period(from, to, month string) (begins, ends time.Time, err error) {
+	if month != "" {
+		if from != "" || to != "" {
+			return begins, ends, errors.New("--month is instead of --from and --to")
+		}
+		if begins, err = time.Parse("2006-01", month); err != nil {
+			return begins, ends, fmt.Errorf("--month %q is none such as 2026-11", month)
+		}
+		return begins, begins.AddDate(0, 1, 0), nil
+	}
+	if begins, err = moment("--from", from); err != nil {
+		return begins, ends, err
+	}
+	if ends, err = moment("--to", to); err != nil {
+		return begins, ends, err
+	}
+	if !begins.IsZero() && !ends.IsZero() && !begins.Before(ends) {
+		return begins, ends, errors.New("--to must be later than --from")
+	}
+	return begins, ends, nil
+}
+
+// moment reads a month or a day, which begin in UTC, or a time with its zone.
+func moment(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{"2006-01", time.DateOnly, time.RFC3339Nano} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s %q is no time: want 2026-11, 2026-11-01 or 2026-11-01T00:00:00Z", flag, text)
+}

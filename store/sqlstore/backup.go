@@ -1,0 +1,261 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// Errors about SQLite database files.
+var (
+	// ErrNotOurs means that a file is no database of uimgate.
+	ErrNotOurs = errors.New("this is no database of uimgate")
+	// ErrDamaged means that a database contradicts itself.
+	ErrDamaged = errors.New("the database is damaged")
+	// ErrInUse means that another process has the database open.
+	ErrInUse = errors.New("another process has the database open")
+)
+
+// Contents is what a database holds.
+type Contents struct {
+	Schema int64 // the last migration applied
+	// The rest is zero where the schema is older than this program's.
+	Agents, Agreements, Executions, Unresolved, Entries int64
+	Latest                                              time.Time // the last entry of the ledger
+}
+
+// Backup writes the SQLite database at path, as it is at one moment, into the file to, which must be empty or absent.
+// Others may use the database meanwhile, in this process or another: they are not kept waiting, though the log
+// beside the database grows until the copy is whole. The copy is not synced. When ctx ends it is left unfinished.
+func Backup(ctx context.Context, path, to string) error {
+	db, err := openFile(ctx, path, "mode", "rw") // as it is: nothing is migrated
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := schemaOf(ctx, db); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
+		return errors.Join(ctx.Err(), fmt.Errorf("copying %s: %w", path, err))
+	}
+	return nil
+}
+
+// Inspect proves that the SQLite database at path, which nobody may be using, is whole: its pages and indexes agree,
+// every reference leads somewhere and, where its schema is this program's, its accounts are the sums over its
+// ledger. It changes nothing. Errors: ErrNotOurs, ErrDamaged, store.ErrUnbalanced, or that the schema is too new.
+func Inspect(ctx context.Context, path string) (Contents, error) {
+	db, err := openFile(ctx, path, "mode", "ro", "immutable", "1")
+	if err != nil {
+		return Contents{}, err
+	}
+	defer func() { _ = db.Close() }()
+	version, err := schemaOf(ctx, db)
+	if err != nil {
+		return Contents{}, err
+	}
+	if err := sound(ctx, db); err != nil {
+		return Contents{}, err
+	}
+	if version < newestSchema() {
+		return Contents{Schema: version}, nil
+	}
+	s := &Store{dialect: sqliteDialect(), read: db, opts: Options{Now: time.Now}}
+	if err := s.CheckBalance(ctx); err != nil {
+		return Contents{}, err
+	}
+	return s.contents(ctx)
+}
+
+// Restore makes the SQLite database at path, a copy of a backup that nobody uses, ready to take the place of a lost
+// one: it brings the schema up to date, proves that the accounts balance, and marks the state as restored. After it the
+// file is the whole database, synced, with no log beside it.
+func Restore(ctx context.Context, path string, opts Options) (Contents, error) {
+	s, err := Open(ctx, path, opts)
+	if err != nil {
+		return Contents{}, err
+	}
+	found, err := s.Restored(ctx)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return Contents{}, err
+	}
+	return found, Fold(ctx, path)
+}
+
+// Restored proves that a state balances that was taken back to an earlier one, and then marks it: see MarkRestored.
+func (s *Store) Restored(ctx context.Context) (Contents, error) {
+	if err := s.CheckBalance(ctx); err != nil {
+		return Contents{}, err
+	}
+	if err := s.MarkRestored(ctx); err != nil {
+		return Contents{}, err
+	}
+	return s.contents(ctx)
+}
+
+// Fold writes the log beside the SQLite database at path back into it, so that the file alone is the whole state.
+// ErrInUse if another process has it open. What is no database is left as it is, with what is beside it.
+func Fold(ctx context.Context, path string) error {
+	db, err := openFile(ctx, path, "mode", "rw")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	var mode string
+	err = db.QueryRowContext(ctx, "PRAGMA journal_mode=DELETE").Scan(&mode)
+	switch {
+	case sqliteCode(err) == sqlite3.SQLITE_BUSY || sqliteCode(err) == sqlite3.SQLITE_LOCKED:
+		return fmt.Errorf("%s: %w", path, ErrInUse)
+	case err != nil:
+		return fmt.Errorf("%s: %w: %w", path, ErrDamaged, err)
+	case mode != "delete":
+		return fmt.Errorf("%s: %w", path, ErrInUse)
+	}
+	return db.Close()
+}
+
+// openFile opens one connection to a database file that is there.
+func openFile(ctx context.Context, path string, options ...string) (*sql.DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := hasHeader(path); err != nil {
+		return nil, err
+	}
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "trusted_schema(0)", "synchronous(FULL)"}}
+	for i := 0; i+1 < len(options); i += 2 {
+		q.Set(options[i], options[i+1])
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(notADatabase(path, err), db.Close())
+	}
+	return db, nil
+}
+
+// hasHeader looks whether a file begins as a database does. SQLite would remove what is beside one that does not.
+func hasHeader(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	const magic = "SQLite format 3\x00" // the database file format, 1.3.1
+	header := make([]byte, len(magic))
+	if info, err := f.Stat(); err != nil {
+		return err
+	} else if _, err := io.ReadFull(f, header); err != nil || !info.Mode().IsRegular() || string(header) != magic {
+		return fmt.Errorf("%s: %w", path, ErrNotOurs)
+	}
+	return nil
+}
+
+func notADatabase(path string, err error) error {
+	switch sqliteCode(err) {
+	case sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%s: %w", path, ErrNotOurs)
+	case sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("%s: %w", path, ErrDamaged)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// schemaOf is the version of a database's schema; an error where this program does not know it.
+func schemaOf(ctx context.Context, db *sql.DB) (int64, error) {
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name IN ('goose_db_version', 'ledger', 'agreements')").Scan(&tables); err != nil {
+		return 0, notADatabase("reading it", err)
+	}
+	if tables != 3 {
+		return 0, ErrNotOurs
+	}
+	var version int64
+	if err := db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&version); err != nil {
+		return 0, fmt.Errorf("%w: reading its schema version: %w", ErrDamaged, err)
+	}
+	if known := newestSchema(); version > known {
+		return 0, fmt.Errorf("schema version %d, of which this program knows %d: %w", version, known, errNewer)
+	}
+	return version, nil
+}
+
+// newestSchema is the number of the last migration this program has.
+func newestSchema() int64 {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return 0
+	}
+	var newest int64
+	for _, name := range names {
+		number, _, _ := strings.Cut(filepath.Base(name), "_")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err == nil {
+			newest = max(newest, n)
+		}
+	}
+	return newest
+}
+
+// sound lets SQLite compare everything it has with everything else.
+func sound(ctx context.Context, db *sql.DB) error {
+	var verdict string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
+		return errors.Join(ctx.Err(), fmt.Errorf("%w: %w", ErrDamaged, err))
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", ErrDamaged, verdict)
+	}
+	var table, parent string
+	var row, key sql.NullInt64
+	switch err := db.QueryRowContext(ctx, "PRAGMA foreign_key_check").Scan(&table, &row, &parent, &key); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return errors.Join(ctx.Err(), fmt.Errorf("%w: %w", ErrDamaged, err))
+	}
+	return fmt.Errorf("%w: a row of %s leads to no row of %s", ErrDamaged, table, parent)
+}
+
+// contents counts what there is.
+func (s *Store) contents(ctx context.Context) (Contents, error) {
+	c := Contents{Schema: newestSchema()}
+	for _, n := range []struct {
+		query string
+		into  *int64
+	}{
+		{"SELECT COUNT(*) FROM agents", &c.Agents},
+		{"SELECT COUNT(*) FROM agreements", &c.Agreements},
+		{"SELECT COUNT(*) FROM executions", &c.Executions},
+		{"SELECT COUNT(*) FROM executions WHERE state = '" + string(store.Unresolved) + "'", &c.Unresolved},
+		{"SELECT COUNT(*) FROM ledger", &c.Entries},
+	} {
+		if _, err := s.one(ctx, n.query, nil, n.into); err != nil {
+			return Contents{}, err
+		}
+	}
+	var at int64
+	if _, err := s.one(ctx, "SELECT at FROM ledger ORDER BY seq DESC LIMIT 1", nil, &at); err != nil {
+		return Contents{}, err
+	}
+	c.Latest = fromNanos(at)
+	return c, nil
+}

@@ -1,0 +1,233 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// pay makes one charged call.
+func pay(ctx context.Context, s *sqlstore.Store, id string, end store.State) error {
+	begun, err := s.Begin(ctx, store.BeginRequest{
+		Execution:  store.Execution{ID: id, Service: "s", AgentID: "a", Intent: "i", IdempotencyKey: id},
+		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
+		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 3, Currency: "USD"}}},
+		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
+	})
+	if err != nil || end == store.Held {
+		return err
+	}
+	outcome := store.Done
+	if end == store.Unresolved {
+		outcome = store.Unknown
+	}
+	_, err = s.Settle(ctx, begun, store.Settlement{State: end, Outcome: outcome, Answer: &store.Answer{Status: 200}})
+	return err
+}
+
+// A copy taken at any moment of a busy database is whole, balances, and holds what was answered before it began.
+func TestBackupsUnderLoadBalance(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				end := []store.State{store.Captured, store.Released, store.Unresolved, store.Held}[i%4]
+				if err := pay(ctx, s, fmt.Sprintf("%d-%08d", g, i), end); err != nil && ctx.Err() == nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 5 {
+		id := fmt.Sprintf("before-%d", i)
+		if err := pay(t.Context(), s, id, store.Captured); err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(t.TempDir(), "backup.db")
+		if err := sqlstore.Backup(t.Context(), filepath.Join(dir, "state.db"), to); err != nil {
+			t.Fatal(err)
+		}
+		found, err := sqlstore.Inspect(t.Context(), to)
+		if err != nil || found.Entries < 2 || found.Executions == 0 || found.Latest.IsZero() {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		restored, err := sqlstore.Restore(t.Context(), to, sqlstore.Options{Now: time.Now})
+		if err != nil || restored != found {
+			t.Fatalf("%+v, %v; want %+v", restored, err, found)
+		}
+		for _, beside := range []string{"-wal", "-shm", "-journal"} {
+			if _, err := os.Stat(to + beside); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s is left: %v", beside, err)
+			}
+		}
+		again, err := sqlstore.Open(t.Context(), to, sqlstore.Options{Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err := again.Execution(t.Context(), "s", id); err != nil || e.State != store.Captured {
+			t.Errorf("%+v, %v", e, err)
+		}
+		var full *store.LimitError
+		if err := pay(t.Context(), again, "after", store.Held); !errors.As(err, &full) {
+			t.Errorf("a window of a restored state: %v", err)
+		}
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	wg.Wait()
+}
+
+func TestABackupThatIsStoppedFails(t *testing.T) {
+	dir := t.TempDir()
+	openStore(t, dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := sqlstore.Backup(ctx, filepath.Join(dir, "state.db"), filepath.Join(dir, "copy.db")); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	full := filepath.Join(dir, "full.db")
+	if err := os.WriteFile(full, []byte("something"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlstore.Backup(t.Context(), filepath.Join(dir, "state.db"), full); err == nil {
+		t.Fatal("written over another file")
+	}
+	if text, err := os.ReadFile(full); err != nil || string(text) != "something" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	if err := sqlstore.Backup(t.Context(), filepath.Join(dir, "none.db"), filepath.Join(dir, "copy.db")); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsNoSoundDatabaseIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	for i := range 200 {
+		if err := pay(t.Context(), s, fmt.Sprintf("%08d", i), store.Captured); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := filepath.Join(dir, "whole.db")
+	if err := sqlstore.Backup(t.Context(), filepath.Join(dir, "state.db"), whole); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoil := func(change func(*sql.DB) error) string {
+		path := filepath.Join(t.TempDir(), "spoilt.db")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(change(db), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	statement := func(q string) func(*sql.DB) error {
+		return func(db *sql.DB) error { _, err := db.ExecContext(t.Context(), q); return err }
+	}
+	file := func(data []byte) string {
+		path := filepath.Join(t.TempDir(), "file.db")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	holed := append([]byte(nil), text...)
+	for i := len(holed) / 2; i < len(holed)/2+20_000 && i < len(holed); i++ {
+		holed[i] = 0xff
+	}
+	for name, c := range map[string]struct {
+		path string
+		want error
+	}{
+		"empty":              {file(nil), sqlstore.ErrNotOurs},
+		"text":               {file([]byte(strings.Repeat("no database at all ", 1000))), sqlstore.ErrNotOurs},
+		"another's":          {spoil(statement("DROP TABLE ledger")), sqlstore.ErrNotOurs},
+		"cut off":            {file(text[:len(text)/2]), sqlstore.ErrDamaged},
+		"overwritten":        {file(holed), sqlstore.ErrDamaged},
+		"a charge is gone":   {spoil(statement("DELETE FROM ledger WHERE seq = 7")), store.ErrUnbalanced},
+		"an account changed": {spoil(statement("UPDATE accounts SET captured = captured + 1")), store.ErrUnbalanced},
+		"a hold without a call": {spoil(func(db *sql.DB) error {
+			return statement(`UPDATE accounts SET held = 5; INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor)
+				VALUES (9999, 1, 's', 'a', 'x', 'i', 'r', 5, 'USD', '', 'held', 'agent')`)(db)
+		}), store.ErrUnbalanced},
+		"a reference leads nowhere": {spoil(statement(`INSERT INTO agent_keys (service, key_id, agent_id, added_at, position) VALUES ('s', 'k', 'nobody', 1, 0)`)), sqlstore.ErrDamaged},
+		"a directory":               {t.TempDir(), sqlstore.ErrNotOurs},
+	} {
+		if found, err := sqlstore.Inspect(t.Context(), c.path); !errors.Is(err, c.want) || found != (sqlstore.Contents{}) {
+			t.Errorf("%s: %+v, %v; want %v", name, found, err, c.want)
+		}
+	}
+	newer := spoil(statement("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)"))
+	if _, err := sqlstore.Inspect(t.Context(), newer); err == nil || !strings.Contains(err.Error(), "newer version of uimgate") {
+		t.Errorf("a newer schema: %v", err)
+	}
+	if _, err := sqlstore.Inspect(t.Context(), whole); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFoldRefusesADatabaseInUse(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state.db")
+	s, err := sqlstore.Open(t.Context(), path, sqlstore.Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pay(t.Context(), s, "1", store.Captured); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM ledger").Scan(new(int)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlstore.Fold(t.Context(), path); !errors.Is(err, sqlstore.ErrInUse) {
+		t.Errorf("%v; want ErrInUse", err)
+	}
+	if err := errors.Join(tx.Rollback(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlstore.Fold(t.Context(), path); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
