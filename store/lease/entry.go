@@ -59,16 +59,25 @@ const (
 // footing tells whether a call under a limit of so much may be admitted. A lease taken under a smaller Max is good
 // for a larger one, not the other way round. Who waited for the very fetch that brought the lease was admitted by
 // the store, and may use it until the call could no longer be sent.
-func (e *entry) footing(most int64, now instant, waited *fetch) footing {
-	if e.units > 0 && e.max > 0 && e.max <= most &&
-		(!e.ends.reached(now) || waited != nil && e.by == waited && !e.expires.reached(now)) {
+//
+// The last unit is left to those: where others take units too, what the store has left is not known here, and a call
+// that finds nothing beside its own unit would be told that none is left. It asks again, as the next call would have.
+func (w *want) footing(now instant, sole bool) footing {
+	e := w.entry
+	usable := e.max > 0 && e.max <= w.limit.Max && e.units > 0
+	switch {
+	case usable && w.asked() && !e.expires.reached(now),
+		usable && !e.ends.reached(now) && (sole || e.units > 1 || e.left == 0):
 		return leased
-	}
-	if e.refusal(most, now) != nil {
+	case e.refusal(w.limit.Max, now) != nil:
 		return refused
+	default:
+		return missing
 	}
-	return missing
 }
+
+// asked reports whether the lease is what the call waited for.
+func (w *want) asked() bool { return w.waited != nil && w.waited == w.entry.by }
 
 func (e *entry) refusal(most int64, now instant) *refusal {
 	for i := range e.refusals {

@@ -9,10 +9,10 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A fetch is one request to the store for leases, which any number of calls may wait for.
+// A fetch is one request to the store, for leases or to give some back, which any number of calls may wait for.
 type fetch struct {
 	request store.LeaseRequest
-	entries []*entry // of its wants
+	entries []*entry // of its wants, in their order, or else of its returns
 	waiting atomic.Int64
 
 	late chan struct{} // closed when the store has had time enough, or the fetch is done
@@ -37,17 +37,19 @@ func (f *fetch) wait(ctx context.Context) error {
 	}
 }
 
+func newFetch() *fetch { return &fetch{late: make(chan struct{}), done: make(chan struct{})} }
+
 // prepare makes a fetch for all limits of a call that are missing, their entries being locked; nil when the
 // Holder is closed. What they have on lease still is given back with it.
-func (h *Holder) prepare(ws *wants, now instant, waited *fetch) *fetch {
+func (h *Holder) prepare(ws *wants, now instant) *fetch {
 	if !h.enter() {
 		return nil
 	}
-	f := &fetch{late: make(chan struct{}), done: make(chan struct{})}
+	f := newFetch()
 	for i := range ws.n {
 		w := &ws.list[ws.order[i]]
 		e := w.entry
-		if e.footing(w.limit.Max, now, waited) != missing {
+		if w.footing(now, h.opts.Sole) != missing {
 			continue
 		}
 		e.roll(now, h.opts.Turn)
@@ -76,9 +78,8 @@ func (h *Holder) enter() bool {
 }
 
 // run asks the store, and lets those who wait go on. It outlives the call that asked first. What the store may have
-// leased without our hearing of it stays counted as used.
+// leased without our hearing of it stays counted as used, and so does what was sent back: it may have arrived.
 func (h *Holder) run(ctx context.Context, f *fetch) {
-	defer h.fetches.Done()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.opts.Patience)
 	defer cancel()
 	context.AfterFunc(ctx, func() { close(f.late) })
@@ -89,7 +90,10 @@ func (h *Holder) run(ctx context.Context, f *fetch) {
 	for i, e := range f.entries {
 		e.mu.Lock()
 		e.fetch = nil
-		if err == nil {
+		switch {
+		case len(f.request.Wants) == 0: // places came free
+			e.refusals = nil
+		case err == nil:
 			e.receive(f, f.request.Wants[i].Max, sent, got[i], h.opts.Turn, remembered)
 		}
 		e.mu.Unlock()

@@ -59,66 +59,74 @@ func (h *Holder) learn(b *store.Begun) {
 	}
 }
 
-// recall gives back all units that lie on leases of a call's limits, and reports whether there were any.
-func (h *Holder) recall(ctx context.Context, r *store.BeginRequest) bool {
-	request := store.LeaseRequest{Service: r.Execution.Service}
-	add := func(list []store.Reservation) {
-		for i := range list {
-			e := h.find(&key{r.Execution.Service, list[i].AgentID, list[i].ID, list[i].Period})
-			if e == nil {
-				continue
-			}
-			e.mu.Lock()
-			if e.units > 0 {
-				back, _ := e.close()
-				request.Returns = append(request.Returns, back)
-			}
-			e.refusals = nil
-			e.mu.Unlock()
-		}
+// giveBack adds what is left of the lease of an entry, which is locked, to what a fetch gives back. Calls that find
+// nothing on lease meanwhile wait for that.
+func (f *fetch) giveBack(e *entry) {
+	back, ok := e.close()
+	if !ok {
+		return
 	}
-	add(r.Limits)
-	for i := range r.Candidates {
-		add(r.Candidates[i].Limits)
-	}
-	if len(request.Returns) == 0 {
-		return false
-	}
-	_, err := h.store.Lease(ctx, request)
-	return err == nil
+	f.request.Service = e.key.service
+	f.request.Returns = append(f.request.Returns, back)
+	f.entries = append(f.entries, e)
+	e.fetch = f
 }
 
-// returnsAtOnce bounds how many units go back in one transaction.
+// recall gives back what lies on the lease of a limit, and reports whether there was any.
+func (h *Holder) recall(ctx context.Context, k key) bool {
+	e := h.find(&k)
+	if e == nil || !h.enter() {
+		return false
+	}
+	defer h.fetches.Done()
+	f := newFetch()
+	e.mu.Lock()
+	f.giveBack(e)
+	e.mu.Unlock()
+	if len(f.entries) == 0 {
+		return false
+	}
+	h.run(ctx, f)
+	return f.err == nil
+}
+
+// returnsAtOnce bounds how many leases are given back in one transaction.
 const returnsAtOnce = 128
 
-// giveBack returns the units of all leases for which over says so, and forgets limits that nobody asks for. What
-// fails to reach the store counts as used from now on: it may have arrived.
+// giveBack returns what is left of all leases for which over says so, and forgets limits that nobody asks for.
 func (h *Holder) giveBack(ctx context.Context, over func(*entry, instant) bool) error {
 	now := h.clock()
-	back := map[string][]store.LeaseReturn{}
+	filling := map[string]*fetch{} // by service
+	var all []*fetch
 	h.each(func(e *entry) bool {
 		if e.max > 0 && over(e, now) {
-			if r, ok := e.close(); ok {
-				back[e.key.service] = append(back[e.key.service], r)
+			f := filling[e.key.service]
+			if f == nil || len(f.entries) == returnsAtOnce {
+				f = newFetch()
+				filling[e.key.service] = f
+				all = append(all, f)
 			}
+			f.giveBack(e)
 		}
 		return e.max == 0 && e.fetch == nil && now.elapsed-e.touched > 2*h.opts.Turn
 	})
 	var errs []error
-	for service, all := range back {
-		for some := range slices.Chunk(all, returnsAtOnce) {
-			_, err := h.store.Lease(ctx, store.LeaseRequest{Service: service, Returns: some})
-			errs = append(errs, err)
-			for _, r := range some {
-				h.forgive(key{service, r.AgentID, r.LimitID, r.Period})
-			}
+	for _, f := range all {
+		if len(f.entries) > 0 {
+			h.run(ctx, f)
+			errs = append(errs, f.err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Tidy gives back what is left of leases that have ended, and forgets limits that nobody has asked for lately.
+// Tidy gives back what is left of leases that have ended, and forgets limits that nobody has asked for lately. What
+// fails to reach the store counts as used from now on.
 func (h *Holder) Tidy(ctx context.Context) error {
+	if !h.enter() {
+		return nil
+	}
+	defer h.fetches.Done()
 	return h.giveBack(ctx, func(e *entry, now instant) bool { return e.ends.reached(now) })
 }
 
@@ -134,7 +142,7 @@ func (h *Holder) Run(ctx context.Context, report func(error)) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if err := h.Tidy(ctx); err != nil && ctx.Err() == nil {
+			if err := h.Tidy(ctx); err != nil {
 				report(err)
 			}
 		}
@@ -147,7 +155,5 @@ func (h *Holder) Close() error {
 	h.closed = true
 	h.life.Unlock()
 	h.fetches.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), h.opts.Patience)
-	defer cancel()
-	return h.giveBack(ctx, func(*entry, instant) bool { return true })
+	return h.giveBack(context.Background(), func(*entry, instant) bool { return true })
 }

@@ -144,20 +144,21 @@ func sound(list []store.Reservation) bool {
 	return true
 }
 
-// direct goes through the store. Units that lie unused on leases of this process are given back before a limit
-// refuses a call that they would have admitted.
+// direct goes through the store. Before a limit refuses a call, units of it that lie unused on a lease of this process
+// are given back.
 func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Begun, error) {
-	begun, err := h.store.Begin(ctx, r)
-	if err != nil {
-		if _, full := errors.AsType[*store.LimitError](err); !full || !h.recall(ctx, &r) {
-			return begun, err
+	for range maxWants {
+		begun, err := h.store.Begin(ctx, r)
+		if err == nil {
+			h.learn(&begun)
+			return begun, nil
 		}
-		if begun, err = h.store.Begin(ctx, r); err != nil {
+		full, is := errors.AsType[*store.LimitError](err)
+		if !is || !h.recall(ctx, key{r.Execution.Service, full.AgentID, full.ID, full.Period}) {
 			return begun, err
 		}
 	}
-	h.learn(&begun)
-	return begun, nil
+	return h.store.Begin(ctx, r)
 }
 
 // Settle implements store.Executions. Units of a call that was not sent go back to the lease they are of, if that

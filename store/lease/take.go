@@ -14,14 +14,13 @@ const rounds = 8
 // candidate's turn; errDirect sends the call through the store.
 func (h *Holder) take(ctx context.Context, began instant, r *store.BeginRequest, candidate int, ws *wants) (store.Begun, *store.LimitError, error) {
 	now := began
-	var waited *fetch
 	for range rounds {
 		if !ws.lock(h) {
 			return store.Begun{}, nil, errDirect
 		}
-		f, refusal, ready := ws.look(now, waited)
+		f, refusal, ready := ws.look(now, h.opts.Sole)
 		if ready {
-			begun, ok := h.admit(began, now, waited, r, candidate, ws)
+			begun, ok := h.admit(began, now, r, candidate, ws)
 			ws.unlock()
 			if !ok {
 				return store.Begun{}, nil, errDirect
@@ -30,10 +29,10 @@ func (h *Holder) take(ctx context.Context, began instant, r *store.BeginRequest,
 		}
 		start := refusal == nil && f == nil
 		if start {
-			f = h.prepare(ws, now, waited)
+			f = h.prepare(ws, now)
 		}
 		if f != nil {
-			f.waiting.Add(1)
+			ws.join(f)
 		}
 		ws.unlock()
 		switch {
@@ -42,23 +41,26 @@ func (h *Holder) take(ctx context.Context, began instant, r *store.BeginRequest,
 		case f == nil:
 			return store.Begun{}, nil, errDirect
 		case start:
-			go h.run(ctx, f)
+			go func() {
+				defer h.fetches.Done()
+				h.run(ctx, f)
+			}()
 		}
 		if err := f.wait(ctx); err != nil {
 			return store.Begun{}, nil, err
 		}
-		now, waited = h.clock(), f
+		now = h.clock()
 	}
 	return store.Begun{}, nil, errDirect
 }
 
 // look tells how the limits of a call stand: all of them ready, one refused, or missing. Where one that is missing is
 // being fetched, that fetch is worth waiting for.
-func (ws *wants) look(now instant, waited *fetch) (f *fetch, refusal *store.LimitError, ready bool) {
+func (ws *wants) look(now instant, sole bool) (f *fetch, refusal *store.LimitError, ready bool) {
 	ready = true
 	for i := range ws.n {
 		w := &ws.list[i]
-		switch w.entry.footing(w.limit.Max, now, waited) {
+		switch w.footing(now, sole) {
 		case leased:
 		case refused:
 			for j := range ws.n {
@@ -75,8 +77,18 @@ func (ws *wants) look(now instant, waited *fetch) (f *fetch, refusal *store.Limi
 	return f, nil, ready
 }
 
+// join notes that the call waits for a fetch.
+func (ws *wants) join(f *fetch) {
+	f.waiting.Add(1)
+	for i := range ws.n {
+		if w := &ws.list[i]; w.entry.fetch == f {
+			w.waited = f
+		}
+	}
+}
+
 // admit takes a unit of each limit. It fails only where a clock was set back meanwhile.
-func (h *Holder) admit(began, now instant, waited *fetch, r *store.BeginRequest, candidate int, ws *wants) (store.Begun, bool) {
+func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int, ws *wants) (store.Begun, bool) {
 	var expires time.Duration
 	for i := range ws.n {
 		e := ws.list[i].entry
@@ -100,17 +112,17 @@ func (h *Holder) admit(began, now instant, waited *fetch, r *store.BeginRequest,
 		w := &ws.list[i]
 		w.entry.spend(now)
 		begun.Took[i] = w.entry.key.slot(w.entry.slot)
-		begun.Standing[i] = store.Standing{Limit: w.limit, Left: w.left(h.opts.Sole, waited), Resets: left(w.entry.resets, now)}
+		begun.Standing[i] = store.Standing{Limit: w.limit, Left: w.left(h.opts.Sole), Resets: left(w.entry.resets, now)}
 	}
 	return begun, true
 }
 
 // left is how many more calls can be admitted, at least: those on the lease, and those the store had left if nobody
 // else can have taken them meanwhile, or this call has just asked.
-func (w *want) left(sole bool, waited *fetch) int64 {
+func (w *want) left(sole bool) int64 {
 	e := w.entry
 	n := e.units
-	if sole || waited != nil && e.by == waited {
+	if sole || w.asked() {
 		n += e.left + w.limit.Max - e.max
 	}
 	return n

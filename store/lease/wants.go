@@ -13,6 +13,8 @@ type want struct {
 	key   key
 	limit limit.Limit
 	entry *entry
+	// waited is the fetch of the limit that the call waited for, or waits for.
+	waited *fetch
 }
 
 // wants are all limits of a call under one of its candidates, in the order in which they are told.

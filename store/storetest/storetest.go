@@ -48,6 +48,7 @@ func Run(t *testing.T, open Opener) {
 		"restored":    testRestored,
 		"concurrency": testConcurrency,
 		"models":      testModels,
+		"leases":      testLeases,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,6 +62,9 @@ type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
+
+// NewClock makes one that is set to a time.
+func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
 // Now is the time it is set to.
 func (c *Clock) Now() time.Time {
@@ -91,7 +95,7 @@ type bench struct {
 
 func newBench(t *testing.T, open Opener) *bench {
 	t.Helper()
-	b := &bench{T: t, clock: &Clock{now: start}, place: t.TempDir(), open: open}
+	b := &bench{T: t, clock: NewClock(start), place: t.TempDir(), open: open}
 	b.Engine = open(t, b.place, b.clock.Now)
 	t.Cleanup(func() { b.must(b.Close()) })
 	return b

@@ -1,0 +1,179 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/lease"
+)
+
+// A hook runs around a lease transaction.
+type hooked struct {
+	*counting
+	before, after func()
+}
+
+func (h *hooked) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased, error) {
+	if h.before != nil {
+		h.before()
+	}
+	got, err := h.counting.Lease(ctx, r)
+	if h.after != nil {
+		h.after()
+	}
+	return got, err
+}
+
+// Whatever the two clocks of a holder make of the time that has passed, a dead lease is not spent: the time to the
+// next slot passed by one of them.
+func TestADeadLeaseIsNotSpent(t *testing.T) {
+	t.Parallel()
+	const slot = time.Second // of a limit by the minute
+	for name, c := range map[string]struct{ truth, wall, steady time.Duration }{
+		"the process was stopped":                         {5 * slot, 5 * slot, 5 * slot},
+		"the machine slept":                               {5 * slot, 5 * slot, 0},
+		"the wall clock was set back meanwhile":           {5 * slot, -time.Hour, 5 * slot},
+		"the wall clock was set back by as much":          {5 * slot, 0, 5 * slot},
+		"the wall clock was set forward":                  {0, time.Hour, 0},
+		"the wall clock was set forward and time went on": {slot, time.Hour, slot},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			q := free(rate("l", 100_000, limit.Minute))
+			r.warm(q)
+			r.truth.Advance(c.truth)
+			r.wall.Advance(c.wall)
+			r.steady.Advance(c.steady)
+			r.costs(1, func() {
+				b := r.begin(q)
+				if want := limit.Minute.Slot(r.truth.Now()); b.Took[0].Slot != want {
+					t.Fatalf("a unit of slot %d was spent in slot %d", b.Took[0].Slot, want)
+				}
+				if s := b.Standing[0]; s.Left != 100_000-22 { // what was left of the old lease is back
+					t.Fatalf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
+func TestALeaseEndsToTheNanosecond(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	q := free(rate("l", 100_000, limit.Minute))
+	r.warm(q)
+	ends := limit.Minute.Ends(limit.Minute.Slot(start)).Sub(start)
+	r.pass(ends - 1)
+	r.costs(0, func() {
+		if b := r.begin(q); b.Expires != limit.Minute.SlotLength()+1 {
+			t.Fatalf("the grant lives for %v", b.Expires)
+		}
+	})
+	r.pass(1)
+	r.costs(1, func() {
+		if b := r.begin(q); b.Expires != 2*limit.Minute.SlotLength() {
+			t.Fatalf("the grant lives for %v", b.Expires)
+		}
+	})
+}
+
+// The time to the end counts from when the store was asked: it may have answered at once, and the answer may be late.
+func TestTheStoreIsSlow(t *testing.T) {
+	t.Parallel()
+	ends := limit.Minute.Ends(limit.Minute.Slot(start)).Sub(start)
+	for name, c := range map[string]struct {
+		slow time.Duration
+		want time.Duration // the grant lives so long after the call was begun
+	}{
+		"a little":                 {ends / 2, ends + time.Second},
+		"for longer than the slot": {ends + 500*time.Millisecond, ends + time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			h := &hooked{counting: r.store, after: func() { r.pass(c.slow) }}
+			r.Holder = lease.New(h, r.opts)
+			q := free(rate("l", 100_000, limit.Minute))
+			b := r.begin(q)
+			if b.Expires != c.want || b.Took[0].Slot != limit.Minute.Slot(start) {
+				t.Fatalf("%+v", b)
+			}
+			if r.store.transactions() != 1 {
+				t.Fatalf("%d transactions", r.store.transactions())
+			}
+		})
+	}
+	t.Run("for longer than a grant lives", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		h := &hooked{counting: r.store, after: func() { r.pass(3 * time.Second) }}
+		r.Holder = lease.New(h, r.opts)
+		b := r.begin(free(rate("l", 100_000, limit.Minute))) // in the end by the store itself, which knows no more
+		if r.store.begins.Load() != 1 || b.Expires <= 0 {
+			t.Fatalf("%+v", b)
+		}
+		h.after = nil
+		if s := r.begin(free(rate("l", 100_000, limit.Minute))).Standing[0]; s.Left != 100_000-2 { // dead leases came back
+			t.Fatalf("%+v", s)
+		}
+	})
+}
+
+// The store's clock names the slot, however wrong that of a holder is.
+func TestAHolderWithAWrongClock(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.wall.Advance(5 * time.Second)
+	q := free(rate("l", 1000, limit.Minute))
+	for range 500 {
+		b := r.begin(q)
+		if want := limit.Minute.Slot(r.truth.Now()); b.Took[0].Slot != want {
+			t.Fatalf("slot %d in slot %d", b.Took[0].Slot, want)
+		}
+		if most := limit.Minute.Expires(b.Took[0].Slot).Sub(r.truth.Now()); b.Expires > most {
+			t.Fatalf("the grant lives for %v; it may for %v", b.Expires, most)
+		}
+		r.pass(17 * time.Millisecond)
+	}
+}
+
+// A lease that nobody heard of stays counted as used, and so does what was sent back and may not have arrived.
+func TestAnUnknownTransactionCostsUnitsOnly(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	lossy := &lossy{counting: r.store}
+	r.Holder = lease.New(lossy, r.opts)
+	q := free(rate("l", 1000, limit.Day))
+	r.warm(q)
+	lossy.lose = true
+	r.pass(time.Minute)
+	if err := r.Tidy(t.Context()); !errors.Is(err, store.ErrUnavailable) { // it did arrive
+		t.Fatal(err)
+	}
+	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) { // a unit was leased
+		t.Fatal(err)
+	}
+	lossy.lose = false
+	if s := r.begin(q).Standing[0]; s.Left >= 1000-22 || s.Left < 1000-22-100 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+// A lossy store does as it is told and does not answer.
+type lossy struct {
+	*counting
+	lose bool
+}
+
+func (l *lossy) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased, error) {
+	got, err := l.counting.Lease(ctx, r)
+	if l.lose {
+		return nil, store.ErrUnavailable
+	}
+	return got, err
+}

@@ -1,0 +1,154 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/lease"
+)
+
+// crowd makes so many calls at once and counts those that were admitted. Whatever is no refusal fails the test.
+func (r *rig) crowd(calls int, call func(i int) store.BeginRequest) int64 {
+	r.Helper()
+	var admitted atomic.Int64
+	var wg sync.WaitGroup
+	gate := make(chan struct{})
+	for i := range calls {
+		wg.Go(func() {
+			<-gate
+			_, err := r.Begin(r.Context(), call(i))
+			if _, full := errors.AsType[*store.LimitError](err); err != nil && !full {
+				r.Error(err)
+			} else if err == nil {
+				admitted.Add(1)
+			}
+		})
+	}
+	close(gate)
+	wg.Wait()
+	return admitted.Load()
+}
+
+func TestACrowdOnOneLimit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	q := free(rate("l", 3000, limit.Hour), rate("wide", 10_000, limit.Day))
+	if n := r.crowd(5000, func(int) store.BeginRequest { return q }); n != 3000 {
+		t.Fatalf("%d admitted", n)
+	}
+	// Each joins the one request under way; what they wait for is asked for at once.
+	if n := r.store.transactions(); n > 100 {
+		t.Fatalf("%d transactions", n)
+	}
+	if s := r.begin(free(rate("wide", 10_000, limit.Day))).Standing[0]; s.Left != 10_000-3001 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestACrowdOnManyLimits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ceiling := store.Reservation{Limit: limit.Limit{ID: "ceiling", Rate: limit.Rate{Max: 2000, Period: limit.Hour}}}
+	n := r.crowd(4000, func(i int) store.BeginRequest {
+		if i%200 == 0 { // meanwhile leases end and are given back
+			r.pass(3 * time.Second)
+			if err := r.Tidy(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		a, b := rate(fmt.Sprint(i%7), 1000, limit.Day), rate(fmt.Sprint(i%3), 5000, limit.Week)
+		q := free(a, b)
+		if i%2 == 0 {
+			q = free(b, a)
+		}
+		q.Limits = []store.Reservation{ceiling}
+		if i%50 == 0 {
+			q.Execution.ID, q.Execution.IdempotencyKey = fmt.Sprint(i), fmt.Sprint(i)
+		}
+		return q
+	})
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var left int64
+	q := free(ceiling)
+	if b, err := r.Begin(t.Context(), q); err == nil {
+		left = b.Standing[0].Left + 1
+	}
+	if n != 2000 || left != 0 {
+		t.Fatalf("%d admitted, %d left", n, left)
+	}
+}
+
+// A blocking store answers when it is told to.
+type blocking struct {
+	*counting
+	asked, answer chan struct{}
+}
+
+func (s *blocking) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased, error) {
+	s.asked <- struct{}{}
+	select {
+	case <-s.answer:
+		return s.counting.Lease(ctx, r)
+	case <-ctx.Done():
+		<-s.answer // it is busy with it, and nobody can take it back
+		return nil, store.ErrUnavailable
+	}
+}
+
+func TestWaitingEnds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := &blocking{r.store, make(chan struct{}, 1), make(chan struct{})}
+	r.Holder = lease.New(s, r.opts)
+	q := free(rate("l", 1000, limit.Hour))
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() {
+		_, err := r.Begin(ctx, q)
+		first <- err
+	}()
+	<-s.asked
+	cancel() // who asked first goes away; who joined gets the answer
+	if err := <-first; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	second := make(chan error, 1)
+	go func() {
+		_, err := r.Begin(t.Context(), q)
+		second <- err
+	}()
+	close(s.answer)
+	if err := <-second; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPatienceEnds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *lease.Options) { o.Patience = 10 * time.Millisecond })
+	s := &blocking{r.store, make(chan struct{}, 1), make(chan struct{})}
+	r.Holder = lease.New(s, r.opts)
+	q := free(rate("l", 1000, limit.Hour))
+	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) { // though the store is at it still
+		t.Fatal(err)
+	}
+	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	if len(s.asked) != 1 {
+		t.Fatal("a second request went out while the first was under way")
+	}
+	close(s.answer)
+	if err := r.Close(); err != nil { // waits for it
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,432 @@
+package lease_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/lease"
+	"github.com/uimgate/uimgate/store/storetest"
+)
+
+// start is inside a slot of every period, not at an edge.
+var start = time.Date(2026, 3, 14, 15, 9, 26, 35_897_932, time.UTC)
+
+// A rig is a holder on a store of its own, its clocks set by hand. wall and steady move the two clocks of the holder
+// apart; truth is the store's.
+type rig struct {
+	*testing.T
+	*lease.Holder
+	store               *counting
+	truth, wall, steady *storetest.Clock
+	opts                lease.Options
+}
+
+func newRig(t *testing.T, change ...func(*lease.Options)) *rig {
+	t.Helper()
+	r := &rig{T: t, truth: storetest.NewClock(start), wall: storetest.NewClock(start), steady: storetest.NewClock(start)}
+	r.store = &counting{Store: openSQLite(t, t.TempDir(), r.truth.Now)}
+	r.opts = lease.Options{Now: r.wall.Now, Elapsed: func() time.Duration { return r.steady.Now().Sub(start) }, Sole: true}
+	for _, f := range change {
+		f(&r.opts)
+	}
+	r.Holder = lease.New(r.store, r.opts)
+	return r
+}
+
+// pass lets time go by for everybody.
+func (r *rig) pass(d time.Duration) {
+	for _, c := range []*storetest.Clock{r.truth, r.wall, r.steady} {
+		c.Advance(d)
+	}
+}
+
+func rate(id string, most int64, p limit.Period) store.Reservation {
+	return store.Reservation{AgentID: "agent", Limit: limit.Limit{ID: id, Rate: limit.Rate{Max: most, Period: p}}}
+}
+
+func free(limits ...store.Reservation) store.BeginRequest {
+	return store.BeginRequest{
+		Execution: store.Execution{ID: "id", Service: "shop", AgentID: "agent"}, Hold: time.Minute,
+		Candidates: []store.Candidate{{Rule: "rule", Limits: limits}},
+	}
+}
+
+func (r *rig) begin(q store.BeginRequest) store.Begun {
+	r.Helper()
+	b, err := r.Begin(r.Context(), q)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return b
+}
+
+// full checks that a limit refuses the call.
+func (r *rig) full(q store.BeginRequest) {
+	r.Helper()
+	_ = r.refused(q)
+}
+
+func (r *rig) refused(q store.BeginRequest) *store.LimitError {
+	r.Helper()
+	_, err := r.Begin(r.Context(), q)
+	e, ok := errors.AsType[*store.LimitError](err)
+	if !ok {
+		r.Fatalf("%v; want a LimitError", err)
+	}
+	return e
+}
+
+// costs checks how many transactions something takes.
+func (r *rig) costs(want int64, what func()) {
+	r.Helper()
+	before := r.store.transactions()
+	what()
+	if got := r.store.transactions() - before; got != want {
+		r.Fatalf("%d transactions; want %d", got, want)
+	}
+}
+
+// warm makes calls until there is something on lease.
+func (r *rig) warm(q store.BeginRequest) {
+	r.Helper()
+	for range 20 {
+		r.begin(q)
+	}
+	r.costs(0, func() { r.begin(q) })
+}
+
+func TestCallsOnALeaseWriteNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	q := free(rate("l", 100_000, limit.Hour))
+	r.costs(10, func() { // slices grow threefold
+		for range 10_000 {
+			b := r.begin(q)
+			if b.Recorded || b.Execution.State != store.Held || b.Execution.Rule != "rule" || !b.Execution.BegunAt.Equal(start) {
+				t.Fatalf("%+v", b)
+			}
+			if _, err := r.Settle(t.Context(), b, store.Settlement{State: store.Captured, Outcome: store.Done}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if s := r.begin(q).Standing[0]; s.Left != 100_000-10_001 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestWhatIsNotLeasedGoesThroughTheStore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	big := rate("l", 100, limit.Hour)
+	keyed, proved, paid, mixed := free(big), free(big), free(big), free(big, rate("m", 100, limit.Month))
+	keyed.Execution.IdempotencyKey, keyed.Execution.ID = "key", "keyed"
+	proved.Nonce = &store.Nonce{KeyID: "k", ID: "n", Until: start.Add(time.Hour)}
+	paid.Candidates[0].Charge, paid.Billing.Credit = money.Amount{Nano: 1, Currency: "USD"}, money.Amount{Nano: 9, Currency: "USD"}
+	many := free()
+	for i := range 9 {
+		many.Limits = append(many.Limits, rate(fmt.Sprint(i), 100, limit.Hour))
+	}
+	for name, q := range map[string]store.BeginRequest{
+		"a key": keyed, "a proof": proved, "a charge": paid, "a calendar limit": mixed, "a small limit": free(rate("s", 99, limit.Hour)),
+		"a lifetime limit": free(rate("e", 1000, limit.Lifetime)), "very many limits": many,
+	} {
+		before := r.store.leases.Load()
+		r.begin(q)
+		if r.store.leases.Load() != before {
+			t.Errorf("%s was leased", name)
+		}
+	}
+	r.costs(1, func() {
+		if _, err := r.Begin(t.Context(), store.BeginRequest{Execution: store.Execution{Service: "shop"}}); err == nil {
+			t.Error("a call without candidate was begun")
+		}
+	})
+}
+
+func TestTheFirstCallUnderAnAgreementIsWrittenDown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	q := free(rate("l", 1000, limit.Hour))
+	q.Execution.AgreementID = "agreement"
+	r.begin(q)
+	if r.store.begins.Load() != 1 || r.store.leases.Load() != 0 {
+		t.Fatal("the first call did not go through the store")
+	}
+	r.begin(q)
+	if r.store.begins.Load() != 1 || r.store.leases.Load() != 1 {
+		t.Fatal("the second call was not leased")
+	}
+}
+
+func TestSeveralLimitsAreFetchedTogether(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	q := free(rate("b", 1000, limit.Hour), rate("a", 800, limit.Minute), rate("a", 900, limit.Minute))
+	q.Limits = []store.Reservation{{Limit: limit.Limit{ID: "ceiling", Rate: limit.Rate{Max: 5000, Period: limit.Day}}}}
+	r.costs(1, func() {
+		b := r.begin(q)
+		if len(b.Took) != 3 || b.Took[0].AgentID != "" || b.Took[1].LimitID != "b" || b.Took[2].LimitID != "a" {
+			t.Fatalf("%+v", b.Took)
+		}
+		if s := b.Standing; len(s) != 3 || s[0].Left != 4999 || s[1].Left != 999 || s[2].Left != 799 || s[2].Max != 800 {
+			t.Fatalf("%+v", b.Standing)
+		}
+		if want := limit.Minute.Expires(limit.Minute.Slot(start)).Sub(start); b.Expires != want {
+			t.Fatalf("the grant lives for %v; want %v", b.Expires, want)
+		}
+	})
+}
+
+func TestCandidatesInOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	q := free(rate("one", 100, limit.Hour))
+	q.Candidates = append(q.Candidates,
+		store.Candidate{Rule: "second", Limits: []store.Reservation{rate("two", 150, limit.Hour)}},
+		store.Candidate{Rule: "third", Charge: money.Amount{Nano: 1, Currency: "USD"}})
+	q.Billing.Credit = money.Amount{Nano: 10, Currency: "USD"}
+	for i := range 255 {
+		q.Execution.ID = fmt.Sprint(i)
+		want := "rule"
+		if i >= 250 {
+			want = "third"
+		} else if i >= 100 {
+			want = "second"
+		}
+		if b := r.begin(q); b.Execution.Rule != want || b.Recorded != (i >= 250) {
+			t.Fatalf("call %d: %+v", i, b)
+		}
+	}
+	q.Candidates = q.Candidates[:2]
+	r.costs(0, func() { // both refusals are known; the last is told
+		if e := r.refused(q); e.ID != "two" || e.AgentID != "agent" || e.Left != 0 {
+			t.Fatalf("%+v", e)
+		}
+	})
+	q.Candidates = append(q.Candidates, store.Candidate{Rule: "boundless"})
+	if b := r.begin(q); b.Execution.Rule != "boundless" || b.Recorded || b.Expires != 0 || len(b.Took) != 0 {
+		t.Fatalf("%+v", b)
+	}
+}
+
+func TestARefusalIsRememberedToTheNextSlot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	q := free(rate("l", 100, limit.Minute))
+	for range 100 {
+		r.begin(q)
+	}
+	var first *store.LimitError
+	r.costs(1, func() {
+		first = r.refused(q)
+		for range 1000 {
+			r.full(q)
+		}
+	})
+	r.pass(100 * time.Millisecond)
+	r.costs(0, func() {
+		e := r.refused(q)
+		if e.RetryAfter != first.RetryAfter-100*time.Millisecond || e.Resets != first.Resets-100*time.Millisecond || e.Max != 100 {
+			t.Fatalf("%+v after %+v", e, first)
+		}
+	})
+	r.pass(limit.Minute.Ends(limit.Minute.Slot(start)).Sub(r.truth.Now()))
+	r.costs(1, func() { r.full(q); r.full(q) })
+	r.pass(first.RetryAfter)
+	r.begin(q)
+}
+
+func TestTheLongestRefusalIsTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	q := free(rate("m", 100, limit.Minute), rate("h", 100, limit.Hour), rate("s", 100, limit.Second))
+	for range 100 {
+		r.begin(q)
+	}
+	for range 3 {
+		if e := r.refused(q); e.ID != "h" {
+			t.Fatalf("%+v", e)
+		}
+		r.pass(100 * time.Millisecond)
+	}
+}
+
+func TestWhatWasNotSentIsGivenBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	q := free(rate("l", 100, limit.Minute))
+	notSent := store.Settlement{State: store.Released, Outcome: store.NotSent}
+	settle := func(b store.Begun) {
+		t.Helper()
+		if e, err := r.Settle(t.Context(), b, notSent); err != nil || e.Outcome != store.NotSent || e.State != store.Released {
+			t.Fatalf("%+v, %v", e, err)
+		}
+	}
+	var last store.Begun
+	for range 100 {
+		last = r.begin(q)
+	}
+	r.costs(0, func() { settle(last); last = r.begin(q) }) // to the lease, which is held still
+	r.full(q)
+	settle(last) // to the store
+	last = r.begin(q)
+	r.full(q)
+	r.pass(time.Second) // the lease is over
+	settle(last)
+	again := r.begin(q) // its place is free in the store, and the refusal is forgotten
+	r.full(q)
+	settle(again)
+	r.pass(5 * time.Minute)
+	settle(last) // counts no more
+	if s := r.begin(q).Standing[0]; s.Left != 99 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestUnitsOnLeaseAreHadBeforeALimitRefuses(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	q := free(rate("l", 1000, limit.Hour))
+	r.warm(q)
+	keyed := free(rate("l", 1000, limit.Hour))
+	for i := range 1000 - 21 {
+		keyed.Execution.ID, keyed.Execution.IdempotencyKey = fmt.Sprint(i), fmt.Sprint(i)
+		if s := r.begin(keyed).Standing[0]; s.Left != int64(1000-21-i-1) {
+			t.Fatalf("call %d: %+v", i, s)
+		}
+	}
+	keyed.Execution.ID, keyed.Execution.IdempotencyKey = "last", "last"
+	r.full(keyed)
+	r.costs(1, func() { r.full(keyed) }) // nothing is left to bring back
+	r.full(q)
+}
+
+func TestANumberThatChanged(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.warm(free(rate("l", 1000, limit.Hour))) // 21 calls
+	if s := r.begin(free(rate("l", 200, limit.Hour))).Standing[0]; s.Left != 178 || s.Max != 200 {
+		t.Fatalf("%+v", s)
+	}
+	if s := r.begin(free(rate("l", 2000, limit.Hour))).Standing[0]; s.Left != 1977 || s.Max != 2000 {
+		t.Fatalf("%+v", s)
+	}
+	for range 200 - 23 {
+		r.begin(free(rate("l", 200, limit.Hour)))
+	}
+	r.full(free(rate("l", 200, limit.Hour)))
+	r.begin(free(rate("l", 1000, limit.Hour)))
+	r.full(free(rate("l", 200, limit.Hour)))
+}
+
+func TestCloseGivesEverythingBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	hour, day := rate("h", 1000, limit.Hour), rate("d", 1000, limit.Day)
+	r.warm(free(hour, day))
+	held := r.begin(free(hour))
+	r.costs(1, func() {
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	r.costs(0, func() {
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	r.costs(1, func() { // through the store
+		if s := r.begin(free(hour, day)).Standing; s[0].Left != 1000-23 || s[1].Left != 1000-22 {
+			t.Fatalf("%+v", s)
+		}
+	})
+	if _, err := r.Settle(t.Context(), held, store.Settlement{State: store.Released, Outcome: store.NotSent}); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.begin(free(hour)).Standing; s[0].Left != 1000-23 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestTidyGivesBackAndForgets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i := range 300 {
+		r.begin(free(rate(fmt.Sprint(i), 1000, limit.Day)))
+		r.begin(free(rate(fmt.Sprint(i), 1000, limit.Day)))
+		r.begin(free(rate(fmt.Sprint(i), 1000, limit.Day))) // three calls, one of two leases unused
+		r.begin(free(rate(fmt.Sprint(i), 1000, limit.Day)))
+	}
+	tidy := func() {
+		t.Helper()
+		if err := r.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.costs(0, tidy)
+	r.pass(11 * time.Second) // long before the slot ends
+	r.costs(3, tidy)         // 128 at once
+	r.costs(0, tidy)
+	if n := r.Known(); n != 300 {
+		t.Fatalf("%d limits are known", n)
+	}
+	r.pass(time.Minute)
+	r.costs(0, tidy)
+	if n := r.Known(); n != 0 {
+		t.Fatalf("%d limits are known", n)
+	}
+	for i := range 300 {
+		if s := r.begin(free(rate(fmt.Sprint(i), 1000, limit.Day))).Standing[0]; s.Left != 995 {
+			t.Fatalf("%+v", s)
+		}
+	}
+}
+
+func TestTooManyLimitsGoThroughTheStore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *lease.Options) { o.Keys = 2 })
+	for i := range 5 {
+		r.begin(free(rate("0", 1000, limit.Day), rate(fmt.Sprint(i), 1000, limit.Hour)))
+	}
+	if n := r.Known(); n != 2 || r.store.begins.Load() != 4 {
+		t.Fatalf("%d limits are known, %d calls went through the store", n, r.store.begins.Load())
+	}
+	r.pass(time.Minute)
+	if err := r.Tidy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.begin(free(rate("4", 1000, limit.Hour)))
+	if r.store.begins.Load() != 4 {
+		t.Fatal("the room was not used again")
+	}
+}
+
+// Where others lease too, r is what is on lease here; yet nobody is told that nothing is left while the store has some.
+func TestNobodyIsToldZeroWhileThereIsMore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *lease.Options) { o.Sole = false })
+	other := lease.New(r.store, r.opts)
+	q := free(rate("l", 1000, limit.Hour))
+	admitted := int64(0)
+	for range 1000 {
+		for _, h := range []*lease.Holder{r.Holder, other} {
+			b, err := h.Begin(t.Context(), q)
+			if err != nil {
+				continue
+			}
+			admitted++
+			if s := b.Standing[0]; s.Left < 0 || s.Left > 1000-admitted || s.Left == 0 && admitted < 980 {
+				t.Fatalf("call %d: %+v", admitted, s)
+			}
+		}
+	}
+	if admitted != 1000 {
+		t.Fatalf("%d admitted", admitted)
+	}
+}

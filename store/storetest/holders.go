@@ -1,0 +1,324 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/lease"
+)
+
+func testHolders(t *testing.T, open Opener) {
+	t.Helper()
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprintf("no window holds more than its limit/%d", seed), func(t *testing.T) {
+			t.Parallel()
+			m := newFleet(newBench(t, open), rand.New(rand.NewPCG(seed, 3)), rate("s", 100, limit.Second), rate("m", 400, limit.Minute))
+			m.drag = 3 * limit.Second.SlotLength()
+			m.run(2000, 60*time.Millisecond)
+			m.judge()
+		})
+		t.Run(fmt.Sprintf("nothing is lost but what a crash left/%d", seed), func(t *testing.T) {
+			t.Parallel()
+			m := newFleet(newBench(t, open), rand.New(rand.NewPCG(seed, 4)), rate("d", 100_000, limit.Day), rate("w", 900, limit.Week))
+			m.drag = 30 * time.Second
+			m.run(1500, 10*time.Second)
+			m.balance()
+		})
+	}
+}
+
+// A skewedClock is that of one holder: the wall clock of its machine is wrong and gets set, and its monotonic clock
+// stands still while the machine sleeps. Both go on with the true time otherwise.
+type skewedClock struct {
+	truth        *Clock
+	began        time.Time
+	mu           sync.Mutex
+	wrong, slept time.Duration
+}
+
+func (c *skewedClock) wall() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.truth.Now().Add(c.wrong)
+}
+
+func (c *skewedClock) elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.truth.Now().Sub(c.began) - c.slept
+}
+
+func (c *skewedClock) set(wrong time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrong = wrong
+}
+
+// A member is one holder with its books: what it has leased and neither given back nor admitted.
+type member struct {
+	Engine
+	*lease.Holder
+	clock *skewedClock
+	fleet *fleet
+	held  map[string]int64
+}
+
+// Lease is slow at times, before or after the store has done it: time goes by, also as if the process was stopped.
+func (m *member) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased, error) {
+	m.fleet.dawdle()
+	got, err := m.Engine.Lease(ctx, r)
+	m.fleet.dawdle()
+	for _, back := range r.Returns {
+		m.held[back.LimitID] -= back.Units
+	}
+	for _, l := range got {
+		m.held[l.ID] += l.Units
+	}
+	return got, err
+}
+
+// Begin is that of the engine, as a Holder sees it.
+func (m *member) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, error) {
+	m.fleet.dawdle()
+	begun, err := m.Engine.Begin(ctx, r)
+	for _, t := range begun.Took {
+		m.held[t.LimitID]++ // like a lease of one, admitted at once
+	}
+	return begun, err
+}
+
+// Settle is that of the engine, as a Holder sees it.
+func (m *member) Settle(ctx context.Context, b store.Begun, to store.Settlement) (store.Execution, error) {
+	e, err := m.Engine.Settle(ctx, b, to)
+	if to.Outcome == store.NotSent {
+		for _, t := range b.Took {
+			m.held[t.LimitID]--
+		}
+	}
+	return e, err
+}
+
+// A sending is a call that was admitted and waits to be sent.
+type sending struct {
+	by      *member
+	begun   store.Begun
+	asked   time.Time // wall clock of the member
+	elapsed time.Duration
+}
+
+// A fleet is several holders on one state, with clocks of their own. One thing happens at a time.
+type fleet struct {
+	*bench
+	rng     *rand.Rand
+	limits  []store.Reservation
+	engines []Engine
+	members []*member
+	waiting []sending
+	drag    time.Duration // the longest that somebody is stopped or sleeps
+
+	admitted, sent map[string][]time.Time // by limit, in order of true time
+	refunded, lost map[string]int64
+	refusals       int
+}
+
+func newFleet(b *bench, rng *rand.Rand, limits ...store.Reservation) *fleet {
+	b.Helper()
+	f := &fleet{
+		bench: b, rng: rng, limits: limits, admitted: map[string][]time.Time{}, sent: map[string][]time.Time{},
+		refunded: map[string]int64{}, lost: map[string]int64{},
+	}
+	other := b.open(b.T, b.place, b.clock.Now)
+	b.Cleanup(func() { b.must(other.Close()) })
+	f.engines = []Engine{b.Engine, other}
+	for i := range 3 {
+		f.members = append(f.members, f.join(f.engines[i%2]))
+	}
+	return f
+}
+
+func (f *fleet) join(e Engine) *member {
+	m := &member{Engine: e, fleet: f, clock: &skewedClock{truth: f.clock, began: f.clock.Now()}, held: map[string]int64{}}
+	m.clock.set(time.Duration(f.rng.Int64N(int64(time.Hour))) - 30*time.Minute)
+	m.Holder = lease.New(m, lease.Options{Now: m.clock.wall, Elapsed: m.clock.elapsed})
+	return m
+}
+
+func (f *fleet) dawdle() {
+	switch f.rng.IntN(40) {
+	case 0:
+		f.clock.Advance(time.Duration(f.rng.Int64N(int64(f.drag))))
+	case 1, 2, 3:
+		f.clock.Advance(time.Duration(f.rng.Int64N(int64(f.drag / 12))))
+	default:
+	}
+}
+
+// run lets so many things happen, each within so much time.
+func (f *fleet) run(steps int, pace time.Duration) {
+	f.Helper()
+	for range steps {
+		f.clock.Advance(time.Duration(f.rng.Int64N(int64(pace))))
+		i := f.rng.IntN(len(f.members))
+		m := f.members[i]
+		switch f.rng.IntN(60) {
+		case 0: // killed
+			for id, n := range m.held {
+				f.lost[id] += n
+			}
+			f.waiting = slices.DeleteFunc(f.waiting, func(s sending) bool { return s.by == m })
+			f.members[i] = f.join(m.Engine)
+		case 1: // shut down in order
+			f.drain(m)
+			f.must(m.Holder.Close())
+			f.members[i] = f.join(m.Engine)
+		case 2: // the wall clock is set
+			m.clock.set(time.Duration(f.rng.Int64N(int64(4*time.Hour))) - 2*time.Hour)
+		case 3: // the machine sleeps: its monotonic clock stands still
+			d := time.Duration(f.rng.Int64N(int64(f.drag)))
+			m.clock.mu.Lock()
+			m.clock.slept += d
+			m.clock.mu.Unlock()
+			f.clock.Advance(d)
+		case 4, 5, 6:
+			f.must(m.Tidy(f.Context()))
+		case 7, 8: // a call that leaves a record meets the same limits
+			f.call(m, true)
+		default:
+			for range 1 + f.rng.IntN(12) {
+				f.call(m, false)
+			}
+		}
+		f.dispatch()
+	}
+	for _, m := range f.members {
+		f.drain(m)
+		f.must(m.Holder.Close())
+	}
+}
+
+func (f *fleet) call(m *member, recorded bool) {
+	f.Helper()
+	r := f.free(f.limits[f.rng.IntN(len(f.limits))])
+	if f.rng.IntN(2) == 0 {
+		r = f.free(f.limits...)
+	}
+	if recorded {
+		r.Execution.IdempotencyKey = r.Execution.ID
+	}
+	s := sending{by: m, asked: m.clock.wall(), elapsed: m.clock.elapsed()}
+	var err error
+	if s.begun, err = m.Holder.Begin(f.Context(), r); err != nil {
+		if _, full := errors.AsType[*store.LimitError](err); !full {
+			f.Fatal(err)
+		}
+		f.refusals++
+		return
+	}
+	for i, t := range s.begun.Took {
+		m.held[t.LimitID]--
+		f.admitted[t.LimitID] = append(f.admitted[t.LimitID], f.clock.Now())
+		if s.begun.Standing[i].Left < 0 {
+			f.Fatalf("%+v", s.begun.Standing)
+		}
+	}
+	f.waiting = append(f.waiting, s)
+}
+
+// dispatch ends some of the calls that wait. Others wait on, as long as they like: then they may not be sent any more.
+func (f *fleet) dispatch() {
+	f.Helper()
+	f.waiting = slices.DeleteFunc(f.waiting, func(s sending) bool {
+		if f.rng.IntN(3) == 0 {
+			return false
+		}
+		f.end(s)
+		return true
+	})
+}
+
+func (f *fleet) drain(m *member) {
+	f.Helper()
+	f.waiting = slices.DeleteFunc(f.waiting, func(s sending) bool {
+		if s.by == m {
+			f.end(s)
+		}
+		return s.by == m
+	})
+}
+
+// end sends a call if it still may be sent, and if it is not meant to fail.
+func (f *fleet) end(s sending) {
+	f.Helper()
+	c := s.by.clock
+	alive := c.elapsed()-s.elapsed < s.begun.Expires && c.wall().Sub(s.asked) < s.begun.Expires
+	to := store.Settlement{State: store.Captured, Outcome: store.Done}
+	if !alive || f.rng.IntN(10) == 0 {
+		to = store.Settlement{State: store.Released, Outcome: store.NotSent}
+	}
+	for _, t := range s.begun.Took {
+		if to.Outcome == store.Done {
+			f.sent[t.LimitID] = append(f.sent[t.LimitID], f.clock.Now())
+			continue
+		}
+		s.by.held[t.LimitID]++
+		f.refunded[t.LimitID]++
+	}
+	if _, err := s.by.Holder.Settle(f.Context(), s.begun, to); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// judge looks for a window with more calls sent, as the upstream's own log has it, than the limit allows. What was
+// admitted and given back again leaves its place to others.
+func (f *fleet) judge() {
+	f.Helper()
+	for _, l := range f.limits {
+		sent := f.sent[l.ID]
+		slices.SortFunc(sent, time.Time.Compare)
+		length := time.Duration(l.Period.Seconds()) * time.Second
+		fullest, first := 0, 0
+		for last := range sent {
+			for sent[last].Sub(sent[first]) >= length {
+				first++
+			}
+			fullest = max(fullest, last-first+1)
+		}
+		if int64(fullest) > l.Max {
+			f.Errorf("%s: %d calls were sent within one period", l.Rate, fullest)
+		}
+		if int64(fullest) < l.Max/2 {
+			f.Errorf("%s: never more than %d calls: the model proves nothing", l.Rate, fullest)
+		}
+	}
+	if f.refusals == 0 {
+		f.Error("nothing was refused: the model proves nothing")
+	}
+}
+
+// balance compares the store's count with what was admitted and not given back, and what crashes lost. Nothing may have
+// left the windows yet.
+func (f *fleet) balance() {
+	f.Helper()
+	for _, l := range f.limits {
+		if f.clock.Now().Sub(start) > time.Duration(l.Period.Seconds())*time.Second {
+			f.Fatal("the model ran for too long")
+		}
+		used := int64(len(f.admitted[l.ID])) - f.refunded[l.ID]
+		want := min(l.Max, used+f.lost[l.ID])
+		got := l.Max
+		if begun, err := f.Begin(f.Context(), f.free(l)); err == nil {
+			got -= begun.Standing[0].Left + 1
+		}
+		if got != want || used == 0 || f.lost[l.ID] == 0 {
+			f.Errorf("%s: the store counts %d; %d were admitted and not given back, %d lost", l.Rate, got, used, f.lost[l.ID])
+		}
+	}
+}
