@@ -110,6 +110,14 @@ func (d *DataDir) StatePath() string { return StatePath(d.path) }
 // StatePath is the same of a directory that another process may hold.
 func StatePath(dir string) string { return filepath.Join(dir, stateFile) }
 
+// StorePlace is where a store keeps its state: the file of the embedded one, or the URL of the other, which is a secret.
+func (d *DataDir) StorePlace(s Store) string {
+	if s.Engine == Postgres {
+		return s.URL.Reveal()
+	}
+	return d.StatePath()
+}
+
 // AuditLog opens the audit stream for appending (0600). A line that a crash left unfinished is ended,
 // so that it spoils no other. Write whole lines; the caller syncs and closes.
 func (d *DataDir) AuditLog() (*os.File, error) {

@@ -35,9 +35,6 @@ const settleTime = 30 * time.Second
 func Load(ctx context.Context, c *config.Config, now func() time.Time) (*Loaded, config.Problems) {
 	l := &loading{ctx: ctx, config: c, now: now}
 	out := &Loaded{config: c}
-	if c.Store.Engine != config.SQLite {
-		l.problems = append(l.problems, c.Problemf(problem.Error, "store", "only sqlite is there yet"))
-	}
 	for i := range c.Services {
 		if s := l.service(i); s != nil {
 			out.services = append(out.services, s)

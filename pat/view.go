@@ -13,6 +13,8 @@ import (
 const (
 	// PollEvery is how often a View asks the store what changed.
 	PollEvery = 250 * time.Millisecond
+	// askAgain is how soon after a change a View asks the store.
+	askAgain = 10 * time.Millisecond
 	// MaxAge is how old a View may be and still be believed.
 	MaxAge = time.Second
 	// sweepEvery is how often a View forgets revocations that no PAT can need any more.
@@ -53,12 +55,18 @@ func NewView(s Store, keys *Keyring, now func() time.Time) *View {
 	}
 }
 
-// Run refreshes the View every PollEvery until ctx ends, then returns nil. A store that fails makes the View old,
-// which Fresh tells; failed, which may be nil, is told why.
+// Run refreshes the View every PollEvery until ctx ends, then returns nil; sooner where the store has a method
+// Changed() <-chan struct{} whose channel is closed. A store that fails makes the View old, which Fresh tells; failed, which may be
+// nil, is told why.
 func (v *View) Run(ctx context.Context, failed func(error)) error {
 	ticker := time.NewTicker(PollEvery)
 	defer ticker.Stop()
+	changed := func() <-chan struct{} { return nil }
+	if teller, ok := v.store.(interface{ Changed() <-chan struct{} }); ok {
+		changed = teller.Changed
+	}
 	for {
+		told := changed()
 		if err := v.poll(ctx); err != nil && ctx.Err() == nil && failed != nil {
 			failed(err)
 		}
@@ -66,6 +74,13 @@ func (v *View) Run(ctx context.Context, failed func(error)) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
+			continue
+		case <-told:
+		}
+		select { // what comes with it is asked for together
+		case <-ctx.Done():
+			return nil
+		case <-time.After(askAgain):
 		}
 	}
 }
@@ -165,10 +180,11 @@ func (v *View) sweep(now time.Time) {
 	}
 }
 
-// Fresh reports whether what the View knows is at most MaxAge old. Where it is not, nobody may be let in.
+// Fresh reports whether what the View knows is at most MaxAge old. Where it is not, or the clock went wrong
+// since, nobody may be let in.
 func (v *View) Fresh(now time.Time) bool {
 	asOf := v.asOf.Load()
-	return asOf != nil && now.Sub(*asOf) <= MaxAge
+	return asOf != nil && now.Sub(*asOf).Abs() <= MaxAge
 }
 
 // Blocked reports whether an agent is blocked.

@@ -116,7 +116,7 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	state, err := sqlstore.Open(c.Context(), dir.StatePath(), sqlstore.Options{Now: time.Now})
+	state, err := sqlstore.Open(c.Context(), dir.StorePlace(cfg.Store), sqlstore.Options{Now: time.Now})
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.closers = append(p.closers, p.data.Close)
-	if p.store, err = sqlstore.Open(ctx, p.data.StatePath(), sqlstore.Options{
+	if p.store, err = sqlstore.Open(ctx, p.data.StorePlace(p.config.Store), sqlstore.Options{
 		Now: p.Now, Queue: queue, TokensKept: max(24*time.Hour, p.config.PAT.RenewGrace+2*p.config.PAT.Leeway),
 		LedgerKept: p.config.Billing.Retain,
 	}); err != nil {
@@ -104,6 +104,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	p.closers = append(p.closers, p.store.Close)
 	p.leases = lease.New(p.store, lease.Options{Now: p.Now, Sole: p.config.Store.Engine == config.SQLite})
 	p.closers = append(p.closers, p.leases.Close)
+	p.Now = p.store.Now // every process that shares the store counts by one clock
 	auditLog, err := p.data.AuditLog()
 	if err != nil {
 		return err

@@ -128,7 +128,6 @@ func TestPoliciesThatCannotBeServed(t *testing.T) {
 		{"an unknown operand", strings.Replace(testPolicy, "rateLimit", "rateLimt", 1), testConfig, "rateLimt"},
 		{"an assignee nobody knows", corePolicy, testConfig, "assignee: anyone"},
 		{"a charge nobody can owe", testPolicy, strings.Replace(testConfig, "billing: {credit: 1 EUR}\n", "", 1), "billing.credit"},
-		{"a store that is not there yet", testPolicy, "store: postgres://127.0.0.1/uimgate\n" + testConfig, "sqlite"},
 		{"a charge in another currency", testPolicy, strings.Replace(testConfig, "1 EUR", "1 USD", 1), "USD"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 // An account is what one agent paid in and used in one currency, in billionths of its unit.
 type account struct {
-	service, agentID, currency string
+	accountKey
 
 	toppedUp, held, captured int64 // held: held and unresolved
 	// pooled: what the account owes counts towards the pool of its service and currency.
@@ -52,70 +52,63 @@ func credit(currency string, b store.Billing) int64 {
 	return max(0, b.Credit.Nano)
 }
 
-// charge finds whether an agent can be charged; the function it returns does it. ErrCredit if not.
-func (t *tx) charge(ctx context.Context, service, agentID string, amount money.Amount, b store.Billing) (func(context.Context) error, error) {
-	before, err := t.account(ctx, service, agentID, amount.Currency)
+// charge finds how an agent's account would stand with a charge: ErrCredit if it cannot be charged.
+func (t *tx) charge(ctx context.Context, service, agentID string, amount money.Amount, b store.Billing) (before, after account, err error) {
+	before, err = t.account(ctx, service, agentID, amount.Currency)
 	if err != nil {
-		return nil, err
+		return before, after, err
 	}
 	after, ok := before.hold(amount, b)
 	if !ok {
-		return nil, store.ErrCredit
+		return before, after, store.ErrCredit
 	}
 	if more := after.inPool() - before.inPool(); more > 0 {
-		owed, err := t.pool(ctx, service, amount.Currency)
+		owed, err := t.pool(ctx, poolKey{service, amount.Currency})
 		if err != nil {
-			return nil, err
+			return before, after, err
 		}
 		if owed+more > credit(amount.Currency, b) {
-			return nil, store.ErrCredit
+			return before, after, store.ErrCredit
 		}
 	}
-	return func(ctx context.Context) error { return t.setAccount(ctx, before, after) }, nil
+	return before, after, nil
 }
 
-// account reads an account; one that is not there is empty.
+// account is how an account stands; one that is not there is empty.
 func (t *tx) account(ctx context.Context, service, agentID, currency string) (account, error) {
-	const q = "SELECT topped_up, held, captured, pooled FROM accounts WHERE service = ? AND agent_id = ? AND currency = ? FOR UPDATE"
-	a := account{service: service, agentID: agentID, currency: currency}
-	args := []any{service, agentID, currency}
-	found, err := t.row(ctx, q, args, &a.toppedUp, &a.held, &a.captured, &a.pooled)
-	if err == nil && !found && t.w.s.dialect.concurrent {
-		if _, err = t.exec(ctx, "INSERT INTO accounts (service, agent_id, currency) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", args...); err == nil {
-			_, err = t.row(ctx, q, args, &a.toppedUp, &a.held, &a.captured, &a.pooled)
+	k := accountKey{service, agentID, currency}
+	if t.accounts[k] == nil {
+		if err := t.w.send(ctx, []command{t.readAccount(k)}); err != nil {
+			return account{}, t.failed(err)
 		}
 	}
-	return a, err
+	return t.accounts[k].now, nil
 }
 
-// pool reads what the unapproved agents of a service owe together.
-func (t *tx) pool(ctx context.Context, service, currency string) (owed int64, err error) {
-	const q = "SELECT owed FROM pools WHERE service = ? AND currency = ? FOR UPDATE"
-	found, err := t.row(ctx, q, []any{service, currency}, &owed)
-	if err == nil && !found && t.w.s.dialect.concurrent {
-		if _, err = t.exec(ctx, "INSERT INTO pools (service, currency, owed) VALUES (?, ?, 0) ON CONFLICT DO NOTHING", service, currency); err == nil {
-			_, err = t.row(ctx, q, []any{service, currency}, &owed)
+// pool is what the unapproved agents of a service owe together.
+func (t *tx) pool(ctx context.Context, k poolKey) (owed int64, err error) {
+	if t.pools[k] == nil {
+		if err := t.w.send(ctx, []command{t.readPool(k)}); err != nil {
+			return 0, t.failed(err)
 		}
 	}
-	return owed, err
+	return *t.pools[k] + t.owed[k], nil
 }
 
 var errBalance = errors.New("the account would fall below zero")
 
-// setAccount writes an account and keeps its pool right.
-func (t *tx) setAccount(ctx context.Context, before, after account) error {
+// setAccount changes an account and keeps its pool right.
+func (t *tx) setAccount(before, after account) error {
 	if after.held < 0 || after.captured < 0 || after.toppedUp < 0 {
 		return unavailable(fmt.Errorf("account of %s in %s: %w", after.agentID, after.currency, errBalance))
 	}
-	_, err := t.exec(ctx, `INSERT INTO accounts (service, agent_id, currency, topped_up, held, captured, pooled) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (service, agent_id, currency) DO UPDATE
-		SET topped_up = excluded.topped_up, held = excluded.held, captured = excluded.captured, pooled = excluded.pooled`,
-		after.service, after.agentID, after.currency, after.toppedUp, after.held, after.captured, flag(after.pooled))
-	if more := after.inPool() - before.inPool(); err == nil && more != 0 {
-		_, err = t.exec(ctx, `INSERT INTO pools (service, currency, owed) VALUES (?, ?, ?)
-			ON CONFLICT (service, currency) DO UPDATE SET owed = pools.owed + excluded.owed`, after.service, after.currency, more)
+	a := t.accounts[after.accountKey]
+	a.now, a.dirty = after, true
+	if more := after.inPool() - before.inPool(); more != 0 {
+		k := poolKey{after.service, after.currency}
+		set(&t.owed, k, t.owed[k]+more)
 	}
-	return err
+	return nil
 }
 
 // leavePool takes the accounts of an agent that was approved out of the pool.
@@ -136,7 +129,7 @@ func (t *tx) leavePool(ctx context.Context, service, agentID string) error {
 		}
 		after := before
 		after.pooled = false
-		err = t.setAccount(ctx, before, after)
+		err = t.setAccount(before, after)
 	}
 	return err
 }

@@ -28,7 +28,7 @@ type beginning struct {
 // makes no sense (no candidate, a negative charge, a record without id) is refused with an error of its own.
 func (s *Store) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, error) {
 	b := beginning{BeginRequest: r, s: s}
-	keys, err := b.prepare()
+	n, err := b.prepare()
 	if err != nil {
 		return store.Begun{}, fmt.Errorf("beginning a call: %w", err)
 	}
@@ -36,17 +36,14 @@ func (s *Store) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, e
 		b.admit(s.now(), 0)
 		return b.result, nil
 	}
-	if len(s.queue) >= cap(s.queue)-cap(s.queue)/settleShare {
+	if s.crowded(n.agentID) {
 		return store.Begun{}, unavailable(errQueueFull)
 	}
-	if err := s.update(ctx, b.run, keys...); err != nil {
+	if err := s.call(ctx, n, b.run); err != nil {
 		return store.Begun{}, err
 	}
 	return b.result, nil
 }
-
-// settleShare keeps a quarter of the queue from new calls: what was begun must still find room to end.
-const settleShare = 4
 
 var (
 	errNoCandidate = errors.New("no candidate permits the call")
@@ -54,8 +51,8 @@ var (
 	errNoID        = errors.New("an execution that is recorded needs an id")
 )
 
-// prepare checks the request and lists every counter it may touch.
-func (b *beginning) prepare() ([]counterKey, error) {
+// prepare checks the request and lists everything it may touch.
+func (b *beginning) prepare() (*needs, error) {
 	if len(b.Candidates) == 0 {
 		return nil, errNoCandidate
 	}
@@ -65,7 +62,14 @@ func (b *beginning) prepare() ([]counterKey, error) {
 	if b.KeyFor <= 0 {
 		b.KeyFor = defaultKeyFor
 	}
-	var keys []counterKey
+	e := b.Execution
+	n := &needs{agentID: e.AgentID}
+	if e.IdempotencyKey != "" {
+		n.keys = []idempotencyKey{{e.Service, e.AgentID, e.IdempotencyKey}}
+	}
+	if b.Nonce != nil {
+		n.nonces = []nonceKey{{e.Service, b.Nonce.KeyID, b.Nonce.ID}}
+	}
 	b.wants = make([][]want, len(b.Candidates))
 	for i, c := range b.Candidates {
 		if c.Charge.Nano < 0 || c.Charge.Nano > 0 && c.Charge.Currency == "" {
@@ -80,10 +84,16 @@ func (b *beginning) prepare() ([]counterKey, error) {
 		}
 		b.wants[i] = ws
 		for _, w := range ws {
-			keys = append(keys, w.key)
+			n.counters = append(n.counters, w.key)
+		}
+		if c.Charge.Nano > 0 {
+			n.accounts = append(n.accounts, accountKey{e.Service, e.AgentID, c.Charge.Currency})
+			if b.Billing.Unapproved {
+				n.pools = append(n.pools, poolKey{e.Service, c.Charge.Currency})
+			}
 		}
 	}
-	return keys, nil
+	return n, nil
 }
 
 // takesNothing reports whether the first candidate costs nothing at all, so that nothing has to be written.
@@ -96,76 +106,82 @@ func (b *beginning) agreement() agreementKey {
 	return agreementKey{b.Execution.Service, b.Execution.AgreementID}
 }
 
+// run checks everything before it changes anything.
 func (b *beginning) run(ctx context.Context, t *tx) error {
 	b.result = store.Begun{}
-	if b.Execution.IdempotencyKey != "" {
-		earlier, err := b.earlier(ctx, t)
-		if err != nil || earlier != nil {
-			b.result.Replay = earlier
+	e := b.Execution
+	forgotten, err := b.earlier(t)
+	if err != nil || b.result.Replay != nil {
+		return err
+	}
+	if n := b.Nonce; n != nil && t.nonces[nonceKey{e.Service, n.KeyID, n.ID}] {
+		return store.ErrNonceUsed
+	}
+	winner, before, after, err := b.choose(ctx, t)
+	if err != nil {
+		return err
+	}
+	if forgotten != "" {
+		if err := t.forgetKey(ctx, forgotten); err != nil {
 			return err
 		}
 	}
 	if n := b.Nonce; n != nil {
-		if fresh, err := t.useNonce(ctx, b.Execution.Service, n.KeyID, n.ID, n.Until); err != nil {
+		set(&t.nonces, nonceKey{e.Service, n.KeyID, n.ID}, true)
+		if err := t.write(ctx, "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?)", e.Service, n.KeyID, n.ID, nanos(n.Until)); err != nil {
 			return err
-		} else if !fresh {
-			return store.ErrNonceUsed
 		}
 	}
-	var refusal error
+	if before != after {
+		if err := t.setAccount(before, after); err != nil {
+			return err
+		}
+	}
+	return b.record(ctx, t, winner)
+}
+
+// choose finds the first candidate whose limits and charge can be had, and how the account will stand.
+func (b *beginning) choose(ctx context.Context, t *tx) (winner int, before, after account, err error) {
 	for i, c := range b.Candidates {
-		if refusal = t.fit(b.wants[i]); refusal != nil {
+		if err = t.fit(b.wants[i]); err != nil {
 			continue
 		}
 		if c.Charge.Nano == 0 {
-			return b.record(ctx, t, i)
+			return i, account{}, account{}, nil
 		}
-		charged, err := t.charge(ctx, b.Execution.Service, b.Execution.AgentID, c.Charge, b.Billing)
-		switch {
-		case errors.Is(err, store.ErrCredit):
-			refusal = err
-		case err != nil:
-			return err
-		default:
-			if err := charged(ctx); err != nil {
-				return err
-			}
-			return b.record(ctx, t, i)
+		if before, after, err = t.charge(ctx, b.Execution.Service, b.Execution.AgentID, c.Charge, b.Billing); !errors.Is(err, store.ErrCredit) {
+			return i, before, after, err
 		}
 	}
-	return refusal
+	return 0, account{}, account{}, err
 }
 
-// earlier finds what became of the execution under the same idempotency key. Neither an execution nor
-// an error: there is none that still matters.
-func (b *beginning) earlier(ctx context.Context, t *tx) (*store.Execution, error) {
+// earlier finds what became of the execution under the same idempotency key, if that still matters: an error or a replay.
+// One that is to be forgotten instead is returned by its id.
+func (b *beginning) earlier(t *tx) (forgotten string, err error) {
 	e := b.Execution
-	var id string
-	var until int64
-	found, err := t.row(ctx, "SELECT execution_id, until FROM idempotency WHERE service = ? AND agent_id = ? AND idem_key = ? FOR UPDATE",
-		[]any{e.Service, e.AgentID, e.IdempotencyKey}, &id, &until)
-	if err != nil || !found {
-		return nil, err
+	key, known := t.keys[idempotencyKey{e.Service, e.AgentID, e.IdempotencyKey}]
+	if !known {
+		return "", nil
 	}
-	was, err := t.execution(ctx, e.Service, id)
-	if err != nil {
-		return nil, err
+	was := t.executions[key.id]
+	if was == nil {
+		return "", unavailable(fmt.Errorf("execution %s: %w", key.id, store.ErrNotFound))
 	}
 	ended := was.State == store.Captured || was.State == store.Released
 	switch {
-	case ended && until <= nanos(t.now):
-		return nil, t.forgetKey(ctx, id)
+	case ended && key.until <= nanos(t.now):
+		return key.id, nil
 	case was.Fingerprint != e.Fingerprint:
-		return nil, store.ErrKeyReused
+		return "", store.ErrKeyReused
 	case was.State == store.Held && was.Deadline.After(t.now):
-		return nil, store.ErrInProgress
+		return "", store.ErrInProgress
 	case !ended: // held past its deadline is unresolved, though the sweeper has not come by yet
-		return nil, store.ErrOutcomeUnknown
+		return "", store.ErrOutcomeUnknown
 	}
-	if was.Answer, err = t.answer(ctx, id); err != nil {
-		return nil, err
-	}
-	return &was, nil
+	replay := *was
+	b.result.Replay = &replay
+	return "", nil
 }
 
 // record takes the limits of the candidate that won, and writes the execution down where it charges or
@@ -177,33 +193,28 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 	for _, w := range b.wants[winner] {
 		b.result.Standing = append(b.result.Standing, t.standing(w))
 	}
-	if err := b.markUsed(ctx, t); err != nil || !b.result.Recorded {
-		return err
+	b.markUsed(t)
+	if !b.result.Recorded {
+		return nil
 	}
-	e := &b.result.Execution
+	e := b.result.Execution
 	keyUntil := t.now.Add(b.KeyFor)
 	var forget int64
 	if e.Charge.Nano == 0 {
 		forget = nanos(keyUntil)
 	}
-	_, err := t.exec(ctx, `INSERT INTO executions (id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
+	set(&t.executions, e.ID, &e)
+	err := t.write(ctx, `INSERT INTO executions (id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
 		rule, amount, currency, state, outcome, begun_at, deadline, forget_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?)`,
 		e.ID, e.Service, e.AgentID, e.IdempotencyKey, e.Fingerprint, e.Intent, e.AgreementID, e.TokenID, e.PolicyDigest,
 		e.Rule, e.Charge.Nano, e.Charge.Currency, string(store.Held), nanos(e.BegunAt), nanos(e.Deadline), forget)
-	if err != nil {
-		return err
+	if err == nil && e.IdempotencyKey != "" {
+		set(&t.keys, idempotencyKey{e.Service, e.AgentID, e.IdempotencyKey}, keyed{e.ID, nanos(keyUntil)})
+		err = t.write(ctx, "INSERT INTO idempotency (service, agent_id, idem_key, execution_id, until) VALUES (?, ?, ?, ?, ?)",
+			e.Service, e.AgentID, e.IdempotencyKey, e.ID, nanos(keyUntil))
 	}
-	if e.IdempotencyKey != "" {
-		n, err := t.exec(ctx, `INSERT INTO idempotency (service, agent_id, idem_key, execution_id, until) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT DO NOTHING`, e.Service, e.AgentID, e.IdempotencyKey, e.ID, nanos(keyUntil))
-		if err != nil {
-			return err
-		}
-		if n == 0 { // somebody else began it this moment
-			return store.ErrInProgress
-		}
-	}
-	return t.enter(ctx, *e, "", store.Held, byAgent)
+	t.enter(e, "", store.Held, byAgent)
+	return err
 }
 
 // admit says what was begun at now.
@@ -226,14 +237,13 @@ func (b *beginning) admit(now time.Time, winner int) {
 }
 
 // markUsed notes, once, that a call was made under the agreement, which makes it worth keeping.
-func (b *beginning) markUsed(ctx context.Context, t *tx) error {
+func (b *beginning) markUsed(t *tx) {
 	k := b.agreement()
 	if b.s.used.has(k) {
-		return nil
+		return
 	}
-	_, err := t.exec(ctx, "UPDATE agreements SET used_at = ? WHERE service = ? AND id = ? AND used_at = 0", nanos(t.now), k.service, k.id)
+	set(&t.used, k, true)
 	t.after = append(t.after, func() { b.s.used.add(k) })
-	return err
 }
 
 // useNonce uses a nonce up, and reports whether it was unused.

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -28,11 +29,35 @@ func openStore(tb testing.TB, dir string) *sqlstore.Store {
 	return s
 }
 
+// engines are what is measured: a database just made of each kind.
+var engines = []struct {
+	name string
+	open func(b *testing.B) *sqlstore.Store
+}{
+	{"sqlite", func(b *testing.B) *sqlstore.Store { b.Helper(); return openStore(b, b.TempDir()) }},
+	{"postgres", func(b *testing.B) *sqlstore.Store { b.Helper(); return openShared(b, freshDatabase(b)) }},
+}
+
+func openShared(tb testing.TB, dsn string) *sqlstore.Store {
+	tb.Helper()
+	s, err := sqlstore.Open(tb.Context(), dsn, sqlstore.Options{Now: time.Now})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
 // inParallel spreads b.N calls over goroutines.
-func inParallel(b *testing.B, goroutines int, call func(n int64) error) {
+func inParallel(b *testing.B, s *sqlstore.Store, goroutines int, call func(n int64) error) {
 	b.Helper()
 	var next atomic.Int64
 	var wg sync.WaitGroup
+	trips := sqlstore.RoundTrips(s)
 	b.ResetTimer()
 	for range goroutines {
 		wg.Go(func() {
@@ -46,47 +71,56 @@ func inParallel(b *testing.B, goroutines int, call func(n int64) error) {
 	}
 	wg.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+	b.ReportMetric(float64(trips.Load())/float64(b.N), "round-trips/op")
 }
 
 func BenchmarkBegin(b *testing.B) {
-	for _, limits := range []int{1, 3} {
-		for _, goroutines := range []int{1, 16, 64} {
-			b.Run(fmt.Sprintf("limits=%d/goroutines=%d", limits, goroutines), func(b *testing.B) {
-				s := openStore(b, b.TempDir())
-				r := store.BeginRequest{Execution: store.Execution{Service: "s", AgentID: "a"}, Candidates: []store.Candidate{{}}}
-				for i := range limits {
-					r.Limits = append(r.Limits, store.Reservation{
-						AgentID: "a",
-						Limit:   limit.Limit{ID: fmt.Sprint(i), Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}},
+	for _, engine := range engines {
+		for _, limits := range []int{1, 3} {
+			for _, goroutines := range []int{1, 16, 64} {
+				b.Run(fmt.Sprintf("engine=%s/limits=%d/goroutines=%d", engine.name, limits, goroutines), func(b *testing.B) {
+					s := engine.open(b)
+					r := store.BeginRequest{Execution: store.Execution{Service: "s", AgentID: "a"}, Candidates: []store.Candidate{{}}}
+					for i := range limits {
+						r.Limits = append(r.Limits, store.Reservation{
+							AgentID: "a",
+							Limit:   limit.Limit{ID: fmt.Sprint(i), Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}},
+						})
+					}
+					inParallel(b, s, goroutines, func(int64) error {
+						_, err := s.Begin(b.Context(), r)
+						return err
 					})
-				}
-				inParallel(b, goroutines, func(int64) error {
-					_, err := s.Begin(b.Context(), r)
-					return err
 				})
-			})
+			}
 		}
 	}
 }
 
+// BenchmarkPaidCall begins and settles calls of one agent, or of as many as call at once.
 func BenchmarkPaidCall(b *testing.B) {
-	for _, goroutines := range []int{1, 16, 64} {
-		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
-			s := openStore(b, b.TempDir())
-			charge := money.Amount{Nano: 1, Currency: "USD"}
-			inParallel(b, goroutines, func(n int64) error {
-				begun, err := s.Begin(b.Context(), store.BeginRequest{
-					Execution:  store.Execution{ID: fmt.Sprintf("%020d", n), Service: "s", AgentID: "a", IdempotencyKey: fmt.Sprint(n)},
-					Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
-					Candidates: []store.Candidate{{Charge: charge}},
-					Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
+	for _, engine := range engines {
+		for _, agents := range []int64{1, 64} {
+			for _, goroutines := range []int{1, 16, 64} {
+				b.Run(fmt.Sprintf("engine=%s/agents=%d/goroutines=%d", engine.name, agents, goroutines), func(b *testing.B) {
+					s := engine.open(b)
+					inParallel(b, s, goroutines, func(n int64) error { return paidOnce(b.Context(), s, n, fmt.Sprintf("a%d", n%agents)) })
 				})
-				if err != nil {
-					return err
-				}
-				_, err = s.Settle(b.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200, Body: []byte("{}")}})
-				return err
-			})
-		})
+			}
+		}
 	}
+}
+
+func paidOnce(ctx context.Context, s *sqlstore.Store, n int64, agent string) error {
+	begun, err := s.Begin(ctx, store.BeginRequest{
+		Execution:  store.Execution{ID: fmt.Sprintf("%020d", n), Service: "s", AgentID: agent, IdempotencyKey: fmt.Sprint(n)},
+		Limits:     []store.Reservation{{AgentID: agent, Limit: limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
+		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
+		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200, Body: []byte("{}")}})
+	return err
 }

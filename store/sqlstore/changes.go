@@ -31,6 +31,20 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 		return fmt.Errorf("revoking %s: %q is no kind of revocation", r.Subject, r.Kind)
 	}
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
+		var err error
+		switch r.Kind { // what others lock comes before the number of the change, which all wait for
+		case pat.RevokedAgreement:
+			_, err = t.exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND id = ?", string(pat.AgreementRevoked), r.Service, r.Subject)
+		case pat.RevokedAgent:
+			_, _, err = t.agent(ctx, r.Service, r.Subject)
+		default:
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.coverIssued(ctx, &r); err != nil {
+			return err
+		}
 		seq, err := t.nextChange(ctx)
 		if err != nil {
 			return err
@@ -40,20 +54,35 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 			at = CASE WHEN excluded.at > revocations.at THEN excluded.at ELSE revocations.at END,
 			until = CASE WHEN excluded.until > revocations.until THEN excluded.until ELSE revocations.until END`,
 			r.Service, string(r.Kind), r.Subject, nanos(r.At), nanos(r.Until), r.Reason, seq)
-		if err != nil {
+		if err != nil || r.Kind != pat.RevokedAgent {
 			return err
 		}
-		switch r.Kind {
-		case pat.RevokedAgreement:
-			_, err = t.exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND id = ?", string(pat.AgreementRevoked), r.Service, r.Subject)
-		case pat.RevokedAgent:
-			if seq, err = t.nextChange(ctx); err == nil {
-				err = t.block(ctx, r.Service, r.Subject, r.Reason, r.At, seq)
-			}
-		default:
+		if seq, err = t.nextChange(ctx); err != nil {
+			return err
 		}
-		return err
+		return t.block(ctx, r.Service, r.Subject, r.Reason, r.At, seq)
 	})
+}
+
+// coverIssued moves the time of a revocation so late that it ends every PAT that was issued before it: also one
+// that another process issued by a clock of its own, or that starts with the next second.
+func (t *tx) coverIssued(ctx context.Context, r *pat.Revocation) error {
+	var column string
+	switch r.Kind {
+	case pat.RevokedAgent:
+		column = "agent_id"
+	case pat.RevokedPolicy:
+		column = "policy_digest"
+	default:
+		return nil
+	}
+	var last int64
+	found, err := t.row(ctx, "SELECT issued_at FROM tokens WHERE service = ? AND issued_at > ? AND "+column+" = ? ORDER BY issued_at DESC, id DESC LIMIT 1",
+		[]any{r.Service, nanos(r.At), r.Subject}, &last)
+	if found {
+		r.At = fromNanos(last)
+	}
+	return err
 }
 
 // AddSigningKey implements pat.Store. Keys live as long as their last PAT; see Purge.
@@ -94,12 +123,27 @@ func (s *Store) SigningKeys(ctx context.Context, now time.Time) ([]pat.SigningKe
 	return out, nil
 }
 
+// newest reads the number of the last change, and what time it is.
+func (s *Store) newest(ctx context.Context) (n int64, err error) {
+	clock := s.dialect.clock
+	if clock == "" {
+		_, err = s.one(ctx, "SELECT n FROM sequences WHERE name = 'changes'", nil, &n)
+		return n, err
+	}
+	var micros int64
+	asked := s.opts.Now()
+	if _, err = s.one(ctx, "SELECT n, ("+clock+") FROM sequences WHERE name = 'changes'", nil, &n, &micros); err == nil {
+		s.clock.set(asked, s.opts.Now(), time.UnixMicro(micros))
+	}
+	return n, err
+}
+
 // Changes implements pat.Store. What changed twice is told once, as it is now, at its newest place. The newest number
 // is read first: a change that commits meanwhile may be told now, and is told again next time. A seq that this
 // database never gave out (it was restored) is answered like 0.
 func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, error) {
-	var newest int64
-	if _, err := s.one(ctx, "SELECT n FROM sequences WHERE name = 'changes'", nil, &newest); err != nil {
+	newest, err := s.newest(ctx)
+	if err != nil {
 		return nil, 0, err
 	}
 	if seq == newest {
@@ -118,7 +162,7 @@ func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, er
 		args, agentArgs = []any{nanos(s.now())}, []any{string(pat.AgentActive)}
 	}
 	var out []pat.Change
-	err := s.list(ctx, "SELECT seq, service, kind, subject, at, until, reason FROM revocations WHERE "+revocations, args, func(scan scan) error {
+	err = s.list(ctx, "SELECT seq, service, kind, subject, at, until, reason FROM revocations WHERE "+revocations, args, func(scan scan) error {
 		var c pat.Change
 		var r pat.Revocation
 		var at, until int64

@@ -3,16 +3,9 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
+	"time"
 
 	"github.com/pressly/goose/v3"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // A dialect is all that differs between databases. Statements are written once, with `?` for
@@ -20,88 +13,49 @@ import (
 type dialect struct {
 	goose goose.Dialect
 	// open connects to the database, once for the writers and once for the readers.
-	open func(ctx context.Context, path string, opts Options) (write, read *sql.DB, err error)
-	// writers is how many writer goroutines, each with a connection of its own, take batches.
-	writers int
-	// concurrent: writers run at the same time, so a row not there yet is made first, to be locked.
-	concurrent bool
+	open func(ctx context.Context, place string, opts Options) (write, read *sql.DB, err error)
+	// upgrade runs a migration of the schema while no other process does. nil: there is nothing to wait for.
+	upgrade func(ctx context.Context, place string, migrate func(context.Context, *sql.DB) error) error
+	// schema turns a migration into the dialect's own words. nil: as it is.
+	schema func(string) string
+	// lanes is how many writers take calls, each with a connection of its own; calls of one agent go to one of them.
+	lanes int
+	// others is how many writers take what is no call. 0: the same as take calls.
+	others int
+	// alone: what is no call has a transaction of its own, so that it holds no lock while another waits for one.
+	alone bool
+	// patience bounds one attempt at a transaction, and one question. 0: the database bounds them.
+	patience time.Duration
 	// begin starts a transaction that may write.
 	begin string
+	// clock asks for the time in microseconds since 1970 UTC. Empty: the process's own clock is the store's.
+	clock string
+	// notify is run in a transaction that changed what others must learn.
+	notify string
+	// listen waits for what notify tells until ctx ends. nil: nobody else tells anything.
+	listen func(ctx context.Context, place string, told func())
 	// rewrite turns a statement into the dialect's own.
 	rewrite func(string) string
+	// send runs statements in their order, as few at a time as the database makes worth it, and stops at the first that fails.
+	send func(ctx context.Context, w *writer, list []command) error
 	// again reports whether a failed transaction lost to another writer and is worth repeating.
 	again func(error) bool
-	// constraint reports whether only the one statement failed, because of what is stored already.
+	// lost reports whether the connection ended, so that nobody knows whether what was sent last was done.
+	lost func(error) bool
+	// constraint reports whether only the one statement failed, because of what is stored already, or of what it was given.
 	constraint func(error) bool
 }
 
-// sqliteDialect has one writer: SQLite lets only one transaction write, and BEGIN IMMEDIATE makes it wait for
-// that right before it reads, so that what it read is what it changes.
-func sqliteDialect() *dialect {
-	words := strings.NewReplacer(" FOR UPDATE", "", "{ledger}", "(SELECT COALESCE(MAX(seq), 0) + 1 FROM ledger)")
-	return &dialect{
-		goose:   goose.DialectSQLite3,
-		open:    openSQLite,
-		writers: 1,
-		begin:   "BEGIN IMMEDIATE",
-		rewrite: words.Replace,
-		again:   func(error) bool { return false }, // the busy timeout has been patient enough
-		constraint: func(err error) bool {
-			return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT
-		},
-	}
-}
+// ledgerNumber is what {ledger} stands for: the number that bumpLedger has just given out. The row stays locked until the
+// transaction ends, so that numbers appear in the order of commits and none is missing.
+const (
+	ledgerNumber = "(SELECT n FROM sequences WHERE name = 'ledger')"
+	bumpLedger   = "UPDATE sequences SET n = n + ? WHERE name = 'ledger'"
+)
 
-// sqliteCode is the primary result code of an error, or 0.
-func sqliteCode(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
-	}
-	return 0
-}
-
-// sqliteSource names the database file and how each of its connections is set up: a write-ahead log
-// flushed at every commit, foreign keys kept, five seconds of patience with another process.
-func sqliteSource(path string, readOnly bool) string {
-	q := url.Values{}
-	q["_pragma"] = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(67108864)", "trusted_schema(0)", "cache_size(-8192)"}
-	if readOnly {
-		q.Add("_pragma", "query_only(1)")
-	}
-	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
-}
-
-// openSQLite makes the file if it is not there, for its owner only; the log beside it takes the same mode.
-func openSQLite(ctx context.Context, path string, opts Options) (write, read *sql.DB, err error) {
-	path, err = filepath.Abs(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
-		return nil, nil, err
-	}
-	if write, err = sql.Open("sqlite", sqliteSource(path, false)); err != nil {
-		return nil, nil, err
-	}
-	if read, err = sql.Open("sqlite", sqliteSource(path, true)); err != nil {
-		return nil, nil, errors.Join(err, write.Close())
-	}
-	write.SetMaxOpenConns(1)
-	read.SetMaxOpenConns(opts.Readers)
-	read.SetMaxIdleConns(opts.Readers)
-	var journal string
-	var synchronous int
-	err = errors.Join(write.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal),
-		write.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&synchronous))
-	if err == nil && (journal != "wal" || synchronous != 2) {
-		err = fmt.Errorf("the file system does not allow a write-ahead log (journal_mode %s, synchronous %d)", journal, synchronous)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, write.Close(), read.Close())
-	}
-	return write, read, nil
+// A command is one statement of several that are sent together.
+type command struct {
+	query string
+	args  []any
+	row   func(scan) error // is called with every row; nil: it answers none
 }

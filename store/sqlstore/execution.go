@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/uimgate/uimgate/store"
 )
@@ -27,37 +28,35 @@ func scanExecution(scan scan) (e store.Execution, err error) {
 }
 
 // execution reads a record to change it, without its answer; store.ErrNotFound if there is none.
-func (t *tx) execution(ctx context.Context, service, id string) (e store.Execution, err error) {
-	found := false
-	err = t.rows(ctx, "SELECT "+executionColumns+" FROM executions WHERE id = ? AND service = ? FOR UPDATE", []any{id, service},
-		func(scan scan) error {
-			found = true
-			e, err = scanExecution(scan)
+func (t *tx) execution(ctx context.Context, service, id string) (store.Execution, error) {
+	if t.cold {
+		err := t.rows(ctx, selectExecution, []any{id, service}, func(scan scan) error {
+			e, err := scanExecution(scan)
+			set(&t.executions, id, &e)
 			return err
 		})
-	if err == nil && !found {
-		err = store.ErrNotFound
+		if err != nil {
+			return store.Execution{}, err
+		}
 	}
-	return e, err
+	if e := t.executions[id]; e != nil && e.Service == service {
+		return *e, nil
+	}
+	return store.Execution{}, store.ErrNotFound
 }
 
 const selectAnswer = "SELECT status, content_type, reason, body FROM answers WHERE execution_id = ?"
 
-// answer reads what was told, or nil.
-func (t *tx) answer(ctx context.Context, id string) (*store.Answer, error) {
-	var a store.Answer
-	found, err := t.row(ctx, selectAnswer, []any{id}, &a.Status, &a.ContentType, &a.Reason, &a.Body)
-	if err != nil || !found {
-		return nil, err
-	}
-	return &a, nil
-}
-
 // forgetKey lets an idempotency key be used anew.
 func (t *tx) forgetKey(ctx context.Context, id string) error {
-	_, err := t.exec(ctx, "DELETE FROM answers WHERE execution_id = ?", id)
+	for k, of := range t.keys {
+		if of.id == id {
+			delete(t.keys, k)
+		}
+	}
+	err := t.write(ctx, "DELETE FROM answers WHERE execution_id = ?", id)
 	if err == nil {
-		_, err = t.exec(ctx, `DELETE FROM idempotency WHERE execution_id = ? AND (service, agent_id, idem_key) IN
+		err = t.write(ctx, `DELETE FROM idempotency WHERE execution_id = ? AND (service, agent_id, idem_key) IN
 			(SELECT service, agent_id, idem_key FROM executions WHERE id = ?)`, id, id)
 	}
 	return err
@@ -70,18 +69,7 @@ func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcom
 	if to != store.Unresolved {
 		e.SettledAt = t.now
 	}
-	n, err := t.exec(ctx, "UPDATE executions SET state = ?, outcome = ?, settled_at = ? WHERE id = ? AND state = ?",
-		string(to), string(outcome), nanos(e.SettledAt), e.ID, string(from))
-	if err != nil {
-		return e, err
-	}
-	if n != 1 {
-		return e, store.ErrSettled
-	}
-	if e.Charge.Nano == 0 {
-		return e, nil
-	}
-	if to != store.Unresolved { // unresolved stays held
+	if e.Charge.Nano > 0 && to != store.Unresolved { // unresolved stays held
 		before, err := t.account(ctx, e.Service, e.AgentID, e.Charge.Currency)
 		if err != nil {
 			return e, err
@@ -91,22 +79,28 @@ func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcom
 		if to == store.Captured {
 			after.captured += e.Charge.Nano
 		}
-		if err := t.setAccount(ctx, before, after); err != nil {
+		if err := t.setAccount(before, after); err != nil {
 			return e, err
 		}
 	}
-	return e, t.enter(ctx, e, from, to, by)
+	set(&t.executions, e.ID, &e)
+	t.enter(e, from, to, by)
+	return e, t.write(ctx, "UPDATE executions SET state = ?, outcome = ?, settled_at = ? WHERE id = ? AND state = ?",
+		string(to), string(outcome), nanos(e.SettledAt), e.ID, string(from))
 }
 
-// enter writes a line of the ledger; calls without a charge have none.
-func (t *tx) enter(ctx context.Context, e store.Execution, from, to store.State, by string) error {
-	if e.Charge.Nano == 0 {
-		return nil
+// A line is a move of a charge, to be written into the ledger.
+type line struct {
+	store.Execution
+	from, to store.State
+	by       string
+}
+
+// enter adds a line to the ledger; calls without a charge have none.
+func (t *tx) enter(e store.Execution, from, to store.State, by string) {
+	if e.Charge.Nano != 0 {
+		t.lines = append(t.lines, line{e, from, to, by})
 	}
-	_, err := t.exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor)
-		VALUES ({ledger}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, nanos(t.now), e.Service, e.AgentID, e.ID, e.Intent, e.Rule,
-		e.Charge.Nano, e.Charge.Currency, string(from), string(to), by)
-	return err
 }
 
 // Settle implements store.Executions. With store.ErrSettled it returns the record as the other settler left
@@ -138,17 +132,22 @@ func (s *Store) Settle(ctx context.Context, b store.Begun, to store.Settlement) 
 			return nil
 		}, keys...)
 	}
+	n := &needs{agentID: e.AgentID, executions: []executionKey{{e.Service, e.ID}}, counters: keys}
+	if e.Charge.Nano > 0 {
+		n.accounts = []accountKey{{e.Service, e.AgentID, e.Charge.Currency}}
+	}
 	var result store.Execution
-	err := s.update(ctx, func(ctx context.Context, t *tx) (err error) {
+	err := s.call(ctx, n, func(ctx context.Context, t *tx) (err error) {
 		result, err = t.settle(ctx, e.Service, e.ID, to, back)
 		return err
-	}, keys...)
+	})
 	if err != nil && !errors.Is(err, store.ErrSettled) {
 		return store.Execution{}, err
 	}
 	return result, err
 }
 
+// settle ends a call.
 func (t *tx) settle(ctx context.Context, service, id string, to store.Settlement, back []store.TakenSlot) (store.Execution, error) {
 	e, err := t.execution(ctx, service, id)
 	if err != nil {
@@ -166,8 +165,9 @@ func (t *tx) settle(ctx context.Context, service, id string, to store.Settlement
 	}
 	if a := to.Answer; a != nil && len(a.Body) <= store.MaxAnswer && e.IdempotencyKey != "" && to.State != store.Unresolved {
 		e.Answer = a
-		_, err = t.exec(ctx, "INSERT INTO answers (execution_id, status, content_type, reason, body) VALUES (?, ?, ?, ?, ?)",
-			id, a.Status, a.ContentType, a.Reason, blob(a.Body))
+		t.executions[id].Answer = a
+		err = t.write(ctx, "INSERT INTO answers (execution_id, status, content_type, reason, body) VALUES (?, ?, ?, ?, ?)",
+			id, a.Status, strings.ToValidUTF8(a.ContentType, ""), a.Reason, blob(a.Body))
 	}
 	return e, err
 }

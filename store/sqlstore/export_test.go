@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -42,4 +43,24 @@ func Prepare(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// OpenByClock opens a database whose clock is that of the options, also where it has one of its own.
+func OpenByClock(ctx context.Context, place string, opts Options) (*Store, error) {
+	d := sqliteDialect()
+	if isPostgres(place) {
+		d = postgresDialect()
+		d.clock = ""
+	}
+	return open(ctx, place, opts, d)
+}
+
+// RoundTrips counts how often the writers of a store, which nobody uses yet, ask the database from now on.
+func RoundTrips(s *Store) *atomic.Int64 {
+	n, send := new(atomic.Int64), s.dialect.send
+	s.dialect.send = func(ctx context.Context, w *writer, list []command) error {
+		n.Add(1)
+		return send(ctx, w, list)
+	}
+	return n
 }

@@ -30,7 +30,7 @@ func (s *Store) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased
 		return nil, fmt.Errorf("leasing: %w", err)
 	}
 	// Giving back is how calls end, and finds room as they do.
-	if len(r.Wants) > 0 && len(s.queue) >= cap(s.queue)-cap(s.queue)/settleShare {
+	if len(r.Wants) > 0 && s.crowded(keys[0].agentID) {
 		return nil, unavailable(errQueueFull)
 	}
 	if err := s.update(ctx, l.run, keys...); err != nil {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -15,7 +17,7 @@ import (
 
 // The tables; migrations/*.sql say what each column means.
 //
-//	sequences    (name)                                the last number given out: what replicas must learn; when restored
+//	sequences    (name)                                the last number given out: what replicas must learn, the ledger's lines; when restored
 //	agents       (service, id)                         who claimed which id, and how it stands
 //	agent_keys   (service, key_id)                     → agents; one id per key, several keys per id
 //	policies     (service, digest)                     each policy document once, byte for byte
@@ -50,6 +52,9 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 	if err != nil {
 		return err
 	}
+	if d.schema != nil {
+		files = schemaFS{files, d.schema}
+	}
 	p, err := goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return err
@@ -69,6 +74,32 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 	}
 	return nil
 }
+
+// A schemaFS is a directory of migrations in the words of a dialect.
+type schemaFS struct {
+	fs.FS
+	words func(string) string
+}
+
+// Open implements fs.FS.
+func (f schemaFS) Open(name string) (fs.File, error) {
+	if path.Ext(name) != ".sql" {
+		return f.FS.Open(name)
+	}
+	text, err := fs.ReadFile(f.FS, name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := f.FS.Open(name)
+	return schemaFile{file, strings.NewReader(f.words(string(text)))}, err
+}
+
+type schemaFile struct {
+	fs.File
+	text *strings.Reader
+}
+
+func (f schemaFile) Read(p []byte) (int, error) { return f.text.Read(p) }
 
 // Times that nanoseconds cannot say are stored as the nearest that can, which keeps "far away" true.
 var (

@@ -6,11 +6,11 @@
 //	defer s.Close()
 //	begun, err := s.Begin(ctx, request)
 //
-// The database is SQLite with a write-ahead log that is flushed at every commit. Writers queue their
-// operations; one goroutine takes what is waiting, runs each operation inside a savepoint of one
-// transaction, commits once and answers all of them. So an answer means "durable", one disk flush
-// serves many callers, and an operation that fails takes nothing and harms no other. Readers have
-// connections of their own and never wait for writers.
+// The database is SQLite with a write-ahead log that is flushed at every commit, or PostgreSQL, which several processes may
+// share. Writers queue their operations; a goroutine takes what is waiting, reads all that these calls need, runs them one after
+// another, writes all that they changed, commits once and answers all of them. So an answer means "durable", two
+// questions to the database and one disk flush serve many callers, and an operation that fails takes nothing and harms no
+// other. Readers have connections of their own and never wait for writers.
 package sqlstore
 
 import (
@@ -18,6 +18,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +35,7 @@ var (
 
 // Options of Open. The zero value of each but Now is a sound default.
 type Options struct {
-	// Now is the store's clock, on which limits, deadlines and expiries are counted. Required.
+	// Now is the process's clock. That of an SQLite database is the same; PostgreSQL has its own. Required.
 	Now func() time.Time
 	// Queue bounds how many writes may wait; one more is refused with store.ErrUnavailable. Default 4096.
 	Queue int
@@ -58,40 +59,62 @@ type Store struct {
 	write   *sql.DB
 	read    *sql.DB
 
-	queue   chan *op
-	writers sync.WaitGroup
+	lanes   []chan *op // calls, by agent
+	others  chan *op   // everything else; the first lane where there is but one writer
+	seed    maphash.Seed
+	work    sync.WaitGroup // writers, and who listens
+	stop    context.CancelFunc
 	closing sync.RWMutex // held for reading while an op is queued
 	closed  bool
 
+	clock   clock
 	used    *recent      // agreements known to have used_at set
 	floor   atomic.Int64 // when the database was last taken back to an earlier state; 0: never
 	changes signal
 }
 
-// Open opens the database file at path, makes it (mode 0600) if it is not there, and brings its schema
-// up to date. A file of a newer version of uimgate is refused. Close it when done; ctx bounds the opening only.
-func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	return open(ctx, path, opts, sqliteDialect())
+// Open opens the database at a place, and brings its schema up to date. A place is the path of an SQLite file, which is made
+// (mode 0600) if it is not there, or the postgres:// URL of a database. A database of a newer version of uimgate is
+// refused, and so is a PostgreSQL server that does not keep what it committed. Close it when done; ctx bounds the opening only.
+func Open(ctx context.Context, place string, opts Options) (*Store, error) {
+	if isPostgres(place) {
+		return open(ctx, place, opts, postgresDialect())
+	}
+	return open(ctx, place, opts, sqliteDialect())
 }
 
-func open(ctx context.Context, path string, opts Options, d *dialect) (*Store, error) {
+func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, error) {
 	if opts.Now == nil {
 		return nil, errors.New("opening the store: Options.Now is required")
 	}
-	opts = opts.withDefaults()
-	write, read, err := d.open(ctx, path, opts)
-	if err != nil {
-		return nil, fmt.Errorf("opening the database %s: %w", path, err)
+	s := &Store{dialect: d, opts: opts.withDefaults(), clock: clock{local: opts.Now}}
+	if err := s.open(ctx, place); err != nil {
+		return nil, fmt.Errorf("opening the database %s: %w", shown(place), err)
 	}
-	s := &Store{dialect: d, opts: opts, write: write, read: read}
-	if err := migrate(ctx, write, d); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the database %s: %w", path, err), write.Close(), read.Close())
-	}
-	if err := s.readFloor(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the database %s: %w", path, err), write.Close(), read.Close())
-	}
-	s.start(ctx)
+	s.start(context.WithoutCancel(ctx), place)
 	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, place string) (err error) {
+	if s.write, s.read, err = s.dialect.open(ctx, place, s.opts); err != nil {
+		return err
+	}
+	bringUp := func(ctx context.Context, db *sql.DB) error { return migrate(ctx, db, s.dialect) }
+	if s.dialect.upgrade == nil {
+		err = bringUp(ctx, s.write)
+	} else {
+		err = s.dialect.upgrade(ctx, place, bringUp)
+	}
+	if err == nil {
+		_, err = s.newest(ctx) // which reads the clock too
+	}
+	if err == nil {
+		err = s.readFloor(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, s.write.Close(), s.read.Close())
+	}
+	return nil
 }
 
 func (o Options) withDefaults() Options {
@@ -115,22 +138,41 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// start lets the writers run. They outlive ctx and end with Close.
-func (s *Store) start(ctx context.Context) {
-	s.queue = make(chan *op, s.opts.Queue)
-	s.used = newRecent(1 << 15)
-	for range s.dialect.writers {
-		w := &writer{s: s}
-		s.writers.Go(func() { w.run(context.WithoutCancel(ctx)) })
+// start lets the writers run. They end with Close.
+func (s *Store) start(ctx context.Context, place string) {
+	s.used, s.seed = newRecent(1<<15), maphash.MakeSeed()
+	ctx, s.stop = context.WithCancel(ctx)
+	for range s.dialect.lanes {
+		lane := make(chan *op, s.opts.Queue)
+		s.lanes = append(s.lanes, lane)
+		s.serve(ctx, lane)
+	}
+	if s.others = s.lanes[0]; s.dialect.others > 0 {
+		s.others = make(chan *op, s.opts.Queue)
+	}
+	for range s.dialect.others {
+		s.serve(ctx, s.others)
+	}
+	if s.dialect.listen != nil {
+		s.work.Go(func() { s.dialect.listen(ctx, place, s.changes.raise) })
 	}
 }
 
-// now is the store's clock as it is stored.
-func (s *Store) now() time.Time { return s.opts.Now().UTC().Round(0) }
+func (s *Store) serve(ctx context.Context, lane chan *op) {
+	w := &writer{s: s, lane: lane}
+	s.work.Go(func() { w.run(context.WithoutCancel(ctx)) })
+}
 
-// Changed returns a channel that is closed when this process next commits something that Changes
-// tells. Get the channel, then call Changes, then wait: nothing is missed. Changes of other processes do
-// not close it.
+// Now is the store's clock, on which limits, deadlines and expiries are counted: that of the database where several processes
+// share it, as it was read last and went on since. Whatever is compared with other processes' times is to be taken from it.
+func (s *Store) Now() time.Time { return s.clock.now() }
+
+// now is the store's clock as it is stored.
+func (s *Store) now() time.Time { return s.Now().UTC().Round(0) }
+
+// Changed returns a channel that is closed when this process next commits something that Changes tells. Get the channel,
+// then call Changes, then wait: nothing is missed. What other processes change closes it where the database tells of that; do not
+// rely on it.
 func (s *Store) Changed() <-chan struct{} { return s.changes.next() }
 
 // Ready writes one row. It takes at most two seconds, less where ctx ends sooner.
@@ -151,9 +193,15 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	close(s.queue)
+	for _, lane := range s.lanes {
+		close(lane)
+	}
+	if s.dialect.others > 0 {
+		close(s.others)
+	}
 	s.closing.Unlock()
-	s.writers.Wait()
+	s.stop()
+	s.work.Wait()
 	return errors.Join(s.read.Close(), s.write.Close())
 }
 

@@ -34,7 +34,7 @@ func (s *Store) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err er
 			return fmt.Errorf("topping up %s: the balance would be too large: %w", u.AgentID, money.ErrAmount)
 		}
 		after.toppedUp += entered.Nano
-		if err := t.setAccount(ctx, before, after); err != nil {
+		if err := t.setAccount(before, after); err != nil {
 			return err
 		}
 		return t.enterTopUp(ctx, u, entered)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -112,11 +113,17 @@ func TestADatabaseThatCannotBeWrittenDeniesAndStillReads(t *testing.T) {
 	}
 }
 
+// unserved is a store whose queue no writer serves.
+func unserved(size int) (*Store, chan *op) {
+	queue := make(chan *op, size)
+	return &Store{dialect: sqliteDialect(), lanes: []chan *op{queue}, others: queue, seed: maphash.MakeSeed(), used: newRecent(1)}, queue
+}
+
 // New calls are refused before those under way can no longer be settled.
 func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
-	s := &Store{dialect: sqliteDialect(), queue: make(chan *op, 8), used: newRecent(1)} // which no writer serves
+	s, queue := unserved(8)
 	for range 6 {
-		s.queue <- &op{done: make(chan struct{})}
+		queue <- &op{done: make(chan struct{})}
 	}
 	if _, err := s.Begin(t.Context(), paidCall(1)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, errQueueFull) {
 		t.Errorf("a new call: %v", err)
@@ -127,7 +134,7 @@ func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
 		_, err := s.Settle(ctx, store.Begun{Recorded: true, Execution: store.Execution{ID: "e", Service: "s"}}, store.Settlement{State: store.Captured, Outcome: store.Done})
 		settled <- err
 	}()
-	for len(s.queue) == 6 {
+	for len(queue) == 6 {
 		runtime.Gosched()
 	}
 	cancel()
@@ -137,14 +144,14 @@ func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
 }
 
 func TestAFullQueueDenies(t *testing.T) {
-	s := &Store{dialect: sqliteDialect(), queue: make(chan *op, 1), used: newRecent(1)} // which no writer serves
+	s, queue := unserved(1)
 	first := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		_, err := s.Begin(ctx, paidCall(1))
 		first <- err
 	}()
-	for len(s.queue) == 0 {
+	for len(queue) == 0 {
 		select {
 		case err := <-first:
 			t.Fatal(err)
@@ -158,7 +165,7 @@ func TestAFullQueueDenies(t *testing.T) {
 	if err := <-first; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v; want ErrUnavailable", err)
 	}
-	if o := <-s.queue; o.state.Load() != opAbandoned {
+	if o := <-queue; o.state.Load() != opAbandoned {
 		t.Fatal("a call that was given up would still run")
 	}
 }

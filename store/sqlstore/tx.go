@@ -4,19 +4,37 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
+
+	"github.com/uimgate/uimgate/store"
 )
 
-// A tx is one transaction, shared by the operations of a batch, which run one after another. An
-// operation has a savepoint of its own from its first write on.
+// A tx is one transaction, shared by the operations of a batch, which run one after another. What calls need has been
+// read before they run; what they change is written when all have run. Other operations run their own statements, each
+// operation in a savepoint of its own where it is not alone.
 type tx struct {
-	w        *writer
-	now      time.Time // of the whole transaction
-	counters map[counterKey]*counter
+	w      *writer
+	cold   bool      // the operations run their own statements
+	shared bool      // by several operations
+	now    time.Time // of the whole transaction
+
+	// What has been read, as it will be when the transaction ends.
+	counters   map[counterKey]*counter
+	accounts   map[accountKey]*keptAccount
+	pools      map[poolKey]*int64          // as they were read
+	owed       map[poolKey]int64           // what is to be added to a pool
+	executions map[string]*store.Execution // by id
+	keys       map[idempotencyKey]keyed
+	nonces     map[nonceKey]bool
+	used       map[agreementKey]bool // first used now
+
+	writes []command // to be run in their order
+	lines  []line    // of the ledger
 
 	// Of the operation that runs now.
 	savepoint bool
-	taken     []taken
+	undone    bool  // it failed
 	fatal     error // the transaction cannot go on
 
 	// Of the transaction, once it is committed.
@@ -27,45 +45,84 @@ type tx struct {
 // one runs an operation and takes back all it did if it fails. Its own error goes to its caller; the error
 // returned here ends the transaction.
 func (t *tx) one(ctx context.Context, o *op) error {
-	t.savepoint, t.taken, t.fatal = false, t.taken[:0], nil
+	if !t.cold {
+		o.err = o.run(ctx, t)
+		return t.fatal
+	}
+	t.savepoint = false
+	t.forget()
 	after, changed := len(t.after), t.changed
 	o.err = o.run(ctx, t)
+	if o.err == nil {
+		o.err = t.last(ctx)
+	}
 	if t.fatal != nil {
 		return t.fatal
 	}
 	if o.err != nil {
-		t.after, t.changed = t.after[:after], changed
-		for _, c := range t.taken {
-			c.undo()
-		}
+		t.after, t.changed, t.undone = t.after[:after], changed, true
 	}
 	if !t.savepoint {
 		return nil
 	}
 	if o.err != nil {
-		if err := t.w.command(ctx, "ROLLBACK TO SAVEPOINT op"); err != nil {
+		if _, err := t.w.exec(ctx, "ROLLBACK TO SAVEPOINT op"); err != nil {
 			return err
 		}
 	}
-	return t.w.command(ctx, "RELEASE SAVEPOINT op")
+	_, err := t.w.exec(ctx, "RELEASE SAVEPOINT op")
+	return err
+}
+
+// last writes what an operation that runs its own statements left to be written last.
+func (t *tx) last(ctx context.Context) error {
+	list := t.changes()
+	if len(list) == 0 {
+		return nil
+	}
+	if err := t.save(ctx); err != nil {
+		return err
+	}
+	err := t.w.send(ctx, list)
+	if err == nil {
+		return nil
+	}
+	if t.w.s.dialect.constraint(err) {
+		err = conflict{err}
+	}
+	return t.failed(err)
 }
 
 // failed turns an error of the database into the operation's answer, and stops the transaction unless the
 // savepoint is enough.
 func (t *tx) failed(err error) error {
-	if err != nil && !t.w.s.dialect.constraint(err) && t.fatal == nil {
+	if enough := t.savepoint && t.w.s.dialect.constraint(err); err != nil && t.fatal == nil && !enough {
 		t.fatal = err
 	}
 	return unavailable(err)
 }
 
+// save makes a savepoint before the first thing that an operation writes.
+func (t *tx) save(ctx context.Context) error {
+	if t.savepoint || !t.shared {
+		return nil
+	}
+	if _, err := t.w.exec(ctx, "SAVEPOINT op"); err != nil {
+		return t.failed(err)
+	}
+	t.savepoint = true
+	return nil
+}
+
 // exec runs a statement that writes, and returns how many rows it changed.
 func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	if !t.savepoint {
-		if err := t.w.command(ctx, "SAVEPOINT op"); err != nil {
+	if err := t.save(ctx); err != nil {
+		return 0, err
+	}
+	if strings.Contains(query, "{ledger}") {
+		if _, err := t.w.exec(ctx, bumpLedger, 1); err != nil {
 			return 0, t.failed(err)
 		}
-		t.savepoint = true
 	}
 	n, err := t.w.exec(ctx, query, args...)
 	if err != nil {
@@ -74,16 +131,14 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 	return n, nil
 }
 
-func (w *writer) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	s, err := w.stmt(ctx, query)
-	if err != nil {
-		return 0, err
+// write runs a statement of which the operation need not know how it went: that of a call when all have run.
+func (t *tx) write(ctx context.Context, query string, args ...any) error {
+	if t.cold {
+		_, err := t.exec(ctx, query, args...)
+		return err
 	}
-	r, err := s.ExecContext(ctx, args...)
-	if err != nil {
-		return 0, err
-	}
-	return r.RowsAffected()
+	t.writes = append(t.writes, command{query: query, args: args})
+	return nil
 }
 
 // row reads one row into dest, if there is one.
@@ -104,52 +159,40 @@ func (t *tx) row(ctx context.Context, query string, args []any, dest ...any) (bo
 
 // rows calls each with every row.
 func (t *tx) rows(ctx context.Context, query string, args []any, each func(scan) error) error {
-	s, err := t.w.stmt(ctx, query)
-	if err != nil {
-		return t.failed(err)
-	}
-	rows, err := s.QueryContext(ctx, args...)
-	if err != nil {
-		return t.failed(err)
-	}
-	if err := drain(rows, each); err != nil {
+	if err := t.w.query(ctx, query, args, each); err != nil {
 		return t.failed(err)
 	}
 	return nil
 }
 
-// A scan is the Scan of a row.
-type scan func(dest ...any) error
-
-func drain(rows *sql.Rows, each func(scan) error) error {
-	for rows.Next() {
-		if err := each(rows.Scan); err != nil {
-			return errors.Join(err, rows.Close())
-		}
+// send runs statements by the dialect.
+func (w *writer) send(ctx context.Context, list []command) error {
+	if len(list) == 0 {
+		return nil
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return w.s.dialect.send(ctx, w, list)
 }
 
-// one reads one row outside the writers.
-func (s *Store) one(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
-	switch err := s.read.QueryRowContext(ctx, s.dialect.rewrite(query), args...).Scan(dest...); {
-	case errors.Is(err, sql.ErrNoRows):
-		return false, nil
-	case err != nil:
-		return false, unavailable(err)
+// end writes what calls changed and commits.
+func (t *tx) end(ctx context.Context) error {
+	d := t.w.s.dialect
+	list := t.changes()
+	if t.changed && d.notify != "" {
+		list = append(list, command{query: d.notify})
+	}
+	last := "COMMIT"
+	if !t.cold && len(list) == 0 || t.cold && !t.shared && t.undone {
+		last = "ROLLBACK"
+	}
+	err := t.w.send(ctx, append(list, command{query: last}))
+	switch {
+	case err == nil || last == "ROLLBACK":
+		return err
+	case d.lost(err):
+		return unsure{err}
+	case d.constraint(err):
+		return conflict{err}
 	default:
-		return true, nil
+		return err
 	}
-}
-
-// list reads rows outside the writers.
-func (s *Store) list(ctx context.Context, query string, args []any, each func(scan) error) error {
-	rows, err := s.read.QueryContext(ctx, s.dialect.rewrite(query), args...)
-	if err != nil {
-		return unavailable(err)
-	}
-	if err := drain(rows, each); err != nil {
-		return unavailable(err)
-	}
-	return nil
 }

@@ -21,7 +21,7 @@ const counterKept = 7 * 24 * time.Hour
 func (s *Store) Sweep(ctx context.Context) (int, error) {
 	return s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
 		var due []store.Execution
-		err := t.rows(ctx, "SELECT "+executionColumns+" FROM executions WHERE state = 'held' AND deadline <= ? ORDER BY deadline LIMIT ? FOR UPDATE",
+		err := t.rows(ctx, "SELECT "+executionColumns+" FROM executions WHERE state = 'held' AND deadline <= ? ORDER BY deadline LIMIT ? FOR UPDATE SKIP LOCKED",
 			[]any{nanos(t.now), stepRows}, func(scan scan) error {
 				e, err := scanExecution(scan)
 				due = append(due, e)
@@ -94,12 +94,12 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 
 func (s *Store) forgettings() []forgetting {
 	return []forgetting{
-		{"DELETE FROM nonces WHERE (service, key_id, id) IN (SELECT service, key_id, id FROM nonces WHERE until <= ? LIMIT ?)", 0},
-		{"DELETE FROM revocations WHERE (service, kind, subject) IN (SELECT service, kind, subject FROM revocations WHERE until <= ? LIMIT ?)", 0},
-		{"DELETE FROM signing_keys WHERE id IN (SELECT id FROM signing_keys WHERE not_after > 0 AND not_after <= ? LIMIT ?)", 0},
+		{"DELETE FROM nonces WHERE (service, key_id, id) IN (SELECT service, key_id, id FROM nonces WHERE until <= ? LIMIT ? FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM revocations WHERE (service, kind, subject) IN (SELECT service, kind, subject FROM revocations WHERE until <= ? LIMIT ? FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM signing_keys WHERE id IN (SELECT id FROM signing_keys WHERE not_after > 0 AND not_after <= ? LIMIT ? FOR UPDATE SKIP LOCKED)", 0},
 		{`DELETE FROM counters WHERE (service, agent_id, limit_id, period) IN
-			(SELECT service, agent_id, limit_id, period FROM counters WHERE frees_at > 0 AND frees_at <= ? LIMIT ?)`, counterKept},
-		{"DELETE FROM tokens WHERE (service, id) IN (SELECT service, id FROM tokens WHERE expires_at <= ? LIMIT ?)", s.opts.TokensKept},
+			(SELECT service, agent_id, limit_id, period FROM counters WHERE frees_at > 0 AND frees_at <= ? LIMIT ? FOR UPDATE SKIP LOCKED)`, counterKept},
+		{"DELETE FROM tokens WHERE (service, id) IN (SELECT service, id FROM tokens WHERE expires_at <= ? LIMIT ? FOR UPDATE SKIP LOCKED)", s.opts.TokensKept},
 	}
 }
 

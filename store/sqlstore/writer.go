@@ -5,14 +5,18 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"hash/maphash"
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"time"
 )
 
 // An op is one operation waiting to be written.
 type op struct {
-	keys []counterKey // the counters it reads or changes, known beforehand so that they are locked in order
+	// needs is what a call reads or changes, known beforehand so that all of a batch is read at once and locked in
+	// order. nil: the operation runs its own statements, one after another.
+	needs *needs
 	// run may be called again if the transaction has to be repeated, so it sets all its results anew.
 	run   func(context.Context, *tx) error
 	state atomic.Int32
@@ -34,13 +38,40 @@ var (
 
 // update runs one operation inside the next transaction, and returns when that is durable, with the
 // operation's own error if it had one. If ctx ends first the operation does not run at all; once it
-// runs, its answer is waited for.
+// runs, its answer is waited for. An operation that names counters changes nothing else, by statements of its own.
 func (s *Store) update(ctx context.Context, run func(context.Context, *tx) error, keys ...counterKey) error {
+	if len(keys) > 0 {
+		return s.call(ctx, &needs{agentID: keys[0].agentID, counters: keys}, run)
+	}
+	return s.queued(ctx, s.others, &op{run: run})
+}
+
+// call is update for what is done often: it changes only what it needs, and writes by tx.write, after every check, so that
+// there is nothing to take back where it fails.
+func (s *Store) call(ctx context.Context, n *needs, run func(context.Context, *tx) error) error {
+	return s.queued(ctx, s.lane(n.agentID), &op{needs: n, run: run})
+}
+
+// lane is where the calls of one agent wait, so that those who would lock the same rows share a transaction.
+func (s *Store) lane(who string) chan *op {
+	return s.lanes[maphash.String(s.seed, who)%uint64(len(s.lanes))]
+}
+
+// crowded reports whether new calls of an agent have to be refused: what was begun must still find room to end.
+func (s *Store) crowded(who string) bool {
+	lane := s.lane(who)
+	return len(lane) >= cap(lane)-cap(lane)/settleShare
+}
+
+// settleShare keeps a quarter of the queue from new calls.
+const settleShare = 4
+
+func (s *Store) queued(ctx context.Context, lane chan *op, o *op) error {
 	if err := ctx.Err(); err != nil {
 		return unavailable(err)
 	}
-	o := &op{keys: keys, run: run, done: make(chan struct{})}
-	if err := s.enqueue(o); err != nil {
+	o.done = make(chan struct{})
+	if err := s.enqueue(lane, o); err != nil {
 		return unavailable(err)
 	}
 	select {
@@ -54,14 +85,14 @@ func (s *Store) update(ctx context.Context, run func(context.Context, *tx) error
 	return o.err
 }
 
-func (s *Store) enqueue(o *op) error {
+func (s *Store) enqueue(lane chan *op, o *op) error {
 	s.closing.RLock()
 	defer s.closing.RUnlock()
 	if s.closed {
 		return errClosed
 	}
 	select {
-	case s.queue <- o:
+	case lane <- o:
 		return nil
 	default:
 		return errQueueFull
@@ -71,37 +102,43 @@ func (s *Store) enqueue(o *op) error {
 // A writer owns one connection and turns what is queued into transactions.
 type writer struct {
 	s     *Store
+	lane  chan *op
+	next  *op // taken from the lane already
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 	last  int // size of the batch before
 }
 
-// run works until the queue is closed and empty.
+// run works until the lane is closed and empty.
 func (w *writer) run(ctx context.Context) {
-	for first := range w.s.queue {
+	for {
+		first := w.next
+		if w.next = nil; first == nil {
+			var open bool
+			if first, open = <-w.lane; !open {
+				break
+			}
+		}
 		w.commit(ctx, w.gather(first))
 	}
 	w.drop()
 }
 
-// gather takes what is waiting, up to the bound of a batch. After a batch shared by several callers it
-// lets them run first: they are about to queue their next operation.
+// gather takes what is waiting and can share a transaction, up to the bound of a batch. After a batch shared by several
+// callers it lets them run first: they are about to queue their next operation.
 func (w *writer) gather(first *op) []*op {
 	if w.last > 1 {
 		runtime.Gosched()
 	}
-	batch := make([]*op, 0, max(w.last, 1))
-	for o := first; ; {
-		batch = append(batch, o)
-		if len(batch) == w.s.opts.Batch {
-			break
-		}
+	batch := append(make([]*op, 0, max(w.last, 1)), first)
+	for len(batch) < w.s.opts.Batch && (first.needs != nil || !w.s.dialect.alone) {
 		select {
-		case next, open := <-w.s.queue:
-			if open {
-				o = next
+		case next, open := <-w.lane:
+			if open && (next.needs == nil) == (first.needs == nil) {
+				batch = append(batch, next)
 				continue
 			}
+			w.next = next
 		default:
 		}
 		break
@@ -113,11 +150,21 @@ func (w *writer) gather(first *op) []*op {
 // attempts bounds how often a transaction is tried that loses to other writers.
 const attempts = 5
 
-// commit makes a batch durable, or fails all of it.
+// commit makes a batch durable, or fails all of it. Where one operation may have spoilt it for the others, each runs by itself.
 func (w *writer) commit(ctx context.Context, batch []*op) {
-	t, err := w.try(ctx, batch)
-	for n := 1; err != nil && n < attempts && w.s.dialect.again(err); n++ {
+	var t *tx
+	var err error
+	for n := 1; n <= attempts; n++ {
 		t, err = w.try(ctx, batch)
+		if err == nil || !w.s.dialect.again(err) && (n > 2 || !isConflict(err)) && (n > 1 || !isStale(err)) {
+			break
+		}
+	}
+	if isConflict(err) && len(batch) > 1 {
+		for _, o := range batch {
+			w.commit(ctx, []*op{o})
+		}
+		return
 	}
 	if err == nil {
 		for _, f := range t.after {
@@ -127,6 +174,13 @@ func (w *writer) commit(ctx context.Context, batch []*op) {
 			w.s.changes.raise()
 		}
 	}
+	w.answer(batch, err)
+	if err != nil && w.conn == nil && w.s.dialect.lost(err) {
+		w.fail(err)
+	}
+}
+
+func (w *writer) answer(batch []*op, err error) {
 	for _, o := range batch {
 		if err != nil {
 			o.err = unavailable(err) // nobody reads it of an op that was given up
@@ -135,36 +189,86 @@ func (w *writer) commit(ctx context.Context, batch []*op) {
 	}
 }
 
-// try runs a batch in one transaction. On an error nothing of it is stored, as far as anyone can know.
+// fail answers everybody who waits for a database that cannot be reached: one after another they would wait too long.
+func (w *writer) fail(err error) {
+	if w.next != nil {
+		w.answer([]*op{w.next}, err)
+		w.next = nil
+	}
+	for range len(w.lane) {
+		select {
+		case o, open := <-w.lane:
+			if open {
+				w.answer([]*op{o}, err)
+			}
+		default:
+			return
+		}
+	}
+}
+
+// A conflict is a failure of what was written after every check. Another writer may have come in between: then
+// another attempt sees what it wrote.
+type conflict struct{ error }
+
+func (c conflict) Unwrap() error { return c.error }
+
+func isConflict(err error) bool {
+	_, ok := errors.AsType[conflict](err)
+	return ok
+}
+
+// A stale connection had ended before anything was written.
+type stale struct{ error }
+
+func (s stale) Unwrap() error { return s.error }
+
+func isStale(err error) bool {
+	_, ok := errors.AsType[stale](err)
+	return ok
+}
+
+// An unsure error leaves open whether the transaction was committed.
+type unsure struct{ error }
+
+func (u unsure) Unwrap() error { return u.error }
+
+// try runs a batch in one transaction. On an error nothing of it is stored, unless the error is unsure.
 func (w *writer) try(ctx context.Context, batch []*op) (_ *tx, err error) {
+	if d := w.s.dialect.patience; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	reused := w.conn != nil
 	defer func() {
 		if err != nil {
-			w.abort(ctx)
+			w.abort(ctx, err)
 		}
 	}()
 	if err := w.connect(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.command(ctx, w.s.dialect.begin); err != nil {
+	t := &tx{w: w, cold: batch[0].needs == nil, shared: len(batch) > 1}
+	if err := t.load(ctx, batch); err != nil {
+		switch {
+		case reused && w.s.dialect.lost(err):
+			err = stale{err}
+		case w.s.dialect.constraint(err):
+			err = conflict{err}
+		}
 		return nil, err
 	}
 	// From here on nothing waits for others: what has not been given up runs.
 	batch = slices.DeleteFunc(slices.Clone(batch), func(o *op) bool {
 		return !o.state.CompareAndSwap(opQueued, opRunning) && o.state.Load() == opAbandoned
 	})
-	t := &tx{w: w, now: w.s.now()}
-	if err := t.loadCounters(ctx, batch); err != nil {
-		return nil, err
-	}
 	for _, o := range batch {
 		if err := t.one(ctx, o); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.storeCounters(ctx); err != nil {
-		return nil, err
-	}
-	return t, w.command(ctx, "COMMIT")
+	return t, t.end(ctx)
 }
 
 func (w *writer) connect(ctx context.Context) error {
@@ -181,11 +285,15 @@ func (w *writer) connect(ctx context.Context) error {
 
 // abort ends a failed transaction and its connection: after some failures (a full disk, an I/O error)
 // the database has rolled back by itself, and a statement run then would be a transaction of its own.
-func (w *writer) abort(ctx context.Context) {
+func (w *writer) abort(ctx context.Context, why error) {
 	if w.conn == nil {
 		return
 	}
-	_ = w.command(ctx, "ROLLBACK") // fails where the database did it already
+	if !w.s.dialect.lost(why) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_, _ = w.exec(ctx, "ROLLBACK") // fails where the database did it already
+	}
 	for _, s := range w.stmts {
 		_ = s.Close()
 	}
@@ -216,12 +324,28 @@ func (w *writer) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// command runs a statement without arguments.
-func (w *writer) command(ctx context.Context, query string) error {
+// exec runs a statement and returns how many rows it changed.
+func (w *writer) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	s, err := w.stmt(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// query calls each with every row.
+func (w *writer) query(ctx context.Context, query string, args []any, each func(scan) error) error {
 	s, err := w.stmt(ctx, query)
 	if err != nil {
 		return err
 	}
-	_, err = s.ExecContext(ctx)
-	return err
+	rows, err := s.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	return drain(rows, each)
 }

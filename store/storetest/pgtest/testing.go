@@ -13,14 +13,14 @@ import (
 // Required names the environment variable that, when set, makes a missing server a failure, not a skip. CI=true does too.
 const Required = "UIMGATE_REQUIRE_POSTGRES"
 
-// shared is the server of this process; it ends with the process.
-var shared = sync.OnceValues(func() (*Cluster, error) { return New(context.Background(), nil) })
+// Shared returns the server of this process, which ends with it.
+var Shared = sync.OnceValues(func() (*Cluster, error) { return New(context.Background(), nil) })
 
 // Start returns the server that the tests of this process share; do not stop it. Where none is
 // installed the test is skipped, or fails where one is Required.
 func Start(tb testing.TB) *Cluster {
 	tb.Helper()
-	c, err := shared()
+	c, err := Shared()
 	check(tb, err)
 	return c
 }

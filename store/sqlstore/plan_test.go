@@ -10,16 +10,15 @@ import (
 	"github.com/uimgate/uimgate/store/storetest"
 )
 
-// The suite as a database runs it whose writers are concurrent: rows are made before they are locked. On the way every
-// statement is asked how it finds its rows: one that reads a whole table would make calls slower as the tables grow.
-func TestConformanceOfAConcurrentDialect(t *testing.T) {
+// Every statement of the suite is asked how it finds its rows: one that reads a whole table would make calls slower as the
+// tables grow.
+func TestNoStatementWalksATable(t *testing.T) {
 	var mu sync.Mutex
 	statements := map[string]bool{}
 	openAs := func(t *testing.T, place string, now func() time.Time) storetest.Engine {
 		t.Helper()
 		d := sqliteDialect()
 		rewrite := d.rewrite
-		d.concurrent = true
 		d.rewrite = func(query string) string {
 			query = rewrite(query)
 			mu.Lock()

@@ -1,0 +1,270 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+type (
+	accountKey     struct{ service, agentID, currency string }
+	poolKey        struct{ service, currency string }
+	idempotencyKey struct{ service, agentID, key string }
+	nonceKey       struct{ service, keyID, id string }
+	executionKey   struct{ service, id string }
+)
+
+// needs names what a call reads or changes. All that a batch needs is read before its first call runs, in one order for all
+// writers: so none waits for one that waits for it.
+type needs struct {
+	agentID    string // whose call it is
+	executions []executionKey
+	keys       []idempotencyKey
+	nonces     []nonceKey
+	counters   []counterKey
+	accounts   []accountKey
+	pools      []poolKey
+}
+
+// together joins what a batch needs, each once, in the order of keys.
+func together(batch []*op) needs {
+	var all needs
+	for _, o := range batch {
+		if o.needs == nil {
+			continue
+		}
+		all.executions = append(all.executions, o.needs.executions...)
+		all.keys = append(all.keys, o.needs.keys...)
+		all.nonces = append(all.nonces, o.needs.nonces...)
+		all.counters = append(all.counters, o.needs.counters...)
+		all.accounts = append(all.accounts, o.needs.accounts...)
+		all.pools = append(all.pools, o.needs.pools...)
+	}
+	all.executions = sorted(all.executions, func(k executionKey) []string { return []string{k.id, k.service} })
+	all.keys = sorted(all.keys, func(k idempotencyKey) []string { return []string{k.service, k.agentID, k.key} })
+	all.nonces = sorted(all.nonces, func(k nonceKey) []string { return []string{k.service, k.keyID, k.id} })
+	all.counters = sorted(all.counters, counterKey.parts)
+	all.accounts = sorted(all.accounts, accountKey.parts)
+	all.pools = sorted(all.pools, poolKey.parts)
+	return all
+}
+
+func (k counterKey) parts() []string {
+	return []string{k.service, k.agentID, k.limitID, string(k.period)}
+}
+func (k accountKey) parts() []string { return []string{k.service, k.agentID, k.currency} }
+func (k poolKey) parts() []string    { return []string{k.service, k.currency} }
+
+// sorted orders keys by their parts and leaves each in once.
+func sorted[K comparable](keys []K, parts func(K) []string) []K {
+	if len(keys) > 1 {
+		slices.SortFunc(keys, func(a, b K) int { return slices.Compare(parts(a), parts(b)) })
+	}
+	return slices.Compact(keys)
+}
+
+// A keptAccount is a row as it will be when the transaction ends.
+type keptAccount struct {
+	now   account
+	found bool // it is there
+	dirty bool
+}
+
+// A keyed execution is what an idempotency key belongs to.
+type keyed struct {
+	id    string
+	until int64
+}
+
+const (
+	selectCounter   = "SELECT slot, counts FROM counters WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ? FOR UPDATE"
+	selectAccount   = "SELECT topped_up, held, captured, pooled FROM accounts WHERE service = ? AND agent_id = ? AND currency = ? FOR UPDATE"
+	selectPool      = "SELECT owed FROM pools WHERE service = ? AND currency = ? FOR UPDATE"
+	selectNonce     = "SELECT 1 FROM nonces WHERE service = ? AND key_id = ? AND id = ?"
+	selectExecution = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
+	selectKey       = `SELECT i.until, a.status, a.content_type, a.reason, a.body, e.id, e.service, e.agent_id, e.idem_key, e.fingerprint, e.intent,
+		e.agreement_id, e.token_id, e.policy_digest, e.rule, e.amount, e.currency, e.state, e.outcome, e.begun_at, e.deadline, e.settled_at
+		FROM idempotency i JOIN executions e ON e.id = i.execution_id LEFT JOIN answers a ON a.execution_id = e.id
+		WHERE i.service = ? AND i.agent_id = ? AND i.idem_key = ?`
+)
+
+// load begins the transaction, reads and locks what its calls need, and then, when nothing more is waited for, the clock.
+func (t *tx) load(ctx context.Context, batch []*op) error {
+	n := together(batch)
+	t.counters = make(map[counterKey]*counter, len(n.counters))
+	list := []command{{query: t.w.s.dialect.begin}}
+	list = append(list, t.readExecutions(n)...)
+	for _, k := range n.nonces {
+		list = append(list, command{selectNonce, []any{k.service, k.keyID, k.id}, func(scan scan) error {
+			var one int64
+			set(&t.nonces, k, true)
+			return scan(&one)
+		}})
+	}
+	stored := make([][]byte, len(n.counters))
+	for i, k := range n.counters {
+		c := &counter{window: window{period: k.period}}
+		t.counters[k] = c
+		list = append(list, command{selectCounter, []any{k.service, k.agentID, k.limitID, string(k.period)}, func(scan scan) error {
+			c.found = true
+			return scan(&c.slot, &stored[i])
+		}})
+	}
+	for _, k := range n.accounts {
+		list = append(list, t.readAccount(k))
+	}
+	for _, k := range n.pools {
+		list = append(list, t.readPool(k))
+	}
+	var clock int64
+	if q := t.w.s.dialect.clock; q != "" {
+		list = append(list, command{query: q, row: func(scan scan) error { return scan(&clock) }})
+	}
+	if err := t.w.send(ctx, list); err != nil {
+		return err
+	}
+	if t.now = time.UnixMicro(clock).UTC(); t.w.s.dialect.clock == "" {
+		t.now = t.w.s.now()
+	}
+	for i, k := range n.counters {
+		c := t.counters[k]
+		c.counts, c.err = decodeCounts(stored[i])
+		c.reach(t.now)
+		c.restore(t.w.s.floor.Load())
+	}
+	return nil
+}
+
+// readExecutions reads executions by their ids, and by the idempotency keys that belong to them.
+func (t *tx) readExecutions(n needs) []command {
+	list := make([]command, 0, len(n.executions)+len(n.keys))
+	for _, k := range n.executions {
+		list = append(list, command{selectExecution, []any{k.id, k.service}, func(scan scan) error {
+			e, err := scanExecution(scan)
+			set(&t.executions, k.id, &e)
+			return err
+		}})
+	}
+	for _, k := range n.keys {
+		list = append(list, command{selectKey, []any{k.service, k.agentID, k.key}, func(scan scan) error {
+			var until int64
+			var status *int64
+			var contentType, reason *string
+			var body []byte
+			e, err := scanExecution(func(dest ...any) error {
+				return scan(append([]any{&until, &status, &contentType, &reason, &body}, dest...)...)
+			})
+			if err != nil {
+				return err
+			}
+			if status != nil {
+				e.Answer = &store.Answer{Status: int(*status), ContentType: *contentType, Reason: *reason, Body: blob(body)}
+			}
+			set(&t.keys, k, keyed{e.ID, until})
+			if known := t.executions[e.ID]; known != nil { // read for a call that is to be settled
+				known.Answer = e.Answer
+				return nil
+			}
+			set(&t.executions, e.ID, &e)
+			return nil
+		}})
+	}
+	return list
+}
+
+func (t *tx) readAccount(k accountKey) command {
+	a := &keptAccount{now: account{accountKey: k}}
+	set(&t.accounts, k, a)
+	return command{selectAccount, []any{k.service, k.agentID, k.currency}, func(scan scan) error {
+		var pooled int64
+		err := scan(&a.now.toppedUp, &a.now.held, &a.now.captured, &pooled)
+		a.now.pooled, a.found = pooled != 0, true
+		return err
+	}}
+}
+
+func (t *tx) readPool(k poolKey) command {
+	owed := new(int64)
+	set(&t.pools, k, owed)
+	return command{selectPool, []any{k.service, k.currency}, func(scan scan) error { return scan(owed) }}
+}
+
+// set puts a value into a map, which is made if it is not there.
+func set[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
+}
+
+const (
+	insertCounter = "INSERT INTO counters (slot, counts, frees_at, service, agent_id, limit_id, period) VALUES (?, ?, ?, ?, ?, ?, ?)"
+	updateCounter = "UPDATE counters SET slot = ?, counts = ?, frees_at = ? WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ?"
+	insertAccount = "INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)"
+	updateAccount = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ? WHERE service = ? AND agent_id = ? AND currency = ?"
+	addToPool     = `INSERT INTO pools (service, currency, owed) VALUES (?, ?, ?)
+		ON CONFLICT (service, currency) DO UPDATE SET owed = pools.owed + excluded.owed`
+	markUsed    = "UPDATE agreements SET used_at = ? WHERE service = ? AND id = ? AND used_at = 0"
+	insertEntry = `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor)
+		VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+)
+
+// changes are the statements that write what has changed; the rows that all writers want come last. A row that was not
+// there is inserted: where another writer was faster that fails, and the transaction is tried again.
+func (t *tx) changes() []command {
+	list := t.writes
+	for _, k := range order(t.counters, counterKey.parts) {
+		if c := t.counters[k]; c.dirty {
+			list = append(list, command{query: either(c.found, updateCounter, insertCounter), args: []any{
+				c.slot, c.encode(), nanos(c.period.Frees(c.slot)), k.service, k.agentID, k.limitID, string(k.period),
+			}})
+		}
+	}
+	for _, k := range order(t.accounts, accountKey.parts) {
+		if a := t.accounts[k]; a.dirty {
+			list = append(list, command{query: either(a.found, updateAccount, insertAccount), args: []any{
+				a.now.toppedUp, a.now.held, a.now.captured, flag(a.now.pooled), k.service, k.agentID, k.currency,
+			}})
+		}
+	}
+	for _, k := range order(t.owed, poolKey.parts) {
+		list = append(list, command{query: addToPool, args: []any{k.service, k.currency, t.owed[k]}})
+	}
+	for _, k := range order(t.used, func(k agreementKey) []string { return []string{k.service, k.id} }) {
+		list = append(list, command{query: markUsed, args: []any{nanos(t.now), k.service, k.id}})
+	}
+	if len(t.lines) > 0 {
+		list = append(list, command{query: bumpLedger, args: []any{len(t.lines)}})
+	}
+	for i, l := range t.lines {
+		list = append(list, command{query: insertEntry, args: []any{
+			len(t.lines) - 1 - i, nanos(t.now), l.Service, l.AgentID, l.ID, l.Intent, l.Rule, l.Charge.Nano, l.Charge.Currency,
+			string(l.from), string(l.to), l.by,
+		}})
+	}
+	t.forget()
+	return list
+}
+
+// forget drops what was read and changed.
+func (t *tx) forget() {
+	t.counters, t.accounts, t.pools, t.owed, t.executions, t.keys, t.nonces, t.used = nil, nil, nil, nil, nil, nil, nil, nil
+	t.writes, t.lines = nil, nil
+}
+
+func order[K comparable, V any](m map[K]V, parts func(K) []string) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	return sorted(keys, parts)
+}
+
+func either(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}

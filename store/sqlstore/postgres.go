@@ -1,0 +1,332 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+// Bounds of what a database may take. A process has lanes + others + Options.Readers + 1 connections at most.
+const (
+	postgresLanes  = 4
+	postgresOthers = 2
+	// patience bounds one attempt at a transaction and one question; the server gives up a little earlier, and says why.
+	patience        = 5 * time.Second
+	connectPatience = 2 * time.Second
+	upgradePatience = 2 * time.Minute
+	// oldestPostgres is the oldest version whose project still mends it.
+	oldestPostgres = 14
+)
+
+// sessionSettings are what every connection starts with. A server that cannot reach us any more ends the transaction, so that no
+// lock outlives its holder for long.
+const sessionSettings = "SET statement_timeout = '4500ms'; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '8s'; " +
+	"SET default_transaction_isolation = 'read committed'; SET TIME ZONE 'UTC'"
+
+// postgresDialect has several writers. Each locks what it read before it changes it, in an order that all writers keep.
+func postgresDialect() *dialect {
+	var rewritten sync.Map
+	return &dialect{
+		goose: goose.DialectPostgres, open: openPostgres, upgrade: upgradePostgres,
+		// Ids are ordered by their bytes, as they are in SQLite, whatever the language of the database.
+		schema: strings.NewReplacer(" TEXT ", ` TEXT COLLATE "C" `).Replace,
+		lanes:  postgresLanes, others: postgresOthers, alone: true, patience: patience, begin: "BEGIN",
+		clock:  "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+		notify: "NOTIFY uimgate_changes", listen: listenPostgres,
+		rewrite: func(query string) string {
+			if known, ok := rewritten.Load(query); ok {
+				if out, ok := known.(string); ok {
+					return out
+				}
+			}
+			out := numbered(strings.ReplaceAll(query, "{ledger}", ledgerNumber))
+			rewritten.Store(query, out)
+			return out
+		},
+		send: pipelined,
+		again: func(err error) bool {
+			switch sqlState(err) {
+			case "40001", "40P01": // serialization failure, deadlock
+				return true
+			}
+			return false
+		},
+		lost: lostPostgres,
+		constraint: func(err error) bool {
+			state := sqlState(err)
+			return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") // data exception, integrity constraint violation
+		},
+	}
+}
+
+// numbered writes arguments as PostgreSQL wants them. No statement has a question mark elsewhere.
+func numbered(query string) string {
+	var out strings.Builder
+	for n := 1; ; n++ {
+		before, after, more := strings.Cut(query, "?")
+		out.WriteString(before)
+		if !more {
+			return out.String()
+		}
+		fmt.Fprintf(&out, "$%d", n)
+		query = after
+	}
+}
+
+// sqlState is the code of an error of the server, or empty.
+func sqlState(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// lostPostgres: what the server answered properly, unless it says that it goes away, has not ended the connection.
+func lostPostgres(err error) bool {
+	state := sqlState(err)
+	return state == "" && err != nil || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P")
+}
+
+func isPostgres(place string) bool {
+	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
+}
+
+// shown is a place as it may be told: without what stands before the host, and after the name.
+func shown(place string) string {
+	if !isPostgres(place) {
+		return place
+	}
+	u, err := url.Parse(place)
+	if err != nil {
+		return "postgres://…"
+	}
+	return "postgres://" + u.Host + u.EscapedPath()
+}
+
+var errURL = errors.New("the URL is not valid: want postgres://user:password@host/database, with libpq's parameters such as sslmode behind a question mark; " +
+	"what is special in a password is written %40 for @, %3A for :, %2F for /")
+
+// postgresConfig reads a URL. The password is kept from the parser, which tells what it does not understand.
+func postgresConfig(place string) (*pgx.ConnConfig, error) {
+	u, err := url.Parse(place)
+	if err != nil {
+		return nil, errURL
+	}
+	password, set := u.User.Password()
+	if set {
+		u.User = url.User(u.User.Username())
+	}
+	q := u.Query()
+	for _, name := range []string{"password", "sslpassword"} {
+		if q.Has(name) {
+			return nil, fmt.Errorf("%w; %s cannot stand among the parameters", errURL, name)
+		}
+	}
+	if !q.Has("sslmode") && !local(u, q) {
+		q.Set("sslmode", "verify-full")
+	}
+	u.RawQuery = q.Encode()
+	c, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		if inner := errors.Unwrap(err); inner != nil {
+			err = inner
+		}
+		return nil, fmt.Errorf("%w: %w", errURL, err)
+	}
+	if set {
+		c.Password = password
+	}
+	if !q.Has("connect_timeout") {
+		c.ConnectTimeout = connectPatience
+	}
+	if c.RuntimeParams["application_name"] == "" {
+		c.RuntimeParams["application_name"] = "uimgate"
+	}
+	return c, nil
+}
+
+// local reports whether nothing leaves the machine.
+func local(u *url.URL, q url.Values) bool {
+	hosts := q.Get("host")
+	if hosts == "" {
+		hosts = u.Host
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		host = strings.Trim(host, "[]")
+		if ip := net.ParseIP(host); !strings.HasPrefix(host, "/") && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return false
+		}
+	}
+	return true
+}
+
+// openPostgres opens two bounded pools, and connects once, so that what is wrong is told.
+func openPostgres(ctx context.Context, place string, opts Options) (write, read *sql.DB, err error) {
+	c, err := postgresConfig(place)
+	if err != nil {
+		return nil, nil, err
+	}
+	pool := func(most int) *sql.DB {
+		db := sql.OpenDB(stdlib.GetConnector(*c, stdlib.OptionAfterConnect(checkServer)))
+		db.SetMaxOpenConns(most)
+		db.SetMaxIdleConns(most)
+		return db
+	}
+	write, read = pool(postgresLanes+postgresOthers), pool(opts.Readers)
+	if err := write.PingContext(ctx); err != nil {
+		return nil, nil, errors.Join(err, write.Close(), read.Close())
+	}
+	return write, read, nil
+}
+
+// checkServer prepares a connection, and refuses a server that could forget what it committed.
+func checkServer(ctx context.Context, conn *pgx.Conn) error {
+	if _, err := conn.Exec(ctx, sessionSettings); err != nil {
+		return err
+	}
+	var commit, flush, readOnly string
+	var number int
+	err := conn.QueryRow(ctx, `SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('transaction_read_only'),
+		CAST(current_setting('server_version_num') AS INTEGER)`).Scan(&commit, &flush, &readOnly, &number)
+	switch {
+	case err != nil:
+		return err
+	case number/10000 < oldestPostgres:
+		return fmt.Errorf("the server is PostgreSQL %d: want %d or later", number/10000, oldestPostgres)
+	case commit == "off":
+		return errors.New("the server has synchronous_commit = off, so that a crash loses what was charged: set it to on, for the server or for this role " +
+			"(ALTER ROLE … SET synchronous_commit = on)")
+	case flush == "off":
+		return errors.New("the server has fsync = off, so that a crash of its machine loses what was charged: set it to on")
+	case readOnly == "on":
+		return errors.New("the server takes no writes (a standby, or default_transaction_read_only): name the primary, or several hosts and target_session_attrs=read-write")
+	}
+	return nil
+}
+
+// upgradeLock is the advisory lock of those who bring a schema up to date: "uimgate" in ASCII.
+const upgradeLock = 0x75696d67617465
+
+// upgradePostgres lets one process at a time bring the schema up to date, with as much time as that takes.
+func upgradePostgres(ctx context.Context, place string, migrate func(context.Context, *sql.DB) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, upgradePatience)
+	defer cancel()
+	c, err := postgresConfig(place)
+	if err != nil {
+		return err
+	}
+	db := stdlib.OpenDB(*c)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	lock, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if _, err := lock.ExecContext(ctx, "SELECT pg_advisory_lock($1)", upgradeLock); err != nil {
+		return fmt.Errorf("waiting for another process to bring the schema up to date: %w", err)
+	}
+	return migrate(ctx, db) // closing the connection gives up the lock
+}
+
+// pipelined sends all statements at once: whatever their number, they take one round trip. After one that fails the
+// server skips the others.
+func pipelined(ctx context.Context, w *writer, list []command) error {
+	return w.conn.Raw(func(raw any) error {
+		conn, ok := raw.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("a connection is a %T", raw)
+		}
+		batch := &pgx.Batch{}
+		for _, s := range list {
+			batch.Queue(w.s.dialect.rewrite(s.query), s.args...)
+		}
+		results := conn.Conn().SendBatch(ctx, batch)
+		for _, s := range list {
+			if err := s.result(results); err != nil {
+				return errors.Join(err, ignoreRepeated(results.Close(), err))
+			}
+		}
+		return results.Close()
+	})
+}
+
+// result reads what one statement of a batch answered.
+func (s command) result(results pgx.BatchResults) error {
+	if s.row == nil {
+		tag, err := results.Exec()
+		if err == nil && s.query == "COMMIT" && tag.String() != "COMMIT" {
+			err = fmt.Errorf("the transaction ended with %s", tag)
+		}
+		return err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := s.row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// ignoreRepeated drops an error that only repeats another.
+func ignoreRepeated(err, other error) error {
+	if err != nil && err.Error() == other.Error() {
+		return nil
+	}
+	return err
+}
+
+// listenPostgres tells of notifications, and whenever it could have missed one.
+func listenPostgres(ctx context.Context, place string, told func()) {
+	for ctx.Err() == nil {
+		_ = listenOnce(ctx, place, told) // polling goes on meanwhile
+		told()
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func listenOnce(ctx context.Context, place string, told func()) error {
+	c, err := postgresConfig(place)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}()
+	if _, err := conn.Exec(ctx, "LISTEN uimgate_changes"); err != nil {
+		return err
+	}
+	for {
+		told()
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// sqliteDialect has one writer: SQLite lets only one transaction write, and BEGIN IMMEDIATE makes it wait for
+// that right before it reads, so that what it read is what it changes.
+func sqliteDialect() *dialect {
+	words := strings.NewReplacer(" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "", "{ledger}", ledgerNumber)
+	return &dialect{
+		goose:   goose.DialectSQLite3,
+		open:    openSQLite,
+		lanes:   1,
+		begin:   "BEGIN IMMEDIATE",
+		rewrite: words.Replace,
+		send:    oneByOne,
+		again:   func(error) bool { return false }, // the busy timeout has been patient enough
+		lost:    func(error) bool { return false },
+		constraint: func(err error) bool {
+			return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT
+		},
+	}
+}
+
+// oneByOne sends statements to a database that is in this process.
+func oneByOne(ctx context.Context, w *writer, list []command) error {
+	for _, s := range list {
+		var err error
+		if s.row == nil {
+			_, err = w.exec(ctx, s.query, s.args...)
+		} else {
+			err = w.query(ctx, s.query, s.args, s.row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sqliteCode is the primary result code of an error, or 0.
+func sqliteCode(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// sqliteSource names the database file and how each of its connections is set up: a write-ahead log
+// flushed at every commit, foreign keys kept, five seconds of patience with another process.
+func sqliteSource(path string, readOnly bool) string {
+	q := url.Values{}
+	q["_pragma"] = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(67108864)", "trusted_schema(0)", "cache_size(-8192)"}
+	if readOnly {
+		q.Add("_pragma", "query_only(1)")
+	}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
+}
+
+// openSQLite makes the file if it is not there, for its owner only; the log beside it takes the same mode.
+func openSQLite(ctx context.Context, path string, opts Options) (write, read *sql.DB, err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
+		return nil, nil, err
+	}
+	if write, err = sql.Open("sqlite", sqliteSource(path, false)); err != nil {
+		return nil, nil, err
+	}
+	if read, err = sql.Open("sqlite", sqliteSource(path, true)); err != nil {
+		return nil, nil, errors.Join(err, write.Close())
+	}
+	write.SetMaxOpenConns(1)
+	read.SetMaxOpenConns(opts.Readers)
+	read.SetMaxIdleConns(opts.Readers)
+	var journal string
+	var synchronous int
+	err = errors.Join(write.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal),
+		write.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&synchronous))
+	if err == nil && (journal != "wal" || synchronous != 2) {
+		err = fmt.Errorf("the file system does not allow a write-ahead log (journal_mode %s, synchronous %d)", journal, synchronous)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, write.Close(), read.Close())
+	}
+	return write, read, nil
+}
