@@ -39,7 +39,9 @@ type entry struct {
 func (e *evaluable) scratch() *normalizer {
 	n := *e.names
 	n.problems = &findings{}
-	return &normalizer{names: &n}
+	return &normalizer{
+		names: &n, w: e.form.w, refs: map[*constraintNode]string{}, logicOf: map[*constraintNode]*compound{}, parties: map[string][]string{}, forms: map[*constraintNode]string{},
+	}
 }
 
 func newEvaluable(f *normalForm) *evaluable {
@@ -47,9 +49,7 @@ func newEvaluable(f *normalForm) *evaluable {
 		form: f, names: f.names, literal: f.w == nil, byName: map[string]*entry{}, bySource: map[*constraintNode]string{}, logic: map[string]any{}, slots: map[string]*evalLeaf{},
 	}
 	if !e.literal {
-		n := e.scratch()
-		n.w, n.parties = f.w, map[string][]string{}
-		e.agents = n.agents
+		e.agents = e.scratch().agents
 	}
 	for _, a := range f.rules {
 		if _, seen := e.byName[a.node.name()]; !seen {
@@ -106,6 +106,9 @@ func performer(node *ruleNode) string {
 // fill writes what Rego reads of an entry.
 func (e *evaluable) fill(x *entry) {
 	x.data["n"], x.data["kind"] = integer(int64(x.n)), x.kind
+	if x.of != nil {
+		x.data["of"] = integer(int64(x.of.n))
+	}
 	e.conditions(x.data, e.bounded(x, x.data, x.node.constraints))
 	var actions []any
 	for _, a := range x.node.actions {
@@ -277,8 +280,15 @@ func (e *evaluable) leafOf(c *constraintNode) *evalLeaf {
 
 // fillDuty writes what makes a duty fulfilled, and until when it can be.
 func (e *evaluable) fillDuty(x *entry) {
-	d := x.data
 	e.amountsOf(x)
+	signs := slices.ContainsFunc(x.node.actions, func(a actionNode) bool { return a.name == "signPayload" })
+	if signs {
+		x.data["strict"] = true // a call cannot be signed afterwards
+	}
+	if !e.literal {
+		e.fillHandled(x, signs)
+		return
+	}
 	var when, deadlines []any
 	for _, c := range flatten(x.node.constraints) {
 		if !e.temporal(c) {
@@ -290,12 +300,43 @@ func (e *evaluable) fillDuty(x *entry) {
 		}
 	}
 	if when != nil {
-		d["when"] = map[string]any{"constraints": when}
+		x.data["when"] = map[string]any{"constraints": when}
 	}
 	if deadlines != nil {
-		d["deadlines"] = deadlines
+		x.data["deadlines"] = deadlines
 	}
 	e.atoms(x)
+}
+
+// fillHandled is fillDuty under a policy that the gateway enforces: it sees to every duty but signing,
+// which the call must bring along.
+func (e *evaluable) fillHandled(x *entry, signs bool) {
+	if x.kind == "obligation" {
+		x.data["scoped"] = true
+	}
+	var conditions []*constraintNode
+	for _, a := range x.node.actions {
+		if signs && a.name != "signPayload" {
+			continue
+		}
+		for _, c := range flatten(slices.Concat(x.node.constraints, a.refinements)) {
+			if c.logic != "" || c.operand != "publicKey" && c.operand != "payAmount" && c.operand != "unitOfCount" {
+				conditions = append(conditions, c)
+			}
+		}
+		if signs {
+			if d, ok := e.scratch().duty(x.node, a); ok { // else never fulfilled
+				x.data["sign"] = true
+				d.keyData(x.data)
+			}
+		}
+	}
+	delete(x.data, "constraints")
+	delete(x.data, "logic")
+	e.conditions(x.data, conditions)
+	if !signs {
+		x.data["handled"] = true
+	}
 }
 
 // temporal reports whether a constraint is about the time at which a duty is done.
@@ -373,9 +414,6 @@ func (e *evaluable) refinements(x *entry, a actionNode) []*constraintNode {
 // amountsOf are what a pay duty charges: payAmount eq, with a unit.
 func (e *evaluable) amountsOf(x *entry) {
 	for _, a := range x.node.actions {
-		if a.name == "signPayload" {
-			x.data["strict"] = true // there is no signing a call afterwards
-		}
 		if a.name != "compensate" {
 			continue
 		}
@@ -399,7 +437,7 @@ func (e *evaluable) amountsOf(x *entry) {
 }
 
 // limitsOf are the limits of a rule for one action it names, under the name of the target that was matched.
-func (e *evaluable) limitsOf(x *entry, a *actionNode, targetName string, facts map[string]any) []limit.Limit {
+func (e *evaluable) limitsOf(x *entry, a *actionNode, targetName string, s *situation) []limit.Limit {
 	var bounds []*constraintNode
 	list := x.node.constraints
 	r := &rule{target: &target{name: targetName}, node: x.node}
@@ -417,7 +455,7 @@ func (e *evaluable) limitsOf(x *entry, a *actionNode, targetName string, facts m
 	slices.Sort(r.canonical)
 	var limits []limit.Limit
 	for _, c := range bounds {
-		if l := e.leafOf(c); l != nil && facts[l.slot] != nil {
+		if s.counted(e, c) {
 			continue
 		}
 		if rate, ok := e.scratch().rate(c, x.node.kind); ok {
@@ -447,4 +485,13 @@ func (e *evaluable) ruleData() map[string]any {
 		leaves[l.id] = v
 	}
 	return map[string]any{"policy": map[string]any{"rules": rules, "leaves": leaves, "logic": e.logic}}
+}
+
+// intentOf is the UID of the one intent that a target names under a policy from Publish.
+func (e *evaluable) intentOf(iri string) (string, bool) {
+	name, members, err := e.form.w.find(e.names.expand(iri))
+	if err != nil || len(members) != 1 {
+		return name, false
+	}
+	return e.form.w.Intents[members[0]].UID, true
 }

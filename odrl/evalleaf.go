@@ -278,38 +278,70 @@ func (e *evaluable) versionLeaf(l *evalLeaf, c *constraintNode, set bool) bool {
 
 func asAny(list []any, ok bool) (any, bool) { return list, ok }
 
-// amountLeaf compares money of one currency. Where the policy names none, a number is compared.
+// amountLeaf compares money of one currency. Where the policy names none, numbers are compared.
 func (e *evaluable) amountLeaf(l *evalLeaf, c *constraintNode, set bool) bool {
 	currency := e.currencyOf(c.unit)
 	l.leaf.slot.as = currency
-	return l.compare("ordered", c, set, func(v any) (any, bool) {
-		if a, ok := v.(money.Amount); ok {
-			v = a.String()
-		}
-		number, unit := v, ""
-		if m, ok := v.(map[string]any); ok {
-			for _, k := range []string{"unit", "currency"} {
-				if u, has := m[k]; has {
-					unit, _ = nameOf(u)
-				}
-			}
-			if value, has := m["value"]; has {
-				number = value
-			}
-		}
-		s, ok := textOf(number)
-		if amount, of, cut := strings.Cut(s, " "); ok && cut {
-			s, unit = amount, of
-		}
-		if unit != "" && e.currencyOf(reference{iri: e.names.expand(unit)}) != currency || unit == "" && !e.literal && currency != "" {
-			return nil, false
-		}
+	number := func(v any) (any, bool) {
+		s, ok := textOf(v)
 		x, good := parseDecimal(s)
 		if !ok || !good {
 			return nil, false
 		}
 		return asAny(ordered(x))
-	})
+	}
+	if !l.compare("ordered", c, set, number) {
+		return false
+	}
+	l.read = func(v any) (any, bool) {
+		amount, unit := amountOf(v)
+		switch {
+		case unit == "":
+			return number(amount)
+		case e.currencyOf(reference{iri: e.names.expand(unit)}) != currency:
+			return nil, false
+		}
+		return number(amount)
+	}
+	if !e.literal { // the gateway knows amounts with their currency only
+		l.read = func(v any) (any, bool) {
+			a, ok := v.(money.Amount)
+			if s, isText := v.(string); isText {
+				var err error
+				a, err = money.Parse(s)
+				ok = err == nil
+			}
+			if !ok || a.Currency != currency {
+				return nil, false
+			}
+			return asAny(ordered(big.NewRat(a.Nano, money.Unit)))
+		}
+	}
+	return true
+}
+
+// amountOf takes "5 EUR" and {"value": 5, "unit": "EUR"} apart.
+func amountOf(v any) (amount any, unit string) {
+	if a, ok := v.(money.Amount); ok {
+		v = a.String()
+	}
+	amount = v
+	if m, ok := v.(map[string]any); ok {
+		for _, k := range []string{"unit", "currency"} {
+			if u, has := m[k]; has {
+				unit, _ = nameOf(u)
+			}
+		}
+		if value, has := m["value"]; has {
+			amount = value
+		}
+	}
+	if s, ok := textOf(amount); ok {
+		if number, of, cut := strings.Cut(s, " "); cut {
+			return number, of
+		}
+	}
+	return amount, unit
 }
 
 // currencyOf is the ISO 4217 code of a unit, else its name.
@@ -363,7 +395,7 @@ func (e *evaluable) textLeaf(l *evalLeaf, c *constraintNode) bool {
 	if !e.scratch().textLeaf(&l.leaf, &k) {
 		return false
 	}
-	if parted && l.kind == "text" {
+	if parted && l.kind == "text" && e.literal {
 		l.kind = "class"
 	}
 	if many {
@@ -371,7 +403,10 @@ func (e *evaluable) textLeaf(l *evalLeaf, c *constraintNode) bool {
 	}
 	as := l.leaf.slot.as
 	l.read = func(v any) (any, bool) {
-		s, ok := plain(v).(string)
+		if e.literal {
+			v = plain(v)
+		}
+		s, ok := v.(string)
 		if !ok || s == "" {
 			return nil, false
 		}

@@ -312,10 +312,10 @@ func (e *evaluable) matchedLimits(x *entry, s *situation) []limit.Limit {
 	}
 	for i := range x.node.actions {
 		if a := &x.node.actions[i]; slices.Contains(s.names["action"], a.name) {
-			return e.limitsOf(x, a, name, s.facts)
+			return e.limitsOf(x, a, name, s)
 		}
 	}
-	return e.limitsOf(x, nil, name, s.facts)
+	return e.limitsOf(x, nil, name, s)
 }
 
 // duties are the entries a permission waits for.
@@ -386,12 +386,7 @@ func (v *verdict) closest(ev *Evaluation) {
 		if x.kind != "permission" || !v.about(x) {
 			continue
 		}
-		var missing []string
-		for _, c := range v.e.conditionsOf(x) {
-			if id, ok := v.e.bySource[c]; ok && !v.holds[id] && !v.bounds(x, c) {
-				missing = append(missing, c.String())
-			}
-		}
+		missing := v.missing(x)
 		if len(missing) == 0 && waits == nil {
 			waits = x
 		}
@@ -466,6 +461,38 @@ func (v *verdict) over(x *entry) *constraintNode {
 		}
 	}
 	return nil
+}
+
+// missing words the constraints of a permission that do not hold, under the action that lacks least.
+func (v *verdict) missing(x *entry) []string {
+	shared := slices.Clone(x.node.constraints)
+	for _, ref := range slices.Concat(x.node.targets, x.parties) {
+		shared = append(shared, ref.refinements...)
+	}
+	if len(x.node.actions) == 0 {
+		return v.lacking(x, shared)
+	}
+	var least []string
+	first := true
+	for _, a := range x.node.actions {
+		if !slices.Contains(v.s.names["action"], a.name) {
+			continue
+		}
+		if list := v.lacking(x, slices.Concat(shared, a.refinements)); first || len(list) < len(least) {
+			least, first = list, false
+		}
+	}
+	return least
+}
+
+func (v *verdict) lacking(x *entry, list []*constraintNode) []string {
+	var missing []string
+	for _, c := range flatten(list) {
+		if id, ok := v.e.bySource[c]; ok && !v.holds[id] && !v.bounds(x, c) {
+			missing = append(missing, c.String())
+		}
+	}
+	return missing
 }
 
 // conditionsOf are the constraints and refinements of a rule, conjunctions taken apart.

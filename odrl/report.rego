@@ -5,6 +5,7 @@
 # input.is[part]        the names the question's action, target and party go by: themselves, what they
 #                       are included in, what they are part of
 # input.implied         what the action implies, and what that is included in (ODRL IM 2.4)
+# input.given           the slots that the question has facts for, readable or not
 # input.performed       acts of the world, each with names and facts of its own
 # input.reports         states of duties that are told and stand above what was performed
 # input.mode            fulfilled or notViolated: which duties a permission waits for
@@ -97,6 +98,7 @@ elsewhere(rule) if {
 
 elsewhere(rule) if {
 	rule.scoped
+	rule.target
 	not perhaps[[rule.n, "target"]]
 }
 
@@ -162,7 +164,7 @@ kept(rule) if {
 	fails_0[id]
 }
 
-counted(id) if input.facts[data.policy.leaves[id].slot]
+counted(id) if data.policy.leaves[id].slot in input.given
 
 bounding contains rule.n if {
 	some rule in data.policy.rules
@@ -357,7 +359,8 @@ untimely(rule, act) if {
 # What was done before the infringement is no remedy of it.
 untimely(rule, act) if {
 	rule.kind == "remedy"
-	some [rule.of, at] in infringements
+	some [n, at] in infringements
+	n == rule.of
 	not act.at >= at
 }
 
@@ -372,7 +375,7 @@ infringements contains [rule.n, act.at] if {
 	not beyond_now(act)
 	not apart(rule, act)
 	not excused(rule) with input.facts as act.facts
-	not kept(rule) with input.facts as act.facts
+	not kept(rule) with input.facts as act.facts with input.given as act.given
 }
 
 apart(rule, act) if {
@@ -385,7 +388,7 @@ touched(rule, part, act) if {
 	some piece in rule[part]
 	meets(piece, act.is[part])
 	not excused(piece) with input.facts as act.facts
-	not kept(piece) with input.facts as act.facts
+	not kept(piece) with input.facts as act.facts with input.given as act.given
 }
 
 # --- Constraints that only a question as a whole can have -------------------------------------------

@@ -10,13 +10,14 @@ import (
 type situation struct {
 	names map[string][]string // part → what the question's action, target and party go by
 	facts map[string]any      // of the question, by slot
+	given []string            // slots for which there are facts, readable or not
 	input map[string]any
 }
 
 // counted reports whether the question itself gives the count that a limit compares.
 func (s *situation) counted(e *evaluable, c *constraintNode) bool {
 	l := e.leafOf(c)
-	return l != nil && s.facts[l.slot] != nil
+	return l != nil && slices.Contains(s.given, l.slot)
 }
 
 // situate closes hierarchies and collections and reads the facts. What cannot be read is left out, and
@@ -39,18 +40,22 @@ func (e *evaluable) situate(p *Policy, q Question, w WorldState, o EvaluateOptio
 	s := &situation{names: x.close(q.Party, q.Action, q.Target)}
 	context := x.context(q.Context)
 	now := w.Now
-	if values, ok := factList(context["dateTime"]); ok && now.IsZero() && len(values) == 1 {
+	switch values, ok := factList(context["dateTime"]); {
+	case !e.literal:
+		delete(context, "dateTime")
+		context["version"] = versionOf(x.intent(q.Target))
+	case ok && now.IsZero() && len(values) == 1:
 		if at, err := readTime(plain(values[0])); err == nil {
 			now = at
 		}
 	}
-	s.facts = x.facts(context, now)
+	s.facts, s.given = x.facts(context, now)
 	mode := o.DutyMode
 	if mode != DutiesNotViolated {
 		mode = DutiesFulfilled
 	}
 	s.input = map[string]any{
-		"is": x.is(s.names), "implied": anys(x.implied(q.Action)), "facts": s.facts, "mode": string(mode), "within": x.within(s.facts),
+		"is": x.is(s.names), "implied": anys(x.implied(q.Action)), "facts": s.facts, "given": anys(s.given), "mode": string(mode), "within": x.within(s.facts),
 	}
 	if q.Party != "" {
 		s.input["party"] = x.party(q.Party)
@@ -61,7 +66,7 @@ func (e *evaluable) situate(p *Policy, q Question, w WorldState, o EvaluateOptio
 	acts := x.acts(w.Done)
 	if key, signed := x.proof(context, q, w); signed {
 		s.input["proof"], s.input["agent"] = key, key
-		acts = append(acts, map[string]any{"is": x.is(x.close(q.Party, "signPayload", "")), "facts": s.facts, "at": s.input["now"]})
+		acts = append(acts, map[string]any{"is": x.is(x.close(q.Party, "signPayload", "")), "facts": s.facts, "given": anys(s.given), "at": s.input["now"]})
 	}
 	s.input["performed"] = acts
 	s.input["reports"] = x.reports(w.Reports)
@@ -141,10 +146,7 @@ func (x *situating) targets(s string) []string {
 	if x.e.literal {
 		return list
 	}
-	if t, err := x.e.form.w.resolve(name); err == nil && len(t.members) == 1 {
-		name = x.e.form.w.Intents[t.members[0]].UID
-	}
-	if t := x.p.intents[name]; t != nil {
+	if t := x.p.intents[x.intent(s)]; t != nil {
 		for _, one := range arrayOf(t) {
 			if whole, ok := stringOf(one); ok && !slices.Contains(list, whole) {
 				list = append(list, whole)
@@ -152,6 +154,17 @@ func (x *situating) targets(s string) []string {
 		}
 	}
 	return list
+}
+
+// intent is the UID of the intent that a target of the gateway's names.
+func (x *situating) intent(s string) string {
+	if _, ok := x.p.intents[s]; ok {
+		return s
+	}
+	if t, ok := x.e.intentOf(s); ok {
+		return t
+	}
+	return s
 }
 
 // context are facts by the names of the policy's operands.
@@ -173,7 +186,7 @@ func (x *situating) context(c map[string]any) map[string]any {
 }
 
 // facts reads a context for every slot of the policy.
-func (x *situating) facts(context map[string]any, now time.Time) map[string]any {
+func (x *situating) facts(context map[string]any, now time.Time) (facts map[string]any, slots []string) {
 	m := map[string]any{}
 	for _, key := range sortedKeys(x.e.slots) {
 		l := x.e.slots[key]
@@ -181,17 +194,18 @@ func (x *situating) facts(context map[string]any, now time.Time) map[string]any 
 		if l.leaf.slot.operand == "dateTime" && !now.IsZero() {
 			v, given = any(now), true
 		}
-		if !given && l.source != nil && l.source.status != "" {
+		if !given && l.source.status != "" && operands[l.source.operand] != limiting {
 			v, given = any(l.source.status), true
 		}
 		if !given {
 			continue
 		}
+		slots = append(slots, key)
 		if list := l.factOf(v); list != nil {
 			m[key] = list
 		}
 	}
-	return m
+	return m, slots
 }
 
 // within are the classes that the values among the facts belong to.
@@ -219,7 +233,8 @@ func (x *situating) within(facts map[string]any) map[string]any {
 func (x *situating) acts(done []Performed) []any {
 	list := make([]any, 0, len(done))
 	for _, d := range done {
-		act := map[string]any{"is": x.is(x.close(d.Party, d.Action, d.Target)), "facts": x.facts(x.context(d.Context), d.At)}
+		facts, given := x.facts(x.context(d.Context), d.At)
+		act := map[string]any{"is": x.is(x.close(d.Party, d.Action, d.Target)), "facts": facts, "given": anys(given)}
 		if !d.At.IsZero() {
 			act["at"] = integer(nanos(d.At))
 		}

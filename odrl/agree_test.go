@@ -1,0 +1,101 @@
+package odrl_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// The gateway's Decide and the whole evaluation are one semantics: of the same facts they say the same.
+func TestDecideAndEvaluateAgree(t *testing.T) {
+	seeds := []string{
+		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
+		permit(`"constraint":[{"or":[` + leaf("purpose", "isAnyOf", list{"a", "b"}) + `,` + leaf("dateTime", "lt", "2026-12-31") + `]}]`),
+		permit(`"assignee":["http://example.com/ai-agent/1"],"constraint":[{"xone":[` + leaf("purpose", "neq", "a") + `,` + leaf("version", "gteq", "v1") + `]},` + leaf("spatial", "isPartOf", "US") + `]`),
+		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`, `"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
+		policy(`"conflict":"prohibit"`, `"permission":[{`+all+`,"constraint":`+leaf("count", "lteq", 5)+`},{`+all+`,"duty":[{"action":"pay","amount":1,"unit":"USD"},{"action":"signPayload"},{"action":"attribute"}]}]`,
+			`"prohibition":[{`+all+`,"constraint":`+leaf("purpose", "isNoneOf", list{"a"})+`},{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}}]`,
+			`"obligation":[{"action":"signPayload","constraint":`+leaf("industry", "eq", "bank")+`},{"action":"inform"},{"action":"pay","amount":2,"unit":"USD"}]`),
+	}
+	w := world()
+	w.AnyAssignee = true
+	w.Hosts = append(w.Hosts, "127.0.0.1:4000")
+	rounds := 1000
+	if testing.Short() {
+		rounds = 400
+	}
+	published, permits := 0, 0
+	for seed := range rounds {
+		r := rand.New(rand.NewPCG(11, uint64(seed)))
+		tree, err := strictjson.Decode([]byte(seeds[seed%len(seeds)]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range r.IntN(6) {
+			tree = mutate(r, tree)
+		}
+		doc, err := strictjson.Canonical(tree)
+		if err != nil {
+			continue
+		}
+		p, _ := odrl.Publish(t.Context(), doc, w)
+		if p == nil {
+			continue
+		}
+		published++
+		for range 4 {
+			req := odrl.Request{AgentID: "agent-1", AgentKey: []byte("k"), Intent: w.Intents[r.IntN(len(w.Intents))].UID, Facts: map[string]any{}}
+			if r.IntN(4) > 0 {
+				req.Now = time.Date(2026, 6, 15, r.IntN(24), 0, 0, 0, time.UTC)
+			}
+			for name, values := range map[string]list{
+				"purpose": {"a", "b", "http://example.com/a", list{"a", "b"}, 1, nil}, "spatial": {"US-CA", "DE", "EU", true}, "industry": {"bank", "shop"},
+				"payAmount": {"0.05 USD", "1 EUR", "x"}, "recipient": {"a", "odrl:use"},
+			} {
+				if v := values[r.IntN(len(values))]; r.IntN(3) > 0 && v != nil {
+					req.Facts[name] = v
+				}
+			}
+			world := odrl.WorldState{Now: req.Now}
+			if r.IntN(2) == 0 {
+				req.ProofKey = req.AgentKey
+				world.Done = []odrl.Performed{{Party: "agent-1", Action: "signPayload", At: req.Now}}
+			}
+			d, err := p.Decide(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, mode := range []odrl.DutyMode{odrl.DutiesFulfilled, odrl.DutiesNotViolated} {
+				e, err := p.Evaluate(t.Context(), odrl.Question{Party: "agent-1", Action: "execute", Target: req.Intent, Context: req.Facts}, world, odrl.EvaluateOptions{DutyMode: mode})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e.Permit != d.Permit || e.Reason != d.Reason || e.Rule != d.Rule {
+					t.Fatalf("%s\n%+v\ndecide %v %s %s\nevaluate %v %s %s", doc, req, d.Permit, d.Reason, d.Rule, e.Permit, e.Reason, e.Rule)
+				}
+				if !d.Permit {
+					continue
+				}
+				permits++
+				have := map[string]bool{}
+				for _, l := range d.Candidates[0].Limits {
+					have[l.ID] = true
+				}
+				for _, l := range e.Limits {
+					if !have[l.ID] {
+						t.Fatalf("%s\n%+v\nlimit %+v is not one of %+v", doc, req, l, d.Candidates[0].Limits)
+					}
+				}
+				if d.Candidates[0].Charge.IsZero() != (len(e.Charges) == 0) {
+					t.Fatalf("%s\n%+v\ncharge %v, charges %v", doc, req, d.Candidates[0].Charge, e.Charges)
+				}
+			}
+		}
+	}
+	if published < rounds/20 || permits < rounds/20 {
+		t.Errorf("only %d of %d published, %d permits", published, rounds, permits)
+	}
+}
