@@ -153,6 +153,6 @@ func (r *ruleNode) written(names ...string) bool { return hasAny(r.keys, names) 
 
 func (d *document) written(names ...string) bool { return hasAny(d.keys, names) }
 
-func hasAny(keys map[string]string, names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return keys[name] != "" })
+func hasAny(keys map[string]bool, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return keys[name] })
 }

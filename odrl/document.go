@@ -6,7 +6,8 @@ type document struct {
 	uid        string // an IRI; empty where the policy is a blank node, which only lenient reading takes
 	pointer    string
 	types      []string
-	typesAt    string // pointer
+	typesAt    string   // pointer
+	classes    []string // of other vocabularies
 	profiles   []reference
 	inherits   []reference
 	replacedBy []reference
@@ -19,7 +20,7 @@ type document struct {
 	asset     []reference // UIM core 6.2: a target for rules that name none
 	parties   map[string][]reference
 	notes     notes
-	keys      map[string]string // the properties it has, as spelled
+	keys      map[string]bool // the properties it has, readable or not
 	facts     *facts
 }
 
@@ -67,10 +68,11 @@ type ruleNode struct {
 	remedies     []*ruleNode       // of a prohibition
 	consequences []*ruleNode       // of a duty or obligation
 	amounts      []*constraintNode // UIM core 6.2: amount and unit of a pay duty, read as payAmount eq
+	settled      any               // UIM core 6.2: timeInterval of a pay duty, as written
 	notice       string
 	notes        notes
-	keys         map[string]string // the properties it has, as spelled
-	weight       int               // rules in it, itself included
+	keys         map[string]bool // the properties it has, readable or not
+	weight       int             // rules in it, itself included
 }
 
 // name is how decisions call the rule: its uid, else its JSON pointer.

@@ -8,12 +8,13 @@ type facts struct {
 	partOf     map[string][]string // member → collections, as written
 	includedIn map[string][]string // action → the actions it is included in
 	implies    map[string][]string // action → the actions it implies
+	outside    map[string]notes    // nodes beside the policies, and what describes them
 	parts      map[string][]string // the inverse of partOf, made once reading is over
 	instances  map[string][]string // IRI → its types of other vocabularies than ODRL's
 }
 
 func newFacts() *facts {
-	return &facts{partOf: map[string][]string{}, includedIn: map[string][]string{}, implies: map[string][]string{}, instances: map[string][]string{}}
+	return &facts{partOf: map[string][]string{}, includedIn: map[string][]string{}, implies: map[string][]string{}, instances: map[string][]string{}, outside: map[string]notes{}}
 }
 
 // add notes that a stands in the relation to b, once.

@@ -16,11 +16,11 @@ type names struct {
 	namespaces []string          // of ODRL and profile terms, without scheme
 	keyNames   map[string]keyName
 	loose      []spelling
-	searched   int             // steps taken to find out which constraints go together
-	declared   map[string]bool // terms that the document itself defines
-	served     bool            // for Publish: what the gateway serves and enforces
-	profiles   []string        // known beside the built-in ones, as full IRIs
-	open       bool            // a profile is declared whose terms are taken as they are
+	searched   int               // steps taken to find out which constraints go together
+	declared   map[string]string // terms that the document itself defines, with their class
+	served     bool              // for Publish: what the gateway serves and enforces
+	profiles   []string          // known beside the built-in ones, as full IRIs
+	open       bool              // a profile is declared whose terms are taken as they are
 }
 
 // A spelling is a term that ODRL 2.2 deprecates or does not have, and what it is read as.
@@ -163,7 +163,7 @@ func (n *names) term(c class, f field, raw string) (string, bool) {
 	full := n.expand(raw)
 	foreign := c.grows && !n.ofODRL(full)
 	switch {
-	case foreign && n.declared[full]:
+	case foreign && n.declared[full] != "":
 		return full, true
 	case foreign && n.open:
 		n.problems.Warnf("profile-term", f.pointer, "%s is read as a %s of the profile", quote(raw), c.what)

@@ -130,14 +130,24 @@ func (r *reader) idOf(v any) string {
 	return ""
 }
 
+// definitions are what the document says about a node that is used in the role: an asset may be a
+// policy as well (a duty may be about one), and that is read elsewhere.
+func (r *reader) definitions(id string, as role) []definition {
+	list := r.nodes[id]
+	if !slices.ContainsFunc(list, func(d definition) bool { return d.role != anyRole && d.role != as }) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(d definition) bool { return d.role != anyRole && d.role != as })
+}
+
 // defined reports whether the document says anything about the node that the value refers to.
-func (r *reader) defined(v any) bool { return len(r.nodes[r.idOf(v)]) > 0 }
+func (r *reader) defined(v any, as role) bool { return len(r.definitions(r.idOf(v), as)) > 0 }
 
 // node reads f as an object together with everything that the document says about the same node
 // elsewhere.
-func (r *reader) node(f field, what string) *object {
+func (r *reader) node(f field, what string, as role) *object {
 	id := r.idOf(f.value)
-	list := r.nodes[id]
+	list := r.definitions(id, as)
 	if id == "" || len(list) == 0 || len(list) == 1 && list[0].pointer == f.pointer {
 		return r.object(f, what)
 	}

@@ -22,6 +22,7 @@ type object struct {
 	pointer string
 	fields  map[string][]field // several values where several keys or nodes add to one property
 	raw     map[string]string  // canonical → as written
+	filled  map[string]bool    // properties that were taken and had a value
 	notes   notes
 }
 
@@ -32,7 +33,7 @@ func (n *names) object(f field, what string) *object {
 		n.problems.Errorf("type", f.pointer, "%s is an object, not %s", what, strictjson.Kind(f.value))
 		return nil
 	}
-	o := &object{n: n, pointer: f.pointer, fields: map[string][]field{}, raw: map[string]string{}}
+	o := &object{n: n, pointer: f.pointer, fields: map[string][]field{}, raw: map[string]string{}, filled: map[string]bool{}}
 	for _, raw := range sortedKeys(m) {
 		if n.problems.full() {
 			break
@@ -130,6 +131,9 @@ func (o *object) items(name string) []field {
 	var list []field
 	for _, f := range o.take(name) {
 		list = append(list, listOf(f)...)
+	}
+	if len(list) > 0 {
+		o.filled[name] = true
 	}
 	return list
 }

@@ -42,7 +42,7 @@ func (r *reader) terms(nodes []field) {
 		for _, raw := range sortedKeys(m) {
 			name, _ := r.key(raw)
 			if name == "includedIn" || name == "implies" {
-				r.declared[id] = true
+				r.declared[id] = "Action"
 			}
 			if name != "@type" {
 				continue
@@ -50,7 +50,7 @@ func (r *reader) terms(nodes []field) {
 			for _, t := range listOf(field{value: m[raw]}) {
 				s, _ := t.value.(string)
 				if local, _ := r.local(s, r.namespaces); slices.Contains([]string{"Action", "LeftOperand", "Operator"}, local) {
-					r.declared[id] = true
+					r.declared[id] = local
 				}
 			}
 		}
@@ -66,7 +66,9 @@ func (r *reader) outside(f field) {
 	}
 	switch r.kindOf(m) {
 	case thingRole:
-		r.reference(f, "an asset or party")
+		if ref, ok := r.reference(f, "an asset or party"); ok {
+			r.facts.outside[ref.name()] = ref.notes
+		}
 	case ruleRole, constraintRole: // read where something refers to it
 	default:
 		o := r.object(f, "a node")
@@ -84,6 +86,9 @@ func (r *reader) outside(f field) {
 			}
 		}
 		r.instance(iri, o)
+		if iri != "" {
+			r.facts.outside[iri] = o.notes
+		}
 		o.close("a node")
 	}
 }

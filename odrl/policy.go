@@ -144,7 +144,7 @@ func newNames(tree any, x *world, found *findings) *names {
 		}
 	}
 	names := &names{
-		problems: found, prefixes: map[string]string{}, aliases: map[string]string{}, keyNames: map[string]keyName{}, declared: map[string]bool{},
+		problems: found, prefixes: map[string]string{}, aliases: map[string]string{}, keyNames: map[string]keyName{}, declared: map[string]string{},
 	}
 	names.knownNamespaces(x)
 	return names

@@ -175,14 +175,14 @@ func known[V any](m map[string]V, k string) bool { _, ok := m[k]; return ok }
 
 // policy reads one policy.
 func (r *reader) policy(f field) *document {
-	o := r.node(f, "a policy")
+	o := r.node(f, "a policy", policyRole)
 	if o == nil {
 		return nil
 	}
 	if f.pointer == "" {
 		o.take("@context")
 	}
-	d := &document{pointer: f.pointer, facts: r.facts, notes: o.notes, keys: o.raw}
+	d := &document{pointer: f.pointer, facts: r.facts, notes: o.notes, keys: o.filled}
 	r.head(o, d)
 	d.actions = r.actionList(o)
 	d.targets = r.references(o, "target", "a target")
@@ -256,7 +256,10 @@ func (r *reader) types(o *object, d *document) {
 			d.typesAt = f.pointer
 		}
 		if iri := r.expand(s); absolute(iri) && !r.ofODRL(iri) {
-			continue // a class of another vocabulary beside ODRL's
+			if !slices.Contains(d.classes, iri) {
+				d.classes = append(d.classes, iri)
+			}
+			continue
 		}
 		if t, ok := r.term(class{what: "policy type", known: sortedKeys(policyTypes)}, f, s); ok && !slices.Contains(d.types, t) {
 			d.types = append(d.types, t)

@@ -18,7 +18,7 @@ func (r *reader) constraint(f field, depth int) *constraintNode {
 	}
 	id := r.idOf(f.value)
 	if s, isText := f.value.(string); isText {
-		if !r.defined(s) {
+		if !r.defined(s, constraintRole) {
 			r.problems.Errorf("reference", f.pointer, "the constraint %s is only referred to: write it here in full, or as a node of the @graph", quote(s))
 			return nil
 		}
@@ -29,7 +29,7 @@ func (r *reader) constraint(f field, depth int) *constraintNode {
 	if known, ok := r.readConstraints[id]; ok && id != "" {
 		return r.sameConstraint(known, f, depth)
 	}
-	o := r.node(f, "a constraint")
+	o := r.node(f, "a constraint", constraintRole)
 	if o == nil {
 		return nil
 	}

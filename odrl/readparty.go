@@ -22,18 +22,25 @@ func (r *reader) references(o *object, key, what string) []reference {
 // reference reads an IRI, or a node that is an asset or a party, here or elsewhere in the document.
 func (r *reader) reference(f field, what string) (reference, bool) {
 	id := r.idOf(f.value)
-	if _, isObject := f.value.(map[string]any); !isObject && !r.defined(f.value) {
+	if _, isObject := f.value.(map[string]any); !isObject && !r.defined(f.value, thingRole) {
 		s, ok := r.word(f, what)
 		return r.named(f.pointer, s), ok
 	}
 	if known, ok := r.readThings[id]; ok && id != "" {
 		known.pointer = f.pointer
+		for _, c := range known.refinements {
+			for range c.weight {
+				if !r.fits(&r.constraints, MaxConstraints, "constraints", f.pointer) {
+					return reference{}, false
+				}
+			}
+		}
 		return known, true
 	}
 	if r.reading[id] { // named by one of its own refinements
 		return r.named(f.pointer, id), true
 	}
-	o := r.node(f, what)
+	o := r.node(f, what, thingRole)
 	if o == nil {
 		return reference{}, false
 	}
@@ -104,7 +111,9 @@ func (r *reader) thingTypes(o *object, ref *reference) {
 			continue
 		}
 		if iri := r.expand(s); absolute(iri) && !r.ofODRL(iri) {
-			ref.types = append(ref.types, iri)
+			if !slices.Contains(ref.types, iri) {
+				ref.types = append(ref.types, iri)
+			}
 			continue
 		}
 		name, ok := r.local(s, r.namespaces)

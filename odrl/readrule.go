@@ -19,14 +19,14 @@ func (r *reader) rule(f field, kind ruleKind) *ruleNode {
 		return nil
 	}
 	id := r.idOf(f.value)
-	if s, isText := f.value.(string); isText && !r.defined(s) {
+	if s, isText := f.value.(string); isText && !r.defined(s, ruleRole) {
 		r.problems.Errorf("reference", f.pointer, "the %s %s is only referred to: write it here in full, or as a node of the @graph", kind, quote(s))
 		return nil
 	}
 	if known, ok := r.readRules[id]; ok && id != "" {
 		return r.again(known, kind, id, f)
 	}
-	o := r.node(f, "a "+kind.String())
+	o := r.node(f, "a "+kind.String(), ruleRole)
 	if o == nil {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (r *reader) rule(f field, kind ruleKind) *ruleNode {
 		r.problems.Errorf("cycle", f.pointer, "the %s %s points back at itself", kind, quote(id))
 		return nil
 	}
-	rule := &ruleNode{kind: kind, pointer: o.pointer, parties: map[string][]reference{}, weight: 1, notes: o.notes, keys: o.raw}
+	rule := &ruleNode{kind: kind, pointer: o.pointer, parties: map[string][]reference{}, weight: 1, notes: o.notes, keys: o.filled}
 	if id != "" {
 		r.reading[id] = true
 		defer delete(r.reading, id)
@@ -82,6 +82,9 @@ func (r *reader) ruleBody(o *object, rule *ruleNode) {
 	case prohibition:
 		rule.remedies = r.ruleList(o, "remedy", remedy)
 	default:
+		if f := o.fields["timeInterval"]; len(f) > 0 {
+			rule.settled = f[0].value
+		}
 		rule.amounts = r.amount(o)
 		rule.consequences = r.ruleList(o, "consequence", consequence)
 	}
@@ -204,12 +207,12 @@ func (r *reader) actionList(o *object) []actionNode {
 // action reads "use", {"@id": "odrl:use"} and {"rdf:value": {"@id": …}, "refinement": […]}.
 func (r *reader) action(f field) (actionNode, bool) {
 	a := actionNode{pointer: f.pointer}
-	if s, isText := f.value.(string); isText && blank(s) && r.defined(s) { // a refined action as a node of its own
+	if s, isText := f.value.(string); isText && blank(s) && r.defined(s, anyRole) { // a refined action as a node of its own
 		f = r.nodes[s][0].field
 	}
 	value := f
 	if _, isObject := f.value.(map[string]any); isObject {
-		if id := r.idOf(f.value); blank(id) && r.defined(f.value) {
+		if id := r.idOf(f.value); blank(id) && r.defined(f.value, anyRole) {
 			f = r.nodes[id][0].field
 			r.used[id] = true
 		}
@@ -253,7 +256,7 @@ func (r *reader) actionFacts(o *object, named bool, value field) {
 	}{{"includedIn", r.facts.includedIn}, {"implies", r.facts.implies}} {
 		for _, item := range o.items(relation.key) {
 			if s, ok := r.word(value, "an action"); named && ok {
-				r.declared[r.expand(s)] = true
+				r.declared[r.expand(s)] = "Action"
 				r.broaderAction(r.expand(s), item, relation.into)
 			}
 		}

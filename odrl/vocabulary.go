@@ -72,6 +72,9 @@ var actionAliases = map[string]string{
 // deprecated are terms of ODRL V 2.2 that have no term to take their place.
 var deprecated = strings.Fields("lease lend preview secondaryUse adHocShare extractChar extractPage extractWord")
 
+// ccTerms are the actions of ODRL V 2.2 that come from Creative Commons' vocabulary.
+var ccTerms = strings.Fields("Attribution CommercialUse DerivativeWorks Distribution Notice Reproduction ShareAlike Sharing SourceCode")
+
 // retired are spellings that ODRL V 2.2 deprecates in favour of another.
 var retired = strings.Fields("append appendTo write writeTo copy export license pay attachPolicy attachSource shareAlike commercialize share device system neg")
 
