@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/big"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,17 +65,37 @@ type interval struct {
 // beyond reports a time that is not told apart from others as far away.
 func (i interval) beyond() bool { return i.from == math.MinInt64 || i.to == math.MaxInt64 }
 
+var (
+	farForm      = regexp.MustCompile(`^(-?)([1-9][0-9]{4,}|[0-9]{4})(-[0-9]{2}-[0-9]{2}(?:T.*|Z|[+-][0-9]{2}:[0-9]{2})?)$`)
+	midnightForm = regexp.MustCompile(`T24:00:00(\.0+)?`)
+)
+
 // parseInstant reads xsd:dateTime as an instant and xsd:date as the UTC day (of its own zone, if it
-// names one). Without a zone UTC is meant.
+// names one). Without a zone UTC is meant. Years before 1678 and after 2261, which may have more than
+// four digits, are the nearest time that fits. There are no leap seconds.
 func parseInstant(s string) (interval, bool) {
 	const most = 64
 	if len(s) > most || strings.Contains(s, ",") { // time.Parse takes a comma for a fraction; xsd does not
 		return interval{}, false
 	}
-	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+	if m := farForm.FindStringSubmatch(s); m != nil && (m[1] != "" || len(m[2]) > 4) {
+		at, ok := parseInstant("2000" + m[3])
+		at.from, at.to = math.MaxInt64, math.MaxInt64
+		if m[1] != "" {
+			at.from, at.to = math.MinInt64, math.MinInt64
+		}
+		return at, ok
+	}
+	later := time.Duration(0)
+	if midnightForm.MatchString(s) {
+		s, later = midnightForm.ReplaceAllString(s, "T00:00:00"), day
+	}
+	if t, err := time.Parse(time.RFC3339Nano, s); err == nil && fits(s) {
+		t = t.Add(later)
 		return interval{nanos(t), nanos(t), false}, true
 	}
 	if t, err := time.Parse("2006-01-02T15:04:05.999999999", s); err == nil {
+		t = t.Add(later)
 		return interval{nanos(t), nanos(t), true}, true
 	}
 	for _, layout := range []string{time.DateOnly, "2006-01-02Z07:00"} {
@@ -85,6 +104,12 @@ func parseInstant(s string) (interval, bool) {
 		}
 	}
 	return interval{}, false
+}
+
+// fits reports whether the zone of a dateTime is one that XML Schema knows: up to 14 hours.
+func fits(s string) bool {
+	zone := s[max(len(s)-6, 0):]
+	return zone[0] != '+' && zone[0] != '-' || zone <= zone[:1]+"14:00"
 }
 
 var clockForm = regexp.MustCompile(`^([01][0-9]|2[0-4]):([0-5][0-9])(?::([0-5][0-9])(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?$`)
@@ -140,25 +165,8 @@ func parseVersion(s string) ([3]int64, bool) {
 	return v, true
 }
 
-var (
-	regionForm   = regexp.MustCompile(`^[A-Za-z]{2}(-[A-Za-z0-9]{1,3})?$`)       // ISO 3166-1 alpha-2, ISO 3166-2
-	languageForm = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,8}$`) // BCP 47
-)
-
-// regionGroups look like ISO 3166-1 codes and are groups of countries, whose members nothing here knows.
-var regionGroups = []string{"EU", "EZ", "UN"}
-
 // isCode reports whether s is a code whose containment is written in the code itself.
-func isCode(operand, s string) bool {
-	switch operand {
-	case "spatial":
-		return regionForm.MatchString(s) && !slices.Contains(regionGroups, strings.ToUpper(s))
-	case "language":
-		return languageForm.MatchString(s)
-	default:
-		return false
-	}
-}
+func isCode(operand, s string) bool { _, ok := codeOf(operand, s); return ok }
 
 // A form is how a text is written. Texts of different forms may mean the same thing (DE and an IRI of
 // Germany), so facts are compared only with values of their own form and are unknown to others.
@@ -182,10 +190,10 @@ func formOf(operand, s string) form {
 	}
 }
 
-// canonicalText writes codes in one case.
+// canonicalText writes what means the same in one way.
 func canonicalText(operand, s string) string {
-	if isCode(operand, s) {
-		return strings.ToUpper(s)
+	if code, ok := codeOf(operand, s); ok {
+		return code
 	}
 	return s
 }

@@ -126,8 +126,12 @@ func TestRegionsAndLanguagesContainOneAnother(t *testing.T) {
 		{"spatial", "isPartOf", "US-CA", "US", no},
 		{"spatial", "isPartOf", "EU", "DE", unknown},
 		{"spatial", "isPartOf", "EU", "EU", yes},
-		{"spatial", "isPartOf", "DE", "http://dbpedia.org/resource/Germany", unknown},
-		{"spatial", "neq", "DE", "http://dbpedia.org/resource/Germany", unknown},
+		{"spatial", "isPartOf", "DE", "http://dbpedia.org/resource/Germany", yes},
+		{"spatial", "neq", "DE", "https://www.wikidata.org/wiki/Q183", no},
+		{"spatial", "isPartOf", "http://publications.europa.eu/resource/authority/country/DEU", "DE-BY", yes},
+		{"spatial", "isPartOf", "http://www.itu.int/tML/tML-ISO-3166:de", "FR", no},
+		{"spatial", "isPartOf", "DE", "http://dbpedia.org/resource/Bavaria", unknown},
+		{"spatial", "neq", "DE", "http://dbpedia.org/resource/Bavaria", unknown},
 		{"spatial", "hasPart", "US-CA", "US", yes},
 		{"spatial", "hasPart", "US-CA", "DE", no},
 		{"spatial", "eq", "DE", "de", yes},
@@ -135,6 +139,8 @@ func TestRegionsAndLanguagesContainOneAnother(t *testing.T) {
 		{"language", "isPartOf", "en", "en-GB", yes},
 		{"language", "isPartOf", "en", "enm", no},
 		{"language", "eq", "en", "EN", yes},
+		{"language", "eq", "en", "http://id.loc.gov/vocabulary/iso639-2/eng", yes},
+		{"language", "isPartOf", "deu", "de-AT", yes},
 	} {
 		if got := judge(t, leaf(tt.left, tt.op, tt.right), noon, map[string]any{tt.left: tt.fact}); got != tt.want {
 			t.Errorf("%s %s %v of %s: %s, want %s", tt.left, tt.op, tt.right, tt.fact, got, tt.want)

@@ -185,7 +185,7 @@ func readDutyReport(m map[string]any) (DutyReport, error) {
 // readTime reads an instant; without a zone UTC is meant.
 func readTime(v any) (time.Time, error) {
 	s, ok := scalar(v)
-	if at, good := parseInstant(s); ok && good && at.from == at.to {
+	if at, good := parseInstant(s); ok && good && at.from == at.to && !at.beyond() {
 		return time.Unix(0, at.from).UTC(), nil
 	}
 	return time.Time{}, errors.New("a time is a dateTime such as 2026-12-31T23:59:59Z, from 1678 to 2261")
