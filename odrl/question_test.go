@@ -41,9 +41,9 @@ func TestQuestions(t *testing.T) {
 		``: "empty", `[]`: "array", `{}`: "target", `{"action":5,"target":"x"}`: "action", `{"action":"read"}`: "target",
 		`{"action":"read","target":"x","subject":"y"}`: "subject", `{"action":"read","target":"x","context":[]}`: "context", `{"action":"read","target":"x"} {}`: "", `{"action":"read","action":"use","target":"x"}`: "action",
 		strings.Replace(asRequest, "Request", "Set", 1): "Request", strings.Replace(asRequest, `"permission"`, `"prohibition"`, 1): "party", strings.Replace(asRequest, `"odrl:read"`, `["read","print"]`, 1): "one permission",
-		strings.Replace(asRequest, `"operator":"eq"`, `"operator":"gt"`, 1):              "/permission/0/constraint/0",
-		`{"action":"read","target":"x","context":{` + manyFacts(257) + `}}`:              "256",
-		`{"action":"read","target":"` + strings.Repeat("x", odrl.MaxQuestion) + `"}`:     "bytes",
+		strings.Replace(asRequest, `"operator":"eq"`, `"operator":"gt"`, 1):               "/permission/0/constraint/0",
+		`{"action":"read","target":"x","context":{` + manyFacts(257) + `}}`:               "256",
+		`{"action":"read","target":"` + strings.Repeat("x", odrl.MaxQuestion) + `"}`:      "bytes",
 		`{"action":"read","target":"x","context":{"a":` + strings.Repeat("[", 1000) + `}`: "",
 	} {
 		q, err := odrl.ParseQuestion([]byte(doc), false)

@@ -80,7 +80,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		"an operator that does not fit":    {use(`"constraint":` + one("timeInterval", "gt", `"P7D"`)), problem.Warning, "operator", "/permission/0/constraint"},
 		"a value that does not fit":        {use(`"constraint":` + one("count", "lt", `"many"`)), problem.Warning, "datatype", "/permission/0/constraint/rightOperand"},
 		"a number that is none":            {use(`"constraint":` + one("count", "lt", `"NaN"`)), problem.Warning, "datatype", "/permission/0/constraint/rightOperand"},
-		"a year of five digits":            {use(`"constraint":` + one("dateTime", "lt", `"10000-01-01"`)), problem.Warning, "datatype", "/permission/0/constraint/rightOperand"},
+		"a day that is none":               {use(`"constraint":` + one("dateTime", "lt", `"2026-02-30T00:00:00Z"`)), problem.Warning, "datatype", "/permission/0/constraint/rightOperand"},
 		"a unit that does not fit":         {use(`"constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"a","unit":"http://a.example/EUR"}`), problem.Warning, "unit", "/permission/0/constraint/unit"},
 		"a text for a target":              {setOf(`"permission":{"target":"movie","action":"use"}`), problem.Warning, "literal", "/permission/target"},
 		"a text for an assignee":           {use(`"assignee":"billie"`), problem.Warning, "literal", "/permission/0/assignee"},
