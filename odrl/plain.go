@@ -12,25 +12,31 @@ type Topic string
 
 // The topics, in the order in which Plain has them.
 const (
+	Nature    Topic = "nature"    // what kind of policy it is
 	Permitted Topic = "permitted" // who may do what
 	Forbidden Topic = "forbidden" // what nobody, or one party, may do
 	Owed      Topic = "owed"      // what every call owes, whichever permission covers it
 	Generally Topic = "generally" // how the rules work together, and what else was agreed
+	Noted     Topic = "noted"     // what is doubtful about the document
 )
 
 // A Sentence is one rule of a policy in plain words.
 type Sentence struct {
-	Topic Topic
-	Rule  string // the rule's uid, else its JSON pointer; empty where no single rule says it
-	Text  string
-	// Terms qualify Text, a sentence each: limits, conditions, price, duties. All of them hold.
-	Terms []string
+	Topic Topic  `json:"topic"`
+	Rule  string `json:"rule,omitempty"` // the rule's uid, else its JSON pointer; empty where no single rule says it
+	Text  string `json:"text"`
+	// Terms qualify Text, a sentence or two each: limits, conditions, price, duties. All of them hold.
+	Terms []string `json:"terms,omitempty"`
 }
 
-// Plain says in plain words what the policy means, from the rules as they are enforced: each rule as
-// written once, with all its targets and parties. The order is that of the topics, then of the document.
-// The words are for people and may change between versions; programs decide by Decide and Terms.
+// Plain says in plain words what the policy means: each rule as written once, with all its targets and
+// parties. What Publish made is worded as it is enforced, what Load made as it stands. The order is that
+// of the topics, then of the document. The words are for people and may change between versions; programs
+// decide by Decide, Evaluate and Terms.
 func (p *Policy) Plain() []Sentence {
+	if p.rules == nil {
+		return p.form.sentences(p.warnings)
+	}
 	w := newWording(p)
 	out := make([]Sentence, 0, len(w.groups)+4)
 	for _, kind := range []ruleKind{permission, prohibition, obligation} {
@@ -110,7 +116,7 @@ func rates(r *rule) string {
 
 func (w *wording) sentence(g *group) Sentence {
 	s := Sentence{Topic: Forbidden, Rule: g.node.name()}
-	conditions := ifAll(g.conditions)
+	conditions := ofCalls.ifAll(g.conditions)
 	switch {
 	case g.kind == permission:
 		s.Topic = Permitted
@@ -133,7 +139,7 @@ func (w *wording) sentence(g *group) Sentence {
 	default:
 		s.Text = capital(g.whoNot()) + " call " + g.what("any", "or") + conditions + "."
 	}
-	s.Terms = append(s.Terms, doubt(g.conditions, "the rule applies all the same")...)
+	s.Terms = append(s.Terms, ofCalls.doubt(g.conditions, "the rule applies all the same")...)
 	return s
 }
 
@@ -149,7 +155,7 @@ func (g *group) who(everyone string) string {
 	if len(parties) == 1 {
 		return "the party " + parties[0]
 	}
-	return "each of the parties " + listing(parties, "and")
+	return "each of the parties " + ofCalls.listing(parties, "and")
 }
 
 func (g *group) whoNot() string {
@@ -165,7 +171,7 @@ func (g *group) what(quantifier, conjunction string) string {
 	for _, t := range g.targets {
 		names = append(names, t.plain(quantifier))
 	}
-	return listing(names, conjunction)
+	return ofCalls.listing(names, conjunction)
 }
 
 // calls is what an obligation is about.
@@ -206,15 +212,26 @@ func (t *target) collection() bool {
 // capital makes the start of a sentence; the words are ours and in ASCII.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// listing joins names, and says how many more there are than a sentence can hold.
-func listing(names []string, conjunction string) string {
-	const most = 10
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" %s %d more", conjunction, len(names)-most)
-	}
+// listing joins names.
+func (s speech) listing(names []string, conjunction string) string {
 	last := len(names) - 1
-	if last == 0 {
+	switch {
+	case len(names) > s.most:
+		return strings.Join(names[:s.most], ", ") + fmt.Sprintf(" %s %d more", conjunction, len(names)-s.most)
+	case last < 0:
+		return "nothing"
+	case last == 0:
 		return names[0]
+	default:
+		return strings.Join(names[:last], ", ") + " " + conjunction + " " + names[last]
 	}
-	return strings.Join(names[:last], ", ") + " " + conjunction + " " + names[last]
+}
+
+// only words the conditions of a permission.
+func (g *group) only() []string {
+	list := make([]string, 0, len(g.conditions)+1)
+	for _, c := range g.conditions {
+		list = append(list, "Only if "+ofCalls.clause(c)+".")
+	}
+	return append(list, ofCalls.doubt(g.conditions, "the permission does not apply")...)
 }

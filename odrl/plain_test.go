@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/uimgate/uimgate/odrl"
 )
@@ -110,8 +111,8 @@ func TestPlainConditions(t *testing.T) {
 		leaf("timeWindow", "within", "18:00:00Z/00:00:00Z"):                      `the call is made from 18:00 until just before 24:00 (UTC)`,
 		leaf("dateTime", "within", "2030-01-01/2030-12-31"):                      `the call is made no earlier than 1 January 2030 (UTC) and before 1 January 2031 (UTC)`,
 		leaf("dateTime", "outside", "2030-01-01T00:00:00Z/2030-01-02T12:00:00Z"): `the call is made before 1 January 2030 (UTC), or no earlier than 2 January 2030, 12:00:00 UTC`,
-		and("or", purpose, region):                                               `the purpose is "research" or the region is DE or part of it`,
-		and("xone", purpose, and("and", region, purpose)):                        `exactly one of these is true: the purpose is "research"; (the region is DE or part of it and the purpose is "research")`,
+		and("or", purpose, region):                                               `the purpose is "research", or the region is DE or part of it`,
+		and("xone", purpose, and("and", region, purpose)):                        `exactly one of these is true: (1) the purpose is "research"; (2) the region is DE or part of it, and the purpose is "research"`,
 	} {
 		p := publish(t, []byte(policy(`"permission":{"target":"example.com:buy:v1","action":"execute","constraint":`+c+`}`)), world())
 		s := p.Plain()[0]
@@ -218,19 +219,32 @@ func FuzzPlain(f *testing.F) {
 		}
 		f.Add(doc)
 	}
+	archive, err := txtar.ParseFile("testdata/explain.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, policy := range archive.Files {
+		if strings.HasSuffix(policy.Name, ".json") {
+			f.Add(policy.Data)
+		}
+	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		p, _ := odrl.Publish(t.Context(), doc, shop())
-		if p == nil {
-			return
-		}
-		sentences := p.Plain()
-		if len(sentences) == 0 || !cmp.Equal(sentences, p.Plain()) {
-			t.Fatalf("%+v", sentences)
-		}
-		for _, s := range sentences {
-			for _, text := range append([]string{s.Text}, s.Terms...) {
-				if !strings.HasSuffix(text, ".") || text[0] < 'A' || text[0] > 'Z' || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
-					t.Fatalf("%q", text)
+		published, _ := odrl.Publish(t.Context(), doc, shop())
+		loaded, _ := odrl.Load(t.Context(), doc, odrl.LoadOptions{Lenient: true})
+		for _, p := range []*odrl.Policy{published, loaded} {
+			if p == nil {
+				continue
+			}
+			sentences := p.Plain()
+			if len(sentences) == 0 || !cmp.Equal(sentences, p.Plain()) {
+				t.Fatalf("%+v", sentences)
+			}
+			for _, s := range sentences {
+				for _, text := range append([]string{s.Text}, s.Terms...) {
+					starts := text[0] >= 'A' && text[0] <= 'Z' || s.Topic == odrl.Noted
+					if !strings.HasSuffix(text, ".") || !starts || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
+						t.Fatalf("%q", text)
+					}
 				}
 			}
 		}

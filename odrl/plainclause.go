@@ -1,240 +1,221 @@
 package odrl
 
 import (
-	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
-	"time"
 )
 
-// only words the conditions of a permission.
-func (g *group) only() []string {
-	list := make([]string, 0, len(g.conditions)+1)
-	for _, c := range g.conditions {
-		list = append(list, "Only if "+clause(c)+".")
+// A speech is how conditions are worded: of the calls that a gateway lets through, or of any act.
+type speech struct {
+	done string // what stands before "before 1 January 2030"
+	open string // what is said of facts that may be missing
+	sure []kind // of left operands whose facts never are
+	also []string
+	most int // names and values that one sentence holds; of more it says how many there are
+}
+
+var (
+	ofCalls = speech{done: "the call is made", open: "Where a call leaves that open, ", sure: []kind{instant, window, version}, also: []string{"recipient"}, most: 10}
+	ofActs  = speech{done: "it is done", open: "Where that is not known, ", sure: []kind{instant, window, limiting}, most: math.MaxInt}
+)
+
+// doubt says what follows where it is not known whether a condition is true.
+func (s speech) doubt(conditions []*constraintNode, then string) []string {
+	if !slices.ContainsFunc(conditions, s.uncertain) {
+		return nil
 	}
-	return append(list, doubt(g.conditions, "the permission does not apply")...)
+	return []string{s.open + then + "."}
+}
+
+func (s speech) uncertain(c *constraintNode) bool {
+	if c.logic != "" {
+		return slices.ContainsFunc(c.operands, s.uncertain)
+	}
+	return !slices.Contains(s.sure, operands[c.operand]) && !slices.Contains(s.also, c.operand)
 }
 
 // ifAll words conditions that must all be true, as the end of a sentence.
-func ifAll(conditions []*constraintNode) string {
+func (s speech) ifAll(conditions []*constraintNode) string {
 	if len(conditions) == 0 {
 		return ""
 	}
 	list := make([]string, 0, len(conditions))
 	for _, c := range conditions {
-		list = append(list, "if "+clause(c))
+		list = append(list, "if "+s.clause(c))
 	}
 	return " " + strings.Join(list, ", and ")
 }
 
-// doubt says what follows where the facts of a condition are not known. The time, the version and the
-// agent always are.
-func doubt(conditions []*constraintNode, then string) []string {
-	if !slices.ContainsFunc(conditions, uncertain) {
-		return nil
-	}
-	return []string{"Where a call leaves that open, " + then + "."}
-}
-
-func uncertain(c *constraintNode) bool {
-	if c.logic != "" {
-		return slices.ContainsFunc(c.operands, uncertain)
-	}
-	switch operands[c.operand] {
-	case instant, window, version:
-		return false
-	default:
-		return c.operand != "recipient"
-	}
-}
-
 // clause words a constraint, to stand after "if".
-func clause(c *constraintNode) string {
+func (s speech) clause(c *constraintNode) string { return s.part(c, "") }
+
+// part is clause for a constraint that may stand in a list, of which at is the place: 1, or 2.1.
+func (s speech) part(c *constraintNode, at string) string {
 	if c.logic != "" {
-		return logicClause(c)
+		return s.logic(c, at)
 	}
-	switch operands[c.operand] {
-	case instant, window:
-		return "the call is made " + timeClause(c)
-	case version:
-		return "the version of the intent " + comparison(c.operator, versions(c))
-	case paying:
-		return "the price " + comparison(c.operator, []string{c.texts()[0] + " " + lastName(c.unit.iri)})
-	default:
-		return "the " + subject(c.operand) + " " + comparison(c.operator, quotes(c))
+	if words, ok := s.time(c); ok {
+		return s.done + " " + words
 	}
+	switch c.operand {
+	case "count", "rateLimit":
+		return s.done + " " + s.times(c)
+	case "event":
+		return s.done + " " + s.event(c)
+	case "timeInterval":
+		return "the time between one use and the next " + s.comparison(c.operator, values(c))
+	}
+	return "the " + subject(c.operand) + " " + s.comparison(c.operator, values(c))
 }
 
-func logicClause(c *constraintNode) string {
+// logic words a logical constraint. Where each part is short they stand in one sentence, else as a list
+// whose numbers say what belongs to what.
+func (s speech) logic(c *constraintNode, at string) string {
+	const short = 3
+	inline := len(c.operands) <= short && !slices.ContainsFunc(c.operands, func(o *constraintNode) bool {
+		return o.logic != "" || len(o.right)+len(o.rightRef) > 1
+	})
+	joint := map[string]string{"and": ", and ", "or": ", or "}[c.logic]
 	parts := make([]string, 0, len(c.operands))
-	for _, o := range c.operands {
-		s := clause(o)
-		if o.logic != "" {
-			s = "(" + s + ")"
+	for i, o := range c.operands {
+		number := fmt.Sprintf("%s%d", at, i+1)
+		words := s.part(o, number+".")
+		if !inline || joint == "" {
+			words = "(" + number + ") " + words
 		}
-		parts = append(parts, s)
+		parts = append(parts, words)
 	}
-	switch c.logic {
-	case "or":
-		return strings.Join(parts, " or ")
-	case "xone":
-		return "exactly one of these is true: " + strings.Join(parts, "; ")
-	default: // and, andSequence
-		return strings.Join(parts, " and ")
+	if inline && joint != "" {
+		return strings.Join(parts, joint)
 	}
-}
-
-// subjects are the left operands whose names are no words.
-var subjects = map[string]string{
-	"spatial": "region", "deliveryChannel": "delivery channel", "media": "medium", "fileFormat": "file format", "systemDevice": "device", "payAmount": "price",
-}
-
-func subject(operand string) string {
-	if s, ok := subjects[operand]; ok {
-		return s
-	}
-	return operand
+	return map[string]string{
+		"and": "all of these are true: ", "or": "at least one of these is true: ", "xone": "exactly one of these is true: ",
+		"andSequence": "all of these are true, one after the other: ",
+	}[c.logic] + strings.Join(parts, "; ")
 }
 
 // comparison words an operator and its values.
-func comparison(operator string, values []string) string {
+func (s speech) comparison(operator string, values []string) string {
 	switch operator {
 	case "eq":
-		return "is " + values[0]
+		return "is " + s.listing(values, "and")
 	case "neq":
-		return "is not " + values[0]
+		return "is not " + s.listing(values, "and")
 	case "lt":
-		return "is below " + values[0]
+		return "is below " + s.listing(values, "and")
 	case "lteq":
-		return "is at most " + values[0]
+		return "is at most " + s.listing(values, "and")
 	case "gt":
-		return "is above " + values[0]
+		return "is above " + s.listing(values, "and")
 	case "gteq":
-		return "is at least " + values[0]
+		return "is at least " + s.listing(values, "and")
 	case "isAnyOf":
-		return "is " + listing(values, "or")
+		return "is " + s.listing(values, "or")
 	case "isNoneOf":
-		return "is none of " + listing(values, "and")
+		return "is none of " + s.listing(values, "and")
 	case "isAllOf":
-		return "is all of " + listing(values, "and")
-	case "isPartOf", "isA":
-		return "is " + values[0] + " or part of it"
+		return "is all of " + s.listing(values, "and")
+	case "isPartOf", "within":
+		return "is " + s.listing(values, "or") + " or part of it"
+	case "outside":
+		return "is not within " + s.listing(values, "or")
+	case "isA":
+		return "is " + s.listing(values, "or") + " or a kind of it"
 	case "hasPart":
-		return "contains " + listing(values, "and")
+		return "contains " + s.listing(values, "and")
 	default:
-		return operator + " " + listing(values, "and")
+		return "is in the relation " + quote(operator) + " to " + s.listing(values, "and")
 	}
 }
 
-func quotes(c *constraintNode) []string {
-	var list []string
-	for _, s := range c.texts() {
-		if isCode(c.operand, s) {
-			list = append(list, strings.ToUpper(s))
+// times words a count: at most 5 times, per hour.
+func (s speech) times(c *constraintNode) string {
+	list := values(c)
+	n := s.listing(list, "or")
+	switch c.operator {
+	case "lteq":
+		n = "at most " + n
+	case "lt":
+		n = "fewer than " + n
+	case "gteq":
+		n = "at least " + n
+	case "gt":
+		n = "more than " + n
+	case "eq":
+		n = "exactly " + n
+	case "neq":
+		n = "not exactly " + n
+	default:
+		return "a number of times that " + s.comparison(c.operator, list) + perPeriod(c) + used(c)
+	}
+	if len(list) == 1 && list[0] == "1" {
+		n += " time"
+	} else {
+		n += " times"
+	}
+	return n + perPeriod(c) + used(c)
+}
+
+// perPeriod words the unit of a count.
+func perPeriod(c *constraintNode) string {
+	if c.unit.iri == "" {
+		return ""
+	}
+	name := lastName(c.unit.iri)
+	if known, ok := periodNames[name]; ok {
+		name = known
+	}
+	if slices.Contains([]string{"second", "minute", "hour", "day", "week", "month", "year"}, name) {
+		return " per " + name
+	}
+	if period, ok := spellDuration(name); ok {
+		return " in any " + period
+	}
+	return " per " + quote(c.unit.iri)
+}
+
+// used words the start value of a count.
+func used(c *constraintNode) string {
+	if c.status == "" {
+		return ""
+	}
+	n := c.status
+	if !decimalForm.MatchString(n) {
+		n = quote(n)
+	}
+	return ", of which " + n + " are used already"
+}
+
+// event words when something is done by an event.
+func (s speech) event(c *constraintNode) string {
+	events := make([]string, 0, len(c.right))
+	for _, e := range c.texts() {
+		if isPolicyUsage(e) {
+			events = append(events, "the policy is used")
 			continue
 		}
-		list = append(list, quote(s))
+		events = append(events, "the event "+quote(e))
 	}
-	return list
-}
-
-func versions(c *constraintNode) []string {
-	var list []string
-	for _, s := range c.texts() {
-		if v, ok := parseVersion(s); ok {
-			s = fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2])
-		}
-		list = append(list, s)
-	}
-	return list
-}
-
-// timeClause words when a call is made, as the normal form has it: a date is its whole day, a window
-// holds its start and not its end.
-func timeClause(c *constraintNode) string {
-	var quiet findings
-	n := &normalizer{names: &names{problems: &quiet}}
-	l, ok := n.newLeaf(c)
-	switch {
-	case !ok: // Publish read it before
-		return c.String()
-	case l.slot.as == "clock":
-		return clockClause(l)
-	case l.window:
-		return windowClause(l)
-	}
-	number, ok := l.value.(json.Number)
-	nano, err := number.Int64()
-	if !ok || err != nil {
-		return c.String()
-	}
-	switch l.operator {
+	switch list := s.listing(events, "or"); c.operator {
 	case "lt":
-		return "before " + edge(nano)
+		return "before " + list
 	case "lteq":
-		return "no later than " + moment(nano)
+		return "before or during " + list
 	case "gt":
-		return "after " + moment(nano)
+		return "after " + list
 	case "gteq":
-		return "no earlier than " + edge(nano)
+		return "during or after " + list
 	case "neq":
-		return "at any time but " + moment(nano)
+		return "at any time but during " + list
 	default:
-		return "at " + moment(nano)
+		return "during " + list
 	}
 }
 
-// clockClause words a window of the day; being outside of one is being within the rest of the day.
-func clockClause(l *leaf) string {
-	from, to := l.from, l.to
-	if l.operator == "outside" {
-		from, to = to%int64(day), from
-	}
-	if to == 0 {
-		to = int64(day)
-	}
-	s := "from " + clockTime(from) + " until just before " + clockTime(to)
-	if from > to {
-		s += " on the next day"
-	}
-	return s + " (UTC)"
-}
-
-func windowClause(l *leaf) string {
-	if whole(l.from) && l.to == l.from+int64(day) {
-		return map[string]string{"within": "on ", "outside": "on any day but "}[l.operator] + edge(l.from)
-	}
-	if l.operator == "outside" {
-		return "before " + edge(l.from) + ", or no earlier than " + edge(l.to)
-	}
-	return "no earlier than " + edge(l.from) + " and before " + edge(l.to)
-}
-
-func whole(nano int64) bool { return nano%int64(day) == 0 }
-
-// moment is an instant.
-func moment(nano int64) string {
-	return time.Unix(0, nano).UTC().Format("2 January 2006, 15:04:05.999999999 UTC")
-}
-
-// edge is an instant at which something begins or ends; midnight is the day that begins with it.
-func edge(nano int64) string {
-	if whole(nano) {
-		return time.Unix(0, nano).UTC().Format("2 January 2006 (UTC)")
-	}
-	return moment(nano)
-}
-
-// clockTime is a time of day: 09:00, 09:00:30.
-func clockTime(nano int64) string {
-	if nano == int64(day) {
-		return "24:00"
-	}
-	t := time.Unix(0, nano).UTC()
-	if nano%int64(time.Minute) == 0 {
-		return t.Format("15:04")
-	}
-	return t.Format("15:04:05.999999999")
+// isPolicyUsage recognises the right operand that stands for the time at which the rule is exercised.
+func isPolicyUsage(s string) bool {
+	rest, _ := bare(s)
+	return s == "policyUsage" || s == "odrl:policyUsage" || rest == odrlNS+"policyUsage"
 }

@@ -91,8 +91,8 @@ func (w *wording) duties(g *group) []string {
 	var rest []string
 	for _, d := range g.duties {
 		if d.action != "compensate" {
-			rest = append(rest, capital(wordDuty(d, "each call"))+ifAll(d.conditions)+".")
-			rest = append(rest, doubt(d.conditions, "this is owed all the same")...)
+			rest = append(rest, capital(wordDuty(d, "each call"))+ofCalls.ifAll(d.conditions)+".")
+			rest = append(rest, ofCalls.doubt(d.conditions, "this is owed all the same")...)
 			continue
 		}
 		switch {
@@ -100,8 +100,8 @@ func (w *wording) duties(g *group) []string {
 		case d.unconditional():
 			price, _ = plus(price, d.charge) // Publish made sure that they add up
 		default:
-			rest = append(rest, "A call costs "+d.charge.String()+ifAll(d.conditions)+", beside any other price.")
-			rest = append(rest, doubt(d.conditions, "this is owed all the same")...)
+			rest = append(rest, "A call costs "+d.charge.String()+ofCalls.ifAll(d.conditions)+", beside any other price.")
+			rest = append(rest, ofCalls.doubt(d.conditions, "this is owed all the same")...)
 		}
 	}
 	switch {
@@ -157,7 +157,7 @@ func (d *duty) signer() string {
 	if len(list) == 1 {
 		return "the key " + list[0]
 	}
-	return "one of the keys " + listing(list, "and")
+	return "one of the keys " + ofCalls.listing(list, "and")
 }
 
 // general says how the rules work together and what else was agreed.
