@@ -82,7 +82,9 @@ type ExpectedCharge struct {
 type ExpectedDuty struct {
 	Rule   Tree `yaml:"rule" doc:"the duty: its uid, else its JSON pointer"`
 	Action Tree `yaml:"action" doc:"what is to be done"`
-	State  Tree `yaml:"state" doc:"NonSet, Fulfilled or Violated"`
+	Of     Tree `yaml:"of" doc:"the rule whose duty, remedy or consequence it is"`
+	Target Tree `yaml:"target" doc:"to what"`
+	Party  Tree `yaml:"party" doc:"by whom"`
 }
 
 // LoadCases reads the table at path. The CaseFile is nil if a Problem is an error.

@@ -35,7 +35,7 @@ type Sentence struct {
 // decide by Decide, Evaluate and Terms.
 func (p *Policy) Plain() []Sentence {
 	if p.rules == nil {
-		return p.form.sentences(p.warnings)
+		return p.form.sentences()
 	}
 	w := newWording(p)
 	out := make([]Sentence, 0, len(w.groups)+4)

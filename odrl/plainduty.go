@@ -7,7 +7,7 @@ import (
 
 // owed words a duty: who must do what, by when, and under which condition. Who is who owes it where it
 // names nobody.
-func (r reading) owed(node *ruleNode, who string) string {
+func (r telling) owed(node *ruleNode, who string) string {
 	if own := node.parties["assignee"]; len(own) > 0 {
 		who = r.who(own)
 	}
@@ -38,7 +38,7 @@ func (r reading) owed(node *ruleNode, who string) string {
 }
 
 // deadline words when a duty is to be done.
-func (r reading) deadline(when []*constraintNode) string {
+func (r telling) deadline(when []*constraintNode) string {
 	var parts []string
 	var rest []*constraintNode
 	for _, c := range when {
@@ -65,7 +65,7 @@ func (r reading) deadline(when []*constraintNode) string {
 }
 
 // dutyAct words one action of a duty; a payment with its amount, and what is done to a party with it.
-func (r reading) dutyAct(node *ruleNode, a actionNode) string {
+func (r telling) dutyAct(node *ruleNode, a actionNode) string {
 	what := r.assets(node, "and")
 	if len(node.targets) == 1 && strings.HasSuffix(node.targets[0].iri, uimNS+"payload") { // what is signed, no asset
 		what = ""
@@ -112,7 +112,7 @@ func isKey(c *constraintNode) bool {
 }
 
 // signing words a duty to sign, and by which key.
-func (r reading) signing(node *ruleNode, a actionNode, what string) string {
+func (r telling) signing(node *ruleNode, a actionNode, what string) string {
 	s := "sign each call"
 	if what != "" {
 		s += " of " + what

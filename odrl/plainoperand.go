@@ -1,8 +1,8 @@
 package odrl
 
 import (
+	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -36,7 +36,7 @@ func subject(operand string) string {
 func values(c *constraintNode) []string {
 	list := make([]string, 0, len(c.right))
 	for _, s := range c.texts() {
-		list = append(list, value(c, s))
+		list = append(list, worded(c, s))
 	}
 	for _, ref := range c.rightRef {
 		list = append(list, "the value that stands at "+quote(ref.iri))
@@ -44,7 +44,7 @@ func values(c *constraintNode) []string {
 	return list
 }
 
-func value(c *constraintNode, s string) string {
+func worded(c *constraintNode, s string) string {
 	if isPolicyUsage(s) {
 		return "the time of use"
 	}
@@ -77,8 +77,6 @@ func value(c *constraintNode, s string) string {
 	}
 }
 
-var decimalForm = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?$`)
-
 // unitWord is the unit of a value: a currency by its code, any other as it is written.
 func unitWord(c *constraintNode) string {
 	iri := c.unit.iri
@@ -100,23 +98,22 @@ func currencyCode(unit string) (string, bool) {
 	return name, slices.Contains(currencies, name)
 }
 
-// durationForm is an ISO 8601 duration as XSD 3.3.6 has it, with weeks beside.
-var durationForm = regexp.MustCompile(`^P(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?$`)
-
 // spellDuration words a duration such as P1DT12H: 1 day and 12 hours.
 func spellDuration(s string) (string, bool) {
 	m := durationForm.FindStringSubmatch(s)
-	if m == nil || strings.HasSuffix(s, "P") || strings.HasSuffix(s, "T") {
+	if m == nil || m[1] != "" || strings.HasSuffix(s, "P") || strings.HasSuffix(s, "T") {
 		return "", false
 	}
 	var parts []string
 	for i, unit := range []string{"year", "month", "week", "day", "hour", "minute", "second"} {
-		switch n := strings.TrimLeft(m[i+1], "0"); {
-		case m[i+1] == "", n == "" && len(s) > len("P0D"):
-		case n == "1":
+		n := strings.TrimLeft(m[i+2], "0")
+		if unit == "second" && strings.Trim(m[9], ".0") != "" {
+			n = cmp.Or(n, "0") + strings.TrimRight(m[9], "0")
+		}
+		switch n {
+		case "":
+		case "1":
 			parts = append(parts, "1 "+unit)
-		case n == "" || n[0] == '.':
-			parts = append(parts, "0"+n+" "+unit+"s")
 		default:
 			parts = append(parts, n+" "+unit+"s")
 		}

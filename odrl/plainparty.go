@@ -3,7 +3,7 @@ package odrl
 import "slices"
 
 // who words parties that a rule is about, each by itself.
-func (r reading) who(list []reference) string {
+func (r telling) who(list []reference) string {
 	names := make([]string, 0, len(list))
 	plainly := len(list) > 1
 	for i := range list {
@@ -23,7 +23,7 @@ func (r reading) who(list []reference) string {
 	}
 }
 
-func (r reading) party(p *reference) string {
+func (r telling) party(p *reference) string {
 	switch {
 	case p.name() == "" && len(p.refinements) > 0:
 		return "each party for which " + r.all(p.refinements)
@@ -39,7 +39,7 @@ func (r reading) party(p *reference) string {
 }
 
 // assets words what a rule is about.
-func (r reading) assets(node *ruleNode, conjunction string) string {
+func (r telling) assets(node *ruleNode, conjunction string) string {
 	list := node.targets
 	names := make([]string, 0, len(list))
 	for i := range list {
@@ -55,7 +55,7 @@ func (r reading) assets(node *ruleNode, conjunction string) string {
 	}
 }
 
-func (r reading) oneAsset(a *reference) string {
+func (r telling) oneAsset(a *reference) string {
 	switch {
 	case a.name() == "" && len(a.refinements) > 0:
 		return "each asset for which " + r.all(a.refinements)
@@ -95,7 +95,7 @@ var roleWords = []struct{ function, words string }{
 }
 
 // roles words the parties of a rule beyond its assignees, and what comes of the act.
-func (r reading) roles(node *ruleNode) []string {
+func (r telling) roles(node *ruleNode) []string {
 	var list []string
 	if by := node.parties["assigner"]; len(by) > 0 {
 		verb := map[ruleKind]string{permission: "granted", prohibition: "forbidden", obligation: "imposed"}[node.kind]

@@ -3,19 +3,17 @@ package odrl
 import (
 	"slices"
 	"strings"
-
-	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// A reading words a policy as it stands: of any action, with the names that it uses.
-type reading struct {
+// A telling words a policy as it stands: of any action, with the names that it uses.
+type telling struct {
 	*normalForm
 	speech
 }
 
 // sentences words the whole policy, in the order of the topics.
-func (f *normalForm) sentences(warnings problem.List) []Sentence {
-	r := reading{f, ofActs}
+func (f *normalForm) sentences() []Sentence {
+	r := telling{f, ofActs}
 	out := r.nature()
 	nodes := f.nodes()
 	for _, kind := range []ruleKind{permission, prohibition, obligation} {
@@ -25,7 +23,7 @@ func (f *normalForm) sentences(warnings problem.List) []Sentence {
 			}
 		}
 	}
-	return append(append(out, r.together()...), noted(warnings)...)
+	return append(out, r.together()...)
 }
 
 // nodes are the rules as they are written, with what the policy shares, in document order.
@@ -42,7 +40,7 @@ func (f *normalForm) nodes() []*ruleNode {
 }
 
 // rule words a permission, a prohibition or an obligation.
-func (r reading) rule(node *ruleNode) Sentence {
+func (r telling) rule(node *ruleNode) Sentence {
 	s := Sentence{Rule: node.name()}
 	who := node.parties["assignee"]
 	var text string
@@ -81,7 +79,7 @@ func (r reading) rule(node *ruleNode) Sentence {
 }
 
 // doer is who owes a duty that names nobody.
-func (r reading) doer(who []reference) string {
+func (r telling) doer(who []reference) string {
 	if len(who) == 1 && len(who[0].refinements) == 0 {
 		return r.who(who)
 	}
@@ -89,7 +87,7 @@ func (r reading) doer(who []reference) string {
 }
 
 // failing says what follows where a duty is not met, as a sentence behind it.
-func (r reading) failing(node *ruleNode, who string) string {
+func (r telling) failing(node *ruleNode, who string) string {
 	if own := node.parties["assignee"]; len(own) > 0 {
 		who = r.who(own)
 	}
@@ -101,7 +99,7 @@ func (r reading) failing(node *ruleNode, who string) string {
 }
 
 // only words the conditions of a permission.
-func (r reading) only(conditions []*constraintNode) []string {
+func (r telling) only(conditions []*constraintNode) []string {
 	list := make([]string, 0, len(conditions)+1)
 	for _, c := range conditions {
 		if counts(c) && len(c.right) == 1 {
@@ -118,7 +116,7 @@ func counts(c *constraintNode) bool {
 }
 
 // acts words the actions of a rule with its assets.
-func (r reading) acts(node *ruleNode, conjunction string) string {
+func (r telling) acts(node *ruleNode, conjunction string) string {
 	what := r.assets(node, conjunction)
 	list := make([]string, 0, len(node.actions))
 	for _, a := range node.actions {
@@ -135,7 +133,7 @@ func (r reading) acts(node *ruleNode, conjunction string) string {
 }
 
 // act words one action with its refinements.
-func (r reading) act(a actionNode, what string) string {
+func (r telling) act(a actionNode, what string) string {
 	s := verb(a.name, what)
 	if strings.Contains(what, " for which ") && slices.ContainsFunc(a.refinements, counts) {
 		s += "," // or the number would seem to belong to the asset
@@ -144,7 +142,7 @@ func (r reading) act(a actionNode, what string) string {
 }
 
 // soThat words refinements of an action.
-func (r reading) soThat(refinements []*constraintNode) string {
+func (r telling) soThat(refinements []*constraintNode) string {
 	var often, list []string
 	for _, c := range refinements {
 		if counts(c) {

@@ -19,7 +19,7 @@ var natures = map[string]string{
 }
 
 // nature says what kind of policy it is, and what stands in its place or behind it.
-func (r reading) nature() []Sentence {
+func (r telling) nature() []Sentence {
 	types := slices.Clone(r.types)
 	if len(types) > 1 { // each other type is a Set as well
 		types = slices.DeleteFunc(types, func(t string) bool { return t == "Set" || t == "Policy" })
@@ -46,7 +46,7 @@ func (r reading) nature() []Sentence {
 }
 
 // stance is how the rules of a policy that grants nothing are spoken of.
-func (r reading) stance() string {
+func (r telling) stance() string {
 	for _, of := range []struct{ class, words string }{{"Offer", "it is offered that "}, {"Request", "it is asked that "}, {"Assertion", "it is claimed that "}} {
 		if slices.Contains(r.types, of.class) {
 			return of.words
@@ -55,14 +55,14 @@ func (r reading) stance() string {
 	return ""
 }
 
-func (r reading) anybody() string {
+func (r telling) anybody() string {
 	if slices.Contains(r.types, "Ticket") {
 		return "whoever holds the ticket"
 	}
 	return "anyone"
 }
 
-func (r reading) nobody() string {
+func (r telling) nobody() string {
 	if slices.Contains(r.types, "Ticket") {
 		return "no holder of the ticket"
 	}
@@ -70,7 +70,7 @@ func (r reading) nobody() string {
 }
 
 // together says how the rules work together.
-func (r reading) together() []Sentence {
+func (r telling) together() []Sentence {
 	has := map[ruleKind]bool{}
 	duties := false
 	for _, n := range r.nodes() {
@@ -98,7 +98,7 @@ func (r reading) together() []Sentence {
 }
 
 // clashes reports whether some prohibition is of what some permission permits, going by the actions alone.
-func (r reading) clashes() bool {
+func (r telling) clashes() bool {
 	permitted, forbidden := map[string]bool{}, map[string]bool{}
 	for _, n := range r.nodes() {
 		for _, a := range n.actions {
@@ -126,7 +126,7 @@ func exceeds(c *constraintNode) bool {
 }
 
 // settling words the conflict strategy. ODRL IM 2.10.
-func (r reading) settling() string {
+func (r telling) settling() string {
 	strategies := slices.Clone(r.strategies)
 	slices.Sort(strategies)
 	switch strategies = slices.Compact(strategies); {
@@ -141,11 +141,11 @@ func (r reading) settling() string {
 	}
 }
 
-// noted are the warnings of the engine as sentences.
-func noted(warnings problem.List) []Sentence {
+// Notes are problems of a document, such as Validate finds, as sentences on it.
+func Notes(warnings problem.List) []Sentence {
 	out := make([]Sentence, 0, len(warnings))
 	for _, p := range warnings {
-		out = append(out, Sentence{Topic: Noted, Rule: p.Pointer, Text: capital(p.Message) + "."})
+		out = append(out, Sentence{Topic: Noted, Rule: p.Pointer, Text: p.Message + "."})
 	}
 	return out
 }

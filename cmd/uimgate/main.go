@@ -76,7 +76,7 @@ policy allows: validated, limited, metered, forwarded and accounted for.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(demoCommand(), serveCommand(), checkCommand(), configCommand(), initCommand(), keysCommand(), backupCommand(), restoreCommand(), agentCommand(), dnsCommand(), versionCommand())
+	root.AddCommand(demoCommand(), serveCommand(), checkCommand(), configCommand(), policyCommand(), initCommand(), keysCommand(), backupCommand(), restoreCommand(), agentCommand(), dnsCommand(), versionCommand())
 	root.AddCommand(operatorCommands()...)
 	return root
 }

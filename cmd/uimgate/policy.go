@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+func policyCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "policy", Short: "Check, explain, try and compare ODRL policies",
+		Long: `Policy works on ODRL 2.2 policies by themselves, with or without the terms of UIM: no gateway and no
+configuration is needed. Names are compared as they stand: what they stand for in your gateway, and
+whether it can enforce all of a policy, is what "uimgate check" says.`,
+		Example: `  uimgate policy validate policy.json
+  uimgate policy explain policy.json
+  uimgate policy decide --policy policy.json --request '{"party":"https://a.example/1","action":"execute","target":"shop.example:search:v1"}'
+  uimgate policy test cases.yaml
+  uimgate policy diff old.json new.json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(policyValidateCommand(), policyExplainCommand(), policyDecideCommand(), policyTestCommand())
+	return c
+}
+
+// outputFlag adds -o, of which the first of known is the default.
+func outputFlag(c *cobra.Command, into *string, known ...string) {
+	c.Flags().StringVarP(into, "output", "o", known[0], alternatives(known))
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if !slices.Contains(known, *into) {
+			return usageError{fmt.Errorf("-o is %s, not %q", alternatives(known), *into)}
+		}
+		return nil
+	}
+}
+
+func alternatives(words []string) string {
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+func lenientFlag(c *cobra.Command, into *bool) {
+	c.Flags().BoolVar(into, "lenient", false, "go on where the policy is not quite valid: what it leaves out stands for everything")
+}
+
+// maxInput bounds one document, and one line of a batch, in bytes.
+const maxInput = 32 << 20
+
+// A source is one document as it was named on the command line.
+type source struct {
+	name string // for messages
+	data []byte
+}
+
+// readSource reads a file, stdin for "-", or the argument itself where that is a JSON object.
+func readSource(c *cobra.Command, arg string) (source, error) {
+	if strings.HasPrefix(strings.TrimSpace(arg), "{") {
+		return source{"the argument", []byte(arg)}, nil
+	}
+	var data []byte
+	var err error
+	if arg == "-" {
+		arg = "stdin"
+		data, err = readAtMost(c.InOrStdin(), arg, maxInput)
+	} else {
+		data, err = readNamed(arg, maxInput)
+	}
+	return source{arg, bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}, err
+}
+
+// onlyOneStdin refuses a command line that reads stdin twice.
+func onlyOneStdin(args ...string) error {
+	if n := len(slices.DeleteFunc(args, func(a string) bool { return a != "-" })); n > 1 {
+		return usageError{errors.New("only one document can be read from stdin")}
+	}
+	return nil
+}
+
+// loadPolicy reads a policy literally and tells on stderr what is wrong with it.
+func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, source, error) {
+	src, err := readSource(c, arg)
+	if err != nil {
+		return nil, src, err
+	}
+	p, problems := odrl.Load(c.Context(), src.data, odrl.LoadOptions{Lenient: lenient})
+	if p == nil {
+		tellProblems(c.ErrOrStderr(), src, problems)
+		return nil, src, errSilent
+	}
+	return p, src, nil
+}
+
+// tellProblems prints the problems of a document as file:line: message, warnings marked.
+func tellProblems(w io.Writer, src source, problems problem.List) {
+	for _, p := range problems {
+		line, _ := strictjson.Position(src.data, p.Pointer)
+		level := ""
+		if p.Level == problem.Warning {
+			level = "warning: "
+		}
+		fmt.Fprintf(w, "%s:%d: %s%s (%s)\n", src.name, line, level, plain(p.String()), p.Code)
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/odrl"
+)
+
+func policyExplainCommand() *cobra.Command {
+	var output string
+	var lenient bool
+	c := &cobra.Command{
+		Use: "explain FILE", Short: "Say in plain words what a policy means",
+		Long: `Explain says in plain English what a policy means: who may do what, how often, at what price, when and
+where; what is forbidden; what is owed, and what follows where it is not done; how the rules work
+together; and what is doubtful about it. Each sentence names the rule it comes from, by its uid or its
+place in the document. FILE is - for stdin.`,
+		Example: `  uimgate policy explain policy.json
+  uimgate policy explain policy.json -o markdown > terms.md`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			p, src, err := loadPolicy(c, args[0], lenient)
+			if err != nil {
+				return err
+			}
+			notes := odrl.Notes(odrl.Validate(c.Context(), src.data, odrl.ValidateOptions{Lenient: lenient}))
+			e := explanation{p.UID(), append(p.Plain(), notes...)}
+			switch output {
+			case "json":
+				return printJSON(c.OutOrStdout(), e)
+			case "markdown":
+				return e.markdown(c.OutOrStdout())
+			default:
+				return e.text(c.OutOrStdout())
+			}
+		},
+	}
+	outputFlag(c, &output, "text", "json", "markdown")
+	lenientFlag(c, &lenient)
+	return c
+}
+
+// An explanation is policy explain as JSON.
+type explanation struct {
+	UID       string          `json:"uid"`
+	Sentences []odrl.Sentence `json:"sentences"`
+}
+
+// topicTitles are the headings, in order.
+var topicTitles = []struct {
+	topic odrl.Topic
+	title string
+}{
+	{odrl.Nature, "What this is"},
+	{odrl.Permitted, "What is permitted"},
+	{odrl.Forbidden, "What is forbidden"},
+	{odrl.Owed, "What is owed"},
+	{odrl.Generally, "In general"},
+	{odrl.Noted, "What to know about the document"},
+}
+
+// byTopic calls each for every heading that has sentences.
+func byTopic(list []odrl.Sentence, each func(title string, sentences []odrl.Sentence)) {
+	for _, t := range topicTitles {
+		var of []odrl.Sentence
+		for _, s := range list {
+			if s.Topic == t.topic {
+				of = append(of, s)
+			}
+		}
+		if len(of) > 0 {
+			each(t.title, of)
+		}
+	}
+}
+
+func (e explanation) text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Policy %s\n", plain(e.UID))
+	byTopic(e.Sentences, func(title string, sentences []odrl.Sentence) {
+		fmt.Fprintf(&b, "\n%s\n", title)
+		for _, s := range sentences {
+			fmt.Fprintf(&b, "  %s", plain(s.Text))
+			if s.Rule != "" {
+				fmt.Fprintf(&b, " [%s]", plain(s.Rule))
+			}
+			b.WriteByte('\n')
+			for _, t := range s.Terms {
+				fmt.Fprintf(&b, "    - %s\n", plain(t))
+			}
+		}
+	})
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (e explanation) markdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Policy %s\n", markdown(e.UID))
+	byTopic(e.Sentences, func(title string, sentences []odrl.Sentence) {
+		fmt.Fprintf(&b, "\n## %s\n\n", title)
+		for _, s := range sentences {
+			fmt.Fprintf(&b, "- %s", markdown(s.Text))
+			if s.Rule != "" {
+				fmt.Fprintf(&b, " *(%s)*", markdown(s.Rule))
+			}
+			b.WriteByte('\n')
+			for _, t := range s.Terms {
+				fmt.Fprintf(&b, "  - %s\n", markdown(t))
+			}
+		}
+	})
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// markdown makes a text stand for itself in Markdown and in HTML made of it.
+func markdown(s string) string {
+	var b strings.Builder
+	for _, r := range plain(s) {
+		if strings.ContainsRune("\\`*_[]<>&#|!~", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return strings.ReplaceAll(b.String(), "\n", " ")
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// A validation is what policy validate answers about one document.
+type validation struct {
+	Valid    bool         `json:"valid"`
+	Problems problem.List `json:"problems"`
+}
+
+func policyValidateCommand() *cobra.Command {
+	var output string
+	var lenient, strict, batched bool
+	c := &cobra.Command{
+		Use: "validate FILE", Short: "Say everything that is wrong with a policy",
+		Long: `Validate checks a policy against the ODRL Information Model 2.2 and the profiles that are known, and
+says everything that is wrong with it: errors, which make it invalid, and warnings about what is
+doubtful, such as rules that contradict each other or can never apply. FILE is - for stdin. The exit
+code is 1 where the policy is invalid.
+
+With --batch, FILE (stdin if there is none) holds one document a line, and one answer a line is
+written, in order; the exit code is 1 where any of them is invalid.`,
+		Example: `  uimgate policy validate policy.json
+  uimgate policy validate policy.json --strict -o json
+  uimgate policy validate --batch < policies.jsonl`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			check := func(ctx context.Context, doc []byte) validation {
+				found := odrl.Validate(ctx, doc, odrl.ValidateOptions{Lenient: lenient})
+				return validation{Valid: !found.Failed() && (!strict || len(found) == 0), Problems: append(problem.List{}, found...)}
+			}
+			switch {
+			case strict && lenient:
+				return usageError{errors.New("--strict and --lenient exclude each other")}
+			case batched:
+				return validateBatch(c, args, check)
+			case len(args) == 0:
+				return usageError{errors.New("name the file, or - for stdin")}
+			}
+			src, err := readSource(c, args[0])
+			if err != nil {
+				return err
+			}
+			v := check(c.Context(), src.data)
+			if output == "json" {
+				if err := printJSON(c.OutOrStdout(), v); err != nil {
+					return err
+				}
+			} else {
+				tellValidation(c.OutOrStdout(), src, v)
+			}
+			if !v.Valid {
+				return errSilent
+			}
+			return nil
+		},
+	}
+	outputFlag(c, &output, "text", "json")
+	lenientFlag(c, &lenient)
+	c.Flags().BoolVar(&strict, "strict", false, "a policy with warnings is invalid too")
+	c.Flags().BoolVar(&batched, "batch", false, "one document a line, one answer a line")
+	return c
+}
+
+func tellValidation(w io.Writer, src source, v validation) {
+	tellProblems(w, src, v.Problems)
+	verdict := "valid"
+	if !v.Valid {
+		verdict = "invalid"
+	}
+	errors, warnings := 0, 0
+	for _, p := range v.Problems {
+		if p.Level == problem.Error {
+			errors++
+		} else {
+			warnings++
+		}
+	}
+	fmt.Fprintf(w, "%s: %s: %d error(s), %d warning(s)\n", src.name, verdict, errors, warnings)
+}
+
+func validateBatch(c *cobra.Command, args []string, check func(context.Context, []byte) validation) error {
+	invalid := false
+	err := batch(c, args, func(ctx context.Context, line []byte) (any, error) {
+		v := check(ctx, line)
+		invalid = invalid || !v.Valid
+		return v, nil
+	})
+	if err == nil && invalid {
+		return errSilent
+	}
+	return err
+}
