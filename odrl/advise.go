@@ -41,7 +41,7 @@ func (l *library) spellings() {
 		case uim:
 		case s.written != s.meant:
 			l.problems.Warnf("profile-term", s.pointer, "%s is no %s of ODRL: it is read as %s", s.written, s.what, s.meant)
-		case !(s.what == "action" && s.meant == "use"):
+		case s.what != "action" || s.meant != "use":
 			l.problems.Warnf("profile-term", s.pointer, "the %s %s is UIM's and not ODRL's own: name the profile http://%s", s.what, s.meant, uimProfiles[0])
 		}
 	}

@@ -1,6 +1,9 @@
 package odrl
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // A normalForm is a policy after all steps of normalisation: what it says, rule by rule. ODRL IM 2.7.
 type normalForm struct {
@@ -116,9 +119,7 @@ func (a *atomizer) perParty(list []*atom, node *ruleNode, fn string) []*atom {
 				return nil
 			}
 			y.parties = make(map[string]*reference, len(x.parties)+1)
-			for k, v := range x.parties {
-				y.parties[k] = v
-			}
+			maps.Copy(y.parties, x.parties)
 			y.parties[fn] = &node.parties[fn][i]
 			out = append(out, &y)
 		}

@@ -61,10 +61,11 @@ func (c *clash) request() string {
 // they stand; what the document says of collections and actions counts.
 type analyst struct {
 	*names
-	form    *normalForm
-	work    int
-	related map[string][]string
-	canon   map[*constraintNode]string
+	form      *normalForm
+	work      int
+	related   map[string][]string
+	canon     map[*constraintNode]string
+	literally bool // conflicts are found by names alone
 }
 
 // maxPairs bounds the pairs of rules that are compared.
@@ -72,7 +73,18 @@ const maxPairs = 1_000_000
 
 // analyse reports conflicts, duties to do what is prohibited, and rules that can never be active.
 func (l *library) analyse(f *normalForm) {
+	a := &analyst{names: l.names, form: f, related: map[string][]string{}, canon: map[*constraintNode]string{}, literally: true}
+	a.all()
+}
+
+// analyseDuties is analyse for a policy whose conflicts are found by what its names mean in the world.
+func (l *library) analyseDuties(f *normalForm) {
 	a := &analyst{names: l.names, form: f, related: map[string][]string{}, canon: map[*constraintNode]string{}}
+	a.all()
+}
+
+func (a *analyst) all() {
+	f := a.form
 	byTarget := map[string][]*atom{}
 	for _, r := range f.rules {
 		if r.kind == prohibition {
@@ -82,7 +94,7 @@ func (l *library) analyse(f *normalForm) {
 	if len(byTarget) > 0 {
 		for _, r := range f.rules {
 			if !a.against(r, byTarget) {
-				l.problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for conflicts")
+				a.problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for conflicts")
 				break
 			}
 		}
@@ -97,10 +109,11 @@ func (a *analyst) against(r *atom, prohibitions map[string][]*atom) bool {
 			if a.work++; a.work > maxPairs || a.problems.full() {
 				return false
 			}
-			if r.kind == permission {
-				a.conflict(r, f)
-			} else {
+			switch {
+			case r.kind == obligation:
 				a.duty(r, r, f)
+			case a.literally:
+				a.conflict(r, f)
 			}
 		}
 	}

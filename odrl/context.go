@@ -1,8 +1,10 @@
 package odrl
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -36,9 +38,6 @@ func (n *names) knownContext(v any) bool {
 }
 
 func (n *names) inline(c map[string]any, pointer string) {
-	known := func(name string) bool {
-		return slices.Contains(keys, name) || name == "id" || actions[name] != "" || name == "use" || slices.Contains(operators, name) || operands[name] != 0
-	}
 	for _, name := range sortedKeys(c) {
 		at := pointer + "/" + strictjson.Escape(name)
 		iri, ok := c[name].(string)
@@ -54,12 +53,26 @@ func (n *names) inline(c map[string]any, pointer string) {
 		case strings.HasPrefix(name, "@") || !ok:
 			n.problems.Errorf("context", at, "%s in a context is not supported: write full IRIs or plain prefixes", quote(name))
 		default:
-			n.define(name, n.expand(iri), at, known)
+			n.define(name, n.expand(iri), at)
 		}
 	}
 }
 
-func (n *names) define(name, iri, at string, known func(string) bool) {
+// reserved are all words that ODRL or UIM give a meaning.
+var reserved = sync.OnceValue(func() map[string]bool {
+	m := map[string]bool{"id": true, "perm": true, "prohibit": true, "invalid": true, "policyUsage": true}
+	for _, list := range [][]string{
+		keys, operators, slices.Collect(maps.Keys(actions)), slices.Collect(maps.Keys(actionAliases)), slices.Collect(maps.Keys(operatorAliases)), slices.Collect(maps.Keys(operands)),
+		slices.Collect(maps.Keys(operandAliases)), slices.Collect(maps.Keys(policyTypes)), strings.Fields("Rule Permission Prohibition Duty Asset AssetCollection Party PartyCollection Action Constraint LogicalConstraint"),
+	} {
+		for _, name := range list {
+			m[name] = true
+		}
+	}
+	return m
+})
+
+func (n *names) define(name, iri, at string) {
 	rest, web := bare(iri)
 	if builtin, ok := prefixes[name]; ok {
 		if was, _ := bare(builtin); was != rest && (name == "odrl" || name == "rdf" || name == "xsd" || name == "cc") {
@@ -69,8 +82,8 @@ func (n *names) define(name, iri, at string, known func(string) bool) {
 		n.prefixes[name] = iri
 		return
 	}
-	if known(name) {
-		own := []string{odrlNS + name, odrlNS + operatorAliases[name], ccNS + name, uimNS + name}
+	if reserved()[name] {
+		own := []string{odrlNS + name, odrlNS + operatorAliases[name], odrlNS + actionAliases[name], odrlNS + operandAliases[name], ccNS + name, ccNS + actionAliases[name], uimNS + name}
 		if name == "uid" || name == "id" {
 			own = []string{"@id"}
 		}

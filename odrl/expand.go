@@ -1,6 +1,7 @@
 package odrl
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -69,6 +70,9 @@ func (l *library) choose(uid string) *document {
 			l.problems.Errorf("no-policy", "", "the document holds no policy %s", quote(uid))
 			return nil
 		}
+		for l.successor(d) != nil {
+			d = l.successor(d)
+		}
 		return d
 	}
 	var list []*document
@@ -89,11 +93,22 @@ func (l *library) choose(uid string) *document {
 	}
 }
 
+// successor is the policy of the document that stands in the place of d; nil where there is none. They
+// do not go round in a circle.
+func (l *library) successor(d *document) *document {
+	for _, ref := range d.replacedBy {
+		if next := l.byUID[ref.iri]; next != nil {
+			return next
+		}
+	}
+	return nil
+}
+
 // parent reports whether another policy of the document inherits from d, or stands in the place of d.
 func (l *library) parent(d *document) bool {
 	return slices.ContainsFunc(l.list, func(o *document) bool {
 		return o != d && slices.ContainsFunc(o.inherits, func(ref reference) bool { return ref.iri == d.uid })
-	}) || slices.ContainsFunc(d.replacedBy, func(ref reference) bool { return l.byUID[ref.iri] != nil })
+	}) || l.successor(d) != nil
 }
 
 // expanded brings a policy through steps 1 to 4 of normalisation: what others say about it, its class,
@@ -190,9 +205,7 @@ func unionAll(a, b map[string][]reference) map[string][]reference {
 		return a
 	}
 	m := make(map[string][]reference, len(a)+len(b))
-	for k, list := range a {
-		m[k] = list
-	}
+	maps.Copy(m, a)
 	for k, list := range b {
 		m[k] = union(m[k], list)
 	}

@@ -75,7 +75,7 @@ func (r *reader) outside(f field) {
 		id, named := o.one("@id")
 		iri := ""
 		if named {
-			iri, _ = r.nodeID(id, "a node")
+			iri = r.nodeID(id, "a node")
 		}
 		for _, relation := range []struct {
 			key  string

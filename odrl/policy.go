@@ -116,8 +116,11 @@ func normalize(ctx context.Context, tree map[string]any, w World, found *finding
 		return n
 	}
 	l := newLibrary(r, list)
+	if found.failed() {
+		return n
+	}
 	d := l.choose("")
-	if d == nil || found.failed() {
+	if found.failed() {
 		return n
 	}
 	n.d, x.facts = l.expanded(d), r.facts
@@ -131,6 +134,7 @@ func normalize(ctx context.Context, tree map[string]any, w World, found *finding
 	n.expand()
 	if !found.failed() {
 		n.analyse()
+		l.analyseDuties(n.form)
 	}
 	return n
 }

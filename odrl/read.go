@@ -211,7 +211,7 @@ func (r *reader) policy(f field) *document {
 
 func (r *reader) head(o *object, d *document) {
 	if f, ok := o.one("@id"); ok {
-		d.uid, _ = r.nodeID(f, "the uid of a policy")
+		d.uid = r.nodeID(f, "the uid of a policy")
 	}
 	r.types(o, d)
 	for _, f := range o.items("profile") {
@@ -233,17 +233,16 @@ func (r *reader) head(o *object, d *document) {
 	d.strategies = r.conflict(o)
 }
 
-// nodeID is the name of a node: an IRI, or a blank node, which has no name outside of the document.
-func (r *reader) nodeID(f field, what string) (string, bool) {
-	if s, ok := r.word(f, what); ok {
-		if s = r.expand(s); blank(s) {
-			if what == "the uid of a policy" {
-				r.problems.Doubtf("iri", f.pointer, "%s must be an absolute IRI, not the blank node %s", what, quote(s))
-			}
-			return "", false
+// nodeID is the name of a node: an IRI, or none for a blank node, which has no name outside of the document.
+func (r *reader) nodeID(f field, what string) string {
+	if id := r.idOf(map[string]any{"@id": f.value}); blank(id) {
+		if what == "the uid of a policy" {
+			r.problems.Doubtf("iri", f.pointer, "%s must be an absolute IRI, not the blank node %s", what, quote(id))
 		}
+		return ""
 	}
-	return r.iri(f, what)
+	iri, _ := r.iri(f, what)
+	return iri
 }
 
 func (r *reader) types(o *object, d *document) {

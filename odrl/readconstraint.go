@@ -65,7 +65,7 @@ func (r *reader) sameConstraint(known *constraintNode, f field, depth int) *cons
 func (r *reader) constraintBody(o *object, depth int) *constraintNode {
 	c := &constraintNode{pointer: o.pointer, weight: 1, notes: o.notes}
 	if id, ok := o.one("@id"); ok {
-		c.uid, _ = r.nodeID(id, "the uid of a constraint")
+		c.uid = r.nodeID(id, "the uid of a constraint")
 	}
 	for _, t := range o.items("@type") {
 		if s, ok := r.word(t, "a type"); ok {

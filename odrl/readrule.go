@@ -66,7 +66,7 @@ func (r *reader) again(known *ruleNode, kind ruleKind, id string, f field) *rule
 func (r *reader) ruleBody(o *object, rule *ruleNode) {
 	what := "a " + rule.kind.String()
 	if id, ok := o.one("@id"); ok {
-		rule.uid, _ = r.nodeID(id, "the uid of "+what)
+		rule.uid = r.nodeID(id, "the uid of "+what)
 	}
 	r.ruleType(o, rule.kind)
 	rule.notice = o.notes.notice()

@@ -128,7 +128,7 @@ func (d demand) branches() [][]demand {
 		}
 		return [][]demand{all}
 	}
-	any := func(negate bool) [][]demand {
+	either := func(negate bool) [][]demand {
 		var ways [][]demand
 		for _, o := range d.c.operands {
 			ways = append(ways, []demand{part(o, negate)})
@@ -137,7 +137,7 @@ func (d demand) branches() [][]demand {
 	}
 	switch {
 	case d.c.logic == "or" && !d.negate:
-		return any(false)
+		return either(false)
 	case d.c.logic == "or":
 		return every(true)
 	case d.c.logic == "xone" && d.negate:
@@ -153,7 +153,7 @@ func (d demand) branches() [][]demand {
 		}
 		return ways
 	case d.negate:
-		return any(true)
+		return either(true)
 	default:
 		return every(false)
 	}
@@ -189,7 +189,7 @@ func (s *search) leaf(d demand) bool {
 		old = newDomain(c.operand)
 	}
 	dom := old.clone()
-	if !dom.narrow(c, operator, variable) {
+	if !dom.narrow(c, operator) {
 		return true
 	}
 	s.domains[variable] = dom
@@ -221,7 +221,7 @@ func (d demand) variable() string {
 }
 
 // narrow applies one comparison; false where nothing can be said about it.
-func (d *domain) narrow(c *constraintNode, operator, variable string) bool {
+func (d *domain) narrow(c *constraintNode, operator string) bool {
 	if operands[c.operand] == window || operator == "within" || operator == "outside" {
 		clock, w, ok := windowOf(c)
 		if !ok {

@@ -3,6 +3,7 @@ package odrl
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -85,9 +86,7 @@ func (n node) text(key, value string) {
 }
 
 func (n node) describe(d notes) {
-	for key, v := range d {
-		n[key] = v
-	}
+	maps.Copy(n, d)
 }
 
 func (w *writer) document(list []*document) map[string]any {
@@ -368,9 +367,7 @@ func (w *writer) link(at func(string) node, ref *reference, key, policy string) 
 		collection = "AssetCollection"
 	}
 	if m, ok := w.thing(ref, collection).(map[string]any); ok {
-		for k, v := range m {
-			n[k] = v
-		}
+		maps.Copy(n, m)
 		if ref.iri == "" {
 			delete(n, "@id")
 		}
