@@ -15,6 +15,7 @@ func (c clock) now() time.Duration { return time.Since(c.began) }
 
 // Evidence is everything that was written down in a run. Judges look at nothing else.
 type evidence struct {
+	Began    time.Time // on the wall clock
 	Terms    []term
 	Arrivals []arrival // the upstream's own log, in order
 	Attempts []attempt // what agents sent and were told
@@ -76,10 +77,15 @@ type freeze struct {
 
 // A probe is what a gateway said of its readiness.
 type probe struct {
-	Gateway string
-	At      time.Duration
-	Status  int
+	Gateway        string
+	Sent, Answered time.Duration
+	Status         int
 }
 
-// An outage is a time in which no gateway could reach its store, surely and all the time.
-type outage struct{ From, To time.Duration }
+// An outage is a time in which a gateway could not reach its store, surely and all the time.
+type outage struct {
+	Gateway  string // empty: none could
+	From, To time.Duration
+}
+
+func (o outage) of(gateway string) bool { return o.Gateway == "" || o.Gateway == gateway }

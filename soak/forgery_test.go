@@ -11,9 +11,11 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
+var forgedDay = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
 // honest are the logs of a small run in which everything was as it must be.
 func honest() *evidence {
-	e := &evidence{Terms: terms(), Unapproved: map[string]bool{"poor": true}, Logs: map[string]string{"a": "starting\n"}}
+	e := &evidence{Began: forgedDay, Terms: terms(), Unapproved: map[string]bool{"poor": true}, Logs: map[string]string{"a": "starting\n"}}
 	at := time.Second
 	arrive := func(a attempt, execution string) arrival {
 		e.Arrivals = append(e.Arrivals, arrival{
@@ -79,15 +81,15 @@ func honest() *evidence {
 	}
 	e.Endings = []ending{{Agent: "victim", Token: "victim-pat", Asked: at, Answered: at + time.Millisecond}}
 	e.Freezes = []freeze{{"b", 10 * time.Second, 12 * time.Second}}
-	e.Outages = []outage{{20 * time.Second, 30 * time.Second}}
-	e.Probes = []probe{{"a", 15 * time.Second, 200}, {"a", 25 * time.Second, 503}, {"a", 35 * time.Second, 200}}
+	e.Outages = []outage{{"a", 20 * time.Second, 30 * time.Second}}
+	e.Probes = []probe{{"a", 15 * time.Second, 16 * time.Second, 200}, {"a", 25 * time.Second, 26 * time.Second, 503}, {"a", 35 * time.Second, 36 * time.Second, 200}}
 	return e
 }
 
 // charge writes down the record of an execution that went through these states.
 func (e *evidence) charge(id string, a attempt, states ...store.State) {
 	amount := prices[a.Intent]
-	e.Executions = append(e.Executions, store.Execution{ID: id, AgentID: a.Agent, Intent: a.Intent, Charge: amount, State: states[len(states)-1]})
+	e.Executions = append(e.Executions, store.Execution{ID: id, AgentID: a.Agent, Intent: a.Intent, Charge: amount, State: states[len(states)-1], BegunAt: e.Began.Add(a.Sent), Deadline: e.Began.Add(a.Sent + time.Minute)})
 	var was store.State
 	for _, s := range states {
 		e.Ledger = append(e.Ledger, store.Entry{Seq: int64(len(e.Ledger) + 1), AgentID: a.Agent, ExecutionID: id, Amount: amount, From: was, To: s})
@@ -214,6 +216,12 @@ var forgeries = []forgery{
 	}},
 	{"an account with less", "ledger", func(e *evidence) { e.Accounts[0].Captured.Nano-- }},
 	{"an account with more held", "ledger", func(e *evidence) { e.Accounts[0].Held.Nano++ }},
+	{"given up before its deadline", "ledger", func(e *evidence) {
+		e.Ledger[len(e.Ledger)-2].By = "sweeper"
+		e.Ledger[len(e.Ledger)-2].At = e.Began
+	}},
+	{"begun by a wrong clock", "charges", func(e *evidence) { e.Executions[0].BegunAt = e.Executions[0].BegunAt.Add(5 * time.Second) }},
+	{"begun by a clock that is late", "charges", func(e *evidence) { e.Executions[0].BegunAt = e.Executions[0].BegunAt.Add(-5 * time.Second) }},
 	{"no account", "ledger", func(e *evidence) { e.Accounts = nil }},
 	{"more than an agent may owe", "credit", func(e *evidence) {
 		for i := range 11 {

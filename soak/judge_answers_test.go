@@ -84,16 +84,16 @@ func (e *evidence) endedBy(a attempt) bool {
 // old, a check that takes its time, and the memory of the last one.
 const unreadyWithin = 4 * time.Second
 
-// judgeReadiness: while no gateway can reach its store none says that it is ready, and none accepts a call.
+// judgeReadiness: while a gateway cannot reach its store it does not say that it is ready, and accepts no call.
 func (e *evidence) judgeReadiness(breach func(string, ...any)) {
 	for _, o := range e.Outages {
 		for _, p := range e.Probes {
-			if p.At > o.From+unreadyWithin && p.At < o.To && p.Status == 200 {
-				breach("%s said that it is ready %s after its store had gone", p.Gateway, p.At-o.From)
+			if o.of(p.Gateway) && p.Sent > o.From+unreadyWithin && p.Answered < o.To && p.Status == 200 {
+				breach("%s said that it is ready %s after its store had gone", p.Gateway, p.Sent-o.From)
 			}
 		}
 		for _, a := range e.Attempts {
-			if a.Sent > o.From+revokedWithin && a.Answered < o.To && a.Status == 200 {
+			if o.of(a.Gateway) && a.Sent > o.From+revokedWithin && a.Answered < o.To && a.Status == 200 {
 				breach("%s was accepted by %s %s after its store had gone", a.Ref, a.Gateway, a.Sent-o.From)
 			}
 		}

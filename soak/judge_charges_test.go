@@ -2,10 +2,14 @@ package soak
 
 import (
 	"slices"
+	"time"
 
 	"github.com/uimgate/uimgate/money"
 	"github.com/uimgate/uimgate/store"
 )
+
+// clockError is how far the store's clock may be from that of the test; replicas' clocks are set off by more.
+const clockError = 2 * time.Second
 
 // open reports whether nobody can say yet how an execution ended.
 func open(s store.State) bool { return s == store.Held || s == store.Unresolved }
@@ -14,6 +18,7 @@ func open(s store.State) bool { return s == store.Held || s == store.Unresolved 
 // what the record says; and what they were not told they had no way to be told.
 func (e *evidence) judgeCharges(breach func(string, ...any)) {
 	records := map[string]store.Execution{}
+	sent := e.earliest()
 	for _, x := range e.Executions {
 		if _, twice := records[x.ID]; twice {
 			breach("execution %s is listed twice", x.ID)
@@ -35,6 +40,8 @@ func (e *evidence) judgeCharges(breach func(string, ...any)) {
 			breach("execution %s (%s) reached the upstream, and has no record", a.Execution, a.Ref)
 		case x.Charge != price || x.AgentID != a.Agent || x.Intent != a.Intent:
 			breach("execution %s: recorded as %s of %s for %s", a.Execution, x.Intent, x.AgentID, x.Charge)
+		case x.BegunAt.After(e.Began.Add(a.At+clockError)) || x.BegunAt.Before(e.Began.Add(sent(a)-clockError)):
+			breach("execution %s began at %s by the store, and reached the upstream at %s", a.Execution, x.BegunAt, e.Began.Add(a.At))
 		case !fits(a.Effect, x.State):
 			breach("execution %s is %s; the upstream %s", a.Execution, x.State, a.Effect)
 		}
@@ -140,6 +147,7 @@ func (e *evidence) judgeLedger(breach func(string, ...any)) {
 		}
 		at[x.ExecutionID], amounts[x.ExecutionID] = x.To, x.Amount
 	}
+	e.judgeSweeper(breach)
 	held, captured := map[string]int64{}, map[string]int64{}
 	for _, x := range e.Executions {
 		if x.Charge.IsZero() {
@@ -172,6 +180,19 @@ func (e *evidence) judgeLedger(breach func(string, ...any)) {
 	}
 	for account, nano := range held {
 		breach("%s has %d held and no account", account, nano)
+	}
+}
+
+// judgeSweeper: no call is given up before its deadline, by the store's clock.
+func (e *evidence) judgeSweeper(breach func(string, ...any)) {
+	deadlines := map[string]time.Time{}
+	for _, x := range e.Executions {
+		deadlines[x.ID] = x.Deadline
+	}
+	for _, x := range e.Ledger {
+		if x.By == "sweeper" && x.At.Before(deadlines[x.ExecutionID]) {
+			breach("entry %d gives %s up at %s, before its deadline", x.Seq, x.ExecutionID, x.At)
+		}
 	}
 }
 

@@ -198,13 +198,13 @@ func (w *world) probe() {
 		if url == "" || g == w.avoided.Load() {
 			continue
 		}
-		at := w.clock.now()
+		sent := w.clock.now()
 		status, _, _, err := w.do(http.MethodGet, url+"/readyz", nil, nil)
 		if err != nil {
 			continue
 		}
 		w.mu.Lock()
-		w.probes = append(w.probes, probe{g.name, at, status})
+		w.probes = append(w.probes, probe{g.name, sent, w.clock.now(), status})
 		w.mu.Unlock()
 	}
 }

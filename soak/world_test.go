@@ -16,6 +16,7 @@ import (
 
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // A world is one run: gateways, the upstream behind them, agents, and what all of them write down.
@@ -24,6 +25,7 @@ type world struct {
 	clock    clock
 	upstream *upstream
 	gateways []*gateway
+	ways     []*pgtest.Proxy // of each gateway to the database; none for SQLite
 	client   *http.Client
 	open     func(context.Context) (records, error) // the store, when no gateway runs any more
 
@@ -214,7 +216,7 @@ func (w *world) evidence() *evidence {
 		logs[g.name] = g.log()
 	}
 	e := w.logs()
-	e.Terms, e.Unapproved, e.Logs = terms(), w.unapproved, logs
+	e.Began, e.Terms, e.Unapproved, e.Logs = w.clock.began, terms(), w.unapproved, logs
 	ctx := w.t.Context()
 	s, err := w.open(ctx)
 	if err != nil {
