@@ -52,7 +52,7 @@ func beGateway(dir string) error {
 	}()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), zapcore.WarnLevel))
+	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), zapcore.InfoLevel))
 	err = daemon.Run(ctx, daemon.Options{
 		Config: cfg, Load: load, Reload: reload, Log: log, Now: func() time.Time { return time.Now().Add(offset) },
 		Ready: func(a daemon.Addresses) { _ = json.NewEncoder(os.Stdout).Encode(a) },
@@ -81,22 +81,21 @@ func newGateway(t *testing.T, name, config string) *gateway {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"uimgate.yaml": config, "agents.json": agentsFile(), "policy.json": policyFile()} {
-		g.write(t, name, text)
+		if err := g.write(name, text); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Cleanup(func() { _ = g.end(syscall.SIGKILL) })
 	return g
 }
 
 // write replaces a file of the configuration whole, as an operator should.
-func (g *gateway) write(t *testing.T, name, text string) {
-	t.Helper()
+func (g *gateway) write(name, text string) error {
 	path := filepath.Join(g.dir, name)
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		return err
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	return os.Rename(path+".new", path)
 }
 
 // start starts the process, and returns when it takes requests.

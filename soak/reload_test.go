@@ -1,0 +1,74 @@
+package soak
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The configuration is taken over again and again under load. Limits go on as they were.
+func TestReloadedUnderLoad(t *testing.T) {
+	w := sqliteWorld(t)
+	g := w.gateways[0]
+	config := configFile(w.upstream.server.URL, "")
+	reloads := 0
+	w.judged(usual(), func() {
+		for ; pause(w.over, random(200*time.Millisecond, 600*time.Millisecond)); reloads++ {
+			if err := g.write("uimgate.yaml", strings.Replace(config, "open_for: 100ms", fmt.Sprintf("open_for: %dms", 100+reloads%2), 1)); err != nil {
+				t.Error(err)
+			}
+			if reloads%2 == 0 { // beside the change of the file, which is seen by itself
+				if err := g.signal(syscall.SIGHUP); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	if n := strings.Count(g.log(), "configuration taken over"); n < reloads/2 {
+		t.Errorf("%d of %d configurations were taken over", n, reloads)
+	}
+}
+
+// A policy with another number for the same limit goes on with the count. To the last call.
+func TestALimitKeepsItsCountWhenItsNumberChanges(t *testing.T) {
+	w := sqliteWorld(t)
+	g := w.gateways[0]
+	a := w.agentNamed("agent", 1)
+	policy, done := policyFile(), 0
+	for _, step := range []struct{ most, tries, want int }{
+		{120, 60, 60}, // some are left
+		{100, 60, 40},
+		{90, 5, 0}, // less than was had already
+		{150, 60, 50},
+	} {
+		changed := strings.Replace(policy, `"rightOperand": 120`, fmt.Sprintf(`"rightOperand": %d`, step.most), 1)
+		if err := g.write("policy.json", changed); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.operate(g, "/reload"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.retry(a.agree); err != nil {
+			t.Fatal(err)
+		}
+		newest := a.tokens[len(a.tokens)-1]
+		admitted := 0
+		for range step.tries {
+			done++
+			got := call{agent: a, token: newest, intent: browse, ref: fmt.Sprintf("n%d.%s", done, works)}.at(g)
+			switch {
+			case got.Status == http.StatusOK && admitted < step.want:
+				admitted++
+			case got.Reason == "RATE_LIMIT_EXCEEDED" && admitted == step.want:
+			default:
+				t.Fatalf("limit %d, %d admitted of %d: %+v", step.most, admitted, step.want, got)
+			}
+		}
+		if admitted != step.want {
+			t.Errorf("limit %d: %d admitted, want %d", step.most, admitted, step.want)
+		}
+	}
+}
