@@ -182,6 +182,9 @@ func (c call) at(g *gateway) attempt {
 	w.mu.Lock()
 	w.attempts = append(w.attempts, a)
 	w.mu.Unlock()
+	if a.Status == http.StatusServiceUnavailable {
+		pause(w.over, 20*time.Millisecond)
+	}
 	return a
 }
 

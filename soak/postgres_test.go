@@ -99,7 +99,6 @@ func (w *world) freeze() {
 func (w *world) lose(server *pgtest.Cluster) {
 	all, one := longerThanNoticed, 1500*time.Millisecond
 	troubles := []func(){
-		func() { w.cutOff(w.ways, (*pgtest.Proxy).Cut, all) },
 		func() { // it crashes, and is started again
 			if err := server.Kill(w.t.Context()); err != nil {
 				w.t.Error(err)
@@ -111,6 +110,7 @@ func (w *world) lose(server *pgtest.Cluster) {
 				w.t.Error(err)
 			}
 		},
+		func() { w.cutOff(w.ways, (*pgtest.Proxy).Cut, all) },
 		func() { w.cutOff(w.ways[:1], (*pgtest.Proxy).Stall, one) },
 		func() { w.cutOff(w.ways, (*pgtest.Proxy).Stall, all) },
 		func() {
@@ -120,7 +120,7 @@ func (w *world) lose(server *pgtest.Cluster) {
 		},
 		func() { w.cutOff(w.ways[1:], (*pgtest.Proxy).Cut, one) },
 	}
-	for n := 0; pause(w.over, time.Second); n++ {
+	for n := 0; pause(w.over, 700*time.Millisecond); n++ {
 		troubles[n%len(troubles)]()
 	}
 }
