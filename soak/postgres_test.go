@@ -2,8 +2,6 @@ package soak
 
 import (
 	"context"
-	"fmt"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,14 +19,6 @@ func TestReplicasKilledUnderLoad(t *testing.T) {
 func TestReplicasWithWrongClocks(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t), 5*time.Second, 0, -5*time.Second)
 	w.judged(usual(), func() {})
-}
-
-// A gateway is stopped for longer than its leases hold, and goes on. Meanwhile revocations went past it.
-func TestReplicasStoppedForAWhile(t *testing.T) {
-	w := postgresWorld(t, pgtest.Start(t))
-	least := usual()
-	least["freezes"] = 2
-	w.judged(least, w.freeze)
 }
 
 // PostgreSQL crashes, and gateways lose the way to it: one, or all. What they cannot know they refuse, and they
@@ -63,35 +53,6 @@ func postgresWorld(t *testing.T, server *pgtest.Cluster, offsets ...time.Duratio
 	}
 	w.startAll()
 	return w
-}
-
-// freeze stops one gateway after another for a while, until the load is over. Calls are sent to it as it stands, which it
-// finds when it goes on.
-func (w *world) freeze() {
-	hot := w.agentNamed("frozen", 1)
-	for n := 0; pause(w.over, random(200*time.Millisecond, 800*time.Millisecond)); n++ {
-		g := pick(w.gateways)
-		w.avoided.Store(g)
-		if err := g.signal(syscall.SIGSTOP); err != nil {
-			w.t.Error(err)
-			return
-		}
-		f := freeze{Gateway: g.name, From: w.clock.now()}
-		for i := range 4 {
-			c := call{agent: hot, token: hot.token(), intent: pulse, ref: fmt.Sprintf("frozen-%d-%d.%s", n, i, works)}
-			w.loading.Go(func() { c.at(g) })
-		}
-		pause(nil, random(300*time.Millisecond, 2500*time.Millisecond))
-		f.To = w.clock.now()
-		if err := g.signal(syscall.SIGCONT); err != nil {
-			w.t.Error(err)
-			return
-		}
-		w.avoided.Store(nil)
-		w.mu.Lock()
-		w.freezes = append(w.freezes, f)
-		w.mu.Unlock()
-	}
 }
 
 // lose makes the database go away in one way after another, until the load is over: for all, longer than it takes
