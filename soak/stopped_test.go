@@ -30,29 +30,30 @@ func TestNoDeadLeaseIsSpent(t *testing.T) {
 	}
 	least := floor{"freezes": 3, "upstream " + pulse: 50, "RATE_LIMIT_EXCEEDED": 5}
 	for end := w.clock.now() + length; w.clock.now() < end || w.clock.now() < end+atMost && len(w.count().under(least)) > 0; {
+		pause(nil, oldEnough) // all may be had again
 		stopped := pick(w.gateways)
 		over := make(chan struct{})
 		for i := range 4 {
 			w.worker(over, fmt.Sprint(i), 0, func(string) { call(stopped) })
 		}
-		pause(nil, random(50*time.Millisecond, 250*time.Millisecond))
+		pause(nil, random(20*time.Millisecond, 120*time.Millisecond))
 		w.frozen(stopped, func() {
 			close(over)
-			pause(nil, random(1200*time.Millisecond, 1400*time.Millisecond)) // then no limit of a second counts what it has
+			pause(nil, oldEnough)
 			full := make(chan struct{})
-			var refused atomic.Bool
+			var refusals atomic.Int64
 			for i := range 8 {
 				other := w.gateways[i%len(w.gateways)]
 				if other == stopped {
 					continue
 				}
 				w.worker(full, fmt.Sprint(i), 0, func(string) {
-					if call(other).Status == http.StatusTooManyRequests && refused.CompareAndSwap(false, true) {
+					if call(other).Status == http.StatusTooManyRequests && refusals.Add(1) == manyRefusals {
 						close(full)
 					}
 				})
 			}
-			if pause(full, 2*time.Second) && refused.CompareAndSwap(false, true) {
+			if pause(full, 2*time.Second) && refusals.Add(manyRefusals) < 2*manyRefusals {
 				close(full)
 			}
 		})
@@ -63,6 +64,13 @@ func TestNoDeadLeaseIsSpent(t *testing.T) {
 	}
 	w.verdict(w.evidence(), least)
 }
+
+const (
+	// oldEnough is a time after which a limit of a second counts no more what was had before.
+	oldEnough = 1300 * time.Millisecond
+	// manyRefusals show that nothing is left of a limit, on any lease.
+	manyRefusals = 32
+)
 
 // freeze stops one gateway after another for a while, until the load is over. Calls are sent to it as it stands, which it
 // finds when it goes on.
