@@ -210,7 +210,7 @@ func (w *world) probe() {
 }
 
 // atMost is how much longer than length a starved machine may load the gateways.
-const atMost = 90 * time.Second
+const atMost = 45 * time.Second
 
 // run loads the gateways for length, and on until the least has happened, and meanwhile makes trouble.
 func (w *world) run(least floor, trouble func()) {
