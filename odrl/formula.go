@@ -12,7 +12,7 @@ type formula struct {
 	op   formulaOp
 	kids []*formula // of all, some; one of none, exists
 	a, b *expr
-	n    int // of exists the register; of compare the comparison; of is the kind
+	n    int    // of exists the register; of compare the comparison; of is the kind
 	free uint64 // registers that it reads and does not set
 	uses uint64 // slots that it reads
 	memo int    // where its answer is kept; -1: it is not

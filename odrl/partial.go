@@ -16,7 +16,7 @@ import (
 const maxResidual = 1 << 20
 
 // residualQuery asks for what a plan answers, and for what each constraint says by itself.
-const residualQuery = `x = {"outcome": data.uimgate.odrl.outcome, "reasons": data.uimgate.odrl.reasons, "leaves": data.uimgate.odrl.leaves}`
+const residualQuery = `x = {"outcome": data.uimgate.odrl.outcome, "reasons": data.uimgate.odrl.reasons, "leaves": {"holds": data.uimgate.odrl.holds_0, "fails": data.uimgate.odrl.fails_0}}`
 
 // A residual is what is left of the semantics module for one policy when only the input is unknown.
 type residual struct {

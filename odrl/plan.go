@@ -143,6 +143,9 @@ func (f *frame) run(entries []planEntry) {
 	}
 }
 
+// has reports whether an element was found.
+func (f *frame) has(bit int) bool { return f.bits[bit/64]&(1<<(bit%64)) != 0 }
+
 // answer is what run found, as OPA would give it.
 func (p *plan) answer(f *frame, answer string) ast.Object {
 	o := ast.NewObject()
@@ -153,7 +156,7 @@ func (p *plan) answer(f *frame, answer string) ast.Object {
 		}
 		set := ast.NewSet()
 		for j, head := range s.heads {
-			if bit := s.first + j; f.bits[bit/64]&(1<<(bit%64)) != 0 {
+			if f.has(s.first + j) {
 				set.Add(head)
 			}
 		}
@@ -190,7 +193,7 @@ func (p *plan) load(f *frame, input ast.Object) bool {
 }
 
 // compile makes the policy's plan, if the residual of the policy allows it and the plan answers as OPA does.
-func (p *Policy) compile(ctx context.Context) {
+func (p *Policy) compile(ctx context.Context, leaves []*leaf) {
 	e := p.engine
 	if e.residual, e.unplanned = partially(ctx, e.compiler, e.store); e.unplanned != nil {
 		return
@@ -199,7 +202,7 @@ func (p *Policy) compile(ctx context.Context) {
 	if made, e.unplanned = p.newPlan(e.residual); e.unplanned != nil {
 		return
 	}
-	if e.unplanned = p.compared(ctx, made); e.unplanned == nil {
+	if e.unplanned = p.compared(ctx, made, leaves); e.unplanned == nil {
 		e.plan = made
 	}
 }

@@ -75,7 +75,7 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 		found.Errorf("engine", "", "the policy engine does not take this policy: %v", err)
 		return nil, found.list
 	}
-	p.compile(ctx)
+	p.compile(ctx, n.leaves)
 	p.warnings = found.list
 	return p, p.Warnings()
 }

@@ -155,7 +155,17 @@ unsigned contains rule.n if {
 
 # --- Each constraint by itself: by this a plan is compared with this module --------------------------
 
-leaves := {"holds": holds_0, "fails": fails_0}
+leaves := {"holds": leaf_holds, "fails": leaf_fails}
+
+leaf_holds contains id if {
+	some id in input.leaves
+	holds_0[id]
+}
+
+leaf_fails contains id if {
+	some id in input.leaves
+	fails_0[id]
+}
 
 # --- Constraints, IM 2.5.1 --------------------------------------------------------------------------
 
