@@ -35,6 +35,12 @@ type entry struct {
 	data    map[string]any
 }
 
+// grants reports whether the policy permits anything. What the gateway offers becomes an Agreement when
+// a PAT is issued.
+func (e *evaluable) grants() bool {
+	return e.form.replacedBy == "" && (!e.literal || e.form.grants())
+}
+
 // scratch is a normalizer whose findings nobody reads.
 func (e *evaluable) scratch() *normalizer {
 	n := *e.names
@@ -81,7 +87,10 @@ func (e *evaluable) add(node *ruleNode, of *entry) *entry {
 	}{{"duties", node.duties}, {"remedies", node.remedies}, {"consequences", node.consequences}} {
 		var list []any
 		for _, child := range group.nodes {
-			list = append(list, integer(int64(e.add(child, x).n)))
+			y := e.add(child, x)
+			of, _ := y.data["of"].([]any)
+			y.data["of"] = append(of, integer(int64(x.n)))
+			list = append(list, integer(int64(y.n)))
 		}
 		if list != nil {
 			x.data[group.key] = list
@@ -106,9 +115,7 @@ func performer(node *ruleNode) string {
 // fill writes what Rego reads of an entry.
 func (e *evaluable) fill(x *entry) {
 	x.data["n"], x.data["kind"] = integer(int64(x.n)), x.kind
-	if x.of != nil {
-		x.data["of"] = integer(int64(x.of.n))
-	}
+	x.data["key"] = strconv.Itoa(x.n)
 	e.conditions(x.data, e.bounded(x, x.data, x.node.constraints))
 	var actions []any
 	for _, a := range x.node.actions {
@@ -484,7 +491,9 @@ func (e *evaluable) ruleData() map[string]any {
 		}
 		leaves[l.id] = v
 	}
-	return map[string]any{"policy": map[string]any{"rules": rules, "leaves": leaves, "logic": e.logic}}
+	return map[string]any{"policy": map[string]any{
+		"strategy": e.form.strategy().String(), "grants": e.grants(), "rules": rules, "leaves": leaves, "logic": e.logic,
+	}}
 }
 
 // intentOf is the UID of the one intent that a target names under a policy from Publish.

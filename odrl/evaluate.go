@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
@@ -15,6 +16,9 @@ import (
 
 	"github.com/uimgate/uimgate/limit"
 )
+
+// evaluateTime bounds what Evaluate may spend on one question.
+const evaluateTime = 10 * time.Second
 
 // A DutyMode says which duties a permission waits for.
 type DutyMode string
@@ -71,6 +75,8 @@ func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o Evalu
 	if err != nil {
 		return Evaluation{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, evaluateTime)
+	defer cancel()
 	s := e.situate(p, q, w, o)
 	in, err := ast.InterfaceToValue(s.input)
 	if err != nil {
@@ -108,10 +114,11 @@ func (p *Policy) EvaluationData() ([]byte, error) {
 
 // A verdict is what Rego found, by entry.
 type verdict struct {
-	e    *evaluable
-	p    *Policy
-	s    *situation
-	sets map[string]map[int]bool
+	e      *evaluable
+	p      *Policy
+	s      *situation
+	ruling string // permit, conflict, unmet, prohibited or none
+	sets   map[string]map[int]bool
 	// by entry and part
 	premise map[string]bool
 	holds   map[string]bool
@@ -131,6 +138,14 @@ func (v *verdict) read(o ast.Object) error {
 			}
 		}
 		v.sets[name] = set
+	}
+	t := o.Get(ast.InternedTerm("ruling"))
+	if t == nil {
+		return errUndefined
+	}
+	v.ruling, _ = stringOf(t)
+	if needs := map[string]string{"permit": "permitting", "conflict": "prohibiting", "prohibited": "prohibiting", "unmet": "unmet"}[v.ruling]; needs != "" && len(v.sets[needs]) == 0 {
+		return errUndefined
 	}
 	var err error
 	for name, into := range map[string]*map[string]bool{"premise": &v.premise, "holds": &v.holds, "fails": &v.fails} {
@@ -179,30 +194,26 @@ func (v *verdict) in(set string) []*entry {
 
 func (v *verdict) evaluation() Evaluation {
 	ev := Evaluation{Rules: v.report()}
-	permitting, prohibiting, unmet := v.in("permitting"), v.in("prohibiting"), v.in("unmet")
-	if v.e.literal && !v.p.form.grants() || v.p.form.replacedBy != "" {
-		permitting = nil
-	}
-	best := v.rank(permitting)
+	unmet := v.in("unmet")
+	best := v.rank(v.in("permitting"))
 	ev.Duties = v.owed(best, unmet)
-	conflicting := len(prohibiting) > 0 && len(permitting) > 0
-	switch {
-	case conflicting && v.p.strategy == voidOnConflict:
-		ev.deny(PolicyConflict, prohibiting[0], "the policy both permits and prohibits this")
-	case len(unmet) > 0:
+	switch v.ruling {
+	case "conflict":
+		ev.deny(PolicyConflict, v.in("prohibiting")[0], "the policy both permits and prohibits this")
+	case "unmet":
 		reason, detail := unmetReason(unmet[0])
 		ev.deny(reason, unmet[0], detail)
 		ev.Charges = v.charges(unmet)
-	case len(prohibiting) > 0 && (!conflicting || v.p.strategy == prohibitionWins):
-		ev.deny(PolicyViolation, prohibiting[0], "the policy prohibits this")
-	case len(best) == 0:
-		v.closest(&ev)
-	default:
+	case "prohibited":
+		ev.deny(PolicyViolation, v.in("prohibiting")[0], "the policy prohibits this")
+	case "permit":
 		ev.Permit, ev.Rule = true, best[0].x.node.name()
 		ev.Limits, ev.Charges = best[0].limits, best[0].charges
 		for _, c := range best {
 			ev.Candidates = append(ev.Candidates, c.x.node.name())
 		}
+	default:
+		v.closest(&ev)
 	}
 	return ev
 }
@@ -394,7 +405,7 @@ func (v *verdict) closest(ev *Evaluation) {
 			best, lacks = x.n, missing
 		}
 	}
-	if best < 0 || v.e.literal && !v.p.form.grants() || v.p.form.replacedBy != "" {
+	if best < 0 || !v.e.grants() {
 		return
 	}
 	ev.Rule = v.e.entries[best].node.name()

@@ -1,13 +1,14 @@
 # The whole of evaluation, rule by rule as written: matching, activity, duties and what became of them.
 #
-# data.policy.rules[n]  every rule and duty: n, kind, the parts action, target and party (a part that is
+# data.policy.strategy  perm, prohibit or invalid; data.policy.grants: its permissions permit anything
+# data.policy.rules[n]  every rule and duty: n, its key, kind, the parts action, target and party (a part that is
 #                       absent is a wildcard), constraints, logic, limits, duties, atoms, when, deadlines
 # input.is[part]        the names the question's action, target and party go by: themselves, what they
 #                       are included in, what they are part of
 # input.implied         what the action implies, and what that is included in (ODRL IM 2.4)
 # input.given           the slots that the question has facts for, readable or not
 # input.performed       acts of the world, each with names and facts of its own
-# input.reports         states of duties that are told and stand above what was performed
+# input.reports[key]    states of duties that are told and stand above what was performed
 # input.mode            fulfilled or notViolated: which duties a permission waits for
 #
 # Premises and constraints decide whether a rule is active; refinements decide whether it is about this
@@ -15,57 +16,54 @@
 package uimgate.odrl
 
 evaluation := {
-	"premise": premise, "active": alive, "permitting": permitting, "prohibiting": prohibiting, "bounding": bounding, "unmet": wanting,
+	"ruling": ruling, "premise": premise, "active": active_rules, "permitting": permitting, "prohibiting": prohibiting, "bounding": bounding, "unmet": wanting,
 	"fulfilled": fulfilled, "violated": violated, "infringed": infringed, "due": due, "blocking": blocking, "holds": holds_8, "fails": fails_8,
 }
 
 parts := ["action", "target", "party"]
+
+# --- The decision, IM 2.10 and 2.6.3: what is not permitted is denied ---------------------------------
+
+ruling := "conflict" if {
+	clash
+	data.policy.strategy == "invalid"
+} else := "unmet" if {
+	count(wanting) > 0
+} else := "prohibited" if {
+	count(prohibiting) > 0
+	not overruled
+} else := "permit" if {
+	count(permitting) > 0
+} else := "none"
+
+clash if {
+	count(prohibiting) > 0
+	count(permitting) > 0
+}
+
+overruled if {
+	clash
+	data.policy.strategy == "perm"
+}
 
 # --- Premises ---------------------------------------------------------------------------------------
 
 premise contains [rule.n, part] if {
 	some rule in data.policy.rules
 	some part in parts
+	on(rule, part)
+}
+
+on(rule, part) if {
 	some piece in rule[part]
 	meets(piece, input.is[part])
 }
 
 # A permission of one action asserts that what it implies is not prohibited.
-premise contains [rule.n, "action"] if {
-	some rule in data.policy.rules
+on(rule, "action") if {
 	rule.kind == "prohibition"
 	some piece in rule.action
 	meets(piece, input.implied)
-}
-
-# The pieces whose refinements hold, and those whose refinements are not known to fail.
-surely contains [rule.n, part] if {
-	some rule in data.policy.rules
-	rule.kind == "permission"
-	some part in parts
-	some piece in rule[part]
-	meets(piece, input.is[part])
-	not lacking(piece)
-	not over(piece)
-}
-
-perhaps contains [rule.n, part] if {
-	some rule in data.policy.rules
-	rule.kind != "permission"
-	some part in parts
-	some piece in rule[part]
-	meets(piece, input.is[part])
-	not excused(piece)
-	not kept(piece)
-}
-
-perhaps contains [rule.n, "action"] if {
-	some rule in data.policy.rules
-	rule.kind == "prohibition"
-	some piece in rule.action
-	meets(piece, input.implied)
-	not excused(piece)
-	not kept(piece)
 }
 
 meets(piece, names) if {
@@ -76,36 +74,53 @@ meets(piece, names) if {
 astray(rule) if {
 	some part in parts
 	rule[part]
-	not premise[[rule.n, part]]
+	not on(rule, part)
 }
 
+# A permission is about the question if refinements of its parts hold, anything else unless they fail.
 unsure(rule) if {
 	some part in parts
 	rule[part]
-	not surely[[rule.n, part]]
+	not surely(rule, part)
+}
+
+surely(rule, part) if {
+	some piece in rule[part]
+	meets(piece, input.is[part])
+	not lacking(piece)
+	not over(piece)
 }
 
 outside(rule) if {
 	some part in parts
-	rule[part]
-	not perhaps[[rule.n, part]]
+	not perchance(rule, part)
 }
 
-elsewhere(rule) if {
-	rule.party
-	not perhaps[[rule.n, "party"]]
+perchance(rule, part) if not rule[part]
+
+perchance(rule, part) if {
+	some piece in rule[part]
+	meets(piece, input.is[part])
+	not excused(piece)
+	not kept(piece)
 }
 
-elsewhere(rule) if {
-	rule.scoped
-	rule.target
-	not perhaps[[rule.n, "target"]]
+perchance(rule, "action") if {
+	rule.kind == "prohibition"
+	some piece in rule.action
+	meets(piece, input.implied)
+	not excused(piece)
+	not kept(piece)
 }
 
 # --- Activity ---------------------------------------------------------------------------------------
 
-alive contains rule.n if {
+active_rules contains rule.n if {
 	some rule in data.policy.rules
+	alive(rule)
+}
+
+alive(rule) if {
 	rule.kind == "permission"
 	not astray(rule)
 	not lacking(rule)
@@ -113,29 +128,29 @@ alive contains rule.n if {
 	not owing(rule)
 }
 
-alive contains rule.n if {
-	some rule in data.policy.rules
+alive(rule) if {
 	rule.kind == "prohibition"
 	not astray(rule)
 	not excused(rule)
 	not kept(rule)
 }
 
-alive contains rule.n if {
-	some rule in data.policy.rules
+alive(rule) if {
 	rule.kind in {"duty", "obligation"}
 	not excused(rule)
 }
 
-alive contains n if {
-	some n in due
-	not excused(data.policy.rules[n])
+alive(rule) if {
+	rule.kind in {"remedy", "consequence"}
+	came_due(rule)
+	not excused(rule)
 }
 
 permitting contains rule.n if {
+	data.policy.grants
 	some rule in data.policy.rules
 	rule.kind == "permission"
-	alive[rule.n]
+	alive(rule)
 	not unsure(rule)
 	not "exceedRateLimit" in input.is.action
 }
@@ -143,7 +158,7 @@ permitting contains rule.n if {
 prohibiting contains rule.n if {
 	some rule in data.policy.rules
 	rule.kind == "prohibition"
-	alive[rule.n]
+	alive(rule)
 	not outside(rule)
 }
 
@@ -185,118 +200,126 @@ bounding contains rule.n if {
 	some id in piece.limits
 	not counted(id)
 	not astray(rule)
-	not aside(rule)
+	perchance(rule, "target")
+	perchance(rule, "party")
 	not excused(rule)
-}
-
-aside(rule) if {
-	some part in ["target", "party"]
-	rule[part]
-	not perhaps[[rule.n, part]]
 }
 
 # --- Duties -----------------------------------------------------------------------------------------
 
 owing(rule) if {
 	some n in rule.duties
-	blocking[n]
+	blocks(data.policy.rules[n])
 }
 
 blocking contains rule.n if {
 	some rule in data.policy.rules
+	blocks(rule)
+}
+
+blocks(rule) if {
 	rule.kind in {"duty", "obligation"}
 	not rule.handled
 	wanted(rule)
 	not excused(rule)
-	not fulfilled[rule.n]
+	not met_duty(rule)
 }
 
-blocking contains rule.n if {
-	some rule in data.policy.rules
+blocks(rule) if {
 	rule.kind in {"duty", "obligation"}
 	not rule.handled
-	violated[rule.n]
+	breached(rule)
 }
 
 wanted(_) if input.mode == "fulfilled"
 
 wanted(rule) if rule.strict
 
+# Obligations that bind this party and are open. One that the gateway sees to is about its target.
 wanting contains rule.n if {
 	some rule in data.policy.rules
 	rule.kind == "obligation"
-	blocking[rule.n]
+	perchance(rule, "party")
 	not elsewhere(rule)
+	blocks(rule)
 }
 
-fulfilled contains n if some n in performed
-
-fulfilled contains n if some n in cured
-
-violated contains n if {
-	some n in late
-	not cured[n]
+elsewhere(rule) if {
+	rule.scoped
+	not perchance(rule, "target")
 }
 
-told contains report.n if some report in input.reports
-
-performed contains rule.n if {
+fulfilled contains rule.n if {
 	some rule in data.policy.rules
+	met_duty(rule)
+}
+
+violated contains rule.n if {
+	some rule in data.policy.rules
+	breached(rule)
+}
+
+met_duty(rule) if performed(rule)
+
+met_duty(rule) if cured(rule)
+
+breached(rule) if {
+	late(rule)
+	not cured(rule)
+}
+
+performed(rule) if {
 	rule.atoms
-	not told[rule.n]
+	not input.reports[rule.key]
 	not pending(rule)
 }
 
-performed contains rule.n if {
-	some rule in data.policy.rules
+performed(rule) if {
 	rule.sign
-	not told[rule.n]
+	not input.reports[rule.key]
 	signed(rule)
 }
 
-performed contains report.n if {
-	some report in input.reports
-	report.state == "Fulfilled"
-}
+performed(rule) if input.reports[rule.key] == "Fulfilled"
 
-late contains rule.n if {
-	some rule in data.policy.rules
+late(rule) if {
 	rule.atoms
-	not told[rule.n]
-	not performed[rule.n]
+	not input.reports[rule.key]
 	some id in rule.deadlines
 	fails_0[id]
+	not performed(rule)
 }
 
-late contains report.n if {
-	some report in input.reports
-	report.state == "Violated"
-}
+late(rule) if input.reports[rule.key] == "Violated"
 
 # A late duty is cured by doing it after all, and every consequence with it. ODRL IM 2.6.7.
-cured contains rule.n if {
-	some rule in data.policy.rules
-	late[rule.n]
+cured(rule) if {
 	rule.consequences
+	late(rule)
 	not undone(rule)
 	not unpaid(rule)
 }
 
 unpaid(rule) if {
 	some n in rule.consequences
-	not performed[n]
+	not performed(data.policy.rules[n])
 }
 
-due contains n if {
+due contains rule.n if {
 	some rule in data.policy.rules
-	late[rule.n]
-	some n in rule.consequences
+	came_due(rule)
 }
 
-due contains n if {
-	some rule in data.policy.rules
-	infringed[rule.n]
-	some n in rule.remedies
+came_due(rule) if {
+	rule.kind == "consequence"
+	some n in rule.of
+	late(data.policy.rules[n])
+}
+
+came_due(rule) if {
+	rule.kind == "remedy"
+	some of in rule.of
+	of in infringed
 }
 
 pending(rule) if {
@@ -325,7 +348,12 @@ accomplishes(act, atom) if {
 	not beyond_now(act)
 	by(atom, act)
 	not upon_another(atom, act)
-	not lacking(atom) with input.facts as act.facts
+	not short(atom, act)
+}
+
+short(atom, act) if {
+	refined(atom)
+	lacking(atom) with input.facts as act.facts
 }
 
 by(atom, act) if {
@@ -360,7 +388,7 @@ untimely(rule, act) if {
 untimely(rule, act) if {
 	rule.kind == "remedy"
 	some [n, at] in infringements
-	n == rule.of
+	n in rule.of
 	not act.at >= at
 }
 
@@ -374,22 +402,36 @@ infringements contains [rule.n, act.at] if {
 	some act in input.performed
 	not beyond_now(act)
 	not apart(rule, act)
-	not excused(rule) with input.facts as act.facts
-	not kept(rule) with input.facts as act.facts with input.given as act.given
+	not touched(rule, act)
 }
 
 apart(rule, act) if {
 	some part in parts
 	rule[part]
-	not touched(rule, part, act)
+	not near(rule, part, act)
 }
 
-touched(rule, part, act) if {
+near(rule, part, act) if {
 	some piece in rule[part]
 	meets(piece, act.is[part])
-	not excused(piece) with input.facts as act.facts
-	not kept(piece) with input.facts as act.facts with input.given as act.given
+	not touched(piece, act)
 }
+
+touched(piece, act) if {
+	refined(piece)
+	excused(piece) with input.facts as act.facts
+}
+
+touched(piece, act) if {
+	refined(piece)
+	kept(piece) with input.facts as act.facts with input.given as act.given
+}
+
+refined(piece) if piece.constraints
+
+refined(piece) if piece.logic
+
+refined(piece) if piece.limits
 
 # --- Constraints that only a question as a whole can have -------------------------------------------
 

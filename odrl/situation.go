@@ -3,6 +3,7 @@ package odrl
 import (
 	"encoding/base64"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -264,7 +265,7 @@ func (x *situating) proof(context map[string]any, q Question, w WorldState) (str
 func keyText(der []byte) string { return base64.StdEncoding.EncodeToString(der) }
 
 // reports are the states that are told of duties, each once: the worst of what is said.
-func (x *situating) reports(told []DutyReport) []any {
+func (x *situating) reports(told []DutyReport) map[string]any {
 	state := map[string]State{}
 	order := map[State]int{"": -1, Fulfilled: 0, NonSet: 1, Violated: 2}
 	for _, r := range told {
@@ -283,11 +284,11 @@ func (x *situating) reports(told []DutyReport) []any {
 			state[name] = s
 		}
 	}
-	list := []any{}
-	for _, name := range sortedKeys(state) {
+	m := map[string]any{}
+	for name, is := range state {
 		if entry, ok := x.e.byName[name]; ok {
-			list = append(list, map[string]any{"n": integer(int64(entry.n)), "state": string(state[name])})
+			m[strconv.Itoa(entry.n)] = string(is)
 		}
 	}
-	return list
+	return m
 }
