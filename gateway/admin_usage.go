@@ -111,9 +111,11 @@ func (a *admin) topUp(r *adminRequest) (any, error) {
 	}
 	u := store.TopUp{Service: service.ID, AgentID: m.text("agent_id", true), Reference: m.text("reference", false)}
 	text := m.text("amount", true)
-	reverse, ok := m.take("reverse")
-	if u.Reverse, ok = reverse.(bool); reverse != nil && !ok {
-		return nil, m.wrong("reverse", "must be true or false")
+	if reverse, sent := m.take("reverse"); sent {
+		var ok bool
+		if u.Reverse, ok = reverse.(bool); !ok {
+			return nil, m.wrong("reverse", "must be true or false")
+		}
 	}
 	if err := m.done(); err != nil {
 		return nil, err

@@ -228,7 +228,7 @@ func every(say func()) (stop func()) {
 
 // inspect proves that a copy is whole.
 func inspect(ctx context.Context, say io.Writer, path string) (sqlstore.Contents, error) {
-	begun := time.Now() //nolint:forbidigo // how long a person has waited
+	begun := time.Now()
 	defer every(func() {
 		fmt.Fprintf(say, "Checking the copy since %s.\n", time.Since(begun).Round(time.Second))
 	})()

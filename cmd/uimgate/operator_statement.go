@@ -18,7 +18,6 @@ type statementRow struct {
 	from, to                       time.Time
 	line                           string // opening, top-up, reversal, charges or closing
 	intent, rule                   string
-	calls                          int64
 	toppedUp                       string
 	held, captured                 string
 	released, unresolved           string

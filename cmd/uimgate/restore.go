@@ -128,7 +128,7 @@ func removeDatabase(path string) {
 // it returns; none where there was none.
 func replaceState(ctx context.Context, state, fresh string) (aside string, err error) {
 	if _, err := os.Lstat(state); err == nil {
-		aside = state + ".before-restore-" + time.Now().UTC().Format("20060102T150405.000Z") //nolint:forbidigo // a name for people
+		aside = state + ".before-restore-" + time.Now().UTC().Format("20060102T150405.000Z")
 		// With its log written back the old state is one file. Where it is too damaged for that, what is there is kept.
 		if err := sqlstore.Fold(ctx, state); errors.Is(err, sqlstore.ErrInUse) {
 			return "", err
@@ -187,10 +187,14 @@ func afterExternal(ctx context.Context, cfg *config.Config) (made copied, err er
 		return copied{}, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	if _, err := os.Stat(dir.StatePath()); err != nil {
-		return copied{}, fmt.Errorf("there is no state: %w", err)
+	file := "PostgreSQL" // its URL may hold a password
+	if cfg.Store.Engine == config.SQLite {
+		file = dir.StatePath()
+		if _, err := os.Stat(file); err != nil {
+			return copied{}, fmt.Errorf("there is no state: %w", err)
+		}
 	}
-	state, err := sqlstore.Open(ctx, dir.StatePath(), sqlstore.Options{Now: time.Now})
+	state, err := sqlstore.Open(ctx, dir.StorePlace(cfg.Store), sqlstore.Options{Now: time.Now})
 	if err != nil {
 		return copied{}, err
 	}
@@ -199,5 +203,5 @@ func afterExternal(ctx context.Context, cfg *config.Config) (made copied, err er
 	if err != nil {
 		return copied{}, err
 	}
-	return copiedOf(dir.StatePath(), found), nil
+	return copiedOf(file, found), nil
 }

@@ -212,7 +212,8 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error {
 		return p.audit.Run(life, func(err error) { p.Log.Error("audit record not written", zap.Error(err)) })
 	})
-	group.Go(func() error { return p.upkeep(life) })
+	group.Go(func() error { return p.sweep(life) })
+	group.Go(func() error { return p.purge(life) })
 	group.Go(func() error {
 		return p.leases.Run(life, func(err error) { p.Log.Warn("leases not given back", zap.Error(err)) })
 	})

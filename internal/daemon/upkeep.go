@@ -15,27 +15,44 @@ import (
 const (
 	sweepEvery = 5 * time.Second
 	purgeEvery = time.Minute
+	purgeAgain = 1000 // rows; a purge that removed as many is followed by another
 )
 
-// upkeep turns forgotten calls into unresolved ones and forgets what no longer matters, until ctx ends.
-func (p *process) upkeep(ctx context.Context) error {
-	sweep, purge := time.NewTicker(sweepEvery), time.NewTicker(purgeEvery)
-	defer sweep.Stop()
-	defer purge.Stop()
+// sweep turns forgotten calls into unresolved ones, until ctx ends.
+func (p *process) sweep(ctx context.Context) error {
+	return every(ctx, sweepEvery, func() {
+		n, err := p.store.Sweep(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			p.Log.Warn("sweep", zap.Error(err))
+		case n > 0:
+			p.Log.Warn("calls of unknown outcome: see uimgate usage", zap.Int("unresolved", n))
+		}
+	})
+}
+
+// purge forgets what no longer matters, until ctx ends. What one purge leaves because there is so much, the next takes at once.
+func (p *process) purge(ctx context.Context) error {
+	return every(ctx, purgeEvery, func() {
+		for n := purgeAgain; n >= purgeAgain && ctx.Err() == nil; {
+			var err error
+			if n, err = p.store.Purge(ctx); err != nil && ctx.Err() == nil {
+				p.Log.Warn("purge", zap.Error(err))
+				return
+			}
+		}
+	})
+}
+
+func every(ctx context.Context, d time.Duration, do func()) error {
+	ticker := time.NewTicker(d)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-sweep.C:
-			if n, err := p.store.Sweep(ctx); err != nil {
-				p.Log.Warn("sweep", zap.Error(err))
-			} else if n > 0 {
-				p.Log.Warn("calls of unknown outcome: see uimgate usage", zap.Int("unresolved", n))
-			}
-		case <-purge.C:
-			if _, err := p.store.Purge(ctx); err != nil {
-				p.Log.Warn("purge", zap.Error(err))
-			}
+		case <-ticker.C:
+			do()
 		}
 	}
 }
@@ -107,6 +124,7 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	}
 	p.report(problems)
 	p.config = next
+	p.store.KeepLedger(next.Billing.Retain)
 	p.Log.Info("configuration taken over", zap.Array("files", digests(next.Digests())))
 	return problems
 }

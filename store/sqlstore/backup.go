@@ -74,7 +74,7 @@ func Inspect(ctx context.Context, path string) (Contents, error) {
 	if version < newestSchema() {
 		return Contents{Schema: version}, nil
 	}
-	s := &Store{dialect: sqliteDialect(), read: db, opts: Options{Now: time.Now}}
+	s := &Store{dialect: sqliteDialect(), read: db}
 	if err := s.CheckBalance(ctx); err != nil {
 		return Contents{}, err
 	}

@@ -10,12 +10,17 @@ import (
 )
 
 // retainRows bounds one step of what follows: each row is several statements.
-const retainRows = 25
+const retainRows = 10
+
+// KeepLedger changes how long charges and top-ups are kept after they ended, from the next Purge on.
+func (s *Store) KeepLedger(d time.Duration) { s.kept.Store(int64(d)) }
+
+func (s *Store) ledgerKept() time.Duration { return time.Duration(s.kept.Load()) }
 
 // purgeCharges removes charges that ended longer ago than the ledger is kept, each with its execution and all its
 // entries, and carries forward what they left on their accounts. A call of unknown outcome has not ended.
 func (s *Store) purgeCharges(ctx context.Context) (int, error) {
-	before := s.now().Add(-s.opts.LedgerKept)
+	before := s.now().Add(-s.ledgerKept())
 	return s.found(ctx, retainRows, 2, `SELECT service, id FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ?
 		ORDER BY settled_at LIMIT ?`, before, func(ctx context.Context, t *tx, row []string) (bool, error) {
 		return t.removeCharge(ctx, row[0], row[1], before)
@@ -45,7 +50,7 @@ func (t *tx) removeCharge(ctx context.Context, service, id string, before time.T
 // purgeTopUps does the same with top-ups; an account does not change by them any more.
 func (s *Store) purgeTopUps(ctx context.Context) (int, error) {
 	return s.found(ctx, retainRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND at <= ? ORDER BY at LIMIT ?",
-		s.now().Add(-s.opts.LedgerKept), func(ctx context.Context, t *tx, row []string) (bool, error) { return t.removeTopUp(ctx, row[0]) })
+		s.now().Add(-s.ledgerKept()), func(ctx context.Context, t *tx, row []string) (bool, error) { return t.removeTopUp(ctx, row[0]) })
 }
 
 func (t *tx) removeTopUp(ctx context.Context, seq string) (bool, error) {

@@ -48,7 +48,7 @@ type Options struct {
 	TokensKept time.Duration
 	// UnusedKept is how long an agreement is kept under which no call was ever made. Default 30 days.
 	UnusedKept time.Duration
-	// LedgerKept is how long charges and top-ups are kept after they ended; their sums stay. Default 400 days.
+	// LedgerKept is how long charges and top-ups are kept after they ended; their sums stay. Default 400 days. See KeepLedger.
 	LedgerKept time.Duration
 }
 
@@ -70,6 +70,7 @@ type Store struct {
 	clock   clock
 	used    *recent      // agreements known to have used_at set
 	floor   atomic.Int64 // when the database was last taken back to an earlier state; 0: never
+	kept    atomic.Int64 // see KeepLedger
 	changes signal
 }
 
@@ -88,6 +89,7 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 		return nil, errors.New("opening the store: Options.Now is required")
 	}
 	s := &Store{dialect: d, opts: opts.withDefaults(), clock: clock{local: opts.Now}}
+	s.KeepLedger(s.opts.LedgerKept)
 	if err := s.open(ctx, place); err != nil {
 		return nil, fmt.Errorf("opening the database %s: %w", shown(place), err)
 	}

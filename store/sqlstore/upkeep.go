@@ -9,8 +9,8 @@ import (
 
 // Background work goes in steps, so that a call never waits for more than one of them.
 const (
-	stepRows = 500
-	maxSteps = 200 // of one kind in one Purge
+	stepRows = 100
+	maxSteps = 1000 // of one kind in one Purge
 )
 
 // counterKept is how long a counter is kept after none of its slots counts any more, so that a clock that ran

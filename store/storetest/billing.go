@@ -115,10 +115,10 @@ func (b *bench) topUp(id string, amount money.Amount) {
 }
 
 func topUpOnce(b *bench) {
-	make := func(u store.TopUp) (bool, error) { return b.TopUp(b.Context(), u) }
+	topUp := func(u store.TopUp) (bool, error) { return b.TopUp(b.Context(), u) }
 	one := store.TopUp{Service: service, AgentID: agent, Amount: usd(5), Reference: "payment 1"}
 	for i := range 3 {
-		repeated, err := make(one)
+		repeated, err := topUp(one)
 		b.must(err)
 		if repeated != (i > 0) {
 			b.Fatalf("time %d: repeated %v", i, repeated)
@@ -131,12 +131,12 @@ func topUpOnce(b *bench) {
 		{Service: service, AgentID: agent, Amount: money.Amount{Nano: 5, Currency: "EUR"}, Reference: "payment 1"},
 		{Service: service, AgentID: agent, Amount: usd(5), Reference: "payment 1", Reverse: true},
 	} {
-		_, err := make(other)
+		_, err := topUp(other)
 		b.want(err, store.ErrReferenceUsed)
 	}
 	elsewhere := one
 	elsewhere.Service = "elsewhere"
-	if repeated, err := make(elsewhere); err != nil || repeated {
+	if repeated, err := topUp(elsewhere); err != nil || repeated {
 		b.Fatalf("%v, %v", repeated, err)
 	}
 	if a := b.account(); a.ToppedUp != usd(5) {
