@@ -23,7 +23,7 @@ func TestDecideAndEvaluateAgree(t *testing.T) {
 	w := world()
 	w.AnyAssignee = true
 	w.Hosts = append(w.Hosts, "127.0.0.1:4000")
-	rounds := 1000
+	rounds := 500
 	if testing.Short() {
 		rounds = 400
 	}

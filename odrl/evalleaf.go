@@ -429,7 +429,7 @@ func (e *evaluable) keyLeaf(l *evalLeaf, c *constraintNode) bool {
 	return l.compare("text", c, slices.Contains(setOperators, l.operator), func(v any) (any, bool) {
 		s, _ := plain(v).(string)
 		der, ok := parseKey(s)
-		return string(keyText(der)), ok
+		return keyText(der), ok
 	})
 }
 

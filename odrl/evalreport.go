@@ -66,20 +66,21 @@ func (v *verdict) remedied(x *entry) bool {
 // premiseOf says which of its parts the question fits. Of a duty, action and target are those of what
 // was performed.
 func (v *verdict) premiseOf(x *entry) Premise {
-	state := func(part string) State {
-		switch {
-		case x.data[part] == nil:
-			return ""
-		case x.node.kind.duty() && part != "party":
-			if v.sets["fulfilled"][x.n] {
-				return Satisfied
-			}
-		case v.premise[premiseKey(x.n, part)]:
-			return Satisfied
+	state := func(part string, stands bool) State {
+		fits := x.data[part] == nil || v.premise[premiseKey(x.n, part)] // a part that stands for anything is in no data
+		if x.node.kind.duty() && part != "party" {
+			fits = v.sets["fulfilled"][x.n]
 		}
-		return Unsatisfied
+		switch {
+		case !stands:
+			return ""
+		case fits:
+			return Satisfied
+		default:
+			return Unsatisfied
+		}
 	}
-	return Premise{Target: state("target"), Party: state("party"), Action: state("action")}
+	return Premise{Target: state("target", len(x.node.targets) > 0), Party: state("party", len(x.parties) > 0), Action: state("action", len(x.node.actions) > 0)}
 }
 
 // states tells a constraint's state and those of its operands, by the polarity of the rule.
@@ -88,7 +89,7 @@ func (v *verdict) states(into map[string]State, x *entry, c *constraintNode) {
 	if c.uid != "" {
 		name = c.uid
 	}
-	satisfied := false
+	var satisfied bool
 	switch id, known := v.e.bySource[c]; {
 	case v.bounds(x, c) && !v.s.counted(v.e, c): // named in the answer and not compared
 		satisfied = x.node.kind == permission

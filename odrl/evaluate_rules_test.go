@@ -259,7 +259,9 @@ func TestConformanceDutiesOfAPermission(t *testing.T) {
 		{"within, to come", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"within","rightOperand":"2026-07-01/2026-07-31"}`, done(""), "permit", "permit", odrl.NonSet, odrl.Active, odrl.Inactive},
 		{"before the use", `"action":"inform","constraint":{"leftOperand":"event","operator":"lt","rightOperand":{"@id":"odrl:policyUsage"}}`, done(act("alice", "inform", "x", "2026-06-15T11:59:59Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
 		{"not before the use", `"action":"inform","constraint":{"leftOperand":"event","operator":"lt","rightOperand":{"@id":"odrl:policyUsage"}}`, done(act("alice", "inform", "x", "2026-06-15T12:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"refined, unknown", `"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
+		{"refined, nothing told", `"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
+		{"refined, told without it", `"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`, done(`{"party":"http://example.org/alice","action":"inform","time":"2026-06-15T11:00:00Z","context":{}}`), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
+		{"refined, otherwise", `"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`, done(`{"party":"http://example.org/alice","action":"inform","time":"2026-06-15T11:00:00Z","context":{"media":"call"}}`), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
 		{"refined, so", `"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`, done(`{"party":"http://example.org/alice","action":"inform","time":"2026-06-15T11:00:00Z","context":{"media":"letter"}}`), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
 		{"reported fulfilled", `"action":"inform"`, `{"dutyReports":[{"rule":"http://example.org/d","performanceState":"Performed","deonticState":"Fulfilled"}]}`, "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
 		{"reported performed", `"action":"inform"`, `{"dutyReports":[{"rule":"ex:d","performanceState":"Performed"}]}`, "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
@@ -402,7 +404,7 @@ func TestConformanceLimits(t *testing.T) {
 			e := evaluate(t, load(t, doc), strings.Replace(aliceReads, `"party"`, `"context":{`+tt.context+`},"party"`, 1), noWorld, "")
 			var limits []string
 			for _, l := range e.Limits {
-				limits = append(limits, l.Rate.String())
+				limits = append(limits, l.String())
 			}
 			if outcome(e) != tt.want && name == "constraint" || e.Permit != (tt.want == "permit") || strings.Join(limits, " ") != tt.limits {
 				t.Errorf("%s %s of %s: %s, %v", name, tt.constraint, tt.context, outcome(e), limits)
@@ -414,7 +416,7 @@ func TestConformanceLimits(t *testing.T) {
 		e := evaluate(t, load(t, bound), strings.Replace(aliceReads, `"party"`, `"context":{`+context+`},"party"`, 1), noWorld, "")
 		got := outcome(e) + " "
 		for _, l := range e.Limits {
-			got += l.Rate.String()
+			got += l.String()
 		}
 		if got != want {
 			t.Errorf("prohibition, %s: %s, want %s", context, got, want)

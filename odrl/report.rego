@@ -351,9 +351,17 @@ accomplishes(act, atom) if {
 	not short(atom, act)
 }
 
+# An act that is told with facts of its own must be as refined. One told without is taken to be what was
+# owed, unless what is known of the question says otherwise.
 short(atom, act) if {
 	refined(atom)
+	not act.presumed
 	lacking(atom) with input.facts as act.facts
+}
+
+short(atom, act) if {
+	refined(atom)
+	excused(atom) with input.facts as act.presumed
 }
 
 by(atom, act) if {

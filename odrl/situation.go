@@ -64,7 +64,7 @@ func (e *evaluable) situate(p *Policy, q Question, w WorldState, o EvaluateOptio
 	if !now.IsZero() {
 		s.input["now"] = integer(nanos(now))
 	}
-	acts := x.acts(w.Done)
+	acts := x.acts(w.Done, context)
 	if key, signed := x.proof(context, q, w); signed {
 		s.input["proof"], s.input["agent"] = key, key
 		acts = append(acts, map[string]any{"is": x.is(x.close(q.Party, "signPayload", "")), "facts": s.facts, "given": anys(s.given), "at": s.input["now"]})
@@ -231,11 +231,14 @@ func (x *situating) within(facts map[string]any) map[string]any {
 	return m
 }
 
-func (x *situating) acts(done []Performed) []any {
+func (x *situating) acts(done []Performed, question map[string]any) []any {
 	list := make([]any, 0, len(done))
 	for _, d := range done {
 		facts, given := x.facts(x.context(d.Context), d.At)
 		act := map[string]any{"is": x.is(x.close(d.Party, d.Action, d.Target)), "facts": facts, "given": anys(given)}
+		if d.Context == nil {
+			act["presumed"], _ = x.facts(question, d.At)
+		}
 		if !d.At.IsZero() {
 			act["at"] = integer(nanos(d.At))
 		}

@@ -34,7 +34,8 @@ type Membership struct {
 type Performed struct {
 	Party, Action, Target string
 	At                    time.Time // zero: at a time not known
-	// Context holds the values of left operands for this act, as in a Question.
+	// Context holds the values of left operands for this act, as in a Question. Where it is nil, nothing
+	// is told but that it was done, and a duty is taken to be done as its refinements ask.
 	Context map[string]any
 }
 
@@ -157,7 +158,7 @@ func readPerformed(m map[string]any) (Performed, error) {
 		one.At, err = readTime(t)
 	}
 	if c, ok := m["context"]; ok && err == nil {
-		if one.Context, ok = c.(map[string]any); !ok || len(one.Context) > maxOperands {
+		if one.Context, ok = c.(map[string]any); !ok || one.Context == nil || len(one.Context) > maxOperands {
 			err = fmt.Errorf("context is an object of at most %d operands and their values", maxOperands)
 		}
 	}
