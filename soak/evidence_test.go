@@ -27,6 +27,7 @@ type evidence struct {
 	Executions []store.Execution
 	Ledger     []store.Entry
 	Accounts   []store.Account
+	Unbalanced error           // what the store itself says of them
 	Unapproved map[string]bool // agents that share one bound on what they owe
 
 	Logs map[string]string // of the gateways

@@ -222,6 +222,7 @@ var forgeries = []forgery{
 	}},
 	{"begun by a wrong clock", "charges", func(e *evidence) { e.Executions[0].BegunAt = e.Executions[0].BegunAt.Add(5 * time.Second) }},
 	{"begun by a clock that is late", "charges", func(e *evidence) { e.Executions[0].BegunAt = e.Executions[0].BegunAt.Add(-5 * time.Second) }},
+	{"out of balance", "ledger", func(e *evidence) { e.Unbalanced = store.ErrUnbalanced }},
 	{"no account", "ledger", func(e *evidence) { e.Accounts = nil }},
 	{"more than an agent may owe", "credit", func(e *evidence) {
 		for i := range 11 {

@@ -147,6 +147,9 @@ func (e *evidence) judgeLedger(breach func(string, ...any)) {
 		}
 		at[x.ExecutionID], amounts[x.ExecutionID] = x.To, x.Amount
 	}
+	if e.Unbalanced != nil {
+		breach("%v", e.Unbalanced)
+	}
 	e.judgeSweeper(breach)
 	held, captured := map[string]int64{}, map[string]int64{}
 	for _, x := range e.Executions {

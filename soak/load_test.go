@@ -15,6 +15,7 @@ func (w *world) load() {
 		regular[i] = w.agentNamed(fmt.Sprintf("regular-%d", i), 2)
 		w.approve(regular[i])
 	}
+	w.known = regular
 	hot, greedy := w.agentNamed("hot", 2), w.agentNamed("greedy", 2)
 	poor := []*agent{w.agentNamed("poor-0", 1), w.agentNamed("poor-1", 1)} // nobody approved them
 	for _, a := range []*agent{hot, greedy, poor[0], poor[1]} {

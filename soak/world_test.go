@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
@@ -31,6 +32,7 @@ type world struct {
 
 	over       chan struct{} // closed when the load is
 	loading    sync.WaitGroup
+	known      []*agent // regular ones
 	unapproved map[string]bool
 	avoided    atomic.Pointer[gateway] // where no agent goes of its own accord
 
@@ -47,6 +49,8 @@ type records interface {
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
 	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
 	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
+	Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error)
+	CheckBalance(ctx context.Context) error
 	Close() error
 }
 
@@ -149,18 +153,20 @@ func random(from, to time.Duration) time.Duration {
 func (w *world) kills() {
 	n := 0
 	for pause(w.over, random(300*time.Millisecond, 1200*time.Millisecond)) {
-		g := pick(w.gateways)
-		if err := g.end(syscall.SIGKILL); err != nil {
-			w.t.Error(err)
-			return
-		}
-		if err := g.start(context.WithoutCancel(w.t.Context())); err != nil {
-			w.t.Error(err)
-			return
-		}
+		w.killOnce(pick(w.gateways))
 		n++
 	}
 	w.t.Logf("%6.1fs  killed and started again %d times", w.clock.now().Seconds(), n)
+}
+
+func (w *world) killOnce(g *gateway) {
+	err := g.end(syscall.SIGKILL)
+	if err == nil {
+		err = g.start(context.WithoutCancel(w.t.Context()))
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
 }
 
 // recover makes sure that every gateway serves again, without having been started again.
@@ -243,7 +249,13 @@ func (e *evidence) readStore(ctx context.Context, s records) (err error) {
 		return err
 	}
 	e.Accounts, err = pages(ctx, s.Accounts, func(x store.Account) string { return x.AgentID + " " + x.Currency })
-	return err
+	if err != nil {
+		return err
+	}
+	if e.Unbalanced = s.CheckBalance(ctx); errors.Is(e.Unbalanced, store.ErrUnavailable) {
+		return e.Unbalanced
+	}
+	return nil
 }
 
 func pages[T any](ctx context.Context, list func(context.Context, store.Filter) ([]T, error), cursor func(T) string) ([]T, error) {

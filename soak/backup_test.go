@@ -1,0 +1,170 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// A backup is a copy of the state that was made from one moment to another.
+type backup struct {
+	path     string
+	from, to time.Duration
+}
+
+// A gateway on SQLite is backed up at any moment under load, and killed now and then. Each backup is whole, balances and
+// knows whatever agents had been told before it was begun. Restored, it has its agreements and its ledger; PATs
+// issued before have ended, and all windows are used up.
+func TestBackupsUnderLoad(t *testing.T) {
+	w := sqliteWorld(t)
+	var backups []backup
+	w.judged(usual(), func() {
+		for n := 0; pause(w.over, random(300*time.Millisecond, 900*time.Millisecond)); n++ {
+			b := backup{path: filepath.Join(w.gateways[0].dir, fmt.Sprintf("backup-%d.db", n)), from: w.clock.now()}
+			err := sqlstore.Backup(t.Context(), w.gateways[0].statePath(), b.path)
+			b.to = w.clock.now()
+			if err != nil {
+				t.Errorf("backup %d: %v", n, err)
+				continue
+			}
+			backups = append(backups, b)
+			if n%5 == 2 {
+				w.killOnce(w.gateways[0])
+			}
+		}
+	})
+	if len(backups) < 3 {
+		t.Fatalf("%d backups", len(backups))
+	}
+	logs := w.logs()
+	for _, b := range backups {
+		if _, err := sqlstore.Inspect(t.Context(), b.path); err != nil {
+			t.Errorf("%s: %v", b.path, err)
+			continue
+		}
+		for _, found := range b.judge(t.Context(), w, logs) {
+			t.Errorf("%s: %s", filepath.Base(b.path), found)
+		}
+	}
+	t.Logf("%d backups", len(backups))
+	w.restored(pick(backups))
+}
+
+// judge holds what is in a backup against what had been told when it was begun.
+func (b backup) judge(ctx context.Context, w *world, logs *evidence) []string {
+	e, err := b.read(ctx, w)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var found []string
+	breach := func(format string, args ...any) {
+		if len(found) < breachesTold {
+			found = append(found, fmt.Sprintf(format, args...))
+		}
+	}
+	e.judgeLedger(breach)
+	e.judgeCredit(breach)
+	states := map[string]store.State{}
+	for _, x := range e.Executions {
+		states[x.ID] = x.State
+		if x.BegunAt.After(e.Began.Add(b.to + clockError)) {
+			breach("execution %s began after the backup was made", x.ID)
+		}
+	}
+	for _, a := range logs.Attempts {
+		if a.Charge != "" && a.Charge != "pending" && a.Answered < b.from && string(states[a.Execution]) != a.Charge {
+			breach("%s was told %s before; the backup says %q", a.Ref, a.Charge, states[a.Execution])
+		}
+	}
+	return found
+}
+
+// read reads a copy of the backup: opening it may bring it up to date.
+func (b backup) read(ctx context.Context, w *world) (*evidence, error) {
+	path := filepath.Join(w.t.TempDir(), "copy.db")
+	if err := copyFile(b.path, path); err != nil {
+		return nil, err
+	}
+	s, err := sqlstore.Open(ctx, path, sqlstore.Options{Now: time.Now})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }()
+	e := &evidence{Began: w.clock.began, Unapproved: w.unapproved}
+	return e, e.readStore(ctx, s)
+}
+
+// restored puts a backup in place of the state, starts the gateway on it, and looks what agents find.
+func (w *world) restored(b backup) {
+	t, g, ctx := w.t, w.gateways[0], w.t.Context()
+	t.Helper()
+	before, err := b.read(ctx, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, beside := range []string{"", "-wal", "-shm"} {
+		if err := os.Rename(g.statePath()+beside, g.statePath()+".aside"+beside); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	if err := copyFile(b.path, g.statePath()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlstore.Restore(ctx, g.statePath(), sqlstore.Options{Now: time.Now}); err != nil {
+		t.Fatal(err)
+	}
+	w.startAll()
+	for _, a := range w.known {
+		old := (call{agent: a, token: a.token(), intent: details, ref: "old-" + a.id}).at(g)
+		if old.Status != http.StatusUnauthorized {
+			t.Errorf("a PAT of %s from before: %+v", a.id, old)
+		}
+		if err := w.retry(a.agree); err != nil {
+			t.Fatalf("%s agrees again: %v", a.id, err)
+		}
+		newest := a.tokens[len(a.tokens)-1]
+		for _, intent := range []string{browse, pulse, details, order} {
+			got := (call{agent: a, token: newest, intent: intent, ref: fmt.Sprintf("anew-%s-%s", a.id, intent)}).at(g)
+			if got.Reason != "RATE_LIMIT_EXCEEDED" || got.RetryAfter == "" {
+				t.Errorf("%s of %s in a window of which nobody knows: %+v", intent, a.id, got)
+			}
+		}
+	}
+	if err := g.end(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.open(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	after := &evidence{}
+	if err := after.readStore(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(after.Ledger, before.Ledger) || len(after.Executions) != len(before.Executions) || !slices.Equal(after.Accounts, before.Accounts) {
+		t.Errorf("%d entries, %d executions, %d accounts after it was restored; in the backup %d, %d, %d",
+			len(after.Ledger), len(after.Executions), len(after.Accounts), len(before.Ledger), len(before.Executions), len(before.Accounts))
+	}
+	agreements, err := s.Agreements(ctx, store.AgreementFilter{Service: service, AgentID: w.known[0].id, Limit: 1000})
+	if err != nil || len(agreements) < 2 {
+		t.Errorf("%d agreements of %s, %v; want what it had and what it made", len(agreements), w.known[0].id, err)
+	}
+}
+
+func copyFile(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o600)
+}
