@@ -37,9 +37,10 @@ fuzz: ## every fuzz target for FUZZTIME each
 	  done; \
 	done
 
-bench: ## the execute path against the same process's plain reverse proxy, as ratios, then each step alone
+bench: ## the execute path beside a plain reverse proxy, paid calls, grants of a limit; each step alone; a store with a long past
 	$(GO) run ./bench
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) test -run '^$$' -bench Growth -timeout 2h ./store/sqlstore -growth.tokens 1000000 -growth.ledger 10000000
 
 generate: ## writes again what tests compare: schema.json and golden files
 	$(GO) test ./config -update

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,8 @@ const (
 	roleVariable     = "UIMGATE_BENCH_ROLE"
 	upstreamVariable = "UIMGATE_BENCH_UPSTREAM"
 	profileVariable  = "UIMGATE_BENCH_PROFILE" // file for a CPU profile of the gateway process
+	storeVariable    = "UIMGATE_BENCH_STORE"   // sqlite or a postgres:// URL
+	priceVariable    = "UIMGATE_BENCH_PRICE"   // of a call, such as 0.01; empty: free
 	roleUpstream     = "upstream"
 	roleGateway      = "gateway"
 )
@@ -49,13 +52,14 @@ type child struct {
 	addresses addresses
 }
 
-func start(ctx context.Context, role, upstream string) (*child, error) {
+// start starts a child in a role. more are environment variables, as NAME=value.
+func start(ctx context.Context, role, upstream string, more ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	c := exec.CommandContext(ctx, self)
-	c.Env = append(os.Environ(), roleVariable+"="+role, upstreamVariable+"="+upstream)
+	c.Env = append(append(os.Environ(), roleVariable+"="+role, upstreamVariable+"="+upstream), more...)
 	c.Stderr = os.Stderr
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	out, err := c.StdoutPipe()
@@ -127,7 +131,7 @@ func runGateway(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	cfg, problems := writeConfig(dir, upstream.String())
+	cfg, problems := writeConfig(dir, upstream.String(), cmp.Or(os.Getenv(storeVariable), "sqlite"), os.Getenv(priceVariable))
 	if cfg == nil {
 		return problems.Err()
 	}
@@ -192,9 +196,13 @@ func serveUntil(ctx context.Context, s *http.Server, ln net.Listener) error {
 	return nil
 }
 
-// writeConfig writes a gateway for one intent with validation, a policy with a limit, and logs as in
-// production, only to nowhere.
-func writeConfig(dir, upstream string) (*config.Config, config.Problems) {
+// writeConfig writes a gateway for one intent with validation, a policy with a limit and perhaps a price, and logs
+// as in production, only to nowhere.
+func writeConfig(dir, upstream, store, price string) (*config.Config, config.Problems) {
+	duty := ""
+	if price != "" {
+		duty = `, "duty": [{"action": "pay", "amount": "` + price + `", "unit": "USD"}]`
+	}
 	for name, text := range map[string]string{
 		"agents.json": `{"service-info": {"name": "bench.example", "description": "Echo", "service_url": "https://bench.example"},
 "intents": [{"intent_uid": "bench.example:echo:v1", "intent_name": "Echo", "description": "Answers.",
@@ -208,8 +216,10 @@ func writeConfig(dir, upstream string) (*config.Config, config.Problems) {
 		"policy.json": `{"@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://bench.example/policy",
 "profile": "http://example.com/profile/odrl-uim",
 "permission": [{"target": "https://bench.example/api/intents", "action": "execute", "constraint": [
- {"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 1000000000, "unit": "hour"}]}]}`,
+ {"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 1000000000, "unit": "hour"}]` + duty + `}]}`,
 		"uimgate.yaml": `data: ` + filepath.Join(dir, "data") + `
+store: "` + store + `"
+billing: {credit: 1000000 USD}
 server: {listen: 127.0.0.1:0, per_address: 1000000000/second, issue_per_address: 100000/minute}
 admin: {listen: 127.0.0.1:0}
 services:

@@ -1,8 +1,14 @@
-// Command bench measures the full execute path against the plain reverse proxy of the same Go process:
-// requests per second, p50, p99, CPU seconds per 1,000 calls and resident memory. Figures of a shared
-// machine mean little by themselves; read the ratios, which come from one run.
+// Command bench measures whole gateways in one run:
+//
+//	path    free calls against the plain reverse proxy of the same Go process: requests per second, p50, p99, CPU
+//	        seconds per 1,000 calls and resident memory
+//	paid    calls that charge, each durable before the upstream is called and before its answer leaves, on both engines
+//	grants  places under one limit, from one and from three replicas, and how often they ask the database
+//
+// Figures of a shared machine mean little by themselves; read the ratios, which come from one run.
 //
 //	go run ./bench -rounds 5 -calls 20000
+//	go run ./bench -only paid
 package main
 
 import (
@@ -35,13 +41,45 @@ func main() {
 	}
 }
 
-func run(ctx context.Context) error {
-	rounds := flag.Int("rounds", 5, "rounds of each; the best counts")
-	calls := flag.Int("calls", 20_000, "calls a round")
-	agents := flag.Int("agents", 16, "agents, each with a PAT of its own")
-	flag.Parse()
-	fmt.Fprintf(os.Stderr, "%s, %d processors: %d rounds of %d calls\n", runtime.Version(), runtime.NumCPU(), *rounds, *calls)
+// A plan is what the command line asks for.
+type plan struct{ rounds, calls, agents int }
 
+// sections are what is measured, in order.
+var sections = []struct {
+	name string
+	run  func(ctx context.Context, p plan) error
+}{
+	{"path", path},
+	{"paid", paid},
+	{"grants", grants},
+}
+
+func run(ctx context.Context) error {
+	var p plan
+	flag.IntVar(&p.rounds, "rounds", 5, "rounds of each; the best counts")
+	flag.IntVar(&p.calls, "calls", 20_000, "calls a round")
+	flag.IntVar(&p.agents, "agents", 16, "agents, each with a PAT of its own")
+	only := flag.String("only", "", "one of path, paid, grants; empty: all of them")
+	flag.Parse()
+	fmt.Fprintf(os.Stderr, "%s, %d processors: %d rounds of %d calls\n", runtime.Version(), runtime.NumCPU(), p.rounds, p.calls)
+	ran := 0
+	for _, s := range sections {
+		if *only != "" && *only != s.name {
+			continue
+		}
+		if err := s.run(ctx, p); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		ran++
+	}
+	if ran == 0 {
+		return fmt.Errorf("-only %s: there is no such section", *only)
+	}
+	return nil
+}
+
+// path measures free calls beside the plain reverse proxy.
+func path(ctx context.Context, p plan) error {
 	up, err := start(ctx, roleUpstream, "")
 	if err != nil {
 		return err
@@ -52,15 +90,14 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer gate.stop()
-	tokens, err := agree(ctx, gate.addresses.Gateway, *agents)
+	tokens, err := agree(ctx, gate.addresses.Gateway, p.agents)
 	if err != nil {
 		return err
 	}
 	targets := []target{{"plain reverse proxy", gate.addresses.Proxy + "/echo"}, {"execute path", gate.addresses.Gateway + "/api/intents/execute"}}
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "connections\t\tcalls/s\tp50\tp99\tCPU s/1000\tRSS\t")
+	table := newTable("connections\t\tcalls/s\tp50\tp99\tCPU s/1000\tRSS\t")
 	for _, connections := range []int{1, 16} {
-		best, err := compare(ctx, gate, targets, tokens, connections, *rounds, *calls)
+		best, err := compare(ctx, gate, targets, tokens, connections, p.rounds, p.calls)
 		if err != nil {
 			return err
 		}
@@ -73,6 +110,12 @@ func run(ctx context.Context) error {
 		fmt.Fprintf(table, "%d\tadded\t\t%s\t%s\t\t\t\n", connections, (best[1].p50 - best[0].p50).Round(time.Microsecond), (best[1].p99 - best[0].p99).Round(time.Microsecond))
 	}
 	return table.Flush()
+}
+
+func newTable(columns string) *tabwriter.Writer {
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, columns)
+	return table
 }
 
 type target struct{ name, url string }

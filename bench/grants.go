@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/lease"
+	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+// How grants are measured: so many callers of each replica, for so long.
+const (
+	grantCallers = 16
+	grantTime    = 2 * time.Second
+)
+
+// grants measures how fast places are had under one limit of one agent: a rolling one, which replicas lease, and one
+// of a lifetime, of which every place is a transaction.
+func grants(ctx context.Context, p plan) (err error) {
+	dir, err := os.MkdirTemp("", "uimgate-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	table := newTable("engine\treplicas\tlimit\tgrants/s\tround trips/1000\t")
+	measure := func(engine string, replicas int, place string, trips *atomic.Int64) error {
+		for _, period := range []limit.Period{limit.Second, limit.Hour, limit.Lifetime} {
+			var best float64
+			var asked string
+			for range p.rounds {
+				rate, perThousand, err := grantsOn(ctx, place, replicas, period, trips)
+				if err != nil {
+					return err
+				}
+				if rate > best {
+					best, asked = rate, fmt.Sprintf("%.2f", perThousand)
+				}
+			}
+			if trips == nil {
+				asked = "none: in process"
+			}
+			fmt.Fprintf(table, "%s\t%d\tper %s\t%.0f\t%s\t\n", engine, replicas, period, best, asked)
+		}
+		return nil
+	}
+	if err := measure("sqlite", 1, filepath.Join(dir, "state.db"), nil); err != nil {
+		return err
+	}
+	server, err := pgtest.New(ctx, nil)
+	if errors.Is(err, pgtest.ErrNotInstalled) {
+		fmt.Fprintln(os.Stderr, err)
+		return table.Flush()
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	for _, replicas := range []int{1, 3} {
+		name, err := server.CreateDatabase(ctx, "")
+		if err != nil {
+			return err
+		}
+		way, dsn, err := newWay(ctx, server, name)
+		if err != nil {
+			return err
+		}
+		err = measure("postgres", replicas, dsn, &way.trips)
+		if err = errors.Join(err, way.listener.Close()); err != nil {
+			return err
+		}
+	}
+	return table.Flush()
+}
+
+// grantsOn lets replicas of a place admit calls for a while.
+func grantsOn(ctx context.Context, place string, replicas int, period limit.Period, trips *atomic.Int64) (perSecond, trippedPerThousand float64, err error) {
+	request := store.BeginRequest{
+		Execution:  store.Execution{Service: "s", AgentID: "a"},
+		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "0123456789abcdef", Rate: limit.Rate{Max: limit.MaxCount, Period: period}}}},
+		Candidates: []store.Candidate{{Rule: "r"}},
+	}
+	holders := make([]*lease.Holder, replicas)
+	for i := range holders {
+		s, err := sqlstore.Open(ctx, place, sqlstore.Options{Now: time.Now, Queue: 16 << 10})
+		if err != nil {
+			return 0, 0, err
+		}
+		defer s.Close() //nolint:errcheck // nothing is kept
+		holders[i] = lease.New(s, lease.Options{Now: time.Now, Sole: replicas == 1 && trips == nil})
+		defer holders[i].Close() //nolint:errcheck,contextcheck // nothing is kept, and closing takes its own time
+		if _, err := holders[i].Begin(ctx, request); err != nil {
+			return 0, 0, err
+		}
+	}
+	var granted atomic.Int64
+	var before int64
+	if trips != nil {
+		before = trips.Load()
+	}
+	began := time.Now()
+	var group errgroup.Group
+	for _, h := range holders {
+		for range grantCallers {
+			group.Go(func() error {
+				for time.Since(began) < grantTime {
+					if _, err := h.Begin(ctx, request); err != nil {
+						return err
+					}
+					granted.Add(1)
+				}
+				return nil
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return 0, 0, err
+	}
+	took := time.Since(began)
+	if trips != nil {
+		trippedPerThousand = float64(trips.Load()-before) * 1000 / float64(granted.Load())
+	}
+	return float64(granted.Load()) / took.Seconds(), trippedPerThousand, nil
+}
+
+// A way leads to a database and counts what is sent there at once: each such burst waits for an answer.
+type way struct {
+	listener net.Listener
+	socket   string
+	trips    atomic.Int64
+}
+
+func newWay(ctx context.Context, server *pgtest.Cluster, database string) (*way, string, error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	w := &way{listener: ln, socket: server.Socket()}
+	go w.serve()
+	u, err := url.Parse(server.DSN(database))
+	if err != nil {
+		return nil, "", err
+	}
+	u.Host, u.RawQuery = ln.Addr().String(), "sslmode=disable"
+	return w, u.String(), nil
+}
+
+// serve ends with its listener.
+func (w *way) serve() {
+	for {
+		client, err := w.listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer client.Close()
+			server, err := net.Dial("unix", w.socket)
+			if err != nil {
+				return
+			}
+			defer server.Close()
+			go func() {
+				defer client.Close()
+				_, _ = io.Copy(client, server)
+			}()
+			_, _ = io.Copy(server, countedReader{client, &w.trips})
+		}()
+	}
+}
+
+// A countedReader counts reads that brought something.
+type countedReader struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c countedReader) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if n > 0 {
+		c.n.Add(1)
+	}
+	return n, err
+}
