@@ -104,8 +104,14 @@ func (n *names) findKey(raw string) (name string, described bool) {
 		return raw, false
 	}
 	name, ok := n.local(raw, n.namespaces)
+	if rest, _ := bare(n.expand(raw)); strings.HasPrefix(rest, ccNS) {
+		ok = false // actions of Creative Commons are terms of ODRL, its properties are not
+	}
 	if !ok {
 		rest, _ := bare(n.expand(raw))
+		if local, ok := strings.CutPrefix(rest, ccNS); ok && slices.Contains(licences, local) {
+			return "", true
+		}
 		if rest == rdfNS+"value" {
 			return "rdf:value", false
 		}
@@ -162,6 +168,10 @@ func (n *names) term(c class, f field, raw string) (string, bool) {
 	}
 	full := n.expand(raw)
 	foreign := c.grows && !n.ofODRL(full)
+	if c.grows && n.open && ok { // a word that only the profile knows, in ODRL's namespace or bare
+		n.problems.Warnf("profile-term", f.pointer, "%s is read as a %s of the profile", quote(raw), c.what)
+		return name, true
+	}
 	switch {
 	case foreign && n.declared[full] != "":
 		return full, true

@@ -162,6 +162,23 @@ func (r *reader) node(f field, what string, as role) *object {
 	return o
 }
 
+// dangling reports whether the value only refers to a node, and the document says nothing of that node.
+func (r *reader) dangling(v any, as role) bool {
+	if _, isText := v.(string); isText {
+		return !r.defined(v, as)
+	}
+	m, _ := v.(map[string]any)
+	if len(m) == 0 {
+		return false
+	}
+	for raw := range m {
+		if name, _ := r.key(raw); name != "@id" {
+			return false
+		}
+	}
+	return !r.defined(v, as)
+}
+
 // united are the properties of which every node that bears the IRI may add some.
 var united = []string{"@type", "partOf", "hasPolicy", "assignerOf", "assigneeOf", "includedIn", "implies"}
 

@@ -17,11 +17,11 @@ func (r *reader) constraint(f field, depth int) *constraintNode {
 		return nil
 	}
 	id := r.idOf(f.value)
+	if r.dangling(f.value, constraintRole) {
+		r.problems.Errorf("reference", f.pointer, "the constraint %s is only referred to: write it here in full, or as a node of the @graph", quote(id))
+		return nil
+	}
 	if s, isText := f.value.(string); isText {
-		if !r.defined(s, constraintRole) {
-			r.problems.Errorf("reference", f.pointer, "the constraint %s is only referred to: write it here in full, or as a node of the @graph", quote(s))
-			return nil
-		}
 		if depth > 0 { // and, or, xone and andSequence take texts for literals
 			r.problems.Doubtf("reference", f.pointer, "a text is no reference here: write {\"@id\": %s}", quote(s))
 		}

@@ -86,17 +86,22 @@ func (r *reader) thing(o *object, f field, what string) (reference, bool) {
 		if !ok {
 			return reference{}, false
 		}
-		if s = r.expand(s); !blank(s) {
+		s = r.expand(s)
+		if !blank(s) {
 			ref.iri = s
 			ref.literal = ref.literal || !absolute(s)
+		} else if ref.source == "" {
+			ref.iri = s
+		}
+	}
+	if ref.name() == "" { // ODRL IM 2.2.1, 2.3.1: it should have one
+		ref.iri = "_:" + f.pointer
+		if len(ref.refinements) == 0 {
+			r.problems.Warnf("anonymous", f.pointer, "%s without a uid is one that nobody can ask about", what)
 		}
 	}
 	r.thingFacts(o, ref)
 	o.close(what)
-	if ref.name() == "" {
-		r.problems.Errorf("iri", f.pointer, "%s needs a uid", what)
-		return reference{}, false
-	}
 	for _, t := range ref.types {
 		add(r.facts.instances, ref.name(), t)
 	}

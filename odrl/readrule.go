@@ -19,8 +19,8 @@ func (r *reader) rule(f field, kind ruleKind) *ruleNode {
 		return nil
 	}
 	id := r.idOf(f.value)
-	if s, isText := f.value.(string); isText && !r.defined(s, ruleRole) {
-		r.problems.Errorf("reference", f.pointer, "the %s %s is only referred to: write it here in full, or as a node of the @graph", kind, quote(s))
+	if r.dangling(f.value, ruleRole) {
+		r.problems.Errorf("reference", f.pointer, "the %s %s is only referred to: write it here in full, or as a node of the @graph", kind, quote(id))
 		return nil
 	}
 	if known, ok := r.readRules[id]; ok && id != "" {

@@ -47,6 +47,9 @@ var annotations = []string{
 // describing are bare keys that describe and never decide. UIM documents write them without a prefix.
 var describing = []string{"title", "name", "label", "comment", "description", "agreement", "note", "version", "issued", "modified", "creator", "publisher"}
 
+// licences are properties of Creative Commons' vocabulary that describe a licence and decide nothing.
+var licences = strings.Fields("legalcode license attributionName attributionURL jurisdiction deprecatedOn licenseClass")
+
 // actions are the actions of ODRL V 2.2 with the action each is included in (none: use), and those of
 // the UIM profile. None of the latter is included in execute, or exceedRateLimit would conflict with it.
 var actions = func() map[string]string {

@@ -185,6 +185,12 @@ func (w *writer) rule(r *ruleNode) any {
 		}
 		n.list(key, list)
 	}
+	if len(n) == 0 || len(n) == 1 && r.uid != "" { // or it would only refer to itself
+		n["@type"] = map[ruleKind]string{permission: "Permission", prohibition: "Prohibition"}[r.kind]
+		if r.kind.duty() {
+			n["@type"] = "Duty"
+		}
+	}
 	return map[string]any(n)
 }
 
@@ -230,6 +236,8 @@ func (w *writer) things(list []reference, collection string) []any {
 func (w *writer) thing(ref *reference, collection string) any {
 	plain := !ref.collection && len(ref.refinements)+len(ref.types)+len(ref.notes) == 0
 	switch {
+	case plain && blank(ref.iri) && !ref.literal:
+		return map[string]any{"@type": strings.TrimSuffix(collection, "Collection")}
 	case plain && ref.literal && absolute(ref.iri):
 		return map[string]any{"@value": ref.iri}
 	case plain:
@@ -237,7 +245,9 @@ func (w *writer) thing(ref *reference, collection string) any {
 	}
 	n := node{}
 	n.describe(ref.notes)
-	n.text("uid", ref.iri)
+	if !blank(ref.iri) {
+		n.text("uid", ref.iri)
+	}
 	n.text("source", ref.source)
 	types := texts(ref.types)
 	if ref.collection {
@@ -323,6 +333,9 @@ func (w *writer) outsiders() []any {
 		return nodes[iri]
 	}
 	for iri, d := range w.facts.outside {
+		if blank(iri) {
+			continue
+		}
 		n := at(iri)
 		n.describe(d)
 		n.set("@type", texts(w.facts.instances[iri]))
@@ -333,6 +346,9 @@ func (w *writer) outsiders() []any {
 	}
 	for key, relation := range map[string]map[string][]string{"partOf": w.facts.partOf, "includedIn": w.facts.includedIn, "implies": w.facts.implies} {
 		for iri, list := range relation {
+			if blank(iri) {
+				continue
+			}
 			to := make([]any, 0, len(list))
 			for _, name := range list {
 				if key != "partOf" {
@@ -368,7 +384,7 @@ func (w *writer) link(at func(string) node, ref *reference, key, policy string) 
 	}
 	if m, ok := w.thing(ref, collection).(map[string]any); ok {
 		maps.Copy(n, m)
-		if ref.iri == "" {
+		if ref.iri == "" || blank(ref.iri) {
 			delete(n, "@id")
 		}
 		delete(n, "uid")

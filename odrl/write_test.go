@@ -127,7 +127,7 @@ func FuzzLoad(f *testing.F) {
 func TestMutatedDocuments(t *testing.T) {
 	docs := documents(t)
 	names := slices.Sorted(maps.Keys(docs))
-	rounds := 2000
+	rounds := 1500
 	if testing.Short() {
 		rounds = 600
 	}
