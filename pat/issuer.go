@@ -250,7 +250,16 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	switch err := i.store.Issue(ctx, t); {
+	err = i.store.Issue(ctx, t)
+	if errors.Is(err, ErrEnded) && i.view.Refresh(ctx) == nil { // a revocation that we had not heard of
+		first := i.view.firstIssue(t.Service, claims, i.now())
+		t.IssuedAt, t.ExpiresAt = first, first.Add(t.ExpiresAt.Sub(t.IssuedAt))
+		if text, claims, err = i.sign(ctx, &t); err != nil {
+			return "", nil, err
+		}
+		err = i.store.Issue(ctx, t)
+	}
+	switch {
 	case errors.Is(err, ErrBlocked):
 		return "", nil, ErrBlocked
 	case err != nil:

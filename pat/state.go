@@ -144,6 +144,8 @@ var (
 	ErrReplayed     = errors.New("the nonce was used before")
 	ErrBlocked      = errors.New("the agent is blocked")
 	ErrNotFound     = errors.New("no such record")
+	// ErrEnded means that a revocation, made meanwhile, ends what is issued at that time: issue it later.
+	ErrEnded = errors.New("a revocation ends what is issued at that time")
 )
 
 // A Store keeps what must outlive the process. Every method is one transaction and durable when it
@@ -159,7 +161,7 @@ type Store interface {
 	Agreement(ctx context.Context, service, id string) (Agreement, error)
 	// Policy returns the document of a digest, or ErrNotFound.
 	Policy(ctx context.Context, service, digest string) (PolicyDocument, error)
-	// Issue records a token. ErrBlocked if its agent has been blocked meanwhile.
+	// Issue records a token. ErrBlocked if its agent has been blocked meanwhile; ErrEnded.
 	Issue(ctx context.Context, t Token) error
 	// Token returns one, or ErrNotFound.
 	Token(ctx context.Context, service, jti string) (Token, error)
@@ -168,7 +170,8 @@ type Store interface {
 	// of key until nonceUntil. If old was renewed at or after within, the earlier successor is returned instead
 	// and next and the nonce are not used. ErrBlocked, ErrReplayed; ErrNotFound if old is unknown.
 	Renew(ctx context.Context, old string, next Token, ends, within time.Time, nonce string, nonceUntil time.Time) (Token, error)
-	// Revoke records r (an agent's also blocks it) before it returns. Revoking twice is fine.
+	// Revoke records r (an agent's also blocks it) before it returns. Revoking twice is fine. The At of an agent's or a policy's is
+	// moved behind every PAT it names that was issued before, also one that starts later than r.At.
 	Revoke(ctx context.Context, r Revocation) error
 	// SetAgent changes an agent's status or approval; a new key is added where addKey is not empty.
 	SetAgent(ctx context.Context, service, id string, status AgentStatus, approved bool, addKey, reason string) error

@@ -40,6 +40,9 @@ func (s *Store) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, e
 		return store.Begun{}, unavailable(errQueueFull)
 	}
 	if err := s.call(ctx, n, b.run); err != nil {
+		if _, open := errors.AsType[unsure](err); open {
+			s.release(b.result)
+		}
 		return store.Begun{}, err
 	}
 	return b.result, nil

@@ -11,24 +11,25 @@ import (
 
 	"github.com/uimgate/uimgate/store/sqlstore"
 	"github.com/uimgate/uimgate/store/storetest"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // The names under which the test binary is told to be the process that gets killed.
 const (
-	envPlace = "SQLSTORE_TEST_PLACE"
-	envLife  = "SQLSTORE_TEST_LIFE"
+	envDatabase = "SQLSTORE_TEST_DATABASE"
+	envLife     = "SQLSTORE_TEST_LIFE"
 )
 
 func TestMain(m *testing.M) {
-	if place := os.Getenv(envPlace); place != "" {
-		fmt.Fprintln(os.Stderr, work(context.Background(), place, os.Getenv(envLife)))
+	if database := os.Getenv(envDatabase); database != "" {
+		fmt.Fprintln(os.Stderr, work(context.Background(), database, os.Getenv(envLife)))
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
-func work(ctx context.Context, place, life string) error {
-	s, err := sqlstore.Open(ctx, filepath.Join(place, "state.db"), sqlstore.Options{Now: time.Now})
+func work(ctx context.Context, database, life string) error {
+	s, err := sqlstore.Open(ctx, database, sqlstore.Options{Now: time.Now})
 	if err != nil {
 		return err
 	}
@@ -36,13 +37,31 @@ func work(ctx context.Context, place, life string) error {
 }
 
 func TestWhatWasAcknowledgedSurvivesTheKill(t *testing.T) {
-	lives := 8
+	crash(t, 8, func(place string) string { return filepath.Join(place, "state.db") })
+}
+
+func TestWhatPostgresAcknowledgedSurvivesTheKill(t *testing.T) {
+	pgtest.Start(t)
+	crash(t, 4, func(place string) string { return databaseAt(t, place) })
+}
+
+// crash kills processes that work on the database that belongs to a place.
+func crash(t *testing.T, lives int, at func(place string) string) {
+	t.Helper()
 	if testing.Short() {
 		lives = 2
 	}
-	storetest.Crash(t, openEngine, lives, func(place, life string) *exec.Cmd {
+	open := func(t *testing.T, place string, now func() time.Time) storetest.Engine {
+		t.Helper()
+		s, err := sqlstore.Open(t.Context(), at(place), sqlstore.Options{Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	storetest.Crash(t, open, lives, func(place, life string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), envPlace+"="+place, envLife+"="+life)
+		cmd.Env = append(os.Environ(), envDatabase+"="+at(place), envLife+"="+life)
 		return cmd
 	})
 }

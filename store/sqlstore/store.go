@@ -67,7 +67,9 @@ type Store struct {
 	closing sync.RWMutex // held for reading while an op is queued
 	closed  bool
 
+	ending  chan struct{}
 	clock   clock
+	limbo   limbo
 	used    *recent      // agreements known to have used_at set
 	floor   atomic.Int64 // when the database was last taken back to an earlier state; 0: never
 	kept    atomic.Int64 // see KeepLedger
@@ -142,7 +144,7 @@ func (o Options) withDefaults() Options {
 
 // start lets the writers run. They end with Close.
 func (s *Store) start(ctx context.Context, place string) {
-	s.used, s.seed = newRecent(1<<15), maphash.MakeSeed()
+	s.used, s.seed, s.ending = newRecent(1<<15), maphash.MakeSeed(), make(chan struct{})
 	ctx, s.stop = context.WithCancel(ctx)
 	for range s.dialect.lanes {
 		lane := make(chan *op, s.opts.Queue)
@@ -203,6 +205,7 @@ func (s *Store) Close() error {
 	}
 	s.closing.Unlock()
 	s.stop()
+	close(s.ending)
 	s.work.Wait()
 	return errors.Join(s.read.Close(), s.write.Close())
 }

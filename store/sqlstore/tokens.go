@@ -64,6 +64,11 @@ func (s *Store) Issue(ctx context.Context, k pat.Token) error {
 		if err := t.mayIssue(ctx, k); err != nil {
 			return err
 		}
+		if ended, err := t.ended(ctx, k); err != nil {
+			return err
+		} else if ended {
+			return pat.ErrEnded
+		}
 		if _, err := t.exec(ctx, "UPDATE agreements SET awaiting = 0 WHERE service = ? AND id = ? AND awaiting = 1", k.Service, k.AgreementID); err != nil {
 			return err
 		}
@@ -164,6 +169,13 @@ func (t *tx) renewed(ctx context.Context, old pat.Token, ends time.Time, kept ti
 		at = CASE WHEN excluded.at < revocations.at THEN excluded.at ELSE revocations.at END`,
 		old.Service, string(pat.RevokedRenewed), old.ID, nanos(ends), nanos(old.ExpiresAt.Add(kept)), "renewed", seq)
 	return err
+}
+
+// ended reports whether the token's agent or policy was revoked at or after the time it is issued at.
+func (t *tx) ended(ctx context.Context, k pat.Token) (bool, error) {
+	var one int
+	return t.row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject = ? AND at >= ?) OR (kind = ? AND subject = ? AND at >= ?)) LIMIT 1",
+		[]any{k.Service, string(pat.RevokedAgent), k.AgentID, nanos(k.IssuedAt), string(pat.RevokedPolicy), k.PolicyDigest, nanos(k.IssuedAt)}, &one)
 }
 
 // revoked reports whether a revocation names the token. One of the token or its agreement does whenever the token was issued.

@@ -175,7 +175,7 @@ func (w *writer) commit(ctx context.Context, batch []*op) {
 		}
 	}
 	w.answer(batch, err)
-	if err != nil && w.conn == nil && w.s.dialect.lost(err) {
+	if _, away := errors.AsType[unreachable](err); away {
 		w.fail(err)
 	}
 }
@@ -218,6 +218,11 @@ func isConflict(err error) bool {
 	return ok
 }
 
+// An unreachable database takes no connection.
+type unreachable struct{ error }
+
+func (u unreachable) Unwrap() error { return u.error }
+
 // A stale connection had ended before anything was written.
 type stale struct{ error }
 
@@ -247,7 +252,7 @@ func (w *writer) try(ctx context.Context, batch []*op) (_ *tx, err error) {
 		}
 	}()
 	if err := w.connect(ctx); err != nil {
-		return nil, err
+		return nil, unreachable{err}
 	}
 	t := &tx{w: w, cold: batch[0].needs == nil, shared: len(batch) > 1}
 	if err := t.load(ctx, batch); err != nil {

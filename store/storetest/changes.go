@@ -17,6 +17,7 @@ func testChanges(t *testing.T, open Opener) {
 		"every change is told in order":       changesInOrder,
 		"a start tells what is in force":      changesFromZero,
 		"a revocation only grows":             revocationsGrow,
+		"a revocation covers what was issued": revocationCovers,
 		"signing keys":                        signingKeys,
 		"a number from another life":          changesFromBeyond,
 		"what is no revocation is refused":    nonsenseRevocation,
@@ -129,6 +130,33 @@ func revocationsGrow(b *bench) {
 	b.revoke(pat.RevokedAgent, agent)
 	if who, err := b.Agent(b.Context(), service, agent); err != nil || who.Status != pat.AgentBlocked || who.Reason != "because" {
 		b.Fatalf("%+v, %v", who, err)
+	}
+}
+
+// Another process may have issued by a clock that is ahead, or from the next second on; and what is issued afterwards must be
+// issued late enough to be good.
+func revocationCovers(b *bench) {
+	for i, kind := range []pat.RevocationKind{pat.RevokedAgent, pat.RevokedPolicy} {
+		a := b.agree(b.agreement(fmt.Sprint(i)))
+		k := b.token(a)
+		k.IssuedAt = k.IssuedAt.Add(5 * time.Second)
+		b.must(b.Issue(b.Context(), k))
+		subject := map[pat.RevocationKind]string{pat.RevokedAgent: agent, pat.RevokedPolicy: a.PolicyDigest}[kind]
+		b.revoke(kind, subject)
+		b.setAgent(pat.AgentActive)
+		list, _, err := b.Changes(b.Context(), 0)
+		b.must(err)
+		for _, c := range list {
+			if r := c.Revocation; r != nil && r.Kind == kind && !r.At.Equal(k.IssuedAt) {
+				b.Errorf("%s: ends what was issued up to %s, and so not the PAT of %s", kind, r.At, k.IssuedAt)
+			}
+		}
+		late := b.token(a)
+		late.IssuedAt = k.IssuedAt
+		b.want(b.Issue(b.Context(), late), pat.ErrEnded)
+		late.IssuedAt = k.IssuedAt.Add(time.Second)
+		b.must(b.Issue(b.Context(), late))
+		b.clock.Advance(time.Minute)
 	}
 }
 

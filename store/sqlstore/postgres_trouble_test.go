@@ -1,0 +1,233 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+func openOn(t *testing.T, dsn string, change func(*dialect)) *Store {
+	t.Helper()
+	d := postgresDialect()
+	if change != nil {
+		change(d)
+	}
+	s, err := open(t.Context(), dsn, Options{Now: time.Now}, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestADatabaseThatDoesNotAnswerDenies(t *testing.T) {
+	c := pgtest.Start(t)
+	proxy := c.Proxy(t)
+	dsn, err := proxy.DSN(c.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openOn(t, dsn, func(d *dialect) { d.patience = 250 * time.Millisecond })
+	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Stall()
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if _, err := s.Begin(t.Context(), paidCall(100+i)); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%v; want ErrUnavailable", err)
+			}
+		})
+	}
+	all.Wait()
+	if _, err := s.Executions(t.Context(), store.Filter{}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("%v; want ErrUnavailable", err)
+	}
+	proxy.Heal()
+	if _, err := s.Begin(t.Context(), paidCall(2)); err != nil {
+		t.Fatalf("when it answers again: %v", err)
+	}
+}
+
+// The server ends one of two transactions that wait for each other; that one is tried again.
+func TestADeadlockIsTriedAgain(t *testing.T) {
+	dsn := pgtest.Start(t).Database(t)
+	var lost sync.Map
+	s := openOn(t, dsn, func(d *dialect) {
+		again := d.again
+		d.again = func(err error) bool { lost.Store(sqlState(err), true); return again(err) }
+	})
+	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	run := func(q string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("SET deadlock_timeout = '1min'") // so that the other one finds it
+	run("BEGIN")
+	run("SELECT 1 FROM accounts FOR UPDATE")
+	second := make(chan error, 1)
+	go func() {
+		_, err := s.Begin(t.Context(), paidCall(2)) // has locked the counter, and waits for the account
+		second <- err
+	}()
+	for waiting := 0; waiting == 0; {
+		if err := conn.QueryRow(t.Context(), "SELECT COUNT(*) FROM pg_locks WHERE NOT granted").Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("SELECT 1 FROM counters FOR UPDATE")
+	run("COMMIT")
+	if err := <-second; err != nil {
+		t.Fatal(err)
+	}
+	if _, deadlock := lost.Load("40P01"); !deadlock {
+		t.Error("there was no deadlock")
+	}
+}
+
+// What is told as begun or ended is so, whatever happens to the server, and what is not told holds nothing for long.
+func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
+	c := pgtest.Private(t, nil)
+	name, err := c.CreateDatabase(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openOn(t, c.DSN(name), nil)
+	var mu sync.Mutex
+	held, captured := map[string]bool{}, map[string]bool{}
+	enough := make(chan struct{})
+	over := func() bool {
+		select {
+		case <-enough:
+			return true
+		default:
+			return false
+		}
+	}
+	var load sync.WaitGroup
+	ok := make(chan struct{}, 1)
+	for w := range 16 {
+		load.Go(func() {
+			for i := 0; !over(); i++ {
+				r := paidCall(w*1_000_000 + i)
+				r.Execution.AgentID = fmt.Sprintf("agent%d", w%3)
+				r.Limits[0].AgentID = r.Execution.AgentID
+				begun, err := s.Begin(t.Context(), r)
+				if errors.Is(err, store.ErrUnavailable) {
+					continue
+				} else if err != nil {
+					t.Error(err)
+					return
+				}
+				_, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200}})
+				mu.Lock()
+				if err == nil {
+					captured[begun.Execution.ID] = true
+				} else {
+					held[begun.Execution.ID] = true
+				}
+				mu.Unlock()
+				select {
+				case ok <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	for _, mode := range []pgtest.Mode{pgtest.Fast, pgtest.Immediate, pgtest.Immediate} {
+		for range 50 {
+			<-ok
+		}
+		if err := c.Restart(t.Context(), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 50 {
+		<-ok
+	}
+	close(enough)
+	load.Wait()
+	for { // what nobody knew of is released
+		s.limbo.mu.Lock()
+		busy := s.limbo.busy
+		s.limbo.mu.Unlock()
+		if !busy {
+			break
+		}
+		if err := s.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.CheckBalance(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for after := ""; ; {
+		page, err := s.Executions(t.Context(), store.Filter{After: after, Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page {
+			after = e.ID
+			switch {
+			case captured[e.ID] && e.State != store.Captured, held[e.ID] && e.State != store.Captured && e.State != store.Held,
+				!captured[e.ID] && !held[e.ID] && e.State != store.Released:
+				t.Errorf("%s is %s; captured: %v, held: %v", e.ID, e.State, captured[e.ID], held[e.ID])
+			}
+			delete(captured, e.ID)
+		}
+		if len(page) == 0 {
+			break
+		}
+	}
+	if len(captured) > 0 {
+		t.Errorf("%d charges are lost", len(captured))
+	}
+}
+
+func TestServersElsewhereAreReachedByTLSOnly(t *testing.T) {
+	for place, secure := range map[string]bool{
+		"postgres://me@db.example/x":                 true,
+		"postgres://me@192.0.2.7:5433/x":             true,
+		"postgres://me@127.0.0.1,db.example/x":       true,
+		"postgres:///x?host=db.example":              true,
+		"postgres://me@db.example/x?sslmode=disable": false, // said so
+		"postgres://me@localhost/x?sslmode=disable":  false,
+		"postgres:///x?host=/run/postgresql":         false,
+	} {
+		c, err := postgresConfig(place)
+		if err != nil {
+			t.Errorf("%s: %v", place, err)
+			continue
+		}
+		if got := c.TLSConfig != nil && !c.TLSConfig.InsecureSkipVerify; got != secure {
+			t.Errorf("%s: TLS with a name that is checked: %v; want %v", place, got, secure)
+		}
+		for _, f := range c.Fallbacks {
+			if secure && (f.TLSConfig == nil || f.TLSConfig.InsecureSkipVerify) {
+				t.Errorf("%s: may do without", place)
+			}
+		}
+	}
+}
