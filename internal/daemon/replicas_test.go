@@ -1,0 +1,105 @@
+package daemon_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+// onPostgres is a gateway on a database that others share, with a clock that is off.
+func onPostgres(t *testing.T, dsn string, off time.Duration) *gate {
+	t.Helper()
+	return startGate(t, setup{
+		config: "store: ${file:store.url}\n" + testConfig, files: map[string]string{"store.url": dsn + "\n"},
+		now: func() time.Time { return time.Now().Add(off) },
+	})
+}
+
+// until repeats a call until its answer has a status.
+func until(t *testing.T, status int, call func() answer) answer {
+	t.Helper()
+	for {
+		got := call()
+		if got.status == status {
+			return got
+		}
+		if t.Context().Err() != nil {
+			t.Fatalf("%d %s; want %d", got.status, got.body, status)
+		}
+		waitABit(t)
+	}
+}
+
+// at is the same agent, calling another gateway.
+func (a *agent) at(g *gate) *agent {
+	other := *a
+	other.g = g
+	return &other
+}
+
+func TestReplicasWhoseClocksAreOffActAsOne(t *testing.T) {
+	dsn := pgtest.Start(t).Database(t)
+	gates := []*gate{onPostgres(t, dsn, -time.Hour), onPostgres(t, dsn, time.Hour)}
+	form := header{"Content-Type": "application/x-www-form-urlencoded"}
+	for i, g := range gates {
+		other := gates[1-i]
+		a := g.newAgent("agent-" + string(rune('a'+i))).agree()
+		if got := a.at(other).execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
+			t.Fatalf("a PAT of another process: %d %s", got.status, got.body)
+		}
+		for n := range 5 { // of 0.25 EUR, on a credit of 1 EUR, which agents that nobody approved share
+			got := a.at(gates[n%2]).execute(order, map[string]any{"product_id": "p"}, nil)
+			if want := map[bool]int{true: http.StatusOK, false: http.StatusPaymentRequired}[i == 0 && n < 4]; got.status != want {
+				t.Fatalf("order %d: %d %s; want %d", n, got.status, got.body, want)
+			}
+		}
+		// Revoked at one, refused at the other; and whoever agrees anew is let in again, at both, at once.
+		if got := other.do("POST", "/api/pat/revoke", []byte("token="+a.token), form); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		until(t, http.StatusUnauthorized, func() answer { return a.execute(details, map[string]any{"id": "p"}, nil) })
+		a.agree()
+		if got := other.adminDo("POST", "/admin/v1/agents/"+a.id+"/block", map[string]any{"reason": "test"}); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		until(t, http.StatusForbidden, func() answer { return a.execute(details, map[string]any{"id": "p"}, nil) })
+		if got := other.adminDo("POST", "/admin/v1/agents/"+a.id+"/unblock", map[string]any{}); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		if got := a.at(other).execute(details, map[string]any{"id": "p"}, nil); got.status != http.StatusUnauthorized {
+			t.Errorf("a PAT from before: %d %s", got.status, got.body)
+		}
+		a.agree()
+		for _, where := range gates {
+			until(t, http.StatusOK, func() answer { return a.at(where).execute(details, map[string]any{"id": "p"}, nil) })
+		}
+	}
+}
+
+func TestADatabaseThatIsAwayDeniesAndComesBack(t *testing.T) {
+	c := pgtest.Start(t)
+	proxy := c.Proxy(t)
+	dsn, err := proxy.DSN(c.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := onPostgres(t, dsn, 0)
+	a := g.newAgent("agent-1").agree()
+	for _, away := range []func(){proxy.Cut, proxy.Stall} {
+		away()
+		got := until(t, http.StatusServiceUnavailable, func() answer { return a.execute(details, map[string]any{"id": "p"}, nil) })
+		if got.header.Get("Retry-After") == "" || got.reason(t) != "STORE_UNAVAILABLE" {
+			t.Errorf("%v %s", got.header, got.body)
+		}
+		until(t, http.StatusServiceUnavailable, func() answer { return g.adminDo("GET", "/readyz", nil) })
+		proxy.Heal()
+		until(t, http.StatusOK, func() answer { return a.execute(order, map[string]any{"product_id": "p"}, nil) })
+		until(t, http.StatusOK, func() answer { return g.adminDo("GET", "/readyz", nil) })
+	}
+	if log := g.log.String(); strings.Contains(log, dsn) || strings.Contains(log, "SELECT") {
+		t.Error("the log tells too much")
+	}
+}
