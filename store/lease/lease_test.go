@@ -289,6 +289,26 @@ func TestWhatWasNotSentIsGivenBack(t *testing.T) {
 	}
 }
 
+// Only one of two settlers gives the units of a recorded call back.
+func TestARecordedCallIsGivenBackOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	q := free(rate("l", 1000, limit.Hour))
+	r.warm(q) // 21 calls
+	keyed := free(rate("l", 1000, limit.Hour))
+	keyed.Execution.IdempotencyKey = "key"
+	b := r.begin(keyed)
+	for _, want := range []error{nil, store.ErrSettled, store.ErrSettled} {
+		if _, err := r.Settle(t.Context(), b, store.Settlement{State: store.Released, Outcome: store.NotSent}); !errors.Is(err, want) {
+			t.Fatalf("%v; want %v", err, want)
+		}
+	}
+	r.pass(time.Minute)
+	if s := r.begin(q).Standing[0]; s.Left != 1000-22 {
+		t.Fatalf("%+v", s)
+	}
+}
+
 func TestUnitsOnLeaseAreHadBeforeALimitRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
