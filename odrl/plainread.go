@@ -39,36 +39,26 @@ func (f *normalForm) nodes() []*ruleNode {
 	return list
 }
 
+// topics are those of the kinds of rules.
+var topics = map[ruleKind]Topic{permission: Permitted, prohibition: Forbidden, obligation: Owed}
+
 // rule words a permission, a prohibition or an obligation.
 func (r telling) rule(node *ruleNode) Sentence {
-	s := Sentence{Rule: node.name()}
-	who := node.parties["assignee"]
-	var text string
+	s := Sentence{Topic: topics[node.kind], Rule: node.name(), Text: r.text(node)}
+	who := r.doer(node.parties["assignee"])
 	switch node.kind {
-	case prohibition:
-		s.Topic, text = Forbidden, r.nobody()+" may "
-		if len(who) > 0 {
-			text = r.who(who) + " may not "
-		}
-		text += r.acts(node, "or") + r.ifAll(node.constraints)
-		s.Terms = r.doubt(node.constraints, "the prohibition holds all the same")
-	case obligation:
-		s.Topic, text = Owed, r.owed(node, "everyone whom the policy binds")
-	default:
-		s.Topic, text = Permitted, r.anybody()+" may "
-		if len(who) > 0 {
-			text = r.who(who) + " may "
-		}
-		text += r.acts(node, "and")
+	case permission:
 		s.Terms = r.only(node.constraints)
+	case prohibition:
+		s.Terms = r.doubt(node.constraints, "the prohibition holds all the same")
+	default:
 	}
-	s.Text = capital(r.stance() + text + ".")
 	s.Terms = append(s.Terms, r.roles(node)...)
 	for _, d := range node.duties {
-		s.Terms = append(s.Terms, "Subject to this duty: "+r.owed(d, r.doer(who))+"."+r.failing(d, r.doer(who)))
+		s.Terms = append(s.Terms, "Subject to this duty: "+r.owed(d, who)+"."+r.failing(d, who))
 	}
 	for _, d := range node.remedies {
-		s.Terms = append(s.Terms, "If it is done all the same, "+r.owed(d, r.doer(who))+".")
+		s.Terms = append(s.Terms, "If it is done all the same, "+r.owed(d, who)+".")
 	}
 	if node.kind == obligation {
 		if more := r.failing(node, "whoever owes it"); more != "" {
@@ -76,6 +66,29 @@ func (r telling) rule(node *ruleNode) Sentence {
 		}
 	}
 	return s
+}
+
+// text is the first sentence of a rule: who may, may not or must do what.
+func (r telling) text(node *ruleNode) string {
+	who := node.parties["assignee"]
+	var text string
+	switch node.kind {
+	case prohibition:
+		text = r.nobody() + " may "
+		if len(who) > 0 {
+			text = r.who(who) + " may not "
+		}
+		text += r.acts(node, "or") + r.ifAll(node.constraints)
+	case obligation:
+		text = r.owed(node, "everyone whom the policy binds")
+	default:
+		text = r.anybody() + " may "
+		if len(who) > 0 {
+			text = r.who(who) + " may "
+		}
+		text += r.acts(node, "and")
+	}
+	return capital(r.stance() + text + ".")
 }
 
 // doer is who owes a duty that names nobody.
