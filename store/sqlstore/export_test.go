@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -63,4 +65,23 @@ func RoundTrips(s *Store) *atomic.Int64 {
 		return send(ctx, w, list)
 	}
 	return n
+}
+
+// Statements collects what a store, which nobody uses yet, asks the database from now on, in the database's own words.
+func Statements(s *Store) (seen func() []string) {
+	var mu sync.Mutex
+	all := map[string]bool{}
+	rewrite := s.dialect.rewrite
+	s.dialect.rewrite = func(query string) string {
+		query = rewrite(query)
+		mu.Lock()
+		defer mu.Unlock()
+		all[query] = true
+		return query
+	}
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Sorted(maps.Keys(all))
+	}
 }

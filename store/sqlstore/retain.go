@@ -22,7 +22,7 @@ func (s *Store) ledgerKept() time.Duration { return time.Duration(s.kept.Load())
 func (s *Store) purgeCharges(ctx context.Context) (int, error) {
 	before := s.now().Add(-s.ledgerKept())
 	return s.found(ctx, retainRows, 2, `SELECT service, id FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ?
-		ORDER BY settled_at LIMIT ?`, before, func(ctx context.Context, t *tx, row []string) (bool, error) {
+		ORDER BY settled_at`, before, func(ctx context.Context, t *tx, row []string) (bool, error) {
 		return t.removeCharge(ctx, row[0], row[1], before)
 	})
 }
@@ -49,7 +49,7 @@ func (t *tx) removeCharge(ctx context.Context, service, id string, before time.T
 
 // purgeTopUps does the same with top-ups; an account does not change by them any more.
 func (s *Store) purgeTopUps(ctx context.Context) (int, error) {
-	return s.found(ctx, retainRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND at <= ? ORDER BY at LIMIT ?",
+	return s.found(ctx, retainRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND at <= ? ORDER BY at",
 		s.now().Add(-s.ledgerKept()), func(ctx context.Context, t *tx, row []string) (bool, error) { return t.removeTopUp(ctx, row[0]) })
 }
 

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/uimgate/uimgate/store"
@@ -9,7 +10,7 @@ import (
 
 // Background work goes in steps, so that a call never waits for more than one of them.
 const (
-	stepRows = 100
+	stepRows = 100  // as statements have it that end in LIMIT 100
 	maxSteps = 1000 // of one kind in one Purge
 )
 
@@ -60,7 +61,8 @@ func (s *Store) steps(ctx context.Context, step func(context.Context, *tx) (int,
 }
 
 // A forgetting deletes rows whose time is over: those for which the condition holds, the argument being
-// now less what is kept.
+// now less what is kept. How many rows it takes, and in which order, stands in the statement itself: a planner that does
+// not know would rather read the whole table.
 type forgetting struct {
 	query string
 	keep  time.Duration
@@ -74,7 +76,7 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 	total := 0
 	for _, f := range s.forgettings() {
 		n, err := s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
-			n, err := t.exec(ctx, f.query, nanos(t.now.Add(-f.keep)), stepRows)
+			n, err := t.exec(ctx, f.query, nanos(t.now.Add(-f.keep)))
 			return int(n), err
 		})
 		total += n
@@ -94,22 +96,24 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 
 func (s *Store) forgettings() []forgetting {
 	return []forgetting{
-		{"DELETE FROM nonces WHERE (service, key_id, id) IN (SELECT service, key_id, id FROM nonces WHERE until <= ? LIMIT ? FOR UPDATE SKIP LOCKED)", 0},
-		{"DELETE FROM revocations WHERE (service, kind, subject) IN (SELECT service, kind, subject FROM revocations WHERE until <= ? LIMIT ? FOR UPDATE SKIP LOCKED)", 0},
-		{"DELETE FROM signing_keys WHERE id IN (SELECT id FROM signing_keys WHERE not_after > 0 AND not_after <= ? LIMIT ? FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM nonces WHERE (service, key_id, id) IN (SELECT service, key_id, id FROM nonces WHERE until <= ? ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM revocations WHERE (service, kind, subject) IN (SELECT service, kind, subject FROM revocations WHERE until <= ? ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM signing_keys WHERE id IN (SELECT id FROM signing_keys WHERE not_after > 0 AND not_after <= ? ORDER BY not_after LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
 		{`DELETE FROM counters WHERE (service, agent_id, limit_id, period) IN
-			(SELECT service, agent_id, limit_id, period FROM counters WHERE frees_at > 0 AND frees_at <= ? LIMIT ? FOR UPDATE SKIP LOCKED)`, counterKept},
-		{"DELETE FROM tokens WHERE (service, id) IN (SELECT service, id FROM tokens WHERE expires_at <= ? LIMIT ? FOR UPDATE SKIP LOCKED)", s.opts.TokensKept},
+			(SELECT service, agent_id, limit_id, period FROM counters WHERE frees_at > 0 AND frees_at <= ? ORDER BY frees_at LIMIT 100 FOR UPDATE SKIP LOCKED)`, counterKept},
+		{"DELETE FROM tokens WHERE (service, id) IN (SELECT service, id FROM tokens WHERE expires_at <= ? ORDER BY expires_at LIMIT 100 FOR UPDATE SKIP LOCKED)", s.opts.TokensKept},
 	}
 }
 
 // found repeats a step on rows that a reader finds, so that looking for them keeps no writer waiting. forget
-// reports whether the row went: it may have changed since it was read. The query takes the time and the most rows wanted.
+// reports whether the row went: it may have changed since it was read. The query takes the time, and says in which
+// order rows are wanted, which is that of an index.
 func (s *Store) found(ctx context.Context, most, columns int, query string, at time.Time, forget func(context.Context, *tx, []string) (bool, error)) (int, error) {
 	total := 0
+	query += " LIMIT " + strconv.Itoa(most)
 	for range maxSteps {
 		var rows [][]string
-		err := s.list(ctx, query, []any{nanos(at), most}, func(scan scan) error {
+		err := s.list(ctx, query, []any{nanos(at)}, func(scan scan) error {
 			row := make([]string, columns)
 			dest := make([]any, columns)
 			for i := range row {
@@ -148,7 +152,7 @@ func (s *Store) found(ctx context.Context, most, columns int, query string, at t
 // not settled stays.
 func (s *Store) purgeKeys(ctx context.Context) (int, error) {
 	return s.found(ctx, stepRows, 1, `SELECT i.execution_id FROM idempotency i JOIN executions e ON e.id = i.execution_id
-		WHERE i.until <= ? AND e.state IN ('captured', 'released') LIMIT ?`, s.now(),
+		WHERE i.until <= ? AND e.state IN ('captured', 'released') ORDER BY i.until`, s.now(),
 		func(ctx context.Context, t *tx, row []string) (bool, error) { return true, t.forgetKey(ctx, row[0]) })
 }
 
@@ -157,8 +161,8 @@ func (s *Store) purgeExecutions(ctx context.Context) (int, error) {
 	return s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
 		n, err := t.exec(ctx, `DELETE FROM executions WHERE id IN (SELECT e.id FROM executions e WHERE e.forget_at > 0 AND e.forget_at <= ?
 		AND e.state IN ('captured', 'released') AND NOT EXISTS (SELECT 1 FROM idempotency i
-			WHERE i.service = e.service AND i.agent_id = e.agent_id AND i.idem_key = e.idem_key AND i.execution_id = e.id) LIMIT ?)`,
-			nanos(t.now), stepRows)
+			WHERE i.service = e.service AND i.agent_id = e.agent_id AND i.idem_key = e.idem_key AND i.execution_id = e.id) ORDER BY e.forget_at LIMIT 100)`,
+			nanos(t.now))
 		return int(n), err
 	})
 }
@@ -166,7 +170,7 @@ func (s *Store) purgeExecutions(ctx context.Context) (int, error) {
 // purgeAgreements forgets agreements under which nothing was ever called, once their tokens are gone.
 func (s *Store) purgeAgreements(ctx context.Context) (int, error) {
 	return s.found(ctx, stepRows, 4, `SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ?
-		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) LIMIT ?`, s.now().Add(-s.opts.UnusedKept), purgeAgreement)
+		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) ORDER BY a.created_at`, s.now().Add(-s.opts.UnusedKept), purgeAgreement)
 }
 
 // purgeAgreement forgets one, unless it came to use since it was found, and its policy if nothing else names it. A policy
