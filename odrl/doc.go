@@ -13,6 +13,9 @@
 //	data       rules → the data that semantics.rego reads
 //	engine     OPA, with no more built-ins than the module needs
 //	decide     Request → input, OPA's answer → Decision
+//	evaldata   rules and duties as written → the data that report.rego reads
+//	situation  Question and WorldState → input: names closed over hierarchies and collections, facts typed
+//	evaluate   what report.rego finds → Evaluation, with a report per rule (ODRL IM 2, in full)
 //
 // What is not understood, or could not be enforced, refuses the policy: nothing in it is dropped in
 // silence. What is not known when deciding never helps the caller: a constraint is true, false or

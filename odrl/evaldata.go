@@ -19,6 +19,7 @@ type evaluable struct {
 	byName   map[string]*entry
 	leaves   []*evalLeaf
 	bySource map[*constraintNode]string // id of leaf or compound
+	compiled map[*constraintNode]*evalLeaf
 	logic    map[string]any
 	slots    map[string]*evalLeaf
 }
@@ -52,7 +53,7 @@ func (e *evaluable) scratch() *normalizer {
 
 func newEvaluable(f *normalForm) *evaluable {
 	e := &evaluable{
-		form: f, names: f.names, literal: f.w == nil, byName: map[string]*entry{}, bySource: map[*constraintNode]string{}, logic: map[string]any{}, slots: map[string]*evalLeaf{},
+		form: f, names: f.names, literal: f.w == nil, byName: map[string]*entry{}, bySource: map[*constraintNode]string{}, compiled: map[*constraintNode]*evalLeaf{}, logic: map[string]any{}, slots: map[string]*evalLeaf{},
 	}
 	if !e.literal {
 		e.agents = e.scratch().agents
@@ -252,7 +253,7 @@ func (e *evaluable) id(c *constraintNode) string {
 		l := e.newLeaf(c)
 		l.id = "c" + strconv.Itoa(len(e.bySource))
 		e.leaves = append(e.leaves, l)
-		e.bySource[c] = l.id
+		e.bySource[c], e.compiled[c] = l.id, l
 		if _, ok := e.slots[l.slot]; !ok {
 			e.slots[l.slot] = l
 		}
@@ -272,17 +273,13 @@ func (e *evaluable) id(c *constraintNode) string {
 	return id
 }
 
+// leafOf is the compiled form of a constraint; nil for a logical one.
 func (e *evaluable) leafOf(c *constraintNode) *evalLeaf {
 	if c.logic != "" {
 		return nil
 	}
-	id := e.id(c)
-	for _, l := range e.leaves {
-		if l.id == id {
-			return l
-		}
-	}
-	return nil
+	e.id(c)
+	return e.compiled[c]
 }
 
 // fillDuty writes what makes a duty fulfilled, and until when it can be.

@@ -38,28 +38,30 @@ type EvaluateOptions struct {
 
 // evaluation is what Evaluate needs of a Policy, made when it is first asked.
 type evaluation struct {
-	once  sync.Once
-	e     *evaluable
-	query rego.PreparedEvalQuery
-	err   error
+	rules    func() *evaluable
+	prepared sync.Once
+	query    rego.PreparedEvalQuery
+	err      error
 }
 
-func (p *Policy) evaluator() (*evaluable, *rego.PreparedEvalQuery, error) {
-	v := p.evaluation
-	v.once.Do(func() {
-		v.e = newEvaluable(p.form)
+func newEvaluation(f *normalForm) *evaluation {
+	return &evaluation{rules: sync.OnceValue(func() *evaluable { return newEvaluable(f) })}
+}
+
+func (v *evaluation) prepare(ctx context.Context) error {
+	v.prepared.Do(func() {
 		compiler, err := module()
 		if err != nil {
 			v.err = err
 			return
 		}
-		store := inmem.NewFromObjectWithOpts(v.e.ruleData(), inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true))
+		store := inmem.NewFromObjectWithOpts(v.rules().ruleData(), inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true))
 		v.query, v.err = rego.New(
 			rego.Query("data.uimgate.odrl.evaluation"), rego.Compiler(compiler), rego.Store(store), rego.StoreReadAST(true),
 			rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(asTerm),
-		).PrepareForEval(context.Background())
+		).PrepareForEval(context.WithoutCancel(ctx)) // what is prepared outlives the one who asks first
 	})
-	return v.e, &v.query, v.err
+	return v.err
 }
 
 // Evaluate says what the policy has to say to the question in the state of the world, and why, rule by
@@ -71,10 +73,10 @@ func (p *Policy) evaluator() (*evaluable, *rego.PreparedEvalQuery, error) {
 // count as seen to; under one from Load, IRIs mean themselves. An Offer, a Request and an Assertion from
 // Load grant nothing.
 func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o EvaluateOptions) (Evaluation, error) {
-	e, query, err := p.evaluator()
-	if err != nil {
+	if err := p.evaluation.prepare(ctx); err != nil {
 		return Evaluation{}, err
 	}
+	e := p.evaluation.rules()
 	ctx, cancel := context.WithTimeout(ctx, evaluateTime)
 	defer cancel()
 	s := e.situate(p, q, w, o)
@@ -82,7 +84,7 @@ func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o Evalu
 	if err != nil {
 		return Evaluation{}, fmt.Errorf("evaluating the policy: %w", err)
 	}
-	answer, err := ask(ctx, query, in)
+	answer, err := ask(ctx, &p.evaluation.query, in)
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -96,20 +98,12 @@ func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o Evalu
 // Input is the input document under which plain OPA gives the same findings: opa eval with the module,
 // the data of EvaluationData and this, asked for data.uimgate.odrl.evaluation.
 func (p *Policy) Input(q Question, w WorldState, o EvaluateOptions) ([]byte, error) {
-	e, _, err := p.evaluator()
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(e.situate(p, q, w, o).input)
+	return json.Marshal(p.evaluation.rules().situate(p, q, w, o).input)
 }
 
 // EvaluationData is the data document that Input belongs to: {"policy": {…}}.
 func (p *Policy) EvaluationData() ([]byte, error) {
-	e, _, err := p.evaluator()
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(e.ruleData())
+	return json.Marshal(p.evaluation.rules().ruleData())
 }
 
 // A verdict is what Rego found, by entry.

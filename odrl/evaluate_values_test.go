@@ -69,9 +69,11 @@ type comparison struct {
 func compareAll(t *testing.T, list []comparison) {
 	t.Helper()
 	for _, tt := range list {
-		if got := weigh(t, constraint(tt.left, tt.op, tt.right, tt.unit), `"`+tt.left+`":`+value(tt.fact), noWorld); got != tt.want {
-			t.Errorf("%s %s %s %s of %s: %s, want %s", tt.left, tt.op, tt.right, tt.unit, tt.fact, got, tt.want)
-		}
+		t.Run(strings.Join(strings.Fields(fmt.Sprint(tt.left, " ", tt.op, " ", tt.right, " ", tt.unit, " of ", tt.fact, " is ", tt.want)), " "), func(t *testing.T) {
+			if got := weigh(t, constraint(tt.left, tt.op, tt.right, tt.unit), `"`+tt.left+`":`+value(tt.fact), noWorld); got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+		})
 	}
 }
 

@@ -41,7 +41,7 @@ func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List
 	if found.failed() {
 		return nil, found.list
 	}
-	p := &Policy{form: form, uid: form.uid, document: bytes.Clone(doc), strategy: form.strategy(), warnings: found.list, evaluation: &evaluation{}}
+	p := &Policy{form: form, uid: form.uid, document: bytes.Clone(doc), strategy: form.strategy(), warnings: found.list, evaluation: newEvaluation(form)}
 	return p, p.Warnings()
 }
 

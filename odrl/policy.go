@@ -180,7 +180,7 @@ func firstString(m map[string]any, names ...string) (string, bool) {
 func (n *normalizer) policy(doc []byte) *Policy {
 	p := &Policy{
 		form: n.form, uid: n.d.uid, document: bytes.Clone(doc), strategy: n.d.strategy(), rules: map[int]*rule{}, nodes: map[string]*constraintNode{},
-		intents: n.intentTargets(), agents: map[string][]policyParty{}, evaluation: &evaluation{},
+		intents: n.intentTargets(), agents: map[string][]policyParty{}, evaluation: newEvaluation(n.form),
 	}
 	for _, r := range n.rules {
 		p.rules[r.n] = r

@@ -460,7 +460,17 @@ fails_0 contains id if {
 part("class", piece, whole) if whole in input.within[piece]
 
 # Numbers of any size and versions are written as lists that sort as they do.
-typed("ordered", fact) if is_array(fact)
+typed("ordered", fact) if {
+	is_array(fact)
+	is_number(fact[0])
+	not worded(fact)
+}
+
+worded(fact) if {
+	some part in fact
+	not is_number(part)
+	not is_array(part)
+}
 
 typed("class", fact) if is_string(fact)
 
@@ -469,6 +479,10 @@ typed("class", fact) if is_string(fact)
 typed("duration", fact) if {
 	is_array(fact)
 	count(fact) == 4
+	is_number(fact[0])
+	is_number(fact[1])
+	is_number(fact[2])
+	is_number(fact[3])
 }
 
 met("shorter", leaf, facts) if all_less(single(leaf, facts), leaf.value)

@@ -68,6 +68,21 @@ func TestFactsOfAWrongTypeNeverHelp(t *testing.T) {
 			}
 		}
 	}
+	for _, op := range []string{"shorter", "shorter-or-same", "longer", "longer-or-same", "eq", "neq", "lt"} {
+		for _, fact := range []string{`{}`, `{"x":null}`, `{"x":[5]}`, `{"x":["P1D"]}`, `{"x":[[1,2,3]]}`, `{"x":[[1,2,3,"9"]]}`, `{"x":[["a","a","a","a"]]}`, `{"x":[[null,null,null,null]]}`, `{"x":[{"a":1}]}`, `{"x":[[[],[],[],[]]]}`} {
+			if opens, binds := outcomeOf(t, `{"slot":"x","type":"duration","operator":"`+op+`","value":[5,5,5,5]}`, fact); opens || !binds {
+				t.Errorf("duration %s of %s: opens %v, binds %v", op, fact, opens, binds)
+			}
+		}
+	}
+	for _, op := range []string{"eq", "neq", "lt", "lteq", "gt", "gteq"} {
+		for _, fact := range []string{`{}`, `{"x":null}`, `{"x":[5]}`, `{"x":["5"]}`, `{"x":[[]]}`, `{"x":[["a"]]}`, `{"x":[[1,"a"]]}`, `{"x":[[null]]}`, `{"x":[{}]}`, `{"x":[[1,1],[1,2]]}`} {
+			opens, binds := outcomeOf(t, `{"slot":"x","type":"ordered","operator":"`+op+`","value":[1,1,5]}`, fact)
+			if several := fact == `{"x":[[1,1],[1,2]]}`; (opens || !binds) && !(several && (op == "eq" || op == "neq")) {
+				t.Errorf("ordered %s of %s: opens %v, binds %v", op, fact, opens, binds)
+			}
+		}
+	}
 	// Nanoseconds since the epoch do not fit float64; they must not be compared as such.
 	for fact, want := range map[string]bool{"1781524800000000001": true, "1781524800000000000": false} {
 		leaf := `{"slot":"x","type":"number","operator":"gt","value":1781524800000000000}`
