@@ -3,8 +3,17 @@
 //
 // The way of a document through the package, one layer a file or two:
 //
-//	read       JSON tree → document: every key consumed or reported, every term resolved
-//	normal     document → rules: one action, one target, at most one assignee each (ODRL IM 2.7)
+//	nodes      JSON tree → nodes: what the document says about one IRI, wherever it stands
+//	read       nodes → documents: every key consumed or reported, every term resolved
+//	expand     document → document: links from outside, inheritance and shared properties copied in (ODRL IM 2.7, 2.9)
+//	check      what ODRL IM 2.2 does not allow; advise: what others may read differently
+//	atoms      document → normal form: one action, one target and one party of each function a rule (ODRL IM 2.7)
+//	clash      normal form → conflicts, rules that are never active; satisfy: which constraints go together
+//	write      document → canonical JSON-LD
+//
+// Publish goes on from there with what names mean to the gateway:
+//
+//	normal     document → rules: one action, one target, at most one assignee each
 //	target     names of intents → sets of intents, once, against the World; never by string prefix
 //	compile    constraints → leaves and logical nodes, each with the slot its facts come from
 //	limits     count and rateLimit → limit.Limit; counting is the store's, the Decision names what to count
@@ -35,7 +44,12 @@
 // A Decision never reads a counter: the caller reserves the Limits and the Charge of one of its
 // Candidates, all or none, in their order, and only then makes the call.
 //
-// Not supported, and refused by name: inheritance (ODRL IM 2.8), remedies and consequences, references
-// to nodes by IRI, refinements of assets and parties, left operands the gateway has no facts for, and
-// duties it has no handler for.
+// Load, Validate and Canonical take any ODRL 2.2 document: compact, expanded or flattened JSON-LD, with
+// several policies, collections, refinements, inheritance, remedies and consequences. No context, profile
+// or right operand is ever fetched. What is not supported there: policies and profiles outside of the
+// document, a @base, a @vocab other than ODRL's, and contexts within nodes.
+//
+// Not supported by Publish, and refused by name: remedies and consequences, refinements of assets and
+// parties, values by reference, left operands the gateway has no facts for, and duties it has no handler
+// for.
 package odrl

@@ -1,6 +1,7 @@
 package odrl_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -105,5 +106,23 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		if (p == nil) != problems.Failed() {
 			t.Errorf("%s: valid %v, loaded %v", name, !problems.Failed(), p != nil)
 		}
+	}
+}
+
+func BenchmarkValidate(b *testing.B) {
+	var rules []string
+	for i := range 1000 {
+		rules = append(rules, fmt.Sprintf(`{"target":"http://example.com/asset:%d","action":"play","constraint":[%s,%s]}`, i%200, one("dateTime", "lt", `"2030-01-01"`), one("purpose", "isAnyOf", `["a","b"]`)))
+	}
+	for name, doc := range map[string]string{
+		"example":     string(file(b, "uim-core.json")),
+		"1,000 rules": setOf(`"permission":[`+strings.Join(rules[:500], ",")+`]`, `"prohibition":[`+strings.Join(rules[500:], ",")+`]`),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				odrl.Validate(b.Context(), []byte(doc), odrl.ValidateOptions{})
+			}
+		})
 	}
 }
