@@ -22,7 +22,8 @@ key is published elsewhere, such as in DNS, publish the new one.
 Every limit counts as used up: per second to per week until that time has passed from now, per month and year until
 the calendar month or year ends (UTC). Lifetime limits know only what the backup knew.
 What happened after the backup is not known: calls made since are not in the ledger and their idempotency keys are
-forgotten; blocks, approvals, revocations and top-ups made since must be made again.
+forgotten; blocks, approvals, revocations and top-ups made since must be made again. An agreement signed less than five
+minutes ago could be used a second time: where that matters, start the gateway five minutes from now.
 `
 
 func restoreCommand() *cobra.Command {

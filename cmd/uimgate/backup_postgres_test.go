@@ -1,0 +1,47 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+// With PostgreSQL the dump is that of its own tools; what it means to go back is the same.
+func TestAfterExternalRestoreOfPostgres(t *testing.T) {
+	dsn := pgtest.Start(t).Database(t)
+	g := startOperated(t)
+	g.stop()
+	text, err := os.ReadFile(g.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.write("uimgate.yaml", string(text)+"store: "+dsn+"\n")
+	g.start()
+	token, _ := g.agree("agent-1")
+	g.post("/api/intents/execute", token, ordering)
+	if s := command(t, "", "backup", filepath.Join(t.TempDir(), "b.db"), "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "pg_dump") {
+		t.Errorf("%+v", s)
+	}
+	g.stop()
+	s := command(t, "", "restore", "--after-external", "-c", g.config(), "-o", "json")
+	var made copied
+	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Entries != 2 || strings.Contains(s.out, "postgres://") {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	g.start()
+	if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"UNAUTHORIZED"`) {
+		t.Errorf("a PAT from before: %s", got)
+	}
+	again, _ := g.agree("agent-2")
+	if got := string(g.post("/api/intents/execute", again, ordering)); !strings.Contains(got, `"RATE_LIMIT_EXCEEDED"`) {
+		t.Errorf("a limit after it: %s", got)
+	}
+	if list := want[gateway.AdminPage[gateway.AdminStatement]](g, "usage", "statements"); len(list.Items) != 1 || list.Items[0].Closing.Unresolved != "0.25" {
+		t.Errorf("%+v", list)
+	}
+}
