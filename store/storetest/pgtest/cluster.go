@@ -55,6 +55,7 @@ var settings = map[string]string{
 	"shared_buffers":             "'64MB'",
 	"wal_level":                  "minimal",
 	"max_wal_senders":            "0",
+	"max_wal_size":               "'256MB'",
 	"jit":                        "off",
 	"autovacuum_naptime":         "'10s'",
 	"log_line_prefix":            "'%m %p %d '",
