@@ -128,11 +128,16 @@ func tabulated(n floor) string {
 
 // usual is what has to have happened in any run under load.
 func usual() floor {
-	return floor{
-		"upstream " + browse: 50, "upstream " + pulse: 100, "upstream " + search: 20, "upstream " + lookup: 10, "upstream " + ceiled: 50,
-		"upstream " + details: 50, "upstream " + sealed: 20, "upstream " + order: 50, "upstream " + reserve: 2,
-		"RATE_LIMIT_EXCEEDED": 50, "SERVICE_CEILING": 5, "PROOF_REPLAYED": 5, "replayed": 10, "told captured": 30, "told released": 1, "revoked": 2,
+	least := floor{
+		"upstream " + browse: 10, "upstream " + pulse: 20, "upstream " + search: 5, "upstream " + ceiled: 5,
+		"upstream " + details: 10, "upstream " + sealed: 5, "upstream " + order: 20, "upstream " + reserve: 1,
+		"RATE_LIMIT_EXCEEDED": 3, "PROOF_REPLAYED": 2, "replayed": 3, "told captured": 10, "told released": 1,
 	}
+	for what := range least {
+		least[what] *= floorTimes
+	}
+	least["revoked"], least["upstream "+lookup] = 2, 5 // of which there are no more, however long it takes
+	return least
 }
 
 // group sorts records by a key.

@@ -163,7 +163,7 @@ func (w *world) revoked(ref string) {
 	quiet := make(chan struct{})
 	defer close(quiet)
 	for i := range 2 {
-		w.worker(quiet, fmt.Sprintf("%s-%d", ref, i), 15*time.Millisecond, func(ref string) { w.once(a, details, ref) })
+		w.worker(quiet, fmt.Sprintf("%s-%d", ref, i), 25*time.Millisecond, func(ref string) { w.once(a, details, ref) })
 	}
 	pause(nil, random(100*time.Millisecond, 300*time.Millisecond))
 	t := a.token()

@@ -27,7 +27,7 @@ func TestPostgreSQLInTrouble(t *testing.T) {
 	server := pgtest.Private(t, nil)
 	w := postgresWorld(t, server)
 	least := usual()
-	least["outages"], least["STORE_UNAVAILABLE"] = 4, 10
+	least["outages"], least["STORE_UNAVAILABLE"] = 4, 5
 	w.judged(least, func() { w.lose(server) })
 }
 

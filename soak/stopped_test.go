@@ -28,7 +28,7 @@ func TestNoDeadLeaseIsSpent(t *testing.T) {
 	call := func(g *gateway) attempt {
 		return call{agent: hot, token: hot.token(), intent: pulse, ref: fmt.Sprintf("n%d.%s", n.Add(1), works)}.at(g)
 	}
-	least := floor{"freezes": 3, "upstream " + pulse: 50, "RATE_LIMIT_EXCEEDED": 5}
+	least := floor{"freezes": 3, "upstream " + pulse: 20}
 	for end := w.clock.now() + length; w.clock.now() < end || w.clock.now() < end+atMost && len(w.count().under(least)) > 0; {
 		pause(nil, oldEnough) // all may be had again
 		stopped := pick(w.gateways)

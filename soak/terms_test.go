@@ -14,7 +14,7 @@ const (
 	browse  = "shop.example:browse:v1"  // free, leased, 120 an hour: used up in any run
 	pulse   = "shop.example:pulse:v1"   // free, leased, 100 a second: rolls all the time
 	search  = "shop.example:search:v1"  // free, 8 a second
-	lookup  = "shop.example:lookup:v1"  // free, 10 a minute
+	lookup  = "shop.example:lookup:v1"  // free, 5 a minute
 	ceiled  = "shop.example:ceiled:v1"  // free, 60 a minute for all agents together
 	details = "shop.example:details:v1" // free, bounded by the PAT's limit alone
 	sealed  = "shop.example:sealed:v1"  // free, each call proved
@@ -51,7 +51,7 @@ func terms() []term {
 		return term{Name: intent, Intents: []string{intent}, Max: n, Period: period}
 	}
 	return []term{
-		one(browse, 120, time.Hour), one(pulse, 100, time.Second), one(search, 8, time.Second), one(lookup, 10, time.Minute), one(reserve, 40, time.Hour),
+		one(browse, 120, time.Hour), one(pulse, 100, time.Second), one(search, 8, time.Second), one(lookup, 5, time.Minute), one(reserve, 40, time.Hour),
 		{Name: "ceiling", Intents: []string{ceiled}, All: true, Max: 60, Period: time.Minute},
 		{Name: "pat", Intents: intents, Max: int(patRate), Period: time.Hour},
 	}

@@ -149,12 +149,14 @@ func random(from, to time.Duration) time.Duration {
 	return from + time.Duration(n.Int64())
 }
 
-// kills kills any gateway about every second and starts it again, until the load is over. All run then.
+// kills kills any gateway about every second and starts it again, until the load is over. All run then. Where
+// starting takes long, what is started has as long before the next one goes.
 func (w *world) kills() {
 	n := 0
-	for pause(w.over, random(300*time.Millisecond, 1200*time.Millisecond)) {
+	for up := time.Duration(0); pause(w.over, max(up, random(300*time.Millisecond, 1200*time.Millisecond))); n++ {
+		began := w.clock.now()
 		w.killOnce(pick(w.gateways))
-		n++
+		up = w.clock.now() - began
 	}
 	w.t.Logf("%6.1fs  killed and started again %d times", w.clock.now().Seconds(), n)
 }
