@@ -12,13 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
 )
 
 // A snippet is a fenced block of a document, with what its first line says of it: the language, then
-// what it is (policy where nothing is said, permission, constraint, duty), then "warns" or "refused"
-// with a code.
+// what it is (policy where nothing is said, permission, constraint, duty; cases of a table), then "warns" or
+// "refused" with a code.
 type snippet struct {
 	line                        int
 	language, is, verdict, code string
@@ -39,7 +40,7 @@ func snippets(t *testing.T, file string) []snippet {
 			line: 1 + strings.Count(string(text[:at[0]]), "\n"), language: string(text[at[2]:at[3]]), is: "policy", body: string(text[at[6]:at[7]]),
 		}
 		words := strings.Fields(string(text[at[4]:at[5]]))
-		if len(words) > 0 && slices.Contains([]string{"permission", "constraint", "duty"}, words[0]) {
+		if len(words) > 0 && slices.Contains([]string{"permission", "constraint", "duty", "cases"}, words[0]) {
 			s.is, words = words[0], words[1:]
 		}
 		switch {
@@ -88,8 +89,14 @@ func TestTheGuideShowsWhatIsTrue(t *testing.T) {
 		t.Run(fmt.Sprintf("line %d", s.line), func(t *testing.T) {
 			switch s.language {
 			case "yaml":
-				if problems := load(t, s.body); len(problems) > 0 {
-					t.Error(problems)
+				if s.is == "cases" {
+					tryCases(t, "cases.yaml", []byte(s.body))
+					return
+				}
+				for _, p := range load(t, s.body) {
+					if s.verdict != "warns" || p.Level != problem.Warning || !strings.Contains(p.Message, s.code) {
+						t.Error(p)
+					}
 				}
 			case "json":
 				s.check(t, w)
@@ -138,7 +145,7 @@ func permitsSomething(t *testing.T, p *odrl.Policy) bool {
 			for agent, key := range map[string]string{"agent-1": "key-1", "partner-1": partnerKey} {
 				d, err := p.Decide(t.Context(), odrl.Request{
 					AgentID: agent, KeyID: key, AgentKey: agentKey, ProofKey: agentKey, Intent: intent, Now: noon(t).Add(time.Duration(hour) * time.Hour),
-					Facts: map[string]any{"version": "v1", "recipient": agent},
+					Facts: map[string]any{"version": "v1", "recipient": agent, "purpose": "research", "spatial": "DE-BY"},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -150,6 +157,65 @@ func permitsSomething(t *testing.T, p *odrl.Policy) bool {
 		}
 	}
 	return false
+}
+
+// The tables of cases hold, and name every example policy that can be judged without a gateway.
+func TestTheCasesHold(t *testing.T) {
+	text, err := os.ReadFile("policies/cases.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tryCases(t, "policies/cases.yaml", text)
+	for name := range policies {
+		forms := []string{"limit-each", "signed-calls", "uim-core", "reference-form"} // of limits, keys and names only the gateway knows
+		if !strings.Contains(string(text), "policy: "+name+".json") && !slices.Contains(forms, name) {
+			t.Errorf("no case tries %s", name)
+		}
+	}
+}
+
+// tryCases asks what uimgate policy test asks.
+func tryCases(t *testing.T, path string, text []byte) {
+	t.Helper()
+	table, problems := config.ParseCases(path, text)
+	if table == nil {
+		t.Fatal(problems)
+	}
+	for _, c := range table.Cases {
+		doc, err := os.ReadFile(c.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, found := odrl.Load(t.Context(), doc, odrl.LoadOptions{Lenient: c.Lenient})
+		if p == nil {
+			t.Fatal(found)
+		}
+		q, err := odrl.ParseQuestion(asJSON(t, c.Request.Value), c.Lenient)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := odrl.ParseWorldState(asJSON(t, c.World.Value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := p.Evaluate(t.Context(), q, w, odrl.EvaluateOptions{DutyMode: odrl.DutyMode(c.DutyMode)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		differences, err := e.Differences(c.Expect.Wanted())
+		if err != nil || len(differences) > 0 {
+			t.Errorf("%s:%d: %s: %v %v", path, c.Line, c.Name, differences, err)
+		}
+	}
+}
+
+func asJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 var targetRow = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([^|]+) \\|$")

@@ -134,7 +134,7 @@ func (d *decider) decide(ctx context.Context, c *config.Case) (odrl.Evaluation, 
 	if err != nil {
 		return odrl.Evaluation{}, err
 	}
-	q, err := odrl.ParseQuestion(request, c.Lenient)
+	q, err := odrl.ParseQuestion(request, c.Lenient) //nolint:contextcheck // its size bounds the reading
 	if err != nil {
 		return odrl.Evaluation{}, fmt.Errorf("request: %w", err)
 	}

@@ -94,23 +94,9 @@ func decideOne(c *cobra.Command, policy, request, world string, mode odrl.DutyMo
 	if err != nil {
 		return odrl.Evaluation{}, err
 	}
-	asked, err := readSource(c, request)
+	q, w, err := readAsked(c, request, world, lenient)
 	if err != nil {
 		return odrl.Evaluation{}, err
-	}
-	q, err := odrl.ParseQuestion(asked.data, lenient)
-	if err != nil {
-		return odrl.Evaluation{}, fmt.Errorf("%s: %w", asked.name, err)
-	}
-	w := odrl.WorldState{Now: time.Now()}
-	if world != "" {
-		known, err := readSource(c, world)
-		if err != nil {
-			return odrl.Evaluation{}, err
-		}
-		if w, err = odrl.ParseWorldState(known.data); err != nil {
-			return odrl.Evaluation{}, fmt.Errorf("%s: %w", known.name, err)
-		}
 	}
 	return p.Evaluate(c.Context(), q, w, odrl.EvaluateOptions{DutyMode: mode})
 }
@@ -230,7 +216,7 @@ func (d *decider) answer(ctx context.Context, line []byte) (any, error) {
 			return nil, fmt.Errorf("the line has no %s", key)
 		}
 	}
-	q, err := odrl.ParseQuestion(parts["request"], lenient)
+	q, err := odrl.ParseQuestion(parts["request"], lenient) //nolint:contextcheck // its size bounds the reading
 	if err != nil {
 		return nil, fmt.Errorf("request: %w", err)
 	}
