@@ -11,6 +11,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/uimgate/uimgate/odrl"
 )
 
 // An Audit writes one line of JSON for each decision: who asked for what under which agreement, what
@@ -63,6 +65,8 @@ type auditRecord struct {
 	Facts       map[string]any `json:"facts,omitempty"`
 	// FactsSHA256 names the facts that stand as the SHA-256 of their JSON: they came from parameters.
 	FactsSHA256 []string `json:"facts_sha256,omitempty"`
+	// Asked holds request, world and dutyMode as uimgate policy decide takes them.
+	Asked *odrl.Reproduction `json:"asked,omitempty"`
 
 	Parameters       json.RawMessage `json:"parameters,omitempty"`
 	ParametersSHA256 string          `json:"parameters_sha256,omitempty"`
@@ -72,7 +76,7 @@ type auditRecord struct {
 func (a *Audit) Record(v *Event) {
 	r := auditRecord{
 		At: v.At.UTC(), RequestID: v.RequestID, Service: v.Service, Agent: v.AgentID, Token: v.TokenID, Agreement: v.AgreementID,
-		Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason, Outcome: string(v.Outcome), Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts,
+		Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason, Outcome: string(v.Outcome), Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts, Asked: v.Asked,
 	}
 	if v.Charge != nil {
 		r.ExecutionID, r.Charge, r.ChargeState = v.Charge.ExecutionID, v.Charge.String(), v.Charge.State
@@ -87,6 +91,11 @@ func (a *Audit) Record(v *Event) {
 	}
 	if len(v.FromParameters) > 0 && !a.values {
 		r.Facts, r.FactsSHA256 = hashed(v.Facts, v.FromParameters)
+		if r.Asked != nil {
+			asked := *r.Asked
+			asked.Question.Context, _ = hashed(asked.Question.Context, v.FromParameters)
+			r.Asked = &asked
+		}
 	}
 	line, err := json.Marshal(r)
 	a.mu.Lock()

@@ -6,29 +6,32 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/store"
 )
 
 // An Event is what became of one execute call: the same facts for the log, the audit record and the
 // metrics. It never holds a token or a key; Parameters are for the audit record alone.
 type Event struct {
-	At             time.Time
-	RequestID      string
-	Service        string
-	AgentID        string
-	TokenID        string
-	AgreementID    string
-	Intent         string // uid of an intent that exists, else empty
-	Digest         string // of the policy
-	Decision       string // permit or deny
-	Rule           string
-	Reason         Reason // of a failure
-	Outcome        store.Outcome
-	Charge         *Charge
-	Replayed       bool
-	Took           time.Duration
-	Unsettled      error // the end of the call could not be written down
-	Facts          map[string]any
+	At          time.Time
+	RequestID   string
+	Service     string
+	AgentID     string
+	TokenID     string
+	AgreementID string
+	Intent      string // uid of an intent that exists, else empty
+	Digest      string // of the policy
+	Decision    string // permit or deny
+	Rule        string
+	Reason      Reason // of a failure
+	Outcome     store.Outcome
+	Charge      *Charge
+	Replayed    bool
+	Took        time.Duration
+	Unsettled   error // the end of the call could not be written down
+	Facts       map[string]any
+	// Asked is what the policy was asked, so that its document alone can be asked again; nil: it was not asked.
+	Asked          *odrl.Reproduction
 	FromParameters []string       // operands whose facts came from parameters
 	Parameters     map[string]any // as sent
 	Duties         []string       // what the policy asks to be informed of, logged or tracked: action and rule
@@ -57,6 +60,10 @@ func (e *execution) event(now time.Time, result Result, fault *Fault) *Event {
 	}
 	if e.claims != nil {
 		v.AgentID, v.TokenID, v.AgreementID, v.Digest = e.claims.Subject, e.claims.ID, e.claims.Agreement, e.claims.PolicyDigest
+	}
+	if e.asked != nil {
+		asked := e.service.Policy.Reproduce(*e.asked)
+		v.Asked = &asked
 	}
 	if e.intent != nil {
 		v.Intent = e.intent.UID.String()

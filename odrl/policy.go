@@ -34,6 +34,7 @@ type Policy struct {
 	warnings   problem.List
 	engine     *engine
 	evaluation *evaluation
+	spelling   *aliases
 }
 
 type policyParty struct {
@@ -180,7 +181,7 @@ func firstString(m map[string]any, names ...string) (string, bool) {
 func (n *normalizer) policy(doc []byte) *Policy {
 	p := &Policy{
 		form: n.form, uid: n.d.uid, document: bytes.Clone(doc), strategy: n.d.strategy(), rules: map[int]*rule{}, nodes: map[string]*constraintNode{},
-		intents: n.intentTargets(), agents: map[string][]policyParty{}, evaluation: newEvaluation(n.form),
+		intents: n.intentTargets(), agents: map[string][]policyParty{}, evaluation: newEvaluation(n.form), spelling: n.spelled(),
 	}
 	for _, r := range n.rules {
 		p.rules[r.n] = r

@@ -41,6 +41,9 @@ const corePolicy = `{
   "asset": "http://example.com/api/intents"
 }`
 
+// testConfigUSD lets an agent owe two calls under the core example.
+var testConfigUSD = strings.Replace(testConfig, "1 EUR", "0.02 USD", 1)
+
 func TestTheCoreExamplePolicyIsEnforcedInAllItsParts(t *testing.T) {
 	for name, assignee := range map[string]string{"assignee read as anyone": "  assignee: anyone", "assignee mapped": "  parties: {\"http://example.com/ai-agent/1\": {agent_id: agent-1, key: KEY}}"} {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +51,7 @@ func TestTheCoreExamplePolicyIsEnforcedInAllItsParts(t *testing.T) {
 			a := probe.newAgent("agent-1")
 			g := startGate(t, setup{
 				policy: corePolicy,
-				config: strings.Replace(testConfig, "1 EUR", "0.02 USD", 1) + strings.Replace(assignee, "KEY", thumbprint(t, a), 1) + "\n",
+				config: testConfigUSD + strings.Replace(assignee, "KEY", thumbprint(t, a), 1) + "\n",
 			})
 			a.g = g
 			a.agree()

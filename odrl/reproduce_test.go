@@ -1,0 +1,115 @@
+package odrl_test
+
+import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// What the gateway decided, the policy's document alone decides again: the names of the gateway's world travel with the
+// question.
+func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
+	seeds := []string{
+		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
+		permit(`"assignee":["http://example.com/ai-agent/1"],"constraint":[{"xone":[` + leaf("purpose", "neq", "a") + `,` + leaf("version", "gteq", "v1") + `]},` + leaf("spatial", "isPartOf", "US") + `]`),
+		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`, `"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
+		policy(`"conflict":"prohibit"`, `"permission":[{`+all+`,"constraint":`+leaf("count", "lteq", 5)+`},{`+all+`,"duty":[{"action":"pay","amount":1,"unit":"USD"},{"action":"signPayload"},{"action":"attribute"}]}]`,
+			`"prohibition":[{`+all+`,"constraint":`+leaf("purpose", "isNoneOf", list{"a"})+`},{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}}]`,
+			`"obligation":[{"action":"signPayload","constraint":`+leaf("industry", "eq", "bank")+`},{"action":"inform"},{"action":"pay","amount":2,"unit":"USD"}]`),
+	}
+	der, err := x509.MarshalPKIXPublicKey(ed25519.PublicKey(make([]byte, ed25519.PublicKeySize)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := world()
+	w.AnyAssignee = true
+	w.Hosts = append(w.Hosts, "127.0.0.1:4000")
+	rounds := 300
+	published, permits := 0, 0
+	for seed := range rounds {
+		r := rand.New(rand.NewPCG(12, uint64(seed)))
+		tree, err := strictjson.Decode([]byte(seeds[seed%len(seeds)]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range r.IntN(4) {
+			tree = mutate(r, tree)
+		}
+		doc, err := strictjson.Canonical(tree)
+		if err != nil {
+			continue
+		}
+		p, _ := odrl.Publish(t.Context(), doc, w)
+		if p == nil {
+			continue
+		}
+		published++
+		for range 4 {
+			req := odrl.Request{AgentID: "agent-1", AgentKey: der, Intent: w.Intents[r.IntN(len(w.Intents))].UID, Now: time.Date(2026, 6, 15, r.IntN(24), 0, 0, 0, time.UTC), Facts: map[string]any{}}
+			for name, values := range map[string]list{
+				"purpose": {"a", "b", list{"a", "b"}, 1, nil}, "spatial": {"US-CA", "DE", "EU", true}, "industry": {"bank", "shop"}, "recipient": {"a"},
+			} {
+				if v := values[r.IntN(len(values))]; r.IntN(3) > 0 && v != nil {
+					req.Facts[name] = v
+				}
+			}
+			if r.IntN(2) == 0 {
+				req.ProofKey = der
+			}
+			d, err := p.Decide(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := again(t, doc, p.Reproduce(req))
+			if e.Permit != d.Permit || e.Reason != d.Reason || e.Rule != d.Rule {
+				said, _ := json.Marshal(p.Reproduce(req))
+				t.Fatalf("%s\n%s\ndecide %v %s %s\nagain %v %s %s", doc, said, d.Permit, d.Reason, d.Rule, e.Permit, e.Reason, e.Rule)
+			}
+			if d.Permit {
+				permits++
+			}
+		}
+	}
+	if published < rounds/10 || permits < rounds/10 {
+		t.Errorf("only %d of %d published, %d permits", published, rounds, permits)
+	}
+}
+
+// again evaluates as uimgate policy decide does, from what was written down.
+func again(t *testing.T, doc []byte, said odrl.Reproduction) odrl.Evaluation {
+	t.Helper()
+	text, err := json.Marshal(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts struct {
+		Request, World json.RawMessage
+		DutyMode       odrl.DutyMode
+	}
+	if err := json.Unmarshal(text, &parts); err != nil {
+		t.Fatal(err)
+	}
+	q, err := odrl.ParseQuestion(parts.Request, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := odrl.ParseWorldState(parts.World)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, problems := odrl.Load(t.Context(), doc, odrl.LoadOptions{Lenient: true})
+	if p == nil {
+		t.Fatalf("%s: %v", doc, problems)
+	}
+	e, err := p.Evaluate(t.Context(), q, w, odrl.EvaluateOptions{DutyMode: parts.DutyMode})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
