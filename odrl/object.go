@@ -152,6 +152,9 @@ func (o *object) one(name string) (field, bool) {
 	return list[0], true
 }
 
+// extended are the objects that a profile may give more relations and functions.
+var extended = []string{"a permission", "a prohibition", "a duty", "a policy"}
+
 // close reports every key that was not taken.
 func (o *object) close(what string) {
 	for _, name := range sortedKeys(o.fields) {
@@ -170,7 +173,12 @@ func (o *object) close(what string) {
 			o.n.problems.Doubtf("unknown-key", f.pointer, "%s has no meaning in %s", quote(o.raw[name]), what)
 			continue
 		}
-		o.n.problems.Doubtf("unknown-key", f.pointer, "%s is not known in %s%s", quote(o.raw[name]), what, suggest(lastName(name), keys))
+		hint := suggest(lastName(name), keys)
+		if o.n.open && hint == "" && slices.Contains(extended, what) { // a relation or function of the profile, ODRL IM 3.3
+			o.n.problems.Warnf("profile-term", f.pointer, "%s is read as a property of the profile and decides nothing", quote(o.raw[name]))
+			continue
+		}
+		o.n.problems.Doubtf("unknown-key", f.pointer, "%s is not known in %s%s", quote(o.raw[name]), what, hint)
 	}
 }
 

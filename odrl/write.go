@@ -14,8 +14,8 @@ import (
 // Canonical writes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785: terms of ODRL by
 // their names in its context, all others as IRIs, every node where it is referred to, UIM's short forms
 // as the constraints that they stand for. Reading it gives the same policies, and writing it again the
-// same bytes. It is nil where the list holds an error; lenient is that of LoadOptions.
-func Canonical(doc []byte, lenient bool) ([]byte, problem.List) {
+// same bytes. It is nil where the list holds an error; lenient and profiles are those of LoadOptions.
+func Canonical(doc []byte, lenient bool, profiles ...string) ([]byte, problem.List) {
 	ctx, cancel := context.WithTimeout(context.Background(), publishTime)
 	defer cancel()
 	found := findings{lenient: lenient}
@@ -23,7 +23,9 @@ func Canonical(doc []byte, lenient bool) ([]byte, problem.List) {
 	if found.failed() {
 		return nil, found.list
 	}
-	r := newReader(ctx, newNames(tree, newWorld(World{}), &found))
+	names := newNames(tree, newWorld(World{}), &found)
+	names.profiles = profiles
+	r := newReader(ctx, names)
 	list := r.documents(tree)
 	if len(list) == 0 {
 		found.Errorf("no-policy", "", "the document holds no policy")

@@ -1,0 +1,42 @@
+package odrl_test
+
+// The answers, by their codes.
+const (
+	ok       = "permit"
+	none     = "POLICY_NOT_APPLICABLE"
+	violates = "POLICY_VIOLATION"
+	clashes  = "POLICY_CONFLICT"
+	unmet    = "POLICY_REQUIRES_VERIFICATION"
+	unpaid   = "POLICY_REQUIRES_PAYMENT"
+)
+
+// An area is one section of the table.
+type area struct {
+	name, title, about string
+	rows               []row
+}
+
+func areas() []area {
+	return []area{
+		{"examples", "The examples of the Information Model", "Each use case of ODRL IM 2.2 in facts of our own. The examples name profiles that nobody defined: those are given as known. Each is read, validated, written back as canonical JSON-LD that reads the same, and asked. *Once taken* asks an Offer as the Set that its acceptance makes of it: an Offer itself grants nothing.", exampleRows()},
+		{"classes", "Classes and properties", "ODRL IM 2.1 to 2.6: which properties each class has, how many, and what they mean.", classRows()},
+		{"actions", "Actions", "ODRL IM 2.4 and ODRL V 3.9, 4.3: each action, what it is included in, and what stands for it.", actionRows()},
+	}
+}
+
+const conformanceHead = `# ODRL conformance
+
+What the policy engine does with each class, property, operator and rule of ODRL 2.2, and with the UIM
+profile. Every row is a test; this page is written by the tests and fails them where it is not true:
+
+    go test ./odrl -run Conformance -v
+
+*from* names the source: **IM** is the W3C Recommendation ODRL Information Model 2.2, **V** is ODRL
+Vocabulary & Expression 2.2, **FS** the community group's draft of the Formal Semantics, **W** the checks of
+the POE working group's validator, **TS** the public ODRL test suite of SolidLab, **UIM** the core components
+page of UIM; *uimgate* marks what no source decides. *shown by* tells the outcome of validation and, for each
+question ` + "`party action target`" + ` (with facts and the state of the world), the decision: ` + "`permit`" + `, or the code of
+the denial. After it stands what the report must say: ` + "`p:Active`" + ` for a rule, ` + "`d:Fulfilled`" + ` for a duty,
+` + "`p.target:Satisfied`" + ` for a premise, ` + "`owes:`" + `, ` + "`charge:`" + ` and ` + "`limit:`" + ` for what is due. Unless told, it is noon
+(UTC) of 2026-06-15 and duties must be fulfilled. ` + "`ex:`" + ` is http://example.com/, as are names without a prefix.
+`

@@ -1,0 +1,267 @@
+package odrl_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// A row is one line of the conformance table: a document, what validation says of it, and what comes of
+// questions under it.
+type row struct {
+	name, from, says string
+	doc              string
+	fault            string // "error|warning code pointer"; empty: it has no error
+	lenient          bool
+	profiles         []string
+	asks             []ask
+	try              func(t *testing.T) string // in place of a document; its answer is told in the table
+}
+
+// An ask is one question and its answer: permit, or the reason of the denial, followed by what the
+// report must say as name:State, p.target:State, owes:action, charge:amount or limit:limit.
+type ask struct {
+	question, want string // "party action target", each a term, an IRI, or a name under http://example.com/
+	facts, world   string // members of the context and of the state of the world
+	now            string
+	mode           odrl.DutyMode
+	agreed         bool // ask the Offer as a Set: once it was taken
+}
+
+func on(question, want string) ask {
+	return ask{question: question, want: want, now: "2026-06-15T12:00:00Z"}
+}
+func (a ask) with(facts string) ask { a.facts = facts; return a }
+func (a ask) in(world string) ask   { a.world = world; return a }
+func (a ask) at(now string) ask     { a.now = now; return a }
+func (a ask) open() ask             { a.mode = odrl.DutiesNotViolated; return a }
+func (a ask) taken() ask            { a.agreed = true; return a }
+
+// doc is a policy of a class, with ex: for http://example.com/.
+func doc(class string, members ...string) string {
+	return `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"ex":"http://example.com/"}],"@type":"` + class + `","uid":"http://example.com/policy/1",` + strings.Join(members, ",") + `}`
+}
+
+func TestConformance(t *testing.T) {
+	var page strings.Builder
+	page.WriteString(conformanceHead)
+	ran, rows := 0, 0
+	for _, a := range areas() {
+		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n| row | from | what holds | shown by |\n| --- | --- | --- | --- |\n", a.title, a.about)
+		t.Run(a.name, func(t *testing.T) {
+			for _, r := range a.rows {
+				rows++
+				t.Run(r.name, func(t *testing.T) {
+					shown := r.check(t)
+					t.Logf("%s. %s %s", r.from, r.says, shown)
+					fmt.Fprintf(&page, "| %s | %s | %s | %s |\n", r.name, cell(r.from), cell(r.says), cell(shown))
+					ran++
+				})
+			}
+		})
+	}
+	if t.Failed() || rows != ran || rows == 0 {
+		return // only a part was asked for, or it is wrong
+	}
+	fmt.Fprintf(&page, "\n%d rows.\n", ran)
+	const file = "../docs/odrl-conformance.md"
+	if *update {
+		if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil { //nolint:gosec // a page for everyone
+			t.Fatal(err)
+		}
+	}
+	if old, err := os.ReadFile(file); err != nil || string(old) != page.String() {
+		t.Errorf("%s does not say what ran: go test ./odrl -run TestConformance$ -update (%v)", file, err)
+	}
+}
+
+func cell(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "|", `\|`), "\n", " ")
+}
+
+func (r row) check(t *testing.T) string {
+	t.Helper()
+	if r.try != nil {
+		return r.try(t)
+	}
+	problems := odrl.Validate(t.Context(), []byte(r.doc), odrl.ValidateOptions{Lenient: r.lenient, Profiles: r.profiles})
+	var shown []string
+	if r.fault != "" {
+		words := append(strings.Fields(r.fault), "")
+		if !has(problems, problem.Level(words[0]), words[1], words[2]) {
+			t.Errorf("%s\nwant %s, got %v", r.doc, r.fault, problems)
+		}
+		told := words[0] + " `" + words[1] + "`"
+		if words[2] != "" {
+			told += " at `" + words[2] + "`"
+		}
+		shown = append(shown, told)
+	}
+	if problems.Failed() != strings.HasPrefix(r.fault, "error") {
+		t.Errorf("%s\nvalid %v, %v", r.doc, !problems.Failed(), problems)
+	}
+	if r.fault == "" {
+		shown = append(shown, "valid")
+	}
+	if !problems.Failed() {
+		r.rewrite(t)
+	}
+	for i := range r.asks {
+		shown = append(shown, r.ask(t, r.asks[i]))
+	}
+	return strings.Join(shown, "; ")
+}
+
+// rewrite writes the document canonically: read and written again it is the same.
+func (r row) rewrite(t *testing.T) {
+	t.Helper()
+	out, problems := odrl.Canonical([]byte(r.doc), r.lenient, r.profiles...)
+	if out == nil {
+		t.Errorf("%s\ncannot be written: %v", r.doc, problems)
+		return
+	}
+	if again, problems := odrl.Canonical(out, r.lenient, r.profiles...); !bytes.Equal(out, again) {
+		t.Errorf("written %s\n  again %s\n%v", out, again, problems)
+	}
+}
+
+func (r row) ask(t *testing.T, a ask) string {
+	t.Helper()
+	text := r.doc
+	if a.agreed {
+		text = strings.Replace(text, `"@type":"Offer"`, `"@type":"Set"`, 1)
+	}
+	p, problems := odrl.Load(t.Context(), []byte(text), odrl.LoadOptions{Lenient: r.lenient, Profiles: r.profiles})
+	if p == nil {
+		t.Fatalf("%s\n%v", text, problems)
+	}
+	e := a.of(t, p, r.lenient)
+	want := strings.Fields(a.want)
+	if e.Permit != (want[0] == "permit") || !e.Permit && string(e.Reason) != want[0] {
+		t.Errorf("%s\n%s %s: %s (%s), want %s", text, a.question, a.facts, outcome(e), e.Detail, a.want)
+	}
+	for _, w := range want[1:] {
+		if !told(e, w) {
+			t.Errorf("%s\n%s %s: the report does not say %s: %+v", text, a.question, a.facts, w, e)
+		}
+	}
+	return a.shown()
+}
+
+// of asks it of a policy.
+func (a ask) of(t *testing.T, p *odrl.Policy, lenient bool) odrl.Evaluation {
+	t.Helper()
+	words := strings.Fields(a.question)
+	for i, w := range words {
+		if i != 1 && !strings.Contains(w, ":") && w != "-" {
+			words[i] = "http://example.com/" + w
+		}
+	}
+	question := `{"action":"` + strings.Replace(words[1], "ex:", "http://example.com/", 1) + `"`
+	for i, k := range []string{"party", "", "target"} {
+		if k != "" && words[i] != "-" {
+			question += `,"` + k + `":"` + words[i] + `"`
+		}
+	}
+	q, err := odrl.ParseQuestion([]byte(question+`,"context":{`+a.facts+`}}`), lenient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := `{`
+	if a.now != "" {
+		world += `"currentTime":"` + a.now + `"`
+		if a.world != "" {
+			world += ","
+		}
+	}
+	w, err := odrl.ParseWorldState([]byte(world + a.world + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := p.Evaluate(t.Context(), q, w, odrl.EvaluateOptions{DutyMode: a.mode})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// shown is the question and its answer as the table has them.
+func (a ask) shown() string {
+	s := a.question
+	if a.agreed {
+		s += " once taken"
+	}
+	if a.facts != "" {
+		s += ", " + a.facts
+	}
+	if a.world != "" {
+		s += ", " + a.world
+	}
+	if a.now != "" && !strings.HasPrefix(a.now, "2026-06-15T12") {
+		s += ", at " + a.now
+	}
+	if a.mode == odrl.DutiesNotViolated {
+		s += ", notViolated"
+	}
+	return "`" + strings.ReplaceAll(s, "http://example.com/", "ex:") + "` → " + a.want
+}
+
+// told reports whether the evaluation says what one word of an expectation names.
+func told(e odrl.Evaluation, word string) bool {
+	i := strings.LastIndex(word, ":")
+	name, state := word[:i], odrl.State(word[i+1:])
+	switch name {
+	case "owes":
+		for _, d := range e.Duties {
+			if d.Action == string(state) {
+				return true
+			}
+		}
+		return false
+	case "charge":
+		for _, c := range e.Charges {
+			if c.Amount+c.Currency == string(state) {
+				return true
+			}
+		}
+		return false
+	case "limit":
+		for _, l := range e.Limits {
+			if l.String() == string(state) {
+				return true
+			}
+		}
+		return false
+	case "by":
+		return strings.TrimPrefix(e.Rule, "http://example.com/") == string(state)
+	}
+	for _, r := range e.Rules {
+		rule := strings.TrimPrefix(r.Rule, "http://example.com/")
+		switch {
+		case name == rule && (r.Activation == state || r.Deontic == state),
+			name == rule+".target" && stateOr(r.Premise.Target) == state,
+			name == rule+".party" && stateOr(r.Premise.Party) == state,
+			name == rule+".action" && stateOr(r.Premise.Action) == state:
+			return true
+		}
+		for c, s := range r.Constraints {
+			if strings.TrimPrefix(c, "http://example.com/") == name && s == state {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stateOr is Absent where a rule has no such part.
+func stateOr(s odrl.State) odrl.State {
+	if s == "" {
+		return "Absent"
+	}
+	return s
+}
