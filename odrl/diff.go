@@ -65,7 +65,7 @@ type Comparison struct {
 // Verdict sums up the changes one by one.
 func Compare(old, new *Policy) Comparison { //nolint:revive // the words for it
 	c := comparer{old: telling{old.form, ofActs}, new: telling{new.form, ofActs}, of: map[Change][]*atom{}, canon: canon{map[*atom]string{}, map[*ruleNode]string{}}}
-	c.wholes()
+	c.policies()
 	before, after := c.remaining()
 	before, after = c.pair(before, after, (*atom).identity)
 	before, after = c.pair(before, after, named)
@@ -94,13 +94,14 @@ func (c *comparer) say(change Change, of *atom) {
 // comparison is all that was said.
 func (c *comparer) comparison() Comparison {
 	out := Comparison{Verdict: Same, Changes: []Change{}}
+	whole := c.new.wholes()
 	for _, change := range c.changes {
 		out.Verdict = out.Verdict.and(change.Effect)
 		if c.of[change][0] == nil {
 			out.Changes = append(out.Changes, change)
 			continue
 		}
-		for _, g := range gather(c.of[change], c.new.rules) {
+		for _, g := range gather(c.of[change], whole) {
 			change.About = c.new.text(g.node)
 			out.Changes = append(out.Changes, change)
 		}
@@ -108,8 +109,8 @@ func (c *comparer) comparison() Comparison {
 	return out
 }
 
-// wholes compares what is said of the whole policy.
-func (c *comparer) wholes() {
+// policies compares what is said of the whole policy.
+func (c *comparer) policies() {
 	o, n := c.old, c.new
 	if !slices.Equal(slices.Sorted(slices.Values(o.types)), slices.Sorted(slices.Values(n.types))) {
 		effect := Mixed
@@ -229,7 +230,7 @@ func (c *comparer) pair(before, after []*atom, key func(*atom) string) (left, ri
 var effects = map[ruleKind]Effect{permission: Better, prohibition: Worse, obligation: Worse}
 
 func (c *comparer) gone(list []*atom) {
-	for _, g := range gather(list, c.old.rules) {
+	for _, g := range gather(list, c.old.wholes()) {
 		c.say(Change{
 			Effect: effects[g.kind].reverse(), Old: g.node.name(), About: c.old.text(g.node), Text: "This " + g.kind.String() + " is no longer there.",
 		}, nil)
@@ -237,11 +238,20 @@ func (c *comparer) gone(list []*atom) {
 }
 
 func (c *comparer) come(list []*atom) {
-	for _, g := range gather(list, c.new.rules) {
+	for _, g := range gather(list, c.new.wholes()) {
 		s := c.new.rule(g.node)
 		text := strings.Join(append([]string{"This " + g.kind.String() + " is new."}, s.Terms...), " ")
 		c.say(Change{Effect: effects[g.kind], New: g.node.name(), About: s.Text, Text: text}, nil)
 	}
+}
+
+// wholes counts the rules that each rule as written was split into.
+func (f *normalForm) wholes() map[*ruleNode]int {
+	whole := map[*ruleNode]int{}
+	for _, a := range f.rules {
+		whole[a.node]++
+	}
+	return whole
 }
 
 // A gathered is some of the rules that one rule as written was split into, as a rule that says as much.
@@ -251,14 +261,11 @@ type gathered struct {
 }
 
 // gather puts together rules that are split from one, where all of it is in the list; the others stand
-// for themselves.
-func gather(list, all []*atom) []gathered {
-	parts, whole := map[*ruleNode]int{}, map[*ruleNode]int{}
+// for themselves. whole is how many rules each was split into.
+func gather(list []*atom, whole map[*ruleNode]int) []gathered {
+	parts := map[*ruleNode]int{}
 	for _, a := range list {
 		parts[a.node]++
-	}
-	for _, a := range all {
-		whole[a.node]++
 	}
 	done := map[*ruleNode]bool{}
 	var out []gathered
