@@ -42,6 +42,7 @@ func (d *decoder) checkServices(c *Config) {
 		d.checkHosts(path, s, taken, i)
 		d.readInto(path+".agents_file", &s.AgentsFile, MaxAgentsFile, false)
 		d.readInto(path+".policy_file", &s.PolicyFile, MaxPolicyFile, false)
+		d.readInto(path+".policy_rego", &s.PolicyRego, MaxRegoFile, false)
 		d.checkPublicURL(path, s, c)
 		if s.Issuer != "" {
 			if !issuer.MatchString(s.Issuer) {

@@ -90,7 +90,10 @@ type Service struct {
 	AgentsFile File     `yaml:"agents_file" required:"true" doc:"The agents.json of the service, relative to this file."`
 	PolicyFile File     `yaml:"policy_file" required:"true" doc:"Its ODRL policy, relative to this file."`
 	Upstream   Upstream `yaml:"upstream" required:"true" doc:"The API that does the work."`
-	ID         string   `yaml:"id" default:"default" doc:"Names the service in records, logs and commands. Required where there are several; never change it while agreements are kept."`
+	// PolicyRego.Path is empty where there is none.
+	PolicyRego     File          `yaml:"policy_rego" doc:"The operator's own Rego beside the policy: package uimgate.extra, whose deny refuses calls that the policy permits. Relative to this file. Default: none."`
+	PolicyRegoTime time.Duration `yaml:"policy_rego_time" default:"10ms" min:"1ms" max:"1s" doc:"Time policy_rego has for one decision; a call it gives no answer for is refused."`
+	ID             string        `yaml:"id" default:"default" doc:"Names the service in records, logs and commands. Required where there are several; never change it while agreements are kept."`
 	// Hosts are lower case, without port; IP addresses in canonical form. Empty only where there is one service.
 	Hosts []string `yaml:"hosts" max:"1000" doc:"Host names the service answers to, without port. May be empty where there is one service, which then answers every host."`
 	// PublicURL is never nil, has no trailing slash, and where its port is 0 Bound fills it in.

@@ -18,6 +18,7 @@ import (
 const (
 	MaxAgentsFile = 64 << 20
 	MaxPolicyFile = 16 << 20
+	MaxRegoFile   = 1 << 20
 	maxPEM        = 1 << 20
 	maxSecretFile = maxExpanded
 )

@@ -45,6 +45,9 @@ type AdminServiceStatus struct {
 	Policy    AdminPolicy `json:"policy"`
 	Intents   int         `json:"intents"`
 	Breaker   string      `json:"breaker"` // closed, half-open or open
+	// Engine is what evaluates the policy: its plan or, more slowly, OPA, and why it is OPA.
+	Engine       string `json:"engine"`
+	EngineReason string `json:"engine_reason,omitempty"`
 }
 
 // readiness remembers for a moment whether the store could be written to: the check costs a disk flush, and
@@ -119,9 +122,10 @@ func (a *admin) status(r *adminRequest) (any, error) {
 	out := AdminStatus{AdminHealth: a.healthNow(r.Context()), SigningKey: a.server.deps.Keys.Current()}
 	for _, s := range a.server.current.Load().ordered {
 		offer := s.Offer()
+		engine, reason := s.Policy.Engine()
 		out.Services = append(out.Services, AdminServiceStatus{
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Policy: AdminPolicy{UID: offer.UID, Digest: offer.Digest, Offered: true},
-			Intents: len(s.intents), Breaker: s.Upstream.BreakerState(),
+			Intents: len(s.intents), Breaker: s.Upstream.BreakerState(), Engine: string(engine), EngineReason: reason,
 		})
 	}
 	return out, nil

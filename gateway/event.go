@@ -28,7 +28,8 @@ type Event struct {
 	Charge      *Charge
 	Replayed    bool
 	Took        time.Duration
-	Unsettled   error // the end of the call could not be written down
+	Unsettled   error  // the end of the call could not be written down
+	Engine      string // what evaluated the policy: plan or opa
 	Facts       map[string]any
 	// Asked is what the policy was asked, so that its document alone can be asked again; nil: it was not asked.
 	Asked          *odrl.Reproduction
@@ -56,7 +57,7 @@ func (e *execution) event(now time.Time, result Result, fault *Fault) *Event {
 	v := &Event{
 		At: e.begun, RequestID: e.call.RequestID, Service: e.service.ID, Decision: "deny", Took: now.Sub(e.begun),
 		Outcome: e.outcome, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
-		Rule: e.decision.Rule, Facts: e.decision.Facts, FromParameters: e.fromParameters, Parameters: e.request.Parameters,
+		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters, Parameters: e.request.Parameters,
 	}
 	if e.claims != nil {
 		v.AgentID, v.TokenID, v.AgreementID, v.Digest = e.claims.Subject, e.claims.ID, e.claims.Agreement, e.claims.PolicyDigest

@@ -184,6 +184,9 @@ func (l *loading) policy(s *Service, at int) bool {
 	if published.Charges() && !l.payable(s, at, published.Currencies()) {
 		return false
 	}
+	if !l.rego(s, c) {
+		return false
+	}
 	s.Policy, s.policy = published, offer
 	s.personal = s.personal || published.NamesKeys()
 	s.offered = page{body: offer.Bytes, mediaType: "application/ld+json", etag: `"` + offer.Digest + `"`}
@@ -205,6 +208,19 @@ func (l *loading) facts(s *Service, at int, asked []string) bool {
 	}
 	s.facts = factSources(c.Facts)
 	return ok
+}
+
+// rego compiles the operator's own Rego, where there is any.
+func (l *loading) rego(s *Service, c *config.Service) bool {
+	if c.PolicyRego.Path == "" {
+		return true
+	}
+	extra, problems := odrl.NewExtra(l.ctx, c.PolicyRego.Path, c.PolicyRego.Data, c.PolicyRegoTime)
+	for _, p := range problems {
+		l.problems = append(l.problems, config.Problem{File: c.PolicyRego.Path, Line: p.Line, Column: p.Column, Level: problem.Error, Message: p.Message})
+	}
+	s.Extra = extra
+	return extra != nil
 }
 
 // payable holds the policy's charges against what agents can owe.

@@ -14,6 +14,7 @@ type Metrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	decisions *prometheus.CounterVec
+	engines   *prometheus.CounterVec
 	rejected  *prometheus.CounterVec
 	outcomes  *prometheus.CounterVec
 	charges   *prometheus.CounterVec
@@ -36,6 +37,7 @@ func NewMetrics() *Metrics {
 		requests:  counter("http_requests_total", "Requests by route and status.", "route", "code"),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "uimgate", Name: "http_request_duration_seconds", Help: "Time to answer, by route.", Buckets: buckets}, []string{"route"}),
 		decisions: counter("decisions_total", "Execute calls by intent, decision and reason.", "intent", "decision", "reason"),
+		engines:   counter("policy_evaluations_total", "Decisions by what evaluated the policy: its plan, or OPA.", "engine"),
 		rejected:  counter("limit_rejections_total", "Calls refused because a limit was used up, by period.", "period"),
 		outcomes:  counter("upstream_outcomes_total", "How upstream calls ended.", "outcome"),
 		charges:   counter("charges_total", "Charges by their state when the call ended.", "state"),
@@ -44,7 +46,7 @@ func NewMetrics() *Metrics {
 		reload:    prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Name: "config_last_reload_successful", Help: "1 if the last reload was taken over."}),
 		reloaded:  prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Name: "config_last_reload_success_timestamp_seconds", Help: "When a configuration was last taken over."}),
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.rejected, m.outcomes, m.charges, m.issued, m.unsettled, m.reload, m.reloaded,
+	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.unsettled, m.reload, m.reloaded,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -59,6 +61,9 @@ func (m *Metrics) request(route string, status int, took time.Duration) {
 
 func (m *Metrics) call(v *Event) {
 	m.decisions.WithLabelValues(v.Intent, v.Decision, string(v.Reason)).Inc()
+	if v.Engine != "" {
+		m.engines.WithLabelValues(v.Engine).Inc()
+	}
 	if v.Outcome != "" {
 		m.outcomes.WithLabelValues(string(v.Outcome)).Inc()
 	}

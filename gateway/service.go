@@ -24,6 +24,7 @@ type Service struct {
 	PublicURL  *url.URL
 	Catalog    *intents.Catalog
 	Policy     *odrl.Policy
+	Extra      *odrl.Extra // the operator's own Rego; nil: none
 	Verifier   *pat.Verifier
 	Issuance   *pat.Issuer
 	Upstream   *upstream.Upstream

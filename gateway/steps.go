@@ -157,6 +157,9 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	if !decision.Permit {
 		return newFault(Reason(decision.Reason), denial(decision)).with("rule", decision.Rule)
 	}
+	if err := x.extra(ctx, e, request); err != nil {
+		return err
+	}
 	if e.claims.Assurance != pat.Static || e.proof != nil {
 		return nil
 	}
@@ -166,6 +169,22 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	e.decision.Candidates = slices.DeleteFunc(slices.Clone(decision.Candidates), func(c odrl.Candidate) bool { return !c.Charge.IsZero() })
 	if len(e.decision.Candidates) == 0 {
 		return freshRequired(e)
+	}
+	return nil
+}
+
+// extra asks the operator's own Rego about a call that the policy permits. It can only refuse.
+func (x *Executor) extra(ctx context.Context, e *execution, request odrl.Request) error {
+	if e.service.Extra == nil {
+		return nil
+	}
+	denied, err := e.service.Extra.Denies(ctx, request, e.decision)
+	if err != nil {
+		return newFault("INTERNAL", "The service's own rules could not be evaluated.").because(err)
+	}
+	if denied {
+		e.decision.Permit, e.decision.Rule = false, odrl.ExtraRule
+		return newFault(Reason(odrl.PolicyViolation), "The service's own rules, beside its policy, refuse this call.").with("rule", odrl.ExtraRule)
 	}
 	return nil
 }

@@ -1,50 +1,120 @@
 package odrl
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/bundle"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Bundle writes the policy as an OPA bundle: the semantics modules and the policy's data. With it and an
-// Input, plain OPA gives the findings that Evaluate goes by:
+// Bundle writes the policy as an OPA bundle (tar.gz): the semantics modules, the policy's data and, to read, what is
+// left of the modules once they know the data. With the DecideInput of a request plain OPA finds the same rules active
+// as Decide:
 //
-//	opa eval --bundle bundle.tar.gz --input input.json data.uimgate.odrl.evaluation
+//	opa eval -b bundle.tar.gz -i input.json data.uimgate.odrl.outcome
 //
-// The rules are in data.policy, by the numbers that the findings name. The revision is the SHA-256 of the
-// document, in hex.
+// A policy from Load has the data of its evaluation, to be asked for data.uimgate.odrl.evaluation with Input.
+//
+// The revision of the bundle is the policy's digest: SHA-256 of its RFC 8785 form, as agents sign it. Equal policies
+// in equal worlds make equal bytes.
 func (p *Policy) Bundle(w io.Writer) error {
-	raw, err := p.EvaluationData()
+	revision, err := p.revision()
 	if err != nil {
 		return err
 	}
-	var data map[string]any
-	if err := json.Unmarshal(raw, &data); err != nil {
-		return fmt.Errorf("reading the policy's data: %w", err)
+	manifest, err := json.Marshal(map[string]any{"revision": revision, "roots": []string{"policy", "uimgate/odrl"}, "rego_version": 1})
+	if err != nil {
+		return fmt.Errorf("writing the manifest: %w", err)
 	}
-	version := 1
-	sum := sha256.Sum256(p.document)
-	b := bundle.Bundle{
-		Data: data,
-		Manifest: bundle.Manifest{
-			Revision: hex.EncodeToString(sum[:]), Roots: &[]string{"policy", "uimgate/odrl"}, RegoVersion: &version,
-		},
+	var data []byte
+	if p.engine == nil {
+		data, err = p.EvaluationData()
+	} else {
+		data, err = json.MarshalIndent(p.engine.data, "", " ")
 	}
-	for _, m := range []struct{ name, text string }{{"semantics.rego", semantics}, {"levels.rego", levels}, {"report.rego", reports}} {
-		parsed, err := ast.ParseModuleWithOpts(m.name, m.text, ast.ParserOptions{RegoVersion: ast.RegoV1})
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", m.name, err)
+	if err != nil {
+		return fmt.Errorf("writing the policy's data: %w", err)
+	}
+	z := gzip.NewWriter(w)
+	t := tar.NewWriter(z)
+	for _, f := range []struct {
+		name string
+		text []byte
+	}{
+		{"/.manifest", manifest},
+		{"/data.json", data},
+		{"/residual.txt", p.engine.residualText()},
+		{"/uimgate/odrl/levels.rego", []byte(levels)},
+		{"/uimgate/odrl/report.rego", []byte(reports)},
+		{"/uimgate/odrl/semantics.rego", []byte(semantics)},
+	} {
+		if err := t.WriteHeader(&tar.Header{Name: f.name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(f.text)), Format: tar.FormatUSTAR}); err != nil {
+			return fmt.Errorf("writing %s: %w", f.name, err)
 		}
-		path := "/uimgate/odrl/" + m.name
-		b.Modules = append(b.Modules, bundle.ModuleFile{URL: path, Path: path, RelativePath: path, Raw: []byte(m.text), Parsed: parsed})
+		if _, err := t.Write(f.text); err != nil {
+			return fmt.Errorf("writing %s: %w", f.name, err)
+		}
 	}
-	if err := bundle.NewWriter(w).DisableFormat(true).Write(b); err != nil {
+	if err := errors.Join(t.Close(), z.Close()); err != nil {
 		return fmt.Errorf("writing the bundle: %w", err)
 	}
 	return nil
+}
+
+func (p *Policy) revision() (string, error) {
+	tree, err := strictjson.Decode(p.document)
+	if err != nil {
+		return "", fmt.Errorf("reading the policy: %w", err)
+	}
+	canonical, err := strictjson.Canonical(tree)
+	if err != nil {
+		return "", fmt.Errorf("reading the policy: %w", err)
+	}
+	sum := sha256.Sum256(canonical)
+	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:]), nil
+}
+
+// residualText is the residual to read. OPA does not load it: it is an account of the modules, not one of them.
+func (e *engine) residualText() []byte {
+	var out bytes.Buffer
+	switch {
+	case e == nil:
+		out.WriteString("# There is no residual: the policy is not published for a service.\n")
+		return out.Bytes()
+	case e.residual == nil:
+		fmt.Fprintf(&out, "# There is no residual: %v\n", e.unplanned)
+		return out.Bytes()
+	}
+	fmt.Fprintf(&out, "# What is left of the modules for this policy when only the input is unknown.\n\n%s\n", e.residual.result)
+	for _, m := range e.residual.modules {
+		fmt.Fprintf(&out, "\n%s\n", m)
+	}
+	return out.Bytes()
+}
+
+// DecideInput is the input document of a request: what Decide asks OPA with. null where no rule of the policy is about
+// the intent.
+func (p *Policy) DecideInput(r Request) ([]byte, error) {
+	targets := p.intents[r.Intent]
+	if targets == nil {
+		return []byte("null"), nil
+	}
+	v, err := ast.JSON(p.input(r, targets, false))
+	if err != nil {
+		return nil, fmt.Errorf("writing the input: %w", err)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("writing the input: %w", err)
+	}
+	return b, nil
 }

@@ -51,6 +51,7 @@ var module = sync.OnceValues(func() (*ast.Compiler, error) {
 
 // An engine asks the semantics module about one policy. It is safe for concurrent use.
 type engine struct {
+	data                            map[string]any
 	compiler                        *ast.Compiler
 	store                           storage.Store
 	outcome, terms, reasons, leaves rego.PreparedEvalQuery
@@ -89,7 +90,7 @@ func newEngine(ctx context.Context, data map[string]any) (*engine, error) {
 		return nil, err
 	}
 	store := inmem.NewFromObjectWithOpts(data, inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true))
-	e := &engine{compiler: compiler, store: store}
+	e := &engine{data: data, compiler: compiler, store: store}
 	for query, into := range map[string]*rego.PreparedEvalQuery{"outcome": &e.outcome, "terms": &e.terms, "reasons": &e.reasons, "leaves": &e.leaves} {
 		*into, err = rego.New(
 			rego.Query("data.uimgate.odrl."+query), rego.Compiler(compiler), rego.Store(store), rego.StoreReadAST(true),

@@ -20,6 +20,8 @@ var serviceColumns = []column[gateway.AdminServiceStatus]{
 	{name: "intents", exact: func(s gateway.AdminServiceStatus) string { return strconv.Itoa(s.Intents) }},
 	{name: "breaker", exact: func(s gateway.AdminServiceStatus) string { return s.Breaker }},
 	{name: "policy_digest", exact: func(s gateway.AdminServiceStatus) string { return s.Policy.Digest }},
+	{name: "engine", exact: func(s gateway.AdminServiceStatus) string { return s.Engine }},
+	{name: "engine_reason", wide: true, exact: func(s gateway.AdminServiceStatus) string { return s.EngineReason }},
 	{name: "policy_uid", wide: true, exact: func(s gateway.AdminServiceStatus) string { return s.Policy.UID }},
 }
 
