@@ -21,10 +21,15 @@
 //	conflicts  what rules do to one another, told when publishing
 //	data       rules → the data that semantics.rego reads
 //	engine     OPA, with no more built-ins than the module needs
-//	decide     Request → input, OPA's answer → Decision
+//	partial    what is left of the module for one policy when only the input is unknown
+//	residual   that rest → formulas, each made once
+//	plan       formulas over the values of a request, held against OPA before they decide
+//	decide     Request → the plan's answer, or OPA's → Decision
 //	evaldata   rules and duties as written → the data that report.rego reads
 //	situation  Question and WorldState → input: names closed over hierarchies and collections, facts typed
 //	evaluate   what report.rego finds → Evaluation, with a report per rule (ODRL IM 2, in full)
+//	extra      the operator's own Rego, which can refuse what a policy permits
+//	bundle     a policy for plain OPA
 //
 // What is not understood, or could not be enforced, refuses the policy: nothing in it is dropped in
 // silence. What is not known when deciding never helps the caller: a constraint is true, false or
