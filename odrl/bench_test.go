@@ -16,6 +16,7 @@ type decided struct {
 }
 
 func exampleCase(tb testing.TB) decided {
+	tb.Helper()
 	key := []byte("agent key")
 	return decided{string(file(tb, "uim-core.json")), world(), odrl.Request{AgentID: "agent-1", AgentKey: key, ProofKey: key, Intent: search.UID, Now: noon}}
 }

@@ -132,6 +132,7 @@ func (b *builder) share(f *formula) {
 	case fAll, fSome, fExists, fMember:
 		f.memo = b.memos
 		b.memos++
+	default: // quicker to ask than to look up
 	}
 }
 

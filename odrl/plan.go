@@ -40,9 +40,9 @@ type planEntry struct {
 }
 
 // newPlan makes formulas of a residual. Its error says what in the residual no plan can do.
-func (policy *Policy) newPlan(r *residual) (*plan, error) {
+func (p *Policy) newPlan(r *residual) (*plan, error) {
 	x := newReading(r)
-	p := &plan{}
+	made := &plan{}
 	bits := 0
 	for _, answer := range keysOf(r.result) {
 		sets, ok := r.result.Get(ast.StringTerm(answer)).Value.(ast.Object)
@@ -57,26 +57,26 @@ func (policy *Policy) newPlan(r *residual) (*plan, error) {
 			s := planSet{answer: answer, name: name, first: bits}
 			s.take(list)
 			bits += len(s.heads)
-			p.sets = append(p.sets, s)
+			made.sets = append(made.sets, s)
 		}
 	}
 	if len(x.formulas) > maxFormulas {
 		return nil, errTooLarge
 	}
-	p.slots = x.slots
-	p.intents = x.intents(p.sets, policy.intents)
+	made.slots = x.slots
+	made.intents = x.intents(made.sets, p.intents)
 	var err error
-	if p.fill, err = policy.filler(x.slots, x.constants()); err != nil {
+	if made.fill, err = p.filler(x.slots, x.constants()); err != nil {
 		return nil, err
 	}
 	words := (bits + 63) / 64
-	p.frames.New = func() any {
+	made.frames.New = func() any {
 		return &frame{
 			slots: make([]value, len(x.slots)), registers: make([]*value, x.registers), keys: make([]value, x.registers),
 			scratch: make([]value, x.scratch), memo: make([]uint8, x.memos), bits: make([]uint64, words),
 		}
 	}
-	return p, nil
+	return made, nil
 }
 
 func keysOf(o ast.Object) []string {
@@ -110,7 +110,7 @@ func (s *planSet) take(list []setEntry) {
 
 // frame is an empty frame to evaluate in; done gives it back.
 func (p *plan) frame() *frame {
-	f, _ := p.frames.Get().(*frame) //nolint:errcheck // the pool holds nothing else
+	f, _ := p.frames.Get().(*frame)
 	clear(f.memo)
 	clear(f.bits)
 	f.failed = false

@@ -123,11 +123,11 @@ type circumstance map[string]ast.Value
 
 // rules compares whole answers. How many is bounded by how large the policy is; the first are the most telling.
 func (c *planCheck) rules(ctx context.Context, facts map[string][]ast.Value, leaves int) error {
-	const least, most, work = 8, 400, 5_000
-	all := c.circumstances()
-	runs := len(all)
+	const least, most, work = 12, 400, 5_000
+	usual, odd := c.circumstances()
+	runs := len(odd)
 	for _, list := range facts {
-		runs = max(runs, 2*len(list))
+		runs = max(runs, 2*len(list)*len(usual))
 	}
 	runs = min(runs+2, max(least, min(most, work/(1+leaves+len(c.policy.rules)))))
 	for i := range runs {
@@ -139,12 +139,12 @@ func (c *planCheck) rules(ctx context.Context, facts map[string][]ast.Value, lea
 			case i == 1: // of no type at all
 				given.Insert(ast.StringTerm(slot), ast.NullTerm())
 			case at%2 == 0: // side by side
-				given.Insert(ast.StringTerm(slot), ast.NewTerm(list[at/2%len(list)]))
+				given.Insert(ast.StringTerm(slot), ast.NewTerm(list[at/2/len(usual)%len(list)]))
 			default: // past one another
 				given.Insert(ast.StringTerm(slot), ast.NewTerm(list[(at/2*(n+1)+n)%len(list)]))
 			}
 		}
-		for _, in := range []circumstance{all[i%len(all)], all[(i*7+1)%len(all)]} {
+		for _, in := range []circumstance{usual[i/2%len(usual)], odd[i%len(odd)]} {
 			input := ast.NewObject([2]*ast.Term{keyFacts, ast.NewTerm(given)})
 			for k, v := range in {
 				input.Insert(ast.StringTerm(k), ast.NewTerm(v))
@@ -157,8 +157,9 @@ func (c *planCheck) rules(ctx context.Context, facts map[string][]ast.Value, lea
 	return nil
 }
 
-// circumstances combine targets, parties and keys, those that no request has included.
-func (c *planCheck) circumstances() []circumstance {
+// circumstances combine targets, parties and keys: the usual as most requests have them, of an agent that is every party
+// and signs with the key asked for, the odd in every other way, those that no request has included.
+func (c *planCheck) circumstances() (usual, odd []circumstance) {
 	text := func(list ...string) *ast.Array {
 		terms := make([]*ast.Term, 0, len(list))
 		for _, s := range list {
@@ -176,6 +177,7 @@ func (c *planCheck) circumstances() []circumstance {
 			targets = append(targets, list.Value)
 		}
 	}
+	intents := len(targets)
 	targets = append(targets, text(), ast.String(everyone), nil)
 	names := []string{everyone}
 	for _, agent := range sortedKeys(c.policy.agents) {
@@ -191,7 +193,10 @@ func (c *planCheck) circumstances() []circumstance {
 			keys = append(keys, ast.String(c.plan.fill.keys[key]))
 		}
 	}
-	var list []circumstance
+	for i := range max(intents, 1) {
+		key := keys[1+i%(len(keys)-1)]
+		usual = append(usual, circumstance{"targets": targets[i], "parties": parties[1], "proof": key, "agent": key})
+	}
 	for i := range max(len(targets)*2, len(parties)*3, len(keys)*4) {
 		in := circumstance{}
 		for k, v := range map[string]ast.Value{
@@ -202,9 +207,9 @@ func (c *planCheck) circumstances() []circumstance {
 				in[k] = v
 			}
 		}
-		list = append(list, in)
+		odd = append(odd, in)
 	}
-	return list
+	return usual, odd
 }
 
 // whole compares the outcome of one input document, and the reasons.

@@ -77,6 +77,7 @@ func (s *policySlot) value(v any) value {
 		}
 	case paying:
 		return s.amount(v)
+	default:
 	}
 	return value{}
 }
@@ -127,34 +128,34 @@ type filler struct {
 }
 
 func (p *Policy) filler(slots []planSlot, constants []*value) (*filler, error) {
-	f := &filler{slots: slots, facts: make([]*policySlot, len(slots)), parties: p.agents, everyone: value{kind: aText, s: everyone}, keys: map[string]string{}}
+	l := &filler{slots: slots, facts: make([]*policySlot, len(slots)), parties: p.agents, everyone: value{kind: aText, s: everyone}, keys: map[string]string{}}
 	for i, s := range slots {
 		if s.root != "facts" {
 			continue
 		}
 		for j := range p.slots {
 			if p.slots[j].key() == s.key {
-				f.facts[i] = &p.slots[j]
+				l.facts[i] = &p.slots[j]
 			}
 		}
-		if f.facts[i] == nil {
+		if l.facts[i] == nil {
 			return nil, unplanned("the fact %s", s.key)
 		}
 	}
 	for _, v := range constants {
-		f.name(v)
+		l.name(v)
 	}
-	return f, nil
+	return l, nil
 }
 
 // name remembers the keys among the policy's constants.
-func (f *filler) name(v *value) {
+func (l *filler) name(v *value) {
 	for i := range v.list {
-		f.name(&v.list[i])
+		l.name(&v.list[i])
 	}
 	if v.kind == aText {
 		if der, err := base64.StdEncoding.DecodeString(v.s); err == nil && base64.StdEncoding.EncodeToString(der) == v.s {
-			f.keys[string(der)] = v.s
+			l.keys[string(der)] = v.s
 		}
 	}
 }
@@ -186,7 +187,8 @@ func (l *filler) partiesOf(f *frame, r *Request) value {
 	f.arena = append(f.arena, l.everyone)
 	for _, party := range l.parties[r.AgentID] {
 		if party.keyID == "" || party.keyID == r.KeyID {
-			f.arena = append(f.arena, value{kind: aText, s: string(party.iri.Value.(ast.String))}) //nolint:errcheck,forcetypeassert // made so
+			iri, _ := party.iri.Value.(ast.String)
+			f.arena = append(f.arena, value{kind: aText, s: string(iri)})
 		}
 	}
 	return value{kind: anArray, list: f.arena[start:len(f.arena):len(f.arena)]}

@@ -57,8 +57,8 @@ func variables(e *ast.Expr) ast.VarSet {
 	vis := ast.NewVarVisitor().WithParams(ast.VarVisitorParams{SkipRefCallHead: true})
 	vis.Walk(e)
 	set := vis.Vars()
-	delete(set, ast.InputRootDocument.Value.(ast.Var))   //nolint:errcheck,forcetypeassert // a constant of OPA
-	delete(set, ast.DefaultRootDocument.Value.(ast.Var)) //nolint:errcheck,forcetypeassert // a constant of OPA
+	delete(set, ast.Var("input"))
+	delete(set, ast.Var("data"))
 	return set
 }
 

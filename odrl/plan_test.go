@@ -1,0 +1,281 @@
+package odrl
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	opa "github.com/open-policy-agent/opa/v1/ast"
+)
+
+func published(t *testing.T, rules string) *Policy {
+	t.Helper()
+	doc := `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"http://example.com/p","profile":"http://example.com/profile/odrl-uim",` + rules + `}`
+	p, problems := Publish(t.Context(), []byte(doc), differentialWorld())
+	if p == nil {
+		t.Fatal(problems)
+	}
+	return p
+}
+
+const everyCall = `"target":"http://example.com/api/intents","action":"execute"`
+
+func purposeIs(value string) string {
+	b, _ := json.Marshal(map[string]any{"leftOperand": "purpose", "operator": "eq", "rightOperand": value})
+	return string(b)
+}
+
+func call(facts map[string]any) Request {
+	return Request{AgentID: "agent-1", Intent: "example.com:search:v1", Now: time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC), Facts: facts}
+}
+
+// A residual that asks for more than a plan can do must not become one.
+func TestAPlanIsMadeOfWhatIsKnownAndNothingElse(t *testing.T) {
+	module := func(body string) *residual {
+		m, err := opa.ParseModuleWithOpts("x.rego", "package partial.uimgate.odrl\n\nactive contains 1 if { "+body+" }\n\nhelper(x) if x == 1\n\nother := 5\n\nloop(x) if data.partial.uimgate.odrl.loop(x)\n", opa.ParserOptions{RegoVersion: opa.RegoV1})
+		if err != nil {
+			t.Fatal(body, err)
+		}
+		result := opa.MustParseTerm(`{"outcome": {"active": data.partial.uimgate.odrl.active}}`)
+		o, _ := result.Value.(opa.Object)
+		return &residual{result: o, modules: []*opa.Module{m}}
+	}
+	for body, want := range map[string]string{
+		`input.parties[_] == "a"`:                                           "",
+		`"a" in input.parties`:                                              "",
+		`not data.partial.uimgate.odrl.helper(x); x := input.parties[_]`:    "",
+		`[x, y] = input.facts.a; x < y; count(input.facts.b) > 0`:           "",
+		`startswith(input.proof, concat("", ["a", "-"]))`:                   "",
+		`input.facts.a[i] == input.facts.b[i]`:                              "",
+		`regex.match("a", input.proof)`:                                     "the built-in regex.match",
+		`lower(input.proof) == "a"`:                                         "the",
+		`input.proof == sprintf("%v", [1])`:                                 "the built-in sprintf",
+		`every x in input.parties { x == "a" }`:                             "the expression",
+		`count({x | some x in input.parties}) > 1`:                          "the",
+		`input.other == 1`:                                                  "the reference input.other",
+		`input.facts == {}`:                                                 "the reference input.facts",
+		`input.proof == 1 with input.proof as 2`:                            "the expression",
+		`data.partial.uimgate.odrl.other == input.facts.a`:                  "the",
+		`data.partial.uimgate.odrl.loop(input.proof)`:                       "the recursive rule",
+		`data.partial.uimgate.odrl.missing`:                                 "the reference",
+		`input.facts.a == 1.5`:                                              "the term",
+	} {
+		p := &Policy{slots: []policySlot{{slot: slot{operand: "a"}}, {slot: slot{operand: "b"}}}}
+		made, err := p.newPlan(module(body))
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", body, err)
+		case want != "" && (err == nil || made != nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %q", body, err, want)
+		}
+	}
+	r := module(`data.uimgate.odrl.holds_0.c0`)
+	if err := r.closed(); err == nil || !strings.Contains(err.Error(), "data.uimgate.odrl.holds_0") {
+		t.Errorf("a reference to the module itself: %v", err)
+	}
+	big := module(`input.proof == "` + strings.Repeat("a", maxResidual) + `"`)
+	if err := big.closed(); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("too large: %v", err)
+	}
+}
+
+// The plan's answers are compared with OPA's: one that is wrong is found.
+func TestAWrongPlanIsNotUsed(t *testing.T) {
+	p := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs("a")+`]}`)
+	if p.engine.plan == nil {
+		t.Fatal(p.Engine())
+	}
+	breakings := 0
+	for _, s := range p.engine.plan.sets {
+		for i := range s.entries {
+			breakings++
+			right := s.entries[i].when
+			for name, wrong := range map[string]*formula{"always": {op: fAlways, memo: -1}, "never": {op: fNever, memo: -1}, "not": {op: fNone, kids: []*formula{right}, memo: -1}} {
+				s.entries[i].when = wrong
+				if err := p.compared(t.Context(), p.engine.plan, []*leaf{{id: "c0", slot: slot{"purpose", "word"}, kind: "text", operator: "eq", value: "a", source: &constraintNode{}}}); err == nil {
+					t.Errorf("%s %s as %s is not noticed", s.answer, s.name, name)
+				}
+			}
+			s.entries[i].when = right
+		}
+	}
+	if breakings < 4 {
+		t.Errorf("%d entries", breakings)
+	}
+}
+
+// Without a plan OPA decides the same, and says so.
+func TestWithoutAPlanOPADecides(t *testing.T) {
+	p := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs("a")+`]}`)
+	with, err := p.Decide(t.Context(), call(map[string]any{"purpose": "a"}))
+	if err != nil || !with.Permit || with.Engine != EnginePlan {
+		t.Fatalf("%+v %v", with, err)
+	}
+	p.engine.plan, p.engine.unplanned = nil, unplanned("for the test")
+	without, err := p.Decide(t.Context(), call(map[string]any{"purpose": "a"}))
+	if err != nil || without.Engine != EngineOPA {
+		t.Fatalf("%+v %v", without, err)
+	}
+	without.Engine = EnginePlan
+	if a, b := fmt.Sprintf("%+v", with), fmt.Sprintf("%+v", without); a != b {
+		t.Errorf("plan %s\nOPA  %s", a, b)
+	}
+	if engine, reason := p.Engine(); engine != EngineOPA || !strings.Contains(reason, "for the test") {
+		t.Error(engine, reason)
+	}
+}
+
+func TestPublishingInNoTimeStaysWithOPA(t *testing.T) {
+	p := published(t, `"permission":{`+everyCall+`}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p.engine.plan = nil
+	p.compile(ctx, nil)
+	if p.engine.plan != nil || p.engine.unplanned == nil {
+		t.Error("a plan that nobody compared")
+	}
+	if d, err := p.Decide(t.Context(), call(nil)); err != nil || !d.Permit {
+		t.Errorf("%+v %v", d, err)
+	}
+}
+
+// Reasons stand beside the rules in what a policy remembers: two denials for different reasons are two.
+func TestDecisionsAreRememberedByAllThatTheyDependOn(t *testing.T) {
+	p := published(t, `"permission":[{"uid":"http://r/a",`+everyCall+`,"constraint":[`+purposeIs("a")+`,{"leftOperand":"industry","operator":"eq","rightOperand":"x"}]},{"uid":"http://r/b",`+everyCall+`,"constraint":[`+purposeIs("b")+`,{"leftOperand":"industry","operator":"eq","rightOperand":"y"}]}]`)
+	for range 3 {
+		for purpose, want := range map[string]string{"a": "http://r/a", "b": "http://r/b"} {
+			d, err := p.Decide(t.Context(), call(map[string]any{"purpose": purpose}))
+			if err != nil || d.Permit || d.Rule != want || d.Engine != EnginePlan || d.Facts["purpose"] != purpose {
+				t.Errorf("%s: %+v %v", purpose, d, err)
+			}
+		}
+		if d, err := p.Decide(t.Context(), call(map[string]any{"purpose": "b", "industry": "y"})); err != nil || !d.Permit {
+			t.Errorf("%+v %v", d, err)
+		}
+	}
+}
+
+func TestWhatAPolicyRemembersIsBounded(t *testing.T) {
+	var d decisions
+	for i := range 5 * maxDecisions {
+		d.put([]byte(strconv.Itoa(i)), remembered{decision: &Decision{Rule: strconv.Itoa(i)}})
+		if r, ok := d.get([]byte(strconv.Itoa(i))); !ok || r.decision.Rule != strconv.Itoa(i) {
+			t.Fatalf("%d is forgotten", i)
+		}
+		if n := len(*d.known.Load()); n > maxDecisions {
+			t.Fatalf("%d are remembered", n)
+		}
+	}
+}
+
+func TestDecidingTheExampleAllocatesNothing(t *testing.T) {
+	doc, err := os.ReadFile("testdata/uim-core.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, problems := Publish(t.Context(), doc, World{Hosts: []string{"example.com"}, AnyAssignee: true, Intents: differentialWorld().Intents})
+	if p == nil {
+		t.Fatal(problems)
+	}
+	pool := sync.Pool{New: func() any { return new([64]int) }}
+	if testing.AllocsPerRun(1000, func() { pool.Put(pool.Get()) }) > 0 {
+		t.Skip("built with the race detector, which drops what is pooled")
+	}
+	r := call(nil)
+	r.AgentKey, r.ProofKey = []byte("key"), []byte("key")
+	if n := testing.AllocsPerRun(100, func() {
+		if d, err := p.Decide(t.Context(), r); err != nil || !d.Permit || d.Engine != EnginePlan {
+			t.Fatalf("%+v %v", d, err)
+		}
+	}); n >= 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// Texts of a policy are values in the data and constants in the residual, whatever they look like.
+func TestTextOfAPolicyNeverBecomesRego(t *testing.T) {
+	for _, text := range []string{
+		`a"; true #`, "a\nactive contains 1 if true\n", `data.partial.uimgate.odrl.active`, `input.facts`, "`", `\u0022 true`, `${x}`, `{{.}}`, "x} y {",
+	} {
+		p := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs(text)+`]}`)
+		if p.engine.plan == nil {
+			t.Fatal(p.Engine())
+		}
+		plain := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs("plain")+`]}`)
+		shape := func(p *Policy, text string) string {
+			quoted := opa.String(text).String()
+			return strings.ReplaceAll(string(p.engine.residualText()), quoted, "TEXT")
+		}
+		if a, b := shape(p, text), shape(plain, "plain"); a != b && formOf("purpose", text) == words {
+			t.Errorf("%q changes the residual:\n%s\nwant\n%s", text, a, b)
+		}
+		for purpose, want := range map[string]bool{text: true, "plain": false} {
+			if d, err := p.Decide(t.Context(), call(map[string]any{"purpose": purpose})); err != nil || d.Permit != want {
+				t.Errorf("%q under %q: %+v %v", purpose, text, d, err)
+			}
+		}
+	}
+}
+
+// Rego text enters OPA in three places: the modules of this package, the constant queries, and the operator's file.
+func TestRegoTextIsOnlyEverConstant(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	takes := map[string]int{"ParseModuleWithOpts": 1, "ParseModule": 1, "ParseBody": 0, "MustParseBody": 0, "MustParseTerm": 0, "MustParseRef": 0, "ParseTerm": 0, "ParseRef": 0, "Query": 0, "Module": 1, "ParseStatements": 1}
+	allowed := map[string]string{"engine.go text": "embedded modules", "extra.go string(source)": "the operator's file", `engine.go "data.uimgate.odrl."+query`: "names of this file"}
+	found := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			c, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			s, ok := c.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			at, ok := takes[s.Sel.Name]
+			x, isPackage := s.X.(*ast.Ident)
+			if !ok || !isPackage || x.Name != "rego" && x.Name != "ast" || at >= len(c.Args) {
+				return true
+			}
+			found++
+			arg := c.Args[at]
+			text := string(source[set.Position(arg.Pos()).Offset:set.Position(arg.End()).Offset])
+			_, literal := arg.(*ast.BasicLit)
+			ident, isIdent := arg.(*ast.Ident)
+			constant := literal || isIdent && (ident.Name == "residualQuery" || ident.Name == "ExtraRule")
+			if !constant && allowed[name+" "+text] == "" {
+				t.Errorf("%s: Rego is made of %s", set.Position(arg.Pos()), text)
+			}
+			return true
+		})
+	}
+	if found < 5 {
+		t.Errorf("only %d places found", found)
+	}
+}
