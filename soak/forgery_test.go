@@ -161,10 +161,10 @@ var forgeries = []forgery{
 		}
 	}},
 	{"a dead place in a limit is used when a stopped gateway goes on", "limits", func(e *evidence) {
-		for i := range 9 {
+		for i := range 10 {
 			a := attempt{Ref: fmt.Sprintf("dead-%d.works", i), Gateway: "b", Agent: "busy", Intent: search, Sent: 9900*time.Millisecond + time.Duration(i), Lost: true}
 			b := arrival{At: 12010 * time.Millisecond, Agent: a.Agent, Intent: search, Ref: a.Ref, Execution: a.Ref}
-			if i == 8 { // another gateway's, which shows that the upstream was awake
+			if i == 9 { // another gateway's, which shows that the upstream was awake
 				a.Gateway, a.Sent, b.At = "a", 11*time.Second, 11010*time.Millisecond
 			}
 			e.Attempts, e.Arrivals = append(e.Attempts, a), append(e.Arrivals, b)

@@ -68,10 +68,11 @@ func crowded(spans []span, most int, period time.Duration) (time.Duration, int) 
 }
 
 // earliest tells the earliest moment at which a request can have left its gateway: not before the agent asked, nor,
-// where the gateway was stopped meanwhile, before it went on.
+// where the gateway was stopped meanwhile, before it went on. One call of each freeze is taken for as early as it was
+// sent: it may have been stopped between the last look at its grant and the write, which nothing can undo.
 func (e *evidence) earliest() func(arrival) time.Duration {
 	attempts := group(e.Attempts, func(a attempt) string { return a.Ref })
-	awake := e.awake()
+	awake, between := e.awake(), map[freeze]string{}
 	return func(a arrival) time.Duration {
 		of := attempts[a.Ref]
 		if len(of) == 0 {
@@ -82,7 +83,13 @@ func (e *evidence) earliest() func(arrival) time.Duration {
 			return first.Sent
 		}
 		for _, f := range e.Freezes {
-			if f.Gateway == first.Gateway && first.Sent < f.To && a.At >= f.To && awake(f) {
+			if f.Gateway != first.Gateway || first.Sent >= f.To || a.At < f.To || !awake(f) {
+				continue
+			}
+			if between[f] == "" && first.Sent < f.From {
+				between[f] = a.Ref
+			}
+			if between[f] != a.Ref {
 				return f.To
 			}
 		}
