@@ -24,6 +24,9 @@ func TestEveryConfigurationLoadsWithoutAProblem(t *testing.T) {
 		if err != nil || !slices.Contains([]string{".yaml", ".yml"}, path.Ext(name)) {
 			return err
 		}
+		if name == "policies/cases.yaml" { // a table for policy test, which runs it
+			return nil
+		}
 		found++
 		t.Run(name, func(t *testing.T) {
 			c, problems := config.Load(name, config.Overrides{Env: noEnvironment})
