@@ -279,3 +279,24 @@ func TestRegoTextIsOnlyEverConstant(t *testing.T) {
 		t.Errorf("only %d places found", found)
 	}
 }
+
+// BenchmarkFallback decides the example as a policy without a plan is decided: by the prepared query.
+func BenchmarkFallback(b *testing.B) {
+	doc, err := os.ReadFile("testdata/uim-core.json")
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, problems := Publish(b.Context(), doc, World{Hosts: []string{"example.com"}, AnyAssignee: true, Intents: differentialWorld().Intents})
+	if p == nil {
+		b.Fatal(problems)
+	}
+	p.engine.plan = nil
+	r := call(nil)
+	r.AgentKey, r.ProofKey = []byte("key"), []byte("key")
+	b.ReportAllocs()
+	for b.Loop() {
+		if d, err := p.Decide(b.Context(), r); err != nil || !d.Permit || d.Engine != EngineOPA {
+			b.Fatal(d, err)
+		}
+	}
+}
