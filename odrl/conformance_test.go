@@ -108,39 +108,50 @@ func (r row) check(t *testing.T) string {
 	if r.fault == "" {
 		shown = append(shown, "valid")
 	}
+	var canonical string
 	if !problems.Failed() {
-		r.rewrite(t)
+		canonical = r.rewrite(t)
 	}
 	for i := range r.asks {
-		shown = append(shown, r.ask(t, r.asks[i]))
+		shown = append(shown, r.ask(t, r.asks[i], canonical))
 	}
 	return strings.Join(shown, "; ")
 }
 
 // rewrite writes the document canonically: read and written again it is the same.
-func (r row) rewrite(t *testing.T) {
+func (r row) rewrite(t *testing.T) string {
 	t.Helper()
 	out, problems := odrl.Canonical([]byte(r.doc), r.lenient, r.profiles...)
 	if out == nil {
 		t.Errorf("%s\ncannot be written: %v", r.doc, problems)
-		return
+		return r.doc
 	}
 	if again, problems := odrl.Canonical(out, r.lenient, r.profiles...); !bytes.Equal(out, again) {
 		t.Errorf("written %s\n  again %s\n%v", out, again, problems)
 	}
+	return string(out)
 }
 
-func (r row) ask(t *testing.T, a ask) string {
+// load reads a document, the Offer in it as a Set where it was taken.
+func (r row) load(t *testing.T, text string, taken bool) *odrl.Policy {
 	t.Helper()
-	text := r.doc
-	if a.agreed {
+	if taken {
 		text = strings.Replace(text, `"@type":"Offer"`, `"@type":"Set"`, 1)
 	}
 	p, problems := odrl.Load(t.Context(), []byte(text), odrl.LoadOptions{Lenient: r.lenient, Profiles: r.profiles})
 	if p == nil {
 		t.Fatalf("%s\n%v", text, problems)
 	}
-	e := a.of(t, p, r.lenient)
+	return p
+}
+
+func (r row) ask(t *testing.T, a ask, canonical string) string {
+	t.Helper()
+	text := r.doc
+	e := a.of(t, r.load(t, text, a.agreed), r.lenient)
+	if c := a.of(t, r.load(t, canonical, a.agreed), r.lenient); c.Permit != e.Permit || c.Reason != e.Reason {
+		t.Errorf("%s\nis written as %s\n%s: %s, then %s", text, canonical, a.question, outcome(e), outcome(c))
+	}
 	want := strings.Fields(a.want)
 	if e.Permit != (want[0] == "permit") || !e.Permit && string(e.Reason) != want[0] {
 		t.Errorf("%s\n%s %s: %s (%s), want %s", text, a.question, a.facts, outcome(e), e.Detail, a.want)
@@ -168,7 +179,7 @@ func (a ask) of(t *testing.T, p *odrl.Policy, lenient bool) odrl.Evaluation {
 			question += `,"` + k + `":"` + words[i] + `"`
 		}
 	}
-	q, err := odrl.ParseQuestion([]byte(question+`,"context":{`+a.facts+`}}`), lenient)
+	q, err := odrl.ParseQuestion([]byte(question+`,"context":{`+strings.ReplaceAll(a.facts, `"ex:`, `"http://example.com/`)+`}}`), lenient)
 	if err != nil {
 		t.Fatal(err)
 	}

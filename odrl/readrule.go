@@ -13,13 +13,21 @@ var (
 	operatorClass = class{"operator", operators, operatorAliases, true}
 )
 
+// onlyNamed reports whether v is an object with a uid and nothing else: a rule of anything where it is
+// read leniently. With @id it would be a reference.
+func onlyNamed(v any) bool {
+	m, _ := v.(map[string]any)
+	_, ok := m["uid"]
+	return ok
+}
+
 // rule reads a permission, prohibition, obligation or duty, where it stands or where its IRI is defined.
 func (r *reader) rule(f field, kind ruleKind) *ruleNode {
 	if !r.fits(&r.rules, MaxRules, "rules", f.pointer) {
 		return nil
 	}
 	id := r.idOf(f.value)
-	if r.dangling(f.value, ruleRole) {
+	if r.dangling(f.value, ruleRole) && !(r.problems.lenient && onlyNamed(f.value)) {
 		r.problems.Errorf("reference", f.pointer, "the %s %s is only referred to: write it here in full, or as a node of the @graph", kind, quote(id))
 		return nil
 	}
