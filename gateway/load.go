@@ -169,6 +169,10 @@ func (l *loading) policy(s *Service, at int) bool {
 		if _, known := builtInFacts[operand]; known || c.Facts[operand] != nil {
 			continue
 		}
+		if slices.Contains(fixedFacts, operand) {
+			l.wrong(at, "policy_file", "the policy makes something depend on %s, which is no fact of a call: a price is set by a duty to pay", operand)
+			return false
+		}
 		l.wrong(at, "policy_file", "the policy makes something depend on %s, of which the gateway knows nothing: say where it comes from in services[%d].facts, "+
 			"such as %s: [{parameter: /%s}]; what has no source would never be permitted", operand, at, operand, operand)
 		return false

@@ -1,6 +1,7 @@
 package odrl_test
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -19,6 +20,14 @@ func TestDecideAndEvaluateAgree(t *testing.T) {
 		policy(`"conflict":"prohibit"`, `"permission":[{`+all+`,"constraint":`+leaf("count", "lteq", 5)+`},{`+all+`,"duty":[{"action":"pay","amount":1,"unit":"USD"},{"action":"signPayload"},{"action":"attribute"}]}]`,
 			`"prohibition":[{`+all+`,"constraint":`+leaf("purpose", "isNoneOf", list{"a"})+`},{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}}]`,
 			`"obligation":[{"action":"signPayload","constraint":`+leaf("industry", "eq", "bank")+`},{"action":"inform"},{"action":"pay","amount":2,"unit":"USD"}]`),
+	}
+	for _, c := range []string{
+		leaf("absoluteSize", "lteq", "5") + `,` + leaf("percentage", "gt", "0.1"), leaf("elapsedTime", "lteq", "P30D"), leaf("delayPeriod", "gteq", "PT1H"), leaf("timeInterval", "eq", "P1M"),
+		leaf("virtualLocation", "isPartOf", "10.0.0.0/8"), leaf("virtualLocation", "neq", "10.0.0.0/8"), leaf("virtualLocation", "isNoneOf", list{"10.1.0.0/16", "11.0.0.1"}), leaf("virtualLocation", "isPartOf", "example.com"),
+		leaf("event", "eq", "http://example.com/fair"), leaf("dataUsage", "eq", "a"), `{"leftOperand":"absoluteSize","operator":"lt","rightOperand":"1","unit":"MB"},{"leftOperand":"absoluteSize","operator":"gt","rightOperand":"1","unit":"KB"}`,
+		`{"leftOperand":"intentPrice","operator":"lt","rightOperand":"1","unit":"EUR"}`,
+	} {
+		seeds = append(seeds, permit(`"constraint":[`+c+`]`), policy(`"conflict":"prohibit"`, `"permission":[{`+all+`}]`, `"prohibition":[{`+all+`,"constraint":[`+c+`]}]`))
 	}
 	w := world()
 	w.AnyAssignee = true
@@ -54,6 +63,10 @@ func TestDecideAndEvaluateAgree(t *testing.T) {
 			for name, values := range map[string]list{
 				"purpose": {"a", "b", "http://example.com/a", list{"a", "b"}, 1, nil}, "spatial": {"US-CA", "DE", "EU", true}, "industry": {"bank", "shop"},
 				"payAmount": {"0.05 USD", "1 EUR", "x"}, "recipient": {"a", "odrl:use"},
+				"absoluteSize": {json.Number("5"), "5.00", "5.000000000000000000001", "-1", "1e9", list{"1", "2"}, true, "a", "1e999"}, "percentage": {json.Number("0.1"), "50", "101", "-1", "x"},
+				"elapsedTime": {"P30D", "P1M", "PT1H", "x", 5, list{"P1D", "P2D"}}, "delayPeriod": {"PT3600S", "PT59M59.999S", "P1M"}, "timeInterval": {"P1M", "P30D", "P31D"},
+				"virtualLocation": {"10.1.2.3", "11.0.0.1", "::ffff:10.1.2.3", "2001:db8::1", "api.example.com", "example.com.evil.org", list{"10.1.2.3", "12.0.0.1"}, "10.1.0.0/16", "nowhere", 7},
+				"event":           {"http://example.com/fair", "http://example.com/feast", list{"http://example.com/feast", "http://example.com/fair"}, true}, "dataUsage": {"a", "b"}, "intentPrice": {"0.5 EUR", "2 EUR", "1 USD"},
 			} {
 				if v := values[r.IntN(len(values))]; r.IntN(3) > 0 && v != nil {
 					req.Facts[name] = v

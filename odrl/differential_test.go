@@ -41,10 +41,13 @@ func pickSome(c *choice, list ...string) []string {
 }
 
 var (
-	differentialWords = []string{"a", "b", "c", "http://vocab.example/a", "http://vocab.example/b", "DE", "US", "US-CA", "us", "EU", "en", "en-GB", "x\"} active contains 1 if true #"}
-	differentialTimes = []string{"2026-06-15T12:00:00Z", "2026-06-15", "2026-06-15T14:00:00+02:00", "2026-06-16", "2026-06-14T23:59:59.999999999Z"}
-	differentialHours = []string{"09:00:00Z", "12:00:00Z", "17:00:00Z", "22:00:00Z", "24:00:00Z", "06:30:00+02:00"}
-	differentialKeys  = []string{
+	differentialWords     = []string{"a", "b", "c", "http://vocab.example/a", "http://vocab.example/b", "DE", "US", "US-CA", "us", "EU", "en", "en-GB", "x\"} active contains 1 if true #"}
+	differentialTimes     = []string{"2026-06-15T12:00:00Z", "2026-06-15", "2026-06-15T14:00:00+02:00", "2026-06-16", "2026-06-14T23:59:59.999999999Z"}
+	differentialNumbers   = []string{"5", "5.0", "0", "-0.5", "1e-30", "0.1", "123456789012345678901234567890", "5000000", "100", "1e400", "NaN"}
+	differentialDurations = []string{"PT60S", "PT1M", "P1D", "PT24H", "P1M", "P30D", "P31D", "-P1D", "P1Y", "60", "P", "P9999Y"}
+	differentialPlaces    = []string{"10.1.2.3", "10.0.0.0/8", "10.1.0.0/16", "11.0.0.1", "::ffff:10.1.2.3", "2001:db8::/32", "2001:db8::1", "0.0.0.0/0", "example.com", "api.example.com", "ample.com", "http://a.example/net", "300.1.1.1"}
+	differentialHours     = []string{"09:00:00Z", "12:00:00Z", "17:00:00Z", "22:00:00Z", "24:00:00Z", "06:30:00+02:00"}
+	differentialKeys      = []string{
 		"MIIBIjANBgkqh...",
 		"MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=",
 		"MCowBQYDK2VwAyEAAAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
@@ -83,9 +86,33 @@ func (c *choice) constraint(depth int) any {
 		return map[string]any{op: list}
 	}
 	leaf := map[string]any{}
-	switch c.of(6) {
+	switch c.of(11) {
+	case 6:
+		op := pick(c, "eq", "neq", "lt", "lteq", "gt", "gteq", "isAnyOf", "isNoneOf", "isAllOf")
+		leaf["leftOperand"], leaf["operator"] = pick(c, "absoluteSize", "percentage", "resolution"), op
+		leaf["rightOperand"] = pick(c, differentialNumbers...)
+		if strings.HasPrefix(op, "is") {
+			leaf["rightOperand"] = pickSome(c, differentialNumbers...)
+		}
+		if c.maybe() {
+			leaf["unit"] = pick(c, "MB", "KB", "dpi")
+		}
+	case 7:
+		leaf["leftOperand"], leaf["operator"] = pick(c, "elapsedTime", "dataRetention"), pick(c, "eq", "neq", "lt", "lteq", "gt", "gteq")
+		leaf["rightOperand"] = pick(c, differentialDurations...)
+		if c.of(3) == 2 {
+			leaf["unit"] = pick(c, "minute", "month")
+		}
+	case 8, 9:
+		leaf["leftOperand"], leaf["operator"] = "virtualLocation", pick(c, "eq", "neq", "isPartOf")
+		leaf["rightOperand"] = pick(c, differentialPlaces...)
+		if c.maybe() {
+			leaf["operator"], leaf["rightOperand"] = pick(c, "isAnyOf", "isNoneOf", "isAllOf", "hasPart"), pickSome(c, differentialPlaces[:8]...)
+		}
+	case 10:
+		leaf["leftOperand"], leaf["operator"], leaf["rightOperand"] = "event", "eq", pick(c, "http://vocab.example/a", "http://vocab.example/b")
 	case 0:
-		leaf["leftOperand"], leaf["operator"] = pick(c, "purpose", "industry", "spatial", "language", "recipient"), pick(c, "eq", "neq", "isA", "isPartOf")
+		leaf["leftOperand"], leaf["operator"] = pick(c, "purpose", "industry", "spatial", "language", "recipient", "unitOfCount", "dataUsage"), pick(c, "eq", "neq", "isA", "isPartOf")
 		leaf["rightOperand"] = pick(c, differentialWords...)
 	case 1:
 		leaf["leftOperand"], leaf["operator"] = pick(c, "purpose", "industry", "spatial", "language"), pick(c, "isAnyOf", "isNoneOf", "isAllOf", "hasPart")
@@ -210,7 +237,21 @@ func (c *choice) request(w World) Request {
 	if c.of(5) > 0 {
 		r.Now = time.Date(2026, 6, 13+c.of(5), c.of(24), 30*c.of(2), 0, c.of(2), time.UTC)
 	}
-	for _, operand := range []string{"purpose", "industry", "spatial", "language", "recipient", "payAmount", "version", "dateTime"} {
+	own := map[string][]string{"absoluteSize": differentialNumbers, "percentage": differentialNumbers, "resolution": differentialNumbers, "elapsedTime": differentialDurations, "dataRetention": differentialDurations, "virtualLocation": differentialPlaces}
+	for _, operand := range []string{"purpose", "industry", "spatial", "language", "recipient", "payAmount", "version", "dateTime", "unitOfCount", "dataUsage", "event", "absoluteSize", "percentage", "resolution", "elapsedTime", "dataRetention", "virtualLocation"} {
+		if list := own[operand]; list != nil && c.of(8) > 1 {
+			switch c.of(5) {
+			case 0:
+				r.Facts[operand] = json.Number(pick(c, list...))
+			case 1:
+				r.Facts[operand] = pickSome(c, list...)
+			case 2:
+				r.Facts[operand] = []any{pick(c, list...), pick[any](c, "b", json.Number("1"), nil, true)}
+			default:
+				r.Facts[operand] = pick(c, list...)
+			}
+			continue
+		}
 		switch c.of(8) {
 		case 0:
 		case 1, 2, 3:

@@ -131,7 +131,7 @@ func (n *normalizer) charge(d *duty, node *ruleNode, amounts []*constraintNode) 
 // amount reads the right operand and unit of payAmount.
 func (n *normalizer) amount(c *constraintNode) (money.Amount, bool) {
 	if len(c.right) != 1 || c.right[0].window {
-		n.problems.Errorf("amount", c.pointer, "payAmount compares with one number")
+		n.problems.Errorf("amount", c.pointer, "%s compares with one number", c.operand)
 		return money.Amount{}, false
 	}
 	if c.unit.iri == "" {

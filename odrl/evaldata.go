@@ -360,7 +360,7 @@ func (e *evaluable) deadline(l *evalLeaf) []any {
 		if l.leaf.slot.as == "clock" {
 			return nil
 		}
-		end := &evalLeaf{leaf: leaf{id: "c" + strconv.Itoa(len(e.bySource)), slot: l.leaf.slot, kind: "number", operator: "lt", value: integer(l.to)}, slot: l.slot, read: l.read}
+		end := &evalLeaf{leaf: leaf{id: "c" + strconv.Itoa(len(e.bySource)), slot: l.leaf.slot, kind: "number", operator: "lt", value: integer(l.to), read: l.read}, slot: l.slot}
 		e.bySource[&constraintNode{}] = end.id
 		e.leaves = append(e.leaves, end)
 		return []any{end.id}

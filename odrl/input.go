@@ -64,8 +64,9 @@ func (p *Policy) facts(r Request, open bool) ast.Object {
 
 type policySlot struct {
 	slot
-	kind kind
-	term *ast.Term
+	kind  kind
+	term  *ast.Term
+	reads func(any) (any, bool) // of numbers, durations and events
 }
 
 func (s *policySlot) fact(r Request, open bool) *ast.Term {

@@ -12,18 +12,19 @@ type leaf struct {
 	id       string
 	source   *constraintNode
 	slot     slot
-	kind     string // text, code, number, version: the type guard of semantics.rego
+	kind     string // text, code, number, version, ordered, duration: the type guard of semantics.rego
 	operator string
 	value    any // what JSON holds
 	window   bool
 	from, to int64
+	read     func(any) (any, bool) // one fact as it is compared; nil: in a Decision a policySlot reads it
 }
 
 // A slot is one place for facts in input.facts: a left operand, with the form of text or the currency
 // in which its values are wanted.
 type slot struct {
 	operand string // local name, which is also the key of Request.Facts
-	as      string // form of text, currency, or "clock" for the time of day
+	as      string // form of text, currency, unit, name of the event, or "clock" for the time of day
 }
 
 func (s slot) key() string {
@@ -68,19 +69,28 @@ func (n *normalizer) newLeaf(c *constraintNode) (*leaf, bool) {
 		ok = n.versionLeaf(l, c)
 	case paying:
 		ok = n.moneyLeaf(l, c)
+	case number:
+		ok = n.readLeaf(l, c, n.number(c))
+	case lasting:
+		ok = n.readLeaf(l, c, n.duration(c))
+	case happening:
+		ok = n.eventLeaf(l, c)
 	case keyed:
 		n.problems.Errorf("public-key", c.pointer, "publicKey narrows signPayload alone")
 	case limiting:
 		n.problems.Errorf("limit", c.pointer, "%s limits a permission or a prohibition of execute, outside or, xone and andSequence", c.operand)
 	default:
-		n.problems.Errorf("no-facts", c.pointer, "the gateway has no facts for the left operand %s and could not enforce it", c.operand)
+		n.problems.Errorf("no-facts", c.pointer, "nothing is known of the left operand %s, so it cannot be enforced", c.operand)
 	}
-	if ok && c.unit.iri != "" && operands[c.operand] != paying {
+	if ok && c.unit.iri != "" && !slices.Contains(measurable, operands[c.operand]) {
 		n.problems.Errorf("unit", c.unit.pointer, "%s has no unit", c.operand)
 		return nil, false
 	}
 	return l, ok
 }
+
+// measurable are the kinds of operands whose values may have a unit.
+var measurable = []kind{paying, number, lasting}
 
 // allow reports an operator that makes no sense for the operand.
 func (n *normalizer) allow(l *leaf, allowed ...string) bool {
@@ -96,6 +106,7 @@ func (n *normalizer) textLeaf(l *leaf, c *constraintNode) bool {
 		return false
 	}
 	var f form
+	ranges := false
 	values := make([]any, 0, len(c.right))
 	for i, r := range c.right {
 		if r.window || r.text == "" {
@@ -107,19 +118,32 @@ func (n *normalizer) textLeaf(l *leaf, c *constraintNode) bool {
 			this = mixed
 		}
 		f = this
+		ranges = ranges || isRange(c.operand, r.text)
 		values = append(values, canonicalText(c.operand, r.text))
 	}
+	if c.operand == "virtualLocation" && f == mixed {
+		n.problems.Errorf("value", c.pointer, "addresses, domain names and IRIs are not comparable with one another: write a constraint for each kind")
+		return false
+	}
 	l.kind = "text"
-	if f == codes {
+	if f.contains() {
 		l.kind = "code"
 	}
-	if f != codes && (l.operator == "isPartOf" || l.operator == "hasPart") {
+	if !f.contains() && (l.operator == "isPartOf" || l.operator == "hasPart") {
 		n.problems.Warnf("taxonomy", c.pointer, "no taxonomy of %s is known: %s is true of equal values and unknown of all others; isAnyOf decides both ways", c.operand, c.operator)
 	}
 	l.slot = slot{c.operand, string(f)}
 	l.value = values[0]
 	if slices.Contains(setOperators, l.operator) {
 		l.value = values
+	}
+	if ranges { // to be at a range of addresses is to be in it
+		if !n.allow(l, "eq", "neq", "isAnyOf", "isNoneOf", "isPartOf", "hasPart") {
+			return false
+		}
+		if in, ok := map[string]string{"eq": "isPartOf", "neq": "isNotPartOf", "isAnyOf": "isAnyPartOf", "isNoneOf": "isNonePartOf"}[l.operator]; ok {
+			l.operator = in
+		}
 	}
 	return true
 }
@@ -246,7 +270,7 @@ func (n *normalizer) moneyLeaf(l *leaf, c *constraintNode) bool {
 	if !ok {
 		return false
 	}
-	l.kind, l.slot, l.value = "number", slot{"payAmount", a.Currency}, integer(a.Nano)
+	l.kind, l.slot, l.value = "number", slot{c.operand, a.Currency}, integer(a.Nano)
 	return true
 }
 

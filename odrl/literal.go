@@ -173,15 +173,24 @@ func isCode(operand, s string) bool { _, ok := codeOf(operand, s); return ok }
 type form string
 
 const (
-	codes form = "code"
-	iris  form = "iri"
-	words form = "word"
-	mixed form = "text" // values of several forms: facts of every form are compared
+	codes     form = "code"
+	addresses form = "address"
+	hosts     form = "host"
+	iris      form = "iri"
+	words     form = "word"
+	mixed     form = "text" // values of several forms: facts of every form are compared
 )
 
+// contains reports whether containment shows in texts of the form.
+func (f form) contains() bool { return f == codes || f == addresses || f == hosts }
+
 func formOf(operand, s string) form {
-	switch {
-	case isCode(operand, s):
+	switch code, ok := codeOf(operand, s); {
+	case ok && operand == "virtualLocation" && strings.HasPrefix(code, domainCode):
+		return hosts
+	case ok && operand == "virtualLocation":
+		return addresses
+	case ok:
 		return codes
 	case absolute(s):
 		return iris

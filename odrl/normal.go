@@ -215,6 +215,10 @@ func (n *normalizer) conditions(r *rule, list []*constraintNode) bool {
 		n.problems.Errorf("limit", limits[1].pointer, "write each limit as a prohibition of its own")
 		return false
 	}
+	if i := slices.IndexFunc(rest, func(c *constraintNode) bool { return c.operand == "unitOfCount" }); i >= 0 && len(limits) > 0 {
+		n.problems.Errorf("unit-of-count", rest[i].pointer, "the gateway counts executions: leave unitOfCount out where a limit counts")
+		return false
+	}
 	for _, c := range limits {
 		rate, good := n.rate(c, r.kind)
 		if !good {

@@ -148,6 +148,106 @@ func TestRegionsAndLanguagesContainOneAnother(t *testing.T) {
 	}
 }
 
+func TestQuantitiesAndPlaces(t *testing.T) {
+	n := func(s string) json.Number { return json.Number(s) }
+	for _, tt := range []struct {
+		left, op string
+		right    any
+		unit     string
+		fact     any
+		want     truth
+	}{
+		{"absoluteSize", "lteq", 5, "", n("5"), yes},
+		{"absoluteSize", "lteq", 5, "", "5.0", yes},
+		{"absoluteSize", "lteq", 5, "", n("5.000000000000000000000000001"), no},
+		{"absoluteSize", "lt", "0.3", "", n("0.1e0"), yes},
+		{"absoluteSize", "eq", "0.1", "", n("1e-1"), yes},
+		{"absoluteSize", "lteq", "123456789012345678901234567890", "", n("123456789012345678901234567891"), no},
+		{"absoluteSize", "isAnyOf", list{1, 2}, "", n("2.0"), yes},
+		{"absoluteSize", "isNoneOf", list{1, 2}, "", n("2.0"), no},
+		{"absoluteSize", "lteq", 5, "", "many", unknown},
+		{"absoluteSize", "lteq", 5, "", true, unknown},
+		{"absoluteSize", "lteq", 5, "", n("-1"), unknown},
+		{"absoluteSize", "lteq", 5, "", list{n("1"), n("2")}, unknown},
+		{"absoluteSize", "lteq", 5, "", "0x5", unknown},
+		{"absoluteSize", "lteq", 5, "", "NaN", unknown},
+		{"absoluteSize", "gteq", 5, "", "1e1000", unknown},
+		{"absoluteSize", "lteq", 5, "MB", n("5"), yes},
+		{"absoluteSize", "lteq", 5, "MB", map[string]any{"value": n("5001"), "unit": "KB"}, no},
+		{"absoluteSize", "lteq", 5, "MB", map[string]any{"value": n("1"), "unit": "hour"}, unknown},
+		{"percentage", "lteq", 50, "", n("50"), yes},
+		{"percentage", "gt", 50, "", n("101"), unknown},
+		{"percentage", "lt", 50, "", n("-1"), unknown},
+		{"absolutePosition", "lt", 5, "", n("-1"), yes},
+		{"elapsedTime", "lteq", "P30D", "", "PT720H", yes},
+		{"elapsedTime", "lteq", "P30D", "", "P31D", no},
+		{"elapsedTime", "lt", "P30D", "", "P1M", unknown},
+		{"elapsedTime", "lt", "P32D", "", "P1M", yes},
+		{"elapsedTime", "lt", "P27D", "", "P1M", no},
+		{"elapsedTime", "lteq", "P1D", "", "1", unknown},
+		{"elapsedTime", "lteq", "P1D", "", "P", unknown},
+		{"elapsedTime", "lteq", 60, "minute", n("60"), yes},
+		{"elapsedTime", "lteq", 60, "minute", "PT60M1S", no},
+		{"timeInterval", "eq", "P1Y", "", "P12M", yes},
+		{"delayPeriod", "gteq", "PT0.5S", "", "PT0.499999999S", no},
+		{"meteredTime", "isAnyOf", list{"PT1H", "PT2H"}, "", "PT120M", yes},
+		{"virtualLocation", "isPartOf", "10.0.0.0/8", "", "10.1.2.3", yes},
+		{"virtualLocation", "eq", "10.0.0.0/8", "", "10.1.2.3", yes},
+		{"virtualLocation", "eq", "10.0.0.0/8", "", "11.1.2.3", no},
+		{"virtualLocation", "eq", "10.0.0.0/8", "", list{"10.1.2.3", "11.1.2.3"}, unknown},
+		{"virtualLocation", "neq", "10.0.0.0/8", "", "::ffff:10.1.2.3", no},
+		{"virtualLocation", "neq", "10.0.0.0/8", "", "2001:db8::1", yes},
+		{"virtualLocation", "neq", "10.0.0.0/8", "", list{"10.1.2.3", "11.1.2.3"}, unknown},
+		{"virtualLocation", "isAnyOf", list{"10.0.0.0/8", "192.0.2.1"}, "", "192.0.2.1", yes},
+		{"virtualLocation", "isAnyOf", list{"10.0.0.0/8", "192.0.2.1"}, "", "192.0.2.2", no},
+		{"virtualLocation", "isNoneOf", list{"10.0.0.0/8", "2001:db8::/32"}, "", "2001:db8::1", no},
+		{"virtualLocation", "isNoneOf", list{"10.0.0.0/8", "2001:db8::/32"}, "", "2001:db9::1", yes},
+		{"virtualLocation", "isNoneOf", list{"10.0.0.0/8"}, "", "api.example.com", unknown},
+		{"virtualLocation", "neq", "evil.example", "", "192.0.2.1", unknown},
+		{"virtualLocation", "eq", "example.com", "", "EXAMPLE.com.", yes},
+		{"virtualLocation", "eq", "example.com", "", "api.example.com", no},
+		{"virtualLocation", "isPartOf", "example.com", "", "api.example.com", yes},
+		{"virtualLocation", "isPartOf", "example.com", "", "example.com.evil.example", no},
+		{"virtualLocation", "isPartOf", "10.0.0.0/8", "", "10.1.2", unknown},
+		{"virtualLocation", "isPartOf", "10.0.0.0/8", "", "fe80::1%eth0", unknown},
+		{"event", "eq", "http://example.com/fair", "", "http://example.com/fair", yes},
+		{"event", "eq", "http://example.com/fair", "", list{"http://example.com/feast", "http://example.com/fair"}, yes},
+		{"event", "eq", "http://example.com/fair", "", "http://example.com/feast", unknown},
+		{"event", "eq", "http://example.com/fair", "", true, unknown},
+		{"dataUsage", "eq", "training", "", "training", yes},
+		{"spatialCoordinates", "eq", "52.5,13.4", "", "52.5,13.4", yes},
+		{"unitOfCount", "isAnyOf", list{"user", "seat"}, "", "team", no},
+		{"intentPrice", "lteq", 1, "EUR", "0.99 EUR", yes},
+		{"intentPrice", "lteq", 1, "EUR", "0.99 USD", unknown},
+	} {
+		c := leaf(tt.left, tt.op, tt.right)
+		if tt.unit != "" {
+			c = strings.TrimSuffix(c, "}") + `,"unit":"` + tt.unit + `"}`
+		}
+		if got := judge(t, c, noon, map[string]any{tt.left: tt.fact}); got != tt.want {
+			t.Errorf("%s of %v: %s, want %s", c, tt.fact, got, tt.want)
+		}
+		if got := judge(t, c, noon, nil); got != unknown {
+			t.Errorf("%s of nothing: %s", c, got)
+		}
+		if engine, why := publish(t, []byte(permit(`"constraint":`+c)), world()).Engine(); engine != odrl.EnginePlan {
+			t.Errorf("%s: decided by %s: %v", c, engine, why)
+		}
+	}
+}
+
+// A bare number has the unit of the constraint that it is compared with, of each by itself.
+func TestNumbersOfSeveralUnits(t *testing.T) {
+	p := publish(t, []byte(permit(`"constraint":[{"leftOperand":"absoluteSize","operator":"lteq","rightOperand":5,"unit":"MB"},{"leftOperand":"absoluteSize","operator":"gteq","rightOperand":1,"unit":"KB"}]`)), world())
+	for fact, want := range map[string]bool{"5": true, "0.5": false, "6": false} {
+		r := odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"absoluteSize": json.Number(fact)}}
+		e, err := p.Evaluate(t.Context(), odrl.Question{Party: "a", Action: "execute", Target: search.UID, Context: r.Facts}, odrl.WorldState{Now: noon}, odrl.EvaluateOptions{})
+		if d := decide(t, p, r); err != nil || d.Permit != want || e.Permit != want {
+			t.Errorf("%s: decide %v, evaluate %v %v, want %v", fact, d.Permit, e.Permit, err, want)
+		}
+	}
+}
+
 func TestDates(t *testing.T) {
 	for _, tt := range []struct {
 		op, right, now string

@@ -181,7 +181,16 @@ func network(s string) (string, bool) {
 	for i, label := range labels {
 		labels[i] = strings.ReplaceAll(label, "-", "_") // no label has an underscore of its own
 	}
-	return "DNS-" + strings.ToUpper(strings.Join(labels, "-")), true
+	return domainCode + strings.ToUpper(strings.Join(labels, "-")), true
+}
+
+// domainCode begins the code of a domain name.
+const domainCode = "DNS-"
+
+// isRange reports whether s is a range of addresses.
+func isRange(operand, s string) bool {
+	p, err := netip.ParsePrefix(s)
+	return operand == "virtualLocation" && err == nil && !p.IsSingleIP()
 }
 
 func bits(a netip.Addr, n int) string {

@@ -285,7 +285,7 @@ func (l *leaf) boundaries() []ast.Value {
 		return list
 	}
 	values, several := l.value.([]any)
-	if l.kind == "version" && several && len(values) > 0 {
+	if slices.Contains([]string{"version", "ordered", "duration"}, l.kind) && several && len(values) > 0 {
 		if _, nested := values[0].([]any); !nested {
 			values = []any{l.value}
 		}

@@ -3,6 +3,8 @@ package odrl
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -45,10 +47,17 @@ func (s *policySlot) read(f *frame, r *Request, open bool) value {
 			return value{}
 		}
 		for _, one := range v {
-			f.arena = append(f.arena, s.text(one))
+			if s.reads == nil {
+				f.arena = append(f.arena, s.text(one))
+			} else {
+				f.arena = append(f.arena, s.value(one))
+			}
 		}
 	default:
 		f.arena = append(f.arena, s.value(v))
+	}
+	if s.kind == happening { // other events say nothing of this one
+		f.arena = append(f.arena[:start], slices.DeleteFunc(f.arena[start:], func(v value) bool { return v.kind == undefined })...)
 	}
 	list := f.arena[start:len(f.arena):len(f.arena)]
 	for i := range list {
@@ -77,7 +86,32 @@ func (s *policySlot) value(v any) value {
 		}
 	case paying:
 		return s.amount(v)
-	default:
+	case number, lasting, happening:
+		if x, ok := s.reads(v); ok {
+			return planned(x)
+		}
+	default: // the call itself has them
+	}
+	return value{}
+}
+
+// planned is what a reading made of a fact: a number, or a list of them.
+func planned(x any) value {
+	switch x := x.(type) {
+	case json.Number:
+		if n, err := x.Int64(); err == nil {
+			return value{kind: aNumber, n: n}
+		}
+	case []any:
+		v := value{kind: anArray, list: make([]value, 0, len(x))}
+		for _, one := range x {
+			part := planned(one)
+			if part.kind == undefined {
+				return value{}
+			}
+			v.list = append(v.list, part)
+		}
+		return v
 	}
 	return value{}
 }

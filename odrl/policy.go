@@ -197,7 +197,7 @@ func (n *normalizer) policy(doc []byte) *Policy {
 	for _, l := range n.leaves {
 		p.nodes[l.id] = l.source
 		if !slices.ContainsFunc(p.slots, func(s policySlot) bool { return s.slot == l.slot }) {
-			p.slots = append(p.slots, policySlot{l.slot, operands[l.slot.operand], ast.StringTerm(l.slot.key())})
+			p.slots = append(p.slots, policySlot{l.slot, operands[l.slot.operand], ast.StringTerm(l.slot.key()), l.read})
 		}
 	}
 	for _, c := range n.compounds {

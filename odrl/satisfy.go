@@ -257,8 +257,11 @@ func (d *domain) narrow(c *constraintNode, operator string) bool {
 			return false
 		}
 	}
-	if d.ordered {
+	if d.ordered || slices.Contains([]kind{number, lasting, happening}, operands[c.operand]) {
 		return false
+	}
+	if operator != "isPartOf" && slices.ContainsFunc(c.right, func(r literal) bool { return isRange(c.operand, r.text) }) {
+		return false // what is in a range is not written as the range
 	}
 	values := make([]string, 0, len(c.right))
 	for _, r := range c.right {
@@ -287,7 +290,7 @@ func orderedValue(c *constraintNode) (interval, bool) {
 		}
 		n := v[0]<<40 | v[1]<<20 | v[2]
 		return interval{from: n, to: n}, true
-	case text, code, keyed, window:
+	case text, code, keyed, window, lasting, happening:
 		return interval{}, false
 	default:
 		n, ok := parseNumber(s)

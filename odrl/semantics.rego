@@ -249,6 +249,37 @@ missed("hasPart", leaf, facts) if {
 	partless(leaf, facts)
 }
 
+# Of ranges of addresses: to be equal to one is to be in it.
+met("isNotPartOf", leaf, facts) if {
+	known(leaf, facts)
+	not touches(leaf, facts)
+}
+
+missed("isNotPartOf", leaf, facts) if {
+	known(leaf, facts)
+	not strays(leaf, facts)
+}
+
+met("isAnyPartOf", leaf, facts) if {
+	known(leaf, facts)
+	lands(leaf, facts)
+}
+
+missed("isAnyPartOf", leaf, facts) if {
+	known(leaf, facts)
+	not lands(leaf, facts)
+}
+
+met("isNonePartOf", leaf, facts) if {
+	known(leaf, facts)
+	not lands(leaf, facts)
+}
+
+missed("isNonePartOf", leaf, facts) if {
+	known(leaf, facts)
+	lands(leaf, facts)
+}
+
 missed("within", leaf, facts) if beyond(leaf, facts)
 
 missed("outside", leaf, facts) if inside(leaf, facts)
@@ -299,6 +330,12 @@ strays(leaf, facts) if {
 touches(leaf, facts) if {
 	some fact in facts
 	part(leaf.type, fact, leaf.value)
+}
+
+lands(leaf, facts) if {
+	some fact in facts
+	some value in leaf.value
+	part(leaf.type, fact, value)
 }
 
 partless(leaf, facts) if {
@@ -375,3 +412,57 @@ typed("number", fact) if is_number(fact)
 
 # A pattern, and no count: what negates this in a partial evaluation is asked of values of any type.
 typed("version", fact) if [_, _, _] = fact
+
+# Numbers of any size and versions are written as lists that sort as they do.
+typed("ordered", fact) if {
+	is_array(fact)
+	is_number(fact[0])
+	not worded(fact)
+}
+
+worded(fact) if {
+	some part in fact
+	not is_number(part)
+	not is_array(part)
+}
+
+# A duration with months has no one length: it is written as the four that XML Schema 1.0 part 2,
+# 3.2.6.2, compares by. Two are ordered only where all four agree.
+typed("duration", fact) if {
+	is_array(fact)
+	count(fact) == 4
+	is_number(fact[0])
+	is_number(fact[1])
+	is_number(fact[2])
+	is_number(fact[3])
+}
+
+met("shorter", leaf, facts) if all_less(single(leaf, facts), leaf.value)
+
+met("shorter-or-same", leaf, facts) if none_more(single(leaf, facts), leaf.value)
+
+met("longer", leaf, facts) if all_less(leaf.value, single(leaf, facts))
+
+met("longer-or-same", leaf, facts) if none_more(leaf.value, single(leaf, facts))
+
+missed("shorter", leaf, facts) if none_more(leaf.value, single(leaf, facts))
+
+missed("shorter-or-same", leaf, facts) if all_less(leaf.value, single(leaf, facts))
+
+missed("longer", leaf, facts) if none_more(single(leaf, facts), leaf.value)
+
+missed("longer-or-same", leaf, facts) if all_less(single(leaf, facts), leaf.value)
+
+all_less(a, b) if {
+	a[0] < b[0]
+	a[1] < b[1]
+	a[2] < b[2]
+	a[3] < b[3]
+}
+
+none_more(a, b) if {
+	a[0] <= b[0]
+	a[1] <= b[1]
+	a[2] <= b[2]
+	a[3] <= b[3]
+}

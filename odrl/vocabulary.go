@@ -108,10 +108,12 @@ var logics = []string{"and", "or", "xone", "andSequence"}
 type kind int
 
 const (
-	unsupported kind = iota // a term of ODRL that the gateway has no facts for
+	other kind = iota // a term of another vocabulary
 	text
-	code // text, where codes such as US-CA contain one another
-	number
+	code      // text, where codes such as US-CA, and networks, contain one another
+	number    // decimals, with or without a unit
+	lasting   // durations
+	happening // events
 	instant
 	version
 	window
@@ -125,12 +127,15 @@ var operands = func() map[string]kind {
 	m := map[string]kind{
 		"dateTime": instant, "purpose": text, "spatial": code, "recipient": text, "language": code, "count": limiting, "rateLimit": limiting,
 		"payAmount": paying, "version": version, "timeWindow": window, "publicKey": keyed, "deliveryChannel": text, "media": text,
-		"industry": text, "product": text, "fileFormat": text, "systemDevice": text,
+		"industry": text, "product": text, "fileFormat": text, "systemDevice": text, "spatialCoordinates": text, "unitOfCount": text, "dataUsage": text,
+		"virtualLocation": code, "event": happening, "intentPrice": paying,
 	}
-	for name := range strings.FieldsSeq(`absolutePosition absoluteSize absoluteSpatialPosition absoluteTemporalPosition delayPeriod elapsedTime
-		event meteredTime percentage relativePosition relativeSize relativeSpatialPosition relativeTemporalPosition resolution
-		spatialCoordinates timeInterval unitOfCount virtualLocation dataRetention dataUsage intentPrice`) {
-		m[name] = unsupported
+	for name := range strings.FieldsSeq(`percentage absolutePosition absoluteSize absoluteSpatialPosition absoluteTemporalPosition
+		relativePosition relativeSize relativeSpatialPosition relativeTemporalPosition resolution`) {
+		m[name] = number
+	}
+	for name := range strings.FieldsSeq(`delayPeriod elapsedTime meteredTime timeInterval dataRetention`) {
+		m[name] = lasting
 	}
 	return m
 }()

@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -139,5 +140,77 @@ func TestFactsThatCannotBeKnownAreRefusedAtLoad(t *testing.T) {
 		if got := refusal(t, setup{policy: factsPolicy, config: test.config}); !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// quantityPolicy bounds how much is searched for at once, orders from within the house, and how old a product may be.
+const quantityPolicy = `{
+  "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
+  "profile": "http://example.com/profile/odrl-uim",
+  "permission": [
+    {"target": "shop.example:search-products:v1", "action": "execute", "constraint": [{"leftOperand": "absoluteSize", "operator": "lteq", "rightOperand": "99.5"}]},
+    {"target": "shop.example:product-details:v1", "action": "execute", "constraint": [{"leftOperand": "elapsedTime", "operator": "lt", "rightOperand": "P1M"}]},
+    {"target": "shop.example:place-order:v1", "action": "execute", "constraint": [{"leftOperand": "virtualLocation", "operator": "isAnyOf", "rightOperand": ["192.0.2.0/24", "2001:db8::/32"]}]}]
+}`
+
+const quantityConfig = `  facts:
+    absoluteSize: [{parameter: /max_price}]
+    elapsedTime: [{parameter: /id}]
+    virtualLocation: [{address: true}]
+`
+
+func TestNumbersDurationsAndNetworksAreFacts(t *testing.T) {
+	config := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
+	g := startGate(t, setup{policy: quantityPolicy, config: config + quantityConfig})
+	a := g.newAgent("agent-1").agree()
+	sized := func(n any) map[string]any { return map[string]any{"query": "lamp", "max_price": n} }
+	aged := func(s string) map[string]any { return map[string]any{"id": s} }
+	one := map[string]any{"product_id": "p1"}
+	const no = "POLICY_NOT_APPLICABLE"
+	for _, test := range []struct {
+		name       string
+		intent     string
+		parameters map[string]any
+		from       string
+		reason     string // empty: permitted
+	}{
+		{"a small size", search, sized(99.5), "", ""},
+		{"a size just above", search, sized(json.Number("99.50000000000001")), "", no},
+		{"a size not said", search, map[string]any{"query": "lamp"}, "", no},
+		{"young", details, aged("P27D"), "", ""},
+		{"old", details, aged("P32D"), "", no},
+		{"as old as some months", details, aged("P30D"), "", no},
+		{"no duration", details, aged("30"), "", no},
+		{"in the network", order, one, "192.0.2.7", ""},
+		{"in the other network", order, one, "2001:db8::7", ""},
+		{"beside the networks", order, one, "192.0.3.7", no},
+		{"from here", order, one, "", no},
+	} {
+		h := header{}
+		if test.from != "" {
+			h["X-Forwarded-For"] = test.from
+		}
+		got := a.execute(test.intent, test.parameters, h)
+		if test.reason == "" && got.status != http.StatusOK || test.reason != "" && got.reason(t) != test.reason {
+			t.Errorf("%s: %d %s, want %q", test.name, got.status, got.body, test.reason)
+		}
+	}
+	facts, _ := g.audited()[0]["facts"].(map[string]any)
+	if want := hex.EncodeToString(sha256Of("99.5")); facts["absoluteSize"] != want {
+		t.Errorf("audited %v, want the digest %s", facts, want)
+	}
+}
+
+func TestQuantitiesWithoutASourceAreRefusedAtLoad(t *testing.T) {
+	for operand, value := range map[string]string{"absoluteSize": `5`, "elapsedTime": `"P1D"`, "virtualLocation": `"10.0.0.1"`, "event": `"http://shop.example/fair"`} {
+		policy := strings.Replace(quantityPolicy, `"absoluteSize", "operator": "lteq", "rightOperand": "99.5"`, `"`+operand+`", "operator": "eq", "rightOperand": `+value, 1)
+		config := testConfig + strings.Replace(quantityConfig, "    "+operand+":", "    purpose:", 1)
+		if got := refusal(t, setup{policy: policy, config: config}); !strings.Contains(got, "depend on "+operand) || !strings.Contains(got, operand+": [{parameter: /"+operand+"}]") {
+			t.Errorf("%s: %s", operand, got)
+		}
+	}
+	policy := strings.Replace(quantityPolicy, `"absoluteSize", "operator": "lteq", "rightOperand": "99.5"`, `"payAmount", "operator": "lteq", "rightOperand": 5, "unit": "EUR"`, 1)
+	if got := refusal(t, setup{policy: policy, config: testConfig + quantityConfig}); !strings.Contains(got, "set by a duty to pay") {
+		t.Errorf("payAmount: %s", got)
 	}
 }
