@@ -41,6 +41,9 @@ func (n *names) number(c *constraintNode) comparison {
 				s, ok = textOf(value)
 			}
 		}
+		if n.served && !brief(s) {
+			return nil, false
+		}
 		x, good := parseDecimal(s)
 		if !ok || !good {
 			return nil, false
@@ -60,13 +63,22 @@ func (n *names) number(c *constraintNode) comparison {
 	fact := value
 	if n.served {
 		fact = func(v any) (any, bool) {
-			if x, ok := decimal(v); !ok || !possible(c.operand, x) {
+			x, ok := decimal(v)
+			if !ok || !possible(c.operand, x) {
 				return nil, false
 			}
-			return value(v)
+			return asAny(ordered(x))
 		}
 	}
-	return comparison{"ordered", as, "a decimal number such as 1.5", value, fact}
+	return comparison{"ordered", as, "a decimal number such as 1.5, of at most 64 characters", value, fact}
+}
+
+// brief reports whether a number is short enough to be read for each call: 64 characters, and at most two digits of
+// an exponent.
+func brief(s string) bool {
+	const most, digits = 64, 2
+	i := strings.IndexAny(s, "eE")
+	return len(s) <= most && (i < 0 || len(strings.TrimLeft(s[i+1:], "+-0")) <= digits)
 }
 
 // possible reports whether a quantity can be that much. A size below nothing would pass every bound.

@@ -114,7 +114,7 @@ func TestRefusals(t *testing.T) {
 		{limited(`"http://example.com/constraint"`), "reference", "/permission/0/constraint", "in full"},
 		{limited(`{"leftOperand":"percentage","operator":"lt","rightOperand":"many"}`), "value", "/permission/0/constraint/rightOperand", "a decimal number"},
 		{limited(`{"leftOperand":"percentage","operator":"lt","rightOperand":101}`), "value", "/permission/0/constraint/rightOperand", "from 0 to 100"},
-		{limited(`{"leftOperand":"absoluteSize","operator":"lt","rightOperand":"1e1000"}`), "value", "/permission/0/constraint/rightOperand", "a decimal number"},
+		{limited(`{"leftOperand":"absoluteSize","operator":"lt","rightOperand":"1e100"}`), "value", "/permission/0/constraint/rightOperand", "a decimal number"},
 		{limited(`{"leftOperand":"absoluteSize","operator":"isPartOf","rightOperand":"5"}`), "operator", "/permission/0/constraint", "cannot be compared"},
 		{limited(`{"leftOperand":"elapsedTime","operator":"lt","rightOperand":"tomorrow"}`), "value", "/permission/0/constraint/rightOperand", "a duration"},
 		{limited(`{"leftOperand":"elapsedTime","operator":"lt","rightOperand":5}`), "value", "/permission/0/constraint/rightOperand", "a duration"},
