@@ -1,6 +1,7 @@
 package odrl_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -133,7 +134,17 @@ func profileRows() []row {
 	add("asset", "UIM 6.2", "asset is the target of rules without one.", `{`+head+`,"asset":"http://example.com/api/intents","permission":[{"action":"execute"}]}`, nil, ok)
 	add("purpose", "UIM 6.2", "A declared purpose opens.", limit(one("purpose", "eq", `"research"`)), purpose("research"), ok)
 	add("purpose not declared", "UIM 6.2, uimgate", "None declared opens nothing.", limit(one("purpose", "neq", `"ads"`)), nil, none)
-	add("no fact", "uimgate", "An operand that no fact is known of is refused when publishing.", limit(one("absolutePosition", "eq", `5`)), nil, "error `no-facts`")
+	add("no fact", "uimgate", "An operand of which nothing is known opens nothing.", limit(one("absolutePosition", "eq", `5`)), nil, none)
+	given := func(operand string, v any) func(*odrl.Request) {
+		return func(r *odrl.Request) { r.Facts = map[string]any{operand: v} }
+	}
+	add("a size", "V 4.5, uimgate", "A number of a call is compared exactly.", limit(one("absoluteSize", "lteq", `"0.3"`)), given("absoluteSize", json.Number("0.30")), ok)
+	add("no size", "V 4.5, uimgate", "What is no size opens nothing: neither a word nor less than nothing.", limit(one("absoluteSize", "lteq", `"0.3"`)), given("absoluteSize", json.Number("-1")), none)
+	add("a length of time", "V 4.5, XSD 1.0 3.2.6.2", "Durations compare where months tell.", limit(one("elapsedTime", "lt", `"P32D"`)), given("elapsedTime", "P1M"), ok)
+	add("a month or thirty days", "V 4.5, XSD 1.0 3.2.6.2", "Where they do not, nothing is known.", limit(one("elapsedTime", "lteq", `"P30D"`)), given("elapsedTime", "P1M"), none)
+	add("an address in a range", "V 4.5, uimgate", "To be at a range is to be in it.", limit(one("virtualLocation", "eq", `"10.0.0.0/8"`)), given("virtualLocation", "10.1.2.3"), ok)
+	add("a name and an address", "V 4.5, uimgate", "Of an address nothing is known by a name.", limit(one("virtualLocation", "neq", `"example.com"`)), given("virtualLocation", "10.1.2.3"), none)
+	add("to come", "uimgate", "What no fact of a call could tell is refused when publishing: whether an event is over or to come.", limit(one("event", "lt", `"http://example.com/fair"`)), nil, "error `operator`")
 	add("duty without handler", "uimgate", "So is a duty that nobody sees to.", rule(`"duty":{"action":"watermark"}`), nil, "error `no-handler`")
 	return list
 }

@@ -55,6 +55,6 @@
 // document, a @base, a @vocab other than ODRL's, and contexts within nodes.
 //
 // Not supported by Publish, and refused by name: remedies and consequences, refinements of assets and
-// parties, values by reference, left operands the gateway has no facts for, and duties it has no handler
-// for.
+// parties, values by reference, constraints that no fact of a call could tell, and duties it has no
+// handler for.
 package odrl
