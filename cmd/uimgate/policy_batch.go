@@ -26,7 +26,7 @@ type lineError struct {
 }
 
 // batch answers each line of a file, or of stdin, as soon as it has been read, in order. A line that
-// cannot be answered gets {"error"} in its place. Only reading and writing can fail the whole.
+// cannot be answered gets {"error"} in its place, one that needs no answer (nil) none. Only reading and writing can fail the whole.
 func batch(c *cobra.Command, args []string, answer func(context.Context, []byte) (any, error)) error {
 	in := c.InOrStdin()
 	if len(args) == 1 && args[0] != "-" {
@@ -46,7 +46,11 @@ func batch(c *cobra.Command, args []string, answer func(context.Context, []byte)
 		if err != nil && !errors.Is(err, errLineTooLong) {
 			return fmt.Errorf("reading the batch: %w", err)
 		}
-		if err := writeLine(out, answerLine(c.Context(), line, err, answer)); err != nil {
+		a := answerLine(c.Context(), line, err, answer)
+		if a == nil { // a line that needs no answer
+			continue
+		}
+		if err := writeLine(out, a); err != nil {
 			return fmt.Errorf("writing the answer: %w", err)
 		}
 		if err := c.Context().Err(); err != nil {
