@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,7 +86,16 @@ func (s snippet) policy(t *testing.T) string {
 func TestTheGuideShowsWhatIsTrue(t *testing.T) {
 	w := world(t, settings{partner: "https://shop.example/agents/partner"})
 	tested := map[string]int{}
-	for _, s := range snippets(t, "../docs/policies.md") {
+	list := snippets(t, "../docs/policies.md")
+	rules := filepath.Join(t.TempDir(), "extra.rego") // which a configuration names
+	for _, s := range list {
+		if s.language == "rego" {
+			if err := os.WriteFile(rules, []byte(s.body), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, s := range list {
 		t.Run(fmt.Sprintf("line %d", s.line), func(t *testing.T) {
 			switch s.language {
 			case "yaml":
@@ -93,22 +103,44 @@ func TestTheGuideShowsWhatIsTrue(t *testing.T) {
 					tryCases(t, "cases.yaml", []byte(s.body))
 					return
 				}
-				for _, p := range load(t, s.body) {
+				for _, p := range load(t, strings.Replace(s.body, " extra.rego", " "+rules, 1)) {
 					if s.verdict != "warns" || p.Level != problem.Warning || !strings.Contains(p.Message, s.code) {
 						t.Error(p)
 					}
 				}
 			case "json":
 				s.check(t, w)
+			case "rego":
+				tryRego(t, s.body)
 			default:
 				t.Errorf("nobody tests %s", s.language)
 			}
 		})
 		tested[s.language+" "+s.verdict]++
 	}
-	for _, kind := range []string{"json ", "json warns", "json refused", "yaml "} {
+	for _, kind := range []string{"json ", "json warns", "json refused", "yaml ", "rego "} {
 		if tested[kind] == 0 {
 			t.Errorf("the guide shows no %q", kind)
+		}
+	}
+}
+
+// tryRego asks the operator's rules of the guide: agent-7 rests on Sundays.
+func tryRego(t *testing.T, source string) {
+	t.Helper()
+	x, problems := odrl.NewExtra(t.Context(), "extra.rego", []byte(source), time.Second)
+	if x == nil {
+		t.Fatal(problems)
+	}
+	sunday := time.Date(2030, 6, 16, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		agent  string
+		at     time.Time
+		denied bool
+	}{{"agent-7", sunday, true}, {"agent-7", sunday.AddDate(0, 0, 1), false}, {"agent-1", sunday, false}} {
+		denied, err := x.Denies(t.Context(), odrl.Request{AgentID: test.agent, Now: test.at, Facts: map[string]any{"recipient": test.agent}}, odrl.Decision{Permit: true})
+		if err != nil || denied != test.denied {
+			t.Errorf("%s on %s: %v, %v", test.agent, test.at.Weekday(), denied, err)
 		}
 	}
 }
