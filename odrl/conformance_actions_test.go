@@ -26,7 +26,7 @@ func actionRows() []row {
 	}
 	var list []row
 	for _, h := range hierarchy {
-		for _, a := range strings.Fields(h.included) {
+		for a := range strings.FieldsSeq(h.included) {
 			top := "use"
 			if h.parent == "transfer" {
 				top = "transfer"

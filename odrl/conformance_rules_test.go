@@ -70,7 +70,7 @@ func evaluationRows() []row {
 	return []row{
 		{name: "premises", from: "FS, TS", says: "A rule applies where action, target and party fit; each is reported, if the rule has it.", doc: with(""), asks: []ask{on("ann read x", ok+" p.action:Satisfied p.target:Satisfied p.party:Satisfied"), on("bob print y", none+" p.action:Unsatisfied p.target:Unsatisfied p.party:Unsatisfied")}},
 		{
-			name: "refinements are no constraints", from: "FS B1", says: "A refinement that does not fit leaves the rule active and the request denied.", doc: doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":[{"rdf:value":{"@id":"odrl:print"},"refinement":{"leftOperand":"resolution","operator":"lteq","rightOperand":600}}]}]`),
+			name: "refinements are no constraints", from: "FS B1", says: "A refinement that does not fit leaves the rule active and the request denied. The working group's evaluator (E14-2) calls the rule inactive; *here it differs on purpose*, and decides the same.", doc: doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":[{"rdf:value":{"@id":"odrl:print"},"refinement":{"leftOperand":"resolution","operator":"lteq","rightOperand":600}}]}]`),
 			asks: []ask{on("ann print x", ok+" p:Active").with(`"resolution":300`), on("ann print x", none+" p:Active").with(`"resolution":900`)},
 		},
 		{name: "duties fulfilled", from: "IM 2.6.5, FS", says: "By default a permission waits for its duties.", doc: duty(""), asks: []ask{on("ann read x", none+" p:Inactive d:NonSet owes:inform"), on("ann read x", ok+" p:Active d:Fulfilled").in(done)}},

@@ -174,12 +174,28 @@ func (o *object) close(what string) {
 			continue
 		}
 		hint := suggest(lastName(name), keys)
-		if o.n.open && hint == "" && slices.Contains(extended, what) { // a relation or function of the profile, ODRL IM 3.3
+		if o.n.open && hint == "" && slices.Contains(extended, what) && o.n.namesOnly(f) { // a relation or function of the profile, ODRL IM 3.3
 			o.n.problems.Warnf("profile-term", f.pointer, "%s is read as a property of the profile and decides nothing", quote(o.raw[name]))
 			continue
 		}
 		o.n.problems.Doubtf("unknown-key", f.pointer, "%s is not known in %s%s", quote(o.raw[name]), what, hint)
 	}
+}
+
+// namesOnly reports whether a value is what a relation or function takes: names of assets or parties.
+func (n *names) namesOnly(f field) bool {
+	for _, item := range listOf(f) {
+		m, isObject := item.value.(map[string]any)
+		named := false
+		for raw := range m {
+			name, _ := n.key(raw)
+			named = named || name == "@id" || name == "source"
+		}
+		if _, isText := item.value.(string); !isText && (!isObject || !named) {
+			return false
+		}
+	}
+	return true
 }
 
 // listOf spreads one or many: an array, a JSON-LD @list or @set, one in the other, or the value alone.

@@ -141,6 +141,9 @@ func (r *reader) comparison(o *object, c *constraintNode) bool {
 	if hasType {
 		s, good := r.word(dataType, "a data type")
 		c.dataType = r.expand(s)
+		if good && !isDatatype(c.dataType) {
+			r.problems.Doubtf("datatype", dataType.pointer, "%s is no datatype: write one of XML Schema's such as xsd:decimal", quote(s))
+		}
 		ok = ok && good
 	}
 	if hasStatus {

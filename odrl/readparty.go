@@ -8,7 +8,12 @@ import (
 // references reads IRIs, or objects that carry one as their uid.
 func (r *reader) references(o *object, key, what string) []reference {
 	var list []reference
-	for _, f := range o.items(key) {
+	written := o.fields[key]
+	items := o.items(key)
+	if key == "assignee" && len(written) > 0 && len(items) == 0 {
+		r.problems.Doubtf("empty", written[0].pointer, "an empty list of assignees means everyone: name them, or leave assignee out")
+	}
+	for _, f := range items {
 		if !r.fits(&r.things, MaxConstraints, "targets and parties", f.pointer) {
 			return list
 		}

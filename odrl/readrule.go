@@ -27,7 +27,7 @@ func (r *reader) rule(f field, kind ruleKind) *ruleNode {
 		return nil
 	}
 	id := r.idOf(f.value)
-	if r.dangling(f.value, ruleRole) && !(r.problems.lenient && onlyNamed(f.value)) {
+	if r.dangling(f.value, ruleRole) && (!r.problems.lenient || !onlyNamed(f.value)) {
 		r.problems.Errorf("reference", f.pointer, "the %s %s is only referred to: write it here in full, or as a node of the @graph", kind, quote(id))
 		return nil
 	}

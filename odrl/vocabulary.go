@@ -142,6 +142,27 @@ var operands = func() map[string]kind {
 
 var operandAliases = map[string]string{"rate": "rateLimit", "paymentAmount": "payAmount", "timeRange": "timeWindow", "device": "systemDevice", "system": "systemDevice"}
 
+// datatypeNames are the datatypes of XML Schema 1.1 Part 2 and of RDF 1.1 (sections 5.1 to 5.3).
+var datatypeNames = strings.Fields(`string boolean decimal float double integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger
+	negativeInteger unsignedLong unsignedInt unsignedShort unsignedByte date time dateTime dateTimeStamp duration dayTimeDuration yearMonthDuration
+	gYear gMonth gDay gYearMonth gMonthDay anyURI base64Binary hexBinary language normalizedString token NMTOKEN Name NCName QName NOTATION
+	anySimpleType anyAtomicType datetime langString HTML XMLLiteral JSON PlainLiteral`)
+
+// isDatatype reports whether a name may be that of a datatype: a known one, or one of a vocabulary that
+// is not known here. ODRL has none of its own.
+func isDatatype(iri string) bool {
+	rest, _ := bare(iri)
+	name, isXSD := strings.CutPrefix(rest, xsdNS)
+	isRDF := false
+	if !isXSD {
+		name, isRDF = strings.CutPrefix(rest, rdfNS)
+	}
+	if isXSD || isRDF || !absolute(iri) {
+		return slices.Contains(datatypeNames, name)
+	}
+	return !strings.HasPrefix(rest, odrlNS)
+}
+
 // functions are the party functions of ODRL V 2.2.
 var functions = []string{
 	"assigner", "assignee", "compensatedParty", "compensatingParty", "attributedParty", "attributingParty", "consentingParty", "consentedParty",
