@@ -403,6 +403,9 @@ func TestLogicalConstraints(t *testing.T) {
 					"plain": `{"` + op + `":[` + body + `]}`, "@list": `{"` + op + `":{"@list":[` + body + `]}}`, "prefixed": `{"odrl:` + op + `":[` + body + `]}`,
 					"under or": `{"or":[` + operand[no] + `,{"` + op + `":[` + body + `]}]}`,
 				} {
+					if name != "plain" && i != j { // each form with each truth is enough
+						continue
+					}
 					if got := judge(t, c, noon, facts); got != w {
 						t.Errorf("%s of %s and %s, %s: %s, want %s", op, a, b, name, got, w)
 					}
