@@ -101,7 +101,7 @@ func (n *normalizer) spelled() *aliases {
 // wholes are the spellings of what holds the intent.
 func (s *aliases) wholes(w *world, uid string) []string {
 	if known, ok := s.intents.Load(uid); ok {
-		list, _ := known.([]string) //nolint:errcheck // the map holds nothing else
+		list, _ := known.([]string)
 		return list
 	}
 	at := slices.IndexFunc(w.Intents, func(a Asset) bool { return a.UID == uid })
