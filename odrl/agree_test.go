@@ -32,12 +32,12 @@ func TestDecideAndEvaluateAgree(t *testing.T) {
 	w := world()
 	w.AnyAssignee = true
 	w.Hosts = append(w.Hosts, "127.0.0.1:4000")
-	rounds := 500
+	times := odrl.Rounds(500)
 	if testing.Short() {
-		rounds = 400
+		times = odrl.Rounds(400)
 	}
 	published, permits := 0, 0
-	for seed := range rounds {
+	for seed := range times {
 		r := rand.New(rand.NewPCG(11, uint64(seed)))
 		tree, err := strictjson.Decode([]byte(seeds[seed%len(seeds)]))
 		if err != nil {
@@ -108,7 +108,7 @@ func TestDecideAndEvaluateAgree(t *testing.T) {
 			}
 		}
 	}
-	if published < rounds/20 || permits < rounds/20 {
-		t.Errorf("only %d of %d published, %d permits", published, rounds, permits)
+	if published < times/20 || permits < times/20 {
+		t.Errorf("only %d of %d published, %d permits", published, times, permits)
 	}
 }

@@ -458,18 +458,18 @@ var (
 )
 
 func TestModuleResidualAndPlanAgree(t *testing.T) {
-	rounds := *differentialRounds
+	times := Rounds(*differentialRounds)
 	if testing.Short() {
-		rounds = min(rounds, 60)
+		times = min(times, 60)
 	}
 	planned := 0
-	for seed := range rounds {
+	for seed := range times {
 		if differ(t, randomBytes(*differentialSeed+uint64(seed), 400), 6) {
 			planned++
 		}
 	}
-	t.Logf("%d policies, %d with a plan", rounds, planned)
-	if planned < rounds/4 {
-		t.Errorf("only %d of %d policies were published and planned", planned, rounds)
+	t.Logf("%d policies, %d with a plan", times, planned)
+	if planned < times/4 {
+		t.Errorf("only %d of %d policies were published and planned", planned, times)
 	}
 }

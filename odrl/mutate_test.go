@@ -105,12 +105,12 @@ func TestMutatedPolicies(t *testing.T) {
 	w := world()
 	w.AnyAssignee = true
 	w.Hosts = append(w.Hosts, "127.0.0.1:4000")
-	rounds := 2000
+	times := odrl.Rounds(2000)
 	if testing.Short() {
-		rounds = 500
+		times = odrl.Rounds(500)
 	}
 	published := 0
-	for seed := range rounds {
+	for seed := range times {
 		r := rand.New(rand.NewPCG(7, uint64(seed)))
 		tree, err := strictjson.Decode([]byte(seeds[seed%len(seeds)]))
 		if err != nil {
@@ -127,8 +127,8 @@ func TestMutatedPolicies(t *testing.T) {
 			published++
 		}
 	}
-	if published < rounds/20 {
-		t.Errorf("only %d of %d mutants were published: the test looks at too little", published, rounds)
+	if published < times/20 {
+		t.Errorf("only %d of %d mutants were published: the test looks at too little", published, times)
 	}
 }
 

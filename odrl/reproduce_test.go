@@ -30,9 +30,9 @@ func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
 	w := world()
 	w.AnyAssignee = true
 	w.Hosts = append(w.Hosts, "127.0.0.1:4000")
-	rounds := 300
+	times := odrl.Rounds(300)
 	published, permits := 0, 0
-	for seed := range rounds {
+	for seed := range times {
 		r := rand.New(rand.NewPCG(12, uint64(seed)))
 		tree, err := strictjson.Decode([]byte(seeds[seed%len(seeds)]))
 		if err != nil {
@@ -76,8 +76,8 @@ func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
 			}
 		}
 	}
-	if published < rounds/10 || permits < rounds/10 {
-		t.Errorf("only %d of %d published, %d permits", published, rounds, permits)
+	if published < times/10 || permits < times/10 {
+		t.Errorf("only %d of %d published, %d permits", published, times, permits)
 	}
 }
 

@@ -127,12 +127,12 @@ func FuzzLoad(f *testing.F) {
 func TestMutatedDocuments(t *testing.T) {
 	docs := documents(t)
 	names := slices.Sorted(maps.Keys(docs))
-	rounds := 1500
+	times := odrl.Rounds(1500)
 	if testing.Short() {
-		rounds = 600
+		times = odrl.Rounds(600)
 	}
 	written := 0
-	for seed := range rounds {
+	for seed := range times {
 		r := rand.New(rand.NewPCG(11, uint64(seed)))
 		tree, err := strictjson.Decode([]byte(docs[names[seed%len(names)]]))
 		if err != nil {
@@ -151,8 +151,8 @@ func TestMutatedDocuments(t *testing.T) {
 			}
 		}
 	}
-	if written < rounds/4 {
-		t.Errorf("only %d of %d mutants were written: the test looks at too little", written, 2*rounds)
+	if written < times/4 {
+		t.Errorf("only %d of %d mutants were written: the test looks at too little", written, 2*times)
 	}
 }
 
