@@ -79,6 +79,21 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
+// The plan alone: what Decide adds is the facts, told for the audit record.
+func BenchmarkPlan(b *testing.B) {
+	for name, c := range map[string]decided{"example": exampleCase(b), "100 rules": hundredRules(), "262 windows": windows(false)} {
+		b.Run(name, func(b *testing.B) {
+			p := publish(b, []byte(c.document), c.world)
+			b.ReportAllocs()
+			for b.Loop() {
+				if !p.Planned(&c.request) {
+					b.Fatal("not planned")
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkPublish(b *testing.B) {
 	for name, c := range map[string]decided{"example": exampleCase(b), "100 rules": hundredRules(), "262 windows": windows(false), "262 windows in one rule": windows(true)} {
 		b.Run(name, func(b *testing.B) {
