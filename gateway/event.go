@@ -63,7 +63,7 @@ func (e *execution) event(now time.Time, result Result, fault *Fault) *Event {
 		v.AgentID, v.TokenID, v.AgreementID, v.Digest = e.claims.Subject, e.claims.ID, e.claims.Agreement, e.claims.PolicyDigest
 	}
 	if e.asked != nil {
-		asked := e.service.Policy.Reproduce(*e.asked)
+		asked := e.service.Policy.Reproduce(*e.asked, e.decision.Facts)
 		v.Asked = &asked
 	}
 	if e.intent != nil {

@@ -26,7 +26,7 @@ type execution struct {
 	intent         *offeredIntent
 	prepared       *upstream.Prepared
 	proof          *pat.Proof
-	asked          *odrl.Request // what the policy was asked; nil: nothing yet
+	asked          *odrl.Request // what decision answers; nil: nothing yet
 	decision       odrl.Decision
 	fromParameters []string // operands whose facts are the agent's own words
 	taken          *store.Begun
@@ -148,12 +148,11 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	if err != nil {
 		return err
 	}
-	e.asked = &request
 	decision, err := e.service.Policy.Decide(ctx, request)
 	if err != nil {
 		return newFault("INTERNAL", "The policy could not be evaluated.").because(err)
 	}
-	e.decision = decision
+	e.asked, e.decision = &request, decision
 	if !decision.Permit {
 		return newFault(Reason(decision.Reason), denial(decision)).with("rule", decision.Rule)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -270,13 +271,6 @@ func (p *Policy) factsRead(r Request) map[string]any {
 	return m
 }
 
-func sortedNumbers(m map[int]bool) []int {
-	list := make([]int, 0, len(m))
-	for n := range m {
-		list = append(list, n)
-	}
-	slices.Sort(list)
-	return list
-}
+func sortedNumbers(m map[int]bool) []int { return slices.Sorted(maps.Keys(m)) }
 
 func least(m map[int]bool) int { return sortedNumbers(m)[0] }

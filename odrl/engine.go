@@ -128,8 +128,8 @@ func ask(ctx context.Context, q *rego.PreparedEvalQuery, input ast.Value) (ast.O
 	return o, nil
 }
 
-// numbersIn reads a set of rule numbers.
-func numbersIn(o ast.Object, key string) (map[int]bool, error) {
+// setIn is one set of an answer. That there is none is an error.
+func setIn(o ast.Object, key string) (ast.Set, error) {
 	t := o.Get(ast.InternedTerm(key))
 	if t == nil {
 		return nil, errUndefined
@@ -138,8 +138,17 @@ func numbersIn(o ast.Object, key string) (map[int]bool, error) {
 	if !ok {
 		return nil, errUndefined
 	}
+	return set, nil
+}
+
+// numbersIn reads a set of rule numbers.
+func numbersIn(o ast.Object, key string) (map[int]bool, error) {
+	set, err := setIn(o, key)
+	if err != nil {
+		return nil, err
+	}
 	list := make(map[int]bool, set.Len())
-	err := set.Iter(func(t *ast.Term) error {
+	err = set.Iter(func(t *ast.Term) error {
 		num, ok := t.Value.(ast.Number)
 		if !ok {
 			return errUndefined

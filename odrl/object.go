@@ -2,8 +2,8 @@ package odrl
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
-	"sort"
 	"strconv"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -314,11 +314,4 @@ func plainValue(v map[string]any) bool {
 
 func escape(token string) string { return strictjson.Escape(token) }
 
-func sortedKeys[V any](m map[string]V) []string {
-	list := make([]string, 0, len(m))
-	for k := range m {
-		list = append(list, k)
-	}
-	sort.Strings(list)
-	return list
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

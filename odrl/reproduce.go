@@ -19,20 +19,19 @@ type Reproduction struct {
 	DutyMode DutyMode
 }
 
-// Reproduce says what Decide was asked, in the words of the policy. Facts are those that the policy reads.
-func (p *Policy) Reproduce(r Request) Reproduction {
+// Reproduce says what Decide was asked, in the words of the policy. facts are those of the Decision, which the policy
+// read; they are not changed.
+func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
+	context := make(map[string]any, len(facts)+1)
+	maps.Copy(context, facts)
+	delete(context, "dateTime") // it is the world's
+	if len(r.ProofKey) > 0 {
+		context["publicKey"] = keyText(r.ProofKey)
+	}
 	out := Reproduction{
-		Question: Question{Party: r.AgentID, Action: "execute", Target: r.Intent, Context: p.factsRead(r)},
+		Question: Question{Party: r.AgentID, Action: "execute", Target: r.Intent, Context: context},
 		World:    WorldState{Now: r.Now}, DutyMode: DutiesNotViolated,
 	}
-	if len(r.ProofKey) > 0 {
-		out.Question.Context = maps.Clone(out.Question.Context)
-		if out.Question.Context == nil {
-			out.Question.Context = map[string]any{}
-		}
-		out.Question.Context["publicKey"] = keyText(r.ProofKey)
-	}
-	delete(out.Question.Context, "dateTime") // it is the world's
 	for _, iri := range p.spelling.wholes(p.form.w, r.Intent) {
 		out.World.PartOf = append(out.World.PartOf, Membership{r.Intent, iri})
 	}

@@ -66,9 +66,9 @@ func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := again(t, doc, p.Reproduce(req))
+			e := again(t, doc, p.Reproduce(req, d.Facts))
 			if e.Permit != d.Permit || e.Reason != d.Reason || e.Rule != d.Rule {
-				said, _ := json.Marshal(p.Reproduce(req))
+				said, _ := json.Marshal(p.Reproduce(req, d.Facts))
 				t.Fatalf("%s\n%s\ndecide %v %s %s\nagain %v %s %s", doc, said, d.Permit, d.Reason, d.Rule, e.Permit, e.Reason, e.Rule)
 			}
 			if d.Permit {

@@ -53,13 +53,9 @@ func (v *verdict) read(o ast.Object) error {
 
 // textsIn reads a set of texts, or of pairs of a number and a text.
 func textsIn(o ast.Object, key string) (map[string]bool, error) {
-	t := o.Get(ast.InternedTerm(key))
-	if t == nil {
-		return nil, errUndefined
-	}
-	set, ok := t.Value.(ast.Set)
-	if !ok {
-		return nil, errUndefined
+	set, err := setIn(o, key)
+	if err != nil {
+		return nil, err
 	}
 	list := make(map[string]bool, set.Len())
 	for _, member := range set.Slice() {
