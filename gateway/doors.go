@@ -70,10 +70,8 @@ func (d *door) admit(address string, now time.Time) bool {
 
 func (d *door) wait() time.Duration { return time.Duration(float64(time.Second) / float64(d.every)) }
 
-// clientAddress is the address a request is counted under. X-Forwarded-For is believed only from
-// trusted proxies, and then only as far as the last address that is not one itself.
-func (s *Server) clientAddress(r *http.Request) string {
-	address := s.client(r)
+// countedAs is the address a client is counted under.
+func countedAs(address netip.Addr) string {
 	if address.Is6() {
 		if prefix, err := address.WithZone("").Prefix(64); err == nil {
 			return prefix.String()
@@ -83,10 +81,10 @@ func (s *Server) clientAddress(r *http.Request) string {
 }
 
 // caller is what is known of who sent a request. Headers are believed from trusted proxies only.
-func (s *Server) caller(r *http.Request) Caller {
+func (s *Server) caller(r *http.Request, client netip.Addr) Caller {
 	c := Caller{}
-	if address := s.client(r); address.IsValid() {
-		c.Address = address.WithZone("").String()
+	if client.IsValid() {
+		c.Address = client.WithZone("").String()
 	}
 	if s.current.Load().trusts(r.RemoteAddr) {
 		c.Header = r.Header.Values
@@ -94,6 +92,8 @@ func (s *Server) caller(r *http.Request) Caller {
 	return c
 }
 
+// client is the address a request comes from. X-Forwarded-For is believed only from trusted proxies, and then only as
+// far as the last address that is not one itself.
 func (s *Server) client(r *http.Request) netip.Addr {
 	snapshot := s.current.Load()
 	address := peer(r.RemoteAddr)

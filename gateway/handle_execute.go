@@ -28,7 +28,7 @@ func (s *Server) execute(c echo.Context) error {
 	}
 	result, err := s.executor.Execute(r.Context(), Call{
 		Service: x.service, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
-		Caller:    s.caller(r),
+		Caller:    s.caller(r, x.client),
 		RequestID: x.requestID, Traceparent: traceparent(r.Header), Observe: func(e *Event) { x.event = e },
 		Read: func() (Request, error) {
 			tree, err := readObject(r, x.service.maxBody)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -87,7 +88,8 @@ func (s *Server) build() http.Handler {
 type exchange struct {
 	service   *Service
 	requestID string
-	address   string
+	client    netip.Addr
+	address   string // that the client is counted under
 	fault     *Fault // what was answered, if it was a failure
 	event     *Event // of an execute call
 }
@@ -105,7 +107,8 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		began := s.now()
 		r := c.Request()
-		x := &exchange{requestID: requestID(r), address: s.clientAddress(r)}
+		client := s.client(r)
+		x := &exchange{requestID: requestID(r), client: client, address: countedAs(client)}
 		c.Set(exchangeKey, x)
 		h := c.Response().Header()
 		h.Set(headerRequestID, x.requestID)
