@@ -33,9 +33,9 @@ place in the document. FILE is - for stdin.`,
 			case "json":
 				return printJSON(c.OutOrStdout(), e)
 			case "markdown":
-				return e.markdown(c.OutOrStdout())
+				return e.write(c.OutOrStdout(), asMarkdown)
 			default:
-				return e.text(c.OutOrStdout())
+				return e.write(c.OutOrStdout(), asText)
 			}
 		},
 	}
@@ -78,39 +78,30 @@ func byTopic(list []odrl.Sentence, each func(title string, sentences []odrl.Sent
 	}
 }
 
-func (e explanation) text(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Policy %s\n", plain(e.UID))
-	byTopic(e.Sentences, func(title string, sentences []odrl.Sentence) {
-		fmt.Fprintf(&b, "\n%s\n", title)
-		for _, s := range sentences {
-			fmt.Fprintf(&b, "  %s", plain(s.Text))
-			if s.Rule != "" {
-				fmt.Fprintf(&b, " [%s]", plain(s.Rule))
-			}
-			b.WriteByte('\n')
-			for _, t := range s.Terms {
-				fmt.Fprintf(&b, "    - %s\n", plain(t))
-			}
-		}
-	})
-	_, err := io.WriteString(w, b.String())
-	return err
+// A layout is how an explanation is set: a format for each of its parts, and how a text stands for itself.
+type layout struct {
+	policy, topic, sentence, rule, term string
+	text                                func(string) string
 }
 
-func (e explanation) markdown(w io.Writer) error {
+var (
+	asText     = layout{"Policy %s\n", "\n%s\n", "  %s", " [%s]", "    - %s\n", plain}
+	asMarkdown = layout{"# Policy %s\n", "\n## %s\n\n", "- %s", " *(%s)*", "  - %s\n", markdown}
+)
+
+func (e explanation) write(w io.Writer, l layout) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Policy %s\n", markdown(e.UID))
+	fmt.Fprintf(&b, l.policy, l.text(e.UID))
 	byTopic(e.Sentences, func(title string, sentences []odrl.Sentence) {
-		fmt.Fprintf(&b, "\n## %s\n\n", title)
+		fmt.Fprintf(&b, l.topic, title)
 		for _, s := range sentences {
-			fmt.Fprintf(&b, "- %s", markdown(s.Text))
+			fmt.Fprintf(&b, l.sentence, l.text(s.Text))
 			if s.Rule != "" {
-				fmt.Fprintf(&b, " *(%s)*", markdown(s.Rule))
+				fmt.Fprintf(&b, l.rule, l.text(s.Rule))
 			}
 			b.WriteByte('\n')
 			for _, t := range s.Terms {
-				fmt.Fprintf(&b, "  - %s\n", markdown(t))
+				fmt.Fprintf(&b, l.term, l.text(t))
 			}
 		}
 	})
