@@ -11,7 +11,7 @@ import (
 
 func testAgreements(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*bench){
+	each(t, open, map[string]func(*bench){
 		"the evidence is kept as it was given":     evidenceRoundTrip,
 		"one id, one key; one key, one id":         idsAndKeys,
 		"a nonce is used once":                     agreementNonces,
@@ -21,12 +21,7 @@ func testAgreements(t *testing.T, open Opener) {
 		"an existing agent keeps how it stands":    agentKeepsStatus,
 		"a new key can be added by the operator":   operatorAddsKey,
 		"a failed agreement leaves nothing behind": failedAgreement,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newBench(t, open))
-		})
-	}
+	})
 }
 
 func evidenceRoundTrip(b *bench) {

@@ -12,7 +12,7 @@ import (
 
 func testChanges(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*bench){
+	each(t, open, map[string]func(*bench){
 		"nothing has changed yet":             noChanges,
 		"every change is told in order":       changesInOrder,
 		"a start tells what is in force":      changesFromZero,
@@ -23,12 +23,7 @@ func testChanges(t *testing.T, open Opener) {
 		"what is no revocation is refused":    nonsenseRevocation,
 		"two processes see each other's work": changesAcross,
 		"the end of a renewed token is told":  renewalTold,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newBench(t, open))
-		})
-	}
+	})
 }
 
 func (b *bench) changes(seq int64) ([]string, int64) {

@@ -16,7 +16,7 @@ import (
 
 func testConcurrency(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*bench){
+	each(t, open, map[string]func(*bench){
 		"10,000 calls on a limit of 1,000":        crowdOnALimit,
 		"a crowd on a credit":                     crowdOnACredit,
 		"a crowd with one key makes one call":     crowdOnAKey,
@@ -27,12 +27,7 @@ func testConcurrency(t *testing.T, open Opener) {
 		"a follower of changes misses none":       followChanges,
 		"calls that give up took nothing or all":  callersGiveUp,
 		"two processes share limits and accounts": twoProcesses,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newBench(t, open))
-		})
-	}
+	})
 }
 
 // crowd runs n calls from many goroutines, spread over the engines, and counts those that answered nil. Other errors

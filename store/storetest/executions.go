@@ -15,7 +15,7 @@ import (
 
 func testExecutions(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*bench){
+	each(t, open, map[string]func(*bench){
 		"a record is kept as it was given":            recordsRoundTrip,
 		"a key is answered as its execution stands":   keysAnswer,
 		"a key tells the operator's word":             keysAfterResolving,
@@ -30,12 +30,7 @@ func testExecutions(t *testing.T, open Opener) {
 		"the operator resolves what nobody knows":     resolves,
 		"listings turn pages":                         listings,
 		"the store is ready":                          func(b *bench) { b.must(b.Ready(b.Context())) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newBench(t, open))
-		})
-	}
+	})
 }
 
 func recordsRoundTrip(b *bench) {

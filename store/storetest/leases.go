@@ -13,7 +13,7 @@ import (
 
 func testLeases(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*bench){
+	each(t, open, map[string]func(*bench){
 		"a lease is a slice of what is left":           leaseSlices,
 		"leased units count as used":                   leaseCounts,
 		"all limits of a lease or none":                leaseAllOrNone,
@@ -25,12 +25,7 @@ func testLeases(t *testing.T, open Opener) {
 		"leases survive a crash as used":               leaseSurvives,
 		"the first call under an agreement is written": leaseUsed,
 		"a crowd of leases and calls on a limit":       leaseCrowd,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newBench(t, open))
-		})
-	}
+	})
 	testHolders(t, open)
 }
 

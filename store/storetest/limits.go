@@ -12,7 +12,7 @@ var periods = []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, 
 
 func testLimits(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*bench){
+	each(t, open, map[string]func(*bench){
 		"a limit admits N, and one more at RetryAfter": limitsAdmit,
 		"left and resets are exact":                    standingIsExact,
 		"a grant ends with the slot after its own":     grantsExpire,
@@ -28,12 +28,7 @@ func testLimits(t *testing.T, open Opener) {
 		"what no longer counts is not given back":      lateGiveBack,
 		"a rate that is none is refused":               nonsenseRates,
 		"counters survive":                             countersSurvive,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newBench(t, open))
-		})
-	}
+	})
 }
 
 func limitsAdmit(b *bench) {

@@ -11,18 +11,13 @@ import (
 
 func testRestored(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*bench){
+	each(t, open, map[string]func(*bench){
 		"every window is used up until it is over":   restoredWindows,
 		"a lifetime counter keeps what is known":     restoredLifetime,
 		"other processes learn of it":                restoredElsewhere,
 		"PATs and signing keys end, agreements stay": restoredPATs,
 		"charges are as they were":                   restoredCharges,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newBench(t, open))
-		})
-	}
+	})
 }
 
 func restoredWindows(b *bench) {

@@ -17,19 +17,14 @@ import (
 
 func testStatements(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*bench){
+	each(t, open, map[string]func(*bench){
 		"a period is told line by line":             statementLines,
 		"any period is the sum of its entries":      statementModel,
 		"one statement for each account, in pages":  statementPages,
 		"what is old is removed, its sums stay":     retention,
 		"many charges are removed in steps":         retainMany,
 		"statements begin where the ledger is kept": statementsAfterRetention,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newBench(t, open))
-		})
-	}
+	})
 }
 
 func (b *bench) statements(f store.StatementFilter) []store.Statement {

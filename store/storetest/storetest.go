@@ -93,6 +93,17 @@ type bench struct {
 	ids   int
 }
 
+// each runs scenarios beside one another, each on an engine of its own.
+func each(t *testing.T, open Opener, scenarios map[string]func(*bench)) {
+	t.Helper()
+	for name, scenario := range scenarios {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			scenario(newBench(t, open))
+		})
+	}
+}
+
 func newBench(t *testing.T, open Opener) *bench {
 	t.Helper()
 	b := &bench{T: t, clock: NewClock(start), place: t.TempDir(), open: open}

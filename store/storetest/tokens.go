@@ -11,19 +11,14 @@ import (
 
 func testTokens(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*bench){
+	each(t, open, map[string]func(*bench){
 		"a token is kept as it was given":           tokenRoundTrip,
 		"only agreements in force issue":            issueNeedsAgreement,
 		"a renewal gives one successor":             renewOnce,
 		"a renewal uses its nonce once":             renewNonce,
 		"what is revoked is not renewed":            revokedNotRenewed,
 		"a renewal never makes the old live longer": renewNeverExtends,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newBench(t, open))
-		})
-	}
+	})
 }
 
 func tokenRoundTrip(b *bench) {

@@ -14,7 +14,7 @@ const long = 60 * 24 * time.Hour // longer than anything that ends is kept
 
 func testUpkeep(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*bench){
+	each(t, open, map[string]func(*bench){
 		"nonces are forgotten":                      purgeNonces,
 		"keys go with their answers":                purgeKeys,
 		"charged executions stay":                   purgeKeepsCharges,
@@ -26,12 +26,7 @@ func testUpkeep(t *testing.T, open Opener) {
 		"many rows go in steps":                     purgeMany,
 		"purging twice finds nothing":               purgeTwice,
 		"an overdue crowd is swept and purged once": sweepMany,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newBench(t, open))
-		})
-	}
+	})
 }
 
 func (b *bench) purge() int {
