@@ -22,7 +22,7 @@ endif
 	$(GO) test $(RACE) -timeout 30m ./...
 
 soak: ## whole gateways killed, stopped, cut off and reloaded under load, a minute of each; make test has a cut of it
-	$(GO) test -tags soak -count=1 -timeout 60m -v ./soak
+	$(GO) test -tags soak -count=1 -timeout 60m -v ./internal/soak
 
 lint:
 	$(GO) run $(LINT) run ./...

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // A Charge is what a service says one call costs.

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/agenttest"
 	"github.com/uimgate/uimgate/intents"
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -30,8 +30,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/uimgate/uimgate/limit"
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // A Config is a whole, checked configuration. It is not changed after Bound, so it may be shared.

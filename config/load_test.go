@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/limit"
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 const five = `services:

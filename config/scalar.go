@@ -15,8 +15,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/uimgate/uimgate/limit"
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // A leaf is a type written as one YAML scalar.

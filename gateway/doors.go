@@ -11,7 +11,7 @@ import (
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/time/rate"
 
-	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/internal/limit"
 )
 
 // maxAddresses bounds how many addresses are remembered at once; the least used are forgotten first.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents"
-	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/odrl"
 )
 

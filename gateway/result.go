@@ -3,8 +3,8 @@ package gateway
 import (
 	"net/http"
 
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/money"
 	"github.com/uimgate/uimgate/store"
 )
 

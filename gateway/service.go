@@ -10,8 +10,8 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/upstream"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/nearest"
-	"github.com/uimgate/uimgate/limit"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/upstream"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/limit"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/store"
 )
 

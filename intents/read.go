@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/limit"
-	"github.com/uimgate/uimgate/money"
 )
 
 const (

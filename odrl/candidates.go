@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/internal/limit"
 )
 
 // An option is one permission under which the question is permitted.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/uimgate/uimgate/limit"
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // maxWork bounds what publishing spends on comparing rules with one another, in steps of a few

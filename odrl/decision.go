@@ -3,8 +3,8 @@ package odrl
 import (
 	"time"
 
-	"github.com/uimgate/uimgate/limit"
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // A World is what the names in a policy refer to.

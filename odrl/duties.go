@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // childDuties adds a duty of a permission, once per action it names.

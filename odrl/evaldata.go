@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/internal/limit"
 )
 
 // An evaluable is a policy with every rule and duty as written, made ready for report.rego.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // fillDuty writes what makes a duty fulfilled, and until when it can be.

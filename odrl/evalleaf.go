@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // An evalLeaf is a constraint as the whole evaluation compares it, with the way its facts are read.

@@ -3,7 +3,7 @@ package odrl
 import (
 	"encoding/json"
 
-	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/internal/limit"
 )
 
 // An Evaluation is the answer to a Question, with what each rule of the policy had to say. The zero

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/problem"
-	"github.com/uimgate/uimgate/limit"
-	"github.com/uimgate/uimgate/money"
 	"github.com/uimgate/uimgate/odrl"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/problem"
-	"github.com/uimgate/uimgate/limit"
 	"github.com/uimgate/uimgate/odrl"
 )
 

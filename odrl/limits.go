@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/limit"
 )
 
 // rate reads a limit: at most N executions in a period. A permission says so by count or rateLimit

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/uimgate/uimgate/limit"
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // A rule is a rule in normal form: one action, one target and at most one assignee. ODRL IM 2.7.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // subjects are the left operands whose names are no words, or not the words people use. ODRL V 2.2, 3.9.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/problem"
-	"github.com/uimgate/uimgate/limit"
-	"github.com/uimgate/uimgate/money"
 )
 
 // limits words how often a permission may be used.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/limit"
 )
 
 // Claims are what a PAT says. They are shared between calls: nobody may change them. UIM core 4.1.

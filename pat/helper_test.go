@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/sqlstore" //nolint:depguard // the real engine, in tests only
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/internal/limit"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // A StatementFilter says whose statements, and of which time.

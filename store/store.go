@@ -14,8 +14,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uimgate/uimgate/limit"
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // A State is where an execution stands.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/store"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/internal/limit"
 )
 
 // A window is what one limit has counted: the units of its newest slots. The arithmetic is that of

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/limit"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/store"
 )
 

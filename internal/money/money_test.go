@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 func TestParse(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // The intents of the service, and what each is there for.

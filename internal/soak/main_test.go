@@ -5,8 +5,8 @@
 // takes each only for the bound it is.
 //
 //	make soak                          # every test for a minute
-//	go test ./soak                     # a cut of ten seconds each
-//	go test -tags soak -v -run SQLite ./soak
+//	go test ./internal/soak                     # a cut of ten seconds each
+//	go test -tags soak -v -run SQLite ./internal/soak
 package soak
 
 import (

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/money"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
 )
 
