@@ -131,11 +131,7 @@ type TakenSlot struct {
 }
 
 // Standing is how one limit stands after the call was admitted (or refused).
-type Standing struct {
-	limit.Limit
-	Left   int64         // how many more calls can be admitted now
-	Resets time.Duration // until the oldest counted slot falls out; 0 for a lifetime limit
-}
+type Standing = limit.Standing
 
 // Errors of Begin and Settle.
 var (

@@ -1,0 +1,112 @@
+package reason
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
+)
+
+// A Refusal is what an agent is sent instead of a result: as much as it needs to correct its mistake, and nothing of
+// what lies behind the gateway. It is plain data; whoever answers renders it in its own protocol. UIM core 3.3.
+type Refusal struct { //nolint:errname // a Refusal is an answer, not only an error
+	Reason     Reason
+	Code       Code // that of Reason; UpstreamRejected has one of several
+	Message    string
+	Details    map[string]any // beside reason, uim_code and suggestion; a suggestion here replaces that of the table
+	RetryAfter time.Duration  // until the same request may succeed; 0: not known
+	Charge     *Charge        // what the refused call costs or may cost; nil where nothing was charged
+	Standing   []limit.Standing
+	Replayed   bool // sent before under the same idempotency key; nothing was done now
+	cause      error
+}
+
+// A Charge is what an agent owes, or may owe, for one call.
+type Charge struct {
+	money.Amount
+	ExecutionID string
+	State       string // captured, released or pending
+}
+
+// Refusal makes a Refusal with a message of its own, or with that of the table where message is empty. A Reason that
+// does not stand in the table makes a Refusal of Internal.
+func (r Reason) Refusal(message string) *Refusal {
+	if !r.Known() {
+		r = Internal
+	}
+	if message == "" {
+		message = r.Message()
+	}
+	return &Refusal{Reason: r, Code: r.Code(), Message: message}
+}
+
+// Error is the reason and the message.
+func (f *Refusal) Error() string { return string(f.Reason) + ": " + f.Message }
+
+// Unwrap returns what led to the Refusal. Its text is for the log, not for agents.
+func (f *Refusal) Unwrap() error { return f.cause }
+
+// Status returns the HTTP status of the Code.
+func (f *Refusal) Status() int {
+	if f.Code == f.Reason.Code() {
+		return f.Reason.Status()
+	}
+	switch f.Code {
+	case CodeInvalidParameter:
+		return http.StatusBadRequest
+	case CodeNotFound:
+		return http.StatusNotFound
+	case CodeConflict:
+		return http.StatusConflict
+	default:
+		return Internal.Status()
+	}
+}
+
+// Suggestion returns what the agent can do about it: the detail of that name, else that of the table.
+func (f *Refusal) Suggestion() string {
+	if own, ok := f.Details["suggestion"].(string); ok {
+		return own
+	}
+	return f.Reason.Suggestion()
+}
+
+// With adds one detail.
+func (f *Refusal) With(name string, value any) *Refusal {
+	if f.Details == nil {
+		f.Details = map[string]any{}
+	}
+	f.Details[name] = value
+	return f
+}
+
+// After sets how long to wait before the same request is sent again.
+func (f *Refusal) After(d time.Duration) *Refusal {
+	f.RetryAfter = d
+	return f
+}
+
+// Because sets what led to the Refusal, for the log.
+func (f *Refusal) Because(err error) *Refusal {
+	f.cause = err
+	return f
+}
+
+// WithCode sets another code than that of the reason; only UpstreamRejected has several.
+func (f *Refusal) WithCode(c Code) *Refusal {
+	f.Code = c
+	return f
+}
+
+// Charged sets what the refused call costs; nil: nothing.
+func (f *Refusal) Charged(c *Charge) *Refusal {
+	f.Charge = c
+	return f
+}
+
+// Standings sets how the limits of the call stand.
+func (f *Refusal) Standings(limits []limit.Standing) *Refusal {
+	f.Standing = limits
+	return f
+}
