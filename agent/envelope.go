@@ -18,6 +18,7 @@ const (
 	maxText       = 500 // characters of a stranger's text in our errors
 	maxViolations = 64
 	maxRetryAfter = 365 * 24 * time.Hour
+	maxSeconds    = int64(maxRetryAfter / time.Second)
 )
 
 // clean makes a stranger's text fit to be shown: on one line, without control characters (a terminal
@@ -210,7 +211,7 @@ func wholeNumber(v any) (int64, bool) {
 		return 0, false
 	}
 	i, err := strconv.ParseInt(n.String(), 10, 64)
-	return i, err == nil && i >= 0 && i <= int64(maxRetryAfter/time.Second)
+	return i, err == nil && i >= 0 && i <= maxSeconds
 }
 
 // parseRetryAfter reads seconds or a date, which is held against the answer's own Date. RFC 9110 10.2.3.
@@ -224,7 +225,7 @@ func parseRetryAfter(text, date string) (time.Duration, bool) {
 		if err != nil || seconds < 0 {
 			return 0, false
 		}
-		return time.Duration(min(seconds, int64(maxRetryAfter/time.Second))) * time.Second, true
+		return time.Duration(min(seconds, maxSeconds)) * time.Second, true
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {

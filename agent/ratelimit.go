@@ -1,11 +1,12 @@
 package agent
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dunglas/httpsfv"
 )
 
 // A RateLimit is how the limit with the least left stands.
@@ -20,7 +21,7 @@ const maxHeaderText = 8 << 10
 // parseRateLimit reads the RateLimit and RateLimit-Policy fields (draft-ietf-httpapi-ratelimit-headers),
 // the three separate fields of its early drafts, or those that begin with X-. It is nil where there are none.
 func parseRateLimit(h http.Header) *RateLimit {
-	if r := structuredLimit(strings.Join(h.Values("Ratelimit"), ","), strings.Join(h.Values("Ratelimit-Policy"), ",")); r != nil {
+	if r := structuredLimit(h.Values("Ratelimit"), h.Values("Ratelimit-Policy")); r != nil {
 		return r
 	}
 	for _, prefix := range []string{"Ratelimit-", "X-Ratelimit-"} {
@@ -59,157 +60,76 @@ func count(s string) (int64, bool) {
 	return n, err == nil && n >= 0
 }
 
-func structuredLimit(field, policy string) *RateLimit {
-	items, err := parseItems(field)
-	if err != nil {
-		return nil
-	}
-	var r *RateLimit
-	name := ""
-	for _, item := range items {
-		left, ok := item.parameters["r"]
-		if !ok || left < 0 || r != nil && left >= r.Remaining {
-			continue
-		}
-		reset := max(0, item.parameters["t"])
-		r, name = &RateLimit{Remaining: left, Reset: min(time.Duration(min(reset, int64(maxRetryAfter/time.Second)))*time.Second, maxRetryAfter)}, item.name
-	}
-	if r == nil {
-		return nil
-	}
-	if policies, err := parseItems(policy); err == nil {
-		for _, p := range policies {
-			if p.name == name {
-				r.Limit = max(0, p.parameters["q"])
-			}
-		}
-	}
-	return r
-}
-
-// An item of a structured field list, with the parameters that are integers. RFC 9651 3.1.
-type item struct {
-	name       string
-	parameters map[string]int64
-}
-
-var errField = errors.New("not a list of items")
-
 const maxItems = 64
 
-// parseItems reads a list of strings or tokens with parameters. RFC 9651 4.2.1. Inner lists and other
-// types of items are none that these fields have; parameters of other types are read over.
-func parseItems(s string) ([]item, error) {
-	if len(s) > maxHeaderText {
-		return nil, errField
-	}
-	f := &field{s: s}
-	f.space()
-	var out []item
-	for !f.end() {
-		if len(out) == maxItems {
-			return nil, errField
+// structuredLimit reads the fields as they stand since draft 07: a list of limits in each, named alike. Of the limits
+// it takes the one with the least left.
+func structuredLimit(standings, policies []string) *RateLimit {
+	var least *RateLimit
+	var name string
+	for _, item := range listItems(standings) {
+		left, ok := integer(item, "r")
+		if !ok || left < 0 || least != nil && left >= least.Remaining {
+			continue
 		}
-		name, _, ok := f.bare()
+		reset, _ := integer(item, "t")
+		least, name = &RateLimit{Remaining: left, Reset: time.Duration(min(max(0, reset), maxSeconds)) * time.Second}, itemName(item)
+	}
+	if least == nil {
+		return nil
+	}
+	for _, item := range listItems(policies) {
+		if itemName(item) == name {
+			quota, _ := integer(item, "q")
+			least.Limit = max(0, quota)
+		}
+	}
+	return least
+}
+
+// listItems parses a field that is a list of strings or tokens with parameters. RFC 9651 4.2.1. It returns nil for a
+// field that is longer than maxHeaderText, has more than maxItems items or holds anything else.
+func listItems(lines []string) []httpsfv.Item {
+	if size(lines) > maxHeaderText {
+		return nil
+	}
+	list, err := httpsfv.UnmarshalList(lines)
+	if err != nil || len(list) > maxItems {
+		return nil
+	}
+	items := make([]httpsfv.Item, 0, len(list))
+	for _, member := range list {
+		item, ok := member.(httpsfv.Item)
 		if !ok {
-			return nil, errField
+			return nil
 		}
-		one := item{name: name, parameters: map[string]int64{}}
-		for f.take(';') {
-			f.space()
-			key := f.while(func(c byte) bool {
-				return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("_-.*", c) >= 0
-			})
-			if key == "" {
-				return nil, errField
-			}
-			delete(one.parameters, key)
-			if !f.take('=') {
-				continue
-			}
-			text, number, ok := f.bare()
-			if !ok {
-				return nil, errField
-			}
-			if n, err := strconv.ParseInt(text, 10, 64); number && err == nil {
-				one.parameters[key] = n
-			}
-		}
-		out = append(out, one)
-		f.space()
-		if f.end() {
-			break
-		}
-		if !f.take(',') {
-			return nil, errField
-		}
-		f.space()
-		if f.end() {
-			return nil, errField
-		}
+		items = append(items, item)
 	}
-	return out, nil
+	return items
 }
 
-// A field is what is left to read.
-type field struct{ s string }
-
-func (f *field) end() bool { return f.s == "" }
-
-func (f *field) space() { f.s = strings.TrimLeft(f.s, " \t") }
-
-func (f *field) take(c byte) bool {
-	if f.s == "" || f.s[0] != c {
-		return false
+func size(lines []string) int {
+	n := 0
+	for _, line := range lines {
+		n += len(line) + 1
 	}
-	f.s = f.s[1:]
-	return true
+	return n
 }
 
-func (f *field) while(ok func(byte) bool) string {
-	i := 0
-	for i < len(f.s) && ok(f.s[i]) {
-		i++
+// itemName returns the string or token that names a limit; empty for any other type.
+func itemName(item httpsfv.Item) string {
+	switch name := item.Value.(type) {
+	case string:
+		return name
+	case httpsfv.Token:
+		return string(name)
 	}
-	text := f.s[:i]
-	f.s = f.s[i:]
-	return text
+	return ""
 }
 
-// bare reads a string, or anything unquoted: token, number, boolean, byte sequence or date.
-func (f *field) bare() (text string, number, ok bool) {
-	if f.take('"') {
-		text, ok = f.quoted()
-		return text, false, ok
-	}
-	text = f.while(func(c byte) bool { return c > ' ' && c < 0x7f && strings.IndexByte(`;,="()\`, c) < 0 })
-	if text == "" {
-		return "", false, false
-	}
-	if text[0] == ':' { // a byte sequence may end in =
-		text += f.while(func(c byte) bool { return c == '=' || c == ':' })
-	}
-	return text, text[0] == '-' || text[0] >= '0' && text[0] <= '9', true
-}
-
-func (f *field) quoted() (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(f.s); i++ {
-		switch c := f.s[i]; {
-		case c == '"':
-			f.s = f.s[i+1:]
-			return b.String(), true
-		case c == '\\':
-			i++
-			if i == len(f.s) || f.s[i] != '"' && f.s[i] != '\\' {
-				return "", false
-			}
-			b.WriteByte(f.s[i])
-		case c < ' ' || c > '~':
-			return "", false
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", false
+// integer returns a parameter of an item; ok is false if there is none or it has another type.
+func integer(item httpsfv.Item, parameter string) (n int64, ok bool) {
+	value, _ := item.Params.Get(parameter)
+	n, ok = value.(int64)
+	return n, ok
 }

@@ -8,18 +8,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dunglas/httpsfv"
+
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/store"
 )
 
 // writeRateLimit sets the RateLimit and RateLimit-Policy fields: one item a limit.
 // r is a lower bound of what can still be admitted, t the seconds until the oldest counted slot falls
-// out. draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4.
+// out. draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4; RFC 9651.
 func writeRateLimit(h http.Header, limits []store.Standing) {
 	if len(limits) == 0 {
 		return
 	}
-	policies, standings := make([]string, 0, len(limits)), make([]string, 0, len(limits))
+	policies, standings := make(httpsfv.List, 0, len(limits)), make(httpsfv.List, 0, len(limits))
 	limits = slices.Clone(limits)
 	slices.SortStableFunc(limits, func(a, b store.Standing) int { return agreed(b.Limit) - agreed(a.Limit) })
 	seen := map[string]int{}
@@ -28,18 +30,32 @@ func writeRateLimit(h http.Header, limits []store.Standing) {
 		if seen[name]++; seen[name] > 1 {
 			name = fmt.Sprintf("%s-%d", name, seen[name])
 		}
-		policy := fmt.Sprintf("%q;q=%d", name, l.Max)
+		policy, standing := httpsfv.NewItem(name), httpsfv.NewItem(name)
+		policy.Params.Add("q", fieldInteger(l.Max))
 		if w := l.Period.Seconds(); w > 0 {
-			policy += fmt.Sprintf(";w=%d", w)
+			policy.Params.Add("w", w)
 		}
-		standing := fmt.Sprintf("%q;r=%d", name, max(0, l.Left))
+		standing.Params.Add("r", fieldInteger(l.Left))
 		if l.Resets > 0 {
-			standing += fmt.Sprintf(";t=%d", wholeSeconds(l.Resets))
+			standing.Params.Add("t", wholeSeconds(l.Resets))
 		}
 		policies, standings = append(policies, policy), append(standings, standing)
 	}
-	h.Set("RateLimit-Policy", strings.Join(policies, ", "))
-	h.Set("RateLimit", strings.Join(standings, ", "))
+	setField(h, "RateLimit-Policy", policies)
+	setField(h, "RateLimit", standings)
+}
+
+// setField sets a structured field. One that cannot be written is left out: an answer is not worth less for it.
+func setField(h http.Header, name string, list httpsfv.List) {
+	if text, err := httpsfv.Marshal(list); err == nil {
+		h.Set(name, text)
+	}
+}
+
+// fieldInteger brings a count within the integers of RFC 9651 3.3.1; r and q are then lower bounds still.
+func fieldInteger(n int64) int64 {
+	const largest = 999_999_999_999_999
+	return min(max(0, n), largest)
 }
 
 // limitName is how a limit is called: one of the policy by its period, that of the PAT itself pat, that
