@@ -8,6 +8,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // Endpoints are where a service is asked for what, as its agents.json says or else as the protocol has it
@@ -104,10 +105,10 @@ func notThere(a fetch.Answer) bool {
 		return false
 	}
 	switch e := readError(a); e.Reason {
-	case "NO_SUCH_PATH", "METHOD_NOT_ALLOWED":
+	case string(reason.NoSuchPath), string(reason.MethodNotAllowed):
 		return true
 	case "":
-		return e.Code == "" || e.Code == "NOT_FOUND" || e.Code == "METHOD_NOT_ALLOWED"
+		return e.Code == "" || e.Code == string(reason.CodeNotFound) || e.Code == string(reason.CodeMethodNotAllowed)
 	default:
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 var (
@@ -137,13 +138,13 @@ func (r reasonError) Error() string { return strings.ToLower(strings.ReplaceAll(
 
 // Kinds of answers, by HTTP status, whatever their reason.
 const (
-	ErrUnauthorized    = reasonError("UNAUTHORIZED")        // 401
-	ErrPaymentRequired = reasonError("PAYMENT_REQUIRED")    // 402
-	ErrForbidden       = reasonError("FORBIDDEN")           // 403
-	ErrNotFound        = reasonError("NOT_FOUND")           // 404
-	ErrConflict        = reasonError("CONFLICT")            // 409
-	ErrTooManyRequests = reasonError("TOO_MANY_REQUESTS")   // 429
-	ErrUnavailable     = reasonError("SERVICE_UNAVAILABLE") // 503
+	ErrUnauthorized    = reasonError(reason.CodeUnauthorized)       // 401
+	ErrPaymentRequired = reasonError(reason.CodePaymentRequired)    // 402
+	ErrForbidden       = reasonError(reason.CodeForbidden)          // 403
+	ErrNotFound        = reasonError(reason.CodeNotFound)           // 404
+	ErrConflict        = reasonError(reason.CodeConflict)           // 409
+	ErrTooManyRequests = reasonError(reason.CodeTooManyRequests)    // 429
+	ErrUnavailable     = reasonError(reason.CodeServiceUnavailable) // 503
 )
 
 var kinds = map[reasonError]int{
@@ -154,52 +155,52 @@ var kinds = map[reasonError]int{
 
 // Reasons that a caller may want to act on. errors.Is compares with what a service gave as details.reason.
 const (
-	ErrInvalidToken            = reasonError("INVALID_TOKEN")
-	ErrExpiredToken            = reasonError("EXPIRED_TOKEN")
-	ErrMissingToken            = reasonError("MISSING_TOKEN")
-	ErrRevokedToken            = reasonError("REVOKED_TOKEN")
-	ErrInsufficientPermissions = reasonError("INSUFFICIENT_PERMISSIONS")
-	ErrScopeExceeded           = reasonError("SCOPE_EXCEEDED")
-	ErrPolicyViolation         = reasonError("POLICY_VIOLATION")
-	ErrPolicyExpired           = reasonError("POLICY_EXPIRED")
-	ErrPolicyNotApplicable     = reasonError("POLICY_NOT_APPLICABLE")
-	ErrPolicyRequiresAgreement = reasonError("POLICY_REQUIRES_AGREEMENT")
-	ErrVerificationRequired    = reasonError("POLICY_REQUIRES_VERIFICATION")
-	ErrProofReplayed           = reasonError("PROOF_REPLAYED")
-	ErrAgentBlocked            = reasonError("AGENT_BLOCKED")
-	ErrFreshAgreementRequired  = reasonError("FRESH_AGREEMENT_REQUIRED")
-	ErrPolicyMismatch          = reasonError("POLICY_MISMATCH")
-	ErrAgreementReplayed       = reasonError("AGREEMENT_REPLAYED")
-	ErrAgreementStale          = reasonError("AGREEMENT_STALE")
-	ErrBadSignature            = reasonError("BAD_SIGNATURE")
-	ErrWeakKey                 = reasonError("WEAK_KEY")
-	ErrUnsupportedKey          = reasonError("UNSUPPORTED_KEY")
-	ErrRateLimitExceeded       = reasonError("RATE_LIMIT_EXCEEDED")
-	ErrQuotaExceeded           = reasonError("QUOTA_EXCEEDED")
-	ErrServiceCeiling          = reasonError("SERVICE_CEILING")
-	ErrPolicyRequiresPayment   = reasonError("POLICY_REQUIRES_PAYMENT")
-	ErrPolicyConflict          = reasonError("POLICY_CONFLICT")
-	ErrAgentIDTaken            = reasonError("AGENT_ID_TAKEN")
-	ErrKeyTaken                = reasonError("KEY_TAKEN")
-	ErrIdempotencyKeyReused    = reasonError("IDEMPOTENCY_KEY_REUSED")
-	ErrIdempotencyInProgress   = reasonError("IDEMPOTENCY_IN_PROGRESS")
-	ErrOutcomeUnknown          = reasonError("OUTCOME_UNKNOWN")
-	ErrUpstreamRejected        = reasonError("UPSTREAM_REJECTED")
-	ErrMissingParameter        = reasonError("MISSING_PARAMETER")
-	ErrInvalidParameter        = reasonError("INVALID_PARAMETER")
-	ErrInvalidFormat           = reasonError("INVALID_FORMAT")
-	ErrParameterTooLong        = reasonError("PARAMETER_TOO_LONG")
-	ErrParameterTooShort       = reasonError("PARAMETER_TOO_SHORT")
-	ErrParameterOutOfRange     = reasonError("PARAMETER_OUT_OF_RANGE")
-	ErrInvalidEnumValue        = reasonError("INVALID_ENUM_VALUE")
-	ErrUnknownParameter        = reasonError("UNKNOWN_PARAMETER")
-	ErrIntentNotFound          = reasonError("INTENT_NOT_FOUND")
-	ErrVersionConflict         = reasonError("VERSION_CONFLICT")
-	ErrIntentDeprecated        = reasonError("INTENT_DEPRECATED")
-	ErrStoreUnavailable        = reasonError("STORE_UNAVAILABLE")
-	ErrBreakerOpen             = reasonError("BREAKER_OPEN")
-	ErrUpstreamTimeout         = reasonError("UPSTREAM_TIMEOUT")
-	ErrUpstreamUnreachable     = reasonError("UPSTREAM_UNREACHABLE")
-	ErrUpstreamError           = reasonError("UPSTREAM_ERROR")
-	ErrResponseInvalid         = reasonError("RESPONSE_INVALID")
+	ErrInvalidToken            = reasonError(reason.InvalidToken)
+	ErrExpiredToken            = reasonError(reason.ExpiredToken)
+	ErrMissingToken            = reasonError(reason.MissingToken)
+	ErrRevokedToken            = reasonError(reason.RevokedToken)
+	ErrInsufficientPermissions = reasonError(reason.InsufficientPermissions)
+	ErrScopeExceeded           = reasonError(reason.ScopeExceeded)
+	ErrPolicyViolation         = reasonError(reason.PolicyViolation)
+	ErrPolicyExpired           = reasonError(reason.PolicyExpired)
+	ErrPolicyNotApplicable     = reasonError(reason.PolicyNotApplicable)
+	ErrPolicyRequiresAgreement = reasonError(reason.PolicyRequiresAgreement)
+	ErrVerificationRequired    = reasonError(reason.PolicyRequiresVerification)
+	ErrProofReplayed           = reasonError(reason.ProofReplayed)
+	ErrAgentBlocked            = reasonError(reason.AgentBlocked)
+	ErrFreshAgreementRequired  = reasonError(reason.FreshAgreementRequired)
+	ErrPolicyMismatch          = reasonError(reason.PolicyMismatch)
+	ErrAgreementReplayed       = reasonError(reason.AgreementReplayed)
+	ErrAgreementStale          = reasonError(reason.AgreementStale)
+	ErrBadSignature            = reasonError(reason.BadSignature)
+	ErrWeakKey                 = reasonError(reason.WeakKey)
+	ErrUnsupportedKey          = reasonError(reason.UnsupportedKey)
+	ErrRateLimitExceeded       = reasonError(reason.RateLimitExceeded)
+	ErrQuotaExceeded           = reasonError(reason.QuotaExceeded)
+	ErrServiceCeiling          = reasonError(reason.ServiceCeiling)
+	ErrPolicyRequiresPayment   = reasonError(reason.PolicyRequiresPayment)
+	ErrPolicyConflict          = reasonError(reason.PolicyConflict)
+	ErrAgentIDTaken            = reasonError(reason.AgentIDTaken)
+	ErrKeyTaken                = reasonError(reason.KeyTaken)
+	ErrIdempotencyKeyReused    = reasonError(reason.IdempotencyKeyReused)
+	ErrIdempotencyInProgress   = reasonError(reason.IdempotencyInProgress)
+	ErrOutcomeUnknown          = reasonError(reason.OutcomeUnknown)
+	ErrUpstreamRejected        = reasonError(reason.UpstreamRejected)
+	ErrMissingParameter        = reasonError(reason.MissingParameter)
+	ErrInvalidParameter        = reasonError(reason.InvalidParameter)
+	ErrInvalidFormat           = reasonError(reason.InvalidFormat)
+	ErrParameterTooLong        = reasonError(reason.ParameterTooLong)
+	ErrParameterTooShort       = reasonError(reason.ParameterTooShort)
+	ErrParameterOutOfRange     = reasonError(reason.ParameterOutOfRange)
+	ErrInvalidEnumValue        = reasonError(reason.InvalidEnumValue)
+	ErrUnknownParameter        = reasonError(reason.UnknownParameter)
+	ErrIntentNotFound          = reasonError(reason.IntentNotFound)
+	ErrVersionConflict         = reasonError(reason.VersionConflict)
+	ErrIntentDeprecated        = reasonError(reason.IntentDeprecated)
+	ErrStoreUnavailable        = reasonError(reason.StoreUnavailable)
+	ErrBreakerOpen             = reasonError(reason.BreakerOpen)
+	ErrUpstreamTimeout         = reasonError(reason.UpstreamTimeout)
+	ErrUpstreamUnreachable     = reasonError(reason.UpstreamUnreachable)
+	ErrUpstreamError           = reasonError(reason.UpstreamError)
+	ErrResponseInvalid         = reasonError(reason.ResponseInvalid)
 )

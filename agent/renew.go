@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -89,7 +90,7 @@ func (s *Service) replaceable(session Session, e *Error) bool {
 	switch e.Reason {
 	case string(ErrExpiredToken):
 		return true
-	case "", "NO_SUCH_PATH", "METHOD_NOT_ALLOWED":
+	case "", string(reason.NoSuchPath), string(reason.MethodNotAllowed):
 	default:
 		return false
 	}

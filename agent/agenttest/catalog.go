@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 func (s *Service) intents() []map[string]any {
@@ -71,7 +73,7 @@ func (s *Service) search(w http.ResponseWriter, _ *http.Request) {
 
 func (s *Service) intent(w http.ResponseWriter, r *http.Request) {
 	if r.PathValue("uid") != "shop.example:hidden:v1" {
-		refuse(w, http.StatusNotFound, "NOT_FOUND", "INTENT_NOT_FOUND", nil)
+		refuse(w, reason.IntentNotFound, nil)
 		return
 	}
 	in := s.intents()[0]

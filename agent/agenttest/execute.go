@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -11,17 +12,17 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request) {
 	in := body(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id, t, reason := s.bearer(r)
-	if reason != "" {
+	id, t, refused := s.bearer(r)
+	if refused != "" {
 		if s.Dialect == Mock || s.Dialect == Guide {
 			write(w, http.StatusUnauthorized, map[string]any{"detail": "Invalid token"})
 			return
 		}
-		refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", reason, nil)
+		refuse(w, refused, nil)
 		return
 	}
 	if t.digest != s.offer.Digest && s.Dialect == Canonical {
-		refuse(w, http.StatusForbidden, "FORBIDDEN", "POLICY_REQUIRES_AGREEMENT", map[string]any{"policy": map[string]string{"uid": PolicyUID, "digest": s.offer.Digest}})
+		refuse(w, reason.PolicyRequiresAgreement, map[string]any{"policy": map[string]string{"uid": PolicyUID, "digest": s.offer.Digest}})
 		return
 	}
 	c := Call{IdempotencyKey: r.Header.Get("Idempotency-Key"), TokenID: id, Header: r.Header.Clone()}
@@ -33,7 +34,7 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request) {
 	}
 	digest, err := pat.ExecuteDigest(c.UID, c.Parameters)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "INVALID_PARAMETER", "INVALID_PARAMETER", nil)
+		refuse(w, reason.InvalidParameter, nil)
 		return
 	}
 	c.Proved = r.Header.Get("UIM-Proof") != "" && s.proved(r, t, id, digest)
@@ -50,7 +51,7 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request) {
 	}
 	if was, ok := s.stored[c.IdempotencyKey]; ok && c.IdempotencyKey != "" {
 		if was.fingerprint != digest {
-			refuse(w, http.StatusConflict, "CONFLICT", "IDEMPOTENCY_KEY_REUSED", nil)
+			refuse(w, reason.IdempotencyKeyReused, nil)
 			return
 		}
 		w.Header().Set("Idempotency-Replayed", "true")
@@ -64,11 +65,11 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request) {
 // do makes the call; s.mu is held.
 func (s *Service) do(w http.ResponseWriter, c Call, digest string, broken bool) {
 	if c.UID != Search && c.UID != Order {
-		refuse(w, http.StatusNotFound, "NOT_FOUND", "INTENT_NOT_FOUND", nil)
+		refuse(w, reason.IntentNotFound, nil)
 		return
 	}
 	if c.UID == Order && !c.Proved {
-		refuse(w, http.StatusForbidden, "FORBIDDEN", "POLICY_REQUIRES_VERIFICATION", nil)
+		refuse(w, reason.PolicyRequiresVerification, nil)
 		return
 	}
 	out := map[string]any{"echo": c.Parameters}

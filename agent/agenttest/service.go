@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -235,7 +236,7 @@ func (s *Service) routes() http.Handler {
 		mux.HandleFunc("POST /api/pat/revoke", s.revoke)
 		mux.HandleFunc("POST /api/intents/execute", s.execute)
 		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-			refuse(w, http.StatusNotFound, "NOT_FOUND", "NO_SUCH_PATH", nil)
+			refuse(w, reason.NoSuchPath, nil)
 		})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -253,14 +254,12 @@ func write(w http.ResponseWriter, status int, v any) {
 }
 
 // refuse answers with the error of UIM core 3.3.
-func refuse(w http.ResponseWriter, status int, code, reason string, details map[string]any) {
+func refuse(w http.ResponseWriter, r reason.Reason, details map[string]any) {
 	if details == nil {
 		details = map[string]any{}
 	}
-	if reason != "" {
-		details["reason"] = reason
-	}
-	write(w, status, map[string]any{"error": map[string]any{"code": code, "message": "refused", "details": details}})
+	details["reason"] = r
+	write(w, r.Status(), map[string]any{"error": map[string]any{"code": r.Code(), "message": "refused", "details": details}})
 }
 
 func body(r *http.Request) map[string]any {

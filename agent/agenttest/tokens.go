@@ -11,6 +11,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -21,7 +22,7 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) {
 	policy, _ := in["signed_policy"].(string)
 	key, err := pat.ParsePublicKeyValue(in["agent_public_key"])
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "INVALID_SIGNATURE", "UNSUPPORTED_KEY", nil)
+		refuse(w, reason.UnsupportedKey, nil)
 		return
 	}
 	s.mu.Lock()
@@ -37,17 +38,17 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case err != nil:
-		refuse(w, http.StatusForbidden, "POLICY_REJECTED", "POLICY_MISMATCH", map[string]any{"policy": map[string]string{"uid": PolicyUID, "digest": s.offer.Digest}})
+		refuse(w, reason.PolicyMismatch, map[string]any{"policy": map[string]string{"uid": PolicyUID, "digest": s.offer.Digest}})
 		return
 	case accepted.Assurance != pat.Fresh:
-		refuse(w, http.StatusForbidden, "FORBIDDEN", "FRESH_AGREEMENT_REQUIRED", nil)
+		refuse(w, reason.FreshAgreementRequired, nil)
 		return
 	case s.approving && !s.approved:
 		s.waiting[accepted.Nonce] = true
 		write(w, http.StatusAccepted, map[string]any{"status": "pending", "agreement_id": "agreement-1"})
 		return
 	case s.nonces[accepted.Nonce], s.approving && !s.waiting[accepted.Nonce]:
-		refuse(w, http.StatusForbidden, "POLICY_REJECTED", "AGREEMENT_REPLAYED", nil)
+		refuse(w, reason.AgreementReplayed, nil)
 		return
 	}
 	s.nonces[accepted.Nonce] = true
@@ -70,7 +71,7 @@ func (s *Service) foreign(a pat.Accepted, in map[string]any) bool {
 func (s *Service) answer(w http.ResponseWriter, text string) {
 	write(w, http.StatusOK, map[string]any{
 		"uim-pat": text, "expires_at": s.Clock.Now().Add(s.TTL).Format(time.RFC3339), "agreement_id": "agreement-1",
-		"scope": []string{Search + ":execute", Order + ":execute"}, "scope_omitted": []map[string]string{{"entry": "shop.example:refund:v1:execute", "reason": "POLICY_VIOLATION"}},
+		"scope": []string{Search + ":execute", Order + ":execute"}, "scope_omitted": []map[string]string{{"entry": "shop.example:refund:v1:execute", "reason": string(reason.PolicyViolation)}},
 	})
 }
 
@@ -93,24 +94,24 @@ func (s *Service) grant(agentID string, key pat.Key) string {
 	return text
 }
 
-// bearer verifies the PAT of a request; s.mu is held. The reason is empty where it is good.
-func (s *Service) bearer(r *http.Request) (id string, t *token, reason string) {
+// bearer verifies the PAT of a request; s.mu is held. It returns no reason for a PAT that is valid.
+func (s *Service) bearer(r *http.Request) (id string, t *token, refused reason.Reason) {
 	text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return "", nil, "MISSING_TOKEN"
+		return "", nil, reason.MissingToken
 	}
 	parsed, err := jwt.Parse(text, func(*jwt.Token) (any, error) { return s.key.Public(), nil }, jwt.WithValidMethods([]string{"EdDSA"}), jwt.WithTimeFunc(s.Clock.Now))
 	if err != nil && strings.Contains(err.Error(), "expired") {
-		return "", nil, "EXPIRED_TOKEN"
+		return "", nil, reason.ExpiredToken
 	}
 	if err != nil {
-		return "", nil, "INVALID_TOKEN"
+		return "", nil, reason.InvalidToken
 	}
 	claims, _ := parsed.Claims.(jwt.MapClaims)
 	id, _ = claims["jti"].(string)
 	t = s.tokens[id]
 	if t == nil || t.ended {
-		return "", nil, "REVOKED_TOKEN"
+		return "", nil, reason.RevokedToken
 	}
 	return id, t, ""
 }
@@ -118,18 +119,18 @@ func (s *Service) bearer(r *http.Request) (id string, t *token, reason string) {
 func (s *Service) renew(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id, t, reason := s.bearer(r)
-	if reason != "" {
-		refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", reason, nil)
+	id, t, refused := s.bearer(r)
+	if refused != "" {
+		refuse(w, refused, nil)
 		return
 	}
 	if t.digest != s.offer.Digest {
-		refuse(w, http.StatusForbidden, "FORBIDDEN", "POLICY_REQUIRES_AGREEMENT", map[string]any{"policy": map[string]string{"uid": PolicyUID, "digest": s.offer.Digest}})
+		refuse(w, reason.PolicyRequiresAgreement, map[string]any{"policy": map[string]string{"uid": PolicyUID, "digest": s.offer.Digest}})
 		return
 	}
 	digest, err := pat.RenewDigest(id)
 	if err != nil || !s.proved(r, t, id, digest) {
-		refuse(w, http.StatusForbidden, "FORBIDDEN", "POLICY_REQUIRES_VERIFICATION", nil)
+		refuse(w, reason.PolicyRequiresVerification, nil)
 		return
 	}
 	t.ended = true
@@ -151,7 +152,7 @@ func (s *Service) revoke(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Header.Set("Authorization", "Bearer "+form)
-	if _, t, reason := s.bearer(r); reason == "" {
+	if _, t, refused := s.bearer(r); refused == "" {
 		t.ended = true
 	}
 	write(w, http.StatusOK, map[string]any{})

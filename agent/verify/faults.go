@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -200,11 +201,22 @@ func (v *visit) errorEnvelope(context.Context) finding {
 	return offenders(slices.Compact(bad))
 }
 
-// statuses are those of the codes of the protocol.
-var statuses = map[string][]int{
-	"INVALID_PARAMETER": {400, 422}, "UNAUTHORIZED": {401}, "FORBIDDEN": {403}, "NOT_FOUND": {404}, "METHOD_NOT_ALLOWED": {405},
-	"CONFLICT": {409}, "UNSUPPORTED_MEDIA_TYPE": {415}, "TOO_MANY_REQUESTS": {429}, "PAYMENT_REQUIRED": {402},
-	"INTERNAL_SERVER_ERROR": {500}, "BAD_GATEWAY": {502}, "SERVICE_UNAVAILABLE": {503}, "GATEWAY_TIMEOUT": {504},
+// statuses are the HTTP statuses that go with the codes of the protocol, for any service: 422 beside 400 because web
+// frameworks answer it for invalid parameters. UIM core 3.3.
+var statuses = map[reason.Code][]int{
+	reason.CodeInvalidParameter:     {http.StatusBadRequest, http.StatusUnprocessableEntity},
+	reason.CodeUnauthorized:         {http.StatusUnauthorized},
+	reason.CodePaymentRequired:      {http.StatusPaymentRequired},
+	reason.CodeForbidden:            {http.StatusForbidden},
+	reason.CodeNotFound:             {http.StatusNotFound},
+	reason.CodeMethodNotAllowed:     {http.StatusMethodNotAllowed},
+	reason.CodeConflict:             {http.StatusConflict},
+	reason.CodeUnsupportedMediaType: {http.StatusUnsupportedMediaType},
+	reason.CodeTooManyRequests:      {http.StatusTooManyRequests},
+	reason.CodeInternalServerError:  {http.StatusInternalServerError},
+	reason.CodeBadGateway:           {http.StatusBadGateway},
+	reason.CodeServiceUnavailable:   {http.StatusServiceUnavailable},
+	reason.CodeGatewayTimeout:       {http.StatusGatewayTimeout},
 }
 
 var symbol = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`)
@@ -217,7 +229,7 @@ func (v *visit) errorCodes(context.Context) finding {
 			continue
 		}
 		code, _ := inner["code"].(string)
-		if fits, known := statuses[code]; !symbol.MatchString(code) {
+		if fits, known := statuses[reason.Code(code)]; !symbol.MatchString(code) {
 			bad = append(bad, fmt.Sprintf("%s: %.40q is no symbol", e.name(), code))
 		} else if known && !slices.Contains(fits, e.status) {
 			bad = append(bad, fmt.Sprintf("%s: %s is answered %d", e.name(), code, e.status))

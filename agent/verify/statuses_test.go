@@ -1,0 +1,25 @@
+package verify
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// What the gateway answers keeps to what is expected of any service.
+func TestStatusesOfTheProtocolHoldForTheGateway(t *testing.T) {
+	t.Parallel()
+	codes := map[reason.Code]bool{}
+	for _, r := range reason.All() {
+		codes[r.Code()] = true
+		if want, listed := statuses[r.Code()]; listed && !slices.Contains(want, r.Status()) {
+			t.Errorf("%s has the status %d, of %s are expected %d", r, r.Status(), r.Code(), want)
+		}
+	}
+	for code := range statuses {
+		if !codes[code] {
+			t.Errorf("no reason has the code %s", code)
+		}
+	}
+}
