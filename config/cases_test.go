@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
 const table = `# Calls of the shop.
@@ -140,7 +141,7 @@ func FuzzParseCases(f *testing.F) {
 			if (c.File == "") == !c.Policy.Set || c.Line < 1 || c.Expect.Wanted()["decision"] == "" {
 				t.Fatalf("%+v", c)
 			}
-			for _, tree := range []config.Tree{c.Request, c.World, c.Policy} {
+			for _, tree := range []yamlconf.Tree{c.Request, c.World, c.Policy} {
 				if _, err := json.Marshal(tree.Value); err != nil {
 					t.Fatal(err)
 				}

@@ -18,59 +18,59 @@ const (
 )
 
 // check reads the files and holds what one value cannot say about itself.
-func (d *decoder) check(c *Config) {
-	d.checkServer(&c.Server)
-	d.checkAdmin(c)
-	d.checkPAT(&c.PAT)
-	d.checkServices(c)
+func (l *loader) check(c *Config) {
+	l.checkServer(&c.Server)
+	l.checkAdmin(c)
+	l.checkPAT(&c.PAT)
+	l.checkServices(c)
 	if c.Billing.Mode == Prepaid && c.Billing.Credit.Currency != "" {
-		d.warnf("billing.credit", "has no effect with mode prepaid: leave it out")
+		l.Warnf("billing.credit", "has no effect with mode prepaid: leave it out")
 	}
 }
 
-func (d *decoder) checkServer(s *Server) {
-	d.listenAddress("server.listen", s.Listen)
-	d.rolling("server.per_address", s.PerAddress)
-	d.rolling("server.issue_per_address", s.IssuePerAddress)
+func (l *loader) checkServer(s *Server) {
+	l.listenAddress("server.listen", s.Listen)
+	l.rolling("server.per_address", s.PerAddress)
+	l.rolling("server.issue_per_address", s.IssuePerAddress)
 	for i, p := range s.TrustedProxies {
 		if text := p.String(); text == everyoneV4 || text == everyoneV6 {
-			d.warnf("server.trusted_proxies["+strconv.Itoa(i)+"]", "trusts everyone to say where requests come from: name the networks of your proxies")
+			l.Warnf("server.trusted_proxies["+strconv.Itoa(i)+"]", "trusts everyone to say where requests come from: name the networks of your proxies")
 		}
 	}
-	d.certificate(&s.TLS)
+	l.certificate(&s.TLS)
 }
 
 // certificate loads the pair. The key stays in the pair alone.
-func (d *decoder) certificate(t *TLS) {
+func (l *loader) certificate(t *TLS) {
 	if t.Cert.Path == "" && t.Key.Path == "" {
 		return
 	}
 	if t.Cert.Path == "" || t.Key.Path == "" {
-		d.errorf("server.tls", "has only one of cert and key: give both, or neither")
+		l.Errorf("server.tls", "has only one of cert and key: give both, or neither")
 	}
-	certRead := d.readInto("server.tls.cert", &t.Cert, maxPEM, false)
-	keyRead := d.readInto("server.tls.key", &t.Key, maxPEM, true)
+	certRead := l.readInto("server.tls.cert", &t.Cert, maxPEM, false)
+	keyRead := l.readInto("server.tls.key", &t.Key, maxPEM, true)
 	if !certRead || !keyRead {
 		return
 	}
 	pair, err := tls.X509KeyPair(t.Cert.Data, t.Key.Data)
 	t.Key.Data, t.Key.SHA256 = nil, ""
 	if err != nil {
-		d.errorf("server.tls", "cert and key do not load: %v", err)
+		l.Errorf("server.tls", "cert and key do not load: %v", err)
 		return
 	}
 	t.certificate = &pair
 }
 
 // readInto reads the file that f names, and reports why it cannot.
-func (d *decoder) readInto(path string, f *File, most int64, hide bool) bool {
+func (l *loader) readInto(path string, f *File, most int64, hide bool) bool {
 	if f.Path == "" {
 		return false
 	}
-	got, err := d.files.load(f.Path, most, hide)
+	got, err := l.files.load(f.Path, most, hide)
 	if err != nil {
-		f.Path = d.files.path(f.Path)
-		d.errorf(path, "%v", err)
+		f.Path = l.files.path(f.Path)
+		l.Errorf(path, "%v", err)
 		return false
 	}
 	*f = got
@@ -78,7 +78,7 @@ func (d *decoder) readInto(path string, f *File, most int64, hide bool) bool {
 }
 
 // listenAddress checks host:port and returns the host; it is false where there is none.
-func (d *decoder) listenAddress(path, text string) (host string, ok bool) {
+func (l *loader) listenAddress(path, text string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(text)
 	if err == nil {
 		_, err = strconv.ParseUint(port, 10, 16)
@@ -87,83 +87,83 @@ func (d *decoder) listenAddress(path, text string) (host string, ok bool) {
 		_, err = parseHost(host)
 	}
 	if err != nil {
-		d.errorf(path, "is no address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address")
+		l.Errorf(path, "is no address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address")
 		return "", false
 	}
 	return host, true
 }
 
-func (d *decoder) checkAdmin(c *Config) {
-	host, ok := d.listenAddress("admin.listen", c.Admin.Listen)
+func (l *loader) checkAdmin(c *Config) {
+	host, ok := l.listenAddress("admin.listen", c.Admin.Listen)
 	if ok && !loopback(host) && c.Server.TLS.Cert.Path == "" && c.Server.TLS.Key.Path == "" {
-		d.errorf("admin.listen", "other machines can reach this address, and the admin token would travel in the clear: listen on %s, or set server.tls", defaultHost)
+		l.Errorf("admin.listen", "other machines can reach this address, and the admin token would travel in the clear: listen on %s, or set server.tls", defaultHost)
 	}
 	if ok && collide(c.Admin.Listen, c.Server.Listen) {
-		d.errorf("admin.listen", "takes the port of server.listen: give it one of its own")
+		l.Errorf("admin.listen", "takes the port of server.listen: give it one of its own")
 	}
 	token := c.Admin.Token.Reveal()
 	switch {
 	case token == "":
 	case len(token) > longToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		d.errorf("admin.token", "cannot be sent in a header: want at most %d visible ASCII characters without spaces", longToken)
+		l.Errorf("admin.token", "cannot be sent in a header: want at most %d visible ASCII characters without spaces", longToken)
 	case len(token) < shortToken:
-		d.warnf("admin.token", "is short enough to guess: use at least %d random characters, or leave it out to have one made", shortToken)
+		l.Warnf("admin.token", "is short enough to guess: use at least %d random characters, or leave it out to have one made", shortToken)
 	}
 }
 
-func (d *decoder) checkPAT(p *PAT) {
-	d.rolling("pat.limit", p.Limit)
+func (l *loader) checkPAT(p *PAT) {
+	l.rolling("pat.limit", p.Limit)
 	keys := map[string]int{}
 	for i, a := range p.Allow {
 		path := "pat.allow[" + strconv.Itoa(i) + "]"
 		if a.AgentID != "" {
-			d.agentID(path+".id", a.AgentID)
+			l.agentID(path+".id", a.AgentID)
 		}
 		if a.Key == "" {
 			continue // reported where it was read
 		}
 		at := path
-		if _, named := d.positions[path+".key"]; named {
+		if l.Has(path + ".key") {
 			at = path + ".key"
 		}
-		if !d.thumbprint(at, a.Key) {
+		if !l.thumbprint(at, a.Key) {
 			continue
 		}
 		if first, twice := keys[a.Key]; twice {
-			d.errorf(path, "the key is in pat.allow[%d] already: one key has one agent id", first)
+			l.Errorf(path, "the key is in pat.allow[%d] already: one key has one agent id", first)
 			continue
 		}
 		keys[a.Key] = i
 	}
 	if p.Admission == AdmissionAllowlist && len(p.Allow) == 0 {
-		d.errorf("pat.admission", "allowlist with an empty pat.allow admits nobody: list the keys of the agents")
+		l.Errorf("pat.admission", "allowlist with an empty pat.allow admits nobody: list the keys of the agents")
 	}
 }
 
 // rolling insists on a rate that agents can be told as so many per seconds, and that admits something.
-func (d *decoder) rolling(path string, r limit.Rate) {
+func (l *loader) rolling(path string, r limit.Rate) {
 	if r.Period == "" {
 		return // reported where it was read
 	}
 	if !r.Period.Rolling() {
-		d.errorf(path, "counts per %s: want second, minute, hour, day or week", r.Period)
+		l.Errorf(path, "counts per %s: want second, minute, hour, day or week", r.Period)
 	}
 	if r.Max < 1 {
-		d.errorf(path, "admits nothing: want at least 1")
+		l.Errorf(path, "admits nothing: want at least 1")
 	}
 }
 
-func (d *decoder) agentID(path, id string) {
+func (l *loader) agentID(path, id string) {
 	if len(id) > 200 || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		d.errorf(path, "is no agent id: want 1 to 200 visible ASCII characters")
+		l.Errorf(path, "is no agent id: want 1 to 200 visible ASCII characters")
 	}
 }
 
-func (d *decoder) thumbprint(path, key string) bool {
+func (l *loader) thumbprint(path, key string) bool {
 	if thumbprint(key) {
 		return true
 	}
-	d.errorf(path, "is no key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them")
+	l.Errorf(path, "is no key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them")
 	return false
 }
 

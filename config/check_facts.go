@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
 // MaxPointer bounds the JSON pointer of a fact in bytes.
@@ -22,22 +24,22 @@ var (
 var agentsOwn = []string{"Authorization", "Cookie", "Idempotency-Key", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
 // checkFacts checks where a service's facts come from. Whether the policy asks for them is for the gateway to say.
-func (d *decoder) checkFacts(path string, s *Service, c *Config) {
+func (l *loader) checkFacts(path string, s *Service, c *Config) {
 	for _, operand := range slices.Sorted(maps.Keys(s.Facts)) {
 		at := path + "[" + strconv.Quote(operand) + "]"
 		if !operandName.MatchString(operand) {
-			d.errorf(at, "the key is no left operand: want its local name, such as purpose")
+			l.Errorf(at, "the key is no left operand: want its local name, such as purpose")
 		}
-		if len(s.Facts[operand]) == 0 && !d.reported(at) {
-			d.errorf(at, "has no source: want a list such as [{parameter: /%s}]", operand)
+		if len(s.Facts[operand]) == 0 && !l.Failed(at) {
+			l.Errorf(at, "has no source: want a list such as [{parameter: /%s}]", operand)
 		}
 		for i := range s.Facts[operand] {
-			d.checkFactSource(at+"["+strconv.Itoa(i)+"]", &s.Facts[operand][i], c)
+			l.checkFactSource(at+"["+strconv.Itoa(i)+"]", &s.Facts[operand][i], c)
 		}
 	}
 }
 
-func (d *decoder) checkFactSource(at string, f *FactSource, c *Config) {
+func (l *loader) checkFactSource(at string, f *FactSource, c *Config) {
 	var given []string
 	for name, set := range map[string]bool{
 		"claim": f.Claim != "", "parameter": f.Parameter != "", "header": f.Header != "", "address": f.Address, "value": f.Value != nil, "agents": f.Agents != nil,
@@ -47,27 +49,27 @@ func (d *decoder) checkFactSource(at string, f *FactSource, c *Config) {
 		}
 	}
 	if len(given) != 1 {
-		if d.reported(at) {
+		if l.Failed(at) {
 			return
 		}
 		slices.Sort(given)
-		d.errorf(at, "want exactly one of claim, parameter, header, address, value, agents%s", gave(given))
+		l.Errorf(at, "want exactly one of claim, parameter, header, address, value, agents%s", gave(given))
 		return
 	}
 	switch {
 	case f.Claim != "" && !claimName.MatchString(f.Claim):
-		d.errorf(at+".claim", "%s is no claim name: want letters, digits and _ . -, at most 64", quote(f.Claim))
+		l.Errorf(at+".claim", "%s is no claim name: want letters, digits and _ . -, at most 64", yamlconf.Quote(f.Claim))
 	case f.Parameter != "" && (len(f.Parameter) > MaxPointer || !jsonPointer.MatchString(f.Parameter)):
-		d.errorf(at+".parameter", "%s is no JSON pointer: want one such as /purpose", quote(f.Parameter))
+		l.Errorf(at+".parameter", "%s is no JSON pointer: want one such as /purpose", yamlconf.Quote(f.Parameter))
 	case f.Header != "":
-		d.checkFactHeader(at+".header", f, c)
+		l.checkFactHeader(at+".header", f, c)
 	case f.Value != nil && len(f.Value) == 0:
-		d.errorf(at+".value", "is empty: a fact without value is unknown anyway")
+		l.Errorf(at+".value", "is empty: a fact without value is unknown anyway")
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.Agents)) {
-		d.agentID(at+".agents["+strconv.Quote(id)+"]", id)
+		l.agentID(at+".agents["+strconv.Quote(id)+"]", id)
 		if n := len(f.Agents[id]); n == 0 || n > 64 {
-			d.errorf(at+".agents["+strconv.Quote(id)+"]", "has %d values: want 1 to 64", n)
+			l.Errorf(at+".agents["+strconv.Quote(id)+"]", "has %d values: want 1 to 64", n)
 		}
 	}
 }
@@ -79,15 +81,15 @@ func gave(given []string) string {
 	return ", got " + strings.Join(given, " and ")
 }
 
-func (d *decoder) checkFactHeader(at string, f *FactSource, c *Config) {
+func (l *loader) checkFactHeader(at string, f *FactSource, c *Config) {
 	name := textproto.CanonicalMIMEHeaderKey(f.Header)
 	switch {
 	case !fieldName.MatchString(f.Header):
-		d.errorf(at, "%s is no header name: want letters, digits and -", quote(f.Header))
+		l.Errorf(at, "%s is no header name: want letters, digits and -", yamlconf.Quote(f.Header))
 	case slices.Contains(notOurs, name) || slices.Contains(agentsOwn, name) || strings.HasPrefix(name, "Uim-"):
-		d.errorf(at, "the header %s has a meaning of its own: use another", name)
+		l.Errorf(at, "the header %s has a meaning of its own: use another", name)
 	case len(c.Server.TrustedProxies) == 0:
-		d.errorf(at, "is believed from server.trusted_proxies only, and there are none")
+		l.Errorf(at, "is believed from server.trusted_proxies only, and there are none")
 	}
 	f.Header = name
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
 var (
@@ -24,43 +25,40 @@ var (
 type claims map[string]int
 
 // checkServices checks each service and what several have to share.
-func (d *decoder) checkServices(c *Config) {
-	if _, listed := d.positions["services"]; listed && len(c.Services) == 0 && !d.reported("services") {
-		d.errorf("services", "is empty: a gateway needs at least one service")
+func (l *loader) checkServices(c *Config) {
+	if l.Has("services") && len(c.Services) == 0 && !l.Failed("services") {
+		l.Errorf("services", "is empty: a gateway needs at least one service")
 	}
 	taken := claims{}
 	for i := range c.Services {
 		s, path := &c.Services[i], "services["+strconv.Itoa(i)+"]"
-		_, named := d.positions[path+".id"]
+		named := l.Has(path + ".id")
 		if !serviceID.MatchString(s.ID) {
-			d.errorf(path+".id", "%s is no service id: want lower-case letters, digits, and . _ - between them, at most 63", quote(s.ID))
+			l.Errorf(path+".id", "%s is no service id: want lower-case letters, digits, and . _ - between them, at most 63", yamlconf.Quote(s.ID))
 		}
 		if len(c.Services) > 1 {
-			d.checkShared(path, s, named)
-			d.claim(taken, "id", s.ID, path+".id", i, named)
+			l.checkShared(path, s, named)
+			l.claim(taken, "id", s.ID, path+".id", i, named)
 		}
-		d.checkHosts(path, s, taken, i)
-		d.readInto(path+".agents_file", &s.AgentsFile, MaxAgentsFile, false)
-		d.readInto(path+".policy_file", &s.PolicyFile, MaxPolicyFile, false)
-		d.readInto(path+".policy_rego", &s.PolicyRego, MaxRegoFile, false)
-		d.checkPublicURL(path, s, c)
+		l.checkHosts(path, s, taken, i)
+		l.readInto(path+".agents_file", &s.AgentsFile, MaxAgentsFile, false)
+		l.readInto(path+".policy_file", &s.PolicyFile, MaxPolicyFile, false)
+		l.readInto(path+".policy_rego", &s.PolicyRego, MaxRegoFile, false)
+		l.checkPublicURL(path, s, c)
 		if s.Issuer != "" {
 			if !issuer.MatchString(s.Issuer) {
-				d.errorf(path+".issuer", "is no issuer: want a name or URL without spaces, at most 253 characters")
+				l.Errorf(path+".issuer", "is no issuer: want a name or URL without spaces, at most 253 characters")
 			}
-			d.claim(taken, "issuer", s.Issuer, path+".issuer", i, true)
+			l.claim(taken, "issuer", s.Issuer, path+".issuer", i, true)
 		}
-		d.checkUpstream(path+".upstream", &s.Upstream)
-		d.checkParties(path, s, &c.PAT)
-		d.checkIntents(path+".intents", s)
-		d.checkFacts(path+".facts", s, c)
+		l.checkUpstream(path+".upstream", &s.Upstream)
+		l.checkParties(path, s, &c.PAT)
+		l.checkIntents(path+".intents", s)
+		l.checkFacts(path+".facts", s, c)
 	}
 }
 
-// reported tells whether path already has a problem, so that one mistake is told once.
-func (d *decoder) reported(path string) bool { return d.failed[path] }
-
-func (d *decoder) claim(taken claims, kind, value, path string, i int, given bool) {
+func (l *loader) claim(taken claims, kind, value, path string, i int, given bool) {
 	key := kind + " " + value
 	first, twice := taken[key]
 	if !twice {
@@ -68,20 +66,20 @@ func (d *decoder) claim(taken claims, kind, value, path string, i int, given boo
 		return
 	}
 	if given {
-		d.errorf(path, "%s %s belongs to services[%d] already: no two services share one", kind, quote(value), first)
+		l.Errorf(path, "%s %s belongs to services[%d] already: no two services share one", kind, yamlconf.Quote(value), first)
 	}
 }
 
-func (d *decoder) checkShared(path string, s *Service, named bool) {
+func (l *loader) checkShared(path string, s *Service, named bool) {
 	if !named {
-		d.errorf(path+".id", "is required where there are several services")
+		l.Errorf(path+".id", "is required where there are several services")
 	}
-	if len(s.Hosts) == 0 && !d.reported(path+".hosts") {
-		d.errorf(path+".hosts", "is required where there are several services: requests are told apart by host")
+	if len(s.Hosts) == 0 && !l.Failed(path+".hosts") {
+		l.Errorf(path+".hosts", "is required where there are several services: requests are told apart by host")
 	}
 }
 
-func (d *decoder) checkHosts(path string, s *Service, taken claims, i int) {
+func (l *loader) checkHosts(path string, s *Service, taken claims, i int) {
 	for j, text := range s.Hosts {
 		at := path + ".hosts[" + strconv.Itoa(j) + "]"
 		host, err := parseHost(text)
@@ -90,39 +88,39 @@ func (d *decoder) checkHosts(path string, s *Service, taken claims, i int) {
 			continue // reported where it was read
 		case err == nil:
 		case strings.Contains(text, "*"):
-			d.errorf(at, "%s: wildcards are not supported: list the hosts", quote(text))
+			l.Errorf(at, "%s: wildcards are not supported: list the hosts", yamlconf.Quote(text))
 			continue
 		case strings.Contains(text, "/") || strings.Contains(text, ":"):
-			d.errorf(at, "%s is no host name: leave out scheme, port and path", quote(text))
+			l.Errorf(at, "%s is no host name: leave out scheme, port and path", yamlconf.Quote(text))
 			continue
 		default:
-			d.errorf(at, "%s is no host name: want letters, digits, - and ., other scripts in their xn-- form", quote(text))
+			l.Errorf(at, "%s is no host name: want letters, digits, - and ., other scripts in their xn-- form", yamlconf.Quote(text))
 			continue
 		}
-		d.claim(taken, "host", host, at, i, true)
+		l.claim(taken, "host", host, at, i, true)
 		s.Hosts[j] = host
 	}
 }
 
-func (d *decoder) checkPublicURL(path string, s *Service, c *Config) {
+func (l *loader) checkPublicURL(path string, s *Service, c *Config) {
 	at := path + ".public_url"
 	if s.PublicURL == nil {
 		host, _, err := net.SplitHostPort(c.Server.Listen)
 		switch {
-		case d.reported(at) || err != nil:
+		case l.Failed(at) || err != nil:
 			return
 		case !loopback(host):
-			d.errorf(at, "is required, because server.listen is not loopback: the https URL agents reach this service under")
+			l.Errorf(at, "is required, because server.listen is not loopback: the https URL agents reach this service under")
 			return
 		}
 		s.PublicURL, s.publicDef = c.listenerURL(), true
 	}
 	host := s.PublicURL.Hostname()
 	if s.PublicURL.Scheme != "https" && !loopback(host) {
-		d.errorf(at, "must be https: agents send tokens to it")
+		l.Errorf(at, "must be https: agents send tokens to it")
 	}
 	if len(s.Hosts) > 0 && !slices.Contains(s.Hosts, host) {
-		d.warnf(at, "its host, %s, is not among hosts: agents that follow published URLs find nothing there", host)
+		l.Warnf(at, "its host, %s, is not among hosts: agents that follow published URLs find nothing there", host)
 	}
 }
 
@@ -132,61 +130,61 @@ var notOurs = []string{
 }
 
 // header checks a header name and returns its canonical form.
-func (d *decoder) header(path, name string) (string, bool) {
+func (l *loader) header(path, name string) (string, bool) {
 	if !fieldName.MatchString(name) {
-		d.errorf(path, "holds no header name: want letters, digits and -")
+		l.Errorf(path, "holds no header name: want letters, digits and -")
 		return "", false
 	}
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
 	if slices.Contains(notOurs, canonical) || strings.HasPrefix(canonical, "Uim-") {
-		d.errorf(path, "the header %s is set by the gateway itself: use another", canonical)
+		l.Errorf(path, "the header %s is set by the gateway itself: use another", canonical)
 		return "", false
 	}
 	return canonical, true
 }
 
-func (d *decoder) checkUpstream(path string, u *Upstream) {
+func (l *loader) checkUpstream(path string, u *Upstream) {
 	if u.Execute != "" && (!strings.HasPrefix(u.Execute, "/") || strings.HasPrefix(u.Execute, "//") || strings.ContainsAny(u.Execute, "?#\\ {}")) {
-		d.errorf(path+".execute", "%s is no path: want one such as /execute, without query", quote(u.Execute))
+		l.Errorf(path+".execute", "%s is no path: want one such as /execute, without query", yamlconf.Quote(u.Execute))
 	}
 	if u.IdempotencyHeader != "" {
-		if name, ok := d.header(path+".idempotency_header", u.IdempotencyHeader); ok {
+		if name, ok := l.header(path+".idempotency_header", u.IdempotencyHeader); ok {
 			u.IdempotencyHeader = name
 			if name == "Authorization" {
-				d.errorf(path+".idempotency_header", "the header Authorization carries credentials: use another")
+				l.Errorf(path+".idempotency_header", "the header Authorization carries credentials: use another")
 			}
 		}
 	}
-	d.checkAuth(path+".auth", &u.Auth)
+	l.checkAuth(path+".auth", &u.Auth)
 	if u.Auth.Name != "" && u.Auth.Name == u.IdempotencyHeader {
-		d.errorf(path+".idempotency_header", "is the header of auth: use another")
+		l.Errorf(path+".idempotency_header", "is the header of auth: use another")
 	}
 }
 
 // checkAuth turns what is configured into the header to send.
-func (d *decoder) checkAuth(path string, a *Auth) {
+func (l *loader) checkAuth(path string, a *Auth) {
 	if !a.Header.IsEmpty() && !a.Basic.IsEmpty() {
-		d.errorf(path, "has both header and basic: give one")
+		l.Errorf(path, "has both header and basic: give one")
 		return
 	}
 	if text := a.Header.Reveal(); text != "" {
 		name, value, found := strings.Cut(text, ":")
 		value = strings.TrimSpace(value)
 		if !found || value == "" || !printable(value) {
-			d.errorf(path+".header", `want "Name: value", on one line`)
+			l.Errorf(path+".header", `want "Name: value", on one line`)
 			return
 		}
 		if !fieldName.MatchString(name) { // what is no name may be the secret itself
-			d.errorf(path+".header", `want "Name: value": what stands before the colon is no header name`)
+			l.Errorf(path+".header", `want "Name: value": what stands before the colon is no header name`)
 			return
 		}
-		if canonical, ok := d.header(path+".header", name); ok {
+		if canonical, ok := l.header(path+".header", name); ok {
 			a.Name, a.Value = canonical, NewSecret(value)
 		}
 	}
 	if text := a.Basic.Reveal(); text != "" {
 		if user, _, found := strings.Cut(text, ":"); !found || user == "" || !printable(text) {
-			d.errorf(path+".basic", `want "user:password", on one line`)
+			l.Errorf(path+".basic", `want "user:password", on one line`)
 			return
 		}
 		a.Name, a.Value = "Authorization", NewSecret("Basic "+base64.StdEncoding.EncodeToString([]byte(text)))
@@ -198,7 +196,7 @@ func printable(s string) bool {
 	return len(s) <= 8192 && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-func (d *decoder) checkParties(path string, s *Service, p *PAT) {
+func (l *loader) checkParties(path string, s *Service, p *PAT) {
 	owners := map[string]string{} // key → agent id
 	for _, a := range p.Allow {
 		if a.AgentID != "" {
@@ -207,37 +205,37 @@ func (d *decoder) checkParties(path string, s *Service, p *PAT) {
 	}
 	for _, iri := range slices.Sorted(maps.Keys(s.Parties)) {
 		party, at := s.Parties[iri], path+".parties["+strconv.Quote(iri)+"]"
-		if iri == "" || len(iri) > maxText || strings.ContainsAny(iri, " \t\r\n") {
-			d.errorf(at, "the key is no IRI: write it as the policy does")
+		if iri == "" || len(iri) > yamlconf.MaxText || strings.ContainsAny(iri, " \t\r\n") {
+			l.Errorf(at, "the key is no IRI: write it as the policy does")
 		}
 		if party.AgentID == "" {
 			continue // reported where it was read
 		}
-		d.agentID(at+".agent_id", party.AgentID)
+		l.agentID(at+".agent_id", party.AgentID)
 		if party.Key == "" {
 			if p.Admission == AdmissionOpen {
-				d.warnf(at, "has no key, so the first to claim the agent id is this party: give its key, or choose another pat.admission")
+				l.Warnf(at, "has no key, so the first to claim the agent id is this party: give its key, or choose another pat.admission")
 			}
 			continue
 		}
-		if !d.thumbprint(at+".key", party.Key) {
+		if !l.thumbprint(at+".key", party.Key) {
 			continue
 		}
 		if owner := owners[party.Key]; owner != "" && owner != party.AgentID {
-			d.errorf(at+".key", "the key belongs to agent %s already: one key has one agent id", quote(owner))
+			l.Errorf(at+".key", "the key belongs to agent %s already: one key has one agent id", yamlconf.Quote(owner))
 		}
 		owners[party.Key] = party.AgentID
 	}
 }
 
-func (d *decoder) checkIntents(path string, s *Service) {
+func (l *loader) checkIntents(path string, s *Service) {
 	for _, id := range slices.Sorted(maps.Keys(s.Intents)) {
 		at := path + "[" + strconv.Quote(id) + "]"
-		if !uid.MatchString(id) || len(id) > maxText {
-			d.errorf(at, "the key is no intent uid: want namespace:name:version")
+		if !uid.MatchString(id) || len(id) > yamlconf.MaxText {
+			l.Errorf(at, "the key is no intent uid: want namespace:name:version")
 		}
 		if ceiling := s.Intents[id].Ceiling; ceiling != (limit.Rate{}) && ceiling.Period == limit.Lifetime {
-			d.warnf(at+".ceiling", "never resets: once used up, nobody can call the intent again")
+			l.Warnf(at+".ceiling", "never resets: once used up, nobody can call the intent again")
 		}
 	}
 }

@@ -10,15 +10,8 @@
 //		return 1
 //	}
 //
-// Keys, defaults, bounds and descriptions stand once, in the struct tags of this file: the decoder, the
-// JSON Schema (Schema) and the reference (Reference) are made from them. The tags are
-//
-//	yaml      the key
-//	default   the text a missing key stands for; without it the zero value
-//	required  the key must be present
-//	enum      the only values, separated by commas
-//	min, max  inclusive bounds, written as a value of the key
-//	doc       what it means, for people
+// Keys, defaults, bounds and descriptions stand once, in the struct tags of this file, whose meaning
+// internal/yamlconf has: the decoder, the JSON Schema (Schema) and the reference (Reference) are made from them.
 //
 // The package also owns the data directory (OpenDataDir) and watches the files a Config was read from
 // (Watch).
@@ -32,6 +25,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
 // A Config is a whole, checked configuration. It is not changed after Bound, so it may be shared.
@@ -49,7 +43,7 @@ type Config struct {
 	Audit     Audit     `yaml:"audit" doc:"The audit stream, audit.jsonl in the data directory."`
 	Telemetry Telemetry `yaml:"telemetry" doc:"Log and metrics."`
 
-	positions map[string]position
+	positions yamlconf.Positions
 	inputs    []File
 }
 
@@ -87,8 +81,8 @@ type Admin struct {
 
 // A Service is one web service made usable by agents.
 type Service struct {
-	AgentsFile File     `yaml:"agents_file" required:"true" doc:"The agents.json of the service, relative to this file."`
-	PolicyFile File     `yaml:"policy_file" required:"true" doc:"Its ODRL policy, relative to this file."`
+	AgentsFile File     `yaml:"agents_file" required:"true" example:"agents.json" doc:"The agents.json of the service, relative to this file."`
+	PolicyFile File     `yaml:"policy_file" required:"true" example:"policy.json" doc:"Its ODRL policy, relative to this file."`
 	Upstream   Upstream `yaml:"upstream" required:"true" doc:"The API that does the work."`
 	// PolicyRego.Path is empty where there is none.
 	PolicyRego     File          `yaml:"policy_rego" doc:"The operator's own Rego beside the policy: package uimgate.extra, whose deny refuses calls that the policy permits. Relative to this file. Default: none."`
@@ -118,7 +112,7 @@ func (s *Service) IssuerOr(namespace string) string {
 
 // An Upstream is the API behind a service.
 type Upstream struct {
-	URL               *url.URL      `yaml:"url" required:"true" doc:"Base URL, such as http://127.0.0.1:9000: replaces scheme and host of each intent's endpoint, its path is put in front."`
+	URL               *url.URL      `yaml:"url" required:"true" example:"http://127.0.0.1:9000" doc:"Base URL, such as http://127.0.0.1:9000: replaces scheme and host of each intent's endpoint, its path is put in front."`
 	Execute           string        `yaml:"execute" doc:"Path that intents without an endpoint are posted to."`
 	Timeout           time.Duration `yaml:"timeout" default:"10s" min:"1ms" max:"10m" doc:"Time for one call, retries included."`
 	MaxResponse       int64         `yaml:"max_response" default:"8MiB" min:"1KiB" max:"256MiB" doc:"Largest answer."`
@@ -187,7 +181,7 @@ type PAT struct {
 // Allowed is one admitted key. AgentID is empty where the entry is a bare thumbprint.
 type Allowed struct {
 	AgentID string `yaml:"id" required:"true" doc:"Agent id reserved for the key."`
-	Key     string `yaml:"key" required:"true" doc:"RFC 7638 thumbprint: 43 characters."`
+	Key     string `yaml:"key" required:"true" short:"true" pattern:"^[A-Za-z0-9_-]{43}$" doc:"RFC 7638 thumbprint: 43 characters."`
 }
 
 // Billing says what agents may owe.

@@ -3,11 +3,12 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
 // Overrides are what comes before the file: flags first, then the environment. Empty flags are not set.
@@ -19,14 +20,28 @@ type Overrides struct {
 	Env func(string) (string, bool)
 }
 
-// Load reads the configuration at path and every file it names. The Config is nil if a Problem is an
-// error; warnings come with a Config. Files and Digests tell what was read.
+// A Problem is one finding in a configuration, with its line.
+type Problem = yamlconf.Problem
+
+// Problems are the findings in one configuration, in the order of its lines.
+type Problems = yamlconf.Problems
+
+// Load reads the configuration at path and every file that it names. The Config is nil if a Problem is an
+// error; warnings come with a Config. Files and Digests list what was read.
 func Load(path string, o Overrides) (*Config, Problems) {
-	data, err := readFile(path, maxDocument)
+	data, err := readFile(path, yamlconf.MaxDocument)
 	if err != nil {
 		return nil, Problems{{File: path, Level: problem.Error, Message: err.Error()}}
 	}
 	return Parse(path, data, o)
+}
+
+// A loader reads a configuration and the files that it names, and checks them.
+type loader struct {
+	*yamlconf.Document
+
+	files *reader
+	env   func(string) (string, bool)
 }
 
 // Parse is Load for the text of a configuration that is, or is to be, at path.
@@ -34,57 +49,52 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	if o.Env == nil {
 		o.Env = os.LookupEnv
 	}
-	d := newDecoder(path, reflect.TypeFor[Config](), o.Env)
-	if len(data) > maxDocument {
-		return nil, Problems{{File: path, Level: problem.Error, Message: tooLarge("the configuration", maxDocument).Error()}}
-	}
-	doc, at, err := parseDocument(data)
-	if err != nil {
-		return nil, Problems{{path, at.line, at.column, problem.Error, err.Error()}}
-	}
-	d.doc = doc
 	sum := sha256.Sum256(data)
 	c := &Config{Source: File{Path: path, SHA256: hex.EncodeToString(sum[:])}}
-	v := reflect.ValueOf(c).Elem()
-	setDefaults(v, d, "")
-	if doc.root == nil || isNull(doc.root) {
-		d.missing("", v.Type(), nil)
-	} else {
-		d.value("", doc.root, v, "")
+	l := &loader{files: &reader{dir: filepath.Dir(path), cache: map[string]read{}}, env: o.Env}
+	doc, bad := yamlconf.Decode(data, c, yamlconf.Options{
+		File: path, What: "the configuration", Scalars: scalars, Env: o.Env, ReadFile: l.files.secret,
+	})
+	if bad != nil {
+		return nil, Problems{*bad}
 	}
-	d.override("server.listen", &c.Server.Listen, "--listen", o.Listen)
-	d.override("admin.listen", &c.Admin.Listen, "--admin-listen", o.AdminListen)
-	d.override("data", &c.Data, "--data", o.Data)
-	if d.origins["data"] == "" {
-		c.Data = d.files.path(c.Data)
+	l.Document = doc
+	l.override("server.listen", &c.Server.Listen, "--listen", o.Listen)
+	l.override("admin.listen", &c.Admin.Listen, "--admin-listen", o.AdminListen)
+	if !l.override("data", &c.Data, "--data", o.Data) {
+		c.Data = l.files.path(c.Data)
 	}
-	d.check(c)
-	problems := d.sorted()
+	l.check(c)
+	problems := l.Problems()
 	if problems.Failed() {
 		return nil, problems
 	}
-	c.positions, c.inputs = d.positions, d.files.inputs
+	c.positions, c.inputs = l.Positions(), l.files.inputs
 	return c, problems
-}
-
-func newDecoder(path string, root reflect.Type, env func(string) (string, bool)) *decoder {
-	return &decoder{
-		file: path, env: env, positions: map[string]position{"": {1, 1}}, origins: map[string]string{}, failed: map[string]bool{},
-		files: &reader{dir: filepath.Dir(path), cache: map[string]read{}}, root: root,
-	}
 }
 
 // variables are the environment's names for flags.
 var variables = map[string]string{"--listen": "UIMGATE_LISTEN", "--admin-listen": "UIMGATE_ADMIN_LISTEN", "--data": "UIMGATE_DATA"}
 
-// override lets a flag or its variable win over the file.
-func (d *decoder) override(path string, value *string, flag, given string) {
+// override sets value from a flag or its variable, which win over the file, and reports whether there is one.
+func (l *loader) override(path string, value *string, flag, given string) bool {
 	origin := flag
 	if given == "" {
 		origin = variables[flag]
-		given, _ = d.env(origin)
+		given, _ = l.env(origin)
 	}
-	if given != "" {
-		*value, d.origins[path] = given, origin
+	if given == "" {
+		return false
 	}
+	*value = given
+	l.Override(path, origin)
+	return true
+}
+
+// Problemf returns a Problem at the place of path, written as Load writes it ("services[0].policy_file"),
+// or of the nearest thing around it that the file has. For findings made later, from the files named.
+func (c *Config) Problemf(level problem.Level, path, format string, args ...any) Problem {
+	at := c.positions.Nearest(path)
+	message := path + ": " + fmt.Sprintf(format, args...)
+	return Problem{File: c.Source.Path, Line: at.Line, Column: at.Column, Level: level, Message: message}
 }

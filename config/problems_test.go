@@ -278,6 +278,13 @@ var problemCases = map[string]struct {
 			`uimgate.yaml:12: services[0].upstream.breaker.failures: "0" is less than 1, the least allowed`,
 		},
 	},
+	"facts without sources": {
+		"…  facts: {purpose: , count: [{agents: {a: }}]}\n",
+		[]string{
+			`uimgate.yaml:6: services[0].facts["purpose"]: has no source: want a list such as [{parameter: /purpose}]`,
+			`uimgate.yaml:6: services[0].facts["count"][0].agents["a"]: has 0 values: want 1 to 64`,
+		},
+	},
 	"upstream without url": {
 		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: }}\n",
 		[]string{"uimgate.yaml:2: services[0].upstream.url: is required: Base URL, such as http://127.0.0.1:9000: replaces scheme and host of each intent's endpoint, its path is put in front."},

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
 // Bounds of the files a configuration names, in bytes.
@@ -20,7 +22,7 @@ const (
 	MaxPolicyFile = 16 << 20
 	MaxRegoFile   = 1 << 20
 	maxPEM        = 1 << 20
-	maxSecretFile = maxExpanded
+	maxSecretFile = yamlconf.MaxValue
 )
 
 // A reader opens the files a configuration names, relative to its directory, each once, and remembers

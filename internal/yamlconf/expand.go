@@ -1,12 +1,12 @@
-package config
+package yamlconf
 
 import (
 	"fmt"
 	"strings"
 )
 
-// maxExpanded bounds one value after expansion, in bytes.
-const maxExpanded = 64 << 10
+// MaxValue bounds one value after expansion, in bytes.
+const MaxValue = 64 << 10
 
 // expand replaces ${NAME}, ${NAME:-default} and ${file:PATH} in one value; $${ stands for ${. What it
 // puts in is not expanded again. A default also stands for a variable that is set but empty, as in a
@@ -29,21 +29,21 @@ func expand(value string, env func(string) (string, bool), file func(string) (st
 		if !ok {
 			return "", fmt.Errorf("${ without }: close it, or write $${ for the two characters")
 		}
-		text, err := reference(inner, env, file)
+		text, err := substitute(inner, env, file)
 		if err != nil {
 			return "", err
 		}
 		out.WriteString(text)
-		if out.Len() > maxExpanded {
-			return "", fmt.Errorf("larger than %d bytes after expansion", maxExpanded)
+		if out.Len() > MaxValue {
+			return "", fmt.Errorf("larger than %d bytes after expansion", MaxValue)
 		}
 		rest = after
 	}
 	return out.String(), nil
 }
 
-// reference is what stands for the text between ${ and }.
-func reference(inner string, env func(string) (string, bool), file func(string) (string, error)) (string, error) {
+// substitute returns what stands for the text between ${ and }.
+func substitute(inner string, env func(string) (string, bool), file func(string) (string, error)) (string, error) {
 	name, fallback, hasDefault := strings.Cut(inner, ":-")
 	if path, ok := strings.CutPrefix(inner, "file:"); ok && name != "file" {
 		return file(path)

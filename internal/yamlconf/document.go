@@ -1,4 +1,4 @@
-package config
+package yamlconf
 
 import (
 	"bytes"
@@ -15,68 +15,69 @@ import (
 
 // Bounds of the YAML itself. They come before the parser, whose work grows faster than its input.
 const (
-	maxDocument = 1 << 20
+	// MaxDocument is the most bytes that a document may have.
+	MaxDocument = 1 << 20
 	maxTokens   = 120_000
 	maxKeyed    = 30_000 // keys outside { }, where the parser is slowest
 	maxDepth    = 100
 )
 
-// A document is one parsed YAML file: its root (nil if empty) and its anchors by name.
-type document struct {
+// A tree is one parsed YAML file: its root (nil if empty) and its anchors by name.
+type tree struct {
 	root    ast.Node
 	anchors map[string]*ast.AnchorNode
 }
 
-// parseDocument reads the tree. Its error carries a position where there is one. Tags and directives,
-// which a configuration has no use for, several documents and anchors used twice are refused.
-func parseDocument(data []byte) (doc document, at position, err error) {
+// parse reads the tree. Its error comes with a position where there is one. Tags and directives, which a
+// configuration has no use for, several documents and anchors that are defined twice are refused.
+func parse(data []byte) (parsed tree, at Position, err error) {
 	defer func() { // the parser's own mistakes must not take a running gateway down at reload
 		if r := recover(); r != nil {
-			doc, at, err = document{}, position{}, errors.New("cannot be read as YAML")
+			parsed, at, err = tree{}, Position{}, errors.New("cannot be read as YAML")
 		}
 	}()
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // the parser counts some of these lines twice
 	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))   // YAML 1.2.2 5.4: a line break too
 	if bad := firstInvalid(data); bad >= 0 {
-		return document{}, position{1 + bytes.Count(data[:bad], []byte("\n")), 1}, errors.New("is not UTF-8: save the file in that encoding")
+		return tree{}, Position{1 + bytes.Count(data[:bad], []byte("\n")), 1}, errors.New("is not UTF-8: save the file in that encoding")
 	}
 	tokens := lexer.Tokenize(string(data))
 	if at, err := scan(tokens); err != nil {
-		return document{}, at, err
+		return tree{}, at, err
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return document{}, place(err), syntax(err)
+		return tree{}, place(err), syntax(err)
 	}
-	doc.anchors = map[string]*ast.AnchorNode{}
+	parsed.anchors = map[string]*ast.AnchorNode{}
 	for _, d := range file.Docs {
 		switch {
 		case d.Body == nil:
-		case doc.root != nil:
-			return document{}, nodePosition(d.Body), errors.New("a second YAML document: a configuration is one")
+		case parsed.root != nil:
+			return tree{}, nodePosition(d.Body), errors.New("a second YAML document: a configuration is one")
 		default:
-			doc.root = d.Body
+			parsed.root = d.Body
 		}
 	}
-	if doc.root != nil {
-		ast.Walk(&anchorCollector{anchors: doc.anchors, at: &at, err: &err}, doc.root)
+	if parsed.root != nil {
+		ast.Walk(&anchorCollector{anchors: parsed.anchors, at: &at, err: &err}, parsed.root)
 	}
 	if err != nil {
-		return document{}, at, err
+		return tree{}, at, err
 	}
-	return doc, position{}, nil
+	return parsed, Position{}, nil
 }
 
 // scan bounds tokens and nesting, and refuses what a configuration may not use.
-func scan(tokens token.Tokens) (position, error) {
+func scan(tokens token.Tokens) (Position, error) {
 	if len(tokens) > maxTokens {
-		return position{}, fmt.Errorf("holds more than %d YAML tokens: use several gateways", maxTokens)
+		return Position{}, fmt.Errorf("holds more than %d YAML tokens: use several gateways", maxTokens)
 	}
 	flow, keyed := 0, 0
 	var columns []int // of the block structures around the token; too many rather than too few
 	for _, tk := range tokens {
-		at := position{tk.Position.Line, tk.Position.Column}
+		at := Position{tk.Position.Line, tk.Position.Column}
 		switch tk.Type {
 		case token.TagType:
 			return at, errors.New("YAML tags (!) are not supported: leave it out")
@@ -93,10 +94,10 @@ func scan(tokens token.Tokens) (position, error) {
 		default:
 		}
 		if flow == 0 {
-			for len(columns) > 0 && columns[len(columns)-1] >= at.column {
+			for len(columns) > 0 && columns[len(columns)-1] >= at.Column {
 				columns = columns[:len(columns)-1]
 			}
-			columns = append(columns, at.column)
+			columns = append(columns, at.Column)
 		}
 		if keyed > maxKeyed {
 			return at, fmt.Errorf("holds more than %d keys: use several gateways, or write short mappings in { }", maxKeyed)
@@ -105,18 +106,18 @@ func scan(tokens token.Tokens) (position, error) {
 			return at, errors.New("nested too deeply")
 		}
 	}
-	return position{}, nil
+	return Position{}, nil
 }
 
-// place is where a parser's error happened.
-func place(err error) position {
+// place returns where a parser's error happened.
+func place(err error) Position {
 	if located, ok := errors.AsType[yaml.Error](err); ok && located.GetToken() != nil && located.GetToken().Position != nil {
-		return position{located.GetToken().Position.Line, located.GetToken().Position.Column}
+		return Position{located.GetToken().Position.Line, located.GetToken().Position.Column}
 	}
-	return position{}
+	return Position{}
 }
 
-// syntax is a parser's error without the lines of the file, which may hold secrets, and with what to do
+// syntax returns a parser's error without the lines of the file, which may hold secrets, and with what to do
 // about the mistakes that configurations invite.
 func syntax(err error) error {
 	located, ok := errors.AsType[yaml.Error](err)
@@ -138,7 +139,7 @@ func syntax(err error) error {
 // anchorCollector is the visitor that finds anchors.
 type anchorCollector struct {
 	anchors map[string]*ast.AnchorNode
-	at      *position
+	at      *Position
 	err     *error
 }
 
@@ -155,14 +156,14 @@ func (c *anchorCollector) Visit(n ast.Node) ast.Visitor {
 }
 
 // resolve follows anchors and aliases to the node itself. An alias must come after its anchor.
-func (d document) resolve(n ast.Node) (ast.Node, error) {
+func (t tree) resolve(n ast.Node) (ast.Node, error) {
 	for range 16 {
 		switch node := n.(type) {
 		case *ast.AnchorNode:
 			n = node.Value
 		case *ast.AliasNode:
 			name := node.Value.GetToken().Value
-			anchor := d.anchors[name]
+			anchor := t.anchors[name]
 			if anchor == nil || anchor.GetToken().Position.Offset >= node.GetToken().Position.Offset {
 				return nil, fmt.Errorf("the alias *%.40s has no anchor before it", name)
 			}
@@ -174,23 +175,7 @@ func (d document) resolve(n ast.Node) (ast.Node, error) {
 	return nil, errors.New("aliases of aliases of aliases")
 }
 
-// nodePosition is where a node begins: a mapping at its first key.
-func nodePosition(n ast.Node) position {
-	switch node := n.(type) {
-	case *ast.MappingNode:
-		if len(node.Values) > 0 && !node.IsFlowStyle {
-			return nodePosition(node.Values[0].Key)
-		}
-	case *ast.MappingValueNode:
-		return nodePosition(node.Key)
-	}
-	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
-		return position{}
-	}
-	return position{n.GetToken().Position.Line, n.GetToken().Position.Column}
-}
-
-// firstInvalid is the offset of the first byte that is not UTF-8, or -1.
+// firstInvalid returns the offset of the first byte that is not UTF-8, or -1.
 func firstInvalid(data []byte) int {
 	for i := 0; i < len(data); {
 		r, n := utf8.DecodeRune(data[i:])

@@ -1,0 +1,325 @@
+package yamlconf
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/problem"
+)
+
+// maxNodes bounds the values read in all: aliases may repeat what stands in the file once.
+const maxNodes = 200_000
+
+// Options are how a document is read.
+type Options struct {
+	File    string  // the document's name in problems
+	What    string  // what it is, for the problem that it is too large: "the configuration"
+	Scalars Scalars // types of the fields, beside the built-in ones
+	// Env looks up ${NAME}. Where it is nil, ${ has no meaning.
+	Env func(name string) (value string, ok bool)
+	// ReadFile returns the text of ${file:NAME}; its error is reported as it is.
+	ReadFile func(name string) (string, error)
+}
+
+// A Document is one file that was read into a struct: the places of its keys, and its problems so far. The
+// checks that need more than one value add theirs (Errorf, Warnf).
+type Document struct {
+	file      string
+	scalars   Scalars
+	env       func(string) (string, bool)
+	readFile  func(string) (string, error)
+	tree      tree
+	root      reflect.Type // of the struct, whose keys are searched for misplaced ones
+	positions Positions
+	origins   map[string]string // path → flag or variable its value came from
+	failed    map[string]bool   // paths that have a problem
+	nodes     int
+
+	problems     Problems
+	dropped      int // problems beyond maxFound
+	droppedError bool
+}
+
+// Decode reads data into the struct that into points to: first the defaults of its tags, then the document.
+// Where the text is not YAML, or is out of bounds, there is no Document and one Problem; what is wrong with
+// its values is in the Document.
+func Decode(data []byte, into any, o Options) (*Document, *Problem) {
+	if len(data) > MaxDocument {
+		message := fmt.Sprintf("%s is larger than the %d bytes allowed", o.What, MaxDocument)
+		return nil, &Problem{File: o.File, Level: problem.Error, Message: message}
+	}
+	parsed, at, err := parse(data)
+	if err != nil {
+		return nil, &Problem{o.File, at.Line, at.Column, problem.Error, err.Error()}
+	}
+	v := reflect.ValueOf(into).Elem()
+	d := &Document{
+		file: o.File, scalars: o.Scalars, env: o.Env, readFile: o.ReadFile, tree: parsed, root: v.Type(),
+		positions: Positions{"": {1, 1}}, origins: map[string]string{}, failed: map[string]bool{},
+	}
+	d.setDefaults(v, "")
+	if parsed.root == nil || isNull(parsed.root) {
+		d.missing("", v.Type(), nil)
+	} else {
+		d.value("", parsed.root, v, "")
+	}
+	return d, nil
+}
+
+// Has reports whether the document itself has path, rather than a default for it.
+func (d *Document) Has(path string) bool {
+	_, ok := d.positions[path]
+	return ok
+}
+
+// Positions are the places of all keys and items. They stay valid, and do not change any more.
+func (d *Document) Positions() Positions { return d.positions }
+
+// Override notes that the value at path came from elsewhere, a flag or a variable: problems about path
+// then name origin in place of the file.
+func (d *Document) Override(path, origin string) { d.origins[path] = origin }
+
+// value reads node into v, which already holds its default. A null stands for the default.
+func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
+	resolved, ok := d.resolve(path, node)
+	if !ok {
+		return
+	}
+	if v.Type() == reflect.TypeFor[Tree]() {
+		if value, ok := d.treeValue(path, resolved); ok {
+			v.Set(reflect.ValueOf(Tree{value, true}))
+		}
+		return
+	}
+	if isNull(resolved) {
+		return
+	}
+	if scalar, ok := d.scalars.of(v.Type()); ok {
+		d.scalar(path, resolved, v, tag, scalar)
+		return
+	}
+	if f, ok := shortField(v.Type()); ok && kindOf(resolved) == kindText {
+		d.value(path, resolved, v.FieldByIndex(f.Index), "")
+		return
+	}
+	switch v.Kind() {
+	case reflect.Slice:
+		d.list(path, resolved, v, tag)
+	case reflect.Map:
+		d.table(path, resolved, v, tag)
+	default:
+		d.structure(path, resolved, v)
+	}
+}
+
+// resolve follows aliases to the node itself and counts it; what is wrong is reported.
+func (d *Document) resolve(path string, node ast.Node) (ast.Node, bool) {
+	if d.nodes++; d.nodes > maxNodes {
+		if d.nodes == maxNodes+1 {
+			d.Errorf(path, "the aliases up to here stand for too many values")
+		}
+		return nil, false
+	}
+	resolved, err := d.tree.resolve(node)
+	if err != nil {
+		d.Errorf(path, "%v", err)
+		return nil, false
+	}
+	return resolved, true
+}
+
+// null reports whether node stands for null.
+func (d *Document) null(node ast.Node) bool {
+	resolved, err := d.tree.resolve(node)
+	return err == nil && isNull(resolved)
+}
+
+func (d *Document) list(path string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
+	sequence, ok := node.(*ast.SequenceNode)
+	if !ok {
+		d.Errorf(path, "want a list, got %s", kindOf(node))
+		return
+	}
+	if !d.fits(path, len(sequence.Values), tag) {
+		return
+	}
+	out := reflect.MakeSlice(v.Type(), len(sequence.Values), len(sequence.Values))
+	for i, item := range sequence.Values {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		d.positions[at] = nodePosition(item)
+		d.setDefaults(out.Index(i), at)
+		if d.null(item) {
+			d.Errorf(at, "is empty")
+			continue
+		}
+		d.value(at, item, out.Index(i), "")
+	}
+	v.Set(out)
+}
+
+// table reads a mapping whose keys are the author's.
+func (d *Document) table(path string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
+	entries, ok := d.pairs(path, node)
+	if !ok || !d.fits(path, len(entries), tag) {
+		return
+	}
+	out := reflect.MakeMapWithSize(v.Type(), len(entries))
+	for _, e := range entries {
+		at := fmt.Sprintf("%s[%s]", path, strconv.Quote(e.key))
+		d.positions[at] = e.at
+		item := reflect.New(v.Type().Elem()).Elem()
+		d.setDefaults(item, at)
+		d.value(at, e.value, item, "")
+		if d.null(e.value) { // it was not read at all
+			d.missing(at, item.Type(), nil)
+		}
+		out.SetMapIndex(reflect.ValueOf(e.key), item)
+	}
+	v.Set(out)
+}
+
+func (d *Document) fits(path string, n int, tag reflect.StructTag) bool {
+	most, err := strconv.Atoi(tag.Get("max"))
+	if err == nil && n > most {
+		d.Errorf(path, "has %d entries: at most %d", n, most)
+		return false
+	}
+	return true
+}
+
+// structure reads a mapping whose keys are the fields of v.
+func (d *Document) structure(path string, node ast.Node, v reflect.Value) {
+	entries, ok := d.pairs(path, node)
+	if !ok {
+		return
+	}
+	fields := maps.Collect(Fields(v.Type()))
+	present := map[string]bool{}
+	for _, e := range entries {
+		at := join(path, e.key)
+		f, known := fields[e.key]
+		if !known {
+			d.unknown(path, e, v.Type())
+			continue
+		}
+		d.positions[at] = e.at
+		delete(d.origins, at)
+		present[e.key] = !d.null(e.value)
+		d.value(at, e.value, v.FieldByIndex(f.Index), f.Tag)
+	}
+	d.missing(path, v.Type(), present)
+}
+
+// missing reports the required keys that are not present.
+func (d *Document) missing(path string, t reflect.Type, present map[string]bool) {
+	if t.Kind() != reflect.Struct {
+		return
+	}
+	for key, f := range Fields(t) {
+		if f.Tag.Get("required") == "true" && !present[key] {
+			d.Errorf(join(path, key), "is required: %s", f.Tag.Get("doc"))
+		}
+	}
+}
+
+// unknown reports a key that no field has, with the one that was probably meant: near in spelling here, or
+// of the same name elsewhere. Where secrets belong, a stray key may be one, and is not shown.
+func (d *Document) unknown(path string, e pair, t reflect.Type) {
+	keys := keysOf(t)
+	shown, hint := Quote(e.key), "known are "+strings.Join(keys, ", ")
+	near, elsewhere := nearest.Name(e.key, keys), d.scalars.pathOf(d.root, e.key)
+	switch {
+	case near != "":
+		hint = fmt.Sprintf("did you mean %q?", near)
+	case elsewhere != "":
+		hint = fmt.Sprintf("it belongs under %s", elsewhere)
+	case d.scalars.holdsSecrets(t):
+		shown = "(not shown, it may be a secret)"
+	}
+	d.errorAt(e.at, path, fmt.Sprintf("unknown key %s: %s", shown, hint))
+}
+
+// scalar reads one value: expanded, parsed, within its bounds.
+func (d *Document) scalar(path string, node ast.Node, v reflect.Value, tag reflect.StructTag, s Scalar) {
+	raw, ok := scalarText(node)
+	switch {
+	case !ok:
+		d.Errorf(path, "want %s, got %s", s.Want, kindOf(node))
+		return
+	case kindOf(node) != kindText && !s.Number:
+		d.Errorf(path, "want %s, got %s: put it in quotes", s.Want, kindOf(node))
+		return
+	}
+	d.text(path, raw, v, tag, s)
+}
+
+// text is scalar for a value that is text already, such as a default.
+func (d *Document) text(path, raw string, v reflect.Value, tag reflect.StructTag, s Scalar) {
+	text := raw
+	if d.env != nil {
+		var err error
+		if text, err = expand(raw, d.env, d.readFile); err != nil {
+			d.Errorf(path, "%v", err)
+			return
+		}
+	}
+	if text == "" {
+		d.empty(path, v, tag)
+		return
+	}
+	shown := "the value"
+	if !s.Hidden {
+		shown = Quote(raw)
+	}
+	parsed, err := s.Parse(text)
+	if err != nil {
+		d.Errorf(path, "%s is not valid: want %s%s", shown, s.Want, s.Rule)
+		return
+	}
+	if enum := tag.Get("enum"); enum != "" && !allowed(enum, text) {
+		d.Errorf(path, "%s is not valid: want %s", shown, alternatives(enum))
+		return
+	}
+	if why := outside(parsed, tag, s); why != "" {
+		d.Errorf(path, "%s is %s", shown, why)
+		return
+	}
+	v.Set(reflect.ValueOf(parsed).Convert(v.Type()))
+}
+
+// empty sets the zero value, where the empty text may stand for it.
+func (d *Document) empty(path string, v reflect.Value, tag reflect.StructTag) {
+	switch fallback := tag.Get("default"); {
+	case tag == "":
+		d.Errorf(path, "is empty")
+	case tag.Get("required") == "true":
+		d.Errorf(path, "is required: %s", tag.Get("doc"))
+	case fallback != "" && !strings.Contains(fallback, "${"):
+		d.Errorf(path, "is empty: leave the key out for the default, %s", fallback)
+	default:
+		v.SetZero()
+	}
+}
+
+// outside returns how a value leaves the bounds of its tag, or "".
+func outside(value any, tag reflect.StructTag, s Scalar) string {
+	number := func(v any) int64 {
+		if r := reflect.ValueOf(v); r.CanInt() {
+			return r.Int()
+		}
+		return 0
+	}
+	if bound, err := s.Parse(tag.Get("min")); err == nil && tag.Get("min") != "" && number(value) < number(bound) {
+		return "less than " + tag.Get("min") + ", the least allowed"
+	}
+	if bound, err := s.Parse(tag.Get("max")); err == nil && tag.Get("max") != "" && number(value) > number(bound) {
+		return "more than " + tag.Get("max") + ", the most allowed"
+	}
+	return ""
+}

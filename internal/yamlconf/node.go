@@ -1,0 +1,139 @@
+package yamlconf
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// A pair is one entry of a mapping.
+type pair struct {
+	key   string
+	at    Position
+	value ast.Node
+}
+
+// pairs lists the entries of a mapping, without those whose key is not text or stands twice: these are
+// reported. It is false where node is not a mapping, which is reported too.
+func (d *Document) pairs(path string, node ast.Node) ([]pair, bool) {
+	var values []*ast.MappingValueNode
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		values = n.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{n}
+	default:
+		d.Errorf(path, "want keys and values, got %s", kindOf(node))
+		return nil, false
+	}
+	first := make(map[string]int, len(values))
+	entries := make([]pair, 0, len(values))
+	for _, v := range values {
+		key, fault := keyText(v.Key)
+		at := nodePosition(v.Key)
+		if line, twice := first[key]; fault == "" && twice {
+			fault = fmt.Sprintf("this key is there twice, first on line %d", line)
+		}
+		if fault != "" {
+			d.errorAt(at, path, fault)
+			continue
+		}
+		first[key] = at.Line
+		entries = append(entries, pair{key, at, v.Value})
+	}
+	return entries, true
+}
+
+// keyText returns the text of a key, or what is wrong with it.
+func keyText(n ast.Node) (text, fault string) {
+	if k, ok := n.(*ast.MappingKeyNode); ok && k.Value != nil {
+		n = k.Value
+	}
+	switch k := n.(type) {
+	case *ast.StringNode:
+		return k.Value, ""
+	case *ast.MergeKeyNode:
+		return "", "merge keys (<<) are not supported: write the keys out, or use an alias for a whole value"
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value, ""
+	default:
+		return "", "a key must be text"
+	}
+}
+
+func isNull(n ast.Node) bool {
+	_, null := n.(*ast.NullNode)
+	return null || n == nil
+}
+
+// scalarText returns the text of a scalar as written, quotes and folding undone.
+func scalarText(n ast.Node) (string, bool) {
+	switch s := n.(type) {
+	case *ast.StringNode:
+		return s.Value, true
+	case *ast.LiteralNode:
+		return s.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return strings.TrimSpace(n.GetToken().Value), true
+	default:
+		return "", false
+	}
+}
+
+// A kind of node, in the words of the people who write it.
+type kind string
+
+const (
+	kindText    kind = "text"
+	kindNumber  kind = "a number"
+	kindBoolean kind = "true or false"
+	kindList    kind = "a list"
+	kindMapping kind = "keys and values"
+	kindOther   kind = "something else"
+)
+
+func kindOf(n ast.Node) kind {
+	switch n.(type) {
+	case *ast.StringNode, *ast.LiteralNode:
+		return kindText
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		return kindNumber
+	case *ast.BoolNode:
+		return kindBoolean
+	case *ast.SequenceNode:
+		return kindList
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return kindMapping
+	default:
+		return kindOther
+	}
+}
+
+// shownText bounds what of a value or key a message shows, in bytes.
+const shownText = 60
+
+// Quote returns s in quotes, for a message; of a long text the first 60 bytes.
+func Quote(s string) string {
+	if len(s) > shownText {
+		return strconv.Quote(strings.ToValidUTF8(s[:shownText], "")) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// nodePosition returns where a node begins: a mapping at its first key.
+func nodePosition(n ast.Node) Position {
+	switch node := n.(type) {
+	case *ast.MappingNode:
+		if len(node.Values) > 0 && !node.IsFlowStyle {
+			return nodePosition(node.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return nodePosition(node.Key)
+	}
+	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
+		return Position{}
+	}
+	return Position{n.GetToken().Position.Line, n.GetToken().Position.Column}
+}

@@ -1,0 +1,153 @@
+package yamlconf
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/uimgate/uimgate/internal/problem"
+)
+
+const (
+	maxProblems = 100   // reported
+	maxFound    = 2_000 // kept, to be put in the order of their lines
+)
+
+// A Problem is one finding in a document. Line and Column count from 1; Line 0 means the whole file, or
+// what File names: a flag such as --listen, or a variable such as UIMGATE_LISTEN.
+type Problem struct {
+	File    string
+	Line    int
+	Column  int
+	Level   problem.Level
+	Message string
+}
+
+// String returns file:line: message, with "warning:" before the message of a warning.
+func (p Problem) String() string {
+	place := p.File
+	if p.Line > 0 {
+		place = fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	if p.Level == problem.Warning {
+		return fmt.Sprintf("%s: warning: %s", place, p.Message)
+	}
+	return fmt.Sprintf("%s: %s", place, p.Message)
+}
+
+// Problems are the findings in one document, in the order of its lines.
+type Problems []Problem
+
+// Failed reports whether one of them is an error.
+func (ps Problems) Failed() bool {
+	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Level == problem.Error })
+}
+
+// Err returns the errors among them, one per line, or nil.
+func (ps Problems) Err() error {
+	var errs []error
+	for _, p := range ps {
+		if p.Level == problem.Error {
+			errs = append(errs, errors.New(p.String()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A Position is where a key stands in the file, counted from 1. The zero Position is nowhere.
+type Position struct{ Line, Column int }
+
+// Positions are the places of the keys and items of a document by path ("services[0].policy_file").
+type Positions map[string]Position
+
+// Nearest returns the place of path or, where the document has no such path, of the innermost thing around
+// it that the document has.
+func (ps Positions) Nearest(path string) Position {
+	for {
+		if at, ok := ps[path]; ok {
+			return at
+		}
+		cut := lastStep(path)
+		if cut < 0 {
+			return ps[""]
+		}
+		path = path[:cut]
+	}
+}
+
+// lastStep returns where the last .key, ["key"] or [n] of path begins, or -1.
+func lastStep(path string) int {
+	inQuotes, cut := false, -1
+	for i := 0; i < len(path); i++ {
+		switch c := path[i]; {
+		case c == '\\' && inQuotes:
+			i++
+		case c == '"':
+			inQuotes = !inQuotes
+		case !inQuotes && (c == '.' || c == '['):
+			cut = i
+		}
+	}
+	return cut
+}
+
+// Errorf adds an error about path, at its place. The message begins with path.
+func (d *Document) Errorf(path, format string, args ...any) {
+	d.add(problem.Error, path, fmt.Sprintf(format, args...))
+}
+
+// Warnf is Errorf for a warning.
+func (d *Document) Warnf(path, format string, args ...any) {
+	d.add(problem.Warning, path, fmt.Sprintf(format, args...))
+}
+
+func (d *Document) add(level problem.Level, path, message string) {
+	if origin, ok := d.origins[path]; ok {
+		d.keep(Problem{origin, 0, 0, level, message}, path)
+		return
+	}
+	at := d.positions.Nearest(path)
+	d.keep(Problem{d.file, at.Line, at.Column, level, message}, path)
+}
+
+// errorAt adds an error about path at a place of its own.
+func (d *Document) errorAt(at Position, path, message string) {
+	d.keep(Problem{d.file, at.Line, at.Column, problem.Error, message}, path)
+}
+
+// keep adds a problem about path, unless there are so many that nobody would read it.
+func (d *Document) keep(p Problem, path string) {
+	d.failed[path] = true
+	if len(d.problems) == maxFound {
+		d.dropped++
+		d.droppedError = d.droppedError || p.Level == problem.Error
+		return
+	}
+	if path != "" {
+		p.Message = path + ": " + p.Message
+	}
+	d.problems = append(d.problems, p)
+}
+
+// Failed reports whether a problem about exactly this path was added, so that one mistake is reported once.
+func (d *Document) Failed(path string) bool { return d.failed[path] }
+
+// Problems returns what was found so far in the order of the lines, what has no line last; of very many the
+// first hundred and how many more there are.
+func (d *Document) Problems() Problems {
+	key := func(p Problem) int { return cmp.Or(p.Line, math.MaxInt) }
+	slices.SortStableFunc(d.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(key(a), key(b)), cmp.Compare(a.Column, b.Column))
+	})
+	more := len(d.problems) - maxProblems + d.dropped
+	if more <= 0 {
+		return d.problems
+	}
+	level := problem.Warning
+	if d.droppedError || d.problems[maxProblems:].Failed() {
+		level = problem.Error
+	}
+	return append(d.problems[:maxProblems:maxProblems], Problem{d.file, 0, 0, level, fmt.Sprintf("and %d more problems", more)})
+}

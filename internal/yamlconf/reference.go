@@ -1,0 +1,63 @@
+package yamlconf
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Reference returns a document that writes every key of a struct type out, with its default and what it
+// means: for people to copy from. It names the JSON Schema at schemaID for editors.
+func (s Scalars) Reference(root reflect.Type, schemaID string) []byte {
+	var out strings.Builder
+	out.WriteString("# yaml-language-server: $schema=" + schemaID + "\n")
+	s.writeReference(&out, root, "")
+	return []byte(out.String())
+}
+
+func (s Scalars) writeReference(out *strings.Builder, t reflect.Type, indent string) {
+	for key, f := range Fields(t) {
+		fmt.Fprintf(out, "%s# %s\n", indent, keyDescription(f.Tag))
+		if enum := f.Tag.Get("enum"); enum != "" {
+			fmt.Fprintf(out, "%s# One of %s.\n", indent, alternatives(enum))
+		}
+		_, isScalar := s.of(f.Type)
+		fallback, required := f.Tag.Get("default"), f.Tag.Get("required") == "true"
+		switch {
+		case isScalar && fallback != "":
+			fmt.Fprintf(out, "%s%s: %s\n", indent, key, yamlText(fallback))
+		case isScalar && required:
+			fmt.Fprintf(out, "%s%s: %s\n", indent, key, f.Tag.Get("example"))
+		case isScalar:
+			fmt.Fprintf(out, "%s%s:\n", indent, key)
+		case f.Type.Kind() == reflect.Slice && required:
+			fmt.Fprintf(out, "%s%s:\n%s-\n", indent, key, indent)
+			s.writeReference(out, f.Type.Elem(), indent+"  ")
+		case f.Type.Kind() == reflect.Slice:
+			fmt.Fprintf(out, "%s%s: []\n", indent, key)
+		case f.Type.Kind() == reflect.Map:
+			fmt.Fprintf(out, "%s%s: {}\n", indent, key)
+		default:
+			fmt.Fprintf(out, "%s%s:\n", indent, key)
+			s.writeReference(out, f.Type, indent+"  ")
+		}
+	}
+}
+
+// yamlText quotes a default that YAML would read as something else.
+func yamlText(text string) string {
+	if strings.Contains(text, "${") {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// keyDescription returns the description of a key with its bounds.
+func keyDescription(tag reflect.StructTag) string {
+	text := tag.Get("doc")
+	if least, most := tag.Get("min"), tag.Get("max"); least != "" && most != "" {
+		text += " " + least + " to " + most + "."
+	}
+	return text
+}

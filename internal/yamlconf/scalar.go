@@ -1,0 +1,122 @@
+package yamlconf
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
+
+// A Scalar is how a Go type is read from one YAML scalar.
+type Scalar struct {
+	Want    string // completes "want …" in messages
+	Rule    string // follows Want where a text of the type can still be refused
+	Pattern string // regular expression of the texts, for the JSON Schema; empty where every text may be one
+	Hidden  bool   // no message shows the text, because it may hold a secret
+	Secret  bool   // the text is a secret: no message shows a stray key beside it either
+	Number  bool   // a YAML number or boolean needs no quotes
+	// Parse returns a value of the type; that it fails is all that its error means.
+	Parse func(text string) (any, error)
+}
+
+// Scalars are the types that are read from one YAML scalar, beside those that the package reads itself:
+// strings and named string types, bool, int (31 bits), int64 (a size in bytes) and time.Duration (not negative).
+type Scalars map[reflect.Type]Scalar
+
+// MaxText bounds a text in bytes, and TextRule is that bound for people.
+const (
+	MaxText  = 4096
+	TextRule = " of at most 4096 bytes without control characters"
+)
+
+var errScalar = errors.New("not of this type")
+
+var (
+	textScalar = Scalar{Want: "text", Rule: TextRule, Parse: func(s string) (any, error) { return ParseText(s) }}
+	builtin    = Scalars{
+		reflect.TypeFor[string](): textScalar,
+		reflect.TypeFor[bool](): {Want: "true or false", Number: true, Parse: func(s string) (any, error) {
+			if s != "true" && s != "false" {
+				return nil, errScalar
+			}
+			return s == "true", nil
+		}},
+		reflect.TypeFor[int](): {Want: "a whole number", Number: true, Pattern: `^[0-9]+$`, Parse: func(s string) (any, error) {
+			n, err := strconv.ParseInt(s, 10, 32)
+			return int(n), err
+		}},
+		reflect.TypeFor[int64](): {
+			Want: "a size such as 1MiB", Number: true, Pattern: `^[0-9][0-9.]* ?([kKmMgG][iI]?)?[bB]?$`,
+			Parse: func(s string) (any, error) { return parseSize(s) },
+		},
+		reflect.TypeFor[time.Duration](): {
+			Want: "a duration such as 30s, 1h30m or 400d", Number: true, Pattern: `^([0-9.]+(ns|us|µs|ms|s|m|h|d))+$|^0$`,
+			Parse: func(s string) (any, error) { return parseDuration(s) },
+		},
+	}
+)
+
+// of returns how a type is read from a scalar, if it is.
+func (s Scalars) of(t reflect.Type) (Scalar, bool) {
+	if scalar, ok := s[t]; ok {
+		return scalar, true
+	}
+	if scalar, ok := builtin[t]; ok {
+		return scalar, true
+	}
+	return textScalar, t.Kind() == reflect.String
+}
+
+// ParseText returns s unless it is longer than MaxText or holds control characters.
+func ParseText(s string) (string, error) {
+	if len(s) > MaxText || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", errScalar
+	}
+	return s, nil
+}
+
+// parseSize reads a number of bytes: 1048576, 1MiB, 1.5 GiB, 10kB.
+func parseSize(s string) (int64, error) {
+	if s == "" || s[0] < '0' || s[0] > '9' || strings.Contains(s, ",") {
+		return 0, errScalar
+	}
+	n, err := humanize.ParseBytes(s)
+	if err != nil || n > math.MaxInt64 {
+		return 0, errScalar
+	}
+	return int64(n), nil
+}
+
+const day = 24 * time.Hour
+
+var days = regexp.MustCompile(`^([0-9]{1,6})d`)
+
+// parseDuration reads what time.ParseDuration reads, with whole days in front: 400d, 1d12h. Negative
+// durations are refused.
+func parseDuration(s string) (time.Duration, error) {
+	var whole time.Duration
+	rest := s
+	if m := days.FindStringSubmatch(s); m != nil {
+		n, err := strconv.ParseInt(m[1], 10, 64)
+		if err != nil || n > math.MaxInt64/int64(day) {
+			return 0, errScalar
+		}
+		whole, rest = time.Duration(n)*day, s[len(m[0]):]
+		if rest == "" {
+			return whole, nil
+		}
+	}
+	if rest == "" || rest[0] == '+' || rest[0] == '-' {
+		return 0, errScalar
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil || d < 0 || d > math.MaxInt64-whole {
+		return 0, errScalar
+	}
+	return whole + d, nil
+}

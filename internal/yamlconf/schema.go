@@ -1,0 +1,154 @@
+package yamlconf
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// expandable matches a value that is only known after expansion.
+const expandable = `\$\{`
+
+// Schema returns the JSON Schema (2020-12) of the documents that Decode reads into a struct of the type of
+// root, made from the same tags. It accepts every document that Decode accepts; what needs more than one
+// value to judge is left to the caller of Decode.
+func (s Scalars) Schema(root any, id, title string) ([]byte, error) {
+	scalarSchemas := func(t reflect.Type) *jsonschema.Schema {
+		for _, t := range []reflect.Type{t, reflect.PointerTo(t)} { // the Reflector looks through pointers
+			if scalar, ok := s.of(t); ok {
+				return scalarSchema(t, scalar)
+			}
+		}
+		return nil
+	}
+	r := &jsonschema.Reflector{
+		FieldNameTag: "yaml", DoNotReference: true, Anonymous: true, RequiredFromJSONSchemaTags: true, Mapper: scalarSchemas,
+	}
+	schema := r.Reflect(root)
+	s.annotate(schema, reflect.TypeOf(root).Elem())
+	schema.ID = jsonschema.ID(id)
+	schema.Title = title
+	out, err := json.MarshalIndent(schema, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing the schema: %w", err)
+	}
+	return append(out, '\n'), nil
+}
+
+// scalarSchema returns the schema of one scalar without its tags.
+func scalarSchema(t reflect.Type, scalar Scalar) *jsonschema.Schema {
+	switch {
+	case t.Kind() == reflect.Bool:
+		return anyOf(&jsonschema.Schema{Type: "boolean"}, &jsonschema.Schema{Enum: []any{"true", "false"}})
+	case scalar.Pattern == "":
+		return &jsonschema.Schema{Type: "string"}
+	case scalar.Number:
+		return anyOf(&jsonschema.Schema{Type: "integer", Minimum: "0"}, &jsonschema.Schema{Type: "string", Pattern: scalar.Pattern})
+	default:
+		return anyOf(&jsonschema.Schema{Type: "string", Pattern: scalar.Pattern})
+	}
+}
+
+// anyOf accepts, beside the forms given, a value yet to be expanded.
+func anyOf(forms ...*jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: append(forms, &jsonschema.Schema{Type: "string", Pattern: expandable})}
+}
+
+// annotate adds to the properties of schema, which was made from t, what the tags of t demand: required,
+// enum, default, description. A key that may be left out may be null.
+func (s Scalars) annotate(schema *jsonschema.Schema, t reflect.Type) {
+	for key, f := range Fields(t) {
+		property, ok := schema.Properties.Get(key)
+		if !ok {
+			continue
+		}
+		s.annotateValue(property, f.Type)
+		if enum := f.Tag.Get("enum"); enum != "" {
+			*property = *anyOf(&jsonschema.Schema{Enum: words(enum)})
+		}
+		bound(property, f)
+		if f.Tag.Get("required") == "true" {
+			schema.Required = append(schema.Required, key)
+		} else {
+			nullable(property)
+		}
+		property.Description = keyDescription(f.Tag)
+		if fallback := f.Tag.Get("default"); fallback != "" {
+			property.Default = typedDefault(f.Type, fallback)
+		}
+	}
+}
+
+// bound adds the bounds of a field that JSON Schema has words for: numbers of entries, and whole numbers.
+func bound(property *jsonschema.Schema, f reflect.StructField) {
+	most, err := strconv.ParseUint(f.Tag.Get("max"), 10, 64)
+	if err != nil {
+		return
+	}
+	switch f.Type.Kind() {
+	case reflect.Slice:
+		property.MaxItems = &most
+	case reflect.Map:
+		property.MaxProperties = &most
+	default:
+		property.AnyOf[0].Maximum = json.Number(f.Tag.Get("max"))
+		property.AnyOf[0].Minimum = json.Number(f.Tag.Get("min"))
+	}
+}
+
+func (s Scalars) annotateValue(schema *jsonschema.Schema, t reflect.Type) {
+	if _, isScalar := s.of(t); isScalar {
+		return
+	}
+	if short, ok := shortField(t); ok {
+		entry := *schema
+		s.annotate(&entry, t)
+		text := &jsonschema.Schema{Type: "string", Pattern: short.Tag.Get("pattern") + `|` + expandable}
+		*schema = jsonschema.Schema{AnyOf: []*jsonschema.Schema{text, &entry}}
+		return
+	}
+	switch t.Kind() {
+	case reflect.Slice:
+		s.annotateValue(schema.Items, t.Elem())
+	case reflect.Map:
+		s.annotateValue(schema.AdditionalProperties, t.Elem())
+		if len(schema.AdditionalProperties.Required) == 0 {
+			nullable(schema.AdditionalProperties)
+		}
+	default:
+		s.annotate(schema, t)
+	}
+}
+
+// nullable accepts null, which stands for the default.
+func nullable(schema *jsonschema.Schema) {
+	if len(schema.AnyOf) == 0 {
+		form := *schema
+		*schema = jsonschema.Schema{AnyOf: []*jsonschema.Schema{&form}}
+	}
+	schema.AnyOf = append(schema.AnyOf, &jsonschema.Schema{Type: "null"})
+}
+
+func words(enum string) []any {
+	var out []any
+	for w := range strings.SplitSeq(enum, ",") {
+		out = append(out, w)
+	}
+	return out
+}
+
+// typedDefault returns a default as a value of its JSON type.
+func typedDefault(t reflect.Type, text string) any {
+	switch t.Kind() {
+	case reflect.Bool:
+		return text == "true"
+	case reflect.Int:
+		return json.Number(text)
+	default:
+		return text
+	}
+}
