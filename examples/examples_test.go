@@ -15,7 +15,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/examples"
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/service"
 )
 
 func TestEveryConfigurationLoadsWithoutAProblem(t *testing.T) {
@@ -33,7 +33,7 @@ func TestEveryConfigurationLoadsWithoutAProblem(t *testing.T) {
 			if len(problems) > 0 || c == nil {
 				t.Fatal(problems)
 			}
-			if loaded, problems := gateway.Load(t.Context(), c, time.Now); len(problems) > 0 || loaded == nil {
+			if loaded, problems := service.Load(t.Context(), c, time.Now); len(problems) > 0 || loaded == nil {
 				t.Error(problems)
 			}
 		})

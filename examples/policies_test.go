@@ -11,7 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/examples"
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
@@ -316,7 +316,7 @@ func load(t *testing.T, text string) config.Problems {
 	if c == nil {
 		return problems
 	}
-	_, more := gateway.Load(t.Context(), c, time.Now)
+	_, more := service.Load(t.Context(), c, time.Now)
 	return append(problems, more...)
 }
 

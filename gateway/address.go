@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"net"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -11,17 +10,20 @@ import (
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/time/rate"
 
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // maxAddresses bounds how many addresses are remembered at once; the least used are forgotten first.
 const maxAddresses = 100_000
 
-// doors hold back addresses that ask too much, before anything costs: before hosts, tokens and
+// addresses hold back addresses that ask too much, before anything costs: before hosts, tokens and
 // cryptography. IPv6 counts by /64, which is what one customer has.
-type doors struct {
-	all    *door // every request
-	issue  *door // agreements and renewals
+type addresses struct {
+	all    *buckets // every request
+	issue  *buckets // agreements and renewals
 	issued *rate.Limiter
 }
 
@@ -29,38 +31,38 @@ type doors struct {
 // costs a signature check and a durable write.
 const issuancePerSecond = 100
 
-func newDoors(all, issue limit.Rate) *doors {
-	return &doors{all: newDoor(all), issue: newDoor(issue), issued: rate.NewLimiter(issuancePerSecond, issuancePerSecond)}
+func newAddresses(all, issue limit.Rate) *addresses {
+	return &addresses{all: newBuckets(all), issue: newBuckets(issue), issued: rate.NewLimiter(issuancePerSecond, issuancePerSecond)}
 }
 
-func (d *doors) admit(address string, now time.Time) bool { return d.all.admit(address, now) }
+func (d *addresses) admit(address string, now time.Time) bool { return d.all.admit(address, now) }
 
-func (d *doors) admitIssue(address string, now time.Time) error {
+func (d *addresses) admitIssue(address string, now time.Time) error {
 	if !d.issue.admit(address, now) {
-		return newFault("TOO_MANY_CONNECTIONS", "Too many agreements from this address.").after(d.issue.wait())
+		return reason.TooManyConnections.Refusal("Too many agreements from this address.").After(d.issue.wait())
 	}
 	if !d.issued.AllowN(now, 1) {
-		return newFault("TOO_MANY_CONNECTIONS", "Too many agreements at once.").after(time.Second)
+		return reason.TooManyConnections.Refusal("Too many agreements at once.").After(time.Second)
 	}
 	return nil
 }
 
-type door struct {
+type buckets struct {
 	every rate.Limit
 	burst int
 	seen  *otter.Cache[string, *rate.Limiter]
 }
 
-func newDoor(r limit.Rate) *door {
+func newBuckets(r limit.Rate) *buckets {
 	per := rate.Limit(float64(r.Max) / float64(max(1, r.Period.Seconds())))
-	return &door{every: per, burst: int(r.Max), seen: otter.Must(&otter.Options[string, *rate.Limiter]{
+	return &buckets{every: per, burst: int(r.Max), seen: otter.Must(&otter.Options[string, *rate.Limiter]{
 		MaximumSize: maxAddresses,
 		// After one idle period the bucket is full again, so forgetting it changes nothing.
 		ExpiryCalculator: otter.ExpiryAccessing[string, *rate.Limiter](time.Duration(r.Period.Seconds()+1) * time.Second),
 	})}
 }
 
-func (d *door) admit(address string, now time.Time) bool {
+func (d *buckets) admit(address string, now time.Time) bool {
 	l, ok := d.seen.GetIfPresent(address)
 	if !ok {
 		l, _ = d.seen.SetIfAbsent(address, rate.NewLimiter(d.every, d.burst))
@@ -68,7 +70,7 @@ func (d *door) admit(address string, now time.Time) bool {
 	return l.AllowN(now, 1)
 }
 
-func (d *door) wait() time.Duration { return time.Duration(float64(time.Second) / float64(d.every)) }
+func (d *buckets) wait() time.Duration { return time.Duration(float64(time.Second) / float64(d.every)) }
 
 // countedAs is the address a client is counted under.
 func countedAs(address netip.Addr) string {
@@ -81,12 +83,12 @@ func countedAs(address netip.Addr) string {
 }
 
 // caller is what is known of who sent a request. Headers are believed from trusted proxies only.
-func (s *Server) caller(r *http.Request, client netip.Addr) Caller {
-	c := Caller{}
+func (s *Server) caller(r *http.Request, client netip.Addr) service.Caller {
+	c := service.Caller{}
 	if client.IsValid() {
 		c.Address = client.WithZone("").String()
 	}
-	if s.current.Load().trusts(r.RemoteAddr) {
+	if trusts(s.directory.Current(), r.RemoteAddr) {
 		c.Header = r.Header.Values
 	}
 	return c
@@ -95,9 +97,9 @@ func (s *Server) caller(r *http.Request, client netip.Addr) Caller {
 // client is the address a request comes from. X-Forwarded-For is believed only from trusted proxies, and then only as
 // far as the last address that is not one itself.
 func (s *Server) client(r *http.Request) netip.Addr {
-	snapshot := s.current.Load()
-	address := peer(r.RemoteAddr)
-	if snapshot.trusted(address) {
+	snapshot := s.directory.Current()
+	address := wire.Peer(r.RemoteAddr)
+	if trusted(snapshot, address) {
 		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		for _, hop := range slices.Backward(hops) {
 			hop, err := netip.ParseAddr(strings.TrimSpace(hop))
@@ -105,7 +107,7 @@ func (s *Server) client(r *http.Request) netip.Addr {
 				break
 			}
 			address = hop.Unmap()
-			if !snapshot.trusted(address) {
+			if !trusted(snapshot, address) {
 				break
 			}
 		}
@@ -113,14 +115,17 @@ func (s *Server) client(r *http.Request) netip.Addr {
 	return address
 }
 
-func peer(remote string) netip.Addr {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		return netip.Addr{}
+// trusted reports whether an address is one of a trusted proxy.
+func trusted(s *service.Snapshot, address netip.Addr) bool {
+	for _, p := range s.Proxies {
+		if p.Contains(address) {
+			return true
+		}
 	}
-	address, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return address.Unmap()
+	return false
+}
+
+// trusts reports whether a connection comes from a trusted proxy.
+func trusts(s *service.Snapshot, remote string) bool {
+	return len(s.Proxies) > 0 && trusted(s, wire.Peer(remote))
 }

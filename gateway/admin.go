@@ -11,13 +11,19 @@ import (
 	"net/netip"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
 )
 
 const (
@@ -27,24 +33,47 @@ const (
 	adminWork = 30 * time.Second
 )
 
-// An admin is the operator's listener: health and metrics for whoever reaches it, and the JSON API under
-// /admin/v1/ for who has the token.
-type admin struct {
-	server *Server
-	token  [sha256.Size]byte
-	closed bool // no token was configured: nobody gets in
-	reload func(context.Context) config.Problems
-	health readiness
-	scrape http.Handler
+// An AdminConfig is what the operator's listener is built on.
+type AdminConfig struct {
+	Directory  *service.Directory
+	Agreements pat.Store
+	Operations store.Operations
+	Keys       *pat.Keyring
+	View       *pat.View
+	Metrics    *record.Metrics
+	Log        *zap.Logger
+	Now        func() time.Time
+	// Token is asked for as bearer under /admin/v1/. Empty: nobody gets in.
+	Token string
+	// Reload takes over the configuration as it is now and returns what it found; nil: not offered.
+	Reload func(context.Context) config.Problems
 }
 
-// NewAdmin is the handler of the operator's listener. Without a token it answers /livez, /healthz, /readyz
-// and /metrics; everything under /admin/v1/ needs token as bearer, and a Host that is an IP address or
-// localhost, so that no web page can reach it by a name of its own (DNS rebinding). An empty token lets
-// nobody in. reload takes over the configuration as it is now and returns what it found; nil: not offered.
-func NewAdmin(s *Server, token string, reload func(context.Context) config.Problems) http.Handler {
-	a := &admin{server: s, token: sha256.Sum256([]byte(token)), closed: token == "", reload: reload}
-	a.scrape = promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{Registry: s.metrics.registry})
+// An Admin is the operator's listener: health and metrics for whoever reaches it, and the JSON API under
+// /admin/v1/ for who has the token.
+type Admin struct {
+	AdminConfig
+	token    [sha256.Size]byte
+	health   readiness
+	scrape   http.Handler
+	draining atomic.Bool // the process is about to end: see Drain
+	handler  http.Handler
+}
+
+// NewAdmin builds the operator's listener.
+func NewAdmin(c AdminConfig) *Admin {
+	a := &Admin{AdminConfig: c, token: sha256.Sum256([]byte(c.Token))}
+	a.scrape = promhttp.HandlerFor(c.Metrics.Registry(), promhttp.HandlerOpts{Registry: c.Metrics.Registry()})
+	a.handler = a.build()
+	return a
+}
+
+// Handler is the operator's surface. Without a token it answers /livez, /healthz, /readyz and /metrics; everything under
+// /admin/v1/ needs the token as bearer, and a Host that is an IP address or localhost, so that no web page can reach it
+// by a name of its own (DNS rebinding).
+func (a *Admin) Handler() http.Handler { return a.handler }
+
+func (a *Admin) build() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", a.livez)
 	mux.HandleFunc("GET /healthz", a.livez)
@@ -58,9 +87,9 @@ func NewAdmin(s *Server, token string, reload func(context.Context) config.Probl
 	return a.recovering(mux)
 }
 
-// Drain tells whoever asks for readiness that this process is about to end, so that no new calls are sent to it. Calls
-// go on being answered.
-func (s *Server) Drain() { s.draining.Store(true) }
+// Drain makes readiness answer that this process is about to end, so that no new calls are sent to it. Calls go on being
+// answered.
+func (a *Admin) Drain() { a.draining.Store(true) }
 
 // An adminRoute is one operation of the API. Operations that change something are not cut off when who asked
 // hangs up.
@@ -69,7 +98,7 @@ type adminRoute struct {
 	do           func(*adminRequest) (any, error)
 }
 
-func (a *admin) routes() []adminRoute {
+func (a *Admin) routes() []adminRoute {
 	get, post := http.MethodGet, http.MethodPost
 	return []adminRoute{
 		{get, "/status", a.status},
@@ -103,7 +132,7 @@ func (a *admin) routes() []adminRoute {
 	}
 }
 
-func (a *admin) api() http.Handler {
+func (a *Admin) api() http.Handler {
 	mux := http.NewServeMux()
 	allowed := map[string][]string{}
 	for _, route := range a.routes() {
@@ -119,7 +148,7 @@ func (a *admin) api() http.Handler {
 }
 
 // operation runs one route and answers with what it returns, as JSON.
-func (a *admin) operation(route adminRoute) http.HandlerFunc {
+func (a *Admin) operation(route adminRoute) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
 		if route.method != http.MethodGet {
@@ -141,14 +170,14 @@ func (a *admin) operation(route adminRoute) http.HandlerFunc {
 			return
 		}
 		if route.method != http.MethodGet {
-			a.server.log.Info("operator", zap.String("did", route.method+" "+route.path), zap.String("service", q.serviceID()), zap.String("subject", q.subject))
+			a.Log.Info("operator", zap.String("did", route.method+" "+route.path), zap.String("service", q.serviceID()), zap.String("subject", q.subject))
 		}
 		a.answer(w, http.StatusOK, answer)
 	}
 }
 
 // guard lets in who has the token. It looks at nothing but the header.
-func (a *admin) guard(next http.Handler) http.Handler {
+func (a *Admin) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := a.admit(r); err != nil {
 			a.fail(w, r, err)
@@ -158,40 +187,39 @@ func (a *admin) guard(next http.Handler) http.Handler {
 	})
 }
 
-func (a *admin) admit(r *http.Request) error {
-	host := hostName(r.Host)
+func (a *Admin) admit(r *http.Request) error {
+	host := service.HostName(r.Host)
 	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" {
-		return newAdminFault("HOST_NOT_ALLOWED", "The admin API answers only to an IP address or localhost as Host.")
+		return reason.HostNotAllowed.Refusal("")
 	}
-	if name := repeatedHeader(r.Header); name != "" {
-		return newAdminFault("MALFORMED_REQUEST", "The header "+name+" stands more than once.")
+	if name := wire.RepeatedHeader(r.Header); name != "" {
+		return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
 	}
-	token, err := bearer(r.Header)
+	token, err := wire.Bearer(r.Header)
 	if err != nil {
-		return newAdminFault("INVALID_TOKEN", "The Authorization header must be: Bearer <admin token>.")
+		return reason.InvalidToken.Refusal("The Authorization header must be: Bearer <admin token>.")
 	}
 	if token == "" {
-		return newAdminFault("MISSING_TOKEN", "The admin token is missing.")
+		return reason.MissingToken.Refusal("The admin token is missing.")
 	}
 	sum := sha256.Sum256([]byte(token)) // so that not even the length of the token shows in the time it takes
-	if subtle.ConstantTimeCompare(sum[:], a.token[:]) != 1 || a.closed {
-		return newAdminFault("INVALID_TOKEN", "This is not the admin token of this gateway.")
+	if subtle.ConstantTimeCompare(sum[:], a.token[:]) != 1 || a.Token == "" {
+		return reason.InvalidToken.Refusal("This is not the admin token of this gateway.")
 	}
 	return nil
 }
 
-func (a *admin) notAllowed(allow string) http.HandlerFunc {
+func (a *Admin) notAllowed(allow string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		f := newAdminFault("METHOD_NOT_ALLOWED", "This path does not take this method.")
-		f.setHeader("Allow", allow)
-		a.fail(w, r, f)
+		w.Header().Set("Allow", allow)
+		a.fail(w, r, reason.MethodNotAllowed.Refusal(""))
 	}
 }
 
-func noSuchPath() *Fault { return newAdminFault("NO_SUCH_PATH", "There is nothing at this path.") }
+func noSuchPath() *reason.Refusal { return reason.NoSuchPath.Refusal("") }
 
 // recovering answers panics. What the handler did write already stands.
-func (a *admin) recovering(next http.Handler) http.Handler {
+func (a *Admin) recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		defer func() {
@@ -202,47 +230,47 @@ func (a *admin) recovering(next http.Handler) http.Handler {
 			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
 				panic(p)
 			}
-			a.server.log.Error("panic", zap.String("kind", fmt.Sprintf("%T", p)), zap.ByteString("stack", debug.Stack()))
-			a.fail(w, r, newAdminFault("INTERNAL", "The gateway failed."))
+			a.Log.Error("panic", zap.String("kind", fmt.Sprintf("%T", p)), zap.ByteString("stack", debug.Stack()))
+			a.fail(w, r, reason.Internal.Refusal(""))
 		}()
 		next.ServeHTTP(w, r)
 	})
 }
 
 // fail answers with the one envelope.
-func (a *admin) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (a *Admin) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := adminFaultFor(err)
-	fields := []zap.Field{zap.String("method", r.Method), zap.String("route", r.Pattern), zap.Int("status", f.Status), zap.String("reason", string(f.Reason))}
+	fields := []zap.Field{zap.String("method", r.Method), zap.String("route", r.Pattern), zap.Int("status", f.Status()), zap.String("reason", string(f.Reason))}
 	switch {
-	case f.Status >= http.StatusInternalServerError:
-		if f.cause != nil {
-			fields = append(fields, zap.Error(bare(f.cause)))
+	case f.Status() >= http.StatusInternalServerError:
+		if cause := f.Unwrap(); cause != nil {
+			fields = append(fields, zap.Error(wire.Bare(cause)))
 		}
-		a.server.log.Error("admin request", fields...)
-	case f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden:
-		a.server.log.Warn("admin request", append(fields, zap.String("address", peer(r.RemoteAddr).String()))...)
+		a.Log.Error("admin request", fields...)
+	case f.Status() == http.StatusUnauthorized || f.Status() == http.StatusForbidden:
+		a.Log.Warn("admin request", append(fields, zap.String("address", wire.Peer(r.RemoteAddr).String()))...)
 	}
-	f.writeHeader(w.Header(), "uimgate admin")
-	w.WriteHeader(f.Status)
-	if _, err := w.Write(f.envelope()); err != nil { //nolint:gosec // JSON, said to be so, and nosniff
-		a.server.log.Debug("answer not delivered", zap.Error(bare(err)))
+	wire.WriteHeader(w.Header(), f, "uimgate admin")
+	w.WriteHeader(f.Status())
+	if _, err := w.Write(wire.OperatorEnvelope(f)); err != nil { //nolint:gosec // JSON, said to be so, and nosniff
+		a.Log.Debug("answer not delivered", zap.Error(wire.Bare(err)))
 	}
 }
 
 // rawJSON is an answer that is JSON already.
 type rawJSON []byte
 
-func (a *admin) answer(w http.ResponseWriter, status int, v any) {
+func (a *Admin) answer(w http.ResponseWriter, status int, v any) {
 	body, ok := v.(rawJSON)
 	if !ok {
 		var out bytes.Buffer
 		enc := json.NewEncoder(&out)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(v); err != nil {
-			a.server.log.Error("admin answer", zap.Error(err))
+			a.Log.Error("admin answer", zap.Error(err))
 			status = http.StatusInternalServerError
 			out.Reset()
-			out.Write(newAdminFault("INTERNAL", "The answer could not be written.").envelope())
+			out.Write(wire.OperatorEnvelope(reason.Internal.Refusal("The answer could not be written.")))
 		}
 		body = out.Bytes()
 	}
@@ -250,8 +278,6 @@ func (a *admin) answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	if _, err := w.Write(body); err != nil {
-		a.server.log.Debug("answer not delivered", zap.Error(bare(err)))
+		a.Log.Debug("answer not delivered", zap.Error(wire.Bare(err)))
 	}
 }
-
-func (a *admin) patStore() pat.Store { return a.server.deps.Agreements }

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-func (a *admin) agents(r *adminRequest) (any, error) {
+func (a *Admin) agents(r *adminRequest) (any, error) {
 	service, err := r.of()
 	if err != nil {
 		return nil, err
@@ -18,7 +20,7 @@ func (a *admin) agents(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	kept := a.server.deps.Operations
+	kept := a.Operations
 	list, err := kept.Agents(r.Context(), f)
 	if err != nil {
 		return nil, err
@@ -26,15 +28,15 @@ func (a *admin) agents(r *adminRequest) (any, error) {
 	return pageOf(list, limit, showAgent, func(a pat.Agent) string { return a.ID }), nil
 }
 
-func (a *admin) agent(r *adminRequest) (any, error) {
+func (a *Admin) agent(r *adminRequest) (any, error) {
 	if _, err := r.only(); err != nil {
 		return nil, err
 	}
 	return a.agentNow(r)
 }
 
-func (a *admin) agentNow(r *adminRequest) (any, error) {
-	agent, err := a.patStore().Agent(r.Context(), r.service.ID, r.id)
+func (a *Admin) agentNow(r *adminRequest) (any, error) {
+	agent, err := a.Agreements.Agent(r.Context(), r.service.ID, r.id)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func (a *admin) agentNow(r *adminRequest) (any, error) {
 }
 
 // blockAgent also blocks an id that nobody claimed yet: nobody can claim it then.
-func (a *admin) blockAgent(r *adminRequest) (any, error) {
+func (a *Admin) blockAgent(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -52,7 +54,7 @@ func (a *admin) blockAgent(r *adminRequest) (any, error) {
 		return nil, err
 	}
 	if !pat.ValidAgentID(r.id) {
-		return nil, newAdminFault("MALFORMED_REQUEST", "An agent id is 1 to 200 visible ASCII characters.")
+		return nil, reason.MalformedRequest.Refusal("An agent id is 1 to 200 visible ASCII characters.")
 	}
 	if err := service.Issuance.Revoke(r.Context(), pat.RevokedAgent, r.id, why); err != nil {
 		return nil, err
@@ -60,15 +62,15 @@ func (a *admin) blockAgent(r *adminRequest) (any, error) {
 	return a.agentNow(r)
 }
 
-func (a *admin) unblockAgent(r *adminRequest) (any, error) {
-	return a.changeAgent(r, func(s *Service) error { return s.Issuance.Unblock(r.Context(), r.id) })
+func (a *Admin) unblockAgent(r *adminRequest) (any, error) {
+	return a.changeAgent(r, func(s *service.Service) error { return s.Issuance.Unblock(r.Context(), r.id) })
 }
 
-func (a *admin) approveAgent(r *adminRequest) (any, error) {
-	return a.changeAgent(r, func(s *Service) error { return s.Issuance.Approve(r.Context(), r.id) })
+func (a *Admin) approveAgent(r *adminRequest) (any, error) {
+	return a.changeAgent(r, func(s *service.Service) error { return s.Issuance.Approve(r.Context(), r.id) })
 }
 
-func (a *admin) changeAgent(r *adminRequest, change func(*Service) error) (any, error) {
+func (a *Admin) changeAgent(r *adminRequest, change func(*service.Service) error) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -82,7 +84,7 @@ func (a *admin) changeAgent(r *adminRequest, change func(*Service) error) (any, 
 	return a.agentNow(r)
 }
 
-func (a *admin) addAgentKey(r *adminRequest) (any, error) {
+func (a *Admin) addAgentKey(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -91,12 +93,12 @@ func (a *admin) addAgentKey(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	thumbprint := m.text("jkt", true)
-	if err := m.done(); err != nil {
+	thumbprint := m.Text("jkt", true)
+	if err := m.Done(); err != nil {
 		return nil, err
 	}
 	if !isThumbprint(thumbprint) {
-		return nil, m.wrong("jkt", "must be the thumbprint (RFC 7638, SHA-256) of a public key, 43 characters")
+		return nil, m.Wrong("jkt", "must be the thumbprint (RFC 7638, SHA-256) of a public key, 43 characters")
 	}
 	if err := service.Issuance.AddKey(r.Context(), r.id, thumbprint); err != nil {
 		return nil, err

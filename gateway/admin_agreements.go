@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-func (a *admin) agreements(r *adminRequest) (any, error) {
+func (a *Admin) agreements(r *adminRequest) (any, error) {
 	service, err := r.of()
 	if err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func (a *admin) agreements(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	kept := a.server.deps.Operations
+	kept := a.Operations
 	list, err := kept.Agreements(r.Context(), f)
 	if err != nil {
 		return nil, err
@@ -29,15 +29,15 @@ func (a *admin) agreements(r *adminRequest) (any, error) {
 	return pageOf(list, limit, showAgreement, func(a pat.Agreement) string { return a.ID }), nil
 }
 
-func (a *admin) agreement(r *adminRequest) (any, error) {
+func (a *Admin) agreement(r *adminRequest) (any, error) {
 	if _, err := r.only(); err != nil {
 		return nil, err
 	}
 	return a.agreementNow(r)
 }
 
-func (a *admin) agreementNow(r *adminRequest) (any, error) {
-	agreement, err := a.patStore().Agreement(r.Context(), r.service.ID, r.id)
+func (a *Admin) agreementNow(r *adminRequest) (any, error) {
+	agreement, err := a.Agreements.Agreement(r.Context(), r.service.ID, r.id)
 	if err != nil {
 		return nil, err
 	}
@@ -45,16 +45,16 @@ func (a *admin) agreementNow(r *adminRequest) (any, error) {
 }
 
 // exportAgreement answers with the bundle that proves the agreement to anybody.
-func (a *admin) exportAgreement(r *adminRequest) (any, error) {
+func (a *Admin) exportAgreement(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
 	}
-	agreement, err := a.patStore().Agreement(r.Context(), service.ID, r.id)
+	agreement, err := a.Agreements.Agreement(r.Context(), service.ID, r.id)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := a.patStore().Policy(r.Context(), service.ID, agreement.PolicyDigest)
+	policy, err := a.Agreements.Policy(r.Context(), service.ID, agreement.PolicyDigest)
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func (a *admin) exportAgreement(r *adminRequest) (any, error) {
 	return rawJSON(append(bundle, '\n')), nil
 }
 
-func (a *admin) revokeAgreement(r *adminRequest) (any, error) {
+func (a *Admin) revokeAgreement(r *adminRequest) (any, error) {
 	err := a.revoke(r, pat.RevokedAgreement, func(service string) error {
-		_, err := a.patStore().Agreement(r.Context(), service, r.id)
+		_, err := a.Agreements.Agreement(r.Context(), service, r.id)
 		return err
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *admin) revokeAgreement(r *adminRequest) (any, error) {
 
 // revoke ends what is known. What is not known is most likely misspelt, and the operator must not believe
 // it ended.
-func (a *admin) revoke(r *adminRequest, kind pat.RevocationKind, known func(service string) error) error {
+func (a *Admin) revoke(r *adminRequest, kind pat.RevocationKind, known func(service string) error) error {
 	service, err := r.only()
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (a *admin) revoke(r *adminRequest, kind pat.RevocationKind, known func(serv
 }
 
 // policies lists the one offered now and those that were offered or agreed to before, the newest first.
-func (a *admin) policies(r *adminRequest) (any, error) {
+func (a *Admin) policies(r *adminRequest) (any, error) {
 	service, err := r.of()
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (a *admin) policies(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	kept := a.server.deps.Operations
+	kept := a.Operations
 	list, err := kept.RecentPolicies(r.Context(), service.ID, limit)
 	if err != nil {
 		return nil, err
@@ -124,9 +124,9 @@ func (a *admin) policies(r *adminRequest) (any, error) {
 	return out, nil
 }
 
-func (a *admin) revokePolicy(r *adminRequest) (any, error) {
+func (a *Admin) revokePolicy(r *adminRequest) (any, error) {
 	err := a.revoke(r, pat.RevokedPolicy, func(service string) error {
-		_, err := a.patStore().Policy(r.Context(), service, r.id)
+		_, err := a.Agreements.Policy(r.Context(), service, r.id)
 		return err
 	})
 	if err != nil {

@@ -25,6 +25,9 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -59,17 +62,27 @@ const adminPolicyFile = `{
 // adminGate is a whole gateway with its operator's listener, on a real store and a clock set by hand.
 type adminGate struct {
 	*testing.T
-	mu       sync.Mutex
-	clock    time.Time
-	dir      string
-	store    *sqlstore.Store
-	view     *pat.View
-	server   *gateway.Server
-	public   *httptest.Server
-	admin    *httptest.Server
-	logs     *observer.ObservedLogs
-	problems config.Problems // what the next reload finds
-	upstream func(http.ResponseWriter, *http.Request)
+	mu        sync.Mutex
+	clock     time.Time
+	dir       string
+	store     *sqlstore.Store
+	view      *pat.View
+	directory *service.Directory
+	executor  *execute.Executor
+	operator  *gateway.Admin
+	settings  gateway.AdminConfig // of operator
+	public    *httptest.Server
+	admin     *httptest.Server
+	logs      *observer.ObservedLogs
+	problems  config.Problems // what the next reload finds
+	upstream  func(http.ResponseWriter, *http.Request)
+}
+
+// administer answers on the operator's listener with another token, and without reloads.
+func (g *adminGate) administer(token string) {
+	settings := g.settings
+	settings.Token, settings.Reload = token, nil
+	g.admin.Config.Handler = gateway.NewAdmin(settings).Handler()
 }
 
 func (g *adminGate) now() time.Time {
@@ -118,7 +131,7 @@ func newAdminGate(t *testing.T, settings string, prepare ...func(*adminGate)) *a
 	if cfg == nil {
 		t.Fatal(found.Err())
 	}
-	loaded, found := gateway.Load(t.Context(), cfg, g.now)
+	loaded, found := service.Load(t.Context(), cfg, g.now)
 	if loaded == nil {
 		t.Fatal(found.Err())
 	}
@@ -134,14 +147,24 @@ func newAdminGate(t *testing.T, settings string, prepare ...func(*adminGate)) *a
 	g.must(g.view.Refresh(t.Context()))
 	core, logs := observer.New(zapcore.DebugLevel)
 	g.logs = logs
-	g.server, err = gateway.New(t.Context(), gateway.Deps{
-		Agreements: g.store, Executions: g.store, Operations: g.store, Keys: keys, View: g.view,
-		Audit: gateway.NewAudit(io.Discard, false), Log: zap.New(core), Now: g.now, Metrics: gateway.NewMetrics(),
-	}, loaded)
+	log, metrics := zap.New(core), record.NewMetrics()
+	g.directory, err = service.Open(t.Context(), service.State{Agreements: g.store, Policies: g.store, Keys: keys, View: g.view, Log: log, Now: g.now}, loaded)
 	g.must(err)
-	g.public = httptest.NewServer(g.server.Handler())
+	g.executor = execute.New(execute.Config{
+		Store: g.store, Agents: g.store, Revocations: g.view, Recorder: record.Recorders{metrics, record.NewAudit(io.Discard, false)}, Now: g.now,
+	})
+	server := gateway.New(gateway.Config{
+		Directory: g.directory, Executor: g.executor, Keys: keys, Metrics: metrics, Log: log, Now: g.now,
+		PerAddress: cfg.Server.PerAddress, IssuePerAddress: cfg.Server.IssuePerAddress,
+	})
+	g.public = httptest.NewServer(server.Handler())
 	t.Cleanup(g.public.Close)
-	g.admin = httptest.NewServer(gateway.NewAdmin(g.server, adminToken, func(context.Context) config.Problems { return g.problems }))
+	g.settings = gateway.AdminConfig{
+		Directory: g.directory, Agreements: g.store, Operations: g.store, Keys: keys, View: g.view, Metrics: metrics, Log: log, Now: g.now,
+		Token: adminToken, Reload: func(context.Context) config.Problems { return g.problems },
+	}
+	g.operator = gateway.NewAdmin(g.settings)
+	g.admin = httptest.NewServer(g.operator.Handler())
 	t.Cleanup(g.admin.Close)
 	return g
 }
@@ -269,7 +292,7 @@ func (g *adminGate) agreeAgain(a *adminAgent) int {
 	}
 	nonce := make([]byte, 16)
 	_, _ = rand.Read(nonce)
-	service := g.server.Service("default")
+	service := g.directory.Current().Service("default")
 	offer := service.Offer()
 	input := part(map[string]any{"typ": "uim-agreement+jwt", "alg": "EdDSA"}) + "." + part(map[string]any{
 		"iss": a.id, "aud": service.Issuer, "iat": g.now().Unix(), "jti": fmt.Sprintf("%x", nonce), "policy": map[string]any{"uid": offer.UID, "digest": offer.Digest},

@@ -9,6 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // AdminHealth says whether calls should be sent to this process.
@@ -69,23 +71,22 @@ func (c *readiness) store(ctx context.Context, now time.Time, check func(context
 	return c.err
 }
 
-func (a *admin) healthNow(ctx context.Context) AdminHealth {
-	s := a.server
-	now, snapshot := s.now(), s.current.Load()
+func (a *Admin) healthNow(ctx context.Context) AdminHealth {
+	now, snapshot := a.Now(), a.Directory.Current()
 	check := func(ok bool, reason string) AdminCheck {
 		if ok {
 			reason = ""
 		}
 		return AdminCheck{ok, reason}
 	}
-	err := a.health.store(ctx, now, s.deps.Operations.Ready)
+	err := a.health.store(ctx, now, a.Operations.Ready)
 	if err != nil {
-		s.log.Warn("not ready", zap.Error(bare(err)))
+		a.Log.Warn("not ready", zap.Error(wire.Bare(err)))
 	}
-	h := AdminHealth{Ready: true, Configuration: AdminConfiguration{snapshot.hash, snapshot.taken.UTC()}, Checks: map[string]AdminCheck{
+	h := AdminHealth{Ready: true, Configuration: AdminConfiguration{snapshot.Hash, snapshot.TakenAt.UTC()}, Checks: map[string]AdminCheck{
 		"store":       check(err == nil, "the store cannot be written to"),
-		"revocations": check(s.deps.View.Fresh(now), "what was revoked is not known recently enough"),
-		"draining":    check(!s.draining.Load(), "the process is about to end"),
+		"revocations": check(a.View.Fresh(now), "what was revoked is not known recently enough"),
+		"draining":    check(!a.draining.Load(), "the process is about to end"),
 	}}
 	for _, c := range h.Checks {
 		h.Ready = h.Ready && c.OK
@@ -94,11 +95,11 @@ func (a *admin) healthNow(ctx context.Context) AdminHealth {
 }
 
 // livez says that the process answers, and nothing else: what a restart cannot mend is no reason for one.
-func (a *admin) livez(w http.ResponseWriter, _ *http.Request) {
+func (a *Admin) livez(w http.ResponseWriter, _ *http.Request) {
 	a.answer(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-func (a *admin) readyz(w http.ResponseWriter, r *http.Request) {
+func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	h := a.healthNow(r.Context())
 	status := http.StatusOK
 	if !h.Ready {
@@ -107,25 +108,25 @@ func (a *admin) readyz(w http.ResponseWriter, r *http.Request) {
 	a.answer(w, status, h)
 }
 
-func (a *admin) metrics(w http.ResponseWriter, r *http.Request) {
-	if !a.server.current.Load().metrics {
+func (a *Admin) metrics(w http.ResponseWriter, r *http.Request) {
+	if !a.Directory.Current().Metrics {
 		a.fail(w, r, noSuchPath())
 		return
 	}
 	a.scrape.ServeHTTP(w, r)
 }
 
-func (a *admin) status(r *adminRequest) (any, error) {
+func (a *Admin) status(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	out := AdminStatus{AdminHealth: a.healthNow(r.Context()), SigningKey: a.server.deps.Keys.Current()}
-	for _, s := range a.server.current.Load().ordered {
+	out := AdminStatus{AdminHealth: a.healthNow(r.Context()), SigningKey: a.Keys.Current()}
+	for _, s := range a.Directory.Current().Services() {
 		offer := s.Offer()
 		engine, reason := s.Policy.Engine()
 		out.Services = append(out.Services, AdminServiceStatus{
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Policy: AdminPolicy{UID: offer.UID, Digest: offer.Digest, Offered: true},
-			Intents: len(s.intents), Breaker: s.Upstream.BreakerState(), Engine: string(engine), EngineReason: reason,
+			Intents: len(s.Catalog.Intents()), Breaker: s.Upstream.BreakerState(), Engine: string(engine), EngineReason: reason,
 		})
 	}
 	return out, nil
@@ -146,23 +147,23 @@ type AdminProblem struct {
 	Message string `json:"message"`
 }
 
-func (a *admin) reloadNow(r *adminRequest) (any, error) {
+func (a *Admin) reloadNow(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
 	if err := r.noBody(); err != nil {
 		return nil, err
 	}
-	if a.reload == nil {
-		return nil, newAdminFault("NOT_OFFERED", "This process cannot reload its configuration.")
+	if a.Reload == nil {
+		return nil, reason.NotOffered.Refusal("")
 	}
-	found := a.reload(r.Context())
+	found := a.Reload(r.Context())
 	problems := showProblems(found)
 	if found.Failed() {
-		return nil, newAdminFault("CONFIG_REFUSED", "The configuration was not taken over.").with("problems", problems)
+		return nil, reason.ConfigRefused.Refusal("").With("problems", problems)
 	}
-	snapshot := a.server.current.Load()
-	return AdminReload{AdminConfiguration{snapshot.hash, snapshot.taken.UTC()}, problems}, nil
+	snapshot := a.Directory.Current()
+	return AdminReload{AdminConfiguration{snapshot.Hash, snapshot.TakenAt.UTC()}, problems}, nil
 }
 
 func showProblems(found config.Problems) []AdminProblem {

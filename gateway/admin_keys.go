@@ -7,24 +7,24 @@ import (
 )
 
 // keys lists the keys of all processes on this store that verify PATs now.
-func (a *admin) keys(r *adminRequest) (any, error) {
+func (a *Admin) keys(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	ring := a.server.deps.Keys
-	list := ring.Keys(a.server.now())
+	ring := a.Keys
+	list := ring.Keys(a.Now())
 	show := func(k pat.SigningKey) AdminKey { return showKey(k, ring.Current()) }
 	return pageOf(list, len(list)+1, show, func(pat.SigningKey) string { return "" }), nil
 }
 
-func (a *admin) rotateKey(r *adminRequest) (any, error) {
+func (a *Admin) rotateKey(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
 	if err := r.noBody(); err != nil {
 		return nil, err
 	}
-	key, err := a.server.deps.Keys.Rotate(r.Context())
+	key, err := a.Keys.Rotate(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (a *admin) rotateKey(r *adminRequest) (any, error) {
 }
 
 // retireKey ends a key now, or at a time to come: its PATs are worth nothing from then on.
-func (a *admin) retireKey(r *adminRequest) (any, error) {
+func (a *Admin) retireKey(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
@@ -41,34 +41,34 @@ func (a *admin) retireKey(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := m.text("at", false)
-	if err := m.done(); err != nil {
+	text := m.Text("at", false)
+	if err := m.Done(); err != nil {
 		return nil, err
 	}
-	now := a.server.now()
+	now := a.Now()
 	at := now
 	if text != "" {
 		if at, err = time.Parse(time.RFC3339, text); err != nil || at.Before(now.Add(-time.Minute)) || at.Year() > 9000 {
-			return nil, m.wrong("at", "must be a time to come, such as 2030-01-31T12:00:00Z")
+			return nil, m.Wrong("at", "must be a time to come, such as 2030-01-31T12:00:00Z")
 		}
 	}
 	var before pat.SigningKey
-	for _, k := range a.server.deps.Keys.Keys(now) {
+	for _, k := range a.Keys.Keys(now) {
 		if k.ID == r.id {
 			before = k
 		}
 	}
-	if err := a.server.deps.Keys.Retire(r.Context(), r.id, at); err != nil {
+	if err := a.Keys.Retire(r.Context(), r.id, at); err != nil {
 		return nil, err
 	}
 	before.NotAfter = at
-	return showKey(before, a.server.deps.Keys.Current()), nil
+	return showKey(before, a.Keys.Current()), nil
 }
 
-func (a *admin) keyNow(id string) (any, error) {
-	for _, k := range a.server.deps.Keys.Keys(a.server.now()) {
+func (a *Admin) keyNow(id string) (any, error) {
+	for _, k := range a.Keys.Keys(a.Now()) {
 		if k.ID == id {
-			return showKey(k, a.server.deps.Keys.Current()), nil
+			return showKey(k, a.Keys.Current()), nil
 		}
 	}
 	return nil, pat.ErrNotFound

@@ -5,13 +5,13 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-func (a *admin) pats(r *adminRequest) (any, error) {
+func (a *Admin) pats(r *adminRequest) (any, error) {
 	service, err := r.of()
 	if err != nil {
 		return nil, err
 	}
 	after, limit := r.query.page()
-	now := a.server.now()
+	now := a.Now()
 	f := store.TokenFilter{Service: service.ID, AgentID: r.query.text("agent_id"), AgreementID: r.query.text("agreement_id"), Limit: limit}
 	if r.query.oneOf("state", PATActive) != "" {
 		f.ValidAt = now
@@ -23,7 +23,7 @@ func (a *admin) pats(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	kept := a.server.deps.Operations
+	kept := a.Operations
 	list, err := kept.Tokens(r.Context(), f)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *admin) pats(r *adminRequest) (any, error) {
 	return pageOf(list, limit, show, func(t store.ListedToken) string { return t.Cursor().String() }), nil
 }
 
-func (a *admin) pat(r *adminRequest) (any, error) {
+func (a *Admin) pat(r *adminRequest) (any, error) {
 	if _, err := r.only(); err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func (a *admin) pat(r *adminRequest) (any, error) {
 }
 
 // patNow shows one PAT, with what the listing knows of revocations.
-func (a *admin) patNow(r *adminRequest) (any, error) {
-	kept := a.server.deps.Operations
+func (a *Admin) patNow(r *adminRequest) (any, error) {
+	kept := a.Operations
 	list, err := kept.Tokens(r.Context(), store.TokenFilter{Service: r.service.ID, ID: r.id, Limit: 1})
 	if err != nil {
 		return nil, err
@@ -49,12 +49,12 @@ func (a *admin) patNow(r *adminRequest) (any, error) {
 	if len(list) == 0 {
 		return nil, pat.ErrNotFound
 	}
-	return showPAT(list[0], a.server.now()), nil
+	return showPAT(list[0], a.Now()), nil
 }
 
-func (a *admin) revokePAT(r *adminRequest) (any, error) {
+func (a *Admin) revokePAT(r *adminRequest) (any, error) {
 	err := a.revoke(r, pat.RevokedToken, func(service string) error {
-		_, err := a.patStore().Token(r.Context(), service, r.id)
+		_, err := a.Agreements.Token(r.Context(), service, r.id)
 		return err
 	})
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *admin) revokePAT(r *adminRequest) (any, error) {
 }
 
 // introspect says what a PAT is worth, whoever has it. RFC 7662.
-func (a *admin) introspect(r *adminRequest) (any, error) {
+func (a *Admin) introspect(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -73,10 +73,10 @@ func (a *admin) introspect(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	token := m.text("token", true)
-	m.text("token_type_hint", false)
-	if err := m.done(); err != nil {
+	token := m.Text("token", true)
+	m.Text("token_type_hint", false)
+	if err := m.Done(); err != nil {
 		return nil, err
 	}
-	return service.Verifier.Introspect(r.Context(), token, service.policy.Digest, a.server.now())
+	return service.Verifier.Introspect(r.Context(), token, service.Offer().Digest, a.Now())
 }

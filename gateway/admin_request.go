@@ -10,7 +10,10 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 const (
@@ -22,44 +25,44 @@ const (
 // An adminRequest is one call of the admin API.
 type adminRequest struct {
 	*http.Request
-	query   *queryValues
-	id      string // the record that the path names
-	subject string // what was changed, for the log
-	server  *Server
-	service *Service
+	query     *queryValues
+	id        string // the record that the path names
+	subject   string // what was changed, for the log
+	directory *service.Directory
+	service   *service.Service
 }
 
 // request reads what all operations share. The service is looked up by those that need one.
-func (a *admin) request(r *http.Request) (*adminRequest, error) {
+func (a *Admin) request(r *http.Request) (*adminRequest, error) {
 	query, err := readQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, err
 	}
 	id := r.PathValue("id")
 	if len(id) > maxAdminValue || !printableText(id) {
-		return nil, newAdminFault("NO_SUCH_RECORD", "There is no such record.")
+		return nil, reason.NoSuchRecord.Refusal("")
 	}
-	return &adminRequest{Request: r, query: query, id: id, subject: id, server: a.server}, nil
+	return &adminRequest{Request: r, query: query, id: id, subject: id, directory: a.Directory}, nil
 }
 
 // of is the service that ?service= names, or the only one there is.
-func (r *adminRequest) of() (*Service, error) {
-	snapshot := r.server.current.Load()
+func (r *adminRequest) of() (*service.Service, error) {
+	snapshot := r.directory.Current()
 	name := r.query.text("service")
-	ids := make([]string, 0, len(snapshot.ordered))
-	for _, s := range snapshot.ordered {
+	ids := make([]string, 0, len(snapshot.Services()))
+	for _, s := range snapshot.Services() {
 		ids = append(ids, s.ID)
 	}
 	switch {
 	case name == "" && len(ids) == 1:
-		r.service = snapshot.ordered[0]
+		r.service = snapshot.Services()[0]
 	case name == "":
-		return nil, newAdminFault("SERVICE_MISSING", "This gateway has several services: which one?").with("services", ids)
+		return nil, reason.ServiceMissing.Refusal("").With("services", ids)
 	default:
-		r.service = snapshot.byID[name]
+		r.service = snapshot.Service(name)
 	}
 	if r.service == nil {
-		f := newAdminFault("UNKNOWN_SERVICE", "This gateway has no such service.").with("services", ids)
+		f := reason.UnknownService.Refusal("").With("services", ids)
 		if near := nearest.Name(name, ids); near != "" {
 			f.Message = "This gateway has no such service; perhaps " + near + " is meant."
 		}
@@ -69,7 +72,7 @@ func (r *adminRequest) of() (*Service, error) {
 }
 
 // only is the service, where the query names nothing else.
-func (r *adminRequest) only() (*Service, error) {
+func (r *adminRequest) only() (*service.Service, error) {
 	s, err := r.of()
 	if err != nil {
 		return nil, err
@@ -85,15 +88,15 @@ func (r *adminRequest) serviceID() string {
 }
 
 // body reads the members of the body; none at all is an empty object.
-func (r *adminRequest) body() (*members, error) {
+func (r *adminRequest) body() (*wire.Members, error) {
 	if r.ContentLength == 0 {
-		return &members{object: map[string]any{}}, nil
+		return wire.NewMembers(map[string]any{}), nil
 	}
-	tree, err := readObject(r.Request, adminBody)
+	tree, err := wire.ReadObject(r.Request, adminBody)
 	if err != nil {
 		return nil, err
 	}
-	return &members{object: tree}, nil
+	return wire.NewMembers(tree), nil
 }
 
 // noBody refuses members where none have a meaning.
@@ -102,7 +105,7 @@ func (r *adminRequest) noBody() error {
 	if err != nil {
 		return err
 	}
-	return m.done()
+	return m.Done()
 }
 
 // reason reads a body that holds at most why something is done.
@@ -111,12 +114,12 @@ func (r *adminRequest) reason() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	why := m.text("reason", false)
-	if err := m.done(); err != nil {
+	why := m.Text("reason", false)
+	if err := m.Done(); err != nil {
 		return "", err
 	}
 	if len(why) > maxAdminValue || !printableText(why) {
-		return "", m.wrong("reason", fmt.Sprintf("must be one line of at most %d bytes", maxAdminValue))
+		return "", m.Wrong("reason", fmt.Sprintf("must be one line of at most %d bytes", maxAdminValue))
 	}
 	if why == "" {
 		why = "by the operator"
@@ -140,14 +143,14 @@ type queryValues struct {
 func readQuery(raw string) (*queryValues, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, newAdminFault("MALFORMED_REQUEST", "The query cannot be read.")
+		return nil, reason.MalformedRequest.Refusal("The query cannot be read.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if len(values[name]) > 1 {
-			return nil, newAdminFault("MALFORMED_REQUEST", "A query parameter stands more than once.")
+			return nil, reason.MalformedRequest.Refusal("A query parameter stands more than once.")
 		}
 		if v := values.Get(name); len(v) > maxAdminValue || !printableText(v) {
-			return nil, newAdminFault("MALFORMED_REQUEST", fmt.Sprintf("A query parameter is not one line of at most %d bytes.", maxAdminValue))
+			return nil, reason.MalformedRequest.Refusal(fmt.Sprintf("A query parameter is not one line of at most %d bytes.", maxAdminValue))
 		}
 	}
 	return &queryValues{values: values}, nil
@@ -193,7 +196,7 @@ func (q *queryValues) page() (after string, limit int) {
 
 func (q *queryValues) wrong(name, what string) {
 	if q.err == nil {
-		q.err = newAdminFault("MALFORMED_REQUEST", "The query parameter "+name+" "+what+".").with("parameter", name)
+		q.err = reason.MalformedRequest.Refusal("The query parameter "+name+" "+what+".").With("parameter", name)
 	}
 }
 
@@ -206,7 +209,7 @@ func (q *queryValues) done() error {
 		if slices.Contains(q.known, name) {
 			continue
 		}
-		f := newAdminFault("MALFORMED_REQUEST", "The query has a parameter that is not known here.").with("known", q.known)
+		f := reason.MalformedRequest.Refusal("The query has a parameter that is not known here.").With("known", q.known)
 		if near := nearest.Name(name, q.known); near != "" {
 			f.Message = "The query has a parameter that is not known here; perhaps " + near + " is meant."
 		}

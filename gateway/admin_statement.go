@@ -68,7 +68,7 @@ func showPosition(p store.Position) AdminPosition {
 }
 
 // statements lists a statement for each account. A page may have fewer than limit records only where it is the last.
-func (a *admin) statements(r *adminRequest) (any, error) {
+func (a *Admin) statements(r *adminRequest) (any, error) {
 	service, err := r.of()
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (a *admin) statements(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	list, err := a.server.deps.Operations.Statements(r.Context(), f)
+	list, err := a.Operations.Statements(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func TestNoOperationWithoutTheToken(t *testing.T) {
 
 func TestAnEmptyTokenLetsNobodyIn(t *testing.T) {
 	g := newAdminGate(t, "")
-	g.admin.Config.Handler = gateway.NewAdmin(g.server, "", nil)
+	g.administer("")
 	for _, value := range []string{"", "Bearer ", "Bearer  ", "Bearer x"} {
 		r := g.request("GET", "/admin/v1/status", nil)
 		r.Header.Set("Authorization", value)
@@ -200,7 +200,7 @@ func TestHealth(t *testing.T) {
 	ready(http.StatusServiceUnavailable, "revocations")
 	g.must(g.view.Refresh(t.Context()))
 	ready(http.StatusOK)
-	g.server.Drain()
+	g.operator.Drain()
 	ready(http.StatusServiceUnavailable, "draining")
 	if a := g.execute(g.agreed("agent-1"), searching); a.status != http.StatusOK {
 		t.Errorf("while draining: %d %s", a.status, a.body)
@@ -241,7 +241,7 @@ func TestMetrics(t *testing.T) {
 func TestStatus(t *testing.T) {
 	g := newAdminGate(t, "")
 	s := ask[gateway.AdminStatus](g, "GET", "/status", nil)
-	offer := g.server.Service("default").Offer()
+	offer := g.directory.Current().Service("default").Offer()
 	if !s.Ready || s.SigningKey == "" || len(s.Services) != 1 || s.Configuration.Hash == "" {
 		t.Fatalf("%+v", s)
 	}
@@ -264,6 +264,6 @@ func TestReload(t *testing.T) {
 	if !strings.Contains(string(a.body), `"message":"wrong"`) {
 		t.Errorf("%s", a.body)
 	}
-	g.admin.Config.Handler = gateway.NewAdmin(g.server, adminToken, nil)
+	g.administer(adminToken)
 	g.do("POST", "/reload", nil).refuses(g, http.StatusNotFound, "NOT_OFFERED")
 }

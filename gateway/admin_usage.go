@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -24,51 +25,51 @@ func (r *adminRequest) filter(states ...string) (store.Filter, error) {
 
 var executionStates = []string{string(store.Held), string(store.Captured), string(store.Released), string(store.Unresolved)}
 
-func (a *admin) accounts(r *adminRequest) (any, error) {
+func (a *Admin) accounts(r *adminRequest) (any, error) {
 	f, err := r.filter()
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.server.deps.Operations.Accounts(r.Context(), f)
+	list, err := a.Operations.Accounts(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}
 	return pageOf(list, f.Limit, showAccount, func(a store.Account) string { return a.AgentID + " " + a.Currency }), nil
 }
 
-func (a *admin) ledger(r *adminRequest) (any, error) {
+func (a *Admin) ledger(r *adminRequest) (any, error) {
 	f, err := r.filter(executionStates...)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := strconv.ParseInt(f.After, 10, 64); f.After != "" && err != nil {
-		return nil, newAdminFault("MALFORMED_REQUEST", "The query parameter after must be the number of an entry.").with("parameter", "after")
+		return nil, reason.MalformedRequest.Refusal("The query parameter after must be the number of an entry.").With("parameter", "after")
 	}
-	list, err := a.server.deps.Operations.Ledger(r.Context(), f)
+	list, err := a.Operations.Ledger(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}
 	return pageOf(list, f.Limit, showEntry, func(e store.Entry) string { return strconv.FormatInt(e.Seq, 10) }), nil
 }
 
-func (a *admin) executions(r *adminRequest) (any, error) {
+func (a *Admin) executions(r *adminRequest) (any, error) {
 	f, err := r.filter(executionStates...)
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.server.deps.Operations.Executions(r.Context(), f)
+	list, err := a.Operations.Executions(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}
 	return pageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID }), nil
 }
 
-func (a *admin) execution(r *adminRequest) (any, error) {
+func (a *Admin) execution(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
 	}
-	e, err := a.server.deps.Operations.Execution(r.Context(), service.ID, r.id)
+	e, err := a.Operations.Execution(r.Context(), service.ID, r.id)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (a *admin) execution(r *adminRequest) (any, error) {
 }
 
 // resolve ends a call whose outcome is not known, by the operator's word.
-func (a *admin) resolve(r *adminRequest) (any, error) {
+func (a *Admin) resolve(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -85,14 +86,14 @@ func (a *admin) resolve(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := store.State(m.text("state", true))
-	if err := m.done(); err != nil {
+	to := store.State(m.Text("state", true))
+	if err := m.Done(); err != nil {
 		return nil, err
 	}
 	if to != store.Captured && to != store.Released {
-		return nil, m.wrong("state", "must be captured or released")
+		return nil, m.Wrong("state", "must be captured or released")
 	}
-	e, err := a.server.deps.Operations.Resolve(r.Context(), service.ID, r.id, to)
+	e, err := a.Operations.Resolve(r.Context(), service.ID, r.id, to)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (a *admin) resolve(r *adminRequest) (any, error) {
 }
 
 // topUp adds to the balance of an agent that exists, or takes back: money for a misspelt id would be lost from sight.
-func (a *admin) topUp(r *adminRequest) (any, error) {
+func (a *Admin) topUp(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -109,32 +110,32 @@ func (a *admin) topUp(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := store.TopUp{Service: service.ID, AgentID: m.text("agent_id", true), Reference: m.text("reference", false)}
-	text := m.text("amount", true)
-	if reverse, sent := m.take("reverse"); sent {
+	u := store.TopUp{Service: service.ID, AgentID: m.Text("agent_id", true), Reference: m.Text("reference", false)}
+	text := m.Text("amount", true)
+	if reverse, sent := m.Take("reverse"); sent {
 		var ok bool
 		if u.Reverse, ok = reverse.(bool); !ok {
-			return nil, m.wrong("reverse", "must be true or false")
+			return nil, m.Wrong("reverse", "must be true or false")
 		}
 	}
-	if err := m.done(); err != nil {
+	if err := m.Done(); err != nil {
 		return nil, err
 	}
 	if len(u.Reference) > maxReference || !printableText(u.Reference) {
-		return nil, m.wrong("reference", fmt.Sprintf("must be one line of at most %d bytes", maxReference))
+		return nil, m.Wrong("reference", fmt.Sprintf("must be one line of at most %d bytes", maxReference))
 	}
 	if u.Amount, err = money.Parse(text); err != nil {
 		return nil, err
 	}
-	if _, err := a.patStore().Agent(r.Context(), service.ID, u.AgentID); err != nil {
+	if _, err := a.Agreements.Agent(r.Context(), service.ID, u.AgentID); err != nil {
 		return nil, err
 	}
-	repeated, err := a.server.deps.Operations.TopUp(r.Context(), u)
+	repeated, err := a.Operations.TopUp(r.Context(), u)
 	if err != nil {
 		return nil, err
 	}
 	r.subject = u.AgentID
-	list, err := a.server.deps.Operations.Accounts(r.Context(), store.Filter{Service: service.ID, AgentID: u.AgentID, Limit: maxAdminPage})
+	list, err := a.Operations.Accounts(r.Context(), store.Filter{Service: service.ID, AgentID: u.AgentID, Limit: maxAdminPage})
 	if err != nil {
 		return nil, err
 	}

@@ -7,19 +7,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 func TestAPanicOnTheWayIsARefusal(t *testing.T) {
 	g := newAdminGate(t, "")
 	a := g.agreed("agent-1")
-	var seen *gateway.Event
-	_, err := g.server.Executor().Execute(t.Context(), gateway.Call{
-		Service: g.server.Service("default"), Token: a.token, Observe: func(e *gateway.Event) { seen = e },
-		Read: func() (gateway.Request, error) { panic("canary-parameter") },
+	var seen *execute.Event
+	_, err := g.executor.Execute(t.Context(), execute.Call{
+		Service: g.directory.Current().Service("default"), Token: a.token, Observe: func(e *execute.Event) { seen = e },
+		Read: func() (execute.Request, error) { panic("canary-parameter") },
 	})
-	var f *gateway.Fault
-	if !errors.As(err, &f) || f.Reason != "INTERNAL" || f.Status != http.StatusInternalServerError || f.Details["outcome"] == nil {
+	var f *reason.Refusal
+	if !errors.As(err, &f) || f.Reason != "INTERNAL" || f.Status() != http.StatusInternalServerError || f.Details["outcome"] == nil {
 		t.Fatalf("%+v", err)
 	}
 	if seen == nil || seen.Decision != "deny" || seen.Reason != "INTERNAL" {

@@ -11,6 +11,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -22,18 +25,18 @@ func (s *Server) execute(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	token, err := bearer(r.Header)
+	token, err := wire.Bearer(r.Header)
 	if err != nil {
 		return err
 	}
-	result, err := s.executor.Execute(r.Context(), Call{
+	result, err := s.executor.Execute(r.Context(), execute.Call{
 		Service: x.service, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
 		Caller:    s.caller(r, x.client),
-		RequestID: x.requestID, Traceparent: traceparent(r.Header), Observe: func(e *Event) { x.event = e },
-		Read: func() (Request, error) {
-			tree, err := readObject(r, x.service.maxBody)
+		RequestID: x.requestID, Traceparent: execute.Traceparent(r.Header.Get(headerTraceparent)), Observe: func(e *execute.Event) { x.event = e },
+		Read: func() (execute.Request, error) {
+			tree, err := wire.ReadObject(r, x.service.MaxBody)
 			if err != nil {
-				return Request{}, err
+				return execute.Request{}, err
 			}
 			return parseExecute(tree)
 		},
@@ -43,57 +46,40 @@ func (s *Server) execute(c echo.Context) error {
 	}
 	h := c.Response().Header()
 	h.Set("Cache-Control", "no-store")
-	writeRateLimit(h, result.Standing)
-	if result.Charge != nil {
-		h.Set(headerCharge, result.Charge.field())
-	}
-	if result.Replayed {
-		h.Set(headerReplayed, "true")
-	}
+	wire.WriteRateLimit(h, result.Standing)
+	wire.WriteCharge(h, result.Charge)
+	wire.WriteReplayed(h, result.Replayed)
 	for _, notice := range result.Attribution {
 		h.Add(headerAttribution, mime.FormatMediaType("attribution", map[string]string{"notice": notice}))
 	}
-	if x.service.license != "" {
-		h.Set(headerLicense, x.service.license)
+	if x.service.License != "" {
+		h.Set(headerLicense, x.service.License)
 	}
 	if !wantsDraft(r) {
-		return c.Blob(result.Status, "application/json", result.Output)
+		return c.Blob(http.StatusOK, "application/json", result.Output)
 	}
 	body, err := draftEnvelope(result, s.now().Sub(began))
 	if err != nil {
-		return newFault("INTERNAL", "The answer could not be written.").with("outcome", store.Done).because(err)
+		return reason.Internal.Refusal("The answer could not be written.").With("outcome", store.Done).Because(err)
 	}
-	return c.Blob(result.Status, mediaTypeUIM, body)
+	return c.Blob(http.StatusOK, wire.MediaType, body)
 }
 
 // wantsDraft reports whether the client asked for the draft's envelope.
 func wantsDraft(r *http.Request) bool {
-	return strings.HasPrefix(r.Header.Get(headerVersion), "1.") || strings.Contains(r.Header.Get("Accept"), mediaTypeUIM)
+	return strings.HasPrefix(r.Header.Get(headerVersion), "1.") || strings.Contains(r.Header.Get("Accept"), wire.MediaType)
 }
 
 // draftEnvelope wraps the output as draft-uim-protocol-core-01 has it.
-func draftEnvelope(r Result, took time.Duration) ([]byte, error) {
+func draftEnvelope(r execute.Result, took time.Duration) ([]byte, error) {
 	meta := map[string]any{"processing_time": json.Number(strconv.FormatFloat(took.Seconds(), 'f', 6, 64))}
-	if l, ok := tightest(r.Standing); ok {
-		meta["rate_limit"] = map[string]any{"remaining": max(0, l.Left), "reset": wholeSeconds(l.Resets)}
+	if l, ok := wire.Tightest(r.Standing); ok {
+		meta["rate_limit"] = map[string]any{"remaining": max(0, l.Left), "reset": wire.Seconds(l.Resets)}
 	}
 	if r.Charge != nil {
-		meta["charge"] = r.Charge.members()
+		meta["charge"] = wire.ChargeMembers(r.Charge)
 	}
 	return json.Marshal(map[string]any{"status": "success", "data": json.RawMessage(r.Output), "meta": meta})
-}
-
-// bearer takes the PAT out of the Authorization header; empty where there is none. RFC 6750 2.1.
-func bearer(h http.Header) (string, error) {
-	value := h.Get("Authorization")
-	if value == "" {
-		return "", nil
-	}
-	scheme, token, ok := strings.Cut(value, " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return "", newFault("INVALID_TOKEN", "The Authorization header must be: Bearer <PAT>.")
-	}
-	return strings.TrimSpace(token), nil
 }
 
 // idempotencyKey takes the key as it is: 1 to 128 visible ASCII characters.
@@ -104,7 +90,7 @@ func idempotencyKey(h http.Header) (string, error) {
 	}
 	key := values[0]
 	if key == "" || len(key) > 128 || strings.ContainsFunc(key, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
-		return "", newFault("MALFORMED_REQUEST", "The Idempotency-Key must be 1 to 128 visible ASCII characters.")
+		return "", reason.MalformedRequest.Refusal("The Idempotency-Key must be 1 to 128 visible ASCII characters.")
 	}
 	return key, nil
 }
@@ -121,3 +107,31 @@ func requestID(r *http.Request) string {
 func notIDCharacter(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
 }
+
+// parseExecute reads the body of an execute call: core's form, or the draft's with an intent object.
+// UIM core 3.2; draft-uim-protocol-core-01.
+func parseExecute(tree map[string]any) (execute.Request, error) {
+	outer := wire.NewMembers(tree)
+	proof := outer.Text("proof", false)
+	if v, ok := outer.Take("intent"); ok {
+		outer.Take("context")
+		intent, isObject := v.(map[string]any)
+		if !isObject {
+			return execute.Request{}, outer.Wrong("intent", "must be an object")
+		}
+		if err := outer.Done(); err != nil {
+			return execute.Request{}, err
+		}
+		inner := wire.NewMembers(intent)
+		r := execute.Request{IntentUID: inner.Text("uid", true), Parameters: inner.Object("parameters"), Proof: proof}
+		return r, inner.Done()
+	}
+	r := execute.Request{IntentUID: outer.Text("intent_uid", true), Parameters: outer.Object("parameters"), Proof: proof}
+	return r, outer.Done()
+}
+
+const (
+	// headerAttribution carries a notice as RFC 8187 writes text in a parameter, so that any language fits.
+	headerAttribution = "UIM-Attribution"
+	headerLicense     = "UIM-License"
+)

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -10,76 +9,80 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
 
 // issue answers POST /api/pat/issue: a signed agreement in, a PAT out. UIM core 4.2.
 func (s *Server) issue(c echo.Context) error {
 	x := exchangeOf(c)
-	if err := s.doors.admitIssue(x.address, s.now()); err != nil {
+	if err := s.addresses.admitIssue(x.address, s.now()); err != nil {
 		return err
 	}
-	tree, err := readObject(c.Request(), x.service.maxBody)
+	tree, err := wire.ReadObject(c.Request(), x.service.MaxBody)
 	if err != nil {
 		return err
 	}
-	m := &members{object: tree}
-	r := pat.IssueRequest{AgentID: m.text("agent_id", true), SignedPolicy: m.text("signed_policy", true)}
-	r.PublicKey, _ = m.take("agent_public_key")
+	m := wire.NewMembers(tree)
+	r := pat.IssueRequest{AgentID: m.Text("agent_id", true), SignedPolicy: m.Text("signed_policy", true)}
+	r.PublicKey, _ = m.Take("agent_public_key")
 	if r.PublicKey == nil {
-		return m.wrong("agent_public_key", "is missing")
+		return m.Wrong("agent_public_key", "is missing")
 	}
-	r.Scope = m.texts("scope")
-	if err := m.done(); err != nil {
+	r.Scope = m.Texts("scope")
+	if err := m.Done(); err != nil {
 		return err
 	}
 	issued, err := x.service.Issuance.Issue(c.Request().Context(), r)
 	if err != nil {
-		return x.service.refusal(err)
+		return refusalOf(x.service, err)
 	}
-	s.metrics.issued.WithLabelValues("agreement").Inc()
+	s.metrics.Issued("agreement")
 	return s.answerPAT(c, issued)
 }
 
 // renew answers POST /api/pat/renew: the PAT as bearer, a proof of key in the header or the body. UIM core 4.4.
 func (s *Server) renew(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
-	if err := s.doors.admitIssue(x.address, s.now()); err != nil {
+	if err := s.addresses.admitIssue(x.address, s.now()); err != nil {
 		return err
 	}
-	token, err := bearer(r.Header)
+	token, err := wire.Bearer(r.Header)
 	if err != nil {
 		return err
 	}
 	if token == "" {
-		return faultFor(pat.ErrMissing)
+		return refusal.For(pat.ErrMissing)
 	}
 	proof := r.Header.Get(headerProof)
 	if proof == "" && r.ContentLength != 0 && r.Header.Get("Content-Type") != "" {
-		tree, err := readObject(r, x.service.maxBody)
+		tree, err := wire.ReadObject(r, x.service.MaxBody)
 		if err != nil {
 			return err
 		}
-		m := &members{object: tree}
-		proof = m.text("proof", false)
-		if err := m.done(); err != nil {
+		m := wire.NewMembers(tree)
+		proof = m.Text("proof", false)
+		if err := m.Done(); err != nil {
 			return err
 		}
 	}
 	issued, err := x.service.Issuance.Renew(r.Context(), pat.RenewRequest{Token: token, Proof: proof})
 	if err != nil {
-		return x.service.refusal(err)
+		return refusalOf(x.service, err)
 	}
-	s.metrics.issued.WithLabelValues("renewal").Inc()
+	s.metrics.Issued("renewal")
 	return s.answerPAT(c, issued)
 }
 
-// refusal adds to an error of issuance which policy is offered now.
-func (s *Service) refusal(err error) *Fault {
-	f := faultFor(err)
+// refusalOf adds to an error of issuance which policy is offered now.
+func refusalOf(s *service.Service, err error) *reason.Refusal {
+	f := refusal.For(err)
 	switch f.Reason {
-	case "POLICY_MISMATCH", "POLICY_REQUIRES_AGREEMENT", "FRESH_AGREEMENT_REQUIRED":
-		f.with("policy", s.policyRef()).with("issuer", s.Issuer)
+	case reason.PolicyMismatch, reason.PolicyRequiresAgreement, reason.FreshAgreementRequired:
+		f.With("policy", s.PolicyRef()).With("issuer", s.Issuer)
 	}
 	return f
 }
@@ -105,12 +108,12 @@ func (s *Server) answerPAT(c echo.Context, issued pat.Issued) error {
 // token was. RFC 7009; UIM core 4.5.
 func (s *Server) revoke(c echo.Context) error {
 	x := exchangeOf(c)
-	token, err := s.presented(c, x.service.maxBody)
+	token, err := s.presented(c, x.service.MaxBody)
 	if err != nil {
 		return err
 	}
 	if err := x.service.Issuance.RevokeToken(c.Request().Context(), token); err != nil {
-		return faultFor(err)
+		return refusal.For(err)
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return c.JSON(http.StatusOK, map[string]any{})
@@ -120,24 +123,24 @@ func (s *Server) revoke(c echo.Context) error {
 // the admin listener. RFC 7662.
 func (s *Server) introspect(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
-	bearing, err := bearer(r.Header)
+	bearing, err := wire.Bearer(r.Header)
 	if err != nil {
 		return err
 	}
 	if bearing == "" {
-		return faultFor(pat.ErrMissing)
+		return refusal.For(pat.ErrMissing)
 	}
-	token, err := s.presented(c, x.service.maxBody)
+	token, err := s.presented(c, x.service.MaxBody)
 	if err != nil {
 		return err
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
 	if token != bearing {
-		return newFault("INSUFFICIENT_PERMISSIONS", "A PAT can only be introspected by its own bearer here.")
+		return reason.InsufficientPermissions.Refusal("A PAT can only be introspected by its own bearer here.")
 	}
-	said, err := x.service.Verifier.Introspect(r.Context(), token, x.service.policy.Digest, s.now())
+	said, err := x.service.Verifier.Introspect(r.Context(), token, x.service.Offer().Digest, s.now())
 	if err != nil {
-		return faultFor(err)
+		return refusal.For(err)
 	}
 	return c.JSON(http.StatusOK, said)
 }
@@ -150,73 +153,26 @@ func (s *Server) presented(c echo.Context, most int64) (string, error) {
 	case kind == "application/x-www-form-urlencoded":
 		data, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
 		if err != nil {
-			return "", newFault("BODY_TOO_LARGE", "The body is larger than this gateway takes, or did not arrive whole.").because(err)
+			return "", reason.BodyTooLarge.Refusal("The body is larger than this gateway takes, or did not arrive whole.").Because(err)
 		}
 		form, err := url.ParseQuery(string(data))
 		if err != nil || len(form["token"]) != 1 {
-			return "", newFault("MALFORMED_REQUEST", "The form must hold one token.")
+			return "", reason.MalformedRequest.Refusal("The form must hold one token.")
 		}
 		return form.Get("token"), nil
 	case err != nil && r.Header.Get("Content-Type") == "":
-		token, err := bearer(r.Header)
+		token, err := wire.Bearer(r.Header)
 		if err == nil && token == "" {
-			err = newFault("MALFORMED_REQUEST", "The member token is missing.")
+			err = reason.MalformedRequest.Refusal("The member token is missing.")
 		}
 		return token, err
 	}
-	tree, err := readObject(r, most)
+	tree, err := wire.ReadObject(r, most)
 	if err != nil {
 		return "", err
 	}
-	m := &members{object: tree}
-	token := m.text("token", true)
-	m.text("token_type_hint", false)
-	return token, m.done()
-}
-
-// texts takes a member that is a list of strings; left out it is nil.
-func (m *members) texts(name string) []string {
-	v, ok := m.take(name)
-	if !ok || v == nil {
-		return nil
-	}
-	list, isList := v.([]any)
-	out := make([]string, 0, len(list))
-	for _, item := range list {
-		text, isText := item.(string)
-		isList = isList && isText
-		out = append(out, text)
-	}
-	if !isList && m.err == nil {
-		m.err = m.wrong(name, "must be a list of strings")
-	}
-	return out
-}
-
-// agreementFault describes the errors of issuance and renewal that carry details of their own.
-func agreementFault(err error) *Fault {
-	var (
-		mismatch *pat.PolicyMismatchError
-		taken    *pat.AgentIDTakenError
-		scope    *pat.ScopeError
-		misfit   *pat.AgreementError
-		changed  *pat.PolicyChangedError
-	)
-	switch {
-	case errors.As(err, &changed):
-		return newFault("POLICY_REQUIRES_AGREEMENT", "The policy agreed to is no longer the one offered.").with("agreed_digest", changed.Agreed)
-	case errors.As(err, &mismatch):
-		f := newFault("POLICY_MISMATCH", "The signed policy is not the one offered now.")
-		if mismatch.SignedDigest != "" {
-			f.with("signed_digest", mismatch.SignedDigest)
-		}
-		return f
-	case errors.As(err, &taken):
-		return newFault("AGENT_ID_TAKEN", "The agent_id belongs to another key.").with("suggested_agent_id", taken.Suggestion)
-	case errors.As(err, &scope):
-		return newFault("INSUFFICIENT_PERMISSIONS", "Nothing that was asked for is permitted to this agent.").with("scope_omitted", scope.Omitted)
-	case errors.As(err, &misfit):
-		return newFault("INVALID_PARAMETER", "The agreement is not well formed: "+misfit.Error()+".").with("member", misfit.Member)
-	}
-	return nil
+	m := wire.NewMembers(tree)
+	token := m.Text("token", true)
+	m.Text("token_type_hint", false)
+	return token, m.Done()
 }

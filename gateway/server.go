@@ -12,11 +12,17 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 )
 
 const (
-	mediaTypeUIM = "application/uim+json"
-
 	headerRequestID      = "UIM-Request-ID"
 	headerVersion        = "UIM-Version"
 	headerProof          = "UIM-Proof"
@@ -26,15 +32,15 @@ const (
 
 // A Server answers agents over HTTP. UIM core 3.2, 4, 5.
 type Server struct {
-	deps     Deps
-	executor *Executor
-	current  atomic.Pointer[Snapshot]
-	doors    *doors
-	metrics  *Metrics
-	log      *zap.Logger
-	now      func() time.Time
-	handler  http.Handler
-	draining atomic.Bool // the process is about to end: see Drain
+	directory *service.Directory
+	executor  *execute.Executor
+	keys      *pat.Keyring
+	published atomic.Pointer[publications]
+	addresses *addresses
+	metrics   *record.Metrics
+	log       *zap.Logger
+	now       func() time.Time
+	handler   http.Handler
 }
 
 // routes are the paths of the public listener; the first of each line is the canonical one, the others
@@ -86,12 +92,12 @@ func (s *Server) build() http.Handler {
 
 // exchange is what the handlers of one request share.
 type exchange struct {
-	service   *Service
+	service   *service.Service
 	requestID string
 	client    netip.Addr
-	address   string // that the client is counted under
-	fault     *Fault // what was answered, if it was a failure
-	event     *Event // of an execute call
+	address   string          // that the client is counted under
+	refusal   *reason.Refusal // what was answered, if it was a failure
+	event     *execute.Event  // of an execute call
 }
 
 const exchangeKey = "exchange"
@@ -119,7 +125,7 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 					panic(p)
 				}
 				s.log.Error("panic", zap.String("request_id", x.requestID), zap.String("kind", fmt.Sprintf("%T", p)), zap.ByteString("stack", debug.Stack()))
-				err = newFault("INTERNAL", "The gateway failed.")
+				err = reason.Internal.Refusal("")
 			}
 			if err != nil {
 				s.fail(c, err)
@@ -127,28 +133,18 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 			s.logRequest(c, x, s.now().Sub(began))
 		}()
-		if !s.doors.admit(x.address, began) {
-			return newFault("TOO_MANY_CONNECTIONS", "Too many requests from this address.").after(time.Second)
+		if !s.addresses.admit(x.address, began) {
+			return reason.TooManyConnections.Refusal("").After(time.Second)
 		}
 		x.service = s.serviceFor(r)
 		if x.service == nil {
-			return newFault("UNKNOWN_HOST", "No service answers to this host name here.")
+			return reason.UnknownHost.Refusal("")
 		}
-		if name := repeatedHeader(r.Header); name != "" {
-			return newFault("MALFORMED_REQUEST", "The header "+name+" stands more than once.")
+		if name := wire.RepeatedHeader(r.Header); name != "" {
+			return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
 		}
 		return next(c)
 	}
-}
-
-// repeatedHeader names a header whose repetition would leave open which one counts.
-func repeatedHeader(h http.Header) string {
-	for _, name := range []string{"Authorization", headerIdempotencyKey, "Uim-Proof", "Content-Type"} {
-		if len(h[name]) > 1 {
-			return name
-		}
-	}
-	return ""
 }
 
 // fail answers with the one envelope, whatever went wrong.
@@ -157,56 +153,56 @@ func (s *Server) fail(c echo.Context, err error) {
 		return
 	}
 	x := exchangeOf(c)
-	f := faultFor(echoFault(err))
+	f := refusal.For(routerError(err))
 	issuer := ""
 	if x != nil {
-		x.fault = f
+		x.refusal = f
 		if x.service != nil {
 			issuer = x.service.Issuer
 		}
 	}
-	f.writeHeader(c.Response().Header(), issuer)
-	body := f.envelope()
+	wire.WriteHeader(c.Response().Header(), f, issuer)
+	body := wire.Envelope(f)
 	if c.Request().Method == http.MethodHead {
 		body = nil
 	}
-	c.Response().WriteHeader(f.Status)
+	c.Response().WriteHeader(f.Status())
 	if _, err := c.Response().Write(body); err != nil {
-		s.log.Debug("answer not delivered", zap.Error(bare(err)))
+		s.log.Debug("answer not delivered", zap.Error(wire.Bare(err)))
 	}
 }
 
-// echoFault translates the router's own errors.
-func echoFault(err error) error {
-	var he *echo.HTTPError
-	if !errors.As(err, &he) {
+// routerError translates the router's own errors.
+func routerError(err error) error {
+	he, ok := errors.AsType[*echo.HTTPError](err)
+	if !ok {
 		return err
 	}
 	switch he.Code {
 	case http.StatusNotFound:
-		return newFault("NO_SUCH_PATH", "There is nothing at this path.")
+		return reason.NoSuchPath.Refusal("")
 	case http.StatusMethodNotAllowed:
-		return newFault("METHOD_NOT_ALLOWED", "This path does not take this method.")
+		return reason.MethodNotAllowed.Refusal("")
 	case http.StatusRequestEntityTooLarge:
-		return newFault("BODY_TOO_LARGE", "The body is larger than this gateway takes.")
+		return reason.BodyTooLarge.Refusal("")
 	case http.StatusUnsupportedMediaType:
-		return newFault("UNSUPPORTED_MEDIA_TYPE", "The body must be JSON in UTF-8.")
+		return reason.UnsupportedMediaType.Refusal("")
 	case http.StatusBadRequest:
-		return newFault("MALFORMED_REQUEST", "The request is not well formed.").because(err)
+		return reason.MalformedRequest.Refusal("").Because(err)
 	default:
 		return err
 	}
 }
 
-func (s *Server) serviceFor(r *http.Request) *Service {
-	snapshot := s.current.Load()
+func (s *Server) serviceFor(r *http.Request) *service.Service {
+	snapshot := s.directory.Current()
 	host := r.Host
-	if snapshot.trusts(r.RemoteAddr) {
+	if trusts(snapshot, r.RemoteAddr) {
 		if forwarded := r.Header.Get("X-Forwarded-Host"); forwarded != "" {
 			host, _, _ = strings.Cut(forwarded, ",")
 		}
 	}
-	return snapshot.service(host)
+	return snapshot.ForHost(host)
 }
 
 func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
@@ -220,15 +216,15 @@ func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 		fields = append(fields, zap.String("service", x.service.ID))
 	}
 	if x.event != nil {
-		fields = append(fields, x.event.fields()...)
+		fields = append(fields, record.Fields(x.event)...)
 	}
-	if x.fault != nil {
-		fields = append(fields, zap.String("code", x.fault.Code), zap.String("reason", string(x.fault.Reason)))
-		if x.fault.cause != nil && status >= http.StatusInternalServerError {
-			fields = append(fields, zap.Error(bare(x.fault.cause)))
+	if x.refusal != nil {
+		fields = append(fields, zap.String("code", string(x.refusal.Code)), zap.String("reason", string(x.refusal.Reason)))
+		if cause := x.refusal.Unwrap(); cause != nil && status >= http.StatusInternalServerError {
+			fields = append(fields, zap.Error(wire.Bare(cause)))
 		}
 	}
-	s.metrics.request(route, status, took)
+	s.metrics.Request(route, status, took)
 	if status >= http.StatusInternalServerError {
 		s.log.Error("request", fields...)
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/discovery"
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 )
 
@@ -63,7 +63,7 @@ what is missing, different or surplus; then the exit code is 1.`,
 func (s *dnsSettings) run(c *cobra.Command) error {
 	cfg, problems := config.Load(s.config, config.Overrides{Env: os.LookupEnv})
 	if cfg != nil {
-		_, more := gateway.Load(c.Context(), cfg, time.Now)
+		_, more := service.Load(c.Context(), cfg, time.Now)
 		problems = append(problems, more...)
 	}
 	if problems.Failed() || cfg == nil {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
@@ -233,7 +233,7 @@ func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	path := filepath.Join(s.out, openapi.ConfigFile)
 	cfg, problems := config.Load(path, config.Overrides{Env: os.LookupEnv})
 	if cfg != nil {
-		_, more := gateway.Load(ctx, cfg, time.Now)
+		_, more := service.Load(ctx, cfg, time.Now)
 		problems = append(problems, more...)
 	}
 	printProblems(w, problems)

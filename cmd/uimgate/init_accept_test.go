@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
@@ -52,7 +52,7 @@ func made(t *testing.T, data []byte) (dir string, found *openapi.Import) {
 	if cfg == nil || len(problems) > 0 {
 		t.Fatalf("the configuration: %v", problems)
 	}
-	if loaded, problems := gateway.Load(t.Context(), cfg, time.Now); loaded == nil || len(problems) > 0 {
+	if loaded, problems := service.Load(t.Context(), cfg, time.Now); loaded == nil || len(problems) > 0 {
 		t.Fatalf("the gateway: %v", problems)
 	}
 	return dir, found

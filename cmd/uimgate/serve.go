@@ -18,7 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
@@ -142,7 +142,7 @@ file:line: message. It opens no port and touches no state.`,
 			cfg, problems := config.Load(path, config.Overrides{Env: os.LookupEnv})
 			services := 0
 			if cfg != nil {
-				_, more := gateway.Load(c.Context(), cfg, time.Now)
+				_, more := service.Load(c.Context(), cfg, time.Now)
 				problems = append(problems, more...)
 				services = len(cfg.Services)
 			}

@@ -1,4 +1,4 @@
-package gateway
+package execute
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -13,12 +14,12 @@ import (
 // agreedKeys remembers the key of each agreement that calls are proved under. An agreement never
 // changes its key.
 type agreedKeys struct {
-	store pat.Store
-	known *otter.Cache[string, pat.Key]
+	agents Agents
+	known  *otter.Cache[string, pat.Key]
 }
 
-func newAgreedKeys(s pat.Store) *agreedKeys {
-	return &agreedKeys{s, otter.Must(&otter.Options[string, pat.Key]{MaximumSize: 10_000})}
+func newAgreedKeys(a Agents) *agreedKeys {
+	return &agreedKeys{a, otter.Must(&otter.Options[string, pat.Key]{MaximumSize: 10_000})}
 }
 
 func (x *Executor) agreedKey(ctx context.Context, e *execution) (pat.Key, error) {
@@ -29,7 +30,7 @@ func (k *agreedKeys) of(ctx context.Context, service, agreement string) (pat.Key
 	if key, ok := k.known.GetIfPresent(agreement); ok {
 		return key, nil
 	}
-	a, err := k.store.Agreement(ctx, service, agreement)
+	a, err := k.agents.Agreement(ctx, service, agreement)
 	if errors.Is(err, pat.ErrNotFound) {
 		return pat.Key{}, pat.ErrInvalid
 	} else if err != nil {
@@ -45,9 +46,9 @@ func (k *agreedKeys) of(ctx context.Context, service, agreement string) (pat.Key
 
 // billing is how a call of this agent is paid for. Under open admission agents that the operator has not
 // approved share one further bound: keys are free, credit is not.
-func (x *Executor) billing(ctx context.Context, s *Service, agentID string) (store.Billing, error) {
-	b := s.credit
-	if s.openDoors {
+func (x *Executor) billing(ctx context.Context, s *service.Service, agentID string) (store.Billing, error) {
+	b := s.Credit
+	if s.OpenAdmission {
 		agent, err := x.agents.Agent(ctx, s.ID, agentID)
 		if err != nil {
 			return store.Billing{}, err

@@ -1,11 +1,11 @@
-package gateway
+package execute
 
 import (
-	"net/http"
 	"time"
 
-	"go.uber.org/zap"
-
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/store"
 )
@@ -23,9 +23,10 @@ type Event struct {
 	Digest      string // of the policy
 	Decision    string // permit or deny
 	Rule        string
-	Reason      Reason // of a failure
+	Reason      reason.Reason // of a failure
 	Outcome     store.Outcome
-	Charge      *Charge
+	Exceeded    limit.Period // of the limit that was used up, where the call was refused for that
+	Charge      *reason.Charge
 	Replayed    bool
 	Took        time.Duration
 	Unsettled   error  // the end of the call could not be written down
@@ -38,25 +39,11 @@ type Event struct {
 	Duties         []string       // what the policy asks to be informed of, logged or tracked: action and rule
 }
 
-func (v *Event) fields() []zap.Field {
-	f := []zap.Field{zap.String("agent", v.AgentID), zap.String("jti", v.TokenID), zap.String("intent_uid", v.Intent), zap.String("decision", v.Decision)}
-	if v.Outcome != "" {
-		f = append(f, zap.String("outcome", string(v.Outcome)))
-	}
-	if v.Charge != nil {
-		f = append(f, zap.String("execution", v.Charge.ExecutionID), zap.String("charge", v.Charge.String()), zap.String("state", v.Charge.State))
-	}
-	if v.Unsettled != nil {
-		f = append(f, zap.String("unsettled", "the end of the call could not be stored; it stays held until it is resolved"))
-	}
-	return f
-}
-
 // event sums up an execution.
-func (e *execution) event(now time.Time, result Result, fault *Fault) *Event {
+func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *Event {
 	v := &Event{
 		At: e.begun, RequestID: e.call.RequestID, Service: e.service.ID, Decision: "deny", Took: now.Sub(e.begun),
-		Outcome: e.outcome, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
+		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
 		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters, Parameters: e.request.Parameters,
 	}
 	if e.claims != nil {
@@ -80,14 +67,14 @@ func (e *execution) event(now time.Time, result Result, fault *Fault) *Event {
 	}
 	if fault != nil {
 		v.Reason = fault.Reason
-		v.Charge = fault.charge
+		v.Charge = fault.Charge
 	}
 	return v
 }
 
-// told makes a failure that is not the agent's say what became of the call.
-func (e *execution) told(f *Fault) *Fault {
-	if _, said := f.Details["outcome"]; said || f.Status < http.StatusInternalServerError {
+// withOutcome adds what became of the call to a failure that is not the agent's.
+func (e *execution) withOutcome(f *reason.Refusal) *reason.Refusal {
+	if _, known := f.Details["outcome"]; known || f.Status() < 500 {
 		return f
 	}
 	outcome := e.outcome
@@ -98,19 +85,18 @@ func (e *execution) told(f *Fault) *Fault {
 	default:
 		outcome = store.Unknown
 	}
-	return f.with("outcome", outcome)
+	return f.With("outcome", outcome)
 }
 
-// finish tells the log, the audit record and the metrics what became of a call.
+// finish records what became of a call.
 func (x *Executor) finish(e *execution, result Result, err error) (Result, error) {
-	var fault *Fault
+	var fault *reason.Refusal
 	if err != nil {
-		fault = e.told(faultFor(err))
+		fault = e.withOutcome(refusal.For(err))
 		err = fault
 	}
 	v := e.event(x.now(), result, fault)
-	x.metrics.call(v)
-	x.audit.Record(v)
+	x.recorder.Record(v)
 	if e.call.Observe != nil {
 		e.call.Observe(v)
 	}

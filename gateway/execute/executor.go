@@ -1,4 +1,11 @@
-package gateway
+// Package execute carries a call of an agent to the service behind the gateway, exactly as far as the agreed policy
+// allows: authenticate, resolve, validate, prove, decide, begin, call, shape, settle. It is the same for every protocol:
+// whoever takes a call in makes a Call of it, and renders the Result or the Refusal.
+//
+//	executor := execute.New(execute.Config{…})
+//	result, err := executor.Execute(ctx, execute.Call{Service: s, Token: token, Read: read})
+//	var refused *reason.Refusal // every error is one
+package execute
 
 import (
 	"context"
@@ -6,36 +13,68 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Executor carries calls of agents to the services behind the gateway, exactly as far as the agreed
-// policies allow. It knows no transport: HTTP and every other binding make a Call and render the Result.
+// A Config is what an Executor is built on. All of it is required.
+type Config struct {
+	Store       store.Executions
+	Agents      Agents
+	Revocations Revocations
+	Recorder    Recorder
+	Now         func() time.Time
+}
+
+// Agents are the records of who agreed.
+type Agents interface {
+	Agent(ctx context.Context, service, id string) (pat.Agent, error)
+	Agreement(ctx context.Context, service, id string) (pat.Agreement, error)
+}
+
+// Revocations are what this process has read of revocations.
+type Revocations interface {
+	// Refresh reads what was revoked up to now.
+	Refresh(ctx context.Context) error
+}
+
+// A Recorder writes down what became of calls. It is safe for concurrent use, and quick: the agent waits for it.
+type Recorder interface{ Record(e *Event) }
+
+// An Executor carries calls of agents to the services behind the gateway, exactly as far as the agreed policies allow.
 // It is safe for concurrent use.
 type Executor struct {
-	store   store.Executions
-	agents  pat.Store
-	view    *pat.View
-	keys    *agreedKeys
-	now     func() time.Time
-	trouble *troublemakers
-	audit   *Audit
-	metrics *Metrics
+	store       store.Executions
+	agents      Agents
+	revocations Revocations
+	keys        *agreedKeys
+	now         func() time.Time
+	suspension  *suspension
+	recorder    Recorder
+}
+
+// New makes an Executor.
+func New(c Config) *Executor {
+	return &Executor{
+		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
+		suspension: newSuspension(), recorder: c.Recorder,
+	}
 }
 
 // A Call is one call of an agent, whatever way it came in.
 type Call struct {
-	Service        *Service
-	Token          string       // the PAT, without a scheme; empty if none was sent
-	IdempotencyKey string       // empty: none
-	Proof          string       // compact JWS of typ uim-proof+jwt; empty: none
-	RequestID      string       // for correlation only
-	Traceparent    string       // W3C trace context to go on with; empty: none
-	Caller         Caller       // who calls, as far as the transport knows
-	Observe        func(*Event) // told how the call ended; may be nil
-	// Read reads what is asked. It is called once, after the PAT was accepted, so that nobody unknown
-	// makes the gateway read a body.
+	Service        *service.Service
+	Token          string         // the PAT, without a scheme; empty if none was sent
+	IdempotencyKey string         // empty: none
+	Proof          string         // compact JWS of typ uim-proof+jwt; empty: none
+	RequestID      string         // for correlation only
+	Traceparent    string         // W3C trace context to go on with; empty: none
+	Caller         service.Caller // who calls, as far as the transport can see
+	Observe        func(*Event)   // called with what became of the call; may be nil
+	// Read reads what is asked. It is called once, after the PAT was accepted, so that nobody unknown makes the gateway
+	// read a body.
 	Read func() (Request, error)
 }
 
@@ -43,11 +82,11 @@ type Call struct {
 type Request struct {
 	IntentUID  string
 	Parameters map[string]any // as sent: a tree of package strictjson
-	Proof      string         // proof of key that came in the body; a header's wins
+	Proof      string         // proof of key that came in the body; Call.Proof wins
 }
 
-// Execute makes one call. Every error is a *Fault. What fails before begin consumes no limit, costs
-// nothing and reaches nobody; from begin on, a client that hangs up cancels nothing. UIM core 3.1.
+// Execute makes one call. Every error is a *reason.Refusal. What fails before begin consumes no limit, costs nothing and
+// reaches nobody; from begin on, a client that hangs up cancels nothing. UIM core 3.1.
 func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 	e := &execution{call: call, service: call.Service, begun: x.now()}
 	e.at = e.begun
@@ -60,9 +99,9 @@ func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 func (x *Executor) caught(ctx context.Context, e *execution) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			f := newFault("INTERNAL", "The gateway failed.").because(&panicError{p, debug.Stack()})
+			f := reason.Internal.Refusal("").Because(&panicError{p, debug.Stack()})
 			if e.taken != nil {
-				f.charged(chargeOf(e.taken.Execution))
+				f.Charged(chargeOf(e.taken.Execution))
 			}
 			result, err = Result{}, f
 		}

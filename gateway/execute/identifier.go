@@ -1,4 +1,4 @@
-package gateway
+package execute
 
 import "github.com/google/uuid"
 

@@ -1,4 +1,4 @@
-package gateway
+package execute
 
 import (
 	"context"
@@ -7,16 +7,19 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/uimgate/uimgate/gateway/upstream"
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
 
 // An answered call: what came back, as it will be told and kept.
 type answered struct {
 	outcome store.Outcome
-	body    []byte // JSON, on success
-	fault   *Fault // otherwise
+	body    []byte          // JSON, on success
+	fault   *reason.Refusal // otherwise
 }
 
 // call makes the upstream call, which only a live Grant can.
@@ -37,7 +40,7 @@ type upstreamAnswer struct {
 // shape fits a complete answer to the intent's output parameters. UIM core 3.1.3.
 func (x *Executor) shape(e *execution, a upstreamAnswer) answered {
 	if a.err != nil {
-		return answered{outcome: a.outcome, fault: faultFor(a.err).with("outcome", a.outcome)}
+		return answered{outcome: a.outcome, fault: refusal.For(a.err).With("outcome", a.outcome)}
 	}
 	shaped, err := e.intent.Shape(a.Body)
 	if err != nil {
@@ -50,10 +53,10 @@ func (x *Executor) shape(e *execution, a upstreamAnswer) answered {
 	return answered{outcome: a.outcome, body: body}
 }
 
-func responseInvalid(err error) *Fault {
-	f := newFault("RESPONSE_INVALID", "The service's answer does not fit the intent's output parameters.").with("outcome", store.Done).because(err)
+func responseInvalid(err error) *reason.Refusal {
+	f := reason.ResponseInvalid.Refusal("The service's answer does not fit the intent's output parameters.").With("outcome", store.Done).Because(err)
 	if misfit, ok := errors.AsType[*intents.ResponseError](err); ok {
-		f.with("pointer", misfit.Pointer)
+		f.With("pointer", misfit.Pointer)
 	}
 	return f
 }
@@ -70,9 +73,9 @@ func (x *Executor) settle(ctx context.Context, e *execution, a answered) (Result
 	}
 	charge := chargeOf(record)
 	if a.fault != nil {
-		return Result{}, a.fault.charged(charge).standing(e.taken.Standing)
+		return Result{}, a.fault.Charged(charge).Standings(e.taken.Standing)
 	}
-	return Result{Status: http.StatusOK, Output: a.body, Charge: charge, Standing: e.taken.Standing, Attribution: e.notices()}, nil
+	return Result{Output: a.body, Charge: charge, Standing: e.taken.Standing, Attribution: e.notices()}, nil
 }
 
 // notices are the texts that whoever uses the output must show. ODRL vocabulary: attribute.
@@ -102,10 +105,7 @@ func settledState(a answered) store.State {
 // kept is the answer as stored under an idempotency key.
 func (a answered) kept() *store.Answer {
 	if a.fault != nil {
-		return &store.Answer{Status: a.fault.Status, ContentType: "application/json", Body: a.fault.envelope(), Reason: string(a.fault.Reason)}
+		return &store.Answer{Status: a.fault.Status(), ContentType: "application/json", Body: wire.Envelope(a.fault), Reason: string(a.fault.Reason)}
 	}
 	return &store.Answer{Status: http.StatusOK, ContentType: "application/json", Body: a.body}
 }
-
-// A replay is an earlier call under the same idempotency key.
-type replay struct{ execution store.Execution }

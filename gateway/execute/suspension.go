@@ -1,4 +1,4 @@
-package gateway
+package execute
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-// troublemakers counts refused attempts at limits that the policy also forbids to exceed. Too many
-// within one period of the limit, and the agent is blocked until the operator undoes it. UIM core 4.5.
-type troublemakers struct {
+// A suspension counts refused attempts at limits that the policy also forbids to exceed. Too many within one period of
+// the limit, and the agent is blocked until the operator undoes it. UIM core 4.5.
+type suspension struct {
 	attempts *otter.Cache[attemptKey, *attempts]
-	block    func(ctx context.Context, service, agentID, reason string) error
 }
 
 type attemptKey struct {
@@ -27,19 +28,22 @@ type attempts struct {
 	count int64
 }
 
-func newTroublemakers(block func(ctx context.Context, service, agentID, reason string) error) *troublemakers {
-	return &troublemakers{block: block, attempts: otter.Must(&otter.Options[attemptKey, *attempts]{MaximumSize: maxAddresses})}
+// maxAttempts bounds how many agents and limits are counted at once; the least used are forgotten first.
+const maxAttempts = 100_000
+
+func newSuspension() *suspension {
+	return &suspension{otter.Must(&otter.Options[attemptKey, *attempts]{MaximumSize: maxAttempts})}
 }
 
 // refused counts one attempt and reports whether the agent was blocked for it.
-func (t *troublemakers) refused(ctx context.Context, e *execution, full *store.LimitError, now time.Time) (bool, error) {
-	most := e.service.suspendAfter
+func (s *suspension) refused(ctx context.Context, e *execution, full *store.LimitError, now time.Time) (bool, error) {
+	most := e.service.SuspendAfter
 	if most == 0 || !e.decision.ForbidsExceeding || full.AgentID == "" {
 		return false, nil
 	}
 	key := attemptKey{e.service.ID, e.claims.Subject, full.ID}
 	slot := periodNumber(full.Period, now)
-	seen, _ := t.attempts.Compute(key, func(old *attempts, found bool) (*attempts, otter.ComputeOp) {
+	seen, _ := s.attempts.Compute(key, func(old *attempts, found bool) (*attempts, otter.ComputeOp) {
 		if !found || old.slot != slot {
 			return &attempts{slot: slot, count: 1}, otter.WriteOp
 		}
@@ -48,9 +52,9 @@ func (t *troublemakers) refused(ctx context.Context, e *execution, full *store.L
 	if seen.count < most {
 		return false, nil
 	}
-	err := t.block(ctx, e.service.ID, e.claims.Subject, "went on calling over a limit that the policy forbids to exceed")
+	err := e.service.Issuance.Revoke(ctx, pat.RevokedAgent, e.claims.Subject, "went on calling over a limit that the policy forbids to exceed")
 	if err == nil { // the operator who lets the agent in again lets it begin anew
-		t.attempts.Invalidate(key)
+		s.attempts.Invalidate(key)
 	}
 	return err == nil, err
 }
@@ -63,19 +67,19 @@ func periodNumber(p limit.Period, now time.Time) int64 {
 	return p.Slot(now)
 }
 
-// overLimit tells an agent that a limit is used up.
+// overLimit refuses a call because a limit is used up.
 func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.LimitError) error {
-	x.metrics.rejected.WithLabelValues(string(full.Period)).Inc()
-	blocked, err := x.trouble.refused(ctx, e, full, x.now())
+	e.exceeded = full.Period
+	blocked, err := x.suspension.refused(ctx, e, full, x.now())
 	if blocked {
-		return newFault("AGENT_BLOCKED", "Too many calls over a limit that the policy forbids to exceed.")
+		return reason.AgentBlocked.Refusal("Too many calls over a limit that the policy forbids to exceed.")
 	}
-	f := newFault("RATE_LIMIT_EXCEEDED", "The limit of "+full.Rate.String()+" is used up.").after(full.RetryAfter)
+	f := reason.RateLimitExceeded.Refusal("The limit of " + full.Rate.String() + " is used up.").After(full.RetryAfter)
 	switch {
 	case full.AgentID == "":
-		f = newFault("SERVICE_CEILING", "All agents together have used up what the service takes.").after(full.RetryAfter)
+		f = reason.ServiceCeiling.Refusal("").After(full.RetryAfter)
 	case full.Period == limit.Lifetime:
-		f = newFault("QUOTA_EXCEEDED", "All calls that were agreed are used up.")
+		f = reason.QuotaExceeded.Refusal("")
 	}
-	return f.with("limit", full.Rate.String()).standing([]store.Standing{full.Standing}).because(errors.Join(full, err))
+	return f.With("limit", full.Rate.String()).Standings([]limit.Standing{full.Standing}).Because(errors.Join(full, err))
 }

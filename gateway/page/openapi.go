@@ -1,10 +1,11 @@
-package gateway
+package page
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 )
 
@@ -14,11 +15,11 @@ const openAPIIntents = 1000
 // tree is a JSON object in the making.
 type tree = map[string]any
 
-// openAPIDocument describes the execute call for tools, as OpenAPI 3.1: one path, one request schema per
+// OpenAPI describes the execute call for tools, as OpenAPI 3.1: one path, one request schema per
 // intent, told apart by intent_uid. Retired intents are left out, and of more than openAPIIntents the
 // later ones, which the description then says.
-func (s *Service) openAPIDocument() ([]byte, error) {
-	offered := s.offeredIntents()
+func OpenAPI(s *service.Definition) ([]byte, error) {
+	offered := s.Offered()
 	described := offered[:min(len(offered), openAPIIntents)]
 	schemas := tree{"Error": errorSchema()}
 	calls, mapping := []any{}, tree{}
@@ -33,7 +34,7 @@ func (s *Service) openAPIDocument() ([]byte, error) {
 	}
 	doc := tree{
 		"openapi": "3.1.0",
-		"info":    s.openAPIInfo(len(described), len(offered)),
+		"info":    info(s, len(described), len(offered)),
 		"servers": []any{tree{"url": strings.TrimSuffix(s.PublicURL.String(), "/")}},
 		"paths": tree{"/api/intents/execute": tree{"post": tree{
 			"operationId": "execute", "summary": "Execute one intent", "security": []any{tree{"pat": []any{}}},
@@ -43,7 +44,7 @@ func (s *Service) openAPIDocument() ([]byte, error) {
 				"oneOf": calls, "discriminator": tree{"propertyName": "intent_uid", "mapping": mapping},
 			}}}},
 			"responses": tree{
-				"200":     tree{"description": "The output of the intent.", "headers": resultHeaders(s.license), "content": tree{"application/json": tree{"schema": answers.schema()}}},
+				"200":     tree{"description": "The output of the intent.", "headers": resultHeaders(s.License), "content": tree{"application/json": tree{"schema": answers.schema()}}},
 				"default": tree{"description": "What is wrong, where, and what to do.", "content": tree{"application/json": tree{"schema": tree{"$ref": component("Error")}}}},
 			},
 		}}},
@@ -51,19 +52,19 @@ func (s *Service) openAPIDocument() ([]byte, error) {
 			"schemas": schemas,
 			"securitySchemes": tree{"pat": tree{
 				"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-				"description": "A policy agreement token (PAT): sign the policy at " + s.at("/api/policy") + " and post the agreement to " + s.at("/api/pat/issue") + ".",
+				"description": "A policy agreement token (PAT): sign the policy at " + s.At("/api/policy") + " and post the agreement to " + s.At("/api/pat/issue") + ".",
 			}},
 		},
-		"externalDocs": tree{"description": "What is offered, as UIM describes it", "url": s.at("/agents.json")},
+		"externalDocs": tree{"description": "What is offered, as UIM describes it", "url": s.At("/agents.json")},
 	}
 	return json.Marshal(doc)
 }
 
-func (s *Service) openAPIInfo(described, offered int) tree {
+func info(s *service.Definition, described, offered int) tree {
 	about := s.Catalog.Service
 	text := about.Description
 	if described < offered {
-		text = strings.TrimSpace(text + fmt.Sprintf("\n\nThe first %d of %d intents are described here; %s has all of them.", described, offered, s.at("/api/intents/search")))
+		text = strings.TrimSpace(text + fmt.Sprintf("\n\nThe first %d of %d intents are described here; %s has all of them.", described, offered, s.At("/api/intents/search")))
 	}
 	info := tree{"title": s.Issuer, "version": "1"}
 	for name, value := range map[string]string{"title": about.Name, "version": about.Version, "description": text, "termsOfService": about.TermsURL} {
@@ -165,8 +166,8 @@ func executeHeaders() []any {
 		return tree{"name": name, "in": "header", "required": false, "description": description, "schema": tree{"type": "string", "minLength": 1, "maxLength": most}}
 	}
 	return []any{
-		header(headerIdempotencyKey, "Makes repeating the call harmless for 24 hours: visible ASCII.", 128),
-		header(headerProof, "A uim-proof+jwt, where the policy asks for signed calls.", 16<<10),
+		header("Idempotency-Key", "Makes repeating the call harmless for 24 hours: visible ASCII.", 128),
+		header("UIM-Proof", "A uim-proof+jwt, where the policy asks for signed calls.", 16<<10),
 	}
 }
 
@@ -175,12 +176,12 @@ func resultHeaders(license string) tree {
 		return tree{"description": description, "schema": tree{"type": "string"}}
 	}
 	out := tree{
-		headerRequestID: header("Finds the call in the service's log."),
-		"RateLimit":     header("How many calls are left, and until when."),
-		headerCharge:    header("What the call cost."),
+		"UIM-Request-ID": header("Finds the call in the service's log."),
+		"RateLimit":      header("How many calls are left, and until when."),
+		"UIM-Charge":     header("What the call cost."),
 	}
 	if license != "" {
-		out[headerLicense] = header("The licence of the output: " + license)
+		out["UIM-License"] = header("The licence of the output: " + license)
 	}
 	return out
 }

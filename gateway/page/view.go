@@ -1,4 +1,4 @@
-package gateway
+package page
 
 import (
 	"html/template"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/odrl"
@@ -79,58 +80,47 @@ type parameterView struct {
 	Default                 string // JSON; empty where there is none
 }
 
-func (s *Service) frontView() *frontView {
+func newFrontView(s *service.Definition) *frontView {
 	info := s.Catalog.Service
 	v := &frontView{
 		Style:   template.CSS(frontCSS), //nolint:gosec // our own file, and no part of it comes from anywhere else
 		Service: info, Name: info.Name,
 		Links: frontLinks{
-			Agents: s.at("/agents.json"), Policy: s.at("/api/policy"), Search: s.at("/api/intents/search"),
-			SearchAll: s.at("/api/intents/search") + "?page_size=" + strconv.Itoa(intents.MaxPageSize) + "&page=2",
-			Execute:   s.at("/api/intents/execute"), Issue: s.at("/api/pat/issue"), OpenAPI: s.at("/openapi.json"),
+			Agents: s.At("/agents.json"), Policy: s.At("/api/policy"), Search: s.At("/api/intents/search"),
+			SearchAll: s.At("/api/intents/search") + "?page_size=" + strconv.Itoa(intents.MaxPageSize) + "&page=2",
+			Execute:   s.At("/api/intents/execute"), Issue: s.At("/api/pat/issue"), OpenAPI: s.At("/openapi.json"),
 		},
 		License: licenseOf(s.Catalog.License),
 		Keeps:   keeps(s.Catalog.Compliance),
-		Start:   startView{Audience: s.Issuer, PolicyUID: s.policy.UID, Digest: s.policy.Digest, TokenRate: rateWords(s.tokenRate), Admitted: !s.openDoors},
+		Start:   startView{Audience: s.Issuer, PolicyUID: s.Offer().UID, Digest: s.Offer().Digest, TokenRate: rateWords(s.TokenRate), Admitted: !s.OpenAdmission},
 	}
 	if v.Name == "" {
 		v.Name = s.Issuer
 	}
-	for _, in := range s.offeredIntents() {
+	for _, in := range s.Offered() {
 		if v.Total++; v.Total <= frontIntents {
-			v.Intents = append(v.Intents, s.intentView(in))
+			v.Intents = append(v.Intents, newIntentView(s, in))
 		}
 	}
 	v.Policy, v.MoreRule = topics(s.Policy.Plain())
 	return v
 }
 
-// offeredIntents are those that can be executed, in the order of the document.
-func (s *Service) offeredIntents() []*offeredIntent {
-	var list []*offeredIntent
-	for _, in := range s.Catalog.Intents() {
-		if !in.Retired {
-			list = append(list, s.intents[in.UID.String()])
-		}
-	}
-	return list
-}
-
-func (s *Service) intentView(in *offeredIntent) intentView {
+func newIntentView(s *service.Definition, in *service.Intent) intentView {
 	uid := in.UID.String()
 	v := intentView{
-		UID: uid, Name: in.Name, Description: cut(in.Description), URL: s.at("/api/intents/" + url.PathEscape(uid)),
-		Tags: in.Tags[:min(len(in.Tags), frontTags)], Safe: in.Safe, FreshOnly: in.freshOnly,
+		UID: uid, Name: in.Name, Description: cut(in.Description), URL: s.At("/api/intents/" + url.PathEscape(uid)),
+		Tags: in.Tags[:min(len(in.Tags), frontTags)], Safe: in.Safe, FreshOnly: in.FreshOnly,
 	}
 	if v.Name == "" {
 		v.Name = in.UID.Name
 	}
-	if in.ceiling.Max > 0 {
-		v.Ceiling = rateWords(in.ceiling)
+	if in.Ceiling.Max > 0 {
+		v.Ceiling = rateWords(in.Ceiling)
 	}
 	v.Inputs, v.Outputs = parametersOf(in.Inputs), parametersOf(in.Outputs)
 	v.More = len(in.Inputs) + len(in.Outputs) - len(v.Inputs) - len(v.Outputs)
-	v.Example, v.Placeholders = exampleCall(s.at("/api/intents/execute"), in.Intent)
+	v.Example, v.Placeholders = exampleCall(s.At("/api/intents/execute"), in.Intent)
 	return v
 }
 

@@ -1,4 +1,4 @@
-package gateway
+package record
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 )
 
@@ -44,7 +46,8 @@ func NewAudit(out io.Writer, values bool) *Audit {
 	return &Audit{out: out, values: values}
 }
 
-type auditRecord struct {
+// A Line is one record of the audit stream, as JSON.
+type Line struct {
 	At          time.Time      `json:"at"`
 	RequestID   string         `json:"request_id,omitempty"`
 	Service     string         `json:"service"`
@@ -55,7 +58,7 @@ type auditRecord struct {
 	Intent      string         `json:"intent,omitempty"`
 	Decision    string         `json:"decision"`
 	Rule        string         `json:"rule,omitempty"`
-	Reason      Reason         `json:"reason,omitempty"`
+	Reason      reason.Reason  `json:"reason,omitempty"`
 	Outcome     string         `json:"outcome,omitempty"`
 	ExecutionID string         `json:"execution,omitempty"`
 	Charge      string         `json:"charge,omitempty"`
@@ -73,8 +76,8 @@ type auditRecord struct {
 }
 
 // Record writes one event.
-func (a *Audit) Record(v *Event) {
-	r := auditRecord{
+func (a *Audit) Record(v *execute.Event) {
+	r := Line{
 		At: v.At.UTC(), RequestID: v.RequestID, Service: v.Service, Agent: v.AgentID, Token: v.TokenID, Agreement: v.AgreementID,
 		Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason, Outcome: string(v.Outcome), Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts, Asked: v.Asked,
 	}

@@ -1,4 +1,4 @@
-package gateway_test
+package record_test
 
 import (
 	"bytes"
@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/record"
 )
 
 // A disk takes half of what it gets while it is full.
@@ -27,8 +28,8 @@ func (d *disk) Write(p []byte) (int, error) {
 
 func TestTheAuditStreamGoesOnAfterAFullDisk(t *testing.T) {
 	d := &disk{}
-	a := gateway.NewAudit(d, false)
-	record := func(id string) { a.Record(&gateway.Event{RequestID: id}) }
+	a := record.NewAudit(d, false)
+	record := func(id string) { a.Record(&execute.Event{RequestID: id}) }
 	record("r-1")
 	if err := a.Flush(); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package gateway
+package record
 
 import (
 	"strconv"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/uimgate/uimgate/gateway/execute"
 )
 
 // Metrics are what an operator watches. No agent id, token or other value from outside is ever a label.
@@ -51,7 +53,8 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-func (m *Metrics) request(route string, status int, took time.Duration) {
+// Request counts one request over HTTP.
+func (m *Metrics) Request(route string, status int, took time.Duration) {
 	if route == "" {
 		route = "other"
 	}
@@ -59,10 +62,14 @@ func (m *Metrics) request(route string, status int, took time.Duration) {
 	m.durations.WithLabelValues(route).Observe(took.Seconds())
 }
 
-func (m *Metrics) call(v *Event) {
+// Record counts one call.
+func (m *Metrics) Record(v *execute.Event) {
 	m.decisions.WithLabelValues(v.Intent, v.Decision, string(v.Reason)).Inc()
 	if v.Engine != "" {
 		m.engines.WithLabelValues(v.Engine).Inc()
+	}
+	if v.Exceeded != "" {
+		m.rejected.WithLabelValues(string(v.Exceeded)).Inc()
 	}
 	if v.Outcome != "" {
 		m.outcomes.WithLabelValues(string(v.Outcome)).Inc()
@@ -75,11 +82,17 @@ func (m *Metrics) call(v *Event) {
 	}
 }
 
-// taken notes that a configuration was taken over.
-func (m *Metrics) taken(at time.Time) {
+// Taken notes that a configuration was taken over.
+func (m *Metrics) Taken(at time.Time) {
 	m.reload.Set(1)
 	m.reloaded.Set(float64(at.Unix()))
 }
 
 // Refused notes that a configuration was not taken over.
 func (m *Metrics) Refused() { m.reload.Set(0) }
+
+// Issued counts one PAT, by how it came to be: agreement or renewal.
+func (m *Metrics) Issued(how string) { m.issued.WithLabelValues(how).Inc() }
+
+// Registry is where all metrics are gathered from.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }

@@ -1,16 +1,15 @@
-package gateway
+// Package refusal holds the one table of which reason an error of the domain has, and describes beside it the errors that
+// carry details. Everything that answers agents or operators asks For.
+package refusal
 
 import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/upstream"
-	"github.com/uimgate/uimgate/intents"
-	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -19,132 +18,97 @@ import (
 // Errors that carry details of their own are described below.
 var causes = []struct {
 	err     error
-	reason  Reason
+	reason  reason.Reason
 	message string
 }{
-	{pat.ErrMissing, "MISSING_TOKEN", "No PAT was sent."},
-	{pat.ErrExpired, "EXPIRED_TOKEN", "The PAT has expired."},
-	{pat.ErrRevoked, "REVOKED_TOKEN", "The PAT was revoked."},
-	{pat.ErrBlocked, "AGENT_BLOCKED", "The agent is blocked."},
-	{pat.ErrNotYetValid, "INVALID_TOKEN", "The PAT is not valid yet; check your clock."},
-	{pat.ErrInvalid, "INVALID_TOKEN", "The PAT is not one this service issued."},
-	{pat.ErrUnavailable, "STORE_UNAVAILABLE", "The gateway cannot tell at the moment which tokens were revoked."},
-	{pat.ErrWeakKey, "WEAK_KEY", "The key is too weak to be evidence."},
-	{pat.ErrUnsupportedKey, "UNSUPPORTED_KEY", "The key cannot be read, or is of no kind that is accepted."},
-	{pat.ErrBadSignature, "BAD_SIGNATURE", "The signature does not verify with the key."},
-	{pat.ErrBadAgentID, "INVALID_PARAMETER", "An agent_id is 1 to 200 visible ASCII characters."},
-	{pat.ErrBadScope, "INVALID_PARAMETER", "The scope asked for is not acceptable."},
-	{pat.ErrAgreementReplayed, "AGREEMENT_REPLAYED", "This agreement was used before."},
-	{pat.ErrAgreementStale, "AGREEMENT_STALE", "The agreement was not made within five minutes of now."},
-	{pat.ErrFreshRequired, "FRESH_AGREEMENT_REQUIRED", "Only an agreement that cannot be replayed is accepted for this."},
-	{pat.ErrNotAdmitted, "INSUFFICIENT_PERMISSIONS", "The service admits only agents its operator knows."},
-	{pat.ErrKeyTaken, "KEY_TAKEN", "The key belongs to another agent_id."},
-	{pat.ErrProofReplayed, "PROOF_REPLAYED", "This proof was used before."},
-	{pat.ErrProofRequired, "POLICY_REQUIRES_VERIFICATION", "Without a proof of key this is not done."},
-	{pat.ErrBadProof, "POLICY_REQUIRES_VERIFICATION", "The proof was not made for this call, or not now."},
-	{store.ErrUnavailable, "STORE_UNAVAILABLE", "The gateway cannot write down what it does at the moment, so it does nothing."},
-	{context.DeadlineExceeded, "STORE_UNAVAILABLE", "The gateway cannot write down what it does at the moment, so it does nothing."},
-	{context.Canceled, "STORE_UNAVAILABLE", "The request was given up before anything was done."},
-	{store.ErrNonceUsed, "PROOF_REPLAYED", "This proof was used before."},
-	{store.ErrKeyReused, "IDEMPOTENCY_KEY_REUSED", "The Idempotency-Key was used for a different request."},
-	{store.ErrOutcomeUnknown, "OUTCOME_UNKNOWN", "It is not known how the call under this Idempotency-Key ended."},
-	{store.ErrCredit, "POLICY_REQUIRES_PAYMENT", "The charge for this call is more than is left to the agent."},
-	{upstream.ErrTimeout, "UPSTREAM_TIMEOUT", "The service behind did not answer in time."},
-	{upstream.ErrUnreachable, "UPSTREAM_UNREACHABLE", "The service behind cannot be reached."},
-	{upstream.ErrBroken, "UPSTREAM_ERROR", "The service behind broke off before its answer was complete."},
-	{upstream.ErrGrantEnded, "STORE_UNAVAILABLE", "The call was held up too long to be sent within its limit."},
+	{pat.ErrMissing, reason.MissingToken, ""},
+	{pat.ErrExpired, reason.ExpiredToken, ""},
+	{pat.ErrRevoked, reason.RevokedToken, ""},
+	{pat.ErrBlocked, reason.AgentBlocked, ""},
+	{pat.ErrNotYetValid, reason.InvalidToken, "The PAT is not valid yet; check your clock."},
+	{pat.ErrInvalid, reason.InvalidToken, ""},
+	{pat.ErrUnavailable, reason.StoreUnavailable, "The gateway cannot tell at the moment which tokens were revoked."},
+	{pat.ErrWeakKey, reason.WeakKey, ""},
+	{pat.ErrUnsupportedKey, reason.UnsupportedKey, ""},
+	{pat.ErrBadSignature, reason.BadSignature, ""},
+	{pat.ErrBadAgentID, reason.InvalidParameter, "An agent_id is 1 to 200 visible ASCII characters."},
+	{pat.ErrBadScope, reason.InvalidParameter, "The scope asked for is not acceptable."},
+	{pat.ErrAgreementReplayed, reason.AgreementReplayed, ""},
+	{pat.ErrAgreementStale, reason.AgreementStale, ""},
+	{pat.ErrFreshRequired, reason.FreshAgreementRequired, ""},
+	{pat.ErrNotAdmitted, reason.InsufficientPermissions, ""},
+	{pat.ErrKeyTaken, reason.KeyTaken, ""},
+	{pat.ErrProofReplayed, reason.ProofReplayed, ""},
+	{pat.ErrProofRequired, reason.PolicyRequiresVerification, ""},
+	{pat.ErrBadProof, reason.PolicyRequiresVerification, "The proof was not made for this call, or not now."},
+	{store.ErrUnavailable, reason.StoreUnavailable, ""},
+	{context.DeadlineExceeded, reason.StoreUnavailable, ""},
+	{context.Canceled, reason.StoreUnavailable, "The request was given up before anything was done."},
+	{store.ErrNonceUsed, reason.ProofReplayed, ""},
+	{store.ErrKeyReused, reason.IdempotencyKeyReused, ""},
+	{store.ErrOutcomeUnknown, reason.OutcomeUnknown, ""},
+	{store.ErrCredit, reason.PolicyRequiresPayment, ""},
+	{upstream.ErrTimeout, reason.UpstreamTimeout, ""},
+	{upstream.ErrUnreachable, reason.UpstreamUnreachable, ""},
+	{upstream.ErrBroken, reason.UpstreamError, "The service behind broke off before its answer was complete."},
+	{upstream.ErrGrantEnded, reason.StoreUnavailable, "The call was held up too long to be sent within its limit."},
 }
 
-// faultFor says what an agent is told of an error.
-func faultFor(err error) *Fault {
-	if f, ok := errors.AsType[*Fault](err); ok {
+// For returns the Refusal of an error: the error itself if it is one, else by the table; what is not in it is Internal.
+func For(err error) *reason.Refusal {
+	if f, ok := errors.AsType[*reason.Refusal](err); ok {
 		return f
 	}
 	if f := described(err); f != nil {
-		return f.because(err)
+		return f.Because(err)
 	}
 	for _, c := range causes {
 		if errors.Is(err, c.err) {
-			f := newFault(c.reason, c.message).because(err)
-			if f.Status == http.StatusServiceUnavailable {
-				f.after(time.Second)
+			f := c.reason.Refusal(c.message).Because(err)
+			if f.Code == reason.CodeServiceUnavailable {
+				f.After(time.Second)
 			}
 			return f
 		}
 	}
-	return newFault("INTERNAL", "The gateway failed.").because(err)
+	return reason.Internal.Refusal("").Because(err)
 }
 
 // described are the errors that say more than that they happened.
-func described(err error) *Fault {
-	var (
-		open     *upstream.BreakerOpenError
-		rejected *upstream.RejectedError
-		busy     *upstream.BusyError
-		status   *upstream.StatusError
-		invalid  *upstream.ResponseError
-	)
-	if f := agreementFault(err); f != nil {
+func described(err error) *reason.Refusal {
+	if f := agreement(err); f != nil {
 		return f
 	}
-	switch {
-	case errors.Is(err, store.ErrInProgress):
-		return newFault("IDEMPOTENCY_IN_PROGRESS", "The call under this Idempotency-Key is still running.").after(time.Second)
-	case errors.As(err, &open):
-		return newFault("BREAKER_OPEN", "The service behind failed too often of late.").after(open.RetryAfter)
-	case errors.As(err, &rejected):
-		f := newFault("UPSTREAM_REJECTED", "The service rejected the call.").with("upstream", upstreamSaid(rejected.Status, rejected.Message))
-		f.Code, f.Status = string(rejected.Code), rejectedStatus[rejected.Code]
-		return f
-	case errors.As(err, &busy):
-		wait := max(busy.RetryAfter, time.Second)
-		return newFault("UPSTREAM_BUSY", "The service behind takes no more calls at the moment.").after(wait).
-			with("upstream", upstreamSaid(http.StatusTooManyRequests, busy.Message))
-	case errors.As(err, &status):
-		return newFault("UPSTREAM_ERROR", "The service behind failed.").with("upstream", upstreamSaid(status.Status, status.Message))
-	case errors.As(err, &invalid):
-		return newFault("RESPONSE_INVALID", "The service's answer cannot be used.")
+	if errors.Is(err, store.ErrInProgress) {
+		return reason.IdempotencyInProgress.Refusal("").After(time.Second)
+	}
+	return answer(err)
+}
+
+// answer describes how the service behind the gateway refused a call, or why it is not called.
+func answer(err error) *reason.Refusal {
+	if open, ok := errors.AsType[*upstream.BreakerOpenError](err); ok {
+		return reason.BreakerOpen.Refusal("").After(open.RetryAfter)
+	}
+	if rejected, ok := errors.AsType[*upstream.RejectedError](err); ok {
+		return reason.UpstreamRejected.Refusal("").WithCode(reason.Code(rejected.Code)).With("upstream", upstreamAnswer(rejected.Status, rejected.Message))
+	}
+	if busy, ok := errors.AsType[*upstream.BusyError](err); ok {
+		return reason.UpstreamBusy.Refusal("").After(max(busy.RetryAfter, time.Second)).With("upstream", upstreamAnswer(http.StatusTooManyRequests, busy.Message))
+	}
+	if status, ok := errors.AsType[*upstream.StatusError](err); ok {
+		return reason.UpstreamError.Refusal("").With("upstream", upstreamAnswer(status.Status, status.Message))
+	}
+	if _, ok := errors.AsType[*upstream.ResponseError](err); ok {
+		return reason.ResponseInvalid.Refusal("")
 	}
 	return nil
 }
 
-var rejectedStatus = map[upstream.Code]int{
-	upstream.InvalidParameter: http.StatusBadRequest,
-	upstream.NotFound:         http.StatusNotFound,
-	upstream.Conflict:         http.StatusConflict,
-}
-
-func upstreamSaid(status int, message string) map[string]any {
-	said := map[string]any{"status": status}
+func upstreamAnswer(status int, message string) map[string]any {
+	details := map[string]any{"status": status}
 	if message != "" {
-		said["message"] = message
+		details["message"] = message
 	}
-	return said
-}
-
-// invalidParameters tells all violations at once; the reason is the first one's.
-func invalidParameters(violations []intents.Violation) *Fault {
-	f := newFault(Reason(violations[0].Reason), "The parameters do not fit the intent.")
-	if len(violations) == 1 {
-		f.Message = "The parameter at " + violations[0].Pointer + " does not fit the intent: " + violations[0].Message + "."
-	}
-	return f.with("violations", violations)
-}
-
-func unsendableParameters(violations []upstream.Violation) *Fault {
-	list := make([]intents.Violation, 0, len(violations))
-	for _, v := range violations {
-		list = append(list, intents.Violation{Pointer: "/" + strictjson.Escape(v.Parameter), Keyword: "path", Reason: intents.InvalidParameter, Message: v.Message})
-	}
-	slices.SortFunc(list, func(a, b intents.Violation) int { return strings.Compare(a.Pointer, b.Pointer) })
-	return invalidParameters(list)
-}
-
-// inexactParameter refuses a number that a signature or a fingerprint could not pin down.
-func inexactParameter(err error) *Fault {
-	v := intents.Violation{Keyword: "number", Reason: intents.InvalidParameter, Message: "the number needs more digits than a proof or an idempotency key can pin down: send it as a string"}
-	if inexact, ok := errors.AsType[*strictjson.InexactError](err); ok {
-		v.Pointer = inexact.Pointer
-	}
-	return invalidParameters([]intents.Violation{v}).because(err)
+	return details
 }

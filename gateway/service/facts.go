@@ -1,4 +1,4 @@
-package gateway
+package service
 
 import (
 	"encoding/json"
@@ -23,11 +23,28 @@ var fixedFacts = []string{"dateTime", "version", "publicKey", "count", "rateLimi
 // maxFacts bounds the values of one fact; more are none.
 const maxFacts = 64
 
-// circumstances are all that facts about one call can come from.
-type circumstances struct {
-	claims     *pat.Claims
-	parameters map[string]any
-	caller     Caller
+// Circumstances are all that facts about one call can come from.
+type Circumstances struct {
+	Claims     *pat.Claims
+	Parameters map[string]any // as sent
+	Caller     Caller
+}
+
+// Facts adds the configured facts of one call to those given, and returns the operands whose values are the agent's own
+// words.
+func (d *Definition) Facts(facts map[string]any, c Circumstances) (fromParameters []string) {
+	for i := range d.facts {
+		f := &d.facts[i]
+		v, declared := f.of(c)
+		if v == nil {
+			continue
+		}
+		facts[f.operand] = v
+		if declared {
+			fromParameters = append(fromParameters, f.operand)
+		}
+	}
+	return fromParameters
 }
 
 // A Caller is what the transport knows of who calls.
@@ -56,7 +73,7 @@ func factSources(configured map[string]config.FactSources) []fact {
 
 // of is the first source's values that there are; nil: none, the fact is unknown. told reports that they are the
 // agent's own words, which the audit stream holds back.
-func (f *fact) of(c circumstances) (values any, told bool) {
+func (f *fact) of(c Circumstances) (values any, told bool) {
 	for i := range f.from {
 		source := &f.from[i]
 		if v := valuesFrom(source, c); v != nil {
@@ -66,32 +83,32 @@ func (f *fact) of(c circumstances) (values any, told bool) {
 	return nil, false
 }
 
-func valuesFrom(s *config.FactSource, c circumstances) any {
+func valuesFrom(s *config.FactSource, c Circumstances) any {
 	switch {
 	case s.Claim == "sub":
-		return c.claims.Subject
+		return c.Claims.Subject
 	case s.Claim != "":
-		return texts(c.claims.Declared[s.Claim])
+		return texts(c.Claims.Declared[s.Claim])
 	case s.Parameter != "":
-		v, _ := strictjson.Lookup(c.parameters, s.Parameter)
+		v, _ := strictjson.Lookup(c.Parameters, s.Parameter)
 		return scalars(v)
 	case s.Header != "":
-		if c.caller.Header == nil {
+		if c.Caller.Header == nil {
 			return nil
 		}
-		if list := c.caller.Header(s.Header); len(list) == 1 && list[0] != "" { // two of them is one too many
+		if list := c.Caller.Header(s.Header); len(list) == 1 && list[0] != "" { // two of them is one too many
 			return list[0]
 		}
 		return nil
 	case s.Address:
-		if c.caller.Address == "" {
+		if c.Caller.Address == "" {
 			return nil
 		}
-		return c.caller.Address
+		return c.Caller.Address
 	case s.Value != nil:
 		return texts(s.Value)
 	default:
-		return texts(s.Agents[c.claims.Subject])
+		return texts(s.Agents[c.Claims.Subject])
 	}
 }
 

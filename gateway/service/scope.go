@@ -1,19 +1,35 @@
-package gateway
+package service
 
 import (
 	"context"
 	"strings"
 
+	"github.com/maypok86/otter/v2"
+
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Offer is the policy that agents sign.
-func (s *Service) Offer() pat.Offer { return s.policy }
+// terms are what one service grants to whom, before any call. They are what package pat issues by.
+type terms struct {
+	*Definition
+	past    []pat.Offer // policies offered before, to answer an agent that signed one of them
+	byAgent *otter.Cache[termsKey, odrl.Terms]
+	limits  *otter.Cache[string, *limit.Limit] // by jti
+}
+
+// newTerms bounds what is kept of agents: as many tokens and terms as are in use at once.
+func newTerms(d *Definition, past []pat.Offer) *terms {
+	const size = 100_000
+	return &terms{
+		d, past, otter.Must(&otter.Options[termsKey, odrl.Terms]{MaximumSize: size}), otter.Must(&otter.Options[string, *limit.Limit]{MaximumSize: size}),
+	}
+}
 
 // Past are the policies offered before.
-func (s *Service) Past() []pat.Offer { return s.past }
+func (t *terms) Past() []pat.Offer { return t.past }
 
 // An agreeing agent is who asks for terms.
 type agreeing struct {
@@ -24,36 +40,36 @@ type agreeing struct {
 type termsKey struct{ agent, key, intent string }
 
 // termsFor is what the policy asks of an agent for one intent, before any call.
-func (s *Service) termsFor(ctx context.Context, who agreeing, uid string) (odrl.Terms, error) {
+func (t *terms) termsFor(ctx context.Context, who agreeing, uid string) (odrl.Terms, error) {
 	key := termsKey{who.agentID, who.keyID, uid}
-	if !s.personal { // the same for everybody
+	if !t.personal { // the same for everybody
 		key.agent, key.key = "", ""
 	}
-	if t, ok := s.terms.GetIfPresent(key); ok {
-		return t, nil
+	if known, ok := t.byAgent.GetIfPresent(key); ok {
+		return known, nil
 	}
-	t, err := s.Policy.Terms(ctx, odrl.Request{AgentID: who.agentID, KeyID: who.keyID, AgentKey: who.key, Intent: uid})
+	terms, err := t.Policy.Terms(ctx, odrl.Request{AgentID: who.agentID, KeyID: who.keyID, AgentKey: who.key, Intent: uid})
 	if err != nil {
 		return odrl.Terms{}, err
 	}
-	s.terms.Set(key, t)
-	return t, nil
+	t.byAgent.Set(key, terms)
+	return terms, nil
 }
 
 // Scope is the part of what an agent asks for that the policy can ever permit it under this kind of
 // agreement, and the limit that its PAT tells. Decisions are made at each call; the scope narrows them.
-func (s *Service) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error) {
+func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error) {
 	who := agreeing{r.AgentID, r.KeyID, r.PublicKey}
-	asked, omitted := s.asked(r.Requested)
-	out := pat.Scope{Omitted: omitted, Limit: s.tokenRate}
-	var granted []*offeredIntent
+	asked, omitted := t.asked(r.Requested)
+	out := pat.Scope{Omitted: omitted, Limit: t.TokenRate}
+	var granted []*Intent
 	for _, in := range asked {
-		terms, err := s.termsFor(ctx, who, in.UID.String())
+		terms, err := t.termsFor(ctx, who, in.UID.String())
 		if err != nil {
 			return pat.Scope{}, err
 		}
-		if reason := withheld(in, terms, r.Assurance); reason != "" {
-			out.Omitted = append(out.Omitted, pat.Omitted{Entry: entry(in.UID.String()), Reason: string(reason)})
+		if left := withheld(in, terms, r.Assurance); left != "" {
+			out.Omitted = append(out.Omitted, pat.Omitted{Entry: entry(in.UID.String()), Reason: string(left)})
 			continue
 		}
 		granted = append(granted, in)
@@ -63,7 +79,7 @@ func (s *Service) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, err
 		}
 	}
 	out.Omitted = out.Omitted[:min(len(out.Omitted), maxOmitted)]
-	covering, ok, err := s.covering(ctx, who, granted)
+	covering, ok, err := t.covering(ctx, who, granted)
 	if err != nil {
 		return pat.Scope{}, err
 	}
@@ -79,9 +95,9 @@ const maxOmitted = 64
 func entry(uid string) string { return uid + ":execute" }
 
 // withheld says why an intent is left out of a scope; empty: it is not.
-func withheld(in *offeredIntent, terms odrl.Terms, assurance pat.Assurance) Reason {
+func withheld(in *Intent, terms odrl.Terms, assurance pat.Assurance) reason.Reason {
 	if !terms.Permitted {
-		return "INSUFFICIENT_PERMISSIONS"
+		return reason.InsufficientPermissions
 	}
 	if assurance != pat.Static {
 		return ""
@@ -90,24 +106,24 @@ func withheld(in *offeredIntent, terms odrl.Terms, assurance pat.Assurance) Reas
 	for _, c := range terms.Candidates {
 		free = free || c.Charge.IsZero()
 	}
-	if in.freshOnly || terms.NeedsProof || !free {
-		return "FRESH_AGREEMENT_REQUIRED"
+	if in.FreshOnly || terms.NeedsProof || !free {
+		return reason.FreshAgreementRequired
 	}
 	return ""
 }
 
 // asked lists the intents that the requested entries name; none requested means all.
-func (s *Service) asked(requested []string) (asked []*offeredIntent, omitted []pat.Omitted) {
+func (t *terms) asked(requested []string) (asked []*Intent, omitted []pat.Omitted) {
 	if len(requested) == 0 {
-		for _, in := range s.Catalog.Intents() {
+		for _, in := range t.Catalog.Intents() {
 			if !in.Retired {
-				asked = append(asked, s.intents[in.UID.String()])
+				asked = append(asked, t.intents[in.UID.String()])
 			}
 		}
 		return asked, nil
 	}
 	seen := map[string]bool{}
-	add := func(in *offeredIntent) {
+	add := func(in *Intent) {
 		if uid := in.UID.String(); !seen[uid] && !in.Retired {
 			seen[uid] = true
 			asked = append(asked, in)
@@ -116,18 +132,18 @@ func (s *Service) asked(requested []string) (asked []*offeredIntent, omitted []p
 	for _, e := range requested {
 		if namespace, ok := strings.CutSuffix(e, ":*:*:execute"); ok {
 			before := len(asked)
-			for _, in := range s.Catalog.Intents() {
+			for _, in := range t.Catalog.Intents() {
 				if in.UID.Namespace == namespace {
-					add(s.intents[in.UID.String()])
+					add(t.intents[in.UID.String()])
 				}
 			}
 			if len(asked) > before {
 				continue
 			}
 		}
-		in, ok := s.intents[strings.TrimSuffix(e, ":execute")]
+		in, ok := t.intents[strings.TrimSuffix(e, ":execute")]
 		if !ok || in.Retired {
-			omitted = append(omitted, pat.Omitted{Entry: e, Reason: "INTENT_NOT_FOUND"})
+			omitted = append(omitted, pat.Omitted{Entry: e, Reason: string(reason.IntentNotFound)})
 			continue
 		}
 		add(in)
@@ -137,10 +153,10 @@ func (s *Service) asked(requested []string) (asked []*offeredIntent, omitted []p
 
 // covering is the one limit, the strictest if there are several, under which every one of these intents
 // falls whichever permission lets it through. Only a rolling limit can be told as lmt.
-func (s *Service) covering(ctx context.Context, who agreeing, granted []*offeredIntent) (limit.Limit, bool, error) {
+func (t *terms) covering(ctx context.Context, who agreeing, granted []*Intent) (limit.Limit, bool, error) {
 	var common map[string]limit.Limit
 	for n, in := range granted {
-		terms, err := s.termsFor(ctx, who, in.UID.String())
+		terms, err := t.termsFor(ctx, who, in.UID.String())
 		if err != nil {
 			return limit.Limit{}, false, err
 		}
@@ -194,32 +210,35 @@ func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[strin
 
 func perSecond(l limit.Limit) float64 { return float64(l.Max) / float64(l.Period.Seconds()) }
 
-// tokenLimitID is the counter over all executes of an agent, where lmt is no limit of the policy.
-const tokenLimitID = "pat"
+// TokenLimitID is the counter over all executes of an agent, where lmt is no limit of the policy.
+const TokenLimitID = "pat"
+
+// CeilingPrefix begins the id of the counter that all agents of an intent share.
+const CeilingPrefix = "ceiling:"
 
 // tokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed is
 // asked for the key of the agreement where the terms hang on it.
-func (s *Service) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (pat.Key, error)) (*limit.Limit, error) {
-	if l, ok := s.tokenLimits.GetIfPresent(c.ID); ok {
+func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (pat.Key, error)) (*limit.Limit, error) {
+	if l, ok := t.limits.GetIfPresent(c.ID); ok {
 		return l, nil
 	}
-	granted, _ := s.asked(c.Scope)
+	granted, _ := t.asked(c.Scope)
 	who := agreeing{agentID: c.Subject, keyID: c.KeyID}
-	if s.Policy.NamesKeys() {
+	if t.Policy.NamesKeys() {
 		key, err := agreed()
 		if err != nil {
 			return nil, err
 		}
 		who.key = key.SPKI()
 	}
-	covering, ok, err := s.covering(ctx, who, granted)
+	covering, ok, err := t.covering(ctx, who, granted)
 	if err != nil {
 		return nil, err
 	}
 	var own *limit.Limit
 	if !ok || covering.Rate != c.Limit {
-		own = &limit.Limit{ID: tokenLimitID, Rate: c.Limit}
+		own = &limit.Limit{ID: TokenLimitID, Rate: c.Limit}
 	}
-	s.tokenLimits.Set(c.ID, own)
+	t.limits.Set(c.ID, own)
 	return own, nil
 }

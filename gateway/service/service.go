@@ -1,147 +1,83 @@
-package gateway
+// Package service holds the web services that a gateway offers to agents: what each offers, on which terms, and the way
+// to it. Load checks and compiles a configuration without any state; a Directory joins what was loaded to the state of
+// the process, serves it, and replaces it as a whole when it is reloaded.
+//
+//	loaded, problems := service.Load(ctx, cfg, time.Now)
+//	directory, err := service.Open(ctx, service.State{…}, loaded)
+//	s := directory.Current().ForHost(host)
+package service
 
 import (
-	"fmt"
+	"context"
 	"net/url"
-	"sync/atomic"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
-	"github.com/uimgate/uimgate/gateway/upstream"
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Service is one web service as offered to agents: what it offers, on which terms, and the way to it.
-// It does not change; a reload makes another.
-type Service struct {
+// A Definition is one web service as its configuration describes it: checked and compiled, without state. It does not
+// change.
+type Definition struct {
 	ID, Issuer string
 	PublicURL  *url.URL
 	Catalog    *intents.Catalog
 	Policy     *odrl.Policy
 	Extra      *odrl.Extra // the operator's own Rego; nil: none
-	Verifier   *pat.Verifier
-	Issuance   *pat.Issuer
 	Upstream   *upstream.Upstream
+	License    string        // of outputs, as a header field can hold it; empty: none
+	MaxBody    int64         // of a request, in bytes
+	Hold       time.Duration // until an unfinished call counts as unresolved
+	Credit     store.Billing
+	TokenRate  limit.Rate // of a PAT whose limit is none of the policy: pat.limit
+	// SuspendAfter is how many refused attempts within one period of a limit block the agent, where the policy forbids
+	// to exceed the limit; 0: none do.
+	SuspendAfter int64
+	// OpenAdmission: agents that the operator has not approved may agree; they share one bound on credit.
+	OpenAdmission bool
 
-	intents      map[string]*offeredIntent // by uid
-	policy       pat.Offer                 // what agents sign
-	past         []pat.Offer               // earlier policies, to tell an agent that it signed one of them
-	offered      page                      // the policy as served
-	published    atomic.Pointer[publishedAgents]
-	license      string // as a header field; empty: none
-	front        madeOnce
-	openAPI      madeOnce
-	maxBody      int64
-	hold         time.Duration // until an unfinished call counts as unresolved
-	credit       store.Billing
-	tokenRate    limit.Rate // pat.limit
-	suspendAfter int64
-	personal     bool // the policy may mean particular agents or keys
-	openDoors    bool // admission is open: unapproved agents share one bound on credit
-	facts        []fact
-	terms        *otter.Cache[termsKey, odrl.Terms]
-	tokenLimits  *otter.Cache[string, *limit.Limit]
+	intents  map[string]*Intent // by uid
+	offer    pat.Offer          // what agents sign
+	personal bool               // the policy may mean particular agents or keys
+	facts    []fact
+	rules    pat.Rules
+	hosts    []string
 }
 
-// An offeredIntent is one intent with everything that a call of it needs.
-type offeredIntent struct {
-	*intents.Intent
-	route     *upstream.Route
-	freshOnly bool       // agreement: fresh
-	ceiling   limit.Rate // over all agents; Max 0: none
+// A Service is a Definition that is served: joined to the state of this process. It is whole when it is made and does
+// not change; a reload makes another. It is safe for concurrent use.
+type Service struct {
+	*Definition
+	Verifier *pat.Verifier
+	Issuance *pat.Issuer
+	terms    *terms
 }
 
-// find returns the intent that may be executed under this uid.
-func (s *Service) find(uid string) (*offeredIntent, error) {
-	found, err := s.lookup(uid)
-	if err != nil {
-		return nil, err
-	}
-	if found.Retired {
-		f := newFault("INTENT_DEPRECATED", "This intent is no longer offered.")
-		if (found.ReplacedBy != intents.UID{}) {
-			f.with("replaced_by", found.ReplacedBy.String())
-		}
-		return nil, f
-	}
-	return found, nil
+// Offer is the policy that agents sign.
+func (d *Definition) Offer() pat.Offer { return d.offer }
+
+// PolicyRef names the policy to agree to: uid, digest and url.
+func (d *Definition) PolicyRef() map[string]string {
+	return map[string]string{"uid": d.offer.UID, "digest": d.offer.Digest, "url": d.At("/api/policy")}
 }
 
-// lookup returns the intent of this uid; where only other versions of it exist, they are listed.
-func (s *Service) lookup(uid string) (*offeredIntent, error) {
-	if found, ok := s.intents[uid]; ok {
-		return found, nil
-	}
-	parsed, err := intents.ParseUID(uid)
-	if err != nil {
-		return nil, newFault("INTENT_NOT_FOUND", "An intent is named namespace:intent-name:version.")
-	}
-	if versions := s.Catalog.Versions(parsed.Namespace, parsed.Name); len(versions) > 0 {
-		return nil, newFault("VERSION_CONFLICT", "The intent exists, but not in this version.").with("versions", versions)
-	}
-	f := newFault("INTENT_NOT_FOUND", "This service offers no such intent.")
-	if near := s.nearest(uid); near != "" {
-		f.with("nearest", near)
-	}
-	return nil, f
+// At is a published URL of this service; the Host header never has a part in it.
+func (d *Definition) At(path string) string { return d.PublicURL.JoinPath(path).String() }
+
+// AgentsFile is agents.json as published with this public key.
+func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
+	return d.Catalog.Published(intents.Fill{
+		PublicKey: publicKey, PolicyURL: d.At("/api/policy"), DiscoveryURL: d.At("/api/intents/search"),
+		ExecuteURL: d.At("/api/intents/execute"), Issuer: d.Issuer,
+	})
 }
 
-// nearest is the uid that was probably meant.
-func (s *Service) nearest(uid string) string {
-	const most = 200 // enough to help, and bounded
-	known := make([]string, 0, min(most, len(s.intents)))
-	for _, in := range s.Catalog.Intents()[:min(most, len(s.intents))] {
-		known = append(known, in.UID.String())
-	}
-	return nearest.Name(uid, known)
-}
-
-// policyRef tells an agent which policy to agree to.
-func (s *Service) policyRef() map[string]string {
-	return map[string]string{"uid": s.policy.UID, "digest": s.policy.Digest, "url": s.at("/api/policy")}
-}
-
-// at is a published URL of this service; the Host header never has a part in it.
-func (s *Service) at(path string) string { return s.PublicURL.JoinPath(path).String() }
-
-// fill is what the gateway knows for agents.json where the operator left it out.
-func (s *Service) fill(publicKey string) intents.Fill {
-	return intents.Fill{
-		PublicKey: publicKey, PolicyURL: s.at("/api/policy"), DiscoveryURL: s.at("/api/intents/search"),
-		ExecuteURL: s.at("/api/intents/execute"), Issuer: s.Issuer,
-	}
-}
-
-// newCaches bounds what is remembered of agents: as many tokens and terms as are in use at once.
-func (s *Service) newCaches() {
-	const size = 100_000
-	s.terms = otter.Must(&otter.Options[termsKey, odrl.Terms]{MaximumSize: size})
-	s.tokenLimits = otter.Must(&otter.Options[string, *limit.Limit]{MaximumSize: size})
-}
-
-// routeFor makes the way to the upstream of one intent.
-func routeFor(u *upstream.Upstream, in *intents.Intent) (*upstream.Route, error) {
-	e := upstream.Endpoint{IntentUID: in.UID.String()}
-	for _, p := range in.Inputs {
-		e.Parameters = append(e.Parameters, p.Name)
-	}
-	if in.Endpoint != nil {
-		e.URL, e.Method, e.ContentType, e.Unsafe = in.Endpoint.URL, in.Endpoint.Method, in.Endpoint.ContentType, !in.Safe
-	}
-	route, err := u.Route(e)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range route.PathParameters() {
-		if p, ok := in.Input(name); ok && !p.Required && !p.HasDefault {
-			return nil, fmt.Errorf("the path of the endpoint needs the parameter %s, which is neither required nor has a default", name)
-		}
-	}
-	return route, nil
+// TokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed returns
+// the key of the agreement; it is called where the terms depend on it.
+func (s *Service) TokenLimit(ctx context.Context, c *pat.Claims, agreed func() (pat.Key, error)) (*limit.Limit, error) {
+	return s.terms.tokenLimit(ctx, c, agreed)
 }

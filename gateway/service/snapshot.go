@@ -1,141 +1,177 @@
-package gateway
+package service
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Snapshot is one generation of the configuration, being served. Every request keeps the one it began
-// with; a reload replaces it as a whole.
+// Settings are what the listeners take from a configuration.
+type Settings struct {
+	Proxies []netip.Prefix // trusted to name clients: server.trusted_proxies
+	Metrics bool           // telemetry.metrics
+}
+
+// A Snapshot is one generation of the configuration, being served. Every request keeps the one it began with; a reload
+// replaces it as a whole.
 type Snapshot struct {
+	Settings
+	TakenAt time.Time
+	Hash    string // over the digests of all files of the configuration
+
 	byHost  map[string]*Service
 	every   *Service // the only service, where it names no hosts: it answers to every one
 	byID    map[string]*Service
 	ordered []*Service
-	proxies []netip.Prefix
-	taken   time.Time
-	hash    string
-	metrics bool // telemetry.metrics
 }
 
-// service finds the service of a Host. The port does not matter.
-func (s *Snapshot) service(host string) *Service {
+// ForHost returns the service of a Host; nil where there is none. The port does not matter.
+func (s *Snapshot) ForHost(host string) *Service {
 	if s.every != nil {
 		return s.every
 	}
-	return s.byHost[hostName(host)]
+	return s.byHost[HostName(host)]
 }
 
-func hostName(host string) string {
+// Service returns the service of this id; nil where there is none.
+func (s *Snapshot) Service(id string) *Service { return s.byID[id] }
+
+// Services lists all in the order of the configuration.
+func (s *Snapshot) Services() []*Service { return s.ordered }
+
+// HostName is a Host without its port, in the form in which hosts are compared.
+func HostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[] ")), ".")
 }
 
-func (s *Snapshot) trusted(address netip.Addr) bool {
-	for _, p := range s.proxies {
-		if p.Contains(address) {
-			return true
-		}
-	}
-	return false
+// A State is what all services of a process share.
+type State struct {
+	Agreements pat.Store
+	Policies   Policies
+	Keys       *pat.Keyring
+	View       *pat.View
+	Log        *zap.Logger
+	Now        func() time.Time
 }
 
-func (s *Snapshot) trusts(remote string) bool { return len(s.proxies) > 0 && s.trusted(peer(remote)) }
+// Policies keep which policies were offered.
+type Policies interface {
+	// OfferPolicy notes that a policy is offered from now on.
+	OfferPolicy(ctx context.Context, p pat.PolicyDocument) error
+	// RecentPolicies lists at most limit policies, the newest first.
+	RecentPolicies(ctx context.Context, service string, limit int) ([]pat.PolicyDocument, error)
+}
 
-// snapshot joins what was loaded to the state of this process.
-func (s *Server) snapshot(ctx context.Context, l *Loaded) (*Snapshot, error) {
-	out := &Snapshot{
-		byHost: map[string]*Service{}, byID: map[string]*Service{}, proxies: l.config.Server.TrustedProxies, taken: s.now(), hash: configHash(l.config),
-		metrics: l.config.Telemetry.Metrics,
+// A Directory holds the services that are served now. It is safe for concurrent use.
+type Directory struct {
+	state   State
+	current atomic.Pointer[Snapshot]
+}
+
+// Open serves what was loaded.
+func Open(ctx context.Context, state State, l *Loaded) (*Directory, error) {
+	d := &Directory{state: state}
+	if err := d.Take(ctx, l); err != nil {
+		return nil, err
 	}
-	var errs []error
-	for i, service := range l.services {
-		errs = append(errs, s.attach(service, &l.config.Services[i], &l.config.PAT))
-		out.byID[service.ID] = service
-		out.ordered = append(out.ordered, service)
-		for _, host := range l.config.Services[i].Hosts {
-			out.byHost[hostName(host)] = service
+	return d, nil
+}
+
+// Current is what is served now.
+func (d *Directory) Current() *Snapshot { return d.current.Load() }
+
+// Take serves another configuration from the next request on, or, with an error, goes on as before.
+func (d *Directory) Take(ctx context.Context, l *Loaded) error {
+	next, err := d.snapshot(ctx, l)
+	if err != nil {
+		return err
+	}
+	if old := d.current.Swap(next); old != nil {
+		for _, s := range old.ordered { // calls under way end by themselves
+			s.Upstream.Close()
 		}
-		if len(l.config.Services[i].Hosts) == 0 {
-			out.every = service
+	}
+	return nil
+}
+
+// snapshot joins what was loaded to the state of this process. Policies are noted as offered only when every service
+// can be served.
+func (d *Directory) snapshot(ctx context.Context, l *Loaded) (*Snapshot, error) {
+	out := &Snapshot{Settings: l.server, TakenAt: d.state.Now(), Hash: l.hash, byHost: map[string]*Service{}, byID: map[string]*Service{}}
+	var errs []error
+	for _, definition := range l.definitions {
+		s, err := d.service(ctx, definition)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out.byID[s.ID] = s
+		out.ordered = append(out.ordered, s)
+		for _, host := range s.hosts {
+			out.byHost[HostName(host)] = s
+		}
+		if len(s.hosts) == 0 {
+			out.every = s
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	for _, service := range out.ordered {
-		if err := s.offer(ctx, service); err != nil {
-			return nil, err
+	for _, s := range out.ordered {
+		offer := s.Offer()
+		document := pat.PolicyDocument{Service: s.ID, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes}
+		if err := d.state.Policies.OfferPolicy(ctx, document); err != nil {
+			return nil, fmt.Errorf("noting which policy is offered: %w", err)
 		}
 	}
 	return out, nil
 }
 
-// attach gives a service its issuer and what it publishes.
-func (s *Server) attach(service *Service, c *config.Service, p *config.PAT) error {
-	rules := pat.Rules{
-		Service: service.ID, Issuer: service.Issuer, PolicyURL: service.at("/api/policy"), TTL: p.TTL, Leeway: p.Leeway, Grace: p.RenewGrace,
-		Freshness: pat.Freshness(p.Freshness), Admission: pat.Admission(p.Admission),
-	}
-	for _, a := range p.Allow {
-		rules.Allow = append(rules.Allow, pat.Known{AgentID: a.AgentID, KeyID: a.Key})
-	}
-	for _, party := range c.Parties {
-		rules.Parties = append(rules.Parties, pat.Known{AgentID: party.AgentID, KeyID: party.Key})
-	}
-	issuer, err := pat.NewIssuer(pat.IssuerConfig{Rules: rules, Terms: service, Store: s.deps.Agreements, Keys: s.deps.Keys, View: s.deps.View, Now: s.now})
+// service makes a Service of a Definition: the one place where it gets its terms, its issuer and its verifier.
+func (d *Directory) service(ctx context.Context, definition *Definition) (*Service, error) {
+	past, err := d.past(ctx, definition)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	service.Issuance, service.Verifier = issuer, issuer.Verifier()
-	return nil
+	terms := newTerms(definition, past)
+	issuer, err := pat.NewIssuer(pat.IssuerConfig{
+		Rules: definition.rules, Terms: terms, Store: d.state.Agreements, Keys: d.state.Keys, View: d.state.View, Now: d.state.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Definition: definition, Verifier: issuer.Verifier(), Issuance: issuer, terms: terms}, nil
 }
 
-// offer notes which policy a service offers from now on, and recalls those it offered before, newest first, also
-// by other processes and before a restart.
-func (s *Server) offer(ctx context.Context, service *Service) error {
-	now := service.policy
-	document := pat.PolicyDocument{Service: service.ID, Digest: now.Digest, UID: now.UID, Bytes: now.Bytes}
-	if err := s.deps.Operations.OfferPolicy(ctx, document); err != nil {
-		return fmt.Errorf("noting which policy is offered: %w", err)
-	}
-	recent, err := s.deps.Operations.RecentPolicies(ctx, service.ID, pat.MaxPast+1)
+// past reads the policies that a service offered before, newest first, also by other processes and before a restart.
+func (d *Directory) past(ctx context.Context, definition *Definition) ([]pat.Offer, error) {
+	recent, err := d.state.Policies.RecentPolicies(ctx, definition.ID, pat.MaxPast+1)
 	if err != nil {
-		return fmt.Errorf("reading which policies were offered before: %w", err)
+		return nil, fmt.Errorf("reading which policies were offered before: %w", err)
 	}
+	var past []pat.Offer
 	for _, was := range recent {
-		if was.Digest == now.Digest || len(service.past) == pat.MaxPast {
+		if was.Digest == definition.offer.Digest || len(past) == pat.MaxPast {
 			continue
 		}
 		old, err := pat.NewOffer(was.Bytes, was.UID)
-		if err != nil { // it only serves to tell somebody that it is an old one
-			s.log.Warn("an earlier policy cannot be read", zap.String("service", service.ID), zap.String("digest", was.Digest), zap.Error(err))
+		if err != nil { // it only serves to answer that it is an old one
+			d.state.Log.Warn("an earlier policy cannot be read", zap.String("service", definition.ID), zap.String("digest", was.Digest), zap.Error(err))
 			continue
 		}
-		service.past = append(service.past, old)
+		past = append(past, old)
 	}
-	return nil
-}
-
-// configHash names a configuration: SHA-256 over the digests of all its files.
-func configHash(c *config.Config) string {
-	h := sha256.New()
-	for _, f := range c.Digests() {
-		h.Write([]byte(f.SHA256))
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return past, nil
 }

@@ -1,4 +1,4 @@
-package gateway
+package wire
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"net/url"
 )
 
-// bare strips what net/http and net wrap around an error: URLs with their queries, which may hold
+// Bare strips what net/http and net wrap around an error: URLs with their queries, which may hold
 // parameter values, and addresses. What is left may be logged.
-func bare(err error) error {
+func Bare(err error) error {
 	for {
 		var inURL *url.Error
 		var inOp *net.OpError

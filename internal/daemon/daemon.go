@@ -20,6 +20,9 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -71,11 +74,13 @@ type process struct {
 	leases        *lease.Holder
 	public, admin net.Listener
 	addresses     Addresses
-	audit         *gateway.Audit
-	metrics       *gateway.Metrics
+	audit         *record.Audit
+	metrics       *record.Metrics
 	view          *pat.View
 	keys          *pat.Keyring
+	directory     *service.Directory
 	server        *gateway.Server
+	operator      *gateway.Admin
 	closers       []func() error
 	drain         time.Duration
 	reloading     sync.Mutex // one reload at a time; guards config once serving
@@ -110,16 +115,39 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.closers = append(p.closers, auditLog.Close)
-	p.audit = gateway.NewAudit(auditLog, p.config.Audit.Parameters)
+	p.audit = record.NewAudit(auditLog, p.config.Audit.Parameters)
 	if err := p.openKeys(ctx); err != nil {
 		return err
 	}
-	p.metrics = gateway.NewMetrics()
-	p.server, err = gateway.New(ctx, gateway.Deps{
-		Agreements: p.store, Executions: p.leases, Operations: p.store, Keys: p.keys, View: p.view,
-		Audit: p.audit, Log: p.Log, Now: p.Now, Metrics: p.metrics,
+	p.metrics = record.NewMetrics()
+	p.directory, err = service.Open(ctx, service.State{
+		Agreements: p.store, Policies: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now,
 	}, loaded)
-	return err
+	if err != nil {
+		return err
+	}
+	p.metrics.Taken(p.Now())
+	return p.build()
+}
+
+// build puts together what answers agents and the operator.
+func (p *process) build() error {
+	executor := execute.New(execute.Config{
+		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
+	})
+	p.server = gateway.New(gateway.Config{
+		Directory: p.directory, Executor: executor, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
+		PerAddress: p.config.Server.PerAddress, IssuePerAddress: p.config.Server.IssuePerAddress,
+	})
+	token, err := p.data.AdminToken(p.config.Admin.Token)
+	if err != nil {
+		return err
+	}
+	p.operator = gateway.NewAdmin(gateway.AdminConfig{
+		Directory: p.directory, Agreements: p.store, Operations: p.store, Keys: p.keys, View: p.view, Metrics: p.metrics, Log: p.Log, Now: p.Now,
+		Token: token.Reveal(), Reload: p.reload,
+	})
+	return nil
 }
 
 // queue bounds the writes that wait for the store: a burst of ten thousand calls is decided, not refused.
@@ -179,9 +207,9 @@ func origin(ln net.Listener, secure bool) string {
 	return u.String()
 }
 
-func (p *process) load(ctx context.Context, c *config.Config) (*gateway.Loaded, config.Problems) {
+func (p *process) load(ctx context.Context, c *config.Config) (*service.Loaded, config.Problems) {
 	c.Bound(p.public.Addr())
-	return gateway.Load(ctx, c, p.Now)
+	return service.Load(ctx, c, p.Now)
 }
 
 func (p *process) report(problems config.Problems) {
@@ -191,12 +219,8 @@ func (p *process) report(problems config.Problems) {
 }
 
 func (p *process) serve(ctx context.Context) error {
-	token, err := p.data.AdminToken(p.config.Admin.Token)
-	if err != nil {
-		return err
-	}
 	public := p.httpServer(p.server.Handler())
-	admin := p.httpServer(gateway.NewAdmin(p.server, token.Reveal(), p.reload))
+	admin := p.httpServer(p.operator.Handler())
 	group, ctx := errgroup.WithContext(ctx)
 	// What calls lean on goes on until the last one under way has been answered.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -268,7 +292,7 @@ func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener
 		return fmt.Errorf("serving on %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
-	p.server.Drain()
+	p.operator.Drain()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.drain)
 	defer cancel()
 	err := s.Shutdown(drain)

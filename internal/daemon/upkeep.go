@@ -119,9 +119,10 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	if loaded == nil {
 		return p.refused(problems)
 	}
-	if err := p.server.Take(ctx, loaded); err != nil {
+	if err := p.directory.Take(ctx, loaded); err != nil {
 		return p.refused(append(problems, config.Problem{File: next.Source.Path, Level: problem.Error, Message: err.Error()}))
 	}
+	p.metrics.Taken(p.Now())
 	p.report(problems)
 	p.config = next
 	p.store.KeepLedger(next.Billing.Retain)

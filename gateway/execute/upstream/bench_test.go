@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/upstream"
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
 )
 
 const benchAnswer = `{"products":[{"id":"p1","name":"Desk lamp","price":"24.90","stock":12},{"id":"p2","name":"Chair","price":"89.00","stock":3}],"total":2}`

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/upstream"
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
 )
 
 func live() error { return nil }

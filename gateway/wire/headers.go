@@ -1,4 +1,4 @@
-package gateway
+package wire
 
 import (
 	"fmt"
@@ -10,20 +10,46 @@ import (
 
 	"github.com/dunglas/httpsfv"
 
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// writeRateLimit sets the RateLimit and RateLimit-Policy fields: one item a limit.
+// The header fields of answers.
+const (
+	Charge   = "UIM-Charge"
+	Replayed = "Idempotency-Replayed"
+)
+
+// WriteCharge sets what a call costs; nil: nothing.
+func WriteCharge(h http.Header, c *reason.Charge) {
+	if c != nil {
+		h.Set(Charge, c.String()+"; id="+c.ExecutionID+"; state="+c.State)
+	}
+}
+
+// ChargeMembers is a charge as it stands in a body: meta.charge, details.charge.
+func ChargeMembers(c *reason.Charge) map[string]string {
+	return map[string]string{"amount": c.Decimal(), "currency": c.Currency, "id": c.ExecutionID, "state": c.State}
+}
+
+// WriteReplayed marks an answer that was given before under the same idempotency key.
+func WriteReplayed(h http.Header, replayed bool) {
+	if replayed {
+		h.Set(Replayed, "true")
+	}
+}
+
+// WriteRateLimit sets the RateLimit and RateLimit-Policy fields: one item a limit.
 // r is a lower bound of what can still be admitted, t the seconds until the oldest counted slot falls
 // out. draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4; RFC 9651.
-func writeRateLimit(h http.Header, limits []store.Standing) {
+func WriteRateLimit(h http.Header, limits []limit.Standing) {
 	if len(limits) == 0 {
 		return
 	}
 	policies, standings := make(httpsfv.List, 0, len(limits)), make(httpsfv.List, 0, len(limits))
 	limits = slices.Clone(limits)
-	slices.SortStableFunc(limits, func(a, b store.Standing) int { return agreed(b.Limit) - agreed(a.Limit) })
+	slices.SortStableFunc(limits, func(a, b limit.Standing) int { return agreed(b.Limit) - agreed(a.Limit) })
 	seen := map[string]int{}
 	for _, l := range limits {
 		name := limitName(l.Limit)
@@ -37,7 +63,7 @@ func writeRateLimit(h http.Header, limits []store.Standing) {
 		}
 		standing.Params.Add("r", fieldInteger(l.Left))
 		if l.Resets > 0 {
-			standing.Params.Add("t", wholeSeconds(l.Resets))
+			standing.Params.Add("t", Seconds(l.Resets))
 		}
 		policies, standings = append(policies, policy), append(standings, standing)
 	}
@@ -62,9 +88,9 @@ func fieldInteger(n int64) int64 {
 // which all agents share service.
 func limitName(l limit.Limit) string {
 	switch {
-	case l.ID == tokenLimitID:
+	case l.ID == service.TokenLimitID:
 		return "pat"
-	case strings.HasPrefix(l.ID, ceilingPrefix):
+	case strings.HasPrefix(l.ID, service.CeilingPrefix):
 		return "service"
 	default:
 		return string(l.Period)
@@ -79,8 +105,8 @@ func agreed(l limit.Limit) int {
 	return 1
 }
 
-// tightest is the limit with the least left; ok is false where there is none.
-func tightest(limits []store.Standing) (least store.Standing, ok bool) {
+// Tightest is the limit with the least left; ok is false where there is none.
+func Tightest(limits []limit.Standing) (least limit.Standing, ok bool) {
 	for i, l := range limits {
 		if i == 0 || l.Left < least.Left {
 			least = l
@@ -89,4 +115,5 @@ func tightest(limits []store.Standing) (least store.Standing, ok bool) {
 	return least, len(limits) > 0
 }
 
-func wholeSeconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
+// Seconds is a duration in whole seconds, rounded up.
+func Seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }

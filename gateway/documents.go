@@ -1,0 +1,131 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/uimgate/uimgate/gateway/page"
+	"github.com/uimgate/uimgate/gateway/service"
+)
+
+// A document as served: whole, with its ETag.
+type document struct {
+	body      []byte
+	mediaType string
+	etag      string
+}
+
+func newDocument(body []byte, mediaType string) document {
+	sum := sha256.Sum256(body)
+	return document{body, mediaType, `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`}
+}
+
+// cacheFor is short, since a policy may change and agreements under the old one end at once.
+const cacheFor = "public, max-age=60"
+
+func serve(c echo.Context, d document) error {
+	h := c.Response().Header()
+	h.Set("Cache-Control", cacheFor)
+	if d.etag != "" {
+		h.Set("ETag", d.etag)
+		if matchesETag(c.Request().Header.Get("If-None-Match"), d.etag) {
+			return c.NoContent(http.StatusNotModified)
+		}
+	}
+	return c.Blob(http.StatusOK, d.mediaType, d.body)
+}
+
+// matchesETag compares weakly. RFC 9110 13.1.2.
+func matchesETag(field, etag string) bool {
+	for candidate := range strings.SplitSeq(field, ",") {
+		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+		if candidate == etag || candidate == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// A publication is what one service publishes beside its policy, each document made when it is first asked for.
+type publication struct {
+	service *service.Definition
+	agents  atomic.Pointer[agentsFile]
+	front   once
+	openAPI once
+}
+
+type agentsFile struct {
+	key string
+	document
+}
+
+// agentsFile is agents.json with the public key of now.
+func (p *publication) agentsFile(key string) (document, error) {
+	if made := p.agents.Load(); made != nil && made.key == key {
+		return made.document, nil
+	}
+	body, err := p.service.AgentsFile(key)
+	if err != nil {
+		return document{}, err
+	}
+	d := newDocument(body, "application/json")
+	p.agents.Store(&agentsFile{key, d})
+	return d, nil
+}
+
+// A once is a document that is made when it is first asked for.
+type once struct {
+	once     sync.Once
+	document document
+	err      error
+}
+
+func (m *once) get(s *service.Definition, mediaType string, build func(*service.Definition) ([]byte, error)) (document, error) {
+	m.once.Do(func() {
+		m.err = errors.New("making it failed") // stays if build panics
+		body, err := build(s)
+		if m.err = err; err == nil {
+			m.document = newDocument(body, mediaType)
+		}
+	})
+	return m.document, m.err
+}
+
+func (p *publication) frontPage() (document, error) {
+	return p.front.get(p.service, "text/html; charset=utf-8", page.Front)
+}
+
+func (p *publication) openAPIDocument() (document, error) {
+	return p.openAPI.get(p.service, "application/json", page.OpenAPI)
+}
+
+// publications are those of one generation of the configuration. A reload makes other services, and so other documents.
+type publications struct {
+	snapshot  *service.Snapshot
+	byService map[*service.Service]*publication
+}
+
+// publication is that of a service of the generation that is served now; of an earlier one, which a request may still
+// hold, it is made anew.
+func (s *Server) publication(of *service.Service) *publication {
+	now := s.directory.Current()
+	made := s.published.Load()
+	if made == nil || made.snapshot != now {
+		made = &publications{now, map[*service.Service]*publication{}}
+		for _, one := range now.Services() {
+			made.byService[one] = &publication{service: one.Definition}
+		}
+		s.published.Store(made)
+	}
+	if p, ok := made.byService[of]; ok {
+		return p
+	}
+	return &publication{service: of.Definition}
+}

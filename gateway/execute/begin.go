@@ -1,0 +1,113 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// begin takes what the call needs, all or none of it: in one durable transaction or, where it only counts, from
+// what this process has on lease.
+func (x *Executor) begin(ctx context.Context, e *execution) (Grant, *replay, error) {
+	if err := e.service.Upstream.Ready(); err != nil {
+		return Grant{}, nil, refusal.For(err)
+	}
+	asked := x.now()
+	request, err := x.reservation(ctx, e)
+	if err != nil {
+		return Grant{}, nil, err
+	}
+	begun, err := x.store.Begin(ctx, request)
+	var full *store.LimitError
+	switch {
+	case errors.As(err, &full):
+		return Grant{}, nil, x.overLimit(ctx, e, full)
+	case err != nil:
+		return Grant{}, nil, refusal.For(err)
+	case begun.Replay != nil:
+		return Grant{}, &replay{*begun.Replay}, nil
+	}
+	e.taken = &begun
+	grant := Grant{executionID: request.Execution.ID, valid: true, now: x.now}
+	if begun.Expires > 0 {
+		grant.expires = asked.Add(begun.Expires)
+	}
+	return grant, nil, nil
+}
+
+// reservation says what begin must take for this call.
+func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRequest, error) {
+	s, c := e.service, e.claims
+	id, err := newID()
+	if err != nil {
+		return store.BeginRequest{}, reason.Internal.Refusal("No identifier could be made.").Because(err)
+	}
+	account := c.Subject
+	if c.Assurance == pat.Static {
+		account += staticSuffix
+	}
+	r := store.BeginRequest{
+		Execution: store.Execution{
+			ID: id, Service: s.ID, AgentID: c.Subject, Intent: e.intent.UID.String(), AgreementID: c.Agreement,
+			TokenID: c.ID, PolicyDigest: c.PolicyDigest, IdempotencyKey: e.call.IdempotencyKey,
+		},
+		Hold: s.Hold, KeyFor: idempotencyWindow,
+	}
+	if e.call.IdempotencyKey != "" {
+		if r.Execution.Fingerprint, err = fingerprint(e.request); err != nil {
+			return store.BeginRequest{}, refusal.InexactParameter(err)
+		}
+	}
+	if e.proof != nil {
+		r.Nonce = &store.Nonce{KeyID: c.KeyID, ID: e.proof.Nonce, Until: e.proof.Until()}
+	}
+	own, err := s.TokenLimit(ctx, c, func() (pat.Key, error) { return x.agreedKey(ctx, e) })
+	if err != nil {
+		return store.BeginRequest{}, refusal.For(err)
+	}
+	if own != nil {
+		r.Limits = append(r.Limits, store.Reservation{AgentID: account, Limit: *own})
+	}
+	if e.intent.Ceiling.Max > 0 {
+		r.Limits = append(r.Limits, store.Reservation{Limit: limit.Limit{ID: service.CeilingPrefix + e.intent.UID.String(), Rate: e.intent.Ceiling}})
+	}
+	charges := false
+	for _, candidate := range e.decision.Candidates {
+		charges = charges || !candidate.Charge.IsZero()
+		wanted := store.Candidate{Rule: candidate.Rule, Charge: candidate.Charge}
+		for _, l := range candidate.Limits {
+			wanted.Limits = append(wanted.Limits, store.Reservation{AgentID: account, Limit: l})
+		}
+		r.Candidates = append(r.Candidates, wanted)
+	}
+	if charges {
+		if r.Billing, err = x.billing(ctx, s, c.Subject); err != nil {
+			return store.BeginRequest{}, refusal.For(err)
+		}
+	}
+	return r, nil
+}
+
+const (
+	// staticSuffix keeps the counters of static agreements apart; an agent id holds no space.
+	staticSuffix = " static"
+	// idempotencyWindow is how long a stored answer is kept.
+	idempotencyWindow = 24 * time.Hour
+)
+
+// fingerprint identifies what was asked, so that an idempotency key cannot be used for anything else.
+func fingerprint(r Request) (string, error) {
+	sum, err := pat.ExecuteDigest(r.IntentUID, r.Parameters)
+	if err != nil {
+		return "", fmt.Errorf("fingerprint: %w", err)
+	}
+	return sum, nil
+}

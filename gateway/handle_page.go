@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"mime"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/uimgate/uimgate/gateway/page"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// front answers GET / for people: what the service is, what it offers and on which terms. Programs that
+// do not ask for HTML find nothing here.
+func (s *Server) front(c echo.Context) error {
+	h := c.Response().Header()
+	h.Set("Vary", "Accept")
+	if !wantsHTML(c.Request().Header.Values("Accept")) {
+		return reason.NoSuchPath.Refusal("There is nothing at this path for programs.")
+	}
+	p, err := s.publication(exchangeOf(c).service).frontPage()
+	if err != nil {
+		return reason.Internal.Refusal("The page could not be written.").Because(err)
+	}
+	h.Set("Content-Security-Policy", page.Security)
+	h.Set("Referrer-Policy", "no-referrer")
+	return serve(c, p)
+}
+
+// openAPI answers GET /openapi.json.
+func (s *Server) openAPI(c echo.Context) error {
+	p, err := s.publication(exchangeOf(c).service).openAPIDocument()
+	if err != nil {
+		return reason.Internal.Refusal("openapi.json could not be written.").Because(err)
+	}
+	return serve(c, p)
+}
+
+// wantsHTML reports whether a client asks for HTML by name, and not for JSON rather. RFC 9110 12.5.1.
+func wantsHTML(fields []string) bool {
+	const most = 32 // media ranges; more is no browser
+	html, json := 0.0, 0.0
+	n := 0
+	for entry := range strings.SplitSeq(strings.Join(fields, ","), ",") {
+		if n++; n > most {
+			break
+		}
+		kind, params, err := mime.ParseMediaType(entry)
+		if err != nil {
+			continue
+		}
+		weight := 1.0
+		if q, has := params["q"]; has {
+			if weight, err = strconv.ParseFloat(q, 64); err != nil || weight < 0 || weight > 1 {
+				continue
+			}
+		}
+		switch kind {
+		case "text/html", "application/xhtml+xml":
+			html = max(html, weight)
+		case "application/json", wire.MediaType:
+			json = max(json, weight)
+		}
+	}
+	return html > 0 && html >= json
+}

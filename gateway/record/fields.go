@@ -1,0 +1,22 @@
+package record
+
+import (
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+)
+
+// Fields are what the log of requests holds of a call.
+func Fields(v *execute.Event) []zap.Field {
+	f := []zap.Field{zap.String("agent", v.AgentID), zap.String("jti", v.TokenID), zap.String("intent_uid", v.Intent), zap.String("decision", v.Decision)}
+	if v.Outcome != "" {
+		f = append(f, zap.String("outcome", string(v.Outcome)))
+	}
+	if v.Charge != nil {
+		f = append(f, zap.String("execution", v.Charge.ExecutionID), zap.String("charge", v.Charge.String()), zap.String("state", v.Charge.State))
+	}
+	if v.Unsettled != nil {
+		f = append(f, zap.String("unsettled", "the end of the call could not be stored; it stays held until it is resolved"))
+	}
+	return f
+}

@@ -1,0 +1,14 @@
+// Package record writes down what became of calls: as one line of the audit stream, as metrics, and as fields of the log.
+package record
+
+import "github.com/uimgate/uimgate/gateway/execute"
+
+// Recorders record every call one after the other.
+type Recorders []execute.Recorder
+
+// Record implements execute.Recorder.
+func (r Recorders) Record(e *execute.Event) {
+	for _, one := range r {
+		one.Record(e)
+	}
+}

@@ -1,0 +1,32 @@
+package refusal
+
+import (
+	"errors"
+
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// agreement describes the errors of issuance and renewal that carry details of their own.
+func agreement(err error) *reason.Refusal {
+	if changed, ok := errors.AsType[*pat.PolicyChangedError](err); ok {
+		return reason.PolicyRequiresAgreement.Refusal("").With("agreed_digest", changed.Agreed)
+	}
+	if mismatch, ok := errors.AsType[*pat.PolicyMismatchError](err); ok {
+		f := reason.PolicyMismatch.Refusal("")
+		if mismatch.SignedDigest != "" {
+			f.With("signed_digest", mismatch.SignedDigest)
+		}
+		return f
+	}
+	if taken, ok := errors.AsType[*pat.AgentIDTakenError](err); ok {
+		return reason.AgentIDTaken.Refusal("").With("suggested_agent_id", taken.Suggestion)
+	}
+	if scope, ok := errors.AsType[*pat.ScopeError](err); ok {
+		return reason.InsufficientPermissions.Refusal("Nothing that was asked for is permitted to this agent.").With("scope_omitted", scope.Omitted)
+	}
+	if misfit, ok := errors.AsType[*pat.AgreementError](err); ok {
+		return reason.InvalidParameter.Refusal("The agreement is not well formed: "+misfit.Error()+".").With("member", misfit.Member)
+	}
+	return nil
+}

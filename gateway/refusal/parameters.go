@@ -1,0 +1,40 @@
+package refusal
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// InvalidParameters lists all violations at once; the reason is that of the first.
+func InvalidParameters(violations []intents.Violation) *reason.Refusal {
+	f := reason.Reason(violations[0].Reason).Refusal("The parameters do not fit the intent.")
+	if len(violations) == 1 {
+		f.Message = "The parameter at " + violations[0].Pointer + " does not fit the intent: " + violations[0].Message + "."
+	}
+	return f.With("violations", violations)
+}
+
+// UnsendableParameters refuses parameters that no request to the service can carry.
+func UnsendableParameters(violations []upstream.Violation) *reason.Refusal {
+	list := make([]intents.Violation, 0, len(violations))
+	for _, v := range violations {
+		list = append(list, intents.Violation{Pointer: "/" + strictjson.Escape(v.Parameter), Keyword: "path", Reason: intents.InvalidParameter, Message: v.Message})
+	}
+	slices.SortFunc(list, func(a, b intents.Violation) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return InvalidParameters(list)
+}
+
+// InexactParameter refuses a number that a signature or a fingerprint could not pin down.
+func InexactParameter(err error) *reason.Refusal {
+	v := intents.Violation{Keyword: "number", Reason: intents.InvalidParameter, Message: "the number needs more digits than a proof or an idempotency key can pin down: send it as a string"}
+	if inexact, ok := errors.AsType[*strictjson.InexactError](err); ok {
+		v.Pointer = inexact.Pointer
+	}
+	return InvalidParameters([]intents.Violation{v}).Because(err)
+}

@@ -1,0 +1,97 @@
+package service
+
+import (
+	"fmt"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// An Intent is one intent with everything that a call of it needs.
+type Intent struct {
+	*intents.Intent
+	Route     *upstream.Route // nil where the intent is retired
+	FreshOnly bool            // agreement: fresh
+	Ceiling   limit.Rate      // over all agents; Max 0: none
+}
+
+// Executable returns the intent that may be executed under this uid. The error is a *reason.Refusal.
+func (d *Definition) Executable(uid string) (*Intent, error) {
+	found, err := d.Intent(uid)
+	if err != nil {
+		return nil, err
+	}
+	if found.Retired {
+		f := reason.IntentDeprecated.Refusal("")
+		if (found.ReplacedBy != intents.UID{}) {
+			f.With("replaced_by", found.ReplacedBy.String())
+		}
+		return nil, f
+	}
+	return found, nil
+}
+
+// Intent returns the intent of this uid; where only other versions of it exist, the refusal lists them. The error is a
+// *reason.Refusal.
+func (d *Definition) Intent(uid string) (*Intent, error) {
+	if found, ok := d.intents[uid]; ok {
+		return found, nil
+	}
+	parsed, err := intents.ParseUID(uid)
+	if err != nil {
+		return nil, reason.IntentNotFound.Refusal("An intent is named namespace:intent-name:version.")
+	}
+	if versions := d.Catalog.Versions(parsed.Namespace, parsed.Name); len(versions) > 0 {
+		return nil, reason.VersionConflict.Refusal("").With("versions", versions)
+	}
+	f := reason.IntentNotFound.Refusal("")
+	if near := d.nearest(uid); near != "" {
+		f.With("nearest", near)
+	}
+	return nil, f
+}
+
+// nearest is the uid that was probably meant.
+func (d *Definition) nearest(uid string) string {
+	const most = 200 // enough to help, and bounded
+	known := make([]string, 0, min(most, len(d.intents)))
+	for _, in := range d.Catalog.Intents()[:min(most, len(d.intents))] {
+		known = append(known, in.UID.String())
+	}
+	return nearest.Name(uid, known)
+}
+
+// Offered lists the intents that can be executed, in the order of the document.
+func (d *Definition) Offered() []*Intent {
+	var list []*Intent
+	for _, in := range d.Catalog.Intents() {
+		if !in.Retired {
+			list = append(list, d.intents[in.UID.String()])
+		}
+	}
+	return list
+}
+
+// routeFor makes the way to the upstream of one intent.
+func routeFor(u *upstream.Upstream, in *intents.Intent) (*upstream.Route, error) {
+	e := upstream.Endpoint{IntentUID: in.UID.String()}
+	for _, p := range in.Inputs {
+		e.Parameters = append(e.Parameters, p.Name)
+	}
+	if in.Endpoint != nil {
+		e.URL, e.Method, e.ContentType, e.Unsafe = in.Endpoint.URL, in.Endpoint.Method, in.Endpoint.ContentType, !in.Safe
+	}
+	route, err := u.Route(e)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range route.PathParameters() {
+		if p, ok := in.Input(name); ok && !p.Required && !p.HasDefault {
+			return nil, fmt.Errorf("the path of the endpoint needs the parameter %s, which is neither required nor has a default", name)
+		}
+	}
+	return route, nil
+}

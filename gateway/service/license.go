@@ -1,0 +1,23 @@
+package service
+
+import (
+	"strings"
+
+	"github.com/uimgate/uimgate/intents"
+)
+
+// maxLicenseField bounds the UIM-License field of results, in bytes.
+const maxLicenseField = 512
+
+// licenseField is the licence as results carry it: canonical where it is one of the UIM scheme, else as
+// it is written if a header field can hold it (RFC 9110 5.5, ASCII), else empty.
+func licenseField(text string) string {
+	if l, err := intents.ParseLicense(text); err == nil {
+		return l.String()
+	}
+	text = strings.TrimSpace(text)
+	if len(text) > maxLicenseField || strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
+		return ""
+	}
+	return text
+}

@@ -1,0 +1,141 @@
+package service
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/pat"
+)
+
+func (l *loading) policy(s *Definition, at int) bool {
+	c := &l.config.Services[at]
+	published, problems := odrl.Publish(l.ctx, c.PolicyFile.Data, l.world(s, c))
+	if l.found(c.PolicyFile, problems) {
+		return false
+	}
+	for _, operand := range published.Operands() {
+		if _, known := builtInFacts[operand]; known || c.Facts[operand] != nil {
+			continue
+		}
+		if slices.Contains(fixedFacts, operand) {
+			l.wrong(at, "policy_file", "the policy makes something depend on %s, which is no fact of a call: a price is set by a duty to pay", operand)
+			return false
+		}
+		l.wrong(at, "policy_file", "the policy makes something depend on %s, of which the gateway knows nothing: say where it comes from in services[%d].facts, "+
+			"such as %s: [{parameter: /%s}]; what has no source would never be permitted", operand, at, operand, operand)
+		return false
+	}
+	if !l.facts(s, at, published.Operands()) {
+		return false
+	}
+	offer, err := pat.NewOffer(c.PolicyFile.Data, published.UID())
+	if err != nil {
+		l.found(c.PolicyFile, problem.List{{Level: problem.Error, Code: "offer", Message: err.Error()}})
+		return false
+	}
+	if published.Charges() && !l.payable(s, at, published.Currencies()) {
+		return false
+	}
+	if !l.rego(s, c) {
+		return false
+	}
+	s.Policy, s.offer = published, offer
+	s.personal = s.personal || published.NamesKeys()
+	return true
+}
+
+// facts takes over where facts come from, and warns of those nobody asks for.
+func (l *loading) facts(s *Definition, at int, asked []string) bool {
+	c, ok := &l.config.Services[at], true
+	for _, operand := range slices.Sorted(maps.Keys(c.Facts)) {
+		key := fmt.Sprintf("services[%d].facts[%q]", at, operand)
+		switch {
+		case slices.Contains(fixedFacts, operand):
+			ok = false
+			l.problems = append(l.problems, l.config.Problemf(problem.Error, key, "the gateway itself knows %s: it takes no other source", operand))
+		case !slices.Contains(asked, operand):
+			l.problems = append(l.problems, l.config.Problemf(problem.Warning, key, "the policy does not ask for %s%s", operand, didYouMean(nearest.Name(operand, asked))))
+		}
+	}
+	s.facts = factSources(c.Facts)
+	return ok
+}
+
+// rego compiles the operator's own Rego, where there is any.
+func (l *loading) rego(s *Definition, c *config.Service) bool {
+	if c.PolicyRego.Path == "" {
+		return true
+	}
+	extra, problems := odrl.NewExtra(l.ctx, c.PolicyRego.Path, c.PolicyRego.Data, c.PolicyRegoTime)
+	for _, p := range problems {
+		l.problems = append(l.problems, config.Problem{File: c.PolicyRego.Path, Line: p.Line, Column: p.Column, Level: problem.Error, Message: p.Message})
+	}
+	s.Extra = extra
+	return extra != nil
+}
+
+// payable holds the policy's charges against what agents can owe.
+func (l *loading) payable(s *Definition, at int, currencies []string) bool {
+	if s.Credit.Prepaid {
+		return true
+	}
+	if s.Credit.Credit.IsZero() {
+		l.wrong(at, "policy_file", "the policy charges: set billing.credit (such as \"10 %s\"), the most an agent may owe, or billing.mode: prepaid", currencies[0])
+		return false
+	}
+	for _, currency := range currencies {
+		if currency != s.Credit.Credit.Currency {
+			l.wrong(at, "policy_file", "the policy charges in %s, but billing.credit is in %s: nobody could pay", currency, s.Credit.Credit.Currency)
+			return false
+		}
+	}
+	return true
+}
+
+// world is what the names in the policy can refer to.
+func (l *loading) world(s *Definition, c *config.Service) odrl.World {
+	w := odrl.World{Parties: map[string]odrl.Party{}, AnyAssignee: c.Assignee == config.AssigneeAnyone}
+	for iri, p := range c.Parties {
+		w.Parties[iri] = odrl.Party{AgentID: p.AgentID, KeyID: p.Key}
+	}
+	for _, in := range s.Catalog.Intents() {
+		if in.Retired {
+			continue
+		}
+		w.Intents = append(w.Intents, odrl.Asset{UID: in.UID.String(), Namespace: in.UID.Namespace, Name: in.UID.Name, Title: in.Name})
+	}
+	hosts := slices.Clone(s.Catalog.Namespaces())
+	hosts = append(hosts, c.Hosts...)
+	info := s.Catalog.Service
+	for _, text := range []string{info.URL, s.PublicURL.String(), s.Catalog.PolicyFile, s.Catalog.Discovery, s.Catalog.Execute, policyUID(c.PolicyFile.Data)} {
+		if u, err := url.Parse(text); err == nil && u.Host != "" {
+			hosts = append(hosts, strings.ToLower(u.Host))
+		}
+	}
+	slices.Sort(hosts)
+	w.Hosts = slices.Compact(hosts)
+	return w
+}
+
+// policyUID reads the policy's own name, under which its targets may stand; the policy itself is read,
+// strictly, by odrl.
+func policyUID(document []byte) string {
+	tree, err := strictjson.DecodeObject(document)
+	if err != nil {
+		return ""
+	}
+	for _, name := range []string{"uid", "@id", "id", "odrl:uid"} {
+		if uid, ok := tree[name].(string); ok {
+			return uid
+		}
+	}
+	return ""
+}

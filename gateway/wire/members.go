@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// Members takes the known members out of an object and refuses the others: a member misspelt must not be a member
+// ignored.
+type Members struct {
+	object map[string]any
+	known  []string
+	err    error
+}
+
+// NewMembers starts with no member known.
+func NewMembers(object map[string]any) *Members { return &Members{object: object} }
+
+// Take takes a member of any type.
+func (m *Members) Take(name string) (any, bool) {
+	m.known = append(m.known, name)
+	v, ok := m.object[name]
+	return v, ok
+}
+
+// Text takes a string member; required ones must be there and not empty.
+func (m *Members) Text(name string, required bool) string {
+	v, ok := m.Take(name)
+	s, isText := v.(string)
+	switch {
+	case m.err != nil:
+	case !ok && required, isText && required && s == "":
+		m.err = m.Wrong(name, "is missing")
+	case ok && !isText && v != nil:
+		m.err = m.Wrong(name, "must be a string")
+	}
+	return s
+}
+
+// Wrong is the refusal of one member.
+func (m *Members) Wrong(name, what string) error {
+	f := reason.MalformedRequest.Refusal("The member "+name+" "+what+".").With("pointer", "/"+strictjson.Escape(name))
+	if _, ok := m.object[name]; !ok {
+		for other := range m.object {
+			if nearest.Name(other, []string{name}) != "" {
+				f.Message = "The member " + name + " " + what + "; the body has one that looks like it."
+			}
+		}
+	}
+	return f
+}
+
+// Done reports the first thing wrong: a member missing or of the wrong type, then one unknown.
+func (m *Members) Done() error {
+	if m.err != nil {
+		return m.err
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.object)) {
+		if slices.Contains(m.known, name) {
+			continue
+		}
+		f := reason.MalformedRequest.Refusal("The body has a member that is not known here.").With("known", m.known)
+		if len(name) <= 64 {
+			f.With("pointer", "/"+strictjson.Escape(name))
+		}
+		if near := nearest.Name(name, m.known); near != "" {
+			f.Message = "The body has a member that is not known here; perhaps " + near + " is meant."
+		}
+		return f
+	}
+	return nil
+}
+
+// Object takes an object member; left out it is empty.
+func (m *Members) Object(name string) map[string]any {
+	v, ok := m.Take(name)
+	o, isObject := v.(map[string]any)
+	if ok && !isObject && m.err == nil {
+		m.err = m.Wrong(name, "must be an object")
+	}
+	if o == nil {
+		o = map[string]any{}
+	}
+	return o
+}
+
+// Texts takes a member that is a list of strings; left out it is nil.
+func (m *Members) Texts(name string) []string {
+	v, ok := m.Take(name)
+	if !ok || v == nil {
+		return nil
+	}
+	list, isList := v.([]any)
+	out := make([]string, 0, len(list))
+	for _, item := range list {
+		text, isText := item.(string)
+		isList = isList && isText
+		out = append(out, text)
+	}
+	if !isList && m.err == nil {
+		m.err = m.Wrong(name, "must be a list of strings")
+	}
+	return out
+}
