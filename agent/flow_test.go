@@ -119,19 +119,19 @@ func TestThePolicyIsNotSignedBareUnlessAllowed(t *testing.T) {
 	if e := refusal(t, err); e.Status != 422 || e.Message != "signature verification failed" {
 		t.Errorf("%+v", e)
 	}
-	if n := shop.Asked("/pat/issue"); n != 1 {
+	if n := shop.Requests("/pat/issue"); n != 1 {
 		t.Errorf("%d signatures were sent, want the fresh one alone", n)
 	}
 }
 
 func TestAServiceThatUnderstandsTheRefusalIsNotSentABareSignature(t *testing.T) {
 	shop := agenttest.New(t, agenttest.Canonical)
-	shop.Extra("uim-issuer", "other.example") // so that aud is not what the service wants
+	shop.SetMember("uim-issuer", "other.example") // so that aud is not what the service wants
 	o := options(t, shop)
 	o.AllowStatic = true
 	_, err := discover(t, o, shop.URL).Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()})
 	wantErr(t, err, agent.ErrPolicyMismatch)
-	if n := shop.Asked("/api/pat/issue"); n > 2 {
+	if n := shop.Requests("/api/pat/issue"); n > 2 {
 		t.Errorf("%d signatures were sent", n)
 	}
 }
@@ -162,7 +162,7 @@ func TestOnlyThePolicyThatWasSeenIsSigned(t *testing.T) {
 		t.Fatalf("err = %v", err)
 	}
 	wantErr(t, err, agent.ErrPolicyRequiresAgreement)
-	if shop.Asked("/api/pat/issue") != 0 {
+	if shop.Requests("/api/pat/issue") != 0 {
 		t.Error("something was signed")
 	}
 	_, err = s.Agree(t.Context(), agent.PolicySeen{})
@@ -191,14 +191,14 @@ func TestAPolicyChangeEndsTheAgreementAndIsNotSigned(t *testing.T) {
 	shop.Clock.Add(time.Hour - time.Second) // due
 	_, err = s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
 	want(err)
-	if n := shop.Asked("/api/pat/issue"); n != 1 {
+	if n := shop.Requests("/api/pat/issue"); n != 1 {
 		t.Errorf("%d agreements were sent, want the first alone", n)
 	}
 }
 
 func TestAnOperatorMayHaveToApprove(t *testing.T) {
 	shop := agenttest.New(t, agenttest.Canonical)
-	shop.Approving()
+	shop.RequireApproval()
 	o := options(t, shop)
 	s := discover(t, o, shop.URL)
 	seen := agent.PolicySeen{Digest: shop.Digest()}
@@ -242,7 +242,7 @@ func TestSearchAndIntent(t *testing.T) {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	in, err := s.Intent(t.Context(), agenttest.Order)
-	if err != nil || in.Price != "0.01 USD" || shop.Asked("/api/intents/"+agenttest.Order) != 0 {
+	if err != nil || in.Price != "0.01 USD" || shop.Requests("/api/intents/"+agenttest.Order) != 0 {
 		t.Fatalf("%+v, %v", in, err)
 	}
 	for range 2 {
@@ -251,7 +251,7 @@ func TestSearchAndIntent(t *testing.T) {
 			t.Fatalf("%+v, %v", in, err)
 		}
 	}
-	if n := shop.Asked("/api/intents/shop.example:hidden:v1"); n != 1 {
+	if n := shop.Requests("/api/intents/shop.example:hidden:v1"); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
 	_, err = s.Intent(t.Context(), "shop.example:none:v1")

@@ -357,10 +357,10 @@ func TestAStaticAgreementIsNotMadeAgainWithoutLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	shop.Clock.Add(2 * time.Hour)
-	before := shop.Asked("/pat/issue")
+	before := shop.Requests("/pat/issue")
 	_, err = s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
 	wantErr(t, err, agent.ErrOptions)
-	if shop.Asked("/pat/issue") != before {
+	if shop.Requests("/pat/issue") != before {
 		t.Error("something was signed")
 	}
 }

@@ -43,7 +43,7 @@ func TestPoliciesThatCannotBeAgreedTo(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if shop.Asked("/api/pat/issue") != 0 {
+	if shop.Requests("/api/pat/issue") != 0 {
 		t.Error("something was signed")
 	}
 }

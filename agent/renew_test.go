@@ -23,7 +23,7 @@ func TestThePATIsRenewedShortlyBeforeItsEndAndOnce(t *testing.T) {
 	}
 	shop.Clock.Add(59*time.Minute - time.Second)
 	execute()
-	if n := shop.Asked("/api/pat/renew"); n != 0 {
+	if n := shop.Requests("/api/pat/renew"); n != 0 {
 		t.Fatalf("renewed %d times, too early", n)
 	}
 	shop.Clock.Add(2 * time.Second)
@@ -33,14 +33,14 @@ func TestThePATIsRenewedShortlyBeforeItsEndAndOnce(t *testing.T) {
 		all.Go(execute)
 	}
 	all.Wait()
-	if n := shop.Asked("/api/pat/renew"); n != 1 {
+	if n := shop.Requests("/api/pat/renew"); n != 1 {
 		t.Errorf("renewed %d times, want once", n)
 	}
 	after := s.Session()
 	if after.Token() == before.Token() || !after.ExpiresAt.Equal(shop.Clock.Now().Add(time.Hour)) || after.PolicyDigest != before.PolicyDigest {
 		t.Errorf("%+v", after)
 	}
-	if n := shop.Asked("/api/pat/issue"); n != 1 {
+	if n := shop.Requests("/api/pat/issue"); n != 1 {
 		t.Errorf("agreed %d times", n)
 	}
 }
@@ -52,7 +52,7 @@ func TestAnExpiredPATIsReplacedUnderTheSamePolicy(t *testing.T) {
 	if _, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if n := shop.Asked("/api/pat/issue"); n != 2 {
+	if n := shop.Requests("/api/pat/issue"); n != 2 {
 		t.Errorf("agreed %d times, want 2", n)
 	}
 }
@@ -66,8 +66,8 @@ func TestAClockThatIsBehindDoesNotStopTheCall(t *testing.T) {
 	shop.Clock.Add(61 * time.Minute)
 	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
 	// The agreement is made again, with a time the service no longer takes; what matters is that it was tried once.
-	if err == nil || shop.Asked("/api/intents/execute") != 1 || shop.Asked("/api/pat/renew") != 1 {
-		t.Errorf("%v, %d, %d", err, shop.Asked("/api/intents/execute"), shop.Asked("/api/pat/renew"))
+	if err == nil || shop.Requests("/api/intents/execute") != 1 || shop.Requests("/api/pat/renew") != 1 {
+		t.Errorf("%v, %d, %d", err, shop.Requests("/api/intents/execute"), shop.Requests("/api/pat/renew"))
 	}
 	wantErr(t, err, agent.ErrExpiredToken)
 }
@@ -75,12 +75,12 @@ func TestAClockThatIsBehindDoesNotStopTheCall(t *testing.T) {
 func TestARevokedPATIsNotReplaced(t *testing.T) {
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
-	shop.EndAll()
+	shop.RevokeAll()
 	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
 	wantErr(t, err, agent.ErrRevokedToken)
 	_, err = s.Renew(t.Context())
 	wantErr(t, err, agent.ErrRevokedToken)
-	if n := shop.Asked("/api/pat/issue"); n != 1 {
+	if n := shop.Requests("/api/pat/issue"); n != 1 {
 		t.Errorf("agreed %d times, want once", n)
 	}
 }

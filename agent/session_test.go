@@ -62,8 +62,8 @@ func TestWhatAResumedServiceSaysOfEndpointsChangesNothing(t *testing.T) {
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	session := agreed(t, o, shop.URL).Session()
-	shop.Extra("uim-api-execute", "http://127.0.0.1:1/elsewhere")
-	shop.Extra("uim-issuer", "elsewhere.example")
+	shop.SetMember("uim-api-execute", "http://127.0.0.1:1/elsewhere")
+	shop.SetMember("uim-issuer", "elsewhere.example")
 	s, err := clientOf(t, o).Resume(session)
 	if err != nil {
 		t.Fatal(err)

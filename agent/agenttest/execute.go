@@ -12,79 +12,92 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request) {
 	in := body(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id, t, refused := s.bearer(r)
+	id, t, refused := s.authenticate(r)
 	if refused != "" {
 		if s.Dialect == Mock || s.Dialect == Guide {
 			write(w, http.StatusUnauthorized, map[string]any{"detail": "Invalid token"})
 			return
 		}
-		refuse(w, refused, nil)
+		refuse(w, refused)
 		return
 	}
 	if t.digest != s.offer.Digest && s.Dialect == Canonical {
-		refuse(w, reason.PolicyRequiresAgreement, map[string]any{"policy": map[string]string{"uid": PolicyUID, "digest": s.offer.Digest}})
+		s.refusePolicy(w, reason.PolicyRequiresAgreement)
 		return
 	}
-	c := Call{IdempotencyKey: r.Header.Get("Idempotency-Key"), TokenID: id, Header: r.Header.Clone()}
+	c := s.call(in)
+	c.IdempotencyKey, c.TokenID, c.Header = r.Header.Get("Idempotency-Key"), id, r.Header.Clone()
+	digest, err := pat.ExecuteDigest(c.UID, c.Parameters)
+	if err != nil {
+		refuse(w, reason.InvalidParameter)
+		return
+	}
+	c.Proved = r.Header.Get("UIM-Proof") != "" && s.proved(r, t, pat.ProofBinding{Audience: Issuer, TokenID: id, Digest: digest})
+	s.calls = append(s.calls, c)
+	reply, scripted := s.nextReply()
+	if scripted && !reply.Break {
+		writeReply(w, reply)
+		return
+	}
+	if kept, ok := s.answers[c.IdempotencyKey]; ok && c.IdempotencyKey != "" {
+		if kept.fingerprint != digest {
+			refuse(w, reason.IdempotencyKeyReused)
+			return
+		}
+		w.Header().Set("Idempotency-Replayed", "true")
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(kept.body)
+		return
+	}
+	s.perform(w, c, digest, reply.Break)
+}
+
+// call reads intent and parameters in the form of the service's dialect.
+func (s *Service) call(in map[string]any) Call {
+	var c Call
 	c.UID, _ = in["intent_uid"].(string)
 	c.Parameters, _ = in["parameters"].(map[string]any)
 	if intent, ok := in["intent"].(map[string]any); ok && s.Dialect == Draft {
 		c.UID, _ = intent["uid"].(string)
 		c.Parameters, _ = intent["parameters"].(map[string]any)
 	}
-	digest, err := pat.ExecuteDigest(c.UID, c.Parameters)
-	if err != nil {
-		refuse(w, reason.InvalidParameter, nil)
-		return
-	}
-	c.Proved = r.Header.Get("UIM-Proof") != "" && s.proved(r, t, id, digest)
-	s.calls = append(s.calls, c)
-	broken := false
-	if len(s.script) > 0 {
-		reply := s.script[0]
-		s.script = s.script[1:]
-		if !reply.Break {
-			s.reply(w, reply)
-			return
-		}
-		broken = true
-	}
-	if was, ok := s.stored[c.IdempotencyKey]; ok && c.IdempotencyKey != "" {
-		if was.fingerprint != digest {
-			refuse(w, reason.IdempotencyKeyReused, nil)
-			return
-		}
-		w.Header().Set("Idempotency-Replayed", "true")
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(was.body)
-		return
-	}
-	s.do(w, c, digest, broken)
+	return c
 }
 
-// do makes the call; s.mu is held.
-func (s *Service) do(w http.ResponseWriter, c Call, digest string, broken bool) {
+// nextReply takes the next reply of the script; s.mu is held.
+func (s *Service) nextReply() (Reply, bool) {
+	if len(s.script) == 0 {
+		return Reply{}, false
+	}
+	next := s.script[0]
+	s.script = s.script[1:]
+	return next, true
+}
+
+// perform makes the call and answers with its parameters, or closes the connection without an answer; s.mu is held.
+func (s *Service) perform(w http.ResponseWriter, c Call, fingerprint string, closing bool) {
 	if c.UID != Search && c.UID != Order {
-		refuse(w, reason.IntentNotFound, nil)
+		refuse(w, reason.IntentNotFound)
 		return
 	}
 	if c.UID == Order && !c.Proved {
-		refuse(w, reason.PolicyRequiresVerification, nil)
+		refuse(w, reason.PolicyRequiresVerification)
 		return
 	}
 	out := map[string]any{"echo": c.Parameters}
 	if s.Dialect == Draft {
-		out = map[string]any{"status": "success", "data": out, "meta": map[string]any{"processing_time": 0.1, "rate_limit": map[string]int{"remaining": 7, "reset": 30}}}
+		meta := map[string]any{"processing_time": 0.1, "rate_limit": map[string]int{"remaining": 7, "reset": 30}}
+		out = map[string]any{"status": "success", "data": out, "meta": meta}
 	}
 	data, err := json.Marshal(out)
 	if err != nil {
 		return
 	}
 	if c.IdempotencyKey != "" {
-		s.stored[c.IdempotencyKey] = stored{digest, data}
+		s.answers[c.IdempotencyKey] = answer{fingerprint, data}
 	}
-	if broken {
-		hijack(w)
+	if closing {
+		closeConnection(w)
 		return
 	}
 	h := w.Header()
@@ -100,7 +113,7 @@ func (s *Service) do(w http.ResponseWriter, c Call, digest string, broken bool) 
 	_, _ = w.Write(data)
 }
 
-func (s *Service) reply(w http.ResponseWriter, r Reply) {
+func writeReply(w http.ResponseWriter, r Reply) {
 	w.Header().Set("Content-Type", "application/json")
 	for name, value := range r.Header {
 		w.Header().Set(name, value)
@@ -109,8 +122,8 @@ func (s *Service) reply(w http.ResponseWriter, r Reply) {
 	_, _ = w.Write([]byte(r.Body))
 }
 
-// hijack ends the connection without an answer.
-func hijack(w http.ResponseWriter) {
+// closeConnection ends the connection without an answer.
+func closeConnection(w http.ResponseWriter) {
 	if h, ok := w.(http.Hijacker); ok {
 		if conn, _, err := h.Hijack(); err == nil {
 			_ = conn.Close()

@@ -1,29 +1,19 @@
-// Package agenttest is a small UIM service for tests of agents: it speaks the protocol over HTTP,
-// verifies agreements, tokens and proofs of key for real, and can be told to misbehave. It keeps
-// everything in memory and offers two intents: one that is free and safe, one that costs money and asks
-// for a proof of key. The usual call:
-//
-//	service := agenttest.New(t, agenttest.Canonical)
-//	service.Script(agenttest.Reply{Status: 503, Header: map[string]string{"Retry-After": "1"}})
 package agenttest
 
 import (
 	"crypto/ed25519"
 	"crypto/rand"
-	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Dialect is the way the service speaks.
+// A Dialect is the form of the protocol that a service uses.
 type Dialect string
 
 // The dialects.
@@ -38,106 +28,87 @@ const (
 const (
 	Issuer    = "shop.example"
 	Search    = "shop.example:search:v1" // safe and free
-	Order     = "shop.example:order:v1"  // costs 0.01 USD and wants a proof of key
+	Order     = "shop.example:order:v1"  // costs 0.01 USD and requires a proof of key
 	PolicyUID = "https://shop.example/policy/1"
 )
 
-// A Clock stands until it is moved.
-type Clock struct {
-	mu sync.Mutex
-	t  time.Time
-}
+// hidden is the uid of an intent that agents.json does not list, and that the service describes when it is asked for it.
+const hidden = "shop.example:hidden:v1"
 
-// Now is the time by the clock.
-func (c *Clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
+const firstPolicy = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "` + PolicyUID + `", "@type": "Set", "note": "täglich",` +
+	` "permission": [{"target": "` + Search + `", "action": "execute"}]}`
 
-// SetNow sets the clock to the real time, at which it stands again.
-func (c *Clock) SetNow() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = time.Now() //nolint:forbidigo // for tests of whole programs, which take no clock
-}
-
-// Add moves the clock.
-func (c *Clock) Add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
-}
-
-// A Reply is what the service answers to an execute call instead of doing it.
-type Reply struct {
-	Status int
-	Header map[string]string
-	Body   string
-	Break  bool // breaks the connection off instead, after it did the call
-}
-
-// A Call is one execute call that arrived.
-type Call struct {
-	UID            string
-	Parameters     map[string]any
-	IdempotencyKey string
-	Proved         bool
-	TokenID        string
-	Header         http.Header
-}
-
-// A Service is running until its test ends. It is safe for concurrent use.
+// A Service is a UIM service on a free port of the loopback address. It is safe for concurrent use.
 type Service struct {
 	*httptest.Server
-	Clock   *Clock
+	Clock   *Clock // stands at noon on 2026-11-21, UTC
 	Dialect Dialect
-	TTL     time.Duration
+	TTL     time.Duration // of the PATs issued from now on; an hour at first
 
 	key ed25519.PrivateKey
 
-	mu        sync.Mutex
-	offer     pat.Offer
-	tokens    map[string]*token
-	nonces    map[string]bool
-	stored    map[string]stored
-	script    []Reply
-	calls     []Call
-	paths     []string
-	approving bool
-	approved  bool
-	waiting   map[string]bool
-	extra     map[string]any
+	mu       sync.Mutex
+	offer    pat.Offer
+	tokens   map[string]*token // by jti
+	nonces   map[string]bool   // of agreements and proofs
+	answers  map[string]answer // by idempotency key
+	script   []Reply
+	calls    []Call
+	paths    []string // of all requests
+	approval approval
+	members  map[string]any // of agents.json, over what stands there
 }
 
+// An approval is the operator's part in new agreements.
+type approval struct {
+	required bool
+	given    bool
+	waiting  map[string]bool // by nonce of the agreement
+}
+
+// A token is a PAT that was issued.
 type token struct {
 	agentID string
 	key     pat.Key
 	exp     time.Time
-	ended   bool
-	digest  string
+	revoked bool
+	digest  string // of the policy
 }
 
-type stored struct {
+// An answer is kept under an idempotency key.
+type answer struct {
 	fingerprint string
 	body        []byte
 }
 
-// New starts a service in one dialect.
+// New starts a service in one dialect; it ends with its test.
 func New(tb testing.TB, d Dialect) *Service {
 	tb.Helper()
-	_, key, err := ed25519.GenerateKey(rand.Reader)
+	s, err := Start(d)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a service outside of a test; the caller has to Close it.
+func Start(d Dialect) (*Service, error) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	offer, err := pat.NewOffer([]byte(firstPolicy), PolicyUID)
+	if err != nil {
+		return nil, err
+	}
 	s := &Service{
-		Dialect: d, TTL: time.Hour, Clock: &Clock{t: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}, key: key,
-		tokens: map[string]*token{}, nonces: map[string]bool{}, stored: map[string]stored{}, waiting: map[string]bool{}, extra: map[string]any{},
+		Dialect: d, TTL: time.Hour, Clock: &Clock{t: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}, key: key, offer: offer,
+		tokens: map[string]*token{}, nonces: map[string]bool{}, answers: map[string]answer{}, members: map[string]any{},
+		approval: approval{waiting: map[string]bool{}},
 	}
 	s.Server = httptest.NewServer(s.routes())
-	tb.Cleanup(s.Close)
-	s.Offer(tb, `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "`+PolicyUID+`", "@type": "Set", "note": "täglich", "permission": [{"target": "`+Search+`", "action": "execute"}]}`)
-	return s
+	return s, nil
 }
 
 // Offer replaces the policy.
@@ -152,11 +123,49 @@ func (s *Service) Offer(tb testing.TB, policy string) {
 	s.offer = offer
 }
 
-// Digest is that of the policy offered now.
+// Digest returns the digest of the policy offered now.
 func (s *Service) Digest() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.offer.Digest
+}
+
+// SetMember sets a top-level member of agents.json, over what stands there.
+func (s *Service) SetMember(name string, value any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.members[name] = value
+}
+
+// RequireApproval makes every new agreement wait until Approve.
+func (s *Service) RequireApproval() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.approval.required = true
+}
+
+// Approve approves all agents.
+func (s *Service) Approve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.approval.given = true
+}
+
+// RevokeAll revokes every token.
+func (s *Service) RevokeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tokens {
+		t.revoked = true
+	}
+}
+
+// A Reply is an answer prepared for an execute call, which is then not made.
+type Reply struct {
+	Status int
+	Header map[string]string
+	Body   string
+	Break  bool // makes the call and then closes the connection without an answer; the other fields do not count
 }
 
 // Script answers the next execute calls with these replies, in order.
@@ -166,36 +175,25 @@ func (s *Service) Script(replies ...Reply) {
 	s.script = append(s.script, replies...)
 }
 
-// Extra sets a top-level member of agents.json, over what stands there.
-func (s *Service) Extra(name string, value any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.extra[name] = value
+// A Call is one execute call that arrived.
+type Call struct {
+	UID            string
+	Parameters     map[string]any
+	IdempotencyKey string
+	Proved         bool // with a valid proof of key
+	TokenID        string
+	Header         http.Header
 }
 
-// Approving makes every new agreement wait until Approve.
-func (s *Service) Approving() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.approving = true
-}
-
-// Approve approves all agents.
-func (s *Service) Approve() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.approved = true
-}
-
-// Calls are the execute calls that arrived with a good PAT, those answered by a script included.
+// Calls returns the execute calls that arrived with a valid PAT, those answered by the script included.
 func (s *Service) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Call(nil), s.calls...)
+	return slices.Clone(s.calls)
 }
 
-// Asked counts the requests for a path.
-func (s *Service) Asked(path string) int {
+// Requests counts the requests for a path.
+func (s *Service) Requests(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
@@ -205,71 +203,4 @@ func (s *Service) Asked(path string) int {
 		}
 	}
 	return n
-}
-
-// EndAll revokes every token.
-func (s *Service) EndAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.tokens {
-		t.ended = true
-	}
-}
-
-func (s *Service) routes() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /agents.json", s.agents)
-	switch s.Dialect {
-	case Mock, Guide:
-		mux.HandleFunc("GET /uim-policy.json", s.policy)
-		mux.HandleFunc("POST /pat/issue", s.issue)
-		mux.HandleFunc("POST /uim/execute", s.execute)
-		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-			write(w, http.StatusNotFound, map[string]any{"detail": "Not Found"})
-		})
-	case Draft, Canonical:
-		mux.HandleFunc("GET /api/policy", s.policy)
-		mux.HandleFunc("GET /api/intents/search", s.search)
-		mux.HandleFunc("GET /api/intents/{uid}", s.intent)
-		mux.HandleFunc("POST /api/pat/issue", s.issue)
-		mux.HandleFunc("POST /api/pat/renew", s.renew)
-		mux.HandleFunc("POST /api/pat/revoke", s.revoke)
-		mux.HandleFunc("POST /api/intents/execute", s.execute)
-		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-			refuse(w, reason.NoSuchPath, nil)
-		})
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		s.paths = append(s.paths, r.URL.Path)
-		s.mu.Unlock()
-		mux.ServeHTTP(w, r)
-	})
-}
-
-func write(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v)
-}
-
-// refuse answers with the error of UIM core 3.3.
-func refuse(w http.ResponseWriter, r reason.Reason, details map[string]any) {
-	if details == nil {
-		details = map[string]any{}
-	}
-	details["reason"] = r
-	write(w, r.Status(), map[string]any{"error": map[string]any{"code": r.Code(), "message": "refused", "details": details}})
-}
-
-func body(r *http.Request) map[string]any {
-	data, err := io.ReadAll(io.LimitReader(r.Body, 8<<20))
-	if err != nil {
-		return nil
-	}
-	tree, err := strictjson.DecodeObject(data)
-	if err != nil {
-		return nil
-	}
-	return tree
 }

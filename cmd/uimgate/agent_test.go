@@ -100,7 +100,7 @@ func TestAgentCommandsFromKeyToRevocation(t *testing.T) {
 		t.Errorf("%v", policy)
 	}
 	h.usage(shop.Digest(), "agree", shop.URL)
-	if shop.Asked("/api/pat/issue") != 0 {
+	if shop.Requests("/api/pat/issue") != 0 {
 		t.Fatal("it was signed without being told")
 	}
 	if data := h.json("agree", shop.URL, "--digest", shop.Digest()); data["form"] != "fresh" || len(data["scope"].([]any)) != 2 {
@@ -177,7 +177,7 @@ func TestAgentErrorsAreData(t *testing.T) {
 		t.Errorf("%s%v", stdout, err)
 	}
 	_, _, err = h.agent("agree", shop.URL, "--digest", "sha-256:"+strings.Repeat("A", 43))
-	if err == nil || shop.Asked("/api/pat/issue") != 1 {
+	if err == nil || shop.Requests("/api/pat/issue") != 1 {
 		t.Errorf("err = %v", err)
 	}
 }

@@ -1,0 +1,33 @@
+package agenttest
+
+import (
+	"sync"
+	"time"
+)
+
+// A Clock stands still until it is moved. It is safe for concurrent use.
+type Clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+// Now returns the time of the clock.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+// SetNow sets the clock to the real time, where it stands still again.
+func (c *Clock) SetNow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = time.Now() //nolint:forbidigo // for tests of whole programs, which take no clock
+}
+
+// Add moves the clock by d.
+func (c *Clock) Add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
