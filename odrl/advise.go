@@ -53,7 +53,7 @@ type adviser struct {
 }
 
 func (a *adviser) rule(r *ruleNode) {
-	if a.seen[r] || a.problems.warnings >= maxWarnings {
+	if a.seen[r] || a.problems.warned() {
 		return
 	}
 	a.seen[r] = true

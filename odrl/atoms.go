@@ -14,7 +14,6 @@ type normalForm struct {
 	facts      *facts
 	replacedBy string // the policy that stands in the place of this one, which is void; empty: in force
 	names      *names
-	w          *world // what names refer to; nil: to what they say
 }
 
 // An atom is a rule in normal form: at most one action, one target and one party of each function. The

@@ -36,10 +36,10 @@ func (p *Policy) Bundle(w io.Writer) error {
 		return fmt.Errorf("writing the manifest: %w", err)
 	}
 	var data []byte
-	if p.engine == nil {
+	if p.program == nil {
 		data, err = p.EvaluationData()
 	} else {
-		data, err = json.MarshalIndent(p.engine.data, "", " ")
+		data, err = json.MarshalIndent(p.program.engine.data, "", " ")
 	}
 	if err != nil {
 		return fmt.Errorf("writing the policy's data: %w", err)
@@ -52,7 +52,7 @@ func (p *Policy) Bundle(w io.Writer) error {
 	}{
 		{"/.manifest", manifest},
 		{"/data.json", data},
-		{"/residual.txt", p.engine.residualText()},
+		{"/residual.txt", p.residualText()},
 		{"/uimgate/odrl/levels.rego", []byte(levels)},
 		{"/uimgate/odrl/report.rego", []byte(reports)},
 		{"/uimgate/odrl/semantics.rego", []byte(semantics)},
@@ -84,18 +84,18 @@ func (p *Policy) revision() (string, error) {
 }
 
 // residualText is the residual to read. OPA does not load it: it is an account of the modules, not one of them.
-func (e *engine) residualText() []byte {
+func (p *Policy) residualText() []byte {
 	var out bytes.Buffer
 	switch {
-	case e == nil:
+	case p.program == nil:
 		out.WriteString("# There is no residual: the policy is not published for a service.\n")
 		return out.Bytes()
-	case e.residual == nil:
-		fmt.Fprintf(&out, "# There is no residual: %v\n", e.unplanned)
+	case p.residual == nil:
+		fmt.Fprintf(&out, "# There is no residual: %v\n", p.unplanned)
 		return out.Bytes()
 	}
-	fmt.Fprintf(&out, "# What is left of the modules for this policy when only the input is unknown.\n\n%s\n", e.residual.result)
-	for _, m := range e.residual.modules {
+	fmt.Fprintf(&out, "# What is left of the modules for this policy when only the input is unknown.\n\n%s\n", p.residual.result)
+	for _, m := range p.residual.modules {
 		fmt.Fprintf(&out, "\n%s\n", m)
 	}
 	return out.Bytes()
@@ -104,11 +104,10 @@ func (e *engine) residualText() []byte {
 // DecideInput is the input document of a request: what Decide asks OPA with. null where no rule of the policy is about
 // the intent.
 func (p *Policy) DecideInput(r Request) ([]byte, error) {
-	targets := p.intents[r.Intent]
-	if targets == nil {
+	if !p.names(r.Intent) {
 		return []byte("null"), nil
 	}
-	v, err := ast.JSON(p.input(r, targets, false))
+	v, err := ast.JSON(p.inputs.document((*request)(&r), false))
 	if err != nil {
 		return nil, fmt.Errorf("writing the input: %w", err)
 	}

@@ -21,7 +21,7 @@ func (v *verdict) rank(permitting []*entry) []option {
 	currencies := map[string]bool{}
 	for _, x := range permitting {
 		o := option{x: x, limits: v.limits(x), price: new(big.Rat)}
-		duties := v.e.duties(x)
+		duties := v.duties(x)
 		for _, obligation := range v.e.entries {
 			if obligation.kind == "obligation" && v.sets["active"][obligation.n] && v.binds(obligation) {
 				duties = append(duties, obligation)
@@ -31,10 +31,10 @@ func (v *verdict) rank(permitting []*entry) []option {
 			if !v.sets["active"][d.n] || v.sets["fulfilled"][d.n] {
 				continue
 			}
-			o.charges = append(o.charges, d.charges...)
-			for i, price := range d.prices {
-				o.price.Add(o.price, price)
-				currencies[d.charges[i].Currency] = true
+			o.charges = append(o.charges, d.owes()...)
+			for _, c := range d.charges {
+				o.price.Add(o.price, c.value)
+				currencies[c.currency] = true
 			}
 		}
 		list = append(list, o)
@@ -70,7 +70,7 @@ func (v *verdict) binds(x *entry) bool {
 func (v *verdict) limits(x *entry) []limit.Limit {
 	var list []limit.Limit
 	for _, y := range append([]*entry{x}, v.in("bounding")...) {
-		for _, l := range v.e.matchedLimits(y, v.s) {
+		for _, l := range v.matchedLimits(y) {
 			list = addLimit(list, l)
 		}
 	}
@@ -79,28 +79,38 @@ func (v *verdict) limits(x *entry) []limit.Limit {
 
 // matchedLimits are the limits of a rule under the names that the question matched, those left out
 // that the question itself gave a count for.
-func (e *evaluable) matchedLimits(x *entry, s *situation) []limit.Limit {
+func (v *verdict) matchedLimits(x *entry) []limit.Limit {
+	counted := func(c *constraintNode) bool { return v.s.counted(v.e, c) }
 	name := ""
 	for _, ref := range x.node.targets {
-		for _, n := range e.targetNames(ref) {
-			if name == "" && slices.Contains(s.names["target"], n) {
+		for _, n := range v.e.targetNames(ref) {
+			if name == "" && slices.Contains(v.s.names["target"], n) {
 				name = n
 			}
 		}
 	}
 	for i := range x.node.actions {
-		if a := &x.node.actions[i]; slices.Contains(s.names["action"], a.name) {
-			return e.limitsOf(x, a, name, s)
+		if a := &x.node.actions[i]; slices.Contains(v.s.names["action"], a.name) {
+			return v.e.limitsOf(x, a, name, counted)
 		}
 	}
-	return e.limitsOf(x, nil, name, s)
+	return v.e.limitsOf(x, nil, name, counted)
 }
 
 // duties are the entries a permission waits for.
-func (e *evaluable) duties(x *entry) []*entry {
+func (v *verdict) duties(x *entry) []*entry {
 	var list []*entry
 	for _, node := range x.node.duties {
-		list = append(list, e.byName[node.name()])
+		list = append(list, v.e.byName[node.name()])
+	}
+	return list
+}
+
+// owes are the charges of a duty.
+func (x *entry) owes() []Charge {
+	var list []Charge
+	for _, c := range x.charges {
+		list = append(list, Charge{Amount: c.text, Currency: c.currency, Rule: x.node.name()})
 	}
 	return list
 }
@@ -108,7 +118,7 @@ func (e *evaluable) duties(x *entry) []*entry {
 func (v *verdict) charges(list []*entry) []Charge {
 	var out []Charge
 	for _, x := range list {
-		out = append(out, x.charges...)
+		out = append(out, x.owes()...)
 	}
 	return out
 }
@@ -138,7 +148,7 @@ func (v *verdict) owed(best []option, unmet []*entry) []Due {
 		}
 	}
 	if len(best) > 0 {
-		for _, d := range v.e.duties(best[0].x) {
+		for _, d := range v.duties(best[0].x) {
 			if v.sets["active"][d.n] || v.sets["violated"][d.n] {
 				add(d)
 			}

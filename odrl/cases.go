@@ -77,15 +77,6 @@ func keysIn(v any) int {
 	return len(m)
 }
 
-// scalarText is a scalar as text; empty for none.
-func scalarText(v any) string {
-	s, _ := scalar(v)
-	if b, ok := v.(bool); ok {
-		return fmt.Sprint(b)
-	}
-	return s
-}
-
 func sameText(a, b string) bool {
 	if a == b {
 		return true

@@ -16,18 +16,18 @@ type clash struct {
 	facts                 map[string][]string
 }
 
-// clash tells of a conflict, by the strategy that settles it.
-func (n *names) clash(c clash) {
+// tell reports a conflict, by the strategy that settles it.
+func (c clash) tell(problems *findings) {
 	at, p, in := c.prohibition.pointer, c.permission.name(), c.request()
 	switch {
 	case c.definite && c.strategy == voidOnConflict:
-		n.problems.Errorf("conflict", at, "always prohibits what %s permits, as in %s, which voids the policy: set conflict to prohibit or perm, or name other targets", p, in)
+		problems.Errorf("conflict", at, "always prohibits what %s permits, as in %s, which voids the policy: set conflict to prohibit or perm, or name other targets", p, in)
 	case c.definite && c.strategy == prohibitionWins:
-		n.problems.Warnf("conflict", at, "always prohibits what %s permits, as in %s: that permission is without effect where both meet", p, in)
+		problems.Warnf("conflict", at, "always prohibits what %s permits, as in %s: that permission is without effect where both meet", p, in)
 	case c.definite:
-		n.problems.Warnf("conflict", at, "is without effect where %s permits the same, as in %s", p, in)
+		problems.Warnf("conflict", at, "is without effect where %s permits the same, as in %s", p, in)
 	case c.strategy == voidOnConflict:
-		n.problems.Warnf("conflict", at, "may prohibit what %s permits, as in %s; such requests are denied as a conflict: set conflict to prohibit or perm", p, in)
+		problems.Warnf("conflict", at, "may prohibit what %s permits, as in %s; such requests are denied as a conflict: set conflict to prohibit or perm", p, in)
 	}
 }
 
@@ -71,14 +71,14 @@ type analyst struct {
 // maxPairs bounds the pairs of rules that are compared.
 const maxPairs = 1_000_000
 
-// analyse reports conflicts, duties to do what is prohibited, and rules that can never be active.
-func (l *library) analyse(f *normalForm) {
+// analyseForm reports conflicts, duties to do what is prohibited, and rules that can never be active.
+func analyseForm(l *library, f *normalForm) {
 	a := &analyst{names: l.names, form: f, related: map[string][]string{}, canon: map[*constraintNode]string{}, literally: true}
 	a.all()
 }
 
-// analyseDuties is analyse for a policy whose conflicts are found by what its names mean in the world.
-func (l *library) analyseDuties(f *normalForm) {
+// analyseDuties is analyseForm for a policy whose conflicts are found by what its names mean in the world.
+func analyseDuties(l *library, f *normalForm) {
 	a := &analyst{names: l.names, form: f, related: map[string][]string{}, canon: map[*constraintNode]string{}}
 	a.all()
 }
@@ -241,14 +241,14 @@ func (a *analyst) conflict(p, f *atom) {
 		return
 	}
 	mine, theirs := demandsOf(p, false), demandsOf(f, true)
-	example, ok := a.satisfiable(slices.Concat(mine, theirs))
+	example, ok := satisfiable(a.names, slices.Concat(mine, theirs))
 	if !ok {
 		return
 	}
-	a.clash(clash{
+	clash{
 		definite: a.within(theirs, mine), strategy: a.form.strategy(), permission: p.node, prohibition: f.node,
 		party: party, action: action, target: target, facts: example,
-	})
+	}.tell(a.problems)
 }
 
 // within reports whether everything the first demands the second demands too.
@@ -301,7 +301,7 @@ func (a *analyst) duty(d, of, f *atom) {
 	if _, ok := a.meeting(who, f.parties["assignee"]); !ok {
 		return
 	}
-	if _, ok := a.satisfiable(slices.Concat(demandsOf(d, true), demandsOf(f, true))); !ok {
+	if _, ok := satisfiable(a.names, slices.Concat(demandsOf(d, true), demandsOf(f, true))); !ok {
 		return
 	}
 	a.problems.Warnf("duty-conflict", d.node.pointer, "the %s to %s %s is what %s prohibits", d.kind, action, quote(target), f.node.name())
@@ -313,7 +313,7 @@ func (a *analyst) never() {
 	var look func(list []*atom)
 	look = func(list []*atom) {
 		for _, r := range list {
-			if seen[r.node] || a.problems.warnings >= maxWarnings {
+			if seen[r.node] || a.problems.warned() {
 				continue
 			}
 			seen[r.node] = true
@@ -329,11 +329,11 @@ func (a *analyst) neverActive(r *atom) {
 	if a.work += n * n / 100; n == 0 || a.work > maxPairs {
 		return
 	}
-	if _, ok := a.satisfiable(conjunction("", r.constraints, false)); !ok {
+	if _, ok := satisfiable(a.names, conjunction("", r.constraints, false)); !ok {
 		a.problems.Warnf("never", r.node.pointer, "the %s can never be active: its constraints contradict one another%s", r.kind, binds(r.kind))
 		return
 	}
-	if _, ok := a.satisfiable(demandsOf(r, false)); !ok {
+	if _, ok := satisfiable(a.names, demandsOf(r, false)); !ok {
 		a.problems.Warnf("never", r.node.pointer, "the %s can never apply: its refinements contradict one another or its constraints%s", r.kind, binds(r.kind))
 	}
 }

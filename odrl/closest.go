@@ -37,7 +37,7 @@ func (v *verdict) closest(ev *Evaluation) {
 
 // waiting says for which duty a permission waits.
 func (v *verdict) waiting(ev *Evaluation, x *entry) {
-	for _, d := range v.e.duties(x) {
+	for _, d := range v.duties(x) {
 		if !v.sets["blocking"][d.n] {
 			continue
 		}
@@ -49,7 +49,7 @@ func (v *verdict) waiting(ev *Evaluation, x *entry) {
 		case d.pays() && ev.Reason == PolicyNotApplicable:
 			ev.Reason, ev.Detail = PolicyRequiresPayment, "the policy asks for a payment first"
 		}
-		ev.Charges = append(ev.Charges, d.charges...)
+		ev.Charges = append(ev.Charges, d.owes()...)
 	}
 	if c := v.over(x); c != nil && ev.Reason == PolicyNotApplicable {
 		ev.Reason, ev.Detail = QuotaExceeded, "the closest permission asks for "+c.String()
@@ -83,7 +83,7 @@ func (v *verdict) bounds(x *entry, c *constraintNode) bool {
 
 // over is a limit that the question's own count exceeds.
 func (v *verdict) over(x *entry) *constraintNode {
-	for _, c := range v.e.conditionsOf(x) {
+	for _, c := range conditionsOf(x) {
 		if id := v.e.bySource[c]; v.e.limiting(c) && v.s.counted(v.e, c) && !v.holds[id] {
 			return c
 		}
@@ -124,7 +124,7 @@ func (v *verdict) lacking(x *entry, list []*constraintNode) []string {
 }
 
 // conditionsOf are the constraints and refinements of a rule, conjunctions taken apart.
-func (e *evaluable) conditionsOf(x *entry) []*constraintNode {
+func conditionsOf(x *entry) []*constraintNode {
 	list := slices.Clone(x.node.constraints)
 	for _, a := range x.node.actions {
 		list = append(list, a.refinements...)

@@ -3,8 +3,6 @@ package odrl
 import (
 	"slices"
 	"strconv"
-
-	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // terms compiles conditions.
@@ -84,40 +82,4 @@ func (n *normalizer) compound(c *constraintNode) (*compound, bool) {
 	n.compounds = append(n.compounds, node)
 	n.logicOf[c] = node
 	return node, true
-}
-
-// flatten takes conjunctions apart: the constraints of a rule are one. ODRL IM 2.5.1.
-func flatten(list []*constraintNode) []*constraintNode {
-	var out []*constraintNode
-	for _, c := range list {
-		if c.logic == "and" || c.logic == "andSequence" {
-			out = append(out, flatten(c.operands)...)
-			continue
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// canonicalConstraint is the RFC 8785 form of a constraint, for comparing and for limit ids.
-func canonicalConstraint(c *constraintNode) string {
-	b, err := strictjson.Canonical(constraintTree(c))
-	if err != nil { // only texts are in the tree
-		return c.pointer
-	}
-	return string(b)
-}
-
-func constraintTree(c *constraintNode) map[string]any {
-	if c.logic != "" {
-		list := make([]string, 0, len(c.operands))
-		for _, operand := range c.operands {
-			list = append(list, canonicalConstraint(operand))
-		}
-		if c.logic != "andSequence" {
-			slices.Sort(list)
-		}
-		return map[string]any{c.logic: list}
-	}
-	return map[string]any{"leftOperand": c.operand, "operator": c.operator, "rightOperand": c.texts(), "unit": c.unit.iri}
 }

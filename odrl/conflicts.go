@@ -90,14 +90,14 @@ func (t *target) meets(o *target) bool {
 
 func (n *normalizer) conflict(p, f *rule) {
 	definite := subset(f.canonical, p.canonical) // whenever the permission applies, so does the prohibition
-	example, possible := n.satisfiable(slices.Concat(conjunction("", p.conditions, false), conjunction("", f.conditions, true)))
+	example, possible := satisfiable(n.names, slices.Concat(conjunction("", p.conditions, false), conjunction("", f.conditions, true)))
 	if !possible {
 		return
 	}
-	n.clash(clash{
+	clash{
 		definite: definite, strategy: n.d.strategy(), permission: p.node, prohibition: f.node,
 		party: cmp.Or(p.assignee, f.assignee), action: "execute", target: n.common(p.target, f.target), facts: example,
-	})
+	}.tell(n.problems)
 }
 
 // common names an intent that both targets hold.

@@ -90,11 +90,3 @@ func (d *duty) keyData(v map[string]any) {
 	}
 	v["keys"] = anys(d.keys)
 }
-
-func anys[T any](list []T) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
-}

@@ -15,8 +15,7 @@ import (
 // clock, counter or network: the same Request always has the same answer. On an error the Decision is
 // zero, which denies. Decisions share what they hold: their lists are not to be changed.
 func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
-	targets := p.intents[r.Intent]
-	if targets == nil {
+	if !p.names(r.Intent) {
 		return Decision{Reason: PolicyNotApplicable, Detail: "the policy has no rule for this intent", Facts: p.factsRead(r)}, nil
 	}
 	if d, ok := p.planned(&r); ok {
@@ -24,7 +23,7 @@ func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 		out.Facts = p.factsRead(r)
 		return out, nil
 	}
-	d, err := p.asked(ctx, &r, targets)
+	d, err := p.asked(ctx, &r)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -32,9 +31,14 @@ func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 	return *d, nil
 }
 
+// names reports whether a rule of the policy is about the intent.
+func (p *Policy) names(intent string) bool {
+	return p.program != nil && p.program.targets[intent] != nil
+}
+
 // planned decides by the plan; false where there is none, or it does not know.
 func (p *Policy) planned(r *Request) (*Decision, bool) {
-	plan := p.engine.plan
+	plan := p.plan
 	if plan == nil {
 		return nil, false
 	}
@@ -44,12 +48,12 @@ func (p *Policy) planned(r *Request) (*Decision, bool) {
 	}
 	f := plan.frame()
 	defer plan.done(f)
-	plan.fill.fill(f, r, in)
+	plan.fill.fill(f, (*request)(r), in)
 	f.run(in.outcome)
-	known, ok := plan.memo.get(f.key(false))
+	known, ok := p.memo.get(f.key(false))
 	if ok && known.wanting {
 		f.run(in.reasons)
-		known, ok = plan.memo.get(f.key(true))
+		known, ok = p.memo.get(f.key(true))
 	}
 	if f.failed {
 		return nil, false
@@ -59,7 +63,7 @@ func (p *Policy) planned(r *Request) (*Decision, bool) {
 	}
 	wanting := false
 	d, err := p.assemble(plan.answer(f, "outcome"), func() (ast.Object, error) {
-		plan.memo.put(f.key(false), remembered{wanting: true})
+		p.memo.put(f.key(false), remembered{wanting: true})
 		wanting = true
 		f.run(in.reasons)
 		return plan.answer(f, "reasons"), nil
@@ -68,18 +72,18 @@ func (p *Policy) planned(r *Request) (*Decision, bool) {
 		return nil, false
 	}
 	d.Engine = EnginePlan
-	plan.memo.put(f.key(wanting), remembered{decision: d})
+	p.memo.put(f.key(wanting), remembered{decision: d})
 	return d, true
 }
 
 // asked decides by OPA.
-func (p *Policy) asked(ctx context.Context, r *Request, targets *ast.Term) (*Decision, error) {
-	in := p.input(*r, targets, false)
-	o, err := ask(ctx, &p.engine.outcome, in)
+func (p *Policy) asked(ctx context.Context, r *Request) (*Decision, error) {
+	in := p.inputs.document((*request)(r), false)
+	o, err := ask(ctx, &p.program.engine.outcome, in)
 	if err != nil {
 		return nil, err
 	}
-	return p.assemble(o, func() (ast.Object, error) { return ask(ctx, &p.engine.reasons, in) })
+	return p.assemble(o, func() (ast.Object, error) { return ask(ctx, &p.program.engine.reasons, in) })
 }
 
 // assemble makes a Decision of what the rules say; reasons are asked for where no permission applies.
@@ -99,7 +103,7 @@ func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)
 	case overruled == PolicyConflict:
 		d.Reason, d.Rule, d.Detail = overruled, winner.node.name(), "the policy both permits and prohibits this call"
 	case len(unmet) > 0:
-		first, ok := p.rules[least(unmet)]
+		first, ok := p.program.rules[least(unmet)]
 		if !ok {
 			return nil, errUndefined
 		}
@@ -140,7 +144,7 @@ type finding struct {
 func (p *Policy) sort(active map[int]bool) *finding {
 	f := &finding{}
 	for _, n := range sortedNumbers(active) {
-		r, ok := p.rules[n]
+		r, ok := p.program.rules[n]
 		switch {
 		case !ok: // a duty of a permission
 		case r.kind == permission:
@@ -164,9 +168,9 @@ func (p *Policy) settle(f *finding) (*rule, Reason) {
 	switch {
 	case len(f.prohibitions) == 0:
 		return nil, ""
-	case len(f.permissions) == 0 || p.strategy == prohibitionWins:
+	case len(f.permissions) == 0 || p.program.strategy == prohibitionWins:
 		return f.prohibitions[0], PolicyViolation
-	case p.strategy == permissionWins:
+	case p.program.strategy == permissionWins:
 		return nil, ""
 	default:
 		return f.prohibitions[0], PolicyConflict
@@ -254,11 +258,11 @@ func (f *finding) owed(active map[int]bool) []Duty {
 
 // factsRead are the values of the operands the policy reads, for the audit record.
 func (p *Policy) factsRead(r Request) map[string]any {
-	if len(p.slots) == 0 {
+	if p.program == nil || len(p.program.slots) == 0 {
 		return nil
 	}
 	m := map[string]any{}
-	for _, s := range p.slots {
+	for _, s := range p.program.slots {
 		switch v, ok := r.Facts[s.operand]; {
 		case s.operand == "dateTime":
 			m["dateTime"] = r.Now.UTC().Format(time.RFC3339Nano)

@@ -7,32 +7,6 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// A World is what the names in a policy refer to.
-type World struct {
-	// Hosts are the base hosts (host or host:port, lower case) under which targets may name intents.
-	Hosts []string
-	// Intents are the assets.
-	Intents []Asset
-	// Parties maps an IRI of the policy to the agent it names.
-	Parties map[string]Party
-	// AnyAssignee reads an assignee that Parties does not name as "every agent".
-	AnyAssignee bool
-}
-
-// An Asset is one intent as a policy may name it.
-type Asset struct {
-	UID       string // namespace:name:version
-	Namespace string
-	Name      string // the middle of the UID
-	Title     string // intent_name
-}
-
-// A Party is an agent that a policy may name.
-type Party struct {
-	AgentID string
-	KeyID   string // RFC 7638 thumbprint; empty: any key of the agent
-}
-
 // A Request asks whether one agent may do one thing now.
 type Request struct {
 	AgentID  string
@@ -102,3 +76,12 @@ type Terms struct {
 	NeedsProof bool // signPayload binds the agent
 	Candidates []Candidate
 }
+
+// An Engine evaluates a policy.
+type Engine string
+
+// The engines. OPA is asked where the plan is not known to answer as OPA does.
+const (
+	EnginePlan Engine = "plan"
+	EngineOPA  Engine = "opa"
+)

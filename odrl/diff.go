@@ -64,7 +64,9 @@ type Comparison struct {
 // (action, target and assignee), else by their uid. What several rules do together is not judged: the
 // Verdict sums up the changes one by one.
 func Compare(old, new *Policy) Comparison { //nolint:revive // the words for it
-	c := comparer{old: telling{old.form, ofActs}, new: telling{new.form, ofActs}, of: map[Change][]*atom{}, canon: canon{map[*atom]string{}, map[*ruleNode]string{}}}
+	from, _ := old.Model()
+	to, _ := new.Model()
+	c := comparer{old: telling{from, ofActs}, new: telling{to, ofActs}, of: map[Change][]*atom{}, canon: canon{map[*atom]string{}, map[*ruleNode]string{}}}
 	c.policies()
 	before, after := c.remaining()
 	before, after = c.pair(before, after, (*atom).identity)

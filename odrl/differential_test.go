@@ -357,27 +357,26 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 		}
 		return false
 	}
-	made := p.engine.plan
+	made := p.plan
 	if made == nil {
-		if strings.Contains(p.engine.unplanned.Error(), "too long") {
+		if strings.Contains(p.unplanned.Error(), "too long") {
 			return false
 		}
-		t.Fatalf("%s\n%v", doc, p.engine.unplanned)
+		t.Fatalf("%s\n%v", doc, p.unplanned)
 	}
-	partial, err := residualAlone(t.Context(), p.engine.residual)
+	partial, err := residualAlone(t.Context(), p.residual)
 	if err != nil {
 		t.Fatalf("%s\n%v", doc, err)
 	}
 	for range inputs {
 		r := c.request(w)
-		targets := p.intents[r.Intent]
-		if targets == nil {
+		if !p.names(r.Intent) {
 			continue
 		}
-		input, _ := p.input(r, targets, false).(ast.Object)
+		input, _ := p.inputs.document((*request)(&r), false).(ast.Object)
 		// As Decide does it: slots filled from the request, rules of this intent alone.
 		f := made.frame()
-		made.fill.fill(f, &r, made.intents[r.Intent])
+		made.fill.fill(f, (*request)(&r), made.intents[r.Intent])
 		f.run(made.intents[r.Intent].outcome)
 		f.run(made.intents[r.Intent].reasons)
 		if f.failed {
@@ -389,7 +388,7 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := p.asked(t.Context(), &r, targets)
+		again, err := p.asked(t.Context(), &r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -398,7 +397,7 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 			t.Fatalf("%s\n%+v\nplan %s\nOPA  %s", doc, r, have, want)
 		}
 		// As no request is: values of any type in any place.
-		odd := c.disturb(input, p.slots)
+		odd := c.disturb(input, p.inputs.slots)
 		f = made.frame()
 		if made.load(f, odd) {
 			made.run(f, "outcome")
@@ -418,13 +417,13 @@ func three(t *testing.T, p *Policy, partial rego.PreparedEvalQuery, f *frame, in
 	if err != nil {
 		t.Fatalf("%s\n%v\nthe residual: %v", doc, input, err)
 	}
-	for name, q := range map[string]*rego.PreparedEvalQuery{"outcome": &p.engine.outcome, "reasons": &p.engine.reasons} {
+	for name, q := range map[string]*rego.PreparedEvalQuery{"outcome": &p.program.engine.outcome, "reasons": &p.program.engine.reasons} {
 		generic, err := ask(t.Context(), q, input)
 		if err != nil {
 			t.Fatalf("%s\n%v\nthe module: %v", doc, input, err)
 		}
 		residual := left.Get(ast.StringTerm(name))
-		plan := p.engine.plan.answer(f, name)
+		plan := p.plan.answer(f, name)
 		if generic.Compare(residual.Value) != 0 || generic.Compare(plan) != 0 {
 			t.Fatalf("%s\n%v\nmodule   %v\nresidual %v\nplan     %v", doc, input, generic, residual, plan)
 		}

@@ -231,3 +231,5 @@ func parseKey(s string) ([]byte, bool) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	return der, err == nil
 }
+
+func keyText(der []byte) string { return base64.StdEncoding.EncodeToString(der) }

@@ -55,32 +55,6 @@ type engine struct {
 	compiler                        *ast.Compiler
 	store                           storage.Store
 	outcome, terms, reasons, leaves rego.PreparedEvalQuery
-
-	residual  *residual // nil where there is none within its bounds
-	plan      *plan     // nil: every decision asks the prepared query
-	unplanned error     // why
-}
-
-// An Engine evaluates a policy.
-type Engine string
-
-// The engines. OPA is asked where the plan is not known to answer as OPA does.
-const (
-	EnginePlan Engine = "plan"
-	EngineOPA  Engine = "opa"
-)
-
-// Engine is what evaluates the policy, and where that is OPA alone the reason: what in the policy, or in publishing it,
-// kept it from having a plan. Single decisions of a policy with a plan can still be OPA's, which their Engine tells.
-func (p *Policy) Engine() (e Engine, reason string) {
-	switch {
-	case p.engine == nil:
-		return EngineOPA, "the policy is not published"
-	case p.engine.plan == nil:
-		return EngineOPA, p.engine.unplanned.Error()
-	default:
-		return EnginePlan, ""
-	}
 }
 
 // newEngine prepares the queries over the policy's data.

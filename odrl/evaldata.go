@@ -11,6 +11,7 @@ import (
 // An evaluable is a policy with every rule and duty as written, made ready for report.rego.
 type evaluable struct {
 	form     *normalForm
+	world    *world // what names refer to; nil: to what they say
 	names    *names
 	literal  bool // IRIs mean themselves; else names mean what the gateway's World says
 	agents   func(reference) []string
@@ -30,9 +31,15 @@ type entry struct {
 	kind    string // permission, prohibition, obligation, duty, remedy or consequence
 	of      *entry // whose duty, remedy or consequence this is
 	parties []reference
-	charges []Charge
-	prices  []*big.Rat // of charges
+	charges []price
 	data    map[string]any
+}
+
+// A price is what a pay duty charges.
+type price struct {
+	text     string // decimal
+	currency string // ISO 4217 where the policy names it by a known name
+	value    *big.Rat
 }
 
 // grants reports whether the policy permits anything. What the gateway offers becomes an Agreement when
@@ -46,13 +53,13 @@ func (e *evaluable) scratch() *normalizer {
 	n := *e.names
 	n.problems = &findings{}
 	return &normalizer{
-		names: &n, w: e.form.w, refs: map[*constraintNode]string{}, logicOf: map[*constraintNode]*compound{}, parties: map[string][]string{}, forms: map[*constraintNode]string{},
+		names: &n, w: e.world, refs: map[*constraintNode]string{}, logicOf: map[*constraintNode]*compound{}, parties: map[string][]string{}, forms: map[*constraintNode]string{},
 	}
 }
 
-func newEvaluable(f *normalForm) *evaluable {
+func newEvaluable(f *normalForm, w *world) *evaluable {
 	e := &evaluable{
-		form: f, names: f.names, literal: f.w == nil, byName: map[string]*entry{}, bySource: map[*constraintNode]string{}, compiled: map[*constraintNode]*evalLeaf{}, logic: map[string]any{}, slots: map[string]*evalLeaf{},
+		form: f, world: w, names: f.names, literal: w == nil, byName: map[string]*entry{}, bySource: map[*constraintNode]string{}, compiled: map[*constraintNode]*evalLeaf{}, logic: map[string]any{}, slots: map[string]*evalLeaf{},
 	}
 	if !e.literal {
 		e.agents = e.scratch().agents
@@ -179,7 +186,7 @@ func (e *evaluable) targetNames(ref reference) []string {
 	if e.literal {
 		return namesOf(ref)
 	}
-	if t, err := e.form.w.resolve(ref.name()); err == nil {
+	if t, err := e.world.resolve(ref.name()); err == nil {
 		return []string{t.name}
 	}
 	return namesOf(ref)
@@ -281,8 +288,9 @@ func (e *evaluable) leafOf(c *constraintNode) *evalLeaf {
 	return e.compiled[c]
 }
 
-// limitsOf are the limits of a rule for one action it names, under the name of the target that was matched.
-func (e *evaluable) limitsOf(x *entry, a *actionNode, targetName string, s *situation) []limit.Limit {
+// limitsOf are the limits of a rule for one action it names, under the name of the target that was
+// matched, those left out that are counted elsewhere.
+func (e *evaluable) limitsOf(x *entry, a *actionNode, targetName string, counted func(*constraintNode) bool) []limit.Limit {
 	var bounds []*constraintNode
 	list := x.node.constraints
 	r := &rule{target: &target{name: targetName}, node: x.node}
@@ -300,7 +308,7 @@ func (e *evaluable) limitsOf(x *entry, a *actionNode, targetName string, s *situ
 	slices.Sort(r.canonical)
 	var limits []limit.Limit
 	for _, c := range bounds {
-		if s.counted(e, c) {
+		if counted(c) {
 			continue
 		}
 		if rate, ok := e.scratch().rate(c, x.node.kind); ok {
@@ -336,9 +344,9 @@ func (e *evaluable) ruleData() map[string]any {
 
 // intentOf is the UID of the one intent that a target names under a policy from Publish.
 func (e *evaluable) intentOf(iri string) (string, bool) {
-	name, members, err := e.form.w.find(e.names.expand(iri))
+	name, members, err := e.world.find(e.names.expand(iri))
 	if err != nil || len(members) != 1 {
 		return name, false
 	}
-	return e.form.w.Intents[members[0]].UID, true
+	return e.world.Intents[members[0]].UID, true
 }

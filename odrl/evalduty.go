@@ -150,8 +150,8 @@ func (e *evaluable) amountsOf(x *entry) {
 			if c.logic != "" || c.operand != "payAmount" || c.operator != "eq" || len(c.right) != 1 {
 				continue
 			}
-			price, ok := parseDecimal(c.right[0].text)
-			if !ok || price.Sign() <= 0 {
+			value, ok := parseDecimal(c.right[0].text)
+			if !ok || value.Sign() <= 0 {
 				continue
 			}
 			currency := e.currencyOf(c.unit)
@@ -159,8 +159,7 @@ func (e *evaluable) amountsOf(x *entry) {
 			if m, err := money.New(text, currency); err == nil {
 				text = m.Decimal()
 			}
-			x.charges = append(x.charges, Charge{Amount: text, Currency: currency, Rule: x.node.name()})
-			x.prices = append(x.prices, price)
+			x.charges = append(x.charges, price{text, currency, value})
 		}
 	}
 }

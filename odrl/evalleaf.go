@@ -59,9 +59,9 @@ func (e *evaluable) newLeaf(c *constraintNode) *evalLeaf {
 	if ok {
 		switch e.kindOf(c) {
 		case number:
-			ok = l.compare(c, e.names.number(c))
+			ok = l.compare(c, numberComparison(e.names, c))
 		case lasting:
-			ok = l.compare(c, e.names.duration(c))
+			ok = l.compare(c, durationComparison(e.names, c))
 		case instant, window:
 			ok = e.timeLeaf(l, c, set)
 		case version:
@@ -97,7 +97,7 @@ func (e *evaluable) timeLeaf(l *evalLeaf, c *constraintNode, set bool) bool {
 	}
 	if e.kindOf(c) == instant {
 		l.leaf.slot = slot{operand: c.operand}
-		if len(c.right) == 1 && e.names.isUsage(c.right[0]) {
+		if len(c.right) == 1 && isUsage(e.names, c.right[0]) {
 			l.kind, l.usage, l.read = "number", true, read
 			return slices.Contains([]string{"eq", "neq", "lt", "lteq", "gt", "gteq"}, l.operator)
 		}
@@ -154,8 +154,6 @@ func (e *evaluable) versionLeaf(l *evalLeaf, c *constraintNode) bool {
 	}
 	return l.compare(c, comparison{kind: "ordered", value: read, fact: read})
 }
-
-func asAny(list []any, ok bool) (any, bool) { return list, ok }
 
 // amountLeaf compares money of one currency. Where the policy names none, numbers are compared.
 func (e *evaluable) amountLeaf(l *evalLeaf, c *constraintNode) bool {
@@ -238,11 +236,11 @@ func (e *evaluable) eventLeaf(l *evalLeaf, c *constraintNode) bool {
 	if len(c.right) != 1 || !slices.Contains([]string{"eq", "neq", "lt", "lteq", "gt", "gteq"}, l.operator) {
 		return false
 	}
-	if e.names.isUsage(c.right[0]) {
+	if isUsage(e.names, c.right[0]) {
 		l.kind, l.usage, l.leaf.slot = "number", true, slot{operand: "dateTime"}
 		return e.timeLeaf(l, &constraintNode{operand: "dateTime", operator: c.operator, right: c.right}, false)
 	}
-	return l.compare(c, e.names.event(c))
+	return l.compare(c, eventComparison(e.names, c))
 }
 
 func (e *evaluable) textLeaf(l *evalLeaf, c *constraintNode) bool {
@@ -318,3 +316,18 @@ func (l *evalLeaf) factOf(v any) []any {
 	}
 	return list
 }
+
+// factList is the values of one fact; false where there are none, or too many.
+func factList(v any) ([]any, bool) {
+	switch v := v.(type) {
+	case []any:
+		return v, len(v) > 0 && len(v) <= maxFacts
+	case []string:
+		return anys(v), len(v) > 0 && len(v) <= maxFacts
+	default:
+		return []any{v}, true
+	}
+}
+
+// maxFacts bounds the values of one operand. More are no facts at all.
+const maxFacts = 64

@@ -39,8 +39,8 @@ type evaluation struct {
 	err      error
 }
 
-func newEvaluation(f *normalForm) *evaluation {
-	return &evaluation{rules: sync.OnceValue(func() *evaluable { return newEvaluable(f) })}
+func newEvaluation(f *normalForm, w *world) *evaluation {
+	return &evaluation{rules: sync.OnceValue(func() *evaluable { return newEvaluable(f, w) })}
 }
 
 func (v *evaluation) prepare(ctx context.Context) error {
@@ -74,7 +74,7 @@ func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o Evalu
 	e := p.evaluation.rules()
 	ctx, cancel := context.WithTimeout(ctx, evaluateTime)
 	defer cancel()
-	s := e.situate(p, q, w, o)
+	s := p.situate(q, w, o)
 	in, err := ast.InterfaceToValue(s.input)
 	if err != nil {
 		return Evaluation{}, fmt.Errorf("evaluating the policy: %w", err)
@@ -93,7 +93,7 @@ func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o Evalu
 // Input is the input document under which plain OPA gives the same findings: opa eval with the module,
 // the data of EvaluationData and this, asked for data.uimgate.odrl.evaluation.
 func (p *Policy) Input(q Question, w WorldState, o EvaluateOptions) ([]byte, error) {
-	return json.Marshal(p.evaluation.rules().situate(p, q, w, o).input)
+	return json.Marshal(p.situate(q, w, o).input)
 }
 
 // EvaluationData is the data document that Input belongs to: {"policy": {…}}.

@@ -176,3 +176,28 @@ func textOf(v any) (string, bool) {
 	}
 	return "", false
 }
+
+func integer(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
+
+// nameOf reads a text, or an object that carries its name as uid or @id.
+func nameOf(v any) (string, bool) {
+	switch v := v.(type) {
+	case nil:
+		return "", true
+	case string:
+		return v, true
+	case map[string]any:
+		for _, k := range []string{"uid", "@id", "id", "rdf:value", "@value"} {
+			if inner, ok := v[k]; ok {
+				return nameOf(inner)
+			}
+		}
+	case []any:
+		if len(v) == 1 {
+			return nameOf(v[0])
+		}
+	}
+	return "", false
+}
+
+func asAny(list []any, ok bool) (any, bool) { return list, ok }

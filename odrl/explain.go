@@ -29,7 +29,7 @@ func (p *Policy) explain(o ast.Object, d *Decision) error {
 		}
 	}
 	for _, n := range sortedNumbers(unsigned) {
-		if r, ok := p.rules[n]; ok && len(failing[n]) == 0 {
+		if r, ok := p.program.rules[n]; ok && len(failing[n]) == 0 {
 			d.Reason, d.Rule, d.Detail = PolicyRequiresVerification, r.node.name(), proofDetail
 			return nil
 		}
@@ -41,7 +41,7 @@ func (p *Policy) explain(o ast.Object, d *Decision) error {
 			closest = n
 		}
 	}
-	if r, ok := p.rules[closest]; ok {
+	if r, ok := p.program.rules[closest]; ok {
 		d.Rule, d.Detail = r.node.name(), p.asks(failing[closest])
 	}
 	return nil
@@ -66,23 +66,11 @@ func stringOf(t *ast.Term) (string, bool) {
 	return string(s), ok
 }
 
-func arrayOf(t *ast.Term) []*ast.Term {
-	a, ok := t.Value.(*ast.Array)
-	if !ok {
-		return nil
-	}
-	list := make([]*ast.Term, a.Len())
-	for i := range list {
-		list[i] = a.Elem(i)
-	}
-	return list
-}
-
 // asks words constraints for the agent.
 func (p *Policy) asks(ids []string) string {
 	var list []string
 	for _, id := range ids {
-		if c, ok := p.nodes[id]; ok {
+		if c, ok := p.program.nodes[id]; ok {
 			list = append(list, c.String())
 		}
 	}
@@ -92,25 +80,4 @@ func (p *Policy) asks(ids []string) string {
 		list = append(list[:most], fmt.Sprintf("%d more", len(list)-most))
 	}
 	return "the closest permission asks for " + strings.Join(list, "; ")
-}
-
-// String words a constraint: leftOperand operator rightOperand.
-func (c *constraintNode) String() string {
-	if c.logic != "" {
-		parts := make([]string, 0, len(c.operands))
-		for _, operand := range c.operands {
-			parts = append(parts, operand.String())
-		}
-		return c.logic + " (" + strings.Join(parts, ", ") + ")"
-	}
-	const most = 5
-	texts := c.texts()
-	if len(texts) > most {
-		texts = append(texts[:most], "…")
-	}
-	s := c.operand + " " + c.operator + " " + quote(strings.Join(texts, ", "))
-	if c.unit.iri != "" {
-		s += " " + lastName(c.unit.iri)
-	}
-	return s
 }

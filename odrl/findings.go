@@ -52,7 +52,7 @@ func (f *findings) Doubtf(code, pointer, format string, args ...any) {
 // Warnf adds a warning.
 func (f *findings) Warnf(code, pointer, format string, args ...any) {
 	p := problem.Problem{Level: problem.Warning, Code: code, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
-	if f.warnings >= maxWarnings || f.seen[p] {
+	if f.warned() || f.seen[p] {
 		return
 	}
 	if f.warnings++; f.warnings == maxWarnings {
@@ -71,6 +71,9 @@ func (f *findings) add(p problem.Problem) {
 
 // full reports whether enough errors were found.
 func (f *findings) full() bool { return f.errors >= maxErrors }
+
+// warned reports whether no more warnings are taken.
+func (f *findings) warned() bool { return f.warnings >= maxWarnings }
 
 // failed reports whether the policy is refused.
 func (f *findings) failed() bool { return f.errors > 0 }

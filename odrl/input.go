@@ -20,13 +20,64 @@ var (
 	keyEveryone = ast.StringTerm(everyone)
 )
 
-// input is the request as semantics.rego reads it, built as OPA's own values: converting a Go map
-// would cost more than the decision. open leaves the clock and the proof out.
-func (p *Policy) input(r Request, targets *ast.Term, open bool) ast.Value {
+// A request is what is asked of a policy: the fields are those of odrl.Request.
+type request struct {
+	AgentID  string
+	KeyID    string
+	AgentKey []byte
+	ProofKey []byte
+	Intent   string
+	Now      time.Time
+	Facts    map[string]any
+}
+
+// inputs turn requests to one policy into the values that its rules read.
+type inputs struct {
+	targets map[string]*ast.Term // UID → names of the targets that hold it
+	agents  map[string][]agentTerm
+	slots   []policySlot
+}
+
+type agentTerm struct {
+	agentName
+	term *ast.Term
+}
+
+func newInputs(p *program) *inputs {
+	in := &inputs{targets: make(map[string]*ast.Term, len(p.targets)), agents: make(map[string][]agentTerm, len(p.agents))}
+	terms := map[string]*ast.Term{}
+	for uid, names := range p.targets {
+		list := make([]*ast.Term, len(names))
+		for i, name := range names {
+			if terms[name] == nil {
+				terms[name] = ast.StringTerm(name)
+			}
+			list[i] = terms[name]
+		}
+		in.targets[uid] = ast.ArrayTerm(list...)
+	}
+	for agent, names := range p.agents {
+		for _, name := range names {
+			in.agents[agent] = append(in.agents[agent], agentTerm{name, ast.StringTerm(name.iri)})
+		}
+	}
+	for _, s := range p.slots {
+		in.slots = append(in.slots, policySlot{s, ast.StringTerm(s.key())})
+	}
+	return in
+}
+
+// document is the request as semantics.rego reads it, built as OPA's own values: converting a Go map
+// would cost more than the decision. open leaves the clock and the proof out. It is nil where no rule is about the intent.
+func (in *inputs) document(r *request, open bool) ast.Value {
+	targets := in.targets[r.Intent]
+	if targets == nil {
+		return nil
+	}
 	o := ast.NewObjectWithCapacity(5)
 	o.Insert(keyTargets, targets)
-	o.Insert(keyParties, p.partiesOf(r))
-	o.Insert(keyFacts, ast.NewTerm(p.facts(r, open)))
+	o.Insert(keyParties, in.partiesOf(r))
+	o.Insert(keyFacts, ast.NewTerm(in.facts(r, open)))
 	if !open && len(r.ProofKey) > 0 {
 		o.Insert(keyProof, keyTerm(r.ProofKey))
 	}
@@ -39,11 +90,11 @@ func (p *Policy) input(r Request, targets *ast.Term, open bool) ast.Value {
 func keyTerm(der []byte) *ast.Term { return ast.StringTerm(base64.StdEncoding.EncodeToString(der)) }
 
 // partiesOf are the IRIs of the policy that name this agent, and everyone.
-func (p *Policy) partiesOf(r Request) *ast.Term {
+func (in *inputs) partiesOf(r *request) *ast.Term {
 	list := []*ast.Term{keyEveryone}
-	for _, party := range p.agents[r.AgentID] {
+	for _, party := range in.agents[r.AgentID] {
 		if party.keyID == "" || party.keyID == r.KeyID {
-			list = append(list, party.iri)
+			list = append(list, party.term)
 		}
 	}
 	return ast.ArrayTerm(list...)
@@ -51,10 +102,10 @@ func (p *Policy) partiesOf(r Request) *ast.Term {
 
 // facts fills the slots that the policy reads. What is missing, or not of the slot's kind, is left out
 // and so unknown.
-func (p *Policy) facts(r Request, open bool) ast.Object {
-	o := ast.NewObjectWithCapacity(len(p.slots))
-	for i := range p.slots {
-		s := &p.slots[i]
+func (in *inputs) facts(r *request, open bool) ast.Object {
+	o := ast.NewObjectWithCapacity(len(in.slots))
+	for i := range in.slots {
+		s := &in.slots[i]
 		if t := s.fact(r, open); t != nil {
 			o.Insert(s.term, t)
 		}
@@ -63,14 +114,12 @@ func (p *Policy) facts(r Request, open bool) ast.Object {
 }
 
 type policySlot struct {
-	slot
-	kind  kind
-	term  *ast.Term
-	reads func(any) (any, bool) // of numbers, durations and events
+	factSlot
+	term *ast.Term
 }
 
-func (s *policySlot) fact(r Request, open bool) *ast.Term {
-	v := s.read(&frame{}, &r, open)
+func (s *policySlot) fact(r *request, open bool) *ast.Term {
+	v := s.read(&frame{}, r, open)
 	if v.kind == undefined {
 		return nil
 	}
@@ -84,16 +133,4 @@ func intTerm(n int64) *ast.Term {
 func sinceMidnight(t time.Time) int64 {
 	t = t.UTC()
 	return int64(t.Sub(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)))
-}
-
-// factList is the values of one fact; false where there are none, or too many.
-func factList(v any) ([]any, bool) {
-	switch v := v.(type) {
-	case []any:
-		return v, len(v) > 0 && len(v) <= maxFacts
-	case []string:
-		return anys(v), len(v) > 0 && len(v) <= maxFacts
-	default:
-		return []any{v}, true
-	}
 }

@@ -1,9 +1,7 @@
 package odrl
 
 import (
-	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -34,13 +32,7 @@ func (s slot) key() string {
 	return s.operand + "/" + s.as
 }
 
-func integer(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
-
 func versionValue(v [3]int64) []any { return []any{integer(v[0]), integer(v[1]), integer(v[2])} }
-
-var orderings = []string{"lt", "lteq", "gt", "gteq"}
-
-var setOperators = []string{"isAnyOf", "isNoneOf", "isAllOf", "hasPart"}
 
 // newLeaf turns a constraint into normal form. false, with a problem, where the gateway could not
 // decide it.
@@ -70,9 +62,9 @@ func (n *normalizer) newLeaf(c *constraintNode) (*leaf, bool) {
 	case paying:
 		ok = n.moneyLeaf(l, c)
 	case number:
-		ok = n.readLeaf(l, c, n.number(c))
+		ok = n.readLeaf(l, c, numberComparison(n.names, c))
 	case lasting:
-		ok = n.readLeaf(l, c, n.duration(c))
+		ok = n.readLeaf(l, c, durationComparison(n.names, c))
 	case happening:
 		ok = n.eventLeaf(l, c)
 	case keyed:

@@ -79,11 +79,6 @@ func (n *normalizer) countAndPeriod(c *constraintNode) (int64, limit.Period, boo
 	return count, period, true
 }
 
-var periodNames = map[string]string{
-	"HR": "hour", "MIN": "minute", "SEC": "second", "DAY": "day", "WK": "week", "MO": "month", "YR": "year",
-	"unitHour": "hour", "unitMinute": "minute", "unitSecond": "second", "unitDay": "day", "unitWeek": "week", "unitMonth": "month", "unitYear": "year",
-}
-
 // period reads hour, odrl:hour, an IRI of a known vocabulary, requests/hour and PT1H.
 func (n *normalizer) period(unit reference) (limit.Period, bool) {
 	name, ok := n.local(unit.iri, n.namespaces, unitNamespaces)

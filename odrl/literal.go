@@ -206,3 +206,5 @@ func canonicalText(operand, s string) string {
 	}
 	return s
 }
+
+func versionOf(uid string) string { return uid[strings.LastIndexByte(uid, ':')+1:] }

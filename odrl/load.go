@@ -27,7 +27,7 @@ func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
 	found := findings{lenient: o.Lenient}
-	l := openLibrary(ctx, doc, o, &found)
+	l := openLibrary(ctx, doc, o.Profiles, &found)
 	if l == nil || found.failed() {
 		return nil, found.list
 	}
@@ -41,7 +41,7 @@ func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List
 	if found.failed() {
 		return nil, found.list
 	}
-	p := &Policy{form: form, uid: form.uid, document: bytes.Clone(doc), strategy: form.strategy(), warnings: found.list, evaluation: newEvaluation(form)}
+	p := &Policy{form: form, document: bytes.Clone(doc), warnings: found.list, evaluation: newEvaluation(form, nil)}
 	return p, p.Warnings()
 }
 
@@ -61,7 +61,7 @@ func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
 	found := findings{lenient: o.Lenient}
-	l := openLibrary(ctx, doc, LoadOptions{Profiles: o.Profiles}, &found)
+	l := openLibrary(ctx, doc, o.Profiles, &found)
 	if l == nil {
 		return found.list
 	}
@@ -80,20 +80,20 @@ func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 			continue
 		}
 		if form := l.normalForm(expanded); !found.failed() {
-			l.analyse(form)
+			analyseForm(l, form)
 		}
 	}
 	return found.list
 }
 
-// openLibrary reads the policies of a document; of use only where nothing failed.
-func openLibrary(ctx context.Context, doc []byte, o LoadOptions, found *findings) *library {
-	tree := decodeTree(doc, found)
-	if found.failed() {
-		return nil
-	}
-	names := newNames(tree, newWorld(World{}), found)
-	names.profiles = o.Profiles
-	r := newReader(ctx, names)
-	return newLibrary(r, r.documents(tree))
+// Canonical writes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785: terms of ODRL by
+// their names in its context, all others as IRIs, every node where it is referred to, UIM's short forms
+// as the constraints that they stand for. Reading it gives the same policies, and writing it again the
+// same bytes. It is nil where the list holds an error; lenient and profiles are those of LoadOptions.
+func Canonical(doc []byte, lenient bool, profiles ...string) ([]byte, problem.List) {
+	ctx, cancel := context.WithTimeout(context.Background(), publishTime)
+	defer cancel()
+	found := findings{lenient: lenient}
+	out := canonicalDocument(ctx, doc, profiles, &found)
+	return out, found.list
 }

@@ -2,6 +2,7 @@ package odrl
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -315,3 +316,20 @@ func plainValue(v map[string]any) bool {
 func escape(token string) string { return strictjson.Escape(token) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func anys[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// scalarText is a scalar as text; empty for none.
+func scalarText(v any) string {
+	s, _ := scalar(v)
+	if b, ok := v.(bool); ok {
+		return fmt.Sprint(b)
+	}
+	return s
+}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/problem"
 )
 
 // A Topic says what a Sentence is about.
@@ -34,10 +36,11 @@ type Sentence struct {
 // of the topics, then of the document. The words are for people and may change between versions; programs
 // decide by Decide, Evaluate and Terms.
 func (p *Policy) Plain() []Sentence {
-	if p.rules == nil {
-		return p.form.sentences()
+	form, compiled := p.Model()
+	if compiled == nil {
+		return form.sentences()
 	}
-	w := newWording(p)
+	w := newWording(compiled, p.Warnings())
 	out := make([]Sentence, 0, len(w.groups)+4)
 	for _, kind := range []ruleKind{permission, prohibition, obligation} {
 		for _, g := range w.groups {
@@ -60,14 +63,15 @@ type group struct {
 
 // A wording words one policy.
 type wording struct {
-	policy   *Policy
+	program  *program
+	warnings problem.List
 	groups   []*group
 	counting map[string][]*group // permissions by the ids of their limits
 	asks     bool                // some obligation asks a price of calls
 }
 
-func newWording(p *Policy) *wording {
-	w := &wording{policy: p, counting: map[string][]*group{}}
+func newWording(p *program, warnings problem.List) *wording {
+	w := &wording{program: p, warnings: warnings, counting: map[string][]*group{}}
 	byKey := map[string]*group{}
 	for _, n := range slices.Sorted(maps.Keys(p.rules)) {
 		r := p.rules[n]

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/problem"
@@ -107,7 +105,7 @@ func (w *wording) duties(g *group) []string {
 	switch {
 	case !price.IsZero():
 		return append([]string{"Each call costs " + price.String() + "."}, rest...)
-	case w.policy.charges && !w.asks && !slices.ContainsFunc(g.duties, func(d *duty) bool { return !d.charge.IsZero() }):
+	case len(w.program.currencies) > 0 && !w.asks && !slices.ContainsFunc(g.duties, func(d *duty) bool { return !d.charge.IsZero() }):
 		return append([]string{"Free of charge."}, rest...)
 	default:
 		return rest
@@ -165,7 +163,7 @@ func (w *wording) general() []Sentence {
 	var texts []string
 	if w.several() {
 		texts = append(texts, "Where several permissions cover a call, the cheapest whose limits are not used up applies.")
-		if len(w.policy.currencies) > 1 {
+		if len(w.program.currencies) > 1 {
 			texts[0] = "Where several permissions cover a call, a free one applies first, then those with a price in the order in which they are written, as far as their limits are not used up."
 		}
 	}
@@ -174,14 +172,14 @@ func (w *wording) general() []Sentence {
 			voidOnConflict:  "Where one rule permits a call and another forbids it, the call is refused as a conflict of the policy.",
 			permissionWins:  "Where one rule permits a call and another forbids it, the call is permitted.",
 			prohibitionWins: "Where one rule permits a call and another forbids it, the call is forbidden.",
-		}[w.policy.strategy])
+		}[w.program.strategy])
 	}
 	texts = append(texts, "What no permission covers is refused.")
 	out := make([]Sentence, 0, len(texts))
 	for _, t := range texts {
 		out = append(out, Sentence{Topic: Generally, Text: t})
 	}
-	return append(out, remarks(w.policy.warnings)...)
+	return append(out, remarks(w.warnings)...)
 }
 
 // remarks are what Publish found that changes how the document reads: rules that bind the parties and
@@ -226,14 +224,10 @@ func (w *wording) several() bool {
 			}
 		}
 	}
-	for _, targets := range w.policy.intents {
+	for _, targets := range w.program.targets {
 		n := 0
-		if list, ok := targets.Value.(*ast.Array); ok {
-			list.Foreach(func(t *ast.Term) {
-				if name, ok := t.Value.(ast.String); ok {
-					n += permissions[string(name)]
-				}
-			})
+		for _, name := range targets {
+			n += permissions[name]
 		}
 		if n > 1 {
 			return true

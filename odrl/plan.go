@@ -2,6 +2,7 @@ package odrl
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
 	"sync"
 
@@ -16,7 +17,6 @@ type plan struct {
 	intents map[string]*planIntent // by UID
 	fill    *filler
 	frames  sync.Pool
-	memo    decisions
 }
 
 // A planIntent is what is known of one intent before any request.
@@ -40,7 +40,7 @@ type planEntry struct {
 }
 
 // newPlan makes formulas of a residual. Its error says what in the residual no plan can do.
-func (p *Policy) newPlan(r *residual) (*plan, error) {
+func newPlan(in *inputs, r *residual) (*plan, error) {
 	x := newReading(r)
 	made := &plan{}
 	bits := 0
@@ -64,9 +64,9 @@ func (p *Policy) newPlan(r *residual) (*plan, error) {
 		return nil, errTooLarge
 	}
 	made.slots = x.slots
-	made.intents = x.intents(made.sets, p.intents)
+	made.intents = x.intents(made.sets, in.targets)
 	var err error
-	if made.fill, err = p.filler(x.slots, x.constants()); err != nil {
+	if made.fill, err = in.filler(x.slots, x.constants()); err != nil {
 		return nil, err
 	}
 	words := (bits + 63) / 64
@@ -192,17 +192,31 @@ func (p *plan) load(f *frame, input ast.Object) bool {
 	return true
 }
 
-// compile makes the policy's plan, if the residual of the policy allows it and the plan answers as OPA does.
-func (p *Policy) compile(ctx context.Context, leaves []*leaf) {
-	e := p.engine
-	if e.residual, e.unplanned = partially(ctx, e.compiler, e.store); e.unplanned != nil {
-		return
+// compilePlan makes the plan of a policy, if the residual of the policy allows it and the plan answers as OPA does; else
+// the error says why there is none.
+func compilePlan(ctx context.Context, p *program, in *inputs) (*plan, *residual, error) {
+	left, err := partially(ctx, p.engine.compiler, p.engine.store)
+	if err != nil {
+		return nil, left, err
 	}
-	var made *plan
-	if made, e.unplanned = p.newPlan(e.residual); e.unplanned != nil {
-		return
+	made, err := newPlan(in, left)
+	if err != nil {
+		return nil, left, err
 	}
-	if e.unplanned = p.compared(ctx, made, leaves); e.unplanned == nil {
-		e.plan = made
+	if err := checked(ctx, p, in, made); err != nil {
+		return nil, left, err
 	}
+	return made, left, nil
+}
+
+// key is the frame's bits as a key; those of the reasons count where they were asked for.
+func (f *frame) key(reasons bool) []byte {
+	f.text = f.text[:0]
+	for _, word := range f.bits {
+		f.text = binary.LittleEndian.AppendUint64(f.text, word)
+	}
+	if reasons {
+		f.text = append(f.text, 1)
+	}
+	return f.text
 }

@@ -69,8 +69,8 @@ func TestAPlanIsMadeOfWhatIsKnownAndNothingElse(t *testing.T) {
 		`data.partial.uimgate.odrl.missing`:                              "the reference",
 		`input.facts.a == 1.5`:                                           "the term",
 	} {
-		p := &Policy{slots: []policySlot{{slot: slot{operand: "a"}}, {slot: slot{operand: "b"}}}}
-		made, err := p.newPlan(module(body))
+		in := &inputs{slots: []policySlot{{factSlot: factSlot{slot: slot{operand: "a"}}}, {factSlot: factSlot{slot: slot{operand: "b"}}}}}
+		made, err := newPlan(in, module(body))
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%s: %v", body, err)
@@ -91,17 +91,17 @@ func TestAPlanIsMadeOfWhatIsKnownAndNothingElse(t *testing.T) {
 // The plan's answers are compared with OPA's: one that is wrong is found.
 func TestAWrongPlanIsNotUsed(t *testing.T) {
 	p := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs("a")+`]}`)
-	if p.engine.plan == nil {
+	if p.plan == nil {
 		t.Fatal(p.Engine())
 	}
 	breakings := 0
-	for _, s := range p.engine.plan.sets {
+	for _, s := range p.plan.sets {
 		for i := range s.entries {
 			breakings++
 			right := s.entries[i].when
 			for name, wrong := range map[string]*formula{"always": {op: fAlways, memo: -1}, "never": {op: fNever, memo: -1}, "not": {op: fNone, kids: []*formula{right}, memo: -1}} {
 				s.entries[i].when = wrong
-				if err := p.compared(t.Context(), p.engine.plan, []*leaf{{id: "c0", slot: slot{"purpose", "word"}, kind: "text", operator: "eq", value: "a", source: &constraintNode{}}}); err == nil {
+				if err := checked(t.Context(), p.program, p.inputs, p.plan); err == nil {
 					t.Errorf("%s %s as %s is not noticed", s.answer, s.name, name)
 				}
 			}
@@ -120,7 +120,7 @@ func TestWithoutAPlanOPADecides(t *testing.T) {
 	if err != nil || !with.Permit || with.Engine != EnginePlan {
 		t.Fatalf("%+v %v", with, err)
 	}
-	p.engine.plan, p.engine.unplanned = nil, unplanned("for the test")
+	p.plan, p.unplanned = nil, unplanned("for the test")
 	without, err := p.Decide(t.Context(), call(map[string]any{"purpose": "a"}))
 	if err != nil || without.Engine != EngineOPA {
 		t.Fatalf("%+v %v", without, err)
@@ -138,9 +138,9 @@ func TestPublishingInNoTimeStaysWithOPA(t *testing.T) {
 	p := published(t, `"permission":{`+everyCall+`}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p.engine.plan = nil
-	p.compile(ctx, nil)
-	if p.engine.plan != nil || p.engine.unplanned == nil {
+	p.program.leaves = nil
+	p.plan, p.residual, p.unplanned = compilePlan(ctx, p.program, p.inputs)
+	if p.plan != nil || p.unplanned == nil {
 		t.Error("a plan that nobody compared")
 	}
 	if d, err := p.Decide(t.Context(), call(nil)); err != nil || !d.Permit {
@@ -206,13 +206,13 @@ func TestTextOfAPolicyNeverBecomesRego(t *testing.T) {
 		`a"; true #`, "a\nactive contains 1 if true\n", `data.partial.uimgate.odrl.active`, `input.facts`, "`", `\u0022 true`, `${x}`, `{{.}}`, "x} y {",
 	} {
 		p := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs(text)+`]}`)
-		if p.engine.plan == nil {
+		if p.plan == nil {
 			t.Fatal(p.Engine())
 		}
 		plain := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs("plain")+`]}`)
 		shape := func(p *Policy, text string) string {
 			quoted := opa.String(text).String()
-			return strings.ReplaceAll(string(p.engine.residualText()), quoted, "TEXT")
+			return strings.ReplaceAll(string(p.residualText()), quoted, "TEXT")
 		}
 		if a, b := shape(p, text), shape(plain, "plain"); a != b && formOf("purpose", text) == words {
 			t.Errorf("%q changes the residual:\n%s\nwant\n%s", text, a, b)
@@ -288,7 +288,7 @@ func BenchmarkFallback(b *testing.B) {
 	if p == nil {
 		b.Fatal(problems)
 	}
-	p.engine.plan = nil
+	p.plan = nil
 	r := call(nil)
 	r.AgentKey, r.ProofKey = []byte("key"), []byte("key")
 	b.ReportAllocs()

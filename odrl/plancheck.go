@@ -21,13 +21,16 @@ var (
 // A planCheck holds a plan against OPA. First each constraint by itself, at the values around its own and with facts
 // that are missing or of a wrong type; then whole rules, for facts that run through the same values together.
 type planCheck struct {
-	policy *Policy
-	plan   *plan
-	leaves map[string][2][]planEntry // by id: holds, fails
+	program *program
+	inputs  *inputs
+	plan    *plan
+	leaves  map[string][2][]planEntry // by id: holds, fails
 }
 
-func (p *Policy) compared(ctx context.Context, made *plan, leaves []*leaf) error {
-	c := &planCheck{policy: p, plan: made, leaves: map[string][2][]planEntry{}}
+// checked holds a plan against OPA; nil where they agree.
+func checked(ctx context.Context, p *program, in *inputs, made *plan) error {
+	leaves := p.leaves
+	c := &planCheck{program: p, inputs: in, plan: made, leaves: map[string][2][]planEntry{}}
 	c.index()
 	facts, err := c.constraints(ctx, leaves)
 	if err == nil {
@@ -95,7 +98,7 @@ func (c *planCheck) constraint(ctx context.Context, l *leaf, slot string, fact a
 	}
 	id := ast.StringTerm(l.id)
 	input := ast.NewObject([2]*ast.Term{ast.StringTerm("leaves"), ast.ArrayTerm(id)}, [2]*ast.Term{keyFacts, ast.NewTerm(facts)})
-	want, err := ask(ctx, &c.policy.engine.leaves, input)
+	want, err := ask(ctx, &c.program.engine.leaves, input)
 	if err != nil {
 		return fmt.Errorf("comparing the plan with OPA: %w", err)
 	}
@@ -129,7 +132,7 @@ func (c *planCheck) rules(ctx context.Context, facts map[string][]ast.Value, lea
 	for _, list := range facts {
 		runs = max(runs, 2*len(list)*len(usual))
 	}
-	runs = min(runs+2, max(least, min(most, work/(1+leaves+len(c.policy.rules)))))
+	runs = min(runs+2, max(least, min(most, work/(1+leaves+len(c.program.rules)))))
 	for i := range runs {
 		given := ast.NewObject()
 		for n, slot := range sortedKeys(facts) {
@@ -170,8 +173,8 @@ func (c *planCheck) circumstances() (usual, odd []circumstance) {
 	const most = 16
 	var targets []ast.Value
 	seen := map[string]bool{}
-	for _, uid := range sortedKeys(c.policy.intents) {
-		list := c.policy.intents[uid]
+	for _, uid := range sortedKeys(c.inputs.targets) {
+		list := c.inputs.targets[uid]
 		if s := list.String(); !seen[s] && len(targets) < most {
 			seen[s] = true
 			targets = append(targets, list.Value)
@@ -180,10 +183,9 @@ func (c *planCheck) circumstances() (usual, odd []circumstance) {
 	intents := len(targets)
 	targets = append(targets, text(), ast.String(everyone), nil)
 	names := []string{everyone}
-	for _, agent := range sortedKeys(c.policy.agents) {
-		for _, party := range c.policy.agents[agent] {
-			iri, _ := party.iri.Value.(ast.String)
-			names = append(names, string(iri))
+	for _, agent := range sortedKeys(c.inputs.agents) {
+		for _, party := range c.inputs.agents[agent] {
+			names = append(names, party.iri)
 		}
 	}
 	parties := []ast.Value{text(everyone), text(names...), text(names[1:]...), ast.NewArray(ast.NullTerm()), nil}
@@ -220,11 +222,11 @@ func (c *planCheck) whole(ctx context.Context, input ast.Object, reasons bool) e
 		return nil // OPA decides
 	}
 	c.plan.run(f, "outcome")
-	if err := c.same(ctx, f, input, "outcome", &c.policy.engine.outcome); err != nil || !reasons {
+	if err := c.same(ctx, f, input, "outcome", &c.program.engine.outcome); err != nil || !reasons {
 		return err
 	}
 	c.plan.run(f, "reasons")
-	return c.same(ctx, f, input, "reasons", &c.policy.engine.reasons)
+	return c.same(ctx, f, input, "reasons", &c.program.engine.reasons)
 }
 
 func (c *planCheck) same(ctx context.Context, f *frame, input ast.Value, answer string, q *rego.PreparedEvalQuery) error {
@@ -244,17 +246,17 @@ func (c *planCheck) same(ctx context.Context, f *frame, input ast.Value, answer 
 // requests compares the plan as Decide uses it: with the rules of one intent only, and the facts as a frame takes them.
 func (c *planCheck) requests(ctx context.Context) error {
 	const most = 8
-	agents := append([]string{""}, sortedKeys(c.policy.agents)...)
-	uids := sortedKeys(c.policy.intents)
+	agents := append([]string{""}, sortedKeys(c.inputs.agents)...)
+	uids := sortedKeys(c.inputs.targets)
 	if len(uids) == 0 {
 		return nil
 	}
 	for i := range min(most, max(len(agents), len(uids))) {
-		r := Request{AgentID: agents[i%len(agents)], Intent: uids[i*len(uids)/most%len(uids)], Now: time.Unix(0, 0).Add(time.Duration(i) * 5 * time.Hour)}
+		r := request{AgentID: agents[i%len(agents)], Intent: uids[i*len(uids)/most%len(uids)], Now: time.Unix(0, 0).Add(time.Duration(i) * 5 * time.Hour)}
 		if i%2 == 1 {
 			r.AgentKey, r.ProofKey = []byte("a key"), []byte("a key")
 		}
-		for _, p := range c.policy.agents[r.AgentID] {
+		for _, p := range c.inputs.agents[r.AgentID] {
 			r.KeyID = p.keyID
 		}
 		f := c.plan.frame()
@@ -262,10 +264,10 @@ func (c *planCheck) requests(ctx context.Context) error {
 		c.plan.fill.fill(f, &r, in)
 		f.run(in.outcome)
 		f.run(in.reasons)
-		input := c.policy.input(r, c.policy.intents[r.Intent], false)
-		err := c.same(ctx, f, input, "outcome", &c.policy.engine.outcome)
+		input := c.inputs.document(&r, false)
+		err := c.same(ctx, f, input, "outcome", &c.program.engine.outcome)
 		if err == nil {
-			err = c.same(ctx, f, input, "reasons", &c.policy.engine.reasons)
+			err = c.same(ctx, f, input, "reasons", &c.program.engine.reasons)
 		}
 		c.plan.done(f)
 		if err != nil {

@@ -5,19 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
-	"strings"
-
-	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// maxFacts bounds the values of one operand. More are no facts at all.
-const maxFacts = 64
-
 // read is the fact of one slot, in the frame's arena; undefined where it is missing, or not of the slot's kind. What OPA
 // is given and what a plan is given is the same.
-func (s *policySlot) read(f *frame, r *Request, open bool) value {
+func (s *policySlot) read(f *frame, r *request, open bool) value {
 	if s.operand == "dateTime" {
 		switch {
 		case open || r.Now.IsZero():
@@ -150,26 +144,24 @@ func versionFact(uid string) value {
 	return value{kind: anArray, list: []value{{kind: anArray, list: []value{part(0), part(1), part(2)}}}}
 }
 
-func versionOf(uid string) string { return uid[strings.LastIndexByte(uid, ':')+1:] }
-
 // A filler knows where the slots of a plan get their values from.
 type filler struct {
 	slots    []planSlot
 	facts    []*policySlot // for the slots that are facts
-	parties  map[string][]policyParty
+	parties  map[string][]agentTerm
 	everyone value
 	keys     map[string]string // DER → the text by which the policy names it
 }
 
-func (p *Policy) filler(slots []planSlot, constants []*value) (*filler, error) {
-	l := &filler{slots: slots, facts: make([]*policySlot, len(slots)), parties: p.agents, everyone: value{kind: aText, s: everyone}, keys: map[string]string{}}
+func (in *inputs) filler(slots []planSlot, constants []*value) (*filler, error) {
+	l := &filler{slots: slots, facts: make([]*policySlot, len(slots)), parties: in.agents, everyone: value{kind: aText, s: everyone}, keys: map[string]string{}}
 	for i, s := range slots {
 		if s.root != "facts" {
 			continue
 		}
-		for j := range p.slots {
-			if p.slots[j].key() == s.key {
-				l.facts[i] = &p.slots[j]
+		for j := range in.slots {
+			if in.slots[j].key() == s.key {
+				l.facts[i] = &in.slots[j]
 			}
 		}
 		if l.facts[i] == nil {
@@ -195,7 +187,7 @@ func (l *filler) name(v *value) {
 }
 
 // fill puts the values of a request into the frame, as input does into a document for OPA.
-func (l *filler) fill(f *frame, r *Request, in *planIntent) {
+func (l *filler) fill(f *frame, r *request, in *planIntent) {
 	for i := range l.slots {
 		switch l.slots[i].root {
 		case "targets":
@@ -216,13 +208,12 @@ func (l *filler) fill(f *frame, r *Request, in *planIntent) {
 	}
 }
 
-func (l *filler) partiesOf(f *frame, r *Request) value {
+func (l *filler) partiesOf(f *frame, r *request) value {
 	start := len(f.arena)
 	f.arena = append(f.arena, l.everyone)
 	for _, party := range l.parties[r.AgentID] {
 		if party.keyID == "" || party.keyID == r.KeyID {
-			iri, _ := party.iri.Value.(ast.String)
-			f.arena = append(f.arena, value{kind: aText, s: string(iri)})
+			f.arena = append(f.arena, value{kind: aText, s: party.iri})
 		}
 	}
 	return value{kind: anArray, list: f.arena[start:len(f.arena):len(f.arena)]}

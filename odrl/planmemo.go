@@ -1,7 +1,6 @@
 package odrl
 
 import (
-	"encoding/binary"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -41,16 +40,4 @@ func (d *decisions) put(key []byte, r remembered) {
 	}
 	next[string(key)] = r
 	d.known.Store(&next)
-}
-
-// key is the frame's bits as a key; those of the reasons count where they were asked for.
-func (f *frame) key(reasons bool) []byte {
-	f.text = f.text[:0]
-	for _, word := range f.bits {
-		f.text = binary.LittleEndian.AppendUint64(f.text, word)
-	}
-	if reasons {
-		f.text = append(f.text, 1)
-	}
-	return f.text
 }

@@ -16,13 +16,13 @@ type comparison struct {
 	fact  func(any) (any, bool)
 }
 
-// number reads decimals, exactly. With a unit that is known, a number of either side may say another one of the same
+// numberComparison reads decimals, exactly. With a unit that is known, a number of either side may say another one of the same
 // dimension ({"value": 5, "unit": "MB"}); a bare number has the unit of the constraint.
-func (n *names) number(c *constraintNode) comparison {
-	unit, factor, measured := measureOf(n.unitName(c))
+func numberComparison(n *names, c *constraintNode) comparison {
+	unit, factor, measured := measureOf(unitName(n, c))
 	as := unit
 	if measured {
-		as = strings.ToLower(lastName(n.unitName(c)))
+		as = strings.ToLower(lastName(unitName(n, c)))
 	}
 	if c.unit.iri != "" && (c.operand == "count" || c.operand == "rateLimit") {
 		as, measured = "", false // a period: whoever gives a count gives that of the period
@@ -87,16 +87,16 @@ func possible(operand string, x *big.Rat) bool {
 	return (d.lo != 0 || x.Sign() >= 0) && (operand != "percentage" || x.Cmp(big.NewRat(100, 1)) <= 0)
 }
 
-func (n *names) unitName(c *constraintNode) string {
+func unitName(n *names, c *constraintNode) string {
 	if name, ok := n.local(c.unit.iri, n.namespaces, unitNamespaces); ok {
 		return name
 	}
 	return c.unit.iri
 }
 
-// duration reads lengths of time. A number with a unit of time is one too.
-func (n *names) duration(c *constraintNode) comparison {
-	unit := n.unitName(c)
+// durationComparison reads lengths of time. A number with a unit of time is one too.
+func durationComparison(n *names, c *constraintNode) comparison {
+	unit := unitName(n, c)
 	read := func(v any) (any, bool) {
 		s, ok := textOf(v)
 		if !ok {
@@ -113,8 +113,8 @@ func (n *names) duration(c *constraintNode) comparison {
 // lengths are the operators by which durations compare, which have no order where months do not tell.
 var lengths = map[string]string{"lt": "shorter", "lteq": "shorter-or-same", "gt": "longer", "gteq": "longer-or-same"}
 
-// event reads the course of a named event: before it, during it, after it. A name alone says that it is on.
-func (n *names) event(c *constraintNode) comparison {
+// eventComparison reads the course of a named event: before it, during it, after it. A name alone says that it is on.
+func eventComparison(n *names, c *constraintNode) comparison {
 	name := n.expand(c.right[0].text)
 	course := map[string]int64{"before": -1, "during": 0, "after": 1}
 	read := func(v any) (any, bool) {
@@ -133,7 +133,7 @@ func (n *names) event(c *constraintNode) comparison {
 	return comparison{"number", name, "the name of an event", read, read}
 }
 
-func (n *names) isUsage(r literal) bool {
+func isUsage(n *names, r literal) bool {
 	name, ok := n.local(r.text, n.namespaces)
 	return ok && name == "policyUsage"
 }
@@ -169,7 +169,7 @@ func (n *normalizer) readLeaf(l *leaf, c *constraintNode, how comparison) bool {
 		return false
 	}
 	if how.kind == "duration" && c.unit.iri != "" {
-		if _, ok := lengthOf("1", n.unitName(c)); !ok {
+		if _, ok := lengthOf("1", unitName(n.names, c)); !ok {
 			n.problems.Errorf("unit", c.unit.pointer, "%s is no unit of time", quote(c.unit.iri))
 			return false
 		}
@@ -193,9 +193,9 @@ func (n *normalizer) eventLeaf(l *leaf, c *constraintNode) bool {
 		n.problems.Errorf("operator", c.pointer, "whether an event is over or still to come is not known to the gateway: ask by eq whether it is on, or compare dateTime")
 		return false
 	}
-	if r := c.right[0]; r.window || r.text == "" || n.isUsage(r) {
+	if r := c.right[0]; r.window || r.text == "" || isUsage(n.names, r) {
 		n.problems.Errorf("value", r.pointer, "event compares with the name of an event: the use itself is no event that a call could wait for")
 		return false
 	}
-	return l.compare(c, n.event(c))
+	return l.compare(c, eventComparison(n.names, c))
 }

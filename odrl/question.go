@@ -110,27 +110,6 @@ func readQuestion(tree map[string]any, lenient bool) (Question, error) {
 
 func pointerTo(key string) string { return quote("/" + strictjson.Escape(key)) }
 
-// nameOf reads a text, or an object that carries its name as uid or @id.
-func nameOf(v any) (string, bool) {
-	switch v := v.(type) {
-	case nil:
-		return "", true
-	case string:
-		return v, true
-	case map[string]any:
-		for _, k := range []string{"uid", "@id", "id", "rdf:value", "@value"} {
-			if inner, ok := v[k]; ok {
-				return nameOf(inner)
-			}
-		}
-	case []any:
-		if len(v) == 1 {
-			return nameOf(v[0])
-		}
-	}
-	return "", false
-}
-
 // readRequest reads an ODRL policy of type Request (ODRL V 3.2) that asks for one permission.
 func readRequest(doc []byte, lenient bool) (Question, error) {
 	p, problems := Load(context.Background(), doc, LoadOptions{Lenient: true})

@@ -66,12 +66,13 @@ func (r *reader) fits(count *int, most int, what, pointer string) bool {
 	return false
 }
 
-func (n *names) knownNamespaces(w *world) {
+// knownNamespaces are those of ODRL, of UIM, and of the vocabularies at the hosts.
+func (n *names) knownNamespaces(hosts []string) {
 	n.namespaces = []string{odrlNS, uimNS, ccNS}
 	for _, p := range profiles[1:] {
 		n.namespaces = append(n.namespaces, p+"/", p+"#")
 	}
-	for _, host := range w.hostList {
+	for _, host := range hosts {
 		n.namespaces = append(n.namespaces, host+"/vocab/")
 	}
 }

@@ -271,17 +271,3 @@ func (r *reader) expandIRI(s string) string {
 	}
 	return s
 }
-
-// texts are the right operands as texts, sorted.
-func (c *constraintNode) texts() []string {
-	var list []string
-	for _, l := range c.right {
-		if l.window {
-			list = append(list, l.start+"/"+l.end)
-			continue
-		}
-		list = append(list, l.text)
-	}
-	slices.Sort(list)
-	return list
-}

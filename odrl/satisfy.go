@@ -44,7 +44,7 @@ func conjunction(scope string, list []*constraintNode, loose bool) []demand {
 
 // satisfiable reports false only where no facts can meet the demands; else it gives an example of facts
 // as far as the demands ask for any.
-func (n *names) satisfiable(demands []demand) (example map[string][]string, ok bool) {
+func satisfiable(n *names, demands []demand) (example map[string][]string, ok bool) {
 	steps := maxSearch
 	s := &search{domains: map[string]*domain{}, known: map[string]bool{}, steps: &steps, all: &n.searched}
 	found := s.solve(demands)

@@ -1,7 +1,6 @@
 package odrl
 
 import (
-	"encoding/base64"
 	"slices"
 	"strconv"
 	"time"
@@ -23,8 +22,12 @@ func (s *situation) counted(e *evaluable, c *constraintNode) bool {
 
 // situate closes hierarchies and collections and reads the facts. What cannot be read is left out, and
 // so unknown.
-func (e *evaluable) situate(p *Policy, q Question, w WorldState, o EvaluateOptions) *situation {
-	x := &situating{e: e, p: p, partOf: map[string][]string{}}
+func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation {
+	e := p.evaluation.rules()
+	x := &situating{e: e, partOf: map[string][]string{}}
+	if p.program != nil {
+		x.intents, x.agents = p.program.targets, p.program.agents
+	}
 	for member, wholes := range e.form.facts.partOf {
 		for _, whole := range wholes {
 			add(x.partOf, member, whole)
@@ -75,9 +78,10 @@ func (e *evaluable) situate(p *Policy, q Question, w WorldState, o EvaluateOptio
 }
 
 type situating struct {
-	e      *evaluable
-	p      *Policy
-	partOf map[string][]string
+	e       *evaluable
+	intents map[string][]string    // UID → targets; none: the policy is from Load
+	agents  map[string][]agentName // by agent id
+	partOf  map[string][]string
 }
 
 // close lists what the parts of a question go by.
@@ -100,11 +104,9 @@ func (x *situating) parties(s string) []string {
 		return nil
 	}
 	list := reach(x.partOf, x.party(s))
-	for _, agent := range x.p.agents[s] {
+	for _, agent := range x.agents[s] {
 		if agent.keyID == "" {
-			if name, ok := stringOf(agent.iri); ok {
-				list = append(list, name)
-			}
+			list = append(list, agent.iri)
 		}
 	}
 	return list
@@ -147,11 +149,9 @@ func (x *situating) targets(s string) []string {
 	if x.e.literal {
 		return list
 	}
-	if t := x.p.intents[x.intent(s)]; t != nil {
-		for _, one := range arrayOf(t) {
-			if whole, ok := stringOf(one); ok && !slices.Contains(list, whole) {
-				list = append(list, whole)
-			}
+	for _, whole := range x.intents[x.intent(s)] {
+		if !slices.Contains(list, whole) {
+			list = append(list, whole)
 		}
 	}
 	return list
@@ -159,7 +159,7 @@ func (x *situating) targets(s string) []string {
 
 // intent is the UID of the intent that a target of the gateway's names.
 func (x *situating) intent(s string) string {
-	if _, ok := x.p.intents[s]; ok {
+	if _, ok := x.intents[s]; ok {
 		return s
 	}
 	if t, ok := x.e.intentOf(s); ok {
@@ -264,8 +264,6 @@ func (x *situating) proof(context map[string]any, q Question, w WorldState) (str
 	}
 	return "", false
 }
-
-func keyText(der []byte) string { return base64.StdEncoding.EncodeToString(der) }
 
 // reports are the states that are told of duties, each once: the worst of what is said.
 func (x *situating) reports(told []DutyReport) map[string]any {

@@ -12,11 +12,10 @@ import (
 // facts that are given, such as claims of the agreement, count. On an error the Terms are zero, which
 // permit nothing.
 func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
-	targets := p.intents[r.Intent]
-	if targets == nil {
+	if !p.names(r.Intent) {
 		return Terms{Reason: PolicyNotApplicable, Detail: "the policy has no rule for this intent"}, nil
 	}
-	o, err := ask(ctx, &p.engine.terms, p.input(r, targets, true))
+	o, err := ask(ctx, &p.program.engine.terms, p.inputs.document((*request)(&r), true))
 	if err != nil {
 		return Terms{}, err
 	}

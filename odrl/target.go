@@ -18,10 +18,36 @@ type target struct {
 // everyIntent is the collection of all intents of the service.
 const everyIntent = "*"
 
+// A givenWorld is what the names in a policy refer to, as the caller has it.
+type givenWorld struct {
+	// Hosts are the base hosts (host or host:port, lower case) under which targets may name intents.
+	Hosts []string
+	// Intents are the assets.
+	Intents []givenAsset
+	// Parties maps an IRI of the policy to the agent it names.
+	Parties map[string]givenParty
+	// AnyAssignee reads an assignee that Parties does not name as "every agent".
+	AnyAssignee bool
+}
+
+// A givenAsset is one intent as a policy may name it.
+type givenAsset struct {
+	UID       string // namespace:name:version
+	Namespace string
+	Name      string // the middle of the UID
+	Title     string // intent_name
+}
+
+// A givenParty is an agent that a policy may name.
+type givenParty struct {
+	AgentID string
+	KeyID   string // RFC 7638 thumbprint; empty: any key of the agent
+}
+
 // A world is a World made ready for looking things up. Targets are resolved here, once, into sets of
 // intents; nothing compares prefixes of IRIs afterwards.
 type world struct {
-	World
+	givenWorld
 	hosts    map[string]bool
 	hostList []string
 	byName   map[string][]int // canonical collection name or UID → members
@@ -36,9 +62,9 @@ type resolved struct {
 	err    error
 }
 
-func newWorld(w World) *world {
+func newWorld(w givenWorld) *world {
 	x := &world{
-		World: w, hosts: map[string]bool{}, byName: map[string][]int{}, byTitle: map[string][]int{}, byMiddle: map[string][]int{}, cache: map[string]resolved{},
+		givenWorld: w, hosts: map[string]bool{}, byName: map[string][]int{}, byTitle: map[string][]int{}, byMiddle: map[string][]int{}, cache: map[string]resolved{},
 	}
 	for _, h := range w.Hosts {
 		x.addHost(h)
@@ -58,13 +84,6 @@ func (w *world) addHost(h string) {
 	if h != "" && !w.hosts[h] {
 		w.hosts[h] = true
 		w.hostList = append(w.hostList, h)
-	}
-}
-
-// addPolicyHost makes the host of the policy's own uid a base host.
-func (w *world) addPolicyHost(uid string) {
-	if u, err := url.Parse(uid); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-		w.addHost(u.Host)
 	}
 }
 

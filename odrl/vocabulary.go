@@ -214,3 +214,12 @@ var unitNamespaces = []string{
 	"dbpedia.org/resource/", "www.currency-iso.org/dam/downloads/lists/list_one.xml#", "cvx.iptc.org/iso4217a/", "cvx.iptc.org/iso4217a:", "publications.europa.eu/resource/authority/currency/",
 	"www.w3.org/2006/time#", "qudt.org/vocab/unit/",
 }
+
+var orderings = []string{"lt", "lteq", "gt", "gteq"}
+
+var setOperators = []string{"isAnyOf", "isNoneOf", "isAllOf", "hasPart"}
+
+var periodNames = map[string]string{
+	"HR": "hour", "MIN": "minute", "SEC": "second", "DAY": "day", "WK": "week", "MO": "month", "YR": "year",
+	"unitHour": "hour", "unitMinute": "minute", "unitSecond": "second", "unitDay": "day", "unitWeek": "week", "unitMonth": "month", "unitYear": "year",
+}

@@ -7,23 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Canonical writes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785: terms of ODRL by
-// their names in its context, all others as IRIs, every node where it is referred to, UIM's short forms
-// as the constraints that they stand for. Reading it gives the same policies, and writing it again the
-// same bytes. It is nil where the list holds an error; lenient and profiles are those of LoadOptions.
-func Canonical(doc []byte, lenient bool, profiles ...string) ([]byte, problem.List) {
-	ctx, cancel := context.WithTimeout(context.Background(), publishTime)
-	defer cancel()
-	found := findings{lenient: lenient}
-	tree := decodeTree(doc, &found)
+// canonicalDocument writes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785; nil where something failed.
+func canonicalDocument(ctx context.Context, doc []byte, profiles []string, found *findings) []byte {
+	tree := decodeTree(doc, found)
 	if found.failed() {
-		return nil, found.list
+		return nil
 	}
-	names := newNames(tree, newWorld(World{}), &found)
+	names := newNames(tree, nil, found)
 	names.profiles = profiles
 	r := newReader(ctx, names)
 	list := r.documents(tree)
@@ -31,14 +24,14 @@ func Canonical(doc []byte, lenient bool, profiles ...string) ([]byte, problem.Li
 		found.Errorf("no-policy", "", "the document holds no policy")
 	}
 	if found.failed() {
-		return nil, found.list
+		return nil
 	}
 	out, err := strictjson.Canonical(exactly((&writer{r}).document(list)))
 	if err != nil {
 		found.Errorf("inexact", "", "the policy cannot be written: %v", err)
-		return nil, found.list
+		return nil
 	}
-	return out, found.list
+	return out
 }
 
 // exactly writes numbers that RFC 8785 would change as texts.
