@@ -38,17 +38,17 @@ func (p *Policy) names(intent string) bool {
 
 // planned decides by the plan; false where there is none, or it does not know.
 func (p *Policy) planned(r *Request) (*Decision, bool) {
-	plan := p.plan
-	if plan == nil {
+	made := p.plan
+	if made == nil {
 		return nil, false
 	}
-	in := plan.intents[r.Intent]
+	in := made.intents[r.Intent]
 	if in == nil {
 		return nil, false
 	}
-	f := plan.frame()
-	defer plan.done(f)
-	plan.fill.fill(f, (*request)(r), in)
+	f := made.frame()
+	defer made.done(f)
+	made.fill.fill(f, (*request)(r), in)
 	f.run(in.outcome)
 	known, ok := p.memo.get(f.key(false))
 	if ok && known.wanting {
@@ -62,11 +62,11 @@ func (p *Policy) planned(r *Request) (*Decision, bool) {
 		return known.decision, true
 	}
 	wanting := false
-	d, err := p.assemble(plan.answer(f, "outcome"), func() (ast.Object, error) {
+	d, err := p.assemble(made.answer(f, "outcome"), func() (ast.Object, error) {
 		p.memo.put(f.key(false), remembered{wanting: true})
 		wanting = true
 		f.run(in.reasons)
-		return plan.answer(f, "reasons"), nil
+		return made.answer(f, "reasons"), nil
 	})
 	if err != nil || f.failed {
 		return nil, false
