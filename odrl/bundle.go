@@ -14,6 +14,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl/internal/plan"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // Bundle writes the policy as an OPA bundle (tar.gz): the semantics modules, the policy's data and, to read, what is
@@ -39,7 +41,7 @@ func (p *Policy) Bundle(w io.Writer) error {
 	if p.program == nil {
 		data, err = p.EvaluationData()
 	} else {
-		data, err = json.MarshalIndent(p.program.engine.data, "", " ")
+		data, err = json.MarshalIndent(p.program.Engine.Data, "", " ")
 	}
 	if err != nil {
 		return fmt.Errorf("writing the policy's data: %w", err)
@@ -53,9 +55,9 @@ func (p *Policy) Bundle(w io.Writer) error {
 		{"/.manifest", manifest},
 		{"/data.json", data},
 		{"/residual.txt", p.residualText()},
-		{"/uimgate/odrl/levels.rego", []byte(levels)},
-		{"/uimgate/odrl/report.rego", []byte(reports)},
-		{"/uimgate/odrl/semantics.rego", []byte(semantics)},
+		{"/uimgate/odrl/levels.rego", []byte(rules.Levels)},
+		{"/uimgate/odrl/report.rego", []byte(rules.Reports)},
+		{"/uimgate/odrl/semantics.rego", []byte(rules.Semantics)},
 	} {
 		if err := t.WriteHeader(&tar.Header{Name: f.name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(f.text)), Format: tar.FormatUSTAR}); err != nil {
 			return fmt.Errorf("writing %s: %w", f.name, err)
@@ -94,8 +96,8 @@ func (p *Policy) residualText() []byte {
 		fmt.Fprintf(&out, "# There is no residual: %v\n", p.unplanned)
 		return out.Bytes()
 	}
-	fmt.Fprintf(&out, "# What is left of the modules for this policy when only the input is unknown.\n\n%s\n", p.residual.result)
-	for _, m := range p.residual.modules {
+	fmt.Fprintf(&out, "# What is left of the modules for this policy when only the input is unknown.\n\n%s\n", p.residual.Result)
+	for _, m := range p.residual.Modules {
 		fmt.Fprintf(&out, "\n%s\n", m)
 	}
 	return out.Bytes()
@@ -107,7 +109,7 @@ func (p *Policy) DecideInput(r Request) ([]byte, error) {
 	if !p.names(r.Intent) {
 		return []byte("null"), nil
 	}
-	v, err := ast.JSON(p.inputs.document((*request)(&r), false))
+	v, err := ast.JSON(p.inputs.Document((*plan.Request)(&r), false))
 	if err != nil {
 		return nil, fmt.Errorf("writing the input: %w", err)
 	}

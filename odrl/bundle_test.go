@@ -82,3 +82,12 @@ func TestBundleDecidesAlikeInPlainOPA(t *testing.T) {
 		}
 	}
 }
+
+func lenient(t *testing.T, doc string) *odrl.Policy {
+	t.Helper()
+	p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Lenient: true})
+	if p == nil {
+		t.Fatalf("%s: %v", doc, problems)
+	}
+	return p
+}

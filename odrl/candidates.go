@@ -5,36 +5,38 @@ import (
 	"slices"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // An option is one permission under which the question is permitted.
 type option struct {
-	x       *entry
+	x       *rules.Entry
 	limits  []limit.Limit
 	charges []Charge
 	price   *big.Rat
 }
 
 // rank orders permissions by lowest charge, then fewest limits, then document order.
-func (v *verdict) rank(permitting []*entry) []option {
+func (v *verdict) rank(permitting []*rules.Entry) []option {
 	list := make([]option, 0, len(permitting))
 	currencies := map[string]bool{}
 	for _, x := range permitting {
 		o := option{x: x, limits: v.limits(x), price: new(big.Rat)}
 		duties := v.duties(x)
-		for _, obligation := range v.e.entries {
-			if obligation.kind == "obligation" && v.sets["active"][obligation.n] && v.binds(obligation) {
+		for _, obligation := range v.e.Entries {
+			if obligation.Kind == "obligation" && v.sets["active"][obligation.N] && v.binds(obligation) {
 				duties = append(duties, obligation)
 			}
 		}
 		for _, d := range duties {
-			if !v.sets["active"][d.n] || v.sets["fulfilled"][d.n] {
+			if !v.sets["active"][d.N] || v.sets["fulfilled"][d.N] {
 				continue
 			}
-			o.charges = append(o.charges, d.owes()...)
-			for _, c := range d.charges {
-				o.price.Add(o.price, c.value)
-				currencies[c.currency] = true
+			o.charges = append(o.charges, owes(d)...)
+			for _, c := range d.Charges {
+				o.price.Add(o.price, c.Value)
+				currencies[c.Currency] = true
 			}
 		}
 		list = append(list, o)
@@ -54,12 +56,12 @@ func (v *verdict) rank(permitting []*entry) []option {
 }
 
 // binds reports whether an obligation is the party's, and, where the gateway counts it, about this call.
-func (v *verdict) binds(x *entry) bool {
+func (v *verdict) binds(x *rules.Entry) bool {
 	for _, part := range []string{"party", "target"} {
-		if part == "target" && v.e.literal {
+		if part == "target" && v.e.Literal {
 			continue
 		}
-		if x.data[part] != nil && !v.premise[premiseKey(x.n, part)] {
+		if x.Data[part] != nil && !v.premise[premiseKey(x.N, part)] {
 			return false
 		}
 	}
@@ -67,11 +69,11 @@ func (v *verdict) binds(x *entry) bool {
 }
 
 // limits are those of a permission, and of the prohibitions that only bound it.
-func (v *verdict) limits(x *entry) []limit.Limit {
+func (v *verdict) limits(x *rules.Entry) []limit.Limit {
 	var list []limit.Limit
-	for _, y := range append([]*entry{x}, v.in("bounding")...) {
+	for _, y := range append([]*rules.Entry{x}, v.in("bounding")...) {
 		for _, l := range v.matchedLimits(y) {
-			list = addLimit(list, l)
+			list = rules.AddLimit(list, l)
 		}
 	}
 	return list
@@ -79,68 +81,68 @@ func (v *verdict) limits(x *entry) []limit.Limit {
 
 // matchedLimits are the limits of a rule under the names that the question matched, those left out
 // that the question itself gave a count for.
-func (v *verdict) matchedLimits(x *entry) []limit.Limit {
-	counted := func(c *constraintNode) bool { return v.s.counted(v.e, c) }
+func (v *verdict) matchedLimits(x *rules.Entry) []limit.Limit {
+	counted := func(c *model.Constraint) bool { return v.s.counted(v.e, c) }
 	name := ""
-	for _, ref := range x.node.targets {
-		for _, n := range v.e.targetNames(ref) {
+	for _, ref := range x.Node.Targets {
+		for _, n := range v.e.TargetNames(ref) {
 			if name == "" && slices.Contains(v.s.names["target"], n) {
 				name = n
 			}
 		}
 	}
-	for i := range x.node.actions {
-		if a := &x.node.actions[i]; slices.Contains(v.s.names["action"], a.name) {
-			return v.e.limitsOf(x, a, name, counted)
+	for i := range x.Node.Actions {
+		if a := &x.Node.Actions[i]; slices.Contains(v.s.names["action"], a.Name) {
+			return v.e.LimitsOf(x, a, name, counted)
 		}
 	}
-	return v.e.limitsOf(x, nil, name, counted)
+	return v.e.LimitsOf(x, nil, name, counted)
 }
 
 // duties are the entries a permission waits for.
-func (v *verdict) duties(x *entry) []*entry {
-	var list []*entry
-	for _, node := range x.node.duties {
-		list = append(list, v.e.byName[node.name()])
+func (v *verdict) duties(x *rules.Entry) []*rules.Entry {
+	var list []*rules.Entry
+	for _, node := range x.Node.Duties {
+		list = append(list, v.e.ByName[node.Name()])
 	}
 	return list
 }
 
 // owes are the charges of a duty.
-func (x *entry) owes() []Charge {
+func owes(x *rules.Entry) []Charge {
 	var list []Charge
-	for _, c := range x.charges {
-		list = append(list, Charge{Amount: c.text, Currency: c.currency, Rule: x.node.name()})
+	for _, c := range x.Charges {
+		list = append(list, Charge{Amount: c.Text, Currency: c.Currency, Rule: x.Node.Name()})
 	}
 	return list
 }
 
-func (v *verdict) charges(list []*entry) []Charge {
+func (v *verdict) charges(list []*rules.Entry) []Charge {
 	var out []Charge
 	for _, x := range list {
-		out = append(out, x.owes()...)
+		out = append(out, owes(x)...)
 	}
 	return out
 }
 
 // owed lists the duties that are open: of the permission that is used, the obligations that bind, and
 // what became due.
-func (v *verdict) owed(best []option, unmet []*entry) []Due {
+func (v *verdict) owed(best []option, unmet []*rules.Entry) []Due {
 	var list []Due
-	add := func(x *entry) {
-		if v.sets["fulfilled"][x.n] {
+	add := func(x *rules.Entry) {
+		if v.sets["fulfilled"][x.N] {
 			return
 		}
-		for _, a := range x.node.actions {
-			d := Due{Rule: x.node.name(), Action: a.name}
-			if x.of != nil {
-				d.Of = x.of.node.name()
+		for _, a := range x.Node.Actions {
+			d := Due{Rule: x.Node.Name(), Action: a.Name}
+			if x.Of != nil {
+				d.Of = x.Of.Node.Name()
 			}
-			if len(x.node.targets) == 1 {
-				d.Target = x.node.targets[0].name()
+			if len(x.Node.Targets) == 1 {
+				d.Target = x.Node.Targets[0].Name()
 			}
-			if len(x.parties) == 1 {
-				d.Party = x.parties[0].name()
+			if len(x.Parties) == 1 {
+				d.Party = x.Parties[0].Name()
 			}
 			if !slices.Contains(list, d) {
 				list = append(list, d)
@@ -149,13 +151,13 @@ func (v *verdict) owed(best []option, unmet []*entry) []Due {
 	}
 	if len(best) > 0 {
 		for _, d := range v.duties(best[0].x) {
-			if v.sets["active"][d.n] || v.sets["violated"][d.n] {
+			if v.sets["active"][d.N] || v.sets["violated"][d.N] {
 				add(d)
 			}
 		}
 	}
-	for _, x := range v.e.entries {
-		if x.kind == "obligation" && v.sets["active"][x.n] && v.binds(x) || slices.Contains(unmet, x) {
+	for _, x := range v.e.Entries {
+		if x.Kind == "obligation" && v.sets["active"][x.N] && v.binds(x) || slices.Contains(unmet, x) {
 			add(x)
 		}
 	}

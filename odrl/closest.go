@@ -3,15 +3,18 @@ package odrl
 import (
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // closest says why nothing is permitted: the permission that is about the question and lacks the least.
 func (v *verdict) closest(ev *Evaluation) {
 	ev.deny(PolicyNotApplicable, nil, "no permission of the policy covers this")
 	best, lacks := -1, []string(nil)
-	var waits *entry
-	for _, x := range v.e.entries {
-		if x.kind != "permission" || !v.about(x) {
+	var waits *rules.Entry
+	for _, x := range v.e.Entries {
+		if x.Kind != "permission" || !v.about(x) {
 			continue
 		}
 		missing := v.missing(x)
@@ -19,57 +22,57 @@ func (v *verdict) closest(ev *Evaluation) {
 			waits = x
 		}
 		if best < 0 || len(missing) < len(lacks) {
-			best, lacks = x.n, missing
+			best, lacks = x.N, missing
 		}
 	}
-	if best < 0 || !v.e.grants() {
+	if best < 0 || !v.e.Grants() {
 		return
 	}
-	ev.Rule = v.e.entries[best].node.name()
+	ev.Rule = v.e.Entries[best].Node.Name()
 	if waits == nil {
 		slices.Sort(lacks)
 		ev.Detail = "the closest permission asks for " + strings.Join(lacks[:min(len(lacks), 5)], "; ")
 		return
 	}
-	ev.Rule = waits.node.name()
+	ev.Rule = waits.Node.Name()
 	v.waiting(ev, waits)
 }
 
 // waiting says for which duty a permission waits.
-func (v *verdict) waiting(ev *Evaluation, x *entry) {
+func (v *verdict) waiting(ev *Evaluation, x *rules.Entry) {
 	for _, d := range v.duties(x) {
-		if !v.sets["blocking"][d.n] {
+		if !v.sets["blocking"][d.N] {
 			continue
 		}
 		ev.Detail = "a duty of the permission is not fulfilled"
-		ev.Duties = append(ev.Duties, Due{Rule: d.node.name(), Action: d.action(), Of: x.node.name()})
+		ev.Duties = append(ev.Duties, Due{Rule: d.Node.Name(), Action: actionOf(d), Of: x.Node.Name()})
 		switch {
-		case d.signs():
+		case signs(d):
 			ev.Reason, ev.Detail = PolicyRequiresVerification, proofDetail
-		case d.pays() && ev.Reason == PolicyNotApplicable:
+		case pays(d) && ev.Reason == PolicyNotApplicable:
 			ev.Reason, ev.Detail = PolicyRequiresPayment, "the policy asks for a payment first"
 		}
-		ev.Charges = append(ev.Charges, d.owes()...)
+		ev.Charges = append(ev.Charges, owes(d)...)
 	}
 	if c := v.over(x); c != nil && ev.Reason == PolicyNotApplicable {
 		ev.Reason, ev.Detail = QuotaExceeded, "the closest permission asks for "+c.String()
-		if c.unit.iri != "" || c.operand == "rateLimit" {
+		if c.Unit.IRI != "" || c.Operand == "rateLimit" {
 			ev.Reason = RateLimitExceeded
 		}
 	}
 }
 
-func (x *entry) action() string {
-	if len(x.node.actions) > 0 {
-		return x.node.actions[0].name
+func actionOf(x *rules.Entry) string {
+	if len(x.Node.Actions) > 0 {
+		return x.Node.Actions[0].Name
 	}
 	return ""
 }
 
 // about reports whether the question fits the parts of a rule.
-func (v *verdict) about(x *entry) bool {
+func (v *verdict) about(x *rules.Entry) bool {
 	for _, part := range []string{"action", "target", "party"} {
-		if x.data[part] != nil && !v.premise[premiseKey(x.n, part)] {
+		if x.Data[part] != nil && !v.premise[premiseKey(x.N, part)] {
 			return false
 		}
 	}
@@ -77,14 +80,14 @@ func (v *verdict) about(x *entry) bool {
 }
 
 // bounds reports whether a constraint limits, rather than conditions, the rule.
-func (v *verdict) bounds(x *entry, c *constraintNode) bool {
-	return !x.node.kind.duty() && v.e.limiting(c)
+func (v *verdict) bounds(x *rules.Entry, c *model.Constraint) bool {
+	return !x.Node.Kind.Duty() && v.e.Limiting(c)
 }
 
 // over is a limit that the question's own count exceeds.
-func (v *verdict) over(x *entry) *constraintNode {
+func (v *verdict) over(x *rules.Entry) *model.Constraint {
 	for _, c := range conditionsOf(x) {
-		if id := v.e.bySource[c]; v.e.limiting(c) && v.s.counted(v.e, c) && !v.holds[id] {
+		if id := v.e.BySource[c]; v.e.Limiting(c) && v.s.counted(v.e, c) && !v.holds[id] {
 			return c
 		}
 	}
@@ -92,31 +95,31 @@ func (v *verdict) over(x *entry) *constraintNode {
 }
 
 // missing words the constraints of a permission that do not hold, under the action that lacks least.
-func (v *verdict) missing(x *entry) []string {
-	shared := slices.Clone(x.node.constraints)
-	for _, ref := range slices.Concat(x.node.targets, x.parties) {
-		shared = append(shared, ref.refinements...)
+func (v *verdict) missing(x *rules.Entry) []string {
+	shared := slices.Clone(x.Node.Constraints)
+	for _, ref := range slices.Concat(x.Node.Targets, x.Parties) {
+		shared = append(shared, ref.Refinements...)
 	}
-	if len(x.node.actions) == 0 {
+	if len(x.Node.Actions) == 0 {
 		return v.lacking(x, shared)
 	}
 	var least []string
 	first := true
-	for _, a := range x.node.actions {
-		if !slices.Contains(v.s.names["action"], a.name) {
+	for _, a := range x.Node.Actions {
+		if !slices.Contains(v.s.names["action"], a.Name) {
 			continue
 		}
-		if list := v.lacking(x, slices.Concat(shared, a.refinements)); first || len(list) < len(least) {
+		if list := v.lacking(x, slices.Concat(shared, a.Refinements)); first || len(list) < len(least) {
 			least, first = list, false
 		}
 	}
 	return least
 }
 
-func (v *verdict) lacking(x *entry, list []*constraintNode) []string {
+func (v *verdict) lacking(x *rules.Entry, list []*model.Constraint) []string {
 	var missing []string
-	for _, c := range flatten(list) {
-		if id, ok := v.e.bySource[c]; ok && !v.holds[id] && !v.bounds(x, c) {
+	for _, c := range model.Flatten(list) {
+		if id, ok := v.e.BySource[c]; ok && !v.holds[id] && !v.bounds(x, c) {
 			missing = append(missing, c.String())
 		}
 	}
@@ -124,13 +127,13 @@ func (v *verdict) lacking(x *entry, list []*constraintNode) []string {
 }
 
 // conditionsOf are the constraints and refinements of a rule, conjunctions taken apart.
-func conditionsOf(x *entry) []*constraintNode {
-	list := slices.Clone(x.node.constraints)
-	for _, a := range x.node.actions {
-		list = append(list, a.refinements...)
+func conditionsOf(x *rules.Entry) []*model.Constraint {
+	list := slices.Clone(x.Node.Constraints)
+	for _, a := range x.Node.Actions {
+		list = append(list, a.Refinements...)
 	}
-	for _, ref := range slices.Concat(x.node.targets, x.parties) {
-		list = append(list, ref.refinements...)
+	for _, ref := range slices.Concat(x.Node.Targets, x.Parties) {
+		list = append(list, ref.Refinements...)
 	}
-	return flatten(list)
+	return model.Flatten(list)
 }

@@ -2,6 +2,7 @@ package odrl_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
 )
+
+var update = flag.Bool("update", false, "write what the tests get as what they want")
 
 // A row is one line of the conformance table: a document, what validation says of it, and what comes of
 // questions under it.

@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/plan"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // Decide says whether the agent may execute the intent now, and under which permissions. It reads no
@@ -33,7 +37,7 @@ func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 
 // names reports whether a rule of the policy is about the intent.
 func (p *Policy) names(intent string) bool {
-	return p.program != nil && p.program.targets[intent] != nil
+	return p.program != nil && p.program.Targets[intent] != nil
 }
 
 // planned decides by the plan; false where there is none, or it does not know.
@@ -42,57 +46,57 @@ func (p *Policy) planned(r *Request) (*Decision, bool) {
 	if made == nil {
 		return nil, false
 	}
-	in := made.intents[r.Intent]
+	in := made.Intents[r.Intent]
 	if in == nil {
 		return nil, false
 	}
-	f := made.frame()
-	defer made.done(f)
-	made.fill.fill(f, (*request)(r), in)
-	f.run(in.outcome)
-	known, ok := p.memo.get(f.key(false))
+	f := made.Frame()
+	defer made.Done(f)
+	made.Fill.Fill(f, (*plan.Request)(r), in)
+	f.Run(in.Outcome)
+	known, ok := p.memo.get(f.Key(false))
 	if ok && known.wanting {
-		f.run(in.reasons)
-		known, ok = p.memo.get(f.key(true))
+		f.Run(in.Reasons)
+		known, ok = p.memo.get(f.Key(true))
 	}
-	if f.failed {
+	if f.Failed {
 		return nil, false
 	}
 	if ok {
 		return known.decision, true
 	}
 	wanting := false
-	d, err := p.assemble(made.answer(f, "outcome"), func() (ast.Object, error) {
-		p.memo.put(f.key(false), remembered{wanting: true})
+	d, err := p.assemble(made.Answer(f, "outcome"), func() (ast.Object, error) {
+		p.memo.put(f.Key(false), remembered{wanting: true})
 		wanting = true
-		f.run(in.reasons)
-		return made.answer(f, "reasons"), nil
+		f.Run(in.Reasons)
+		return made.Answer(f, "reasons"), nil
 	})
-	if err != nil || f.failed {
+	if err != nil || f.Failed {
 		return nil, false
 	}
 	d.Engine = EnginePlan
-	p.memo.put(f.key(wanting), remembered{decision: d})
+	p.memo.put(f.Key(wanting), remembered{decision: d})
 	return d, true
 }
 
 // asked decides by OPA.
 func (p *Policy) asked(ctx context.Context, r *Request) (*Decision, error) {
-	in := p.inputs.document((*request)(r), false)
-	o, err := ask(ctx, &p.program.engine.outcome, in)
+	in := p.inputs.Document((*plan.Request)(r), false)
+	o, err := rules.Ask(ctx, &p.program.Engine.Outcome, in)
 	if err != nil {
 		return nil, err
 	}
-	return p.assemble(o, func() (ast.Object, error) { return ask(ctx, &p.program.engine.reasons, in) })
+	return p.assemble(o, func() (ast.Object, error) { return rules.Ask(ctx, &p.program.Engine.Reasons, in) })
 }
 
 // assemble makes a Decision of what the rules say; reasons are asked for where no permission applies.
 func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)) (*Decision, error) {
-	active, err := numbersIn(outcome, "active")
+	active, err := rules.NumbersIn(outcome, "active")
 	if err != nil {
 		return nil, err
 	}
-	unmet, err := numbersIn(outcome, "unmet")
+	unmet, err := rules.NumbersIn(outcome, "unmet")
 	if err != nil {
 		return nil, err
 	}
@@ -101,15 +105,15 @@ func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)
 	winner, overruled := p.settle(f)
 	switch {
 	case overruled == PolicyConflict:
-		d.Reason, d.Rule, d.Detail = overruled, winner.node.name(), "the policy both permits and prohibits this call"
+		d.Reason, d.Rule, d.Detail = overruled, winner.Node.Name(), "the policy both permits and prohibits this call"
 	case len(unmet) > 0:
-		first, ok := p.program.rules[least(unmet)]
+		first, ok := p.program.Rules[least(unmet)]
 		if !ok {
-			return nil, errUndefined
+			return nil, rules.ErrUndefined
 		}
-		d.Reason, d.Rule, d.Detail = PolicyRequiresVerification, first.node.name(), proofDetail
+		d.Reason, d.Rule, d.Detail = PolicyRequiresVerification, first.Node.Name(), proofDetail
 	case overruled != "":
-		d.Reason, d.Rule, d.Detail = overruled, winner.node.name(), "the policy prohibits this call"
+		d.Reason, d.Rule, d.Detail = overruled, winner.Node.Name(), "the policy prohibits this call"
 	case len(f.permissions) == 0:
 		o, err := reasons()
 		if err != nil {
@@ -133,10 +137,10 @@ const proofDetail = "the call must carry a proof signed with the agreed key"
 
 // A finding is what applies to one request, each list in document order.
 type finding struct {
-	permissions      []*rule
-	prohibitions     []*rule // without those that only bound
-	bounds           []*rule
-	obligations      []*rule
+	permissions      []*rules.Rule
+	prohibitions     []*rules.Rule // without those that only bound
+	bounds           []*rules.Rule
+	obligations      []*rules.Rule
 	forbidsExceeding bool
 }
 
@@ -144,16 +148,16 @@ type finding struct {
 func (p *Policy) sort(active map[int]bool) *finding {
 	f := &finding{}
 	for _, n := range sortedNumbers(active) {
-		r, ok := p.program.rules[n]
+		r, ok := p.program.Rules[n]
 		switch {
 		case !ok: // a duty of a permission
-		case r.kind == permission:
+		case r.Kind == model.Permission:
 			f.permissions = append(f.permissions, r)
-		case r.kind == obligation:
+		case r.Kind == model.Obligation:
 			f.obligations = append(f.obligations, r)
-		case r.exceeding():
+		case r.Exceeding():
 			f.forbidsExceeding = true
-		case r.bounds():
+		case r.Bounds():
 			f.bounds = append(f.bounds, r)
 		default:
 			f.prohibitions = append(f.prohibitions, r)
@@ -164,13 +168,13 @@ func (p *Policy) sort(active map[int]bool) *finding {
 
 // settle applies the conflict strategy, ODRL IM 2.10: the prohibition that stands, and what to call
 // it; an empty Reason where none does.
-func (p *Policy) settle(f *finding) (*rule, Reason) {
+func (p *Policy) settle(f *finding) (*rules.Rule, Reason) {
 	switch {
 	case len(f.prohibitions) == 0:
 		return nil, ""
-	case len(f.permissions) == 0 || p.program.strategy == prohibitionWins:
+	case len(f.permissions) == 0 || p.program.Strategy == model.ProhibitionWins:
 		return f.prohibitions[0], PolicyViolation
-	case p.program.strategy == permissionWins:
+	case p.program.Strategy == model.PermissionWins:
 		return nil, ""
 	default:
 		return f.prohibitions[0], PolicyConflict
@@ -181,15 +185,15 @@ func (p *Policy) settle(f *finding) (*rule, Reason) {
 func (f *finding) candidates(active map[int]bool) ([]Candidate, error) {
 	list := make([]Candidate, 0, len(f.permissions))
 	for _, r := range f.permissions {
-		c := Candidate{Rule: r.node.name(), Limits: slices.Clone(r.limits)}
+		c := Candidate{Rule: r.Node.Name(), Limits: slices.Clone(r.Limits)}
 		for _, b := range f.bounds {
-			for _, l := range b.limits {
-				c.Limits = addLimit(c.Limits, l)
+			for _, l := range b.Limits {
+				c.Limits = rules.AddLimit(c.Limits, l)
 			}
 		}
 		var ok bool
 		for _, d := range f.due(r, active) {
-			if c.Charge, ok = plus(c.Charge, d.charge); !ok {
+			if c.Charge, ok = rules.Sum(c.Charge, d.Charge); !ok {
 				return nil, fmt.Errorf("the charges of %s do not add up", c.Rule)
 			}
 		}
@@ -200,15 +204,15 @@ func (f *finding) candidates(active map[int]bool) ([]Candidate, error) {
 }
 
 // due are the duties owed under r now: its own and the policy's obligations.
-func (f *finding) due(r *rule, active map[int]bool) []*duty {
-	var list []*duty
-	for _, d := range r.duties {
-		if d.unconditional() || active[d.n] {
+func (f *finding) due(r *rules.Rule, active map[int]bool) []*rules.Duty {
+	var list []*rules.Duty
+	for _, d := range r.Duties {
+		if d.Unconditional() || active[d.N] {
 			list = append(list, d)
 		}
 	}
 	for _, o := range f.obligations {
-		list = append(list, o.duties[0])
+		list = append(list, o.Duties[0])
 	}
 	return list
 }
@@ -244,10 +248,10 @@ func (f *finding) owed(active map[int]bool) []Duty {
 	var list []Duty
 	for _, r := range f.permissions {
 		for _, d := range f.due(r, active) {
-			if d.action == "compensate" || d.action == "signPayload" {
+			if d.Action == "compensate" || d.Action == "signPayload" {
 				continue
 			}
-			owed := Duty{Rule: d.node.name(), Action: d.action, Notice: d.node.notice}
+			owed := Duty{Rule: d.Node.Name(), Action: d.Action, Notice: d.Node.Notice}
 			if !slices.Contains(list, owed) {
 				list = append(list, owed)
 			}
@@ -258,18 +262,18 @@ func (f *finding) owed(active map[int]bool) []Duty {
 
 // factsRead are the values of the operands the policy reads, for the audit record.
 func (p *Policy) factsRead(r Request) map[string]any {
-	if p.program == nil || len(p.program.slots) == 0 {
+	if p.program == nil || len(p.program.Slots) == 0 {
 		return nil
 	}
 	m := map[string]any{}
-	for _, s := range p.program.slots {
-		switch v, ok := r.Facts[s.operand]; {
-		case s.operand == "dateTime":
+	for _, s := range p.program.Slots {
+		switch v, ok := r.Facts[s.Operand]; {
+		case s.Operand == "dateTime":
 			m["dateTime"] = r.Now.UTC().Format(time.RFC3339Nano)
-		case s.operand == "version":
-			m["version"] = versionOf(r.Intent)
+		case s.Operand == "version":
+			m["version"] = model.VersionOf(r.Intent)
 		case ok:
-			m[s.operand] = v
+			m[s.Operand] = v
 		}
 	}
 	return m

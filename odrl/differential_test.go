@@ -12,6 +12,9 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
+
+	"github.com/uimgate/uimgate/odrl/internal/plan"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // A choice reads decisions of a generator from bytes, so that the fuzzer steers it; when they are used up everything
@@ -227,7 +230,7 @@ func (c *choice) policy() []byte {
 func (c *choice) request(w World) Request {
 	keys := [][]byte{nil, []byte("key"), []byte("other")}
 	for _, k := range differentialKeys[1:] {
-		der, _ := parseKey(k)
+		der, _ := rules.ParseKey(k)
 		keys = append(keys, der)
 	}
 	r := Request{
@@ -261,7 +264,7 @@ func (c *choice) request(w World) Request {
 		case 5:
 			r.Facts[operand] = []any{pick(c, differentialWords...), pick[any](c, "b", json.Number("1"), nil, true, []any{"a"})}
 		case 6:
-			r.Facts[operand] = pick[any](c, json.Number("5"), true, nil, "", []any{}, time.Unix(0, 0), make([]string, maxFacts+1))
+			r.Facts[operand] = pick[any](c, json.Number("5"), true, nil, "", []any{}, time.Unix(0, 0), make([]string, rules.MaxFacts+1))
 		default:
 			r.Facts[operand] = pick(c, "0.05 USD", "1 EUR", "0.050000001 USD", "1", "x USD")
 		}
@@ -277,7 +280,7 @@ func (c *choice) odd(depth int) *ast.Term {
 	case 1:
 		return ast.InternedTerm(c.maybe())
 	case 2, 3:
-		return intTerm([]int64{0, 1, 5, -1, 1781524800000000000, 43200000000000, 50000000}[c.of(7)])
+		return plan.IntTerm([]int64{0, 1, 5, -1, 1781524800000000000, 43200000000000, 50000000}[c.of(7)])
 	case 4:
 		return ast.NewTerm(ast.Number(pick(c, "1.5", "1e3", "1e400", "12345678901234567890123")))
 	case 5, 6:
@@ -302,11 +305,11 @@ func (c *choice) odd(depth int) *ast.Term {
 }
 
 // disturb puts odd values into an input document.
-func (c *choice) disturb(input ast.Object, slots []policySlot) ast.Object {
+func (c *choice) disturb(input ast.Object, slots []plan.PolicySlot) ast.Object {
 	out := ast.NewObject()
 	input.Foreach(func(k, v *ast.Term) { out.Insert(k, v) })
 	facts := ast.NewObject()
-	if t := input.Get(keyFacts); t != nil {
+	if t := input.Get(plan.KeyFacts); t != nil {
 		if o, ok := t.Value.(ast.Object); ok {
 			o.Foreach(func(k, v *ast.Term) { facts.Insert(k, v) })
 		}
@@ -314,13 +317,13 @@ func (c *choice) disturb(input ast.Object, slots []policySlot) ast.Object {
 	for _, s := range slots {
 		switch c.of(3) {
 		case 0:
-			facts.Insert(s.term, c.odd(2))
+			facts.Insert(s.Term, c.odd(2))
 		case 1:
-			facts.Insert(s.term, ast.ArrayTerm(c.odd(1)))
+			facts.Insert(s.Term, ast.ArrayTerm(c.odd(1)))
 		}
 	}
-	out.Insert(keyFacts, ast.NewTerm(facts))
-	for _, k := range []*ast.Term{keyTargets, keyParties, keyFacts, keyProof, keyAgent} {
+	out.Insert(plan.KeyFacts, ast.NewTerm(facts))
+	for _, k := range []*ast.Term{plan.KeyTargets, plan.KeyParties, plan.KeyFacts, plan.KeyProof, plan.KeyAgent} {
 		if c.of(8) == 7 {
 			out.Insert(k, c.odd(2))
 		}
@@ -329,9 +332,9 @@ func (c *choice) disturb(input ast.Object, slots []policySlot) ast.Object {
 }
 
 // residualAlone evaluates the residual of a policy by OPA.
-func residualAlone(ctx context.Context, r *residual) (rego.PreparedEvalQuery, error) {
+func residualAlone(ctx context.Context, r *plan.Residual) (rego.PreparedEvalQuery, error) {
 	modules := map[string]*ast.Module{}
-	for i, m := range r.modules {
+	for i, m := range r.Modules {
 		modules[fmt.Sprint(i)] = m.Copy()
 	}
 	compiler := ast.NewCompiler()
@@ -339,8 +342,8 @@ func residualAlone(ctx context.Context, r *residual) (rego.PreparedEvalQuery, er
 		return rego.PreparedEvalQuery{}, compiler.Errors
 	}
 	return rego.New(
-		rego.ParsedQuery(ast.NewBody(ast.NewExpr(ast.NewTerm(r.result)))), rego.Compiler(compiler), rego.StrictBuiltinErrors(true),
-		rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(asTerm),
+		rego.ParsedQuery(ast.NewBody(ast.NewExpr(ast.NewTerm(r.Result)))), rego.Compiler(compiler), rego.StrictBuiltinErrors(true),
+		rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(rules.AsTerm),
 	).PrepareForEval(ctx)
 }
 
@@ -373,17 +376,17 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 		if !p.names(r.Intent) {
 			continue
 		}
-		input, _ := p.inputs.document((*request)(&r), false).(ast.Object)
+		input, _ := p.inputs.Document((*plan.Request)(&r), false).(ast.Object)
 		// As Decide does it: slots filled from the request, rules of this intent alone.
-		f := made.frame()
-		made.fill.fill(f, (*request)(&r), made.intents[r.Intent])
-		f.run(made.intents[r.Intent].outcome)
-		f.run(made.intents[r.Intent].reasons)
-		if f.failed {
+		f := made.Frame()
+		made.Fill.Fill(f, (*plan.Request)(&r), made.Intents[r.Intent])
+		f.Run(made.Intents[r.Intent].Outcome)
+		f.Run(made.Intents[r.Intent].Reasons)
+		if f.Failed {
 			t.Fatalf("%s\n%+v: a request that the plan cannot judge", doc, r)
 		}
 		three(t, p, partial, f, input, doc)
-		made.done(f)
+		made.Done(f)
 		d, err := p.Decide(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
@@ -397,33 +400,33 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 			t.Fatalf("%s\n%+v\nplan %s\nOPA  %s", doc, r, have, want)
 		}
 		// As no request is: values of any type in any place.
-		odd := c.disturb(input, p.inputs.slots)
-		f = made.frame()
-		if made.load(f, odd) {
-			made.run(f, "outcome")
-			made.run(f, "reasons")
-			if !f.failed {
+		odd := c.disturb(input, p.inputs.Slots)
+		f = made.Frame()
+		if made.Load(f, odd) {
+			made.Run(f, "outcome")
+			made.Run(f, "reasons")
+			if !f.Failed {
 				three(t, p, partial, f, odd, doc)
 			}
 		}
-		made.done(f)
+		made.Done(f)
 	}
 	return true
 }
 
-func three(t *testing.T, p *Policy, partial rego.PreparedEvalQuery, f *frame, input ast.Object, doc []byte) {
+func three(t *testing.T, p *Policy, partial rego.PreparedEvalQuery, f *plan.Frame, input ast.Object, doc []byte) {
 	t.Helper()
-	left, err := ask(t.Context(), &partial, input)
+	left, err := rules.Ask(t.Context(), &partial, input)
 	if err != nil {
 		t.Fatalf("%s\n%v\nthe residual: %v", doc, input, err)
 	}
-	for name, q := range map[string]*rego.PreparedEvalQuery{"outcome": &p.program.engine.outcome, "reasons": &p.program.engine.reasons} {
-		generic, err := ask(t.Context(), q, input)
+	for name, q := range map[string]*rego.PreparedEvalQuery{"outcome": &p.program.Engine.Outcome, "reasons": &p.program.Engine.Reasons} {
+		generic, err := rules.Ask(t.Context(), q, input)
 		if err != nil {
 			t.Fatalf("%s\n%v\nthe module: %v", doc, input, err)
 		}
 		residual := left.Get(ast.StringTerm(name))
-		plan := p.plan.answer(f, name)
+		plan := p.plan.Answer(f, name)
 		if generic.Compare(residual.Value) != 0 || generic.Compare(plan) != 0 {
 			t.Fatalf("%s\n%v\nmodule   %v\nresidual %v\nplan     %v", doc, input, generic, residual, plan)
 		}

@@ -10,6 +10,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // evaluateTime bounds what Evaluate may spend on one question.
@@ -33,27 +36,27 @@ type EvaluateOptions struct {
 
 // evaluation is what Evaluate needs of a Policy, made when it is first asked.
 type evaluation struct {
-	rules    func() *evaluable
+	rules    func() *rules.Evaluable
 	prepared sync.Once
 	query    rego.PreparedEvalQuery
 	err      error
 }
 
-func newEvaluation(f *normalForm, w *world) *evaluation {
-	return &evaluation{rules: sync.OnceValue(func() *evaluable { return newEvaluable(f, w) })}
+func newEvaluation(f *model.NormalForm, w *rules.Catalog) *evaluation {
+	return &evaluation{rules: sync.OnceValue(func() *rules.Evaluable { return rules.NewEvaluable(f, w) })}
 }
 
 func (v *evaluation) prepare(ctx context.Context) error {
 	v.prepared.Do(func() {
-		compiler, err := module()
+		compiler, err := rules.Module()
 		if err != nil {
 			v.err = err
 			return
 		}
-		store := inmem.NewFromObjectWithOpts(v.rules().ruleData(), inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true))
+		store := inmem.NewFromObjectWithOpts(v.rules().RuleData(), inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true))
 		v.query, v.err = rego.New(
 			rego.Query("data.uimgate.odrl.evaluation"), rego.Compiler(compiler), rego.Store(store), rego.StoreReadAST(true),
-			rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(asTerm),
+			rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(rules.AsTerm),
 		).PrepareForEval(context.WithoutCancel(ctx)) // what is prepared outlives the one who asks first
 	})
 	return v.err
@@ -79,7 +82,7 @@ func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o Evalu
 	if err != nil {
 		return Evaluation{}, fmt.Errorf("evaluating the policy: %w", err)
 	}
-	answer, err := ask(ctx, &p.evaluation.query, in)
+	answer, err := rules.Ask(ctx, &p.evaluation.query, in)
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -98,5 +101,5 @@ func (p *Policy) Input(q Question, w WorldState, o EvaluateOptions) ([]byte, err
 
 // EvaluationData is the data document that Input belongs to: {"policy": {…}}.
 func (p *Policy) EvaluationData() ([]byte, error) {
-	return json.Marshal(p.evaluation.rules().ruleData())
+	return json.Marshal(p.evaluation.rules().RuleData())
 }

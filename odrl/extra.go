@@ -13,6 +13,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // An Extra is the operator's own Rego beside a policy: package uimgate.extra, whose deny refuses calls that the policy
@@ -76,7 +78,7 @@ func NewExtra(ctx context.Context, name string, source []byte, limit time.Durati
 	if compiler.Compile(map[string]*ast.Module{name: m}); compiler.Failed() {
 		return nil, regoProblems(compiler.Errors)
 	}
-	q, err := rego.New(rego.Query(ExtraRule), rego.Compiler(compiler), rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(asTerm)).PrepareForEval(ctx)
+	q, err := rego.New(rego.Query(ExtraRule), rego.Compiler(compiler), rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(rules.AsTerm)).PrepareForEval(ctx)
 	if err != nil {
 		return nil, regoProblems(err)
 	}
@@ -123,11 +125,11 @@ func (x *Extra) Denies(ctx context.Context, r Request, d Decision) (bool, error)
 	case len(results) == 0:
 		return false, nil
 	case len(results) != 1 || len(results[0].Expressions) != 1:
-		return true, fmt.Errorf("%w: %w", errExtra, errUndefined)
+		return true, fmt.Errorf("%w: %w", errExtra, rules.ErrUndefined)
 	}
 	t, _ := results[0].Expressions[0].Value.(*ast.Term)
 	if t == nil {
-		return true, fmt.Errorf("%w: %w", errExtra, errUndefined)
+		return true, fmt.Errorf("%w: %w", errExtra, rules.ErrUndefined)
 	}
 	switch v := t.Value.(type) {
 	case ast.Boolean:

@@ -5,7 +5,12 @@ import (
 	"context"
 
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
+
+// MaxDocument bounds the bytes of a policy.
+const MaxDocument = model.MaxDocument
 
 // LoadOptions say how Load reads a document.
 type LoadOptions struct {
@@ -26,22 +31,22 @@ type LoadOptions struct {
 func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List) {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
-	found := findings{lenient: o.Lenient}
-	l := openLibrary(ctx, doc, o.Profiles, &found)
-	if l == nil || found.failed() {
-		return nil, found.list
+	found := model.Findings{Lenient: o.Lenient}
+	l := model.OpenLibrary(ctx, doc, o.Profiles, &found)
+	if l == nil || found.Failed() {
+		return nil, found.List
 	}
-	d := l.choose(o.Policy)
-	if found.failed() {
-		return nil, found.list
+	d := l.Choose(o.Policy)
+	if found.Failed() {
+		return nil, found.List
 	}
-	expanded := l.expanded(d)
-	l.check(expanded)
-	form := l.normalForm(expanded)
-	if found.failed() {
-		return nil, found.list
+	expanded := l.Expanded(d)
+	l.Check(expanded)
+	form := l.NormalForm(expanded)
+	if found.Failed() {
+		return nil, found.List
 	}
-	p := &Policy{form: form, document: bytes.Clone(doc), warnings: found.list, evaluation: newEvaluation(form, nil)}
+	p := &Policy{form: form, document: bytes.Clone(doc), warnings: found.List, evaluation: newEvaluation(form, nil)}
 	return p, p.Warnings()
 }
 
@@ -60,30 +65,30 @@ type ValidateOptions struct {
 func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
-	found := findings{lenient: o.Lenient}
-	l := openLibrary(ctx, doc, o.Profiles, &found)
+	found := model.Findings{Lenient: o.Lenient}
+	l := model.OpenLibrary(ctx, doc, o.Profiles, &found)
 	if l == nil {
-		return found.list
+		return found.List
 	}
-	if len(l.list) == 0 {
+	if len(l.List) == 0 {
 		found.Errorf("no-policy", "", "the document holds no policy")
 	}
-	l.spellings()
-	for _, d := range l.list {
-		if found.full() {
+	l.Spellings()
+	for _, d := range l.List {
+		if found.Full() {
 			break
 		}
-		expanded := l.expanded(d)
-		l.check(expanded)
-		l.advise(expanded)
-		if found.failed() {
+		expanded := l.Expanded(d)
+		l.Check(expanded)
+		l.Advise(expanded)
+		if found.Failed() {
 			continue
 		}
-		if form := l.normalForm(expanded); !found.failed() {
-			analyseForm(l, form)
+		if form := l.NormalForm(expanded); !found.Failed() {
+			rules.Analyse(l, form)
 		}
 	}
-	return found.list
+	return found.List
 }
 
 // Canonical writes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785: terms of ODRL by
@@ -93,7 +98,7 @@ func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 func Canonical(doc []byte, lenient bool, profiles ...string) ([]byte, problem.List) {
 	ctx, cancel := context.WithTimeout(context.Background(), publishTime)
 	defer cancel()
-	found := findings{lenient: lenient}
-	out := canonicalDocument(ctx, doc, profiles, &found)
-	return out, found.list
+	found := model.Findings{Lenient: lenient}
+	out := model.Canonical(ctx, doc, profiles, &found)
+	return out, found.List
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
 // A truth is what a constraint says of the facts of one request.
@@ -429,7 +430,7 @@ func TestLogicalConstraints(t *testing.T) {
 	}
 	for _, innermost := range order {
 		c := operand[innermost]
-		for depth := 1; depth <= odrl.MaxNesting; depth++ {
+		for depth := 1; depth <= model.MaxNesting; depth++ {
 			c = `{"or":[` + c + `,` + operand[no] + `]}`
 			if depth%2 == 0 { // a neutral element of the other operator, so that every level is used
 				c = strings.Replace(c, `{"or"`, `{"xone"`, 1)

@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/plan"
+
 	opa "github.com/open-policy-agent/opa/v1/ast"
 )
 
@@ -45,7 +48,7 @@ func TestWithoutAPlanOPADecides(t *testing.T) {
 	if err != nil || !with.Permit || with.Engine != EnginePlan {
 		t.Fatalf("%+v %v", with, err)
 	}
-	p.plan, p.unplanned = nil, unplanned("for the test")
+	p.plan, p.unplanned = nil, plan.Unplanned("for the test")
 	without, err := p.Decide(t.Context(), call(map[string]any{"purpose": "a"}))
 	if err != nil || without.Engine != EngineOPA {
 		t.Fatalf("%+v %v", without, err)
@@ -63,8 +66,8 @@ func TestPublishingInNoTimeStaysWithOPA(t *testing.T) {
 	p := published(t, `"permission":{`+everyCall+`}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p.program.leaves = nil
-	p.plan, p.residual, p.unplanned = compilePlan(ctx, p.program, p.inputs)
+	p.program.Leaves = nil
+	p.plan, p.residual, p.unplanned = plan.Compile(ctx, p.program, p.inputs)
 	if p.plan != nil || p.unplanned == nil {
 		t.Error("a plan that nobody compared")
 	}
@@ -139,7 +142,7 @@ func TestTextOfAPolicyNeverBecomesRego(t *testing.T) {
 			quoted := opa.String(text).String()
 			return strings.ReplaceAll(string(p.residualText()), quoted, "TEXT")
 		}
-		if a, b := shape(p, text), shape(plain, "plain"); a != b && formOf("purpose", text) == words {
+		if a, b := shape(p, text), shape(plain, "plain"); a != b && model.TextFormOf("purpose", text) == model.Words {
 			t.Errorf("%q changes the residual:\n%s\nwant\n%s", text, a, b)
 		}
 		for purpose, want := range map[string]bool{text: true, "plain": false} {
@@ -152,12 +155,16 @@ func TestTextOfAPolicyNeverBecomesRego(t *testing.T) {
 
 // Rego text enters OPA in three places: the modules of this package, the constant queries, and the operator's file.
 func TestRegoTextIsOnlyEverConstant(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+	var files []string
+	for _, folder := range []string{".", "internal/model", "internal/rules", "internal/plan", "words"} {
+		list, err := filepath.Glob(folder + "/*.go")
+		if err != nil || len(list) == 0 {
+			t.Fatal(folder, list, err)
+		}
+		files = append(files, list...)
 	}
 	takes := map[string]int{"ParseModuleWithOpts": 1, "ParseModule": 1, "ParseBody": 0, "MustParseBody": 0, "MustParseTerm": 0, "MustParseRef": 0, "ParseTerm": 0, "ParseRef": 0, "Query": 0, "Module": 1, "ParseStatements": 1}
-	allowed := map[string]string{"engine.go text": "embedded modules", "extra.go string(source)": "the operator's file", `engine.go "data.uimgate.odrl."+query`: "names of this file"}
+	allowed := map[string]string{"internal/rules/engine.go text": "embedded modules", "extra.go string(source)": "the operator's file", `internal/rules/engine.go "data.uimgate.odrl."+query`: "names of this file"}
 	found := 0
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {

@@ -9,6 +9,9 @@ import (
 
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/plan"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // publishTime bounds what Publish may spend on one document.
@@ -17,14 +20,14 @@ const publishTime = 2 * time.Second
 // A Policy is a published policy: read, checked, resolved against the World and compiled. It does not
 // change and is safe for concurrent use.
 type Policy struct {
-	form       *normalForm
+	form       *model.NormalForm
 	document   []byte
 	warnings   problem.List
-	program    *program // nil: from Load
-	inputs     *inputs
-	plan       *plan     // nil: every decision asks the prepared query
-	residual   *residual // nil where there is none within its bounds
-	unplanned  error     // why there is no plan
+	program    *rules.Program // nil: from Load
+	inputs     *plan.Inputs
+	plan       *plan.Plan     // nil: every decision asks the prepared query
+	residual   *plan.Residual // nil where there is none within its bounds
+	unplanned  error          // why there is no plan
 	memo       decisions
 	evaluation *evaluation
 }
@@ -36,14 +39,14 @@ type Policy struct {
 func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
-	var found findings
-	tree := decodeTree(doc, &found)
+	var found model.Findings
+	tree := model.DecodeTree(doc, &found)
 	m, isObject := tree.(map[string]any)
 	if tree != nil && !isObject {
 		found.Errorf("json", "", "want a JSON object, not %s", strictjson.Kind(tree))
 	}
-	if found.failed() {
-		return nil, found.list
+	if found.Failed() {
+		return nil, found.List
 	}
 	if err := strictjson.Exact(tree); err != nil {
 		pointer := ""
@@ -51,22 +54,22 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 			pointer = e.Pointer
 		}
 		found.Errorf("inexact", pointer, "this number does not survive RFC 8785, by which agents sign the policy: write it as a string")
-		return nil, found.list
+		return nil, found.List
 	}
-	compiled := compileProgram(ctx, m, w.given(), &found)
+	compiled := rules.Compile(ctx, m, w.given(), &found)
 	if compiled == nil {
-		return nil, found.list
+		return nil, found.List
 	}
 	p := &Policy{
-		form: compiled.form, document: bytes.Clone(doc), program: compiled, inputs: newInputs(compiled), evaluation: newEvaluation(compiled.form, compiled.world),
+		form: compiled.Form, document: bytes.Clone(doc), program: compiled, inputs: plan.NewInputs(compiled), evaluation: newEvaluation(compiled.Form, compiled.World),
 	}
-	p.plan, p.residual, p.unplanned = compilePlan(ctx, compiled, p.inputs)
-	p.warnings = found.list
+	p.plan, p.residual, p.unplanned = plan.Compile(ctx, compiled, p.inputs)
+	p.warnings = found.List
 	return p, p.Warnings()
 }
 
 // UID is the policy's own name, an IRI.
-func (p *Policy) UID() string { return p.form.uid }
+func (p *Policy) UID() string { return p.form.UID }
 
 // Document is the policy as published, byte for byte.
 func (p *Policy) Document() []byte { return bytes.Clone(p.document) }
@@ -76,14 +79,14 @@ func (p *Policy) Charges() bool { return len(p.Currencies()) > 0 }
 
 // NamesKeys reports whether the policy asks for signatures with particular keys, so that its Terms and Decisions
 // are different for agents with different keys.
-func (p *Policy) NamesKeys() bool { return p.program != nil && p.program.keys }
+func (p *Policy) NamesKeys() bool { return p.program != nil && p.program.Keys }
 
 // Currencies are those of the policy's charges (ISO 4217), sorted.
 func (p *Policy) Currencies() []string {
 	if p.program == nil {
 		return nil
 	}
-	return slices.Clone(p.program.currencies)
+	return slices.Clone(p.program.Currencies)
 }
 
 // Warnings are what Publish found and did not refuse.
@@ -96,9 +99,9 @@ func (p *Policy) Operands() []string {
 		return nil
 	}
 	var list []string
-	for _, s := range p.program.slots {
-		if !slices.Contains(list, s.operand) {
-			list = append(list, s.operand)
+	for _, s := range p.program.Slots {
+		if !slices.Contains(list, s.Operand) {
+			list = append(list, s.Operand)
 		}
 	}
 	slices.Sort(list)
@@ -120,4 +123,4 @@ func (p *Policy) Engine() (e Engine, reason string) {
 
 // Model is the policy in normal form and, of one from Publish, the rules it was compiled to. It is for the packages below
 // this one, which put a policy into words.
-func (p *Policy) Model() (*normalForm, *program) { return p.form, p.program }
+func (p *Policy) Model() (*model.NormalForm, *rules.Program) { return p.form, p.program }

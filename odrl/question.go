@@ -8,6 +8,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
 const (
@@ -73,15 +74,15 @@ func plainQuestion(tree map[string]any) bool {
 
 func readQuestion(tree map[string]any, lenient bool) (Question, error) {
 	q := Question{Context: map[string]any{}}
-	for _, k := range sortedKeys(tree) {
+	for _, k := range model.SortedKeys(tree) {
 		var ok bool
 		switch k {
 		case "party":
-			q.Party, ok = nameOf(tree[k])
+			q.Party, ok = model.NameOf(tree[k])
 		case "action":
-			q.Action, ok = nameOf(tree[k])
+			q.Action, ok = model.NameOf(tree[k])
 		case "target":
-			q.Target, ok = nameOf(tree[k])
+			q.Target, ok = model.NameOf(tree[k])
 		case "context":
 			switch c := tree[k].(type) {
 			case nil:
@@ -108,7 +109,7 @@ func readQuestion(tree map[string]any, lenient bool) (Question, error) {
 	return q, nil
 }
 
-func pointerTo(key string) string { return quote("/" + strictjson.Escape(key)) }
+func pointerTo(key string) string { return model.Quote("/" + strictjson.Escape(key)) }
 
 // readRequest reads an ODRL policy of type Request (ODRL V 3.2) that asks for one permission.
 func readRequest(doc []byte, lenient bool) (Question, error) {
@@ -118,54 +119,54 @@ func readRequest(doc []byte, lenient bool) (Question, error) {
 			return Question{}, errors.New(x.String())
 		}
 	}
-	if !lenient && !slices.Contains(p.form.types, "Request") {
+	if !lenient && !slices.Contains(p.form.Types, "Request") {
 		return Question{}, errors.New("it is neither {party, action, target, context} nor a policy of type Request")
 	}
-	if len(p.form.rules) != 1 || p.form.rules[0].kind != permission {
+	if len(p.form.Rules) != 1 || p.form.Rules[0].Kind != model.Permission {
 		return Question{}, errors.New("a Request asks for exactly one permission of one action, with one target and one assignee")
 	}
-	a := p.form.rules[0]
+	a := p.form.Rules[0]
 	q := Question{Context: map[string]any{}}
-	constraints := slices.Clone(a.constraints)
-	if a.action != nil {
-		q.Action = a.action.name
-		constraints = append(constraints, a.action.refinements...)
+	constraints := slices.Clone(a.Constraints)
+	if a.Action != nil {
+		q.Action = a.Action.Name
+		constraints = append(constraints, a.Action.Refinements...)
 	}
-	if a.target != nil {
-		q.Target = a.target.name()
-		constraints = append(constraints, a.target.refinements...)
+	if a.Target != nil {
+		q.Target = a.Target.Name()
+		constraints = append(constraints, a.Target.Refinements...)
 	}
-	if who := a.parties["assignee"]; who != nil {
-		q.Party = who.name()
-		constraints = append(constraints, who.refinements...)
+	if who := a.Parties["assignee"]; who != nil {
+		q.Party = who.Name()
+		constraints = append(constraints, who.Refinements...)
 	}
-	for _, c := range flatten(constraints) {
-		values, ok := c.given()
+	for _, c := range model.Flatten(constraints) {
+		values, ok := given(c)
 		switch {
 		case ok:
-			q.Context[c.operand] = values
+			q.Context[c.Operand] = values
 		case !lenient:
-			return Question{}, fmt.Errorf("%s: the constraints of a Request give facts: write leftOperand eq value", c.pointer)
+			return Question{}, fmt.Errorf("%s: the constraints of a Request give facts: write leftOperand eq value", c.Pointer)
 		}
 	}
 	return q, nil
 }
 
 // given are the values that a constraint of a request states as facts.
-func (c *constraintNode) given() (any, bool) {
-	if c.logic != "" || c.operator != "eq" && c.operator != "isAnyOf" && c.operator != "isAllOf" || len(c.right) == 0 {
+func given(c *model.Constraint) (any, bool) {
+	if c.Logic != "" || c.Operator != "eq" && c.Operator != "isAnyOf" && c.Operator != "isAllOf" || len(c.Right) == 0 {
 		return nil, false
 	}
-	list := make([]any, 0, len(c.right))
-	for _, r := range c.right {
-		if r.window {
+	list := make([]any, 0, len(c.Right))
+	for _, r := range c.Right {
+		if r.Window {
 			return nil, false
 		}
-		if c.unit.iri != "" {
-			list = append(list, map[string]any{"value": r.text, "unit": c.unit.iri})
+		if c.Unit.IRI != "" {
+			list = append(list, map[string]any{"value": r.Text, "unit": c.Unit.IRI})
 			continue
 		}
-		list = append(list, r.text)
+		list = append(list, r.Text)
 	}
-	return list, c.operator == "isAllOf" || len(list) == 1
+	return list, c.Operator == "isAllOf" || len(list) == 1
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"time"
+
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // A Reproduction is a Request to a published policy, said so that the policy's document alone answers it: to Load and
@@ -24,16 +26,16 @@ func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
 	maps.Copy(context, facts)
 	delete(context, "dateTime") // it is the world's
 	if len(r.ProofKey) > 0 {
-		context["publicKey"] = keyText(r.ProofKey)
+		context["publicKey"] = rules.KeyText(r.ProofKey)
 	}
 	out := Reproduction{
 		Question: Question{Party: r.AgentID, Action: "execute", Target: r.Intent, Context: context},
 		World:    WorldState{Now: r.Now}, DutyMode: DutiesNotViolated,
 	}
-	for _, iri := range p.program.spelling.wholes(r.Intent) {
+	for _, iri := range p.program.Spelling.Wholes(r.Intent) {
 		out.World.PartOf = append(out.World.PartOf, Membership{r.Intent, iri})
 	}
-	for _, iri := range p.program.spelling.names(r.AgentID, r.KeyID) {
+	for _, iri := range p.program.Spelling.Names(r.AgentID, r.KeyID) {
 		out.World.PartOf = append(out.World.PartOf, Membership{r.AgentID, iri})
 	}
 	return out

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // A situation is a question in a state of the world, as report.rego reads it.
@@ -15,9 +18,9 @@ type situation struct {
 }
 
 // counted reports whether the question itself gives the count that a limit compares.
-func (s *situation) counted(e *evaluable, c *constraintNode) bool {
-	l := e.leafOf(c)
-	return l != nil && slices.Contains(s.given, l.slot)
+func (s *situation) counted(e *rules.Evaluable, c *model.Constraint) bool {
+	l := e.LeafOf(c)
+	return l != nil && slices.Contains(s.given, l.Slot)
 }
 
 // situate closes hierarchies and collections and reads the facts. What cannot be read is left out, and
@@ -26,30 +29,30 @@ func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation
 	e := p.evaluation.rules()
 	x := &situating{e: e, partOf: map[string][]string{}}
 	if p.program != nil {
-		x.intents, x.agents = p.program.targets, p.program.agents
+		x.intents, x.agents = p.program.Targets, p.program.Agents
 	}
-	for member, wholes := range e.form.facts.partOf {
+	for member, wholes := range e.Form.Facts.PartOf {
 		for _, whole := range wholes {
-			add(x.partOf, member, whole)
+			model.Relate(x.partOf, member, whole)
 		}
 	}
-	for member, types := range e.form.facts.instances {
+	for member, types := range e.Form.Facts.Instances {
 		for _, t := range types {
-			add(x.partOf, member, t)
+			model.Relate(x.partOf, member, t)
 		}
 	}
 	for _, m := range w.PartOf {
-		add(x.partOf, e.names.expand(m.Member), e.names.expand(m.Collection))
+		model.Relate(x.partOf, e.Names.Expand(m.Member), e.Names.Expand(m.Collection))
 	}
 	s := &situation{names: x.close(q.Party, q.Action, q.Target)}
 	context := x.context(q.Context)
 	now := w.Now
-	switch values, ok := factList(context["dateTime"]); {
-	case !e.literal:
+	switch values, ok := rules.FactList(context["dateTime"]); {
+	case !e.Literal:
 		delete(context, "dateTime")
-		context["version"] = versionOf(x.intent(q.Target))
+		context["version"] = model.VersionOf(x.intent(q.Target))
 	case ok && now.IsZero() && len(values) == 1:
-		if at, err := readTime(plain(values[0])); err == nil {
+		if at, err := readTime(model.Unwrap(values[0])); err == nil {
 			now = at
 		}
 	}
@@ -59,18 +62,18 @@ func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation
 		mode = DutiesFulfilled
 	}
 	s.input = map[string]any{
-		"is": x.is(s.names), "implied": anys(x.implied(q.Action)), "facts": s.facts, "given": anys(s.given), "mode": string(mode), "within": x.within(s.facts),
+		"is": x.is(s.names), "implied": model.Anys(x.implied(q.Action)), "facts": s.facts, "given": model.Anys(s.given), "mode": string(mode), "within": x.within(s.facts),
 	}
 	if q.Party != "" {
 		s.input["party"] = x.party(q.Party)
 	}
 	if !now.IsZero() {
-		s.input["now"] = integer(nanos(now))
+		s.input["now"] = model.Integer(model.Nanos(now))
 	}
 	acts := x.acts(w.Done, context)
 	if key, signed := x.proof(context, q, w); signed {
 		s.input["proof"], s.input["agent"] = key, key
-		acts = append(acts, map[string]any{"is": x.is(x.close(q.Party, "signPayload", "")), "facts": s.facts, "given": anys(s.given), "at": s.input["now"]})
+		acts = append(acts, map[string]any{"is": x.is(x.close(q.Party, "signPayload", "")), "facts": s.facts, "given": model.Anys(s.given), "at": s.input["now"]})
 	}
 	s.input["performed"] = acts
 	s.input["reports"] = x.reports(w.Reports)
@@ -78,9 +81,9 @@ func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation
 }
 
 type situating struct {
-	e       *evaluable
-	intents map[string][]string    // UID → targets; none: the policy is from Load
-	agents  map[string][]agentName // by agent id
+	e       *rules.Evaluable
+	intents map[string][]string          // UID → targets; none: the policy is from Load
+	agents  map[string][]rules.AgentName // by agent id
 	partOf  map[string][]string
 }
 
@@ -92,21 +95,21 @@ func (x *situating) close(party, action, target string) map[string][]string {
 func (x *situating) is(names map[string][]string) map[string]any {
 	m := map[string]any{}
 	for part, list := range names {
-		m[part] = anys(list)
+		m[part] = model.Anys(list)
 	}
 	return m
 }
 
-func (x *situating) party(s string) string { return x.e.names.expand(s) }
+func (x *situating) party(s string) string { return x.e.Names.Expand(s) }
 
 func (x *situating) parties(s string) []string {
 	if s == "" {
 		return nil
 	}
-	list := reach(x.partOf, x.party(s))
+	list := model.Reach(x.partOf, x.party(s))
 	for _, agent := range x.agents[s] {
-		if agent.keyID == "" {
-			list = append(list, agent.iri)
+		if agent.KeyID == "" {
+			list = append(list, agent.IRI)
 		}
 	}
 	return list
@@ -114,11 +117,11 @@ func (x *situating) parties(s string) []string {
 
 // actionName is the canonical name of an action; deprecated spellings mean what they are an alias of.
 func (x *situating) actionName(s string) string {
-	name, ok := x.e.names.local(s, x.e.names.namespaces)
+	name, ok := x.e.Names.Local(s, x.e.Names.Namespaces)
 	if !ok {
-		return x.e.names.expand(s)
+		return x.e.Names.Expand(s)
 	}
-	if alias, deprecated := actionAliases[name]; deprecated {
+	if alias, deprecated := model.ActionAliases[name]; deprecated {
 		return alias
 	}
 	return name
@@ -128,14 +131,14 @@ func (x *situating) actions(s string) []string {
 	if s == "" {
 		return nil
 	}
-	return x.e.form.facts.broader(x.actionName(s))
+	return x.e.Form.Facts.Broader(x.actionName(s))
 }
 
 // implied are the actions that permitting this one implies, and those they are included in.
 func (x *situating) implied(s string) []string {
 	var list []string
-	for _, a := range x.e.form.facts.implied(x.actionName(s)) {
-		list = append(list, x.e.form.facts.broader(a)...)
+	for _, a := range x.e.Form.Facts.Implied(x.actionName(s)) {
+		list = append(list, x.e.Form.Facts.Broader(a)...)
 	}
 	return list
 }
@@ -144,9 +147,9 @@ func (x *situating) targets(s string) []string {
 	if s == "" {
 		return nil
 	}
-	name := x.e.names.expand(s)
-	list := reach(x.partOf, name)
-	if x.e.literal {
+	name := x.e.Names.Expand(s)
+	list := model.Reach(x.partOf, name)
+	if x.e.Literal {
 		return list
 	}
 	for _, whole := range x.intents[x.intent(s)] {
@@ -162,7 +165,7 @@ func (x *situating) intent(s string) string {
 	if _, ok := x.intents[s]; ok {
 		return s
 	}
-	if t, ok := x.e.intentOf(s); ok {
+	if t, ok := x.e.IntentOf(s); ok {
 		return t
 	}
 	return s
@@ -171,12 +174,12 @@ func (x *situating) intent(s string) string {
 // context are facts by the names of the policy's operands.
 func (x *situating) context(c map[string]any) map[string]any {
 	m := make(map[string]any, len(c))
-	for _, k := range sortedKeys(c) {
-		name, ok := x.e.names.local(k, x.e.names.namespaces)
+	for _, k := range model.SortedKeys(c) {
+		name, ok := x.e.Names.Local(k, x.e.Names.Namespaces)
 		if !ok {
-			name = x.e.names.expand(k)
+			name = x.e.Names.Expand(k)
 		}
-		if alias, deprecated := operandAliases[name]; deprecated {
+		if alias, deprecated := model.OperandAliases[name]; deprecated {
 			name = alias
 		}
 		if c[k] != nil {
@@ -189,20 +192,20 @@ func (x *situating) context(c map[string]any) map[string]any {
 // facts reads a context for every slot of the policy.
 func (x *situating) facts(context map[string]any, now time.Time) (facts map[string]any, slots []string) {
 	m := map[string]any{}
-	for _, key := range sortedKeys(x.e.slots) {
-		l := x.e.slots[key]
-		v, given := context[l.leaf.slot.operand]
-		if l.leaf.slot.operand == "dateTime" && !now.IsZero() {
+	for _, key := range model.SortedKeys(x.e.Slots) {
+		l := x.e.Slots[key]
+		v, given := context[l.Leaf.Slot.Operand]
+		if l.Leaf.Slot.Operand == "dateTime" && !now.IsZero() {
 			v, given = any(now), true
 		}
-		if !given && l.source.status != "" && operands[l.source.operand] != limiting {
-			v, given = any(l.source.status), true
+		if !given && l.Source.Status != "" && model.Operands[l.Source.Operand] != model.Count {
+			v, given = any(l.Source.Status), true
 		}
 		if !given {
 			continue
 		}
 		slots = append(slots, key)
-		if list := l.factOf(v); list != nil {
+		if list := l.FactOf(v); list != nil {
 			m[key] = list
 		}
 	}
@@ -216,15 +219,15 @@ func (x *situating) within(facts map[string]any) map[string]any {
 		values, _ := list.([]any)
 		for _, v := range values {
 			if s, ok := v.(string); ok && len(x.partOf[s]) > 0 {
-				m[s] = anys(reach(x.partOf, s))
+				m[s] = model.Anys(model.Reach(x.partOf, s))
 			}
 		}
 	}
-	for _, l := range x.e.leaves { // for hasPart the parts stand in the policy
-		values, _ := l.value.([]any)
+	for _, l := range x.e.Leaves { // for hasPart the parts stand in the policy
+		values, _ := l.Value.([]any)
 		for _, v := range values {
 			if s, ok := v.(string); ok && len(x.partOf[s]) > 0 {
-				m[s] = anys(reach(x.partOf, s))
+				m[s] = model.Anys(model.Reach(x.partOf, s))
 			}
 		}
 	}
@@ -235,12 +238,12 @@ func (x *situating) acts(done []Performed, question map[string]any) []any {
 	list := make([]any, 0, len(done))
 	for _, d := range done {
 		facts, given := x.facts(x.context(d.Context), d.At)
-		act := map[string]any{"is": x.is(x.close(d.Party, d.Action, d.Target)), "facts": facts, "given": anys(given)}
+		act := map[string]any{"is": x.is(x.close(d.Party, d.Action, d.Target)), "facts": facts, "given": model.Anys(given)}
 		if d.Context == nil {
 			act["presumed"], _ = x.facts(question, d.At)
 		}
 		if !d.At.IsZero() {
-			act["at"] = integer(nanos(d.At))
+			act["at"] = model.Integer(model.Nanos(d.At))
 		}
 		list = append(list, act)
 	}
@@ -250,10 +253,10 @@ func (x *situating) acts(done []Performed, question map[string]any) []any {
 // proof is the key that signed the call: that of the fact publicKey, else any, where the party is said
 // to have signed. UIM core 4.3.
 func (x *situating) proof(context map[string]any, q Question, w WorldState) (string, bool) {
-	if values, ok := factList(context["publicKey"]); ok && len(values) == 1 {
-		if s, isText := plain(values[0]).(string); isText {
-			if der, good := parseKey(s); good {
-				return keyText(der), true
+	if values, ok := rules.FactList(context["publicKey"]); ok && len(values) == 1 {
+		if s, isText := model.Unwrap(values[0]).(string); isText {
+			if der, good := rules.ParseKey(s); good {
+				return rules.KeyText(der), true
 			}
 		}
 	}
@@ -278,8 +281,8 @@ func (x *situating) reports(told []DutyReport) map[string]any {
 			}
 		}
 		name := r.Rule
-		if _, ok := x.e.byName[name]; !ok {
-			name = x.e.names.expand(name)
+		if _, ok := x.e.ByName[name]; !ok {
+			name = x.e.Names.Expand(name)
 		}
 		if old, ok := state[name]; !ok || order[s] > order[old] {
 			state[name] = s
@@ -287,8 +290,8 @@ func (x *situating) reports(told []DutyReport) map[string]any {
 	}
 	m := map[string]any{}
 	for name, is := range state {
-		if entry, ok := x.e.byName[name]; ok {
-			m[strconv.Itoa(entry.n)] = string(is)
+		if entry, ok := x.e.ByName[name]; ok {
+			m[strconv.Itoa(entry.N)] = string(is)
 		}
 	}
 	return m

@@ -5,11 +5,14 @@ import (
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // A verdict is what Rego found, by entry.
 type verdict struct {
-	e      *evaluable
+	e      *rules.Evaluable
 	p      *Policy
 	s      *situation
 	ruling string // permit, conflict, unmet, prohibited or none
@@ -23,24 +26,24 @@ type verdict struct {
 func (v *verdict) read(o ast.Object) error {
 	v.sets = map[string]map[int]bool{}
 	for _, name := range []string{"active", "permitting", "prohibiting", "bounding", "unmet", "fulfilled", "violated", "infringed", "due", "blocking"} {
-		set, err := numbersIn(o, name)
+		set, err := rules.NumbersIn(o, name)
 		if err != nil {
 			return err
 		}
 		for n := range set {
-			if n < 0 || n >= len(v.e.entries) {
-				return errUndefined
+			if n < 0 || n >= len(v.e.Entries) {
+				return rules.ErrUndefined
 			}
 		}
 		v.sets[name] = set
 	}
 	t := o.Get(ast.InternedTerm("ruling"))
 	if t == nil {
-		return errUndefined
+		return rules.ErrUndefined
 	}
 	v.ruling, _ = stringOf(t)
 	if needs := map[string]string{"permit": "permitting", "conflict": "prohibiting", "prohibited": "prohibiting", "unmet": "unmet"}[v.ruling]; needs != "" && len(v.sets[needs]) == 0 {
-		return errUndefined
+		return rules.ErrUndefined
 	}
 	var err error
 	for name, into := range map[string]*map[string]bool{"premise": &v.premise, "holds": &v.holds, "fails": &v.fails} {
@@ -53,7 +56,7 @@ func (v *verdict) read(o ast.Object) error {
 
 // textsIn reads a set of texts, or of pairs of a number and a text.
 func textsIn(o ast.Object, key string) (map[string]bool, error) {
-	set, err := setIn(o, key)
+	set, err := rules.SetIn(o, key)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +68,7 @@ func textsIn(o ast.Object, key string) (map[string]bool, error) {
 		}
 		n, s, ok := pairOf(member)
 		if !ok {
-			return nil, errUndefined
+			return nil, rules.ErrUndefined
 		}
 		list[premiseKey(n, s)] = true
 	}
@@ -75,10 +78,10 @@ func textsIn(o ast.Object, key string) (map[string]bool, error) {
 func premiseKey(n int, part string) string { return fmt.Sprint(n, " ", part) }
 
 // in lists the entries of a set in document order.
-func (v *verdict) in(set string) []*entry {
-	var list []*entry
+func (v *verdict) in(set string) []*rules.Entry {
+	var list []*rules.Entry
 	for _, n := range sortedNumbers(v.sets[set]) {
-		list = append(list, v.e.entries[n])
+		list = append(list, v.e.Entries[n])
 	}
 	return list
 }
@@ -98,10 +101,10 @@ func (v *verdict) evaluation() Evaluation {
 	case "prohibited":
 		ev.deny(PolicyViolation, v.in("prohibiting")[0], "the policy prohibits this")
 	case "permit":
-		ev.Permit, ev.Rule = true, best[0].x.node.name()
+		ev.Permit, ev.Rule = true, best[0].x.Node.Name()
 		ev.Limits, ev.Charges = best[0].limits, best[0].charges
 		for _, c := range best {
-			ev.Candidates = append(ev.Candidates, c.x.node.name())
+			ev.Candidates = append(ev.Candidates, c.x.Node.Name())
 		}
 	default:
 		v.closest(&ev)
@@ -109,24 +112,24 @@ func (v *verdict) evaluation() Evaluation {
 	return ev
 }
 
-func (ev *Evaluation) deny(reason Reason, x *entry, detail string) {
+func (ev *Evaluation) deny(reason Reason, x *rules.Entry, detail string) {
 	ev.Reason, ev.Detail = reason, detail
 	if x != nil {
-		ev.Rule = x.node.name()
+		ev.Rule = x.Node.Name()
 	}
 }
 
-func unmetReason(x *entry) (Reason, string) {
-	if x.pays() {
+func unmetReason(x *rules.Entry) (Reason, string) {
+	if pays(x) {
 		return PolicyRequiresPayment, "the policy asks for a payment first"
 	}
 	return PolicyRequiresVerification, "an obligation of the policy is not met"
 }
 
-func (x *entry) pays() bool {
-	return slices.ContainsFunc(x.node.actions, func(a actionNode) bool { return a.name == "compensate" })
+func pays(x *rules.Entry) bool {
+	return slices.ContainsFunc(x.Node.Actions, func(a model.Action) bool { return a.Name == "compensate" })
 }
 
-func (x *entry) signs() bool {
-	return slices.ContainsFunc(x.node.actions, func(a actionNode) bool { return a.name == "signPayload" })
+func signs(x *rules.Entry) bool {
+	return slices.ContainsFunc(x.Node.Actions, func(a model.Action) bool { return a.Name == "signPayload" })
 }

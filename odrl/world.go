@@ -1,5 +1,7 @@
 package odrl
 
+import "github.com/uimgate/uimgate/odrl/internal/rules"
+
 // A World is what the names in a policy refer to.
 type World struct {
 	// Hosts are the base hosts (host or host:port, lower case) under which targets may name intents.
@@ -27,15 +29,15 @@ type Party struct {
 }
 
 // given is the World as the compiler of rules takes it.
-func (w World) given() givenWorld {
-	out := givenWorld{
-		Hosts: w.Hosts, Intents: make([]givenAsset, len(w.Intents)), Parties: make(map[string]givenParty, len(w.Parties)), AnyAssignee: w.AnyAssignee,
+func (w World) given() rules.World {
+	out := rules.World{
+		Hosts: w.Hosts, Intents: make([]rules.Asset, len(w.Intents)), Parties: make(map[string]rules.Party, len(w.Parties)), AnyAssignee: w.AnyAssignee,
 	}
 	for i, a := range w.Intents {
-		out.Intents[i] = givenAsset(a)
+		out.Intents[i] = rules.Asset(a)
 	}
 	for iri, p := range w.Parties {
-		out.Parties[iri] = givenParty(p)
+		out.Parties[iri] = rules.Party(p)
 	}
 	return out
 }

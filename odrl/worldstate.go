@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
 const (
@@ -69,7 +70,7 @@ func ParseWorldState(doc []byte) (WorldState, error) {
 
 func readWorld(tree map[string]any) (WorldState, error) {
 	var w WorldState
-	for _, k := range sortedKeys(tree) {
+	for _, k := range model.SortedKeys(tree) {
 		var err error
 		switch k {
 		case "currentTime":
@@ -108,7 +109,7 @@ func readWorld(tree map[string]any) (WorldState, error) {
 
 // eachObject reads a list of objects, or one object.
 func eachObject(v any, most int, read func(map[string]any) error) error {
-	list := listOf(field{value: v})
+	list := model.ListOf(model.Field{Value: v})
 	if v == nil {
 		return nil
 	}
@@ -116,12 +117,12 @@ func eachObject(v any, most int, read func(map[string]any) error) error {
 		return fmt.Errorf("has %d entries, at most %d are read", len(list), most)
 	}
 	for _, f := range list {
-		m, ok := f.value.(map[string]any)
+		m, ok := f.Value.(map[string]any)
 		if !ok {
-			return fmt.Errorf("%s is an object, not %s", pointerName(f.pointer), strictjson.Kind(f.value))
+			return fmt.Errorf("%s is an object, not %s", model.PointerName(f.Pointer), strictjson.Kind(f.Value))
 		}
 		if err := read(m); err != nil {
-			return fmt.Errorf("%s: %w", pointerName(f.pointer), err)
+			return fmt.Errorf("%s: %w", model.PointerName(f.Pointer), err)
 		}
 	}
 	return nil
@@ -129,7 +130,7 @@ func eachObject(v any, most int, read func(map[string]any) error) error {
 
 // members reads names into texts; others are keys that the caller reads.
 func members(m map[string]any, texts map[string]*string, others []string) error {
-	for _, k := range sortedKeys(m) {
+	for _, k := range model.SortedKeys(m) {
 		into, ok := texts[k]
 		if !ok {
 			known := false
@@ -141,7 +142,7 @@ func members(m map[string]any, texts map[string]*string, others []string) error 
 			}
 			return fmt.Errorf("%s is not known", pointerTo(k))
 		}
-		if *into, ok = nameOf(m[k]); !ok {
+		if *into, ok = model.NameOf(m[k]); !ok {
 			return fmt.Errorf("%s is a name: an IRI or a term", pointerTo(k))
 		}
 	}
@@ -171,7 +172,7 @@ func readDutyReport(m map[string]any) (DutyReport, error) {
 	if err != nil {
 		return one, err
 	}
-	one.Performance, one.Deontic = lastName(one.Performance), lastName(one.Deontic)
+	one.Performance, one.Deontic = model.LastName(one.Performance), model.LastName(one.Deontic)
 	switch {
 	case one.Rule == "":
 		return one, errors.New("a report names its rule")
@@ -185,9 +186,9 @@ func readDutyReport(m map[string]any) (DutyReport, error) {
 
 // readTime reads an instant; without a zone UTC is meant.
 func readTime(v any) (time.Time, error) {
-	s, ok := scalar(v)
-	if at, good := parseInstant(s); ok && good && at.from == at.to && !at.beyond() {
-		return time.Unix(0, at.from).UTC(), nil
+	s, ok := model.Scalar(v)
+	if at, good := model.ParseInstant(s); ok && good && at.From == at.To && !at.Beyond() {
+		return time.Unix(0, at.From).UTC(), nil
 	}
 	return time.Time{}, errors.New("a time is a dateTime such as 2026-12-31T23:59:59Z, from 1678 to 2261")
 }

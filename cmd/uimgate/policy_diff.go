@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/words"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -16,7 +16,7 @@ type difference struct {
 	Old       string `json:"old,omitempty"` // digests; of a document that can be offered to agents
 	New       string `json:"new,omitempty"`
 	AgreeAnew bool   `json:"agree_anew"`
-	odrl.Comparison
+	words.Comparison
 }
 
 func policyDiffCommand() *cobra.Command {
@@ -44,7 +44,7 @@ stdin. The exit code is 0 whether or not there are changes.`,
 			if err != nil {
 				return err
 			}
-			d := difference{Comparison: odrl.Compare(before, after)}
+			d := difference{Comparison: words.Compare(before, after)}
 			d.Old, d.New = digestOf(first), digestOf(second)
 			d.AgreeAnew = d.Old != d.New || d.Old == ""
 			if output == "json" {
@@ -69,8 +69,8 @@ func digestOf(src source) string {
 }
 
 // verdicts word the sum of the changes.
-var verdicts = map[odrl.Effect]string{
-	odrl.Better: "Better for agents.", odrl.Worse: "Worse for agents.", odrl.Mixed: "Better for agents in parts and worse in others, or not to be told.",
+var verdicts = map[words.Effect]string{
+	words.Better: "Better for agents.", words.Worse: "Worse for agents.", words.Mixed: "Better for agents in parts and worse in others, or not to be told.",
 }
 
 func (d *difference) tell(w io.Writer) error {

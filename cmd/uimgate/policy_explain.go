@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/words"
 )
 
 func policyExplainCommand() *cobra.Command {
@@ -27,8 +28,8 @@ place in the document. FILE is - for stdin.`,
 			if err != nil {
 				return err
 			}
-			notes := odrl.Notes(odrl.Validate(c.Context(), src.data, odrl.ValidateOptions{Lenient: lenient}))
-			e := explanation{p.UID(), append(p.Plain(), notes...)}
+			notes := words.Notes(odrl.Validate(c.Context(), src.data, odrl.ValidateOptions{Lenient: lenient}))
+			e := explanation{p.UID(), append(words.Explain(p), notes...)}
 			switch output {
 			case "json":
 				return printJSON(c.OutOrStdout(), e)
@@ -46,27 +47,27 @@ place in the document. FILE is - for stdin.`,
 
 // An explanation is policy explain as JSON.
 type explanation struct {
-	UID       string          `json:"uid"`
-	Sentences []odrl.Sentence `json:"sentences"`
+	UID       string           `json:"uid"`
+	Sentences []words.Sentence `json:"sentences"`
 }
 
 // topicTitles are the headings, in order.
 var topicTitles = []struct {
-	topic odrl.Topic
+	topic words.Topic
 	title string
 }{
-	{odrl.Nature, "What this is"},
-	{odrl.Permitted, "What is permitted"},
-	{odrl.Forbidden, "What is forbidden"},
-	{odrl.Owed, "What is owed"},
-	{odrl.Generally, "In general"},
-	{odrl.Noted, "What to know about the document"},
+	{words.Nature, "What this is"},
+	{words.Permitted, "What is permitted"},
+	{words.Forbidden, "What is forbidden"},
+	{words.Owed, "What is owed"},
+	{words.Generally, "In general"},
+	{words.Noted, "What to know about the document"},
 }
 
 // byTopic calls each for every heading that has sentences.
-func byTopic(list []odrl.Sentence, each func(title string, sentences []odrl.Sentence)) {
+func byTopic(list []words.Sentence, each func(title string, sentences []words.Sentence)) {
 	for _, t := range topicTitles {
-		var of []odrl.Sentence
+		var of []words.Sentence
 		for _, s := range list {
 			if s.Topic == t.topic {
 				of = append(of, s)
@@ -92,7 +93,7 @@ var (
 func (e explanation) write(w io.Writer, l layout) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, l.policy, l.text(e.UID))
-	byTopic(e.Sentences, func(title string, sentences []odrl.Sentence) {
+	byTopic(e.Sentences, func(title string, sentences []words.Sentence) {
 		fmt.Fprintf(&b, l.topic, title)
 		for _, s := range sentences {
 			fmt.Fprintf(&b, l.sentence, l.text(s.Text))

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/words"
 )
 
 const (
@@ -43,7 +43,7 @@ type frontLinks struct{ Agents, Policy, Search, SearchAll, Execute, Issue, OpenA
 // A topicView is the rules of one topic.
 type topicView struct {
 	Title     string
-	Sentences []odrl.Sentence
+	Sentences []words.Sentence
 }
 
 type licenseView struct {
@@ -102,7 +102,7 @@ func newFrontView(s *service.Definition) *frontView {
 			v.Intents = append(v.Intents, newIntentView(s, in))
 		}
 	}
-	v.Policy, v.MoreRule = topics(s.Policy.Plain())
+	v.Policy, v.MoreRule = topics(words.Explain(s.Policy))
 	return v
 }
 
@@ -146,10 +146,10 @@ func cut(s string) string {
 }
 
 // topics groups the sentences of a policy under headings, and says how many rules were left out.
-func topics(list []odrl.Sentence) (out []topicView, more int) {
-	kept := map[odrl.Topic][]odrl.Sentence{}
+func topics(list []words.Sentence) (out []topicView, more int) {
+	kept := map[words.Topic][]words.Sentence{}
 	for i, sentence := range list {
-		if i >= frontSentences && sentence.Topic != odrl.Generally {
+		if i >= frontSentences && sentence.Topic != words.Generally {
 			more++
 			continue
 		}
@@ -158,9 +158,9 @@ func topics(list []odrl.Sentence) (out []topicView, more int) {
 		}
 	}
 	for _, t := range []struct {
-		topic odrl.Topic
+		topic words.Topic
 		title string
-	}{{odrl.Permitted, "What is permitted"}, {odrl.Forbidden, "What is forbidden"}, {odrl.Owed, "What every call owes"}, {odrl.Generally, "In general"}} {
+	}{{words.Permitted, "What is permitted"}, {words.Forbidden, "What is forbidden"}, {words.Owed, "What every call owes"}, {words.Generally, "In general"}} {
 		if len(kept[t.topic]) > 0 {
 			out = append(out, topicView{t.title, kept[t.topic]})
 		}

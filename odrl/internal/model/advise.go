@@ -1,0 +1,147 @@
+package model
+
+import (
+	"slices"
+	"strings"
+)
+
+// Advise warns of what is allowed and likely to be read differently by others: ODRL V 2.2 on datatypes,
+// units and operators, and terms that it deprecates or does not have.
+func (l *Library) Advise(d *Document) {
+	a := &adviser{Names: l.Names, seen: map[*Rule]bool{}}
+	subclasses := slices.DeleteFunc(slices.Clone(d.Types), func(t string) bool { return t == "Set" || t == "Policy" })
+	if len(subclasses) > 1 {
+		a.Problems.Warnf("types", d.TypesAt, "a policy is of one class, this one is a %s at once", strings.Join(subclasses, " and a "))
+	}
+	if len(d.strategies) > 1 {
+		a.Problems.Warnf("conflict-strategy", d.Pointer, "the policy has %d conflict strategies: any conflict voids it", len(d.strategies))
+	}
+	for _, ref := range d.ReplacedBy {
+		a.Problems.Warnf("replaced", ref.Pointer, "the policy is void: %s stands in its place", Quote(ref.IRI))
+	}
+	for _, r := range d.Rules {
+		a.rule(r)
+	}
+}
+
+// Spellings warns of terms that are deprecated or of another profile than those declared.
+func (l *Library) Spellings() {
+	uim := slices.ContainsFunc(l.List, func(d *Document) bool {
+		return slices.ContainsFunc(d.profiles, func(p Reference) bool {
+			rest, _ := Bare(p.IRI)
+			return slices.Contains(uimProfiles, rest)
+		})
+	})
+	for _, s := range l.loose {
+		switch {
+		case slices.Contains(retired, s.written):
+			l.Problems.Warnf("deprecated", s.pointer, "the %s %s is deprecated: write %s", s.what, s.written, s.meant)
+		case slices.Contains(deprecated, s.meant):
+			l.Problems.Warnf("deprecated", s.pointer, "the %s %s is deprecated", s.what, s.written)
+		case uim:
+		case s.written != s.meant:
+			l.Problems.Warnf("profile-term", s.pointer, "%s is no %s of ODRL: it is read as %s", s.written, s.what, s.meant)
+		case s.what != "action" || s.meant != "use":
+			l.Problems.Warnf("profile-term", s.pointer, "the %s %s is UIM's and not ODRL's own: name the profile http://%s", s.what, s.meant, uimProfiles[0])
+		}
+	}
+}
+
+type adviser struct {
+	*Names
+	seen map[*Rule]bool
+}
+
+func (a *adviser) rule(r *Rule) {
+	if a.seen[r] || a.Problems.Warned() {
+		return
+	}
+	a.seen[r] = true
+	for _, ref := range r.References() {
+		if ref.Literal {
+			a.Problems.Warnf("literal", ref.Pointer, "%s is no absolute IRI: others may read it as another name, or not at all", Quote(ref.Name()))
+		}
+		a.constraints(ref.Refinements)
+	}
+	a.constraints(r.Constraints)
+	for _, action := range r.Actions {
+		a.constraints(action.Refinements)
+	}
+	for _, child := range r.children() {
+		a.rule(child)
+	}
+}
+
+func (a *adviser) constraints(list []*Constraint) {
+	for _, c := range list {
+		a.constraints(c.Operands)
+		if c.Logic == "" {
+			a.constraint(c)
+		}
+	}
+}
+
+// fitting are the operators that ODRL V 2.2 foresees for a left operand, where it does not mean all.
+var fitting = map[string][]string{
+	"timeInterval": {"eq"}, "elapsedTime": {"eq", "lt", "lteq"}, "meteredTime": {"eq", "lt", "lteq"}, "delayPeriod": {"eq", "gt", "gteq"}, "event": {"lt", "eq", "gt", "lteq", "gteq"},
+}
+
+// datatypes are what the right operand of a left operand must read as.
+var datatypes = map[string]struct {
+	what string
+	ok   func(string) bool
+}{
+	"dateTime":     {"a date or dateTime", func(s string) bool { _, ok := ParseInstant(s); return ok }},
+	"count":        {"a whole number", func(s string) bool { _, ok := ParseCount(s); return ok }},
+	"payAmount":    {"a number", isNumber},
+	"percentage":   {"a number from 0 to 100", func(s string) bool { n, ok := ParseNumber(s); return ok && n >= 0 && n <= 100*Scale }},
+	"elapsedTime":  {"a duration such as P30D", isDuration},
+	"meteredTime":  {"a duration such as PT1H", isDuration},
+	"delayPeriod":  {"a duration such as PT10M", isDuration},
+	"timeInterval": {"a duration such as P7D", isDuration},
+	"absoluteSize": {"a number", isNumber}, "relativeSize": {"a number", isNumber}, "resolution": {"a number", isNumber},
+}
+
+func isNumber(s string) bool { _, ok := ParseNumber(s); return ok }
+
+func isDuration(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	rest, ok := strings.CutPrefix(s, "P")
+	if !ok || rest == "" || strings.HasSuffix(rest, "T") {
+		return false
+	}
+	return strings.ContainsAny(rest, "0123456789") && strings.Trim(rest, "0123456789YMDTHSW.") == "" && strings.ContainsAny(rest[len(rest)-1:], "YMDHSW")
+}
+
+// unitless are left operands whose values have no unit; money is what a payAmount needs one for.
+var unitless = []string{"dateTime", "purpose", "spatial", "recipient", "language", "version", "event", "deliveryChannel", "media", "industry", "product", "fileFormat", "systemDevice", "virtualLocation", "percentage"}
+
+func (a *adviser) constraint(c *Constraint) {
+	if want, ok := fitting[c.Operand]; ok && !slices.Contains(want, c.Operator) {
+		a.Problems.Warnf("operator", c.Pointer, "%s is compared by %s, not %s", c.Operand, strings.Join(want, ", "), c.Operator)
+	}
+	if slices.Contains(Orderings, c.Operator) && Operands[c.Operand] == Text && Known(Operands, c.Operand) {
+		a.Problems.Warnf("operator", c.Pointer, "%s has no order: %s is never true", c.Operand, c.Operator)
+	}
+	if d, ok := datatypes[c.Operand]; ok && c.Operator != "within" && c.Operator != "outside" {
+		for _, r := range c.Right {
+			if !r.Window && !d.ok(r.Text) && !strings.Contains(r.Text, "/") {
+				a.Problems.Warnf("datatype", r.Pointer, "the right operand of %s is %s, not %s", c.Operand, d.what, Quote(r.Text))
+			}
+		}
+	}
+	for _, r := range c.Right {
+		if at, ok := ParseInstant(r.Text); c.Operand == "dateTime" && ok && at.Zoneless {
+			a.Problems.Warnf("zone", r.Pointer, "a dateTime without a zone is read as UTC")
+		}
+	}
+	switch {
+	case c.Unit.IRI != "" && slices.Contains(unitless, c.Operand):
+		a.Problems.Warnf("unit", c.Unit.Pointer, "%s has no unit", c.Operand)
+	case c.Unit.IRI == "" && c.Operand == "payAmount":
+		a.Problems.Warnf("unit", c.Pointer, "an amount needs a unit: a currency")
+	}
+	if c.Status != "" && !isNumber(c.Status) && !isDuration(c.Status) {
+		a.Problems.Warnf("status", c.Pointer, "the status %s is no value of %s", Quote(c.Status), c.Operand)
+	}
+}

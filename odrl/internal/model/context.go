@@ -1,0 +1,108 @@
+package model
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// readContext takes in the document's @context. Remote contexts are recognised or, with a warning,
+// left alone; they are never fetched. A context that gives an ODRL term another meaning is refused.
+func (n *Names) readContext(v any, pointer string) {
+	for _, f := range ListOf(Field{Pointer: pointer, Value: v}) {
+		switch c := f.Value.(type) {
+		case string:
+			switch {
+			case n.knownContext(c):
+			case n.Served:
+				n.Problems.Warnf("remote-context", f.Pointer, "the context %s is not known and never fetched: terms are read as ODRL 2.2 and UIM define them", Quote(c))
+			default:
+				n.Problems.Doubtf("remote-context", f.Pointer, "the context %s is not known and never fetched: use http://%s, and write other prefixes inline", Quote(c), contexts[0])
+			}
+		case map[string]any:
+			n.inline(c, f.Pointer)
+		default:
+			n.Problems.Errorf("context", f.Pointer, "a context is an IRI or an object, not %s", strictjson.Kind(c))
+		}
+	}
+}
+
+// knownContext reports whether the context is one whose terms are built in.
+func (n *Names) knownContext(v any) bool {
+	s, _ := v.(string)
+	rest, web := Bare(s)
+	return web && (slices.Contains(contexts, rest) || slices.Contains(profiles, rest))
+}
+
+func (n *Names) inline(c map[string]any, pointer string) {
+	for _, name := range SortedKeys(c) {
+		at := pointer + "/" + strictjson.Escape(name)
+		iri, ok := c[name].(string)
+		if def, isObject := c[name].(map[string]any); isObject {
+			iri, ok = def["@id"].(string)
+			for _, k := range SortedKeys(def) {
+				ok = ok && (k == "@id" || k == "@type" || k == "@container" || k == "@protected" || k == "@prefix")
+			}
+		}
+		switch {
+		case name == "@version" || name == "@protected":
+		case name == "@vocab" && ok && strings.HasSuffix(n.Expand(iri), OdrlNS):
+		case strings.HasPrefix(name, "@") || !ok:
+			n.Problems.Errorf("context", at, "%s in a context is not supported: write full IRIs or plain prefixes", Quote(name))
+		default:
+			n.define(name, n.Expand(iri), at)
+		}
+	}
+}
+
+// reserved are all words that ODRL or UIM give a meaning.
+var reserved = sync.OnceValue(func() map[string]bool {
+	m := map[string]bool{"id": true, "perm": true, "prohibit": true, "invalid": true, "policyUsage": true}
+	for _, list := range [][]string{
+		keys, operators, slices.Collect(maps.Keys(actions)), slices.Collect(maps.Keys(ActionAliases)), slices.Collect(maps.Keys(operatorAliases)), slices.Collect(maps.Keys(Operands)),
+		slices.Collect(maps.Keys(OperandAliases)), slices.Collect(maps.Keys(PolicyTypes)), strings.Fields("Rule Permission Prohibition Duty Asset AssetCollection Party PartyCollection Action Constraint LogicalConstraint"),
+	} {
+		for _, name := range list {
+			m[name] = true
+		}
+	}
+	return m
+})
+
+func (n *Names) define(name, iri, at string) {
+	rest, web := Bare(iri)
+	if builtin, ok := prefixes[name]; ok {
+		if was, _ := Bare(builtin); was != rest && (name == "odrl" || name == "rdf" || name == "xsd" || name == "cc") {
+			n.Problems.Errorf("context", at, "the prefix %s always means %s", name, builtin)
+			return
+		}
+		n.prefixes[name] = iri
+		return
+	}
+	if reserved()[name] {
+		own := []string{OdrlNS + name, OdrlNS + operatorAliases[name], OdrlNS + ActionAliases[name], OdrlNS + OperandAliases[name], ccNS + name, ccNS + ActionAliases[name], UimNS + name}
+		if name == "uid" || name == "id" {
+			own = []string{"@id"}
+		}
+		if name == "type" {
+			own = []string{"@type"}
+		}
+		if !slices.Contains(own, rest) {
+			n.Problems.Errorf("context", at, "the context gives the ODRL term %s another meaning: use another name for it", name)
+		}
+		return
+	}
+	switch {
+	case iri == "@id" || iri == "@type":
+		n.Problems.Errorf("context", at, "%s as an alias of %s is not supported: write uid and type", Quote(name), iri)
+	case web && (strings.HasSuffix(iri, "/") || strings.HasSuffix(iri, "#") || strings.HasSuffix(iri, ":")):
+		n.prefixes[name] = iri
+	case strings.Contains(iri, ":"):
+		n.aliases[name] = iri
+	default:
+		n.Problems.Errorf("context", at, "%s must stand for an absolute IRI", Quote(name))
+	}
+}

@@ -1,0 +1,284 @@
+package model
+
+import (
+	"maps"
+	"slices"
+)
+
+// A Library is the policies of one document, which may inherit from and replace one another.
+type Library struct {
+	*Names
+	List   []*Document
+	byUID  map[string]*Document
+	shared sharing
+	facts  *Facts
+	budget int // rules that expanding may still copy
+}
+
+// NewLibrary holds the policies that a reader found.
+func NewLibrary(r *reader, list []*Document) *Library {
+	l := &Library{Names: r.Names, List: list, byUID: map[string]*Document{}, shared: r.shared, facts: r.Facts, budget: 10 * MaxRules}
+	for _, d := range list {
+		if d.uid != "" {
+			l.byUID[d.uid] = d
+		}
+	}
+	for _, relation := range []struct {
+		name string
+		of   map[string][]string
+	}{{"partOf", r.Facts.PartOf}, {"includedIn", r.Facts.IncludedIn}, {"implies", r.Facts.Implies}} {
+		if at := cycle(relation.of); at != "" {
+			l.Problems.Errorf("cycle", "", "%s goes round in a circle through %s", relation.name, Quote(at))
+		}
+	}
+	l.lineage()
+	return l
+}
+
+// lineage checks that what policies inherit from is in the document, and that no one inherits from
+// itself. ODRL IM 2.8.
+func (l *Library) lineage() {
+	parents := map[string][]string{}
+	for _, d := range l.List {
+		for _, ref := range d.inherits {
+			if l.byUID[ref.IRI] == nil {
+				l.Problems.Errorf("inherit", ref.Pointer, "the parent %s is not in this document and never fetched: add it as a node of the @graph, or write the inherited rules into this policy", Quote(ref.IRI))
+				continue
+			}
+			Relate(parents, d.uid, ref.IRI)
+		}
+	}
+	if at := cycle(parents); at != "" {
+		l.Problems.Errorf("inherit-cycle", l.byUID[at].Pointer, "the policy %s inherits from itself", Quote(at))
+	}
+	replaced := map[string][]string{}
+	for _, d := range l.List {
+		for _, ref := range d.ReplacedBy {
+			Relate(replaced, d.uid, ref.IRI)
+		}
+	}
+	if at := cycle(replaced); at != "" && l.byUID[at] != nil {
+		l.Problems.Errorf("replaced-cycle", l.byUID[at].Pointer, "the policy %s replaces itself", Quote(at))
+	}
+}
+
+// Choose finds the policy that a document is about: the one that is asked for, else the only one that
+// no other inherits from or replaces. ODRL IM 2.8 and dct:isReplacedBy of [ODRL V 2.2].
+func (l *Library) Choose(uid string) *Document {
+	if uid != "" {
+		d := l.byUID[uid]
+		if d == nil {
+			l.Problems.Errorf("no-policy", "", "the document holds no policy %s", Quote(uid))
+			return nil
+		}
+		for l.successor(d) != nil {
+			d = l.successor(d)
+		}
+		return d
+	}
+	var list []*Document
+	for _, d := range l.List {
+		if !l.parent(d) {
+			list = append(list, d)
+		}
+	}
+	switch len(list) {
+	case 0:
+		l.Problems.Errorf("no-policy", "", "the document holds no policy")
+		return nil
+	case 1:
+		return list[0]
+	default:
+		l.Problems.Errorf("graph", list[1].Pointer, "the document holds %d policies: say by its uid which one is meant", len(list))
+		return nil
+	}
+}
+
+// successor is the policy of the document that stands in the place of d; nil where there is none. They
+// do not go round in a circle.
+func (l *Library) successor(d *Document) *Document {
+	for _, ref := range d.ReplacedBy {
+		if next := l.byUID[ref.IRI]; next != nil {
+			return next
+		}
+	}
+	return nil
+}
+
+// parent reports whether another policy of the document inherits from d, or stands in the place of d.
+func (l *Library) parent(d *Document) bool {
+	return slices.ContainsFunc(l.List, func(o *Document) bool {
+		return o != d && slices.ContainsFunc(o.inherits, func(ref Reference) bool { return ref.IRI == d.uid })
+	}) || l.successor(d) != nil
+}
+
+// Expanded brings a policy through steps 1 to 4 of normalisation: what others say about it, its class,
+// what it inherits, and what it shares copied into each rule.
+func (l *Library) Expanded(d *Document) *Document {
+	out := &Document{
+		uid: d.uid, Pointer: d.Pointer, Types: d.Types, TypesAt: d.TypesAt, profiles: d.profiles, inherits: d.inherits, ReplacedBy: d.ReplacedBy, notes: d.notes, keys: d.keys, facts: l.facts,
+		relations: map[string][]Reference{}, parties: map[string][]Reference{},
+	}
+	if len(out.Types) == 0 || slices.Equal(out.Types, []string{"Policy"}) {
+		out.Types = []string{"Set"}
+	}
+	seen := map[string]bool{}
+	for _, from := range l.ancestry(d) {
+		l.inherit(out, from, from != d, seen)
+	}
+	for i, rule := range out.Rules {
+		out.Rules[i] = out.share(rule)
+	}
+	return out
+}
+
+// ancestry is the policy and everything it inherits from, nearest first.
+func (l *Library) ancestry(d *Document) []*Document {
+	list := []*Document{d}
+	seen := map[*Document]bool{d: true}
+	for i := 0; i < len(list); i++ {
+		for _, ref := range list[i].inherits {
+			if p := l.byUID[ref.IRI]; p != nil && !seen[p] {
+				seen[p] = true
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// inherit adds what a policy says to its heir. ODRL IM 2.8: states are the parent's own and not passed on.
+func (l *Library) inherit(to, from *Document, inherited bool, seen map[string]bool) {
+	outside := l.shared[from.uid]
+	to.targets = union(to.targets, from.targets, outside["target"])
+	to.Asset = union(to.Asset, from.Asset)
+	for fn, list := range from.parties {
+		to.parties[fn] = union(to.parties[fn], list)
+	}
+	for _, fn := range []string{"assigner", "assignee"} {
+		if list := outside[fn]; len(list) > 0 {
+			to.parties[fn] = union(to.parties[fn], list)
+		}
+	}
+	for key, list := range from.relations {
+		to.relations[key] = union(to.relations[key], list)
+	}
+	to.actions = unionActions(to.actions, from.actions)
+	if inherited {
+		to.profiles = union(to.profiles, from.profiles)
+	}
+	for _, s := range from.strategies {
+		if !slices.Contains(to.strategies, s) {
+			to.strategies = append(to.strategies, s)
+		}
+	}
+	for _, rule := range from.Rules {
+		if seen[rule.Pointer] {
+			continue
+		}
+		seen[rule.Pointer] = true
+		if l.budget -= rule.weight; l.budget < 0 {
+			l.Problems.Errorf("too-large", from.Pointer, "the policies inherit more than %d rules in all", 10*MaxRules)
+			return
+		}
+		if inherited {
+			rule = rule.stateless()
+		}
+		to.Rules = append(to.Rules, rule)
+	}
+}
+
+// share copies what the policy says for all its rules into one. ODRL IM 2.7.1: it adds to what the rule
+// says itself.
+func (d *Document) share(rule *Rule) *Rule {
+	r := *rule
+	r.Actions = unionActions(rule.Actions, d.actions)
+	r.Targets = union(rule.Targets, d.targets)
+	if len(r.Targets) == 0 {
+		r.Targets = d.Asset
+	}
+	r.Relations, r.Parties = unionAll(rule.Relations, d.relations), unionAll(rule.Parties, d.parties)
+	return &r
+}
+
+func unionAll(a, b map[string][]Reference) map[string][]Reference {
+	if len(b) == 0 {
+		return a
+	}
+	m := make(map[string][]Reference, len(a)+len(b))
+	maps.Copy(m, a)
+	for k, list := range b {
+		m[k] = union(m[k], list)
+	}
+	return m
+}
+
+// union is the references of all lists, plain ones once.
+func union(lists ...[]Reference) []Reference {
+	var out []Reference
+	seen := map[string]bool{}
+	for _, list := range lists {
+		for _, ref := range list {
+			if len(ref.Refinements) == 0 {
+				if seen[ref.Name()] {
+					continue
+				}
+				seen[ref.Name()] = true
+			}
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+func unionActions(own, shared []Action) []Action {
+	if len(shared) == 0 {
+		return own
+	}
+	out := slices.Clone(own)
+	for _, a := range shared {
+		if !slices.ContainsFunc(out, func(o Action) bool { return o.Name == a.Name && len(o.Refinements)+len(a.Refinements) == 0 }) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// stateless is the rule without states of its constraints.
+func (r *Rule) stateless() *Rule {
+	out := *r
+	out.Constraints = stateless(r.Constraints)
+	out.Actions = slices.Clone(r.Actions)
+	for i := range out.Actions {
+		out.Actions[i].Refinements = stateless(out.Actions[i].Refinements)
+	}
+	for _, list := range []*[]*Rule{&out.Duties, &out.Remedies, &out.Consequences} {
+		*list = slices.Clone(*list)
+		for i, child := range *list {
+			(*list)[i] = child.stateless()
+		}
+	}
+	return &out
+}
+
+func stateless(list []*Constraint) []*Constraint {
+	out := slices.Clone(list)
+	for i, c := range out {
+		if c.Status == "" && c.Logic == "" {
+			continue
+		}
+		plain := *c
+		plain.Status, plain.state = "", Literal{}
+		plain.Operands = stateless(c.Operands)
+		out[i] = &plain
+	}
+	return out
+}
+
+// Strategy is the one that settles conflicts: several that disagree are as good as invalid. ODRL IM 2.10.
+func (d *Document) Strategy() Strategy {
+	if len(d.strategies) == 1 {
+		return d.strategies[0]
+	}
+	return VoidOnConflict
+}

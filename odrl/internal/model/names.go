@@ -1,0 +1,218 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/nearest"
+)
+
+// Names resolves the spellings of a document: prefixes and aliases of its inline context over the
+// built-in ones, and the namespaces in which profile terms are looked up.
+type Names struct {
+	Problems   *Findings
+	prefixes   map[string]string // beyond the built-in ones
+	aliases    map[string]string // term of the document → IRI
+	Namespaces []string          // of ODRL and profile terms, without scheme
+	keyNames   map[string]keyName
+	loose      []spelling
+	Searched   int               // steps taken to find out which constraints go together
+	declared   map[string]string // terms that the document itself defines, with their class
+	Served     bool              // for Publish: what the gateway serves and enforces
+	profiles   []string          // known beside the built-in ones, as full IRIs
+	open       bool              // a profile is declared whose terms are taken as they are
+}
+
+// A spelling is a term that ODRL 2.2 deprecates or does not have, and what it is read as.
+type spelling struct{ pointer, what, written, meant string }
+
+// A keyName remembers what key found.
+type keyName struct {
+	name      string
+	described bool
+}
+
+// Bare drops the scheme of a web IRI.
+func Bare(iri string) (string, bool) {
+	for _, scheme := range []string{"http://", "https://"} {
+		if rest, ok := strings.CutPrefix(iri, scheme); ok {
+			return rest, true
+		}
+	}
+	return iri, false
+}
+
+func (n *Names) prefix(p string) (string, bool) {
+	if iri, ok := n.prefixes[p]; ok {
+		return iri, true
+	}
+	iri, ok := prefixes[p]
+	return iri, ok
+}
+
+// Expand writes out an alias or a prefix.
+func (n *Names) Expand(s string) string {
+	if iri, ok := n.aliases[s]; ok {
+		return iri
+	}
+	p, local, ok := strings.Cut(s, ":")
+	if !ok || strings.HasPrefix(local, "//") {
+		return s
+	}
+	if iri, ok := n.prefix(p); ok {
+		return iri + local
+	}
+	return s
+}
+
+// Local returns the name of a term: of a bare word, or of an IRI in one of the given namespaces.
+func (n *Names) Local(s string, namespaces ...[]string) (string, bool) {
+	s = n.Expand(s)
+	if !strings.Contains(s, ":") {
+		return s, s != ""
+	}
+	rest, web := Bare(s)
+	if !web {
+		return "", false
+	}
+	for _, list := range namespaces {
+		for _, ns := range list {
+			if name, ok := strings.CutPrefix(rest, ns); ok && name != "" && !strings.ContainsAny(name, "/#?") {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// key returns the canonical name of a property: a property of ODRL or UIM, an @-keyword, rdf:value,
+// or "" with described set for one that only describes. An unknown one comes back as it is.
+func (n *Names) key(raw string) (name string, described bool) {
+	if known, ok := n.keyNames[raw]; ok {
+		return known.name, known.described
+	}
+	name, described = n.findKey(raw)
+	const most = 10_000 // documents may hold as many names as bytes
+	if len(n.keyNames) < most {
+		n.keyNames[raw] = keyName{name, described}
+	}
+	return name, described
+}
+
+func (n *Names) findKey(raw string) (name string, described bool) {
+	if strings.HasPrefix(raw, "@") {
+		return raw, false
+	}
+	name, ok := n.Local(raw, n.Namespaces)
+	if rest, _ := Bare(n.Expand(raw)); strings.HasPrefix(rest, ccNS) {
+		ok = false // actions of Creative Commons are terms of ODRL, its properties are not
+	}
+	if !ok {
+		rest, _ := Bare(n.Expand(raw))
+		if local, ok := strings.CutPrefix(rest, ccNS); ok && slices.Contains(licences, local) {
+			return "", true
+		}
+		if rest == rdfNS+"value" {
+			return "rdf:value", false
+		}
+		if rest == rdfNS+"type" {
+			return "@type", false
+		}
+		for _, ns := range annotations {
+			if local, ok := strings.CutPrefix(rest, ns); ok {
+				if local == "isReplacedBy" {
+					return local, false
+				}
+				return "", true
+			}
+		}
+		return raw, false
+	}
+	switch name {
+	case "uid", "id":
+		return "@id", false
+	case "type":
+		return "@type", false
+	case "datatype":
+		return "dataType", false
+	}
+	return name, slices.Contains(describing, name)
+}
+
+// A class is one set of terms that a value may come from.
+type class struct {
+	what    string
+	known   []string
+	aliases map[string]string
+	grows   bool // profiles may add to it
+}
+
+// term resolves a value to a term of the class: the local name of a term of ODRL or UIM, else, where
+// the document or one of its profiles may say so, the IRI of a term of another vocabulary. Where there
+// is neither it reports the nearest.
+func (n *Names) term(c class, f Field, raw string) (string, bool) {
+	name, ok := n.Local(raw, n.Namespaces)
+	if ok {
+		written := name
+		if alias, found := c.aliases[name]; found {
+			name = alias
+		}
+		if slices.Contains(c.known, name) {
+			if written != name || slices.Contains(deprecated, name) || slices.Contains(uimTerms, name) {
+				n.loose = append(n.loose, spelling{f.Pointer, c.what, written, name})
+			}
+			return name, true
+		}
+	} else {
+		name = LastName(raw)
+	}
+	full := n.Expand(raw)
+	foreign := c.grows && !n.ofODRL(full)
+	if c.grows && n.open && ok { // a word that only the profile knows, in ODRL's namespace or bare
+		n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a %s of the profile", Quote(raw), c.what)
+		return name, true
+	}
+	switch {
+	case foreign && n.declared[full] != "":
+		return full, true
+	case foreign && n.open:
+		n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a %s of the profile", Quote(raw), c.what)
+		return full, true
+	case c.grows && n.Problems.Lenient:
+		n.Problems.Warnf("unknown-term", f.Pointer, "%s is no %s that is known here%s", Quote(raw), c.what, Suggest(name, c.known))
+		return full, true
+	}
+	n.Problems.Errorf("unknown-term", f.Pointer, "%s is no %s that is known here%s", Quote(raw), c.what, Suggest(name, c.known))
+	return "", false
+}
+
+// ofODRL reports whether the IRI is in ODRL's own namespace, which only its vocabulary adds to.
+func (n *Names) ofODRL(iri string) bool {
+	rest, _ := Bare(iri)
+	return strings.HasPrefix(rest, OdrlNS)
+}
+
+// LastName is what stands behind the last separator of an IRI, for suggestions only.
+func LastName(s string) string { return s[strings.LastIndexAny(s, "/#:")+1:] }
+
+// Suggest words the nearest of the known names as the end of a message; empty where none is near.
+func Suggest(name string, known []string) string {
+	if near := nearest.Name(name, known); near != "" {
+		return ": did you mean " + near + "?"
+	}
+	return ""
+}
+
+// Quote makes a text from the document fit for a message.
+func Quote(s string) string {
+	const most = 120
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return `"` + strings.Map(func(r rune) rune {
+		if r < 0x20 || r == 0x7f {
+			return '�'
+		}
+		return r
+	}, s) + `"`
+}

@@ -1,0 +1,93 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// DecodeTree reads the JSON of a document within its bounds; nil, with a problem, where it is none.
+func DecodeTree(doc []byte, found *Findings) any {
+	if len(doc) > MaxDocument {
+		found.Errorf("too-large", "", "a policy has at most %d bytes, this one has %d", MaxDocument, len(doc))
+		return nil
+	}
+	tree, err := strictjson.Decode(doc)
+	if err != nil {
+		pointer := ""
+		if e, ok := errors.AsType[*strictjson.Error](err); ok {
+			pointer = e.Pointer
+		}
+		found.Errorf("json", pointer, "%v", err)
+		return nil
+	}
+	if tree == nil {
+		found.Errorf("json", "", "want a JSON object, not null")
+	}
+	return tree
+}
+
+// NewNames resolves what the document calls things. hosts are those under which terms of the service's vocabulary stand.
+func NewNames(tree any, hosts []string, found *Findings) *Names {
+	names := &Names{
+		Problems: found, prefixes: map[string]string{}, aliases: map[string]string{}, keyNames: map[string]keyName{}, declared: map[string]string{},
+	}
+	if host := PolicyHost(tree); host != "" && !slices.Contains(hosts, host) {
+		hosts = append(slices.Clone(hosts), host)
+	}
+	names.knownNamespaces(hosts)
+	return names
+}
+
+// PolicyHost is the host of the policy's own uid, in lower case; empty where it has none.
+func PolicyHost(tree any) string {
+	for _, m := range topNodes(tree) {
+		if uid, ok := firstString(m, "uid", "@id", "id", "odrl:uid"); ok {
+			if u, err := url.Parse(uid); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+				return strings.ToLower(u.Host)
+			}
+			break
+		}
+	}
+	return ""
+}
+
+// topNodes are the objects at the top of the document: itself, or the members of its @graph or list.
+func topNodes(tree any) []map[string]any {
+	var list []map[string]any
+	if m, ok := tree.(map[string]any); ok && wrapped(m) {
+		tree = m["@graph"]
+	}
+	for _, f := range ListOf(Field{Value: tree}) {
+		if m, ok := f.Value.(map[string]any); ok {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func firstString(m map[string]any, names ...string) (string, bool) {
+	for _, k := range names {
+		if s, ok := m[k].(string); ok {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// OpenLibrary reads the policies of a document, with profiles that are known beside the built-in ones; of use only
+// where nothing failed, and nil where it is no JSON.
+func OpenLibrary(ctx context.Context, doc []byte, profiles []string, found *Findings) *Library {
+	tree := DecodeTree(doc, found)
+	if found.Failed() {
+		return nil
+	}
+	names := NewNames(tree, nil, found)
+	names.profiles = profiles
+	r := NewReader(ctx, names)
+	return NewLibrary(r, r.Documents(tree))
+}

@@ -1,0 +1,137 @@
+package model
+
+import (
+	"slices"
+)
+
+// kindOf says what a node of the graph is, by its type or the properties it has.
+func (r *reader) kindOf(m map[string]any) role {
+	for _, raw := range SortedKeys(m) {
+		switch name, _ := r.key(raw); name {
+		case "leftOperand", "rightOperand", "rightOperandReference", "operator", "and", "or", "xone", "andSequence":
+			return constraintRole
+		case "action", "target", "duty", "remedy", "consequence", "constraint", "output":
+			return ruleRole
+		case "partOf", "hasPolicy", "assignerOf", "assigneeOf", "source", "refinement":
+			return thingRole
+		case "@type":
+			for _, f := range ListOf(Field{Value: m[raw]}) {
+				s, _ := f.Value.(string)
+				switch t, _ := r.Local(s, r.Namespaces); t {
+				case "Constraint", "LogicalConstraint":
+					return constraintRole
+				case "Rule", "Permission", "Prohibition", "Duty":
+					return ruleRole
+				case "Asset", "AssetCollection", "Party", "PartyCollection":
+					return thingRole
+				}
+			}
+		}
+	}
+	return anyRole
+}
+
+// terms notes which terms the document itself defines, before anything uses them.
+func (r *reader) terms(nodes []Field) {
+	for _, f := range nodes {
+		m, _ := f.Value.(map[string]any)
+		id := r.idOf(f.Value)
+		if m == nil || id == "" || blank(id) {
+			continue
+		}
+		for _, raw := range SortedKeys(m) {
+			name, _ := r.key(raw)
+			if name == "includedIn" || name == "implies" {
+				r.declared[id] = "Action"
+			}
+			if name != "@type" {
+				continue
+			}
+			for _, t := range ListOf(Field{Value: m[raw]}) {
+				s, _ := t.Value.(string)
+				if local, _ := r.Local(s, r.Namespaces); slices.Contains([]string{"Action", "LeftOperand", "Operator"}, local) {
+					r.declared[id] = local
+				}
+			}
+		}
+	}
+}
+
+// outside reads a node of the graph that is no policy, for what it says whether or not a rule names it.
+func (r *reader) outside(f Field) {
+	m, ok := f.Value.(map[string]any)
+	if !ok {
+		r.object(f, "a node") // says what is wrong
+		return
+	}
+	switch r.kindOf(m) {
+	case thingRole:
+		if ref, ok := r.reference(f, "an asset or party"); ok {
+			r.Facts.outside[ref.Name()] = ref.notes
+		}
+	case ruleRole, constraintRole: // read where something refers to it
+	default:
+		o := r.object(f, "a node")
+		id, named := o.one("@id")
+		iri := ""
+		if named {
+			iri = r.nodeID(id, "a node")
+		}
+		for _, relation := range []struct {
+			key  string
+			into map[string][]string
+		}{{"includedIn", r.Facts.IncludedIn}, {"implies", r.Facts.Implies}} {
+			for _, item := range o.items(relation.key) {
+				r.broaderAction(iri, item, relation.into)
+			}
+		}
+		r.instance(iri, o)
+		if iri != "" {
+			r.Facts.outside[iri] = o.notes
+		}
+		o.close("a node")
+	}
+}
+
+// broaderAction notes that one action is included in, or implies, another. What ODRL's own actions are
+// included in is ODRL's to say.
+func (r *reader) broaderAction(iri string, f Field, into map[string][]string) {
+	s, ok := r.word(f, "an action")
+	if !ok {
+		return
+	}
+	to, ok := r.term(actionClass, f, s)
+	if !ok || iri == "" {
+		return
+	}
+	if r.ofODRL(iri) {
+		r.Problems.Doubtf("hierarchy", f.Pointer, "%s is an action of ODRL: a document cannot change what it includes", Quote(iri))
+		return
+	}
+	Relate(into, iri, to)
+}
+
+// instance notes the classes that the node is an instance of.
+func (r *reader) instance(iri string, o *object) {
+	for _, f := range o.items("@type") {
+		s, ok := r.word(f, "a type")
+		if t := r.Expand(s); ok && iri != "" && Absolute(t) && !r.ofODRL(t) {
+			Relate(r.Facts.Instances, iri, t)
+		}
+	}
+}
+
+// unused reports rules and constraints that nothing refers to: they would be lost.
+func (r *reader) unused(nodes []Field) {
+	for _, f := range nodes {
+		m, _ := f.Value.(map[string]any)
+		k := r.kindOf(m)
+		if k != ruleRole && k != constraintRole {
+			continue
+		}
+		if id := r.idOf(f.Value); id == "" || !r.used[id] {
+			what := map[role]string{ruleRole: "rule", constraintRole: "constraint"}[k]
+			r.Problems.Doubtf("unused", f.Pointer, "nothing refers to this %s: it has no effect", what)
+		}
+	}
+}

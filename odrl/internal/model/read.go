@@ -1,0 +1,321 @@
+package model
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+const (
+	// MaxDocument bounds the bytes of a policy.
+	MaxDocument = 2 << 20
+	// MaxRules bounds the rules a policy may write, duties included, and, again, those they expand to.
+	MaxRules = 10_000
+	// MaxConstraints bounds the constraints of one policy after expansion.
+	MaxConstraints = 50_000
+	// MaxNesting is how deep logical constraints may nest. levels.rego has one set of rules for each.
+	MaxNesting = 8
+)
+
+// A reader turns the JSON tree of a document into the policies it holds.
+type reader struct {
+	*Names
+	ctx         context.Context //nolint:containedctx // the reader lives as long as one document is read
+	rules       int
+	things      int
+	constraints int
+	stopped     bool
+	Facts       *Facts
+
+	nodes map[string][]definition // by IRI or blank node
+	used  map[string]bool         // nodes that something refers to, by the same
+	// What has been read of nodes that bear an IRI, so that every reference means the same one.
+	readRules       map[string]*Rule
+	readConstraints map[string]*Constraint
+	readThings      map[string]Reference
+	reading         map[string]bool
+	shared          sharing
+}
+
+// sharing is what nodes say from outside of policies: ODRL IM 2.2.1, 2.3.1 hasPolicy, assignerOf, assigneeOf.
+type sharing map[string]map[string][]Reference // policy → target, assigner or assignee → who
+
+// NewReader makes a reader of one document whose names n resolves. It stops when ctx ends.
+func NewReader(ctx context.Context, n *Names) *reader {
+	return &reader{
+		Names: n, ctx: ctx, Facts: newFacts(), nodes: map[string][]definition{}, used: map[string]bool{}, readRules: map[string]*Rule{},
+		readConstraints: map[string]*Constraint{}, readThings: map[string]Reference{}, reading: map[string]bool{}, shared: sharing{},
+	}
+}
+
+// fits counts towards a bound and reports once when it is passed or the time is up.
+func (r *reader) fits(count *int, most int, what, pointer string) bool {
+	if r.stopped {
+		return false
+	}
+	*count++
+	switch {
+	case *count > most:
+		r.Problems.Errorf("too-large", pointer, "a policy has at most %d %s", most, what)
+	case r.Problems.Full():
+	case r.ctx.Err() != nil:
+		r.Problems.Errorf("too-slow", pointer, "reading the policy takes too long: it is too large")
+	default:
+		return true
+	}
+	r.stopped = true
+	return false
+}
+
+// knownNamespaces are those of ODRL, of UIM, and of the vocabularies at the hosts.
+func (n *Names) knownNamespaces(hosts []string) {
+	n.Namespaces = []string{OdrlNS, UimNS, ccNS}
+	for _, p := range profiles[1:] {
+		n.Namespaces = append(n.Namespaces, p+"/", p+"#")
+	}
+	for _, host := range hosts {
+		n.Namespaces = append(n.Namespaces, host+"/vocab/")
+	}
+}
+
+// Documents reads everything that the tree holds. Of use only where no problem is an error.
+func (r *reader) Documents(tree any) []*Document {
+	tops, graph := r.tops(tree)
+	var policies, others []Field
+	for _, f := range tops {
+		if m, _ := f.Value.(map[string]any); graph && m != nil && !r.isPolicy(m) {
+			r.index(f, anyRole, true)
+			others = append(others, f)
+			continue
+		}
+		r.index(f, policyRole, true)
+		policies = append(policies, f)
+	}
+	r.terms(others)
+	for _, f := range others {
+		r.outside(f)
+	}
+	list := make([]*Document, 0, len(policies))
+	seen := map[string]bool{}
+	for _, f := range policies {
+		if id := r.idOf(f.Value); id != "" && graph {
+			if seen[id] { // another part of a node that is read as one
+				continue
+			}
+			seen[id], r.used[id] = true, true
+		}
+		if d := r.policy(f); d != nil {
+			list = append(list, d)
+		}
+	}
+	r.unused(others)
+	return list
+}
+
+// tops are the nodes at the top: the document itself, or the members of its @graph or list.
+func (r *reader) tops(tree any) (list []Field, graph bool) {
+	switch v := tree.(type) {
+	case []any:
+		return ListOf(Field{"", v}), true
+	case map[string]any:
+		if c, ok := v["@context"]; ok {
+			r.readContext(c, "/@context")
+		} else if r.terse(v) {
+			r.Problems.Warnf("context", "", "the policy has no @context: write \"@context\": \"http://www.w3.org/ns/odrl.jsonld\"")
+		}
+		if wrapped(v) {
+			return ListOf(Field{"/@graph", v["@graph"]}), true
+		}
+	}
+	return []Field{{"", tree}}, false
+}
+
+// terse reports whether the document uses words that only a context gives a meaning.
+func (r *reader) terse(v any) bool {
+	m, _ := v.(map[string]any)
+	for raw := range m {
+		if raw == "@graph" {
+			return slices.ContainsFunc(ListOf(Field{Value: m[raw]}), func(f Field) bool { return r.terse(f.Value) })
+		}
+		if !strings.Contains(raw, ":") && !strings.HasPrefix(raw, "@") {
+			return true
+		}
+	}
+	return len(m) == 0
+}
+
+// wrapped reports whether the document is a @graph and nothing else.
+func wrapped(tree map[string]any) bool {
+	for k := range tree {
+		if k != "@graph" && k != "@context" {
+			return false
+		}
+	}
+	return tree["@graph"] != nil
+}
+
+// isPolicy tells the policies of a graph from its other nodes.
+func (r *reader) isPolicy(m map[string]any) bool {
+	for raw, v := range m {
+		switch name, _ := r.key(raw); name {
+		case "permission", "prohibition", "obligation", "inheritFrom", "conflict", "profile":
+			return true
+		case "@type":
+			for _, f := range ListOf(Field{Value: v}) {
+				if s, ok := f.Value.(string); ok {
+					if t, ok := r.Local(s, r.Namespaces); ok && Known(PolicyTypes, t) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Known reports whether the map has the key.
+func Known[V any](m map[string]V, k string) bool { _, ok := m[k]; return ok }
+
+// policy reads one policy.
+func (r *reader) policy(f Field) *Document {
+	o := r.node(f, "a policy", policyRole)
+	if o == nil {
+		return nil
+	}
+	if f.Pointer == "" {
+		o.take("@context")
+	}
+	d := &Document{Pointer: f.Pointer, facts: r.Facts, notes: o.notes, keys: o.filled}
+	r.head(o, d)
+	d.actions = r.actionList(o)
+	d.targets = r.references(o, "target", "a target")
+	d.relations = r.relations(o)
+	d.Asset = r.references(o, "asset", "an asset")
+	d.parties = map[string][]Reference{}
+	r.partyFields(o, d.parties)
+	r.partyList(o, d.parties)
+	for _, group := range []struct {
+		key  string
+		kind RuleKind
+	}{{"permission", Permission}, {"prohibition", Prohibition}, {"obligation", Obligation}, {"duty", Obligation}} {
+		list := o.items(group.key)
+		if group.key == "duty" && len(list) > 0 {
+			r.Problems.Warnf("duty", list[0].Pointer, "a duty of the policy itself is read as an obligation: write obligation")
+		}
+		for _, item := range list {
+			if rule := r.rule(item, group.kind); rule != nil {
+				d.Rules = append(d.Rules, rule)
+			}
+		}
+	}
+	o.close("a policy")
+	return d
+}
+
+func (r *reader) head(o *object, d *Document) {
+	if f, ok := o.one("@id"); ok {
+		d.uid = r.nodeID(f, "the uid of a policy")
+	}
+	r.types(o, d)
+	for _, f := range o.items("profile") {
+		if iri, ok := r.iri(f, "a profile"); ok {
+			d.profiles = append(d.profiles, Reference{Pointer: f.Pointer, IRI: iri})
+			r.profile(iri, f.Pointer)
+		}
+	}
+	for _, link := range []struct {
+		key  string
+		into *[]Reference
+	}{{"inheritFrom", &d.inherits}, {"isReplacedBy", &d.ReplacedBy}} {
+		for _, f := range o.items(link.key) {
+			if iri, ok := r.iri(f, link.key); ok {
+				*link.into = append(*link.into, Reference{Pointer: f.Pointer, IRI: iri})
+			}
+		}
+	}
+	d.strategies = r.conflict(o)
+}
+
+// nodeID is the name of a node: an IRI, or none for a blank node, which has no name outside of the document.
+func (r *reader) nodeID(f Field, what string) string {
+	if id := r.idOf(map[string]any{"@id": f.Value}); blank(id) {
+		if what == "the uid of a policy" {
+			r.Problems.Doubtf("iri", f.Pointer, "%s must be an absolute IRI, not the blank node %s", what, Quote(id))
+		}
+		return ""
+	}
+	iri, _ := r.iri(f, what)
+	return iri
+}
+
+func (r *reader) types(o *object, d *Document) {
+	for _, f := range o.items("@type") {
+		s, ok := r.word(f, "a type")
+		if !ok {
+			continue
+		}
+		if d.TypesAt == "" {
+			d.TypesAt = f.Pointer
+		}
+		if iri := r.Expand(s); Absolute(iri) && !r.ofODRL(iri) {
+			if !slices.Contains(d.classes, iri) {
+				d.classes = append(d.classes, iri)
+			}
+			continue
+		}
+		if t, ok := r.term(class{what: "policy type", known: SortedKeys(PolicyTypes)}, f, s); ok && !slices.Contains(d.Types, t) {
+			d.Types = append(d.Types, t)
+		}
+	}
+}
+
+// profile stops at a profile that is not known. ODRL IM 2.1.
+func (r *reader) profile(iri, pointer string) {
+	rest, _ := Bare(iri)
+	switch {
+	case slices.Contains(profiles, rest):
+	case slices.Contains(r.profiles, iri) || modelProfiles.MatchString(rest) && !r.Served:
+		r.open = true
+	default:
+		r.Problems.Errorf("unknown-profile", pointer, "the profile %s is not known%s", Quote(iri), suggestProfile(rest))
+	}
+}
+
+func suggestProfile(rest string) string {
+	if s := Suggest(rest, profiles); s != "" {
+		return s
+	}
+	return ": use http://" + profiles[1] + " for UIM's terms, or none for ODRL's own"
+}
+
+// conflict reads the strategy; several are one too many, but all are kept: a merge has them too.
+func (r *reader) conflict(o *object) []Strategy {
+	list := o.items("conflict")
+	if len(list) > 1 {
+		r.Problems.Doubtf("cardinality", list[0].Pointer[:strings.LastIndexByte(list[0].Pointer, '/')], "conflict takes exactly one value, not %d", len(list))
+	}
+	var found []Strategy
+	for _, f := range list {
+		s, ok := r.word(f, "conflict")
+		if !ok {
+			continue
+		}
+		t, ok := r.term(class{what: "conflict strategy", known: []string{"perm", "prohibit", "invalid"}}, f, s)
+		if !ok {
+			continue
+		}
+		value := map[string]Strategy{"perm": PermissionWins, "prohibit": ProhibitionWins, "invalid": VoidOnConflict}[t]
+		if !slices.Contains(found, value) {
+			found = append(found, value)
+		}
+	}
+	return found
+}
+
+// PointerName words a JSON pointer for a message.
+func PointerName(p string) string {
+	if p == "" {
+		return "the top"
+	}
+	return p
+}

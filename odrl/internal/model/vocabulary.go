@@ -1,0 +1,230 @@
+package model
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The namespaces a term may stand in, without scheme: http and https are the same here.
+const (
+	OdrlNS = "www.w3.org/ns/odrl/2/"
+	rdfNS  = "www.w3.org/1999/02/22-rdf-syntax-ns#"
+	xsdNS  = "www.w3.org/2001/XMLSchema#"
+	ccNS   = "creativecommons.org/ns#"
+	UimNS  = "example.com/vocab/" // the vocabulary of the UIM profile, as UIM core 6.2 writes it
+)
+
+// contexts are the JSON-LD contexts whose terms are built in. None is ever fetched.
+var contexts = []string{"www.w3.org/ns/odrl.jsonld", "www.w3.org/ns/odrl/2/ODRL22.json", "www.w3.org/ns/odrl/2/"}
+
+// profiles are the profile IRIs this engine knows, without scheme: the ODRL core, and the names under
+// which UIM's is seen. ODRL IM 2.1: an engine stops at a profile it does not know.
+var profiles = append([]string{"www.w3.org/ns/odrl/2/core"}, uimProfiles...)
+
+// uimProfiles are the names of UIM's profile; the first is that of UIM core 6.2.
+var uimProfiles = []string{"example.com/profile/odrl-uim", "uimprotocol.com/uim/odrl-profile", "uimprotocol.org/ns/policy"}
+
+// modelProfiles are the profiles that the examples of ODRL IM 2.2 name. No one has defined their terms:
+// they are taken as they are.
+var modelProfiles = regexp.MustCompile(`^example\.com/(odrl:profile:|profiles/)[0-9]{2}$`)
+
+// prefixes are those of the ODRL context and of common use; a document may declare more.
+var prefixes = map[string]string{
+	"odrl": "http://" + OdrlNS, "rdf": "http://" + rdfNS, "xsd": "http://" + xsdNS, "cc": "http://" + ccNS,
+	"uim": "http://" + UimNS, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "dc": "http://purl.org/dc/terms/",
+	"dct": "http://purl.org/dc/terms/", "dcterms": "http://purl.org/dc/terms/", "skos": "http://www.w3.org/2004/02/skos/core#",
+	"schema": "http://schema.org/", "foaf": "http://xmlns.com/foaf/0.1/", "vcard": "http://www.w3.org/2006/vcard/ns#",
+	"owl": "http://www.w3.org/2002/07/owl#", "prov": "http://www.w3.org/ns/prov#",
+}
+
+// annotations are namespaces whose properties describe and never decide.
+var annotations = []string{
+	"www.w3.org/2000/01/rdf-schema#", "purl.org/dc/terms/", "purl.org/dc/elements/1.1/", "www.w3.org/2004/02/skos/core#", "xmlns.com/foaf/0.1/", "www.w3.org/2006/vcard/ns#", "www.w3.org/ns/prov#", "schema.org/", "www.w3.org/2002/07/owl#", "www.w3.org/ns/dcat#",
+}
+
+// describing are bare keys that describe and never decide. UIM documents write them without a prefix.
+var describing = []string{"title", "name", "label", "comment", "description", "agreement", "note", "version", "issued", "modified", "creator", "publisher"}
+
+// licences are properties of Creative Commons' vocabulary that describe a licence and decide nothing.
+var licences = strings.Fields("legalcode license attributionName attributionURL jurisdiction deprecatedOn licenseClass")
+
+// actions are the actions of ODRL V 2.2 with the action each is included in (none: use), and those of
+// the UIM profile. None of the latter is included in execute, or exceedRateLimit would conflict with it.
+var actions = func() map[string]string {
+	m := map[string]string{"use": "", "transfer": "", "give": "transfer", "sell": "transfer", "display": "play", "extract": "reproduce", "logUsage": "inform"}
+	for name := range strings.FieldsSeq(`acceptTracking aggregate annotate anonymize archive attribute compensate concurrentUse delete derive
+		digitize distribute ensureExclusivity execute grantUse include index inform install modify move nextPolicy obtainConsent play present
+		print read reproduce reviewPolicy stream synchronize textToSpeech transform translate uninstall watermark
+		Attribution CommercialUse DerivativeWorks Distribution Notice Reproduction ShareAlike Sharing SourceCode
+		lease lend preview secondaryUse adHocShare extractChar extractPage extractWord
+		signPayload exceedRateLimit analyze`) {
+		m[name] = "use"
+	}
+	return m
+}()
+
+// ActionAliases are deprecated and UIM spellings with the action they mean.
+var ActionAliases = map[string]string{
+	"append": "modify", "appendTo": "modify", "write": "modify", "writeTo": "modify", "copy": "reproduce", "export": "transform",
+	"license": "grantUse", "pay": "compensate", "attachPolicy": "Notice", "attachSource": "SourceCode", "shareAlike": "ShareAlike",
+	"commercialize": "CommercialUse", "share": "Sharing", "provideAttribution": "attribute",
+}
+
+// deprecated are terms of ODRL V 2.2 that have no term to take their place.
+var deprecated = strings.Fields("lease lend preview secondaryUse adHocShare extractChar extractPage extractWord")
+
+// ccTerms are the actions of ODRL V 2.2 that come from Creative Commons' vocabulary.
+var ccTerms = strings.Fields("Attribution CommercialUse DerivativeWorks Distribution Notice Reproduction ShareAlike Sharing SourceCode")
+
+// retired are spellings that ODRL V 2.2 deprecates in favour of another.
+var retired = strings.Fields("append appendTo write writeTo copy export license pay attachPolicy attachSource shareAlike commercialize share device system neg")
+
+// uimTerms are those of the UIM profile, which ODRL itself does not have.
+var uimTerms = strings.Fields("signPayload exceedRateLimit logUsage analyze within outside use rateLimit timeWindow publicKey dataRetention dataUsage intentPrice")
+
+// Includes reports whether action a is broad or included in it. ODRL IM 2.4.
+func Includes(broad, a string) bool {
+	for a != "" {
+		if a == broad {
+			return true
+		}
+		a = actions[a]
+	}
+	return false
+}
+
+var operators = []string{
+	"eq", "neq", "lt", "lteq", "gt", "gteq", "isA", "hasPart", "isPartOf", "isAllOf", "isAnyOf", "isNoneOf",
+	"within", "outside", "use",
+}
+
+var operatorAliases = map[string]string{"lte": "lteq", "gte": "gteq", "ne": "neq", "neg": "neq"}
+
+var logics = []string{"and", "or", "xone", "andSequence"}
+
+// A Kind says how the values of a left operand compare.
+type Kind int
+
+// The kinds of operands.
+const (
+	other Kind = iota // a term of another vocabulary
+	Text
+	Code     // text, where codes such as US-CA, and networks, contain one another
+	Number   // decimals, with or without a unit
+	Duration // durations
+	Event    // events
+	Instant
+	Version
+	Window
+	Count // enforced by counting, not by comparing
+	Money // enforced by charging; elsewhere compared as money
+	Key   // the key that signed the call
+)
+
+// Operands are the left operands of ODRL V 2.2 and of the UIM profile.
+var Operands = func() map[string]Kind {
+	m := map[string]Kind{
+		"dateTime": Instant, "purpose": Text, "spatial": Code, "recipient": Text, "language": Code, "count": Count, "rateLimit": Count,
+		"payAmount": Money, "version": Version, "timeWindow": Window, "publicKey": Key, "deliveryChannel": Text, "media": Text,
+		"industry": Text, "product": Text, "fileFormat": Text, "systemDevice": Text, "spatialCoordinates": Text, "unitOfCount": Text, "dataUsage": Text,
+		"virtualLocation": Code, "event": Event, "intentPrice": Money,
+	}
+	for name := range strings.FieldsSeq(`percentage absolutePosition absoluteSize absoluteSpatialPosition absoluteTemporalPosition
+		relativePosition relativeSize relativeSpatialPosition relativeTemporalPosition resolution`) {
+		m[name] = Number
+	}
+	for name := range strings.FieldsSeq(`delayPeriod elapsedTime meteredTime timeInterval dataRetention`) {
+		m[name] = Duration
+	}
+	return m
+}()
+
+// OperandAliases are deprecated and UIM spellings with the left operand they mean.
+var OperandAliases = map[string]string{"rate": "rateLimit", "paymentAmount": "payAmount", "timeRange": "timeWindow", "device": "systemDevice", "system": "systemDevice"}
+
+// datatypeNames are the datatypes of XML Schema 1.1 Part 2 and of RDF 1.1 (sections 5.1 to 5.3).
+var datatypeNames = strings.Fields(`string boolean decimal float double integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger
+	negativeInteger unsignedLong unsignedInt unsignedShort unsignedByte date time dateTime dateTimeStamp duration dayTimeDuration yearMonthDuration
+	gYear gMonth gDay gYearMonth gMonthDay anyURI base64Binary hexBinary language normalizedString token NMTOKEN Name NCName QName NOTATION
+	anySimpleType anyAtomicType datetime langString HTML XMLLiteral JSON PlainLiteral`)
+
+// isDatatype reports whether a name may be that of a datatype: a known one, or one of a vocabulary that
+// is not known here. ODRL has none of its own.
+func isDatatype(iri string) bool {
+	rest, _ := Bare(iri)
+	name, isXSD := strings.CutPrefix(rest, xsdNS)
+	isRDF := false
+	if !isXSD {
+		name, isRDF = strings.CutPrefix(rest, rdfNS)
+	}
+	if isXSD || isRDF || !Absolute(iri) {
+		return slices.Contains(datatypeNames, name)
+	}
+	return !strings.HasPrefix(rest, OdrlNS)
+}
+
+// functions are the party functions of ODRL V 2.2.
+var functions = []string{
+	"assigner", "assignee", "compensatedParty", "compensatingParty", "attributedParty", "attributingParty", "consentingParty", "consentedParty",
+	"informedParty", "informingParty", "trackingParty", "trackedParty", "contractingParty", "contractedParty",
+}
+
+// PolicyTypes says of each policy class whether its rules grant anything here. An Offer that the
+// service publishes is the terms offered: issuing a PAT makes the Agreement.
+var PolicyTypes = map[string]bool{
+	"Policy": true, "Set": true, "Offer": true, "Agreement": true, "Privacy": true,
+	"Assertion": false, "Request": false, "Ticket": false,
+}
+
+// keys are all property names, for suggesting the one that was meant.
+var keys = slices.Sorted(maps.Keys(func() map[string]bool {
+	m := map[string]bool{}
+	for name := range strings.FieldsSeq(`uid type profile conflict permission prohibition obligation duty action target asset party function identifier role
+		constraint refinement leftOperand operator rightOperand rightOperandReference unit dataType status amount value currency start end
+		inheritFrom hasPolicy assignerOf assigneeOf remedy consequence output relation source partOf implies includedIn isReplacedBy operand`) {
+		m[name] = true
+	}
+	for _, list := range [][]string{functions, logics} {
+		for _, name := range list {
+			m[name] = true
+		}
+	}
+	return m
+}()))
+
+// Handled are the duties that the gateway itself fulfils or requires.
+var Handled = []string{"compensate", "signPayload", "attribute", "inform", "logUsage", "acceptTracking"}
+
+// Currencies are the ISO 4217 codes in use.
+var Currencies = strings.Fields(`AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF
+	CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD
+	IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN
+	NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL
+	THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWG`)
+
+// CurrencyNames are the local names under which vocabularies such as DBpedia name currencies.
+var CurrencyNames = map[string]string{
+	"Euro": "EUR", "United_States_dollar": "USD", "United_States_Dollar": "USD", "US_Dollar": "USD", "Pound_sterling": "GBP", "Pound_Sterling": "GBP",
+	"Japanese_yen": "JPY", "Japanese_Yen": "JPY", "Swiss_franc": "CHF", "Swiss_Franc": "CHF", "Renminbi": "CNY", "Indian_rupee": "INR",
+	"Canadian_dollar": "CAD", "Australian_dollar": "AUD", "Swedish_krona": "SEK", "Norwegian_krone": "NOK", "Danish_krone": "DKK",
+}
+
+// UnitNamespaces are namespaces beside the profile's whose local names may be units or currencies.
+var UnitNamespaces = []string{
+	"dbpedia.org/resource/", "www.currency-iso.org/dam/downloads/lists/list_one.xml#", "cvx.iptc.org/iso4217a/", "cvx.iptc.org/iso4217a:", "publications.europa.eu/resource/authority/currency/",
+	"www.w3.org/2006/time#", "qudt.org/vocab/unit/",
+}
+
+// Orderings are the operators of values that have an order.
+var Orderings = []string{"lt", "lteq", "gt", "gteq"}
+
+// SetOperators are the operators that compare with several values.
+var SetOperators = []string{"isAnyOf", "isNoneOf", "isAllOf", "hasPart"}
+
+// PeriodNames are other names of periods with the name that a limit has for them.
+var PeriodNames = map[string]string{
+	"HR": "hour", "MIN": "minute", "SEC": "second", "DAY": "day", "WK": "week", "MO": "month", "YR": "year",
+	"unitHour": "hour", "unitMinute": "minute", "unitSecond": "second", "unitDay": "day", "unitWeek": "week", "unitMonth": "month", "unitYear": "year",
+}

@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// maxSelected bounds the entries kept for intents; beyond it every intent asks every setEntry.
+const maxSelected = 1 << 19
+
+// intents selects for each intent the entries that concern its targets: these are known before any request, and most
+// rules of a large policy are about other targets.
+func (x *reading) intents(sets []planSet, targets map[string]*ast.Term) map[string]*planIntent {
+	outcome, reasons := x.selector(sets, "outcome"), x.selector(sets, "reasons")
+	m := make(map[string]*planIntent, len(targets))
+	same := map[string]*planIntent{} // by targets
+	kept := 0
+	for uid, list := range targets {
+		key := list.String()
+		of, ok := same[key]
+		if !ok {
+			names, _ := valueOf(list.Value)
+			of = &planIntent{targets: names, Outcome: outcome.entries, Reasons: reasons.entries}
+			if kept <= maxSelected {
+				of.Outcome, of.Reasons = outcome.of(names), reasons.of(names)
+				kept += len(of.Outcome) + len(of.Reasons)
+			}
+			same[key] = of
+		}
+		in := *of
+		in.version = versionFact(uid)
+		m[uid] = &in
+	}
+	return m
+}
+
+// A selector finds the entries that concern a target.
+type selector struct {
+	entries  []planEntry      // in order, of all targets
+	reduced  []planEntry      // the same without the condition on the target
+	byTarget map[string][]int // their places
+	others   []int            // those that ask for no one target
+}
+
+func (x *reading) selector(sets []planSet, answer string) *selector {
+	s := &selector{byTarget: map[string][]int{}}
+	for i := range sets {
+		if sets[i].answer == answer {
+			s.entries = append(s.entries, sets[i].entries...)
+		}
+	}
+	for i, e := range s.entries {
+		kids := []*formula{e.when}
+		if e.when.op == fAll {
+			kids = e.when.kids
+		}
+		at := slices.IndexFunc(kids, x.aboutTarget)
+		if at < 0 {
+			s.others = append(s.others, i)
+			s.reduced = append(s.reduced, e)
+			continue
+		}
+		name := kids[at].a.v.s
+		s.byTarget[name] = append(s.byTarget[name], i)
+		s.reduced = append(s.reduced, planEntry{e.bit, x.all(slices.Delete(slices.Clone(kids), at, at+1)...)})
+	}
+	return s
+}
+
+// aboutTarget reports whether the formula asks for one target by its name.
+func (x *reading) aboutTarget(f *formula) bool {
+	return f.op == fMember && f.a.op == eConstant && f.a.v.kind == aText && f.b.op == eSlot && x.slots[f.b.n] == planSlot{root: "targets"}
+}
+
+// of are the entries that concern one of these targets, in order.
+func (s *selector) of(targets value) []planEntry {
+	places := slices.Clone(s.others)
+	for i := range targets.list {
+		places = append(places, s.byTarget[targets.list[i].s]...)
+	}
+	slices.Sort(places)
+	out := make([]planEntry, 0, len(places))
+	for _, i := range slices.Compact(places) {
+		out = append(out, s.reduced[i])
+	}
+	return out
+}

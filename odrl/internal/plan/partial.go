@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage"
+)
+
+// maxResidual bounds the text of a residual. What a policy leaves beyond that is evaluated by the prepared query.
+const maxResidual = 1 << 20
+
+// residualQuery asks for what a plan answers, and for what each constraint says by itself.
+const residualQuery = `x = {"outcome": data.uimgate.odrl.outcome, "reasons": data.uimgate.odrl.reasons, "leaves": {"holds": data.uimgate.odrl.holds_0, "fails": data.uimgate.odrl.fails_0}}`
+
+// A Residual is what is left of the semantics module for one policy when only the input is unknown.
+type Residual struct {
+	Result  ast.Object // of sets, in objects: literals, or references to the rules
+	Modules []*ast.Module
+}
+
+var errResidual = errors.New("partial evaluation")
+
+// partially evaluates the semantics module over the policy's data.
+func partially(ctx context.Context, compiler *ast.Compiler, store storage.Store) (*Residual, error) {
+	queries, err := rego.New(
+		rego.Query(residualQuery), rego.Compiler(compiler), rego.Store(store), rego.StoreReadAST(true),
+		rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.Unknowns([]string{"input"}),
+	).Partial(ctx)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w takes too long", errResidual)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errResidual, err)
+	}
+	r := &Residual{Modules: queries.Support}
+	slices.SortFunc(r.Modules, func(a, b *ast.Module) int { return strings.Compare(a.Package.String(), b.Package.String()) })
+	if err := r.read(queries.Queries); err != nil {
+		return nil, err
+	}
+	return r, r.closed()
+}
+
+// read takes the one answer out of the queries: what x stands for, where all that is asked beside it is to give names
+// to parts of it.
+func (r *Residual) read(queries []ast.Body) error {
+	if len(queries) != 1 {
+		return fmt.Errorf("%w leaves %d answers", errResidual, len(queries))
+	}
+	for _, expr := range queries[0] {
+		if !expr.IsEquality() || expr.Negated || len(expr.With) > 0 {
+			return fmt.Errorf("%w leaves the condition %v", errResidual, expr)
+		}
+		name, ok := expr.Operand(0).Value.(ast.Var)
+		o, isObject := expr.Operand(1).Value.(ast.Object)
+		if !ok || !isObject {
+			return fmt.Errorf("%w leaves the condition %v", errResidual, expr)
+		}
+		if name == "x" {
+			r.Result = o
+		}
+	}
+	if r.Result == nil {
+		return fmt.Errorf("%w leaves no answer", errResidual)
+	}
+	return nil
+}
+
+// closed holds the residual to its bounds: no more text than maxResidual, and nothing read but the input and the
+// rules of the residual itself. What OPA could not evaluate is still the general module, which a plan must not hide.
+func (r *Residual) closed() error {
+	own := ast.MustParseRef("data.partial")
+	var foreign ast.Ref
+	vis := ast.NewGenericVisitor(func(x any) bool {
+		if ref, ok := x.(ast.Ref); ok && ref.HasPrefix(ast.DefaultRootRef) && !ref.HasPrefix(own) && foreign == nil {
+			foreign = ref
+		}
+		return foreign != nil
+	})
+	vis.Walk(r.Result)
+	size := 0
+	for _, m := range r.Modules {
+		for _, rule := range m.Rules {
+			if size += len(rule.String()); size > maxResidual {
+				return fmt.Errorf("%w leaves more than %d bytes", errResidual, maxResidual)
+			}
+			vis.Walk(rule)
+		}
+	}
+	if foreign != nil {
+		return fmt.Errorf("%w leaves a reference to %s", errResidual, foreign)
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// maxWork bounds what publishing spends on comparing rules with one another, in steps of a few
+// nanoseconds. Beyond it the remaining ones go unchecked, with a warning; the decision itself treats
+// every conflict.
+const maxWork = 20_000_000
+
+// analyse reports what rules do to one another: conflicts (ODRL IM 2.10), limits that another
+// permission makes meaningless, charges that do not add up.
+func (n *normalizer) analyse() {
+	var permissions, prohibitions []*Rule
+	for _, r := range n.rules {
+		switch {
+		case r.Kind == model.Permission:
+			permissions = append(permissions, r)
+		case r.Kind == model.Prohibition && !r.Bounds() && !r.Exceeding():
+			prohibitions = append(prohibitions, r)
+		}
+	}
+	n.charges(permissions)
+	work := 0
+	more := func(a, b *Rule) bool {
+		work += 1 + a.Target.cost(b.Target)
+		return work <= maxWork && !n.Problems.Full()
+	}
+	for _, p := range permissions {
+		for _, f := range prohibitions {
+			if !more(p, f) {
+				n.Problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for conflicts")
+				return
+			}
+			if meet(p, f) {
+				n.conflict(p, f)
+			}
+		}
+	}
+	for _, p := range permissions {
+		for _, o := range permissions {
+			if !more(p, o) {
+				n.Problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for meaningless limits")
+				return
+			}
+			if p.Node != o.Node && meet(p, o) {
+				n.meaningless(p, o)
+			}
+		}
+	}
+}
+
+// meet reports whether one request could match both rules.
+func meet(a, b *Rule) bool {
+	if a.Assignee != "" && b.Assignee != "" && a.Assignee != b.Assignee {
+		return false
+	}
+	return a.Target.meets(b.Target)
+}
+
+// cost is how many steps meets takes.
+func (t *Target) cost(o *Target) int {
+	if t.Name == o.Name || t.Name == EveryIntent || o.Name == EveryIntent {
+		return 0
+	}
+	return len(t.members) + len(o.members)
+}
+
+func (t *Target) meets(o *Target) bool {
+	if t.Name == o.Name || t.Name == EveryIntent || o.Name == EveryIntent {
+		return true
+	}
+	for i, j := 0, 0; i < len(t.members) && j < len(o.members); {
+		switch a, b := t.members[i], o.members[j]; {
+		case a == b:
+			return true
+		case a < b:
+			i++
+		default:
+			j++
+		}
+	}
+	return false
+}
+
+func (n *normalizer) conflict(p, f *Rule) {
+	definite := subset(f.Canonical, p.Canonical) // whenever the permission applies, so does the prohibition
+	example, possible := satisfiable(n.Names, slices.Concat(conjunction("", p.Conditions, false), conjunction("", f.Conditions, true)))
+	if !possible {
+		return
+	}
+	clash{
+		definite: definite, strategy: n.d.Strategy(), permission: p.Node, prohibition: f.Node,
+		party: cmp.Or(p.Assignee, f.Assignee), action: "execute", target: n.common(p.Target, f.Target), facts: example,
+	}.tell(n.Problems)
+}
+
+// common names an intent that both targets hold.
+func (n *normalizer) common(a, b *Target) string {
+	for _, i := range a.members {
+		if slices.Contains(b.members, i) {
+			return n.w.Intents[i].UID
+		}
+	}
+	return a.Name
+}
+
+// subset reports whether every member of a is in b; both are sorted.
+func subset(a, b []string) bool {
+	for _, s := range a {
+		if _, ok := slices.BinarySearch(b, s); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// meaningless warns where p limits what o permits as well under no such limit.
+func (n *normalizer) meaningless(p, o *Rule) {
+	if len(p.Limits) == 0 || !subset(o.Canonical, p.Canonical) || o.Assignee != "" && p.Assignee == "" {
+		return
+	}
+	for _, l := range p.Limits {
+		held := slices.ContainsFunc(o.Limits, func(x limit.Limit) bool { return x.ID == l.ID && x.Max <= l.Max })
+		if !held {
+			n.Problems.Warnf("meaningless", p.Node.Pointer, "the limit %s does not hold where %s permits the same beside it", l.Rate, o.Node.Name())
+			return
+		}
+	}
+}
+
+// charges checks that what one call can owe is of one currency and within bounds.
+func (n *normalizer) charges(permissions []*Rule) {
+	var shared money.Amount // the obligations' sum
+	for _, r := range n.rules {
+		if r.Kind == model.Obligation && !n.addCharge(&shared, r.Duties[0]) {
+			return
+		}
+	}
+	for _, p := range permissions {
+		sum := shared
+		for _, d := range p.Duties {
+			if !n.addCharge(&sum, d) {
+				return
+			}
+		}
+	}
+}
+
+func (n *normalizer) addCharge(sum *money.Amount, d *Duty) bool {
+	if d.Charge.IsZero() {
+		return true
+	}
+	total, ok := Sum(*sum, d.Charge)
+	if !ok {
+		n.Problems.Errorf("amount", d.Node.Pointer, "one call could owe amounts of several currencies, or more than %d in all", money.MaxUnits)
+		return false
+	}
+	*sum = total
+	return true
+}
+
+// Sum adds amounts of one currency; false where they are not, or the sum passes the bound.
+func Sum(a, b money.Amount) (money.Amount, bool) {
+	switch {
+	case b.IsZero():
+		return a, true
+	case a.IsZero():
+		return b, true
+	case a.Currency != b.Currency || a.Nano+b.Nano > money.MaxUnits*money.Unit:
+		return money.Amount{}, false
+	}
+	return money.Amount{Nano: a.Nano + b.Nano, Currency: a.Currency}, true
+}

@@ -1,0 +1,96 @@
+package rules
+
+import (
+	"cmp"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// Everyone is the assignee of a rule that names none, and a party that every agent is. It is no IRI.
+const Everyone = "*"
+
+// data is the policy in normal form as semantics.rego reads it: data.policy. Values of the policy are
+// only ever data, never Rego text.
+func (n *normalizer) data() map[string]any {
+	lists := map[string]map[string]any{"always": {}, "permission": {}, "binding": {}, "signing": {}}
+	for _, r := range n.rules {
+		v := map[string]any{"n": model.Integer(int64(r.N)), "assignee": cmp.Or(r.Assignee, Everyone)}
+		r.into(v)
+		list := "binding"
+		switch {
+		case r.Kind == model.Permission:
+			r.dutyData(v)
+			list = "permission"
+		case r.Kind == model.Obligation && r.Duties[0].Action == "signPayload":
+			r.Duties[0].keyData(v)
+			list = "signing"
+		}
+		if list != "signing" && len(v) == 2 { // nothing but its number and assignee
+			list = "always"
+		}
+		to := lists[list]
+		sofar, _ := to[r.Target.Name].([]any)
+		to[r.Target.Name] = append(sofar, v)
+	}
+	leaves, logic := map[string]any{}, map[string]any{}
+	for _, l := range n.leaves {
+		v := map[string]any{"slot": l.Slot.Key(), "type": l.Kind, "operator": l.Operator}
+		if l.Window {
+			v["from"], v["to"] = model.Integer(l.From), model.Integer(l.To)
+		} else {
+			v["value"] = l.Value
+		}
+		leaves[l.ID] = v
+	}
+	for _, c := range n.compounds {
+		logic[c.id] = map[string]any{"level": model.Integer(int64(c.level)), "operator": c.operator, "operands": model.Anys(c.operands)}
+	}
+	policy := map[string]any{"leaves": leaves, "logic": logic}
+	for name, list := range lists {
+		policy[name] = list
+	}
+	return map[string]any{"policy": policy}
+}
+
+func (t *terms) into(v map[string]any) {
+	if len(t.constraints) > 0 {
+		v["constraints"] = model.Anys(t.constraints)
+	}
+	var list []any
+	for _, c := range t.logic {
+		list = append(list, map[string]any{"level": model.Integer(int64(c.level)), "id": c.id})
+	}
+	if list != nil {
+		v["logic"] = list
+	}
+}
+
+// dutyData adds the duties that Rego must judge: signing, and what is owed under conditions.
+func (r *Rule) dutyData(v map[string]any) {
+	var signing, conditional []any
+	for _, d := range r.Duties {
+		x := map[string]any{"n": model.Integer(int64(d.N))}
+		d.into(x)
+		switch {
+		case d.Action == "signPayload":
+			d.keyData(x)
+			signing = append(signing, x)
+		case !d.Unconditional():
+			conditional = append(conditional, x)
+		}
+	}
+	if signing != nil {
+		v["signing"] = signing
+	}
+	if conditional != nil {
+		v["duties"] = conditional
+	}
+}
+
+func (d *Duty) keyData(v map[string]any) {
+	if d.Elided {
+		v["elided"] = true
+		return
+	}
+	v["keys"] = model.Anys(d.Keys)
+}

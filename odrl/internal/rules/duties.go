@@ -1,0 +1,237 @@
+package rules
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// childDuties adds a duty of a permission, once per action it names.
+func (n *normalizer) childDuties(r *Rule, node *model.Rule) bool {
+	if who := node.Parties["assignee"]; len(who) > 0 && !n.payer(r, who) {
+		n.Problems.Errorf("assignee", who[0].Pointer, "a duty of a permission binds the permission's own assignee")
+		return false
+	}
+	ok := true
+	for _, a := range node.Actions {
+		if !slices.Contains(model.Handled, a.Name) {
+			n.Problems.Errorf("no-handler", a.Pointer, "the gateway cannot see to the duty %s: it handles pay, signPayload, attribute, inform, logUsage and acceptTracking", a.Name)
+			ok = false
+			continue
+		}
+		d, good := n.duty(node, a)
+		if !good {
+			ok = false
+			continue
+		}
+		n.numbers++
+		d.N = n.numbers
+		r.Duties = append(r.Duties, d)
+	}
+	return n.dutyTargets(r, node) && ok
+}
+
+// payer reports whether the assignees a duty names are those of its permission.
+func (n *normalizer) payer(r *Rule, refs []model.Reference) bool {
+	list := n.assignees(refs)
+	return list[0] == "" || slices.Contains(list, r.Assignee)
+}
+
+// dutyTargets checks what a duty is about: a price or payload, any name for a pay duty, else intents.
+func (n *normalizer) dutyTargets(r *Rule, node *model.Rule) bool {
+	for _, ref := range node.Targets {
+		pays := !slices.ContainsFunc(node.Actions, func(a model.Action) bool { return a.Name != "compensate" })
+		if n.aboutTheCall(ref.Name()) || pays && model.Absolute(ref.Name()) {
+			continue
+		}
+		t, err := n.w.resolve(ref.Name())
+		if err != nil {
+			n.Problems.Errorf("target", ref.Pointer, "the target %v", err)
+			return false
+		}
+		for _, member := range r.Target.members {
+			if !slices.Contains(t.members, member) {
+				n.Problems.Errorf("target", ref.Pointer, "a duty that is owed for a part of its permission's intents only: write a permission of its own for them")
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// duty reads what a duty asks for: an amount, a key, or nothing more.
+func (n *normalizer) duty(node *model.Rule, a model.Action) (*Duty, bool) {
+	d := &Duty{Node: node, Action: a.Name}
+	var rest, amounts, keys []*model.Constraint
+	for _, c := range model.Flatten(slices.Concat(node.Constraints, a.Refinements)) {
+		switch {
+		case c.Logic == "" && a.Name == "compensate" && c.Operand == "payAmount":
+			amounts = append(amounts, c)
+		case c.Logic == "" && a.Name == "compensate" && c.Operand == "unitOfCount":
+			if !n.perExecution(c) {
+				return nil, false
+			}
+		case c.Logic == "" && a.Name == "signPayload" && c.Operand == "publicKey":
+			keys = append(keys, c)
+		default:
+			rest = append(rest, c)
+		}
+	}
+	amounts = append(amounts, node.Amounts...)
+	if len(node.Amounts) > 0 && a.Name != "compensate" {
+		n.Problems.Errorf("amount", node.Amounts[0].Pointer, "only a pay duty has an amount")
+		return nil, false
+	}
+	ok := n.terms(&d.terms, rest)
+	switch a.Name {
+	case "compensate":
+		ok = n.charge(d, node, amounts) && ok
+	case "signPayload":
+		ok = n.keys(d, keys) && ok
+	}
+	return d, ok
+}
+
+func (n *normalizer) perExecution(c *model.Constraint) bool {
+	per := []string{"execute", "execution", "request", "call", "use", "perExecute", "perRequest", "perCall", "perUse"}
+	if c.Operator == "eq" && len(c.Right) == 1 {
+		if name, ok := n.Local(c.Right[0].Text, n.Namespaces); ok && slices.Contains(per, name) {
+			return true
+		}
+	}
+	n.Problems.Errorf("unit-of-count", c.Pointer, "the gateway charges per execution: write unitOfCount eq execute, or leave it out")
+	return false
+}
+
+func (n *normalizer) charge(d *Duty, node *model.Rule, amounts []*model.Constraint) bool {
+	if len(amounts) != 1 {
+		n.Problems.Errorf("amount", node.Pointer, "a pay duty has exactly one amount, not %d: write payAmount eq, with a unit", len(amounts))
+		return false
+	}
+	c := amounts[0]
+	if c.Operator != "eq" {
+		n.Problems.Errorf("amount", c.Pointer, "a price is payAmount eq, not %s", c.Operator)
+		return false
+	}
+	a, ok := n.amount(c)
+	if ok && a.Nano > 0 { // nothing is owed in no currency
+		d.Charge = a
+	}
+	return ok
+}
+
+// amount reads the right operand and unit of payAmount.
+func (n *normalizer) amount(c *model.Constraint) (money.Amount, bool) {
+	if len(c.Right) != 1 || c.Right[0].Window {
+		n.Problems.Errorf("amount", c.Pointer, "%s compares with one number", c.Operand)
+		return money.Amount{}, false
+	}
+	if c.Unit.IRI == "" {
+		n.Problems.Errorf("unit", c.Pointer, "an amount needs a unit: a currency such as USD")
+		return money.Amount{}, false
+	}
+	code, ok := n.currency(c.Unit)
+	if !ok {
+		return money.Amount{}, false
+	}
+	a, err := money.New(c.Right[0].Text, code)
+	if err != nil {
+		n.Problems.Errorf("amount", c.Right[0].Pointer, "%v", err)
+		return money.Amount{}, false
+	}
+	return a, true
+}
+
+func (n *normalizer) currency(unit model.Reference) (string, bool) {
+	name, ok := n.Local(unit.IRI, n.Namespaces, model.UnitNamespaces)
+	if code, named := model.CurrencyNames[name]; ok && named {
+		return code, true
+	}
+	if ok && slices.Contains(model.Currencies, name) {
+		return name, true
+	}
+	n.Problems.Errorf("currency", unit.Pointer, "%s is no currency that is known here: use an ISO 4217 code such as USD or EUR", model.Quote(unit.IRI))
+	return "", false
+}
+
+// keys reads whose signature is asked for. A key that is elided or does not parse stands for the
+// agent's own: the agreement puts it in its place.
+func (n *normalizer) keys(d *Duty, list []*model.Constraint) bool {
+	if len(list) > 1 {
+		n.Problems.Errorf("public-key", list[1].Pointer, "signPayload names its key once")
+		return false
+	}
+	if len(list) == 0 {
+		d.Elided = true
+		return true
+	}
+	c := list[0]
+	if !slices.Contains([]string{"use", "eq", "isAnyOf"}, c.Operator) || len(c.Right) > 1 && c.Operator != "isAnyOf" {
+		n.Problems.Errorf("public-key", c.Pointer, "publicKey names one key by use or eq, or several by isAnyOf")
+		return false
+	}
+	for _, r := range c.Right {
+		der, ok := ParseKey(r.Text)
+		if !ok {
+			d.Elided = true
+			n.Problems.Warnf("public-key", r.Pointer, "this is no complete public key: the key of each agent's agreement takes its place")
+			continue
+		}
+		d.Keys = append(d.Keys, base64.StdEncoding.EncodeToString(der))
+	}
+	if d.Elided && len(d.Keys) > 0 {
+		n.Problems.Errorf("public-key", c.Pointer, "some of these keys are no complete public keys")
+		return false
+	}
+	return true
+}
+
+// ParseKey reads PEM, or base64 or base64url of PEM or DER, of an RSA, P-256 or Ed25519 key, and
+// returns its DER SubjectPublicKeyInfo.
+func ParseKey(s string) ([]byte, bool) {
+	const most = 16 << 10
+	if len(s) > most {
+		return nil, false
+	}
+	raw := []byte(s)
+	if !strings.HasPrefix(s, "-----BEGIN") {
+		plain := strings.NewReplacer("-", "+", "_", "/", "=", "", "\n", "", "\r", "", " ", "").Replace(s)
+		b, err := base64.RawStdEncoding.DecodeString(plain)
+		if err != nil {
+			return nil, false
+		}
+		raw = b
+	}
+	if bytes.HasPrefix(raw, []byte("-----BEGIN")) {
+		block, _ := pem.Decode(raw)
+		if block == nil {
+			return nil, false
+		}
+		raw = block.Bytes
+	}
+	key, err := x509.ParsePKIXPublicKey(raw)
+	if err != nil {
+		if key, err = x509.ParsePKCS1PublicKey(raw); err != nil {
+			return nil, false
+		}
+	}
+	switch key.(type) {
+	case *rsa.PublicKey, *ecdsa.PublicKey, ed25519.PublicKey:
+	default:
+		return nil, false
+	}
+	der, err := x509.MarshalPKIXPublicKey(key)
+	return der, err == nil
+}
+
+// KeyText is the text by which a key is compared: base64 of its DER.
+func KeyText(der []byte) string { return base64.StdEncoding.EncodeToString(der) }

@@ -1,0 +1,145 @@
+package rules
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+)
+
+// Semantics is the module that Decide and Terms ask.
+//
+//go:embed semantics.rego
+var Semantics string
+
+// Levels is the module of logical constraints, one set of rules for each depth.
+//
+//go:embed levels.rego
+var Levels string
+
+// Reports is the module that Evaluate asks.
+//
+//go:embed report.rego
+var Reports string
+
+// builtins are all that the semantics module may call: pure, and quick whatever they are given. A
+// list of what is allowed needs no upkeep when OPA learns to do more.
+var builtins = []string{
+	"eq", "equal", "neq", "lt", "lte", "gt", "gte", "assign", "count", "concat", "startswith", "internal.member_2", "is_array", "is_number", "is_string",
+}
+
+// Module is the semantics module, compiled once for all policies.
+var Module = sync.OnceValues(func() (*ast.Compiler, error) {
+	caps := ast.CapabilitiesForThisVersion()
+	caps.AllowNet = []string{}
+	caps.Builtins = slices.DeleteFunc(slices.Clone(caps.Builtins), func(b *ast.Builtin) bool { return !slices.Contains(builtins, b.Name) })
+	parsed := map[string]*ast.Module{}
+	for name, text := range map[string]string{"semantics.rego": Semantics, "levels.rego": Levels, "report.rego": Reports} {
+		m, err := ast.ParseModuleWithOpts(name, text, ast.ParserOptions{RegoVersion: ast.RegoV1, Capabilities: caps})
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		parsed[name] = m
+	}
+	c := ast.NewCompiler().WithCapabilities(caps).WithStrict(true)
+	if c.Compile(parsed); c.Failed() {
+		return nil, fmt.Errorf("compiling the semantics module: %w", c.Errors)
+	}
+	return c, nil
+})
+
+// An engine asks the semantics module about one policy. It is safe for concurrent use.
+type engine struct {
+	Data                            map[string]any
+	Compiler                        *ast.Compiler
+	Store                           storage.Store
+	Outcome, Terms, Reasons, Leaves rego.PreparedEvalQuery
+}
+
+// newEngine prepares the queries over the policy's data.
+func newEngine(ctx context.Context, data map[string]any) (*engine, error) {
+	compiler, err := Module()
+	if err != nil {
+		return nil, err
+	}
+	store := inmem.NewFromObjectWithOpts(data, inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true))
+	e := &engine{Data: data, Compiler: compiler, Store: store}
+	for query, into := range map[string]*rego.PreparedEvalQuery{"outcome": &e.Outcome, "terms": &e.Terms, "reasons": &e.Reasons, "leaves": &e.Leaves} {
+		*into, err = rego.New(
+			rego.Query("data.uimgate.odrl."+query), rego.Compiler(compiler), rego.Store(store), rego.StoreReadAST(true),
+			rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(AsTerm),
+		).PrepareForEval(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("preparing %s: %w", query, err)
+		}
+	}
+	return e, nil
+}
+
+// AsTerm keeps results as OPA's own values.
+func AsTerm(t *ast.Term, _ *rego.EvalContext) (any, error) { return t, nil }
+
+// ErrUndefined means that OPA gave no answer, or none of the form that was asked for.
+var ErrUndefined = errors.New("the policy engine gave no answer")
+
+// Ask evaluates one query and returns its object. Anything but exactly one object is an error.
+func Ask(ctx context.Context, q *rego.PreparedEvalQuery, input ast.Value) (ast.Object, error) {
+	results, err := q.Eval(ctx, rego.EvalParsedInput(input))
+	if err != nil {
+		return nil, fmt.Errorf("evaluating the policy: %w", err)
+	}
+	if len(results) != 1 || len(results[0].Expressions) != 1 {
+		return nil, ErrUndefined
+	}
+	t, ok := results[0].Expressions[0].Value.(*ast.Term)
+	if !ok {
+		return nil, ErrUndefined
+	}
+	o, ok := t.Value.(ast.Object)
+	if !ok {
+		return nil, ErrUndefined
+	}
+	return o, nil
+}
+
+// SetIn is one set of an answer. That there is none is an error.
+func SetIn(o ast.Object, key string) (ast.Set, error) {
+	t := o.Get(ast.InternedTerm(key))
+	if t == nil {
+		return nil, ErrUndefined
+	}
+	set, ok := t.Value.(ast.Set)
+	if !ok {
+		return nil, ErrUndefined
+	}
+	return set, nil
+}
+
+// NumbersIn reads a set of rule numbers.
+func NumbersIn(o ast.Object, key string) (map[int]bool, error) {
+	set, err := SetIn(o, key)
+	if err != nil {
+		return nil, err
+	}
+	list := make(map[int]bool, set.Len())
+	err = set.Iter(func(t *ast.Term) error {
+		num, ok := t.Value.(ast.Number)
+		if !ok {
+			return ErrUndefined
+		}
+		i, ok := num.Int()
+		if !ok {
+			return ErrUndefined
+		}
+		list[i] = true
+		return nil
+	})
+	return list, err
+}

@@ -1,0 +1,356 @@
+package rules
+
+import (
+	"math/big"
+	"slices"
+	"strconv"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// An Evaluable is a policy with every rule and duty as written, made ready for report.rego.
+type Evaluable struct {
+	Form     *model.NormalForm
+	world    *Catalog // what names refer to; nil: to what they say
+	Names    *model.Names
+	Literal  bool // IRIs mean themselves; else names mean what the gateway's World says
+	agents   func(model.Reference) []string
+	Entries  []*Entry
+	ByName   map[string]*Entry
+	Leaves   []*evalLeaf
+	BySource map[*model.Constraint]string // id of leaf or compound
+	compiled map[*model.Constraint]*evalLeaf
+	logic    map[string]any
+	Slots    map[string]*evalLeaf
+}
+
+// An Entry is one rule or duty of the report.
+type Entry struct {
+	N       int
+	Node    *model.Rule
+	Kind    string // permission, prohibition, obligation, duty, remedy or consequence
+	Of      *Entry // whose duty, remedy or consequence this is
+	Parties []model.Reference
+	Charges []price
+	Data    map[string]any
+}
+
+// A price is what a pay duty charges.
+type price struct {
+	Text     string // decimal
+	Currency string // ISO 4217 where the policy names it by a known name
+	Value    *big.Rat
+}
+
+// Grants reports whether the policy permits anything. What the gateway offers becomes an Agreement when
+// a PAT is issued.
+func (e *Evaluable) Grants() bool {
+	return e.Form.ReplacedBy == "" && (!e.Literal || e.Form.Grants())
+}
+
+// scratch is a normalizer whose findings nobody reads.
+func (e *Evaluable) scratch() *normalizer {
+	n := *e.Names
+	n.Problems = &model.Findings{}
+	return &normalizer{
+		Names: &n, w: e.world, refs: map[*model.Constraint]string{}, logicOf: map[*model.Constraint]*compound{}, parties: map[string][]string{}, forms: map[*model.Constraint]string{},
+	}
+}
+
+// NewEvaluable makes a policy ready. Without a catalog the names of the policy mean themselves.
+func NewEvaluable(f *model.NormalForm, w *Catalog) *Evaluable {
+	e := &Evaluable{
+		Form: f, world: w, Names: f.Names, Literal: w == nil, ByName: map[string]*Entry{}, BySource: map[*model.Constraint]string{}, compiled: map[*model.Constraint]*evalLeaf{}, logic: map[string]any{}, Slots: map[string]*evalLeaf{},
+	}
+	if !e.Literal {
+		e.agents = e.scratch().agents
+	}
+	for _, a := range f.Rules {
+		if _, seen := e.ByName[a.Node.Name()]; !seen {
+			e.add(a.Node, nil)
+		}
+	}
+	for _, x := range e.Entries {
+		e.fill(x)
+	}
+	return e
+}
+
+// add makes an entry of a node and of every duty it points at, or finds the one that bears its uid: a
+// duty that several rules share is one duty. ODRL IM 2.6.5.
+func (e *Evaluable) add(node *model.Rule, of *Entry) *Entry {
+	if x, ok := e.ByName[node.Name()]; ok {
+		return x
+	}
+	x := &Entry{N: len(e.Entries), Node: node, Kind: node.Kind.String(), Of: of, Data: map[string]any{}}
+	x.Parties = node.Parties["assignee"]
+	if node.Kind.Duty() && len(node.Parties[performer(node)]) > 0 {
+		x.Parties = node.Parties[performer(node)]
+	}
+	e.Entries = append(e.Entries, x)
+	e.ByName[node.Name()] = x
+	for _, group := range []struct {
+		key   string
+		nodes []*model.Rule
+	}{{"duties", node.Duties}, {"remedies", node.Remedies}, {"consequences", node.Consequences}} {
+		var list []any
+		for _, child := range group.nodes {
+			y := e.add(child, x)
+			of, _ := y.Data["of"].([]any)
+			y.Data["of"] = append(of, model.Integer(int64(x.N)))
+			list = append(list, model.Integer(int64(y.N)))
+		}
+		if list != nil {
+			x.Data[group.key] = list
+		}
+	}
+	return x
+}
+
+// performer is the function of the party that does a duty's action, beside assignee. ODRL V 3.10.
+func performer(node *model.Rule) string {
+	does := map[string]string{
+		"compensate": "compensatingParty", "attribute": "attributingParty", "inform": "informingParty", "obtainConsent": "consentingParty", "acceptTracking": "trackedParty",
+	}
+	for _, a := range node.Actions {
+		if fn, ok := does[a.Name]; ok {
+			return fn
+		}
+	}
+	return "assignee"
+}
+
+// fill writes what Rego reads of an entry.
+func (e *Evaluable) fill(x *Entry) {
+	x.Data["n"], x.Data["kind"] = model.Integer(int64(x.N)), x.Kind
+	x.Data["key"] = strconv.Itoa(x.N)
+	e.conditions(x.Data, e.bounded(x, x.Data, x.Node.Constraints))
+	var actions []any
+	for _, a := range x.Node.Actions {
+		piece := map[string]any{"names": []any{a.Name}}
+		e.conditions(piece, e.bounded(x, piece, a.Refinements))
+		actions = append(actions, piece)
+	}
+	if actions != nil {
+		x.Data["action"] = actions
+	}
+	if x.Node.Kind.Duty() {
+		e.fillDuty(x)
+	}
+	e.targets(x)
+	e.assignees(x)
+}
+
+// bounded takes out of the conditions of a rule what limits it, and of those of a duty what is about the
+// time of use and so about how the duty is done.
+func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constraint) []*model.Constraint {
+	var rest []*model.Constraint
+	var limits []any
+	for _, c := range model.Flatten(list) {
+		switch {
+		case !x.Node.Kind.Duty() && e.Limiting(c):
+			limits = append(limits, e.id(c))
+		case x.Node.Kind.Duty() && c.Logic == "" && e.LeafOf(c).usage:
+			e.id(c)
+		default:
+			rest = append(rest, c)
+		}
+	}
+	if limits != nil {
+		into["limits"] = limits
+	}
+	return rest
+}
+
+// Limiting reports whether a constraint limits how often, which is counted and not compared.
+func (e *Evaluable) Limiting(c *model.Constraint) bool {
+	return c.Logic == "" && model.Operands[c.Operand] == model.Count && c.Operator != "neq"
+}
+
+// targets writes the assets that a rule names. What is part of the call, as the payload signed and the
+// price paid, is no asset.
+func (e *Evaluable) targets(x *Entry) {
+	var list []any
+	for _, ref := range x.Node.Targets {
+		if names := e.TargetNames(ref); names != nil {
+			list = append(list, e.part(names, ref.Refinements))
+		}
+	}
+	if list != nil {
+		x.Data["target"] = list
+	}
+}
+
+// TargetNames are what an asset goes by; nil for what is part of the call.
+func (e *Evaluable) TargetNames(ref model.Reference) []string {
+	if e.scratch().aboutTheCall(ref.IRI) {
+		return nil
+	}
+	if e.Literal {
+		return namesOf(ref)
+	}
+	if t, err := e.world.resolve(ref.Name()); err == nil {
+		return []string{t.Name}
+	}
+	return namesOf(ref)
+}
+
+// namesOf are the IRI of an asset or party and that of the source of a collection.
+func namesOf(ref model.Reference) []string {
+	names := []string{ref.Name()}
+	if ref.Source != "" && ref.Source != names[0] {
+		names = append(names, ref.Source)
+	}
+	return names
+}
+
+// assignees writes the parties that a rule is for. One that is anyone leaves no part.
+func (e *Evaluable) assignees(x *Entry) {
+	var list []any
+	for _, ref := range x.Parties {
+		names := e.partyNames(ref)
+		if names == nil {
+			return
+		}
+		list = append(list, e.part(names, ref.Refinements))
+	}
+	if list != nil {
+		x.Data["party"] = list
+	}
+}
+
+func (e *Evaluable) partyNames(ref model.Reference) []string {
+	if e.Literal {
+		return namesOf(ref)
+	}
+	if list := e.agents(ref); len(list) > 0 {
+		return list
+	}
+	return nil
+}
+
+func (e *Evaluable) part(names []string, refinements []*model.Constraint) map[string]any {
+	m := map[string]any{"names": model.Anys(names)}
+	e.conditions(m, refinements)
+	return m
+}
+
+// conditions splits a conjunction into leaves and logical constraints.
+func (e *Evaluable) conditions(into map[string]any, list []*model.Constraint) {
+	var leaves, logic []any
+	for _, c := range model.Flatten(list) {
+		if c.Logic == "" {
+			leaves = append(leaves, e.id(c))
+			continue
+		}
+		logic = append(logic, map[string]any{"level": model.Integer(int64(c.Depth)), "id": e.id(c)})
+	}
+	if leaves != nil {
+		into["constraints"] = leaves
+	}
+	if logic != nil {
+		into["logic"] = logic
+	}
+}
+
+// id compiles a constraint once and returns its id in the data.
+func (e *Evaluable) id(c *model.Constraint) string {
+	if id, ok := e.BySource[c]; ok {
+		return id
+	}
+	if c.Logic == "" {
+		l := e.newLeaf(c)
+		l.ID = "c" + strconv.Itoa(len(e.BySource))
+		e.Leaves = append(e.Leaves, l)
+		e.BySource[c], e.compiled[c] = l.ID, l
+		if _, ok := e.Slots[l.Slot]; !ok {
+			e.Slots[l.Slot] = l
+		}
+		return l.ID
+	}
+	operator := c.Logic
+	if operator == "andSequence" {
+		operator = "and" // the facts of one question have one time
+	}
+	list := make([]any, 0, len(c.Operands))
+	for _, operand := range c.Operands {
+		list = append(list, e.id(operand))
+	}
+	id := "c" + strconv.Itoa(len(e.BySource))
+	e.BySource[c] = id
+	e.logic[id] = map[string]any{"level": model.Integer(int64(c.Depth)), "operator": operator, "operands": list}
+	return id
+}
+
+// LeafOf is the compiled form of a constraint; nil for a logical one.
+func (e *Evaluable) LeafOf(c *model.Constraint) *evalLeaf {
+	if c.Logic != "" {
+		return nil
+	}
+	e.id(c)
+	return e.compiled[c]
+}
+
+// LimitsOf are the limits of a rule for one action it names, under the name of the target that was
+// matched, those left out that are counted elsewhere.
+func (e *Evaluable) LimitsOf(x *Entry, a *model.Action, targetName string, counted func(*model.Constraint) bool) []limit.Limit {
+	var bounds []*model.Constraint
+	list := x.Node.Constraints
+	r := &Rule{Target: &Target{Name: targetName}, Node: x.Node}
+	if a != nil {
+		r.Action = a.Name
+		list = slices.Concat(list, a.Refinements)
+	}
+	for _, c := range model.Flatten(list) {
+		if e.Limiting(c) {
+			bounds = append(bounds, c)
+			continue
+		}
+		r.Canonical = append(r.Canonical, model.CanonicalConstraint(c))
+	}
+	slices.Sort(r.Canonical)
+	var limits []limit.Limit
+	for _, c := range bounds {
+		if counted(c) {
+			continue
+		}
+		if rate, ok := e.scratch().rate(c, x.Node.Kind); ok {
+			limits = AddLimit(limits, limit.Limit{ID: limitID(r, rate.Period), Rate: rate})
+		}
+	}
+	return limits
+}
+
+// RuleData is data.policy as report.rego reads it.
+func (e *Evaluable) RuleData() map[string]any {
+	rules := make([]any, 0, len(e.Entries))
+	for _, x := range e.Entries {
+		rules = append(rules, x.Data)
+	}
+	leaves := map[string]any{}
+	for _, l := range e.Leaves {
+		v := map[string]any{"slot": l.Slot, "type": l.Kind, "operator": l.Operator}
+		switch {
+		case l.Window:
+			v["from"], v["to"] = model.Integer(l.From), model.Integer(l.To)
+		case l.usage:
+			v["usage"] = true
+		case l.Value != nil:
+			v["value"] = l.Value
+		}
+		leaves[l.ID] = v
+	}
+	return map[string]any{"policy": map[string]any{
+		"strategy": e.Form.Strategy().String(), "grants": e.Grants(), "rules": rules, "leaves": leaves, "logic": e.logic,
+	}}
+}
+
+// IntentOf is the UID of the one intent that a target names under a policy from Publish.
+func (e *Evaluable) IntentOf(iri string) (string, bool) {
+	name, members, err := e.world.find(e.Names.Expand(iri))
+	if err != nil || len(members) != 1 {
+		return name, false
+	}
+	return e.world.Intents[members[0]].UID, true
+}

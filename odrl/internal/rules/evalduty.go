@@ -1,0 +1,166 @@
+package rules
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// fillDuty writes what makes a duty fulfilled, and until when it can be.
+func (e *Evaluable) fillDuty(x *Entry) {
+	e.amountsOf(x)
+	signs := slices.ContainsFunc(x.Node.Actions, func(a model.Action) bool { return a.Name == "signPayload" })
+	if signs {
+		x.Data["strict"] = true // a call cannot be signed afterwards
+	}
+	if !e.Literal {
+		e.fillHandled(x, signs)
+		return
+	}
+	var when, deadlines []any
+	for _, c := range model.Flatten(x.Node.Constraints) {
+		if !e.temporal(c) {
+			continue
+		}
+		when = append(when, e.id(c))
+		if l := e.LeafOf(c); l != nil && !l.usage {
+			deadlines = append(deadlines, e.deadline(l)...)
+		}
+	}
+	if when != nil {
+		x.Data["when"] = map[string]any{"constraints": when}
+	}
+	if deadlines != nil {
+		x.Data["deadlines"] = deadlines
+	}
+	e.atoms(x)
+}
+
+// fillHandled is fillDuty under a policy that the gateway enforces: it sees to every duty but signing,
+// which the call must bring along.
+func (e *Evaluable) fillHandled(x *Entry, signs bool) {
+	if x.Kind == "obligation" {
+		x.Data["scoped"] = true
+	}
+	var conditions []*model.Constraint
+	for _, a := range x.Node.Actions {
+		if signs && a.Name != "signPayload" {
+			continue
+		}
+		for _, c := range model.Flatten(slices.Concat(x.Node.Constraints, a.Refinements)) {
+			if c.Logic != "" || c.Operand != "publicKey" && c.Operand != "payAmount" && c.Operand != "unitOfCount" {
+				conditions = append(conditions, c)
+			}
+		}
+		if signs {
+			if d, ok := e.scratch().duty(x.Node, a); ok { // else never fulfilled
+				x.Data["sign"] = true
+				d.keyData(x.Data)
+			}
+		}
+	}
+	delete(x.Data, "constraints")
+	delete(x.Data, "logic")
+	e.conditions(x.Data, conditions)
+	if !signs {
+		x.Data["handled"] = true
+	}
+}
+
+// temporal reports whether a constraint is about the time at which a duty is done.
+func (e *Evaluable) temporal(c *model.Constraint) bool {
+	if c.Logic != "" {
+		return !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool { return !e.temporal(o) })
+	}
+	return slices.Contains([]string{"dateTime", "timeWindow", "event", "elapsedTime", "delayPeriod"}, c.Operand)
+}
+
+// deadline are constraints that, once false, stay so: those that end.
+func (e *Evaluable) deadline(l *evalLeaf) []any {
+	switch l.Operator {
+	case "lt", "lteq", "shorter", "shorter-or-same":
+		return []any{l.ID}
+	case "within":
+		if l.Leaf.Slot.As == "clock" {
+			return nil
+		}
+		end := &evalLeaf{Leaf: Leaf{ID: "c" + strconv.Itoa(len(e.BySource)), Slot: l.Leaf.Slot, Kind: "number", Operator: "lt", Value: model.Integer(l.To), read: l.read}, Slot: l.Slot}
+		e.BySource[&model.Constraint{}] = end.ID
+		e.Leaves = append(e.Leaves, end)
+		return []any{end.ID}
+	}
+	return nil
+}
+
+// atoms writes the single acts of which a duty consists: each action, upon each target, by each party.
+func (e *Evaluable) atoms(x *Entry) {
+	var list []any
+	for _, a := range x.Node.Actions {
+		for _, t := range model.Each(x.Node.Targets) {
+			for _, p := range model.Each(x.Parties) {
+				atom := map[string]any{"action": a.Name}
+				refinements := e.refinements(x, a)
+				if t != nil {
+					refinements = append(refinements, t.Refinements...)
+				}
+				if p != nil {
+					refinements = append(refinements, p.Refinements...)
+				}
+				e.conditions(atom, refinements)
+				if t != nil {
+					if names := e.TargetNames(*t); names != nil {
+						atom["target"] = model.Anys(names)
+					}
+				}
+				if p != nil {
+					if names := e.partyNames(*p); names != nil {
+						atom["party"] = model.Anys(names)
+					}
+				}
+				list = append(list, atom)
+			}
+		}
+	}
+	const most = 10_000
+	if len(list) > 0 && len(list) <= most {
+		x.Data["atoms"] = list
+	}
+}
+
+// refinements are those of a duty's action. A key that is elided or no key at all stands for the one agreed.
+func (e *Evaluable) refinements(x *Entry, a model.Action) []*model.Constraint {
+	var list []*model.Constraint
+	for _, c := range model.Flatten(slices.Concat(a.Refinements, x.Node.Amounts)) {
+		if c.Operand == "publicKey" && c.Logic == "" && !slices.ContainsFunc(c.Right, func(r model.Literal) bool { _, ok := ParseKey(r.Text); return ok }) {
+			continue
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// amountsOf are what a pay duty charges: payAmount eq, with a unit.
+func (e *Evaluable) amountsOf(x *Entry) {
+	for _, a := range x.Node.Actions {
+		if a.Name != "compensate" {
+			continue
+		}
+		for _, c := range model.Flatten(slices.Concat(a.Refinements, x.Node.Constraints, x.Node.Amounts)) {
+			if c.Logic != "" || c.Operand != "payAmount" || c.Operator != "eq" || len(c.Right) != 1 {
+				continue
+			}
+			value, ok := model.ParseDecimal(c.Right[0].Text)
+			if !ok || value.Sign() <= 0 {
+				continue
+			}
+			currency := e.currencyOf(c.Unit)
+			text := c.Right[0].Text
+			if m, err := money.New(text, currency); err == nil {
+				text = m.Decimal()
+			}
+			x.Charges = append(x.Charges, price{text, currency, value})
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// rate reads a limit: at most N executions in a period. A permission says so by count or rateLimit
+// lteq N, a prohibition by gt N.
+func (n *normalizer) rate(c *model.Constraint, k model.RuleKind) (limit.Rate, bool) {
+	if len(c.Right) != 1 || c.Right[0].Window {
+		n.Problems.Errorf("limit", c.Pointer, "%s compares with one number", c.Operand)
+		return limit.Rate{}, false
+	}
+	count, period, ok := n.countAndPeriod(c)
+	if !ok {
+		return limit.Rate{}, false
+	}
+	switch op := c.Operator; {
+	case k == model.Permission && op == "lteq" || k == model.Prohibition && op == "gt":
+	case k == model.Permission && op == "lt" || k == model.Prohibition && op == "gteq":
+		count--
+	case k == model.Permission && op == "eq":
+		n.Problems.Warnf("limit", c.Pointer, "eq is read as lteq: at most %d", count)
+	default:
+		want := "lteq or lt"
+		if k == model.Prohibition {
+			want = "gt or gteq"
+		}
+		n.Problems.Errorf("limit", c.Pointer, "%s in a %s is a limit and compares by %s, not %s", c.Operand, k, want, op)
+		return limit.Rate{}, false
+	}
+	if c.Status != "" {
+		used, ok := model.ParseCount(c.Status)
+		if !ok || used < 0 || period != limit.Lifetime {
+			n.Problems.Errorf("status", c.Pointer, "a status is a whole number of uses, on a count without a unit")
+			return limit.Rate{}, false
+		}
+		count = max(count-used, 0)
+	}
+	if count < 0 || count > limit.MaxCount {
+		n.Problems.Errorf("limit", c.Right[0].Pointer, "a limit is a whole number from 0 to %d", int64(limit.MaxCount))
+		return limit.Rate{}, false
+	}
+	return limit.Rate{Max: count, Period: period}, true
+}
+
+func (n *normalizer) countAndPeriod(c *model.Constraint) (int64, limit.Period, bool) {
+	value := c.Right[0].Text
+	period := limit.Lifetime
+	switch {
+	case c.Unit.IRI != "":
+		p, ok := n.period(c.Unit)
+		if !ok {
+			return 0, "", false
+		}
+		period = p
+	case strings.Contains(value, "/"):
+		r, err := limit.ParseRate(value)
+		if err != nil {
+			n.Problems.Errorf("limit", c.Right[0].Pointer, "%v", err)
+			return 0, "", false
+		}
+		return r.Max, r.Period, true
+	case c.Operand == "rateLimit":
+		n.Problems.Errorf("unit", c.Pointer, "a rateLimit needs a unit: second, minute, hour, day, week, month or year")
+		return 0, "", false
+	}
+	count, ok := model.ParseCount(value)
+	if !ok {
+		n.Problems.Errorf("limit", c.Right[0].Pointer, "%s is no whole number", model.Quote(value))
+		return 0, "", false
+	}
+	return count, period, true
+}
+
+// period reads hour, odrl:hour, an IRI of a known vocabulary, requests/hour and PT1H.
+func (n *normalizer) period(unit model.Reference) (limit.Period, bool) {
+	name, ok := n.Local(unit.IRI, n.Namespaces, model.UnitNamespaces)
+	if what, per, cut := strings.Cut(name, "/"); ok && cut {
+		name = per
+		ok = slices.Contains([]string{"request", "requests", "call", "calls", "execution", "executions", "use", "uses"}, strings.ToLower(what))
+	}
+	if known, alias := model.PeriodNames[name]; alias {
+		name = known
+	}
+	if ok {
+		if p, err := limit.ParsePeriod(name); err == nil {
+			return p, true
+		}
+	}
+	n.Problems.Errorf("unit", unit.Pointer, "%s is no period%s: use second, minute, hour, day, week, month or year", model.Quote(unit.IRI), model.Suggest(model.LastName(unit.IRI), []string{"second", "minute", "hour", "day", "week", "month", "year"}))
+	return "", false
+}
+
+// limitID names the counter of a limit: by what is limited and over which time, never by how much,
+// at what price, or where in the document it stands, so that a count outlives changes of those.
+func limitID(r *Rule, p limit.Period) string {
+	b, err := strictjson.Canonical(map[string]any{
+		"action": r.Action, "target": r.Target.Name, "period": string(p), "constraints": append([]string{}, r.Canonical...),
+	})
+	if err != nil { // only texts are in the tree
+		b = []byte(r.Node.Pointer)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// AddLimit adds l; limits of one id are one, held to the smaller number.
+func AddLimit(list []limit.Limit, l limit.Limit) []limit.Limit {
+	for i := range list {
+		if list[i].ID == l.ID {
+			list[i].Max = min(list[i].Max, l.Max)
+			return list
+		}
+	}
+	return append(list, l)
+}

@@ -1,0 +1,45 @@
+package rules
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// normalize reads the document and brings it into normal form; of use only where nothing failed.
+func normalize(ctx context.Context, tree map[string]any, w World, found *model.Findings) *normalizer {
+	x := newWorld(w)
+	x.addHost(model.PolicyHost(tree))
+	names := model.NewNames(tree, x.hostList, found)
+	names.Served = true
+	r := model.NewReader(ctx, names)
+	list := r.Documents(tree)
+	n := &normalizer{
+		Names: names, ctx: ctx, w: x, refs: map[*model.Constraint]string{}, logicOf: map[*model.Constraint]*compound{},
+		parties: map[string][]string{}, used: map[string]*Target{}, forms: map[*model.Constraint]string{},
+	}
+	if found.Failed() {
+		return n
+	}
+	l := model.NewLibrary(r, list)
+	if found.Failed() {
+		return n
+	}
+	d := l.Choose("")
+	if found.Failed() {
+		return n
+	}
+	n.d, x.facts = l.Expanded(d), r.Facts
+	l.Check(n.d)
+	n.publishable()
+	if found.Failed() {
+		return n
+	}
+	n.form = l.NormalForm(n.d)
+	n.expand()
+	if !found.Failed() {
+		n.analyse()
+		analyseDuties(l, n.form)
+	}
+	return n
+}

@@ -1,0 +1,101 @@
+package rules
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// A Program is a published policy, resolved against the world and compiled to rules.
+type Program struct {
+	Form       *model.NormalForm
+	World      *Catalog
+	Strategy   model.Strategy
+	Rules      map[int]*Rule
+	Nodes      map[string]*model.Constraint // by id, for telling what was not met
+	Targets    map[string][]string          // UID → names of the targets that hold it
+	Agents     map[string][]AgentName       // by agent id
+	Slots      []FactSlot
+	Leaves     []*Leaf
+	Keys       bool     // some duty to sign names a whole key
+	Currencies []string // of its charges, sorted
+	Spelling   *aliases
+	Engine     *engine
+}
+
+// An AgentName is an IRI by which the policy names an agent.
+type AgentName struct {
+	IRI   string
+	KeyID string // RFC 7638 thumbprint; empty: any key of the agent
+}
+
+// A FactSlot is a slot that the policy reads, and how.
+type FactSlot struct {
+	Slot
+	Kind  model.Kind
+	Reads func(any) (any, bool) // of numbers, durations and events
+}
+
+// Compile reads the document and compiles it; nil, with a problem, where the policy cannot be enforced.
+func Compile(ctx context.Context, tree map[string]any, w World, found *model.Findings) *Program {
+	n := normalize(ctx, tree, w, found)
+	if found.Failed() {
+		return nil
+	}
+	p := n.program()
+	var err error
+	if p.Engine, err = newEngine(ctx, n.data()); err != nil {
+		found.Errorf("engine", "", "the policy engine does not take this policy: %v", err)
+		return nil
+	}
+	return p
+}
+
+func (n *normalizer) program() *Program {
+	p := &Program{
+		Form: n.form, World: n.w, Strategy: n.d.Strategy(), Rules: map[int]*Rule{}, Nodes: map[string]*model.Constraint{},
+		Targets: n.intentTargets(), Agents: map[string][]AgentName{}, Leaves: n.leaves, Spelling: n.spelled(),
+	}
+	for _, r := range n.rules {
+		p.Rules[r.N] = r
+		for _, d := range r.Duties {
+			p.Keys = p.Keys || len(d.Keys) > 0
+			if !d.Charge.IsZero() && !slices.Contains(p.Currencies, d.Charge.Currency) {
+				p.Currencies = append(p.Currencies, d.Charge.Currency)
+			}
+		}
+	}
+	slices.Sort(p.Currencies)
+	for _, l := range n.leaves {
+		p.Nodes[l.ID] = l.Source
+		if !slices.ContainsFunc(p.Slots, func(s FactSlot) bool { return s.Slot == l.Slot }) {
+			p.Slots = append(p.Slots, FactSlot{l.Slot, model.Operands[l.Slot.Operand], l.read})
+		}
+	}
+	for _, c := range n.compounds {
+		p.Nodes[c.id] = c.source
+	}
+	for _, iri := range n.boundParties() {
+		party := n.w.Parties[iri]
+		p.Agents[party.AgentID] = append(p.Agents[party.AgentID], AgentName{iri, party.KeyID})
+	}
+	return p
+}
+
+// intentTargets lists for each intent the targets of the policy that hold it.
+func (n *normalizer) intentTargets() map[string][]string {
+	lists := make([][]string, len(n.w.Intents))
+	for _, name := range model.SortedKeys(n.used) {
+		for _, i := range n.used[name].members {
+			lists[i] = append(lists[i], name)
+		}
+	}
+	m := make(map[string][]string, len(lists))
+	for i, list := range lists {
+		if len(list) > 0 {
+			m[n.w.Intents[i].UID] = list
+		}
+	}
+	return m
+}

@@ -1,0 +1,77 @@
+package rules
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// aliases are how a policy spells what its names refer to.
+type aliases struct {
+	catalog []Asset
+	targets []spelledTarget // but for UIDs, sorted
+	parties []spelledParty  // sorted
+	intents sync.Map        // UID → []string, looked up once
+}
+
+type spelledTarget struct {
+	iri     string
+	members []int // indexes into World.Intents, ascending
+}
+
+type spelledParty struct {
+	iri    string
+	anyone bool // the operator reads it so
+	agents []Party
+}
+
+// spelled notes how the policy spells the targets and assignees that were looked up.
+func (n *normalizer) spelled() *aliases {
+	s := &aliases{catalog: n.w.Intents}
+	for _, iri := range model.SortedKeys(n.w.cache) {
+		known := n.w.cache[iri]
+		if known.err == nil && (len(known.target.members) != 1 || n.w.Intents[known.target.members[0]].UID != iri) {
+			s.targets = append(s.targets, spelledTarget{iri, known.target.members})
+		}
+	}
+	for _, iri := range model.SortedKeys(n.parties) {
+		p := spelledParty{iri: iri, anyone: len(n.parties[iri]) == 0}
+		for _, agent := range n.parties[iri] {
+			p.agents = append(p.agents, n.w.Parties[agent])
+		}
+		s.parties = append(s.parties, p)
+	}
+	return s
+}
+
+// Wholes are the spellings of what holds the intent.
+func (s *aliases) Wholes(uid string) []string {
+	if known, ok := s.intents.Load(uid); ok {
+		list, _ := known.([]string)
+		return list
+	}
+	at := slices.IndexFunc(s.catalog, func(a Asset) bool { return a.UID == uid })
+	if at < 0 {
+		return nil // and nothing is remembered of names that strangers make up
+	}
+	var list []string
+	for _, t := range s.targets {
+		if _, holds := slices.BinarySearch(t.members, at); holds {
+			list = append(list, t.iri)
+		}
+	}
+	s.intents.Store(uid, list)
+	return list
+}
+
+// Names are the spellings of the agent.
+func (s *aliases) Names(agentID, keyID string) []string {
+	var list []string
+	for _, p := range s.parties {
+		if p.anyone || slices.ContainsFunc(p.agents, func(a Party) bool { return a.AgentID == agentID && (a.KeyID == "" || a.KeyID == keyID) }) {
+			list = append(list, p.iri)
+		}
+	}
+	return list
+}

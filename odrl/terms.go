@@ -1,0 +1,97 @@
+package odrl
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"slices"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/plan"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
+)
+
+// Terms says what the policy asks of the agent for the intent before any call is made: the scope of a
+// PAT is computed from it. The clock, the proof and every operand without a fact in r are left open;
+// facts that are given, such as claims of the agreement, count. On an error the Terms are zero, which
+// permit nothing.
+func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
+	if !p.names(r.Intent) {
+		return Terms{Reason: PolicyNotApplicable, Detail: "the policy has no rule for this intent"}, nil
+	}
+	o, err := rules.Ask(ctx, &p.program.Engine.Terms, p.inputs.Document((*plan.Request)(&r), true))
+	if err != nil {
+		return Terms{}, err
+	}
+	possible, err := rules.NumbersIn(o, "possible")
+	if err != nil {
+		return Terms{}, err
+	}
+	certain, err := rules.NumbersIn(o, "certain")
+	if err != nil {
+		return Terms{}, err
+	}
+	f := p.sort(possible)
+	wrongKey := f.requireKeys(r, possible)
+	sure := p.sort(certain)
+	sure.permissions = f.permissions
+	stands, reason := p.settle(sure)
+	var t Terms
+	switch {
+	case reason == PolicyConflict:
+		t.Reason, t.Rule, t.Detail = reason, stands.Node.Name(), "the policy both permits and prohibits this intent"
+	case reason != "":
+		t.Reason, t.Rule, t.Detail = reason, stands.Node.Name(), "the policy prohibits this intent"
+	case wrongKey != nil && (wrongKey.Kind == model.Obligation || len(f.permissions) == 0):
+		t.Reason, t.Rule, t.Detail = PolicyRequiresVerification, wrongKey.Node.Name(), "the policy asks for signatures with another key than the agent's"
+	case len(f.permissions) == 0:
+		t.Reason, t.Detail = PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
+	default:
+		if t.Candidates, err = f.candidates(possible); err != nil {
+			return Terms{}, err
+		}
+		t.Permitted, t.Rule, t.NeedsProof = true, t.Candidates[0].Rule, f.needsProof(possible)
+	}
+	return t, nil
+}
+
+// requireKeys drops permissions that only another key than the agent's could use, and returns one of
+// them, or an obligation that no signature of the agent fulfils.
+func (f *finding) requireKeys(r Request, possible map[int]bool) *rules.Rule {
+	var wrong *rules.Rule
+	f.permissions = slices.DeleteFunc(f.permissions, func(p *rules.Rule) bool {
+		for _, d := range p.Duties {
+			if d.Unconditional() && !signable(d, r.AgentKey) {
+				wrong = p
+				return true
+			}
+		}
+		return false
+	})
+	for _, o := range f.obligations {
+		if possible[o.N] && o.Unconditional() && !signable(o.Duties[0], r.AgentKey) {
+			return o
+		}
+	}
+	return wrong
+}
+
+// signable reports whether the agent's key can fulfil the duty, as far as it is one of signing.
+func signable(d *rules.Duty, agent []byte) bool {
+	if d.Action != "signPayload" || d.Elided {
+		return true
+	}
+	return slices.ContainsFunc(d.Keys, func(k string) bool {
+		der, err := base64.StdEncoding.DecodeString(k)
+		return err == nil && len(agent) > 0 && bytes.Equal(der, agent)
+	})
+}
+
+// needsProof reports whether an obligation to sign may bind, or every permission asks for signing.
+func (f *finding) needsProof(possible map[int]bool) bool {
+	signs := func(d *rules.Duty) bool { return d.Action == "signPayload" }
+	if slices.ContainsFunc(f.obligations, func(o *rules.Rule) bool { return possible[o.N] && signs(o.Duties[0]) }) {
+		return true
+	}
+	return !slices.ContainsFunc(f.permissions, func(p *rules.Rule) bool { return !slices.ContainsFunc(p.Duties, signs) })
+}

@@ -1,0 +1,303 @@
+package words
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// An Effect says what a change is to an agent that acts under the policy.
+type Effect string
+
+// The effects. Of a single change Mixed means that it depends, or cannot be told.
+const (
+	Same   Effect = "same"
+	Better Effect = "better"
+	Worse  Effect = "worse"
+	Mixed  Effect = "mixed"
+)
+
+// reverse is the effect of the opposite change.
+func (e Effect) reverse() Effect {
+	switch e {
+	case Better:
+		return Worse
+	case Worse:
+		return Better
+	default:
+		return e
+	}
+}
+
+// and is the effect of both together.
+func (e Effect) and(other Effect) Effect {
+	switch {
+	case e == other || other == Same:
+		return e
+	case e == Same:
+		return other
+	default:
+		return Mixed
+	}
+}
+
+// A Change is one difference between two policies, for the agents that act under them.
+type Change struct {
+	Effect Effect `json:"effect"`
+	// Old and New name the rule in each policy, by its uid or JSON pointer; one is empty where the rule
+	// is not there, both where the change is of no rule.
+	Old string `json:"old,omitempty"`
+	New string `json:"new,omitempty"`
+	// About is the rule in plain words, as the policy with the rule has it, the new one first.
+	About string `json:"about,omitempty"`
+	Text  string `json:"text"`
+}
+
+// A Comparison says what changes for agents where one policy takes the place of another.
+type Comparison struct {
+	Verdict Effect   `json:"verdict"`
+	Changes []Change `json:"changes"`
+}
+
+// Compare says what changes for agents from one policy to another, by what they mean: documents that are
+// written differently and say the same have no Changes. Rules belong together by what they are about
+// (action, target and assignee), else by their uid. What several rules do together is not judged: the
+// Verdict sums up the changes one by one.
+func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the words for it
+	from, _ := old.Model()
+	to, _ := new.Model()
+	c := comparer{old: telling{from, ofActs}, new: telling{to, ofActs}, of: map[Change][]*model.Atom{}, canon: canon{map[*model.Atom]string{}, map[*model.Rule]string{}}}
+	c.policies()
+	before, after := c.remaining()
+	before, after = c.pair(before, after, identity)
+	before, after = c.pair(before, after, named)
+	c.gone(before)
+	c.come(after)
+	return c.comparison()
+}
+
+// A comparer compares two policies.
+type comparer struct {
+	old, new telling
+	changes  []Change
+	canon    canon
+	of       map[Change][]*model.Atom // the rules of the new policy that a change is of
+}
+
+// say adds a change of a rule in the new policy, or of no rule. Rules that one rule as written was split
+// into often change alike, and are told of together.
+func (c *comparer) say(change Change, of *model.Atom) {
+	if _, said := c.of[change]; !said {
+		c.changes = append(c.changes, change)
+	}
+	c.of[change] = append(c.of[change], of)
+}
+
+// comparison is all that was said.
+func (c *comparer) comparison() Comparison {
+	out := Comparison{Verdict: Same, Changes: []Change{}}
+	whole := wholeRules(c.new.NormalForm)
+	for _, change := range c.changes {
+		out.Verdict = out.Verdict.and(change.Effect)
+		if c.of[change][0] == nil {
+			out.Changes = append(out.Changes, change)
+			continue
+		}
+		for _, g := range gather(c.of[change], whole) {
+			change.About = c.new.text(g.node)
+			out.Changes = append(out.Changes, change)
+		}
+	}
+	return out
+}
+
+// policies compares what is said of the whole policy.
+func (c *comparer) policies() {
+	o, n := c.old, c.new
+	if !slices.Equal(slices.Sorted(slices.Values(o.Types)), slices.Sorted(slices.Values(n.Types))) {
+		effect := Mixed
+		if o.Grants() != n.Grants() {
+			effect = map[bool]Effect{true: Better, false: Worse}[n.Grants()]
+		}
+		c.say(Change{Effect: effect, Text: n.nature()[0].Text + " Before: " + o.nature()[0].Text}, nil)
+	}
+	if o.ReplacedBy != n.ReplacedBy {
+		text := "The policy is in force again."
+		effect := Better
+		if n.ReplacedBy != "" {
+			text, effect = "The policy is void: "+model.Quote(n.ReplacedBy)+" replaces it.", Worse
+		}
+		c.say(Change{Effect: effect, Text: text}, nil)
+	}
+	if (o.clashes() || n.clashes()) && o.settling() != n.settling() {
+		c.say(Change{Effect: settled(n.Strategies).against(settled(o.Strategies)), Text: n.settling() + " Before: " + o.settling()}, nil)
+	}
+	if !sameFacts(o.Facts, n.Facts) {
+		c.say(Change{Effect: Mixed, Text: "What the document says of the members of collections, or of actions, is different."}, nil)
+	}
+}
+
+// A settlement orders conflict strategies by what they leave to agents.
+type settlement int
+
+func settled(list []model.Strategy) settlement {
+	switch {
+	case len(list) == 1 && list[0] == model.PermissionWins:
+		return 1
+	default: // nothing that is both permitted and forbidden
+		return 0
+	}
+}
+
+func (s settlement) against(before settlement) Effect {
+	switch {
+	case s > before:
+		return Better
+	case s < before:
+		return Worse
+	default:
+		return Same
+	}
+}
+
+func sameFacts(f *model.Facts, other *model.Facts) bool {
+	relation := func(a, b map[string][]string) bool {
+		return maps.EqualFunc(a, b, func(x, y []string) bool {
+			return slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y)))
+		})
+	}
+	return relation(f.PartOf, other.PartOf) && relation(f.IncludedIn, other.IncludedIn) && relation(f.Implies, other.Implies) && relation(f.Instances, other.Instances)
+}
+
+// remaining are the rules of each policy that the other does not have as they are.
+func (c *comparer) remaining() (before, after []*model.Atom) {
+	count := map[string]int{}
+	for _, a := range c.old.Rules {
+		count[c.canon.of(a)]++
+	}
+	for _, a := range c.new.Rules {
+		if m := c.canon.of(a); count[m] > 0 {
+			count[m]--
+		} else {
+			after = append(after, a)
+		}
+	}
+	for _, a := range slices.Backward(c.old.Rules) { // of equal rules the first have met theirs
+		if m := c.canon.of(a); count[m] > 0 {
+			count[m]--
+			before = append(before, a)
+		}
+	}
+	slices.Reverse(before)
+	return before, after
+}
+
+// named is what a rule is called, with its kind; empty where it has no uid.
+func named(a *model.Atom) string {
+	if a.Node.UID == "" {
+		return ""
+	}
+	return a.Kind.String() + " " + a.Node.UID
+}
+
+// pair compares the rules of one key with each other, in document order, and returns what is left over.
+// An empty key fits none.
+func (c *comparer) pair(before, after []*model.Atom, key func(*model.Atom) string) (left, right []*model.Atom) {
+	waiting := map[string][]*model.Atom{}
+	for _, a := range before {
+		if k := key(a); k != "" {
+			waiting[k] = append(waiting[k], a)
+		}
+	}
+	met := map[*model.Atom]bool{}
+	for _, n := range after {
+		k := key(n)
+		if list := waiting[k]; k != "" && len(list) > 0 {
+			waiting[k] = list[1:]
+			met[list[0]] = true
+			c.rule(list[0], n)
+			continue
+		}
+		right = append(right, n)
+	}
+	for _, a := range before {
+		if !met[a] {
+			left = append(left, a)
+		}
+	}
+	return left, right
+}
+
+// effects say what it is to agents that a rule of each kind is there.
+var effects = map[model.RuleKind]Effect{model.Permission: Better, model.Prohibition: Worse, model.Obligation: Worse}
+
+func (c *comparer) gone(list []*model.Atom) {
+	for _, g := range gather(list, wholeRules(c.old.NormalForm)) {
+		c.say(Change{
+			Effect: effects[g.kind].reverse(), Old: g.node.Name(), About: c.old.text(g.node), Text: "This " + g.kind.String() + " is no longer there.",
+		}, nil)
+	}
+}
+
+func (c *comparer) come(list []*model.Atom) {
+	for _, g := range gather(list, wholeRules(c.new.NormalForm)) {
+		s := c.new.rule(g.node)
+		text := strings.Join(append([]string{"This " + g.kind.String() + " is new."}, s.Terms...), " ")
+		c.say(Change{Effect: effects[g.kind], New: g.node.Name(), About: s.Text, Text: text}, nil)
+	}
+}
+
+// wholeRules counts the rules that each rule as written was split into.
+func wholeRules(f *model.NormalForm) map[*model.Rule]int {
+	whole := map[*model.Rule]int{}
+	for _, a := range f.Rules {
+		whole[a.Node]++
+	}
+	return whole
+}
+
+// A gathered is some of the rules that one rule as written was split into, as a rule that says as much.
+type gathered struct {
+	kind model.RuleKind
+	node *model.Rule
+}
+
+// gather puts together rules that are split from one, where all of it is in the list; the others stand
+// for themselves. whole is how many rules each was split into.
+func gather(list []*model.Atom, whole map[*model.Rule]int) []gathered {
+	parts := map[*model.Rule]int{}
+	for _, a := range list {
+		parts[a.Node]++
+	}
+	done := map[*model.Rule]bool{}
+	var out []gathered
+	for _, a := range list {
+		switch {
+		case parts[a.Node] < whole[a.Node]:
+			out = append(out, gathered{a.Kind, aloneOf(a)})
+		case !done[a.Node]:
+			done[a.Node] = true
+			out = append(out, gathered{a.Kind, a.Node})
+		}
+	}
+	return out
+}
+
+// aloneOf is the rule as it would be written by itself.
+func aloneOf(a *model.Atom) *model.Rule {
+	n := *a.Node
+	n.Actions, n.Targets, n.Parties = nil, nil, map[string][]model.Reference{}
+	if a.Action != nil {
+		n.Actions = []model.Action{*a.Action}
+	}
+	if a.Target != nil {
+		n.Targets = []model.Reference{*a.Target}
+	}
+	for function, who := range a.Parties {
+		n.Parties[function] = []model.Reference{*who}
+	}
+	return &n
+}

@@ -1,0 +1,237 @@
+package words_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/words"
+)
+
+func lenient(t *testing.T, doc string) *odrl.Policy {
+	t.Helper()
+	p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Lenient: true})
+	if p == nil {
+		t.Fatalf("%s: %v", doc, problems)
+	}
+	return p
+}
+
+// changed writes a comparison for reading: effect, rule and text of each change.
+func changed(c words.Comparison) string {
+	var b strings.Builder
+	b.WriteString(string(c.Verdict) + "\n")
+	for _, change := range c.Changes {
+		b.WriteString(string(change.Effect) + " " + change.Old + ">" + change.New + " " + change.Text + "\n")
+	}
+	return b.String()
+}
+
+const rateOf = `{"leftOperand":"rateLimit","operator":"lteq","rightOperand":30,"unit":"minute"}`
+
+func TestCompare(t *testing.T) {
+	permission := func(parts string) string {
+		return `"permission":[{"target":"http://example.com/a","action":"execute"` + parts + `}]`
+	}
+	constraint := func(c string) string { return permission(`,"constraint":[` + c + `]`) }
+	duty := func(d string) string { return permission(`,"duty":[` + d + `]`) }
+	date := func(day string) string { return leaf("dateTime", "lteq", day) }
+	for name, test := range map[string]struct{ old, new, want string }{
+		"a permission comes": {permission(``), permission(`},{"target":"http://example.com/b","action":"play","constraint":` + date("2030-01-01")), `
+			better >/permission/1 This permission is new. Only if it is done before 2 January 2030 (UTC).`},
+		"a permission goes": {permission(`},{"uid":"http://example.com/p#2","target":"http://example.com/b","action":"play"`), permission(``), `
+			worse http://example.com/p#2> This permission is no longer there.`},
+		"a prohibition comes": {permission(``), permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"sell"}]`, `
+			worse >/prohibition/0 This prohibition is new.`},
+		"an obligation goes": {permission(``) + `,"obligation":[{"action":"signPayload"}]`, permission(``), `
+			better /obligation/0> This obligation is no longer there.`},
+		"a limit is tightened": {constraint(rateOf), constraint(strings.Replace(rateOf, "30", "20", 1)), `
+			worse /permission/0>/permission/0 At most 20 times per minute, instead of at most 30 times per minute.`},
+		"a limit is loosened": {constraint(rateOf), constraint(strings.Replace(rateOf, "30", "31", 1)), `
+			better /permission/0>/permission/0 At most 31 times per minute, instead of at most 30 times per minute.`},
+		"a limit of another period": {constraint(rateOf), constraint(strings.Replace(rateOf, "minute", "hour", 1)), `
+			worse /permission/0>/permission/0 There is a new condition: it is done at most 30 times per hour.
+			better /permission/0>/permission/0 This is no longer a condition: it is done at most 30 times per minute.`},
+		"a limit as a prohibition is loosened": {
+			`"prohibition":[{"target":"http://example.com/a","action":"execute","constraint":` + leaf("count", "gt", 5) + `}]`,
+			`"prohibition":[{"target":"http://example.com/a","action":"execute","constraint":` + leaf("count", "gt", 6) + `}]`, `
+			better /prohibition/0>/prohibition/0 More than 6 times, instead of more than 5 times.`,
+		},
+		"a prohibition is narrowed": {
+			`"prohibition":[{"target":"http://example.com/a","action":"execute"}]`, `"prohibition":[{"target":"http://example.com/a","action":"execute","constraint":` + leaf("purpose", "eq", "ads") + `}]`, `
+			better /prohibition/0>/prohibition/0 There is a new condition: the purpose is "ads".`,
+		},
+		"it ends later": {constraint(date("2030-01-01")), constraint(date("2031-01-01T00:00:00Z")), `
+			better /permission/0>/permission/0 It is done no later than 1 January 2031, 00:00:00 UTC, instead of it is done before 2 January 2030 (UTC).`},
+		"it ends with the day instead of before it": {constraint(leaf("dateTime", "lt", "2030-01-01")), constraint(date("2030-01-01")), `
+			better /permission/0>/permission/0 It is done before 2 January 2030 (UTC), instead of it is done before 1 January 2030 (UTC).`},
+		"a purpose more": {constraint(leaf("purpose", "isAnyOf", list{"a", "b"})), constraint(leaf("purpose", "isAnyOf", list{"c", "a", "b"})), `
+			better /permission/0>/permission/0 The purpose is "a", "b" or "c", instead of the purpose is "a" or "b".`},
+		"a purpose less that is shut out": {constraint(leaf("purpose", "isNoneOf", list{"a", "b"})), constraint(leaf("purpose", "isNoneOf", list{"a"})), `
+			better /permission/0>/permission/0 The purpose is none of "a", instead of the purpose is none of "a" and "b".`},
+		"another purpose": {constraint(leaf("purpose", "eq", "a")), constraint(leaf("purpose", "eq", "b")), `
+			mixed /permission/0>/permission/0 The purpose is "b", instead of the purpose is "a".`},
+		"a lower version will do": {constraint(leaf("version", "gteq", "v2")), constraint(leaf("version", "gteq", "v1.9")), `
+			better /permission/0>/permission/0 The version of the intent is at least 1.9.0, instead of the version of the intent is at least 2.0.0.`},
+		"a longer time": {constraint(leaf("elapsedTime", "lteq", "P1D")), constraint(leaf("elapsedTime", "lteq", "PT25H")), `
+			better /permission/0>/permission/0 The time elapsed is at most 25 hours, instead of the time elapsed is at most 1 day.`},
+		"a month against days": {constraint(leaf("elapsedTime", "lteq", "P1M")), constraint(leaf("elapsedTime", "lteq", "P30D")), `
+			mixed /permission/0>/permission/0 The time elapsed is at most 30 days, instead of the time elapsed is at most 1 month.`},
+		"a price comes": {permission(``), duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), `
+			worse /permission/0>/permission/0 There is a new duty: whoever owes it must pay 0.05 EUR.`},
+		"a price goes": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), permission(``), `
+			better /permission/0>/permission/0 This duty is no longer there: whoever owes it must pay 0.05 EUR.`},
+		"a price rises": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"pay","amount":"0.10","unit":"EUR"}`), `
+			worse /permission/0>/permission/0 In the duty to pay: The price is 0.10 EUR, instead of 0.05 EUR.`},
+		"a price falls": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"compensate","amount":"0.049","unit":"EUR"}`), `
+			better /permission/0>/permission/0 In the duty to pay: The price is 0.049 EUR, instead of 0.05 EUR.`},
+		"another currency": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"pay","amount":"0.04","unit":"USD"}`), `
+			mixed /permission/0>/permission/0 In the duty to pay: The price is 0.04 USD, instead of 0.05 EUR.`},
+		"a later deadline": {
+			`"obligation":[{"action":"delete","target":"http://example.com/a","constraint":` + leaf("delayPeriod", "lteq", "P1D") + `}]`,
+			`"obligation":[{"action":"delete","target":"http://example.com/a","constraint":` + leaf("delayPeriod", "lteq", "P2D") + `}]`, `
+			better /obligation/0>/obligation/0 The time waited before it is at most 2 days, instead of the time waited before it is at most 1 day.`,
+		},
+		"a deadline comes": {
+			`"obligation":[{"action":"delete","target":"http://example.com/a"}]`, `"obligation":[{"action":"delete","target":"http://example.com/a","constraint":` + leaf("delayPeriod", "lteq", "P2D") + `}]`, `
+			worse /obligation/0>/obligation/0 There is a new condition: the time waited before it is at most 2 days.`,
+		},
+		"a remedy comes": {
+			`"prohibition":[{"target":"http://example.com/a","action":"sell"}]`, `"prohibition":[{"target":"http://example.com/a","action":"sell","remedy":[{"action":"pay","amount":"5","unit":"EUR"}]}]`, `
+			worse /prohibition/0>/prohibition/0 There is a new remedy: whoever owes it must pay 5.00 EUR.`,
+		},
+		"a consequence goes": {duty(`{"action":"inform","consequence":[{"action":"pay","amount":"5","unit":"EUR"}]}`), duty(`{"action":"inform"}`), `
+			better /permission/0>/permission/0 In the duty to inform others of it: This consequence is no longer there: whoever owes it must pay 5.00 EUR.`},
+		"the same rule for another": {
+			`"permission":[{"uid":"http://example.com/p#1","target":"http://example.com/a","action":"play","assignee":"http://example.com/x"}]`,
+			`"permission":[{"uid":"http://example.com/p#1","target":"http://example.com/a","action":"play","assignee":"http://example.com/y"}]`, `
+			mixed http://example.com/p#1>http://example.com/p#1 Before it was: The party "http://example.com/x" may play "http://example.com/a".`,
+		},
+		"one target less": {
+			`"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":["play","read"]}]`, `"permission":[{"target":"http://example.com/a","action":["play","read"]}]`, `
+			worse /permission/0> This permission is no longer there.
+			worse /permission/0> This permission is no longer there.`,
+		},
+		"limits of several targets": {
+			`"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":"execute","constraint":` + rateOf + `}]`,
+			`"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":"execute"}]`, `
+			better /permission/0>/permission/0 This is no longer a condition: it is done at most 30 times per minute.`,
+		},
+		"an offer becomes an agreement": {`"type":"Offer",` + permission(`,"assigner":"http://example.com/x"`), `"type":"Agreement",` + permission(`,"assigner":"http://example.com/x","assignee":"http://example.com/y"`), `
+			better > This is an agreement: the parties it names are bound by these rules. Before: This is an offer: it proposes these rules and grants nothing yet.
+			worse /permission/0> This permission is no longer there.
+			better >/permission/0 This permission is new. Granted by the party "http://example.com/x".`},
+		"another strategy": {
+			`"conflict":"perm",` + permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"use"}]`, `"conflict":"prohibit",` + permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"use"}]`, `
+			worse > Where one rule permits what another forbids, it is forbidden. Before: Where one rule permits what another forbids, it is permitted.`,
+		},
+		"others are paid": {permission(`,"assigner":"http://example.com/x"`), permission(`,"assigner":"http://example.com/y"`), `
+			same /permission/0>/permission/0 What is said beside it: Granted by the party "http://example.com/y". Before: Granted by the party "http://example.com/x".`},
+	} {
+		c := words.Compare(lenient(t, policy(test.old)), lenient(t, policy(test.new)))
+		verdict := words.Same
+		for _, change := range c.Changes {
+			if change.Effect != words.Same && (verdict == words.Same || verdict == change.Effect) {
+				verdict = change.Effect
+			} else if change.Effect != words.Same {
+				verdict = words.Mixed
+			}
+			if (change.Old != "" || change.New != "") != (change.About != "") {
+				t.Errorf("%s: about what is %+v?", name, change)
+			}
+		}
+		if diff := cmp.Diff(string(verdict)+strings.ReplaceAll(test.want, "\t", "")+"\n", changed(c)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// What is written differently and says the same is no change.
+func TestCompareGoesByMeaning(t *testing.T) {
+	const base = `"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":"http://www.w3.org/ns/odrl/2/reproduce","constraint":[
+		{"leftOperand":"dateTime","operator":"lteq","rightOperand":"2030-01-01T12:00:00+02:00"},{"leftOperand":"rateLimit","operator":"lteq","rightOperand":100,"unit":"hour"},
+		{"or":[{"leftOperand":"purpose","operator":"isAnyOf","rightOperand":["x","y"]},{"leftOperand":"spatial","operator":"eq","rightOperand":"de"}]}],
+		"duty":[{"action":"pay","amount":5,"unit":"EUR"}]}]`
+	for _, same := range []string{
+		`"permission":{"odrl:action":{"@id":"odrl:copy"},"target":[{"@id":"http://example.com/b"},"http://example.com/a"],"uid":"http://example.com/new#1","duty":{"action":"compensate","amount":{"@value":"5.00","@type":"xsd:decimal"},"unit":"http://dbpedia.org/resource/Euro"},
+		 "constraint":[{"or":[{"operator":"eq","leftOperand":"odrl:spatial","rightOperand":"DE"},{"leftOperand":"purpose","operator":"odrl:isAnyOf","rightOperand":["y","x"]}]},
+		 {"leftOperand":"http://example.com/vocab/rateLimit","operator":"lte","rightOperand":"100","unit":"http://example.com/vocab/hour"},
+		 {"leftOperand":"dateTime","operator":"lteq","rightOperand":{"@value":"2030-01-01T10:00:00Z","@type":"xsd:dateTime"}}]}`,
+		`"action":"reproduce","target":"http://example.com/b",` + strings.NewReplacer(`,"http://example.com/b"`, ``, `"action":"http://www.w3.org/ns/odrl/2/reproduce",`, ``).Replace(base),
+	} {
+		old, new := lenient(t, policy(base)), lenient(t, policy(same)) //nolint:revive // the words for it
+		for _, c := range []words.Comparison{words.Compare(old, new), words.Compare(new, old)} {
+			if len(c.Changes) > 0 || c.Verdict != words.Same {
+				t.Errorf("%s\n%s", same, changed(c))
+			}
+		}
+	}
+}
+
+// No change is lost: where one of two example policies says something else, there is a change.
+func TestCompareTheExamples(t *testing.T) {
+	names, err := filepath.Glob("../../examples/policies/*.json")
+	if err != nil || len(names) < 10 {
+		t.Fatal(names, err)
+	}
+	for _, a := range names {
+		for _, b := range names {
+			c := words.Compare(lenient(t, string(read(t, a))), lenient(t, string(read(t, b))))
+			if (len(c.Changes) == 0) != (a == b) {
+				t.Errorf("%s > %s: %d changes", a, b, len(c.Changes))
+			}
+		}
+	}
+}
+
+// A policy does not differ from itself, whatever order its members are written in, and what changes one
+// way changes the other way too.
+func FuzzCompare(f *testing.F) {
+	names, err := filepath.Glob("../../examples/policies/*.json")
+	if err != nil || len(names) == 0 {
+		f.Fatal(names, err)
+	}
+	for _, name := range names {
+		f.Add(read(f, name), read(f, names[0]))
+	}
+	f.Fuzz(func(t *testing.T, one, other []byte) {
+		a, _ := odrl.Load(t.Context(), one, odrl.LoadOptions{Lenient: true})
+		b, _ := odrl.Load(t.Context(), other, odrl.LoadOptions{Lenient: true})
+		if a == nil {
+			return
+		}
+		if c := words.Compare(a, a); len(c.Changes) > 0 {
+			t.Fatal(changed(c))
+		}
+		if reordered, ok := rewritten(one); ok {
+			if r, _ := odrl.Load(t.Context(), reordered, odrl.LoadOptions{Lenient: true}); r != nil {
+				if c := words.Compare(a, r); len(c.Changes) > 0 {
+					t.Fatalf("%s\n%s", reordered, changed(c))
+				}
+			}
+		}
+		if b == nil {
+			return
+		}
+		if there, back := words.Compare(a, b), words.Compare(b, a); len(there.Changes) == 0 != (len(back.Changes) == 0) {
+			t.Fatalf("%s\n%s", changed(there), changed(back))
+		}
+	})
+}
+
+// rewritten writes a document anew, its members sorted.
+func rewritten(doc []byte) ([]byte, bool) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var tree any
+	if d.Decode(&tree) != nil {
+		return nil, false
+	}
+	out, err := json.Marshal(tree)
+	return out, err == nil
+}

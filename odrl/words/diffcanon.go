@@ -1,0 +1,186 @@
+package words
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// The canonical texts say when two parts of policies mean the same, however they are written: what names
+// and describes a node is not in them, and the order of what has none does not count.
+
+// list is a canonical text of parts whose order does not count.
+func list(parts []string) string {
+	parts = slices.Clone(parts)
+	slices.Sort(parts)
+	return sequence(parts)
+}
+
+// sequence is one of parts in their order. JSON keeps every part apart from the next.
+func sequence(parts []string) string {
+	b, err := json.Marshal(parts)
+	if err != nil { // texts always marshal
+		return strings.Join(parts, "\n")
+	}
+	return string(b)
+}
+
+func canonicals[T any](list []T, of func(T) string) []string {
+	out := make([]string, 0, len(list))
+	for _, x := range list {
+		out = append(out, of(x))
+	}
+	return out
+}
+
+// constraintMeaning is the canonical text of a constraint.
+func constraintMeaning(c *model.Constraint) string {
+	if c.Logic != "" {
+		parts := canonicals(c.Operands, constraintMeaning)
+		if c.Logic == "andSequence" {
+			return sequence([]string{c.Logic, sequence(parts)})
+		}
+		return sequence([]string{c.Logic, list(parts)})
+	}
+	values := make([]string, 0, len(c.Right)+len(c.RightRef))
+	for i := range c.Right {
+		values = append(values, valueMeaning(c, &c.Right[i]))
+	}
+	for _, ref := range c.RightRef {
+		values = append(values, "at "+ref.IRI)
+	}
+	operator, unit := c.Operator, c.Unit.IRI
+	if code, ok := currencyCode(unit); ok {
+		unit = code
+	}
+	if c.Operand == "count" || c.Operand == "rateLimit" {
+		unit = perPeriod(c)
+		if operator == "eq" { // a limit either way
+			operator = "lteq"
+		}
+	}
+	return sequence([]string{c.Operand, operator, list(values), unit, c.Status})
+}
+
+// valueMeaning is the canonical text of one right operand: instants in UTC, numbers in lowest terms.
+func valueMeaning(c *model.Constraint, l *model.Literal) string {
+	if l.Window {
+		return timeMeaning(l.Start) + "/" + timeMeaning(l.End)
+	}
+	switch model.Operands[c.Operand] {
+	case model.Instant:
+		return timeMeaning(l.Text)
+	case model.Window:
+		start, end, ok := strings.Cut(l.Text, "/")
+		if ok {
+			return timeMeaning(start) + "/" + timeMeaning(end)
+		}
+	case model.Text, model.Code:
+		return model.CanonicalText(c.Operand, l.Text)
+	case model.Version:
+		if v, ok := model.ParseSemver(l.Text); ok {
+			if b, err := json.Marshal(v); err == nil {
+				return string(b)
+			}
+		}
+	default:
+		if x, ok := model.ParseDecimal(l.Text); ok {
+			return x.RatString()
+		}
+		if d, ok := model.ParseDuration(l.Text); ok {
+			if b, err := json.Marshal(d); err == nil {
+				return string(b)
+			}
+		}
+	}
+	return l.Text
+}
+
+func timeMeaning(s string) string {
+	if at, ok := parseSpan(s); ok {
+		return at.from.Format("2006-01-02T15:04:05.999999999Z") + " " + at.to.Sub(at.from).String()
+	}
+	if at, _, ok := model.ParseClock(s); ok {
+		return model.Integer(at).String()
+	}
+	return s
+}
+
+func referenceMeaning(r *model.Reference) string {
+	if r == nil {
+		return ""
+	}
+	kind := ""
+	if len(r.Refinements) > 0 {
+		kind = list(canonicals(r.Refinements, constraintMeaning))
+	}
+	return sequence([]string{r.Name(), kind})
+}
+
+func actionMeaning(a *model.Action) string {
+	if a == nil {
+		return ""
+	}
+	return sequence([]string{a.Name, list(canonicals(a.Refinements, constraintMeaning))})
+}
+
+// identity is what a rule is about: of its kind, the action, the target and the assignee.
+func identity(a *model.Atom) string {
+	action := ""
+	if a.Action != nil {
+		action = a.Action.Name
+	}
+	return sequence([]string{a.Kind.String(), action, referenceMeaning(a.Target), referenceMeaning(a.Parties["assignee"])})
+}
+
+// A canon is the canonical texts of the rules of one comparison, each made once: rules that one rule as
+// written was split into share their duties.
+type canon struct {
+	rules  map[*model.Atom]string
+	shared map[*model.Rule]string
+}
+
+// of is the canonical text of all that a rule says, as its hash.
+func (m *canon) of(a *model.Atom) string {
+	if known, ok := m.rules[a]; ok {
+		return known
+	}
+	var others []string
+	for _, function := range model.SortedKeys(a.Parties) {
+		if function != "assignee" {
+			others = append(others, sequence([]string{function, referenceMeaning(a.Parties[function])}))
+		}
+	}
+	text := sequence([]string{identity(a), actionMeaning(a.Action), sequence(others), m.ofNode(a)})
+	sum := sha256.Sum256([]byte(text))
+	m.rules[a] = string(sum[:])
+	return m.rules[a]
+}
+
+// ofNode is the canonical text of what the rules have in common that one rule was split into.
+func (m *canon) ofNode(a *model.Atom) string {
+	if known, ok := m.shared[a.Node]; ok {
+		return known
+	}
+	var relations []string
+	for _, relation := range model.SortedKeys(a.Node.Relations) {
+		for i := range a.Node.Relations[relation] {
+			relations = append(relations, sequence([]string{relation, referenceMeaning(&a.Node.Relations[relation][i])}))
+		}
+	}
+	parts := []string{list(canonicals(slices.Concat(a.Constraints, a.Node.Amounts), constraintMeaning)), sequence(relations), a.Node.Notice}
+	for _, children := range [][]*model.Atom{a.Duties, a.Remedies, a.Consequence} {
+		texts := make([]string, 0, len(children))
+		for _, child := range children {
+			texts = append(texts, hex.EncodeToString([]byte(m.of(child))))
+		}
+		parts = append(parts, list(texts))
+	}
+	sum := sha256.Sum256([]byte(sequence(parts)))
+	m.shared[a.Node] = hex.EncodeToString(sum[:])
+	return m.shared[a.Node]
+}

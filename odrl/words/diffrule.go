@@ -1,0 +1,261 @@
+package words
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// rule compares two rules that belong together.
+func (c *comparer) rule(o, n *model.Atom) {
+	r := ruleComparer{c, func(e Effect, text string) {
+		c.say(Change{Effect: e, Old: o.Node.Name(), New: n.Node.Name(), Text: text}, n)
+	}}
+	if identity(o) != identity(n) {
+		r.say(Mixed, "Before it was: "+c.old.text(aloneOf(o)))
+	}
+	narrow := Worse // what it is to agents that the rule holds in fewer cases
+	if n.Kind != model.Permission {
+		narrow = Better
+	}
+	r.conditions(slices.Concat(o.Constraints, refinementsOf(o)), slices.Concat(n.Constraints, refinementsOf(n)), narrow, n.Kind == model.Obligation)
+	if n.Kind == model.Obligation {
+		r.prices(o, n)
+	}
+	r.children(o, n)
+	if !slices.Equal(c.old.roles(aloneOf(o)), c.new.roles(aloneOf(n))) {
+		r.say(Same, "What is said beside it: "+strings.Join(c.new.roles(aloneOf(n)), " ")+" Before: "+strings.Join(c.old.roles(aloneOf(o)), " "))
+	}
+	if o.Node.Notice != n.Node.Notice {
+		r.say(Same, "What is said with it is "+model.Quote(n.Node.Notice)+", before "+model.Quote(o.Node.Notice)+".")
+	}
+}
+
+// children compares the duties of every role. Rules split from the same two share them, and are told of
+// once for all.
+func (r ruleComparer) children(o, n *model.Atom) {
+	r.duties(o.Duties, n.Duties, "duty")
+	r.duties(o.Remedies, n.Remedies, "remedy")
+	r.duties(o.Consequence, n.Consequence, "consequence")
+}
+
+func refinementsOf(a *model.Atom) []*model.Constraint {
+	if a.Action == nil {
+		return nil
+	}
+	return a.Action.Refinements
+}
+
+// A ruleComparer says what is different between two rules.
+type ruleComparer struct {
+	*comparer
+	say func(Effect, string)
+}
+
+// conditions compares constraints. narrow is what it is to agents that the rule holds in fewer cases; the
+// times of a duty are its deadline, which is better later.
+func (r ruleComparer) conditions(o, n []*model.Constraint, narrow Effect, duty bool) {
+	skip := func(c *model.Constraint) bool { return duty && (isPrice(c) || isKey(c)) }
+	o, n = slices.DeleteFunc(slices.Clone(o), skip), slices.DeleteFunc(slices.Clone(n), skip)
+	o, n = without(o, n), without(n, o)
+	for _, c := range n {
+		i := slices.IndexFunc(o, func(before *model.Constraint) bool { return takesPlace(before, c) })
+		if i < 0 {
+			r.say(fewer(c, narrow, duty), "There is a new condition: "+r.new.clause(c)+".")
+			continue
+		}
+		before := o[i]
+		o = slices.Delete(slices.Clone(o), i, i+1)
+		r.say(widened(before, c, fewer(c, narrow, duty).reverse()), capital(condition(r.new.speech, c))+", instead of "+condition(r.old.speech, before)+".")
+	}
+	for _, c := range o {
+		r.say(fewer(c, narrow, duty).reverse(), "This is no longer a condition: "+r.old.clause(c)+".")
+	}
+}
+
+// fewer is what it is to agents that a rule holds only under this condition too. The time of a duty is its
+// deadline.
+func fewer(c *model.Constraint, narrow Effect, duty bool) Effect {
+	if duty && timely(c) {
+		return Worse
+	}
+	return narrow
+}
+
+// condition words a constraint for a comparison.
+func condition(s speech, c *model.Constraint) string {
+	if counts(c) && len(c.Right) == 1 {
+		return s.times(c)
+	}
+	return s.clause(c)
+}
+
+// without are the constraints whose meaning others do not have, each as often as it is said.
+func without(list, others []*model.Constraint) []*model.Constraint {
+	count := map[string]int{}
+	for _, c := range others {
+		count[constraintMeaning(c)]++
+	}
+	var out []*model.Constraint
+	for _, c := range list {
+		if m := constraintMeaning(c); count[m] > 0 {
+			count[m]--
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// takesPlace reports whether one constraint took the place of another.
+func takesPlace(o, n *model.Constraint) bool {
+	if o.Logic != "" || n.Logic != "" {
+		return o.Logic == n.Logic
+	}
+	return o.Operand == n.Operand && perPeriod(o) == perPeriod(n) && direction(o) == direction(n)
+}
+
+// direction is 1 for constraints that hold up to their value, -1 for those that hold from it, else 0.
+func direction(c *model.Constraint) int {
+	switch c.Operator {
+	case "lt", "lteq":
+		return 1
+	case "gt", "gteq":
+		return -1
+	case "eq":
+		if c.Operand == "count" || c.Operand == "rateLimit" { // a limit all the same
+			return 1
+		}
+	}
+	return 0
+}
+
+// widened is the effect of a change of a constraint, where wide is that of holding in more cases.
+func widened(o, n *model.Constraint, wide Effect) Effect {
+	if o.Logic != "" || o.Unit.IRI != n.Unit.IRI && perPeriod(o) == "" || o.Status != n.Status {
+		return Mixed
+	}
+	if o.Operator == n.Operator && len(o.RightRef)+len(n.RightRef) == 0 {
+		before, after := valueSet(o), valueSet(n)
+		switch o.Operator {
+		case "isAnyOf":
+			return grown(before, after, wide)
+		case "isNoneOf", "isAllOf", "hasPart":
+			return grown(before, after, wide.reverse())
+		}
+	}
+	way := direction(n)
+	cmp, ok := compareValues(o, n)
+	if way == 0 || !ok {
+		return Mixed
+	}
+	if cmp == 0 { // lt and lteq, or gt and gteq, of one value
+		cmp = strictness(n.Operator) - strictness(o.Operator)
+	} else {
+		cmp *= way
+	}
+	switch {
+	case cmp > 0:
+		return wide
+	case cmp < 0:
+		return wide.reverse()
+	default:
+		return Same
+	}
+}
+
+func strictness(operator string) int {
+	if strings.HasSuffix(operator, "eq") {
+		return 1
+	}
+	return 0
+}
+
+func valueSet(c *model.Constraint) map[string]bool {
+	set := map[string]bool{}
+	for i := range c.Right {
+		set[valueMeaning(c, &c.Right[i])] = true
+	}
+	return set
+}
+
+// grown is more where after holds all of before, and its opposite where before holds all of after.
+func grown(before, after map[string]bool, more Effect) Effect {
+	within := func(a, b map[string]bool) bool {
+		for k := range a {
+			if !b[k] {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case within(before, after):
+		return more
+	case within(after, before):
+		return more.reverse()
+	default:
+		return Mixed
+	}
+}
+
+// compareValues compares the one value of each constraint: the new with the old.
+func compareValues(o, n *model.Constraint) (int, bool) {
+	if len(o.Right) != 1 || len(n.Right) != 1 || o.Right[0].Window || n.Right[0].Window {
+		return 0, false
+	}
+	a, b := o.Right[0].Text, n.Right[0].Text
+	if x, ok := model.ParseDecimal(a); ok {
+		if y, ok := model.ParseDecimal(b); ok {
+			return y.Cmp(x), true
+		}
+	}
+	if x, ok := parseSpan(a); ok {
+		if y, ok := parseSpan(b); ok {
+			return compareSpans(x, y, n.Operator)
+		}
+	}
+	if x, ok := model.ParseDuration(a); ok {
+		if y, ok := model.ParseDuration(b); ok {
+			return compareDurations(x, y)
+		}
+	}
+	if x, ok := model.ParseVersion(a); ok && model.Operands[o.Operand] == model.Version {
+		if y, ok := model.ParseVersion(b); ok {
+			return slices.Compare(y[:], x[:]), true
+		}
+	}
+	return 0, false
+}
+
+// compareSpans compares where a condition by the operator begins or ends: lteq a day is until its end.
+func compareSpans(x, y span, operator string) (int, bool) {
+	edge := func(s span) time.Time {
+		if operator == "lteq" || operator == "gt" {
+			return s.to
+		}
+		return s.from
+	}
+	return edge(y).Compare(edge(x)), true
+}
+
+// compareDurations compares what durations last; false where that depends on the month.
+func compareDurations(x, y []any) (int, bool) {
+	all := 0
+	for i := range x {
+		a, ok := new(big.Int).SetString(model.ScalarText(x[i]), 10)
+		b, ok2 := new(big.Int).SetString(model.ScalarText(y[i]), 10)
+		if !ok || !ok2 {
+			return 0, false
+		}
+		cmp := b.Cmp(a)
+		if i > 0 && cmp != all {
+			return 0, false
+		}
+		all = cmp
+	}
+	return all, true
+}

@@ -1,0 +1,223 @@
+package words
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// A speech is how conditions are worded: of the calls that a gateway lets through, or of any act.
+type speech struct {
+	done string       // what stands before "before 1 January 2030"
+	open string       // what is said of facts that may be missing
+	sure []model.Kind // of left operands whose facts never are
+	also []string
+	most int // names and values that one sentence holds; of more it says how many there are
+}
+
+var (
+	ofCalls = speech{done: "the call is made", open: "Where a call leaves that open, ", sure: []model.Kind{model.Instant, model.Window, model.Version}, also: []string{"recipient"}, most: 10}
+	ofActs  = speech{done: "it is done", open: "Where that is not known, ", sure: []model.Kind{model.Instant, model.Window, model.Count}, most: math.MaxInt}
+)
+
+// doubt says what follows where it is not known whether a condition is true.
+func (s speech) doubt(conditions []*model.Constraint, then string) []string {
+	if !slices.ContainsFunc(conditions, s.uncertain) {
+		return nil
+	}
+	return []string{s.open + then + "."}
+}
+
+func (s speech) uncertain(c *model.Constraint) bool {
+	if c.Logic != "" {
+		return slices.ContainsFunc(c.Operands, s.uncertain)
+	}
+	return !slices.Contains(s.sure, model.Operands[c.Operand]) && !slices.Contains(s.also, c.Operand)
+}
+
+// ifAll words conditions that must all be true, as the end of a sentence.
+func (s speech) ifAll(conditions []*model.Constraint) string {
+	if len(conditions) == 0 {
+		return ""
+	}
+	list := make([]string, 0, len(conditions))
+	for _, c := range conditions {
+		list = append(list, "if "+s.clause(c))
+	}
+	return " " + strings.Join(list, ", and ")
+}
+
+// clause words a constraint, to stand after "if".
+func (s speech) clause(c *model.Constraint) string { return s.part(c, "") }
+
+// part is clause for a constraint that may stand in a list, of which at is the place: 1, or 2.1.
+func (s speech) part(c *model.Constraint, at string) string {
+	if c.Logic != "" {
+		return s.logic(c, at)
+	}
+	if words, ok := s.time(c); ok {
+		return s.done + " " + words
+	}
+	switch c.Operand {
+	case "count", "rateLimit":
+		return s.done + " " + s.times(c)
+	case "event":
+		return s.done + " " + s.event(c)
+	case "timeInterval":
+		return "the time between one use and the next " + s.comparison(c.Operator, values(c))
+	}
+	return "the " + subject(c.Operand) + " " + s.comparison(c.Operator, values(c))
+}
+
+// logic words a logical constraint. Where each part is short they stand in one sentence, else as a list
+// whose numbers say what belongs to what.
+func (s speech) logic(c *model.Constraint, at string) string {
+	const short = 3
+	inline := len(c.Operands) <= short && !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool {
+		return o.Logic != "" || len(o.Right)+len(o.RightRef) > 1
+	})
+	joint := map[string]string{"and": ", and ", "or": ", or "}[c.Logic]
+	parts := make([]string, 0, len(c.Operands))
+	for i, o := range c.Operands {
+		number := fmt.Sprintf("%s%d", at, i+1)
+		words := s.part(o, number+".")
+		if !inline || joint == "" {
+			words = "(" + number + ") " + words
+		}
+		parts = append(parts, words)
+	}
+	if inline && joint != "" {
+		return strings.Join(parts, joint)
+	}
+	return map[string]string{
+		"and": "all of these are true: ", "or": "at least one of these is true: ", "xone": "exactly one of these is true: ",
+		"andSequence": "all of these are true, one after the other: ",
+	}[c.Logic] + strings.Join(parts, "; ")
+}
+
+// comparison words an operator and its values.
+func (s speech) comparison(operator string, values []string) string {
+	switch operator {
+	case "eq":
+		return "is " + s.listing(values, "and")
+	case "neq":
+		return "is not " + s.listing(values, "and")
+	case "lt":
+		return "is below " + s.listing(values, "and")
+	case "lteq":
+		return "is at most " + s.listing(values, "and")
+	case "gt":
+		return "is above " + s.listing(values, "and")
+	case "gteq":
+		return "is at least " + s.listing(values, "and")
+	case "isAnyOf":
+		return "is " + s.listing(values, "or")
+	case "isNoneOf":
+		return "is none of " + s.listing(values, "and")
+	case "isAllOf":
+		return "is all of " + s.listing(values, "and")
+	case "isPartOf", "within":
+		return "is " + s.listing(values, "or") + " or part of it"
+	case "outside":
+		return "is not within " + s.listing(values, "or")
+	case "isA":
+		return "is " + s.listing(values, "or") + " or a kind of it"
+	case "hasPart":
+		return "contains " + s.listing(values, "and")
+	default:
+		return "is in the relation " + model.Quote(operator) + " to " + s.listing(values, "and")
+	}
+}
+
+// times words a count: at most 5 times, per hour.
+func (s speech) times(c *model.Constraint) string {
+	list := values(c)
+	n := s.listing(list, "or")
+	switch c.Operator {
+	case "lteq":
+		n = "at most " + n
+	case "lt":
+		n = "fewer than " + n
+	case "gteq":
+		n = "at least " + n
+	case "gt":
+		n = "more than " + n
+	case "eq":
+		n = "exactly " + n
+	case "neq":
+		n = "not exactly " + n
+	default:
+		return "a number of times that " + s.comparison(c.Operator, list) + perPeriod(c) + used(c)
+	}
+	if len(list) == 1 && list[0] == "1" {
+		n += " time"
+	} else {
+		n += " times"
+	}
+	return n + perPeriod(c) + used(c)
+}
+
+// perPeriod words the unit of a count.
+func perPeriod(c *model.Constraint) string {
+	if c.Unit.IRI == "" {
+		return ""
+	}
+	name := model.LastName(c.Unit.IRI)
+	if known, ok := model.PeriodNames[name]; ok {
+		name = known
+	}
+	if slices.Contains([]string{"second", "minute", "hour", "day", "week", "month", "year"}, name) {
+		return " per " + name
+	}
+	if period, ok := spellDuration(name); ok {
+		return " in any " + period
+	}
+	return " per " + model.Quote(c.Unit.IRI)
+}
+
+// used words the start value of a count.
+func used(c *model.Constraint) string {
+	if c.Status == "" {
+		return ""
+	}
+	n := c.Status
+	if !model.DecimalForm.MatchString(n) {
+		n = model.Quote(n)
+	}
+	return ", of which " + n + " are used already"
+}
+
+// event words when something is done by an event.
+func (s speech) event(c *model.Constraint) string {
+	events := make([]string, 0, len(c.Right))
+	for _, e := range c.Texts() {
+		if isPolicyUsage(e) {
+			events = append(events, "the policy is used")
+			continue
+		}
+		events = append(events, "the event "+model.Quote(e))
+	}
+	switch list := s.listing(events, "or"); c.Operator {
+	case "lt":
+		return "before " + list
+	case "lteq":
+		return "before or during " + list
+	case "gt":
+		return "after " + list
+	case "gteq":
+		return "during or after " + list
+	case "neq":
+		return "at any time but during " + list
+	default:
+		return "during " + list
+	}
+}
+
+// isPolicyUsage recognises the right operand that stands for the time at which the rule is exercised.
+func isPolicyUsage(s string) bool {
+	rest, _ := model.Bare(s)
+	return s == "policyUsage" || s == "odrl:policyUsage" || rest == model.OdrlNS+"policyUsage"
+}

@@ -1,0 +1,174 @@
+package words
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// A telling words a policy as it stands: of any action, with the names that it uses.
+type telling struct {
+	*model.NormalForm
+	speech
+}
+
+// sentencesOf words the whole policy, in the order of the topics.
+func sentencesOf(f *model.NormalForm) []Sentence {
+	r := telling{f, ofActs}
+	out := r.nature()
+	nodes := ruleNodes(f)
+	for _, kind := range []model.RuleKind{model.Permission, model.Prohibition, model.Obligation} {
+		for _, node := range nodes {
+			if node.Kind == kind {
+				out = append(out, r.rule(node))
+			}
+		}
+	}
+	return append(out, r.together()...)
+}
+
+// ruleNodes are the rules as they are written, with what the policy shares, in document order.
+func ruleNodes(f *model.NormalForm) []*model.Rule {
+	var list []*model.Rule
+	seen := map[*model.Rule]bool{}
+	for _, a := range f.Rules {
+		if !seen[a.Node] {
+			seen[a.Node] = true
+			list = append(list, a.Node)
+		}
+	}
+	return list
+}
+
+// topics are those of the kinds of rules.
+var topics = map[model.RuleKind]Topic{model.Permission: Permitted, model.Prohibition: Forbidden, model.Obligation: Owed}
+
+// rule words a permission, a prohibition or an obligation.
+func (r telling) rule(node *model.Rule) Sentence {
+	s := Sentence{Topic: topics[node.Kind], Rule: node.Name(), Text: r.text(node)}
+	who := r.doer(node.Parties["assignee"])
+	switch node.Kind {
+	case model.Permission:
+		s.Terms = r.only(node.Constraints)
+	case model.Prohibition:
+		s.Terms = r.doubt(node.Constraints, "the prohibition holds all the same")
+	default:
+	}
+	s.Terms = append(s.Terms, r.roles(node)...)
+	for _, d := range node.Duties {
+		s.Terms = append(s.Terms, "Subject to this duty: "+r.owed(d, who)+"."+r.failing(d, who))
+	}
+	for _, d := range node.Remedies {
+		s.Terms = append(s.Terms, "If it is done all the same, "+r.owed(d, who)+".")
+	}
+	if node.Kind == model.Obligation {
+		if more := r.failing(node, "whoever owes it"); more != "" {
+			s.Terms = append(s.Terms, more[1:])
+		}
+	}
+	return s
+}
+
+// text is the first sentence of a rule: who may, may not or must do what.
+func (r telling) text(node *model.Rule) string {
+	who := node.Parties["assignee"]
+	var text string
+	switch node.Kind {
+	case model.Prohibition:
+		text = r.nobody() + " may "
+		if len(who) > 0 {
+			text = r.who(who) + " may not "
+		}
+		text += r.acts(node, "or") + r.ifAll(node.Constraints)
+	case model.Obligation:
+		text = r.owed(node, "everyone whom the policy binds")
+	default:
+		text = r.anybody() + " may "
+		if len(who) > 0 {
+			text = r.who(who) + " may "
+		}
+		text += r.acts(node, "and")
+	}
+	return capital(r.stance() + text + ".")
+}
+
+// doer is who owes a duty that names nobody.
+func (r telling) doer(who []model.Reference) string {
+	if len(who) == 1 && len(who[0].Refinements) == 0 {
+		return r.who(who)
+	}
+	return "whoever does it"
+}
+
+// failing says what follows where a duty is not met, as a sentence behind it.
+func (r telling) failing(node *model.Rule, who string) string {
+	if own := node.Parties["assignee"]; len(own) > 0 {
+		who = r.who(own)
+	}
+	var b strings.Builder
+	for _, d := range node.Consequences {
+		b.WriteString(" If that is not done, " + r.owed(d, who) + " as well.")
+	}
+	return b.String()
+}
+
+// only words the conditions of a permission.
+func (r telling) only(conditions []*model.Constraint) []string {
+	list := make([]string, 0, len(conditions)+1)
+	for _, c := range conditions {
+		if counts(c) && len(c.Right) == 1 {
+			list = append(list, capital(r.times(c))+".")
+			continue
+		}
+		list = append(list, "Only if "+r.clause(c)+".")
+	}
+	return append(list, r.doubt(conditions, "the permission does not apply")...)
+}
+
+func counts(c *model.Constraint) bool {
+	return c.Logic == "" && (c.Operand == "count" || c.Operand == "rateLimit") && slices.Contains([]string{"eq", "lt", "lteq", "gt", "gteq"}, c.Operator)
+}
+
+// acts words the actions of a rule with its assets.
+func (r telling) acts(node *model.Rule, conjunction string) string {
+	what := r.assets(node, conjunction)
+	list := make([]string, 0, len(node.Actions))
+	for _, a := range node.Actions {
+		list = append(list, r.act(a, what))
+	}
+	switch {
+	case len(list) == 0:
+		return verb("use", what)
+	case len(list) == 1:
+		return list[0]
+	default:
+		return "do " + map[string]string{"and": "each", "or": "any"}[conjunction] + " of these: " + strings.Join(list, "; ")
+	}
+}
+
+// act words one action with its refinements.
+func (r telling) act(a model.Action, what string) string {
+	s := verb(a.Name, what)
+	if strings.Contains(what, " for which ") && slices.ContainsFunc(a.Refinements, counts) {
+		s += "," // or the number would seem to belong to the asset
+	}
+	return s + r.soThat(a.Refinements)
+}
+
+// soThat words refinements of an action.
+func (r telling) soThat(refinements []*model.Constraint) string {
+	var often, list []string
+	for _, c := range refinements {
+		if counts(c) {
+			often = append(often, " "+r.times(c))
+			continue
+		}
+		list = append(list, r.clause(c))
+	}
+	s := strings.Join(often, " and")
+	if len(list) > 0 {
+		s += ", in such a way that " + strings.Join(list, ", and ")
+	}
+	return s
+}

@@ -1,0 +1,152 @@
+package words
+
+import (
+	"slices"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// natures word the policy types. ODRL IM 2.1.1, ODRL V 2.2 3.2.
+var natures = map[string]string{
+	"Set":       "This is a set of rules: they hold as they stand, for whom they name.",
+	"Policy":    "This is a set of rules: they hold as they stand, for whom they name.",
+	"Offer":     "This is an offer: it proposes these rules and grants nothing yet.",
+	"Agreement": "This is an agreement: the parties it names are bound by these rules.",
+	"Privacy":   "This is an agreement about personal data: the parties it names are bound by these rules.",
+	"Request":   "This is a request: it asks for these rules and grants nothing.",
+	"Ticket":    "This is a ticket: these rules are for whoever holds it.",
+	"Assertion": "This is an assertion: it claims that these rules hold and grants nothing.",
+}
+
+// nature says what kind of policy it is, and what stands in its place or behind it.
+func (r telling) nature() []Sentence {
+	types := slices.Clone(r.Types)
+	if len(types) > 1 { // each other type is a Set as well
+		types = slices.DeleteFunc(types, func(t string) bool { return t == "Set" || t == "Policy" })
+	}
+	if len(types) == 0 {
+		types = []string{"Set"}
+	}
+	var texts []string
+	for _, t := range types {
+		words, known := natures[t]
+		if !known {
+			words = "This is a policy of the type " + model.Quote(t) + "."
+		}
+		texts = append(texts, words)
+	}
+	if r.ReplacedBy != "" {
+		texts = append(texts, "It is void: "+model.Quote(r.ReplacedBy)+" replaces it.")
+	}
+	out := make([]Sentence, 0, len(texts))
+	for _, text := range texts {
+		out = append(out, Sentence{Topic: Nature, Text: text})
+	}
+	return out
+}
+
+// stance is how the rules of a policy that grants nothing are spoken of.
+func (r telling) stance() string {
+	for _, of := range []struct{ class, words string }{{"Offer", "it is offered that "}, {"Request", "it is asked that "}, {"Assertion", "it is claimed that "}} {
+		if slices.Contains(r.Types, of.class) {
+			return of.words
+		}
+	}
+	return ""
+}
+
+func (r telling) anybody() string {
+	if slices.Contains(r.Types, "Ticket") {
+		return "whoever holds the ticket"
+	}
+	return "anyone"
+}
+
+func (r telling) nobody() string {
+	if slices.Contains(r.Types, "Ticket") {
+		return "no holder of the ticket"
+	}
+	return "no one"
+}
+
+// together says how the rules work together.
+func (r telling) together() []Sentence {
+	has := map[model.RuleKind]bool{}
+	duties := false
+	for _, n := range ruleNodes(r.NormalForm) {
+		has[n.Kind] = true
+		duties = duties || len(n.Duties) > 0
+	}
+	var texts []string
+	if r.clashes() {
+		texts = append(texts, r.settling())
+	}
+	if duties {
+		texts = append(texts, "A permission that is subject to duties holds once they are fulfilled.")
+	}
+	if has[model.Permission] && has[model.Obligation] {
+		texts = append(texts, "While something that is owed is not done, whoever owes it is permitted nothing.")
+	}
+	if r.Grants() {
+		texts = append(texts, "What no permission covers counts as not permitted.")
+	}
+	out := make([]Sentence, 0, len(texts))
+	for _, text := range texts {
+		out = append(out, Sentence{Topic: Generally, Text: text})
+	}
+	return out
+}
+
+// clashes reports whether some prohibition is of what some permission permits, going by the actions alone.
+func (r telling) clashes() bool {
+	permitted, forbidden := map[string]bool{}, map[string]bool{}
+	for _, n := range ruleNodes(r.NormalForm) {
+		for _, a := range n.Actions {
+			permitted[a.Name] = permitted[a.Name] || n.Kind == model.Permission
+			forbidden[a.Name] = forbidden[a.Name] || n.Kind == model.Prohibition && !slices.ContainsFunc(slices.Concat(n.Constraints, a.Refinements), exceeds)
+		}
+		if len(n.Actions) == 0 { // any action
+			permitted["use"] = permitted["use"] || n.Kind == model.Permission
+			forbidden["use"] = forbidden["use"] || n.Kind == model.Prohibition
+		}
+	}
+	for p := range permitted {
+		for f := range forbidden {
+			if permitted[p] && forbidden[f] && f != "exceedRateLimit" && (model.Includes(p, f) || model.Includes(f, p) || len(r.Facts.IncludedIn)+len(r.Facts.Implies) > 0) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// exceeds recognises the condition of a prohibition that only bounds how often: more than so many times.
+func exceeds(c *model.Constraint) bool {
+	return counts(c) && (c.Operator == "gt" || c.Operator == "gteq")
+}
+
+// settling words the conflict strategy. ODRL IM 2.10.
+func (r telling) settling() string {
+	strategies := slices.Clone(r.Strategies)
+	slices.Sort(strategies)
+	switch strategies = slices.Compact(strategies); {
+	case len(strategies) > 1:
+		return "Where one rule permits what another forbids, the policy is void: it names several ways to settle that."
+	case len(strategies) == 1 && strategies[0] == model.PermissionWins:
+		return "Where one rule permits what another forbids, it is permitted."
+	case len(strategies) == 1 && strategies[0] == model.ProhibitionWins:
+		return "Where one rule permits what another forbids, it is forbidden."
+	default:
+		return "Where one rule permits what another forbids, the policy contradicts itself and permits nothing of it."
+	}
+}
+
+// Notes are problems of a document, such as Validate finds, as sentences on it.
+func Notes(warnings problem.List) []Sentence {
+	out := make([]Sentence, 0, len(warnings))
+	for _, p := range warnings {
+		out = append(out, Sentence{Topic: Noted, Rule: p.Pointer, Text: p.Message + "."})
+	}
+	return out
+}
