@@ -353,7 +353,7 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 	c := &choice{data}
 	w := differentialWorld()
 	doc := c.policy()
-	p, problems := Publish(t.Context(), doc, w)
+	p, problems := publish(t.Context(), doc, w) // in any time, so that a slow machine compares as much
 	if p == nil {
 		if !problems.Failed() {
 			t.Fatalf("neither a policy nor a problem: %s", doc)
@@ -362,9 +362,6 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 	}
 	made := p.plan
 	if made == nil {
-		if strings.Contains(p.unplanned.Error(), "too long") {
-			return false
-		}
 		t.Fatalf("%s\n%v", doc, p.unplanned)
 	}
 	partial, err := residualAlone(t.Context(), p.residual)
@@ -471,7 +468,7 @@ func TestModuleResidualAndPlanAgree(t *testing.T) {
 		}
 	}
 	t.Logf("%d policies, %d with a plan", times, planned)
-	if planned == 0 || planned < times/4 && !Raced { // a slow machine has no time to plan
+	if planned == 0 || planned < times/4 {
 		t.Errorf("only %d of %d policies were published and planned", planned, times)
 	}
 }

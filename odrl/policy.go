@@ -39,6 +39,11 @@ type Policy struct {
 func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
+	return publish(ctx, doc, w)
+}
+
+// publish is Publish in the time that ctx gives.
+func publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	var found model.Findings
 	tree := model.DecodeTree(doc, &found)
 	m, isObject := tree.(map[string]any)

@@ -41,7 +41,7 @@ func TestConformancePlainOPAFindsTheSame(t *testing.T) {
 		}
 		options := []func(*rego.Rego){rego.Query("data.uimgate.odrl.evaluation with data.policy as input.data.policy with input as input.input"), rego.ParsedInput(nil)}
 		for _, name := range []string{"semantics.rego", "levels.rego", "report.rego"} {
-			text, err := os.ReadFile(name)
+			text, err := os.ReadFile("internal/rules/" + name)
 			if err != nil {
 				t.Fatal(err)
 			}

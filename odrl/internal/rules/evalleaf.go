@@ -18,7 +18,7 @@ type evalLeaf struct {
 
 // kindOf says how the values of an operand compare; of one that no vocabulary describes, by the data
 // type or the look of the value it is compared with.
-func (e *Evaluable) kindOf(c *model.Constraint) model.Kind {
+func kindOf(c *model.Constraint) model.Kind {
 	switch k, known := model.Operands[c.Operand]; {
 	case k == model.Count: // where a count is asked for, it is given with the question
 		return model.Number
@@ -36,16 +36,22 @@ func (e *Evaluable) kindOf(c *model.Constraint) model.Kind {
 	if !slices.Contains(model.Orderings, c.Operator) || len(c.Right) == 0 {
 		return model.Text
 	}
-	for kind, is := range map[model.Kind]func(string) bool{
-		model.Number:   func(s string) bool { _, ok := model.ParseDecimal(s); return ok },
-		model.Duration: func(s string) bool { _, ok := model.ParseDuration(s); return ok },
-		model.Instant:  func(s string) bool { _, ok := model.ParseInstant(s); return ok },
-	} {
-		if is(c.Right[0].Text) {
-			return kind
+	for _, form := range forms {
+		if form.reads(c.Right[0].Text) {
+			return form.kind
 		}
 	}
 	return model.Text
+}
+
+// forms are the looks by which a value is taken for more than a text; the first that reads it counts.
+var forms = []struct {
+	kind  model.Kind
+	reads func(string) bool
+}{
+	{model.Number, func(s string) bool { _, ok := model.ParseDecimal(s); return ok }},
+	{model.Duration, func(s string) bool { _, ok := model.ParseDuration(s); return ok }},
+	{model.Instant, func(s string) bool { _, ok := model.ParseInstant(s); return ok }},
 }
 
 // newLeaf never fails: what cannot be compared is a leaf that no fact makes true or false.
@@ -58,7 +64,7 @@ func (e *Evaluable) newLeaf(c *model.Constraint) *evalLeaf {
 	set := slices.Contains(model.SetOperators, l.Operator)
 	ok := len(c.Right) > 0 && (len(c.Right) == 1 || set || c.Operator == "isA" || c.Operator == "isPartOf")
 	if ok {
-		switch e.kindOf(c) {
+		switch kindOf(c) {
 		case model.Number:
 			ok = l.compare(c, numberComparison(e.Names, c))
 		case model.Duration:
@@ -96,7 +102,7 @@ func (e *Evaluable) timeLeaf(l *evalLeaf, c *model.Constraint, set bool) bool {
 		}
 		return model.Integer(at.From), true
 	}
-	if e.kindOf(c) == model.Instant {
+	if kindOf(c) == model.Instant {
 		l.Leaf.Slot = Slot{Operand: c.Operand}
 		if len(c.Right) == 1 && isUsage(e.Names, c.Right[0]) {
 			l.Kind, l.usage, l.read = "number", true, read
@@ -108,7 +114,7 @@ func (e *Evaluable) timeLeaf(l *evalLeaf, c *model.Constraint, set bool) bool {
 	}
 	n := e.scratch()
 	build := n.instantLeaf
-	if e.kindOf(c) == model.Window {
+	if kindOf(c) == model.Window {
 		build = n.windowLeaf
 	}
 	if !build(&l.Leaf, c) {
