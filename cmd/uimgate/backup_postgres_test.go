@@ -13,6 +13,7 @@ import (
 
 // With PostgreSQL the dump is that of its own tools; what it means to go back is the same.
 func TestAfterExternalRestoreOfPostgres(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	g := startOperated(t)
 	g.stop()

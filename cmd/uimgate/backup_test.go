@@ -15,6 +15,7 @@ import (
 var ordering = map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}}
 
 func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	g := startOperated(t)
 	before, _ := g.agree("agent-1")
 	g.post("/api/intents/execute", before, ordering)
@@ -75,6 +76,7 @@ func TestBackupAndRestore(t *testing.T) {
 
 // Whatever restore refuses, the state stays as it is.
 func TestRestoreRefusesWhatIsNotSound(t *testing.T) {
+	t.Parallel()
 	g := startOperated(t)
 	g.agree("agent-1")
 	good := filepath.Join(t.TempDir(), "backup.db")
@@ -118,6 +120,7 @@ func TestRestoreRefusesWhatIsNotSound(t *testing.T) {
 
 // A state too damaged to be opened is still set aside whole, with the log beside it.
 func TestRestoreOverADamagedState(t *testing.T) {
+	t.Parallel()
 	g := startOperated(t)
 	g.agree("agent-1")
 	good := filepath.Join(t.TempDir(), "backup.db")
@@ -150,6 +153,7 @@ func TestRestoreOverADamagedState(t *testing.T) {
 }
 
 func TestAfterExternalRestore(t *testing.T) {
+	t.Parallel()
 	g := startOperated(t)
 	token, _ := g.agree("agent-1")
 	if s := command(t, "", "restore", "--after-external", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "in use") {

@@ -13,9 +13,9 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// manyOperations is a document of n resources with five operations each, as generators of larger APIs
-// write them.
-func manyOperations(n int) string {
+// manyOperations returns a document of n resources with five operations each, as generators of larger APIs write them,
+// and of plain further ones that only read.
+func manyOperations(n, plain int) string {
 	var b strings.Builder
 	b.WriteString("openapi: 3.0.1\ninfo: {title: Large, version: 7.2.0}\nservers: [{url: 'https://large.example/api'}]\npaths:\n")
 	for i := range n {
@@ -25,6 +25,9 @@ func manyOperations(n int) string {
 			i, i, ok, i, body, ok)
 		fmt.Fprintf(&b, "  /r%d/{id}:\n    parameters: [{name: id, in: path, required: true, schema: {type: string, format: uuid}}]\n    get: {operationId: getR%d, %s}\n    put: {operationId: putR%d, %s, %s}\n    delete: {operationId: deleteR%d, responses: {'204': {description: ok}}}\n",
 			i, i, ok, i, body, ok, i)
+	}
+	for i := range plain {
+		fmt.Fprintf(&b, "  /p%d: {get: {operationId: getP%d, responses: {'200': {description: ok}}}}\n", i, i)
 	}
 	b.WriteString("components:\n  schemas:\n")
 	for i := range n {
@@ -59,7 +62,8 @@ func made(t *testing.T, data []byte) (dir string, found *openapi.Import) {
 }
 
 func TestConfigurationsMadeOfDocumentsAreAccepted(t *testing.T) {
-	documents := map[string][]byte{"many operations": []byte(manyOperations(220)), "a collective policy": []byte(manyOperations(450))}
+	t.Parallel()
+	documents := map[string][]byte{"many operations": []byte(manyOperations(60, 800)), "a collective policy": []byte(manyOperations(50, 2000))}
 	least := map[string]int{"many operations": 1100, "a collective policy": 2250, "library.yaml": 4, "legacy.json": 3, "zoo.yaml": 3, "payments.yaml": 2, "secured.json": 1, "awkward.yaml": 1, "shop.yaml": 6}
 	paths, err := filepath.Glob("../../intents/openapi/testdata/*.*")
 	if err != nil || len(paths) < 7 {
@@ -74,6 +78,7 @@ func TestConfigurationsMadeOfDocumentsAreAccepted(t *testing.T) {
 	}
 	for name, data := range documents {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if _, found := made(t, data); len(found.Intents) != least[name] {
 				t.Errorf("%d intents, want %d; not offered: %v", len(found.Intents), least[name], found.Unmapped)
 			}

@@ -173,6 +173,7 @@ func agreeTo(t *testing.T, gateway string) string {
 
 // Every operation of one document, called through the gateway that was made of it.
 func TestAConfigurationMadeOfADocumentRuns(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../../intents/openapi/testdata/shop.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 // TestMain makes the real command available to scripts as uimgate.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		"uimgate": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
@@ -20,6 +20,18 @@ func TestMain(m *testing.M) {
 			os.Exit(code)
 		},
 	})
+}
+
+// tests run without what the environment of their caller holds for commands.
+type tests struct{ *testing.M }
+
+func (m tests) Run() int {
+	for _, name := range []string{envAdminToken, envAdminURL, "UIMGATE_AGENT_ID"} {
+		if err := os.Unsetenv(name); err != nil {
+			panic(err)
+		}
+	}
+	return m.M.Run()
 }
 
 func TestScripts(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 )
 
 func TestOperatorCommandsOnAgents(t *testing.T) {
+	t.Parallel()
 	g := startOperated(t)
 	_, key := g.agree("agent-1")
 	g.agree("..")
@@ -75,6 +76,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 }
 
 func TestOperatorCommandsOnAgreements(t *testing.T) {
+	t.Parallel()
 	g := startOperated(t)
 	g.agree("agent-1")
 	list := want[gateway.AdminPage[gateway.AdminAgreement]](g, "agreements", "list", "--agent", "agent-1")
@@ -109,6 +111,7 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 }
 
 func TestOperatorCommandsOnPATs(t *testing.T) {
+	t.Parallel()
 	g := startOperated(t)
 	one, _ := g.agree("agent-1")
 	two, _ := g.agree("agent-2")
@@ -158,6 +161,7 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 }
 
 func TestOperatorCommandsOnUsage(t *testing.T) {
+	t.Parallel()
 	g := startOperated(t)
 	token, _ := g.agree("agent-1")
 	for range 2 {
@@ -214,6 +218,7 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 }
 
 func TestOperatorStatements(t *testing.T) {
+	t.Parallel()
 	g := startOperated(t)
 	for _, id := range []string{"agent-1", "agent-2", "agent-3"} {
 		token, _ := g.agree(id)
@@ -246,6 +251,7 @@ func TestOperatorStatements(t *testing.T) {
 }
 
 func TestAllPages(t *testing.T) {
+	t.Parallel()
 	g := startOperated(t)
 	const many = 2
 	for i := range many {
@@ -283,6 +289,7 @@ func TestAllPages(t *testing.T) {
 }
 
 func TestPeriods(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ from, to, month, begins, ends string }{
 		{"", "", "", "", ""},
 		{"", "", "2026-12", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"},
@@ -297,6 +304,7 @@ func TestPeriods(t *testing.T) {
 }
 
 func TestOperatorReloadStatusAndKeys(t *testing.T) {
+	t.Parallel()
 	g := startOperated(t)
 	if s := g.run("status"); s.code != exitDone || !strings.Contains(s.out, "shop.example") || !strings.Contains(s.out, "closed") {
 		t.Errorf("%+v", s)
@@ -344,6 +352,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 }
 
 func TestKeysNewMakesOneKeyOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"agents.json": operatorAgents, "policy.json": operatorPolicy,
@@ -400,6 +409,7 @@ func TestEveryOperatorCommandExplainsItself(t *testing.T) {
 }
 
 func TestTheHostHeaderIsOneTheAdminAPITakes(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"http://127.0.0.1:8081": "127.0.0.1:8081", "https://[::1]:8081": "[::1]:8081", "http://localhost:8081": "localhost",
 		"https://gateway.example:8081": "localhost", "https://192.0.2.1": "192.0.2.1",
@@ -412,6 +422,7 @@ func TestTheHostHeaderIsOneTheAdminAPITakes(t *testing.T) {
 }
 
 func TestNothingSteersTheTerminal(t *testing.T) {
+	t.Parallel()
 	if got := plain("a\x1b[31mb\x07\u202e\tc"); strings.ContainsAny(got, "\x1b\x07\t\u202e") {
 		t.Errorf("%q", got)
 	}

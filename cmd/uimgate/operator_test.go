@@ -46,8 +46,6 @@ type running struct {
 
 func startOperated(t *testing.T) *running {
 	t.Helper()
-	t.Setenv(envAdminToken, "")
-	t.Setenv(envAdminURL, "")
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		c, _, err := http.NewResponseController(w).Hijack() // takes every order and answers none

@@ -86,14 +86,16 @@ type process struct {
 	reloading     sync.Mutex // one reload at a time; guards config once serving
 }
 
-// open takes everything the process needs, in the order in which it can be refused.
+// open takes everything the process needs. What is wrong with the configuration is reported before a port that is taken:
+// an operator has to correct it in any case.
 func (p *process) open(ctx context.Context) (err error) {
-	if err := p.listen(ctx); err != nil {
-		return err
-	}
+	listening := p.listen(ctx) // first, because policies may name the URL that is bound
 	loaded, problems := p.load(ctx, p.config)
-	if loaded == nil {
+	switch {
+	case loaded == nil:
 		return &ProblemsError{problems}
+	case listening != nil:
+		return listening
 	}
 	p.report(problems)
 	if p.data, err = config.OpenDataDir(p.config.Data); err != nil {
@@ -208,7 +210,9 @@ func origin(ln net.Listener, secure bool) string {
 }
 
 func (p *process) load(ctx context.Context, c *config.Config) (*service.Loaded, config.Problems) {
-	c.Bound(p.public.Addr())
+	if p.public != nil {
+		c.Bound(p.public.Addr())
+	}
 	return service.Load(ctx, c, p.Now)
 }
 
