@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"encoding/json"
+	"net/http"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -191,7 +193,10 @@ func showExecution(e store.Execution) AdminExecution {
 		BegunAt: e.BegunAt.UTC(), Deadline: e.Deadline.UTC(), SettledAt: e.SettledAt,
 	}
 	if e.Answer != nil {
-		out.AnswerStatus, out.AnswerReason = e.Answer.Status, e.Answer.Reason
+		out.AnswerStatus, out.AnswerReason = http.StatusOK, string(e.Answer.Reason)
+		if e.Answer.Reason != "" {
+			out.AnswerStatus = (&reason.Refusal{Reason: e.Answer.Reason, Code: e.Answer.Code}).Status()
+		}
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // A State is where an execution stands.
@@ -64,13 +65,17 @@ type Execution struct {
 // MaxAnswer bounds a stored answer in bytes.
 const MaxAnswer = 1 << 20
 
-// An Answer is what the agent was told, kept to be told again.
+// An Answer is what a call returned, stored to be returned again under its idempotency key: an output, or a refusal.
 type Answer struct {
-	Status      int
-	ContentType string
-	Body        []byte
-	Reason      string // details.reason of an error answer, empty on success
+	Output  []byte        // JSON: the output parameters; empty where the call was refused
+	Reason  reason.Reason // of the refusal; empty: the call succeeded
+	Code    reason.Code   // of the refusal
+	Message string        // of the refusal
+	Details []byte        // of the refusal: a JSON object; empty: none
 }
+
+// Size is how many bytes of MaxAnswer an answer takes.
+func (a *Answer) Size() int { return len(a.Output) + len(a.Message) + len(a.Details) }
 
 // A Reservation is one unit of one limit. An empty AgentID is a counter that all agents of the service share.
 type Reservation struct {

@@ -1,10 +1,34 @@
 package execute
 
 import (
+	"encoding/json"
+	"maps"
+
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/store"
 )
+
+// answer is what is stored of a call, to be returned again under its idempotency key; nil where there is no key.
+func (e *execution) answer(s shaped) *store.Answer {
+	if e.call.IdempotencyKey == "" {
+		return nil
+	}
+	if s.refusal == nil {
+		return &store.Answer{Output: s.output}
+	}
+	f := s.refusal
+	a := &store.Answer{Reason: f.Reason, Code: f.Code, Message: f.Message}
+	details := map[string]any{}
+	maps.Copy(details, f.Details)
+	if f.RetryAfter > 0 { // as it was: what is returned again happened before, so there is nothing to wait for
+		details["retry_after"] = f.RetrySeconds()
+	}
+	if text, err := json.Marshal(details); err == nil {
+		a.Details = text
+	}
+	return a
+}
 
 // A replay is an earlier call under the same idempotency key.
 type replay struct{ execution store.Execution }
@@ -22,16 +46,11 @@ func (r *replay) result() (Result, error) {
 		return Result{}, reason.OutcomeUnknown.Refusal("The call under this Idempotency-Key has ended, but its answer was not kept.").
 			With("state", r.execution.State).Charged(charge)
 	case a.Reason == "":
-		return Result{Output: a.Body, Charge: charge, Replayed: true}, nil
+		return Result{Output: a.Output, Charge: charge, Replayed: true}, nil
 	}
-	f := reason.Reason(a.Reason).Refusal("The call failed when it was first made.").Charged(charge)
-	if body, err := strictjson.DecodeObject(a.Body); err == nil {
-		if inner, ok := body["error"].(map[string]any); ok {
-			code, _ := inner["code"].(string)
-			f.Code = reason.Code(code)
-			f.Message, _ = inner["message"].(string)
-			f.Details, _ = inner["details"].(map[string]any)
-		}
+	f := a.Reason.Refusal(a.Message).WithCode(a.Code).Charged(charge)
+	if details, err := strictjson.DecodeObject(a.Details); err == nil {
+		f.Details = details
 	}
 	f.Replayed = true
 	return Result{}, f

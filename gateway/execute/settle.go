@@ -4,22 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/gateway/refusal"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
 
-// An answered call: what came back, as it will be told and kept.
-type answered struct {
+// A shaped call is one that came back: what is known of it, and what it returns.
+type shaped struct {
 	outcome store.Outcome
-	body    []byte          // JSON, on success
-	fault   *reason.Refusal // otherwise
+	output  []byte          // JSON; nil where it failed
+	refusal *reason.Refusal // nil where it did not
 }
 
 // call makes the upstream call, which only a live Grant can.
@@ -38,19 +36,19 @@ type upstreamAnswer struct {
 }
 
 // shape fits a complete answer to the intent's output parameters. UIM core 3.1.3.
-func (x *Executor) shape(e *execution, a upstreamAnswer) answered {
+func (x *Executor) shape(e *execution, a upstreamAnswer) shaped {
 	if a.err != nil {
-		return answered{outcome: a.outcome, fault: refusal.For(a.err).With("outcome", a.outcome)}
+		return shaped{outcome: a.outcome, refusal: refusal.For(a.err).With("outcome", a.outcome)}
 	}
-	shaped, err := e.intent.Shape(a.Body)
+	output, err := e.intent.Shape(a.Body)
 	if err != nil {
-		return answered{outcome: store.Done, fault: responseInvalid(err)}
+		return shaped{outcome: store.Done, refusal: responseInvalid(err)}
 	}
-	body, err := json.Marshal(shaped)
+	body, err := json.Marshal(output)
 	if err != nil {
-		return answered{outcome: store.Done, fault: responseInvalid(err)}
+		return shaped{outcome: store.Done, refusal: responseInvalid(err)}
 	}
-	return answered{outcome: a.outcome, body: body}
+	return shaped{outcome: a.outcome, output: body}
 }
 
 func responseInvalid(err error) *reason.Refusal {
@@ -63,19 +61,19 @@ func responseInvalid(err error) *reason.Refusal {
 
 // settle makes the end of the call durable before the answer leaves. What cannot be written down stays
 // held, and the agent is told that its charge is pending.
-func (x *Executor) settle(ctx context.Context, e *execution, a answered) (Result, error) {
-	e.outcome = a.outcome
-	ended := store.Settlement{State: settledState(a), Outcome: a.outcome, Answer: a.kept()}
+func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, error) {
+	e.outcome = s.outcome
+	ended := store.Settlement{State: settledState(s), Outcome: s.outcome, Answer: e.answer(s)}
 	record, err := x.store.Settle(ctx, *e.taken, ended)
 	if err != nil {
 		record = e.taken.Execution
 		e.settleErr = err
 	}
 	charge := chargeOf(record)
-	if a.fault != nil {
-		return Result{}, a.fault.Charged(charge).Standings(e.taken.Standing)
+	if s.refusal != nil {
+		return Result{}, s.refusal.Charged(charge).Standings(e.taken.Standing)
 	}
-	return Result{Output: a.body, Charge: charge, Standing: e.taken.Standing, Attribution: e.notices()}, nil
+	return Result{Output: s.output, Charge: charge, Standing: e.taken.Standing, Attribution: e.notices()}, nil
 }
 
 // notices are the texts that whoever uses the output must show. ODRL vocabulary: attribute.
@@ -91,21 +89,13 @@ func (e *execution) notices() []string {
 
 // settledState follows from what is known of the upstream call: it is paid for when it was done and
 // the agent gets its answer.
-func settledState(a answered) store.State {
+func settledState(s shaped) store.State {
 	switch {
-	case a.outcome == store.Unknown:
+	case s.outcome == store.Unknown:
 		return store.Unresolved
-	case a.outcome == store.Done && a.fault == nil:
+	case s.outcome == store.Done && s.refusal == nil:
 		return store.Captured
 	default:
 		return store.Released
 	}
-}
-
-// kept is the answer as stored under an idempotency key.
-func (a answered) kept() *store.Answer {
-	if a.fault != nil {
-		return &store.Answer{Status: a.fault.Status(), ContentType: "application/json", Body: wire.Envelope(a.fault), Reason: string(a.fault.Reason)}
-	}
-	return &store.Answer{Status: http.StatusOK, ContentType: "application/json", Body: a.body}
 }

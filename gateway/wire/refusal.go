@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/uimgate/uimgate/internal/reason"
 )
@@ -25,7 +24,7 @@ func envelope(f *reason.Refusal, suggestion string) []byte {
 		details["suggestion"] = suggestion
 	}
 	if f.RetryAfter > 0 {
-		details["retry_after"] = retrySeconds(f.RetryAfter)
+		details["retry_after"] = f.RetrySeconds()
 	}
 	maps.Copy(details, f.Details)
 	if f.Charge != nil {
@@ -40,17 +39,12 @@ func envelope(f *reason.Refusal, suggestion string) []byte {
 	return body
 }
 
-// retrySeconds rounds up: a client that waits so long is admitted. RFC 9110 10.2.3.
-func retrySeconds(d time.Duration) int64 {
-	return max(1, int64((d+time.Second-1)/time.Second))
-}
-
 // WriteHeader sets the header fields of an answer that is a refusal. realm is that of the challenge: who issues tokens.
 func WriteHeader(h http.Header, f *reason.Refusal, realm string) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	if f.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(retrySeconds(f.RetryAfter), 10))
+		h.Set("Retry-After", strconv.FormatInt(f.RetrySeconds(), 10))
 	}
 	if f.Status() == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", challenge(f.Reason, realm))

@@ -64,6 +64,12 @@ func (f *Refusal) Status() int {
 	}
 }
 
+// RetrySeconds returns RetryAfter in whole seconds, rounded up and at least 1: whoever waits so long is not too early.
+// RFC 9110 10.2.3.
+func (f *Refusal) RetrySeconds() int64 {
+	return max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
+}
+
 // Suggestion returns what the agent can do about it: the detail of that name, else that of the table.
 func (f *Refusal) Suggestion() string {
 	if own, ok := f.Details["suggestion"].(string); ok {

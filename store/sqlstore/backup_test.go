@@ -34,7 +34,7 @@ func pay(ctx context.Context, s *sqlstore.Store, id string, end store.State) err
 	if end == store.Unresolved {
 		outcome = store.Unknown
 	}
-	_, err = s.Settle(ctx, begun, store.Settlement{State: end, Outcome: outcome, Answer: &store.Answer{Status: 200}})
+	_, err = s.Settle(ctx, begun, store.Settlement{State: end, Outcome: outcome, Answer: &store.Answer{}})
 	return err
 }
 

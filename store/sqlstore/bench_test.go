@@ -121,6 +121,6 @@ func paidOnce(ctx context.Context, s *sqlstore.Store, n int64, agent string) err
 	if err != nil {
 		return err
 	}
-	_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200, Body: []byte("{}")}})
+	_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -45,7 +46,29 @@ func (t *tx) execution(ctx context.Context, service, id string) (store.Execution
 	return store.Execution{}, store.ErrNotFound
 }
 
-const selectAnswer = "SELECT status, content_type, reason, body FROM answers WHERE execution_id = ?"
+const selectAnswer = "SELECT output, reason, code, message, details FROM answers WHERE execution_id = ?"
+
+// An answer is a row of answers that may not be there.
+type answer struct {
+	output                []byte
+	reason, code, message *string
+	details               []byte
+}
+
+// stored is the answer of the row; nil where there is none.
+func (a answer) stored() *store.Answer {
+	if a.reason == nil {
+		return nil
+	}
+	out := &store.Answer{Reason: reason.Reason(*a.reason), Code: reason.Code(*a.code), Message: *a.message}
+	if len(a.output) > 0 {
+		out.Output = a.output
+	}
+	if len(a.details) > 0 {
+		out.Details = a.details
+	}
+	return out
+}
 
 // forgetKey lets an idempotency key be used anew.
 func (t *tx) forgetKey(ctx context.Context, id string) error {
@@ -163,11 +186,11 @@ func (t *tx) settle(ctx context.Context, service, id string, to store.Settlement
 		t.give(service, back)
 		return e, t.forgetKey(ctx, id)
 	}
-	if a := to.Answer; a != nil && len(a.Body) <= store.MaxAnswer && e.IdempotencyKey != "" && to.State != store.Unresolved {
+	if a := to.Answer; a != nil && a.Size() <= store.MaxAnswer && e.IdempotencyKey != "" && to.State != store.Unresolved {
 		e.Answer = a
 		t.executions[id].Answer = a
-		err = t.write(ctx, "INSERT INTO answers (execution_id, status, content_type, reason, body) VALUES (?, ?, ?, ?, ?)",
-			id, a.Status, strings.ToValidUTF8(a.ContentType, ""), a.Reason, blob(a.Body))
+		err = t.write(ctx, "INSERT INTO answers (execution_id, output, reason, code, message, details) VALUES (?, ?, ?, ?, ?, ?)",
+			id, blob(a.Output), string(a.Reason), string(a.Code), strings.ToValidUTF8(a.Message, ""), strings.ToValidUTF8(string(a.Details), ""))
 	}
 	return e, err
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io/fs"
 	"maps"
@@ -84,4 +85,25 @@ func Statements(s *Store) (seen func() []string) {
 		defer mu.Unlock()
 		return slices.Sorted(maps.Keys(all))
 	}
+}
+
+// AtVersion makes a database with the schema of an earlier version.
+func AtVersion(t *testing.T, place string, version int64) *sql.DB {
+	t.Helper()
+	d, driver, source := sqliteDialect(), "sqlite", sqliteSource(place, false)
+	if isPostgres(place) {
+		d, driver, source = postgresDialect(), "pgx", place
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := provider(db, d)
+	if err == nil {
+		_, err = p.UpTo(t.Context(), version)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }

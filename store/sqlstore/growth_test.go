@@ -185,7 +185,7 @@ func paidCall(ctx context.Context, s *sqlstore.Store, id string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200, Body: []byte("{}")}})
+	_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
 	return err
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"time"
-
-	"github.com/uimgate/uimgate/store"
 )
 
 type (
@@ -84,7 +82,7 @@ const (
 	selectPool      = "SELECT owed FROM pools WHERE service = ? AND currency = ? FOR UPDATE"
 	selectNonce     = "SELECT 1 FROM nonces WHERE service = ? AND key_id = ? AND id = ?"
 	selectExecution = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
-	selectKey       = `SELECT i.until, a.status, a.content_type, a.reason, a.body, e.id, e.service, e.agent_id, e.idem_key, e.fingerprint, e.intent,
+	selectKey       = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, e.fingerprint, e.intent,
 		e.agreement_id, e.token_id, e.policy_digest, e.rule, e.amount, e.currency, e.state, e.outcome, e.begun_at, e.deadline, e.settled_at
 		FROM idempotency i JOIN executions e ON e.id = i.execution_id LEFT JOIN answers a ON a.execution_id = e.id
 		WHERE i.service = ? AND i.agent_id = ? AND i.idem_key = ?`
@@ -150,18 +148,14 @@ func (t *tx) readExecutions(n needs) []command {
 	for _, k := range n.keys {
 		list = append(list, command{selectKey, []any{k.service, k.agentID, k.key}, func(scan scan) error {
 			var until int64
-			var status *int64
-			var contentType, reason *string
-			var body []byte
+			var a answer
 			e, err := scanExecution(func(dest ...any) error {
-				return scan(append([]any{&until, &status, &contentType, &reason, &body}, dest...)...)
+				return scan(append([]any{&until, &a.output, &a.reason, &a.code, &a.message, &a.details}, dest...)...)
 			})
 			if err != nil {
 				return err
 			}
-			if status != nil {
-				e.Answer = &store.Answer{Status: int(*status), ContentType: *contentType, Reason: *reason, Body: blob(body)}
-			}
+			e.Answer = a.stored()
 			set(&t.keys, k, keyed{e.ID, until})
 			if known := t.executions[e.ID]; known != nil { // read for a call that is to be settled
 				known.Answer = e.Answer

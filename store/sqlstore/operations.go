@@ -53,14 +53,11 @@ func (s *Store) Execution(ctx context.Context, service, id string) (store.Execut
 	if !found {
 		return store.Execution{}, store.ErrNotFound
 	}
-	var a store.Answer
-	found, err = s.one(ctx, selectAnswer, []any{id}, &a.Status, &a.ContentType, &a.Reason, &a.Body)
-	if err != nil {
+	var a answer
+	if _, err = s.one(ctx, selectAnswer, []any{id}, &a.output, &a.reason, &a.code, &a.message, &a.details); err != nil {
 		return store.Execution{}, err
 	}
-	if found {
-		e.Answer = &a
-	}
+	e.Answer = a.stored()
 	return e, nil
 }
 

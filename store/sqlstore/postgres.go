@@ -40,8 +40,12 @@ func postgresDialect() *dialect {
 	return &dialect{
 		goose: goose.DialectPostgres, open: openPostgres, upgrade: upgradePostgres,
 		// Ids are ordered by their bytes, as they are in SQLite, whatever the language of the database.
-		schema: strings.NewReplacer(" TEXT ", ` TEXT COLLATE "C" `).Replace,
-		lanes:  postgresLanes, others: postgresOthers, alone: true, patience: patience, begin: "BEGIN",
+		schema: strings.NewReplacer(
+			" TEXT ", ` TEXT COLLATE "C" `,
+			// PostgreSQL's JSON holds no NUL, not even escaped.
+			"CAST(body AS TEXT)", `CAST(replace(convert_from(body, 'UTF8'), '\u0000', '\ufffd') AS JSON)`,
+		).Replace,
+		lanes: postgresLanes, others: postgresOthers, alone: true, patience: patience, begin: "BEGIN",
 		clock:  "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
 		notify: "NOTIFY uimgate_changes", listen: listenPostgres,
 		rewrite: func(query string) string {

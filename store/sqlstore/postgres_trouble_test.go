@@ -141,7 +141,7 @@ func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				_, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200}})
+				_, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{}})
 				mu.Lock()
 				if err == nil {
 					captured[begun.Execution.ID] = true

@@ -48,14 +48,7 @@ var errNewer = errors.New("the database was written by a newer version of uimgat
 
 // migrate brings the schema up to what this program knows.
 func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	if d.schema != nil {
-		files = schemaFS{files, d.schema}
-	}
-	p, err := goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	p, err := provider(db, d)
 	if err != nil {
 		return err
 	}
@@ -73,6 +66,18 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 		return fmt.Errorf("migrating the schema from version %d to %d: %w", current, known, err)
 	}
 	return nil
+}
+
+// provider runs the migrations in the words of a dialect.
+func provider(db *sql.DB, d *dialect) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	if d.schema != nil {
+		files = schemaFS{files, d.schema}
+	}
+	return goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 }
 
 // A schemaFS is a directory of migrations in the words of a dialect.

@@ -88,7 +88,7 @@ func workOnce(ctx context.Context, e Engine, a pat.Agreement, id string, i int, 
 		if err := ack("held", id); err != nil || i%4 == 2 {
 			return err
 		}
-		if _, err := e.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200}}); err != nil {
+		if _, err := e.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{}}); err != nil {
 			return err
 		}
 		return ack("captured", id)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -54,7 +55,7 @@ func recordsRoundTrip(b *bench) {
 	b.must(err)
 	check(got)
 	b.clock.Advance(time.Second)
-	answer := &store.Answer{Status: 200, ContentType: "application/json", Body: []byte(`{"a":1}`), Reason: ""}
+	answer := &store.Answer{Output: []byte(`{"a":1}`)}
 	got, err = b.Settle(b.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer})
 	b.must(err)
 	want.State, want.Outcome, want.SettledAt, want.Answer = store.Captured, store.Done, start.Add(time.Second), answer
@@ -94,7 +95,9 @@ func keysAnswer(b *bench) {
 	b.want(err, store.ErrOutcomeUnknown)
 	b.clock.Advance(-48 * time.Hour)
 
-	answer := &store.Answer{Status: 502, Body: []byte("x"), Reason: "UPSTREAM_ERROR"}
+	answer := &store.Answer{
+		Reason: reason.UpstreamError, Code: reason.UpstreamError.Code(), Message: "ünlucky", Details: []byte(`{"outcome":"failed","upstream":{"status":500}}`),
+	}
 	_, err = b.Settle(b.Context(), begun, store.Settlement{State: store.Released, Outcome: store.Failed, Answer: answer})
 	b.must(err)
 	got, err := repeat()
@@ -137,7 +140,7 @@ func keysAfterResolving(b *bench) {
 
 func keysEnd(b *bench) {
 	r := b.keyed("k")
-	_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200}})
+	_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{}})
 	b.must(err)
 	b.clock.Advance(24*time.Hour - time.Nanosecond)
 	if got := b.begin(b.keyed("k")); got.Replay == nil || got.Replay.Answer == nil {
@@ -250,10 +253,10 @@ func answersBounded(b *bench) {
 	for _, size := range []int{0, store.MaxAnswer, store.MaxAnswer + 1} {
 		r := b.keyed(b.id())
 		body := bytes.Repeat([]byte{0xff}, size)
-		_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200, Body: body}})
+		_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: body}})
 		b.must(err)
 		got := b.begin(r).Replay
-		if kept := got.Answer != nil; kept != (size <= store.MaxAnswer) || kept && !bytes.Equal(got.Answer.Body, body) {
+		if kept := got.Answer != nil; kept != (size <= store.MaxAnswer) || kept && !bytes.Equal(got.Answer.Output, body) {
 			b.Errorf("%d bytes: kept %v", size, kept)
 		}
 	}

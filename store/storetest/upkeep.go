@@ -52,7 +52,7 @@ func purgeNonces(b *bench) {
 }
 
 func purgeKeys(b *bench) {
-	answer := &store.Answer{Status: 200, Body: []byte("x")}
+	answer := &store.Answer{Output: []byte("x")}
 	done, stuck := b.keyed("done"), b.keyed("stuck")
 	_, err := b.Settle(b.Context(), b.begin(done), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer})
 	b.must(err)
@@ -81,7 +81,7 @@ func purgeKeys(b *bench) {
 func purgeKeepsCharges(b *bench) {
 	r := b.paid(5)
 	r.Execution.IdempotencyKey = "k"
-	_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Status: 200}})
+	_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{}})
 	b.must(err)
 	b.clock.Advance(long)
 	b.purge()

@@ -1,0 +1,15 @@
+-- +goose Up
+-- Answers are stored as what a call returned, an output or a refusal, and no longer as an answer over HTTP.
+
+ALTER TABLE answers ADD COLUMN code TEXT NOT NULL DEFAULT '';    -- of a refusal
+ALTER TABLE answers ADD COLUMN message TEXT NOT NULL DEFAULT ''; -- of a refusal
+ALTER TABLE answers ADD COLUMN details TEXT NOT NULL DEFAULT ''; -- of a refusal: a JSON object
+UPDATE answers SET
+  code    = COALESCE(CAST(body AS TEXT) -> 'error' ->> 'code', ''),
+  message = COALESCE(CAST(body AS TEXT) -> 'error' ->> 'message', ''),
+  details = COALESCE(CAST(CAST(body AS TEXT) -> 'error' -> 'details' AS TEXT), ''),
+  body    = ''
+  WHERE reason <> '';
+ALTER TABLE answers RENAME COLUMN body TO output; -- JSON; empty where the call was refused
+ALTER TABLE answers DROP COLUMN status;
+ALTER TABLE answers DROP COLUMN content_type;
