@@ -91,10 +91,11 @@ func grantsOn(ctx context.Context, place string, replicas int, period limit.Peri
 		Execution:  store.Execution{Service: "s", AgentID: "a"},
 		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "0123456789abcdef", Rate: limit.Rate{Max: limit.MaxCount, Period: period}}}},
 		Candidates: []store.Candidate{{Rule: "r"}},
+		Hold:       time.Minute,
 	}
 	holders := make([]*lease.Holder, replicas)
 	for i := range holders {
-		s, err := sqlstore.Open(ctx, place, sqlstore.Options{Now: time.Now, Queue: 16 << 10})
+		s, err := sqlstore.Open(ctx, place, sqlstore.Options{Now: time.Now})
 		if err != nil {
 			return 0, 0, err
 		}

@@ -130,6 +130,18 @@ func TestFiveLinesMakeAGateway(t *testing.T) {
 	}
 }
 
+func TestDefaultsAreThoseOfTheTags(t *testing.T) {
+	dir := directory(t)
+	got, loaded := config.Defaults(), mustLoad(t, dir, five, config.Overrides{})
+	if got.Data != "./data" || got.Admin.Listen != loaded.Admin.Listen || got.Store.Engine != config.SQLite || len(got.Services) > 0 {
+		t.Errorf("got %+v, want the defaults of %+v", got, loaded)
+	}
+	want := []any{loaded.PAT, loaded.Billing, loaded.Audit, loaded.Telemetry}
+	if diff := cmp.Diff(want, []any{got.PAT, got.Billing, got.Audit, got.Telemetry}); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 const everything = `# every key
 data: state
 store: "postgres://uimgate:${file:secret}@db.example/uimgate"

@@ -96,6 +96,7 @@ func reservation(t *testing.T, p *odrl.Policy, intent, id string) store.BeginReq
 	r := store.BeginRequest{
 		Execution: store.Execution{ID: id, Service: "default", AgentID: "agent-1", Intent: intent, AgreementID: "agreement-1", Rule: d.Rule},
 		Billing:   store.Billing{Credit: money.Amount{Nano: 1000 * money.Unit, Currency: "EUR"}},
+		Hold:      time.Minute,
 	}
 	for _, c := range d.Candidates {
 		r.Candidates = append(r.Candidates, store.Candidate{Rule: c.Rule, Charge: c.Charge, Limits: reservations(c.Limits)})

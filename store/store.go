@@ -114,7 +114,7 @@ type BeginRequest struct {
 	Candidates []Candidate   // at least one
 	Billing    Billing
 	Hold       time.Duration // until the sweeper may call the record unresolved: upstream timeout + 30 s
-	KeyFor     time.Duration // how long the idempotency key is remembered: 24 h
+	KeyFor     time.Duration // how long the idempotency key, if there is one, is remembered: 24 h
 }
 
 // Begun is what Begin took.

@@ -23,7 +23,6 @@ import (
 )
 
 const (
-	defaultAdminURL  = "http://127.0.0.1:8081"
 	envAdminURL      = "UIMGATE_ADMIN_URL"
 	envAdminToken    = "UIMGATE_ADMIN_TOKEN" //nolint:gosec // the name of a variable, not a token
 	adminTimeout     = 5 * time.Minute       // a reload compiles every policy
@@ -31,6 +30,9 @@ const (
 	maxTokenFile     = 4 << 10
 	adminTokenInData = "admin.token"
 )
+
+// defaultAdminURL is where the admin listener is unless the configuration puts it elsewhere.
+var defaultAdminURL = "http://" + config.Defaults().Admin.Listen
 
 // operatorCommands are the commands over the admin API of a running gateway.
 func operatorCommands() []*cobra.Command {

@@ -103,11 +103,11 @@ func (p *process) open(ctx context.Context) (err error) {
 	}
 	p.closers = append(p.closers, p.data.Close)
 	if p.store, err = sqlstore.Open(ctx, p.data.StorePlace(p.config.Store), sqlstore.Options{
-		Now: p.Now, Queue: queue, TokensKept: max(24*time.Hour, p.config.PAT.RenewGrace+2*p.config.PAT.Leeway),
-		LedgerKept: p.config.Billing.Retain,
+		Now: p.Now, TokensKept: p.config.PAT.RenewGrace + 2*p.config.PAT.Leeway,
 	}); err != nil {
 		return err
 	}
+	p.store.KeepLedger(p.config.Billing.Retain)
 	p.closers = append(p.closers, p.store.Close)
 	p.leases = lease.New(p.store, lease.Options{Now: p.Now, Sole: p.config.Store.Engine == config.SQLite})
 	p.closers = append(p.closers, p.leases.Close)
@@ -151,9 +151,6 @@ func (p *process) build() error {
 	})
 	return nil
 }
-
-// queue bounds the writes that wait for the store: a burst of ten thousand calls is decided, not refused.
-const queue = 16 << 10
 
 func (p *process) openKeys(ctx context.Context) (err error) {
 	c := p.config.PAT

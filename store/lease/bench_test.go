@@ -63,7 +63,7 @@ func BenchmarkGrants(b *testing.B) {
 		{3, 1, 64, limit.Second},
 	} {
 		b.Run(fmt.Sprintf("holders=%d/limits=%d/%s/goroutines=%d", c.holders, c.limits, c.period, c.goroutines), func(b *testing.B) {
-			r := store.BeginRequest{Execution: store.Execution{Service: "s", AgentID: "a"}, Candidates: []store.Candidate{{}}}
+			r := store.BeginRequest{Execution: store.Execution{Service: "s", AgentID: "a"}, Candidates: []store.Candidate{{}}, Hold: time.Minute}
 			for i := range c.limits {
 				l := limit.Limit{ID: fmt.Sprintf("%016x", i), Rate: limit.Rate{Max: limit.MaxCount, Period: c.period}}
 				r.Limits = append(r.Limits, store.Reservation{AgentID: "a", Limit: l})

@@ -134,9 +134,10 @@ func TestWaitingEnds(t *testing.T) {
 
 func TestPatienceEnds(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(o *lease.Options) { o.Patience = 10 * time.Millisecond })
+	r := newRig(t)
 	s := &blocking{r.store, make(chan struct{}, 1), make(chan struct{})}
 	r.Holder = lease.New(s, r.opts)
+	r.BoundPatience(10 * time.Millisecond)
 	q := free(rate("l", 1000, limit.Hour))
 	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) { // though the store is at it still
 		t.Fatal(err)

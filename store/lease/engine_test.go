@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/lease"
@@ -43,7 +44,7 @@ func forward(now func() time.Time) func() time.Duration {
 // process cannot be told from the store itself.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for name, from := range map[string]int64{"large limits": 0, "every limit": 1} {
+	for name, from := range map[string]int64{"large limits": limit.LeaseFrom, "every limit": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storetest.Run(t, func(t *testing.T, place string, now func() time.Time) storetest.Engine {
@@ -52,7 +53,9 @@ func TestConformance(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				h := lease.New(s, lease.Options{Now: now, Elapsed: forward(now), From: from, Sole: true})
+				s.KeepLedger(storetest.LedgerKept)
+				h := lease.New(s, lease.Options{Now: now, Elapsed: forward(now), Sole: true})
+				h.LeaseFrom(from)
 				return engine{s, s, s, h}
 			})
 		})

@@ -52,7 +52,7 @@ func (h *Holder) prepare(ws *wants, now instant) *fetch {
 		if w.footing(now, h.opts.Sole) != missing {
 			continue
 		}
-		e.roll(now, h.opts.Turn)
+		e.roll(now, h.turn)
 		f.request.Service = e.key.service
 		f.request.Wants = append(f.request.Wants, store.LeaseWant{
 			Reservation: store.Reservation{AgentID: e.key.agentID, Limit: w.limit}, Units: e.wanted(), Waiting: e.unmet,
@@ -80,7 +80,7 @@ func (h *Holder) enter() bool {
 // run asks the store, and lets those who wait go on. It outlives the call that asked first. What the store may have
 // leased without our hearing of it stays counted as used, and so does what was sent back: it may have arrived.
 func (h *Holder) run(ctx context.Context, f *fetch) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.opts.Patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.patience)
 	defer cancel()
 	context.AfterFunc(ctx, func() { close(f.late) })
 	sent := h.clock()
@@ -94,7 +94,7 @@ func (h *Holder) run(ctx context.Context, f *fetch) {
 		case len(f.request.Wants) == 0: // places came free
 			e.refusals = nil
 		case err == nil:
-			e.receive(f, f.request.Wants[i].Max, sent, got[i], h.opts.Turn, remembered)
+			e.receive(f, f.request.Wants[i].Max, sent, got[i], h.turn, remembered)
 		}
 		e.mu.Unlock()
 	}
@@ -104,7 +104,7 @@ func (h *Holder) run(ctx context.Context, f *fetch) {
 // remembered is for how long the refusals among the answers hold: to the end of the first of their slots. All
 // end together, so that the next call learns anew which of them is the longest.
 func (h *Holder) remembered(got []store.Leased) time.Duration {
-	d := h.opts.Turn
+	d := h.turn
 	for i := range got {
 		if r := got[i].Refusal; r != nil {
 			d = min(d, got[i].Ends, r.RetryAfter)

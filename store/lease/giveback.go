@@ -108,7 +108,7 @@ func (h *Holder) giveBack(ctx context.Context, over func(*entry, instant) bool) 
 			}
 			f.giveBack(e)
 		}
-		return e.max == 0 && e.fetch == nil && now.elapsed-e.touched > 2*h.opts.Turn
+		return e.max == 0 && e.fetch == nil && now.elapsed-e.touched > 2*h.turn
 	})
 	var errs []error
 	for _, f := range all {

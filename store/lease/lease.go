@@ -44,20 +44,23 @@ type Options struct {
 	Elapsed func() time.Duration
 	// Sole: no other process takes units from the store, so what the store had left is left still.
 	Sole bool
-	// From is the least Max of a limit that is leased. Default limit.LeaseFrom.
-	From int64
-	// Turn bounds how long units are held and how long a refusal is remembered, where slots are longer. Default 10 s.
-	Turn time.Duration
-	// Keys bounds how many limits are known at once; calls under further ones go through the store. Default 32768.
-	Keys int
-	// Patience bounds the wait for the store. Default 5 s.
-	Patience time.Duration
 }
+
+// bounds are what a Holder keeps to.
+type bounds struct {
+	from     int64         // the least Max of a limit that is leased
+	turn     time.Duration // how long units are held and a refusal is remembered at most, where slots are longer
+	keys     int           // limits known at once; calls under further ones go through the store
+	patience time.Duration // the longest wait for the store
+}
+
+var usual = bounds{from: limit.LeaseFrom, turn: 10 * time.Second, keys: 32 << 10, patience: 5 * time.Second}
 
 // A Holder admits calls on leases. It is safe for concurrent use.
 type Holder struct {
 	store Store
 	opts  Options
+	bounds
 	clock func() instant
 
 	seed   maphash.Seed
@@ -73,19 +76,7 @@ var _ store.Executions = (*Holder)(nil)
 
 // New makes a Holder that has no leases yet.
 func New(s Store, o Options) *Holder {
-	if o.From <= 0 {
-		o.From = limit.LeaseFrom
-	}
-	if o.Turn <= 0 {
-		o.Turn = 10 * time.Second
-	}
-	if o.Keys <= 0 {
-		o.Keys = 1 << 15
-	}
-	if o.Patience <= 0 {
-		o.Patience = 5 * time.Second
-	}
-	return &Holder{store: s, opts: o, clock: newClock(o), seed: maphash.MakeSeed()}
+	return &Holder{store: s, opts: o, bounds: usual, clock: newClock(o), seed: maphash.MakeSeed()}
 }
 
 // errDirect: this call has to go through the store.
@@ -122,7 +113,7 @@ func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, 
 // countsOnly reports whether the call may leave no record, and asks for nothing that the store would refuse to
 // understand.
 func (h *Holder) countsOnly(r *store.BeginRequest) bool {
-	if r.Nonce != nil || r.Execution.IdempotencyKey != "" || len(r.Candidates) == 0 || !h.store.Used(r.Execution.Service, r.Execution.AgreementID) {
+	if r.Hold <= 0 || r.Nonce != nil || r.Execution.IdempotencyKey != "" || len(r.Candidates) == 0 || !h.store.Used(r.Execution.Service, r.Execution.AgreementID) {
 		return false
 	}
 	for i := range r.Candidates {

@@ -51,7 +51,7 @@ func rate(id string, most int64, p limit.Period) store.Reservation {
 
 func free(limits ...store.Reservation) store.BeginRequest {
 	return store.BeginRequest{
-		Execution: store.Execution{ID: "id", Service: "shop", AgentID: "agent"}, Hold: time.Minute,
+		Execution: store.Execution{ID: "id", Service: "shop", AgentID: "agent"}, Hold: time.Minute, KeyFor: 24 * time.Hour,
 		Candidates: []store.Candidate{{Rule: "rule", Limits: limits}},
 	}
 }
@@ -410,7 +410,8 @@ func TestTidyGivesBackAndForgets(t *testing.T) {
 
 func TestTooManyLimitsGoThroughTheStore(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(o *lease.Options) { o.Keys = 2 })
+	r := newRig(t)
+	r.BoundKeys(2)
 	for i := range 5 {
 		r.begin(free(rate("0", 1000, limit.Day), rate(fmt.Sprint(i), 1000, limit.Hour)))
 	}

@@ -51,7 +51,7 @@ func (h *Holder) entry(k *key) *entry {
 	if e := h.find(k); e != nil {
 		return e
 	}
-	if h.known.Load() >= int64(h.opts.Keys) {
+	if h.known.Load() >= int64(h.keys) {
 		return nil
 	}
 	own := key{strings.Clone(k.service), strings.Clone(k.agentID), strings.Clone(k.limitID), k.period} // not a part of some request

@@ -35,7 +35,7 @@ func (ws *wants) add(h *Holder, service string, list []store.Reservation) bool {
 next:
 	for i := range list {
 		r := &list[i]
-		if !r.Period.Rolling() || r.Max < h.opts.From {
+		if !r.Period.Rolling() || r.Max < h.from {
 			return false
 		}
 		w := want{key: key{service, r.AgentID, r.ID, r.Period}, limit: r.Limit}

@@ -26,6 +26,7 @@ func pay(ctx context.Context, s *sqlstore.Store, id string, end store.State) err
 		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
 		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 3, Currency: "USD"}}},
 		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
+		Hold:       time.Minute, KeyFor: 24 * time.Hour,
 	})
 	if err != nil || end == store.Held {
 		return err

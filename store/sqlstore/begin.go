@@ -9,12 +9,6 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Defaults for a BeginRequest that does not say.
-const (
-	defaultHold   = time.Minute
-	defaultKeyFor = 24 * time.Hour
-)
-
 // A beginning is a BeginRequest made ready to run.
 type beginning struct {
 	store.BeginRequest
@@ -51,6 +45,7 @@ func (s *Store) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, e
 var (
 	errNoCandidate = errors.New("no candidate permits the call")
 	errCharge      = errors.New("the charge is no amount")
+	errHold        = errors.New("a call needs the time it is held for, and its idempotency key the time it is kept for")
 	errNoID        = errors.New("an execution that is recorded needs an id")
 )
 
@@ -59,11 +54,8 @@ func (b *beginning) prepare() (*needs, error) {
 	if len(b.Candidates) == 0 {
 		return nil, errNoCandidate
 	}
-	if b.Hold <= 0 {
-		b.Hold = defaultHold
-	}
-	if b.KeyFor <= 0 {
-		b.KeyFor = defaultKeyFor
+	if b.Hold <= 0 || b.Execution.IdempotencyKey != "" && b.KeyFor <= 0 {
+		return nil, errHold
 	}
 	e := b.Execution
 	n := &needs{agentID: e.AgentID}

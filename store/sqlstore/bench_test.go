@@ -80,7 +80,7 @@ func BenchmarkBegin(b *testing.B) {
 			for _, goroutines := range []int{1, 16, 64} {
 				b.Run(fmt.Sprintf("engine=%s/limits=%d/goroutines=%d", engine.name, limits, goroutines), func(b *testing.B) {
 					s := engine.open(b)
-					r := store.BeginRequest{Execution: store.Execution{Service: "s", AgentID: "a"}, Candidates: []store.Candidate{{}}}
+					r := store.BeginRequest{Execution: store.Execution{Service: "s", AgentID: "a"}, Candidates: []store.Candidate{{}}, Hold: time.Minute}
 					for i := range limits {
 						r.Limits = append(r.Limits, store.Reservation{
 							AgentID: "a",
@@ -117,6 +117,7 @@ func paidOnce(ctx context.Context, s *sqlstore.Store, n int64, agent string) err
 		Limits:     []store.Reservation{{AgentID: agent, Limit: limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
 		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
 		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
+		Hold:       time.Minute, KeyFor: 24 * time.Hour,
 	})
 	if err != nil {
 		return err

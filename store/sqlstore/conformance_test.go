@@ -23,6 +23,7 @@ func openEngine(t *testing.T, place string, now func() time.Time) storetest.Engi
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.KeepLedger(storetest.LedgerKept)
 	return s
 }
 
@@ -78,6 +79,7 @@ func openPostgres(t *testing.T, place string, now func() time.Time) storetest.En
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.KeepLedger(storetest.LedgerKept)
 	return s
 }
 

@@ -13,7 +13,7 @@ import (
 type dialect struct {
 	goose goose.Dialect
 	// open connects to the database, once for the writers and once for the readers.
-	open func(ctx context.Context, place string, opts Options) (write, read *sql.DB, err error)
+	open func(ctx context.Context, place string) (write, read *sql.DB, err error)
 	// upgrade runs a migration of the schema while no other process does. nil: there is nothing to wait for.
 	upgrade func(ctx context.Context, place string, migrate func(context.Context, *sql.DB) error) error
 	// schema turns a migration into the dialect's own words. nil: as it is.

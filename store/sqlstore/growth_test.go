@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/storetest"
 )
 
 // How much is there already, in BenchmarkGrowth:
@@ -107,6 +108,7 @@ func grown(tb testing.TB, place string, tokens, entries int, ends, settled time.
 		if err != nil {
 			tb.Fatal(err)
 		}
+		s.KeepLedger(storetest.LedgerKept)
 		return s
 	}
 	if err := open().Close(); err != nil {
@@ -181,6 +183,7 @@ func paidCall(ctx context.Context, s *sqlstore.Store, id string) error {
 		Limits:     []store.Reservation{{AgentID: "agent-7", Limit: limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
 		Candidates: []store.Candidate{{Rule: "r", Charge: money.Amount{Nano: 3, Currency: "USD"}}},
 		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
+		Hold:       time.Minute, KeyFor: 24 * time.Hour,
 	})
 	if err != nil {
 		return err
@@ -194,6 +197,7 @@ func limitedCall(ctx context.Context, s *sqlstore.Store) error {
 		Execution:  store.Execution{Service: "s", AgentID: "agent-7"},
 		Limits:     []store.Reservation{{AgentID: "agent-7", Limit: limit.Limit{ID: "2", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
 		Candidates: []store.Candidate{{}},
+		Hold:       time.Minute,
 	})
 	return err
 }

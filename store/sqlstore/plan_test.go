@@ -32,6 +32,7 @@ func TestNoStatementWalksATable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.KeepLedger(storetest.LedgerKept)
 		return s
 	}
 	t.Run("suite", func(t *testing.T) { storetest.Run(t, openAs) }) // returns when all of it is done

@@ -17,7 +17,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Bounds of what a database may take. A process has lanes + others + Options.Readers + 1 connections at most.
+// Bounds of what a database may take. A process has lanes + others + readers + 1 connections at most.
 const (
 	postgresLanes  = 4
 	postgresOthers = 2
@@ -179,7 +179,7 @@ func local(u *url.URL, q url.Values) bool {
 }
 
 // openPostgres opens two bounded pools, and connects once, so that what is wrong is told.
-func openPostgres(ctx context.Context, place string, opts Options) (write, read *sql.DB, err error) {
+func openPostgres(ctx context.Context, place string) (write, read *sql.DB, err error) {
 	c, err := postgresConfig(place)
 	if err != nil {
 		return nil, nil, err
@@ -190,7 +190,7 @@ func openPostgres(ctx context.Context, place string, opts Options) (write, read 
 		db.SetMaxIdleConns(most)
 		return db
 	}
-	write, read = pool(postgresLanes+postgresOthers), pool(opts.Readers)
+	write, read = pool(postgresLanes+postgresOthers), pool(readers)
 	if err := write.PingContext(ctx); err != nil {
 		return nil, nil, errors.Join(err, write.Close(), read.Close())
 	}

@@ -12,7 +12,8 @@ import (
 // retainRows bounds one step of what follows: each row is several statements.
 const retainRows = 10
 
-// KeepLedger changes how long charges and top-ups are kept after they ended, from the next Purge on.
+// KeepLedger sets how long charges and top-ups are kept after they ended, from the next Purge on; their sums stay.
+// Until it is called, Purge keeps them all.
 func (s *Store) KeepLedger(d time.Duration) { s.kept.Store(int64(d)) }
 
 func (s *Store) ledgerKept() time.Duration { return time.Duration(s.kept.Load()) }

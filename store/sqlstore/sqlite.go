@@ -70,7 +70,7 @@ func sqliteSource(path string, readOnly bool) string {
 }
 
 // openSQLite makes the file if it is not there, for its owner only; the log beside it takes the same mode.
-func openSQLite(ctx context.Context, path string, opts Options) (write, read *sql.DB, err error) {
+func openSQLite(ctx context.Context, path string) (write, read *sql.DB, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return nil, nil, err
@@ -89,8 +89,8 @@ func openSQLite(ctx context.Context, path string, opts Options) (write, read *sq
 		return nil, nil, errors.Join(err, write.Close())
 	}
 	write.SetMaxOpenConns(1)
-	read.SetMaxOpenConns(opts.Readers)
-	read.SetMaxIdleConns(opts.Readers)
+	read.SetMaxOpenConns(readers)
+	read.SetMaxIdleConns(readers)
 	var journal string
 	var synchronous int
 	err = errors.Join(write.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal),

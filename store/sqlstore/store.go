@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,24 +34,23 @@ var (
 	_ store.Operations = (*Store)(nil)
 )
 
-// Options of Open. The zero value of each but Now is a sound default.
+// Options of Open.
 type Options struct {
 	// Now is the process's clock. That of an SQLite database is the same; PostgreSQL has its own. Required.
 	Now func() time.Time
-	// Queue bounds how many writes may wait; one more is refused with store.ErrUnavailable. Default 4096.
-	Queue int
-	// Batch bounds how many writes share one transaction. Default 256.
-	Batch int
-	// Readers bounds the connections that read. Default 4.
-	Readers int
-	// TokensKept is how long after its expiry the record of a token is kept; at least the
-	// renew grace and the leeway. Default 24 h.
+	// TokensKept is how long after its expiry the record of a token is needed: the renew grace and the leeway.
+	// It is kept for leastTokensKept in any case.
 	TokensKept time.Duration
-	// UnusedKept is how long an agreement is kept under which no call was ever made. Default 30 days.
-	UnusedKept time.Duration
-	// LedgerKept is how long charges and top-ups are kept after they ended; their sums stay. Default 400 days. See KeepLedger.
-	LedgerKept time.Duration
 }
+
+const (
+	queueLength = 16 << 10 // writes that may wait: a burst of ten thousand calls is decided, not refused with store.ErrUnavailable
+	batchSize   = 256      // writes that share one transaction, at most
+	readers     = 4        // connections that read, at most
+
+	leastTokensKept = 24 * time.Hour
+	unusedKept      = 30 * 24 * time.Hour // of an agreement under which no call was ever made
+)
 
 // A Store is one open database. It is safe for concurrent use.
 type Store struct {
@@ -90,8 +90,9 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 	if opts.Now == nil {
 		return nil, errors.New("opening the store: Options.Now is required")
 	}
-	s := &Store{dialect: d, opts: opts.withDefaults(), clock: clock{local: opts.Now}}
-	s.KeepLedger(s.opts.LedgerKept)
+	opts.TokensKept = max(opts.TokensKept, leastTokensKept)
+	s := &Store{dialect: d, opts: opts, clock: clock{local: opts.Now}}
+	s.KeepLedger(math.MaxInt64)
 	if err := s.open(ctx, place); err != nil {
 		return nil, fmt.Errorf("opening the database %s: %w", shown(place), err)
 	}
@@ -100,7 +101,7 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 }
 
 func (s *Store) open(ctx context.Context, place string) (err error) {
-	if s.write, s.read, err = s.dialect.open(ctx, place, s.opts); err != nil {
+	if s.write, s.read, err = s.dialect.open(ctx, place); err != nil {
 		return err
 	}
 	bringUp := func(ctx context.Context, db *sql.DB) error { return migrate(ctx, db, s.dialect) }
@@ -121,38 +122,17 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 	return nil
 }
 
-func (o Options) withDefaults() Options {
-	set := func(n *int, to int) {
-		if *n <= 0 {
-			*n = to
-		}
-	}
-	set(&o.Queue, 4096)
-	set(&o.Batch, 256)
-	set(&o.Readers, 4)
-	if o.TokensKept <= 0 {
-		o.TokensKept = 24 * time.Hour
-	}
-	if o.UnusedKept <= 0 {
-		o.UnusedKept = 30 * 24 * time.Hour
-	}
-	if o.LedgerKept <= 0 {
-		o.LedgerKept = 400 * 24 * time.Hour
-	}
-	return o
-}
-
 // start lets the writers run. They end with Close.
 func (s *Store) start(ctx context.Context, place string) {
 	s.used, s.seed, s.ending = newRecent(1<<15), maphash.MakeSeed(), make(chan struct{})
 	ctx, s.stop = context.WithCancel(ctx)
 	for range s.dialect.lanes {
-		lane := make(chan *op, s.opts.Queue)
+		lane := make(chan *op, queueLength)
 		s.lanes = append(s.lanes, lane)
 		s.serve(ctx, lane)
 	}
 	if s.others = s.lanes[0]; s.dialect.others > 0 {
-		s.others = make(chan *op, s.opts.Queue)
+		s.others = make(chan *op, queueLength)
 	}
 	for range s.dialect.others {
 		s.serve(ctx, s.others)

@@ -84,6 +84,7 @@ func oneOf(most int64) store.BeginRequest {
 		Execution:  store.Execution{Service: "s", AgentID: "a"},
 		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: most, Period: limit.Lifetime}}}},
 		Candidates: []store.Candidate{{}},
+		Hold:       time.Minute,
 	}
 }
 

@@ -22,8 +22,8 @@ import (
 func openTroubled(t *testing.T, dir, pragma string) *Store {
 	t.Helper()
 	d := sqliteDialect()
-	d.open = func(ctx context.Context, path string, opts Options) (write, read *sql.DB, err error) {
-		write, read, err = openSQLite(ctx, path, opts)
+	d.open = func(ctx context.Context, path string) (write, read *sql.DB, err error) {
+		write, read, err = openSQLite(ctx, path)
 		if err != nil || pragma == "" {
 			return write, read, err
 		}
@@ -51,6 +51,7 @@ func paidCall(i int) store.BeginRequest {
 		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: 1_000_000, Period: limit.Lifetime}}}},
 		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
 		Billing:    store.Billing{Credit: money.Amount{Nano: 1_000_000, Currency: "USD"}},
+		Hold:       time.Minute, KeyFor: 24 * time.Hour,
 	}
 }
 

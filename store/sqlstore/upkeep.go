@@ -170,7 +170,7 @@ func (s *Store) purgeExecutions(ctx context.Context) (int, error) {
 // purgeAgreements forgets agreements under which nothing was ever called, once their tokens are gone.
 func (s *Store) purgeAgreements(ctx context.Context) (int, error) {
 	return s.found(ctx, stepRows, 4, `SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ?
-		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) ORDER BY a.created_at`, s.now().Add(-s.opts.UnusedKept), purgeAgreement)
+		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) ORDER BY a.created_at`, s.now().Add(-unusedKept), purgeAgreement)
 }
 
 // purgeAgreement forgets one, unless it came to use since it was found, and its policy if nothing else names it. A policy

@@ -131,7 +131,7 @@ func (w *writer) gather(first *op) []*op {
 		runtime.Gosched()
 	}
 	batch := append(make([]*op, 0, max(w.last, 1)), first)
-	for len(batch) < w.s.opts.Batch && (first.needs != nil || !w.s.dialect.alone) {
+	for len(batch) < batchSize && (first.needs != nil || !w.s.dialect.alone) {
 		select {
 		case next, open := <-w.lane:
 			if open && (next.needs == nil) == (first.needs == nil) {

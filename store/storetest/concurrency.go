@@ -264,6 +264,7 @@ func (b *bench) template(i int, limits ...store.Reservation) store.BeginRequest 
 		Execution:  store.Execution{ID: fmt.Sprintf("%032d", i), Service: service, AgentID: agent},
 		Candidates: []store.Candidate{{Limits: limits, Charge: usd(1)}},
 		Billing:    store.Billing{Credit: usd(1_000_000_000)},
+		Hold:       time.Minute,
 	}
 }
 

@@ -68,7 +68,7 @@ func workOnce(ctx context.Context, e Engine, a pat.Agreement, id string, i int, 
 		Limits:     crashLimits,
 		Candidates: []store.Candidate{{Rule: "rule", Charge: money.Amount{Nano: int64(1 + i%7), Currency: "USD"}}},
 		Billing:    store.Billing{Credit: crashCredit},
-		Hold:       time.Hour,
+		Hold:       time.Hour, KeyFor: 24 * time.Hour,
 	}
 	switch i % 4 {
 	case 0:
@@ -218,7 +218,10 @@ func checkAcks(ctx context.Context, e Engine, acks map[string][]string, lives in
 // checkCounters: every acknowledged call is counted, and beyond them at most those that were under way when a process
 // was killed.
 func checkCounters(ctx context.Context, e Engine, acknowledged int64, lives int) error {
-	probe := store.BeginRequest{Execution: store.Execution{Service: service, AgentID: agent}, Limits: crashLimits, Candidates: []store.Candidate{{}}}
+	probe := store.BeginRequest{
+		Execution: store.Execution{Service: service, AgentID: agent}, Limits: crashLimits, Candidates: []store.Candidate{{}},
+		Hold: time.Hour,
+	}
 	begun, err := e.Begin(ctx, probe)
 	if err != nil {
 		return err

@@ -211,7 +211,7 @@ func statementPages(b *bench) {
 }
 
 const (
-	kept  = 400 * 24 * time.Hour // the ledger, by default
+	kept  = LedgerKept
 	month = 30 * 24 * time.Hour
 )
 

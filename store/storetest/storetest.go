@@ -29,8 +29,11 @@ type Engine interface {
 	store.Operations
 }
 
+// LedgerKept is how long an engine under test keeps the ledger.
+const LedgerKept = 400 * 24 * time.Hour
+
 // An Opener opens the state kept at a place, which is the path of a directory: the same place again is the same
-// state, another place is empty. The suite closes what was opened, and may open a place twice at once.
+// state, another place is empty. It keeps the ledger for LedgerKept. The suite closes what was opened, and may open a place twice at once.
 type Opener func(t *testing.T, place string, now func() time.Time) Engine
 
 // Run runs the suite, its tests in parallel with each other.

@@ -33,6 +33,7 @@ func config(tb testing.TB, address string) upstream.Config {
 		AllowedHosts: []string{"api.shop.example:443"},
 		Breaker:      upstream.Breaker{Failures: 1000, OpenFor: time.Minute},
 		Retry:        upstream.Retry{Attempts: 3, Wait: time.Microsecond, MaxWait: time.Microsecond},
+		Pool:         upstream.Pool{MaxConns: 1024, MaxIdle: 256, IdleTimeout: time.Minute, DialTimeout: 5 * time.Second},
 		Now:          time.Now,
 	}
 }

@@ -89,19 +89,19 @@ type Breaker struct {
 	OpenFor  time.Duration
 }
 
-// Retry bounds the attempts of one Call. Zero fields take the defaults.
+// Retry bounds the attempts of one Call.
 type Retry struct {
-	Attempts int           // in all, 1 to 10; default 3
-	Wait     time.Duration // before the second attempt, doubled for each further, half of it random; default 50ms
-	MaxWait  time.Duration // default 1s
+	Attempts int           // in all, 1 to 10
+	Wait     time.Duration // before the second attempt, doubled for each further, half of it random
+	MaxWait  time.Duration
 }
 
-// Pool bounds connections. Zero fields take the defaults.
+// Pool bounds connections.
 type Pool struct {
-	MaxConns    int           // open at a time; more calls wait, within their timeout; default 1024
-	MaxIdle     int           // kept open; default 256
-	IdleTimeout time.Duration // how long an idle one is kept; default 60s
-	DialTimeout time.Duration // for connecting, TLS included; default 5s, never above Timeout
+	MaxConns    int           // open at a time; more calls wait, within their timeout
+	MaxIdle     int           // kept open
+	IdleTimeout time.Duration // how long an idle one is kept
+	DialTimeout time.Duration // for connecting, TLS included; never above Timeout
 }
 
 // maxHeader bounds the headers of one answer in bytes, informational answers before it included.
@@ -127,7 +127,7 @@ func New(cfg Config) (*Upstream, error) {
 	if err := check(cfg); err != nil {
 		return nil, err
 	}
-	fillIn(&cfg)
+	cfg.Pool.DialTimeout = min(cfg.Pool.DialTimeout, cfg.Timeout)
 	u := &Upstream{
 		cfg:    cfg,
 		scheme: cfg.URL.Scheme,
@@ -171,10 +171,10 @@ func check(cfg Config) error {
 		return errors.New("upstream max_response: want more than 0")
 	case cfg.Breaker.Failures <= 0 || cfg.Breaker.OpenFor <= 0:
 		return errors.New("upstream breaker: want failures and open_for above 0")
-	case r.Attempts < 0 || r.Attempts > 10 || r.Wait < 0 || r.MaxWait < 0:
-		return errors.New("upstream retry: want 1 to 10 attempts and no negative waits")
-	case p.MaxConns < 0 || p.MaxIdle < 0 || p.IdleTimeout < 0 || p.DialTimeout < 0:
-		return errors.New("upstream connections: want no negative bounds")
+	case r.Attempts < 1 || r.Attempts > 10 || r.Wait <= 0 || r.MaxWait <= 0:
+		return errors.New("upstream retry: want 1 to 10 attempts and waits above 0")
+	case p.MaxConns <= 0 || p.MaxIdle <= 0 || p.IdleTimeout <= 0 || p.DialTimeout <= 0:
+		return errors.New("upstream connections: want bounds above 0")
 	case cfg.Now == nil:
 		return errors.New("upstream: a clock is missing")
 	}
@@ -233,24 +233,6 @@ func checkHeaders(cfg Config) error {
 		return errors.New("upstream idempotency_header: Authorization carries the credential")
 	}
 	return nil
-}
-
-func fillIn(cfg *Config) {
-	orDefault(&cfg.Retry.Attempts, 3)
-	orDefault(&cfg.Retry.Wait, 50*time.Millisecond)
-	orDefault(&cfg.Retry.MaxWait, time.Second)
-	orDefault(&cfg.Pool.MaxConns, 1024)
-	orDefault(&cfg.Pool.MaxIdle, 256)
-	orDefault(&cfg.Pool.IdleTimeout, time.Minute)
-	orDefault(&cfg.Pool.DialTimeout, 5*time.Second)
-	cfg.Pool.DialTimeout = min(cfg.Pool.DialTimeout, cfg.Timeout)
-}
-
-func orDefault[T comparable](v *T, value T) {
-	var zero T
-	if *v == zero {
-		*v = value
-	}
 }
 
 func (u *Upstream) setCredential() {
