@@ -6,7 +6,6 @@ import (
 	"errors"
 	"mime"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/uimgate/uimgate/agent/fetch"
@@ -14,43 +13,45 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-func (v *visit) agentsFound(context.Context) finding {
-	for _, e := range v.found {
-		if e.status == http.StatusOK && int64(len(e.body())) > v.o.Client.MaxDocument {
-			return wrong("%s is larger than %d bytes", e.name(), v.o.Client.MaxDocument)
+func (v *verification) agentsFound(context.Context) finding {
+	for _, e := range v.exchanges {
+		if e.status == http.StatusOK && int64(len(e.body())) > v.options.Client.MaxDocument {
+			return wrong("%s is larger than %d bytes", e.name(), v.options.Client.MaxDocument)
 		}
 	}
-	if v.file == nil {
+	if v.agentsFile == nil {
 		return missing("%v", v.findErr)
 	}
 	if _, cut := errors.AsType[*fetch.Error](v.findErr); cut {
-		return broken(v.findErr)
+		return exchangeFailed(v.findErr)
 	}
-	return holds("%s", v.file.url)
+	return holds("%s", v.agentsFile.url)
 }
 
-// agentsDirect holds where no redirect on the way led to another site.
-func (v *visit) agentsDirect(context.Context) finding {
-	for _, e := range v.found {
+// agentsDirect holds if no redirect on the way led to another site.
+func (v *verification) agentsDirect(context.Context) finding {
+	for _, e := range v.exchanges {
 		to, err := e.url.Parse(e.header.Get("Location"))
 		if e.status/100 != 3 || err != nil || e.header.Get("Location") == "" {
 			continue
 		}
 		elsewhere := !v.sameSite(e.url.Hostname(), to.Hostname())
-		if fetch.LoopbackHost(to.Hostname()) { // there each port is a site of its own
+		if fetch.LoopbackHost(to.Hostname()) { // on loopback each port is a site of its own
 			elsewhere = fetch.Origin(e.url) != fetch.Origin(to)
 		}
 		if elsewhere {
 			return wrong("%s redirects to %s", e.name(), fetch.Origin(to))
 		}
 	}
-	return good
+	return pass
 }
 
-func (v *visit) agentsType(context.Context) finding { return jsonType(v.file.header, false) }
+func (v *verification) agentsType(context.Context) finding {
+	return jsonType(v.agentsFile.header)
+}
 
-// jsonType judges a Content-Type.
-func jsonType(h http.Header, other bool) finding {
+// jsonType checks that a Content-Type is JSON's.
+func jsonType(h http.Header) finding {
 	text := h.Get("Content-Type")
 	if text == "" {
 		return missing("there is no Content-Type")
@@ -61,59 +62,58 @@ func jsonType(h http.Header, other bool) finding {
 		return wrong("the Content-Type cannot be read")
 	case kind == "application/json", strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"):
 		return holds("%s", kind)
-	case other && kind == "application/octet-stream":
-		return good
+
 	}
 	return wrong("it is %s", kind)
 }
 
-func (v *visit) agentsJSON(context.Context) finding {
-	tree, err := strictjson.DecodeObject(v.file.body())
+func (v *verification) agentsJSON(context.Context) finding {
+	tree, err := strictjson.DecodeObject(v.agentsFile.body())
 	if err != nil {
 		return wrong("%v", err)
 	}
 	v.tree = tree
-	return good
+	return pass
 }
 
-func (v *visit) agentsReadable(context.Context) finding {
-	v.catalog, v.told = intents.Parse(v.file.body(), intents.Options{})
+func (v *verification) agentsReadable(context.Context) finding {
+	v.catalog, v.problems = intents.Parse(v.agentsFile.body(), intents.Options{})
 	if v.catalog == nil {
-		return wrong("%s", v.told[0])
+		return wrong("%s", v.problems[0])
 	}
-	return good
+	return pass
 }
 
-func (v *visit) agentsDialect(context.Context) finding {
+func (v *verification) agentsDialect(context.Context) finding {
 	if v.catalog.Dialect != intents.Core {
 		return wrong("it is written in the %s dialect", v.catalog.Dialect)
 	}
 	if _, ok := v.tree["service-info"].(map[string]any); !ok {
 		return missing("there is no service-info")
 	}
-	return good
+	return pass
 }
 
-func (v *visit) agentsWellKnown(ctx context.Context) finding {
+func (v *verification) agentsWellKnown(ctx context.Context) finding {
 	const path = "/.well-known/agents.json"
-	if v.file.url.Path == path {
-		return good
+	if v.agentsFile.url.Path == path {
+		return pass
 	}
 	a, err := v.get(ctx, v.at(path), maxDocument)
 	switch {
 	case err != nil:
-		return broken(err)
+		return exchangeFailed(err)
 	case a.Status >= http.StatusInternalServerError:
-		return failed(a)
+		return serverError(a)
 	case a.Status != http.StatusOK:
 		return missing("%s answers %d", path, a.Status)
-	case !bytes.Equal(a.Body, v.file.body()):
-		return wrong("what is there differs from %s", v.file.url.Path)
+	case !bytes.Equal(a.Body, v.agentsFile.body()):
+		return wrong("what is there differs from %s", v.agentsFile.url.Path)
 	}
-	return good
+	return pass
 }
 
-func (v *visit) agentsETag(context.Context) finding { return etag(v.file.header) }
+func (v *verification) agentsETag(context.Context) finding { return etag(v.agentsFile.header) }
 
 func etag(h http.Header) finding {
 	tag := h.Get("ETag")
@@ -124,20 +124,20 @@ func etag(h http.Header) finding {
 	case len(quoted) < 2 || quoted[0] != '"' || quoted[len(quoted)-1] != '"':
 		return wrong("the ETag is not in quotes")
 	}
-	return good
+	return pass
 }
 
-func (v *visit) agentsConditional(ctx context.Context) finding {
-	return v.conditional(ctx, v.file.url.String(), v.file.header.Get("ETag"))
+func (v *verification) agentsConditional(ctx context.Context) finding {
+	return v.conditional(ctx, v.agentsFile.url.String(), v.agentsFile.header.Get("ETag"))
 }
 
-func (v *visit) conditional(ctx context.Context, address, tag string) finding {
+func (v *verification) conditional(ctx context.Context, address, tag string) finding {
 	a, err := v.ask(ctx, http.MethodGet, address, http.Header{"If-None-Match": {tag}, "Accept": {"application/json"}}, "")
 	switch {
 	case err != nil:
-		return broken(err)
+		return exchangeFailed(err)
 	case a.Status >= http.StatusInternalServerError:
-		return failed(a)
+		return serverError(a)
 	case a.Status == http.StatusOK:
 		return missing("If-None-Match with its own ETag is answered 200")
 	case a.Status != http.StatusNotModified:
@@ -145,11 +145,5 @@ func (v *visit) conditional(ctx context.Context, address, tag string) finding {
 	case len(a.Body) > 0:
 		return wrong("the 304 has a body")
 	}
-	return good
-}
-
-// address reads an absolute URL that an agent would ask.
-func (v *visit) address(s string) (*url.URL, bool) {
-	u, err := url.Parse(s)
-	return u, err == nil && v.secure(u)
+	return pass
 }

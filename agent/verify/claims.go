@@ -17,16 +17,16 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A jwtText is a PAT, taken apart. It never goes into a finding.
-type jwtText struct {
+// A patText is a PAT and its decoded parts. It never goes into a finding.
+type patText struct {
 	text            string
 	header, payload map[string]any
 }
 
-func (t jwtText) parts() []string { return strings.Split(t.text, ".") }
+func (t patText) parts() []string { return strings.Split(t.text, ".") }
 
-// date reads a NumericDate. RFC 7519 2.
-func (t jwtText) date(name string) (time.Time, bool) {
+// numericDate parses a NumericDate claim. RFC 7519 2.
+func (t patText) numericDate(name string) (time.Time, bool) {
 	n, ok := t.payload[name].(json.Number)
 	if !ok {
 		return time.Time{}, false
@@ -39,7 +39,7 @@ func (t jwtText) date(name string) (time.Time, bool) {
 	return time.Unix(int64(f), 0), true
 }
 
-func (v *visit) patJWT(context.Context) finding {
+func (v *verification) patJWT(context.Context) finding {
 	parts := v.token.parts()
 	if v.token.text == "" || len(parts) != 3 {
 		return wrong("it has %d parts, not 3", len(parts))
@@ -53,13 +53,15 @@ func (v *visit) patJWT(context.Context) finding {
 			return wrong("part %d is no JSON object", i+1)
 		}
 	}
-	return good
+	return pass
 }
 
-// algorithms are those of JWS that need a key pair. RFC 7518 3.1, RFC 8037 3.1, RFC 9864.
-var algorithms = []string{"EdDSA", "Ed25519", "Ed448", "ES256", "ES384", "ES512", "ES256K", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
+// algorithms are the JWS algorithms that need a key pair. RFC 7518 3.1, RFC 8037 3.1, RFC 9864.
+var algorithms = []string{
+	"EdDSA", "Ed25519", "Ed448", "ES256", "ES384", "ES512", "ES256K", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512",
+}
 
-func (v *visit) patAlgorithm(context.Context) finding {
+func (v *verification) patAlgorithm(context.Context) finding {
 	alg, _ := v.token.header["alg"].(string)
 	if !slices.Contains(algorithms, alg) {
 		return wrong("alg is %.20q", alg)
@@ -67,7 +69,7 @@ func (v *visit) patAlgorithm(context.Context) finding {
 	return holds("%s", alg)
 }
 
-func (v *visit) patSignature(context.Context) finding {
+func (v *verification) patSignature(context.Context) finding {
 	if len(v.keys) == 0 {
 		return missing("the service publishes no key to verify it with")
 	}
@@ -80,15 +82,15 @@ func (v *visit) patSignature(context.Context) finding {
 	return wrong("none of the %d keys published verifies it", len(v.keys))
 }
 
-func (v *visit) patType(context.Context) finding {
+func (v *verification) patType(context.Context) finding {
 	typ, _ := v.token.header["typ"].(string)
 	if !strings.EqualFold(strings.TrimPrefix(typ, "application/"), pat.TypePAT) {
 		return missing("typ is not %s", pat.TypePAT)
 	}
-	return good
+	return pass
 }
 
-func (v *visit) patClaims(context.Context) finding {
+func (v *verification) patClaims(context.Context) finding {
 	var bad []string
 	for _, name := range []string{"iss", "sub", "jti"} {
 		switch text, ok := v.token.payload[name].(string); {
@@ -101,38 +103,38 @@ func (v *visit) patClaims(context.Context) finding {
 	for _, name := range []string{"exp", "nbf"} {
 		if v.token.payload[name] == nil {
 			bad = append(bad, "there is no "+name)
-		} else if _, ok := v.token.date(name); !ok {
+		} else if _, ok := v.token.numericDate(name); !ok {
 			bad = append(bad, name+" is no time in seconds")
 		}
 	}
 	if v.token.payload["scope"] == nil {
 		bad = append(bad, "there is no scope")
 	}
-	return offenders(bad)
+	return wrongIfAny(bad)
 }
 
-func (v *visit) patIssuer(context.Context) finding {
+func (v *verification) patIssuer(context.Context) finding {
 	if iss := v.token.payload["iss"]; iss != v.service.Issuer() {
 		return wrong("iss is %.120q, the service is %.120q", iss, v.service.Issuer())
 	}
-	return good
+	return pass
 }
 
-func (v *visit) patSubject(context.Context) finding {
+func (v *verification) patSubject(context.Context) finding {
 	if sub := v.token.payload["sub"]; sub != v.client.AgentID() {
 		return wrong("sub is %.120q, the agent is %.120q", sub, v.client.AgentID())
 	}
-	return good
+	return pass
 }
 
-func (v *visit) patTimes(context.Context) finding {
+func (v *verification) patTimes(context.Context) finding {
 	const (
 		leeway  = time.Minute // between two clocks
 		longest = 366 * 24 * time.Hour
 	)
-	now := v.o.Client.Now()
-	exp, _ := v.token.date("exp")
-	nbf, _ := v.token.date("nbf")
+	now := v.options.Client.Now()
+	exp, _ := v.token.numericDate("exp")
+	nbf, _ := v.token.numericDate("nbf")
 	switch {
 	case now.Add(leeway).Before(nbf):
 		return wrong("it is not good before %s", nbf.UTC().Format(time.RFC3339))
@@ -144,7 +146,7 @@ func (v *visit) patTimes(context.Context) finding {
 	return holds("until %s", exp.UTC().Format(time.RFC3339))
 }
 
-func (v *visit) patScope(context.Context) finding {
+func (v *verification) patScope(context.Context) finding {
 	list, ok := v.token.payload["scope"].([]any)
 	if !ok {
 		return wrong("scope is no list")
@@ -152,7 +154,7 @@ func (v *visit) patScope(context.Context) finding {
 	if len(list) == 0 {
 		return wrong("scope is empty")
 	}
-	if v.lost() {
+	if v.unreadIntents() {
 		return skipped("not all intents can be read")
 	}
 	spaces := v.catalog.Namespaces()
@@ -174,25 +176,25 @@ func (v *visit) patScope(context.Context) finding {
 			bad = append(bad, text+" is not offered")
 		}
 	}
-	return offenders(bad)
+	return wrongIfAny(bad)
 }
 
-func (v *visit) patPolicy(context.Context) finding {
+func (v *verification) patPolicy(context.Context) finding {
 	text, ok := v.token.payload["pol"].(string)
 	if v.token.payload["pol"] == nil {
 		return missing("there is no pol")
 	}
 	u, usable := v.address(text)
-	if !ok || !usable && text != term(member(v.policyTree, "uid", "@id", "id")) {
+	if !ok || !usable && text != termOf(memberOf(v.policyTree, "uid", "@id", "id")) {
 		return wrong("pol is neither a URL nor the uid of the policy")
 	}
-	if usable && text != v.policy.URL.String() && text != v.catalog.PolicyFile && text != term(member(v.policyTree, "uid", "@id", "id")) {
-		return wrong("pol is %s at %s, not the policy that was signed", shown(u.Path), fetch.Origin(u))
+	if usable && text != v.policy.URL.String() && text != v.catalog.PolicyFile && text != termOf(memberOf(v.policyTree, "uid", "@id", "id")) {
+		return wrong("pol is %s at %s, not the policy that was signed", printable(u.Path), fetch.Origin(u))
 	}
-	return good
+	return pass
 }
 
-func (v *visit) patLimits(context.Context) finding {
+func (v *verification) patLimits(context.Context) finding {
 	if v.token.payload["lmt"] == nil {
 		return missing("there is no lmt")
 	}
@@ -203,5 +205,5 @@ func (v *visit) patLimits(context.Context) finding {
 			return wrong("lmt has no whole number %s", name)
 		}
 	}
-	return good
+	return pass
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/agent/fetch"
 )
 
-// domainOf is the domain of a target that is no more than a domain; else empty.
+// domainOf returns the domain of a target that is nothing but a domain; empty for any other target.
 func domainOf(target string) string {
 	s := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(target), "."))
 	if s == "" || strings.ContainsAny(s, "/:?#@[] ") || net.ParseIP(s) != nil || fetch.LoopbackHost(s) {
@@ -17,26 +17,26 @@ func domainOf(target string) string {
 	return s
 }
 
-func (v *visit) lookup(ctx context.Context) {
-	v.domain = domainOf(v.o.Target)
-	if v.domain != "" && v.o.Lookup != nil {
-		v.records, v.dnsErr = v.o.Lookup(ctx, v.domain)
+func (v *verification) lookup(ctx context.Context) {
+	v.domain = domainOf(v.options.Target)
+	if v.domain != "" && v.options.Lookup != nil {
+		v.records, v.dnsErr = v.options.Lookup(ctx, v.domain)
 	}
 }
 
-// locate is what package agent asks for a domain.
-func (v *visit) locate(context.Context, string) ([]string, error) {
+// locate is the agent.Options.Locate of the run: it returns what Lookup found.
+func (v *verification) locate(context.Context, string) ([]string, error) {
 	if v.dnsErr != nil || v.records.AgentsFile == "" {
 		return nil, v.dnsErr
 	}
 	return []string{v.records.AgentsFile}, nil
 }
 
-func (v *visit) dnsAgentsFile(context.Context) finding {
+func (v *verification) dnsAgentsFile(context.Context) finding {
 	switch {
 	case v.domain == "":
 		return skipped("the target is no domain, so that DNS has no say")
-	case v.o.Lookup == nil:
+	case v.options.Lookup == nil:
 		return skipped("DNS is not asked")
 	case v.dnsErr != nil:
 		return wrong("%v", v.dnsErr)
@@ -46,14 +46,14 @@ func (v *visit) dnsAgentsFile(context.Context) finding {
 	return v.recordURL(v.records.AgentsFile)
 }
 
-func (v *visit) dnsPolicyFile(context.Context) finding {
+func (v *verification) dnsPolicyFile(context.Context) finding {
 	if v.records.PolicyFile == "" {
 		return missing("no TXT record uim-policy-file at %s", v.domain)
 	}
 	return v.recordURL(v.records.PolicyFile)
 }
 
-func (v *visit) recordURL(s string) finding {
+func (v *verification) recordURL(s string) finding {
 	if u, ok := v.address(s); !ok {
 		return wrong("%s is no URL that an agent would ask", s)
 	} else if !v.sameSite(u.Hostname(), v.domain) {
@@ -62,13 +62,13 @@ func (v *visit) recordURL(s string) finding {
 	return holds("%s", s)
 }
 
-func (v *visit) dnsAgrees(ctx context.Context) finding {
-	if v.file == nil || v.service == nil {
+func (v *verification) dnsAgrees(ctx context.Context) finding {
+	if v.agentsFile == nil || v.service == nil {
 		return skipped("there is no agents.json to compare")
 	}
-	catalog, err := v.service.Catalog(ctx) // it is there already
+	catalog, err := v.service.Catalog(ctx) // already fetched
 	if err != nil {
-		return broken(err)
+		return exchangeFailed(err)
 	}
 	var bad []string
 	for _, pair := range [][3]string{
@@ -80,5 +80,5 @@ func (v *visit) dnsAgrees(ctx context.Context) finding {
 			bad = append(bad, pair[0]+" is another in DNS than in agents.json")
 		}
 	}
-	return offenders(bad)
+	return wrongIfAny(bad)
 }

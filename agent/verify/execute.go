@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// body writes a call as the service's dialect has it. UIM core 3.2.
-func (v *visit) body(uid string, parameters map[string]any) (string, error) {
+// body writes a call in the form of the service's dialect. UIM core 3.2.
+func (v *verification) body(uid string, parameters map[string]any) (string, error) {
 	var tree any = map[string]any{"intent_uid": uid, "parameters": parameters}
 	if v.catalog.Dialect == intents.Draft {
 		tree = map[string]any{"intent": map[string]any{"uid": uid, "parameters": parameters}, "context": map[string]any{}}
@@ -25,8 +25,8 @@ func (v *visit) body(uid string, parameters map[string]any) (string, error) {
 	return string(text), nil
 }
 
-// execute sends a call to where package agent would send it, and follows no redirect.
-func (v *visit) execute(ctx context.Context, token string, c call) (fetch.Answer, error) {
+// execute sends a call to the address where package agent would send it, and follows no redirect.
+func (v *verification) execute(ctx context.Context, token string, c call) (fetch.Answer, error) {
 	body, err := v.body(c.uid, c.parameters)
 	if err != nil {
 		return fetch.Answer{}, err
@@ -34,31 +34,31 @@ func (v *visit) execute(ctx context.Context, token string, c call) (fetch.Answer
 	return v.executeBody(ctx, token, body)
 }
 
-func (v *visit) executeBody(ctx context.Context, token, body string) (fetch.Answer, error) {
+func (v *verification) executeBody(ctx context.Context, token, body string) (fetch.Answer, error) {
 	h := maps.Clone(jsonBody)
 	h.Set("Authorization", "Bearer "+token)
 	return v.ask(ctx, http.MethodPost, v.executeURL, h, body)
 }
 
-func (v *visit) executeAnswers(ctx context.Context) finding {
-	if _, f := v.executeAt(ctx); f.outcome != Holds {
+func (v *verification) executeAnswers(ctx context.Context) finding {
+	if _, f := v.findExecute(ctx); f.outcome != Holds {
 		return f
 	}
-	v.probed, v.probe = false, call{} // with a PAT, its scope counts too
-	c, ok := v.safeCall()
+	v.sampled, v.sampleCall = false, call{} // chosen again: now the scope of the PAT counts too
+	c, ok := v.findSample()
 	if !ok {
 		return skipped("no intent is marked safe, free of charge, permitted, and has a default, an example or an enum for what it requires")
 	}
 	a, err := v.execute(ctx, v.token.text, c)
 	if err != nil {
-		return broken(err)
+		return exchangeFailed(err)
 	}
-	v.result = a
+	v.sampleAnswer = a
 	switch {
 	case a.Status == http.StatusBadGateway, a.Status == http.StatusServiceUnavailable, a.Status == http.StatusGatewayTimeout:
 		return skipped("what is behind the service did not answer to %s (%d)", c.uid, a.Status)
 	case a.Status >= http.StatusInternalServerError:
-		return failed(a)
+		return serverError(a)
 	case a.Status/100 == 2:
 		return holds("%s", c.uid)
 	case a.Status/100 == 3:
@@ -69,61 +69,61 @@ func (v *visit) executeAnswers(ctx context.Context) finding {
 	return skipped("%s is refused with %d, which may be for the parameters or by the policy", c.uid, a.Status)
 }
 
-func (v *visit) executeOutput(context.Context) finding {
-	if f := jsonType(v.result.Header, false); f.outcome != Holds && len(v.result.Body) > 0 {
+func (v *verification) executeOutput(context.Context) finding {
+	if f := jsonType(v.sampleAnswer.Header); f.outcome != Holds && len(v.sampleAnswer.Body) > 0 {
 		return f
 	}
 	var tree any = map[string]any{}
-	if len(v.result.Body) > 0 {
+	if len(v.sampleAnswer.Body) > 0 {
 		var err error
-		if tree, err = strictjson.Decode(v.result.Body); err != nil {
+		if tree, err = strictjson.Decode(v.sampleAnswer.Body); err != nil {
 			return wrong("%v", err)
 		}
 	}
 	if m, ok := tree.(map[string]any); ok && m["status"] == "success" && m["data"] != nil && v.catalog.Dialect == intents.Draft {
 		tree = m["data"]
 	}
-	_, dropped, err := v.probe.in.Conform(tree)
+	_, dropped, err := v.sampleCall.in.Conform(tree)
 	switch {
 	case err != nil:
 		return wrong("%v", err)
 	case len(dropped) > 0:
 		return wrong("%s", dropped[0])
 	}
-	return good
+	return pass
 }
 
-func (v *visit) executeLimits(context.Context) finding {
+func (v *verification) executeLimits(context.Context) finding {
 	for _, name := range []string{"Ratelimit", "Ratelimit-Remaining", "X-Ratelimit-Remaining"} {
-		if v.result.Header.Get(name) != "" {
-			return good
+		if v.sampleAnswer.Header.Get(name) != "" {
+			return pass
 		}
 	}
 	return missing("there is no RateLimit field")
 }
 
-// refusedCall makes a call that must be refused for its parameters.
-func (v *visit) refusedCall(ctx context.Context, c call) finding {
+// refusedCall makes a call that must be rejected for its parameters.
+func (v *verification) refusedCall(ctx context.Context, c call) finding {
 	a, err := v.execute(ctx, v.token.text, c)
 	switch {
 	case err != nil:
-		return broken(err)
+		return exchangeFailed(err)
 	case a.Status/100 == 2:
 		return wrong("%s is executed all the same", c.uid)
 	case a.Status == http.StatusBadRequest, a.Status == http.StatusUnprocessableEntity:
-		v.refused = a
-		return good
+		v.refusal = a
+		return pass
 	case a.Status == http.StatusTooManyRequests:
 		return skipped("the limit of %s is used up", c.uid)
 	}
-	return status(a, http.StatusBadRequest)
+	return expectStatus(a, http.StatusBadRequest)
 }
 
-func (v *visit) executeMissing(ctx context.Context) finding {
-	if c, ok := v.probe.without(); ok {
+func (v *verification) executeMissing(ctx context.Context) finding {
+	if c, ok := v.sampleCall.without(); ok {
 		return v.refusedCall(ctx, c)
 	}
-	for _, in := range v.safe() { // the parameters that are there do not matter, only what is not
+	for _, in := range v.safeIntents() { // which parameters are given does not matter, only that one is missing
 		c := call{in, in.UID.String(), map[string]any{}}
 		if _, violations := in.Validate(nil); len(violations) > 0 {
 			return v.refusedCall(ctx, c)
@@ -132,60 +132,60 @@ func (v *visit) executeMissing(ctx context.Context) finding {
 	return skipped("no safe intent requires a parameter")
 }
 
-func (v *visit) executeUnknown(ctx context.Context) finding {
-	return v.refusedCall(ctx, v.probe.with("uimgate_verify_no_such_parameter", "x"))
+func (v *verification) executeUnknown(ctx context.Context) finding {
+	return v.refusedCall(ctx, v.sampleCall.with("uimgate_verify_no_such_parameter", "x"))
 }
 
-func (v *visit) executeWrongType(ctx context.Context) finding {
-	c, ok := v.probe.mistyped()
+func (v *verification) executeWrongType(ctx context.Context) finding {
+	c, ok := v.sampleCall.mistyped()
 	if !ok {
-		return skipped("%s has no parameter of one type", v.probe.uid)
+		return skipped("%s has no parameter of one type", v.sampleCall.uid)
 	}
 	return v.refusedCall(ctx, c)
 }
 
-func (v *visit) executeConstraint(ctx context.Context) finding {
-	c, ok := v.probe.beyond()
+func (v *verification) executeConstraint(ctx context.Context) finding {
+	c, ok := v.sampleCall.outOfBounds()
 	if !ok {
-		return skipped("%s has no parameter with a constraint that could be broken", v.probe.uid)
+		return skipped("%s has no parameter with a constraint that could be broken", v.sampleCall.uid)
 	}
 	return v.refusedCall(ctx, c)
 }
 
-func (v *visit) executeNoIntent(ctx context.Context) finding {
-	if _, f := v.executeAt(ctx); f.outcome != Holds {
+func (v *verification) executeNoIntent(ctx context.Context) finding {
+	if _, f := v.findExecute(ctx); f.outcome != Holds {
 		return f
 	}
-	a, err := v.execute(ctx, v.token.text, call{uid: v.noIntent(), parameters: map[string]any{}})
+	a, err := v.execute(ctx, v.token.text, call{uid: v.unknownUID(), parameters: map[string]any{}})
 	if err != nil {
-		return broken(err)
+		return exchangeFailed(err)
 	}
 	if a.Status == http.StatusNotImplemented { // INTENT_NOT_SUPPORTED
-		return good
+		return pass
 	}
-	return status(a, http.StatusNotFound, http.StatusForbidden, http.StatusBadRequest)
+	return expectStatus(a, http.StatusNotFound, http.StatusForbidden, http.StatusBadRequest)
 }
 
-func (v *visit) executeMalformed(ctx context.Context) finding {
+func (v *verification) executeMalformed(ctx context.Context) finding {
 	a, err := v.executeBody(ctx, v.token.text, `{"intent_uid":`)
 	if err != nil {
-		return broken(err)
+		return exchangeFailed(err)
 	}
-	return status(a, http.StatusBadRequest, http.StatusUnprocessableEntity)
+	return expectStatus(a, http.StatusBadRequest, http.StatusUnprocessableEntity)
 }
 
-func (v *visit) executeSuggestion(context.Context) finding {
-	if v.refused.Status == 0 {
+func (v *verification) executeSuggestion(context.Context) finding {
+	if v.refusal.Status == 0 {
 		return skipped("no parameter was refused")
 	}
-	tree, err := strictjson.DecodeObject(v.refused.Body)
+	tree, err := strictjson.DecodeObject(v.refusal.Body)
 	if err != nil {
 		return skipped("the refusal cannot be read: see error-envelope")
 	}
 	inner, _ := tree["error"].(map[string]any)
 	details, _ := inner["details"].(map[string]any)
-	if notText(details["suggestion"]) {
+	if isNoText(details["suggestion"]) {
 		return missing("details has no suggestion")
 	}
-	return good
+	return pass
 }

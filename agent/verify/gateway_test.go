@@ -29,7 +29,8 @@ const gatewayAgents = `{
   "intents": [
     {"intent_uid": "shop.example:search-products:v1", "intent_name": "SearchProducts", "description": "Search products.",
      "input_parameters": [
-       {"name": "query", "type": "string", "required": true, "minLength": 2, "maxLength": 100, "examples": ["lamp"], "description": "Words"},
+       {"name": "query", "type": "string", "required": true, "minLength": 2, "maxLength": 100, "examples": ["lamp"],
+        "description": "Words"},
        {"name": "page", "type": "integer", "minimum": 1, "default": 1, "description": "Page"}],
      "output_parameters": [{"name": "products", "type": "array", "required": true}, {"name": "total", "type": "integer"}],
      "endpoint": {"url": "https://shop.example/products", "method": "GET"}, "tags": ["shop", "search"], "category": "shopping"},
@@ -54,12 +55,39 @@ const gatewayPolicy = `{
   ]
 }`
 
-// A gate is a whole gateway of ours, published under the address of a proxy that may break it.
+// A gate is a whole gateway, published under the address of a proxy that may change its answers.
 type gate struct {
-	url      string // as agents know it
+	url      string // public: that of the proxy
+	listen   string // of the gateway itself
 	upstream atomic.Int64
-	other    atomic.Int64 // upstream calls of what is not safe and free
+	other    atomic.Int64 // upstream calls of intents that are not safe and free
 }
+
+// through sends what is meant for the public address of the gate to another server.
+func (g *gate) through(t *testing.T, h http.Handler) func(http.RoundTripper) http.RoundTripper {
+	t.Helper()
+	other := httptest.NewServer(h)
+	t.Cleanup(other.Close)
+	public, instead := strings.TrimPrefix(g.url, "http://"), strings.TrimPrefix(other.URL, "http://")
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host != public {
+				return next.RoundTrip(r)
+			}
+			changed := r.Clone(r.Context())
+			changed.URL.Host, changed.Host = instead, public
+			response, err := next.RoundTrip(changed)
+			if err == nil {
+				response.Request = r
+			}
+			return response, err
+		})
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // startGate runs a gateway until the test ends; between makes the proxy out of the gateway's own address.
 func startGate(t *testing.T, issuePerMinute int, between func(gateway string) http.Handler) *gate {
@@ -75,7 +103,9 @@ func startGate(t *testing.T, issuePerMinute int, between func(gateway string) ht
 	}))
 	t.Cleanup(upstream.Close)
 	var handler atomic.Pointer[http.Handler]
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*handler.Load()).ServeHTTP(w, r) }))
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		(*handler.Load()).ServeHTTP(w, r)
+	}))
 	t.Cleanup(front.Close)
 	g.url = front.URL
 
@@ -83,7 +113,7 @@ func startGate(t *testing.T, issuePerMinute int, between func(gateway string) ht
 	for name, text := range map[string]string{
 		"agents.json": gatewayAgents, "policy.json": gatewayPolicy,
 		"uimgate.yaml": fmt.Sprintf(`
-server: {listen: 127.0.0.1:0, issue_per_address: %d/minute}
+server: {listen: 127.0.0.1:0, per_address: 100000/second, issue_per_address: %d/minute}
 admin: {listen: 127.0.0.1:0, token: test-admin-token-0123456789abcdef}
 billing: {credit: 1 EUR}
 services:
@@ -107,11 +137,14 @@ services:
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan daemon.Addresses, 1), make(chan error, 1)
 	go func() {
-		done <- daemon.Run(ctx, daemon.Options{Config: cfg, Load: load, Log: zap.NewNop(), Now: time.Now, Ready: func(a daemon.Addresses) { ready <- a }})
+		done <- daemon.Run(ctx, daemon.Options{
+			Config: cfg, Load: load, Log: zap.NewNop(), Now: time.Now, Ready: func(a daemon.Addresses) { ready <- a },
+		})
 	}()
 	t.Cleanup(cancel)
 	select {
 	case a := <-ready:
+		g.listen = a.Listen
 		h := between(a.Listen)
 		handler.Store(&h)
 	case err := <-done:
@@ -129,7 +162,7 @@ services:
 	return g
 }
 
-// run verifies with leave to agree.
+// run verifies a service and returns the report.
 func run(t *testing.T, o verify.Options) verify.Report {
 	t.Helper()
 	r, err := verify.Run(t.Context(), o)
@@ -139,7 +172,7 @@ func run(t *testing.T, o verify.Options) verify.Report {
 	return r
 }
 
-// failures are the checks that are missing or wrong.
+// failures returns the checks that are missing or wrong.
 func failures(r verify.Report) []string {
 	var out []string
 	for _, c := range r.Checks {
@@ -170,10 +203,11 @@ func table(r verify.Report) string {
 	return b.String()
 }
 
-// mayBeSkipped are the checks a whole service on a loopback address cannot be put to.
+// mayBeSkipped are the checks that cannot be made of a conforming service on a loopback address.
 var mayBeSkipped = []string{"dns-agents-file", "dns-policy-file", "dns-agrees", "intent-namespace", "pat-expired"}
 
 func TestOurGatewayKeepsToAllOfIt(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, 100, passing)
 	r := run(t, verify.Options{Target: g.url, Agree: true})
 	for _, c := range r.Checks {
@@ -190,6 +224,7 @@ func TestOurGatewayKeepsToAllOfIt(t *testing.T) {
 }
 
 func TestWithoutLeaveNothingIsSigned(t *testing.T) {
+	t.Parallel()
 	var posted atomic.Int64
 	g := startGate(t, 100, func(gateway string) http.Handler {
 		next := passing(gateway)
@@ -215,9 +250,10 @@ func TestWithoutLeaveNothingIsSigned(t *testing.T) {
 	}
 }
 
-// What the limit on agreements lets through once is enough for a run. Another one waits as long as it is
-// told, and where that is in vain (here, where no time passes) the checks are skipped.
+// The agreements that the limit admits at once are enough for one run. A second run waits as long as Retry-After asks
+// for; where that does not help, as here, where no time passes, the checks are skipped.
 func TestTheLimitOfAgreementsIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, 7, passing)
 	var slept time.Duration
 	o := verify.Options{Target: g.url, Agree: true, Client: agent.Options{Sleep: func(ctx context.Context, d time.Duration) error {

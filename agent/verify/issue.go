@@ -16,22 +16,22 @@ import (
 )
 
 // patIssue agrees through package agent, which signs only what was read and sends it only where it may go.
-func (v *visit) patIssue(ctx context.Context) finding {
-	if !v.o.Agree {
+func (v *verification) patIssue(ctx context.Context) finding {
+	if !v.options.Agree {
 		return skipped("nothing is signed without leave (--allow-agree)")
 	}
 	if v.service == nil {
 		return skipped("no agent reads this agents.json: %v", v.findErr)
 	}
 	agreement, err := v.agree(ctx)
-	var pending *agent.PendingError
-	var refusal *agent.Error
-	switch {
-	case errors.As(err, &pending):
+	if pending, ok := errors.AsType[*agent.PendingError](err); ok {
 		return skipped("%v", pending)
-	case errors.As(err, &refusal) && refusal.Status >= http.StatusInternalServerError:
+	}
+	refusal, refused := errors.AsType[*agent.Error](err)
+	switch {
+	case refused && refusal.Status >= http.StatusInternalServerError:
 		return skipped("the answer was %d: see error-failures", refusal.Status)
-	case errors.As(err, &refusal) && (refusal.Is(agent.ErrAgentBlocked) || refusal.Is(agent.ErrKeyTaken) || refusal.Is(agent.ErrAgentIDTaken) || refusal.Is(agent.ErrTooManyRequests)):
+	case refused && notAdmitted(refusal):
 		return skipped("this agent is not let in: %v", refusal)
 	case err != nil:
 		return wrong("%v", err)
@@ -39,29 +39,35 @@ func (v *visit) patIssue(ctx context.Context) finding {
 	return holds("signed as %s", agreement.Form)
 }
 
-// agree gets a PAT and keeps it; where it is asked to wait a little, it does.
-func (v *visit) agree(ctx context.Context) (agent.Agreement, error) {
+// notAdmitted reports whether a refusal is about this agent and not about the agreement.
+func notAdmitted(e *agent.Error) bool {
+	return e.Is(agent.ErrAgentBlocked) || e.Is(agent.ErrKeyTaken) || e.Is(agent.ErrAgentIDTaken) || e.Is(agent.ErrTooManyRequests)
+}
+
+// agree gets a PAT and keeps it. It repeats the agreement a few times while the service answers 429 with a short
+// Retry-After.
+func (v *verification) agree(ctx context.Context) (agent.Agreement, error) {
 	const most = 3
 	for n := 0; ; n++ {
-		v.record.keep(maxPAT)
-		agreement, err := v.service.Agree(ctx, agent.PolicySeen{Digest: v.digest, Issuer: v.o.Issuer})
-		kept := v.record.take()
+		v.recorder.start(maxPAT)
+		agreement, err := v.service.Agree(ctx, agent.PolicySeen{Digest: v.digest, Issuer: v.options.Issuer})
+		kept := v.recorder.stop()
 		if err == nil {
-			v.take(kept, v.service.Endpoints().Issue)
+			v.takePAT(kept, v.service.Endpoints().Issue)
 			return agreement, nil
 		}
-		var refusal *agent.Error
-		if n == most || !errors.As(err, &refusal) || !refusal.Is(agent.ErrTooManyRequests) || refusal.RetryAfter <= 0 || refusal.RetryAfter > maxWait {
+		refusal, ok := errors.AsType[*agent.Error](err)
+		if n == most || !ok || !refusal.Is(agent.ErrTooManyRequests) || refusal.RetryAfter <= 0 || refusal.RetryAfter > maxWait {
 			return agreement, err
 		}
-		if sleepErr := v.o.Client.Sleep(ctx, refusal.RetryAfter); sleepErr != nil {
+		if sleepErr := v.options.Client.Sleep(ctx, refusal.RetryAfter); sleepErr != nil {
 			return agreement, err
 		}
 	}
 }
 
-// take keeps the PAT that one of these exchanges gave, if it was one with these addresses.
-func (v *visit) take(kept []exchange, addresses []string) bool {
+// takePAT keeps the PAT that one of these exchanges returned, if it was an exchange with one of these addresses.
+func (v *verification) takePAT(kept []exchange, addresses []string) bool {
 	for _, e := range slices.Backward(kept) {
 		if e.status/100 != 2 || e.method != http.MethodPost || !slices.Contains(addresses, e.url.String()) {
 			continue
@@ -70,14 +76,14 @@ func (v *visit) take(kept []exchange, addresses []string) bool {
 		if err != nil {
 			return false
 		}
-		for _, name := range []string{"data", "result"} { // as package agent reads it
+		for _, name := range []string{"data", "result"} { // as package agent parses it
 			if inner, ok := tree[name].(map[string]any); ok && tree["uim-pat"] == nil {
 				tree = inner
 			}
 		}
 		for _, name := range []string{"uim-pat", "uim_pat", "pat", "token", "access_token"} {
 			if text, ok := tree[name].(string); ok {
-				v.issued, v.answered, v.token = e, tree, jwtText{text: text}
+				v.issueExchange, v.issueAnswer, v.token = e, tree, patText{text: text}
 				return true
 			}
 		}
@@ -85,16 +91,16 @@ func (v *visit) take(kept []exchange, addresses []string) bool {
 	return false
 }
 
-func (v *visit) patFresh(context.Context) finding {
+func (v *verification) patFresh(context.Context) finding {
 	if form := v.service.Session().Form; form != agent.FormFresh {
 		return missing("it takes only %s, which whoever sees it can replay", form)
 	}
-	return good
+	return pass
 }
 
-func (v *visit) patAnswer(context.Context) finding {
-	text, ok := v.answered["expires_at"].(string)
-	if _, canonical := v.answered["uim-pat"]; !canonical {
+func (v *verification) patAnswer(context.Context) finding {
+	text, ok := v.issueAnswer["expires_at"].(string)
+	if _, canonical := v.issueAnswer["uim-pat"]; !canonical {
 		return wrong("the PAT is not called uim-pat")
 	}
 	if !ok {
@@ -104,27 +110,27 @@ func (v *visit) patAnswer(context.Context) finding {
 	if err != nil {
 		return wrong("expires_at is not RFC 3339")
 	}
-	if exp, ok := v.token.date("exp"); ok && at.Sub(exp).Abs() > time.Second {
+	if exp, ok := v.token.numericDate("exp"); ok && at.Sub(exp).Abs() > time.Second {
 		return wrong("expires_at is not the PAT's exp")
 	}
-	return good
+	return pass
 }
 
-func (v *visit) patNoStore(context.Context) finding {
-	if !strings.Contains(strings.ToLower(v.issued.header.Get("Cache-Control")), "no-store") {
+func (v *verification) patNoStore(context.Context) finding {
+	if !strings.Contains(strings.ToLower(v.issueExchange.header.Get("Cache-Control")), "no-store") {
 		return missing("there is no Cache-Control: no-store")
 	}
-	return good
+	return pass
 }
 
-// refusedAgreement judges the answer to an agreement that must not be taken.
-func (v *visit) refusedAgreement(ctx context.Context, body []byte) finding {
-	a, err := v.ask(ctx, http.MethodPost, v.issued.url.String(), jsonBody, string(body))
+// refusedAgreement checks the answer to an agreement that must be rejected.
+func (v *verification) refusedAgreement(ctx context.Context, body []byte) finding {
+	a, err := v.ask(ctx, http.MethodPost, v.issueExchange.url.String(), jsonBody, string(body))
 	switch {
 	case err != nil:
-		return broken(err)
+		return exchangeFailed(err)
 	case a.Status >= http.StatusInternalServerError:
-		return failed(a)
+		return serverError(a)
 	case a.Status == http.StatusTooManyRequests:
 		return skipped("the service takes no more agreements now")
 	case a.Status/100 == 2:
@@ -132,19 +138,19 @@ func (v *visit) refusedAgreement(ctx context.Context, body []byte) finding {
 	case a.Status/100 != 4:
 		return wrong("it is answered %d", a.Status)
 	}
-	return good
+	return pass
 }
 
-func (v *visit) agreementReplayed(ctx context.Context) finding {
-	if len(v.issued.sent) == 0 {
+func (v *verification) agreementReplayed(ctx context.Context) finding {
+	if len(v.issueExchange.sent) == 0 {
 		return skipped("the agreement could not be read again")
 	}
-	return v.refusedAgreement(ctx, v.issued.sent)
+	return v.refusedAgreement(ctx, v.issueExchange.sent)
 }
 
-// agreementForged sends an agreement in our name that a stranger signed.
-func (v *visit) agreementForged(ctx context.Context) finding {
-	tree, err := strictjson.DecodeObject(v.issued.sent)
+// agreementForged sends an agreement in our name that is signed with another key.
+func (v *verification) agreementForged(ctx context.Context) finding {
+	tree, err := strictjson.DecodeObject(v.issueExchange.sent)
 	if err != nil {
 		return skipped("the agreement could not be read again")
 	}
@@ -155,7 +161,7 @@ func (v *visit) agreementForged(ctx context.Context) finding {
 	s := v.service.Session()
 	if s.Form == agent.FormFresh {
 		signed, err := pat.SignAgreement(stranger, pat.AgreementClaims{
-			AgentID: s.AgentID, Audience: s.Issuer, IssuedAt: v.o.Client.Now(), PolicyUID: s.PolicyUID, PolicyDigest: s.PolicyDigest,
+			AgentID: s.AgentID, Audience: s.Issuer, IssuedAt: v.options.Client.Now(), PolicyUID: s.PolicyUID, PolicyDigest: s.PolicyDigest,
 		})
 		if err != nil {
 			return skipped("%v", err)

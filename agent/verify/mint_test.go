@@ -18,15 +18,15 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// A mint stands between agents and the gateway and gives out PATs of its own making for the gateway's,
-// which it exchanges back when they are used: whatever is wrong with one, its own service takes it.
+// A mint is a proxy between agents and the gateway that replaces the gateway's PATs by its own, and translates them back
+// when they are used: whatever is wrong with one, the service accepts it.
 type mint struct {
-	key   ed25519.PrivateKey
-	sign  func(m *mint, header, claims map[string]any) string
-	takes func(token string) string // another PAT to take a stranger's for; nil: none
+	key  ed25519.PrivateKey
+	sign func(m *mint, header, claims map[string]any) string
+	part func(token string) string // the part of a PAT that is compared; nil: all of it
 
-	mu   sync.Mutex
-	real map[string]string
+	mu        sync.Mutex
+	originals map[string]string // by the PAT that replaces it
 }
 
 func newMint(sign func(m *mint, header, claims map[string]any) string) *mint {
@@ -34,7 +34,7 @@ func newMint(sign func(m *mint, header, claims map[string]any) string) *mint {
 	if err != nil {
 		panic(err)
 	}
-	return &mint{key: key, sign: sign, real: map[string]string{}}
+	return &mint{key: key, sign: sign, originals: map[string]string{}}
 }
 
 func (m *mint) between(gateway string) http.Handler {
@@ -50,23 +50,24 @@ func (m *mint) between(gateway string) http.Handler {
 			}
 		case "/.well-known/jwks.json":
 			return edited(r, func(tree map[string]any) {
-				tree["keys"] = []any{map[string]any{"kty": "OKP", "crv": "Ed25519", "x": base64.RawURLEncoding.EncodeToString(m.key.Public().(ed25519.PublicKey))}}
+				x := base64.RawURLEncoding.EncodeToString(m.key.Public().(ed25519.PublicKey))
+				tree["keys"] = []any{map[string]any{"kty": "OKP", "crv": "Ed25519", "x": x}}
 			})
 		case "/api/pat/issue", "/api/pat/renew":
 			if r.StatusCode == http.StatusOK {
-				return edited(r, func(tree map[string]any) { tree["uim-pat"] = m.exchange(tree["uim-pat"].(string)) })
+				return edited(r, func(tree map[string]any) { tree["uim-pat"] = m.replace(tree["uim-pat"].(string)) })
 			}
 		}
 		return nil
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-			r.Header.Set("Authorization", "Bearer "+m.gatewaysOwn(token))
+			r.Header.Set("Authorization", "Bearer "+m.original(token))
 		}
 		if r.URL.Path == "/api/pat/revoke" {
 			body, _ := io.ReadAll(r.Body)
 			form, _ := url.ParseQuery(string(body))
-			form.Set("token", m.gatewaysOwn(form.Get("token")))
+			form.Set("token", m.original(form.Get("token")))
 			text := form.Encode()
 			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 		}
@@ -74,28 +75,28 @@ func (m *mint) between(gateway string) http.Handler {
 	})
 }
 
-func (m *mint) exchange(token string) string {
+func (m *mint) replace(token string) string {
 	header, claims := decoded(token, 0), decoded(token, 1)
 	header["alg"] = "EdDSA"
 	own := m.sign(m, header, claims)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.real[own] = token
+	m.originals[own] = token
 	return own
 }
 
-func (m *mint) gatewaysOwn(token string) string {
+func (m *mint) original(token string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if own, ok := m.real[token]; ok {
+	if own, ok := m.originals[token]; ok {
 		return own
 	}
-	if m.takes != nil {
-		if own, ok := m.real[m.takes(token)]; ok {
+	if m.part != nil {
+		if own, ok := m.originals[m.part(token)]; ok {
 			return own
 		}
-		for known, own := range m.real {
-			if m.takes(known) == m.takes(token) {
+		for known, own := range m.originals {
+			if m.part(known) == m.part(token) {
 				return own
 			}
 		}
@@ -125,7 +126,7 @@ func encoded(tree map[string]any) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// signed is a PAT like the gateway's, with some claims changed or, where nil, left out.
+// signed makes a PAT like the gateway's, with some claims changed or, where nil, left out.
 func signed(change map[string]any) func(*mint, map[string]any, map[string]any) string {
 	return func(m *mint, header, claims map[string]any) string {
 		maps.Copy(claims, change)
@@ -150,27 +151,27 @@ func symmetric(_ *mint, header, claims map[string]any) string {
 	return text
 }
 
-// careless is a mint whose service compares only a part of a PAT.
+// careless is a mint of a service that compares only a part of a PAT.
 func careless(part func(string) string) func(string) http.Handler {
 	m := newMint(signed(nil))
-	m.takes = part
+	m.part = part
 	return m.between
 }
 
-// strange gives out PATs that a key signed which it does not publish.
-func strange(gateway string) http.Handler {
-	stranger := newMint(signed(nil))
-	return newMint(func(_ *mint, header, claims map[string]any) string { return stranger.sign(stranger, header, claims) }).between(gateway)
+// unpublished signs PATs with a key that the service does not publish.
+func unpublished(gateway string) http.Handler {
+	other := newMint(signed(nil))
+	return newMint(func(_ *mint, header, claims map[string]any) string { return other.sign(other, header, claims) }).between(gateway)
 }
 
-// redirecting answers the first call with a good PAT by a redirect.
+// redirecting answers the first call with a valid PAT by a redirect.
 func redirecting(gateway string) http.Handler {
 	m := newMint(signed(nil))
 	next := m.between(gateway)
 	var once atomic.Bool
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if r.URL.Path == "/api/intents/execute" && m.gatewaysOwn(token) != token && once.CompareAndSwap(false, true) {
+		if r.URL.Path == "/api/intents/execute" && m.original(token) != token && once.CompareAndSwap(false, true) {
 			http.Redirect(w, r, "http://127.0.0.1:9/", http.StatusTemporaryRedirect)
 			return
 		}

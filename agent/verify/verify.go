@@ -12,70 +12,7 @@ import (
 	"github.com/uimgate/uimgate/agent/fetch"
 )
 
-// A Level says how binding a point is.
-type Level string
-
-// The levels. Only what is Must decides whether a report passes.
-const (
-	Must   Level = "must"
-	Should Level = "should"
-	May    Level = "may"
-)
-
-// An Outcome is what came of one check.
-type Outcome string
-
-// The outcomes.
-const (
-	Holds   Outcome = "holds"
-	Missing Outcome = "missing" // it is not there
-	Wrong   Outcome = "wrong"   // it is there and not as it is asked for
-	Skipped Outcome = "skipped" // it could not be told; Detail says why
-)
-
-// A Check is one point with its outcome.
-type Check struct {
-	ID      string  `json:"id"` // stable, for programs
-	Section string  `json:"section"`
-	Title   string  `json:"title"`
-	Level   Level   `json:"level"`
-	Outcome Outcome `json:"outcome"`
-	Detail  string  `json:"detail,omitempty"` // on one line, without control characters
-}
-
-// A Report is what was found, in the order of the list of checks, which is the same for every service.
-type Report struct {
-	Target   string  `json:"target"`
-	Agents   string  `json:"agents,omitempty"` // URL of the agents.json that was judged; empty: none was found
-	Complete bool    `json:"complete"`         // false: the time was up before all was tried
-	Checks   []Check `json:"checks"`
-}
-
-// Passed reports whether all was tried and nothing that must be is missing or wrong.
-func (r Report) Passed() bool {
-	for _, c := range r.Checks {
-		if c.Level == Must && c.Failed() {
-			return false
-		}
-	}
-	return r.Complete
-}
-
-// Failed reports whether the point is missing or wrong.
-func (c Check) Failed() bool { return c.Outcome == Missing || c.Outcome == Wrong }
-
-// Count is how many checks ended so.
-func (r Report) Count(o Outcome) int {
-	n := 0
-	for _, c := range r.Checks {
-		if c.Outcome == o {
-			n++
-		}
-	}
-	return n
-}
-
-// Records are what DNS says of a domain's service; empty texts are fields that no record holds. UIM core 5.1.
+// Records are the DNS records of a domain's service; fields that no record holds are empty. UIM core 5.1.
 type Records struct {
 	AgentsFile, PolicyFile, Discovery, License string
 }
@@ -83,38 +20,38 @@ type Records struct {
 const (
 	// DefaultMaxTime bounds a whole run.
 	DefaultMaxTime = 2 * time.Minute
-	// DefaultTimeout bounds one exchange; shorter than an agent's, since one that hangs must not use up the run.
+	// DefaultTimeout bounds one exchange; shorter than an agent's, since a single exchange must not use up the run.
 	DefaultTimeout = 10 * time.Second
 	maxDocument    = 16 << 20
 	maxAnswer      = 1 << 20
 	maxPAT         = 256 << 10
-	maxWait        = 10 * time.Second // for a Retry-After or the end of a PAT
+	maxWait        = 10 * time.Second // for a Retry-After or the expiry of a PAT
 )
 
-// Options say what is verified and how far it goes.
+// Options are the target of a run and its bounds.
 type Options struct {
 	// Target is the URL of an agents.json, an origin or a domain, as agent.Client.Discover takes it.
 	Target string
-	// Client says whose agent asks, and how. Without a Key one is made for this run. Locate and Wrap are
-	// set here: Locate to what Lookup finds, Wrap to a recorder around the one given.
+	// Client are the options of the agent. Without a Key one is made for this run. Locate and Wrap are replaced: Locate by
+	// what Lookup finds, Wrap by a recorder around the one given.
 	Client agent.Options
-	// Agree permits signing the policy, whatever it says. Without it nothing is signed.
+	// Agree permits signing the policy, whatever its terms. Without it nothing is signed.
 	Agree bool
-	// Issuer accepts a service that speaks in this name although its host does not vouch for it.
+	// Issuer accepts a service that uses this name although its host does not vouch for it.
 	Issuer string
-	// Parameters are what intents may be called with, by uid, where their descriptions give no values. They
-	// make no intent safe that is not.
+	// Parameters are those that intents may be called with, by uid, where their descriptions give no values. They make no
+	// intent safe that is not.
 	Parameters map[string]map[string]any
 	// MaxTime bounds the run; 0 is DefaultMaxTime.
 	MaxTime time.Duration
-	// Lookup asks DNS for a domain's records; nil leaves those checks out.
+	// Lookup queries DNS for a domain's records; nil skips those checks.
 	Lookup func(ctx context.Context, domain string) (Records, error)
 }
 
-// Run verifies one service. A service that is broken or not there is a Report; errors are those of
-// agent.New, and agent.ErrTarget.
+// Run verifies one service. For a service that is broken or cannot be reached it returns a Report, not an error; its
+// errors are those of agent.New, and agent.ErrTarget.
 func Run(ctx context.Context, o Options) (Report, error) {
-	v, err := newVisit(o)
+	v, err := newVerification(o)
 	if err != nil {
 		return Report{}, err
 	}
@@ -125,25 +62,25 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := v.find(ctx); err != nil {
+	if err := v.discover(ctx); err != nil {
 		return Report{}, err
 	}
-	r := Report{Target: shown(o.Target), Complete: true}
-	if v.file != nil {
-		r.Agents = shown(v.file.url.String())
+	r := Report{Target: printable(o.Target), Complete: true}
+	if v.agentsFile != nil {
+		r.Agents = printable(v.agentsFile.url.String())
 	}
 	for _, c := range checks {
-		f := v.judge(ctx, c)
+		f := v.perform(ctx, c)
 		v.outcomes[c.id] = f.outcome
-		r.Checks = append(r.Checks, Check{c.id, c.section, c.title, c.level, f.outcome, shown(f.detail)})
+		r.Checks = append(r.Checks, Check{c.id, c.section, c.title, c.level, f.outcome, printable(f.detail)})
 	}
 	r.Complete = ctx.Err() == nil
-	v.leave(ctx)
+	v.revokeLast(ctx)
 	return r, nil
 }
 
-// judge makes one check, unless what it rests on does not hold.
-func (v *visit) judge(ctx context.Context, c check) finding {
+// perform makes one check, unless the one it depends on does not hold.
+func (v *verification) perform(ctx context.Context, c check) finding {
 	if ctx.Err() != nil {
 		return skipped("the time was up")
 	}
@@ -157,23 +94,23 @@ func (v *visit) judge(ctx context.Context, c check) finding {
 	return f
 }
 
-// find looks for the service.
-func (v *visit) find(ctx context.Context) error {
+// discover looks for the service. A service that is not found is no error; only a target that names none is.
+func (v *verification) discover(ctx context.Context) error {
 	v.lookup(ctx)
-	v.record.keep(maxDocument + 1)
-	service, err := v.client.Discover(ctx, v.o.Target)
-	v.found = v.record.take()
+	v.recorder.start(maxDocument + 1)
+	service, err := v.client.Discover(ctx, v.options.Target)
+	v.exchanges = v.recorder.stop()
 	if errors.Is(err, agent.ErrTarget) {
 		return err
 	}
 	v.service, v.findErr = service, err
-	v.file = document(v.found)
+	v.agentsFile = agentsDocument(v.exchanges)
 	return nil
 }
 
-// document is the agents.json to judge: the first that is served and looks like JSON, else the first that
-// is served, else nil. An agent that cannot use it may go on to another place, which would hide it.
-func document(found []exchange) *exchange {
+// agentsDocument returns the agents.json to check: the first that is served and looks like JSON, else the first that is
+// served, else nil. An agent that cannot use it may try another address, which would hide it.
+func agentsDocument(found []exchange) *exchange {
 	var first *exchange
 	for i := range found {
 		e := &found[i]
@@ -190,18 +127,18 @@ func document(found []exchange) *exchange {
 	return first
 }
 
-// leave ends a PAT that is still good: also where the time was up.
-func (v *visit) leave(ctx context.Context) {
+// revokeLast revokes a PAT that is still valid, also if the time was up.
+func (v *verification) revokeLast(ctx context.Context) {
 	if v.service == nil || !v.service.Session().Agreed() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultTimeout)
 	defer cancel()
-	_ = v.service.Revoke(ctx) // a service that cannot has been told of
+	_ = v.service.Revoke(ctx) // a service that cannot do it has been reported already
 }
 
-// newVisit makes the clients.
-func newVisit(o Options) (*visit, error) {
+// newVerification makes the clients.
+func newVerification(o Options) (*verification, error) {
 	if o.Client.Timeout == 0 {
 		o.Client.Timeout = DefaultTimeout
 	}
@@ -221,9 +158,9 @@ func newVisit(o Options) (*visit, error) {
 	if o.Client.Sleep == nil {
 		o.Client.Sleep = sleep
 	}
-	v := &visit{o: o, record: &recorder{}, outcomes: map[string]Outcome{}}
-	v.record.outer = o.Client.Wrap
-	o.Client.Wrap = v.record.wrap
+	v := &verification{options: o, recorder: &recorder{}, outcomes: map[string]Outcome{}}
+	v.recorder.wrapped = o.Client.Wrap
+	o.Client.Wrap = v.recorder.wrap
 	o.Client.Locate = v.locate
 	client, err := agent.New(o.Client)
 	if err != nil {
@@ -232,12 +169,12 @@ func newVisit(o Options) (*visit, error) {
 	v.client = client
 	v.fetch = fetch.New(fetch.Options{
 		AllowInsecure: o.Client.AllowInsecure, Timeout: o.Client.Timeout, UserAgent: o.Client.UserAgent, TLS: o.Client.TLS,
-		Resolver: o.Client.Resolver, Wrap: v.record.wrap,
+		Resolver: o.Client.Resolver, Wrap: v.recorder.wrap,
 	})
 	return v, nil
 }
 
-func (v *visit) close() {
+func (v *verification) close() {
 	v.client.Close()
 	v.fetch.Close()
 }

@@ -15,24 +15,24 @@ import (
 	"time"
 )
 
-// refusedToken executes with a PAT that must not be taken. Where the service looks for the intent first,
-// and there is none that could safely be named, it cannot be told.
-func (v *visit) refusedToken(ctx context.Context, token string) finding {
-	if _, f := v.executeAt(ctx); f.outcome != Holds {
+// refusedToken executes with a PAT that must be rejected. Where the service looks up the intent first, and offers none
+// that could safely be named, the check is skipped.
+func (v *verification) refusedToken(ctx context.Context, token string) finding {
+	if _, f := v.findExecute(ctx); f.outcome != Holds {
 		return f
 	}
-	c, safe := v.safeCall()
+	c, safe := v.findSample()
 	if !safe {
-		c = call{uid: v.noIntent(), parameters: map[string]any{}}
+		c = call{uid: v.unknownUID(), parameters: map[string]any{}}
 	}
 	a, err := v.execute(ctx, token, c)
 	switch {
 	case err != nil:
-		return broken(err)
+		return exchangeFailed(err)
 	case a.Status == http.StatusUnauthorized:
-		return good
+		return pass
 	case a.Status >= http.StatusInternalServerError:
-		return failed(a)
+		return serverError(a)
 	case a.Status/100 == 2:
 		return wrong("it is taken")
 	case a.Status == http.StatusTooManyRequests:
@@ -43,10 +43,12 @@ func (v *visit) refusedToken(ctx context.Context, token string) finding {
 	return wrong("it is answered %d, not 401", a.Status)
 }
 
-func (v *visit) patGarbage(ctx context.Context) finding { return v.refusedToken(ctx, "uimgate-verify") }
+func (v *verification) patGarbage(ctx context.Context) finding {
+	return v.refusedToken(ctx, "uimgate-verify")
+}
 
-// signedPart is the middle of the PAT as other tokens carry it: header and payload changed.
-func (t jwtText) signedPart(header, payload map[string]any) (string, error) {
+// signedPart returns what the signature of a PAT covers, with members of header and payload changed.
+func (t patText) signedPart(header, payload map[string]any) (string, error) {
 	var parts []string
 	for _, m := range []struct{ from, with map[string]any }{{t.header, header}, {t.payload, payload}} {
 		tree := maps.Clone(m.from)
@@ -60,8 +62,8 @@ func (t jwtText) signedPart(header, payload map[string]any) (string, error) {
 	return strings.Join(parts, "."), nil
 }
 
-// patTampered changes the first bits of the signature; the last ones may be padding.
-func (v *visit) patTampered(ctx context.Context) finding {
+// patTampered changes the first bits of the signature; the last bits may be padding.
+func (v *verification) patTampered(ctx context.Context) finding {
 	parts := v.token.parts()
 	if parts[2] == "" {
 		return skipped("there is no signature")
@@ -73,10 +75,10 @@ func (v *visit) patTampered(ctx context.Context) finding {
 	return v.refusedToken(ctx, parts[0]+"."+parts[1]+"."+string(first)+parts[2][1:])
 }
 
-// patAltered lets the PAT live longer, under the signature it has.
-func (v *visit) patAltered(ctx context.Context) finding {
-	exp := v.o.Client.Now().Add(time.Hour)
-	if was, ok := v.token.date("exp"); ok {
+// patAltered makes the PAT expire later, under the signature it has.
+func (v *verification) patAltered(ctx context.Context) finding {
+	exp := v.options.Client.Now().Add(time.Hour)
+	if was, ok := v.token.numericDate("exp"); ok {
 		exp = was.Add(time.Hour)
 	}
 	signed, err := v.token.signedPart(nil, map[string]any{"exp": exp.Unix()})
@@ -86,7 +88,7 @@ func (v *visit) patAltered(ctx context.Context) finding {
 	return v.refusedToken(ctx, signed+"."+v.token.parts()[2])
 }
 
-func (v *visit) patUnsigned(ctx context.Context) finding {
+func (v *verification) patUnsigned(ctx context.Context) finding {
 	signed, err := v.token.signedPart(map[string]any{"alg": "none"}, nil)
 	if err != nil {
 		return skipped("%v", err)
@@ -94,8 +96,8 @@ func (v *visit) patUnsigned(ctx context.Context) finding {
 	return v.refusedToken(ctx, signed+".")
 }
 
-// patHMAC tries the forms of the public key that a library may take for a secret.
-func (v *visit) patHMAC(ctx context.Context) finding {
+// patHMAC signs with the forms of the public key that a library may use as a secret.
+func (v *verification) patHMAC(ctx context.Context) finding {
 	if len(v.keys) == 0 {
 		return skipped("the service publishes no key")
 	}
@@ -105,8 +107,8 @@ func (v *visit) patHMAC(ctx context.Context) finding {
 	}
 	spki := v.keys[0].SPKI()
 	secrets := [][]byte{spki, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: spki})}
-	if v.keyText != "" {
-		secrets = append(secrets, []byte(v.keyText))
+	if v.publicKeyText != "" {
+		secrets = append(secrets, []byte(v.publicKeyText))
 	}
 	for _, secret := range secrets {
 		mac := hmac.New(sha256.New, secret)
@@ -115,10 +117,10 @@ func (v *visit) patHMAC(ctx context.Context) finding {
 			return f
 		}
 	}
-	return good
+	return pass
 }
 
-func (v *visit) patOtherKey(ctx context.Context) finding {
+func (v *verification) patOtherKey(ctx context.Context) finding {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return skipped("%v", err)

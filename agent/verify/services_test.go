@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -17,8 +18,9 @@ import (
 	"github.com/uimgate/uimgate/agent/verify"
 )
 
-// Services of other kinds than ours: what they lack that must be is told, and what they do have holds.
+// Services of other dialects than ours: the points of level Must that they lack are reported, the others hold.
 func TestForeignServices(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		dialect  agenttest.Dialect
 		failures []string // of what must be
@@ -46,6 +48,7 @@ func TestForeignServices(t *testing.T) {
 		},
 	} {
 		t.Run(string(tt.dialect), func(t *testing.T) {
+			t.Parallel()
 			shop := agenttest.New(t, tt.dialect)
 			r := run(t, verify.Options{Target: shop.URL, Agree: true, Client: agent.Options{Now: shop.Clock.Now, AllowStatic: true}})
 			var must []string
@@ -71,32 +74,37 @@ func TestForeignServices(t *testing.T) {
 	}
 }
 
-// A PAT that ends soon is waited for, and must then be refused.
+// The run waits for a PAT that expires soon, which must then be rejected.
 func TestAnExpiredPATIsTried(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	shop.TTL = 5 * time.Second
-	r := run(t, verify.Options{Target: shop.URL, Agree: true, Client: agent.Options{Now: shop.Clock.Now, Sleep: func(ctx context.Context, d time.Duration) error {
+	sleep := func(ctx context.Context, d time.Duration) error {
 		shop.Clock.Add(d)
 		return ctx.Err()
-	}}})
+	}
+	r := run(t, verify.Options{Target: shop.URL, Agree: true, Client: agent.Options{Now: shop.Clock.Now, Sleep: sleep}})
 	if c := find(t, r, "pat-expired"); c.Outcome != verify.Holds {
 		t.Errorf("%+v", c)
 	}
 }
 
 func TestTargetsThatAreNone(t *testing.T) {
+	t.Parallel()
 	for _, target := range []string{"", "ftp://shop.example", "https://user:secret@shop.example", "a b", "https://shop.example/?q=1"} {
 		if r, err := verify.Run(t.Context(), verify.Options{Target: target}); !errors.Is(err, agent.ErrTarget) || len(r.Checks) != 0 {
 			t.Errorf("%q: %v", target, err)
 		}
 	}
-	if _, err := verify.Run(t.Context(), verify.Options{Target: "127.0.0.1:1", Client: agent.Options{AgentID: "not an id"}}); !errors.Is(err, agent.ErrOptions) {
-		t.Error(err)
+	_, err := verify.Run(t.Context(), verify.Options{Target: "127.0.0.1:1", Client: agent.Options{AgentID: "not an id"}})
+	if !errors.Is(err, agent.ErrOptions) {
+		t.Errorf("got %v, want %v", err, agent.ErrOptions)
 	}
 }
 
-// A server that never answers costs the time it is given and no more.
+// A server that never answers costs MaxTime and no more.
 func TestTheTimeIsBounded(t *testing.T) {
+	t.Parallel()
 	ended := make(chan struct{})
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -117,8 +125,9 @@ func TestTheTimeIsBounded(t *testing.T) {
 	}
 }
 
-// A stranger's texts come out on one line, without what a terminal would obey, and not without end.
-func TestTextsOfStrangersAreTamed(t *testing.T) {
+// Foreign texts are reported on one line, without control characters, and bounded.
+func TestForeignTextsAreCleaned(t *testing.T) {
+	t.Parallel()
 	evil := "\x1b[31m\u202e\r\n" + strings.Repeat("x", 5000)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -129,7 +138,9 @@ func TestTextsOfStrangersAreTamed(t *testing.T) {
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"service-info": map[string]any{"name": evil, "service_url": evil}, "uim-license": evil, "uim-policy-file": evil, "uim-public-key": evil,
-			"intents": []any{map[string]any{"intent_uid": evil, "intent_name": evil, "input_parameters": map[string]any{evil: map[string]any{"type": evil}}}},
+			"intents": []any{map[string]any{
+				"intent_uid": evil, "intent_name": evil, "input_parameters": map[string]any{evil: map[string]any{"type": evil}},
+			}},
 		})
 	}))
 	defer server.Close()
@@ -140,36 +151,45 @@ func TestTextsOfStrangersAreTamed(t *testing.T) {
 	}
 }
 
-// Whatever a service answers everywhere, there is a report of every check, and never one that passes.
+// Whatever a service answers, there is a report of every check, and never one that passes.
 func TestOddAnswersAreReported(t *testing.T) {
+	t.Parallel()
 	const intent = `{"intent_uid": "a.example:b:v1", "intent_name": "B", "description": "b", "input_parameters": []}`
-	for _, body := range []string{
+	const policy = `"uid": "https://a.example/1", "permission": [{"target": "a.example:b:v1", "action": "execute"}]`
+	for i, body := range []string{
 		``, `null`, `[]`, `{}`, `"x"`, `{"intents": null}`, `{"intents": [null, 1, {}]}`, `{"intents": {"a": 1}, "keys": [null]}`,
 		`{"agentsJson": "0.1.0", "flows": [], "sources": []}`, strings.Repeat("[", 10_000),
-		`{"intents": [` + intent + `], "keys": [null, 7, {"kty": "oct", "k": "AA"}], "permission": [null, [], {"target": {"uid": {"@id": []}}}], "uid": [[]], "type": {}, "profile": [7]}`,
-		`{"intents": [` + intent + `], "permission": "x", "prohibition": {"action": 1}, "obligation": [[["pay"]]], "@context": [{}], "pagination": {"page_size": -1}}`,
-		`{"intents": [` + intent + `], "uim-pat": "a.b.c", "uid": "https://a.example/1", "permission": [{"target": "a.example:b:v1", "action": "execute"}], "scope": 1, "expires_at": 1}`,
-		`{"intents": [` + intent + `], "uim-pat": "e30.e30.", "uid": "https://a.example/1", "permission": [{"target": "a.example:b:v1", "action": "execute"}]}`,
-		`{"intents": [` + strings.Replace(intent, "{", `{"safe": true, `, 1) + `], "uim-pat": "e30.e30.", "uim-license": "UIM--v", "uim-compliance": {"standards": 1, "regional-compliance": []}}`,
+		`{"intents": [` + intent + `], "keys": [null, 7, {"kty": "oct", "k": "AA"}],
+			"permission": [null, [], {"target": {"uid": {"@id": []}}}], "uid": [[]], "type": {}, "profile": [7]}`,
+		`{"intents": [` + intent + `], "permission": "x", "prohibition": {"action": 1}, "obligation": [[["pay"]]], "@context": [{}],
+			"pagination": {"page_size": -1}}`,
+		`{"intents": [` + intent + `], "uim-pat": "a.b.c", ` + policy + `, "scope": 1, "expires_at": 1}`,
+		`{"intents": [` + intent + `], "uim-pat": "e30.e30.", ` + policy + `}`,
+		`{"intents": [` + strings.Replace(intent, "{", `{"safe": true, `, 1) + `], "uim-pat": "e30.e30.", "uim-license": "UIM--v",
+			"uim-compliance": {"standards": 1, "regional-compliance": []}}`,
 	} {
 		for _, status := range []int{200, 401, 404, 500} {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				if r.URL.Path != "/agents.json" {
-					w.WriteHeader(status)
+			t.Run(fmt.Sprintf("%d %d", i, status), func(t *testing.T) {
+				t.Parallel()
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					if r.URL.Path != "/agents.json" {
+						w.WriteHeader(status)
+					}
+					_, _ = w.Write([]byte(body))
+				}))
+				defer server.Close()
+				if r := run(t, verify.Options{Target: server.URL, Agree: true}); r.Passed() || !r.Complete || len(r.Checks) < 100 {
+					t.Errorf("%.80s %d: %s", body, status, table(r))
 				}
-				_, _ = w.Write([]byte(body))
-			}))
-			if r := run(t, verify.Options{Target: server.URL, Agree: true}); r.Passed() || !r.Complete || len(r.Checks) < 100 {
-				t.Errorf("%.80s %d: %s", body, status, table(r))
-			}
-			server.Close()
+			})
 		}
 	}
 }
 
 // No PAT and no signature is in a report, nor is either ever in a URL.
-func TestNoSecretIsTold(t *testing.T) {
+func TestNoSecretIsReported(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var secrets, addresses []string
 	g := startGate(t, 100, func(gateway string) http.Handler {
@@ -200,13 +220,14 @@ func TestNoSecretIsTold(t *testing.T) {
 	}
 	for _, secret := range secrets {
 		if strings.Contains(string(text), secret) || strings.Contains(strings.Join(addresses, "\n"), secret) {
-			t.Error("a part of a PAT is told")
+			t.Error("a part of a PAT is in the report or in a URL")
 		}
 	}
 }
 
-// What DNS says is held against the domain and against agents.json.
+// DNS records are compared with the domain and with agents.json.
 func TestDNS(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		records verify.Records
 		err     error
@@ -236,13 +257,15 @@ func TestDNS(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			asked := ""
-			r := run(t, verify.Options{Target: "shop.invalid", MaxTime: 5 * time.Second, Lookup: func(_ context.Context, domain string) (verify.Records, error) {
+			lookup := func(_ context.Context, domain string) (verify.Records, error) {
 				asked = domain
 				return tt.records, tt.err
-			}})
+			}
+			r := run(t, verify.Options{Target: "shop.invalid", MaxTime: 5 * time.Second, Lookup: lookup})
 			if asked != "shop.invalid" {
-				t.Errorf("asked for %q", asked)
+				t.Errorf("asked for %q, want shop.invalid", asked)
 			}
 			for id, outcome := range tt.want {
 				if c := find(t, r, id); c.Outcome != outcome {

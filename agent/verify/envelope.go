@@ -1,0 +1,112 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"mime"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// envelope returns the error object of an answer, or a text that describes what is wrong with its form.
+func envelope(e exchange) (map[string]any, string) {
+	kind, _, err := mime.ParseMediaType(e.header.Get("Content-Type"))
+	if err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") {
+		return nil, "is " + mediaTypeOrNone(kind) + ", not JSON"
+	}
+	tree, err := strictjson.DecodeObject(e.body())
+	if err != nil {
+		return nil, "is no JSON object"
+	}
+	inner, ok := tree["error"].(map[string]any)
+	if !ok {
+		return nil, "has no error object"
+	}
+	if isNoText(inner["code"]) || isNoText(inner["message"]) {
+		return nil, "has no code and message"
+	}
+	if details, isObject := inner["details"].(map[string]any); inner["details"] != nil && !isObject || details == nil && isObject {
+		return nil, "has details that are no object"
+	}
+	return inner, ""
+}
+
+func mediaTypeOrNone(s string) string {
+	if s == "" {
+		return "of no media type"
+	}
+	return s
+}
+
+func (v *verification) errorEnvelope(context.Context) finding {
+	var bad []string
+	n := 0
+	for _, e := range v.recorder.failures() {
+		n++
+		if _, what := envelope(e); what != "" {
+			bad = append(bad, fmt.Sprintf("%s: the %d %s", e.name(), e.status, what))
+		}
+	}
+	if n == 0 {
+		return skipped("no error was seen")
+	}
+	slices.Sort(bad)
+	return wrongIfAny(slices.Compact(bad))
+}
+
+// statuses are the HTTP statuses that go with the codes of the protocol, for any service: 422 beside 400 because web
+// frameworks answer it for invalid parameters. UIM core 3.3.
+var statuses = map[reason.Code][]int{
+	reason.CodeInvalidParameter:     {http.StatusBadRequest, http.StatusUnprocessableEntity},
+	reason.CodeUnauthorized:         {http.StatusUnauthorized},
+	reason.CodePaymentRequired:      {http.StatusPaymentRequired},
+	reason.CodeForbidden:            {http.StatusForbidden},
+	reason.CodeNotFound:             {http.StatusNotFound},
+	reason.CodeMethodNotAllowed:     {http.StatusMethodNotAllowed},
+	reason.CodeConflict:             {http.StatusConflict},
+	reason.CodeUnsupportedMediaType: {http.StatusUnsupportedMediaType},
+	reason.CodeTooManyRequests:      {http.StatusTooManyRequests},
+	reason.CodeInternalServerError:  {http.StatusInternalServerError},
+	reason.CodeBadGateway:           {http.StatusBadGateway},
+	reason.CodeServiceUnavailable:   {http.StatusServiceUnavailable},
+	reason.CodeGatewayTimeout:       {http.StatusGatewayTimeout},
+}
+
+var symbol = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`)
+
+func (v *verification) errorCodes(context.Context) finding {
+	var bad []string
+	for _, e := range v.recorder.failures() {
+		inner, what := envelope(e)
+		if what != "" {
+			continue
+		}
+		code, _ := inner["code"].(string)
+		if fits, known := statuses[reason.Code(code)]; !symbol.MatchString(code) {
+			bad = append(bad, fmt.Sprintf("%s: %.40q is no symbol", e.name(), code))
+		} else if known && !slices.Contains(fits, e.status) {
+			bad = append(bad, fmt.Sprintf("%s: %s is answered %d", e.name(), code, e.status))
+		}
+	}
+	slices.Sort(bad)
+	return wrongIfAny(slices.Compact(bad))
+}
+
+// errorFailures looks for 5xx. A gateway that answers 502 to 504 because the service behind it failed has not failed
+// itself.
+func (v *verification) errorFailures(context.Context) finding {
+	var bad []string
+	for _, e := range v.recorder.failures() {
+		behind := e.status == http.StatusBadGateway || e.status == http.StatusServiceUnavailable || e.status == http.StatusGatewayTimeout
+		if _, what := envelope(e); e.status >= http.StatusInternalServerError && (!behind || what != "") {
+			bad = append(bad, fmt.Sprintf("%s: %d", e.name(), e.status))
+		}
+	}
+	slices.Sort(bad)
+	return wrongIfAny(slices.Compact(bad))
+}

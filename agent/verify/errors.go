@@ -1,0 +1,81 @@
+package verify
+
+import (
+	"context"
+	"net/http"
+	"strings"
+)
+
+// requestIDSent is the request id that error-404 sends and request-id expects back.
+const requestIDSent = "uimgate-verify-1"
+
+func (v *verification) error404(ctx context.Context) finding {
+	a, err := v.ask(ctx, http.MethodGet, v.at("/uimgate-verify/no-such-path"), http.Header{"Uim-Request-Id": {requestIDSent}}, "")
+	if err != nil {
+		return exchangeFailed(err)
+	}
+	v.noSuchPath = a
+	return expectStatus(a, http.StatusNotFound)
+}
+
+func (v *verification) requestID(context.Context) finding {
+	switch got := v.noSuchPath.Header.Get("Uim-Request-Id"); got {
+	case requestIDSent:
+		return pass
+	case "":
+		return missing("there is no UIM-Request-ID")
+	default:
+		return wrong("another UIM-Request-ID comes back than was sent")
+	}
+}
+
+func (v *verification) error405(ctx context.Context) finding {
+	address, f := v.findExecute(ctx)
+	if f.outcome != Holds {
+		return f
+	}
+	a, err := v.ask(ctx, http.MethodDelete, address, nil, "")
+	if err != nil {
+		return exchangeFailed(err)
+	}
+	if f := expectStatus(a, http.StatusMethodNotAllowed); f.outcome != Holds {
+		return f
+	}
+	if !strings.Contains(a.Header.Get("Allow"), http.MethodPost) {
+		return wrong("the 405 has no Allow that names POST")
+	}
+	return pass
+}
+
+func (v *verification) error400(ctx context.Context) finding {
+	if _, f := v.findIssue(ctx); f.outcome != Holds {
+		return f
+	}
+	return expectStatus(v.malformed, http.StatusBadRequest)
+}
+
+func (v *verification) error415(ctx context.Context) finding {
+	a, err := v.ask(ctx, http.MethodPost, v.issueURL, http.Header{"Content-Type": {"text/plain"}}, "hello")
+	if err != nil {
+		return exchangeFailed(err)
+	}
+	return expectStatus(a, http.StatusUnsupportedMediaType)
+}
+
+func (v *verification) error401(ctx context.Context) finding {
+	if _, f := v.findExecute(ctx); f.outcome != Holds {
+		return f
+	}
+	return expectStatus(v.withoutPAT, http.StatusUnauthorized)
+}
+
+func (v *verification) errorChallenge(context.Context) finding {
+	challenge := strings.Join(v.withoutPAT.Header.Values("WWW-Authenticate"), ", ")
+	switch {
+	case challenge == "":
+		return missing("there is no WWW-Authenticate")
+	case !strings.Contains(strings.ToLower(challenge), "bearer"):
+		return wrong("it asks for another scheme than Bearer")
+	}
+	return pass
+}

@@ -1,0 +1,133 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/intents"
+)
+
+func (v *verification) intentsOffered(context.Context) finding {
+	list, _ := v.tree["intents"].([]any)
+	if len(list) == 0 {
+		return missing("intents is empty")
+	}
+	return holds("%d", len(list))
+}
+
+// eachIntent calls f with each intent as agents.json has it, and a name for it in findings.
+func (v *verification) eachIntent(f func(name string, m map[string]any)) {
+	list, _ := v.tree["intents"].([]any)
+	for i, item := range list {
+		m, _ := item.(map[string]any)
+		name := uidOf(m)
+		if name == "" {
+			name = "/intents/" + strconv.Itoa(i)
+		}
+		f(printable(name), m)
+	}
+}
+
+// uidOf returns the uid of an intent, in the form of core or of the draft.
+func uidOf(m map[string]any) string {
+	for _, name := range []string{"intent_uid", "uid"} {
+		if s, ok := m[name].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// unreadIntents reports whether there are intents that could not be parsed.
+func (v *verification) unreadIntents() bool {
+	list, _ := v.tree["intents"].([]any)
+	return len(v.catalog.Intents()) < len(list)
+}
+
+func (v *verification) intentUID(context.Context) finding {
+	var bad []string
+	v.eachIntent(func(name string, m map[string]any) {
+		uid, err := intents.ParseUID(uidOf(m))
+		switch {
+		case uidOf(m) == "":
+			bad = append(bad, name+" has no intent_uid")
+		case err != nil:
+			bad = append(bad, err.Error())
+		case !uid.Canonical():
+			bad = append(bad, name+": intent-name is a-z, 0-9 and hyphens")
+		}
+	})
+	return wrongIfAny(bad)
+}
+
+func (v *verification) intentUnique(context.Context) finding {
+	seen := map[string]bool{}
+	var bad []string
+	v.eachIntent(func(name string, m map[string]any) {
+		uid := uidOf(m)
+		if uid != "" && seen[uid] {
+			bad = append(bad, name)
+		}
+		seen[uid] = true
+	})
+	return wrongIfAny(bad)
+}
+
+func (v *verification) intentNamespace(context.Context) finding {
+	host := v.agentsURL().Hostname()
+	if fetch.LoopbackHost(host) || v.options.Client.AllowInsecure {
+		return skipped("%s vouches for no name", host)
+	}
+	var bad []string
+	for _, space := range v.catalog.Namespaces() {
+		if !v.sameSite(space, host) {
+			bad = append(bad, fmt.Sprintf("%s is not of %s", space, host))
+		}
+	}
+	return wrongIfAny(bad)
+}
+
+func (v *verification) intentNames(context.Context) finding {
+	var bad []string
+	v.eachIntent(func(name string, m map[string]any) {
+		if isNoText(m["intent_name"]) && isNoText(m["name"]) {
+			bad = append(bad, name+" has no intent_name")
+		}
+		if isNoText(m["description"]) {
+			bad = append(bad, name+" has no description")
+		}
+	})
+	return wrongIfAny(bad)
+}
+
+func (v *verification) intentOutputs(context.Context) finding {
+	var none []string
+	v.eachIntent(func(name string, m map[string]any) {
+		if m["output_parameters"] == nil && m["retired"] != true {
+			none = append(none, name)
+		}
+	})
+	if len(none) > 0 {
+		return missing("%s", summary(none))
+	}
+	return pass
+}
+
+func (v *verification) intentEndpoint(context.Context) finding {
+	bad := v.problemsOf("endpoint")
+	for _, in := range v.catalog.Intents() {
+		switch {
+		case in.Endpoint == nil && v.catalog.Execute == "":
+			bad = append(bad, in.UID.String()+" has no endpoint, and there is no uim-api-execute")
+		case in.Endpoint == nil:
+		default:
+			if _, ok := v.address(strings.NewReplacer("{", "", "}", "").Replace(in.Endpoint.URL)); !ok {
+				bad = append(bad, in.UID.String()+": the endpoint is not https")
+			}
+		}
+	}
+	return wrongIfAny(bad)
+}

@@ -1,0 +1,49 @@
+package verify
+
+import "strings"
+
+// asList returns a value as a list: a list as it is, nil as an empty one, anything else as its only element.
+func asList(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	default:
+		return []any{v}
+	}
+}
+
+// memberOf returns the first member that m has under one of several names of JSON-LD.
+func memberOf(m map[string]any, names ...string) any {
+	for _, name := range names {
+		for _, prefix := range []string{"", "odrl:"} {
+			if m[prefix+name] != nil {
+				return m[prefix+name]
+			}
+		}
+	}
+	return nil
+}
+
+// termOf returns the IRI or word that a value stands for: itself, or the @id or rdf:value of an object.
+func termOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case map[string]any:
+		for _, name := range []string{"uid", "@id", "id", "rdf:value", "@value", "odrl:uid"} {
+			if v[name] != nil {
+				return termOf(v[name])
+			}
+		}
+	case []any:
+		if len(v) == 1 {
+			return termOf(v[0])
+		}
+	}
+	return ""
+}
+
+// localName returns the word at the end of an IRI or a prefixed name.
+func localName(iri string) string { return iri[strings.LastIndexAny(iri, "/#:")+1:] }

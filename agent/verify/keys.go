@@ -1,0 +1,71 @@
+package verify
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+func (v *verification) publicKey(context.Context) finding {
+	v.publicKeyText = v.catalog.PublicKey
+	if v.publicKeyText == "" {
+		return missing("there is no uim-public-key")
+	}
+	key, err := pat.ParsePublicKey(v.publicKeyText)
+	if err != nil {
+		return wrong("%v", err)
+	}
+	v.keys = append(v.keys, key)
+	return holds("%s, thumbprint %s", key.Algorithm(), key.Thumbprint())
+}
+
+const maxKeys = 100
+
+func (v *verification) keySet(ctx context.Context) finding {
+	a, err := v.get(ctx, v.at("/.well-known/jwks.json"), maxAnswer)
+	switch {
+	case err != nil:
+		return exchangeFailed(err)
+	case a.Status >= http.StatusInternalServerError:
+		return serverError(a)
+	case a.Status != http.StatusOK:
+		return missing("it answers %d", a.Status)
+	}
+	tree, err := strictjson.DecodeObject(a.Body)
+	if err != nil {
+		return wrong("%v", err)
+	}
+	list, ok := tree["keys"].([]any)
+	if !ok || len(list) > maxKeys {
+		return wrong("it has no list of keys, or more than %d", maxKeys)
+	}
+	usable := 0
+	for i, item := range list {
+		for _, private := range []string{"d", "p", "q", "dp", "dq", "qi", "k"} {
+			if m, _ := item.(map[string]any); m[private] != nil {
+				return wrong("key %d holds the private member %s", i, private)
+			}
+		}
+		if key, err := pat.ParsePublicKeyValue(item); err == nil {
+			v.keys = append(v.keys, key)
+			usable++
+		}
+	}
+	if usable == 0 {
+		return wrong("none of its %d keys can be used", len(list))
+	}
+	return holds("%d keys", usable)
+}
+
+func (v *verification) keySetAgrees(context.Context) finding {
+	if v.outcomes["public-key"] != Holds {
+		return skipped("there is no uim-public-key to compare")
+	}
+	if !slices.ContainsFunc(v.keys[1:], func(k pat.Key) bool { return k.Thumbprint() == v.keys[0].Thumbprint() }) {
+		return wrong("uim-public-key is not in the key set")
+	}
+	return pass
+}

@@ -1,0 +1,147 @@
+package verify
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+)
+
+const (
+	maxExchanges = 1000
+	maxErrorKept = 64 << 10
+)
+
+// An exchange is one request and its answer, as they were sent.
+type exchange struct {
+	method string
+	url    *url.URL
+	sent   []byte // the request's body; nil if the recorder did not keep bodies
+	status int
+	header http.Header
+	answer *prefix
+}
+
+func (e exchange) body() []byte { return e.answer.data }
+
+// name returns method and path, without the query.
+func (e exchange) name() string { return e.method + " " + printable(e.url.Path) }
+
+// A recorder wraps the transport of both clients, so that the answers to package agent can be checked, and all errors in
+// the end. It keeps the bodies of errors, and other bodies only between start and stop: a PAT is not kept longer than it
+// is needed.
+type recorder struct {
+	wrapped func(http.RoundTripper) http.RoundTripper
+
+	mu        sync.Mutex
+	limit     int64
+	exchanges []exchange
+	failed    []exchange
+}
+
+func (r *recorder) wrap(next http.RoundTripper) http.RoundTripper {
+	if r.wrapped != nil {
+		next = r.wrapped(next)
+	}
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		request, sent, err := r.open(request)
+		if err != nil {
+			return nil, err
+		}
+		response, err := next.RoundTrip(request)
+		if err != nil {
+			return response, err
+		}
+		r.add(request, sent, response)
+		return response, nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// open reads a request's body, if bodies are kept, and returns a request that still has it. The bodies are those of our
+// own clients, which are short.
+func (r *recorder) open(request *http.Request) (*http.Request, []byte, error) {
+	r.mu.Lock()
+	keeping := r.limit > 0
+	r.mu.Unlock()
+	if !keeping || request.Body == nil {
+		return request, nil, nil
+	}
+	sent, err := io.ReadAll(request.Body)
+	if err = errors.Join(err, request.Body.Close()); err != nil {
+		return nil, nil, err
+	}
+	request = request.Clone(request.Context())
+	request.Body = io.NopCloser(bytes.NewReader(sent))
+	return request, sent, nil
+}
+
+func (r *recorder) add(request *http.Request, sent []byte, response *http.Response) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := exchange{
+		method: request.Method, url: request.URL, status: response.StatusCode, header: response.Header.Clone(),
+		answer: &prefix{limit: maxErrorKept},
+	}
+	failure := e.status >= http.StatusBadRequest
+	if failure && len(r.failed) < maxExchanges {
+		r.failed = append(r.failed, e)
+	}
+	if r.limit > 0 && len(r.exchanges) < maxExchanges {
+		if !failure {
+			e.answer.limit = r.limit
+		}
+		e.sent = sent
+		r.exchanges = append(r.exchanges, e)
+	}
+	if failure || r.limit > 0 {
+		response.Body = &copyBody{response.Body, e.answer}
+	}
+}
+
+// start keeps the exchanges that follow, with up to limit bytes of their bodies, until stop.
+func (r *recorder) start(most int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.limit, r.exchanges = most, nil
+}
+
+// stop returns what was kept since start and forgets it.
+func (r *recorder) stop() []exchange {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := r.exchanges
+	r.limit, r.exchanges = 0, nil
+	return out
+}
+
+// failures returns all answers of 400 and above.
+func (r *recorder) failures() []exchange {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]exchange(nil), r.failed...)
+}
+
+// A prefix is the beginning of a body, as far as it was read.
+type prefix struct {
+	limit int64
+	data  []byte
+}
+
+type copyBody struct {
+	io.ReadCloser
+	to *prefix
+}
+
+func (b *copyBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if room := b.to.limit - int64(len(b.to.data)); room > 0 {
+		b.to.data = append(b.to.data, p[:min(int64(n), room)]...)
+	}
+	return n, err
+}

@@ -1,0 +1,57 @@
+package verify
+
+import (
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A verification is one run: the clients, and the state that earlier checks leave for later ones.
+type verification struct {
+	options  Options
+	recorder *recorder
+	client   *agent.Client
+	fetch    *fetch.Client
+	outcomes map[string]Outcome
+
+	// Discovery.
+	domain  string // empty: the target is more than a domain, and DNS is not asked
+	records Records
+	dnsErr  error
+
+	exchanges     []exchange // on the way to agents.json
+	agentsFile    *exchange  // nil: none was found
+	service       *agent.Service
+	findErr       error
+	tree          map[string]any
+	catalog       *intents.Catalog
+	problems      problem.List
+	keys          []pat.Key // that the service publishes
+	publicKeyText string    // uim-public-key
+
+	// The policy.
+	policy      fetch.Answer
+	policyTree  map[string]any
+	digest      string
+	bytesChange bool // its bytes or its ETag differ from one fetch to the next
+
+	searchURL, intentURL string
+	searchPage           page
+
+	// Addresses that answer, and what they answered without a PAT.
+	executeURL, issueURL string
+	withoutPAT           fetch.Answer // to executing without a PAT
+	malformed            fetch.Answer // to an agreement that is not JSON
+	noSuchPath           fetch.Answer // to a path that does not exist
+
+	// The PAT, and the call that it is tried with.
+	token         patText
+	issueExchange exchange       // that returned the PAT
+	issueAnswer   map[string]any // its body
+	sampleCall    call
+	sampled       bool         // findSample has been called; its result is sampleCall
+	sampleAnswer  fetch.Answer // to the sample call
+	refusal       fetch.Answer // to a call with wrong parameters
+}
