@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
 func TestAPanicOnTheWayIsARefusal(t *testing.T) {
-	g := newAdminGate(t, "")
-	a := g.agreed("agent-1")
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
 	var seen *execute.Event
-	_, err := g.executor.Execute(t.Context(), execute.Call{
-		Service: g.directory.Current().Service("default"), Token: a.token, Observe: func(e *execute.Event) { seen = e },
+	_, err := g.Executor.Execute(t.Context(), execute.Call{
+		Service: g.Directory.Current().Service("default"), Token: a.Token, Observe: func(e *execute.Event) { seen = e },
 		Read: func() (execute.Request, error) { panic("canary-parameter") },
 	})
 	var f *reason.Refusal
@@ -32,16 +33,16 @@ func TestAPanicOnTheWayIsARefusal(t *testing.T) {
 }
 
 func TestWhatTheGatewayRefusesByItselfWasNotSent(t *testing.T) {
-	g := newAdminGate(t, "")
-	a := g.agreed("agent-1")
-	g.pass(time.Minute) // what was revoked is not known as of now, but can be asked
-	if got := g.execute(a, ordering); got.status != http.StatusOK {
-		t.Errorf("a view that can be brought up to date: %d %s", got.status, got.body)
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	g.Pass(time.Minute) // what was revoked is not known as of now, but can be asked
+	if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusOK {
+		t.Errorf("a view that can be brought up to date: %d %s", got.Status, got.Body)
 	}
-	g.pass(time.Minute)
-	g.must(g.store.Close()) // now it cannot
-	got := g.execute(a, ordering)
-	if got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), `"outcome":"not_sent"`) {
-		t.Errorf("%d %s", got.status, got.body)
+	g.Pass(time.Minute)
+	g.Must(g.Store.Close()) // now it cannot
+	got := g.Execute(a, gatetest.Ordering)
+	if got.Status != http.StatusServiceUnavailable || !strings.Contains(string(got.Body), `"outcome":"not_sent"`) {
+		t.Errorf("%d %s", got.Status, got.Body)
 	}
 }

@@ -8,20 +8,22 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
 )
 
 func TestTheGatewayAsOpenAPI(t *testing.T) {
 	g := pageGate(t, repositoryFile(t, "examples/shop/agents.json"), repositoryFile(t, "examples/shop/policy.json"), "")
-	a := g.get("/openapi.json")
-	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/json" {
-		t.Fatalf("%d %s", a.status, a.header)
+	a := g.Get("/openapi.json")
+	if a.Status != http.StatusOK || a.Header.Get("Content-Type") != "application/json" {
+		t.Fatalf("%d %s", a.Status, a.Header)
 	}
-	golden(t, "shop.openapi.json", indented(t, a.body))
-	if again := g.get("/openapi.json", "If-None-Match", a.header.Get("ETag")); again.status != http.StatusNotModified {
-		t.Errorf("%d with the ETag", again.status)
+	golden(t, "shop.openapi.json", indented(t, a.Body))
+	if again := g.Get("/openapi.json", "If-None-Match", a.Header.Get("ETag")); again.Status != http.StatusNotModified {
+		t.Errorf("%d with the ETag", again.Status)
 	}
-	openAPIShape(t, a.body)
-	request := requestSchema(t, a.body)
+	openAPIShape(t, a.Body)
+	request := requestSchema(t, a.Body)
 	for body, fits := range map[string]bool{
 		`{"intent_uid": "shop.example:search-products:v1", "parameters": {"query": "lamp"}}`:                         true,
 		`{"intent_uid": "shop.example:search-products:v1", "parameters": {"query": "lamp", "limit": 51}}`:            false,
@@ -45,12 +47,12 @@ func TestTheGatewayAsOpenAPI(t *testing.T) {
 // References inside a parameter's schema must hold where OpenAPI has it; what looks like one in an enum
 // is data.
 func TestOpenAPIKeepsReferencesWhole(t *testing.T) {
-	agents := strings.Replace(adminAgentsFile, `{"name": "query", "type": "string", "required": true}`,
+	agents := strings.Replace(gatetest.AgentsFile, `{"name": "query", "type": "string", "required": true}`,
 		`{"name": "a/b", "required": true, "type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}, "enum": {"enum": [{"$ref": "#/data"}]}}, "additionalProperties": false}}}`, 1)
-	g := pageGate(t, agents, adminPolicyFile, "")
-	a := g.get("/openapi.json")
-	openAPIShape(t, a.body)
-	request := requestSchema(t, a.body)
+	g := pageGate(t, agents, gatetest.PolicyFile, "")
+	a := g.Get("/openapi.json")
+	openAPIShape(t, a.Body)
+	request := requestSchema(t, a.Body)
 	for body, fits := range map[string]bool{
 		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"next": {"next": {}}}]}}`:               true,
 		`{"intent_uid": "shop.example:search:v1", "parameters": {"a/b": [{"next": {"last": {}}}]}}`:               false,

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
 )
 
 var update = flag.Bool("update", false, "write what the tests get as what they want")
@@ -23,11 +25,11 @@ var update = flag.Bool("update", false, "write what the tests get as what they w
 const pageSettings = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM, execute: /any}, public_url: 'https://agents.shop.example'%s}\n"
 
 // pageGate is a gateway with this agents.json and policy; settings are added to those of the service.
-func pageGate(t *testing.T, agents, policy, settings string) *adminGate {
+func pageGate(t *testing.T, agents, policy, settings string) *gatetest.Gate {
 	t.Helper()
-	g := newAdminGate(t, fmt.Sprintf(pageSettings, settings), func(g *adminGate) {
-		g.write("agents.json", agents)
-		g.write("policy.json", policy)
+	g := gatetest.New(t, fmt.Sprintf(pageSettings, settings), func(g *gatetest.Gate) {
+		g.Write("agents.json", agents)
+		g.Write("policy.json", policy)
 	})
 	return g
 }
@@ -41,25 +43,15 @@ func repositoryFile(t *testing.T, name string) string {
 	return string(b)
 }
 
-func (g *adminGate) get(path string, header ...string) adminAnswer {
-	g.Helper()
-	r, err := http.NewRequestWithContext(g.Context(), http.MethodGet, g.public.URL+path, nil)
-	g.must(err)
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Add(header[i], header[i+1])
-	}
-	return g.send(r)
-}
-
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
-func (g *adminGate) page() string {
+func pageOf(g *gatetest.Gate) string {
 	g.Helper()
-	a := g.get("/", "Accept", browser)
-	if a.status != http.StatusOK {
-		g.Fatalf("%d %s", a.status, a.body)
+	a := g.Get("/", "Accept", browser)
+	if a.Status != http.StatusOK {
+		g.Fatalf("%d %s", a.Status, a.Body)
 	}
-	return string(a.body)
+	return string(a.Body)
 }
 
 // golden compares with a file under testdata/page.
@@ -82,7 +74,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestThePageOfTheExampleShop(t *testing.T) {
 	g := pageGate(t, repositoryFile(t, "examples/shop/agents.json"), repositoryFile(t, "examples/shop/policy.json"), "")
-	golden(t, "shop.html", g.page())
+	golden(t, "shop.html", pageOf(g))
 }
 
 // hostile is an agents.json whose every text tries to be markup or a command.
@@ -107,10 +99,10 @@ const hostile = `{
 }`
 
 func TestThePageTellsTextFromMarkup(t *testing.T) {
-	policy := strings.ReplaceAll(adminPolicyFile, `{"target": "shop.example:order:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]}`,
+	policy := strings.ReplaceAll(gatetest.PolicyFile, `{"target": "shop.example:order:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]}`,
 		`{"target": "shop.example:search:v1", "action": "execute", "duty": [{"action": "attribute", "description": "<script>alert(5)</script>"}]}`)
 	g := pageGate(t, hostile, policy, ", intents: {'shop.example:search:v1': {agreement: fresh, ceiling: 1000/hour}}")
-	page := g.page()
+	page := pageOf(g)
 	golden(t, "hostile.html", page)
 	for _, markup := range []string{"<script", "<img", "<b>", "<i>", "<u>", "javascript:", `"onclick`} {
 		if strings.Contains(page, markup) && markup != "javascript:" || strings.Contains(page, `="javascript:`) {
@@ -125,7 +117,7 @@ func TestThePageTellsTextFromMarkup(t *testing.T) {
 // The example is one command, whatever the operator wrote: the shell hands curl exactly the call.
 func TestTheExampleIsWhatItSeems(t *testing.T) {
 	g := pageGate(t, hostile, strings.ReplaceAll(permitAll, "shop.example/policy", "shop.example/p"), "")
-	example := regexp.MustCompile(`(?s)<h4>Example</h4>\n<pre tabindex="0"><code>(.*?)</code>`).FindStringSubmatch(g.page())
+	example := regexp.MustCompile(`(?s)<h4>Example</h4>\n<pre tabindex="0"><code>(.*?)</code>`).FindStringSubmatch(pageOf(g))
 	if example == nil {
 		t.Fatal("no example")
 	}
@@ -155,8 +147,8 @@ func TestThePageHoldsAPartOfLargeIntents(t *testing.T) {
 	for i := range 200 {
 		inputs = append(inputs, fmt.Sprintf(`{"name": "p%03d", "type": "string", "description": %q}`, i, strings.Repeat("ä", 900)))
 	}
-	agents := strings.Replace(adminAgentsFile, `{"name": "query", "type": "string", "required": true}`, strings.Join(inputs, ","), 1)
-	page := pageGate(t, agents, adminPolicyFile, "").page()
+	agents := strings.Replace(gatetest.AgentsFile, `{"name": "query", "type": "string", "required": true}`, strings.Join(inputs, ","), 1)
+	page := pageOf(pageGate(t, agents, gatetest.PolicyFile, ""))
 	if strings.Contains(page, "p050") || !strings.Contains(page, "p049") || !strings.Contains(page, "150 more parameters") {
 		t.Errorf("%d bytes", len(page))
 	}
@@ -164,14 +156,14 @@ func TestThePageHoldsAPartOfLargeIntents(t *testing.T) {
 
 // The only style that may apply is the one in the page: its hash is what the header names.
 func TestThePageMayOnlyBeRead(t *testing.T) {
-	g := newAdminGate(t, "")
-	a := g.get("/", "Accept", browser)
-	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindSubmatch(a.body)
+	g := gatetest.New(t, "")
+	a := g.Get("/", "Accept", browser)
+	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindSubmatch(a.Body)
 	if style == nil {
 		t.Fatal("no style")
 	}
 	sum := sha256.Sum256(style[1])
-	csp := a.header.Get("Content-Security-Policy")
+	csp := a.Header.Get("Content-Security-Policy")
 	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	if csp != want {
 		t.Errorf("CSP %q, want %q", csp, want)
@@ -179,44 +171,44 @@ func TestThePageMayOnlyBeRead(t *testing.T) {
 	for name, value := range map[string]string{
 		"Content-Type": "text/html; charset=utf-8", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Vary": "Accept", "Cache-Control": "public, max-age=60",
 	} {
-		if got := a.header.Get(name); got != value {
+		if got := a.Header.Get(name); got != value {
 			t.Errorf("%s %q, want %q", name, got, value)
 		}
 	}
 	for _, outside := range []string{"<script", "<link rel=\"stylesheet", "<img", "<iframe", "style=", "src="} {
-		if strings.Contains(string(a.body), outside) {
+		if strings.Contains(string(a.Body), outside) {
 			t.Errorf("the page holds %s", outside)
 		}
 	}
-	etag := a.header.Get("ETag")
-	again := g.get("/", "Accept", browser, "If-None-Match", etag)
-	if etag == "" || again.status != http.StatusNotModified || len(again.body) > 0 {
-		t.Errorf("ETag %q: %d %s", etag, again.status, again.body)
+	etag := a.Header.Get("ETag")
+	again := g.Get("/", "Accept", browser, "If-None-Match", etag)
+	if etag == "" || again.Status != http.StatusNotModified || len(again.Body) > 0 {
+		t.Errorf("ETag %q: %d %s", etag, again.Status, again.Body)
 	}
 }
 
 func TestOnlyWhoAsksForHTMLGetsIt(t *testing.T) {
-	g := newAdminGate(t, "")
+	g := gatetest.New(t, "")
 	for accept, wanted := range map[string]bool{
 		browser: true, "text/html": true, "TEXT/HTML;charset=utf-8": true, "application/xhtml+xml": true, "text/html, application/json": true, "application/json;q=0.5,text/html": true,
 		"": false, "*/*": false, "application/json": false, "application/json, text/plain, */*": false, "text/html;q=0": false, "text/html;q=0.5, application/json": false,
 		"text/html;q=x": false, "text/html;q=1e9": false, "text/html;q=-1": false, "application/uim+json, text/html;q=0.9": false, ",,;;": false, strings.Repeat("a/b,", 40) + "text/html": false,
 	} {
-		a := g.get("/", "Accept", accept)
-		if got := a.status == http.StatusOK; got != wanted {
-			t.Errorf("%q: %d", accept, a.status)
+		a := g.Get("/", "Accept", accept)
+		if got := a.Status == http.StatusOK; got != wanted {
+			t.Errorf("%q: %d", accept, a.Status)
 		}
-		if a.header.Get("Vary") != "Accept" {
-			t.Errorf("%q: Vary %q", accept, a.header.Get("Vary"))
+		if a.Header.Get("Vary") != "Accept" {
+			t.Errorf("%q: Vary %q", accept, a.Header.Get("Vary"))
 		}
 		if !wanted {
-			a.refuses(g, http.StatusNotFound, "NO_SUCH_PATH")
-			if !strings.Contains(string(a.body), "/agents.json") {
-				t.Errorf("%s names no way on", a.body)
+			g.Refuses(a, http.StatusNotFound, "NO_SUCH_PATH")
+			if !strings.Contains(string(a.Body), "/agents.json") {
+				t.Errorf("%s names no way on", a.Body)
 			}
 		}
 	}
-	g.get("/index.html", "Accept", browser).refuses(g, http.StatusNotFound, "NO_SUCH_PATH")
+	g.Refuses(g.Get("/index.html", "Accept", browser), http.StatusNotFound, "NO_SUCH_PATH")
 }
 
 // many is an agents.json of n intents.
@@ -234,19 +226,19 @@ const permitAll = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "http
 
 func TestLargeCataloguesAreBounded(t *testing.T) {
 	g := pageGate(t, many(10_000), permitAll, "")
-	page := g.page()
+	page := pageOf(g)
 	if n := strings.Count(page, "<article"); n != 100 || !strings.Contains(page, "10000 intents") || !strings.Contains(page, "https://agents.shop.example/api/intents/search?page_size=100&amp;page=2") {
 		t.Errorf("%d intents in %d bytes", n, len(page))
 	}
 	if len(page) > 300_000 {
 		t.Errorf("%d bytes", len(page))
 	}
-	a := g.get("/openapi.json")
+	a := g.Get("/openapi.json")
 	var doc struct {
 		Info       struct{ Description string }
 		Components struct{ Schemas map[string]any }
 	}
-	if err := json.Unmarshal(a.body, &doc); err != nil {
+	if err := json.Unmarshal(a.Body, &doc); err != nil {
 		t.Fatal(err)
 	}
 	if len(doc.Components.Schemas) != 3*1000+1 || !strings.Contains(doc.Info.Description, "first 1000 of 10000") {
@@ -266,11 +258,11 @@ func TestResultsCarryTheLicence(t *testing.T) {
 		`"` + strings.Repeat("x", 513) + `"`:                "",
 		`null`:                                              "",
 	} {
-		agents := strings.Replace(adminAgentsFile, `"intents": [`, `"uim-license": `+license+`, "intents": [`, 1)
-		g := pageGate(t, agents, adminPolicyFile, "")
-		a := g.execute(g.agreed("agent-1"), searching)
-		if got := a.header.Values("Uim-License"); a.status != http.StatusOK || strings.Join(got, "|") != want || len(a.header.Values("Set-Cookie")) > 0 {
-			t.Errorf("%s: %d %q, want %q", license, a.status, got, want)
+		agents := strings.Replace(gatetest.AgentsFile, `"intents": [`, `"uim-license": `+license+`, "intents": [`, 1)
+		g := pageGate(t, agents, gatetest.PolicyFile, "")
+		a := g.Execute(g.Agreed("agent-1"), gatetest.Searching)
+		if got := a.Header.Values("Uim-License"); a.Status != http.StatusOK || strings.Join(got, "|") != want || len(a.Header.Values("Set-Cookie")) > 0 {
+			t.Errorf("%s: %d %q, want %q", license, a.Status, got, want)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
@@ -42,7 +42,7 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	if got := string(g.post("/api/intents/execute", again, ordering)); !strings.Contains(got, `"RATE_LIMIT_EXCEEDED"`) {
 		t.Errorf("a limit after it: %s", got)
 	}
-	if list := want[gateway.AdminPage[gateway.AdminStatement]](g, "usage", "statements"); len(list.Items) != 1 || list.Items[0].Closing.Unresolved != "0.25" {
+	if list := want[admin.Page[admin.Statement]](g, "usage", "statements"); len(list.Items) != 1 || list.Items[0].Closing.Unresolved != "0.25" {
 		t.Errorf("%+v", list)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 )
 
 var ordering = map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}}
@@ -66,10 +66,10 @@ func TestBackupAndRestore(t *testing.T) {
 	if got := string(g.post("/api/intents/execute", again, ordering)); !strings.Contains(got, `"RATE_LIMIT_EXCEEDED"`) {
 		t.Errorf("a limit after the restore: %s", got)
 	}
-	if list := want[gateway.AdminPage[gateway.AdminAgent]](g, "agents", "list"); len(list.Items) != 2 {
+	if list := want[admin.Page[admin.Agent]](g, "agents", "list"); len(list.Items) != 2 {
 		t.Errorf("%+v", list)
 	}
-	if got := want[gateway.AdminTopUp](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1"); !got.Repeated || got.Balance != "9.75" {
+	if got := want[admin.TopUp](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1"); !got.Repeated || got.Balance != "9.75" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -147,7 +147,7 @@ func TestRestoreOverADamagedState(t *testing.T) {
 		t.Error("the old log would be read into the new state")
 	}
 	g.start()
-	if list := want[gateway.AdminPage[gateway.AdminAgent]](g, "agents", "list"); len(list.Items) != 1 {
+	if list := want[admin.Page[admin.Agent]](g, "agents", "list"); len(list.Items) != 1 {
 		t.Errorf("%+v", list)
 	}
 }

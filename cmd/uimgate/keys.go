@@ -11,18 +11,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-var keyColumns = []column[gateway.AdminKey]{
-	{name: "kid", exact: func(k gateway.AdminKey) string { return k.ID }},
-	{name: "alg", exact: func(k gateway.AdminKey) string { return k.Algorithm }},
-	{name: "signing", exact: func(k gateway.AdminKey) string { return exactBool(k.Signing) }, human: func(k gateway.AdminKey) string { return yesNo(k.Signing) }},
-	timeColumn("created_at", func(k gateway.AdminKey) time.Time { return k.CreatedAt }, false),
-	timeColumn("not_after", func(k gateway.AdminKey) time.Time { return k.NotAfter }, false),
-	{name: "jwk", wide: true, exact: func(k gateway.AdminKey) string { return string(k.JWK) }},
+var keyColumns = []column[admin.Key]{
+	{name: "kid", exact: func(k admin.Key) string { return k.ID }},
+	{name: "alg", exact: func(k admin.Key) string { return k.Algorithm }},
+	{name: "signing", exact: func(k admin.Key) string { return exactBool(k.Signing) }, human: func(k admin.Key) string { return yesNo(k.Signing) }},
+	timeColumn("created_at", func(k admin.Key) time.Time { return k.CreatedAt }, false),
+	timeColumn("not_after", func(k admin.Key) time.Time { return k.NotAfter }, false),
+	{name: "jwk", wide: true, exact: func(k admin.Key) string { return string(k.JWK) }},
 }
 
 // keysCommand is about the keys that sign PATs. Private keys never leave the data directory.
@@ -136,7 +136,7 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 }
 
 func (o *operator) printKey(c *cobra.Command, k pat.SigningKey) error {
-	record, err := json.Marshal(gateway.AdminKey{ID: k.ID, Algorithm: k.Algorithm, Signing: true, CreatedAt: k.CreatedAt, NotAfter: k.NotAfter, JWK: k.JWK})
+	record, err := json.Marshal(admin.Key{ID: k.ID, Algorithm: k.Algorithm, Signing: true, CreatedAt: k.CreatedAt, NotAfter: k.NotAfter, JWK: k.JWK})
 	if err != nil {
 		return err
 	}

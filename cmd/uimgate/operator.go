@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 )
 
 const (
@@ -208,7 +208,7 @@ func adminClient() *http.Client {
 // A refusedError is what the gateway answered instead.
 type refusedError struct {
 	message, suggestion, reason string
-	problems                    []gateway.AdminProblem
+	problems                    []admin.Problem
 }
 
 func (e *refusedError) Error() string {
@@ -223,10 +223,10 @@ func refusal(base *url.URL, answer *http.Response, data []byte) error {
 		Error struct {
 			Message string `json:"message"`
 			Details struct {
-				Reason     string                 `json:"reason"`
-				Suggestion string                 `json:"suggestion"`
-				Services   []string               `json:"services"`
-				Problems   []gateway.AdminProblem `json:"problems"`
+				Reason     string          `json:"reason"`
+				Suggestion string          `json:"suggestion"`
+				Services   []string        `json:"services"`
+				Problems   []admin.Problem `json:"problems"`
 			} `json:"details"`
 		} `json:"error"`
 	}

@@ -11,17 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/pat"
 )
 
-var agentColumns = []column[gateway.AdminAgent]{
-	{name: "agent_id", exact: func(a gateway.AdminAgent) string { return a.AgentID }},
-	{name: "status", exact: func(a gateway.AdminAgent) string { return string(a.Status) }},
-	{name: "approved", exact: func(a gateway.AdminAgent) string { return exactBool(a.Approved) }, human: func(a gateway.AdminAgent) string { return yesNo(a.Approved) }},
-	{name: "keys", exact: func(a gateway.AdminAgent) string { return strings.Join(a.Keys, " ") }},
-	timeColumn("created_at", func(a gateway.AdminAgent) time.Time { return a.CreatedAt }, false),
-	{name: "reason", exact: func(a gateway.AdminAgent) string { return a.Reason }},
+var agentColumns = []column[admin.Agent]{
+	{name: "agent_id", exact: func(a admin.Agent) string { return a.AgentID }},
+	{name: "status", exact: func(a admin.Agent) string { return string(a.Status) }},
+	{name: "approved", exact: func(a admin.Agent) string { return exactBool(a.Approved) }, human: func(a admin.Agent) string { return yesNo(a.Approved) }},
+	{name: "keys", exact: func(a admin.Agent) string { return strings.Join(a.Keys, " ") }},
+	timeColumn("created_at", func(a admin.Agent) time.Time { return a.CreatedAt }, false),
+	{name: "reason", exact: func(a admin.Agent) string { return a.Reason }},
 }
 
 func agentsCommand() *cobra.Command {
@@ -73,7 +73,7 @@ func (o *operator) agentChange(verb, short, example string, reasoned bool) *cobr
 			if err != nil {
 				return err
 			}
-			var a gateway.AdminAgent
+			var a admin.Agent
 			if json.Unmarshal(data, &a) == nil && len(a.Keys) == 0 {
 				fmt.Fprintln(c.ErrOrStderr(), "Nobody has claimed this agent id: is it spelt as it should be?")
 			}

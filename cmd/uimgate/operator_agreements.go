@@ -8,22 +8,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/pat"
 )
 
-var agreementColumns = []column[gateway.AdminAgreement]{
-	{name: "id", exact: func(a gateway.AdminAgreement) string { return a.ID }},
-	{name: "agent_id", exact: func(a gateway.AdminAgreement) string { return a.AgentID }},
-	{name: "state", exact: func(a gateway.AdminAgreement) string { return string(a.State) }},
-	{name: "assurance", exact: func(a gateway.AdminAgreement) string { return string(a.Assurance) }},
-	timeColumn("created_at", func(a gateway.AdminAgreement) time.Time { return a.CreatedAt }, false),
-	{name: "policy_digest", exact: func(a gateway.AdminAgreement) string { return a.PolicyDigest }},
-	{name: "policy_uid", wide: true, exact: func(a gateway.AdminAgreement) string { return a.PolicyUID }},
-	{name: "jkt", wide: true, exact: func(a gateway.AdminAgreement) string { return a.KeyID }},
-	{name: "issuer", wide: true, exact: func(a gateway.AdminAgreement) string { return a.Issuer }},
-	{name: "form", wide: true, exact: func(a gateway.AdminAgreement) string { return a.Form }},
-	{name: "scope", wide: true, exact: func(a gateway.AdminAgreement) string { return strings.Join(a.Scope, " ") }},
+var agreementColumns = []column[admin.Agreement]{
+	{name: "id", exact: func(a admin.Agreement) string { return a.ID }},
+	{name: "agent_id", exact: func(a admin.Agreement) string { return a.AgentID }},
+	{name: "state", exact: func(a admin.Agreement) string { return string(a.State) }},
+	{name: "assurance", exact: func(a admin.Agreement) string { return string(a.Assurance) }},
+	timeColumn("created_at", func(a admin.Agreement) time.Time { return a.CreatedAt }, false),
+	{name: "policy_digest", exact: func(a admin.Agreement) string { return a.PolicyDigest }},
+	{name: "policy_uid", wide: true, exact: func(a admin.Agreement) string { return a.PolicyUID }},
+	{name: "jkt", wide: true, exact: func(a admin.Agreement) string { return a.KeyID }},
+	{name: "issuer", wide: true, exact: func(a admin.Agreement) string { return a.Issuer }},
+	{name: "form", wide: true, exact: func(a admin.Agreement) string { return a.Form }},
+	{name: "scope", wide: true, exact: func(a admin.Agreement) string { return strings.Join(a.Scope, " ") }},
 }
 
 func agreementsCommand() *cobra.Command {
@@ -105,7 +105,7 @@ gateway and no network. FILE may be - for standard input.`,
 				return fmt.Errorf("NOT PROVED: %w", err)
 			}
 			a := e.Agreement
-			record, err := json.Marshal(gateway.AdminAgreement{
+			record, err := json.Marshal(admin.Agreement{
 				ID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
 				Assurance: a.Assurance, Form: a.Form, Scope: a.Scope, State: a.State, CreatedAt: a.CreatedAt,
 			})

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -24,12 +24,12 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	_, key := g.agree("agent-1")
 	g.agree("..")
 	g.agree("we/ird?id#%2F")
-	list := want[gateway.AdminPage[gateway.AdminAgent]](g, "agents", "list")
+	list := want[admin.Page[admin.Agent]](g, "agents", "list")
 	if len(list.Items) != 3 {
 		t.Fatalf("%+v", list)
 	}
 	for _, a := range list.Items {
-		if got := want[gateway.AdminAgent](g, "agents", "show", a.AgentID); got.AgentID != a.AgentID {
+		if got := want[admin.Agent](g, "agents", "show", a.AgentID); got.AgentID != a.AgentID {
 			t.Errorf("%s: %+v", a.AgentID, got)
 		}
 	}
@@ -37,7 +37,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	if page.code != exitDone || !strings.Contains(page.errors, "--after ") || strings.Count(page.out, "\n") != 2 || !strings.HasPrefix(page.out, "AGENT ID") {
 		t.Errorf("%+v", page)
 	}
-	if got := want[gateway.AdminAgent](g, "agents", "block", "agent-1", "--reason", "why not"); got.Status != pat.AgentBlocked || got.Reason != "why not" {
+	if got := want[admin.Agent](g, "agents", "block", "agent-1", "--reason", "why not"); got.Status != pat.AgentBlocked || got.Reason != "why not" {
 		t.Errorf("%+v", got)
 	}
 	rows, err := csv.NewReader(strings.NewReader(g.run("agents", "list", "--status", "blocked", "-o", "csv").out)).ReadAll()
@@ -47,10 +47,10 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	if _, err := time.Parse(time.RFC3339Nano, rows[1][4]); err != nil {
 		t.Error(err)
 	}
-	if got := want[gateway.AdminAgent](g, "agents", "unblock", "agent-1"); got.Status != pat.AgentActive {
+	if got := want[admin.Agent](g, "agents", "unblock", "agent-1"); got.Status != pat.AgentActive {
 		t.Errorf("%+v", got)
 	}
-	if got := want[gateway.AdminAgent](g, "agents", "approve", "agent-1"); !got.Approved {
+	if got := want[admin.Agent](g, "agents", "approve", "agent-1"); !got.Approved {
 		t.Errorf("%+v", got)
 	}
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -62,10 +62,10 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := g.write("second.jwk", string(second.JWK()))
-	if got := want[gateway.AdminAgent](g, "agents", "add-key", "agent-1", file); !slices.Contains(got.Keys, second.Thumbprint()) {
+	if got := want[admin.Agent](g, "agents", "add-key", "agent-1", file); !slices.Contains(got.Keys, second.Thumbprint()) {
 		t.Errorf("%+v", got)
 	}
-	if got := want[gateway.AdminAgent](g, "agents", "add-key", "..", strings.Repeat("A", 43)); len(got.Keys) != 2 {
+	if got := want[admin.Agent](g, "agents", "add-key", "..", strings.Repeat("A", 43)); len(got.Keys) != 2 {
 		t.Errorf("%+v", got)
 	}
 	for _, args := range [][]string{{"agents", "show", "nobody"}, {"agents", "add-key", "agent-1", "no-such-file.pem"}, {"agents", "add-key", "agent-1", g.config()}} {
@@ -79,7 +79,7 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 	t.Parallel()
 	g := startOperated(t)
 	g.agree("agent-1")
-	list := want[gateway.AdminPage[gateway.AdminAgreement]](g, "agreements", "list", "--agent", "agent-1")
+	list := want[admin.Page[admin.Agreement]](g, "agreements", "list", "--agent", "agent-1")
 	if len(list.Items) != 1 {
 		t.Fatalf("%+v", list)
 	}
@@ -115,7 +115,7 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 	g := startOperated(t)
 	one, _ := g.agree("agent-1")
 	two, _ := g.agree("agent-2")
-	list := want[gateway.AdminPage[gateway.AdminPAT]](g, "pats", "list", "--agent", "agent-1", "--active")
+	list := want[admin.Page[admin.PAT]](g, "pats", "list", "--agent", "agent-1", "--active")
 	if len(list.Items) != 1 {
 		t.Fatalf("%+v", list)
 	}
@@ -134,7 +134,7 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 	if !active(one) || active("x.y.z") {
 		t.Error("introspection")
 	}
-	if got := want[gateway.AdminPAT](g, "pats", "revoke", list.Items[0].ID, "--reason", "leaked"); got.State != gateway.PATRevoked {
+	if got := want[admin.PAT](g, "pats", "revoke", list.Items[0].ID, "--reason", "leaked"); got.State != admin.PATRevoked {
 		t.Errorf("%+v", got)
 	}
 	if active(one) || !active(two) {
@@ -146,8 +146,8 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 	if s := g.run("pats", "introspect", g.write("pat.txt", two)); s.code != exitDone || !strings.Contains(s.out, "active  no") {
 		t.Errorf("%+v", s)
 	}
-	agreement := want[gateway.AdminPage[gateway.AdminAgreement]](g, "agreements", "list", "--agent", "agent-2").Items[0]
-	if got := want[gateway.AdminAgreement](g, "agreements", "revoke", agreement.ID); got.State != pat.AgreementRevoked {
+	agreement := want[admin.Page[admin.Agreement]](g, "agreements", "list", "--agent", "agent-2").Items[0]
+	if got := want[admin.Agreement](g, "agreements", "revoke", agreement.ID); got.State != pat.AgreementRevoked {
 		t.Errorf("%+v", got)
 	}
 	for _, args := range [][]string{{"pats", "revoke"}, {"pats", "revoke", "x", "--policy", "y"}, {"pats", "revoke", "x", "y"}, {"pats", "introspect"}} {
@@ -167,26 +167,26 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	for range 2 {
 		g.post("/api/intents/execute", token, map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}})
 	}
-	open := want[gateway.AdminPage[gateway.AdminExecution]](g, "usage", "executions", "--state", "unresolved").Items
+	open := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items
 	if len(open) != 2 {
 		t.Fatalf("%+v", open)
 	}
 	if s := g.run("usage", "executions"); !strings.Contains(s.out, "0.25 EUR") || !strings.Contains(s.out, "unresolved") {
 		t.Errorf("%+v", s)
 	}
-	if got := want[gateway.AdminExecution](g, "usage", "resolve", open[0].ID, "captured"); got.State != "captured" {
+	if got := want[admin.Execution](g, "usage", "resolve", open[0].ID, "captured"); got.State != "captured" {
 		t.Errorf("%+v", got)
 	}
-	if got := want[gateway.AdminExecution](g, "usage", "resolve", open[1].ID, "released"); got.State != "released" {
+	if got := want[admin.Execution](g, "usage", "resolve", open[1].ID, "released"); got.State != "released" {
 		t.Errorf("%+v", got)
 	}
 	if s := g.run("usage", "resolve", open[0].ID, "released"); s.code != exitWrong {
 		t.Errorf("%+v", s)
 	}
-	if got := want[gateway.AdminAccount](g, "usage", "top-up", "agent-1", "10", "EUR"); got.Balance != "9.75" {
+	if got := want[admin.Account](g, "usage", "top-up", "agent-1", "10", "EUR"); got.Balance != "9.75" {
 		t.Errorf("%+v", got)
 	}
-	if got := want[gateway.AdminAccount](g, "usage", "top-up", "agent-1", "0.05 EUR"); got.ToppedUp != "10.05" {
+	if got := want[admin.Account](g, "usage", "top-up", "agent-1", "0.05 EUR"); got.ToppedUp != "10.05" {
 		t.Errorf("%+v", got)
 	}
 	if s := g.run("usage", "accounts", "-o", "csv"); s.out != "agent_id,currency,topped_up,held,captured,balance\nagent-1,EUR,10.05,0.00,0.25,9.80\n" {
@@ -195,10 +195,10 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	if s := g.run("usage", "ledger"); s.code != exitDone || !strings.Contains(s.out, "unresolved → captured") || !strings.Contains(s.out, "top-up") {
 		t.Errorf("%+v", s)
 	}
-	if got := want[gateway.AdminExecution](g, "usage", "show", open[0].ID); got.ID != open[0].ID || got.State != "captured" {
+	if got := want[admin.Execution](g, "usage", "show", open[0].ID); got.ID != open[0].ID || got.State != "captured" {
 		t.Errorf("%+v", got)
 	}
-	if got := want[gateway.AdminTopUp](g, "usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); got.ToppedUp != "9.05" {
+	if got := want[admin.TopUp](g, "usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); got.ToppedUp != "9.05" {
 		t.Errorf("%+v", got)
 	}
 	if s := g.run("usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); s.code != exitDone || !strings.Contains(s.errors, "done before") {
@@ -224,8 +224,8 @@ func TestOperatorStatements(t *testing.T) {
 		token, _ := g.agree(id)
 		g.post("/api/intents/execute", token, map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}})
 	}
-	want[gateway.AdminTopUp](g, "usage", "top-up", "agent-1", "10", "EUR")
-	list := want[gateway.AdminPage[gateway.AdminStatement]](g, "usage", "statements", "--month", time.Now().UTC().Format("2006-01"))
+	want[admin.TopUp](g, "usage", "top-up", "agent-1", "10", "EUR")
+	list := want[admin.Page[admin.Statement]](g, "usage", "statements", "--month", time.Now().UTC().Format("2006-01"))
 	if len(list.Items) != 3 || list.Items[0].Opening.Balance != "0.00" || list.Items[0].Closing.Balance != "9.75" || list.Items[0].Lines[0].Unresolved.Calls != 1 {
 		t.Fatalf("%+v", list)
 	}
@@ -258,7 +258,7 @@ func TestAllPages(t *testing.T) {
 		g.agree("agent-" + strconv.Itoa(i))
 	}
 	for _, group := range []string{"agents", "agreements", "pats"} {
-		all := want[gateway.AdminPage[map[string]any]](g, group, "list", "--all")
+		all := want[admin.Page[map[string]any]](g, group, "list", "--all")
 		if len(all.Items) != many || all.Next != "" {
 			t.Errorf("%s: %+v", group, all)
 		}
@@ -269,7 +269,7 @@ func TestAllPages(t *testing.T) {
 			if after != "" {
 				args = append(args, "--after", after)
 			}
-			page := want[gateway.AdminPage[map[string]any]](g, args...)
+			page := want[admin.Page[map[string]any]](g, args...)
 			seen += len(page.Items)
 			if after = page.Next; after == "" {
 				break
@@ -279,11 +279,11 @@ func TestAllPages(t *testing.T) {
 			t.Errorf("%s: %d in pages", group, seen)
 		}
 	}
-	jti := want[gateway.AdminPage[gateway.AdminPAT]](g, "pats", "list").Items[0].ID
-	if got := want[gateway.AdminPAT](g, "pats", "show", jti); got.ID != jti {
+	jti := want[admin.Page[admin.PAT]](g, "pats", "list").Items[0].ID
+	if got := want[admin.PAT](g, "pats", "show", jti); got.ID != jti {
 		t.Errorf("%+v", got)
 	}
-	if got := want[gateway.AdminAgent](g, "agents", "revoke", "agent-0"); got.Status != pat.AgentBlocked {
+	if got := want[admin.Agent](g, "agents", "revoke", "agent-0"); got.Status != pat.AgentBlocked {
 		t.Errorf("%+v", got)
 	}
 }
@@ -309,9 +309,9 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	if s := g.run("status"); s.code != exitDone || !strings.Contains(s.out, "shop.example") || !strings.Contains(s.out, "closed") {
 		t.Errorf("%+v", s)
 	}
-	before := want[gateway.AdminStatus](g, "status")
+	before := want[admin.Status](g, "status")
 	g.write("policy.json", strings.Replace(operatorPolicy, `"0.25"`, `"0.50"`, 1))
-	if got := want[gateway.AdminReload](g, "reload"); got.Configuration.Hash == before.Configuration.Hash {
+	if got := want[admin.Reload](g, "reload"); got.Configuration.Hash == before.Configuration.Hash {
 		t.Errorf("%+v", got)
 	}
 	text, err := os.ReadFile(g.config())
@@ -329,15 +329,15 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	g.write("uimgate.yaml", string(text))
-	first := want[gateway.AdminPage[gateway.AdminKey]](g, "keys", "list").Items
+	first := want[admin.Page[admin.Key]](g, "keys", "list").Items
 	if len(first) != 1 || first[0].ID != before.SigningKey {
 		t.Fatalf("%+v", first)
 	}
-	next := want[gateway.AdminKey](g, "keys", "rotate")
+	next := want[admin.Key](g, "keys", "rotate")
 	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 3 || strings.Contains(s.out, "PRIVATE") {
 		t.Errorf("%+v", s)
 	}
-	if got := want[gateway.AdminKey](g, "keys", "retire", first[0].ID, "--at", "2100-01-01T00:00:00Z"); got.NotAfter.Year() != 2100 {
+	if got := want[admin.Key](g, "keys", "retire", first[0].ID, "--at", "2100-01-01T00:00:00Z"); got.NotAfter.Year() != 2100 {
 		t.Errorf("%+v", got)
 	}
 	if s := command(t, "", "keys", "new", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "keys rotate") {
@@ -345,7 +345,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	}
 	g.stop()
 	made := command(t, "", "keys", "new", "-c", g.config(), "-o", "json")
-	var key gateway.AdminKey
+	var key admin.Key
 	if err := json.Unmarshal([]byte(made.out), &key); err != nil || made.code != exitDone || key.ID != next.ID {
 		t.Errorf("%+v, %v; want the key that is there", made, err)
 	}
@@ -365,7 +365,7 @@ func TestKeysNewMakesOneKeyOnce(t *testing.T) {
 	var kids []string
 	for range 2 {
 		s := command(t, "", "keys", "new", "-c", filepath.Join(dir, "uimgate.yaml"), "--data", filepath.Join(dir, "data"), "-o", "json")
-		var key gateway.AdminKey
+		var key admin.Key
 		if err := json.Unmarshal([]byte(s.out), &key); s.code != exitDone || err != nil || key.Algorithm != "ES256" || strings.Contains(s.out, `"d"`) {
 			t.Fatalf("%+v, %v", s, err)
 		}

@@ -9,25 +9,25 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/pat"
 )
 
-var patColumns = []column[gateway.AdminPAT]{
-	{name: "jti", exact: func(t gateway.AdminPAT) string { return t.ID }},
-	{name: "agent_id", exact: func(t gateway.AdminPAT) string { return t.AgentID }},
-	{name: "state", exact: func(t gateway.AdminPAT) string { return t.State }},
-	{name: "assurance", exact: func(t gateway.AdminPAT) string { return string(t.Assurance) }},
-	{name: "lmt", exact: func(t gateway.AdminPAT) string { return fmt.Sprintf("%d/%d", t.Limit.Rate, t.Limit.Period) }, human: func(t gateway.AdminPAT) string { return humanLimit(t.Limit) }},
-	timeColumn("issued_at", func(t gateway.AdminPAT) time.Time { return t.IssuedAt }, false),
-	timeColumn("expires_at", func(t gateway.AdminPAT) time.Time { return t.ExpiresAt }, false),
-	{name: "agreement_id", exact: func(t gateway.AdminPAT) string { return t.AgreementID }},
-	{name: "policy_digest", wide: true, exact: func(t gateway.AdminPAT) string { return t.PolicyDigest }},
-	{name: "jkt", wide: true, exact: func(t gateway.AdminPAT) string { return t.KeyID }},
-	{name: "kid", wide: true, exact: func(t gateway.AdminPAT) string { return t.SigningKeyID }},
-	timeColumn("ends_at", func(t gateway.AdminPAT) time.Time { return t.EndsAt }, true),
-	{name: "renewed_to", wide: true, exact: func(t gateway.AdminPAT) string { return t.RenewedTo }},
-	{name: "scope", wide: true, exact: func(t gateway.AdminPAT) string { return strings.Join(t.Scope, " ") }},
+var patColumns = []column[admin.PAT]{
+	{name: "jti", exact: func(t admin.PAT) string { return t.ID }},
+	{name: "agent_id", exact: func(t admin.PAT) string { return t.AgentID }},
+	{name: "state", exact: func(t admin.PAT) string { return t.State }},
+	{name: "assurance", exact: func(t admin.PAT) string { return string(t.Assurance) }},
+	{name: "lmt", exact: func(t admin.PAT) string { return fmt.Sprintf("%d/%d", t.Limit.Rate, t.Limit.Period) }, human: func(t admin.PAT) string { return humanLimit(t.Limit) }},
+	timeColumn("issued_at", func(t admin.PAT) time.Time { return t.IssuedAt }, false),
+	timeColumn("expires_at", func(t admin.PAT) time.Time { return t.ExpiresAt }, false),
+	{name: "agreement_id", exact: func(t admin.PAT) string { return t.AgreementID }},
+	{name: "policy_digest", wide: true, exact: func(t admin.PAT) string { return t.PolicyDigest }},
+	{name: "jkt", wide: true, exact: func(t admin.PAT) string { return t.KeyID }},
+	{name: "kid", wide: true, exact: func(t admin.PAT) string { return t.SigningKeyID }},
+	timeColumn("ends_at", func(t admin.PAT) time.Time { return t.EndsAt }, true),
+	{name: "renewed_to", wide: true, exact: func(t admin.PAT) string { return t.RenewedTo }},
+	{name: "scope", wide: true, exact: func(t admin.PAT) string { return strings.Join(t.Scope, " ") }},
 }
 
 // humanLimit says how often in which time.
@@ -64,7 +64,7 @@ func (o *operator) patsList() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			state := ""
 			if active {
-				state = gateway.PATActive
+				state = admin.PATActive
 			}
 			return printListing(c, o, "/pats", o.page("agent_id", agent, "agreement_id", agreement, "state", state), patColumns)
 		},

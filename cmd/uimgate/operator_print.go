@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 )
 
 // A column shows one field of a record: exactly for programs (csv), and, if told, in other words for people.
@@ -42,14 +42,14 @@ func printListing[T any](c *cobra.Command, o *operator, path string, query url.V
 
 // printRows does it where a record is several rows of a table, or of CSV. Only tables and JSON gather all pages first.
 func printRows[T, R any](c *cobra.Command, o *operator, path string, query url.Values, columns []column[R], rows func(T) []R) error {
-	var gathered gateway.AdminPage[T]
+	var gathered admin.Page[T]
 	var table []R
 	for first := true; ; first = false {
 		data, err := o.get(c, path, query)
 		if err != nil {
 			return err
 		}
-		var page gateway.AdminPage[T]
+		var page admin.Page[T]
 		if err := json.Unmarshal(data, &page); err != nil {
 			return errNotOurs(err)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 )
 
 // A statementRow is one line of a statement as tables and CSV have it. Amounts of the opening and closing rows are how the
@@ -26,11 +26,11 @@ type statementRow struct {
 	releasedCalls, unresolvedCalls int64
 }
 
-func rowsOf(s gateway.AdminStatement) []statementRow {
+func rowsOf(s admin.Statement) []statementRow {
 	row := func(line string) statementRow {
 		return statementRow{agentID: s.AgentID, currency: s.Currency, from: s.From, to: s.To, line: line}
 	}
-	stood := func(line string, p gateway.AdminPosition) statementRow {
+	stood := func(line string, p admin.Position) statementRow {
 		r := row(line)
 		r.toppedUp, r.held, r.captured, r.unresolved, r.balance = p.ToppedUp, p.Held, p.Captured, p.Unresolved, p.Balance
 		return r

@@ -8,21 +8,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 )
 
 var errState = errors.New("the state must be captured or released")
 
-var serviceColumns = []column[gateway.AdminServiceStatus]{
-	{name: "service", exact: func(s gateway.AdminServiceStatus) string { return s.ID }},
-	{name: "issuer", exact: func(s gateway.AdminServiceStatus) string { return s.Issuer }},
-	{name: "public_url", exact: func(s gateway.AdminServiceStatus) string { return s.PublicURL }},
-	{name: "intents", exact: func(s gateway.AdminServiceStatus) string { return strconv.Itoa(s.Intents) }},
-	{name: "breaker", exact: func(s gateway.AdminServiceStatus) string { return s.Breaker }},
-	{name: "policy_digest", exact: func(s gateway.AdminServiceStatus) string { return s.Policy.Digest }},
-	{name: "engine", exact: func(s gateway.AdminServiceStatus) string { return s.Engine }},
-	{name: "engine_reason", wide: true, exact: func(s gateway.AdminServiceStatus) string { return s.EngineReason }},
-	{name: "policy_uid", wide: true, exact: func(s gateway.AdminServiceStatus) string { return s.Policy.UID }},
+var serviceColumns = []column[admin.ServiceStatus]{
+	{name: "service", exact: func(s admin.ServiceStatus) string { return s.ID }},
+	{name: "issuer", exact: func(s admin.ServiceStatus) string { return s.Issuer }},
+	{name: "public_url", exact: func(s admin.ServiceStatus) string { return s.PublicURL }},
+	{name: "intents", exact: func(s admin.ServiceStatus) string { return strconv.Itoa(s.Intents) }},
+	{name: "breaker", exact: func(s admin.ServiceStatus) string { return s.Breaker }},
+	{name: "policy_digest", exact: func(s admin.ServiceStatus) string { return s.Policy.Digest }},
+	{name: "engine", exact: func(s admin.ServiceStatus) string { return s.Engine }},
+	{name: "engine_reason", wide: true, exact: func(s admin.ServiceStatus) string { return s.EngineReason }},
+	{name: "policy_uid", wide: true, exact: func(s admin.ServiceStatus) string { return s.Policy.UID }},
 }
 
 func statusCommand() *cobra.Command {
@@ -36,7 +36,7 @@ func statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var status gateway.AdminStatus
+			var status admin.Status
 			if err := json.Unmarshal(data, &status); err != nil {
 				return errNotOurs(err)
 			}
@@ -77,16 +77,16 @@ goes on with the one it has, and reload prints each problem as file:line: messag
 			if err != nil {
 				return err
 			}
-			var done gateway.AdminReload
+			var done admin.Reload
 			if err := json.Unmarshal(data, &done); err != nil {
 				return errNotOurs(err)
 			}
 			printFound(c, done.Problems)
-			return printOne(c, o, data, []column[gateway.AdminReload]{
-				{name: "configuration", exact: func(r gateway.AdminReload) string { return r.Configuration.Hash }},
+			return printOne(c, o, data, []column[admin.Reload]{
+				{name: "configuration", exact: func(r admin.Reload) string { return r.Configuration.Hash }},
 				{
-					name: "taken_at", exact: func(r gateway.AdminReload) string { return exactTime(r.Configuration.TakenAt) },
-					human: func(r gateway.AdminReload) string { return humanTime(r.Configuration.TakenAt) },
+					name: "taken_at", exact: func(r admin.Reload) string { return exactTime(r.Configuration.TakenAt) },
+					human: func(r admin.Reload) string { return humanTime(r.Configuration.TakenAt) },
 				},
 			})
 		},
@@ -96,7 +96,7 @@ goes on with the one it has, and reload prints each problem as file:line: messag
 }
 
 // printFound prints problems as check does.
-func printFound(c *cobra.Command, problems []gateway.AdminProblem) {
+func printFound(c *cobra.Command, problems []admin.Problem) {
 	for _, p := range problems {
 		place := p.File
 		if p.Line > 0 {

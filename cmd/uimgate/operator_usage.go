@@ -12,28 +12,28 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
 )
 
-var accountColumns = []column[gateway.AdminAccount]{
-	{name: "agent_id", exact: func(a gateway.AdminAccount) string { return a.AgentID }},
-	{name: "currency", exact: func(a gateway.AdminAccount) string { return a.Currency }},
-	{name: "topped_up", exact: func(a gateway.AdminAccount) string { return a.ToppedUp }},
-	{name: "held", exact: func(a gateway.AdminAccount) string { return a.Held }},
-	{name: "captured", exact: func(a gateway.AdminAccount) string { return a.Captured }},
-	{name: "balance", exact: func(a gateway.AdminAccount) string { return a.Balance }},
+var accountColumns = []column[admin.Account]{
+	{name: "agent_id", exact: func(a admin.Account) string { return a.AgentID }},
+	{name: "currency", exact: func(a admin.Account) string { return a.Currency }},
+	{name: "topped_up", exact: func(a admin.Account) string { return a.ToppedUp }},
+	{name: "held", exact: func(a admin.Account) string { return a.Held }},
+	{name: "captured", exact: func(a admin.Account) string { return a.Captured }},
+	{name: "balance", exact: func(a admin.Account) string { return a.Balance }},
 }
 
-var entryColumns = []column[gateway.AdminEntry]{
-	{name: "seq", exact: func(e gateway.AdminEntry) string { return strconv.FormatInt(e.Seq, 10) }},
-	timeColumn("at", func(e gateway.AdminEntry) time.Time { return e.At }, false),
-	{name: "agent_id", exact: func(e gateway.AdminEntry) string { return e.AgentID }},
-	{name: "amount", exact: func(e gateway.AdminEntry) string { return e.Amount }, human: func(e gateway.AdminEntry) string { return humanAmount(e.Amount, e.Currency) }},
-	{name: "currency", wide: true, exact: func(e gateway.AdminEntry) string { return e.Currency }},
-	{name: "from", wide: true, exact: func(e gateway.AdminEntry) string { return string(e.From) }},
-	{name: "to", exact: func(e gateway.AdminEntry) string { return string(e.To) }, human: func(e gateway.AdminEntry) string {
+var entryColumns = []column[admin.Entry]{
+	{name: "seq", exact: func(e admin.Entry) string { return strconv.FormatInt(e.Seq, 10) }},
+	timeColumn("at", func(e admin.Entry) time.Time { return e.At }, false),
+	{name: "agent_id", exact: func(e admin.Entry) string { return e.AgentID }},
+	{name: "amount", exact: func(e admin.Entry) string { return e.Amount }, human: func(e admin.Entry) string { return humanAmount(e.Amount, e.Currency) }},
+	{name: "currency", wide: true, exact: func(e admin.Entry) string { return e.Currency }},
+	{name: "from", wide: true, exact: func(e admin.Entry) string { return string(e.From) }},
+	{name: "to", exact: func(e admin.Entry) string { return string(e.To) }, human: func(e admin.Entry) string {
 		switch {
 		case e.To == "" && strings.HasPrefix(e.Amount, "-"):
 			return "top-up reversed"
@@ -45,29 +45,29 @@ var entryColumns = []column[gateway.AdminEntry]{
 			return string(e.From) + " → " + string(e.To)
 		}
 	}},
-	{name: "by", exact: func(e gateway.AdminEntry) string { return e.By }},
-	{name: "intent", exact: func(e gateway.AdminEntry) string { return e.Intent }},
-	{name: "execution_id", exact: func(e gateway.AdminEntry) string { return e.ExecutionID }},
-	{name: "rule", wide: true, exact: func(e gateway.AdminEntry) string { return e.Rule }},
-	{name: "reference", wide: true, exact: func(e gateway.AdminEntry) string { return e.Reference }},
+	{name: "by", exact: func(e admin.Entry) string { return e.By }},
+	{name: "intent", exact: func(e admin.Entry) string { return e.Intent }},
+	{name: "execution_id", exact: func(e admin.Entry) string { return e.ExecutionID }},
+	{name: "rule", wide: true, exact: func(e admin.Entry) string { return e.Rule }},
+	{name: "reference", wide: true, exact: func(e admin.Entry) string { return e.Reference }},
 }
 
-var executionColumns = []column[gateway.AdminExecution]{
-	{name: "id", exact: func(e gateway.AdminExecution) string { return e.ID }},
-	timeColumn("begun_at", func(e gateway.AdminExecution) time.Time { return e.BegunAt }, false),
-	{name: "agent_id", exact: func(e gateway.AdminExecution) string { return e.AgentID }},
-	{name: "intent", exact: func(e gateway.AdminExecution) string { return e.Intent }},
-	{name: "state", exact: func(e gateway.AdminExecution) string { return string(e.State) }},
-	{name: "outcome", exact: func(e gateway.AdminExecution) string { return string(e.Outcome) }},
-	{name: "amount", exact: func(e gateway.AdminExecution) string { return e.Amount }, human: func(e gateway.AdminExecution) string { return humanAmount(e.Amount, e.Currency) }},
-	{name: "currency", wide: true, exact: func(e gateway.AdminExecution) string { return e.Currency }},
-	{name: "rule", wide: true, exact: func(e gateway.AdminExecution) string { return e.Rule }},
-	{name: "agreement_id", wide: true, exact: func(e gateway.AdminExecution) string { return e.AgreementID }},
-	{name: "jti", wide: true, exact: func(e gateway.AdminExecution) string { return e.TokenID }},
-	{name: "policy_digest", wide: true, exact: func(e gateway.AdminExecution) string { return e.PolicyDigest }},
-	{name: "idempotency_key", wide: true, exact: func(e gateway.AdminExecution) string { return e.IdempotencyKey }},
-	timeColumn("deadline", func(e gateway.AdminExecution) time.Time { return e.Deadline }, true),
-	timeColumn("settled_at", func(e gateway.AdminExecution) time.Time { return e.SettledAt }, true),
+var executionColumns = []column[admin.Execution]{
+	{name: "id", exact: func(e admin.Execution) string { return e.ID }},
+	timeColumn("begun_at", func(e admin.Execution) time.Time { return e.BegunAt }, false),
+	{name: "agent_id", exact: func(e admin.Execution) string { return e.AgentID }},
+	{name: "intent", exact: func(e admin.Execution) string { return e.Intent }},
+	{name: "state", exact: func(e admin.Execution) string { return string(e.State) }},
+	{name: "outcome", exact: func(e admin.Execution) string { return string(e.Outcome) }},
+	{name: "amount", exact: func(e admin.Execution) string { return e.Amount }, human: func(e admin.Execution) string { return humanAmount(e.Amount, e.Currency) }},
+	{name: "currency", wide: true, exact: func(e admin.Execution) string { return e.Currency }},
+	{name: "rule", wide: true, exact: func(e admin.Execution) string { return e.Rule }},
+	{name: "agreement_id", wide: true, exact: func(e admin.Execution) string { return e.AgreementID }},
+	{name: "jti", wide: true, exact: func(e admin.Execution) string { return e.TokenID }},
+	{name: "policy_digest", wide: true, exact: func(e admin.Execution) string { return e.PolicyDigest }},
+	{name: "idempotency_key", wide: true, exact: func(e admin.Execution) string { return e.IdempotencyKey }},
+	timeColumn("deadline", func(e admin.Execution) time.Time { return e.Deadline }, true),
+	timeColumn("settled_at", func(e admin.Execution) time.Time { return e.SettledAt }, true),
 }
 
 func usageCommand() *cobra.Command {
@@ -131,9 +131,9 @@ func (o *operator) usageShow() *cobra.Command {
 }
 
 // answerColumns are what only the record of one call tells.
-var answerColumns = []column[gateway.AdminExecution]{
-	{name: "answer_status", exact: func(e gateway.AdminExecution) string { return exactCount(int64(e.AnswerStatus)) }},
-	{name: "answer_reason", exact: func(e gateway.AdminExecution) string { return e.AnswerReason }},
+var answerColumns = []column[admin.Execution]{
+	{name: "answer_status", exact: func(e admin.Execution) string { return exactCount(int64(e.AnswerStatus)) }},
+	{name: "answer_reason", exact: func(e admin.Execution) string { return e.AnswerReason }},
 }
 
 func (o *operator) usageTopUp() *cobra.Command {
@@ -163,7 +163,7 @@ have spent it and owes it then.`,
 			if err != nil {
 				return err
 			}
-			var account gateway.AdminTopUp
+			var account admin.TopUp
 			if json.Unmarshal(data, &account) == nil && account.Repeated {
 				fmt.Fprintln(c.ErrOrStderr(), "This was done before, under the same reference; nothing was done now.")
 			}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -80,7 +81,7 @@ type process struct {
 	keys          *pat.Keyring
 	directory     *service.Directory
 	server        *gateway.Server
-	operator      *gateway.Admin
+	operator      *admin.Server
 	closers       []func() error
 	drain         time.Duration
 	reloading     sync.Mutex // one reload at a time; guards config once serving
@@ -145,7 +146,7 @@ func (p *process) build() error {
 	if err != nil {
 		return err
 	}
-	p.operator = gateway.NewAdmin(gateway.AdminConfig{
+	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Agreements: p.store, Operations: p.store, Keys: p.keys, View: p.view, Metrics: p.metrics, Log: p.Log, Now: p.Now,
 		Token: token.Reveal(), Reload: p.reload,
 	})

@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"encoding/base64"
@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-func (a *Admin) agreements(r *adminRequest) (any, error) {
+func (a *Server) agreements(r *adminRequest) (any, error) {
 	service, err := r.of()
 	if err != nil {
 		return nil, err
@@ -29,14 +29,14 @@ func (a *Admin) agreements(r *adminRequest) (any, error) {
 	return pageOf(list, limit, showAgreement, func(a pat.Agreement) string { return a.ID }), nil
 }
 
-func (a *Admin) agreement(r *adminRequest) (any, error) {
+func (a *Server) agreement(r *adminRequest) (any, error) {
 	if _, err := r.only(); err != nil {
 		return nil, err
 	}
 	return a.agreementNow(r)
 }
 
-func (a *Admin) agreementNow(r *adminRequest) (any, error) {
+func (a *Server) agreementNow(r *adminRequest) (any, error) {
 	agreement, err := a.Agreements.Agreement(r.Context(), r.service.ID, r.id)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (a *Admin) agreementNow(r *adminRequest) (any, error) {
 }
 
 // exportAgreement answers with the bundle that proves the agreement to anybody.
-func (a *Admin) exportAgreement(r *adminRequest) (any, error) {
+func (a *Server) exportAgreement(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (a *Admin) exportAgreement(r *adminRequest) (any, error) {
 	return rawJSON(append(bundle, '\n')), nil
 }
 
-func (a *Admin) revokeAgreement(r *adminRequest) (any, error) {
+func (a *Server) revokeAgreement(r *adminRequest) (any, error) {
 	err := a.revoke(r, pat.RevokedAgreement, func(service string) error {
 		_, err := a.Agreements.Agreement(r.Context(), service, r.id)
 		return err
@@ -78,7 +78,7 @@ func (a *Admin) revokeAgreement(r *adminRequest) (any, error) {
 
 // revoke ends what is known. What is not known is most likely misspelt, and the operator must not believe
 // it ended.
-func (a *Admin) revoke(r *adminRequest, kind pat.RevocationKind, known func(service string) error) error {
+func (a *Server) revoke(r *adminRequest, kind pat.RevocationKind, known func(service string) error) error {
 	service, err := r.only()
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (a *Admin) revoke(r *adminRequest, kind pat.RevocationKind, known func(serv
 }
 
 // policies lists the one offered now and those that were offered or agreed to before, the newest first.
-func (a *Admin) policies(r *adminRequest) (any, error) {
+func (a *Server) policies(r *adminRequest) (any, error) {
 	service, err := r.of()
 	if err != nil {
 		return nil, err
@@ -112,19 +112,19 @@ func (a *Admin) policies(r *adminRequest) (any, error) {
 		return nil, err
 	}
 	now := service.Offer()
-	out := AdminPage[AdminPolicy]{Items: []AdminPolicy{{UID: now.UID, Digest: now.Digest, Offered: true}}}
+	out := Page[Policy]{Items: []Policy{{UID: now.UID, Digest: now.Digest, Offered: true}}}
 	for _, p := range list {
 		if p.Digest == now.Digest {
 			out.Items[0].FirstOffered = p.FirstOffered
 			continue
 		}
-		out.Items = append(out.Items, AdminPolicy{UID: p.UID, Digest: p.Digest, FirstOffered: p.FirstOffered})
+		out.Items = append(out.Items, Policy{UID: p.UID, Digest: p.Digest, FirstOffered: p.FirstOffered})
 	}
 	out.Items = out.Items[:min(len(out.Items), limit)]
 	return out, nil
 }
 
-func (a *Admin) revokePolicy(r *adminRequest) (any, error) {
+func (a *Server) revokePolicy(r *adminRequest) (any, error) {
 	err := a.revoke(r, pat.RevokedPolicy, func(service string) error {
 		_, err := a.Agreements.Policy(r.Context(), service, r.id)
 		return err

@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ type adminRequest struct {
 }
 
 // request reads what all operations share. The service is looked up by those that need one.
-func (a *Admin) request(r *http.Request) (*adminRequest, error) {
+func (a *Server) request(r *http.Request) (*adminRequest, error) {
 	query, err := readQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, err

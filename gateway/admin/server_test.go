@@ -1,4 +1,4 @@
-package gateway_test
+package admin_test
 
 import (
 	"net/http"
@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
@@ -45,7 +46,7 @@ var everyOperation = [][2]string{
 }
 
 func TestNoOperationWithoutTheToken(t *testing.T) {
-	g := newAdminGate(t, "")
+	g := newOperated(t, "")
 	for _, o := range everyOperation {
 		for _, c := range []struct {
 			header []string
@@ -60,123 +61,123 @@ func TestNoOperationWithoutTheToken(t *testing.T) {
 		} {
 			r := g.request(o[0], "/admin/v1"+o[1], nil)
 			r.Header["Authorization"] = c.header
-			a := g.send(r)
-			a.refuses(g, http.StatusUnauthorized, c.reason)
-			if !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
-				t.Errorf("%v: challenge %q", o, a.header.Get("WWW-Authenticate"))
+			a := g.Send(r)
+			g.Refuses(a, http.StatusUnauthorized, c.reason)
+			if !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Bearer") {
+				t.Errorf("%v: challenge %q", o, a.Header.Get("WWW-Authenticate"))
 			}
 		}
 	}
 	r := g.request("GET", "/admin/v1/status", nil)
 	r.Header["Authorization"] = []string{"Bearer " + adminToken, "Bearer " + adminToken}
-	g.send(r).refuses(g, http.StatusBadRequest, "MALFORMED_REQUEST")
+	g.Refuses(g.Send(r), http.StatusBadRequest, "MALFORMED_REQUEST")
 }
 
 func TestAnEmptyTokenLetsNobodyIn(t *testing.T) {
-	g := newAdminGate(t, "")
+	g := newOperated(t, "")
 	g.administer("")
 	for _, value := range []string{"", "Bearer ", "Bearer  ", "Bearer x"} {
 		r := g.request("GET", "/admin/v1/status", nil)
 		r.Header.Set("Authorization", value)
-		if a := g.send(r); a.status != http.StatusUnauthorized {
-			t.Errorf("%q: %d %s", value, a.status, a.body)
+		if a := g.Send(r); a.Status != http.StatusUnauthorized {
+			t.Errorf("%q: %d %s", value, a.Status, a.Body)
 		}
 	}
 }
 
 func TestTheHostMustBeAnAddressOrLocalhost(t *testing.T) {
-	g := newAdminGate(t, "")
+	g := newOperated(t, "")
 	for host, want := range map[string]int{
 		"localhost": 200, "LocalHost:8081": 200, "127.0.0.1": 200, "127.0.0.1:1": 200, "[::1]:8081": 200, "[::1]": 200, "192.0.2.7:8081": 200,
 		"evil.example": 403, "evil.example:8081": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "shop.example": 403, "2130706433": 403,
 	} {
 		r := g.request("GET", "/admin/v1/status", nil)
 		r.Host = host
-		a := g.send(r)
-		if a.status != want {
-			t.Errorf("Host %s: %d %s, want %d", host, a.status, a.body, want)
+		a := g.Send(r)
+		if a.Status != want {
+			t.Errorf("Host %s: %d %s, want %d", host, a.Status, a.Body, want)
 		}
 		r = g.request("GET", "/livez", nil)
 		r.Host = host
-		if a := g.send(r); a.status != http.StatusOK {
-			t.Errorf("health for Host %s: %d", host, a.status)
+		if a := g.Send(r); a.Status != http.StatusOK {
+			t.Errorf("health for Host %s: %d", host, a.Status)
 		}
 	}
 }
 
 func TestUnknownPathsMethodsAndParameters(t *testing.T) {
-	g := newAdminGate(t, "")
+	g := newOperated(t, "")
 	for _, path := range []string{"/admin/v1/nothing", "/admin/v1/", "/admin/v2/status", "/admin/v1/agents/a/b/c"} {
-		g.send(g.request("GET", path, nil)).refuses(g, http.StatusNotFound, "NO_SUCH_PATH")
+		g.Refuses(g.Send(g.request("GET", path, nil)), http.StatusNotFound, "NO_SUCH_PATH")
 	}
 	for _, path := range []string{"/", "/agents.json", "/api/policy"} {
 		r := g.request("GET", path, nil)
 		r.Header.Del("Authorization")
-		g.send(r).refuses(g, http.StatusNotFound, "NO_SUCH_PATH")
+		g.Refuses(g.Send(r), http.StatusNotFound, "NO_SUCH_PATH")
 	}
 	for _, o := range everyOperation {
 		a := g.do("DELETE", o[1], nil)
-		a.refuses(g, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
-		if !strings.Contains(a.header.Get("Allow"), o[0]) {
-			t.Errorf("%v: Allow %q", o, a.header.Get("Allow"))
+		g.Refuses(a, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
+		if !strings.Contains(a.Header.Get("Allow"), o[0]) {
+			t.Errorf("%v: Allow %q", o, a.Header.Get("Allow"))
 		}
-		g.do(o[0], o[1]+"?bogus=1", nil).refuses(g, http.StatusBadRequest, "MALFORMED_REQUEST")
-		g.do(o[0], o[1]+"?service=default&service=default", nil).refuses(g, http.StatusBadRequest, "MALFORMED_REQUEST")
-		g.do(o[0], o[1]+"?%zz", nil).refuses(g, http.StatusBadRequest, "MALFORMED_REQUEST")
+		g.Refuses(g.do(o[0], o[1]+"?bogus=1", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
+		g.Refuses(g.do(o[0], o[1]+"?service=default&service=default", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
+		g.Refuses(g.do(o[0], o[1]+"?%zz", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
 		if o[0] == http.MethodGet {
 			continue
 		}
-		g.do("POST", o[1], `{"bogus":1}`).refuses(g, http.StatusBadRequest, "MALFORMED_REQUEST")
-		g.do("POST", o[1], `{"reason":"a","reason":"b"}`).refuses(g, http.StatusBadRequest, "MALFORMED_REQUEST")
-		g.do("POST", o[1], `[]`).refuses(g, http.StatusBadRequest, "MALFORMED_REQUEST")
-		g.do("POST", o[1], strings.Repeat(" ", 64<<10)+"{}").refuses(g, http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE")
+		g.Refuses(g.do("POST", o[1], `{"bogus":1}`), http.StatusBadRequest, "MALFORMED_REQUEST")
+		g.Refuses(g.do("POST", o[1], `{"reason":"a","reason":"b"}`), http.StatusBadRequest, "MALFORMED_REQUEST")
+		g.Refuses(g.do("POST", o[1], `[]`), http.StatusBadRequest, "MALFORMED_REQUEST")
+		g.Refuses(g.do("POST", o[1], strings.Repeat(" ", 64<<10)+"{}"), http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE")
 		r := g.request("POST", "/admin/v1"+o[1], `{}`)
 		r.Header.Set("Content-Type", "text/plain")
-		g.send(r).refuses(g, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
+		g.Refuses(g.Send(r), http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
 	}
 	for _, query := range []string{
 		"/agents?limit=0", "/agents?limit=1001", "/agents?limit=x", "/agents?status=bad", "/agents?approved=1", "/agreements?state=x",
 		"/pats?state=revoked", "/pats?after=x", "/usage/ledger?after=x", "/usage/statements?from=x", "/usage/statements?to=2026-11-01", "/usage/statements?from=0001-01-01T00:00:00Z",
 		"/usage/statements?from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z", "/usage/executions?state=x", "/agents?after=%00", "/policies?after=x",
 	} {
-		g.do("GET", query, nil).refuses(g, http.StatusBadRequest, "MALFORMED_REQUEST")
+		g.Refuses(g.do("GET", query, nil), http.StatusBadRequest, "MALFORMED_REQUEST")
 	}
-	if got := len(items[gateway.AdminKey](g, "/keys")); got != 1 {
+	if got := len(items[admin.Key](g, "/keys")); got != 1 {
 		t.Errorf("%d keys: a refused request rotated", got)
 	}
 }
 
 func TestSeveralServices(t *testing.T) {
-	g := newAdminGate(t, `services:
+	g := newOperated(t, `services:
 - {id: one, hosts: [one.example], public_url: "https://one.example", issuer: one, agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
 - {id: two, hosts: [two.example], public_url: "https://two.example", issuer: two, agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
 `)
-	g.do("GET", "/agents", nil).refuses(g, http.StatusBadRequest, "SERVICE_MISSING")
-	g.do("GET", "/agents?service=twoo", nil).refuses(g, http.StatusNotFound, "UNKNOWN_SERVICE")
-	g.do("POST", "/agents/x/block?service=three", nil).refuses(g, http.StatusNotFound, "UNKNOWN_SERVICE")
-	ask[gateway.AdminAgent](g, "POST", "/agents/x/block?service=two", nil)
-	if got := items[gateway.AdminAgent](g, "/agents?service=one"); len(got) != 0 {
+	g.Refuses(g.do("GET", "/agents", nil), http.StatusBadRequest, "SERVICE_MISSING")
+	g.Refuses(g.do("GET", "/agents?service=twoo", nil), http.StatusNotFound, "UNKNOWN_SERVICE")
+	g.Refuses(g.do("POST", "/agents/x/block?service=three", nil), http.StatusNotFound, "UNKNOWN_SERVICE")
+	ask[admin.Agent](g, "POST", "/agents/x/block?service=two", nil)
+	if got := items[admin.Agent](g, "/agents?service=one"); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
-	if got := items[gateway.AdminAgent](g, "/agents?service=two"); len(got) != 1 {
+	if got := items[admin.Agent](g, "/agents?service=two"); len(got) != 1 {
 		t.Errorf("%+v", got)
 	}
-	if got := ask[gateway.AdminStatus](g, "GET", "/status", nil); len(got.Services) != 2 || got.Services[1].ID != "two" {
+	if got := ask[admin.Status](g, "GET", "/status", nil); len(got.Services) != 2 || got.Services[1].ID != "two" {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestHealth(t *testing.T) {
-	g := newAdminGate(t, "")
-	get := func(path string) adminAnswer {
+	g := newOperated(t, "")
+	get := func(path string) gatetest.Answer {
 		r := g.request("GET", path, nil)
 		r.Header.Del("Authorization")
-		return g.send(r)
+		return g.Send(r)
 	}
-	ready := func(want int, failing ...string) gateway.AdminHealth {
+	ready := func(want int, failing ...string) admin.Health {
 		t.Helper()
 		a := get("/readyz")
-		h := decode[gateway.AdminHealth](g, a)
+		h := decode[admin.Health](g, a)
 		var bad []string
 		for name, c := range h.Checks {
 			if c.OK != (c.Reason == "") {
@@ -187,61 +188,61 @@ func TestHealth(t *testing.T) {
 			}
 		}
 		slices.Sort(bad)
-		if a.status != want || h.Ready != (want == http.StatusOK) || !slices.Equal(bad, failing) {
-			t.Fatalf("%d %s; want %d, failing %v", a.status, a.body, want, failing)
+		if a.Status != want || h.Ready != (want == http.StatusOK) || !slices.Equal(bad, failing) {
+			t.Fatalf("%d %s; want %d, failing %v", a.Status, a.Body, want, failing)
 		}
 		return h
 	}
 	h := ready(http.StatusOK)
-	if h.Configuration.Hash == "" || !h.Configuration.TakenAt.Equal(g.now()) {
+	if h.Configuration.Hash == "" || !h.Configuration.TakenAt.Equal(g.Now()) {
 		t.Errorf("%+v", h)
 	}
-	g.pass(2 * time.Second)
+	g.Pass(2 * time.Second)
 	ready(http.StatusServiceUnavailable, "revocations")
-	g.must(g.view.Refresh(t.Context()))
+	g.Must(g.View.Refresh(t.Context()))
 	ready(http.StatusOK)
 	g.operator.Drain()
 	ready(http.StatusServiceUnavailable, "draining")
-	if a := g.execute(g.agreed("agent-1"), searching); a.status != http.StatusOK {
-		t.Errorf("while draining: %d %s", a.status, a.body)
+	if a := g.Execute(g.Agreed("agent-1"), gatetest.Searching); a.Status != http.StatusOK {
+		t.Errorf("while draining: %d %s", a.Status, a.Body)
 	}
-	g.later(2 * time.Second)
-	g.must(g.store.Close())
+	g.Later(2 * time.Second)
+	g.Must(g.Store.Close())
 	ready(http.StatusServiceUnavailable, "draining", "store")
 	for _, path := range []string{"/livez", "/healthz"} {
-		if a := get(path); a.status != http.StatusOK || string(a.body) != `{"status":"ok"}`+"\n" {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
+		if a := get(path); a.Status != http.StatusOK || string(a.Body) != `{"status":"ok"}`+"\n" {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
 		r := g.request("POST", path, nil)
-		g.send(r).refuses(g, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
+		g.Refuses(g.Send(r), http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
 	}
-	g.do("GET", "/agents", nil).refuses(g, http.StatusServiceUnavailable, "STORE_UNAVAILABLE")
-	g.do("POST", "/agents/agent-1/block", nil).refuses(g, http.StatusServiceUnavailable, "STORE_UNAVAILABLE")
+	g.Refuses(g.do("GET", "/agents", nil), http.StatusServiceUnavailable, "STORE_UNAVAILABLE")
+	g.Refuses(g.do("POST", "/agents/agent-1/block", nil), http.StatusServiceUnavailable, "STORE_UNAVAILABLE")
 }
 
 func TestMetrics(t *testing.T) {
-	g := newAdminGate(t, "")
-	a := g.agreed("agent-canary")
-	g.execute(a, searching)
+	g := newOperated(t, "")
+	a := g.Agreed("agent-canary")
+	g.Execute(a, gatetest.Searching)
 	r := g.request("GET", "/metrics", nil)
 	r.Header.Del("Authorization")
-	got := g.send(r)
+	got := g.Send(r)
 	for _, want := range []string{"uimgate_http_requests_total{", "uimgate_decisions_total{", "uimgate_config_last_reload_successful 1", "go_goroutines"} {
-		if !strings.Contains(string(got.body), want) {
+		if !strings.Contains(string(got.Body), want) {
 			t.Errorf("no %s", want)
 		}
 	}
-	if strings.Contains(string(got.body), "agent-canary") {
+	if strings.Contains(string(got.Body), "agent-canary") {
 		t.Error("an agent id is a label")
 	}
-	off := newAdminGate(t, "telemetry: {metrics: false}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
-	off.send(off.request("GET", "/metrics", nil)).refuses(off, http.StatusNotFound, "NO_SUCH_PATH")
+	off := newOperated(t, "telemetry: {metrics: false}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
+	off.Refuses(off.Send(off.request("GET", "/metrics", nil)), http.StatusNotFound, "NO_SUCH_PATH")
 }
 
 func TestStatus(t *testing.T) {
-	g := newAdminGate(t, "")
-	s := ask[gateway.AdminStatus](g, "GET", "/status", nil)
-	offer := g.directory.Current().Service("default").Offer()
+	g := newOperated(t, "")
+	s := ask[admin.Status](g, "GET", "/status", nil)
+	offer := g.Directory.Current().Service("default").Offer()
 	if !s.Ready || s.SigningKey == "" || len(s.Services) != 1 || s.Configuration.Hash == "" {
 		t.Fatalf("%+v", s)
 	}
@@ -252,18 +253,18 @@ func TestStatus(t *testing.T) {
 }
 
 func TestReload(t *testing.T) {
-	g := newAdminGate(t, "")
+	g := newOperated(t, "")
 	g.problems = config.Problems{{File: "policy.json", Line: 3, Level: problem.Warning, Message: "odd"}}
-	done := ask[gateway.AdminReload](g, "POST", "/reload", nil)
-	if done.Configuration.Hash == "" || len(done.Problems) != 1 || done.Problems[0] != (gateway.AdminProblem{File: "policy.json", Line: 3, Level: "warning", Message: "odd"}) {
+	done := ask[admin.Reload](g, "POST", "/reload", nil)
+	if done.Configuration.Hash == "" || len(done.Problems) != 1 || done.Problems[0] != (admin.Problem{File: "policy.json", Line: 3, Level: "warning", Message: "odd"}) {
 		t.Errorf("%+v", done)
 	}
 	g.problems = append(g.problems, config.Problem{File: "uimgate.yaml", Line: 1, Level: problem.Error, Message: "wrong"})
 	a := g.do("POST", "/reload", `{}`)
-	a.refuses(g, http.StatusUnprocessableEntity, "CONFIG_REFUSED")
-	if !strings.Contains(string(a.body), `"message":"wrong"`) {
-		t.Errorf("%s", a.body)
+	g.Refuses(a, http.StatusUnprocessableEntity, "CONFIG_REFUSED")
+	if !strings.Contains(string(a.Body), `"message":"wrong"`) {
+		t.Errorf("%s", a.Body)
 	}
 	g.administer(adminToken)
-	g.do("POST", "/reload", nil).refuses(g, http.StatusNotFound, "NOT_OFFERED")
+	g.Refuses(g.do("POST", "/reload", nil), http.StatusNotFound, "NOT_OFFERED")
 }

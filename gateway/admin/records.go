@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"encoding/json"
@@ -11,16 +11,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An AdminPage is one page of a listing. Next is what to send as ?after= for the page after it; empty where
+// A Page is one page of a listing. Next is what to send as ?after= for the page after it; empty where
 // there is none.
-type AdminPage[T any] struct {
+type Page[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty"`
 }
 
 // pageOf turns records into a page; a page that is not full is the last.
-func pageOf[R, T any](records []R, limit int, show func(R) T, cursor func(R) string) AdminPage[T] {
-	p := AdminPage[T]{Items: make([]T, 0, len(records))}
+func pageOf[R, T any](records []R, limit int, show func(R) T, cursor func(R) string) Page[T] {
+	p := Page[T]{Items: make([]T, 0, len(records))}
 	for _, r := range records {
 		p.Items = append(p.Items, show(r))
 	}
@@ -30,8 +30,8 @@ func pageOf[R, T any](records []R, limit int, show func(R) T, cursor func(R) str
 	return p
 }
 
-// An AdminAgent is an agent as operators see it.
-type AdminAgent struct {
+// An Agent is an agent as operators see it.
+type Agent struct {
 	AgentID   string          `json:"agent_id"`
 	Status    pat.AgentStatus `json:"status"` // active or blocked
 	Approved  bool            `json:"approved"`
@@ -40,16 +40,16 @@ type AdminAgent struct {
 	Reason    string          `json:"reason,omitempty"` // why it is blocked
 }
 
-func showAgent(a pat.Agent) AdminAgent {
+func showAgent(a pat.Agent) Agent {
 	keys := a.Keys
 	if keys == nil {
 		keys = []string{}
 	}
-	return AdminAgent{a.ID, a.Status, a.Approved, keys, a.CreatedAt.UTC(), a.Reason}
+	return Agent{a.ID, a.Status, a.Approved, keys, a.CreatedAt.UTC(), a.Reason}
 }
 
-// An AdminAgreement is an agreement as operators see it; its evidence is in the export.
-type AdminAgreement struct {
+// An Agreement is an agreement as operators see it; its evidence is in the export.
+type Agreement struct {
 	ID           string             `json:"id"`
 	AgentID      string             `json:"agent_id"`
 	KeyID        string             `json:"jkt"`
@@ -63,15 +63,15 @@ type AdminAgreement struct {
 	CreatedAt    time.Time          `json:"created_at"`
 }
 
-func showAgreement(a pat.Agreement) AdminAgreement {
-	return AdminAgreement{
+func showAgreement(a pat.Agreement) Agreement {
+	return Agreement{
 		ID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
 		Assurance: a.Assurance, Form: a.Form, Scope: a.Scope, State: a.State, CreatedAt: a.CreatedAt.UTC(),
 	}
 }
 
-// An AdminPolicy is a policy that was offered, the one offered now among them.
-type AdminPolicy struct {
+// A Policy is a policy that was offered, the one offered now among them.
+type Policy struct {
 	UID          string    `json:"uid"`
 	Digest       string    `json:"digest"`
 	Offered      bool      `json:"offered"` // now
@@ -86,8 +86,8 @@ const (
 	PATExpired = "expired"
 )
 
-// An AdminPAT is the record of a PAT. The PAT itself is never kept.
-type AdminPAT struct {
+// A PAT is the record of a PAT. The PAT itself is never kept.
+type PAT struct {
 	ID           string        `json:"jti"`
 	AgentID      string        `json:"agent_id"`
 	AgreementID  string        `json:"agreement_id"`
@@ -104,7 +104,7 @@ type AdminPAT struct {
 	RenewedTo    string        `json:"renewed_to,omitempty"`
 }
 
-func showPAT(t store.ListedToken, now time.Time) AdminPAT {
+func showPAT(t store.ListedToken, now time.Time) PAT {
 	state := PATActive
 	switch {
 	case !now.Before(t.ExpiresAt):
@@ -114,15 +114,15 @@ func showPAT(t store.ListedToken, now time.Time) AdminPAT {
 	case !t.EndsAt.IsZero() && !now.Before(t.EndsAt):
 		state = PATRenewed
 	}
-	return AdminPAT{
+	return PAT{
 		ID: t.ID, AgentID: t.AgentID, AgreementID: t.AgreementID, KeyID: t.KeyID, PolicyDigest: t.PolicyDigest, Assurance: t.Assurance,
 		Scope: t.Scope, Limit: pat.Limit{Rate: t.LimitRate, Period: t.LimitPeriod}, SigningKeyID: t.SigningKeyID, State: state,
 		IssuedAt: t.IssuedAt.UTC(), ExpiresAt: t.ExpiresAt.UTC(), EndsAt: t.EndsAt, RenewedTo: t.RenewedTo,
 	}
 }
 
-// An AdminAccount is how one agent stands in one currency. Amounts are exact decimals.
-type AdminAccount struct {
+// An Account is how one agent stands in one currency. Amounts are exact decimals.
+type Account struct {
 	AgentID  string `json:"agent_id"`
 	Currency string `json:"currency"`
 	ToppedUp string `json:"topped_up"`
@@ -131,19 +131,19 @@ type AdminAccount struct {
 	Balance  string `json:"balance"` // topped up less held and captured; below zero it is owed
 }
 
-func showAccount(a store.Account) AdminAccount {
+func showAccount(a store.Account) Account {
 	balance := money.Amount{Nano: a.ToppedUp.Nano - a.Held.Nano - a.Captured.Nano, Currency: a.Currency}
-	return AdminAccount{a.AgentID, a.Currency, a.ToppedUp.Decimal(), a.Held.Decimal(), a.Captured.Decimal(), balance.Decimal()}
+	return Account{a.AgentID, a.Currency, a.ToppedUp.Decimal(), a.Held.Decimal(), a.Captured.Decimal(), balance.Decimal()}
 }
 
-// An AdminTopUp is the account after a top-up.
-type AdminTopUp struct {
-	AdminAccount
+// A TopUp is the account after a top-up.
+type TopUp struct {
+	Account
 	Repeated bool `json:"repeated,omitempty"` // it was made before, under the same reference: nothing was done now
 }
 
-// An AdminEntry is one line of the ledger.
-type AdminEntry struct {
+// An Entry is one line of the ledger.
+type Entry struct {
 	Seq         int64       `json:"seq"`
 	At          time.Time   `json:"at"`
 	AgentID     string      `json:"agent_id"`
@@ -158,15 +158,15 @@ type AdminEntry struct {
 	Reference   string      `json:"reference,omitempty"` // of a top-up
 }
 
-func showEntry(e store.Entry) AdminEntry {
-	return AdminEntry{
+func showEntry(e store.Entry) Entry {
+	return Entry{
 		Seq: e.Seq, At: e.At.UTC(), AgentID: e.AgentID, Amount: e.Amount.Decimal(), Currency: e.Amount.Currency, From: e.From, To: e.To,
 		By: e.By, ExecutionID: e.ExecutionID, Intent: e.Intent, Rule: e.Rule, Reference: e.Reference,
 	}
 }
 
-// An AdminExecution is the record of one call. What was answered to the agent is not in it, only its status.
-type AdminExecution struct {
+// An Execution is the record of one call. What was answered to the agent is not in it, only its status.
+type Execution struct {
 	ID             string        `json:"id"`
 	AgentID        string        `json:"agent_id"`
 	Intent         string        `json:"intent"`
@@ -186,8 +186,8 @@ type AdminExecution struct {
 	SettledAt      time.Time     `json:"settled_at,omitzero"`
 }
 
-func showExecution(e store.Execution) AdminExecution {
-	out := AdminExecution{
+func showExecution(e store.Execution) Execution {
+	out := Execution{
 		ID: e.ID, AgentID: e.AgentID, Intent: e.Intent, State: e.State, Outcome: e.Outcome, Amount: e.Charge.Decimal(), Currency: e.Charge.Currency,
 		Rule: e.Rule, AgreementID: e.AgreementID, TokenID: e.TokenID, PolicyDigest: e.PolicyDigest, IdempotencyKey: e.IdempotencyKey,
 		BegunAt: e.BegunAt.UTC(), Deadline: e.Deadline.UTC(), SettledAt: e.SettledAt,
@@ -201,8 +201,8 @@ func showExecution(e store.Execution) AdminExecution {
 	return out
 }
 
-// An AdminKey is the public half of a key that signs PATs, of any process on this store.
-type AdminKey struct {
+// A Key is the public half of a key that signs PATs, of any process on this store.
+type Key struct {
 	ID        string          `json:"kid"`
 	Algorithm string          `json:"alg"`
 	Signing   bool            `json:"signing"` // this process signs with it
@@ -211,6 +211,6 @@ type AdminKey struct {
 	JWK       json.RawMessage `json:"jwk"`
 }
 
-func showKey(k pat.SigningKey, current string) AdminKey {
-	return AdminKey{k.ID, k.Algorithm, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
+func showKey(k pat.SigningKey, current string) Key {
+	return Key{k.ID, k.Algorithm, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
 }

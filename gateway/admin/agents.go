@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"github.com/uimgate/uimgate/gateway/service"
@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-func (a *Admin) agents(r *adminRequest) (any, error) {
+func (a *Server) agents(r *adminRequest) (any, error) {
 	service, err := r.of()
 	if err != nil {
 		return nil, err
@@ -28,14 +28,14 @@ func (a *Admin) agents(r *adminRequest) (any, error) {
 	return pageOf(list, limit, showAgent, func(a pat.Agent) string { return a.ID }), nil
 }
 
-func (a *Admin) agent(r *adminRequest) (any, error) {
+func (a *Server) agent(r *adminRequest) (any, error) {
 	if _, err := r.only(); err != nil {
 		return nil, err
 	}
 	return a.agentNow(r)
 }
 
-func (a *Admin) agentNow(r *adminRequest) (any, error) {
+func (a *Server) agentNow(r *adminRequest) (any, error) {
 	agent, err := a.Agreements.Agent(r.Context(), r.service.ID, r.id)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (a *Admin) agentNow(r *adminRequest) (any, error) {
 }
 
 // blockAgent also blocks an id that nobody claimed yet: nobody can claim it then.
-func (a *Admin) blockAgent(r *adminRequest) (any, error) {
+func (a *Server) blockAgent(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -62,15 +62,15 @@ func (a *Admin) blockAgent(r *adminRequest) (any, error) {
 	return a.agentNow(r)
 }
 
-func (a *Admin) unblockAgent(r *adminRequest) (any, error) {
+func (a *Server) unblockAgent(r *adminRequest) (any, error) {
 	return a.changeAgent(r, func(s *service.Service) error { return s.Issuance.Unblock(r.Context(), r.id) })
 }
 
-func (a *Admin) approveAgent(r *adminRequest) (any, error) {
+func (a *Server) approveAgent(r *adminRequest) (any, error) {
 	return a.changeAgent(r, func(s *service.Service) error { return s.Issuance.Approve(r.Context(), r.id) })
 }
 
-func (a *Admin) changeAgent(r *adminRequest, change func(*service.Service) error) (any, error) {
+func (a *Server) changeAgent(r *adminRequest, change func(*service.Service) error) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (a *Admin) changeAgent(r *adminRequest, change func(*service.Service) error
 	return a.agentNow(r)
 }
 
-func (a *Admin) addAgentKey(r *adminRequest) (any, error) {
+func (a *Server) addAgentKey(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err

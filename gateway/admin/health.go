@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"context"
@@ -13,40 +13,40 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// AdminHealth says whether calls should be sent to this process.
-type AdminHealth struct {
-	Ready         bool                  `json:"ready"`
-	Checks        map[string]AdminCheck `json:"checks"`
-	Configuration AdminConfiguration    `json:"configuration"`
+// Health says whether calls should be sent to this process.
+type Health struct {
+	Ready         bool             `json:"ready"`
+	Checks        map[string]Check `json:"checks"`
+	Configuration Configuration    `json:"configuration"`
 }
 
-// An AdminCheck is one condition of being ready.
-type AdminCheck struct {
+// A Check is one condition of being ready.
+type Check struct {
 	OK     bool   `json:"ok"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// AdminConfiguration names the configuration that is served.
-type AdminConfiguration struct {
+// Configuration names the configuration that is served.
+type Configuration struct {
 	Hash    string    `json:"hash"`     // over the digests of all its files
 	TakenAt time.Time `json:"taken_at"` // the last reload that succeeded, or the start
 }
 
-// AdminStatus is what the gateway serves, and how it is.
-type AdminStatus struct {
-	AdminHealth
-	SigningKey string               `json:"signing_key"` // kid
-	Services   []AdminServiceStatus `json:"services"`
+// Status is what the gateway serves, and how it is.
+type Status struct {
+	Health
+	SigningKey string          `json:"signing_key"` // kid
+	Services   []ServiceStatus `json:"services"`
 }
 
-// An AdminServiceStatus is one service as it is served.
-type AdminServiceStatus struct {
-	ID        string      `json:"id"`
-	Issuer    string      `json:"issuer"`
-	PublicURL string      `json:"public_url"`
-	Policy    AdminPolicy `json:"policy"`
-	Intents   int         `json:"intents"`
-	Breaker   string      `json:"breaker"` // closed, half-open or open
+// A ServiceStatus is one service as it is served.
+type ServiceStatus struct {
+	ID        string `json:"id"`
+	Issuer    string `json:"issuer"`
+	PublicURL string `json:"public_url"`
+	Policy    Policy `json:"policy"`
+	Intents   int    `json:"intents"`
+	Breaker   string `json:"breaker"` // closed, half-open or open
 	// Engine is what evaluates the policy: its plan or, more slowly, OPA, and why it is OPA.
 	Engine       string `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
@@ -71,19 +71,19 @@ func (c *readiness) store(ctx context.Context, now time.Time, check func(context
 	return c.err
 }
 
-func (a *Admin) healthNow(ctx context.Context) AdminHealth {
+func (a *Server) healthNow(ctx context.Context) Health {
 	now, snapshot := a.Now(), a.Directory.Current()
-	check := func(ok bool, reason string) AdminCheck {
+	check := func(ok bool, reason string) Check {
 		if ok {
 			reason = ""
 		}
-		return AdminCheck{ok, reason}
+		return Check{ok, reason}
 	}
 	err := a.health.store(ctx, now, a.Operations.Ready)
 	if err != nil {
 		a.Log.Warn("not ready", zap.Error(wire.Bare(err)))
 	}
-	h := AdminHealth{Ready: true, Configuration: AdminConfiguration{snapshot.Hash, snapshot.TakenAt.UTC()}, Checks: map[string]AdminCheck{
+	h := Health{Ready: true, Configuration: Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, Checks: map[string]Check{
 		"store":       check(err == nil, "the store cannot be written to"),
 		"revocations": check(a.View.Fresh(now), "what was revoked is not known recently enough"),
 		"draining":    check(!a.draining.Load(), "the process is about to end"),
@@ -95,11 +95,11 @@ func (a *Admin) healthNow(ctx context.Context) AdminHealth {
 }
 
 // livez says that the process answers, and nothing else: what a restart cannot mend is no reason for one.
-func (a *Admin) livez(w http.ResponseWriter, _ *http.Request) {
+func (a *Server) livez(w http.ResponseWriter, _ *http.Request) {
 	a.answer(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
+func (a *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	h := a.healthNow(r.Context())
 	status := http.StatusOK
 	if !h.Ready {
@@ -108,7 +108,7 @@ func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	a.answer(w, status, h)
 }
 
-func (a *Admin) metrics(w http.ResponseWriter, r *http.Request) {
+func (a *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	if !a.Directory.Current().Metrics {
 		a.fail(w, r, noSuchPath())
 		return
@@ -116,30 +116,30 @@ func (a *Admin) metrics(w http.ResponseWriter, r *http.Request) {
 	a.scrape.ServeHTTP(w, r)
 }
 
-func (a *Admin) status(r *adminRequest) (any, error) {
+func (a *Server) status(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	out := AdminStatus{AdminHealth: a.healthNow(r.Context()), SigningKey: a.Keys.Current()}
+	out := Status{Health: a.healthNow(r.Context()), SigningKey: a.Keys.Current()}
 	for _, s := range a.Directory.Current().Services() {
 		offer := s.Offer()
 		engine, reason := s.Policy.Engine()
-		out.Services = append(out.Services, AdminServiceStatus{
-			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Policy: AdminPolicy{UID: offer.UID, Digest: offer.Digest, Offered: true},
+		out.Services = append(out.Services, ServiceStatus{
+			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Policy: Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
 			Intents: len(s.Catalog.Intents()), Breaker: s.Upstream.BreakerState(), Engine: string(engine), EngineReason: reason,
 		})
 	}
 	return out, nil
 }
 
-// An AdminReload is how a reload went. What it found besides are warnings.
-type AdminReload struct {
-	Configuration AdminConfiguration `json:"configuration"`
-	Problems      []AdminProblem     `json:"problems"`
+// A Reload is how a reload went. What it found besides are warnings.
+type Reload struct {
+	Configuration Configuration `json:"configuration"`
+	Problems      []Problem     `json:"problems"`
 }
 
-// An AdminProblem is one finding in the configuration.
-type AdminProblem struct {
+// A Problem is one finding in the configuration.
+type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
@@ -147,7 +147,7 @@ type AdminProblem struct {
 	Message string `json:"message"`
 }
 
-func (a *Admin) reloadNow(r *adminRequest) (any, error) {
+func (a *Server) reloadNow(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
@@ -163,13 +163,13 @@ func (a *Admin) reloadNow(r *adminRequest) (any, error) {
 		return nil, reason.ConfigRefused.Refusal("").With("problems", problems)
 	}
 	snapshot := a.Directory.Current()
-	return AdminReload{AdminConfiguration{snapshot.Hash, snapshot.TakenAt.UTC()}, problems}, nil
+	return Reload{Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, problems}, nil
 }
 
-func showProblems(found config.Problems) []AdminProblem {
-	out := make([]AdminProblem, 0, len(found))
+func showProblems(found config.Problems) []Problem {
+	out := make([]Problem, 0, len(found))
 	for _, p := range found {
-		out = append(out, AdminProblem{p.File, p.Line, p.Column, string(p.Level), p.Message})
+		out = append(out, Problem{p.File, p.Line, p.Column, string(p.Level), p.Message})
 	}
 	return out
 }

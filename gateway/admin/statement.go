@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"time"
@@ -7,22 +7,22 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An AdminStatement sums up one account over a period: each part of Closing is that part of Opening and what the period
+// A Statement sums up one account over a period: each part of Closing is that part of Opening and what the period
 // added. Times are UTC; From is in the period, To is not. Amounts are exact decimals.
-type AdminStatement struct {
-	AgentID  string               `json:"agent_id"`
-	Currency string               `json:"currency"`
-	From     time.Time            `json:"from,omitzero"` // none: the account's beginning
-	To       time.Time            `json:"to"`
-	Opening  AdminPosition        `json:"opening"`
-	ToppedUp string               `json:"topped_up"` // in the period
-	Reversed string               `json:"reversed"`  // top-ups taken back in it
-	Lines    []AdminStatementLine `json:"lines"`
-	Closing  AdminPosition        `json:"closing"`
+type Statement struct {
+	AgentID  string          `json:"agent_id"`
+	Currency string          `json:"currency"`
+	From     time.Time       `json:"from,omitzero"` // none: the account's beginning
+	To       time.Time       `json:"to"`
+	Opening  Position        `json:"opening"`
+	ToppedUp string          `json:"topped_up"` // in the period
+	Reversed string          `json:"reversed"`  // top-ups taken back in it
+	Lines    []StatementLine `json:"lines"`
+	Closing  Position        `json:"closing"`
 }
 
-// An AdminPosition is how an account stood at one moment.
-type AdminPosition struct {
+// A Position is how an account stood at one moment.
+type Position struct {
 	ToppedUp   string `json:"topped_up"`
 	Held       string `json:"held"`       // held or unresolved
 	Unresolved string `json:"unresolved"` // part of held
@@ -30,45 +30,45 @@ type AdminPosition struct {
 	Balance    string `json:"balance"` // topped up less held and captured; below zero it is owed
 }
 
-// An AdminStatementLine sums up the charges of one intent under one rule: how many were first held, captured, released and
+// A StatementLine sums up the charges of one intent under one rule: how many were first held, captured, released and
 // given up as unresolved in the period, and what they came to.
-type AdminStatementLine struct {
-	Intent     string       `json:"intent"`
-	Rule       string       `json:"rule"`
-	Held       AdminCharges `json:"held"`
-	Captured   AdminCharges `json:"captured"`
-	Released   AdminCharges `json:"released"`
-	Unresolved AdminCharges `json:"unresolved"`
+type StatementLine struct {
+	Intent     string  `json:"intent"`
+	Rule       string  `json:"rule"`
+	Held       Charges `json:"held"`
+	Captured   Charges `json:"captured"`
+	Released   Charges `json:"released"`
+	Unresolved Charges `json:"unresolved"`
 }
 
-// AdminCharges are how many calls, and what they cost together.
-type AdminCharges struct {
+// Charges are how many calls, and what they cost together.
+type Charges struct {
 	Calls  int64  `json:"calls"`
 	Amount string `json:"amount"`
 }
 
-func showStatement(s store.Statement) AdminStatement {
-	out := AdminStatement{
+func showStatement(s store.Statement) Statement {
+	out := Statement{
 		AgentID: s.AgentID, Currency: s.Currency, From: s.From, To: s.To.UTC(), Opening: showPosition(s.Opening), Closing: showPosition(s.Closing),
-		ToppedUp: s.ToppedUp.Decimal(), Reversed: s.Reversed.Decimal(), Lines: make([]AdminStatementLine, 0, len(s.Lines)),
+		ToppedUp: s.ToppedUp.Decimal(), Reversed: s.Reversed.Decimal(), Lines: make([]StatementLine, 0, len(s.Lines)),
 	}
 	if !s.From.IsZero() {
 		out.From = s.From.UTC()
 	}
-	show := func(c store.Charges) AdminCharges { return AdminCharges{c.Calls, c.Amount.Decimal()} }
+	show := func(c store.Charges) Charges { return Charges{c.Calls, c.Amount.Decimal()} }
 	for _, l := range s.Lines {
-		out.Lines = append(out.Lines, AdminStatementLine{l.Intent, l.Rule, show(l.Held), show(l.Captured), show(l.Released), show(l.Unresolved)})
+		out.Lines = append(out.Lines, StatementLine{l.Intent, l.Rule, show(l.Held), show(l.Captured), show(l.Released), show(l.Unresolved)})
 	}
 	return out
 }
 
-func showPosition(p store.Position) AdminPosition {
+func showPosition(p store.Position) Position {
 	show := func(a money.Amount) string { return a.Decimal() }
-	return AdminPosition{show(p.ToppedUp), show(p.Held), show(p.Unresolved), show(p.Captured), show(p.Balance())}
+	return Position{show(p.ToppedUp), show(p.Held), show(p.Unresolved), show(p.Captured), show(p.Balance())}
 }
 
 // statements lists a statement for each account. A page may have fewer than limit records only where it is the last.
-func (a *Admin) statements(r *adminRequest) (any, error) {
+func (a *Server) statements(r *adminRequest) (any, error) {
 	service, err := r.of()
 	if err != nil {
 		return nil, err

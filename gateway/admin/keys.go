@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"time"
@@ -7,17 +7,17 @@ import (
 )
 
 // keys lists the keys of all processes on this store that verify PATs now.
-func (a *Admin) keys(r *adminRequest) (any, error) {
+func (a *Server) keys(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
 	ring := a.Keys
 	list := ring.Keys(a.Now())
-	show := func(k pat.SigningKey) AdminKey { return showKey(k, ring.Current()) }
+	show := func(k pat.SigningKey) Key { return showKey(k, ring.Current()) }
 	return pageOf(list, len(list)+1, show, func(pat.SigningKey) string { return "" }), nil
 }
 
-func (a *Admin) rotateKey(r *adminRequest) (any, error) {
+func (a *Server) rotateKey(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (a *Admin) rotateKey(r *adminRequest) (any, error) {
 }
 
 // retireKey ends a key now, or at a time to come: its PATs are worth nothing from then on.
-func (a *Admin) retireKey(r *adminRequest) (any, error) {
+func (a *Server) retireKey(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (a *Admin) retireKey(r *adminRequest) (any, error) {
 	return showKey(before, a.Keys.Current()), nil
 }
 
-func (a *Admin) keyNow(id string) (any, error) {
+func (a *Server) keyNow(id string) (any, error) {
 	for _, k := range a.Keys.Keys(a.Now()) {
 		if k.ID == id {
 			return showKey(k, a.Keys.Current()), nil

@@ -1,4 +1,6 @@
-package gateway
+// Package admin holds the operator's operations on a running gateway, and their listener: an HTTP API with a token, health
+// and metrics.
+package admin
 
 import (
 	"bytes"
@@ -33,8 +35,8 @@ const (
 	adminWork = 30 * time.Second
 )
 
-// An AdminConfig is what the operator's listener is built on.
-type AdminConfig struct {
+// An Config is what the operator's listener is built on.
+type Config struct {
 	Directory  *service.Directory
 	Agreements pat.Store
 	Operations store.Operations
@@ -49,10 +51,10 @@ type AdminConfig struct {
 	Reload func(context.Context) config.Problems
 }
 
-// An Admin is the operator's listener: health and metrics for whoever reaches it, and the JSON API under
+// A Server is the operator's listener: health and metrics for whoever reaches it, and the JSON API under
 // /admin/v1/ for who has the token.
-type Admin struct {
-	AdminConfig
+type Server struct {
+	Config
 	token    [sha256.Size]byte
 	health   readiness
 	scrape   http.Handler
@@ -60,9 +62,9 @@ type Admin struct {
 	handler  http.Handler
 }
 
-// NewAdmin builds the operator's listener.
-func NewAdmin(c AdminConfig) *Admin {
-	a := &Admin{AdminConfig: c, token: sha256.Sum256([]byte(c.Token))}
+// New builds the operator's listener.
+func New(c Config) *Server {
+	a := &Server{Config: c, token: sha256.Sum256([]byte(c.Token))}
 	a.scrape = promhttp.HandlerFor(c.Metrics.Registry(), promhttp.HandlerOpts{Registry: c.Metrics.Registry()})
 	a.handler = a.build()
 	return a
@@ -71,9 +73,9 @@ func NewAdmin(c AdminConfig) *Admin {
 // Handler is the operator's surface. Without a token it answers /livez, /healthz, /readyz and /metrics; everything under
 // /admin/v1/ needs the token as bearer, and a Host that is an IP address or localhost, so that no web page can reach it
 // by a name of its own (DNS rebinding).
-func (a *Admin) Handler() http.Handler { return a.handler }
+func (a *Server) Handler() http.Handler { return a.handler }
 
-func (a *Admin) build() http.Handler {
+func (a *Server) build() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", a.livez)
 	mux.HandleFunc("GET /healthz", a.livez)
@@ -89,7 +91,7 @@ func (a *Admin) build() http.Handler {
 
 // Drain makes readiness answer that this process is about to end, so that no new calls are sent to it. Calls go on being
 // answered.
-func (a *Admin) Drain() { a.draining.Store(true) }
+func (a *Server) Drain() { a.draining.Store(true) }
 
 // An adminRoute is one operation of the API. Operations that change something are not cut off when who asked
 // hangs up.
@@ -98,7 +100,7 @@ type adminRoute struct {
 	do           func(*adminRequest) (any, error)
 }
 
-func (a *Admin) routes() []adminRoute {
+func (a *Server) routes() []adminRoute {
 	get, post := http.MethodGet, http.MethodPost
 	return []adminRoute{
 		{get, "/status", a.status},
@@ -132,7 +134,7 @@ func (a *Admin) routes() []adminRoute {
 	}
 }
 
-func (a *Admin) api() http.Handler {
+func (a *Server) api() http.Handler {
 	mux := http.NewServeMux()
 	allowed := map[string][]string{}
 	for _, route := range a.routes() {
@@ -148,7 +150,7 @@ func (a *Admin) api() http.Handler {
 }
 
 // operation runs one route and answers with what it returns, as JSON.
-func (a *Admin) operation(route adminRoute) http.HandlerFunc {
+func (a *Server) operation(route adminRoute) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
 		if route.method != http.MethodGet {
@@ -177,7 +179,7 @@ func (a *Admin) operation(route adminRoute) http.HandlerFunc {
 }
 
 // guard lets in who has the token. It looks at nothing but the header.
-func (a *Admin) guard(next http.Handler) http.Handler {
+func (a *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := a.admit(r); err != nil {
 			a.fail(w, r, err)
@@ -187,7 +189,7 @@ func (a *Admin) guard(next http.Handler) http.Handler {
 	})
 }
 
-func (a *Admin) admit(r *http.Request) error {
+func (a *Server) admit(r *http.Request) error {
 	host := service.HostName(r.Host)
 	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" {
 		return reason.HostNotAllowed.Refusal("")
@@ -209,7 +211,7 @@ func (a *Admin) admit(r *http.Request) error {
 	return nil
 }
 
-func (a *Admin) notAllowed(allow string) http.HandlerFunc {
+func (a *Server) notAllowed(allow string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
 		a.fail(w, r, reason.MethodNotAllowed.Refusal(""))
@@ -219,7 +221,7 @@ func (a *Admin) notAllowed(allow string) http.HandlerFunc {
 func noSuchPath() *reason.Refusal { return reason.NoSuchPath.Refusal("") }
 
 // recovering answers panics. What the handler did write already stands.
-func (a *Admin) recovering(next http.Handler) http.Handler {
+func (a *Server) recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		defer func() {
@@ -238,7 +240,7 @@ func (a *Admin) recovering(next http.Handler) http.Handler {
 }
 
 // fail answers with the one envelope.
-func (a *Admin) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (a *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := adminFaultFor(err)
 	fields := []zap.Field{zap.String("method", r.Method), zap.String("route", r.Pattern), zap.Int("status", f.Status()), zap.String("reason", string(f.Reason))}
 	switch {
@@ -260,7 +262,7 @@ func (a *Admin) fail(w http.ResponseWriter, r *http.Request, err error) {
 // rawJSON is an answer that is JSON already.
 type rawJSON []byte
 
-func (a *Admin) answer(w http.ResponseWriter, status int, v any) {
+func (a *Server) answer(w http.ResponseWriter, status int, v any) {
 	body, ok := v.(rawJSON)
 	if !ok {
 		var out bytes.Buffer

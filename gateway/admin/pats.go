@@ -1,11 +1,11 @@
-package gateway
+package admin
 
 import (
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-func (a *Admin) pats(r *adminRequest) (any, error) {
+func (a *Server) pats(r *adminRequest) (any, error) {
 	service, err := r.of()
 	if err != nil {
 		return nil, err
@@ -28,11 +28,11 @@ func (a *Admin) pats(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	show := func(t store.ListedToken) AdminPAT { return showPAT(t, now) }
+	show := func(t store.ListedToken) PAT { return showPAT(t, now) }
 	return pageOf(list, limit, show, func(t store.ListedToken) string { return t.Cursor().String() }), nil
 }
 
-func (a *Admin) pat(r *adminRequest) (any, error) {
+func (a *Server) pat(r *adminRequest) (any, error) {
 	if _, err := r.only(); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (a *Admin) pat(r *adminRequest) (any, error) {
 }
 
 // patNow shows one PAT, with what the listing knows of revocations.
-func (a *Admin) patNow(r *adminRequest) (any, error) {
+func (a *Server) patNow(r *adminRequest) (any, error) {
 	kept := a.Operations
 	list, err := kept.Tokens(r.Context(), store.TokenFilter{Service: r.service.ID, ID: r.id, Limit: 1})
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *Admin) patNow(r *adminRequest) (any, error) {
 	return showPAT(list[0], a.Now()), nil
 }
 
-func (a *Admin) revokePAT(r *adminRequest) (any, error) {
+func (a *Server) revokePAT(r *adminRequest) (any, error) {
 	err := a.revoke(r, pat.RevokedToken, func(service string) error {
 		_, err := a.Agreements.Token(r.Context(), service, r.id)
 		return err
@@ -64,7 +64,7 @@ func (a *Admin) revokePAT(r *adminRequest) (any, error) {
 }
 
 // introspect says what a PAT is worth, whoever has it. RFC 7662.
-func (a *Admin) introspect(r *adminRequest) (any, error) {
+func (a *Server) introspect(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func (r *adminRequest) filter(states ...string) (store.Filter, error) {
 
 var executionStates = []string{string(store.Held), string(store.Captured), string(store.Released), string(store.Unresolved)}
 
-func (a *Admin) accounts(r *adminRequest) (any, error) {
+func (a *Server) accounts(r *adminRequest) (any, error) {
 	f, err := r.filter()
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (a *Admin) accounts(r *adminRequest) (any, error) {
 	return pageOf(list, f.Limit, showAccount, func(a store.Account) string { return a.AgentID + " " + a.Currency }), nil
 }
 
-func (a *Admin) ledger(r *adminRequest) (any, error) {
+func (a *Server) ledger(r *adminRequest) (any, error) {
 	f, err := r.filter(executionStates...)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (a *Admin) ledger(r *adminRequest) (any, error) {
 	return pageOf(list, f.Limit, showEntry, func(e store.Entry) string { return strconv.FormatInt(e.Seq, 10) }), nil
 }
 
-func (a *Admin) executions(r *adminRequest) (any, error) {
+func (a *Server) executions(r *adminRequest) (any, error) {
 	f, err := r.filter(executionStates...)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (a *Admin) executions(r *adminRequest) (any, error) {
 	return pageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID }), nil
 }
 
-func (a *Admin) execution(r *adminRequest) (any, error) {
+func (a *Server) execution(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (a *Admin) execution(r *adminRequest) (any, error) {
 }
 
 // resolve ends a call whose outcome is not known, by the operator's word.
-func (a *Admin) resolve(r *adminRequest) (any, error) {
+func (a *Server) resolve(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (a *Admin) resolve(r *adminRequest) (any, error) {
 }
 
 // topUp adds to the balance of an agent that exists, or takes back: money for a misspelt id would be lost from sight.
-func (a *Admin) topUp(r *adminRequest) (any, error) {
+func (a *Server) topUp(r *adminRequest) (any, error) {
 	service, err := r.only()
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (a *Admin) topUp(r *adminRequest) (any, error) {
 	}
 	for _, account := range list {
 		if account.Currency == u.Amount.Currency {
-			return AdminTopUp{showAccount(account), repeated}, nil
+			return TopUp{showAccount(account), repeated}, nil
 		}
 	}
 	return nil, store.ErrNotFound

@@ -1,0 +1,110 @@
+package admin_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// An operated gateway has the listener of its operator, too.
+type operated struct {
+	*gatetest.Gate
+	operator *admin.Server
+	settings admin.Config // of operator
+	listener *httptest.Server
+	problems config.Problems // what the next reload finds
+}
+
+const adminToken = "admin-token-canary-0123456789"
+
+func newOperated(t *testing.T, settings string) *operated {
+	t.Helper()
+	g := &operated{Gate: gatetest.New(t, settings)}
+	g.settings = admin.Config{
+		Directory: g.Directory, Agreements: g.Store, Operations: g.Store, Keys: g.Keys, View: g.View, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
+		Token: adminToken, Reload: func(context.Context) config.Problems { return g.problems },
+	}
+	g.operator = admin.New(g.settings)
+	g.listener = httptest.NewServer(g.operator.Handler())
+	t.Cleanup(g.listener.Close)
+	return g
+}
+
+// administer answers on the operator's listener with another token, and without reloads.
+func (g *operated) administer(token string) {
+	settings := g.settings
+	settings.Token, settings.Reload = token, nil
+	g.listener.Config.Handler = admin.New(settings).Handler()
+}
+
+func (g *operated) request(method, path string, body any) *http.Request {
+	g.Helper()
+	var text io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		text = strings.NewReader(b)
+	default:
+		encoded, err := json.Marshal(body)
+		g.Must(err)
+		text = bytes.NewReader(encoded)
+	}
+	r, err := http.NewRequestWithContext(g.Context(), method, g.listener.URL+path, text)
+	g.Must(err)
+	r.Header.Set("Authorization", "Bearer "+adminToken)
+	if text != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+// do calls the admin API with the token.
+func (g *operated) do(method, path string, body any) gatetest.Answer {
+	g.Helper()
+	return g.Send(g.request(method, "/admin/v1"+path, body))
+}
+
+// ask expects 200 and reads the answer.
+func ask[T any](g *operated, method, path string, body any) T {
+	g.Helper()
+	a := g.do(method, path, body)
+	if a.Status != http.StatusOK {
+		g.Fatalf("%s %s: %d %s", method, path, a.Status, a.Body)
+	}
+	return decode[T](g, a)
+}
+
+func decode[T any](g *operated, a gatetest.Answer) T {
+	g.Helper()
+	var v T
+	dec := json.NewDecoder(bytes.NewReader(a.Body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&v); err != nil {
+		g.Fatalf("%v in %s", err, a.Body)
+	}
+	return v
+}
+
+func items[T any](g *operated, path string) []T {
+	g.Helper()
+	return ask[admin.Page[T]](g, "GET", path, nil).Items
+}
+
+func names[T any](list []T, name func(T) string) []string {
+	out := make([]string, 0, len(list))
+	for _, v := range list {
+		out = append(out, name(v))
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,371 @@
+package admin_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/pat"
+)
+
+func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
+	g := newOperated(t, "")
+	odd := ".." // a legal agent id
+	a, b := g.Agreed("agent-1"), g.Agreed("we/ird?id#%2F")
+	g.Agreed(odd)
+	if got := names(items[admin.Agent](g, "/agents"), func(a admin.Agent) string { return a.AgentID }); !slices.Equal(got, []string{odd, "agent-1", b.ID}) {
+		t.Fatalf("%v", got)
+	}
+	if got := ask[admin.Agent](g, "GET", "/agents/we%2Fird%3Fid%23%252F", nil); got.AgentID != b.ID || !slices.Equal(got.Keys, []string{b.KeyID}) || got.Status != pat.AgentActive {
+		t.Errorf("%+v", got)
+	}
+	if got := ask[admin.Agent](g, "GET", "/agents/%2E%2E", nil); got.AgentID != odd {
+		t.Errorf("%+v", got)
+	}
+	g.Refuses(g.do("GET", "/agents/nobody", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	blocked := ask[admin.Agent](g, "POST", "/agents/agent-1/block", map[string]any{"reason": "asked for"})
+	if blocked.Status != pat.AgentBlocked || blocked.Reason != "asked for" {
+		t.Errorf("%+v", blocked)
+	}
+	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusForbidden {
+		t.Errorf("a blocked agent: %d %s", got.Status, got.Body)
+	}
+	if got := names(items[admin.Agent](g, "/agents?status=blocked"), func(a admin.Agent) string { return a.AgentID }); !slices.Equal(got, []string{"agent-1"}) {
+		t.Errorf("%v", got)
+	}
+	if status := g.AgreeAgain(a); status != http.StatusForbidden {
+		t.Errorf("a blocked agent agrees: %d", status)
+	}
+	g.Pass(time.Second)
+	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/unblock", nil); got.Status != pat.AgentActive || got.Reason != "" {
+		t.Errorf("%+v", got)
+	}
+	if status := g.AgreeAgain(a); status != http.StatusOK {
+		t.Errorf("an unblocked agent agrees: %d", status)
+	}
+	if got := ask[admin.Agent](g, "POST", "/agents/never-came/block", nil); got.Status != pat.AgentBlocked || got.Keys == nil {
+		t.Errorf("%+v", got)
+	}
+	if _, status := g.Agree("never-came"); status == http.StatusOK {
+		t.Error("an id blocked beforehand was claimed")
+	}
+	g.Refuses(g.do("POST", "/agents/nobody/unblock", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+	g.Refuses(g.do("POST", "/agents/nobody/approve", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+	g.Refuses(g.do("POST", "/agents/b%20b/block", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
+	g.Refuses(g.do("POST", "/agents/agent-1/block", map[string]any{"reason": "two\nlines"}), http.StatusBadRequest, "MALFORMED_REQUEST")
+}
+
+func TestAgentsArePaged(t *testing.T) {
+	g := newOperated(t, "")
+	for _, id := range []string{"a", "b", "c"} {
+		g.Agreed(id)
+	}
+	var seen []string
+	next := ""
+	for range 3 {
+		p := ask[admin.Page[admin.Agent]](g, "GET", "/agents?limit=2&after="+next, nil)
+		seen = append(seen, names(p.Items, func(a admin.Agent) string { return a.AgentID })...)
+		if next = p.Next; next == "" {
+			break
+		}
+	}
+	if !slices.Equal(seen, []string{"a", "b", "c"}) {
+		t.Errorf("%v", seen)
+	}
+	var jtis []string
+	next = ""
+	for range 4 {
+		p := ask[admin.Page[admin.PAT]](g, "GET", "/pats?limit=1&after="+next, nil)
+		jtis = append(jtis, names(p.Items, func(p admin.PAT) string { return p.ID })...)
+		if next = p.Next; next == "" {
+			break
+		}
+	}
+	if slices.Sort(jtis); len(slices.Compact(jtis)) != 3 {
+		t.Errorf("%v", jtis)
+	}
+}
+
+func TestApprovalLetsAWaitingAgentIn(t *testing.T) {
+	g := newOperated(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
+	a, status := g.Agree("agent-1")
+	if status != http.StatusAccepted {
+		t.Fatalf("%d", status)
+	}
+	waiting := items[admin.Agreement](g, "/agreements?state=pending")
+	if len(waiting) != 1 || waiting[0].AgentID != "agent-1" || waiting[0].State != pat.AgreementPending {
+		t.Fatalf("%+v", waiting)
+	}
+	if got := items[admin.Agent](g, "/agents?approved=false"); len(got) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil); !got.Approved {
+		t.Errorf("%+v", got)
+	}
+	if got := ask[admin.Agreement](g, "GET", "/agreements/"+waiting[0].ID, nil); got.State != pat.AgreementActive {
+		t.Errorf("%+v", got)
+	}
+	if status := g.AgreeAgain(a); status != http.StatusOK {
+		t.Errorf("%d", status)
+	}
+}
+
+func TestAFurtherKeySpeaksForAnAgent(t *testing.T) {
+	g := newOperated(t, "")
+	a, other := g.Agreed("agent-1"), g.Agreed("agent-2")
+	second := g.Stranger("agent-1")
+	if status := g.AgreeAgain(second); status != http.StatusConflict {
+		t.Errorf("an unknown key for a known id: %d", status)
+	}
+	g.Refuses(g.do("POST", "/agents/agent-1/keys", map[string]any{"jkt": other.KeyID}), http.StatusConflict, "KEY_TAKEN")
+	for _, bad := range []any{"", "short", a.KeyID + "=", 7, strings.Repeat("*", 43)} {
+		g.Refuses(g.do("POST", "/agents/agent-1/keys", map[string]any{"jkt": bad}), http.StatusBadRequest, "MALFORMED_REQUEST")
+	}
+	g.Refuses(g.do("POST", "/agents/nobody/keys", map[string]any{"jkt": strings.Repeat("A", 43)}), http.StatusNotFound, "NO_SUCH_RECORD")
+	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/keys", map[string]any{"jkt": second.KeyID}); !slices.Equal(got.Keys, []string{a.KeyID, second.KeyID}) {
+		t.Errorf("%+v", got)
+	}
+	if status := g.AgreeAgain(second); status != http.StatusOK {
+		t.Errorf("an added key: %d", status)
+	}
+}
+
+func TestAgreementsAreProvedAndRevoked(t *testing.T) {
+	g := newOperated(t, "")
+	a := g.Agreed("agent-1")
+	g.Agreed("agent-2")
+	list := items[admin.Agreement](g, "/agreements?agent_id=agent-1")
+	if len(list) != 1 || list[0].KeyID != a.KeyID || list[0].Assurance != pat.Fresh || list[0].State != pat.AgreementActive {
+		t.Fatalf("%+v", list)
+	}
+	bundle := g.do("GET", "/agreements/"+list[0].ID+"/export", nil)
+	e, err := pat.VerifyExport(bundle.Body)
+	if err != nil || e.Agreement.AgentID != "agent-1" || string(e.Policy.Bytes) != gatetest.PolicyFile {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	g.Refuses(g.do("GET", "/agreements/none/export", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+	g.Refuses(g.do("POST", "/agreements/none/revoke", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+	if got := ask[admin.Agreement](g, "POST", "/agreements/"+list[0].ID+"/revoke", map[string]any{"reason": "why"}); got.State != pat.AgreementRevoked {
+		t.Errorf("%+v", got)
+	}
+	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	pats := items[admin.PAT](g, "/pats?agent_id=agent-1")
+	if len(pats) != 1 || pats[0].State != admin.PATRevoked || pats[0].AgreementID != list[0].ID {
+		t.Errorf("%+v", pats)
+	}
+}
+
+func TestPATsAreListedRevokedAndIntrospected(t *testing.T) {
+	g := newOperated(t, "")
+	a, b := g.Agreed("agent-1"), g.Agreed("agent-2")
+	list := items[admin.PAT](g, "/pats?agent_id=agent-1&state=active")
+	if len(list) != 1 || list[0].State != admin.PATActive || list[0].KeyID != a.KeyID || len(list[0].Scope) != 2 || list[0].Limit.Rate != 10000 {
+		t.Fatalf("%+v", list)
+	}
+	for _, token := range []string{a.Token, "Bearer x", "x.y.z"} {
+		in := ask[pat.Introspection](g, "POST", "/introspect", map[string]any{"token": token})
+		if in.Active != (token == a.Token) || (in.Active && (in.Subject != "agent-1" || in.ID != list[0].ID)) {
+			t.Errorf("%+v", in)
+		}
+	}
+	g.Refuses(g.do("POST", "/introspect", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
+	g.Refuses(g.do("POST", "/pats/none/revoke", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+	g.Refuses(g.do("GET", "/pats/none", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+	if got := ask[admin.PAT](g, "POST", "/pats/"+list[0].ID+"/revoke", map[string]any{"reason": "leaked"}); got.State != admin.PATRevoked {
+		t.Errorf("%+v", got)
+	}
+	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	if got := ask[pat.Introspection](g, "POST", "/introspect", map[string]any{"token": a.Token}); got.Active {
+		t.Errorf("%+v", got)
+	}
+	if got := g.Execute(b, gatetest.Searching); got.Status != http.StatusOK {
+		t.Errorf("another agent: %d %s", got.Status, got.Body)
+	}
+	if got := items[admin.PAT](g, "/pats?state=active"); len(got) != 1 || got[0].AgentID != "agent-2" {
+		t.Errorf("%+v", got)
+	}
+	g.Later(2 * time.Hour)
+	if got := items[admin.PAT](g, "/pats?agent_id=agent-2"); len(got) != 1 || got[0].State != admin.PATExpired {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRevokingAPolicyEndsItsPATs(t *testing.T) {
+	g := newOperated(t, "")
+	a := g.Agreed("agent-1")
+	list := items[admin.Policy](g, "/policies")
+	if len(list) != 1 || !list[0].Offered || list[0].FirstOffered.IsZero() {
+		t.Fatalf("%+v", list)
+	}
+	g.Refuses(g.do("POST", "/policies/sha-256:none/revoke", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+	if got := g.do("POST", "/policies/"+list[0].Digest+"/revoke", nil); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+}
+
+func TestUsageAddsUpAndUnknownOutcomesAreResolved(t *testing.T) {
+	g := newOperated(t, "")
+	a := g.Agreed("agent-1")
+	if got := g.Execute(a, gatetest.Ordering, "Idempotency-Key", "order-1"); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	g.BreakOff()
+	for range 2 {
+		if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusBadGateway {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+	}
+	unresolved := items[admin.Execution](g, "/usage/executions?state=unresolved")
+	if len(unresolved) != 2 || unresolved[0].Outcome != "unknown" || unresolved[0].Amount != "0.25" || unresolved[0].Currency != "EUR" || unresolved[0].Intent != gatetest.Ordering {
+		t.Fatalf("%+v", unresolved)
+	}
+	done := items[admin.Execution](g, "/usage/executions?state=captured&agent_id=agent-1")
+	if len(done) != 1 || done[0].IdempotencyKey != "order-1" || done[0].SettledAt.IsZero() {
+		t.Fatalf("%+v", done)
+	}
+	if got := ask[admin.Execution](g, "GET", "/usage/executions/"+done[0].ID, nil); got.AnswerStatus != http.StatusOK {
+		t.Errorf("%+v", got)
+	}
+	resolve := func(i int, to string) gatetest.Answer {
+		return g.do("POST", "/usage/executions/"+unresolved[i].ID+"/resolve", map[string]any{"state": to})
+	}
+	g.Refuses(resolve(0, "held"), http.StatusBadRequest, "MALFORMED_REQUEST")
+	g.Refuses(g.do("POST", "/usage/executions/"+unresolved[0].ID+"/resolve", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
+	if got := resolve(0, "captured"); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	if got := resolve(1, "released"); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	g.Refuses(resolve(0, "released"), http.StatusConflict, "ALREADY_SETTLED")
+	g.Refuses(g.do("POST", "/usage/executions/"+done[0].ID+"/resolve", map[string]any{"state": "released"}), http.StatusConflict, "ALREADY_SETTLED")
+	g.Refuses(g.do("POST", "/usage/executions/none/resolve", map[string]any{"state": "released"}), http.StatusNotFound, "NO_SUCH_RECORD")
+	g.Refuses(g.do("GET", "/usage/executions/none", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+
+	want := admin.Account{AgentID: "agent-1", Currency: "EUR", ToppedUp: "0.00", Held: "0.00", Captured: "0.50", Balance: "-0.50"}
+	if got := items[admin.Account](g, "/usage/accounts"); len(got) != 1 || got[0] != want {
+		t.Errorf("%+v", got)
+	}
+	want.ToppedUp, want.Balance = "10.00", "9.50"
+	if got := ask[admin.Account](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"}); got != want {
+		t.Errorf("%+v", got)
+	}
+	for _, bad := range []string{"10", "0 EUR", "-1 EUR", "10 eur", "0.0000000001 EUR", "1000001 EUR"} {
+		g.Refuses(g.do("POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": bad}), http.StatusBadRequest, "MALFORMED_REQUEST")
+	}
+	g.Refuses(g.do("POST", "/usage/top-up", map[string]any{"agent_id": "agent-l", "amount": "10 EUR"}), http.StatusNotFound, "NO_SUCH_RECORD")
+	entries := items[admin.Entry](g, "/usage/ledger?limit=1000")
+	if len(entries) != 9 || entries[0].To != "" || entries[0].Amount != "10.00" || entries[0].By != "operator" || entries[1].From != "unresolved" {
+		t.Errorf("%d: %+v", len(entries), entries)
+	}
+	p := ask[admin.Page[admin.Entry]](g, "GET", "/usage/ledger?limit=4", nil)
+	q := ask[admin.Page[admin.Entry]](g, "GET", "/usage/ledger?limit=1000&after="+p.Next, nil)
+	if len(p.Items)+len(q.Items) != 9 || q.Next != "" {
+		t.Errorf("%d and %d", len(p.Items), len(q.Items))
+	}
+}
+
+func TestKeysRotateAndRetire(t *testing.T) {
+	g := newOperated(t, "")
+	a := g.Agreed("agent-1")
+	first := items[admin.Key](g, "/keys")
+	if len(first) != 1 || !first[0].Signing || first[0].Algorithm != "EdDSA" || !first[0].NotAfter.IsZero() {
+		t.Fatalf("%+v", first)
+	}
+	next := ask[admin.Key](g, "POST", "/keys/rotate", nil)
+	if next.ID == first[0].ID || !next.Signing {
+		t.Fatalf("%+v", next)
+	}
+	list := items[admin.Key](g, "/keys")
+	for _, k := range list {
+		if k.Signing != (k.ID == next.ID) || k.NotAfter.IsZero() != k.Signing {
+			t.Errorf("%+v", k)
+		}
+	}
+	if len(list) != 2 {
+		t.Fatalf("%+v", list)
+	}
+	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusOK {
+		t.Errorf("a PAT of the key before: %d %s", got.Status, got.Body)
+	}
+	g.Refuses(g.do("POST", "/keys/none/retire", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+	for _, bad := range []string{"tomorrow", "2020-01-01T00:00:00Z", "9999-01-01T00:00:00Z"} {
+		g.Refuses(g.do("POST", "/keys/"+next.ID+"/retire", map[string]any{"at": bad}), http.StatusBadRequest, "MALFORMED_REQUEST")
+	}
+	if got := ask[admin.Key](g, "POST", "/keys/"+first[0].ID+"/retire", nil); !got.NotAfter.Equal(g.Now()) {
+		t.Errorf("%+v", got)
+	}
+	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
+		t.Errorf("a PAT of a retired key: %d %s", got.Status, got.Body)
+	}
+	// The key that signs gives way to another when it is retired.
+	if got := ask[admin.Key](g, "POST", "/keys/"+next.ID+"/retire", nil); got.Signing {
+		t.Errorf("%+v", got)
+	}
+	if left := items[admin.Key](g, "/keys"); len(left) != 1 || left[0].ID == next.ID || !left[0].Signing {
+		t.Errorf("%+v", left)
+	}
+}
+
+// Whatever operators are shown and whatever is logged of it, no token and no private key is in it.
+func TestNothingSecretIsShownOrLogged(t *testing.T) {
+	g := newOperated(t, "")
+	a := g.Agreed("agent-1")
+	g.Execute(a, gatetest.Ordering, "Idempotency-Key", "k")
+	id := items[admin.Agreement](g, "/agreements")[0].ID
+	jti := items[admin.PAT](g, "/pats")[0].ID
+	execution := items[admin.Execution](g, "/usage/executions")[0].ID
+	kid := items[admin.Key](g, "/keys")[0].ID
+	var shown strings.Builder
+	for _, o := range everyOperation {
+		path := o[1]
+		for prefix, id := range map[string]string{"/agents/a": "agent-1", "/agreements/a": id, "/pats/a": jti, "/usage/executions/a": execution, "/keys/a": kid} {
+			if strings.HasPrefix(path, prefix+"/") || path == prefix {
+				path = strings.TrimSuffix(prefix, "a") + id + strings.TrimPrefix(path, prefix)
+			}
+		}
+		var body any
+		if o[1] == "/introspect" {
+			body = map[string]any{"token": a.Token}
+		}
+		got := g.do(o[0], path, body)
+		shown.Write(got.Body)
+		if o[0] == http.MethodGet && got.Status != http.StatusOK {
+			t.Errorf("%s %s: %d %s", o[0], path, got.Status, got.Body)
+		}
+		if got.Header.Get("Cache-Control") != "no-store" || got.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %v", path, got.Header)
+		}
+	}
+	for _, entry := range g.Logs.All() {
+		text, err := json.Marshal(entry.ContextMap())
+		g.Must(err)
+		shown.WriteString(entry.Message)
+		shown.Write(text)
+	}
+	for name, secret := range map[string]string{
+		"the PAT": a.Token, "its signature": a.Token[strings.LastIndexByte(a.Token, '.')+1:], "the admin token": adminToken, "a private key": `"d":`, "a PEM": "PRIVATE KEY",
+	} {
+		if strings.Contains(shown.String(), secret) {
+			t.Errorf("%s is shown or logged", name)
+		}
+	}
+	if !strings.Contains(shown.String(), "POST /agents/{id}/block") {
+		t.Error("what the operator did is not logged")
+	}
+}

@@ -1,0 +1,322 @@
+// Package gatetest is a whole gateway for tests: services, executor and public listener on a real store in a file, a clock
+// set by hand, and an upstream that does what the test says.
+package gatetest
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// The intents of the usual files: Searching is free, Ordering costs 0.25 EUR.
+const (
+	Searching = "shop.example:search:v1"
+	Ordering  = "shop.example:order:v1"
+)
+
+// AgentsFile is the usual agents.json.
+const AgentsFile = `{
+  "service-info": {"name": "shop.example", "description": "A shop", "service_url": "https://shop.example"},
+  "intents": [
+    {"intent_uid": "shop.example:search:v1", "intent_name": "Search", "description": "Search.",
+     "input_parameters": [{"name": "query", "type": "string", "required": true}],
+     "endpoint": {"url": "https://shop.example/search", "method": "GET"}},
+    {"intent_uid": "shop.example:order:v1", "intent_name": "Order", "description": "Order.",
+     "input_parameters": [{"name": "product", "type": "string", "required": true}],
+     "endpoint": {"url": "https://shop.example/orders", "method": "POST", "content_type": "application/json"}}
+  ]
+}`
+
+// PolicyFile is the usual policy.
+const PolicyFile = `{
+  "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
+  "profile": "http://example.com/profile/odrl-uim",
+  "permission": [
+    {"target": "shop.example:search:v1", "action": "execute"},
+    {"target": "shop.example:order:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]}
+  ]
+}`
+
+// A Gate is a whole gateway, without the listener of its operator.
+type Gate struct {
+	*testing.T
+	Store     *sqlstore.Store
+	Keys      *pat.Keyring
+	View      *pat.View
+	Directory *service.Directory
+	Executor  *execute.Executor
+	Metrics   *record.Metrics
+	Log       *zap.Logger
+	Logs      *observer.ObservedLogs // what Log was given
+	URL       string                 // of the public listener
+	Upstream  func(http.ResponseWriter, *http.Request)
+
+	dir   string
+	mu    sync.Mutex
+	clock time.Time
+}
+
+// Now is the time that everything in the gateway reads.
+func (g *Gate) Now() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.clock
+}
+
+// Pass lets time pass.
+func (g *Gate) Pass(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.clock = g.clock.Add(d)
+}
+
+// Later lets time pass and brings the view up to date, as its own goroutine would.
+func (g *Gate) Later(d time.Duration) {
+	g.Helper()
+	g.Pass(d)
+	g.Must(g.View.Refresh(g.Context()))
+}
+
+// Must ends the test where there is an error.
+func (g *Gate) Must(err error) {
+	g.Helper()
+	if err != nil {
+		g.Fatal(err)
+	}
+}
+
+// New builds one; prepare may write other files than the usual ones.
+func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
+	t.Helper()
+	g := &Gate{T: t, clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), dir: t.TempDir()}
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"ok":true}`) }
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.Upstream(w, r) }))
+	t.Cleanup(upstream.Close)
+	if settings == "" {
+		settings = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n"
+	}
+	g.Write("agents.json", AgentsFile)
+	g.Write("policy.json", PolicyFile)
+	for _, write := range prepare {
+		write(g)
+	}
+	g.Write("uimgate.yaml", "billing: {credit: 100 EUR}\nserver: {issue_per_address: 1000/second, per_address: 10000/second}\n"+strings.ReplaceAll(settings, "UPSTREAM", upstream.URL))
+	cfg, found := config.Load(filepath.Join(g.dir, "uimgate.yaml"), config.Overrides{Env: func(string) (string, bool) { return "", false }, Data: filepath.Join(g.dir, "data")})
+	if cfg == nil {
+		t.Fatal(found.Err())
+	}
+	loaded, found := service.Load(t.Context(), cfg, g.Now)
+	if loaded == nil {
+		t.Fatal(found.Err())
+	}
+	data, err := config.OpenDataDir(cfg.Data)
+	g.Must(err)
+	t.Cleanup(func() { g.Must(data.Close()) })
+	g.Store, err = sqlstore.Open(t.Context(), data.StatePath(), sqlstore.Options{Now: g.Now})
+	g.Must(err)
+	t.Cleanup(func() { g.Must(g.Store.Close()) })
+	g.Keys, err = pat.OpenKeyring(t.Context(), pat.KeyringConfig{Store: g.Store, Files: data.Keys(), Algorithm: "EdDSA", Overlap: 2 * time.Hour, Now: g.Now})
+	g.Must(err)
+	g.View = pat.NewView(g.Store, g.Keys, g.Now)
+	g.Must(g.View.Refresh(t.Context()))
+	core, logs := observer.New(zapcore.DebugLevel)
+	g.Log, g.Logs, g.Metrics = zap.New(core), logs, record.NewMetrics()
+	g.Directory, err = service.Open(t.Context(), service.State{Agreements: g.Store, Policies: g.Store, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now}, loaded)
+	g.Must(err)
+	g.Executor = execute.New(execute.Config{
+		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, record.NewAudit(io.Discard, false)}, Now: g.Now,
+	})
+	server := gateway.New(gateway.Config{
+		Directory: g.Directory, Executor: g.Executor, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
+		PerAddress: cfg.Server.PerAddress, IssuePerAddress: cfg.Server.IssuePerAddress,
+	})
+	public := httptest.NewServer(server.Handler())
+	t.Cleanup(public.Close)
+	g.URL = public.URL
+	return g
+}
+
+// Write writes a file of the configuration.
+func (g *Gate) Write(name, text string) {
+	g.Helper()
+	g.Must(os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o600))
+}
+
+// An Answer is an answer over HTTP.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Send sends a request and reads the answer.
+func (g *Gate) Send(r *http.Request) Answer {
+	g.Helper()
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	g.Must(err)
+	body, err := io.ReadAll(resp.Body)
+	g.Must(err)
+	g.Must(resp.Body.Close())
+	return Answer{resp.StatusCode, resp.Header, body}
+}
+
+// An Agent is an agent with a key and a PAT.
+type Agent struct {
+	ID    string
+	Key   ed25519.PrivateKey
+	KeyID string // RFC 7638 thumbprint of Key
+	Token string // the PAT; empty: none
+}
+
+// Stranger returns an agent that has agreed to nothing yet.
+func (g *Gate) Stranger(id string) *Agent {
+	g.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	g.Must(err)
+	key, err := pat.NewKey(public)
+	g.Must(err)
+	return &Agent{ID: id, Key: private, KeyID: key.Thumbprint()}
+}
+
+// Agree makes a new agent agree to the policy offered, and returns the status of the answer.
+func (g *Gate) Agree(id string) (*Agent, int) {
+	g.Helper()
+	a := g.Stranger(id)
+	return a, g.AgreeAgain(a)
+}
+
+// AgreeAgain makes an agent agree to the policy offered, and returns the status of the answer.
+func (g *Gate) AgreeAgain(a *Agent) int {
+	g.Helper()
+	part := func(v any) string {
+		text, err := json.Marshal(v)
+		g.Must(err)
+		return base64.RawURLEncoding.EncodeToString(text)
+	}
+	nonce := make([]byte, 16)
+	_, _ = rand.Read(nonce)
+	service := g.Directory.Current().Service("default")
+	offer := service.Offer()
+	input := part(map[string]any{"typ": "uim-agreement+jwt", "alg": "EdDSA"}) + "." + part(map[string]any{
+		"iss": a.ID, "aud": service.Issuer, "iat": g.Now().Unix(), "jti": fmt.Sprintf("%x", nonce), "policy": map[string]any{"uid": offer.UID, "digest": offer.Digest},
+	})
+	signed := input + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(a.Key, []byte(input)))
+	key, err := pat.NewKey(a.Key.Public())
+	g.Must(err)
+	answer := g.Call("/api/pat/issue", "", map[string]any{
+		"agent_id": a.ID, "agent_public_key": base64.StdEncoding.EncodeToString(key.SPKI()), "signed_policy": signed,
+	})
+	var body struct {
+		PAT string `json:"uim-pat"`
+	}
+	_ = json.Unmarshal(answer.Body, &body)
+	if answer.Status == http.StatusOK && body.PAT == "" {
+		g.Fatalf("no PAT in %s", answer.Body)
+	}
+	a.Token = body.PAT
+	return answer.Status
+}
+
+// Agreed returns a new agent that has agreed to the policy offered.
+func (g *Gate) Agreed(id string) *Agent {
+	g.Helper()
+	a, status := g.Agree(id)
+	if status != http.StatusOK {
+		g.Fatalf("%s agrees: %d", id, status)
+	}
+	return a
+}
+
+// Call posts to the public listener; header are pairs of name and value.
+func (g *Gate) Call(path, token string, body any, header ...string) Answer {
+	g.Helper()
+	text, err := json.Marshal(body)
+	g.Must(err)
+	r, err := http.NewRequestWithContext(g.Context(), http.MethodPost, g.URL+path, bytes.NewReader(text))
+	g.Must(err)
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return g.Send(r)
+}
+
+// Get asks the public listener; header are pairs of name and value.
+func (g *Gate) Get(path string, header ...string) Answer {
+	g.Helper()
+	r, err := http.NewRequestWithContext(g.Context(), http.MethodGet, g.URL+path, nil)
+	g.Must(err)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	return g.Send(r)
+}
+
+// Execute calls Searching or Ordering; header are pairs of name and value.
+func (g *Gate) Execute(a *Agent, intent string, header ...string) Answer {
+	g.Helper()
+	parameters := map[string]any{"query": "lamp"}
+	if intent == Ordering {
+		parameters = map[string]any{"product": "lamp"}
+	}
+	return g.Call("/api/intents/execute", a.Token, map[string]any{"intent_uid": intent, "parameters": parameters}, header...)
+}
+
+// BreakOff makes the upstream take the call and then go away.
+func (g *Gate) BreakOff() {
+	g.Upstream = func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			g.Error(err)
+			return
+		}
+		_ = c.Close()
+	}
+}
+
+// Refuses expects the one envelope with this reason.
+func (g *Gate) Refuses(a Answer, status int, reason string) {
+	g.Helper()
+	var envelope struct {
+		Error struct {
+			Code    string         `json:"code"`
+			Message string         `json:"message"`
+			Details map[string]any `json:"details"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(a.Body, &envelope); err != nil || a.Header.Get("Content-Type") != "application/json" {
+		g.Fatalf("%d %s %q: no envelope", a.Status, a.Header.Get("Content-Type"), a.Body)
+	}
+	e := envelope.Error
+	if a.Status != status || e.Details["reason"] != reason || e.Code == "" || e.Message == "" || e.Details["suggestion"] == "" {
+		g.Fatalf("%d %s; want %d %s with code, message and suggestion", a.Status, a.Body, status, reason)
+	}
+}
