@@ -5,7 +5,7 @@
 // takes each only for the bound it is.
 //
 //	make soak                          # every test for a minute
-//	go test ./internal/soak                     # a cut of ten seconds each
+//	go test ./internal/soak            # a cut of a few seconds each, longer on a slow machine: until enough has happened
 //	go test -tags soak -v -run SQLite ./internal/soak
 package soak
 
