@@ -1,6 +1,7 @@
 package examples_test
 
 import (
+	"github.com/uimgate/uimgate/internal/reason"
 	"net/url"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ type ask struct {
 	agent, key string // "agent-1" and "key-1" where empty
 	at         string // noon where empty
 	proof      []byte
-	deny       odrl.Reason
+	deny       reason.Reason
 	rule       string // checked where set
 	candidates []string
 }
@@ -58,7 +59,7 @@ var policies = map[string]struct {
 	"free-for-all": {asks: []ask{{intents: every, candidates: []string{"free"}}}},
 	"rate-limit": {asks: []ask{
 		{intents: []string{search}, candidates: []string{"30/minute free"}},
-		{intents: []string{details, order}, deny: odrl.PolicyNotApplicable},
+		{intents: []string{details, order}, deny: reason.PolicyNotApplicable},
 	}, forbidsExceeding: true},
 	"shared-limit":   {asks: []ask{{intents: every, candidates: []string{"100/hour free"}}}, oneCounter: true},
 	"limit-each":     {asks: []ask{{intents: every, candidates: []string{"100/hour free"}}}},
@@ -75,29 +76,29 @@ var policies = map[string]struct {
 	"signed-calls": {asks: []ask{
 		{intents: []string{search, details}, candidates: []string{"free"}},
 		{intents: []string{order}, proof: agentKey, candidates: []string{"free"}},
-		{intents: []string{order}, deny: odrl.PolicyRequiresVerification, rule: "https://shop.example/policy/signed-calls#sign"},
-		{intents: []string{order}, proof: otherKey, deny: odrl.PolicyRequiresVerification},
+		{intents: []string{order}, deny: reason.PolicyRequiresVerification, rule: "https://shop.example/policy/signed-calls#sign"},
+		{intents: []string{order}, proof: otherKey, deny: reason.PolicyRequiresVerification},
 	}},
 	"named-agent": {needs: settings{partner: "https://shop.example/agents/partner"}, asks: []ask{
 		{intents: []string{search}, candidates: []string{"free"}},
-		{intents: []string{order}, deny: odrl.PolicyNotApplicable},
-		{intents: []string{order}, agent: "partner-1", key: "another key", deny: odrl.PolicyNotApplicable},
+		{intents: []string{order}, deny: reason.PolicyNotApplicable},
+		{intents: []string{order}, agent: "partner-1", key: "another key", deny: reason.PolicyNotApplicable},
 		{intents: []string{search, order}, agent: "partner-1", key: partnerKey, candidates: []string{"free"}},
 	}},
 	"opening-hours": {asks: []ask{
 		{intents: []string{order}, at: "2026-06-15T09:00:00Z", candidates: []string{"free"}},
 		{intents: []string{order}, at: "2026-06-15T16:59:59.9Z", candidates: []string{"free"}},
-		{intents: []string{order}, at: "2026-06-15T17:00:00Z", deny: odrl.PolicyNotApplicable, rule: "/permission/0"},
-		{intents: []string{order}, at: "2026-06-15T08:59:59Z", deny: odrl.PolicyNotApplicable},
+		{intents: []string{order}, at: "2026-06-15T17:00:00Z", deny: reason.PolicyNotApplicable, rule: "/permission/0"},
+		{intents: []string{order}, at: "2026-06-15T08:59:59Z", deny: reason.PolicyNotApplicable},
 	}},
 	"ends-at-a-date": {asks: []ask{
 		{intents: every, at: "2030-12-31T23:59:59Z", candidates: []string{"free"}},
-		{intents: every, at: "2031-01-01T00:00:00Z", deny: odrl.PolicyNotApplicable},
+		{intents: every, at: "2031-01-01T00:00:00Z", deny: reason.PolicyNotApplicable},
 	}},
 	"prohibition": {asks: []ask{
 		{intents: []string{order}, candidates: []string{"free"}},
-		{intents: []string{order}, at: "2026-06-15T23:30:00Z", deny: odrl.PolicyViolation, rule: "https://shop.example/policy/prohibition#maintenance"},
-		{intents: []string{order}, at: "2026-06-15T00:59:59Z", deny: odrl.PolicyViolation},
+		{intents: []string{order}, at: "2026-06-15T23:30:00Z", deny: reason.PolicyViolation, rule: "https://shop.example/policy/prohibition#maintenance"},
+		{intents: []string{order}, at: "2026-06-15T00:59:59Z", deny: reason.PolicyViolation},
 		{intents: []string{order}, at: "2026-06-15T01:00:00Z", candidates: []string{"free"}},
 		{intents: []string{search, details}, at: "2026-06-15T23:30:00Z", candidates: []string{"free"}},
 	}},
@@ -106,8 +107,8 @@ var policies = map[string]struct {
 		needs: settings{credit: "10 USD", partner: "http://example.com/ai-agent/1"}, warnings: []string{"public-key"},
 		asks: []ask{
 			{intents: every, agent: "partner-1", key: partnerKey, proof: agentKey, candidates: []string{"1000/hour 0.01 USD"}},
-			{intents: every, agent: "partner-1", key: partnerKey, deny: odrl.PolicyRequiresVerification},
-			{intents: every, proof: agentKey, deny: odrl.PolicyNotApplicable},
+			{intents: every, agent: "partner-1", key: partnerKey, deny: reason.PolicyRequiresVerification},
+			{intents: every, proof: agentKey, deny: reason.PolicyNotApplicable},
 		}, forbidsExceeding: true, oneCounter: true,
 	},
 	"reference-form": {
@@ -115,7 +116,7 @@ var policies = map[string]struct {
 		asks: []ask{
 			{intents: []string{search}, candidates: []string{"400/hour free"}},
 			{intents: []string{order}, candidates: []string{"100/hour 0.05 EUR"}},
-			{intents: []string{details}, deny: odrl.PolicyNotApplicable},
+			{intents: []string{details}, deny: reason.PolicyNotApplicable},
 		},
 	},
 }

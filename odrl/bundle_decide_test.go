@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/bundle"
 	"github.com/open-policy-agent/opa/v1/rego"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 )
 
@@ -44,7 +45,7 @@ func TestABundleReproducesDecisions(t *testing.T) {
 			unmet, _ := outcome["unmet"].([]any)
 			active, _ := outcome["active"].([]any)
 			switch {
-			case d.Permit && (len(active) == 0 || len(unmet) > 0), d.Reason == odrl.PolicyRequiresVerification && len(unmet) == 0:
+			case d.Permit && (len(active) == 0 || len(unmet) > 0), d.Reason == reason.PolicyRequiresVerification && len(unmet) == 0:
 				t.Errorf("%s: %+v, but OPA says %v", name, d, outcome)
 			}
 		}

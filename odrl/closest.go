@@ -1,6 +1,7 @@
 package odrl
 
 import (
+	"github.com/uimgate/uimgate/internal/reason"
 	"slices"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 
 // closest says why nothing is permitted: the permission that is about the question and lacks the least.
 func (v *verdict) closest(ev *Evaluation) {
-	ev.deny(PolicyNotApplicable, nil, "no permission of the policy covers this")
+	ev.deny(reason.PolicyNotApplicable, nil, "no permission of the policy covers this")
 	best, lacks := -1, []string(nil)
 	var waits *rules.Entry
 	for _, x := range v.e.Entries {
@@ -48,16 +49,16 @@ func (v *verdict) waiting(ev *Evaluation, x *rules.Entry) {
 		ev.Duties = append(ev.Duties, Due{Rule: d.Node.Name(), Action: actionOf(d), Of: x.Node.Name()})
 		switch {
 		case signs(d):
-			ev.Reason, ev.Detail = PolicyRequiresVerification, proofDetail
-		case pays(d) && ev.Reason == PolicyNotApplicable:
-			ev.Reason, ev.Detail = PolicyRequiresPayment, "the policy asks for a payment first"
+			ev.Reason, ev.Detail = reason.PolicyRequiresVerification, proofDetail
+		case pays(d) && ev.Reason == reason.PolicyNotApplicable:
+			ev.Reason, ev.Detail = reason.PolicyRequiresPayment, "the policy asks for a payment first"
 		}
 		ev.Charges = append(ev.Charges, owes(d)...)
 	}
-	if c := v.over(x); c != nil && ev.Reason == PolicyNotApplicable {
-		ev.Reason, ev.Detail = QuotaExceeded, "the closest permission asks for "+c.String()
+	if c := v.over(x); c != nil && ev.Reason == reason.PolicyNotApplicable {
+		ev.Reason, ev.Detail = reason.QuotaExceeded, "the closest permission asks for "+c.String()
 		if c.Unit.IRI != "" || c.Operand == "rateLimit" {
-			ev.Reason = RateLimitExceeded
+			ev.Reason = reason.RateLimitExceeded
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package odrl_test
 
 import (
+	"github.com/uimgate/uimgate/internal/reason"
 	"slices"
 	"strings"
 	"testing"
@@ -23,18 +24,18 @@ func TestConflicts(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		strategy, purpose string
-		want              odrl.Reason
+		want              reason.Reason
 	}{
 		{"perm", "marketing", ""},
 		{"perm", "research", ""},
 		{"perm", "", ""},
-		{"prohibit", "marketing", odrl.PolicyViolation},
+		{"prohibit", "marketing", reason.PolicyViolation},
 		{"prohibit", "research", ""},
-		{"prohibit", "", odrl.PolicyViolation},
-		{"invalid", "marketing", odrl.PolicyConflict},
+		{"prohibit", "", reason.PolicyViolation},
+		{"invalid", "marketing", reason.PolicyConflict},
 		{"invalid", "research", ""},
-		{"invalid", "", odrl.PolicyConflict},
-		{"odrl:prohibit", "marketing", odrl.PolicyViolation},
+		{"invalid", "", reason.PolicyConflict},
+		{"odrl:prohibit", "marketing", reason.PolicyViolation},
 		{"http://www.w3.org/ns/odrl/2/perm", "marketing", ""},
 	} {
 		p := publish(t, []byte(policy(`"conflict":"`+tt.strategy+`"`, `"permission":{`+all+`}`, `"prohibition":{`+all+`,`+marketing+`}`)), world())
@@ -51,10 +52,10 @@ func TestConflicts(t *testing.T) {
 	}
 	// A prohibition alone is no conflict.
 	p := publish(t, []byte(policy(`"prohibition":{`+all+`,`+marketing+`}`)), world())
-	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon}); d.Reason != odrl.PolicyViolation {
+	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon}); d.Reason != reason.PolicyViolation {
 		t.Errorf("%+v", d)
 	}
-	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: facts("research")}); d.Reason != odrl.PolicyNotApplicable {
+	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: facts("research")}); d.Reason != reason.PolicyNotApplicable {
 		t.Errorf("%+v", d)
 	}
 }
@@ -86,7 +87,7 @@ func TestDefiniteConflictsAreToldWhenPublishing(t *testing.T) {
 		}
 	}
 	p := publish(t, []byte(policy(`"conflict":"prohibit"`, `"permission":{`+all+`}`, `"prohibition":{"target":"example.com:buy:v1","action":"execute"}`)), world())
-	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: "example.com:buy:v1", Now: noon}); d.Reason != odrl.PolicyViolation {
+	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: "example.com:buy:v1", Now: noon}); d.Reason != reason.PolicyViolation {
 		t.Errorf("%+v", d)
 	}
 	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: "other.org:buy:v1", Now: noon}); !d.Permit {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/internal/model"
 	"github.com/uimgate/uimgate/odrl/internal/plan"
 	"github.com/uimgate/uimgate/odrl/internal/rules"
@@ -20,7 +21,7 @@ import (
 // zero, which denies. Decisions share what they hold: their lists are not to be changed.
 func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 	if !p.names(r.Intent) {
-		return Decision{Reason: PolicyNotApplicable, Detail: "the policy has no rule for this intent", Facts: p.factsRead(r)}, nil
+		return Decision{Reason: reason.PolicyNotApplicable, Detail: "the policy has no rule for this intent", Facts: p.factsRead(r)}, nil
 	}
 	if d, ok := p.planned(&r); ok {
 		out := *d
@@ -104,14 +105,14 @@ func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)
 	d := &Decision{ForbidsExceeding: f.forbidsExceeding}
 	winner, overruled := p.settle(f)
 	switch {
-	case overruled == PolicyConflict:
+	case overruled == reason.PolicyConflict:
 		d.Reason, d.Rule, d.Detail = overruled, winner.Node.Name(), "the policy both permits and prohibits this call"
 	case len(unmet) > 0:
 		first, ok := p.program.Rules[least(unmet)]
 		if !ok {
 			return nil, rules.ErrUndefined
 		}
-		d.Reason, d.Rule, d.Detail = PolicyRequiresVerification, first.Node.Name(), proofDetail
+		d.Reason, d.Rule, d.Detail = reason.PolicyRequiresVerification, first.Node.Name(), proofDetail
 	case overruled != "":
 		d.Reason, d.Rule, d.Detail = overruled, winner.Node.Name(), "the policy prohibits this call"
 	case len(f.permissions) == 0:
@@ -168,16 +169,16 @@ func (p *Policy) sort(active map[int]bool) *finding {
 
 // settle applies the conflict strategy, ODRL IM 2.10: the prohibition that stands, and what to call
 // it; an empty Reason where none does.
-func (p *Policy) settle(f *finding) (*rules.Rule, Reason) {
+func (p *Policy) settle(f *finding) (*rules.Rule, reason.Reason) {
 	switch {
 	case len(f.prohibitions) == 0:
 		return nil, ""
 	case len(f.permissions) == 0 || p.program.Strategy == model.ProhibitionWins:
-		return f.prohibitions[0], PolicyViolation
+		return f.prohibitions[0], reason.PolicyViolation
 	case p.program.Strategy == model.PermissionWins:
 		return nil, ""
 	default:
-		return f.prohibitions[0], PolicyConflict
+		return f.prohibitions[0], reason.PolicyConflict
 	}
 }
 

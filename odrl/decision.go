@@ -5,6 +5,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // A Request asks whether one agent may do one thing now.
@@ -20,26 +21,12 @@ type Request struct {
 	Facts map[string]any
 }
 
-// A Reason says in the field's words why a request is denied. UIM core 4.
-type Reason string
-
-// The reasons of a denial.
-const (
-	PolicyViolation            Reason = "POLICY_VIOLATION"             // a prohibition applies
-	PolicyNotApplicable        Reason = "POLICY_NOT_APPLICABLE"        // no permission applies
-	PolicyConflict             Reason = "POLICY_CONFLICT"              // a permission and a prohibition both apply
-	PolicyRequiresVerification Reason = "POLICY_REQUIRES_VERIFICATION" // signPayload, or another obligation, is not fulfilled
-	PolicyRequiresPayment      Reason = "POLICY_REQUIRES_PAYMENT"      // a pay duty is not fulfilled
-	RateLimitExceeded          Reason = "RATE_LIMIT_EXCEEDED"          // the count given exceeds a limit of a period
-	QuotaExceeded              Reason = "QUOTA_EXCEEDED"               // the count given exceeds a limit of all time
-)
-
 // A Decision is the answer to one Request. The zero Decision denies.
 type Decision struct {
 	Permit bool
-	Reason Reason // empty on permit
-	Rule   string // that decided: uid, else JSON pointer into the document
-	Detail string // for the agent: what was not met, never with values of facts
+	Reason reason.Reason // empty on permit
+	Rule   string        // that decided: uid, else JSON pointer into the document
+	Detail string        // for the agent: what was not met, never with values of facts
 
 	// Candidates are the permissions that permit, best first: lowest charge, fewest limits, document order.
 	Candidates []Candidate
@@ -70,7 +57,7 @@ type Duty struct {
 // Terms are what a policy asks of an agent for one intent, before any call is made.
 type Terms struct {
 	Permitted  bool
-	Reason     Reason // why not
+	Reason     reason.Reason // why not
 	Detail     string
 	Rule       string
 	NeedsProof bool // signPayload binds the agent

@@ -4,15 +4,16 @@ import (
 	"encoding/json"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // An Evaluation is the answer to a Question, with what each rule of the policy had to say. The zero
 // Evaluation denies. As JSON it is the answer of uimgate policy decide.
 type Evaluation struct {
 	Permit bool
-	Reason Reason // empty on permit
-	Rule   string // that decided: uid, else JSON pointer into the document
-	Detail string // for people, never with values of facts
+	Reason reason.Reason // empty on permit
+	Rule   string        // that decided: uid, else JSON pointer into the document
+	Detail string        // for people, never with values of facts
 	// Limits are what a caller counts before acting under Rule; they are not compared here.
 	Limits []limit.Limit
 	// Charges are what acting under Rule costs, duty by duty.
@@ -88,12 +89,12 @@ type limitJSON struct {
 // calendar month or year, which calendar names, and for a limit of all time.
 func (e Evaluation) MarshalJSON() ([]byte, error) {
 	out := struct {
-		Decision string      `json:"decision"`
-		Code     Reason      `json:"code,omitempty"`
-		Rule     string      `json:"rule,omitempty"`
-		Limits   []limitJSON `json:"limits"`
-		Charges  []Charge    `json:"charges"`
-		Duties   []Due       `json:"duties"`
+		Decision string        `json:"decision"`
+		Code     reason.Reason `json:"code,omitempty"`
+		Rule     string        `json:"rule,omitempty"`
+		Limits   []limitJSON   `json:"limits"`
+		Charges  []Charge      `json:"charges"`
+		Duties   []Due         `json:"duties"`
 		Report   struct {
 			Rules []RuleReport `json:"rules"`
 		} `json:"report"`

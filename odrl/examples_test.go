@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 )
 
@@ -117,11 +118,11 @@ func TestTheExampleOfUIMCore(t *testing.T) {
 
 			unsigned := r
 			unsigned.ProofKey = nil
-			if d := decide(t, p, unsigned); d.Permit || d.Reason != odrl.PolicyRequiresVerification || d.Rule != "/obligation/0" {
+			if d := decide(t, p, unsigned); d.Permit || d.Reason != reason.PolicyRequiresVerification || d.Rule != "/obligation/0" {
 				t.Errorf("without a proof: %+v", d)
 			}
 			unsigned.ProofKey = []byte("another key")
-			if d := decide(t, p, unsigned); d.Permit || d.Reason != odrl.PolicyRequiresVerification {
+			if d := decide(t, p, unsigned); d.Permit || d.Reason != reason.PolicyRequiresVerification {
 				t.Errorf("proof by another key: %+v", d)
 			}
 			keyless := r
@@ -193,7 +194,7 @@ func TestThePolicyOfTheDraft(t *testing.T) {
 		"09:00:00Z": true, "16:59:59.999999999Z": true, "17:00:00Z": false, "08:59:59.999Z": false, "00:00:00Z": false,
 		"18:30:00+02:00": true, "09:30:00+02:00": false,
 	} {
-		if d := at(clock); d.Permit != want || !want && d.Reason != odrl.PolicyConflict {
+		if d := at(clock); d.Permit != want || !want && d.Reason != reason.PolicyConflict {
 			t.Errorf("%s: %+v", clock, d)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/odrl"
 )
@@ -162,7 +163,7 @@ func holds(t *testing.T, doc []byte, w odrl.World) bool {
 			}
 			ignorant := r
 			ignorant.Facts = nil
-			if u := decide(t, p, ignorant); u.Permit && d.Reason == odrl.PolicyNotApplicable && facts["purpose"] == nil {
+			if u := decide(t, p, ignorant); u.Permit && d.Reason == reason.PolicyNotApplicable && facts["purpose"] == nil {
 				t.Fatalf("%s\npermitted only without facts", doc)
 			}
 			terms, err := p.Terms(t.Context(), r)

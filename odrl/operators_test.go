@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
@@ -37,7 +38,7 @@ func judge(t *testing.T, constraint string, now time.Time, facts map[string]any)
 	if forbids.Permit != binds.Permit {
 		t.Errorf("%s: a prohibition and an obligation disagree", constraint)
 	}
-	if !forbids.Permit && forbids.Reason != odrl.PolicyViolation || !binds.Permit && binds.Reason != odrl.PolicyRequiresVerification {
+	if !forbids.Permit && forbids.Reason != reason.PolicyViolation || !binds.Permit && binds.Reason != reason.PolicyRequiresVerification {
 		t.Errorf("%s: reasons %s, %s", constraint, forbids.Reason, binds.Reason)
 	}
 	switch {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // explain says why no permission applies: the constraints of the one that came closest. It tells what
 // the policy asks for, never the values that were given.
 func (p *Policy) explain(o ast.Object, d *Decision) error {
-	d.Reason, d.Detail = PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
+	d.Reason, d.Detail = reason.PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
 	unsigned, err := rules.NumbersIn(o, "unsigned")
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func (p *Policy) explain(o ast.Object, d *Decision) error {
 	}
 	for _, n := range sortedNumbers(unsigned) {
 		if r, ok := p.program.Rules[n]; ok && len(failing[n]) == 0 {
-			d.Reason, d.Rule, d.Detail = PolicyRequiresVerification, r.Node.Name(), proofDetail
+			d.Reason, d.Rule, d.Detail = reason.PolicyRequiresVerification, r.Node.Name(), proofDetail
 			return nil
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 )
 
@@ -42,7 +43,7 @@ func TestSigningWithANamedKey(t *testing.T) {
 				want         bool
 			}{{key, key, true}, {key, nil, false}, {key, other, false}, {other, other, false}, {nil, key, true}, {nil, nil, false}} {
 				d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, AgentKey: tt.agent, ProofKey: tt.proof})
-				if d.Permit != tt.want || !tt.want && d.Reason != odrl.PolicyRequiresVerification {
+				if d.Permit != tt.want || !tt.want && d.Reason != reason.PolicyRequiresVerification {
 					t.Errorf("%s: %+v", name, d)
 				}
 			}
@@ -65,16 +66,16 @@ func TestSigningAsADutyOfOnePermission(t *testing.T) {
 	for _, tt := range []struct {
 		intent string
 		proof  []byte
-		want   odrl.Reason
+		want   reason.Reason
 	}{
-		{"example.com:buy:v1", key, ""}, {"example.com:buy:v1", nil, odrl.PolicyRequiresVerification}, {search.UID, nil, ""}, {"other.org:buy:v1", key, odrl.PolicyNotApplicable},
+		{"example.com:buy:v1", key, ""}, {"example.com:buy:v1", nil, reason.PolicyRequiresVerification}, {search.UID, nil, ""}, {"other.org:buy:v1", key, reason.PolicyNotApplicable},
 	} {
 		r := odrl.Request{AgentID: "a", Intent: tt.intent, Now: noon, AgentKey: key, ProofKey: tt.proof}
 		if d := decide(t, p, r); d.Reason != tt.want {
 			t.Errorf("%s: %+v", tt.intent, d)
 		}
 		terms, err := p.Terms(t.Context(), r)
-		if err != nil || terms.Permitted != (tt.want != odrl.PolicyNotApplicable) || terms.NeedsProof != (tt.intent == "example.com:buy:v1") {
+		if err != nil || terms.Permitted != (tt.want != reason.PolicyNotApplicable) || terms.NeedsProof != (tt.intent == "example.com:buy:v1") {
 			t.Errorf("%s: %+v, %v", tt.intent, terms, err)
 		}
 	}
@@ -88,14 +89,14 @@ func TestTermsLeaveOpenWhatIsNotKnownYet(t *testing.T) {
 	p := publish(t, []byte(doc), world())
 	for _, tt := range []struct {
 		facts  map[string]any
-		want   odrl.Reason
+		want   reason.Reason
 		charge string
 	}{
 		{nil, "", "1.00 USD"},
 		{map[string]any{"purpose": "research", "industry": "ads"}, "", "1.00 USD"},
 		{map[string]any{"industry": "health"}, "", "0"},
-		{map[string]any{"purpose": "marketing"}, odrl.PolicyNotApplicable, ""},
-		{map[string]any{"spatial": "US-CA"}, odrl.PolicyViolation, ""},
+		{map[string]any{"purpose": "marketing"}, reason.PolicyNotApplicable, ""},
+		{map[string]any{"spatial": "US-CA"}, reason.PolicyViolation, ""},
 		{map[string]any{"spatial": "DE"}, "", "1.00 USD"},
 	} {
 		terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: tt.facts})
@@ -117,12 +118,12 @@ func TestADenialSaysWhatIsMissing(t *testing.T) {
 		{`+all+`,"constraint":[{"leftOperand":"purpose","operator":"eq","rightOperand":"research"},{"leftOperand":"industry","operator":"eq","rightOperand":"health"}]},
 		{"uid":"http://r.example/near",`+all+`,"constraint":[{"or":[{"leftOperand":"spatial","operator":"isPartOf","rightOperand":"DE"},{"leftOperand":"purpose","operator":"eq","rightOperand":"x"}]}]}]`)), world())
 	d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"spatial": "SECRET", "purpose": "CANARY"}})
-	if d.Reason != odrl.PolicyNotApplicable || d.Rule != "http://r.example/near" ||
+	if d.Reason != reason.PolicyNotApplicable || d.Rule != "http://r.example/near" ||
 		d.Detail != `the closest permission asks for or (spatial isPartOf "DE", purpose eq "x")` {
 		t.Errorf("%+v", d)
 	}
 	for _, intent := range []string{"", "nowhere:x:v1", "example.com", "*"} {
-		if d := decide(t, p, odrl.Request{AgentID: "a", Intent: intent, Now: noon}); d.Reason != odrl.PolicyNotApplicable {
+		if d := decide(t, p, odrl.Request{AgentID: "a", Intent: intent, Now: noon}); d.Reason != reason.PolicyNotApplicable {
 			t.Errorf("%q: %+v", intent, d)
 		}
 	}
@@ -136,7 +137,7 @@ func TestPlaceholderKeysAreWarnedOf(t *testing.T) {
 }
 
 func TestTermsKnowCertainConflicts(t *testing.T) {
-	for strategy, want := range map[string]odrl.Reason{"perm": "", "prohibit": odrl.PolicyViolation, "invalid": odrl.PolicyConflict} {
+	for strategy, want := range map[string]reason.Reason{"perm": "", "prohibit": reason.PolicyViolation, "invalid": reason.PolicyConflict} {
 		p := publish(t, []byte(policy(`"conflict":"`+strategy+`"`, `"permission":{`+all+`}`, `"prohibition":{`+all+`,"constraint":`+leaf("purpose", "eq", "ads")+`}`)), world())
 		terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "a", Intent: search.UID, Facts: map[string]any{"purpose": "ads"}})
 		if err != nil || terms.Reason != want || terms.Permitted != (want == "") {

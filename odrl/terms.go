@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"slices"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/internal/model"
 	"github.com/uimgate/uimgate/odrl/internal/plan"
 	"github.com/uimgate/uimgate/odrl/internal/rules"
@@ -17,7 +18,7 @@ import (
 // permit nothing.
 func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
 	if !p.names(r.Intent) {
-		return Terms{Reason: PolicyNotApplicable, Detail: "the policy has no rule for this intent"}, nil
+		return Terms{Reason: reason.PolicyNotApplicable, Detail: "the policy has no rule for this intent"}, nil
 	}
 	o, err := rules.Ask(ctx, &p.program.Engine.Terms, p.inputs.Document((*plan.Request)(&r), true))
 	if err != nil {
@@ -35,17 +36,17 @@ func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
 	wrongKey := f.requireKeys(r, possible)
 	sure := p.sort(certain)
 	sure.permissions = f.permissions
-	stands, reason := p.settle(sure)
+	stands, refused := p.settle(sure)
 	var t Terms
 	switch {
-	case reason == PolicyConflict:
-		t.Reason, t.Rule, t.Detail = reason, stands.Node.Name(), "the policy both permits and prohibits this intent"
-	case reason != "":
-		t.Reason, t.Rule, t.Detail = reason, stands.Node.Name(), "the policy prohibits this intent"
+	case refused == reason.PolicyConflict:
+		t.Reason, t.Rule, t.Detail = refused, stands.Node.Name(), "the policy both permits and prohibits this intent"
+	case refused != "":
+		t.Reason, t.Rule, t.Detail = refused, stands.Node.Name(), "the policy prohibits this intent"
 	case wrongKey != nil && (wrongKey.Kind == model.Obligation || len(f.permissions) == 0):
-		t.Reason, t.Rule, t.Detail = PolicyRequiresVerification, wrongKey.Node.Name(), "the policy asks for signatures with another key than the agent's"
+		t.Reason, t.Rule, t.Detail = reason.PolicyRequiresVerification, wrongKey.Node.Name(), "the policy asks for signatures with another key than the agent's"
 	case len(f.permissions) == 0:
-		t.Reason, t.Detail = PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
+		t.Reason, t.Detail = reason.PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
 	default:
 		if t.Candidates, err = f.candidates(possible); err != nil {
 			return Terms{}, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/internal/model"
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
@@ -93,13 +94,13 @@ func (v *verdict) evaluation() Evaluation {
 	ev.Duties = v.owed(best, unmet)
 	switch v.ruling {
 	case "conflict":
-		ev.deny(PolicyConflict, v.in("prohibiting")[0], "the policy both permits and prohibits this")
+		ev.deny(reason.PolicyConflict, v.in("prohibiting")[0], "the policy both permits and prohibits this")
 	case "unmet":
-		reason, detail := unmetReason(unmet[0])
-		ev.deny(reason, unmet[0], detail)
+		why, detail := unmetReason(unmet[0])
+		ev.deny(why, unmet[0], detail)
 		ev.Charges = v.charges(unmet)
 	case "prohibited":
-		ev.deny(PolicyViolation, v.in("prohibiting")[0], "the policy prohibits this")
+		ev.deny(reason.PolicyViolation, v.in("prohibiting")[0], "the policy prohibits this")
 	case "permit":
 		ev.Permit, ev.Rule = true, best[0].x.Node.Name()
 		ev.Limits, ev.Charges = best[0].limits, best[0].charges
@@ -112,18 +113,18 @@ func (v *verdict) evaluation() Evaluation {
 	return ev
 }
 
-func (ev *Evaluation) deny(reason Reason, x *rules.Entry, detail string) {
-	ev.Reason, ev.Detail = reason, detail
+func (ev *Evaluation) deny(why reason.Reason, x *rules.Entry, detail string) {
+	ev.Reason, ev.Detail = why, detail
 	if x != nil {
 		ev.Rule = x.Node.Name()
 	}
 }
 
-func unmetReason(x *rules.Entry) (Reason, string) {
+func unmetReason(x *rules.Entry) (reason.Reason, string) {
 	if pays(x) {
-		return PolicyRequiresPayment, "the policy asks for a payment first"
+		return reason.PolicyRequiresPayment, "the policy asks for a payment first"
 	}
-	return PolicyRequiresVerification, "an obligation of the policy is not met"
+	return reason.PolicyRequiresVerification, "an obligation of the policy is not met"
 }
 
 func pays(x *rules.Entry) bool {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -86,26 +87,26 @@ type replayed struct {
 }
 
 type decision struct {
-	Decision string      `json:"decision"`
-	Code     odrl.Reason `json:"code,omitempty"`
-	Rule     string      `json:"rule,omitempty"`
+	Decision string        `json:"decision"`
+	Code     reason.Reason `json:"code,omitempty"`
+	Rule     string        `json:"rule,omitempty"`
 }
 
 // policyReasons are those for which the policy itself denies. A record with another one tells of a call that the
 // policy let through.
-var policyReasons = []odrl.Reason{odrl.PolicyViolation, odrl.PolicyNotApplicable, odrl.PolicyConflict, odrl.PolicyRequiresVerification}
+var policyReasons = []reason.Reason{reason.PolicyViolation, reason.PolicyNotApplicable, reason.PolicyConflict, reason.PolicyRequiresVerification}
 
 func (r *replayer) answer(ctx context.Context, line []byte) (any, error) {
 	var record struct {
-		At           string      `json:"at"`
-		RequestID    string      `json:"request_id"`
-		Agent        string      `json:"agent"`
-		Intent       string      `json:"intent"`
-		PolicyDigest string      `json:"policy_digest"`
-		Decision     string      `json:"decision"`
-		Rule         string      `json:"rule"`
-		Reason       odrl.Reason `json:"reason"`
-		Withheld     []string    `json:"facts_sha256"`
+		At           string        `json:"at"`
+		RequestID    string        `json:"request_id"`
+		Agent        string        `json:"agent"`
+		Intent       string        `json:"intent"`
+		PolicyDigest string        `json:"policy_digest"`
+		Decision     string        `json:"decision"`
+		Rule         string        `json:"rule"`
+		Reason       reason.Reason `json:"reason"`
+		Withheld     []string      `json:"facts_sha256"`
 		Asked        *struct {
 			Request, World json.RawMessage
 			DutyMode       odrl.DutyMode

@@ -157,7 +157,7 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	}
 	e.asked, e.decision = &request, decision
 	if !decision.Permit {
-		return reason.Reason(decision.Reason).Refusal(denial(decision)).With("rule", decision.Rule)
+		return decision.Reason.Refusal(denial(decision)).With("rule", decision.Rule)
 	}
 	if err := x.extra(ctx, e, request); err != nil {
 		return err

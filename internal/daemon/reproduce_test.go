@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 )
 
@@ -71,7 +72,7 @@ func TestTheCorePolicyIsReproducedOffline(t *testing.T) {
 	a.execute(search, parameters, header{"UIM-Proof": a.proof(search, parameters)})
 	records := g.audited()
 	unproved, proved := decideAgain(t, served, records[0]), decideAgain(t, served, records[1])
-	if unproved.Permit || unproved.Reason != odrl.PolicyRequiresVerification {
+	if unproved.Permit || unproved.Reason != reason.PolicyRequiresVerification {
 		t.Errorf("without a proof: %+v", unproved)
 	}
 	if !proved.Permit || len(proved.Charges) != 1 || proved.Charges[0].Amount != "0.01" || len(proved.Limits) != 1 || proved.Limits[0].Max != 1000 {
