@@ -1,10 +1,10 @@
 package odrl
 
 import (
-	"github.com/uimgate/uimgate/internal/reason"
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/internal/model"
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )

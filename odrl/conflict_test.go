@@ -1,12 +1,12 @@
 package odrl_test
 
 import (
-	"github.com/uimgate/uimgate/internal/reason"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 )
 

@@ -353,7 +353,7 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 	c := &choice{data}
 	w := differentialWorld()
 	doc := c.policy()
-	p, problems := publish(t.Context(), doc, w) // in any time, so that a slow machine compares as much
+	p, problems := Publish(t.Context(), doc, w)
 	if p == nil {
 		if !problems.Failed() {
 			t.Fatalf("neither a policy nor a problem: %s", doc)
