@@ -49,7 +49,9 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			storetest.Run(t, func(t *testing.T, place string, now func() time.Time) storetest.Engine {
 				t.Helper()
-				s, err := sqlstore.Open(t.Context(), filepath.Join(place, "state.db"), sqlstore.Options{Now: now})
+				path := filepath.Join(place, "state.db")
+				empty.Copy(t, path)
+				s, err := sqlstore.Open(t.Context(), path, sqlstore.Options{Now: now})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -41,6 +41,7 @@ func pay(ctx context.Context, s *sqlstore.Store, id string, end store.State) err
 
 // A copy taken at any moment of a busy database is whole, balances, and holds what was answered before it began.
 func TestBackupsUnderLoadBalance(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	ctx, stop := context.WithCancel(t.Context())
@@ -56,7 +57,7 @@ func TestBackupsUnderLoadBalance(t *testing.T) {
 			}
 		})
 	}
-	for i := range 5 {
+	for i := range sqlstore.Backups {
 		id := fmt.Sprintf("before-%d", i)
 		if err := pay(t.Context(), s, id, store.Captured); err != nil {
 			t.Fatal(err)
@@ -98,6 +99,7 @@ func TestBackupsUnderLoadBalance(t *testing.T) {
 }
 
 func TestABackupThatIsStoppedFails(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	openStore(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -121,6 +123,7 @@ func TestABackupThatIsStoppedFails(t *testing.T) {
 }
 
 func TestWhatIsNoSoundDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	for i := range 200 {
@@ -196,6 +199,7 @@ func TestWhatIsNoSoundDatabaseIsRefused(t *testing.T) {
 }
 
 func TestFoldRefusesADatabaseInUse(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state.db")
 	s, err := sqlstore.Open(t.Context(), path, sqlstore.Options{Now: time.Now})

@@ -17,7 +17,9 @@ import (
 
 func openStore(tb testing.TB, dir string) *sqlstore.Store {
 	tb.Helper()
-	s, err := sqlstore.Open(tb.Context(), filepath.Join(dir, "state.db"), sqlstore.Options{Now: time.Now})
+	path := filepath.Join(dir, "state.db")
+	sqlstore.Empty.Copy(tb, path)
+	s, err := sqlstore.Open(tb.Context(), path, sqlstore.Options{Now: time.Now})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -37,20 +37,19 @@ func work(ctx context.Context, database, life string) error {
 }
 
 func TestWhatWasAcknowledgedSurvivesTheKill(t *testing.T) {
-	crash(t, 8, func(place string) string { return filepath.Join(place, "state.db") })
+	t.Parallel()
+	crash(t, sqlstore.SQLiteLives, func(place string) string { return filepath.Join(place, "state.db") })
 }
 
 func TestWhatPostgresAcknowledgedSurvivesTheKill(t *testing.T) {
+	t.Parallel()
 	pgtest.Start(t)
-	crash(t, 4, func(place string) string { return databaseAt(t, place) })
+	crash(t, sqlstore.PostgresLives, func(place string) string { return databaseAt(t, place, ownDatabase) })
 }
 
 // crash kills processes that work on the database that belongs to a place.
 func crash(t *testing.T, lives int, at func(place string) string) {
 	t.Helper()
-	if testing.Short() {
-		lives = 2
-	}
 	open := func(t *testing.T, place string, now func() time.Time) storetest.Engine {
 		t.Helper()
 		s, err := sqlstore.Open(t.Context(), at(place), sqlstore.Options{Now: now})

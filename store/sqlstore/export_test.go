@@ -3,50 +3,24 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/uimgate/uimgate/store/storetest"
 )
 
-// empty is a database just made. Migrating is slow under the race detector, and hundreds of tests need one.
-var empty = sync.OnceValues(func() (_ []byte, err error) {
-	dir, err := os.MkdirTemp("", "sqlstore")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "state.db")
+// Empty is an SQLite database just made.
+var Empty = storetest.NewTemplate(func(path string) error {
 	s, err := Open(context.Background(), path, Options{Now: time.Now})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := s.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
+	return s.Close()
 })
-
-// Prepare puts an empty database at path, unless there is one.
-func Prepare(t *testing.T, path string) {
-	t.Helper()
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	b, err := empty()
-	if err == nil {
-		err = os.WriteFile(path, b, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // OpenByClock opens a database whose clock is that of the options, also where it has one of its own.
 func OpenByClock(ctx context.Context, place string, opts Options) (*Store, error) {

@@ -130,10 +130,11 @@ var places = []struct {
 	at   func(testing.TB) string
 }{
 	{"sqlite", func(tb testing.TB) string { tb.Helper(); return filepath.Join(tb.TempDir(), "state.db") }},
-	{"postgres", freshDatabase},
+	{"postgres", ownDatabase},
 }
 
 func TestAGrownStoreBalances(t *testing.T) {
+	t.Parallel()
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) {
 			s := grown(t, p.at(t), 100, 1000, time.Now().Add(time.Hour), time.Now().Add(-time.Hour))

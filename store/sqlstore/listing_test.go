@@ -10,7 +10,10 @@ import (
 	"github.com/uimgate/uimgate/store/storetest"
 )
 
-func TestListings(t *testing.T) { storetest.RunListings(t, openEngine) }
+func TestListings(t *testing.T) {
+	t.Parallel()
+	storetest.RunListings(t, openEngine)
+}
 
 func TestListingsOfAClosedStoreAreUnavailable(t *testing.T) {
 	s := openStore(t, t.TempDir())

@@ -10,9 +10,10 @@ import (
 	"github.com/uimgate/uimgate/store/storetest"
 )
 
-// Every statement of the suite is asked how it finds its rows: one that reads a whole table would make calls slower as the
-// tables grow.
-func TestNoStatementWalksATable(t *testing.T) {
+// The suite on SQLite. Then every statement that it sent is asked how it finds its rows: one that reads a whole table would make
+// calls slower as the tables grow.
+func TestConformance(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	statements := map[string]bool{}
 	openAs := func(t *testing.T, place string, now func() time.Time) storetest.Engine {
@@ -27,7 +28,7 @@ func TestNoStatementWalksATable(t *testing.T) {
 			return query
 		}
 		path := filepath.Join(place, "state.db")
-		Prepare(t, path)
+		Empty.Copy(t, path)
 		s, err := open(t.Context(), path, Options{Now: now}, d)
 		if err != nil {
 			t.Fatal(err)
@@ -36,6 +37,11 @@ func TestNoStatementWalksATable(t *testing.T) {
 		return s
 	}
 	t.Run("suite", func(t *testing.T) { storetest.Run(t, openAs) }) // returns when all of it is done
+	t.Run("no statement walks a table", func(t *testing.T) { explainAll(t, openAs, statements) })
+}
+
+func explainAll(t *testing.T, openAs storetest.Opener, statements map[string]bool) {
+	t.Helper()
 	s, ok := openAs(t, t.TempDir(), time.Now).(*Store)
 	if !ok {
 		t.Fatal("not a Store")

@@ -1,10 +1,8 @@
 package sqlstore_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"path"
 	"strings"
 	"sync"
@@ -18,20 +16,9 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// onDatabase runs statements beside the stores.
-func onDatabase(t *testing.T, dsn, statements string) {
-	t.Helper()
-	u, err := url.Parse(dsn)
-	if err == nil {
-		err = pgtest.Start(t).Exec(t.Context(), path.Base(u.Path), statements)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestAServerThatCouldForgetIsRefused(t *testing.T) {
-	dsn := freshDatabase(t)
+	t.Parallel()
+	dsn := ownDatabase(t)
 	name := path.Base(strings.Split(dsn, "?")[0])
 	for setting, want := range map[string]string{
 		"synchronous_commit = off":           "synchronous_commit",
@@ -49,6 +36,7 @@ func TestAServerThatCouldForgetIsRefused(t *testing.T) {
 }
 
 func TestErrorsHoldNoPassword(t *testing.T) {
+	t.Parallel()
 	for name, place := range map[string]string{
 		"an unknown sslmode":        "postgres://me:s3cr3t@127.0.0.1/x?sslmode=nonsense",
 		"no such port":              "postgres://me:s3cr3t@127.0.0.1:99999999/x",
@@ -68,6 +56,7 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 }
 
 func TestProcessesThatStartAtOnceAgreeOnTheSchema(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	var all sync.WaitGroup
 	for range 5 {
@@ -145,6 +134,7 @@ func TestProcessesWhoseClocksAreOffShareOneLimit(t *testing.T) {
 }
 
 func TestWhatIsRevokedByAClockThatIsBehindIsRevoked(t *testing.T) {
+	t.Parallel()
 	dsn := freshDatabase(t)
 	behind, ahead := byClock(t, dsn, -time.Hour), byClock(t, dsn, time.Hour)
 	a := pat.Agreement{ID: "a", Service: "s", AgentID: "a", KeyID: "k", PolicyDigest: "d", Assurance: pat.Fresh, CreatedAt: ahead.Now()}
@@ -210,6 +200,7 @@ func next(t *testing.T, ch <-chan struct{}) {
 }
 
 func TestChangesOfOtherProcessesAreToldAlsoAfterALostConnection(t *testing.T) {
+	t.Parallel()
 	direct := freshDatabase(t)
 	proxy := pgtest.Start(t).Proxy(t)
 	dsn, err := proxy.DSN(direct)
@@ -238,11 +229,13 @@ func TestChangesOfOtherProcessesAreToldAlsoAfterALostConnection(t *testing.T) {
 }
 
 func TestTroubleOnTheServerIsUnavailableAndPasses(t *testing.T) {
+	t.Parallel()
 	for name, state := range map[string]string{
 		"a full disk": "53100", "no memory": "53200", "an I/O error": "58030", "a read-only server": "25006", "a lock that is never free": "55P03",
 	} {
 		t.Run(name, func(t *testing.T) {
-			dsn := freshDatabase(t)
+			t.Parallel()
+			dsn := ownDatabase(t)
 			s := openShared(t, dsn)
 			if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
 				t.Fatal(err)
@@ -265,16 +258,12 @@ func TestTroubleOnTheServerIsUnavailableAndPasses(t *testing.T) {
 
 // Where the language of the database sorts a before B, ids are ordered by their bytes nevertheless.
 func TestIdsAreOrderedByTheirBytes(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Start(t)
-	const name = "by_language"
+	name := fmt.Sprintf("by_language_%d", time.Now().UnixNano())
 	if err := c.Exec(t.Context(), "", "CREATE DATABASE "+name+" TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"); err != nil {
 		t.Skip("this server cannot order by a language: ", err)
 	}
-	t.Cleanup(func() {
-		if err := c.DropDatabase(context.WithoutCancel(t.Context()), name); err != nil {
-			t.Error(err)
-		}
-	})
 	s := openShared(t, c.DSN(name))
 	for _, id := range []string{"b", "B", "a", "_", "A"} {
 		a := pat.Agreement{ID: id, Service: "s", AgentID: id, KeyID: id, PolicyDigest: "d", Assurance: pat.Fresh, CreatedAt: s.Now()}

@@ -39,7 +39,7 @@ func TestADatabaseThatDoesNotAnswerDenies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := openOn(t, dsn, func(d *dialect) { d.patience = 250 * time.Millisecond })
+	s := openOn(t, dsn+"&connect_timeout=1", func(d *dialect) { d.patience = 250 * time.Millisecond })
 	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +64,7 @@ func TestADatabaseThatDoesNotAnswerDenies(t *testing.T) {
 
 // The server ends one of two transactions that wait for each other; that one is tried again.
 func TestADeadlockIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	var lost sync.Map
 	s := openOn(t, dsn, func(d *dialect) {
@@ -109,6 +110,7 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 
 // What is told as begun or ended is so, whatever happens to the server, and what is not told holds nothing for long.
 func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Private(t, nil)
 	name, err := c.CreateDatabase(t.Context(), "")
 	if err != nil {
@@ -156,7 +158,7 @@ func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 			}
 		})
 	}
-	for _, mode := range []pgtest.Mode{pgtest.Fast, pgtest.Immediate, pgtest.Immediate} {
+	for _, mode := range restarts {
 		for range 50 {
 			<-ok
 		}

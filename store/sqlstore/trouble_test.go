@@ -33,7 +33,9 @@ func openTroubled(t *testing.T, dir, pragma string) *Store {
 		write, err = sql.Open("sqlite", sqliteSource(path, false)+"&_pragma="+pragma)
 		return write, read, err
 	}
-	s, err := open(t.Context(), filepath.Join(dir, "state.db"), Options{Now: time.Now}, d)
+	path := filepath.Join(dir, "state.db")
+	Empty.Copy(t, path)
+	s, err := open(t.Context(), path, Options{Now: time.Now}, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +58,7 @@ func paidCall(i int) store.BeginRequest {
 }
 
 func TestAFullDiskDeniesAndLosesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openTroubled(t, dir, "max_page_count(120)")
 	begun, denied := 0, 0
@@ -98,6 +101,7 @@ func TestAFullDiskDeniesAndLosesNothing(t *testing.T) {
 }
 
 func TestADatabaseThatCannotBeWrittenDeniesAndStillReads(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if _, err := openTroubled(t, dir, "").Begin(t.Context(), paidCall(1)); err != nil {
 		t.Fatal(err)
@@ -173,6 +177,7 @@ func TestAFullQueueDenies(t *testing.T) {
 
 // A caller waits for another process no longer than it wants to, and takes nothing then.
 func TestACallCanBeGivenUpWhileTheDatabaseIsLocked(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openTroubled(t, dir, "")
 	other := openTroubled(t, dir, "")
@@ -208,6 +213,7 @@ func TestACallCanBeGivenUpWhileTheDatabaseIsLocked(t *testing.T) {
 
 // A policy that is offered outlives the agreements over it.
 func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
+	t.Parallel()
 	s := openTroubled(t, t.TempDir(), "")
 	long := time.Now().Add(-365 * 24 * time.Hour)
 	for i, digest := range []string{"offered", "gone"} {
@@ -240,6 +246,7 @@ func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
 
 // What is stored but makes no sense denies the calls that need it, and no others.
 func TestACounterThatMakesNoSenseDenies(t *testing.T) {
+	t.Parallel()
 	s := openTroubled(t, t.TempDir(), "")
 	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
 		t.Fatal(err)

@@ -17,19 +17,19 @@ import (
 
 func testHolders(t *testing.T, open Opener) {
 	t.Helper()
-	for seed := range uint64(2) {
+	for seed := range uint64(holderSeeds) {
 		t.Run(fmt.Sprintf("no window holds more than its limit/%d", seed), func(t *testing.T) {
 			t.Parallel()
 			m := newFleet(newBench(t, open), rand.New(rand.NewPCG(seed, 3)), rate("s", 100, limit.Second), rate("m", 400, limit.Minute))
 			m.drag = 12 * limit.Second.SlotLength()
-			m.run(1200, 40*time.Millisecond)
+			m.run(windowRounds, 40*time.Millisecond)
 			m.judge()
 		})
 		t.Run(fmt.Sprintf("nothing is lost but what a crash left/%d", seed), func(t *testing.T) {
 			t.Parallel()
 			m := newFleet(newBench(t, open), rand.New(rand.NewPCG(seed, 4)), rate("d", 100_000, limit.Day), rate("w", 900, limit.Week))
 			m.drag = 30 * time.Second
-			m.run(900, 10*time.Second)
+			m.run(lossRounds, 10*time.Second)
 			m.balance()
 		})
 	}

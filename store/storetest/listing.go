@@ -25,6 +25,7 @@ func RunListings(t *testing.T, open Opener) {
 		"an agreement keeps a policy without an offer":  agreedPolicies,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, open)
 			l, ok := b.Engine.(store.Listings)
 			if !ok {

@@ -14,7 +14,7 @@ import (
 
 func testModels(t *testing.T, open Opener) {
 	t.Helper()
-	for seed := range uint64(3) {
+	for seed := range uint64(modelSeeds) {
 		t.Run(fmt.Sprintf("windows/%d", seed), func(t *testing.T) {
 			t.Parallel()
 			modelWindows(newBench(t, open), rand.New(rand.NewPCG(seed, 1)))
@@ -61,7 +61,7 @@ func modelWindows(b *bench, rng *rand.Rand) {
 	}
 	var done []store.Begun
 	admitted := 0
-	for step := range 1000 {
+	for step := range windowSteps {
 		switch scale := rng.IntN(12); {
 		case scale < 8: // from milliseconds to weeks
 			b.clock.Advance(time.Duration(rng.Int64N(int64(time.Millisecond) << (4 * scale))))
@@ -97,7 +97,7 @@ func modelWindows(b *bench, rng *rand.Rand) {
 			done = append(done, begun)
 		}
 	}
-	if admitted < 100 {
+	if admitted < windowSteps/10 {
 		b.Fatalf("only %d calls were admitted: the model proves nothing", admitted)
 	}
 }
@@ -158,7 +158,7 @@ func modelLedger(b *bench, rng *rand.Rand) {
 	model := map[accountKey]*balance{}
 	var calls []*call
 	credit := int64(1000)
-	for step := range 400 {
+	for step := range ledgerSteps {
 		k := accountKey{fmt.Sprintf("agent-%d", rng.IntN(3)), []string{"USD", "EUR"}[rng.IntN(2)]}
 		if model[k] == nil {
 			model[k] = &balance{}

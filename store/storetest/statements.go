@@ -150,13 +150,13 @@ func (b *bench) randomCharge(rng *rand.Rand) {
 
 func statementModel(b *bench) {
 	rng := rand.New(rand.NewPCG(4, 2))
-	for range 120 {
+	for range randomCharges {
 		b.randomCharge(rng)
 	}
 	entries, err := ledger(b.Context(), b)
 	b.must(err)
 	moment := func() time.Time { return entries[rng.IntN(len(entries))].At }
-	for range 60 {
+	for range randomPeriods {
 		from, to := moment(), moment()
 		if !from.Before(to) {
 			continue
@@ -281,7 +281,7 @@ func retention(b *bench) {
 
 func retainMany(b *bench) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	for range 130 {
+	for range randomCharges + 10 {
 		b.randomCharge(rng)
 	}
 	last := b.clock.Now()

@@ -212,7 +212,7 @@ func purgeKeepsKnown(b *bench) {
 }
 
 func purgeMany(b *bench) {
-	const many = 1200
+	const many = purgedRows
 	r := b.free()
 	crowd(b, many, []Engine{b}, func(e Engine, i int) error {
 		r := r
@@ -235,7 +235,7 @@ func purgeTwice(b *bench) {
 }
 
 func sweepMany(b *bench) {
-	const many = 1100
+	const many = sweptRows
 	crowd(b, many, []Engine{b}, func(e Engine, i int) error {
 		r := b.template(i)
 		r.Hold = time.Minute

@@ -225,8 +225,3 @@ func (c *Cluster) CreateDatabase(ctx context.Context, template string) (string, 
 	name := fmt.Sprintf("test%d", c.names.Add(1))
 	return name, c.Exec(ctx, "", "CREATE DATABASE "+name+" TEMPLATE "+pgx.Identifier{template}.Sanitize())
 }
-
-// DropDatabase removes a database, and whoever is connected to it.
-func (c *Cluster) DropDatabase(ctx context.Context, name string) error {
-	return c.Exec(ctx, "", "DROP DATABASE IF EXISTS "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)")
-}

@@ -13,8 +13,11 @@ import (
 // Required names the environment variable that, when set, makes a missing server a failure, not a skip. CI=true does too.
 const Required = "UIMGATE_REQUIRE_POSTGRES"
 
-// Shared returns the server of this process, which ends with it.
-var Shared = sync.OnceValues(func() (*Cluster, error) { return New(context.Background(), nil) })
+// Shared returns the server of this process, which ends with it. It has a database for each test, and looks in each after rows to
+// vacuum: so not too often.
+var Shared = sync.OnceValues(func() (*Cluster, error) {
+	return New(context.Background(), map[string]string{"autovacuum_naptime": "'1min'"})
+})
 
 // Start returns the server that the tests of this process share; do not stop it. Where none is
 // installed the test is skipped, or fails where one is Required.

@@ -1,0 +1,124 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+// template is a PostgreSQL database just made, of which tests have copies.
+var template = sync.OnceValues(func() (string, error) {
+	ctx := context.Background()
+	c, err := pgtest.Shared()
+	if err != nil {
+		return "", err
+	}
+	name, err := c.CreateDatabase(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	s, err := sqlstore.Open(ctx, c.DSN(name), sqlstore.Options{Now: time.Now})
+	if err != nil {
+		return "", err
+	}
+	return c.DSN(name), s.Close()
+})
+
+// ownDatabase returns the URL of a database that was just made.
+func ownDatabase(tb testing.TB) string {
+	tb.Helper()
+	c := pgtest.Start(tb)
+	dsn, err := template()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c.Copy(tb, dsn)
+}
+
+// idle are databases that tests were done with.
+var idle struct {
+	sync.Mutex
+	dsns []string
+}
+
+// emptyTables takes a database back to what the template holds.
+const emptyTables = `DO $$ DECLARE name TEXT; BEGIN
+	SET LOCAL session_replication_role = replica;
+	FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('goose_db_version', 'sequences') LOOP
+		EXECUTE format('DELETE FROM %I', name);
+	END LOOP;
+	UPDATE sequences SET n = 0;
+END $$`
+
+// freshDatabase returns the URL of a database as it was just made: one that a test was done with, for making one takes ten times as
+// long as emptying it. Whoever leaves processes behind or changes more than rows takes ownDatabase.
+func freshDatabase(tb testing.TB) string {
+	tb.Helper()
+	idle.Lock()
+	defer idle.Unlock()
+	var dsn string
+	if n := len(idle.dsns); n > 0 {
+		dsn, idle.dsns = idle.dsns[n-1], idle.dsns[:n-1]
+	} else {
+		dsn = ownDatabase(tb)
+	}
+	tb.Cleanup(func() {
+		if tb.Failed() || tb.Skipped() {
+			return
+		}
+		if err := execute(context.WithoutCancel(tb.Context()), dsn, emptyTables); err != nil {
+			tb.Error(err)
+			return
+		}
+		idle.Lock()
+		defer idle.Unlock()
+		idle.dsns = append(idle.dsns, dsn)
+	})
+	return dsn
+}
+
+// execute runs statements on a database of the shared server.
+func execute(ctx context.Context, dsn, statements string) error {
+	c, err := pgtest.Shared()
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return err
+	}
+	return c.Exec(ctx, path.Base(u.Path), statements)
+}
+
+// onDatabase runs statements beside the stores.
+func onDatabase(t *testing.T, dsn, statements string) {
+	t.Helper()
+	if err := execute(t.Context(), dsn, statements); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// databaseAt returns the URL of the database that belongs to a place, and notes it there.
+func databaseAt(t *testing.T, place string, database func(testing.TB) string) string {
+	t.Helper()
+	note := filepath.Join(place, "url")
+	text, err := os.ReadFile(note)
+	if errors.Is(err, fs.ErrNotExist) {
+		text = []byte(database(t))
+		err = os.WriteFile(note, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

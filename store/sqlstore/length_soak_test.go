@@ -1,0 +1,18 @@
+//go:build soak
+
+package sqlstore
+
+import "github.com/uimgate/uimgate/store/storetest/pgtest"
+
+// How much the tests do.
+const (
+	SQLiteLives   = 8 // processes that are killed
+	PostgresLives = 4
+	Backups       = 5
+
+	GrownTokens  = 100_000
+	GrownEntries = 100_000
+)
+
+// restarts are how a server goes away under load.
+var restarts = []pgtest.Mode{pgtest.Fast, pgtest.Immediate, pgtest.Immediate}

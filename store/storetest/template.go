@@ -1,0 +1,51 @@
+package storetest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// A Template is a database file that was made once, of which each test gets a copy: making the schema takes longer than most tests.
+// It is safe for concurrent use.
+type Template struct {
+	once  sync.Once
+	build func(path string) error
+	bytes []byte
+	err   error
+}
+
+// NewTemplate returns a template that build makes at a path when the first copy is wanted, and closes.
+func NewTemplate(build func(path string) error) *Template { return &Template{build: build} }
+
+// Copy puts a copy at path, unless a file is there.
+func (f *Template) Copy(tb testing.TB, path string) {
+	tb.Helper()
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	f.once.Do(func() { f.bytes, f.err = f.read() })
+	err := f.err
+	if err == nil {
+		err = os.WriteFile(path, f.bytes, 0o600)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (f *Template) read() (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "storetest")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "template.db")
+	if err := f.build(path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
