@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/uimgate/uimgate/gateway/execute"
@@ -32,7 +31,7 @@ func (s *Server) execute(c echo.Context) error {
 	result, err := s.executor.Execute(r.Context(), execute.Call{
 		Service: x.service, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
 		Caller:    s.caller(r, x.client),
-		RequestID: x.requestID, Traceparent: execute.Traceparent(r.Header.Get(headerTraceparent)), Observe: func(e *execute.Event) { x.event = e },
+		RequestID: x.requestID, Traceparent: execute.ContinueTrace(r.Header.Get(headerTraceparent)), Observe: func(e *execute.Event) { x.event = e },
 		Read: func() (execute.Request, error) {
 			tree, err := wire.ReadObject(r, x.service.MaxBody)
 			if err != nil {
@@ -82,30 +81,13 @@ func draftEnvelope(r execute.Result, took time.Duration) ([]byte, error) {
 	return json.Marshal(map[string]any{"status": "success", "data": json.RawMessage(r.Output), "meta": meta})
 }
 
-// idempotencyKey takes the key as it is: 1 to 128 visible ASCII characters.
-func idempotencyKey(h http.Header) (string, error) {
+// idempotencyKey reads the key; empty where there is none.
+func idempotencyKey(h http.Header) (execute.IdempotencyKey, error) {
 	values, sent := h[headerIdempotencyKey]
 	if !sent {
 		return "", nil
 	}
-	key := values[0]
-	if key == "" || len(key) > 128 || strings.ContainsFunc(key, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
-		return "", reason.MalformedRequest.Refusal("The Idempotency-Key must be 1 to 128 visible ASCII characters.")
-	}
-	return key, nil
-}
-
-// requestID is the client's own where it is usable, else one of ours. It correlates and nothing else.
-func requestID(r *http.Request) string {
-	id := r.Header.Get("Uim-Request-Id")
-	if id != "" && len(id) <= 64 && !strings.ContainsFunc(id, notIDCharacter) {
-		return id
-	}
-	return uuid.NewString()
-}
-
-func notIDCharacter(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
+	return execute.ParseIdempotencyKey(values[0])
 }
 
 // parseExecute reads the body of an execute call: core's form, or the draft's with an intent object.

@@ -93,7 +93,7 @@ func (s *Server) build() http.Handler {
 // exchange is what the handlers of one request share.
 type exchange struct {
 	service   *service.Service
-	requestID string
+	requestID execute.RequestID
 	client    netip.Addr
 	address   string          // that the client is counted under
 	refusal   *reason.Refusal // what was answered, if it was a failure
@@ -114,17 +114,17 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		began := s.now()
 		r := c.Request()
 		client := s.client(r)
-		x := &exchange{requestID: requestID(r), client: client, address: countedAs(client)}
+		x := &exchange{requestID: execute.RequestIDFrom(r.Header.Get(headerRequestID)), client: client, address: countedAs(client)}
 		c.Set(exchangeKey, x)
 		h := c.Response().Header()
-		h.Set(headerRequestID, x.requestID)
+		h.Set(headerRequestID, string(x.requestID))
 		h.Set("X-Content-Type-Options", "nosniff")
 		defer func() {
 			if p := recover(); p != nil {
 				if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
 					panic(p)
 				}
-				s.log.Error("panic", zap.String("request_id", x.requestID), zap.String("kind", fmt.Sprintf("%T", p)), zap.ByteString("stack", debug.Stack()))
+				s.log.Error("panic", zap.String("request_id", string(x.requestID)), zap.String("kind", fmt.Sprintf("%T", p)), zap.ByteString("stack", debug.Stack()))
 				err = reason.Internal.Refusal("")
 			}
 			if err != nil {
@@ -209,7 +209,7 @@ func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 	status := c.Response().Status
 	route := c.Path()
 	fields := []zap.Field{
-		zap.String("request_id", x.requestID), zap.String("method", c.Request().Method), zap.String("route", route),
+		zap.String("request_id", string(x.requestID)), zap.String("method", c.Request().Method), zap.String("route", route),
 		zap.Int("status", status), zap.Duration("took", took), zap.String("address", x.address),
 	}
 	if x.service != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -16,31 +17,31 @@ import (
 
 // begin takes what the call needs, all or none of it: in one durable transaction or, where it only counts, from
 // what this process has on lease.
-func (x *Executor) begin(ctx context.Context, e *execution) (Grant, *replay, error) {
+func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *replay, error) {
 	if err := e.service.Upstream.Ready(); err != nil {
-		return Grant{}, nil, refusal.For(err)
+		return grant.Grant{}, nil, refusal.For(err)
 	}
 	asked := x.now()
 	request, err := x.reservation(ctx, e)
 	if err != nil {
-		return Grant{}, nil, err
+		return grant.Grant{}, nil, err
 	}
 	begun, err := x.store.Begin(ctx, request)
-	var full *store.LimitError
+	if full, ok := errors.AsType[*store.LimitError](err); ok {
+		return grant.Grant{}, nil, x.overLimit(ctx, e, full)
+	}
 	switch {
-	case errors.As(err, &full):
-		return Grant{}, nil, x.overLimit(ctx, e, full)
 	case err != nil:
-		return Grant{}, nil, refusal.For(err)
+		return grant.Grant{}, nil, refusal.For(err)
 	case begun.Replay != nil:
-		return Grant{}, &replay{*begun.Replay}, nil
+		return grant.Grant{}, &replay{*begun.Replay}, nil
 	}
 	e.taken = &begun
-	grant := Grant{executionID: request.Execution.ID, valid: true, now: x.now}
+	var expires time.Time // none: no limit of the call has a far edge to respect
 	if begun.Expires > 0 {
-		grant.expires = asked.Add(begun.Expires)
+		expires = asked.Add(begun.Expires)
 	}
-	return grant, nil, nil
+	return grant.Until(request.Execution.ID, expires, x.now), nil, nil
 }
 
 // reservation says what begin must take for this call.
@@ -57,7 +58,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	r := store.BeginRequest{
 		Execution: store.Execution{
 			ID: id, Service: s.ID, AgentID: c.Subject, Intent: e.intent.UID.String(), AgreementID: c.Agreement,
-			TokenID: c.ID, PolicyDigest: c.PolicyDigest, IdempotencyKey: e.call.IdempotencyKey,
+			TokenID: c.ID, PolicyDigest: c.PolicyDigest, IdempotencyKey: string(e.call.IdempotencyKey),
 		},
 		Hold: s.Hold, KeyFor: idempotencyWindow,
 	}

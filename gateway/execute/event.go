@@ -14,7 +14,7 @@ import (
 // metrics. It never holds a token or a key; Parameters are for the audit record alone.
 type Event struct {
 	At          time.Time
-	RequestID   string
+	RequestID   RequestID
 	Service     string
 	AgentID     string
 	TokenID     string

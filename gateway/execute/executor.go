@@ -13,7 +13,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -61,28 +60,6 @@ func New(c Config) *Executor {
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
 		suspension: newSuspension(), recorder: c.Recorder,
 	}
-}
-
-// A Call is one call of an agent, whatever way it came in.
-type Call struct {
-	Service        *service.Service
-	Token          string         // the PAT, without a scheme; empty if none was sent
-	IdempotencyKey string         // empty: none
-	Proof          string         // compact JWS of typ uim-proof+jwt; empty: none
-	RequestID      string         // for correlation only
-	Traceparent    string         // W3C trace context to go on with; empty: none
-	Caller         service.Caller // who calls, as far as the transport can see
-	Observe        func(*Event)   // called with what became of the call; may be nil
-	// Read reads what is asked. It is called once, after the PAT was accepted, so that nobody unknown makes the gateway
-	// read a body.
-	Read func() (Request, error)
-}
-
-// A Request is what an agent asks for.
-type Request struct {
-	IntentUID  string
-	Parameters map[string]any // as sent: a tree of package strictjson
-	Proof      string         // proof of key that came in the body; Call.Proof wins
 }
 
 // Execute makes one call. Every error is a *reason.Refusal. What fails before begin consumes no limit, costs nothing and

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/intents"
@@ -21,11 +22,11 @@ type shaped struct {
 }
 
 // call makes the upstream call, which only a live Grant can.
-func (x *Executor) call(ctx context.Context, e *execution, grant Grant) upstreamAnswer {
+func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstreamAnswer {
 	answer, outcome, err := e.service.Upstream.Call(ctx, e.prepared, upstream.Identity{
 		AgentID: e.claims.Subject, AgentKey: e.claims.KeyID, Assurance: string(e.assurance()), TokenID: e.claims.ID,
-		ExecutionID: grant.executionID, Traceparent: e.call.Traceparent,
-	}, grant.alive)
+		Traceparent: e.call.Traceparent,
+	}, g)
 	return upstreamAnswer{answer, outcome, err}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 )
 
@@ -34,15 +35,16 @@ func BenchmarkCall(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			g := grant.New("0190", alive)
 			in := map[string]any{"q": "desk lamp", "c": "lighting", "max": json.Number("30.00")}
-			id := upstream.Identity{AgentID: "agent-1", AgentKey: "jkt", Assurance: "fresh", TokenID: "jti", ExecutionID: "0190"}
+			id := upstream.Identity{AgentID: "agent-1", AgentKey: "jkt", Assurance: "fresh", TokenID: "jti"}
 			b.ReportAllocs()
 			for b.Loop() {
 				p, violations := r.Prepare(in)
 				if violations != nil {
 					b.Fatal(violations)
 				}
-				if _, _, err := u.Call(b.Context(), p, id, live); err != nil {
+				if _, _, err := u.Call(b.Context(), p, id, g); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -26,18 +27,14 @@ import (
 // attempt was), and one wrapping context.Canceled if ctx was. A ctx that ends stops the call wherever it is;
 // hand over one that outlives the agent's connection.
 //
-// alive says whether the call may (still) be sent. It is asked before each attempt and again, on another
-// goroutine, right before the first byte of each is written; when it fails nothing more is sent. A nil alive
-// sends nothing. It must be quick.
+// The Grant is asked before each attempt and again, on another goroutine, right before the first byte of each is written;
+// when it has ended nothing more is sent. The zero Grant sends nothing.
 //
 // Attempts beyond the first, within Config.Timeout and Config.Retry: for safe routes, and for others if the
 // service takes an idempotency key, after a broken connection or 502, 503, 504 without Retry-After; for
 // every method when no byte was written.
-func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, alive func() error) (Answer, store.Outcome, error) {
-	if alive == nil {
-		return Answer{}, store.NotSent, ErrGrantEnded
-	}
-	header, err := u.header(p, id)
+func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
+	header, err := u.header(p, id, g.ExecutionID())
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}
@@ -53,7 +50,7 @@ func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, alive fun
 	}()
 	bounded, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
 	defer cancel()
-	result := u.attempts(bounded, p, header, alive)
+	result := u.attempts(bounded, p, header, g)
 	if errors.Is(ctx.Err(), context.Canceled) && (errors.Is(result.err, ErrBroken) || errors.Is(result.err, ErrUnreachable)) {
 		result.err = fmt.Errorf("the call was given up: %w", context.Canceled)
 	}
@@ -70,10 +67,10 @@ type result struct {
 	again   bool // another attempt may change it
 }
 
-func (u *Upstream) attempts(ctx context.Context, p *Prepared, header http.Header, alive func() error) result {
+func (u *Upstream) attempts(ctx context.Context, p *Prepared, header http.Header, g grant.Grant) result {
 	var known result
 	for n := 1; ; n++ {
-		r := u.attempt(ctx, p, header, alive)
+		r := u.attempt(ctx, p, header, g)
 		if n == 1 {
 			known = r
 		} else {
@@ -113,13 +110,13 @@ func (u *Upstream) wait(ctx context.Context, n int) bool {
 }
 
 // attempt makes one request and reads its answer.
-func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header, alive func() error) result {
-	if err := alive(); err != nil {
+func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header, g grant.Grant) result {
+	if err := g.Alive(); err != nil {
 		return result{outcome: store.NotSent, err: fmt.Errorf("%w: %w", ErrGrantEnded, err)}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	a := &attempt{alive: alive, cancel: cancel}
+	a := &attempt{grant: g, cancel: cancel}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if g, ok := info.Conn.(*gate); ok {
 			g.arm(a)

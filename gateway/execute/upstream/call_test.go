@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/store"
 )
@@ -181,7 +182,7 @@ func TestNothingIsSentToWhoDoesNotListen(t *testing.T) {
 	} {
 		u := open(t, config(t, address))
 		asked := 0
-		_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, func() error { asked++; return nil })
+		_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, grant.New("", func() error { asked++; return nil }))
 		if outcome != store.NotSent || !errors.Is(err, upstream.ErrUnreachable) || !strings.HasSuffix(err.Error(), name) {
 			t.Errorf("%q, %v; want %s", outcome, err, name)
 		}
@@ -293,15 +294,15 @@ func TestWhatTheServiceIsTold(t *testing.T) {
 	cfg.Basic = upstream.Basic{User: "gate", Password: "pass"}
 	u := open(t, cfg)
 	id := upstream.Identity{
-		AgentID: "agent-1", AgentKey: "jkt", Assurance: "fresh", TokenID: "jti", ExecutionID: "0190-x",
+		AgentID: "agent-1", AgentKey: "jkt", Assurance: "fresh", TokenID: "jti",
 		Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 	}
-	if _, _, err := u.Call(t.Context(), prepare(t, u, "POST"), id, live); err != nil {
+	if _, _, err := u.Call(t.Context(), prepare(t, u, "POST"), id, grant.New("0190-x", alive)); err != nil {
 		t.Fatal(err)
 	}
 	want := http.Header{
 		"Uim-Agent-Id": {"agent-1"}, "Uim-Agent-Key": {"jkt"}, "Uim-Agreement-Assurance": {"fresh"}, "Uim-Token-Id": {"jti"},
-		"Uim-Execution-Id": {"0190-x"}, "Idempotency-Key": {"0190-x"}, "Traceparent": {id.Traceparent},
+		"Uim-Execution-Id": {"0190-x"}, "Idempotency-Key": {"0190-x"}, "Traceparent": {string(id.Traceparent)},
 		"Authorization": {"Basic Z2F0ZTpwYXNz"}, "Content-Type": {"application/json"}, "Content-Length": {"2"},
 		"Accept": {"application/json"}, "Accept-Encoding": {"identity"}, "User-Agent": {"uimgate"},
 	}
@@ -342,7 +343,7 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s, %q, %v", answer.Raw, outcome, err)
 		}
 	}
-	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, func() error { return errGone }); outcome != store.NotSent || !errors.Is(err, errGone) {
+	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, grant.New("", func() error { return errGone })); outcome != store.NotSent || !errors.Is(err, errGone) {
 		t.Errorf("%q, %v", outcome, err)
 	}
 }

@@ -20,7 +20,7 @@ var (
 	ErrTimeout = errors.New("the service behind the gateway did not answer in time")
 	// ErrBroken means the connection ended, or stopped being HTTP, before the answer was complete.
 	ErrBroken = errors.New("the service behind the gateway broke off before its answer was complete")
-	// ErrGrantEnded means alive refused: the call was not (or not again) sent. It wraps alive's error.
+	// ErrGrantEnded means that the Grant had ended: the call was not (or not again) sent. It wraps the Grant's error.
 	ErrGrantEnded = errors.New("the permission for this call ended before it could be sent")
 	// ErrIdentity means a member of Identity cannot stand in a header; nothing was sent.
 	ErrIdentity = errors.New("the identity told to the service holds characters that no header can carry")

@@ -8,20 +8,22 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 )
 
 // An attempt is one request on its way through net/http, which may try several pooled connections for it.
 // It is what a connection asks before the first byte of a request, so neither a grant that ended while
 // connecting nor a retry inside net/http can send what may not be sent.
 type attempt struct {
-	alive  func() error
+	grant  grant.Grant
 	cancel func() // ends the request, so that net/http does not look for another connection
 
 	mu        sync.Mutex
 	connected bool
 	written   bool  // a byte may have reached the service
 	sealed    bool  // the attempt is over: nothing may be written for it any more
-	ended     error // of alive
+	ended     error // of the grant
 }
 
 var (
@@ -42,7 +44,7 @@ func (a *attempt) admit(first bool) (before bool, err error) {
 		return a.written, errSealed
 	}
 	if first {
-		if err := a.alive(); err != nil {
+		if err := a.grant.Alive(); err != nil {
 			a.ended = err
 			a.cancel()
 			return a.written, errSealed

@@ -12,10 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 )
 
-func live() error { return nil }
+// live is a grant that does not end.
+var live = grant.New("", alive)
+
+func alive() error { return nil }
 
 func mustURL(tb testing.TB, s string) *url.URL {
 	tb.Helper()

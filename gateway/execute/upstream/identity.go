@@ -4,20 +4,21 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/uimgate/uimgate/gateway/execute/internal/trace"
 )
 
 // An Identity tells the service on whose behalf a call is made. Empty members are not sent.
 type Identity struct {
-	AgentID     string // UIM-Agent-Id
-	AgentKey    string // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
-	Assurance   string // UIM-Agreement-Assurance: fresh or static
-	TokenID     string // UIM-Token-Id: jti of the PAT
-	ExecutionID string // UIM-Execution-Id, and the idempotency header where there is one
-	Traceparent string // W3C Trace Context; left out unless it has the form of version 00
+	AgentID     string       // UIM-Agent-Id
+	AgentKey    string       // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
+	Assurance   string       // UIM-Agreement-Assurance: fresh or static
+	TokenID     string       // UIM-Token-Id: jti of the PAT
+	Traceparent trace.Parent // left out unless it is valid
 }
 
 // header builds all headers of a request; nothing of the agent's own is among them.
-func (u *Upstream) header(p *Prepared, id Identity) (http.Header, error) {
+func (u *Upstream) header(p *Prepared, id Identity, executionID string) (http.Header, error) {
 	h := make(http.Header, 12)
 	h["Accept"] = acceptJSON
 	h["Accept-Encoding"] = identity
@@ -34,8 +35,8 @@ func (u *Upstream) header(p *Prepared, id Identity) (http.Header, error) {
 		{"UIM-Agent-Key", id.AgentKey},
 		{"UIM-Agreement-Assurance", id.Assurance},
 		{"UIM-Token-Id", id.TokenID},
-		{"UIM-Execution-Id", id.ExecutionID},
-		{u.cfg.IdempotencyHeader, id.ExecutionID},
+		{"UIM-Execution-Id", executionID}, // of the Grant
+		{u.cfg.IdempotencyHeader, executionID},
 	}
 	values := make([]string, len(told)+1) // one allocation for all
 	for i, t := range told {
@@ -48,8 +49,8 @@ func (u *Upstream) header(p *Prepared, id Identity) (http.Header, error) {
 		values[i] = t.value
 		h[t.name] = values[i : i+1 : i+1]
 	}
-	if isTraceparent(id.Traceparent) {
-		values[len(told)] = id.Traceparent
+	if id.Traceparent.Valid() {
+		values[len(told)] = string(id.Traceparent)
 		h["Traceparent"] = values[len(told):]
 	}
 	if u.auth != "" {
@@ -66,15 +67,6 @@ var (
 	jsonType   = []string{"application/json"}
 	formType   = []string{"application/x-www-form-urlencoded"}
 )
-
-// isTraceparent knows the form 00-<32 hex>-<16 hex>-<2 hex>. W3C Trace Context 3.2.
-func isTraceparent(s string) bool {
-	if len(s) != 55 || s[:3] != "00-" || s[35] != '-' || s[52] != '-' {
-		return false
-	}
-	digits := s[3:35] + s[36:52] + s[53:]
-	return strings.Trim(digits, "0123456789abcdef") == ""
-}
 
 // isHeaderValue: RFC 9110 5.5.
 func isHeaderValue(s string) bool {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/store"
 )
@@ -56,7 +57,7 @@ func TestRetriesOnlyWhereSafe(t *testing.T) {
 					cfg := config(t, s.URL)
 					cfg.IdempotencyHeader = key
 					u := open(t, cfg)
-					_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{ExecutionID: "exec"}, live)
+					_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{}, grant.New("exec", alive))
 					wantRequests, wantOutcome := int64(3), store.Done
 					safe := method == "GET" || method == "HEAD" || key != ""
 					switch {
@@ -115,7 +116,7 @@ func TestARefusalAfterABrokenAttempt(t *testing.T) {
 		cfg := config(t, s.URL)
 		cfg.IdempotencyHeader = "Idempotency-Key"
 		u := open(t, cfg)
-		_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{ExecutionID: "exec"}, live)
+		_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{}, grant.New("exec", alive))
 		if outcome != want || errors.Is(err, upstream.ErrBroken) != (want == store.Unknown) || s.Requests.Load() != 2 {
 			t.Errorf("%s: %q, %v, %d requests", method, outcome, err, s.Requests.Load())
 		}
@@ -262,19 +263,19 @@ func TestTheGrantIsAskedBeforeEveryFirstByte(t *testing.T) {
 			s.Requests.Store(0)
 			u.Close() // so that every attempt dials
 			var asked atomic.Int64
-			alive := func() error {
+			alive := grant.New("", func() error {
 				if asked.Add(1) > tt.lives {
 					return errGone
 				}
 				return nil
-			}
+			})
 			_, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, alive)
 			if outcome != tt.want || !errors.Is(err, tt.err) || s.Requests.Load() != tt.requests {
 				t.Errorf("%q, %v, %d requests", outcome, err, s.Requests.Load())
 			}
 		})
 	}
-	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, nil); outcome != store.NotSent || !errors.Is(err, upstream.ErrGrantEnded) {
+	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, grant.Grant{}); outcome != store.NotSent || !errors.Is(err, upstream.ErrGrantEnded) {
 		t.Errorf("without a grant: %q, %v", outcome, err)
 	}
 }
@@ -288,12 +289,12 @@ func TestAGrantThatEndsOnPooledConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked atomic.Int64
-	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, func() error {
+	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, grant.New("", func() error {
 		if asked.Add(1) > 1 {
 			return errGone
 		}
 		return nil
-	})
+	}))
 	if outcome != store.NotSent || !errors.Is(err, errGone) || !errors.Is(err, upstream.ErrGrantEnded) {
 		t.Errorf("%q, %v", outcome, err)
 	}

@@ -8,7 +8,7 @@
 //	route, err := u.Route(endpoint)                    // once per intent, at load
 //	p, violations := route.Prepare(parameters)         // pure
 //	err = u.Ready()                                    // before anything is reserved
-//	answer, outcome, err := u.Call(ctx, p, id, alive)  // alive: may this call still be sent?
+//	answer, outcome, err := u.Call(ctx, p, id, grant)  // only a live Grant sends
 //
 // Requests go out over HTTP/1.1 only, by choice: there one connection carries one request at a time, so
 // whether a byte of it was written is a fact that can be known, and net/http's own retries can be held to

@@ -1,0 +1,72 @@
+package execute
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/gateway/execute/internal/trace"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// A Call is one call of an agent, whatever way it came in.
+type Call struct {
+	Service        *service.Service
+	Token          string // the PAT, without a scheme; empty if none was sent
+	IdempotencyKey IdempotencyKey
+	Proof          string    // compact JWS of typ uim-proof+jwt; empty: none
+	RequestID      RequestID // for correlation only
+	Traceparent    Traceparent
+	Caller         service.Caller // who calls, as far as the transport can see
+	Observe        func(*Event)   // called with what became of the call; may be nil
+	// Read reads what is asked. It is called once, after the PAT was accepted, so that nobody unknown makes the gateway
+	// read a body.
+	Read func() (Request, error)
+}
+
+// A Request is what an agent asks for.
+type Request struct {
+	IntentUID  string
+	Parameters map[string]any // as sent: a tree of package strictjson
+	Proof      string         // proof of key that came in the body; Call.Proof wins
+}
+
+// An IdempotencyKey makes repeating a call harmless: 1 to 128 visible ASCII characters, chosen by the agent. Empty: none.
+type IdempotencyKey string
+
+// maxIdempotencyKey bounds a key, in bytes.
+const maxIdempotencyKey = 128
+
+// ParseIdempotencyKey reads a key as it was sent. The error is a *reason.Refusal.
+func ParseIdempotencyKey(s string) (IdempotencyKey, error) {
+	if s == "" || len(s) > maxIdempotencyKey || strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
+		return "", reason.MalformedRequest.Refusal("The Idempotency-Key must be 1 to 128 visible ASCII characters.")
+	}
+	return IdempotencyKey(s), nil
+}
+
+// A RequestID finds a call in logs and does nothing else: 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'.
+type RequestID string
+
+// maxRequestID bounds an id that was sent, in bytes.
+const maxRequestID = 64
+
+// RequestIDFrom is the id that was sent where it can be used, else a new one.
+func RequestIDFrom(sent string) RequestID {
+	if sent != "" && len(sent) <= maxRequestID && !strings.ContainsFunc(sent, notOfRequestID) {
+		return RequestID(sent)
+	}
+	return RequestID(uuid.NewString())
+}
+
+func notOfRequestID(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
+}
+
+// A Traceparent is the span under which a call is made. W3C Trace Context, section 3.2. Empty: none.
+type Traceparent = trace.Parent
+
+// ContinueTrace goes on with the trace of the sender under a span of our own, or starts one where what was sent is no
+// traceparent.
+func ContinueTrace(sent string) Traceparent { return trace.Continue(sent) }

@@ -1,0 +1,40 @@
+// Package trace holds the grammar of traceparent. W3C Trace Context, version 00, section 3.2.
+package trace
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+)
+
+// A Parent is a traceparent: version, trace id, span id and flags. The zero Parent is none.
+type Parent string
+
+// Continue goes on with the caller's trace under a span of our own, or starts one where parent is none of version 00.
+// Only the ids and the flags are taken over; tracestate and baggage are not.
+func Continue(parent string) Parent {
+	var span [8]byte
+	_, _ = rand.Read(span[:]) // never fails: crypto/rand
+	if p := Parent(parent); p.Valid() && !zero(p.trace()) && !zero(p.span()) {
+		return p[:36] + Parent(hex.EncodeToString(span[:])) + p[52:]
+	}
+	var trace [16]byte
+	_, _ = rand.Read(trace[:])
+	return Parent("00-" + hex.EncodeToString(trace[:]) + "-" + hex.EncodeToString(span[:]) + "-00")
+}
+
+// Valid reports whether p has the form 00-<32 hex>-<16 hex>-<2 hex>.
+func (p Parent) Valid() bool {
+	if len(p) != 55 || p[:3] != "00-" || p[35] != '-' || p[52] != '-' {
+		return false
+	}
+	return isHex(p.trace()) && isHex(p.span()) && isHex(string(p[53:]))
+}
+
+func (p Parent) trace() string { return string(p[3:35]) }
+
+func (p Parent) span() string { return string(p[36:52]) }
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+
+func zero(digits string) bool { return strings.Trim(digits, "0") == "" }
