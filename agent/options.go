@@ -95,11 +95,13 @@ func New(o Options) (*Client, error) {
 		}
 		c.key = key
 		if o.AgentID == "" {
-			c.o.AgentID = "agent-" + key.Thumbprint()[:12]
+			c.o.AgentID = "agent-" + string(key.Thumbprint()[:12])
 		}
 	}
-	if c.o.AgentID != "" && !pat.ValidAgentID(c.o.AgentID) {
-		return nil, fmt.Errorf("%w: %w", ErrOptions, pat.ErrBadAgentID)
+	if c.o.AgentID != "" {
+		if _, err := pat.ParseAgentID(c.o.AgentID); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrOptions, err)
+		}
 	}
 	if o.Timeout < 0 || o.MaxDocument < 0 || o.MaxAnswer < 0 || o.MaxAttempts < 0 || o.MaxWait < 0 || o.RenewBefore < 0 {
 		return nil, fmt.Errorf("%w: times, sizes and counts are not negative", ErrOptions)
@@ -146,7 +148,7 @@ func (c *Client) Close() { c.fetch.Close() }
 func (c *Client) AgentID() string { return c.o.AgentID }
 
 // KeyID is the RFC 7638 thumbprint of the agent's key; empty without one.
-func (c *Client) KeyID() string { return c.key.Thumbprint() }
+func (c *Client) KeyID() string { return string(c.key.Thumbprint()) }
 
 // String names the client without its key.
 func (c *Client) String() string { return "agent " + c.o.AgentID }

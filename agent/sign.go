@@ -45,7 +45,7 @@ type signed struct {
 
 func (c *Client) signFresh(s Session, p Policy, scope []string) (signed, error) {
 	jws, err := pat.SignAgreement(c.o.Key, pat.AgreementClaims{
-		AgentID: s.AgentID, Audience: s.Issuer, IssuedAt: c.o.Now(), PolicyUID: p.UID, PolicyDigest: p.Digest, Scope: scope, Declared: s.Declared,
+		AgentID: pat.AgentID(s.AgentID), Audience: s.Issuer, IssuedAt: c.o.Now(), PolicyUID: p.UID, PolicyDigest: p.Digest, Scope: scope, Declared: s.Declared,
 	})
 	if err != nil {
 		return signed{}, fmt.Errorf("signing the agreement: %w", err)

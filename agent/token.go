@@ -72,7 +72,7 @@ func (s *Session) claims(token string, key pat.Key) error {
 		return &PolicyChangedError{Agreed: s.PolicyDigest, Offered: digest}
 	}
 	if confirmation, ok := payload["cnf"].(map[string]any); ok {
-		if jkt, ok := confirmation["jkt"].(string); ok && jkt != key.Thumbprint() {
+		if jkt, ok := confirmation["jkt"].(string); ok && jkt != string(key.Thumbprint()) {
 			return fmt.Errorf("%w: the PAT is bound to another key", ErrAnswer)
 		}
 	}

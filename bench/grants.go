@@ -89,7 +89,7 @@ func grants(ctx context.Context, p plan) (err error) {
 func grantsOn(ctx context.Context, place string, replicas int, period limit.Period, trips *atomic.Int64) (perSecond, trippedPerThousand float64, err error) {
 	request := store.BeginRequest{
 		Execution:  store.Execution{Service: "s", AgentID: "a"},
-		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "0123456789abcdef", Rate: limit.Rate{Max: limit.MaxCount, Period: period}}}},
+		Limits:     []store.Reservation{{Principal: "a", Limit: limit.Limit{ID: "0123456789abcdef", Rate: limit.Rate{Max: limit.MaxCount, Period: period}}}},
 		Candidates: []store.Candidate{{Rule: "r"}},
 		Hold:       time.Minute,
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/pat"
 )
 
 const (
@@ -154,13 +155,13 @@ func (l *loader) rolling(path string, r limit.Rate) {
 }
 
 func (l *loader) agentID(path, id string) {
-	if len(id) > 200 || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if _, err := pat.ParseAgentID(id); id != "" && err != nil {
 		l.Errorf(path, "is no agent id: want 1 to 200 visible ASCII characters")
 	}
 }
 
 func (l *loader) thumbprint(path, key string) bool {
-	if thumbprint(key) {
+	if _, err := pat.ParseKeyID(key); err == nil {
 		return true
 	}
 	l.Errorf(path, "is no key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them")

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/base64"
 	"errors"
 	"net"
 	"net/netip"
@@ -128,10 +127,4 @@ func parseHost(s string) (string, error) {
 func loopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && a.Unmap().IsLoopback()
-}
-
-// thumbprint reports whether s can be the RFC 7638 thumbprint of a key: base64url of 32 bytes.
-func thumbprint(s string) bool {
-	sum, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	return err == nil && len(sum) == 32 && len(s) == 43
 }

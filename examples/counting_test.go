@@ -107,7 +107,7 @@ func reservation(t *testing.T, p *odrl.Policy, intent, id string) store.BeginReq
 func reservations(limits []limit.Limit) []store.Reservation {
 	var list []store.Reservation
 	for _, l := range limits {
-		list = append(list, store.Reservation{AgentID: "agent-1", Limit: l})
+		list = append(list, store.Reservation{Principal: "agent-1", Limit: l})
 	}
 	return list
 }

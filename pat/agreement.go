@@ -24,7 +24,7 @@ const (
 
 // A Presented agreement is what an agent sends, before anything about it is known to be true.
 type Presented struct {
-	AgentID string
+	AgentID AgentID
 	Signed  string // signed_policy: a compact JWS, or a detached signature as text
 	Key     Key
 }
@@ -50,6 +50,9 @@ type Accepted struct {
 //
 // Errors are of kind ErrBadAgentID, ErrBadSignature, ErrBadAgreement, ErrAgreementStale or ErrPolicyMismatch.
 func VerifyAgreement(p Presented, issuer string, current Offer, past []Offer, now time.Time) (Accepted, error) {
+	if _, err := ParseAgentID(string(p.AgentID)); err != nil {
+		return Accepted{}, err
+	}
 	accepted, err := verifyPresented(p, issuer, current, past)
 	if err != nil {
 		return Accepted{}, err
@@ -66,9 +69,6 @@ func (a Accepted) stale(now time.Time) bool {
 
 // verifyPresented is VerifyAgreement without the time: whether a fresh agreement is stale is left open.
 func verifyPresented(p Presented, issuer string, current Offer, past []Offer) (Accepted, error) {
-	if !ValidAgentID(p.AgentID) {
-		return Accepted{}, ErrBadAgentID
-	}
 	if p.Key.IsZero() {
 		return Accepted{}, ErrUnsupportedKey
 	}
@@ -157,8 +157,8 @@ func freshAgreement(j jws, p Presented, issuer string, current Offer) (Accepted,
 
 // AgreementClaims are the payload of a fresh agreement.
 type AgreementClaims struct {
-	AgentID      string // iss
-	Audience     string // aud: the service's issuer
+	AgentID      AgentID // iss
+	Audience     string  // aud: the service's issuer
 	IssuedAt     time.Time
 	Nonce        string // jti, 16 to 128 visible ASCII characters
 	PolicyUID    string
@@ -175,7 +175,8 @@ func readAgreement(payload []byte) (AgreementClaims, error) {
 		return AgreementClaims{}, &AgreementError{Reason: "the payload is not one JSON object"}
 	}
 	var c AgreementClaims
-	c.AgentID, _ = tree["iss"].(string)
+	iss, _ := tree["iss"].(string)
+	c.AgentID = AgentID(iss) // freshAgreement compares it with one that was parsed
 	if c.Audience, err = soleAudience(tree["aud"]); err != nil {
 		return AgreementClaims{}, &AgreementError{"aud", "want one string"}
 	}
@@ -209,21 +210,7 @@ func readAgreement(payload []byte) (AgreementClaims, error) {
 	return c, nil
 }
 
-// ValidAgentID reports whether id is 1 to 200 visible ASCII characters.
-func ValidAgentID(id string) bool { return len(id) <= maxAgentID && visible(id) }
-
-const maxAgentID = 200
-
 func validNonce(s string) bool { return len(s) >= minNonce && len(s) <= maxNonce && visible(s) }
-
-func visible(s string) bool {
-	for i := range len(s) {
-		if s[i] < 0x21 || s[i] > 0x7e {
-			return false
-		}
-	}
-	return s != ""
-}
 
 // bounded keeps what a stranger wrote out of our texts beyond a digest's length.
 func bounded(digest string) string {

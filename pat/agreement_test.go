@@ -255,7 +255,7 @@ func TestAgreementsThatAreRefused(t *testing.T) {
 		"JWS with alg none":         {"a", jws(t, map[string]any{"alg": "none"}, policyV2, func([]byte) []byte { return nil }), ed, pat.ErrBadSignature},
 		"JWS with other bits unset": {"a", goodJWS[:len(goodJWS)-1] + other(goodJWS[len(goodJWS)-1]), ed, pat.ErrBadSignature},
 	} {
-		a, err := pat.VerifyAgreement(pat.Presented{AgentID: tt.agent, Signed: tt.signed, Key: tt.key}, issuer, current, []pat.Offer{old}, noon)
+		a, err := pat.VerifyAgreement(pat.Presented{AgentID: pat.AgentID(tt.agent), Signed: tt.signed, Key: tt.key}, issuer, current, []pat.Offer{old}, noon)
 		if !errors.Is(err, tt.want) || a.Form != "" {
 			t.Errorf("%s: %+v, %v; want %v", name, a, err, tt.want)
 		}

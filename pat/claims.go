@@ -13,17 +13,17 @@ import (
 // Claims are what a PAT says. They are shared between calls: nobody may change them. UIM core 4.1.
 type Claims struct {
 	Issuer       string    // iss, and aud
-	Subject      string    // sub: the agent id
-	ID           string    // jti
+	Subject      AgentID   // sub
+	ID           TokenID   // jti
 	IssuedAt     time.Time // iat
 	NotBefore    time.Time // nbf
 	ExpiresAt    time.Time // exp
 	Scope        []string
-	Policy       string     // pol: URL of the policy
-	PolicyDigest string     // pol_digest
-	Limit        limit.Rate // lmt
-	KeyID        string     // cnf.jkt: thumbprint of the agent's key. RFC 7800 3.1, RFC 9449 6.1
-	Agreement    string     // agr: id of the agreement
+	Policy       string      // pol: URL of the policy
+	PolicyDigest string      // pol_digest
+	Limit        limit.Rate  // lmt
+	KeyID        KeyID       // cnf.jkt: thumbprint of the agent's key. RFC 7800 3.1, RFC 9449 6.1
+	Agreement    AgreementID // agr
 	Assurance    Assurance
 	Declared     Declared // declared: what the agent said of itself when it agreed
 }
@@ -69,6 +69,17 @@ func (l Limit) rate() limit.Rate {
 // and in no other way. UIM core 4.3.
 func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
 
+// Principal is whose counters the calls of this PAT run on: the agent's id or, under a static agreement, the id, a
+// space (which no id holds) and the word static.
+func (c *Claims) Principal() Principal {
+	if c.Assurance == Static {
+		return Principal(c.Subject) + staticSuffix
+	}
+	return Principal(c.Subject)
+}
+
+const staticSuffix = " static"
+
 // Agreed returns nil if offered is the digest of the policy this PAT was issued under, else a
 // *PolicyChangedError. UIM core 4.5.
 func (c *Claims) Agreed(offered string) error {
@@ -106,9 +117,9 @@ func readClaims(payload []byte) (*Claims, error) {
 	}
 	r := claimReader{tree: tree}
 	c := &Claims{
-		Issuer: r.text("iss"), Subject: r.text("sub"), ID: r.text("jti"),
+		Issuer: r.text("iss"), Subject: AgentID(r.text("sub")), ID: TokenID(r.text("jti")),
 		IssuedAt: r.date("iat"), NotBefore: r.date("nbf"), ExpiresAt: r.date("exp"),
-		Policy: r.text("pol"), PolicyDigest: r.text("pol_digest"), Agreement: r.text("agr"),
+		Policy: r.text("pol"), PolicyDigest: r.text("pol_digest"), Agreement: AgreementID(r.text("agr")),
 		Assurance: Fresh,
 	}
 	if r.text("aud") != c.Issuer {
@@ -124,7 +135,7 @@ func readClaims(payload []byte) (*Claims, error) {
 	lmt := claimReader{tree: r.object("lmt")}
 	c.Limit = Limit{lmt.count("rate"), lmt.count("period")}.rate()
 	cnf := claimReader{tree: r.object("cnf")}
-	c.KeyID = cnf.text("jkt")
+	c.KeyID = KeyID(cnf.text("jkt"))
 	switch a, ok := tree["assurance"]; {
 	case ok && a == string(Static):
 		c.Assurance = Static

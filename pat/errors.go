@@ -88,7 +88,7 @@ func (e *PolicyChangedError) Error() string {
 func (e *PolicyChangedError) Unwrap() error { return ErrPolicyChanged }
 
 // An AgentIDTakenError suggests an id that is the key's own.
-type AgentIDTakenError struct{ AgentID, Suggestion string }
+type AgentIDTakenError struct{ AgentID, Suggestion AgentID }
 
 func (e *AgentIDTakenError) Error() string {
 	return fmt.Sprintf("%s; %s is free for yours", ErrAgentIDTaken, e.Suggestion)

@@ -35,22 +35,22 @@ type bundle struct {
 }
 
 type bundleAgreement struct {
-	ID           string   `json:"id"`
-	Service      string   `json:"service"`
-	Issuer       string   `json:"issuer"`
-	AgentID      string   `json:"agent_id"`
-	PublicKey    string   `json:"agent_public_key"` // DER SubjectPublicKeyInfo
-	KeyID        string   `json:"jkt"`
-	PolicyUID    string   `json:"policy_uid"`
-	PolicyDigest string   `json:"policy_digest"`
-	Assurance    string   `json:"assurance"`
-	Form         string   `json:"form"`
-	Signed       string   `json:"signed,omitempty"`
-	Signature    string   `json:"signature"`
-	Nonce        string   `json:"nonce,omitempty"`
-	Scope        []string `json:"scope,omitempty"`
-	State        string   `json:"state"`
-	CreatedAt    string   `json:"created_at"` // RFC 3339
+	ID           AgreementID `json:"id"`
+	Service      string      `json:"service"`
+	Issuer       string      `json:"issuer"`
+	AgentID      AgentID     `json:"agent_id"`
+	PublicKey    string      `json:"agent_public_key"` // DER SubjectPublicKeyInfo
+	KeyID        KeyID       `json:"jkt"`
+	PolicyUID    string      `json:"policy_uid"`
+	PolicyDigest string      `json:"policy_digest"`
+	Assurance    string      `json:"assurance"`
+	Form         string      `json:"form"`
+	Signed       string      `json:"signed,omitempty"`
+	Signature    string      `json:"signature"`
+	Nonce        string      `json:"nonce,omitempty"`
+	Scope        []string    `json:"scope,omitempty"`
+	State        string      `json:"state"`
+	CreatedAt    string      `json:"created_at"` // RFC 3339
 }
 
 type bundlePolicy struct {
@@ -97,8 +97,8 @@ func VerifyExport(raw []byte) (Exported, error) {
 		return Exported{}, because(ErrBadExport, "that is no %s of version %s", exportType, exportVersion)
 	}
 	e := Exported{Agreement{
-		ID: ra.text("id"), Service: ra.text("service"), Issuer: ra.text("issuer"), AgentID: ra.text("agent_id"),
-		PublicKey: ra.bytes("agent_public_key"), KeyID: ra.text("jkt"), PolicyUID: ra.text("policy_uid"), PolicyDigest: ra.text("policy_digest"),
+		ID: AgreementID(ra.text("id")), Service: ra.text("service"), Issuer: ra.text("issuer"), AgentID: AgentID(ra.text("agent_id")),
+		PublicKey: ra.bytes("agent_public_key"), KeyID: KeyID(ra.text("jkt")), PolicyUID: ra.text("policy_uid"), PolicyDigest: ra.text("policy_digest"),
 		Assurance: Assurance(ra.text("assurance")), Form: ra.text("form"), Signed: ra.bytes("signed"), Signature: ra.bytes("signature"),
 		Nonce: ra.text("nonce"), Scope: ra.list("scope"), State: AgreementState(ra.text("state")), CreatedAt: ra.time("created_at"),
 	}, PolicyDocument{

@@ -223,7 +223,7 @@ func (w *world) pass(tb testing.TB, d time.Duration) {
 func (w *world) fresh(tb testing.TB, agentID string, key ed25519.PrivateKey, change ...func(*pat.AgreementClaims)) pat.IssueRequest {
 	tb.Helper()
 	c := pat.AgreementClaims{
-		AgentID: agentID, Audience: issuer, IssuedAt: w.now(), PolicyUID: w.terms.offer.UID, PolicyDigest: w.terms.offer.Digest,
+		AgentID: pat.AgentID(agentID), Audience: issuer, IssuedAt: w.now(), PolicyUID: w.terms.offer.UID, PolicyDigest: w.terms.offer.Digest,
 	}
 	for _, f := range change {
 		f(&c)

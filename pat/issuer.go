@@ -61,7 +61,7 @@ func (i *Issuer) Verifier() *Verifier { return i.verifier }
 
 // An IssueRequest is what an agent sends to get a PAT. UIM core 4.2.
 type IssueRequest struct {
-	AgentID      string
+	AgentID      string // as ParseAgentID takes it
 	SignedPolicy string
 	PublicKey    any      // as ParsePublicKeyValue takes it
 	Scope        []string // nil: whatever the agreement names, or else the policy permits
@@ -70,7 +70,7 @@ type IssueRequest struct {
 // Issued is a PAT, or the word that the operator has to approve the agent first.
 type Issued struct {
 	State       AgreementState // active, or pending: then there is no PAT yet
-	AgreementID string
+	AgreementID AgreementID
 	Token       string // the PAT: a secret
 	Claims      *Claims
 	Omitted     []Omitted
@@ -88,8 +88,12 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	if err != nil {
 		return Issued{}, err
 	}
+	agentID, err := ParseAgentID(r.AgentID)
+	if err != nil {
+		return Issued{}, err
+	}
 	offer := i.terms.Offer()
-	accepted, err := verifyPresented(Presented{AgentID: r.AgentID, Signed: r.SignedPolicy, Key: key}, i.rules.Issuer, offer, i.terms.Past())
+	accepted, err := verifyPresented(Presented{AgentID: agentID, Signed: r.SignedPolicy, Key: key}, i.rules.Issuer, offer, i.terms.Past())
 	if err != nil {
 		return Issued{}, err
 	}
@@ -97,11 +101,11 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 		return Issued{}, ErrFreshRequired
 	}
 	now := i.now()
-	agreement := i.agreement(r.AgentID, key, accepted, now)
+	agreement := i.agreement(agentID, key, accepted, now)
 	if accepted.stale(now) && !i.awaited(ctx, agreement) {
 		return Issued{}, ErrAgreementStale
 	}
-	approved, listed, err := i.admit(ctx, r.AgentID, key.Thumbprint())
+	approved, listed, err := i.admit(ctx, agentID, key.Thumbprint())
 	if err != nil {
 		return Issued{}, err
 	}
@@ -116,7 +120,7 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	document := PolicyDocument{Service: i.rules.Service, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes, FirstOffered: now}
 	agreement, err = i.store.Agree(ctx, agreement, document, listed, now.Add(3*AgreementWindow))
 	if err != nil {
-		return Issued{}, i.agreeError(err, r.AgentID, key.Thumbprint())
+		return Issued{}, i.agreeError(err, agentID, key.Thumbprint())
 	}
 	if agreement.State != AgreementActive {
 		return Issued{State: AgreementPending, AgreementID: agreement.ID}, nil
@@ -132,7 +136,7 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	return Issued{State: AgreementActive, AgreementID: agreement.ID, Token: token, Claims: claims, Omitted: scope.Omitted}, nil
 }
 
-func (i *Issuer) agreeError(err error, agentID, keyID string) error {
+func (i *Issuer) agreeError(err error, agentID AgentID, keyID KeyID) error {
 	switch {
 	case errors.Is(err, ErrReplayed):
 		return ErrAgreementReplayed
@@ -145,7 +149,7 @@ func (i *Issuer) agreeError(err error, agentID, keyID string) error {
 	}
 }
 
-func (i *Issuer) agreement(agentID string, key Key, a Accepted, now time.Time) Agreement {
+func (i *Issuer) agreement(agentID AgentID, key Key, a Accepted, now time.Time) Agreement {
 	return Agreement{
 		ID: agreementID(i.rules.Service, key.Thumbprint(), a, now), Service: i.rules.Service, Issuer: i.rules.Issuer, AgentID: agentID,
 		KeyID: key.Thumbprint(), PublicKey: key.SPKI(), PolicyUID: a.UID, PolicyDigest: a.Digest,
@@ -156,10 +160,10 @@ func (i *Issuer) agreement(agentID string, key Key, a Accepted, now time.Time) A
 
 // agreementID is a UUIDv7. That of a fresh agreement follows from its key, nonce and time, so that the one
 // who waits for approval is known again when he asks with the same body. RFC 9562 5.7.
-func agreementID(service, keyID string, a Accepted, now time.Time) string {
+func agreementID(service string, key KeyID, a Accepted, now time.Time) AgreementID {
 	if a.Assurance != Fresh {
 		if id, err := uuid.NewV7(); err == nil {
-			return id.String()
+			return AgreementID(id.String())
 		}
 	}
 	at := now
@@ -170,7 +174,7 @@ func agreementID(service, keyID string, a Accepted, now time.Time) string {
 	if nonce == "" {
 		nonce = newID()
 	}
-	sum := sha256.Sum256([]byte(service + "\x00" + keyID + "\x00" + nonce))
+	sum := sha256.Sum256([]byte(service + "\x00" + string(key) + "\x00" + nonce))
 	id := uuid.UUID(sum[:16])
 	ms := at.UnixMilli()
 	for n := range 6 {
@@ -178,7 +182,7 @@ func agreementID(service, keyID string, a Accepted, now time.Time) string {
 	}
 	id[6] = id[6]&0x0f | 0x70
 	id[8] = id[8]&0x3f | 0x80
-	return id.String()
+	return AgreementID(id.String())
 }
 
 // awaited reports whether an agreement that is too old to be made now was made in time, and waited for
@@ -190,7 +194,7 @@ func (i *Issuer) awaited(ctx context.Context, a Agreement) bool {
 }
 
 // admit says whether an agent may have PATs (approved), and whether that is by configuration (listed).
-func (i *Issuer) admit(ctx context.Context, agentID, keyID string) (approved, listed bool, err error) {
+func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID KeyID) (approved, listed bool, err error) {
 	listed, err = i.rules.known(agentID, keyID)
 	switch {
 	case err != nil:
@@ -235,7 +239,7 @@ func (i *Issuer) scope(ctx context.Context, a Agreement, asked []string, omitted
 func (i *Issuer) token(a Agreement, s Scope, asked []string, now time.Time) Token {
 	lmt := LimitOf(s.Limit)
 	t := Token{
-		ID: newID(), Service: i.rules.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
+		ID: TokenID(newID()), Service: i.rules.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
 		Scope: listed(s.Entries, asked), LimitRate: lmt.Rate, LimitPeriod: lmt.Period, Assurance: a.Assurance,
 		Declared: a.Declared(),
 	}
@@ -273,9 +277,9 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 
 // soleTokenID is the jti of the one PAT that is issued for a fresh agreement which waited for approval, so
 // that two requests at once cannot get two.
-func soleTokenID(agreementID string) string {
-	sum := sha256.Sum256([]byte("jti of the one PAT under " + agreementID))
-	return base64.RawURLEncoding.EncodeToString(sum[:16])
+func soleTokenID(agreement AgreementID) TokenID {
+	sum := sha256.Sum256([]byte("jti of the one PAT under " + string(agreement)))
+	return TokenID(base64.RawURLEncoding.EncodeToString(sum[:16]))
 }
 
 // claims are those of a recorded PAT.

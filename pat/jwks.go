@@ -1,11 +1,11 @@
 package pat
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -17,12 +17,12 @@ func (k *Keyring) Keys(now time.Time) []SigningKey {
 			out = append(out, v.SigningKey)
 		}
 	}
-	slices.SortFunc(out, func(a, b SigningKey) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b SigningKey) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 
 // Current is the id of the key this process signs with.
-func (k *Keyring) Current() string { return k.signing.Load().ID }
+func (k *Keyring) Current() KeyID { return k.signing.Load().ID }
 
 // JWKS is the document of RFC 7517 section 5 with every key that verifies PATs at now.
 func (k *Keyring) JWKS(now time.Time) ([]byte, error) {

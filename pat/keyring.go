@@ -55,7 +55,7 @@ type Keyring struct {
 // A keySet is immutable; a change makes another one with the next version.
 type keySet struct {
 	version uint64
-	keys    map[string]verifyingKey
+	keys    map[KeyID]verifyingKey
 }
 
 type verifyingKey struct {
@@ -93,7 +93,7 @@ func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 		now: c.Now, rereads: rate.NewLimiter(rate.Every(rereadEvery), 1),
 	}
 	k.outlast(c.Overlap)
-	k.set.Store(&keySet{version: 1, keys: map[string]verifyingKey{}})
+	k.set.Store(&keySet{version: 1, keys: map[KeyID]verifyingKey{}})
 	if err := k.Reload(ctx); err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *signingKey) (SigningKey,
 
 // Retire ends a key at a time: its PATs no longer verify from then on. If this process signs with it,
 // another key takes its place first. ErrNotFound if there is no such key.
-func (k *Keyring) Retire(ctx context.Context, id string, at time.Time) error {
+func (k *Keyring) Retire(ctx context.Context, id KeyID, at time.Time) error {
 	if s := k.signing.Load(); s != nil && s.ID == id {
 		if _, err := k.Rotate(ctx); err != nil {
 			return err
@@ -245,7 +245,7 @@ func (k *Keyring) Apply(s SigningKey) error {
 			return nil
 		}
 		after := &keySet{version: before.version + 1, keys: maps.Clone(before.keys)}
-		maps.DeleteFunc(after.keys, func(_ string, v verifyingKey) bool { return !v.live(now) })
+		maps.DeleteFunc(after.keys, func(_ KeyID, v verifyingKey) bool { return !v.live(now) })
 		if v := (verifyingKey{s, key}); v.live(now) {
 			after.keys[s.ID] = v
 		} else {
@@ -259,7 +259,7 @@ func (k *Keyring) Apply(s SigningKey) error {
 
 // lookup finds the key a PAT names. A kid is only ever a map key; one nobody knows causes the store to be
 // read again, at most once in a second.
-func (k *Keyring) lookup(ctx context.Context, kid string, now time.Time) (verifyingKey, bool) {
+func (k *Keyring) lookup(ctx context.Context, kid KeyID, now time.Time) (verifyingKey, bool) {
 	if kid == "" || len(kid) > maxKeyID {
 		return verifyingKey{}, false
 	}

@@ -44,8 +44,8 @@ func (w *world) open(tb testing.TB, files *memory, algorithm string, accept ...s
 	return k
 }
 
-func ids(keys []pat.SigningKey) []string {
-	var out []string
+func ids(keys []pat.SigningKey) []pat.KeyID {
+	var out []pat.KeyID
 	for _, k := range keys {
 		out = append(out, k.ID)
 	}
@@ -104,7 +104,7 @@ func TestRotation(t *testing.T) {
 		t.Errorf("keys %v", got)
 	}
 	w.pass(t, 2*time.Hour)
-	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []string{second.ID}) {
+	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []pat.KeyID{second.ID}) {
 		t.Errorf("after the overlap: %v", got)
 	}
 	if strings.Contains(string(w.files.pem), "PUBLIC") || strings.Count(string(w.files.pem), "PRIVATE KEY") != 4 {
@@ -288,7 +288,7 @@ func TestARecordThatIsNotItsKeyIsNotTaken(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 	}
-	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []string{w.keys.Current()}) {
+	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []pat.KeyID{w.keys.Current()}) {
 		t.Errorf("%v", got)
 	}
 }

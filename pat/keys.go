@@ -31,7 +31,7 @@ const (
 type Key struct {
 	public     crypto.PublicKey
 	algorithm  string
-	thumbprint string
+	thumbprint KeyID
 	spki       []byte
 }
 
@@ -67,7 +67,7 @@ func NewKey(public crypto.PublicKey) (Key, error) {
 	}
 	k.spki = spki
 	sum := sha256.Sum256(k.members())
-	k.thumbprint = base64.RawURLEncoding.EncodeToString(sum[:])
+	k.thumbprint = KeyID(base64.RawURLEncoding.EncodeToString(sum[:]))
 	return k, nil
 }
 
@@ -81,7 +81,7 @@ func (k Key) Public() crypto.PublicKey { return k.public }
 func (k Key) Algorithm() string { return k.algorithm }
 
 // Thumbprint is the key's name everywhere: base64url of the SHA-256 thumbprint of RFC 7638.
-func (k Key) Thumbprint() string { return k.thumbprint }
+func (k Key) Thumbprint() KeyID { return k.thumbprint }
 
 // SPKI is the DER SubjectPublicKeyInfo of RFC 5280. The caller must not change it.
 func (k Key) SPKI() []byte { return k.spki }

@@ -36,7 +36,7 @@ func TestThumbprintsOfTheRFCs(t *testing.T) {
 		},
 	} {
 		k, err := pat.ParsePublicKey(tt.jwk)
-		if err != nil || k.Thumbprint() != tt.want {
+		if err != nil || string(k.Thumbprint()) != tt.want {
 			t.Errorf("%s: %s, %v", name, k.Thumbprint(), err)
 		}
 	}

@@ -20,9 +20,9 @@ const (
 
 // A ProofBinding is what a proof of key must have been made for.
 type ProofBinding struct {
-	Audience string // the service's issuer
-	TokenID  string // jti of the PAT it goes with
-	Digest   string // ExecuteDigest or RenewDigest
+	Audience string  // the service's issuer
+	TokenID  TokenID // jti of the PAT it goes with
+	Digest   string  // ExecuteDigest or RenewDigest
 }
 
 // A Proof that verified. Whether its nonce was used before is for the store to say.
@@ -42,7 +42,7 @@ func VerifyProof(proof string, key Key, want ProofBinding, now time.Time) (Proof
 	if err != nil || j.typ != TypeProof {
 		return Proof{}, because(ErrBadProof, "the proof of key is not a compact JWS of typ %s", TypeProof)
 	}
-	if key.IsZero() || j.kid != key.Thumbprint() || !j.verifies(key) {
+	if key.IsZero() || j.kid != string(key.Thumbprint()) || !j.verifies(key) {
 		return Proof{}, because(ErrBadSignature, "the proof of key is not signed by the agreed key, or its kid is not that key's thumbprint")
 	}
 	payload, err := strictjson.DecodeObject(j.payload)
@@ -60,7 +60,7 @@ func VerifyProof(proof string, key Key, want ProofBinding, now time.Time) (Proof
 		return Proof{}, because(ErrBadProof, "the proof's jti is not 16 to 128 visible ASCII characters")
 	case want.Audience == "" || audience != want.Audience:
 		return Proof{}, because(ErrBadProof, "the proof's aud is not this service")
-	case want.TokenID == "" || payload["pat"] != want.TokenID:
+	case want.TokenID == "" || payload["pat"] != string(want.TokenID):
 		return Proof{}, because(ErrBadProof, "the proof's pat is not the jti of the PAT it came with")
 	case want.Digest == "" || payload["digest"] != want.Digest:
 		return Proof{}, because(ErrBadProof, "the proof's digest is not that of the request it came with")
@@ -81,7 +81,9 @@ func ExecuteDigest(intentUID string, parameters map[string]any) (string, error) 
 }
 
 // RenewDigest is the digest of a renewal of the PAT jti.
-func RenewDigest(jti string) (string, error) { return digestTree(map[string]any{"renew": jti}) }
+func RenewDigest(jti TokenID) (string, error) {
+	return digestTree(map[string]any{"renew": string(jti)})
+}
 
 func digestTree(tree any) (string, error) {
 	canonical, err := strictjson.Canonical(tree)

@@ -152,7 +152,7 @@ func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, c *
 		return Token{}, fmt.Errorf("recording the renewal: %w", err)
 	}
 	if successor.ID == next.ID {
-		i.view.note(Revocation{Service: i.rules.Service, Kind: RevokedRenewed, Subject: old.ID, At: ends, Until: i.forgotten(old.ExpiresAt)})
+		i.view.note(Revocation{Service: i.rules.Service, Kind: RevokedRenewed, Subject: string(old.ID), At: ends, Until: i.forgotten(old.ExpiresAt)})
 	}
 	return successor, nil
 }

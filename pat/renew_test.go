@@ -125,19 +125,19 @@ func TestRenewalsThatAreRefused(t *testing.T) {
 		"no PAT": {func(_ *testing.T, _ *world, _ pat.Issued, r *pat.RenewRequest) { r.Token = "" }, pat.ErrMissing},
 		"revoked": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.issuer.Revoke(t.Context(), pat.RevokedToken, i.Claims.ID, ""))
+			ok(t, w.issuer.Revoke(t.Context(), pat.RevokedToken, string(i.Claims.ID), ""))
 		}, pat.ErrRevoked},
 		"agreement revoked": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.issuer.Revoke(t.Context(), pat.RevokedAgreement, i.AgreementID, ""))
+			ok(t, w.issuer.Revoke(t.Context(), pat.RevokedAgreement, string(i.AgreementID), ""))
 		}, pat.ErrRevoked},
 		"agreement revoked by another process": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.store.Revoke(t.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: i.AgreementID, At: w.now(), Until: w.now().Add(time.Hour)}))
+			ok(t, w.store.Revoke(t.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(i.AgreementID), At: w.now(), Until: w.now().Add(time.Hour)}))
 		}, pat.ErrRevoked},
 		"revoked by another process": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.store.Revoke(t.Context(), pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: i.Claims.ID, At: w.now(), Until: w.now().Add(time.Hour)}))
+			ok(t, w.store.Revoke(t.Context(), pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: string(i.Claims.ID), At: w.now(), Until: w.now().Add(time.Hour)}))
 		}, pat.ErrRevoked},
 		"agent blocked": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()

@@ -14,7 +14,7 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	if err != nil || now.After(i.forgotten(c.ExpiresAt)) {
 		return nil //nolint:nilerr // RFC 7009 2.2: an invalid token is revoked already
 	}
-	return i.revoke(ctx, Revocation{Kind: RevokedToken, Subject: c.ID, Until: i.forgotten(c.ExpiresAt), Reason: "by its bearer"})
+	return i.revoke(ctx, Revocation{Kind: RevokedToken, Subject: string(c.ID), Until: i.forgotten(c.ExpiresAt), Reason: "by its bearer"})
 }
 
 // Revoke ends PATs by the operator's word: of a jti, of an agreement, of an agent (which is blocked too),
@@ -24,7 +24,7 @@ func (i *Issuer) Revoke(ctx context.Context, kind RevocationKind, subject, reaso
 	r := Revocation{Kind: kind, Subject: subject, Reason: reason, Until: i.forgotten(i.now().Add(MaxTTL))}
 	switch kind {
 	case RevokedToken:
-		switch t, err := i.store.Token(ctx, i.rules.Service, subject); {
+		switch t, err := i.store.Token(ctx, i.rules.Service, TokenID(subject)); {
 		case err == nil:
 			r.Until = i.forgotten(t.ExpiresAt)
 		case !errors.Is(err, ErrNotFound):
@@ -53,37 +53,37 @@ func (i *Issuer) revoke(ctx context.Context, r Revocation) error {
 }
 
 // Approve admits an agent whose agreement is pending.
-func (i *Issuer) Approve(ctx context.Context, agentID string) error {
-	return i.change(ctx, agentID, func(a Agent) (AgentStatus, bool, string) { return a.Status, true, a.Reason })
+func (i *Issuer) Approve(ctx context.Context, id AgentID) error {
+	return i.change(ctx, id, func(a Agent) (AgentStatus, bool, string) { return a.Status, true, a.Reason })
 }
 
 // Unblock lets a blocked agent agree again. The PATs that blocking ended stay ended.
-func (i *Issuer) Unblock(ctx context.Context, agentID string) error {
-	return i.change(ctx, agentID, func(a Agent) (AgentStatus, bool, string) { return AgentActive, a.Approved, "" })
+func (i *Issuer) Unblock(ctx context.Context, id AgentID) error {
+	return i.change(ctx, id, func(a Agent) (AgentStatus, bool, string) { return AgentActive, a.Approved, "" })
 }
 
-func (i *Issuer) change(ctx context.Context, agentID string, to func(Agent) (AgentStatus, bool, string)) error {
-	a, err := i.store.Agent(ctx, i.rules.Service, agentID)
+func (i *Issuer) change(ctx context.Context, id AgentID, to func(Agent) (AgentStatus, bool, string)) error {
+	a, err := i.store.Agent(ctx, i.rules.Service, id)
 	if err != nil {
 		return fmt.Errorf("looking up the agent: %w", err)
 	}
 	status, approved, reason := to(a)
-	if err := i.store.SetAgent(ctx, i.rules.Service, agentID, status, approved, "", reason); err != nil {
+	if err := i.store.SetAgent(ctx, i.rules.Service, id, status, approved, "", reason); err != nil {
 		return fmt.Errorf("changing the agent: %w", err)
 	}
 	return i.view.Refresh(ctx)
 }
 
 // AddKey gives an agent one more key.
-func (i *Issuer) AddKey(ctx context.Context, agentID, keyID string) error {
-	if !isThumbprint(keyID) {
-		return because(ErrUnsupportedKey, "want the thumbprint (RFC 7638) of a key")
+func (i *Issuer) AddKey(ctx context.Context, id AgentID, key KeyID) error {
+	if _, err := ParseKeyID(string(key)); err != nil {
+		return err
 	}
-	a, err := i.store.Agent(ctx, i.rules.Service, agentID)
+	a, err := i.store.Agent(ctx, i.rules.Service, id)
 	if err != nil {
 		return fmt.Errorf("looking up the agent: %w", err)
 	}
-	if err := i.store.SetAgent(ctx, i.rules.Service, agentID, a.Status, a.Approved, keyID, a.Reason); err != nil {
+	if err := i.store.SetAgent(ctx, i.rules.Service, id, a.Status, a.Approved, key, a.Reason); err != nil {
 		return fmt.Errorf("adding the key: %w", err)
 	}
 	return i.view.Refresh(ctx)

@@ -27,7 +27,7 @@ func TestRevocation(t *testing.T) {
 				}
 			}
 			subject := map[pat.RevocationKind]string{
-				pat.RevokedToken: hit.Claims.ID, pat.RevokedAgreement: hit.AgreementID, pat.RevokedAgent: "agent", pat.RevokedPolicy: w.terms.offer.Digest,
+				pat.RevokedToken: string(hit.Claims.ID), pat.RevokedAgreement: string(hit.AgreementID), pat.RevokedAgent: "agent", pat.RevokedPolicy: w.terms.offer.Digest,
 			}[kind]
 			w.add(500 * time.Millisecond)
 			ok(t, w.issuer.Revoke(t.Context(), kind, subject, "because"))
@@ -129,7 +129,7 @@ func TestAnotherProcesssRevocationIsKnownWithinASecond(t *testing.T) {
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); err != nil {
 		t.Fatal(err)
 	}
-	ok(t, w.issuer.Revoke(t.Context(), pat.RevokedToken, issued.Claims.ID, ""))
+	ok(t, w.issuer.Revoke(t.Context(), pat.RevokedToken, string(issued.Claims.ID), ""))
 	w.add(time.Second)
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); err != nil {
 		t.Errorf("not asked again yet, at most a second old: %v", err)

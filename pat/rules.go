@@ -40,8 +40,15 @@ const (
 // A Known agent stands in the configuration: a key, which may be bound to an agent id. The id is then
 // reserved for such keys, and such a key for its ids.
 type Known struct {
-	AgentID string // empty: any id nobody reserved
-	KeyID   string // RFC 7638 thumbprint
+	AgentID AgentID // empty: any id nobody reserved
+	KeyID   KeyID
+}
+
+// wellFormed reports whether both ids follow their grammar. The agent id may be left out.
+func (k Known) wellFormed() bool {
+	_, badID := ParseAgentID(string(k.AgentID))
+	_, badKey := ParseKeyID(string(k.KeyID))
+	return badKey == nil && (badID == nil || k.AgentID == "")
 }
 
 // Rules are how one service issues PATs.
@@ -80,13 +87,13 @@ func (r *Rules) check() error {
 		fail("pat.admission: want %s, %s or %s", AdmitOpen, AdmitAllowlist, AdmitApproval)
 	}
 	for _, k := range r.Allow {
-		if !isThumbprint(k.KeyID) || (k.AgentID != "" && !ValidAgentID(k.AgentID)) {
+		if !k.wellFormed() {
 			fail("pat.allow: want key thumbprints (RFC 7638), each with an agent id or without")
 			break
 		}
 	}
 	for _, k := range r.Parties {
-		if !isThumbprint(k.KeyID) || !ValidAgentID(k.AgentID) {
+		if k.AgentID == "" || !k.wellFormed() {
 			fail("parties: want an agent id and the thumbprint (RFC 7638) of its key")
 			break
 		}
@@ -94,14 +101,9 @@ func (r *Rules) check() error {
 	return errors.Join(errs...)
 }
 
-func isThumbprint(s string) bool {
-	b, err := decodeSegment(s)
-	return err == nil && len(b) == 32
-}
-
 // known says whether the configuration names this key for this id. An id reserved for other keys is an
 // *AgentIDTakenError, a key bound to other ids ErrKeyTaken.
-func (r *Rules) known(agentID, keyID string) (bool, error) {
+func (r *Rules) known(agentID AgentID, keyID KeyID) (bool, error) {
 	listed, idReserved, keyBound := false, false, false
 	for _, list := range [][]Known{r.Allow, r.Parties} {
 		for _, k := range list {
@@ -127,7 +129,8 @@ func (r *Rules) known(agentID, keyID string) (bool, error) {
 }
 
 // takenBy suggests an id that nobody else is likely to want.
-func takenBy(agentID, keyID string) error {
-	suffix := "." + keyID[:min(8, len(keyID))]
-	return &AgentIDTakenError{AgentID: agentID, Suggestion: strings.TrimSuffix(agentID[:min(len(agentID), maxAgentID-len(suffix))], suffix) + suffix}
+func takenBy(id AgentID, key KeyID) error {
+	suffix := "." + string(key[:min(8, len(key))])
+	stem := strings.TrimSuffix(string(id[:min(len(id), maxAgentID-len(suffix))]), suffix)
+	return &AgentIDTakenError{AgentID: id, Suggestion: AgentID(stem + suffix)}
 }

@@ -30,8 +30,8 @@ type Terms interface {
 
 // A ScopeRequest asks what an agent may have.
 type ScopeRequest struct {
-	AgentID   string
-	KeyID     string
+	AgentID   AgentID
+	KeyID     KeyID
 	PublicKey []byte // DER SubjectPublicKeyInfo
 	Assurance Assurance
 	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute; none asks for all there is.

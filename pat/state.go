@@ -28,10 +28,10 @@ const (
 // An Agent is an id that one key claimed at one service.
 type Agent struct {
 	Service   string
-	ID        string
+	ID        AgentID
 	Status    AgentStatus
-	Approved  bool     // by the operator, or by standing in pat.allow
-	Keys      []string // RFC 7638 thumbprints, the first to claim the id first
+	Approved  bool    // by the operator, or by standing in pat.allow
+	Keys      []KeyID // the first to claim the id first
 	CreatedAt time.Time
 	Reason    string // why it is blocked
 }
@@ -39,11 +39,11 @@ type Agent struct {
 // An Agreement is the evidence that a key accepted a policy. It is kept as long as it may have to be
 // proved: everything needed to verify it again offline is in it.
 type Agreement struct {
-	ID           string // UUIDv7
+	ID           AgreementID
 	Service      string
 	Issuer       string // aud it was made for
-	AgentID      string
-	KeyID        string // RFC 7638 thumbprint of PublicKey
+	AgentID      AgentID
+	KeyID        KeyID  // of PublicKey
 	PublicKey    []byte // DER SubjectPublicKeyInfo
 	PolicyUID    string
 	PolicyDigest string // sha-256:…
@@ -76,23 +76,23 @@ type PolicyDocument struct {
 
 // A Token is the record of one PAT. The token itself is never stored.
 type Token struct {
-	ID           string // jti
+	ID           TokenID
 	Service      string
-	AgreementID  string
-	AgentID      string
-	KeyID        string // thumbprint in cnf.jkt
+	AgreementID  AgreementID
+	AgentID      AgentID
+	KeyID        KeyID // cnf.jkt
 	PolicyDigest string
 	Scope        []string
 	LimitRate    int64 // lmt
 	LimitPeriod  int64 // seconds
 	Assurance    Assurance
 	Declared     Declared // of its agreement, which keeps it; a Store does not
-	SigningKeyID string
+	SigningKeyID KeyID
 	IssuedAt     time.Time
 	ExpiresAt    time.Time
 	// EndsAt is when the token stops working for another reason: renewal gives it a last minute. Zero: ExpiresAt.
 	EndsAt    time.Time
-	RenewedTo string // jti of its successor
+	RenewedTo TokenID // its successor
 	RenewedAt time.Time
 }
 
@@ -130,7 +130,7 @@ type Change struct {
 
 // A SigningKey is the public half of a key that signs PATs.
 type SigningKey struct {
-	ID        string // kid: RFC 7638 thumbprint
+	ID        KeyID  // kid
 	Algorithm string // EdDSA, ES256, RS256
 	JWK       []byte // the public key, RFC 7517
 	CreatedAt time.Time
@@ -158,25 +158,25 @@ type Store interface {
 	// returned instead of being made again.
 	Agree(ctx context.Context, a Agreement, p PolicyDocument, approved bool, nonceUntil time.Time) (Agreement, error)
 	// Agreement returns one, or ErrNotFound.
-	Agreement(ctx context.Context, service, id string) (Agreement, error)
+	Agreement(ctx context.Context, service string, id AgreementID) (Agreement, error)
 	// Policy returns the document of a digest, or ErrNotFound.
 	Policy(ctx context.Context, service, digest string) (PolicyDocument, error)
 	// Issue records a token. ErrBlocked if its agent has been blocked meanwhile; ErrEnded.
 	Issue(ctx context.Context, t Token) error
 	// Token returns one, or ErrNotFound.
-	Token(ctx context.Context, service, jti string) (Token, error)
+	Token(ctx context.Context, service string, id TokenID) (Token, error)
 	// Renew records next as the successor of old, whose EndsAt becomes ends (told to every process as a Revocation
 	// of kind RevokedRenewed, At ends), and uses up the nonce (empty: none)
 	// of key until nonceUntil. If old was renewed at or after within, the earlier successor is returned instead
 	// and next and the nonce are not used. ErrBlocked, ErrReplayed; ErrNotFound if old is unknown.
-	Renew(ctx context.Context, old string, next Token, ends, within time.Time, nonce string, nonceUntil time.Time) (Token, error)
+	Renew(ctx context.Context, old TokenID, next Token, ends, within time.Time, nonce string, nonceUntil time.Time) (Token, error)
 	// Revoke records r (an agent's also blocks it) before it returns. Revoking twice is fine. The At of an agent's or a policy's is
 	// moved behind every PAT it names that was issued before, also one that starts later than r.At.
 	Revoke(ctx context.Context, r Revocation) error
 	// SetAgent changes an agent's status or approval; a new key is added where addKey is not empty.
-	SetAgent(ctx context.Context, service, id string, status AgentStatus, approved bool, addKey, reason string) error
+	SetAgent(ctx context.Context, service string, id AgentID, status AgentStatus, approved bool, addKey KeyID, reason string) error
 	// Agent returns one, or ErrNotFound.
-	Agent(ctx context.Context, service, id string) (Agent, error)
+	Agent(ctx context.Context, service string, id AgentID) (Agent, error)
 	// AddSigningKey registers a public key; the same id again updates NotAfter.
 	AddSigningKey(ctx context.Context, k SigningKey) error
 	// SigningKeys lists those whose NotAfter is zero or after now.

@@ -138,7 +138,7 @@ func (v *Verifier) parse(ctx context.Context, token string, now time.Time) (c *C
 	if err != nil || j.header["typ"] != TypePAT {
 		return nil, until, ErrInvalid
 	}
-	key, ok := v.c.Keys.lookup(ctx, j.kid, now)
+	key, ok := v.c.Keys.lookup(ctx, KeyID(j.kid), now)
 	if !ok || j.alg != key.Algorithm || !j.verifies(key.key) {
 		return nil, until, ErrInvalid
 	}
@@ -174,17 +174,17 @@ type Introspection struct {
 	Active       bool          `json:"active"`
 	TokenType    string        `json:"token_type,omitempty"` // Bearer
 	Scope        string        `json:"scope,omitempty"`      // entries separated by spaces: RFC 7662 2.2
-	ClientID     string        `json:"client_id,omitempty"`  // the agent id
-	Subject      string        `json:"sub,omitempty"`
+	ClientID     AgentID       `json:"client_id,omitempty"`  // the agent id
+	Subject      AgentID       `json:"sub,omitempty"`
 	Issuer       string        `json:"iss,omitempty"`
 	Audience     string        `json:"aud,omitempty"`
-	ID           string        `json:"jti,omitempty"`
+	ID           TokenID       `json:"jti,omitempty"`
 	IssuedAt     int64         `json:"iat,omitempty"`
 	NotBefore    int64         `json:"nbf,omitempty"`
 	ExpiresAt    int64         `json:"exp,omitempty"`
 	Policy       string        `json:"pol,omitempty"`
 	PolicyDigest string        `json:"pol_digest,omitempty"`
-	Agreement    string        `json:"agr,omitempty"`
+	Agreement    AgreementID   `json:"agr,omitempty"`
 	Limit        *Limit        `json:"lmt,omitempty"`
 	Confirmation *Confirmation `json:"cnf,omitempty"`
 	Assurance    Assurance     `json:"assurance,omitempty"`
@@ -192,7 +192,7 @@ type Introspection struct {
 
 // Confirmation names the key a PAT belongs to. RFC 7800 3.1.
 type Confirmation struct {
-	KeyID string `json:"jkt"`
+	KeyID KeyID `json:"jkt"`
 }
 
 // Introspect says what a text is worth as a PAT while offered is the digest of the policy offered. The only

@@ -184,8 +184,8 @@ func TestIntrospection(t *testing.T) {
 	}
 	c := issued.Claims
 	want := `{"active":true,"token_type":"Bearer","scope":"` + search + `:execute ` + buy + `:execute","client_id":"agent","sub":"agent","iss":"shop.example","aud":"shop.example",` +
-		`"jti":"` + c.ID + `","iat":1795262400,"nbf":1795262400,"exp":1795266000,"pol":"https://shop.example/api/policy","pol_digest":"` + c.PolicyDigest + `",` +
-		`"agr":"` + c.Agreement + `","lmt":{"rate":1000,"period":3600},"cnf":{"jkt":"` + c.KeyID + `"},"assurance":"fresh"}`
+		`"jti":"` + string(c.ID) + `","iat":1795262400,"nbf":1795262400,"exp":1795266000,"pol":"https://shop.example/api/policy","pol_digest":"` + c.PolicyDigest + `",` +
+		`"agr":"` + string(c.Agreement) + `","lmt":{"rate":1000,"period":3600},"cnf":{"jkt":"` + string(c.KeyID) + `"},"assurance":"fresh"}`
 	if got := introspect(issued.Token, w.terms.offer.Digest); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

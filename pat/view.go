@@ -132,7 +132,7 @@ func (v *View) apply(changes []Change) error {
 		case c.Revocation != nil:
 			v.end(*c.Revocation)
 		case c.Agent != nil:
-			who := subject{c.Agent.Service, c.Agent.ID}
+			who := subject{c.Agent.Service, string(c.Agent.ID)}
 			if c.Agent.Status == AgentActive {
 				delete(v.blocked, who)
 			} else {
@@ -188,10 +188,10 @@ func (v *View) Fresh(now time.Time) bool {
 }
 
 // Blocked reports whether an agent is blocked.
-func (v *View) Blocked(service, agentID string) bool {
+func (v *View) Blocked(service string, id AgentID) bool {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	_, blocked := v.blocked[subject{service, agentID}]
+	_, blocked := v.blocked[subject{service, string(id)}]
 	return blocked
 }
 
@@ -200,16 +200,16 @@ func (v *View) Blocked(service, agentID string) bool {
 func (v *View) check(service string, c *Claims, now time.Time, renewal bool) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	if _, blocked := v.blocked[subject{service, c.Subject}]; blocked {
+	if _, blocked := v.blocked[subject{service, string(c.Subject)}]; blocked {
 		return ErrBlocked
 	}
-	if _, ok := v.ended[RevokedToken][subject{service, c.ID}]; ok {
+	if _, ok := v.ended[RevokedToken][subject{service, string(c.ID)}]; ok {
 		return ErrRevoked
 	}
-	if _, ok := v.ended[RevokedAgreement][subject{service, c.Agreement}]; ok {
+	if _, ok := v.ended[RevokedAgreement][subject{service, string(c.Agreement)}]; ok {
 		return ErrRevoked
 	}
-	if e, ok := v.ended[RevokedRenewed][subject{service, c.ID}]; ok && !renewal && !now.Before(e.at) {
+	if e, ok := v.ended[RevokedRenewed][subject{service, string(c.ID)}]; ok && !renewal && !now.Before(e.at) {
 		return ErrRevoked
 	}
 	if last := v.endedUpTo(service, c); !last.Before(c.IssuedAt) {
@@ -220,7 +220,7 @@ func (v *View) check(service string, c *Claims, now time.Time, renewal bool) err
 
 // endedUpTo is the time up to which the PATs of the agent, or of the policy, were ended.
 func (v *View) endedUpTo(service string, c *Claims) time.Time {
-	at := v.ended[RevokedAgent][subject{service, c.Subject}].at
+	at := v.ended[RevokedAgent][subject{service, string(c.Subject)}].at
 	if policy := v.ended[RevokedPolicy][subject{service, c.PolicyDigest}].at; policy.After(at) {
 		at = policy
 	}

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/uimgate/uimgate/pat"
 )
 
 // A LeaseRequest takes units of limits of one service in advance, all or none, and gives back what was not
@@ -47,5 +49,5 @@ type Leases interface {
 	Lease(ctx context.Context, r LeaseRequest) ([]Leased, error)
 	// Used reports whether this process knows that a call under the agreement is on record. The first one has
 	// to go through Begin, which writes it down: it makes the agreement worth keeping.
-	Used(service, agreementID string) bool
+	Used(service string, id pat.AgreementID) bool
 }

@@ -14,21 +14,26 @@ type AgentFilter struct {
 	Service  string
 	Status   pat.AgentStatus
 	Approved *bool
-	After    string // id of the last agent seen
+	After    pat.AgentID // of the last agent seen
 	Limit    int
 }
 
 // An AgreementFilter narrows a listing of agreements; zero fields do not. Limit is as of an AgentFilter.
 type AgreementFilter struct {
-	Service, AgentID, PolicyDigest string
-	State                          pat.AgreementState
-	After                          string // id of the last agreement seen
-	Limit                          int
+	Service      string
+	AgentID      pat.AgentID
+	PolicyDigest string
+	State        pat.AgreementState
+	After        pat.AgreementID // of the last agreement seen
+	Limit        int
 }
 
 // A TokenFilter narrows a listing of PATs; zero fields do not. Limit is as of an AgentFilter.
 type TokenFilter struct {
-	Service, AgentID, AgreementID, ID string
+	Service     string
+	AgentID     pat.AgentID
+	AgreementID pat.AgreementID
+	ID          pat.TokenID
 	// ValidAt leaves out the PATs that have expired, were renewed or revoked by then. Zero: none.
 	ValidAt time.Time
 	After   TokenCursor
@@ -39,7 +44,7 @@ type TokenFilter struct {
 // TokenCursor is the beginning.
 type TokenCursor struct {
 	IssuedAt time.Time
-	ID       string
+	ID       pat.TokenID
 }
 
 // String is the form that ParseTokenCursor reads; empty for the beginning.
@@ -47,7 +52,7 @@ func (c TokenCursor) String() string {
 	if c.ID == "" {
 		return ""
 	}
-	return strconv.FormatInt(c.IssuedAt.UnixNano(), 10) + "." + c.ID
+	return strconv.FormatInt(c.IssuedAt.UnixNano(), 10) + "." + string(c.ID)
 }
 
 // ParseTokenCursor reads what String wrote. False means that it is no such text.
@@ -60,7 +65,7 @@ func ParseTokenCursor(s string) (TokenCursor, bool) {
 	if !ok || err != nil || id == "" || strconv.FormatInt(nanos, 10) != at {
 		return TokenCursor{}, false
 	}
-	return TokenCursor{time.Unix(0, nanos).UTC(), id}, true
+	return TokenCursor{time.Unix(0, nanos).UTC(), pat.TokenID(id)}, true
 }
 
 // A ListedToken is the record of a PAT, and whether a revocation names it: its own, or that of its

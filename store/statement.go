@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // A StatementFilter says whose statements, and of which time.
 type StatementFilter struct {
 	Service string
-	AgentID string // empty: of every agent
+	AgentID pat.AgentID // empty: of every agent
 	// From is the first moment in the period, To the first after it. Zero From: all that is kept; zero To: up to now.
 	From, To time.Time
 	After    string // agent id, a space and the currency of the last statement seen
@@ -22,12 +23,13 @@ type StatementFilter struct {
 // A Statement is what happened on one account in a period. The sums are those of the ledger: each part of Closing
 // is that part of Opening and what the period added.
 type Statement struct {
-	AgentID, Currency string
-	From, To          time.Time // zero From: the account's beginning
-	Opening, Closing  Position
-	ToppedUp          money.Amount // in the period
-	Reversed          money.Amount // top-ups taken back in the period
-	Lines             []StatementLine
+	AgentID          pat.AgentID
+	Currency         string
+	From, To         time.Time // zero From: the account's beginning
+	Opening, Closing Position
+	ToppedUp         money.Amount // in the period
+	Reversed         money.Amount // top-ups taken back in the period
+	Lines            []StatementLine
 }
 
 // A Position is how an account stands at one moment.

@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // A State is where an execution stands.
@@ -45,12 +46,12 @@ const (
 type Execution struct {
 	ID             string // UUIDv7, made by the gateway
 	Service        string
-	AgentID        string
+	AgentID        pat.AgentID
 	IdempotencyKey string // empty: none
 	Fingerprint    string // of intent and parameters; compared when the key is used again
 	Intent         string
-	AgreementID    string
-	TokenID        string
+	AgreementID    pat.AgreementID
+	TokenID        pat.TokenID
 	PolicyDigest   string
 	Rule           string       // of the candidate that won
 	Charge         money.Amount // zero: free
@@ -77,9 +78,9 @@ type Answer struct {
 // Size is how many bytes of MaxAnswer an answer takes.
 func (a *Answer) Size() int { return len(a.Output) + len(a.Message) + len(a.Details) }
 
-// A Reservation is one unit of one limit. An empty AgentID is a counter that all agents of the service share.
+// A Reservation is one unit of one limit. An empty Principal is a counter that all agents of the service share.
 type Reservation struct {
-	AgentID string
+	Principal pat.Principal
 	limit.Limit
 }
 
@@ -93,8 +94,9 @@ type Candidate struct {
 
 // A Nonce is used once per service and key until it is forgotten.
 type Nonce struct {
-	KeyID, ID string
-	Until     time.Time
+	KeyID pat.KeyID
+	ID    string
+	Until time.Time
 }
 
 // Billing says what an agent may owe. Credit applies per agent and currency; with Prepaid an agent
@@ -130,9 +132,10 @@ type Begun struct {
 
 // A TakenSlot is one unit in one slot of one counter.
 type TakenSlot struct {
-	AgentID, LimitID string
-	Period           limit.Period
-	Slot             int64
+	Principal pat.Principal
+	LimitID   string
+	Period    limit.Period
+	Slot      int64
 }
 
 // Standing is how one limit stands after the call was admitted (or refused).
@@ -163,7 +166,7 @@ var (
 // A LimitError refuses a call: a limit is used up.
 type LimitError struct {
 	Standing
-	AgentID    string        // empty: a ceiling shared by all agents
+	Principal  pat.Principal // empty: a ceiling shared by all agents
 	RetryAfter time.Duration // 0 for a lifetime limit
 }
 
@@ -178,7 +181,7 @@ type Settlement struct {
 
 // Account is how one agent stands in one currency.
 type Account struct {
-	AgentID  string
+	AgentID  pat.AgentID
 	Currency string
 	ToppedUp money.Amount
 	Held     money.Amount // held and unresolved
@@ -191,7 +194,7 @@ type Entry struct {
 	Seq         int64
 	At          time.Time
 	Service     string
-	AgentID     string
+	AgentID     pat.AgentID
 	ExecutionID string
 	Intent      string
 	Rule        string
@@ -204,9 +207,10 @@ type Entry struct {
 // A TopUp changes what an agent has paid in. Where Reverse is set the amount is taken back: the entry's amount is
 // below zero, and the agent may owe afterwards what it had spent of it.
 type TopUp struct {
-	Service, AgentID string
-	Amount           money.Amount // above zero
-	Reverse          bool
+	Service string
+	AgentID pat.AgentID
+	Amount  money.Amount // above zero
+	Reverse bool
 	// Reference is the operator's word for this change, such as the number of a payment; empty: none. A service's
 	// ledger takes each reference once, for as long as the entry is kept.
 	Reference string
@@ -214,10 +218,11 @@ type TopUp struct {
 
 // Filter narrows a listing; empty fields do not. After is the ID (or Seq) of the last row seen, Limit at most 1000.
 type Filter struct {
-	Service, AgentID string
-	State            State
-	After            string
-	Limit            int
+	Service string
+	AgentID pat.AgentID
+	State   State
+	After   string
+	Limit   int
 }
 
 // Executions is the part of an engine that the execute path uses.

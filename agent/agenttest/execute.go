@@ -32,7 +32,7 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request) {
 		refuse(w, reason.InvalidParameter)
 		return
 	}
-	c.Proved = r.Header.Get("UIM-Proof") != "" && s.proved(r, t, pat.ProofBinding{Audience: Issuer, TokenID: id, Digest: digest})
+	c.Proved = r.Header.Get("UIM-Proof") != "" && s.proved(r, t, pat.ProofBinding{Audience: Issuer, TokenID: pat.TokenID(id), Digest: digest})
 	s.calls = append(s.calls, c)
 	reply, scripted := s.nextReply()
 	if scripted && !reply.Break {

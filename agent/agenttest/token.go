@@ -24,7 +24,7 @@ func (s *Service) newPAT(agentID string, key pat.Key) string {
 		"iss": Issuer, "sub": agentID, "aud": Issuer, "exp": t.exp.Unix(), "nbf": s.Clock.Now().Unix(), "jti": id, "scope": scope,
 	}
 	if s.Dialect == Canonical || s.Dialect == Draft {
-		claims["pol_digest"], claims["cnf"] = s.offer.Digest, map[string]string{"jkt": key.Thumbprint()}
+		claims["pol_digest"], claims["cnf"] = s.offer.Digest, map[string]string{"jkt": string(key.Thumbprint())}
 	}
 	text, err := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims).SignedString(s.key)
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *Service) renew(w http.ResponseWriter, r *http.Request) {
 		s.refusePolicy(w, reason.PolicyRequiresAgreement)
 		return
 	}
-	digest, err := pat.RenewDigest(id)
-	if err != nil || !s.proved(r, t, pat.ProofBinding{Audience: Issuer, TokenID: id, Digest: digest}) {
+	digest, err := pat.RenewDigest(pat.TokenID(id))
+	if err != nil || !s.proved(r, t, pat.ProofBinding{Audience: Issuer, TokenID: pat.TokenID(id), Digest: digest}) {
 		refuse(w, reason.PolicyRequiresVerification)
 		return
 	}

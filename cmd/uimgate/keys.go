@@ -136,7 +136,7 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 }
 
 func (o *operator) printKey(c *cobra.Command, k pat.SigningKey) error {
-	record, err := json.Marshal(admin.Key{ID: k.ID, Algorithm: k.Algorithm, Signing: true, CreatedAt: k.CreatedAt, NotAfter: k.NotAfter, JWK: k.JWK})
+	record, err := json.Marshal(admin.Key{ID: string(k.ID), Algorithm: k.Algorithm, Signing: true, CreatedAt: k.CreatedAt, NotAfter: k.NotAfter, JWK: k.JWK})
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func thumbprintOf(arg string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the public key in %s: %w", arg, err)
 	}
-	return key.Thumbprint(), nil
+	return string(key.Thumbprint()), nil
 }
 
 // readFile reads a file of at most most bytes.

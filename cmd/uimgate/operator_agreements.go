@@ -106,7 +106,7 @@ gateway and no network. FILE may be - for standard input.`,
 			}
 			a := e.Agreement
 			record, err := json.Marshal(admin.Agreement{
-				ID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
+				ID: string(a.ID), AgentID: string(a.AgentID), KeyID: string(a.KeyID), Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
 				Assurance: a.Assurance, Form: a.Form, Scope: a.Scope, State: a.State, CreatedAt: a.CreatedAt,
 			})
 			if err != nil {

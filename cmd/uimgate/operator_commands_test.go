@@ -41,7 +41,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	rows, err := csv.NewReader(strings.NewReader(g.run("agents", "list", "--status", "blocked", "-o", "csv").out)).ReadAll()
-	if err != nil || len(rows) != 2 || rows[0][0] != "agent_id" || rows[1][0] != "agent-1" || rows[1][3] != key.Thumbprint() {
+	if err != nil || len(rows) != 2 || rows[0][0] != "agent_id" || rows[1][0] != "agent-1" || rows[1][3] != string(key.Thumbprint()) {
 		t.Errorf("%v, %v", rows, err)
 	}
 	if _, err := time.Parse(time.RFC3339Nano, rows[1][4]); err != nil {
@@ -62,7 +62,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := g.write("second.jwk", string(second.JWK()))
-	if got := want[admin.Agent](g, "agents", "add-key", "agent-1", file); !slices.Contains(got.Keys, second.Thumbprint()) {
+	if got := want[admin.Agent](g, "agents", "add-key", "agent-1", file); !slices.Contains(got.Keys, string(second.Thumbprint())) {
 		t.Errorf("%+v", got)
 	}
 	if got := want[admin.Agent](g, "agents", "add-key", "..", strings.Repeat("A", 43)); len(got.Keys) != 2 {

@@ -160,12 +160,12 @@ never taken from the command line, which others on the machine can read.`,
 
 var introspectionColumns = []column[pat.Introspection]{
 	{name: "active", exact: func(i pat.Introspection) string { return exactBool(i.Active) }, human: func(i pat.Introspection) string { return yesNo(i.Active) }},
-	{name: "jti", exact: func(i pat.Introspection) string { return i.ID }},
-	{name: "sub", exact: func(i pat.Introspection) string { return i.Subject }},
+	{name: "jti", exact: func(i pat.Introspection) string { return string(i.ID) }},
+	{name: "sub", exact: func(i pat.Introspection) string { return string(i.Subject) }},
 	{name: "iss", exact: func(i pat.Introspection) string { return i.Issuer }},
 	timeColumn("iat", func(i pat.Introspection) time.Time { return unixTime(i.IssuedAt) }, false),
 	timeColumn("exp", func(i pat.Introspection) time.Time { return unixTime(i.ExpiresAt) }, false),
-	{name: "agr", exact: func(i pat.Introspection) string { return i.Agreement }},
+	{name: "agr", exact: func(i pat.Introspection) string { return string(i.Agreement) }},
 	{name: "assurance", exact: func(i pat.Introspection) string { return string(i.Assurance) }},
 	{name: "pol_digest", exact: func(i pat.Introspection) string { return i.PolicyDigest }},
 	{name: "lmt", exact: func(i pat.Introspection) string {

@@ -15,7 +15,7 @@ func (a *Server) agents(r *adminRequest) (any, error) {
 	after, limit := r.query.page()
 	f := store.AgentFilter{
 		Service: service.ID, Status: pat.AgentStatus(r.query.oneOf("status", string(pat.AgentActive), string(pat.AgentBlocked))),
-		Approved: r.query.flag("approved"), After: after, Limit: limit,
+		Approved: r.query.flag("approved"), After: pat.AgentID(after), Limit: limit,
 	}
 	if err := r.query.done(); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (a *Server) agents(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pageOf(list, limit, showAgent, func(a pat.Agent) string { return a.ID }), nil
+	return pageOf(list, limit, showAgent, func(a pat.Agent) string { return string(a.ID) }), nil
 }
 
 func (a *Server) agent(r *adminRequest) (any, error) {
@@ -36,7 +36,7 @@ func (a *Server) agent(r *adminRequest) (any, error) {
 }
 
 func (a *Server) agentNow(r *adminRequest) (any, error) {
-	agent, err := a.Agreements.Agent(r.Context(), r.service.ID, r.id)
+	agent, err := a.Agreements.Agent(r.Context(), r.service.ID, pat.AgentID(r.id))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (a *Server) blockAgent(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !pat.ValidAgentID(r.id) {
+	if _, err := pat.ParseAgentID(r.id); err != nil {
 		return nil, reason.MalformedRequest.Refusal("An agent id is 1 to 200 visible ASCII characters.")
 	}
 	if err := service.Issuance.Revoke(r.Context(), pat.RevokedAgent, r.id, why); err != nil {
@@ -63,11 +63,11 @@ func (a *Server) blockAgent(r *adminRequest) (any, error) {
 }
 
 func (a *Server) unblockAgent(r *adminRequest) (any, error) {
-	return a.changeAgent(r, func(s *service.Service) error { return s.Issuance.Unblock(r.Context(), r.id) })
+	return a.changeAgent(r, func(s *service.Service) error { return s.Issuance.Unblock(r.Context(), pat.AgentID(r.id)) })
 }
 
 func (a *Server) approveAgent(r *adminRequest) (any, error) {
-	return a.changeAgent(r, func(s *service.Service) error { return s.Issuance.Approve(r.Context(), r.id) })
+	return a.changeAgent(r, func(s *service.Service) error { return s.Issuance.Approve(r.Context(), pat.AgentID(r.id)) })
 }
 
 func (a *Server) changeAgent(r *adminRequest, change func(*service.Service) error) (any, error) {
@@ -93,14 +93,15 @@ func (a *Server) addAgentKey(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	thumbprint := m.Text("jkt", true)
+	jkt := m.Text("jkt", true)
 	if err := m.Done(); err != nil {
 		return nil, err
 	}
-	if !isThumbprint(thumbprint) {
+	key, err := pat.ParseKeyID(jkt)
+	if err != nil {
 		return nil, m.Wrong("jkt", "must be the thumbprint (RFC 7638, SHA-256) of a public key, 43 characters")
 	}
-	if err := service.Issuance.AddKey(r.Context(), r.id, thumbprint); err != nil {
+	if err := service.Issuance.AddKey(r.Context(), pat.AgentID(r.id), key); err != nil {
 		return nil, err
 	}
 	return a.agentNow(r)

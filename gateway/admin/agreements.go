@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"encoding/base64"
-
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -14,9 +12,9 @@ func (a *Server) agreements(r *adminRequest) (any, error) {
 	}
 	after, limit := r.query.page()
 	f := store.AgreementFilter{
-		Service: service.ID, AgentID: r.query.text("agent_id"), PolicyDigest: r.query.text("policy_digest"),
+		Service: service.ID, AgentID: pat.AgentID(r.query.text("agent_id")), PolicyDigest: r.query.text("policy_digest"),
 		State: pat.AgreementState(r.query.oneOf("state", string(pat.AgreementPending), string(pat.AgreementActive), string(pat.AgreementRevoked))),
-		After: after, Limit: limit,
+		After: pat.AgreementID(after), Limit: limit,
 	}
 	if err := r.query.done(); err != nil {
 		return nil, err
@@ -26,7 +24,7 @@ func (a *Server) agreements(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pageOf(list, limit, showAgreement, func(a pat.Agreement) string { return a.ID }), nil
+	return pageOf(list, limit, showAgreement, func(a pat.Agreement) string { return string(a.ID) }), nil
 }
 
 func (a *Server) agreement(r *adminRequest) (any, error) {
@@ -37,7 +35,7 @@ func (a *Server) agreement(r *adminRequest) (any, error) {
 }
 
 func (a *Server) agreementNow(r *adminRequest) (any, error) {
-	agreement, err := a.Agreements.Agreement(r.Context(), r.service.ID, r.id)
+	agreement, err := a.Agreements.Agreement(r.Context(), r.service.ID, pat.AgreementID(r.id))
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +48,7 @@ func (a *Server) exportAgreement(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	agreement, err := a.Agreements.Agreement(r.Context(), service.ID, r.id)
+	agreement, err := a.Agreements.Agreement(r.Context(), service.ID, pat.AgreementID(r.id))
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +65,7 @@ func (a *Server) exportAgreement(r *adminRequest) (any, error) {
 
 func (a *Server) revokeAgreement(r *adminRequest) (any, error) {
 	err := a.revoke(r, pat.RevokedAgreement, func(service string) error {
-		_, err := a.Agreements.Agreement(r.Context(), service, r.id)
+		_, err := a.Agreements.Agreement(r.Context(), service, pat.AgreementID(r.id))
 		return err
 	})
 	if err != nil {
@@ -133,10 +131,4 @@ func (a *Server) revokePolicy(r *adminRequest) (any, error) {
 		return nil, err
 	}
 	return map[string]any{"digest": r.id, "revoked": true}, nil
-}
-
-// isThumbprint reports whether a text has the form of an RFC 7638 thumbprint with SHA-256.
-func isThumbprint(s string) bool {
-	sum, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	return err == nil && len(sum) == 32
 }

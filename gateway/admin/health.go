@@ -120,7 +120,7 @@ func (a *Server) status(r *adminRequest) (any, error) {
 	if err := r.query.done(); err != nil {
 		return nil, err
 	}
-	out := Status{Health: a.healthNow(r.Context()), SigningKey: a.Keys.Current()}
+	out := Status{Health: a.healthNow(r.Context()), SigningKey: string(a.Keys.Current())}
 	for _, s := range a.Directory.Current().Services() {
 		offer := s.Offer()
 		engine, reason := s.Policy.Engine()

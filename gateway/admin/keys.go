@@ -28,7 +28,7 @@ func (a *Server) rotateKey(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.subject = key.ID
+	r.subject = string(key.ID)
 	return a.keyNow(key.ID)
 }
 
@@ -54,18 +54,18 @@ func (a *Server) retireKey(r *adminRequest) (any, error) {
 	}
 	var before pat.SigningKey
 	for _, k := range a.Keys.Keys(now) {
-		if k.ID == r.id {
+		if string(k.ID) == r.id {
 			before = k
 		}
 	}
-	if err := a.Keys.Retire(r.Context(), r.id, at); err != nil {
+	if err := a.Keys.Retire(r.Context(), pat.KeyID(r.id), at); err != nil {
 		return nil, err
 	}
 	before.NotAfter = at
 	return showKey(before, a.Keys.Current()), nil
 }
 
-func (a *Server) keyNow(id string) (any, error) {
+func (a *Server) keyNow(id pat.KeyID) (any, error) {
 	for _, k := range a.Keys.Keys(a.Now()) {
 		if k.ID == id {
 			return showKey(k, a.Keys.Current()), nil

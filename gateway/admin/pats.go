@@ -12,7 +12,7 @@ func (a *Server) pats(r *adminRequest) (any, error) {
 	}
 	after, limit := r.query.page()
 	now := a.Now()
-	f := store.TokenFilter{Service: service.ID, AgentID: r.query.text("agent_id"), AgreementID: r.query.text("agreement_id"), Limit: limit}
+	f := store.TokenFilter{Service: service.ID, AgentID: pat.AgentID(r.query.text("agent_id")), AgreementID: pat.AgreementID(r.query.text("agreement_id")), Limit: limit}
 	if r.query.oneOf("state", PATActive) != "" {
 		f.ValidAt = now
 	}
@@ -42,7 +42,7 @@ func (a *Server) pat(r *adminRequest) (any, error) {
 // patNow shows one PAT, with what the listing knows of revocations.
 func (a *Server) patNow(r *adminRequest) (any, error) {
 	kept := a.Operations
-	list, err := kept.Tokens(r.Context(), store.TokenFilter{Service: r.service.ID, ID: r.id, Limit: 1})
+	list, err := kept.Tokens(r.Context(), store.TokenFilter{Service: r.service.ID, ID: pat.TokenID(r.id), Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (a *Server) patNow(r *adminRequest) (any, error) {
 
 func (a *Server) revokePAT(r *adminRequest) (any, error) {
 	err := a.revoke(r, pat.RevokedToken, func(service string) error {
-		_, err := a.Agreements.Token(r.Context(), service, r.id)
+		_, err := a.Agreements.Token(r.Context(), service, pat.TokenID(r.id))
 		return err
 	})
 	if err != nil {

@@ -41,11 +41,11 @@ type Agent struct {
 }
 
 func showAgent(a pat.Agent) Agent {
-	keys := a.Keys
-	if keys == nil {
-		keys = []string{}
+	keys := make([]string, len(a.Keys))
+	for i, key := range a.Keys {
+		keys[i] = string(key)
 	}
-	return Agent{a.ID, a.Status, a.Approved, keys, a.CreatedAt.UTC(), a.Reason}
+	return Agent{string(a.ID), a.Status, a.Approved, keys, a.CreatedAt.UTC(), a.Reason}
 }
 
 // An Agreement is an agreement as operators see it; its evidence is in the export.
@@ -65,7 +65,7 @@ type Agreement struct {
 
 func showAgreement(a pat.Agreement) Agreement {
 	return Agreement{
-		ID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
+		ID: string(a.ID), AgentID: string(a.AgentID), KeyID: string(a.KeyID), Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
 		Assurance: a.Assurance, Form: a.Form, Scope: a.Scope, State: a.State, CreatedAt: a.CreatedAt.UTC(),
 	}
 }
@@ -115,9 +115,9 @@ func showPAT(t store.ListedToken, now time.Time) PAT {
 		state = PATRenewed
 	}
 	return PAT{
-		ID: t.ID, AgentID: t.AgentID, AgreementID: t.AgreementID, KeyID: t.KeyID, PolicyDigest: t.PolicyDigest, Assurance: t.Assurance,
-		Scope: t.Scope, Limit: pat.Limit{Rate: t.LimitRate, Period: t.LimitPeriod}, SigningKeyID: t.SigningKeyID, State: state,
-		IssuedAt: t.IssuedAt.UTC(), ExpiresAt: t.ExpiresAt.UTC(), EndsAt: t.EndsAt, RenewedTo: t.RenewedTo,
+		ID: string(t.ID), AgentID: string(t.AgentID), AgreementID: string(t.AgreementID), KeyID: string(t.KeyID), PolicyDigest: t.PolicyDigest, Assurance: t.Assurance,
+		Scope: t.Scope, Limit: pat.Limit{Rate: t.LimitRate, Period: t.LimitPeriod}, SigningKeyID: string(t.SigningKeyID), State: state,
+		IssuedAt: t.IssuedAt.UTC(), ExpiresAt: t.ExpiresAt.UTC(), EndsAt: t.EndsAt, RenewedTo: string(t.RenewedTo),
 	}
 }
 
@@ -133,7 +133,7 @@ type Account struct {
 
 func showAccount(a store.Account) Account {
 	balance := money.Amount{Nano: a.ToppedUp.Nano - a.Held.Nano - a.Captured.Nano, Currency: a.Currency}
-	return Account{a.AgentID, a.Currency, a.ToppedUp.Decimal(), a.Held.Decimal(), a.Captured.Decimal(), balance.Decimal()}
+	return Account{string(a.AgentID), a.Currency, a.ToppedUp.Decimal(), a.Held.Decimal(), a.Captured.Decimal(), balance.Decimal()}
 }
 
 // A TopUp is the account after a top-up.
@@ -160,7 +160,7 @@ type Entry struct {
 
 func showEntry(e store.Entry) Entry {
 	return Entry{
-		Seq: e.Seq, At: e.At.UTC(), AgentID: e.AgentID, Amount: e.Amount.Decimal(), Currency: e.Amount.Currency, From: e.From, To: e.To,
+		Seq: e.Seq, At: e.At.UTC(), AgentID: string(e.AgentID), Amount: e.Amount.Decimal(), Currency: e.Amount.Currency, From: e.From, To: e.To,
 		By: e.By, ExecutionID: e.ExecutionID, Intent: e.Intent, Rule: e.Rule, Reference: e.Reference,
 	}
 }
@@ -188,8 +188,8 @@ type Execution struct {
 
 func showExecution(e store.Execution) Execution {
 	out := Execution{
-		ID: e.ID, AgentID: e.AgentID, Intent: e.Intent, State: e.State, Outcome: e.Outcome, Amount: e.Charge.Decimal(), Currency: e.Charge.Currency,
-		Rule: e.Rule, AgreementID: e.AgreementID, TokenID: e.TokenID, PolicyDigest: e.PolicyDigest, IdempotencyKey: e.IdempotencyKey,
+		ID: e.ID, AgentID: string(e.AgentID), Intent: e.Intent, State: e.State, Outcome: e.Outcome, Amount: e.Charge.Decimal(), Currency: e.Charge.Currency,
+		Rule: e.Rule, AgreementID: string(e.AgreementID), TokenID: string(e.TokenID), PolicyDigest: e.PolicyDigest, IdempotencyKey: e.IdempotencyKey,
 		BegunAt: e.BegunAt.UTC(), Deadline: e.Deadline.UTC(), SettledAt: e.SettledAt,
 	}
 	if e.Answer != nil {
@@ -211,6 +211,6 @@ type Key struct {
 	JWK       json.RawMessage `json:"jwk"`
 }
 
-func showKey(k pat.SigningKey, current string) Key {
-	return Key{k.ID, k.Algorithm, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
+func showKey(k pat.SigningKey, current pat.KeyID) Key {
+	return Key{string(k.ID), k.Algorithm, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
 }

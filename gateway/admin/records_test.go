@@ -174,7 +174,7 @@ func TestPATsAreListedRevokedAndIntrospected(t *testing.T) {
 	}
 	for _, token := range []string{a.Token, "Bearer x", "x.y.z"} {
 		in := ask[pat.Introspection](g, "POST", "/introspect", map[string]any{"token": token})
-		if in.Active != (token == a.Token) || (in.Active && (in.Subject != "agent-1" || in.ID != list[0].ID)) {
+		if in.Active != (token == a.Token) || (in.Active && (in.Subject != "agent-1" || string(in.ID) != list[0].ID)) {
 			t.Errorf("%+v", in)
 		}
 	}

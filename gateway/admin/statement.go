@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -49,7 +50,7 @@ type Charges struct {
 
 func showStatement(s store.Statement) Statement {
 	out := Statement{
-		AgentID: s.AgentID, Currency: s.Currency, From: s.From, To: s.To.UTC(), Opening: showPosition(s.Opening), Closing: showPosition(s.Closing),
+		AgentID: string(s.AgentID), Currency: s.Currency, From: s.From, To: s.To.UTC(), Opening: showPosition(s.Opening), Closing: showPosition(s.Closing),
 		ToppedUp: s.ToppedUp.Decimal(), Reversed: s.Reversed.Decimal(), Lines: make([]StatementLine, 0, len(s.Lines)),
 	}
 	if !s.From.IsZero() {
@@ -75,7 +76,7 @@ func (a *Server) statements(r *adminRequest) (any, error) {
 	}
 	after, limit := r.query.page()
 	f := store.StatementFilter{
-		Service: service.ID, AgentID: r.query.text("agent_id"), From: r.query.moment("from"), To: r.query.moment("to"), After: after, Limit: limit,
+		Service: service.ID, AgentID: pat.AgentID(r.query.text("agent_id")), From: r.query.moment("from"), To: r.query.moment("to"), After: after, Limit: limit,
 	}
 	if err := r.query.done(); err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (a *Server) statements(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pageOf(list, limit, showStatement, func(s store.Statement) string { return s.AgentID + " " + s.Currency }), nil
+	return pageOf(list, limit, showStatement, func(s store.Statement) string { return string(s.AgentID) + " " + s.Currency }), nil
 }
 
 // moment takes a time with its zone; the zero time where it is not there.

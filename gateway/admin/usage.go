@@ -6,6 +6,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -16,7 +17,7 @@ func (r *adminRequest) filter(states ...string) (store.Filter, error) {
 		return store.Filter{}, err
 	}
 	after, limit := r.query.page()
-	f := store.Filter{Service: service.ID, AgentID: r.query.text("agent_id"), After: after, Limit: limit}
+	f := store.Filter{Service: service.ID, AgentID: pat.AgentID(r.query.text("agent_id")), After: after, Limit: limit}
 	if len(states) > 0 {
 		f.State = store.State(r.query.oneOf("state", states...))
 	}
@@ -34,7 +35,7 @@ func (a *Server) accounts(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pageOf(list, f.Limit, showAccount, func(a store.Account) string { return a.AgentID + " " + a.Currency }), nil
+	return pageOf(list, f.Limit, showAccount, func(a store.Account) string { return string(a.AgentID) + " " + a.Currency }), nil
 }
 
 func (a *Server) ledger(r *adminRequest) (any, error) {
@@ -110,7 +111,7 @@ func (a *Server) topUp(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := store.TopUp{Service: service.ID, AgentID: m.Text("agent_id", true), Reference: m.Text("reference", false)}
+	u := store.TopUp{Service: service.ID, AgentID: pat.AgentID(m.Text("agent_id", true)), Reference: m.Text("reference", false)}
 	text := m.Text("amount", true)
 	if reverse, sent := m.Take("reverse"); sent {
 		var ok bool
@@ -134,7 +135,7 @@ func (a *Server) topUp(r *adminRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.subject = u.AgentID
+	r.subject = string(u.AgentID)
 	list, err := a.Operations.Accounts(r.Context(), store.Filter{Service: service.ID, AgentID: u.AgentID, Limit: maxAdminPage})
 	if err != nil {
 		return nil, err

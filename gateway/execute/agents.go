@@ -15,18 +15,18 @@ import (
 // changes its key.
 type agreedKeys struct {
 	agents Agents
-	known  *otter.Cache[string, pat.Key]
+	known  *otter.Cache[pat.AgreementID, pat.Key]
 }
 
 func newAgreedKeys(a Agents) *agreedKeys {
-	return &agreedKeys{a, otter.Must(&otter.Options[string, pat.Key]{MaximumSize: 10_000})}
+	return &agreedKeys{a, otter.Must(&otter.Options[pat.AgreementID, pat.Key]{MaximumSize: 10_000})}
 }
 
 func (x *Executor) agreedKey(ctx context.Context, e *execution) (pat.Key, error) {
 	return x.keys.of(ctx, e.service.ID, e.claims.Agreement)
 }
 
-func (k *agreedKeys) of(ctx context.Context, service, agreement string) (pat.Key, error) {
+func (k *agreedKeys) of(ctx context.Context, service string, agreement pat.AgreementID) (pat.Key, error) {
 	if key, ok := k.known.GetIfPresent(agreement); ok {
 		return key, nil
 	}
@@ -46,10 +46,10 @@ func (k *agreedKeys) of(ctx context.Context, service, agreement string) (pat.Key
 
 // billing is how a call of this agent is paid for. Under open admission agents that the operator has not
 // approved share one further bound: keys are free, credit is not.
-func (x *Executor) billing(ctx context.Context, s *service.Service, agentID string) (store.Billing, error) {
+func (x *Executor) billing(ctx context.Context, s *service.Service, id pat.AgentID) (store.Billing, error) {
 	b := s.Credit
 	if s.OpenAdmission {
-		agent, err := x.agents.Agent(ctx, s.ID, agentID)
+		agent, err := x.agents.Agent(ctx, s.ID, id)
 		if err != nil {
 			return store.Billing{}, err
 		}

@@ -51,10 +51,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	if err != nil {
 		return store.BeginRequest{}, reason.Internal.Refusal("No identifier could be made.").Because(err)
 	}
-	account := c.Subject
-	if c.Assurance == pat.Static {
-		account += staticSuffix
-	}
+	principal := c.Principal()
 	r := store.BeginRequest{
 		Execution: store.Execution{
 			ID: id, Service: s.ID, AgentID: c.Subject, Intent: e.intent.UID.String(), AgreementID: c.Agreement,
@@ -75,7 +72,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		return store.BeginRequest{}, refusal.For(err)
 	}
 	if own != nil {
-		r.Limits = append(r.Limits, store.Reservation{AgentID: account, Limit: *own})
+		r.Limits = append(r.Limits, store.Reservation{Principal: principal, Limit: *own})
 	}
 	if e.intent.Ceiling.Max > 0 {
 		r.Limits = append(r.Limits, store.Reservation{Limit: limit.Limit{ID: service.CeilingPrefix + e.intent.UID.String(), Rate: e.intent.Ceiling}})
@@ -85,7 +82,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		charges = charges || !candidate.Charge.IsZero()
 		wanted := store.Candidate{Rule: candidate.Rule, Charge: candidate.Charge}
 		for _, l := range candidate.Limits {
-			wanted.Limits = append(wanted.Limits, store.Reservation{AgentID: account, Limit: l})
+			wanted.Limits = append(wanted.Limits, store.Reservation{Principal: principal, Limit: l})
 		}
 		r.Candidates = append(r.Candidates, wanted)
 	}
@@ -98,8 +95,6 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 }
 
 const (
-	// staticSuffix keeps the counters of static agreements apart; an agent id holds no space.
-	staticSuffix = " static"
 	// idempotencyWindow is how long a stored answer is kept.
 	idempotencyWindow = 24 * time.Hour
 )

@@ -47,7 +47,7 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters, Parameters: e.request.Parameters,
 	}
 	if e.claims != nil {
-		v.AgentID, v.TokenID, v.AgreementID, v.Digest = e.claims.Subject, e.claims.ID, e.claims.Agreement, e.claims.PolicyDigest
+		v.AgentID, v.TokenID, v.AgreementID, v.Digest = string(e.claims.Subject), string(e.claims.ID), string(e.claims.Agreement), e.claims.PolicyDigest
 	}
 	if e.asked != nil {
 		asked := e.service.Policy.Reproduce(*e.asked, e.decision.Facts)

@@ -29,8 +29,8 @@ type Config struct {
 
 // Agents are the records of who agreed.
 type Agents interface {
-	Agent(ctx context.Context, service, id string) (pat.Agent, error)
-	Agreement(ctx context.Context, service, id string) (pat.Agreement, error)
+	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
+	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
 }
 
 // Revocations are what this process has read of revocations.

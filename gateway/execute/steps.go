@@ -206,8 +206,8 @@ func freshRequired(e *execution) error {
 // question gathers the facts the policy may ask for.
 func (x *Executor) question(ctx context.Context, e *execution) (odrl.Request, error) {
 	request := odrl.Request{
-		AgentID: e.claims.Subject, KeyID: e.claims.KeyID, Intent: e.intent.UID.String(), Now: e.at,
-		Facts: map[string]any{"version": e.intent.UID.Version, "recipient": e.claims.Subject},
+		AgentID: string(e.claims.Subject), KeyID: string(e.claims.KeyID), Intent: e.intent.UID.String(), Now: e.at,
+		Facts: map[string]any{"version": e.intent.UID.Version, "recipient": string(e.claims.Subject)},
 	}
 	e.fromParameters = e.service.Facts(request.Facts, service.Circumstances{Claims: e.claims, Parameters: e.request.Parameters, Caller: e.call.Caller})
 	if e.proof == nil {

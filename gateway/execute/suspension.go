@@ -20,7 +20,9 @@ type suspension struct {
 }
 
 type attemptKey struct {
-	service, agent, limit string
+	service string
+	agent   pat.AgentID
+	limit   string
 }
 
 type attempts struct {
@@ -38,7 +40,7 @@ func newSuspension() *suspension {
 // refused counts one attempt and reports whether the agent was blocked for it.
 func (s *suspension) refused(ctx context.Context, e *execution, full *store.LimitError, now time.Time) (bool, error) {
 	most := e.service.SuspendAfter
-	if most == 0 || !e.decision.ForbidsExceeding || full.AgentID == "" {
+	if most == 0 || !e.decision.ForbidsExceeding || full.Principal == "" {
 		return false, nil
 	}
 	key := attemptKey{e.service.ID, e.claims.Subject, full.ID}
@@ -52,7 +54,7 @@ func (s *suspension) refused(ctx context.Context, e *execution, full *store.Limi
 	if seen.count < most {
 		return false, nil
 	}
-	err := e.service.Issuance.Revoke(ctx, pat.RevokedAgent, e.claims.Subject, "went on calling over a limit that the policy forbids to exceed")
+	err := e.service.Issuance.Revoke(ctx, pat.RevokedAgent, string(e.claims.Subject), "went on calling over a limit that the policy forbids to exceed")
 	if err == nil { // the operator who lets the agent in again lets it begin anew
 		s.attempts.Invalidate(key)
 	}
@@ -76,7 +78,7 @@ func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.Limi
 	}
 	f := reason.RateLimitExceeded.Refusal("The limit of " + full.Rate.String() + " is used up.").After(full.RetryAfter)
 	switch {
-	case full.AgentID == "":
+	case full.Principal == "":
 		f = reason.ServiceCeiling.Refusal("").After(full.RetryAfter)
 	case full.Period == limit.Lifetime:
 		f = reason.QuotaExceeded.Refusal("")

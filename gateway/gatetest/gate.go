@@ -199,7 +199,7 @@ func (g *Gate) Stranger(id string) *Agent {
 	g.Must(err)
 	key, err := pat.NewKey(public)
 	g.Must(err)
-	return &Agent{ID: id, Key: private, KeyID: key.Thumbprint()}
+	return &Agent{ID: id, Key: private, KeyID: string(key.Thumbprint())}
 }
 
 // Agree makes a new agent agree to the policy offered, and returns the status of the answer.

@@ -86,7 +86,7 @@ func (f *fact) of(c Circumstances) (values any, told bool) {
 func valuesFrom(s *config.FactSource, c Circumstances) any {
 	switch {
 	case s.Claim == "sub":
-		return c.Claims.Subject
+		return string(c.Claims.Subject)
 	case s.Claim != "":
 		return texts(c.Claims.Declared[s.Claim])
 	case s.Parameter != "":
@@ -108,7 +108,7 @@ func valuesFrom(s *config.FactSource, c Circumstances) any {
 	case s.Value != nil:
 		return texts(s.Value)
 	default:
-		return texts(s.Agents[c.Claims.Subject])
+		return texts(s.Agents[string(c.Claims.Subject)])
 	}
 }
 

@@ -181,10 +181,10 @@ func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 		Freshness: pat.Freshness(p.Freshness), Admission: pat.Admission(p.Admission),
 	}
 	for _, a := range p.Allow {
-		rules.Allow = append(rules.Allow, pat.Known{AgentID: a.AgentID, KeyID: a.Key})
+		rules.Allow = append(rules.Allow, pat.Known{AgentID: pat.AgentID(a.AgentID), KeyID: pat.KeyID(a.Key)})
 	}
 	for _, party := range c.Parties {
-		rules.Parties = append(rules.Parties, pat.Known{AgentID: party.AgentID, KeyID: party.Key})
+		rules.Parties = append(rules.Parties, pat.Known{AgentID: pat.AgentID(party.AgentID), KeyID: pat.KeyID(party.Key)})
 	}
 	return rules
 }

@@ -17,14 +17,14 @@ type terms struct {
 	*Definition
 	past    []pat.Offer // policies offered before, to answer an agent that signed one of them
 	byAgent *otter.Cache[termsKey, odrl.Terms]
-	limits  *otter.Cache[string, *limit.Limit] // by jti
+	limits  *otter.Cache[pat.TokenID, *limit.Limit] // by jti
 }
 
 // newTerms bounds what is kept of agents: as many tokens and terms as are in use at once.
 func newTerms(d *Definition, past []pat.Offer) *terms {
 	const size = 100_000
 	return &terms{
-		d, past, otter.Must(&otter.Options[termsKey, odrl.Terms]{MaximumSize: size}), otter.Must(&otter.Options[string, *limit.Limit]{MaximumSize: size}),
+		d, past, otter.Must(&otter.Options[termsKey, odrl.Terms]{MaximumSize: size}), otter.Must(&otter.Options[pat.TokenID, *limit.Limit]{MaximumSize: size}),
 	}
 }
 
@@ -33,11 +33,16 @@ func (t *terms) Past() []pat.Offer { return t.past }
 
 // An agreeing agent is who asks for terms.
 type agreeing struct {
-	agentID, keyID string
-	key            []byte // DER SubjectPublicKeyInfo; nil only where the policy names no keys
+	agentID pat.AgentID
+	keyID   pat.KeyID
+	key     []byte // DER SubjectPublicKeyInfo; nil only where the policy names no keys
 }
 
-type termsKey struct{ agent, key, intent string }
+type termsKey struct {
+	agent  pat.AgentID
+	key    pat.KeyID
+	intent string
+}
 
 // termsFor is what the policy asks of an agent for one intent, before any call.
 func (t *terms) termsFor(ctx context.Context, who agreeing, uid string) (odrl.Terms, error) {
@@ -48,7 +53,7 @@ func (t *terms) termsFor(ctx context.Context, who agreeing, uid string) (odrl.Te
 	if known, ok := t.byAgent.GetIfPresent(key); ok {
 		return known, nil
 	}
-	terms, err := t.Policy.Terms(ctx, odrl.Request{AgentID: who.agentID, KeyID: who.keyID, AgentKey: who.key, Intent: uid})
+	terms, err := t.Policy.Terms(ctx, odrl.Request{AgentID: string(who.agentID), KeyID: string(who.keyID), AgentKey: who.key, Intent: uid})
 	if err != nil {
 		return odrl.Terms{}, err
 	}

@@ -216,7 +216,7 @@ func TestRenewalKeepsCountsAndEndsTheOldPAT(t *testing.T) {
 	if without.reason(t) != "POLICY_REQUIRES_VERIFICATION" {
 		t.Errorf("renewal without proof where the policy charges: %s", without.body)
 	}
-	digest, err := pat.RenewDigest(tokenID(t, a.token))
+	digest, err := pat.RenewDigest(pat.TokenID(tokenID(t, a.token)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestTheOldPATEndsAMinuteAfterRenewalAlsoAfterARestart(t *testing.T) {
 	dir, clock := t.TempDir(), &clock{now: time.Now()}
 	g := startGate(t, setup{dir: dir, now: clock.Now})
 	a := g.newAgent("agent-1").agree()
-	digest, err := pat.RenewDigest(tokenID(t, a.token))
+	digest, err := pat.RenewDigest(pat.TokenID(tokenID(t, a.token)))
 	if err != nil {
 		t.Fatal(err)
 	}

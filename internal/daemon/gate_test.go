@@ -256,7 +256,7 @@ func (a *agent) agreement(change func(*pat.AgreementClaims)) string {
 		a.g.t.Fatal(err)
 	}
 	uid, _ := policy.json(a.g.t)["uid"].(string)
-	c := pat.AgreementClaims{AgentID: a.id, Audience: "shop.example", IssuedAt: time.Now(), PolicyUID: uid, PolicyDigest: digest}
+	c := pat.AgreementClaims{AgentID: pat.AgentID(a.id), Audience: "shop.example", IssuedAt: time.Now(), PolicyUID: uid, PolicyDigest: digest}
 	if change != nil {
 		change(&c)
 	}
@@ -313,7 +313,7 @@ func (a *agent) proof(uid string, parameters map[string]any) string {
 
 func (a *agent) sign(digest string) string {
 	a.g.t.Helper()
-	proof, err := pat.SignProof(a.key, pat.ProofBinding{Audience: "shop.example", TokenID: tokenID(a.g.t, a.token), Digest: digest}, time.Now())
+	proof, err := pat.SignProof(a.key, pat.ProofBinding{Audience: "shop.example", TokenID: pat.TokenID(tokenID(a.g.t, a.token)), Digest: digest}, time.Now())
 	if err != nil {
 		a.g.t.Fatal(err)
 	}

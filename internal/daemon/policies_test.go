@@ -15,7 +15,7 @@ func thumbprint(t *testing.T, a *agent) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return key.Thumbprint()
+	return string(key.Thumbprint())
 }
 
 // The example of UIM core 6.2 as it stands: a limit, a price, a prohibition and a signature with each call.

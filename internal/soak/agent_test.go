@@ -68,7 +68,7 @@ func (a *agent) agree(g *gateway) error {
 		return err
 	}
 	signed, err := pat.SignAgreement(a.key, pat.AgreementClaims{
-		AgentID: a.id, Audience: issuer, IssuedAt: time.Now(), PolicyUID: "https://shop.example/policy/1", PolicyDigest: digest,
+		AgentID: pat.AgentID(a.id), Audience: issuer, IssuedAt: time.Now(), PolicyUID: "https://shop.example/policy/1", PolicyDigest: digest,
 	})
 	if err != nil {
 		return err
@@ -84,11 +84,11 @@ func (a *agent) renew(g *gateway) error {
 	a.mu.Lock()
 	old := a.tokens[len(a.tokens)-1]
 	a.mu.Unlock()
-	digest, err := pat.RenewDigest(old.id)
+	digest, err := pat.RenewDigest(pat.TokenID(old.id))
 	if err != nil {
 		return err
 	}
-	proof, err := pat.SignProof(a.key, pat.ProofBinding{Audience: issuer, TokenID: old.id, Digest: digest}, time.Now())
+	proof, err := pat.SignProof(a.key, pat.ProofBinding{Audience: issuer, TokenID: pat.TokenID(old.id), Digest: digest}, time.Now())
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (c *call) prove() error {
 	if err != nil {
 		return err
 	}
-	c.proof, err = pat.SignProof(c.agent.key, pat.ProofBinding{Audience: issuer, TokenID: c.token.id, Digest: digest}, time.Now())
+	c.proof, err = pat.SignProof(c.agent.key, pat.ProofBinding{Audience: issuer, TokenID: pat.TokenID(c.token.id), Digest: digest}, time.Now())
 	return err
 }
 

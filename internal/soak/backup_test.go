@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -155,7 +156,7 @@ func (w *world) restored(b backup) {
 		t.Errorf("%d entries, %d executions, %d accounts after it was restored; in the backup %d, %d, %d",
 			len(after.Ledger), len(after.Executions), len(after.Accounts), len(before.Ledger), len(before.Executions), len(before.Accounts))
 	}
-	agreements, err := s.Agreements(ctx, store.AgreementFilter{Service: service, AgentID: w.known[0].id, Limit: 1000})
+	agreements, err := s.Agreements(ctx, store.AgreementFilter{Service: service, AgentID: pat.AgentID(w.known[0].id), Limit: 1000})
 	if err != nil || len(agreements) < 2 {
 		t.Errorf("%d agreements of %s, %v; want what it had and what it made", len(agreements), w.known[0].id, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -89,16 +90,16 @@ func honest() *evidence {
 // charge writes down the record of an execution that went through these states.
 func (e *evidence) charge(id string, a attempt, states ...store.State) {
 	amount := prices[a.Intent]
-	e.Executions = append(e.Executions, store.Execution{ID: id, AgentID: a.Agent, Intent: a.Intent, Charge: amount, State: states[len(states)-1], BegunAt: e.Began.Add(a.Sent), Deadline: e.Began.Add(a.Sent + time.Minute)})
+	e.Executions = append(e.Executions, store.Execution{ID: id, AgentID: pat.AgentID(a.Agent), Intent: a.Intent, Charge: amount, State: states[len(states)-1], BegunAt: e.Began.Add(a.Sent), Deadline: e.Began.Add(a.Sent + time.Minute)})
 	var was store.State
 	for _, s := range states {
-		e.Ledger = append(e.Ledger, store.Entry{Seq: int64(len(e.Ledger) + 1), AgentID: a.Agent, ExecutionID: id, Amount: amount, From: was, To: s})
+		e.Ledger = append(e.Ledger, store.Entry{Seq: int64(len(e.Ledger) + 1), AgentID: pat.AgentID(a.Agent), ExecutionID: id, Amount: amount, From: was, To: s})
 		was = s
 	}
-	i := slices.IndexFunc(e.Accounts, func(x store.Account) bool { return x.AgentID == a.Agent })
+	i := slices.IndexFunc(e.Accounts, func(x store.Account) bool { return x.AgentID == pat.AgentID(a.Agent) })
 	if i < 0 {
 		i = len(e.Accounts)
-		e.Accounts = append(e.Accounts, store.Account{AgentID: a.Agent, Currency: amount.Currency, Held: money.Amount{Currency: amount.Currency}, Captured: money.Amount{Currency: amount.Currency}})
+		e.Accounts = append(e.Accounts, store.Account{AgentID: pat.AgentID(a.Agent), Currency: amount.Currency, Held: money.Amount{Currency: amount.Currency}, Captured: money.Amount{Currency: amount.Currency}})
 	}
 	switch {
 	case open(was):

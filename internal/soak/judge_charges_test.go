@@ -38,7 +38,7 @@ func (e *evidence) judgeCharges(breach func(string, ...any)) {
 		switch {
 		case x.ID == "":
 			breach("execution %s (%s) reached the upstream, and has no record", a.Execution, a.Ref)
-		case x.Charge != price || x.AgentID != a.Agent || x.Intent != a.Intent:
+		case x.Charge != price || string(x.AgentID) != a.Agent || x.Intent != a.Intent:
 			breach("execution %s: recorded as %s of %s for %s", a.Execution, x.Intent, x.AgentID, x.Charge)
 		case x.BegunAt.After(e.Began.Add(a.At+clockError)) || x.BegunAt.Before(e.Began.Add(sent(a)-clockError)):
 			breach("execution %s began at %s by the store, and reached the upstream at %s", a.Execution, x.BegunAt, e.Began.Add(a.At))
@@ -108,7 +108,7 @@ func (e *evidence) judgeUntold(records map[string]store.Execution, arrived map[s
 		case x.State == store.Captured && !reached:
 			breach("execution %s was charged, and never reached the upstream", id)
 		case open(x.State) && !reached:
-			untold[x.AgentID]++
+			untold[string(x.AgentID)]++
 		}
 	}
 	unanswered := map[string]int{}
@@ -160,7 +160,7 @@ func (e *evidence) judgeLedger(breach func(string, ...any)) {
 			breach("execution %s is %s for %s; its ledger says %q for %s", x.ID, x.State, x.Charge, at[x.ID], amounts[x.ID])
 		}
 		delete(at, x.ID)
-		switch account := x.AgentID + " " + x.Charge.Currency; {
+		switch account := string(x.AgentID) + " " + x.Charge.Currency; {
 		case x.State == store.Captured:
 			captured[account] += x.Charge.Nano
 		case open(x.State):
@@ -171,7 +171,7 @@ func (e *evidence) judgeLedger(breach func(string, ...any)) {
 		breach("the ledger has %s, which has no record", id)
 	}
 	for _, a := range e.Accounts {
-		account := a.AgentID + " " + a.Currency
+		account := string(a.AgentID) + " " + a.Currency
 		if a.Held.Nano != held[account] || a.Captured.Nano != captured[account] {
 			breach("the account of %s has %s held and %s captured; its ledger sums up to %d and %d", account, a.Held, a.Captured, held[account], captured[account])
 		}
@@ -207,8 +207,8 @@ func (e *evidence) judgeCredit(breach func(string, ...any)) {
 		if x.ExecutionID == "" {
 			continue
 		}
-		who := []string{x.AgentID}
-		if e.Unapproved[x.AgentID] {
+		who := []string{string(x.AgentID)}
+		if e.Unapproved[string(x.AgentID)] {
 			who = append(who, "all unapproved agents")
 		}
 		for _, who := range who {

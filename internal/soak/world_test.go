@@ -250,7 +250,7 @@ func (e *evidence) readStore(ctx context.Context, s records) (err error) {
 	if err != nil {
 		return err
 	}
-	e.Accounts, err = pages(ctx, s.Accounts, func(x store.Account) string { return x.AgentID + " " + x.Currency })
+	e.Accounts, err = pages(ctx, s.Accounts, func(x store.Account) string { return string(x.AgentID) + " " + x.Currency })
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func BenchmarkGrants(b *testing.B) {
 			r := store.BeginRequest{Execution: store.Execution{Service: "s", AgentID: "a"}, Candidates: []store.Candidate{{}}, Hold: time.Minute}
 			for i := range c.limits {
 				l := limit.Limit{ID: fmt.Sprintf("%016x", i), Rate: limit.Rate{Max: limit.MaxCount, Period: c.period}}
-				r.Limits = append(r.Limits, store.Reservation{AgentID: "a", Limit: l})
+				r.Limits = append(r.Limits, store.Reservation{Principal: "a", Limit: l})
 			}
 			place := b.TempDir()
 			stores, holders := make([]*counting, c.holders), make([]*lease.Holder, c.holders)

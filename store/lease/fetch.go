@@ -55,7 +55,7 @@ func (h *Holder) prepare(ws *wants, now instant) *fetch {
 		e.roll(now, h.turn)
 		f.request.Service = e.key.service
 		f.request.Wants = append(f.request.Wants, store.LeaseWant{
-			Reservation: store.Reservation{AgentID: e.key.agentID, Limit: w.limit}, Units: e.wanted(), Waiting: e.unmet,
+			Reservation: store.Reservation{Principal: e.key.principal, Limit: w.limit}, Units: e.wanted(), Waiting: e.unmet,
 		})
 		if back, ok := e.close(); ok {
 			f.request.Returns = append(f.request.Returns, back)

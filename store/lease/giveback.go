@@ -14,7 +14,7 @@ import (
 func (h *Holder) refund(service string, took []store.TakenSlot) []store.TakenSlot {
 	now := h.clock()
 	return slices.DeleteFunc(slices.Clone(took), func(s store.TakenSlot) bool {
-		e := h.find(&key{service, s.AgentID, s.LimitID, s.Period})
+		e := h.find(&key{service, s.Principal, s.LimitID, s.Period})
 		if e == nil {
 			return false
 		}
@@ -46,7 +46,7 @@ func (h *Holder) learn(b *store.Begun) {
 	}
 	for i := range b.Took {
 		s, t := &b.Took[i], &b.Standing[i]
-		e := h.find(&key{b.Execution.Service, s.AgentID, s.LimitID, s.Period})
+		e := h.find(&key{b.Execution.Service, s.Principal, s.LimitID, s.Period})
 		if e == nil {
 			continue
 		}

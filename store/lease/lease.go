@@ -145,7 +145,7 @@ func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Begun,
 			return begun, nil
 		}
 		full, is := errors.AsType[*store.LimitError](err)
-		if !is || !h.recall(ctx, key{r.Execution.Service, full.AgentID, full.ID, full.Period}) {
+		if !is || !h.recall(ctx, key{r.Execution.Service, full.Principal, full.ID, full.Period}) {
 			return begun, err
 		}
 	}
@@ -163,7 +163,7 @@ func (h *Holder) Settle(ctx context.Context, b store.Begun, to store.Settlement)
 	}
 	e, err := h.store.Settle(ctx, b, to)
 	for _, s := range b.Took { // places came free
-		h.forgive(key{b.Execution.Service, s.AgentID, s.LimitID, s.Period})
+		h.forgive(key{b.Execution.Service, s.Principal, s.LimitID, s.Period})
 	}
 	return e, err
 }

@@ -46,7 +46,7 @@ func (r *rig) pass(d time.Duration) {
 }
 
 func rate(id string, most int64, p limit.Period) store.Reservation {
-	return store.Reservation{AgentID: "agent", Limit: limit.Limit{ID: id, Rate: limit.Rate{Max: most, Period: p}}}
+	return store.Reservation{Principal: "agent", Limit: limit.Limit{ID: id, Rate: limit.Rate{Max: most, Period: p}}}
 }
 
 func free(limits ...store.Reservation) store.BeginRequest {
@@ -171,7 +171,7 @@ func TestSeveralLimitsAreFetchedTogether(t *testing.T) {
 	q.Limits = []store.Reservation{{Limit: limit.Limit{ID: "ceiling", Rate: limit.Rate{Max: 5000, Period: limit.Day}}}}
 	r.costs(1, func() {
 		b := r.begin(q)
-		if len(b.Took) != 3 || b.Took[0].AgentID != "" || b.Took[1].LimitID != "b" || b.Took[2].LimitID != "a" {
+		if len(b.Took) != 3 || b.Took[0].Principal != "" || b.Took[1].LimitID != "b" || b.Took[2].LimitID != "a" {
 			t.Fatalf("%+v", b.Took)
 		}
 		if s := b.Standing; len(s) != 3 || s[0].Left != 4999 || s[1].Left != 999 || s[2].Left != 799 || s[2].Max != 800 {
@@ -205,7 +205,7 @@ func TestCandidatesInOrder(t *testing.T) {
 	}
 	q.Candidates = q.Candidates[:2]
 	r.costs(0, func() { // both refusals are known; the last is told
-		if e := r.refused(q); e.ID != "two" || e.AgentID != "agent" || e.Left != 0 {
+		if e := r.refused(q); e.ID != "two" || e.Principal != "agent" || e.Left != 0 {
 			t.Fatalf("%+v", e)
 		}
 	})

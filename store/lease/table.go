@@ -7,22 +7,25 @@ import (
 	"sync"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
 // A key names one counter of the store.
 type key struct {
-	service, agentID, limitID string
-	period                    limit.Period
+	service   string
+	principal pat.Principal
+	limitID   string
+	period    limit.Period
 }
 
 func (k *key) compare(o *key) int {
-	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.agentID, o.agentID),
+	return cmp.Or(strings.Compare(k.service, o.service), cmp.Compare(k.principal, o.principal),
 		strings.Compare(k.limitID, o.limitID), strings.Compare(string(k.period), string(o.period)))
 }
 
 func (k *key) slot(slot int64) store.TakenSlot {
-	return store.TakenSlot{AgentID: k.agentID, LimitID: k.limitID, Period: k.period, Slot: slot}
+	return store.TakenSlot{Principal: k.principal, LimitID: k.limitID, Period: k.period, Slot: slot}
 }
 
 // shards keep callers with different limits out of each other's way.
@@ -34,7 +37,7 @@ type shard struct {
 }
 
 func (h *Holder) shard(k *key) *shard {
-	return &h.shards[(maphash.String(h.seed, k.agentID)^maphash.String(h.seed, k.limitID))%shards]
+	return &h.shards[(maphash.String(h.seed, string(k.principal))^maphash.String(h.seed, k.limitID))%shards]
 }
 
 // find returns what is known of a counter, or nil.
@@ -54,7 +57,7 @@ func (h *Holder) entry(k *key) *entry {
 	if h.known.Load() >= int64(h.keys) {
 		return nil
 	}
-	own := key{strings.Clone(k.service), strings.Clone(k.agentID), strings.Clone(k.limitID), k.period} // not a part of some request
+	own := key{strings.Clone(k.service), pat.Principal(strings.Clone(string(k.principal))), strings.Clone(k.limitID), k.period} // not a part of some request
 	s := h.shard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,7 @@ next:
 		if !r.Period.Rolling() || r.Max < h.from {
 			return false
 		}
-		w := want{key: key{service, r.AgentID, r.ID, r.Period}, limit: r.Limit}
+		w := want{key: key{service, r.Principal, r.ID, r.Period}, limit: r.Limit}
 		at := ws.n
 		for at > 0 {
 			o := &ws.list[ws.order[at-1]]

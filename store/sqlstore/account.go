@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -112,10 +113,10 @@ func (t *tx) setAccount(before, after account) error {
 }
 
 // leavePool takes the accounts of an agent that was approved out of the pool.
-func (t *tx) leavePool(ctx context.Context, service, agentID string) error {
+func (t *tx) leavePool(ctx context.Context, service string, id pat.AgentID) error {
 	var currencies []string
 	err := t.rows(ctx, "SELECT currency FROM accounts WHERE service = ? AND agent_id = ? AND pooled = 1 ORDER BY currency",
-		[]any{service, agentID}, func(scan scan) error {
+		[]any{service, id}, func(scan scan) error {
 			currencies = append(currencies, "")
 			return scan(&currencies[len(currencies)-1])
 		})
@@ -124,7 +125,7 @@ func (t *tx) leavePool(ctx context.Context, service, agentID string) error {
 			return err
 		}
 		var before account
-		if before, err = t.account(ctx, service, agentID, c); err != nil {
+		if before, err = t.account(ctx, service, string(id), c); err != nil {
 			return err
 		}
 		after := before

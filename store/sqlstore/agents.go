@@ -17,7 +17,7 @@ func scanAgent(scan scan, more ...any) (a pat.Agent, err error) {
 }
 
 // Agent implements pat.Store.
-func (s *Store) Agent(ctx context.Context, service, id string) (pat.Agent, error) {
+func (s *Store) Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error) {
 	var a pat.Agent
 	found := false
 	err := s.list(ctx, "SELECT "+agentColumns+" FROM agents WHERE service = ? AND id = ?", []any{service, id}, func(scan scan) (err error) {
@@ -38,7 +38,7 @@ func (s *Store) Agent(ctx context.Context, service, id string) (pat.Agent, error
 func (s *Store) readKeys(ctx context.Context, a *pat.Agent) error {
 	return s.list(ctx, "SELECT key_id FROM agent_keys WHERE service = ? AND agent_id = ? ORDER BY position", []any{a.Service, a.ID},
 		func(scan scan) error {
-			var key string
+			var key pat.KeyID
 			err := scan(&key)
 			a.Keys = append(a.Keys, key)
 			return err
@@ -46,7 +46,7 @@ func (s *Store) readKeys(ctx context.Context, a *pat.Agent) error {
 }
 
 // agent reads an agent inside a transaction, without its keys.
-func (t *tx) agent(ctx context.Context, service, id string) (a pat.Agent, found bool, err error) {
+func (t *tx) agent(ctx context.Context, service string, id pat.AgentID) (a pat.Agent, found bool, err error) {
 	err = t.rows(ctx, "SELECT "+agentColumns+" FROM agents WHERE service = ? AND id = ? FOR UPDATE", []any{service, id}, func(scan scan) error {
 		found = true
 		a, err = scanAgent(scan)
@@ -56,15 +56,15 @@ func (t *tx) agent(ctx context.Context, service, id string) (a pat.Agent, found 
 }
 
 // keyOwner finds the agent that a key belongs to, or "".
-func (t *tx) keyOwner(ctx context.Context, service, keyID string) (owner string, err error) {
-	_, err = t.row(ctx, "SELECT agent_id FROM agent_keys WHERE service = ? AND key_id = ?", []any{service, keyID}, &owner)
+func (t *tx) keyOwner(ctx context.Context, service string, key pat.KeyID) (owner pat.AgentID, err error) {
+	_, err = t.row(ctx, "SELECT agent_id FROM agent_keys WHERE service = ? AND key_id = ?", []any{service, key}, &owner)
 	return owner, err
 }
 
-func (t *tx) addKey(ctx context.Context, service, agentID, keyID string) error {
+func (t *tx) addKey(ctx context.Context, service string, id pat.AgentID, key pat.KeyID) error {
 	n, err := t.exec(ctx, `INSERT INTO agent_keys (service, key_id, agent_id, added_at, position)
 		VALUES (?, ?, ?, ?, (SELECT COUNT(*) FROM agent_keys WHERE service = ? AND agent_id = ?)) ON CONFLICT DO NOTHING`,
-		service, keyID, agentID, nanos(t.now), service, agentID)
+		service, key, id, nanos(t.now), service, id)
 	if err == nil && n == 0 {
 		return pat.ErrKeyTaken
 	}
@@ -72,65 +72,65 @@ func (t *tx) addKey(ctx context.Context, service, agentID, keyID string) error {
 }
 
 // claim makes sure that the agent exists, that the key is its own, and that it is not blocked.
-func (t *tx) claim(ctx context.Context, service, agentID, keyID string, approved bool) error {
-	owner, err := t.keyOwner(ctx, service, keyID)
+func (t *tx) claim(ctx context.Context, service string, id pat.AgentID, key pat.KeyID, approved bool) error {
+	owner, err := t.keyOwner(ctx, service, key)
 	if err != nil {
 		return err
 	}
-	if owner != "" && owner != agentID {
+	if owner != "" && owner != id {
 		return pat.ErrKeyTaken
 	}
-	a, exists, err := t.agent(ctx, service, agentID)
+	a, exists, err := t.agent(ctx, service, id)
 	switch {
 	case err != nil:
 		return err
-	case exists && a.Status != pat.AgentActive && (owner != "" || !t.hasKeys(ctx, service, agentID)):
+	case exists && a.Status != pat.AgentActive && (owner != "" || !t.hasKeys(ctx, service, id)):
 		return pat.ErrBlocked
 	case exists && owner == "":
 		return pat.ErrAgentIDTaken
 	case exists && approved && !a.Approved:
-		return t.approve(ctx, service, agentID)
+		return t.approve(ctx, service, id)
 	case exists:
 		return nil
 	}
 	n, err := t.exec(ctx, "INSERT INTO agents (service, id, status, approved, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		service, agentID, string(pat.AgentActive), flag(approved), nanos(t.now))
+		service, id, string(pat.AgentActive), flag(approved), nanos(t.now))
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		return pat.ErrAgentIDTaken
 	}
-	return t.addKey(ctx, service, agentID, keyID)
+	return t.addKey(ctx, service, id, key)
 }
 
 // hasKeys reports whether anybody claimed the id. (An agent may be blocked before it ever came.)
-func (t *tx) hasKeys(ctx context.Context, service, agentID string) bool {
+func (t *tx) hasKeys(ctx context.Context, service string, id pat.AgentID) bool {
 	var one int
-	found, err := t.row(ctx, "SELECT 1 FROM agent_keys WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, agentID}, &one)
+	found, err := t.row(ctx, "SELECT 1 FROM agent_keys WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, id}, &one)
 	return found || err != nil
 }
 
 // approve notes the approval and what follows from it: agreements that waited are active, and what the
 // agent owes is its own credit alone.
-func (t *tx) approve(ctx context.Context, service, agentID string) error {
+func (t *tx) approve(ctx context.Context, service string, id pat.AgentID) error {
 	seq, err := t.nextChange(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, "UPDATE agents SET approved = 1, seq = ? WHERE service = ? AND id = ?", seq, service, agentID); err != nil {
+	if _, err := t.exec(ctx, "UPDATE agents SET approved = 1, seq = ? WHERE service = ? AND id = ?", seq, service, id); err != nil {
 		return err
 	}
 	if _, err := t.exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND agent_id = ? AND state = ?",
-		string(pat.AgreementActive), service, agentID, string(pat.AgreementPending)); err != nil {
+		string(pat.AgreementActive), service, id, string(pat.AgreementPending)); err != nil {
 		return err
 	}
-	return t.leavePool(ctx, service, agentID)
+	return t.leavePool(ctx, service, id)
 }
 
 // SetAgent implements pat.Store. An empty status leaves the status (and its reason) as it is. Approval makes
 // the agent's pending agreements active. Errors: pat.ErrNotFound; pat.ErrKeyTaken if addKey is another agent's.
-func (s *Store) SetAgent(ctx context.Context, service, id string, status pat.AgentStatus, approved bool, addKey, reason string) error {
+func (s *Store) SetAgent(ctx context.Context, service string, id pat.AgentID, status pat.AgentStatus, approved bool, addKey pat.KeyID, reason string) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
 		a, exists, err := t.agent(ctx, service, id)
 		if err != nil {

@@ -139,7 +139,7 @@ func (t *tx) insertAgreement(ctx context.Context, a pat.Agreement, p pat.PolicyD
 }
 
 // Agreement implements pat.Store.
-func (s *Store) Agreement(ctx context.Context, service, id string) (pat.Agreement, error) {
+func (s *Store) Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error) {
 	var a pat.Agreement
 	found := false
 	err := s.list(ctx, "SELECT "+agreementColumns+" FROM agreements WHERE service = ? AND id = ?", []any{service, id}, func(scan scan) (err error) {

@@ -23,7 +23,7 @@ import (
 func pay(ctx context.Context, s *sqlstore.Store, id string, end store.State) error {
 	begun, err := s.Begin(ctx, store.BeginRequest{
 		Execution:  store.Execution{ID: id, Service: "s", AgentID: "a", Intent: "i", IdempotencyKey: id},
-		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
+		Limits:     []store.Reservation{{Principal: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
 		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 3, Currency: "USD"}}},
 		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
 		Hold:       time.Minute, KeyFor: 24 * time.Hour,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -58,12 +59,12 @@ func (b *beginning) prepare() (*needs, error) {
 		return nil, errHold
 	}
 	e := b.Execution
-	n := &needs{agentID: e.AgentID}
+	n := &needs{agentID: string(e.AgentID)}
 	if e.IdempotencyKey != "" {
-		n.keys = []idempotencyKey{{e.Service, e.AgentID, e.IdempotencyKey}}
+		n.keys = []idempotencyKey{{e.Service, string(e.AgentID), e.IdempotencyKey}}
 	}
 	if b.Nonce != nil {
-		n.nonces = []nonceKey{{e.Service, b.Nonce.KeyID, b.Nonce.ID}}
+		n.nonces = []nonceKey{{e.Service, string(b.Nonce.KeyID), b.Nonce.ID}}
 	}
 	b.wants = make([][]want, len(b.Candidates))
 	for i, c := range b.Candidates {
@@ -82,7 +83,7 @@ func (b *beginning) prepare() (*needs, error) {
 			n.counters = append(n.counters, w.key)
 		}
 		if c.Charge.Nano > 0 {
-			n.accounts = append(n.accounts, accountKey{e.Service, e.AgentID, c.Charge.Currency})
+			n.accounts = append(n.accounts, accountKey{e.Service, string(e.AgentID), c.Charge.Currency})
 			if b.Billing.Unapproved {
 				n.pools = append(n.pools, poolKey{e.Service, c.Charge.Currency})
 			}
@@ -98,7 +99,7 @@ func (b *beginning) takesNothing() bool {
 }
 
 func (b *beginning) agreement() agreementKey {
-	return agreementKey{b.Execution.Service, b.Execution.AgreementID}
+	return agreementKey{b.Execution.Service, string(b.Execution.AgreementID)}
 }
 
 // run checks everything before it changes anything.
@@ -109,7 +110,7 @@ func (b *beginning) run(ctx context.Context, t *tx) error {
 	if err != nil || b.result.Replay != nil {
 		return err
 	}
-	if n := b.Nonce; n != nil && t.nonces[nonceKey{e.Service, n.KeyID, n.ID}] {
+	if n := b.Nonce; n != nil && t.nonces[nonceKey{e.Service, string(n.KeyID), n.ID}] {
 		return store.ErrNonceUsed
 	}
 	winner, before, after, err := b.choose(ctx, t)
@@ -122,8 +123,8 @@ func (b *beginning) run(ctx context.Context, t *tx) error {
 		}
 	}
 	if n := b.Nonce; n != nil {
-		set(&t.nonces, nonceKey{e.Service, n.KeyID, n.ID}, true)
-		if err := t.write(ctx, "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?)", e.Service, n.KeyID, n.ID, nanos(n.Until)); err != nil {
+		set(&t.nonces, nonceKey{e.Service, string(n.KeyID), n.ID}, true)
+		if err := t.write(ctx, "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?)", e.Service, string(n.KeyID), n.ID, nanos(n.Until)); err != nil {
 			return err
 		}
 	}
@@ -144,7 +145,7 @@ func (b *beginning) choose(ctx context.Context, t *tx) (winner int, before, afte
 		if c.Charge.Nano == 0 {
 			return i, account{}, account{}, nil
 		}
-		if before, after, err = t.charge(ctx, b.Execution.Service, b.Execution.AgentID, c.Charge, b.Billing); !errors.Is(err, store.ErrCredit) {
+		if before, after, err = t.charge(ctx, b.Execution.Service, string(b.Execution.AgentID), c.Charge, b.Billing); !errors.Is(err, store.ErrCredit) {
 			return i, before, after, err
 		}
 	}
@@ -155,7 +156,7 @@ func (b *beginning) choose(ctx context.Context, t *tx) (winner int, before, afte
 // One that is to be forgotten instead is returned by its id.
 func (b *beginning) earlier(t *tx) (forgotten string, err error) {
 	e := b.Execution
-	key, known := t.keys[idempotencyKey{e.Service, e.AgentID, e.IdempotencyKey}]
+	key, known := t.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}]
 	if !known {
 		return "", nil
 	}
@@ -201,12 +202,12 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 	set(&t.executions, e.ID, &e)
 	err := t.write(ctx, `INSERT INTO executions (id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
 		rule, amount, currency, state, outcome, begun_at, deadline, forget_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?)`,
-		e.ID, e.Service, e.AgentID, e.IdempotencyKey, e.Fingerprint, e.Intent, e.AgreementID, e.TokenID, e.PolicyDigest,
+		e.ID, e.Service, string(e.AgentID), e.IdempotencyKey, e.Fingerprint, e.Intent, string(e.AgreementID), string(e.TokenID), e.PolicyDigest,
 		e.Rule, e.Charge.Nano, e.Charge.Currency, string(store.Held), nanos(e.BegunAt), nanos(e.Deadline), forget)
 	if err == nil && e.IdempotencyKey != "" {
-		set(&t.keys, idempotencyKey{e.Service, e.AgentID, e.IdempotencyKey}, keyed{e.ID, nanos(keyUntil)})
+		set(&t.keys, idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}, keyed{e.ID, nanos(keyUntil)})
 		err = t.write(ctx, "INSERT INTO idempotency (service, agent_id, idem_key, execution_id, until) VALUES (?, ?, ?, ?, ?)",
-			e.Service, e.AgentID, e.IdempotencyKey, e.ID, nanos(keyUntil))
+			e.Service, string(e.AgentID), e.IdempotencyKey, e.ID, nanos(keyUntil))
 	}
 	t.enter(e, "", store.Held, byAgent)
 	return err
@@ -242,8 +243,8 @@ func (b *beginning) markUsed(t *tx) {
 }
 
 // useNonce uses a nonce up, and reports whether it was unused.
-func (t *tx) useNonce(ctx context.Context, service, keyID, id string, until time.Time) (bool, error) {
+func (t *tx) useNonce(ctx context.Context, service string, key pat.KeyID, id string, until time.Time) (bool, error) {
 	n, err := t.exec(ctx, "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		service, keyID, id, nanos(until))
+		service, key, id, nanos(until))
 	return n == 1, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -85,8 +86,8 @@ func BenchmarkBegin(b *testing.B) {
 					r := store.BeginRequest{Execution: store.Execution{Service: "s", AgentID: "a"}, Candidates: []store.Candidate{{}}, Hold: time.Minute}
 					for i := range limits {
 						r.Limits = append(r.Limits, store.Reservation{
-							AgentID: "a",
-							Limit:   limit.Limit{ID: fmt.Sprint(i), Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}},
+							Principal: "a",
+							Limit:     limit.Limit{ID: fmt.Sprint(i), Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}},
 						})
 					}
 					inParallel(b, s, goroutines, func(int64) error {
@@ -115,8 +116,8 @@ func BenchmarkPaidCall(b *testing.B) {
 
 func paidOnce(ctx context.Context, s *sqlstore.Store, n int64, agent string) error {
 	begun, err := s.Begin(ctx, store.BeginRequest{
-		Execution:  store.Execution{ID: fmt.Sprintf("%020d", n), Service: "s", AgentID: agent, IdempotencyKey: fmt.Sprint(n)},
-		Limits:     []store.Reservation{{AgentID: agent, Limit: limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
+		Execution:  store.Execution{ID: fmt.Sprintf("%020d", n), Service: "s", AgentID: pat.AgentID(agent), IdempotencyKey: fmt.Sprint(n)},
+		Limits:     []store.Reservation{{Principal: pat.Principal(agent), Limit: limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
 		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
 		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
 		Hold:       time.Minute, KeyFor: 24 * time.Hour,

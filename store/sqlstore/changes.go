@@ -36,7 +36,7 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 		case pat.RevokedAgreement:
 			_, err = t.exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND id = ?", string(pat.AgreementRevoked), r.Service, r.Subject)
 		case pat.RevokedAgent:
-			_, _, err = t.agent(ctx, r.Service, r.Subject)
+			_, _, err = t.agent(ctx, r.Service, pat.AgentID(r.Subject))
 		default:
 		}
 		if err != nil {

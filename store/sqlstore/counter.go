@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -37,7 +38,7 @@ func wants(service string, lists ...[]store.Reservation) ([]want, error) {
 			if !r.Period.Rolling() && !r.Period.Calendar() && r.Period != limit.Lifetime || r.Max < 0 || r.Max > limit.MaxCount {
 				return nil, fmt.Errorf("limit %s: %s is no rate", r.ID, r.Rate)
 			}
-			k := counterKey{service, r.AgentID, r.ID, r.Period}
+			k := counterKey{service, string(r.Principal), r.ID, r.Period}
 			if i := slices.IndexFunc(out, func(w want) bool { return w.key == k }); i >= 0 {
 				out[i].limit.Max = min(out[i].limit.Max, r.Max)
 				continue
@@ -60,7 +61,7 @@ func (t *tx) fit(ws []want) error {
 		if c.sum() < w.limit.Max {
 			continue
 		}
-		e := &store.LimitError{Standing: t.standing(w), AgentID: w.key.agentID, RetryAfter: c.retry(w.limit.Max, t.now)}
+		e := &store.LimitError{Standing: t.standing(w), Principal: pat.Principal(w.key.agentID), RetryAfter: c.retry(w.limit.Max, t.now)}
 		if refusal == nil || refusal.RetryAfter != 0 && (e.RetryAfter == 0 || e.RetryAfter > refusal.RetryAfter) {
 			refusal = e
 		}
@@ -78,7 +79,7 @@ func (t *tx) take(ws []want) []store.TakenSlot {
 		c := t.counters[w.key]
 		c.take()
 		c.dirty = true
-		out[i] = store.TakenSlot{AgentID: w.key.agentID, LimitID: w.key.limitID, Period: w.key.period, Slot: c.slot}
+		out[i] = store.TakenSlot{Principal: pat.Principal(w.key.agentID), LimitID: w.key.limitID, Period: w.key.period, Slot: c.slot}
 	}
 	return out
 }
@@ -86,7 +87,7 @@ func (t *tx) take(ws []want) []store.TakenSlot {
 // give gives units back, where they still count.
 func (t *tx) give(service string, slots []store.TakenSlot) {
 	for _, s := range slots {
-		c := t.counters[counterKey{service, s.AgentID, s.LimitID, s.Period}]
+		c := t.counters[counterKey{service, string(s.Principal), s.LimitID, s.Period}]
 		if c.err == nil && c.give(s.Slot) {
 			c.dirty = true
 		}

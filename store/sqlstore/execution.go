@@ -93,7 +93,7 @@ func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcom
 		e.SettledAt = t.now
 	}
 	if e.Charge.Nano > 0 && to != store.Unresolved { // unresolved stays held
-		before, err := t.account(ctx, e.Service, e.AgentID, e.Charge.Currency)
+		before, err := t.account(ctx, e.Service, string(e.AgentID), e.Charge.Currency)
 		if err != nil {
 			return e, err
 		}
@@ -139,7 +139,7 @@ func (s *Store) Settle(ctx context.Context, b store.Begun, to store.Settlement) 
 	if to.Outcome == store.NotSent {
 		back = b.Took
 		for _, slot := range back {
-			keys = append(keys, counterKey{e.Service, slot.AgentID, slot.LimitID, slot.Period})
+			keys = append(keys, counterKey{e.Service, string(slot.Principal), slot.LimitID, slot.Period})
 		}
 	}
 	if !b.Recorded {
@@ -155,9 +155,9 @@ func (s *Store) Settle(ctx context.Context, b store.Begun, to store.Settlement) 
 			return nil
 		}, keys...)
 	}
-	n := &needs{agentID: e.AgentID, executions: []executionKey{{e.Service, e.ID}}, counters: keys}
+	n := &needs{agentID: string(e.AgentID), executions: []executionKey{{e.Service, e.ID}}, counters: keys}
 	if e.Charge.Nano > 0 {
-		n.accounts = []accountKey{{e.Service, e.AgentID, e.Charge.Currency}}
+		n.accounts = []accountKey{{e.Service, string(e.AgentID), e.Charge.Currency}}
 	}
 	var result store.Execution
 	err := s.call(ctx, n, func(ctx context.Context, t *tx) (err error) {

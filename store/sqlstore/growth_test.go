@@ -181,7 +181,7 @@ func benchmarkGrowth(b *testing.B, place, state string) {
 func paidCall(ctx context.Context, s *sqlstore.Store, id string) error {
 	begun, err := s.Begin(ctx, store.BeginRequest{
 		Execution:  store.Execution{ID: id, Service: "s", AgentID: "agent-7", Intent: "shop.example:buy:v1", IdempotencyKey: id},
-		Limits:     []store.Reservation{{AgentID: "agent-7", Limit: limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
+		Limits:     []store.Reservation{{Principal: "agent-7", Limit: limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
 		Candidates: []store.Candidate{{Rule: "r", Charge: money.Amount{Nano: 3, Currency: "USD"}}},
 		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
 		Hold:       time.Minute, KeyFor: 24 * time.Hour,
@@ -196,7 +196,7 @@ func paidCall(ctx context.Context, s *sqlstore.Store, id string) error {
 func limitedCall(ctx context.Context, s *sqlstore.Store) error {
 	_, err := s.Begin(ctx, store.BeginRequest{
 		Execution:  store.Execution{Service: "s", AgentID: "agent-7"},
-		Limits:     []store.Reservation{{AgentID: "agent-7", Limit: limit.Limit{ID: "2", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
+		Limits:     []store.Reservation{{Principal: "agent-7", Limit: limit.Limit{ID: "2", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
 		Candidates: []store.Candidate{{}},
 		Hold:       time.Minute,
 	})

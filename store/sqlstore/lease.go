@@ -6,14 +6,15 @@ import (
 	"fmt"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
 var _ store.Leases = (*Store)(nil)
 
 // Used implements store.Leases.
-func (s *Store) Used(service, agreementID string) bool {
-	return s.used.has(agreementKey{service, agreementID})
+func (s *Store) Used(service string, id pat.AgreementID) bool {
+	return s.used.has(agreementKey{service, string(id)})
 }
 
 var (
@@ -72,7 +73,7 @@ func (l *leasing) prepare(asked []store.LeaseWant) ([]counterKey, error) {
 		if b.Units < 1 || b.Units > limit.MaxCount {
 			return nil, fmt.Errorf("limit %s, %d units: %w", b.LimitID, b.Units, errReturn)
 		}
-		keys = append(keys, counterKey{l.service, b.AgentID, b.LimitID, b.Period})
+		keys = append(keys, counterKey{l.service, string(b.Principal), b.LimitID, b.Period})
 	}
 	return keys, nil
 }
@@ -85,7 +86,7 @@ func (l *leasing) run(_ context.Context, t *tx) error {
 		}
 	}
 	for _, b := range l.returns {
-		c := t.counters[counterKey{l.service, b.AgentID, b.LimitID, b.Period}]
+		c := t.counters[counterKey{l.service, string(b.Principal), b.LimitID, b.Period}]
 		if c.err == nil && c.giveUnits(b.Slot, b.Units) {
 			c.dirty = true
 		}

@@ -39,7 +39,10 @@ func (s *Store) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, e
 
 // readAllKeys fills in the keys of agents, listed by service and id.
 func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
-	type id struct{ service, agent string }
+	type id struct {
+		service string
+		agent   pat.AgentID
+	}
 	at := make(map[id]*pat.Agent, len(agents))
 	for i := range agents {
 		at[id{agents[i].Service, agents[i].ID}] = &agents[i]
@@ -55,7 +58,7 @@ func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
 			strings.TrimSuffix(strings.Repeat("(?, ?), ", n), ", ") + ") ORDER BY service, agent_id, position"
 		err := s.list(ctx, query, args, func(scan scan) error {
 			var of id
-			var key string
+			var key pat.KeyID
 			err := scan(&of.service, &of.agent, &key)
 			if a := at[of]; a != nil {
 				a.Keys = append(a.Keys, key)
@@ -73,7 +76,7 @@ func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
 func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error) {
 	var q conditions
 	q.equal("service", f.Service)
-	q.equal("agent_id", f.AgentID)
+	q.equal("agent_id", string(f.AgentID))
 	q.equal("policy_digest", f.PolicyDigest)
 	if f.State == pat.AgreementPending { // as the partial index has it
 		q.add("state = 'pending'")
@@ -109,9 +112,9 @@ const tokenRevoked = `EXISTS (SELECT 1 FROM revocations r WHERE r.service = toke
 func (s *Store) Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error) {
 	var q conditions
 	q.equal("service", f.Service)
-	q.equal("agent_id", f.AgentID)
-	q.equal("agreement_id", f.AgreementID)
-	q.equal("id", f.ID)
+	q.equal("agent_id", string(f.AgentID))
+	q.equal("agreement_id", string(f.AgreementID))
+	q.equal("id", string(f.ID))
 	if !f.ValidAt.IsZero() {
 		at := nanos(f.ValidAt)
 		q.add("expires_at > ? AND (ends_at = 0 OR ends_at > ?) AND NOT "+tokenRevoked, at, at)

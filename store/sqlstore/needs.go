@@ -234,7 +234,7 @@ func (t *tx) changes() []command {
 	}
 	for i, l := range t.lines {
 		list = append(list, command{query: insertEntry, args: []any{
-			len(t.lines) - 1 - i, nanos(t.now), l.Service, l.AgentID, l.ID, l.Intent, l.Rule, l.Charge.Nano, l.Charge.Currency,
+			len(t.lines) - 1 - i, nanos(t.now), l.Service, string(l.AgentID), l.ID, l.Intent, l.Rule, l.Charge.Nano, l.Charge.Currency,
 			string(l.from), string(l.to), l.by,
 		}})
 	}

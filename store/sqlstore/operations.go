@@ -65,7 +65,7 @@ func (s *Store) Execution(ctx context.Context, service, id string) (store.Execut
 func (s *Store) Executions(ctx context.Context, f store.Filter) ([]store.Execution, error) {
 	var q conditions
 	q.equal("service", f.Service)
-	q.equal("agent_id", f.AgentID)
+	q.equal("agent_id", string(f.AgentID))
 	switch f.State {
 	case store.Held, store.Unresolved: // as the partial indexes have it
 		q.where = append(q.where, "state = '"+string(f.State)+"'")
@@ -91,7 +91,7 @@ func (s *Store) Executions(ctx context.Context, f store.Filter) ([]store.Executi
 func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error) {
 	var q conditions
 	q.equal("service", f.Service)
-	q.equal("agent_id", f.AgentID)
+	q.equal("agent_id", string(f.AgentID))
 	q.equal("to_state", string(f.State))
 	if f.After != "" {
 		seq, err := strconv.ParseInt(f.After, 10, 64)
@@ -121,7 +121,7 @@ func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, erro
 func (s *Store) Accounts(ctx context.Context, f store.Filter) ([]store.Account, error) {
 	var q conditions
 	q.equal("service", f.Service)
-	q.equal("agent_id", f.AgentID)
+	q.equal("agent_id", string(f.AgentID))
 	if agent, currency, both := strings.Cut(f.After, " "); both {
 		q.add("(agent_id, currency) > (?, ?)", agent, currency)
 	} else if agent != "" {

@@ -266,14 +266,14 @@ func TestIdsAreOrderedByTheirBytes(t *testing.T) {
 	}
 	s := openShared(t, c.DSN(name))
 	for _, id := range []string{"b", "B", "a", "_", "A"} {
-		a := pat.Agreement{ID: id, Service: "s", AgentID: id, KeyID: id, PolicyDigest: "d", Assurance: pat.Fresh, CreatedAt: s.Now()}
+		a := pat.Agreement{ID: pat.AgreementID(id), Service: "s", AgentID: pat.AgentID(id), KeyID: pat.KeyID(id), PolicyDigest: "d", Assurance: pat.Fresh, CreatedAt: s.Now()}
 		if _, err := s.Agree(t.Context(), a, pat.PolicyDocument{Service: "s", Digest: "d"}, false, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var got []string
 	for after := ""; ; after = got[len(got)-1] {
-		page, err := s.Agents(t.Context(), store.AgentFilter{Service: "s", After: after, Limit: 2})
+		page, err := s.Agents(t.Context(), store.AgentFilter{Service: "s", After: pat.AgentID(after), Limit: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,7 +281,7 @@ func TestIdsAreOrderedByTheirBytes(t *testing.T) {
 			break
 		}
 		for _, a := range page {
-			got = append(got, a.ID)
+			got = append(got, string(a.ID))
 		}
 	}
 	if strings.Join(got, "") != "AB_ab" {

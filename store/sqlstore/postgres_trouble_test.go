@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
@@ -134,8 +135,8 @@ func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 		load.Go(func() {
 			for i := 0; !over(); i++ {
 				r := paidCall(w*1_000_000 + i)
-				r.Execution.AgentID = fmt.Sprintf("agent%d", w%3)
-				r.Limits[0].AgentID = r.Execution.AgentID
+				r.Execution.AgentID = pat.AgentID(fmt.Sprintf("agent%d", w%3))
+				r.Limits[0].Principal = pat.Principal(r.Execution.AgentID)
 				begun, err := s.Begin(t.Context(), r)
 				if errors.Is(err, store.ErrUnavailable) {
 					continue

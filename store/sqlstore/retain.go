@@ -45,7 +45,7 @@ func (t *tx) removeCharge(ctx context.Context, service, id string, before time.T
 	if e.State == store.Captured {
 		captured = e.Charge.Nano
 	}
-	return true, t.carry(ctx, account{accountKey: accountKey{service, e.AgentID, e.Charge.Currency}, captured: captured}, e.SettledAt)
+	return true, t.carry(ctx, account{accountKey: accountKey{service, string(e.AgentID), e.Charge.Currency}, captured: captured}, e.SettledAt)
 }
 
 // purgeTopUps does the same with top-ups; an account does not change by them any more.

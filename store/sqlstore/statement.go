@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -103,7 +104,7 @@ func (s *Store) period(ctx context.Context, f *store.StatementFilter) (from, to 
 	return from, to, nil
 }
 
-func (s *Store) sums(ctx context.Context, service, agentID string, from, to int64) ([]sum, error) {
+func (s *Store) sums(ctx context.Context, service string, agentID pat.AgentID, from, to int64) ([]sum, error) {
 	args := []any{service, agentID, service, agentID, service, agentID, service, agentID, service, agentID, from, to, service, agentID, to}
 	var out []sum
 	err := s.list(ctx, selectSums, args, func(scan scan) error {

@@ -82,7 +82,7 @@ func otherProcess(t *testing.T, dir string) *sql.DB {
 func oneOf(most int64) store.BeginRequest {
 	return store.BeginRequest{
 		Execution:  store.Execution{Service: "s", AgentID: "a"},
-		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: most, Period: limit.Lifetime}}}},
+		Limits:     []store.Reservation{{Principal: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: most, Period: limit.Lifetime}}}},
 		Candidates: []store.Candidate{{}},
 		Hold:       time.Minute,
 	}

@@ -77,7 +77,7 @@ func (s *Store) Issue(ctx context.Context, k pat.Token) error {
 }
 
 // Token implements pat.Store.
-func (s *Store) Token(ctx context.Context, service, jti string) (pat.Token, error) {
+func (s *Store) Token(ctx context.Context, service string, jti pat.TokenID) (pat.Token, error) {
 	var k pat.Token
 	found := false
 	err := s.list(ctx, selectToken, []any{service, jti}, func(scan scan) (err error) {
@@ -96,7 +96,7 @@ func (s *Store) Token(ctx context.Context, service, jti string) (pat.Token, erro
 
 const selectToken = "SELECT " + patColumns + " FROM tokens WHERE service = ? AND id = ?"
 
-func (t *tx) token(ctx context.Context, service, jti string) (k pat.Token, err error) {
+func (t *tx) token(ctx context.Context, service string, jti pat.TokenID) (k pat.Token, err error) {
 	found := false
 	err = t.rows(ctx, selectToken+" FOR UPDATE", []any{service, jti}, func(scan scan) error {
 		found = true
@@ -111,7 +111,7 @@ func (t *tx) token(ctx context.Context, service, jti string) (k pat.Token, err e
 
 // Renew implements pat.Store. A token that was revoked this moment, by itself or with its agreement, agent or policy,
 // is pat.ErrBlocked, so that its successor cannot outlive the revocation. The end of old never moves later.
-func (s *Store) Renew(ctx context.Context, old string, next pat.Token, ends, within time.Time, nonce string, nonceUntil time.Time) (pat.Token, error) {
+func (s *Store) Renew(ctx context.Context, old pat.TokenID, next pat.Token, ends, within time.Time, nonce string, nonceUntil time.Time) (pat.Token, error) {
 	result := next
 	err := s.update(ctx, func(ctx context.Context, t *tx) error {
 		was, err := t.token(ctx, next.Service, old)

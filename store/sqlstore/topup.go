@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -19,7 +20,7 @@ func (s *Store) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err er
 		entered.Nano = -entered.Nano
 	}
 	err = s.update(ctx, func(ctx context.Context, t *tx) (err error) {
-		before, err := t.account(ctx, u.Service, u.AgentID, u.Amount.Currency) // the lock comes first: two of one reference wait here
+		before, err := t.account(ctx, u.Service, string(u.AgentID), u.Amount.Currency) // the lock comes first: two of one reference wait here
 		if err != nil {
 			return err
 		}
@@ -47,7 +48,7 @@ func (t *tx) referenced(ctx context.Context, u store.TopUp, entered money.Amount
 	if u.Reference == "" {
 		return false, nil
 	}
-	var agent string
+	var agent pat.AgentID
 	var was money.Amount
 	found, err := t.row(ctx, "SELECT agent_id, amount, currency FROM ledger WHERE service = ? AND reference = ? AND reference <> ''",
 		[]any{u.Service, u.Reference}, &agent, &was.Nano, &was.Currency)

@@ -50,7 +50,7 @@ func openTroubled(t *testing.T, dir, pragma string) *Store {
 func paidCall(i int) store.BeginRequest {
 	return store.BeginRequest{
 		Execution:  store.Execution{ID: fmt.Sprintf("%06d", i), Service: "s", AgentID: "a", IdempotencyKey: fmt.Sprint(i), Intent: strings.Repeat("x", 500)},
-		Limits:     []store.Reservation{{AgentID: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: 1_000_000, Period: limit.Lifetime}}}},
+		Limits:     []store.Reservation{{Principal: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: 1_000_000, Period: limit.Lifetime}}}},
 		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
 		Billing:    store.Billing{Credit: money.Amount{Nano: 1_000_000, Currency: "USD"}},
 		Hold:       time.Minute, KeyFor: 24 * time.Hour,
@@ -223,7 +223,7 @@ func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		a := pat.Agreement{ID: digest, Service: "s", AgentID: digest, KeyID: digest, PolicyDigest: digest, Assurance: pat.Static, CreatedAt: long}
+		a := pat.Agreement{ID: pat.AgreementID(digest), Service: "s", AgentID: pat.AgentID(digest), KeyID: pat.KeyID(digest), PolicyDigest: digest, Assurance: pat.Static, CreatedAt: long}
 		if _, err := s.Agree(t.Context(), a, p, false, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, digest := range []string{"offered", "gone"} {
-		if _, err := s.Agreement(t.Context(), "s", digest); !errors.Is(err, pat.ErrNotFound) {
+		if _, err := s.Agreement(t.Context(), "s", pat.AgreementID(digest)); !errors.Is(err, pat.ErrNotFound) {
 			t.Errorf("agreement %s: %v", digest, err)
 		}
 	}

@@ -48,7 +48,7 @@ func evidenceRoundTrip(b *bench) {
 	}
 	who, err := b.Agent(b.Context(), service, agent)
 	b.must(err)
-	if d := cmp.Diff(pat.Agent{Service: service, ID: agent, Status: pat.AgentActive, Keys: []string{"key-1"}, CreatedAt: start}, who); d != "" {
+	if d := cmp.Diff(pat.Agent{Service: service, ID: agent, Status: pat.AgentActive, Keys: []pat.KeyID{"key-1"}, CreatedAt: start}, who); d != "" {
 		b.Fatal(d)
 	}
 	_, err = b.Agreement(b.Context(), "another", a.ID)
@@ -60,7 +60,7 @@ func evidenceRoundTrip(b *bench) {
 }
 
 // tryAgree agrees as another agent with another key.
-func (b *bench) tryAgree(agentID, keyID, nonce string) error {
+func (b *bench) tryAgree(agentID pat.AgentID, keyID pat.KeyID, nonce string) error {
 	a, p := b.agreement(nonce)
 	a.AgentID, a.KeyID = agentID, keyID
 	_, err := b.Agree(b.Context(), a, p, false, b.clock.Now().Add(time.Hour))
@@ -83,7 +83,7 @@ func idsAndKeys(b *bench) {
 func agreementNonces(b *bench) {
 	a, p := b.agreement("n")
 	b.agree(a, p)
-	a.ID = b.id()
+	a.ID = pat.AgreementID(b.id())
 	_, err := b.Agree(b.Context(), a, p, false, start.Add(time.Hour))
 	b.want(err, pat.ErrReplayed)
 	b.clock.Advance(40 * 24 * time.Hour)
@@ -107,7 +107,7 @@ func staticOnce(b *bench) {
 	a.Assurance = pat.Static
 	first := b.agree(a, p)
 	again := a
-	again.ID = b.id()
+	again.ID = pat.AgreementID(b.id())
 	if got := b.agree(again, p); got.ID != first.ID {
 		b.Fatalf("made again: %+v", got)
 	}
@@ -116,8 +116,8 @@ func staticOnce(b *bench) {
 	if got := b.agree(other, p); got.ID != other.ID {
 		b.Fatalf("another signature: %+v", got)
 	}
-	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: first.ID, At: start, Until: start.Add(time.Hour)}))
-	again.ID = b.id()
+	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(first.ID), At: start, Until: start.Add(time.Hour)}))
+	again.ID = pat.AgreementID(b.id())
 	if got := b.agree(again, p); got.ID != again.ID || got.State != pat.AgreementActive {
 		b.Fatalf("after revocation: %+v", got)
 	}
@@ -131,7 +131,7 @@ func pendingAgain(b *bench) {
 	a.State = pat.AgreementPending
 	b.agree(a, p)
 	again := a
-	again.ID = b.id()
+	again.ID = pat.AgreementID(b.id())
 	if got := b.agree(again, p); got.ID != a.ID || got.State != pat.AgreementPending {
 		b.Fatalf("%+v", got)
 	}
@@ -193,7 +193,7 @@ func operatorAddsKey(b *bench) {
 	b.must(b.tryAgree("x", "key-x2", "n"))
 	who, err := b.Agent(b.Context(), service, "x")
 	b.must(err)
-	if !cmp.Equal(who.Keys, []string{"key-x", "key-x2"}) {
+	if !cmp.Equal(who.Keys, []pat.KeyID{"key-x", "key-x2"}) {
 		b.Fatalf("%+v", who)
 	}
 }
@@ -201,7 +201,7 @@ func operatorAddsKey(b *bench) {
 func failedAgreement(b *bench) {
 	b.must(b.tryAgree("x", "key-x", "n"))
 	a, p := b.agreement("n") // used by that key
-	a.AgentID, a.KeyID, a.ID = "x", "key-x", b.id()
+	a.AgentID, a.KeyID, a.ID = "x", "key-x", pat.AgreementID(b.id())
 	p.Digest = digest("another")
 	a.PolicyDigest = p.Digest
 	_, err := b.Agree(b.Context(), a, p, true, start)

@@ -38,7 +38,7 @@ func testBilling(t *testing.T, open Opener) {
 }
 
 // charge begins a paid call of an agent.
-func (b *bench) charge(id string, nano int64, billing store.Billing) (store.Begun, error) {
+func (b *bench) charge(id pat.AgentID, nano int64, billing store.Billing) (store.Begun, error) {
 	r := b.paid(nano)
 	r.Execution.AgentID, r.Billing = id, billing
 	return b.Begin(b.Context(), r)
@@ -46,14 +46,14 @@ func (b *bench) charge(id string, nano int64, billing store.Billing) (store.Begu
 
 func (b *bench) charged(id string, nano int64, billing store.Billing) store.Begun {
 	b.Helper()
-	begun, err := b.charge(id, nano, billing)
+	begun, err := b.charge(pat.AgentID(id), nano, billing)
 	b.must(err)
 	return begun
 }
 
 func (b *bench) broke(id string, nano int64, billing store.Billing) {
 	b.Helper()
-	begun, err := b.charge(id, nano, billing)
+	begun, err := b.charge(pat.AgentID(id), nano, billing)
 	b.want(err, store.ErrCredit)
 	if begun.Recorded {
 		b.Fatalf("%+v", begun)
@@ -105,7 +105,7 @@ func topUpPays(b *bench) {
 }
 
 // topUp adds to an agent's balance.
-func (b *bench) topUp(id string, amount money.Amount) {
+func (b *bench) topUp(id pat.AgentID, amount money.Amount) {
 	b.Helper()
 	repeated, err := b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: id, Amount: amount})
 	b.must(err)

@@ -41,7 +41,7 @@ func (b *bench) changes(seq int64) ([]string, int64) {
 		case c.Agent != nil:
 			out = append(out, fmt.Sprintf("%s %s %v", c.Agent.Status, c.Agent.ID, c.Agent.Keys))
 		case c.Key != nil:
-			out = append(out, "key "+c.Key.ID)
+			out = append(out, string("key "+c.Key.ID))
 		}
 	}
 	return out, newest
@@ -216,7 +216,7 @@ func renewalTold(b *bench) {
 		found := false
 		for _, c := range list {
 			if r := c.Revocation; r != nil && r.Kind == pat.RevokedRenewed {
-				found = r.Subject == old.ID && r.At.Equal(now.Add(time.Minute)) && !r.Until.Before(old.ExpiresAt)
+				found = r.Subject == string(old.ID) && r.At.Equal(now.Add(time.Minute)) && !r.Until.Before(old.ExpiresAt)
 			}
 		}
 		if !found {

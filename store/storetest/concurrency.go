@@ -96,7 +96,7 @@ func crowdOnACredit(b *bench) {
 	template.Billing = store.Billing{Credit: usd(300), Unapproved: true}
 	got := crowd(b, 1000, []Engine{b}, func(e Engine, i int) error {
 		r := template
-		r.Execution.ID, r.Execution.AgentID = fmt.Sprintf("%032d", i), fmt.Sprintf("agent-%d", i%5)
+		r.Execution.ID, r.Execution.AgentID = fmt.Sprintf("%032d", i), pat.AgentID(fmt.Sprintf("agent-%d", i%5))
 		begun, err := e.Begin(b.Context(), r)
 		if err == nil {
 			_, err = e.Settle(b.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
@@ -167,7 +167,7 @@ func crowdOnAnID(b *bench) {
 	template, p := b.agreement("")
 	got := crowd(b, 300, []Engine{b}, func(e Engine, i int) error {
 		a := template
-		a.ID, a.Nonce, a.KeyID = fmt.Sprintf("%032d", i), fmt.Sprint(i), fmt.Sprintf("key-%d", i)
+		a.ID, a.Nonce, a.KeyID = pat.AgreementID(fmt.Sprintf("%032d", i)), fmt.Sprint(i), pat.KeyID(fmt.Sprintf("key-%d", i))
 		_, err := e.Agree(b.Context(), a, p, false, start.Add(time.Hour))
 		return err
 	}, is(pat.ErrAgentIDTaken))
@@ -182,7 +182,7 @@ func crowdOfRenewals(b *bench) {
 	var successors sync.Map
 	crowd(b, 300, []Engine{b}, func(e Engine, i int) error {
 		next := template
-		next.ID = fmt.Sprintf("next-%d", i)
+		next.ID = pat.TokenID(fmt.Sprintf("next-%d", i))
 		got, err := e.Renew(b.Context(), old.ID, next, start.Add(time.Minute), start.Add(-time.Minute), "p", start.Add(time.Hour))
 		successors.Store(got.ID, true)
 		return err

@@ -26,8 +26,8 @@ const plenty = 1_000_000_000
 var (
 	crashCredit = money.Amount{Nano: money.MaxUnits * money.Unit, Currency: "USD"}
 	crashLimits = []store.Reservation{
-		{AgentID: agent, Limit: limit.Limit{ID: "crash", Rate: limit.Rate{Max: plenty, Period: limit.Lifetime}}},
-		{AgentID: agent, Limit: limit.Limit{ID: "crash", Rate: limit.Rate{Max: plenty, Period: limit.Week}}},
+		{Principal: agent, Limit: limit.Limit{ID: "crash", Rate: limit.Rate{Max: plenty, Period: limit.Lifetime}}},
+		{Principal: agent, Limit: limit.Limit{ID: "crash", Rate: limit.Rate{Max: plenty, Period: limit.Week}}},
 	}
 )
 
@@ -46,7 +46,7 @@ func Work(ctx context.Context, e Engine, life string, out io.Writer) error {
 		go func() {
 			who := fmt.Sprintf("%s-%d", life, w)
 			a := pat.Agreement{
-				ID: who, Service: service, AgentID: who, KeyID: who, PublicKey: []byte{1}, PolicyDigest: "d", Assurance: pat.Fresh,
+				ID: pat.AgreementID(who), Service: service, AgentID: pat.AgentID(who), KeyID: pat.KeyID(who), PublicKey: []byte{1}, PolicyDigest: "d", Assurance: pat.Fresh,
 				Nonce: who, Signature: []byte{2}, State: pat.AgreementActive, CreatedAt: time.Now(),
 			}
 			_, err := e.Agree(ctx, a, pat.PolicyDocument{Service: service, Digest: "d", Bytes: []byte("p")}, false, time.Now().Add(time.Hour))
@@ -94,7 +94,7 @@ func workOnce(ctx context.Context, e Engine, a pat.Agreement, id string, i int, 
 		return ack("captured", id)
 	default:
 		now := time.Now()
-		if err := e.Issue(ctx, pat.Token{ID: id, Service: service, AgreementID: a.ID, AgentID: a.AgentID, IssuedAt: now, ExpiresAt: now.Add(time.Hour)}); err != nil {
+		if err := e.Issue(ctx, pat.Token{ID: pat.TokenID(id), Service: service, AgreementID: a.ID, AgentID: a.AgentID, IssuedAt: now, ExpiresAt: now.Add(time.Hour)}); err != nil {
 			return err
 		}
 		if err := ack("issued", id); err != nil {
@@ -188,12 +188,12 @@ func checkAcks(ctx context.Context, e Engine, acks map[string][]string, lives in
 		}
 	}
 	for _, id := range acks["agreed"] {
-		if _, err := e.Agreement(ctx, service, id); err != nil {
+		if _, err := e.Agreement(ctx, service, pat.AgreementID(id)); err != nil {
 			return fmt.Errorf("acknowledged agreement %s: %w", id, err)
 		}
 	}
 	for _, id := range acks["issued"] {
-		if _, err := e.Token(ctx, service, id); err != nil {
+		if _, err := e.Token(ctx, service, pat.TokenID(id)); err != nil {
 			return fmt.Errorf("acknowledged token %s: %w", id, err)
 		}
 	}

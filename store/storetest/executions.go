@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -170,7 +171,7 @@ func notSentFreesKey(b *bench) {
 func keysAreScoped(b *bench) {
 	for _, who := range [][2]string{{service, agent}, {service, "agent-2"}, {"another", agent}} {
 		r := b.keyed("k")
-		r.Execution.Service, r.Execution.AgentID = who[0], who[1]
+		r.Execution.Service, r.Execution.AgentID = who[0], pat.AgentID(who[1])
 		if got := b.begin(r); !got.Recorded || got.Replay != nil {
 			b.Fatalf("%v: %+v", who, got)
 		}
@@ -181,7 +182,7 @@ func noncesOnce(b *bench) {
 	r := func(service, key, id string) store.BeginRequest {
 		r := b.free(rate("l", 100, limit.Hour))
 		r.Execution.Service = service
-		r.Nonce = &store.Nonce{KeyID: key, ID: id, Until: start.Add(time.Minute)}
+		r.Nonce = &store.Nonce{KeyID: pat.KeyID(key), ID: id, Until: start.Add(time.Minute)}
 		return r
 	}
 	for _, n := range [][3]string{{service, "k", "n"}, {service, "k", "m"}, {service, "j", "n"}, {"another", "k", "n"}} {

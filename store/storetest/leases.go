@@ -45,7 +45,7 @@ func (b *bench) lease(wants ...store.LeaseWant) []store.Leased {
 
 func (b *bench) giveBack(r store.Reservation, slot, units int64) {
 	b.Helper()
-	back := store.LeaseReturn{TakenSlot: store.TakenSlot{AgentID: r.AgentID, LimitID: r.ID, Period: r.Period, Slot: slot}, Units: units}
+	back := store.LeaseReturn{TakenSlot: store.TakenSlot{Principal: r.Principal, LimitID: r.ID, Period: r.Period, Slot: slot}, Units: units}
 	_, err := b.Lease(b.Context(), store.LeaseRequest{Service: service, Returns: []store.LeaseReturn{back}})
 	b.must(err)
 }
@@ -96,7 +96,7 @@ func leaseAllOrNone(b *bench) {
 	all := b.lease(wanted(shut, 100, 100), wanted(open, 8, 1))
 	got, err := b.Lease(b.Context(), store.LeaseRequest{
 		Service: service, Wants: []store.LeaseWant{wanted(open, 8, 1), wanted(shut, 1, 1)},
-		Returns: []store.LeaseReturn{{TakenSlot: store.TakenSlot{AgentID: agent, LimitID: "open", Period: limit.Hour, Slot: all[1].Slot}, Units: 3}},
+		Returns: []store.LeaseReturn{{TakenSlot: store.TakenSlot{Principal: agent, LimitID: "open", Period: limit.Hour, Slot: all[1].Slot}, Units: 3}},
 	})
 	b.must(err)
 	if got[0].Units != 0 || got[0].Refusal != nil || got[0].Left != 95 || got[1].Refusal == nil || got[1].Units != 0 {
@@ -173,7 +173,7 @@ func leaseClockSetBack(b *bench) {
 func leaseNonsense(b *bench) {
 	l := rate("l", 100, limit.Hour)
 	slot := b.lease(wanted(l, 1, 10))[0].Slot
-	back := store.LeaseReturn{TakenSlot: store.TakenSlot{AgentID: agent, LimitID: "l", Period: limit.Hour, Slot: slot}, Units: 5}
+	back := store.LeaseReturn{TakenSlot: store.TakenSlot{Principal: agent, LimitID: "l", Period: limit.Hour, Slot: slot}, Units: 5}
 	none := back
 	none.Units = 0
 	for name, r := range map[string]store.LeaseRequest{
@@ -245,7 +245,7 @@ func leaseCrowd(b *bench) {
 				return nil
 			}
 			returned.Add(n)
-			back := store.LeaseReturn{TakenSlot: store.TakenSlot{AgentID: agent, LimitID: "l", Period: limit.Hour, Slot: slot}, Units: n}
+			back := store.LeaseReturn{TakenSlot: store.TakenSlot{Principal: agent, LimitID: "l", Period: limit.Hour, Slot: slot}, Units: n}
 			_, err := e.Lease(b.Context(), store.LeaseRequest{Service: service, Returns: []store.LeaseReturn{back}})
 			return err
 		default:

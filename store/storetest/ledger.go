@@ -65,7 +65,7 @@ func checkLedger(ctx context.Context, e Engine) error {
 			return fmt.Errorf("ledger entry %d comes after %d", n.Seq, seq)
 		}
 		seq = n.Seq
-		k := accountKey{n.AgentID, n.Amount.Currency}
+		k := accountKey{string(n.AgentID), n.Amount.Currency}
 		if sums[k] == nil {
 			sums[k] = &store.Account{}
 		}
@@ -120,7 +120,7 @@ func compareAccounts(ctx context.Context, e Engine, sums map[accountKey]*store.A
 			return err
 		}
 		for _, a := range page {
-			s := sums[accountKey{a.AgentID, a.Currency}]
+			s := sums[accountKey{string(a.AgentID), a.Currency}]
 			if s == nil {
 				s = &store.Account{}
 			} else {
@@ -134,7 +134,7 @@ func compareAccounts(ctx context.Context, e Engine, sums map[accountKey]*store.A
 			break
 		}
 		a := page[len(page)-1]
-		f.After = a.AgentID + " " + a.Currency
+		f.After = string(a.AgentID) + " " + a.Currency
 	}
 	if seen != len(sums) {
 		return fmt.Errorf("%d accounts; the ledger knows %d", seen, len(sums))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -40,7 +41,7 @@ func limitsAdmit(b *bench) {
 			}
 		}
 		refusal := b.refused(r())
-		if refusal.Left != 0 || refusal.AgentID != agent || refusal.Max != 3 || refusal.Period != p {
+		if refusal.Left != 0 || refusal.Principal != agent || refusal.Max != 3 || refusal.Period != p {
 			b.Fatalf("%s: %+v", p, refusal)
 		}
 		if p == limit.Lifetime {
@@ -115,7 +116,7 @@ func oneIDOneCounter(b *bench) {
 		b.Fatalf("%+v", s)
 	}
 	other := rate("l", 1, limit.Hour)
-	other.AgentID = "agent-2"
+	other.Principal = "agent-2"
 	b.begin(b.free(other))
 	r.Execution.Service = "another"
 	b.begin(r)
@@ -197,13 +198,13 @@ func candidatesInOrder(b *bench) {
 
 func sharedCounters(b *bench) {
 	shared := rate("ceiling", 2, limit.Hour)
-	shared.AgentID = ""
+	shared.Principal = ""
 	for i := range 3 {
 		r := b.free(shared)
-		r.Execution.AgentID = []string{"x", "y", "z"}[i]
+		r.Execution.AgentID = []pat.AgentID{"x", "y", "z"}[i]
 		if i < 2 {
 			b.begin(r)
-		} else if e := b.refused(r); e.AgentID != "" {
+		} else if e := b.refused(r); e.Principal != "" {
 			b.Fatalf("%+v", e)
 		}
 	}
@@ -277,14 +278,14 @@ func lateGiveBack(b *bench) {
 		b.Fatalf("%+v", s)
 	}
 	strange := store.Begun{Execution: store.Execution{Service: service}, Took: []store.TakenSlot{
-		{AgentID: agent, LimitID: "unknown", Period: limit.Hour, Slot: 1}, {AgentID: agent, LimitID: "l", Period: "", Slot: 1},
+		{Principal: agent, LimitID: "unknown", Period: limit.Hour, Slot: 1}, {Principal: agent, LimitID: "l", Period: "", Slot: 1},
 	}}
 	b.settle(strange, store.Released, store.NotSent)
 }
 
 func nonsenseRates(b *bench) {
 	for _, r := range []limit.Rate{{Max: 1, Period: "fortnight"}, {Max: 1}, {Max: -1, Period: limit.Hour}, {Max: limit.MaxCount + 1, Period: limit.Hour}} {
-		l := store.Reservation{AgentID: agent, Limit: limit.Limit{ID: "l", Rate: r}}
+		l := store.Reservation{Principal: agent, Limit: limit.Limit{ID: "l", Rate: r}}
 		if got, err := b.Begin(b.Context(), b.free(l)); err == nil {
 			b.Errorf("%v: %+v", r, got)
 		}

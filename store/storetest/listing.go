@@ -42,10 +42,10 @@ type listingBench struct {
 }
 
 // claim makes an agent with a key of its own.
-func (b *listingBench) claim(service, agentID string) pat.Agreement {
+func (b *listingBench) claim(service string, agentID pat.AgentID) pat.Agreement {
 	b.Helper()
-	a, p := b.agreement("nonce-" + agentID)
-	a.Service, p.Service, a.AgentID, a.KeyID = service, service, agentID, "key-"+agentID
+	a, p := b.agreement("nonce-" + string(agentID))
+	a.Service, p.Service, a.AgentID, a.KeyID = service, service, agentID, pat.KeyID("key-"+agentID)
 	return b.agree(a, p)
 }
 
@@ -55,7 +55,7 @@ func (b *listingBench) agents(f store.AgentFilter) []string {
 	b.must(err)
 	ids := []string{}
 	for _, a := range list {
-		ids = append(ids, a.ID)
+		ids = append(ids, string(a.ID))
 	}
 	return ids
 }
@@ -69,7 +69,7 @@ func (b *listingBench) same(got, want any) {
 
 func listAgents(b *listingBench) {
 	for _, id := range []string{"b", "a", "d", "c"} {
-		b.claim(service, id)
+		b.claim(service, pat.AgentID(id))
 	}
 	b.claim("other", "a2")
 	b.must(b.SetAgent(b.Context(), service, "c", pat.AgentActive, true, "key-c2", ""))
@@ -98,7 +98,7 @@ func listAgreements(b *listingBench) {
 	p.Digest, p.Bytes = digest("another"), []byte("{}")
 	third.PolicyDigest = p.Digest
 	third = b.agree(third, p)
-	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: second.ID, At: start, Until: start.Add(time.Hour)}))
+	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(second.ID), At: start, Until: start.Add(time.Hour)}))
 	second.State = pat.AgreementRevoked
 	for name, c := range map[string]struct {
 		filter store.AgreementFilter
@@ -123,11 +123,11 @@ func listAgreements(b *listingBench) {
 	}
 }
 
-func (b *listingBench) tokens(f store.TokenFilter) []string {
+func (b *listingBench) tokens(f store.TokenFilter) []pat.TokenID {
 	b.Helper()
 	list, err := b.listings.Tokens(b.Context(), f)
 	b.must(err)
-	ids := []string{}
+	ids := []pat.TokenID{}
 	for _, k := range list {
 		ids = append(ids, k.ID)
 	}
@@ -141,12 +141,12 @@ func listTokens(b *listingBench) {
 	b.must(b.Issue(b.Context(), two))
 	b.clock.Advance(time.Minute)
 	three := b.issue(other)
-	b.same(b.tokens(store.TokenFilter{Service: service}), []string{three.ID, two.ID, one.ID})
-	b.same(b.tokens(store.TokenFilter{Service: service, AgentID: "a"}), []string{two.ID, one.ID})
-	b.same(b.tokens(store.TokenFilter{Service: service, AgreementID: other.ID}), []string{three.ID})
-	b.same(b.tokens(store.TokenFilter{Service: service, After: store.TokenCursor{IssuedAt: two.IssuedAt, ID: two.ID}}), []string{one.ID})
-	b.same(b.tokens(store.TokenFilter{Service: service, ID: two.ID}), []string{two.ID})
-	b.same(b.tokens(store.TokenFilter{Service: "other"}), []string{})
+	b.same(b.tokens(store.TokenFilter{Service: service}), []pat.TokenID{three.ID, two.ID, one.ID})
+	b.same(b.tokens(store.TokenFilter{Service: service, AgentID: "a"}), []pat.TokenID{two.ID, one.ID})
+	b.same(b.tokens(store.TokenFilter{Service: service, AgreementID: other.ID}), []pat.TokenID{three.ID})
+	b.same(b.tokens(store.TokenFilter{Service: service, After: store.TokenCursor{IssuedAt: two.IssuedAt, ID: two.ID}}), []pat.TokenID{one.ID})
+	b.same(b.tokens(store.TokenFilter{Service: service, ID: two.ID}), []pat.TokenID{two.ID})
+	b.same(b.tokens(store.TokenFilter{Service: "other"}), []pat.TokenID{})
 	list, err := b.listings.Tokens(b.Context(), store.TokenFilter{Service: service, AgentID: "b"})
 	b.must(err)
 	b.same(list, []store.ListedToken{{Token: three}})
@@ -155,13 +155,13 @@ func listTokens(b *listingBench) {
 	now := b.clock.Now()
 	_, err = b.Renew(b.Context(), one.ID, next, now.Add(time.Minute), now, "", now)
 	b.must(err)
-	valid := func(at time.Time) []string {
+	valid := func(at time.Time) []pat.TokenID {
 		b.Helper()
 		return b.tokens(store.TokenFilter{Service: service, AgentID: "a", ValidAt: at})
 	}
-	b.same(valid(now), []string{next.ID, two.ID, one.ID})
-	b.same(valid(now.Add(time.Minute)), []string{next.ID, two.ID}) // what was renewed ends
-	b.same(valid(two.ExpiresAt), []string{next.ID})
+	b.same(valid(now), []pat.TokenID{next.ID, two.ID, one.ID})
+	b.same(valid(now.Add(time.Minute)), []pat.TokenID{next.ID, two.ID}) // what was renewed ends
+	b.same(valid(two.ExpiresAt), []pat.TokenID{next.ID})
 }
 
 func listRevokedTokens(b *listingBench) {
@@ -172,10 +172,10 @@ func listRevokedTokens(b *listingBench) {
 		// again: a token issued after the revocation is not ended by it.
 		again bool
 	}{
-		{pat.RevokedToken, func(k pat.Token) string { return k.ID }, true},
+		{pat.RevokedToken, func(k pat.Token) string { return string(k.ID) }, true},
 		{pat.RevokedPolicy, func(k pat.Token) string { return k.PolicyDigest }, true},
-		{pat.RevokedAgent, func(k pat.Token) string { return k.AgentID }, true},
-		{pat.RevokedAgreement, func(k pat.Token) string { return k.AgreementID }, false},
+		{pat.RevokedAgent, func(k pat.Token) string { return string(k.AgentID) }, true},
+		{pat.RevokedAgreement, func(k pat.Token) string { return string(k.AgreementID) }, false},
 	} {
 		k := b.issue(a)
 		b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: c.kind, Subject: c.subject(k), At: b.clock.Now(), Until: start.Add(48 * time.Hour)}))
@@ -201,7 +201,7 @@ func listRevokedTokens(b *listingBench) {
 func listPages(b *listingBench) {
 	const n = 23
 	for i := range n {
-		a := b.claim(service, fmt.Sprintf("agent-%02d", i))
+		a := b.claim(service, pat.AgentID(fmt.Sprintf("agent-%02d", i)))
 		b.issue(a)
 		if i%3 == 0 {
 			b.clock.Advance(time.Millisecond)
@@ -211,17 +211,17 @@ func listPages(b *listingBench) {
 		var agents, agreements, tokens []string
 		var cursor store.TokenCursor
 		for len(agents) < n {
-			page := b.agents(store.AgentFilter{Service: service, After: last(agents), Limit: size})
+			page := b.agents(store.AgentFilter{Service: service, After: pat.AgentID(last(agents)), Limit: size})
 			if len(page) != min(size, n-len(agents)) {
 				b.Fatalf("a page of %d holds %v", size, page)
 			}
 			agents = append(agents, page...)
 		}
 		for len(agreements) < n {
-			page, err := b.listings.Agreements(b.Context(), store.AgreementFilter{Service: service, After: last(agreements), Limit: size})
+			page, err := b.listings.Agreements(b.Context(), store.AgreementFilter{Service: service, After: pat.AgreementID(last(agreements)), Limit: size})
 			b.must(err)
 			for _, a := range page {
-				agreements = append(agreements, a.ID)
+				agreements = append(agreements, string(a.ID))
 			}
 			if len(page) == 0 {
 				b.Fatal("agreements end too early")
@@ -231,7 +231,7 @@ func listPages(b *listingBench) {
 			page, err := b.listings.Tokens(b.Context(), store.TokenFilter{Service: service, After: cursor, Limit: size})
 			b.must(err)
 			for _, k := range page {
-				tokens = append(tokens, k.ID)
+				tokens = append(tokens, string(k.ID))
 				parsed, ok := store.ParseTokenCursor(k.Cursor().String())
 				if !ok {
 					b.Fatalf("%q cannot be read again", k.Cursor())

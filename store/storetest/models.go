@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -168,7 +169,7 @@ func modelLedger(b *bench, rng *rand.Rand) {
 		switch rng.IntN(10) {
 		case 0:
 			nano := 1 + rng.Int64N(500)
-			b.topUp(k.agentID, money.Amount{Nano: nano, Currency: k.currency})
+			b.topUp(pat.AgentID(k.agentID), money.Amount{Nano: nano, Currency: k.currency})
 			m.topped += nano
 		case 1:
 			_, err := b.Sweep(b.Context())
@@ -181,7 +182,7 @@ func modelLedger(b *bench, rng *rand.Rand) {
 		case 2, 3, 4, 5:
 			nano := 1 + rng.Int64N(300)
 			r := b.free()
-			r.Execution.AgentID = k.agentID
+			r.Execution.AgentID = pat.AgentID(k.agentID)
 			r.Candidates[0].Charge = money.Amount{Nano: nano, Currency: k.currency}
 			r.Billing.Credit = money.Amount{Nano: credit, Currency: k.currency}
 			begun, err := b.Begin(b.Context(), r)
@@ -225,7 +226,7 @@ func modelLedger(b *bench, rng *rand.Rand) {
 		}
 	}
 	for k, m := range model {
-		list, err := b.Accounts(b.Context(), store.Filter{Service: service, AgentID: k.agentID})
+		list, err := b.Accounts(b.Context(), store.Filter{Service: service, AgentID: pat.AgentID(k.agentID)})
 		b.must(err)
 		for _, a := range list {
 			if a.Currency == k.currency && (a.ToppedUp.Nano != m.topped || a.Held.Nano != m.held || a.Captured.Nano != m.captured) {

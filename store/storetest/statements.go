@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -97,7 +98,7 @@ func statementLines(b *bench) {
 }
 
 // position adds up entries as a reader of the ledger would.
-func addUp(entries []store.Entry, agentID, currency string, before time.Time) store.Position {
+func addUp(entries []store.Entry, agentID pat.AgentID, currency string, before time.Time) store.Position {
 	var a store.Account
 	var unresolved int64
 	for _, n := range entries {
@@ -125,7 +126,7 @@ func addUp(entries []store.Entry, agentID, currency string, before time.Time) st
 func (b *bench) randomCharge(rng *rand.Rand) {
 	b.Helper()
 	r := b.paid(1 + rng.Int64N(100))
-	r.Execution.AgentID = fmt.Sprintf("agent-%d", rng.IntN(3))
+	r.Execution.AgentID = pat.AgentID(fmt.Sprintf("agent-%d", rng.IntN(3)))
 	r.Execution.Intent = fmt.Sprintf("example.com:i%d:v1", rng.IntN(3))
 	r.Candidates[0].Charge.Currency = []string{"EUR", "USD"}[rng.IntN(2)]
 	r.Billing.Credit.Currency = r.Candidates[0].Charge.Currency
@@ -187,7 +188,7 @@ func statementModel(b *bench) {
 func statementPages(b *bench) {
 	for _, id := range []string{"c", "a", "b"} {
 		for _, currency := range []string{"USD", "EUR"} {
-			b.topUp(id, money.Amount{Nano: 5, Currency: currency})
+			b.topUp(pat.AgentID(id), money.Amount{Nano: 5, Currency: currency})
 		}
 	}
 	var got []string
@@ -195,7 +196,7 @@ func statementPages(b *bench) {
 	for {
 		page := b.statements(f)
 		for _, s := range page {
-			got = append(got, s.AgentID+" "+s.Currency)
+			got = append(got, string(s.AgentID)+" "+s.Currency)
 		}
 		if len(page) < f.Limit {
 			break
@@ -289,7 +290,7 @@ func retainMany(b *bench) {
 		list, err := b.Accounts(b.Context(), store.Filter{Service: service})
 		b.must(err)
 		slices.SortFunc(list, func(x, y store.Account) int {
-			return cmp.Or(strings.Compare(x.AgentID, y.AgentID), strings.Compare(x.Currency, y.Currency))
+			return cmp.Or(cmp.Compare(x.AgentID, y.AgentID), strings.Compare(x.Currency, y.Currency))
 		})
 		return list
 	}

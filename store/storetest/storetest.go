@@ -150,7 +150,7 @@ const (
 func usd(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "USD"} }
 
 func rate(id string, most int64, p limit.Period) store.Reservation {
-	return store.Reservation{AgentID: agent, Limit: limit.Limit{ID: id, Rate: limit.Rate{Max: most, Period: p}}}
+	return store.Reservation{Principal: agent, Limit: limit.Limit{ID: id, Rate: limit.Rate{Max: most, Period: p}}}
 }
 
 // free is a call without charge, key or proof.
@@ -233,7 +233,7 @@ func digest(s string) string {
 func (b *bench) agreement(nonce string) (pat.Agreement, pat.PolicyDocument) {
 	p := pat.PolicyDocument{Service: service, Digest: digest("policy"), UID: "https://shop.example/policy", Bytes: []byte(`{"uid":1}`), FirstOffered: start}
 	return pat.Agreement{
-		ID: b.id(), Service: service, Issuer: "shop.example", AgentID: agent, KeyID: "key-1", PublicKey: []byte{1, 2, 3},
+		ID: pat.AgreementID(b.id()), Service: service, Issuer: "shop.example", AgentID: agent, KeyID: "key-1", PublicKey: []byte{1, 2, 3},
 		PolicyUID: p.UID, PolicyDigest: p.Digest, Assurance: pat.Fresh, Form: "jws-agreement", Signed: []byte("signed bytes"),
 		Signature: []byte("a.b.c"), Nonce: nonce, Scope: []string{"a:b:execute", "é\"<"}, State: pat.AgreementActive, CreatedAt: start,
 	}, p
@@ -250,7 +250,7 @@ func (b *bench) agree(a pat.Agreement, p pat.PolicyDocument) pat.Agreement {
 func (b *bench) token(a pat.Agreement) pat.Token {
 	now := b.clock.Now()
 	return pat.Token{
-		ID: b.id(), Service: a.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
+		ID: pat.TokenID(b.id()), Service: a.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
 		Scope: a.Scope, LimitRate: 10, LimitPeriod: 3600, Assurance: a.Assurance, SigningKeyID: "kid", IssuedAt: now, ExpiresAt: now.Add(time.Hour),
 	}
 }

@@ -50,7 +50,7 @@ func issueNeedsAgreement(b *bench) {
 	b.want(b.Issue(b.Context(), b.token(a)), pat.ErrBlocked)
 	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentActive, false, "", ""))
 	b.issue(a)
-	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: a.ID, At: start, Until: start.Add(time.Hour)}))
+	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(a.ID), At: start, Until: start.Add(time.Hour)}))
 	b.want(b.Issue(b.Context(), b.token(a)), pat.ErrBlocked)
 }
 
@@ -74,7 +74,7 @@ func renewOnce(b *bench) {
 	b.reopen()
 	b.clock.Advance(time.Minute) // the same renewal within its minute
 	other := next
-	other.ID = b.id()
+	other.ID = pat.TokenID(b.id())
 	got, err = b.Renew(b.Context(), old.ID, other, b.clock.Now().Add(time.Minute), b.clock.Now().Add(-within), "p1", now)
 	b.must(err)
 	if d := cmp.Diff(next, got); d != "" {
@@ -106,7 +106,7 @@ func revokedNotRenewed(b *bench) {
 	for _, kind := range []pat.RevocationKind{pat.RevokedToken, pat.RevokedAgreement, pat.RevokedPolicy, pat.RevokedAgent} {
 		a := b.agree(b.agreement(string(kind)))
 		old, next := b.issue(a), b.token(a)
-		subject := map[pat.RevocationKind]string{pat.RevokedToken: old.ID, pat.RevokedAgreement: a.ID, pat.RevokedPolicy: a.PolicyDigest, pat.RevokedAgent: agent}[kind]
+		subject := map[pat.RevocationKind]string{pat.RevokedToken: string(old.ID), pat.RevokedAgreement: string(a.ID), pat.RevokedPolicy: a.PolicyDigest, pat.RevokedAgent: agent}[kind]
 		b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: kind, Subject: subject, At: b.clock.Now(), Until: start.Add(time.Hour)}))
 		_, err := b.Renew(b.Context(), old.ID, next, start.Add(time.Minute), start, "", start)
 		b.want(err, pat.ErrBlocked)

@@ -120,7 +120,7 @@ func purgePATs(b *bench) {
 	a := b.agree(b.agreement("n"))
 	b.begin(b.under(a))
 	k := b.issue(a)
-	b.revoke(pat.RevokedToken, k.ID)
+	b.revoke(pat.RevokedToken, string(k.ID))
 	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "old", CreatedAt: start, NotAfter: start.Add(time.Hour)}))
 	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "live", CreatedAt: start}))
 	b.clock.Advance(59 * time.Minute)
@@ -190,23 +190,23 @@ func purgeKeepsUsed(b *bench) {
 }
 
 func purgeKeepsKnown(b *bench) {
-	for i, change := range []func(id string){
-		func(id string) {
+	for i, change := range []func(id pat.AgentID){
+		func(id pat.AgentID) {
 			b.must(b.SetAgent(b.Context(), service, id, pat.AgentBlocked, false, "", ""))
 		},
-		func(id string) {
+		func(id pat.AgentID) {
 			b.must(b.SetAgent(b.Context(), service, id, pat.AgentActive, true, "", ""))
 		},
-		func(id string) { b.topUp(id, usd(1)) },
+		func(id pat.AgentID) { b.topUp(id, usd(1)) },
 	} {
-		id := fmt.Sprintf("known-%d", i)
-		b.must(b.tryAgree(id, "key-"+id, "n"))
+		id := pat.AgentID(fmt.Sprintf("known-%d", i))
+		b.must(b.tryAgree(id, "key-"+pat.KeyID(id), "n"))
 		change(id)
 	}
 	b.clock.Advance(long)
 	b.purge()
 	for i := range 3 {
-		_, err := b.Agent(b.Context(), service, fmt.Sprintf("known-%d", i))
+		_, err := b.Agent(b.Context(), service, pat.AgentID(fmt.Sprintf("known-%d", i)))
 		b.must(err)
 	}
 }

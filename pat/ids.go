@@ -1,0 +1,48 @@
+package pat
+
+// The identifiers of this package are types of their own, so that the compiler rejects one in the place of another.
+// Each is text of the wire and of the database as it stands.
+type (
+	// An AgentID names an agent at one service: 1 to 200 visible ASCII characters. See ParseAgentID.
+	AgentID string
+	// A KeyID names a public key: the base64url of its SHA-256 thumbprint, 43 characters. RFC 7638. See ParseKeyID
+	// and Key.Thumbprint.
+	KeyID string
+	// A TokenID names a PAT: its claim jti. RFC 7519 4.1.7.
+	TokenID string
+	// An AgreementID names an agreement: a UUIDv7, the claim agr of the PATs under it.
+	AgreementID string
+	// A Principal is whose counters a call runs on: the agent, or the agent under its static agreement, which is kept
+	// apart. See Claims.Principal.
+	Principal string
+)
+
+const maxAgentID = 200
+
+// ParseAgentID returns s as an AgentID. The error is ErrBadAgentID.
+func ParseAgentID(s string) (AgentID, error) {
+	if len(s) > maxAgentID || !visible(s) {
+		return "", ErrBadAgentID
+	}
+	return AgentID(s), nil
+}
+
+// ParseKeyID returns s as a KeyID, whether or not there is such a key. The error is of kind ErrUnsupportedKey.
+func ParseKeyID(s string) (KeyID, error) {
+	if b, err := decodeSegment(s); err != nil || len(b) != thumbprintSize {
+		return "", because(ErrUnsupportedKey, "want the thumbprint (RFC 7638) of a key")
+	}
+	return KeyID(s), nil
+}
+
+const thumbprintSize = 32 // SHA-256
+
+// visible reports whether s is one or more visible ASCII characters.
+func visible(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x21 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return s != ""
+}
