@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -27,18 +26,9 @@ func TestTheIntentsOfTheExampleShopFitIt(t *testing.T) {
 	}
 	server := httptest.NewServer(shop)
 	defer server.Close()
-	base, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := upstream.New(upstream.Config{
-		URL: base, Timeout: 10 * time.Second, MaxResponse: 1 << 20, IdempotencyHeader: "Idempotency-Key", Now: time.Now,
-		AuthHeader: upstream.AuthHeader{Name: "X-Api-Key", Value: key}, Breaker: upstream.Breaker{Failures: 5, OpenFor: time.Second},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer u.Close()
+	cfg := config(t, server.URL)
+	cfg.IdempotencyHeader, cfg.AuthHeader = "Idempotency-Key", upstream.AuthHeader{Name: "X-Api-Key", Value: key}
+	u := open(t, cfg)
 	c := shopCatalog(t)
 	for _, tt := range []struct {
 		intent, in, want string
