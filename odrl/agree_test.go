@@ -32,10 +32,7 @@ func TestDecideAndEvaluateAgree(t *testing.T) {
 	w := world()
 	w.AnyAssignee = true
 	w.Hosts = append(w.Hosts, "127.0.0.1:4000")
-	times := odrl.Rounds(500)
-	if testing.Short() {
-		times = odrl.Rounds(400)
-	}
+	times := odrl.AgreeingPolicies
 	published, permits := 0, 0
 	for seed := range times {
 		r := rand.New(rand.NewPCG(11, uint64(seed)))

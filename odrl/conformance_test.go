@@ -2,6 +2,7 @@ package odrl_test
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -140,7 +141,9 @@ func (r row) load(t *testing.T, text string, taken bool) *odrl.Policy {
 	if taken {
 		text = strings.Replace(text, `"@type":"Offer"`, `"@type":"Set"`, 1)
 	}
-	p, problems := odrl.Load(t.Context(), []byte(text), odrl.LoadOptions{Lenient: r.lenient, Profiles: r.profiles})
+	p, problems := loads.once(fmt.Sprintln(r.lenient, r.profiles, text), func() (*odrl.Policy, problem.List) {
+		return odrl.Load(context.Background(), []byte(text), odrl.LoadOptions{Lenient: r.lenient, Profiles: r.profiles})
+	})
 	if p == nil {
 		t.Fatalf("%s\n%v", text, problems)
 	}

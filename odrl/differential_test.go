@@ -452,15 +452,12 @@ func randomBytes(seed uint64, most int) []byte {
 }
 
 var (
-	differentialRounds = flag.Int("differential.rounds", 200, "policies that module, residual and plan are compared on")
+	differentialRounds = flag.Int("differential.rounds", ComparedPolicies, "policies that module, residual and plan are compared on")
 	differentialSeed   = flag.Uint64("differential.seed", 1000, "the first of the seeds of these policies")
 )
 
 func TestModuleResidualAndPlanAgree(t *testing.T) {
-	times := Rounds(*differentialRounds)
-	if testing.Short() {
-		times = min(times, 60)
-	}
+	times := *differentialRounds
 	planned := 0
 	for seed := range times {
 		if differ(t, randomBytes(*differentialSeed+uint64(seed), 400), 6) {

@@ -2,11 +2,13 @@ package odrl_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,9 +58,16 @@ func file(tb testing.TB, name string) []byte {
 	return b
 }
 
+// publish publishes a document in a world once: a Policy does not change, and every test that asks again gets the same.
 func publish(tb testing.TB, doc []byte, w odrl.World) *odrl.Policy {
 	tb.Helper()
-	p, problems := odrl.Publish(tb.Context(), doc, w)
+	names, err := json.Marshal(w)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, problems := publications.once(string(doc)+"\n"+string(names), func() (*odrl.Policy, problem.List) {
+		return odrl.Publish(context.Background(), doc, w)
+	})
 	if p == nil {
 		tb.Fatalf("refused: %v", problems)
 	}
@@ -66,6 +75,17 @@ func publish(tb testing.TB, doc []byte, w odrl.World) *odrl.Policy {
 		tb.Fatalf("a policy and errors: %v", problems)
 	}
 	return p
+}
+
+// What publish published, and what the rows of the conformance table loaded.
+var publications, loads policies
+
+// policies are made once each, by whatever they are made of.
+type policies struct{ made sync.Map }
+
+func (l *policies) once(of string, do func() (*odrl.Policy, problem.List)) (*odrl.Policy, problem.List) {
+	made, _ := l.made.LoadOrStore(of, sync.OnceValues(do))
+	return made.(func() (*odrl.Policy, problem.List))() //nolint:forcetypeassert // holds nothing else
 }
 
 func decide(tb testing.TB, p *odrl.Policy, r odrl.Request) odrl.Decision {
@@ -221,7 +241,9 @@ func BenchmarkDecideTheExampleOfUIMCore(b *testing.B) {
 func BenchmarkPublishTheExampleOfUIMCore(b *testing.B) {
 	doc := file(b, "uim-core.json")
 	for b.Loop() {
-		publish(b, doc, world())
+		if p, problems := odrl.Publish(b.Context(), doc, world()); p == nil {
+			b.Fatal(problems)
+		}
 	}
 }
 

@@ -106,10 +106,7 @@ func TestMutatedPolicies(t *testing.T) {
 	w := world()
 	w.AnyAssignee = true
 	w.Hosts = append(w.Hosts, "127.0.0.1:4000")
-	times := odrl.Rounds(2000)
-	if testing.Short() {
-		times = odrl.Rounds(500)
-	}
+	times := odrl.MutatedPolicies
 	published := 0
 	for seed := range times {
 		r := rand.New(rand.NewPCG(7, uint64(seed)))

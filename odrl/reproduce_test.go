@@ -30,7 +30,7 @@ func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
 	w := world()
 	w.AnyAssignee = true
 	w.Hosts = append(w.Hosts, "127.0.0.1:4000")
-	times := odrl.Rounds(300)
+	times := odrl.ReproducedPolicies
 	published, permits := 0, 0
 	for seed := range times {
 		r := rand.New(rand.NewPCG(12, uint64(seed)))

@@ -127,10 +127,7 @@ func FuzzLoad(f *testing.F) {
 func TestMutatedDocuments(t *testing.T) {
 	docs := documents(t)
 	names := slices.Sorted(maps.Keys(docs))
-	times := odrl.Rounds(1500)
-	if testing.Short() {
-		times = odrl.Rounds(600)
-	}
+	times := odrl.MutatedDocuments
 	written := 0
 	for seed := range times {
 		r := rand.New(rand.NewPCG(11, uint64(seed)))
