@@ -7,22 +7,22 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// A Charge is what a service says one call costs.
+// A Charge is the price of one call, as the service states it.
 type Charge struct {
 	money.Amount
-	ExecutionID string // the service's own name for the call
+	ExecutionID string // given by the service
 	State       string // captured, released or pending
 }
 
-// String is how the header UIM-Charge writes it.
+// String returns the form of the header UIM-Charge.
 func (c *Charge) String() string {
 	return c.Amount.String() + "; id=" + c.ExecutionID + "; state=" + c.State
 }
 
 var errCharge = errors.New("want a charge such as 0.01 USD; id=…; state=captured")
 
-// parseCharge reads the header UIM-Charge: 0.01 USD; id=<execution id>; state=captured|released|pending.
-// Every error is errCharge; the Charge is then nil. Parameters it does not know are read over.
+// parseCharge parses the header UIM-Charge: 0.01 USD; id=<execution id>; state=captured|released|pending. It is no
+// structured field of RFC 9651. Every error is errCharge; the Charge is then nil. Unknown parameters are ignored.
 func parseCharge(s string) (*Charge, error) {
 	if len(s) > maxHeaderText {
 		return nil, errCharge
@@ -42,10 +42,10 @@ func parseCharge(s string) (*Charge, error) {
 			c.State = value
 		}
 	}
-	return c.known()
+	return c.check()
 }
 
-// chargeOf reads the same out of a body: meta.charge or details.charge. It is nil where there is none.
+// chargeOf reads the same from a body: meta.charge or details.charge. It returns nil if there is none.
 func chargeOf(v any) *Charge {
 	m, _ := v.(map[string]any)
 	text, _ := m["amount"].(string)
@@ -57,15 +57,15 @@ func chargeOf(v any) *Charge {
 	c := &Charge{Amount: amount}
 	c.ExecutionID, _ = m["id"].(string)
 	c.State, _ = m["state"].(string)
-	c, err = c.known()
+	c, err = c.check()
 	if err != nil {
 		return nil
 	}
 	return c
 }
 
-func (c *Charge) known() (*Charge, error) {
-	if c.ExecutionID == "" || symbolic(c.ExecutionID) == "" {
+func (c *Charge) check() (*Charge, error) {
+	if c.ExecutionID == "" || identifier(c.ExecutionID) == "" {
 		return nil, errCharge
 	}
 	switch c.State {

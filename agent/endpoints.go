@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// Endpoints are where a service is asked for what, as its agents.json says or else as the protocol has it
-// by default. Where there are several, they are tried in turn until one is there.
+// Endpoints are the addresses of a service, from its agents.json or else the protocol's defaults. Where there are several
+// for one purpose, they are tried in turn until one exists.
 type Endpoints struct {
 	Agents  string   `json:"agents"`
 	Policy  []string `json:"policy"`
@@ -35,27 +35,27 @@ var (
 	revokePaths  = []string{"api/pat/revoke", "pat/revoke"}
 )
 
-// endpointsOf reads the endpoints off an agents.json found at a URL. What it does not name is looked for
-// where what it does name is: beside the execute URL, else beside the search URL, else beside itself.
+// endpointsOf returns the endpoints of an agents.json found at a URL. Those that it does not name are looked for beside
+// the execute URL, else beside the search URL, else beside agents.json itself.
 func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
-	bases := []string{base(at.String(), []string{".well-known/agents.json", "agents.json"})}
+	bases := []string{baseURL(at.String(), []string{".well-known/agents.json", "agents.json"})}
 	for _, named := range []struct {
 		address string
 		paths   []string
 	}{{c.Discovery, append([]string{"discovery"}, searchPaths...)}, {c.Execute, executePaths}} {
-		if b := base(named.address, named.paths); b != "" {
+		if b := baseURL(named.address, named.paths); b != "" {
 			bases = append([]string{b}, bases...)
 		}
 	}
 	e := Endpoints{
 		Agents:  at.String(),
-		Policy:  under(bases, policyPaths),
-		Search:  under(bases, searchPaths),
-		Intents: under(bases, intentPaths),
-		Execute: under(bases[:1], executePaths),
-		Issue:   under(bases, issuePaths),
-		Renew:   under(bases, renewPaths),
-		Revoke:  under(bases, revokePaths),
+		Policy:  joinAll(bases, policyPaths),
+		Search:  joinAll(bases, searchPaths),
+		Intents: joinAll(bases, intentPaths),
+		Execute: joinAll(bases[:1], executePaths),
+		Issue:   joinAll(bases, issuePaths),
+		Renew:   joinAll(bases, renewPaths),
+		Revoke:  joinAll(bases, revokePaths),
 	}
 	if c.PolicyFile != "" {
 		e.Policy = []string{c.PolicyFile}
@@ -69,8 +69,8 @@ func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 	return e
 }
 
-// base is the URL under which one of the paths makes address; the root where none does.
-func base(address string, paths []string) string {
+// baseURL returns address without one of the paths at its end; the root of its host if it ends in none of them.
+func baseURL(address string, paths []string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return ""
@@ -86,7 +86,7 @@ func base(address string, paths []string) string {
 	return u.String()
 }
 
-func under(bases, paths []string) []string {
+func joinAll(bases, paths []string) []string {
 	var out []string
 	for _, b := range bases {
 		for _, p := range paths {
@@ -98,9 +98,9 @@ func under(bases, paths []string) []string {
 	return out
 }
 
-// notThere reports whether an answer means that a path does not exist, rather than that what was asked
-// for there does not.
-func notThere(a fetch.Answer) bool {
+// pathMissing reports whether an answer means that a path does not exist, rather than that the path exists and the thing
+// asked for does not.
+func pathMissing(a fetch.Answer) bool {
 	if a.Status != http.StatusNotFound && a.Status != http.StatusMethodNotAllowed && a.Status != http.StatusNotImplemented {
 		return false
 	}

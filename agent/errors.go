@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// ErrOptions means that a client cannot be made of these Options, or not used for this.
+	// ErrOptions means that a client cannot be made of these Options, or that they do not allow the operation.
 	ErrOptions = errors.New("the client's options do not allow this")
 	// ErrTarget means that a text names no service.
 	ErrTarget = errors.New("want the URL of an agents.json, an origin or a domain")
@@ -28,15 +28,15 @@ var (
 	ErrFile = errors.New("this file cannot be used")
 )
 
-// unreadable makes an ErrAnswer of why an answer could not be read. Such texts name members of the answer,
-// so they are cleaned, and the error itself is left behind.
-func unreadable(err error) error { return fmt.Errorf("%w: %s", ErrAnswer, clean(err.Error())) }
+// answerError makes an ErrAnswer of a parsing error. Its text may quote names of the answer: it is cleaned, and the error
+// itself is not wrapped.
+func answerError(err error) error { return fmt.Errorf("%w: %s", ErrAnswer, clean(err.Error())) }
 
-// A PolicyChangedError says that the service no longer offers the policy that was accepted. Nothing was
-// signed. Read the policy offered now, and agree to it if it suits you.
+// A PolicyChangedError means that the service no longer offers the policy that was accepted. Nothing was signed. Read the
+// policy offered now, and agree to it if it suits you.
 type PolicyChangedError struct {
-	Agreed, Offered string // digests; Offered is empty where the service did not say
-	Cause           *Error // what the service answered; nil where the client saw it itself
+	Agreed, Offered string // digests; Offered is empty if the service did not state it
+	Cause           *Error // the service's answer; nil if the client compared the digests itself
 }
 
 func (e *PolicyChangedError) Error() string {
@@ -46,7 +46,7 @@ func (e *PolicyChangedError) Error() string {
 	return "the policy has changed: " + e.Agreed + " was accepted, " + e.Offered + " is offered and was not signed"
 }
 
-// Unwrap returns the service's answer, if there is one.
+// Unwrap returns Cause.
 func (e *PolicyChangedError) Unwrap() error {
 	if e.Cause == nil {
 		return nil
@@ -59,40 +59,39 @@ func (e *PolicyChangedError) Is(target error) bool {
 	return target == error(ErrPolicyRequiresAgreement)
 }
 
-// A PendingError says that the service's operator has to approve the agent first. Agree again later, on
-// the same Service or one resumed from its Session, to ask whether he did.
+// A PendingError means that the service's operator has to approve the agent first. Agree again later, on the same Service
+// or one resumed from its Session, to find out whether that has happened.
 type PendingError struct{ AgreementID string }
 
 func (e *PendingError) Error() string {
 	return "the agreement " + e.AgreementID + " waits for the service's operator to approve it"
 }
 
-// An IssuerError says that a service claims to speak in a name that its address does not vouch for. An
-// agreement made out to that name could be used there, at your cost. To agree nevertheless, set
-// PolicySeen.Issuer to it.
+// An IssuerError means that a service uses a name that its address does not vouch for. An agreement made out to that name
+// could be used there, at your cost. To agree nevertheless, set Acceptance.Issuer to it.
 type IssuerError struct{ Issuer, Host string }
 
 func (e *IssuerError) Error() string {
 	return fmt.Sprintf("%s asks for an agreement made out to %s, which is not its own name: nothing was signed", e.Host, e.Issuer)
 }
 
-// An Error is what a service answered instead of doing what was asked. UIM core 3.3. Its texts are a
-// stranger's, cut to a sensible length and freed of control characters.
+// An Error is a service's answer to a request that it did not carry out. UIM core 3.3. Its texts come from the service,
+// bounded in length and without control characters.
 type Error struct {
 	Status     int    // HTTP
-	Code       string // such as INVALID_PARAMETER; empty where the service gives none
-	Reason     string // details.reason, the exact cause; empty where the service gives none
+	Code       string // such as INVALID_PARAMETER; empty if the service gives none
+	Reason     string // details.reason, the exact cause; empty if the service gives none
 	UIMCode    string // such as UIM-AUT-001
 	Message    string
 	Suggestion string
 	Violations []intents.Violation
-	RetryAfter time.Duration // 0: the service did not say
-	Outcome    string        // not_sent, failed, done or unknown; empty: the service did not say
+	RetryAfter time.Duration // 0: not stated by the service
+	Outcome    string        // not_sent, failed, done or unknown; empty: not stated by the service
 	Charge     *Charge
 	RateLimit  *RateLimit
 	RequestID  string
 	Replayed   bool           // the answer of an earlier call under the same idempotency key
-	Offered    string         // digest of the policy offered now, where it was told
+	Offered    string         // digest of the policy offered now; empty: not stated by the service
 	Details    map[string]any // all of error.details; a tree of package strictjson
 	offeredUID string
 	cause      error
@@ -114,11 +113,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap is ErrAnswer where the service did what was asked and its answer cannot be used; else nil.
+// Unwrap returns ErrAnswer if the service carried out the request and its answer cannot be used; else nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is compares with the sentinels below: by details.reason, or else (of services that give none) by code
-// or status.
+// Is compares with the sentinels below: by details.reason, or else, for services that give none, by code or status.
 func (e *Error) Is(target error) bool {
 	want, ok := target.(reasonError)
 	if !ok {
@@ -127,7 +125,7 @@ func (e *Error) Is(target error) bool {
 	if string(want) == e.Reason || e.Reason == "" && string(want) == e.Code {
 		return true
 	}
-	status, ok := kinds[want]
+	status, ok := statusOf[want]
 	return ok && status == e.Status
 }
 
@@ -147,13 +145,13 @@ const (
 	ErrUnavailable     = reasonError(reason.CodeServiceUnavailable) // 503
 )
 
-var kinds = map[reasonError]int{
+var statusOf = map[reasonError]int{
 	ErrUnauthorized: http.StatusUnauthorized, ErrPaymentRequired: http.StatusPaymentRequired, ErrForbidden: http.StatusForbidden,
 	ErrNotFound: http.StatusNotFound, ErrConflict: http.StatusConflict, ErrTooManyRequests: http.StatusTooManyRequests,
 	ErrUnavailable: http.StatusServiceUnavailable,
 }
 
-// Reasons that a caller may want to act on. errors.Is compares with what a service gave as details.reason.
+// Reasons that a caller may want to act on. errors.Is compares them with details.reason of the answer.
 const (
 	ErrInvalidToken            = reasonError(reason.InvalidToken)
 	ErrExpiredToken            = reasonError(reason.ExpiredToken)

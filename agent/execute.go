@@ -1,17 +1,14 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/google/uuid"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
@@ -22,15 +19,15 @@ const (
 	maxUID            = 512
 )
 
-// ExecuteOptions say how one call is made.
+// ExecuteOptions are the options of one call. The zero value suits most calls.
 type ExecuteOptions struct {
-	// IdempotencyKey names the call, 1 to 128 visible ASCII characters: repeated under the same key, it is
-	// answered and not made again. Where it is empty the client makes one for every intent that is not
-	// marked safe or has a price, unless the parameters hold a number that services cannot compare exactly.
+	// IdempotencyKey identifies the call, 1 to 128 visible ASCII characters: a call repeated under the same key is answered
+	// and not made again. If it is empty, the client makes one for every intent that is not marked safe or has a price,
+	// unless the parameters hold a number that services cannot compare exactly.
 	IdempotencyKey string
 	// NoRepeat sends the call once and makes no key.
 	NoRepeat bool
-	// Prove adds a proof of key. Without it one is added where the service asks for it.
+	// Prove adds a proof of key. Without it one is added if the service asks for it.
 	Prove bool
 	// RequestID correlates the call in the service's logs: 1 to 64 of A-Z a-z 0-9 . _ -; empty: the service makes one.
 	RequestID string
@@ -38,45 +35,45 @@ type ExecuteOptions struct {
 	Traceparent string
 }
 
-// A Result is what an executed intent answered.
+// A Result is the answer of an executed intent.
 type Result struct {
 	Output         any    // a tree of package strictjson
 	Raw            []byte // the output as it was sent
 	Status         int
-	Charge         *Charge    // nil: the service named none
-	RateLimit      *RateLimit // nil: the service told none
+	Charge         *Charge    // nil: not stated by the service
+	RateLimit      *RateLimit // nil: not stated by the service
 	RequestID      string
-	IdempotencyKey string // the call was made under; empty: none
+	IdempotencyKey string // of the call; empty: none
 	Replayed       bool   // the answer of an earlier call under the same key; nothing was done now
 	Attempts       int
 }
 
-// Execute calls an intent with its parameters: anything encoding/json writes as an object; numbers too
-// long for float64 as json.Number. It renews the PAT when that is due, and repeats the call as the
-// package says. Errors: ErrNotAgreed, ErrParameters, *PolicyChangedError, *Error (see its sentinels; one
-// that is ErrAnswer was done, and may have been charged), and those of package fetch: of a *fetch.Error with Sent it is not known whether the call
-// took effect. UIM core 3.
+// Execute calls an intent with its parameters: anything that encoding/json writes as an object; numbers too long for
+// float64 as json.Number. It renews the PAT when that is due, and repeats the call as the package comment describes.
+// Errors: ErrNotAgreed, ErrParameters, *PolicyChangedError, *Error (see its sentinels; after one that is ErrAnswer the
+// call has been made, and may have been charged), and those of package fetch: after a *fetch.Error with Sent it is not
+// known whether the call took effect. UIM core 3.
 func (s *Service) Execute(ctx context.Context, uid string, params map[string]any, o ExecuteOptions) (Result, error) {
 	c, err := s.call(ctx, uid, params, o)
 	if err != nil {
 		return Result{}, err
 	}
 	for {
-		session, err := s.current(ctx)
+		session, err := s.currentSession(ctx)
 		if err != nil {
 			return Result{}, err
 		}
 		c.attempts++
-		result, err := s.once(ctx, session, c)
+		result, err := s.attempt(ctx, session, c)
 		if err == nil {
 			return result, nil
 		}
 		if ctx.Err() != nil {
 			return Result{}, err
 		}
-		next := c.next(err, session, s.client)
+		next := c.nextStep(err, session, s.client)
 		if !next.again {
-			return Result{}, changed(err, session.PolicyDigest)
+			return Result{}, policyChange(err, session.PolicyDigest)
 		}
 		if next.renew {
 			if _, renewErr := s.renewFrom(ctx, session); renewErr != nil {
@@ -91,44 +88,44 @@ func (s *Service) Execute(ctx context.Context, uid string, params map[string]any
 	}
 }
 
-// call prepares what every attempt needs.
+// call checks the options and prepares what every attempt needs.
 func (s *Service) call(ctx context.Context, uid string, params map[string]any, o ExecuteOptions) (*call, error) {
 	if uid == "" || len(uid) > maxUID {
 		return nil, fmt.Errorf("%w: an intent is named namespace:intent-name:version", ErrParameters)
 	}
-	if o.IdempotencyKey != "" && !idempotent(o.IdempotencyKey) {
+	if o.IdempotencyKey != "" && !validIdempotencyKey(o.IdempotencyKey) {
 		return nil, fmt.Errorf("%w: an idempotency key is 1 to %d visible ASCII characters", ErrParameters, maxIdempotencyKey)
 	}
-	if o.RequestID != "" && symbolic(o.RequestID) == "" {
+	if o.RequestID != "" && identifier(o.RequestID) == "" {
 		return nil, fmt.Errorf("%w: a request id is 1 to 64 of A-Z a-z 0-9 . _ -", ErrParameters)
 	}
-	if o.Traceparent != "" && (len(o.Traceparent) > 128 || symbol(o.Traceparent) == "") {
+	if o.Traceparent != "" && (len(o.Traceparent) > 128 || codeName(o.Traceparent) == "") {
 		return nil, fmt.Errorf("%w: this is no traceparent", ErrParameters)
 	}
-	tree, err := treeOf(params)
+	tree, err := parameterTree(params)
 	if err != nil {
 		return nil, err
 	}
 	c := &call{uid: uid, parameters: tree, options: o, key: o.IdempotencyKey, prove: o.Prove}
 	s.mu.Lock()
-	c.prove = c.prove || s.prove[uid]
+	c.prove = c.prove || s.proofRequested[uid]
 	s.mu.Unlock()
-	if c.key == "" && !o.NoRepeat && !s.free(ctx, uid) && strictjson.Exact(tree) == nil {
+	if c.key == "" && !o.NoRepeat && !s.isFree(ctx, uid) && strictjson.Exact(tree) == nil {
 		c.key, c.ownKey = uuid.NewString(), true
 	}
-	if c.body, err = bodyOf(s.Session().Dialect, uid, tree); err != nil {
+	if c.body, err = executeBody(s.Session().Dialect, uid, tree); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// free reports whether an intent is known to change nothing and to have no price.
-func (s *Service) free(ctx context.Context, uid string) bool {
+// isFree reports whether an intent is known to be safe and to have no price.
+func (s *Service) isFree(ctx context.Context, uid string) bool {
 	s.mu.Lock()
-	catalog, found := s.catalog, s.foreign[uid]
+	catalog, found := s.catalog, s.unlisted[uid]
 	s.mu.Unlock()
 	if catalog == nil && found == nil {
-		catalog, _ = s.Catalog(ctx) // what cannot be known is not safe
+		catalog, _ = s.Catalog(ctx) // an intent that is not known is not safe
 	}
 	if catalog != nil {
 		if in, ok := catalog.Lookup(uid); ok {
@@ -138,12 +135,12 @@ func (s *Service) free(ctx context.Context, uid string) bool {
 	return found != nil && found.Safe && found.Price == ""
 }
 
-func idempotent(key string) bool {
+func validIdempotencyKey(key string) bool {
 	return key != "" && len(key) <= maxIdempotencyKey && !strings.ContainsFunc(key, func(r rune) bool { return r < 0x21 || r > 0x7e })
 }
 
-// treeOf makes of parameters what will be sent: a tree of package strictjson.
-func treeOf(params map[string]any) (map[string]any, error) {
+// parameterTree converts parameters into what is sent: a tree of package strictjson.
+func parameterTree(params map[string]any) (map[string]any, error) {
 	if params == nil {
 		return map[string]any{}, nil
 	}
@@ -158,8 +155,8 @@ func treeOf(params map[string]any) (map[string]any, error) {
 	return tree, nil
 }
 
-// bodyOf writes the body in core's form, or in the draft's for services that speak it. UIM core 3.2.
-func bodyOf(dialect intents.Dialect, uid string, tree map[string]any) ([]byte, error) {
+// executeBody writes the body in the form of core, or of the draft for services that use it. UIM core 3.2.
+func executeBody(dialect intents.Dialect, uid string, tree map[string]any) ([]byte, error) {
 	var body any = map[string]any{"intent_uid": uid, "parameters": tree}
 	if dialect == intents.Draft {
 		body = map[string]any{"intent": map[string]any{"uid": uid, "parameters": tree}, "context": map[string]any{}}
@@ -171,10 +168,12 @@ func bodyOf(dialect intents.Dialect, uid string, tree map[string]any) ([]byte, e
 	return data, nil
 }
 
-// once makes one attempt.
-func (s *Service) once(ctx context.Context, session Session, c *call) (Result, error) {
-	header := bearer(session)
-	for name, value := range map[string]string{"Idempotency-Key": c.key, "Uim-Request-Id": c.options.RequestID, "Traceparent": c.options.Traceparent} {
+// attempt sends the call once.
+func (s *Service) attempt(ctx context.Context, session Session, c *call) (Result, error) {
+	header := authorization(session)
+	for name, value := range map[string]string{
+		"Idempotency-Key": c.key, "Uim-Request-Id": c.options.RequestID, "Traceparent": c.options.Traceparent,
+	} {
 		if value != "" {
 			header.Set(name, value)
 		}
@@ -187,11 +186,11 @@ func (s *Service) once(ctx context.Context, session Session, c *call) (Result, e
 		if err != nil {
 			return Result{}, fmt.Errorf("%w: %w", ErrParameters, err)
 		}
-		if err := s.proveTo(header, session, digest); err != nil {
+		if err := s.addProof(header, session, digest); err != nil {
 			return Result{}, err
 		}
 	}
-	answer, err := s.post(ctx, executing, session.Endpoints.Execute, header, c.body)
+	answer, err := s.post(ctx, executeOp, session.Endpoints.Execute, header, c.body)
 	if err != nil {
 		return Result{}, err
 	}
@@ -202,79 +201,11 @@ func (s *Service) once(ctx context.Context, session Session, c *call) (Result, e
 	result.IdempotencyKey, result.Attempts = c.key, c.attempts
 	if c.prove {
 		s.mu.Lock()
-		if s.prove == nil {
-			s.prove = map[string]bool{}
+		if s.proofRequested == nil {
+			s.proofRequested = map[string]bool{}
 		}
-		s.prove[c.uid] = s.prove[c.uid] || c.askedForProof
+		s.proofRequested[c.uid] = s.proofRequested[c.uid] || c.proofRequested
 		s.mu.Unlock()
 	}
 	return result, nil
-}
-
-// readResult reads a 2xx answer: the outputs bare (UIM core 3.2), or in the draft's envelope {"status":
-// "success", "data": …, "meta": …}, which is told from outputs of these names by having no other member.
-func readResult(a fetch.Answer) (Result, error) {
-	r := Result{Status: a.Status, Raw: a.Body, RequestID: symbolic(a.Header.Get("Uim-Request-Id")), Replayed: replayed(a.Header), RateLimit: parseRateLimit(a.Header)}
-	r.Charge, _ = parseCharge(a.Header.Get("Uim-Charge"))
-	if len(bytes.TrimSpace(a.Body)) == 0 {
-		r.Output, r.Raw = map[string]any{}, []byte("{}")
-		return r, nil
-	}
-	if kind := mediaType(a.Header); !jsonType(kind) {
-		return Result{}, r.unusable("it is " + kind + ", not JSON")
-	}
-	tree, err := strictjson.Decode(a.Body)
-	if err != nil {
-		return Result{}, r.unusable(err.Error())
-	}
-	r.Output = tree
-	outer, ok := tree.(map[string]any)
-	if !ok || !enveloped(a.Header, outer) {
-		return r, nil
-	}
-	if outer["status"] == "error" {
-		return Result{}, readError(a)
-	}
-	r.Output = outer["data"]
-	if r.Raw, err = json.Marshal(r.Output); err != nil {
-		return Result{}, r.unusable("it cannot be written again")
-	}
-	meta, _ := outer["meta"].(map[string]any)
-	if r.Charge == nil {
-		r.Charge = chargeOf(meta["charge"])
-	}
-	if limit, ok := meta["rate_limit"].(map[string]any); ok && r.RateLimit == nil {
-		if left, ok := wholeNumber(limit["remaining"]); ok {
-			r.RateLimit = &RateLimit{Remaining: left}
-			if reset, ok := wholeNumber(limit["reset"]); ok {
-				r.RateLimit.Reset = resetAfter(reset, a.Header.Get("Date"))
-			}
-		}
-	}
-	return r, nil
-}
-
-// unusable is the error of a call that was done, what it cost included, whose answer cannot be used.
-func (r Result) unusable(why string) *Error {
-	return &Error{
-		Status: r.Status, Message: ErrAnswer.Error() + ": " + clean(why), Outcome: "done", Charge: r.Charge, RateLimit: r.RateLimit,
-		RequestID: r.RequestID, Replayed: r.Replayed, cause: ErrAnswer,
-	}
-}
-
-func enveloped(h http.Header, outer map[string]any) bool {
-	status, _ := outer["status"].(string)
-	payload := map[string]string{"success": "data", "error": "error"}[status]
-	if _, ok := outer[payload]; !ok || payload == "" {
-		return false
-	}
-	if mediaType(h) == "application/uim+json" {
-		return true
-	}
-	for name := range outer {
-		if name != "status" && name != payload && name != "meta" {
-			return false
-		}
-	}
-	return true
 }

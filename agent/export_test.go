@@ -31,4 +31,4 @@ func Targets(s string) ([]string, string, error) {
 func (s Session) Token() string { return s.token.reveal() }
 
 // Still takes the chance out of waiting.
-func (c *Client) Still() { c.jitter = func() float64 { return 1 } }
+func (c *Client) NoJitter() { c.jitter = func() float64 { return 1 } }

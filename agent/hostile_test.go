@@ -44,6 +44,7 @@ func (tr *trap) sprung() []string {
 }
 
 func TestNoRedirectIsFollowedWithAPATOrASignature(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		shop, elsewhere := agenttest.New(t, agenttest.Canonical), newTrap(t)
 		s := agreed(t, options(t, shop), shop.URL)
@@ -51,7 +52,7 @@ func TestNoRedirectIsFollowedWithAPATOrASignature(t *testing.T) {
 		shop.Config.Handler = redirecting(shop.Config.Handler, elsewhere.URL, status)
 		_, executed := s.Execute(t.Context(), agenttest.Order, nil, agent.ExecuteOptions{Prove: true})
 		_, renewed := s.Renew(t.Context())
-		_, agreedTo := fresh.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()})
+		_, agreedTo := fresh.Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()})
 		for _, err := range []error{executed, renewed, s.Revoke(t.Context()), agreedTo} {
 			if e := refusal(t, err); e.Status != status || !strings.Contains(e.Message, "redirect") {
 				t.Errorf("%d: %v", status, err)
@@ -81,6 +82,7 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 }
 
 func TestAgentsFilesThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
 	// A server that goes on for ever, and stops when the client hangs up.
 	endless := func(chunk []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -112,7 +114,9 @@ func TestAgentsFilesThatCannotBeUsed(t *testing.T) {
 		"empty":                     {said("application/json", ``), agent.ErrAnswer},
 		"compressed without asking": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Encoding", "gzip") }, nil},
 		"not there":                 {http.NotFound, agent.ErrNotFound},
-		"redirects for ever":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, fetch.ErrRefused},
+		"redirects for ever": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path+"x", http.StatusFound)
+		}, fetch.ErrRefused},
 		"redirects to a file": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
 		}, fetch.ErrRefused},
@@ -130,6 +134,7 @@ func TestAgentsFilesThatCannotBeUsed(t *testing.T) {
 		}, fetch.ErrRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := serve(t, tt.h)
 			o := agent.Options{MaxDocument: 1 << 21}
 			s, err := clientOf(t, o).Discover(t.Context(), server.URL)
@@ -148,6 +153,7 @@ func TestAgentsFilesThatCannotBeUsed(t *testing.T) {
 }
 
 func TestRedirectsOfDocumentsAreFollowed(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	hops := 0
 	front := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -164,6 +170,7 @@ func TestRedirectsOfDocumentsAreFollowed(t *testing.T) {
 }
 
 func TestASlowServerIsGivenUp(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	started := make(chan struct{}, 1)
@@ -182,13 +189,13 @@ func TestASlowServerIsGivenUp(t *testing.T) {
 	}()
 	_, err := s.Execute(ctx, agenttest.Search, nil, agent.ExecuteOptions{})
 	wantErr(t, err, context.Canceled)
-	var broken *fetch.Error
-	if !errors.As(err, &broken) || !broken.Sent {
-		t.Errorf("err = %v", err)
+	if broken, ok := errors.AsType[*fetch.Error](err); !ok || !broken.Sent {
+		t.Errorf("err = %v, want a *fetch.Error that was sent", err)
 	}
 }
 
 func TestTheTimeoutBoundsTheBodyToo(t *testing.T) {
+	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{`))
@@ -200,6 +207,7 @@ func TestTheTimeoutBoundsTheBodyToo(t *testing.T) {
 }
 
 func TestAnswersThatAreTooLargeAreNotRepeated(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	o.MaxAnswer = 1000
@@ -213,6 +221,7 @@ func TestAnswersThatAreTooLargeAreNotRepeated(t *testing.T) {
 }
 
 func TestPATsThatAreNotWhatWasSignedFor(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	inner := shop.Config.Handler
@@ -235,13 +244,14 @@ func TestPATsThatAreNotWhatWasSignedFor(t *testing.T) {
 			_, _ = w.Write([]byte(body))
 		})
 		s := discover(t, o, shop.URL)
-		if _, err := s.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()}); err == nil || s.Session().Agreed() {
+		if _, err := s.Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()}); err == nil || s.Session().Agreed() {
 			t.Errorf("%s: err = %v", name, err)
 		}
 	}
 }
 
 func TestLoopbackIsForThoseWhoNameIt(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	port := shop.URL[strings.LastIndexByte(shop.URL, ':')+1:]
 	o := options(t, shop)
@@ -266,6 +276,7 @@ func TestLoopbackIsForThoseWhoNameIt(t *testing.T) {
 }
 
 func TestWhoSpeaksForWhom(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		host, issuer string
 		want         bool
@@ -287,6 +298,7 @@ func TestWhoSpeaksForWhom(t *testing.T) {
 }
 
 func TestAStrangerCannotHaveAnAgreementMadeOutToAnother(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	session := discover(t, o, shop.URL).Session()
@@ -305,21 +317,24 @@ func TestAStrangerCannotHaveAnAgreementMadeOutToAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()})
-	var issuer *agent.IssuerError
-	if !errors.As(err, &issuer) || issuer.Issuer != agenttest.Issuer || issuer.Host != "evil.example" {
-		t.Errorf("err = %v", err)
+	_, err = s.Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()})
+	if issuer, ok := errors.AsType[*agent.IssuerError](err); !ok || issuer.Issuer != agenttest.Issuer || issuer.Host != "evil.example" {
+		t.Errorf("err = %v, want an *agent.IssuerError of %s at evil.example", err, agenttest.Issuer)
 	}
-	_, err = s.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest(), Issuer: agenttest.Issuer})
-	if errors.As(err, &issuer) || err == nil {
+	_, err = s.Agree(t.Context(), agent.Acceptance{Digest: shop.Digest(), Issuer: agenttest.Issuer})
+	if _, ok := errors.AsType[*agent.IssuerError](err); ok || err == nil {
 		t.Errorf("err = %v, want that the caller's word is taken and the loopback address refused", err)
 	}
 }
 
 func TestATerminalIsNotObeyed(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
-	escapes := []string{`{"\u001b[31m":}`, `{"\u009b31m":{"a":1,"a":2}}`, `{"error":{"code":"\u001b","message":"\u001b[2J\u202e","details":{"reason":"\u001b","suggestion":"\u009b"}}}`}
+	escapes := []string{
+		`{"\u001b[31m":}`, `{"\u009b31m":{"a":1,"a":2}}`,
+		`{"error":{"code":"\u001b","message":"\u001b[2J\u202e","details":{"reason":"\u001b","suggestion":"\u009b"}}}`,
+	}
 	for n, body := range escapes {
 		status := http.StatusOK
 		if n == 2 {
@@ -347,6 +362,7 @@ func TestATerminalIsNotObeyed(t *testing.T) {
 }
 
 func TestAStaticAgreementIsNotMadeAgainWithoutLeave(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Mock)
 	o := options(t, shop)
 	o.AllowStatic = true

@@ -8,11 +8,11 @@ import (
 	"github.com/uimgate/uimgate/discovery"
 )
 
-// vouched checks that a service may ask for agreements in the name it gives itself. Otherwise a stranger
-// who publishes a copy of another service's policy could have it signed, and use the agreement there. A
-// host speaks for itself, for names below it and for the domain it belongs to; the loopback address and
-// closed networks speak for whom they like. The error is an *IssuerError.
-func (c *Client) vouched(s Session, accepted string) error {
+// checkIssuer checks that a service may use the name that it gives as issuer. Otherwise a service that publishes a copy of
+// another one's policy could have it signed, and use the agreement there. A host vouches for itself, for names below it
+// and for the domain it belongs to; the loopback address and closed networks vouch for any name. The error is an
+// *IssuerError.
+func (c *Client) checkIssuer(s Session, accepted string) error {
 	if c.o.AllowInsecure || accepted != "" && accepted == s.Issuer {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (c *Client) vouched(s Session, accepted string) error {
 	return &IssuerError{Issuer: clean(s.Issuer), Host: hostOf(s.Endpoints.Agents)}
 }
 
-// issuerHost is the domain in an issuer: itself, or the host of a URL.
+// issuerHost returns the domain in an issuer: itself, or the host of a URL.
 func issuerHost(issuer string) string {
 	if strings.Contains(issuer, "://") {
 		return hostOf(issuer)

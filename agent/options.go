@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Defaults of Options, and bounds that are not the caller's to change.
+// Defaults of Options, and bounds that the caller cannot change.
 const (
 	DefaultMaxDocument = 16 << 20 // bytes of agents.json
 	DefaultMaxAnswer   = 8 << 20  // bytes of an executed intent's answer
@@ -26,20 +26,20 @@ const (
 	maxErrorBody       = 256 << 10
 )
 
-// Options say whose client this is and how far it goes.
+// Options are the identity of an agent and the bounds of its client.
 type Options struct {
-	// Key is the agent's private key: Ed25519, ECDSA P-256, or RSA of 2048 to 8192 bits. Without one a
-	// client can discover, search and read policies, and no more.
+	// Key is the agent's private key: Ed25519, ECDSA P-256, or RSA of 2048 to 8192 bits. Without one a client can only
+	// discover, search and fetch policies.
 	Key crypto.Signer
 	// AgentID is 1 to 200 visible ASCII characters; empty is "agent-" and the first 12 characters of the
 	// key's thumbprint (RFC 7638).
 	AgentID string
 
-	// AllowInsecure permits http and private addresses: for tests and closed networks. The loopback
-	// address is always allowed where the caller names it.
+	// AllowInsecure permits http and private addresses: for tests and closed networks. A loopback address that the caller
+	// names is always allowed.
 	AllowInsecure bool
-	// AllowStatic permits, with services that do not know fresh agreements, a signature over the bare
-	// policy, which whoever sees it can replay.
+	// AllowStatic permits, with services that do not know fresh agreements, a signature over the policy alone, which
+	// whoever sees it can replay.
 	AllowStatic bool
 
 	Timeout   time.Duration // of one exchange; 0 is fetch.DefaultTimeout
@@ -47,33 +47,32 @@ type Options struct {
 	TLS       *tls.Config   // nil is Go's default
 	Resolver  *net.Resolver // nil is Go's default
 
-	// Wrap puts something around the transport, such as a printer of exchanges; it sees PATs and
-	// signatures. May be nil.
+	// Wrap wraps the transport, for example to print exchanges; it sees PATs and signatures. May be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
 	MaxDocument int64 // bytes of an agents.json that are read; 0 is DefaultMaxDocument
 	MaxAnswer   int64 // bytes of an answer that are read; 0 is DefaultMaxAnswer
 
-	// MaxAttempts is how often one call is sent at most, 0 is DefaultMaxAttempts; MaxWait is how long one
-	// call waits between attempts altogether, 0 is DefaultMaxWait.
+	// MaxAttempts bounds how often one call is sent, 0 is DefaultMaxAttempts; MaxWait bounds the sum of the waits between
+	// its attempts, 0 is DefaultMaxWait.
 	MaxAttempts int
 	MaxWait     time.Duration
-	// RenewBefore is how long before its end a PAT is renewed; 0 is a tenth of its life, at most a minute.
+	// RenewBefore is how long before its expiry a PAT is renewed; 0 is a tenth of its lifetime, at most a minute.
 	RenewBefore time.Duration
 
-	// Locate finds the agents.json of a domain, best first. nil asks the system's DNS servers for its TXT
-	// records (package discovery, UIM core 5.1); a function that returns nothing turns that off. What it does
-	// not find is looked for at https://<domain>/agents.json.
+	// Locate finds the agents.json of a domain, best first. nil queries the system's DNS servers for its TXT records
+	// (package discovery, UIM core 5.1); a function that returns nothing turns that off. Without a result agents.json is
+	// fetched from https://<domain>/agents.json.
 	Locate func(ctx context.Context, domain string) ([]string, error)
 
 	Now   func() time.Time                                 // nil is the clock
 	Sleep func(ctx context.Context, d time.Duration) error // nil waits, or returns the error of ctx
 }
 
-// String names the agent and nothing else: a key must not be printed.
+// String returns the agent id and nothing else: a key must not be printed.
 func (o Options) String() string { return "options of agent " + o.AgentID }
 
-// Format writes String, whatever the verb: none may print a secret.
+// Format writes String for every verb: none may print a secret.
 func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String()) }
 
 // A Client finds services. It is safe for concurrent use.
@@ -81,7 +80,7 @@ type Client struct {
 	o      Options
 	key    pat.Key
 	fetch  *fetch.Client
-	copies copies         // of agents.json
+	agents agentsCache    // of agents.json
 	jitter func() float64 // in [0, 1)
 }
 
@@ -141,19 +140,19 @@ func (c *Client) defaults() {
 	}
 }
 
-// Close drops idle connections. The client can be used again.
+// Close closes idle connections. The client can still be used.
 func (c *Client) Close() { c.fetch.Close() }
 
-// AgentID is the id this client agrees under; empty without a key.
+// AgentID returns the id that this client agrees under; empty without a key.
 func (c *Client) AgentID() string { return c.o.AgentID }
 
-// KeyID is the RFC 7638 thumbprint of the agent's key; empty without one.
+// KeyID returns the RFC 7638 thumbprint of the agent's key; empty without one.
 func (c *Client) KeyID() string { return string(c.key.Thumbprint()) }
 
-// String names the client without its key.
+// String returns the agent id.
 func (c *Client) String() string { return "agent " + c.o.AgentID }
 
-// Format writes String, whatever the verb: none may print a secret.
+// Format writes String for every verb: none may print a secret.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 func sleep(ctx context.Context, d time.Duration) error {

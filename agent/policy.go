@@ -12,14 +12,14 @@ import (
 
 // A Policy is the terms a service offers now. UIM core 6.
 type Policy struct {
-	UID    string // as the document names itself; empty where it does not
+	UID    string // of the document; empty if it has none
 	Digest string // see pat.PolicyDigest
 	Raw    []byte // exactly as served: an ODRL document
 	URL    string // where it was served
 }
 
-// Policy fetches the policy the service offers now. A document of which no digest can be made (it is no
-// JSON object, or its numbers do not survive RFC 8785) cannot be agreed to, and is an ErrAnswer.
+// Policy fetches the policy that the service offers now. A document that has no digest (it is no JSON object, or its
+// numbers do not survive RFC 8785) cannot be agreed to; the error is then ErrAnswer.
 func (s *Service) Policy(ctx context.Context) (Policy, error) {
 	e := s.Endpoints()
 	from := s.agentsURL()
@@ -40,16 +40,16 @@ func (s *Service) Policy(ctx context.Context) (Policy, error) {
 func readPolicy(a fetch.Answer) (Policy, error) {
 	digest, err := pat.PolicyDigest(a.Body)
 	if err != nil {
-		return Policy{}, unreadable(err)
+		return Policy{}, answerError(err)
 	}
 	tree, err := strictjson.DecodeObject(a.Body)
 	if err != nil {
-		return Policy{}, unreadable(err)
+		return Policy{}, answerError(err)
 	}
 	return Policy{UID: policyUID(tree), Digest: digest, Raw: a.Body, URL: a.URL.String()}, nil
 }
 
-// policyUID is how a policy names itself. ODRL IM 2.1.
+// policyUID returns the uid of a policy. ODRL IM 2.1.
 func policyUID(tree map[string]any) string {
 	for _, name := range []string{"uid", "@id", "id", "odrl:uid"} {
 		switch v := tree[name].(type) {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestPoliciesThatCannotBeAgreedTo(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	inner := shop.Config.Handler
 	for name, tt := range map[string]struct {
@@ -39,7 +40,7 @@ func TestPoliciesThatCannotBeAgreedTo(t *testing.T) {
 		if !errors.Is(err, tt.want) || p.Digest != "" || !fit(err.Error()) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := s.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()}); !errors.Is(err, tt.want) {
+		if _, err := s.Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()}); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -48,10 +49,12 @@ func TestPoliciesThatCannotBeAgreedTo(t *testing.T) {
 	}
 }
 
-func TestHowPoliciesNameThemselves(t *testing.T) {
+func TestPolicyUIDs(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	for policy, want := range map[string]string{
-		`{"uid":"urn:a","permission":[]}`: "urn:a", `{"@id":"urn:b"}`: "urn:b", `{"id":"urn:c"}`: "urn:c", `{"uid":{"@id":"urn:d"}}`: "urn:d", `{}`: "",
+		`{"uid":"urn:a","permission":[]}`: "urn:a", `{"@id":"urn:b"}`: "urn:b", `{"id":"urn:c"}`: "urn:c",
+		`{"uid":{"@id":"urn:d"}}`: "urn:d", `{}`: "",
 	} {
 		shop.Offer(t, policy)
 		s := discover(t, options(t, shop), shop.URL)
@@ -59,14 +62,15 @@ func TestHowPoliciesNameThemselves(t *testing.T) {
 		if err != nil || p.UID != want {
 			t.Errorf("%s: %q, %v", policy, p.UID, err)
 		}
-		// The service calls it by its own name, says so, and gets that: the digest is what was accepted.
-		if a, err := s.Agree(t.Context(), agent.PolicySeen{Digest: p.Digest}); err != nil || a.PolicyUID != agenttest.PolicyUID {
+		// The service has another uid for it and states that one; the digest is what was accepted.
+		if a, err := s.Agree(t.Context(), agent.Acceptance{Digest: p.Digest}); err != nil || a.PolicyUID != agenttest.PolicyUID {
 			t.Errorf("%s: %+v, %v", policy, a, err)
 		}
 	}
 }
 
-func TestWhatASessionPermits(t *testing.T) {
+func TestPermits(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL).Session()
 	for uid, want := range map[string]bool{agenttest.Search: true, "shop.example:other:v1": false, "": false} {
@@ -80,13 +84,15 @@ func TestWhatASessionPermits(t *testing.T) {
 	}
 	s.Scope = nil
 	if !s.Permits(agenttest.Search) || (agent.Session{}).Permits(agenttest.Search) {
-		t.Error("a service that tells no scope permits what it will, one without PAT nothing")
+		t.Error("without a stated scope every intent may be tried, without a PAT none")
 	}
 }
 
-func TestErrorsSayWhatIsWrong(t *testing.T) {
+func TestErrorTexts(t *testing.T) {
+	t.Parallel()
+	const changed = "the policy has changed: sha-256:a was accepted, sha-256:b is offered and was not signed"
 	for err, want := range map[error]string{
-		&agent.PolicyChangedError{Agreed: "sha-256:a", Offered: "sha-256:b"}: "the policy has changed: sha-256:a was accepted, sha-256:b is offered and was not signed",
+		&agent.PolicyChangedError{Agreed: "sha-256:a", Offered: "sha-256:b"}: changed,
 		&agent.PendingError{AgreementID: "x"}:                                "waits for the service's operator",
 		&agent.IssuerError{Issuer: "a.example", Host: "b.example"}:           "b.example asks for an agreement made out to a.example",
 		&agent.Error{Status: 502}:                                            "the service answered 502 Bad Gateway",
@@ -101,6 +107,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 }
 
 func TestWaitingEndsWithTheCall(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	o.Sleep = nil // the real one
@@ -114,6 +121,7 @@ func TestWaitingEndsWithTheCall(t *testing.T) {
 }
 
 func TestOptionsThatMakeNoClient(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]agent.Options{
 		"id with a space": {AgentID: "a b"}, "id too long": {AgentID: strings.Repeat("a", 201)}, "negative": {MaxWait: -1},
 	} {
@@ -122,6 +130,6 @@ func TestOptionsThatMakeNoClient(t *testing.T) {
 		}
 	}
 	shop := agenttest.New(t, agenttest.Canonical)
-	_, err := discover(t, agent.Options{}, shop.URL).Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()})
+	_, err := discover(t, agent.Options{}, shop.URL).Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()})
 	wantErr(t, err, agent.ErrOptions)
 }

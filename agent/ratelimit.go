@@ -9,29 +9,29 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// A RateLimit is how the limit with the least left stands.
+// A RateLimit is the state of the limit with the least left.
 type RateLimit struct {
-	Limit     int64         `json:"limit,omitempty"` // calls in one period; 0: the service did not say
+	Limit     int64         `json:"limit,omitempty"` // calls in one period; 0: not stated by the service
 	Remaining int64         `json:"remaining"`       // calls that will still be admitted, at least
-	Reset     time.Duration `json:"-"`               // until more are; 0: the service did not say
+	Reset     time.Duration `json:"-"`               // until more are; 0: not stated by the service
 }
 
 const maxHeaderText = 8 << 10
 
-// parseRateLimit reads the RateLimit and RateLimit-Policy fields (draft-ietf-httpapi-ratelimit-headers),
-// the three separate fields of its early drafts, or those that begin with X-. It is nil where there are none.
+// parseRateLimit parses the RateLimit and RateLimit-Policy fields (draft-ietf-httpapi-ratelimit-headers), the three
+// separate fields of its early drafts, or those that begin with X-. It returns nil if there are none.
 func parseRateLimit(h http.Header) *RateLimit {
 	if r := structuredLimit(h.Values("Ratelimit"), h.Values("Ratelimit-Policy")); r != nil {
 		return r
 	}
 	for _, prefix := range []string{"Ratelimit-", "X-Ratelimit-"} {
-		left, ok := count(h.Get(prefix + "Remaining"))
+		left, ok := wholeCount(h.Get(prefix + "Remaining"))
 		if !ok {
 			continue
 		}
 		r := &RateLimit{Remaining: left}
-		r.Limit, _ = count(h.Get(prefix + "Limit"))
-		if reset, ok := count(h.Get(prefix + "Reset")); ok {
+		r.Limit, _ = wholeCount(h.Get(prefix + "Limit"))
+		if reset, ok := wholeCount(h.Get(prefix + "Reset")); ok {
 			r.Reset = resetAfter(reset, h.Get("Date"))
 		}
 		return r
@@ -39,7 +39,7 @@ func parseRateLimit(h http.Header) *RateLimit {
 	return nil
 }
 
-// resetAfter reads a reset that is seconds from now or, where it is too large for that, seconds since 1970.
+// resetAfter returns the time until a reset given in seconds from now or, if it is too large for that, seconds since 1970.
 func resetAfter(n int64, date string) time.Duration {
 	const epoch = 1_000_000_000
 	if n >= epoch {
@@ -52,8 +52,8 @@ func resetAfter(n int64, date string) time.Duration {
 	return min(time.Duration(min(n, epoch))*time.Second, maxRetryAfter)
 }
 
-// count reads a whole number that may be followed by parameters: 100, 100;w=60.
-func count(s string) (int64, bool) {
+// wholeCount parses a whole number that may be followed by parameters: 100, 100;w=60.
+func wholeCount(s string) (int64, bool) {
 	s, _, _ = strings.Cut(s, ";")
 	s, _, _ = strings.Cut(s, ",")
 	n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
@@ -62,8 +62,8 @@ func count(s string) (int64, bool) {
 
 const maxItems = 64
 
-// structuredLimit reads the fields as they stand since draft 07: a list of limits in each, named alike. Of the limits
-// it takes the one with the least left.
+// structuredLimit parses the fields as defined since draft 07: a list of limits in each, with the same names. It returns
+// the limit with the least left.
 func structuredLimit(standings, policies []string) *RateLimit {
 	var least *RateLimit
 	var name string

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	mostRenewBefore = time.Minute
-	proofHeader     = "Uim-Proof"
+	maxRenewBefore = time.Minute
+	proofHeader    = "Uim-Proof"
 )
 
-// Renew gets a PAT that lives longer for the same agreement, now. Where the service knows no renewal, or
-// the PAT is too old for it, the same policy is agreed to again, in the form it was: one that has changed
-// is a *PolicyChangedError. Calls at the same time share one renewal. UIM core 4.4.
+// Renew gets a new PAT for the same agreement. If the service has no renewal, or the PAT is too old for it, the same
+// policy is agreed to again, in the same form; if the policy has changed, the error is a *PolicyChangedError. Concurrent
+// calls share one renewal. UIM core 4.4.
 func (s *Service) Renew(ctx context.Context) (Agreement, error) {
 	before := s.Session()
 	if !before.Agreed() {
@@ -28,12 +28,12 @@ func (s *Service) Renew(ctx context.Context) (Agreement, error) {
 	return s.renewFrom(ctx, before)
 }
 
-// renewFrom gets a successor of the PAT in before, unless there is one by now.
+// renewFrom gets a successor of the PAT in before, unless another call has got one already.
 func (s *Service) renewFrom(ctx context.Context, before Session) (Agreement, error) {
-	// The work goes on for the others if one of those who wait for it gives up.
+	// The renewal goes on for the other callers if one of them gives up.
 	work := context.WithoutCancel(ctx)
 	done := s.renewing.DoChan("renew", func() (any, error) {
-		// Who comes late to a renewal that ended just now has it already.
+		// A renewal may have ended between the caller's look at the session and this one.
 		if now := s.Session(); now.token != before.token {
 			return now.agreement(), nil
 		}
@@ -49,23 +49,22 @@ func (s *Service) renewFrom(ctx context.Context, before Session) (Agreement, err
 }
 
 func (s *Service) renew(ctx context.Context, session Session) (Agreement, error) {
-	header := bearer(session)
+	header := authorization(session)
 	if session.tokenID != "" && s.client.o.Key != nil {
 		digest, err := pat.RenewDigest(pat.TokenID(session.tokenID))
 		if err != nil {
 			return Agreement{}, fmt.Errorf("proving the key: %w", err)
 		}
-		if err := s.proveTo(header, session, digest); err != nil {
+		if err := s.addProof(header, session, digest); err != nil {
 			return Agreement{}, err
 		}
 	}
-	answer, err := s.post(ctx, renewing, session.Endpoints.Renew, header, nil)
-	var refusal *Error
-	if errors.As(err, &refusal) && s.replaceable(session, refusal) && s.client.o.Key != nil {
-		return s.agreeUnchanged(ctx, session)
+	answer, err := s.post(ctx, renewOp, session.Endpoints.Renew, header, nil)
+	if refusal, ok := errors.AsType[*Error](err); ok && s.replaceable(session, refusal) && s.client.o.Key != nil {
+		return s.agreeToSamePolicy(ctx, session)
 	}
 	if err != nil {
-		return Agreement{}, changed(err, session.PolicyDigest)
+		return Agreement{}, policyChange(err, session.PolicyDigest)
 	}
 	next, err := s.client.readPAT(session, answer)
 	if err != nil {
@@ -80,12 +79,12 @@ func (s *Service) renew(ctx context.Context, session Session) (Agreement, error)
 	if next.Scope == nil {
 		next.Scope = session.Scope
 	}
-	s.keep(next)
+	s.keepSession(next)
 	return next.agreement(), nil
 }
 
-// replaceable reports whether a refused renewal can be replaced by agreeing to the same policy again.
-// After a revocation it cannot: whoever revoked meant it.
+// replaceable reports whether a failed renewal can be replaced by agreeing to the same policy again. After a revocation
+// it cannot: that was intended.
 func (s *Service) replaceable(session Session, e *Error) bool {
 	switch e.Reason {
 	case string(ErrExpiredToken):
@@ -103,8 +102,8 @@ func (s *Service) replaceable(session Session, e *Error) bool {
 	return false
 }
 
-// agreeUnchanged agrees to the policy of a session once more, if it is still the one offered.
-func (s *Service) agreeUnchanged(ctx context.Context, session Session) (Agreement, error) {
+// agreeToSamePolicy agrees to the policy of a session once more, if it is still the one offered.
+func (s *Service) agreeToSamePolicy(ctx context.Context, session Session) (Agreement, error) {
 	policy, err := s.Policy(ctx)
 	if err != nil {
 		return Agreement{}, err
@@ -117,14 +116,16 @@ func (s *Service) agreeUnchanged(ctx context.Context, session Session) (Agreemen
 		return s.signAs(ctx, FormFresh, session, policy)
 	}
 	if !s.client.o.AllowStatic {
-		return Agreement{}, fmt.Errorf("%w: the policy would have to be signed bare again (%s), which AllowStatic does not permit", ErrOptions, session.Form)
+		return Agreement{}, fmt.Errorf("%w: the policy would have to be signed bare again (%s), which AllowStatic does not permit",
+			ErrOptions, session.Form)
 	}
 	return s.signAs(ctx, session.Form, session, policy)
 }
 
-// proveTo adds a proof of key for the digest to a request's header.
-func (s *Service) proveTo(header http.Header, session Session, digest string) error {
-	proof, err := pat.SignProof(s.client.o.Key, pat.ProofBinding{Audience: session.Issuer, TokenID: pat.TokenID(session.tokenID), Digest: digest}, s.client.o.Now())
+// addProof adds a proof of key for the digest to a request's header.
+func (s *Service) addProof(header http.Header, session Session, digest string) error {
+	binding := pat.ProofBinding{Audience: session.Issuer, TokenID: pat.TokenID(session.tokenID), Digest: digest}
+	proof, err := pat.SignProof(s.client.o.Key, binding, s.client.o.Now())
 	if err != nil {
 		return fmt.Errorf("proving the key: %w", err)
 	}
@@ -132,52 +133,52 @@ func (s *Service) proveTo(header http.Header, session Session, digest string) er
 	return nil
 }
 
-func bearer(session Session) http.Header {
+func authorization(session Session) http.Header {
 	return http.Header{"Authorization": {"Bearer " + session.token.reveal()}}
 }
 
-// current is the session with a PAT that is good for a while, renewed where it is due.
-func (s *Service) current(ctx context.Context) (Session, error) {
+// currentSession returns the session with a PAT that is still valid for a while, renewed if that is due.
+func (s *Service) currentSession(ctx context.Context) (Session, error) {
 	session := s.Session()
 	if !session.Agreed() {
 		return Session{}, ErrNotAgreed
 	}
 	now := s.client.o.Now()
-	if !session.due(now, s.client.o.RenewBefore) {
+	if !session.renewalDue(now, s.client.o.RenewBefore) {
 		return session, nil
 	}
 	_, err := s.renewFrom(ctx, session)
-	var changed *PolicyChangedError
+	_, changed := errors.AsType[*PolicyChangedError](err)
 	switch {
 	case err == nil:
 		return s.Session(), nil
-	case errors.As(err, &changed), ctx.Err() != nil, !now.Before(session.ExpiresAt):
+	case changed, ctx.Err() != nil, !now.Before(session.ExpiresAt):
 		return Session{}, err
 	}
-	return session, nil // it still works; the next call tries again
+	return session, nil // the PAT is still valid; the next call tries again
 }
 
-// due reports whether it is time to renew. A PAT whose end is not known never is.
-func (s Session) due(now time.Time, before time.Duration) bool {
+// renewalDue reports whether it is time to renew. For a PAT of unknown expiry it never is.
+func (s Session) renewalDue(now time.Time, before time.Duration) bool {
 	if s.ExpiresAt.IsZero() {
 		return false
 	}
 	if before == 0 {
-		before = min(mostRenewBefore, s.ExpiresAt.Sub(s.IssuedAt)/10)
+		before = min(maxRenewBefore, s.ExpiresAt.Sub(s.IssuedAt)/10)
 	}
 	return !now.Before(s.ExpiresAt.Add(-before))
 }
 
-// Revoke ends the PAT, at the service and here. Agree again for another. RFC 7009; UIM core 4.5.
+// Revoke revokes the PAT at the service and drops it here. Agree again to get another. RFC 7009; UIM core 4.5.
 func (s *Service) Revoke(ctx context.Context) error {
 	session := s.Session()
 	if !session.Agreed() {
 		return ErrNotAgreed
 	}
-	header := bearer(session)
+	header := authorization(session)
 	header.Set("Content-Type", "application/x-www-form-urlencoded")
 	body := url.Values{"token": {session.token.reveal()}, "token_type_hint": {"access_token"}}.Encode()
-	if _, err := s.post(ctx, revoking, session.Endpoints.Revoke, header, []byte(body)); err != nil {
+	if _, err := s.post(ctx, revokeOp, session.Endpoints.Revoke, header, []byte(body)); err != nil {
 		return err
 	}
 	s.mu.Lock()

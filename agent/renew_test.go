@@ -13,6 +13,7 @@ import (
 )
 
 func TestThePATIsRenewedShortlyBeforeItsEndAndOnce(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	execute := func() {
@@ -37,7 +38,8 @@ func TestThePATIsRenewedShortlyBeforeItsEndAndOnce(t *testing.T) {
 		t.Errorf("renewed %d times, want once", n)
 	}
 	after := s.Session()
-	if after.Token() == before.Token() || !after.ExpiresAt.Equal(shop.Clock.Now().Add(time.Hour)) || after.PolicyDigest != before.PolicyDigest {
+	ends := shop.Clock.Now().Add(time.Hour)
+	if after.Token() == before.Token() || !after.ExpiresAt.Equal(ends) || after.PolicyDigest != before.PolicyDigest {
 		t.Errorf("%+v", after)
 	}
 	if n := shop.Requests("/api/pat/issue"); n != 1 {
@@ -46,6 +48,7 @@ func TestThePATIsRenewedShortlyBeforeItsEndAndOnce(t *testing.T) {
 }
 
 func TestAnExpiredPATIsReplacedUnderTheSamePolicy(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	shop.Clock.Add(3 * time.Hour)
@@ -58,6 +61,7 @@ func TestAnExpiredPATIsReplacedUnderTheSamePolicy(t *testing.T) {
 }
 
 func TestAClockThatIsBehindDoesNotStopTheCall(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	behind := shop.Clock.Now()
@@ -73,6 +77,7 @@ func TestAClockThatIsBehindDoesNotStopTheCall(t *testing.T) {
 }
 
 func TestARevokedPATIsNotReplaced(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	shop.RevokeAll()
@@ -86,6 +91,7 @@ func TestARevokedPATIsNotReplaced(t *testing.T) {
 }
 
 func TestWhoGivesUpDoesNotStopTheOthersRenewal(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	gone, cancel := context.WithCancel(t.Context())
@@ -99,6 +105,7 @@ func TestWhoGivesUpDoesNotStopTheOthersRenewal(t *testing.T) {
 }
 
 func TestAFailedRenewalDoesNotStopAPATThatStillWorks(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	inner := shop.Config.Handler

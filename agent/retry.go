@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	firstWait = 250 * time.Millisecond
-	mostWait  = 8 * time.Second
-	// askAgain is the wait where a call under the same key still runs and the service names none.
-	askAgain = time.Second
+	firstBackoff = 250 * time.Millisecond
+	maxBackoff   = 8 * time.Second
+	// inProgressWait is the wait while a call under the same key still runs and the service states none.
+	inProgressWait = time.Second
 )
 
 // A call is one call of an intent over all its attempts.
@@ -26,110 +26,105 @@ type call struct {
 	options    ExecuteOptions
 	body       []byte
 	key        string
-	ownKey     bool // the client made the key, and may make another
+	ownKey     bool // the key was made by the client, which may make another
 
-	attempts, repeats          int
-	waited                     time.Duration
-	prove, askedForProof       bool
-	renewed, provedAnew, inAir bool
-	last                       error
+	attempts, repeats               int
+	waited                          time.Duration
+	prove, proofRequested           bool
+	renewed, provedAgain, maybeSent bool
+	last                            error
 }
 
-// A step is what follows a failed attempt.
+// A step is what to do after a failed attempt.
 type step struct {
 	again bool
 	wait  time.Duration
 	renew bool
 }
 
-// next decides what follows an attempt that failed, and prepares it. The rule: repeat only what cannot
-// be done or charged twice.
-func (c *call) next(err error, session Session, client *Client) step {
+// nextStep decides what follows a failed attempt, and prepares it. The rule: repeat only what cannot be done or charged
+// twice.
+func (c *call) nextStep(err error, session Session, client *Client) step {
 	c.last = err
-	var broken *fetch.Error
-	var refusal *Error
-	switch {
-	case errors.As(err, &refusal):
-		return c.answered(refusal, session, client)
-	case c.options.NoRepeat:
-		return step{}
-	case errors.As(err, &broken) && passing(broken):
-		if broken.Sent && !c.covered(session) {
-			return step{} // it may have taken effect
-		}
-		c.inAir = c.inAir || broken.Sent
-		return c.repeat(client, 0)
+	if refusal, ok := errors.AsType[*Error](err); ok {
+		return c.afterError(refusal, session, client)
 	}
-	return step{}
+	failure, ok := errors.AsType[*fetch.Error](err)
+	if !ok || c.options.NoRepeat || !temporary(failure) {
+		return step{}
+	}
+	if failure.Sent && !c.repeatableUnderKey(session) {
+		return step{} // it may have taken effect
+	}
+	c.maybeSent = c.maybeSent || failure.Sent
+	return c.repeat(client, 0)
 }
 
-// covered reports whether a call that may have taken effect can be repeated under its idempotency key. A
-// service that took a fresh agreement keeps to the same pages that define the key; of another only the
-// caller can know that it heeds one, and says so by giving it.
-func (c *call) covered(session Session) bool {
+// repeatableUnderKey reports whether a call that may have taken effect can be repeated under its idempotency key. A
+// service that accepted a fresh agreement implements the specification that defines the key; for any other service only
+// the caller can know that it honours keys, and states that by giving one.
+func (c *call) repeatableUnderKey(session Session) bool {
 	return c.key != "" && (!c.ownKey || session.Form == FormFresh)
 }
 
-// passing reports whether a broken exchange may go better next time.
-func passing(e *fetch.Error) bool {
-	var certificate *tls.CertificateVerificationError
-	var name *net.DNSError
-	switch {
-	case errors.Is(e, fetch.ErrRefused), errors.Is(e, fetch.ErrTooLarge), errors.As(e, &certificate):
+// temporary reports whether a failed exchange may succeed next time.
+func temporary(e *fetch.Error) bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](e); ok || errors.Is(e, fetch.ErrRefused) || errors.Is(e, fetch.ErrTooLarge) {
 		return false
-	case errors.As(e, &name):
+	}
+	if name, ok := errors.AsType[*net.DNSError](e); ok {
 		return name.IsTemporary || name.IsTimeout
 	}
 	return true
 }
 
-func (c *call) answered(e *Error, session Session, client *Client) step {
+func (c *call) afterError(e *Error, session Session, client *Client) step {
 	switch {
 	case c.options.NoRepeat, e.Replayed:
-		return step{} // it is how the call ended, whenever it is asked
+		return step{} // every repetition gets the same answer
 	case e.Is(ErrVerificationRequired) && !c.prove && client.o.Key != nil && session.tokenID != "":
-		c.prove, c.askedForProof = true, true
-		return step{again: true} // refused before anything was done
-	case e.Is(ErrProofReplayed) && c.prove && !c.provedAnew && c.key != "":
-		c.provedAnew = true
+		c.prove, c.proofRequested = true, true
+		return step{again: true} // rejected before anything was done
+	case e.Is(ErrProofReplayed) && c.prove && !c.provedAgain && c.key != "":
+		c.provedAgain = true
 		return step{again: true}
-	case (e.Is(ErrExpiredToken) || e.Reason == "" && e.Status == http.StatusUnauthorized && session.ended(client.o.Now())) && !c.renewed:
+	case (e.Is(ErrExpiredToken) || e.Reason == "" && e.Status == http.StatusUnauthorized && session.expired(client.o.Now())) && !c.renewed:
 		c.renewed = true
 		return step{again: true, renew: true}
-	case e.Is(ErrIdempotencyInProgress) && c.inAir:
-		return c.repeat(client, max(e.RetryAfter, askAgain))
+	case e.Is(ErrIdempotencyInProgress) && c.maybeSent:
+		return c.repeat(client, max(e.RetryAfter, inProgressWait))
 	case e.Status == http.StatusTooManyRequests:
 		if e.Is(ErrQuotaExceeded) {
 			return step{}
 		}
 		return c.repeat(client, e.RetryAfter)
 	case e.Status >= http.StatusInternalServerError:
-		return c.failed(e, session, client)
+		return c.afterServerError(e, session, client)
 	}
 	return step{}
 }
 
-// failed decides after a 5xx.
-func (c *call) failed(e *Error, session Session, client *Client) step {
+// afterServerError decides after a 5xx.
+func (c *call) afterServerError(e *Error, session Session, client *Client) step {
 	ended := e.Outcome == "not_sent" || e.Outcome == "failed"
 	switch {
 	case e.Outcome == "done", e.Outcome == "unknown":
 		return step{}
 	case e.Outcome == "failed" && e.Status != http.StatusServiceUnavailable:
-		return step{} // the service itself failed: it would again
+		return step{} // the service itself failed, and would again
 	case ended && c.key != "" && !c.ownKey:
-		return step{} // under the caller's key the same answer would come back
+		return step{} // the caller's key would get the same answer
 	case ended && c.ownKey:
 		c.key = uuid.NewString()
 		return c.repeat(client, e.RetryAfter)
-	case ended, e.Status == http.StatusServiceUnavailable, c.covered(session):
+	case ended, e.Status == http.StatusServiceUnavailable, c.repeatableUnderKey(session):
 		return c.repeat(client, e.RetryAfter)
 	}
 	return step{}
 }
 
-// repeat plans one more attempt after a wait, within the bounds there are: an exponential one with
-// jitter, or what the service asks for.
+// repeat plans one more attempt, if MaxAttempts and MaxWait allow it, after the wait that the service asks for or else an
+// exponential backoff with jitter.
 func (c *call) repeat(client *Client, asked time.Duration) step {
 	c.repeats++
 	if c.repeats >= client.o.MaxAttempts {
@@ -137,7 +132,7 @@ func (c *call) repeat(client *Client, asked time.Duration) step {
 	}
 	wait := asked
 	if wait <= 0 {
-		wait = min(firstWait<<(c.repeats-1), mostWait)
+		wait = min(firstBackoff<<(c.repeats-1), maxBackoff)
 		wait = wait/2 + time.Duration(client.jitter()*float64(wait/2))
 	}
 	if c.waited+wait > client.o.MaxWait {
@@ -147,5 +142,7 @@ func (c *call) repeat(client *Client, asked time.Duration) step {
 	return step{again: true, wait: wait}
 }
 
-// ended reports whether the PAT is past its end by our clock.
-func (s Session) ended(now time.Time) bool { return !s.ExpiresAt.IsZero() && !now.Before(s.ExpiresAt) }
+// expired reports whether the PAT has expired by our clock.
+func (s Session) expired(now time.Time) bool {
+	return !s.ExpiresAt.IsZero() && !now.Before(s.ExpiresAt)
+}

@@ -14,12 +14,12 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Query is what the search endpoint is asked for. UIM core 5.4.
+// A Query is a query of the search endpoint. UIM core 5.4.
 type Query = intents.Query
 
 const maxPage = 8 << 20
 
-// Search asks the service's search endpoint; where it has none, its agents.json is searched here.
+// Search queries the service's search endpoint; if it has none, its agents.json is searched here.
 func (s *Service) Search(ctx context.Context, q Query) (intents.Page, error) {
 	from := s.agentsURL()
 	for _, address := range s.Endpoints().Search {
@@ -36,7 +36,7 @@ func (s *Service) Search(ctx context.Context, q Query) (intents.Page, error) {
 		if err != nil {
 			return intents.Page{}, fmt.Errorf("searching: %w", err)
 		}
-		if notThere(answer) {
+		if pathMissing(answer) {
 			continue
 		}
 		if answer.Status != http.StatusOK {
@@ -70,12 +70,12 @@ func queryValues(q Query) map[string]string {
 	return all
 }
 
-// page reads an answer of the search endpoint: {"intents": […], "pagination": {…}}, or the list alone.
+// page parses an answer of the search endpoint: {"intents": […], "pagination": {…}}, or the list alone.
 func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
 	body := a.Body
 	tree, err := strictjson.Decode(body)
 	if err != nil {
-		return intents.Page{}, fmt.Errorf("searching: %w", unreadable(err))
+		return intents.Page{}, fmt.Errorf("searching: %w", answerError(err))
 	}
 	if _, ok := tree.([]any); ok {
 		body = fmt.Appendf(nil, `{"intents":%s}`, body)
@@ -86,7 +86,7 @@ func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
 		return intents.Page{}, fmt.Errorf("searching: %w: %s", ErrAnswer, clean(problems[0].String()))
 	}
 	found := catalog.Intents()
-	s.remember(found)
+	s.keepFound(found)
 	p := intents.Page{Intents: found, TotalResults: len(found), TotalPages: 1, CurrentPage: max(q.Page, 1), PageSize: len(found)}
 	outer, _ := tree.(map[string]any)
 	told, _ := outer["pagination"].(map[string]any)
@@ -104,20 +104,20 @@ func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
 
 const maxRemembered = 1000
 
-// remember keeps intents that were found by asking, so that calling them need not ask again.
-func (s *Service) remember(found []*intents.Intent) {
+// keepFound keeps intents that agents.json does not list, so that calling them needs no further request.
+func (s *Service) keepFound(found []*intents.Intent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.foreign == nil || len(s.foreign)+len(found) > maxRemembered {
-		s.foreign = map[string]*intents.Intent{}
+	if s.unlisted == nil || len(s.unlisted)+len(found) > maxRemembered {
+		s.unlisted = map[string]*intents.Intent{}
 	}
 	for _, in := range found[:min(len(found), maxRemembered)] {
-		s.foreign[in.UID.String()] = in
+		s.unlisted[in.UID.String()] = in
 	}
 }
 
-// Intent describes one intent: as agents.json has it, or else as the service answers when asked for it.
-// The error is an *Error (ErrIntentNotFound, ErrVersionConflict) where the service knows none.
+// Intent returns the description of one intent: that of agents.json, or else the service's answer to a request for it.
+// The error is an *Error (ErrIntentNotFound, ErrVersionConflict) if the service has no such intent.
 func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, error) {
 	catalog, err := s.Catalog(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, erro
 		return in, nil
 	}
 	s.mu.Lock()
-	known := s.foreign[uid]
+	known := s.unlisted[uid]
 	s.mu.Unlock()
 	if known != nil {
 		return known, nil
@@ -142,7 +142,7 @@ func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, erro
 		if answer.Status == http.StatusOK {
 			return s.oneIntent(answer, uid)
 		}
-		if e := readError(answer); e.Reason != "" && !notThere(answer) {
+		if e := readError(answer); e.Reason != "" && !pathMissing(answer) {
 			refusal = e
 			break
 		}
@@ -152,7 +152,7 @@ func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, erro
 
 func (s *Service) oneIntent(a fetch.Answer, uid string) (*intents.Intent, error) {
 	if _, err := strictjson.DecodeObject(a.Body); err != nil { // before it becomes part of another document
-		return nil, fmt.Errorf("asking for the intent: %w", unreadable(err))
+		return nil, fmt.Errorf("asking for the intent: %w", answerError(err))
 	}
 	catalog, problems := intents.Parse(fmt.Appendf(nil, `{"intents":[%s]}`, a.Body), intents.Options{})
 	if catalog == nil {
@@ -162,6 +162,6 @@ func (s *Service) oneIntent(a fetch.Answer, uid string) (*intents.Intent, error)
 	if !ok {
 		return nil, fmt.Errorf("asking for the intent: %w: it describes another one", ErrAnswer)
 	}
-	s.remember([]*intents.Intent{in})
+	s.keepFound([]*intents.Intent{in})
 	return in, nil
 }

@@ -22,11 +22,12 @@ import (
 )
 
 func TestSessionsSurviveTheProcess(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	s := agreed(t, o, shop.URL)
 	session := s.Session()
-	path := filepath.Join(t.TempDir(), "deep", "er", session.Name())
+	path := filepath.Join(t.TempDir(), "deep", "er", session.FileName())
 	if err := agent.SaveSession(path, session); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,8 @@ func TestSessionsSurviveTheProcess(t *testing.T) {
 	wantErr(t, err, os.ErrNotExist)
 }
 
-func TestWhatAResumedServiceSaysOfEndpointsChangesNothing(t *testing.T) {
+func TestAResumedServiceKeepsItsEndpoints(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	session := agreed(t, o, shop.URL).Session()
@@ -77,6 +79,7 @@ func TestWhatAResumedServiceSaysOfEndpointsChangesNothing(t *testing.T) {
 }
 
 func TestNothingPrintsASecret(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	client := clientOf(t, o)
@@ -88,11 +91,15 @@ func TestNothingPrintsASecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []any{session, &session, s, client, o, &o, struct{ S agent.Session }{session}, []agent.Session{session}, map[string]any{"o": o}} {
+	for _, v := range []any{
+		session, &session, s, client, o, &o, struct{ S agent.Session }{session}, []agent.Session{session}, map[string]any{"o": o},
+	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			out := fmt.Sprintf(verb, v)
-			if strings.Contains(out, token) || strings.Contains(out, token[:40]) || strings.Contains(out, key) || strings.Contains(out, fmt.Sprintf("%x", token[:20])) {
-				t.Errorf("%T as %s prints a secret", v, verb)
+			for _, secret := range []string{token, token[:40], key, fmt.Sprintf("%x", token[:20])} {
+				if strings.Contains(out, secret) {
+					t.Errorf("%T as %s prints a secret", v, verb)
+				}
 			}
 		}
 	}
@@ -102,6 +109,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 }
 
 func TestErrorsHoldNoSecret(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	token := s.Session().Token()
@@ -115,6 +123,7 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 }
 
 func TestKeysAreKeptPrivate(t *testing.T) {
+	t.Parallel()
 	for _, algorithm := range []string{pat.EdDSA, pat.ES256, pat.RS256} {
 		path := filepath.Join(t.TempDir(), "config", "agent.pem")
 		key := keyOf(t, algorithm)
@@ -129,7 +138,8 @@ func TestKeysAreKeptPrivate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, b := clientOf(t, agent.Options{Key: key}), clientOf(t, agent.Options{Key: loaded}); a.KeyID() != b.KeyID() || a.AgentID() != "agent-"+a.KeyID()[:12] {
+		a, b := clientOf(t, agent.Options{Key: key}), clientOf(t, agent.Options{Key: loaded})
+		if a.KeyID() != b.KeyID() || a.AgentID() != "agent-"+a.KeyID()[:12] {
 			t.Error("another key was read than written")
 		}
 		wantErr(t, agent.SaveKey(path, key), agent.ErrFile)
@@ -142,7 +152,12 @@ func TestKeysAreKeptPrivate(t *testing.T) {
 }
 
 func TestFilesThatAreNoKeysOrSessions(t *testing.T) {
-	for _, text := range []string{"", "canary", "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", `{"version":9,"uim-pat":"canary"}`, `[]`, strings.Repeat(" ", 5<<20)} {
+	t.Parallel()
+	for _, text := range []string{
+		"", "canary", "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----\n",
+		"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+		`{"version":9,"uim-pat":"canary"}`, `[]`, strings.Repeat(" ", 5<<20),
+	} {
 		path := filepath.Join(t.TempDir(), "f")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -157,7 +172,8 @@ func TestFilesThatAreNoKeysOrSessions(t *testing.T) {
 	}
 }
 
-func TestSessionsAreFoundByWhatTheCallerCalledTheService(t *testing.T) {
+func TestSessionsMatchTheCallersTarget(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	front := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, shop.URL+"/agents.json", http.StatusFound)
@@ -167,31 +183,34 @@ func TestSessionsAreFoundByWhatTheCallerCalledTheService(t *testing.T) {
 		front.URL: true, front.URL + "/agents.json": true, shop.URL: true, front.URL[len("http://"):]: true,
 		"shop.example": false, "": false, front.URL + "/other": false, "http://127.0.0.1:1": false,
 	} {
-		if got := session.With(target); got != want {
+		if got := session.Matches(target); got != want {
 			t.Errorf("%s: %v", target, got)
 		}
 	}
 	other := discover(t, agent.Options{AgentID: "other"}, front.URL).Session()
-	if session.Name() == other.Name() || strings.ContainsAny(session.Name(), "/\\: ") {
-		t.Error(session.Name(), other.Name())
+	if session.FileName() == other.FileName() || strings.ContainsAny(session.FileName(), "/\\: ") {
+		t.Error(session.FileName(), other.FileName())
 	}
 }
 
-func TestDNSMayKnowBetter(t *testing.T) {
+func TestLocateComesFirst(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	var asked []string
 	o := agent.Options{AllowInsecure: true, Locate: func(_ context.Context, domain string) ([]string, error) {
 		asked = append(asked, domain)
 		return []string{shop.URL + "/agents.json"}, nil
 	}}
-	if s := discover(t, o, "Shop.Example"); s.Endpoints().Agents != shop.URL+"/agents.json" || !s.Session().With("shop.example") {
+	if s := discover(t, o, "Shop.Example"); s.Endpoints().Agents != shop.URL+"/agents.json" || !s.Session().Matches("shop.example") {
 		t.Error(s)
 	}
 	if diff := cmp.Diff([]string{"shop.example"}, asked); diff != "" {
 		t.Error(diff)
 	}
-	o.AllowInsecure = false // a stranger's DNS does not send us to the loopback address
-	o.Resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no DNS here") }}
+	o.AllowInsecure = false // foreign DNS records do not lead to the loopback address
+	o.Resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("no DNS here")
+	}}
 	_, err := clientOf(t, o).Discover(t.Context(), "shop.example")
 	wantErr(t, err, fetch.ErrRefused)
 }

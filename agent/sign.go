@@ -20,66 +20,66 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Form is how a policy is signed.
+// A Form is the form in which a policy is signed.
 type Form string
 
-// The forms. All but FormFresh are static: they can be replayed by whoever sees them, and are only used
-// where Options.AllowStatic permits and the service knows no better.
+// The forms. All but FormFresh are static: whoever sees one can replay it. They are used only if Options.AllowStatic
+// permits it and the service does not know FormFresh.
 const (
-	FormFresh     Form = "fresh"            // a uim-agreement+jwt: bound to service, time and nonce
-	FormPolicyJWS Form = "jws-policy"       // a compact JWS whose payload is the policy as served
-	FormServed    Form = "detached"         // hex of a signature over the bytes served
-	FormPython    Form = "detached-python"  // the same over what Python's json.dumps gives
-	FormCompact   Form = "detached-compact" // the same over what JSON.stringify gives
+	FormFresh           Form = "fresh"            // a uim-agreement+jwt: bound to service, time and nonce
+	FormPolicyJWS       Form = "jws-policy"       // a compact JWS whose payload is the policy as served
+	FormDetached        Form = "detached"         // hex of a signature over the bytes served
+	FormDetachedPython  Form = "detached-python"  // the same over the output of Python's json.dumps
+	FormDetachedCompact Form = "detached-compact" // the same over the output of JSON.stringify
 )
 
 // staticForms in the order they are tried.
-var staticForms = []Form{FormPolicyJWS, FormServed, FormPython, FormCompact}
+var staticForms = []Form{FormPolicyJWS, FormDetached, FormDetachedPython, FormDetachedCompact}
 
-var errForm = errors.New("this kind of key cannot sign in this form")
+var errFormUnsupported = errors.New("this kind of key cannot sign in this form")
 
-// A signed policy is what is sent to get a PAT.
-type signed struct {
+// A signedPolicy is a signature over a policy, in one of the forms, with the public key.
+type signedPolicy struct {
 	policy, publicKey string
 }
 
-func (c *Client) signFresh(s Session, p Policy, scope []string) (signed, error) {
+func (c *Client) signFresh(s Session, p Policy, scope []string) (signedPolicy, error) {
 	jws, err := pat.SignAgreement(c.o.Key, pat.AgreementClaims{
 		AgentID: pat.AgentID(s.AgentID), Audience: s.Issuer, IssuedAt: c.o.Now(), PolicyUID: p.UID, PolicyDigest: p.Digest, Scope: scope, Declared: s.Declared,
 	})
 	if err != nil {
-		return signed{}, fmt.Errorf("signing the agreement: %w", err)
+		return signedPolicy{}, fmt.Errorf("signing the agreement: %w", err)
 	}
-	return signed{jws, string(c.publicPEM())}, nil
+	return signedPolicy{jws, string(c.publicPEM())}, nil
 }
 
-// signStatic signs the bare policy, in the ways the UIM guides and the reference agent do.
-func (c *Client) signStatic(form Form, p Policy) (signed, error) {
+// signStatic signs the policy alone, in the forms of the UIM guides and the reference agent.
+func (c *Client) signStatic(form Form, p Policy) (signedPolicy, error) {
 	message := p.Raw
 	var err error
 	switch form {
 	case FormPolicyJWS:
 		jws, err := c.policyJWS(p.Raw)
-		return signed{jws, base64.URLEncoding.EncodeToString(c.publicPEM())}, err
-	case FormServed:
-	case FormPython:
+		return signedPolicy{jws, base64.URLEncoding.EncodeToString(c.publicPEM())}, err
+	case FormDetached:
+	case FormDetachedPython:
 		message, err = pythonDumps(p.Raw)
-	case FormCompact:
+	case FormDetachedCompact:
 		message, err = jsontext.AppendFormat(nil, p.Raw, jsontext.PreserveRawStrings(false))
 	default:
-		err = errForm
+		err = errFormUnsupported
 	}
 	if err != nil {
-		return signed{}, fmt.Errorf("signing the policy as %s: %w", form, err)
+		return signedPolicy{}, fmt.Errorf("signing the policy as %s: %w", form, err)
 	}
 	signature, err := c.detached(message)
 	if err != nil {
-		return signed{}, fmt.Errorf("signing the policy as %s: %w", form, err)
+		return signedPolicy{}, fmt.Errorf("signing the policy as %s: %w", form, err)
 	}
-	return signed{hex.EncodeToString(signature), string(c.publicPEM())}, nil
+	return signedPolicy{hex.EncodeToString(signature), string(c.publicPEM())}, nil
 }
 
-// detached signs with RSA (PKCS#1 v1.5, SHA-256) or Ed25519; ECDSA is not among what the guides know.
+// detached signs with RSA (PKCS#1 v1.5, SHA-256) or Ed25519; the guides have no form for ECDSA.
 func (c *Client) detached(message []byte) ([]byte, error) {
 	switch c.o.Key.Public().(type) {
 	case ed25519.PublicKey:
@@ -88,18 +88,18 @@ func (c *Client) detached(message []byte) ([]byte, error) {
 		sum := sha256.Sum256(message)
 		return c.o.Key.Sign(rand.Reader, sum[:], crypto.SHA256)
 	default:
-		return nil, errForm
+		return nil, errFormUnsupported
 	}
 }
 
-// policyJWS is a compact JWS with the policy as payload, byte for byte.
+// policyJWS returns a compact JWS with the policy as payload, byte for byte.
 func (c *Client) policyJWS(policy []byte) (string, error) {
 	method := jwt.GetSigningMethod(c.key.Algorithm())
 	header := fmt.Appendf(nil, `{"alg":%q,"typ":"JWT"}`, c.key.Algorithm())
 	input := base64.RawURLEncoding.EncodeToString(header) + "." + base64.RawURLEncoding.EncodeToString(policy)
 	signature, err := method.Sign(input, c.o.Key)
 	if err != nil {
-		return "", fmt.Errorf("signing the policy as %s: %w", FormPolicyJWS, errForm)
+		return "", fmt.Errorf("signing the policy as %s: %w", FormPolicyJWS, errFormUnsupported)
 	}
 	return input + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }
@@ -108,14 +108,15 @@ func (c *Client) publicPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: c.key.SPKI()})
 }
 
-// pythonDumps gives what json.dumps(json.loads(text)) gives, numbers left as they are written.
+// pythonDumps returns the output of Python's json.dumps(json.loads(text)), except that numbers stay as they are written.
 func pythonDumps(text []byte) ([]byte, error) {
-	spaced, err := jsontext.AppendFormat(nil, text, jsontext.PreserveRawStrings(false), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+	spaced, err := jsontext.AppendFormat(nil, text,
+		jsontext.PreserveRawStrings(false), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
 	if err != nil {
 		return nil, err
 	}
 	out := make([]byte, 0, len(spaced))
-	for len(spaced) > 0 { // beyond ASCII there are only characters of strings
+	for len(spaced) > 0 { // outside of strings everything is ASCII
 		r, size := utf8.DecodeRune(spaced)
 		spaced = spaced[size:]
 		switch {

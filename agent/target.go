@@ -12,16 +12,16 @@ import (
 	"github.com/uimgate/uimgate/agent/fetch"
 )
 
-// A target is what the caller called a service by, as places to look for its agents.json.
+// A target is the caller's name for a service, as addresses where its agents.json may be.
 type target struct {
-	domain string   // set where the caller gave no more than a domain: DNS may know better places
+	domain string   // empty: the caller gave more than a domain, and DNS is not asked
 	urls   []string // in the order they are tried
 }
 
 const maxTarget = 2048
 
-// parseTarget reads the URL of an agents.json, an origin (or a path under which a service lives), or a
-// domain with or without port. A bare domain means https, a bare loopback address http.
+// parseTarget parses the URL of an agents.json, an origin (or the base path of a service), or a domain with or without
+// port. A domain alone means https, a loopback address alone http.
 func parseTarget(s string) (target, error) {
 	s = strings.TrimSpace(s)
 	if s == "" || len(s) > maxTarget || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
@@ -59,7 +59,7 @@ func parseTarget(s string) (target, error) {
 	return t, nil
 }
 
-// bracketed puts a bare IPv6 address in brackets.
+// bracketed puts an IPv6 address in brackets.
 func bracketed(s string) string {
 	if ip := net.ParseIP(s); ip != nil && strings.Contains(s, ":") {
 		return "[" + s + "]"

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// readPAT takes the PAT out of an answer to issue or renew, and holds what it says against what was agreed.
+// readPAT returns the session with the PAT of an answer to issue or renew, after comparing its claims with the agreement.
 func (c *Client) readPAT(session Session, a fetch.Answer) (Session, error) {
 	tree, err := strictjson.DecodeObject(a.Body)
 	if err != nil {
@@ -20,9 +20,9 @@ func (c *Client) readPAT(session Session, a fetch.Answer) (Session, error) {
 	}
 	if a.Status == http.StatusAccepted || tree["status"] == "pending" {
 		id, _ := tree["agreement_id"].(string)
-		return Session{}, &PendingError{AgreementID: symbolic(id)}
+		return Session{}, &PendingError{AgreementID: identifier(id)}
 	}
-	for _, name := range []string{"data", "result"} { // some wrap everything alike
+	for _, name := range []string{"data", "result"} { // some services wrap every answer
 		if inner, ok := tree[name].(map[string]any); ok && tree["uim-pat"] == nil {
 			tree = inner
 		}
@@ -34,15 +34,15 @@ func (c *Client) readPAT(session Session, a fetch.Answer) (Session, error) {
 		}
 	}
 	// RFC 6750 2.1 allows no other characters in a bearer token, and a line break would be another header.
-	if token == "" || len(token) > pat.MaxToken || !only(token, "-._~+/=") {
+	if token == "" || len(token) > pat.MaxToken || !onlyAlphanumericOr(token, "-._~+/=") {
 		return Session{}, fmt.Errorf("%w: it holds no PAT that could be sent", ErrAnswer)
 	}
-	session.token, session.IssuedAt = hidden(token), c.o.Now()
+	session.token, session.IssuedAt = newSecret(token), c.o.Now()
 	session.tokenID, session.ExpiresAt = "", time.Time{}
 	session.AgreementID = ""
-	session.Scope, session.ScopeOmitted = texts(tree["scope"]), omitted(tree["scope_omitted"])
+	session.Scope, session.ScopeOmitted = stringList(tree["scope"]), scopeOmitted(tree["scope_omitted"])
 	if id, ok := tree["agreement_id"].(string); ok {
-		session.AgreementID = symbolic(id)
+		session.AgreementID = identifier(id)
 	}
 	if at, ok := tree["expires_at"].(string); ok {
 		session.ExpiresAt = readTime(at)
@@ -50,8 +50,8 @@ func (c *Client) readPAT(session Session, a fetch.Answer) (Session, error) {
 	return session, session.claims(token, c.key)
 }
 
-// claims reads what the PAT says of itself, where it is a JWT: the client has no need to verify it, but a
-// PAT for another policy or another key than was agreed is not what was signed for.
+// claims reads the claims of a PAT that is a JWT. The client need not verify its signature, but a PAT for another policy or
+// another key does not belong to this agreement.
 func (s *Session) claims(token string, key pat.Key) error {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -59,7 +59,7 @@ func (s *Session) claims(token string, key pat.Key) error {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
-		return nil //nolint:nilerr // an opaque token is the service's own affair
+		return nil //nolint:nilerr // a token may be opaque
 	}
 	payload, err := strictjson.DecodeObject(raw)
 	if err != nil {
@@ -81,19 +81,19 @@ func (s *Session) claims(token string, key pat.Key) error {
 		s.ExpiresAt = time.Unix(exp, 0).UTC()
 	}
 	if s.Scope == nil {
-		s.Scope = texts(payload["scope"])
+		s.Scope = stringList(payload["scope"])
 	}
 	if s.AgreementID == "" {
 		id, _ := payload["agr"].(string)
-		s.AgreementID = symbolic(id)
+		s.AgreementID = identifier(id)
 	}
 	return nil
 }
 
 const maxScope = 1000
 
-// texts reads a list of strings, or one string of words (OAuth's scope); nil where it is neither.
-func texts(v any) []string {
+// stringList reads a list of strings, or one string of words (OAuth's scope); it returns nil for anything else.
+func stringList(v any) []string {
 	switch v := v.(type) {
 	case string:
 		fields := strings.Fields(v)
@@ -110,21 +110,21 @@ func texts(v any) []string {
 	return nil
 }
 
-func omitted(v any) []pat.Omitted {
+func scopeOmitted(v any) []pat.Omitted {
 	list, _ := v.([]any)
 	var out []pat.Omitted
 	for _, item := range list[:min(len(list), maxScope)] {
 		m, _ := item.(map[string]any)
 		entry, _ := m["entry"].(string)
 		if entry != "" {
-			out = append(out, pat.Omitted{Entry: clean(entry), Reason: symbol(m["reason"])})
+			out = append(out, pat.Omitted{Entry: clean(entry), Reason: codeName(m["reason"])})
 		}
 	}
 	return out
 }
 
-// readTime reads RFC 3339, and what Python's isoformat gives without a zone, which is taken as UTC. The
-// zero time means it is neither.
+// readTime parses RFC 3339, and the form of Python's isoformat without a zone, which is taken as UTC. It returns the zero
+// time for anything else.
 func readTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00"} {
 		if t, err := time.Parse(layout, s); err == nil {

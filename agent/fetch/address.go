@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// ErrRefused means that a URL or an address is none that may be asked. Nothing was sent.
+// ErrRefused means that a URL or an address may not be used. Nothing was sent.
 var ErrRefused = errors.New("refused")
 
-// special lists what is not the public internet, IANA special-purpose registries (RFC 6890) and the
-// ranges that only wrap other addresses.
-var special = prefixes(
+// specialPurpose lists the addresses outside of the public internet: the IANA special-purpose registries (RFC 6890) and
+// the ranges that only wrap other addresses.
+var specialPurpose = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
 	"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
@@ -33,8 +33,8 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// Public reports whether an address belongs to the public internet. IPv4 inside IPv6 (mapped, or behind
-// NAT64) is judged as the IPv4 address it is; addresses with a zone never are public.
+// Public reports whether an address belongs to the public internet. IPv4 inside IPv6 (mapped, or behind NAT64) counts as
+// the IPv4 address; an address with a zone is never public.
 func Public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false
@@ -47,7 +47,7 @@ func Public(a netip.Addr) bool {
 	if a.Is6() && !globalUnicast.Contains(a) {
 		return false
 	}
-	for _, p := range special {
+	for _, p := range specialPurpose {
 		if p.Contains(a) {
 			return false
 		}
@@ -55,8 +55,7 @@ func Public(a netip.Addr) bool {
 	return true
 }
 
-// LoopbackHost reports whether a URL's host names this very machine: localhost (RFC 6761 6.3) or a
-// loopback address.
+// LoopbackHost reports whether a URL's host is this machine: localhost (RFC 6761 6.3) or a loopback address.
 func LoopbackHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -66,10 +65,10 @@ func LoopbackHost(host string) bool {
 	return err == nil && a.Zone() == "" && a.Unmap().IsLoopback()
 }
 
-// Judge says whether u may be asked: nil, or an error that wraps ErrRefused. From is the URL of the
-// document or answer that named u, nil where the caller did: a stranger may not send us to the loopback
-// address, nor from https back to http.
-func (c *Client) Judge(u, from *url.URL) error {
+// Check returns nil if u may be fetched, else an error that wraps ErrRefused. From is the URL of the document or answer
+// that named u; nil if the caller named it. A foreign document may not lead to the loopback address, nor from https to
+// http.
+func (c *Client) Check(u, from *url.URL) error {
 	host := u.Hostname()
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http", u.Opaque != "":
@@ -96,7 +95,7 @@ func (c *Client) Judge(u, from *url.URL) error {
 	return nil
 }
 
-// Origin is scheme, host and port of a URL, the default port left out. RFC 6454 6.2.
+// Origin returns scheme, host and port of a URL, without the default port. RFC 6454 6.2.
 func Origin(u *url.URL) string {
 	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
 	if strings.Contains(host, ":") {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// MaxRedirects is how many redirects Get follows, each judged.
+	// MaxRedirects is the number of redirects that Get follows; each address is checked.
 	MaxRedirects = 3
 	maxHeader    = 64 << 10
 	dialTimeout  = 10 * time.Second
@@ -27,7 +27,7 @@ const (
 	DefaultTimeout = 30 * time.Second
 )
 
-// Options say how a Client asks. The zero Options are fit for the internet.
+// Options are the options of a Client. The zero Options are safe for the internet.
 type Options struct {
 	// AllowInsecure permits http and private addresses, everywhere: for tests and closed networks.
 	AllowInsecure bool
@@ -39,12 +39,12 @@ type Options struct {
 	TLS *tls.Config
 	// Resolver looks up names; nil is Go's default.
 	Resolver *net.Resolver
-	// Wrap puts something around the transport, such as a printer of exchanges; it sees tokens and
-	// signatures. Addresses are judged below it all the same. May be nil.
+	// Wrap wraps the transport, for example to print exchanges; it sees tokens and signatures. Addresses are checked below
+	// it nevertheless. May be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// A Client asks servers nobody vouches for. It is safe for concurrent use.
+// A Client sends requests to servers that are not trusted. It is safe for concurrent use.
 type Client struct {
 	insecure bool
 	timeout  time.Duration
@@ -80,7 +80,7 @@ func New(o Options) *Client {
 		if len(via) > MaxRedirects {
 			return fmt.Errorf("%w: more than %d redirects", ErrRefused, MaxRedirects)
 		}
-		return c.Judge(r.URL, via[len(via)-1].URL)
+		return c.Check(r.URL, via[len(via)-1].URL)
 	}}
 	return c
 }
@@ -93,19 +93,18 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	URL    *url.URL // that answered, after redirects
+	URL    *url.URL // of the last request, after redirects
 }
 
-// A Document says what Get wants.
+// A Document describes the document that Get fetches.
 type Document struct {
 	Accept string   // media types; empty is application/json
 	Max    int64    // bytes of body that are read; more is ErrTooLarge
-	From   *url.URL // of what named the URL; nil: the caller did
-	ETag   string   // of the copy the caller has: if it still is the document, the answer is a bare 304. RFC 9110 13.1.2
+	From   *url.URL // of the document that named the URL; nil: the caller named it
+	ETag   string   // of the caller's copy; while it is current, the answer is a 304 without body. RFC 9110 13.1.2
 }
 
-// Get fetches a public document, following at most MaxRedirects. The error wraps ErrRefused or
-// ErrTooLarge, or is an *Error.
+// Get fetches a public document, following at most MaxRedirects. The error wraps ErrRefused or ErrTooLarge, or is an *Error.
 func (c *Client) Get(ctx context.Context, address string, d Document) (Answer, error) {
 	if d.Accept == "" {
 		d.Accept = "application/json"
@@ -127,8 +126,7 @@ type Request struct {
 	From   *url.URL // see Document
 }
 
-// Do makes one exchange and follows no redirect: a 3xx is an answer like any other. The errors are those
-// of Get.
+// Do makes one exchange and follows no redirect: a 3xx is an answer like any other. The errors are those of Get.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	return c.exchange(ctx, c.direct, r)
 }
@@ -138,20 +136,20 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 	if err != nil {
 		return Answer{}, fmt.Errorf("%w: this is no URL", ErrRefused)
 	}
-	if err := c.Judge(u, r.From); err != nil {
+	if err := c.Check(u, r.From); err != nil {
 		return Answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	// A server cannot act on a request whose header it never had as a whole.
+	// A server cannot act on a request of which it has not received the whole header.
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), bytes.NewReader(r.Body))
 	if err != nil {
 		return Answer{}, fmt.Errorf("%w: this is no request that can be sent", ErrRefused)
 	}
-	// Without GetBody net/http does not send a request a second time on its own, which it else would for
-	// one with an Idempotency-Key: whether that is safe is the caller's to know.
+	// Without GetBody net/http does not repeat a request itself, which it would do for one with an Idempotency-Key: only
+	// the caller knows whether that is safe.
 	request.GetBody = nil
 	if len(r.Body) == 0 {
 		request.Body = nil
@@ -162,7 +160,7 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 	request.Header.Set("User-Agent", c.agent)
 	response, err := client.Do(request)
 	if err != nil {
-		return Answer{}, failed(u, sent.Load(), err)
+		return Answer{}, transportError(u, sent.Load(), err)
 	}
 	defer response.Body.Close()
 	answer := Answer{Status: response.StatusCode, Header: response.Header, URL: response.Request.URL}
@@ -171,7 +169,7 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 	}
 	answer.Body, err = io.ReadAll(io.LimitReader(response.Body, r.Max+1))
 	if err != nil {
-		return Answer{}, failed(answer.URL, true, err)
+		return Answer{}, transportError(answer.URL, true, err)
 	}
 	if int64(len(answer.Body)) > r.Max {
 		return Answer{}, &Error{Origin: Origin(answer.URL), Sent: true, Err: fmt.Errorf("%w than %d bytes", ErrTooLarge, r.Max)}
@@ -180,24 +178,22 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 }
 
 var (
-	// ErrTooLarge means that an answer is larger than what is read of it.
+	// ErrTooLarge means that an answer is larger than the bound.
 	ErrTooLarge = errors.New("the answer is larger")
 	errEncoding = errors.New("the answer is compressed, which was not asked for")
 )
 
-// An Error is an exchange that broke. It holds no path and no query, since these may carry what belongs
-// to the caller alone.
+// An Error is a failed exchange. It holds no path and no query, since these may contain private data of the caller.
 type Error struct {
 	Origin string
 	Sent   bool // the request may have reached the server; false: it certainly did not
 	Err    error
 }
 
-func (e *Error) Error() string { return "asking " + e.Origin + ": " + plain(e.Err.Error()) }
+func (e *Error) Error() string { return "asking " + e.Origin + ": " + printable(e.Err.Error()) }
 
-// plain takes out of a text what a terminal would obey: errors of TLS quote names of a stranger's
-// certificate.
-func plain(s string) string {
+// printable replaces characters that a terminal would execute: errors of TLS quote names of a foreign certificate.
+func printable(s string) string {
 	const most = 400
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f {
@@ -211,10 +207,13 @@ func plain(s string) string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// failed takes the URL out of an error of net/http. Refusals stay refusals: nothing was sent there.
-func failed(u *url.URL, sent bool, err error) error {
-	var outer *url.Error
-	for errors.As(err, &outer) {
+// transportError removes the URL from an error of net/http. For an ErrRefused nothing was sent.
+func transportError(u *url.URL, sent bool, err error) error {
+	for {
+		outer, ok := errors.AsType[*url.Error](err)
+		if !ok {
+			break
+		}
 		if at, parseErr := url.Parse(outer.URL); parseErr == nil && at.Host != "" {
 			u = at
 		}
@@ -231,7 +230,7 @@ type dialer struct {
 	resolver *net.Resolver
 }
 
-// dial connects to a host, judging every address it resolves to just before it is used.
+// dial connects to a host, and checks every address that it resolves to just before it is used.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -239,12 +238,12 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	netDialer := net.Dialer{Timeout: dialTimeout, Resolver: d.resolver}
 	netDialer.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
-		return d.judge(host, resolved)
+		return d.check(host, resolved)
 	}
 	return netDialer.DialContext(ctx, network, address)
 }
 
-func (d *dialer) judge(host, resolved string) error {
+func (d *dialer) check(host, resolved string) error {
 	at, err := netip.ParseAddrPort(resolved)
 	switch {
 	case err != nil:

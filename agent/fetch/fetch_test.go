@@ -26,13 +26,17 @@ import (
 )
 
 func TestPublic(t *testing.T) {
+	t.Parallel()
 	for address, want := range map[string]bool{
 		"8.8.8.8": true, "1.1.1.1": true, "93.184.215.14": true, "2606:4700:4700::1111": true, "::ffff:8.8.8.8": true,
 		"64:ff9b::8.8.8.8": true,
-		"127.0.0.1":        false, "127.255.255.254": false, "::1": false, "::ffff:127.0.0.1": false, "0.0.0.0": false, "::": false, "0.1.2.3": false,
+		"127.0.0.1":        false, "127.255.255.254": false, "::1": false, "::ffff:127.0.0.1": false,
+		"0.0.0.0": false, "::": false, "0.1.2.3": false,
 		"10.0.0.1": false, "172.16.0.1": false, "172.31.255.255": false, "192.168.1.1": false, "::ffff:10.0.0.1": false,
-		"100.64.0.1": false, "100.127.255.255": false, "169.254.169.254": false, "fe80::1": false, "fe80::1%eth0": false, "2606:4700::1%eth0": false,
-		"fc00::1": false, "fd12:3456::1": false, "fec0::1": false, "ff02::1": false, "224.0.0.1": false, "239.255.255.255": false, "255.255.255.255": false, "240.0.0.1": false,
+		"100.64.0.1": false, "100.127.255.255": false, "169.254.169.254": false, "fe80::1": false,
+		"fe80::1%eth0": false, "2606:4700::1%eth0": false,
+		"fc00::1": false, "fd12:3456::1": false, "fec0::1": false, "ff02::1": false,
+		"224.0.0.1": false, "239.255.255.255": false, "255.255.255.255": false, "240.0.0.1": false,
 		"64:ff9b::10.0.0.1": false, "64:ff9b::127.0.0.1": false, "64:ff9b::a9fe:a9fe": false, "64:ff9b:1::1": false,
 		"2002:a00:1::": false, "2001:0:a00:1::": false, "2001:db8::1": false, "100::1": false, "::10.0.0.1": false, "5f00::1": false,
 		"192.0.0.1": false, "192.0.2.1": false, "198.18.0.1": false, "198.51.100.1": false, "203.0.113.1": false, "192.88.99.1": false,
@@ -46,7 +50,8 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestCheck(t *testing.T) {
+	t.Parallel()
 	strict, open := fetch.New(fetch.Options{}), fetch.New(fetch.Options{AllowInsecure: true})
 	for _, tt := range []struct {
 		u, from      string
@@ -84,7 +89,7 @@ func TestJudge(t *testing.T) {
 			from, _ = url.Parse(tt.from)
 		}
 		for c, want := range map[*fetch.Client]bool{strict: tt.strict, open: tt.open} {
-			err := c.Judge(u, from)
+			err := c.Check(u, from)
 			if (err == nil) != want || err != nil && !errors.Is(err, fetch.ErrRefused) {
 				t.Errorf("%s from %q: %v, want %v", tt.u, tt.from, err, want)
 			}
@@ -127,6 +132,7 @@ func resolver(t *testing.T, addresses ...string) *net.Resolver {
 }
 
 func TestNamesThatResolveToPrivateAddressesAreNotDialled(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int32
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	t.Cleanup(server.Close)
@@ -145,9 +151,9 @@ func TestNamesThatResolveToPrivateAddressesAreNotDialled(t *testing.T) {
 	} {
 		c := fetch.New(fetch.Options{TLS: tlsConfig, Resolver: resolver(t, addresses...)})
 		_, err := c.Get(t.Context(), "https://example.com:"+port+"/", fetch.Document{Max: 10})
-		var broken *fetch.Error
-		if !errors.Is(err, fetch.ErrRefused) || errors.As(err, &broken) && broken.Sent {
-			t.Errorf("%v: %v", addresses, err)
+		broken, ok := errors.AsType[*fetch.Error](err)
+		if !errors.Is(err, fetch.ErrRefused) || ok && broken.Sent {
+			t.Errorf("%v: %v, want that nothing is sent", addresses, err)
 		}
 	}
 	if asked.Load() != 0 {
@@ -161,6 +167,7 @@ func TestNamesThatResolveToPrivateAddressesAreNotDialled(t *testing.T) {
 }
 
 func TestALocalhostThatIsElsewhereIsNotDialled(t *testing.T) {
+	t.Parallel()
 	c := fetch.New(fetch.Options{Resolver: resolver(t, "93.184.215.14")})
 	_, err := c.Get(t.Context(), "http://shop.localhost/", fetch.Document{Max: 10})
 	if !errors.Is(err, fetch.ErrRefused) {
@@ -181,6 +188,7 @@ func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 }
 
 func TestErrorsHoldNoPathAndNoQuery(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/canary/redirect":
@@ -208,6 +216,7 @@ func TestErrorsHoldNoPathAndNoQuery(t *testing.T) {
 }
 
 func TestAnAnswerOfExactlyTheBoundIsRead(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(strings.Repeat("x", int(r.ContentLength))))
 	}))
@@ -221,8 +230,8 @@ func TestAnAnswerOfExactlyTheBoundIsRead(t *testing.T) {
 	}
 }
 
-// FuzzPublic: an address and the same mapped into IPv6 are judged alike, and no public one is private to
-// the standard library.
+// FuzzPublic: an address and the same mapped into IPv6 give the same result, and no public one is private to the standard
+// library.
 func FuzzPublic(f *testing.F) {
 	for _, s := range []string{"\x08\x08\x08\x08", "\x0a\x00\x00\x01", "\x00\x64\xff\x9b\x00\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x01"} {
 		f.Add([]byte(s))
@@ -234,21 +243,24 @@ func FuzzPublic(f *testing.F) {
 		}
 		public := fetch.Public(a)
 		if a.Is4() && fetch.Public(netip.AddrFrom16(a.As16())) != public {
-			t.Errorf("%s: mapped and plain are judged differently", a)
+			t.Errorf("%s: mapped and not, the results differ", a)
 		}
 		u := a.Unmap()
-		if public && (u.IsPrivate() || u.IsLoopback() || u.IsLinkLocalUnicast() || u.IsMulticast() || u.IsUnspecified() || u.IsInterfaceLocalMulticast()) {
+		if public && (u.IsPrivate() || u.IsLoopback() || u.IsLinkLocalUnicast() || u.IsMulticast() || u.IsUnspecified() ||
+			u.IsInterfaceLocalMulticast()) {
 			t.Errorf("%s is public", a)
 		}
 	})
 }
 
-func TestNamesInAStrangersCertificateAreNotPrintedRaw(t *testing.T) {
+func TestNamesInACertificateAreNotPrintedRaw(t *testing.T) {
+	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"evil\x1b[31m.example"}}, &x509.Certificate{}, key.Public(), key)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"evil\x1b[31m.example"}}
+	der, err := x509.CreateCertificate(rand.Reader, template, &x509.Certificate{}, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}

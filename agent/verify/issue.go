@@ -50,7 +50,7 @@ func (v *verification) agree(ctx context.Context) (agent.Agreement, error) {
 	const most = 3
 	for n := 0; ; n++ {
 		v.recorder.start(maxPAT)
-		agreement, err := v.service.Agree(ctx, agent.PolicySeen{Digest: v.digest, Issuer: v.options.Issuer})
+		agreement, err := v.service.Agree(ctx, agent.Acceptance{Digest: v.digest, Issuer: v.options.Issuer})
 		kept := v.recorder.stop()
 		if err == nil {
 			v.takePAT(kept, v.service.Endpoints().Issue)

@@ -64,7 +64,7 @@ func agentAgreeCommand(s *agentSettings) *cobra.Command {
 	var (
 		yes      bool
 		declared []string
-		seen     agent.PolicySeen
+		seen     agent.Acceptance
 	)
 	c := &cobra.Command{
 		Use: "agree SERVICE", Short: "Agree to a service's policy and get a token",
@@ -141,7 +141,7 @@ func (s *agentSettings) partner(c *cobra.Command, client *agent.Client, target s
 		return nil, err
 	}
 	for _, session := range sessions {
-		if session.With(target) && session.Pending() {
+		if session.Matches(target) && session.Pending() {
 			return client.Resume(session)
 		}
 	}
@@ -149,7 +149,7 @@ func (s *agentSettings) partner(c *cobra.Command, client *agent.Client, target s
 }
 
 // accept shows what would be signed and asks.
-func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client *agent.Client, seen *agent.PolicySeen, yes bool) error {
+func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client *agent.Client, seen *agent.Acceptance, yes bool) error {
 	policy, err := service.Policy(c.Context())
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, u
 	}
 	var fits []agent.Session
 	for _, session := range sessions {
-		if session.Agreed() && (target == "" || session.With(target)) && (uid == "" || target != "" || session.Permits(uid)) {
+		if session.Agreed() && (target == "" || session.Matches(target)) && (uid == "" || target != "" || session.Permits(uid)) {
 			fits = append(fits, session)
 		}
 	}
@@ -77,7 +77,7 @@ func (s *agentSettings) path(service *agent.Service) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, service.Session().Name()), nil
+	return filepath.Join(dir, service.Session().FileName()), nil
 }
 
 func (s *agentSettings) save(service *agent.Service) error {

@@ -87,7 +87,7 @@ func (t *tour) readPolicy(ctx context.Context, _ *agent.Client) (err error) {
 }
 
 func (t *tour) agree(ctx context.Context, _ *agent.Client) error {
-	got, err := t.service.Agree(ctx, agent.PolicySeen{Digest: t.policy.Digest})
+	got, err := t.service.Agree(ctx, agent.Acceptance{Digest: t.policy.Digest})
 	if err != nil {
 		return err
 	}

@@ -9,20 +9,16 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"runtime"
 
 	"github.com/uimgate/uimgate/pat"
 )
 
 const (
-	maxKeyFile = 64 << 10
-	rsaBits    = 3072
-	private    = 0o600
+	maxKeyFile  = 64 << 10
+	rsaBits     = 3072
+	privateMode = 0o600
 )
 
 // NewKey makes a key for one of pat.EdDSA, pat.ES256 and pat.RS256.
@@ -40,8 +36,8 @@ func NewKey(algorithm string) (crypto.Signer, error) {
 	}
 }
 
-// SaveKey writes a new key as PEM (PKCS#8, RFC 5958) to a file that only its owner can read (0600);
-// directories are made 0700. A file that exists is never overwritten. The error wraps ErrFile.
+// SaveKey writes a key as PEM (PKCS#8, RFC 5958) to a new file that only its owner can read (0600); directories are made
+// 0700. A file that exists is never overwritten. The error wraps ErrFile.
 func SaveKey(path string, key crypto.Signer) error {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -53,8 +49,8 @@ func SaveKey(path string, key crypto.Signer) error {
 	return writePrivate(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// LoadKey reads what SaveKey wrote. A file that others can read is refused. The error wraps ErrFile, and
-// os.ErrNotExist where there is no such file; it never quotes the file.
+// LoadKey reads a file of SaveKey. A file that others can read is rejected. The error wraps ErrFile, and os.ErrNotExist if
+// there is no such file; it never quotes the file.
 func LoadKey(path string) (crypto.Signer, error) {
 	text, err := readPrivate(path, maxKeyFile)
 	if err != nil {
@@ -77,51 +73,4 @@ func LoadKey(path string) (crypto.Signer, error) {
 		return nil, wrong(err.Error())
 	}
 	return key, nil
-}
-
-// writePrivate replaces a file as a whole, durably.
-func writePrivate(path string, data []byte) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%w: %w", ErrFile, err)
-		}
-	}()
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".new-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it is gone where all went well
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(private), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-func readPrivate(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFile, err)
-	}
-	defer f.Close() //nolint:errcheck // only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFile, err)
-	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s: %w: others can read it (mode %04o); chmod 600 it, or better make a new key", path, ErrFile, info.Mode().Perm())
-	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrFile, err)
-	case int64(len(data)) > most:
-		return nil, fmt.Errorf("%s: %w: it has more than %d bytes", path, ErrFile, most)
-	}
-	return data, nil
 }

@@ -34,10 +34,14 @@ func failure(status int, reason, outcome string, header ...string) agenttest.Rep
 	return r
 }
 
-func TestWhatIsRepeated(t *testing.T) {
-	const ms = time.Millisecond
+func TestRepetitions(t *testing.T) {
+	t.Parallel()
 	broken := agenttest.Reply{Break: true}
 	own := agent.ExecuteOptions{IdempotencyKey: "mine"}
+	backoff := []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second}
+	refused := func(status int, reason, outcome string, header ...string) []agenttest.Reply {
+		return []agenttest.Reply{failure(status, reason, outcome, header...)}
+	}
 	for _, tt := range []struct {
 		name    string
 		uid     string
@@ -48,27 +52,83 @@ func TestWhatIsRepeated(t *testing.T) {
 		keys    int // different idempotency keys among the calls
 		err     error
 	}{
-		{name: "429 waits as long as it says", uid: agenttest.Search, replies: []agenttest.Reply{failure(429, "RATE_LIMIT_EXCEEDED", "", "Retry-After", "3")}, calls: 2, waits: []time.Duration{3 * time.Second}},
-		{name: "503 without a word backs off", uid: agenttest.Search, replies: []agenttest.Reply{failure(503, "", ""), failure(503, "", ""), failure(503, "", "")}, calls: 4, waits: []time.Duration{250 * ms, 500 * ms, time.Second}},
-		{name: "four attempts are enough", uid: agenttest.Search, replies: slices.Repeat([]agenttest.Reply{failure(503, "STORE_UNAVAILABLE", "")}, 9), calls: 4, waits: []time.Duration{250 * ms, 500 * ms, time.Second}, err: agent.ErrStoreUnavailable},
-		{name: "a wait beyond the bound is the caller's", uid: agenttest.Search, replies: []agenttest.Reply{failure(429, "RATE_LIMIT_EXCEEDED", "", "Retry-After", "31")}, calls: 1, err: agent.ErrRateLimitExceeded},
-		{name: "waits add up to the bound", uid: agenttest.Search, replies: slices.Repeat([]agenttest.Reply{failure(429, "", "", "Retry-After", "20")}, 2), calls: 2, waits: []time.Duration{20 * time.Second}, err: agent.ErrTooManyRequests},
-		{name: "a lifetime quota does not come back", uid: agenttest.Search, replies: []agenttest.Reply{failure(429, "QUOTA_EXCEEDED", "")}, calls: 1, err: agent.ErrQuotaExceeded},
-		{name: "not sent, under a key of ours: another key", uid: agenttest.Order, replies: []agenttest.Reply{failure(502, "UPSTREAM_UNREACHABLE", "not_sent")}, calls: 3, waits: []time.Duration{250 * ms}, keys: 2},
-		{name: "not sent, under the caller's key: his decision", uid: agenttest.Order, options: own, replies: []agenttest.Reply{failure(502, "UPSTREAM_UNREACHABLE", "not_sent")}, calls: 1, keys: 1, err: agent.ErrUpstreamUnreachable},
-		{name: "not sent, no key", uid: agenttest.Search, replies: []agenttest.Reply{failure(502, "UPSTREAM_UNREACHABLE", "not_sent")}, calls: 2, waits: []time.Duration{250 * ms}},
-		{name: "failed is failed", uid: agenttest.Order, replies: []agenttest.Reply{failure(502, "UPSTREAM_ERROR", "failed")}, calls: 1, keys: 1, err: agent.ErrUpstreamError},
-		{name: "busy is not failed for good", uid: agenttest.Order, replies: []agenttest.Reply{failure(503, "UPSTREAM_BUSY", "failed", "Retry-After", "2")}, calls: 3, keys: 2, waits: []time.Duration{2 * time.Second}},
-		{name: "done is never repeated", uid: agenttest.Order, replies: []agenttest.Reply{failure(502, "RESPONSE_INVALID", "done")}, calls: 1, keys: 1, err: agent.ErrResponseInvalid},
-		{name: "unknown is never repeated", uid: agenttest.Order, replies: []agenttest.Reply{failure(504, "UPSTREAM_TIMEOUT", "unknown")}, calls: 1, keys: 1, err: agent.ErrUpstreamTimeout},
-		{name: "500 without a word, no key", uid: agenttest.Search, replies: []agenttest.Reply{failure(500, "", "")}, calls: 1, err: &agent.Error{}},
-		{name: "500 without a word, under a key", uid: agenttest.Order, replies: []agenttest.Reply{failure(500, "", "")}, calls: 3, keys: 1, waits: []time.Duration{250 * ms}},
-		{name: "a replayed answer is final", uid: agenttest.Order, options: own, replies: []agenttest.Reply{failure(503, "UPSTREAM_BUSY", "", "Idempotency-Replayed", "true")}, calls: 1, keys: 1, err: agent.ErrUnavailable},
-		{name: "broken off, no key: it may have happened", uid: agenttest.Search, replies: []agenttest.Reply{broken}, calls: 1, err: &fetch.Error{}},
-		{name: "400 is the caller's to mend", uid: agenttest.Order, replies: []agenttest.Reply{failure(400, "INVALID_PARAMETER", "")}, calls: 1, keys: 1, err: agent.ErrInvalidParameter},
-		{name: "once is once", uid: agenttest.Search, options: agent.ExecuteOptions{NoRepeat: true}, replies: []agenttest.Reply{failure(503, "", "")}, calls: 1, err: agent.ErrUnavailable},
+		{
+			name: "429 waits as long as Retry-After", uid: agenttest.Search,
+			replies: refused(429, "RATE_LIMIT_EXCEEDED", "", "Retry-After", "3"), calls: 2, waits: []time.Duration{3 * time.Second},
+		},
+		{
+			name: "503 without Retry-After backs off", uid: agenttest.Search,
+			replies: slices.Repeat(refused(503, "", ""), 3), calls: 4, waits: backoff,
+		},
+		{
+			name: "at most four attempts", uid: agenttest.Search,
+			replies: slices.Repeat(refused(503, "STORE_UNAVAILABLE", ""), 9), calls: 4, waits: backoff, err: agent.ErrStoreUnavailable,
+		},
+		{
+			name: "no wait beyond the bound", uid: agenttest.Search,
+			replies: refused(429, "RATE_LIMIT_EXCEEDED", "", "Retry-After", "31"), calls: 1, err: agent.ErrRateLimitExceeded,
+		},
+		{
+			name: "the bound is for the sum of the waits", uid: agenttest.Search,
+			replies: slices.Repeat(refused(429, "", "", "Retry-After", "20"), 2),
+			calls:   2, waits: []time.Duration{20 * time.Second}, err: agent.ErrTooManyRequests,
+		},
+		{
+			name: "a lifetime quota does not come back", uid: agenttest.Search,
+			replies: refused(429, "QUOTA_EXCEEDED", ""), calls: 1, err: agent.ErrQuotaExceeded,
+		},
+		{
+			name: "not sent, under the client's key: another key", uid: agenttest.Order,
+			replies: refused(502, "UPSTREAM_UNREACHABLE", "not_sent"), calls: 3, waits: backoff[:1], keys: 2,
+		},
+		{
+			name: "not sent, under the caller's key: the caller decides", uid: agenttest.Order, options: own,
+			replies: refused(502, "UPSTREAM_UNREACHABLE", "not_sent"), calls: 1, keys: 1, err: agent.ErrUpstreamUnreachable,
+		},
+		{
+			name: "not sent, no key", uid: agenttest.Search,
+			replies: refused(502, "UPSTREAM_UNREACHABLE", "not_sent"), calls: 2, waits: backoff[:1],
+		},
+		{
+			name: "failed is failed", uid: agenttest.Order,
+			replies: refused(502, "UPSTREAM_ERROR", "failed"), calls: 1, keys: 1, err: agent.ErrUpstreamError,
+		},
+		{
+			name: "busy is not failed for good", uid: agenttest.Order,
+			replies: refused(503, "UPSTREAM_BUSY", "failed", "Retry-After", "2"), calls: 3, keys: 2, waits: []time.Duration{2 * time.Second},
+		},
+		{
+			name: "done is never repeated", uid: agenttest.Order,
+			replies: refused(502, "RESPONSE_INVALID", "done"), calls: 1, keys: 1, err: agent.ErrResponseInvalid,
+		},
+		{
+			name: "unknown is never repeated", uid: agenttest.Order,
+			replies: refused(504, "UPSTREAM_TIMEOUT", "unknown"), calls: 1, keys: 1, err: agent.ErrUpstreamTimeout,
+		},
+		{name: "500 without an outcome, no key", uid: agenttest.Search, replies: refused(500, "", ""), calls: 1, err: &agent.Error{}},
+		{
+			name: "500 without an outcome, under a key", uid: agenttest.Order,
+			replies: refused(500, "", ""), calls: 3, keys: 1, waits: backoff[:1],
+		},
+		{
+			name: "a replayed answer is final", uid: agenttest.Order, options: own,
+			replies: refused(503, "UPSTREAM_BUSY", "", "Idempotency-Replayed", "true"), calls: 1, keys: 1, err: agent.ErrUnavailable,
+		},
+		{
+			name: "connection closed, no key: it may have happened", uid: agenttest.Search,
+			replies: []agenttest.Reply{broken}, calls: 1, err: &fetch.Error{},
+		},
+		{
+			name: "400 is for the caller to correct", uid: agenttest.Order,
+			replies: refused(400, "INVALID_PARAMETER", ""), calls: 1, keys: 1, err: agent.ErrInvalidParameter,
+		},
+		{
+			name: "NoRepeat", uid: agenttest.Search, options: agent.ExecuteOptions{NoRepeat: true},
+			replies: refused(503, "", ""), calls: 1, err: agent.ErrUnavailable,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			shop := agenttest.New(t, agenttest.Canonical)
 			w := &waits{}
 			o := options(t, shop)
@@ -76,7 +136,7 @@ func TestWhatIsRepeated(t *testing.T) {
 			s := agreed(t, o, shop.URL)
 			shop.Script(tt.replies...)
 			_, err := s.Execute(t.Context(), tt.uid, map[string]any{"query": "tea"}, tt.options)
-			switch want := tt.err.(type) { //nolint:errorlint // which kind is wanted, not which error came
+			switch tt.err.(type) { //nolint:errorlint // which kind is wanted, not which error came
 			case nil:
 				if err != nil {
 					t.Error(err)
@@ -84,8 +144,8 @@ func TestWhatIsRepeated(t *testing.T) {
 			case *agent.Error:
 				_ = refusal(t, err)
 			case *fetch.Error:
-				if !errors.As(err, &want) || !want.Sent {
-					t.Errorf("err = %v", err)
+				if got, ok := errors.AsType[*fetch.Error](err); !ok || !got.Sent {
+					t.Errorf("err = %v, want a *fetch.Error that was sent", err)
 				}
 			default:
 				wantErr(t, err, tt.err)
@@ -111,6 +171,7 @@ func TestWhatIsRepeated(t *testing.T) {
 }
 
 func TestABrokenCallUnderAKeyIsNotDoneTwice(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	shop.Script(agenttest.Reply{Break: true})
@@ -124,6 +185,7 @@ func TestABrokenCallUnderAKeyIsNotDoneTwice(t *testing.T) {
 }
 
 func TestAKeyOfOursIsNotReliedOnWhereItMayBeIgnored(t *testing.T) {
+	t.Parallel()
 	for key, want := range map[string]int{"": 1, "the-caller-knows": 2} {
 		shop := agenttest.New(t, agenttest.Mock)
 		o := options(t, shop)
@@ -138,6 +200,7 @@ func TestAKeyOfOursIsNotReliedOnWhereItMayBeIgnored(t *testing.T) {
 }
 
 func TestProofIsAddedWhereItIsAskedFor(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	for range 2 {
@@ -155,6 +218,7 @@ func TestProofIsAddedWhereItIsAskedFor(t *testing.T) {
 }
 
 func TestProofIsTriedOnce(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	no := failure(403, "POLICY_REQUIRES_VERIFICATION", "")
@@ -167,6 +231,7 @@ func TestProofIsTriedOnce(t *testing.T) {
 }
 
 func TestNumbersThatCannotBeCompared(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	long := map[string]any{"limit": json.Number("12345678901234567890123")}
@@ -182,12 +247,14 @@ func TestNumbersThatCannotBeCompared(t *testing.T) {
 	if err != nil || cmp.Diff(map[string]any{"ok": long["limit"]}, r.Output) != "" {
 		t.Errorf("%v, %v", r.Output, err)
 	}
-	if diff := cmp.Diff([]string{`{"intent_uid":"` + agenttest.Order + `","parameters":{"limit":12345678901234567890123}}`}, sent); diff != "" {
+	want := []string{`{"intent_uid":"` + agenttest.Order + `","parameters":{"limit":12345678901234567890123}}`}
+	if diff := cmp.Diff(want, sent); diff != "" {
 		t.Error("sent with a key, or not as it was given:", diff)
 	}
 }
 
 func TestConnectionsThatFailAreTriedAgain(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	w := &waits{}
@@ -199,9 +266,8 @@ func TestConnectionsThatFailAreTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
-	var broken *fetch.Error
-	if !errors.As(err, &broken) || broken.Sent {
-		t.Fatalf("err = %v", err)
+	if broken, ok := errors.AsType[*fetch.Error](err); !ok || broken.Sent {
+		t.Fatalf("err = %v, want a *fetch.Error that was not sent", err)
 	}
 	if n := len(w.all()); n != 3 {
 		t.Errorf("%d waits, want 3", n)
@@ -209,6 +275,7 @@ func TestConnectionsThatFailAreTriedAgain(t *testing.T) {
 }
 
 func TestGivingUpEndsTheWait(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -228,10 +295,12 @@ func TestGivingUpEndsTheWait(t *testing.T) {
 }
 
 func TestBadOptionsOfACall(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	for name, o := range map[string]agent.ExecuteOptions{
-		"key with a space": {IdempotencyKey: "a b"}, "key with a line": {IdempotencyKey: "a\nb"}, "request id": {RequestID: "a/b"}, "trace": {Traceparent: "00\r\nx"},
+		"key with a space": {IdempotencyKey: "a b"}, "key with a line": {IdempotencyKey: "a\nb"},
+		"request id": {RequestID: "a/b"}, "trace": {Traceparent: "00\r\nx"},
 	} {
 		if _, err := s.Execute(t.Context(), agenttest.Search, nil, o); !errors.Is(err, agent.ErrParameters) {
 			t.Errorf("%s: %v", name, err)
@@ -245,15 +314,22 @@ func TestBadOptionsOfACall(t *testing.T) {
 }
 
 func TestShapesOfAnswers(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, header, body string
 		want               any
 		err                error
 	}{
 		{name: "bare", body: `{"a":1}`, want: map[string]any{"a": json.Number("1")}},
-		{name: "bare, with outputs of the envelope's names", body: `{"status":"success","data":1,"total":2}`, want: map[string]any{"status": "success", "data": json.Number("1"), "total": json.Number("2")}},
+		{
+			name: "bare, with outputs of the envelope's names", body: `{"status":"success","data":1,"total":2}`,
+			want: map[string]any{"status": "success", "data": json.Number("1"), "total": json.Number("2")},
+		},
 		{name: "envelope", body: `{"status":"success","data":{"a":1},"meta":{}}`, want: map[string]any{"a": json.Number("1")}},
-		{name: "envelope, by its type", header: "application/uim+json", body: `{"status":"success","data":[1],"more":2}`, want: []any{json.Number("1")}},
+		{
+			name: "envelope, by its type", header: "application/uim+json", body: `{"status":"success","data":[1],"more":2}`,
+			want: []any{json.Number("1")},
+		},
 		{name: "a list", body: `[1]`, want: []any{json.Number("1")}},
 		{name: "nothing", body: ``, want: map[string]any{}},
 		{name: "an error in an envelope", body: `{"status":"error","error":{"code":"NOT_FOUND","message":"m"}}`, err: agent.ErrNotFound},
@@ -261,6 +337,7 @@ func TestShapesOfAnswers(t *testing.T) {
 		{name: "no JSON", body: `{"a":`, err: agent.ErrAnswer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			h := http.Header{}
 			if tt.header != "" {
 				h.Set("Content-Type", tt.header)
@@ -281,6 +358,7 @@ func TestShapesOfAnswers(t *testing.T) {
 }
 
 func TestShapesOfErrors(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ kind, body, code, message string }{
 		"core":    {"", `{"error":{"code":"C","message":"m"}}`, "C", "m"},
 		"text":    {"", `{"error":"m"}`, "", "m"},
@@ -302,10 +380,12 @@ func TestShapesOfErrors(t *testing.T) {
 	}
 }
 
-func TestACallThatWasDoneButCannotBeReadTellsWhatItCost(t *testing.T) {
+func TestAnUnreadableAnswerHasItsCharge(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
-	shop.Script(agenttest.Reply{Status: 200, Body: `<p>`, Header: map[string]string{"Content-Type": "text/html", "UIM-Charge": "0.01 USD; id=e-1; state=captured"}})
+	header := map[string]string{"Content-Type": "text/html", "UIM-Charge": "0.01 USD; id=e-1; state=captured"}
+	shop.Script(agenttest.Reply{Status: 200, Body: `<p>`, Header: header})
 	_, err := s.Execute(t.Context(), agenttest.Order, nil, agent.ExecuteOptions{})
 	wantErr(t, err, agent.ErrAnswer)
 	if e := refusal(t, err); e.Charge == nil || e.Charge.ExecutionID != "e-1" || e.Outcome != "done" {

@@ -17,12 +17,16 @@ import (
 
 // fit reports whether a text of a stranger may be shown on a terminal.
 func fit(s string) bool {
-	return utf8.ValidString(s) && len(s) <= 4*501+3 && !strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.C, r) || r == '\u2028' })
+	return utf8.ValidString(s) && len(s) <= 4*501+3 &&
+		!strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.C, r) || r == '\u2028' })
 }
 
 // FuzzParseCharge: an error gives nothing; what is read is read again from what it prints.
 func FuzzParseCharge(f *testing.F) {
-	for _, s := range []string{"0.01 USD; id=0192f0c1-7d00-7000-8000-000000000000; state=captured", "1 EUR;state=pending;id=x", "0.01 USD", "1e3 USD; id=a; state=released", "-1 USD; id=a; state=pending", ";;;"} {
+	for _, s := range []string{
+		"0.01 USD; id=0192f0c1-7d00-7000-8000-000000000000; state=captured", "1 EUR;state=pending;id=x", "0.01 USD",
+		"1e3 USD; id=a; state=released", "-1 USD; id=a; state=pending", ";;;",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -52,7 +56,10 @@ func FuzzParseRateLimit(f *testing.F) {
 	f.Add(`limit=100, remaining=50, reset=5`, "", "", "", "")
 	f.Fuzz(func(t *testing.T, field, policy, limit, left, reset string) {
 		h := http.Header{"Date": {"Fri, 21 Nov 2025 12:00:00 GMT"}}
-		for name, value := range map[string]string{"Ratelimit": field, "Ratelimit-Policy": policy, "X-Ratelimit-Limit": limit, "X-Ratelimit-Remaining": left, "X-Ratelimit-Reset": reset} {
+		for name, value := range map[string]string{
+			"Ratelimit": field, "Ratelimit-Policy": policy,
+			"X-Ratelimit-Limit": limit, "X-Ratelimit-Remaining": left, "X-Ratelimit-Reset": reset,
+		} {
 			if value != "" {
 				h.Set(name, value)
 			}
@@ -65,21 +72,37 @@ func FuzzParseRateLimit(f *testing.F) {
 }
 
 func TestRateLimits(t *testing.T) {
+	t.Parallel()
 	date := "Fri, 21 Nov 2025 12:00:00 GMT" // 1763726400
 	for name, tt := range map[string]struct {
 		header []string
 		want   *agent.RateLimit
 	}{
-		"none":              {nil, nil},
-		"the tightest":      {[]string{"RateLimit", `"hour";r=99;t=60, "day";r=5;t=7`, "RateLimit-Policy", `"hour";q=100;w=3600,"day";q=1000`}, &agent.RateLimit{Limit: 1000, Remaining: 5, Reset: 7 * time.Second}},
-		"tokens":            {[]string{"RateLimit", `default; r=50; t=30`, "RateLimit-Policy", `default;q=100;w=60`}, &agent.RateLimit{Limit: 100, Remaining: 50, Reset: 30 * time.Second}},
+		"none": {nil, nil},
+		"the tightest": {
+			[]string{"RateLimit", `"hour";r=99;t=60, "day";r=5;t=7`, "RateLimit-Policy", `"hour";q=100;w=3600,"day";q=1000`},
+			&agent.RateLimit{Limit: 1000, Remaining: 5, Reset: 7 * time.Second},
+		},
+		"tokens": {
+			[]string{"RateLimit", `default; r=50; t=30`, "RateLimit-Policy", `default;q=100;w=60`},
+			&agent.RateLimit{Limit: 100, Remaining: 50, Reset: 30 * time.Second},
+		},
 		"other parameters":  {[]string{"RateLimit", `"a";pk=:cHsdsRa894==:;r=50;x=1.5;y=?1;z;u="a;b,c"`}, &agent.RateLimit{Remaining: 50}},
 		"a comma in a name": {[]string{"RateLimit", `"a,b;c";r=1`, "RateLimit-Policy", `"a,b;c";q=2`}, &agent.RateLimit{Limit: 2, Remaining: 1}},
 		"broken":            {[]string{"RateLimit", `"hour;r=99`}, nil},
 		"trailing comma":    {[]string{"RateLimit", `"hour";r=99,`}, nil},
-		"separate fields":   {[]string{"RateLimit-Limit", "100;w=60", "RateLimit-Remaining", "5", "RateLimit-Reset", "9"}, &agent.RateLimit{Limit: 100, Remaining: 5, Reset: 9 * time.Second}},
-		"X fields, epoch":   {[]string{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1763726460", "Date", date}, &agent.RateLimit{Limit: 100, Reset: time.Minute}},
-		"negative":          {[]string{"X-RateLimit-Remaining", "-4"}, nil},
+		"inner lists":       {[]string{"RateLimit", `("hour" "day");r=3`}, nil},
+		"more than 64":      {[]string{"RateLimit", strings.TrimSuffix(strings.Repeat(`"a";r=1,`, 65), ",")}, nil},
+		"a decimal":         {[]string{"RateLimit", `"hour";r=9.5`}, nil},
+		"separate fields": {
+			[]string{"RateLimit-Limit", "100;w=60", "RateLimit-Remaining", "5", "RateLimit-Reset", "9"},
+			&agent.RateLimit{Limit: 100, Remaining: 5, Reset: 9 * time.Second},
+		},
+		"X fields, epoch": {
+			[]string{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1763726460", "Date", date},
+			&agent.RateLimit{Limit: 100, Reset: time.Minute},
+		},
+		"negative": {[]string{"X-RateLimit-Remaining", "-4"}, nil},
 	} {
 		h := http.Header{}
 		for i := 0; i+1 < len(tt.header); i += 2 {
@@ -92,6 +115,7 @@ func TestRateLimits(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	date := "Fri, 21 Nov 2025 12:00:00 GMT"
 	for text, want := range map[string]time.Duration{
 		"": -1, "3": 3 * time.Second, "0": 0, "-1": -1, "x": -1, "99999999999999999999": -1, "999999999999": 365 * 24 * time.Hour,
@@ -107,9 +131,12 @@ func TestRetryAfter(t *testing.T) {
 // FuzzReadError: every answer gives an error whose texts are fit to be shown, and whose numbers are sane.
 func FuzzReadError(f *testing.F) {
 	for _, s := range []string{
-		`{"error":{"code":"TOO_MANY_REQUESTS","message":"m","details":{"reason":"RATE_LIMIT_EXCEEDED","uim_code":"UIM-AUZ-004","retry_after":5,"charge":{"amount":"0.01","currency":"USD","id":"x","state":"captured"}}}}`,
-		`{"error":{"details":{"violations":[{"pointer":"/a","keyword":"maximum","limit":5,"known":["a"]}],"policy":{"uid":"u","digest":"sha-256:AAAA"}}}}`,
-		`{"detail":[{"loc":["body","parameters","city",0],"msg":"field required","type":"x"}]}`, `{"detail":"no"}`, `{"error":"no"}`, `{"title":"t"}`, "\x1b[31m", `{"detail":{"detail":{}}}`,
+		`{"error":{"code":"TOO_MANY_REQUESTS","message":"m","details":{"reason":"RATE_LIMIT_EXCEEDED","uim_code":"UIM-AUZ-004",` +
+			`"retry_after":5,"charge":{"amount":"0.01","currency":"USD","id":"x","state":"captured"}}}}`,
+		`{"error":{"details":{"violations":[{"pointer":"/a","keyword":"maximum","limit":5,"known":["a"]}],` +
+			`"policy":{"uid":"u","digest":"sha-256:AAAA"}}}}`,
+		`{"detail":[{"loc":["body","parameters","city",0],"msg":"field required","type":"x"}]}`,
+		`{"detail":"no"}`, `{"error":"no"}`, `{"title":"t"}`, "\x1b[31m", `{"detail":{"detail":{}}}`,
 	} {
 		f.Add(429, "application/json", "5", []byte(s))
 	}
@@ -133,7 +160,11 @@ func FuzzReadError(f *testing.F) {
 
 // FuzzReadResult: an error gives nothing; what is read is JSON that says the same as the tree.
 func FuzzReadResult(f *testing.F) {
-	for _, s := range []string{`{"a":1}`, `{"status":"success","data":{"a":[1,2.50]},"meta":{"charge":{"amount":"1","currency":"EUR","id":"i","state":"pending"},"rate_limit":{"remaining":1,"reset":9}}}`, `{"status":"error","error":"x"}`, ``, `[]`, `"\u2028"`, `1e5`} {
+	for _, s := range []string{
+		`{"a":1}`, `{"status":"success","data":{"a":[1,2.50]},` +
+			`"meta":{"charge":{"amount":"1","currency":"EUR","id":"i","state":"pending"},"rate_limit":{"remaining":1,"reset":9}}}`,
+		`{"status":"error","error":"x"}`, ``, `[]`, `"\u2028"`, `1e5`,
+	} {
 		f.Add("application/json", "0.01 USD; id=a; state=captured", []byte(s))
 	}
 	f.Fuzz(func(t *testing.T, kind, charge string, body []byte) {
@@ -160,7 +191,8 @@ func FuzzReadResult(f *testing.F) {
 // FuzzReadPAT: an error gives no session; a PAT is only what may stand in a header.
 func FuzzReadPAT(f *testing.F) {
 	for _, s := range []string{
-		`{"uim-pat":"e30.eyJqdGkiOiJhIiwiZXhwIjoxNzYzNzI2NDAwLCJzY29wZSI6WyJhIl19.e30","expires_at":"2026-11-21T12:00:00Z","scope":["a"],"scope_omitted":[{"entry":"b","reason":"C"}]}`,
+		`{"uim-pat":"e30.eyJqdGkiOiJhIiwiZXhwIjoxNzYzNzI2NDAwLCJzY29wZSI6WyJhIl19.e30","expires_at":"2026-11-21T12:00:00Z",` +
+			`"scope":["a"],"scope_omitted":[{"entry":"b","reason":"C"}]}`,
 		`{"data":{"token":"abc"},"expires_at":"2026-11-21T12:00:00.123456"}`, `{"status":"pending","agreement_id":"x"}`, `{"uim-pat":"a\nb"}`,
 		`{"uim-pat":"a.eyJleHAiOjk5OTk5OTk5OTk5OTk5OTk5OTl9.b"}`,
 	} {
@@ -191,7 +223,10 @@ func FuzzReadPAT(f *testing.F) {
 
 // FuzzTarget: an error gives nothing; all places are absolute http or https URLs without credentials.
 func FuzzTarget(f *testing.F) {
-	for _, s := range []string{"shop.example", "https://shop.example", "http://127.0.0.1:8080/x/agents.json", "localhost:8080", "::1", "[::1]:80", "https://a:b@c", "SHOP.example.", "https://h/?q", "//x", "a b", "https://h/p/"} {
+	for _, s := range []string{
+		"shop.example", "https://shop.example", "http://127.0.0.1:8080/x/agents.json", "localhost:8080", "::1", "[::1]:80",
+		"https://a:b@c", "SHOP.example.", "https://h/?q", "//x", "a b", "https://h/p/",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -242,6 +277,7 @@ func FuzzPythonDumps(f *testing.F) {
 }
 
 func TestPythonDumps(t *testing.T) {
+	t.Parallel()
 	// As Python 3.12 prints json.dumps(json.loads(doc)).
 	for doc, want := range map[string]string{
 		`{"b":[1,2.5,{}],"a":"täglich / 😀\u007f\n\u0001<&>"}`: `{"b": [1, 2.5, {}], "a": "t\u00e4glich / \ud83d\ude00\u007f\n\u0001<&>"}`,

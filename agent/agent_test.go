@@ -59,7 +59,7 @@ func clientOf(tb testing.TB, o agent.Options) *agent.Client {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c.Still()
+	c.NoJitter()
 	tb.Cleanup(c.Close)
 	return c
 }
@@ -81,7 +81,7 @@ func agreed(tb testing.TB, o agent.Options, target string) *agent.Service {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := s.Agree(tb.Context(), agent.PolicySeen{Digest: p.Digest}); err != nil {
+	if _, err := s.Agree(tb.Context(), agent.Acceptance{Digest: p.Digest}); err != nil {
 		tb.Fatal(err)
 	}
 	return s
@@ -89,8 +89,8 @@ func agreed(tb testing.TB, o agent.Options, target string) *agent.Service {
 
 func refusal(tb testing.TB, err error) *agent.Error {
 	tb.Helper()
-	var e *agent.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*agent.Error](err)
+	if !ok {
 		tb.Fatalf("err = %v, want an *agent.Error", err)
 	}
 	return e

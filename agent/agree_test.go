@@ -17,8 +17,10 @@ import (
 )
 
 func TestTheWholeWay(t *testing.T) {
+	t.Parallel()
 	for _, algorithm := range []string{pat.EdDSA, pat.ES256, pat.RS256} {
 		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
 			shop := agenttest.New(t, agenttest.Canonical)
 			o := options(t, shop)
 			o.Key = keyOf(t, algorithm)
@@ -30,7 +32,7 @@ func TestTheWholeWay(t *testing.T) {
 			if err != nil || policy.Digest != shop.Digest() || policy.UID != agenttest.PolicyUID {
 				t.Fatalf("%+v, %v", policy, err)
 			}
-			a, err := s.Agree(t.Context(), agent.PolicySeen{Digest: policy.Digest})
+			a, err := s.Agree(t.Context(), agent.Acceptance{Digest: policy.Digest})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +49,8 @@ func TestTheWholeWay(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(agent.Result{
-				Output: map[string]any{"echo": map[string]any{"query": "tea", "limit": json.Number("5")}}, Raw: []byte(`{"echo":{"limit":5,"query":"tea"}}`),
+				Output: map[string]any{"echo": map[string]any{"query": "tea", "limit": json.Number("5")}},
+				Raw:    []byte(`{"echo":{"limit":5,"query":"tea"}}`),
 				Status: 200, RequestID: "request-1", Attempts: 1, RateLimit: &agent.RateLimit{Limit: 100, Remaining: 99, Reset: time.Minute},
 			}, r); diff != "" {
 				t.Error(diff)
@@ -76,6 +79,7 @@ func TestTheWholeWay(t *testing.T) {
 }
 
 func TestServicesThatKnowOnlySignedPolicies(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		dialect   agenttest.Dialect
 		algorithm string
@@ -84,10 +88,11 @@ func TestServicesThatKnowOnlySignedPolicies(t *testing.T) {
 		{agenttest.Mock, pat.RS256, agent.FormPolicyJWS},
 		{agenttest.Mock, pat.EdDSA, agent.FormPolicyJWS},
 		{agenttest.Mock, pat.ES256, agent.FormPolicyJWS},
-		{agenttest.Guide, pat.RS256, agent.FormPython},
-		{agenttest.Guide, pat.EdDSA, agent.FormPython},
+		{agenttest.Guide, pat.RS256, agent.FormDetachedPython},
+		{agenttest.Guide, pat.EdDSA, agent.FormDetachedPython},
 	} {
 		t.Run(string(tt.dialect)+" "+tt.algorithm, func(t *testing.T) {
+			t.Parallel()
 			shop := agenttest.New(t, tt.dialect)
 			o := options(t, shop)
 			o.Key, o.AllowStatic = keyOf(t, tt.algorithm), true
@@ -113,9 +118,10 @@ func TestServicesThatKnowOnlySignedPolicies(t *testing.T) {
 }
 
 func TestThePolicyIsNotSignedBareUnlessAllowed(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Mock)
 	s := discover(t, options(t, shop), shop.URL)
-	_, err := s.Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()})
+	_, err := s.Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()})
 	if e := refusal(t, err); e.Status != 422 || e.Message != "signature verification failed" {
 		t.Errorf("%+v", e)
 	}
@@ -125,11 +131,12 @@ func TestThePolicyIsNotSignedBareUnlessAllowed(t *testing.T) {
 }
 
 func TestAServiceThatUnderstandsTheRefusalIsNotSentABareSignature(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	shop.SetMember("uim-issuer", "other.example") // so that aud is not what the service wants
 	o := options(t, shop)
 	o.AllowStatic = true
-	_, err := discover(t, o, shop.URL).Agree(t.Context(), agent.PolicySeen{Digest: shop.Digest()})
+	_, err := discover(t, o, shop.URL).Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()})
 	wantErr(t, err, agent.ErrPolicyMismatch)
 	if n := shop.Requests("/api/pat/issue"); n > 2 {
 		t.Errorf("%d signatures were sent", n)
@@ -137,6 +144,7 @@ func TestAServiceThatUnderstandsTheRefusalIsNotSentABareSignature(t *testing.T) 
 }
 
 func TestDraftServices(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Draft)
 	s := agreed(t, options(t, shop), shop.URL)
 	r, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"query": "tea"}, agent.ExecuteOptions{})
@@ -152,33 +160,34 @@ func TestDraftServices(t *testing.T) {
 }
 
 func TestOnlyThePolicyThatWasSeenIsSigned(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := discover(t, options(t, shop), shop.URL)
 	seen := shop.Digest()
 	shop.Offer(t, `{"uid":"`+agenttest.PolicyUID+`","permission":[]}`)
-	_, err := s.Agree(t.Context(), agent.PolicySeen{Digest: seen})
-	var changed *agent.PolicyChangedError
-	if !errors.As(err, &changed) || changed.Agreed != seen || changed.Offered != shop.Digest() {
-		t.Fatalf("err = %v", err)
+	_, err := s.Agree(t.Context(), agent.Acceptance{Digest: seen})
+	if changed, ok := errors.AsType[*agent.PolicyChangedError](err); !ok || changed.Agreed != seen || changed.Offered != shop.Digest() {
+		t.Fatalf("err = %v, want a change from %s to %s", err, seen, shop.Digest())
 	}
 	wantErr(t, err, agent.ErrPolicyRequiresAgreement)
 	if shop.Requests("/api/pat/issue") != 0 {
 		t.Error("something was signed")
 	}
-	_, err = s.Agree(t.Context(), agent.PolicySeen{})
+	_, err = s.Agree(t.Context(), agent.Acceptance{})
 	wantErr(t, err, agent.ErrOptions)
 }
 
 func TestAPolicyChangeEndsTheAgreementAndIsNotSigned(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	seen := shop.Digest()
 	shop.Offer(t, `{"uid":"`+agenttest.PolicyUID+`","permission":[]}`)
 	want := func(err error) {
 		t.Helper()
-		var changed *agent.PolicyChangedError
-		if !errors.As(err, &changed) || changed.Agreed != seen || changed.Offered != shop.Digest() {
-			t.Errorf("err = %v", err)
+		changed, ok := errors.AsType[*agent.PolicyChangedError](err)
+		if !ok || changed.Agreed != seen || changed.Offered != shop.Digest() {
+			t.Errorf("err = %v, want a change from %s to %s", err, seen, shop.Digest())
 		}
 		if e := refusal(t, err); e.Status != 403 {
 			t.Errorf("%+v", e)
@@ -197,15 +206,20 @@ func TestAPolicyChangeEndsTheAgreementAndIsNotSigned(t *testing.T) {
 }
 
 func TestAnOperatorMayHaveToApprove(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	shop.RequireApproval()
 	o := options(t, shop)
 	s := discover(t, o, shop.URL)
-	seen := agent.PolicySeen{Digest: shop.Digest()}
-	var pending *agent.PendingError
-	if _, err := s.Agree(t.Context(), seen); !errors.As(err, &pending) || pending.AgreementID != "agreement-1" {
-		t.Fatalf("err = %v", err)
+	seen := agent.Acceptance{Digest: shop.Digest()}
+	wantPending := func(err error) {
+		t.Helper()
+		if pending, ok := errors.AsType[*agent.PendingError](err); !ok || pending.AgreementID != "agreement-1" {
+			t.Fatalf("err = %v, want that agreement-1 is pending", err)
+		}
 	}
+	_, err := s.Agree(t.Context(), seen)
+	wantPending(err)
 	path := t.TempDir() + "/session.json"
 	if err := agent.SaveSession(path, s.Session()); err != nil {
 		t.Fatal(err)
@@ -219,9 +233,8 @@ func TestAnOperatorMayHaveToApprove(t *testing.T) {
 		t.Fatal(err)
 	}
 	shop.Clock.Add(4 * time.Minute)
-	if _, err := again.Agree(t.Context(), seen); !errors.As(err, &pending) {
-		t.Fatalf("err = %v", err)
-	}
+	_, err = again.Agree(t.Context(), seen)
+	wantPending(err)
 	shop.Approve()
 	if _, err := again.Agree(t.Context(), seen); err != nil {
 		t.Fatal(err)
@@ -235,6 +248,7 @@ func TestAnOperatorMayHaveToApprove(t *testing.T) {
 }
 
 func TestSearchAndIntent(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := discover(t, agent.Options{}, shop.URL) // needs no key
 	page, err := s.Search(t.Context(), agent.Query{Text: "goods", PageSize: 1})
@@ -259,6 +273,7 @@ func TestSearchAndIntent(t *testing.T) {
 }
 
 func TestSearchWhereThereIsNoEndpoint(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Mock)
 	s := discover(t, agent.Options{}, shop.URL)
 	page, err := s.Search(t.Context(), agent.Query{Text: "goods"})
@@ -274,11 +289,17 @@ func TestSearchWhereThereIsNoEndpoint(t *testing.T) {
 	}
 }
 
-func TestRefusalsTellAll(t *testing.T) {
+func TestErrorsAreComplete(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
-	shop.Script(agenttest.Reply{Status: 400, Header: map[string]string{"UIM-Request-ID": "r-1", "RateLimit": `"hour";r=3`}, Body: `{"error":{"code":"INVALID_PARAMETER","message":"Wrong\u001b[31m.",
-		"details":{"reason":"PARAMETER_OUT_OF_RANGE","uim_code":"UIM-VAL-008","suggestion":"Use less.","outcome":"not_sent","violations":[{"pointer":"/limit","keyword":"maximum","reason":"PARAMETER_OUT_OF_RANGE","message":"at most 50","limit":50}]}}}`})
+	shop.Script(agenttest.Reply{
+		Status: 400, Header: map[string]string{"UIM-Request-ID": "r-1", "RateLimit": `"hour";r=3`},
+		Body: `{"error":{"code":"INVALID_PARAMETER","message":"Wrong\u001b[31m.","details":{
+			"reason":"PARAMETER_OUT_OF_RANGE","uim_code":"UIM-VAL-008","suggestion":"Use less.","outcome":"not_sent",
+			"violations":[{"pointer":"/limit","keyword":"maximum","reason":"PARAMETER_OUT_OF_RANGE","message":"at most 50","limit":50}]
+		}}}`,
+	})
 	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
 	wantErr(t, err, agent.ErrParameterOutOfRange)
 	if errors.Is(err, agent.ErrInvalidParameter) || errors.Is(err, agent.ErrNotFound) {
@@ -288,9 +309,12 @@ func TestRefusalsTellAll(t *testing.T) {
 	e.Details = nil
 	ignore := cmpopts.IgnoreUnexported(agent.Error{})
 	if diff := cmp.Diff(&agent.Error{
-		Status: 400, Code: "INVALID_PARAMETER", Reason: "PARAMETER_OUT_OF_RANGE", UIMCode: "UIM-VAL-008", Message: "Wrong [31m.", Suggestion: "Use less.",
-		Violations: []intents.Violation{{Pointer: "/limit", Keyword: "maximum", Reason: intents.ParameterOutOfRange, Message: "at most 50", Limit: json.Number("50")}},
-		Outcome:    "not_sent", RequestID: "r-1", RateLimit: &agent.RateLimit{Remaining: 3},
+		Status: 400, Code: "INVALID_PARAMETER", Reason: "PARAMETER_OUT_OF_RANGE", UIMCode: "UIM-VAL-008",
+		Message: "Wrong [31m.", Suggestion: "Use less.",
+		Violations: []intents.Violation{{
+			Pointer: "/limit", Keyword: "maximum", Reason: intents.ParameterOutOfRange, Message: "at most 50", Limit: json.Number("50"),
+		}},
+		Outcome: "not_sent", RequestID: "r-1", RateLimit: &agent.RateLimit{Remaining: 3},
 	}, e, ignore); diff != "" {
 		t.Error(diff)
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/uimgate/uimgate/agent"
 )
 
-// A document that has not changed is not sent again; one that has is read anew.
+// A document that has not changed is not sent again; one that has is parsed again.
 func TestAnUnchangedAgentsFileIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	var whole, unchanged atomic.Int64
 	etag := atomic.Value{}
 	etag.Store(`"1"`)
@@ -24,8 +25,10 @@ func TestAnUnchangedAgentsFileIsNotSentAgain(t *testing.T) {
 		}
 		whole.Add(1)
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"service-info": {"name": "shop.example", "description": "` + tag[1:2] + `", "service_url": "https://shop.example"},
-			"intents": [{"intent_uid": "shop.example:search:v1", "intent_name": "Search", "description": "Search.", "input_parameters": []}]}`))
+		_, _ = w.Write([]byte(`{
+			"service-info": {"name": "shop.example", "description": "` + tag[1:2] + `", "service_url": "https://shop.example"},
+			"intents": [{"intent_uid": "shop.example:search:v1", "intent_name": "Search", "description": "Search.", "input_parameters": []}]
+		}`))
 	}))
 	defer s.Close()
 	c, err := agent.New(agent.Options{})
@@ -46,7 +49,7 @@ func TestAnUnchangedAgentsFileIsNotSentAgain(t *testing.T) {
 	discover("1")
 	discover("1")
 	if whole.Load() != 1 || unchanged.Load() != 1 {
-		t.Errorf("sent whole %d times, told unchanged %d times", whole.Load(), unchanged.Load())
+		t.Errorf("sent %d times, not modified %d times, want once each", whole.Load(), unchanged.Load())
 	}
 	etag.Store(`"2"`)
 	discover("2")

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+)
+
+// An operation names a kind of request in errors, and bounds its answer in bytes.
+type operation struct {
+	name string
+	max  func(*Client) int64
+}
+
+var (
+	issueOp   = operation{"agreeing", func(*Client) int64 { return maxPATAnswer }}
+	renewOp   = operation{"renewing", func(*Client) int64 { return maxPATAnswer }}
+	revokeOp  = operation{"revoking", func(*Client) int64 { return maxPATAnswer }}
+	executeOp = operation{"executing", func(c *Client) int64 { return c.o.MaxAnswer }}
+)
+
+// post sends a request that carries a signature or a PAT to the first of the addresses that exists. It follows no
+// redirect. An answer other than 2xx is an *Error.
+func (s *Service) post(ctx context.Context, op operation, addresses []string, header http.Header, body []byte) (fetch.Answer, error) {
+	from := s.agentsURL()
+	var first error
+	for _, address := range addresses {
+		h := http.Header{"Accept": {"application/json"}}
+		if len(body) > 0 {
+			h.Set("Content-Type", "application/json")
+		}
+		maps.Copy(h, header)
+		answer, err := s.client.fetch.Do(ctx, fetch.Request{
+			Method: http.MethodPost, URL: address, Header: h, Body: body, Max: op.max(s.client), From: from,
+		})
+		if err != nil {
+			return fetch.Answer{}, fmt.Errorf("%s: %w", op.name, err)
+		}
+		if answer.Status/100 == 2 {
+			s.keepEndpoint(addresses, address)
+			return answer, nil
+		}
+		refusal := readError(answer)
+		if answer.Status/100 == 3 {
+			refusal.Message = "the service redirects, which is not followed with a PAT or a signature"
+		}
+		err = fmt.Errorf("%s: %w", op.name, refusal)
+		if !pathMissing(answer) || len(addresses) == 1 {
+			return fetch.Answer{}, err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return fetch.Answer{}, first
+}
+
+// keepEndpoint narrows a list of addresses down to the one that exists.
+func (s *Service) keepEndpoint(addresses []string, found string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := &s.session.Endpoints
+	for _, list := range []*[]string{&e.Execute, &e.Issue, &e.Renew, &e.Revoke} {
+		if len(*list) > 1 && slices.Equal(*list, addresses) {
+			*list = []string{found}
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// readResult parses a 2xx answer: the outputs alone (UIM core 3.2), or in the draft's envelope {"status": "success",
+// "data": …, "meta": …}, which differs from outputs of these names by having no other member.
+func readResult(a fetch.Answer) (Result, error) {
+	r := Result{
+		Status: a.Status, Raw: a.Body, RequestID: identifier(a.Header.Get("Uim-Request-Id")),
+		Replayed: replayed(a.Header), RateLimit: parseRateLimit(a.Header),
+	}
+	r.Charge, _ = parseCharge(a.Header.Get("Uim-Charge"))
+	if len(bytes.TrimSpace(a.Body)) == 0 {
+		r.Output, r.Raw = map[string]any{}, []byte("{}")
+		return r, nil
+	}
+	if kind := mediaType(a.Header); !jsonType(kind) {
+		return Result{}, r.unreadable("it is " + kind + ", not JSON")
+	}
+	tree, err := strictjson.Decode(a.Body)
+	if err != nil {
+		return Result{}, r.unreadable(err.Error())
+	}
+	r.Output = tree
+	outer, ok := tree.(map[string]any)
+	if !ok || !enveloped(a.Header, outer) {
+		return r, nil
+	}
+	if outer["status"] == "error" {
+		return Result{}, readError(a)
+	}
+	r.Output = outer["data"]
+	if r.Raw, err = json.Marshal(r.Output); err != nil {
+		return Result{}, r.unreadable("it cannot be written again")
+	}
+	meta, _ := outer["meta"].(map[string]any)
+	if r.Charge == nil {
+		r.Charge = chargeOf(meta["charge"])
+	}
+	if limit, ok := meta["rate_limit"].(map[string]any); ok && r.RateLimit == nil {
+		if left, ok := wholeNumber(limit["remaining"]); ok {
+			r.RateLimit = &RateLimit{Remaining: left}
+			if reset, ok := wholeNumber(limit["reset"]); ok {
+				r.RateLimit.Reset = resetAfter(reset, a.Header.Get("Date"))
+			}
+		}
+	}
+	return r, nil
+}
+
+// unreadable returns the error for a call that was made and whose answer cannot be used, with its charge.
+func (r Result) unreadable(why string) *Error {
+	return &Error{
+		Status: r.Status, Message: ErrAnswer.Error() + ": " + clean(why), Outcome: "done", Charge: r.Charge, RateLimit: r.RateLimit,
+		RequestID: r.RequestID, Replayed: r.Replayed, cause: ErrAnswer,
+	}
+}
+
+func enveloped(h http.Header, outer map[string]any) bool {
+	status, _ := outer["status"].(string)
+	payload := map[string]string{"success": "data", "error": "error"}[status]
+	if _, ok := outer[payload]; !ok || payload == "" {
+		return false
+	}
+	if mediaType(h) == "application/uim+json" {
+		return true
+	}
+	for name := range outer {
+		if name != "status" && name != payload && name != "meta" {
+			return false
+		}
+	}
+	return true
+}

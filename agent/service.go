@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/problem"
+)
+
+// A Service is one UIM service and the session with it. It is safe for concurrent use.
+type Service struct {
+	client   *Client
+	renewing singleflight.Group
+
+	mu             sync.Mutex
+	session        Session
+	catalog        *intents.Catalog // nil until needed, if the service was resumed
+	warnings       problem.List
+	unlisted       map[string]*intents.Intent // by uid: intents that agents.json does not list
+	proofRequested map[string]bool            // by uid: the service has asked for a proof of key
+}
+
+// String returns the service's name and address, without the PAT.
+func (s *Service) String() string {
+	u := s.Endpoints().Agents
+	return "UIM service " + s.Issuer() + " (" + u + ")"
+}
+
+// Format writes String for every verb: none may print a secret.
+func (s *Service) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// Endpoints returns the addresses of the service.
+func (s *Service) Endpoints() Endpoints { return s.Session().Endpoints }
+
+// Issuer returns the name that agreements and proofs are made out to.
+func (s *Service) Issuer() string { return s.Session().Issuer }
+
+// Warnings returns the problems that parsing agents.json found.
+func (s *Service) Warnings() problem.List {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.warnings
+}
+
+// Catalog returns what the service offers. For a resumed Service it is fetched at the first call; endpoints and issuer stay
+// those of the agreement, whatever it states then.
+func (s *Service) Catalog(ctx context.Context) (*intents.Catalog, error) {
+	s.mu.Lock()
+	catalog, at := s.catalog, s.session.Endpoints.Agents
+	s.mu.Unlock()
+	if catalog != nil {
+		return catalog, nil
+	}
+	catalog, problems, _, err := s.client.agentsFile(ctx, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.catalog, s.warnings = catalog, problems
+	return catalog, nil
+}

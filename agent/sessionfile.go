@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A sessionFile is the form of a Session in a file.
+type sessionFile struct {
+	Version      int             `json:"version"`
+	Endpoints    Endpoints       `json:"endpoints"`
+	Issuer       string          `json:"issuer"`
+	Accepted     string          `json:"accepted_issuer,omitempty"`
+	Asked        string          `json:"asked"`
+	Dialect      intents.Dialect `json:"dialect"`
+	AgentID      string          `json:"agent_id"`
+	KeyID        string          `json:"key_id"`
+	PolicyUID    string          `json:"policy_uid,omitempty"`
+	PolicyDigest string          `json:"policy_digest,omitempty"`
+	AgreementID  string          `json:"agreement_id,omitempty"`
+	Form         Form            `json:"form,omitempty"`
+	Scope        []string        `json:"scope,omitempty"`
+	Omitted      []pat.Omitted   `json:"scope_omitted,omitempty"`
+	Requested    []string        `json:"requested,omitempty"`
+	Declared     pat.Declared    `json:"declared,omitempty"`
+	ExpiresAt    time.Time       `json:"expires_at,omitzero"`
+	IssuedAt     time.Time       `json:"issued_at,omitzero"`
+	TokenID      string          `json:"token_id,omitempty"`
+	Token        string          `json:"uim-pat,omitempty"`
+	Pending      string          `json:"pending,omitempty"`
+	PendingFor   string          `json:"pending_digest,omitempty"`
+	PendingUID   string          `json:"pending_uid,omitempty"`
+	PendingForm  Form            `json:"pending_form,omitempty"`
+}
+
+const (
+	sessionVersion = 1
+	maxSession     = 4 << 20
+)
+
+// SaveSession writes a session, the PAT included, to a file that only its owner can read (0600), replacing an old one
+// atomically; directories are made 0700. The error wraps ErrFile.
+func SaveSession(path string, s Session) error {
+	data, err := json.MarshalIndent(sessionFile{
+		sessionVersion, s.Endpoints, s.Issuer, s.AcceptedIssuer, s.asked, s.Dialect, s.AgentID, s.KeyID, s.PolicyUID, s.PolicyDigest,
+		s.AgreementID, s.Form, s.Scope, s.ScopeOmitted, s.Requested, s.Declared, s.ExpiresAt, s.IssuedAt, s.tokenID,
+		s.token.reveal(), s.pending.reveal(), s.pendingDigest, s.pendingUID, s.pendingForm,
+	}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing a session: %w", err)
+	}
+	return writePrivate(path, append(data, '\n'))
+}
+
+// LoadSession reads a file of SaveSession. The error wraps ErrFile, and os.ErrNotExist if there is no such file; it never
+// quotes the file.
+func LoadSession(path string) (Session, error) {
+	data, err := readPrivate(path, maxSession)
+	if err != nil {
+		return Session{}, err
+	}
+	var f sessionFile
+	if err := json.Unmarshal(data, &f); err != nil || f.Version != sessionVersion || f.Endpoints.Agents == "" {
+		return Session{}, fmt.Errorf("%s: %w: it is no session of this program; remove it and agree again", path, ErrFile)
+	}
+	return Session{
+		Endpoints: f.Endpoints, Issuer: f.Issuer, Dialect: f.Dialect, AgentID: f.AgentID, KeyID: f.KeyID,
+		PolicyUID: f.PolicyUID, PolicyDigest: f.PolicyDigest, AgreementID: f.AgreementID, Form: f.Form,
+		Scope: f.Scope, ScopeOmitted: f.Omitted, Requested: f.Requested, Declared: f.Declared, ExpiresAt: f.ExpiresAt, IssuedAt: f.IssuedAt,
+		AcceptedIssuer: f.Accepted, asked: f.Asked, tokenID: f.TokenID, token: newSecret(f.Token),
+		pending: newSecret(f.Pending), pendingDigest: f.PendingFor,
+		pendingUID: f.PendingUID, pendingForm: f.PendingForm,
+	}, nil
+}
+
+// RemoveSession removes a session's file; a missing file is no error.
+func RemoveSession(path string) error {
+	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("%w: %w", ErrFile, err)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"strings"
+	"unicode"
+)
+
+// maxText bounds foreign text in errors, in characters.
+const maxText = 500
+
+// clean makes foreign text fit to be printed: on one line, without control characters (a terminal executes them) and not
+// longer than maxText.
+func clean(s string) string {
+	if len(s) > 8*maxText {
+		s = s[:8*maxText]
+	}
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, ""), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.Is(unicode.C, r) || r == '\u2028' || r == '\u2029'
+	}), " ")
+	if runes := []rune(s); len(runes) > maxText {
+		return string(runes[:maxText]) + "…"
+	}
+	return s
+}
+
+// codeName returns v if it has the form of a code of the protocol, else an empty string.
+func codeName(v any) string {
+	s, _ := v.(string)
+	if len(s) > 64 || !onlyAlphanumericOr(s, "_-") {
+		return ""
+	}
+	return s
+}
+
+// onlyAlphanumericOr reports whether a text consists of ASCII letters, digits and these others.
+func onlyAlphanumericOr(s, others string) bool {
+	for _, r := range s {
+		letter := r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
+		if !letter && !strings.ContainsRune(others, r) {
+			return false
+		}
+	}
+	return true
+}
+
+// identifier returns s if it has the form of a request id, else an empty string.
+func identifier(s string) string {
+	if len(s) > 64 || !onlyAlphanumericOr(s, "._-") {
+		return ""
+	}
+	return s
+}
+
+// digestForm reports whether a text has the form of a policy digest.
+func digestForm(s string) bool {
+	rest, ok := strings.CutPrefix(s, "sha-256:")
+	return ok && len(rest) == 43 && codeName(rest) == rest
+}
