@@ -1,0 +1,207 @@
+package refusal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// outcomes are the errors that an agent is refused for, under the names that the sources give them, with their reasons.
+var outcomes = map[string]struct {
+	err  error
+	want reason.Reason
+}{
+	"pat.ErrMissing":           {pat.ErrMissing, reason.MissingToken},
+	"pat.ErrExpired":           {pat.ErrExpired, reason.ExpiredToken},
+	"pat.ErrRevoked":           {pat.ErrRevoked, reason.RevokedToken},
+	"pat.ErrBlocked":           {pat.ErrBlocked, reason.AgentBlocked},
+	"pat.ErrNotYetValid":       {pat.ErrNotYetValid, reason.InvalidToken},
+	"pat.ErrInvalid":           {pat.ErrInvalid, reason.InvalidToken},
+	"pat.ErrUnavailable":       {pat.ErrUnavailable, reason.StoreUnavailable},
+	"pat.ErrWeakKey":           {pat.ErrWeakKey, reason.WeakKey},
+	"pat.ErrUnsupportedKey":    {pat.ErrUnsupportedKey, reason.UnsupportedKey},
+	"pat.ErrBadSignature":      {pat.ErrBadSignature, reason.BadSignature},
+	"pat.ErrBadAgentID":        {pat.ErrBadAgentID, reason.InvalidParameter},
+	"pat.ErrBadScope":          {pat.ErrBadScope, reason.InvalidParameter},
+	"pat.ErrAgreementReplayed": {pat.ErrAgreementReplayed, reason.AgreementReplayed},
+	"pat.ErrAgreementStale":    {pat.ErrAgreementStale, reason.AgreementStale},
+	"pat.ErrFreshRequired":     {pat.ErrFreshRequired, reason.FreshAgreementRequired},
+	"pat.ErrNotAdmitted":       {pat.ErrNotAdmitted, reason.InsufficientPermissions},
+	"pat.ErrKeyTaken":          {pat.ErrKeyTaken, reason.KeyTaken},
+	"pat.ErrProofReplayed":     {pat.ErrProofReplayed, reason.ProofReplayed},
+	"pat.ErrProofRequired":     {pat.ErrProofRequired, reason.PolicyRequiresVerification},
+	"pat.ErrBadProof":          {pat.ErrBadProof, reason.PolicyRequiresVerification},
+
+	"pat.PolicyMismatchError": {&pat.PolicyMismatchError{}, reason.PolicyMismatch},
+	"pat.PolicyChangedError":  {&pat.PolicyChangedError{}, reason.PolicyRequiresAgreement},
+	"pat.AgentIDTakenError":   {&pat.AgentIDTakenError{}, reason.AgentIDTaken},
+	"pat.AgreementError":      {&pat.AgreementError{}, reason.InvalidParameter},
+	"pat.ScopeError":          {&pat.ScopeError{}, reason.InsufficientPermissions},
+
+	"store.ErrUnavailable":    {store.ErrUnavailable, reason.StoreUnavailable},
+	"store.ErrNonceUsed":      {store.ErrNonceUsed, reason.ProofReplayed},
+	"store.ErrKeyReused":      {store.ErrKeyReused, reason.IdempotencyKeyReused},
+	"store.ErrInProgress":     {store.ErrInProgress, reason.IdempotencyInProgress},
+	"store.ErrOutcomeUnknown": {store.ErrOutcomeUnknown, reason.OutcomeUnknown},
+	"store.ErrCredit":         {store.ErrCredit, reason.PolicyRequiresPayment},
+
+	"upstream.ErrTimeout":       {upstream.ErrTimeout, reason.UpstreamTimeout},
+	"upstream.ErrUnreachable":   {upstream.ErrUnreachable, reason.UpstreamUnreachable},
+	"upstream.ErrBroken":        {upstream.ErrBroken, reason.UpstreamError},
+	"upstream.ErrGrantEnded":    {upstream.ErrGrantEnded, reason.StoreUnavailable},
+	"upstream.BreakerOpenError": {&upstream.BreakerOpenError{}, reason.BreakerOpen},
+	"upstream.RejectedError":    {&upstream.RejectedError{}, reason.UpstreamRejected},
+	"upstream.BusyError":        {&upstream.BusyError{}, reason.UpstreamBusy},
+	"upstream.StatusError":      {&upstream.StatusError{}, reason.UpstreamError},
+	"upstream.ResponseError":    {&upstream.ResponseError{}, reason.ResponseInvalid},
+}
+
+// elsewhere are the errors that no agent is refused for as they are, each with what becomes of it.
+var elsewhere = map[string]string{
+	"pat.ErrBadAgreement":     "what an AgreementError is",
+	"pat.ErrPolicyMismatch":   "what a PolicyMismatchError is",
+	"pat.ErrPolicyChanged":    "what a PolicyChangedError is",
+	"pat.ErrNothingGranted":   "what a ScopeError is",
+	"pat.ErrBadExport":        "the operator's: gateway/admin",
+	"pat.ErrAgentIDTaken":     "the store's word; the issuer makes an AgentIDTakenError of it",
+	"pat.ErrReplayed":         "the store's word; the issuer makes ErrAgreementReplayed or ErrProofReplayed of it",
+	"pat.ErrNotFound":         "the store's word; the issuer and the verifier make ErrInvalid of it, gateway/admin NoSuchRecord",
+	"pat.ErrEnded":            "the store's word; the issuer tries again a moment later",
+	"store.ErrSettled":        "settle keeps what was settled; gateway/admin",
+	"store.ErrReferenceUsed":  "the operator's: gateway/admin",
+	"store.ErrNotFound":       "the operator's: gateway/admin",
+	"store.ErrForgotten":      "what a ForgottenError is",
+	"store.ErrPeriod":         "the operator's: gateway/admin",
+	"store.ErrUnbalanced":     "the operator's: the upkeep logs it",
+	"store.LimitError":        "begin describes it: gateway/execute/suspension.go",
+	"store.ForgottenError":    "the operator's: gateway/admin",
+	"upstream.ErrIdentity":    "the gateway's own mistake: INTERNAL",
+	"upstream.ErrNoEndpoint":  "a problem of the configuration, found when it is loaded",
+	"upstream.ErrForeignHost": "a problem of the configuration, found when it is loaded",
+	"upstream.ErrEndpoint":    "a problem of the configuration, found when it is loaded",
+	"intents.ErrUID":          "the service's: INTENT_NOT_FOUND, gateway/service/intent.go",
+	"intents.ErrQuery":        "the search's: gateway/handle_catalog.go",
+	"intents.ErrResponse":     "what a ResponseError is",
+	"intents.ResponseError":   "shape describes it: gateway/execute/call.go",
+	"intents.ErrLicense":      "a problem of the catalogue, found when it is loaded",
+	"odrl.ErrQuestion":        "the command line's",
+	"odrl.ErrWorldState":      "the command line's",
+}
+
+func TestEveryErrorHasItsReason(t *testing.T) {
+	for name, o := range outcomes {
+		f := refusal.For(fmt.Errorf("doing something: %w", o.err))
+		if f.Reason != o.want {
+			t.Errorf("%s: got %s, want %s", name, f.Reason, o.want)
+		}
+		if !errors.Is(f, o.err) {
+			t.Errorf("%s cannot be found under its Refusal", name)
+		}
+		if f.Code == reason.CodeServiceUnavailable && f.RetryAfter == 0 && o.want != reason.BreakerOpen {
+			t.Errorf("%s: an agent is not told when to try again", name)
+		}
+	}
+}
+
+func TestWhatHasNoReasonIsInternal(t *testing.T) {
+	secret := errors.New("password=hunter2")
+	f := refusal.For(secret)
+	if f.Reason != reason.Internal || strings.Contains(f.Message, "hunter2") || len(f.Details) != 0 {
+		t.Errorf("got %+v", f)
+	}
+	for _, err := range []error{context.Canceled, context.DeadlineExceeded} {
+		if f := refusal.For(err); f.Reason != reason.StoreUnavailable || f.RetryAfter != time.Second {
+			t.Errorf("%v: got %+v", err, f)
+		}
+	}
+	if own := reason.AgentBlocked.Refusal("Enough."); refusal.For(fmt.Errorf("somewhere: %w", own)) != own {
+		t.Error("a Refusal is not itself any more")
+	}
+}
+
+// TestEveryExportedErrorHasARow reads the sources of the packages whose errors reach the pipeline.
+func TestEveryExportedErrorHasARow(t *testing.T) {
+	seen := map[string]bool{}
+	for name, dir := range map[string]string{
+		"pat": "../../pat", "store": "../../store", "upstream": "../execute/upstream", "intents": "../../intents", "odrl": "../../odrl",
+	} {
+		for _, declared := range exportedErrors(t, dir) {
+			full := name + "." + declared
+			seen[full] = true
+			_, has := outcomes[full]
+			_, other := elsewhere[full]
+			if has == other {
+				t.Errorf("%s wants one row: its reason, or what becomes of it", full)
+			}
+		}
+	}
+	for name := range outcomes {
+		if !seen[name] {
+			t.Errorf("%s is not declared any more", name)
+		}
+	}
+	for name := range elsewhere {
+		if !seen[name] {
+			t.Errorf("%s is not declared any more", name)
+		}
+	}
+}
+
+// exportedErrors are the names of the variables Err… and types …Error that a package exports.
+func exportedErrors(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sources in %s: %v", dir, err)
+	}
+	var names []string
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			general, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, spec := range general.Specs {
+				names = append(names, errorNames(spec)...)
+			}
+		}
+	}
+	return names
+}
+
+func errorNames(spec ast.Spec) []string {
+	var names []string
+	switch spec := spec.(type) {
+	case *ast.ValueSpec:
+		for _, n := range spec.Names {
+			if n.IsExported() && strings.HasPrefix(n.Name, "Err") {
+				names = append(names, n.Name)
+			}
+		}
+	case *ast.TypeSpec:
+		if spec.Name.IsExported() && strings.HasSuffix(spec.Name.Name, "Error") {
+			names = append(names, spec.Name.Name)
+		}
+	}
+	return names
+}
