@@ -8,7 +8,6 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/refusal"
-	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -75,7 +74,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		r.Limits = append(r.Limits, store.Reservation{Principal: principal, Limit: *own})
 	}
 	if e.intent.Ceiling.Max > 0 {
-		r.Limits = append(r.Limits, store.Reservation{Limit: limit.Limit{ID: service.CeilingPrefix + e.intent.UID.String(), Rate: e.intent.Ceiling}})
+		r.Limits = append(r.Limits, store.Reservation{Limit: limit.OfService(e.intent.UID.String(), e.intent.Ceiling)})
 	}
 	charges := false
 	for _, candidate := range e.decision.Candidates {

@@ -40,7 +40,7 @@ func newSuspension() *suspension {
 // refused counts one attempt and reports whether the agent was blocked for it.
 func (s *suspension) refused(ctx context.Context, e *execution, full *store.LimitError, now time.Time) (bool, error) {
 	most := e.service.SuspendAfter
-	if most == 0 || !e.decision.ForbidsExceeding || full.Principal == "" {
+	if most == 0 || !e.decision.ForbidsExceeding || full.Kind == limit.Ceiling {
 		return false, nil
 	}
 	key := attemptKey{e.service.ID, e.claims.Subject, full.ID}
@@ -78,7 +78,7 @@ func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.Limi
 	}
 	f := reason.RateLimitExceeded.Refusal("The limit of " + full.Rate.String() + " is used up.").After(full.RetryAfter)
 	switch {
-	case full.Principal == "":
+	case full.Kind == limit.Ceiling:
 		f = reason.ServiceCeiling.Refusal("").After(full.RetryAfter)
 	case full.Period == limit.Lifetime:
 		f = reason.QuotaExceeded.Refusal("")

@@ -215,12 +215,6 @@ func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[strin
 
 func perSecond(l limit.Limit) float64 { return float64(l.Max) / float64(l.Period.Seconds()) }
 
-// TokenLimitID is the counter over all executes of an agent, where lmt is no limit of the policy.
-const TokenLimitID = "pat"
-
-// CeilingPrefix begins the id of the counter that all agents of an intent share.
-const CeilingPrefix = "ceiling:"
-
 // tokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed is
 // asked for the key of the agreement where the terms hang on it.
 func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (pat.Key, error)) (*limit.Limit, error) {
@@ -242,7 +236,8 @@ func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (pa
 	}
 	var own *limit.Limit
 	if !ok || covering.Rate != c.Limit {
-		own = &limit.Limit{ID: TokenLimitID, Rate: c.Limit}
+		l := limit.OfToken(c.Limit)
+		own = &l
 	}
 	t.limits.Set(c.ID, own)
 	return own, nil

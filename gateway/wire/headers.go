@@ -5,12 +5,10 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dunglas/httpsfv"
 
-	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 )
@@ -87,10 +85,10 @@ func fieldInteger(n int64) int64 {
 // limitName is how a limit is called: one of the policy by its period, that of the PAT itself pat, that
 // which all agents share service.
 func limitName(l limit.Limit) string {
-	switch {
-	case l.ID == service.TokenLimitID:
+	switch l.Kind {
+	case limit.Token:
 		return "pat"
-	case strings.HasPrefix(l.ID, service.CeilingPrefix):
+	case limit.Ceiling:
 		return "service"
 	default:
 		return string(l.Period)
@@ -99,10 +97,10 @@ func limitName(l limit.Limit) string {
 
 // agreed is 1 for a limit of the policy and 0 for the gateway's own, which are told after those.
 func agreed(l limit.Limit) int {
-	if name := limitName(l); name == "pat" || name == "service" {
-		return 0
+	if l.Kind == limit.Policy {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // Tightest is the limit with the least left; ok is false where there is none.

@@ -167,8 +167,9 @@ func (r Rate) String() string { return fmt.Sprintf("%d/%s", r.Max, r.Period) }
 // A Limit is a Rate with the identity of its counter. Two limits with one ID are one counter, held to
 // the smaller Max.
 type Limit struct {
-	ID string `json:"id"` // 16 hex digits for the limits of a policy
+	ID string `json:"id"`
 	Rate
+	Kind Kind `json:"-"`
 }
 
 func floorDiv(a, b int64) int64 {

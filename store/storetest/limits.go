@@ -23,6 +23,7 @@ func testLimits(t *testing.T, open Opener) {
 		"the refusal told is the longest":              longestRefusal,
 		"candidates are tried in order":                candidatesInOrder,
 		"agents share only what is shared":             sharedCounters,
+		"a limit keeps its kind":                       kindsAreKept,
 		"a new N meets the old count":                  newRateOldCount,
 		"a clock set back forgets nothing":             clockSetBack,
 		"what was not sent is given back":              notSentGivesBack,
@@ -206,6 +207,25 @@ func sharedCounters(b *bench) {
 			b.begin(r)
 		} else if e := b.refused(r); e.Principal != "" {
 			b.Fatalf("%+v", e)
+		}
+	}
+}
+
+func kindsAreKept(b *bench) {
+	r := limit.Rate{Max: 200, Period: limit.Hour}
+	limits := []store.Reservation{
+		{Principal: agent, Limit: limit.OfToken(r)}, {Limit: limit.OfService("example.com:buy:v1", r)}, rate("0123456789abcdef", 200, limit.Hour),
+	}
+	for _, l := range limits {
+		for range 200 {
+			if got := b.begin(b.free(l)).Standing[0].Limit; got != l.Limit {
+				b.Fatalf("%+v; want %+v", got, l.Limit)
+			}
+		}
+		for range 2 {
+			if e := b.refused(b.free(l)); e.Limit != l.Limit || e.Principal != l.Principal {
+				b.Fatalf("%+v; want %+v", e, l)
+			}
 		}
 	}
 }

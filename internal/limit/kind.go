@@ -1,0 +1,28 @@
+package limit
+
+// A Kind is where a limit comes from.
+type Kind uint8
+
+// The kinds of limits. Each belongs to counters of its own.
+const (
+	// Policy is a limit of a rule of the policy; its ID is 16 hex digits.
+	Policy Kind = iota
+	// Token is the limit that a PAT carries itself, over all calls of its agent.
+	Token
+	// Ceiling is the limit that the service sets for an intent, shared by all agents.
+	Ceiling
+)
+
+// The ids of counters that belong to no policy. They are stored: a change here forgets what was counted.
+const (
+	tokenID       = "pat"
+	ceilingPrefix = "ceiling:"
+)
+
+// OfToken returns the limit that a PAT carries itself.
+func OfToken(r Rate) Limit { return Limit{ID: tokenID, Rate: r, Kind: Token} }
+
+// OfService returns the limit that the service sets for all calls of an intent together.
+func OfService(intent string, r Rate) Limit {
+	return Limit{ID: ceilingPrefix + intent, Rate: r, Kind: Ceiling}
+}
