@@ -69,7 +69,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if list := want[admin.Page[admin.Agent]](g, "agents", "list"); len(list.Items) != 2 {
 		t.Errorf("%+v", list)
 	}
-	if got := want[admin.TopUp](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1"); !got.Repeated || got.Balance != "9.75" {
+	if got := want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1"); !got.Repeated || got.Balance != "9.75" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 var keyColumns = []column[admin.Key]{
-	{name: "kid", exact: func(k admin.Key) string { return k.ID }},
+	{name: "kid", exact: func(k admin.Key) string { return string(k.ID) }},
 	{name: "alg", exact: func(k admin.Key) string { return k.Algorithm }},
 	{name: "signing", exact: func(k admin.Key) string { return exactBool(k.Signing) }, human: func(k admin.Key) string { return yesNo(k.Signing) }},
 	timeColumn("created_at", func(k admin.Key) time.Time { return k.CreatedAt }, false),
@@ -136,7 +136,7 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 }
 
 func (o *operator) printKey(c *cobra.Command, k pat.SigningKey) error {
-	record, err := json.Marshal(admin.Key{ID: string(k.ID), Algorithm: k.Algorithm, Signing: true, CreatedAt: k.CreatedAt, NotAfter: k.NotAfter, JWK: k.JWK})
+	record, err := json.Marshal(admin.Key{ID: k.ID, Algorithm: k.Algorithm, Signing: true, CreatedAt: k.CreatedAt, NotAfter: k.NotAfter, JWK: k.JWK})
 	if err != nil {
 		return err
 	}

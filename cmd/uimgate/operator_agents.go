@@ -16,10 +16,10 @@ import (
 )
 
 var agentColumns = []column[admin.Agent]{
-	{name: "agent_id", exact: func(a admin.Agent) string { return a.AgentID }},
+	{name: "agent_id", exact: func(a admin.Agent) string { return string(a.AgentID) }},
 	{name: "status", exact: func(a admin.Agent) string { return string(a.Status) }},
 	{name: "approved", exact: func(a admin.Agent) string { return exactBool(a.Approved) }, human: func(a admin.Agent) string { return yesNo(a.Approved) }},
-	{name: "keys", exact: func(a admin.Agent) string { return strings.Join(a.Keys, " ") }},
+	{name: "keys", exact: func(a admin.Agent) string { return joined(a.Keys) }},
 	timeColumn("created_at", func(a admin.Agent) time.Time { return a.CreatedAt }, false),
 	{name: "reason", exact: func(a admin.Agent) string { return a.Reason }},
 }

@@ -13,14 +13,14 @@ import (
 )
 
 var agreementColumns = []column[admin.Agreement]{
-	{name: "id", exact: func(a admin.Agreement) string { return a.ID }},
-	{name: "agent_id", exact: func(a admin.Agreement) string { return a.AgentID }},
+	{name: "id", exact: func(a admin.Agreement) string { return string(a.ID) }},
+	{name: "agent_id", exact: func(a admin.Agreement) string { return string(a.AgentID) }},
 	{name: "state", exact: func(a admin.Agreement) string { return string(a.State) }},
 	{name: "assurance", exact: func(a admin.Agreement) string { return string(a.Assurance) }},
 	timeColumn("created_at", func(a admin.Agreement) time.Time { return a.CreatedAt }, false),
 	{name: "policy_digest", exact: func(a admin.Agreement) string { return a.PolicyDigest }},
 	{name: "policy_uid", wide: true, exact: func(a admin.Agreement) string { return a.PolicyUID }},
-	{name: "jkt", wide: true, exact: func(a admin.Agreement) string { return a.KeyID }},
+	{name: "jkt", wide: true, exact: func(a admin.Agreement) string { return string(a.KeyID) }},
 	{name: "issuer", wide: true, exact: func(a admin.Agreement) string { return a.Issuer }},
 	{name: "form", wide: true, exact: func(a admin.Agreement) string { return a.Form }},
 	{name: "scope", wide: true, exact: func(a admin.Agreement) string { return strings.Join(a.Scope, " ") }},
@@ -104,11 +104,7 @@ gateway and no network. FILE may be - for standard input.`,
 			if err != nil {
 				return fmt.Errorf("NOT PROVED: %w", err)
 			}
-			a := e.Agreement
-			record, err := json.Marshal(admin.Agreement{
-				ID: string(a.ID), AgentID: string(a.AgentID), KeyID: string(a.KeyID), Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
-				Assurance: a.Assurance, Form: a.Form, Scope: a.Scope, State: a.State, CreatedAt: a.CreatedAt,
-			})
+			record, err := json.Marshal(admin.AgreementOf(e.Agreement))
 			if err != nil {
 				return err
 			}

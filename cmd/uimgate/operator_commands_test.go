@@ -29,7 +29,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	for _, a := range list.Items {
-		if got := want[admin.Agent](g, "agents", "show", a.AgentID); got.AgentID != a.AgentID {
+		if got := want[admin.Agent](g, "agents", "show", string(a.AgentID)); got.AgentID != a.AgentID {
 			t.Errorf("%s: %+v", a.AgentID, got)
 		}
 	}
@@ -62,7 +62,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := g.write("second.jwk", string(second.JWK()))
-	if got := want[admin.Agent](g, "agents", "add-key", "agent-1", file); !slices.Contains(got.Keys, string(second.Thumbprint())) {
+	if got := want[admin.Agent](g, "agents", "add-key", "agent-1", file); !slices.Contains(got.Keys, second.Thumbprint()) {
 		t.Errorf("%+v", got)
 	}
 	if got := want[admin.Agent](g, "agents", "add-key", "..", strings.Repeat("A", 43)); len(got.Keys) != 2 {
@@ -83,7 +83,7 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 	if len(list.Items) != 1 {
 		t.Fatalf("%+v", list)
 	}
-	id := list.Items[0].ID
+	id := string(list.Items[0].ID)
 	if s := g.run("agreements", "show", id); s.code != exitDone || !strings.Contains(s.out, "policy_uid") || !strings.Contains(s.out, "agent-1") {
 		t.Errorf("%+v", s)
 	}
@@ -134,7 +134,7 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 	if !active(one) || active("x.y.z") {
 		t.Error("introspection")
 	}
-	if got := want[admin.PAT](g, "pats", "revoke", list.Items[0].ID, "--reason", "leaked"); got.State != admin.PATRevoked {
+	if got := want[admin.PAT](g, "pats", "revoke", string(list.Items[0].ID), "--reason", "leaked"); got.State != admin.PATRevoked {
 		t.Errorf("%+v", got)
 	}
 	if active(one) || !active(two) {
@@ -147,7 +147,7 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	agreement := want[admin.Page[admin.Agreement]](g, "agreements", "list", "--agent", "agent-2").Items[0]
-	if got := want[admin.Agreement](g, "agreements", "revoke", agreement.ID); got.State != pat.AgreementRevoked {
+	if got := want[admin.Agreement](g, "agreements", "revoke", string(agreement.ID)); got.State != pat.AgreementRevoked {
 		t.Errorf("%+v", got)
 	}
 	for _, args := range [][]string{{"pats", "revoke"}, {"pats", "revoke", "x", "--policy", "y"}, {"pats", "revoke", "x", "y"}, {"pats", "introspect"}} {
@@ -198,7 +198,7 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	if got := want[admin.Execution](g, "usage", "show", open[0].ID); got.ID != open[0].ID || got.State != "captured" {
 		t.Errorf("%+v", got)
 	}
-	if got := want[admin.TopUp](g, "usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); got.ToppedUp != "9.05" {
+	if got := want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); got.ToppedUp != "9.05" {
 		t.Errorf("%+v", got)
 	}
 	if s := g.run("usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); s.code != exitDone || !strings.Contains(s.errors, "done before") {
@@ -224,7 +224,7 @@ func TestOperatorStatements(t *testing.T) {
 		token, _ := g.agree(id)
 		g.post("/api/intents/execute", token, map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}})
 	}
-	want[admin.TopUp](g, "usage", "top-up", "agent-1", "10", "EUR")
+	want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR")
 	list := want[admin.Page[admin.Statement]](g, "usage", "statements", "--month", time.Now().UTC().Format("2006-01"))
 	if len(list.Items) != 3 || list.Items[0].Opening.Balance != "0.00" || list.Items[0].Closing.Balance != "9.75" || list.Items[0].Lines[0].Unresolved.Calls != 1 {
 		t.Fatalf("%+v", list)
@@ -279,8 +279,8 @@ func TestAllPages(t *testing.T) {
 			t.Errorf("%s: %d in pages", group, seen)
 		}
 	}
-	jti := want[admin.Page[admin.PAT]](g, "pats", "list").Items[0].ID
-	if got := want[admin.PAT](g, "pats", "show", jti); got.ID != jti {
+	jti := string(want[admin.Page[admin.PAT]](g, "pats", "list").Items[0].ID)
+	if got := want[admin.PAT](g, "pats", "show", jti); string(got.ID) != jti {
 		t.Errorf("%+v", got)
 	}
 	if got := want[admin.Agent](g, "agents", "revoke", "agent-0"); got.Status != pat.AgentBlocked {
@@ -337,7 +337,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 3 || strings.Contains(s.out, "PRIVATE") {
 		t.Errorf("%+v", s)
 	}
-	if got := want[admin.Key](g, "keys", "retire", first[0].ID, "--at", "2100-01-01T00:00:00Z"); got.NotAfter.Year() != 2100 {
+	if got := want[admin.Key](g, "keys", "retire", string(first[0].ID), "--at", "2100-01-01T00:00:00Z"); got.NotAfter.Year() != 2100 {
 		t.Errorf("%+v", got)
 	}
 	if s := command(t, "", "keys", "new", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "keys rotate") {
@@ -362,7 +362,7 @@ func TestKeysNewMakesOneKeyOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var kids []string
+	var kids []pat.KeyID
 	for range 2 {
 		s := command(t, "", "keys", "new", "-c", filepath.Join(dir, "uimgate.yaml"), "--data", filepath.Join(dir, "data"), "-o", "json")
 		var key admin.Key

@@ -14,19 +14,19 @@ import (
 )
 
 var patColumns = []column[admin.PAT]{
-	{name: "jti", exact: func(t admin.PAT) string { return t.ID }},
-	{name: "agent_id", exact: func(t admin.PAT) string { return t.AgentID }},
+	{name: "jti", exact: func(t admin.PAT) string { return string(t.ID) }},
+	{name: "agent_id", exact: func(t admin.PAT) string { return string(t.AgentID) }},
 	{name: "state", exact: func(t admin.PAT) string { return t.State }},
 	{name: "assurance", exact: func(t admin.PAT) string { return string(t.Assurance) }},
 	{name: "lmt", exact: func(t admin.PAT) string { return fmt.Sprintf("%d/%d", t.Limit.Rate, t.Limit.Period) }, human: func(t admin.PAT) string { return humanLimit(t.Limit) }},
 	timeColumn("issued_at", func(t admin.PAT) time.Time { return t.IssuedAt }, false),
 	timeColumn("expires_at", func(t admin.PAT) time.Time { return t.ExpiresAt }, false),
-	{name: "agreement_id", exact: func(t admin.PAT) string { return t.AgreementID }},
+	{name: "agreement_id", exact: func(t admin.PAT) string { return string(t.AgreementID) }},
 	{name: "policy_digest", wide: true, exact: func(t admin.PAT) string { return t.PolicyDigest }},
-	{name: "jkt", wide: true, exact: func(t admin.PAT) string { return t.KeyID }},
-	{name: "kid", wide: true, exact: func(t admin.PAT) string { return t.SigningKeyID }},
+	{name: "jkt", wide: true, exact: func(t admin.PAT) string { return string(t.KeyID) }},
+	{name: "kid", wide: true, exact: func(t admin.PAT) string { return string(t.SigningKeyID) }},
 	timeColumn("ends_at", func(t admin.PAT) time.Time { return t.EndsAt }, true),
-	{name: "renewed_to", wide: true, exact: func(t admin.PAT) string { return t.RenewedTo }},
+	{name: "renewed_to", wide: true, exact: func(t admin.PAT) string { return string(t.RenewedTo) }},
 	{name: "scope", wide: true, exact: func(t admin.PAT) string { return strings.Join(t.Scope, " ") }},
 }
 

@@ -241,3 +241,15 @@ func timeColumn[T any](name string, of func(T) time.Time, wide bool) column[T] {
 }
 
 func exactBool(b bool) string { return strconv.FormatBool(b) }
+
+// joined are texts as one, with spaces between.
+func joined[S ~string](list []S) string {
+	var b strings.Builder
+	for i, s := range list {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(string(s))
+	}
+	return b.String()
+}

@@ -28,7 +28,7 @@ type statementRow struct {
 
 func rowsOf(s admin.Statement) []statementRow {
 	row := func(line string) statementRow {
-		return statementRow{agentID: s.AgentID, currency: s.Currency, from: s.From, to: s.To, line: line}
+		return statementRow{agentID: string(s.AgentID), currency: s.Currency, from: s.From, to: s.To, line: line}
 	}
 	stood := func(line string, p admin.Position) statementRow {
 		r := row(line)

@@ -44,7 +44,7 @@ func statusCommand() *cobra.Command {
 				return err
 			}
 			out := c.ErrOrStderr()
-			fmt.Fprintf(out, "Configuration %.12s, taken over %s. Signing key %s.\n", plain(status.Configuration.Hash), humanTime(status.Configuration.TakenAt), plain(status.SigningKey))
+			fmt.Fprintf(out, "Configuration %.12s, taken over %s. Signing key %s.\n", plain(status.Configuration.Hash), humanTime(status.Configuration.TakenAt), plain(string(status.SigningKey)))
 			if status.Ready {
 				return nil
 			}

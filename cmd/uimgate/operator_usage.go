@@ -18,7 +18,7 @@ import (
 )
 
 var accountColumns = []column[admin.Account]{
-	{name: "agent_id", exact: func(a admin.Account) string { return a.AgentID }},
+	{name: "agent_id", exact: func(a admin.Account) string { return string(a.AgentID) }},
 	{name: "currency", exact: func(a admin.Account) string { return a.Currency }},
 	{name: "topped_up", exact: func(a admin.Account) string { return a.ToppedUp }},
 	{name: "held", exact: func(a admin.Account) string { return a.Held }},
@@ -29,7 +29,7 @@ var accountColumns = []column[admin.Account]{
 var entryColumns = []column[admin.Entry]{
 	{name: "seq", exact: func(e admin.Entry) string { return strconv.FormatInt(e.Seq, 10) }},
 	timeColumn("at", func(e admin.Entry) time.Time { return e.At }, false),
-	{name: "agent_id", exact: func(e admin.Entry) string { return e.AgentID }},
+	{name: "agent_id", exact: func(e admin.Entry) string { return string(e.AgentID) }},
 	{name: "amount", exact: func(e admin.Entry) string { return e.Amount }, human: func(e admin.Entry) string { return humanAmount(e.Amount, e.Currency) }},
 	{name: "currency", wide: true, exact: func(e admin.Entry) string { return e.Currency }},
 	{name: "from", wide: true, exact: func(e admin.Entry) string { return string(e.From) }},
@@ -55,15 +55,15 @@ var entryColumns = []column[admin.Entry]{
 var executionColumns = []column[admin.Execution]{
 	{name: "id", exact: func(e admin.Execution) string { return e.ID }},
 	timeColumn("begun_at", func(e admin.Execution) time.Time { return e.BegunAt }, false),
-	{name: "agent_id", exact: func(e admin.Execution) string { return e.AgentID }},
+	{name: "agent_id", exact: func(e admin.Execution) string { return string(e.AgentID) }},
 	{name: "intent", exact: func(e admin.Execution) string { return e.Intent }},
 	{name: "state", exact: func(e admin.Execution) string { return string(e.State) }},
 	{name: "outcome", exact: func(e admin.Execution) string { return string(e.Outcome) }},
 	{name: "amount", exact: func(e admin.Execution) string { return e.Amount }, human: func(e admin.Execution) string { return humanAmount(e.Amount, e.Currency) }},
 	{name: "currency", wide: true, exact: func(e admin.Execution) string { return e.Currency }},
 	{name: "rule", wide: true, exact: func(e admin.Execution) string { return e.Rule }},
-	{name: "agreement_id", wide: true, exact: func(e admin.Execution) string { return e.AgreementID }},
-	{name: "jti", wide: true, exact: func(e admin.Execution) string { return e.TokenID }},
+	{name: "agreement_id", wide: true, exact: func(e admin.Execution) string { return string(e.AgreementID) }},
+	{name: "jti", wide: true, exact: func(e admin.Execution) string { return string(e.TokenID) }},
 	{name: "policy_digest", wide: true, exact: func(e admin.Execution) string { return e.PolicyDigest }},
 	{name: "idempotency_key", wide: true, exact: func(e admin.Execution) string { return e.IdempotencyKey }},
 	timeColumn("deadline", func(e admin.Execution) time.Time { return e.Deadline }, true),
@@ -163,7 +163,7 @@ have spent it and owes it then.`,
 			if err != nil {
 				return err
 			}
-			var account admin.TopUp
+			var account admin.TopUpResult
 			if json.Unmarshal(data, &account) == nil && account.Repeated {
 				fmt.Fprintln(c.ErrOrStderr(), "This was done before, under the same reference; nothing was done now.")
 			}

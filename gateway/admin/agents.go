@@ -1,108 +1,146 @@
 package admin
 
 import (
-	"github.com/uimgate/uimgate/gateway/service"
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-func (a *Server) agents(r *adminRequest) (any, error) {
-	service, err := r.of()
-	if err != nil {
-		return nil, err
-	}
-	after, limit := r.query.page()
-	f := store.AgentFilter{
-		Service: service.ID, Status: pat.AgentStatus(r.query.oneOf("status", string(pat.AgentActive), string(pat.AgentBlocked))),
-		Approved: r.query.flag("approved"), After: pat.AgentID(after), Limit: limit,
-	}
-	if err := r.query.done(); err != nil {
-		return nil, err
-	}
-	kept := a.Operations
-	list, err := kept.Agents(r.Context(), f)
-	if err != nil {
-		return nil, err
-	}
-	return pageOf(list, limit, showAgent, func(a pat.Agent) string { return string(a.ID) }), nil
+// An Agent is an agent as operators see it.
+type Agent struct {
+	AgentID   pat.AgentID     `json:"agent_id"`
+	Status    pat.AgentStatus `json:"status"` // active or blocked
+	Approved  bool            `json:"approved"`
+	Keys      []pat.KeyID     `json:"keys"` // RFC 7638 thumbprints
+	CreatedAt time.Time       `json:"created_at"`
+	Reason    string          `json:"reason,omitempty"` // why it is blocked
 }
 
-func (a *Server) agent(r *adminRequest) (any, error) {
-	if _, err := r.only(); err != nil {
-		return nil, err
+func showAgent(a pat.Agent) Agent {
+	keys := a.Keys
+	if keys == nil {
+		keys = []pat.KeyID{}
 	}
-	return a.agentNow(r)
+	return Agent{a.ID, a.Status, a.Approved, keys, a.CreatedAt.UTC(), a.Reason}
 }
 
-func (a *Server) agentNow(r *adminRequest) (any, error) {
-	agent, err := a.Agreements.Agent(r.Context(), r.service.ID, pat.AgentID(r.id))
+// An AgentQuery is which agents of a service are listed.
+type AgentQuery struct {
+	Service string
+	Paging
+	Status   pat.AgentStatus // empty: all
+	Approved string          // true or false; empty: all
+}
+
+func (q *AgentQuery) parameters(p parameters) {
+	p.service(&q.Service)
+	p.page(&q.Paging)
+	p.oneOf("status", (*string)(&q.Status), string(pat.AgentActive), string(pat.AgentBlocked))
+	p.oneOf("approved", &q.Approved, "true", "false")
+}
+
+// Agents lists agents by id.
+func (o *Operator) Agents(ctx context.Context, q AgentQuery) (Page[Agent], error) {
+	service, err := o.service(q.Service)
 	if err != nil {
-		return nil, err
+		return Page[Agent]{}, err
+	}
+	f := store.AgentFilter{Service: service.ID, Status: q.Status, After: pat.AgentID(q.After), Limit: q.limit()}
+	if q.Approved != "" {
+		approved := q.Approved == "true"
+		f.Approved = &approved
+	}
+	list, err := o.store.Agents(ctx, f)
+	if err != nil {
+		return Page[Agent]{}, err
+	}
+	return pageOf(list, q.limit(), showAgent, func(a pat.Agent) string { return string(a.ID) }), nil
+}
+
+// Agent returns one agent.
+func (o *Operator) Agent(ctx context.Context, r Record) (Agent, error) {
+	service, err := o.service(r.Service)
+	if err != nil {
+		return Agent{}, err
+	}
+	agent, err := o.store.Agent(ctx, service.ID, pat.AgentID(r.ID))
+	if err != nil {
+		return Agent{}, err
 	}
 	return showAgent(agent), nil
 }
 
-// blockAgent also blocks an id that nobody claimed yet: nobody can claim it then.
-func (a *Server) blockAgent(r *adminRequest) (any, error) {
-	service, err := r.only()
+// BlockAgent ends all PATs of an agent and refuses it new ones. An id that nobody claimed yet is blocked, too: nobody can
+// claim it then.
+func (o *Operator) BlockAgent(ctx context.Context, r Revocation) (Agent, error) {
+	service, err := o.service(r.Service)
 	if err != nil {
-		return nil, err
+		return Agent{}, err
 	}
 	why, err := r.reason()
 	if err != nil {
-		return nil, err
+		return Agent{}, err
 	}
-	if _, err := pat.ParseAgentID(r.id); err != nil {
-		return nil, reason.MalformedRequest.Refusal("An agent id is 1 to 200 visible ASCII characters.")
+	if _, err := pat.ParseAgentID(r.ID); err != nil {
+		return Agent{}, reason.MalformedRequest.Refusal("An agent id is 1 to 200 visible ASCII characters.")
 	}
-	if err := service.Issuance.Revoke(r.Context(), pat.RevokedAgent, r.id, why); err != nil {
-		return nil, err
+	if err := service.Issuance.Revoke(ctx, pat.RevokedAgent, r.ID, why); err != nil {
+		return Agent{}, err
 	}
-	return a.agentNow(r)
+	return o.Agent(ctx, r.Record)
 }
 
-func (a *Server) unblockAgent(r *adminRequest) (any, error) {
-	return a.changeAgent(r, func(s *service.Service) error { return s.Issuance.Unblock(r.Context(), pat.AgentID(r.id)) })
+// UnblockAgent lets a blocked agent agree again; its old PATs stay ended.
+func (o *Operator) UnblockAgent(ctx context.Context, r Record) (Agent, error) {
+	service, err := o.service(r.Service)
+	if err != nil {
+		return Agent{}, err
+	}
+	if err := service.Issuance.Unblock(ctx, pat.AgentID(r.ID)); err != nil {
+		return Agent{}, err
+	}
+	return o.Agent(ctx, r)
 }
 
-func (a *Server) approveAgent(r *adminRequest) (any, error) {
-	return a.changeAgent(r, func(s *service.Service) error { return s.Issuance.Approve(r.Context(), pat.AgentID(r.id)) })
+// ApproveAgent lets an agent in whose agreement is waiting.
+func (o *Operator) ApproveAgent(ctx context.Context, r Record) (Agent, error) {
+	service, err := o.service(r.Service)
+	if err != nil {
+		return Agent{}, err
+	}
+	if err := service.Issuance.Approve(ctx, pat.AgentID(r.ID)); err != nil {
+		return Agent{}, err
+	}
+	return o.Agent(ctx, r)
 }
 
-func (a *Server) changeAgent(r *adminRequest, change func(*service.Service) error) (any, error) {
-	service, err := r.only()
-	if err != nil {
-		return nil, err
-	}
-	if err := r.noBody(); err != nil {
-		return nil, err
-	}
-	if err := change(service); err != nil {
-		return nil, err
-	}
-	return a.agentNow(r)
+// An AgentKey is one more key for an agent.
+type AgentKey struct {
+	Record `json:"-"`
+	KeyID  string `json:"jkt"` // RFC 7638 thumbprint with SHA-256
 }
 
-func (a *Server) addAgentKey(r *adminRequest) (any, error) {
-	service, err := r.only()
+func (k *AgentKey) members(m *wire.Members) error {
+	k.KeyID = m.Text("jkt", true)
+	return m.Done()
+}
+
+// AddAgentKey lets a further key speak for an agent.
+func (o *Operator) AddAgentKey(ctx context.Context, k AgentKey) (Agent, error) {
+	service, err := o.service(k.Service)
 	if err != nil {
-		return nil, err
+		return Agent{}, err
 	}
-	m, err := r.body()
+	key, err := pat.ParseKeyID(k.KeyID)
 	if err != nil {
-		return nil, err
+		return Agent{}, wrongMember("jkt", "must be the thumbprint (RFC 7638, SHA-256) of a public key, 43 characters")
 	}
-	jkt := m.Text("jkt", true)
-	if err := m.Done(); err != nil {
-		return nil, err
+	if err := service.Issuance.AddKey(ctx, pat.AgentID(k.ID), key); err != nil {
+		return Agent{}, err
 	}
-	key, err := pat.ParseKeyID(jkt)
-	if err != nil {
-		return nil, m.Wrong("jkt", "must be the thumbprint (RFC 7638, SHA-256) of a public key, 43 characters")
-	}
-	if err := service.Issuance.AddKey(r.Context(), pat.AgentID(r.id), key); err != nil {
-		return nil, err
-	}
-	return a.agentNow(r)
+	return o.Agent(ctx, k.Record)
 }

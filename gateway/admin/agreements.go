@@ -1,83 +1,116 @@
 package admin
 
 import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-func (a *Server) agreements(r *adminRequest) (any, error) {
-	service, err := r.of()
-	if err != nil {
-		return nil, err
+// An Agreement is an agreement as operators see it; its evidence is in the export.
+type Agreement struct {
+	ID           pat.AgreementID    `json:"id"`
+	AgentID      pat.AgentID        `json:"agent_id"`
+	KeyID        pat.KeyID          `json:"jkt"`
+	Issuer       string             `json:"issuer"`
+	PolicyUID    string             `json:"policy_uid"`
+	PolicyDigest string             `json:"policy_digest"`
+	Assurance    pat.Assurance      `json:"assurance"` // fresh or static
+	Form         string             `json:"form"`
+	Scope        []string           `json:"scope,omitempty"` // as signed; not in listings, nor where nothing was named
+	State        pat.AgreementState `json:"state"`           // pending, active or revoked
+	CreatedAt    time.Time          `json:"created_at"`
+}
+
+// AgreementOf returns an agreement as operators see it.
+func AgreementOf(a pat.Agreement) Agreement {
+	return Agreement{
+		ID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
+		Assurance: a.Assurance, Form: a.Form, Scope: a.Scope, State: a.State, CreatedAt: a.CreatedAt.UTC(),
 	}
-	after, limit := r.query.page()
+}
+
+// An AgreementQuery is which agreements of a service are listed.
+type AgreementQuery struct {
+	Service string
+	Paging
+	AgentID      pat.AgentID        // empty: of all
+	PolicyDigest string             // empty: of all
+	State        pat.AgreementState // empty: all
+}
+
+func (q *AgreementQuery) parameters(p parameters) {
+	p.service(&q.Service)
+	p.page(&q.Paging)
+	p.text("agent_id", (*string)(&q.AgentID))
+	p.text("policy_digest", &q.PolicyDigest)
+	p.oneOf("state", (*string)(&q.State), string(pat.AgreementPending), string(pat.AgreementActive), string(pat.AgreementRevoked))
+}
+
+// Agreements lists agreements, the newest first.
+func (o *Operator) Agreements(ctx context.Context, q AgreementQuery) (Page[Agreement], error) {
+	service, err := o.service(q.Service)
+	if err != nil {
+		return Page[Agreement]{}, err
+	}
 	f := store.AgreementFilter{
-		Service: service.ID, AgentID: pat.AgentID(r.query.text("agent_id")), PolicyDigest: r.query.text("policy_digest"),
-		State: pat.AgreementState(r.query.oneOf("state", string(pat.AgreementPending), string(pat.AgreementActive), string(pat.AgreementRevoked))),
-		After: pat.AgreementID(after), Limit: limit,
+		Service: service.ID, AgentID: q.AgentID, PolicyDigest: q.PolicyDigest, State: q.State, After: pat.AgreementID(q.After), Limit: q.limit(),
 	}
-	if err := r.query.done(); err != nil {
-		return nil, err
-	}
-	kept := a.Operations
-	list, err := kept.Agreements(r.Context(), f)
+	list, err := o.store.Agreements(ctx, f)
 	if err != nil {
-		return nil, err
+		return Page[Agreement]{}, err
 	}
-	return pageOf(list, limit, showAgreement, func(a pat.Agreement) string { return string(a.ID) }), nil
+	return pageOf(list, q.limit(), AgreementOf, func(a pat.Agreement) string { return string(a.ID) }), nil
 }
 
-func (a *Server) agreement(r *adminRequest) (any, error) {
-	if _, err := r.only(); err != nil {
-		return nil, err
+// Agreement returns one agreement.
+func (o *Operator) Agreement(ctx context.Context, r Record) (Agreement, error) {
+	service, err := o.service(r.Service)
+	if err != nil {
+		return Agreement{}, err
 	}
-	return a.agreementNow(r)
+	agreement, err := o.store.Agreement(ctx, service.ID, pat.AgreementID(r.ID))
+	if err != nil {
+		return Agreement{}, err
+	}
+	return AgreementOf(agreement), nil
 }
 
-func (a *Server) agreementNow(r *adminRequest) (any, error) {
-	agreement, err := a.Agreements.Agreement(r.Context(), r.service.ID, pat.AgreementID(r.id))
+// ExportAgreement returns the bundle that proves an agreement to anybody: see pat.VerifyExport.
+func (o *Operator) ExportAgreement(ctx context.Context, r Record) (json.RawMessage, error) {
+	service, err := o.service(r.Service)
 	if err != nil {
 		return nil, err
 	}
-	return showAgreement(agreement), nil
+	agreement, err := o.store.Agreement(ctx, service.ID, pat.AgreementID(r.ID))
+	if err != nil {
+		return nil, err
+	}
+	policy, err := o.store.Policy(ctx, service.ID, agreement.PolicyDigest)
+	if err != nil {
+		return nil, err
+	}
+	return pat.Export(agreement, policy)
 }
 
-// exportAgreement answers with the bundle that proves the agreement to anybody.
-func (a *Server) exportAgreement(r *adminRequest) (any, error) {
-	service, err := r.only()
-	if err != nil {
-		return nil, err
-	}
-	agreement, err := a.Agreements.Agreement(r.Context(), service.ID, pat.AgreementID(r.id))
-	if err != nil {
-		return nil, err
-	}
-	policy, err := a.Agreements.Policy(r.Context(), service.ID, agreement.PolicyDigest)
-	if err != nil {
-		return nil, err
-	}
-	bundle, err := pat.Export(agreement, policy)
-	if err != nil {
-		return nil, err
-	}
-	return rawJSON(append(bundle, '\n')), nil
-}
-
-func (a *Server) revokeAgreement(r *adminRequest) (any, error) {
-	err := a.revoke(r, pat.RevokedAgreement, func(service string) error {
-		_, err := a.Agreements.Agreement(r.Context(), service, pat.AgreementID(r.id))
+// RevokeAgreement ends an agreement and every PAT issued for it. The agent may agree anew.
+func (o *Operator) RevokeAgreement(ctx context.Context, r Revocation) (Agreement, error) {
+	err := o.revoke(ctx, pat.RevokedAgreement, r, func(s *service.Service) error {
+		_, err := o.store.Agreement(ctx, s.ID, pat.AgreementID(r.ID))
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return Agreement{}, err
 	}
-	return a.agreementNow(r)
+	return o.Agreement(ctx, r.Record)
 }
 
-// revoke ends what is known. What is not known is most likely misspelt, and the operator must not believe
-// it ended.
-func (a *Server) revoke(r *adminRequest, kind pat.RevocationKind, known func(service string) error) error {
-	service, err := r.only()
+// revoke ends what find finds. What is not found is most likely misspelt, and the operator must not believe it ended.
+func (o *Operator) revoke(ctx context.Context, kind pat.RevocationKind, r Revocation, find func(*service.Service) error) error {
+	service, err := o.service(r.Service)
 	if err != nil {
 		return err
 	}
@@ -85,50 +118,8 @@ func (a *Server) revoke(r *adminRequest, kind pat.RevocationKind, known func(ser
 	if err != nil {
 		return err
 	}
-	if err := known(service.ID); err != nil {
+	if err := find(service); err != nil {
 		return err
 	}
-	return service.Issuance.Revoke(r.Context(), kind, r.id, why)
-}
-
-// policies lists the one offered now and those that were offered or agreed to before, the newest first.
-func (a *Server) policies(r *adminRequest) (any, error) {
-	service, err := r.of()
-	if err != nil {
-		return nil, err
-	}
-	after, limit := r.query.page()
-	if after != "" {
-		r.query.wrong("after", "has no meaning here: policies come in one page")
-	}
-	if err := r.query.done(); err != nil {
-		return nil, err
-	}
-	kept := a.Operations
-	list, err := kept.RecentPolicies(r.Context(), service.ID, limit)
-	if err != nil {
-		return nil, err
-	}
-	now := service.Offer()
-	out := Page[Policy]{Items: []Policy{{UID: now.UID, Digest: now.Digest, Offered: true}}}
-	for _, p := range list {
-		if p.Digest == now.Digest {
-			out.Items[0].FirstOffered = p.FirstOffered
-			continue
-		}
-		out.Items = append(out.Items, Policy{UID: p.UID, Digest: p.Digest, FirstOffered: p.FirstOffered})
-	}
-	out.Items = out.Items[:min(len(out.Items), limit)]
-	return out, nil
-}
-
-func (a *Server) revokePolicy(r *adminRequest) (any, error) {
-	err := a.revoke(r, pat.RevokedPolicy, func(service string) error {
-		_, err := a.Agreements.Policy(r.Context(), service, r.id)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"digest": r.id, "revoked": true}, nil
+	return service.Issuance.Revoke(ctx, kind, r.ID, why)
 }

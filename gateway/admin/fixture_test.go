@@ -19,7 +19,7 @@ import (
 // An operated gateway has the listener of its operator, too.
 type operated struct {
 	*gatetest.Gate
-	operator *admin.Server
+	operator *admin.Operator
 	settings admin.Config // of operator
 	listener *httptest.Server
 	problems config.Problems // what the next reload finds
@@ -31,20 +31,24 @@ func newOperated(t *testing.T, settings string) *operated {
 	t.Helper()
 	g := &operated{Gate: gatetest.New(t, settings)}
 	g.settings = admin.Config{
-		Directory: g.Directory, Agreements: g.Store, Operations: g.Store, Keys: g.Keys, View: g.View, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
-		Token: adminToken, Reload: func(context.Context) config.Problems { return g.problems },
+		Directory: g.Directory, Store: g.Store, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now,
+		Reload: func(context.Context) config.Problems { return g.problems },
 	}
 	g.operator = admin.New(g.settings)
-	g.listener = httptest.NewServer(g.operator.Handler())
+	g.listener = httptest.NewServer(g.handler(g.operator, adminToken))
 	t.Cleanup(g.listener.Close)
 	return g
+}
+
+func (g *operated) handler(o *admin.Operator, token string) http.Handler {
+	return admin.Handler(o, admin.Listener{Token: token, Metrics: g.Metrics.Registry()})
 }
 
 // administer answers on the operator's listener with another token, and without reloads.
 func (g *operated) administer(token string) {
 	settings := g.settings
-	settings.Token, settings.Reload = token, nil
-	g.listener.Config.Handler = admin.New(settings).Handler()
+	settings.Reload = nil
+	g.listener.Config.Handler = g.handler(admin.New(settings), token)
 }
 
 func (g *operated) request(method, path string, body any) *http.Request {
@@ -100,8 +104,8 @@ func items[T any](g *operated, path string) []T {
 	return ask[admin.Page[T]](g, "GET", path, nil).Items
 }
 
-func names[T any](list []T, name func(T) string) []string {
-	out := make([]string, 0, len(list))
+func names[T any, S ~string](list []T, name func(T) S) []S {
+	out := make([]S, 0, len(list))
 	for _, v := range list {
 		out = append(out, name(v))
 	}

@@ -1,75 +1,85 @@
 package admin
 
 import (
+	"context"
+	"encoding/json"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/pat"
 )
 
-// keys lists the keys of all processes on this store that verify PATs now.
-func (a *Server) keys(r *adminRequest) (any, error) {
-	if err := r.query.done(); err != nil {
-		return nil, err
-	}
-	ring := a.Keys
-	list := ring.Keys(a.Now())
-	show := func(k pat.SigningKey) Key { return showKey(k, ring.Current()) }
+// A Key is the public half of a key that signs PATs, of any process on this store.
+type Key struct {
+	ID        pat.KeyID       `json:"kid"`
+	Algorithm string          `json:"alg"`
+	Signing   bool            `json:"signing"` // this process signs with it
+	CreatedAt time.Time       `json:"created_at"`
+	NotAfter  time.Time       `json:"not_after,omitzero"` // when the last PAT it signed has ended
+	JWK       json.RawMessage `json:"jwk"`
+}
+
+// KeyOf returns a key as operators see it, where current is the id of the key that signs.
+func KeyOf(k pat.SigningKey, current pat.KeyID) Key {
+	return Key{k.ID, k.Algorithm, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
+}
+
+func (k Key) subject() string { return string(k.ID) }
+
+// Keys lists the keys of all processes on this store that verify PATs now.
+func (o *Operator) Keys(context.Context) (Page[Key], error) {
+	current := o.keys.Current()
+	list := o.keys.Keys(o.now())
+	show := func(k pat.SigningKey) Key { return KeyOf(k, current) }
 	return pageOf(list, len(list)+1, show, func(pat.SigningKey) string { return "" }), nil
 }
 
-func (a *Server) rotateKey(r *adminRequest) (any, error) {
-	if err := r.query.done(); err != nil {
-		return nil, err
-	}
-	if err := r.noBody(); err != nil {
-		return nil, err
-	}
-	key, err := a.Keys.Rotate(r.Context())
+// RotateKey makes a new key, which signs from now on. The one before verifies until its last PAT has ended.
+func (o *Operator) RotateKey(ctx context.Context) (Key, error) {
+	key, err := o.keys.Rotate(ctx)
 	if err != nil {
-		return nil, err
+		return Key{}, err
 	}
-	r.subject = string(key.ID)
-	return a.keyNow(key.ID)
+	for _, k := range o.keys.Keys(o.now()) {
+		if k.ID == key.ID {
+			return KeyOf(k, o.keys.Current()), nil
+		}
+	}
+	return Key{}, pat.ErrNotFound
 }
 
-// retireKey ends a key now, or at a time to come: its PATs are worth nothing from then on.
-func (a *Server) retireKey(r *adminRequest) (any, error) {
-	if err := r.query.done(); err != nil {
-		return nil, err
-	}
-	m, err := r.body()
-	if err != nil {
-		return nil, err
-	}
-	text := m.Text("at", false)
-	if err := m.Done(); err != nil {
-		return nil, err
-	}
-	now := a.Now()
+// A Retirement ends a key, and with it every PAT it signed.
+type Retirement struct {
+	KeyID pat.KeyID `json:"-"`
+	At    string    `json:"at,omitempty"` // RFC 3339; empty: now
+}
+
+func (r *Retirement) parameters(p parameters) { p.record((*string)(&r.KeyID)) }
+
+func (r *Retirement) members(m *wire.Members) error {
+	r.At = m.Text("at", false)
+	return m.Done()
+}
+
+// RetireKey ends a key now, or at a time to come.
+func (o *Operator) RetireKey(ctx context.Context, r Retirement) (Key, error) {
+	now := o.now()
 	at := now
-	if text != "" {
-		if at, err = time.Parse(time.RFC3339, text); err != nil || at.Before(now.Add(-time.Minute)) || at.Year() > 9000 {
-			return nil, m.Wrong("at", "must be a time to come, such as 2030-01-31T12:00:00Z")
+	if r.At != "" {
+		var err error
+		if at, err = time.Parse(time.RFC3339, r.At); err != nil || at.Before(now.Add(-time.Minute)) || at.Year() > 9000 {
+			return Key{}, wrongMember("at", "must be a time to come, such as 2030-01-31T12:00:00Z")
 		}
 	}
 	var before pat.SigningKey
-	for _, k := range a.Keys.Keys(now) {
-		if string(k.ID) == r.id {
+	for _, k := range o.keys.Keys(now) {
+		if k.ID == r.KeyID {
 			before = k
 		}
 	}
-	if err := a.Keys.Retire(r.Context(), pat.KeyID(r.id), at); err != nil {
-		return nil, err
+	if err := o.keys.Retire(ctx, r.KeyID, at); err != nil {
+		return Key{}, err
 	}
 	before.NotAfter = at
-	return showKey(before, a.Keys.Current()), nil
-}
-
-func (a *Server) keyNow(id pat.KeyID) (any, error) {
-	for _, k := range a.Keys.Keys(a.Now()) {
-		if k.ID == id {
-			return showKey(k, a.Keys.Current()), nil
-		}
-	}
-	return nil, pat.ErrNotFound
+	return KeyOf(before, o.keys.Current()), nil
 }

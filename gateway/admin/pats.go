@@ -1,82 +1,145 @@
 package admin
 
 import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-func (a *Server) pats(r *adminRequest) (any, error) {
-	service, err := r.of()
-	if err != nil {
-		return nil, err
+// The states of a PAT, as operators see them.
+const (
+	PATActive  = "active"
+	PATRenewed = "renewed" // its last minute, after its renewal, is over
+	PATRevoked = "revoked"
+	PATExpired = "expired"
+)
+
+// A PAT is the record of a PAT. The PAT itself is never kept.
+type PAT struct {
+	ID           pat.TokenID     `json:"jti"`
+	AgentID      pat.AgentID     `json:"agent_id"`
+	AgreementID  pat.AgreementID `json:"agreement_id"`
+	KeyID        pat.KeyID       `json:"jkt"`
+	PolicyDigest string          `json:"policy_digest"`
+	Assurance    pat.Assurance   `json:"assurance"`
+	Scope        []string        `json:"scope"`
+	Limit        pat.Limit       `json:"lmt"`
+	SigningKeyID pat.KeyID       `json:"kid"`
+	State        string          `json:"state"`
+	IssuedAt     time.Time       `json:"issued_at"`
+	ExpiresAt    time.Time       `json:"expires_at"`
+	EndsAt       time.Time       `json:"ends_at,omitzero"` // earlier, because it was renewed
+	RenewedTo    pat.TokenID     `json:"renewed_to,omitempty"`
+}
+
+func showPAT(t store.ListedToken, now time.Time) PAT {
+	state := PATActive
+	switch {
+	case !now.Before(t.ExpiresAt):
+		state = PATExpired
+	case t.Revoked:
+		state = PATRevoked
+	case !t.EndsAt.IsZero() && !now.Before(t.EndsAt):
+		state = PATRenewed
 	}
-	after, limit := r.query.page()
-	now := a.Now()
-	f := store.TokenFilter{Service: service.ID, AgentID: pat.AgentID(r.query.text("agent_id")), AgreementID: pat.AgreementID(r.query.text("agreement_id")), Limit: limit}
-	if r.query.oneOf("state", PATActive) != "" {
+	return PAT{
+		ID: t.ID, AgentID: t.AgentID, AgreementID: t.AgreementID, KeyID: t.KeyID, PolicyDigest: t.PolicyDigest, Assurance: t.Assurance,
+		Scope: t.Scope, Limit: pat.Limit{Rate: t.LimitRate, Period: t.LimitPeriod}, SigningKeyID: t.SigningKeyID, State: state,
+		IssuedAt: t.IssuedAt.UTC(), ExpiresAt: t.ExpiresAt.UTC(), EndsAt: t.EndsAt, RenewedTo: t.RenewedTo,
+	}
+}
+
+// A PATQuery is which PATs of a service are listed.
+type PATQuery struct {
+	Service string
+	Paging
+	AgentID     pat.AgentID     // empty: of all
+	AgreementID pat.AgreementID // empty: of all
+	State       string          // PATActive; empty: all
+}
+
+func (q *PATQuery) parameters(p parameters) {
+	p.service(&q.Service)
+	p.page(&q.Paging)
+	p.text("agent_id", (*string)(&q.AgentID))
+	p.text("agreement_id", (*string)(&q.AgreementID))
+	p.oneOf("state", &q.State, PATActive)
+}
+
+// PATs lists the records of PATs, the newest first.
+func (o *Operator) PATs(ctx context.Context, q PATQuery) (Page[PAT], error) {
+	service, err := o.service(q.Service)
+	if err != nil {
+		return Page[PAT]{}, err
+	}
+	now := o.now()
+	f := store.TokenFilter{Service: service.ID, AgentID: q.AgentID, AgreementID: q.AgreementID, Limit: q.limit()}
+	if q.State != "" {
 		f.ValidAt = now
 	}
 	var ok bool
-	if f.After, ok = store.ParseTokenCursor(after); !ok {
-		r.query.wrong("after", "must be the next of the page before")
+	if f.After, ok = store.ParseTokenCursor(q.After); !ok {
+		return Page[PAT]{}, wrongParameter("after", "must be the next of the page before")
 	}
-	if err := r.query.done(); err != nil {
-		return nil, err
-	}
-	kept := a.Operations
-	list, err := kept.Tokens(r.Context(), f)
+	list, err := o.store.Tokens(ctx, f)
 	if err != nil {
-		return nil, err
+		return Page[PAT]{}, err
 	}
 	show := func(t store.ListedToken) PAT { return showPAT(t, now) }
-	return pageOf(list, limit, show, func(t store.ListedToken) string { return t.Cursor().String() }), nil
+	return pageOf(list, q.limit(), show, func(t store.ListedToken) string { return t.Cursor().String() }), nil
 }
 
-func (a *Server) pat(r *adminRequest) (any, error) {
-	if _, err := r.only(); err != nil {
-		return nil, err
-	}
-	return a.patNow(r)
-}
-
-// patNow shows one PAT, with what the listing knows of revocations.
-func (a *Server) patNow(r *adminRequest) (any, error) {
-	kept := a.Operations
-	list, err := kept.Tokens(r.Context(), store.TokenFilter{Service: r.service.ID, ID: pat.TokenID(r.id), Limit: 1})
+// PAT returns the record of one PAT, by its jti.
+func (o *Operator) PAT(ctx context.Context, r Record) (PAT, error) {
+	service, err := o.service(r.Service)
 	if err != nil {
-		return nil, err
+		return PAT{}, err
+	}
+	list, err := o.store.Tokens(ctx, store.TokenFilter{Service: service.ID, ID: pat.TokenID(r.ID), Limit: 1}) // with its revocation
+	if err != nil {
+		return PAT{}, err
 	}
 	if len(list) == 0 {
-		return nil, pat.ErrNotFound
+		return PAT{}, pat.ErrNotFound
 	}
-	return showPAT(list[0], a.Now()), nil
+	return showPAT(list[0], o.now()), nil
 }
 
-func (a *Server) revokePAT(r *adminRequest) (any, error) {
-	err := a.revoke(r, pat.RevokedToken, func(service string) error {
-		_, err := a.Agreements.Token(r.Context(), service, pat.TokenID(r.id))
+// RevokePAT ends one PAT and every renewal that came of it.
+func (o *Operator) RevokePAT(ctx context.Context, r Revocation) (PAT, error) {
+	err := o.revoke(ctx, pat.RevokedToken, r, func(s *service.Service) error {
+		_, err := o.store.Token(ctx, s.ID, pat.TokenID(r.ID))
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return PAT{}, err
 	}
-	return a.patNow(r)
+	return o.PAT(ctx, r.Record)
 }
 
-// introspect says what a PAT is worth, whoever has it. RFC 7662.
-func (a *Server) introspect(r *adminRequest) (any, error) {
-	service, err := r.only()
-	if err != nil {
-		return nil, err
-	}
-	m, err := r.body()
-	if err != nil {
-		return nil, err
-	}
-	token := m.Text("token", true)
+// A PresentedToken is a text that may be a PAT.
+type PresentedToken struct {
+	Service string `json:"-"`
+	Token   string `json:"token"`
+}
+
+func (t *PresentedToken) parameters(p parameters) { p.service(&t.Service) }
+
+func (t *PresentedToken) members(m *wire.Members) error {
+	t.Token = m.Text("token", true)
 	m.Text("token_type_hint", false)
-	if err := m.Done(); err != nil {
-		return nil, err
+	return m.Done()
+}
+
+// Introspect reports whether a PAT works and what it claims, whoever has it. RFC 7662.
+func (o *Operator) Introspect(ctx context.Context, t PresentedToken) (pat.Introspection, error) {
+	service, err := o.service(t.Service)
+	if err != nil {
+		return pat.Introspection{}, err
 	}
-	return service.Verifier.Introspect(r.Context(), token, service.Offer().Digest, a.Now())
+	return service.Verifier.Introspect(ctx, t.Token, service.Offer().Digest, o.now())
 }

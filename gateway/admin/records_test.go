@@ -15,13 +15,13 @@ import (
 
 func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
 	g := newOperated(t, "")
-	odd := ".." // a legal agent id
+	const odd = ".." // a legal agent id
 	a, b := g.Agreed("agent-1"), g.Agreed("we/ird?id#%2F")
 	g.Agreed(odd)
-	if got := names(items[admin.Agent](g, "/agents"), func(a admin.Agent) string { return a.AgentID }); !slices.Equal(got, []string{odd, "agent-1", b.ID}) {
+	if got := names(items[admin.Agent](g, "/agents"), func(a admin.Agent) pat.AgentID { return a.AgentID }); !slices.Equal(got, []pat.AgentID{odd, "agent-1", b.ID}) {
 		t.Fatalf("%v", got)
 	}
-	if got := ask[admin.Agent](g, "GET", "/agents/we%2Fird%3Fid%23%252F", nil); got.AgentID != b.ID || !slices.Equal(got.Keys, []string{b.KeyID}) || got.Status != pat.AgentActive {
+	if got := ask[admin.Agent](g, "GET", "/agents/we%2Fird%3Fid%23%252F", nil); got.AgentID != b.ID || !slices.Equal(got.Keys, []pat.KeyID{b.KeyID}) || got.Status != pat.AgentActive {
 		t.Errorf("%+v", got)
 	}
 	if got := ask[admin.Agent](g, "GET", "/agents/%2E%2E", nil); got.AgentID != odd {
@@ -38,7 +38,7 @@ func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusForbidden {
 		t.Errorf("a blocked agent: %d %s", got.Status, got.Body)
 	}
-	if got := names(items[admin.Agent](g, "/agents?status=blocked"), func(a admin.Agent) string { return a.AgentID }); !slices.Equal(got, []string{"agent-1"}) {
+	if got := names(items[admin.Agent](g, "/agents?status=blocked"), func(a admin.Agent) pat.AgentID { return a.AgentID }); !slices.Equal(got, []pat.AgentID{"agent-1"}) {
 		t.Errorf("%v", got)
 	}
 	if status := g.AgreeAgain(a); status != http.StatusForbidden {
@@ -68,23 +68,23 @@ func TestAgentsArePaged(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		g.Agreed(id)
 	}
-	var seen []string
+	var seen []pat.AgentID
 	next := ""
 	for range 3 {
 		p := ask[admin.Page[admin.Agent]](g, "GET", "/agents?limit=2&after="+next, nil)
-		seen = append(seen, names(p.Items, func(a admin.Agent) string { return a.AgentID })...)
+		seen = append(seen, names(p.Items, func(a admin.Agent) pat.AgentID { return a.AgentID })...)
 		if next = p.Next; next == "" {
 			break
 		}
 	}
-	if !slices.Equal(seen, []string{"a", "b", "c"}) {
+	if !slices.Equal(seen, []pat.AgentID{"a", "b", "c"}) {
 		t.Errorf("%v", seen)
 	}
-	var jtis []string
+	var jtis []pat.TokenID
 	next = ""
 	for range 4 {
 		p := ask[admin.Page[admin.PAT]](g, "GET", "/pats?limit=1&after="+next, nil)
-		jtis = append(jtis, names(p.Items, func(p admin.PAT) string { return p.ID })...)
+		jtis = append(jtis, names(p.Items, func(p admin.PAT) pat.TokenID { return p.ID })...)
 		if next = p.Next; next == "" {
 			break
 		}
@@ -110,7 +110,7 @@ func TestApprovalLetsAWaitingAgentIn(t *testing.T) {
 	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil); !got.Approved {
 		t.Errorf("%+v", got)
 	}
-	if got := ask[admin.Agreement](g, "GET", "/agreements/"+waiting[0].ID, nil); got.State != pat.AgreementActive {
+	if got := ask[admin.Agreement](g, "GET", "/agreements/"+string(waiting[0].ID), nil); got.State != pat.AgreementActive {
 		t.Errorf("%+v", got)
 	}
 	if status := g.AgreeAgain(a); status != http.StatusOK {
@@ -130,7 +130,7 @@ func TestAFurtherKeySpeaksForAnAgent(t *testing.T) {
 		g.Refuses(g.do("POST", "/agents/agent-1/keys", map[string]any{"jkt": bad}), http.StatusBadRequest, "MALFORMED_REQUEST")
 	}
 	g.Refuses(g.do("POST", "/agents/nobody/keys", map[string]any{"jkt": strings.Repeat("A", 43)}), http.StatusNotFound, "NO_SUCH_RECORD")
-	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/keys", map[string]any{"jkt": second.KeyID}); !slices.Equal(got.Keys, []string{a.KeyID, second.KeyID}) {
+	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/keys", map[string]any{"jkt": second.KeyID}); !slices.Equal(got.Keys, []pat.KeyID{a.KeyID, second.KeyID}) {
 		t.Errorf("%+v", got)
 	}
 	if status := g.AgreeAgain(second); status != http.StatusOK {
@@ -146,14 +146,14 @@ func TestAgreementsAreProvedAndRevoked(t *testing.T) {
 	if len(list) != 1 || list[0].KeyID != a.KeyID || list[0].Assurance != pat.Fresh || list[0].State != pat.AgreementActive {
 		t.Fatalf("%+v", list)
 	}
-	bundle := g.do("GET", "/agreements/"+list[0].ID+"/export", nil)
+	bundle := g.do("GET", "/agreements/"+string(list[0].ID)+"/export", nil)
 	e, err := pat.VerifyExport(bundle.Body)
 	if err != nil || e.Agreement.AgentID != "agent-1" || string(e.Policy.Bytes) != gatetest.PolicyFile {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	g.Refuses(g.do("GET", "/agreements/none/export", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	g.Refuses(g.do("POST", "/agreements/none/revoke", nil), http.StatusNotFound, "NO_SUCH_RECORD")
-	if got := ask[admin.Agreement](g, "POST", "/agreements/"+list[0].ID+"/revoke", map[string]any{"reason": "why"}); got.State != pat.AgreementRevoked {
+	if got := ask[admin.Agreement](g, "POST", "/agreements/"+string(list[0].ID)+"/revoke", map[string]any{"reason": "why"}); got.State != pat.AgreementRevoked {
 		t.Errorf("%+v", got)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
@@ -174,14 +174,14 @@ func TestPATsAreListedRevokedAndIntrospected(t *testing.T) {
 	}
 	for _, token := range []string{a.Token, "Bearer x", "x.y.z"} {
 		in := ask[pat.Introspection](g, "POST", "/introspect", map[string]any{"token": token})
-		if in.Active != (token == a.Token) || (in.Active && (in.Subject != "agent-1" || string(in.ID) != list[0].ID)) {
+		if in.Active != (token == a.Token) || (in.Active && (in.Subject != "agent-1" || in.ID != list[0].ID)) {
 			t.Errorf("%+v", in)
 		}
 	}
 	g.Refuses(g.do("POST", "/introspect", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
 	g.Refuses(g.do("POST", "/pats/none/revoke", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	g.Refuses(g.do("GET", "/pats/none", nil), http.StatusNotFound, "NO_SUCH_RECORD")
-	if got := ask[admin.PAT](g, "POST", "/pats/"+list[0].ID+"/revoke", map[string]any{"reason": "leaked"}); got.State != admin.PATRevoked {
+	if got := ask[admin.PAT](g, "POST", "/pats/"+string(list[0].ID)+"/revoke", map[string]any{"reason": "leaked"}); got.State != admin.PATRevoked {
 		t.Errorf("%+v", got)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
@@ -305,16 +305,16 @@ func TestKeysRotateAndRetire(t *testing.T) {
 	}
 	g.Refuses(g.do("POST", "/keys/none/retire", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	for _, bad := range []string{"tomorrow", "2020-01-01T00:00:00Z", "9999-01-01T00:00:00Z"} {
-		g.Refuses(g.do("POST", "/keys/"+next.ID+"/retire", map[string]any{"at": bad}), http.StatusBadRequest, "MALFORMED_REQUEST")
+		g.Refuses(g.do("POST", "/keys/"+string(next.ID)+"/retire", map[string]any{"at": bad}), http.StatusBadRequest, "MALFORMED_REQUEST")
 	}
-	if got := ask[admin.Key](g, "POST", "/keys/"+first[0].ID+"/retire", nil); !got.NotAfter.Equal(g.Now()) {
+	if got := ask[admin.Key](g, "POST", "/keys/"+string(first[0].ID)+"/retire", nil); !got.NotAfter.Equal(g.Now()) {
 		t.Errorf("%+v", got)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
 		t.Errorf("a PAT of a retired key: %d %s", got.Status, got.Body)
 	}
 	// The key that signs gives way to another when it is retired.
-	if got := ask[admin.Key](g, "POST", "/keys/"+next.ID+"/retire", nil); got.Signing {
+	if got := ask[admin.Key](g, "POST", "/keys/"+string(next.ID)+"/retire", nil); got.Signing {
 		t.Errorf("%+v", got)
 	}
 	if left := items[admin.Key](g, "/keys"); len(left) != 1 || left[0].ID == next.ID || !left[0].Signing {
@@ -327,10 +327,10 @@ func TestNothingSecretIsShownOrLogged(t *testing.T) {
 	g := newOperated(t, "")
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Ordering, "Idempotency-Key", "k")
-	id := items[admin.Agreement](g, "/agreements")[0].ID
-	jti := items[admin.PAT](g, "/pats")[0].ID
+	id := string(items[admin.Agreement](g, "/agreements")[0].ID)
+	jti := string(items[admin.PAT](g, "/pats")[0].ID)
 	execution := items[admin.Execution](g, "/usage/executions")[0].ID
-	kid := items[admin.Key](g, "/keys")[0].ID
+	kid := string(items[admin.Key](g, "/keys")[0].ID)
 	var shown strings.Builder
 	for _, o := range everyOperation {
 		path := o[1]

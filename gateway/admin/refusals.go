@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// adminFaultFor is the Refusal of an error for an operator.
-func adminFaultFor(err error) *reason.Refusal {
+// refusalFor returns the Refusal of an error for an operator.
+func refusalFor(err error) *reason.Refusal {
 	if f, ok := errors.AsType[*reason.Refusal](err); ok {
 		return f
 	}

@@ -2,13 +2,9 @@ package admin
 
 import (
 	"fmt"
-	"maps"
-	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -17,203 +13,157 @@ import (
 )
 
 const (
-	adminPage     = 100
-	maxAdminPage  = 1000
-	maxAdminValue = 512 // of a path segment or query value, in bytes
+	defaultLimit = 100
+	maxLimit     = 1000
+	// maxText bounds an id, a value of a query and a reason, in bytes.
+	maxText = 512
 )
 
-// An adminRequest is one call of the admin API.
-type adminRequest struct {
-	*http.Request
-	query     *queryValues
-	id        string // the record that the path names
-	subject   string // what was changed, for the log
-	directory *service.Directory
-	service   *service.Service
+// A Request is what an operation is asked for. Its query parameters are named in one place, for both sides of HTTP.
+type Request interface{ parameters(p parameters) }
+
+// A bodied request has a JSON object with these members as well.
+type bodied interface{ members(m *wire.Members) error }
+
+// parameters takes or gives the parameters of a request.
+type parameters interface {
+	// service is the service meant. As it is read, it becomes the id of one that exists.
+	service(value *string)
+	// record is the id of the record meant, which stands in the path.
+	record(value *string)
+	text(name string, value *string)
+	// oneOf is a text that is empty or one of these.
+	oneOf(name string, value *string, values ...string)
+	moment(name string, value *time.Time)
+	page(value *Paging)
 }
 
-// request reads what all operations share. The service is looked up by those that need one.
-func (a *Server) request(r *http.Request) (*adminRequest, error) {
-	query, err := readQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, err
-	}
-	id := r.PathValue("id")
-	if len(id) > maxAdminValue || !printableText(id) {
-		return nil, reason.NoSuchRecord.Refusal("")
-	}
-	return &adminRequest{Request: r, query: query, id: id, subject: id, directory: a.Directory}, nil
+// A Record names one record of a service.
+type Record struct {
+	Service string // id; empty: the only service there is
+	ID      string
 }
 
-// of is the service that ?service= names, or the only one there is.
-func (r *adminRequest) of() (*service.Service, error) {
-	snapshot := r.directory.Current()
-	name := r.query.text("service")
+func (r *Record) parameters(p parameters) {
+	p.service(&r.Service)
+	p.record(&r.ID)
+}
+
+// A Paging is which part of a listing is meant.
+type Paging struct {
+	Limit int    // how many records at most, 1 to 1000; 0: 100
+	After string // Next of the page before; empty: from the start
+}
+
+func (p *Paging) limit() int {
+	if p.Limit == 0 {
+		return defaultLimit
+	}
+	return p.Limit
+}
+
+// A Page is one page of a listing.
+type Page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"` // Paging.After of the page after it; empty where there is none
+}
+
+// pageOf turns records into a page; a page that is not full is the last.
+func pageOf[R, T any](records []R, limit int, show func(R) T, cursor func(R) string) Page[T] {
+	p := Page[T]{Items: make([]T, 0, len(records))}
+	for _, r := range records {
+		p.Items = append(p.Items, show(r))
+	}
+	if len(records) >= limit {
+		p.Next = cursor(records[len(records)-1])
+	}
+	return p
+}
+
+// service returns the service of this id, or the only one where it is empty.
+func (o *Operator) service(id string) (*service.Service, error) {
+	snapshot := o.directory.Current()
 	ids := make([]string, 0, len(snapshot.Services()))
 	for _, s := range snapshot.Services() {
 		ids = append(ids, s.ID)
 	}
 	switch {
-	case name == "" && len(ids) == 1:
-		r.service = snapshot.Services()[0]
-	case name == "":
+	case id == "" && len(ids) == 1:
+		return snapshot.Services()[0], nil
+	case id == "":
 		return nil, reason.ServiceMissing.Refusal("").With("services", ids)
-	default:
-		r.service = snapshot.Service(name)
 	}
-	if r.service == nil {
-		f := reason.UnknownService.Refusal("").With("services", ids)
-		if near := nearest.Name(name, ids); near != "" {
-			f.Message = "This gateway has no such service; perhaps " + near + " is meant."
-		}
-		return nil, f
+	if s := snapshot.Service(id); s != nil {
+		return s, nil
 	}
-	return r.service, nil
+	f := reason.UnknownService.Refusal("").With("services", ids)
+	if near := nearest.Name(id, ids); near != "" {
+		f.Message = "This gateway has no such service; perhaps " + near + " is meant."
+	}
+	return nil, f
 }
 
-// only is the service, where the query names nothing else.
-func (r *adminRequest) only() (*service.Service, error) {
-	s, err := r.of()
-	if err != nil {
-		return nil, err
-	}
-	return s, r.query.done()
+// wrongParameter refuses the value of a query parameter.
+func wrongParameter(name, what string) *reason.Refusal {
+	return reason.MalformedRequest.Refusal("The query parameter "+name+" "+what+".").With("parameter", name)
 }
 
-func (r *adminRequest) serviceID() string {
-	if r.service == nil {
-		return ""
-	}
-	return r.service.ID
+// wrongMember refuses the value of a member of the body.
+func wrongMember(name, what string) *reason.Refusal {
+	return reason.MalformedRequest.Refusal("The member "+name+" "+what+".").With("pointer", "/"+name)
 }
 
-// body reads the members of the body; none at all is an empty object.
-func (r *adminRequest) body() (*wire.Members, error) {
-	if r.ContentLength == 0 {
-		return wire.NewMembers(map[string]any{}), nil
-	}
-	tree, err := wire.ReadObject(r.Request, adminBody)
-	if err != nil {
-		return nil, err
-	}
-	return wire.NewMembers(tree), nil
-}
-
-// noBody refuses members where none have a meaning.
-func (r *adminRequest) noBody() error {
-	m, err := r.body()
-	if err != nil {
-		return err
-	}
-	return m.Done()
-}
-
-// reason reads a body that holds at most why something is done.
-func (r *adminRequest) reason() (string, error) {
-	m, err := r.body()
-	if err != nil {
-		return "", err
-	}
-	why := m.Text("reason", false)
-	if err := m.Done(); err != nil {
-		return "", err
-	}
-	if len(why) > maxAdminValue || !printableText(why) {
-		return "", m.Wrong("reason", fmt.Sprintf("must be one line of at most %d bytes", maxAdminValue))
-	}
-	if why == "" {
-		why = "by the operator"
-	}
-	return why, nil
-}
-
-// printableText reports whether a text is one line that a terminal shows as it is.
-func printableText(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
-}
-
-// queryValues are the query parameters of a request. One unknown is refused: a filter misspelt must not
-// be a filter ignored.
-type queryValues struct {
-	values url.Values
-	known  []string
-	err    error
-}
-
-func readQuery(raw string) (*queryValues, error) {
-	values, err := url.ParseQuery(raw)
-	if err != nil {
-		return nil, reason.MalformedRequest.Refusal("The query cannot be read.")
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if len(values[name]) > 1 {
-			return nil, reason.MalformedRequest.Refusal("A query parameter stands more than once.")
-		}
-		if v := values.Get(name); len(v) > maxAdminValue || !printableText(v) {
-			return nil, reason.MalformedRequest.Refusal(fmt.Sprintf("A query parameter is not one line of at most %d bytes.", maxAdminValue))
-		}
-	}
-	return &queryValues{values: values}, nil
-}
-
-func (q *queryValues) text(name string) string {
-	q.known = append(q.known, name)
-	return q.values.Get(name)
-}
-
-// oneOf takes a parameter that has one of these values, or is not there.
-func (q *queryValues) oneOf(name string, values ...string) string {
-	v := q.text(name)
-	if v != "" && !slices.Contains(values, v) {
-		q.wrong(name, "must be "+strings.Join(values, " or "))
-	}
+// Values returns the query parameters of a request.
+func Values(r Request) url.Values {
+	v := url.Values{}
+	r.parameters(written(v))
 	return v
 }
 
-// flag takes a parameter that is true or false; nil where it is not there.
-func (q *queryValues) flag(name string) *bool {
-	v := q.oneOf(name, "true", "false")
-	if v == "" {
-		return nil
-	}
-	yes := v == "true"
-	return &yes
-}
+// written are parameters as a client sends them: empty ones are left out.
+type written url.Values
 
-// page takes after and limit.
-func (q *queryValues) page() (after string, limit int) {
-	limit = adminPage
-	if text := q.text("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxAdminPage {
-			q.wrong("limit", fmt.Sprintf("must be a number from 1 to %d", maxAdminPage))
-			n = adminPage
-		}
-		limit = n
-	}
-	return q.text("after"), limit
-}
-
-func (q *queryValues) wrong(name, what string) {
-	if q.err == nil {
-		q.err = reason.MalformedRequest.Refusal("The query parameter "+name+" "+what+".").With("parameter", name)
+func (w written) text(name string, value *string) {
+	if *value != "" {
+		url.Values(w).Set(name, *value)
 	}
 }
 
-// done reports the first parameter that is wrong, or not known. Call it before anything is done.
-func (q *queryValues) done() error {
-	if q.err != nil {
-		return q.err
+func (w written) service(value *string)                         { w.text("service", value) }
+func (w written) record(*string)                                {}
+func (w written) oneOf(name string, value *string, _ ...string) { w.text(name, value) }
+
+func (w written) moment(name string, value *time.Time) {
+	if !value.IsZero() {
+		url.Values(w).Set(name, value.UTC().Format(time.RFC3339Nano))
 	}
-	for _, name := range slices.Sorted(maps.Keys(q.values)) {
-		if slices.Contains(q.known, name) {
-			continue
-		}
-		f := reason.MalformedRequest.Refusal("The query has a parameter that is not known here.").With("known", q.known)
-		if near := nearest.Name(name, q.known); near != "" {
-			f.Message = "The query has a parameter that is not known here; perhaps " + near + " is meant."
-		}
-		return f
+}
+
+func (w written) page(value *Paging) {
+	if value.Limit != 0 {
+		url.Values(w).Set("limit", strconv.Itoa(value.Limit))
 	}
-	return nil
+	w.text("after", &value.After)
+}
+
+// A Revocation ends a record, and says why.
+type Revocation struct {
+	Record `json:"-"`
+	Reason string `json:"reason,omitempty"` // one line of at most 512 bytes; empty: by the operator
+}
+
+func (r *Revocation) members(m *wire.Members) error {
+	r.Reason = m.Text("reason", false)
+	return m.Done()
+}
+
+func (r *Revocation) reason() (string, error) {
+	switch {
+	case len(r.Reason) > maxText || !printableText(r.Reason):
+		return "", wrongMember("reason", fmt.Sprintf("must be one line of at most %d bytes", maxText))
+	case r.Reason == "":
+		return "by the operator", nil
+	default:
+		return r.Reason, nil
+	}
 }

@@ -1,152 +1,165 @@
 package admin
 
 import (
-	"fmt"
+	"context"
+	"net/http"
 	"strconv"
+	"time"
 
-	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-// filter reads what the listings of usage are narrowed by.
-func (r *adminRequest) filter(states ...string) (store.Filter, error) {
-	service, err := r.of()
+// A UsageQuery is which entries or executions of a service are listed.
+type UsageQuery struct {
+	Service string
+	Paging
+	AgentID pat.AgentID // empty: of all
+	State   store.State // that they are in, or in the ledger came to; empty: all
+}
+
+func (q *UsageQuery) parameters(p parameters) {
+	p.service(&q.Service)
+	p.page(&q.Paging)
+	p.text("agent_id", (*string)(&q.AgentID))
+	p.oneOf("state", (*string)(&q.State), string(store.Held), string(store.Captured), string(store.Released), string(store.Unresolved))
+}
+
+// filter is the query in the words of the store.
+func (o *Operator) filter(q UsageQuery) (store.Filter, error) {
+	service, err := o.service(q.Service)
 	if err != nil {
 		return store.Filter{}, err
 	}
-	after, limit := r.query.page()
-	f := store.Filter{Service: service.ID, AgentID: pat.AgentID(r.query.text("agent_id")), After: after, Limit: limit}
-	if len(states) > 0 {
-		f.State = store.State(r.query.oneOf("state", states...))
-	}
-	return f, r.query.done()
+	return store.Filter{Service: service.ID, AgentID: q.AgentID, State: q.State, After: q.After, Limit: q.limit()}, nil
 }
 
-var executionStates = []string{string(store.Held), string(store.Captured), string(store.Released), string(store.Unresolved)}
-
-func (a *Server) accounts(r *adminRequest) (any, error) {
-	f, err := r.filter()
-	if err != nil {
-		return nil, err
-	}
-	list, err := a.Operations.Accounts(r.Context(), f)
-	if err != nil {
-		return nil, err
-	}
-	return pageOf(list, f.Limit, showAccount, func(a store.Account) string { return string(a.AgentID) + " " + a.Currency }), nil
+// An Entry is one line of the ledger.
+type Entry struct {
+	Seq         int64       `json:"seq"`
+	At          time.Time   `json:"at"`
+	AgentID     pat.AgentID `json:"agent_id"`
+	Amount      string      `json:"amount"`
+	Currency    string      `json:"currency"`
+	From        store.State `json:"from,omitempty"`
+	To          store.State `json:"to,omitempty"` // empty: a top-up
+	By          string      `json:"by"`           // agent, sweeper or operator
+	ExecutionID string      `json:"execution_id,omitempty"`
+	Intent      string      `json:"intent,omitempty"`
+	Rule        string      `json:"rule,omitempty"`
+	Reference   string      `json:"reference,omitempty"` // of a top-up
 }
 
-func (a *Server) ledger(r *adminRequest) (any, error) {
-	f, err := r.filter(executionStates...)
+func showEntry(e store.Entry) Entry {
+	return Entry{
+		Seq: e.Seq, At: e.At.UTC(), AgentID: e.AgentID, Amount: e.Amount.Decimal(), Currency: e.Amount.Currency, From: e.From, To: e.To,
+		By: e.By, ExecutionID: e.ExecutionID, Intent: e.Intent, Rule: e.Rule, Reference: e.Reference,
+	}
+}
+
+// Ledger lists every move of a charge and every top-up, the newest first.
+func (o *Operator) Ledger(ctx context.Context, q UsageQuery) (Page[Entry], error) {
+	f, err := o.filter(q)
 	if err != nil {
-		return nil, err
+		return Page[Entry]{}, err
 	}
 	if _, err := strconv.ParseInt(f.After, 10, 64); f.After != "" && err != nil {
-		return nil, reason.MalformedRequest.Refusal("The query parameter after must be the number of an entry.").With("parameter", "after")
+		return Page[Entry]{}, wrongParameter("after", "must be the number of an entry")
 	}
-	list, err := a.Operations.Ledger(r.Context(), f)
+	list, err := o.store.Ledger(ctx, f)
 	if err != nil {
-		return nil, err
+		return Page[Entry]{}, err
 	}
 	return pageOf(list, f.Limit, showEntry, func(e store.Entry) string { return strconv.FormatInt(e.Seq, 10) }), nil
 }
 
-func (a *Server) executions(r *adminRequest) (any, error) {
-	f, err := r.filter(executionStates...)
-	if err != nil {
-		return nil, err
+// An Execution is the record of one call. What was answered to the agent is not in it, only its status.
+type Execution struct {
+	ID             string          `json:"id"`
+	AgentID        pat.AgentID     `json:"agent_id"`
+	Intent         string          `json:"intent"`
+	State          store.State     `json:"state"`
+	Outcome        store.Outcome   `json:"outcome,omitempty"`
+	Amount         string          `json:"amount"` // 0.00: free
+	Currency       string          `json:"currency,omitempty"`
+	Rule           string          `json:"rule,omitempty"`
+	AgreementID    pat.AgreementID `json:"agreement_id"`
+	TokenID        pat.TokenID     `json:"jti"`
+	PolicyDigest   string          `json:"policy_digest"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty"`
+	AnswerStatus   int             `json:"answer_status,omitempty"`
+	AnswerReason   string          `json:"answer_reason,omitempty"`
+	BegunAt        time.Time       `json:"begun_at"`
+	Deadline       time.Time       `json:"deadline"`
+	SettledAt      time.Time       `json:"settled_at,omitzero"`
+}
+
+func showExecution(e store.Execution) Execution {
+	out := Execution{
+		ID: e.ID, AgentID: e.AgentID, Intent: e.Intent, State: e.State, Outcome: e.Outcome, Amount: e.Charge.Decimal(), Currency: e.Charge.Currency,
+		Rule: e.Rule, AgreementID: e.AgreementID, TokenID: e.TokenID, PolicyDigest: e.PolicyDigest, IdempotencyKey: e.IdempotencyKey,
+		BegunAt: e.BegunAt.UTC(), Deadline: e.Deadline.UTC(), SettledAt: e.SettledAt,
 	}
-	list, err := a.Operations.Executions(r.Context(), f)
+	if e.Answer != nil {
+		out.AnswerStatus, out.AnswerReason = http.StatusOK, string(e.Answer.Reason)
+		if e.Answer.Reason != "" {
+			out.AnswerStatus = (&reason.Refusal{Reason: e.Answer.Reason, Code: e.Answer.Code}).Status()
+		}
+	}
+	return out
+}
+
+// Executions lists calls that charged or carried an idempotency key, the newest first.
+func (o *Operator) Executions(ctx context.Context, q UsageQuery) (Page[Execution], error) {
+	f, err := o.filter(q)
 	if err != nil {
-		return nil, err
+		return Page[Execution]{}, err
+	}
+	list, err := o.store.Executions(ctx, f)
+	if err != nil {
+		return Page[Execution]{}, err
 	}
 	return pageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID }), nil
 }
 
-func (a *Server) execution(r *adminRequest) (any, error) {
-	service, err := r.only()
+// Execution returns one of them, with how it was answered.
+func (o *Operator) Execution(ctx context.Context, r Record) (Execution, error) {
+	service, err := o.service(r.Service)
 	if err != nil {
-		return nil, err
+		return Execution{}, err
 	}
-	e, err := a.Operations.Execution(r.Context(), service.ID, r.id)
+	e, err := o.store.Execution(ctx, service.ID, r.ID)
 	if err != nil {
-		return nil, err
+		return Execution{}, err
 	}
 	return showExecution(e), nil
 }
 
-// resolve ends a call whose outcome is not known, by the operator's word.
-func (a *Server) resolve(r *adminRequest) (any, error) {
-	service, err := r.only()
+// A Resolution is how a call of unknown outcome ended.
+type Resolution struct {
+	Record `json:"-"`
+	State  store.State `json:"state"` // store.Captured or store.Released
+}
+
+func (r *Resolution) members(m *wire.Members) error {
+	r.State = store.State(m.Text("state", true))
+	return m.Done()
+}
+
+// Resolve ends a call whose outcome is not known, by the operator's word.
+func (o *Operator) Resolve(ctx context.Context, r Resolution) (Execution, error) {
+	service, err := o.service(r.Service)
 	if err != nil {
-		return nil, err
+		return Execution{}, err
 	}
-	m, err := r.body()
+	if r.State != store.Captured && r.State != store.Released {
+		return Execution{}, wrongMember("state", "must be captured or released")
+	}
+	e, err := o.store.Resolve(ctx, service.ID, r.ID, r.State)
 	if err != nil {
-		return nil, err
-	}
-	to := store.State(m.Text("state", true))
-	if err := m.Done(); err != nil {
-		return nil, err
-	}
-	if to != store.Captured && to != store.Released {
-		return nil, m.Wrong("state", "must be captured or released")
-	}
-	e, err := a.Operations.Resolve(r.Context(), service.ID, r.id, to)
-	if err != nil {
-		return nil, err
+		return Execution{}, err
 	}
 	return showExecution(e), nil
 }
-
-// topUp adds to the balance of an agent that exists, or takes back: money for a misspelt id would be lost from sight.
-func (a *Server) topUp(r *adminRequest) (any, error) {
-	service, err := r.only()
-	if err != nil {
-		return nil, err
-	}
-	m, err := r.body()
-	if err != nil {
-		return nil, err
-	}
-	u := store.TopUp{Service: service.ID, AgentID: pat.AgentID(m.Text("agent_id", true)), Reference: m.Text("reference", false)}
-	text := m.Text("amount", true)
-	if reverse, sent := m.Take("reverse"); sent {
-		var ok bool
-		if u.Reverse, ok = reverse.(bool); !ok {
-			return nil, m.Wrong("reverse", "must be true or false")
-		}
-	}
-	if err := m.Done(); err != nil {
-		return nil, err
-	}
-	if len(u.Reference) > maxReference || !printableText(u.Reference) {
-		return nil, m.Wrong("reference", fmt.Sprintf("must be one line of at most %d bytes", maxReference))
-	}
-	if u.Amount, err = money.Parse(text); err != nil {
-		return nil, err
-	}
-	if _, err := a.Agreements.Agent(r.Context(), service.ID, u.AgentID); err != nil {
-		return nil, err
-	}
-	repeated, err := a.Operations.TopUp(r.Context(), u)
-	if err != nil {
-		return nil, err
-	}
-	r.subject = string(u.AgentID)
-	list, err := a.Operations.Accounts(r.Context(), store.Filter{Service: service.ID, AgentID: u.AgentID, Limit: maxAdminPage})
-	if err != nil {
-		return nil, err
-	}
-	for _, account := range list {
-		if account.Currency == u.Amount.Currency {
-			return TopUp{showAccount(account), repeated}, nil
-		}
-	}
-	return nil, store.ErrNotFound
-}
-
-// maxReference bounds the operator's word for a top-up, in bytes.
-const maxReference = 200

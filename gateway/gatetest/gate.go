@@ -139,6 +139,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Store, err = sqlstore.Open(t.Context(), data.StatePath(), sqlstore.Options{Now: g.Now})
 	g.Must(err)
 	t.Cleanup(func() { g.Must(g.Store.Close()) })
+	g.Store.KeepLedger(cfg.Billing.Retain)
 	g.Keys, err = pat.OpenKeyring(t.Context(), pat.KeyringConfig{Store: g.Store, Files: data.Keys(), Algorithm: "EdDSA", Overlap: 2 * time.Hour, Now: g.Now})
 	g.Must(err)
 	g.View = pat.NewView(g.Store, g.Keys, g.Now)
@@ -186,10 +187,10 @@ func (g *Gate) Send(r *http.Request) Answer {
 
 // An Agent is an agent with a key and a PAT.
 type Agent struct {
-	ID    string
+	ID    pat.AgentID
 	Key   ed25519.PrivateKey
-	KeyID string // RFC 7638 thumbprint of Key
-	Token string // the PAT; empty: none
+	KeyID pat.KeyID // RFC 7638 thumbprint of Key
+	Token string    // the PAT; empty: none
 }
 
 // Stranger returns an agent that has agreed to nothing yet.
@@ -199,7 +200,7 @@ func (g *Gate) Stranger(id string) *Agent {
 	g.Must(err)
 	key, err := pat.NewKey(public)
 	g.Must(err)
-	return &Agent{ID: id, Key: private, KeyID: string(key.Thumbprint())}
+	return &Agent{ID: pat.AgentID(id), Key: private, KeyID: key.Thumbprint()}
 }
 
 // Agree makes a new agent agree to the policy offered, and returns the status of the answer.

@@ -81,7 +81,7 @@ type process struct {
 	keys          *pat.Keyring
 	directory     *service.Directory
 	server        *gateway.Server
-	operator      *admin.Server
+	operator      *admin.Operator
 	closers       []func() error
 	drain         time.Duration
 	reloading     sync.Mutex // one reload at a time; guards config once serving
@@ -130,11 +130,12 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.metrics.Taken(p.Now())
-	return p.build()
+	p.build()
+	return nil
 }
 
 // build puts together what answers agents and the operator.
-func (p *process) build() error {
+func (p *process) build() {
 	executor := execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
 	})
@@ -142,15 +143,9 @@ func (p *process) build() error {
 		Directory: p.directory, Executor: executor, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
 		PerAddress: p.config.Server.PerAddress, IssuePerAddress: p.config.Server.IssuePerAddress,
 	})
-	token, err := p.data.AdminToken(p.config.Admin.Token)
-	if err != nil {
-		return err
-	}
 	p.operator = admin.New(admin.Config{
-		Directory: p.directory, Agreements: p.store, Operations: p.store, Keys: p.keys, View: p.view, Metrics: p.metrics, Log: p.Log, Now: p.Now,
-		Token: token.Reveal(), Reload: p.reload,
+		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload,
 	})
-	return nil
 }
 
 func (p *process) openKeys(ctx context.Context) (err error) {
@@ -221,8 +216,12 @@ func (p *process) report(problems config.Problems) {
 }
 
 func (p *process) serve(ctx context.Context) error {
+	token, err := p.data.AdminToken(p.config.Admin.Token)
+	if err != nil {
+		return err
+	}
 	public := p.httpServer(p.server.Handler())
-	admin := p.httpServer(p.operator.Handler())
+	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{Token: token.Reveal(), Metrics: p.metrics.Registry()}))
 	group, ctx := errgroup.WithContext(ctx)
 	// What calls lean on goes on until the last one under way has been answered.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -231,7 +230,7 @@ func (p *process) serve(ctx context.Context) error {
 		defer stop()
 		return p.serveHTTP(ctx, public, p.public)
 	})
-	group.Go(func() error { return p.serveHTTP(life, admin, p.admin) })
+	group.Go(func() error { return p.serveHTTP(life, operator, p.admin) })
 	group.Go(func() error {
 		return p.view.Run(life, func(err error) { p.Log.Warn("revocations not read", zap.Error(err)) })
 	})

@@ -42,13 +42,13 @@ func TestTopUpsAreMadeOnceAndTakenBack(t *testing.T) {
 	g.Agreed("agent-1")
 	body := map[string]any{"agent_id": "agent-1", "amount": "10 EUR", "reference": "payment 1"}
 	for i := range 2 {
-		if got := ask[admin.TopUp](g, "POST", "/usage/top-up", body); got.ToppedUp != "10.00" || got.Repeated != (i > 0) {
+		if got := ask[admin.TopUpResult](g, "POST", "/usage/top-up", body); got.ToppedUp != "10.00" || got.Repeated != (i > 0) {
 			t.Errorf("time %d: %+v", i, got)
 		}
 	}
 	g.Refuses(g.do("POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "9 EUR", "reference": "payment 1"}), http.StatusConflict, "REFERENCE_USED")
 	back := map[string]any{"agent_id": "agent-1", "amount": "4 EUR", "reverse": true}
-	if got := ask[admin.TopUp](g, "POST", "/usage/top-up", back); got.Balance != "6.00" {
+	if got := ask[admin.TopUpResult](g, "POST", "/usage/top-up", back); got.Balance != "6.00" {
 		t.Errorf("%+v", got)
 	}
 	for _, bad := range []map[string]any{
@@ -69,7 +69,7 @@ func TestTopUpsAreMadeOnceAndTakenBack(t *testing.T) {
 func TestStatementsSumUpAPeriod(t *testing.T) {
 	g := newOperated(t, "")
 	a, b := g.Agreed("agent-1"), g.Agreed("agent-2")
-	ask[admin.TopUp](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})
+	ask[admin.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})
 	g.Execute(a, gatetest.Ordering)
 	g.Later(time.Hour / 2)
 	from := g.Now()

@@ -2,15 +2,13 @@ package admin
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // Health says whether calls should be sent to this process.
@@ -35,7 +33,7 @@ type Configuration struct {
 // Status is what the gateway serves, and how it is.
 type Status struct {
 	Health
-	SigningKey string          `json:"signing_key"` // kid
+	SigningKey pat.KeyID       `json:"signing_key"` // kid
 	Services   []ServiceStatus `json:"services"`
 }
 
@@ -71,22 +69,23 @@ func (c *readiness) store(ctx context.Context, now time.Time, check func(context
 	return c.err
 }
 
-func (a *Server) healthNow(ctx context.Context) Health {
-	now, snapshot := a.Now(), a.Directory.Current()
+// Health reports whether calls should be sent to this process.
+func (o *Operator) Health(ctx context.Context) Health {
+	now, snapshot := o.now(), o.directory.Current()
 	check := func(ok bool, reason string) Check {
 		if ok {
 			reason = ""
 		}
 		return Check{ok, reason}
 	}
-	err := a.health.store(ctx, now, a.Operations.Ready)
+	err := o.readiness.store(ctx, now, o.store.Ready)
 	if err != nil {
-		a.Log.Warn("not ready", zap.Error(wire.Bare(err)))
+		o.log.Warn("not ready", zap.Error(wire.Bare(err)))
 	}
 	h := Health{Ready: true, Configuration: Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, Checks: map[string]Check{
 		"store":       check(err == nil, "the store cannot be written to"),
-		"revocations": check(a.View.Fresh(now), "what was revoked is not known recently enough"),
-		"draining":    check(!a.draining.Load(), "the process is about to end"),
+		"revocations": check(o.view.Fresh(now), "what was revoked is not known recently enough"),
+		"draining":    check(!o.draining.Load(), "the process is about to end"),
 	}}
 	for _, c := range h.Checks {
 		h.Ready = h.Ready && c.OK
@@ -94,34 +93,10 @@ func (a *Server) healthNow(ctx context.Context) Health {
 	return h
 }
 
-// livez says that the process answers, and nothing else: what a restart cannot mend is no reason for one.
-func (a *Server) livez(w http.ResponseWriter, _ *http.Request) {
-	a.answer(w, http.StatusOK, map[string]string{"status": "ok"})
-}
-
-func (a *Server) readyz(w http.ResponseWriter, r *http.Request) {
-	h := a.healthNow(r.Context())
-	status := http.StatusOK
-	if !h.Ready {
-		status = http.StatusServiceUnavailable
-	}
-	a.answer(w, status, h)
-}
-
-func (a *Server) metrics(w http.ResponseWriter, r *http.Request) {
-	if !a.Directory.Current().Metrics {
-		a.fail(w, r, noSuchPath())
-		return
-	}
-	a.scrape.ServeHTTP(w, r)
-}
-
-func (a *Server) status(r *adminRequest) (any, error) {
-	if err := r.query.done(); err != nil {
-		return nil, err
-	}
-	out := Status{Health: a.healthNow(r.Context()), SigningKey: string(a.Keys.Current())}
-	for _, s := range a.Directory.Current().Services() {
+// Status reports what the gateway serves, and its health.
+func (o *Operator) Status(ctx context.Context) (Status, error) {
+	out := Status{Health: o.Health(ctx), SigningKey: o.keys.Current()}
+	for _, s := range o.directory.Current().Services() {
 		offer := s.Offer()
 		engine, reason := s.Policy.Engine()
 		out.Services = append(out.Services, ServiceStatus{
@@ -130,46 +105,4 @@ func (a *Server) status(r *adminRequest) (any, error) {
 		})
 	}
 	return out, nil
-}
-
-// A Reload is how a reload went. What it found besides are warnings.
-type Reload struct {
-	Configuration Configuration `json:"configuration"`
-	Problems      []Problem     `json:"problems"`
-}
-
-// A Problem is one finding in the configuration.
-type Problem struct {
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Level   string `json:"level"` // error or warning
-	Message string `json:"message"`
-}
-
-func (a *Server) reloadNow(r *adminRequest) (any, error) {
-	if err := r.query.done(); err != nil {
-		return nil, err
-	}
-	if err := r.noBody(); err != nil {
-		return nil, err
-	}
-	if a.Reload == nil {
-		return nil, reason.NotOffered.Refusal("")
-	}
-	found := a.Reload(r.Context())
-	problems := showProblems(found)
-	if found.Failed() {
-		return nil, reason.ConfigRefused.Refusal("").With("problems", problems)
-	}
-	snapshot := a.Directory.Current()
-	return Reload{Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, problems}, nil
-}
-
-func showProblems(found config.Problems) []Problem {
-	out := make([]Problem, 0, len(found))
-	for _, p := range found {
-		out = append(out, Problem{p.File, p.Line, p.Column, string(p.Level), p.Message})
-	}
-	return out
 }

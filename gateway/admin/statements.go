@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
@@ -11,7 +12,7 @@ import (
 // A Statement sums up one account over a period: each part of Closing is that part of Opening and what the period
 // added. Times are UTC; From is in the period, To is not. Amounts are exact decimals.
 type Statement struct {
-	AgentID  string          `json:"agent_id"`
+	AgentID  pat.AgentID     `json:"agent_id"`
 	Currency string          `json:"currency"`
 	From     time.Time       `json:"from,omitzero"` // none: the account's beginning
 	To       time.Time       `json:"to"`
@@ -50,7 +51,7 @@ type Charges struct {
 
 func showStatement(s store.Statement) Statement {
 	out := Statement{
-		AgentID: string(s.AgentID), Currency: s.Currency, From: s.From, To: s.To.UTC(), Opening: showPosition(s.Opening), Closing: showPosition(s.Closing),
+		AgentID: s.AgentID, Currency: s.Currency, From: s.From, To: s.To.UTC(), Opening: showPosition(s.Opening), Closing: showPosition(s.Closing),
 		ToppedUp: s.ToppedUp.Decimal(), Reversed: s.Reversed.Decimal(), Lines: make([]StatementLine, 0, len(s.Lines)),
 	}
 	if !s.From.IsZero() {
@@ -68,36 +69,34 @@ func showPosition(p store.Position) Position {
 	return Position{show(p.ToppedUp), show(p.Held), show(p.Unresolved), show(p.Captured), show(p.Balance())}
 }
 
-// statements lists a statement for each account. A page may have fewer than limit records only where it is the last.
-func (a *Server) statements(r *adminRequest) (any, error) {
-	service, err := r.of()
-	if err != nil {
-		return nil, err
-	}
-	after, limit := r.query.page()
-	f := store.StatementFilter{
-		Service: service.ID, AgentID: pat.AgentID(r.query.text("agent_id")), From: r.query.moment("from"), To: r.query.moment("to"), After: after, Limit: limit,
-	}
-	if err := r.query.done(); err != nil {
-		return nil, err
-	}
-	list, err := a.Operations.Statements(r.Context(), f)
-	if err != nil {
-		return nil, err
-	}
-	return pageOf(list, limit, showStatement, func(s store.Statement) string { return string(s.AgentID) + " " + s.Currency }), nil
+// A StatementQuery is which statements of a service are listed, over which period.
+type StatementQuery struct {
+	Service string
+	Paging
+	AgentID pat.AgentID // empty: of all
+	From    time.Time   // zero: from the accounts' beginning
+	To      time.Time   // zero: until now
 }
 
-// moment takes a time with its zone; the zero time where it is not there.
-func (q *queryValues) moment(name string) time.Time {
-	v := q.text(name)
-	if v == "" {
-		return time.Time{}
+func (q *StatementQuery) parameters(p parameters) {
+	p.service(&q.Service)
+	p.page(&q.Paging)
+	p.text("agent_id", (*string)(&q.AgentID))
+	p.moment("from", &q.From)
+	p.moment("to", &q.To)
+}
+
+// Statements lists a statement for each account. A page may have fewer than limit records only where it is the last.
+// Errors: *store.ForgottenError, store.ErrPeriod.
+func (o *Operator) Statements(ctx context.Context, q StatementQuery) (Page[Statement], error) {
+	service, err := o.service(q.Service)
+	if err != nil {
+		return Page[Statement]{}, err
 	}
-	t, err := time.Parse(time.RFC3339Nano, v)
-	if err != nil || t.Year() < 1970 || t.Year() > 2200 {
-		q.wrong(name, "must be a time such as 2026-11-01T00:00:00Z")
-		return time.Time{}
+	f := store.StatementFilter{Service: service.ID, AgentID: q.AgentID, From: q.From, To: q.To, After: q.After, Limit: q.limit()}
+	list, err := o.store.Statements(ctx, f)
+	if err != nil {
+		return Page[Statement]{}, err
 	}
-	return t.UTC()
+	return pageOf(list, q.limit(), showStatement, func(s store.Statement) string { return string(s.AgentID) + " " + s.Currency }), nil
 }

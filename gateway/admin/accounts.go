@@ -1,0 +1,119 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// An Account is how one agent stands in one currency. Amounts are exact decimals.
+type Account struct {
+	AgentID  pat.AgentID `json:"agent_id"`
+	Currency string      `json:"currency"`
+	ToppedUp string      `json:"topped_up"`
+	Held     string      `json:"held"` // held or unresolved
+	Captured string      `json:"captured"`
+	Balance  string      `json:"balance"` // topped up less held and captured; below zero it is owed
+}
+
+func showAccount(a store.Account) Account {
+	balance := money.Amount{Nano: a.ToppedUp.Nano - a.Held.Nano - a.Captured.Nano, Currency: a.Currency}
+	return Account{a.AgentID, a.Currency, a.ToppedUp.Decimal(), a.Held.Decimal(), a.Captured.Decimal(), balance.Decimal()}
+}
+
+// An AccountQuery is which accounts of a service are listed.
+type AccountQuery struct {
+	Service string
+	Paging
+	AgentID pat.AgentID // empty: of all
+}
+
+func (q *AccountQuery) parameters(p parameters) {
+	p.service(&q.Service)
+	p.page(&q.Paging)
+	p.text("agent_id", (*string)(&q.AgentID))
+}
+
+// Accounts lists how agents stand, by agent and currency.
+func (o *Operator) Accounts(ctx context.Context, q AccountQuery) (Page[Account], error) {
+	service, err := o.service(q.Service)
+	if err != nil {
+		return Page[Account]{}, err
+	}
+	list, err := o.store.Accounts(ctx, store.Filter{Service: service.ID, AgentID: q.AgentID, After: q.After, Limit: q.limit()})
+	if err != nil {
+		return Page[Account]{}, err
+	}
+	return pageOf(list, q.limit(), showAccount, func(a store.Account) string { return string(a.AgentID) + " " + a.Currency }), nil
+}
+
+// maxReference bounds TopUp.Reference, in bytes.
+const maxReference = 200
+
+// A TopUp is what an agent paid in, or gets back.
+type TopUp struct {
+	Service   string      `json:"-"`
+	AgentID   pat.AgentID `json:"agent_id"`
+	Amount    string      `json:"amount"` // such as 10.00 EUR
+	Reference string      `json:"reference"`
+	Reverse   bool        `json:"reverse"` // it is taken back
+}
+
+func (t *TopUp) parameters(p parameters) { p.service(&t.Service) }
+
+func (t *TopUp) members(m *wire.Members) error {
+	t.AgentID, t.Reference, t.Amount = pat.AgentID(m.Text("agent_id", true)), m.Text("reference", false), m.Text("amount", true)
+	if reverse, sent := m.Take("reverse"); sent {
+		var ok bool
+		if t.Reverse, ok = reverse.(bool); !ok {
+			return m.Wrong("reverse", "must be true or false")
+		}
+	}
+	return m.Done()
+}
+
+// A TopUpResult is the account after a top-up.
+type TopUpResult struct {
+	Account
+	Repeated bool `json:"repeated,omitempty"` // it was made before, under the same reference: nothing was done now
+}
+
+func (r TopUpResult) subject() string { return string(r.AgentID) }
+
+// TopUp adds to the balance of an agent that exists, or takes back: money for a misspelt id would be lost from sight.
+// Under one reference it is made once. Errors: money.ErrAmount, store.ErrReferenceUsed.
+func (o *Operator) TopUp(ctx context.Context, t TopUp) (TopUpResult, error) {
+	service, err := o.service(t.Service)
+	if err != nil {
+		return TopUpResult{}, err
+	}
+	if len(t.Reference) > maxReference || !printableText(t.Reference) {
+		return TopUpResult{}, wrongMember("reference", fmt.Sprintf("must be one line of at most %d bytes", maxReference))
+	}
+	amount, err := money.Parse(t.Amount)
+	if err != nil {
+		return TopUpResult{}, err
+	}
+	if _, err := o.store.Agent(ctx, service.ID, t.AgentID); err != nil {
+		return TopUpResult{}, err
+	}
+	entered := store.TopUp{Service: service.ID, AgentID: t.AgentID, Amount: amount, Reference: t.Reference, Reverse: t.Reverse}
+	repeated, err := o.store.TopUp(ctx, entered)
+	if err != nil {
+		return TopUpResult{}, err
+	}
+	list, err := o.store.Accounts(ctx, store.Filter{Service: service.ID, AgentID: t.AgentID, Limit: maxLimit})
+	if err != nil {
+		return TopUpResult{}, err
+	}
+	for _, account := range list {
+		if account.Currency == amount.Currency {
+			return TopUpResult{showAccount(account), repeated}, nil
+		}
+	}
+	return TopUpResult{}, store.ErrNotFound
+}

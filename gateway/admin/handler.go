@@ -1,0 +1,235 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// workTime bounds what one request does to the state. A reload takes as long as its policies take.
+const workTime = 30 * time.Second
+
+// A Listener is what the HTTP side of an Operator needs.
+type Listener struct {
+	// Token is asked for as bearer under Path. Empty: nobody gets in.
+	Token   string
+	Metrics *prometheus.Registry
+}
+
+// Path is where the operations are.
+const Path = "/admin/v1"
+
+// Handler returns the operator's listener. Without a token it answers /livez, /healthz, /readyz and /metrics; everything
+// under Path needs the token as bearer, and a Host that is an IP address or localhost, so that no web page can reach it by
+// a name of its own (DNS rebinding).
+func Handler(o *Operator, l Listener) http.Handler {
+	a := &listener{
+		operator: o, token: sha256.Sum256([]byte(l.Token)), closed: l.Token == "",
+		scrape: promhttp.HandlerFor(l.Metrics, promhttp.HandlerOpts{Registry: l.Metrics}),
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", a.livez)
+	mux.HandleFunc("GET /healthz", a.livez)
+	mux.HandleFunc("GET /readyz", a.readyz)
+	mux.HandleFunc("GET /metrics", a.metrics)
+	for _, path := range []string{"/livez", "/healthz", "/readyz", "/metrics"} {
+		mux.HandleFunc(path, a.notAllowed("GET, HEAD"))
+	}
+	mux.Handle("/admin/", a.guard(a.api()))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { a.fail(w, r, noSuchPath()) })
+	return a.recovering(mux)
+}
+
+type listener struct {
+	operator *Operator
+	token    [sha256.Size]byte
+	closed   bool // there is no token
+	scrape   http.Handler
+}
+
+// livez answers that the process answers, and nothing else: what a restart cannot mend is no reason for one.
+func (a *listener) livez(w http.ResponseWriter, _ *http.Request) {
+	a.answer(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+func (a *listener) readyz(w http.ResponseWriter, r *http.Request) {
+	h := a.operator.Health(r.Context())
+	status := http.StatusOK
+	if !h.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	a.answer(w, status, h)
+}
+
+func (a *listener) metrics(w http.ResponseWriter, r *http.Request) {
+	if !a.operator.directory.Current().Metrics {
+		a.fail(w, r, noSuchPath())
+		return
+	}
+	a.scrape.ServeHTTP(w, r)
+}
+
+func (a *listener) api() http.Handler {
+	mux := http.NewServeMux()
+	allowed := map[string][]string{}
+	for _, o := range operations(a.operator) {
+		path := Path + o.path
+		mux.HandleFunc(o.method+" "+path, a.serve(o))
+		allowed[path] = append(allowed[path], o.method)
+	}
+	for path, methods := range allowed {
+		mux.HandleFunc(path, a.notAllowed(strings.Join(methods, ", ")))
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { a.fail(w, r, noSuchPath()) })
+	return mux
+}
+
+// serve does one operation and answers with what it returns, as JSON.
+func (a *listener) serve(o operation) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx := r.Context()
+		if o.method != http.MethodGet {
+			ctx = context.WithoutCancel(ctx)
+		}
+		if o.path != "/reload" {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, workTime)
+			defer cancel()
+		}
+		c, err := readCall(a.operator, r.WithContext(ctx))
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		answer, err := o.do(c)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		if o.method != http.MethodGet {
+			a.operator.log.Info("operator", zap.String("did", o.method+" "+o.path), zap.String("service", c.query.meant), zap.String("subject", c.subject))
+		}
+		a.answer(w, http.StatusOK, answer)
+	}
+}
+
+// guard lets in who has the token. It looks at nothing but the header.
+func (a *listener) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := a.admit(r); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (a *listener) admit(r *http.Request) error {
+	host := service.HostName(r.Host)
+	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" {
+		return reason.HostNotAllowed.Refusal("")
+	}
+	if name := wire.RepeatedHeader(r.Header); name != "" {
+		return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
+	}
+	token, err := wire.Bearer(r.Header)
+	if err != nil {
+		return reason.InvalidToken.Refusal("The Authorization header must be: Bearer <admin token>.")
+	}
+	if token == "" {
+		return reason.MissingToken.Refusal("The admin token is missing.")
+	}
+	sum := sha256.Sum256([]byte(token)) // so that not even the length of the token shows in the time it takes
+	if subtle.ConstantTimeCompare(sum[:], a.token[:]) != 1 || a.closed {
+		return reason.InvalidToken.Refusal("This is not the admin token of this gateway.")
+	}
+	return nil
+}
+
+func (a *listener) notAllowed(allow string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allow)
+		a.fail(w, r, reason.MethodNotAllowed.Refusal(""))
+	}
+}
+
+func noSuchPath() *reason.Refusal { return reason.NoSuchPath.Refusal("") }
+
+// recovering answers panics. What the handler did write already stands.
+func (a *listener) recovering(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+				panic(p)
+			}
+			a.operator.log.Error("panic", zap.String("kind", fmt.Sprintf("%T", p)), zap.ByteString("stack", debug.Stack()))
+			a.fail(w, r, reason.Internal.Refusal(""))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// fail answers with the one envelope.
+func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
+	f := refusalFor(err)
+	fields := []zap.Field{zap.String("method", r.Method), zap.String("route", r.Pattern), zap.Int("status", f.Status()), zap.String("reason", string(f.Reason))}
+	switch {
+	case f.Status() >= http.StatusInternalServerError:
+		if cause := f.Unwrap(); cause != nil {
+			fields = append(fields, zap.Error(wire.Bare(cause)))
+		}
+		a.operator.log.Error("admin request", fields...)
+	case f.Status() == http.StatusUnauthorized || f.Status() == http.StatusForbidden:
+		a.operator.log.Warn("admin request", append(fields, zap.String("address", wire.Peer(r.RemoteAddr).String()))...)
+	}
+	wire.WriteHeader(w.Header(), f, "uimgate admin")
+	w.WriteHeader(f.Status())
+	if _, err := w.Write(wire.OperatorEnvelope(f)); err != nil { //nolint:gosec // JSON, said to be so, and nosniff
+		a.operator.log.Debug("answer not delivered", zap.Error(wire.Bare(err)))
+	}
+}
+
+func (a *listener) answer(w http.ResponseWriter, status int, v any) {
+	var body []byte
+	if document, ok := v.(json.RawMessage); ok { // as it is
+		body = append(document, '\n')
+	} else {
+		var out bytes.Buffer
+		enc := json.NewEncoder(&out)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
+			a.operator.log.Error("admin answer", zap.Error(err))
+			status = http.StatusInternalServerError
+			out.Reset()
+			out.Write(wire.OperatorEnvelope(reason.Internal.Refusal("The answer could not be written.")))
+		}
+		body = out.Bytes()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if _, err := w.Write(body); err != nil {
+		a.operator.log.Debug("answer not delivered", zap.Error(wire.Bare(err)))
+	}
+}

@@ -1,0 +1,140 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// maxBody bounds the body of a request, in bytes.
+const maxBody = 64 << 10
+
+// An operation is one of the API. One that changes something is not cut off when its caller hangs up.
+type operation struct {
+	method, path string
+	do           func(*call) (any, error)
+}
+
+func operations(o *Operator) []operation {
+	get, post := http.MethodGet, http.MethodPost
+	return []operation{
+		{get, "/status", bare(o.Status)},
+		{post, "/reload", bare(o.Reload)},
+		{get, "/agents", with(o.Agents)},
+		{get, "/agents/{id}", with(o.Agent)},
+		{post, "/agents/{id}/block", with(o.BlockAgent)},
+		{post, "/agents/{id}/unblock", with(o.UnblockAgent)},
+		{post, "/agents/{id}/approve", with(o.ApproveAgent)},
+		{post, "/agents/{id}/keys", with(o.AddAgentKey)},
+		{get, "/agreements", with(o.Agreements)},
+		{get, "/agreements/{id}", with(o.Agreement)},
+		{get, "/agreements/{id}/export", with(o.ExportAgreement)},
+		{post, "/agreements/{id}/revoke", with(o.RevokeAgreement)},
+		{get, "/policies", with(o.Policies)},
+		{post, "/policies/{id}/revoke", with(o.RevokePolicy)},
+		{get, "/pats", with(o.PATs)},
+		{get, "/pats/{id}", with(o.PAT)},
+		{post, "/pats/{id}/revoke", with(o.RevokePAT)},
+		{post, "/introspect", with(o.Introspect)},
+		{get, "/usage/accounts", with(o.Accounts)},
+		{get, "/usage/statements", with(o.Statements)},
+		{get, "/usage/ledger", with(o.Ledger)},
+		{get, "/usage/executions", with(o.Executions)},
+		{get, "/usage/executions/{id}", with(o.Execution)},
+		{post, "/usage/executions/{id}/resolve", with(o.Resolve)},
+		{post, "/usage/top-up", with(o.TopUp)},
+		{get, "/keys", bare(o.Keys)},
+		{post, "/keys/rotate", bare(o.RotateKey)},
+		{post, "/keys/{id}/retire", with(o.RetireKey)},
+	}
+}
+
+// A call is one request over HTTP.
+type call struct {
+	*http.Request
+	query   *query
+	subject string // what was changed, for the log
+}
+
+// readCall reads what all operations share.
+func readCall(o *Operator, r *http.Request) (*call, error) {
+	values, err := readQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	id := r.PathValue("id")
+	if len(id) > maxText || !printableText(id) {
+		return nil, reason.NoSuchRecord.Refusal("")
+	}
+	resolve := func(name string) (string, error) {
+		s, err := o.service(name)
+		if err != nil {
+			return "", err
+		}
+		return s.ID, nil
+	}
+	return &call{Request: r, query: &query{values: values, id: id, resolve: resolve}, subject: id}, nil
+}
+
+// with reads the request of an operation, which is of type Q, and does it.
+func with[Q, A any, P interface {
+	*Q
+	Request
+}](do func(context.Context, Q) (A, error),
+) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		var q Q
+		P(&q).parameters(c.query)
+		if err := c.query.done(); err != nil {
+			return nil, err
+		}
+		if err := c.members(P(&q)); err != nil {
+			return nil, err
+		}
+		return answered(c)(do(c.Context(), q))
+	}
+}
+
+// bare does an operation that takes nothing.
+func bare[A any](do func(context.Context) (A, error)) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		if err := c.query.done(); err != nil {
+			return nil, err
+		}
+		if err := c.members(nil); err != nil {
+			return nil, err
+		}
+		return answered(c)(do(c.Context()))
+	}
+}
+
+// answered notes what an operation changed, where its answer names it.
+func answered(c *call) func(any, error) (any, error) {
+	return func(answer any, err error) (any, error) {
+		if named, ok := answer.(interface{ subject() string }); ok && err == nil {
+			c.subject = named.subject()
+		}
+		return answer, err
+	}
+}
+
+// members reads the members of the body; none at all is an empty object. Members without a meaning are refused.
+func (c *call) members(request Request) error {
+	if c.Method == http.MethodGet {
+		return nil
+	}
+	object := map[string]any{}
+	if c.ContentLength != 0 {
+		var err error
+		if object, err = wire.ReadObject(c.Request, maxBody); err != nil {
+			return err
+		}
+	}
+	m := wire.NewMembers(object)
+	if b, ok := request.(bodied); ok {
+		return b.members(m)
+	}
+	return m.Done()
+}

@@ -1,0 +1,54 @@
+// Package admin holds the operator's operations on a running gateway, as methods of an Operator and over HTTP. Requests and
+// answers are the same types on both sides; package client calls them from another process.
+//
+//	operator := admin.New(admin.Config{Directory: directory, Store: state, …})
+//	agents, err := operator.Agents(ctx, admin.AgentQuery{Status: pat.AgentBlocked})
+//	http.Serve(ln, admin.Handler(operator, admin.Listener{Token: token, Metrics: registry}))
+package admin
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A Config is what an Operator works on.
+type Config struct {
+	Directory *service.Directory
+	Store     Store
+	Keys      *pat.Keyring
+	View      *pat.View
+	Log       *zap.Logger
+	Now       func() time.Time
+	// Reload takes over the configuration as it is now and returns what it found; nil: not offered.
+	Reload func(context.Context) config.Problems
+}
+
+// An Operator does what operators ask a running gateway for. Its methods are safe for concurrent use; their errors are
+// *reason.Refusal or errors of packages pat, store and money.
+type Operator struct {
+	directory *service.Directory
+	store     Store
+	keys      *pat.Keyring
+	view      *pat.View
+	log       *zap.Logger
+	now       func() time.Time
+	reload    func(context.Context) config.Problems
+	readiness readiness
+	draining  atomic.Bool // the process is about to end: see Drain
+}
+
+// New returns the Operator of a gateway.
+func New(c Config) *Operator {
+	return &Operator{directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload}
+}
+
+// Drain makes Health report from now on that this process is about to end, so that no new calls are sent to it. Calls go
+// on being answered.
+func (o *Operator) Drain() { o.draining.Store(true) }

@@ -1,0 +1,72 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A Policy is a policy that was offered, the one offered now among them.
+type Policy struct {
+	UID          string    `json:"uid"`
+	Digest       string    `json:"digest"`
+	Offered      bool      `json:"offered"` // now
+	FirstOffered time.Time `json:"first_offered,omitzero"`
+}
+
+// A PolicyQuery is which policies of a service are listed. There is no second page.
+type PolicyQuery struct {
+	Service string
+	Paging
+}
+
+func (q *PolicyQuery) parameters(p parameters) {
+	p.service(&q.Service)
+	p.page(&q.Paging)
+}
+
+// Policies lists the one offered now and those that were offered or agreed to before, the newest first.
+func (o *Operator) Policies(ctx context.Context, q PolicyQuery) (Page[Policy], error) {
+	service, err := o.service(q.Service)
+	if err != nil {
+		return Page[Policy]{}, err
+	}
+	if q.After != "" {
+		return Page[Policy]{}, wrongParameter("after", "has no meaning here: policies come in one page")
+	}
+	list, err := o.store.RecentPolicies(ctx, service.ID, q.limit())
+	if err != nil {
+		return Page[Policy]{}, err
+	}
+	now := service.Offer()
+	out := Page[Policy]{Items: []Policy{{UID: now.UID, Digest: now.Digest, Offered: true}}}
+	for _, p := range list {
+		if p.Digest == now.Digest {
+			out.Items[0].FirstOffered = p.FirstOffered
+			continue
+		}
+		out.Items = append(out.Items, Policy{UID: p.UID, Digest: p.Digest, FirstOffered: p.FirstOffered})
+	}
+	out.Items = out.Items[:min(len(out.Items), q.limit())]
+	return out, nil
+}
+
+// A RevokedPolicy is a policy whose PATs have ended.
+type RevokedPolicy struct {
+	Digest  string `json:"digest"`
+	Revoked bool   `json:"revoked"`
+}
+
+// RevokePolicy ends all PATs issued so far under the policy of a digest.
+func (o *Operator) RevokePolicy(ctx context.Context, r Revocation) (RevokedPolicy, error) {
+	err := o.revoke(ctx, pat.RevokedPolicy, r, func(s *service.Service) error {
+		_, err := o.store.Policy(ctx, s.ID, r.ID)
+		return err
+	})
+	if err != nil {
+		return RevokedPolicy{}, err
+	}
+	return RevokedPolicy{r.ID, true}, nil
+}

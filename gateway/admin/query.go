@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// A query reads the parameters of a request. One unknown is refused: a filter misspelt must not be a filter ignored.
+type query struct {
+	values url.Values
+	id     string // the record that the path names
+	// resolve returns the id of the service that a name means.
+	resolve func(name string) (id string, err error)
+	known   []string
+	err     error  // the first
+	meant   string // the id of the service
+}
+
+func readQuery(raw string) (url.Values, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, reason.MalformedRequest.Refusal("The query cannot be read.")
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if len(values[name]) > 1 {
+			return nil, reason.MalformedRequest.Refusal("A query parameter stands more than once.")
+		}
+		if v := values.Get(name); len(v) > maxText || !printableText(v) {
+			return nil, reason.MalformedRequest.Refusal(fmt.Sprintf("A query parameter is not one line of at most %d bytes.", maxText))
+		}
+	}
+	return values, nil
+}
+
+// printableText reports whether a text is one line that a terminal shows as it is.
+func printableText(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+func (q *query) take(name string) string {
+	q.known = append(q.known, name)
+	return q.values.Get(name)
+}
+
+func (q *query) fail(err error) {
+	if q.err == nil {
+		q.err = err
+	}
+}
+
+func (q *query) service(value *string) {
+	id, err := q.resolve(q.take("service"))
+	if err != nil {
+		q.fail(err)
+	}
+	*value, q.meant = id, id
+}
+
+func (q *query) record(value *string) { *value = q.id }
+
+func (q *query) text(name string, value *string) { *value = q.take(name) }
+
+func (q *query) oneOf(name string, value *string, values ...string) {
+	*value = q.take(name)
+	if *value != "" && !slices.Contains(values, *value) {
+		q.fail(wrongParameter(name, "must be "+strings.Join(values, " or ")))
+	}
+}
+
+func (q *query) page(value *Paging) {
+	if text := q.take("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxLimit {
+			q.fail(wrongParameter("limit", fmt.Sprintf("must be a number from 1 to %d", maxLimit)))
+		}
+		value.Limit = n
+	}
+	value.After = q.take("after")
+}
+
+// moment takes a time with its zone.
+func (q *query) moment(name string, value *time.Time) {
+	v := q.take(name)
+	if v == "" {
+		return
+	}
+	t, err := time.Parse(time.RFC3339Nano, v)
+	if err != nil || t.Year() < 1970 || t.Year() > 2200 {
+		q.fail(wrongParameter(name, "must be a time such as 2026-11-01T00:00:00Z"))
+		return
+	}
+	*value = t.UTC()
+}
+
+// done returns what is wrong with the first parameter that is, or is not known.
+func (q *query) done() error {
+	if q.err != nil {
+		return q.err
+	}
+	for _, name := range slices.Sorted(maps.Keys(q.values)) {
+		if slices.Contains(q.known, name) {
+			continue
+		}
+		f := reason.MalformedRequest.Refusal("The query has a parameter that is not known here.").With("known", q.known)
+		if near := nearest.Name(name, q.known); near != "" {
+			f.Message = "The query has a parameter that is not known here; perhaps " + near + " is meant."
+		}
+		return f
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// A Reload is a configuration that was taken over. Its problems are warnings.
+type Reload struct {
+	Configuration Configuration `json:"configuration"`
+	Problems      []Problem     `json:"problems"`
+}
+
+// A Problem is one finding in the configuration.
+type Problem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Level   string `json:"level"` // error or warning
+	Message string `json:"message"`
+}
+
+// Reload takes over the configuration as it is now, as a whole; where that cannot be served, the one before stays.
+func (o *Operator) Reload(ctx context.Context) (Reload, error) {
+	if o.reload == nil {
+		return Reload{}, reason.NotOffered.Refusal("")
+	}
+	found := o.reload(ctx)
+	problems := showProblems(found)
+	if found.Failed() {
+		return Reload{}, reason.ConfigRefused.Refusal("").With("problems", problems)
+	}
+	snapshot := o.directory.Current()
+	return Reload{Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, problems}, nil
+}
+
+func showProblems(found config.Problems) []Problem {
+	out := make([]Problem, 0, len(found))
+	for _, p := range found {
+		out = append(out, Problem{p.File, p.Line, p.Column, string(p.Level), p.Message})
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A Store is the state that operators ask about.
+type Store interface {
+	Evidence
+	Listings
+	Usage
+	Bookkeeping
+	// Ready reports whether the state can be written to, in bounded time.
+	Ready(ctx context.Context) error
+}
+
+// Evidence is one record of who agreed to what, by service and id. The error wraps pat.ErrNotFound where there is none.
+type Evidence interface {
+	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
+	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
+	Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error)
+	Token(ctx context.Context, service string, jti pat.TokenID) (pat.Token, error)
+}
+
+// Listings are pages of the records of who agreed to what.
+type Listings interface {
+	Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error)
+	Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error)
+	RecentPolicies(ctx context.Context, service string, limit int) ([]pat.PolicyDocument, error)
+	Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error)
+}
+
+// Usage is what agents did and owe.
+type Usage interface {
+	Execution(ctx context.Context, service, id string) (store.Execution, error)
+	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
+	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
+	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
+	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
+}
+
+// Bookkeeping changes what agents owe, by the operator's word.
+type Bookkeeping interface {
+	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
+	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
+}
