@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -92,12 +93,12 @@ func idempotencyKey(h http.Header) (execute.IdempotencyKey, error) {
 
 // parseExecute reads the body of an execute call: core's form, or the draft's with an intent object.
 // UIM core 3.2; draft-uim-protocol-core-01.
-func parseExecute(tree map[string]any) (execute.Request, error) {
+func parseExecute(tree strictjson.Object) (execute.Request, error) {
 	outer := wire.NewMembers(tree)
 	proof := outer.Text("proof", false)
 	if v, ok := outer.Take("intent"); ok {
 		outer.Take("context")
-		intent, isObject := v.(map[string]any)
+		intent, isObject := strictjson.AsObject(v)
 		if !isObject {
 			return execute.Request{}, outer.Wrong("intent", "must be an object")
 		}

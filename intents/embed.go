@@ -1,13 +1,15 @@
 package intents
 
+import "github.com/uimgate/uimgate/internal/strictjson"
+
 // InputSchemaAt is InputSchema for a place inside a larger document: base is the fragment under which
 // the schema will stand, such as #/components/schemas/search, and references inside it are rewritten to
 // hold there.
-func (i *Intent) InputSchemaAt(base string) map[string]any { return schemaAt(i.InputSchema(), base) }
+func (i *Intent) InputSchemaAt(base string) strictjson.Object { return schemaAt(i.InputSchema(), base) }
 
 // OutputSchemaAt is OutputSchema for a place inside a larger document; nil where the intent declares no
 // outputs.
-func (i *Intent) OutputSchemaAt(base string) map[string]any {
+func (i *Intent) OutputSchemaAt(base string) strictjson.Object {
 	if len(i.Outputs) == 0 {
 		return nil
 	}

@@ -2,7 +2,6 @@ package intents
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -61,11 +60,11 @@ func (f *findings) add(isError bool, code, at, format string, args ...any) {
 }
 
 // unknown reports members that are not in known. Members that start with x- are the operator's own.
-func (f *findings) unknown(at string, m map[string]any, known []string) {
+func (f *findings) unknown(at string, m strictjson.Object, known []string) {
 	if !f.strict {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(m)) {
+	for _, name := range m.Names() {
 		if slices.Contains(known, name) || strings.HasPrefix(name, "x-") {
 			continue
 		}
@@ -81,7 +80,7 @@ func meant(name string, known []string) string {
 }
 
 // text reads an optional string member; null counts as left out.
-func (f *findings) text(at string, m map[string]any, name string, most int) string {
+func (f *findings) text(at string, m strictjson.Object, name string, most int) string {
 	switch v := m[name].(type) {
 	case nil:
 		return ""
@@ -98,7 +97,7 @@ func (f *findings) text(at string, m map[string]any, name string, most int) stri
 }
 
 // flag reads an optional boolean member.
-func (f *findings) flag(at string, m map[string]any, name string) (value, set bool) {
+func (f *findings) flag(at string, m strictjson.Object, name string) (value, set bool) {
 	switch v := m[name].(type) {
 	case nil:
 		return false, false
@@ -111,7 +110,7 @@ func (f *findings) flag(at string, m map[string]any, name string) (value, set bo
 }
 
 // texts reads an optional list of at most maxTags strings.
-func (f *findings) texts(at string, m map[string]any, name string) []string {
+func (f *findings) texts(at string, m strictjson.Object, name string) []string {
 	const most = maxTags
 	switch v := m[name].(type) {
 	case nil:
@@ -138,16 +137,12 @@ func (f *findings) texts(at string, m map[string]any, name string) []string {
 }
 
 // object reads an optional object member.
-func (f *findings) object(at string, m map[string]any, name string) map[string]any {
-	switch v := m[name].(type) {
-	case nil:
-		return nil
-	case map[string]any:
-		return v
-	default:
+func (f *findings) object(at string, m strictjson.Object, name string) strictjson.Object {
+	inner := m.Object(name)
+	if v := m[name]; v != nil && inner == nil {
 		f.soft("wrong-type", at+pointer(name), "%s must be an object, not %s", name, article(strictjson.Kind(v)))
-		return nil
 	}
+	return inner
 }
 
 func article(kind string) string {

@@ -56,7 +56,7 @@ type Parameter struct {
 	From    string
 	HasFrom bool
 	// Schema is the JSON Schema (2020-12) of the value, a strictjson tree: never change it.
-	Schema map[string]any
+	Schema strictjson.Object
 
 	absent bool // a null default: null sent means not sent
 	check  *check
@@ -81,10 +81,10 @@ func (i *Intent) Input(name string) (*Parameter, bool) {
 // InputSchema is one JSON Schema (2020-12) for the whole parameters object, for protocols that
 // describe calls that way. It is built anew on each call and may be changed by the caller at its top
 // level. References inside parameters are rewritten to hold in the larger document.
-func (i *Intent) InputSchema() map[string]any { return objectSchema(i.Inputs, false) }
+func (i *Intent) InputSchema() strictjson.Object { return objectSchema(i.Inputs, false) }
 
 // OutputSchema is InputSchema for the answer; nil where the intent declares no outputs.
-func (i *Intent) OutputSchema() map[string]any {
+func (i *Intent) OutputSchema() strictjson.Object {
 	if len(i.Outputs) == 0 {
 		return nil
 	}
@@ -95,7 +95,7 @@ func objectSchema(parameters []Parameter, open bool) map[string]any {
 	properties := make(map[string]any, len(parameters))
 	required := []any{}
 	for _, p := range parameters {
-		properties[p.Name] = rebase(p.Schema, "#/properties/"+fragment(p.Name))
+		properties[p.Name] = rebase(map[string]any(p.Schema), "#/properties/"+fragment(p.Name))
 		if p.Required {
 			required = append(required, p.Name)
 		}

@@ -28,7 +28,7 @@ func (b *builder) parameters(at string, v any, names []string, inputs bool) []Pa
 			out = append(out, b.listed(at+"/"+strconv.Itoa(i), item, inputs)...)
 		}
 	case map[string]any:
-		if _, isText := v["type"].(string); isText && v["properties"] != nil {
+		if strictjson.Object(v).Text("type") != "" && v["properties"] != nil {
 			b.hard("parameters", at, "this is a JSON Schema of the whole object: write its properties here, as a list of parameters or a map of name to schema")
 			return nil
 		}
@@ -62,19 +62,17 @@ func (b *builder) named(at, name string) bool {
 
 // listed reads {"name": …, "type": …, "required": …, "constraints": {…}}.
 func (b *builder) listed(at string, v any, inputs bool) []Parameter {
-	m, ok := v.(map[string]any)
+	m, ok := strictjson.AsObject(v)
 	if !ok {
 		b.hard("parameters", at, "a parameter must be an object, not %s", article(strictjson.Kind(v)))
 		return nil
 	}
-	name, _ := m["name"].(string)
+	name := m.Text("name")
 	if !b.named(at+"/name", name) {
 		return nil
 	}
 	p := Parameter{Name: name}
-	if required, isList := m["required"].([]any); isList {
-		_ = required // of the object's members: a keyword of the schema
-	} else {
+	if m.List("required") == nil { // else it is a keyword of the schema: the members that are required
 		p.Required, _ = b.flag(at, m, "required")
 	}
 	if m["type"] == nil && !b.saysType(m) {
@@ -83,8 +81,8 @@ func (b *builder) listed(at string, v any, inputs bool) []Parameter {
 	return b.finish(at, p, m, inputs)
 }
 
-func (b *builder) saysType(m map[string]any) bool {
-	constraints, _ := m["constraints"].(map[string]any)
+func (b *builder) saysType(m strictjson.Object) bool {
+	constraints := m.Object("constraints")
 	for _, keyword := range []string{"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"} {
 		if m[keyword] != nil || constraints[keyword] != nil {
 			return true
@@ -99,14 +97,14 @@ func (b *builder) mapped(at, name string, v any, inputs bool) []Parameter {
 		return nil
 	}
 	p := Parameter{Name: name, Required: inputs}
-	var m map[string]any
+	var m strictjson.Object
 	switch v := v.(type) {
 	case map[string]any:
 		m = v
-		if _, has := m["default"]; has {
+		if m.Has("default") {
 			p.Required = false
 		}
-		if _, isList := m["required"].([]any); !isList {
+		if m.List("required") == nil {
 			if required, set := b.flag(at, m, "required"); set {
 				p.Required = required
 			}
@@ -127,7 +125,7 @@ func (b *builder) mapped(at, name string, v any, inputs bool) []Parameter {
 }
 
 // finish reads what both forms share and compiles the schema.
-func (b *builder) finish(at string, p Parameter, m map[string]any, inputs bool) []Parameter {
+func (b *builder) finish(at string, p Parameter, m strictjson.Object, inputs bool) []Parameter {
 	p.Description = b.text(at, m, "description", maxDescription)
 	if from, ok := m["from"]; ok {
 		s, isText := from.(string)
@@ -162,7 +160,7 @@ func (b *builder) finish(at string, p Parameter, m map[string]any, inputs bool) 
 }
 
 // parameter merges the keywords on the parameter with those under constraints.
-func (w *walker) parameter(m map[string]any, at string) map[string]any {
+func (w *walker) parameter(m strictjson.Object, at string) map[string]any {
 	own := make(map[string]any, len(m))
 	for name, v := range m {
 		if !slices.Contains(parameterMembers, name) || name == "required" && is[[]any](v) {
@@ -174,7 +172,7 @@ func (w *walker) parameter(m map[string]any, at string) map[string]any {
 	if len(constraints) == 0 {
 		return out
 	}
-	more, _ := w.plain(constraints, "", at+"/constraints", 0).(map[string]any)
+	more, _ := w.plain(map[string]any(constraints), "", at+"/constraints", 0).(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		if _, twice := out[name]; twice {
 			w.hard("duplicate", at+"/constraints"+pointer(name), "%s stands both on the parameter and under constraints", name)
@@ -186,16 +184,15 @@ func (w *walker) parameter(m map[string]any, at string) map[string]any {
 }
 
 // fallback settles the default: a null one means absent unless the schema takes null.
-func (b *builder) fallback(at string, p *Parameter, m map[string]any) {
+func (b *builder) fallback(at string, p *Parameter, m strictjson.Object) {
 	value, has := m["default"]
 	where := at + "/default"
 	if !has {
-		constraints, _ := m["constraints"].(map[string]any)
-		if value, has = constraints["default"]; !has {
+		if value, has = m.Object("constraints")["default"]; !has {
 			return
 		}
 		where = at + "/constraints/default"
-		if p.Required && is[map[string]any](m["constraints"]) && m["required"] == nil {
+		if p.Required && m["required"] == nil {
 			p.Required = false
 		}
 	}

@@ -102,8 +102,8 @@ func unreadable(data []byte, err error, at string) problem.List {
 }
 
 // top decodes all members but the intents, whose text it returns with the offset in document order.
-func top(data []byte, all []member) (tree map[string]any, raw *member, bad problem.List) {
-	tree = make(map[string]any, len(all))
+func top(data []byte, all []member) (tree strictjson.Object, raw *member, bad problem.List) {
+	tree = make(strictjson.Object, len(all))
 	for i, m := range all {
 		if _, twice := tree[m.name]; twice || raw != nil && m.name == "intents" {
 			bad = unreadable(data, errShape, pointer(m.name))
@@ -196,7 +196,7 @@ func read(n int, piece []byte, shared *compiler, opts Options) reading {
 		b.hard("json", at, "%s", reason)
 		return reading{list: named(b, fmt.Sprintf("intent %d", n)), broken: true}
 	}
-	m, ok := v.(map[string]any)
+	m, ok := strictjson.AsObject(v)
 	if !ok {
 		b.hard("wrong-type", at, "an intent must be an object, not %s", article(strictjson.Kind(v)))
 		return reading{list: named(b, fmt.Sprintf("intent %d", n))}

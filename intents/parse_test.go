@@ -123,7 +123,7 @@ func TestReferenceServiceDialect(t *testing.T) {
 		t.Errorf("a map keeps its order: %v", names)
 	}
 	filled, violations := i.Validate(map[string]any{"city": "Ulm", "max_rent": nil})
-	if len(violations) > 0 || !cmp.Equal(filled, map[string]any{"city": "Ulm", "area": nil, "sort": "rent"}) {
+	if len(violations) > 0 || !cmp.Equal(filled, strictjson.Object{"city": "Ulm", "area": nil, "sort": "rent"}) {
 		t.Errorf("%v, %v", filled, violations)
 	}
 	if _, violations = i.Validate(map[string]any{}); len(violations) != 1 || violations[0].Reason != intents.MissingParameter || violations[0].Pointer != "/city" {

@@ -32,7 +32,7 @@ type builder struct {
 }
 
 // intent reads one member of intents. raw is its text, for the order of its members.
-func (b *builder) intent(at string, m map[string]any, raw []byte) *Intent {
+func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 	i := &Intent{}
 	i.UID = b.uid(at, m)
 	i.Name = b.either(at, m, "intent_name", "name", maxName)
@@ -69,7 +69,7 @@ func (b *builder) intent(at string, m map[string]any, raw []byte) *Intent {
 	return i
 }
 
-func (b *builder) uid(at string, m map[string]any) UID {
+func (b *builder) uid(at string, m strictjson.Object) UID {
 	name := "intent_uid"
 	if m[name] == nil && m["uid"] != nil {
 		name = "uid"
@@ -99,7 +99,7 @@ func (b *builder) uid(at string, m map[string]any) UID {
 }
 
 // either reads a member by its canonical name or that of the draft's dialect.
-func (f *findings) either(at string, m map[string]any, name, draft string, most int) string {
+func (f *findings) either(at string, m strictjson.Object, name, draft string, most int) string {
 	if m[name] == nil {
 		return f.text(at, m, draft, most)
 	}
@@ -110,7 +110,7 @@ func (f *findings) either(at string, m map[string]any, name, draft string, most 
 }
 
 // terms reads the informative texts.
-func (b *builder) terms(at string, m map[string]any, i *Intent) {
+func (b *builder) terms(at string, m strictjson.Object, i *Intent) {
 	if i.RateLimit = b.text(at, m, "rate_limit", maxName); i.RateLimit != "" {
 		if _, err := limit.ParseRate(i.RateLimit); err != nil {
 			b.advise("rate-limit", at+"/rate_limit", "rate_limit is only told to agents, but is no rate such as 1000/hour")
@@ -123,7 +123,7 @@ func (b *builder) terms(at string, m map[string]any, i *Intent) {
 	}
 }
 
-func (b *builder) retirement(at string, m map[string]any, i *Intent) {
+func (b *builder) retirement(at string, m strictjson.Object, i *Intent) {
 	i.Retired, _ = b.flag(at, m, "retired")
 	next := b.text(at, m, "replaced_by", maxUID)
 	if next == "" {
@@ -159,7 +159,7 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 		e.URL = v
 	case map[string]any:
 		where = at + "/url"
-		e.URL, _ = v["url"].(string)
+		e.URL = strictjson.Object(v).Text("url")
 		if method := b.text(at, v, "method", maxName); method != "" {
 			e.Method = strings.ToUpper(method)
 		}

@@ -1,9 +1,7 @@
 package intents
 
 import (
-	"maps"
 	"net/url"
-	"slices"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -53,7 +51,7 @@ var (
 )
 
 // dialect finds out how the document is written; false means that it is none of ours.
-func (f *findings) dialect(tree map[string]any, c *Catalog) bool {
+func (f *findings) dialect(tree strictjson.Object, c *Catalog) bool {
 	_, intents := tree["intents"]
 	if _, other := tree["agentsJson"]; other || !intents && tree["flows"] != nil && tree["sources"] != nil {
 		f.list.Errorf("foreign", "", "this is an agents.json of the agents-json project (agentsJson, sources, flows), which describes API flows; UIM's has service-info and intents")
@@ -85,7 +83,7 @@ func (f *findings) dialect(tree map[string]any, c *Catalog) bool {
 }
 
 // service reads all but the intents.
-func (f *findings) service(tree map[string]any, c *Catalog) {
+func (f *findings) service(tree strictjson.Object, c *Catalog) {
 	switch c.Dialect {
 	case Draft:
 		f.draft(tree, c)
@@ -118,7 +116,7 @@ func (f *findings) service(tree map[string]any, c *Catalog) {
 	c.AuthMethods = f.texts("/security", security, "supported_auth_methods")
 }
 
-func (f *findings) core(name string, tree map[string]any, c *Catalog) {
+func (f *findings) core(name string, tree strictjson.Object, c *Catalog) {
 	m := f.object("", tree, name)
 	if m == nil {
 		return
@@ -139,7 +137,7 @@ func (f *findings) core(name string, tree map[string]any, c *Catalog) {
 	}
 }
 
-func (f *findings) draft(tree map[string]any, c *Catalog) {
+func (f *findings) draft(tree strictjson.Object, c *Catalog) {
 	m := f.object("", tree, "service")
 	if m == nil {
 		return
@@ -165,7 +163,7 @@ func (f *findings) draft(tree map[string]any, c *Catalog) {
 	}
 }
 
-func (f *findings) compliance(name string, tree map[string]any) Compliance {
+func (f *findings) compliance(name string, tree strictjson.Object) Compliance {
 	m := f.object("", tree, name)
 	if m == nil {
 		return Compliance{}
@@ -182,7 +180,7 @@ func (f *findings) compliance(name string, tree map[string]any) Compliance {
 		member = "regional_compliance"
 	}
 	regions := f.object(at, m, member)
-	for _, region := range slices.Sorted(maps.Keys(regions)) {
+	for _, region := range regions.Names() {
 		if len(out.Regional) == maxTags {
 			f.soft("too-many", at+pointer(member), "more than %d regions", maxTags)
 			break
@@ -198,7 +196,7 @@ func (f *findings) compliance(name string, tree map[string]any) Compliance {
 }
 
 // address reads an optional absolute http or https URL.
-func (f *findings) address(at string, m map[string]any, name string) string {
+func (f *findings) address(at string, m strictjson.Object, name string) string {
 	s := f.text(at, m, name, maxURL)
 	if s == "" {
 		return ""

@@ -23,16 +23,16 @@ const (
 	maxNameSent = 256
 )
 
-// Validate checks the parameters of a call, a tree that strictjson made. It returns a new map with the
+// Validate checks the parameters of a call, a tree that strictjson made. It returns a new object with the
 // defaults filled in, or every violation (at most MaxViolations) in the order the intent declares its
-// parameters, those it does not declare last. The map given is not changed; the one returned shares
+// parameters, those it does not declare last. The object given is not changed; the one returned shares
 // its values. Numbers are compared exactly, whatever their size.
 //
 // A parameter whose default is null although its schema admits no null may be sent as null and counts
 // as left out. Defaults inside a parameter's own schema are annotations and are not filled in.
-func (i *Intent) Validate(params map[string]any) (map[string]any, []Violation) {
+func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []Violation) {
 	r := report{most: MaxViolations}
-	filled := make(map[string]any, len(i.Inputs))
+	filled := make(strictjson.Object, len(i.Inputs))
 	for n := range i.Inputs {
 		p := &i.Inputs[n]
 		v, sent := params[p.Name]
@@ -51,7 +51,7 @@ func (i *Intent) Validate(params map[string]any) (map[string]any, []Violation) {
 		case p.Required:
 			r.add(Violation{Pointer: pointer(p.Name), Keyword: "required", Reason: MissingParameter, Message: "the parameter " + quoted(p.Name) + " is required"})
 		case p.HasDefault:
-			filled[p.Name] = clone(p.Default)
+			filled[p.Name] = strictjson.Clone(p.Default)
 		}
 	}
 	if len(params) > 0 {
@@ -64,7 +64,7 @@ func (i *Intent) Validate(params map[string]any) (map[string]any, []Violation) {
 }
 
 // strangers reports the parameters that the intent does not declare.
-func (i *Intent) strangers(params map[string]any, r *report) {
+func (i *Intent) strangers(params strictjson.Object, r *report) {
 	var names []string
 	for name := range params {
 		if _, ok := i.inputs[name]; !ok {
@@ -225,24 +225,5 @@ func (c *check) members(v map[string]any, at *path, r *report) {
 		case c.additional != nil:
 			c.additional.validate(v[name], pathTo(at, name), r)
 		}
-	}
-}
-
-func clone(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, member := range v {
-			out[name] = clone(member)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = clone(item)
-		}
-		return out
-	default:
-		return v
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 func with(t *testing.T, parameters string) *intents.Intent {
@@ -161,7 +162,7 @@ func TestValidateFillsDefaultsIntoANewMap(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "string"}, {"name": "b", "type": "object", "default": {"x": [1.10, 123456789012345678901]}}]`)
 	sent := map[string]any{}
 	first, _ := i.Validate(sent)
-	want := map[string]any{"b": map[string]any{"x": []any{json.Number("1.10"), json.Number("123456789012345678901")}}}
+	want := strictjson.Object{"b": map[string]any{"x": []any{json.Number("1.10"), json.Number("123456789012345678901")}}}
 	if diff := cmp.Diff(want, first); diff != "" || len(sent) != 0 {
 		t.Fatalf("%v %s", sent, diff)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/internal/trace"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // A Call is one call of an agent, whatever way it came in.
@@ -28,8 +29,8 @@ type Call struct {
 // A Request is what an agent asks for.
 type Request struct {
 	IntentUID  string
-	Parameters map[string]any // as sent: a tree of package strictjson
-	Proof      string         // proof of key that came in the body; Call.Proof wins
+	Parameters strictjson.Object // as sent
+	Proof      string            // proof of key that came in the body; Call.Proof wins
 }
 
 // An IdempotencyKey makes repeating a call harmless: 1 to 128 visible ASCII characters, chosen by the agent. Empty: none.

@@ -6,6 +6,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/store"
 )
@@ -34,9 +35,9 @@ type Event struct {
 	Facts       map[string]any
 	// Asked is what the policy was asked, so that its document alone can be asked again; nil: it was not asked.
 	Asked          *odrl.Reproduction
-	FromParameters []string       // operands whose facts came from parameters
-	Parameters     map[string]any // as sent
-	Duties         []string       // what the policy asks to be informed of, logged or tracked: action and rule
+	FromParameters []string          // operands whose facts came from parameters
+	Parameters     strictjson.Object // as sent
+	Duties         []string          // what the policy asks to be informed of, logged or tracked: action and rule
 }
 
 // event sums up an execution.

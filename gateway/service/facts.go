@@ -26,7 +26,7 @@ const maxFacts = 64
 // Circumstances are all that facts about one call can come from.
 type Circumstances struct {
 	Claims     *pat.Claims
-	Parameters map[string]any // as sent
+	Parameters strictjson.Object // as sent
 	Caller     Caller
 }
 

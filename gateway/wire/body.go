@@ -17,7 +17,7 @@ import (
 const MediaType = "application/uim+json"
 
 // ReadObject reads one JSON object of at most most bytes from a request.
-func ReadObject(r *http.Request, most int64) (map[string]any, error) {
+func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || (kind != "application/json" && kind != MediaType) || !utf8Charset(params["charset"]) {
 		return nil, reason.UnsupportedMediaType.Refusal("")

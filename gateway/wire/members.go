@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/uimgate/uimgate/internal/nearest"
@@ -12,13 +11,13 @@ import (
 // Members takes the known members out of an object and refuses the others: a member misspelt must not be a member
 // ignored.
 type Members struct {
-	object map[string]any
+	object strictjson.Object
 	known  []string
 	err    error
 }
 
 // NewMembers starts with no member known.
-func NewMembers(object map[string]any) *Members { return &Members{object: object} }
+func NewMembers(object strictjson.Object) *Members { return &Members{object: object} }
 
 // Take takes a member of any type.
 func (m *Members) Take(name string) (any, bool) {
@@ -59,7 +58,7 @@ func (m *Members) Done() error {
 	if m.err != nil {
 		return m.err
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.object)) {
+	for _, name := range m.object.Names() {
 		if slices.Contains(m.known, name) {
 			continue
 		}
@@ -76,14 +75,14 @@ func (m *Members) Done() error {
 }
 
 // Object takes an object member; left out it is empty.
-func (m *Members) Object(name string) map[string]any {
+func (m *Members) Object(name string) strictjson.Object {
 	v, ok := m.Take(name)
-	o, isObject := v.(map[string]any)
+	o, isObject := strictjson.AsObject(v)
 	if ok && !isObject && m.err == nil {
 		m.err = m.Wrong(name, "must be an object")
 	}
 	if o == nil {
-		o = map[string]any{}
+		o = strictjson.Object{}
 	}
 	return o
 }

@@ -40,6 +40,8 @@ func Exact(v any) error { return exact(v, "") }
 
 func exact(v any, pointer string) error {
 	switch v := v.(type) {
+	case Object:
+		return exact(map[string]any(v), pointer)
 	case map[string]any:
 		for name, member := range v {
 			if err := exact(member, pointer+"/"+Escape(name)); err != nil {

@@ -14,6 +14,9 @@ func Lookup(tree any, pointer string) (any, bool) {
 	if pointer == "" {
 		return tree, true
 	}
+	if root, ok := tree.(Object); ok {
+		tree = map[string]any(root)
+	}
 	if pointer[0] != '/' {
 		return nil, false
 	}

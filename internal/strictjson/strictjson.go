@@ -77,16 +77,16 @@ func Decode(data []byte) (any, error) {
 }
 
 // DecodeObject is Decode for a document that must be an object.
-func DecodeObject(data []byte) (map[string]any, error) {
+func DecodeObject(data []byte) (Object, error) {
 	v, err := Decode(data)
 	if err != nil {
 		return nil, err
 	}
-	m, ok := v.(map[string]any)
+	object, ok := AsObject(v)
 	if !ok {
 		return nil, &Error{Line: 1, Column: 1, Reason: "want a JSON object, not " + Kind(v)}
 	}
-	return m, nil
+	return object, nil
 }
 
 // Kind names the JSON type of a value that Decode made: string, number, boolean, array, object, null.
@@ -100,7 +100,7 @@ func Kind(v any) string {
 		return "string"
 	case []any:
 		return "array"
-	case map[string]any:
+	case map[string]any, Object:
 		return "object"
 	default:
 		return "number"

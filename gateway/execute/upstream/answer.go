@@ -176,8 +176,8 @@ func (u *Upstream) message(raw []byte) string {
 		return ""
 	}
 	text := firstString(body)
-	if inner, ok := body["error"].(map[string]any); ok && text == "" {
-		text = firstString(inner)
+	if text == "" {
+		text = firstString(body.Object("error"))
 	}
 	for _, secret := range u.secrets {
 		if secret != "" && strings.Contains(text, secret) {
@@ -187,7 +187,7 @@ func (u *Upstream) message(raw []byte) string {
 	return clean(text)
 }
 
-func firstString(m map[string]any) string {
+func firstString(m strictjson.Object) string {
 	for _, name := range []string{"message", "detail", "title", "error"} {
 		if s, ok := m[name].(string); ok {
 			return s

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // A Prepared is one request, complete but for who asks. It may be called more than once. It holds
@@ -37,9 +37,9 @@ type Violation struct{ Parameter, Message string }
 // not empty, not . or .., and holds no /, \ or control character. In queries and forms arrays become repeated
 // members, objects (and arrays in arrays) JSON text, and null is left out. Path and query together are bounded by
 // 16 KiB. No I/O; parameters is not kept.
-func (r *Route) Prepare(parameters map[string]any) (*Prepared, []Violation) {
+func (r *Route) Prepare(parameters strictjson.Object) (*Prepared, []Violation) {
 	b := builder{route: r, parameters: parameters}
-	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+	for _, name := range parameters.Names() {
 		if !r.declared[name] {
 			b.violate(name, "is no parameter of this intent")
 		}
@@ -69,7 +69,7 @@ func (r *Route) Prepare(parameters map[string]any) (*Prepared, []Violation) {
 
 type builder struct {
 	route      *Route
-	parameters map[string]any
+	parameters strictjson.Object
 	violations []Violation
 	longest    string // the parameter with the longest text in path or query
 	most       int
@@ -191,7 +191,7 @@ func (b *builder) body() []byte {
 	if b.route.execute {
 		parameters := b.parameters
 		if parameters == nil {
-			parameters = map[string]any{}
+			parameters = strictjson.Object{}
 		}
 		return b.json("", map[string]any{"intent_uid": b.route.intent, "parameters": parameters})
 	}
@@ -213,7 +213,7 @@ func (b *builder) body() []byte {
 	if len(b.route.placed) == 0 && b.parameters != nil {
 		return b.json("", b.parameters)
 	}
-	rest := map[string]any{}
+	rest := strictjson.Object{}
 	for name, v := range b.parameters {
 		if !b.route.placed[name] {
 			rest[name] = v

@@ -1,0 +1,85 @@
+package strictjson
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// An Object is a JSON object as Decode makes it: the values of its members are map[string]any, []any, string,
+// json.Number, bool or nil. The objects inside are plain maps, which libraries take as they are; where a
+// map[string]any is asked for, an Object can be given, and the other way round. The nil Object has no member.
+type Object map[string]any
+
+// AsObject returns a value that Decode made as an Object, and false where it is none.
+func AsObject(v any) (Object, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		return v, true
+	case Object:
+		return v, true
+	default:
+		return nil, false
+	}
+}
+
+// Object returns the member of that name where it is an object, else nil.
+func (o Object) Object(name string) Object {
+	inner, _ := AsObject(o[name])
+	return inner
+}
+
+// List returns the member of that name where it is an array, else nil.
+func (o Object) List(name string) []any {
+	list, _ := o[name].([]any)
+	return list
+}
+
+// Text returns the member of that name where it is a string, else "".
+func (o Object) Text(name string) string {
+	text, _ := o[name].(string)
+	return text
+}
+
+// Number returns the member of that name where it is a number, as it was written, else "".
+func (o Object) Number(name string) json.Number {
+	number, _ := o[name].(json.Number)
+	return number
+}
+
+// Flag returns the member of that name where it is a boolean, else false.
+func (o Object) Flag(name string) bool {
+	flag, _ := o[name].(bool)
+	return flag
+}
+
+// Has reports whether the object has a member of that name, which may be null.
+func (o Object) Has(name string) bool {
+	_, ok := o[name]
+	return ok
+}
+
+// Names returns the names of the members, sorted.
+func (o Object) Names() []string { return slices.Sorted(maps.Keys(o)) }
+
+// Clone returns a deep copy of a value that Decode made: it shares no object and no array with v.
+func Clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			out[name] = Clone(member)
+		}
+		return out
+	case Object:
+		return Clone(map[string]any(v))
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = Clone(item)
+		}
+		return out
+	default:
+		return v
+	}
+}
