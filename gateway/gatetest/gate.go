@@ -138,6 +138,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	t.Cleanup(func() { g.Must(data.Close()) })
 	g.Store, err = sqlstore.Open(t.Context(), data.StatePath(), sqlstore.Options{Now: g.Now})
 	g.Must(err)
+	g.Store.KeepLedger(cfg.Billing.Retain)
 	t.Cleanup(func() { g.Must(g.Store.Close()) })
 	g.Store.KeepLedger(cfg.Billing.Retain)
 	g.Keys, err = pat.OpenKeyring(t.Context(), pat.KeyringConfig{Store: g.Store, Files: data.Keys(), Algorithm: "EdDSA", Overlap: 2 * time.Hour, Now: g.Now})

@@ -35,12 +35,12 @@ type Circumstances struct {
 func (d *Definition) Facts(facts map[string]any, c Circumstances) (fromParameters []string) {
 	for i := range d.facts {
 		f := &d.facts[i]
-		v, declared := f.of(c)
+		v, sent := f.of(c)
 		if v == nil {
 			continue
 		}
 		facts[f.operand] = v
-		if declared {
+		if sent {
 			fromParameters = append(fromParameters, f.operand)
 		}
 	}
@@ -55,61 +55,80 @@ type Caller struct {
 	Header func(name string) []string
 }
 
-// A fact is the source of one left operand's values.
+// A fact is one left operand that is configured, with where its values come from: the first source that has some.
 type fact struct {
 	operand string
-	from    []config.FactSource
+	sources []source
 }
 
-// factSources puts what is configured in the order of the operands.
-func factSources(configured map[string]config.FactSources) []fact {
+// A source returns the values of a fact that one call has; nil: none.
+type source struct {
+	values func(Circumstances) any
+	sent   bool // the values are the agent's own words, which the audit stream holds back
+}
+
+// newFacts puts what is configured in the order of the operands.
+func newFacts(configured map[string]config.FactSources) []fact {
 	list := make([]fact, 0, len(configured))
-	for operand, from := range configured {
-		list = append(list, fact{operand, from})
+	for operand, sources := range configured {
+		f := fact{operand: operand}
+		for _, s := range sources {
+			f.sources = append(f.sources, newSource(s))
+		}
+		list = append(list, f)
 	}
 	slices.SortFunc(list, func(a, b fact) int { return strings.Compare(a.operand, b.operand) })
 	return list
 }
 
-// of is the first source's values that there are; nil: none, the fact is unknown. told reports that they are the
-// agent's own words, which the audit stream holds back.
-func (f *fact) of(c Circumstances) (values any, told bool) {
-	for i := range f.from {
-		source := &f.from[i]
-		if v := valuesFrom(source, c); v != nil {
-			return v, source.Parameter != ""
+func newSource(s config.FactSource) source {
+	switch {
+	case s.Claim == "sub":
+		return source{values: func(c Circumstances) any { return string(c.Claims.Subject) }}
+	case s.Claim != "":
+		return source{values: func(c Circumstances) any { return texts(c.Claims.Declared[s.Claim]) }}
+	case s.Parameter != "":
+		return source{sent: true, values: func(c Circumstances) any {
+			v, _ := strictjson.Lookup(c.Parameters, s.Parameter)
+			return scalars(v)
+		}}
+	case s.Header != "":
+		return source{values: func(c Circumstances) any { return c.Caller.header(s.Header) }}
+	case s.Address:
+		return source{values: func(c Circumstances) any { return c.Caller.address() }}
+	case s.Value != nil:
+		fixed := texts(s.Value)
+		return source{values: func(Circumstances) any { return fixed }}
+	default:
+		return source{values: func(c Circumstances) any { return texts(s.Agents[string(c.Claims.Subject)]) }}
+	}
+}
+
+// of returns the values of the first source that has some; nil: none, the fact is unknown.
+func (f *fact) of(c Circumstances) (values any, sent bool) {
+	for i := range f.sources {
+		if v := f.sources[i].values(c); v != nil {
+			return v, f.sources[i].sent
 		}
 	}
 	return nil, false
 }
 
-func valuesFrom(s *config.FactSource, c Circumstances) any {
-	switch {
-	case s.Claim == "sub":
-		return string(c.Claims.Subject)
-	case s.Claim != "":
-		return texts(c.Claims.Declared[s.Claim])
-	case s.Parameter != "":
-		v, _ := strictjson.Lookup(c.Parameters, s.Parameter)
-		return scalars(v)
-	case s.Header != "":
-		if c.Caller.Header == nil {
-			return nil
-		}
-		if list := c.Caller.Header(s.Header); len(list) == 1 && list[0] != "" { // two of them is one too many
-			return list[0]
-		}
+func (c Caller) header(name string) any {
+	if c.Header == nil {
 		return nil
-	case s.Address:
-		if c.Caller.Address == "" {
-			return nil
-		}
-		return c.Caller.Address
-	case s.Value != nil:
-		return texts(s.Value)
-	default:
-		return texts(s.Agents[string(c.Claims.Subject)])
 	}
+	if list := c.Header(name); len(list) == 1 && list[0] != "" { // two of them is one too many
+		return list[0]
+	}
+	return nil
+}
+
+func (c Caller) address() any {
+	if c.Address == "" {
+		return nil
+	}
+	return c.Address
 }
 
 // texts keeps an empty list from being a value.

@@ -65,7 +65,7 @@ func (l *loading) facts(s *Definition, at int, asked []string) bool {
 			l.problems = append(l.problems, l.config.Problemf(problem.Warning, key, "the policy does not ask for %s%s", operand, didYouMean(nearest.Name(operand, asked))))
 		}
 	}
-	s.facts = factSources(c.Facts)
+	s.facts = newFacts(c.Facts)
 	return ok
 }
 
