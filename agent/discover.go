@@ -66,7 +66,7 @@ func (c *Client) discover(ctx context.Context, address string, from *url.URL, as
 		return nil, err
 	}
 	session := Session{
-		Endpoints: endpointsOf(at, catalog), Issuer: issuerOf(catalog), AgentID: c.o.AgentID, KeyID: string(c.key.Thumbprint()),
+		Endpoints: endpointsOf(at, catalog), Issuer: issuerOf(catalog), AgentID: c.id, KeyID: c.key.Thumbprint(),
 		Dialect: catalog.Dialect, asked: asked,
 	}
 	problems = slices.Concat(problems, c.unusableEndpoints(session.Endpoints, at))

@@ -78,6 +78,7 @@ func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String
 // A Client finds services. It is safe for concurrent use.
 type Client struct {
 	o      Options
+	id     pat.AgentID // empty: neither given nor made of a key
 	key    pat.Key
 	fetch  *fetch.Client
 	agents agentsCache    // of agents.json
@@ -93,14 +94,14 @@ func New(o Options) (*Client, error) {
 			return nil, fmt.Errorf("%w: the key: %w", ErrOptions, err)
 		}
 		c.key = key
-		if o.AgentID == "" {
-			c.o.AgentID = "agent-" + string(key.Thumbprint()[:12])
-		}
+		c.id = pat.AgentID("agent-" + key.Thumbprint()[:12])
 	}
-	if c.o.AgentID != "" {
-		if _, err := pat.ParseAgentID(c.o.AgentID); err != nil {
+	if o.AgentID != "" {
+		id, err := pat.ParseAgentID(o.AgentID)
+		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrOptions, err)
 		}
+		c.id = id
 	}
 	if o.Timeout < 0 || o.MaxDocument < 0 || o.MaxAnswer < 0 || o.MaxAttempts < 0 || o.MaxWait < 0 || o.RenewBefore < 0 {
 		return nil, fmt.Errorf("%w: times, sizes and counts are not negative", ErrOptions)
@@ -143,14 +144,14 @@ func (c *Client) defaults() {
 // Close closes idle connections. The client can still be used.
 func (c *Client) Close() { c.fetch.Close() }
 
-// AgentID returns the id that this client agrees under; empty without a key.
-func (c *Client) AgentID() string { return c.o.AgentID }
+// AgentID returns the id that this client agrees under; empty without Options.AgentID and key.
+func (c *Client) AgentID() pat.AgentID { return c.id }
 
 // KeyID returns the RFC 7638 thumbprint of the agent's key; empty without one.
-func (c *Client) KeyID() string { return string(c.key.Thumbprint()) }
+func (c *Client) KeyID() pat.KeyID { return c.key.Thumbprint() }
 
 // String returns the agent id.
-func (c *Client) String() string { return "agent " + c.o.AgentID }
+func (c *Client) String() string { return "agent " + string(c.id) }
 
 // Format writes String for every verb: none may print a secret.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }

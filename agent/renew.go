@@ -51,7 +51,7 @@ func (s *Service) renewFrom(ctx context.Context, before Session) (Agreement, err
 func (s *Service) renew(ctx context.Context, session Session) (Agreement, error) {
 	header := authorization(session)
 	if session.tokenID != "" && s.client.o.Key != nil {
-		digest, err := pat.RenewDigest(pat.TokenID(session.tokenID))
+		digest, err := pat.RenewDigest(session.tokenID)
 		if err != nil {
 			return Agreement{}, fmt.Errorf("proving the key: %w", err)
 		}
@@ -124,7 +124,7 @@ func (s *Service) agreeToSamePolicy(ctx context.Context, session Session) (Agree
 
 // addProof adds a proof of key for the digest to a request's header.
 func (s *Service) addProof(header http.Header, session Session, digest string) error {
-	binding := pat.ProofBinding{Audience: session.Issuer, TokenID: pat.TokenID(session.tokenID), Digest: digest}
+	binding := pat.ProofBinding{Audience: session.Issuer, TokenID: session.tokenID, Digest: digest}
 	proof, err := pat.SignProof(s.client.o.Key, binding, s.client.o.Now())
 	if err != nil {
 		return fmt.Errorf("proving the key: %w", err)

@@ -18,8 +18,8 @@ type Session struct {
 	Endpoints      Endpoints
 	Issuer         string
 	Dialect        intents.Dialect
-	AgentID        string
-	KeyID          string // RFC 7638 thumbprint of the key that agreed
+	AgentID        pat.AgentID
+	KeyID          pat.KeyID // RFC 7638 thumbprint of the key that agreed
 	PolicyUID      string
 	PolicyDigest   string // of the policy agreed to; empty: none
 	AgreementID    string // given by the service; may be empty
@@ -28,11 +28,11 @@ type Session struct {
 	ScopeOmitted   []pat.Omitted
 	Requested      []string // the scope asked for; nil: all that the policy permits
 	Declared       pat.Declared
-	ExpiresAt      time.Time // zero: not stated by the service
-	IssuedAt       time.Time // by our clock
-	AcceptedIssuer string    // accepted by the caller although the host does not vouch for it
-	asked          string    // first address of the caller's target
-	tokenID        string    // jti; empty: the PAT has none
+	ExpiresAt      time.Time   // zero: not stated by the service
+	IssuedAt       time.Time   // by our clock
+	AcceptedIssuer string      // accepted by the caller although the host does not vouch for it
+	asked          string      // first address of the caller's target
+	tokenID        pat.TokenID // jti; empty: the PAT has none
 	token          secret
 	pending        secret // body of an agreement that waits for approval
 	pendingDigest  string // of the policy it agrees to
@@ -58,7 +58,7 @@ func (s Session) Permits(uid string) bool {
 
 // FileName returns a file name for the session: one for each agents.json, agent id and key.
 func (s Session) FileName() string {
-	sum := sha256.Sum256([]byte(s.Endpoints.Agents + "\n" + s.AgentID + "\n" + s.KeyID))
+	sum := sha256.Sum256([]byte(s.Endpoints.Agents + "\n" + string(s.AgentID) + "\n" + string(s.KeyID)))
 	host := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
 			return r
@@ -115,9 +115,9 @@ func (s *Service) Session() Session {
 // Resume returns the Service of a session, without any request. The error wraps ErrOptions if the session belongs to
 // another agent id or key than the client's.
 func (c *Client) Resume(session Session) (*Service, error) {
-	if session.AgentID != c.o.AgentID || session.KeyID != c.KeyID() {
+	if session.AgentID != c.id || session.KeyID != c.KeyID() {
 		return nil, fmt.Errorf("%w: the session belongs to agent %s with the key %s, not to %s with the key %s",
-			ErrOptions, session.AgentID, session.KeyID, c.o.AgentID, c.KeyID())
+			ErrOptions, session.AgentID, session.KeyID, c.id, c.KeyID())
 	}
 	return &Service{client: c, session: session}, nil
 }

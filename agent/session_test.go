@@ -139,7 +139,7 @@ func TestKeysAreKeptPrivate(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, b := clientOf(t, agent.Options{Key: key}), clientOf(t, agent.Options{Key: loaded})
-		if a.KeyID() != b.KeyID() || a.AgentID() != "agent-"+a.KeyID()[:12] {
+		if a.KeyID() != b.KeyID() || string(a.AgentID()) != "agent-"+string(a.KeyID()[:12]) {
 			t.Error("another key was read than written")
 		}
 		wantErr(t, agent.SaveKey(path, key), agent.ErrFile)

@@ -18,8 +18,8 @@ type sessionFile struct {
 	Accepted     string          `json:"accepted_issuer,omitempty"`
 	Asked        string          `json:"asked"`
 	Dialect      intents.Dialect `json:"dialect"`
-	AgentID      string          `json:"agent_id"`
-	KeyID        string          `json:"key_id"`
+	AgentID      pat.AgentID     `json:"agent_id"`
+	KeyID        pat.KeyID       `json:"key_id"`
 	PolicyUID    string          `json:"policy_uid,omitempty"`
 	PolicyDigest string          `json:"policy_digest,omitempty"`
 	AgreementID  string          `json:"agreement_id,omitempty"`
@@ -30,7 +30,7 @@ type sessionFile struct {
 	Declared     pat.Declared    `json:"declared,omitempty"`
 	ExpiresAt    time.Time       `json:"expires_at,omitzero"`
 	IssuedAt     time.Time       `json:"issued_at,omitzero"`
-	TokenID      string          `json:"token_id,omitempty"`
+	TokenID      pat.TokenID     `json:"token_id,omitempty"`
 	Token        string          `json:"uim-pat,omitempty"`
 	Pending      string          `json:"pending,omitempty"`
 	PendingFor   string          `json:"pending_digest,omitempty"`

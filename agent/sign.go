@@ -45,7 +45,7 @@ type signedPolicy struct {
 
 func (c *Client) signFresh(s Session, p Policy, scope []string) (signedPolicy, error) {
 	jws, err := pat.SignAgreement(c.o.Key, pat.AgreementClaims{
-		AgentID: pat.AgentID(s.AgentID), Audience: s.Issuer, IssuedAt: c.o.Now(), PolicyUID: p.UID, PolicyDigest: p.Digest, Scope: scope, Declared: s.Declared,
+		AgentID: s.AgentID, Audience: s.Issuer, IssuedAt: c.o.Now(), PolicyUID: p.UID, PolicyDigest: p.Digest, Scope: scope, Declared: s.Declared,
 	})
 	if err != nil {
 		return signedPolicy{}, fmt.Errorf("signing the agreement: %w", err)

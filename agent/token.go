@@ -76,7 +76,8 @@ func (s *Session) claims(token string, key pat.Key) error {
 			return fmt.Errorf("%w: the PAT is bound to another key", ErrAnswer)
 		}
 	}
-	s.tokenID, _ = payload["jti"].(string)
+	id, _ := payload["jti"].(string)
+	s.tokenID = pat.TokenID(id) // in whatever form the service gives it
 	if exp, ok := wholeNumber(payload["exp"]); ok {
 		s.ExpiresAt = time.Unix(exp, 0).UTC()
 	}

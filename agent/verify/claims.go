@@ -121,7 +121,7 @@ func (v *verification) patIssuer(context.Context) finding {
 }
 
 func (v *verification) patSubject(context.Context) finding {
-	if sub := v.token.payload["sub"]; sub != v.client.AgentID() {
+	if sub := v.token.payload["sub"]; sub != string(v.client.AgentID()) {
 		return wrong("sub is %.120q, the agent is %.120q", sub, v.client.AgentID())
 	}
 	return pass
