@@ -198,7 +198,7 @@ func (x *situating) facts(context map[string]any, now time.Time) (facts map[stri
 		if l.Leaf.Slot.Operand == "dateTime" && !now.IsZero() {
 			v, given = any(now), true
 		}
-		if !given && l.Source.Status != "" && model.Operands[l.Source.Operand] != model.Count {
+		if !given && l.Source.Status != "" && l.Source.Left().Kind != model.Count {
 			v, given = any(l.Source.Status), true
 		}
 		if !given {

@@ -7,18 +7,14 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 )
 
-// builtInFacts are the left operands that the gateway knows by itself, with where it knows them from. A limit's
-// operands (count, rateLimit) are counted by the store, payAmount is charged, publicKey is the proof's.
-// Everything else comes from services[].facts; what has no source there is unknown, and never a default.
-var builtInFacts = map[string]string{
-	"dateTime": "the clock", "version": "the intent", "recipient": "the subject of the PAT",
-}
-
-// fixedFacts may not be given another source: they would no longer say what they are.
-var fixedFacts = []string{"dateTime", "version", "publicKey", "count", "rateLimit", "payAmount", "timeWindow", "timeRange"}
+// fixed reports whether a left operand takes no configured source: with another it would be another fact. What has a
+// source of its own is in the table of left operands; everything else comes from services[].facts, and what has no
+// source there is unknown, and never a default.
+func fixed(operand string) bool { return odrl.SourceOf(operand).Fixed() || operand == "timeRange" }
 
 // maxFacts bounds the values of one fact; more are none.
 const maxFacts = 64

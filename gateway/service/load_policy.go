@@ -22,10 +22,10 @@ func (l *loading) policy(s *Definition, at int) bool {
 		return false
 	}
 	for _, operand := range published.Operands() {
-		if _, known := builtInFacts[operand]; known || c.Facts[operand] != nil {
+		if odrl.SourceOf(operand).BuiltIn() || c.Facts[operand] != nil {
 			continue
 		}
-		if slices.Contains(fixedFacts, operand) {
+		if fixed(operand) {
 			l.wrong(at, "policy_file", "the policy makes something depend on %s, which is no fact of a call: a price is set by a duty to pay", operand)
 			return false
 		}
@@ -58,7 +58,7 @@ func (l *loading) facts(s *Definition, at int, asked []string) bool {
 	for _, operand := range slices.Sorted(maps.Keys(c.Facts)) {
 		key := fmt.Sprintf("services[%d].facts[%q]", at, operand)
 		switch {
-		case slices.Contains(fixedFacts, operand):
+		case fixed(operand):
 			ok = false
 			l.problems = append(l.problems, l.config.Problemf(problem.Error, key, "the gateway itself knows %s: it takes no other source", operand))
 		case !slices.Contains(asked, operand):

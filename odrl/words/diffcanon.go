@@ -57,7 +57,7 @@ func constraintMeaning(c *model.Constraint) string {
 	if code, ok := currencyCode(unit); ok {
 		unit = code
 	}
-	if c.Operand == "count" || c.Operand == "rateLimit" {
+	if c.Left().Kind == model.Count {
 		unit = perPeriod(c)
 		if operator == "eq" { // a limit either way
 			operator = "lteq"
@@ -71,7 +71,7 @@ func valueMeaning(c *model.Constraint, l *model.Literal) string {
 	if l.Window {
 		return timeMeaning(l.Start) + "/" + timeMeaning(l.End)
 	}
-	switch model.Operands[c.Operand] {
+	switch c.Left().Kind {
 	case model.Instant:
 		return timeMeaning(l.Text)
 	case model.Window:
@@ -80,7 +80,7 @@ func valueMeaning(c *model.Constraint, l *model.Literal) string {
 			return timeMeaning(start) + "/" + timeMeaning(end)
 		}
 	case model.Text, model.Code:
-		return model.CanonicalText(c.Operand, l.Text)
+		return c.Left().CanonicalText(l.Text)
 	case model.Version:
 		if v, ok := model.ParseSemver(l.Text); ok {
 			if b, err := json.Marshal(v); err == nil {

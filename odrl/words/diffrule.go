@@ -126,7 +126,7 @@ func direction(c *model.Constraint) int {
 	case "gt", "gteq":
 		return -1
 	case "eq":
-		if c.Operand == "count" || c.Operand == "rateLimit" { // a limit all the same
+		if c.Left().Kind == model.Count { // a limit all the same
 			return 1
 		}
 	}
@@ -223,7 +223,7 @@ func compareValues(o, n *model.Constraint) (int, bool) {
 			return compareDurations(x, y)
 		}
 	}
-	if x, ok := model.ParseVersion(a); ok && model.Operands[o.Operand] == model.Version {
+	if x, ok := model.ParseVersion(a); ok && o.Left().Kind == model.Version {
 		if y, ok := model.ParseVersion(b); ok {
 			return slices.Compare(y[:], x[:]), true
 		}

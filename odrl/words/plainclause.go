@@ -11,15 +11,15 @@ import (
 
 // A speech is how conditions are worded: of the calls that a gateway lets through, or of any act.
 type speech struct {
-	done string       // what stands before "before 1 January 2030"
-	open string       // what is said of facts that may be missing
-	sure []model.Kind // of left operands whose facts never are
-	also []string
-	most int // names and values that one sentence holds; of more it says how many there are
+	done string         // what stands before "before 1 January 2030"
+	open string         // what is said of facts that may be missing
+	sure []model.Kind   // of left operands whose facts never are
+	also []model.Source // those that always give a value
+	most int            // names and values that one sentence holds; of more it says how many there are
 }
 
 var (
-	ofCalls = speech{done: "the call is made", open: "Where a call leaves that open, ", sure: []model.Kind{model.Instant, model.Window, model.Version}, also: []string{"recipient"}, most: 10}
+	ofCalls = speech{done: "the call is made", open: "Where a call leaves that open, ", sure: []model.Kind{model.Instant, model.Window, model.Version}, also: []model.Source{model.FromAgent}, most: 10}
 	ofActs  = speech{done: "it is done", open: "Where that is not known, ", sure: []model.Kind{model.Instant, model.Window, model.Count}, most: math.MaxInt}
 )
 
@@ -35,7 +35,7 @@ func (s speech) uncertain(c *model.Constraint) bool {
 	if c.Logic != "" {
 		return slices.ContainsFunc(c.Operands, s.uncertain)
 	}
-	return !slices.Contains(s.sure, model.Operands[c.Operand]) && !slices.Contains(s.also, c.Operand)
+	return !slices.Contains(s.sure, c.Left().Kind) && !slices.Contains(s.also, c.Left().Source)
 }
 
 // ifAll words conditions that must all be true, as the end of a sentence.
@@ -61,12 +61,12 @@ func (s speech) part(c *model.Constraint, at string) string {
 	if words, ok := s.time(c); ok {
 		return s.done + " " + words
 	}
-	switch c.Operand {
-	case "count", "rateLimit":
+	switch {
+	case c.Left().Kind == model.Count:
 		return s.done + " " + s.times(c)
-	case "event":
+	case c.Left().Kind == model.Event:
 		return s.done + " " + s.event(c)
-	case "timeInterval":
+	case c.Operand == "timeInterval":
 		return "the time between one use and the next " + s.comparison(c.Operator, values(c))
 	}
 	return "the " + subject(c.Operand) + " " + s.comparison(c.Operator, values(c))

@@ -51,7 +51,7 @@ func (r telling) deadline(when []*model.Constraint) string {
 		}
 		switch {
 		case ok:
-		case c.Logic == "" && c.Operand == "event":
+		case c.Logic == "" && c.Left().Kind == model.Event:
 			words = r.event(c)
 		case spell != "" && (c.Operator == "lteq" || c.Operator == "lt"):
 			words = "within " + spell

@@ -10,25 +10,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// subjects are the left operands whose names are no words, or not the words people use. ODRL V 2.2, 3.9.
-var subjects = map[string]string{
-	"absolutePosition": "position in the asset", "absoluteSize": "size", "absoluteSpatialPosition": "place within the asset",
-	"absoluteTemporalPosition": "moment within the asset", "dataRetention": "time for which data are kept", "dataUsage": "use of the data",
-	"dateTime": "date and time", "delayPeriod": "time waited before it", "deliveryChannel": "delivery channel", "elapsedTime": "time elapsed",
-	"fileFormat": "file format", "intentPrice": "price of the intent", "media": "medium", "meteredTime": "metered time of use",
-	"payAmount": "price", "percentage": "part of the asset that is used", "publicKey": "public key", "relativePosition": "position relative to the whole asset",
-	"relativeSize": "size relative to the original", "relativeSpatialPosition": "place relative to the whole asset",
-	"relativeTemporalPosition": "moment relative to the whole asset", "spatial": "region", "spatialCoordinates": "location",
-	"systemDevice": "device", "timeWindow": "time", "unitOfCount": "unit that is counted", "version": "version of the intent", "virtualLocation": "place on the network",
-}
-
 // subject words a left operand. One of another vocabulary is named as it is written.
 func subject(operand string) string {
-	if s, ok := subjects[operand]; ok {
-		return s
-	}
-	if _, known := model.Operands[operand]; known {
-		return operand
+	if left := model.LeftOperand(operand); left.Known() {
+		return cmp.Or(left.Words, operand)
 	}
 	return "value of " + model.Quote(operand)
 }
@@ -49,16 +34,17 @@ func worded(c *model.Constraint, s string) string {
 	if isPolicyUsage(s) {
 		return "the time of use"
 	}
-	switch c.Operand {
-	case "version":
+	left := c.Left()
+	switch {
+	case left.Kind == model.Version:
 		if v, ok := model.ParseVersion(s); ok {
 			return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2])
 		}
-	case "delayPeriod", "elapsedTime", "meteredTime", "timeInterval", "dataRetention":
+	case left.Kind == model.Duration:
 		if words, ok := spellDuration(s); ok {
 			return words
 		}
-	case "percentage", "relativeSize", "relativePosition", "relativeSpatialPosition", "relativeTemporalPosition":
+	case left.Percent():
 		if model.DecimalForm.MatchString(s) && c.Unit.IRI == "" {
 			return s + " %"
 		}
@@ -69,7 +55,7 @@ func worded(c *model.Constraint, s string) string {
 		}
 	}
 	switch {
-	case model.IsCode(c.Operand, s):
+	case left.IsCode(s):
 		return strings.ToUpper(s)
 	case model.DecimalForm.MatchString(s):
 		return s + unitWord(c)
@@ -81,7 +67,7 @@ func worded(c *model.Constraint, s string) string {
 // unitWord is the unit of a value: a currency by its code, any other as it is written.
 func unitWord(c *model.Constraint) string {
 	iri := c.Unit.IRI
-	if iri == "" || c.Operand == "count" || c.Operand == "rateLimit" { // whose unit is a period
+	if iri == "" || c.Left().Unit == model.Period {
 		return ""
 	}
 	if code, ok := currencyCode(iri); ok {

@@ -127,7 +127,7 @@ func (r telling) only(conditions []*model.Constraint) []string {
 }
 
 func counts(c *model.Constraint) bool {
-	return c.Logic == "" && (c.Operand == "count" || c.Operand == "rateLimit") && slices.Contains([]string{"eq", "lt", "lteq", "gt", "gteq"}, c.Operator)
+	return c.Logic == "" && c.Left().Kind == model.Count && slices.Contains([]string{"eq", "lt", "lteq", "gt", "gteq"}, c.Operator)
 }
 
 // acts words the actions of a rule with its assets.

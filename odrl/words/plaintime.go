@@ -154,13 +154,10 @@ func clockTime(nano int64) string {
 	return t.Format("15:04:05.999999999")
 }
 
-// temporal are the left operands that say when something is done. On a duty they are its deadline.
-var temporal = []string{"dateTime", "timeWindow", "delayPeriod", "elapsedTime", "event"}
-
 // timely reports whether every part of a constraint says when.
 func timely(c *model.Constraint) bool {
 	if c.Logic == "" {
-		return slices.Contains(temporal, c.Operand)
+		return c.Left().Temporal
 	}
 	return !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool { return !timely(o) })
 }

@@ -42,7 +42,8 @@ func (l *Library) Spellings() {
 		case s.written != s.meant:
 			l.Problems.Warnf("profile-term", s.pointer, "%s is no %s of ODRL: it is read as %s", s.written, s.what, s.meant)
 		case s.what != "action" || s.meant != "use":
-			l.Problems.Warnf("profile-term", s.pointer, "the %s %s is UIM's and not ODRL's own: name the profile http://%s", s.what, s.meant, uimProfiles[0])
+			l.Problems.Warnf("profile-term", s.pointer, "the %s %s is UIM's and not ODRL's own: name the profile http://%s",
+				s.what, s.meant, uimProfiles[0])
 		}
 	}
 }
@@ -81,27 +82,6 @@ func (a *adviser) constraints(list []*Constraint) {
 	}
 }
 
-// fitting are the operators that ODRL V 2.2 foresees for a left operand, where it does not mean all.
-var fitting = map[string][]string{
-	"timeInterval": {"eq"}, "elapsedTime": {"eq", "lt", "lteq"}, "meteredTime": {"eq", "lt", "lteq"}, "delayPeriod": {"eq", "gt", "gteq"}, "event": {"lt", "eq", "gt", "lteq", "gteq"},
-}
-
-// datatypes are what the right operand of a left operand must read as.
-var datatypes = map[string]struct {
-	what string
-	ok   func(string) bool
-}{
-	"dateTime":     {"a date or dateTime", func(s string) bool { _, ok := ParseInstant(s); return ok }},
-	"count":        {"a whole number", func(s string) bool { _, ok := ParseCount(s); return ok }},
-	"payAmount":    {"a number", isNumber},
-	"percentage":   {"a number from 0 to 100", func(s string) bool { n, ok := ParseNumber(s); return ok && n >= 0 && n <= 100*Scale }},
-	"elapsedTime":  {"a duration such as P30D", isDuration},
-	"meteredTime":  {"a duration such as PT1H", isDuration},
-	"delayPeriod":  {"a duration such as PT10M", isDuration},
-	"timeInterval": {"a duration such as P7D", isDuration},
-	"absoluteSize": {"a number", isNumber}, "relativeSize": {"a number", isNumber}, "resolution": {"a number", isNumber},
-}
-
 func isNumber(s string) bool { _, ok := ParseNumber(s); return ok }
 
 func isDuration(s string) bool {
@@ -110,20 +90,19 @@ func isDuration(s string) bool {
 	if !ok || rest == "" || strings.HasSuffix(rest, "T") {
 		return false
 	}
-	return strings.ContainsAny(rest, "0123456789") && strings.Trim(rest, "0123456789YMDTHSW.") == "" && strings.ContainsAny(rest[len(rest)-1:], "YMDHSW")
+	return strings.ContainsAny(rest, "0123456789") && strings.Trim(rest, "0123456789YMDTHSW.") == "" &&
+		strings.ContainsAny(rest[len(rest)-1:], "YMDHSW")
 }
 
-// unitless are left operands whose values have no unit; money is what a payAmount needs one for.
-var unitless = []string{"dateTime", "purpose", "spatial", "recipient", "language", "version", "event", "deliveryChannel", "media", "industry", "product", "fileFormat", "systemDevice", "virtualLocation", "percentage"}
-
 func (a *adviser) constraint(c *Constraint) {
-	if want, ok := fitting[c.Operand]; ok && !slices.Contains(want, c.Operator) {
+	left := c.Left()
+	if want := strings.Fields(left.Operators); len(want) > 0 && !slices.Contains(want, c.Operator) {
 		a.Problems.Warnf("operator", c.Pointer, "%s is compared by %s, not %s", c.Operand, strings.Join(want, ", "), c.Operator)
 	}
-	if slices.Contains(Orderings, c.Operator) && Operands[c.Operand] == Text && Known(Operands, c.Operand) {
+	if slices.Contains(Orderings, c.Operator) && left.Kind == Text {
 		a.Problems.Warnf("operator", c.Pointer, "%s has no order: %s is never true", c.Operand, c.Operator)
 	}
-	if d, ok := datatypes[c.Operand]; ok && c.Operator != "within" && c.Operator != "outside" {
+	if d := left.Datatype; d != nil && c.Operator != "within" && c.Operator != "outside" {
 		for _, r := range c.Right {
 			if !r.Window && !d.ok(r.Text) && !strings.Contains(r.Text, "/") {
 				a.Problems.Warnf("datatype", r.Pointer, "the right operand of %s is %s, not %s", c.Operand, d.what, Quote(r.Text))
@@ -136,9 +115,9 @@ func (a *adviser) constraint(c *Constraint) {
 		}
 	}
 	switch {
-	case c.Unit.IRI != "" && slices.Contains(unitless, c.Operand):
+	case c.Unit.IRI != "" && left.Unit == NoUnit:
 		a.Problems.Warnf("unit", c.Unit.Pointer, "%s has no unit", c.Operand)
-	case c.Unit.IRI == "" && c.Operand == "payAmount":
+	case c.Unit.IRI == "" && left.Unit == Currency:
 		a.Problems.Warnf("unit", c.Pointer, "an amount needs a unit: a currency")
 	}
 	if c.Status != "" && !isNumber(c.Status) && !isDuration(c.Status) {

@@ -62,7 +62,7 @@ func (n *Names) inline(c map[string]any, pointer string) {
 var reserved = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{"id": true, "perm": true, "prohibit": true, "invalid": true, "policyUsage": true}
 	for _, list := range [][]string{
-		keys, operators, slices.Collect(maps.Keys(actions)), slices.Collect(maps.Keys(ActionAliases)), slices.Collect(maps.Keys(operatorAliases)), slices.Collect(maps.Keys(Operands)),
+		keys, operators, slices.Collect(maps.Keys(actions)), slices.Collect(maps.Keys(ActionAliases)), slices.Collect(maps.Keys(operatorAliases)), slices.Collect(maps.Keys(operandByName)),
 		slices.Collect(maps.Keys(OperandAliases)), slices.Collect(maps.Keys(PolicyTypes)), strings.Fields("Rule Permission Prohibition Duty Asset AssetCollection Party PartyCollection Action Constraint LogicalConstraint"),
 	} {
 		for _, name := range list {

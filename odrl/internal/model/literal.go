@@ -167,7 +167,7 @@ func ParseVersion(s string) ([3]int64, bool) {
 }
 
 // IsCode reports whether s is a code whose containment is written in the code itself.
-func IsCode(operand, s string) bool { _, ok := codeOf(operand, s); return ok }
+func (o *Operand) IsCode(s string) bool { _, ok := o.code(s); return ok }
 
 // A TextForm is how a text is written. Texts of different forms may mean the same thing (DE and an IRI of
 // Germany), so facts are compared only with values of their own form and are unknown to others.
@@ -186,12 +186,15 @@ const (
 // Contains reports whether containment shows in texts of the form.
 func (f TextForm) Contains() bool { return f == codes || f == addresses || f == hosts }
 
-// TextFormOf is the form in which the operand has the text.
-func TextFormOf(operand, s string) TextForm {
-	switch code, ok := codeOf(operand, s); {
-	case ok && operand == "virtualLocation" && strings.HasPrefix(code, domainCode):
+// TextFormOf is the form in which the left operand of the name has the text.
+func TextFormOf(operand, s string) TextForm { return LeftOperand(operand).TextForm(s) }
+
+// TextForm is the form in which the operand has the text.
+func (o *Operand) TextForm(s string) TextForm {
+	switch code, ok := o.code(s); {
+	case ok && o.Networked() && strings.HasPrefix(code, domainCode):
 		return hosts
-	case ok && operand == "virtualLocation":
+	case ok && o.Networked():
 		return addresses
 	case ok:
 		return codes
@@ -203,8 +206,8 @@ func TextFormOf(operand, s string) TextForm {
 }
 
 // CanonicalText writes what means the same in one way.
-func CanonicalText(operand, s string) string {
-	if code, ok := codeOf(operand, s); ok {
+func (o *Operand) CanonicalText(s string) string {
+	if code, ok := o.code(s); ok {
 		return code
 	}
 	return s

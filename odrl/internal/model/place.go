@@ -11,14 +11,17 @@ import (
 
 // regionNamespaces are those, without scheme, in which the last name of an IRI is an ISO 3166 code.
 var regionNamespaces = []string{
-	"publications.europa.eu/resource/authority/country/", "www.itu.int/tML/tML-ISO-3166:", "cvx.iptc.org/iso3166-1a2:", "cvx.iptc.org/iso3166-1a3:",
-	"cvx.iptc.org/iso3166-1a2/", "cvx.iptc.org/iso3166-1a3/", "www.iso.org/obp/ui/#iso:code:3166:", "www.iso.org/obp/ui#iso:code:3166:", "lexvo.org/id/iso3166/",
+	"publications.europa.eu/resource/authority/country/", "www.itu.int/tML/tML-ISO-3166:",
+	"cvx.iptc.org/iso3166-1a2:", "cvx.iptc.org/iso3166-1a3:",
+	"cvx.iptc.org/iso3166-1a2/", "cvx.iptc.org/iso3166-1a3/",
+	"www.iso.org/obp/ui/#iso:code:3166:", "www.iso.org/obp/ui#iso:code:3166:", "lexvo.org/id/iso3166/",
 	"downlode.org/rdf/iso-3166/countries#",
 }
 
 // languageNamespaces are those in which the last name of an IRI is an ISO 639 code.
 var languageNamespaces = []string{
-	"publications.europa.eu/resource/authority/language/", "id.loc.gov/vocabulary/iso639-1/", "id.loc.gov/vocabulary/iso639-2/", "lexvo.org/id/iso639-1/", "lexvo.org/id/iso639-3/",
+	"publications.europa.eu/resource/authority/language/", "id.loc.gov/vocabulary/iso639-1/", "id.loc.gov/vocabulary/iso639-2/",
+	"lexvo.org/id/iso639-1/", "lexvo.org/id/iso639-3/",
 	"cvx.iptc.org/iso639-1/", "cvx.iptc.org/iso639-1:",
 }
 
@@ -95,19 +98,22 @@ var (
 // regionGroups look like ISO 3166-1 codes and are groups of countries, whose members nothing here knows.
 var regionGroups = []string{"EU", "EZ", "UN"}
 
-// codeOf writes a region, a language or a place in the network as a code in which containment shows:
-// what a code contains continues it after a hyphen.
-func codeOf(operand, s string) (string, bool) {
-	switch operand {
-	case "spatial":
-		return region(s)
-	case "language":
-		return tongue(s)
-	case "virtualLocation":
-		return network(s)
-	default:
+// A coding writes texts as codes in which containment shows: what a code contains continues it after a hyphen.
+type coding struct{ read func(string) (string, bool) }
+
+// The codings of regions, languages and places in the network.
+var (
+	regions   = coding{region}
+	languages = coding{tongue}
+	networks  = coding{network}
+)
+
+// code is a text of the operand as a code; false where it is none.
+func (o *Operand) code(s string) (string, bool) {
+	if o.Codes == nil {
 		return "", false
 	}
+	return o.Codes.read(s)
 }
 
 // inNamespace is the last name of an IRI of one of the namespaces, or s itself where it is no IRI.
@@ -187,10 +193,13 @@ func network(s string) (string, bool) {
 // domainCode begins the code of a domain name.
 const domainCode = "DNS-"
 
+// Networked reports whether values are places in the network: addresses, ranges of them, and domain names.
+func (o *Operand) Networked() bool { return o.Codes == &networks }
+
 // IsRange reports whether s is a range of addresses.
-func IsRange(operand, s string) bool {
+func (o *Operand) IsRange(s string) bool {
 	p, err := netip.ParsePrefix(s)
-	return operand == "virtualLocation" && err == nil && !p.IsSingleIP()
+	return o.Networked() && err == nil && !p.IsSingleIP()
 }
 
 func bits(a netip.Addr, n int) string {

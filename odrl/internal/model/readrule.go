@@ -9,7 +9,7 @@ import (
 
 var (
 	actionClass   = class{"action", slices.Sorted(maps.Keys(actions)), ActionAliases, true}
-	operandClass  = class{"left operand", slices.Sorted(maps.Keys(Operands)), OperandAliases, true}
+	operandClass  = class{"left operand", slices.Sorted(maps.Keys(operandByName)), OperandAliases, true}
 	operatorClass = class{"operator", operators, operatorAliases, true}
 )
 

@@ -82,7 +82,7 @@ var ccTerms = strings.Fields("Attribution CommercialUse DerivativeWorks Distribu
 var retired = strings.Fields("append appendTo write writeTo copy export license pay attachPolicy attachSource shareAlike commercialize share device system neg")
 
 // uimTerms are those of the UIM profile, which ODRL itself does not have.
-var uimTerms = strings.Fields("signPayload exceedRateLimit logUsage analyze within outside use rateLimit timeWindow publicKey dataRetention dataUsage intentPrice")
+var uimTerms = append(strings.Fields("signPayload exceedRateLimit logUsage analyze within outside use"), uimOperands()...)
 
 // Includes reports whether action a is broad or included in it. ODRL IM 2.4.
 func Includes(broad, a string) bool {
@@ -103,46 +103,6 @@ var operators = []string{
 var operatorAliases = map[string]string{"lte": "lteq", "gte": "gteq", "ne": "neq", "neg": "neq"}
 
 var logics = []string{"and", "or", "xone", "andSequence"}
-
-// A Kind says how the values of a left operand compare.
-type Kind int
-
-// The kinds of operands.
-const (
-	other Kind = iota // a term of another vocabulary
-	Text
-	Code     // text, where codes such as US-CA, and networks, contain one another
-	Number   // decimals, with or without a unit
-	Duration // durations
-	Event    // events
-	Instant
-	Version
-	Window
-	Count // enforced by counting, not by comparing
-	Money // enforced by charging; elsewhere compared as money
-	Key   // the key that signed the call
-)
-
-// Operands are the left operands of ODRL V 2.2 and of the UIM profile.
-var Operands = func() map[string]Kind {
-	m := map[string]Kind{
-		"dateTime": Instant, "purpose": Text, "spatial": Code, "recipient": Text, "language": Code, "count": Count, "rateLimit": Count,
-		"payAmount": Money, "version": Version, "timeWindow": Window, "publicKey": Key, "deliveryChannel": Text, "media": Text,
-		"industry": Text, "product": Text, "fileFormat": Text, "systemDevice": Text, "spatialCoordinates": Text, "unitOfCount": Text, "dataUsage": Text,
-		"virtualLocation": Code, "event": Event, "intentPrice": Money,
-	}
-	for name := range strings.FieldsSeq(`percentage absolutePosition absoluteSize absoluteSpatialPosition absoluteTemporalPosition
-		relativePosition relativeSize relativeSpatialPosition relativeTemporalPosition resolution`) {
-		m[name] = Number
-	}
-	for name := range strings.FieldsSeq(`delayPeriod elapsedTime meteredTime timeInterval dataRetention`) {
-		m[name] = Duration
-	}
-	return m
-}()
-
-// OperandAliases are deprecated and UIM spellings with the left operand they mean.
-var OperandAliases = map[string]string{"rate": "rateLimit", "paymentAmount": "payAmount", "timeRange": "timeWindow", "device": "systemDevice", "system": "systemDevice"}
 
 // datatypeNames are the datatypes of XML Schema 1.1 Part 2 and of RDF 1.1 (sections 5.1 to 5.3).
 var datatypeNames = strings.Fields(`string boolean decimal float double integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger

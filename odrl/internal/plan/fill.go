@@ -113,10 +113,10 @@ func planned(x any) value {
 }
 
 func (s *PolicySlot) text(t string) value {
-	if s.Kind != model.Text && s.Kind != model.Code || t == "" || s.As != string(model.MixedText) && model.TextFormOf(s.Operand, t) != model.TextForm(s.As) {
+	if s.Kind != model.Text && s.Kind != model.Code || t == "" || s.As != string(model.MixedText) && s.Left.TextForm(t) != model.TextForm(s.As) {
 		return value{}
 	}
-	return value{kind: aText, s: model.CanonicalText(s.Operand, t)}
+	return value{kind: aText, s: s.Left.CanonicalText(t)}
 }
 
 func (s *PolicySlot) amount(v any) value {

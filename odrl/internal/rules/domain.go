@@ -29,10 +29,10 @@ type domain struct {
 
 func newDomain(operand string) *domain {
 	d := &domain{lo: math.MinInt64, hi: math.MaxInt64, none: map[string]bool{}, all: map[string]bool{}}
-	switch {
-	case operand == "percentage":
+	switch bounds := model.LeftOperand(operand).Bounds; {
+	case bounds == model.UpToHundred:
 		d.lo, d.hi = 0, 100*model.Scale
-	case slices.Contains([]string{"count", "rateLimit", "payAmount", "absoluteSize", "relativeSize", "resolution"}, operand):
+	case bounds == model.NotNegative:
 		d.lo = 0
 	case operand == clockVariable:
 		d.lo, d.hi = 0, int64(model.Day)-1
@@ -163,16 +163,18 @@ func (d *domain) possible(operand string) ([]string, bool) {
 // fits reports whether a value may be part of all that it must be part of. Of codes that is known, of
 // all else a taxonomy may say so.
 func (d *domain) fits(operand, v string) bool {
+	left := model.LeftOperand(operand)
 	return !slices.ContainsFunc(d.whole, func(w string) bool {
-		return model.IsCode(operand, v) && model.IsCode(operand, w) && !codePart(v, w)
+		return left.IsCode(v) && left.IsCode(w) && !codePart(v, w)
 	})
 }
 
 // nested reports whether something may be part of all the codes at once.
 func (d *domain) nested(operand string) bool {
+	left := model.LeftOperand(operand)
 	for i, v := range d.whole {
 		for _, w := range d.whole[:i] {
-			if model.IsCode(operand, v) && model.IsCode(operand, w) && !codePart(v, w) && !codePart(w, v) {
+			if left.IsCode(v) && left.IsCode(w) && !codePart(v, w) && !codePart(w, v) {
 				return false
 			}
 		}

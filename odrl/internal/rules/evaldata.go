@@ -165,7 +165,7 @@ func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constra
 
 // Limiting reports whether a constraint limits how often, which is counted and not compared.
 func (e *Evaluable) Limiting(c *model.Constraint) bool {
-	return c.Logic == "" && model.Operands[c.Operand] == model.Count && c.Operator != "neq"
+	return c.Logic == "" && c.Left().Kind == model.Count && c.Operator != "neq"
 }
 
 // targets writes the assets that a rule names. What is part of the call, as the payload signed and the

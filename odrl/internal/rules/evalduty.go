@@ -74,7 +74,7 @@ func (e *Evaluable) temporal(c *model.Constraint) bool {
 	if c.Logic != "" {
 		return !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool { return !e.temporal(o) })
 	}
-	return slices.Contains([]string{"dateTime", "timeWindow", "event", "elapsedTime", "delayPeriod"}, c.Operand)
+	return c.Left().Temporal
 }
 
 // deadline are constraints that, once false, stay so: those that end.

@@ -19,11 +19,11 @@ type evalLeaf struct {
 // kindOf says how the values of an operand compare; of one that no vocabulary describes, by the data
 // type or the look of the value it is compared with.
 func kindOf(c *model.Constraint) model.Kind {
-	switch k, known := model.Operands[c.Operand]; {
-	case k == model.Count: // where a count is asked for, it is given with the question
+	switch left := c.Left(); {
+	case left.Kind == model.Count: // where a count is asked for, it is given with the question
 		return model.Number
-	case known:
-		return k
+	case left.Known():
+		return left.Kind
 	}
 	switch name := model.LastName(c.DataType); name {
 	case "decimal", "integer", "double", "float", "long", "int", "nonNegativeInteger", "positiveInteger":
@@ -254,7 +254,7 @@ func (e *Evaluable) textLeaf(l *evalLeaf, c *model.Constraint) bool {
 	k := *c
 	k.Unit = model.Reference{}
 	k.Right = slices.Clone(c.Right)
-	if c.Operand == "publicKey" {
+	if c.Left().Kind == model.Key {
 		return e.keyLeaf(l, c)
 	}
 	parted := l.Operator == "isPartOf" || l.Operator == "hasPart"
@@ -268,7 +268,7 @@ func (e *Evaluable) textLeaf(l *evalLeaf, c *model.Constraint) bool {
 	if many {
 		return false
 	}
-	as := l.Leaf.Slot.As
+	as, left := l.Leaf.Slot.As, c.Left()
 	l.read = func(v any) (any, bool) {
 		if e.Literal {
 			v = model.Unwrap(v)
@@ -280,10 +280,10 @@ func (e *Evaluable) textLeaf(l *evalLeaf, c *model.Constraint) bool {
 		if long := e.Names.Expand(s); e.Literal && model.Absolute(long) {
 			s = long
 		}
-		if as != string(model.MixedText) && model.TextFormOf(c.Operand, s) != model.TextForm(as) {
+		if as != string(model.MixedText) && left.TextForm(s) != model.TextForm(as) {
 			return nil, false
 		}
-		return model.CanonicalText(c.Operand, s), true
+		return left.CanonicalText(s), true
 	}
 	return true
 }
@@ -313,7 +313,7 @@ func (l *evalLeaf) FactOf(v any) []any {
 		switch {
 		case ok:
 			list = append(list, x)
-		case model.Operands[l.Leaf.Slot.Operand] == model.Event: // other events say nothing of this one
+		case model.LeftOperand(l.Leaf.Slot.Operand).Kind == model.Event: // other events say nothing of this one
 		default:
 			return nil
 		}

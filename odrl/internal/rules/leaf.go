@@ -55,7 +55,7 @@ func (n *normalizer) newLeaf(c *model.Constraint) (*Leaf, bool) {
 		return nil, false
 	}
 	ok := false
-	switch k := model.Operands[c.Operand]; k {
+	switch c.Left().Kind {
 	case model.Text, model.Code:
 		ok = n.textLeaf(l, c)
 	case model.Instant:
@@ -79,7 +79,7 @@ func (n *normalizer) newLeaf(c *model.Constraint) (*Leaf, bool) {
 	default:
 		n.Problems.Errorf("no-facts", c.Pointer, "nothing is known of the left operand %s, so it cannot be enforced", c.Operand)
 	}
-	if ok && c.Unit.IRI != "" && !slices.Contains(measurable, model.Operands[c.Operand]) {
+	if ok && c.Unit.IRI != "" && !slices.Contains(measurable, c.Left().Kind) {
 		n.Problems.Errorf("unit", c.Unit.Pointer, "%s has no unit", c.Operand)
 		return nil, false
 	}
@@ -102,6 +102,7 @@ func (n *normalizer) textLeaf(l *Leaf, c *model.Constraint) bool {
 	if !n.allow(l, "eq", "neq", "isAnyOf", "isNoneOf", "isAllOf", "isPartOf", "hasPart") {
 		return false
 	}
+	left := c.Left()
 	var f model.TextForm
 	ranges := false
 	values := make([]any, 0, len(c.Right))
@@ -110,15 +111,15 @@ func (n *normalizer) textLeaf(l *Leaf, c *model.Constraint) bool {
 			n.Problems.Errorf("value", r.Pointer, "%s compares with a text or an IRI", c.Operand)
 			return false
 		}
-		this := model.TextFormOf(c.Operand, r.Text)
+		this := left.TextForm(r.Text)
 		if i > 0 && this != f {
 			this = model.MixedText
 		}
 		f = this
-		ranges = ranges || model.IsRange(c.Operand, r.Text)
-		values = append(values, model.CanonicalText(c.Operand, r.Text))
+		ranges = ranges || left.IsRange(r.Text)
+		values = append(values, left.CanonicalText(r.Text))
 	}
-	if c.Operand == "virtualLocation" && f == model.MixedText {
+	if left.Networked() && f == model.MixedText {
 		n.Problems.Errorf("value", c.Pointer, "addresses, domain names and IRIs are not comparable with one another: write a constraint for each kind")
 		return false
 	}

@@ -205,7 +205,7 @@ func (n *normalizer) expandNames(s string) string { return n.Expand(s) }
 func (n *normalizer) conditions(r *Rule, list []*model.Constraint) bool {
 	var rest, limits []*model.Constraint
 	for _, c := range model.Flatten(list) {
-		if c.Logic == "" && model.Operands[c.Operand] == model.Count && !r.Exceeding() {
+		if c.Logic == "" && c.Left().Kind == model.Count && !r.Exceeding() {
 			limits = append(limits, c)
 			continue
 		}

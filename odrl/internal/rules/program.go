@@ -34,6 +34,7 @@ type AgentName struct {
 type FactSlot struct {
 	Slot
 	Kind  model.Kind
+	Left  *model.Operand        // the row of the slot's operand
 	Reads func(any) (any, bool) // of numbers, durations and events
 }
 
@@ -70,7 +71,8 @@ func (n *normalizer) program() *Program {
 	for _, l := range n.leaves {
 		p.Nodes[l.ID] = l.Source
 		if !slices.ContainsFunc(p.Slots, func(s FactSlot) bool { return s.Slot == l.Slot }) {
-			p.Slots = append(p.Slots, FactSlot{l.Slot, model.Operands[l.Slot.Operand], l.read})
+			left := model.LeftOperand(l.Slot.Operand)
+			p.Slots = append(p.Slots, FactSlot{l.Slot, left.Kind, left, l.read})
 		}
 	}
 	for _, c := range n.compounds {

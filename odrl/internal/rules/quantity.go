@@ -26,7 +26,7 @@ func numberComparison(n *model.Names, c *model.Constraint) comparison {
 	if measured {
 		as = strings.ToLower(model.LastName(unitName(n, c)))
 	}
-	if c.Unit.IRI != "" && (c.Operand == "count" || c.Operand == "rateLimit") {
+	if c.Unit.IRI != "" && c.Left().Unit == model.Period {
 		as, measured = "", false // a period: whoever gives a count gives that of the period
 	}
 	decimal := func(v any) (*big.Rat, bool) {
@@ -64,9 +64,10 @@ func numberComparison(n *model.Names, c *model.Constraint) comparison {
 	}
 	fact := value
 	if n.Served {
+		bounds := c.Left().Bounds
 		fact = func(v any) (any, bool) {
 			x, ok := decimal(v)
-			if !ok || !possible(c.Operand, x) {
+			if !ok || !possible(bounds, x) {
 				return nil, false
 			}
 			return model.AsAny(model.OrderedNumber(x))
@@ -84,9 +85,8 @@ func brief(s string) bool {
 }
 
 // possible reports whether a quantity can be that much. A size below nothing would pass every bound.
-func possible(operand string, x *big.Rat) bool {
-	d := newDomain(operand)
-	return (d.lo != 0 || x.Sign() >= 0) && (operand != "percentage" || x.Cmp(big.NewRat(100, 1)) <= 0)
+func possible(b model.Bounds, x *big.Rat) bool {
+	return b == model.Unbounded || x.Sign() >= 0 && (b != model.UpToHundred || x.Cmp(big.NewRat(100, 1)) <= 0)
 }
 
 func unitName(n *model.Names, c *model.Constraint) string {
@@ -181,8 +181,8 @@ func (n *normalizer) readLeaf(l *Leaf, c *model.Constraint, how comparison) bool
 			n.Problems.Errorf("value", r.Pointer, "%s compares with %s, not %s", c.Operand, how.what, model.Quote(r.Text))
 			return false
 		}
-		if x, ok := model.ParseDecimal(r.Text); ok && c.Operand == "percentage" && c.Unit.IRI == "" && !possible(c.Operand, x) {
-			n.Problems.Errorf("value", r.Pointer, "percentage compares with a number from 0 to 100, not %s", model.Quote(r.Text))
+		if x, ok := model.ParseDecimal(r.Text); ok && c.Left().Bounds == model.UpToHundred && c.Unit.IRI == "" && !possible(model.UpToHundred, x) {
+			n.Problems.Errorf("value", r.Pointer, "%s compares with a number from 0 to 100, not %s", c.Operand, model.Quote(r.Text))
 			return false
 		}
 	}

@@ -173,7 +173,7 @@ var negations = map[string]string{
 func (s *search) leaf(d demand) bool {
 	c := d.c
 	variable := d.variable()
-	if d.loose && !s.known[variable] && model.Operands[c.Operand] != model.Instant && model.Operands[c.Operand] != model.Window {
+	if d.loose && !s.known[variable] && c.Left().Kind != model.Instant && c.Left().Kind != model.Window {
 		return true // unknown: it binds
 	}
 	s.known[variable] = true
@@ -203,7 +203,7 @@ func (s *search) leaf(d demand) bool {
 // refinement is two things; the time is one.
 func (d demand) variable() string {
 	name := d.c.Operand
-	switch model.Operands[name] {
+	switch d.c.Left().Kind {
 	case model.Instant:
 		return "dateTime"
 	case model.Window:
@@ -224,7 +224,7 @@ func (d demand) variable() string {
 
 // narrow applies one comparison; false where nothing can be said about it.
 func (d *domain) narrow(c *model.Constraint, operator string) bool {
-	if model.Operands[c.Operand] == model.Window || operator == "within" || operator == "outside" {
+	if c.Left().Kind == model.Window || operator == "within" || operator == "outside" {
 		clock, w, ok := windowOf(c)
 		if !ok {
 			return false
@@ -259,10 +259,10 @@ func (d *domain) narrow(c *model.Constraint, operator string) bool {
 			return false
 		}
 	}
-	if d.ordered || slices.Contains([]model.Kind{model.Number, model.Duration, model.Event}, model.Operands[c.Operand]) {
+	if d.ordered || slices.Contains([]model.Kind{model.Number, model.Duration, model.Event}, c.Left().Kind) {
 		return false
 	}
-	if operator != "isPartOf" && slices.ContainsFunc(c.Right, func(r model.Literal) bool { return model.IsRange(c.Operand, r.Text) }) {
+	if operator != "isPartOf" && slices.ContainsFunc(c.Right, func(r model.Literal) bool { return c.Left().IsRange(r.Text) }) {
 		return false // what is in a range is not written as the range
 	}
 	values := make([]string, 0, len(c.Right))
@@ -270,7 +270,7 @@ func (d *domain) narrow(c *model.Constraint, operator string) bool {
 		if r.Window {
 			return false
 		}
-		values = append(values, model.CanonicalText(c.Operand, r.Text))
+		values = append(values, c.Left().CanonicalText(r.Text))
 	}
 	d.texts(operator, values)
 	return true
@@ -282,7 +282,7 @@ func orderedValue(c *model.Constraint) (model.Interval, bool) {
 	if c.Right[0].Window {
 		return model.Interval{}, false
 	}
-	switch model.Operands[c.Operand] {
+	switch c.Left().Kind {
 	case model.Instant:
 		return model.ParseInstant(s)
 	case model.Version:

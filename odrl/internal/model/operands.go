@@ -1,0 +1,215 @@
+package model
+
+import "strings"
+
+// An Operand is a left operand of ODRL V 2.2 (section 3.9) or of the UIM profile, with all that the engine holds about it:
+// one row of operands below. A new left operand is one more row.
+type Operand struct {
+	Name    string
+	Aliases string // deprecated and UIM spellings, with spaces between
+	Kind    Kind   // how its values compare
+	Words   string // how it is named in a sentence, after "the"; empty: by its name
+	Source  Source // where its values come from while a gateway decides a call
+
+	Unit      Unit   // what its values are measured in
+	Bounds    Bounds // of its numbers
+	Codes     *coding
+	Operators string // those that ODRL V 2.2 foresees, with spaces between; empty: all
+	Datatype  *datatype
+	Temporal  bool // it says when something is done: on a duty it is the deadline
+	UIM       bool // a term of the UIM profile, which ODRL itself does not have
+}
+
+// operands are the left operands of ODRL V 2.2 and of the UIM profile.
+var operands = []Operand{
+	// Time.
+	{Name: "dateTime", Kind: Instant, Words: "date and time", Source: FromClock, Unit: NoUnit, Datatype: &dates, Temporal: true},
+	{Name: "timeWindow", Aliases: "timeRange", Kind: Window, Words: "time", Source: FromClock, Temporal: true, UIM: true},
+	{Name: "event", Kind: Event, Unit: NoUnit, Operators: "lt eq gt lteq gteq", Temporal: true},
+	{
+		Name: "delayPeriod", Kind: Duration, Words: "time waited before it", Operators: "eq gt gteq",
+		Datatype: durationsLike("PT10M"), Temporal: true,
+	},
+	{
+		Name: "elapsedTime", Kind: Duration, Words: "time elapsed", Operators: "eq lt lteq",
+		Datatype: durationsLike("P30D"), Temporal: true,
+	},
+	{Name: "meteredTime", Kind: Duration, Words: "metered time of use", Operators: "eq lt lteq", Datatype: durationsLike("PT1H")},
+	{Name: "timeInterval", Kind: Duration, Operators: "eq", Datatype: durationsLike("P7D")},
+	{Name: "dataRetention", Kind: Duration, Words: "time for which data are kept", UIM: true},
+
+	// What is counted and what is paid.
+	{Name: "count", Kind: Count, Source: FromCounter, Unit: Period, Bounds: NotNegative, Datatype: &counts},
+	{Name: "rateLimit", Aliases: "rate", Kind: Count, Source: FromCounter, Unit: Period, Bounds: NotNegative, UIM: true},
+	{Name: "unitOfCount", Kind: Text, Words: "unit that is counted"},
+	{
+		Name: "payAmount", Aliases: "paymentAmount", Kind: Money, Words: "price", Source: FromCharge, Unit: Currency,
+		Bounds: NotNegative, Datatype: &numbers,
+	},
+	{Name: "intentPrice", Kind: Money, Words: "price of the intent", UIM: true},
+
+	// The call, and who makes it.
+	{Name: "version", Kind: Version, Words: "version of the intent", Source: FromIntent, Unit: NoUnit},
+	{Name: "recipient", Kind: Text, Source: FromAgent, Unit: NoUnit},
+	{Name: "publicKey", Kind: Key, Words: "public key", Source: FromProof, UIM: true},
+
+	// Texts and codes.
+	{Name: "purpose", Kind: Text, Unit: NoUnit},
+	{Name: "industry", Kind: Text, Unit: NoUnit},
+	{Name: "product", Kind: Text, Unit: NoUnit},
+	{Name: "media", Kind: Text, Words: "medium", Unit: NoUnit},
+	{Name: "fileFormat", Kind: Text, Words: "file format", Unit: NoUnit},
+	{Name: "deliveryChannel", Kind: Text, Words: "delivery channel", Unit: NoUnit},
+	{Name: "systemDevice", Aliases: "device system", Kind: Text, Words: "device", Unit: NoUnit},
+	{Name: "spatialCoordinates", Kind: Text, Words: "location"},
+	{Name: "dataUsage", Kind: Text, Words: "use of the data", UIM: true},
+	{Name: "spatial", Kind: Code, Words: "region", Unit: NoUnit, Codes: &regions},
+	{Name: "language", Kind: Code, Unit: NoUnit, Codes: &languages},
+	{Name: "virtualLocation", Kind: Code, Words: "place on the network", Unit: NoUnit, Codes: &networks},
+
+	// Quantities.
+	{
+		Name: "percentage", Kind: Number, Words: "part of the asset that is used", Unit: NoUnit, Bounds: UpToHundred,
+		Datatype: &percentages,
+	},
+	{Name: "resolution", Kind: Number, Bounds: NotNegative, Datatype: &numbers},
+	{Name: "absoluteSize", Kind: Number, Words: "size", Bounds: NotNegative, Datatype: &numbers},
+	{Name: "absolutePosition", Kind: Number, Words: "position in the asset"},
+	{Name: "absoluteSpatialPosition", Kind: Number, Words: "place within the asset"},
+	{Name: "absoluteTemporalPosition", Kind: Number, Words: "moment within the asset"},
+	{Name: "relativeSize", Kind: Number, Words: "size relative to the original", Unit: Percent, Bounds: NotNegative, Datatype: &numbers},
+	{Name: "relativePosition", Kind: Number, Words: "position relative to the whole asset", Unit: Percent},
+	{Name: "relativeSpatialPosition", Kind: Number, Words: "place relative to the whole asset", Unit: Percent},
+	{Name: "relativeTemporalPosition", Kind: Number, Words: "moment relative to the whole asset", Unit: Percent},
+}
+
+// A Kind is how the values of a left operand compare. What each allows and how it is read is in the package rules.
+type Kind int
+
+// The kinds of operands.
+const (
+	other    Kind = iota // a term of another vocabulary
+	Text                 // equal or not
+	Code                 // text, where codes such as US-CA, and networks, contain one another
+	Number               // decimals, with or without a unit
+	Duration             // durations
+	Event                // events
+	Instant              // points in time, and whole days
+	Version              // versions, in their order
+	Window               // times of day, or of the calendar, from a start to an end
+	Count                // enforced by counting, not by comparing
+	Money                // enforced by charging; elsewhere compared as money
+	Key                  // the key that signed the call
+)
+
+// A Source is where the values of a left operand come from while a gateway decides a call.
+type Source int
+
+// The sources of values.
+const (
+	FromFacts   Source = iota // what the operator configures; without that the operand has no value
+	FromClock                 // the time of the call
+	FromIntent                // the UID of the intent that is called
+	FromAgent                 // the agent that calls, where nothing else is configured
+	FromProof                 // the key that signed the call
+	FromCounter               // counted when a call is admitted; not compared
+	FromCharge                // charged when a call is admitted; not compared
+)
+
+// BuiltIn reports whether every call has a value, without any configuration.
+func (s Source) BuiltIn() bool { return s == FromClock || s == FromIntent || s == FromAgent }
+
+// Fixed reports whether no other source can be configured.
+func (s Source) Fixed() bool { return s != FromFacts && s != FromAgent }
+
+// A Unit is what the values of a left operand are measured in.
+type Unit int
+
+// The units of operands.
+const (
+	AnyUnit  Unit = iota
+	NoUnit        // a unit has no meaning
+	Percent       // hundredths, where no unit is given
+	Currency      // ISO 4217, without which an amount has no meaning
+	Period        // hour, day…: the time in which something is counted
+)
+
+// Bounds are those of the numbers of an operand.
+type Bounds int
+
+// The bounds of numbers.
+const (
+	Unbounded   Bounds = iota
+	NotNegative        // from 0
+	UpToHundred        // from 0 to 100
+)
+
+// A datatype is what the right operand of a left operand must read as.
+type datatype struct {
+	what string // for messages
+	ok   func(string) bool
+}
+
+var (
+	dates       = datatype{"a date or dateTime", func(s string) bool { _, ok := ParseInstant(s); return ok }}
+	counts      = datatype{"a whole number", func(s string) bool { _, ok := ParseCount(s); return ok }}
+	numbers     = datatype{"a number", isNumber}
+	percentages = datatype{"a number from 0 to 100", func(s string) bool {
+		n, ok := ParseNumber(s)
+		return ok && n >= 0 && n <= 100*Scale
+	}}
+)
+
+func durationsLike(example string) *datatype {
+	return &datatype{"a duration such as " + example, isDuration}
+}
+
+var operandByName = func() map[string]*Operand {
+	m := make(map[string]*Operand, len(operands))
+	for i := range operands {
+		m[operands[i].Name] = &operands[i]
+	}
+	return m
+}()
+
+// OperandAliases are deprecated and UIM spellings with the left operand they mean.
+var OperandAliases = func() map[string]string {
+	m := map[string]string{}
+	for i := range operands {
+		for alias := range strings.FieldsSeq(operands[i].Aliases) {
+			m[alias] = operands[i].Name
+		}
+	}
+	return m
+}()
+
+// uimOperands are the left operands of the UIM profile.
+func uimOperands() []string {
+	var list []string
+	for i := range operands {
+		if operands[i].UIM {
+			list = append(list, operands[i].Name)
+		}
+	}
+	return list
+}
+
+// unlisted is what is taken for granted of an operand that no vocabulary here describes.
+var unlisted = &Operand{}
+
+// LeftOperand is the row of a left operand, by its name. One of another vocabulary has a row without anything in it.
+func LeftOperand(name string) *Operand {
+	if o, ok := operandByName[name]; ok {
+		return o
+	}
+	return unlisted
+}
+
+// Left is the row of the constraint's left operand.
+func (c *Constraint) Left() *Operand { return LeftOperand(c.Operand) }
+
+// Known reports whether the operand is of ODRL or of the UIM profile.
+func (o *Operand) Known() bool { return o.Kind != other }
+
+// Percent reports whether its numbers are hundredths where no unit is given.
+func (o *Operand) Percent() bool { return o.Unit == Percent || o.Bounds == UpToHundred }
