@@ -29,7 +29,10 @@ whether it can enforce all of a policy, is what "uimgate check" says.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(policyValidateCommand(), policyExplainCommand(), policyDecideCommand(), policyTestCommand(), policyDiffCommand(), policyBundleCommand(), policyReplayCommand())
+	c.AddCommand(
+		policyValidateCommand(), policyExplainCommand(), policyDecideCommand(), policyTestCommand(), policyDiffCommand(), policyCanonCommand(),
+		policyBundleCommand(), policyReplayCommand(),
+	)
 	return c
 }
 
