@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,16 +13,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
 )
 
 var agentColumns = []column[admin.Agent]{
-	{name: "agent_id", exact: func(a admin.Agent) string { return string(a.AgentID) }},
-	{name: "status", exact: func(a admin.Agent) string { return string(a.Status) }},
-	{name: "approved", exact: func(a admin.Agent) string { return exactBool(a.Approved) }, human: func(a admin.Agent) string { return yesNo(a.Approved) }},
-	{name: "keys", exact: func(a admin.Agent) string { return joined(a.Keys) }},
-	timeColumn("created_at", func(a admin.Agent) time.Time { return a.CreatedAt }, false),
-	{name: "reason", exact: func(a admin.Agent) string { return a.Reason }},
+	textColumn("agent_id", func(a admin.Agent) pat.AgentID { return a.AgentID }),
+	textColumn("status", func(a admin.Agent) pat.AgentStatus { return a.Status }),
+	flagColumn("approved", func(a admin.Agent) bool { return a.Approved }),
+	listColumn("keys", func(a admin.Agent) []pat.KeyID { return a.Keys }),
+	timeColumn("created_at", func(a admin.Agent) time.Time { return a.CreatedAt }),
+	textColumn("reason", func(a admin.Agent) string { return a.Reason }),
 }
 
 func agentsCommand() *cobra.Command {
@@ -29,24 +31,23 @@ func agentsCommand() *cobra.Command {
 	return o.group(&cobra.Command{
 		Use: "agents", Short: "The agents that agreed to a service's terms: list, approve, block",
 		Example: "  uimgate agents list --status blocked\n  uimgate agents approve agent-1",
-	}, o.agentsList(), o.agentsShow(),
-		o.agentChange("approve", "Let an agent in whose agreement is waiting", "uimgate agents approve agent-1", false),
-		o.agentChange("block", "End all PATs of an agent and let it agree to nothing more", `uimgate agents block agent-1 --reason "asked for by its owner"`, true),
-		o.agentChange("unblock", "Let a blocked agent agree again; its old PATs stay ended", "uimgate agents unblock agent-1", false),
-		o.agentsAddKey())
+	}, o.agentsList(), o.agentsShow(), o.agentsApprove(), o.agentsBlock(), o.agentsUnblock(), o.agentsAddKey())
 }
 
 func (o *operator) agentsList() *cobra.Command {
-	var status, approved string
+	var q admin.AgentQuery
 	c := &cobra.Command{
 		Use: "list", Short: "List agents by id", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate agents list\n  uimgate agents list --approved=false -o csv > waiting.csv",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, "/agents", o.page("status", status, "approved", approved), agentColumns)
+			return printListing(c, o, agentColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Agent], error) {
+				q.Service, q.Paging = o.service, p
+				return api.Agents(ctx, q)
+			})
 		},
 	}
-	c.Flags().StringVar(&status, "status", "", "only those that are active, or blocked")
-	c.Flags().StringVar(&approved, "approved", "", "only those that were approved (true), or not (false)")
+	c.Flags().StringVar((*string)(&q.Status), "status", "", "only those that are active, or blocked")
+	c.Flags().StringVar(&q.Approved, "approved", "", "only those that were approved (true), or not (false)")
 	return o.paging(c)
 }
 
@@ -55,44 +56,63 @@ func (o *operator) agentsShow() *cobra.Command {
 		Use: "show AGENT", Short: "Show one agent", Args: usageArgs(cobra.ExactArgs(1)),
 		Example: "  uimgate agents show agent-1",
 		RunE: func(c *cobra.Command, args []string) error {
-			data, err := o.get(c, apiPath("agents", args[0]), o.values())
-			if err != nil {
-				return err
-			}
-			return printOne(c, o, data, agentColumns)
+			return printAnswer(c, o, agentColumns, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+				return api.Agent(ctx, o.record(args[0]))
+			})
 		},
 	}
 }
 
-func (o *operator) agentChange(verb, short, example string, reasoned bool) *cobra.Command {
-	var reason string
-	c := &cobra.Command{
-		Use: verb + " AGENT", Short: short, Args: usageArgs(cobra.ExactArgs(1)), Example: "  " + example,
+func (o *operator) agentsApprove() *cobra.Command {
+	return &cobra.Command{
+		Use: "approve AGENT", Short: "Let an agent in whose agreement is waiting", Args: usageArgs(cobra.ExactArgs(1)),
+		Example: "  uimgate agents approve agent-1",
 		RunE: func(c *cobra.Command, args []string) error {
-			data, err := o.post(c, apiPath("agents", args[0], verb), o.values(), because(reason))
-			if err != nil {
-				return err
-			}
-			var a admin.Agent
-			if json.Unmarshal(data, &a) == nil && len(a.Keys) == 0 {
-				fmt.Fprintln(c.ErrOrStderr(), "Nobody has claimed this agent id: is it spelt as it should be?")
-			}
-			return printOne(c, o, data, agentColumns)
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+				return api.ApproveAgent(ctx, o.record(args[0]))
+			})
 		},
 	}
-	if reasoned {
-		c.Aliases = []string{"revoke"}
-		c.Flags().StringVar(&reason, "reason", "", "why; kept with the agent")
+}
+
+func (o *operator) agentsBlock() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: "block AGENT", Short: "End all PATs of an agent and let it agree to nothing more", Args: usageArgs(cobra.ExactArgs(1)),
+		Aliases: []string{"revoke"},
+		Example: `  uimgate agents block agent-1 --reason "asked for by its owner"`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+				return api.BlockAgent(ctx, o.revocation(args[0], reason))
+			})
+		},
 	}
+	c.Flags().StringVar(&reason, "reason", "", "why; kept with the agent")
 	return c
 }
 
-// because is the body that says why, if the operator said so.
-func because(reason string) map[string]any {
-	if reason == "" {
-		return map[string]any{}
+func (o *operator) agentsUnblock() *cobra.Command {
+	return &cobra.Command{
+		Use: "unblock AGENT", Short: "Let a blocked agent agree again; its old PATs stay ended", Args: usageArgs(cobra.ExactArgs(1)),
+		Example: "  uimgate agents unblock agent-1",
+		RunE: func(c *cobra.Command, args []string) error {
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+				return api.UnblockAgent(ctx, o.record(args[0]))
+			})
+		},
 	}
-	return map[string]any{"reason": reason}
+}
+
+// changeAgent changes an agent and prints it, with a warning where nobody has claimed its id.
+func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *client.Client) (admin.Agent, error)) error {
+	a, err := call(c, o, do)
+	if err != nil {
+		return err
+	}
+	if len(a.Keys) == 0 {
+		fmt.Fprintln(c.ErrOrStderr(), "Nobody has claimed this agent id: is it spelt as it should be?")
+	}
+	return printOne(c, o, a, agentColumns)
 }
 
 func (o *operator) agentsAddKey() *cobra.Command {
@@ -106,11 +126,9 @@ its thumbprint (RFC 7638), or by a file with the public key as PEM or JWK.`,
 			if err != nil {
 				return err
 			}
-			data, err := o.post(c, apiPath("agents", args[0], "keys"), o.values(), map[string]any{"jkt": thumbprint})
-			if err != nil {
-				return err
-			}
-			return printOne(c, o, data, agentColumns)
+			return printAnswer(c, o, agentColumns, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+				return api.AddAgentKey(ctx, admin.AgentKey{Record: o.record(args[0]), KeyID: thumbprint})
+			})
 		},
 	}
 }

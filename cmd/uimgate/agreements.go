@@ -1,29 +1,30 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
 )
 
 var agreementColumns = []column[admin.Agreement]{
-	{name: "id", exact: func(a admin.Agreement) string { return string(a.ID) }},
-	{name: "agent_id", exact: func(a admin.Agreement) string { return string(a.AgentID) }},
-	{name: "state", exact: func(a admin.Agreement) string { return string(a.State) }},
-	{name: "assurance", exact: func(a admin.Agreement) string { return string(a.Assurance) }},
-	timeColumn("created_at", func(a admin.Agreement) time.Time { return a.CreatedAt }, false),
-	{name: "policy_digest", exact: func(a admin.Agreement) string { return a.PolicyDigest }},
-	{name: "policy_uid", wide: true, exact: func(a admin.Agreement) string { return a.PolicyUID }},
-	{name: "jkt", wide: true, exact: func(a admin.Agreement) string { return string(a.KeyID) }},
-	{name: "issuer", wide: true, exact: func(a admin.Agreement) string { return a.Issuer }},
-	{name: "form", wide: true, exact: func(a admin.Agreement) string { return a.Form }},
-	{name: "scope", wide: true, exact: func(a admin.Agreement) string { return strings.Join(a.Scope, " ") }},
+	textColumn("id", func(a admin.Agreement) pat.AgreementID { return a.ID }),
+	textColumn("agent_id", func(a admin.Agreement) pat.AgentID { return a.AgentID }),
+	textColumn("state", func(a admin.Agreement) pat.AgreementState { return a.State }),
+	textColumn("assurance", func(a admin.Agreement) pat.Assurance { return a.Assurance }),
+	timeColumn("created_at", func(a admin.Agreement) time.Time { return a.CreatedAt }),
+	textColumn("policy_digest", func(a admin.Agreement) string { return a.PolicyDigest }),
+	textColumn("policy_uid", func(a admin.Agreement) string { return a.PolicyUID }).onlyCSV(),
+	textColumn("jkt", func(a admin.Agreement) pat.KeyID { return a.KeyID }).onlyCSV(),
+	textColumn("issuer", func(a admin.Agreement) string { return a.Issuer }).onlyCSV(),
+	textColumn("form", func(a admin.Agreement) string { return a.Form }).onlyCSV(),
+	listColumn("scope", func(a admin.Agreement) []string { return a.Scope }).onlyCSV(),
 }
 
 func agreementsCommand() *cobra.Command {
@@ -35,17 +36,20 @@ func agreementsCommand() *cobra.Command {
 }
 
 func (o *operator) agreementsList() *cobra.Command {
-	var agent, state, digest string
+	var q admin.AgreementQuery
 	c := &cobra.Command{
 		Use: "list", Short: "List agreements, the newest first", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate agreements list --state pending",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, "/agreements", o.page("agent_id", agent, "state", state, "policy_digest", digest), agreementColumns)
+			return printListing(c, o, agreementColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Agreement], error) {
+				q.Service, q.Paging = o.service, p
+				return api.Agreements(ctx, q)
+			})
 		},
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
-	c.Flags().StringVar(&state, "state", "", "only those that are pending, active or revoked")
-	c.Flags().StringVar(&digest, "policy", "", "only those with the policy of this digest")
+	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only those of this agent")
+	c.Flags().StringVar((*string)(&q.State), "state", "", "only those that are pending, active or revoked")
+	c.Flags().StringVar(&q.PolicyDigest, "policy", "", "only those with the policy of this digest")
 	return o.paging(c)
 }
 
@@ -54,11 +58,9 @@ func (o *operator) agreementsShow() *cobra.Command {
 		Use: "show ID", Short: "Show one agreement", Args: usageArgs(cobra.ExactArgs(1)),
 		Example: "  uimgate agreements show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
-			data, err := o.get(c, apiPath("agreements", args[0]), o.values())
-			if err != nil {
-				return err
-			}
-			return printOne(c, o, data, agreementColumns)
+			return printAnswer(c, o, agreementColumns, func(ctx context.Context, api *client.Client) (admin.Agreement, error) {
+				return api.Agreement(ctx, o.record(args[0]))
+			})
 		},
 	}
 }
@@ -70,11 +72,13 @@ func (o *operator) agreementsExport() *cobra.Command {
 public key. Whoever has it can verify it without this gateway; see verify.`,
 		Example: "  uimgate agreements export 01934f6e-7f6c-7d2a-9b1e-0123456789ab > agreement.json",
 		RunE: func(c *cobra.Command, args []string) error {
-			data, err := o.get(c, apiPath("agreements", args[0], "export"), o.values())
+			bundle, err := call(c, o, func(ctx context.Context, api *client.Client) (json.RawMessage, error) {
+				return api.ExportAgreement(ctx, o.record(args[0]))
+			})
 			if err != nil {
 				return err
 			}
-			_, err = c.OutOrStdout().Write(data)
+			_, err = c.OutOrStdout().Write(bundle)
 			return err
 		},
 	}
@@ -104,12 +108,8 @@ gateway and no network. FILE may be - for standard input.`,
 			if err != nil {
 				return fmt.Errorf("NOT PROVED: %w", err)
 			}
-			record, err := json.Marshal(admin.AgreementOf(e.Agreement))
-			if err != nil {
-				return err
-			}
 			fmt.Fprintln(c.ErrOrStderr(), "Proved: this key signed this policy. The id, the state and the time are the exporter's word.")
-			return printOne(c, o, record, agreementColumns)
+			return printOne(c, o, admin.AgreementOf(e.Agreement), agreementColumns)
 		},
 	}
 }
@@ -121,11 +121,9 @@ func (o *operator) agreementsRevoke() *cobra.Command {
 		Long:    `Revoke ends an agreement at once. The agent may agree anew; block it to prevent that.`,
 		Example: `  uimgate agreements revoke 01934f6e-7f6c-7d2a-9b1e-0123456789ab --reason "withdrawn"`,
 		RunE: func(c *cobra.Command, args []string) error {
-			data, err := o.post(c, apiPath("agreements", args[0], "revoke"), o.values(), because(reason))
-			if err != nil {
-				return err
-			}
-			return printOne(c, o, data, agreementColumns)
+			return printAnswer(c, o, agreementColumns, func(ctx context.Context, api *client.Client) (admin.Agreement, error) {
+				return api.RevokeAgreement(ctx, o.revocation(args[0], reason))
+			})
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why; kept with the revocation")

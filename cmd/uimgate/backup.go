@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -42,16 +40,16 @@ func copiedOf(file string, c sqlstore.Contents) copied {
 }
 
 var copiedColumns = []column[copied]{
-	{name: "file", exact: func(c copied) string { return c.File }},
-	{name: "bytes", exact: func(c copied) string { return strconv.FormatInt(c.Bytes, 10) }, human: func(c copied) string { return humanBytes(c.Bytes) }},
-	{name: "schema_version", exact: func(c copied) string { return strconv.FormatInt(c.Schema, 10) }},
-	{name: "agents", exact: func(c copied) string { return strconv.FormatInt(c.Agents, 10) }},
-	{name: "agreements", exact: func(c copied) string { return strconv.FormatInt(c.Agreements, 10) }},
-	{name: "executions", exact: func(c copied) string { return strconv.FormatInt(c.Executions, 10) }},
-	{name: "unresolved", exact: func(c copied) string { return strconv.FormatInt(c.Unresolved, 10) }},
-	{name: "ledger_entries", exact: func(c copied) string { return strconv.FormatInt(c.Entries, 10) }},
-	timeColumn("latest_entry", func(c copied) time.Time { return c.Latest }, false),
-	{name: "set_aside", exact: func(c copied) string { return c.SetAside }},
+	textColumn("file", func(c copied) string { return c.File }),
+	countColumn("bytes", func(c copied) int64 { return c.Bytes }).forPeople(func(c copied) string { return humanBytes(c.Bytes) }),
+	countColumn("schema_version", func(c copied) int64 { return c.Schema }),
+	countColumn("agents", func(c copied) int64 { return c.Agents }),
+	countColumn("agreements", func(c copied) int64 { return c.Agreements }),
+	countColumn("executions", func(c copied) int64 { return c.Executions }),
+	countColumn("unresolved", func(c copied) int64 { return c.Unresolved }),
+	countColumn("ledger_entries", func(c copied) int64 { return c.Entries }),
+	timeColumn("latest_entry", func(c copied) time.Time { return c.Latest }),
+	textColumn("set_aside", func(c copied) string { return c.SetAside }),
 }
 
 func humanBytes(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
@@ -114,11 +112,7 @@ in the last day, so guard it like the data directory.`,
 }
 
 func (k *keeper) print(c *cobra.Command, made copied) error {
-	text, err := json.Marshal(made)
-	if err != nil {
-		return err
-	}
-	return printOne(c, &k.operator, text, copiedColumns)
+	return printOne(c, &k.operator, made, copiedColumns)
 }
 
 // backup copies the database at state to a file of that name, which appears only when it is complete.

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"time"
 
@@ -12,17 +11,18 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
 var keyColumns = []column[admin.Key]{
-	{name: "kid", exact: func(k admin.Key) string { return string(k.ID) }},
-	{name: "alg", exact: func(k admin.Key) string { return k.Algorithm }},
-	{name: "signing", exact: func(k admin.Key) string { return exactBool(k.Signing) }, human: func(k admin.Key) string { return yesNo(k.Signing) }},
-	timeColumn("created_at", func(k admin.Key) time.Time { return k.CreatedAt }, false),
-	timeColumn("not_after", func(k admin.Key) time.Time { return k.NotAfter }, false),
-	{name: "jwk", wide: true, exact: func(k admin.Key) string { return string(k.JWK) }},
+	textColumn("kid", func(k admin.Key) pat.KeyID { return k.ID }),
+	textColumn("alg", func(k admin.Key) string { return k.Algorithm }),
+	flagColumn("signing", func(k admin.Key) bool { return k.Signing }),
+	timeColumn("created_at", func(k admin.Key) time.Time { return k.CreatedAt }),
+	timeColumn("not_after", func(k admin.Key) time.Time { return k.NotAfter }),
+	textColumn("jwk", func(k admin.Key) string { return string(k.JWK) }).onlyCSV(),
 }
 
 // keysCommand is about the keys that sign PATs. Private keys never leave the data directory.
@@ -39,7 +39,9 @@ func (o *operator) keysList() *cobra.Command {
 		Use: "list", Short: "List the keys that verify PATs now", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate keys list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, "/keys", url.Values{}, keyColumns)
+			return printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.Paging) (admin.Page[admin.Key], error) {
+				return api.Keys(ctx)
+			})
 		},
 	}
 }
@@ -51,11 +53,7 @@ func (o *operator) keysRotate() *cobra.Command {
 signed has expired.`,
 		Example: "  uimgate keys rotate",
 		RunE: func(c *cobra.Command, _ []string) error {
-			data, err := o.post(c, "/keys/rotate", nil, nil)
-			if err != nil {
-				return err
-			}
-			return printOne(c, o, data, keyColumns)
+			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RotateKey(ctx) })
 		},
 	}
 }
@@ -68,15 +66,8 @@ func (o *operator) keysRetire() *cobra.Command {
 to agree again. It is for a key that leaked; otherwise rotate is enough.`,
 		Example: "  uimgate keys retire tK3o0cNcBg-3dcYUyKhcRmdDoDuFJl9SGSCPEqOhZlA",
 		RunE: func(c *cobra.Command, args []string) error {
-			body := map[string]any{}
-			if at != "" {
-				body["at"] = at
-			}
-			data, err := o.post(c, apiPath("keys", args[0], "retire"), nil, body)
-			if err != nil {
-				return err
-			}
-			return printOne(c, o, data, keyColumns)
+			r := admin.Retirement{KeyID: pat.KeyID(args[0]), At: at}
+			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RetireKey(ctx, r) })
 		},
 	}
 	c.Flags().StringVar(&at, "at", "", "when, such as 2030-01-31T12:00:00Z; default now")
@@ -129,16 +120,8 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 	}
 	for _, k := range ring.Keys(time.Now()) {
 		if k.ID == ring.Current() {
-			return o.printKey(c, k)
+			return printOne(c, o, admin.KeyOf(k, k.ID), keyColumns)
 		}
 	}
 	return errors.New("the key that was made is not there")
-}
-
-func (o *operator) printKey(c *cobra.Command, k pat.SigningKey) error {
-	record, err := json.Marshal(admin.Key{ID: k.ID, Algorithm: k.Algorithm, Signing: true, CreatedAt: k.CreatedAt, NotAfter: k.NotAfter, JWK: k.JWK})
-	if err != nil {
-		return err
-	}
-	return printOne(c, o, record, keyColumns)
 }

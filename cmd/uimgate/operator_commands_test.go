@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/csv"
 	"encoding/json"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -405,19 +404,6 @@ func TestEveryOperatorCommandExplainsItself(t *testing.T) {
 	}
 	if s := command(t, "", "agents"); s.code != exitDone || !strings.Contains(s.out, "add-key") {
 		t.Errorf("%+v", s)
-	}
-}
-
-func TestTheHostHeaderIsOneTheAdminAPITakes(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"http://127.0.0.1:8081": "127.0.0.1:8081", "https://[::1]:8081": "[::1]:8081", "http://localhost:8081": "localhost",
-		"https://gateway.example:8081": "localhost", "https://192.0.2.1": "192.0.2.1",
-	} {
-		u, err := url.Parse(text)
-		if err != nil || hostFor(u) != want {
-			t.Errorf("%s: %s, %v", text, hostFor(u), err)
-		}
 	}
 }
 

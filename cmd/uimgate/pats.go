@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,24 +11,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
 )
 
 var patColumns = []column[admin.PAT]{
-	{name: "jti", exact: func(t admin.PAT) string { return string(t.ID) }},
-	{name: "agent_id", exact: func(t admin.PAT) string { return string(t.AgentID) }},
-	{name: "state", exact: func(t admin.PAT) string { return t.State }},
-	{name: "assurance", exact: func(t admin.PAT) string { return string(t.Assurance) }},
-	{name: "lmt", exact: func(t admin.PAT) string { return fmt.Sprintf("%d/%d", t.Limit.Rate, t.Limit.Period) }, human: func(t admin.PAT) string { return humanLimit(t.Limit) }},
-	timeColumn("issued_at", func(t admin.PAT) time.Time { return t.IssuedAt }, false),
-	timeColumn("expires_at", func(t admin.PAT) time.Time { return t.ExpiresAt }, false),
-	{name: "agreement_id", exact: func(t admin.PAT) string { return string(t.AgreementID) }},
-	{name: "policy_digest", wide: true, exact: func(t admin.PAT) string { return t.PolicyDigest }},
-	{name: "jkt", wide: true, exact: func(t admin.PAT) string { return string(t.KeyID) }},
-	{name: "kid", wide: true, exact: func(t admin.PAT) string { return string(t.SigningKeyID) }},
-	timeColumn("ends_at", func(t admin.PAT) time.Time { return t.EndsAt }, true),
-	{name: "renewed_to", wide: true, exact: func(t admin.PAT) string { return string(t.RenewedTo) }},
-	{name: "scope", wide: true, exact: func(t admin.PAT) string { return strings.Join(t.Scope, " ") }},
+	textColumn("jti", func(t admin.PAT) pat.TokenID { return t.ID }),
+	textColumn("agent_id", func(t admin.PAT) pat.AgentID { return t.AgentID }),
+	textColumn("state", func(t admin.PAT) string { return t.State }),
+	textColumn("assurance", func(t admin.PAT) pat.Assurance { return t.Assurance }),
+	textColumn("lmt", func(t admin.PAT) string { return fmt.Sprintf("%d/%d", t.Limit.Rate, t.Limit.Period) }).
+		forPeople(func(t admin.PAT) string { return humanLimit(t.Limit) }),
+	timeColumn("issued_at", func(t admin.PAT) time.Time { return t.IssuedAt }),
+	timeColumn("expires_at", func(t admin.PAT) time.Time { return t.ExpiresAt }),
+	textColumn("agreement_id", func(t admin.PAT) pat.AgreementID { return t.AgreementID }),
+	textColumn("policy_digest", func(t admin.PAT) string { return t.PolicyDigest }).onlyCSV(),
+	textColumn("jkt", func(t admin.PAT) pat.KeyID { return t.KeyID }).onlyCSV(),
+	textColumn("kid", func(t admin.PAT) pat.KeyID { return t.SigningKeyID }).onlyCSV(),
+	timeColumn("ends_at", func(t admin.PAT) time.Time { return t.EndsAt }).onlyCSV(),
+	textColumn("renewed_to", func(t admin.PAT) pat.TokenID { return t.RenewedTo }).onlyCSV(),
+	listColumn("scope", func(t admin.PAT) []string { return t.Scope }).onlyCSV(),
 }
 
 // humanLimit says how often in which time.
@@ -56,21 +59,23 @@ func patsCommand() *cobra.Command {
 }
 
 func (o *operator) patsList() *cobra.Command {
-	var agent, agreement string
+	var q admin.PATQuery
 	var active bool
 	c := &cobra.Command{
 		Use: "list", Short: "List the records of PATs, the newest first", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate pats list --agent agent-1 --active",
 		RunE: func(c *cobra.Command, _ []string) error {
-			state := ""
 			if active {
-				state = admin.PATActive
+				q.State = admin.PATActive
 			}
-			return printListing(c, o, "/pats", o.page("agent_id", agent, "agreement_id", agreement, "state", state), patColumns)
+			return printListing(c, o, patColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.PAT], error) {
+				q.Service, q.Paging = o.service, p
+				return api.PATs(ctx, q)
+			})
 		},
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
-	c.Flags().StringVar(&agreement, "agreement", "", "only those of this agreement")
+	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only those of this agent")
+	c.Flags().StringVar((*string)(&q.AgreementID), "agreement", "", "only those of this agreement")
 	c.Flags().BoolVar(&active, "active", false, "only those that work now")
 	return o.paging(c)
 }
@@ -80,11 +85,9 @@ func (o *operator) patsShow() *cobra.Command {
 		Use: "show JTI", Short: "Show the record of one PAT", Args: usageArgs(cobra.ExactArgs(1)),
 		Example: "  uimgate pats show p3XQ0w5mTkq7sJ1vYb2c9A",
 		RunE: func(c *cobra.Command, args []string) error {
-			data, err := o.get(c, apiPath("pats", args[0]), o.values())
-			if err != nil {
-				return err
-			}
-			return printOne(c, o, data, patColumns)
+			return printAnswer(c, o, patColumns, func(ctx context.Context, api *client.Client) (admin.PAT, error) {
+				return api.PAT(ctx, o.record(args[0]))
+			})
 		},
 	}
 }
@@ -100,21 +103,11 @@ func (o *operator) patsRevoke() *cobra.Command {
 				return usageError{errors.New("which PATs? give either a jti or --policy")}
 			}
 			if policy != "" {
-				data, err := o.post(c, apiPath("policies", policy, "revoke"), o.values(), because(reason))
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(c.ErrOrStderr(), "All PATs issued so far under this policy have ended.")
-				return printOne(c, o, data, []column[revokedPolicy]{
-					{name: "digest", exact: func(p revokedPolicy) string { return p.Digest }},
-					{name: "revoked", exact: func(p revokedPolicy) string { return exactBool(p.Revoked) }, human: func(p revokedPolicy) string { return yesNo(p.Revoked) }},
-				})
+				return o.revokePolicy(c, o.revocation(policy, reason))
 			}
-			data, err := o.post(c, apiPath("pats", args[0], "revoke"), o.values(), because(reason))
-			if err != nil {
-				return err
-			}
-			return printOne(c, o, data, patColumns)
+			return printAnswer(c, o, patColumns, func(ctx context.Context, api *client.Client) (admin.PAT, error) {
+				return api.RevokePAT(ctx, o.revocation(args[0], reason))
+			})
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why; kept with the revocation")
@@ -122,9 +115,18 @@ func (o *operator) patsRevoke() *cobra.Command {
 	return c
 }
 
-type revokedPolicy struct {
-	Digest  string `json:"digest"`
-	Revoked bool   `json:"revoked"`
+func (o *operator) revokePolicy(c *cobra.Command, r admin.Revocation) error {
+	revoked, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.RevokedPolicy, error) {
+		return api.RevokePolicy(ctx, r)
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.ErrOrStderr(), "All PATs issued so far under this policy have ended.")
+	return printOne(c, o, revoked, []column[admin.RevokedPolicy]{
+		textColumn("digest", func(p admin.RevokedPolicy) string { return p.Digest }),
+		flagColumn("revoked", func(p admin.RevokedPolicy) bool { return p.Revoked }),
+	})
 }
 
 func (o *operator) patsIntrospect() *cobra.Command {
@@ -149,32 +151,30 @@ never taken from the command line, which others on the machine can read.`,
 			if token == "" {
 				return usageError{errors.New("there is no PAT in the input")}
 			}
-			data, err := o.post(c, "/introspect", o.values(), map[string]any{"token": token})
-			if err != nil {
-				return err
-			}
-			return printOne(c, o, data, introspectionColumns)
+			return printAnswer(c, o, introspectionColumns, func(ctx context.Context, api *client.Client) (pat.Introspection, error) {
+				return api.Introspect(ctx, admin.PresentedToken{Service: o.service, Token: token})
+			})
 		},
 	}
 }
 
 var introspectionColumns = []column[pat.Introspection]{
-	{name: "active", exact: func(i pat.Introspection) string { return exactBool(i.Active) }, human: func(i pat.Introspection) string { return yesNo(i.Active) }},
-	{name: "jti", exact: func(i pat.Introspection) string { return string(i.ID) }},
-	{name: "sub", exact: func(i pat.Introspection) string { return string(i.Subject) }},
-	{name: "iss", exact: func(i pat.Introspection) string { return i.Issuer }},
-	timeColumn("iat", func(i pat.Introspection) time.Time { return unixTime(i.IssuedAt) }, false),
-	timeColumn("exp", func(i pat.Introspection) time.Time { return unixTime(i.ExpiresAt) }, false),
-	{name: "agr", exact: func(i pat.Introspection) string { return string(i.Agreement) }},
-	{name: "assurance", exact: func(i pat.Introspection) string { return string(i.Assurance) }},
-	{name: "pol_digest", exact: func(i pat.Introspection) string { return i.PolicyDigest }},
-	{name: "lmt", exact: func(i pat.Introspection) string {
+	flagColumn("active", func(i pat.Introspection) bool { return i.Active }),
+	textColumn("jti", func(i pat.Introspection) pat.TokenID { return i.ID }),
+	textColumn("sub", func(i pat.Introspection) pat.AgentID { return i.Subject }),
+	textColumn("iss", func(i pat.Introspection) string { return i.Issuer }),
+	timeColumn("iat", func(i pat.Introspection) time.Time { return unixTime(i.IssuedAt) }),
+	timeColumn("exp", func(i pat.Introspection) time.Time { return unixTime(i.ExpiresAt) }),
+	textColumn("agr", func(i pat.Introspection) pat.AgreementID { return i.Agreement }),
+	textColumn("assurance", func(i pat.Introspection) pat.Assurance { return i.Assurance }),
+	textColumn("pol_digest", func(i pat.Introspection) string { return i.PolicyDigest }),
+	textColumn("lmt", func(i pat.Introspection) string {
 		if i.Limit == nil {
 			return ""
 		}
 		return humanLimit(*i.Limit)
-	}},
-	{name: "scope", exact: func(i pat.Introspection) string { return i.Scope }},
+	}),
+	textColumn("scope", func(i pat.Introspection) string { return i.Scope }),
 }
 
 func unixTime(seconds int64) time.Time {

@@ -86,7 +86,7 @@ type layout struct {
 }
 
 var (
-	asText     = layout{"Policy %s\n", "\n%s\n", "  %s", " [%s]", "    - %s\n", plain}
+	asText     = layout{"Policy %s\n", "\n%s\n", "  %s", " [%s]", "    - %s\n", plain[string]}
 	asMarkdown = layout{"# Policy %s\n", "\n## %s\n\n", "- %s", " *(%s)*", "  - %s\n", markdown}
 )
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -14,16 +13,72 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-
-	"github.com/uimgate/uimgate/gateway/admin"
 )
 
-// A column shows one field of a record: exactly for programs (csv), and, if told, in other words for people.
+// A column shows one field of a record: exactly for programs (csv), and for people in other words where they differ.
 type column[T any] struct {
 	name  string
 	exact func(T) string
 	human func(T) string // nil: exact
 	wide  bool           // only in csv
+}
+
+// textColumn is a column of texts.
+func textColumn[T any, S ~string](name string, of func(T) S) column[T] {
+	return column[T]{name: name, exact: func(r T) string { return string(of(r)) }}
+}
+
+// listColumn is a column of texts with spaces between.
+func listColumn[T any, S ~string](name string, of func(T) []S) column[T] {
+	return column[T]{name: name, exact: func(r T) string {
+		var b strings.Builder
+		for i, s := range of(r) {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(string(s))
+		}
+		return b.String()
+	}}
+}
+
+// countColumn is a column of numbers.
+func countColumn[T any](name string, of func(T) int64) column[T] {
+	return column[T]{name: name, exact: func(r T) string { return strconv.FormatInt(of(r), 10) }}
+}
+
+// flagColumn is a column of yes and no; true and false for programs.
+func flagColumn[T any](name string, of func(T) bool) column[T] {
+	return column[T]{name: name, exact: func(r T) string { return strconv.FormatBool(of(r)) }, human: func(r T) string {
+		if of(r) {
+			return "yes"
+		}
+		return "no"
+	}}
+}
+
+// timeColumn is a column of times: RFC 3339 in UTC for programs, the operator's clock for people.
+func timeColumn[T any](name string, of func(T) time.Time) column[T] {
+	return column[T]{name: name, exact: func(r T) string { return exactTime(of(r)) }, human: func(r T) string { return humanTime(of(r)) }}
+}
+
+// forPeople shows a column to people in other words.
+func (c column[T]) forPeople(human func(T) string) column[T] {
+	c.human = human
+	return c
+}
+
+// onlyCSV leaves a column out of tables.
+func (c column[T]) onlyCSV() column[T] {
+	c.wide = true
+	return c
+}
+
+func (c column[T]) show(r T) string {
+	if c.human != nil {
+		return c.human(r)
+	}
+	return c.exact(r)
 }
 
 func (o *operator) checkFormat() error {
@@ -35,69 +90,13 @@ func (o *operator) checkFormat() error {
 	}
 }
 
-// printListing asks for a listing and prints it on stdout, with --all page after page, and on stderr how to get what is left.
-func printListing[T any](c *cobra.Command, o *operator, path string, query url.Values, columns []column[T]) error {
-	return printRows(c, o, path, query, columns, func(r T) []T { return []T{r} })
-}
-
-// printRows does it where a record is several rows of a table, or of CSV. Only tables and JSON gather all pages first.
-func printRows[T, R any](c *cobra.Command, o *operator, path string, query url.Values, columns []column[R], rows func(T) []R) error {
-	var gathered admin.Page[T]
-	var table []R
-	for first := true; ; first = false {
-		data, err := o.get(c, path, query)
-		if err != nil {
-			return err
-		}
-		var page admin.Page[T]
-		if err := json.Unmarshal(data, &page); err != nil {
-			return errNotOurs(err)
-		}
-		var more []R
-		for _, record := range page.Items {
-			more = append(more, rows(record)...)
-		}
-		if o.format == "csv" {
-			if err := printCSV(c.OutOrStdout(), more, columns, first); err != nil {
-				return err
-			}
-		} else {
-			table = append(table, more...)
-			gathered.Items = append(gathered.Items, page.Items...)
-		}
-		if first && len(page.Items) == 0 {
-			fmt.Fprintln(c.ErrOrStderr(), "None.")
-		}
-		if gathered.Next = page.Next; page.Next == "" || !o.all {
-			break
-		}
-		query.Set("after", page.Next)
-	}
-	if gathered.Next != "" {
-		fmt.Fprintf(c.ErrOrStderr(), "There may be more: --after %s, or --all\n", plain(quoted(gathered.Next)))
-	}
-	switch o.format {
-	case "csv":
-		return nil
-	case "table":
-		return printTable(c.OutOrStdout(), table, columns)
-	}
-	if gathered.Items == nil {
-		gathered.Items = []T{}
-	}
-	out := json.NewEncoder(c.OutOrStdout())
-	out.SetEscapeHTML(false)
-	return out.Encode(gathered)
-}
-
 // printOne prints one record.
-func printOne[T any](c *cobra.Command, o *operator, data []byte, columns []column[T]) error {
-	var record T
-	if err := json.Unmarshal(data, &record); err != nil {
-		return errNotOurs(err)
-	}
-	if o.format != "table" {
-		return printRecords(c.OutOrStdout(), o.format, data, []T{record}, columns)
+func printOne[T any](c *cobra.Command, o *operator, record T, columns []column[T]) error {
+	switch o.format {
+	case "json":
+		return printLine(c.OutOrStdout(), record)
+	case "csv":
+		return printCSV(c.OutOrStdout(), []T{record}, columns, true)
 	}
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	for _, col := range columns {
@@ -108,20 +107,11 @@ func printOne[T any](c *cobra.Command, o *operator, data []byte, columns []colum
 	return w.Flush()
 }
 
-func errNotOurs(err error) error {
-	return fmt.Errorf("the answer is not one of this version of uimgate: %w", err)
-}
-
-func printRecords[T any](w io.Writer, format string, data []byte, records []T, columns []column[T]) error {
-	switch format {
-	case "json":
-		_, err := w.Write(append([]byte(strings.TrimRight(string(data), "\n")), '\n'))
-		return err
-	case "csv":
-		return printCSV(w, records, columns, true)
-	default:
-		return printTable(w, records, columns)
-	}
+// printLine prints one line of JSON.
+func printLine(w io.Writer, v any) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	return out.Encode(v)
 }
 
 func printCSV[T any](w io.Writer, records []T, columns []column[T], header bool) error {
@@ -173,21 +163,14 @@ func printTable[T any](w io.Writer, records []T, columns []column[T]) error {
 	return out.Flush()
 }
 
-func (c column[T]) show(r T) string {
-	if c.human != nil {
-		return c.human(r)
-	}
-	return c.exact(r)
-}
-
 // plain keeps what agents and others wrote from steering the operator's terminal.
-func plain(s string) string {
+func plain[S ~string](s S) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, s)
+	}, string(s))
 }
 
 // quoted is a text as a shell takes it.
@@ -222,34 +205,4 @@ func humanAmount(amount, currency string) string {
 		return "free"
 	}
 	return amount + " " + currency
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
-// timeColumn shows one time of a record.
-func timeColumn[T any](name string, of func(T) time.Time, wide bool) column[T] {
-	return column[T]{
-		name: name, wide: wide,
-		exact: func(r T) string { return exactTime(of(r)) },
-		human: func(r T) string { return humanTime(of(r)) },
-	}
-}
-
-func exactBool(b bool) string { return strconv.FormatBool(b) }
-
-// joined are texts as one, with spaces between.
-func joined[S ~string](list []S) string {
-	var b strings.Builder
-	for i, s := range list {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(string(s))
-	}
-	return b.String()
 }

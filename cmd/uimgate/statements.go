@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -9,12 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // A statementRow is one line of a statement as tables and CSV have it. Amounts of the opening and closing rows are how the
 // account stood; those of the rows between are what the period added.
 type statementRow struct {
-	agentID, currency              string
+	agentID                        pat.AgentID
+	currency                       string
 	from, to                       time.Time
 	line                           string // opening, top-up, reversal, charges or closing
 	intent, rule                   string
@@ -28,7 +32,7 @@ type statementRow struct {
 
 func rowsOf(s admin.Statement) []statementRow {
 	row := func(line string) statementRow {
-		return statementRow{agentID: string(s.AgentID), currency: s.Currency, from: s.From, to: s.To, line: line}
+		return statementRow{agentID: s.AgentID, currency: s.Currency, from: s.From, to: s.To, line: line}
 	}
 	stood := func(line string, p admin.Position) statementRow {
 		r := row(line)
@@ -57,23 +61,23 @@ func rowsOf(s admin.Statement) []statementRow {
 }
 
 var statementColumns = []column[statementRow]{
-	{name: "agent_id", exact: func(r statementRow) string { return r.agentID }},
-	{name: "currency", exact: func(r statementRow) string { return r.currency }},
-	{name: "from", wide: true, exact: func(r statementRow) string { return exactTime(r.from) }},
-	{name: "to", wide: true, exact: func(r statementRow) string { return exactTime(r.to) }},
-	{name: "line", exact: func(r statementRow) string { return r.line }},
-	{name: "intent", exact: func(r statementRow) string { return r.intent }},
-	{name: "rule", wide: true, exact: func(r statementRow) string { return r.rule }},
-	{name: "topped_up", exact: func(r statementRow) string { return r.toppedUp }},
-	{name: "held_calls", wide: true, exact: func(r statementRow) string { return r.count(r.heldCalls) }},
-	{name: "held", exact: func(r statementRow) string { return r.held }},
-	{name: "captured_calls", wide: true, exact: func(r statementRow) string { return r.count(r.capturedCalls) }},
-	{name: "captured", exact: func(r statementRow) string { return r.captured }},
-	{name: "released_calls", wide: true, exact: func(r statementRow) string { return r.count(r.releasedCalls) }},
-	{name: "released", exact: func(r statementRow) string { return r.released }},
-	{name: "unresolved_calls", wide: true, exact: func(r statementRow) string { return r.count(r.unresolvedCalls) }},
-	{name: "unresolved", exact: func(r statementRow) string { return r.unresolved }},
-	{name: "balance", exact: func(r statementRow) string { return r.balance }},
+	textColumn("agent_id", func(r statementRow) pat.AgentID { return r.agentID }),
+	textColumn("currency", func(r statementRow) string { return r.currency }),
+	textColumn("from", func(r statementRow) string { return exactTime(r.from) }).onlyCSV(),
+	textColumn("to", func(r statementRow) string { return exactTime(r.to) }).onlyCSV(),
+	textColumn("line", func(r statementRow) string { return r.line }),
+	textColumn("intent", func(r statementRow) string { return r.intent }),
+	textColumn("rule", func(r statementRow) string { return r.rule }).onlyCSV(),
+	textColumn("topped_up", func(r statementRow) string { return r.toppedUp }),
+	textColumn("held_calls", func(r statementRow) string { return r.count(r.heldCalls) }).onlyCSV(),
+	textColumn("held", func(r statementRow) string { return r.held }),
+	textColumn("captured_calls", func(r statementRow) string { return r.count(r.capturedCalls) }).onlyCSV(),
+	textColumn("captured", func(r statementRow) string { return r.captured }),
+	textColumn("released_calls", func(r statementRow) string { return r.count(r.releasedCalls) }).onlyCSV(),
+	textColumn("released", func(r statementRow) string { return r.released }),
+	textColumn("unresolved_calls", func(r statementRow) string { return r.count(r.unresolvedCalls) }).onlyCSV(),
+	textColumn("unresolved", func(r statementRow) string { return r.unresolved }),
+	textColumn("balance", func(r statementRow) string { return r.balance }),
 }
 
 // count is a number of calls; only charges have one.
@@ -84,16 +88,9 @@ func (r statementRow) count(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// exactCount is a number, and nothing where there is none.
-func exactCount(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
-}
-
 func (o *operator) usageStatements() *cobra.Command {
-	var agent, from, to, month string
+	var q admin.StatementQuery
+	var from, to, month string
 	c := &cobra.Command{
 		Use: "statements", Short: "Sum up what agents paid in, used and owe over a period", Args: usageArgs(cobra.NoArgs),
 		Long: `Statements prints, for each account, how it stood when the period began, what was topped up, the charges of each
@@ -109,10 +106,14 @@ The period is in UTC: --from is in it, --to is not. Both take a month, a day or 
 			if err != nil {
 				return usageError{err}
 			}
-			return printRows(c, o, "/usage/statements", o.page("agent_id", agent, "from", exactTime(begins), "to", exactTime(ends)), statementColumns, rowsOf)
+			q.From, q.To = begins, ends
+			return printRows(c, o, statementColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Statement], error) {
+				q.Service, q.Paging = o.service, p
+				return api.Statements(ctx, q)
+			}, rowsOf)
 		},
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
+	agentFlag(c, &q.AgentID)
 	c.Flags().StringVar(&from, "from", "", "when the period begins, such as 2026-11, 2026-11-01 or 2026-11-01T00:00:00Z")
 	c.Flags().StringVar(&to, "to", "", "the first moment after it")
 	c.Flags().StringVar(&month, "month", "", "one month in UTC, such as 2026-11, instead of --from and --to")

@@ -1,28 +1,28 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
 )
 
-var errState = errors.New("the state must be captured or released")
-
 var serviceColumns = []column[admin.ServiceStatus]{
-	{name: "service", exact: func(s admin.ServiceStatus) string { return s.ID }},
-	{name: "issuer", exact: func(s admin.ServiceStatus) string { return s.Issuer }},
-	{name: "public_url", exact: func(s admin.ServiceStatus) string { return s.PublicURL }},
-	{name: "intents", exact: func(s admin.ServiceStatus) string { return strconv.Itoa(s.Intents) }},
-	{name: "breaker", exact: func(s admin.ServiceStatus) string { return s.Breaker }},
-	{name: "policy_digest", exact: func(s admin.ServiceStatus) string { return s.Policy.Digest }},
-	{name: "engine", exact: func(s admin.ServiceStatus) string { return s.Engine }},
-	{name: "engine_reason", wide: true, exact: func(s admin.ServiceStatus) string { return s.EngineReason }},
-	{name: "policy_uid", wide: true, exact: func(s admin.ServiceStatus) string { return s.Policy.UID }},
+	textColumn("service", func(s admin.ServiceStatus) string { return s.ID }),
+	textColumn("issuer", func(s admin.ServiceStatus) string { return s.Issuer }),
+	textColumn("public_url", func(s admin.ServiceStatus) string { return s.PublicURL }),
+	countColumn("intents", func(s admin.ServiceStatus) int64 { return int64(s.Intents) }),
+	textColumn("breaker", func(s admin.ServiceStatus) string { return s.Breaker }),
+	textColumn("policy_digest", func(s admin.ServiceStatus) string { return s.Policy.Digest }),
+	textColumn("engine", func(s admin.ServiceStatus) string { return s.Engine }),
+	textColumn("engine_reason", func(s admin.ServiceStatus) string { return s.EngineReason }).onlyCSV(),
+	textColumn("policy_uid", func(s admin.ServiceStatus) string { return s.Policy.UID }).onlyCSV(),
 }
 
 func statusCommand() *cobra.Command {
@@ -32,19 +32,16 @@ func statusCommand() *cobra.Command {
 		Long:    `Status shows the services of a running gateway. It ends with 1 where the gateway is not ready.`,
 		Example: "  uimgate status -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			data, err := o.get(c, "/status", nil)
+			status, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Status, error) { return api.Status(ctx) })
 			if err != nil {
 				return err
 			}
-			var status admin.Status
-			if err := json.Unmarshal(data, &status); err != nil {
-				return errNotOurs(err)
-			}
-			if err := printRecords(c.OutOrStdout(), o.format, data, status.Services, serviceColumns); err != nil {
+			if err := o.printStatus(c.OutOrStdout(), status); err != nil {
 				return err
 			}
 			out := c.ErrOrStderr()
-			fmt.Fprintf(out, "Configuration %.12s, taken over %s. Signing key %s.\n", plain(status.Configuration.Hash), humanTime(status.Configuration.TakenAt), plain(string(status.SigningKey)))
+			fmt.Fprintf(out, "Configuration %.12s, taken over %s. Signing key %s.\n",
+				plain(status.Configuration.Hash), humanTime(status.Configuration.TakenAt), plain(status.SigningKey))
 			if status.Ready {
 				return nil
 			}
@@ -60,6 +57,17 @@ func statusCommand() *cobra.Command {
 	return c
 }
 
+func (o *operator) printStatus(w io.Writer, status admin.Status) error {
+	switch o.format {
+	case "json":
+		return printLine(w, status)
+	case "csv":
+		return printCSV(w, status.Services, serviceColumns, true)
+	default:
+		return printTable(w, status.Services, serviceColumns)
+	}
+}
+
 func reloadCommand() *cobra.Command {
 	o := &operator{}
 	c := &cobra.Command{
@@ -68,26 +76,19 @@ func reloadCommand() *cobra.Command {
 goes on with the one it has, and reload prints each problem as file:line: message and ends with 1.`,
 		Example: "  uimgate reload",
 		RunE: func(c *cobra.Command, _ []string) error {
-			data, err := o.post(c, "/reload", nil, nil)
-			if refused, ok := errors.AsType[*refusedError](err); ok && len(refused.problems) > 0 {
-				printFound(c, refused.problems)
-				fmt.Fprintln(c.ErrOrStderr(), refused.message)
+			done, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Reload, error) { return api.Reload(ctx) })
+			if refused, ok := errors.AsType[*client.RefusedError](err); ok && len(refused.Problems) > 0 {
+				printFound(c, refused.Problems)
+				fmt.Fprintln(c.ErrOrStderr(), refused.Message)
 				return errSilent
 			}
 			if err != nil {
 				return err
 			}
-			var done admin.Reload
-			if err := json.Unmarshal(data, &done); err != nil {
-				return errNotOurs(err)
-			}
 			printFound(c, done.Problems)
-			return printOne(c, o, data, []column[admin.Reload]{
-				{name: "configuration", exact: func(r admin.Reload) string { return r.Configuration.Hash }},
-				{
-					name: "taken_at", exact: func(r admin.Reload) string { return exactTime(r.Configuration.TakenAt) },
-					human: func(r admin.Reload) string { return humanTime(r.Configuration.TakenAt) },
-				},
+			return printOne(c, o, done, []column[admin.Reload]{
+				textColumn("configuration", func(r admin.Reload) string { return r.Configuration.Hash }),
+				timeColumn("taken_at", func(r admin.Reload) time.Time { return r.Configuration.TakenAt }),
 			})
 		},
 	}

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,61 +13,79 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
 var accountColumns = []column[admin.Account]{
-	{name: "agent_id", exact: func(a admin.Account) string { return string(a.AgentID) }},
-	{name: "currency", exact: func(a admin.Account) string { return a.Currency }},
-	{name: "topped_up", exact: func(a admin.Account) string { return a.ToppedUp }},
-	{name: "held", exact: func(a admin.Account) string { return a.Held }},
-	{name: "captured", exact: func(a admin.Account) string { return a.Captured }},
-	{name: "balance", exact: func(a admin.Account) string { return a.Balance }},
+	textColumn("agent_id", func(a admin.Account) pat.AgentID { return a.AgentID }),
+	textColumn("currency", func(a admin.Account) string { return a.Currency }),
+	textColumn("topped_up", func(a admin.Account) string { return a.ToppedUp }),
+	textColumn("held", func(a admin.Account) string { return a.Held }),
+	textColumn("captured", func(a admin.Account) string { return a.Captured }),
+	textColumn("balance", func(a admin.Account) string { return a.Balance }),
 }
 
 var entryColumns = []column[admin.Entry]{
-	{name: "seq", exact: func(e admin.Entry) string { return strconv.FormatInt(e.Seq, 10) }},
-	timeColumn("at", func(e admin.Entry) time.Time { return e.At }, false),
-	{name: "agent_id", exact: func(e admin.Entry) string { return string(e.AgentID) }},
-	{name: "amount", exact: func(e admin.Entry) string { return e.Amount }, human: func(e admin.Entry) string { return humanAmount(e.Amount, e.Currency) }},
-	{name: "currency", wide: true, exact: func(e admin.Entry) string { return e.Currency }},
-	{name: "from", wide: true, exact: func(e admin.Entry) string { return string(e.From) }},
-	{name: "to", exact: func(e admin.Entry) string { return string(e.To) }, human: func(e admin.Entry) string {
-		switch {
-		case e.To == "" && strings.HasPrefix(e.Amount, "-"):
-			return "top-up reversed"
-		case e.To == "":
-			return "top-up"
-		case e.From == "":
-			return string(e.To)
-		default:
-			return string(e.From) + " → " + string(e.To)
-		}
-	}},
-	{name: "by", exact: func(e admin.Entry) string { return e.By }},
-	{name: "intent", exact: func(e admin.Entry) string { return e.Intent }},
-	{name: "execution_id", exact: func(e admin.Entry) string { return e.ExecutionID }},
-	{name: "rule", wide: true, exact: func(e admin.Entry) string { return e.Rule }},
-	{name: "reference", wide: true, exact: func(e admin.Entry) string { return e.Reference }},
+	countColumn("seq", func(e admin.Entry) int64 { return e.Seq }),
+	timeColumn("at", func(e admin.Entry) time.Time { return e.At }),
+	textColumn("agent_id", func(e admin.Entry) pat.AgentID { return e.AgentID }),
+	textColumn("amount", func(e admin.Entry) string { return e.Amount }).
+		forPeople(func(e admin.Entry) string { return humanAmount(e.Amount, e.Currency) }),
+	textColumn("currency", func(e admin.Entry) string { return e.Currency }).onlyCSV(),
+	textColumn("from", func(e admin.Entry) store.State { return e.From }).onlyCSV(),
+	textColumn("to", func(e admin.Entry) store.State { return e.To }).forPeople(humanMove),
+	textColumn("by", func(e admin.Entry) string { return e.By }),
+	textColumn("intent", func(e admin.Entry) string { return e.Intent }),
+	textColumn("execution_id", func(e admin.Entry) string { return e.ExecutionID }),
+	textColumn("rule", func(e admin.Entry) string { return e.Rule }).onlyCSV(),
+	textColumn("reference", func(e admin.Entry) string { return e.Reference }).onlyCSV(),
+}
+
+// humanMove is what an entry of the ledger did.
+func humanMove(e admin.Entry) string {
+	switch {
+	case e.To == "" && strings.HasPrefix(e.Amount, "-"):
+		return "top-up reversed"
+	case e.To == "":
+		return "top-up"
+	case e.From == "":
+		return string(e.To)
+	default:
+		return string(e.From) + " → " + string(e.To)
+	}
 }
 
 var executionColumns = []column[admin.Execution]{
-	{name: "id", exact: func(e admin.Execution) string { return e.ID }},
-	timeColumn("begun_at", func(e admin.Execution) time.Time { return e.BegunAt }, false),
-	{name: "agent_id", exact: func(e admin.Execution) string { return string(e.AgentID) }},
-	{name: "intent", exact: func(e admin.Execution) string { return e.Intent }},
-	{name: "state", exact: func(e admin.Execution) string { return string(e.State) }},
-	{name: "outcome", exact: func(e admin.Execution) string { return string(e.Outcome) }},
-	{name: "amount", exact: func(e admin.Execution) string { return e.Amount }, human: func(e admin.Execution) string { return humanAmount(e.Amount, e.Currency) }},
-	{name: "currency", wide: true, exact: func(e admin.Execution) string { return e.Currency }},
-	{name: "rule", wide: true, exact: func(e admin.Execution) string { return e.Rule }},
-	{name: "agreement_id", wide: true, exact: func(e admin.Execution) string { return string(e.AgreementID) }},
-	{name: "jti", wide: true, exact: func(e admin.Execution) string { return string(e.TokenID) }},
-	{name: "policy_digest", wide: true, exact: func(e admin.Execution) string { return e.PolicyDigest }},
-	{name: "idempotency_key", wide: true, exact: func(e admin.Execution) string { return e.IdempotencyKey }},
-	timeColumn("deadline", func(e admin.Execution) time.Time { return e.Deadline }, true),
-	timeColumn("settled_at", func(e admin.Execution) time.Time { return e.SettledAt }, true),
+	textColumn("id", func(e admin.Execution) string { return e.ID }),
+	timeColumn("begun_at", func(e admin.Execution) time.Time { return e.BegunAt }),
+	textColumn("agent_id", func(e admin.Execution) pat.AgentID { return e.AgentID }),
+	textColumn("intent", func(e admin.Execution) string { return e.Intent }),
+	textColumn("state", func(e admin.Execution) store.State { return e.State }),
+	textColumn("outcome", func(e admin.Execution) store.Outcome { return e.Outcome }),
+	textColumn("amount", func(e admin.Execution) string { return e.Amount }).
+		forPeople(func(e admin.Execution) string { return humanAmount(e.Amount, e.Currency) }),
+	textColumn("currency", func(e admin.Execution) string { return e.Currency }).onlyCSV(),
+	textColumn("rule", func(e admin.Execution) string { return e.Rule }).onlyCSV(),
+	textColumn("agreement_id", func(e admin.Execution) pat.AgreementID { return e.AgreementID }).onlyCSV(),
+	textColumn("jti", func(e admin.Execution) pat.TokenID { return e.TokenID }).onlyCSV(),
+	textColumn("policy_digest", func(e admin.Execution) string { return e.PolicyDigest }).onlyCSV(),
+	textColumn("idempotency_key", func(e admin.Execution) string { return e.IdempotencyKey }).onlyCSV(),
+	timeColumn("deadline", func(e admin.Execution) time.Time { return e.Deadline }).onlyCSV(),
+	timeColumn("settled_at", func(e admin.Execution) time.Time { return e.SettledAt }).onlyCSV(),
+}
+
+// answerColumns are what only the record of one call has.
+var answerColumns = []column[admin.Execution]{
+	textColumn("answer_status", func(e admin.Execution) string {
+		if e.AnswerStatus == 0 {
+			return ""
+		}
+		return strconv.Itoa(e.AnswerStatus)
+	}),
+	textColumn("answer_reason", func(e admin.Execution) string { return e.AnswerReason }),
 }
 
 func usageCommand() *cobra.Command {
@@ -75,26 +93,65 @@ func usageCommand() *cobra.Command {
 	return o.group(&cobra.Command{
 		Use: "usage", Short: "What agents did and owe: accounts, statements, ledger, executions",
 		Example: "  uimgate usage statements --month 2026-11\n  uimgate usage executions --state unresolved",
-	}, listing(o, "accounts", "List what agents topped up, hold and owe", "uimgate usage accounts -o csv", accountColumns, false),
-		listing(o, "ledger", "List every move of a charge, the newest first", "uimgate usage ledger --agent agent-1", entryColumns, true),
-		listing(o, "executions", "List calls that charged or carried an idempotency key, the newest first", "uimgate usage executions --state unresolved", executionColumns, true),
-		o.usageStatements(), o.usageShow(), o.usageResolve(), o.usageTopUp())
+	}, o.usageAccounts(), o.usageLedger(), o.usageExecutions(), o.usageStatements(), o.usageShow(), o.usageResolve(), o.usageTopUp())
 }
 
-// listing is one of the listings of usage, which is called what its path is called.
-func listing[T any](o *operator, name, short, example string, columns []column[T], states bool) *cobra.Command {
-	var agent, state string
+func (o *operator) usageAccounts() *cobra.Command {
+	var q admin.AccountQuery
 	c := &cobra.Command{
-		Use: name, Short: short, Args: usageArgs(cobra.NoArgs), Example: "  " + example,
+		Use: "accounts", Short: "List what agents topped up, hold and owe", Args: usageArgs(cobra.NoArgs),
+		Example: "  uimgate usage accounts -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, "/usage/"+name, o.page("agent_id", agent, "state", state), columns)
+			return printListing(c, o, accountColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Account], error) {
+				q.Service, q.Paging = o.service, p
+				return api.Accounts(ctx, q)
+			})
 		},
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
-	if states {
-		c.Flags().StringVar(&state, "state", "", "only those that are (in the ledger: became) held, captured, released or unresolved")
-	}
+	agentFlag(c, &q.AgentID)
 	return o.paging(c)
+}
+
+func (o *operator) usageLedger() *cobra.Command {
+	var q admin.UsageQuery
+	c := &cobra.Command{
+		Use: "ledger", Short: "List every move of a charge, the newest first", Args: usageArgs(cobra.NoArgs),
+		Example: "  uimgate usage ledger --agent agent-1",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, entryColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Entry], error) {
+				q.Service, q.Paging = o.service, p
+				return api.Ledger(ctx, q)
+			})
+		},
+	}
+	agentFlag(c, &q.AgentID)
+	stateFlag(c, &q.State)
+	return o.paging(c)
+}
+
+func (o *operator) usageExecutions() *cobra.Command {
+	var q admin.UsageQuery
+	c := &cobra.Command{
+		Use: "executions", Short: "List calls that charged or carried an idempotency key, the newest first", Args: usageArgs(cobra.NoArgs),
+		Example: "  uimgate usage executions --state unresolved",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, executionColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Execution], error) {
+				q.Service, q.Paging = o.service, p
+				return api.Executions(ctx, q)
+			})
+		},
+	}
+	agentFlag(c, &q.AgentID)
+	stateFlag(c, &q.State)
+	return o.paging(c)
+}
+
+func agentFlag(c *cobra.Command, into *pat.AgentID) {
+	c.Flags().StringVar((*string)(into), "agent", "", "only those of this agent")
+}
+
+func stateFlag(c *cobra.Command, into *store.State) {
+	c.Flags().StringVar((*string)(into), "state", "", "only those that are (in the ledger: became) held, captured, released or unresolved")
 }
 
 func (o *operator) usageResolve() *cobra.Command {
@@ -104,14 +161,13 @@ func (o *operator) usageResolve() *cobra.Command {
 the execution id it was sent, then charge the agent (captured) or do not (released).`,
 		Example: "  uimgate usage resolve 01934f6e-7f6c-7d2a-9b1e-0123456789ab released",
 		RunE: func(c *cobra.Command, args []string) error {
-			if to := store.State(args[1]); to != store.Captured && to != store.Released {
-				return usageError{errState}
+			to := store.State(args[1])
+			if to != store.Captured && to != store.Released {
+				return usageError{errors.New("the state must be captured or released")}
 			}
-			data, err := o.post(c, apiPath("usage", "executions", args[0], "resolve"), o.values(), map[string]any{"state": args[1]})
-			if err != nil {
-				return err
-			}
-			return printOne(c, o, data, executionColumns)
+			return printAnswer(c, o, executionColumns, func(ctx context.Context, api *client.Client) (admin.Execution, error) {
+				return api.Resolve(ctx, admin.Resolution{Record: o.record(args[0]), State: to})
+			})
 		},
 	}
 }
@@ -121,24 +177,16 @@ func (o *operator) usageShow() *cobra.Command {
 		Use: "show EXECUTION", Short: "Show one call that charged or carried an idempotency key", Args: usageArgs(cobra.ExactArgs(1)),
 		Example: "  uimgate usage show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
-			data, err := o.get(c, apiPath("usage", "executions", args[0]), o.values())
-			if err != nil {
-				return err
-			}
-			return printOne(c, o, data, append(slices.Clone(executionColumns), answerColumns...))
+			columns := slices.Concat(executionColumns, answerColumns)
+			return printAnswer(c, o, columns, func(ctx context.Context, api *client.Client) (admin.Execution, error) {
+				return api.Execution(ctx, o.record(args[0]))
+			})
 		},
 	}
 }
 
-// answerColumns are what only the record of one call tells.
-var answerColumns = []column[admin.Execution]{
-	{name: "answer_status", exact: func(e admin.Execution) string { return exactCount(int64(e.AnswerStatus)) }},
-	{name: "answer_reason", exact: func(e admin.Execution) string { return e.AnswerReason }},
-}
-
 func (o *operator) usageTopUp() *cobra.Command {
-	var reference string
-	var reverse bool
+	var t admin.TopUp
 	c := &cobra.Command{
 		Use: "top-up AGENT AMOUNT CURRENCY", Short: "Add to what an agent has paid in, or take back", Args: usageArgs(cobra.RangeArgs(2, 3)),
 		Long: `Top-up enters into the ledger what an agent paid in. Under a --reference, such as the number of the payment, it is
@@ -152,25 +200,32 @@ have spent it and owes it then.`,
 			if err != nil {
 				return usageError{err}
 			}
-			made := reference
-			if made == "" {
-				made = "uimgate-" + rand.Text()
+			t.Service, t.AgentID, t.Amount = o.service, pat.AgentID(args[0]), amount.String()
+			if t.Reference == "" {
+				t.Reference = "uimgate-" + rand.Text()
 			}
-			data, err := o.post(c, "/usage/top-up", o.values(), map[string]any{"agent_id": args[0], "amount": amount.String(), "reference": made, "reverse": reverse})
-			if _, answered := errors.AsType[*refusedError](err); err != nil && !answered {
-				return fmt.Errorf("%w\nWith --reference %s it can be repeated: it is made once", err, quoted(made))
+			account, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.TopUpResult, error) { return api.TopUp(ctx, t) })
+			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused {
+				return fmt.Errorf("%w\nWith --reference %s it can be repeated: it is made once", err, quoted(t.Reference))
 			}
 			if err != nil {
 				return err
 			}
-			var account admin.TopUpResult
-			if json.Unmarshal(data, &account) == nil && account.Repeated {
+			if account.Repeated {
 				fmt.Fprintln(c.ErrOrStderr(), "This was done before, under the same reference; nothing was done now.")
 			}
-			return printOne(c, o, data, accountColumns)
+			return o.printTopUp(c, account)
 		},
 	}
-	c.Flags().StringVar(&reference, "reference", "", "your word for this top-up, up to 200 characters; it is made once")
-	c.Flags().BoolVar(&reverse, "reverse", false, "take the amount back")
+	c.Flags().StringVar(&t.Reference, "reference", "", "your word for this top-up, up to 200 characters; it is made once")
+	c.Flags().BoolVar(&t.Reverse, "reverse", false, "take the amount back")
 	return c
+}
+
+// printTopUp prints an account; as JSON also whether the top-up was made before.
+func (o *operator) printTopUp(c *cobra.Command, r admin.TopUpResult) error {
+	if o.format == "json" {
+		return printLine(c.OutOrStdout(), r)
+	}
+	return printOne(c, o, r.Account, accountColumns)
 }

@@ -1,0 +1,193 @@
+// Package client calls the admin API of a running gateway. It has the operations of admin.Operator, with the same requests
+// and answers.
+//
+//	base, err := client.ParseURL("http://127.0.0.1:8081")
+//	c := client.New(client.Options{URL: base, Token: token})
+//	agents, err := c.Agents(ctx, admin.AgentQuery{Status: pat.AgentBlocked})
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+)
+
+const (
+	timeout   = 5 * time.Minute // a reload compiles every policy
+	maxAnswer = 64 << 20        // in bytes
+)
+
+// ErrURL means that a URL is none of an admin listener, or one to which the token must not go.
+var ErrURL = errors.New("the admin URL cannot be used")
+
+// Options are where a gateway is, and what it asks for.
+type Options struct {
+	// URL is that of the admin listener: see ParseURL.
+	URL *url.URL
+	// Token is the admin token: see ParseToken.
+	Token string
+}
+
+// A Client calls one gateway. It is safe for concurrent use. Its errors are *RefusedError where the gateway answered, and
+// *UnansweredError where it did not.
+type Client struct {
+	base  *url.URL
+	token string
+	http  *http.Client
+}
+
+// New returns a Client.
+func New(o Options) *Client {
+	// It goes straight to the gateway: no proxy, and no redirect that would take the token elsewhere.
+	return &Client{base: o.URL, token: o.Token, http: &http.Client{
+		Transport:     &http.Transport{DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// ParseURL reads the URL of an admin listener: with https, except on this machine, since the token is sent there. The
+// error wraps ErrURL.
+func ParseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, urlError("the admin URL must be like " + DefaultURL)
+	}
+	if address, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (err != nil || !address.IsLoopback()) {
+		return nil, urlError("the token would go to " + u.Host + " unencrypted: use https, or an SSH tunnel to a local port")
+	}
+	return u, nil
+}
+
+// A urlError is an ErrURL with a text of its own.
+type urlError string
+
+func (e urlError) Error() string        { return string(e) }
+func (e urlError) Is(target error) bool { return target == ErrURL }
+
+// hostFor returns the Host header. The admin API answers only to addresses and localhost, which keeps web pages out; where
+// it has a name, for which its certificate is, the name is for TLS alone.
+func hostFor(base *url.URL) string {
+	if _, err := netip.ParseAddr(base.Hostname()); err != nil {
+		return "localhost"
+	}
+	return base.Host
+}
+
+// path joins escaped segments. Dots are escaped, too, where a segment consists of them: an agent may be called "..".
+func path(segments ...string) string {
+	var out strings.Builder
+	for _, s := range segments {
+		out.WriteByte('/')
+		if s == "." || s == ".." {
+			out.WriteString(strings.ReplaceAll(s, ".", "%2E"))
+			continue
+		}
+		out.WriteString(url.PathEscape(s))
+	}
+	return out.String()
+}
+
+// A message is one request.
+type message struct {
+	method, path string
+	query        url.Values
+	body         any // nil: none
+}
+
+// get asks for a record.
+func get[A any](ctx context.Context, c *Client, path string, q admin.Request) (A, error) {
+	return answer[A](ctx, c, message{method: http.MethodGet, path: path, query: values(q)})
+}
+
+// post does something; the request is the body, too.
+func post[A any](ctx context.Context, c *Client, path string, q admin.Request) (A, error) {
+	var body any = q
+	if _, ok := q.(*admin.Record); ok || q == nil {
+		body = struct{}{}
+	}
+	return answer[A](ctx, c, message{http.MethodPost, path, values(q), body})
+}
+
+func values(q admin.Request) url.Values {
+	if q == nil {
+		return nil
+	}
+	return admin.Values(q)
+}
+
+func answer[A any](ctx context.Context, c *Client, m message) (a A, err error) {
+	data, err := c.send(ctx, m)
+	if err != nil {
+		return a, err
+	}
+	if raw, ok := any(&a).(*json.RawMessage); ok { // as it is
+		*raw = data
+		return a, nil
+	}
+	if err := json.Unmarshal(data, &a); err != nil {
+		return a, fmt.Errorf("the answer is not one of this version of uimgate: %w", err)
+	}
+	return a, nil
+}
+
+func (c *Client) send(ctx context.Context, m message) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r, err := c.request(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		if inURL, ok := errors.AsType[*url.Error](err); ok {
+			err = inURL.Err
+		}
+		return nil, &UnansweredError{URL: c.base.String(), Changed: m.method != http.MethodGet, err: err}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil || len(data) > maxAnswer {
+		return nil, fmt.Errorf("the answer of %s is not whole", c.base)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, c.refusal(resp.Status, data)
+	}
+	return data, nil
+}
+
+func (c *Client) request(ctx context.Context, m message) (*http.Request, error) {
+	var text io.Reader
+	if m.body != nil {
+		encoded, err := json.Marshal(m.body)
+		if err != nil {
+			return nil, err
+		}
+		text = bytes.NewReader(encoded)
+	}
+	target := strings.TrimSuffix(c.base.String(), "/") + admin.Path + m.path
+	if len(m.query) > 0 {
+		target += "?" + m.query.Encode()
+	}
+	r, err := http.NewRequestWithContext(ctx, m.method, target, text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrURL, err)
+	}
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	r.Header.Set("Accept", "application/json")
+	r.Host = hostFor(c.base)
+	if text != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r, nil
+}

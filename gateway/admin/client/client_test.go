@@ -1,0 +1,51 @@
+package client
+
+import (
+	"net/url"
+	"reflect"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+)
+
+func TestTheHostHeaderIsOneTheAdminAPITakes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"http://127.0.0.1:8081": "127.0.0.1:8081", "https://[::1]:8081": "[::1]:8081", "http://localhost:8081": "localhost",
+		"https://gateway.example:8081": "localhost", "https://192.0.2.1": "192.0.2.1",
+	} {
+		u, err := url.Parse(text)
+		if err != nil || hostFor(u) != want {
+			t.Errorf("%s: %s, %v", text, hostFor(u), err)
+		}
+	}
+}
+
+// Whatever an Operator does can be asked for from another process, by the same requests and for the same answers.
+func TestTheClientHasEveryOperation(t *testing.T) {
+	client := reflect.TypeFor[*Client]()
+	signature := func(m reflect.Method) string { // without the receiver
+		if m.Type == nil {
+			return "nothing"
+		}
+		text := m.Name
+		for i := 1; i < m.Type.NumIn(); i++ {
+			text += " " + m.Type.In(i).String()
+		}
+		for i := range m.Type.NumOut() {
+			text += ", " + m.Type.Out(i).String()
+		}
+		return text
+	}
+	operator := reflect.TypeFor[*admin.Operator]()
+	for i := range operator.NumMethod() {
+		want := operator.Method(i)
+		if want.Name == "Drain" || want.Name == "Health" { // of this process alone
+			continue
+		}
+		got, ok := client.MethodByName(want.Name)
+		if !ok || signature(got) != signature(want) {
+			t.Errorf("the client has %q, want %q", signature(got), signature(want))
+		}
+	}
+}

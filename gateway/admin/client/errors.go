@@ -1,0 +1,60 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// A RefusedError is a refusal of the gateway. Its texts may quote what agents and others wrote.
+type RefusedError struct {
+	Reason              reason.Reason
+	Message, Suggestion string
+	Services            []string        // to choose from, where the request has to name one
+	Problems            []admin.Problem // of a configuration that was not taken over
+}
+
+func (e *RefusedError) Error() string {
+	if e.Suggestion == "" {
+		return e.Message
+	}
+	return e.Message + "\n" + e.Suggestion
+}
+
+// refusal reads the envelope of a refusal.
+func (c *Client) refusal(status string, data []byte) error {
+	var envelope struct {
+		Error struct {
+			Message string `json:"message"`
+			Details struct {
+				Reason     reason.Reason   `json:"reason"`
+				Suggestion string          `json:"suggestion"`
+				Services   []string        `json:"services"`
+				Problems   []admin.Problem `json:"problems"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(data, &envelope); err != nil || envelope.Error.Message == "" {
+		return fmt.Errorf("%s answers %s, which is not how the admin API of uimgate answers: is it the admin listener?", c.base, status)
+	}
+	d := envelope.Error.Details
+	return &RefusedError{Reason: d.Reason, Message: envelope.Error.Message, Suggestion: d.Suggestion, Services: d.Services, Problems: d.Problems}
+}
+
+// An UnansweredError means that no answer came.
+type UnansweredError struct {
+	URL     string
+	Changed bool // what was asked for may have been done
+	err     error
+}
+
+func (e *UnansweredError) Error() string {
+	if e.Changed {
+		return fmt.Sprintf("no answer from the gateway at %s, so look whether it was done before you repeat it: %v", e.URL, e.err)
+	}
+	return fmt.Sprintf("no answer from the gateway at %s: %v", e.URL, e.err)
+}
+
+func (e *UnansweredError) Unwrap() error { return e.err }

@@ -1,0 +1,75 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/uimgate/uimgate/config"
+)
+
+// DefaultURL is where a gateway has its admin listener unless it is told otherwise.
+const DefaultURL = "http://127.0.0.1:8081"
+
+// maxToken bounds a token, in bytes.
+const maxToken = 4 << 10
+
+// ErrToken means that a text is no admin token.
+var ErrToken = errors.New("holds no token")
+
+// ConfiguredURL returns where a configuration puts the admin listener, as this machine reaches it; DefaultURL where there
+// is no configuration, or it leaves the port open.
+func ConfiguredURL(c *config.Config) string {
+	if c == nil {
+		return DefaultURL
+	}
+	host, port, err := net.SplitHostPort(c.Admin.Listen)
+	if err != nil || port == "0" {
+		return DefaultURL
+	}
+	if address, err := netip.ParseAddr(host); host == "" || (err == nil && address.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	if c.Server.TLS.Enabled() {
+		u.Scheme = "https"
+	}
+	return u.String()
+}
+
+// ConfiguredToken returns the admin token of the gateway that a configuration describes: its own, else that which the
+// gateway made. from is what errors call the configuration.
+func ConfiguredToken(c *config.Config, from string) (string, error) {
+	if !c.Admin.Token.IsEmpty() {
+		return ParseToken(c.Admin.Token.Reveal(), "admin.token in "+from)
+	}
+	return ReadToken(filepath.Join(c.Data, "admin.token"))
+}
+
+// ReadToken reads a token from a file.
+func ReadToken(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", fmt.Errorf("reading the admin token: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	if err != nil {
+		return "", fmt.Errorf("reading the admin token: %w", err)
+	}
+	return ParseToken(strings.TrimSpace(string(text)), file)
+}
+
+// ParseToken refuses a text from somewhere that cannot be a token, without repeating it. The error wraps ErrToken.
+func ParseToken(text, from string) (string, error) {
+	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
+		return "", fmt.Errorf("%s %w", from, ErrToken)
+	}
+	return text, nil
+}

@@ -1,0 +1,149 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// Status is admin.Operator.Status.
+func (c *Client) Status(ctx context.Context) (admin.Status, error) {
+	return get[admin.Status](ctx, c, "/status", nil)
+}
+
+// Reload is admin.Operator.Reload. A *RefusedError has the problems of a configuration that was not taken over.
+func (c *Client) Reload(ctx context.Context) (admin.Reload, error) {
+	return post[admin.Reload](ctx, c, "/reload", nil)
+}
+
+// Agents is admin.Operator.Agents.
+func (c *Client) Agents(ctx context.Context, q admin.AgentQuery) (admin.Page[admin.Agent], error) {
+	return get[admin.Page[admin.Agent]](ctx, c, "/agents", &q)
+}
+
+// Agent is admin.Operator.Agent.
+func (c *Client) Agent(ctx context.Context, r admin.Record) (admin.Agent, error) {
+	return get[admin.Agent](ctx, c, path("agents", r.ID), &r)
+}
+
+// BlockAgent is admin.Operator.BlockAgent.
+func (c *Client) BlockAgent(ctx context.Context, r admin.Revocation) (admin.Agent, error) {
+	return post[admin.Agent](ctx, c, path("agents", r.ID, "block"), &r)
+}
+
+// UnblockAgent is admin.Operator.UnblockAgent.
+func (c *Client) UnblockAgent(ctx context.Context, r admin.Record) (admin.Agent, error) {
+	return post[admin.Agent](ctx, c, path("agents", r.ID, "unblock"), &r)
+}
+
+// ApproveAgent is admin.Operator.ApproveAgent.
+func (c *Client) ApproveAgent(ctx context.Context, r admin.Record) (admin.Agent, error) {
+	return post[admin.Agent](ctx, c, path("agents", r.ID, "approve"), &r)
+}
+
+// AddAgentKey is admin.Operator.AddAgentKey.
+func (c *Client) AddAgentKey(ctx context.Context, k admin.AgentKey) (admin.Agent, error) {
+	return post[admin.Agent](ctx, c, path("agents", k.ID, "keys"), &k)
+}
+
+// Agreements is admin.Operator.Agreements.
+func (c *Client) Agreements(ctx context.Context, q admin.AgreementQuery) (admin.Page[admin.Agreement], error) {
+	return get[admin.Page[admin.Agreement]](ctx, c, "/agreements", &q)
+}
+
+// Agreement is admin.Operator.Agreement.
+func (c *Client) Agreement(ctx context.Context, r admin.Record) (admin.Agreement, error) {
+	return get[admin.Agreement](ctx, c, path("agreements", r.ID), &r)
+}
+
+// ExportAgreement is admin.Operator.ExportAgreement.
+func (c *Client) ExportAgreement(ctx context.Context, r admin.Record) (json.RawMessage, error) {
+	return get[json.RawMessage](ctx, c, path("agreements", r.ID, "export"), &r)
+}
+
+// RevokeAgreement is admin.Operator.RevokeAgreement.
+func (c *Client) RevokeAgreement(ctx context.Context, r admin.Revocation) (admin.Agreement, error) {
+	return post[admin.Agreement](ctx, c, path("agreements", r.ID, "revoke"), &r)
+}
+
+// Policies is admin.Operator.Policies.
+func (c *Client) Policies(ctx context.Context, q admin.PolicyQuery) (admin.Page[admin.Policy], error) {
+	return get[admin.Page[admin.Policy]](ctx, c, "/policies", &q)
+}
+
+// RevokePolicy is admin.Operator.RevokePolicy.
+func (c *Client) RevokePolicy(ctx context.Context, r admin.Revocation) (admin.RevokedPolicy, error) {
+	return post[admin.RevokedPolicy](ctx, c, path("policies", r.ID, "revoke"), &r)
+}
+
+// PATs is admin.Operator.PATs.
+func (c *Client) PATs(ctx context.Context, q admin.PATQuery) (admin.Page[admin.PAT], error) {
+	return get[admin.Page[admin.PAT]](ctx, c, "/pats", &q)
+}
+
+// PAT is admin.Operator.PAT.
+func (c *Client) PAT(ctx context.Context, r admin.Record) (admin.PAT, error) {
+	return get[admin.PAT](ctx, c, path("pats", r.ID), &r)
+}
+
+// RevokePAT is admin.Operator.RevokePAT.
+func (c *Client) RevokePAT(ctx context.Context, r admin.Revocation) (admin.PAT, error) {
+	return post[admin.PAT](ctx, c, path("pats", r.ID, "revoke"), &r)
+}
+
+// Introspect is admin.Operator.Introspect.
+func (c *Client) Introspect(ctx context.Context, t admin.PresentedToken) (pat.Introspection, error) {
+	return post[pat.Introspection](ctx, c, "/introspect", &t)
+}
+
+// Accounts is admin.Operator.Accounts.
+func (c *Client) Accounts(ctx context.Context, q admin.AccountQuery) (admin.Page[admin.Account], error) {
+	return get[admin.Page[admin.Account]](ctx, c, "/usage/accounts", &q)
+}
+
+// Statements is admin.Operator.Statements.
+func (c *Client) Statements(ctx context.Context, q admin.StatementQuery) (admin.Page[admin.Statement], error) {
+	return get[admin.Page[admin.Statement]](ctx, c, "/usage/statements", &q)
+}
+
+// Ledger is admin.Operator.Ledger.
+func (c *Client) Ledger(ctx context.Context, q admin.UsageQuery) (admin.Page[admin.Entry], error) {
+	return get[admin.Page[admin.Entry]](ctx, c, "/usage/ledger", &q)
+}
+
+// Executions is admin.Operator.Executions.
+func (c *Client) Executions(ctx context.Context, q admin.UsageQuery) (admin.Page[admin.Execution], error) {
+	return get[admin.Page[admin.Execution]](ctx, c, "/usage/executions", &q)
+}
+
+// Execution is admin.Operator.Execution.
+func (c *Client) Execution(ctx context.Context, r admin.Record) (admin.Execution, error) {
+	return get[admin.Execution](ctx, c, path("usage", "executions", r.ID), &r)
+}
+
+// Resolve is admin.Operator.Resolve.
+func (c *Client) Resolve(ctx context.Context, r admin.Resolution) (admin.Execution, error) {
+	return post[admin.Execution](ctx, c, path("usage", "executions", r.ID, "resolve"), &r)
+}
+
+// TopUp is admin.Operator.TopUp.
+func (c *Client) TopUp(ctx context.Context, t admin.TopUp) (admin.TopUpResult, error) {
+	return post[admin.TopUpResult](ctx, c, "/usage/top-up", &t)
+}
+
+// Keys is admin.Operator.Keys.
+func (c *Client) Keys(ctx context.Context) (admin.Page[admin.Key], error) {
+	return get[admin.Page[admin.Key]](ctx, c, "/keys", nil)
+}
+
+// RotateKey is admin.Operator.RotateKey.
+func (c *Client) RotateKey(ctx context.Context) (admin.Key, error) {
+	return post[admin.Key](ctx, c, "/keys/rotate", nil)
+}
+
+// RetireKey is admin.Operator.RetireKey.
+func (c *Client) RetireKey(ctx context.Context, r admin.Retirement) (admin.Key, error) {
+	return post[admin.Key](ctx, c, path("keys", string(r.KeyID), "retire"), &r)
+}
