@@ -21,17 +21,31 @@ const (
 	unknown truth = "unknown"
 )
 
-// judge publishes a constraint once per polarity and reads its truth off the three decisions: a
-// permission opens only if it is true; a prohibition and an obligation bind unless it is false.
+// judge publishes a constraint in four rules, each on an intent of its own, and reads its truth off the four decisions: a
+// permission opens only if it is true, as a constraint or as a refinement; a prohibition and an obligation bind unless it
+// is false. Whoever is not asked about the obligation has signed.
 func judge(t *testing.T, constraint string, now time.Time, facts map[string]any) truth {
 	t.Helper()
-	const head = `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"http://example.com/p","conflict":"prohibit",`
-	const free = `"permission":{"target":"http://example.com/api/intents","action":"execute"}`
-	r := odrl.Request{AgentID: "a", Intent: search.UID, Now: now, Facts: facts}
-	opens := decide(t, publish(t, []byte(head+`"permission":{"target":"http://example.com/api/intents","action":"use","constraint":`+constraint+`}}`), world()), r).Permit
-	forbids := decide(t, publish(t, []byte(head+free+`,"prohibition":{"target":"http://example.com/api/intents","action":"execute","constraint":`+constraint+`}}`), world()), r)
-	binds := decide(t, publish(t, []byte(head+free+`,"obligation":{"action":"signPayload","constraint":`+constraint+`}}`), world()), r)
-	refines := decide(t, publish(t, []byte(head+`"permission":{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":`+constraint+`}}}`), world()), r).Permit
+	const of = `"target":"example.com:`
+	const free = `{` + of + `forbids:v1","action":"execute"},{` + of + `binds:v1","action":"execute"}`
+	w := odrl.World{Hosts: []string{"example.com"}}
+	for _, name := range []string{"opens", "refines", "forbids", "binds"} {
+		w.Intents = append(w.Intents, odrl.Asset{UID: "example.com:" + name + ":v1", Namespace: "example.com", Name: name, Title: name})
+	}
+	p := publish(t, []byte(`{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"http://example.com/p","conflict":"prohibit",
+		"permission":[`+free+`,{`+of+`opens:v1","action":"use","constraint":`+constraint+`},
+			{`+of+`refines:v1","action":{"@id":"odrl:execute","refinement":`+constraint+`}}],
+		"prohibition":{`+of+`forbids:v1","action":"execute","constraint":`+constraint+`},
+		"obligation":{"action":"signPayload","constraint":`+constraint+`}}`), w)
+	about := func(name string) odrl.Decision {
+		r := odrl.Request{AgentID: "a", AgentKey: []byte("k"), ProofKey: []byte("k"), Intent: "example.com:" + name + ":v1", Now: now, Facts: facts}
+		if name == "binds" {
+			r.ProofKey = nil
+		}
+		return decide(t, p, r)
+	}
+	opens, refines := about("opens").Permit, about("refines").Permit
+	forbids, binds := about("forbids"), about("binds")
 	if opens != refines {
 		t.Errorf("%s: as a refinement %v, as a constraint %v", constraint, refines, opens)
 	}
@@ -429,13 +443,14 @@ func TestLogicalConstraints(t *testing.T) {
 			t.Errorf("xone of %s: %s, want %s", tt.three, got, tt.want)
 		}
 	}
-	for _, innermost := range order {
-		c := operand[innermost]
-		for depth := 1; depth <= model.MaxNesting; depth++ {
-			c = `{"or":[` + c + `,` + operand[no] + `]}`
-			if depth%2 == 0 { // a neutral element of the other operator, so that every level is used
-				c = strings.Replace(c, `{"or"`, `{"xone"`, 1)
-			}
+	c := leaf("recipient", "eq", "a")
+	for depth := 1; depth <= model.MaxNesting; depth++ {
+		c = `{"or":[` + c + `,` + operand[no] + `]}`
+		if depth%2 == 0 { // a neutral element of the other operator, so that every level is used
+			c = strings.Replace(c, `{"or"`, `{"xone"`, 1)
+		}
+		for _, innermost := range order {
+			facts := map[string]any{"purpose": "a", "recipient": map[truth]any{yes: "a", no: "b"}[innermost]}
 			if got := judge(t, c, noon, facts); got != innermost {
 				t.Errorf("%s at depth %d: %s", innermost, depth, got)
 			}
