@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/agent/agenttest"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -312,7 +313,7 @@ func TestErrorsAreComplete(t *testing.T) {
 		Status: 400, Code: "INVALID_PARAMETER", Reason: "PARAMETER_OUT_OF_RANGE", UIMCode: "UIM-VAL-008",
 		Message: "Wrong [31m.", Suggestion: "Use less.",
 		Violations: []intents.Violation{{
-			Pointer: "/limit", Keyword: "maximum", Reason: intents.ParameterOutOfRange, Message: "at most 50", Limit: json.Number("50"),
+			Pointer: "/limit", Keyword: "maximum", Reason: reason.ParameterOutOfRange, Message: "at most 50", Limit: json.Number("50"),
 		}},
 		Outcome: "not_sent", RequestID: "r-1", RateLimit: &agent.RateLimit{Remaining: 3},
 	}, e, ignore); diff != "" {

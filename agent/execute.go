@@ -128,7 +128,7 @@ func (s *Service) isFree(ctx context.Context, uid string) bool {
 		catalog, _ = s.Catalog(ctx) // an intent that is not known is not safe
 	}
 	if catalog != nil {
-		if in, ok := catalog.Lookup(uid); ok {
+		if in, ok := lookup(catalog, uid); ok {
 			found = in
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -146,7 +147,7 @@ func readViolations(list []any) []intents.Violation {
 		if !ok {
 			continue
 		}
-		v := intents.Violation{Keyword: codeName(m["keyword"]), Reason: intents.Reason(codeName(m["reason"])), Limit: m["limit"]}
+		v := intents.Violation{Keyword: codeName(m["keyword"]), Reason: reason.Reason(codeName(m["reason"])), Limit: m["limit"]}
 		for name, to := range map[string]*string{"pointer": &v.Pointer, "message": &v.Message, "nearest": &v.Nearest} {
 			text, _ := m[name].(string)
 			*to = clean(text)

@@ -116,6 +116,15 @@ func (s *Service) keepFound(found []*intents.Intent) {
 	}
 }
 
+// lookup finds an intent by the text of its UID.
+func lookup(c *intents.Catalog, uid string) (*intents.Intent, bool) {
+	parsed, err := intents.ParseUID(uid)
+	if err != nil {
+		return nil, false
+	}
+	return c.Lookup(parsed)
+}
+
 // Intent returns the description of one intent: that of agents.json, or else the service's answer to a request for it.
 // The error is an *Error (ErrIntentNotFound, ErrVersionConflict) if the service has no such intent.
 func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, error) {
@@ -123,7 +132,7 @@ func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, erro
 	if err != nil {
 		return nil, err
 	}
-	if in, ok := catalog.Lookup(uid); ok {
+	if in, ok := lookup(catalog, uid); ok {
 		return in, nil
 	}
 	s.mu.Lock()
@@ -158,7 +167,7 @@ func (s *Service) oneIntent(a fetch.Answer, uid string) (*intents.Intent, error)
 	if catalog == nil {
 		return nil, fmt.Errorf("asking for the intent: %w: %s", ErrAnswer, clean(problems[0].String()))
 	}
-	in, ok := catalog.Lookup(uid)
+	in, ok := lookup(catalog, uid)
 	if !ok {
 		return nil, fmt.Errorf("asking for the intent: %w: it describes another one", ErrAnswer)
 	}

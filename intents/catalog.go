@@ -18,8 +18,8 @@ type Catalog struct {
 	AuthMethods []string
 
 	intents    []*Intent
-	byUID      map[string]*Intent
-	versions   map[[2]string][]UID
+	byUID      map[UID]*Intent
+	versions   map[family][]UID
 	byTitle    map[string][]*Intent
 	namespaces []string
 	index      *index
@@ -32,16 +32,19 @@ type Catalog struct {
 // Intents are all intents in the order of the document.
 func (c *Catalog) Intents() []*Intent { return c.intents }
 
-// Lookup finds an intent by its UID, exactly as written.
-func (c *Catalog) Lookup(uid string) (*Intent, bool) {
+// A family is the intents of one namespace and name, in all versions.
+type family struct{ namespace, name string }
+
+func (u UID) family() family { return family{u.Namespace, u.Name} }
+
+// Lookup finds an intent by its UID.
+func (c *Catalog) Lookup(uid UID) (*Intent, bool) {
 	i, ok := c.byUID[uid]
 	return i, ok
 }
 
-// Versions are the UIDs of one intent, oldest version first.
-func (c *Catalog) Versions(namespace, name string) []UID {
-	return slices.Clone(c.versions[[2]string{namespace, name}])
-}
+// Versions returns the UIDs that have namespace and name of uid, oldest version first.
+func (c *Catalog) Versions(uid UID) []UID { return slices.Clone(c.versions[uid.family()]) }
 
 // ByTitle finds the intents of one intent_name, exactly as written: the versions of one, as a rule.
 func (c *Catalog) ByTitle(title string) []*Intent { return slices.Clone(c.byTitle[title]) }

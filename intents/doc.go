@@ -5,8 +5,8 @@
 //
 //	catalog, problems := intents.Parse(data, intents.Options{Strict: true})
 //	if problems.Failed() { … }
-//	intent, ok := catalog.Lookup("example.com:search-products:v1")
-//	filled, violations := intent.Validate(parameters) // a tree that strictjson made
+//	intent, ok := catalog.Lookup(uid)                 // a UID that ParseUID made
+//	filled, violations := intent.Validate(parameters) // a strictjson.Object
 //	answer, err := intent.Shape(upstreamBody)
 //
 // The package does no I/O: no reference in a schema ever reaches the network or a disk. UIM core 1, 2

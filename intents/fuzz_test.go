@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -37,7 +38,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("what the load lets through must compile: %v", err)
 			}
 			for _, i := range c.Intents() {
-				if found, ok := c.Lookup(i.UID.String()); !ok || found != i {
+				if found, ok := c.Lookup(i.UID); !ok || found != i {
 					t.Fatalf("%s is not found", i.UID)
 				}
 				if _, err := strictjson.DecodeObject(i.JSON()); err != nil {
@@ -103,7 +104,7 @@ func FuzzValidate(f *testing.F) {
 		}
 		for _, v := range violations {
 			// A name too long to be told is pointed at by the object it stands in.
-			nameless := v.Pointer == "" && v.Reason == intents.UnknownParameter
+			nameless := v.Pointer == "" && v.Reason == reason.UnknownParameter
 			if v.Reason == "" || v.Keyword == "" || v.Message == "" || v.Pointer == "" && !nameless {
 				t.Fatalf("%+v", v)
 			}

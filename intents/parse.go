@@ -225,20 +225,18 @@ func named(b *builder, name string) problem.List {
 // arrange makes the maps and the search index, and finds what only shows over all intents.
 func (c *Catalog) arrange(opts Options) problem.List {
 	f := &findings{strict: opts.Strict}
-	c.byUID = make(map[string]*Intent, len(c.intents))
-	c.versions = map[[2]string][]UID{}
+	c.byUID = make(map[UID]*Intent, len(c.intents))
+	c.versions = map[family][]UID{}
 	c.byTitle = map[string][]*Intent{}
 	spaces := map[string]bool{}
 	kept := c.intents[:0]
 	for _, i := range c.intents {
-		name := i.UID.String()
-		if _, twice := c.byUID[name]; twice {
-			f.soft("duplicate", "/intents/"+strconv.Itoa(i.place)+"/intent_uid", "the intent %s stands here twice", name)
+		if _, twice := c.byUID[i.UID]; twice {
+			f.soft("duplicate", "/intents/"+strconv.Itoa(i.place)+"/intent_uid", "the intent %s stands here twice", i.UID)
 			continue
 		}
-		c.byUID[name] = i
-		key := [2]string{i.UID.Namespace, i.UID.Name}
-		c.versions[key] = append(c.versions[key], i.UID)
+		c.byUID[i.UID] = i
+		c.versions[i.UID.family()] = append(c.versions[i.UID.family()], i.UID)
 		c.byTitle[i.Name] = append(c.byTitle[i.Name], i)
 		if !spaces[i.UID.Namespace] {
 			spaces[i.UID.Namespace] = true
@@ -251,7 +249,7 @@ func (c *Catalog) arrange(opts Options) problem.List {
 		slices.SortFunc(versions, UID.Compare)
 	}
 	for _, i := range c.intents {
-		if i.ReplacedBy != (UID{}) && i.ReplacedBy.Namespace == i.UID.Namespace && c.byUID[i.ReplacedBy.String()] == nil {
+		if i.ReplacedBy != (UID{}) && i.ReplacedBy.Namespace == i.UID.Namespace && c.byUID[i.ReplacedBy] == nil {
 			f.advise("replaced-by", "/intents/"+strconv.Itoa(i.place)+"/replaced_by", "intent %s: replaced_by names %s, which is not in this file", i.UID, i.ReplacedBy)
 		}
 	}

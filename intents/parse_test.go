@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -72,7 +73,7 @@ func TestCoreDialect(t *testing.T) {
 		c.PolicyFile != "https://example.com/policy.json" || c.Compliance.Regional["EU"] != "GDPR" || c.License != "" {
 		t.Errorf("%+v", c)
 	}
-	i, ok := c.Lookup("example.com:search-products:v1")
+	i, ok := c.Lookup(intents.UID{Namespace: "example.com", Name: "search-products", Version: "v1"})
 	if !ok {
 		t.Fatal("not found")
 	}
@@ -89,7 +90,7 @@ func TestCoreDialect(t *testing.T) {
 	if p := i.Outputs[1]; p.From != "/data/n" || !p.HasFrom || !p.Required {
 		t.Errorf("%+v", p)
 	}
-	get, _ := c.Lookup("example.com:get-product:v2")
+	get, _ := c.Lookup(intents.UID{Namespace: "example.com", Name: "get-product", Version: "v2"})
 	if get.Endpoint.Method != http.MethodGet || !get.Safe {
 		t.Errorf("GET is safe: %+v", get)
 	}
@@ -126,7 +127,7 @@ func TestReferenceServiceDialect(t *testing.T) {
 	if len(violations) > 0 || !cmp.Equal(filled, strictjson.Object{"city": "Ulm", "area": nil, "sort": "rent"}) {
 		t.Errorf("%v, %v", filled, violations)
 	}
-	if _, violations = i.Validate(map[string]any{}); len(violations) != 1 || violations[0].Reason != intents.MissingParameter || violations[0].Pointer != "/city" {
+	if _, violations = i.Validate(map[string]any{}); len(violations) != 1 || violations[0].Reason != reason.MissingParameter || violations[0].Pointer != "/city" {
 		t.Error(violations)
 	}
 	if _, violations = i.Validate(map[string]any{"city": "Ulm", "area": "centre"}); len(violations) != 1 || violations[0].Keyword != "maxLength" {

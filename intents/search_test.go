@@ -116,7 +116,7 @@ func TestParseQuery(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	got := market(t).Versions("a.example", "search-products")
+	got := market(t).Versions(intents.UID{Namespace: "a.example", Name: "search-products"})
 	if len(got) != 2 || got[0].Version != "v1" || got[1].Version != "v2" {
 		t.Error(got)
 	}

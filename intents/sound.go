@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -18,11 +19,11 @@ const (
 // JSON and of bounded size, bounded depth and bounded names. Trees from strictjson fail only for their
 // names; other decoders may hand over anything.
 func sound(v any, r *report, at *path) bool {
-	reason := unsound(v, 1, 0)
-	if reason == "" {
+	fault := unsound(v, 1, 0)
+	if fault == "" {
 		return true
 	}
-	r.add(Violation{Pointer: at.String(), Keyword: "type", Reason: InvalidParameter, Message: reason})
+	r.add(Violation{Pointer: at.String(), Keyword: "type", Reason: reason.InvalidParameter, Message: fault})
 	return false
 }
 
@@ -40,8 +41,8 @@ func unsound(v any, depth, names int) string {
 			return "is nested deeper than " + strconv.Itoa(strictjson.MaxDepth) + " levels"
 		}
 		for _, item := range v {
-			if reason := unsound(item, depth+1, names+8); reason != "" {
-				return reason
+			if fault := unsound(item, depth+1, names+8); fault != "" {
+				return fault
 			}
 		}
 		return ""
@@ -53,8 +54,8 @@ func unsound(v any, depth, names int) string {
 			if names+len(name) > maxPathText {
 				return "has member names that are too long, at most " + strconv.Itoa(maxPathText) + " bytes on the way to one value"
 			}
-			if reason := unsound(member, depth+1, names+len(name)+1); reason != "" {
-				return reason
+			if fault := unsound(member, depth+1, names+len(name)+1); fault != "" {
+				return fault
 			}
 		}
 		return ""

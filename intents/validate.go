@@ -9,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -49,7 +50,7 @@ func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []Violat
 				filled[p.Name] = v
 			}
 		case p.Required:
-			r.add(Violation{Pointer: pointer(p.Name), Keyword: "required", Reason: MissingParameter, Message: "the parameter " + quoted(p.Name) + " is required"})
+			r.add(Violation{Pointer: pointer(p.Name), Keyword: "required", Reason: reason.MissingParameter, Message: "the parameter " + quoted(p.Name) + " is required"})
 		case p.HasDefault:
 			filled[p.Name] = strictjson.Clone(p.Default)
 		}
@@ -85,7 +86,7 @@ func (i *Intent) strangers(params strictjson.Object, r *report) {
 }
 
 func unknownMember(at, name string, known []string, r *report) Violation {
-	v := Violation{Pointer: at, Keyword: "additionalProperties", Reason: UnknownParameter, Message: "a name longer than " + strconv.Itoa(maxNameSent) + " bytes is no parameter"}
+	v := Violation{Pointer: at, Keyword: "additionalProperties", Reason: reason.UnknownParameter, Message: "a name longer than " + strconv.Itoa(maxNameSent) + " bytes is no parameter"}
 	if len(name) > maxNameSent {
 		return v
 	}
@@ -146,7 +147,7 @@ func (c *check) validate(v any, at *path, r *report) {
 		return
 	}
 	if c.never {
-		r.add(Violation{Pointer: at.String(), Keyword: "false", Reason: InvalidParameter, Message: "no value is allowed here"})
+		r.add(Violation{Pointer: at.String(), Keyword: "false", Reason: reason.InvalidParameter, Message: "no value is allowed here"})
 		return
 	}
 	if c.own != nil && !c.ask(v, at, r) {
@@ -187,7 +188,7 @@ func (c *check) ask(v any, at *path, r *report) bool {
 	var failed *jsonschema.ValidationError
 	if !errors.As(err, &failed) {
 		// Something the load did not see: deny.
-		r.add(Violation{Pointer: at.String(), Keyword: "type", Reason: InvalidParameter, Message: "the value cannot be checked"})
+		r.add(Violation{Pointer: at.String(), Keyword: "type", Reason: reason.InvalidParameter, Message: "the value cannot be checked"})
 		return false
 	}
 	e := explanation{doc: c.own.doc, value: v, at: at.String(), nullable: c.nullable}
@@ -205,7 +206,7 @@ func (c *check) ask(v any, at *path, r *report) bool {
 func (c *check) members(v map[string]any, at *path, r *report) {
 	for _, name := range c.required {
 		if _, ok := v[name]; !ok {
-			r.add(Violation{Pointer: pathTo(at, name).String(), Keyword: "required", Reason: MissingParameter, Message: "the member " + quoted(name) + " is required"})
+			r.add(Violation{Pointer: pathTo(at, name).String(), Keyword: "required", Reason: reason.MissingParameter, Message: "the member " + quoted(name) + " is required"})
 		}
 	}
 	if c.properties == nil && c.additional == nil && !c.closed {

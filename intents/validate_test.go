@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -121,7 +122,7 @@ func TestFormatsAreAsserted(t *testing.T) {
 			}
 		}
 		for _, s := range values.bad {
-			if _, v := i.Validate(map[string]any{"a": s}); len(v) != 1 || v[0].Reason != intents.InvalidFormat || v[0].Limit != format {
+			if _, v := i.Validate(map[string]any{"a": s}); len(v) != 1 || v[0].Reason != reason.InvalidFormat || v[0].Limit != format {
 				t.Errorf("%s takes %q: %v", format, s, v)
 			}
 		}
@@ -141,11 +142,11 @@ func TestAllViolationsAtOnceInOrder(t *testing.T) {
 	sent := object(t, `{"zzz": 1, "Query": "x", "limit": 0, "category": "cars"}`)
 	filled, got := i.Validate(sent)
 	want := []intents.Violation{
-		{Pointer: "/query", Keyword: "required", Reason: intents.MissingParameter},
-		{Pointer: "/category", Keyword: "enum", Reason: intents.InvalidEnumValue, Limit: []any{"books", "electronics"}},
-		{Pointer: "/limit", Keyword: "minimum", Reason: intents.ParameterOutOfRange, Limit: json.Number("1")},
-		{Pointer: "/Query", Keyword: "additionalProperties", Reason: intents.UnknownParameter, Nearest: "query", Known: []string{"query", "category", "limit"}},
-		{Pointer: "/zzz", Keyword: "additionalProperties", Reason: intents.UnknownParameter},
+		{Pointer: "/query", Keyword: "required", Reason: reason.MissingParameter},
+		{Pointer: "/category", Keyword: "enum", Reason: reason.InvalidEnumValue, Limit: []any{"books", "electronics"}},
+		{Pointer: "/limit", Keyword: "minimum", Reason: reason.ParameterOutOfRange, Limit: json.Number("1")},
+		{Pointer: "/Query", Keyword: "additionalProperties", Reason: reason.UnknownParameter, Nearest: "query", Known: []string{"query", "category", "limit"}},
+		{Pointer: "/zzz", Keyword: "additionalProperties", Reason: reason.UnknownParameter},
 	}
 	for n := range got {
 		if got[n].Message == "" {
@@ -204,7 +205,7 @@ func TestViolationsAreBoundedAndSilent(t *testing.T) {
 // When a call has used up what checking may cost, that is said once.
 func TestBudgetsEndACall(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "array", "items": {"oneOf": [{"enum": [`+strings.Repeat("1,", 2000)+`7]}, {"type": "null"}]}}]`)
-	if _, violations := i.Validate(object(t, `{"a": [`+strings.Repeat("7,", 100_000)+`7]}`)); len(violations) != 1 || violations[0].Reason != intents.ParameterTooLong {
+	if _, violations := i.Validate(object(t, `{"a": [`+strings.Repeat("7,", 100_000)+`7]}`)); len(violations) != 1 || violations[0].Reason != reason.ParameterTooLong {
 		t.Errorf("%d violations, first %v", len(violations), violations[0])
 	}
 	if _, violations := i.Validate(object(t, `{"a": [`+strings.Repeat("7,", 100)+`7]}`)); violations != nil {

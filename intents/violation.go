@@ -12,33 +12,19 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
-)
-
-// A Reason says in the protocol's words what is wrong with a parameter.
-type Reason string
-
-// The reasons of a Violation.
-const (
-	MissingParameter    Reason = "MISSING_PARAMETER"
-	InvalidParameter    Reason = "INVALID_PARAMETER"
-	InvalidFormat       Reason = "INVALID_FORMAT"
-	ParameterTooLong    Reason = "PARAMETER_TOO_LONG"
-	ParameterTooShort   Reason = "PARAMETER_TOO_SHORT"
-	ParameterOutOfRange Reason = "PARAMETER_OUT_OF_RANGE"
-	InvalidEnumValue    Reason = "INVALID_ENUM_VALUE"
-	UnknownParameter    Reason = "UNKNOWN_PARAMETER"
 )
 
 // A Violation is one thing wrong with the parameters of a call. It never holds the value that was sent.
 type Violation struct {
-	Pointer string   `json:"pointer"` // RFC 6901, from the parameters object
-	Keyword string   `json:"keyword"` // of JSON Schema, that is broken
-	Reason  Reason   `json:"reason"`
-	Message string   `json:"message"`
-	Limit   any      `json:"limit,omitempty"`   // what the keyword states, exactly; long lists are cut
-	Nearest string   `json:"nearest,omitempty"` // the name that was probably meant
-	Known   []string `json:"known,omitempty"`   // names there are; of several unknown parameters only the first says
+	Pointer string        `json:"pointer"` // RFC 6901, from the parameters object
+	Keyword string        `json:"keyword"` // of JSON Schema, that is broken
+	Reason  reason.Reason `json:"reason"`
+	Message string        `json:"message"`
+	Limit   any           `json:"limit,omitempty"`   // what the keyword states, exactly; long lists are cut
+	Nearest string        `json:"nearest,omitempty"` // the name that was probably meant
+	Known   []string      `json:"known,omitempty"`   // names there are; of several unknown parameters only the first says
 }
 
 func (v Violation) String() string { return v.Pointer + ": " + v.Message }
@@ -48,20 +34,20 @@ const maxListed = 100
 
 // broken says of each keyword what its violation is called. %v is the limit.
 var broken = map[string]struct {
-	reason  Reason
+	reason  reason.Reason
 	message string
 }{
-	"type": {InvalidParameter, "must be of type %v"}, "enum": {InvalidEnumValue, "must be one of %v"}, "const": {InvalidEnumValue, "must be %v"},
-	"format": {InvalidFormat, "must have the format %v"}, "pattern": {InvalidFormat, "must match the pattern %v"},
-	"minLength": {ParameterTooShort, "must have at least %v characters"}, "maxLength": {ParameterTooLong, "must have at most %v characters"},
-	"minItems": {ParameterTooShort, "must have at least %v items"}, "maxItems": {ParameterTooLong, "must have at most %v items"},
-	"minProperties": {ParameterTooShort, "must have at least %v members"}, "maxProperties": {ParameterTooLong, "must have at most %v members"},
-	"minContains": {ParameterTooShort, "must hold at least %v of the items asked for"}, "maxContains": {ParameterTooLong, "must hold at most %v of the items asked for"},
-	"minimum": {ParameterOutOfRange, "must be at least %v"}, "maximum": {ParameterOutOfRange, "must be at most %v"},
-	"exclusiveMinimum": {ParameterOutOfRange, "must be above %v"}, "exclusiveMaximum": {ParameterOutOfRange, "must be below %v"},
-	"multipleOf": {ParameterOutOfRange, "must be a multiple of %v"}, "uniqueItems": {InvalidParameter, "must not hold an item twice"},
-	"contains": {InvalidParameter, "lacks an item that is asked for"}, "not": {InvalidParameter, "has a form that is not allowed"},
-	"anyOf": {InvalidParameter, "has none of the forms allowed"}, "oneOf": {InvalidParameter, "must have exactly one of the forms allowed"},
+	"type": {reason.InvalidParameter, "must be of type %v"}, "enum": {reason.InvalidEnumValue, "must be one of %v"}, "const": {reason.InvalidEnumValue, "must be %v"},
+	"format": {reason.InvalidFormat, "must have the format %v"}, "pattern": {reason.InvalidFormat, "must match the pattern %v"},
+	"minLength": {reason.ParameterTooShort, "must have at least %v characters"}, "maxLength": {reason.ParameterTooLong, "must have at most %v characters"},
+	"minItems": {reason.ParameterTooShort, "must have at least %v items"}, "maxItems": {reason.ParameterTooLong, "must have at most %v items"},
+	"minProperties": {reason.ParameterTooShort, "must have at least %v members"}, "maxProperties": {reason.ParameterTooLong, "must have at most %v members"},
+	"minContains": {reason.ParameterTooShort, "must hold at least %v of the items asked for"}, "maxContains": {reason.ParameterTooLong, "must hold at most %v of the items asked for"},
+	"minimum": {reason.ParameterOutOfRange, "must be at least %v"}, "maximum": {reason.ParameterOutOfRange, "must be at most %v"},
+	"exclusiveMinimum": {reason.ParameterOutOfRange, "must be above %v"}, "exclusiveMaximum": {reason.ParameterOutOfRange, "must be below %v"},
+	"multipleOf": {reason.ParameterOutOfRange, "must be a multiple of %v"}, "uniqueItems": {reason.InvalidParameter, "must not hold an item twice"},
+	"contains": {reason.InvalidParameter, "lacks an item that is asked for"}, "not": {reason.InvalidParameter, "has a form that is not allowed"},
+	"anyOf": {reason.InvalidParameter, "has none of the forms allowed"}, "oneOf": {reason.InvalidParameter, "must have exactly one of the forms allowed"},
 }
 
 func compareViolations(a, b Violation) int {
@@ -128,9 +114,9 @@ func (e explanation) leaf(where, keyword, at string, r *report) []Violation {
 	case keyword == "additionalProperties" && limit == false && object != nil:
 		return e.superfluous(schema, object, at, r)
 	case limit == false:
-		return []Violation{{Pointer: e.at + at, Keyword: keyword, Reason: InvalidParameter, Message: "is not allowed"}}
+		return []Violation{{Pointer: e.at + at, Keyword: keyword, Reason: reason.InvalidParameter, Message: "is not allowed"}}
 	case strings.Contains(where, "/dependentRequired/"):
-		return []Violation{{Pointer: e.at + at, Keyword: "dependentRequired", Reason: MissingParameter, Message: "lacks a member that another of its members asks for"}}
+		return []Violation{{Pointer: e.at + at, Keyword: "dependentRequired", Reason: reason.MissingParameter, Message: "lacks a member that another of its members asks for"}}
 	}
 	if keyword == "minContains" && limit == nil {
 		keyword = "contains" // it asks for one item where nothing else is said
@@ -140,7 +126,7 @@ func (e explanation) leaf(where, keyword, at string, r *report) []Violation {
 
 // violated makes the violation of one keyword.
 func violated(keyword string, limit any, at string) Violation {
-	v := Violation{Pointer: at, Keyword: keyword, Reason: InvalidParameter, Message: "does not have the form asked for"}
+	v := Violation{Pointer: at, Keyword: keyword, Reason: reason.InvalidParameter, Message: "does not have the form asked for"}
 	if b, ok := broken[keyword]; ok {
 		v.Reason, v.Message = b.reason, b.message
 		if strings.Contains(b.message, "%v") {
@@ -157,7 +143,7 @@ func (e explanation) missing(limit any, object map[string]any, at string) []Viol
 	for _, n := range names {
 		name, _ := n.(string)
 		if _, ok := object[name]; !ok {
-			out = append(out, Violation{Pointer: e.at + at + pointer(name), Keyword: "required", Reason: MissingParameter, Message: "the member " + quoted(name) + " is required"})
+			out = append(out, Violation{Pointer: e.at + at + pointer(name), Keyword: "required", Reason: reason.MissingParameter, Message: "the member " + quoted(name) + " is required"})
 		}
 	}
 	return out

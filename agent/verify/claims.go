@@ -170,9 +170,9 @@ func (v *verification) patScope(context.Context) finding {
 		if found && slices.Contains(spaces, space) {
 			continue
 		}
-		if _, err := intents.ParseUID(text[:i]); err != nil {
+		if uid, err := intents.ParseUID(text[:i]); err != nil {
 			bad = append(bad, fmt.Sprintf("%.120q", text))
-		} else if _, offered := v.catalog.Lookup(text[:i]); !offered {
+		} else if _, offered := v.catalog.Lookup(uid); !offered {
 			bad = append(bad, text+" is not offered")
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // InvalidParameters lists all violations at once; the reason is that of the first.
 func InvalidParameters(violations []intents.Violation) *reason.Refusal {
-	f := reason.Reason(violations[0].Reason).Refusal("The parameters do not fit the intent.")
+	f := violations[0].Reason.Refusal("The parameters do not fit the intent.")
 	if len(violations) == 1 {
 		f.Message = "The parameter at " + violations[0].Pointer + " does not fit the intent: " + violations[0].Message + "."
 	}
@@ -24,7 +24,7 @@ func InvalidParameters(violations []intents.Violation) *reason.Refusal {
 func UnsendableParameters(violations []upstream.Violation) *reason.Refusal {
 	list := make([]intents.Violation, 0, len(violations))
 	for _, v := range violations {
-		list = append(list, intents.Violation{Pointer: "/" + strictjson.Escape(v.Parameter), Keyword: "path", Reason: intents.InvalidParameter, Message: v.Message})
+		list = append(list, intents.Violation{Pointer: "/" + strictjson.Escape(v.Parameter), Keyword: "path", Reason: reason.InvalidParameter, Message: v.Message})
 	}
 	slices.SortFunc(list, func(a, b intents.Violation) int { return strings.Compare(a.Pointer, b.Pointer) })
 	return InvalidParameters(list)
@@ -32,7 +32,7 @@ func UnsendableParameters(violations []upstream.Violation) *reason.Refusal {
 
 // InexactParameter refuses a number that a signature or a fingerprint could not pin down.
 func InexactParameter(err error) *reason.Refusal {
-	v := intents.Violation{Keyword: "number", Reason: intents.InvalidParameter, Message: "the number needs more digits than a proof or an idempotency key can pin down: send it as a string"}
+	v := intents.Violation{Keyword: "number", Reason: reason.InvalidParameter, Message: "the number needs more digits than a proof or an idempotency key can pin down: send it as a string"}
 	if inexact, ok := errors.AsType[*strictjson.InexactError](err); ok {
 		v.Pointer = inexact.Pointer
 	}

@@ -44,7 +44,7 @@ func (d *Definition) Intent(uid string) (*Intent, error) {
 	if err != nil {
 		return nil, reason.IntentNotFound.Refusal("An intent is named namespace:intent-name:version.")
 	}
-	if versions := d.Catalog.Versions(parsed.Namespace, parsed.Name); len(versions) > 0 {
+	if versions := d.Catalog.Versions(parsed); len(versions) > 0 {
 		return nil, reason.VersionConflict.Refusal("").With("versions", versions)
 	}
 	f := reason.IntentNotFound.Refusal("")

@@ -53,7 +53,11 @@ func catalog(t *testing.T, found *openapi.Import) *intents.Catalog {
 
 func lookup(t *testing.T, c *intents.Catalog, uid string) *intents.Intent {
 	t.Helper()
-	in, ok := c.Lookup(namespace + ":" + uid)
+	parsed, err := intents.ParseUID(namespace + ":" + uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, ok := c.Lookup(parsed)
 	if !ok {
 		t.Fatalf("no intent %s among %v", uid, c.Intents())
 	}

@@ -67,7 +67,11 @@ func TestTheIntentsOfTheExampleShopFitIt(t *testing.T) {
 
 func callShop(t *testing.T, u *upstream.Upstream, c *intents.Catalog, uid, in string) (string, store.Outcome, error) {
 	t.Helper()
-	intent, ok := c.Lookup(uid)
+	parsed, err := intents.ParseUID(uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intent, ok := c.Lookup(parsed)
 	if !ok {
 		t.Fatal("no such intent")
 	}
