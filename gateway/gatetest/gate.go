@@ -124,21 +124,16 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	for _, write := range prepare {
 		write(g)
 	}
-	g.Write("uimgate.yaml", "billing: {credit: 100 EUR}\nserver: {issue_per_address: 1000/second, per_address: 10000/second}\n"+strings.ReplaceAll(settings, "UPSTREAM", upstream.URL))
-	cfg, found := config.Load(filepath.Join(g.dir, "uimgate.yaml"), config.Overrides{Env: func(string) (string, bool) { return "", false }, Data: filepath.Join(g.dir, "data")})
-	if cfg == nil {
-		t.Fatal(found.Err())
+	if !strings.Contains(settings, "billing:") {
+		settings = "billing: {credit: 100 EUR}\n" + settings
 	}
-	loaded, found := service.Load(t.Context(), cfg, g.Now)
-	if loaded == nil {
-		t.Fatal(found.Err())
-	}
+	g.Write("uimgate.yaml", "server: {issue_per_address: 1000/second, per_address: 10000/second}\n"+strings.ReplaceAll(settings, "UPSTREAM", upstream.URL))
+	cfg, loaded := g.load()
 	data, err := config.OpenDataDir(cfg.Data)
 	g.Must(err)
 	t.Cleanup(func() { g.Must(data.Close()) })
 	g.Store, err = sqlstore.Open(t.Context(), data.StatePath(), sqlstore.Options{Now: g.Now})
 	g.Must(err)
-	g.Store.KeepLedger(cfg.Billing.Retain)
 	t.Cleanup(func() { g.Must(g.Store.Close()) })
 	g.Store.KeepLedger(cfg.Billing.Retain)
 	g.Keys, err = pat.OpenKeyring(t.Context(), pat.KeyringConfig{Store: g.Store, Files: data.Keys(), Algorithm: "EdDSA", Overlap: 2 * time.Hour, Now: g.Now})
@@ -160,6 +155,29 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	t.Cleanup(public.Close)
 	g.URL = public.URL
 	return g
+}
+
+// load reads the configuration as it is now.
+func (g *Gate) load() (*config.Config, *service.Loaded) {
+	g.Helper()
+	cfg, found := config.Load(filepath.Join(g.dir, "uimgate.yaml"), config.Overrides{
+		Env: func(string) (string, bool) { return "", false }, Data: filepath.Join(g.dir, "data"),
+	})
+	if cfg == nil {
+		g.Fatal(found.Err())
+	}
+	loaded, found := service.Load(g.Context(), cfg, g.Now)
+	if loaded == nil {
+		g.Fatal(found.Err())
+	}
+	return cfg, loaded
+}
+
+// Reload serves the configuration as it is now.
+func (g *Gate) Reload() {
+	g.Helper()
+	_, loaded := g.load()
+	g.Must(g.Directory.Take(g.Context(), loaded))
 }
 
 // Write writes a file of the configuration.

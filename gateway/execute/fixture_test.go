@@ -1,0 +1,318 @@
+package execute_test
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// The intents of the tests. What each of them is under stands in stepsPolicy and stepsConfig.
+const (
+	find    = "shop.example:find:v1"    // free, five calls an hour
+	few     = "shop.example:few:v1"     // free, two calls in all
+	shared  = "shop.example:shared:v1"  // free, three calls an hour of all agents together
+	buy     = "shop.example:buy:v1"     // 0.25 EUR
+	dear    = "shop.example:dear:v1"    // more than the credit
+	signed  = "shop.example:signed:v1"  // with a proof of key
+	careful = "shop.example:careful:v1" // under a fresh agreement
+	study   = "shop.example:study:v1"   // for research, and not for war
+	either  = "shop.example:either:v1"  // free for research, else 0.25 EUR where it is paid
+	item    = "shop.example:item:v1"    // a parameter in the path
+	old     = "shop.example:old:v1"     // retired
+	secret  = "shop.example:secret:v1"  // permitted to nobody
+)
+
+const stepsAgents = `{
+  "service-info": {"name": "shop.example", "description": "A shop", "service_url": "https://shop.example"},
+  "intents": [
+    {"intent_uid": "shop.example:find:v1", "intent_name": "Find", "description": "Find.",
+     "input_parameters": [
+       {"name": "q", "type": "string", "required": true, "minLength": 2, "maxLength": 9},
+       {"name": "kind", "type": "string", "enum": ["lamp", "desk"]},
+       {"name": "price", "type": "number", "minimum": 0, "maximum": 100},
+       {"name": "day", "type": "string", "format": "date"},
+       {"name": "page", "type": "integer", "default": 1}],
+     "output_parameters": [{"name": "items", "type": "array", "required": true}],
+     "endpoint": {"url": "https://shop.example/find", "method": "GET"}},
+    {"intent_uid": "shop.example:few:v1", "intent_name": "Few", "description": "Few.",
+     "endpoint": {"url": "https://shop.example/few", "method": "GET"}},
+    {"intent_uid": "shop.example:shared:v1", "intent_name": "Shared", "description": "Shared.",
+     "endpoint": {"url": "https://shop.example/shared", "method": "GET"}},
+    {"intent_uid": "shop.example:buy:v1", "intent_name": "Buy", "description": "Buy.",
+     "input_parameters": [{"name": "product", "type": "string", "required": true}, {"name": "amount", "type": "number"}],
+     "output_parameters": [{"name": "order", "type": "string", "required": true}],
+     "endpoint": {"url": "https://shop.example/orders", "method": "POST", "content_type": "application/json"}},
+    {"intent_uid": "shop.example:dear:v1", "intent_name": "Dear", "description": "Dear.",
+     "endpoint": {"url": "https://shop.example/dear", "method": "POST"}},
+    {"intent_uid": "shop.example:signed:v1", "intent_name": "Signed", "description": "Signed.",
+     "endpoint": {"url": "https://shop.example/signed", "method": "POST"}},
+    {"intent_uid": "shop.example:careful:v1", "intent_name": "Careful", "description": "Careful.",
+     "endpoint": {"url": "https://shop.example/careful", "method": "POST"}},
+    {"intent_uid": "shop.example:study:v1", "intent_name": "Study", "description": "Study.",
+     "input_parameters": [{"name": "purpose", "type": "string"}, {"name": "industry", "type": "string"}],
+     "endpoint": {"url": "https://shop.example/study", "method": "POST"}},
+    {"intent_uid": "shop.example:either:v1", "intent_name": "Either", "description": "Either.",
+     "input_parameters": [{"name": "purpose", "type": "string"}, {"name": "paid", "type": "string"}],
+     "endpoint": {"url": "https://shop.example/either", "method": "POST"}},
+    {"intent_uid": "shop.example:item:v1", "intent_name": "Item", "description": "Item.",
+     "input_parameters": [{"name": "id", "type": "string", "required": true}],
+     "endpoint": {"url": "https://shop.example/items/{id}", "method": "GET"}},
+    {"intent_uid": "shop.example:old:v1", "intent_name": "Old", "description": "Old.", "retired": true, "replaced_by": "shop.example:find:v1"},
+    {"intent_uid": "shop.example:secret:v1", "intent_name": "Secret", "description": "Secret.",
+     "endpoint": {"url": "https://shop.example/secret", "method": "POST"}}
+  ]
+}`
+
+const stepsPolicy = `{
+  "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
+  "profile": "http://example.com/profile/odrl-uim",
+  "permission": [
+    {"target": "shop.example:find:v1", "action": "execute",
+     "constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 5, "unit": "hour"}]},
+    {"target": "shop.example:few:v1", "action": "execute", "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": 2}]},
+    {"target": "shop.example:shared:v1", "action": "execute"},
+    {"target": "shop.example:buy:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]},
+    {"target": "shop.example:dear:v1", "action": "execute", "duty": [{"action": "pay", "amount": "200", "unit": "EUR"}]},
+    {"target": "shop.example:signed:v1", "action": "execute", "duty": [{"action": "signPayload"}]},
+    {"target": "shop.example:careful:v1", "action": "execute"},
+    {"target": "shop.example:study:v1", "action": "execute",
+     "constraint": [{"leftOperand": "purpose", "operator": "eq", "rightOperand": "research"}]},
+    {"target": "shop.example:either:v1", "action": "execute",
+     "constraint": [{"leftOperand": "purpose", "operator": "eq", "rightOperand": "research"}]},
+    {"target": "shop.example:either:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}],
+     "constraint": [{"leftOperand": "event", "operator": "eq", "rightOperand": "yes"}]},
+    {"target": "shop.example:item:v1", "action": "execute"}
+  ],
+  "prohibition": [
+    {"target": "shop.example:study:v1", "action": "execute", "constraint": [{"leftOperand": "industry", "operator": "eq", "rightOperand": "war"}]},
+    {"target": "shop.example:find:v1", "action": "exceedRateLimit"}
+  ]
+}`
+
+const stepsRego = "package uimgate.extra\n\ndeny if input.facts.industry == \"gambling\"\n"
+
+// stepsConfig is the service of the tests; settings stand before it, service is added to it.
+func stepsConfig(settings, service string) string {
+	return settings + `
+services:
+- agents_file: agents.json
+  policy_file: policy.json
+  policy_rego: extra.rego
+  policy_rego_time: 1s
+  facts: {purpose: [{parameter: /purpose}], industry: [{parameter: /industry}], event: [{parameter: /paid}]}
+  intents: {"` + shared + `": {ceiling: 3/hour}, "` + careful + `": {agreement: fresh}}
+` + service
+}
+
+// A world is a service with its executor, a real store and an upstream that counts its requests.
+type world struct {
+	*gatetest.Gate
+	requests atomic.Int64
+	agents   int
+}
+
+const quickUpstream = "  upstream: {url: UPSTREAM, timeout: 30s, breaker: {failures: 1000, open_for: 10s}}\n"
+
+func newWorld(t *testing.T, settings, upstream string) *world {
+	t.Helper()
+	w := &world{}
+	w.Gate = gatetest.New(t, stepsConfig(settings, upstream), func(g *gatetest.Gate) {
+		g.Write("agents.json", stepsAgents)
+		g.Write("policy.json", stepsPolicy)
+		g.Write("extra.rego", stepsRego)
+	})
+	w.answers(200, "application/json", `{"items":[],"order":"o-1"}`)
+	return w
+}
+
+// serve makes the upstream answer by a handler.
+func (w *world) serve(h http.HandlerFunc) {
+	w.Upstream = func(rw http.ResponseWriter, r *http.Request) {
+		w.requests.Add(1)
+		h(rw, r)
+	}
+}
+
+// answers makes the upstream answer so; more are pairs of name and value of header fields.
+func (w *world) answers(status int, mediaType, body string, more ...string) {
+	w.serve(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", mediaType)
+		for i := 0; i+1 < len(more); i += 2 {
+			rw.Header().Set(more[i], more[i+1])
+		}
+		rw.WriteHeader(status)
+		_, _ = io.WriteString(rw, body)
+	})
+}
+
+// breaksOff makes the upstream take a request and close the connection.
+func (w *world) breaksOff() {
+	w.serve(func(rw http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if c, _, err := http.NewResponseController(rw).Hijack(); err == nil {
+			_ = c.Close()
+		}
+	})
+}
+
+func (w *world) service() *service.Service { return w.Directory.Current().Service("default") }
+
+// fresh is a new agent under a fresh agreement.
+func (w *world) fresh() *gatetest.Agent {
+	w.agents++
+	return w.Agreed(fmt.Sprintf("agent-%d", w.agents))
+}
+
+// static is a new agent that signed the bare policy.
+func (w *world) static() *gatetest.Agent {
+	w.Helper()
+	w.agents++
+	a := w.Stranger(fmt.Sprintf("static-%d", w.agents))
+	key, err := pat.NewKey(a.Key.Public())
+	w.Must(err)
+	answer := w.Call("/api/pat/issue", "", map[string]any{
+		"agent_id": a.ID, "agent_public_key": base64.StdEncoding.EncodeToString(key.SPKI()),
+		"signed_policy": base64.StdEncoding.EncodeToString(ed25519.Sign(a.Key, w.service().Offer().Bytes)),
+	})
+	var issued struct {
+		PAT string `json:"uim-pat"`
+	}
+	w.Must(json.Unmarshal(answer.Body, &issued))
+	if a.Token = issued.PAT; a.Token == "" {
+		w.Fatalf("no PAT in %s", answer.Body)
+	}
+	return a
+}
+
+// tokenID reads the jti of an agent's PAT.
+func (w *world) tokenID(a *gatetest.Agent) pat.TokenID {
+	w.Helper()
+	var claims struct {
+		ID pat.TokenID `json:"jti"`
+	}
+	text, err := base64.RawURLEncoding.DecodeString(strings.Split(a.Token, ".")[1])
+	w.Must(err)
+	w.Must(json.Unmarshal(text, &claims))
+	return claims.ID
+}
+
+// proof signs one call.
+func (w *world) proof(a *gatetest.Agent, intent, parameters string) string {
+	w.Helper()
+	digest, err := pat.ExecuteDigest(intent, tree(w, parameters))
+	w.Must(err)
+	proof, err := pat.SignProof(a.Key, pat.ProofBinding{Audience: "shop.example", TokenID: w.tokenID(a), Digest: digest}, w.Now())
+	w.Must(err)
+	return proof
+}
+
+func tree(w *world, text string) strictjson.Object {
+	w.Helper()
+	if text == "" {
+		text = "{}"
+	}
+	o, err := strictjson.DecodeObject([]byte(text))
+	w.Must(err)
+	return o
+}
+
+// A call is one call of an agent.
+type call struct {
+	intent, parameters string
+	key                execute.IdempotencyKey
+	proof              string
+	read               func() (execute.Request, error) // in place of intent and parameters
+}
+
+// do makes a call and returns what the recorder was given beside its result.
+func (w *world) do(a *gatetest.Agent, c call) (execute.Result, *reason.Refusal, *execute.Event) {
+	w.Helper()
+	if c.read == nil {
+		parameters := tree(w, c.parameters)
+		c.read = func() (execute.Request, error) {
+			return execute.Request{IntentUID: c.intent, Parameters: parameters}, nil
+		}
+	}
+	token := ""
+	if a != nil {
+		token = a.Token
+	}
+	var event *execute.Event
+	result, err := w.Executor.Execute(w.Context(), execute.Call{
+		Service: w.service(), Token: token, IdempotencyKey: c.key, Proof: c.proof, RequestID: "r-1",
+		Observe: func(e *execute.Event) { event = e }, Read: c.read,
+	})
+	if err == nil {
+		return result, nil, event
+	}
+	refused, ok := errors.AsType[*reason.Refusal](err)
+	if !ok {
+		w.Fatalf("%v is no *reason.Refusal", err)
+	}
+	return result, refused, event
+}
+
+// must makes a call that succeeds.
+func (w *world) must(a *gatetest.Agent, c call) execute.Result {
+	w.Helper()
+	result, refused, _ := w.do(a, c)
+	if refused != nil {
+		w.Fatalf("%s: %v %v", c.intent, refused, refused.Unwrap())
+	}
+	return result
+}
+
+// counted is how many of the five calls of find an agent has used.
+func (w *world) counted(a *gatetest.Agent) int64 {
+	w.Helper()
+	w.answers(200, "application/json", `{"items":[]}`)
+	result := w.must(a, call{intent: find, parameters: `{"q":"lamp"}`})
+	for _, s := range result.Standing {
+		if s.Period == "hour" && s.Max == 5 {
+			return s.Max - s.Left - 1
+		}
+	}
+	w.Fatalf("no limit of five an hour in %+v", result.Standing)
+	return 0
+}
+
+// owed is what is held of an agent, and what was captured.
+func (w *world) owed(a *gatetest.Agent) string {
+	w.Helper()
+	list, err := w.Store.Accounts(w.Context(), store.Filter{Service: "default", AgentID: a.ID, Limit: 10})
+	w.Must(err)
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0].Held.Decimal() + " held, " + list[0].Captured.Decimal() + " captured"
+}
+
+// standing words limits: how many are left of each.
+func standing(result execute.Result, refused *reason.Refusal) string {
+	limits := result.Standing
+	if refused != nil {
+		limits = refused.Standing
+	}
+	var list []string
+	for _, s := range limits {
+		list = append(list, fmt.Sprintf("%d of %s", s.Left, s.Rate))
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}

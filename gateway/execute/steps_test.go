@@ -1,0 +1,361 @@
+package execute_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A refusalCase is one way in which a call is refused, at one of the nine steps.
+type refusalCase struct {
+	name   string
+	agent  func(*world) *gatetest.Agent           // nil: a fresh one
+	before func(w *world, a *gatetest.Agent)      // what happened until then
+	call   call                                   // what is asked
+	with   func(w *world, a *gatetest.Agent) call // in place of call
+	want   reason.Reason
+	// message and details are all that the agent is sent beside what the table of reasons says; POLICY stands for the
+	// reference to the policy. An empty message is that of the table.
+	message, details string
+	code             reason.Code // where it is not that of the reason
+	after            time.Duration
+	charge           string // what the refusal says of the charge: amount and state
+	standing         string
+	requests         int64  // that reached the upstream
+	counted          int64  // calls of find that were counted
+	owed             string // held and captured of the agent
+	ended            bool   // the agent can call no more
+}
+
+func revoked(kind pat.RevocationKind) func(*world, *gatetest.Agent) {
+	return func(w *world, a *gatetest.Agent) {
+		subject := string(a.ID)
+		if kind == pat.RevokedToken {
+			subject = string(w.tokenID(a))
+		}
+		w.Must(w.service().Issuance.Revoke(w.Context(), kind, subject, "test"))
+	}
+}
+
+// refusals are the cases that one service can show, in the order of the steps.
+var refusals = []refusalCase{
+	// 1 authenticate
+	{name: "no token", agent: func(*world) *gatetest.Agent { return nil }, call: call{intent: find}, want: reason.MissingToken},
+	{
+		name: "no PAT", agent: func(*world) *gatetest.Agent { return &gatetest.Agent{Token: "x.y.z"} }, call: call{intent: find},
+		want: reason.InvalidToken,
+	},
+	{name: "an expired PAT", before: func(w *world, _ *gatetest.Agent) { w.Later(2 * time.Hour) }, call: call{intent: find}, want: reason.ExpiredToken, ended: true},
+	{name: "a revoked PAT", before: revoked(pat.RevokedToken), call: call{intent: find}, want: reason.RevokedToken, ended: true},
+	{name: "a blocked agent", before: revoked(pat.RevokedAgent), call: call{intent: find}, want: reason.AgentBlocked, ended: true},
+
+	// 2 resolve
+	{
+		name: "what is read is refused as the reader says",
+		call: call{read: func() (execute.Request, error) {
+			return execute.Request{}, reason.BodyTooLarge.Refusal("").With("max_bytes", 1)
+		}},
+		want: reason.BodyTooLarge, details: `{"max_bytes":1}`,
+	},
+	{name: "a panic", call: call{read: func() (execute.Request, error) { panic("canary") }}, want: reason.Internal, details: `{"outcome":"not_sent"}`},
+	{name: "no such intent", call: call{intent: "shop.example:fynd:v1"}, want: reason.IntentNotFound, details: `{"nearest":"shop.example:find:v1"}`},
+	{name: "no uid", call: call{intent: "find"}, want: reason.IntentNotFound, message: "An intent is named namespace:intent-name:version."},
+	{name: "another version", call: call{intent: "shop.example:find:v2"}, want: reason.VersionConflict, details: `{"versions":["shop.example:find:v1"]}`},
+	{name: "a retired intent", call: call{intent: old}, want: reason.IntentDeprecated, details: `{"replaced_by":"shop.example:find:v1"}`},
+	{name: "beyond the scope", call: call{intent: secret}, want: reason.ScopeExceeded, details: `{"scope_needed":"shop.example:secret:v1:execute"}`},
+	{
+		name: "a static agreement, where a fresh one is asked for", agent: (*world).static, call: call{intent: careful},
+		want: reason.FreshAgreementRequired, message: freshMessage, details: `{"issuer":"shop.example","policy":POLICY}`,
+	},
+
+	// 3 validate
+	{
+		name: "a parameter left out", call: call{intent: find, parameters: `{}`}, want: reason.MissingParameter,
+		message: `The parameter at /q does not fit the intent: the parameter "q" is required.`,
+		details: `{"violations":[{"pointer":"/q","keyword":"required","reason":"MISSING_PARAMETER","message":"the parameter \"q\" is required"}]}`,
+	},
+	{
+		name: "of another type", call: call{intent: find, parameters: `{"q":7}`}, want: reason.InvalidParameter,
+		message: `The parameter at /q does not fit the intent: must be of type "string".`,
+		details: `{"violations":[{"pointer":"/q","keyword":"type","reason":"INVALID_PARAMETER","message":"must be of type \"string\"","limit":"string"}]}`,
+	},
+	{
+		name: "of another format", call: call{intent: find, parameters: `{"q":"lamp","day":"today"}`}, want: reason.InvalidFormat,
+		message: `The parameter at /day does not fit the intent: must have the format "date".`,
+		details: `{"violations":[{"pointer":"/day","keyword":"format","reason":"INVALID_FORMAT","message":"must have the format \"date\"","limit":"date"}]}`,
+	},
+	{
+		name: "too long", call: call{intent: find, parameters: `{"q":"ten lampsx"}`}, want: reason.ParameterTooLong,
+		message: `The parameter at /q does not fit the intent: must have at most 9 characters.`,
+		details: `{"violations":[{"pointer":"/q","keyword":"maxLength","reason":"PARAMETER_TOO_LONG","message":"must have at most 9 characters","limit":9}]}`,
+	},
+	{
+		name: "too short", call: call{intent: find, parameters: `{"q":"l"}`}, want: reason.ParameterTooShort,
+		message: `The parameter at /q does not fit the intent: must have at least 2 characters.`,
+		details: `{"violations":[{"pointer":"/q","keyword":"minLength","reason":"PARAMETER_TOO_SHORT","message":"must have at least 2 characters","limit":2}]}`,
+	},
+	{
+		name: "out of range", call: call{intent: find, parameters: `{"q":"lamp","price":101}`}, want: reason.ParameterOutOfRange,
+		message: `The parameter at /price does not fit the intent: must be at most 100.`,
+		details: `{"violations":[{"pointer":"/price","keyword":"maximum","reason":"PARAMETER_OUT_OF_RANGE","message":"must be at most 100","limit":100}]}`,
+	},
+	{
+		name: "none of the values", call: call{intent: find, parameters: `{"q":"lamp","kind":"car"}`}, want: reason.InvalidEnumValue,
+		message: `The parameter at /kind does not fit the intent: must be one of ["lamp","desk"].`,
+		details: `{"violations":[{"pointer":"/kind","keyword":"enum","reason":"INVALID_ENUM_VALUE","message":"must be one of [\"lamp\",\"desk\"]",` +
+			`"limit":["lamp","desk"]}]}`,
+	},
+	{
+		name: "unknown", call: call{intent: find, parameters: `{"q":"lamp","knd":"lamp"}`}, want: reason.UnknownParameter,
+		message: `The parameter at /knd does not fit the intent: "knd" is no parameter here: did you mean "kind"?.`,
+		details: `{"violations":[{"pointer":"/knd","keyword":"additionalProperties","reason":"UNKNOWN_PARAMETER",` +
+			`"message":"\"knd\" is no parameter here: did you mean \"kind\"?","nearest":"kind","known":["q","kind","price","day","page"]}]}`,
+	},
+	{
+		name: "several at once", call: call{intent: find, parameters: `{"q":"l","price":-1}`}, want: reason.ParameterTooShort,
+		message: "The parameters do not fit the intent.",
+		details: `{"violations":[{"pointer":"/q","keyword":"minLength","reason":"PARAMETER_TOO_SHORT","message":"must have at least 2 characters","limit":2},` +
+			`{"pointer":"/price","keyword":"minimum","reason":"PARAMETER_OUT_OF_RANGE","message":"must be at least 0","limit":0}]}`,
+	},
+	{
+		name: "not to be sent in a path", call: call{intent: item, parameters: `{"id":".."}`}, want: reason.InvalidParameter,
+		message: "The parameter at /id does not fit the intent: is part of the address and must not be . or ...",
+		details: `{"violations":[{"pointer":"/id","keyword":"path","reason":"INVALID_PARAMETER","message":"is part of the address and must not be . or .."}]}`,
+	},
+	{
+		name: "a number that a fingerprint cannot hold", call: call{intent: buy, parameters: `{"product":"x","amount":0.12345678901234567890}`, key: "k"},
+		want:    reason.InvalidParameter,
+		message: "The parameter at /amount does not fit the intent: " + inexactMessage + ".",
+		details: `{"violations":[{"pointer":"/amount","keyword":"number","reason":"INVALID_PARAMETER","message":"` + inexactMessage + `"}]}`,
+	},
+
+	// 4 prove
+	{
+		name: "a proof by another key", with: func(w *world, a *gatetest.Agent) call {
+			other := *a
+			other.Key = w.Stranger("other").Key
+			return call{intent: signed, proof: w.proof(&other, signed, "{}")}
+		}, want: reason.BadSignature,
+	},
+	{
+		name: "a proof of another call", with: func(w *world, a *gatetest.Agent) call {
+			return call{intent: signed, proof: w.proof(a, find, "{}")}
+		}, want: reason.PolicyRequiresVerification, message: "The proof was not made for this call, or not now.",
+	},
+
+	// 5 decide
+	{
+		name: "no permission applies", call: call{intent: either, parameters: `{"purpose":"fun","paid":"no"}`}, want: reason.PolicyNotApplicable,
+		message: `the closest permission asks for purpose eq "research"`, details: `{"rule":"/permission/8"}`,
+	},
+	{
+		name: "prohibited", call: call{intent: study, parameters: `{"industry":"war"}`}, want: reason.PolicyViolation,
+		message: "the policy prohibits this call", details: `{"rule":"/prohibition/0"}`,
+	},
+	{
+		name: "permitted and prohibited at once", call: call{intent: study, parameters: `{"purpose":"research","industry":"war"}`},
+		want: reason.PolicyConflict, message: "the policy both permits and prohibits this call", details: `{"rule":"/prohibition/0"}`,
+	},
+	{
+		name: "the operator's own rules refuse", call: call{intent: study, parameters: `{"purpose":"research","industry":"gambling"}`},
+		want: reason.PolicyViolation, message: "The service's own rules, beside its policy, refuse this call.", details: `{"rule":"data.uimgate.extra.deny"}`,
+	},
+	{
+		name: "no proof where one is asked for", call: call{intent: signed}, want: reason.PolicyRequiresVerification,
+		message: "the call must carry a proof signed with the agreed key", details: `{"rule":"/permission/5"}`,
+	},
+	{
+		name: "a static agreement, where a charge is due", agent: (*world).static, call: call{intent: either, parameters: `{"paid":"yes"}`},
+		want: reason.FreshAgreementRequired, message: freshMessage, details: `{"issuer":"shop.example","policy":POLICY}`,
+	},
+
+	// 6 begin
+	{
+		name: "a proof used before", with: func(w *world, a *gatetest.Agent) call {
+			c := call{intent: signed, proof: w.proof(a, signed, "{}")}
+			w.must(a, c)
+			return c
+		}, want: reason.ProofReplayed,
+	},
+	{
+		name: "an idempotency key used for something else", before: func(w *world, a *gatetest.Agent) {
+			w.must(a, call{intent: find, parameters: `{"q":"lamp"}`, key: "k"})
+		}, call: call{intent: find, parameters: `{"q":"desk"}`, key: "k"}, want: reason.IdempotencyKeyReused, counted: 1,
+	},
+	{
+		name: "the outcome of an earlier call is not known", before: func(w *world, a *gatetest.Agent) {
+			w.breaksOff()
+			w.do(a, call{intent: buy, parameters: `{"product":"x"}`, key: "k"})
+		}, call: call{intent: buy, parameters: `{"product":"x"}`, key: "k"}, want: reason.OutcomeUnknown, owed: "0.25 held, 0.00 captured",
+	},
+	{
+		name: "the limit is used up", before: func(w *world, a *gatetest.Agent) {
+			for range 5 {
+				w.must(a, call{intent: find, parameters: `{"q":"lamp"}`})
+			}
+		}, call: call{intent: find, parameters: `{"q":"lamp"}`}, want: reason.RateLimitExceeded, message: "The limit of 5/hour is used up.",
+		details: `{"limit":"5/hour"}`, after: time.Hour + 2*time.Minute, standing: "0 of 5/hour", ended: true,
+	},
+	{
+		name: "the quota is used up", before: func(w *world, a *gatetest.Agent) {
+			w.must(a, call{intent: few})
+			w.must(a, call{intent: few})
+		}, call: call{intent: few}, want: reason.QuotaExceeded, details: `{"limit":"2/lifetime"}`, standing: "0 of 2/lifetime",
+	},
+	{
+		name: "all agents together used up what the service takes", before: func(w *world, _ *gatetest.Agent) {
+			for range 3 {
+				w.must(w.fresh(), call{intent: shared})
+			}
+		}, call: call{intent: shared}, want: reason.ServiceCeiling, details: `{"limit":"3/hour"}`, after: time.Hour + 2*time.Minute, standing: "0 of 3/hour",
+	},
+	{name: "more than the credit", call: call{intent: dear}, want: reason.PolicyRequiresPayment},
+
+	// 7 call
+	{
+		name: "the upstream rejects parameters", before: func(w *world, _ *gatetest.Agent) {
+			w.answers(422, "application/json", `{"message":"no such product"}`)
+		}, call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamRejected, code: reason.CodeInvalidParameter,
+		details: `{"outcome":"failed","upstream":{"message":"no such product","status":422}}`,
+		charge:  "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
+	},
+	{
+		name: "the upstream finds nothing", before: func(w *world, _ *gatetest.Agent) { w.answers(404, "application/json", `{"detail":"gone"}`) },
+		call: call{intent: find, parameters: `{"q":"lamp"}`}, want: reason.UpstreamRejected, code: reason.CodeNotFound,
+		details:  `{"outcome":"failed","upstream":{"message":"gone","status":404}}`,
+		standing: "4 of 5/hour, 9999 of 10000/hour", requests: 1, counted: 1,
+	},
+	{
+		name: "the upstream reports a conflict", before: func(w *world, _ *gatetest.Agent) { w.answers(409, "text/plain", `sold out`) },
+		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamRejected,
+		details: `{"outcome":"failed","upstream":{"status":409}}`,
+		charge:  "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
+	},
+	{
+		name: "the upstream is busy", before: func(w *world, _ *gatetest.Agent) {
+			w.answers(429, "application/json", `{"message":"later"}`, "Retry-After", "7")
+		}, call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamBusy, after: 7 * time.Second,
+		details: `{"outcome":"failed","upstream":{"message":"later","status":429}}`,
+		charge:  "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
+	},
+	{
+		name: "the upstream fails", before: func(w *world, _ *gatetest.Agent) { w.answers(500, "application/json", `{"message":"canary"}`) },
+		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamError, details: `{"outcome":"failed","upstream":{"status":500}}`,
+		charge: "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
+	},
+	{
+		name: "the upstream refuses the gateway", before: func(w *world, _ *gatetest.Agent) { w.answers(403, "application/json", `{"message":"canary"}`) },
+		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamError, details: `{"outcome":"failed","upstream":{"status":403}}`,
+		charge: "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
+	},
+	{
+		name: "the upstream breaks off", before: func(w *world, _ *gatetest.Agent) { w.breaksOff() },
+		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamError,
+		message: "The service behind broke off before its answer was complete.", details: `{"outcome":"unknown"}`,
+		charge: "0.25 EUR pending", standing: "9999 of 10000/hour", requests: 1, owed: "0.25 held, 0.00 captured",
+	},
+
+	// 8 shape
+	{
+		name: "the answer does not fit", before: func(w *world, _ *gatetest.Agent) { w.answers(200, "application/json", `{"ordr":"o-1"}`) },
+		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.ResponseInvalid,
+		message: "The service's answer does not fit the intent's output parameters.", details: `{"outcome":"done","pointer":"/order"}`,
+		charge: "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
+	},
+	{
+		name: "the answer is no JSON", before: func(w *world, _ *gatetest.Agent) { w.answers(200, "text/html", `<p>canary</p>`) },
+		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.ResponseInvalid, details: `{"outcome":"done"}`,
+		charge: "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
+	},
+}
+
+const (
+	freshMessage   = "This intent needs an agreement that cannot be replayed, or a proof of key with the call."
+	inexactMessage = "the number needs more digits than a proof or an idempotency key can pin down: send it as a string"
+)
+
+func TestRefusals(t *testing.T) {
+	w := newWorld(t, "", quickUpstream)
+	for _, c := range refusals {
+		t.Run(c.name, func(t *testing.T) { c.run(t, w) })
+	}
+}
+
+func (c *refusalCase) run(t *testing.T, w *world) {
+	t.Helper()
+	w.answers(200, "application/json", `{"items":[],"order":"o-1"}`)
+	agent := c.agent
+	if agent == nil {
+		agent = (*world).fresh
+	}
+	a := agent(w)
+	if c.before != nil {
+		c.before(w, a)
+	}
+	asked := c.call
+	if c.with != nil {
+		asked = c.with(w, a)
+	}
+	w.requests.Store(0)
+	result, refused, event := w.do(a, asked)
+	if refused == nil {
+		t.Fatalf("got %s, want %s", result.Output, c.want)
+	}
+	c.check(t, w, refused)
+	if got := w.requests.Load(); got != c.requests {
+		t.Errorf("%d requests reached the upstream, want %d", got, c.requests)
+	}
+	if event.Reason != c.want || event.RequestID != "r-1" || event.Service != "default" {
+		t.Errorf("the event %+v", event)
+	}
+	if a == nil || a.ID == "" {
+		return
+	}
+	if got := w.owed(a); got != c.owed {
+		t.Errorf("owed %q, want %q", got, c.owed)
+	}
+	if c.ended {
+		return
+	}
+	if got := w.counted(a); got != c.counted {
+		t.Errorf("%d calls were counted, want %d", got, c.counted)
+	}
+}
+
+// check holds a refusal against what is wanted, all of it.
+func (c *refusalCase) check(t *testing.T, w *world, got *reason.Refusal) {
+	t.Helper()
+	message, code, charge := c.message, c.code, ""
+	if message == "" {
+		message = c.want.Message()
+	}
+	if code == "" {
+		code = c.want.Code()
+	}
+	if got.Reason != c.want || got.Code != code || got.Message != message || got.RetryAfter != c.after {
+		t.Errorf("got %s %s %q, after %s; want %s %s %q, after %s", got.Reason, got.Code, got.Message, got.RetryAfter, c.want, code, message, c.after)
+	}
+	details, err := json.Marshal(got.Details)
+	w.Must(err)
+	policy, err := json.Marshal(w.service().PolicyRef())
+	w.Must(err)
+	want := c.details
+	if want == "" {
+		want = "null"
+	}
+	if text := strings.ReplaceAll(string(details), string(policy), "POLICY"); text != want {
+		t.Errorf("details\ngot  %s\nwant %s", text, want)
+	}
+	if got.Charge != nil {
+		charge = got.Charge.String() + " " + got.Charge.State
+	}
+	if text := standing(execute.Result{}, got); charge != c.charge || text != c.standing {
+		t.Errorf("got charge %q, standing %q; want %q, %q", charge, text, c.charge, c.standing)
+	}
+}

@@ -1,0 +1,143 @@
+package execute_test
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// A troubleCase is a refusal that needs a service of its own.
+type troubleCase struct {
+	refusalCase
+	settings string // before the services
+	upstream string // of the service; empty: quickUpstream
+}
+
+// troubles are the cases in which something fails for everybody.
+var troubles = []troubleCase{
+	{refusalCase: refusalCase{
+		name: "the policy has changed", before: func(w *world, _ *gatetest.Agent) {
+			w.Write("policy.json", strings.Replace(stepsPolicy, "policy/1", "policy/2", 1))
+			w.Reload()
+		}, call: call{intent: find}, want: reason.PolicyRequiresAgreement, details: `{"agreed_digest":"DIGEST","policy":POLICY}`, ended: true,
+	}},
+	{refusalCase: refusalCase{
+		name: "what was revoked is not known", before: func(w *world, _ *gatetest.Agent) {
+			w.Pass(time.Minute)
+			w.Must(w.Store.Close())
+		}, call: call{intent: find}, want: reason.StoreUnavailable, message: "The gateway cannot tell at the moment which tokens were revoked.",
+		details: `{"outcome":"not_sent"}`, after: time.Second, ended: true,
+	}},
+	{refusalCase: refusalCase{
+		name: "the store cannot be written to", before: func(w *world, _ *gatetest.Agent) { w.Must(w.Store.Close()) },
+		call: call{intent: item, parameters: `{"id":"x"}`, key: "k"}, want: reason.StoreUnavailable,
+		details: `{"outcome":"not_sent"}`, after: time.Second, ended: true,
+	}},
+	{
+		refusalCase: refusalCase{
+			name: "the service failed too often of late", before: func(w *world, a *gatetest.Agent) {
+				w.answers(500, "text/plain", "")
+				w.do(a, call{intent: item, parameters: `{"id":"x"}`})
+			}, call: call{intent: find, parameters: `{"q":"lamp"}`}, want: reason.BreakerOpen,
+			details: `{"outcome":"not_sent"}`, after: 10 * time.Second, ended: true,
+		},
+		upstream: "  upstream: {url: UPSTREAM, timeout: 30s, breaker: {failures: 1, open_for: 10s}}\n",
+	},
+	{
+		refusalCase: refusalCase{
+			name: "the service cannot be reached", call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamUnreachable,
+			details: `{"outcome":"not_sent"}`, charge: "0.25 EUR released", standing: "9999 of 10000/hour", owed: "0.00 held, 0.00 captured", ended: true,
+		},
+		upstream: "  upstream: {url: 'http://127.0.0.1:1', timeout: 30s}\n",
+	},
+	{
+		refusalCase: refusalCase{
+			name: "the service does not answer in time", before: func(w *world, _ *gatetest.Agent) {
+				w.serve(func(_ http.ResponseWriter, r *http.Request) {
+					_, _ = io.Copy(io.Discard, r.Body)
+					<-r.Context().Done()
+				})
+			}, call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamTimeout,
+			details: `{"outcome":"unknown"}`, charge: "0.25 EUR pending", standing: "9999 of 10000/hour", requests: 1, owed: "0.25 held, 0.00 captured", ended: true,
+		},
+		upstream: "  upstream: {url: UPSTREAM, timeout: 100ms}\n",
+	},
+	{
+		refusalCase: refusalCase{
+			name: "the agent went on calling over a limit", before: func(w *world, a *gatetest.Agent) {
+				for range 6 {
+					w.do(a, call{intent: find, parameters: `{"q":"lamp"}`})
+				}
+			}, call: call{intent: find, parameters: `{"q":"lamp"}`}, want: reason.AgentBlocked,
+			message: "Too many calls over a limit that the policy forbids to exceed.", ended: true,
+		},
+		settings: "pat: {suspend_after: 2}\n",
+	},
+	{
+		refusalCase: refusalCase{
+			name: "nothing was paid in advance", call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.PolicyRequiresPayment, ended: true,
+		},
+		settings: "billing: {mode: prepaid}\n",
+	},
+}
+
+func TestTroubles(t *testing.T) {
+	for _, c := range troubles {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			upstream := c.upstream
+			if upstream == "" {
+				upstream = quickUpstream
+			}
+			c.run(t, newWorld(t, c.settings, upstream))
+		})
+	}
+}
+
+// The call under a key is running while it is repeated.
+func TestACallIsStillRunning(t *testing.T) {
+	w := newWorld(t, "", quickUpstream)
+	a := w.fresh()
+	asked := call{intent: buy, parameters: `{"product":"x"}`, key: "k"}
+	var again *reason.Refusal
+	w.serve(func(rw http.ResponseWriter, _ *http.Request) {
+		_, again, _ = w.do(a, asked)
+		_, _ = io.WriteString(rw, `{"order":"o-1"}`)
+	})
+	w.must(a, asked)
+	if again == nil || again.Reason != reason.IdempotencyInProgress || again.RetryAfter != time.Second || w.requests.Load() != 1 {
+		t.Errorf("got %+v, %d requests", again, w.requests.Load())
+	}
+}
+
+// elsewhere are the reasons that no call gives: they belong to agreements, to HTTP, to operators, or to what is not built.
+var elsewhere = []reason.Reason{
+	reason.InsufficientPermissions, reason.PolicyMismatch, reason.AgreementReplayed, reason.AgreementStale, reason.AgreementMisdirected,
+	reason.WeakKey, reason.UnsupportedKey, reason.AgentIDTaken, reason.KeyTaken,
+	reason.MalformedRequest, reason.UnsupportedMediaType, reason.MethodNotAllowed, reason.NoSuchPath, reason.UnknownHost, reason.TooManyConnections,
+	reason.RequestTimeout,
+	reason.HostNotAllowed, reason.NoSuchRecord, reason.UnknownService, reason.ServiceMissing, reason.AlreadySettled, reason.ReferenceUsed,
+	reason.PeriodForgotten, reason.EvidenceInvalid, reason.ConfigRefused, reason.NotOffered,
+	reason.PolicyExpired, reason.Overloaded, reason.GrantExpired,
+}
+
+func TestEveryReasonIsTriedOrBelongsElsewhere(t *testing.T) {
+	tried := []reason.Reason{reason.IdempotencyInProgress}
+	for _, c := range refusals {
+		tried = append(tried, c.want)
+	}
+	for _, c := range troubles {
+		tried = append(tried, c.want)
+	}
+	for _, r := range reason.All() {
+		if is, not := slices.Contains(tried, r), slices.Contains(elsewhere, r); is == not {
+			t.Errorf("%s: tried %v, elsewhere %v", r, is, not)
+		}
+	}
+}
