@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -55,8 +54,8 @@ func (c TokenCursor) String() string {
 	return strconv.FormatInt(c.IssuedAt.UnixNano(), 10) + "." + string(c.ID)
 }
 
-// ParseTokenCursor reads what String wrote. False means that it is no such text.
-func ParseTokenCursor(s string) (TokenCursor, bool) {
+// ParseTokenCursor reads what TokenCursor.String returned. ok is false where s is no such text.
+func ParseTokenCursor(s string) (_ TokenCursor, ok bool) {
 	if s == "" {
 		return TokenCursor{}, true
 	}
@@ -68,8 +67,7 @@ func ParseTokenCursor(s string) (TokenCursor, bool) {
 	return TokenCursor{time.Unix(0, nanos).UTC(), pat.TokenID(id)}, true
 }
 
-// A ListedToken is the record of a PAT, and whether a revocation names it: its own, or that of its
-// agreement, its agent or its policy.
+// A ListedToken is the record of a PAT. Revoked is set where a revocation names the PAT, its agreement, its agent or its policy.
 type ListedToken struct {
 	pat.Token
 	Revoked bool
@@ -77,20 +75,3 @@ type ListedToken struct {
 
 // Cursor is the place behind the token.
 func (t ListedToken) Cursor() TokenCursor { return TokenCursor{t.IssuedAt, t.ID} }
-
-// Listings is the part of an engine that shows operators what is kept, in pages, and remembers which
-// policies were offered.
-type Listings interface {
-	// Agents lists agents by id, with their keys.
-	Agents(ctx context.Context, f AgentFilter) ([]pat.Agent, error)
-	// Agreements lists agreements, the newest first, without what makes one large: PublicKey,
-	// Signed, Signature and Scope are empty. Agreement returns one whole.
-	Agreements(ctx context.Context, f AgreementFilter) ([]pat.Agreement, error)
-	// Tokens lists records of PATs, the newest first.
-	Tokens(ctx context.Context, f TokenFilter) ([]ListedToken, error)
-	// OfferPolicy records that a policy is offered from FirstOffered on (if zero: from now). A policy that was offered before
-	// becomes the newest again and keeps when it was offered first.
-	OfferPolicy(ctx context.Context, p pat.PolicyDocument) error
-	// RecentPolicies returns the n policies (at most 1000) of a service offered last, the newest first.
-	RecentPolicies(ctx context.Context, service string, n int) ([]pat.PolicyDocument, error)
-}

@@ -20,11 +20,19 @@ import (
 
 // A Config is what an Executor is built on. All of it is required.
 type Config struct {
-	Store       store.Executions
+	Store       Store
 	Agents      Agents
 	Revocations Revocations
 	Recorder    Recorder
 	Now         func() time.Time
+}
+
+// A Store takes what calls need, and keeps what became of them.
+type Store interface {
+	// Begin takes the nonce, the idempotency key, the limits and the charge of a call: all of them, or none with an error.
+	Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error)
+	// Settle ends a call that was admitted, once: store.ErrSettled.
+	Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error)
 }
 
 // Agents are the records of who agreed.
@@ -45,7 +53,7 @@ type Recorder interface{ Record(e *Event) }
 // An Executor carries calls of agents to the services behind the gateway, exactly as far as the agreed policies allow.
 // It is safe for concurrent use.
 type Executor struct {
-	store       store.Executions
+	store       Store
 	agents      Agents
 	revocations Revocations
 	keys        *agreedKeys

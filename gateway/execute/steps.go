@@ -31,7 +31,7 @@ type execution struct {
 	asked          *odrl.Request // what decision answers; nil: nothing yet
 	decision       odrl.Decision
 	fromParameters []string // operands whose facts are the agent's own words
-	taken          *store.Begun
+	taken          *store.Admission
 	outcome        store.Outcome
 	exceeded       limit.Period // of a limit that was used up
 	// settleErr: the end of the call could not be written down, so its record stays held.

@@ -22,12 +22,12 @@ type counting struct {
 	begins, leases atomic.Int64
 }
 
-func (c *counting) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, error) {
+func (c *counting) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	c.begins.Add(1)
 	return c.Store.Begin(ctx, r)
 }
 
-func (c *counting) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased, error) {
+func (c *counting) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	c.leases.Add(1)
 	return c.Store.Lease(ctx, r)
 }

@@ -17,7 +17,7 @@ type hooked struct {
 	before, after func()
 }
 
-func (h *hooked) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased, error) {
+func (h *hooked) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	if h.before != nil {
 		h.before()
 	}
@@ -51,8 +51,8 @@ func TestADeadLeaseIsNotSpent(t *testing.T) {
 			r.steady.Advance(c.steady)
 			r.costs(1, func() {
 				b := r.begin(q)
-				if want := limit.Minute.Slot(r.truth.Now()); b.Took[0].Slot != want {
-					t.Fatalf("a unit of slot %d was spent in slot %d", b.Took[0].Slot, want)
+				if want := limit.Minute.Slot(r.truth.Now()); b.Taken[0].Slot != want {
+					t.Fatalf("a unit of slot %d was spent in slot %d", b.Taken[0].Slot, want)
 				}
 				if s := b.Standing[0]; s.Left != 100_000-22 { // what was left of the old lease is back
 					t.Fatalf("%+v", s)
@@ -100,7 +100,7 @@ func TestTheStoreIsSlow(t *testing.T) {
 			r.Holder = lease.New(h, r.opts)
 			q := free(rate("l", 100_000, limit.Minute))
 			b := r.begin(q)
-			if b.Expires != c.want || b.Took[0].Slot != limit.Minute.Slot(start) {
+			if b.Expires != c.want || b.Taken[0].Slot != limit.Minute.Slot(start) {
 				t.Fatalf("%+v", b)
 			}
 			if r.store.transactions() != 1 {
@@ -132,10 +132,10 @@ func TestAHolderWithAWrongClock(t *testing.T) {
 	q := free(rate("l", 1000, limit.Minute))
 	for range 500 {
 		b := r.begin(q)
-		if want := limit.Minute.Slot(r.truth.Now()); b.Took[0].Slot != want {
-			t.Fatalf("slot %d in slot %d", b.Took[0].Slot, want)
+		if want := limit.Minute.Slot(r.truth.Now()); b.Taken[0].Slot != want {
+			t.Fatalf("slot %d in slot %d", b.Taken[0].Slot, want)
 		}
-		if most := limit.Minute.Expires(b.Took[0].Slot).Sub(r.truth.Now()); b.Expires > most {
+		if most := limit.Minute.Expires(b.Taken[0].Slot).Sub(r.truth.Now()); b.Expires > most {
 			t.Fatalf("the grant lives for %v; it may for %v", b.Expires, most)
 		}
 		r.pass(17 * time.Millisecond)
@@ -170,7 +170,7 @@ type lossy struct {
 	lose bool
 }
 
-func (l *lossy) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased, error) {
+func (l *lossy) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	got, err := l.counting.Lease(ctx, r)
 	if l.lose {
 		return nil, store.ErrUnavailable

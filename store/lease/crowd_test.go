@@ -93,7 +93,7 @@ type blocking struct {
 	asked, answer chan struct{}
 }
 
-func (s *blocking) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased, error) {
+func (s *blocking) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	s.asked <- struct{}{}
 	select {
 	case <-s.answer:

@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"sync"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -17,13 +17,19 @@ import (
 
 // An engine is a store whose calls begin on leases.
 type engine struct {
-	pat.Store
-	store.Operations
-	store.Leases
-	*lease.Holder
+	*sqlstore.Store
+	leases *lease.Holder
 }
 
-func (e engine) Close() error { return errors.Join(e.Holder.Close(), e.Operations.Close()) }
+func (e engine) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
+	return e.leases.Begin(ctx, r)
+}
+
+func (e engine) Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error) {
+	return e.leases.Settle(ctx, a, to)
+}
+
+func (e engine) Close() error { return errors.Join(e.leases.Close(), e.Store.Close()) }
 
 // forward turns a clock that may be set back into one that only goes forward. Setting it back takes as much time, so that
 // nothing is remembered across: what the store says then has to be asked.
@@ -58,7 +64,7 @@ func TestConformance(t *testing.T) {
 				s.KeepLedger(storetest.LedgerKept)
 				h := lease.New(s, lease.Options{Now: now, Elapsed: forward(now), Sole: true})
 				h.LeaseFrom(from)
-				return engine{s, s, s, h}
+				return engine{s, h}
 			})
 		})
 	}

@@ -122,7 +122,7 @@ func (e *entry) spend(now instant) {
 
 // close ends the lease, and returns what is to be given back of it.
 func (e *entry) close() (back store.LeaseReturn, ok bool) {
-	back = store.LeaseReturn{TakenSlot: e.key.slot(e.slot), Units: e.units}
+	back = store.LeaseReturn{CounterSlot: e.key.slot(e.slot), Units: e.units}
 	e.lease = lease{}
 	return back, back.Units > 0
 }

@@ -54,7 +54,7 @@ func (h *Holder) prepare(ws *wants, now instant) *fetch {
 		}
 		e.roll(now, h.turn)
 		f.request.Service = e.key.service
-		f.request.Wants = append(f.request.Wants, store.LeaseWant{
+		f.request.Demands = append(f.request.Demands, store.LeaseDemand{
 			Reservation: store.Reservation{Principal: e.key.principal, Limit: w.limit}, Units: e.wanted(), Waiting: e.unmet,
 		})
 		if back, ok := e.close(); ok {
@@ -91,10 +91,10 @@ func (h *Holder) run(ctx context.Context, f *fetch) {
 		e.mu.Lock()
 		e.fetch = nil
 		switch {
-		case len(f.request.Wants) == 0: // places came free
+		case len(f.request.Demands) == 0: // places came free
 			e.refusals = nil
 		case err == nil:
-			e.receive(f, f.request.Wants[i].Max, sent, got[i], h.turn, remembered)
+			e.receive(f, f.request.Demands[i].Max, sent, got[i], h.turn, remembered)
 		}
 		e.mu.Unlock()
 	}
@@ -103,7 +103,7 @@ func (h *Holder) run(ctx context.Context, f *fetch) {
 
 // remembered is for how long the refusals among the answers hold: to the end of the first of their slots. All
 // end together, so that the next call learns anew which of them is the longest.
-func (h *Holder) remembered(got []store.Leased) time.Duration {
+func (h *Holder) remembered(got []store.Lease) time.Duration {
 	d := h.turn
 	for i := range got {
 		if r := got[i].Refusal; r != nil {
@@ -114,7 +114,7 @@ func (h *Holder) remembered(got []store.Leased) time.Duration {
 }
 
 // receive takes over what the store answered.
-func (e *entry) receive(f *fetch, most int64, sent instant, got store.Leased, turn, remembered time.Duration) {
+func (e *entry) receive(f *fetch, most int64, sent instant, got store.Lease, turn, remembered time.Duration) {
 	at := func(d time.Duration) instant {
 		if d == 0 {
 			return instant{}

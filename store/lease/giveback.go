@@ -11,9 +11,9 @@ import (
 
 // refund puts units of a call that was not sent back on the leases they are of, and returns those that have to go
 // back to the store.
-func (h *Holder) refund(service string, took []store.TakenSlot) []store.TakenSlot {
+func (h *Holder) refund(service string, took []store.CounterSlot) []store.CounterSlot {
 	now := h.clock()
-	return slices.DeleteFunc(slices.Clone(took), func(s store.TakenSlot) bool {
+	return slices.DeleteFunc(slices.Clone(took), func(s store.CounterSlot) bool {
 		e := h.find(&key{service, s.Principal, s.LimitID, s.Period})
 		if e == nil {
 			return false
@@ -40,12 +40,12 @@ func (h *Holder) forgive(k key) {
 
 // learn takes note of how limits stand after a call that went through the store, and adds to what is left what lies
 // on leases here.
-func (h *Holder) learn(b *store.Begun) {
-	if len(b.Took) != len(b.Standing) {
+func (h *Holder) learn(b *store.Admission) {
+	if len(b.Taken) != len(b.Standing) {
 		return
 	}
-	for i := range b.Took {
-		s, t := &b.Took[i], &b.Standing[i]
+	for i := range b.Taken {
+		s, t := &b.Taken[i], &b.Standing[i]
 		e := h.find(&key{b.Execution.Service, s.Principal, s.LimitID, s.Period})
 		if e == nil {
 			continue

@@ -3,7 +3,7 @@
 //
 //	leases := lease.New(engine, lease.Options{Now: time.Now})
 //	go leases.Run(ctx, report)
-//	begun, err := leases.Begin(ctx, request) // as store.Executions has it
+//	admission, err := leases.Begin(ctx, request) // as the engine's own Begin
 //	defer leases.Close()
 //
 // A lease is some units of one limit in one slot, which the store has counted as used before the holder knows of
@@ -26,13 +26,18 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Store is what units are leased from.
+// A Store is what units are leased from, and what takes the calls that are not admitted on leases.
 type Store interface {
-	store.Executions
-	store.Leases
+	Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error)
+	Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error)
+	// Lease is one transaction. ErrUnavailable leaves open whether it took place.
+	Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error)
+	// Used reports whether a call under the agreement is on record, as far as this process can tell without asking the database.
+	Used(service string, id pat.AgreementID) bool
 }
 
 // Options of New. The zero value of each but Now is a sound default.
@@ -72,8 +77,6 @@ type Holder struct {
 	fetches sync.WaitGroup
 }
 
-var _ store.Executions = (*Holder)(nil)
-
 // New makes a Holder that has no leases yet.
 func New(s Store, o Options) *Holder {
 	return &Holder{store: s, opts: o, bounds: usual, clock: newClock(o), seed: maphash.MakeSeed()}
@@ -82,10 +85,10 @@ func New(s Store, o Options) *Holder {
 // errDirect: this call has to go through the store.
 var errDirect = errors.New("not on a lease")
 
-// Begin implements store.Executions, with the answers of the store's own Begin. A call that only counts, under
+// Begin is the Begin of the store, with the same answers. A call that only counts, under
 // limits that are leased, is admitted without the store while units are there; a refusal is the store's word,
 // remembered to the end of its slot or for a turn.
-func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, error) {
+func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	if !h.countsOnly(&r) {
 		return h.direct(ctx, r)
 	}
@@ -101,13 +104,13 @@ func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, 
 		case errors.Is(err, errDirect):
 			return h.direct(ctx, r)
 		case err != nil:
-			return store.Begun{}, err
+			return store.Admission{}, err
 		case refused == nil:
 			return begun, nil
 		}
 		refusal = refused
 	}
-	return store.Begun{}, refusal
+	return store.Admission{}, refusal
 }
 
 // countsOnly reports whether the call may leave no record, and asks for nothing that the store would refuse to
@@ -137,7 +140,7 @@ func sound(list []store.Reservation) bool {
 
 // direct goes through the store. Before a limit refuses a call, units of it that lie unused on a lease of this process
 // are given back.
-func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Begun, error) {
+func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	for range maxWants {
 		begun, err := h.store.Begin(ctx, r)
 		if err == nil {
@@ -152,17 +155,17 @@ func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Begun,
 	return h.store.Begin(ctx, r)
 }
 
-// Settle implements store.Executions. Units of a call that was not sent go back to the lease they are of, if that
+// Settle is the Settle of the store. Units of a call that was not sent go back to the lease they are of, if that
 // is still held, else to the store.
-func (h *Holder) Settle(ctx context.Context, b store.Begun, to store.Settlement) (store.Execution, error) {
-	if to.Outcome != store.NotSent || to.State != store.Released || len(b.Took) == 0 {
+func (h *Holder) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
+	if to.Outcome != store.NotSent || to.State != store.Released || len(b.Taken) == 0 {
 		return h.store.Settle(ctx, b, to)
 	}
 	if !b.Recorded {
-		b.Took = h.refund(b.Execution.Service, b.Took)
+		b.Taken = h.refund(b.Execution.Service, b.Taken)
 	}
 	e, err := h.store.Settle(ctx, b, to)
-	for _, s := range b.Took { // places came free
+	for _, s := range b.Taken { // places came free
 		h.forgive(key{b.Execution.Service, s.Principal, s.LimitID, s.Period})
 	}
 	return e, err

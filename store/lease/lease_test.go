@@ -56,7 +56,7 @@ func free(limits ...store.Reservation) store.BeginRequest {
 	}
 }
 
-func (r *rig) begin(q store.BeginRequest) store.Begun {
+func (r *rig) begin(q store.BeginRequest) store.Admission {
 	r.Helper()
 	b, err := r.Begin(r.Context(), q)
 	if err != nil {
@@ -171,8 +171,8 @@ func TestSeveralLimitsAreFetchedTogether(t *testing.T) {
 	q.Limits = []store.Reservation{{Limit: limit.Limit{ID: "ceiling", Rate: limit.Rate{Max: 5000, Period: limit.Day}}}}
 	r.costs(1, func() {
 		b := r.begin(q)
-		if len(b.Took) != 3 || b.Took[0].Principal != "" || b.Took[1].LimitID != "b" || b.Took[2].LimitID != "a" {
-			t.Fatalf("%+v", b.Took)
+		if len(b.Taken) != 3 || b.Taken[0].Principal != "" || b.Taken[1].LimitID != "b" || b.Taken[2].LimitID != "a" {
+			t.Fatalf("%+v", b.Taken)
 		}
 		if s := b.Standing; len(s) != 3 || s[0].Left != 4999 || s[1].Left != 999 || s[2].Left != 799 || s[2].Max != 800 {
 			t.Fatalf("%+v", b.Standing)
@@ -210,7 +210,7 @@ func TestCandidatesInOrder(t *testing.T) {
 		}
 	})
 	q.Candidates = append(q.Candidates, store.Candidate{Rule: "boundless"})
-	if b := r.begin(q); b.Execution.Rule != "boundless" || b.Recorded || b.Expires != 0 || len(b.Took) != 0 {
+	if b := r.begin(q); b.Execution.Rule != "boundless" || b.Recorded || b.Expires != 0 || len(b.Taken) != 0 {
 		t.Fatalf("%+v", b)
 	}
 }
@@ -262,13 +262,13 @@ func TestWhatWasNotSentIsGivenBack(t *testing.T) {
 	r := newRig(t)
 	q := free(rate("l", 100, limit.Minute))
 	notSent := store.Settlement{State: store.Released, Outcome: store.NotSent}
-	settle := func(b store.Begun) {
+	settle := func(b store.Admission) {
 		t.Helper()
 		if e, err := r.Settle(t.Context(), b, notSent); err != nil || e.Outcome != store.NotSent || e.State != store.Released {
 			t.Fatalf("%+v, %v", e, err)
 		}
 	}
-	var last store.Begun
+	var last store.Admission
 	for range 100 {
 		last = r.begin(q)
 	}

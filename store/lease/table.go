@@ -24,8 +24,8 @@ func (k *key) compare(o *key) int {
 		strings.Compare(k.limitID, o.limitID), strings.Compare(string(k.period), string(o.period)))
 }
 
-func (k *key) slot(slot int64) store.TakenSlot {
-	return store.TakenSlot{Principal: k.principal, LimitID: k.limitID, Period: k.period, Slot: slot}
+func (k *key) slot(slot int64) store.CounterSlot {
+	return store.CounterSlot{Principal: k.principal, LimitID: k.limitID, Period: k.period, Slot: slot}
 }
 
 // shards keep callers with different limits out of each other's way.

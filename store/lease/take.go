@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -12,18 +13,18 @@ const rounds = 8
 
 // take admits a call under all limits of one candidate, or none. The refusal is that of a limit, and the next
 // candidate's turn; errDirect sends the call through the store.
-func (h *Holder) take(ctx context.Context, began instant, r *store.BeginRequest, candidate int, ws *wants) (store.Begun, *store.LimitError, error) {
+func (h *Holder) take(ctx context.Context, began instant, r *store.BeginRequest, candidate int, ws *wants) (store.Admission, *store.LimitError, error) {
 	now := began
 	for range rounds {
 		if !ws.lock(h) {
-			return store.Begun{}, nil, errDirect
+			return store.Admission{}, nil, errDirect
 		}
 		f, refusal, ready := ws.look(now, h.opts.Sole)
 		if ready {
 			begun, ok := h.admit(began, now, r, candidate, ws)
 			ws.unlock()
 			if !ok {
-				return store.Begun{}, nil, errDirect
+				return store.Admission{}, nil, errDirect
 			}
 			return begun, nil, nil
 		}
@@ -37,9 +38,9 @@ func (h *Holder) take(ctx context.Context, began instant, r *store.BeginRequest,
 		ws.unlock()
 		switch {
 		case refusal != nil:
-			return store.Begun{}, refusal, nil
+			return store.Admission{}, refusal, nil
 		case f == nil:
-			return store.Begun{}, nil, errDirect
+			return store.Admission{}, nil, errDirect
 		case start:
 			go func() {
 				defer h.fetches.Done()
@@ -47,11 +48,11 @@ func (h *Holder) take(ctx context.Context, began instant, r *store.BeginRequest,
 			}()
 		}
 		if err := f.wait(ctx); err != nil {
-			return store.Begun{}, nil, err
+			return store.Admission{}, nil, err
 		}
 		now = h.clock()
 	}
-	return store.Begun{}, nil, errDirect
+	return store.Admission{}, nil, errDirect
 }
 
 // look tells how the limits of a call stand: all of them ready, one refused, or missing. Where one that is missing is
@@ -88,7 +89,7 @@ func (ws *wants) join(f *fetch) {
 }
 
 // admit takes a unit of each limit. It fails only where a clock was set back meanwhile.
-func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int, ws *wants) (store.Begun, bool) {
+func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int, ws *wants) (store.Admission, bool) {
 	var expires time.Duration
 	for i := range ws.n {
 		e := ws.list[i].entry
@@ -97,22 +98,19 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 		}
 	}
 	if ws.n > 0 && expires <= 0 {
-		return store.Begun{}, false
+		return store.Admission{}, false
 	}
-	at := time.Unix(0, now.wall).UTC()
-	begun := store.Begun{Execution: r.Execution, Expires: expires}
-	e, c := &begun.Execution, &r.Candidates[candidate]
-	e.Rule, e.Charge, e.State, e.Outcome, e.Answer = c.Rule, c.Charge, store.Held, "", nil
-	e.BegunAt, e.Deadline, e.SettledAt = at, at.Add(r.Hold), time.Time{}
+	begun := r.Admit(candidate, time.Unix(0, now.wall).UTC())
+	begun.Expires = expires
 	if ws.n == 0 {
 		return begun, true
 	}
-	begun.Took, begun.Standing = make([]store.TakenSlot, ws.n), make([]store.Standing, ws.n)
+	begun.Taken, begun.Standing = make([]store.CounterSlot, ws.n), make([]limit.Standing, ws.n)
 	for i := range ws.n {
 		w := &ws.list[i]
 		w.entry.spend(now)
-		begun.Took[i] = w.entry.key.slot(w.entry.slot)
-		begun.Standing[i] = store.Standing{Limit: w.limit, Left: w.left(h.opts.Sole), Resets: left(w.entry.resets, now)}
+		begun.Taken[i] = w.entry.key.slot(w.entry.slot)
+		begun.Standing[i] = limit.Standing{Limit: w.limit, Left: w.left(h.opts.Sole), Resets: left(w.entry.resets, now)}
 	}
 	return begun, true
 }

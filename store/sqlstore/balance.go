@@ -27,7 +27,8 @@ const (
 		GROUP BY service, currency HAVING SUM(owed) <> 0 LIMIT 1`
 )
 
-// CheckBalance implements store.Operations.
+// CheckBalance proves that the accounts are the sums over the ledger and what was carried forward, and that what is held is what
+// executions hold. The error wraps store.ErrUnbalanced and names an account. It reads all of the ledger.
 func (s *Store) CheckBalance(ctx context.Context) error {
 	for _, check := range []struct{ query, what string }{
 		{selectUnbalanced, "the account is not the sum over its ledger"},

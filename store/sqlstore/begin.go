@@ -15,30 +15,34 @@ type beginning struct {
 	store.BeginRequest
 	s      *Store
 	wants  [][]want // of each candidate
-	result store.Begun
+	result store.Admission
 }
 
-// Begin implements store.Executions. An earlier execution under the idempotency key is looked for
-// first: a repeated request is told what happened, even if the proof it repeats is used up. A request that
-// makes no sense (no candidate, a negative charge, a record without id) is refused with an error of its own.
-func (s *Store) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, error) {
+// Begin takes what a call needs: the nonce, the idempotency key, one unit of every limit and the charge, all of them or none. It writes
+// an execution record where the call charges or carries an idempotency key. Where an earlier execution under the key has ended,
+// Admission.Replay is that record, also if the proof that the request repeats is used up, and nothing is taken.
+//
+// Errors, after which nothing was taken: *store.LimitError (of the last candidate refused), store.ErrCredit, store.ErrNonceUsed,
+// store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable; and an error of its own for a request that
+// makes no sense: no candidate, a negative charge, a record without id, a rate that is none.
+func (s *Store) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	b := beginning{BeginRequest: r, s: s}
 	n, err := b.prepare()
 	if err != nil {
-		return store.Begun{}, fmt.Errorf("beginning a call: %w", err)
+		return store.Admission{}, fmt.Errorf("beginning a call: %w", err)
 	}
 	if b.takesNothing() {
 		b.admit(s.now(), 0)
 		return b.result, nil
 	}
 	if s.crowded(n.agentID) {
-		return store.Begun{}, unavailable(errQueueFull)
+		return store.Admission{}, unavailable(errQueueFull)
 	}
 	if err := s.call(ctx, n, b.run); err != nil {
 		if _, open := errors.AsType[unsure](err); open {
 			s.release(b.result)
 		}
-		return store.Begun{}, err
+		return store.Admission{}, err
 	}
 	return b.result, nil
 }
@@ -104,7 +108,7 @@ func (b *beginning) agreement() agreementKey {
 
 // run checks everything before it changes anything.
 func (b *beginning) run(ctx context.Context, t *tx) error {
-	b.result = store.Begun{}
+	b.result = store.Admission{}
 	e := b.Execution
 	forgotten, err := b.earlier(t)
 	if err != nil || b.result.Replay != nil {
@@ -185,7 +189,7 @@ func (b *beginning) earlier(t *tx) (forgotten string, err error) {
 func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 	slots := t.take(b.wants[winner])
 	b.admit(t.now, winner)
-	b.result.Took = slots
+	b.result.Taken = slots
 	for _, w := range b.wants[winner] {
 		b.result.Standing = append(b.result.Standing, t.standing(w))
 	}
@@ -215,11 +219,7 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 
 // admit says what was begun at now.
 func (b *beginning) admit(now time.Time, winner int) {
-	c := b.Candidates[winner]
-	e := b.Execution
-	e.Rule, e.Charge, e.State, e.Outcome, e.Answer = c.Rule, c.Charge, store.Held, "", nil
-	e.BegunAt, e.Deadline, e.SettledAt = now, now.Add(b.Hold), time.Time{}
-	b.result = store.Begun{Execution: e, Recorded: c.Charge.Nano > 0 || e.IdempotencyKey != ""}
+	b.result = b.Admit(winner, now)
 	for _, w := range b.wants[winner] {
 		// The end is counted from the clock's own slot. Where the clock was set back the counted slot is
 		// later, and this the shorter of the two.

@@ -1,7 +1,6 @@
 package sqlstore_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -9,18 +8,6 @@ import (
 	"github.com/uimgate/uimgate/store/storetest"
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
-
-func openEngine(t *testing.T, place string, now func() time.Time) storetest.Engine {
-	t.Helper()
-	path := filepath.Join(place, "state.db")
-	sqlstore.Empty.Copy(t, path)
-	s, err := sqlstore.Open(t.Context(), path, sqlstore.Options{Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.KeepLedger(storetest.LedgerKept)
-	return s
-}
 
 func openPostgres(t *testing.T, place string, now func() time.Time) storetest.Engine {
 	t.Helper()
@@ -36,10 +23,4 @@ func TestConformanceOfPostgres(t *testing.T) {
 	t.Parallel()
 	pgtest.Start(t)
 	storetest.Run(t, openPostgres)
-}
-
-func TestListingsOfPostgres(t *testing.T) {
-	t.Parallel()
-	pgtest.Start(t)
-	storetest.RunListings(t, openPostgres)
 }

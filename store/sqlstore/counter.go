@@ -73,19 +73,19 @@ func (t *tx) fit(ws []want) error {
 }
 
 // take takes one unit of each limit, and says in which slots.
-func (t *tx) take(ws []want) []store.TakenSlot {
-	out := make([]store.TakenSlot, len(ws))
+func (t *tx) take(ws []want) []store.CounterSlot {
+	out := make([]store.CounterSlot, len(ws))
 	for i, w := range ws {
 		c := t.counters[w.key]
 		c.take()
 		c.dirty = true
-		out[i] = store.TakenSlot{Principal: pat.Principal(w.key.agentID), LimitID: w.key.limitID, Period: w.key.period, Slot: c.slot}
+		out[i] = store.CounterSlot{Principal: pat.Principal(w.key.agentID), LimitID: w.key.limitID, Period: w.key.period, Slot: c.slot}
 	}
 	return out
 }
 
 // give gives units back, where they still count.
-func (t *tx) give(service string, slots []store.TakenSlot) {
+func (t *tx) give(service string, slots []store.CounterSlot) {
 	for _, s := range slots {
 		c := t.counters[counterKey{service, string(s.Principal), s.LimitID, s.Period}]
 		if c.err == nil && c.give(s.Slot) {
@@ -94,7 +94,7 @@ func (t *tx) give(service string, slots []store.TakenSlot) {
 	}
 }
 
-func (t *tx) standing(w want) store.Standing {
+func (t *tx) standing(w want) limit.Standing {
 	c := t.counters[w.key]
-	return store.Standing{Limit: w.limit, Left: c.left(w.limit.Max), Resets: c.resets(t.now)}
+	return limit.Standing{Limit: w.limit, Left: c.left(w.limit.Max), Resets: c.resets(t.now)}
 }

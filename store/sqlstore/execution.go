@@ -126,18 +126,19 @@ func (t *tx) enter(e store.Execution, from, to store.State, by string) {
 	}
 }
 
-// Settle implements store.Executions. With store.ErrSettled it returns the record as the other settler left
-// it. Where nothing was recorded, call it at most once: there is nothing to tell a second time from the
-// first. The answer is kept only where the call carried an idempotency key, for nobody asks for another.
-func (s *Store) Settle(ctx context.Context, b store.Begun, to store.Settlement) (store.Execution, error) {
+// Settle ends a call that Begin admitted: it moves the record, if there is one, and where the outcome is NotSent gives back the units of
+// limits that still count and forgets the idempotency key, so that the agent may try again. Where another settler has ended the
+// execution the error is store.ErrSettled, with the record as that one left it. Where nothing was recorded, call it at most once:
+// a second time cannot be recognised. The answer is kept only where the call carried an idempotency key.
+func (s *Store) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
 	e := b.Execution
 	if err := checkSettlement(to); err != nil {
 		return store.Execution{}, fmt.Errorf("settling execution %s: %w", e.ID, err)
 	}
 	var keys []counterKey
-	var back []store.TakenSlot
+	var back []store.CounterSlot
 	if to.Outcome == store.NotSent {
-		back = b.Took
+		back = b.Taken
 		for _, slot := range back {
 			keys = append(keys, counterKey{e.Service, string(slot.Principal), slot.LimitID, slot.Period})
 		}
@@ -171,7 +172,7 @@ func (s *Store) Settle(ctx context.Context, b store.Begun, to store.Settlement) 
 }
 
 // settle ends a call.
-func (t *tx) settle(ctx context.Context, service, id string, to store.Settlement, back []store.TakenSlot) (store.Execution, error) {
+func (t *tx) settle(ctx context.Context, service, id string, to store.Settlement, back []store.CounterSlot) (store.Execution, error) {
 	e, err := t.execution(ctx, service, id)
 	if err != nil {
 		return store.Execution{}, err

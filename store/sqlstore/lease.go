@@ -10,9 +10,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-var _ store.Leases = (*Store)(nil)
-
-// Used implements store.Leases.
+// Used reports whether this process has seen that a call under the agreement is on record; of the empty id it always is. The first
+// call has to go through Begin, which writes it down: it makes the agreement worth keeping.
 func (s *Store) Used(service string, id pat.AgreementID) bool {
 	return s.used.has(agreementKey{service, string(id)})
 }
@@ -23,15 +22,18 @@ var (
 	errReturn     = errors.New("a return needs units")
 )
 
-// Lease implements store.Leases.
-func (s *Store) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased, error) {
+// Lease takes units of limits in advance and gives others back, in one transaction. Where a limit is used up its answer has a Refusal,
+// and no units are taken of any. A demand that cannot be leased (no rolling limit, a rate that is none, one counter twice) is an
+// error of its own, with nothing taken or given back. store.ErrUnavailable leaves open whether the transaction took place: units may
+// then be counted as used that nobody holds, and the returns must not be sent again.
+func (s *Store) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	l := leasing{service: r.Service, returns: r.Returns}
-	keys, err := l.prepare(r.Wants)
+	keys, err := l.prepare(r.Demands)
 	if err != nil {
 		return nil, fmt.Errorf("leasing: %w", err)
 	}
 	// Giving back is how calls end, and finds room as they do.
-	if len(r.Wants) > 0 && s.crowded(keys[0].agentID) {
+	if len(r.Demands) > 0 && s.crowded(keys[0].agentID) {
 		return nil, unavailable(errQueueFull)
 	}
 	if err := s.update(ctx, l.run, keys...); err != nil {
@@ -45,11 +47,11 @@ type leasing struct {
 	service string
 	returns []store.LeaseReturn
 	wants   []want
-	asked   []store.LeaseWant
-	result  []store.Leased
+	asked   []store.LeaseDemand
+	result  []store.Lease
 }
 
-func (l *leasing) prepare(asked []store.LeaseWant) ([]counterKey, error) {
+func (l *leasing) prepare(asked []store.LeaseDemand) ([]counterKey, error) {
 	l.asked = asked
 	keys := make([]counterKey, 0, len(asked)+len(l.returns))
 	reservations := make([]store.Reservation, 0, len(asked))
@@ -91,12 +93,12 @@ func (l *leasing) run(_ context.Context, t *tx) error {
 			c.dirty = true
 		}
 	}
-	l.result = make([]store.Leased, len(l.wants))
+	l.result = make([]store.Lease, len(l.wants))
 	refused := false
 	for i, w := range l.wants {
 		c := t.counters[w.key]
 		clock := w.key.period.Slot(t.now) // where the clock was set back the counted slot is later, and this the shorter of the two
-		l.result[i] = store.Leased{Slot: c.slot, Ends: w.key.period.Ends(clock).Sub(t.now), Expires: w.key.period.Expires(clock).Sub(t.now)}
+		l.result[i] = store.Lease{Slot: c.slot, Ends: w.key.period.Ends(clock).Sub(t.now), Expires: w.key.period.Expires(clock).Sub(t.now)}
 		if err := t.fit(l.wants[i : i+1]); err != nil {
 			refused = true
 			l.result[i].Refusal, _ = errors.AsType[*store.LimitError](err)

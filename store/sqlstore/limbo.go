@@ -13,7 +13,7 @@ import (
 // knows; that they were not sent is certain, so as soon as the database is back they are released.
 type limbo struct {
 	mu    sync.Mutex
-	calls []store.Begun
+	calls []store.Admission
 	busy  bool
 }
 
@@ -21,7 +21,7 @@ type limbo struct {
 const limboTries = 120
 
 // release gives back what a call that was not sent may have taken. Only what has a record can be told from what was never begun.
-func (s *Store) release(b store.Begun) {
+func (s *Store) release(b store.Admission) {
 	if !b.Recorded {
 		return
 	}
@@ -40,7 +40,7 @@ func (s *Store) release(b store.Begun) {
 }
 
 // next takes one out, or says that the limbo is empty and nobody works on it any more.
-func (l *limbo) next() (b store.Begun, ok bool) {
+func (l *limbo) next() (b store.Admission, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.calls) == 0 {

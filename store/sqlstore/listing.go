@@ -8,9 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-var _ store.Listings = (*Store)(nil)
-
-// Agents implements store.Listings.
+// Agents lists agents by id, with their keys.
 func (s *Store) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error) {
 	var q conditions
 	q.equal("service", f.Service)
@@ -72,7 +70,8 @@ func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
 	return nil
 }
 
-// Agreements implements store.Listings.
+// Agreements lists agreements, the newest first, without what makes one large: PublicKey, Signed, Signature and Scope are empty.
+// Agreement returns one whole.
 func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error) {
 	var q conditions
 	q.equal("service", f.Service)
@@ -108,7 +107,7 @@ const tokenRevoked = `EXISTS (SELECT 1 FROM revocations r WHERE r.service = toke
 	(r.kind = 'agent' AND r.subject = tokens.agent_id AND r.at >= tokens.issued_at) OR
 	(r.kind = 'policy' AND r.subject = tokens.policy_digest AND r.at >= tokens.issued_at)))`
 
-// Tokens implements store.Listings.
+// Tokens lists records of PATs, the newest first.
 func (s *Store) Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error) {
 	var q conditions
 	q.equal("service", f.Service)
@@ -138,7 +137,8 @@ func (s *Store) Tokens(ctx context.Context, f store.TokenFilter) ([]store.Listed
 // lastOffered is when a policy was last offered from, as the index has it.
 const lastOffered = "CASE WHEN offered_at > first_offered THEN offered_at ELSE first_offered END"
 
-// OfferPolicy implements store.Listings.
+// OfferPolicy records that a policy is offered from FirstOffered on; where that is zero, from now on. A policy that was offered before
+// becomes the newest again and keeps when it was offered first.
 func (s *Store) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
 		at := nanos(p.FirstOffered)
@@ -153,7 +153,8 @@ func (s *Store) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
 	})
 }
 
-// RecentPolicies implements store.Listings. Of two offered at once the lower digest comes first.
+// RecentPolicies returns the n policies (at most 1000) of a service that were offered last, the newest first. Of two offered at once
+// the lower digest comes first.
 func (s *Store) RecentPolicies(ctx context.Context, service string, n int) ([]pat.PolicyDocument, error) {
 	if n <= 0 {
 		return nil, nil

@@ -7,13 +7,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/store"
-	"github.com/uimgate/uimgate/store/storetest"
 )
-
-func TestListings(t *testing.T) {
-	t.Parallel()
-	storetest.RunListings(t, openEngine)
-}
 
 func TestListingsOfAClosedStoreAreUnavailable(t *testing.T) {
 	s := openStore(t, t.TempDir())

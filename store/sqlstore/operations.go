@@ -9,7 +9,9 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Resolve implements store.Operations: to is store.Captured, which makes the outcome done, or store.Released.
+// Resolve settles an unresolved execution by the decision of the operator: store.Captured means that the call was done, though its
+// answer is lost; store.Released lets the idempotency key be used anew. Errors: store.ErrNotFound; store.ErrSettled where it is not
+// unresolved.
 func (s *Store) Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
 	if to != store.Captured && to != store.Released {
 		return store.Execution{}, fmt.Errorf("resolving execution %s: want captured or released, not %q", id, to)
@@ -38,7 +40,7 @@ func (s *Store) Resolve(ctx context.Context, service, id string, to store.State)
 	return result, nil
 }
 
-// Execution implements store.Operations. It is found with its answer, while that is kept.
+// Execution returns a record with its answer, while that is kept; or store.ErrNotFound.
 func (s *Store) Execution(ctx context.Context, service, id string) (store.Execution, error) {
 	var e store.Execution
 	found := false
@@ -61,7 +63,7 @@ func (s *Store) Execution(ctx context.Context, service, id string) (store.Execut
 	return e, nil
 }
 
-// Executions implements store.Operations. Listed records come without their answers.
+// Executions lists records, the newest first, without their answers.
 func (s *Store) Executions(ctx context.Context, f store.Filter) ([]store.Execution, error) {
 	var q conditions
 	q.equal("service", f.Service)
@@ -87,7 +89,7 @@ func (s *Store) Executions(ctx context.Context, f store.Filter) ([]store.Executi
 	return out, nil
 }
 
-// Ledger implements store.Operations. Filter.State is the state an entry moved to.
+// Ledger lists entries, the newest first.
 func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error) {
 	var q conditions
 	q.equal("service", f.Service)
@@ -116,8 +118,7 @@ func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, erro
 	return out, nil
 }
 
-// Accounts implements store.Operations, ordered by agent and currency; without a service it adds up
-// those of all services. Filter.After is an agent id, or an agent id, a space and a currency.
+// Accounts lists accounts by agent and currency. Without a service it adds up those of all services. Filter.After is an agent id, or an agent id, a space and a currency.
 func (s *Store) Accounts(ctx context.Context, f store.Filter) ([]store.Account, error) {
 	var q conditions
 	q.equal("service", f.Service)

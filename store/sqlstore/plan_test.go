@@ -91,9 +91,16 @@ func explain(t *testing.T, s *Store, query string) {
 	}
 }
 
-// allowed lists what is small by nature: the keys that sign, those of one page of agents, the policies offered and the groups of
-// a statement; and the proof that all of it balances, which has to read all of it.
+// allowed lists what is small by nature: the keys that sign, those of one page of agents, the policies offered (of which those offered
+// at one moment are put in order) and the groups of a statement; and the proof that all of it balances, which has to read all of it.
 func allowed(query, detail string) bool {
-	return strings.Contains(query, "AS every") || strings.HasPrefix(query, "UPDATE signing_keys") || strings.Contains(query, "FROM policies WHERE true") || query == selectSums && strings.Contains(detail, "GROUP BY") ||
-		strings.Contains(query, "FROM agent_keys WHERE (service, agent_id) IN (VALUES") || strings.Contains(query, "FROM signing_keys") || strings.Contains(detail, "CONSTANT ROW")
+	for _, part := range []string{
+		"AS every", "UPDATE signing_keys", "FROM signing_keys", "FROM policies WHERE true", "FROM agent_keys WHERE (service, agent_id) IN (VALUES",
+	} {
+		if strings.Contains(query, part) {
+			return true
+		}
+	}
+	return strings.Contains(query, "FROM policies") && strings.Contains(detail, "FOR LAST TERM OF ORDER BY") ||
+		query == selectSums && strings.Contains(detail, "GROUP BY") || strings.Contains(detail, "CONSTANT ROW")
 }

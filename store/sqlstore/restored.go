@@ -6,8 +6,10 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// MarkRestored implements store.Operations. PATs end with the keys that signed them, so those that the database
-// does not know end too; a process whose key has ended makes a new one when it starts.
+// MarkRestored is to be called once after the state was taken back to an earlier one, while no gateway uses it: every PAT issued
+// before has ended, signing keys too, and every rolling or calendar window that began before counts as used up until it is over.
+// Lifetime counters keep what the restored state has. PATs end with the keys that signed them, so those of which the database has no
+// record end too; a process whose key has ended makes a new one when it starts.
 func (s *Store) MarkRestored(ctx context.Context) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
 		seq, err := t.nextChange(ctx)

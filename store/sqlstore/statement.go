@@ -45,7 +45,8 @@ const selectSums = `SELECT 'topped_up', currency, '', '', '', '', 0, topped_up F
 	UNION ALL SELECT 'after', currency, '', '', from_state, to_state, CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger
 		WHERE service = ? AND agent_id = ? AND at >= ? GROUP BY currency, from_state, to_state`
 
-// Statements implements store.Statements.
+// Statements lists one statement for each account, by agent and currency. Errors: store.ErrPeriod; *store.ForgottenError where From is
+// in a time whose ledger was removed.
 func (s *Store) Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error) {
 	from, to, err := s.period(ctx, &f)
 	if err != nil {

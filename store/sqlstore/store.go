@@ -28,11 +28,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-var (
-	_ pat.Store        = (*Store)(nil)
-	_ store.Executions = (*Store)(nil)
-	_ store.Operations = (*Store)(nil)
-)
+var _ pat.Store = (*Store)(nil)
 
 // Options of Open.
 type Options struct {

@@ -136,7 +136,7 @@ func TestTroubleWithTheFileIsUnavailableAndPasses(t *testing.T) {
 	}
 }
 
-func errOf(_ store.Begun, err error) error { return err }
+func errOf(_ store.Admission, err error) error { return err }
 
 func TestACallWhoseContextEndedDoesNotRun(t *testing.T) {
 	s := openStore(t, t.TempDir())

@@ -10,7 +10,9 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// TopUp implements store.Operations. No more can be taken back than was paid in.
+// TopUp adds to an agent's balance, or takes back, though no more than was paid in. repeated means that the same top-up was made under
+// this reference before, and that nothing was done now. Errors: money.ErrAmount where the sum would leave its bounds,
+// store.ErrReferenceUsed.
 func (s *Store) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err error) {
 	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
 		return false, fmt.Errorf("topping up %s by %s: %w", u.AgentID, u.Amount, money.ErrAmount)

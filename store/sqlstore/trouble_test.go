@@ -136,7 +136,7 @@ func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	settled := make(chan error, 1)
 	go func() {
-		_, err := s.Settle(ctx, store.Begun{Recorded: true, Execution: store.Execution{ID: "e", Service: "s"}}, store.Settlement{State: store.Captured, Outcome: store.Done})
+		_, err := s.Settle(ctx, store.Admission{Recorded: true, Execution: store.Execution{ID: "e", Service: "s"}}, store.Settlement{State: store.Captured, Outcome: store.Done})
 		settled <- err
 	}()
 	for len(queue) == 6 {

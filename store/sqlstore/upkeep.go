@@ -18,7 +18,8 @@ const (
 // ahead for less than this and is set back finds what was counted.
 const counterKept = 7 * 24 * time.Hour
 
-// Sweep implements store.Operations.
+// Sweep makes held records unresolved whose deadline has come, and returns how many. It goes in steps of 100, each a transaction of
+// its own.
 func (s *Store) Sweep(ctx context.Context) (int, error) {
 	return s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
 		var due []store.Execution
@@ -68,10 +69,13 @@ type forgetting struct {
 	keep  time.Duration
 }
 
-// Purge implements store.Operations. Beside what the interface lists it forgets signing keys whose last
-// PAT has expired, settled executions that charged nothing once their key is forgotten, and agents that were
-// never approved, blocked or charged once their last agreement is gone, so that ids claimed and never used
-// come free.
+// Purge removes what no longer matters, in steps of at most 100 rows, each a transaction of its own, and returns how many rows went:
+//   - nonces, idempotency keys, revocations and counters whose time is over, and tokens that are not needed any more;
+//   - signing keys whose last PAT has expired;
+//   - settled executions that charged nothing, once their idempotency key is forgotten;
+//   - agreements under which no call was made for Options.UnusedKept, their policies unless those are offered, and agents that were
+//     never approved, blocked or charged once their last agreement is gone, so that ids claimed and never used come free;
+//   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger); their sums are carried forward.
 func (s *Store) Purge(ctx context.Context) (int, error) {
 	total := 0
 	for _, f := range s.forgettings() {

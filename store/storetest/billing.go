@@ -38,13 +38,13 @@ func testBilling(t *testing.T, open Opener) {
 }
 
 // charge begins a paid call of an agent.
-func (b *bench) charge(id pat.AgentID, nano int64, billing store.Billing) (store.Begun, error) {
+func (b *bench) charge(id pat.AgentID, nano int64, billing store.Billing) (store.Admission, error) {
 	r := b.paid(nano)
 	r.Execution.AgentID, r.Billing = id, billing
 	return b.Begin(b.Context(), r)
 }
 
-func (b *bench) charged(id string, nano int64, billing store.Billing) store.Begun {
+func (b *bench) charged(id string, nano int64, billing store.Billing) store.Admission {
 	b.Helper()
 	begun, err := b.charge(pat.AgentID(id), nano, billing)
 	b.must(err)

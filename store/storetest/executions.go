@@ -30,7 +30,7 @@ func testExecutions(t *testing.T, open Opener) {
 		"answers are kept up to their bound":          answersBounded,
 		"the sweeper takes what is overdue":           sweeps,
 		"the operator resolves what nobody knows":     resolves,
-		"listings turn pages":                         listings,
+		"listings turn pages":                         recordsInPages,
 		"the store is ready":                          func(b *bench) { b.must(b.Ready(b.Context())) },
 	})
 }
@@ -80,7 +80,7 @@ func keysAnswer(b *bench) {
 	l := rate("l", 9, limit.Hour)
 	first := b.keyed("k", l)
 	begun := b.begin(first)
-	repeat := func() (store.Begun, error) { return b.Begin(b.Context(), b.keyed("k", l)) }
+	repeat := func() (store.Admission, error) { return b.Begin(b.Context(), b.keyed("k", l)) }
 	_, err := repeat()
 	b.want(err, store.ErrInProgress)
 	other := b.keyed("k", l)
@@ -103,7 +103,7 @@ func keysAnswer(b *bench) {
 	b.must(err)
 	got, err := repeat()
 	b.must(err)
-	if got.Recorded || len(got.Took) != 0 || got.Replay == nil || got.Replay.ID != first.Execution.ID || !cmp.Equal(got.Replay.Answer, answer) {
+	if got.Recorded || len(got.Taken) != 0 || got.Replay == nil || got.Replay.ID != first.Execution.ID || !cmp.Equal(got.Replay.Answer, answer) {
 		b.Fatalf("%+v", got)
 	}
 	_, err = b.Begin(b.Context(), other)
@@ -264,7 +264,7 @@ func answersBounded(b *bench) {
 }
 
 func sweeps(b *bench) {
-	var held []store.Begun
+	var held []store.Admission
 	for range 3 {
 		held = append(held, b.begin(b.paid(2)))
 		b.clock.Advance(10 * time.Second)
@@ -338,7 +338,7 @@ func resolves(b *bench) {
 	b.balanced()
 }
 
-func listings(b *bench) {
+func recordsInPages(b *bench) {
 	var ids []string
 	for i := range 7 {
 		r := b.paid(1)

@@ -72,7 +72,7 @@ type member struct {
 }
 
 // Lease is slow at times, before or after the store has done it: time goes by, also as if the process was stopped.
-func (m *member) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Leased, error) {
+func (m *member) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	m.fleet.dawdle()
 	got, err := m.Engine.Lease(ctx, r)
 	m.fleet.dawdle()
@@ -86,20 +86,20 @@ func (m *member) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease
 }
 
 // Begin is that of the engine, as a Holder sees it.
-func (m *member) Begin(ctx context.Context, r store.BeginRequest) (store.Begun, error) {
+func (m *member) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	m.fleet.dawdle()
 	begun, err := m.Engine.Begin(ctx, r)
-	for _, t := range begun.Took {
+	for _, t := range begun.Taken {
 		m.held[t.LimitID]++ // like a lease of one, admitted at once
 	}
 	return begun, err
 }
 
 // Settle is that of the engine, as a Holder sees it.
-func (m *member) Settle(ctx context.Context, b store.Begun, to store.Settlement) (store.Execution, error) {
+func (m *member) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
 	e, err := m.Engine.Settle(ctx, b, to)
 	if to.Outcome == store.NotSent {
-		for _, t := range b.Took {
+		for _, t := range b.Taken {
 			m.held[t.LimitID]--
 		}
 	}
@@ -109,7 +109,7 @@ func (m *member) Settle(ctx context.Context, b store.Begun, to store.Settlement)
 // A sending is a call that was admitted and waits to be sent.
 type sending struct {
 	by      *member
-	begun   store.Begun
+	begun   store.Admission
 	asked   time.Time // wall clock of the member
 	elapsed time.Duration
 }
@@ -222,7 +222,7 @@ func (f *fleet) call(m *member, recorded bool) {
 		f.refusals++
 		return
 	}
-	for i, t := range s.begun.Took {
+	for i, t := range s.begun.Taken {
 		m.held[t.LimitID]--
 		f.admitted[t.LimitID] = append(f.admitted[t.LimitID], f.clock.Now())
 		if s.begun.Standing[i].Left < 0 {
@@ -263,7 +263,7 @@ func (f *fleet) end(s sending) {
 	if !alive || f.rng.IntN(10) == 0 {
 		to = store.Settlement{State: store.Released, Outcome: store.NotSent}
 	}
-	for _, t := range s.begun.Took {
+	for _, t := range s.begun.Taken {
 		if to.Outcome == store.Done {
 			f.sent[t.LimitID] = append(f.sent[t.LimitID], f.clock.Now())
 			continue

@@ -29,13 +29,13 @@ func testLeases(t *testing.T, open Opener) {
 	testHolders(t, open)
 }
 
-func wanted(r store.Reservation, units, waiting int64) store.LeaseWant {
-	return store.LeaseWant{Reservation: r, Units: units, Waiting: waiting}
+func wanted(r store.Reservation, units, waiting int64) store.LeaseDemand {
+	return store.LeaseDemand{Reservation: r, Units: units, Waiting: waiting}
 }
 
-func (b *bench) lease(wants ...store.LeaseWant) []store.Leased {
+func (b *bench) lease(wants ...store.LeaseDemand) []store.Lease {
 	b.Helper()
-	got, err := b.Lease(b.Context(), store.LeaseRequest{Service: service, Wants: wants})
+	got, err := b.Lease(b.Context(), store.LeaseRequest{Service: service, Demands: wants})
 	b.must(err)
 	if len(got) != len(wants) {
 		b.Fatalf("%d answers to %d wants", len(got), len(wants))
@@ -45,7 +45,7 @@ func (b *bench) lease(wants ...store.LeaseWant) []store.Leased {
 
 func (b *bench) giveBack(r store.Reservation, slot, units int64) {
 	b.Helper()
-	back := store.LeaseReturn{TakenSlot: store.TakenSlot{Principal: r.Principal, LimitID: r.ID, Period: r.Period, Slot: slot}, Units: units}
+	back := store.LeaseReturn{CounterSlot: store.CounterSlot{Principal: r.Principal, LimitID: r.ID, Period: r.Period, Slot: slot}, Units: units}
 	_, err := b.Lease(b.Context(), store.LeaseRequest{Service: service, Returns: []store.LeaseReturn{back}})
 	b.must(err)
 }
@@ -81,7 +81,7 @@ func leaseCounts(b *bench) {
 		l := rate("l", 100, p)
 		b.begin(b.written(l))
 		got := b.lease(wanted(l, 12, 1))[0]
-		want := store.Standing{Limit: l.Limit, Left: 87, Resets: p.Frees(p.Slot(start)).Sub(start)}
+		want := limit.Standing{Limit: l.Limit, Left: 87, Resets: p.Frees(p.Slot(start)).Sub(start)}
 		if got.Units != 12 || got.Standing != want || got.Slot != p.Slot(start) {
 			b.Fatalf("%s: %+v; want %+v", p, got, want)
 		}
@@ -95,8 +95,8 @@ func leaseAllOrNone(b *bench) {
 	open, shut := rate("open", 100, limit.Hour), rate("shut", 100, limit.Minute)
 	all := b.lease(wanted(shut, 100, 100), wanted(open, 8, 1))
 	got, err := b.Lease(b.Context(), store.LeaseRequest{
-		Service: service, Wants: []store.LeaseWant{wanted(open, 8, 1), wanted(shut, 1, 1)},
-		Returns: []store.LeaseReturn{{TakenSlot: store.TakenSlot{Principal: agent, LimitID: "open", Period: limit.Hour, Slot: all[1].Slot}, Units: 3}},
+		Service: service, Demands: []store.LeaseDemand{wanted(open, 8, 1), wanted(shut, 1, 1)},
+		Returns: []store.LeaseReturn{{CounterSlot: store.CounterSlot{Principal: agent, LimitID: "open", Period: limit.Hour, Slot: all[1].Slot}, Units: 3}},
 	})
 	b.must(err)
 	if got[0].Units != 0 || got[0].Refusal != nil || got[0].Left != 95 || got[1].Refusal == nil || got[1].Units != 0 {
@@ -173,15 +173,15 @@ func leaseClockSetBack(b *bench) {
 func leaseNonsense(b *bench) {
 	l := rate("l", 100, limit.Hour)
 	slot := b.lease(wanted(l, 1, 10))[0].Slot
-	back := store.LeaseReturn{TakenSlot: store.TakenSlot{Principal: agent, LimitID: "l", Period: limit.Hour, Slot: slot}, Units: 5}
+	back := store.LeaseReturn{CounterSlot: store.CounterSlot{Principal: agent, LimitID: "l", Period: limit.Hour, Slot: slot}, Units: 5}
 	none := back
 	none.Units = 0
 	for name, r := range map[string]store.LeaseRequest{
-		"a calendar limit": {Wants: []store.LeaseWant{wanted(l, 1, 1), wanted(rate("m", 100, limit.Month), 1, 1)}, Returns: []store.LeaseReturn{back}},
-		"a lifetime limit": {Wants: []store.LeaseWant{wanted(rate("m", 100, limit.Lifetime), 1, 1)}, Returns: []store.LeaseReturn{back}},
-		"no period":        {Wants: []store.LeaseWant{wanted(rate("m", 100, "fortnight"), 1, 1)}, Returns: []store.LeaseReturn{back}},
-		"less than none":   {Wants: []store.LeaseWant{wanted(rate("m", -1, limit.Hour), 1, 1)}, Returns: []store.LeaseReturn{back}},
-		"a limit twice":    {Wants: []store.LeaseWant{wanted(l, 1, 1), wanted(rate("l", 200, limit.Hour), 1, 1)}, Returns: []store.LeaseReturn{back}},
+		"a calendar limit": {Demands: []store.LeaseDemand{wanted(l, 1, 1), wanted(rate("m", 100, limit.Month), 1, 1)}, Returns: []store.LeaseReturn{back}},
+		"a lifetime limit": {Demands: []store.LeaseDemand{wanted(rate("m", 100, limit.Lifetime), 1, 1)}, Returns: []store.LeaseReturn{back}},
+		"no period":        {Demands: []store.LeaseDemand{wanted(rate("m", 100, "fortnight"), 1, 1)}, Returns: []store.LeaseReturn{back}},
+		"less than none":   {Demands: []store.LeaseDemand{wanted(rate("m", -1, limit.Hour), 1, 1)}, Returns: []store.LeaseReturn{back}},
+		"a limit twice":    {Demands: []store.LeaseDemand{wanted(l, 1, 1), wanted(rate("l", 200, limit.Hour), 1, 1)}, Returns: []store.LeaseReturn{back}},
 		"no units":         {Returns: []store.LeaseReturn{back, none}},
 	} {
 		r.Service = service
@@ -245,11 +245,11 @@ func leaseCrowd(b *bench) {
 				return nil
 			}
 			returned.Add(n)
-			back := store.LeaseReturn{TakenSlot: store.TakenSlot{Principal: agent, LimitID: "l", Period: limit.Hour, Slot: slot}, Units: n}
+			back := store.LeaseReturn{CounterSlot: store.CounterSlot{Principal: agent, LimitID: "l", Period: limit.Hour, Slot: slot}, Units: n}
 			_, err := e.Lease(b.Context(), store.LeaseRequest{Service: service, Returns: []store.LeaseReturn{back}})
 			return err
 		default:
-			got, err := e.Lease(b.Context(), store.LeaseRequest{Service: service, Wants: []store.LeaseWant{wanted(l, int64(i%7), 1)}})
+			got, err := e.Lease(b.Context(), store.LeaseRequest{Service: service, Demands: []store.LeaseDemand{wanted(l, int64(i%7), 1)}})
 			if err == nil {
 				leased.Add(got[0].Units)
 			}

@@ -37,7 +37,7 @@ func limitsAdmit(b *bench) {
 	for _, p := range periods {
 		r := func() store.BeginRequest { return b.free(rate("limit-"+string(p), 3, p)) }
 		for range 3 {
-			if got := b.begin(r()); got.Recorded || len(got.Took) != 1 {
+			if got := b.begin(r()); got.Recorded || len(got.Taken) != 1 {
 				b.Fatalf("%s: %+v", p, got)
 			}
 		}
@@ -65,7 +65,7 @@ func limitsAdmit(b *bench) {
 func standingIsExact(b *bench) {
 	l := rate("l", 5, limit.Minute)
 	first := b.begin(b.free(l)).Standing[0]
-	want := store.Standing{Limit: l.Limit, Left: 4, Resets: limit.Minute.Frees(limit.Minute.Slot(start)).Sub(start)}
+	want := limit.Standing{Limit: l.Limit, Left: 4, Resets: limit.Minute.Frees(limit.Minute.Slot(start)).Sub(start)}
 	if first != want {
 		b.Fatalf("%+v; want %+v", first, want)
 	}
@@ -108,7 +108,7 @@ func oneIDOneCounter(b *bench) {
 	r := b.free(rate("l", 5, limit.Hour), rate("l", 2, limit.Hour))
 	r.Limits = []store.Reservation{rate("l", 3, limit.Hour)}
 	got := b.begin(r)
-	if len(got.Took) != 1 || len(got.Standing) != 1 || got.Standing[0].Max != 2 || got.Standing[0].Left != 1 {
+	if len(got.Taken) != 1 || len(got.Standing) != 1 || got.Standing[0].Max != 2 || got.Standing[0].Left != 1 {
 		b.Fatalf("%+v", got)
 	}
 	b.begin(r)
@@ -252,8 +252,8 @@ func clockSetBack(b *bench) {
 		first := b.begin(b.free(l))
 		b.clock.Advance(-400 * 24 * time.Hour)
 		got := b.begin(b.free(l))
-		if got.Took[0].Slot != first.Took[0].Slot {
-			b.Fatalf("%s: slot went from %d to %d", p, first.Took[0].Slot, got.Took[0].Slot)
+		if got.Taken[0].Slot != first.Taken[0].Slot {
+			b.Fatalf("%s: slot went from %d to %d", p, first.Taken[0].Slot, got.Taken[0].Slot)
 		}
 		if p.Rolling() && (got.Expires <= 0 || got.Expires > time.Duration(p.Seconds())*time.Second/3) {
 			b.Fatalf("%s: the grant lives for %v", p, got.Expires)
@@ -297,7 +297,7 @@ func lateGiveBack(b *bench) {
 	if s := b.begin(b.free(l)).Standing[0]; s.Left != 0 {
 		b.Fatalf("%+v", s)
 	}
-	strange := store.Begun{Execution: store.Execution{Service: service}, Took: []store.TakenSlot{
+	strange := store.Admission{Execution: store.Execution{Service: service}, Taken: []store.CounterSlot{
 		{Principal: agent, LimitID: "unknown", Period: limit.Hour, Slot: 1}, {Principal: agent, LimitID: "l", Period: "", Slot: 1},
 	}}
 	b.settle(strange, store.Released, store.NotSent)

@@ -12,10 +12,9 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// RunListings runs the part of the suite about store.Listings, which the engines opened must implement.
-func RunListings(t *testing.T, open Opener) {
+func testListings(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*listingBench){
+	each(t, open, map[string]func(*bench){
 		"agents come by id, each with its keys":         listAgents,
 		"agreements come newest first without evidence": listAgreements,
 		"tokens come newest first":                      listTokens,
@@ -23,35 +22,20 @@ func RunListings(t *testing.T, open Opener) {
 		"pages never overlap nor leave a gap":           listPages,
 		"policies come in the order they were offered":  recentPolicies,
 		"an agreement keeps a policy without an offer":  agreedPolicies,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, open)
-			l, ok := b.Engine.(store.Listings)
-			if !ok {
-				t.Fatalf("%T is no store.Listings", b.Engine)
-			}
-			test(&listingBench{b, l})
-		})
-	}
-}
-
-type listingBench struct {
-	*bench
-	listings store.Listings
+	})
 }
 
 // claim makes an agent with a key of its own.
-func (b *listingBench) claim(service string, agentID pat.AgentID) pat.Agreement {
+func (b *bench) claim(service string, agentID pat.AgentID) pat.Agreement {
 	b.Helper()
 	a, p := b.agreement("nonce-" + string(agentID))
 	a.Service, p.Service, a.AgentID, a.KeyID = service, service, agentID, pat.KeyID("key-"+agentID)
 	return b.agree(a, p)
 }
 
-func (b *listingBench) agents(f store.AgentFilter) []string {
+func (b *bench) agents(f store.AgentFilter) []string {
 	b.Helper()
-	list, err := b.listings.Agents(b.Context(), f)
+	list, err := b.Agents(b.Context(), f)
 	b.must(err)
 	ids := []string{}
 	for _, a := range list {
@@ -60,14 +44,14 @@ func (b *listingBench) agents(f store.AgentFilter) []string {
 	return ids
 }
 
-func (b *listingBench) same(got, want any) {
+func (b *bench) same(got, want any) {
 	b.Helper()
 	if d := cmp.Diff(want, got); d != "" {
 		b.Fatal(d)
 	}
 }
 
-func listAgents(b *listingBench) {
+func listAgents(b *bench) {
 	for _, id := range []string{"b", "a", "d", "c"} {
 		b.claim(service, pat.AgentID(id))
 	}
@@ -81,7 +65,7 @@ func listAgents(b *listingBench) {
 	b.same(b.agents(store.AgentFilter{Service: service, Approved: &yes}), []string{"c"})
 	b.same(b.agents(store.AgentFilter{Service: service, Approved: &no, After: "a", Limit: 1}), []string{"b"})
 	b.same(b.agents(store.AgentFilter{Service: "nobody's"}), []string{})
-	list, err := b.listings.Agents(b.Context(), store.AgentFilter{Service: service, After: "a"})
+	list, err := b.Agents(b.Context(), store.AgentFilter{Service: service, After: "a"})
 	b.must(err)
 	for _, got := range list {
 		want, err := b.Agent(b.Context(), service, got.ID)
@@ -90,7 +74,7 @@ func listAgents(b *listingBench) {
 	}
 }
 
-func listAgreements(b *listingBench) {
+func listAgreements(b *bench) {
 	first, second := b.claim(service, "a"), b.claim(service, "b")
 	b.claim("other", "a")
 	third, p := b.agreement("nonce-3")
@@ -112,7 +96,7 @@ func listAgreements(b *listingBench) {
 		"after one":    {store.AgreementFilter{Service: service, After: second.ID}, []pat.Agreement{first}},
 		"none":         {store.AgreementFilter{Service: service, AgentID: "nobody"}, nil},
 	} {
-		got, err := b.listings.Agreements(b.Context(), c.filter)
+		got, err := b.Agreements(b.Context(), c.filter)
 		b.must(err)
 		for i := range c.want {
 			c.want[i].PublicKey, c.want[i].Signed, c.want[i].Signature, c.want[i].Scope = nil, nil, nil, nil
@@ -123,9 +107,9 @@ func listAgreements(b *listingBench) {
 	}
 }
 
-func (b *listingBench) tokens(f store.TokenFilter) []pat.TokenID {
+func (b *bench) tokens(f store.TokenFilter) []pat.TokenID {
 	b.Helper()
-	list, err := b.listings.Tokens(b.Context(), f)
+	list, err := b.Tokens(b.Context(), f)
 	b.must(err)
 	ids := []pat.TokenID{}
 	for _, k := range list {
@@ -134,7 +118,7 @@ func (b *listingBench) tokens(f store.TokenFilter) []pat.TokenID {
 	return ids
 }
 
-func listTokens(b *listingBench) {
+func listTokens(b *bench) {
 	a, other := b.claim(service, "a"), b.claim(service, "b")
 	one := b.issue(a)
 	two := b.token(a) // of the same second, with the higher id
@@ -147,7 +131,7 @@ func listTokens(b *listingBench) {
 	b.same(b.tokens(store.TokenFilter{Service: service, After: store.TokenCursor{IssuedAt: two.IssuedAt, ID: two.ID}}), []pat.TokenID{one.ID})
 	b.same(b.tokens(store.TokenFilter{Service: service, ID: two.ID}), []pat.TokenID{two.ID})
 	b.same(b.tokens(store.TokenFilter{Service: "other"}), []pat.TokenID{})
-	list, err := b.listings.Tokens(b.Context(), store.TokenFilter{Service: service, AgentID: "b"})
+	list, err := b.Tokens(b.Context(), store.TokenFilter{Service: service, AgentID: "b"})
 	b.must(err)
 	b.same(list, []store.ListedToken{{Token: three}})
 
@@ -164,7 +148,7 @@ func listTokens(b *listingBench) {
 	b.same(valid(two.ExpiresAt), []pat.TokenID{next.ID})
 }
 
-func listRevokedTokens(b *listingBench) {
+func listRevokedTokens(b *bench) {
 	a := b.claim(service, "a")
 	for _, c := range []struct {
 		kind    pat.RevocationKind
@@ -180,7 +164,7 @@ func listRevokedTokens(b *listingBench) {
 		k := b.issue(a)
 		b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: c.kind, Subject: c.subject(k), At: b.clock.Now(), Until: start.Add(48 * time.Hour)}))
 		b.must(b.Revoke(b.Context(), pat.Revocation{Service: "other", Kind: pat.RevokedPolicy, Subject: k.PolicyDigest, At: start.Add(time.Hour), Until: start.Add(48 * time.Hour)}))
-		list, err := b.listings.Tokens(b.Context(), store.TokenFilter{Service: service, Limit: 1})
+		list, err := b.Tokens(b.Context(), store.TokenFilter{Service: service, Limit: 1})
 		b.must(err)
 		b.same(list, []store.ListedToken{{Token: k, Revoked: true}})
 		b.clock.Advance(time.Second)
@@ -190,7 +174,7 @@ func listRevokedTokens(b *listingBench) {
 		}
 		b.must(b.SetAgent(b.Context(), service, "a", pat.AgentActive, false, "", ""))
 		k = b.issue(a)
-		list, err = b.listings.Tokens(b.Context(), store.TokenFilter{Service: service, Limit: 1, ValidAt: b.clock.Now()})
+		list, err = b.Tokens(b.Context(), store.TokenFilter{Service: service, Limit: 1, ValidAt: b.clock.Now()})
 		b.must(err)
 		b.same(list, []store.ListedToken{{Token: k}})
 		b.clock.Advance(time.Second)
@@ -198,7 +182,7 @@ func listRevokedTokens(b *listingBench) {
 }
 
 // listPages walks each listing with small pages and expects it whole.
-func listPages(b *listingBench) {
+func listPages(b *bench) {
 	const n = 23
 	for i := range n {
 		a := b.claim(service, pat.AgentID(fmt.Sprintf("agent-%02d", i)))
@@ -218,7 +202,7 @@ func listPages(b *listingBench) {
 			agents = append(agents, page...)
 		}
 		for len(agreements) < n {
-			page, err := b.listings.Agreements(b.Context(), store.AgreementFilter{Service: service, After: pat.AgreementID(last(agreements)), Limit: size})
+			page, err := b.Agreements(b.Context(), store.AgreementFilter{Service: service, After: pat.AgreementID(last(agreements)), Limit: size})
 			b.must(err)
 			for _, a := range page {
 				agreements = append(agreements, string(a.ID))
@@ -228,7 +212,7 @@ func listPages(b *listingBench) {
 			}
 		}
 		for len(tokens) < n {
-			page, err := b.listings.Tokens(b.Context(), store.TokenFilter{Service: service, After: cursor, Limit: size})
+			page, err := b.Tokens(b.Context(), store.TokenFilter{Service: service, After: cursor, Limit: size})
 			b.must(err)
 			for _, k := range page {
 				tokens = append(tokens, string(k.ID))
@@ -261,16 +245,16 @@ func last(ids []string) string {
 	return ids[len(ids)-1]
 }
 
-func recentPolicies(b *listingBench) {
+func recentPolicies(b *bench) {
 	offer := func(service, name string, at time.Time) pat.PolicyDocument {
 		b.Helper()
 		p := pat.PolicyDocument{Service: service, Digest: digest(name), UID: "https://shop.example/" + name, Bytes: []byte(`{"uid":"` + name + `"}`), FirstOffered: at}
-		b.must(b.listings.OfferPolicy(b.Context(), p))
+		b.must(b.OfferPolicy(b.Context(), p))
 		return p
 	}
 	recent := func(n int) []pat.PolicyDocument {
 		b.Helper()
-		list, err := b.listings.RecentPolicies(b.Context(), service, n)
+		list, err := b.RecentPolicies(b.Context(), service, n)
 		b.must(err)
 		return list
 	}
@@ -284,7 +268,6 @@ func recentPolicies(b *listingBench) {
 	b.same(recent(10), []pat.PolicyDocument{one, three, two})
 	offer(service, "one", start.Add(time.Minute)) // told late
 	b.reopen()
-	b.listings, _ = b.Engine.(store.Listings)
 	b.same(recent(10), []pat.PolicyDocument{one, three, two})
 	got, err := b.Policy(b.Context(), service, one.Digest)
 	b.must(err)
@@ -295,16 +278,16 @@ func recentPolicies(b *listingBench) {
 	b.same(recent(1), []pat.PolicyDocument{now})
 }
 
-func agreedPolicies(b *listingBench) {
-	b.must(b.listings.OfferPolicy(b.Context(), pat.PolicyDocument{Service: service, Digest: digest("old"), UID: "u", Bytes: []byte("{}"), FirstOffered: start.Add(-time.Hour)}))
+func agreedPolicies(b *bench) {
+	b.must(b.OfferPolicy(b.Context(), pat.PolicyDocument{Service: service, Digest: digest("old"), UID: "u", Bytes: []byte("{}"), FirstOffered: start.Add(-time.Hour)}))
 	b.claim(service, "a") // offered at start
-	list, err := b.listings.RecentPolicies(b.Context(), service, 8)
+	list, err := b.RecentPolicies(b.Context(), service, 8)
 	b.must(err)
 	if len(list) != 2 || list[0].Digest != digest("policy") || list[1].Digest != digest("old") {
 		b.Fatalf("%+v", list)
 	}
 	b.claim(service, "b")
-	again, err := b.listings.RecentPolicies(b.Context(), service, 8)
+	again, err := b.RecentPolicies(b.Context(), service, 8)
 	b.must(err)
 	b.same(again, list)
 }

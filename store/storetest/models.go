@@ -60,7 +60,7 @@ func modelWindows(b *bench, rng *rand.Rand) {
 	for _, p := range periods {
 		model[p] = &naiveWindow{units: map[int64]int64{}}
 	}
-	var done []store.Begun
+	var done []store.Admission
 	admitted := 0
 	for step := range windowSteps {
 		switch scale := rng.IntN(12); {
@@ -73,7 +73,7 @@ func modelWindows(b *bench, rng *rand.Rand) {
 			back := done[i]
 			done = append(done[:i], done[i+1:]...)
 			b.settle(back, store.Released, store.NotSent)
-			for _, t := range back.Took {
+			for _, t := range back.Taken {
 				w := model[t.Period]
 				if slot, _, _ := w.at(t.Period, b.clock.Now()); t.Slot >= t.Period.Oldest(slot) {
 					w.units[t.Slot]--
@@ -103,7 +103,7 @@ func modelWindows(b *bench, rng *rand.Rand) {
 	}
 }
 
-func modelStep(b *bench, pick []store.Reservation, model map[limit.Period]*naiveWindow) (store.Begun, bool) {
+func modelStep(b *bench, pick []store.Reservation, model map[limit.Period]*naiveWindow) (store.Admission, bool) {
 	b.Helper()
 	now := b.clock.Now()
 	fits := true
@@ -132,9 +132,9 @@ func modelStep(b *bench, pick []store.Reservation, model map[limit.Period]*naive
 		slot, used, oldest := w.at(l.Period, now)
 		w.units[slot]++
 		w.top, w.seen = slot, true
-		want := store.Standing{Limit: l.Limit, Left: l.Max - used - 1, Resets: until(l.Period, min(oldest, slot), now)}
-		if begun.Standing[i] != want || begun.Took[i].Slot != slot {
-			b.Fatalf("%+v in slot %d; the model says %+v in slot %d", begun.Standing[i], begun.Took[i].Slot, want, slot)
+		want := limit.Standing{Limit: l.Limit, Left: l.Max - used - 1, Resets: until(l.Period, min(oldest, slot), now)}
+		if begun.Standing[i] != want || begun.Taken[i].Slot != slot {
+			b.Fatalf("%+v in slot %d; the model says %+v in slot %d", begun.Standing[i], begun.Taken[i].Slot, want, slot)
 		}
 	}
 	return begun, true
@@ -151,7 +151,7 @@ func until(p limit.Period, slot int64, now time.Time) time.Duration {
 func modelLedger(b *bench, rng *rand.Rand) {
 	type balance struct{ topped, held, captured int64 }
 	type call struct {
-		begun store.Begun
+		begun store.Admission
 		state store.State
 		nano  int64
 		key   accountKey

@@ -227,7 +227,7 @@ func retention(b *bench) {
 	_, err := b.Resolve(b.Context(), service, late.Execution.ID, store.Captured)
 	b.must(err)
 	before := b.account()
-	is := func(begun store.Begun, want error) {
+	is := func(begun store.Admission, want error) {
 		b.Helper()
 		_, err := b.Execution(b.Context(), service, begun.Execution.ID)
 		b.want(err, want)

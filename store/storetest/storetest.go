@@ -7,6 +7,7 @@
 package storetest
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -21,12 +22,51 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Engine is what is tested.
+// An Engine is what is tested: all that callers of engines need.
 type Engine interface {
 	pat.Store
-	store.Executions
-	store.Leases
-	store.Operations
+	calls
+	leases
+	ledgers
+	listings
+	upkeep
+}
+
+type calls interface {
+	Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error)
+	Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error)
+	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
+	Execution(ctx context.Context, service, id string) (store.Execution, error)
+	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
+}
+
+type leases interface {
+	Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error)
+	Used(service string, id pat.AgreementID) bool
+}
+
+type ledgers interface {
+	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
+	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
+	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
+	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
+	CheckBalance(ctx context.Context) error
+}
+
+type listings interface {
+	Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error)
+	Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error)
+	Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error)
+	OfferPolicy(ctx context.Context, p pat.PolicyDocument) error
+	RecentPolicies(ctx context.Context, service string, n int) ([]pat.PolicyDocument, error)
+}
+
+type upkeep interface {
+	Sweep(ctx context.Context) (int, error)
+	Purge(ctx context.Context) (int, error)
+	MarkRestored(ctx context.Context) error
+	Ready(ctx context.Context) error
+	Close() error
 }
 
 // LedgerKept is how long an engine under test keeps the ledger.
@@ -52,6 +92,7 @@ func Run(t *testing.T, open Opener) {
 		"concurrency": testConcurrency,
 		"models":      testModels,
 		"leases":      testLeases,
+		"listings":    testListings,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,7 +218,7 @@ func (b *bench) paid(nano int64, limits ...store.Reservation) store.BeginRequest
 	return r
 }
 
-func (b *bench) begin(r store.BeginRequest) store.Begun {
+func (b *bench) begin(r store.BeginRequest) store.Admission {
 	b.Helper()
 	begun, err := b.Begin(b.Context(), r)
 	b.must(err)
@@ -192,13 +233,13 @@ func (b *bench) refused(r store.BeginRequest) store.LimitError {
 	if !ok {
 		b.Fatalf("%v; want a LimitError", err)
 	}
-	if len(begun.Took) != 0 || begun.Recorded {
+	if len(begun.Taken) != 0 || begun.Recorded {
 		b.Fatalf("refused, yet %+v", begun)
 	}
 	return *refusal
 }
 
-func (b *bench) settle(begun store.Begun, to store.State, o store.Outcome) store.Execution {
+func (b *bench) settle(begun store.Admission, to store.State, o store.Outcome) store.Execution {
 	b.Helper()
 	e, err := b.Settle(b.Context(), begun, store.Settlement{State: to, Outcome: o})
 	b.must(err)

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An Account is how one agent stands in one currency.
+type Account struct {
+	AgentID  pat.AgentID
+	Currency string
+	ToppedUp money.Amount // less what was taken back
+	Held     money.Amount // held and unresolved
+	Captured money.Amount
+}
+
+// An Entry is one line of the ledger: a change of state of an execution with a charge, or a top-up. Entries are never changed.
+type Entry struct {
+	Seq         int64 // grows with the order of commits
+	At          time.Time
+	Service     string
+	AgentID     pat.AgentID
+	ExecutionID string
+	Intent      string
+	Rule        string
+	Amount      money.Amount // below zero only where a top-up is taken back
+	From, To    State        // From is empty when the charge was first held; both are empty for a top-up
+	By          string       // agent, sweeper or operator
+	Reference   string       // of a top-up; empty: none
+}
+
+// A TopUp changes what an agent has paid in. Where Reverse is set the amount is taken back: the entry's amount is
+// below zero, and the agent may owe afterwards what it had spent of it.
+type TopUp struct {
+	Service string
+	AgentID pat.AgentID
+	Amount  money.Amount // above zero
+	Reverse bool
+	// Reference is the operator's name for this change, such as the number of a payment; empty: none. A service's
+	// ledger takes each reference once, for as long as the entry is kept.
+	Reference string
+}
+
+// A Filter narrows a listing of executions, entries or accounts; zero fields do not.
+type Filter struct {
+	Service string
+	AgentID pat.AgentID
+	State   State  // of executions; of entries the state that they lead to
+	After   string // the place of the last row seen: an ID, a Seq, or an agent id, a space and a currency
+	Limit   int    // 100 if not set, and at most 1000
+}
