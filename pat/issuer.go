@@ -16,7 +16,7 @@ import (
 type IssuerConfig struct {
 	Rules  Rules
 	Terms  Terms
-	Store  Store
+	Store  IssuerStore
 	Keys   *Keyring
 	View   *View
 	Now    func() time.Time
@@ -28,7 +28,7 @@ type IssuerConfig struct {
 type Issuer struct {
 	rules    Rules
 	terms    Terms
-	store    Store
+	store    IssuerStore
 	keys     *Keyring
 	view     *View
 	verifier *Verifier
@@ -118,7 +118,9 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 		agreement.State = AgreementPending
 	}
 	document := PolicyDocument{Service: i.rules.Service, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes, FirstOffered: now}
-	agreement, err = i.store.Agree(ctx, agreement, document, listed, now.Add(3*AgreementWindow))
+	agreement, err = i.store.Agree(ctx, NewAgreement{
+		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: now.Add(3 * AgreementWindow),
+	})
 	if err != nil {
 		return Issued{}, i.agreeError(err, agentID, key.Thumbprint())
 	}

@@ -26,7 +26,7 @@ type KeyFiles interface {
 
 // A KeyringConfig tells a Keyring what it needs.
 type KeyringConfig struct {
-	Store     Store
+	Store     KeyStore
 	Files     KeyFiles
 	Algorithm string   // of new keys: EdDSA, ES256 or RS256
 	Accept    []string // algorithms of keys that PATs are verified with; empty: Algorithm alone
@@ -39,7 +39,7 @@ type KeyringConfig struct {
 // A Keyring holds the key this process signs PATs with, and the public keys of all processes, with which
 // PATs are verified. It is safe for concurrent use.
 type Keyring struct {
-	store   Store
+	store   KeyStore
 	files   KeyFiles
 	alg     string
 	accept  []string

@@ -130,11 +130,11 @@ func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, c *
 	if old.ExpiresAt.Before(ends) {
 		ends = old.ExpiresAt
 	}
-	nonce, until := "", time.Time{}
+	renewal := Renewal{Old: old.ID, Next: next, Ends: ends, RepeatSince: next.IssuedAt.Add(-lastMinute)}
 	if proof != nil {
-		nonce, until = proof.Nonce, proof.Until()
+		renewal.Nonce, renewal.NonceUntil = proof.Nonce, proof.Until()
 	}
-	successor, err := i.store.Renew(ctx, old.ID, next, ends, next.IssuedAt.Add(-lastMinute), nonce, until)
+	successor, err := i.store.Renew(ctx, renewal)
 	switch {
 	case errors.Is(err, ErrReplayed):
 		return Token{}, ErrProofReplayed

@@ -125,11 +125,11 @@ func TestRenewalsThatAreRefused(t *testing.T) {
 		"no PAT": {func(_ *testing.T, _ *world, _ pat.Issued, r *pat.RenewRequest) { r.Token = "" }, pat.ErrMissing},
 		"revoked": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.issuer.Revoke(t.Context(), pat.RevokedToken, string(i.Claims.ID), ""))
+			ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(i.Claims.ID)}))
 		}, pat.ErrRevoked},
 		"agreement revoked": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.issuer.Revoke(t.Context(), pat.RevokedAgreement, string(i.AgreementID), ""))
+			ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgreement, Subject: string(i.AgreementID)}))
 		}, pat.ErrRevoked},
 		"agreement revoked by another process": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
@@ -141,7 +141,7 @@ func TestRenewalsThatAreRefused(t *testing.T) {
 		}, pat.ErrRevoked},
 		"agent blocked": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.issuer.Revoke(t.Context(), pat.RevokedAgent, "agent", "abuse"))
+			ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgent, Subject: "agent", Reason: "abuse"}))
 		}, pat.ErrBlocked},
 		"agent blocked by another process": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()

@@ -17,14 +17,14 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	return i.revoke(ctx, Revocation{Kind: RevokedToken, Subject: string(c.ID), Until: i.forgotten(c.ExpiresAt), Reason: "by its bearer"})
 }
 
-// Revoke ends PATs by the operator's word: of a jti, of an agreement, of an agent (which is blocked too),
-// or of a policy's digest. What was never issued can be revoked as well. Once it returns nil this process
-// lets none of them in, and no other for longer than MaxAge.
-func (i *Issuer) Revoke(ctx context.Context, kind RevocationKind, subject, reason string) error {
-	r := Revocation{Kind: kind, Subject: subject, Reason: reason, Until: i.forgotten(i.now().Add(MaxTTL))}
-	switch kind {
+// Revoke ends PATs by the operator's word: r names a jti, an agreement, an agent (which is blocked too) or a policy's
+// digest, and why; the rest of r is the Issuer's. What was never issued can be revoked as well. Once it returns nil
+// this process lets none of them in, and no other for longer than MaxAge.
+func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
+	r.Until = i.forgotten(i.now().Add(MaxTTL))
+	switch r.Kind {
 	case RevokedToken:
-		switch t, err := i.store.Token(ctx, i.rules.Service, TokenID(subject)); {
+		switch t, err := i.store.Token(ctx, i.rules.Service, TokenID(r.Subject)); {
 		case err == nil:
 			r.Until = i.forgotten(t.ExpiresAt)
 		case !errors.Is(err, ErrNotFound):
@@ -32,10 +32,10 @@ func (i *Issuer) Revoke(ctx context.Context, kind RevocationKind, subject, reaso
 		}
 	case RevokedAgreement, RevokedAgent, RevokedPolicy:
 	default:
-		return fmt.Errorf("%.20q is not token, agreement, agent or policy", kind)
+		return fmt.Errorf("%.20q is not token, agreement, agent or policy", r.Kind)
 	}
-	if subject == "" {
-		return fmt.Errorf("revoking a %s: which one?", kind)
+	if r.Subject == "" {
+		return fmt.Errorf("revoking a %s: which one?", r.Kind)
 	}
 	return i.revoke(ctx, r)
 }
@@ -54,24 +54,12 @@ func (i *Issuer) revoke(ctx context.Context, r Revocation) error {
 
 // Approve admits an agent whose agreement is pending.
 func (i *Issuer) Approve(ctx context.Context, id AgentID) error {
-	return i.change(ctx, id, func(a Agent) (AgentStatus, bool, string) { return a.Status, true, a.Reason })
+	return i.change(ctx, id, func(c *AgentChange) { c.Approved = true })
 }
 
 // Unblock lets a blocked agent agree again. The PATs that blocking ended stay ended.
 func (i *Issuer) Unblock(ctx context.Context, id AgentID) error {
-	return i.change(ctx, id, func(a Agent) (AgentStatus, bool, string) { return AgentActive, a.Approved, "" })
-}
-
-func (i *Issuer) change(ctx context.Context, id AgentID, to func(Agent) (AgentStatus, bool, string)) error {
-	a, err := i.store.Agent(ctx, i.rules.Service, id)
-	if err != nil {
-		return fmt.Errorf("looking up the agent: %w", err)
-	}
-	status, approved, reason := to(a)
-	if err := i.store.SetAgent(ctx, i.rules.Service, id, status, approved, "", reason); err != nil {
-		return fmt.Errorf("changing the agent: %w", err)
-	}
-	return i.view.Refresh(ctx)
+	return i.change(ctx, id, func(c *AgentChange) { c.Status, c.Reason = AgentActive, "" })
 }
 
 // AddKey gives an agent one more key.
@@ -79,12 +67,18 @@ func (i *Issuer) AddKey(ctx context.Context, id AgentID, key KeyID) error {
 	if _, err := ParseKeyID(string(key)); err != nil {
 		return err
 	}
+	return i.change(ctx, id, func(c *AgentChange) { c.AddKey = key })
+}
+
+func (i *Issuer) change(ctx context.Context, id AgentID, edit func(*AgentChange)) error {
 	a, err := i.store.Agent(ctx, i.rules.Service, id)
 	if err != nil {
 		return fmt.Errorf("looking up the agent: %w", err)
 	}
-	if err := i.store.SetAgent(ctx, i.rules.Service, id, a.Status, a.Approved, key, a.Reason); err != nil {
-		return fmt.Errorf("adding the key: %w", err)
+	c := AgentChange{Service: a.Service, ID: a.ID, Status: a.Status, Reason: a.Reason, Approved: a.Approved}
+	edit(&c)
+	if err := i.store.SetAgent(ctx, c); err != nil {
+		return fmt.Errorf("changing the agent: %w", err)
 	}
 	return i.view.Refresh(ctx)
 }

@@ -30,8 +30,8 @@ func TestRevocation(t *testing.T) {
 				pat.RevokedToken: string(hit.Claims.ID), pat.RevokedAgreement: string(hit.AgreementID), pat.RevokedAgent: "agent", pat.RevokedPolicy: w.terms.offer.Digest,
 			}[kind]
 			w.add(500 * time.Millisecond)
-			ok(t, w.issuer.Revoke(t.Context(), kind, subject, "because"))
-			ok(t, w.issuer.Revoke(t.Context(), kind, subject, "again"))
+			ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: kind, Subject: subject, Reason: "because"}))
+			ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: kind, Subject: subject, Reason: "again"}))
 			want := pat.ErrRevoked
 			if kind == pat.RevokedAgent {
 				want = pat.ErrBlocked
@@ -75,7 +75,7 @@ func TestRevocation(t *testing.T) {
 	}
 	w := newWorld(t)
 	for _, bad := range []struct{ kind, subject string }{{"token", ""}, {"renewed", "x"}, {"", "x"}} {
-		if err := w.issuer.Revoke(t.Context(), pat.RevocationKind(bad.kind), bad.subject, ""); err == nil {
+		if err := w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevocationKind(bad.kind), Subject: bad.subject}); err == nil {
 			t.Errorf("%v", bad)
 		}
 	}
@@ -129,7 +129,7 @@ func TestAnotherProcesssRevocationIsKnownWithinASecond(t *testing.T) {
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); err != nil {
 		t.Fatal(err)
 	}
-	ok(t, w.issuer.Revoke(t.Context(), pat.RevokedToken, string(issued.Claims.ID), ""))
+	ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(issued.Claims.ID)}))
 	w.add(time.Second)
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); err != nil {
 		t.Errorf("not asked again yet, at most a second old: %v", err)
@@ -150,7 +150,7 @@ func TestViewTellsBlockedAgents(t *testing.T) {
 	if w.view.Blocked(service, "agent") {
 		t.Error("blocked for nothing")
 	}
-	ok(t, w.issuer.Revoke(t.Context(), pat.RevokedAgent, "agent", ""))
+	ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgent, Subject: "agent"}))
 	if !w.view.Blocked(service, "agent") || w.view.Blocked("other", "agent") {
 		t.Error("want it blocked, at this service")
 	}
@@ -165,7 +165,6 @@ func TestViewTellsBlockedAgents(t *testing.T) {
 
 // feed is what a Store tells of changes, alone: to hold the View's timing against a clock that a test owns.
 type feed struct {
-	pat.Store
 	mu    sync.Mutex
 	asked int
 	err   error

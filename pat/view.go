@@ -26,7 +26,7 @@ const (
 // A View is what this process knows of revocations, blocked agents and signing keys: everything the
 // store has committed, at most MaxAge ago while Fresh says so. It is safe for concurrent use.
 type View struct {
-	store Store
+	store ViewStore
 	keys  *Keyring
 	now   func() time.Time
 
@@ -48,7 +48,7 @@ type ending struct{ at, until time.Time }
 
 // NewView makes a View that knows nothing yet, so that Fresh is false until it was refreshed. keys is told of
 // signing keys.
-func NewView(s Store, keys *Keyring, now func() time.Time) *View {
+func NewView(s ViewStore, keys *Keyring, now func() time.Time) *View {
 	return &View{
 		store: s, keys: keys, now: now, turn: make(chan struct{}, 1),
 		ended: map[RevocationKind]map[subject]ending{}, blocked: map[subject]string{},

@@ -88,7 +88,7 @@ func (o *Operator) BlockAgent(ctx context.Context, r Revocation) (Agent, error) 
 	if _, err := pat.ParseAgentID(r.ID); err != nil {
 		return Agent{}, reason.MalformedRequest.Refusal("An agent id is 1 to 200 visible ASCII characters.")
 	}
-	if err := service.Issuance.Revoke(ctx, pat.RevokedAgent, r.ID, why); err != nil {
+	if err := service.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgent, Subject: r.ID, Reason: why}); err != nil {
 		return Agent{}, err
 	}
 	return o.Agent(ctx, r.Record)

@@ -121,5 +121,5 @@ func (o *Operator) revoke(ctx context.Context, kind pat.RevocationKind, r Revoca
 	if err := find(service); err != nil {
 		return err
 	}
-	return service.Issuance.Revoke(ctx, kind, r.ID, why)
+	return service.Issuance.Revoke(ctx, pat.Revocation{Kind: kind, Subject: r.ID, Reason: why})
 }

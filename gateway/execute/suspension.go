@@ -54,7 +54,9 @@ func (s *suspension) refused(ctx context.Context, e *execution, full *store.Limi
 	if seen.count < most {
 		return false, nil
 	}
-	err := e.service.Issuance.Revoke(ctx, pat.RevokedAgent, string(e.claims.Subject), "went on calling over a limit that the policy forbids to exceed")
+	err := e.service.Issuance.Revoke(ctx, pat.Revocation{
+		Kind: pat.RevokedAgent, Subject: string(e.claims.Subject), Reason: "went on calling over a limit that the policy forbids to exceed",
+	})
 	if err == nil { // the operator who lets the agent in again lets it begin anew
 		s.attempts.Invalidate(key)
 	}

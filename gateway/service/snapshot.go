@@ -58,7 +58,7 @@ func HostName(host string) string {
 
 // A State is what all services of a process share.
 type State struct {
-	Agreements pat.Store
+	Agreements pat.IssuerStore
 	Policies   Policies
 	Keys       *pat.Keyring
 	View       *pat.View

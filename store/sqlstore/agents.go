@@ -16,7 +16,7 @@ func scanAgent(scan scan, more ...any) (a pat.Agent, err error) {
 	return a, err
 }
 
-// Agent implements pat.Store.
+// Agent implements pat.Agents.
 func (s *Store) Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error) {
 	var a pat.Agent
 	found := false
@@ -128,32 +128,31 @@ func (t *tx) approve(ctx context.Context, service string, id pat.AgentID) error 
 	return t.leavePool(ctx, service, id)
 }
 
-// SetAgent implements pat.Store. An empty status leaves the status (and its reason) as it is. Approval makes
-// the agent's pending agreements active. Errors: pat.ErrNotFound; pat.ErrKeyTaken if addKey is another agent's.
-func (s *Store) SetAgent(ctx context.Context, service string, id pat.AgentID, status pat.AgentStatus, approved bool, addKey pat.KeyID, reason string) error {
+// SetAgent implements pat.Agents.
+func (s *Store) SetAgent(ctx context.Context, c pat.AgentChange) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
-		a, exists, err := t.agent(ctx, service, id)
+		a, exists, err := t.agent(ctx, c.Service, c.ID)
 		if err != nil {
 			return err
 		}
 		if !exists {
 			return pat.ErrNotFound
 		}
-		if addKey != "" {
-			owner, err := t.keyOwner(ctx, service, addKey)
+		if c.AddKey != "" {
+			owner, err := t.keyOwner(ctx, c.Service, c.AddKey)
 			switch {
 			case err != nil:
 				return err
 			case owner == "":
-				if err := t.addKey(ctx, service, id, addKey); err != nil {
+				if err := t.addKey(ctx, c.Service, c.ID, c.AddKey); err != nil {
 					return err
 				}
-			case owner != id:
+			case owner != c.ID:
 				return pat.ErrKeyTaken
 			}
 		}
-		if status != "" {
-			a.Status, a.Reason = status, reason
+		if c.Status != "" {
+			a.Status, a.Reason = c.Status, c.Reason
 		}
 		if a.Status == pat.AgentActive {
 			a.Reason = ""
@@ -163,11 +162,11 @@ func (s *Store) SetAgent(ctx context.Context, service string, id pat.AgentID, st
 			return err
 		}
 		if _, err := t.exec(ctx, "UPDATE agents SET status = ?, reason = ?, approved = ?, seq = ? WHERE service = ? AND id = ?",
-			string(a.Status), a.Reason, flag(approved), seq, service, id); err != nil {
+			string(a.Status), a.Reason, flag(c.Approved), seq, c.Service, c.ID); err != nil {
 			return err
 		}
-		if approved {
-			return t.approve(ctx, service, id)
+		if c.Approved {
+			return t.approve(ctx, c.Service, c.ID)
 		}
 		return nil
 	})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/uimgate/uimgate/pat"
 )
@@ -45,10 +44,11 @@ func (l list) text() (string, error) {
 	return string(out), err
 }
 
-// Agree implements pat.Store. A key or id that is not the agent's own is told before anything else about the
+// Agree implements pat.Agreements. A key or id that is not the agent's own is told before anything else about the
 // agent. An agreement with the nonce and the signature of one that was made pending, and for which no token has
 // been issued, is that agreement, returned as it stands by now; so an agent asks again with the same body.
-func (s *Store) Agree(ctx context.Context, a pat.Agreement, p pat.PolicyDocument, approved bool, nonceUntil time.Time) (pat.Agreement, error) {
+func (s *Store) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, error) {
+	a := n.Agreement
 	if a.State == "" {
 		a.State = pat.AgreementActive
 	}
@@ -57,7 +57,7 @@ func (s *Store) Agree(ctx context.Context, a pat.Agreement, p pat.PolicyDocument
 	}
 	result := a
 	err := s.update(ctx, func(ctx context.Context, t *tx) error {
-		if err := t.claim(ctx, a.Service, a.AgentID, a.KeyID, approved); err != nil {
+		if err := t.claim(ctx, a.Service, a.AgentID, a.KeyID, n.Approved); err != nil {
 			return err
 		}
 		earlier, err := t.sameAgreement(ctx, a)
@@ -70,13 +70,13 @@ func (s *Store) Agree(ctx context.Context, a pat.Agreement, p pat.PolicyDocument
 		}
 		result = a
 		if a.Nonce != "" {
-			if fresh, err := t.useNonce(ctx, a.Service, a.KeyID, a.Nonce, nonceUntil); err != nil {
+			if fresh, err := t.useNonce(ctx, a.Service, a.KeyID, a.Nonce, n.NonceUntil); err != nil {
 				return err
 			} else if !fresh {
 				return pat.ErrReplayed
 			}
 		}
-		return t.insertAgreement(ctx, a, p)
+		return t.insertAgreement(ctx, a, n.Policy)
 	})
 	if err != nil {
 		return pat.Agreement{}, err
@@ -138,7 +138,7 @@ func (t *tx) insertAgreement(ctx context.Context, a pat.Agreement, p pat.PolicyD
 	return err
 }
 
-// Agreement implements pat.Store.
+// Agreement implements pat.Agreements.
 func (s *Store) Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error) {
 	var a pat.Agreement
 	found := false
@@ -156,7 +156,7 @@ func (s *Store) Agreement(ctx context.Context, service string, id pat.AgreementI
 	return a, nil
 }
 
-// Policy implements pat.Store.
+// Policy returns the document of a digest, or pat.ErrNotFound.
 func (s *Store) Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error) {
 	p := pat.PolicyDocument{Service: service, Digest: digest}
 	var offered int64

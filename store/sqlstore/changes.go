@@ -22,7 +22,7 @@ func (t *tx) nextChange(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// Revoke implements pat.Store. A second revocation of the same subject moves its At and Until later, never earlier.
+// Revoke implements pat.Tokens. A second revocation of the same subject moves its At and Until later, never earlier.
 // Revoking an agreement ends the agreement too; revoking an agent that never came keeps its id blocked.
 func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	switch r.Kind {
@@ -85,7 +85,7 @@ func (t *tx) coverIssued(ctx context.Context, r *pat.Revocation) error {
 	return err
 }
 
-// AddSigningKey implements pat.Store. Keys live as long as their last PAT; see Purge.
+// AddSigningKey implements pat.KeyStore. Keys live as long as their last PAT; see Purge.
 func (s *Store) AddSigningKey(ctx context.Context, k pat.SigningKey) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
 		seq, err := t.nextChange(ctx)
@@ -108,7 +108,7 @@ func scanKey(scan scan, more ...any) (k pat.SigningKey, err error) {
 	return k, err
 }
 
-// SigningKeys implements pat.Store, the oldest first.
+// SigningKeys implements pat.KeyStore, the oldest first.
 func (s *Store) SigningKeys(ctx context.Context, now time.Time) ([]pat.SigningKey, error) {
 	var out []pat.SigningKey
 	err := s.list(ctx, "SELECT "+keyColumns+" FROM signing_keys WHERE not_after = 0 OR not_after > ? ORDER BY created_at, id", []any{nanos(now)},
@@ -138,7 +138,7 @@ func (s *Store) newest(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Changes implements pat.Store. What changed twice is told once, as it is now, at its newest place. The newest number
+// Changes implements pat.ViewStore. What changed twice is told once, as it is now, at its newest place. The newest number
 // is read first: a change that commits meanwhile may be told now, and is told again next time. A seq that this
 // database never gave out (it was restored) is answered like 0.
 func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, error) {

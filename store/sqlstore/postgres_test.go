@@ -138,7 +138,7 @@ func TestWhatIsRevokedByAClockThatIsBehindIsRevoked(t *testing.T) {
 	dsn := freshDatabase(t)
 	behind, ahead := byClock(t, dsn, -time.Hour), byClock(t, dsn, time.Hour)
 	a := pat.Agreement{ID: "a", Service: "s", AgentID: "a", KeyID: "k", PolicyDigest: "d", Assurance: pat.Fresh, CreatedAt: ahead.Now()}
-	if _, err := ahead.Agree(t.Context(), a, pat.PolicyDocument{Service: "s", Digest: "d"}, false, time.Time{}); err != nil {
+	if _, err := ahead.Agree(t.Context(), pat.NewAgreement{Agreement: a, Policy: pat.PolicyDocument{Service: "s", Digest: "d"}}); err != nil {
 		t.Fatal(err)
 	}
 	issued := time.Now().Add(time.Hour) // by a process that had not read the database's clock
@@ -267,7 +267,7 @@ func TestIdsAreOrderedByTheirBytes(t *testing.T) {
 	s := openShared(t, c.DSN(name))
 	for _, id := range []string{"b", "B", "a", "_", "A"} {
 		a := pat.Agreement{ID: pat.AgreementID(id), Service: "s", AgentID: pat.AgentID(id), KeyID: pat.KeyID(id), PolicyDigest: "d", Assurance: pat.Fresh, CreatedAt: s.Now()}
-		if _, err := s.Agree(t.Context(), a, pat.PolicyDocument{Service: "s", Digest: "d"}, false, time.Time{}); err != nil {
+		if _, err := s.Agree(t.Context(), pat.NewAgreement{Agreement: a, Policy: pat.PolicyDocument{Service: "s", Digest: "d"}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -28,7 +28,11 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-var _ pat.Store = (*Store)(nil)
+var (
+	_ pat.IssuerStore = (*Store)(nil)
+	_ pat.KeyStore    = (*Store)(nil)
+	_ pat.ViewStore   = (*Store)(nil)
+)
 
 // Options of Open.
 type Options struct {

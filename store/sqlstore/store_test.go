@@ -164,7 +164,7 @@ func TestChangedTellsOfCommittedChangesOnly(t *testing.T) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetAgent(t.Context(), "s", "nobody", pat.AgentBlocked, false, "", ""); !errors.Is(err, pat.ErrNotFound) {
+	if err := s.SetAgent(t.Context(), pat.AgentChange{Service: "s", ID: "nobody", Status: pat.AgentBlocked}); !errors.Is(err, pat.ErrNotFound) {
 		t.Fatal(err)
 	}
 	if told(first) {

@@ -57,7 +57,7 @@ func (t *tx) mayIssue(ctx context.Context, k pat.Token) error {
 	return nil
 }
 
-// Issue implements pat.Store. An agreement that is not active (pending, or revoked this moment) is pat.ErrBlocked as
+// Issue implements pat.Tokens. An agreement that is not active (pending, or revoked this moment) is pat.ErrBlocked as
 // well; one that is not the agent's is pat.ErrNotFound.
 func (s *Store) Issue(ctx context.Context, k pat.Token) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
@@ -76,7 +76,7 @@ func (s *Store) Issue(ctx context.Context, k pat.Token) error {
 	})
 }
 
-// Token implements pat.Store.
+// Token implements pat.Tokens.
 func (s *Store) Token(ctx context.Context, service string, jti pat.TokenID) (pat.Token, error) {
 	var k pat.Token
 	found := false
@@ -109,12 +109,12 @@ func (t *tx) token(ctx context.Context, service string, jti pat.TokenID) (k pat.
 	return k, err
 }
 
-// Renew implements pat.Store. A token that was revoked this moment, by itself or with its agreement, agent or policy,
+// Renew implements pat.Tokens. A token that was revoked this moment, by itself or with its agreement, agent or policy,
 // is pat.ErrBlocked, so that its successor cannot outlive the revocation. The end of old never moves later.
-func (s *Store) Renew(ctx context.Context, old pat.TokenID, next pat.Token, ends, within time.Time, nonce string, nonceUntil time.Time) (pat.Token, error) {
-	result := next
+func (s *Store) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
+	result, next := r.Next, r.Next
 	err := s.update(ctx, func(ctx context.Context, t *tx) error {
-		was, err := t.token(ctx, next.Service, old)
+		was, err := t.token(ctx, next.Service, r.Old)
 		if err != nil {
 			return err
 		}
@@ -126,13 +126,13 @@ func (s *Store) Renew(ctx context.Context, old pat.TokenID, next pat.Token, ends
 		} else if revoked {
 			return fmt.Errorf("the token is revoked: %w", pat.ErrBlocked)
 		}
-		if was.RenewedTo != "" && !was.RenewedAt.Before(within) {
+		if was.RenewedTo != "" && !was.RenewedAt.Before(r.RepeatSince) {
 			result, err = t.token(ctx, next.Service, was.RenewedTo)
 			return err
 		}
 		result = next
-		if nonce != "" {
-			if fresh, err := t.useNonce(ctx, next.Service, was.KeyID, nonce, nonceUntil); err != nil {
+		if r.Nonce != "" {
+			if fresh, err := t.useNonce(ctx, next.Service, was.KeyID, r.Nonce, r.NonceUntil); err != nil {
 				return err
 			} else if !fresh {
 				return pat.ErrReplayed
@@ -141,12 +141,12 @@ func (s *Store) Renew(ctx context.Context, old pat.TokenID, next pat.Token, ends
 		if err := t.insertToken(ctx, next); err != nil {
 			return err
 		}
-		until := ends
+		until := r.Ends
 		if !was.EndsAt.IsZero() && was.EndsAt.Before(until) {
 			until = was.EndsAt
 		}
 		_, err = t.exec(ctx, "UPDATE tokens SET ends_at = ?, renewed_to = ?, renewed_at = ? WHERE service = ? AND id = ?",
-			nanos(until), next.ID, nanos(next.IssuedAt), next.Service, old)
+			nanos(until), next.ID, nanos(next.IssuedAt), next.Service, r.Old)
 		if err != nil {
 			return err
 		}

@@ -224,7 +224,7 @@ func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
 			}
 		}
 		a := pat.Agreement{ID: pat.AgreementID(digest), Service: "s", AgentID: pat.AgentID(digest), KeyID: pat.KeyID(digest), PolicyDigest: digest, Assurance: pat.Static, CreatedAt: long}
-		if _, err := s.Agree(t.Context(), a, p, false, time.Time{}); err != nil {
+		if _, err := s.Agree(t.Context(), pat.NewAgreement{Agreement: a, Policy: p}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -63,7 +63,7 @@ func evidenceRoundTrip(b *bench) {
 func (b *bench) tryAgree(agentID pat.AgentID, keyID pat.KeyID, nonce string) error {
 	a, p := b.agreement(nonce)
 	a.AgentID, a.KeyID = agentID, keyID
-	_, err := b.Agree(b.Context(), a, p, false, b.clock.Now().Add(time.Hour))
+	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: b.clock.Now().Add(time.Hour)})
 	return err
 }
 
@@ -84,13 +84,13 @@ func agreementNonces(b *bench) {
 	a, p := b.agreement("n")
 	b.agree(a, p)
 	a.ID = pat.AgreementID(b.id())
-	_, err := b.Agree(b.Context(), a, p, false, start.Add(time.Hour))
+	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: start.Add(time.Hour)})
 	b.want(err, pat.ErrReplayed)
 	b.clock.Advance(40 * 24 * time.Hour)
 	b.issue(a0(b, a))
 	_, err = b.Purge(b.Context())
 	b.must(err)
-	_, err = b.Agree(b.Context(), a, p, false, start.Add(time.Hour))
+	_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: start.Add(time.Hour)})
 	b.want(err, pat.ErrReplayed) // the agreement itself remembers its nonce
 }
 
@@ -138,33 +138,33 @@ func pendingAgain(b *bench) {
 	b.want(b.Issue(b.Context(), b.token(a)), pat.ErrBlocked)
 	forged := again
 	forged.Signature = []byte("another body")
-	_, err := b.Agree(b.Context(), forged, p, false, start.Add(time.Hour))
+	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: forged, Policy: p, NonceUntil: start.Add(time.Hour)})
 	b.want(err, pat.ErrReplayed)
 
-	b.must(b.SetAgent(b.Context(), service, agent, "", true, "", ""))
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Approved: true}))
 	got := b.agree(again, p)
 	if got.ID != a.ID || got.State != pat.AgreementActive {
 		b.Fatalf("approved: %+v", got)
 	}
 	b.issue(got)
-	_, err = b.Agree(b.Context(), again, p, false, start.Add(time.Hour))
+	_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: again, Policy: p, NonceUntil: start.Add(time.Hour)})
 	b.want(err, pat.ErrReplayed) // one PAT
 }
 
 func blockedCannotAgree(b *bench) {
 	b.must(b.tryAgree(agent, "key-1", "n1"))
-	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentBlocked, false, "", "spam"))
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentBlocked, Reason: "spam"}))
 	b.want(b.tryAgree(agent, "key-1", "n2"), pat.ErrBlocked)
 	b.want(b.tryAgree(agent, "key-2", "n2"), pat.ErrAgentIDTaken) // says nothing about the agent
 	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "ghost", At: start, Until: start}))
 	b.want(b.tryAgree("ghost", "key-3", "n3"), pat.ErrBlocked)
-	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentActive, false, "", ""))
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive}))
 	b.must(b.tryAgree(agent, "key-1", "n2"))
 }
 
 func agentKeepsStatus(b *bench) {
 	a, p := b.agreement("n1")
-	_, err := b.Agree(b.Context(), a, p, true, start.Add(time.Hour))
+	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, Approved: true, NonceUntil: start.Add(time.Hour)})
 	b.must(err)
 	for _, approved := range []bool{false, true} {
 		who, err := b.Agent(b.Context(), service, agent)
@@ -174,7 +174,7 @@ func agentKeepsStatus(b *bench) {
 		}
 		b.clock.Advance(time.Hour)
 		a, p := b.agreement(b.id())
-		_, err = b.Agree(b.Context(), a, p, approved, b.clock.Now())
+		_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, Approved: approved, NonceUntil: b.clock.Now()})
 		b.must(err)
 	}
 }
@@ -182,13 +182,13 @@ func agentKeepsStatus(b *bench) {
 func operatorAddsKey(b *bench) {
 	b.must(b.tryAgree("x", "key-x", "n"))
 	b.must(b.tryAgree("y", "key-y", "n"))
-	b.want(b.SetAgent(b.Context(), service, "nobody", pat.AgentActive, true, "", ""), pat.ErrNotFound)
-	b.want(b.SetAgent(b.Context(), service, "x", pat.AgentActive, true, "key-y", ""), pat.ErrKeyTaken)
+	b.want(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "nobody", Status: pat.AgentActive, Approved: true}), pat.ErrNotFound)
+	b.want(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "x", Status: pat.AgentActive, Approved: true, AddKey: "key-y"}), pat.ErrKeyTaken)
 	if who, err := b.Agent(b.Context(), service, "x"); err != nil || who.Approved {
 		b.Fatalf("%+v, %v: half of a failed change", who, err)
 	}
 	for range 2 {
-		b.must(b.SetAgent(b.Context(), service, "x", pat.AgentActive, false, "key-x2", ""))
+		b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "x", Status: pat.AgentActive, AddKey: "key-x2"}))
 	}
 	b.must(b.tryAgree("x", "key-x2", "n"))
 	who, err := b.Agent(b.Context(), service, "x")
@@ -204,7 +204,7 @@ func failedAgreement(b *bench) {
 	a.AgentID, a.KeyID, a.ID = "x", "key-x", pat.AgreementID(b.id())
 	p.Digest = digest("another")
 	a.PolicyDigest = p.Digest
-	_, err := b.Agree(b.Context(), a, p, true, start)
+	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, Approved: true, NonceUntil: start})
 	b.want(err, pat.ErrReplayed)
 	_, err = b.Policy(b.Context(), service, p.Digest)
 	b.want(err, pat.ErrNotFound)

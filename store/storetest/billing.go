@@ -242,7 +242,7 @@ func setAgentLeaves(b *bench) {
 	on := store.Billing{Credit: usd(10), Unapproved: true}
 	begun := b.charged(agent, 10, on)
 	b.broke("b", 1, on)
-	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentActive, true, "", ""))
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive, Approved: true}))
 	b.charged("b", 10, on)
 	b.settle(begun, store.Released, store.Failed)
 	b.broke("c", 1, on)

@@ -64,7 +64,7 @@ func (b *bench) revoke(kind pat.RevocationKind, subject string) {
 
 func (b *bench) setAgent(status pat.AgentStatus) {
 	b.Helper()
-	b.must(b.SetAgent(b.Context(), service, agent, status, false, "", "reason"))
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: status, Reason: "reason"}))
 }
 
 func noChanges(b *bench) {
@@ -208,7 +208,7 @@ func renewalTold(b *bench) {
 	old := b.issue(a)
 	_, before := b.changes(0)
 	now := b.clock.Now()
-	_, err := b.Renew(b.Context(), old.ID, b.token(a), now.Add(time.Minute), now.Add(-time.Minute), "", now)
+	_, err := b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: b.token(a), Ends: now.Add(time.Minute), RepeatSince: now.Add(-time.Minute)})
 	b.must(err)
 	for _, seq := range []int64{before, 0} {
 		list, _, err := b.Changes(b.Context(), seq)

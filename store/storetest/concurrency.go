@@ -168,7 +168,7 @@ func crowdOnAnID(b *bench) {
 	got := crowd(b, 300, []Engine{b}, func(e Engine, i int) error {
 		a := template
 		a.ID, a.Nonce, a.KeyID = pat.AgreementID(fmt.Sprintf("%032d", i)), fmt.Sprint(i), pat.KeyID(fmt.Sprintf("key-%d", i))
-		_, err := e.Agree(b.Context(), a, p, false, start.Add(time.Hour))
+		_, err := e.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: start.Add(time.Hour)})
 		return err
 	}, is(pat.ErrAgentIDTaken))
 	if got != 1 {
@@ -183,7 +183,7 @@ func crowdOfRenewals(b *bench) {
 	crowd(b, 300, []Engine{b}, func(e Engine, i int) error {
 		next := template
 		next.ID = pat.TokenID(fmt.Sprintf("next-%d", i))
-		got, err := e.Renew(b.Context(), old.ID, next, start.Add(time.Minute), start.Add(-time.Minute), "p", start.Add(time.Hour))
+		got, err := e.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: next, Ends: start.Add(time.Minute), RepeatSince: start.Add(-time.Minute), Nonce: "p", NonceUntil: start.Add(time.Hour)})
 		successors.Store(got.ID, true)
 		return err
 	}, is())

@@ -49,7 +49,7 @@ func Work(ctx context.Context, e Engine, life string, out io.Writer) error {
 				ID: pat.AgreementID(who), Service: service, AgentID: pat.AgentID(who), KeyID: pat.KeyID(who), PublicKey: []byte{1}, PolicyDigest: "d", Assurance: pat.Fresh,
 				Nonce: who, Signature: []byte{2}, State: pat.AgreementActive, CreatedAt: time.Now(),
 			}
-			_, err := e.Agree(ctx, a, pat.PolicyDocument{Service: service, Digest: "d", Bytes: []byte("p")}, false, time.Now().Add(time.Hour))
+			_, err := e.Agree(ctx, pat.NewAgreement{Agreement: a, Policy: pat.PolicyDocument{Service: service, Digest: "d", Bytes: []byte("p")}, NonceUntil: time.Now().Add(time.Hour)})
 			if err == nil {
 				err = ack("agreed", who)
 			}

@@ -56,7 +56,7 @@ func listAgents(b *bench) {
 		b.claim(service, pat.AgentID(id))
 	}
 	b.claim("other", "a2")
-	b.must(b.SetAgent(b.Context(), service, "c", pat.AgentActive, true, "key-c2", ""))
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "c", Status: pat.AgentActive, Approved: true, AddKey: "key-c2"}))
 	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "b", At: start, Until: start.Add(time.Hour), Reason: "why"}))
 	yes, no := true, false
 	b.same(b.agents(store.AgentFilter{Service: service}), []string{"a", "b", "c", "d"})
@@ -137,7 +137,7 @@ func listTokens(b *bench) {
 
 	next := b.token(a)
 	now := b.clock.Now()
-	_, err = b.Renew(b.Context(), one.ID, next, now.Add(time.Minute), now, "", now)
+	_, err = b.Renew(b.Context(), pat.Renewal{Old: one.ID, Next: next, Ends: now.Add(time.Minute), RepeatSince: now})
 	b.must(err)
 	valid := func(at time.Time) []pat.TokenID {
 		b.Helper()
@@ -172,7 +172,7 @@ func listRevokedTokens(b *bench) {
 		if !c.again {
 			continue
 		}
-		b.must(b.SetAgent(b.Context(), service, "a", pat.AgentActive, false, "", ""))
+		b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "a", Status: pat.AgentActive}))
 		k = b.issue(a)
 		list, err = b.Tokens(b.Context(), store.TokenFilter{Service: service, Limit: 1, ValidAt: b.clock.Now()})
 		b.must(err)

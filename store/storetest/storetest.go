@@ -1,4 +1,4 @@
-// Package storetest is the suite that every engine of package store and pat.Store passes: each promise of
+// Package storetest is the suite that every engine of package store and of the stores of package pat passes: each promise of
 // those contracts, broken if it can be. An engine's own test is
 //
 //	func TestConformance(t *testing.T) { storetest.Run(t, open) }
@@ -24,7 +24,7 @@ import (
 
 // An Engine is what is tested: all that callers of engines need.
 type Engine interface {
-	pat.Store
+	Records
 	calls
 	leases
 	ledgers
@@ -67,6 +67,14 @@ type upkeep interface {
 	MarkRestored(ctx context.Context) error
 	Ready(ctx context.Context) error
 	Close() error
+}
+
+// Records is the part of an engine that keeps agreements, PATs and keys.
+type Records interface {
+	pat.IssuerStore
+	pat.KeyStore
+	pat.ViewStore
+	Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error)
 }
 
 // LedgerKept is how long an engine under test keeps the ledger.
@@ -282,7 +290,7 @@ func (b *bench) agreement(nonce string) (pat.Agreement, pat.PolicyDocument) {
 
 func (b *bench) agree(a pat.Agreement, p pat.PolicyDocument) pat.Agreement {
 	b.Helper()
-	got, err := b.Agree(b.Context(), a, p, false, b.clock.Now().Add(time.Hour))
+	got, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: b.clock.Now().Add(time.Hour)})
 	b.must(err)
 	return got
 }

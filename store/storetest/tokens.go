@@ -46,9 +46,9 @@ func issueNeedsAgreement(b *bench) {
 	b.must(b.tryAgree("other", "key-o", "n"))
 	strange.AgentID = "other"
 	b.want(b.Issue(b.Context(), strange), pat.ErrNotFound)
-	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentBlocked, false, "", ""))
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentBlocked}))
 	b.want(b.Issue(b.Context(), b.token(a)), pat.ErrBlocked)
-	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentActive, false, "", ""))
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive}))
 	b.issue(a)
 	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(a.ID), At: start, Until: start.Add(time.Hour)}))
 	b.want(b.Issue(b.Context(), b.token(a)), pat.ErrBlocked)
@@ -59,7 +59,7 @@ func renewOnce(b *bench) {
 	b.clock.Advance(10 * time.Minute)
 	now := b.clock.Now()
 	next, within := b.token(pat.Agreement{Service: service, ID: old.AgreementID, AgentID: agent, KeyID: old.KeyID}), time.Minute
-	got, err := b.Renew(b.Context(), old.ID, next, now.Add(time.Minute), now.Add(-within), "p1", now.Add(time.Hour))
+	got, err := b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: next, Ends: now.Add(time.Minute), RepeatSince: now.Add(-within), Nonce: "p1", NonceUntil: now.Add(time.Hour)})
 	b.must(err)
 	if d := cmp.Diff(next, got); d != "" {
 		b.Fatal(d)
@@ -75,14 +75,14 @@ func renewOnce(b *bench) {
 	b.clock.Advance(time.Minute) // the same renewal within its minute
 	other := next
 	other.ID = pat.TokenID(b.id())
-	got, err = b.Renew(b.Context(), old.ID, other, b.clock.Now().Add(time.Minute), b.clock.Now().Add(-within), "p1", now)
+	got, err = b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: other, Ends: b.clock.Now().Add(time.Minute), RepeatSince: b.clock.Now().Add(-within), Nonce: "p1", NonceUntil: now})
 	b.must(err)
 	if d := cmp.Diff(next, got); d != "" {
 		b.Fatal(d)
 	}
 	_, err = b.Token(b.Context(), service, other.ID)
 	b.want(err, pat.ErrNotFound)
-	_, err = b.Renew(b.Context(), "unknown", other, now, now, "", now)
+	_, err = b.Renew(b.Context(), pat.Renewal{Old: "unknown", Next: other, Ends: now, RepeatSince: now})
 	b.want(err, pat.ErrNotFound)
 }
 
@@ -90,7 +90,7 @@ func renewNonce(b *bench) {
 	a := b.agree(b.agreement("n"))
 	for i, nonce := range []string{"p", "p", "", ""} {
 		old, next := b.issue(a), b.token(a)
-		_, err := b.Renew(b.Context(), old.ID, next, start, start, nonce, start.Add(time.Hour))
+		_, err := b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: next, Ends: start, RepeatSince: start, Nonce: nonce, NonceUntil: start.Add(time.Hour)})
 		if i != 1 {
 			b.must(err)
 			continue
@@ -108,23 +108,23 @@ func revokedNotRenewed(b *bench) {
 		old, next := b.issue(a), b.token(a)
 		subject := map[pat.RevocationKind]string{pat.RevokedToken: string(old.ID), pat.RevokedAgreement: string(a.ID), pat.RevokedPolicy: a.PolicyDigest, pat.RevokedAgent: agent}[kind]
 		b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: kind, Subject: subject, At: b.clock.Now(), Until: start.Add(time.Hour)}))
-		_, err := b.Renew(b.Context(), old.ID, next, start.Add(time.Minute), start, "", start)
+		_, err := b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: next, Ends: start.Add(time.Minute), RepeatSince: start})
 		b.want(err, pat.ErrBlocked)
 		b.clock.Advance(time.Second)
 	}
-	b.must(b.SetAgent(b.Context(), service, agent, pat.AgentActive, false, "", ""))
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive}))
 	a := b.agree(b.agreement("after")) // what comes after the revocations is not theirs
-	_, err := b.Renew(b.Context(), b.issue(a).ID, b.token(a), start.Add(time.Minute), start, "", start)
+	_, err := b.Renew(b.Context(), pat.Renewal{Old: b.issue(a).ID, Next: b.token(a), Ends: start.Add(time.Minute), RepeatSince: start})
 	b.must(err)
 }
 
 func renewNeverExtends(b *bench) {
 	a := b.agree(b.agreement("n"))
 	old := b.issue(a)
-	_, err := b.Renew(b.Context(), old.ID, b.token(a), start.Add(time.Minute), start, "", start)
+	_, err := b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: b.token(a), Ends: start.Add(time.Minute), RepeatSince: start})
 	b.must(err)
 	b.clock.Advance(10 * time.Minute)
-	_, err = b.Renew(b.Context(), old.ID, b.token(a), b.clock.Now().Add(time.Minute), b.clock.Now(), "", start)
+	_, err = b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: b.token(a), Ends: b.clock.Now().Add(time.Minute), RepeatSince: b.clock.Now()})
 	b.must(err)
 	if got, err := b.Token(b.Context(), service, old.ID); err != nil || !got.EndsAt.Equal(start.Add(time.Minute)) {
 		b.Fatalf("%+v, %v", got, err)

@@ -192,10 +192,10 @@ func purgeKeepsUsed(b *bench) {
 func purgeKeepsKnown(b *bench) {
 	for i, change := range []func(id pat.AgentID){
 		func(id pat.AgentID) {
-			b.must(b.SetAgent(b.Context(), service, id, pat.AgentBlocked, false, "", ""))
+			b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: id, Status: pat.AgentBlocked}))
 		},
 		func(id pat.AgentID) {
-			b.must(b.SetAgent(b.Context(), service, id, pat.AgentActive, true, "", ""))
+			b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: id, Status: pat.AgentActive, Approved: true}))
 		},
 		func(id pat.AgentID) { b.topUp(id, usd(1)) },
 	} {

@@ -1,10 +1,6 @@
 package pat
 
-import (
-	"context"
-	"errors"
-	"time"
-)
+import "time"
 
 // An Assurance says how an agreement was made, and so how much it is worth.
 type Assurance string
@@ -106,7 +102,7 @@ const (
 	RevokedAgent     RevocationKind = "agent"  // Subject is the agent id; also blocks it
 	RevokedPolicy    RevocationKind = "policy" // Subject is the digest
 	// RevokedRenewed is what renewal leaves behind: the token Subject works until At and no longer.
-	// Store.Renew records it, so that every process knows the end of the old token's last minute.
+	// Tokens.Renew records it, so that every process knows the end of the old token's last minute.
 	RevokedRenewed RevocationKind = "renewed"
 )
 
@@ -135,53 +131,4 @@ type SigningKey struct {
 	JWK       []byte // the public key, RFC 7517
 	CreatedAt time.Time
 	NotAfter  time.Time // when the last PAT it signed has expired; zero while it still signs
-}
-
-// Errors of a Store, beside context errors and an error that wraps the store's own "unavailable".
-var (
-	ErrAgentIDTaken = errors.New("the agent id belongs to another key")
-	ErrKeyTaken     = errors.New("the key belongs to another agent id")
-	ErrReplayed     = errors.New("the nonce was used before")
-	ErrBlocked      = errors.New("the agent is blocked")
-	ErrNotFound     = errors.New("no such record")
-	// ErrEnded means that a revocation, made meanwhile, ends what is issued at that time: issue it later.
-	ErrEnded = errors.New("a revocation ends what is issued at that time")
-)
-
-// A Store keeps what must outlive the process. Every method is one transaction and durable when it
-// returns nil; all are safe for concurrent use, across processes too.
-type Store interface {
-	// Agree records an agreement together with the policy document, the agent (made if new, with
-	// Approved as given; an existing agent keeps its status) and its key, and uses up the nonce (if any)
-	// until nonceUntil. It fails as a whole with ErrAgentIDTaken, ErrKeyTaken, ErrReplayed or ErrBlocked.
-	// A static agreement with the same (service, agent, key, digest, signature) that is still active is
-	// returned instead of being made again.
-	Agree(ctx context.Context, a Agreement, p PolicyDocument, approved bool, nonceUntil time.Time) (Agreement, error)
-	// Agreement returns one, or ErrNotFound.
-	Agreement(ctx context.Context, service string, id AgreementID) (Agreement, error)
-	// Policy returns the document of a digest, or ErrNotFound.
-	Policy(ctx context.Context, service, digest string) (PolicyDocument, error)
-	// Issue records a token. ErrBlocked if its agent has been blocked meanwhile; ErrEnded.
-	Issue(ctx context.Context, t Token) error
-	// Token returns one, or ErrNotFound.
-	Token(ctx context.Context, service string, id TokenID) (Token, error)
-	// Renew records next as the successor of old, whose EndsAt becomes ends (told to every process as a Revocation
-	// of kind RevokedRenewed, At ends), and uses up the nonce (empty: none)
-	// of key until nonceUntil. If old was renewed at or after within, the earlier successor is returned instead
-	// and next and the nonce are not used. ErrBlocked, ErrReplayed; ErrNotFound if old is unknown.
-	Renew(ctx context.Context, old TokenID, next Token, ends, within time.Time, nonce string, nonceUntil time.Time) (Token, error)
-	// Revoke records r (an agent's also blocks it) before it returns. Revoking twice is fine. The At of an agent's or a policy's is
-	// moved behind every PAT it names that was issued before, also one that starts later than r.At.
-	Revoke(ctx context.Context, r Revocation) error
-	// SetAgent changes an agent's status or approval; a new key is added where addKey is not empty.
-	SetAgent(ctx context.Context, service string, id AgentID, status AgentStatus, approved bool, addKey KeyID, reason string) error
-	// Agent returns one, or ErrNotFound.
-	Agent(ctx context.Context, service string, id AgentID) (Agent, error)
-	// AddSigningKey registers a public key; the same id again updates NotAfter.
-	AddSigningKey(ctx context.Context, k SigningKey) error
-	// SigningKeys lists those whose NotAfter is zero or after now.
-	SigningKeys(ctx context.Context, now time.Time) ([]SigningKey, error)
-	// Changes returns, in commit order, what happened after seq and the newest seq. seq 0 starts with the
-	// revocations, blocked agents and keys still in force.
-	Changes(ctx context.Context, seq int64) ([]Change, int64, error)
 }
