@@ -124,7 +124,9 @@ services:
 type world struct {
 	*gatetest.Gate
 	requests atomic.Int64
+	handler  atomic.Pointer[http.HandlerFunc] // of the upstream
 	agents   int
+	closed   bool // the store is
 }
 
 const quickUpstream = "  upstream: {url: UPSTREAM, timeout: 30s, breaker: {failures: 1000, open_for: 10s}}\n"
@@ -138,15 +140,20 @@ func newWorld(t *testing.T, settings, upstream string) *world {
 		g.Write("extra.rego", stepsRego)
 	})
 	w.answers(200, "application/json", `{"items":[],"order":"o-1"}`)
+	w.Upstream = func(rw http.ResponseWriter, r *http.Request) {
+		w.requests.Add(1)
+		(*w.handler.Load())(rw, r)
+	}
 	return w
 }
 
 // serve makes the upstream answer by a handler.
-func (w *world) serve(h http.HandlerFunc) {
-	w.Upstream = func(rw http.ResponseWriter, r *http.Request) {
-		w.requests.Add(1)
-		h(rw, r)
-	}
+func (w *world) serve(h http.HandlerFunc) { w.handler.Store(&h) }
+
+// closeStore takes the store away.
+func (w *world) closeStore() {
+	w.Must(w.Store.Close())
+	w.closed = true
 }
 
 // answers makes the upstream answer so; more are pairs of name and value of header fields.
@@ -295,6 +302,9 @@ func (w *world) counted(a *gatetest.Agent) int64 {
 // owed is what is held of an agent, and what was captured.
 func (w *world) owed(a *gatetest.Agent) string {
 	w.Helper()
+	if w.closed {
+		return ""
+	}
 	list, err := w.Store.Accounts(w.Context(), store.Filter{Service: "default", AgentID: a.ID, Limit: 10})
 	w.Must(err)
 	if len(list) == 0 {

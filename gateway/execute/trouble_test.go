@@ -30,12 +30,12 @@ var troubles = []troubleCase{
 	{refusalCase: refusalCase{
 		name: "what was revoked is not known", before: func(w *world, _ *gatetest.Agent) {
 			w.Pass(time.Minute)
-			w.Must(w.Store.Close())
+			w.closeStore()
 		}, call: call{intent: find}, want: reason.StoreUnavailable, message: "The gateway cannot tell at the moment which tokens were revoked.",
 		details: `{"outcome":"not_sent"}`, after: time.Second, ended: true,
 	}},
 	{refusalCase: refusalCase{
-		name: "the store cannot be written to", before: func(w *world, _ *gatetest.Agent) { w.Must(w.Store.Close()) },
+		name: "the store cannot be written to", before: func(w *world, _ *gatetest.Agent) { w.closeStore() },
 		call: call{intent: item, parameters: `{"id":"x"}`, key: "k"}, want: reason.StoreUnavailable,
 		details: `{"outcome":"not_sent"}`, after: time.Second, ended: true,
 	}},
