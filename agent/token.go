@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -118,7 +119,7 @@ func scopeOmitted(v any) []pat.Omitted {
 		m, _ := item.(map[string]any)
 		entry, _ := m["entry"].(string)
 		if entry != "" {
-			out = append(out, pat.Omitted{Entry: clean(entry), Reason: codeName(m["reason"])})
+			out = append(out, pat.Omitted{Entry: clean(entry), Reason: reason.Reason(codeName(m["reason"]))})
 		}
 	}
 	return out

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/sqlstore" //nolint:depguard // the real engine, in tests only
 )
@@ -144,7 +145,7 @@ func (t *terms) Scope(_ context.Context, r pat.ScopeRequest) (pat.Scope, error) 
 		case !slices.Contains(offered, uid):
 			s.Omitted = append(s.Omitted, pat.Omitted{Entry: e, Reason: "INTENT_NOT_FOUND"})
 		case uid == buy && r.Assurance == pat.Static:
-			s.Omitted = append(s.Omitted, pat.Omitted{Entry: e, Reason: pat.ReasonFreshRequired})
+			s.Omitted = append(s.Omitted, pat.Omitted{Entry: e, Reason: reason.FreshAgreementRequired})
 		default:
 			s.Entries = append(s.Entries, e)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -270,7 +271,7 @@ func TestScope(t *testing.T) {
 	}
 	r = w.fresh(t, "c", newEd(), signed)
 	r.Scope = []string{buy, search}
-	if got, omitted := entries(r); !slices.Equal(got, []string{search + ":execute"}) || !slices.Equal(omitted, []pat.Omitted{{Entry: buy + ":execute", Reason: pat.ReasonNotAgreed}}) {
+	if got, omitted := entries(r); !slices.Equal(got, []string{search + ":execute"}) || !slices.Equal(omitted, []pat.Omitted{{Entry: buy + ":execute", Reason: reason.ScopeExceeded}}) {
 		t.Errorf("beyond the agreement: %v, %v", got, omitted)
 	}
 	r = w.fresh(t, "d", newEd(), signed)

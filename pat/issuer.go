@@ -10,6 +10,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // An IssuerConfig tells an Issuer what it needs.
@@ -227,7 +229,7 @@ func (i *Issuer) scope(ctx context.Context, a Agreement, asked []string, omitted
 		return s, nil
 	}
 	for _, o := range s.Omitted {
-		if o.Reason != ReasonFreshRequired {
+		if o.Reason != reason.FreshAgreementRequired {
 			return Scope{}, &ScopeError{s.Omitted}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 const (
@@ -46,17 +47,11 @@ type Scope struct {
 	Charges bool       // the policy charges for something; then renewal needs a proof of key
 }
 
-// An Omitted entry of a scope was asked for (or offered) but not granted. Reason is one that agents are told.
+// An Omitted entry of a scope was asked for (or offered) but not granted, for the Reason.
 type Omitted struct {
-	Entry  string `json:"entry"`
-	Reason string `json:"reason"`
+	Entry  string        `json:"entry"`
+	Reason reason.Reason `json:"reason"`
 }
-
-// The reasons this package itself omits an entry for.
-const (
-	ReasonFreshRequired = "FRESH_AGREEMENT_REQUIRED"
-	ReasonNotAgreed     = "SCOPE_EXCEEDED" // the signed agreement does not hold the entry
-)
 
 // normalScope bounds a list of entries, adds the operation where only an intent is named, and drops duplicates.
 func normalScope(entries []string) ([]string, error) {
@@ -113,7 +108,7 @@ func within(signed, requested []string) (asked []string, omitted []Omitted) {
 		if permits(signed, strings.TrimSuffix(e, operation)) || slices.Contains(signed, e) {
 			asked = append(asked, e)
 		} else {
-			omitted = append(omitted, Omitted{e, ReasonNotAgreed})
+			omitted = append(omitted, Omitted{e, reason.ScopeExceeded})
 		}
 	}
 	return asked, omitted

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // explain writes what a refusal says beside its message.
@@ -44,7 +45,7 @@ func errorData(err error) map[string]any {
 		}
 	}
 	if changed, ok := errors.AsType[*agent.PolicyChangedError](err); ok {
-		data["reason"] = "POLICY_REQUIRES_AGREEMENT"
+		data["reason"] = reason.PolicyRequiresAgreement
 		data["agreed"] = changed.Agreed
 		put("offered", changed.Offered, changed.Offered != "")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/internal/daemon"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 const (
@@ -142,7 +143,7 @@ func (t *tour) limit(ctx context.Context, _ *agent.Client) error {
 		switch {
 		case err == nil:
 			continue
-		case errors.As(err, &refused) && refused.Reason == "RATE_LIMIT_EXCEEDED":
+		case errors.As(err, &refused) && refused.Reason == string(reason.RateLimitExceeded):
 			t.say("   refused at search %d, with Retry-After %s\n", n+1, refused.RetryAfter)
 			return expect(n == 30 && refused.RetryAfter > 0, "29 more searches admitted, the 30th refused")
 		default:

@@ -74,7 +74,7 @@ func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error
 			return pat.Scope{}, err
 		}
 		if left := withheld(in, terms, r.Assurance); left != "" {
-			out.Omitted = append(out.Omitted, pat.Omitted{Entry: entry(in.UID.String()), Reason: string(left)})
+			out.Omitted = append(out.Omitted, pat.Omitted{Entry: entry(in.UID.String()), Reason: left})
 			continue
 		}
 		granted = append(granted, in)
@@ -148,7 +148,7 @@ func (t *terms) asked(requested []string) (asked []*Intent, omitted []pat.Omitte
 		}
 		in, ok := t.intents[strings.TrimSuffix(e, ":execute")]
 		if !ok || in.Retired {
-			omitted = append(omitted, pat.Omitted{Entry: e, Reason: string(reason.IntentNotFound)})
+			omitted = append(omitted, pat.Omitted{Entry: e, Reason: reason.IntentNotFound})
 			continue
 		}
 		add(in)
