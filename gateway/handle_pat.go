@@ -83,6 +83,7 @@ func refusalOf(s *service.Service, err error) *reason.Refusal {
 	switch f.Reason {
 	case reason.PolicyMismatch, reason.PolicyRequiresAgreement, reason.FreshAgreementRequired:
 		f.With("policy", s.PolicyRef()).With("issuer", s.Issuer)
+	default:
 	}
 	return f
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
-	"github.com/uimgate/uimgate/store/sqlstore" //nolint:depguard // the real engine, in tests only
+	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
 const (

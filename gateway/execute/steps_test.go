@@ -192,7 +192,7 @@ var refusals = []refusalCase{
 	{
 		name: "the outcome of an earlier call is not known", before: func(w *world, a *gatetest.Agent) {
 			w.breaksOff()
-			w.do(a, call{intent: buy, parameters: `{"product":"x"}`, key: "k"})
+			_, _, _ = w.do(a, call{intent: buy, parameters: `{"product":"x"}`, key: "k"})
 		}, call: call{intent: buy, parameters: `{"product":"x"}`, key: "k"}, want: reason.OutcomeUnknown, owed: "0.25 held, 0.00 captured",
 	},
 	{

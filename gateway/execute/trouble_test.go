@@ -43,7 +43,7 @@ var troubles = []troubleCase{
 		refusalCase: refusalCase{
 			name: "the service failed too often of late", before: func(w *world, a *gatetest.Agent) {
 				w.answers(500, "text/plain", "")
-				w.do(a, call{intent: item, parameters: `{"id":"x"}`})
+				_, _, _ = w.do(a, call{intent: item, parameters: `{"id":"x"}`})
 			}, call: call{intent: find, parameters: `{"q":"lamp"}`}, want: reason.BreakerOpen,
 			details: `{"outcome":"not_sent"}`, after: 10 * time.Second, ended: true,
 		},
@@ -72,7 +72,7 @@ var troubles = []troubleCase{
 		refusalCase: refusalCase{
 			name: "the agent went on calling over a limit", before: func(w *world, a *gatetest.Agent) {
 				for range 6 {
-					w.do(a, call{intent: find, parameters: `{"q":"lamp"}`})
+					_, _, _ = w.do(a, call{intent: find, parameters: `{"q":"lamp"}`})
 				}
 			}, call: call{intent: find, parameters: `{"q":"lamp"}`}, want: reason.AgentBlocked,
 			message: "Too many calls over a limit that the policy forbids to exceed.", ended: true,
@@ -88,6 +88,7 @@ var troubles = []troubleCase{
 }
 
 func TestTroubles(t *testing.T) {
+	t.Parallel()
 	for _, c := range troubles {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -221,6 +221,7 @@ func (p *process) serve(ctx context.Context) error {
 		return err
 	}
 	public := p.httpServer(p.server.Handler())
+	//nolint:contextcheck // each request brings its own
 	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{Token: token.Reveal(), Metrics: p.metrics.Registry()}))
 	group, ctx := errgroup.WithContext(ctx)
 	// What calls lean on goes on until the last one under way has been answered.

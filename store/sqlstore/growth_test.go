@@ -137,6 +137,7 @@ func TestAGrownStoreBalances(t *testing.T) {
 	t.Parallel()
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			s := grown(t, p.at(t), 100, 1000, time.Now().Add(time.Hour), time.Now().Add(-time.Hour))
 			if err := s.CheckBalance(t.Context()); err != nil {
 				t.Fatal(err)

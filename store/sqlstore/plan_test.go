@@ -12,7 +12,7 @@ import (
 
 // The suite on SQLite. Then every statement that it sent is asked how it finds its rows: one that reads a whole table would make
 // calls slower as the tables grow.
-func TestConformance(t *testing.T) {
+func TestConformance(t *testing.T) { //nolint:tparallel // the suite runs its scenarios in parallel, the plans come after them
 	t.Parallel()
 	var mu sync.Mutex
 	statements := map[string]bool{}

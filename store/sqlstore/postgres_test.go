@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-func TestAServerThatCouldForgetIsRefused(t *testing.T) {
+func TestAServerThatCouldForgetIsRefused(t *testing.T) { //nolint:tparallel // one database, one setting after another
 	t.Parallel()
 	dsn := ownDatabase(t)
 	name := path.Base(strings.Split(dsn, "?")[0])
@@ -47,6 +47,7 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 		"no such file":              "postgres://me:s3cr3t@127.0.0.1/x?sslrootcert=/nowhere&sslmode=verify-full",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			_, err := sqlstore.Open(t.Context(), place, sqlstore.Options{Now: time.Now})
 			if err == nil || strings.Contains(err.Error(), "s3cr3t") {
 				t.Errorf("%v", err)

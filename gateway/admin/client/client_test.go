@@ -32,14 +32,13 @@ func TestTheClientHasEveryOperation(t *testing.T) {
 		for i := 1; i < m.Type.NumIn(); i++ {
 			text += " " + m.Type.In(i).String()
 		}
-		for i := range m.Type.NumOut() {
-			text += ", " + m.Type.Out(i).String()
+		for out := range m.Type.Outs() {
+			text += ", " + out.String()
 		}
 		return text
 	}
 	operator := reflect.TypeFor[*admin.Operator]()
-	for i := range operator.NumMethod() {
-		want := operator.Method(i)
+	for want := range operator.Methods() {
 		if want.Name == "Drain" || want.Name == "Health" { // of this process alone
 			continue
 		}
