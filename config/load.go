@@ -29,7 +29,7 @@ type Problems = yamlconf.Problems
 // Load reads the configuration at path and every file that it names. The Config is nil if a Problem is an
 // error; warnings come with a Config. Files and Digests list what was read.
 func Load(path string, o Overrides) (*Config, Problems) {
-	data, err := readFile(path, yamlconf.MaxDocument)
+	data, err := yamlconf.ReadFile(path, yamlconf.MaxDocument)
 	if err != nil {
 		return nil, Problems{{File: path, Level: problem.Error, Message: err.Error()}}
 	}

@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
 // readPrivate reads a small file that only its owner may read.
 func readPrivate(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fileError(path, err)
+		return nil, yamlconf.FileError(path, err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%s can be used by others than its owner (mode %04o): chmod 600 it, and replace what it holds if somebody may have seen it", path, info.Mode().Perm())
 	}
-	return readFile(path, maxPEM)
+	return yamlconf.ReadFile(path, maxPEM)
 }
 
 // writePrivate replaces path as a whole: written beside it, synced, renamed, the directory synced.

@@ -5,12 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/internal/yamlconf"
@@ -52,7 +48,7 @@ func (r *reader) load(name string, most int64, hide bool) (File, error) {
 	got, known := r.cache[path]
 	var err error
 	if !known {
-		if got.data, err = readFile(path, most); err == nil {
+		if got.data, err = yamlconf.ReadFile(path, most); err == nil {
 			sum := sha256.Sum256(got.data)
 			got.sum = hex.EncodeToString(sum[:])
 			r.cache[path] = got
@@ -67,7 +63,7 @@ func (r *reader) load(name string, most int64, hide bool) (File, error) {
 		return File{}, err
 	}
 	if int64(len(got.data)) > most {
-		return File{}, tooLarge(path, most)
+		return File{}, yamlconf.TooLarge(path, most)
 	}
 	return File{path, got.data, got.sum}, nil
 }
@@ -86,44 +82,4 @@ func (r *reader) secret(name string) (string, error) {
 	}
 	text := strings.TrimSuffix(string(f.Data), "\n")
 	return strings.TrimSuffix(text, "\r"), nil
-}
-
-func tooLarge(path string, most int64) error {
-	return fmt.Errorf("%s is larger than the %d bytes allowed", path, most)
-}
-
-// readFile reads a regular file of at most so many bytes. Its errors name the path once.
-func readFile(path string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not make us wait
-	if err != nil {
-		return nil, fileError(path, err)
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, fileError(path, err)
-	case info.IsDir():
-		return nil, fmt.Errorf("%s is a directory, not a file", path)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	case info.Size() > most:
-		return nil, tooLarge(path, most)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, fileError(path, err)
-	}
-	if int64(len(data)) > most {
-		return nil, tooLarge(path, most)
-	}
-	return data, nil
-}
-
-// fileError puts the path in front of what went wrong, without the name of the system call.
-func fileError(path string, err error) error {
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		err = failed.Err
-	}
-	return fmt.Errorf("cannot read %s: %w", path, err)
 }

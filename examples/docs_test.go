@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/cases"
 )
 
 // A snippet is a fenced block of a document, with what its first line says of it: the language, then
@@ -209,34 +209,13 @@ func TestTheCasesHold(t *testing.T) {
 // tryCases asks what uimgate policy test asks.
 func tryCases(t *testing.T, path string, text []byte) {
 	t.Helper()
-	table, problems := config.ParseCases(path, text)
+	table, problems := cases.Parse(path, text)
 	if table == nil {
 		t.Fatal(problems)
 	}
-	for _, c := range table.Cases {
-		doc, err := os.ReadFile(c.File)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, found := odrl.Load(t.Context(), doc, odrl.LoadOptions{Lenient: c.Lenient})
-		if p == nil {
-			t.Fatal(found)
-		}
-		q, err := odrl.ParseQuestion(asJSON(t, c.Request.Value), c.Lenient)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := odrl.ParseWorldState(asJSON(t, c.World.Value))
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := p.Evaluate(t.Context(), q, w, odrl.EvaluateOptions{DutyMode: odrl.DutyMode(c.DutyMode)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		differences, err := e.Differences(c.Expect.Wanted())
-		if err != nil || len(differences) > 0 {
-			t.Errorf("%s:%d: %s: %v %v", path, c.Line, c.Name, differences, err)
+	for _, c := range table.Run(t.Context()).Cases {
+		if !c.Passed {
+			t.Errorf("%s:%d: %s: %s %v", path, c.Line, c.Name, c.Error, c.Differences)
 		}
 	}
 }

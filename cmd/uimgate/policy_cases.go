@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/cases"
 )
 
 func policyTestCommand() *cobra.Command {
@@ -35,23 +32,19 @@ Each case that fails is shown with its line and its differences, and the exit co
   uimgate policy test cases.yaml -o json`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			file, problems := config.LoadCases(args[0])
+			table, problems := cases.Load(args[0])
 			printProblems(c.ErrOrStderr(), problems)
-			if file == nil {
+			if table == nil {
 				return errSilent
 			}
-			t := tested{File: args[0], Cases: []testedCase{}}
-			d := newDecider(odrl.DutiesFulfilled, false)
-			for i := range file.Cases {
-				t.add(try(c.Context(), d, &file.Cases[i]))
-			}
+			report := table.Run(c.Context())
 			var err error
 			if output == "json" {
-				err = printJSON(c.OutOrStdout(), t)
+				err = printJSON(c.OutOrStdout(), report)
 			} else {
-				err = t.tell(c.OutOrStdout())
+				err = printReport(c.OutOrStdout(), report)
 			}
-			if err == nil && t.Failed > 0 {
+			if err == nil && report.Failed > 0 {
 				return errSilent
 			}
 			return err
@@ -61,99 +54,8 @@ Each case that fails is shown with its line and its differences, and the exit co
 	return c
 }
 
-// A tested is what policy test found.
-type tested struct {
-	File   string       `json:"file"`
-	Passed int          `json:"passed"`
-	Failed int          `json:"failed"`
-	Cases  []testedCase `json:"cases"`
-}
-
-// A testedCase is what became of one case. Error is set where no decision was reached.
-type testedCase struct {
-	Name        string     `json:"name"`
-	Line        int        `json:"line"`
-	Passed      bool       `json:"passed"`
-	Error       string     `json:"error,omitempty"`
-	Differences []mismatch `json:"differences"`
-	Why         string     `json:"why,omitempty"`
-}
-
-// A mismatch is a difference at the line that expects something else.
-type mismatch struct {
-	odrl.Difference
-	Line int `json:"line"`
-}
-
-func (t *tested) add(c testedCase) {
-	t.Cases = append(t.Cases, c)
-	if c.Passed {
-		t.Passed++
-	} else {
-		t.Failed++
-	}
-}
-
-// try asks one request.
-func try(ctx context.Context, d *decider, c *config.Case) testedCase {
-	ctx, cancel := context.WithTimeout(ctx, lineTime)
-	defer cancel()
-	out := testedCase{Name: c.Name, Line: c.Line, Differences: []mismatch{}}
-	e, err := d.decide(ctx, c)
-	if err != nil {
-		out.Error = err.Error()
-		return out
-	}
-	differences, err := e.Differences(c.Expect.Wanted())
-	if err != nil {
-		out.Error = err.Error()
-		return out
-	}
-	for _, diff := range differences {
-		out.Differences = append(out.Differences, mismatch{diff, c.Lines[diff.Key]})
-	}
-	if out.Passed = len(differences) == 0; !out.Passed {
-		out.Why = e.Detail
-	}
-	return out
-}
-
-func (d *decider) decide(ctx context.Context, c *config.Case) (odrl.Evaluation, error) {
-	doc, err := json.Marshal(c.Policy.Value)
-	if c.File != "" {
-		doc, err = readNamed(c.File, maxInput)
-	}
-	if err != nil {
-		return odrl.Evaluation{}, err
-	}
-	p := d.policy(ctx, doc, c.Lenient)
-	if p.policy == nil {
-		return odrl.Evaluation{}, fmt.Errorf("policy: %s", firstError(p.problems))
-	}
-	request, err := json.Marshal(c.Request.Value)
-	if err != nil {
-		return odrl.Evaluation{}, err
-	}
-	q, err := odrl.ParseQuestion(request, c.Lenient) //nolint:contextcheck // its size bounds the reading
-	if err != nil {
-		return odrl.Evaluation{}, fmt.Errorf("request: %w", err)
-	}
-	state, err := json.Marshal(c.World.Value)
-	if err != nil {
-		return odrl.Evaluation{}, err
-	}
-	w, err := odrl.ParseWorldState(state)
-	if err != nil {
-		return odrl.Evaluation{}, fmt.Errorf("world: %w", err)
-	}
-	mode := d.mode
-	if c.DutyMode != "" {
-		mode = odrl.DutyMode(c.DutyMode)
-	}
-	return p.policy.Evaluate(ctx, q, w, odrl.EvaluateOptions{DutyMode: mode})
-}
-
-func (t *tested) tell(w io.Writer) error {
+// printReport prints the cases that failed, and how many passed.
+func printReport(w io.Writer, t cases.Report) error {
 	for _, c := range t.Cases {
 		if c.Passed {
 			continue

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,13 +10,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/internal/nearest"
-	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/cases"
 )
 
 func policyDecideCommand() *cobra.Command {
@@ -42,7 +38,7 @@ known; a line that cannot be decided is answered {"error": …} in its place.`,
   uimgate policy decide --batch questions.jsonl > answers.jsonl`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			mode, err := parseDutyMode(dutyMode)
+			mode, err := cases.ParseDutyMode(dutyMode)
 			if err != nil {
 				return usageError{fmt.Errorf("--duty-mode: %w", err)}
 			}
@@ -50,8 +46,8 @@ known; a line that cannot be decided is answered {"error": …} in its place.`,
 			case batched && (policy != "" || request != "" || world != ""):
 				return usageError{errors.New("with --batch the documents stand in the lines")}
 			case batched:
-				d := newDecider(mode, lenient)
-				return batch(c, args, d.answer)
+				b := &cases.Batch{DutyMode: mode, Lenient: lenient, Now: time.Now}
+				return batch(c, args, b.Answer)
 			case len(args) > 0:
 				return usageError{errors.New("a file is for --batch: name the documents with --policy, --request and --world")}
 			case policy == "" || request == "":
@@ -79,14 +75,6 @@ known; a line that cannot be decided is answered {"error": …} in its place.`,
 	lenientFlag(c, &lenient)
 	outputFlag(c, &output, "text", "json")
 	return c
-}
-
-func parseDutyMode(s string) (odrl.DutyMode, error) {
-	modes := []odrl.DutyMode{odrl.DutiesFulfilled, odrl.DutiesNotViolated}
-	if !slices.Contains(modes, odrl.DutyMode(s)) {
-		return "", fmt.Errorf("want fulfilled or notViolated, not %q", s)
-	}
-	return odrl.DutyMode(s), nil
 }
 
 func decideOne(c *cobra.Command, policy, request, world string, mode odrl.DutyMode, lenient bool) (odrl.Evaluation, error) {
@@ -156,111 +144,3 @@ func ruleWords(r odrl.RuleReport) string {
 	}
 	return strings.Join(words, " ")
 }
-
-// A decider answers the lines of a batch. A policy that several lines hold is read once.
-type decider struct {
-	mode    odrl.DutyMode
-	lenient bool
-	loaded  map[string]loaded
-	held    int // bytes of the policies in loaded
-}
-
-type loaded struct {
-	policy   *odrl.Policy
-	problems problem.List
-}
-
-// maxHeld bounds the policies that a batch keeps, in bytes of their documents.
-const maxHeld = 64 << 20
-
-func newDecider(mode odrl.DutyMode, lenient bool) *decider {
-	return &decider{mode: mode, lenient: lenient, loaded: map[string]loaded{}}
-}
-
-// undecided is the answer to a question whose policy is refused.
-type undecided struct {
-	Error    string       `json:"error"`
-	Problems problem.List `json:"problems"`
-}
-
-var questionKeys = []string{"policy", "request", "world", "dutyMode", "lenient"}
-
-func (d *decider) answer(ctx context.Context, line []byte) (any, error) {
-	var parts map[string]jsontext.Value
-	if err := json.Unmarshal(line, &parts); err != nil {
-		return nil, errors.New("the line is not one JSON object with each key once")
-	}
-	for key := range parts {
-		if near := nearest.Name(key, questionKeys); near != "" && !slices.Contains(questionKeys, key) {
-			return nil, fmt.Errorf("unknown key %q: did you mean %s?", key, near)
-		}
-	}
-	mode, lenient := d.mode, d.lenient
-	if raw, ok := parts["dutyMode"]; ok && !null(raw) {
-		var s string
-		err := json.Unmarshal(raw, &s)
-		if err == nil {
-			mode, err = parseDutyMode(s)
-		}
-		if err != nil {
-			return nil, errors.New("dutyMode: want fulfilled or notViolated")
-		}
-	}
-	if raw, ok := parts["lenient"]; ok && !null(raw) {
-		if err := json.Unmarshal(raw, &lenient); err != nil {
-			return nil, errors.New("lenient: want true or false")
-		}
-	}
-	for _, key := range []string{"policy", "request"} {
-		if null(parts[key]) {
-			return nil, fmt.Errorf("the line has no %s", key)
-		}
-	}
-	q, err := odrl.ParseQuestion(parts["request"], lenient) //nolint:contextcheck // its size bounds the reading
-	if err != nil {
-		return nil, fmt.Errorf("request: %w", err)
-	}
-	w := odrl.WorldState{Now: time.Now()}
-	if !null(parts["world"]) {
-		if w, err = odrl.ParseWorldState(parts["world"]); err != nil {
-			return nil, fmt.Errorf("world: %w", err)
-		}
-	}
-	p := d.policy(ctx, parts["policy"], lenient)
-	if p.policy == nil {
-		return undecided{"policy: " + firstError(p.problems), append(problem.List{}, p.problems...)}, nil
-	}
-	e, err := p.policy.Evaluate(ctx, q, w, odrl.EvaluateOptions{DutyMode: mode})
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
-}
-
-func (d *decider) policy(ctx context.Context, doc []byte, lenient bool) loaded {
-	key := fmt.Sprintf("%t %s", lenient, doc)
-	if known, ok := d.loaded[key]; ok {
-		return known
-	}
-	var l loaded
-	l.policy, l.problems = odrl.Load(ctx, doc, odrl.LoadOptions{Lenient: lenient})
-	if d.held += len(key); d.held > maxHeld {
-		clear(d.loaded)
-		d.held = len(key)
-	}
-	if ctx.Err() == nil { // else the time was up, which another line may have
-		d.loaded[key] = l
-	}
-	return l
-}
-
-func firstError(problems problem.List) string {
-	for _, p := range problems {
-		if p.Level == problem.Error {
-			return p.String()
-		}
-	}
-	return "it cannot be read"
-}
-
-func null(raw jsontext.Value) bool { return len(raw) == 0 || raw.Kind() == 'n' }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/cases"
 )
 
 func policyBundleCommand() *cobra.Command {
@@ -27,7 +28,7 @@ request, it also writes the input under which OPA reproduces what uimgate finds:
   uimgate policy bundle --policy policy.json -o bundle.tar.gz --request request.json --world world.json --input input.json`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			mode, err := parseDutyMode(dutyMode)
+			mode, err := cases.ParseDutyMode(dutyMode)
 			switch {
 			case err != nil:
 				return usageError{fmt.Errorf("--duty-mode: %w", err)}

@@ -1,4 +1,4 @@
-package config_test
+package cases_test
 
 import (
 	"encoding/json"
@@ -8,8 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/yamlconf"
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/cases"
 )
 
 const table = `# Calls of the shop.
@@ -35,16 +36,16 @@ cases:
   expect: {decision: deny, rule: /permission/0}
 `
 
-func TestParseCases(t *testing.T) {
-	f, problems := config.ParseCases("/some/where/cases.yaml", []byte(table))
+func TestParse(t *testing.T) {
+	f, problems := cases.Parse("/some/where/cases.yaml", []byte(table))
 	if len(problems) > 0 || len(f.Cases) != 2 {
 		t.Fatal(problems)
 	}
 	first, second := f.Cases[0], f.Cases[1]
-	if first.File != "/some/policies/rate-limit.json" || first.Policy.Set || first.Line != 9 || first.DutyMode != config.DutyNotViolated || first.Lenient {
+	if first.File != "/some/policies/rate-limit.json" || first.Policy.Set || first.Line != 9 || first.DutyMode != odrl.DutiesNotViolated || first.Lenient {
 		t.Errorf("%+v", first)
 	}
-	if second.File != "" || second.Line != 16 || second.DutyMode != config.DutyFulfilled || !second.Lenient {
+	if second.File != "" || second.Line != 16 || second.DutyMode != odrl.DutiesFulfilled || !second.Lenient {
 		t.Errorf("%+v", second)
 	}
 	if first.Lines["limits"] != 14 || first.Lines["duties"] != 11 || second.Lines["rule"] != 21 {
@@ -57,11 +58,11 @@ func TestParseCases(t *testing.T) {
 	}{
 		{"the request of the first", first.Request.Value, `{"action":"execute","context":{"count":0,"purpose":"ads"},"party":"https://a.example/1","target":"shop.example:search:v1"}`},
 		{"the world of the first", first.World.Value, `{"currentTime":"2030-06-15T12:00:00Z"}`},
-		{"what is wanted of the first", first.Expect.Wanted(), `{"charges":[],"code":null,"decision":"permit","limits":[{"max":30,"period_s":60}]}`},
+		{"what is wanted of the first", cases.Wanted(&first), `{"charges":[],"code":null,"decision":"permit","limits":[{"max":30,"period_s":60}]}`},
 		{"the policy of the second", second.Policy.Value, `{"permission":[{"action":"use"}],"uid":"https://shop.example/policy/2"}`},
 		{"the request of the second", second.Request.Value, `{"action":"execute","context":{"count":0,"purpose":"research"},"party":"https://a.example/1"}`},
 		{"the world of the second", second.World.Value, `{"currentTime":"2031-01-01T00:00:00Z","partOf":[{"collection":"b","member":"a"}]}`},
-		{"what is wanted of the second", second.Expect.Wanted(), `{"decision":"deny","rule":"/permission/0"}`},
+		{"what is wanted of the second", cases.Wanted(&second), `{"decision":"deny","rule":"/permission/0"}`},
 	} {
 		got, err := json.Marshal(test.got)
 		if err != nil {
@@ -73,7 +74,7 @@ func TestParseCases(t *testing.T) {
 	}
 }
 
-func TestParseCasesSaysWhatIsWrong(t *testing.T) {
+func TestParseReportsWhatIsWrong(t *testing.T) {
 	const one = "cases:\n- name: a\n  policy: p.json\n"
 	for file, want := range map[string][]string{
 		"":                                    {"cases.yaml:1: cases: is required: the table"},
@@ -97,7 +98,7 @@ func TestParseCasesSaysWhatIsWrong(t *testing.T) {
 		"policy: p.json\ncases:\n- name: a\n  expect: {decision: deny\n":  {"cases.yaml:4: "},
 		"policy: p.json\n---\ncases:\n- name: a\n  expect: {decision: x}": {"cases.yaml:3: a second YAML document"},
 	} {
-		f, problems := config.ParseCases("cases.yaml", []byte(file))
+		f, problems := cases.Parse("cases.yaml", []byte(file))
 		if f != nil || len(problems) != len(want) {
 			t.Errorf("%q: %v, %v", file, f != nil, problems)
 			continue
@@ -108,29 +109,29 @@ func TestParseCasesSaysWhatIsWrong(t *testing.T) {
 			}
 		}
 	}
-	if _, problems := config.LoadCases(filepath.Join(t.TempDir(), "none.yaml")); !problems.Failed() {
+	if _, problems := cases.Load(filepath.Join(t.TempDir(), "none.yaml")); !problems.Failed() {
 		t.Error("a file that is not there is read")
 	}
 }
 
 // A bomb of aliases ends as a problem.
-func TestParseCasesBoundsAliases(t *testing.T) {
+func TestParseBoundsAliases(t *testing.T) {
 	bomb := "policy: p.json\ndefaults:\n  world:\n    a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"
 	for i := range 9 {
 		bomb += "    a" + string(rune('1'+i)) + ": &a" + string(rune('1'+i)) + " [" + strings.TrimSuffix(strings.Repeat("*a"+string(rune('0'+i))+",", 10), ",") + "]\n"
 	}
-	f, problems := config.ParseCases("cases.yaml", []byte(bomb+"cases:\n- name: a\n  expect: {decision: deny}\n"))
+	f, problems := cases.Parse("cases.yaml", []byte(bomb+"cases:\n- name: a\n  expect: {decision: deny}\n"))
 	if f != nil || !strings.Contains(problems[0].Message, "too many values") {
 		t.Error(problems)
 	}
 }
 
 // Whatever the file holds: a table or an error, never both; every case has a policy, and its request is JSON.
-func FuzzParseCases(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	f.Add([]byte(table))
 	f.Add([]byte("policy: p\ncases: [{name: a, expect: {decision: deny, rule: null}, request: &r {a: [1, 2.5e3, yes, true, null, ~]}}, {name: b, request: *r, expect: {decision: permit}}]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, problems := config.ParseCases("cases.yaml", data)
+		file, problems := cases.Parse("cases.yaml", data)
 		if (file == nil) != problems.Failed() {
 			t.Fatalf("%v with %v", file != nil, problems)
 		}
@@ -138,7 +139,7 @@ func FuzzParseCases(f *testing.F) {
 			return
 		}
 		for _, c := range file.Cases {
-			if (c.File == "") == !c.Policy.Set || c.Line < 1 || c.Expect.Wanted()["decision"] == "" {
+			if (c.File == "") == !c.Policy.Set || c.Line < 1 || cases.Wanted(&c)["decision"] == "" {
 				t.Fatalf("%+v", c)
 			}
 			for _, tree := range []yamlconf.Tree{c.Request, c.World, c.Policy} {

@@ -1,0 +1,51 @@
+package yamlconf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// ReadFile reads a regular file of at most so many bytes. Its errors name the path once.
+func ReadFile(path string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // reading must not wait for the writer of a pipe
+	if err != nil {
+		return nil, FileError(path, err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, FileError(path, err)
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory, not a file", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case info.Size() > most:
+		return nil, TooLarge(path, most)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, FileError(path, err)
+	}
+	if int64(len(data)) > most {
+		return nil, TooLarge(path, most)
+	}
+	return data, nil
+}
+
+// TooLarge returns the error of ReadFile for a larger file.
+func TooLarge(path string, most int64) error {
+	return fmt.Errorf("%s is larger than the %d bytes allowed", path, most)
+}
+
+// FileError puts the path in front of what went wrong, without the name of the system call.
+func FileError(path string, err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err
+	}
+	return fmt.Errorf("cannot read %s: %w", path, err)
+}

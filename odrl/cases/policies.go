@@ -1,0 +1,49 @@
+package cases
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// maxPolicies bounds the policies that are kept, in bytes of their documents.
+const maxPolicies = 64 << 20
+
+// policies reads a policy that several cases or lines hold once. The zero value is ready.
+type policies struct {
+	loaded map[string]loadedPolicy
+	size   int // bytes of the documents in loaded
+}
+
+type loadedPolicy struct {
+	policy   *odrl.Policy
+	problems problem.List
+}
+
+// load is odrl.Load.
+func (s *policies) load(ctx context.Context, document []byte, lenient bool) (*odrl.Policy, problem.List) {
+	key := fmt.Sprintf("%t %s", lenient, document)
+	if l, ok := s.loaded[key]; ok {
+		return l.policy, l.problems
+	}
+	p, problems := odrl.Load(ctx, document, odrl.LoadOptions{Lenient: lenient})
+	if s.size += len(key); s.size > maxPolicies || s.loaded == nil {
+		s.loaded, s.size = map[string]loadedPolicy{}, len(key)
+	}
+	if ctx.Err() == nil { // else the policy may be readable in the time of another case
+		s.loaded[key] = loadedPolicy{p, problems}
+	}
+	return p, problems
+}
+
+// refusal words why a policy was not loaded.
+func refusal(problems problem.List) string {
+	for _, p := range problems {
+		if p.Level == problem.Error {
+			return "policy: " + p.String()
+		}
+	}
+	return "policy: it cannot be read"
+}

@@ -1,0 +1,122 @@
+package cases
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/uimgate/uimgate/odrl"
+)
+
+const (
+	// caseTime bounds the work on one case.
+	caseTime = 10 * time.Second
+	// maxPolicy bounds the document of a policy, in bytes.
+	maxPolicy = 32 << 20
+)
+
+// A Report is what became of a Table.
+type Report struct {
+	File   string   `json:"file"`
+	Passed int      `json:"passed"`
+	Failed int      `json:"failed"`
+	Cases  []Result `json:"cases"`
+}
+
+// A Result is what became of one case. Error is set where no decision was reached.
+type Result struct {
+	Name        string       `json:"name"`
+	Line        int          `json:"line"`
+	Passed      bool         `json:"passed"`
+	Error       string       `json:"error,omitempty"`
+	Differences []Difference `json:"differences"`
+	Why         string       `json:"why,omitempty"`
+}
+
+// Run asks each request and compares the answers with those expected. A case whose policy cannot be read, or whose request
+// cannot be asked, fails.
+func (t *Table) Run(ctx context.Context) Report {
+	report, read := Report{File: t.Path, Cases: []Result{}}, policies{}
+	for i := range t.Cases {
+		result := t.Cases[i].run(ctx, &read)
+		report.Cases = append(report.Cases, result)
+		if result.Passed {
+			report.Passed++
+		} else {
+			report.Failed++
+		}
+	}
+	return report
+}
+
+func (c *Case) run(ctx context.Context, read *policies) Result {
+	ctx, cancel := context.WithTimeout(ctx, caseTime)
+	defer cancel()
+	out := Result{Name: c.Name, Line: c.Line, Differences: []Difference{}}
+	e, err := c.evaluate(ctx, read)
+	if err != nil {
+		out.Error = err.Error()
+		return out
+	}
+	found, err := differences(e, c.Expect.wanted())
+	if err != nil {
+		out.Error = err.Error()
+		return out
+	}
+	for _, d := range found {
+		d.Line = c.Lines[d.Key]
+		out.Differences = append(out.Differences, d)
+	}
+	if out.Passed = len(found) == 0; !out.Passed {
+		out.Why = e.Detail
+	}
+	return out
+}
+
+func (c *Case) evaluate(ctx context.Context, read *policies) (odrl.Evaluation, error) {
+	document, err := json.Marshal(c.Policy.Value)
+	if c.File != "" {
+		document, err = readPolicy(c.File)
+	}
+	if err != nil {
+		return odrl.Evaluation{}, err
+	}
+	p, problems := read.load(ctx, document, c.Lenient)
+	if p == nil {
+		return odrl.Evaluation{}, errors.New(refusal(problems))
+	}
+	request, err := json.Marshal(c.Request.Value)
+	if err != nil {
+		return odrl.Evaluation{}, err
+	}
+	q, err := odrl.ParseQuestion(request, c.Lenient) //nolint:contextcheck // its size bounds the reading
+	if err != nil {
+		return odrl.Evaluation{}, fmt.Errorf("request: %w", err)
+	}
+	world, err := json.Marshal(c.World.Value)
+	if err != nil {
+		return odrl.Evaluation{}, err
+	}
+	w, err := odrl.ParseWorldState(world)
+	if err != nil {
+		return odrl.Evaluation{}, fmt.Errorf("world: %w", err)
+	}
+	return p.Evaluate(ctx, q, w, odrl.EvaluateOptions{DutyMode: c.DutyMode})
+}
+
+func readPolicy(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	document, err := io.ReadAll(io.LimitReader(f, maxPolicy+1))
+	if err == nil && len(document) > maxPolicy {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxPolicy)
+	}
+	return document, err
+}

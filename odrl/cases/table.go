@@ -1,0 +1,149 @@
+// Package cases asks policies the requests that stand in documents: a Table of cases names the answer that each request
+// must get, a line of a batch only asks. A Table is YAML and read as strictly as the configuration.
+package cases
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/yamlconf"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// A Table is a list of requests and the answers a policy must give to them.
+type Table struct {
+	Policy   yamlconf.Tree `yaml:"policy" doc:"the policy of all cases: the path of its file, from the directory of this one, or the policy itself"`
+	Defaults Defaults      `yaml:"defaults" doc:"what the cases share"`
+	Cases    []Case        `yaml:"cases" required:"true" max:"10000" doc:"the table"`
+
+	// Path is where the table stands.
+	Path string `yaml:"-"`
+}
+
+// Defaults are what the cases of one table share. A key of a case comes before the same key here.
+type Defaults struct {
+	Request  yamlconf.Tree `yaml:"request" doc:"party, action, target and context"`
+	World    yamlconf.Tree `yaml:"world" doc:"the state of the world"`
+	DutyMode odrl.DutyMode `yaml:"duty_mode" enum:"fulfilled,notViolated" doc:"when a duty stands in the way of its permission"`
+	Lenient  bool          `yaml:"lenient" doc:"read policies leniently"`
+}
+
+// A Case is one request and what must come of it.
+type Case struct {
+	Name     string        `yaml:"name" required:"true" doc:"what is tried, in a few words"`
+	Policy   yamlconf.Tree `yaml:"policy" doc:"the policy of this case, if it is another"`
+	Request  yamlconf.Tree `yaml:"request" doc:"party, action, target and context"`
+	World    yamlconf.Tree `yaml:"world" doc:"the state of the world"`
+	DutyMode odrl.DutyMode `yaml:"duty_mode" enum:"fulfilled,notViolated" doc:"when a duty stands in the way of its permission"`
+	Lenient  bool          `yaml:"lenient" doc:"read the policy leniently"`
+	Expect   Expected      `yaml:"expect" required:"true" doc:"what the answer must be"`
+
+	// File is the policy's file as it can be opened; empty where Policy holds the policy itself.
+	File string `yaml:"-"`
+	// Line is where the case stands, and Lines where each key of Expect does.
+	Line  int            `yaml:"-"`
+	Lines map[string]int `yaml:"-"`
+}
+
+// Load reads the table at path. The Table is nil if a Problem is an error.
+func Load(path string) (*Table, yamlconf.Problems) {
+	data, err := yamlconf.ReadFile(path, yamlconf.MaxDocument)
+	if err != nil {
+		return nil, yamlconf.Problems{{File: path, Level: problem.Error, Message: err.Error()}}
+	}
+	return Parse(path, data)
+}
+
+// A loader gives the cases of one table their defaults.
+type loader struct {
+	*yamlconf.Document
+
+	dir string
+}
+
+// Parse is Load for the text of a file that is, or is to be, at path. Each case comes with the defaults of the table in
+// it, and with its policy. ${NAME} has no meaning here.
+func Parse(path string, data []byte) (*Table, yamlconf.Problems) {
+	f := &Table{Path: path}
+	doc, bad := yamlconf.Decode(data, f, yamlconf.Options{File: path, What: "the table"})
+	if bad != nil {
+		return nil, yamlconf.Problems{*bad}
+	}
+	l := &loader{doc, filepath.Dir(path)}
+	for i := range f.Cases {
+		l.complete(f, i)
+	}
+	if len(f.Cases) == 0 && len(l.Problems()) == 0 {
+		l.Errorf("cases", "there is no case")
+	}
+	problems := l.Problems()
+	if problems.Failed() {
+		return nil, problems
+	}
+	return f, problems
+}
+
+// complete gives a case what it takes from the table.
+func (l *loader) complete(f *Table, i int) {
+	c, at := &f.Cases[i], fmt.Sprintf("cases[%d]", i)
+	from, where := c.Policy, at+".policy"
+	if !from.Set {
+		from, where = f.Policy, "policy"
+	}
+	switch source := from.Value.(type) {
+	case string:
+		c.Policy, c.File = yamlconf.Tree{}, source
+		if !filepath.IsAbs(source) {
+			c.File = filepath.Join(l.dir, source)
+		}
+	case map[string]any:
+		c.Policy = from
+	default:
+		if !from.Set {
+			l.Errorf(at, "has no policy, and the file names none for all of its cases")
+		} else {
+			l.Errorf(where, "want the path of a policy, or the policy itself")
+		}
+	}
+	c.Request = l.merged(at+".request", c.Request, "defaults.request", f.Defaults.Request)
+	c.World = l.merged(at+".world", c.World, "defaults.world", f.Defaults.World)
+	if c.DutyMode == "" {
+		c.DutyMode = f.Defaults.DutyMode
+	}
+	c.Lenient = c.Lenient || f.Defaults.Lenient
+	positions := l.Positions()
+	c.Line, c.Lines = positions.Nearest(at).Line, map[string]int{}
+	for key := range yamlconf.Fields(reflect.TypeFor[Expected]()) {
+		c.Lines[key] = positions.Nearest(at + ".expect." + key).Line
+	}
+}
+
+// merged is a mapping with what the defaults have beside; one level deeper for context.
+func (l *loader) merged(at string, own yamlconf.Tree, defaultsAt string, defaults yamlconf.Tree) yamlconf.Tree {
+	first, ok := own.Value.(map[string]any)
+	second, ok2 := defaults.Value.(map[string]any)
+	switch {
+	case own.Set && !ok:
+		l.Errorf(at, "want keys and values")
+	case defaults.Set && !ok2:
+		if !l.Failed(defaultsAt) {
+			l.Errorf(defaultsAt, "want keys and values")
+		}
+	}
+	out := maps.Clone(second)
+	if out == nil {
+		out = map[string]any{}
+	}
+	maps.Copy(out, first)
+	inner, ok := first["context"].(map[string]any)
+	shared, ok2 := second["context"].(map[string]any)
+	if ok && ok2 {
+		both := maps.Clone(shared)
+		maps.Copy(both, inner)
+		out["context"] = both
+	}
+	return yamlconf.Tree{Value: out, Set: true}
+}
