@@ -59,3 +59,25 @@ func (r Reproduction) MarshalJSON() ([]byte, error) {
 		DutyMode DutyMode `json:"dutyMode"`
 	}{request{r.Question.Party, r.Question.Action, r.Question.Target, r.Question.Context}, world{r.World.Now.UTC(), r.World.PartOf}, r.DutyMode})
 }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *Reproduction) UnmarshalJSON(data []byte) error {
+	var parts struct {
+		Request  json.RawMessage `json:"request"`
+		World    json.RawMessage `json:"world"`
+		DutyMode DutyMode        `json:"dutyMode"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	question, err := ParseQuestion(parts.Request, false)
+	if err != nil {
+		return err
+	}
+	world, err := ParseWorldState(parts.World)
+	if err != nil {
+		return err
+	}
+	*r = Reproduction{question, world, parts.DutyMode}
+	return nil
+}

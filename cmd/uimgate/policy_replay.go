@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -53,7 +53,8 @@ followed, but not decided again. The exit code is 1 where a decision differs.`,
 			}); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.ErrOrStderr(), "%d decided again, %d differ; %d hold digests for facts, %d were not decided under this policy\n", r.decided, r.differ, r.withheld, r.others)
+			fmt.Fprintf(c.ErrOrStderr(), "%d decided again, %d differ; %d hold digests for facts, %d were not decided under this policy\n",
+				r.decided, r.differ, r.withheld, r.others)
 			switch {
 			case r.differ > 0:
 				return errors.New("the policy does not say what the gateway decided")
@@ -75,81 +76,34 @@ type replayer struct {
 	decided, differ, withheld, others, broken int
 }
 
-// replayed is the answer to one record.
-type replayed struct {
-	At        string   `json:"at"`
-	RequestID string   `json:"request_id,omitempty"`
-	Agent     string   `json:"agent"`
-	Intent    string   `json:"intent"`
-	Gateway   decision `json:"gateway"`
-	Policy    decision `json:"policy"`
-	Same      bool     `json:"same"`
+// A replayedLine is the answer to one record.
+type replayedLine struct {
+	At        time.Time `json:"at"`
+	RequestID string    `json:"request_id,omitempty"`
+	Agent     string    `json:"agent"`
+	Intent    string    `json:"intent"`
+	record.Replay
 }
 
-type decision struct {
-	Decision string        `json:"decision"`
-	Code     reason.Reason `json:"code,omitempty"`
-	Rule     string        `json:"rule,omitempty"`
-}
-
-// policyReasons are those for which the policy itself denies. A record with another one tells of a call that the
-// policy let through.
-var policyReasons = []reason.Reason{reason.PolicyViolation, reason.PolicyNotApplicable, reason.PolicyConflict, reason.PolicyRequiresVerification}
-
-func (r *replayer) answer(ctx context.Context, line []byte) (any, error) {
-	var record struct {
-		At           string        `json:"at"`
-		RequestID    string        `json:"request_id"`
-		Agent        string        `json:"agent"`
-		Intent       string        `json:"intent"`
-		PolicyDigest string        `json:"policy_digest"`
-		Decision     string        `json:"decision"`
-		Rule         string        `json:"rule"`
-		Reason       reason.Reason `json:"reason"`
-		Withheld     []string      `json:"facts_sha256"`
-		Asked        *struct {
-			Request, World json.RawMessage
-			DutyMode       odrl.DutyMode
-		} `json:"asked"`
+func (r *replayer) answer(ctx context.Context, text []byte) (any, error) {
+	line, err := record.ParseLine(text)
+	if err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal(line, &record); err != nil {
-		return nil, errors.New("the line is no audit record")
-	}
+	again, err := line.Replay(ctx, r.policy, r.digest)
 	switch {
-	case record.Asked == nil || record.PolicyDigest != r.digest || record.Rule == odrl.ExtraRule:
+	case errors.Is(err, record.ErrOtherPolicy):
 		r.others++
 		return nil, nil //nolint:nilnil // it needs no answer
-	case len(record.Withheld) > 0:
+	case errors.Is(err, record.ErrWithheld):
 		r.withheld++
 		return nil, nil //nolint:nilnil // it needs no answer
-	}
-	q, err := odrl.ParseQuestion(record.Asked.Request, false) //nolint:contextcheck // its size bounds the reading
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
-	w, err := odrl.ParseWorldState(record.Asked.World)
-	if err != nil {
-		return nil, err
-	}
-	e, err := r.policy.Evaluate(ctx, q, w, odrl.EvaluateOptions{DutyMode: record.Asked.DutyMode})
-	if err != nil {
-		return nil, err
-	}
-	out := replayed{
-		At: record.At, RequestID: record.RequestID, Agent: record.Agent, Intent: record.Intent,
-		Gateway: decision{"permit", "", record.Rule}, Policy: decision{"permit", "", e.Rule},
-	}
-	if slices.Contains(policyReasons, record.Reason) {
-		out.Gateway.Decision, out.Gateway.Code = "deny", record.Reason
-	}
-	if !e.Permit {
-		out.Policy.Decision, out.Policy.Code = "deny", e.Reason
-	}
-	// Of several permissions the gateway takes the first whose limits and charge it could have.
-	out.Same = out.Gateway == out.Policy || e.Permit && out.Gateway.Decision == "permit" && slices.Contains(e.Candidates, record.Rule)
 	r.decided++
-	if !out.Same {
+	if !again.Same {
 		r.differ++
 	}
-	return out, nil
+	return replayedLine{line.At, line.RequestID, line.Agent, line.Intent, again}, nil
 }

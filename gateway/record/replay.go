@@ -1,0 +1,80 @@
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// Errors of Replay.
+var (
+	// ErrNoLine means that a text is no line of the audit stream.
+	ErrNoLine = errors.New("the line is no audit record")
+	// ErrOtherPolicy means that a call was decided under another policy, or was never decided by a policy.
+	ErrOtherPolicy = errors.New("the call was not decided under this policy")
+	// ErrWithheld means that a line holds digests in place of facts: see NewAudit.
+	ErrWithheld = errors.New("the line holds digests for facts")
+)
+
+// A Verdict is a decision, as far as a policy by itself makes it.
+type Verdict struct {
+	Decision string        `json:"decision"` // permit or deny
+	Code     reason.Reason `json:"code,omitempty"`
+	Rule     string        `json:"rule,omitempty"`
+}
+
+// A Replay is a decision of the gateway, and what the policy decides on the same facts.
+type Replay struct {
+	Gateway Verdict `json:"gateway"`
+	Policy  Verdict `json:"policy"`
+	Same    bool    `json:"same"`
+}
+
+// denials are the reasons for which a policy itself denies. A line with another one is of a call that the policy let
+// through.
+var denials = []reason.Reason{
+	reason.PolicyViolation, reason.PolicyNotApplicable, reason.PolicyConflict, reason.PolicyRequiresVerification,
+}
+
+// ParseLine reads one line of the audit stream. The error is ErrNoLine, or that of a question that cannot be asked again.
+func ParseLine(text []byte) (Line, error) {
+	var l Line
+	err := json.Unmarshal(text, &l)
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, odrl.ErrQuestion), errors.Is(err, odrl.ErrWorldState):
+		return Line{}, err
+	default:
+		return Line{}, ErrNoLine
+	}
+}
+
+// Replay decides again what the gateway decided, by the policy of a digest alone. Errors: ErrOtherPolicy, ErrWithheld, and
+// those of odrl.Policy.Evaluate.
+func (l *Line) Replay(ctx context.Context, p *odrl.Policy, digest string) (Replay, error) {
+	switch {
+	case l.Asked == nil || l.Digest != digest || l.Rule == odrl.ExtraRule:
+		return Replay{}, ErrOtherPolicy
+	case len(l.FactsSHA256) > 0:
+		return Replay{}, ErrWithheld
+	}
+	e, err := p.Evaluate(ctx, l.Asked.Question, l.Asked.World, odrl.EvaluateOptions{DutyMode: l.Asked.DutyMode})
+	if err != nil {
+		return Replay{}, err
+	}
+	out := Replay{Gateway: Verdict{"permit", "", l.Rule}, Policy: Verdict{"permit", "", e.Rule}}
+	if slices.Contains(denials, l.Reason) {
+		out.Gateway.Decision, out.Gateway.Code = "deny", l.Reason
+	}
+	if !e.Permit {
+		out.Policy.Decision, out.Policy.Code = "deny", e.Reason
+	}
+	// Of several permissions the gateway takes the first whose limits and charge it could have.
+	out.Same = out.Gateway == out.Policy || e.Permit && out.Gateway.Decision == "permit" && slices.Contains(e.Candidates, l.Rule)
+	return out, nil
+}
