@@ -1,23 +1,19 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// A copied is what backup and restore say they made.
+// A copied is what backup and restore print.
 type copied struct {
 	File       string    `json:"file"`
 	Bytes      int64     `json:"bytes,omitempty"`
@@ -31,12 +27,11 @@ type copied struct {
 	SetAside   string    `json:"set_aside,omitempty"` // restore: where the state before is
 }
 
-func copiedOf(file string, c sqlstore.Contents) copied {
-	out := copied{File: file, Schema: c.Schema, Agents: c.Agents, Agreements: c.Agreements, Executions: c.Executions, Unresolved: c.Unresolved, Entries: c.Entries, Latest: c.Latest}
-	if info, err := os.Stat(file); err == nil {
-		out.Bytes = info.Size()
+func copiedOf(c daemon.Copy) copied {
+	return copied{
+		File: c.File, Bytes: c.Bytes, Schema: c.Schema, Agents: c.Agents, Agreements: c.Agreements, Executions: c.Executions,
+		Unresolved: c.Unresolved, Entries: c.Entries, Latest: c.Latest, SetAside: c.SetAside,
 	}
-	return out
 }
 
 var copiedColumns = []column[copied]{
@@ -54,29 +49,36 @@ var copiedColumns = []column[copied]{
 
 func humanBytes(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
 
-// A keeper is who backs up and restores: it works on the data directory itself, with no gateway in between.
+// A keeper is the flags of backup and restore.
 type keeper struct {
 	operator
 	data string
 }
 
-func (k *keeper) keeperFlags(c *cobra.Command) *cobra.Command {
+func (k *keeper) stateFlags(c *cobra.Command) *cobra.Command {
 	c.Flags().StringVarP(&k.config, "config", "c", "uimgate.yaml", "the configuration")
 	c.Flags().StringVar(&k.data, "data", "", "data directory, instead of data")
 	c.Flags().StringVarP(&k.format, "output", "o", "table", "table, json or csv")
 	return c
 }
 
-func (k *keeper) load(c *cobra.Command) (*config.Config, error) {
+// open returns what works on the data directory, and reports its progress on stderr.
+func (k *keeper) open(c *cobra.Command) (*daemon.Keeper, error) {
 	if err := k.checkFormat(); err != nil {
 		return nil, err
 	}
 	cfg, problems := config.Load(k.config, config.Overrides{Env: os.LookupEnv, Data: k.data})
+	out := c.ErrOrStderr()
 	if cfg == nil {
-		printProblems(c.ErrOrStderr(), problems)
+		printProblems(out, problems)
 		return nil, errSilent
 	}
-	return cfg, nil
+	return &daemon.Keeper{Config: cfg, Now: time.Now, Progress: daemon.Progress{
+		Copied: func(part, whole int64) {
+			fmt.Fprintf(out, "Copied %s of about %s.\n", humanBytes(part), humanBytes(whole))
+		},
+		Checking: func(d time.Duration) { fmt.Fprintf(out, "Checking the copy since %s.\n", d.Round(time.Second)) },
+	}}, nil
 }
 
 const postgresBackup = `the state is in PostgreSQL, which has its own tools: pg_dump makes a backup that is of one moment while the gateways run.
@@ -84,7 +86,7 @@ To restore it: stop every gateway, load the dump with pg_restore, run 'uimgate r
 
 func backupCommand() *cobra.Command {
 	k := &keeper{}
-	return k.keeperFlags(&cobra.Command{
+	return k.stateFlags(&cobra.Command{
 		Use: "backup FILE", Short: "Copy the state of a gateway, also while it runs", Args: usageArgs(cobra.ExactArgs(1)),
 		Long: `Backup writes the state of one moment into FILE: agents, agreements with their evidence, PAT records, limits and the
 ledger. The gateway may run meanwhile and is not kept waiting. FILE must not exist; it appears whole, checked and
@@ -95,136 +97,73 @@ issued before ends, and the gateway makes a new key. It does hold what agents we
 in the last day, so guard it like the data directory.`,
 		Example: "  uimgate backup /var/backups/uimgate-2026-11-21.db",
 		RunE: func(c *cobra.Command, args []string) error {
-			cfg, err := k.load(c)
+			state, err := k.open(c)
 			if err != nil {
 				return err
 			}
-			if cfg.Store.Engine != config.SQLite {
-				return errors.New(postgresBackup)
-			}
-			made, err := backup(c.Context(), c.ErrOrStderr(), config.StatePath(cfg.Data), args[0])
-			if err != nil {
-				return err
-			}
-			return k.print(c, made)
+			made, err := state.Backup(c.Context(), args[0])
+			return k.print(c, made, err)
 		},
 	})
 }
 
-func (k *keeper) print(c *cobra.Command, made copied) error {
-	return printOne(c, &k.operator, made, copiedColumns)
-}
-
-// backup copies the database at state to a file of that name, which appears only when it is complete.
-func backup(ctx context.Context, say io.Writer, state, to string) (made copied, err error) {
-	if _, err := os.Lstat(to); err == nil {
-		return copied{}, fmt.Errorf("%s exists: a backup is never written over another file", to)
+func (k *keeper) print(c *cobra.Command, made daemon.Copy, err error) error {
+	if errors.Is(err, daemon.ErrNotEmbedded) {
+		return errors.New(postgresBackup)
 	}
-	if _, err := os.Stat(state); errors.Is(err, fs.ErrNotExist) {
-		return copied{}, fmt.Errorf("there is no state at %s: is this the data directory, and has the gateway run?", state)
-	}
-	temp, err := tempBeside(to)
-	if err != nil {
-		return copied{}, fmt.Errorf("writing the backup: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp)
-		}
-	}()
-	watched := watchCopy(say, state, temp)
-	err = sqlstore.Backup(ctx, state, temp)
-	watched()
-	if err != nil {
-		return copied{}, err
-	}
-	found, err := inspect(ctx, say, temp)
-	if err != nil {
-		return copied{}, fmt.Errorf("the copy is not sound, so there is no backup: %w", err)
-	}
-	if err := syncFile(temp); err != nil {
-		return copied{}, fmt.Errorf("writing the backup: %w", err)
-	}
-	if err := placeNew(temp, to); err != nil {
-		return copied{}, fmt.Errorf("writing the backup: %w", err)
-	}
-	return copiedOf(to, found), nil
-}
-
-// tempBeside makes an empty file for its owner alone in the directory of another.
-func tempBeside(path string) (string, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-uimgate-*")
-	if err != nil {
-		return "", err
-	}
-	return f.Name(), f.Close()
-}
-
-// placeNew gives a file its name unless that is taken.
-func placeNew(from, to string) error {
-	err := os.Link(from, to) // unlike a rename it never replaces a file
-	switch {
-	case err == nil:
-		if err := os.Remove(from); err != nil {
-			return err
-		}
-	case errors.Is(err, fs.ErrExist):
-		return err
-	default: // a file system without hard links
-		if _, err := os.Lstat(to); err == nil {
-			return fmt.Errorf("%s: %w", to, fs.ErrExist)
-		}
-		if err := os.Rename(from, to); err != nil {
-			return err
-		}
-	}
-	return syncFile(filepath.Dir(to))
-}
-
-// syncFile makes a file, or the names in a directory, durable.
-func syncFile(path string) error {
-	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return printOne(c, &k.operator, copiedOf(made), copiedColumns)
 }
 
-// sayEvery is how often work that takes long says how far it is.
-const sayEvery = 5 * time.Second
+// restoredMeans is what a restore means for the operator and for agents.
+const restoredMeans = `Every PAT issued so far has ended: agents agree again. The gateway makes a new signing key when it starts; where the
+key is published elsewhere, such as in DNS, publish the new one.
+Every limit counts as used up: per second to per week until that time has passed from now, per month and year until
+the calendar month or year ends (UTC). Lifetime limits know only what the backup knew.
+What happened after the backup is not known: calls made since are not in the ledger and their idempotency keys are
+forgotten; blocks, approvals, revocations and top-ups made since must be made again. An agreement signed less than five
+minutes ago could be used a second time: where that matters, start the gateway five minutes from now.
+`
 
-// watchCopy says how large a growing copy is, until the function it returns is called.
-func watchCopy(say io.Writer, from, to string) (stop func()) {
-	return every(func() {
-		whole, err := os.Stat(from)
-		part, err2 := os.Stat(to)
-		if err == nil && err2 == nil {
-			fmt.Fprintf(say, "Copied %s of about %s.\n", humanBytes(part.Size()), humanBytes(whole.Size()))
-		}
-	})
-}
+func restoreCommand() *cobra.Command {
+	k := &keeper{}
+	external := false
+	c := k.stateFlags(&cobra.Command{
+		Use: "restore FILE | --after-external", Short: "Take the state of a gateway back to a backup", Args: usageArgs(cobra.MaximumNArgs(1)),
+		Long: `Restore puts the state in FILE, which backup made, in place of the one in the data directory. It refuses while a gateway
+runs there, and a FILE that is damaged, does not balance or was made by a newer uimgate. The state before is kept
+beside the new one, not deleted. Keys in the data directory are not touched.
 
-func every(say func()) (stop func()) {
-	ticker, ended, gone := time.NewTicker(sayEvery), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(gone)
-		for {
-			select {
-			case <-ended:
-				return
-			case <-ticker.C:
-				say()
+` + restoredMeans + `
+With --after-external it takes a state that other tools have put back already, such as pg_restore, and does the
+rest: it checks that the accounts balance, ends PATs and fills limits as above. Stop every gateway first.`,
+		Example: `  uimgate restore /var/backups/uimgate-2026-11-21.db
+  uimgate restore --after-external`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if (len(args) == 1) == external {
+				return usageError{errors.New("from what? give either a FILE or --after-external")}
 			}
-		}
-	}()
-	return func() { ticker.Stop(); close(ended); <-gone }
-}
-
-// inspect proves that a copy is whole.
-func inspect(ctx context.Context, say io.Writer, path string) (sqlstore.Contents, error) {
-	begun := time.Now()
-	defer every(func() {
-		fmt.Fprintf(say, "Checking the copy since %s.\n", time.Since(begun).Round(time.Second))
-	})()
-	return sqlstore.Inspect(ctx, path)
+			state, err := k.open(c)
+			if err != nil {
+				return err
+			}
+			var made daemon.Copy
+			if external {
+				made, err = state.AfterExternal(c.Context())
+			} else {
+				made, err = state.Restore(c.Context(), args[0])
+			}
+			if err == nil {
+				if made.SetAside != "" {
+					fmt.Fprintf(c.ErrOrStderr(), "The state before is kept as %s.\n", plain(made.SetAside))
+				}
+				fmt.Fprint(c.ErrOrStderr(), restoredMeans)
+			}
+			return k.print(c, made, err)
+		},
+	})
+	c.Flags().BoolVar(&external, "after-external", false, "the state was put back already, by other tools")
+	return c
 }

@@ -1,5 +1,6 @@
 // Package daemon is one gateway process: it opens the state, builds the gateway in plain sight, serves,
-// reloads and drains. The serve and demo commands, the benchmark and the end-to-end tests all run it.
+// reloads and drains. The serve and demo commands, the benchmark and the end-to-end tests all run it. A Keeper
+// backs up and restores the state of such a process.
 package daemon
 
 import (

@@ -1,0 +1,162 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// ErrNotEmbedded means that the state is in PostgreSQL, whose own tools copy it.
+var ErrNotEmbedded = errors.New("the state is in PostgreSQL")
+
+// A Keeper copies and restores the state of the gateway that a configuration describes. It works on the data directory
+// itself, with no gateway in between.
+type Keeper struct {
+	Config   *config.Config
+	Now      func() time.Time
+	Progress Progress
+}
+
+// Progress is called every few seconds while work on a large state goes on.
+type Progress struct {
+	// Copied is called with the bytes of a copy, and of what is copied.
+	Copied func(part, whole int64)
+	// Checking is called with how long the copy has been checked.
+	Checking func(time.Duration)
+}
+
+// A Copy is a state as it was backed up or restored.
+type Copy struct {
+	sqlstore.Contents
+
+	File     string // PostgreSQL where the state is not in a file
+	Bytes    int64
+	SetAside string // the file of the state before, where a restore replaced one
+}
+
+// progressEvery is how often Progress is called.
+const progressEvery = 5 * time.Second
+
+func copyOf(file string, c sqlstore.Contents) Copy {
+	out := Copy{Contents: c, File: file}
+	if info, err := os.Stat(file); err == nil {
+		out.Bytes = info.Size()
+	}
+	return out
+}
+
+// Backup copies the state as it is at one moment to a file of that name, which appears whole, checked and synced, or not at
+// all. A gateway may run meanwhile. ErrNotEmbedded where the state is in PostgreSQL.
+func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
+	if k.Config.Store.Engine != config.SQLite {
+		return Copy{}, ErrNotEmbedded
+	}
+	state := config.StatePath(k.Config.Data)
+	if _, err := os.Lstat(to); err == nil {
+		return Copy{}, fmt.Errorf("%s exists: a backup is never written over another file", to)
+	}
+	if _, err := os.Stat(state); errors.Is(err, fs.ErrNotExist) {
+		return Copy{}, fmt.Errorf("there is no state at %s: is this the data directory, and has the gateway run?", state)
+	}
+	temp, err := tempBeside(to)
+	if err != nil {
+		return Copy{}, fmt.Errorf("writing the backup: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temp)
+		}
+	}()
+	stop := k.watchCopy(ctx, state, temp)
+	err = sqlstore.Backup(ctx, state, temp)
+	stop()
+	if err != nil {
+		return Copy{}, err
+	}
+	found, err := k.inspect(ctx, temp)
+	if err != nil {
+		return Copy{}, fmt.Errorf("the copy is not sound, so there is no backup: %w", err)
+	}
+	if err := syncPath(temp); err != nil {
+		return Copy{}, fmt.Errorf("writing the backup: %w", err)
+	}
+	if err := placeNew(temp, to); err != nil {
+		return Copy{}, fmt.Errorf("writing the backup: %w", err)
+	}
+	return copyOf(to, found), nil
+}
+
+// tempBeside makes an empty file for its owner alone in the directory of another.
+func tempBeside(path string) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-uimgate-*")
+	if err != nil {
+		return "", err
+	}
+	return f.Name(), f.Close()
+}
+
+// placeNew gives a file its name unless another file has it.
+func placeNew(from, to string) error {
+	err := os.Link(from, to) // unlike a rename it never replaces a file
+	switch {
+	case err == nil:
+		if err := os.Remove(from); err != nil {
+			return err
+		}
+	case errors.Is(err, fs.ErrExist):
+		return err
+	default: // a file system without hard links
+		if _, err := os.Lstat(to); err == nil {
+			return fmt.Errorf("%s: %w", to, fs.ErrExist)
+		}
+		if err := os.Rename(from, to); err != nil {
+			return err
+		}
+	}
+	return syncPath(filepath.Dir(to))
+}
+
+// syncPath makes a file, or the names in a directory, durable.
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// inspect proves that a copy is whole.
+func (k *Keeper) inspect(ctx context.Context, path string) (sqlstore.Contents, error) {
+	begun := k.Now()
+	defer report(ctx, func() { k.Progress.Checking(k.Now().Sub(begun)) })()
+	return sqlstore.Inspect(ctx, path)
+}
+
+// watchCopy reports how large a growing copy is, until the function it returns is called.
+func (k *Keeper) watchCopy(ctx context.Context, from, to string) (stop func()) {
+	return report(ctx, func() {
+		whole, err := os.Stat(from)
+		part, err2 := os.Stat(to)
+		if err == nil && err2 == nil {
+			k.Progress.Copied(part.Size(), whole.Size())
+		}
+	})
+}
+
+// report calls do every few seconds until the function it returns is called, or ctx ends.
+func report(ctx context.Context, do func()) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = every(ctx, progressEvery, do)
+	}()
+	return func() { cancel(); <-ended }
+}

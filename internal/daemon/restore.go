@@ -1,0 +1,154 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// Restore replaces the state by the one in a backup, while no gateway runs. Where it fails, the state is as it was.
+// ErrNotEmbedded where the state is in PostgreSQL.
+func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error) {
+	if k.Config.Store.Engine != config.SQLite {
+		return Copy{}, ErrNotEmbedded
+	}
+	dir, err := k.hold()
+	if err != nil {
+		return Copy{}, err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	state := dir.StatePath()
+	fresh, err := tempBeside(state)
+	if err != nil {
+		return Copy{}, fmt.Errorf("restoring: %w", err)
+	}
+	defer removeDatabase(fresh) // where it got another name, there is nothing to remove
+	if err := k.copyFile(ctx, from, fresh); err != nil {
+		return Copy{}, fmt.Errorf("reading the backup: %w", err)
+	}
+	// From here on it is the copy that counts: no other process can change it.
+	if _, err := k.inspect(ctx, fresh); err != nil {
+		return Copy{}, fmt.Errorf("%s cannot be restored, and nothing was changed: %w", from, err)
+	}
+	found, err := sqlstore.Restore(ctx, fresh, sqlstore.Options{Now: k.Now})
+	if err != nil {
+		return Copy{}, fmt.Errorf("%s cannot be restored, and nothing was changed: %w", from, err)
+	}
+	if err := syncPath(fresh); err != nil {
+		return Copy{}, fmt.Errorf("restoring: %w", err)
+	}
+	aside, err := k.replaceState(ctx, state, fresh)
+	if err != nil {
+		return Copy{}, fmt.Errorf("restoring: %w", err)
+	}
+	made = copyOf(state, found)
+	made.SetAside = aside
+	return made, nil
+}
+
+// AfterExternal does what Restore does to a state that other tools have put in its place already.
+func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
+	dir, err := k.hold()
+	if err != nil {
+		return Copy{}, err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	file := "PostgreSQL" // its URL may hold a password
+	if k.Config.Store.Engine == config.SQLite {
+		file = dir.StatePath()
+		if _, err := os.Stat(file); err != nil {
+			return Copy{}, fmt.Errorf("there is no state: %w", err)
+		}
+	}
+	state, err := sqlstore.Open(ctx, dir.StorePlace(k.Config.Store), sqlstore.Options{Now: k.Now})
+	if err != nil {
+		return Copy{}, err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	found, err := state.Restored(ctx)
+	if err != nil {
+		return Copy{}, err
+	}
+	return copyOf(file, found), nil
+}
+
+// hold takes hold of the data directory, which no gateway may be using.
+func (k *Keeper) hold() (*config.DataDir, error) {
+	dir, err := config.OpenDataDir(k.Config.Data)
+	if errors.Is(err, config.ErrDataInUse) {
+		return nil, fmt.Errorf("%w\nA state is restored while its gateway is stopped", err)
+	}
+	return dir, err
+}
+
+// besides are the files that SQLite keeps beside a database.
+var besides = []string{"-wal", "-shm", "-journal"}
+
+func removeDatabase(path string) {
+	for _, suffix := range append([]string{""}, besides...) {
+		_ = os.Remove(path + suffix)
+	}
+}
+
+// replaceState puts a database in place of the one at state, in one step, and keeps that one under another name, which
+// it returns; none where there was none.
+func (k *Keeper) replaceState(ctx context.Context, state, fresh string) (aside string, err error) {
+	if _, err := os.Lstat(state); err == nil {
+		aside = state + ".before-restore-" + k.Now().UTC().Format("20060102T150405.000Z")
+		// With its log written back the old state is one file. Where it is too damaged for that, what is there is kept.
+		if err := sqlstore.Fold(ctx, state); errors.Is(err, sqlstore.ErrInUse) {
+			return "", err
+		}
+		for _, suffix := range besides {
+			if err := os.Rename(state+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+		}
+		if err := os.Link(state, aside); err != nil { // a file system without hard links
+			if err := os.Rename(state, aside); err != nil {
+				return "", err
+			}
+		}
+	}
+	if err := os.Rename(fresh, state); err != nil {
+		return "", err
+	}
+	return aside, syncPath(filepath.Dir(state))
+}
+
+// copyFile copies a file into another that is there.
+func (k *Keeper) copyFile(ctx context.Context, from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	defer k.watchCopy(ctx, from, to)()
+	_, err = io.Copy(out, readerUntil{ctx, in})
+	return err
+}
+
+// readerUntil reads until a context ends.
+type readerUntil struct {
+	ctx context.Context //nolint:containedctx // io.Reader has no other place for it
+	r   io.Reader
+}
+
+func (u readerUntil) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
