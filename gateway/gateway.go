@@ -1,9 +1,10 @@
 // Package gateway answers agents over HTTP: it reads a request, calls what it is for, and renders the answer. It holds no
-// rule of its own: those of a call are package execute's, those of a service package service's.
+// rule of its own: those of a call are package execute's, those of an agreement package agree's, those of a service package
+// service's.
 //
 //	loaded, problems := service.Load(ctx, cfg, time.Now)
 //	directory, err := service.Open(ctx, service.State{…}, loaded)
-//	server := gateway.New(gateway.Config{Directory: directory, Executor: execute.New(…), …})
+//	server := gateway.New(gateway.Config{Directory: directory, Executor: execute.New(…), Desk: agree.New(…), …})
 //	http.Serve(ln, server.Handler())
 //	err = directory.Take(ctx, next) // a reload: whole or not at all
 package gateway
@@ -13,10 +14,12 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -24,19 +27,20 @@ import (
 type Config struct {
 	Directory *service.Directory
 	Executor  *execute.Executor
+	Desk      *agree.Desk
 	Keys      *pat.Keyring
 	Metrics   *record.Metrics
 	Log       *zap.Logger
 	Now       func() time.Time
-	// PerAddress bounds the requests, IssuePerAddress the agreements and renewals of one address.
-	PerAddress, IssuePerAddress limit.Rate
+	// PerAddress bounds the requests of one address, before anything costs: before hosts, tokens and cryptography.
+	PerAddress limit.Rate
 }
 
 // New builds a Server.
 func New(c Config) *Server {
 	s := &Server{
-		directory: c.Directory, executor: c.Executor, keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
-		addresses: newAddresses(c.PerAddress, c.IssuePerAddress),
+		directory: c.Directory, executor: c.Executor, desk: c.Desk, keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
+		addresses: bucket.NewSet(c.PerAddress),
 	}
 	s.handler = s.build()
 	return s

@@ -9,83 +9,68 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/uimgate/uimgate/gateway/refusal"
-	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
 
 // issue answers POST /api/pat/issue: a signed agreement in, a PAT out. UIM core 4.2.
 func (s *Server) issue(c echo.Context) error {
-	x := exchangeOf(c)
-	if err := s.addresses.admitIssue(x.address, s.now()); err != nil {
-		return err
-	}
-	tree, err := wire.ReadObject(c.Request(), x.service.MaxBody)
+	x, r := exchangeOf(c), c.Request()
+	issued, err := s.desk.Issue(r.Context(), x.atDesk(), func() (pat.IssueRequest, error) {
+		tree, err := wire.ReadObject(r, x.service.MaxBody)
+		if err != nil {
+			return pat.IssueRequest{}, err
+		}
+		return parseIssue(tree)
+	})
 	if err != nil {
 		return err
 	}
+	return s.answerPAT(c, issued)
+}
+
+// atDesk is a request as the desk takes it.
+func (x *exchange) atDesk() agree.Call {
+	return agree.Call{Service: x.service, From: x.address, Observe: func(e *agree.Event) { x.agreement = e }}
+}
+
+func parseIssue(tree strictjson.Object) (pat.IssueRequest, error) {
 	m := wire.NewMembers(tree)
 	r := pat.IssueRequest{AgentID: m.Text("agent_id", true), SignedPolicy: m.Text("signed_policy", true)}
 	r.PublicKey, _ = m.Take("agent_public_key")
 	if r.PublicKey == nil {
-		return m.Wrong("agent_public_key", "is missing")
+		return r, m.Wrong("agent_public_key", "is missing")
 	}
 	r.Scope = m.Texts("scope")
-	if err := m.Done(); err != nil {
-		return err
-	}
-	issued, err := x.service.Issuance.Issue(c.Request().Context(), r)
-	if err != nil {
-		return refusalOf(x.service, err)
-	}
-	s.metrics.Issued("agreement")
-	return s.answerPAT(c, issued)
+	return r, m.Done()
 }
 
 // renew answers POST /api/pat/renew: the PAT as bearer, a proof of key in the header or the body. UIM core 4.4.
 func (s *Server) renew(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
-	if err := s.addresses.admitIssue(x.address, s.now()); err != nil {
-		return err
-	}
-	token, err := wire.Bearer(r.Header)
+	issued, err := s.desk.Renew(r.Context(), x.atDesk(), func() (pat.RenewRequest, error) { return readRenewal(r, x.service.MaxBody) })
 	if err != nil {
 		return err
 	}
-	if token == "" {
-		return refusal.For(pat.ErrMissing)
-	}
-	proof := r.Header.Get(headerProof)
-	if proof == "" && r.ContentLength != 0 && r.Header.Get("Content-Type") != "" {
-		tree, err := wire.ReadObject(r, x.service.MaxBody)
-		if err != nil {
-			return err
-		}
-		m := wire.NewMembers(tree)
-		proof = m.Text("proof", false)
-		if err := m.Done(); err != nil {
-			return err
-		}
-	}
-	issued, err := x.service.Issuance.Renew(r.Context(), pat.RenewRequest{Token: token, Proof: proof})
-	if err != nil {
-		return refusalOf(x.service, err)
-	}
-	s.metrics.Issued("renewal")
 	return s.answerPAT(c, issued)
 }
 
-// refusalOf adds to an error of issuance which policy is offered now.
-func refusalOf(s *service.Service, err error) *reason.Refusal {
-	f := refusal.For(err)
-	switch f.Reason {
-	case reason.PolicyMismatch, reason.PolicyRequiresAgreement, reason.FreshAgreementRequired:
-		f.With("policy", s.PolicyRef()).With("issuer", s.Issuer)
-	default:
+func readRenewal(r *http.Request, maxBody int64) (pat.RenewRequest, error) {
+	token, err := wire.Bearer(r.Header)
+	renewal := pat.RenewRequest{Token: token, Proof: r.Header.Get(headerProof)}
+	if err != nil || token == "" || renewal.Proof != "" || r.ContentLength == 0 || r.Header.Get("Content-Type") == "" {
+		return renewal, err
 	}
-	return f
+	tree, err := wire.ReadObject(r, maxBody)
+	if err != nil {
+		return renewal, err
+	}
+	m := wire.NewMembers(tree)
+	renewal.Proof = m.Text("proof", false)
+	return renewal, m.Done()
 }
 
 func (s *Server) answerPAT(c echo.Context, issued pat.Issued) error {
@@ -108,13 +93,13 @@ func (s *Server) answerPAT(c echo.Context, issued pat.Issued) error {
 // revoke answers POST /api/pat/revoke: whoever has a PAT may end it, and the answer is 200 whatever the
 // token was. RFC 7009; UIM core 4.5.
 func (s *Server) revoke(c echo.Context) error {
-	x := exchangeOf(c)
-	token, err := s.presented(c, x.service.MaxBody)
+	x, r := exchangeOf(c), c.Request()
+	token, err := presented(r, x.service.MaxBody)
 	if err != nil {
 		return err
 	}
-	if err := x.service.Issuance.RevokeToken(c.Request().Context(), token); err != nil {
-		return refusal.For(err)
+	if err := s.desk.Revoke(r.Context(), x.atDesk(), token); err != nil {
+		return err
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return c.JSON(http.StatusOK, map[string]any{})
@@ -124,31 +109,20 @@ func (s *Server) revoke(c echo.Context) error {
 // the admin listener. RFC 7662.
 func (s *Server) introspect(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
-	bearing, err := wire.Bearer(r.Header)
+	bearer, err := wire.Bearer(r.Header)
 	if err != nil {
 		return err
 	}
-	if bearing == "" {
-		return refusal.For(pat.ErrMissing)
-	}
-	token, err := s.presented(c, x.service.MaxBody)
+	found, err := s.desk.Introspect(r.Context(), x.atDesk(), bearer, func() (string, error) { return presented(r, x.service.MaxBody) })
 	if err != nil {
 		return err
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
-	if token != bearing {
-		return reason.InsufficientPermissions.Refusal("A PAT can only be introspected by its own bearer here.")
-	}
-	said, err := x.service.Verifier.Introspect(r.Context(), token, x.service.Offer().Digest, s.now())
-	if err != nil {
-		return refusal.For(err)
-	}
-	return c.JSON(http.StatusOK, said)
+	return c.JSON(http.StatusOK, found)
 }
 
 // presented reads a token from a form (RFC 7009, 7662) or JSON body; the bearer's own where the body is empty.
-func (s *Server) presented(c echo.Context, most int64) (string, error) {
-	r := c.Request()
+func presented(r *http.Request, most int64) (string, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case kind == "application/x-www-form-urlencoded":

@@ -13,11 +13,13 @@ import (
 	"github.com/labstack/echo/v4"
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -34,9 +36,10 @@ const (
 type Server struct {
 	directory *service.Directory
 	executor  *execute.Executor
+	desk      *agree.Desk
 	keys      *pat.Keyring
 	published atomic.Pointer[publications]
-	addresses *addresses
+	addresses *bucket.Set
 	metrics   *record.Metrics
 	log       *zap.Logger
 	now       func() time.Time
@@ -98,6 +101,7 @@ type exchange struct {
 	address   string          // that the client is counted under
 	refusal   *reason.Refusal // what was answered, if it was a failure
 	event     *execute.Event  // of an execute call
+	agreement *agree.Event    // of a call at the desk
 }
 
 const exchangeKey = "exchange"
@@ -133,7 +137,7 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 			s.logRequest(c, x, s.now().Sub(began))
 		}()
-		if !s.addresses.admit(x.address, began) {
+		if !s.addresses.Admit(x.address, began) {
 			return reason.TooManyConnections.Refusal("").After(time.Second)
 		}
 		x.service = s.serviceFor(r)
@@ -217,6 +221,9 @@ func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 	}
 	if x.event != nil {
 		fields = append(fields, record.Fields(x.event)...)
+	}
+	if x.agreement != nil {
+		fields = append(fields, record.AgreementFields(x.agreement)...)
 	}
 	if x.refusal != nil {
 		fields = append(fields, zap.String("code", string(x.refusal.Code)), zap.String("reason", string(x.refusal.Reason)))

@@ -9,11 +9,9 @@ package execute
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -84,7 +82,7 @@ func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 func (x *Executor) caught(ctx context.Context, e *execution) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			f := reason.Internal.Refusal("").Because(&panicError{p, debug.Stack()})
+			f := refusal.Panic(p)
 			if e.taken != nil {
 				f.Charged(chargeOf(e.taken.Execution))
 			}
@@ -93,15 +91,6 @@ func (x *Executor) caught(ctx context.Context, e *execution) (result Result, err
 	}()
 	return x.steps(ctx, e)
 }
-
-// A panicError is a fault of the gateway itself. Its text does not hold the value of the panic, which may hold
-// anything.
-type panicError struct {
-	value any
-	stack []byte
-}
-
-func (e *panicError) Error() string { return fmt.Sprintf("panic of type %T\n%s", e.value, e.stack) }
 
 // steps is the way through, in order. Deny is the default at each.
 func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {

@@ -3,7 +3,6 @@ package execute
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
@@ -38,8 +37,9 @@ type execution struct {
 	settleErr error
 }
 
+// assurance is that of the agreement, or fresh where this very call is proved.
 func (e *execution) assurance() pat.Assurance {
-	if e.proof != nil { // this very call is proved, whatever the agreement was
+	if e.proof != nil {
 		return pat.Fresh
 	}
 	return e.claims.Assurance
@@ -93,7 +93,7 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 		return err
 	}
 	if !e.claims.Permits(e.intent.UID.String()) {
-		if e.claims.Assurance == pat.Static && e.intent.FreshOnly {
+		if e.intent.Reserved(e.claims.Assurance) {
 			return freshRequired(e)
 		}
 		return reason.ScopeExceeded.Refusal("").With("scope_needed", e.intent.UID.String()+":execute")
@@ -144,8 +144,7 @@ func (x *Executor) prove(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// decide asks the policy. Beside it, what was agreed without freshness never charges nor reaches an
-// intent that asks for more, unless this very call is proved: such an agreement can be replayed.
+// decide asks the policy, then the operator's own Rego, and holds static agreements back from what can charge.
 func (x *Executor) decide(ctx context.Context, e *execution) error {
 	request, err := x.question(ctx, e)
 	if err != nil {
@@ -162,16 +161,11 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	if err := x.extra(ctx, e, request); err != nil {
 		return err
 	}
-	if e.claims.Assurance != pat.Static || e.proof != nil {
-		return nil
-	}
-	if e.intent.FreshOnly {
+	reached, ok := e.intent.Within(e.assurance(), decision.Candidates)
+	if !ok {
 		return freshRequired(e)
 	}
-	e.decision.Candidates = slices.DeleteFunc(slices.Clone(decision.Candidates), func(c odrl.Candidate) bool { return !c.Charge.IsZero() })
-	if len(e.decision.Candidates) == 0 {
-		return freshRequired(e)
-	}
+	e.decision.Candidates = reached
 	return nil
 }
 

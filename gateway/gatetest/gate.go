@@ -25,6 +25,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
+	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -69,6 +70,7 @@ type Gate struct {
 	View      *pat.View
 	Directory *service.Directory
 	Executor  *execute.Executor
+	Desk      *agree.Desk
 	Metrics   *record.Metrics
 	Log       *zap.Logger
 	Logs      *observer.ObservedLogs // what Log was given
@@ -127,7 +129,10 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	if !strings.Contains(settings, "billing:") {
 		settings = "billing: {credit: 100 EUR}\n" + settings
 	}
-	g.Write("uimgate.yaml", "server: {issue_per_address: 1000/second, per_address: 10000/second}\n"+strings.ReplaceAll(settings, "UPSTREAM", upstream.URL))
+	if !strings.Contains(settings, "server:") {
+		settings = "server: {issue_per_address: 1000/second, per_address: 10000/second}\n" + settings
+	}
+	g.Write("uimgate.yaml", strings.ReplaceAll(settings, "UPSTREAM", upstream.URL))
 	cfg, loaded := g.load()
 	data, err := config.OpenDataDir(cfg.Data)
 	g.Must(err)
@@ -147,9 +152,10 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Executor = execute.New(execute.Config{
 		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, record.NewAudit(io.Discard, false)}, Now: g.Now,
 	})
+	g.Desk = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
 	server := gateway.New(gateway.Config{
-		Directory: g.Directory, Executor: g.Executor, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
-		PerAddress: cfg.Server.PerAddress, IssuePerAddress: cfg.Server.IssuePerAddress,
+		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
+		PerAddress: cfg.Server.PerAddress,
 	})
 	public := httptest.NewServer(server.Handler())
 	t.Cleanup(public.Close)

@@ -3,6 +3,7 @@ package record
 import (
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 )
 
@@ -17,6 +18,23 @@ func Fields(v *execute.Event) []zap.Field {
 	}
 	if v.Unsettled != nil {
 		f = append(f, zap.String("unsettled", "the end of the call could not be stored; it stays held until it is resolved"))
+	}
+	return f
+}
+
+// AgreementFields are what the log of requests holds of a call at the desk. Of a refused one it holds nothing that the
+// agent sent.
+func AgreementFields(e *agree.Event) []zap.Field {
+	f := []zap.Field{zap.String("operation", string(e.Operation))}
+	for _, field := range []zap.Field{
+		zap.String("agent", string(e.AgentID)), zap.String("jti", string(e.TokenID)), zap.String("agreement", string(e.AgreementID)),
+	} {
+		if field.String != "" {
+			f = append(f, field)
+		}
+	}
+	if e.Pending {
+		f = append(f, zap.Bool("pending", true))
 	}
 	return f
 }

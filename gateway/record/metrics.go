@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 )
 
@@ -91,8 +92,13 @@ func (m *Metrics) Taken(at time.Time) {
 // Refused notes that a configuration was not taken over.
 func (m *Metrics) Refused() { m.reload.Set(0) }
 
-// Issued counts one PAT, by how it came to be: agreement or renewal.
-func (m *Metrics) Issued(how string) { m.issued.WithLabelValues(how).Inc() }
+// RecordAgreement counts one PAT that was issued, by how it came to be: agreement or renewal.
+func (m *Metrics) RecordAgreement(e *agree.Event) {
+	issues := e.Operation == agree.Agreement || e.Operation == agree.Renewal
+	if issues && e.Reason == "" && !e.Pending {
+		m.issued.WithLabelValues(string(e.Operation)).Inc()
+	}
+}
 
 // Registry is where all metrics are gathered from.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }

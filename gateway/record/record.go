@@ -1,4 +1,4 @@
-// Package record writes down what became of calls: as one line of the audit stream, as metrics, and as fields of the log.
+// Package record writes down what became of calls and agreements: as one line of the audit stream, as metrics, and as fields of the log.
 package record
 
 import "github.com/uimgate/uimgate/gateway/execute"

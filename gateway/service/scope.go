@@ -99,19 +99,12 @@ const maxOmitted = 64
 
 func entry(uid string) string { return uid + ":execute" }
 
-// withheld says why an intent is left out of a scope; empty: it is not.
+// withheld returns why an intent is left out of a scope; empty: it is not.
 func withheld(in *Intent, terms odrl.Terms, assurance pat.Assurance) reason.Reason {
 	if !terms.Permitted {
 		return reason.InsufficientPermissions
 	}
-	if assurance != pat.Static {
-		return ""
-	}
-	free := false
-	for _, c := range terms.Candidates {
-		free = free || c.Charge.IsZero()
-	}
-	if in.FreshOnly || terms.NeedsProof || !free {
+	if !in.reaches(assurance, terms) {
 		return reason.FreshAgreementRequired
 	}
 	return ""

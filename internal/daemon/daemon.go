@@ -22,6 +22,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -140,9 +141,10 @@ func (p *process) build() {
 	executor := execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
 	})
+	desk := agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.server = gateway.New(gateway.Config{
-		Directory: p.directory, Executor: executor, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
-		PerAddress: p.config.Server.PerAddress, IssuePerAddress: p.config.Server.IssuePerAddress,
+		Directory: p.directory, Executor: executor, Desk: desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
+		PerAddress: p.config.Server.PerAddress,
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload,

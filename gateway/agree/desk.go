@@ -1,0 +1,155 @@
+// Package agree lets agents agree to the policy of a service: issue, renew, revoke and introspect, the same for every
+// protocol. Whoever takes a request in hands the Desk how to read it, and renders the answer or the Refusal.
+//
+//	desk := agree.New(agree.Config{…})
+//	issued, err := desk.Issue(ctx, agree.Call{Service: s, From: address}, read)
+//	var refused *reason.Refusal // every error is one
+//
+// What an agreement has to be, which evidence of it is kept and what is stored stand in package pat.
+package agree
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A Config is what a Desk is built on. All of it is required.
+type Config struct {
+	// PerCaller bounds the agreements and renewals of one Call.From.
+	PerCaller limit.Rate
+	Recorder  Recorder
+	Now       func() time.Time
+}
+
+// A Desk takes agreements for all services, and what agents ask about their PATs. It is safe for concurrent use.
+type Desk struct {
+	admission *admission
+	recorder  Recorder
+	now       func() time.Time
+}
+
+// New makes a Desk.
+func New(c Config) *Desk {
+	return &Desk{admission: newAdmission(c.PerCaller), recorder: c.Recorder, now: c.Now}
+}
+
+// A Call is one request of an agent at the desk, whatever way it came in.
+type Call struct {
+	Service *service.Service
+	// From is what agreements and renewals are bounded by: the client's address, or who sent a message as far as the
+	// transport can prove it.
+	From    string
+	Observe func(*Event) // called with what became of the call; may be nil
+}
+
+// Issue takes a signed agreement and returns a PAT, or that the operator has to approve the agent first. read is called
+// once, after admission, so that nobody who asks too much makes the gateway read a body. Every error is a
+// *reason.Refusal. UIM core 4.2.
+func (d *Desk) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issued, error) {
+	return d.issued(c, Agreement, func() (pat.Issued, error) {
+		r, err := read()
+		if err != nil {
+			return pat.Issued{}, err
+		}
+		return c.Service.Issuance.Issue(ctx, r)
+	})
+}
+
+// Renew returns the successor of a PAT under the same agreement. read is called once, after admission. Every error is a
+// *reason.Refusal. UIM core 4.4.
+func (d *Desk) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issued, error) {
+	return d.issued(c, Renewal, func() (pat.Issued, error) {
+		r, err := read()
+		if err != nil {
+			return pat.Issued{}, err
+		}
+		if r.Token == "" {
+			return pat.Issued{}, pat.ErrMissing
+		}
+		return c.Service.Issuance.Renew(ctx, r)
+	})
+}
+
+// issued is what issue and renewal share: admission, the policy that is offered beside a refusal that calls for it, and
+// the event.
+func (d *Desk) issued(c Call, operation Operation, do func() (pat.Issued, error)) (pat.Issued, error) {
+	began := d.now()
+	issued, err := pat.Issued{}, d.admission.admit(c.From, began)
+	if err == nil {
+		err = caught(func() (err error) { issued, err = do(); return err })
+	}
+	e := &Event{Operation: operation, AgreementID: issued.AgreementID, Pending: issued.State == pat.AgreementPending}
+	if issued.Claims != nil {
+		e.AgentID, e.TokenID, e.Digest = issued.Claims.Subject, issued.Claims.ID, issued.Claims.PolicyDigest
+	}
+	return issued, d.finish(c, began, e, err)
+}
+
+// Revoke ends the PAT that is shown: whoever has it may end it. What is no PAT of this service, or has ended already, is
+// no error. Every error is a *reason.Refusal. UIM core 4.5; RFC 7009 2.2.
+func (d *Desk) Revoke(ctx context.Context, c Call, token string) error {
+	began := d.now()
+	err := caught(func() error { return c.Service.Issuance.RevokeToken(ctx, token) })
+	return d.finish(c, began, &Event{Operation: Revocation}, err)
+}
+
+// Introspect reports what a PAT is worth to its own bearer. read returns the token that is asked about; it is called
+// once, where there is a bearer. Every error is a *reason.Refusal. RFC 7662.
+func (d *Desk) Introspect(ctx context.Context, c Call, bearer string, read func() (token string, err error)) (pat.Introspection, error) {
+	began := d.now()
+	var found pat.Introspection
+	err := caught(func() (err error) { found, err = d.introspect(ctx, c.Service, bearer, read); return err })
+	return found, d.finish(c, began, &Event{
+		Operation: Introspection, AgentID: found.Subject, TokenID: found.ID, AgreementID: found.Agreement, Digest: found.PolicyDigest,
+	}, err)
+}
+
+func (d *Desk) introspect(ctx context.Context, s *service.Service, bearer string, read func() (string, error)) (pat.Introspection, error) {
+	if bearer == "" {
+		return pat.Introspection{}, pat.ErrMissing
+	}
+	token, err := read()
+	if err != nil {
+		return pat.Introspection{}, err
+	}
+	if token != bearer {
+		return pat.Introspection{}, reason.InsufficientPermissions.Refusal("A PAT can only be introspected by its own bearer here.")
+	}
+	return s.Verifier.Introspect(ctx, token, s.Offer().Digest, d.now())
+}
+
+// caught does something, and turns a panic on the way into a refusal.
+func caught(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = refusal.Panic(p)
+		}
+	}()
+	return do()
+}
+
+// finish makes the Refusal of an error, and records what became of the call.
+func (d *Desk) finish(c Call, began time.Time, e *Event, err error) error {
+	e.At, e.Service, e.Took = began, c.Service.ID, d.now().Sub(began)
+	if err != nil {
+		refused := refusal.For(err)
+		switch refused.Reason {
+		case reason.PolicyMismatch, reason.PolicyRequiresAgreement, reason.FreshAgreementRequired: // what to agree to instead
+			refused.With("policy", c.Service.PolicyRef()).With("issuer", c.Service.Issuer)
+		default:
+		}
+		e.Reason = refused.Reason
+		err = refused
+	}
+	d.recorder.RecordAgreement(e)
+	if c.Observe != nil {
+		c.Observe(e)
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package agree_test
+
+import (
+	"encoding/base64"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// digest is that of a policy.
+var digest = regexp.MustCompile(`sha-256:[\w-]{43}`)
+
+func bigEndian(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+func TestTheLifeOfAnAgreement(t *testing.T) {
+	d := newDesk(t, "")
+	a := d.Stranger("agent-1")
+	issued, err := d.issue(d.fresh(a))
+	d.Must(err)
+	if diff := cmp.Diff([]string{find, buy}, issued.Claims.Scope); diff != "" || issued.State != pat.AgreementActive {
+		t.Errorf("scope (-want +got):\n%s", diff)
+	}
+	wantOmitted := []pat.Omitted{{Entry: "shop.example:secret:v1:execute", Reason: reason.InsufficientPermissions}}
+	if diff := cmp.Diff(wantOmitted, issued.Omitted); diff != "" {
+		t.Errorf("omitted (-want +got):\n%s", diff)
+	}
+	want := agree.Event{
+		At: d.Now(), Service: "default", Operation: agree.Agreement, AgentID: "agent-1", TokenID: issued.Claims.ID, AgreementID: issued.AgreementID,
+		Digest: d.service().Offer().Digest,
+	}
+	if diff := cmp.Diff(want, *d.last()); diff != "" {
+		t.Errorf("the event of the agreement (-want +got):\n%s", diff)
+	}
+
+	a.Token = issued.Token
+	next, err := d.renew(a.Token, d.proof(a))
+	d.Must(err)
+	want.Operation, want.TokenID = agree.Renewal, next.Claims.ID
+	if diff := cmp.Diff(want, *d.last()); diff != "" {
+		t.Errorf("the event of the renewal (-want +got):\n%s", diff)
+	}
+
+	found, err := d.introspect(next.Token, next.Token)
+	d.Must(err)
+	if !found.Active || found.Subject != "agent-1" {
+		t.Errorf("got %+v, want an active PAT of agent-1", found)
+	}
+	want.Operation = agree.Introspection
+	if diff := cmp.Diff(want, *d.last()); diff != "" {
+		t.Errorf("the event of the introspection (-want +got):\n%s", diff)
+	}
+
+	d.Must(d.Desk.Revoke(d.Context(), d.call(), next.Token))
+	if e := d.last(); e.Operation != agree.Revocation || e.Reason != "" {
+		t.Errorf("the event of the revocation: %+v", e)
+	}
+	if found, err = d.introspect(next.Token, next.Token); err != nil || found.Active {
+		t.Errorf("after its revocation: got %+v, %v; want a PAT that is not active", found, err)
+	}
+	if err := d.Desk.Revoke(d.Context(), d.call(), "canary"); err != nil {
+		t.Errorf("what is no PAT is ended already: got %v", err)
+	}
+}
+
+func TestAnAgreementThatAwaitsApproval(t *testing.T) {
+	d := newDesk(t, "pat: {admission: approval}")
+	a := d.Stranger("agent-1")
+	request := d.fresh(a)
+	issued, err := d.issue(request)
+	d.Must(err)
+	if issued.State != pat.AgreementPending || issued.Token != "" || !d.last().Pending || d.last().AgreementID != issued.AgreementID {
+		t.Errorf("got %+v and the event %+v, want one that is pending", issued, d.last())
+	}
+	d.Must(d.service().Issuance.Approve(d.Context(), "agent-1"))
+	issued, err = d.issue(request)
+	d.Must(err)
+	if issued.Token == "" || d.last().Pending {
+		t.Errorf("after the approval: got %+v and the event %+v, want a PAT", issued, d.last())
+	}
+}
+
+// The same must be possible from wherever an agent comes: callers are bounded apart from one another.
+func TestCallersAreBoundedApart(t *testing.T) {
+	d := newDesk(t, "server: {issue_per_address: 1/minute}")
+	d.agreed("agent-1")
+	if _, err := d.issue(d.fresh(d.Stranger("agent-2"))); refused(t, err).Reason != reason.TooManyConnections {
+		t.Errorf("got %v, want %s", err, reason.TooManyConnections)
+	}
+	d.from = "agent1qexample"
+	d.agreed("agent-3")
+}

@@ -1,0 +1,37 @@
+package agree
+
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An Operation is what an agent asks for at the desk.
+type Operation string
+
+// The operations of the desk.
+const (
+	Agreement     Operation = "agreement"
+	Renewal       Operation = "renewal"
+	Revocation    Operation = "revocation"
+	Introspection Operation = "introspection"
+)
+
+// An Event is what became of one call: the same facts for the log and the metrics. It never holds a token or a key, and
+// of a refused call nothing that the agent sent.
+type Event struct {
+	At          time.Time
+	Service     string
+	Operation   Operation
+	AgentID     pat.AgentID
+	TokenID     pat.TokenID
+	AgreementID pat.AgreementID
+	Digest      string        // of the policy
+	Pending     bool          // the operator has to approve the agent first
+	Reason      reason.Reason // of a refusal
+	Took        time.Duration
+}
+
+// A Recorder writes down what became of calls. It is safe for concurrent use, and quick: the agent waits for it.
+type Recorder interface{ RecordAgreement(e *Event) }

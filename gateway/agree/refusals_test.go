@@ -1,0 +1,414 @@
+package agree_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A refusalCase is one way in which the desk refuses an agent.
+type refusalCase struct {
+	name string
+	do   func(d *desk) error
+	want reason.Reason
+	// message and details are all that the agent is sent beside what the table of reasons has; POLICY stands for the
+	// reference to the policy, DIGEST for that of another one. An empty message is that of the table.
+	message, details string
+	after            time.Duration
+}
+
+func issuing(request func(d *desk) pat.IssueRequest) func(d *desk) error {
+	return func(d *desk) error { _, err := d.issue(request(d)); return err }
+}
+
+func renewing(request func(d *desk) (token, proof string)) func(d *desk) error {
+	return func(d *desk) error { _, err := d.renew(request(d)); return err }
+}
+
+// edited is a fresh agreement of a new agent, changed before it is signed.
+func edited(id string, edit func(*pat.AgreementClaims)) func(d *desk) error {
+	return issuing(func(d *desk) pat.IssueRequest { return d.fresh(d.Stranger(id), edit) })
+}
+
+// requested is a fresh agreement of a new agent, changed after it was signed.
+func requested(id string, edit func(*pat.IssueRequest)) func(d *desk) error {
+	return issuing(func(d *desk) pat.IssueRequest {
+		r := d.fresh(d.Stranger(id))
+		edit(&r)
+		return r
+	})
+}
+
+var errUnreadable = reason.MalformedRequest.Refusal("The body is not JSON.")
+
+// refusals are the cases that one service shows, in the order in which the desk looks at them.
+var refusals = []refusalCase{
+	// issue
+	{
+		name: "the request cannot be read", want: reason.MalformedRequest, message: "The body is not JSON.",
+		do: func(d *desk) error {
+			_, err := d.Desk.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return pat.IssueRequest{}, errUnreadable })
+			return err
+		},
+	},
+	{name: "a key of no kind", do: requested("i-1", func(r *pat.IssueRequest) { r.PublicKey = "canary" }), want: reason.UnsupportedKey},
+	{
+		name: "a weak key", want: reason.WeakKey, do: issuing(func(d *desk) pat.IssueRequest {
+			r := d.fresh(d.Stranger("i-2"))
+			key, err := rsa.GenerateKey(rand.Reader, 1024)
+			d.Must(err)
+			r.PublicKey = map[string]any{"kty": "RSA", "n": bigEndian(key.N.Bytes()), "e": "AQAB"}
+			return r
+		}),
+	},
+	{
+		name: "a scope that is none", do: requested("i-3", func(r *pat.IssueRequest) { r.Scope = []string{"canary"} }), want: reason.InvalidParameter,
+		message: "The scope asked for is not acceptable.",
+	},
+	{
+		name: "an agent id that is none", do: requested("i-4", func(r *pat.IssueRequest) { r.AgentID = "a canary" }), want: reason.InvalidParameter,
+		message: "An agent_id is 1 to 200 visible ASCII characters.",
+	},
+	{name: "not signed", do: requested("i-5", func(r *pat.IssueRequest) { r.SignedPolicy = "canary" }), want: reason.BadSignature},
+	{
+		name: "signed by another key", want: reason.BadSignature, do: issuing(func(d *desk) pat.IssueRequest {
+			r := d.fresh(d.Stranger("i-6"))
+			r.PublicKey = publicKey(d, d.Stranger("i-6").Key)
+			return r
+		}),
+	},
+	{
+		name: "another agent's agreement", do: requested("i-7", func(r *pat.IssueRequest) { r.AgentID = "i-8" }), want: reason.InvalidParameter,
+		message: "The agreement is not well formed: agreement: iss: want the agent_id that is sent with it.", details: `{"member":"iss"}`,
+	},
+	{
+		name: "made for another service", do: edited("i-9", func(c *pat.AgreementClaims) { c.Audience = "bank.example" }), want: reason.InvalidParameter,
+		message: "The agreement is not well formed: agreement: aud: want this service's issuer, shop.example.", details: `{"member":"aud"}`,
+	},
+	{
+		name: "another policy", do: edited("i-10", func(c *pat.AgreementClaims) { c.PolicyDigest = "sha-256:canary" }), want: reason.PolicyMismatch,
+		details: `{"issuer":"shop.example","policy":POLICY,"signed_digest":"sha-256:canary"}`,
+	},
+	{name: "an hour old", do: edited("i-11", func(c *pat.AgreementClaims) { c.IssuedAt = c.IssuedAt.Add(-time.Hour) }), want: reason.AgreementStale},
+	{
+		name: "used before", want: reason.AgreementReplayed, do: func(d *desk) error {
+			r := d.fresh(d.Stranger("i-12"))
+			_, err := d.issue(r)
+			d.Must(err)
+			_, err = d.issue(r)
+			return err
+		},
+	},
+	{
+		name: "another agent's id", want: reason.AgentIDTaken, details: `{"suggested_agent_id":"SUGGESTED"}`, do: func(d *desk) error {
+			d.agreed("i-13")
+			_, err := d.issue(d.fresh(d.Stranger("i-13")))
+			return err
+		},
+	},
+	{
+		name: "a key that has another id", want: reason.KeyTaken, do: func(d *desk) error {
+			a := d.agreed("i-14")
+			a.ID = "i-15"
+			_, err := d.issue(d.fresh(a))
+			return err
+		},
+	},
+	{
+		name: "a blocked agent", want: reason.AgentBlocked, do: func(d *desk) error {
+			a := d.agreed("i-16")
+			d.revoke(pat.RevokedAgent, "i-16")
+			_, err := d.issue(d.fresh(a))
+			return err
+		},
+	},
+	{
+		name: "nothing that is permitted", do: requested("i-17", func(r *pat.IssueRequest) { r.Scope = []string{"shop.example:secret:v1:execute"} }),
+		want: reason.InsufficientPermissions, message: "Nothing that was asked for is permitted to this agent.",
+		details: `{"scope_omitted":[{"entry":"shop.example:secret:v1:execute","reason":"INSUFFICIENT_PERMISSIONS"}]}`,
+	},
+	{
+		name: "more than was signed", want: reason.InsufficientPermissions, message: "Nothing that was asked for is permitted to this agent.",
+		details: `{"scope_omitted":[{"entry":"` + buy + `","reason":"SCOPE_EXCEEDED"}]}`,
+		do: issuing(func(d *desk) pat.IssueRequest {
+			r := d.fresh(d.Stranger("i-18"), func(c *pat.AgreementClaims) { c.Scope = []string{find} })
+			r.Scope = []string{buy}
+			return r
+		}),
+	},
+	{
+		name: "a charge under a static agreement", want: reason.FreshAgreementRequired, details: `{"issuer":"shop.example","policy":POLICY}`,
+		do: issuing(func(d *desk) pat.IssueRequest {
+			r := d.static(d.Stranger("i-19"))
+			r.Scope = []string{buy}
+			return r
+		}),
+	},
+	{
+		name: "a fault of the gateway", want: reason.Internal, do: func(d *desk) error {
+			_, err := d.Desk.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { panic("canary") })
+			return err
+		},
+	},
+
+	// renew
+	{name: "no PAT to renew", do: renewing(func(*desk) (string, string) { return "", "" }), want: reason.MissingToken},
+	{name: "no PAT of ours", do: renewing(func(*desk) (string, string) { return "x.y.z", "" }), want: reason.InvalidToken},
+	{
+		name: "a PAT that was revoked", want: reason.RevokedToken, do: renewing(func(d *desk) (string, string) {
+			a := d.agreed("r-1")
+			d.revoke(pat.RevokedToken, string(d.tokenID(a)))
+			return a.Token, d.proof(a)
+		}),
+	},
+	{
+		name: "a PAT of a blocked agent", want: reason.AgentBlocked, do: renewing(func(d *desk) (string, string) {
+			a := d.agreed("r-2")
+			d.revoke(pat.RevokedAgent, "r-2")
+			return a.Token, d.proof(a)
+		}),
+	},
+	{
+		name: "no proof where something charges", want: reason.PolicyRequiresVerification,
+		do: renewing(func(d *desk) (string, string) { return d.agreed("r-3").Token, "" }),
+	},
+	{
+		name: "a proof of another PAT", want: reason.PolicyRequiresVerification, message: "The proof was not made for this call, or not now.",
+		do: renewing(func(d *desk) (string, string) {
+			a := d.agreed("r-4")
+			token := a.Token
+			issued, err := d.issue(d.fresh(a))
+			d.Must(err)
+			a.Token = issued.Token
+			return token, d.proof(a)
+		}),
+	},
+	{
+		name: "a proof by another key", want: reason.BadSignature, do: renewing(func(d *desk) (string, string) {
+			a, b := d.agreed("r-5"), d.Stranger("r-5")
+			b.Token = a.Token
+			return a.Token, d.proof(b)
+		}),
+	},
+	{
+		name: "a proof that was used", want: reason.ProofReplayed, do: func(d *desk) error {
+			a := d.agreed("r-6")
+			first := jwt.MapClaims{"jti": strings.Repeat("n", 16)}
+			next, err := d.renew(a.Token, d.proofOf(a, first))
+			d.Must(err)
+			a.Token = next.Token
+			_, err = d.renew(a.Token, d.proofOf(a, first))
+			return err
+		},
+	},
+	{
+		name: "a static agreement of yesterday", want: reason.PolicyRequiresVerification, do: renewing(func(d *desk) (string, string) {
+			a := d.contained("r-7")
+			for range 24 {
+				d.Later(59 * time.Minute)
+				issued, err := d.renew(a.Token, "")
+				d.Must(err)
+				a.Token = issued.Token
+			}
+			d.Later(24*time.Minute + 10*time.Second) // a day, within the leeway
+			return a.Token, ""
+		}),
+	},
+	{
+		name: "a PAT that ended", want: reason.ExpiredToken, do: renewing(func(d *desk) (string, string) {
+			a := d.agreed("r-8")
+			d.Later(2 * time.Hour)
+			return a.Token, d.proof(a)
+		}),
+	},
+
+	// introspect
+	{name: "no bearer", do: func(d *desk) error { _, err := d.introspect("", "x.y.z"); return err }, want: reason.MissingToken},
+	{
+		name: "another agent's PAT", want: reason.InsufficientPermissions, message: "A PAT can only be introspected by its own bearer here.",
+		do: func(d *desk) error { _, err := d.introspect(d.agreed("t-1").Token, d.agreed("t-2").Token); return err },
+	},
+	{
+		name: "a token that cannot be read", want: reason.MalformedRequest, message: "The body is not JSON.", do: func(d *desk) error {
+			_, err := d.Desk.Introspect(d.Context(), d.call(), "x.y.z", func() (string, error) { return "", errUnreadable })
+			return err
+		},
+	},
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "")
+	for _, c := range refusals {
+		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
+	}
+}
+
+// A ruleCase is a refusal that needs a service with rules of its own.
+type ruleCase struct {
+	refusalCase
+	settings string
+}
+
+var ruleCases = []ruleCase{
+	{refusalCase{
+		name: "an agent that is not listed", do: func(d *desk) error { _, err := d.issue(d.fresh(d.Stranger("s-1"))); return err },
+		want: reason.InsufficientPermissions, message: "The service admits only agents its operator knows.",
+	}, "pat: {admission: allowlist, allow: [NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs]}"},
+	{refusalCase{
+		name: "a static agreement where fresh ones are required", want: reason.FreshAgreementRequired, details: `{"issuer":"shop.example","policy":POLICY}`,
+		do: func(d *desk) error { _, err := d.issue(d.static(d.Stranger("s-2"))); return err },
+	}, "pat: {freshness: required}"},
+	{refusalCase{
+		name: "more than one caller may ask", want: reason.TooManyConnections, message: "Too many agreements from this address.", after: 30 * time.Second,
+		do: func(d *desk) error {
+			a := d.agreed("s-3")
+			_, err := d.renew(a.Token, d.proof(a))
+			d.Must(err)
+			_, err = d.Desk.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return pat.IssueRequest{}, errors.New("it was read") })
+			return err
+		},
+	}, "server: {issue_per_address: 2/minute}"},
+	{refusalCase{
+		name: "more than all callers may ask", want: reason.TooManyConnections, message: "Too many agreements at once.", after: time.Second,
+		do: func(d *desk) error {
+			for range 100 {
+				if _, err := d.renew("x.y.z", ""); refused(d.T, err).Reason != reason.InvalidToken {
+					return err
+				}
+			}
+			_, err := d.renew("x.y.z", "")
+			return err
+		},
+	}, ""},
+	{refusalCase{
+		name: "the policy has changed", want: reason.PolicyRequiresAgreement, details: `{"agreed_digest":"DIGEST","issuer":"shop.example","policy":POLICY}`,
+		do: func(d *desk) error {
+			a := d.agreed("s-4")
+			d.Write("policy.json", strings.Replace(deskPolicy, "policy/1", "policy/2", 1))
+			d.Reload()
+			_, err := d.renew(a.Token, d.proof(a))
+			return err
+		},
+	}, ""},
+	{refusalCase{
+		name: "an agreement to an earlier policy", want: reason.PolicyMismatch, details: `{"issuer":"shop.example","policy":POLICY,"signed_digest":"DIGEST"}`,
+		do: func(d *desk) error {
+			r := d.static(d.Stranger("s-5"))
+			d.Write("policy.json", strings.Replace(deskPolicy, "policy/1", "policy/2", 1))
+			d.Reload()
+			_, err := d.issue(r)
+			return err
+		},
+	}, ""},
+	{refusalCase{
+		name: "no store to agree in", want: reason.StoreUnavailable, after: time.Second,
+		do: func(d *desk) error {
+			r := d.fresh(d.Stranger("s-6"))
+			d.Must(d.Store.Close())
+			_, err := d.issue(r)
+			return err
+		},
+	}, ""},
+	{refusalCase{
+		name: "revocations that are not known", want: reason.StoreUnavailable, after: time.Second,
+		message: "The gateway cannot tell at the moment which tokens were revoked.",
+		do: func(d *desk) error {
+			a := d.agreed("s-7")
+			d.Pass(time.Minute)
+			_, err := d.introspect(a.Token, a.Token)
+			return err
+		},
+	}, ""},
+	{refusalCase{
+		name: "no store to revoke in", want: reason.StoreUnavailable, after: time.Second,
+		do: func(d *desk) error {
+			a := d.agreed("s-8")
+			d.Must(d.Store.Close())
+			return d.Desk.Revoke(d.Context(), d.call(), a.Token)
+		},
+	}, ""},
+}
+
+func TestRefusalsOfRules(t *testing.T) {
+	t.Parallel()
+	for _, c := range ruleCases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, newDesk(t, c.settings))
+		})
+	}
+}
+
+// TestEveryReasonOfTheDeskHasACase: a reason that nobody has seen is one that nobody has read.
+func TestEveryReasonOfTheDeskHasACase(t *testing.T) {
+	t.Parallel()
+	seen := map[reason.Reason]bool{}
+	for _, c := range refusals {
+		seen[c.want] = true
+	}
+	for _, c := range ruleCases {
+		seen[c.want] = true
+	}
+	for _, r := range []reason.Reason{
+		reason.MissingToken, reason.InvalidToken, reason.ExpiredToken, reason.RevokedToken, reason.InsufficientPermissions, reason.PolicyRequiresAgreement,
+		reason.PolicyRequiresVerification, reason.ProofReplayed, reason.AgentBlocked, reason.FreshAgreementRequired, reason.PolicyMismatch,
+		reason.AgreementReplayed, reason.AgreementStale, reason.BadSignature, reason.WeakKey, reason.UnsupportedKey, reason.AgentIDTaken,
+		reason.KeyTaken, reason.InvalidParameter, reason.MalformedRequest, reason.TooManyConnections, reason.StoreUnavailable, reason.Internal,
+	} {
+		if !seen[r] {
+			t.Errorf("no case is refused for %s", r)
+		}
+	}
+}
+
+func (c *refusalCase) run(t *testing.T, d *desk) {
+	t.Helper()
+	err := c.do(d)
+	if err == nil {
+		t.Fatalf("got no refusal, want %s", c.want)
+	}
+	f := refused(t, err)
+	message := c.message
+	if message == "" {
+		message = c.want.Message()
+	}
+	if f.Reason != c.want || f.Message != message || f.RetryAfter != c.after {
+		t.Errorf("got %s %q, after %s; want %s %q, after %s (%v)", f.Reason, f.Message, f.RetryAfter, c.want, message, c.after, f.Unwrap())
+	}
+	if details := worded(t, d, f); details != c.details {
+		t.Errorf("details\ngot  %s\nwant %s", details, c.details)
+	}
+	e := d.last()
+	if e.Reason != c.want || e.Service != "default" || e.AgentID != "" || e.TokenID != "" || e.AgreementID != "" {
+		t.Errorf("the event holds what was refused, or not why: %+v", e)
+	}
+	if c.want == reason.Internal && strings.Contains(f.Unwrap().Error(), "canary") {
+		t.Errorf("the value of a panic is kept: %v", f.Unwrap())
+	}
+}
+
+// worded is the details of a refusal, with what differs from run to run replaced.
+func worded(t *testing.T, d *desk, f *reason.Refusal) string {
+	t.Helper()
+	if len(f.Details) == 0 {
+		return ""
+	}
+	if _, ok := f.Details["suggested_agent_id"]; ok {
+		f.Details["suggested_agent_id"] = "SUGGESTED"
+	}
+	details, err := json.Marshal(f.Details)
+	d.Must(err)
+	policy, err := json.Marshal(d.service().PolicyRef())
+	d.Must(err)
+	return digest.ReplaceAllString(strings.ReplaceAll(string(details), string(policy), "POLICY"), "DIGEST")
+}
