@@ -88,7 +88,7 @@ func (v *verdict) bounds(x *rules.Entry, c *model.Constraint) bool {
 // over is a limit that the question's own count exceeds.
 func (v *verdict) over(x *rules.Entry) *model.Constraint {
 	for _, c := range conditionsOf(x) {
-		if id := v.e.BySource[c]; v.e.Limiting(c) && v.s.counted(v.e, c) && !v.holds[id] {
+		if id, _ := v.e.IDOf(c); v.e.Limiting(c) && v.s.counted(v.e, c) && !v.holds[id] {
 			return c
 		}
 	}
@@ -120,7 +120,7 @@ func (v *verdict) missing(x *rules.Entry) []string {
 func (v *verdict) lacking(x *rules.Entry, list []*model.Constraint) []string {
 	var missing []string
 	for _, c := range model.Flatten(list) {
-		if id, ok := v.e.BySource[c]; ok && !v.holds[id] && !v.bounds(x, c) {
+		if id, ok := v.e.IDOf(c); ok && !v.holds[id] && !v.bounds(x, c) {
 			missing = append(missing, c.String())
 		}
 	}

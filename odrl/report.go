@@ -95,7 +95,7 @@ func (v *verdict) states(into map[string]State, x *rules.Entry, c *model.Constra
 		name = c.UID
 	}
 	var satisfied bool
-	switch id, known := v.e.BySource[c]; {
+	switch id, known := v.e.IDOf(c); {
 	case v.bounds(x, c) && !v.s.counted(v.e, c): // named in the answer and not compared
 		satisfied = x.Node.Kind == model.Permission
 	case !known:

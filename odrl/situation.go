@@ -20,7 +20,7 @@ type situation struct {
 // counted reports whether the question itself gives the count that a limit compares.
 func (s *situation) counted(e *rules.Evaluable, c *model.Constraint) bool {
 	l := e.LeafOf(c)
-	return l != nil && slices.Contains(s.given, l.Slot)
+	return l != nil && slices.Contains(s.given, l.Key)
 }
 
 // situate closes hierarchies and collections and reads the facts. What cannot be read is left out, and
@@ -194,8 +194,8 @@ func (x *situating) facts(context map[string]any, now time.Time) (facts map[stri
 	m := map[string]any{}
 	for _, key := range model.SortedKeys(x.e.Slots) {
 		l := x.e.Slots[key]
-		v, given := context[l.Leaf.Slot.Operand]
-		if l.Leaf.Slot.Operand == "dateTime" && !now.IsZero() {
+		v, given := context[l.Slot.Operand]
+		if l.Slot.Operand == "dateTime" && !now.IsZero() {
 			v, given = any(now), true
 		}
 		if !given && l.Source.Status != "" && l.Source.Left().Kind != model.Count {

@@ -14,7 +14,7 @@ const (
 )
 
 // Findings collects what is wrong with one document, each thing once: a rule that splits into many
-// would tell the same of each.
+// would have the same problem in each. A nil Findings takes nothing.
 type Findings struct {
 	List     problem.List
 	seen     map[problem.Problem]bool
@@ -25,7 +25,7 @@ type Findings struct {
 
 // Errorf adds an error, which refuses the policy.
 func (f *Findings) Errorf(code, pointer, format string, args ...any) {
-	if f.Full() {
+	if f == nil || f.Full() {
 		return
 	}
 	p := problem.Problem{Level: problem.Error, Code: code, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
@@ -51,6 +51,9 @@ func (f *Findings) Doubtf(code, pointer, format string, args ...any) {
 
 // Warnf adds a warning.
 func (f *Findings) Warnf(code, pointer, format string, args ...any) {
+	if f == nil {
+		return
+	}
 	p := problem.Problem{Level: problem.Warning, Code: code, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
 	if f.Warned() || f.seen[p] {
 		return

@@ -88,7 +88,7 @@ type Kind int
 
 // The kinds of operands.
 const (
-	other    Kind = iota // a term of another vocabulary
+	Other    Kind = iota // a term of another vocabulary
 	Text                 // equal or not
 	Code                 // text, where codes such as US-CA, and networks, contain one another
 	Number               // decimals, with or without a unit
@@ -209,7 +209,7 @@ func LeftOperand(name string) *Operand {
 func (c *Constraint) Left() *Operand { return LeftOperand(c.Operand) }
 
 // Known reports whether the operand is of ODRL or of the UIM profile.
-func (o *Operand) Known() bool { return o.Kind != other }
+func (o *Operand) Known() bool { return o.Kind != Other }
 
 // Percent reports whether its numbers are hundredths where no unit is given.
 func (o *Operand) Percent() bool { return o.Unit == Percent || o.Bounds == UpToHundred }

@@ -273,15 +273,15 @@ func (a *analyst) canonical(c *model.Constraint) string {
 
 // demandsOf are all conditions under which a rule is active and matches a request.
 func demandsOf(r *model.Atom, loose bool) []demand {
-	list := conjunction("", r.Constraints, loose)
+	list := demandAll("", r.Constraints, loose)
 	if r.Action != nil {
-		list = append(list, conjunction("action", r.Action.Refinements, loose)...)
+		list = append(list, demandAll("action", r.Action.Refinements, loose)...)
 	}
 	if r.Target != nil {
-		list = append(list, conjunction("target", r.Target.Refinements, loose)...)
+		list = append(list, demandAll("target", r.Target.Refinements, loose)...)
 	}
 	if who := r.Parties["assignee"]; who != nil {
-		list = append(list, conjunction("party", who.Refinements, loose)...)
+		list = append(list, demandAll("party", who.Refinements, loose)...)
 	}
 	return list
 }
@@ -331,7 +331,7 @@ func (a *analyst) neverActive(r *model.Atom) {
 	if a.work += n * n / 100; n == 0 || a.work > maxPairs {
 		return
 	}
-	if _, ok := satisfiable(a.Names, conjunction("", r.Constraints, false)); !ok {
+	if _, ok := satisfiable(a.Names, demandAll("", r.Constraints, false)); !ok {
 		a.Problems.Warnf("never", r.Node.Pointer, "the %s can never be active: its constraints contradict one another%s", r.Kind, binds(r.Kind))
 		return
 	}

@@ -7,58 +7,131 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// terms compiles conditions.
-func (n *normalizer) terms(t *terms, list []*model.Constraint) bool {
-	ok := true
+// A mode is what constraints are compiled for.
+type mode int
+
+const (
+	enforcing  mode = iota // Decide: a constraint that the gateway cannot decide is reported, and not compiled
+	evaluating             // Evaluate, under a policy that the gateway enforces: values are those of the gateway
+	literal                // Evaluate, under a policy whose IRIs mean themselves
+)
+
+// A compiler compiles the constraints of one policy, each once.
+type compiler struct {
+	*model.Names
+	mode      mode
+	Leaves    []*Leaf
+	compounds []*compound
+	leafOf    map[*model.Constraint]*Leaf     // nil: reported
+	logicOf   map[*model.Constraint]*compound // nil: reported
+	canonical map[*model.Constraint]string
+	// conditioned counts the conditions of the rules so far.
+	conditioned int
+}
+
+func newCompiler(names *model.Names, m mode) *compiler {
+	return &compiler{
+		Names: names, mode: m, leafOf: map[*model.Constraint]*Leaf{}, logicOf: map[*model.Constraint]*compound{}, canonical: map[*model.Constraint]string{},
+	}
+}
+
+// A compound is a logical constraint in normal form.
+type compound struct {
+	id       string
+	source   *model.Constraint
+	level    int
+	operator string
+	operands []string
+}
+
+// A conjunction is a list of constraints in normal form.
+type conjunction struct {
+	constraints []string // ids of leaves
+	logic       []*compound
+}
+
+// conjunction compiles a list of constraints; false where one was reported.
+func (k *compiler) conjunction(list []*model.Constraint) (out conjunction, ok bool) {
+	ok = true
+	for _, c := range model.Flatten(list) {
+		if c.Logic == "" {
+			l := k.leaf(c)
+			if ok = ok && l != nil; ok {
+				out.constraints = append(out.constraints, l.ID)
+			}
+			continue
+		}
+		node := k.compound(c)
+		if ok = ok && node != nil; ok {
+			out.logic = append(out.logic, node)
+		}
+	}
+	return out, ok
+}
+
+// into writes a conjunction as the modules read it.
+func (x conjunction) into(v map[string]any) {
+	if len(x.constraints) > 0 {
+		v["constraints"] = model.Anys(x.constraints)
+	}
+	var list []any
+	for _, c := range x.logic {
+		list = append(list, map[string]any{"level": model.Integer(int64(c.level)), "id": c.id})
+	}
+	if list != nil {
+		v["logic"] = list
+	}
+}
+
+// terms compiles the conditions of a rule or duty; false where one was reported.
+func (k *compiler) terms(t *terms, list []*model.Constraint) bool {
 	t.Conditions = list
-	if n.conditioned += len(list); n.conditioned > model.MaxConstraints {
-		n.Problems.Errorf("too-large", "", "the policy expands to more than %d constraints", model.MaxConstraints)
+	if k.conditioned += len(list); k.conditioned > model.MaxConstraints {
+		k.Problems.Errorf("too-large", "", "the policy expands to more than %d constraints", model.MaxConstraints)
 		return false
 	}
 	for _, c := range list {
-		if c.Logic == "" {
-			id, good := n.leaf(c)
-			t.constraints = append(t.constraints, id)
-			ok = ok && good
-		} else {
-			node, good := n.compound(c)
-			t.logic = append(t.logic, node)
-			ok = ok && good
-		}
-		t.Canonical = append(t.Canonical, n.canonicalOf(c))
+		t.Canonical = append(t.Canonical, k.canonicalOf(c))
 	}
 	slices.Sort(t.Canonical)
+	var ok bool
+	t.conjunction, ok = k.conjunction(list)
 	return ok
 }
 
-// canonicalOf remembers canonical forms: the parts of a split rule share their constraints.
-func (n *normalizer) canonicalOf(c *model.Constraint) string {
-	s, ok := n.forms[c]
+// canonicalOf is the canonical form of a constraint. The parts of a split rule share their constraints.
+func (k *compiler) canonicalOf(c *model.Constraint) string {
+	s, ok := k.canonical[c]
 	if !ok {
 		s = model.CanonicalConstraint(c)
-		n.forms[c] = s
+		k.canonical[c] = s
 	}
 	return s
 }
 
-func (n *normalizer) leaf(c *model.Constraint) (string, bool) {
-	if id, ok := n.refs[c]; ok {
-		return id, id != ""
-	}
-	l, ok := n.newLeaf(c)
+// leaf is the compiled form of a constraint; nil where the gateway cannot decide it, which is reported.
+func (k *compiler) leaf(c *model.Constraint) *Leaf {
+	l, ok := k.leafOf[c]
 	if !ok {
-		n.refs[c] = ""
-		return "", false
+		if l = k.compileLeaf(c); l != nil {
+			k.addLeaf(l)
+		}
+		k.leafOf[c] = l
 	}
-	l.ID = "c" + strconv.Itoa(len(n.leaves)+len(n.compounds))
-	n.leaves = append(n.leaves, l)
-	n.refs[c] = l.ID
-	return l.ID, true
+	return l
 }
 
-func (n *normalizer) compound(c *model.Constraint) (*compound, bool) {
-	if node, ok := n.logicOf[c]; ok {
-		return node, node != nil
+func (k *compiler) addLeaf(l *Leaf) {
+	l.ID = k.nextID()
+	k.Leaves = append(k.Leaves, l)
+}
+
+func (k *compiler) nextID() string { return "c" + strconv.Itoa(len(k.Leaves)+len(k.compounds)) }
+
+// compound is the compiled form of a logical constraint; nil where one of its operands was reported.
+func (k *compiler) compound(c *model.Constraint) *compound {
+	if node, ok := k.logicOf[c]; ok {
+		return node
 	}
 	node := &compound{source: c, level: c.Depth, operator: c.Logic}
 	if c.Logic == "andSequence" {
@@ -66,22 +139,44 @@ func (n *normalizer) compound(c *model.Constraint) (*compound, bool) {
 	}
 	ok := true
 	for _, operand := range c.Operands {
-		var id string
-		var good bool
-		if operand.Logic == "" {
-			id, good = n.leaf(operand)
-		} else if inner, fine := n.compound(operand); fine {
-			id, good = inner.id, true
+		if id, compiled := k.id(operand); compiled {
+			node.operands = append(node.operands, id)
+		} else {
+			ok = false
 		}
-		node.operands = append(node.operands, id)
-		ok = ok && good
 	}
 	if !ok {
-		n.logicOf[c] = nil
-		return nil, false
+		k.logicOf[c] = nil
+		return nil
 	}
-	node.id = "c" + strconv.Itoa(len(n.leaves)+len(n.compounds))
-	n.compounds = append(n.compounds, node)
-	n.logicOf[c] = node
-	return node, true
+	node.id = k.nextID()
+	k.compounds = append(k.compounds, node)
+	k.logicOf[c] = node
+	return node
+}
+
+// id compiles a constraint of either kind; false where it was reported.
+func (k *compiler) id(c *model.Constraint) (string, bool) {
+	if c.Logic == "" {
+		if l := k.leaf(c); l != nil {
+			return l.ID, true
+		}
+		return "", false
+	}
+	if node := k.compound(c); node != nil {
+		return node.id, true
+	}
+	return "", false
+}
+
+// data is what was compiled, as the modules read it.
+func (k *compiler) data() (leaves, logic map[string]any) {
+	leaves, logic = map[string]any{}, map[string]any{}
+	for _, l := range k.Leaves {
+		leaves[l.ID] = l.data()
+	}
+	for _, c := range k.compounds {
+		logic[c.id] = map[string]any{"level": model.Integer(int64(c.level)), "operator": c.operator, "operands": model.Anys(c.operands)}
+	}
+	return leaves, logic
 }

@@ -91,7 +91,7 @@ func (t *Target) meets(o *Target) bool {
 
 func (n *normalizer) conflict(p, f *Rule) {
 	definite := subset(f.Canonical, p.Canonical) // whenever the permission applies, so does the prohibition
-	example, possible := satisfiable(n.Names, slices.Concat(conjunction("", p.Conditions, false), conjunction("", f.Conditions, true)))
+	example, possible := satisfiable(n.Names, slices.Concat(demandAll("", p.Conditions, false), demandAll("", f.Conditions, true)))
 	if !possible {
 		return
 	}

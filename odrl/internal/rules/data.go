@@ -32,37 +32,12 @@ func (n *normalizer) data() map[string]any {
 		sofar, _ := to[r.Target.Name].([]any)
 		to[r.Target.Name] = append(sofar, v)
 	}
-	leaves, logic := map[string]any{}, map[string]any{}
-	for _, l := range n.leaves {
-		v := map[string]any{"slot": l.Slot.Key(), "type": l.Kind, "operator": l.Operator}
-		if l.Window {
-			v["from"], v["to"] = model.Integer(l.From), model.Integer(l.To)
-		} else {
-			v["value"] = l.Value
-		}
-		leaves[l.ID] = v
-	}
-	for _, c := range n.compounds {
-		logic[c.id] = map[string]any{"level": model.Integer(int64(c.level)), "operator": c.operator, "operands": model.Anys(c.operands)}
-	}
+	leaves, logic := n.compiler.data()
 	policy := map[string]any{"leaves": leaves, "logic": logic}
 	for name, list := range lists {
 		policy[name] = list
 	}
 	return map[string]any{"policy": policy}
-}
-
-func (t *terms) into(v map[string]any) {
-	if len(t.constraints) > 0 {
-		v["constraints"] = model.Anys(t.constraints)
-	}
-	var list []any
-	for _, c := range t.logic {
-		list = append(list, map[string]any{"level": model.Integer(int64(c.level)), "id": c.id})
-	}
-	if list != nil {
-		v["logic"] = list
-	}
 }
 
 // dutyData adds the duties that Rego must judge: signing, and what is owed under conditions.

@@ -3,13 +3,13 @@
 //
 //	normal     document → rules: one action, one target, at most one assignee each
 //	target     names of intents → sets of intents, once, against the World; never by string prefix
-//	compile    constraints → leaves and logical nodes, each with the slot its facts come from
+//	compile    constraints → leaves and logical nodes, for either way to ask; leaf: one row for each kind of operand
 //	limits     count and rateLimit → limit.Limit; counting is the store's, a decision names what to count
 //	duties     pay → charges, signPayload → keys, attribute and the audit duties
 //	conflicts  what rules do to one another, reported when publishing; clash: the same by names alone
 //	satisfy    which constraints go together, and an example of facts that meet them (domain)
 //	data       rules → the data that semantics.rego reads
-//	evaldata   rules and duties as written → the data that report.rego reads
+//	evaluable  rules and duties as written → the data that report.rego reads
 //	engine     OPA, with no more built-ins than the modules need
 //
 // What is not understood, or could not be enforced, refuses the policy: nothing in it is dropped in silence.

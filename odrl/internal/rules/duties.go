@@ -69,7 +69,7 @@ func (n *normalizer) dutyTargets(r *Rule, node *model.Rule) bool {
 }
 
 // duty reads what a duty asks for: an amount, a key, or nothing more.
-func (n *normalizer) duty(node *model.Rule, a model.Action) (*Duty, bool) {
+func (k *compiler) duty(node *model.Rule, a model.Action) (*Duty, bool) {
 	d := &Duty{Node: node, Action: a.Name}
 	var rest, amounts, keys []*model.Constraint
 	for _, c := range model.Flatten(slices.Concat(node.Constraints, a.Refinements)) {
@@ -77,7 +77,7 @@ func (n *normalizer) duty(node *model.Rule, a model.Action) (*Duty, bool) {
 		case c.Logic == "" && a.Name == "compensate" && c.Operand == "payAmount":
 			amounts = append(amounts, c)
 		case c.Logic == "" && a.Name == "compensate" && c.Operand == "unitOfCount":
-			if !n.perExecution(c) {
+			if !k.perExecution(c) {
 				return nil, false
 			}
 		case c.Logic == "" && a.Name == "signPayload" && c.Operand == "publicKey":
@@ -88,41 +88,41 @@ func (n *normalizer) duty(node *model.Rule, a model.Action) (*Duty, bool) {
 	}
 	amounts = append(amounts, node.Amounts...)
 	if len(node.Amounts) > 0 && a.Name != "compensate" {
-		n.Problems.Errorf("amount", node.Amounts[0].Pointer, "only a pay duty has an amount")
+		k.Problems.Errorf("amount", node.Amounts[0].Pointer, "only a pay duty has an amount")
 		return nil, false
 	}
-	ok := n.terms(&d.terms, rest)
+	ok := k.terms(&d.terms, rest)
 	switch a.Name {
 	case "compensate":
-		ok = n.charge(d, node, amounts) && ok
+		ok = k.charge(d, node, amounts) && ok
 	case "signPayload":
-		ok = n.keys(d, keys) && ok
+		ok = k.keys(d, keys) && ok
 	}
 	return d, ok
 }
 
-func (n *normalizer) perExecution(c *model.Constraint) bool {
+func (k *compiler) perExecution(c *model.Constraint) bool {
 	per := []string{"execute", "execution", "request", "call", "use", "perExecute", "perRequest", "perCall", "perUse"}
 	if c.Operator == "eq" && len(c.Right) == 1 {
-		if name, ok := n.Local(c.Right[0].Text, n.Namespaces); ok && slices.Contains(per, name) {
+		if name, ok := k.Local(c.Right[0].Text, k.Namespaces); ok && slices.Contains(per, name) {
 			return true
 		}
 	}
-	n.Problems.Errorf("unit-of-count", c.Pointer, "the gateway charges per execution: write unitOfCount eq execute, or leave it out")
+	k.Problems.Errorf("unit-of-count", c.Pointer, "the gateway charges per execution: write unitOfCount eq execute, or leave it out")
 	return false
 }
 
-func (n *normalizer) charge(d *Duty, node *model.Rule, amounts []*model.Constraint) bool {
+func (k *compiler) charge(d *Duty, node *model.Rule, amounts []*model.Constraint) bool {
 	if len(amounts) != 1 {
-		n.Problems.Errorf("amount", node.Pointer, "a pay duty has exactly one amount, not %d: write payAmount eq, with a unit", len(amounts))
+		k.Problems.Errorf("amount", node.Pointer, "a pay duty has exactly one amount, not %d: write payAmount eq, with a unit", len(amounts))
 		return false
 	}
 	c := amounts[0]
 	if c.Operator != "eq" {
-		n.Problems.Errorf("amount", c.Pointer, "a price is payAmount eq, not %s", c.Operator)
+		k.Problems.Errorf("amount", c.Pointer, "a price is payAmount eq, not %s", c.Operator)
 		return false
 	}
-	a, ok := n.amount(c)
+	a, ok := k.amount(c)
 	if ok && a.Nano > 0 { // nothing is owed in no currency
 		d.Charge = a
 	}
@@ -130,44 +130,44 @@ func (n *normalizer) charge(d *Duty, node *model.Rule, amounts []*model.Constrai
 }
 
 // amount reads the right operand and unit of payAmount.
-func (n *normalizer) amount(c *model.Constraint) (money.Amount, bool) {
+func (k *compiler) amount(c *model.Constraint) (money.Amount, bool) {
 	if len(c.Right) != 1 || c.Right[0].Window {
-		n.Problems.Errorf("amount", c.Pointer, "%s compares with one number", c.Operand)
+		k.Problems.Errorf("amount", c.Pointer, "%s compares with one number", c.Operand)
 		return money.Amount{}, false
 	}
 	if c.Unit.IRI == "" {
-		n.Problems.Errorf("unit", c.Pointer, "an amount needs a unit: a currency such as USD")
+		k.Problems.Errorf("unit", c.Pointer, "an amount needs a unit: a currency such as USD")
 		return money.Amount{}, false
 	}
-	code, ok := n.currency(c.Unit)
+	code, ok := k.currency(c.Unit)
 	if !ok {
 		return money.Amount{}, false
 	}
 	a, err := money.New(c.Right[0].Text, code)
 	if err != nil {
-		n.Problems.Errorf("amount", c.Right[0].Pointer, "%v", err)
+		k.Problems.Errorf("amount", c.Right[0].Pointer, "%v", err)
 		return money.Amount{}, false
 	}
 	return a, true
 }
 
-func (n *normalizer) currency(unit model.Reference) (string, bool) {
-	name, ok := n.Local(unit.IRI, n.Namespaces, model.UnitNamespaces)
+func (k *compiler) currency(unit model.Reference) (string, bool) {
+	name, ok := k.Local(unit.IRI, k.Namespaces, model.UnitNamespaces)
 	if code, named := model.CurrencyNames[name]; ok && named {
 		return code, true
 	}
 	if ok && slices.Contains(model.Currencies, name) {
 		return name, true
 	}
-	n.Problems.Errorf("currency", unit.Pointer, "%s is no currency that is known here: use an ISO 4217 code such as USD or EUR", model.Quote(unit.IRI))
+	k.Problems.Errorf("currency", unit.Pointer, "%s is no currency that is known here: use an ISO 4217 code such as USD or EUR", model.Quote(unit.IRI))
 	return "", false
 }
 
 // keys reads whose signature is asked for. A key that is elided or does not parse stands for the
 // agent's own: the agreement puts it in its place.
-func (n *normalizer) keys(d *Duty, list []*model.Constraint) bool {
+func (k *compiler) keys(d *Duty, list []*model.Constraint) bool {
 	if len(list) > 1 {
-		n.Problems.Errorf("public-key", list[1].Pointer, "signPayload names its key once")
+		k.Problems.Errorf("public-key", list[1].Pointer, "signPayload names its key once")
 		return false
 	}
 	if len(list) == 0 {
@@ -176,20 +176,20 @@ func (n *normalizer) keys(d *Duty, list []*model.Constraint) bool {
 	}
 	c := list[0]
 	if !slices.Contains([]string{"use", "eq", "isAnyOf"}, c.Operator) || len(c.Right) > 1 && c.Operator != "isAnyOf" {
-		n.Problems.Errorf("public-key", c.Pointer, "publicKey names one key by use or eq, or several by isAnyOf")
+		k.Problems.Errorf("public-key", c.Pointer, "publicKey names one key by use or eq, or several by isAnyOf")
 		return false
 	}
 	for _, r := range c.Right {
 		der, ok := ParseKey(r.Text)
 		if !ok {
 			d.Elided = true
-			n.Problems.Warnf("public-key", r.Pointer, "this is no complete public key: the key of each agent's agreement takes its place")
+			k.Problems.Warnf("public-key", r.Pointer, "this is no complete public key: the key of each agent's agreement takes its place")
 			continue
 		}
 		d.Keys = append(d.Keys, base64.StdEncoding.EncodeToString(der))
 	}
 	if d.Elided && len(d.Keys) > 0 {
-		n.Problems.Errorf("public-key", c.Pointer, "some of these keys are no complete public keys")
+		k.Problems.Errorf("public-key", c.Pointer, "some of these keys are no complete public keys")
 		return false
 	}
 	return true

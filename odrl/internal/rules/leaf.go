@@ -12,19 +12,20 @@ type Leaf struct {
 	ID       string
 	Source   *model.Constraint
 	Slot     Slot
-	Kind     string // text, code, number, version, ordered, duration: the type guard of semantics.rego
+	Key      string // of the slot in input.facts
+	Kind     string // the type guard of semantics.rego; "none": no fact makes the leaf true or false
 	Operator string
 	Value    any // what JSON holds
 	Window   bool
 	From, To int64
-	read     func(any) (any, bool) // one fact as it is compared; nil: in a Decision a policySlot reads it
+	usage    bool                  // the right operand is the time of use
+	read     func(any) (any, bool) // one fact as it is compared; nil: the plan reads texts, versions and money itself
 }
 
-// A Slot is one place for facts in input.facts: a left operand, with the form of text or the currency
-// in which its values are wanted.
+// A Slot is one place for facts in input.facts: a left operand, with the form in which its values are wanted.
 type Slot struct {
 	Operand string // local name, which is also the key of Request.Facts
-	As      string // form of text, currency, unit, name of the event, or "clock" for the time of day
+	As      string // form of text, currency, unit, name of the event, "clock" for the time of day, "day" for whole days
 }
 
 // Key is the name of the slot in input.facts.
@@ -35,248 +36,186 @@ func (s Slot) Key() string {
 	return s.Operand + "/" + s.As
 }
 
-func versionValue(v [3]int64) []any {
-	return []any{model.Integer(v[0]), model.Integer(v[1]), model.Integer(v[2])}
+// data is the leaf as the modules read it.
+func (l *Leaf) data() map[string]any {
+	v := map[string]any{"slot": l.Key, "type": l.Kind, "operator": l.Operator}
+	switch {
+	case l.Window:
+		v["from"], v["to"] = model.Integer(l.From), model.Integer(l.To)
+	case l.usage:
+		v["usage"] = true
+	case l.Value != nil:
+		v["value"] = l.Value
+	}
+	return v
 }
 
-// newLeaf turns a constraint into normal form. false, with a problem, where the gateway could not
-// decide it.
-func (n *normalizer) newLeaf(c *model.Constraint) (*Leaf, bool) {
-	l := &Leaf{Source: c, Operator: c.Operator}
+// A kindRow is how constraints on one kind of left operand become leaves.
+type kindRow struct {
+	enforced  []string // the operators that a policy may have that is enforced; nil: compile looks itself
+	operators []string // those that any other policy may have; nil: compile looks itself
+	// compile fills in the leaf. It returns false where the constraint cannot be decided, and has reported why.
+	compile func(*compiler, *Leaf, *model.Constraint) bool
+	refused [2]string // why a policy that has it is not enforced: code and message
+}
+
+var (
+	instants   = slices.Concat([]string{"eq", "neq"}, model.Orderings)
+	texts      = []string{"eq", "neq", "isAnyOf", "isNoneOf", "isAllOf", "isPartOf", "hasPart"}
+	quantities = slices.Concat(texts[:5], model.Orderings)
+	versions   = slices.Concat(texts[:4], model.Orderings)
+)
+
+// kindRows are the rows of all kinds.
+var kindRows = map[model.Kind]kindRow{
+	model.Other:    {refused: [2]string{"no-facts", "nothing is known of the left operand %s, so it cannot be enforced"}},
+	model.Text:     {enforced: texts, operators: texts, compile: (*compiler).textLeaf},
+	model.Code:     {enforced: texts, operators: texts, compile: (*compiler).textLeaf},
+	model.Number:   {enforced: quantities, operators: quantities, compile: (*compiler).numberLeaf},
+	model.Duration: {enforced: quantities, operators: quantities, compile: (*compiler).durationLeaf},
+	model.Version:  {enforced: versions, operators: quantities, compile: (*compiler).versionLeaf},
+	model.Money:    {enforced: instants, operators: quantities, compile: (*compiler).moneyLeaf},
+	model.Event:    {operators: instants, compile: (*compiler).eventLeaf},
+	model.Instant:  {compile: (*compiler).instantLeaf},
+	model.Window:   {compile: (*compiler).windowLeaf},
+	model.Key:      {operators: append([]string{"use"}, quantities...), compile: (*compiler).keyLeaf, refused: [2]string{"public-key", "%s narrows signPayload alone"}},
+	model.Count:    {refused: [2]string{"limit", "%s limits a permission or a prohibition of execute, outside or, xone and andSequence"}},
+}
+
+// kindOf is the kind of the values that a policy which is not enforced compares. That of an operand which no vocabulary
+// describes is given by the data type or the look of its value.
+func kindOf(c *model.Constraint) model.Kind {
+	switch left := c.Left(); {
+	case left.Kind == model.Count: // where a count is asked for, it is given with the question
+		return model.Number
+	case left.Known():
+		return left.Kind
+	}
+	switch name := model.LastName(c.DataType); name {
+	case "decimal", "integer", "double", "float", "long", "int", "nonNegativeInteger", "positiveInteger":
+		return model.Number
+	case "dateTime", "date", "dateTimeStamp":
+		return model.Instant
+	case "duration", "dayTimeDuration", "yearMonthDuration":
+		return model.Duration
+	}
+	if !slices.Contains(model.Orderings, c.Operator) || len(c.Right) == 0 {
+		return model.Text
+	}
+	for _, form := range forms {
+		if form.reads(c.Right[0].Text) {
+			return form.kind
+		}
+	}
+	return model.Text
+}
+
+// forms are the looks by which a value is taken for more than a text; the first that reads it counts.
+var forms = []struct {
+	kind  model.Kind
+	reads func(string) bool
+}{
+	{model.Number, func(s string) bool { _, ok := model.ParseDecimal(s); return ok }},
+	{model.Duration, func(s string) bool { _, ok := model.ParseDuration(s); return ok }},
+	{model.Instant, func(s string) bool { _, ok := model.ParseInstant(s); return ok }},
+}
+
+// compileLeaf turns a constraint into normal form. In a policy that is enforced, one that cannot be decided is reported and
+// nil; in any other it is a leaf that no fact makes true or false.
+func (k *compiler) compileLeaf(c *model.Constraint) *Leaf {
+	l := &Leaf{Source: c, Operator: c.Operator, Slot: Slot{Operand: c.Operand}}
 	if c.Operator == "isA" {
 		l.Operator = "isPartOf"
 	}
+	if k.mode == enforcing {
+		if !k.decidable(l, c) {
+			return nil
+		}
+		l.Key = l.Slot.Key()
+		return l
+	}
+	row := kindRows[kindOf(c)]
+	single := len(c.Right) == 1 || len(c.Right) > 1 && slices.Contains(model.SetOperators, l.Operator)
+	if !single || row.operators != nil && !slices.Contains(row.operators, l.Operator) || !row.compile(k, l, c) {
+		l.Kind, l.Operator, l.Value, l.Window = "none", "none", nil, false
+		l.read = func(any) (any, bool) { return nil, false }
+	}
+	l.Key = l.Slot.Key() + "|" + l.Kind
 	if c.Status != "" {
-		n.Problems.Errorf("status", c.Pointer, "only a count has a status")
-		return nil, false
+		l.Key += "#" + c.Status
 	}
-	if len(c.Right) > 1 && !slices.Contains(model.SetOperators, l.Operator) {
-		n.Problems.Errorf("cardinality", c.Pointer, "%s compares with one value, not %d: use isAnyOf, isNoneOf or isAllOf", c.Operator, len(c.Right))
-		return nil, false
+	return l
+}
+
+// decidable compiles a constraint that must be decided for each call, and reports one that cannot.
+func (k *compiler) decidable(l *Leaf, c *model.Constraint) bool {
+	kind := c.Left().Kind
+	row := kindRows[kind]
+	switch {
+	case c.Status != "":
+		k.Problems.Errorf("status", c.Pointer, "only a count has a status")
+		return false
+	case len(c.Right) > 1 && !slices.Contains(model.SetOperators, l.Operator):
+		k.Problems.Errorf("cardinality", c.Pointer, "%s compares with one value, not %d: use isAnyOf, isNoneOf or isAllOf", c.Operator, len(c.Right))
+		return false
+	case row.refused[0] != "":
+		k.Problems.Errorf(row.refused[0], c.Pointer, row.refused[1], c.Operand)
+		return false
+	case row.enforced != nil && !k.allow(l, row.enforced...) || !row.compile(k, l, c):
+		return false
+	case c.Unit.IRI != "" && !slices.Contains(measurable, kind):
+		k.Problems.Errorf("unit", c.Unit.Pointer, "%s has no unit", c.Operand)
+		return false
 	}
-	ok := false
-	switch c.Left().Kind {
-	case model.Text, model.Code:
-		ok = n.textLeaf(l, c)
-	case model.Instant:
-		ok = n.instantLeaf(l, c)
-	case model.Window:
-		ok = n.windowLeaf(l, c)
-	case model.Version:
-		ok = n.versionLeaf(l, c)
-	case model.Money:
-		ok = n.moneyLeaf(l, c)
-	case model.Number:
-		ok = n.readLeaf(l, c, numberComparison(n.Names, c))
-	case model.Duration:
-		ok = n.readLeaf(l, c, durationComparison(n.Names, c))
-	case model.Event:
-		ok = n.eventLeaf(l, c)
-	case model.Key:
-		n.Problems.Errorf("public-key", c.Pointer, "publicKey narrows signPayload alone")
-	case model.Count:
-		n.Problems.Errorf("limit", c.Pointer, "%s limits a permission or a prohibition of execute, outside or, xone and andSequence", c.Operand)
-	default:
-		n.Problems.Errorf("no-facts", c.Pointer, "nothing is known of the left operand %s, so it cannot be enforced", c.Operand)
-	}
-	if ok && c.Unit.IRI != "" && !slices.Contains(measurable, c.Left().Kind) {
-		n.Problems.Errorf("unit", c.Unit.Pointer, "%s has no unit", c.Operand)
-		return nil, false
-	}
-	return l, ok
+	return true
 }
 
 // measurable are the kinds of operands whose values may have a unit.
 var measurable = []model.Kind{model.Money, model.Number, model.Duration}
 
 // allow reports an operator that makes no sense for the operand.
-func (n *normalizer) allow(l *Leaf, allowed ...string) bool {
+func (k *compiler) allow(l *Leaf, allowed ...string) bool {
 	if slices.Contains(allowed, l.Operator) {
 		return true
 	}
-	n.Problems.Errorf("operator", l.Source.Pointer, "%s cannot be compared by %s: use %s", l.Source.Operand, l.Source.Operator, strings.Join(allowed, ", "))
+	k.Problems.Errorf("operator", l.Source.Pointer, "%s cannot be compared by %s: use %s", l.Source.Operand, l.Source.Operator, strings.Join(allowed, ", "))
 	return false
 }
 
-func (n *normalizer) textLeaf(l *Leaf, c *model.Constraint) bool {
-	if !n.allow(l, "eq", "neq", "isAnyOf", "isNoneOf", "isAllOf", "isPartOf", "hasPart") {
-		return false
-	}
-	left := c.Left()
-	var f model.TextForm
-	ranges := false
-	values := make([]any, 0, len(c.Right))
-	for i, r := range c.Right {
-		if r.Window || r.Text == "" {
-			n.Problems.Errorf("value", r.Pointer, "%s compares with a text or an IRI", c.Operand)
-			return false
-		}
-		this := left.TextForm(r.Text)
-		if i > 0 && this != f {
-			this = model.MixedText
-		}
-		f = this
-		ranges = ranges || left.IsRange(r.Text)
-		values = append(values, left.CanonicalText(r.Text))
-	}
-	if left.Networked() && f == model.MixedText {
-		n.Problems.Errorf("value", c.Pointer, "addresses, domain names and IRIs are not comparable with one another: write a constraint for each kind")
-		return false
-	}
-	l.Kind = "text"
-	if f.Contains() {
-		l.Kind = "code"
-	}
-	if !f.Contains() && (l.Operator == "isPartOf" || l.Operator == "hasPart") {
-		n.Problems.Warnf("taxonomy", c.Pointer, "no taxonomy of %s is known: %s is true of equal values and unknown of all others; isAnyOf decides both ways", c.Operand, c.Operator)
-	}
-	l.Slot = Slot{c.Operand, string(f)}
-	l.Value = values[0]
-	if slices.Contains(model.SetOperators, l.Operator) {
-		l.Value = values
-	}
-	if ranges { // to be at a range of addresses is to be in it
-		if !n.allow(l, "eq", "neq", "isAnyOf", "isNoneOf", "isPartOf", "hasPart") {
-			return false
-		}
-		if in, ok := map[string]string{"eq": "isPartOf", "neq": "isNotPartOf", "isAnyOf": "isAnyPartOf", "isNoneOf": "isNonePartOf"}[l.Operator]; ok {
-			l.Operator = in
-		}
-	}
-	return true
-}
-
-// instantLeaf compares instants. A date without a time is its whole UTC day: before it, within it, after it.
-func (n *normalizer) instantLeaf(l *Leaf, c *model.Constraint) bool {
-	l.Kind, l.Slot = "number", Slot{Operand: "dateTime"}
-	if l.Operator == "isPartOf" {
-		l.Operator = "within"
-	}
-	if l.Operator == "within" || l.Operator == "outside" {
-		return n.windowLeaf(l, c)
-	}
-	if !n.allow(l, "eq", "neq", "lt", "lteq", "gt", "gteq") {
-		return false
-	}
-	at, ok := model.ParseInstant(c.Right[0].Text)
+// FactOf reads the values of one operand for a leaf; nil where any of them is not of its kind.
+func (l *Leaf) FactOf(v any) []any {
+	values, ok := FactList(v)
 	if !ok {
-		n.Problems.Errorf("date", c.Right[0].Pointer, "%s is no date or dateTime such as 2026-12-31 or 2026-12-31T23:59:59Z", model.Quote(c.Right[0].Text))
-		return false
+		return nil
 	}
-	if at.Zoneless {
-		n.Problems.Warnf("zone", c.Right[0].Pointer, "a dateTime without a zone is read as UTC")
+	list := make([]any, 0, len(values))
+	for _, one := range values {
+		x, ok := l.read(one)
+		switch {
+		case ok:
+			list = append(list, x)
+		case model.LeftOperand(l.Slot.Operand).Kind == model.Event: // the course of other events leaves this one open
+		default:
+			return nil
+		}
 	}
-	if at.From == at.To {
-		l.Value = model.Integer(at.From)
-		return true
+	if len(list) == 0 {
+		return nil
 	}
-	switch l.Operator {
-	case "eq", "neq":
-		l.Operator = map[string]string{"eq": "within", "neq": "outside"}[l.Operator]
-		l.Window, l.From, l.To = true, at.From, at.To
-	case "lt":
-		l.Value = model.Integer(at.From)
-	case "lteq":
-		l.Operator, l.Value = "lt", model.Integer(at.To)
-	case "gt":
-		l.Operator, l.Value = "gteq", model.Integer(at.To)
-	case "gteq":
-		l.Value = model.Integer(at.From)
-	}
-	return true
+	return list
 }
 
-// windowLeaf reads {start, end} or start/end, of times of day or of instants.
-func (n *normalizer) windowLeaf(l *Leaf, c *model.Constraint) bool {
-	if l.Operator == "isPartOf" {
-		l.Operator = "within"
+// FactList is the values of one fact; false where there are none, or too many.
+func FactList(v any) ([]any, bool) {
+	switch v := v.(type) {
+	case []any:
+		return v, len(v) > 0 && len(v) <= MaxFacts
+	case []string:
+		return model.Anys(v), len(v) > 0 && len(v) <= MaxFacts
+	default:
+		return []any{v}, true
 	}
-	if !n.allow(l, "within", "outside") {
-		return false
-	}
-	r := c.Right[0]
-	start, end := r.Start, r.End
-	if !r.Window {
-		var ok bool
-		if start, end, ok = strings.Cut(r.Text, "/"); !ok {
-			n.Problems.Errorf("window", r.Pointer, "a window is an object with start and end, or an interval such as 09:00:00Z/17:00:00Z")
-			return false
-		}
-	}
-	l.Kind, l.Window = "number", true
-	from, zoneless, ok := model.ParseClock(start)
-	to, zoneless2, ok2 := model.ParseClock(end)
-	if ok && ok2 && c.Operand == "timeWindow" {
-		l.Slot = Slot{"dateTime", "clock"}
-		if zoneless || zoneless2 {
-			n.Problems.Warnf("zone", r.Pointer, "a time of day without a zone is read as UTC")
-		}
-		l.From, l.To = from%int64(model.Day), to
-		if l.From == l.To || l.From == 0 && l.To == 0 {
-			n.Problems.Errorf("window", r.Pointer, "the window ends where it starts")
-			return false
-		}
-		if l.To == 0 {
-			l.To = int64(model.Day)
-		}
-		return true
-	}
-	a, ok := model.ParseInstant(start)
-	b, ok2 := model.ParseInstant(end)
-	if !ok || !ok2 {
-		n.Problems.Errorf("window", r.Pointer, "start and end are both times of day (09:00:00Z) or both dateTimes (2026-12-31T23:59:59Z)")
-		return false
-	}
-	if a.Zoneless || b.Zoneless {
-		n.Problems.Warnf("zone", r.Pointer, "a dateTime without a zone is read as UTC")
-	}
-	l.Slot, l.From, l.To = Slot{Operand: "dateTime"}, a.From, b.To
-	if l.From >= l.To {
-		n.Problems.Errorf("window", r.Pointer, "the window ends before it starts")
-		return false
-	}
-	return true
 }
 
-func (n *normalizer) versionLeaf(l *Leaf, c *model.Constraint) bool {
-	if !n.allow(l, append([]string{"eq", "neq", "isAnyOf", "isNoneOf"}, model.Orderings...)...) {
-		return false
-	}
-	l.Kind, l.Slot = "version", Slot{Operand: "version"}
-	values := make([]any, 0, len(c.Right))
-	for _, r := range c.Right {
-		v, ok := model.ParseVersion(r.Text)
-		if !ok {
-			n.Problems.Errorf("version", r.Pointer, "%s is no version such as v1 or 1.2.3", model.Quote(r.Text))
-			return false
-		}
-		values = append(values, versionValue(v))
-	}
-	l.Value = values[0]
-	if slices.Contains(model.SetOperators, l.Operator) {
-		l.Value = values
-	}
-	return true
-}
-
-// moneyLeaf compares a price with an amount. Facts in another currency are unknown to it.
-func (n *normalizer) moneyLeaf(l *Leaf, c *model.Constraint) bool {
-	if !n.allow(l, append([]string{"eq", "neq"}, model.Orderings...)...) {
-		return false
-	}
-	a, ok := n.amount(c)
-	if !ok {
-		return false
-	}
-	l.Kind, l.Slot, l.Value = "number", Slot{c.Operand, a.Currency}, model.Integer(a.Nano)
-	return true
-}
-
-// A compound is a logical constraint in normal form.
-type compound struct {
-	id       string
-	source   *model.Constraint
-	level    int
-	operator string
-	operands []string
-}
+// MaxFacts bounds the values of one operand. More are no facts at all.
+const MaxFacts = 64

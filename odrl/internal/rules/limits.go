@@ -13,50 +13,50 @@ import (
 
 // rate reads a limit: at most N executions in a period. A permission says so by count or rateLimit
 // lteq N, a prohibition by gt N.
-func (n *normalizer) rate(c *model.Constraint, k model.RuleKind) (limit.Rate, bool) {
+func (k *compiler) rate(c *model.Constraint, kind model.RuleKind) (limit.Rate, bool) {
 	if len(c.Right) != 1 || c.Right[0].Window {
-		n.Problems.Errorf("limit", c.Pointer, "%s compares with one number", c.Operand)
+		k.Problems.Errorf("limit", c.Pointer, "%s compares with one number", c.Operand)
 		return limit.Rate{}, false
 	}
-	count, period, ok := n.countAndPeriod(c)
+	count, period, ok := k.countAndPeriod(c)
 	if !ok {
 		return limit.Rate{}, false
 	}
 	switch op := c.Operator; {
-	case k == model.Permission && op == "lteq" || k == model.Prohibition && op == "gt":
-	case k == model.Permission && op == "lt" || k == model.Prohibition && op == "gteq":
+	case kind == model.Permission && op == "lteq" || kind == model.Prohibition && op == "gt":
+	case kind == model.Permission && op == "lt" || kind == model.Prohibition && op == "gteq":
 		count--
-	case k == model.Permission && op == "eq":
-		n.Problems.Warnf("limit", c.Pointer, "eq is read as lteq: at most %d", count)
+	case kind == model.Permission && op == "eq":
+		k.Problems.Warnf("limit", c.Pointer, "eq is read as lteq: at most %d", count)
 	default:
 		want := "lteq or lt"
-		if k == model.Prohibition {
+		if kind == model.Prohibition {
 			want = "gt or gteq"
 		}
-		n.Problems.Errorf("limit", c.Pointer, "%s in a %s is a limit and compares by %s, not %s", c.Operand, k, want, op)
+		k.Problems.Errorf("limit", c.Pointer, "%s in a %s is a limit and compares by %s, not %s", c.Operand, kind, want, op)
 		return limit.Rate{}, false
 	}
 	if c.Status != "" {
 		used, ok := model.ParseCount(c.Status)
 		if !ok || used < 0 || period != limit.Lifetime {
-			n.Problems.Errorf("status", c.Pointer, "a status is a whole number of uses, on a count without a unit")
+			k.Problems.Errorf("status", c.Pointer, "a status is a whole number of uses, on a count without a unit")
 			return limit.Rate{}, false
 		}
 		count = max(count-used, 0)
 	}
 	if count < 0 || count > limit.MaxCount {
-		n.Problems.Errorf("limit", c.Right[0].Pointer, "a limit is a whole number from 0 to %d", int64(limit.MaxCount))
+		k.Problems.Errorf("limit", c.Right[0].Pointer, "a limit is a whole number from 0 to %d", int64(limit.MaxCount))
 		return limit.Rate{}, false
 	}
 	return limit.Rate{Max: count, Period: period}, true
 }
 
-func (n *normalizer) countAndPeriod(c *model.Constraint) (int64, limit.Period, bool) {
+func (k *compiler) countAndPeriod(c *model.Constraint) (int64, limit.Period, bool) {
 	value := c.Right[0].Text
 	period := limit.Lifetime
 	switch {
 	case c.Unit.IRI != "":
-		p, ok := n.period(c.Unit)
+		p, ok := k.period(c.Unit)
 		if !ok {
 			return 0, "", false
 		}
@@ -64,25 +64,25 @@ func (n *normalizer) countAndPeriod(c *model.Constraint) (int64, limit.Period, b
 	case strings.Contains(value, "/"):
 		r, err := limit.ParseRate(value)
 		if err != nil {
-			n.Problems.Errorf("limit", c.Right[0].Pointer, "%v", err)
+			k.Problems.Errorf("limit", c.Right[0].Pointer, "%v", err)
 			return 0, "", false
 		}
 		return r.Max, r.Period, true
 	case c.Operand == "rateLimit":
-		n.Problems.Errorf("unit", c.Pointer, "a rateLimit needs a unit: second, minute, hour, day, week, month or year")
+		k.Problems.Errorf("unit", c.Pointer, "a rateLimit needs a unit: second, minute, hour, day, week, month or year")
 		return 0, "", false
 	}
 	count, ok := model.ParseCount(value)
 	if !ok {
-		n.Problems.Errorf("limit", c.Right[0].Pointer, "%s is no whole number", model.Quote(value))
+		k.Problems.Errorf("limit", c.Right[0].Pointer, "%s is no whole number", model.Quote(value))
 		return 0, "", false
 	}
 	return count, period, true
 }
 
 // period reads hour, odrl:hour, an IRI of a known vocabulary, requests/hour and PT1H.
-func (n *normalizer) period(unit model.Reference) (limit.Period, bool) {
-	name, ok := n.Local(unit.IRI, n.Namespaces, model.UnitNamespaces)
+func (k *compiler) period(unit model.Reference) (limit.Period, bool) {
+	name, ok := k.Local(unit.IRI, k.Namespaces, model.UnitNamespaces)
 	if what, per, cut := strings.Cut(name, "/"); ok && cut {
 		name = per
 		ok = slices.Contains([]string{"request", "requests", "call", "calls", "execution", "executions", "use", "uses"}, strings.ToLower(what))
@@ -95,7 +95,7 @@ func (n *normalizer) period(unit model.Reference) (limit.Period, bool) {
 			return p, true
 		}
 	}
-	n.Problems.Errorf("unit", unit.Pointer, "%s is no period%s: use second, minute, hour, day, week, month or year", model.Quote(unit.IRI), model.Suggest(model.LastName(unit.IRI), []string{"second", "minute", "hour", "day", "week", "month", "year"}))
+	k.Problems.Errorf("unit", unit.Pointer, "%s is no period%s: use second, minute, hour, day, week, month or year", model.Quote(unit.IRI), model.Suggest(model.LastName(unit.IRI), []string{"second", "minute", "hour", "day", "week", "month", "year"}))
 	return "", false
 }
 

@@ -24,10 +24,9 @@ type Rule struct {
 
 // terms are the conditions of a rule or duty in normal form.
 type terms struct {
-	Conditions  []*model.Constraint
-	Canonical   []string // their RFC 8785 forms, sorted
-	constraints []string // ids of leaves
-	logic       []*compound
+	Conditions []*model.Constraint
+	Canonical  []string // their RFC 8785 forms, sorted
+	conjunction
 }
 
 func (t *terms) Unconditional() bool { return len(t.Conditions) == 0 }
@@ -56,22 +55,15 @@ func (r *Rule) Exceeding() bool { return r.Kind == model.Prohibition && r.Action
 
 // A normalizer expands a document into rules.
 type normalizer struct {
-	*model.Names
-	ctx       context.Context //nolint:containedctx // the normalizer lives as long as one Publish
-	w         *Catalog
-	d         *model.Document
-	rules     []*Rule
-	leaves    []*Leaf
-	compounds []*compound
-	refs      map[*model.Constraint]string
-	logicOf   map[*model.Constraint]*compound
-	parties   map[string][]string // assignee IRI → the IRIs of agents that it names; none: reported, or anyone
-	form      *model.NormalForm
-	numbers   int
-	forms     map[*model.Constraint]string
-	// conditioned counts the constraints of the rules so far.
-	conditioned int
-	used        map[string]*Target
+	*compiler
+	ctx     context.Context //nolint:containedctx // the normalizer lives as long as one Publish
+	w       *Catalog
+	d       *model.Document
+	rules   []*Rule
+	parties map[string][]string // assignee IRI → the IRIs of agents that it names; none: reported, or anyone
+	form    *model.NormalForm
+	numbers int
+	used    map[string]*Target
 }
 
 // expand is steps 4 and 5 of normalisation: what the policy shares is copied into each rule, then each
@@ -194,12 +186,10 @@ func (n *normalizer) targets(node *model.Rule) []*Target {
 
 // aboutTheCall recognises the targets of UIM duties that are no assets: the payload that is signed, the
 // price that is paid. UIM core 6.2.
-func (n *normalizer) aboutTheCall(iri string) bool {
-	name, ok := n.Local(iri, n.Namespaces)
-	return ok && model.Absolute(n.expandNames(iri)) && (name == "payload" || name == "intentPrice")
+func (k *compiler) aboutTheCall(iri string) bool {
+	name, ok := k.Local(iri, k.Namespaces)
+	return ok && model.Absolute(k.Expand(iri)) && (name == "payload" || name == "intentPrice")
 }
-
-func (n *normalizer) expandNames(s string) string { return n.Expand(s) }
 
 // conditions sorts the constraints of a permission or prohibition into limits and conditions.
 func (n *normalizer) conditions(r *Rule, list []*model.Constraint) bool {

@@ -14,10 +14,7 @@ func normalize(ctx context.Context, tree map[string]any, w World, found *model.F
 	names.Served = true
 	r := model.NewReader(ctx, names)
 	list := r.Documents(tree)
-	n := &normalizer{
-		Names: names, ctx: ctx, w: x, refs: map[*model.Constraint]string{}, logicOf: map[*model.Constraint]*compound{},
-		parties: map[string][]string{}, used: map[string]*Target{}, forms: map[*model.Constraint]string{},
-	}
+	n := &normalizer{compiler: newCompiler(names, enforcing), ctx: ctx, w: x, parties: map[string][]string{}, used: map[string]*Target{}}
 	if found.Failed() {
 		return n
 	}

@@ -56,7 +56,7 @@ func Compile(ctx context.Context, tree map[string]any, w World, found *model.Fin
 func (n *normalizer) program() *Program {
 	p := &Program{
 		Form: n.form, World: n.w, Strategy: n.d.Strategy(), Rules: map[int]*Rule{}, Nodes: map[string]*model.Constraint{},
-		Targets: n.intentTargets(), Agents: map[string][]AgentName{}, Leaves: n.leaves, Spelling: n.spelled(),
+		Targets: n.intentTargets(), Agents: map[string][]AgentName{}, Leaves: n.Leaves, Spelling: n.spelled(),
 	}
 	for _, r := range n.rules {
 		p.Rules[r.N] = r
@@ -68,7 +68,7 @@ func (n *normalizer) program() *Program {
 		}
 	}
 	slices.Sort(p.Currencies)
-	for _, l := range n.leaves {
+	for _, l := range n.Leaves {
 		p.Nodes[l.ID] = l.Source
 		if !slices.ContainsFunc(p.Slots, func(s FactSlot) bool { return s.Slot == l.Slot }) {
 			left := model.LeftOperand(l.Slot.Operand)

@@ -5,36 +5,65 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A comparison is how the facts and the right operands of a constraint become comparable values. What it is told by as
-// decides it: facts of one operand are read once for all constraints that read them alike.
+// A comparison is how the facts and the right operands of a constraint become comparable values. Facts of one operand are
+// read once for all constraints that have the same form.
 type comparison struct {
 	kind  string // the type guard of semantics.rego
 	as    string // of the slot
-	what  string // what a value is, to be said of one that is none
 	value func(any) (any, bool)
 	fact  func(any) (any, bool)
+	code  string // of what is wrong with a right operand
+	fault string // what is wrong with it: a format with the left operand and the value
 }
 
-// numberComparison reads decimals, exactly. With a unit that is known, a number of either side may say another one of the same
+// compare fills in the leaf with the right operands under a comparison; false where one is none of its values.
+func (k *compiler) compare(l *Leaf, c *model.Constraint, how comparison) bool {
+	values := make([]any, 0, len(c.Right))
+	for _, r := range c.Right {
+		v, ok := how.value(r.Text)
+		if !ok || r.Window {
+			k.Problems.Errorf(how.code, r.Pointer, how.fault, c.Operand, model.Quote(r.Text))
+			return false
+		}
+		if k.mode == enforcing && c.Left().Bounds == model.UpToHundred && c.Unit.IRI == "" {
+			if x, ok := model.ParseDecimal(r.Text); ok && !possible(model.UpToHundred, x) {
+				k.Problems.Errorf("value", r.Pointer, "%s compares with a number from 0 to 100, not %s", c.Operand, model.Quote(r.Text))
+				return false
+			}
+		}
+		values = append(values, v)
+	}
+	if op, ok := lengths[l.Operator]; ok && how.kind == "duration" {
+		l.Operator = op
+	}
+	l.Kind, l.Slot.As, l.read, l.Value = how.kind, how.as, how.fact, values[0]
+	if slices.Contains(model.SetOperators, l.Operator) {
+		l.Value = values
+	}
+	return true
+}
+
+// numberLeaf compares decimals, exactly. With a unit that is known, a number of either side may have another one of the same
 // dimension ({"value": 5, "unit": "MB"}); a bare number has the unit of the constraint.
-func numberComparison(n *model.Names, c *model.Constraint) comparison {
-	unit, factor, measured := measureOf(unitName(n, c))
+func (k *compiler) numberLeaf(l *Leaf, c *model.Constraint) bool {
+	unit, factor, measured := measureOf(k.unitName(c))
 	as := unit
 	if measured {
-		as = strings.ToLower(model.LastName(unitName(n, c)))
+		as = strings.ToLower(model.LastName(k.unitName(c)))
 	}
 	if c.Unit.IRI != "" && c.Left().Unit == model.Period {
 		as, measured = "", false // a period: whoever gives a count gives that of the period
 	}
-	decimal := func(v any) (*big.Rat, bool) {
+	number := func(v any) (*big.Rat, bool) {
 		s, ok := model.TextOf(v)
 		f := factor
 		if m, isObject := v.(map[string]any); isObject && m["unit"] != nil {
 			name, _ := model.NameOf(m["unit"])
-			other, by, _ := measureOf(model.LastName(n.Expand(name)))
+			other, by, _ := measureOf(model.LastName(k.Expand(name)))
 			if other != unit {
 				return nil, false
 			}
@@ -43,7 +72,7 @@ func numberComparison(n *model.Names, c *model.Constraint) comparison {
 				s, ok = model.TextOf(value)
 			}
 		}
-		if n.Served && !brief(s) {
+		if k.Served && !brief(s) {
 			return nil, false
 		}
 		x, good := model.ParseDecimal(s)
@@ -55,25 +84,20 @@ func numberComparison(n *model.Names, c *model.Constraint) comparison {
 		}
 		return x, true
 	}
-	value := func(v any) (any, bool) {
-		x, ok := decimal(v)
-		if !ok {
-			return nil, false
-		}
-		return model.AsAny(model.OrderedNumber(x))
-	}
-	fact := value
-	if n.Served {
-		bounds := c.Left().Bounds
-		fact = func(v any) (any, bool) {
-			x, ok := decimal(v)
+	within := func(bounds model.Bounds) func(any) (any, bool) {
+		return func(v any) (any, bool) {
+			x, ok := number(v)
 			if !ok || !possible(bounds, x) {
 				return nil, false
 			}
 			return model.AsAny(model.OrderedNumber(x))
 		}
 	}
-	return comparison{"ordered", as, "a decimal number such as 1.5, of at most 64 characters", value, fact}
+	value, fact := within(model.Unbounded), within(model.Unbounded)
+	if k.Served {
+		fact = within(c.Left().Bounds)
+	}
+	return k.compare(l, c, comparison{"ordered", as, value, fact, "value", "%s compares with a decimal number such as 1.5, of at most 64 characters, not %s"})
 }
 
 // brief reports whether a number is short enough to be read for each call: 64 characters, and at most two digits of
@@ -89,16 +113,22 @@ func possible(b model.Bounds, x *big.Rat) bool {
 	return b == model.Unbounded || x.Sign() >= 0 && (b != model.UpToHundred || x.Cmp(big.NewRat(100, 1)) <= 0)
 }
 
-func unitName(n *model.Names, c *model.Constraint) string {
-	if name, ok := n.Local(c.Unit.IRI, n.Namespaces, model.UnitNamespaces); ok {
+func (k *compiler) unitName(c *model.Constraint) string {
+	if name, ok := k.Local(c.Unit.IRI, k.Namespaces, model.UnitNamespaces); ok {
 		return name
 	}
 	return c.Unit.IRI
 }
 
-// durationComparison reads lengths of time. A number with a unit of time is one too.
-func durationComparison(n *model.Names, c *model.Constraint) comparison {
-	unit := unitName(n, c)
+// durationLeaf compares lengths of time. A number with a unit of time is one too.
+func (k *compiler) durationLeaf(l *Leaf, c *model.Constraint) bool {
+	unit := k.unitName(c)
+	if k.mode == enforcing && c.Unit.IRI != "" {
+		if _, ok := lengthOf("1", unit); !ok {
+			k.Problems.Errorf("unit", c.Unit.Pointer, "%s is no unit of time", model.Quote(c.Unit.IRI))
+			return false
+		}
+	}
 	read := func(v any) (any, bool) {
 		s, ok := model.TextOf(v)
 		if !ok {
@@ -109,95 +139,144 @@ func durationComparison(n *model.Names, c *model.Constraint) comparison {
 		}
 		return lengthOf(s, unit)
 	}
-	return comparison{"duration", strings.ToLower(strings.TrimSuffix(unit, "s")), "a duration such as PT90S or P30D", read, read}
+	as := strings.ToLower(strings.TrimSuffix(unit, "s"))
+	return k.compare(l, c, comparison{"duration", as, read, read, "value", "%s compares with a duration such as PT90S or P30D, not %s"})
 }
 
-// lengths are the operators by which durations compare, which have no order where months do not tell.
+// lengths are the operators by which durations compare: one with months has no order to some without.
 var lengths = map[string]string{"lt": "shorter", "lteq": "shorter-or-same", "gt": "longer", "gteq": "longer-or-same"}
 
-// eventComparison reads the course of a named event: before it, during it, after it. A name alone says that it is on.
-func eventComparison(n *model.Names, c *model.Constraint) comparison {
-	name := n.Expand(c.Right[0].Text)
+// eventLeaf compares with the course of a named event: before it, during it, after it. A name alone means that it is on.
+// While a call is decided, nothing else is known of an event.
+func (k *compiler) eventLeaf(l *Leaf, c *model.Constraint) bool {
+	if k.mode == enforcing {
+		if l.Operator != "eq" {
+			k.Problems.Errorf("operator", c.Pointer,
+				"whether an event is over or still to come is not known to the gateway: ask by eq whether it is on, or compare dateTime")
+			return false
+		}
+		if r := c.Right[0]; r.Window || r.Text == "" || k.isUsage(c) {
+			k.Problems.Errorf("value", r.Pointer, "event compares with the name of an event: the use itself is no event that a call could wait for")
+			return false
+		}
+	}
+	if k.isUsage(c) {
+		l.Kind, l.Slot, l.usage, l.read = "number", Slot{Operand: "dateTime"}, true, instantFact
+		return true
+	}
+	name := k.Expand(c.Right[0].Text)
 	course := map[string]int64{"before": -1, "during": 0, "after": 1}
 	read := func(v any) (any, bool) {
 		if m, ok := v.(map[string]any); ok && m["@id"] == nil && m["uid"] == nil {
-			for k, state := range m {
+			for key, state := range m {
 				s, _ := state.(string)
-				if at, known := course[s]; known && n.Expand(k) == name {
+				if at, known := course[s]; known && k.Expand(key) == name {
 					return model.Integer(at), true
 				}
 			}
 			return nil, false
 		}
 		s, ok := model.TextOf(v)
-		return model.Integer(0), ok && n.Expand(s) == name
+		return model.Integer(0), ok && k.Expand(s) == name
 	}
-	return comparison{"number", name, "the name of an event", read, read}
+	return k.compare(l, c, comparison{kind: "number", as: name, value: read, fact: read})
 }
 
-func isUsage(n *model.Names, r model.Literal) bool {
-	name, ok := n.Local(r.Text, n.Namespaces)
-	return ok && name == "policyUsage"
+// versionLeaf compares versions: of an intent by three numbers, of anything else by semantic versioning.
+func (k *compiler) versionLeaf(l *Leaf, c *model.Constraint) bool {
+	how := comparison{kind: "ordered", value: semver, fact: semver}
+	if k.mode == enforcing {
+		how = comparison{kind: "version", value: version, code: "version", fault: "%[2]s is no version such as v1 or 1.2.3"}
+	}
+	return k.compare(l, c, how)
 }
 
-// compare fills in the leaf what its right operands say under a comparison; false where one says nothing.
-func (l *Leaf) compare(c *model.Constraint, how comparison) bool {
-	switch l.Operator {
-	case "isPartOf", "hasPart", "within", "outside", "use":
-		return false
-	}
-	set := slices.Contains(model.SetOperators, c.Operator)
-	values := make([]any, 0, len(c.Right))
-	for _, r := range c.Right {
-		v, ok := how.value(r.Text)
-		if !ok || r.Window {
-			return false
-		}
-		values = append(values, v)
-	}
-	if op, ok := lengths[l.Operator]; ok && how.kind == "duration" {
-		l.Operator = op
-	}
-	l.Kind, l.Slot, l.read, l.Value = how.kind, Slot{c.Operand, how.as}, how.fact, values[0]
-	if set {
-		l.Value = values
-	}
-	return true
+func version(v any) (any, bool) {
+	s, ok := v.(string)
+	x, good := model.ParseVersion(s)
+	return []any{model.Integer(x[0]), model.Integer(x[1]), model.Integer(x[2])}, ok && good
 }
 
-// readLeaf compares numbers and durations.
-func (n *normalizer) readLeaf(l *Leaf, c *model.Constraint, how comparison) bool {
-	if !n.allow(l, append([]string{"eq", "neq", "isAnyOf", "isNoneOf", "isAllOf"}, model.Orderings...)...) {
-		return false
+func semver(v any) (any, bool) {
+	s, ok := model.TextOf(v)
+	if !ok {
+		return nil, false
 	}
-	if how.kind == "duration" && c.Unit.IRI != "" {
-		if _, ok := lengthOf("1", unitName(n.Names, c)); !ok {
-			n.Problems.Errorf("unit", c.Unit.Pointer, "%s is no unit of time", model.Quote(c.Unit.IRI))
-			return false
-		}
-	}
-	for _, r := range c.Right {
-		if _, ok := how.value(r.Text); !ok || r.Window {
-			n.Problems.Errorf("value", r.Pointer, "%s compares with %s, not %s", c.Operand, how.what, model.Quote(r.Text))
-			return false
-		}
-		if x, ok := model.ParseDecimal(r.Text); ok && c.Left().Bounds == model.UpToHundred && c.Unit.IRI == "" && !possible(model.UpToHundred, x) {
-			n.Problems.Errorf("value", r.Pointer, "%s compares with a number from 0 to 100, not %s", c.Operand, model.Quote(r.Text))
-			return false
-		}
-	}
-	return l.compare(c, how)
+	return model.AsAny(model.ParseSemver(s))
 }
 
-// eventLeaf takes what can be known of an event while a call is decided: that it is on.
-func (n *normalizer) eventLeaf(l *Leaf, c *model.Constraint) bool {
-	if l.Operator != "eq" {
-		n.Problems.Errorf("operator", c.Pointer, "whether an event is over or still to come is not known to the gateway: ask by eq whether it is on, or compare dateTime")
-		return false
+// moneyLeaf compares money of one currency; of facts in another it is unknown. Where the policy names none, numbers are compared.
+func (k *compiler) moneyLeaf(l *Leaf, c *model.Constraint) bool {
+	if k.mode == enforcing {
+		a, ok := k.amount(c)
+		l.Kind, l.Slot.As, l.Value = "number", a.Currency, model.Integer(a.Nano)
+		return ok
 	}
-	if r := c.Right[0]; r.Window || r.Text == "" || isUsage(n.Names, r) {
-		n.Problems.Errorf("value", r.Pointer, "event compares with the name of an event: the use itself is no event that a call could wait for")
-		return false
+	currency := k.currencyOf(c.Unit)
+	fact := func(v any) (any, bool) {
+		amount, unit := amountOf(v)
+		if unit != "" && k.currencyOf(model.Reference{IRI: k.Expand(unit)}) != currency {
+			return nil, false
+		}
+		return decimal(amount)
 	}
-	return l.compare(c, eventComparison(n.Names, c))
+	if k.mode == evaluating { // the gateway has amounts with their currency only
+		fact = func(v any) (any, bool) {
+			a, ok := v.(money.Amount)
+			if s, isText := v.(string); isText {
+				var err error
+				a, err = money.Parse(s)
+				ok = err == nil
+			}
+			if !ok || a.Currency != currency {
+				return nil, false
+			}
+			return model.AsAny(model.OrderedNumber(big.NewRat(a.Nano, money.Unit)))
+		}
+	}
+	return k.compare(l, c, comparison{kind: "ordered", as: currency, value: decimal, fact: fact})
+}
+
+func decimal(v any) (any, bool) {
+	s, ok := model.TextOf(v)
+	x, good := model.ParseDecimal(s)
+	if !ok || !good {
+		return nil, false
+	}
+	return model.AsAny(model.OrderedNumber(x))
+}
+
+// amountOf takes "5 EUR" and {"value": 5, "unit": "EUR"} apart.
+func amountOf(v any) (amount any, unit string) {
+	if a, ok := v.(money.Amount); ok {
+		v = a.String()
+	}
+	amount = v
+	if m, ok := v.(map[string]any); ok {
+		for _, key := range []string{"unit", "currency"} {
+			if u, has := m[key]; has {
+				unit, _ = model.NameOf(u)
+			}
+		}
+		if value, has := m["value"]; has {
+			amount = value
+		}
+	}
+	if s, ok := model.TextOf(amount); ok {
+		if number, of, cut := strings.Cut(s, " "); cut {
+			return number, of
+		}
+	}
+	return amount, unit
+}
+
+// currencyOf is the ISO 4217 code of a unit, else its name.
+func (k *compiler) currencyOf(unit model.Reference) string {
+	if unit.IRI == "" {
+		return ""
+	}
+	if code, ok := k.currency(unit); ok {
+		return code
+	}
+	return unit.IRI
 }

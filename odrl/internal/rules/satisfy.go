@@ -35,8 +35,8 @@ type search struct {
 	all     *int               // taken by all searches in one document
 }
 
-// conjunction demands all constraints of a rule.
-func conjunction(scope string, list []*model.Constraint, loose bool) []demand {
+// demandAll demands all constraints of a rule.
+func demandAll(scope string, list []*model.Constraint, loose bool) []demand {
 	out := make([]demand, 0, len(list))
 	for _, c := range list {
 		out = append(out, demand{scope: scope, c: c, loose: loose})

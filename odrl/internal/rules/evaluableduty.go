@@ -2,7 +2,6 @@ package rules
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/odrl/internal/model"
@@ -24,8 +23,9 @@ func (e *Evaluable) fillDuty(x *Entry) {
 		if !e.temporal(c) {
 			continue
 		}
-		when = append(when, e.id(c))
-		if l := e.LeafOf(c); l != nil && !l.usage {
+		id, _ := e.id(c)
+		when = append(when, id)
+		if l := e.leafOf[c]; l != nil && !l.usage {
 			deadlines = append(deadlines, e.deadline(l)...)
 		}
 	}
@@ -55,7 +55,7 @@ func (e *Evaluable) fillHandled(x *Entry, signs bool) {
 			}
 		}
 		if signs {
-			if d, ok := e.scratch().duty(x.Node, a); ok { // else never fulfilled
+			if d, ok := newCompiler(e.Names, enforcing).duty(x.Node, a); ok { // else never fulfilled
 				x.Data["sign"] = true
 				d.keyData(x.Data)
 			}
@@ -78,17 +78,16 @@ func (e *Evaluable) temporal(c *model.Constraint) bool {
 }
 
 // deadline are constraints that, once false, stay so: those that end.
-func (e *Evaluable) deadline(l *evalLeaf) []any {
+func (e *Evaluable) deadline(l *Leaf) []any {
 	switch l.Operator {
 	case "lt", "lteq", "shorter", "shorter-or-same":
 		return []any{l.ID}
 	case "within":
-		if l.Leaf.Slot.As == "clock" {
+		if l.Slot.As == "clock" {
 			return nil
 		}
-		end := &evalLeaf{Leaf: Leaf{ID: "c" + strconv.Itoa(len(e.BySource)), Slot: l.Leaf.Slot, Kind: "number", Operator: "lt", Value: model.Integer(l.To), read: l.read}, Slot: l.Slot}
-		e.BySource[&model.Constraint{}] = end.ID
-		e.Leaves = append(e.Leaves, end)
+		end := &Leaf{Slot: l.Slot, Key: l.Key, Kind: "number", Operator: "lt", Value: model.Integer(l.To), read: l.read}
+		e.addLeaf(end)
 		return []any{end.ID}
 	}
 	return nil

@@ -11,18 +11,14 @@ import (
 
 // An Evaluable is a policy with every rule and duty as written, made ready for report.rego.
 type Evaluable struct {
-	Form     *model.NormalForm
-	world    *Catalog // what names refer to; nil: to what they say
-	Names    *model.Names
-	Literal  bool // IRIs mean themselves; else names mean what the gateway's World says
-	agents   func(model.Reference) []string
-	Entries  []*Entry
-	ByName   map[string]*Entry
-	Leaves   []*evalLeaf
-	BySource map[*model.Constraint]string // id of leaf or compound
-	compiled map[*model.Constraint]*evalLeaf
-	logic    map[string]any
-	Slots    map[string]*evalLeaf
+	*compiler
+	Form    *model.NormalForm
+	world   *Catalog // what names refer to; nil: to what they say
+	Literal bool     // IRIs mean themselves; else names mean what the gateway's World says
+	agents  func(model.Reference) []string
+	Entries []*Entry
+	ByName  map[string]*Entry
+	Slots   map[string]*Leaf // by key: a leaf that reads the facts of the slot
 }
 
 // An Entry is one rule or duty of the report.
@@ -49,22 +45,16 @@ func (e *Evaluable) Grants() bool {
 	return e.Form.ReplacedBy == "" && (!e.Literal || e.Form.Grants())
 }
 
-// scratch is a normalizer whose findings nobody reads.
-func (e *Evaluable) scratch() *normalizer {
-	n := *e.Names
-	n.Problems = &model.Findings{}
-	return &normalizer{
-		Names: &n, w: e.world, refs: map[*model.Constraint]string{}, logicOf: map[*model.Constraint]*compound{}, parties: map[string][]string{}, forms: map[*model.Constraint]string{},
-	}
-}
-
 // NewEvaluable makes a policy ready. Without a catalog the names of the policy mean themselves.
 func NewEvaluable(f *model.NormalForm, w *Catalog) *Evaluable {
+	names := *f.Names
+	names.Problems = nil // whatever cannot be compared is unknown, and that is no finding
 	e := &Evaluable{
-		Form: f, world: w, Names: f.Names, Literal: w == nil, ByName: map[string]*Entry{}, BySource: map[*model.Constraint]string{}, compiled: map[*model.Constraint]*evalLeaf{}, logic: map[string]any{}, Slots: map[string]*evalLeaf{},
+		compiler: newCompiler(&names, literal), Form: f, world: w, Literal: w == nil, ByName: map[string]*Entry{}, Slots: map[string]*Leaf{},
 	}
 	if !e.Literal {
-		e.agents = e.scratch().agents
+		e.mode = evaluating
+		e.agents = (&normalizer{compiler: e.compiler, w: w, parties: map[string][]string{}}).agents
 	}
 	for _, a := range f.Rules {
 		if _, seen := e.ByName[a.Node.Name()]; !seen {
@@ -73,6 +63,11 @@ func NewEvaluable(f *model.NormalForm, w *Catalog) *Evaluable {
 	}
 	for _, x := range e.Entries {
 		e.fill(x)
+	}
+	for _, l := range e.Leaves {
+		if _, ok := e.Slots[l.Key]; !ok {
+			e.Slots[l.Key] = l
+		}
 	}
 	return e
 }
@@ -150,9 +145,8 @@ func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constra
 	for _, c := range model.Flatten(list) {
 		switch {
 		case !x.Node.Kind.Duty() && e.Limiting(c):
-			limits = append(limits, e.id(c))
-		case x.Node.Kind.Duty() && c.Logic == "" && e.LeafOf(c).usage:
-			e.id(c)
+			limits = append(limits, e.leaf(c).ID)
+		case x.Node.Kind.Duty() && c.Logic == "" && e.leaf(c).usage:
 		default:
 			rest = append(rest, c)
 		}
@@ -184,7 +178,7 @@ func (e *Evaluable) targets(x *Entry) {
 
 // TargetNames are what an asset goes by; nil for what is part of the call.
 func (e *Evaluable) TargetNames(ref model.Reference) []string {
-	if e.scratch().aboutTheCall(ref.IRI) {
+	if e.aboutTheCall(ref.IRI) {
 		return nil
 	}
 	if e.Literal {
@@ -236,61 +230,25 @@ func (e *Evaluable) part(names []string, refinements []*model.Constraint) map[st
 	return m
 }
 
-// conditions splits a conjunction into leaves and logical constraints.
+// conditions writes a list of constraints. All of them compile.
 func (e *Evaluable) conditions(into map[string]any, list []*model.Constraint) {
-	var leaves, logic []any
-	for _, c := range model.Flatten(list) {
-		if c.Logic == "" {
-			leaves = append(leaves, e.id(c))
-			continue
-		}
-		logic = append(logic, map[string]any{"level": model.Integer(int64(c.Depth)), "id": e.id(c)})
-	}
-	if leaves != nil {
-		into["constraints"] = leaves
-	}
-	if logic != nil {
-		into["logic"] = logic
-	}
+	all, _ := e.conjunction(list)
+	all.into(into)
 }
 
-// id compiles a constraint once and returns its id in the data.
-func (e *Evaluable) id(c *model.Constraint) string {
-	if id, ok := e.BySource[c]; ok {
-		return id
+// IDOf is the id in the data of a constraint; false for one that is not in it.
+func (e *Evaluable) IDOf(c *model.Constraint) (string, bool) {
+	if l, ok := e.leafOf[c]; ok {
+		return l.ID, true
 	}
-	if c.Logic == "" {
-		l := e.newLeaf(c)
-		l.ID = "c" + strconv.Itoa(len(e.BySource))
-		e.Leaves = append(e.Leaves, l)
-		e.BySource[c], e.compiled[c] = l.ID, l
-		if _, ok := e.Slots[l.Slot]; !ok {
-			e.Slots[l.Slot] = l
-		}
-		return l.ID
+	if node, ok := e.logicOf[c]; ok {
+		return node.id, true
 	}
-	operator := c.Logic
-	if operator == "andSequence" {
-		operator = "and" // the facts of one question have one time
-	}
-	list := make([]any, 0, len(c.Operands))
-	for _, operand := range c.Operands {
-		list = append(list, e.id(operand))
-	}
-	id := "c" + strconv.Itoa(len(e.BySource))
-	e.BySource[c] = id
-	e.logic[id] = map[string]any{"level": model.Integer(int64(c.Depth)), "operator": operator, "operands": list}
-	return id
+	return "", false
 }
 
 // LeafOf is the compiled form of a constraint; nil for a logical one.
-func (e *Evaluable) LeafOf(c *model.Constraint) *evalLeaf {
-	if c.Logic != "" {
-		return nil
-	}
-	e.id(c)
-	return e.compiled[c]
-}
+func (e *Evaluable) LeafOf(c *model.Constraint) *Leaf { return e.leafOf[c] }
 
 // LimitsOf are the limits of a rule for one action it names, under the name of the target that was
 // matched, those left out that are counted elsewhere.
@@ -315,7 +273,7 @@ func (e *Evaluable) LimitsOf(x *Entry, a *model.Action, targetName string, count
 		if counted(c) {
 			continue
 		}
-		if rate, ok := e.scratch().rate(c, x.Node.Kind); ok {
+		if rate, ok := e.rate(c, x.Node.Kind); ok {
 			limits = AddLimit(limits, limit.Limit{ID: limitID(r, rate.Period), Rate: rate})
 		}
 	}
@@ -328,21 +286,9 @@ func (e *Evaluable) RuleData() map[string]any {
 	for _, x := range e.Entries {
 		rules = append(rules, x.Data)
 	}
-	leaves := map[string]any{}
-	for _, l := range e.Leaves {
-		v := map[string]any{"slot": l.Slot, "type": l.Kind, "operator": l.Operator}
-		switch {
-		case l.Window:
-			v["from"], v["to"] = model.Integer(l.From), model.Integer(l.To)
-		case l.usage:
-			v["usage"] = true
-		case l.Value != nil:
-			v["value"] = l.Value
-		}
-		leaves[l.ID] = v
-	}
+	leaves, logic := e.data()
 	return map[string]any{"policy": map[string]any{
-		"strategy": e.Form.Strategy().String(), "grants": e.Grants(), "rules": rules, "leaves": leaves, "logic": e.logic,
+		"strategy": e.Form.Strategy().String(), "grants": e.Grants(), "rules": rules, "leaves": leaves, "logic": logic,
 	}}
 }
 

@@ -1,0 +1,94 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// textLeaf compares texts, IRIs and codes.
+func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
+	left := c.Left()
+	var f model.TextForm
+	ranges := false
+	values := make([]any, 0, len(c.Right))
+	for i, r := range c.Right {
+		if r.Window || r.Text == "" {
+			k.Problems.Errorf("value", r.Pointer, "%s compares with a text or an IRI", c.Operand)
+			return false
+		}
+		this := left.TextForm(r.Text)
+		if i > 0 && this != f {
+			this = model.MixedText
+		}
+		f = this
+		ranges = ranges || left.IsRange(r.Text)
+		values = append(values, left.CanonicalText(r.Text))
+	}
+	if left.Networked() && f == model.MixedText {
+		k.Problems.Errorf("value", c.Pointer, "addresses, domain names and IRIs are not comparable with one another: write a constraint for each kind")
+		return false
+	}
+	part := l.Operator == "isPartOf" || l.Operator == "hasPart"
+	switch {
+	case f.Contains():
+		l.Kind = "code"
+	case part && k.mode == literal:
+		l.Kind = "class"
+	default:
+		l.Kind = "text"
+	}
+	if part && !f.Contains() {
+		k.Problems.Warnf("taxonomy", c.Pointer, "no taxonomy of %s is known: %s is true of equal values and unknown of all others; isAnyOf decides both ways",
+			c.Operand, c.Operator)
+	}
+	l.Slot.As = string(f)
+	l.Value = values[0]
+	if slices.Contains(model.SetOperators, l.Operator) {
+		l.Value = values
+	}
+	if k.mode != enforcing {
+		l.read = func(v any) (any, bool) { return k.textFact(v, left, f) }
+	}
+	if ranges { // to be at a range of addresses is to be in it
+		if !k.allow(l, "eq", "neq", "isAnyOf", "isNoneOf", "isPartOf", "hasPart") {
+			return false
+		}
+		in := map[string]string{"eq": "isPartOf", "neq": "isNotPartOf", "isAnyOf": "isAnyPartOf", "isNoneOf": "isNonePartOf"}
+		if operator, ok := in[l.Operator]; ok {
+			l.Operator = operator
+		}
+	}
+	return true
+}
+
+// textFact reads a text of one form.
+func (k *compiler) textFact(v any, left *model.Operand, f model.TextForm) (any, bool) {
+	if k.mode == literal {
+		v = model.Unwrap(v)
+	}
+	s, ok := v.(string)
+	if !ok || s == "" {
+		return nil, false
+	}
+	if long := k.Expand(s); k.mode == literal && model.Absolute(long) {
+		s = long
+	}
+	if f != model.MixedText && left.TextForm(s) != f {
+		return nil, false
+	}
+	return left.CanonicalText(s), true
+}
+
+// keyLeaf compares keys by what they are, not by how they are written.
+func (k *compiler) keyLeaf(l *Leaf, c *model.Constraint) bool {
+	if l.Operator == "use" {
+		l.Operator = "eq"
+	}
+	read := func(v any) (any, bool) {
+		s, _ := model.Unwrap(v).(string)
+		der, ok := ParseKey(s)
+		return KeyText(der), ok
+	}
+	return k.compare(l, c, comparison{kind: "text", value: read, fact: read})
+}
