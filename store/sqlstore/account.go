@@ -134,3 +134,43 @@ func (t *tx) leavePool(ctx context.Context, service string, id pat.AgentID) erro
 	}
 	return err
 }
+
+// The accounts less everything that made them; whatever is left is wrong.
+const (
+	selectUnbalanced = `SELECT service, agent_id, currency FROM (
+		SELECT service, agent_id, currency, topped_up, held, captured FROM accounts
+		UNION ALL SELECT service, agent_id, currency, -topped_up, 0, -captured FROM carried
+		UNION ALL SELECT service, agent_id, currency, CASE WHEN from_state = '' AND to_state = '' THEN -amount ELSE 0 END,
+			CASE WHEN from_state IN ('held', 'unresolved') THEN amount ELSE 0 END - CASE WHEN to_state IN ('held', 'unresolved') THEN amount ELSE 0 END,
+			CASE WHEN from_state = 'captured' THEN amount ELSE 0 END - CASE WHEN to_state = 'captured' THEN amount ELSE 0 END
+		FROM ledger) AS every
+		GROUP BY service, agent_id, currency HAVING SUM(topped_up) <> 0 OR SUM(held) <> 0 OR SUM(captured) <> 0 LIMIT 1`
+	selectHeldAstray = `SELECT service, agent_id, currency FROM (
+		SELECT service, agent_id, currency, held FROM accounts
+		UNION ALL SELECT service, agent_id, currency, -amount FROM executions WHERE amount > 0 AND state IN ('held', 'unresolved')) AS every
+		GROUP BY service, agent_id, currency HAVING SUM(held) <> 0 LIMIT 1`
+	selectPoolAstray = `SELECT service, '', currency FROM (
+		SELECT service, currency, owed FROM pools
+		UNION ALL SELECT service, currency, CASE WHEN held + captured > topped_up THEN topped_up - held - captured ELSE 0 END FROM accounts WHERE pooled = 1) AS every
+		GROUP BY service, currency HAVING SUM(owed) <> 0 LIMIT 1`
+)
+
+// CheckBalance proves that the accounts are the sums over the ledger and what was carried forward, and that what is held is what
+// executions hold. The error wraps store.ErrUnbalanced and names an account. It reads all of the ledger.
+func (s *Store) CheckBalance(ctx context.Context) error {
+	for _, check := range []struct{ query, what string }{
+		{selectUnbalanced, "the account is not the sum over its ledger"},
+		{selectHeldAstray, "what is held is not what its calls hold"},
+		{selectPoolAstray, "what unapproved agents owe together is not the sum over them"},
+	} {
+		var service, agentID, currency string
+		found, err := s.one(ctx, check.query, nil, &service, &agentID, &currency)
+		if err != nil {
+			return err
+		}
+		if found {
+			return fmt.Errorf("service %q, agent %q, %s: %s: %w", service, agentID, currency, check.what, store.ErrUnbalanced)
+		}
+	}
+	return nil
+}
