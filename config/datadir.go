@@ -101,9 +101,6 @@ func pid(text []byte) string {
 // Close lets go of the directory.
 func (d *DataDir) Close() error { return d.lock.Close() }
 
-// Path is the directory as it was opened.
-func (d *DataDir) Path() string { return d.path }
-
 // StatePath is where the embedded store keeps its database.
 func (d *DataDir) StatePath() string { return StatePath(d.path) }
 

@@ -98,12 +98,3 @@ func (c *Config) Problemf(level problem.Level, path, format string, args ...any)
 	message := path + ": " + fmt.Sprintf(format, args...)
 	return Problem{File: c.Source.Path, Line: at.Line, Column: at.Column, Level: level, Message: message}
 }
-
-// Defaults returns a configuration in which every key has its default, and nothing is read or checked. It
-// has no service.
-func Defaults() *Config {
-	c := &Config{}
-	none := func(string) (string, bool) { return "", false }
-	yamlconf.Decode(nil, c, yamlconf.Options{Scalars: scalars, Env: none}) // its problem: no service
-	return c
-}

@@ -1,0 +1,15 @@
+package config
+
+import "github.com/uimgate/uimgate/internal/yamlconf"
+
+// Path is the directory as it was opened.
+func (d *DataDir) Path() string { return d.path }
+
+// Defaults returns a configuration in which every key has its default, and nothing is read or checked. It
+// has no service.
+func Defaults() *Config {
+	c := &Config{}
+	none := func(string) (string, bool) { return "", false }
+	yamlconf.Decode(nil, c, yamlconf.Options{Scalars: scalars, Env: none}) // its problem: no service
+	return c
+}
