@@ -6,9 +6,11 @@ FUZZTIME  ?= 60s
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 CC        ?= cc
 
-# The race detector needs a C compiler. It does not look into SQLite, which is C translated to Go: the checks there take four fifths
-# of the time of every test with a database, and find nothing of ours. Locks are seen nevertheless: they are in modernc.org/libc.
-RACEFLAGS := -race '-gcflags=modernc.org/...=-d=checkptr=0' '-gcflags=modernc.org/sqlite/lib=-race=false'
+# The race detector needs a C compiler. It does not look into SQLite, which is C translated to Go, nor into OPA: the checks there take
+# most of the time of every test with a database or a policy, and find nothing of ours. Locks are seen nevertheless: those of SQLite are
+# in modernc.org/libc, those of OPA in sync. make soak has it look into OPA as well.
+DETECT    := -race '-gcflags=modernc.org/...=-d=checkptr=0' '-gcflags=modernc.org/sqlite/lib=-race=false'
+RACEFLAGS := $(DETECT) '-gcflags=github.com/open-policy-agent/...=-race=false -d=checkptr=0'
 RACE := $(shell command -v $(CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo "$(RACEFLAGS)")
 
 .PHONY: build test soak lint vuln fuzz bench generate clean
@@ -27,6 +29,9 @@ soak: ## whole gateways killed, stopped, cut off and reloaded under load, a minu
 	$(GO) test -tags soak -count=1 -timeout 60m -v ./internal/soak
 	$(GO) test $(RACE) -tags soak -count=1 -timeout 60m ./store/...
 	$(GO) test -tags soak -count=1 -timeout 60m ./odrl/...
+ifneq ($(RACE),)
+	$(GO) test $(DETECT) -count=1 -timeout 60m -run Concurrently ./odrl
+endif
 
 lint:
 	$(GO) run $(LINT) run ./...

@@ -151,9 +151,9 @@ func TestComparingRulesIsBounded(t *testing.T) {
 		}) + `,` + one("count", "lt", "0") + `]}`
 	}
 	for name, doc := range map[string]string{
-		"pairs":  setOf(`"permission":[`+many(4000, func(int) string { return `{` + asset + `,"action":"play"}` })+`]`, `"prohibition":[`+many(4000, func(int) string { return `{` + asset + `,"action":"print"}` })+`]`),
-		"search": setOf(`"permission":[`+many(300, func(i int) string { return `{` + asset + `,"action":"play","constraint":` + ways(i) + `}` })+`]`, `"prohibition":[`+many(300, func(i int) string { return `{` + asset + `,"action":"play","constraint":` + ways(i) + `}` })+`]`),
-		"one":    use(`"constraint":[` + many(9000, func(i int) string { return one("media", "neq", fmt.Sprintf(`"m%d"`, i)) }) + `]`),
+		"pairs":  setOf(`"permission":[`+many(odrl.PairedRules, func(int) string { return `{` + asset + `,"action":"play"}` })+`]`, `"prohibition":[`+many(odrl.PairedRules, func(int) string { return `{` + asset + `,"action":"print"}` })+`]`),
+		"search": setOf(`"permission":[`+many(odrl.SearchedRules, func(i int) string { return `{` + asset + `,"action":"play","constraint":` + ways(i) + `}` })+`]`, `"prohibition":[`+many(odrl.SearchedRules, func(i int) string { return `{` + asset + `,"action":"play","constraint":` + ways(i) + `}` })+`]`),
+		"one":    use(`"constraint":[` + many(odrl.SearchedConstraints, func(i int) string { return one("media", "neq", fmt.Sprintf(`"m%d"`, i)) }) + `]`),
 	} {
 		problems := odrl.Validate(t.Context(), []byte(doc), odrl.ValidateOptions{})
 		if len(problems) > 250 || problems.Failed() || (find(problems, "unchecked") != nil) != (name == "pairs") {

@@ -32,7 +32,7 @@ func attackRows() []row {
 	var list []row
 	for _, x := range []struct{ name, says, doc, codes string }{
 		{"10 MB", "A document of ten megabytes is refused by its size.", doc("Set", rule, `"dc:description":"`+strings.Repeat("x", 10<<20)+`"`), "too-large"},
-		{"100,000 rules", "Nor are a hundred thousand rules read.", doc("Set", `"permission":[`+repeat(100_000, func(int) string { return `{"action":"use"}` })+`]`), "too-large"},
+		{"10,001 rules", "Nor are more than ten thousand rules read.", doc("Set", `"permission":[`+repeat(10_001, func(int) string { return `{"action":"use"}` })+`]`), "too-large"},
 		{"rules that multiply", "Nor are few rules that expand to many.", doc("Set", `"permission":[{"action":[`+repeat(200, func(int) string { return `"use"` })+`],"target":[`+repeat(200, func(i int) string { return fmt.Sprintf(`"ex:%d"`, i) })+`]}]`), "too-large too-slow"},
 		{"nested 1,000 deep", "Constraints are nested a few levels deep, not a thousand.", under(nested), "json too-deep"},
 		{"parents in a circle", "Inheritance in a circle is refused.", graphOf(`{"uid":"ex:a","inheritFrom":"ex:b",`+rule+`}`, `{"uid":"ex:b","inheritFrom":"ex:a",`+rule+`}`), "inherit-cycle"},

@@ -92,7 +92,9 @@ func (r row) check(t *testing.T) string {
 	if r.try != nil {
 		return r.try(t)
 	}
-	problems := odrl.Validate(t.Context(), []byte(r.doc), odrl.ValidateOptions{Lenient: r.lenient, Profiles: r.profiles})
+	_, problems := validations.once(fmt.Sprintln(r.lenient, r.profiles, r.doc), func() (*odrl.Policy, problem.List) {
+		return nil, odrl.Validate(context.Background(), []byte(r.doc), odrl.ValidateOptions{Lenient: r.lenient, Profiles: r.profiles})
+	})
 	var shown []string
 	if r.fault != "" {
 		words := append(strings.Fields(r.fault), "")

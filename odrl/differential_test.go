@@ -433,7 +433,7 @@ func three(t *testing.T, p *Policy, partial rego.PreparedEvalQuery, f *plan.Fram
 // FuzzDifferential: for any policy and any input the semantics module, its partial evaluation and the plan made of that
 // agree on which rules are active and which constraints are not met.
 func FuzzDifferential(f *testing.F) {
-	for seed := range 8 {
+	for seed := range DifferentialSeeds {
 		f.Add(randomBytes(uint64(seed), 80))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -77,8 +77,8 @@ func publish(tb testing.TB, doc []byte, w odrl.World) *odrl.Policy {
 	return p
 }
 
-// What publish published, and what the rows of the conformance table loaded.
-var publications, loads policies
+// What publish published, and what the rows of the conformance table loaded and validated.
+var publications, loads, validations policies
 
 // policies are made once each, by whatever they are made of.
 type policies struct{ made sync.Map }

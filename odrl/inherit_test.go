@@ -148,7 +148,7 @@ func TestBadDocuments(t *testing.T) {
 	}
 	for name, tt := range map[string]struct{ doc, code string }{
 		"10 MB":                       {setOf(rule, `"dct:description":"`+strings.Repeat("x", 10<<20)+`"`), "too-large"},
-		"100,000 rules":               {setOf(`"permission":[` + repeat(100_000, func(int) string { return `{"action":"use"}` }) + `]`), "too-large"},
+		"too many rules":              {setOf(`"permission":[` + repeat(odrl.TooManyRules, func(int) string { return `{"action":"use"}` }) + `]`), "too-large"},
 		"rules that multiply":         {setOf(`"permission":{"action":[` + repeat(200, func(int) string { return `"use"` }) + `],"target":[` + repeat(200, func(i int) string { return fmt.Sprintf(`"http://example.com/%d"`, i) }) + `]}`), "too-large"},
 		"parties that multiply":       {setOf(`"permission":{"action":"use",` + asset + `,"assigner":[` + repeat(200, func(i int) string { return fmt.Sprintf(`"http://a.example/%d"`, i) }) + `],"assignee":[` + repeat(200, func(i int) string { return fmt.Sprintf(`"http://b.example/%d"`, i) }) + `]}`), "too-large"},
 		"constraints nested":          {use(`"constraint":` + nested), "json"},
@@ -172,10 +172,10 @@ func TestBadDocuments(t *testing.T) {
 		"two policies of one IRI":     {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"uid":"ex:p","permission":{"action":"sell","target":"ex:a"}}`), "duplicate"},
 		"a rule that is a constraint": {use(`"uid":"http://example.com/x","constraint":{"uid":"http://example.com/x","leftOperand":"count","operator":"lt","rightOperand":5}`), "duplicate"},
 		"a permission and a duty":     {graphOf(`{"uid":"ex:p","permission":{"@id":"ex:r"},"prohibition":{"@id":"ex:r"}}`, `{"@id":"ex:r","action":"use","target":"ex:a"}`), "duplicate"},
-		"many policies in a chain": {graphOf(repeat(500, func(i int) string {
+		"many policies in a chain": {graphOf(repeat(odrl.ChainedPolicies, func(i int) string {
 			return fmt.Sprintf(`{"uid":"ex:p%d","inheritFrom":"ex:p%d",%s}`, i, i+1, rule)
-		}), `{"uid":"ex:p500",`+rule+`}`), ""},
-		"many parts in a chain": {graphOf(`{"uid":"ex:p",`+rule+`}`, repeat(2000, func(i int) string {
+		}), fmt.Sprintf(`{"uid":"ex:p%d",%s}`, odrl.ChainedPolicies, rule)), ""},
+		"many parts in a chain": {graphOf(`{"uid":"ex:p",`+rule+`}`, repeat(odrl.ChainedParts, func(i int) string {
 			return fmt.Sprintf(`{"@id":"ex:a%d","partOf":"ex:a%d"}`, i, i+1)
 		})), ""},
 	} {

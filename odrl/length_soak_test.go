@@ -2,11 +2,29 @@
 
 package odrl
 
+import "github.com/uimgate/uimgate/odrl/internal/model"
+
 // How many random policies the tests look at.
 const (
 	ComparedPolicies   = 200  // module, residual and plan
+	DifferentialSeeds  = 8    // seeds of the fuzzer beside its corpus
 	MutatedPolicies    = 2000 // published, decided
 	MutatedDocuments   = 1500 // loaded, validated, written canonically
 	AgreeingPolicies   = 500  // Decide and Evaluate
 	ReproducedPolicies = 300  // Decide, and Evaluate by the document alone
+)
+
+// Depths are those at which nested constraints are published.
+var Depths = []int{1, 2, 3, 4, 5, 6, 7, model.MaxNesting}
+
+// How large the documents are that only have to be bounded.
+const (
+	TooManyRules        = 100_000 // more than MaxRules
+	ManyRules           = 2_000   // of as many intents
+	ChainedPolicies     = 500
+	ChainedParts        = 2_000
+	PairedRules         = 4_000 // permissions, and as many prohibitions: more pairs than are compared
+	SearchedRules       = 300   // permissions, and as many prohibitions
+	SearchedConstraints = 9_000
+	WarnedConstraints   = 500 // more than are warned of
 )

@@ -2,11 +2,29 @@
 
 package odrl
 
+import "github.com/uimgate/uimgate/odrl/internal/model"
+
 // How many random policies the tests look at. With the build tag soak there are more.
 const (
 	ComparedPolicies   = 12  // module, residual and plan
+	DifferentialSeeds  = 3   // seeds of the fuzzer beside its corpus
 	MutatedPolicies    = 100 // published, decided
 	MutatedDocuments   = 150 // loaded, validated, written canonically
 	AgreeingPolicies   = 60  // Decide and Evaluate
 	ReproducedPolicies = 30  // Decide, and Evaluate by the document alone
+)
+
+// Depths are those at which nested constraints are published.
+var Depths = []int{1, 2, 3, model.MaxNesting}
+
+// How large the documents are that only have to be bounded.
+const (
+	TooManyRules        = 10_001 // more than MaxRules
+	ManyRules           = 300    // of as many intents
+	ChainedPolicies     = 100
+	ChainedParts        = 500
+	PairedRules         = 1_100 // permissions, and as many prohibitions: more pairs than are compared
+	SearchedRules       = 20    // permissions, and as many prohibitions
+	SearchedConstraints = 2_000
+	WarnedConstraints   = 150 // more than are warned of
 )

@@ -195,7 +195,7 @@ func TestPublishingIsBounded(t *testing.T) {
 	}
 	for name, tt := range map[string]struct{ doc, code string }{
 		"10 MB":                {in(`"description":"` + strings.Repeat("x", 10<<20) + `"`), "too-large"},
-		"100,000 rules":        {`{` + head + `,"permission":[` + repeat(100_000, func(int) string { return "{}" }) + `]}`, "too-large"},
+		"too many rules":       {`{` + head + `,"permission":[` + repeat(odrl.TooManyRules, func(int) string { return "{}" }) + `]}`, "too-large"},
 		"nested 9":             {nest(9), "too-deep"},
 		"nested 1,000":         {nest(1000), "json"},
 		"60,000 constraints":   {limited(`[` + repeat(60_000, func(int) string { return "{}" }) + `]`), "too-many"},
@@ -224,7 +224,7 @@ func TestPublishingIsBounded(t *testing.T) {
 	}
 	publish(t, []byte(nest(8)), world())
 	// Warnings, however many, refuse nothing.
-	many := permit(`"constraint":[` + repeat(500, func(i int) string { return leaf("dateTime", "neq", fmt.Sprintf("%d-01-01T00:00:00", 1900+i)) }) + `]`)
+	many := permit(`"constraint":[` + repeat(odrl.WarnedConstraints, func(i int) string { return leaf("dateTime", "neq", fmt.Sprintf("%d-01-01T00:00:00", 1900+i)) }) + `]`)
 	if p := publish(t, []byte(many), world()); len(p.Warnings()) > 150 || len(p.Warnings()) < 50 {
 		t.Errorf("%d warnings", len(p.Warnings()))
 	}

@@ -165,6 +165,47 @@ func TestDecidingConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
+// Policies are published and evaluated side by side, and one policy is evaluated by many, from its first evaluation on.
+func TestPublishingAndEvaluatingConcurrently(t *testing.T) {
+	doc := file(t, "uim-core.json")
+	shared, problems := odrl.Load(t.Context(), doc, odrl.LoadOptions{Lenient: true})
+	if shared == nil {
+		t.Fatal(problems)
+	}
+	q := odrl.Question{Party: "http://example.com/a", Action: "execute", Target: search.UID}
+	evaluate := func(p *odrl.Policy) odrl.Evaluation {
+		e, err := p.Evaluate(t.Context(), q, odrl.WorldState{Now: noon}, odrl.EvaluateOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+		return e
+	}
+	own, problems := odrl.Load(t.Context(), doc, odrl.LoadOptions{Lenient: true})
+	if own == nil {
+		t.Fatal(problems)
+	}
+	want := evaluate(own)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 10 {
+				if e := evaluate(shared); e.Permit != want.Permit || e.Reason != want.Reason {
+					t.Errorf("%v %s, want %v %s", e.Permit, e.Reason, want.Permit, want.Reason)
+				}
+			}
+		})
+		wg.Go(func() {
+			p, problems := odrl.Publish(t.Context(), doc, world())
+			if p == nil {
+				t.Error(problems)
+			} else if d, err := p.Decide(t.Context(), odrl.Request{AgentID: "agent-1", AgentKey: []byte("k"), ProofKey: []byte("k"), Intent: search.UID, Now: noon}); err != nil || !d.Permit {
+				t.Errorf("%+v, %v, want a permit", d, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 func TestACancelledDecisionDenies(t *testing.T) {
 	p := publish(t, file(t, "uim-core.json"), world())
 	ctx, cancel := context.WithCancel(t.Context())
