@@ -14,6 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl/internal/model"
 	"github.com/uimgate/uimgate/odrl/internal/plan"
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
@@ -48,22 +49,17 @@ func (p *Policy) Bundle(w io.Writer) error {
 	}
 	z := gzip.NewWriter(w)
 	t := tar.NewWriter(z)
-	for _, f := range []struct {
-		name string
-		text []byte
-	}{
-		{"/.manifest", manifest},
-		{"/data.json", data},
-		{"/residual.txt", p.residualText()},
-		{"/uimgate/odrl/levels.rego", []byte(rules.Levels)},
-		{"/uimgate/odrl/report.rego", []byte(rules.Reports)},
-		{"/uimgate/odrl/semantics.rego", []byte(rules.Semantics)},
-	} {
-		if err := t.WriteHeader(&tar.Header{Name: f.name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(f.text)), Format: tar.FormatUSTAR}); err != nil {
-			return fmt.Errorf("writing %s: %w", f.name, err)
+	files := map[string][]byte{"/.manifest": manifest, "/data.json": data, "/residual.txt": p.residualText()}
+	for name, text := range rules.Modules() {
+		files["/uimgate/odrl/"+name] = []byte(text)
+	}
+	for _, name := range model.SortedKeys(files) {
+		text := files[name]
+		if err := t.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text)), Format: tar.FormatUSTAR}); err != nil {
+			return fmt.Errorf("writing %s: %w", name, err)
 		}
-		if _, err := t.Write(f.text); err != nil {
-			return fmt.Errorf("writing %s: %w", f.name, err)
+		if _, err := t.Write(text); err != nil {
+			return fmt.Errorf("writing %s: %w", name, err)
 		}
 	}
 	if err := errors.Join(t.Close(), z.Close()); err != nil {

@@ -2,13 +2,13 @@ package odrl_test
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/rego"
 
 	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // Plain OPA, given the module's files, the data and the input as JSON, finds what Evaluate finds.
@@ -40,12 +40,8 @@ func TestConformancePlainOPAFindsTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		options := []func(*rego.Rego){rego.Query("data.uimgate.odrl.evaluation with data.policy as input.data.policy with input as input.input"), rego.ParsedInput(nil)}
-		for _, name := range []string{"semantics.rego", "levels.rego", "report.rego"} {
-			text, err := os.ReadFile("internal/rules/" + name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			options = append(options, rego.Module(name, string(text)))
+		for name, text := range rules.Modules() {
+			options = append(options, rego.Module(name, text))
 		}
 		var in, d any
 		for _, x := range []struct {

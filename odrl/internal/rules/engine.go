@@ -2,7 +2,7 @@ package rules
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,34 +14,36 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 )
 
-// Semantics is the module that Decide and Terms ask.
-//
-//go:embed semantics.rego
-var Semantics string
+//go:embed *.rego
+var files embed.FS
 
-// Levels is the module of logical constraints, one set of rules for each depth.
-//
-//go:embed levels.rego
-var Levels string
+// Modules are the texts of the modules, by the names of their files: constraints.rego and levels.rego judge constraints,
+// semantics.rego is what Decide and Terms ask, report.rego what Evaluate asks.
+var Modules = sync.OnceValue(func() map[string]string {
+	texts := map[string]string{}
+	for _, name := range []string{"constraints.rego", "levels.rego", "report.rego", "semantics.rego"} {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		texts[name] = string(text)
+	}
+	return texts
+})
 
-// Reports is the module that Evaluate asks.
-//
-//go:embed report.rego
-var Reports string
-
-// builtins are all that the semantics module may call: pure, and quick whatever they are given. A
+// builtins are all that the modules may call: pure, and quick whatever they are given. A
 // list of what is allowed needs no upkeep when OPA learns to do more.
 var builtins = []string{
 	"eq", "equal", "neq", "lt", "lte", "gt", "gte", "assign", "count", "concat", "startswith", "internal.member_2", "is_array", "is_number", "is_string",
 }
 
-// Module is the semantics module, compiled once for all policies.
+// Module is all modules, compiled once for all policies.
 var Module = sync.OnceValues(func() (*ast.Compiler, error) {
 	caps := ast.CapabilitiesForThisVersion()
 	caps.AllowNet = []string{}
 	caps.Builtins = slices.DeleteFunc(slices.Clone(caps.Builtins), func(b *ast.Builtin) bool { return !slices.Contains(builtins, b.Name) })
 	parsed := map[string]*ast.Module{}
-	for name, text := range map[string]string{"semantics.rego": Semantics, "levels.rego": Levels, "report.rego": Reports} {
+	for name, text := range Modules() {
 		m, err := ast.ParseModuleWithOpts(name, text, ast.ParserOptions{RegoVersion: ast.RegoV1, Capabilities: caps})
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, err)

@@ -13,7 +13,7 @@ type Leaf struct {
 	Source   *model.Constraint
 	Slot     Slot
 	Key      string // of the slot in input.facts
-	Kind     string // the type guard of semantics.rego; "none": no fact makes the leaf true or false
+	Kind     string // the type guard of constraints.rego; "none": no fact makes the leaf true or false
 	Operator string
 	Value    any // what JSON holds
 	Window   bool

@@ -12,7 +12,7 @@ import (
 // A comparison is how the facts and the right operands of a constraint become comparable values. Facts of one operand are
 // read once for all constraints that have the same form.
 type comparison struct {
-	kind  string // the type guard of semantics.rego
+	kind  string // the type guard of constraints.rego
 	as    string // of the slot
 	value func(any) (any, bool)
 	fact  func(any) (any, bool)

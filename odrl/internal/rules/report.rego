@@ -440,23 +440,3 @@ refined(piece) if piece.constraints
 refined(piece) if piece.logic
 
 refined(piece) if piece.limits
-
-# --- Constraints that only a question as a whole can have -------------------------------------------
-
-# odrl:policyUsage as right operand is the time at which the action of the rule is exercised.
-holds_0 contains id if {
-	leaf := data.policy.leaves[id]
-	leaf.usage
-	met(leaf.operator, {"type": "number", "value": input.now}, input.facts[leaf.slot])
-}
-
-fails_0 contains id if {
-	leaf := data.policy.leaves[id]
-	leaf.usage
-	missed(leaf.operator, {"type": "number", "value": input.now}, input.facts[leaf.slot])
-}
-
-# A value is part of what the world says it is part of.
-part("class", piece, whole) if whole in input.within[piece]
-
-typed("class", fact) if is_string(fact)
