@@ -22,14 +22,14 @@ const (
 	formDetached     = "detached"
 )
 
-// A Presented agreement is what an agent sends, before anything about it is known to be true.
+// Presented is an agreement as an agent sends it. Nothing in it is verified yet.
 type Presented struct {
 	AgentID AgentID
 	Signed  string // signed_policy: a compact JWS, or a detached signature as text
 	Key     Key
 }
 
-// An Accepted agreement is what verified.
+// Accepted is an agreement that was verified.
 type Accepted struct {
 	Assurance Assurance
 	Form      string    // see Agreement.Form
@@ -42,11 +42,11 @@ type Accepted struct {
 	Digest    string
 }
 
-// VerifyAgreement holds what an agent sent against the policy offered now. Three kinds are accepted, told
-// apart by form and typ alone: the fresh agreement (typ uim-agreement+jwt) that names the policy by digest,
-// a compact JWS whose payload is the policy, and a detached signature over one of the policy's byte
-// forms. Past policies are tried only to say ErrPolicyMismatch instead of ErrBadSignature. Whether a
-// fresh agreement was used before is for the Store to say.
+// VerifyAgreement verifies what an agent sent against the policy offered now. It accepts three kinds, distinguished by
+// form and typ alone: the fresh agreement (typ uim-agreement+jwt), which names the policy by digest; a compact JWS
+// whose payload is the policy; and a detached signature over one of the byte forms of the policy. It tries past
+// policies only to return ErrPolicyMismatch instead of ErrBadSignature. It does not check whether a fresh agreement was
+// used before: the Store does.
 //
 // Errors are of kind ErrBadAgentID, ErrBadSignature, ErrBadAgreement, ErrAgreementStale or ErrPolicyMismatch.
 func VerifyAgreement(p Presented, issuer string, current Offer, past []Offer, now time.Time) (Accepted, error) {
@@ -67,21 +67,21 @@ func (a Accepted) stale(now time.Time) bool {
 	return a.Assurance == Fresh && now.Sub(a.IssuedAt).Abs() > AgreementWindow
 }
 
-// verifyPresented is VerifyAgreement without the time: whether a fresh agreement is stale is left open.
+// verifyPresented is VerifyAgreement without the time: it does not check whether a fresh agreement is stale.
 func verifyPresented(p Presented, issuer string, current Offer, past []Offer) (Accepted, error) {
 	if p.Key.IsZero() {
 		return Accepted{}, ErrUnsupportedKey
 	}
-	if strings.Contains(p.Signed, ".") { // no hex and no base64 holds one
+	if strings.Contains(p.Signed, ".") { // neither hex nor base64 contains a dot
 		return verifyAgreementJWS(p, issuer, current)
 	}
 	signature, err := detachedSignature(p.Key, p.Signed)
 	if err != nil {
 		return Accepted{}, err
 	}
-	if f, way, ok := verifyOffer(p.Key, current, signature); ok {
+	if f, scheme, ok := verifyOffer(p.Key, current, signature); ok {
 		a := Accepted{
-			Assurance: Static, Form: formDetached + ":" + f.name + ":" + way, Signature: signature,
+			Assurance: Static, Form: formDetached + ":" + f.name + ":" + scheme, Signature: signature,
 			UID: current.UID, Digest: current.Digest,
 		}
 		if f.name != formServed {
@@ -101,7 +101,7 @@ func verifyAgreementJWS(p Presented, issuer string, current Offer) (Accepted, er
 	text := strings.TrimSpace(p.Signed)
 	j, err := parseJWS(text, maxSigned)
 	if err != nil {
-		return Accepted{}, because(ErrBadSignature, "signed_policy is neither a compact JWS nor a detached signature")
+		return Accepted{}, errorOfKind(ErrBadSignature, "signed_policy is neither a compact JWS nor a detached signature")
 	}
 	if !j.verifies(p.Key) {
 		return Accepted{}, ErrBadSignature
@@ -114,8 +114,8 @@ func verifyAgreementJWS(p Presented, issuer string, current Offer) (Accepted, er
 		a.Signature = []byte(text)
 		return a, nil
 	}
-	if strings.HasPrefix(j.typ, "uim-") { // a PAT or a proof is no agreement, whatever it holds
-		return Accepted{}, because(ErrBadSignature, "a JWS of this typ is no agreement")
+	if strings.HasPrefix(j.typ, "uim-") { // a PAT or a proof is never accepted as an agreement
+		return Accepted{}, errorOfKind(ErrBadSignature, "a JWS of this typ is no agreement")
 	}
 	digest, err := PolicyDigest(j.payload)
 	if err != nil || digest != current.Digest {
@@ -131,10 +131,10 @@ func freshAgreement(j jws, p Presented, issuer string, current Offer) (Accepted,
 	if inHeader, ok := j.header["jwk"]; ok {
 		jwk, isObject := inHeader.(map[string]any)
 		if !isObject {
-			return Accepted{}, because(ErrBadSignature, "the header's jwk is no object")
+			return Accepted{}, errorOfKind(ErrBadSignature, "the header's jwk is no object")
 		}
 		if key, err := fromJWK(jwk); err != nil || key.Thumbprint() != p.Key.Thumbprint() {
-			return Accepted{}, because(ErrBadSignature, "the header's jwk is not agent_public_key")
+			return Accepted{}, errorOfKind(ErrBadSignature, "the header's jwk is not agent_public_key")
 		}
 	}
 	c, err := readAgreement(j.payload)
@@ -212,7 +212,8 @@ func readAgreement(payload []byte) (AgreementClaims, error) {
 
 func validNonce(s string) bool { return len(s) >= minNonce && len(s) <= maxNonce && visible(s) }
 
-// bounded keeps what a stranger wrote out of our texts beyond a digest's length.
+// bounded returns the digest an agent sent for use in our texts, and "" if it is longer than a digest or not visible
+// ASCII.
 func bounded(digest string) string {
 	if len(digest) > 64 || !visible(digest) {
 		return ""
@@ -220,7 +221,8 @@ func bounded(digest string) string {
 	return digest
 }
 
-// soleAudience reads aud as one string, or a list of one: an agreement made for several is bound to none.
+// soleAudience reads aud: one string, or a list of one. An agreement made for several audiences is bound to none of
+// them, and is rejected.
 func soleAudience(v any) (string, error) {
 	if list, ok := v.([]any); ok && len(list) == 1 {
 		v = list[0]

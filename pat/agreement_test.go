@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// signatures are every way a key signs a text without a JWS.
+// signatures returns every form of a signature over a text without a JWS.
 func signatures(tb testing.TB, signer crypto.Signer, text []byte) map[string][]byte {
 	tb.Helper()
 	sum := sha256.Sum256(text)
@@ -65,15 +65,17 @@ func TestDetachedSignaturesInEveryForm(t *testing.T) {
 	}
 	for _, signer := range []crypto.Signer{rsaKey(), ecKey(), edKey()} {
 		for form, text := range texts {
-			for way, signature := range signatures(t, signer, text) {
+			for scheme, signature := range signatures(t, signer, text) {
 				for encoding, encode := range encodings {
-					a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: encode(signature), Key: keyOf(t, signer)}, issuer, offer, nil, noon)
-					if err != nil || a.Form != "detached:"+form+":"+way {
-						t.Errorf("%s, %s, %s: %q, %v", form, way, encoding, a.Form, err)
+					a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: encode(signature), Key: keyOf(t, signer)}, issuer,
+						offer, nil, noon)
+					if err != nil || a.Form != "detached:"+form+":"+scheme {
+						t.Errorf("%s, %s, %s: %q, %v", form, scheme, encoding, a.Form, err)
 						continue
 					}
-					if a.Assurance != pat.Static || a.Nonce != "" || a.Digest != offer.Digest || a.UID != policyUID || string(a.Signature) != string(signature) {
-						t.Errorf("%s, %s: %+v", form, way, a)
+					if a.Assurance != pat.Static || a.Nonce != "" || a.Digest != offer.Digest || a.UID != policyUID ||
+						string(a.Signature) != string(signature) {
+						t.Errorf("%s, %s: %+v", form, scheme, a)
 					}
 					if (a.Signed == nil) != (form == "served") || (a.Signed != nil && string(a.Signed) != string(text)) {
 						t.Errorf("%s: kept as evidence: %s", form, a.Signed)
@@ -88,8 +90,8 @@ func TestPolicyAsJWS(t *testing.T) {
 	offer := offerOf(t, policyV1)
 	other := []byte(`{"permission":[{"note":"ä","price":15e-1,"action":"execute"}],"uid":"https://shop.example/policy/1"}`)
 	for alg, signer := range map[string]crypto.Signer{"RS256": rsaKey(), "ES256": ecKey(), "EdDSA": edKey()} {
-		way := map[string]string{"RS256": "rsa-pkcs1v15", "ES256": "ecdsa-p256-raw", "EdDSA": "ed25519"}[alg]
-		sign := func(input []byte) []byte { return signatures(t, signer, input)[way] }
+		scheme := map[string]string{"RS256": "rsa-pkcs1v15", "ES256": "ecdsa-p256-raw", "EdDSA": "ed25519"}[alg]
+		sign := func(input []byte) []byte { return signatures(t, signer, input)[scheme] }
 		for _, typ := range []any{"JWT", "JOSE", nil, "odrl+jwt"} {
 			header := map[string]any{"alg": alg, "typ": typ, "kid": "../../etc/passwd"}
 			text := jws(t, header, other, sign)
@@ -100,7 +102,8 @@ func TestPolicyAsJWS(t *testing.T) {
 		}
 		for _, typ := range []string{"uim-proof+jwt", "uim-pat+jwt", "application/UIM-proof+jwt"} {
 			text := jws(t, map[string]any{"alg": alg, "typ": typ}, other, sign)
-			if _, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}, issuer, offer, nil, noon); !errors.Is(err, pat.ErrBadSignature) {
+			if _, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}, issuer, offer, nil,
+				noon); !errors.Is(err, pat.ErrBadSignature) {
 				t.Errorf("%s as %s: %v", alg, typ, err)
 			}
 		}
@@ -141,7 +144,7 @@ func TestFreshAgreementsThatAreRefused(t *testing.T) {
 	}{
 		"as it should be":         {nil, nil, nil, ""},
 		"audience as a list":      {nil, m{"aud": []string{issuer}}, nil, ""},
-		"nonce for jti":           {nil, m{"jti": left, "nonce": "0123456789abcdef"}, nil, ""},
+		"nonce for jti":           {nil, m{"jti": absent, "nonce": "0123456789abcdef"}, nil, ""},
 		"own jwk":                 {m{"jwk": own}, nil, nil, ""},
 		"Ed25519 as alg":          {m{"alg": "Ed25519"}, nil, nil, ""},
 		"typ in capitals":         {m{"typ": "application/UIM-Agreement+JWT"}, nil, nil, ""},
@@ -184,7 +187,7 @@ func TestFreshAgreementsThatAreRefused(t *testing.T) {
 		}
 		maps.Copy(header, tt.header)
 		for k, v := range tt.payload {
-			if payload[k] = v; v == left {
+			if payload[k] = v; v == absent {
 				delete(payload, k)
 			}
 		}
@@ -193,15 +196,14 @@ func TestFreshAgreementsThatAreRefused(t *testing.T) {
 		if !errors.Is(err, tt.want) || (err != nil) != (a.Form == "") {
 			t.Errorf("%s: %+v, %v; want %v", name, a, err, tt.want)
 		}
-		var bad *pat.AgreementError
-		if errors.As(err, &bad) && bad.Member != tt.member {
+		if bad, ok := errors.AsType[*pat.AgreementError](err); ok && bad.Member != tt.member {
 			t.Errorf("%s: blames %q, want %q", name, bad.Member, tt.member)
 		}
 	}
 }
 
-// left says that a member is left out.
-const left = "(left out)"
+// absent marks a member that is left out.
+const absent = "(left out)"
 
 func deep(n int) any {
 	var v any = 1
@@ -225,42 +227,52 @@ func TestAgreementsThatAreRefused(t *testing.T) {
 		key           pat.Key
 		want          error
 	}{
-		"no agent id":               {"", hex.EncodeToString(good), ed, pat.ErrBadAgentID},
-		"agent id with a space":     {"a b", hex.EncodeToString(good), ed, pat.ErrBadAgentID},
-		"agent id too long":         {strings.Repeat("a", 201), hex.EncodeToString(good), ed, pat.ErrBadAgentID},
-		"no key":                    {"a", hex.EncodeToString(good), pat.Key{}, pat.ErrUnsupportedKey},
-		"no signature":              {"a", "", ed, pat.ErrBadSignature},
-		"another key's":             {"a", hex.EncodeToString(good), keyOf(t, newEd()), pat.ErrBadSignature},
-		"one bit off":               {"a", hex.EncodeToString(flipped), ed, pat.ErrBadSignature},
-		"hex of odd length":         {"a", hex.EncodeToString(good)[1:], ed, pat.ErrBadSignature},
-		"too short":                 {"a", hex.EncodeToString(good[:63]), ed, pat.ErrBadSignature},
-		"too long":                  {"a", strings.Repeat("A", 1000), ed, pat.ErrBadSignature},
-		"huge":                      {"a", strings.Repeat("A", 5<<20), ed, pat.ErrBadSignature},
-		"huge JWS":                  {"a", strings.Repeat("A", 5<<20) + ".x.y", ed, pat.ErrBadSignature},
-		"RSA signature, EC key":     {"a", hex.EncodeToString(rsaGood), keyOf(t, ecKey()), pat.ErrBadSignature},
-		"RSA signature cut":         {"a", hex.EncodeToString(rsaGood[:255]), keyOf(t, rsaKey()), pat.ErrBadSignature},
-		"older policy":              {"a", hex.EncodeToString(ed25519.Sign(edKey(), policyV1)), ed, pat.ErrPolicyMismatch},
-		"older policy, JWS":         {"a", jwsOf(policyV1), ed, pat.ErrPolicyMismatch},
-		"tampered policy":           {"a", hex.EncodeToString(ed25519.Sign(edKey(), append([]byte(" "), policyV2...))), ed, pat.ErrBadSignature},
-		"tampered policy, JWS":      {"a", jwsOf([]byte(`{"uid": "https://shop.example/policy/1", "permission": [], "x": 1}`)), ed, pat.ErrPolicyMismatch},
-		"no policy, JWS":            {"a", jwsOf([]byte(`hello`)), ed, pat.ErrPolicyMismatch},
-		"a member twice, JWS":       {"a", jwsOf([]byte(`{"uid": "x", "uid": "https://shop.example/policy/1", "permission": []}`)), ed, pat.ErrPolicyMismatch},
-		"JWS of another key":        {"a", goodJWS, keyOf(t, newEd()), pat.ErrBadSignature},
-		"JWS of four parts":         {"a", goodJWS + ".x", ed, pat.ErrBadSignature},
-		"JWS without signature":     {"a", goodJWS[:strings.LastIndexByte(goodJWS, '.')+1], ed, pat.ErrBadSignature},
-		"JWS with a break inside":   {"a", goodJWS[:10] + "\n" + goodJWS[10:], ed, pat.ErrBadSignature},
-		"JWS with padding":          {"a", goodJWS + "==", ed, pat.ErrBadSignature},
-		"JWS header with twins":     {"a", jws(t, []byte(`{"alg":"none","alg":"EdDSA"}`), policyV2, edSign(edKey())), ed, pat.ErrBadSignature},
-		"JWS with HMAC by the key":  {"a", jws(t, map[string]any{"alg": "HS256"}, policyV2, hmacWith(ed.SPKI())), ed, pat.ErrBadSignature},
-		"JWS with alg none":         {"a", jws(t, map[string]any{"alg": "none"}, policyV2, func([]byte) []byte { return nil }), ed, pat.ErrBadSignature},
-		"JWS with other bits unset": {"a", goodJWS[:len(goodJWS)-1] + other(goodJWS[len(goodJWS)-1]), ed, pat.ErrBadSignature},
+		"no agent id":           {"", hex.EncodeToString(good), ed, pat.ErrBadAgentID},
+		"agent id with a space": {"a b", hex.EncodeToString(good), ed, pat.ErrBadAgentID},
+		"agent id too long":     {strings.Repeat("a", 201), hex.EncodeToString(good), ed, pat.ErrBadAgentID},
+		"no key":                {"a", hex.EncodeToString(good), pat.Key{}, pat.ErrUnsupportedKey},
+		"no signature":          {"a", "", ed, pat.ErrBadSignature},
+		"another key's":         {"a", hex.EncodeToString(good), keyOf(t, newEd()), pat.ErrBadSignature},
+		"one bit off":           {"a", hex.EncodeToString(flipped), ed, pat.ErrBadSignature},
+		"hex of odd length":     {"a", hex.EncodeToString(good)[1:], ed, pat.ErrBadSignature},
+		"too short":             {"a", hex.EncodeToString(good[:63]), ed, pat.ErrBadSignature},
+		"too long":              {"a", strings.Repeat("A", 1000), ed, pat.ErrBadSignature},
+		"huge":                  {"a", strings.Repeat("A", 5<<20), ed, pat.ErrBadSignature},
+		"huge JWS":              {"a", strings.Repeat("A", 5<<20) + ".x.y", ed, pat.ErrBadSignature},
+		"RSA signature, EC key": {"a", hex.EncodeToString(rsaGood), keyOf(t, ecKey()), pat.ErrBadSignature},
+		"RSA signature cut":     {"a", hex.EncodeToString(rsaGood[:255]), keyOf(t, rsaKey()), pat.ErrBadSignature},
+		"older policy":          {"a", hex.EncodeToString(ed25519.Sign(edKey(), policyV1)), ed, pat.ErrPolicyMismatch},
+		"older policy, JWS":     {"a", jwsOf(policyV1), ed, pat.ErrPolicyMismatch},
+		"tampered policy":       {"a", hex.EncodeToString(ed25519.Sign(edKey(), append([]byte(" "), policyV2...))), ed, pat.ErrBadSignature},
+		"tampered policy, JWS": {
+			"a", jwsOf([]byte(`{"uid": "https://shop.example/policy/1", "permission": [], "x": 1}`)), ed,
+			pat.ErrPolicyMismatch,
+		},
+		"no policy, JWS": {"a", jwsOf([]byte(`hello`)), ed, pat.ErrPolicyMismatch},
+		"a member twice, JWS": {
+			"a", jwsOf([]byte(`{"uid": "x", "uid": "https://shop.example/policy/1", "permission": []}`)),
+			ed, pat.ErrPolicyMismatch,
+		},
+		"JWS of another key":       {"a", goodJWS, keyOf(t, newEd()), pat.ErrBadSignature},
+		"JWS of four parts":        {"a", goodJWS + ".x", ed, pat.ErrBadSignature},
+		"JWS without signature":    {"a", goodJWS[:strings.LastIndexByte(goodJWS, '.')+1], ed, pat.ErrBadSignature},
+		"JWS with a break inside":  {"a", goodJWS[:10] + "\n" + goodJWS[10:], ed, pat.ErrBadSignature},
+		"JWS with padding":         {"a", goodJWS + "==", ed, pat.ErrBadSignature},
+		"JWS header with twins":    {"a", jws(t, []byte(`{"alg":"none","alg":"EdDSA"}`), policyV2, edSign(edKey())), ed, pat.ErrBadSignature},
+		"JWS with HMAC by the key": {"a", jws(t, map[string]any{"alg": "HS256"}, policyV2, hmacWith(ed.SPKI())), ed, pat.ErrBadSignature},
+		"JWS with alg none": {
+			"a", jws(t, map[string]any{"alg": "none"}, policyV2, func([]byte) []byte { return nil }), ed,
+			pat.ErrBadSignature,
+		},
+		"JWS with other bits unset": {"a", goodJWS[:len(goodJWS)-1] + otherDigit(goodJWS[len(goodJWS)-1]), ed, pat.ErrBadSignature},
 	} {
-		a, err := pat.VerifyAgreement(pat.Presented{AgentID: pat.AgentID(tt.agent), Signed: tt.signed, Key: tt.key}, issuer, current, []pat.Offer{old}, noon)
+		a, err := pat.VerifyAgreement(pat.Presented{AgentID: pat.AgentID(tt.agent), Signed: tt.signed, Key: tt.key}, issuer,
+			current, []pat.Offer{old}, noon)
 		if !errors.Is(err, tt.want) || a.Form != "" {
 			t.Errorf("%s: %+v, %v; want %v", name, a, err, tt.want)
 		}
-		var mismatch *pat.PolicyMismatchError
-		if errors.As(err, &mismatch) && (mismatch.UID != policyUID || mismatch.Digest != current.Digest) {
+		mismatch, ok := errors.AsType[*pat.PolicyMismatchError](err)
+		if ok && (mismatch.UID != policyUID || mismatch.Digest != current.Digest) {
 			t.Errorf("%s: %v does not say what is offered now", name, err)
 		}
 		if name == "older policy" && mismatch.SignedDigest != old.Digest {
@@ -272,8 +284,8 @@ func TestAgreementsThatAreRefused(t *testing.T) {
 	}
 }
 
-// other is a base64url digit that decodes to the same bits but for the last ones, which no byte uses.
-func other(c byte) string {
+// otherDigit returns a base64url digit that differs in the last bits only, which no byte uses.
+func otherDigit(c byte) string {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return string(digits[strings.IndexByte(digits, c)^1])
 }
@@ -281,7 +293,8 @@ func other(c byte) string {
 func FuzzVerifyAgreement(f *testing.F) {
 	offer, old := offerOf(f, policyV1), offerOf(f, policyV2)
 	key := keyOf(f, edKey())
-	fresh := must(pat.SignAgreement(edKey(), pat.AgreementClaims{AgentID: "a", Audience: issuer, IssuedAt: noon, PolicyUID: policyUID, PolicyDigest: offer.Digest}))
+	fresh := must(pat.SignAgreement(edKey(),
+		pat.AgreementClaims{AgentID: "a", Audience: issuer, IssuedAt: noon, PolicyUID: policyUID, PolicyDigest: offer.Digest}))
 	detached := hex.EncodeToString(ed25519.Sign(edKey(), policyV1))
 	static := jws(f, map[string]any{"alg": "EdDSA", "typ": "JWT"}, policyV1, edSign(edKey()))
 	good := []string{fresh, detached, static, base64.StdEncoding.EncodeToString(must(hex.DecodeString(detached)))}
@@ -297,7 +310,7 @@ func FuzzVerifyAgreement(f *testing.F) {
 			}
 			return
 		}
-		// Nobody but us holds the key: only another spelling of a signature we made may verify.
+		// Only this test holds the key: a text that verifies must be another spelling of a signature made here.
 		if s := string(a.Signature); s != raw && s != fresh && s != static {
 			t.Fatalf("forged: %q as %s", signed, a.Form)
 		}

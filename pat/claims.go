@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Claims are what a PAT says. They are shared between calls: nobody may change them. UIM core 4.1.
+// Claims are the content of a PAT. They are shared between calls and must not be changed. UIM core 4.1.
 type Claims struct {
 	Issuer       string    // iss, and aud
 	Subject      AgentID   // sub
@@ -25,22 +25,23 @@ type Claims struct {
 	KeyID        KeyID       // cnf.jkt: thumbprint of the agent's key. RFC 7800 3.1, RFC 9449 6.1
 	Agreement    AgreementID // agr
 	Assurance    Assurance
-	Declared     Declared // declared: what the agent said of itself when it agreed
+	Declared     Declared // declared: what the agent declared in its agreement
 }
 
-// A Limit is the claim lmt: at most Rate calls in Period seconds; Period 0 means ever. UIM core 4.1.2.
+// A Limit is the claim lmt: at most Rate calls in Period seconds; Period 0 has no end. UIM core 4.1.2.
 type Limit struct {
 	Rate   int64 `json:"rate"`
 	Period int64 `json:"period"`
 }
 
-// Calendar periods in seconds are as long as they can get, so that who paces himself by lmt is never too fast.
+// Calendar periods are written in seconds at their longest, so that an agent which paces itself by lmt is never too
+// fast.
 const (
 	longestMonth = 31 * 86400
 	longestYear  = 366 * 86400
 )
 
-// LimitOf is how lmt writes a rate.
+// LimitOf returns a rate in the form of the claim lmt.
 func LimitOf(r limit.Rate) Limit {
 	period := r.Period.Seconds()
 	switch r.Period {
@@ -53,7 +54,7 @@ func LimitOf(r limit.Rate) Limit {
 	return Limit{r.Max, period}
 }
 
-// rate reads what LimitOf wrote; a period nobody writes gives the zero Rate.
+// rate is the inverse of LimitOf. For a period that LimitOf never returns it is the zero Rate.
 func (l Limit) rate() limit.Rate {
 	for _, p := range []limit.Period{
 		limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week, limit.Month, limit.Year, limit.Lifetime,
@@ -65,12 +66,12 @@ func (l Limit) rate() limit.Rate {
 	return limit.Rate{}
 }
 
-// Permits reports whether the scope holds the intent uid: as <uid>:execute or <namespace>:*:*:execute,
-// and in no other way. UIM core 4.3.
+// Permits reports whether the scope contains the intent uid: as <uid>:execute or <namespace>:*:*:execute, and in no
+// other way. UIM core 4.3.
 func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
 
-// Principal is whose counters the calls of this PAT run on: the agent's id or, under a static agreement, the id, a
-// space (which no id holds) and the word static.
+// Principal returns whose counters the calls of this PAT count on: the agent's id or, under a static agreement, the id,
+// a space (which no id contains) and the word static.
 func (c *Claims) Principal() Principal {
 	if c.Assurance == Static {
 		return Principal(c.Subject) + staticSuffix
@@ -89,7 +90,7 @@ func (c *Claims) Agreed(offered string) error {
 	return nil
 }
 
-// payload is the claims as a JWT carries them.
+// payload returns the claims as a JWT carries them.
 func (c *Claims) payload() map[string]any {
 	m := map[string]any{
 		"iss": c.Issuer, "sub": c.Subject, "aud": c.Issuer, "jti": c.ID,
@@ -108,8 +109,8 @@ func (c *Claims) payload() map[string]any {
 
 var errClaim = errors.New("a claim is missing or of the wrong type")
 
-// readClaims reads a payload strictly: every claim present, of its type, and no member twice. Claims it
-// does not know are passed over, so that replicas of different versions understand each other.
+// readClaims reads a payload strictly: every claim present, of its type, and no member twice. It ignores other claims,
+// so that replicas of different versions accept each other's PATs.
 func readClaims(payload []byte) (*Claims, error) {
 	tree, err := strictjson.DecodeObject(payload)
 	if err != nil {
@@ -148,7 +149,7 @@ func readClaims(payload []byte) (*Claims, error) {
 	return c, nil
 }
 
-// A claimReader notes whether any claim was missing or of the wrong type.
+// A claimReader records whether any claim was missing or of the wrong type.
 type claimReader struct {
 	tree   map[string]any
 	failed bool

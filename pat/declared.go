@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Declared is what an agent says of itself when it agrees, such as its purpose, under its signature: name to
-// values. It is a member of a fresh agreement's payload, and a claim of every PAT issued under that agreement, so
-// that what the policy makes of it holds for each call and can be proved later.
+// Declared is what an agent declares under its signature when it agrees, such as its purpose: name to values. It is a
+// member of a fresh agreement's payload, and a claim of every PAT issued under that agreement. So a decision of the
+// policy that depends on it holds for each call and can be proved later.
 type Declared map[string][]string
 
 // The bounds of Declared. All of it goes into each PAT.
@@ -25,8 +25,8 @@ const (
 
 var declaredName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
-// Check says what is wrong with d, or nil: at most 16 names of letters, digits and _ . -, each with 1 to 16
-// texts of at most 200 bytes, 2 KiB in all.
+// Check returns an error that names the first fault of d, or nil. Accepted are at most 16 names of letters, digits and
+// _ . -, each with 1 to 16 texts of at most 200 bytes, 2 KiB in all.
 func (d Declared) Check() error {
 	if len(d) > MaxDeclared {
 		return fmt.Errorf("has %d names: at most %d", len(d), MaxDeclared)
@@ -62,7 +62,7 @@ func containsUnprintable(s string) bool {
 	return false
 }
 
-// readDeclared reads the member or claim: an object whose members are a text or a list of texts. Left out it is nil.
+// readDeclared reads the member or claim: an object whose members are a text or a list of texts. A missing one is nil.
 func readDeclared(v any, present bool) (Declared, error) {
 	if !present {
 		return nil, nil //nolint:nilnil // nothing was declared
@@ -89,7 +89,8 @@ func readDeclared(v any, present bool) (Declared, error) {
 	return d, nil
 }
 
-// Declared is what the agent declared when it agreed. It stands in what was signed, so it needs no place of its own.
+// Declared is what the agent declared when it agreed. It is read from the signed payload, so the record has no field
+// for it.
 func (a Agreement) Declared() Declared {
 	if a.Form != formJWSAgreement {
 		return nil

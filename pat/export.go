@@ -60,8 +60,8 @@ type bundlePolicy struct {
 	FirstOffered string `json:"first_offered"`
 }
 
-// Export writes an agreement and its policy as one JSON document that VerifyExport, or anyone with the
-// public key, can verify without us. Evidence that does not verify is not exported: ErrBadExport.
+// Export writes an agreement and its policy as one JSON document that anyone can verify offline, with VerifyExport or
+// with the public key alone. Evidence that does not verify is not exported: ErrBadExport.
 func Export(a Agreement, p PolicyDocument) ([]byte, error) {
 	if err := VerifyEvidence(a, p); err != nil {
 		return nil, err
@@ -79,33 +79,35 @@ func Export(a Agreement, p PolicyDocument) ([]byte, error) {
 	return out, nil
 }
 
-// VerifyExport reads a bundle and verifies everything it says that cryptography can prove: that the key
-// signed, in one of the forms, the policy in the bundle, or an agreement that names it, this agent and
-// this service. Its id, its state and (but for the five minutes around a fresh agreement) its times are
-// the exporter's word. The error is of kind ErrBadExport.
+// VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of
+// the forms, the policy in the bundle, or an agreement that names it, this agent and this service. The id, the state
+// and the times (but for the five minutes around a fresh agreement) are claims of the exporter only. The error is of
+// kind ErrBadExport.
 func VerifyExport(raw []byte) (Exported, error) {
 	if len(raw) > MaxExport {
-		return Exported{}, because(ErrBadExport, "a bundle has at most %d bytes", MaxExport)
+		return Exported{}, errorOfKind(ErrBadExport, "a bundle has at most %d bytes", MaxExport)
 	}
 	tree, err := strictjson.DecodeObject(raw)
 	if err != nil {
-		return Exported{}, because(ErrBadExport, "the bundle: %v", err)
+		return Exported{}, errorOfKind(ErrBadExport, "the bundle: %v", err)
 	}
 	top := exportReader{tree: tree}
 	ra, rp := exportReader{tree: top.object("agreement")}, exportReader{tree: top.object("policy")}
 	if top.text("type") != exportType || top.text("version") != exportVersion {
-		return Exported{}, because(ErrBadExport, "that is no %s of version %s", exportType, exportVersion)
+		return Exported{}, errorOfKind(ErrBadExport, "that is no %s of version %s", exportType, exportVersion)
 	}
 	e := Exported{Agreement{
 		ID: AgreementID(ra.text("id")), Service: ra.text("service"), Issuer: ra.text("issuer"), AgentID: AgentID(ra.text("agent_id")),
-		PublicKey: ra.bytes("agent_public_key"), KeyID: KeyID(ra.text("jkt")), PolicyUID: ra.text("policy_uid"), PolicyDigest: ra.text("policy_digest"),
-		Assurance: Assurance(ra.text("assurance")), Form: ra.text("form"), Signed: ra.bytes("signed"), Signature: ra.bytes("signature"),
+		PublicKey: ra.bytes("agent_public_key"), KeyID: KeyID(ra.text("jkt")), PolicyUID: ra.text("policy_uid"),
+		PolicyDigest: ra.text("policy_digest"),
+		Assurance:    Assurance(ra.text("assurance")), Form: ra.text("form"), Signed: ra.bytes("signed"), Signature: ra.bytes("signature"),
 		Nonce: ra.text("nonce"), Scope: ra.list("scope"), State: AgreementState(ra.text("state")), CreatedAt: ra.time("created_at"),
 	}, PolicyDocument{
-		Service: ra.text("service"), UID: rp.text("uid"), Digest: rp.text("digest"), Bytes: rp.bytes("document"), FirstOffered: rp.time("first_offered"),
+		Service: ra.text("service"), UID: rp.text("uid"), Digest: rp.text("digest"), Bytes: rp.bytes("document"),
+		FirstOffered: rp.time("first_offered"),
 	}}
-	if bad := cmp.Or(top.bad, ra.bad, rp.bad); bad != "" {
-		return Exported{}, because(ErrBadExport, "the bundle's member %s is missing or not as it should be", bad)
+	if bad := cmp.Or(top.faulty, ra.faulty, rp.faulty); bad != "" {
+		return Exported{}, errorOfKind(ErrBadExport, "the bundle's member %s is missing or not as it should be", bad)
 	}
 	if err := VerifyEvidence(e.Agreement, e.Policy); err != nil {
 		return Exported{}, err
@@ -117,77 +119,77 @@ func VerifyExport(raw []byte) (Exported, error) {
 func VerifyEvidence(a Agreement, p PolicyDocument) error {
 	key, err := ParseSPKI(a.PublicKey)
 	if err != nil || key.Thumbprint() != a.KeyID {
-		return because(ErrBadExport, "the public key is not the one the agreement names")
+		return errorOfKind(ErrBadExport, "the public key is not the one the agreement names")
 	}
 	digest, err := PolicyDigest(p.Bytes)
 	if err != nil || digest != p.Digest || digest != a.PolicyDigest || a.PolicyUID != p.UID {
-		return because(ErrBadExport, "the policy document is not the one the agreement names")
+		return errorOfKind(ErrBadExport, "the policy document is not the one the agreement names")
 	}
 	offer := Offer{UID: p.UID, Digest: digest}
 	if kind, rest, ok := strings.Cut(a.Form, ":"); ok && kind == formDetached && a.Assurance == Static && a.Nonce == "" && len(a.Scope) == 0 {
 		return verifyDetachedEvidence(a, p, key, rest)
 	}
 	if a.Signed != nil {
-		return because(ErrBadExport, "a JWS holds what it signs; the bundle holds something beside it")
+		return errorOfKind(ErrBadExport, "a JWS holds what it signs; the bundle holds something beside it")
 	}
 	accepted, err := verifyAgreementJWS(Presented{AgentID: a.AgentID, Signed: string(a.Signature), Key: key}, a.Issuer, offer)
 	switch {
 	case err != nil:
-		return because(ErrBadExport, "the signature: %v", err)
+		return errorOfKind(ErrBadExport, "the signature: %v", err)
 	case accepted.Form != a.Form || accepted.Assurance != a.Assurance || accepted.Nonce != a.Nonce || !slices.Equal(accepted.Scope, a.Scope):
-		return because(ErrBadExport, "the agreement is not the one that was signed")
+		return errorOfKind(ErrBadExport, "the agreement is not the one that was signed")
 	case accepted.stale(a.CreatedAt):
-		return because(ErrBadExport, "the agreement was not made when the bundle says")
+		return errorOfKind(ErrBadExport, "the agreement was not made when the bundle says")
 	}
 	return nil
 }
 
 func verifyDetachedEvidence(a Agreement, p PolicyDocument, key Key, rest string) error {
-	name, way, _ := strings.Cut(rest, ":")
+	name, scheme, _ := strings.Cut(rest, ":")
 	text := a.Signed
 	if text == nil {
 		text = p.Bytes
 	}
 	known := name == formServed || name == formRFC8785 || name == formCompact || name == formPython
-	if !known || (name == formServed) != (a.Signed == nil) || way == "" {
-		return because(ErrBadExport, "the form of the signature does not fit what was signed")
+	if !known || (name == formServed) != (a.Signed == nil) || scheme == "" {
+		return errorOfKind(ErrBadExport, "the form of the signature does not fit what was signed")
 	}
 	if digest, err := PolicyDigest(text); err != nil || digest != a.PolicyDigest {
-		return because(ErrBadExport, "what was signed is not the policy")
+		return errorOfKind(ErrBadExport, "what was signed is not the policy")
 	}
-	if _, ok := verifyDetached(key, text, sha256.Sum256(text), a.Signature, way); !ok {
-		return because(ErrBadExport, "the signature does not verify")
+	if _, ok := verifyDetached(key, text, sha256.Sum256(text), a.Signature, scheme); !ok {
+		return errorOfKind(ErrBadExport, "the signature does not verify")
 	}
 	return nil
 }
 
-// An exportReader notes the first member that is missing or of the wrong type.
+// An exportReader records the first member that is missing or of the wrong type.
 type exportReader struct {
-	tree map[string]any
-	bad  string
+	tree   map[string]any
+	faulty string
 }
 
-func (r *exportReader) note(name string) {
-	if r.bad == "" {
-		r.bad = name
+func (r *exportReader) fault(name string) {
+	if r.faulty == "" {
+		r.faulty = name
 	}
 }
 
 func (r *exportReader) object(name string) map[string]any {
 	m, ok := r.tree[name].(map[string]any)
 	if !ok {
-		r.note(name)
+		r.fault(name)
 	}
 	return m
 }
 
-// optional may be left out by Export.
-var optional = []string{"signed", "nonce", "scope"}
+// optionalMembers may be left out by Export.
+var optionalMembers = []string{"signed", "nonce", "scope"}
 
 func (r *exportReader) text(name string) string {
 	s, ok := r.tree[name].(string)
-	if _, present := r.tree[name]; (present && !ok) || (!present && !slices.Contains(optional, name)) {
-		r.note(name)
+	if _, present := r.tree[name]; (present && !ok) || (!present && !slices.Contains(optionalMembers, name)) {
+		r.fault(name)
 	}
 	return s
 }
@@ -199,7 +201,7 @@ func (r *exportReader) bytes(name string) []byte {
 	}
 	b, err := decodeSegment(s)
 	if err != nil {
-		r.note(name)
+		r.fault(name)
 	}
 	return b
 }
@@ -211,7 +213,7 @@ func (r *exportReader) list(name string) []string {
 	}
 	list, err := stringList(v)
 	if err != nil {
-		r.note(name)
+		r.fault(name)
 	}
 	return list
 }
@@ -219,7 +221,7 @@ func (r *exportReader) list(name string) []string {
 func (r *exportReader) time(name string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, r.text(name))
 	if err != nil {
-		r.note(name)
+		r.fault(name)
 	}
 	return t
 }

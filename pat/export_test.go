@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// exported makes agreements of every kind on the real store, and exports them.
-func exported(tb testing.TB) map[string][]byte {
+// exports makes agreements of every kind on the real store, and exports them.
+func exports(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	w := newWorld(tb)
 	out := map[string][]byte{}
@@ -33,11 +33,17 @@ func exported(tb testing.TB) map[string][]byte {
 		}
 	}
 	keep("fresh", w.fresh(tb, "fresh", newEd(), func(c *pat.AgreementClaims) { c.Scope = []string{search} }))
-	keep("jws", pat.IssueRequest{AgentID: "jws", SignedPolicy: jws(tb, map[string]any{"alg": "EdDSA"}, policyV1, edSign(edKey())), PublicKey: string(keyOf(tb, edKey()).JWK())})
+	keep("jws", pat.IssueRequest{
+		AgentID: "jws", SignedPolicy: jws(tb, map[string]any{"alg": "EdDSA"}, policyV1, edSign(edKey())),
+		PublicKey: string(keyOf(tb, edKey()).JWK()),
+	})
 	python := []byte(`{"uid": "https://shop.example/policy/1", "permission": [{"action": "execute", "price": 1.5, "note": "\u00e4"}]}`)
 	for name, signer := range map[string]crypto.Signer{"rsa": rsaKey(), "ec": ecKey(), "ed": newEd()} {
-		for way, signature := range signatures(tb, signer, python) {
-			keep(way, pat.IssueRequest{AgentID: name, SignedPolicy: base64.StdEncoding.EncodeToString(signature), PublicKey: string(keyOf(tb, signer).JWK())})
+		for scheme, signature := range signatures(tb, signer, python) {
+			keep(scheme, pat.IssueRequest{
+				AgentID: name, SignedPolicy: base64.StdEncoding.EncodeToString(signature),
+				PublicKey: string(keyOf(tb, signer).JWK()),
+			})
 		}
 	}
 	served := newEd()
@@ -46,7 +52,7 @@ func exported(tb testing.TB) map[string][]byte {
 }
 
 func TestExportVerifiesOffline(t *testing.T) {
-	for name, bundle := range exported(t) {
+	for name, bundle := range exports(t) {
 		e, err := pat.VerifyExport(bundle)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -64,7 +70,7 @@ func TestExportVerifiesOffline(t *testing.T) {
 
 func TestTamperedExportsProveNothing(t *testing.T) {
 	b64 := base64.RawURLEncoding.EncodeToString
-	for name, bundle := range exported(t) {
+	for name, bundle := range exports(t) {
 		for what, spoil := range map[string]func(agreement, policy map[string]any){
 			"another key":    func(a, _ map[string]any) { a["agent_public_key"] = b64(keyOf(t, newEd()).SPKI()) },
 			"another jkt":    func(a, _ map[string]any) { a["jkt"] = keyOf(t, newEd()).Thumbprint() },
@@ -98,10 +104,11 @@ func TestTamperedExportsProveNothing(t *testing.T) {
 			}
 		}
 	}
-	fresh := exported(t)["fresh"]
+	fresh := exports(t)["fresh"]
 	for what, spoil := range map[string]func(a map[string]any){
-		"another agent": func(a map[string]any) { a["agent_id"] = "other" }, "another service": func(a map[string]any) { a["issuer"] = "bank.example" },
-		"another time": func(a map[string]any) { a["created_at"] = "2026-11-21T12:06:00Z" },
+		"another agent":   func(a map[string]any) { a["agent_id"] = "other" },
+		"another service": func(a map[string]any) { a["issuer"] = "bank.example" },
+		"another time":    func(a map[string]any) { a["created_at"] = "2026-11-21T12:06:00Z" },
 	} {
 		var tree map[string]any
 		if err := json.Unmarshal(fresh, &tree); err != nil {
@@ -119,7 +126,7 @@ func TestTamperedExportsProveNothing(t *testing.T) {
 	}
 }
 
-// flip changes one bit of the last byte but a few.
+// flip changes one bit near the end.
 func flip(tb testing.TB, v any) string {
 	tb.Helper()
 	b := must(base64url(v.(string)))
@@ -128,7 +135,7 @@ func flip(tb testing.TB, v any) string {
 }
 
 func FuzzVerifyExport(f *testing.F) {
-	for _, b := range exported(f) {
+	for _, b := range exports(f) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

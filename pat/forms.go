@@ -12,7 +12,7 @@ import (
 const (
 	// MaxPolicy bounds a policy document in bytes.
 	MaxPolicy = 1 << 20
-	// MaxPast is how many earlier policies are remembered, to say of a signature that it is over an older one.
+	// MaxPast is how many earlier policies are kept, so that a signature over one of them is reported as such.
 	MaxPast = 8
 )
 
@@ -24,8 +24,8 @@ const (
 	formPython  = "python"  // json.dumps(json.loads(text)) of Python
 )
 
-// An Offer is a policy as a service offers it, with all that is needed to tell whether someone signed
-// it. It is immutable.
+// An Offer is a policy as a service offers it, with its byte forms, over which signatures are verified. It is
+// immutable.
 type Offer struct {
 	UID    string
 	Digest string // see PolicyDigest
@@ -39,9 +39,9 @@ type form struct {
 	sum  [sha256.Size]byte
 }
 
-// NewOffer computes the digest and the byte forms of a policy, once. The error says what keeps the
-// document from being signed: it is no strict JSON object, too large, or holds a number that RFC 8785
-// would change (a *strictjson.InexactError).
+// NewOffer computes the digest and the byte forms of a policy once. The error names why the document cannot be signed:
+// it is not a strict JSON object, too large, or contains a number that RFC 8785 would change (a
+// *strictjson.InexactError).
 func NewOffer(raw []byte, uid string) (Offer, error) {
 	digest, canonical, err := digestOf(raw)
 	if err != nil {
@@ -67,7 +67,7 @@ func NewOffer(raw []byte, uid string) (Offer, error) {
 	return o, nil
 }
 
-// add takes a form unless the same bytes are there already.
+// add appends a form unless the same bytes are present already.
 func (o *Offer) add(name string, text []byte) {
 	f := form{name, text, sha256.Sum256(text)}
 	for _, other := range o.forms {
@@ -78,8 +78,8 @@ func (o *Offer) add(name string, text []byte) {
 	o.forms = append(o.forms, f)
 }
 
-// PolicyDigest is the one digest of a policy everywhere: "sha-256:" and the unpadded base64url of
-// SHA-256 over its RFC 8785 form.
+// PolicyDigest returns the one digest used for a policy everywhere: "sha-256:" and the unpadded base64url of SHA-256
+// over its RFC 8785 form.
 func PolicyDigest(raw []byte) (string, error) {
 	digest, _, err := digestOf(raw)
 	return digest, err

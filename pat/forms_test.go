@@ -18,13 +18,16 @@ import (
 
 var update = flag.Bool("update", false, "write testdata anew with the python3 and node that are here")
 
-// writers are how agents of other languages write the policy they sign.
+// writers are the ways in which agents of other languages write the policy they sign.
 var writers = []struct {
 	form, suffix, program string
 	args                  []string
 }{
 	{"compact", ".node", "node", []string{"-e", "process.stdout.write(JSON.stringify(JSON.parse(require('fs').readFileSync(0,'utf8'))))"}},
-	{"python", ".python", "python3", []string{"-c", "import json,sys; sys.stdout.buffer.write(json.dumps(json.loads(sys.stdin.buffer.read())).encode())"}},
+	{
+		"python", ".python", "python3",
+		[]string{"-c", "import json,sys; sys.stdout.buffer.write(json.dumps(json.loads(sys.stdin.buffer.read())).encode())"},
+	},
 }
 
 func policies(tb testing.TB) []string {
@@ -45,8 +48,8 @@ func read(tb testing.TB, name string) []byte {
 	return b
 }
 
-// accepts reports which form of the offer a detached signature over text is found to be.
-func accepts(tb testing.TB, o pat.Offer, text []byte) (string, error) {
+// verifiedForm returns the form of the offer over which a detached signature over text verifies.
+func verifiedForm(tb testing.TB, o pat.Offer, text []byte) (string, error) {
 	tb.Helper()
 	a, err := pat.VerifyAgreement(pat.Presented{
 		AgentID: "a", Signed: hex.EncodeToString(ed25519.Sign(edKey(), text)), Key: keyOf(tb, edKey()),
@@ -64,23 +67,23 @@ func TestPolicySignedAsOtherLanguagesWriteIt(t *testing.T) {
 		}
 		canonical := must(strictjson.Canonical(must(strictjson.Decode(raw))))
 		for form, text := range map[string][]byte{"served": raw, "rfc8785": canonical} {
-			if got, err := accepts(t, o, text); err != nil || (got != "detached:"+form+":ed25519" && got != "detached:served:ed25519") {
+			if got, err := verifiedForm(t, o, text); err != nil || (got != "detached:"+form+":ed25519" && got != "detached:served:ed25519") {
 				t.Errorf("%s as %s: %q, %v", name, form, got, err)
 			}
 		}
 		for _, w := range writers {
 			text := read(t, strings.TrimSuffix(name, ".json")+w.suffix)
-			if got, err := accepts(t, o, text); err != nil || !strings.HasPrefix(got, "detached:") {
+			if got, err := verifiedForm(t, o, text); err != nil || !strings.HasPrefix(got, "detached:") {
 				t.Errorf("%s as %s: %q, %v", name, w.form, got, err)
 			}
-			if got, err := accepts(t, o, append(text, '\n', '\n')); err == nil {
+			if got, err := verifiedForm(t, o, append(text, '\n', '\n')); err == nil {
 				t.Errorf("%s as %s and more: accepted as %q", name, w.form, got)
 			}
 		}
 	}
 }
 
-// What stands in testdata is what the languages really write, where they are installed.
+// The files in testdata are what the languages really write. Languages that are not installed are skipped.
 func TestTestdataIsWhatTheLanguagesWrite(t *testing.T) {
 	for _, w := range writers {
 		t.Run(w.program, func(t *testing.T) {
@@ -108,7 +111,7 @@ func TestTestdataIsWhatTheLanguagesWrite(t *testing.T) {
 	}
 }
 
-func TestFormIsToldByName(t *testing.T) {
+func TestFormIsNamed(t *testing.T) {
 	o := offerOf(t, policyV1)
 	for form, text := range map[string]string{
 		"served":  string(policyV1),
@@ -116,7 +119,7 @@ func TestFormIsToldByName(t *testing.T) {
 		"compact": `{"uid":"https://shop.example/policy/1","permission":[{"action":"execute","price":1.5,"note":"ä"}]}`,
 		"python":  `{"uid": "https://shop.example/policy/1", "permission": [{"action": "execute", "price": 1.5, "note": "\u00e4"}]}`,
 	} {
-		if got, err := accepts(t, o, []byte(text)); err != nil || got != "detached:"+form+":ed25519" {
+		if got, err := verifiedForm(t, o, []byte(text)); err != nil || got != "detached:"+form+":ed25519" {
 			t.Errorf("%s: %q, %v", form, got, err)
 		}
 	}
@@ -131,7 +134,8 @@ func TestPolicyDigest(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"no object": `[]`, "twice": `{"a":1,"a":1}`, "inexact": `{"a":9007199254740993}`, "no JSON": `{`, "huge": `{"a":"` + strings.Repeat("x", pat.MaxPolicy) + `"}`,
+		"no object": `[]`, "twice": `{"a":1,"a":1}`, "inexact": `{"a":9007199254740993}`, "no JSON": `{`, "huge": `{"a":"` +
+			strings.Repeat("x", pat.MaxPolicy) + `"}`,
 	} {
 		if got, err := pat.PolicyDigest([]byte(text)); err == nil || got != "" {
 			t.Errorf("%s: %s, %v", name, got, err)
@@ -140,8 +144,8 @@ func TestPolicyDigest(t *testing.T) {
 			t.Errorf("%s: an offer was made", name)
 		}
 	}
-	var inexact *strictjson.InexactError
-	if _, err := pat.NewOffer([]byte(`{"a":[0.12345678901234567890]}`), ""); !errors.As(err, &inexact) || inexact.Pointer != "/a/0" {
+	_, err := pat.NewOffer([]byte(`{"a":[0.12345678901234567890]}`), "")
+	if inexact, ok := errors.AsType[*strictjson.InexactError](err); !ok || inexact.Pointer != "/a/0" {
 		t.Errorf("%v does not name the number", err)
 	}
 }

@@ -34,7 +34,7 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// A clock that stands until it is moved.
+// A clock stands still until a test moves it.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -91,8 +91,8 @@ func offerOf(tb testing.TB, raw []byte) pat.Offer {
 	return o
 }
 
-// jws makes a compact JWS of any header and payload, signed as JOSE wants it by the signer, or with whatever
-// sign returns.
+// jws makes a compact JWS of any header and payload. A signer signs it in the form of JOSE; a function returns the
+// signature.
 func jws(tb testing.TB, header, payload any, sign func(input []byte) []byte) string {
 	tb.Helper()
 	part := func(v any) string {
@@ -113,13 +113,13 @@ func edSign(k ed25519.PrivateKey) func([]byte) []byte {
 	return func(input []byte) []byte { return ed25519.Sign(k, input) }
 }
 
-// memory keeps the private keys of a test.
+// memory keeps the private keys of a test in memory.
 type memory struct{ pem []byte }
 
 func (m *memory) Load() ([]byte, error) { return m.pem, nil }
 func (m *memory) Save(b []byte) error   { m.pem = slices.Clone(b); return nil }
 
-// terms offer search for free and buy for money, and whatever more a test adds.
+// terms offer search for free and buy for money, and more where a test adds it.
 type terms struct {
 	offer   pat.Offer
 	past    []pat.Offer
@@ -196,7 +196,7 @@ func newWorld(tb testing.TB, change ...func(*world, *pat.KeyringConfig)) *world 
 	return w
 }
 
-// reissue makes the issuer of the next configuration.
+// reissue makes the issuer anew, as a reload of the configuration does.
 func (w *world) reissue(tb testing.TB) {
 	tb.Helper()
 	i, err := pat.NewIssuer(pat.IssuerConfig{Rules: w.rules, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: w.now})
@@ -213,14 +213,14 @@ func (w *world) refresh(tb testing.TB) {
 	}
 }
 
-// pass moves the clock, and the view with it.
-func (w *world) pass(tb testing.TB, d time.Duration) {
+// advance moves the clock, and the view with it.
+func (w *world) advance(tb testing.TB, d time.Duration) {
 	tb.Helper()
 	w.add(d)
 	w.refresh(tb)
 }
 
-// fresh is the request of an agent that signs a fresh agreement now.
+// fresh returns the request of an agent that signs a fresh agreement now.
 func (w *world) fresh(tb testing.TB, agentID string, key ed25519.PrivateKey, change ...func(*pat.AgreementClaims)) pat.IssueRequest {
 	tb.Helper()
 	c := pat.AgreementClaims{
@@ -236,11 +236,12 @@ func (w *world) fresh(tb testing.TB, agentID string, key ed25519.PrivateKey, cha
 	return pat.IssueRequest{AgentID: agentID, SignedPolicy: signed, PublicKey: string(keyOf(tb, key).JWK())}
 }
 
-// static is the request of an agent that signs the bare policy.
+// static returns the request of an agent that signs the policy alone.
 func (w *world) static(tb testing.TB, agentID string, key ed25519.PrivateKey) pat.IssueRequest {
 	tb.Helper()
 	return pat.IssueRequest{
-		AgentID: agentID, SignedPolicy: base64.StdEncoding.EncodeToString(ed25519.Sign(key, w.terms.offer.Bytes)), PublicKey: string(keyOf(tb, key).JWK()),
+		AgentID: agentID, SignedPolicy: base64.StdEncoding.EncodeToString(ed25519.Sign(key, w.terms.offer.Bytes)),
+		PublicKey: string(keyOf(tb, key).JWK()),
 	}
 }
 

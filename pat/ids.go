@@ -1,7 +1,7 @@
 package pat
 
-// The identifiers of this package are types of their own, so that the compiler rejects one in the place of another.
-// Each is text of the wire and of the database as it stands.
+// The identifiers of this package are distinct types, so that the compiler rejects one in the place of another. The
+// text of each is the same on the wire and in the database.
 type (
 	// An AgentID names an agent at one service: 1 to 200 visible ASCII characters. See ParseAgentID.
 	AgentID string
@@ -12,7 +12,7 @@ type (
 	TokenID string
 	// An AgreementID names an agreement: a UUIDv7, the claim agr of the PATs under it.
 	AgreementID string
-	// A Principal is whose counters a call runs on: the agent, or the agent under its static agreement, which is kept
+	// A Principal is whose counters a call counts on: the agent, or the agent under a static agreement, which is counted
 	// apart. See Claims.Principal.
 	Principal string
 )
@@ -30,7 +30,7 @@ func ParseAgentID(s string) (AgentID, error) {
 // ParseKeyID returns s as a KeyID, whether or not there is such a key. The error is of kind ErrUnsupportedKey.
 func ParseKeyID(s string) (KeyID, error) {
 	if b, err := decodeSegment(s); err != nil || len(b) != thumbprintSize {
-		return "", because(ErrUnsupportedKey, "want the thumbprint (RFC 7638) of a key")
+		return "", errorOfKind(ErrUnsupportedKey, "want the thumbprint (RFC 7638) of a key")
 	}
 	return KeyID(s), nil
 }

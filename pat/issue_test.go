@@ -54,7 +54,7 @@ func TestIssueForAFreshAgreement(t *testing.T) {
 	if got := strings.Join(names, " "); got != "agr aud cnf exp iat iss jti lmt nbf pol pol_digest scope sub" {
 		t.Errorf("members %s", got)
 	}
-	// What is kept.
+	// The stored record.
 	a, err := w.store.Agreement(t.Context(), service, issued.AgreementID)
 	if err != nil || a.AgentID != "agent" || a.Assurance != pat.Fresh || a.State != pat.AgreementActive || a.KeyID != c.KeyID {
 		t.Errorf("%+v, %v", a, err)
@@ -62,7 +62,8 @@ func TestIssueForAFreshAgreement(t *testing.T) {
 	if p, err := w.store.Policy(t.Context(), service, c.PolicyDigest); err != nil || string(p.Bytes) != string(policyV1) {
 		t.Errorf("%s, %v", p.Bytes, err)
 	}
-	if k, err := w.store.Token(t.Context(), service, c.ID); err != nil || !k.ExpiresAt.Equal(c.ExpiresAt) || k.SigningKeyID != w.keys.Current() {
+	if k, err := w.store.Token(t.Context(), service, c.ID); err != nil || !k.ExpiresAt.Equal(c.ExpiresAt) ||
+		k.SigningKeyID != w.keys.Current() {
 		t.Errorf("%+v, %v", k, err)
 	}
 }
@@ -101,18 +102,18 @@ func TestFreshAgreementIsUsedOnce(t *testing.T) {
 	if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgreementReplayed) {
 		t.Errorf("at once: %v", err)
 	}
-	w.pass(t, 4*time.Minute)
+	w.advance(t, 4*time.Minute)
 	if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgreementReplayed) {
 		t.Errorf("within the window: %v", err)
 	}
-	w.pass(t, 48*time.Hour)
+	w.advance(t, 48*time.Hour)
 	if _, err := w.store.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.issuer.Issue(t.Context(), r); err == nil {
 		t.Error("days later it was taken again")
 	}
-	// The nonce belongs to the key: another agent may have drawn the same.
+	// A nonce is used up for one key only: another agent may send the same.
 	nonce := func(c *pat.AgreementClaims) { c.Nonce = "0123456789abcdef" }
 	w.issue(t, w.fresh(t, "b", newEd(), nonce))
 	w.issue(t, w.fresh(t, "c", newEd(), nonce))
@@ -123,8 +124,8 @@ func TestAnIDBelongsToTheFirstKey(t *testing.T) {
 	first, second := newEd(), newEd()
 	w.issue(t, w.fresh(t, "agent", first))
 	_, err := w.issuer.Issue(t.Context(), w.fresh(t, "agent", second))
-	var taken *pat.AgentIDTakenError
-	if !errors.As(err, &taken) || !errors.Is(err, pat.ErrAgentIDTaken) || string(taken.Suggestion) != "agent."+string(keyOf(t, second).Thumbprint()[:8]) {
+	taken, ok := errors.AsType[*pat.AgentIDTakenError](err)
+	if !ok || !errors.Is(err, pat.ErrAgentIDTaken) || string(taken.Suggestion) != "agent."+string(keyOf(t, second).Thumbprint()[:8]) {
 		t.Fatalf("%v", err)
 	}
 	if _, err := w.issuer.Issue(t.Context(), w.fresh(t, "other", first)); !errors.Is(err, pat.ErrKeyTaken) {
@@ -143,8 +144,8 @@ func TestSuggestedIDIsAlwaysValid(t *testing.T) {
 	long := strings.Repeat("a", 200)
 	w.issue(t, w.fresh(t, long, newEd()))
 	_, err := w.issuer.Issue(t.Context(), w.fresh(t, long, newEd()))
-	var taken *pat.AgentIDTakenError
-	if !errors.As(err, &taken) {
+	taken, ok := errors.AsType[*pat.AgentIDTakenError](err)
+	if !ok {
 		t.Fatal(err)
 	}
 	if _, err := pat.ParseAgentID(string(taken.Suggestion)); err != nil {
@@ -201,7 +202,7 @@ func TestApproval(t *testing.T) {
 			if first.State != pat.AgreementPending || first.Token != "" || first.Claims != nil || first.AgreementID == "" {
 				t.Fatalf("%+v", first)
 			}
-			w.pass(t, 2*time.Hour) // the same body, long after it was fresh
+			w.advance(t, 2*time.Hour) // the same request, long after the agreement was fresh
 			if again := w.issue(t, r); again.State != pat.AgreementPending || again.AgreementID != first.AgreementID || again.Token != "" {
 				t.Fatalf("%+v", again)
 			}
@@ -217,23 +218,23 @@ func TestApproval(t *testing.T) {
 					t.Errorf("a second PAT for one agreement: %v", err)
 				}
 			}
-			w.issue(t, w.fresh(t, "agent", edKey())) // approved once, approved for good
+			w.issue(t, w.fresh(t, "agent", edKey())) // an approval is permanent
 		})
 	}
 	w := newWorld(t, func(w *world, _ *pat.KeyringConfig) { w.rules.Admission = pat.AdmitApproval })
 	old := w.fresh(t, "agent", edKey())
-	w.pass(t, 6*time.Minute)
+	w.advance(t, 6*time.Minute)
 	if _, err := w.issuer.Issue(t.Context(), old); !errors.Is(err, pat.ErrAgreementStale) {
 		t.Errorf("an old agreement nobody waited with: %v", err)
 	}
 }
 
-func TestOnePATForAnAgreementThatWaited(t *testing.T) {
+func TestOnePATForAnAgreementThatWasPending(t *testing.T) {
 	w := newWorld(t, func(w *world, _ *pat.KeyringConfig) { w.rules.Admission = pat.AdmitApproval })
 	r := w.fresh(t, "agent", edKey())
 	w.issue(t, r)
-	w.pass(t, time.Second)
-	ok(t, w.issuer.Approve(t.Context(), "agent"))
+	w.advance(t, time.Second)
+	noError(t, w.issuer.Approve(t.Context(), "agent"))
 	var wg sync.WaitGroup
 	var got atomic.Int64
 	for range 8 {
@@ -262,7 +263,8 @@ func TestScope(t *testing.T) {
 	r := w.fresh(t, "a", newEd())
 	r.Scope = []string{search, search + ":execute", "shop.example:nothing:v1"}
 	got, omitted := entries(r)
-	if !slices.Equal(got, []string{search + ":execute"}) || !slices.Equal(omitted, []pat.Omitted{{Entry: "shop.example:nothing:v1:execute", Reason: "INTENT_NOT_FOUND"}}) {
+	if !slices.Equal(got, []string{search + ":execute"}) ||
+		!slices.Equal(omitted, []pat.Omitted{{Entry: "shop.example:nothing:v1:execute", Reason: "INTENT_NOT_FOUND"}}) {
 		t.Errorf("%v, omitted %v", got, omitted)
 	}
 	signed := func(c *pat.AgreementClaims) { c.Scope = []string{search} }
@@ -271,19 +273,27 @@ func TestScope(t *testing.T) {
 	}
 	r = w.fresh(t, "c", newEd(), signed)
 	r.Scope = []string{buy, search}
-	if got, omitted := entries(r); !slices.Equal(got, []string{search + ":execute"}) || !slices.Equal(omitted, []pat.Omitted{{Entry: buy + ":execute", Reason: reason.ScopeExceeded}}) {
+	if got, omitted := entries(r); !slices.Equal(got, []string{search + ":execute"}) ||
+		!slices.Equal(omitted, []pat.Omitted{{Entry: buy + ":execute", Reason: reason.ScopeExceeded}}) {
 		t.Errorf("beyond the agreement: %v, %v", got, omitted)
 	}
 	r = w.fresh(t, "d", newEd(), signed)
 	r.Scope = []string{buy}
-	var none *pat.ScopeError
-	if _, err := w.issuer.Issue(t.Context(), r); !errors.As(err, &none) || len(none.Omitted) != 1 {
+	_, err := w.issuer.Issue(t.Context(), r)
+	if refusal, ok := errors.AsType[*pat.ScopeError](err); !ok || len(refusal.Omitted) != 1 {
 		t.Errorf("nothing left: %v", err)
 	}
 	if _, err := w.store.Agent(t.Context(), service, "d"); !errors.Is(err, pat.ErrNotFound) {
 		t.Errorf("a refusal left something behind: %v", err)
 	}
-	for _, bad := range [][]string{{"x"}, {"a:b:c:delete"}, {"a:b:c:d:execute"}, {"a:b :c:execute"}, {strings.Repeat("x", 400) + ":b:c"}, make([]string, 2000)} {
+	for _, bad := range [][]string{
+		{"x"},
+		{"a:b:c:delete"},
+		{"a:b:c:d:execute"},
+		{"a:b :c:execute"},
+		{strings.Repeat("x", 400) + ":b:c"},
+		make([]string, 2000),
+	} {
 		r := w.fresh(t, "e", newEd())
 		r.Scope = bad
 		if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrBadScope) {
@@ -340,8 +350,8 @@ func TestPolicyMismatchAtIssue(t *testing.T) {
 	r := w.static(t, "agent", edKey())
 	w.terms = &terms{offer: offerOf(t, policyV2), past: []pat.Offer{w.terms.offer}, limit: w.terms.limit}
 	w.reissue(t)
-	var mismatch *pat.PolicyMismatchError
-	if _, err := w.issuer.Issue(t.Context(), r); !errors.As(err, &mismatch) || mismatch.Digest != w.terms.offer.Digest {
+	_, err := w.issuer.Issue(t.Context(), r)
+	if mismatch, ok := errors.AsType[*pat.PolicyMismatchError](err); !ok || mismatch.Digest != w.terms.offer.Digest {
 		t.Fatalf("%v", err)
 	}
 }
@@ -349,7 +359,8 @@ func TestPolicyMismatchAtIssue(t *testing.T) {
 func TestRulesAreChecked(t *testing.T) {
 	w := newWorld(t)
 	for name, spoil := range map[string]func(*pat.Rules){
-		"no issuer": func(r *pat.Rules) { r.Issuer = "" }, "no ttl": func(r *pat.Rules) { r.TTL = 0 }, "long ttl": func(r *pat.Rules) { r.TTL = 25 * time.Hour },
+		"no issuer": func(r *pat.Rules) { r.Issuer = "" }, "no ttl": func(r *pat.Rules) { r.TTL = 0 },
+		"long ttl":        func(r *pat.Rules) { r.TTL = 25 * time.Hour },
 		"negative leeway": func(r *pat.Rules) { r.Leeway = -1 }, "long grace": func(r *pat.Rules) { r.Grace = 25 * time.Hour },
 		"freshness": func(r *pat.Rules) { r.Freshness = "" }, "admission": func(r *pat.Rules) { r.Admission = "all" },
 		"allow without key": func(r *pat.Rules) { r.Allow = []pat.Known{{AgentID: "x"}} },
@@ -357,7 +368,10 @@ func TestRulesAreChecked(t *testing.T) {
 	} {
 		r := w.rules
 		spoil(&r)
-		if _, err := pat.NewIssuer(pat.IssuerConfig{Rules: r, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: w.now}); err == nil {
+		if _, err := pat.NewIssuer(pat.IssuerConfig{
+			Rules: r, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view,
+			Now: w.now,
+		}); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

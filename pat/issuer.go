@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// An IssuerConfig tells an Issuer what it needs.
+// An IssuerConfig configures an Issuer.
 type IssuerConfig struct {
 	Rules  Rules
 	Terms  Terms
@@ -25,8 +25,8 @@ type IssuerConfig struct {
 	Cached int // see VerifierConfig
 }
 
-// An Issuer issues, renews and revokes the PATs of one service. It belongs to one generation of the
-// configuration: make another for the next. It is safe for concurrent use.
+// An Issuer issues, renews and revokes the PATs of one service under one version of the configuration; a reload makes
+// another. It is safe for concurrent use.
 type Issuer struct {
 	rules    Rules
 	terms    Terms
@@ -37,7 +37,7 @@ type Issuer struct {
 	now      func() time.Time
 }
 
-// NewIssuer checks the rules and makes an Issuer, with a Verifier of the same generation.
+// NewIssuer checks the rules and makes an Issuer, with a Verifier of the same configuration.
 func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	if err := c.Rules.check(); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Keys.outlast(c.Rules.TTL + c.Rules.Grace + 2*c.Rules.Leeway)
+	c.Keys.extendOverlap(c.Rules.TTL + c.Rules.Grace + 2*c.Rules.Leeway)
 	return &Issuer{
 		rules: c.Rules, terms: c.Terms, store: c.Store, keys: c.Keys, view: c.View, verifier: verifier, now: c.Now,
 	}, nil
@@ -63,13 +63,14 @@ func (i *Issuer) Verifier() *Verifier { return i.verifier }
 
 // An IssueRequest is what an agent sends to get a PAT. UIM core 4.2.
 type IssueRequest struct {
-	AgentID      string // as ParseAgentID takes it
+	AgentID      string // in the form of ParseAgentID
 	SignedPolicy string
-	PublicKey    any      // as ParsePublicKeyValue takes it
-	Scope        []string // nil: whatever the agreement names, or else the policy permits
+	PublicKey    any      // in the form of ParsePublicKeyValue
+	Scope        []string // nil: what the agreement names, or else all that the policy permits
 }
 
-// Issued is a PAT, or the word that the operator has to approve the agent first.
+// Issued is the result of Issue or Renew: a PAT, or the pending state of an agreement that the operator has to approve
+// first.
 type Issued struct {
 	State       AgreementState // active, or pending: then there is no PAT yet
 	AgreementID AgreementID
@@ -104,15 +105,15 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	}
 	now := i.now()
 	agreement := i.agreement(agentID, key, accepted, now)
-	if accepted.stale(now) && !i.awaited(ctx, agreement) {
+	if accepted.stale(now) && !i.wasPending(ctx, agreement) {
 		return Issued{}, ErrAgreementStale
 	}
 	approved, listed, err := i.admit(ctx, agentID, key.Thumbprint())
 	if err != nil {
 		return Issued{}, err
 	}
-	asked, notAgreed := within(accepted.Scope, requested)
-	scope, err := i.scope(ctx, agreement, asked, notAgreed)
+	covered, uncovered := narrowScope(accepted.Scope, requested)
+	scope, err := i.scope(ctx, agreement, covered, uncovered)
 	if err != nil {
 		return Issued{}, err
 	}
@@ -124,13 +125,13 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: now.Add(3 * AgreementWindow),
 	})
 	if err != nil {
-		return Issued{}, i.agreeError(err, agentID, key.Thumbprint())
+		return Issued{}, i.refuseAgreement(err, agentID, key.Thumbprint())
 	}
 	if agreement.State != AgreementActive {
 		return Issued{State: AgreementPending, AgreementID: agreement.ID}, nil
 	}
-	record := i.token(agreement, scope, asked, now)
-	if agreement.Assurance == Fresh && agreement.CreatedAt.Before(now) { // it waited
+	record := i.token(agreement, scope, covered, now)
+	if agreement.Assurance == Fresh && agreement.CreatedAt.Before(now) { // it was pending
 		record.ID = soleTokenID(agreement.ID)
 	}
 	token, claims, err := i.issue(ctx, record)
@@ -140,12 +141,12 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	return Issued{State: AgreementActive, AgreementID: agreement.ID, Token: token, Claims: claims, Omitted: scope.Omitted}, nil
 }
 
-func (i *Issuer) agreeError(err error, agentID AgentID, keyID KeyID) error {
+func (i *Issuer) refuseAgreement(err error, agentID AgentID, keyID KeyID) error {
 	switch {
 	case errors.Is(err, ErrReplayed):
 		return ErrAgreementReplayed
 	case errors.Is(err, ErrAgentIDTaken):
-		return takenBy(agentID, keyID)
+		return idTaken(agentID, keyID)
 	case errors.Is(err, ErrKeyTaken), errors.Is(err, ErrBlocked):
 		return err
 	default:
@@ -162,8 +163,8 @@ func (i *Issuer) agreement(agentID AgentID, key Key, a Accepted, now time.Time) 
 	}
 }
 
-// agreementID is a UUIDv7. That of a fresh agreement follows from its key, nonce and time, so that the one
-// who waits for approval is known again when he asks with the same body. RFC 9562 5.7.
+// agreementID returns a UUIDv7. That of a fresh agreement is computed from its key, nonce and time, so that an agent
+// which waits for approval can repeat the same request and gets the same agreement. RFC 9562 5.7.
 func agreementID(service string, key KeyID, a Accepted, now time.Time) AgreementID {
 	if a.Assurance != Fresh {
 		if id, err := uuid.NewV7(); err == nil {
@@ -189,17 +190,17 @@ func agreementID(service string, key KeyID, a Accepted, now time.Time) Agreement
 	return AgreementID(id.String())
 }
 
-// awaited reports whether an agreement that is too old to be made now was made in time, and waited for
-// approval since. Whether a PAT was issued for it already is for the store to say.
-func (i *Issuer) awaited(ctx context.Context, a Agreement) bool {
-	was, err := i.store.Agreement(ctx, i.rules.Service, a.ID)
-	return err == nil && was.AgentID == a.AgentID && was.KeyID == a.KeyID && was.Nonce == a.Nonce &&
-		was.State != AgreementRevoked && string(was.Signature) == string(a.Signature)
+// wasPending reports whether an agreement that is too old now was made in time and has been pending since. It does not
+// check whether a PAT was issued for it already: the store does.
+func (i *Issuer) wasPending(ctx context.Context, a Agreement) bool {
+	previous, err := i.store.Agreement(ctx, i.rules.Service, a.ID)
+	return err == nil && previous.AgentID == a.AgentID && previous.KeyID == a.KeyID && previous.Nonce == a.Nonce &&
+		previous.State != AgreementRevoked && string(previous.Signature) == string(a.Signature)
 }
 
-// admit says whether an agent may have PATs (approved), and whether that is by configuration (listed).
+// admit reports whether an agent may have PATs (approved), and whether the configuration admits it (listed).
 func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID KeyID) (approved, listed bool, err error) {
-	listed, err = i.rules.known(agentID, keyID)
+	listed, err = i.rules.lists(agentID, keyID)
 	switch {
 	case err != nil:
 		return false, false, err
@@ -215,12 +216,14 @@ func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID KeyID) (appro
 	return err == nil && agent.Approved, false, nil
 }
 
-// scope asks the terms what the agent may have, and adds what the agreement itself leaves out.
-func (i *Issuer) scope(ctx context.Context, a Agreement, asked []string, omitted []Omitted) (Scope, error) {
-	if len(asked) == 0 && len(omitted) > 0 {
+// scope returns what the terms grant to the agent. Entries that the agreement itself leaves out are among the omitted
+// ones.
+func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omitted []Omitted) (Scope, error) {
+	if len(requested) == 0 && len(omitted) > 0 {
 		return Scope{}, &ScopeError{omitted}
 	}
-	s, err := i.terms.Scope(ctx, ScopeRequest{AgentID: a.AgentID, KeyID: a.KeyID, PublicKey: a.PublicKey, Assurance: a.Assurance, Requested: asked})
+	s, err := i.terms.Scope(ctx,
+		ScopeRequest{AgentID: a.AgentID, KeyID: a.KeyID, PublicKey: a.PublicKey, Assurance: a.Assurance, Requested: requested})
 	if err != nil {
 		return Scope{}, fmt.Errorf("finding the scope: %w", err)
 	}
@@ -239,12 +242,12 @@ func (i *Issuer) scope(ctx context.Context, a Agreement, asked []string, omitted
 	return Scope{}, &ScopeError{}
 }
 
-// token is the record of a new PAT.
-func (i *Issuer) token(a Agreement, s Scope, asked []string, now time.Time) Token {
+// token returns the record of a new PAT.
+func (i *Issuer) token(a Agreement, s Scope, requested []string, now time.Time) Token {
 	lmt := LimitOf(s.Limit)
 	t := Token{
 		ID: TokenID(newID()), Service: i.rules.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
-		Scope: listed(s.Entries, asked), LimitRate: lmt.Rate, LimitPeriod: lmt.Period, Assurance: a.Assurance,
+		Scope: scopeClaim(s.Entries, requested), LimitRate: lmt.Rate, LimitPeriod: lmt.Period, Assurance: a.Assurance,
 		Declared: a.Declared(),
 	}
 	t.IssuedAt = i.view.firstIssue(i.rules.Service, i.claims(t), now)
@@ -252,14 +255,14 @@ func (i *Issuer) token(a Agreement, s Scope, asked []string, now time.Time) Toke
 	return t
 }
 
-// issue signs a PAT and records it; it leaves only once it is recorded.
+// issue signs a PAT and records it; it returns the PAT only once it is recorded.
 func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	text, claims, err := i.sign(ctx, &t)
 	if err != nil {
 		return "", nil, err
 	}
 	err = i.store.Issue(ctx, t)
-	if errors.Is(err, ErrEnded) && i.view.Refresh(ctx) == nil { // a revocation that we had not heard of
+	if errors.Is(err, ErrEnded) && i.view.Refresh(ctx) == nil { // a revocation that the view had not read
 		first := i.view.firstIssue(t.Service, claims, i.now())
 		t.IssuedAt, t.ExpiresAt = first, first.Add(t.ExpiresAt.Sub(t.IssuedAt))
 		if text, claims, err = i.sign(ctx, &t); err != nil {
@@ -279,23 +282,24 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	return text, claims, nil
 }
 
-// soleTokenID is the jti of the one PAT that is issued for a fresh agreement which waited for approval, so
-// that two requests at once cannot get two.
+// soleTokenID is the jti of the only PAT that is issued for a fresh agreement after it was pending, so that two
+// concurrent requests cannot get two PATs.
 func soleTokenID(agreement AgreementID) TokenID {
 	sum := sha256.Sum256([]byte("jti of the one PAT under " + string(agreement)))
 	return TokenID(base64.RawURLEncoding.EncodeToString(sum[:16]))
 }
 
-// claims are those of a recorded PAT.
+// claims returns the claims of a recorded PAT.
 func (i *Issuer) claims(t Token) *Claims {
 	return &Claims{
-		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.IssuedAt.UTC(), ExpiresAt: t.ExpiresAt.UTC(),
-		Scope: t.Scope, Policy: i.rules.PolicyURL, PolicyDigest: t.PolicyDigest, Limit: Limit{t.LimitRate, t.LimitPeriod}.rate(),
+		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.IssuedAt.UTC(),
+		ExpiresAt: t.ExpiresAt.UTC(),
+		Scope:     t.Scope, Policy: i.rules.PolicyURL, PolicyDigest: t.PolicyDigest, Limit: Limit{t.LimitRate, t.LimitPeriod}.rate(),
 		KeyID: t.KeyID, Agreement: t.AgreementID, Assurance: t.Assurance, Declared: t.Declared,
 	}
 }
 
-// sign writes the PAT of a record, and notes the key in it.
+// sign signs the PAT of a record, and sets the signing key in the record.
 func (i *Issuer) sign(ctx context.Context, t *Token) (string, *Claims, error) {
 	key, err := i.keys.signer(ctx)
 	if err != nil {
@@ -310,7 +314,7 @@ func (i *Issuer) sign(ctx context.Context, t *Token) (string, *Claims, error) {
 		return "", nil, fmt.Errorf("signing the PAT: %w", err)
 	}
 	if len(text) > MaxToken {
-		return "", nil, because(ErrBadScope, "the scope asked for makes the PAT longer than %d bytes: ask for fewer intents", MaxToken)
+		return "", nil, errorOfKind(ErrBadScope, "the scope asked for makes the PAT longer than %d bytes: ask for fewer intents", MaxToken)
 	}
 	return text, claims, nil
 }

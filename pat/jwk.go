@@ -16,20 +16,20 @@ import (
 // privateMembers are those that only a private or symmetric key has. RFC 7518 6.
 var privateMembers = []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
 
-// fromJWK reads a JWK from a tree of package strictjson. Members it does not know are ignored, x5c and
-// x5u among them: nothing is ever fetched. RFC 7517 4.
+// fromJWK reads a JWK from a tree of package strictjson. Unknown members are ignored, x5c and x5u among them: nothing
+// is ever fetched. RFC 7517 4.
 func fromJWK(jwk map[string]any) (Key, error) {
 	for _, name := range privateMembers {
 		if _, ok := jwk[name]; ok {
-			return Key{}, because(ErrUnsupportedKey, "the JWK holds the private member %q: send the public key alone, and use a new key", name)
+			return Key{}, errorOfKind(ErrUnsupportedKey, "the JWK holds the private member %q: send the public key alone, and use a new key", name)
 		}
 	}
 	if use, ok := jwk["use"]; ok && use != "sig" {
-		return Key{}, because(ErrUnsupportedKey, `the JWK's use is not "sig"`)
+		return Key{}, errorOfKind(ErrUnsupportedKey, `the JWK's use is not "sig"`)
 	}
 	if ops, ok := jwk["key_ops"]; ok {
 		if list, isList := ops.([]any); !isList || !slices.Contains(list, any("verify")) {
-			return Key{}, because(ErrUnsupportedKey, `the JWK's key_ops do not hold "verify"`)
+			return Key{}, errorOfKind(ErrUnsupportedKey, `the JWK's key_ops do not hold "verify"`)
 		}
 	}
 	key, err := publicMembers(jwk)
@@ -37,12 +37,12 @@ func fromJWK(jwk map[string]any) (Key, error) {
 		return Key{}, err
 	}
 	if alg, ok := jwk["alg"]; ok && !slices.Contains(jwkAlgorithms[key.algorithm], fmt.Sprint(alg)) {
-		return Key{}, because(ErrUnsupportedKey, "the JWK's alg does not fit the key")
+		return Key{}, errorOfKind(ErrUnsupportedKey, "the JWK's alg does not fit the key")
 	}
 	return key, nil
 }
 
-// jwkAlgorithms says which alg a JWK may name. RFC 9864 has Ed25519 for EdDSA.
+// jwkAlgorithms are the values of alg that a JWK of each algorithm may have. RFC 9864 has Ed25519 for EdDSA.
 var jwkAlgorithms = map[string][]string{
 	EdDSA: {EdDSA, "Ed25519"}, ES256: {ES256}, RS256: {RS256, "PS256"},
 }
@@ -52,37 +52,37 @@ func publicMembers(jwk map[string]any) (Key, error) {
 	case "OKP": // RFC 8037 2
 		x, err := member(jwk, "x", ed25519.PublicKeySize)
 		if err != nil || jwk["crv"] != "Ed25519" {
-			return Key{}, because(ErrUnsupportedKey, `an OKP key needs crv "Ed25519" and x of 32 bytes`)
+			return Key{}, errorOfKind(ErrUnsupportedKey, `an OKP key needs crv "Ed25519" and x of 32 bytes`)
 		}
 		return NewKey(ed25519.PublicKey(x))
 	case "EC": // RFC 7518 6.2
 		x, errX := member(jwk, "x", p256Size)
 		y, errY := member(jwk, "y", p256Size)
 		if errX != nil || errY != nil || jwk["crv"] != "P-256" {
-			return Key{}, because(ErrUnsupportedKey, `an EC key needs crv "P-256" and x and y of 32 bytes`)
+			return Key{}, errorOfKind(ErrUnsupportedKey, `an EC key needs crv "P-256" and x and y of 32 bytes`)
 		}
 		public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
 		if err != nil {
-			return Key{}, because(ErrUnsupportedKey, "the key is not a point of P-256")
+			return Key{}, errorOfKind(ErrUnsupportedKey, "the key is not a point of P-256")
 		}
 		return NewKey(public)
 	case "RSA": // RFC 7518 6.3
 		n, errN := member(jwk, "n", 0)
 		e, errE := member(jwk, "e", 0)
 		if errN != nil || errE != nil || len(n) > 2*maxRSABits/8 || len(e) > 8 {
-			return Key{}, because(ErrUnsupportedKey, "an RSA key needs n and e")
+			return Key{}, errorOfKind(ErrUnsupportedKey, "an RSA key needs n and e")
 		}
 		exponent := binary.BigEndian.Uint64(append(make([]byte, 8-len(e)), e...))
 		if exponent >= 1<<31 {
-			return Key{}, because(ErrUnsupportedKey, "the exponent of the RSA key is too long")
+			return Key{}, errorOfKind(ErrUnsupportedKey, "the exponent of the RSA key is too long")
 		}
 		return NewKey(&rsa.PublicKey{N: new(big.Int).SetBytes(n), E: int(exponent)})
 	default:
-		return Key{}, because(ErrUnsupportedKey, "the JWK's kty is not OKP, EC or RSA")
+		return Key{}, errorOfKind(ErrUnsupportedKey, "the JWK's kty is not OKP, EC or RSA")
 	}
 }
 
-// member decodes one base64url member; size 0 means any but none.
+// member decodes one base64url member of size bytes; size 0 accepts any length above 0.
 func member(jwk map[string]any, name string, size int) ([]byte, error) {
 	text, ok := jwk[name].(string)
 	if !ok {
@@ -95,7 +95,7 @@ func member(jwk map[string]any, name string, size int) ([]byte, error) {
 	return b, nil
 }
 
-// members is the JWK reduced to what the thumbprint covers, in its order. RFC 7638 3.2, RFC 8037 2.
+// members returns the JWK reduced to what the thumbprint covers, in its order. RFC 7638 3.2, RFC 8037 2.
 func (k Key) members() []byte {
 	b64 := base64.RawURLEncoding.EncodeToString
 	switch public := k.public.(type) {
@@ -114,7 +114,7 @@ func (k Key) members() []byte {
 	}
 }
 
-// JWK is the public key as RFC 7517 writes it, with alg, kid (the thumbprint) and use; of the zero Key nil.
+// JWK returns the public key in the form of RFC 7517, with alg, kid (the thumbprint) and use; nil for the zero Key.
 func (k Key) JWK() []byte {
 	members := k.members()
 	if members == nil {

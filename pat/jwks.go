@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Keys lists the keys that verify PATs at now, the lowest id first.
+// Keys returns the keys that verify PATs at now, the lowest id first.
 func (k *Keyring) Keys(now time.Time) []SigningKey {
 	var out []SigningKey
 	for _, v := range k.set.Load().keys {
@@ -21,10 +21,10 @@ func (k *Keyring) Keys(now time.Time) []SigningKey {
 	return out
 }
 
-// Current is the id of the key this process signs with.
+// Current returns the id of the key this process signs with.
 func (k *Keyring) Current() KeyID { return k.signing.Load().ID }
 
-// JWKS is the document of RFC 7517 section 5 with every key that verifies PATs at now.
+// JWKS returns the document of RFC 7517 section 5 with every key that verifies PATs at now.
 func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
 	keys := []json.RawMessage{}
 	for _, s := range k.Keys(now) {
@@ -37,8 +37,8 @@ func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
 	return out, nil
 }
 
-// PublicKey is the member uim-public-key of agents.json: standard base64 of the DER SubjectPublicKeyInfo
-// of the lowest kid that signs at now (or, if none does any more, that verifies).
+// PublicKey returns the member uim-public-key of agents.json: standard base64 of the DER SubjectPublicKeyInfo of the
+// lowest kid that signs at now (or, if none signs any more, of the lowest that verifies).
 func (k *Keyring) PublicKey(now time.Time) string {
 	keys := k.Keys(now)
 	if len(keys) == 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// The header typ tells our JWS apart, so that none can stand in for another. RFC 8725 3.11.
+// The header typ distinguishes our kinds of JWS, so that none is accepted in place of another. RFC 8725 3.11.
 const (
 	TypePAT       = "uim-pat+jwt"
 	TypeAgreement = "uim-agreement+jwt"
@@ -31,7 +31,7 @@ const maxJWSHeader = 8 << 10
 
 var errMalformedJWS = errors.New("not a compact JWS")
 
-// A jws is a compact JWS taken apart, its signature not verified. RFC 7515 7.1.
+// A jws holds the parts of a compact JWS whose signature is not verified. RFC 7515 7.1.
 type jws struct {
 	header    map[string]any
 	alg, kid  string
@@ -41,7 +41,7 @@ type jws struct {
 	input     string // what the signature covers
 }
 
-// parseJWS takes a text of at most limit bytes apart. Every error is errMalformedJWS.
+// parseJWS splits and decodes a text of at most limit bytes. Every error is errMalformedJWS.
 func parseJWS(text string, limit int) (jws, error) {
 	if len(text) > limit || strings.Count(text, ".") != 2 {
 		return jws{}, errMalformedJWS
@@ -59,7 +59,7 @@ func parseJWS(text string, limit int) (jws, error) {
 	if j.header, err = strictjson.DecodeObject(raw); err != nil {
 		return jws{}, errMalformedJWS
 	}
-	// No extension is understood here, and an unencoded payload (RFC 7797) least of all.
+	// No extension is supported, nor an unencoded payload (RFC 7797).
 	for _, name := range []string{"crit", "b64", "zip", "enc"} {
 		if _, ok := j.header[name]; ok {
 			return jws{}, errMalformedJWS
@@ -78,8 +78,8 @@ func parseJWS(text string, limit int) (jws, error) {
 	return j, nil
 }
 
-// decodeSegment is base64url without padding and without the line breaks that encoding/base64 lets pass,
-// so that one value has one text.
+// decodeSegment decodes base64url without padding. It rejects the line breaks that encoding/base64 ignores, so that one
+// value has one text.
 func decodeSegment(s string) ([]byte, error) {
 	if strings.ContainsAny(s, "\r\n") {
 		return nil, errMalformedJWS
@@ -87,12 +87,12 @@ func decodeSegment(s string) ([]byte, error) {
 	return base64.RawURLEncoding.Strict().DecodeString(s)
 }
 
-// methods are the signature algorithms there are. There is no HMAC and no "none" to be confused with.
+// methods are the supported signature algorithms. HMAC and "none" are not among them.
 var methods = map[string]jwt.SigningMethod{
 	EdDSA: jwt.SigningMethodEdDSA, ES256: jwt.SigningMethodES256, RS256: jwt.SigningMethodRS256,
 }
 
-// verifies reports whether k signed j. The algorithm is the key's; the header may only agree with it.
+// verifies reports whether k signed j. The algorithm is that of the key; the alg of the header must be equal to it.
 func (j jws) verifies(k Key) bool {
 	alg := j.alg
 	if alg == "Ed25519" { // RFC 9864
@@ -102,7 +102,7 @@ func (j jws) verifies(k Key) bool {
 	return ok && alg == k.algorithm && method.Verify(j.input, j.signature, k.public) == nil
 }
 
-// signJWS makes a compact JWS. The signer's public key must be one NewKey takes.
+// signJWS makes a compact JWS. The signer's public key must be one that NewKey accepts.
 func signJWS(signer crypto.Signer, header map[string]any, payload any) (string, error) {
 	key, err := NewKey(signer.Public())
 	if err != nil {
@@ -125,7 +125,7 @@ func signJWS(signer crypto.Signer, header map[string]any, payload any) (string, 
 	return input + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }
 
-// sign signs the message as JOSE wants it: RFC 7518 3.3 and 3.4, RFC 8037 3.1.
+// sign signs the message in the form of JOSE. RFC 7518 3.3 and 3.4, RFC 8037 3.1.
 func sign(signer crypto.Signer, message []byte) ([]byte, error) {
 	sum := sha256.Sum256(message)
 	switch signer.Public().(type) {
@@ -151,7 +151,7 @@ func sign(signer crypto.Signer, message []byte) ([]byte, error) {
 	}
 }
 
-// newID is 128 random bits as base64url: a jti.
+// newID returns 128 random bits as base64url: a jti.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead

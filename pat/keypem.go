@@ -15,7 +15,7 @@ import (
 
 const (
 	pemPrivate  = "PRIVATE KEY" // PKCS#8, RFC 5958
-	rsaBits     = 3072          // of the RSA keys we make
+	rsaBits     = 3072          // of new RSA keys
 	maxKeyFile  = 64 << 10
 	maxKeyCount = 8
 )
@@ -59,9 +59,10 @@ func writeSigningKeys(first signingKey, before *signingKey) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-var errKeyFile = errors.New("the signing keys are not PEM blocks \"PRIVATE KEY\" (PKCS#8) of Ed25519, P-256 or RSA keys; restore the file, or remove it to start with a new key")
+var errKeyFile = errors.New("the signing keys are not PEM blocks \"PRIVATE KEY\" (PKCS#8) of Ed25519, P-256 or RSA keys; restore the " +
+	"file, or remove it to start with a new key")
 
-// parseSigningKeys reads what writeSigningKeys wrote. The error never quotes the file.
+// parseSigningKeys reads the output of writeSigningKeys. The error never quotes the file.
 func parseSigningKeys(text []byte) ([]signingKey, error) {
 	if len(text) > maxKeyFile {
 		return nil, errKeyFile

@@ -15,23 +15,23 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// KeyFiles keep this process's private signing keys, readable by nobody else. The bytes are PEM blocks
-// of PKCS#8, the key that signs first.
+// KeyFiles keep this process's private signing keys, readable by no other user. The bytes are PEM blocks of PKCS#8, the
+// key that signs first.
 type KeyFiles interface {
-	// Load returns what Save was last given, and nil if it never was.
+	// Load returns what Save wrote last, or nil if nothing was saved yet.
 	Load() ([]byte, error)
-	// Save replaces what there is, as a whole and durably.
+	// Save replaces the content as a whole and durably.
 	Save(pem []byte) error
 }
 
-// A KeyringConfig tells a Keyring what it needs.
+// A KeyringConfig configures a Keyring.
 type KeyringConfig struct {
 	Store     KeyStore
 	Files     KeyFiles
 	Algorithm string   // of new keys: EdDSA, ES256 or RS256
 	Accept    []string // algorithms of keys that PATs are verified with; empty: Algorithm alone
-	// Overlap is how long a key verifies after it signed last: at least a minute, and as long as a PAT of any
-	// Issuer that was made with this Keyring may be used.
+	// Overlap is how long a key verifies after it signed last: at least a minute, and at least as long as a PAT of any
+	// Issuer that uses this Keyring is accepted.
 	Overlap time.Duration
 	Now     func() time.Time
 }
@@ -46,10 +46,10 @@ type Keyring struct {
 	overlap atomic.Int64 // nanoseconds
 	now     func() time.Time
 
-	changing sync.Mutex // serialises Rotate, Retire and changes of the set
-	signing  atomic.Pointer[signingKey]
-	set      atomic.Pointer[keySet]
-	rereads  *rate.Limiter
+	mu          sync.Mutex // serialises Rotate, Retire and changes of the set
+	signing     atomic.Pointer[signingKey]
+	set         atomic.Pointer[keySet]
+	rereadLimit *rate.Limiter
 }
 
 // A keySet is immutable; a change makes another one with the next version.
@@ -69,13 +69,13 @@ func (k verifyingKey) live(now time.Time) bool {
 }
 
 const (
-	// rereadEvery is how often an unknown kid may cause the store to be read.
+	// rereadEvery is how often an unknown kid may cause a read of the store.
 	rereadEvery = time.Second
 	maxKeyID    = 64
 )
 
-// OpenKeyring reads the keys of all processes and loads this one's, or makes and registers a new one where there
-// is none of the algorithm that the store knows to be in use.
+// OpenKeyring reads the public keys of all processes and loads the private key of this one. Where there is no such key
+// of the algorithm that is still in use in the store, it makes and registers a new one.
 func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 	if _, ok := methods[c.Algorithm]; !ok {
 		return nil, fmt.Errorf("pat.algorithm: %q is not %s, %s or %s", c.Algorithm, EdDSA, ES256, RS256)
@@ -90,9 +90,9 @@ func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 	}
 	k := &Keyring{
 		store: c.Store, files: c.Files, alg: c.Algorithm, accept: append([]string{c.Algorithm}, c.Accept...),
-		now: c.Now, rereads: rate.NewLimiter(rate.Every(rereadEvery), 1),
+		now: c.Now, rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1),
 	}
-	k.outlast(c.Overlap)
+	k.extendOverlap(c.Overlap)
 	k.set.Store(&keySet{version: 1, keys: map[KeyID]verifyingKey{}})
 	if err := k.Reload(ctx); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 	return k, nil
 }
 
-// open makes the key in the files the one that signs, if it may still sign, and ends those that a
-// rotation before did not come to end.
+// open makes the key in the files the one that signs, if it may still sign, and retires those that an interrupted
+// rotation did not retire.
 func (k *Keyring) open(ctx context.Context) error {
 	text, err := k.files.Load()
 	if err != nil {
@@ -118,28 +118,28 @@ func (k *Keyring) open(ctx context.Context) error {
 		_, err := k.Rotate(ctx)
 		return err
 	}
-	k.changing.Lock()
+	k.mu.Lock()
 	for _, old := range keys[1:] {
-		if known, ok := k.set.Load().keys[old.ID]; ok && known.NotAfter.IsZero() {
-			if err := k.retire(ctx, known.SigningKey, k.now().Add(time.Duration(k.overlap.Load()))); err != nil {
-				k.changing.Unlock()
+		if registered, ok := k.set.Load().keys[old.ID]; ok && registered.NotAfter.IsZero() {
+			if err := k.retire(ctx, registered.SigningKey, k.now().Add(time.Duration(k.overlap.Load()))); err != nil {
+				k.mu.Unlock()
 				return err
 			}
 		}
 	}
-	k.changing.Unlock()
+	k.mu.Unlock()
 	first := keys[0]
 	k.signing.Store(&first)
-	// A key the store does not know is one that ended and was forgotten, or the store is new and there are no
-	// PATs: either way a new key is right, and taking up the old one might be wrong.
-	if known, ok := k.set.Load().keys[first.ID]; first.Algorithm != k.alg || !ok || !known.NotAfter.IsZero() {
+	// A key that is missing in the store has ended and was deleted, or the store is new and there are no PATs. A new key
+	// is right in both cases; the old one might be wrong.
+	if registered, ok := k.set.Load().keys[first.ID]; first.Algorithm != k.alg || !ok || !registered.NotAfter.IsZero() {
 		_, err := k.Rotate(ctx)
 		return err
 	}
 	return nil
 }
 
-// register tells the store of a new key, then itself.
+// register adds a new key to the store, then to this Keyring.
 func (k *Keyring) register(ctx context.Context, s SigningKey) error {
 	s.CreatedAt = k.now()
 	if err := k.store.AddSigningKey(ctx, s); err != nil {
@@ -148,15 +148,15 @@ func (k *Keyring) register(ctx context.Context, s SigningKey) error {
 	return k.Apply(s)
 }
 
-// Rotate makes a new key, which signs from then on; the one before verifies for Overlap more.
+// Rotate makes a new key, which signs from then on; the previous key verifies for Overlap more.
 func (k *Keyring) Rotate(ctx context.Context) (SigningKey, error) {
 	return k.rotateFrom(ctx, nil)
 }
 
-// rotateFrom is Rotate, but for the case that another came first and from signs no more.
+// rotateFrom is Rotate. It does nothing where another call has replaced the key from already.
 func (k *Keyring) rotateFrom(ctx context.Context, from *signingKey) (SigningKey, error) {
-	k.changing.Lock()
-	defer k.changing.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if now := k.signing.Load(); from != nil && now != from {
 		return now.SigningKey, nil
 	}
@@ -165,8 +165,8 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *signingKey) (SigningKey,
 		return SigningKey{}, err
 	}
 	before := k.signing.Load()
-	// Durable before it is known to anyone. The key before stands behind it, so that open can end it if
-	// we do not come that far.
+	// The file is durable before any other process can see the key. It contains the previous key as well, so that open can
+	// retire it if this process stops before the end of the rotation.
 	text, err := writeSigningKeys(next, before)
 	if err != nil {
 		return SigningKey{}, err
@@ -189,21 +189,21 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *signingKey) (SigningKey,
 	return next.SigningKey, nil
 }
 
-// Retire ends a key at a time: its PATs no longer verify from then on. If this process signs with it,
-// another key takes its place first. ErrNotFound if there is no such key.
+// Retire ends a key at a time: its PATs do not verify from then on. If this process signs with it, it is replaced by
+// another key first. The error is ErrNotFound if there is no such key.
 func (k *Keyring) Retire(ctx context.Context, id KeyID, at time.Time) error {
 	if s := k.signing.Load(); s != nil && s.ID == id {
 		if _, err := k.Rotate(ctx); err != nil {
 			return err
 		}
 	}
-	k.changing.Lock()
-	defer k.changing.Unlock()
-	known, ok := k.set.Load().keys[id]
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	registered, ok := k.set.Load().keys[id]
 	if !ok {
 		return ErrNotFound
 	}
-	return k.retire(ctx, known.SigningKey, at)
+	return k.retire(ctx, registered.SigningKey, at)
 }
 
 func (k *Keyring) retire(ctx context.Context, s SigningKey, at time.Time) error {
@@ -227,13 +227,13 @@ func (k *Keyring) Reload(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Apply takes a public key, or its new end, from the store. Keys that have ended are forgotten. A
-// record that does not hold what it says is an error and changes nothing.
+// Apply adds a public key from the store, or changes its end. Keys that have ended are removed. A record whose members
+// do not match its key is an error and changes nothing.
 func (k *Keyring) Apply(s SigningKey) error {
 	for {
 		before := k.set.Load()
-		known, ok := before.keys[s.ID]
-		if ok && known.NotAfter.Equal(s.NotAfter) {
+		current, ok := before.keys[s.ID]
+		if ok && current.NotAfter.Equal(s.NotAfter) {
 			return nil
 		}
 		key, err := ParseJWK(s.JWK)
@@ -257,14 +257,14 @@ func (k *Keyring) Apply(s SigningKey) error {
 	}
 }
 
-// lookup finds the key a PAT names. A kid is only ever a map key; one nobody knows causes the store to be
-// read again, at most once in a second.
+// lookup finds the key a PAT names. A kid is used as a map key only; an unknown one causes a read of the store, at most
+// one per second.
 func (k *Keyring) lookup(ctx context.Context, kid KeyID, now time.Time) (verifyingKey, bool) {
 	if kid == "" || len(kid) > maxKeyID {
 		return verifyingKey{}, false
 	}
 	v, ok := k.set.Load().keys[kid]
-	if !ok && k.rereads.AllowN(now, 1) {
+	if !ok && k.rereadLimit.AllowN(now, 1) {
 		if err := k.Reload(ctx); err != nil {
 			return verifyingKey{}, false
 		}
@@ -276,11 +276,11 @@ func (k *Keyring) lookup(ctx context.Context, kid KeyID, now time.Time) (verifyi
 	return v, true
 }
 
-// signer is the key to sign with. One that was retired meanwhile, by whomever, is replaced first: what it signed
-// would not verify for long.
+// signer returns the key to sign with. A key that was retired, by this or another process, is replaced first: what it
+// signed would not verify for long.
 func (k *Keyring) signer(ctx context.Context) (*signingKey, error) {
 	s := k.signing.Load()
-	if known, ok := k.set.Load().keys[s.ID]; ok && known.NotAfter.IsZero() {
+	if registered, ok := k.set.Load().keys[s.ID]; ok && registered.NotAfter.IsZero() {
 		return s, nil
 	}
 	if _, err := k.rotateFrom(ctx, s); err != nil {
@@ -289,10 +289,10 @@ func (k *Keyring) signer(ctx context.Context) (*signingKey, error) {
 	return k.signing.Load(), nil
 }
 
-// outlast makes Overlap at least d. It never shrinks: PATs of an earlier configuration may still be about.
-func (k *Keyring) outlast(d time.Duration) {
-	for was := k.overlap.Load(); int64(d) > was; was = k.overlap.Load() {
-		if k.overlap.CompareAndSwap(was, int64(d)) {
+// extendOverlap makes Overlap at least d. It never shrinks: PATs of an earlier configuration may still be in use.
+func (k *Keyring) extendOverlap(d time.Duration) {
+	for previous := k.overlap.Load(); int64(d) > previous; previous = k.overlap.Load() {
+		if k.overlap.CompareAndSwap(previous, int64(d)) {
 			return
 		}
 	}
@@ -301,7 +301,7 @@ func (k *Keyring) outlast(d time.Duration) {
 // version grows whenever the set of keys changes.
 func (k *Keyring) version() uint64 { return k.set.Load().version }
 
-// signingKey is the private half, with its public record.
+// signingKey is the private key, with its public record.
 type signingKey struct {
 	SigningKey
 	private crypto.Signer

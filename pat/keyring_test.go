@@ -68,12 +68,12 @@ func TestKeySurvivesARestart(t *testing.T) {
 	}
 }
 
-func TestAKeyTheStoreForgotIsNotTakenUpAgain(t *testing.T) {
+func TestAKeyMissingInTheStoreIsNotUsedAgain(t *testing.T) {
 	w := newWorld(t)
 	first := w.keys.Current()
 	stale := &memory{pem: w.files.pem}
-	ok(t, w.keys.Retire(t.Context(), first, w.now()))
-	w.pass(t, 48*time.Hour)
+	noError(t, w.keys.Retire(t.Context(), first, w.now()))
+	w.advance(t, 48*time.Hour)
 	if _, err := w.store.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestRotation(t *testing.T) {
 	if got := ids(w.keys.Keys(w.now())); len(got) != 2 || !slices.IsSorted(got) {
 		t.Errorf("keys %v", got)
 	}
-	w.pass(t, 2*time.Hour)
+	w.advance(t, 2*time.Hour)
 	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []pat.KeyID{second.ID}) {
 		t.Errorf("after the overlap: %v", got)
 	}
@@ -120,11 +120,11 @@ func TestAKeyOutlastsItsPATsAlsoWhenTheyAreMadeToLiveLonger(t *testing.T) {
 	if _, err := w.keys.Rotate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(t, 12*time.Hour-time.Second)
+	w.advance(t, 12*time.Hour-time.Second)
 	if _, err := w.verify(t, token); err != nil {
 		t.Error(err)
 	}
-	w.pass(t, time.Hour)
+	w.advance(t, time.Hour)
 	if got := w.keys.Keys(w.now()); len(got) != 1 {
 		t.Errorf("%d keys long after", len(got))
 	}
@@ -148,12 +148,12 @@ func TestRetiredKeyVerifiesNothing(t *testing.T) {
 	}
 	w.issue(t, w.fresh(t, "agent2", newEd()))
 	soon := w.issue(t, w.fresh(t, "agent3", newEd())).Token
-	ok(t, w.keys.Retire(t.Context(), w.keys.Current(), w.now().Add(time.Minute)))
+	noError(t, w.keys.Retire(t.Context(), w.keys.Current(), w.now().Add(time.Minute)))
 	unseen := must(pat.NewVerifier(pat.VerifierConfig{Service: service, Issuer: issuer, Keys: w.keys, View: w.view}))
 	if _, err := w.verify(t, soon); err != nil {
 		t.Errorf("before its key ends: %v", err)
 	}
-	w.pass(t, time.Minute)
+	w.advance(t, time.Minute)
 	if _, err := w.verify(t, soon); !errors.Is(err, pat.ErrInvalid) {
 		t.Errorf("after its key ended, out of the cache: %v", err)
 	}
@@ -163,7 +163,7 @@ func TestRetiredKeyVerifiesNothing(t *testing.T) {
 	if err := w.keys.Retire(t.Context(), "nobody", w.now()); !errors.Is(err, pat.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
-	// The process that has its private half finds out when it starts again.
+	// The process that has its private key reads the end when it starts again.
 	again := w.open(t, w.files, pat.EdDSA)
 	if again.Current() == first {
 		t.Error("after a restart it signs again")
@@ -174,7 +174,7 @@ func TestAKeyRetiredElsewhereSignsNoMore(t *testing.T) {
 	w := newWorld(t)
 	first := w.keys.Current()
 	there := w.open(t, &memory{}, pat.EdDSA)
-	ok(t, there.Retire(t.Context(), first, w.now()))
+	noError(t, there.Retire(t.Context(), first, w.now()))
 	w.refresh(t)
 	issued := w.issue(t, w.fresh(t, "agent", newEd()))
 	if _, err := w.verify(t, issued.Token); err != nil || w.keys.Current() == first {
@@ -197,7 +197,7 @@ func TestAnotherProcesssTokensVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// This process has not heard of the key: the unknown kid makes it read the store.
+	// This process has not read the key yet: the unknown kid makes it read the store.
 	if _, err := w.verify(t, issued.Token); err != nil {
 		t.Errorf("%v", err)
 	}
@@ -206,7 +206,8 @@ func TestAnotherProcesssTokensVerify(t *testing.T) {
 		t.Fatalf("%v, %v", set, err)
 	}
 	for _, k := range set.Keys {
-		if k["kty"] != "OKP" || k["crv"] != "Ed25519" || k["alg"] != "EdDSA" || k["use"] != "sig" || k["kid"] == "" || k["x"] == "" || len(k) != 6 {
+		if k["kty"] != "OKP" || k["crv"] != "Ed25519" || k["alg"] != "EdDSA" || k["use"] != "sig" || k["kid"] == "" || k["x"] == "" ||
+			len(k) != 6 {
 			t.Errorf("%v", k)
 		}
 	}
@@ -218,7 +219,7 @@ func TestUnknownKidReadsTheStoreAtMostOnceASecond(t *testing.T) {
 		_, err := w.verify(t, jws(t, map[string]any{"alg": "EdDSA", "typ": pat.TypePAT, "kid": "x"}, map[string]any{}, edSign(edKey())))
 		return err
 	}
-	if err := unknown(); !errors.Is(err, pat.ErrInvalid) { // uses up this second's reading
+	if err := unknown(); !errors.Is(err, pat.ErrInvalid) { // uses up the one read of this second
 		t.Fatal(err)
 	}
 	keys := w.open(t, &memory{}, pat.EdDSA)
@@ -265,7 +266,8 @@ func TestKeyFilesThatCannotBeRead(t *testing.T) {
 	w := newWorld(t)
 	for name, text := range map[string]string{
 		"nonsense": "nonsense-canary", "public": string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: []byte("canary")})),
-		"broken": strings.Replace(string(w.files.pem), "M", "N", 1), "more behind": string(w.files.pem) + "canary", "huge": strings.Repeat(string(w.files.pem), 1000),
+		"broken": strings.Replace(string(w.files.pem), "M", "N", 1), "more behind": string(w.files.pem) + "canary",
+		"huge": strings.Repeat(string(w.files.pem), 1000),
 	} {
 		_, err := pat.OpenKeyring(t.Context(), pat.KeyringConfig{
 			Store: w.store, Files: &memory{pem: []byte(text)}, Algorithm: pat.EdDSA, Overlap: time.Hour, Now: w.now,
@@ -276,7 +278,7 @@ func TestKeyFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestARecordThatIsNotItsKeyIsNotTaken(t *testing.T) {
+func TestARecordThatDoesNotHoldItsKeyIsRejected(t *testing.T) {
 	w := newWorld(t)
 	jwk := keyOf(t, edKey()).JWK()
 	for _, k := range []pat.SigningKey{

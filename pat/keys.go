@@ -26,8 +26,8 @@ const (
 	p256Size       = 32
 )
 
-// A Key is a public key that is fit to be evidence: Ed25519, ECDSA P-256, or RSA of 2048 to 8192 bits.
-// The zero Key is none and verifies nothing.
+// A Key is a public key that is accepted as evidence: Ed25519, ECDSA P-256, or RSA of 2048 to 8192 bits. The zero Key
+// verifies nothing.
 type Key struct {
 	public     crypto.PublicKey
 	algorithm  string
@@ -35,8 +35,8 @@ type Key struct {
 	spki       []byte
 }
 
-// NewKey takes an ed25519.PublicKey, *ecdsa.PublicKey or *rsa.PublicKey. The error is of kind ErrWeakKey
-// or ErrUnsupportedKey.
+// NewKey accepts an ed25519.PublicKey, *ecdsa.PublicKey or *rsa.PublicKey. The error is of kind ErrWeakKey or
+// ErrUnsupportedKey.
 func NewKey(public crypto.PublicKey) (Key, error) {
 	k := Key{public: public}
 	switch public := public.(type) {
@@ -47,10 +47,10 @@ func NewKey(public crypto.PublicKey) (Key, error) {
 		k.algorithm = EdDSA
 	case *ecdsa.PublicKey:
 		if public == nil || public.Curve != elliptic.P256() {
-			return Key{}, because(ErrUnsupportedKey, "of the elliptic curves only P-256 is accepted")
+			return Key{}, errorOfKind(ErrUnsupportedKey, "of the elliptic curves only P-256 is accepted")
 		}
 		if _, err := public.ECDH(); err != nil {
-			return Key{}, because(ErrUnsupportedKey, "the key is not a point of P-256")
+			return Key{}, errorOfKind(ErrUnsupportedKey, "the key is not a point of P-256")
 		}
 		k.algorithm = ES256
 	case *rsa.PublicKey:
@@ -63,7 +63,7 @@ func NewKey(public crypto.PublicKey) (Key, error) {
 	}
 	spki, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
-		return Key{}, because(ErrUnsupportedKey, "the key cannot be written as SubjectPublicKeyInfo")
+		return Key{}, errorOfKind(ErrUnsupportedKey, "the key cannot be written as SubjectPublicKeyInfo")
 	}
 	k.spki = spki
 	sum := sha256.Sum256(k.members())
@@ -77,16 +77,16 @@ func (k Key) IsZero() bool { return k.public == nil }
 // Public returns the key for package crypto.
 func (k Key) Public() crypto.PublicKey { return k.public }
 
-// Algorithm is the one JOSE algorithm the key is used with: EdDSA, ES256 or RS256.
+// Algorithm returns the one JOSE algorithm the key is used with: EdDSA, ES256 or RS256.
 func (k Key) Algorithm() string { return k.algorithm }
 
-// Thumbprint is the key's name everywhere: base64url of the SHA-256 thumbprint of RFC 7638.
+// Thumbprint returns the id of the key: base64url of the SHA-256 thumbprint of RFC 7638.
 func (k Key) Thumbprint() KeyID { return k.thumbprint }
 
-// SPKI is the DER SubjectPublicKeyInfo of RFC 5280. The caller must not change it.
+// SPKI returns the DER SubjectPublicKeyInfo of RFC 5280. The caller must not change it.
 func (k Key) SPKI() []byte { return k.spki }
 
-// signatureSize is how long a signature is: of ECDSA the raw form (a DER one varies).
+// signatureSize is the length of a signature in bytes; for ECDSA that of the raw form (the length of DER varies).
 func (k Key) signatureSize() int {
 	switch public := k.public.(type) {
 	case *rsa.PublicKey:
@@ -104,15 +104,15 @@ func checkRSA(public *rsa.PublicKey) error {
 	}
 	switch bits := public.N.BitLen(); {
 	case bits < minRSABits:
-		return because(ErrWeakKey, "an RSA key of %d bits is too weak: use %d to %d", bits, minRSABits, maxRSABits)
+		return errorOfKind(ErrWeakKey, "an RSA key of %d bits is too weak: use %d to %d", bits, minRSABits, maxRSABits)
 	case bits > maxRSABits:
-		return because(ErrUnsupportedKey, "an RSA key of %d bits is too long: use %d to %d", bits, minRSABits, maxRSABits)
+		return errorOfKind(ErrUnsupportedKey, "an RSA key of %d bits is too long: use %d to %d", bits, minRSABits, maxRSABits)
 	case public.N.Bit(0) == 0:
-		return because(ErrWeakKey, "the modulus of the RSA key is even")
+		return errorOfKind(ErrWeakKey, "the modulus of the RSA key is even")
 	case public.E < minRSAExponent || public.E%2 == 0:
-		return because(ErrWeakKey, "the exponent of the RSA key must be odd and at least %d", minRSAExponent)
+		return errorOfKind(ErrWeakKey, "the exponent of the RSA key must be odd and at least %d", minRSAExponent)
 	case int64(public.E) >= 1<<31:
-		return because(ErrUnsupportedKey, "the exponent of the RSA key is too long")
+		return errorOfKind(ErrUnsupportedKey, "the exponent of the RSA key is too long")
 	}
 	return nil
 }
@@ -126,11 +126,11 @@ var (
 	}()
 )
 
-// checkEd25519 refuses what is no point, what is written in more than one way, and the eight points
-// under which one signature fits many messages. crypto/ed25519 checks none of the last two.
+// checkEd25519 rejects what is not a point, an encoding that is not canonical, and the eight points of small order,
+// under which one signature fits many messages. crypto/ed25519 does not check the last two.
 func checkEd25519(public ed25519.PublicKey) error {
 	if len(public) != ed25519.PublicKeySize {
-		return because(ErrUnsupportedKey, "an Ed25519 key is %d bytes", ed25519.PublicKeySize)
+		return errorOfKind(ErrUnsupportedKey, "an Ed25519 key is %d bytes", ed25519.PublicKeySize)
 	}
 	big32 := make([]byte, ed25519.PublicKeySize)
 	for i, b := range public {
@@ -139,11 +139,11 @@ func checkEd25519(public ed25519.PublicKey) error {
 	big32[0] &= 0x7f // the sign of x
 	y := new(big.Int).SetBytes(big32)
 	if y.Cmp(fieldP) >= 0 {
-		return because(ErrUnsupportedKey, "the Ed25519 key is not written canonically")
+		return errorOfKind(ErrUnsupportedKey, "the Ed25519 key is not written canonically")
 	}
 	x2 := xSquared(y)
 	if big.Jacobi(x2, fieldP) < 0 {
-		return because(ErrUnsupportedKey, "the key is not a point of edwards25519")
+		return errorOfKind(ErrUnsupportedKey, "the key is not a point of edwards25519")
 	}
 	for range 3 { // a point whose eightfold is the neutral element (0, 1) is of small order
 		num := new(big.Int).Mul(y, y)
@@ -154,7 +154,7 @@ func checkEd25519(public ed25519.PublicKey) error {
 		x2 = xSquared(y)
 	}
 	if y.Cmp(big.NewInt(1)) == 0 {
-		return because(ErrWeakKey, "the Ed25519 key is a point of small order")
+		return errorOfKind(ErrWeakKey, "the Ed25519 key is a point of small order")
 	}
 	return nil
 }

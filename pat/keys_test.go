@@ -42,23 +42,24 @@ func TestThumbprintsOfTheRFCs(t *testing.T) {
 	}
 }
 
-// texts are every way a key can be sent.
-func texts(tb testing.TB, public crypto.PublicKey) map[string]string {
+// keyTexts returns every form in which a key can be sent.
+func keyTexts(tb testing.TB, public crypto.PublicKey) map[string]string {
 	tb.Helper()
 	der := must(x509.MarshalPKIXPublicKey(public))
 	pemText := string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 	out := map[string]string{
-		"PEM":                        pemText,
-		"PEM, CRLF":                  strings.ReplaceAll(pemText, "\n", "\r\n"),
-		"PEM, spaces around":         "\n " + pemText + "\n\n",
-		"base64 of PEM":              base64.StdEncoding.EncodeToString([]byte(pemText)),
-		"base64url of PEM":           base64.URLEncoding.EncodeToString([]byte(pemText)),
-		"base64url, unpadded":        base64.RawURLEncoding.EncodeToString([]byte(pemText)),
-		"base64 of DER":              base64.StdEncoding.EncodeToString(der),
-		"base64 of DER, two lines":   base64.StdEncoding.EncodeToString(der)[:40] + "\r\n" + base64.StdEncoding.EncodeToString(der)[40:],
-		"base64url of DER":           base64.RawURLEncoding.EncodeToString(der),
-		"JWK":                        string(must(pat.NewKey(public)).JWK()),
-		"JWK with members of no use": strings.Replace(string(must(pat.NewKey(public)).JWK()), "{", `{"x5u":"https://attacker.example","ext":true,"key_ops":["verify"],`, 1),
+		"PEM":                      pemText,
+		"PEM, CRLF":                strings.ReplaceAll(pemText, "\n", "\r\n"),
+		"PEM, spaces around":       "\n " + pemText + "\n\n",
+		"base64 of PEM":            base64.StdEncoding.EncodeToString([]byte(pemText)),
+		"base64url of PEM":         base64.URLEncoding.EncodeToString([]byte(pemText)),
+		"base64url, unpadded":      base64.RawURLEncoding.EncodeToString([]byte(pemText)),
+		"base64 of DER":            base64.StdEncoding.EncodeToString(der),
+		"base64 of DER, two lines": base64.StdEncoding.EncodeToString(der)[:40] + "\r\n" + base64.StdEncoding.EncodeToString(der)[40:],
+		"base64url of DER":         base64.RawURLEncoding.EncodeToString(der),
+		"JWK":                      string(must(pat.NewKey(public)).JWK()),
+		"JWK with members of no use": strings.Replace(string(must(pat.NewKey(public)).JWK()), "{",
+			`{"x5u":"https://attacker.example","ext":true,"key_ops":["verify"],`, 1),
 	}
 	switch public := public.(type) {
 	case *rsa.PublicKey:
@@ -73,9 +74,10 @@ func texts(tb testing.TB, public crypto.PublicKey) map[string]string {
 func TestPublicKeysAsAgentsSendThem(t *testing.T) {
 	for _, signer := range []crypto.Signer{rsaKey(), ecKey(), edKey()} {
 		want := keyOf(t, signer)
-		for name, text := range texts(t, signer.Public()) {
+		for name, text := range keyTexts(t, signer.Public()) {
 			got, err := pat.ParsePublicKey(text)
-			if err != nil || got.Thumbprint() != want.Thumbprint() || string(got.SPKI()) != string(want.SPKI()) || got.Algorithm() != want.Algorithm() {
+			if err != nil || got.Thumbprint() != want.Thumbprint() || string(got.SPKI()) != string(want.SPKI()) ||
+				got.Algorithm() != want.Algorithm() {
 				t.Errorf("%T as %s: %v", signer, name, err)
 			}
 		}
@@ -118,29 +120,44 @@ func TestKeysThatAreRefused(t *testing.T) {
 		text string
 		want error
 	}{
-		"empty":                      {"", pat.ErrUnsupportedKey},
-		"too long":                   {strings.Repeat("A", 20_000), pat.ErrUnsupportedKey},
-		"no base64":                  {"ключ", pat.ErrUnsupportedKey},
-		"31 bytes":                   {b64(make([]byte, 31)), pat.ErrUnsupportedKey},
-		"33 bytes":                   {b64(make([]byte, 33)), pat.ErrUnsupportedKey},
-		"RSA-1024, PKCS#1":           {block("RSA PUBLIC KEY", der1024), pat.ErrWeakKey},
-		"RSA-1024, JWK":              {rsaJWK(new(big.Int).SetBytes(rsa1024), 65537), pat.ErrWeakKey},
-		"RSA-2047":                   {rsaJWK(new(big.Int).Rsh(n, 1), 65537), pat.ErrWeakKey},
-		"RSA-8200":                   {rsaJWK(new(big.Int).SetBit(n, 8199, 1), 65537), pat.ErrUnsupportedKey},
-		"RSA of 60000 bits":          {rsaJWK(new(big.Int).SetBit(n, 60_000, 1), 65537), pat.ErrUnsupportedKey},
-		"RSA, exponent 3":            {rsaJWK(n, 3), pat.ErrWeakKey},
-		"RSA, exponent 1":            {rsaJWK(n, 1), pat.ErrWeakKey},
-		"RSA, even exponent":         {rsaJWK(n, 65538), pat.ErrWeakKey},
-		"RSA, exponent of 33 bits":   {rsaJWK(n, 1<<32+1), pat.ErrUnsupportedKey},
-		"RSA, exponent of 64 bits":   {rsaJWK(n, 1<<63+1), pat.ErrUnsupportedKey},
-		"RSA, even modulus":          {rsaJWK(new(big.Int).Add(n, big.NewInt(1)), 65537), pat.ErrWeakKey},
-		"RSA without modulus":        {`{"kty":"RSA","n":"","e":"AQAB"}`, pat.ErrUnsupportedKey},
-		"P-384":                      {string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must(x509.MarshalPKIXPublicKey(p384.Public()))})), pat.ErrUnsupportedKey},
-		"P-256 off the curve, JWK":   {fmt.Sprintf(`{"kty":"EC","crv":"P-256","x":"%s","y":"%s"}`, b64(offCurve[1:33]), b64(offCurve[33:])), pat.ErrUnsupportedKey},
-		"P-256 off the curve, DER":   {b64(spkiOff), pat.ErrUnsupportedKey},
-		"P-256 at infinity":          {fmt.Sprintf(`{"kty":"EC","crv":"P-256","x":"%s","y":"%s"}`, b64(make([]byte, 32)), b64(make([]byte, 32))), pat.ErrUnsupportedKey},
-		"P-256 with a short x":       {fmt.Sprintf(`{"kty":"EC","crv":"P-256","x":"%s","y":"%s"}`, b64(point[2:33]), b64(point[33:])), pat.ErrUnsupportedKey},
-		"secp256k1":                  {fmt.Sprintf(`{"kty":"EC","crv":"secp256k1","x":"%s","y":"%s"}`, b64(point[1:33]), b64(point[33:])), pat.ErrUnsupportedKey},
+		"empty":                    {"", pat.ErrUnsupportedKey},
+		"too long":                 {strings.Repeat("A", 20_000), pat.ErrUnsupportedKey},
+		"no base64":                {"ключ", pat.ErrUnsupportedKey},
+		"31 bytes":                 {b64(make([]byte, 31)), pat.ErrUnsupportedKey},
+		"33 bytes":                 {b64(make([]byte, 33)), pat.ErrUnsupportedKey},
+		"RSA-1024, PKCS#1":         {block("RSA PUBLIC KEY", der1024), pat.ErrWeakKey},
+		"RSA-1024, JWK":            {rsaJWK(new(big.Int).SetBytes(rsa1024), 65537), pat.ErrWeakKey},
+		"RSA-2047":                 {rsaJWK(new(big.Int).Rsh(n, 1), 65537), pat.ErrWeakKey},
+		"RSA-8200":                 {rsaJWK(new(big.Int).SetBit(n, 8199, 1), 65537), pat.ErrUnsupportedKey},
+		"RSA of 60000 bits":        {rsaJWK(new(big.Int).SetBit(n, 60_000, 1), 65537), pat.ErrUnsupportedKey},
+		"RSA, exponent 3":          {rsaJWK(n, 3), pat.ErrWeakKey},
+		"RSA, exponent 1":          {rsaJWK(n, 1), pat.ErrWeakKey},
+		"RSA, even exponent":       {rsaJWK(n, 65538), pat.ErrWeakKey},
+		"RSA, exponent of 33 bits": {rsaJWK(n, 1<<32+1), pat.ErrUnsupportedKey},
+		"RSA, exponent of 64 bits": {rsaJWK(n, 1<<63+1), pat.ErrUnsupportedKey},
+		"RSA, even modulus":        {rsaJWK(new(big.Int).Add(n, big.NewInt(1)), 65537), pat.ErrWeakKey},
+		"RSA without modulus":      {`{"kty":"RSA","n":"","e":"AQAB"}`, pat.ErrUnsupportedKey},
+		"P-384": {string(pem.EncodeToMemory(&pem.Block{
+			Type:  "PUBLIC KEY",
+			Bytes: must(x509.MarshalPKIXPublicKey(p384.Public())),
+		})), pat.ErrUnsupportedKey},
+		"P-256 off the curve, JWK": {
+			fmt.Sprintf(`{"kty":"EC","crv":"P-256","x":"%s","y":"%s"}`, b64(offCurve[1:33]), b64(offCurve[33:])),
+			pat.ErrUnsupportedKey,
+		},
+		"P-256 off the curve, DER": {b64(spkiOff), pat.ErrUnsupportedKey},
+		"P-256 at infinity": {
+			fmt.Sprintf(`{"kty":"EC","crv":"P-256","x":"%s","y":"%s"}`, b64(make([]byte, 32)), b64(make([]byte, 32))),
+			pat.ErrUnsupportedKey,
+		},
+		"P-256 with a short x": {
+			fmt.Sprintf(`{"kty":"EC","crv":"P-256","x":"%s","y":"%s"}`, b64(point[2:33]), b64(point[33:])),
+			pat.ErrUnsupportedKey,
+		},
+		"secp256k1": {
+			fmt.Sprintf(`{"kty":"EC","crv":"secp256k1","x":"%s","y":"%s"}`, b64(point[1:33]), b64(point[33:])),
+			pat.ErrUnsupportedKey,
+		},
 		"X25519":                     {strings.Replace(good, "Ed25519", "X25519", 1), pat.ErrUnsupportedKey},
 		"symmetric":                  {`{"kty":"oct","k":"c2VjcmV0"}`, pat.ErrUnsupportedKey},
 		"JWK with private d":         {strings.Replace(good, "{", `{"d":"AAAA",`, 1), pat.ErrUnsupportedKey},
@@ -155,16 +172,25 @@ func TestKeysThatAreRefused(t *testing.T) {
 		"private key":                {block("PRIVATE KEY", privateDER), pat.ErrUnsupportedKey},
 		"private key, base64 of DER": {b64(privateDER), pat.ErrUnsupportedKey},
 		"certificate":                {block("CERTIFICATE", keyOf(t, edKey()).SPKI()), pat.ErrUnsupportedKey},
-		"two PEM blocks":             {block("PUBLIC KEY", keyOf(t, edKey()).SPKI()) + block("PUBLIC KEY", keyOf(t, ecKey()).SPKI()), pat.ErrUnsupportedKey},
+		"two PEM blocks": {
+			block("PUBLIC KEY", keyOf(t, edKey()).SPKI()) + block("PUBLIC KEY", keyOf(t, ecKey()).SPKI()),
+			pat.ErrUnsupportedKey,
+		},
 		"DER and more":               {b64(append(append([]byte{}, keyOf(t, edKey()).SPKI()...), 0)), pat.ErrUnsupportedKey},
 		"Ed25519 of order 1":         {b64(le(1)), pat.ErrWeakKey},
 		"Ed25519 of order 4":         {b64(le(0)), pat.ErrWeakKey},
 		"Ed25519 of order 4, signed": {b64(append(make([]byte, 31), 0x80)), pat.ErrWeakKey},
 		"Ed25519 of order 2":         {b64(nearP(0xec)), pat.ErrWeakKey},
-		"Ed25519 of order 8":         {b64(must(hex.DecodeString("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"))), pat.ErrWeakKey},
-		"Ed25519 of order 8, too":    {b64(must(hex.DecodeString("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"))), pat.ErrWeakKey},
-		"Ed25519 off the curve":      {b64(le(2)), pat.ErrUnsupportedKey},
-		"Ed25519 not canonical":      {b64(nearP(0xee)), pat.ErrUnsupportedKey},
+		"Ed25519 of order 8": {
+			b64(must(hex.DecodeString("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"))),
+			pat.ErrWeakKey,
+		},
+		"Ed25519 of order 8, too": {
+			b64(must(hex.DecodeString("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"))),
+			pat.ErrWeakKey,
+		},
+		"Ed25519 off the curve": {b64(le(2)), pat.ErrUnsupportedKey},
+		"Ed25519 not canonical": {b64(nearP(0xee)), pat.ErrUnsupportedKey},
 	} {
 		k, err := pat.ParsePublicKey(tt.text)
 		if !errors.Is(err, tt.want) || !k.IsZero() {
@@ -183,22 +209,22 @@ func TestKeysThatAreRefused(t *testing.T) {
 	}
 }
 
-// le is a small number as 32 bytes, little-endian.
+// le returns a small number as 32 bytes, little-endian.
 func le(n byte) []byte {
 	b := make([]byte, 32)
 	b[0] = n
 	return b
 }
 
-// nearP is a number just around 2²⁵⁵ - 19 (which ends in 0xed), little-endian.
+// nearP returns a number close to 2²⁵⁵ - 19 (which ends in 0xed), little-endian.
 func nearP(low byte) []byte {
 	b := []byte(strings.Repeat("\xff", 32))
 	b[0], b[31] = low, 0x7f
 	return b
 }
 
-// Every key crypto/ed25519 makes is a point we take: the arithmetic above agrees with its.
-func TestEveryGeneratedEd25519KeyIsTaken(t *testing.T) {
+// Every key that crypto/ed25519 makes is accepted: both have the same arithmetic.
+func TestEveryGeneratedEd25519KeyIsAccepted(t *testing.T) {
 	for range 200 {
 		if _, err := pat.NewKey(newEd().Public()); err != nil {
 			t.Fatal(err)
@@ -208,7 +234,7 @@ func TestEveryGeneratedEd25519KeyIsTaken(t *testing.T) {
 
 func FuzzParsePublicKey(f *testing.F) {
 	for _, s := range []crypto.Signer{edKey(), ecKey(), rsaKey()} {
-		for _, text := range texts(f, s.Public()) {
+		for _, text := range keyTexts(f, s.Public()) {
 			f.Add(text)
 		}
 	}
@@ -220,7 +246,7 @@ func FuzzParsePublicKey(f *testing.F) {
 			}
 			return
 		}
-		for name, again := range texts(t, k.Public()) {
+		for name, again := range keyTexts(t, k.Public()) {
 			if same, err := pat.ParsePublicKey(again); err != nil || same.Thumbprint() != k.Thumbprint() {
 				t.Fatalf("as %s: %v", name, err)
 			}

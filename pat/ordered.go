@@ -12,15 +12,15 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// A node is one JSON value with its members in the order they were written.
+// A node is one JSON value with its members in their written order.
 type node struct {
 	kind  jsontext.Kind // as the decoder names it: { [ " 0 t f n
-	text  string        // of a string the value, of a number as written
+	text  string        // of a string its value, of a number its written form
 	names []string
 	items []node
 }
 
-// parseOrdered reads a document that strictjson has accepted, and so bounded, before.
+// parseOrdered reads a document that strictjson has accepted before, so that its depth is bounded.
 func parseOrdered(raw []byte) (node, error) {
 	return readNode(jsontext.NewDecoder(bytes.NewReader(raw)))
 }
@@ -35,7 +35,7 @@ func readNode(dec *jsontext.Decoder) (node, error) {
 	case '"', '0':
 		n.text = token.String()
 	case '{', '[':
-		for end := n.kind + 2; dec.PeekKind() != end; { // } and ] stand two after { and [
+		for end := n.kind + 2; dec.PeekKind() != end; { // } and ] are two code points after { and [
 			if n.kind == '{' {
 				name, err := dec.ReadToken()
 				if err != nil {
@@ -57,20 +57,20 @@ func readNode(dec *jsontext.Decoder) (node, error) {
 	return n, nil
 }
 
-// A style is how a language's standard library writes JSON.
+// A style describes how the standard library of a language writes JSON.
 type style struct {
 	comma, colon string
 	number       func(text string) (string, error)
 	quote        func(b []byte, s string) []byte
-	order        func(names []string) []int // nil: as written
+	order        func(names []string) []int // nil: the written order
 }
 
-// ecmascript appends what JSON.stringify(JSON.parse(text)) gives. ECMA-262 25.5.2.
+// ecmascript appends the result of JSON.stringify(JSON.parse(text)). ECMA-262 25.5.2.
 func (n node) ecmascript(b []byte) ([]byte, error) {
 	return n.write(b, &style{",", ":", ecmascriptNumber, ecmascriptQuote, ecmascriptOrder})
 }
 
-// python appends what json.dumps(json.loads(text)) gives.
+// python appends the result of json.dumps(json.loads(text)).
 func (n node) python(b []byte) ([]byte, error) {
 	return n.write(b, &style{", ", ": ", pythonNumber, pythonQuote, nil})
 }
@@ -189,8 +189,8 @@ func pythonQuote(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// pythonNumber writes int as it is (but -0 as 0) and float as repr does: the shortest digits, with an
-// exponent below 1e-4 and from 1e16 on, and never without a point or an exponent.
+// pythonNumber writes an int unchanged (but -0 as 0), and a float in the form of repr: the shortest digits, with an
+// exponent below 1e-4 and from 1e16 on, and always with a point or an exponent.
 func pythonNumber(text string) (string, error) {
 	if !strings.ContainsAny(text, ".eE") {
 		if text == "-0" {
@@ -210,9 +210,9 @@ func pythonNumber(text string) (string, error) {
 	if exponent < -4 || exponent >= 16 {
 		return scientific, nil
 	}
-	plain := strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.Contains(plain, ".") {
-		plain += ".0"
+	decimal := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(decimal, ".") {
+		decimal += ".0"
 	}
-	return plain, nil
+	return decimal, nil
 }

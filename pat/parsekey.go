@@ -11,21 +11,20 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// maxKeyText bounds a public key as sent; RSA of 8192 bits as base64 of PEM needs 2 KiB.
+// maxKeyText bounds a public key as sent, in bytes; RSA of 8192 bits as base64 of PEM needs 2 KiB.
 const maxKeyText = 16 << 10
 
-// ParsePublicKey reads a public key as agents send it: PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA),
-// base64 or base64url of such PEM, base64 or base64url of a DER SubjectPublicKeyInfo, a JWK, or the
-// base64url of a raw Ed25519 key. Certificates and private keys are refused. The error is of kind
-// ErrWeakKey or ErrUnsupportedKey.
+// ParsePublicKey reads a public key in each form that agents send: PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA),
+// base64 or base64url of such PEM, base64 or base64url of a DER SubjectPublicKeyInfo, a JWK, or the base64url of a raw
+// Ed25519 key. Certificates and private keys are rejected. The error is of kind ErrWeakKey or ErrUnsupportedKey.
 func ParsePublicKey(text string) (Key, error) {
 	if len(text) > maxKeyText {
-		return Key{}, because(ErrUnsupportedKey, "a public key is at most %d bytes", maxKeyText)
+		return Key{}, errorOfKind(ErrUnsupportedKey, "a public key is at most %d bytes", maxKeyText)
 	}
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
-		return Key{}, because(ErrUnsupportedKey, "the public key is empty")
+		return Key{}, errorOfKind(ErrUnsupportedKey, "the public key is empty")
 	case strings.HasPrefix(text, "-----"):
 		return fromPEM([]byte(text))
 	case strings.HasPrefix(text, "{"):
@@ -33,7 +32,7 @@ func ParsePublicKey(text string) (Key, error) {
 	}
 	b, err := decodeBase64(text)
 	if err != nil {
-		return Key{}, because(ErrUnsupportedKey, "the public key is neither PEM, JWK nor base64")
+		return Key{}, errorOfKind(ErrUnsupportedKey, "the public key is neither PEM, JWK nor base64")
 	}
 	switch {
 	case len(b) == ed25519.PublicKeySize:
@@ -54,18 +53,18 @@ func ParsePublicKeyValue(v any) (Key, error) {
 	case map[string]any:
 		return fromJWK(v)
 	default:
-		return Key{}, because(ErrUnsupportedKey, "a public key is a string or a JWK, not %s", strictjson.Kind(v))
+		return Key{}, errorOfKind(ErrUnsupportedKey, "a public key is a string or a JWK, not %s", strictjson.Kind(v))
 	}
 }
 
-// ParseJWK reads a public key as RFC 7517 writes it.
+// ParseJWK reads a public key in the form of RFC 7517.
 func ParseJWK(raw []byte) (Key, error) {
 	if len(raw) > maxKeyText {
-		return Key{}, because(ErrUnsupportedKey, "a public key is at most %d bytes", maxKeyText)
+		return Key{}, errorOfKind(ErrUnsupportedKey, "a public key is at most %d bytes", maxKeyText)
 	}
 	jwk, err := strictjson.DecodeObject(raw)
 	if err != nil {
-		return Key{}, because(ErrUnsupportedKey, "the JWK is not one JSON object without repeated members")
+		return Key{}, errorOfKind(ErrUnsupportedKey, "the JWK is not one JSON object without repeated members")
 	}
 	return fromJWK(jwk)
 }
@@ -74,7 +73,7 @@ func ParseJWK(raw []byte) (Key, error) {
 func ParseSPKI(der []byte) (Key, error) {
 	public, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
-		return Key{}, because(ErrUnsupportedKey, "the public key is not a SubjectPublicKeyInfo of a kind that is accepted")
+		return Key{}, errorOfKind(ErrUnsupportedKey, "the public key is not a SubjectPublicKeyInfo of a kind that is accepted")
 	}
 	return NewKey(public)
 }
@@ -82,7 +81,7 @@ func ParseSPKI(der []byte) (Key, error) {
 func fromPEM(text []byte) (Key, error) {
 	block, rest := pem.Decode(text)
 	if block == nil || len(bytes.TrimSpace(rest)) > 0 {
-		return Key{}, because(ErrUnsupportedKey, "the public key is not one PEM block")
+		return Key{}, errorOfKind(ErrUnsupportedKey, "the public key is not one PEM block")
 	}
 	switch {
 	case block.Type == "PUBLIC KEY":
@@ -90,17 +89,17 @@ func fromPEM(text []byte) (Key, error) {
 	case block.Type == "RSA PUBLIC KEY":
 		public, err := x509.ParsePKCS1PublicKey(block.Bytes)
 		if err != nil {
-			return Key{}, because(ErrUnsupportedKey, "the PEM block holds no PKCS#1 public key")
+			return Key{}, errorOfKind(ErrUnsupportedKey, "the PEM block holds no PKCS#1 public key")
 		}
 		return NewKey(public)
 	case strings.HasSuffix(block.Type, "PRIVATE KEY"):
-		return Key{}, because(ErrUnsupportedKey, "that is a private key: send the public key alone, and use a new key")
+		return Key{}, errorOfKind(ErrUnsupportedKey, "that is a private key: send the public key alone, and use a new key")
 	default:
-		return Key{}, because(ErrUnsupportedKey, `the PEM block is not a "PUBLIC KEY" (certificates are not accepted)`)
+		return Key{}, errorOfKind(ErrUnsupportedKey, `the PEM block is not a "PUBLIC KEY" (certificates are not accepted)`)
 	}
 }
 
-// decodeBase64 takes both alphabets, with and without padding and line breaks.
+// decodeBase64 accepts both alphabets, with and without padding and line breaks.
 func decodeBase64(text string) ([]byte, error) {
 	text = strings.Map(func(r rune) rune {
 		switch r {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// ProofWindow is how far from now a proof of key may have been made, either way. Its nonce has to be
-	// remembered until IssuedAt plus twice that.
+	// ProofWindow is how far from now a proof of key may have been made, either way. Its nonce has to be kept until
+	// IssuedAt plus twice that.
 	ProofWindow = 5 * time.Minute
 	// MaxProof bounds a proof of key in bytes.
 	MaxProof = 8 << 10
@@ -21,58 +21,58 @@ const (
 // A ProofBinding is what a proof of key must have been made for.
 type ProofBinding struct {
 	Audience string  // the service's issuer
-	TokenID  TokenID // jti of the PAT it goes with
+	TokenID  TokenID // jti of the PAT the proof is sent with
 	Digest   string  // ExecuteDigest or RenewDigest
 }
 
-// A Proof that verified. Whether its nonce was used before is for the store to say.
+// A Proof is a proof of key that was verified. Whether its nonce was used before is checked by the store.
 type Proof struct {
 	Nonce    string // jti
 	IssuedAt time.Time
 	Key      Key
 }
 
-// Until is how long the nonce of the proof must be remembered.
+// Until returns the time until which the nonce of the proof must be kept.
 func (p Proof) Until() time.Time { return p.IssuedAt.Add(2 * ProofWindow) }
 
-// VerifyProof holds a compact JWS of typ uim-proof+jwt against the agreed key and what it must be bound
-// to. It needs no store. The error is of kind ErrBadSignature or ErrBadProof.
+// VerifyProof verifies a compact JWS of typ uim-proof+jwt with the agreed key, and that it is bound to want. It needs
+// no store. The error is of kind ErrBadSignature or ErrBadProof.
 func VerifyProof(proof string, key Key, want ProofBinding, now time.Time) (Proof, error) {
 	j, err := parseJWS(proof, MaxProof)
 	if err != nil || j.typ != TypeProof {
-		return Proof{}, because(ErrBadProof, "the proof of key is not a compact JWS of typ %s", TypeProof)
+		return Proof{}, errorOfKind(ErrBadProof, "the proof of key is not a compact JWS of typ %s", TypeProof)
 	}
 	if key.IsZero() || j.kid != string(key.Thumbprint()) || !j.verifies(key) {
-		return Proof{}, because(ErrBadSignature, "the proof of key is not signed by the agreed key, or its kid is not that key's thumbprint")
+		return Proof{}, errorOfKind(ErrBadSignature, "the proof of key is not signed by the agreed key, or its kid is not that key's thumbprint")
 	}
 	payload, err := strictjson.DecodeObject(j.payload)
 	if err != nil {
-		return Proof{}, because(ErrBadProof, "the proof's payload is not one JSON object")
+		return Proof{}, errorOfKind(ErrBadProof, "the proof's payload is not one JSON object")
 	}
 	issued, err := numericDate(payload["iat"])
 	if err != nil {
-		return Proof{}, because(ErrBadProof, "the proof's iat is not seconds since 1970")
+		return Proof{}, errorOfKind(ErrBadProof, "the proof's iat is not seconds since 1970")
 	}
 	nonce, _ := payload["jti"].(string)
 	audience, _ := soleAudience(payload["aud"])
 	switch {
 	case !validNonce(nonce):
-		return Proof{}, because(ErrBadProof, "the proof's jti is not 16 to 128 visible ASCII characters")
+		return Proof{}, errorOfKind(ErrBadProof, "the proof's jti is not 16 to 128 visible ASCII characters")
 	case want.Audience == "" || audience != want.Audience:
-		return Proof{}, because(ErrBadProof, "the proof's aud is not this service")
+		return Proof{}, errorOfKind(ErrBadProof, "the proof's aud is not this service")
 	case want.TokenID == "" || payload["pat"] != string(want.TokenID):
-		return Proof{}, because(ErrBadProof, "the proof's pat is not the jti of the PAT it came with")
+		return Proof{}, errorOfKind(ErrBadProof, "the proof's pat is not the jti of the PAT it came with")
 	case want.Digest == "" || payload["digest"] != want.Digest:
-		return Proof{}, because(ErrBadProof, "the proof's digest is not that of the request it came with")
+		return Proof{}, errorOfKind(ErrBadProof, "the proof's digest is not that of the request it came with")
 	case now.Sub(issued).Abs() > ProofWindow:
-		return Proof{}, because(ErrBadProof, "the proof was not made within %s of now", ProofWindow)
+		return Proof{}, errorOfKind(ErrBadProof, "the proof was not made within %s of now", ProofWindow)
 	}
 	return Proof{Nonce: nonce, IssuedAt: issued, Key: key}, nil
 }
 
-// ExecuteDigest is the digest of a call: base64url of SHA-256 over RFC 8785 of {"intent_uid",
-// "parameters"}, the parameters as sent (a tree of package strictjson; nil counts as {}). The error is a
-// *strictjson.InexactError, its pointer into that object.
+// ExecuteDigest returns the digest of a call: base64url of SHA-256 over RFC 8785 of {"intent_uid", "parameters"}, the
+// parameters as sent (a tree of package strictjson; nil counts as {}). The error is a *strictjson.InexactError whose
+// pointer leads into that object.
 func ExecuteDigest(intentUID string, parameters map[string]any) (string, error) {
 	if parameters == nil {
 		parameters = map[string]any{}
@@ -80,7 +80,7 @@ func ExecuteDigest(intentUID string, parameters map[string]any) (string, error) 
 	return digestTree(map[string]any{"intent_uid": intentUID, "parameters": parameters})
 }
 
-// RenewDigest is the digest of a renewal of the PAT jti.
+// RenewDigest returns the digest of a renewal of the PAT jti.
 func RenewDigest(jti TokenID) (string, error) {
 	return digestTree(map[string]any{"renew": string(jti)})
 }

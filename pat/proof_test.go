@@ -31,15 +31,16 @@ func TestDigests(t *testing.T) {
 		}
 	}
 	// printf '{"intent_uid":"a:b:v1","parameters":{"b":"é","n":1.5}}' | …
-	if got := must(pat.ExecuteDigest("a:b:v1", map[string]any{"n": json.Number("1.50"), "b": "é"})); got != "sT1iCWXmh3yGcpf-IOutiAM0EP3PxqjGyVFZnLiwG8o" {
+	if got := must(pat.ExecuteDigest("a:b:v1",
+		map[string]any{"n": json.Number("1.50"), "b": "é"})); got != "sT1iCWXmh3yGcpf-IOutiAM0EP3PxqjGyVFZnLiwG8o" {
 		t.Error(got)
 	}
 	// printf '{"renew":"x"}' | …
 	if got := must(pat.RenewDigest("x")); got != "HDjEpeqnJrUzpZyjhbx1os59E8VmjQQ3cgyRwxTyBeM" {
 		t.Error(got)
 	}
-	var inexact *strictjson.InexactError
-	if _, err := pat.ExecuteDigest("a:b:v1", map[string]any{"n": json.Number("9007199254740993")}); !errors.As(err, &inexact) || inexact.Pointer != "/parameters/n" {
+	_, err := pat.ExecuteDigest("a:b:v1", map[string]any{"n": json.Number("9007199254740993")})
+	if inexact, ok := errors.AsType[*strictjson.InexactError](err); !ok || inexact.Pointer != "/parameters/n" {
 		t.Error(err)
 	}
 }

@@ -2,11 +2,11 @@ package pat
 
 import "time"
 
-// An Assurance says how an agreement was made, and so how much it is worth.
+// An Assurance is how an agreement was made, and so how strong it is as evidence.
 type Assurance string
 
-// Fresh agreements are bound to us, to a time and to a nonce; static ones (a signature over the bare
-// policy) can be replayed by whoever saw them, and are contained.
+// A fresh agreement is bound to this service, to a time and to a nonce. A static one (a signature over the policy
+// alone) can be replayed by anyone who has seen it, and is therefore limited in what it permits.
 const (
 	Fresh  Assurance = "fresh"
 	Static Assurance = "static"
@@ -26,14 +26,14 @@ type Agent struct {
 	Service   string
 	ID        AgentID
 	Status    AgentStatus
-	Approved  bool    // by the operator, or by standing in pat.allow
-	Keys      []KeyID // the first to claim the id first
+	Approved  bool    // by the operator, or because pat.allow lists it
+	Keys      []KeyID // first the one that claimed the id
 	CreatedAt time.Time
 	Reason    string // why it is blocked
 }
 
-// An Agreement is the evidence that a key accepted a policy. It is kept as long as it may have to be
-// proved: everything needed to verify it again offline is in it.
+// An Agreement is the evidence that a key accepted a policy. It is kept as long as it may have to be proved, and
+// contains everything needed to verify it again offline.
 type Agreement struct {
 	ID           AgreementID
 	Service      string
@@ -44,7 +44,7 @@ type Agreement struct {
 	PolicyUID    string
 	PolicyDigest string // sha-256:…
 	Assurance    Assurance
-	Form         string // which form of signature verified, such as "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15"
+	Form         string // the form of signature that verified, such as "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15"
 	Signed       []byte // the exact bytes that verified; nil where they are the stored policy document, or part of the JWS in Signature
 	Signature    []byte // the signature, or the whole compact JWS
 	Nonce        string // jti of a fresh agreement
@@ -53,7 +53,7 @@ type Agreement struct {
 	CreatedAt    time.Time
 }
 
-// AgreementState moves from pending (awaiting approval) to active, and ends as revoked.
+// AgreementState is pending (awaiting approval), then active, and at last revoked.
 type AgreementState string
 
 // The states of an agreement.
@@ -82,11 +82,11 @@ type Token struct {
 	LimitRate    int64 // lmt
 	LimitPeriod  int64 // seconds
 	Assurance    Assurance
-	Declared     Declared // of its agreement, which keeps it; a Store does not
+	Declared     Declared // of the agreement, where it is stored; a Store does not store it here
 	SigningKeyID KeyID
 	IssuedAt     time.Time
 	ExpiresAt    time.Time
-	// EndsAt is when the token stops working for another reason: renewal gives it a last minute. Zero: ExpiresAt.
+	// EndsAt is when the token ends before ExpiresAt: renewal leaves it one last minute. Zero: ExpiresAt.
 	EndsAt    time.Time
 	RenewedTo TokenID // its successor
 	RenewedAt time.Time
@@ -95,14 +95,14 @@ type Token struct {
 // A RevocationKind names what was revoked.
 type RevocationKind string
 
-// What can be revoked. RFC 7009 knows only the token.
+// What can be revoked. RFC 7009 has only the token.
 const (
 	RevokedToken     RevocationKind = "token"
 	RevokedAgreement RevocationKind = "agreement"
 	RevokedAgent     RevocationKind = "agent"  // Subject is the agent id; also blocks it
 	RevokedPolicy    RevocationKind = "policy" // Subject is the digest
-	// RevokedRenewed is what renewal leaves behind: the token Subject works until At and no longer.
-	// Tokens.Renew records it, so that every process knows the end of the old token's last minute.
+	// RevokedRenewed follows from a renewal: the token Subject is accepted until At and no longer. Tokens.Renew records
+	// it, so that every process reads the end of the old token's last minute.
 	RevokedRenewed RevocationKind = "renewed"
 )
 
@@ -112,11 +112,11 @@ type Revocation struct {
 	Kind    RevocationKind
 	Subject string
 	At      time.Time
-	Until   time.Time // when the last PAT it can concern has expired for good; then it may be forgotten
+	Until   time.Time // when the last PAT it can concern has expired for good; the record may be deleted then
 	Reason  string
 }
 
-// A Change is one thing every process must know: exactly one of its pointers is set.
+// A Change is one event that every process must read: exactly one of its pointers is set.
 type Change struct {
 	Seq        int64 // commit order
 	Revocation *Revocation

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A RenewRequest asks for a PAT that lives longer. UIM core 4.4.
+// A RenewRequest requests a successor of a PAT, which expires later. UIM core 4.4.
 type RenewRequest struct {
 	Token string // the PAT, valid or expired for less than the grace
-	Proof string // proof of key over RenewDigest of its jti; may be empty where none is needed
+	Proof string // proof of key over RenewDigest of its jti; may be empty where none is required
 }
 
-// Renew issues a successor under the same agreement, and ends the PAT it follows within a minute. The same
-// renewal within that minute gives the same successor. Without proof of key it is done only where static
-// agreements are accepted and the policy charges nothing, and of a static agreement only within a day.
-// Errors: those of Verifier.Verify and VerifyProof, and of kind ErrPolicyChanged, ErrProofRequired,
-// ErrProofReplayed, ErrNotAdmitted, ErrAgentIDTaken, ErrKeyTaken, ErrNothingGranted, and the store's own.
+// Renew issues a successor under the same agreement, and ends the old PAT within a minute. The same renewal within that
+// minute returns the same successor. A renewal without proof of key is permitted only where static agreements are
+// accepted and the policy charges nothing, and for a static agreement only within a day. Errors: those of
+// Verifier.Verify and VerifyProof, and of kind ErrPolicyChanged, ErrProofRequired, ErrProofReplayed, ErrNotAdmitted,
+// ErrAgentIDTaken, ErrKeyTaken, ErrNothingGranted, and the store's own.
 func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 	now := i.now()
 	claims, err := i.verifier.verifyForRenewal(ctx, r.Token, now)
@@ -46,7 +46,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 	}
 	next := i.token(agreement, scope, claims.Scope, now)
 	if proof == nil {
-		if err := i.unproved(&next, scope, agreement); err != nil {
+		if err := i.renewWithoutProof(&next, scope, agreement); err != nil {
 			return Issued{}, err
 		}
 	}
@@ -64,11 +64,11 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 	return Issued{State: AgreementActive, AgreementID: agreement.ID, Token: text, Claims: renewed, Omitted: scope.Omitted}, nil
 }
 
-// renewable returns the records of a PAT that may have a successor. One that was renewed more than a
-// minute ago has had it.
+// renewable returns the records of a PAT that may have a successor. A PAT that was renewed more than a minute ago may
+// not.
 func (i *Issuer) renewable(ctx context.Context, c *Claims, now time.Time) (Token, Agreement, error) {
 	old, err := i.store.Token(ctx, i.rules.Service, c.ID)
-	if errors.Is(err, ErrNotFound) { // we signed it, but the store was set back since
+	if errors.Is(err, ErrNotFound) { // the signature is ours, but the store was restored to an earlier state
 		return Token{}, Agreement{}, ErrRevoked
 	}
 	if err != nil {
@@ -93,7 +93,7 @@ func (i *Issuer) renewalProof(text string, c *Claims, a Agreement, now time.Time
 	}
 	key, err := ParseSPKI(a.PublicKey)
 	if err != nil || key.Thumbprint() != c.KeyID {
-		return nil, because(ErrBadSignature, "the key of the agreement is not the PAT's")
+		return nil, errorOfKind(ErrBadSignature, "the key of the agreement is not the PAT's")
 	}
 	digest, err := RenewDigest(c.ID)
 	if err != nil {
@@ -106,8 +106,8 @@ func (i *Issuer) renewalProof(text string, c *Claims, a Agreement, now time.Time
 	return &proof, nil
 }
 
-// unproved says whether a PAT may follow without proof of key, and for how long.
-func (i *Issuer) unproved(next *Token, s Scope, a Agreement) error {
+// renewWithoutProof checks whether a PAT may be renewed without proof of key, and bounds how long the successor lives.
+func (i *Issuer) renewWithoutProof(next *Token, s Scope, a Agreement) error {
 	if i.rules.Freshness == FreshnessRequired || s.Charges {
 		return ErrProofRequired
 	}
@@ -124,7 +124,7 @@ func (i *Issuer) unproved(next *Token, s Scope, a Agreement) error {
 	return nil
 }
 
-// succeed records next as the successor of old, and returns it, or the successor old has already.
+// succeed records next as the successor of old, and returns it; if old has a successor already, it returns that one.
 func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, c *Claims) (Token, error) {
 	ends := next.IssuedAt.Add(lastMinute)
 	if old.ExpiresAt.Before(ends) {
@@ -140,7 +140,7 @@ func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, c *
 		return Token{}, ErrProofReplayed
 	case errors.Is(err, ErrNotFound):
 		return Token{}, ErrRevoked
-	case errors.Is(err, ErrBlocked): // or revoked, this moment: what we know by now tells which
+	case errors.Is(err, ErrBlocked): // or revoked at this moment: the refreshed view decides
 		if err := i.view.Refresh(ctx); err != nil {
 			return Token{}, ErrUnavailable
 		}
@@ -152,10 +152,13 @@ func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, c *
 		return Token{}, fmt.Errorf("recording the renewal: %w", err)
 	}
 	if successor.ID == next.ID {
-		i.view.note(Revocation{Service: i.rules.Service, Kind: RevokedRenewed, Subject: string(old.ID), At: ends, Until: i.forgotten(old.ExpiresAt)})
+		i.view.applyOwn(Revocation{
+			Service: i.rules.Service, Kind: RevokedRenewed, Subject: string(old.ID), At: ends,
+			Until: i.forgetAt(old.ExpiresAt),
+		})
 	}
 	return successor, nil
 }
 
-// forgotten is when nobody can use a PAT that expires at exp any more, not even to renew it.
-func (i *Issuer) forgotten(exp time.Time) time.Time { return exp.Add(i.rules.Grace + i.rules.Leeway) }
+// forgetAt returns when a PAT that expires at exp cannot be used any more, not even for a renewal.
+func (i *Issuer) forgetAt(exp time.Time) time.Time { return exp.Add(i.rules.Grace + i.rules.Leeway) }

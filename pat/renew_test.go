@@ -9,10 +9,11 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// proved is a renewal of a PAT with a proof by the key.
-func (w *world) proved(tb testing.TB, i pat.Issued, key ed25519.PrivateKey) pat.RenewRequest {
+// provedRenewal returns a renewal of a PAT with a proof by the key.
+func (w *world) renewalWithProof(tb testing.TB, i pat.Issued, key ed25519.PrivateKey) pat.RenewRequest {
 	tb.Helper()
-	proof, err := pat.SignProof(key, pat.ProofBinding{Audience: issuer, TokenID: i.Claims.ID, Digest: must(pat.RenewDigest(i.Claims.ID))}, w.now())
+	proof, err := pat.SignProof(key, pat.ProofBinding{Audience: issuer, TokenID: i.Claims.ID, Digest: must(pat.RenewDigest(i.Claims.ID))},
+		w.now())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -33,17 +34,18 @@ func TestRenewal(t *testing.T) {
 	w.terms.charges = true
 	key := newEd()
 	old := w.issue(t, w.fresh(t, "agent", key))
-	w.pass(t, 50*time.Minute)
-	next := w.renew(t, w.proved(t, old, key))
+	w.advance(t, 50*time.Minute)
+	next := w.renew(t, w.renewalWithProof(t, old, key))
 	c, err := w.verify(t, next.Token)
-	if err != nil || c.ID == old.Claims.ID || c.Agreement != old.Claims.Agreement || !c.ExpiresAt.Equal(w.now().Add(time.Hour)) || c.Assurance != pat.Fresh {
+	if err != nil || c.ID == old.Claims.ID || c.Agreement != old.Claims.Agreement || !c.ExpiresAt.Equal(w.now().Add(time.Hour)) ||
+		c.Assurance != pat.Fresh {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	w.pass(t, 59*time.Second)
+	w.advance(t, 59*time.Second)
 	if _, err := w.verify(t, old.Token); err != nil {
 		t.Errorf("in its last minute: %v", err)
 	}
-	w.pass(t, time.Second)
+	w.advance(t, time.Second)
 	if _, err := w.verify(t, old.Token); !errors.Is(err, pat.ErrRevoked) {
 		t.Errorf("after it: %v", err)
 	}
@@ -57,18 +59,18 @@ func TestTheSameRenewalYieldsTheSameSuccessor(t *testing.T) {
 	key := newEd()
 	for name, age := range map[string]time.Duration{"alive": 30 * time.Minute, "in the grace": time.Hour + 5*time.Minute} {
 		old := w.issue(t, w.fresh(t, "agent", key))
-		w.pass(t, age)
-		r := w.proved(t, old, key)
+		w.advance(t, age)
+		r := w.renewalWithProof(t, old, key)
 		next := w.renew(t, r)
-		w.pass(t, 59*time.Second)
+		w.advance(t, 59*time.Second)
 		if again := w.renew(t, r); again.Token != next.Token {
 			t.Errorf("%s: the same request gave another PAT", name)
 		}
-		if again := w.renew(t, w.proved(t, old, key)); again.Claims.ID != next.Claims.ID {
+		if again := w.renew(t, w.renewalWithProof(t, old, key)); again.Claims.ID != next.Claims.ID {
 			t.Errorf("%s: another proof gave another PAT", name)
 		}
-		w.pass(t, 2*time.Second)
-		if _, err := w.issuer.Renew(t.Context(), w.proved(t, old, key)); !errors.Is(err, pat.ErrRevoked) {
+		w.advance(t, 2*time.Second)
+		if _, err := w.issuer.Renew(t.Context(), w.renewalWithProof(t, old, key)); !errors.Is(err, pat.ErrRevoked) {
 			t.Errorf("%s: two successors of one PAT: %v", name, err)
 		}
 	}
@@ -78,17 +80,17 @@ func TestRenewalInTheGrace(t *testing.T) {
 	w := newWorld(t, func(w *world, _ *pat.KeyringConfig) { w.rules.Grace = 10 * time.Minute })
 	key := newEd()
 	old := w.issue(t, w.fresh(t, "agent", key))
-	w.pass(t, time.Hour+10*time.Minute+29*time.Second)
+	w.advance(t, time.Hour+10*time.Minute+29*time.Second)
 	if _, err := w.verify(t, old.Token); !errors.Is(err, pat.ErrExpired) {
 		t.Errorf("it has expired: %v", err)
 	}
-	if next := w.renew(t, w.proved(t, old, key)); next.Token == "" {
+	if next := w.renew(t, w.renewalWithProof(t, old, key)); next.Token == "" {
 		t.Error("no PAT")
 	}
 	other := newEd()
 	late := w.issue(t, w.fresh(t, "late", other))
-	w.pass(t, time.Hour+10*time.Minute+30*time.Second)
-	if _, err := w.issuer.Renew(t.Context(), w.proved(t, late, other)); !errors.Is(err, pat.ErrExpired) {
+	w.advance(t, time.Hour+10*time.Minute+30*time.Second)
+	if _, err := w.issuer.Renew(t.Context(), w.renewalWithProof(t, late, other)); !errors.Is(err, pat.ErrExpired) {
 		t.Errorf("after the grace: %v", err)
 	}
 }
@@ -113,39 +115,45 @@ func TestRenewalsThatAreRefused(t *testing.T) {
 		}, pat.ErrProofRequired},
 		"proof by another key": {func(t *testing.T, w *world, i pat.Issued, r *pat.RenewRequest) {
 			t.Helper()
-			*r = w.proved(t, i, newEd())
+			*r = w.renewalWithProof(t, i, newEd())
 		}, pat.ErrBadSignature},
 		"proof of a call": {func(_ *testing.T, w *world, i pat.Issued, r *pat.RenewRequest) {
-			r.Proof = must(pat.SignProof(key, pat.ProofBinding{Audience: issuer, TokenID: i.Claims.ID, Digest: must(pat.ExecuteDigest(search, nil))}, w.now()))
+			r.Proof = must(pat.SignProof(key, pat.ProofBinding{Audience: issuer, TokenID: i.Claims.ID, Digest: must(pat.ExecuteDigest(search, nil))},
+				w.now()))
 		}, pat.ErrBadProof},
 		"old proof": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			w.pass(t, 6*time.Minute)
+			w.advance(t, 6*time.Minute)
 		}, pat.ErrBadProof},
 		"no PAT": {func(_ *testing.T, _ *world, _ pat.Issued, r *pat.RenewRequest) { r.Token = "" }, pat.ErrMissing},
 		"revoked": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(i.Claims.ID)}))
+			noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(i.Claims.ID)}))
 		}, pat.ErrRevoked},
 		"agreement revoked": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgreement, Subject: string(i.AgreementID)}))
+			noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgreement, Subject: string(i.AgreementID)}))
 		}, pat.ErrRevoked},
 		"agreement revoked by another process": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.store.Revoke(t.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(i.AgreementID), At: w.now(), Until: w.now().Add(time.Hour)}))
+			noError(t, w.store.Revoke(t.Context(), pat.Revocation{
+				Service: service, Kind: pat.RevokedAgreement, Subject: string(i.AgreementID),
+				At: w.now(), Until: w.now().Add(time.Hour),
+			}))
 		}, pat.ErrRevoked},
 		"revoked by another process": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.store.Revoke(t.Context(), pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: string(i.Claims.ID), At: w.now(), Until: w.now().Add(time.Hour)}))
+			noError(t, w.store.Revoke(t.Context(),
+				pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: string(i.Claims.ID), At: w.now(), Until: w.now().Add(time.Hour)}))
 		}, pat.ErrRevoked},
 		"agent blocked": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgent, Subject: "agent", Reason: "abuse"}))
+			noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgent, Subject: "agent", Reason: "abuse"}))
 		}, pat.ErrBlocked},
 		"agent blocked by another process": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
-			ok(t, w.store.Revoke(t.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "agent", At: w.now(), Until: w.now().Add(time.Hour)}))
+			noError(t, w.store.Revoke(t.Context(),
+				pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "agent", At: w.now(), Until: w.now().Add(time.Hour)}))
 		}, pat.ErrBlocked},
 		"policy changed": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
 			t.Helper()
@@ -171,8 +179,8 @@ func TestRenewalsThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			issued := w.issue(t, w.fresh(t, "agent", key))
-			w.pass(t, time.Minute)
-			r := w.proved(t, issued, key)
+			w.advance(t, time.Minute)
+			r := w.renewalWithProof(t, issued, key)
 			tt.spoil(t, w, issued, &r)
 			got, err := w.issuer.Renew(t.Context(), r)
 			if !errors.Is(err, tt.want) || (err != nil) != (got.Token == "") {
@@ -182,7 +190,7 @@ func TestRenewalsThatAreRefused(t *testing.T) {
 	}
 }
 
-func ok(tb testing.TB, err error) {
+func noError(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
@@ -193,10 +201,11 @@ func TestAProofRenewsOnce(t *testing.T) {
 	w := newWorld(t)
 	key := newEd()
 	issued := w.issue(t, w.fresh(t, "agent", key))
-	r := w.proved(t, issued, key)
+	r := w.renewalWithProof(t, issued, key)
 	next := w.renew(t, r)
-	// The nonce is spent for every other purpose of the key.
-	spent := must(pat.VerifyProof(r.Proof, keyOf(t, key), pat.ProofBinding{Audience: issuer, TokenID: issued.Claims.ID, Digest: must(pat.RenewDigest(issued.Claims.ID))}, w.now()))
+	// The nonce is used up for every other purpose of the key.
+	spent := must(pat.VerifyProof(r.Proof, keyOf(t, key),
+		pat.ProofBinding{Audience: issuer, TokenID: issued.Claims.ID, Digest: must(pat.RenewDigest(issued.Claims.ID))}, w.now()))
 	type m = map[string]any
 	again := jws(t, m{"typ": pat.TypeProof, "alg": "EdDSA", "kid": keyOf(t, key).Thumbprint()}, m{
 		"iat": w.now().Unix(), "jti": spent.Nonce, "aud": issuer, "pat": next.Claims.ID, "digest": must(pat.RenewDigest(next.Claims.ID)),
@@ -212,19 +221,19 @@ func TestStaticAgreementIsNotRenewedBeyondADayWithoutProof(t *testing.T) {
 	issued := w.issue(t, w.static(t, "agent", key))
 	made := w.now()
 	for range 23 {
-		w.pass(t, time.Hour)
+		w.advance(t, time.Hour)
 		issued = w.renew(t, pat.RenewRequest{Token: issued.Token})
 	}
-	w.pass(t, 30*time.Minute)
+	w.advance(t, 30*time.Minute)
 	issued = w.renew(t, pat.RenewRequest{Token: issued.Token})
 	if got := issued.Claims.ExpiresAt; !got.Equal(made.Add(24 * time.Hour)) {
 		t.Errorf("lives until %s, beyond a day", got)
 	}
-	w.pass(t, 30*time.Minute)
+	w.advance(t, 30*time.Minute)
 	if _, err := w.issuer.Renew(t.Context(), pat.RenewRequest{Token: issued.Token}); !errors.Is(err, pat.ErrProofRequired) {
 		t.Errorf("%v", err)
 	}
-	next := w.renew(t, w.proved(t, issued, key))
+	next := w.renew(t, w.renewalWithProof(t, issued, key))
 	if next.Claims.Assurance != pat.Static || len(next.Claims.Scope) != 1 {
 		t.Errorf("a proof for renewal does not make the agreement fresh: %+v", next.Claims)
 	}

@@ -6,27 +6,27 @@ import (
 	"fmt"
 )
 
-// RevokeToken ends the PAT that is shown: who has it may end it. What is no PAT of this service, or has
-// ended, is no error. UIM core 4.5, RFC 7009 2.2. The error wraps what the store says.
+// RevokeToken ends the PAT that is sent: possession is enough. A text that is not a PAT of this service, or has ended,
+// is no error. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
 func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	now := i.now()
 	c, err := i.verifier.read(ctx, token, now)
-	if err != nil || now.After(i.forgotten(c.ExpiresAt)) {
+	if err != nil || now.After(i.forgetAt(c.ExpiresAt)) {
 		return nil //nolint:nilerr // RFC 7009 2.2: an invalid token is revoked already
 	}
-	return i.revoke(ctx, Revocation{Kind: RevokedToken, Subject: string(c.ID), Until: i.forgotten(c.ExpiresAt), Reason: "by its bearer"})
+	return i.revoke(ctx, Revocation{Kind: RevokedToken, Subject: string(c.ID), Until: i.forgetAt(c.ExpiresAt), Reason: "by its bearer"})
 }
 
-// Revoke ends PATs by the operator's word: r names a jti, an agreement, an agent (which is blocked too) or a policy's
-// digest, and why; the rest of r is the Issuer's. What was never issued can be revoked as well. Once it returns nil
-// this process lets none of them in, and no other for longer than MaxAge.
+// Revoke ends PATs for the operator: r names a jti, an agreement, an agent (which is blocked too) or a policy's digest,
+// and the reason; the Issuer sets the rest of r. What was never issued can be revoked as well. Once it returns nil,
+// this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
 func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
-	r.Until = i.forgotten(i.now().Add(MaxTTL))
+	r.Until = i.forgetAt(i.now().Add(MaxTTL))
 	switch r.Kind {
 	case RevokedToken:
 		switch t, err := i.store.Token(ctx, i.rules.Service, TokenID(r.Subject)); {
 		case err == nil:
-			r.Until = i.forgotten(t.ExpiresAt)
+			r.Until = i.forgetAt(t.ExpiresAt)
 		case !errors.Is(err, ErrNotFound):
 			return fmt.Errorf("looking up the PAT: %w", err)
 		}
@@ -45,9 +45,9 @@ func (i *Issuer) revoke(ctx context.Context, r Revocation) error {
 	if err := i.store.Revoke(ctx, r); err != nil {
 		return fmt.Errorf("revoking: %w", err)
 	}
-	// It is durable, so it has succeeded. Here it holds at once; should the Refresh fail, the View comes to
-	// know the rest by itself, or grows old and then lets nobody in.
-	i.view.note(r)
+	// The revocation is durable, so it has succeeded. In this process it holds at once; if the Refresh fails, the View
+	// reads the rest later, or becomes too old and then accepts nothing.
+	i.view.applyOwn(r)
 	_ = i.view.Refresh(ctx)
 	return nil
 }
@@ -57,7 +57,7 @@ func (i *Issuer) Approve(ctx context.Context, id AgentID) error {
 	return i.change(ctx, id, func(c *AgentChange) { c.Approved = true })
 }
 
-// Unblock lets a blocked agent agree again. The PATs that blocking ended stay ended.
+// Unblock permits a blocked agent to agree again. PATs that ended with the block stay ended.
 func (i *Issuer) Unblock(ctx context.Context, id AgentID) error {
 	return i.change(ctx, id, func(c *AgentChange) { c.Status, c.Reason = AgentActive, "" })
 }

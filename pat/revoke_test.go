@@ -27,11 +27,12 @@ func TestRevocation(t *testing.T) {
 				}
 			}
 			subject := map[pat.RevocationKind]string{
-				pat.RevokedToken: string(hit.Claims.ID), pat.RevokedAgreement: string(hit.AgreementID), pat.RevokedAgent: "agent", pat.RevokedPolicy: w.terms.offer.Digest,
+				pat.RevokedToken: string(hit.Claims.ID), pat.RevokedAgreement: string(hit.AgreementID), pat.RevokedAgent: "agent",
+				pat.RevokedPolicy: w.terms.offer.Digest,
 			}[kind]
 			w.add(500 * time.Millisecond)
-			ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: kind, Subject: subject, Reason: "because"}))
-			ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: kind, Subject: subject, Reason: "again"}))
+			noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: kind, Subject: subject, Reason: "because"}))
+			noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: kind, Subject: subject, Reason: "again"}))
 			want := pat.ErrRevoked
 			if kind == pat.RevokedAgent {
 				want = pat.ErrBlocked
@@ -54,7 +55,7 @@ func TestRevocation(t *testing.T) {
 				check("another of the agent", second, nil)
 				check("another agent's", third, nil)
 			}
-			// After a restart nothing is forgotten.
+			// A restart keeps every revocation.
 			w.view = pat.NewView(w.store, w.keys, w.now)
 			w.refresh(t)
 			w.reissue(t)
@@ -63,7 +64,7 @@ func TestRevocation(t *testing.T) {
 				if _, err := w.issuer.Issue(t.Context(), w.fresh(t, "agent", key)); !errors.Is(err, pat.ErrBlocked) {
 					t.Errorf("a blocked agent agrees again: %v", err)
 				}
-				ok(t, w.issuer.Unblock(t.Context(), "agent"))
+				noError(t, w.issuer.Unblock(t.Context(), "agent"))
 				check("after it was unblocked", hit, pat.ErrRevoked)
 			}
 			again := w.issue(t, w.fresh(t, "agent", key)) // in the same second
@@ -85,7 +86,8 @@ func TestRevocationByPossession(t *testing.T) {
 	w := newWorld(t)
 	issued := w.issue(t, w.fresh(t, "agent", newEd()))
 	for name, token := range map[string]string{
-		"none": "", "nonsense": "x.y.z", "forged": jws(t, map[string]any{"alg": "EdDSA", "typ": pat.TypePAT, "kid": w.keys.Current()}, issuedPayload(t, issued), edSign(newEd())),
+		"none": "", "nonsense": "x.y.z", "forged": jws(t, map[string]any{"alg": "EdDSA", "typ": pat.TypePAT, "kid": w.keys.Current()},
+			issuedPayload(t, issued), edSign(newEd())),
 	} {
 		if err := w.issuer.RevokeToken(t.Context(), token); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -94,8 +96,8 @@ func TestRevocationByPossession(t *testing.T) {
 	if _, err := w.verify(t, issued.Token); err != nil {
 		t.Fatalf("others ended it: %v", err)
 	}
-	ok(t, w.issuer.RevokeToken(t.Context(), issued.Token))
-	ok(t, w.issuer.RevokeToken(t.Context(), issued.Token))
+	noError(t, w.issuer.RevokeToken(t.Context(), issued.Token))
+	noError(t, w.issuer.RevokeToken(t.Context(), issued.Token))
 	if _, err := w.verify(t, issued.Token); !errors.Is(err, pat.ErrRevoked) {
 		t.Errorf("%v", err)
 	}
@@ -117,7 +119,7 @@ func issuedPayload(tb testing.TB, i pat.Issued) []byte {
 	return must(base64url(parts[1]))
 }
 
-func TestAnotherProcesssRevocationIsKnownWithinASecond(t *testing.T) {
+func TestAnotherProcesssRevocationHoldsWithinASecond(t *testing.T) {
 	w := newWorld(t)
 	issued := w.issue(t, w.fresh(t, "agent", newEd()))
 	replica := pat.NewView(w.store, w.keys, w.now)
@@ -125,11 +127,11 @@ func TestAnotherProcesssRevocationIsKnownWithinASecond(t *testing.T) {
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrUnavailable) {
 		t.Errorf("a view that knows nothing yet: %v", err)
 	}
-	ok(t, replica.Refresh(t.Context()))
+	noError(t, replica.Refresh(t.Context()))
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); err != nil {
 		t.Fatal(err)
 	}
-	ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(issued.Claims.ID)}))
+	noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(issued.Claims.ID)}))
 	w.add(time.Second)
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); err != nil {
 		t.Errorf("not asked again yet, at most a second old: %v", err)
@@ -138,23 +140,23 @@ func TestAnotherProcesssRevocationIsKnownWithinASecond(t *testing.T) {
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrUnavailable) {
 		t.Errorf("older than a second, nobody is let in: %v", err)
 	}
-	ok(t, replica.Refresh(t.Context()))
+	noError(t, replica.Refresh(t.Context()))
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrRevoked) {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestViewTellsBlockedAgents(t *testing.T) {
+func TestViewReportsBlockedAgents(t *testing.T) {
 	w := newWorld(t)
 	w.issue(t, w.fresh(t, "agent", newEd()))
 	if w.view.Blocked(service, "agent") {
 		t.Error("blocked for nothing")
 	}
-	ok(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgent, Subject: "agent"}))
+	noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgent, Subject: "agent"}))
 	if !w.view.Blocked(service, "agent") || w.view.Blocked("other", "agent") {
 		t.Error("want it blocked, at this service")
 	}
-	ok(t, w.issuer.Unblock(t.Context(), "agent"))
+	noError(t, w.issuer.Unblock(t.Context(), "agent"))
 	if w.view.Blocked(service, "agent") {
 		t.Error("still blocked")
 	}
@@ -163,17 +165,17 @@ func TestViewTellsBlockedAgents(t *testing.T) {
 	}
 }
 
-// feed is what a Store tells of changes, alone: to hold the View's timing against a clock that a test owns.
+// feed is the ViewStore of a test that owns the clock: it counts the reads and fails on demand.
 type feed struct {
 	mu    sync.Mutex
-	asked int
+	reads int
 	err   error
 }
 
 func (f *feed) Changes(context.Context, int64) ([]pat.Change, int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked++
+	f.reads++
 	return nil, 0, f.err
 }
 
@@ -191,10 +193,10 @@ func TestViewPollsUntilItsEnd(t *testing.T) {
 		var failures atomic.Int64
 		done := make(chan error, 1)
 		go func() { done <- v.Run(ctx, func(error) { failures.Add(1) }) }()
-		time.Sleep(1100 * time.Millisecond) // of the bubble: no real time passes
+		time.Sleep(1100 * time.Millisecond) // in the bubble: no real time passes
 		synctest.Wait()
-		if f.asked != 5 || !v.Fresh(time.Now()) || failures.Load() != 0 {
-			t.Errorf("asked %d times, fresh %v, %d failures", f.asked, v.Fresh(time.Now()), failures.Load())
+		if f.reads != 5 || !v.Fresh(time.Now()) || failures.Load() != 0 {
+			t.Errorf("asked %d times, fresh %v, %d failures", f.reads, v.Fresh(time.Now()), failures.Load())
 		}
 		f.fail(errors.New("down"))
 		time.Sleep(800 * time.Millisecond)

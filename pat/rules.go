@@ -14,33 +14,33 @@ const (
 	MaxGrace  = 24 * time.Hour
 	// staticLife is how long after a static agreement its PATs are renewed without a proof of key.
 	staticLife = 24 * time.Hour
-	// lastMinute is how long a renewed PAT goes on working beside its successor.
+	// lastMinute is how long a renewed PAT is accepted beside its successor.
 	lastMinute = time.Minute
 )
 
-// Freshness says whether static agreements are accepted.
+// Freshness is whether static agreements are accepted.
 type Freshness string
 
-// The freshness of agreements: with FreshnessOptional static ones are accepted, and contained.
+// The freshness of agreements: with FreshnessOptional static ones are accepted, within bounds.
 const (
 	FreshnessOptional Freshness = "optional"
 	FreshnessRequired Freshness = "required"
 )
 
-// Admission says who may agree.
+// Admission is who may agree.
 type Admission string
 
-// The kinds of admission: everybody, only who is listed, or (beside them) who the operator approved.
+// The kinds of admission: every agent, listed agents only, or (beside them) agents the operator approved.
 const (
 	AdmitOpen      Admission = "open"
 	AdmitAllowlist Admission = "allowlist"
 	AdmitApproval  Admission = "approval"
 )
 
-// A Known agent stands in the configuration: a key, which may be bound to an agent id. The id is then
+// A Known agent is listed in the configuration: a key, which may be bound to an agent id. The id is then
 // reserved for such keys, and such a key for its ids.
 type Known struct {
-	AgentID AgentID // empty: any id nobody reserved
+	AgentID AgentID // empty: any id that is not reserved
 	KeyID   KeyID
 }
 
@@ -101,9 +101,9 @@ func (r *Rules) check() error {
 	return errors.Join(errs...)
 }
 
-// known says whether the configuration names this key for this id. An id reserved for other keys is an
+// lists reports whether the configuration lists this key for this id. An id reserved for other keys is an
 // *AgentIDTakenError, a key bound to other ids ErrKeyTaken.
-func (r *Rules) known(agentID AgentID, keyID KeyID) (bool, error) {
+func (r *Rules) lists(agentID AgentID, keyID KeyID) (bool, error) {
 	listed, idReserved, keyBound := false, false, false
 	for _, list := range [][]Known{r.Allow, r.Parties} {
 		for _, k := range list {
@@ -121,15 +121,15 @@ func (r *Rules) known(agentID AgentID, keyID KeyID) (bool, error) {
 	}
 	switch {
 	case idReserved:
-		return false, takenBy(agentID, keyID)
+		return false, idTaken(agentID, keyID)
 	case keyBound && !listed:
 		return false, ErrKeyTaken
 	}
 	return listed, nil
 }
 
-// takenBy suggests an id that nobody else is likely to want.
-func takenBy(id AgentID, key KeyID) error {
+// idTaken returns an error that suggests an id derived from the key, which is very likely free.
+func idTaken(id AgentID, key KeyID) error {
 	suffix := "." + string(key[:min(8, len(key))])
 	stem := strings.TrimSuffix(string(id[:min(len(id), maxAgentID-len(suffix))]), suffix)
 	return &AgentIDTakenError{AgentID: id, Suggestion: AgentID(stem + suffix)}

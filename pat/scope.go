@@ -14,28 +14,28 @@ const (
 	wildcard  = ":*:*:execute"
 	// maxListed is how many entries a scope lists before it names whole namespaces instead.
 	maxListed = 64
-	// maxRequested and maxEntry bound a scope asked for.
+	// maxRequested and maxEntry bound a requested scope.
 	maxRequested = 1024
 	maxEntry     = 300
 )
 
 // Terms are what one service offers. Implementations are immutable and safe for concurrent use.
 type Terms interface {
-	// Offer is the policy offered now.
+	// Offer returns the policy offered now.
 	Offer() Offer
-	// Past are up to MaxPast policies offered before, newest first.
+	// Past returns up to MaxPast policies offered before, newest first.
 	Past() []Offer
-	// Scope says which entries an agent may have.
+	// Scope returns the entries an agent may have.
 	Scope(ctx context.Context, r ScopeRequest) (Scope, error)
 }
 
-// A ScopeRequest asks what an agent may have.
+// A ScopeRequest names an agent and the entries it requests.
 type ScopeRequest struct {
 	AgentID   AgentID
 	KeyID     KeyID
 	PublicKey []byte // DER SubjectPublicKeyInfo
 	Assurance Assurance
-	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute; none asks for all there is.
+	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute; none requests all there are.
 	Requested []string
 }
 
@@ -47,7 +47,7 @@ type Scope struct {
 	Charges bool       // the policy charges for something; then renewal needs a proof of key
 }
 
-// An Omitted entry of a scope was asked for (or offered) but not granted, for the Reason.
+// An Omitted entry of a scope was requested (or offered) but not granted, for the Reason.
 type Omitted struct {
 	Entry  string        `json:"entry"`
 	Reason reason.Reason `json:"reason"`
@@ -56,7 +56,7 @@ type Omitted struct {
 // normalScope bounds a list of entries, adds the operation where only an intent is named, and drops duplicates.
 func normalScope(entries []string) ([]string, error) {
 	if len(entries) > maxRequested {
-		return nil, because(ErrBadScope, "a scope has at most %d entries", maxRequested)
+		return nil, errorOfKind(ErrBadScope, "a scope has at most %d entries", maxRequested)
 	}
 	if len(entries) == 0 {
 		return nil, nil
@@ -68,7 +68,7 @@ func normalScope(entries []string) ([]string, error) {
 			e += operation
 		}
 		if len(e) > maxEntry || !visible(e) || strings.Count(e, ":") != 3 || !strings.HasSuffix(e, operation) {
-			return nil, because(ErrBadScope, "an entry of a scope is <intent_uid>:execute, of at most %d visible ASCII characters", maxEntry)
+			return nil, errorOfKind(ErrBadScope, "an entry of a scope is <intent_uid>:execute, of at most %d visible ASCII characters", maxEntry)
 		}
 		if !seen[e] {
 			seen[e] = true
@@ -78,9 +78,9 @@ func normalScope(entries []string) ([]string, error) {
 	return out, nil
 }
 
-// listed is the scope as a PAT says it: every entry, or whole namespaces where that would be more than
-// maxListed and nothing narrower was asked for.
-func listed(granted, requested []string) []string {
+// scopeClaim returns the scope as a PAT contains it: every entry, or whole namespaces where the entries would be more than
+// maxListed and nothing narrower was requested.
+func scopeClaim(granted, requested []string) []string {
 	narrower := slices.ContainsFunc(requested, func(e string) bool { return !strings.HasSuffix(e, wildcard) })
 	if len(granted) <= maxListed || narrower {
 		return granted
@@ -95,9 +95,9 @@ func listed(granted, requested []string) []string {
 	return out
 }
 
-// within splits requested into what the signed scope covers and what it does not. A nil signed scope
-// covers everything; nothing requested asks for all that was signed.
-func within(signed, requested []string) (asked []string, omitted []Omitted) {
+// narrowScope splits requested into what the signed scope covers and what it does not. A nil signed scope covers everything;
+// an empty requested stands for all that was signed.
+func narrowScope(signed, requested []string) (covered []string, omitted []Omitted) {
 	if signed == nil {
 		return requested, nil
 	}
@@ -106,12 +106,12 @@ func within(signed, requested []string) (asked []string, omitted []Omitted) {
 	}
 	for _, e := range requested {
 		if permits(signed, strings.TrimSuffix(e, operation)) || slices.Contains(signed, e) {
-			asked = append(asked, e)
+			covered = append(covered, e)
 		} else {
 			omitted = append(omitted, Omitted{e, reason.ScopeExceeded})
 		}
 	}
-	return asked, omitted
+	return covered, omitted
 }
 
 // permits reports whether a scope holds an intent: as <uid>:execute or by its namespace. Only these two

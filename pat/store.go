@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// Errors of a store, beside context errors and an error that wraps the store's own "unavailable".
+// Errors of a store, beside context errors and an error that wraps "unavailable" of package store.
 var (
 	ErrAgentIDTaken = errors.New("the agent id belongs to another key")
 	ErrKeyTaken     = errors.New("the key belongs to another agent id")
 	ErrReplayed     = errors.New("the nonce was used before")
 	ErrBlocked      = errors.New("the agent is blocked")
 	ErrNotFound     = errors.New("no such record")
-	// ErrEnded means that a revocation, made meanwhile, ends what is issued at that time: issue it later.
+	// ErrEnded means that a concurrent revocation ends what is issued at that time; a later time is accepted.
 	ErrEnded = errors.New("a revocation ends what is issued at that time")
 )
 
-// An IssuerStore is what an Issuer keeps beyond the process. Every method of it, as of a KeyStore and a ViewStore, is
-// one transaction and durable when it returns nil; all are safe for concurrent use, across processes too.
+// An IssuerStore holds the state of an Issuer that outlives the process. Every method of it, as of a KeyStore and a
+// ViewStore, is one transaction and durable when it returns nil; all are safe for concurrent use, across processes too.
 type IssuerStore interface {
 	Agreements
 	Tokens
 	Agents
 }
 
-// Agreements are the records of what was agreed.
+// Agreements are the records of agreements.
 type Agreements interface {
 	// Agree records an agreement as a whole, or fails with ErrAgentIDTaken, ErrKeyTaken, ErrReplayed or ErrBlocked.
 	// A static agreement with the same (service, agent, key, digest, signature) that is still active is
 	// returned instead of being made again.
 	Agree(ctx context.Context, n NewAgreement) (Agreement, error)
-	// Agreement returns one, or ErrNotFound.
+	// Agreement returns one agreement, or ErrNotFound.
 	Agreement(ctx context.Context, service string, id AgreementID) (Agreement, error)
 }
 
@@ -44,18 +44,18 @@ type NewAgreement struct {
 	NonceUntil time.Time // until when the agreement's nonce, if it has one, counts as used
 }
 
-// Tokens are the records of PATs and of what ended them.
+// Tokens are the records of PATs and of their revocations.
 type Tokens interface {
-	// Issue records a token. ErrBlocked if its agent has been blocked meanwhile; ErrEnded.
+	// Issue records a token. ErrBlocked if its agent is blocked; ErrEnded.
 	Issue(ctx context.Context, t Token) error
-	// Token returns one, or ErrNotFound.
+	// Token returns one token, or ErrNotFound.
 	Token(ctx context.Context, service string, id TokenID) (Token, error)
 	// Renew records a successor. If the old token was renewed at or after r.RepeatSince, the earlier successor is
 	// returned instead, and neither r.Next nor the nonce is used. ErrBlocked, ErrReplayed; ErrNotFound if the old
 	// token is unknown.
 	Renew(ctx context.Context, r Renewal) (Token, error)
-	// Revoke records r (an agent's also blocks it) before it returns. Revoking twice is fine. The At of an agent's or
-	// a policy's is moved behind every PAT it names that was issued before, also one that starts later than r.At.
+	// Revoke records r (an agent's also blocks it) before it returns. It may be repeated. The At of an agent's or a
+	// policy's revocation is moved behind every PAT it names that was issued before, also one that starts later than r.At.
 	Revoke(ctx context.Context, r Revocation) error
 }
 
@@ -71,34 +71,34 @@ type Renewal struct {
 
 // Agents are the records of agents.
 type Agents interface {
-	// Agent returns one, or ErrNotFound.
+	// Agent returns one agent, or ErrNotFound.
 	Agent(ctx context.Context, service string, id AgentID) (Agent, error)
-	// SetAgent changes one, or returns ErrNotFound; ErrKeyTaken if the key is another agent's.
+	// SetAgent changes one agent, or returns ErrNotFound; ErrKeyTaken if the key is another agent's.
 	SetAgent(ctx context.Context, c AgentChange) error
 }
 
-// An AgentChange is what an agent shall be from now on. Approval makes its pending agreements active.
+// An AgentChange describes a change of an agent. Approval makes its pending agreements active.
 type AgentChange struct {
 	Service  string
 	ID       AgentID
-	Status   AgentStatus // empty: as it is, with its reason
+	Status   AgentStatus // empty: unchanged, with its reason
 	Reason   string
 	Approved bool
 	AddKey   KeyID // one more key; empty: none
 }
 
-// A KeyStore is what a Keyring keeps beyond the process: the public keys of all processes.
+// A KeyStore holds the state of a Keyring that outlives the process: the public keys of all processes.
 type KeyStore interface {
 	// AddSigningKey registers a public key; the same id again updates NotAfter.
 	AddSigningKey(ctx context.Context, k SigningKey) error
-	// SigningKeys lists those whose NotAfter is zero or after now.
+	// SigningKeys returns those whose NotAfter is zero or after now.
 	SigningKeys(ctx context.Context, now time.Time) ([]SigningKey, error)
 }
 
 // A ViewStore is what a View reads. It may also have a method Changed() <-chan struct{}, whose channel is closed when
-// there may be something new.
+// there may be new changes.
 type ViewStore interface {
-	// Changes returns, in commit order, what happened after seq and the newest seq. seq 0 starts with the
-	// revocations, blocked agents and keys still in force.
+	// Changes returns, in commit order, the changes after seq and the newest seq. seq 0 starts with the revocations,
+	// blocked agents and keys still in force.
 	Changes(ctx context.Context, seq int64) ([]Change, int64, error)
 }

@@ -15,10 +15,10 @@ import (
 // MaxToken bounds a PAT in bytes.
 const MaxToken = 24 << 10
 
-// DefaultCached is how many verified PATs a Verifier remembers unless told otherwise.
+// DefaultCached is how many verified PATs a Verifier caches by default.
 const DefaultCached = 10_000
 
-// A VerifierConfig tells a Verifier what it needs.
+// A VerifierConfig configures a Verifier.
 type VerifierConfig struct {
 	Service string        // id of the service
 	Issuer  string        // iss and aud of its PATs
@@ -26,19 +26,19 @@ type VerifierConfig struct {
 	Grace   time.Duration // after exp, in which a PAT may still be renewed
 	Keys    *Keyring
 	View    *View
-	Cached  int // verified PATs remembered; 0: DefaultCached
+	Cached  int // how many verified PATs are cached; 0: DefaultCached
 }
 
-// A Verifier says whether a text is a PAT of one service that is valid now. It belongs to one generation of
-// the configuration: make another for the next. It is safe for concurrent use.
+// A Verifier verifies the PATs of one service under one version of the configuration; a reload makes another. It is
+// safe for concurrent use.
 type Verifier struct {
 	c     VerifierConfig
-	cache *otter.Cache[[sha256.Size]byte, *verified]
+	cache *otter.Cache[[sha256.Size]byte, *cachedPAT]
 }
 
-// verified is what is remembered of a PAT whose signature, form and issuer were found good. Times and
-// revocations are checked whenever it is shown.
-type verified struct {
+// A cachedPAT is a PAT whose signature, form and issuer were verified. Times and revocations are checked whenever it is
+// sent again.
+type cachedPAT struct {
 	claims *Claims
 	keys   uint64    // version of the set of keys
 	until  time.Time // when its key ends; zero: it still signs
@@ -55,55 +55,56 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 	if c.Cached == 0 {
 		c.Cached = DefaultCached
 	}
-	cache, err := otter.New(&otter.Options[[sha256.Size]byte, *verified]{MaximumSize: c.Cached})
+	cache, err := otter.New(&otter.Options[[sha256.Size]byte, *cachedPAT]{MaximumSize: c.Cached})
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of PATs: %w", err)
 	}
 	return &Verifier{c, cache}, nil
 }
 
-// Verify returns the claims of a PAT that is valid at now. Whether the policy is still the one offered is for
-// Claims.Agreed to say. The error is of kind ErrMissing, ErrInvalid, ErrExpired, ErrNotYetValid, ErrRevoked,
-// ErrBlocked or ErrUnavailable. UIM core 4.3.
+// Verify returns the claims of a PAT that is valid at now. Whether the policy is still the one offered is checked by
+// Claims.Agreed. The error is of kind ErrMissing, ErrInvalid, ErrExpired, ErrNotYetValid, ErrRevoked, ErrBlocked or
+// ErrUnavailable. UIM core 4.3.
 func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (*Claims, error) {
 	c, err := v.read(ctx, token, now)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.timely(c, now, 0); err != nil {
+	if err := v.checkTimes(c, now, 0); err != nil {
 		if now.After(c.ExpiresAt.Add(v.c.Leeway + v.c.Grace)) {
 			v.cache.Invalidate(digestToken(token))
 		}
 		return nil, err
 	}
-	if err := v.standing(c, now, false); err != nil {
+	if err := v.checkView(c, now, false); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// verifyForRenewal is Verify for a PAT that may have expired within the grace, or have been renewed just now.
+// verifyForRenewal is Verify for a PAT that may have expired within the grace, or have been renewed within the last
+// minute.
 func (v *Verifier) verifyForRenewal(ctx context.Context, token string, now time.Time) (*Claims, error) {
 	c, err := v.read(ctx, token, now)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.timely(c, now, v.c.Grace); err != nil {
+	if err := v.checkTimes(c, now, v.c.Grace); err != nil {
 		return nil, err
 	}
-	if err := v.standing(c, now, true); err != nil {
+	if err := v.checkView(c, now, true); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// read returns the claims of a PAT that this service issued, whenever that was and whatever became of it.
+// read returns the claims of a PAT that this service issued, whether or not it has expired or was revoked.
 func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Claims, error) {
 	if token == "" {
 		return nil, ErrMissing
 	}
 	if len(token) > MaxToken {
-		return nil, because(ErrInvalid, "a PAT has at most %d bytes", MaxToken)
+		return nil, errorOfKind(ErrInvalid, "a PAT has at most %d bytes", MaxToken)
 	}
 	sum := digestToken(token)
 	keys := v.c.Keys.version()
@@ -114,12 +115,12 @@ func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Clai
 	if err != nil {
 		return nil, err
 	}
-	// The version from before: had the keys changed meanwhile, the entry is dead from the start.
-	v.cache.Set(sum, &verified{c, keys, until})
+	// The version is the one read before: if the keys have changed since, the entry is never used.
+	v.cache.Set(sum, &cachedPAT{c, keys, until})
 	return c, nil
 }
 
-// buffers save digestToken, which every call runs, from copying the token to the heap.
+// buffers let digestToken, which every call runs, avoid a copy of the token on the heap.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func digestToken(token string) [sha256.Size]byte {
@@ -149,7 +150,7 @@ func (v *Verifier) parse(ctx context.Context, token string, now time.Time) (c *C
 	return c, key.NotAfter, nil
 }
 
-func (v *Verifier) timely(c *Claims, now time.Time, grace time.Duration) error {
+func (v *Verifier) checkTimes(c *Claims, now time.Time, grace time.Duration) error {
 	switch { // RFC 7519 4.1.4 to 4.1.6
 	case !now.Before(c.ExpiresAt.Add(v.c.Leeway + grace)):
 		return ErrExpired
@@ -161,15 +162,15 @@ func (v *Verifier) timely(c *Claims, now time.Time, grace time.Duration) error {
 	return nil
 }
 
-func (v *Verifier) standing(c *Claims, now time.Time, renewal bool) error {
+func (v *Verifier) checkView(c *Claims, now time.Time, renewal bool) error {
 	if !v.c.View.Fresh(now) {
 		return ErrUnavailable
 	}
 	return v.c.View.check(v.c.Service, c, now, renewal)
 }
 
-// Introspection is the answer of RFC 7662 section 2.2 about a PAT. Of one that is not active it says
-// nothing more.
+// Introspection is the answer of RFC 7662 section 2.2 about a PAT. For one that is not active, all other members are
+// empty.
 type Introspection struct {
 	Active       bool          `json:"active"`
 	TokenType    string        `json:"token_type,omitempty"` // Bearer
@@ -195,20 +196,21 @@ type Confirmation struct {
 	KeyID KeyID `json:"jkt"`
 }
 
-// Introspect says what a text is worth as a PAT while offered is the digest of the policy offered. The only
-// error is of kind ErrUnavailable.
+// Introspect returns the state of a text as a PAT; offered is the digest of the policy offered. The only error is of
+// kind ErrUnavailable.
 func (v *Verifier) Introspect(ctx context.Context, token, offered string, now time.Time) (Introspection, error) {
 	c, err := v.Verify(ctx, token, now)
 	if errors.Is(err, ErrUnavailable) {
 		return Introspection{}, err
 	}
 	if err != nil || c.Agreed(offered) != nil {
-		return Introspection{}, nil //nolint:nilerr // that it is not active is the answer: RFC 7662 2.2
+		return Introspection{}, nil // RFC 7662 2.2: the answer is that it is not active
 	}
 	lmt := LimitOf(c.Limit)
 	return Introspection{
-		Active: true, TokenType: "Bearer", Scope: strings.Join(c.Scope, " "), ClientID: c.Subject, Subject: c.Subject, Issuer: c.Issuer, Audience: c.Issuer,
-		ID: c.ID, IssuedAt: c.IssuedAt.Unix(), NotBefore: c.NotBefore.Unix(), ExpiresAt: c.ExpiresAt.Unix(),
+		Active: true, TokenType: "Bearer", Scope: strings.Join(c.Scope, " "), ClientID: c.Subject, Subject: c.Subject, Issuer: c.Issuer,
+		Audience: c.Issuer,
+		ID:       c.ID, IssuedAt: c.IssuedAt.Unix(), NotBefore: c.NotBefore.Unix(), ExpiresAt: c.ExpiresAt.Unix(),
 		Policy: c.Policy, PolicyDigest: c.PolicyDigest, Agreement: c.Agreement, Limit: &lmt,
 		Confirmation: &Confirmation{c.KeyID}, Assurance: c.Assurance,
 	}, nil

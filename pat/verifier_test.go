@@ -15,7 +15,7 @@ import (
 
 func base64url(s string) ([]byte, error) { return base64.RawURLEncoding.DecodeString(s) }
 
-// private is the Ed25519 key a world signs with.
+// private returns the Ed25519 key a world signs with.
 func (w *world) private(tb testing.TB) ed25519.PrivateKey {
 	tb.Helper()
 	return privateOf(tb, w.files.pem)
@@ -91,7 +91,7 @@ func TestTokensThatAreNotOurs(t *testing.T) {
 		maps.Copy(header, tt.header)
 		maps.Copy(payload, tt.payload)
 		token := jws(t, header, payload, tt.sign)
-		for range 2 { // the second time perhaps out of the cache
+		for range 2 { // the second time from the cache
 			if c, err := w.verify(t, token); !errors.Is(err, tt.want) || (err != nil) != (c == nil) {
 				t.Errorf("%s: %v, want %v", name, err, tt.want)
 			}
@@ -118,8 +118,12 @@ func TestTokensThatAreNotOurs(t *testing.T) {
 		t.Errorf("a member twice: %v", err)
 	}
 	for name, token := range map[string]string{
-		"nonsense": "nonsense", "dots": "..", "a part more": issued.Token + ".x", "a part less": issued.Token[:strings.LastIndexByte(issued.Token, '.')],
-		"padding": issued.Token + "=", "a newline at the end": issued.Token + "\n", "a newline in the signature": issued.Token[:len(issued.Token)-9] + "\r\n" + issued.Token[len(issued.Token)-9:], "a newline": issued.Token[:20] + "\n" + issued.Token[20:], "other unused bits": issued.Token[:len(issued.Token)-1] + other(issued.Token[len(issued.Token)-1]),
+		"nonsense": "nonsense", "dots": "..", "a part more": issued.Token + ".x",
+		"a part less": issued.Token[:strings.LastIndexByte(issued.Token, '.')],
+		"padding":     issued.Token + "=", "a newline at the end": issued.Token + "\n",
+		"a newline in the signature": issued.Token[:len(issued.Token)-9] + "\r\n" + issued.Token[len(issued.Token)-9:],
+		"a newline":                  issued.Token[:20] + "\n" + issued.Token[20:], "other unused bits": issued.Token[:len(issued.Token)-1] +
+			otherDigit(issued.Token[len(issued.Token)-1]),
 		"Bearer": "Bearer " + issued.Token, "huge": strings.Repeat("A", 10<<20),
 	} {
 		if _, err := w.verify(t, token); !errors.Is(err, pat.ErrInvalid) {
@@ -134,11 +138,11 @@ func TestTokensThatAreNotOurs(t *testing.T) {
 func TestTokenExpires(t *testing.T) {
 	w := newWorld(t)
 	token := w.issue(t, w.fresh(t, "agent", newEd())).Token
-	w.pass(t, time.Hour+29*time.Second)
+	w.advance(t, time.Hour+29*time.Second)
 	if _, err := w.verify(t, token); err != nil {
 		t.Errorf("within the leeway: %v", err)
 	}
-	w.pass(t, time.Second)
+	w.advance(t, time.Second)
 	for range 2 {
 		if _, err := w.verify(t, token); !errors.Is(err, pat.ErrExpired) {
 			t.Errorf("after it: %v", err)
@@ -165,8 +169,9 @@ func TestPolicyChanged(t *testing.T) {
 		t.Error(err)
 	}
 	now := offerOf(t, policyV2).Digest
-	var changed *pat.PolicyChangedError
-	if err := c.Agreed(now); !errors.Is(err, pat.ErrPolicyChanged) || !errors.As(err, &changed) || changed.Agreed != w.terms.offer.Digest || changed.Offered != now {
+	err := c.Agreed(now)
+	if changed, ok := errors.AsType[*pat.PolicyChangedError](err); !ok || !errors.Is(err, pat.ErrPolicyChanged) ||
+		changed.Agreed != w.terms.offer.Digest || changed.Offered != now {
 		t.Errorf("%v", err)
 	}
 }
@@ -183,8 +188,10 @@ func TestIntrospection(t *testing.T) {
 		return string(must(json.Marshal(i)))
 	}
 	c := issued.Claims
-	want := `{"active":true,"token_type":"Bearer","scope":"` + search + `:execute ` + buy + `:execute","client_id":"agent","sub":"agent","iss":"shop.example","aud":"shop.example",` +
-		`"jti":"` + string(c.ID) + `","iat":1795262400,"nbf":1795262400,"exp":1795266000,"pol":"https://shop.example/api/policy","pol_digest":"` + c.PolicyDigest + `",` +
+	want := `{"active":true,"token_type":"Bearer","scope":"` + search + `:execute ` + buy +
+		`:execute","client_id":"agent","sub":"agent","iss":"shop.example","aud":"shop.example",` +
+		`"jti":"` + string(c.ID) + `","iat":1795262400,"nbf":1795262400,"exp":1795266000,"pol":"https://shop.example/api/policy","pol_digest":"` +
+		c.PolicyDigest + `",` +
 		`"agr":"` + string(c.Agreement) + `","lmt":{"rate":1000,"period":3600},"cnf":{"jkt":"` + string(c.KeyID) + `"},"assurance":"fresh"}`
 	if got := introspect(issued.Token, w.terms.offer.Digest); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -202,7 +209,7 @@ func TestIntrospection(t *testing.T) {
 	}
 }
 
-// FuzzVerify: whatever is done to a PAT, only the one that was issued verifies.
+// FuzzVerify checks that of all variants of a PAT only the one that was issued verifies.
 func FuzzVerify(f *testing.F) {
 	w := newWorld(f)
 	token := w.issue(f, w.fresh(f, "agent", newEd())).Token
