@@ -246,7 +246,6 @@ var refusals = []refusalCase{
 }
 
 func TestRefusals(t *testing.T) {
-	t.Parallel()
 	d := newDesk(t, "")
 	for _, c := range refusals {
 		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
