@@ -18,8 +18,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/cases"
 )
 
-// A snippet is a fenced block of a document, with what its first line says of it: the language, then
-// what it is (policy where nothing is said, permission, constraint, duty; cases of a table), then "warns" or
+// A snippet is a fenced block of a document, with what its first line has: the language, then what it is (policy where
+// nothing stands, permission, constraint, duty; cases of a table), then "warns" or
 // "refused" with a code.
 type snippet struct {
 	line                        int
@@ -81,7 +81,7 @@ func (s snippet) policy(t *testing.T) string {
 	return body
 }
 
-// Every piece of policy that the guide shows publishes without a warning, or with the one it tells of,
+// Every piece of policy that the guide shows publishes without a warning, or with the one it mentions,
 // and permits something; or it is refused for the reason that is given.
 func TestTheGuideShowsWhatIsTrue(t *testing.T) {
 	w := world(t, settings{partner: "https://shop.example/agents/partner"})
@@ -199,7 +199,7 @@ func TestTheCasesHold(t *testing.T) {
 	}
 	tryCases(t, "policies/cases.yaml", text)
 	for name := range policies {
-		forms := []string{"limit-each", "signed-calls", "uim-core", "reference-form"} // of limits, keys and names only the gateway knows
+		forms := []string{"limit-each", "signed-calls", "uim-core", "reference-form"} // of limits, keys and names that only the gateway has
 		if !strings.Contains(string(text), "policy: "+name+".json") && !slices.Contains(forms, name) {
 			t.Errorf("no case tries %s", name)
 		}

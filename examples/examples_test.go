@@ -78,7 +78,7 @@ func TestFilesAreThoseOfThisDirectory(t *testing.T) {
 
 var readmeRow = regexp.MustCompile("(?m)^\\| \\[`([a-z-]+)\\.json`\\]\\(([^)]+)\\) \\| (.+) \\| (.+) \\| (.+) \\|$")
 
-// The README has one row for each policy, which says what has to stand in uimgate.yaml.
+// The README has one row for each policy, with what has to stand in uimgate.yaml.
 func TestReadmeExplainsEveryPolicy(t *testing.T) {
 	text, err := os.ReadFile("policies/README.md")
 	if err != nil {

@@ -46,10 +46,10 @@ type ask struct {
 // Settings are what a policy needs in uimgate.yaml.
 type settings struct{ credit, assignee, partner string }
 
-// policies says of each policy under policies/ what its row in the README says.
+// policies has for each policy under policies/ what its row in the README has.
 var policies = map[string]struct {
 	needs    settings
-	warnings []string // codes, of problems that are told and do not refuse
+	warnings []string // codes of problems that are reported and do not refuse
 	asks     []ask
 	notice   string
 	// forbidsExceeding: going over a limit may block the agent.
@@ -191,7 +191,7 @@ func decide(t *testing.T, p *odrl.Policy, a ask, intent string) odrl.Decision {
 	if a.at != "" {
 		r.Now = instant(t, a.at)
 	}
-	r.Facts = map[string]any{"version": "v1", "recipient": r.AgentID} // all that the gateway knows
+	r.Facts = map[string]any{"version": "v1", "recipient": r.AgentID} // all that the gateway sets
 	d, err := p.Decide(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func world(t *testing.T, needs settings) odrl.World {
 	return w
 }
 
-// Every policy can stand in the shop's configuration, with what the README says it needs, and with
+// Every policy can stand in the shop's configuration, with what the README lists as its needs, and with
 // nothing more than that.
 func TestPoliciesLoadIntoTheGateway(t *testing.T) {
 	for name, want := range policies {

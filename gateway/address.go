@@ -20,7 +20,7 @@ func countedAs(address netip.Addr) string {
 	return address.String()
 }
 
-// caller is what is known of who sent a request. Headers are believed from trusted proxies only.
+// caller describes the sender of a request. Headers count only from trusted proxies.
 func (s *Server) caller(r *http.Request, client netip.Addr) service.Caller {
 	c := service.Caller{}
 	if client.IsValid() {
@@ -32,7 +32,7 @@ func (s *Server) caller(r *http.Request, client netip.Addr) service.Caller {
 	return c
 }
 
-// client is the address a request comes from. X-Forwarded-For is believed only from trusted proxies, and then only as
+// client is the address a request comes from. X-Forwarded-For counts only from trusted proxies, and then only as
 // far as the last address that is not one itself.
 func (s *Server) client(r *http.Request) netip.Addr {
 	snapshot := s.directory.Current()

@@ -35,7 +35,7 @@ func TestAPanicOnTheWayIsARefusal(t *testing.T) {
 func TestWhatTheGatewayRefusesByItselfWasNotSent(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
-	g.Pass(time.Minute) // what was revoked is not known as of now, but can be asked
+	g.Pass(time.Minute) // the view of revocations is out of date, but can be refreshed
 	if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusOK {
 		t.Errorf("a view that can be brought up to date: %d %s", got.Status, got.Body)
 	}

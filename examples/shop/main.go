@@ -32,7 +32,7 @@ Example:
   curl 'http://127.0.0.1:9000/products?query=lamp&max_price=50'
 `
 
-// drain is how long requests under way may take when the shop is told to stop.
+// drain is how long requests under way may take when the shop is stopped.
 const drain = 10 * time.Second
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns 0 when told to stop, 1 when something went wrong and 2 when it was called wrongly.
+// run returns 0 when it was stopped, 1 when something went wrong and 2 when it was called wrongly.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)

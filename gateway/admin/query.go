@@ -101,7 +101,7 @@ func (q *query) moment(name string, value *time.Time) {
 	*value = t.UTC()
 }
 
-// done returns what is wrong with the first parameter that is, or is not known.
+// done returns the error of the first parameter that is wrong or unknown.
 func (q *query) done() error {
 	if q.err != nil {
 		return q.err

@@ -146,7 +146,7 @@ func (w written) page(value *Paging) {
 	w.text("after", &value.After)
 }
 
-// A Revocation ends a record, and says why.
+// A Revocation ends a record, for a reason.
 type Revocation struct {
 	Record `json:"-"`
 	Reason string `json:"reason,omitempty"` // one line of at most 512 bytes; empty: by the operator

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Health says whether calls should be sent to this process.
+// Health reports whether calls should be sent to this process.
 type Health struct {
 	Ready         bool             `json:"ready"`
 	Checks        map[string]Check `json:"checks"`

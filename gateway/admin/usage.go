@@ -148,7 +148,7 @@ func (r *Resolution) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// Resolve ends a call whose outcome is not known, by the operator's word.
+// Resolve ends a call whose outcome is not known, as the operator decides.
 func (o *Operator) Resolve(ctx context.Context, r Resolution) (Execution, error) {
 	service, err := o.service(r.Service)
 	if err != nil {

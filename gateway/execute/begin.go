@@ -43,7 +43,7 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	return grant.Until(request.Execution.ID, expires, x.now), nil, nil
 }
 
-// reservation says what begin must take for this call.
+// reservation returns what begin must take for this call.
 func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRequest, error) {
 	s, c := e.service, e.claims
 	id, err := newID()

@@ -78,7 +78,7 @@ func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 }
 
 // caught are the steps, with a panic on the way turned into a refusal. Where something was taken already its
-// record stays held, so that its charge is pending until somebody knows better.
+// record stays held, so that its charge is pending until it is resolved.
 func (x *Executor) caught(ctx context.Context, e *execution) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -113,7 +113,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if replay != nil { // made before under this idempotency key: told again, not done again
+	if replay != nil { // made before under this idempotency key: the same answer, nothing is done again
 		return replay.result()
 	}
 	ctx = context.WithoutCancel(ctx)

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A shaped call is one that came back: what is known of it, and what it returns.
+// A shaped call is one that came back from the upstream: its outcome and what it returns.
 type shaped struct {
 	outcome store.Outcome
 	output  []byte          // JSON; nil where it failed
@@ -61,7 +61,7 @@ func responseInvalid(err error) *reason.Refusal {
 }
 
 // settle makes the end of the call durable before the answer leaves. What cannot be written down stays
-// held, and the agent is told that its charge is pending.
+// held, and the agent receives its charge as pending.
 func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, error) {
 	e.outcome = s.outcome
 	ended := store.Settlement{State: settledState(s), Outcome: s.outcome, Answer: e.answer(s)}
@@ -88,8 +88,8 @@ func (e *execution) notices() []string {
 	return notices
 }
 
-// settledState follows from what is known of the upstream call: it is paid for when it was done and
-// the agent gets its answer.
+// settledState follows from the outcome of the upstream call: the agent pays when the call was done and the agent gets
+// its answer.
 func settledState(s shaped) store.State {
 	switch {
 	case s.outcome == store.Unknown:

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An execution is what the steps learn of one call, in their order.
+// An execution is what the steps find out about one call, in their order.
 type execution struct {
 	call           Call
 	begun          time.Time
@@ -65,7 +65,7 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// catchUp brings what is known of revocations up to date, if the store answers soon.
+// catchUp brings the view of revocations up to date, if the store answers soon.
 func (x *Executor) catchUp(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, pat.MaxAge)
 	defer cancel()

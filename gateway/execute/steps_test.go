@@ -21,12 +21,12 @@ type refusalCase struct {
 	call   call                                   // what is asked
 	with   func(w *world, a *gatetest.Agent) call // in place of call
 	want   reason.Reason
-	// message and details are all that the agent is sent beside what the table of reasons says; POLICY stands for the
+	// message and details are all that the agent is sent beside what the table of reasons has; POLICY stands for the
 	// reference to the policy. An empty message is that of the table.
 	message, details string
 	code             reason.Code // where it is not that of the reason
 	after            time.Duration
-	charge           string // what the refusal says of the charge: amount and state
+	charge           string // of the refusal: amount and state
 	standing         string
 	requests         int64  // that reached the upstream
 	counted          int64  // calls of find that were counted

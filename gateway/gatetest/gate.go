@@ -1,5 +1,5 @@
 // Package gatetest is a whole gateway for tests: services, executor and public listener on a real store in a file, a clock
-// set by hand, and an upstream that does what the test says.
+// set by hand, and an upstream that the test controls.
 package gatetest
 
 import (

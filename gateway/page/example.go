@@ -63,7 +63,7 @@ var formatSamples = map[string]string{
 	"uri": "https://example.com/", "iri": "https://example.com/", "uri-reference": "/path", "json-pointer": "/member", "regex": "^a+$", "byte": "aGk=",
 }
 
-// sample makes a value that a schema takes, as well as can be told. It looks at most four levels deep.
+// sample makes a value that a schema probably accepts. It looks at most four levels deep.
 func sample(schema map[string]any, depth int) any {
 	if list, ok := schema["examples"].([]any); ok && len(list) > 0 {
 		return list[0]

@@ -16,8 +16,8 @@ const openAPIIntents = 1000
 type tree = map[string]any
 
 // OpenAPI describes the execute call for tools, as OpenAPI 3.1: one path, one request schema per
-// intent, told apart by intent_uid. Retired intents are left out, and of more than openAPIIntents the
-// later ones, which the description then says.
+// intent, distinguished by intent_uid. Retired intents are left out. After the first openAPIIntents intents the rest is
+// left out too, and the description notes that.
 func OpenAPI(s *service.Definition) ([]byte, error) {
 	offered := s.Offered()
 	described := offered[:min(len(offered), openAPIIntents)]

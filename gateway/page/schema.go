@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// silentKeywords of a parameter's schema say nothing about which values are taken, or are shown apart.
+// silentKeywords of a parameter's schema do not restrict its values, or are shown elsewhere.
 var silentKeywords = map[string]bool{
 	"type": true, "title": true, "description": true, "default": true, "example": true, "examples": true, "deprecated": true, "readOnly": true,
 	"writeOnly": true, "$comment": true, "$schema": true, "$id": true, "$defs": true, "definitions": true, "nullable": true,
 }
 
-// schemaRules words which values a schema takes, beside its type. What it has no words for it says is
-// there.
+// schemaRules describes which values a schema accepts, beside its type. Keywords that it cannot describe are listed by
+// name.
 func schemaRules(schema map[string]any) []string {
 	w := &schemaWords{schema: schema, used: map[string]bool{}}
 	if inner := withoutNull(schema); inner != nil {

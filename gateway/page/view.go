@@ -52,7 +52,7 @@ type licenseView struct {
 	Plain []string
 }
 
-// A startView is what an agent needs to know to agree.
+// A startView is what an agent needs in order to agree.
 type startView struct {
 	Audience, PolicyUID, Digest string
 	TokenRate                   string
@@ -145,7 +145,7 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:frontDescription], "") + "…"
 }
 
-// topics groups the sentences of a policy under headings, and says how many rules were left out.
+// topics groups the sentences of a policy under headings, and returns how many rules were left out.
 func topics(list []words.Sentence) (out []topicView, more int) {
 	kept := map[words.Topic][]words.Sentence{}
 	for i, sentence := range list {
@@ -180,8 +180,8 @@ func licenseOf(text string) licenseView {
 	return v
 }
 
-// keeps lists the rules that the service says it keeps.
-func keeps(c intents.Compliance) []string {
+// complianceRules lists the rules that the service claims to follow.
+func complianceRules(c intents.Compliance) []string {
 	var list []string
 	for _, group := range []struct {
 		title string

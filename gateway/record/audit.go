@@ -29,7 +29,7 @@ type Audit struct {
 	out     io.Writer
 	waiting []byte // whole records, but for what was written of the first
 	values  bool
-	failed  error // the first since it was told
+	failed  error // the first since the last Flush
 }
 
 const (
@@ -116,10 +116,10 @@ func (a *Audit) Record(v *execute.Event) {
 	}
 }
 
-// hashed replaces the facts told by the agent by the SHA-256 of their JSON, and names those replaced.
-func hashed(facts map[string]any, told []string) (map[string]any, []string) {
+// hashed replaces the facts that came from the agent by the SHA-256 of their JSON, and names those replaced.
+func hashed(facts map[string]any, operands []string) (map[string]any, []string) {
 	out, names := maps.Clone(facts), []string{}
-	for _, operand := range told {
+	for _, operand := range operands {
 		v, read := facts[operand]
 		if !read {
 			continue

@@ -57,7 +57,7 @@ func TestTheAuditStreamGoesOnAfterAFullDisk(t *testing.T) {
 			t.Errorf("line %d: %s", i, line)
 		}
 	}
-	d.full = true // for long: what waits is bounded, and the loss is told
+	d.full = true // for long: what waits is bounded, and the loss is reported
 	long := strings.Repeat("x", 1000)
 	for range 10_000 {
 		record(long)

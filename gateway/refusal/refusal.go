@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// causes says which reason a domain error has; the first match wins, and what is not here is INTERNAL.
+// causes maps each error of the domain to its reason; the first match wins, and what is not here is INTERNAL.
 // Errors that carry details of their own are described below.
 var causes = []struct {
 	err     error
@@ -74,7 +74,7 @@ func For(err error) *reason.Refusal {
 	return reason.Internal.Refusal("").Because(err)
 }
 
-// described are the errors that say more than that they happened.
+// described makes the refusal of an error that carries details; nil where it carries none.
 func described(err error) *reason.Refusal {
 	if f := agreement(err); f != nil {
 		return f

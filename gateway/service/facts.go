@@ -43,7 +43,7 @@ func (d *Definition) Facts(facts map[string]any, c Circumstances) (fromParameter
 	return fromParameters
 }
 
-// A Caller is what the transport knows of who calls.
+// A Caller is who calls, as far as the transport can see.
 type Caller struct {
 	// Address is the client's IP address; empty: not known.
 	Address string

@@ -19,8 +19,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Loaded configuration has been read, checked and compiled as a whole: everything that serve would
-// refuse is known. It has no state and no connections yet.
+// A Loaded configuration has been read, checked and compiled as a whole: serve has nothing left to refuse. It has no
+// state and no connections yet.
 type Loaded struct {
 	definitions []*Definition
 	server      Settings

@@ -62,7 +62,7 @@ func (t *terms) termsFor(ctx context.Context, who agreeing, uid string) (odrl.Te
 }
 
 // Scope is the part of what an agent asks for that the policy can ever permit it under this kind of
-// agreement, and the limit that its PAT tells. Decisions are made at each call; the scope narrows them.
+// agreement, and the limit in its PAT. Decisions are made at each call; the scope narrows them.
 func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error) {
 	who := agreeing{r.AgentID, r.KeyID, r.PublicKey}
 	asked, omitted := t.asked(r.Requested)
@@ -94,7 +94,7 @@ func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error
 	return out, nil
 }
 
-// maxOmitted bounds how many entries that were left out are told.
+// maxOmitted bounds how many of the entries that were left out are listed.
 const maxOmitted = 64
 
 func entry(uid string) string { return uid + ":execute" }
@@ -150,7 +150,7 @@ func (t *terms) asked(requested []string) (asked []*Intent, omitted []pat.Omitte
 }
 
 // covering is the one limit, the strictest if there are several, under which every one of these intents
-// falls whichever permission lets it through. Only a rolling limit can be told as lmt.
+// falls whichever permission lets it through. Only a rolling limit fits the claim lmt.
 func (t *terms) covering(ctx context.Context, who agreeing, granted []*Intent) (limit.Limit, bool, error) {
 	var common map[string]limit.Limit
 	for n, in := range granted {

@@ -1,5 +1,5 @@
 // Package wire is the form of requests and answers over HTTP that the listener for agents and the one for operators
-// share: how a JSON object is read, strictly, and how a refusal is written. It knows no router.
+// share: how a JSON object is read, strictly, and how a refusal is written. It depends on no router.
 package wire
 
 import (

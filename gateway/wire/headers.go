@@ -95,7 +95,7 @@ func limitName(l limit.Limit) string {
 	}
 }
 
-// agreed is 1 for a limit of the policy and 0 for the gateway's own, which are told after those.
+// agreed is 1 for a limit of the policy and 0 for the gateway's own, which are sent after those.
 func agreed(l limit.Limit) int {
 	if l.Kind == limit.Policy {
 		return 1

@@ -8,15 +8,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Members takes the known members out of an object and refuses the others: a member misspelt must not be a member
-// ignored.
+// Members takes the known members out of an object and refuses all others, so that a misspelt member is never ignored.
 type Members struct {
 	object strictjson.Object
 	known  []string
 	err    error
 }
 
-// NewMembers starts with no member known.
+// NewMembers starts with all members unknown.
 func NewMembers(object strictjson.Object) *Members { return &Members{object: object} }
 
 // Take takes a member of any type.

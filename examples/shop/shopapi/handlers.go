@@ -28,7 +28,7 @@ func (s *Shop) admits(r *http.Request) bool {
 	if s.cfg.APIKey == "" {
 		return true
 	}
-	// Hashed, so that the comparison tells nothing of the key's length either.
+	// Hashed, so that the time of the comparison does not depend on the key's length either.
 	want, got := sha256.Sum256([]byte(s.cfg.APIKey)), sha256.Sum256([]byte(r.Header.Get("X-Api-Key")))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }

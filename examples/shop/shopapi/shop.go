@@ -1,4 +1,4 @@
-// Package shopapi is a small shop's HTTP API: search, details, orders. It knows nothing of UIM; it is the kind
+// Package shopapi is a small shop's HTTP API: search, details, orders. It has no notion of UIM; it is the kind
 // of service a gateway is put in front of.
 //
 //	shop, err := shopapi.New(shopapi.Config{Now: time.Now})
@@ -22,7 +22,7 @@ const Currency = "EUR"
 //go:embed products.json
 var catalogue []byte
 
-// A Config says how the shop runs.
+// A Config sets how the shop runs.
 type Config struct {
 	// APIKey, where set, must come with each request in the header X-Api-Key.
 	APIKey string
@@ -105,7 +105,7 @@ func (s *Shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The client may be gone; there is nobody else to tell.
+	// The client may be gone; nobody else could receive the error.
 	_ = json.NewEncoder(w).Encode(v)
 }
 

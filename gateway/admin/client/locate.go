@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// DefaultURL is where a gateway has its admin listener unless it is told otherwise.
+// DefaultURL is where a gateway has its admin listener unless the configuration says otherwise.
 const DefaultURL = "http://127.0.0.1:8081"
 
 // maxToken bounds a token, in bytes.

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An Answer is what the service said.
+// An Answer is what the service answered.
 type Answer struct {
 	Status int
 	// Header holds Content-Language, Deprecation, Sunset and Retry-After, as far as they were sent; nil: none.
@@ -29,7 +29,7 @@ type Answer struct {
 }
 
 const (
-	maxMessage    = 300      // characters of a message told to the agent
+	maxMessage    = 300      // characters of a message that is sent to the agent
 	maxErrorBody  = 64 << 10 // bytes of an error answer read for its message
 	maxRetryAfter = 30 * 24 * time.Hour
 )
@@ -61,7 +61,7 @@ func (u *Upstream) read(resp *http.Response, head bool) (Answer, error) {
 		return answer, broken
 	}
 	if !success {
-		// A body that is too long or badly compressed costs only the message: the status says it all.
+		// A body that is too long or badly compressed costs only the message: the status is enough.
 		return answer, u.classify(answer, raw)
 	}
 	if err != nil {
@@ -100,8 +100,8 @@ func jsonReason(err error) string {
 	return "it does not parse"
 }
 
-// readBody reads at most bound bytes, compressed and not. The error is a *brokenError, or says why a complete
-// body cannot be used.
+// readBody reads at most bound bytes, compressed and not. The error is a *brokenError, or describes why a
+// complete body cannot be used.
 func readBody(resp *http.Response, bound int64) ([]byte, error) {
 	if resp.ContentLength > bound {
 		return nil, errTooLong

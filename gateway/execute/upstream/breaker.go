@@ -39,7 +39,7 @@ func (u *Upstream) stateChanged(_ string, _, to gobreaker.State) {
 	}
 }
 
-// isFailure says which errors speak against the service's health.
+// isFailure reports whether an error counts against the service's health.
 func isFailure(err error) bool {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Status >= http.StatusInternalServerError
@@ -47,7 +47,7 @@ func isFailure(err error) bool {
 	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTimeout) || errors.Is(err, ErrBroken)
 }
 
-// isExcluded says which errors tell nothing about the service: it was not asked.
+// isExcluded reports whether an error is no evidence about the service, because it was not called.
 func isExcluded(err error) bool {
 	return errors.Is(err, ErrGrantEnded) || errors.Is(err, ErrIdentity) || errors.Is(err, context.Canceled)
 }

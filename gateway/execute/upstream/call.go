@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Call sends p and returns what the service answered and what is known of the call:
+// Call sends p and returns the service's answer and the outcome of the call:
 //
 //   - NotSent: no connection was made, or no byte of the request was written.
 //   - Done: a complete 2xx answer. With a *ResponseError where it cannot be used (not JSON, HTML, longer than
@@ -59,7 +59,7 @@ func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.G
 	return result.answer, result.outcome, result.err
 }
 
-// A result is what is known after one attempt, or after all so far.
+// A result is the state after one attempt, or after all attempts so far.
 type result struct {
 	answer  Answer
 	outcome store.Outcome
@@ -82,8 +82,8 @@ func (u *Upstream) attempts(ctx context.Context, p *Prepared, header http.Header
 	}
 }
 
-// merge says what is known after a further attempt. One that got no word leaves what was known before; and
-// where calls have effects, only success clears the doubt an earlier attempt left.
+// merge combines the result so far with that of a further attempt. An attempt without an answer changes nothing. Where
+// calls have effects, only success clears the doubt that an earlier attempt left.
 func merge(before, now result, safe bool) result {
 	switch {
 	case now.outcome == store.NotSent && (before.outcome != store.NotSent || errors.Is(now.err, ErrGrantEnded)):

@@ -84,7 +84,7 @@ func (e *ResponseError) Error() string {
 	return "the answer of the service behind the gateway cannot be used: " + e.Reason
 }
 
-// failure joins a sentinel with a cause from a closed vocabulary. What net/http says is dropped: it carries
+// failure joins a sentinel with a cause from a closed vocabulary. The text of net/http is dropped: it holds
 // URLs and addresses.
 func failure(sentinel, err error) error {
 	if c := cause(err); c != "" {

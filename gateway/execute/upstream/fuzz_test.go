@@ -110,7 +110,7 @@ func checkShape(t *testing.T, r *upstream.Route, p *upstream.Prepared, template 
 	}
 }
 
-// FuzzAnswer: whatever a service answers, what is said about it fits together and quotes nothing but a message.
+// FuzzAnswer: whatever a service answers, the error about it is consistent and quotes nothing but a message.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{
 		fine, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>", "HTTP/1.1 404 X\r\nContent-Length: 17\r\n\r\n{\"message\":\"a\\u0007\"}",

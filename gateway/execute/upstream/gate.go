@@ -68,7 +68,7 @@ func (a *attempt) end() {
 	a.mu.Unlock()
 }
 
-// known says what is known of an attempt that ended.
+// known returns what is certain about an attempt that ended.
 func (a *attempt) known() (connected, written bool, ended error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -137,7 +137,7 @@ func (g *gate) Close() error {
 	return g.Conn.Close()
 }
 
-// next returns the attempt to write for, once the connection is known to be clean or not.
+// next returns the attempt to write for, once it is certain whether the connection is clean.
 func (g *gate) next() (a *attempt, first, clean bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -66,7 +66,7 @@ func prepare(tb testing.TB, u *upstream.Upstream, method string) *upstream.Prepa
 	return p
 }
 
-// A service is a TCP server that speaks just as the test tells it to.
+// A service is a TCP server that writes exactly what the test gives it.
 type service struct {
 	URL      string
 	Requests atomic.Int64 // read completely

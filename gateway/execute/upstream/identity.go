@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/internal/trace"
 )
 
-// An Identity tells the service on whose behalf a call is made. Empty members are not sent.
+// An Identity is sent to the service: on whose behalf a call is made. Empty members are not sent.
 type Identity struct {
 	AgentID     string       // UIM-Agent-Id
 	AgentKey    string       // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key

@@ -77,7 +77,7 @@ func TestRetriesOnlyWhereSafe(t *testing.T) {
 	}
 }
 
-// net/http repeats a GET by itself when a pooled connection breaks; not where the operator says it has effects.
+// net/http repeats a GET by itself when a pooled connection breaks; not where the operator declares that it has effects.
 func TestAnUnsafeGetIsNotRepeated(t *testing.T) {
 	s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
 		if n == 2 {
@@ -104,7 +104,7 @@ func TestAnUnsafeGetIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A refusal of the second attempt says nothing of what the first one did, unless calls do nothing.
+// A refusal of the second attempt is no evidence of what the first one did, unless calls have no effects.
 func TestARefusalAfterABrokenAttempt(t *testing.T) {
 	for method, want := range map[string]store.Outcome{"POST": store.Unknown, "GET": store.Failed} {
 		s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
@@ -248,7 +248,7 @@ func TestTheGrantIsAskedBeforeEveryFirstByte(t *testing.T) {
 	// Asked twice for each attempt: before it, and before its first byte.
 	for _, tt := range []struct {
 		name     string
-		lives    int64 // how often alive says yes
+		lives    int64 // how often the grant is reported alive
 		requests int64
 		want     store.Outcome
 		err      error

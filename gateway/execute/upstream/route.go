@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// An Endpoint is what an intent says about how it is called.
+// An Endpoint is how an intent is called, as agents.json has it.
 type Endpoint struct {
 	IntentUID string
 	// URL is the published address, with {name} placeholders in path segments and query values. Empty: the
@@ -19,7 +19,7 @@ type Endpoint struct {
 	Method      string   // GET, HEAD, POST, PUT, PATCH or DELETE; empty: POST
 	ContentType string   // application/json or application/x-www-form-urlencoded; empty: the first
 	Parameters  []string // names of the intent's input parameters
-	// Unsafe says that calling it changes something although the method is GET or HEAD: it is not repeated.
+	// Unsafe: calling it changes something although the method is GET or HEAD, so it is not repeated.
 	Unsafe bool
 }
 
@@ -41,7 +41,7 @@ type Route struct {
 	repeatable bool
 }
 
-// Errors of Route, for check to tell apart; the text around them says which and why.
+// Errors of Route, which check distinguishes; the text around them has the details.
 var (
 	// ErrNoEndpoint means the intent has no endpoint and the service no execute path.
 	ErrNoEndpoint = errors.New("the intent has no endpoint and upstream.execute is not set")

@@ -1,8 +1,8 @@
 // Package upstream calls the web service behind the gateway.
 //
 // It owns how an intent becomes an HTTP request (Route, Prepare), what may be sent and when (Call asks
-// the caller's grant right before the first byte), what is known afterwards (store.Outcome), and how the
-// service's answers become domain errors. It knows no agent-visible codes beyond RejectedError's.
+// the caller's grant right before the first byte), the outcome afterwards (store.Outcome), and how the
+// service's answers become domain errors. It has no agent-visible codes beyond RejectedError's.
 //
 //	u, err := upstream.New(cfg)                        // once per service
 //	route, err := u.Route(endpoint)                    // once per intent, at load
@@ -11,8 +11,7 @@
 //	answer, outcome, err := u.Call(ctx, p, id, grant)  // only a live Grant sends
 //
 // Requests go out over HTTP/1.1 only, by choice: there one connection carries one request at a time, so
-// whether a byte of it was written is a fact that can be known, and net/http's own retries can be held to
-// the rules. Redirects are never followed: a 3xx is an error of the service.
+// it is certain whether a byte of it was written, and net/http's own retries can be limited to the rules. Redirects are never followed: a 3xx is an error of the service.
 package upstream
 
 import (
@@ -30,7 +29,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// A Config says where the service is and how to call it. Everything without a stated default is required.
+// A Config holds where the service is and how to call it. Everything without a stated default is required.
 type Config struct {
 	// URL is the service's address: http or https, a host, and optionally a path that is put in front of
 	// every endpoint's. It takes the place of scheme and host of every endpoint.
@@ -82,7 +81,7 @@ func hidden(set string) string {
 	return "(hidden)"
 }
 
-// A Breaker says when calls stop for a while: after Failures calls in a row that could not connect, timed
+// A Breaker sets when calls stop for a while: after Failures calls in a row that could not connect, timed
 // out, broke off or answered 5xx, for OpenFor; then one call is let through as a probe.
 type Breaker struct {
 	Failures int
