@@ -6,7 +6,7 @@
 //	directory, err := service.Open(ctx, service.State{…}, loaded)
 //	server := gateway.New(gateway.Config{Directory: directory, Executor: execute.New(…), Desk: agree.New(…), …})
 //	http.Serve(ln, server.Handler())
-//	err = directory.Take(ctx, next) // a reload: whole or not at all
+//	err = directory.Replace(ctx, next) // a reload: whole or not at all
 package gateway
 
 import (

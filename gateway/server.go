@@ -172,7 +172,7 @@ func (s *Server) fail(c echo.Context, err error) {
 	}
 	c.Response().WriteHeader(f.Status())
 	if _, err := c.Response().Write(body); err != nil {
-		s.log.Debug("answer not delivered", zap.Error(wire.Bare(err)))
+		s.log.Debug("answer not delivered", zap.Error(wire.Loggable(err)))
 	}
 }
 
@@ -228,7 +228,7 @@ func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 	if x.refusal != nil {
 		fields = append(fields, zap.String("code", string(x.refusal.Code)), zap.String("reason", string(x.refusal.Reason)))
 		if cause := x.refusal.Unwrap(); cause != nil && status >= http.StatusInternalServerError {
-			fields = append(fields, zap.Error(wire.Bare(cause)))
+			fields = append(fields, zap.Error(wire.Loggable(cause)))
 		}
 	}
 	s.metrics.Request(route, status, took)

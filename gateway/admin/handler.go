@@ -197,7 +197,7 @@ func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case f.Status() >= http.StatusInternalServerError:
 		if cause := f.Unwrap(); cause != nil {
-			fields = append(fields, zap.Error(wire.Bare(cause)))
+			fields = append(fields, zap.Error(wire.Loggable(cause)))
 		}
 		a.operator.log.Error("admin request", fields...)
 	case f.Status() == http.StatusUnauthorized || f.Status() == http.StatusForbidden:
@@ -206,7 +206,7 @@ func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 	wire.WriteHeader(w.Header(), f, "uimgate admin")
 	w.WriteHeader(f.Status())
 	if _, err := w.Write(wire.OperatorEnvelope(f)); err != nil { //nolint:gosec // JSON, with its content type and nosniff
-		a.operator.log.Debug("answer not delivered", zap.Error(wire.Bare(err)))
+		a.operator.log.Debug("answer not delivered", zap.Error(wire.Loggable(err)))
 	}
 }
 
@@ -230,6 +230,6 @@ func (a *listener) answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	if _, err := w.Write(body); err != nil {
-		a.operator.log.Debug("answer not delivered", zap.Error(wire.Bare(err)))
+		a.operator.log.Debug("answer not delivered", zap.Error(wire.Loggable(err)))
 	}
 }

@@ -80,7 +80,7 @@ func (o *Operator) Health(ctx context.Context) Health {
 	}
 	err := o.readiness.store(ctx, now, o.store.Ready)
 	if err != nil {
-		o.log.Warn("not ready", zap.Error(wire.Bare(err)))
+		o.log.Warn("not ready", zap.Error(wire.Loggable(err)))
 	}
 	h := Health{Ready: true, Configuration: Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, Checks: map[string]Check{
 		"store":       check(err == nil, "the store cannot be written to"),

@@ -20,7 +20,7 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	if err := e.service.Upstream.Ready(); err != nil {
 		return grant.Grant{}, nil, refusal.For(err)
 	}
-	asked := x.now()
+	before := x.now()
 	request, err := x.reservation(ctx, e)
 	if err != nil {
 		return grant.Grant{}, nil, err
@@ -35,10 +35,10 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	case begun.Replay != nil:
 		return grant.Grant{}, &replay{*begun.Replay}, nil
 	}
-	e.taken = &begun
+	e.admission = &begun
 	var expires time.Time // none: no limit of the call has a far edge to respect
 	if begun.Expires > 0 {
-		expires = asked.Add(begun.Expires)
+		expires = before.Add(begun.Expires)
 	}
 	return grant.Until(request.Execution.ID, expires, x.now), nil, nil
 }

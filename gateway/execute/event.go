@@ -33,7 +33,7 @@ type Event struct {
 	Unsettled   error  // the end of the call could not be written down
 	Engine      string // what evaluated the policy: plan or opa
 	Facts       map[string]any
-	// Asked is what the policy was asked, so that its document alone can be asked again; nil: it was not asked.
+	// Asked is the request for the decision, which can be repeated with the document of the policy alone; nil: there was none.
 	Asked          *odrl.Reproduction
 	FromParameters []string          // operands whose facts came from parameters
 	Parameters     strictjson.Object // as sent
@@ -50,21 +50,21 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 	if e.claims != nil {
 		v.AgentID, v.TokenID, v.AgreementID, v.Digest = string(e.claims.Subject), string(e.claims.ID), string(e.claims.Agreement), e.claims.PolicyDigest
 	}
-	if e.asked != nil {
-		asked := e.service.Policy.Reproduce(*e.asked, e.decision.Facts)
-		v.Asked = &asked
+	if e.question != nil {
+		reproduction := e.service.Policy.Reproduce(*e.question, e.decision.Facts)
+		v.Asked = &reproduction
 	}
 	if e.intent != nil {
 		v.Intent = e.intent.UID.String()
 	}
-	if e.taken != nil || result.Replayed {
+	if e.admission != nil || result.Replayed {
 		v.Decision = "permit"
 	}
 	for _, d := range e.decision.Duties {
 		v.Duties = append(v.Duties, d.Action+" "+d.Rule)
 	}
-	if e.taken != nil && e.taken.Execution.Rule != "" {
-		v.Rule = e.taken.Execution.Rule
+	if e.admission != nil && e.admission.Execution.Rule != "" {
+		v.Rule = e.admission.Execution.Rule
 	}
 	if fault != nil {
 		v.Reason = fault.Reason
@@ -81,7 +81,7 @@ func (e *execution) withOutcome(f *reason.Refusal) *reason.Refusal {
 	outcome := e.outcome
 	switch {
 	case outcome != "":
-	case e.taken == nil:
+	case e.admission == nil:
 		outcome = store.NotSent
 	default:
 		outcome = store.Unknown

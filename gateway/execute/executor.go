@@ -83,8 +83,8 @@ func (x *Executor) caught(ctx context.Context, e *execution) (result Result, err
 	defer func() {
 		if p := recover(); p != nil {
 			f := refusal.Panic(p)
-			if e.taken != nil {
-				f.Charged(chargeOf(e.taken.Execution))
+			if e.admission != nil {
+				f.Charged(chargeOf(e.admission.Execution))
 			}
 			result, err = Result{}, f
 		}

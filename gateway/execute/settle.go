@@ -65,16 +65,16 @@ func responseInvalid(err error) *reason.Refusal {
 func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, error) {
 	e.outcome = s.outcome
 	ended := store.Settlement{State: settledState(s), Outcome: s.outcome, Answer: e.answer(s)}
-	record, err := x.store.Settle(ctx, *e.taken, ended)
+	record, err := x.store.Settle(ctx, *e.admission, ended)
 	if err != nil {
-		record = e.taken.Execution
+		record = e.admission.Execution
 		e.settleErr = err
 	}
 	charge := chargeOf(record)
 	if s.refusal != nil {
-		return Result{}, s.refusal.Charged(charge).Standings(e.taken.Standing)
+		return Result{}, s.refusal.Charged(charge).Standings(e.admission.Standing)
 	}
-	return Result{Output: s.output, Charge: charge, Standing: e.taken.Standing, Attribution: e.notices()}, nil
+	return Result{Output: s.output, Charge: charge, Standing: e.admission.Standing, Attribution: e.notices()}, nil
 }
 
 // notices are the texts that whoever uses the output must show. ODRL vocabulary: attribute.

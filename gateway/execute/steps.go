@@ -27,10 +27,10 @@ type execution struct {
 	intent         *service.Intent
 	prepared       *upstream.Prepared
 	proof          *pat.Proof
-	asked          *odrl.Request // what decision answers; nil: nothing yet
+	question       *odrl.Request // what decision answers; nil: nothing yet
 	decision       odrl.Decision
 	fromParameters []string // operands whose facts are the agent's own words
-	taken          *store.Admission
+	admission      *store.Admission
 	outcome        store.Outcome
 	exceeded       limit.Period // of a limit that was used up
 	// settleErr: the end of the call could not be written down, so its record stays held.
@@ -154,7 +154,7 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	if err != nil {
 		return reason.Internal.Refusal("The policy could not be evaluated.").Because(err)
 	}
-	e.asked, e.decision = &request, decision
+	e.question, e.decision = &request, decision
 	if !decision.Permit {
 		return decision.Reason.Refusal(denial(decision)).With("rule", decision.Rule)
 	}

@@ -183,7 +183,7 @@ func (g *Gate) load() (*config.Config, *service.Loaded) {
 func (g *Gate) Reload() {
 	g.Helper()
 	_, loaded := g.load()
-	g.Must(g.Directory.Take(g.Context(), loaded))
+	g.Must(g.Directory.Replace(g.Context(), loaded))
 }
 
 // Write writes a file of the configuration.

@@ -91,7 +91,7 @@ func newFrontView(s *service.Definition) *frontView {
 			Execute:   s.At("/api/intents/execute"), Issue: s.At("/api/pat/issue"), OpenAPI: s.At("/openapi.json"),
 		},
 		License: licenseOf(s.Catalog.License),
-		Keeps:   keeps(s.Catalog.Compliance),
+		Keeps:   complianceRules(s.Catalog.Compliance),
 		Start:   startView{Audience: s.Issuer, PolicyUID: s.Offer().UID, Digest: s.Offer().Digest, TokenRate: rateWords(s.TokenRate), Admitted: !s.OpenAdmission},
 	}
 	if v.Name == "" {

@@ -83,14 +83,14 @@ func (m *Metrics) Record(v *execute.Event) {
 	}
 }
 
-// Taken notes that a configuration was taken over.
-func (m *Metrics) Taken(at time.Time) {
+// Reloaded notes that a configuration was taken over.
+func (m *Metrics) Reloaded(at time.Time) {
 	m.reload.Set(1)
 	m.reloaded.Set(float64(at.Unix()))
 }
 
-// Refused notes that a configuration was not taken over.
-func (m *Metrics) Refused() { m.reload.Set(0) }
+// ReloadRefused notes that a configuration was not taken over.
+func (m *Metrics) ReloadRefused() { m.reload.Set(0) }
 
 // RecordAgreement counts one PAT that was issued, by how it came to be: agreement or renewal.
 func (m *Metrics) RecordAgreement(e *agree.Event) {

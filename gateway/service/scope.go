@@ -31,8 +31,8 @@ func newTerms(d *Definition, past []pat.Offer) *terms {
 // Past are the policies offered before.
 func (t *terms) Past() []pat.Offer { return t.past }
 
-// An agreeing agent is who asks for terms.
-type agreeing struct {
+// An applicant is an agent that asks for terms.
+type applicant struct {
 	agentID pat.AgentID
 	keyID   pat.KeyID
 	key     []byte // DER SubjectPublicKeyInfo; nil only where the policy names no keys
@@ -45,7 +45,7 @@ type termsKey struct {
 }
 
 // termsFor is what the policy asks of an agent for one intent, before any call.
-func (t *terms) termsFor(ctx context.Context, who agreeing, uid string) (odrl.Terms, error) {
+func (t *terms) termsFor(ctx context.Context, who applicant, uid string) (odrl.Terms, error) {
 	key := termsKey{who.agentID, who.keyID, uid}
 	if !t.personal { // the same for everybody
 		key.agent, key.key = "", ""
@@ -64,16 +64,16 @@ func (t *terms) termsFor(ctx context.Context, who agreeing, uid string) (odrl.Te
 // Scope is the part of what an agent asks for that the policy can ever permit it under this kind of
 // agreement, and the limit in its PAT. Decisions are made at each call; the scope narrows them.
 func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error) {
-	who := agreeing{r.AgentID, r.KeyID, r.PublicKey}
-	asked, omitted := t.asked(r.Requested)
+	who := applicant{r.AgentID, r.KeyID, r.PublicKey}
+	requested, omitted := t.requested(r.Requested)
 	out := pat.Scope{Omitted: omitted, Limit: t.TokenRate}
 	var granted []*Intent
-	for _, in := range asked {
+	for _, in := range requested {
 		terms, err := t.termsFor(ctx, who, in.UID.String())
 		if err != nil {
 			return pat.Scope{}, err
 		}
-		if left := withheld(in, terms, r.Assurance); left != "" {
+		if left := omission(in, terms, r.Assurance); left != "" {
 			out.Omitted = append(out.Omitted, pat.Omitted{Entry: entry(in.UID.String()), Reason: left})
 			continue
 		}
@@ -99,8 +99,8 @@ const maxOmitted = 64
 
 func entry(uid string) string { return uid + ":execute" }
 
-// withheld returns why an intent is left out of a scope; empty: it is not.
-func withheld(in *Intent, terms odrl.Terms, assurance pat.Assurance) reason.Reason {
+// omission returns why an intent is left out of a scope; empty: it is not.
+func omission(in *Intent, terms odrl.Terms, assurance pat.Assurance) reason.Reason {
 	if !terms.Permitted {
 		return reason.InsufficientPermissions
 	}
@@ -110,32 +110,32 @@ func withheld(in *Intent, terms odrl.Terms, assurance pat.Assurance) reason.Reas
 	return ""
 }
 
-// asked lists the intents that the requested entries name; none requested means all.
-func (t *terms) asked(requested []string) (asked []*Intent, omitted []pat.Omitted) {
-	if len(requested) == 0 {
+// requested lists the intents that the entries of a scope name; no entry means all.
+func (t *terms) requested(entries []string) (found []*Intent, omitted []pat.Omitted) {
+	if len(entries) == 0 {
 		for _, in := range t.Catalog.Intents() {
 			if !in.Retired {
-				asked = append(asked, t.intents[in.UID.String()])
+				found = append(found, t.intents[in.UID.String()])
 			}
 		}
-		return asked, nil
+		return found, nil
 	}
 	seen := map[string]bool{}
 	add := func(in *Intent) {
 		if uid := in.UID.String(); !seen[uid] && !in.Retired {
 			seen[uid] = true
-			asked = append(asked, in)
+			found = append(found, in)
 		}
 	}
-	for _, e := range requested {
+	for _, e := range entries {
 		if namespace, ok := strings.CutSuffix(e, ":*:*:execute"); ok {
-			before := len(asked)
+			before := len(found)
 			for _, in := range t.Catalog.Intents() {
 				if in.UID.Namespace == namespace {
 					add(t.intents[in.UID.String()])
 				}
 			}
-			if len(asked) > before {
+			if len(found) > before {
 				continue
 			}
 		}
@@ -146,12 +146,12 @@ func (t *terms) asked(requested []string) (asked []*Intent, omitted []pat.Omitte
 		}
 		add(in)
 	}
-	return asked, omitted
+	return found, omitted
 }
 
 // covering is the one limit, the strictest if there are several, under which every one of these intents
 // falls whichever permission lets it through. Only a rolling limit fits the claim lmt.
-func (t *terms) covering(ctx context.Context, who agreeing, granted []*Intent) (limit.Limit, bool, error) {
+func (t *terms) covering(ctx context.Context, who applicant, granted []*Intent) (limit.Limit, bool, error) {
 	var common map[string]limit.Limit
 	for n, in := range granted {
 		terms, err := t.termsFor(ctx, who, in.UID.String())
@@ -208,14 +208,14 @@ func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[strin
 
 func perSecond(l limit.Limit) float64 { return float64(l.Max) / float64(l.Period.Seconds()) }
 
-// tokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed is
-// asked for the key of the agreement where the terms hang on it.
+// tokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed
+// returns the key of the agreement; it is called where the terms depend on the key.
 func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (pat.Key, error)) (*limit.Limit, error) {
 	if l, ok := t.limits.GetIfPresent(c.ID); ok {
 		return l, nil
 	}
-	granted, _ := t.asked(c.Scope)
-	who := agreeing{agentID: c.Subject, keyID: c.KeyID}
+	granted, _ := t.requested(c.Scope)
+	who := applicant{agentID: c.Subject, keyID: c.KeyID}
 	if t.Policy.NamesKeys() {
 		key, err := agreed()
 		if err != nil {

@@ -83,7 +83,7 @@ type Directory struct {
 // Open serves what was loaded.
 func Open(ctx context.Context, state State, l *Loaded) (*Directory, error) {
 	d := &Directory{state: state}
-	if err := d.Take(ctx, l); err != nil {
+	if err := d.Replace(ctx, l); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -92,8 +92,8 @@ func Open(ctx context.Context, state State, l *Loaded) (*Directory, error) {
 // Current is what is served now.
 func (d *Directory) Current() *Snapshot { return d.current.Load() }
 
-// Take serves another configuration from the next request on, or, with an error, goes on as before.
-func (d *Directory) Take(ctx context.Context, l *Loaded) error {
+// Replace serves another configuration from the next request on, or, with an error, goes on as before.
+func (d *Directory) Replace(ctx context.Context, l *Loaded) error {
 	next, err := d.snapshot(ctx, l)
 	if err != nil {
 		return err

@@ -131,7 +131,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p.metrics.Taken(p.Now())
+	p.metrics.Reloaded(p.Now())
 	p.build()
 	return nil
 }

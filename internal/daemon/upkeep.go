@@ -119,10 +119,10 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	if loaded == nil {
 		return p.refused(problems)
 	}
-	if err := p.directory.Take(ctx, loaded); err != nil {
+	if err := p.directory.Replace(ctx, loaded); err != nil {
 		return p.refused(append(problems, config.Problem{File: next.Source.Path, Level: problem.Error, Message: err.Error()}))
 	}
-	p.metrics.Taken(p.Now())
+	p.metrics.Reloaded(p.Now())
 	p.report(problems)
 	p.config = next
 	p.store.KeepLedger(next.Billing.Retain)
@@ -131,7 +131,7 @@ func (p *process) reload(ctx context.Context) config.Problems {
 }
 
 func (p *process) refused(problems config.Problems) config.Problems {
-	p.metrics.Refused()
+	p.metrics.ReloadRefused()
 	for _, problem := range problems {
 		p.Log.Error("configuration not taken over", zap.String("problem", problem.String()))
 	}

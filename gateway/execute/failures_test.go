@@ -12,15 +12,15 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A troubleCase is a refusal that needs a service of its own.
-type troubleCase struct {
+// A failureCase is a refusal that needs a service of its own.
+type failureCase struct {
 	refusalCase
 	settings string // before the services
 	upstream string // of the service; empty: quickUpstream
 }
 
-// troubles are the cases in which something fails for everybody.
-var troubles = []troubleCase{
+// failures are the cases in which something fails for everybody.
+var failures = []failureCase{
 	{refusalCase: refusalCase{
 		name: "the policy has changed", before: func(w *world, _ *gatetest.Agent) {
 			w.Write("policy.json", strings.Replace(stepsPolicy, "policy/1", "policy/2", 1))
@@ -89,7 +89,7 @@ var troubles = []troubleCase{
 
 func TestTroubles(t *testing.T) {
 	t.Parallel()
-	for _, c := range troubles {
+	for _, c := range failures {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			upstream := c.upstream
@@ -133,7 +133,7 @@ func TestEveryReasonIsTriedOrBelongsElsewhere(t *testing.T) {
 	for _, c := range refusals {
 		tried = append(tried, c.want)
 	}
-	for _, c := range troubles {
+	for _, c := range failures {
 		tried = append(tried, c.want)
 	}
 	for _, r := range reason.All() {

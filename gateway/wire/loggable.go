@@ -6,9 +6,9 @@ import (
 	"net/url"
 )
 
-// Bare strips what net/http and net wrap around an error: URLs with their queries, which may hold
+// Loggable strips what net/http and net wrap around an error: URLs with their queries, which may hold
 // parameter values, and addresses. What is left may be logged.
-func Bare(err error) error {
+func Loggable(err error) error {
 	for {
 		var inURL *url.Error
 		var inOp *net.OpError
