@@ -18,10 +18,10 @@ import (
 
 // Defaults of Options, and bounds that the caller cannot change.
 const (
-	DefaultMaxDocument = 16 << 20 // bytes of agents.json
-	DefaultMaxAnswer   = 8 << 20  // bytes of an executed intent's answer
-	DefaultMaxWait     = 30 * time.Second
-	DefaultMaxAttempts = 4
+	defaultMaxDocument = 16 << 20 // bytes of agents.json
+	defaultMaxAnswer   = 8 << 20  // bytes of an executed intent's answer
+	defaultMaxWait     = 30 * time.Second
+	defaultMaxAttempts = 4
 	maxPATAnswer       = 256 << 10
 	maxErrorBody       = 256 << 10
 )
@@ -50,11 +50,11 @@ type Options struct {
 	// Wrap wraps the transport, for example to print exchanges; it sees PATs and signatures. May be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
-	MaxDocument int64 // bytes of an agents.json that are read; 0 is DefaultMaxDocument
-	MaxAnswer   int64 // bytes of an answer that are read; 0 is DefaultMaxAnswer
+	MaxDocument int64 // bytes of an agents.json that are read; 0 is 16 MiB
+	MaxAnswer   int64 // bytes of an answer that are read; 0 is 8 MiB
 
-	// MaxAttempts bounds how often one call is sent, 0 is DefaultMaxAttempts; MaxWait bounds the sum of the waits between
-	// its attempts, 0 is DefaultMaxWait.
+	// MaxAttempts bounds how often one call is sent, 0 is 4; MaxWait bounds the sum of the waits between
+	// its attempts, 0 is 30 s.
 	MaxAttempts int
 	MaxWait     time.Duration
 	// RenewBefore is how long before its expiry a PAT is renewed; 0 is a tenth of its lifetime, at most a minute.
@@ -119,16 +119,16 @@ func (c *Client) defaults() {
 		o.UserAgent = "uimgate-agent"
 	}
 	if o.MaxDocument == 0 {
-		o.MaxDocument = DefaultMaxDocument
+		o.MaxDocument = defaultMaxDocument
 	}
 	if o.MaxAnswer == 0 {
-		o.MaxAnswer = DefaultMaxAnswer
+		o.MaxAnswer = defaultMaxAnswer
 	}
 	if o.MaxAttempts == 0 {
-		o.MaxAttempts = DefaultMaxAttempts
+		o.MaxAttempts = defaultMaxAttempts
 	}
 	if o.MaxWait == 0 {
-		o.MaxWait = DefaultMaxWait
+		o.MaxWait = defaultMaxWait
 	}
 	if o.Now == nil {
 		o.Now = time.Now //nolint:forbidigo // the one place where the caller leaves the clock to us

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// MaxPointer bounds the JSON pointer of a fact in bytes.
-const MaxPointer = 256
+// maxPointer bounds the JSON pointer of a fact in bytes.
+const maxPointer = 256
 
 var (
 	operandName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,63}$`)
@@ -59,7 +59,7 @@ func (l *loader) checkFactSource(at string, f *FactSource, c *Config) {
 	switch {
 	case f.Claim != "" && !claimName.MatchString(f.Claim):
 		l.Errorf(at+".claim", "%s is no claim name: want letters, digits and _ . -, at most 64", yamlconf.Quote(f.Claim))
-	case f.Parameter != "" && (len(f.Parameter) > MaxPointer || !jsonPointer.MatchString(f.Parameter)):
+	case f.Parameter != "" && (len(f.Parameter) > maxPointer || !jsonPointer.MatchString(f.Parameter)):
 		l.Errorf(at+".parameter", "%s is no JSON pointer: want one such as /purpose", yamlconf.Quote(f.Parameter))
 	case f.Header != "":
 		l.checkFactHeader(at+".header", f, c)

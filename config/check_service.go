@@ -42,8 +42,8 @@ func (l *loader) checkServices(c *Config) {
 		}
 		l.checkHosts(path, s, taken, i)
 		l.readInto(path+".agents_file", &s.AgentsFile, MaxAgentsFile, false)
-		l.readInto(path+".policy_file", &s.PolicyFile, MaxPolicyFile, false)
-		l.readInto(path+".policy_rego", &s.PolicyRego, MaxRegoFile, false)
+		l.readInto(path+".policy_file", &s.PolicyFile, maxPolicyFile, false)
+		l.readInto(path+".policy_rego", &s.PolicyRego, maxRegoFile, false)
 		l.checkPublicURL(path, s, c)
 		if s.Issuer != "" {
 			if !issuer.MatchString(s.Issuer) {
@@ -179,7 +179,7 @@ func (l *loader) checkAuth(path string, a *Auth) {
 			return
 		}
 		if canonical, ok := l.header(path+".header", name); ok {
-			a.Name, a.Value = canonical, NewSecret(value)
+			a.Name, a.Value = canonical, newSecret(value)
 		}
 	}
 	if text := a.Basic.Reveal(); text != "" {
@@ -187,7 +187,7 @@ func (l *loader) checkAuth(path string, a *Auth) {
 			l.Errorf(path+".basic", `want "user:password", on one line`)
 			return
 		}
-		a.Name, a.Value = "Authorization", NewSecret("Basic "+base64.StdEncoding.EncodeToString([]byte(text)))
+		a.Name, a.Value = "Authorization", newSecret("Basic "+base64.StdEncoding.EncodeToString([]byte(text)))
 	}
 }
 

@@ -163,7 +163,7 @@ func (d *DataDir) AdminToken(configured Secret) (Secret, error) {
 		if err := writePrivate(path, []byte(made+"\n")); err != nil {
 			return Secret{}, fmt.Errorf("making the admin token: %w", err)
 		}
-		return NewSecret(made), nil
+		return newSecret(made), nil
 	}
 	if err != nil {
 		return Secret{}, fmt.Errorf("reading the admin token: %w", err)
@@ -172,5 +172,5 @@ func (d *DataDir) AdminToken(configured Secret) (Secret, error) {
 	if len(token) < shortToken || len(token) > longToken || !printable(token) {
 		return Secret{}, fmt.Errorf("%s holds no token of at least %d characters: delete it to have one made", path, shortToken)
 	}
-	return NewSecret(token), nil
+	return newSecret(token), nil
 }

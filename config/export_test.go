@@ -2,6 +2,15 @@ package config
 
 import "github.com/uimgate/uimgate/internal/yamlconf"
 
+// What tests of the package name.
+const (
+	MaxPolicyFile = maxPolicyFile
+	SchemaID      = schemaID
+)
+
+// NewSecret is newSecret.
+func NewSecret(text string) Secret { return newSecret(text) }
+
 // Path is the directory as it was opened.
 func (d *DataDir) Path() string { return d.path }
 

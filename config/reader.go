@@ -15,8 +15,8 @@ import (
 // Bounds of the files a configuration names, in bytes.
 const (
 	MaxAgentsFile = 64 << 20
-	MaxPolicyFile = 16 << 20
-	MaxRegoFile   = 1 << 20
+	maxPolicyFile = 16 << 20
+	maxRegoFile   = 1 << 20
 	maxPEM        = 1 << 20
 	maxSecretFile = yamlconf.MaxValue
 )

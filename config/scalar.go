@@ -37,7 +37,7 @@ var scalars = yamlconf.Scalars{
 	},
 	reflect.TypeFor[Secret](): {
 		Want: "text", Hidden: true, Secret: true,
-		Parse: func(s string) (any, error) { return NewSecret(s), nil },
+		Parse: func(s string) (any, error) { return newSecret(s), nil },
 	},
 	reflect.TypeFor[Store](): {
 		Want: "sqlite or a postgres:// URL with a host", Hidden: true, Pattern: `^sqlite$|^postgres(ql)?://`,
@@ -104,7 +104,7 @@ func parseStore(s string) (Store, error) {
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
 		return Store{}, errScalar
 	}
-	return Store{Engine: Postgres, URL: NewSecret(s)}, nil
+	return Store{Engine: Postgres, URL: newSecret(s)}, nil
 }
 
 var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$`)

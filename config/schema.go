@@ -2,13 +2,13 @@ package config
 
 import "reflect"
 
-// SchemaID names the schema; editors fetch it from there.
-const SchemaID = "https://raw.githubusercontent.com/uimgate/uimgate/main/config/schema.json"
+// schemaID names the schema; editors fetch it from there.
+const schemaID = "https://raw.githubusercontent.com/uimgate/uimgate/main/config/schema.json"
 
 // Schema returns the JSON Schema (2020-12) of the configuration. It accepts every file that Load accepts;
 // what needs more than one value to judge is left to Load.
-func Schema() ([]byte, error) { return scalars.Schema(&Config{}, SchemaID, "uimgate configuration") }
+func Schema() ([]byte, error) { return scalars.Schema(&Config{}, schemaID, "uimgate configuration") }
 
 // Reference returns a configuration that writes every key out, with its default and what it means: for
 // people to copy from.
-func Reference() []byte { return scalars.Reference(reflect.TypeFor[Config](), SchemaID) }
+func Reference() []byte { return scalars.Reference(reflect.TypeFor[Config](), schemaID) }

@@ -15,8 +15,8 @@ type Secret struct {
 	text *string
 }
 
-// NewSecret hides text.
-func NewSecret(text string) Secret {
+// newSecret hides text.
+func newSecret(text string) Secret {
 	if text == "" {
 		return Secret{}
 	}

@@ -24,7 +24,7 @@ func (a answer) parse() ([]Record, error) {
 	var out []Record
 	seen := map[Record]bool{}
 	for _, text := range a.texts {
-		r, ours, err := ParseRecord(a.name, text)
+		r, ours, err := parseRecord(a.name, text)
 		if err != nil {
 			return nil, err
 		}

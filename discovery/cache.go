@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// DefaultNames is how many names a Resolver remembers. One domain takes two.
-	DefaultNames = 4096
+	// defaultNames is how many names a Resolver remembers. One domain takes two.
+	defaultNames = 4096
 	// minTTL keeps one agent from asking for every call, whatever a domain wishes.
 	minTTL = 5 * time.Second
 	// maxTTL bounds how long a record that was taken back is believed.
@@ -29,7 +29,7 @@ type cache struct {
 func newCache(size int, now func() time.Time) *cache {
 	c := &cache{now: now}
 	if size == 0 {
-		size = DefaultNames
+		size = defaultNames
 	}
 	if size > 0 {
 		c.answers = otter.Must(&otter.Options[string, answer]{MaximumSize: size})
@@ -59,7 +59,7 @@ func (c *cache) put(a answer) answer {
 	kept, size := a, 0
 	kept.texts = nil
 	for _, text := range a.texts {
-		if _, ours, _ := ParseRecord(a.name, text); ours {
+		if _, ours, _ := parseRecord(a.name, text); ours {
 			kept.texts = append(kept.texts, text)
 			size += len(text)
 		}

@@ -43,3 +43,9 @@ func ReadAnswer(wire []byte, name string) ([]Record, error) {
 	a.name = name
 	return a.records()
 }
+
+// MaxValue is maxValue.
+const MaxValue = maxValue
+
+// ParseRecord is parseRecord.
+func ParseRecord(name, text string) (Record, bool, error) { return parseRecord(name, text) }

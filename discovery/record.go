@@ -26,8 +26,8 @@ var fields = []struct {
 }{{AgentsFile, "uim-agents"}, {APIDiscovery, "uim-discovery"}, {PolicyFile, "uim-policy"}, {License, "uim-license"}}
 
 const (
-	// MaxValue bounds the value of a record, in bytes.
-	MaxValue = 2048
+	// maxValue bounds the value of a record, in bytes.
+	maxValue = 2048
 	// maxString is the longest character-string of a TXT record. RFC 1035 3.3.
 	maxString = 255
 	label     = "_uim."
@@ -41,7 +41,7 @@ type Record struct {
 	Name  string // absolute: shop.example. or _uim.shop.example.
 	Key   string // what stands before the equals sign, as published
 	Field Field  // what Key means
-	Value string // visible ASCII, at most MaxValue bytes
+	Value string // visible ASCII, at most 2048 bytes
 }
 
 // Text is what the record says: its strings joined.
@@ -58,10 +58,10 @@ func (r Record) Strings() []string {
 	return append(out, text)
 }
 
-// ParseRecord reads a TXT record found at name, its strings joined. Ours is false where it is none of
+// parseRecord reads a TXT record found at name, its strings joined. Ours is false where it is none of
 // UIM's fields, as most TXT records are none. Names are read in either form and any case, spaces around
 // name and value are left out (RFC 1464). The error wraps ErrRecord; it names no value.
-func ParseRecord(name, text string) (r Record, ours bool, err error) {
+func parseRecord(name, text string) (r Record, ours bool, err error) {
 	key, value, found := strings.Cut(text, "=")
 	if !found {
 		return Record{}, false, nil
@@ -94,8 +94,8 @@ func (r Record) check() error {
 	switch {
 	case r.Value == "":
 		return fmt.Errorf("%w: %s at %s is empty", ErrRecord, r.Key, r.Name)
-	case len(r.Value) > MaxValue:
-		return fmt.Errorf("%w: %s at %s has %d bytes, at most %d are read", ErrRecord, r.Key, r.Name, len(r.Value), MaxValue)
+	case len(r.Value) > maxValue:
+		return fmt.Errorf("%w: %s at %s has %d bytes, at most %d are read", ErrRecord, r.Key, r.Name, len(r.Value), maxValue)
 	case strings.ContainsFunc(r.Value, func(c rune) bool { return c < ' ' || c >= 0x7f }), strings.Trim(r.Value, " ") != r.Value:
 		return fmt.Errorf("%w: %s at %s has characters other than visible ASCII", ErrRecord, r.Key, r.Name)
 	case r.Field == License:

@@ -14,8 +14,8 @@ import (
 
 // Bounds of a Resolver.
 const (
-	// DefaultTimeout bounds one exchange with one server.
-	DefaultTimeout = 2 * time.Second
+	// defaultTimeout bounds one exchange with one server.
+	defaultTimeout = 2 * time.Second
 	// rounds is how often each server is asked at most: once, and once again.
 	rounds = 2
 	// wholes is how many timeouts a whole lookup may take, however many servers and names are asked.
@@ -31,9 +31,9 @@ type Options struct {
 	Servers []string
 	// ResolvConf is the system's list of resolvers; empty is /etc/resolv.conf.
 	ResolvConf string
-	// Timeout bounds one exchange with one server; 0 is DefaultTimeout. A lookup takes at most five of them.
+	// Timeout bounds one exchange with one server; 0 is 2 s. A lookup takes at most five of them.
 	Timeout time.Duration
-	// Names is how many names are remembered; 0 is DefaultNames, less than 0 none.
+	// Names is how many names are remembered; 0 is 4096, less than 0 none.
 	Names int
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
@@ -48,7 +48,7 @@ type Resolver struct {
 // New makes a Resolver. It asks nobody.
 func New(o Options) *Resolver {
 	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
+		o.Timeout = defaultTimeout
 	}
 	if o.ResolvConf == "" {
 		o.ResolvConf = "/etc/resolv.conf"

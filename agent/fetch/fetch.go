@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// MaxRedirects is the number of redirects that Get follows; each address is checked.
-	MaxRedirects = 3
+	// maxRedirects is the number of redirects that Get follows; each address is checked.
+	maxRedirects = 3
 	maxHeader    = 64 << 10
 	dialTimeout  = 10 * time.Second
 	// DefaultTimeout bounds one exchange, reading the body included.
@@ -77,8 +77,8 @@ func New(o Options) *Client {
 	c.close = plain.CloseIdleConnections
 	c.direct = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	c.follow = &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if len(via) > MaxRedirects {
-			return fmt.Errorf("%w: more than %d redirects", ErrRefused, MaxRedirects)
+		if len(via) > maxRedirects {
+			return fmt.Errorf("%w: more than %d redirects", ErrRefused, maxRedirects)
 		}
 		return c.Check(r.URL, via[len(via)-1].URL)
 	}}
@@ -104,7 +104,7 @@ type Document struct {
 	ETag   string   // of the caller's copy; while it is current, the answer is a 304 without body. RFC 9110 13.1.2
 }
 
-// Get fetches a public document, following at most MaxRedirects. The error wraps ErrRefused or ErrTooLarge, or is an *Error.
+// Get fetches a public document, following at most three redirects. The error wraps ErrRefused or ErrTooLarge, or is an *Error.
 func (c *Client) Get(ctx context.Context, address string, d Document) (Answer, error) {
 	if d.Accept == "" {
 		d.Accept = "application/json"

@@ -20,8 +20,8 @@ type Records struct {
 const (
 	// DefaultMaxTime bounds a whole run.
 	DefaultMaxTime = 2 * time.Minute
-	// DefaultTimeout bounds one exchange; shorter than an agent's, since a single exchange must not use up the run.
-	DefaultTimeout = 10 * time.Second
+	// defaultTimeout bounds one exchange; shorter than an agent's, since a single exchange must not use up the run.
+	defaultTimeout = 10 * time.Second
 	maxDocument    = 16 << 20
 	maxAnswer      = 1 << 20
 	maxPAT         = 256 << 10
@@ -132,7 +132,7 @@ func (v *verification) revokeLast(ctx context.Context) {
 	if v.service == nil || !v.service.Session().Agreed() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultTimeout)
 	defer cancel()
 	_ = v.service.Revoke(ctx) // a service that cannot do it has been reported already
 }
@@ -140,7 +140,7 @@ func (v *verification) revokeLast(ctx context.Context) {
 // newVerification makes the clients.
 func newVerification(o Options) (*verification, error) {
 	if o.Client.Timeout == 0 {
-		o.Client.Timeout = DefaultTimeout
+		o.Client.Timeout = defaultTimeout
 	}
 	if o.Client.MaxDocument == 0 {
 		o.Client.MaxDocument = maxDocument
