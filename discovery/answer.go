@@ -8,19 +8,19 @@ import (
 	"github.com/miekg/dns"
 )
 
-// An answer is what DNS says of one name.
+// An answer is the result of querying one name.
 type answer struct {
-	name       string
-	texts      []string // of the TXT records, each joined
-	err        error    // ErrNoDomain, ErrNoRecords, or why nothing is known
-	secure     bool     // validated by the server
-	ttl        time.Duration
-	expires    time.Time
-	unfinished bool // the CNAME records lead on, out of the message
+	name          string
+	texts         []string // of the TXT records, each joined
+	err           error    // ErrNoDomain, ErrNoRecords, or the error of the query
+	authenticated bool     // validated by the server
+	ttl           time.Duration
+	expires       time.Time
+	continues     bool // the CNAME records lead to a name outside of the message
 }
 
-// parse reads the UIM records, each once.
-func (a answer) parse() ([]Record, error) {
+// uimRecords returns the UIM records, each once.
+func (a answer) uimRecords() ([]Record, error) {
 	var out []Record
 	seen := map[Record]bool{}
 	for _, text := range a.texts {
@@ -36,25 +36,25 @@ func (a answer) parse() ([]Record, error) {
 	return out, nil
 }
 
-// records are the UIM records, which must not contradict each other.
-func (a answer) records() ([]Record, error) {
-	list, err := a.parse()
+// consistentRecords returns the UIM records; if they contradict each other, the error is a *ConflictError.
+func (a answer) consistentRecords() ([]Record, error) {
+	list, err := a.uimRecords()
 	if err != nil {
 		return nil, err
 	}
-	said := map[Field]string{}
+	values := map[Field]string{}
 	for _, r := range list {
-		if before, ok := said[r.Field]; ok && before != r.Value {
-			return nil, &ConflictError{Name: a.name, Field: r.Field, Values: [2]string{min(before, r.Value), max(before, r.Value)}}
+		if first, ok := values[r.Field]; ok && first != r.Value {
+			return nil, &ConflictError{Name: a.name, Field: r.Field, Values: [2]string{min(first, r.Value), max(first, r.Value)}}
 		}
-		said[r.Field] = r.Value
+		values[r.Field] = r.Value
 	}
 	return list, nil
 }
 
-// A chain is how far the CNAME records of a name have led.
+// A chain follows the CNAME records of a name.
 type chain struct {
-	at   string // canonical
+	at   string // the name reached, in canonical form
 	seen map[string]bool
 }
 
@@ -76,14 +76,14 @@ func (c *chain) step(target string) error {
 	return nil
 }
 
-// readAnswer reads the TXT records of the name that the chain has come to, following CNAME records. What
-// the message says of other names is ignored. The error wraps ErrServer or ErrChain.
+// readAnswer returns the TXT records of the name that the chain has reached, following CNAME records. Records of other names
+// are ignored. The error wraps ErrServer or ErrChain.
 func readAnswer(m *dns.Msg, c *chain) (answer, error) {
-	a := answer{secure: m.AuthenticatedData, ttl: maxTTL}
+	a := answer{authenticated: m.AuthenticatedData, ttl: maxTTL}
 	switch m.Rcode {
 	case dns.RcodeSuccess, dns.RcodeNameError:
 	default:
-		return answer{}, fmt.Errorf("%w: %s", ErrServer, rcode(m.Rcode))
+		return answer{}, fmt.Errorf("%w: %s", ErrServer, rcodeName(m.Rcode))
 	}
 	if m.Rcode == dns.RcodeSuccess && len(m.Answer) == 0 && !m.Authoritative && !m.RecursionAvailable {
 		return answer{}, fmt.Errorf("%w: it only refers to other servers: a recursive or authoritative one is needed", ErrServer)
@@ -106,16 +106,16 @@ func readAnswer(m *dns.Msg, c *chain) (answer, error) {
 	start := c.at
 	for len(texts[c.at]) == 0 && aliases[c.at] != nil {
 		alias := aliases[c.at]
-		a.ttl = min(a.ttl, seconds(alias.Hdr.Ttl))
+		a.ttl = min(a.ttl, ttlDuration(alias.Hdr.Ttl))
 		if err := c.step(alias.Target); err != nil {
 			return answer{}, err
 		}
 	}
 	for _, rr := range texts[c.at] {
-		a.ttl = min(a.ttl, seconds(rr.Hdr.Ttl))
+		a.ttl = min(a.ttl, ttlDuration(rr.Hdr.Ttl))
 		var b strings.Builder
 		for _, s := range rr.Txt {
-			b.WriteString(unescaped(s))
+			b.WriteString(unescape(s))
 		}
 		a.texts = append(a.texts, b.String())
 	}
@@ -125,34 +125,34 @@ func readAnswer(m *dns.Msg, c *chain) (answer, error) {
 	case m.Rcode == dns.RcodeNameError:
 		a.err = ErrNoDomain
 	case c.at != start:
-		a.unfinished = true
+		a.continues = true
 		return a, nil
 	default:
 		a.err = ErrNoRecords
 	}
-	a.ttl = min(a.ttl, negative(m))
+	a.ttl = min(a.ttl, negativeTTL(m))
 	return a, nil
 }
 
-// negative is how long it holds that there is nothing: RFC 2308 5. Without SOA it is not remembered.
-func negative(m *dns.Msg) time.Duration {
+// negativeTTL returns how long the absence of records may be cached: RFC 2308 5. Without SOA it is not cached.
+func negativeTTL(m *dns.Msg) time.Duration {
 	for _, rr := range m.Ns {
 		if soa, ok := rr.(*dns.SOA); ok {
-			return min(seconds(soa.Hdr.Ttl), seconds(soa.Minttl), maxNegativeTTL)
+			return min(ttlDuration(soa.Hdr.Ttl), ttlDuration(soa.Minttl), maxNegativeTTL)
 		}
 	}
 	return 0
 }
 
-// seconds is a TTL. One with the highest bit set counts as 0: RFC 2181 8.
-func seconds(ttl uint32) time.Duration {
+// ttlDuration converts a TTL. One with the highest bit set counts as 0: RFC 2181 8.
+func ttlDuration(ttl uint32) time.Duration {
 	if ttl >= 1<<31 {
 		return 0
 	}
 	return time.Duration(ttl) * time.Second
 }
 
-func rcode(code int) string {
+func rcodeName(code int) string {
 	if name, ok := dns.RcodeToString[code]; ok {
 		return name
 	}

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// defaultNames is how many names a Resolver remembers. One domain takes two.
+	// defaultNames is the number of names that a Resolver caches. One domain takes two.
 	defaultNames = 4096
-	// minTTL keeps one agent from asking for every call, whatever a domain wishes.
+	// minTTL keeps an agent from querying for every call, whatever TTL a domain sets.
 	minTTL = 5 * time.Second
-	// maxTTL bounds how long a record that was taken back is believed.
+	// maxTTL bounds how long a record that was removed is still used.
 	maxTTL = time.Hour
-	// maxNegativeTTL bounds the same of records that are not there yet.
+	// maxNegativeTTL bounds how long a record that was added is not seen.
 	maxNegativeTTL = 5 * time.Minute
-	// maxTexts bounds what is remembered of one name, in bytes.
+	// maxTexts bounds what is cached for one name, in bytes.
 	maxTexts = 16 << 10
 )
 
-// A cache remembers answers for as long as they say, within bounds. Failures are not remembered.
+// A cache holds answers for their TTL, within bounds. Failures are not cached.
 type cache struct {
 	now     func() time.Time
-	answers *otter.Cache[string, answer] // nil: nothing is remembered
+	answers *otter.Cache[string, answer] // nil: nothing is cached
 }
 
 func newCache(size int, now func() time.Time) *cache {
@@ -48,8 +48,8 @@ func (c *cache) get(name string) (answer, bool) {
 	return a, true
 }
 
-// put says when the answer expires and remembers it until then. Only what UIM's records may be made of
-// is kept.
+// put sets when the answer expires and caches it until then. It keeps only the texts of UIM records, and returns the answer
+// with those.
 func (c *cache) put(a answer) answer {
 	ttl := max(a.ttl, minTTL)
 	if errors.Is(a.err, ErrNotFound) && a.ttl == 0 {

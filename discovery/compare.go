@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// A Kind says how what DNS has differs from what it should have.
+// A Kind is the way in which a record in DNS differs from the wanted one.
 type Kind string
 
 // The kinds.
 const (
-	Missing   Kind = "missing"   // it should be there
-	Different Kind = "different" // it is there with another value
-	Surplus   Kind = "surplus"   // it should not be there
+	Missing   Kind = "missing"   // wanted, and not in DNS
+	Different Kind = "different" // in DNS with another value
+	Surplus   Kind = "surplus"   // in DNS, and not wanted
 )
 
-// A Difference is one record that is not as it should be.
+// A Difference is one record that is not as wanted.
 type Difference struct {
 	Kind Kind   `json:"kind"`
 	Name string `json:"name"`
 	Key  string `json:"key"`
-	Want string `json:"want,omitempty"` // value; empty where the record should not be there
-	Have string `json:"have,omitempty"` // value; empty where it is missing
+	Want string `json:"want,omitempty"` // value; empty for Surplus
+	Have string `json:"have,omitempty"` // value; empty for Missing
 }
 
 func (d Difference) String() string {
@@ -35,8 +35,8 @@ func (d Difference) String() string {
 	}
 }
 
-// Compare says what of the UIM records in DNS differs from those that should be there. The order of
-// records and how they are split into strings mean nothing.
+// Compare returns the differences between the wanted UIM records and those in DNS. The order of records and how they are
+// split into strings do not matter.
 func Compare(want, have []Record) []Difference {
 	var out []Difference
 	same := func(list []Record, r Record) bool { return slices.Contains(list, r) }

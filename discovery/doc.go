@@ -1,21 +1,21 @@
-// Package discovery lets a service be found by nothing but its domain: it writes the DNS TXT records
-// that name a service's agents.json, and reads those of others. UIM core 5.1.
+// Package discovery finds a service by its domain alone: it writes the DNS TXT records that name a service's agents.json,
+// and looks up those of other services. UIM core 5.1.
 //
 // A service publishes them once:
 //
 //	records, err := discovery.Records(discovery.Service{Domain: "shop.example", AgentsFile: "https://shop.example/agents.json"})
 //	fmt.Print(discovery.Zone(records, time.Hour)) // lines for the zone file
 //
-// and an agent asks for them:
+// and an agent looks them up:
 //
 //	resolver := discovery.New(discovery.Options{}) // the servers of /etc/resolv.conf
-//	found, err := resolver.Lookup(ctx, "shop.example")
+//	listing, err := resolver.Lookup(ctx, "shop.example")
 //
-// UIM knows two forms: the specification has uim-agents-file and its like at the domain itself, its
-// draft uim-agents and its like at the label _uim below it. Both are published and both are read; where
-// they differ, _uim holds. Whatever a record says is a stranger's word: this package fetches nothing, and
-// who does must judge the address first (package agent/fetch).
+// UIM has two forms: the specification has uim-agents-file and its like at the domain itself, its draft uim-agents and its
+// like at the label _uim below it. Both are published and both are read; where they differ, _uim has precedence. Records
+// are not trusted: this package fetches nothing, and whoever fetches an address of a record has to check it first (package
+// agent/fetch).
 //
-// Not supported: DNS over TLS or HTTPS, and DNSSEC validation of our own. Whether the resolver asked
-// has validated an answer is reported.
+// Not supported: DNS over TLS or HTTPS, and DNSSEC validation in this package. A Listing reports whether the server has
+// validated the answers.
 package discovery

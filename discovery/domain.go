@@ -14,11 +14,11 @@ import (
 var ErrDomain = errors.New("this is no domain name")
 
 // maxDomain leaves room for the label _uim within the 253 characters of a name. RFC 1035 3.1.
-const maxDomain = 253 - len(label)
+const maxDomain = 253 - len(draftLabel)
 
-// ParseDomain normalises a domain name: lower case, other scripts in their xn-- form (UTS 46, as
-// browsers look names up), without the final dot. Addresses and names that are not to be asked of DNS
-// (localhost, RFC 6761; onion, RFC 7686) are none. The error wraps ErrDomain.
+// ParseDomain normalises a domain name: lower case, other scripts in their xn-- form (UTS 46, as in browsers), without the
+// final dot. It rejects addresses, and names that must not be looked up in DNS (localhost, RFC 6761; onion, RFC 7686). The
+// error wraps ErrDomain.
 func ParseDomain(s string) (string, error) {
 	const most = 1024 // in any script
 	if len(s) > most {
@@ -50,9 +50,8 @@ func ParseDomain(s string) (string, error) {
 	return domain, nil
 }
 
-// SpeaksFor reports whether what is found under a domain may speak in a name: that of the domain itself,
-// a name below it, or the domain it belongs to. A public suffix, such as co.uk or github.io, belongs to
-// nobody in particular.
+// SpeaksFor reports whether a document found under a domain may use a name: that of the domain itself, a name below it, or
+// the domain it belongs to. A public suffix, such as co.uk or github.io, is no domain that others belong to.
 func SpeaksFor(domain, name string) bool {
 	switch {
 	case domain == "" || name == "":

@@ -14,31 +14,31 @@ import (
 )
 
 const (
-	// udpSize is the largest UDP answer that is asked for: it passes every path unfragmented. RFC 6891 6.2.5,
-	// DNS Flag Day 2020.
+	// udpSize is the size of UDP answers that is announced: it passes every path unfragmented. RFC 6891 6.2.5, DNS Flag
+	// Day 2020.
 	udpSize = 1232
-	// maxStray is how many packets that answer another question are passed over before UDP is given up.
+	// maxStray is the number of packets that answer another question, after which TCP is used.
 	maxStray = 64
 )
 
-// errOverTCP means that the question is to be asked again over TCP.
+// errOverTCP means that the question has to be repeated over TCP.
 var errOverTCP = errors.New("ask over TCP")
 
-// ask puts the question for the TXT records of a name to each server until one answers it, and to each
-// once again. The error wraps ErrServer, or is the cause of ctx where the caller ended it.
-func (r *Resolver) ask(ctx context.Context, servers []string, name string) (*dns.Msg, error) {
+// query sends the question for the TXT records of a name to each server until one answers it, in two rounds. The error
+// wraps ErrServer, or is the cause of ctx if the caller cancelled it.
+func (r *Resolver) query(ctx context.Context, servers []string, name string) (*dns.Msg, error) {
 	var last error
 	for range rounds {
 		for _, server := range servers {
-			m, err := r.askOne(ctx, server, name, true)
+			m, err := r.queryServer(ctx, server, name, true)
 			if err == nil && lacksEDNS(m) { // RFC 6891 7
-				m, err = r.askOne(ctx, server, name, false)
+				m, err = r.queryServer(ctx, server, name, false)
 			}
 			if err == nil && (m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError) {
 				return m, nil
 			}
 			if err == nil {
-				err = fmt.Errorf("%w: %s says %s", ErrServer, server, rcode(m.Rcode))
+				err = fmt.Errorf("%w: %s says %s", ErrServer, server, rcodeName(m.Rcode))
 			}
 			if ctx.Err() != nil {
 				if errors.Is(ctx.Err(), context.Canceled) {
@@ -56,8 +56,8 @@ func lacksEDNS(m *dns.Msg) bool {
 	return m.Rcode == dns.RcodeFormatError || m.Rcode == dns.RcodeNotImplemented || m.Rcode == dns.RcodeBadVers
 }
 
-// askOne makes one exchange over UDP, and over TCP where that answer is cut off or doubtful.
-func (r *Resolver) askOne(ctx context.Context, server, name string, edns bool) (*dns.Msg, error) {
+// queryServer makes one exchange over UDP, and over TCP if that answer is truncated or doubtful.
+func (r *Resolver) queryServer(ctx context.Context, server, name string, edns bool) (*dns.Msg, error) {
 	q, err := question(name, edns)
 	if err != nil {
 		return nil, err
@@ -67,12 +67,12 @@ func (r *Resolver) askOne(ctx context.Context, server, name string, edns bool) (
 		m, err = r.exchange(ctx, "tcp", server, q)
 	}
 	if err != nil {
-		return nil, failed(server, err)
+		return nil, serverError(server, err)
 	}
 	return m, nil
 }
 
-// question is a query with a fresh id and letters of random case, which a forger would have to guess
+// question returns a query with a fresh id and letters of random case, which a forger would have to guess
 // (draft-vixie-dnsext-dns0x20).
 func question(name string, edns bool) (*dns.Msg, error) {
 	chance := make([]byte, len(name))
@@ -94,7 +94,7 @@ func question(name string, edns bool) (*dns.Msg, error) {
 	return q, nil
 }
 
-// exchange sends q and waits for its answer. The error wraps errOverTCP where TCP may do better.
+// exchange sends q and waits for its answer. The error wraps errOverTCP if TCP may get a better one.
 func (r *Resolver) exchange(ctx context.Context, network, server string, q *dns.Msg) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
@@ -103,7 +103,7 @@ func (r *Resolver) exchange(ctx context.Context, network, server string, q *dns.
 		return nil, err
 	}
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // ends what is being read
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // ends a read in progress
 	defer stop()
 	c := &dns.Conn{Conn: conn, UDPSize: udpSize}
 	if err := c.WriteMsg(q); err != nil {
@@ -115,7 +115,7 @@ func (r *Resolver) exchange(ctx context.Context, network, server string, q *dns.
 	return readUDP(c, q)
 }
 
-// readUDP passes over packets that are not the answer, for anyone can send them.
+// readUDP ignores packets that are not the answer, since anyone can send them.
 func readUDP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 	stray := error(nil)
 	for range maxStray {
@@ -136,11 +136,11 @@ func readUDP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 			stray = errors.New("what it sent answers another question")
 		case m.Truncated, err != nil:
 			return nil, errOverTCP
-		case answers(m, q) && m.Question[0].Name == q.Question[0].Name:
+		case sameQuestion(m, q) && m.Question[0].Name == q.Question[0].Name:
 			return m, nil
-		case answers(m, q):
+		case sameQuestion(m, q):
 			return nil, errOverTCP // the server changed the case, or somebody guessed the id
-		case bare(m):
+		case emptyRefusal(m):
 			return m, nil
 		default:
 			stray = errors.New("what it sent answers another question")
@@ -149,7 +149,7 @@ func readUDP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 	return nil, errOverTCP
 }
 
-// readTCP takes the one message that comes.
+// readTCP reads one message.
 func readTCP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 	packet, err := c.ReadMsgHeader(nil)
 	if err != nil {
@@ -161,14 +161,14 @@ func readTCP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 		return nil, fmt.Errorf("%w: it sent no DNS message", ErrAnswer)
 	case m.Truncated:
 		return nil, fmt.Errorf("%w: it is cut off over TCP too", ErrAnswer)
-	case m.Id != q.Id || !m.Response || !answers(m, q) && !bare(m):
+	case m.Id != q.Id || !m.Response || !sameQuestion(m, q) && !emptyRefusal(m):
 		return nil, fmt.Errorf("%w: what it sent answers another question", ErrAnswer)
 	}
 	return m, nil
 }
 
-// answers reports whether m repeats the question of q.
-func answers(m, q *dns.Msg) bool {
+// sameQuestion reports whether m repeats the question of q.
+func sameQuestion(m, q *dns.Msg) bool {
 	if len(m.Question) != 1 || m.Opcode != dns.OpcodeQuery {
 		return false
 	}
@@ -176,20 +176,20 @@ func answers(m, q *dns.Msg) bool {
 	return a.Qtype == b.Qtype && a.Qclass == b.Qclass && strings.EqualFold(a.Name, b.Name)
 }
 
-// bare reports whether m refuses without repeating the question, as some servers do. It says nothing else.
-func bare(m *dns.Msg) bool {
+// emptyRefusal reports whether m is an error code without the question, as some servers send it, and nothing else.
+func emptyRefusal(m *dns.Msg) bool {
 	return len(m.Question) == 0 && len(m.Answer) == 0 && m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError
 }
 
-// failed says what went wrong with one server.
-func failed(server string, err error) error {
-	var network net.Error
+// serverError wraps the error of an exchange with one server.
+func serverError(server string, err error) error {
+	network, _ := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, ErrServer):
 		return fmt.Errorf("%w (%s)", err, server)
 	case errors.Is(err, errOverTCP):
 		return fmt.Errorf("%w (%s)", ErrAnswer, server)
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), network != nil && network.Timeout():
 		return fmt.Errorf("%w (%s)", ErrTimeout, server)
 	default:
 		return fmt.Errorf("%w (%s): %w", ErrServer, server, err)

@@ -9,11 +9,11 @@ import (
 
 // For the fuzz targets of the external test package.
 var (
-	Escaped   = escaped
-	Unescaped = unescaped
+	Escape   = escape
+	Unescape = unescape
 )
 
-// ReadZoneLine is what the library reads of a zone-file line that holds one TXT record.
+// ReadZoneLine returns the TXT record of a zone-file line, as package dns parses it.
 func ReadZoneLine(line string) (string, error) {
 	rr, err := dns.NewRR(line)
 	if err != nil {
@@ -25,12 +25,12 @@ func ReadZoneLine(line string) (string, error) {
 	}
 	var b strings.Builder
 	for _, s := range txt.Txt {
-		b.WriteString(unescaped(s))
+		b.WriteString(unescape(s))
 	}
 	return b.String(), nil
 }
 
-// ReadAnswer reads a message as the answer for name.
+// ReadAnswer parses a message as the answer for name.
 func ReadAnswer(wire []byte, name string) ([]Record, error) {
 	m := new(dns.Msg)
 	if err := m.Unpack(wire); err != nil {
@@ -41,7 +41,7 @@ func ReadAnswer(wire []byte, name string) ([]Record, error) {
 		return nil, err
 	}
 	a.name = name
-	return a.records()
+	return a.consistentRecords()
 }
 
 // MaxValue is maxValue.

@@ -16,15 +16,16 @@ import (
 
 const good = `shop.example. 60 IN TXT "uim-agents-file=https://shop.example/agents.json"`
 
-func lookup(t *testing.T, timeout time.Duration, servers ...string) (discovery.Found, error) {
+func lookup(t *testing.T, timeout time.Duration, servers ...string) (discovery.Listing, error) {
 	t.Helper()
 	return discovery.New(discovery.Options{Servers: servers, Timeout: timeout}).Lookup(t.Context(), "shop.example")
 }
 
-// short is a timeout for what never answers; patient one for what does.
+// short is a timeout for servers that never answer; patient is one for servers that do.
 const short, patient = 50 * time.Millisecond, 20 * time.Second
 
 func TestWhatIsCutOffIsAskedForOverTCP(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, good)
 	for i := range 100 {
 		s.add(t, fmt.Sprintf(`shop.example. 60 IN TXT "%03d%s"`, i, strings.Repeat("x", 240)))
@@ -38,6 +39,7 @@ func TestWhatIsCutOffIsAskedForOverTCP(t *testing.T) {
 }
 
 func TestADomainWithAllThatDNSCanHold(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, good)
 	for i := range 220 {
 		s.add(t, fmt.Sprintf(`shop.example. 60 IN TXT "%03d%s"`, i, strings.Repeat("x", 240)))
@@ -48,6 +50,7 @@ func TestADomainWithAllThatDNSCanHold(t *testing.T) {
 }
 
 func TestACutOffAnswerOverTCPIsNoAnswer(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, good)
 	s.mangleBy(func(m *dns.Msg, _ bool) { m.Truncated = true })
 	if _, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrAnswer) {
@@ -56,6 +59,7 @@ func TestACutOffAnswerOverTCPIsNoAnswer(t *testing.T) {
 }
 
 func TestASlowServerIsAskedTwice(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, good)
 	s.handle(func(dns.ResponseWriter, *dns.Msg, bool) bool { return true }) // never
 	if _, err := lookup(t, short, s.addr); !errors.Is(err, discovery.ErrTimeout) || !errors.Is(err, discovery.ErrServer) {
@@ -67,6 +71,7 @@ func TestASlowServerIsAskedTwice(t *testing.T) {
 }
 
 func TestALostPacketIsNoFailure(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, good)
 	lost := map[string]bool{}
 	s.handle(func(_ dns.ResponseWriter, q *dns.Msg, _ bool) bool {
@@ -97,7 +102,7 @@ func TestAnotherServerIsAskedWhereOneFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := ln.Addr().String() // nobody is there for UDP
+	nobody := ln.Addr().String() // nothing listens there for UDP
 	_ = ln.Close()
 	if _, err := lookup(t, patient, nobody, works.addr); err != nil {
 		t.Error(err)
@@ -108,6 +113,7 @@ func TestAnotherServerIsAskedWhereOneFails(t *testing.T) {
 }
 
 func TestAServerWithoutEDNS(t *testing.T) {
+	t.Parallel()
 	for _, code := range []int{dns.RcodeFormatError, dns.RcodeNotImplemented} {
 		s := newServer(t, good)
 		s.handle(func(w dns.ResponseWriter, q *dns.Msg, _ bool) bool {
@@ -115,7 +121,7 @@ func TestAServerWithoutEDNS(t *testing.T) {
 				return false
 			}
 			m := new(dns.Msg).SetRcode(q, code)
-			m.Question = nil // as some of them answer
+			m.Question = nil // as some servers do
 			_ = w.WriteMsg(m)
 			return true
 		})
@@ -126,6 +132,7 @@ func TestAServerWithoutEDNS(t *testing.T) {
 }
 
 func TestAReferralIsNoAnswer(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, "shop.example.", "_uim.shop.example.")
 	s.mangleBy(func(m *dns.Msg, _ bool) { m.RecursionAvailable = false })
 	if _, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrServer) || errors.Is(err, discovery.ErrNotFound) {
@@ -137,7 +144,7 @@ func TestAReferralIsNoAnswer(t *testing.T) {
 	}
 }
 
-// evil is an answer to q that leads to another agents.json.
+// evil makes an answer to q that leads to another agents.json.
 func evil(q *dns.Msg) *dns.Msg {
 	m := new(dns.Msg).SetReply(q)
 	m.RecursionAvailable = true
@@ -149,6 +156,7 @@ func evil(q *dns.Msg) *dns.Msg {
 }
 
 func TestForgedPacketsArePassedOver(t *testing.T) {
+	t.Parallel()
 	forge := map[string]func(q, m *dns.Msg) []byte{
 		"wrong id":            func(_, m *dns.Msg) []byte { m.Id++; return packed(t, m) },
 		"a question":          func(_, m *dns.Msg) []byte { m.Response = false; return packed(t, m) },
@@ -164,6 +172,7 @@ func TestForgedPacketsArePassedOver(t *testing.T) {
 	}
 	for name, f := range forge {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			addr := rawUDP(t, func(q *dns.Msg) [][]byte {
 				genuine := new(dns.Msg).SetReply(q)
 				genuine.RecursionAvailable = true
@@ -177,7 +186,7 @@ func TestForgedPacketsArePassedOver(t *testing.T) {
 			if found, err := lookup(t, patient, addr); err != nil || found.AgentsFile != agentsURL {
 				t.Error(found, err)
 			}
-			// Where nothing else comes, there is no answer.
+			// Without any other packet there is no answer.
 			addr = rawUDP(t, func(q *dns.Msg) [][]byte { return [][]byte{f(q, evil(q))} })
 			if found, err := lookup(t, short, addr); !errors.Is(err, discovery.ErrServer) {
 				t.Error(found, err)
@@ -187,6 +196,7 @@ func TestForgedPacketsArePassedOver(t *testing.T) {
 }
 
 func TestWhatMayBeForgedIsAskedForOverTCP(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, good)
 	var over atomic.Int32
 	s.mangleBy(func(m *dns.Msg, tcp bool) {
@@ -211,6 +221,7 @@ func TestWhatMayBeForgedIsAskedForOverTCP(t *testing.T) {
 }
 
 func TestAFloodOfPacketsEnds(t *testing.T) {
+	t.Parallel()
 	addr := rawUDP(t, func(q *dns.Msg) [][]byte {
 		m := evil(q)
 		m.Id++
@@ -226,6 +237,7 @@ func TestAFloodOfPacketsEnds(t *testing.T) {
 }
 
 func TestOverTCP(t *testing.T) {
+	t.Parallel()
 	for name, talk := range map[string]func(conn net.Conn, q *dns.Msg){
 		"wrong id": func(conn net.Conn, q *dns.Msg) { m := evil(q); m.Id++; _, _ = conn.Write(framed(packed(t, m))) },
 		"another question": func(conn net.Conn, q *dns.Msg) {
@@ -257,6 +269,7 @@ func TestOverTCP(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if found, err := lookup(t, 200*time.Millisecond, rawTCP(t, talk)); !errors.Is(err, discovery.ErrServer) {
 				t.Error(found, err)
 			}
@@ -265,6 +278,7 @@ func TestOverTCP(t *testing.T) {
 }
 
 func TestRecordsOfOtherNamesAreIgnored(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, "shop.example.", "_uim.shop.example.")
 	s.mangleBy(func(m *dns.Msg, _ bool) {
 		for _, name := range []string{"evil.example.", "example.", "x.shop.example."} {
@@ -284,6 +298,7 @@ func TestRecordsOfOtherNamesAreIgnored(t *testing.T) {
 }
 
 func TestAnEndlessChainOverManyMessagesEnds(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	n := 0
 	s.handle(func(w dns.ResponseWriter, q *dns.Msg, _ bool) bool {

@@ -19,7 +19,14 @@ import (
 
 const agentsURL = "https://shop.example/agents.json"
 
+// The agents.json in TXT records, in the two forms.
+const (
+	specAgents  = `"uim-agents-file=https://shop.example/agents.json"`
+	draftAgents = `"uim-agents=https://shop.example/agents.json"`
+)
+
 func TestLookup(t *testing.T) {
+	t.Parallel()
 	at := func(name string, texts ...string) (lines []string) {
 		for _, text := range texts {
 			lines = append(lines, fmt.Sprintf("%s 300 IN TXT %s", name, text))
@@ -35,15 +42,18 @@ func TestLookup(t *testing.T) {
 		err  error
 	}{
 		"the names of the specification": {
-			zone: apex(`"uim-agents-file=https://shop.example/agents.json"`, `"uim-policy-file=https://shop.example/p"`, `"uim-api-discovery=https://shop.example/d"`, `"uim-license=UIM-BY-NC-v1.0"`),
-			want: discovery.Service{AgentsFile: agentsURL, Policy: "https://shop.example/p", Discovery: "https://shop.example/d", License: "UIM-BY-NC-v1.0"},
+			zone: apex(specAgents, `"uim-policy-file=https://shop.example/p"`, `"uim-api-discovery=https://shop.example/d"`,
+				`"uim-license=UIM-BY-NC-v1.0"`),
+			want: discovery.Service{
+				AgentsFile: agentsURL, Policy: "https://shop.example/p", Discovery: "https://shop.example/d", License: "UIM-BY-NC-v1.0",
+			},
 		},
 		"the names of the draft": {
-			zone: below(`"uim-agents=https://shop.example/agents.json"`, `"uim-policy=https://shop.example/p"`, `"uim-discovery=https://shop.example/d"`),
+			zone: below(draftAgents, `"uim-policy=https://shop.example/p"`, `"uim-discovery=https://shop.example/d"`),
 			want: discovery.Service{AgentsFile: agentsURL, Policy: "https://shop.example/p", Discovery: "https://shop.example/d"},
 		},
 		"_uim first, the rest from the apex": {
-			zone: append(below(`"uim-agents=https://shop.example/agents.json"`), apex(`"uim-agents-file=https://old.example/a.json"`, `"uim-license=PD"`)...),
+			zone: append(below(draftAgents), apex(`"uim-agents-file=https://old.example/a.json"`, `"uim-license=PD"`)...),
 			want: discovery.Service{AgentsFile: agentsURL, License: "PD"},
 		},
 		"either name at either place, in any case, with spaces": {
@@ -63,17 +73,18 @@ func TestLookup(t *testing.T) {
 			want: discovery.Service{AgentsFile: agentsURL, License: `say "\hi\"`},
 		},
 		"others' records are ignored": {
-			zone: apex(`"v=spf1 -all"`, `"uim-agents-file"`, `"uim-something=else"`, `"\000\255"`, `""`, `"=x"`, `"xuim-agents-file=https://evil.example/"`, `"u\196\176m-agents-file=https://evil.example/"`, `"uim-agents-file=https://shop.example/agents.json"`),
+			zone: apex(`"v=spf1 -all"`, `"uim-agents-file"`, `"uim-something=else"`, `"\000\255"`, `""`, `"=x"`,
+				`"xuim-agents-file=https://evil.example/"`, `"u\196\176m-agents-file=https://evil.example/"`, specAgents),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
-		"said twice": {
-			zone: apex(`"uim-agents-file=https://shop.example/agents.json"`, `"uim-agents-file=" "https://shop.example/agents.json"`, `"uim-agents=https://shop.example/agents.json"`),
+		"twice the same": {
+			zone: apex(specAgents, `"uim-agents-file=" "https://shop.example/agents.json"`, draftAgents),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
-		"contradiction":              {zone: apex(`"uim-agents-file=https://shop.example/agents.json"`, `"uim-agents-file=https://evil.example/a"`), err: discovery.ErrConflict},
-		"contradiction of two names": {zone: below(`"uim-agents-file=https://shop.example/agents.json"`, `"uim-agents=https://evil.example/a"`), err: discovery.ErrConflict},
+		"contradiction":              {zone: apex(specAgents, `"uim-agents-file=https://evil.example/a"`), err: discovery.ErrConflict},
+		"contradiction of two names": {zone: below(specAgents, `"uim-agents=https://evil.example/a"`), err: discovery.ErrConflict},
 		"contradiction at the apex alone": {
-			zone: append(below(`"uim-agents=https://shop.example/agents.json"`), apex(`"uim-license=a"`, `"uim-license=b"`)...),
+			zone: append(below(draftAgents), apex(`"uim-license=a"`, `"uim-license=b"`)...),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
 		"no URL":             {zone: apex(`"uim-agents-file=shop.example/agents.json"`), err: discovery.ErrRecord},
@@ -87,26 +98,37 @@ func TestLookup(t *testing.T) {
 		"no such domain":     {zone: at("other.example.", `"x"`), err: discovery.ErrNoDomain},
 		"no such records":    {zone: apex(`"v=spf1 -all"`), err: discovery.ErrNoRecords},
 		"no records at all":  {zone: []string{"shop.example."}, err: discovery.ErrNoRecords},
-		"CNAME":              {zone: append([]string{"_uim.shop.example. 300 IN CNAME uim.hosting.example."}, at("uim.hosting.example.", `"uim-agents=https://shop.example/agents.json"`)...), want: discovery.Service{AgentsFile: agentsURL}},
-		"CNAME chain": {
-			zone: append(cnames("_uim.shop.example.", 7), at("c7.example.", `"uim-agents=https://shop.example/agents.json"`)...),
+		"CNAME": {
+			zone: append([]string{"_uim.shop.example. 300 IN CNAME uim.hosting.example."}, at("uim.hosting.example.", draftAgents)...),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
-		"CNAME to nowhere":    {zone: append(cnames("_uim.shop.example.", 2), apex(`"uim-agents-file=https://shop.example/agents.json"`)...), want: discovery.Service{AgentsFile: agentsURL}},
-		"CNAME chain too far": {zone: append(cnames("_uim.shop.example.", 9), at("c9.example.", `"uim-agents=https://shop.example/agents.json"`)...), err: discovery.ErrChain},
-		"CNAME circle":        {zone: []string{"_uim.shop.example. 300 IN CNAME a.example.", "a.example. 300 IN CNAME b.example.", "b.example. 300 IN CNAME a.example."}, err: discovery.ErrChain},
-		"CNAME to itself":     {zone: []string{"shop.example. 300 IN CNAME shop.example."}, err: discovery.ErrChain},
+		"CNAME chain": {
+			zone: append(cnames("_uim.shop.example.", 7), at("c7.example.", draftAgents)...),
+			want: discovery.Service{AgentsFile: agentsURL},
+		},
+		"CNAME to nowhere": {
+			zone: append(cnames("_uim.shop.example.", 2), apex(specAgents)...), want: discovery.Service{AgentsFile: agentsURL},
+		},
+		"CNAME chain too far": {zone: append(cnames("_uim.shop.example.", 9), at("c9.example.", draftAgents)...), err: discovery.ErrChain},
+		"CNAME circle": {
+			zone: []string{
+				"_uim.shop.example. 300 IN CNAME a.example.", "a.example. 300 IN CNAME b.example.", "b.example. 300 IN CNAME a.example.",
+			},
+			err: discovery.ErrChain,
+		},
+		"CNAME to itself": {zone: []string{"shop.example. 300 IN CNAME shop.example."}, err: discovery.ErrChain},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r, _ := resolver(t, newServer(t, tt.zone...))
-			found, err := r.Lookup(t.Context(), "shop.example")
+			listing, err := r.Lookup(t.Context(), "shop.example")
 			if !errors.Is(err, tt.err) || (err == nil) != (tt.err == nil) {
 				t.Fatalf("err = %v, want %v", err, tt.err)
 			}
 			if err == nil {
 				tt.want.Domain = "shop.example"
 			}
-			if diff := cmp.Diff(tt.want, found.Service); diff != "" {
+			if diff := cmp.Diff(tt.want, listing.Service); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -124,11 +146,15 @@ func cnames(from string, n int) (lines []string) {
 }
 
 func TestAContradictionNamesBothValues(t *testing.T) {
-	r, _ := resolver(t, newServer(t, `shop.example. 60 IN TXT "uim-agents-file=https://b.example/"`, `shop.example. 60 IN TXT "uim-agents-file=https://a.example/"`))
+	t.Parallel()
+	r, _ := resolver(t, newServer(t, `shop.example. 60 IN TXT "uim-agents-file=https://b.example/"`,
+		`shop.example. 60 IN TXT "uim-agents-file=https://a.example/"`))
 	_, err := r.Lookup(t.Context(), "shop.example")
-	var conflict *discovery.ConflictError
-	if !errors.As(err, &conflict) || conflict.Values != [2]string{"https://a.example/", "https://b.example/"} || conflict.Field != discovery.AgentsFile || conflict.Name != "shop.example." {
-		t.Errorf("err = %v", err)
+	want := discovery.ConflictError{
+		Name: "shop.example.", Field: discovery.AgentsFile, Values: [2]string{"https://a.example/", "https://b.example/"},
+	}
+	if conflict, ok := errors.AsType[*discovery.ConflictError](err); !ok || *conflict != want {
+		t.Errorf("err = %v, want %v", err, &want)
 	}
 	if text := err.Error(); !strings.Contains(text, "a.example") || !strings.Contains(text, "b.example") {
 		t.Error(text)
@@ -136,7 +162,8 @@ func TestAContradictionNamesBothValues(t *testing.T) {
 }
 
 func TestAuthenticatedMeansEveryAnswer(t *testing.T) {
-	s := newServer(t, `shop.example. 60 IN TXT "uim-agents-file=https://shop.example/agents.json"`)
+	t.Parallel()
+	s := newServer(t, `shop.example. 60 IN TXT `+specAgents)
 	for _, except := range []string{"", "_uim.shop.example.", "shop.example."} {
 		s.mangleBy(func(m *dns.Msg, _ bool) {
 			m.AuthenticatedData = !strings.EqualFold(m.Question[0].Name, except)
@@ -150,7 +177,8 @@ func TestAuthenticatedMeansEveryAnswer(t *testing.T) {
 }
 
 func TestTheQuestionAsksForDNSSECAndSmallPackets(t *testing.T) {
-	s := newServer(t, `shop.example. 60 IN TXT "uim-agents-file=https://shop.example/agents.json"`)
+	t.Parallel()
+	s := newServer(t, `shop.example. 60 IN TXT `+specAgents)
 	var mixed atomic.Bool
 	s.handle(func(_ dns.ResponseWriter, q *dns.Msg, _ bool) bool {
 		opt := q.IsEdns0()
@@ -164,8 +192,8 @@ func TestTheQuestionAsksForDNSSECAndSmallPackets(t *testing.T) {
 		return false
 	})
 	r, _ := resolver(t, s)
-	for range 4 { // 2⁻¹⁰⁰: that no letter is upper case
-		if _, _, err := r.Published(t.Context(), fmt.Sprintf("%s.example", strings.Repeat("shop", 5))); err != nil {
+	for range 4 { // the chance that no letter is upper case is 2⁻¹⁰⁰
+		if _, _, err := r.Records(t.Context(), fmt.Sprintf("%s.example", strings.Repeat("shop", 5))); err != nil {
 			t.Error(err)
 		}
 	}
@@ -175,19 +203,23 @@ func TestTheQuestionAsksForDNSSECAndSmallPackets(t *testing.T) {
 }
 
 func TestDomains(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
-		"shop.example": "shop.example", "Shop.EXAMPLE.": "shop.example", "bücher.example": "xn--bcher-kva.example", "BÜCHER.example": "xn--bcher-kva.example",
+		"shop.example": "shop.example", "Shop.EXAMPLE.": "shop.example",
+		"bücher.example": "xn--bcher-kva.example", "BÜCHER.example": "xn--bcher-kva.example",
 		"xn--bcher-kva.example": "xn--bcher-kva.example", "例え.テスト": "xn--r8jz45g.xn--zckzah", "shop。example": "shop.example",
-		"": "", ".": "", "shop..example": "", ".example": "", "a b.example": "", "shop.example:443": "", "https://shop.example": "", "127.0.0.1": "", "1.2.3": "", "::1": "",
+		"": "", ".": "", "shop..example": "", ".example": "", "a b.example": "", "shop.example:443": "", "https://shop.example": "",
+		"127.0.0.1": "", "1.2.3": "", "::1": "",
 		"localhost": "", "a.localhost": "", "x.onion": "", "_uim.shop.example": "", "-a.example": "", "xn--a.example": "", "shop.example..": "",
-		strings.Repeat("a", 64) + ".example": "", strings.Repeat("a.", 124) + "com": "", strings.Repeat("é", 2000): "", "a\x00.example": "", "a\n.example": "",
+		strings.Repeat("a", 64) + ".example": "", strings.Repeat("a.", 124) + "com": "", strings.Repeat("é", 2000): "",
+		"a\x00.example": "", "a\n.example": "",
 	} {
 		got, err := discovery.ParseDomain(in)
 		if got != want || (err == nil) != (want != "") || err != nil && !errors.Is(err, discovery.ErrDomain) {
 			t.Errorf("%q: %q, %v, want %q", in, got, err, want)
 		}
 	}
-	r, _ := resolver(t, newServer(t, `xn--bcher-kva.example. 60 IN TXT "uim-agents-file=https://shop.example/agents.json"`))
+	r, _ := resolver(t, newServer(t, `xn--bcher-kva.example. 60 IN TXT `+specAgents))
 	if found, err := r.Lookup(t.Context(), "Bücher.Example."); err != nil || found.Domain != "xn--bcher-kva.example" {
 		t.Error(found, err)
 	}
@@ -197,7 +229,8 @@ func TestDomains(t *testing.T) {
 }
 
 func TestLocate(t *testing.T) {
-	s := newServer(t, `shop.example. 60 IN TXT "uim-agents-file=https://shop.example/agents.json"`, `half.example. 60 IN TXT "uim-policy-file=https://shop.example/p"`)
+	t.Parallel()
+	s := newServer(t, `shop.example. 60 IN TXT `+specAgents, `half.example. 60 IN TXT "uim-policy-file=https://shop.example/p"`)
 	r, _ := resolver(t, s)
 	if urls, err := r.Locate(t.Context(), "shop.example"); err != nil || len(urls) != 1 || urls[0] != agentsURL {
 		t.Error(urls, err)
@@ -209,22 +242,24 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-func TestAnswersAreRememberedAsLongAsTheySay(t *testing.T) {
+func TestAnswersAreCachedForTheirTTL(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		zone string
 		soa  *dns.SOA
 		kept time.Duration
 	}{
-		"TTL":                       {zone: `shop.example. 300 IN TXT "uim-agents-file=https://shop.example/agents.json"`, soa: soa(t, 900, 900), kept: 300 * time.Second},
-		"the least TTL of all":      {zone: `shop.example. 300 IN TXT "uim-agents-file=https://shop.example/agents.json"`, soa: soa(t, 900, 60), kept: time.Minute},
-		"no less than five":         {zone: `shop.example. 0 IN TXT "uim-agents-file=https://shop.example/agents.json"`, soa: soa(t, 900, 900), kept: 5 * time.Second},
-		"not for years":             {zone: `shop.example. 2000000000 IN TXT "uim-agents-file=https://shop.example/agents.json"`, soa: soa(t, 9000, 9000), kept: 5 * time.Minute},
+		"TTL":                       {zone: `shop.example. 300 IN TXT ` + specAgents, soa: soa(t, 900, 900), kept: 300 * time.Second},
+		"the least TTL of all":      {zone: `shop.example. 300 IN TXT ` + specAgents, soa: soa(t, 900, 60), kept: time.Minute},
+		"no less than five":         {zone: `shop.example. 0 IN TXT ` + specAgents, soa: soa(t, 900, 900), kept: 5 * time.Second},
+		"not for years":             {zone: `shop.example. 2000000000 IN TXT ` + specAgents, soa: soa(t, 9000, 9000), kept: 5 * time.Minute},
 		"nothing there":             {zone: "shop.example.", soa: soa(t, 200, 100), kept: 100 * time.Second},
 		"no such domain":            {zone: "other.example.", soa: soa(t, 40, 100), kept: 40 * time.Second},
 		"nothing, and not for long": {zone: "other.example.", soa: soa(t, 90000, 90000), kept: 5 * time.Minute},
 		"nothing, without SOA":      {zone: "other.example.", kept: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newServer(t, tt.zone)
 			s.mu.Lock()
 			s.soa = tt.soa
@@ -257,7 +292,8 @@ func TestAnswersAreRememberedAsLongAsTheySay(t *testing.T) {
 }
 
 func TestAnHourAtMost(t *testing.T) {
-	s := newServer(t, `shop.example. 2000000000 IN TXT "uim-agents-file=https://shop.example/agents.json"`, `_uim.shop.example. 2000000000 IN TXT "uim-agents=https://shop.example/agents.json"`)
+	t.Parallel()
+	s := newServer(t, `shop.example. 2000000000 IN TXT `+specAgents, `_uim.shop.example. 2000000000 IN TXT `+draftAgents)
 	r, c := resolver(t, s)
 	found, err := r.Lookup(t.Context(), "shop.example")
 	if err != nil || !found.Expires.Equal(c.now().Add(time.Hour)) {
@@ -265,8 +301,9 @@ func TestAnHourAtMost(t *testing.T) {
 	}
 }
 
-func TestNothingIsRememberedOfFailures(t *testing.T) {
-	s := newServer(t, `shop.example. 60 IN TXT "uim-agents-file=https://shop.example/agents.json"`)
+func TestFailuresAreNotCached(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, `shop.example. 60 IN TXT `+specAgents)
 	broken := true
 	s.mangleBy(func(m *dns.Msg, _ bool) {
 		if broken {
@@ -287,7 +324,8 @@ func TestNothingIsRememberedOfFailures(t *testing.T) {
 }
 
 func TestServersOfResolvConf(t *testing.T) {
-	s := newServer(t, `shop.example. 60 IN TXT "uim-agents-file=https://shop.example/agents.json"`)
+	t.Parallel()
+	s := newServer(t, `shop.example. 60 IN TXT `+specAgents)
 	path := filepath.Join(t.TempDir(), "resolv.conf")
 	r := discovery.New(discovery.Options{ResolvConf: path})
 	if _, err := r.Lookup(t.Context(), "shop.example"); !errors.Is(err, discovery.ErrServer) || !errors.Is(err, os.ErrNotExist) {
@@ -310,6 +348,7 @@ func TestServersOfResolvConf(t *testing.T) {
 }
 
 func TestTheCallerEndsALookup(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/discovery"
 )
 
-// through sends what is asked of a host to a server on the loopback address, and answers 404 for others.
+// through sends the requests for a host to a server on the loopback address, and answers 404 for others.
 type through struct{ host, server string }
 
 func (p through) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -27,11 +27,14 @@ func (p through) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// The shop's intents are shop.example's. Whose DNS leads to them must be able to speak for that name.
+// The shop's intents are in the namespace shop.example. A domain whose DNS leads to them has to vouch for that name.
 func TestADomainCannotOfferAnothersIntents(t *testing.T) {
+	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := newServer(t)
-	for _, domain := range []string{"shop.example", "api.shop.example", "evil.example", "notshop.example", "shop.example.evil.example", "bücher.example"} {
+	for _, domain := range []string{
+		"shop.example", "api.shop.example", "evil.example", "notshop.example", "shop.example.evil.example", "bücher.example",
+	} {
 		ascii, err := discovery.ParseDomain(domain)
 		if err != nil {
 			t.Fatal(err)
@@ -39,29 +42,36 @@ func TestADomainCannotOfferAnothersIntents(t *testing.T) {
 		s.add(t, ascii+`. 60 IN TXT "uim-agents-file=https://files.example/agents.json"`)
 	}
 	r, _ := resolver(t, s)
-	client, err := agent.New(agent.Options{Locate: r.Locate, Now: shop.Clock.Now, Wrap: func(http.RoundTripper) http.RoundTripper { return through{"files.example", shop.URL} }})
+	wrap := func(http.RoundTripper) http.RoundTripper { return through{"files.example", shop.URL} }
+	client, err := agent.New(agent.Options{Locate: r.Locate, Now: shop.Clock.Now, Wrap: wrap})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
 	for domain, want := range map[string]bool{
-		"shop.example": true, "api.shop.example": true, "evil.example": false, "notshop.example": false, "shop.example.evil.example": false, "bücher.example": false,
+		"shop.example": true, "api.shop.example": true, "evil.example": false, "notshop.example": false,
+		"shop.example.evil.example": false, "bücher.example": false,
 	} {
 		service, err := client.Discover(t.Context(), domain)
-		var refused *agent.NamespaceError
-		switch {
-		case want && (err != nil || service.Endpoints().Agents != "https://files.example/agents.json"):
-			t.Errorf("%s: %v, %v", domain, service, err)
-		case !want && (!errors.As(err, &refused) || refused.Name != agenttest.Issuer || refused.Host != "files.example" || !errors.Is(err, agent.ErrNoService)):
-			t.Errorf("%s: %v", domain, err)
+		if want {
+			if err != nil || service.Endpoints().Agents != "https://files.example/agents.json" {
+				t.Errorf("%s: %v, %v", domain, service, err)
+			}
+			continue
+		}
+		refused, ok := errors.AsType[*agent.NamespaceError](err)
+		if !ok || refused.Name != agenttest.Issuer || refused.Host != "files.example" || !errors.Is(err, agent.ErrNoService) {
+			t.Errorf("%s: %v, want a *agent.NamespaceError of %s at files.example", domain, err, agenttest.Issuer)
 		}
 	}
-	if _, err := client.Discover(t.Context(), "https://files.example/agents.json"); err != nil { // whoever names the file itself, has seen whose it is
+	// A caller who names the file itself need not be protected.
+	if _, err := client.Discover(t.Context(), "https://files.example/agents.json"); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestSpeaksFor(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		domain, name string
 		want         bool

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Service is where the documents of one service are, as its domain says. Empty fields are not said.
+// A Service holds the addresses of one service's documents, as its domain publishes them. Empty fields are not published.
 type Service struct {
 	Domain     string `json:"domain"`
 	AgentsFile string `json:"agents_file,omitempty"`
@@ -15,8 +15,8 @@ type Service struct {
 	License    string `json:"license,omitempty"`
 }
 
-// value is a field of the service, to be read or set.
-func (s *Service) value(f Field) *string {
+// field returns a field of the service, to be read or set.
+func (s *Service) field(f Field) *string {
 	switch f {
 	case AgentsFile:
 		return &s.AgentsFile
@@ -29,9 +29,9 @@ func (s *Service) value(f Field) *string {
 	}
 }
 
-// Records are the TXT records that publish a service, in both forms: with the draft's names at _uim below
-// the domain, and with those of UIM core 5.1 at the domain itself. The agents.json and the policy are
-// required. The error wraps ErrDomain or ErrRecord.
+// Records returns the TXT records that publish a service, in both forms: with the draft's names at _uim below the domain,
+// and with those of UIM core 5.1 at the domain itself. The agents.json and the policy are required. The error wraps
+// ErrDomain or ErrRecord.
 func Records(s Service) ([]Record, error) {
 	domain, err := ParseDomain(s.Domain)
 	if err != nil {
@@ -40,9 +40,9 @@ func Records(s Service) ([]Record, error) {
 	var records []Record
 	for _, draft := range []bool{true, false} {
 		for _, f := range fields {
-			r := Record{Name: domain + ".", Key: string(f.field), Field: f.field, Value: *s.value(f.field)}
+			r := Record{Name: domain + ".", Key: string(f.field), Field: f.field, Value: *s.field(f.field)}
 			if draft {
-				r.Name, r.Key = label+r.Name, f.draft
+				r.Name, r.Key = draftLabel+r.Name, f.draft
 			}
 			if r.Value == "" {
 				if f.field == AgentsFile || f.field == PolicyFile {
@@ -65,16 +65,16 @@ func Zone(records []Record, ttl time.Duration) string {
 	for _, r := range records {
 		list := r.Strings()
 		for i, s := range list {
-			list[i] = `"` + escaped(s) + `"`
+			list[i] = `"` + escape(s) + `"`
 		}
 		fmt.Fprintf(&b, "%s\t%d\tIN\tTXT\t%s\n", r.Name, int64(ttl.Seconds()), strings.Join(list, " "))
 	}
 	return b.String()
 }
 
-// escaped writes a character-string as master files and package dns have it: \" and \\, and bytes that
-// are not printable as \DDD. RFC 1035 5.1.
-func escaped(s string) string {
+// escape writes a character-string in the form of master files and of package dns: \" and \\, and bytes that are not
+// printable as \DDD. RFC 1035 5.1.
+func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -89,8 +89,8 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// unescaped undoes escaped. What is no escape is left as it is.
-func unescaped(s string) string {
+// unescape is the inverse of escape. Anything that is no escape is left as it is.
+func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}

@@ -14,7 +14,8 @@ import (
 )
 
 var shop = discovery.Service{
-	Domain: "Shop.Example.", AgentsFile: agentsURL, Discovery: "https://shop.example/d?a=1;b=2", Policy: "https://shop.example/p", License: `The "best" \ of all`,
+	Domain: "Shop.Example.", AgentsFile: agentsURL, Discovery: "https://shop.example/d?a=1;b=2",
+	Policy: "https://shop.example/p", License: `The "best" \ of all`,
 }
 
 func records(t *testing.T, s discovery.Service) []discovery.Record {
@@ -27,6 +28,7 @@ func records(t *testing.T, s discovery.Service) []discovery.Record {
 }
 
 func TestRecords(t *testing.T) {
+	t.Parallel()
 	var got []string
 	for _, r := range records(t, shop) {
 		got = append(got, r.Name+" "+r.Text())
@@ -46,6 +48,7 @@ func TestRecords(t *testing.T) {
 }
 
 func TestRecordsThatCannotBe(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		change func(*discovery.Service)
 		err    error
@@ -67,8 +70,9 @@ func TestRecordsThatCannotBe(t *testing.T) {
 	}
 }
 
-// What is published is found, through a real zone file and a real server.
+// A published service is found, through a real zone file and a real server.
 func TestWhatIsPublishedIsFound(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*discovery.Service){
 		"all":      func(*discovery.Service) {},
 		"required": func(s *discovery.Service) { s.Discovery, s.License = "", "" },
@@ -79,6 +83,7 @@ func TestWhatIsPublishedIsFound(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := shop
 			change(&s)
 			want := records(t, s)
@@ -92,7 +97,7 @@ func TestWhatIsPublishedIsFound(t *testing.T) {
 			if diff := cmp.Diff(s, found.Service); diff != "" {
 				t.Error(diff)
 			}
-			have, _, err := r.Published(t.Context(), s.Domain)
+			have, _, err := r.Records(t.Context(), s.Domain)
 			if d := discovery.Compare(want, have); err != nil || len(d) > 0 {
 				t.Error(d, err)
 			}
@@ -101,6 +106,7 @@ func TestWhatIsPublishedIsFound(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	want := records(t, shop)
 	with := func(change func([]discovery.Record) []discovery.Record) []string {
 		var out []string
@@ -115,7 +121,9 @@ func TestCompare(t *testing.T) {
 	}{
 		"the same":         {func(l []discovery.Record) []discovery.Record { return l }, nil},
 		"in another order": {func(l []discovery.Record) []discovery.Record { slices.Reverse(l); return l }, nil},
-		"missing":          {func(l []discovery.Record) []discovery.Record { return l[1:] }, []string{"_uim.shop.example.: missing: uim-agents=https://shop.example/agents.json"}},
+		"missing": {func(l []discovery.Record) []discovery.Record { return l[1:] }, []string{
+			"_uim.shop.example.: missing: uim-agents=https://shop.example/agents.json",
+		}},
 		"different": {func(l []discovery.Record) []discovery.Record { l[0].Value = "https://old.example/"; return l }, []string{
 			"_uim.shop.example.: different: uim-agents is https://old.example/, want https://shop.example/agents.json",
 		}},
@@ -125,7 +133,8 @@ func TestCompare(t *testing.T) {
 			return append(l, r, r)
 		}, []string{"_uim.shop.example.: surplus: uim-agents=https://old.example/"}},
 		"at the other place": {func(l []discovery.Record) []discovery.Record { l[4].Key = "uim-agents"; return l }, []string{
-			"shop.example.: missing: uim-agents-file=https://shop.example/agents.json", "shop.example.: surplus: uim-agents=https://shop.example/agents.json",
+			"shop.example.: missing: uim-agents-file=https://shop.example/agents.json",
+			"shop.example.: surplus: uim-agents=https://shop.example/agents.json",
 		}},
 	} {
 		if diff := cmp.Diff(tt.want, with(tt.change)); diff != "" {
@@ -137,28 +146,30 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestPublishedShowsContradictions(t *testing.T) {
+func TestRecordsOfADomainIncludeContradictions(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, good, `shop.example. 60 IN TXT "uim-agents-file=https://old.example/"`)
 	r, _ := resolver(t, s)
-	have, _, err := r.Published(t.Context(), "shop.example")
+	have, _, err := r.Records(t.Context(), "shop.example")
 	if err != nil || len(have) != 2 {
 		t.Error(have, err)
 	}
 	s.mangleBy(func(m *dns.Msg, _ bool) { m.Rcode = dns.RcodeServerFailure })
 	r, _ = resolver(t, s)
-	if have, _, err := r.Published(t.Context(), "shop.example"); !errors.Is(err, discovery.ErrServer) || have != nil {
+	if have, _, err := r.Records(t.Context(), "shop.example"); !errors.Is(err, discovery.ErrServer) || have != nil {
 		t.Error(have, err)
 	}
 	r, _ = resolver(t, newServer(t))
-	if have, _, err := r.Published(t.Context(), "shop.example"); err != nil || have != nil {
+	if have, _, err := r.Records(t.Context(), "shop.example"); err != nil || have != nil {
 		t.Error(have, err)
 	}
 }
 
 func FuzzParseRecord(f *testing.F) {
 	for _, text := range []string{
-		"uim-agents-file=https://example.com/agents.json", "uim-api-discovery=https://api.example.com/discovery", "uim-policy-file=https://example.com/policy.json",
-		"uim-license=https://uimprotocol.com/licenses/uim-by-nc-v1.0", "uim-agents=https://example.com/agents.json", " UIM-Policy\t= https://x/ ", "v=spf1 -all", "uim-license=\xff", "=", "",
+		"uim-agents-file=https://example.com/agents.json", "uim-api-discovery=https://api.example.com/discovery",
+		"uim-policy-file=https://example.com/policy.json", "uim-license=https://uimprotocol.com/licenses/uim-by-nc-v1.0",
+		"uim-agents=https://example.com/agents.json", " UIM-Policy\t= https://x/ ", "v=spf1 -all", "uim-license=\xff", "=", "",
 	} {
 		f.Add(text)
 	}
@@ -174,7 +185,8 @@ func FuzzParseRecord(f *testing.F) {
 		if again != r || !ours || err != nil {
 			t.Fatalf("%+v, %+v, %v", r, again, err)
 		}
-		if joined := strings.Join(r.Strings(), ""); joined != r.Text() || slices.ContainsFunc(r.Strings(), func(s string) bool { return len(s) > 255 || s == "" }) {
+		wrongLength := func(s string) bool { return len(s) > 255 || s == "" }
+		if joined := strings.Join(r.Strings(), ""); joined != r.Text() || slices.ContainsFunc(r.Strings(), wrongLength) {
 			t.Fatalf("%q", r.Strings())
 		}
 		back, err := discovery.ReadZoneLine(discovery.Zone([]discovery.Record{r}, time.Hour))
@@ -189,26 +201,27 @@ func FuzzEscapes(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got := discovery.Unescaped(discovery.Escaped(s)); got != s {
+		if got := discovery.Unescape(discovery.Escape(s)); got != s {
 			t.Fatalf("%q, want %q", got, s)
 		}
 		if len(s) > 255 {
 			return
 		}
-		// The library's own reader and writer agree.
+		// The parser and the writer of package dns agree.
 		m := new(dns.Msg)
-		m.Answer = []dns.RR{&dns.TXT{Hdr: dns.RR_Header{Name: "x.", Rrtype: dns.TypeTXT, Class: dns.ClassINET}, Txt: []string{discovery.Escaped(s)}}}
+		h := dns.RR_Header{Name: "x.", Rrtype: dns.TypeTXT, Class: dns.ClassINET}
+		m.Answer = []dns.RR{&dns.TXT{Hdr: h, Txt: []string{discovery.Escape(s)}}}
 		wire, err := m.Pack()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m.Unpack(wire); err != nil || discovery.Unescaped(m.Answer[0].(*dns.TXT).Txt[0]) != s {
+		if err := m.Unpack(wire); err != nil || discovery.Unescape(m.Answer[0].(*dns.TXT).Txt[0]) != s {
 			t.Fatal(m, err)
 		}
 	})
 }
 
-// FuzzAnswer reads whatever a server may send: no panic, and only records that parse, of bounded size.
+// FuzzAnswer: no message makes a panic, and only records that parse are returned, of bounded size.
 func FuzzAnswer(f *testing.F) {
 	q := new(dns.Msg).SetQuestion("shop.example.", dns.TypeTXT)
 	for _, line := range []string{good, "shop.example. 1 IN CNAME a.example.", "shop.example. 1 IN CNAME shop.example."} {

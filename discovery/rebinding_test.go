@@ -18,9 +18,10 @@ import (
 	"github.com/uimgate/uimgate/agent/fetch"
 )
 
-// A name that had a public address when it was looked at, and has a private one when it is dialled, is
-// refused: over UDP, and over TCP, which Go's resolver turns to where an answer is cut off.
+// A name that had a public address when it was looked up first, and has a private one when it is dialled, is refused: over
+// UDP, and over TCP, which Go's resolver uses if an answer is truncated.
 func TestANameThatChangesItsAddressIsRefused(t *testing.T) {
+	t.Parallel()
 	web := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the private address was asked") }))
 	t.Cleanup(web.Close)
 	_, port, err := net.SplitHostPort(web.Listener.Addr().String())
@@ -73,13 +74,15 @@ func TestANameThatChangesItsAddressIsRefused(t *testing.T) {
 			}
 			before, _ := s.asked()
 			r, _ := resolver(t, s)
-			client, err := agent.New(agent.Options{Locate: r.Locate, Resolver: system, TLS: web.Client().Transport.(*http.Transport).TLSClientConfig})
+			tlsConfig := web.Client().Transport.(*http.Transport).TLSClientConfig
+			client, err := agent.New(agent.Options{Locate: r.Locate, Resolver: system, TLS: tlsConfig})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(client.Close)
 			_, err = client.Discover(t.Context(), "shop.example")
-			if !errors.Is(err, fetch.ErrRefused) || !strings.Contains(fmt.Sprint(err), "rebind.example") || !strings.Contains(err.Error(), "public internet") {
+			text := fmt.Sprint(err)
+			if !errors.Is(err, fetch.ErrRefused) || !strings.Contains(text, "rebind.example") || !strings.Contains(text, "public internet") {
 				t.Errorf("%s: %v", private, err)
 			}
 			if after, tcp := s.asked(); after <= before || overTCP == (tcp == 0) {

@@ -18,8 +18,8 @@ const (
 	License      Field = "uim-license"       // name or URL of a licence
 )
 
-// fields lists every field with its name in the draft, in the order they are published. The draft has
-// no name for the licence, which keeps its own.
+// fields lists every field with its name in the draft, in the order of publication. The draft has no name for the licence,
+// which keeps its own.
 var fields = []struct {
 	field Field
 	draft string
@@ -29,25 +29,25 @@ const (
 	// maxValue bounds the value of a record, in bytes.
 	maxValue = 2048
 	// maxString is the longest character-string of a TXT record. RFC 1035 3.3.
-	maxString = 255
-	label     = "_uim."
+	maxString  = 255
+	draftLabel = "_uim."
 )
 
-// ErrRecord means that a record or what is to become one is malformed.
+// ErrRecord means that a record, or a value for one, is malformed.
 var ErrRecord = errors.New("this is no UIM record")
 
 // A Record is one TXT record. The zero Record is none.
 type Record struct {
 	Name  string // absolute: shop.example. or _uim.shop.example.
-	Key   string // what stands before the equals sign, as published
-	Field Field  // what Key means
+	Key   string // the text before the equals sign, as published
+	Field Field  // the meaning of Key
 	Value string // visible ASCII, at most 2048 bytes
 }
 
-// Text is what the record says: its strings joined.
+// Text returns the content of the record: its strings joined.
 func (r Record) Text() string { return r.Key + "=" + r.Value }
 
-// Strings are the character-strings of the record, each of at most 255 bytes. RFC 1035 3.3.14.
+// Strings returns the character-strings of the record, each of at most 255 bytes. RFC 1035 3.3.14.
 func (r Record) Strings() []string {
 	text := r.Text()
 	out := make([]string, 0, len(text)/maxString+1)
@@ -58,9 +58,9 @@ func (r Record) Strings() []string {
 	return append(out, text)
 }
 
-// parseRecord reads a TXT record found at name, its strings joined. Ours is false where it is none of
-// UIM's fields, as most TXT records are none. Names are read in either form and any case, spaces around
-// name and value are left out (RFC 1464). The error wraps ErrRecord; it names no value.
+// parseRecord parses a TXT record found at name, its strings joined. Ours is false if it is no UIM record, as most TXT
+// records are not. Keys are accepted in either form and any case; spaces around key and value are dropped (RFC 1464). The
+// error wraps ErrRecord; it quotes no value.
 func parseRecord(name, text string) (r Record, ours bool, err error) {
 	key, value, found := strings.Cut(text, "=")
 	if !found {
@@ -89,7 +89,7 @@ func fieldOf(key string) (Field, bool) {
 	return "", false
 }
 
-// check holds what is written to what is read.
+// check applies the same rules to records that are published and to records that are looked up.
 func (r Record) check() error {
 	switch {
 	case r.Value == "":
@@ -102,7 +102,8 @@ func (r Record) check() error {
 		return nil
 	}
 	u, err := url.Parse(r.Value)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "" || strings.Contains(r.Value, " ") {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "" ||
+		strings.Contains(r.Value, " ") {
 		return fmt.Errorf("%w: %s at %s is no https URL", ErrRecord, r.Key, r.Name)
 	}
 	return nil

@@ -16,24 +16,24 @@ import (
 const (
 	// defaultTimeout bounds one exchange with one server.
 	defaultTimeout = 2 * time.Second
-	// rounds is how often each server is asked at most: once, and once again.
+	// rounds is how often each server is queried at most.
 	rounds = 2
-	// wholes is how many timeouts a whole lookup may take, however many servers and names are asked.
-	wholes     = 5
-	maxServers = 3
-	maxChain   = 8 // CNAME records followed
+	// maxTimeouts is how many timeouts a whole lookup may take, however many servers and names are asked.
+	maxTimeouts = 5
+	maxServers  = 3
+	maxChain    = 8 // CNAME records followed
 )
 
-// Options say whom a Resolver asks. The zero Options are fit for use.
+// Options are the options of a Resolver. The zero Options use the system's servers.
 type Options struct {
-	// Servers are addresses of recursive resolvers, with or without port. Empty: those that ResolvConf
-	// names, read again for each lookup. At most three are asked.
+	// Servers are addresses of recursive resolvers, with or without port. Empty: those that ResolvConf names, read again for
+	// each lookup. At most three are used.
 	Servers []string
 	// ResolvConf is the system's list of resolvers; empty is /etc/resolv.conf.
 	ResolvConf string
 	// Timeout bounds one exchange with one server; 0 is 2 s. A lookup takes at most five of them.
 	Timeout time.Duration
-	// Names is how many names are remembered; 0 is 4096, less than 0 none.
+	// Names is the number of names that are cached; 0 is 4096, less than 0 none.
 	Names int
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
@@ -45,7 +45,7 @@ type Resolver struct {
 	cache *cache
 }
 
-// New makes a Resolver. It asks nobody.
+// New makes a Resolver, without any query.
 func New(o Options) *Resolver {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
@@ -59,79 +59,77 @@ func New(o Options) *Resolver {
 	return &Resolver{o: o, cache: newCache(o.Names, o.Now)}
 }
 
-// Found is what a domain says of its service.
-type Found struct {
+// A Listing is what a domain publishes about its service.
+type Listing struct {
 	Service
 	// Records are all UIM records of the domain, those at _uim first.
 	Records []Record
-	// Authenticated says that the server asked has validated every answer by DNSSEC (the AD bit). It means
-	// as much as the server and the way to it can be trusted. RFC 4035 3.2.3, RFC 6840 5.8.
+	// Authenticated is true if the server has validated every answer by DNSSEC (the AD bit). It is worth as much trust as
+	// the server and the connection to it. RFC 4035 3.2.3, RFC 6840 5.8.
 	Authenticated bool
-	// Expires is when the first of the answers should be asked for again.
+	// Expires is when the first of the answers expires.
 	Expires time.Time
 }
 
-// Lookup asks what a domain says of its service: the records at _uim below it, and where those are silent
-// the ones at the domain itself. Records that are none of UIM's are ignored, repeated ones count once.
-// Trouble at the domain itself is none where _uim names an agents.json. Errors: ErrDomain; ErrNotFound
-// (ErrNoDomain or ErrNoRecords); ErrServer (also ErrTimeout, ErrAnswer); ErrChain; ErrRecord; a
-// *ConflictError; the cause of ctx. UIM core 5.1, 5.3.
-func (r *Resolver) Lookup(ctx context.Context, domain string) (Found, error) {
+// Lookup returns what a domain publishes about its service: the records at _uim below it, and for fields that those do not
+// have the records at the domain itself. Records that are not UIM's are ignored, repeated ones count once. A failure at the
+// domain itself is ignored if _uim names an agents.json. Errors: ErrDomain; ErrNotFound (ErrNoDomain or ErrNoRecords);
+// ErrServer (also ErrTimeout, ErrAnswer); ErrChain; ErrRecord; a *ConflictError; the cause of ctx. UIM core 5.1, 5.3.
+func (r *Resolver) Lookup(ctx context.Context, domain string) (Listing, error) {
 	name, err := ParseDomain(domain)
 	if err != nil {
-		return Found{}, err
+		return Listing{}, err
 	}
-	below, apex := r.both(ctx, name)
+	below, apex := r.lookupBoth(ctx, name)
 	if below.err != nil && !errors.Is(below.err, ErrNotFound) {
-		return Found{}, below.err
+		return Listing{}, below.err
 	}
-	found := Found{Service: Service{Domain: name}, Authenticated: true}
-	if err := found.take(below); err != nil {
-		return Found{}, err
+	atLabel := Listing{Service: Service{Domain: name}, Authenticated: true}
+	if err := atLabel.add(below); err != nil {
+		return Listing{}, err
 	}
-	sufficient := found.AgentsFile != ""
-	whole := found
+	whole := atLabel
 	switch {
 	case apex.err == nil || errors.Is(apex.err, ErrNotFound):
-		err = whole.take(apex)
+		err = whole.add(apex)
 	default:
 		err = apex.err
 	}
 	if err != nil {
-		if sufficient {
-			return found, nil
+		if atLabel.AgentsFile != "" {
+			return atLabel, nil
 		}
-		return Found{}, err
+		return Listing{}, err
 	}
 	if len(whole.Records) == 0 {
 		if errors.Is(apex.err, ErrNoDomain) {
-			return Found{}, fmt.Errorf("%s: %w", name, ErrNoDomain)
+			return Listing{}, fmt.Errorf("%s: %w", name, ErrNoDomain)
 		}
-		return Found{}, fmt.Errorf("%s: %w", name, ErrNoRecords)
+		return Listing{}, fmt.Errorf("%s: %w", name, ErrNoRecords)
 	}
 	return whole, nil
 }
 
-// take adds what one name says. What is said already holds.
-func (f *Found) take(a answer) error {
-	records, err := a.records()
+// add adds the records of one name. Fields that are set already keep their values.
+func (l *Listing) add(a answer) error {
+	records, err := a.consistentRecords()
 	if err != nil {
 		return err
 	}
-	f.Authenticated = f.Authenticated && a.secure
-	if f.Expires.IsZero() || a.expires.Before(f.Expires) {
-		f.Expires = a.expires
+	l.Authenticated = l.Authenticated && a.authenticated
+	if l.Expires.IsZero() || a.expires.Before(l.Expires) {
+		l.Expires = a.expires
 	}
-	f.Records = append(slices.Clip(f.Records), records...)
+	l.Records = append(slices.Clip(l.Records), records...)
 	for _, r := range records {
-		if v := f.value(r.Field); *v == "" {
+		if v := l.field(r.Field); *v == "" {
 			*v = r.Value
 		}
 	}
 	return nil
 }
 
-// Locate is Lookup for agent.Options.Locate: the URL of the agents.json that the domain names.
+// Locate is Lookup in the form of agent.Options.Locate: it returns the URL of the agents.json that the domain names.
 func (r *Resolver) Locate(ctx context.Context, domain string) ([]string, error) {
 	found, err := r.Lookup(ctx, domain)
 	if err != nil {
@@ -143,41 +141,41 @@ func (r *Resolver) Locate(ctx context.Context, domain string) ([]string, error) 
 	return []string{found.AgentsFile}, nil
 }
 
-// Published are the UIM records that a domain has, for Compare: those at _uim and those at the domain
-// itself, also where they contradict each other; none where there are none. Errors are those of Lookup
-// without ErrNotFound and ErrConflict.
-func (r *Resolver) Published(ctx context.Context, domain string) (records []Record, authenticated bool, err error) {
+// Records returns the UIM records that a domain publishes, for Compare: those at _uim and those at the domain itself, also
+// if they contradict each other; a domain without any is no error. Errors are those of Lookup without ErrNotFound and
+// ErrConflict.
+func (r *Resolver) Records(ctx context.Context, domain string) (records []Record, authenticated bool, err error) {
 	name, err := ParseDomain(domain)
 	if err != nil {
 		return nil, false, err
 	}
-	below, apex := r.both(ctx, name)
+	below, apex := r.lookupBoth(ctx, name)
 	for _, a := range []answer{below, apex} {
 		if a.err != nil && !errors.Is(a.err, ErrNotFound) {
 			return nil, false, a.err
 		}
-		list, err := a.parse()
+		list, err := a.uimRecords()
 		if err != nil {
 			return nil, false, err
 		}
 		records = append(records, list...)
 	}
-	return records, below.secure && apex.secure, nil
+	return records, below.authenticated && apex.authenticated, nil
 }
 
-// both asks for _uim and for the domain itself at once.
-func (r *Resolver) both(ctx context.Context, domain string) (below, apex answer) {
-	ctx, cancel := context.WithTimeout(ctx, wholes*r.o.Timeout)
+// lookupBoth looks up _uim and the domain itself concurrently.
+func (r *Resolver) lookupBoth(ctx context.Context, domain string) (below, apex answer) {
+	ctx, cancel := context.WithTimeout(ctx, maxTimeouts*r.o.Timeout)
 	defer cancel()
 	var wg sync.WaitGroup
-	wg.Go(func() { below = r.name(ctx, label+domain+".") })
-	wg.Go(func() { apex = r.name(ctx, domain+".") })
+	wg.Go(func() { below = r.lookupName(ctx, draftLabel+domain+".") })
+	wg.Go(func() { apex = r.lookupName(ctx, domain+".") })
 	wg.Wait()
 	return below, apex
 }
 
-// name says what one name says, remembered or asked for. An error is in the answer.
-func (r *Resolver) name(ctx context.Context, name string) answer {
+// lookupName returns the records of one name, from the cache or by a query. An error is in the answer.
+func (r *Resolver) lookupName(ctx context.Context, name string) answer {
 	if a, ok := r.cache.get(name); ok {
 		return a
 	}
@@ -189,15 +187,15 @@ func (r *Resolver) name(ctx context.Context, name string) answer {
 	return r.cache.put(a)
 }
 
-// follow asks for the TXT records of a name until its CNAME records have led to them.
+// follow queries the TXT records of a name, and of the names that its CNAME records lead to.
 func (r *Resolver) follow(ctx context.Context, name string) (answer, error) {
 	servers, err := r.servers()
 	if err != nil {
 		return answer{}, err
 	}
-	secure, ttl, chain := true, time.Duration(-1), newChain(name)
+	authenticated, ttl, chain := true, time.Duration(-1), newChain(name)
 	for {
-		m, err := r.ask(ctx, servers, chain.at)
+		m, err := r.query(ctx, servers, chain.at)
 		if err != nil {
 			return answer{}, fmt.Errorf("%s: %w", name, err)
 		}
@@ -205,18 +203,18 @@ func (r *Resolver) follow(ctx context.Context, name string) (answer, error) {
 		if err != nil {
 			return answer{}, fmt.Errorf("%s: %w", name, err)
 		}
-		a.secure = a.secure && secure
+		a.authenticated = a.authenticated && authenticated
 		if ttl >= 0 {
 			a.ttl = min(a.ttl, ttl)
 		}
-		if !a.unfinished {
+		if !a.continues {
 			return a, nil
 		}
-		secure, ttl = a.secure, a.ttl
+		authenticated, ttl = a.authenticated, a.ttl
 	}
 }
 
-// servers are the addresses to ask, in order.
+// servers returns the addresses of the servers, in order.
 func (r *Resolver) servers() ([]string, error) {
 	list, port := r.o.Servers, "53"
 	if len(list) == 0 {

@@ -14,8 +14,7 @@ import (
 	"github.com/uimgate/uimgate/discovery"
 )
 
-// A server is a real DNS server on the loopback address, over UDP and TCP. What is not in its zone does
-// not exist.
+// A server is a real DNS server on the loopback address, over UDP and TCP. Names outside of its zone do not exist.
 type server struct {
 	addr string
 	udp  atomic.Int32 // questions that came
@@ -62,7 +61,7 @@ func newServer(t *testing.T, lines ...string) *server {
 	return s
 }
 
-// add puts zone-file lines into the zone. A name alone exists without records.
+// add adds zone-file lines to the zone. A line that is only a name makes it exist without records.
 func (s *server) add(t *testing.T, lines ...string) {
 	t.Helper()
 	s.mu.Lock()
@@ -81,7 +80,7 @@ func (s *server) add(t *testing.T, lines ...string) {
 	}
 }
 
-// handle lets f answer where it likes to.
+// handle lets f answer questions itself.
 func (s *server) handle(f func(w dns.ResponseWriter, q *dns.Msg, tcp bool) (done bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +142,7 @@ func soa(t *testing.T, ttl, minimum uint32) *dns.SOA {
 	}
 }
 
-// resolver asks the servers, with a clock of its own.
+// resolver returns a Resolver that queries the servers, with a clock of its own.
 func resolver(t *testing.T, servers ...*server) (*discovery.Resolver, *clock) {
 	t.Helper()
 	c := &clock{at: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -171,7 +170,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// rawUDP answers each packet with those that reply makes of it.
+// rawUDP answers each packet with the packets that reply returns.
 func rawUDP(t *testing.T, reply func(q *dns.Msg) [][]byte) string {
 	t.Helper()
 	pc, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -199,7 +198,7 @@ func rawUDP(t *testing.T, reply func(q *dns.Msg) [][]byte) string {
 	return pc.LocalAddr().String()
 }
 
-// rawTCP cuts every UDP answer off and lets talk speak on each TCP connection.
+// rawTCP truncates every UDP answer and calls talk for each TCP connection.
 func rawTCP(t *testing.T, talk func(conn net.Conn, q *dns.Msg)) string {
 	t.Helper()
 	var addr string
@@ -259,7 +258,7 @@ func packed(t *testing.T, m *dns.Msg) []byte {
 	return b
 }
 
-// framed is a message as TCP carries it.
+// framed returns a message in the form of DNS over TCP.
 func framed(b []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...)
 }

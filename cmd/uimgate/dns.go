@@ -202,7 +202,7 @@ func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.
 	if s.server != "" {
 		o.Servers = []string{s.server}
 	}
-	have, authenticated, err := discovery.New(o).Published(c.Context(), domain)
+	have, authenticated, err := discovery.New(o).Records(c.Context(), domain)
 	if err != nil {
 		return fmt.Errorf("asking DNS for %s: %w", domain, err)
 	}
