@@ -220,15 +220,6 @@ func tryCases(t *testing.T, path string, text []byte) {
 	}
 }
 
-func asJSON(t *testing.T, v any) []byte {
-	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 var targetRow = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([^|]+) \\|$")
 
 // The ways to name intents that the guide lists, each with how many intents of the shop it must hold.

@@ -72,12 +72,12 @@ func exampleOfAPipeline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer data.Close()
+	defer func() { _ = data.Close() }()
 	state, err := sqlstore.Open(ctx, data.StatePath(), sqlstore.Options{Now: time.Now})
 	if err != nil {
 		return err
 	}
-	defer state.Close()
+	defer func() { _ = state.Close() }()
 	keys, err := pat.OpenKeyring(ctx, pat.KeyringConfig{Store: state, Files: data.Keys(), Algorithm: "EdDSA", Overlap: time.Hour, Now: time.Now})
 	if err != nil {
 		return err
