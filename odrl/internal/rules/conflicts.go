@@ -14,9 +14,10 @@ import (
 // every conflict.
 const maxWork = 20_000_000
 
-// analyse reports what rules do to one another: conflicts (ODRL IM 2.10), limits that another
+// analyse reports what rules do to one another in the world: conflicts (ODRL IM 2.10), limits that another
 // permission makes meaningless, charges that do not add up.
 func (n *normalizer) analyse() {
+	a := newAnalyst(n.compiler, n.form)
 	var permissions, prohibitions []*Rule
 	for _, r := range n.rules {
 		switch {
@@ -39,7 +40,8 @@ func (n *normalizer) analyse() {
 				return
 			}
 			if meet(p, f) {
-				n.conflict(p, f)
+				at := meeting{cmp.Or(p.Assignee, f.Assignee), "execute", n.common(p.Target, f.Target)}
+				a.conflict(p.Node, f.Node, demandAll("", p.Conditions, false), demandAll("", f.Conditions, true), at)
 			}
 		}
 	}
@@ -87,18 +89,6 @@ func (t *Target) meets(o *Target) bool {
 		}
 	}
 	return false
-}
-
-func (n *normalizer) conflict(p, f *Rule) {
-	definite := subset(f.Canonical, p.Canonical) // whenever the permission applies, so does the prohibition
-	example, possible := satisfiable(n.Names, slices.Concat(demandAll("", p.Conditions, false), demandAll("", f.Conditions, true)))
-	if !possible {
-		return
-	}
-	clash{
-		definite: definite, strategy: n.d.Strategy(), permission: p.Node, prohibition: f.Node,
-		party: cmp.Or(p.Assignee, f.Assignee), action: "execute", target: n.common(p.Target, f.Target), facts: example,
-	}.tell(n.Problems)
 }
 
 // common names an intent that both targets hold.

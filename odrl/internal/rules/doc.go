@@ -6,7 +6,8 @@
 //	compile    constraints → leaves and logical nodes, for either way to ask; leaf: one row for each kind of operand
 //	limits     count and rateLimit → limit.Limit; counting is the store's, a decision names what to count
 //	duties     pay → charges, signPayload → keys, attribute and the audit duties
-//	conflicts  what rules do to one another, reported when publishing; clash: the same by names alone
+//	analyst    what rules do to one another: conflicts, duties to do what is prohibited, rules that are never active
+//	conflicts  which rules meet in the world of a policy that is enforced; limits and charges that do not fit
 //	satisfy    which constraints go together, and an example of facts that meet them (domain)
 //	data       rules → the data that semantics.rego reads
 //	evaluable  rules and duties as written → the data that report.rego reads

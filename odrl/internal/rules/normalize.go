@@ -36,7 +36,7 @@ func normalize(ctx context.Context, tree map[string]any, w World, found *model.F
 	n.expand()
 	if !found.Failed() {
 		n.analyse()
-		analyseDuties(l, n.form)
+		newAnalyst(n.compiler, n.form).all(false)
 	}
 	return n
 }

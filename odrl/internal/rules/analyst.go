@@ -7,47 +7,67 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A clash is a permission and a prohibition that one request can meet. ODRL IM 2.10.
-type clash struct {
-	definite    bool // wherever the permission applies, so does the prohibition
-	strategy    model.Strategy
-	permission  *model.Rule
-	prohibition *model.Rule
-	// The request that both meet; empty where any will do.
-	party, action, target string
-	facts                 map[string][]string
+// An analyst reports what the rules of a policy do to one another.
+type analyst struct {
+	*compiler
+	form    *model.NormalForm
+	work    int
+	related map[string][]string
 }
 
-// tell reports a conflict, by the strategy that settles it.
-func (c clash) tell(problems *model.Findings) {
-	at, p, in := c.prohibition.Pointer, c.permission.Name(), c.request()
+func newAnalyst(k *compiler, f *model.NormalForm) *analyst {
+	return &analyst{compiler: k, form: f, related: map[string][]string{}}
+}
+
+// maxPairs bounds the pairs of rules that are compared by names.
+const maxPairs = 1_000_000
+
+// Analyse reports conflicts, duties to do what is prohibited, and rules that can never be active. Names are compared as
+// they are written, with what the document has of collections and actions.
+func Analyse(l *model.Library, f *model.NormalForm) {
+	newAnalyst(newCompiler(l.Names, literal), f).all(true)
+}
+
+// A meeting is one request that two rules match; a part is empty where any will do.
+type meeting struct{ party, action, target string }
+
+// conflict reports a permission and a prohibition that one request can meet, by the strategy that settles it. ODRL IM 2.10.
+func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs []demand, at meeting) {
+	facts, possible := satisfiable(a.Names, slices.Concat(mine, theirs))
+	if !possible {
+		return
+	}
+	definite := a.within(theirs, mine) // wherever the permission applies, so does the prohibition
+	pointer, p, in, strategy := prohibition.Pointer, permission.Name(), at.request(facts), a.form.Strategy()
 	switch {
-	case c.definite && c.strategy == model.VoidOnConflict:
-		problems.Errorf("conflict", at, "always prohibits what %s permits, as in %s, which voids the policy: set conflict to prohibit or perm, or name other targets", p, in)
-	case c.definite && c.strategy == model.ProhibitionWins:
-		problems.Warnf("conflict", at, "always prohibits what %s permits, as in %s: that permission is without effect where both meet", p, in)
-	case c.definite:
-		problems.Warnf("conflict", at, "is without effect where %s permits the same, as in %s", p, in)
-	case c.strategy == model.VoidOnConflict:
-		problems.Warnf("conflict", at, "may prohibit what %s permits, as in %s; such requests are denied as a conflict: set conflict to prohibit or perm", p, in)
+	case definite && strategy == model.VoidOnConflict:
+		a.Problems.Errorf("conflict", pointer,
+			"always prohibits what %s permits, as in %s, which voids the policy: set conflict to prohibit or perm, or name other targets", p, in)
+	case definite && strategy == model.ProhibitionWins:
+		a.Problems.Warnf("conflict", pointer, "always prohibits what %s permits, as in %s: that permission is without effect where both meet", p, in)
+	case definite:
+		a.Problems.Warnf("conflict", pointer, "is without effect where %s permits the same, as in %s", p, in)
+	case strategy == model.VoidOnConflict:
+		a.Problems.Warnf("conflict", pointer,
+			"may prohibit what %s permits, as in %s; such requests are denied as a conflict: set conflict to prohibit or perm", p, in)
 	}
 }
 
-// request words the request that both rules meet.
-func (c *clash) request() string {
+// request words the request, with facts.
+func (m meeting) request(values map[string][]string) string {
 	parts := []string{"a request"}
-	if c.party != "" {
-		parts = append(parts, "of "+model.Quote(c.party))
+	if m.party != "" {
+		parts = append(parts, "of "+model.Quote(m.party))
 	}
-	if c.action != "" {
-		parts = append(parts, "to "+c.action)
+	if m.action != "" {
+		parts = append(parts, "to "+m.action)
 	}
-	if c.target != "" {
-		parts = append(parts, model.Quote(c.target))
+	if m.target != "" {
+		parts = append(parts, model.Quote(m.target))
 	}
 	var facts []string
-	for _, name := range model.SortedKeys(c.facts) {
-		facts = append(facts, name+" is "+model.Quote(strings.Join(c.facts[name], ", ")))
+	for _, name := range model.SortedKeys(values) {
+		facts = append(facts, name+" is "+model.Quote(strings.Join(values[name], ", ")))
 	}
 	const most = 5
 	if len(facts) > most {
@@ -59,63 +79,44 @@ func (c *clash) request() string {
 	return strings.Join(parts, " ")
 }
 
-// An analyst looks at what the rules of a policy in normal form do to one another. Names are compared as
-// they stand; what the document says of collections and actions counts.
-type analyst struct {
-	*model.Names
-	form      *model.NormalForm
-	work      int
-	related   map[string][]string
-	canon     map[*model.Constraint]string
-	literally bool // conflicts are found by names alone
+// within reports whether everything the first demands the second demands too.
+func (a *analyst) within(few, many []demand) bool {
+	have := map[string]bool{}
+	for _, d := range many {
+		have[d.scope+" "+a.canonicalOf(d.c)] = true
+	}
+	return !slices.ContainsFunc(few, func(d demand) bool { return !have[d.scope+" "+a.canonicalOf(d.c)] })
 }
 
-// maxPairs bounds the pairs of rules that are compared.
-const maxPairs = 1_000_000
-
-// Analyse reports conflicts, duties to do what is prohibited, and rules that can never be active.
-func Analyse(l *model.Library, f *model.NormalForm) {
-	a := &analyst{Names: l.Names, form: f, related: map[string][]string{}, canon: map[*model.Constraint]string{}, literally: true}
-	a.all()
-}
-
-// analyseDuties is analyseForm for a policy whose conflicts are found by what its names mean in the world.
-func analyseDuties(l *model.Library, f *model.NormalForm) {
-	a := &analyst{Names: l.Names, form: f, related: map[string][]string{}, canon: map[*model.Constraint]string{}}
-	a.all()
-}
-
-func (a *analyst) all() {
-	f := a.form
+// all reports duties to do what is prohibited, rules that are never active and, where that is asked for, the conflicts by
+// names.
+func (a *analyst) all(conflicts bool) {
 	byTarget := map[string][]*model.Atom{}
-	for _, r := range f.Rules {
+	for _, r := range a.form.Rules {
 		if r.Kind == model.Prohibition {
 			byTarget[targetName(r)] = append(byTarget[targetName(r)], r)
 		}
 	}
-	if len(byTarget) > 0 {
-		for _, r := range f.Rules {
-			if !a.against(r, byTarget) {
-				a.Problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for conflicts")
-				break
-			}
+	for _, r := range a.form.Rules {
+		if len(byTarget) > 0 && !a.against(r, byTarget, conflicts) {
+			a.Problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for conflicts")
+			break
 		}
 	}
 	a.never()
 }
 
-// against compares a rule, and its duties, with the prohibitions; false where the time is up.
-func (a *analyst) against(r *model.Atom, prohibitions map[string][]*model.Atom) bool {
+// against compares a rule, and its duties, with the prohibitions; false where the work is used up.
+func (a *analyst) against(r *model.Atom, prohibitions map[string][]*model.Atom, conflicts bool) bool {
 	if r.Kind != model.Prohibition {
 		for _, f := range a.near(targetName(r), prohibitions) {
 			if a.work++; a.work > maxPairs || a.Problems.Full() {
 				return false
 			}
-			switch {
-			case r.Kind == model.Obligation:
+			if r.Kind == model.Obligation {
 				a.duty(r, r, f)
-			case a.literally:
-				a.conflict(r, f)
+			} else if conflicts {
+				a.permitted(r, f)
 			}
 		}
 	}
@@ -128,6 +129,13 @@ func (a *analyst) against(r *model.Atom, prohibitions map[string][]*model.Atom) 
 		}
 	}
 	return true
+}
+
+// permitted reports a conflict of a permission with a prohibition, by their names.
+func (a *analyst) permitted(p, f *model.Atom) {
+	if at, ok := a.meet(p, f, p.Parties["assignee"]); ok {
+		a.conflict(p.Node, f.Node, demandsOf(p, false), demandsOf(f, true), at)
+	}
 }
 
 func targetName(r *model.Atom) string {
@@ -177,8 +185,20 @@ func (a *analyst) relatives(name string) []string {
 	return list
 }
 
-// meeting names what one reference and another are both about: the narrower of them, or a common part.
-func (a *analyst) meeting(x, y *model.Reference) (string, bool) {
+// meet returns a request that a rule, for the given party, and a prohibition both match, by their names.
+func (a *analyst) meet(x, f *model.Atom, party *model.Reference) (at meeting, ok bool) {
+	if at.action, ok = a.action(x, f); !ok {
+		return at, false
+	}
+	if at.target, ok = a.common(x.Target, f.Target); !ok {
+		return at, false
+	}
+	at.party, ok = a.common(party, f.Parties["assignee"])
+	return at, ok
+}
+
+// common names what one reference and another are both about: the narrower of them, or a common part.
+func (a *analyst) common(x, y *model.Reference) (string, bool) {
 	switch {
 	case x == nil && y == nil:
 		return "", true
@@ -229,48 +249,6 @@ func (a *analyst) action(x, f *model.Atom) (string, bool) {
 	return "", false
 }
 
-func (a *analyst) conflict(p, f *model.Atom) {
-	action, ok := a.action(p, f)
-	if !ok {
-		return
-	}
-	target, ok := a.meeting(p.Target, f.Target)
-	if !ok {
-		return
-	}
-	party, ok := a.meeting(p.Parties["assignee"], f.Parties["assignee"])
-	if !ok {
-		return
-	}
-	mine, theirs := demandsOf(p, false), demandsOf(f, true)
-	example, ok := satisfiable(a.Names, slices.Concat(mine, theirs))
-	if !ok {
-		return
-	}
-	clash{
-		definite: a.within(theirs, mine), strategy: a.form.Strategy(), permission: p.Node, prohibition: f.Node,
-		party: party, action: action, target: target, facts: example,
-	}.tell(a.Problems)
-}
-
-// within reports whether everything the first demands the second demands too.
-func (a *analyst) within(few, many []demand) bool {
-	have := map[string]bool{}
-	for _, d := range many {
-		have[d.scope+" "+a.canonical(d.c)] = true
-	}
-	return !slices.ContainsFunc(few, func(d demand) bool { return !have[d.scope+" "+a.canonical(d.c)] })
-}
-
-func (a *analyst) canonical(c *model.Constraint) string {
-	s, ok := a.canon[c]
-	if !ok {
-		s = model.CanonicalConstraint(c)
-		a.canon[c] = s
-	}
-	return s
-}
-
 // demandsOf are all conditions under which a rule is active and matches a request.
 func demandsOf(r *model.Atom, loose bool) []demand {
 	list := demandAll("", r.Constraints, loose)
@@ -288,25 +266,20 @@ func demandsOf(r *model.Atom, loose bool) []demand {
 
 // duty reports a duty to do what is prohibited. It has the parties of the rule that it belongs to.
 func (a *analyst) duty(d, of, f *model.Atom) {
-	action, ok := a.action(d, f)
-	if !ok || d.Action == nil || d.Target == nil {
+	if d.Action == nil || d.Target == nil {
 		return
 	}
 	who := d.Parties["assignee"]
 	if who == nil {
 		who = of.Parties["assignee"]
 	}
-	target, ok := a.meeting(d.Target, f.Target)
+	at, ok := a.meet(d, f, who)
 	if !ok {
 		return
 	}
-	if _, ok := a.meeting(who, f.Parties["assignee"]); !ok {
-		return
+	if _, ok := satisfiable(a.Names, slices.Concat(demandsOf(d, true), demandsOf(f, true))); ok {
+		a.Problems.Warnf("duty-conflict", d.Node.Pointer, "the %s to %s %s is what %s prohibits", d.Kind, at.action, model.Quote(at.target), f.Node.Name())
 	}
-	if _, ok := satisfiable(a.Names, slices.Concat(demandsOf(d, true), demandsOf(f, true))); !ok {
-		return
-	}
-	a.Problems.Warnf("duty-conflict", d.Node.Pointer, "the %s to %s %s is what %s prohibits", d.Kind, action, model.Quote(target), f.Node.Name())
 }
 
 // never reports rules whose conditions cannot all be true.
