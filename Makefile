@@ -28,7 +28,7 @@ endif
 soak: ## whole gateways killed, stopped, cut off and reloaded under load, a minute of each; the suites of the stores and of the policies in full; make test has a cut of all three
 	$(GO) test -tags soak -count=1 -timeout 60m -v ./internal/soak
 	$(GO) test $(RACE) -tags soak -count=1 -timeout 60m ./store/...
-	$(GO) test -tags soak -count=1 -timeout 60m ./odrl/...
+	$(GO) test -tags soak -count=1 -timeout 60m ./odrl/... ./internal/daemon
 ifneq ($(RACE),)
 	$(GO) test $(DETECT) -count=1 -timeout 60m -run Concurrently ./odrl
 endif

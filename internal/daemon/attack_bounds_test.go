@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -35,7 +36,7 @@ func TestLargeNonsenseIsCheap(t *testing.T) {
 		}
 	}
 	for name, send := range map[string]func() answer{
-		"unknown parameters":         execute(`{"intent_uid":"` + search + `","parameters":{"query":"x",` + many(`"quer%d":1`, ",", 70_000) + `}}`),
+		"unknown parameters":         execute(`{"intent_uid":"` + search + `","parameters":{"query":"x",` + many(`"quer%d":1`, ",", 70*daemon.LargeNonsense) + `}}`),
 		"a long parameter name":      execute(`{"intent_uid":"` + search + `","parameters":{"` + long + `":1}}`),
 		"a long parameter":           execute(`{"intent_uid":"` + search + `","parameters":{"query":"` + long + `"}}`),
 		"a long category":            execute(`{"intent_uid":"` + search + `","parameters":{"query":"lamp","category":"` + long + `"}}`),
@@ -44,9 +45,9 @@ func TestLargeNonsenseIsCheap(t *testing.T) {
 		"a long uid":                 execute(`{"intent_uid":"` + long + `","parameters":{}}`),
 		"a long uid with colons":     execute(`{"intent_uid":"shop.example:` + long[:1<<19] + `:v1","parameters":{}}`),
 		"a long member name":         execute(`{"` + long + `":1}`),
-		"many members":               execute(`{` + many(`"intent_uidd%d":1`, ",", 40_000) + `}`),
-		"a list of lists":            execute(`{"intent_uid":"` + search + `","parameters":{"query":[` + strings.Repeat("[],", 300_000) + `[]]}}`),
-		"a wide context":             execute(`{"intent":{"uid":"` + search + `","parameters":{}},"context":[` + strings.Repeat("{},", 300_000) + `{}]}`),
+		"many members":               execute(`{` + many(`"intent_uidd%d":1`, ",", 40*daemon.LargeNonsense) + `}`),
+		"a list of lists":            execute(`{"intent_uid":"` + search + `","parameters":{"query":[` + strings.Repeat("[],", 300*daemon.LargeNonsense) + `[]]}}`),
+		"a wide context":             execute(`{"intent":{"uid":"` + search + `","parameters":{}},"context":[` + strings.Repeat("{},", 300*daemon.LargeNonsense) + `{}]}`),
 		"a large scope":              issue(string(mustJSON(t, map[string]any{"agent_id": "big", "signed_policy": "AAAA", "agent_public_key": a.publicKey(), "scope": scope}))),
 		"a large detached signature": issue(`{"agent_id":"big","signed_policy":"` + long + `","agent_public_key":"` + a.publicKey() + `"}`),
 		"a large JWS":                issue(`{"agent_id":"big","signed_policy":"` + long[:1<<19] + `.` + long[:1<<18] + `.x","agent_public_key":"` + a.publicKey() + `"}`),
@@ -65,7 +66,7 @@ func TestLargeNonsenseIsCheap(t *testing.T) {
 		},
 		"many accepted types": func() answer { return g.do("GET", "/api/policy", nil, header{"Accept": many(`a/%d`, ",", 8000)}) },
 		"a form of many tokens": func() answer {
-			return g.do("POST", "/api/pat/revoke", []byte(many("t%d=1", "&", 100_000)), header{"Content-Type": "application/x-www-form-urlencoded"})
+			return g.do("POST", "/api/pat/revoke", []byte(many("t%d=1", "&", 100*daemon.LargeNonsense)), header{"Content-Type": "application/x-www-form-urlencoded"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

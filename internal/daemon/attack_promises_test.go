@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/uimgate/uimgate/internal/daemon"
 )
 
 // slowCall sends the head of a call and returns what sends the body and reads the answer.
@@ -221,7 +223,7 @@ func TestReloadsAmidCallsFailNone(t *testing.T) {
 			}
 		})
 	}
-	for n := range 20 {
+	for n := range daemon.ReloadsAmidCalls {
 		g.write("uimgate.yaml", strings.ReplaceAll(strings.Replace(testConfig, "timeout: 2s", fmt.Sprintf("timeout: %ds", 3+n), 1), "UPSTREAM", g.upstream.server.URL))
 		if got := g.adminDo("POST", "/admin/v1/reload", nil); got.status != http.StatusOK {
 			t.Fatalf("%d %s", got.status, got.body)

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -165,8 +167,15 @@ func TestAgentsWrittenByOthers(t *testing.T) {
 	}
 }
 
-func TestTenThousandCallsOnALimitOfAThousandAdmitExactlyAThousand(t *testing.T) {
-	g := startGate(t, setup{config: strings.Replace(testConfig, "timeout: 2s", "timeout: 60s", 1)})
+// Ten times as many calls as the limit has units, all at once.
+func TestManyCallsOnALimitAdmitExactlyItsUnits(t *testing.T) {
+	const each = 20
+	const all = daemon.CrowdOfAgents * each
+	const units = all / 10
+	g := startGate(t, setup{
+		config: strings.Replace(testConfig, "timeout: 2s", "timeout: 60s", 1),
+		policy: strings.Replace(testPolicy, `"rightOperand": 1000`, fmt.Sprintf(`"rightOperand": %d`, units), 1),
+	})
 	agents := []*agent{g.newAgent("agent-1").agree()}
 	again := *agents[0] // a second PAT of the same agent shares its counter
 	agents = append(agents, again.agree())
@@ -174,11 +183,11 @@ func TestTenThousandCallsOnALimitOfAThousandAdmitExactlyAThousand(t *testing.T) 
 	var admitted, refused, other atomic.Int64
 	var wg sync.WaitGroup
 	start := make(chan struct{})
-	for worker := range 500 {
+	for worker := range daemon.CrowdOfAgents {
 		token := agents[worker%len(agents)].token
 		wg.Go(func() {
 			<-start
-			for range 20 {
+			for range each {
 				var got answer
 				var err error
 				for range 100 { // a starved gateway may not know of revocations in time, and then serves nobody
@@ -200,11 +209,11 @@ func TestTenThousandCallsOnALimitOfAThousandAdmitExactlyAThousand(t *testing.T) 
 	}
 	close(start)
 	wg.Wait()
-	if admitted.Load() != 1000 || refused.Load() != 9000 || other.Load() != 0 {
-		t.Errorf("admitted %d, refused %d, other %d; want exactly 1000, 9000, 0", admitted.Load(), refused.Load(), other.Load())
+	if admitted.Load() != units || refused.Load() != all-units || other.Load() != 0 {
+		t.Errorf("admitted %d, refused %d, other %d; want exactly %d, %d, 0", admitted.Load(), refused.Load(), other.Load(), units, all-units)
 	}
-	if n := len(g.upstream.calls()); n != 1000 {
-		t.Errorf("the upstream saw %d calls", n)
+	if n := len(g.upstream.calls()); n != units {
+		t.Errorf("the upstream saw %d calls, want %d", n, units)
 	}
 }
 

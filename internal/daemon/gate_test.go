@@ -25,6 +25,7 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 // A gate is a whole gateway with a real store, a real upstream and a log that can be read.
@@ -70,6 +71,9 @@ func startGate(tb testing.TB, s setup) *gate {
 	cfg, problems := g.load()
 	if cfg == nil {
 		tb.Fatalf("configuration: %v", problems)
+	}
+	if cfg.Store.Engine == config.SQLite {
+		sqlitetest.Empty.Copy(tb, config.StatePath(cfg.Data))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ready := make(chan daemon.Addresses, 1)

@@ -41,6 +41,7 @@ func (a *agent) at(g *gate) *agent {
 }
 
 func TestReplicasWhoseClocksAreOffActAsOne(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	gates := []*gate{onPostgres(t, dsn, -time.Hour), onPostgres(t, dsn, time.Hour)}
 	form := header{"Content-Type": "application/x-www-form-urlencoded"}
@@ -80,6 +81,7 @@ func TestReplicasWhoseClocksAreOffActAsOne(t *testing.T) {
 }
 
 func TestADatabaseThatIsAwayDeniesAndComesBack(t *testing.T) {
+	t.Parallel()
 	c := pgtest.Start(t)
 	proxy := c.Proxy(t)
 	dsn, err := proxy.DSN(c.Database(t))

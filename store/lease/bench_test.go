@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest"
+	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 // A counting store counts transactions.
@@ -34,19 +34,10 @@ func (c *counting) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lea
 
 func (c *counting) transactions() int64 { return c.begins.Load() + c.leases.Load() }
 
-// empty is an SQLite database just made.
-var empty = storetest.NewTemplate(func(path string) error {
-	s, err := sqlstore.Open(context.Background(), path, sqlstore.Options{Now: time.Now})
-	if err != nil {
-		return err
-	}
-	return s.Close()
-})
-
 func openSQLite(tb testing.TB, place string, now func() time.Time) *sqlstore.Store {
 	tb.Helper()
 	path := filepath.Join(place, "state.db")
-	empty.Copy(tb, path)
+	sqlitetest.Empty.Copy(tb, path)
 	s, err := sqlstore.Open(tb.Context(), path, sqlstore.Options{Now: now})
 	if err != nil {
 		tb.Fatal(err)

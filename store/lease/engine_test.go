@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
 	"github.com/uimgate/uimgate/store/storetest"
+	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 // An engine is a store whose calls begin on leases.
@@ -56,7 +57,7 @@ func TestConformance(t *testing.T) {
 			storetest.Run(t, func(t *testing.T, place string, now func() time.Time) storetest.Engine {
 				t.Helper()
 				path := filepath.Join(place, "state.db")
-				empty.Copy(t, path)
+				sqlitetest.Empty.Copy(t, path)
 				s, err := sqlstore.Open(t.Context(), path, sqlstore.Options{Now: now})
 				if err != nil {
 					t.Fatal(err)

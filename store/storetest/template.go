@@ -21,7 +21,7 @@ type Template struct {
 // NewTemplate returns a template that build makes at a path when the first copy is wanted, and closes.
 func NewTemplate(build func(path string) error) *Template { return &Template{build: build} }
 
-// Copy puts a copy at path, unless a file is there.
+// Copy puts a copy at path, unless a file is there. It makes the directory (0700).
 func (f *Template) Copy(tb testing.TB, path string) {
 	tb.Helper()
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -29,6 +29,9 @@ func (f *Template) Copy(tb testing.TB, path string) {
 	}
 	f.once.Do(func() { f.bytes, f.err = f.read() })
 	err := f.err
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
 	if err == nil {
 		err = os.WriteFile(path, f.bytes, 0o600)
 	}
