@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/agent/verify"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
+	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 const gatewayAgents = `{
@@ -134,6 +135,7 @@ services:
 	if cfg == nil {
 		t.Fatal(problems)
 	}
+	sqlitetest.Empty.Copy(t, config.StatePath(cfg.Data))
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan daemon.Addresses, 1), make(chan error, 1)
 	go func() {

@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 const operatorAgents = `{
@@ -78,6 +79,7 @@ func (g *running) start() {
 	if cfg == nil {
 		g.Fatal(problems.Err())
 	}
+	sqlitetest.Empty.Copy(g, config.StatePath(cfg.Data))
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan daemon.Addresses, 1), make(chan error, 1)
 	go func() {
