@@ -79,7 +79,7 @@ func (s Session) pendingFor(a Acceptance) bool {
 		maps.EqualFunc(s.Declared, a.Declared, slices.Equal)
 }
 
-// sign tries the permitted forms of agreement until the service knows one.
+// sign tries the permitted forms of agreement until the service accepts one.
 func (s *Service) sign(ctx context.Context, session Session, policy Policy) (Agreement, error) {
 	forms := []Form{FormFresh}
 	if s.client.o.AllowStatic && len(session.Declared) == 0 {
@@ -186,7 +186,7 @@ func (s Session) agreement() Agreement {
 	}
 }
 
-// formUnknown reports whether an error may mean that the service does not know this form of agreement, rather than that it
+// formUnknown reports whether an error may mean that the service does not accept this form of agreement, rather than that it
 // rejects the agreement.
 func formUnknown(err error) bool {
 	e, ok := errors.AsType[*Error](err)

@@ -105,7 +105,7 @@ func TestServicesThatKnowOnlySignedPolicies(t *testing.T) {
 			if err != nil || cmp.Diff(map[string]any{"echo": map[string]any{"query": "tea"}}, r.Output) != "" {
 				t.Fatalf("%v, %v", r.Output, err)
 			}
-			// It knows no renewal: the same policy is signed again in the form it knows.
+			// It offers no renewal: the same policy is signed again in the form that it accepts.
 			before := s.Session().Token()
 			shop.Clock.Add(59 * time.Minute)
 			if _, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{}); err != nil {

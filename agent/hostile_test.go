@@ -255,7 +255,7 @@ func TestLoopbackIsForThoseWhoNameIt(t *testing.T) {
 	shop := agenttest.New(t, agenttest.Canonical)
 	port := shop.URL[strings.LastIndexByte(shop.URL, ':')+1:]
 	o := options(t, shop)
-	// Found at a public address, as the session says, a service has no business on the loopback address.
+	// Found at a public address, according to the session, a service has no business on the loopback address.
 	session := agreed(t, o, shop.URL).Session()
 	session.Endpoints.Agents = "https://shop.example/agents.json"
 	before := len(shop.Calls())

@@ -38,7 +38,7 @@ type Options struct {
 	// AllowInsecure permits http and private addresses: for tests and closed networks. A loopback address that the caller
 	// names is always allowed.
 	AllowInsecure bool
-	// AllowStatic permits, with services that do not know fresh agreements, a signature over the policy alone, which
+	// AllowStatic permits, with services that do not accept fresh agreements, a signature over the policy alone, which
 	// whoever sees it can replay.
 	AllowStatic bool
 

@@ -47,7 +47,7 @@ func FuzzParseCharge(f *testing.F) {
 	})
 }
 
-// FuzzParseRateLimit: nothing is negative or longer than a year, whatever the fields say.
+// FuzzParseRateLimit: nothing is negative or longer than a year, whatever the fields hold.
 func FuzzParseRateLimit(f *testing.F) {
 	f.Add(`"hour";r=99;t=60, "day";r=5`, `"hour";q=100;w=3600, "day";q=1000`, "", "", "")
 	f.Add(`default;r=50;t=30`, `default;q=100;pk=:cHsdsRa894==:`, "", "", "")
@@ -158,7 +158,7 @@ func FuzzReadError(f *testing.F) {
 	})
 }
 
-// FuzzReadResult: an error gives nothing; what is read is JSON that says the same as the tree.
+// FuzzReadResult: an error gives nothing; what is read is JSON that is equal to the tree.
 func FuzzReadResult(f *testing.F) {
 	for _, s := range []string{
 		`{"a":1}`, `{"status":"success","data":{"a":[1,2.50]},` +
@@ -249,7 +249,7 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// FuzzPythonDumps: the form says the same as the document.
+// FuzzPythonDumps: the form is equal to the document as JSON.
 func FuzzPythonDumps(f *testing.F) {
 	f.Add([]byte(`{"a":[1,2.50,"täg\u007f\u2028/<>&😀\ud83d\ude00"],"b":{}}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {

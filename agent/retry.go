@@ -62,7 +62,7 @@ func (c *call) nextStep(err error, session Session, client *Client) step {
 
 // repeatableUnderKey reports whether a call that may have taken effect can be repeated under its idempotency key. A
 // service that accepted a fresh agreement implements the specification that defines the key; for any other service only
-// the caller can know that it honours keys, and states that by giving one.
+// the caller can judge whether it honours keys, and states that by giving one.
 func (c *call) repeatableUnderKey(session Session) bool {
 	return c.key != "" && (!c.ownKey || session.Form == FormFresh)
 }

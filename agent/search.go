@@ -89,11 +89,11 @@ func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
 	s.keepFound(found)
 	p := intents.Page{Intents: found, TotalResults: len(found), TotalPages: 1, CurrentPage: max(q.Page, 1), PageSize: len(found)}
 	outer, _ := tree.(map[string]any)
-	told, _ := outer["pagination"].(map[string]any)
+	pagination, _ := outer["pagination"].(map[string]any)
 	for name, to := range map[string]*int{
 		"total_results": &p.TotalResults, "total_pages": &p.TotalPages, "current_page": &p.CurrentPage, "page_size": &p.PageSize,
 	} {
-		if n, ok := told[name].(json.Number); ok {
+		if n, ok := pagination[name].(json.Number); ok {
 			if i, err := strconv.Atoi(n.String()); err == nil && i >= 0 {
 				*to = i
 			}

@@ -24,7 +24,7 @@ import (
 type Form string
 
 // The forms. All but FormFresh are static: whoever sees one can replay it. They are used only if Options.AllowStatic
-// permits it and the service does not know FormFresh.
+// permits it and the service does not accept FormFresh.
 const (
 	FormFresh           Form = "fresh"            // a uim-agreement+jwt: bound to service, time and nonce
 	FormPolicyJWS       Form = "jws-policy"       // a compact JWS whose payload is the policy as served

@@ -27,8 +27,8 @@ func parseTarget(s string) (target, error) {
 	if s == "" || len(s) > maxTarget || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return target{}, ErrTarget
 	}
-	bare := !strings.Contains(s, "://")
-	if bare {
+	noScheme := !strings.Contains(s, "://")
+	if noScheme {
 		s = "https://" + bracketed(s)
 	}
 	u, err := url.Parse(s)
@@ -43,7 +43,7 @@ func parseTarget(s string) (target, error) {
 		u.Host = strings.Replace(u.Host, u.Hostname(), ascii, 1)
 	}
 	loopback := fetch.LoopbackHost(u.Hostname())
-	if bare && loopback {
+	if noScheme && loopback {
 		u.Scheme = "http"
 	}
 	if strings.HasSuffix(u.Path, ".json") {
@@ -53,7 +53,7 @@ func parseTarget(s string) (target, error) {
 		return target{}, fmt.Errorf("%w: an origin has no query", ErrTarget)
 	}
 	t := target{urls: []string{u.JoinPath("agents.json").String(), u.JoinPath(".well-known", "agents.json").String()}}
-	if _, err := netip.ParseAddr(u.Hostname()); bare && !loopback && err != nil && u.Port() == "" && strings.Trim(u.Path, "/") == "" {
+	if _, err := netip.ParseAddr(u.Hostname()); noScheme && !loopback && err != nil && u.Port() == "" && strings.Trim(u.Path, "/") == "" {
 		t.domain = strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	}
 	return t, nil

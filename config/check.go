@@ -18,7 +18,7 @@ const (
 	defaultHost = "127.0.0.1"
 )
 
-// check reads the files and holds what one value cannot say about itself.
+// check reads the files and checks what depends on several values.
 func (l *loader) check(c *Config) {
 	l.checkServer(&c.Server)
 	l.checkAdmin(c)
@@ -35,7 +35,8 @@ func (l *loader) checkServer(s *Server) {
 	l.rolling("server.issue_per_address", s.IssuePerAddress)
 	for i, p := range s.TrustedProxies {
 		if text := p.String(); text == everyoneV4 || text == everyoneV6 {
-			l.Warnf("server.trusted_proxies["+strconv.Itoa(i)+"]", "trusts everyone to say where requests come from: name the networks of your proxies")
+			l.Warnf("server.trusted_proxies["+strconv.Itoa(i)+"]",
+				"trusts everyone to say where requests come from: name the networks of your proxies")
 		}
 	}
 	l.certificate(&s.TLS)
@@ -97,7 +98,8 @@ func (l *loader) listenAddress(path, text string) (host string, ok bool) {
 func (l *loader) checkAdmin(c *Config) {
 	host, ok := l.listenAddress("admin.listen", c.Admin.Listen)
 	if ok && !loopback(host) && c.Server.TLS.Cert.Path == "" && c.Server.TLS.Key.Path == "" {
-		l.Errorf("admin.listen", "other machines can reach this address, and the admin token would travel in the clear: listen on %s, or set server.tls", defaultHost)
+		l.Errorf("admin.listen",
+			"other machines can reach this address, and the admin token would travel in the clear: listen on %s, or set server.tls", defaultHost)
 	}
 	if ok && collide(c.Admin.Listen, c.Server.Listen) {
 		l.Errorf("admin.listen", "takes the port of server.listen: give it one of its own")
@@ -141,7 +143,7 @@ func (l *loader) checkPAT(p *PAT) {
 	}
 }
 
-// rolling insists on a rate that agents can be told as so many per seconds, and that admits something.
+// rolling rejects a rate that cannot be written as so many per seconds, and one that admits nothing.
 func (l *loader) rolling(path string, r limit.Rate) {
 	if r.Period == "" {
 		return // reported where it was read

@@ -23,7 +23,7 @@ var (
 // agentsOwn are headers that mean something else, so that no proxy sends a fact in them.
 var agentsOwn = []string{"Authorization", "Cookie", "Idempotency-Key", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
-// checkFacts checks where a service's facts come from. Whether the policy asks for them is for the gateway to say.
+// checkFacts checks where a service's facts come from. Whether the policy asks for them is checked by the gateway.
 func (l *loader) checkFacts(path string, s *Service, c *Config) {
 	for _, operand := range slices.Sorted(maps.Keys(s.Facts)) {
 		at := path + "[" + strconv.Quote(operand) + "]"
@@ -42,7 +42,8 @@ func (l *loader) checkFacts(path string, s *Service, c *Config) {
 func (l *loader) checkFactSource(at string, f *FactSource, c *Config) {
 	var given []string
 	for name, set := range map[string]bool{
-		"claim": f.Claim != "", "parameter": f.Parameter != "", "header": f.Header != "", "address": f.Address, "value": f.Value != nil, "agents": f.Agents != nil,
+		"claim": f.Claim != "", "parameter": f.Parameter != "", "header": f.Header != "", "address": f.Address, "value": f.Value != nil,
+		"agents": f.Agents != nil,
 	} {
 		if set {
 			given = append(given, name)

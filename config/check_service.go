@@ -21,7 +21,7 @@ var (
 	uid       = regexp.MustCompile(`^[^\s:]+:[^\s:]+:[^\s:]+$`)
 )
 
-// claims remembers which service was first to claim something only one may have: "host", "id", "issuer".
+// claims maps a name that only one service may have ("host", "id", "issuer") to the service that has it.
 type claims map[string]int
 
 // checkServices checks each service and what several have to share.
@@ -126,7 +126,8 @@ func (l *loader) checkPublicURL(path string, s *Service, c *Config) {
 
 // notOurs are headers the gateway itself sets, or that would change how a request is read.
 var notOurs = []string{
-	"Connection", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive", "Te", "Trailer", "Traceparent", "Transfer-Encoding", "Upgrade",
+	"Connection", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive", "Te", "Trailer", "Traceparent",
+	"Transfer-Encoding", "Upgrade",
 }
 
 // header checks a header name and returns its canonical form.
@@ -144,7 +145,8 @@ func (l *loader) header(path, name string) (string, bool) {
 }
 
 func (l *loader) checkUpstream(path string, u *Upstream) {
-	if u.Execute != "" && (!strings.HasPrefix(u.Execute, "/") || strings.HasPrefix(u.Execute, "//") || strings.ContainsAny(u.Execute, "?#\\ {}")) {
+	if u.Execute != "" &&
+		(!strings.HasPrefix(u.Execute, "/") || strings.HasPrefix(u.Execute, "//") || strings.ContainsAny(u.Execute, "?#\\ {}")) {
 		l.Errorf(path+".execute", "%s is no path: want one such as /execute, without query", yamlconf.Quote(u.Execute))
 	}
 	if u.IdempotencyHeader != "" {

@@ -1,6 +1,6 @@
 // Package config turns the YAML an operator edits into a checked Config. Nothing else in uimgate reads
 // files or the environment: what a gateway needs from either is in the Config, in its final type and
-// within its bounds, or Load says what is wrong, all of it at once, as file:line: message.
+// within its bounds, or Load reports what is wrong, all of it at once, as file:line: message.
 //
 //	cfg, problems := config.Load("uimgate.yaml", config.Overrides{Env: os.LookupEnv})
 //	for _, p := range problems {
@@ -97,7 +97,7 @@ type Service struct {
 	Parties  map[string]Party      `yaml:"parties" max:"10000" doc:"Agents the policy names: IRI in the policy to agent_id and key."`
 	Assignee Assignee              `yaml:"assignee" default:"mapped" enum:"mapped,anyone" doc:"mapped: an assignee binds to the agent that parties names. anyone: an assignee without entry means every agent."`
 	Intents  map[string]IntentRule `yaml:"intents" max:"100000" doc:"Further rules by intent uid."`
-	// Facts has no key for what the gateway itself knows: its clock, the intent, the key that signed.
+	// Facts has no key for the facts of the gateway itself: its clock, the intent, the key that signed.
 	Facts     map[string]FactSources `yaml:"facts" max:"64" doc:"Where the facts come from that the policy's constraints are about: left operand, such as purpose, to sources in order; the first that has a value is believed. What has no source is unknown, which permits nothing."`
 	publicDef bool
 }
@@ -143,7 +143,7 @@ type Party struct {
 	Key     string `yaml:"key" doc:"RFC 7638 thumbprint of its key: 43 characters."` // empty: any key of the agent
 }
 
-// An IntentRule adds to what the policy says about one intent.
+// An IntentRule adds to the rules of the policy about one intent.
 type IntentRule struct {
 	Agreement AgreementRule `yaml:"agreement" default:"any" enum:"any,fresh" doc:"fresh: only for PATs from a fresh agreement."`
 	Ceiling   limit.Rate    `yaml:"ceiling" doc:"Most calls of all agents together, such as 1000/hour. Default: none."` // empty Period: none
@@ -165,7 +165,7 @@ type FactSource struct {
 // Values are the values of one fact.
 type Values []string
 
-// PAT says how tokens are made and who gets them.
+// PAT holds how tokens are made and who gets them.
 type PAT struct {
 	Algorithm    Algorithm     `yaml:"algorithm" default:"EdDSA" enum:"EdDSA,ES256,RS256" doc:"How new tokens are signed."`
 	TTL          time.Duration `yaml:"ttl" default:"1h" min:"1s" max:"24h" doc:"Life of a token."`
@@ -178,25 +178,25 @@ type PAT struct {
 	SuspendAfter int           `yaml:"suspend_after" default:"0" min:"0" max:"1000000000" doc:"Refused attempts within one period of a limit the policy forbids to exceed, after which the agent is blocked. 0: never."`
 }
 
-// Allowed is one admitted key. AgentID is empty where the entry is a bare thumbprint.
+// Allowed is one admitted key. AgentID is empty where the entry is only a thumbprint.
 type Allowed struct {
 	AgentID string `yaml:"id" required:"true" doc:"Agent id reserved for the key."`
 	Key     string `yaml:"key" required:"true" short:"true" pattern:"^[A-Za-z0-9_-]{43}$" doc:"RFC 7638 thumbprint: 43 characters."`
 }
 
-// Billing says what agents may owe.
+// Billing bounds what agents may owe.
 type Billing struct {
 	Mode   BillingMode   `yaml:"mode" default:"postpaid" enum:"postpaid,prepaid" doc:"prepaid: agents spend what the operator topped up."`
 	Credit money.Amount  `yaml:"credit" doc:"Most an agent may owe, such as 10 USD. A policy that charges needs it, or mode prepaid."` // empty Currency: none
 	Retain time.Duration `yaml:"retain" default:"400d" min:"1d" max:"36500d" doc:"How long the ledger is kept."`
 }
 
-// Audit says what the audit stream holds.
+// Audit holds the options of the audit stream.
 type Audit struct {
 	Parameters bool `yaml:"parameters" default:"false" doc:"Write facts taken from parameters as they are; otherwise their SHA-256."`
 }
 
-// Telemetry says what is logged and measured.
+// Telemetry holds what is logged and measured.
 type Telemetry struct {
 	Log     Log  `yaml:"log" doc:"The log, on stderr."`
 	Metrics bool `yaml:"metrics" default:"true" doc:"Offer /metrics on the admin listener."`

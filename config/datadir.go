@@ -64,7 +64,8 @@ func OpenDataDir(path string) (*DataDir, error) {
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, fmt.Errorf("locking the data directory %s: %w", path, err)
 		}
-		return nil, fmt.Errorf("data directory %s is %w%s: stop that one, or give this one its own with --data", path, ErrDataInUse, pid(holder[:n]))
+		return nil, fmt.Errorf("data directory %s is %w%s: stop that one, or give this one its own with --data",
+			path, ErrDataInUse, pid(holder[:n]))
 	}
 	d := &DataDir{path, lock}
 	if err := d.begin(); err != nil {
@@ -98,7 +99,7 @@ func pid(text []byte) string {
 	return fmt.Sprintf(" (process %d)", n)
 }
 
-// Close lets go of the directory.
+// Close ends the hold.
 func (d *DataDir) Close() error { return d.lock.Close() }
 
 // StatePath is where the embedded store keeps its database.

@@ -9,7 +9,7 @@ import (
 // keyFile holds the private signing keys, the one that signs first.
 const keyFile = "keys.pem"
 
-// A KeyFile keeps the private signing keys of one process as PEM blocks in one file that nobody else can
+// A KeyFile keeps the private signing keys of one process as PEM blocks in one file that only its owner can
 // read. It is a pat.KeyFiles.
 type KeyFile struct{ path string }
 

@@ -16,7 +16,9 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, yamlconf.FileError(path, err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s can be used by others than its owner (mode %04o): chmod 600 it, and replace what it holds if somebody may have seen it", path, info.Mode().Perm())
+		return nil, fmt.Errorf(
+			"%s can be used by others than its owner (mode %04o): chmod 600 it, and replace what it holds if somebody may have seen it",
+			path, info.Mode().Perm())
 	}
 	return yamlconf.ReadFile(path, maxPEM)
 }

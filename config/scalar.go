@@ -69,7 +69,8 @@ func parsePrefix(s string) (netip.Prefix, error) {
 // slash at the end.
 func parseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
-	if err != nil || len(s) > yamlconf.MaxText || u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(s, "#") || u.Opaque != "" {
+	if err != nil || len(s) > yamlconf.MaxText || u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(s, "#") ||
+		u.Opaque != "" {
 		return nil, errScalar
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
@@ -112,8 +113,8 @@ var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z
 // parseHost reads a host name (RFC 1123 2.1, underscores tolerated) or an IP address, in brackets or
 // not. It comes back in lower case, without a dot at the end, an address in canonical form.
 func parseHost(s string) (string, error) {
-	bare := strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
-	if a, err := netip.ParseAddr(bare); err == nil && a.Zone() == "" {
+	address := strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
+	if a, err := netip.ParseAddr(address); err == nil && a.Zone() == "" {
 		return a.Unmap().String(), nil
 	}
 	host := strings.TrimSuffix(strings.ToLower(s), ".")

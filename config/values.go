@@ -18,7 +18,7 @@ const (
 	RS256 Algorithm = "RS256"
 )
 
-// A Freshness says whether agreements that could be replayed are accepted.
+// A Freshness is the rule for agreements that could be replayed.
 type Freshness string
 
 // The values of pat.freshness.
@@ -27,7 +27,7 @@ const (
 	FreshnessRequired Freshness = "required"
 )
 
-// An Admission says who gets a PAT.
+// An Admission is the rule for who gets a PAT.
 type Admission string
 
 // The values of pat.admission.
@@ -37,7 +37,7 @@ const (
 	AdmissionApproval  Admission = "approval"
 )
 
-// An Assignee says how an assignee of the policy without entry in parties is read.
+// An Assignee is how an assignee of the policy without entry in parties is read.
 type Assignee string
 
 // The values of services[].assignee.
@@ -46,7 +46,7 @@ const (
 	AssigneeAnyone Assignee = "anyone"
 )
 
-// An AgreementRule says which agreements an intent accepts.
+// An AgreementRule is the kind of agreements that an intent accepts.
 type AgreementRule string
 
 // The values of services[].intents.<uid>.agreement.
@@ -55,7 +55,7 @@ const (
 	AgreementFresh AgreementRule = "fresh"
 )
 
-// A BillingMode says who pays when.
+// A BillingMode is when agents pay.
 type BillingMode string
 
 // The values of billing.mode.
@@ -94,7 +94,7 @@ const (
 	Postgres Engine = "postgres"
 )
 
-// A Store says where state is kept. URL is the connection string of Postgres, which may hold a
+// A Store is where state is kept. URL is the connection string of Postgres, which may hold a
 // password, and empty for SQLite.
 type Store struct {
 	Engine Engine
@@ -146,7 +146,7 @@ func (c *Config) Digests() []File {
 	return digests
 }
 
-// Bound tells c which address the public listener got, so that port 0 in the URLs that follow from
+// Bound sets the address that the public listener got, so that port 0 in the URLs that follow from
 // server.listen becomes the real one. Call it before c is shared.
 func (c *Config) Bound(listen net.Addr) {
 	_, port, err := net.SplitHostPort(listen.String())

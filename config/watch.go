@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	quiet     = 250 * time.Millisecond // after the last event, before a change is told
-	impatient = 8                      // so many times quiet and it is told though events go on
-	lookAgain = 30 * time.Second       // for file systems that send no events
-	maxLinks  = 40                     // of one path
+	settleTime = 250 * time.Millisecond // after the last event, before a change is reported
+	settleMost = 8                      // times settleTime, after which a change is reported though events go on
+	pollEvery  = 30 * time.Second       // for file systems that send no events
+	maxLinks   = 40                     // of one path
 )
 
 // Watch calls onChange, never twice at once, after any of the files changed, until ctx ends; then it
-// returns nil. Changes close together are told once, and what changes while onChange runs is told after it:
-// so reload in onChange itself, and begin a new Watch only for another list of files. It follows files that editors replace by renaming
-// and links that are swapped, as Kubernetes does with a ConfigMap: what counts is what a path leads to,
-// so it watches directories. An error means the watch could not be set up.
+// returns nil. Changes close together are reported once, and what changes while onChange runs is reported after it: so
+// reload in onChange itself, and begin a new Watch only for another list of files. It follows files that editors replace by
+// renaming and links that are swapped, as Kubernetes does with a ConfigMap: what counts is what a path leads to, so it
+// watches directories. An error means the watch could not be set up.
 func Watch(ctx context.Context, files []string, onChange func()) error {
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -43,9 +43,9 @@ type watcher struct {
 }
 
 func (w *watcher) run(ctx context.Context, onChange func()) {
-	slow := time.NewTicker(lookAgain)
+	slow := time.NewTicker(pollEvery)
 	defer slow.Stop()
-	settle := time.NewTimer(quiet)
+	settle := time.NewTimer(settleTime)
 	settle.Stop()
 	defer settle.Stop()
 	waiting := 0
@@ -54,15 +54,15 @@ func (w *watcher) run(ctx context.Context, onChange func()) {
 		case <-ctx.Done():
 			return
 		case <-slow.C:
-			settle.Reset(quiet)
+			settle.Reset(settleTime)
 		case _, open := <-w.events.Errors: // an overflow: something happened
 			if !open {
 				return
 			}
-			settle.Reset(quiet)
+			settle.Reset(settleTime)
 		case <-w.events.Events:
-			if waiting++; waiting <= impatient {
-				settle.Reset(quiet)
+			if waiting++; waiting <= settleMost {
+				settle.Reset(settleTime)
 			}
 		case <-settle.C:
 			waiting = 0
@@ -120,7 +120,7 @@ func firstLink(path string) (step, bool) {
 	}
 }
 
-// changed looks at the files, and tells whether one is not what it was.
+// changed compares the files with what they were, and reports whether one differs.
 func (w *watcher) changed() bool {
 	changed := false
 	for _, path := range w.files {

@@ -23,7 +23,8 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	accepted, err := pat.VerifyAgreement(pat.Presented{AgentID: pat.AgentID(agentID), Signed: signed, Key: key}, Issuer, s.offer, nil, s.Clock.Now())
+	presented := pat.Presented{AgentID: pat.AgentID(agentID), Signed: signed, Key: key}
+	accepted, err := pat.VerifyAgreement(presented, Issuer, s.offer, nil, s.Clock.Now())
 	if s.Dialect == Mock || s.Dialect == Guide {
 		if err != nil || !s.staticForm(accepted.Form, in) {
 			write(w, http.StatusUnprocessableEntity, map[string]any{"detail": "signature verification failed"})

@@ -149,7 +149,7 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 		return Answer{}, fmt.Errorf("%w: this is no request that can be sent", ErrRefused)
 	}
 	// Without GetBody net/http does not repeat a request itself, which it would do for one with an Idempotency-Key: only
-	// the caller knows whether that is safe.
+	// the caller can judge whether that is safe.
 	request.GetBody = nil
 	if len(r.Body) == 0 {
 		request.Body = nil

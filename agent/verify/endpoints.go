@@ -13,7 +13,7 @@ import (
 )
 
 // firstReachable returns the first of several addresses where something answers a POST of the body, with that answer.
-// The finding holds, or says why there is none.
+// The finding holds, or gives the reason why there is none.
 func (v *verification) firstReachable(ctx context.Context, addresses []string, body string) (string, fetch.Answer, finding) {
 	if v.service == nil {
 		return "", fetch.Answer{}, skipped("no agent reads this agents.json: %v", v.findErr)

@@ -28,7 +28,7 @@ func (p page) number(name string) (int, bool) {
 	return i, err == nil && i >= 0
 }
 
-// search sends a query of names and values in turn. The finding holds, or says why there is no page.
+// search sends a query of names and values in turn. The finding holds, or gives the reason why there is no page.
 func (v *verification) search(ctx context.Context, query ...string) (page, finding) {
 	u, err := url.Parse(v.searchURL)
 	if err != nil {

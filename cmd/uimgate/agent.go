@@ -118,8 +118,8 @@ func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
 	return agent.New(o)
 }
 
-// tell writes data to stdout: as JSON where that was asked for, else as text writes it.
-func (s *agentSettings) tell(c *cobra.Command, data any, text func(io.Writer) error) error {
+// printData writes data to stdout: as JSON with -o json, else as text writes it.
+func (s *agentSettings) printData(c *cobra.Command, data any, text func(io.Writer) error) error {
 	if s.output != "json" {
 		return text(c.OutOrStdout())
 	}
@@ -129,14 +129,14 @@ func (s *agentSettings) tell(c *cobra.Command, data any, text func(io.Writer) er
 	return e.Encode(data)
 }
 
-// say writes text for people to stderr, and nothing with -o json.
-func (s *agentSettings) say(c *cobra.Command, format string, args ...any) {
+// printNote writes text for people to stderr, and nothing with -o json.
+func (s *agentSettings) printNote(c *cobra.Command, format string, args ...any) {
 	if s.output != "json" {
 		fmt.Fprintf(c.ErrOrStderr(), format+"\n", args...)
 	}
 }
 
-// run wraps a command so that what a service refused is told in full: with -o json as data, else as text.
+// run wraps a command so that a refusal of the service is printed in full: with -o json as data, else as text.
 func (s *agentSettings) run(f func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		err := f(c, args)
@@ -147,8 +147,8 @@ func (s *agentSettings) run(f func(*cobra.Command, []string) error) func(*cobra.
 			return err
 		}
 		if s.output == "json" {
-			if told := s.tell(c, map[string]any{"error": errorData(err)}, nil); told != nil {
-				return errors.Join(err, told)
+			if printErr := s.printData(c, map[string]any{"error": errorData(err)}, nil); printErr != nil {
+				return errors.Join(err, printErr)
 			}
 			return err
 		}
@@ -157,10 +157,10 @@ func (s *agentSettings) run(f func(*cobra.Command, []string) error) func(*cobra.
 	}
 }
 
-// explain writes what a refusal says beside its message.
+// explain writes the details of a refusal that its message does not have.
 func explain(w io.Writer, err error) {
-	var refusal *agent.Error
-	if !errors.As(err, &refusal) {
+	refusal, ok := errors.AsType[*agent.Error](err)
+	if !ok {
 		return
 	}
 	for _, v := range refusal.Violations {
@@ -199,8 +199,8 @@ func errorData(err error) map[string]any {
 	if pending, ok := errors.AsType[*agent.PendingError](err); ok {
 		data["reason"], data["agreement_id"] = "PENDING", pending.AgreementID
 	}
-	var refusal *agent.Error
-	if !errors.As(err, &refusal) {
+	refusal, ok := errors.AsType[*agent.Error](err)
+	if !ok {
 		return data
 	}
 	data["status"] = refusal.Status

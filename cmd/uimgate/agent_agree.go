@@ -47,8 +47,8 @@ func agentKeygenCommand(s *agentSettings) *cobra.Command {
 			if err := agent.SaveKey(path, key); err != nil {
 				return err
 			}
-			s.say(c, "wrote %s\n  agent id   %s", path, client.AgentID())
-			return s.tell(c, map[string]any{
+			s.printNote(c, "wrote %s\n  agent id   %s", path, client.AgentID())
+			return s.printData(c, map[string]any{
 				"key": path, "agent_id": client.AgentID(), "thumbprint": client.KeyID(), "algorithm": public.Algorithm(), "jwk": rawJSON(public.JWK()),
 			}, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, client.KeyID())
@@ -62,9 +62,9 @@ func agentKeygenCommand(s *agentSettings) *cobra.Command {
 
 func agentAgreeCommand(s *agentSettings) *cobra.Command {
 	var (
-		yes      bool
-		declared []string
-		seen     agent.Acceptance
+		yes        bool
+		declared   []string
+		acceptance agent.Acceptance
 	)
 	c := &cobra.Command{
 		Use: "agree SERVICE", Short: "Agree to a service's policy and get a token",
@@ -77,11 +77,11 @@ asked on a terminal, and nowhere else.`,
   uimgate agent agree shop.example --yes --declare purpose=research`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: s.run(func(c *cobra.Command, args []string) error {
-			if yes && seen.Digest != "" {
+			if yes && acceptance.Digest != "" {
 				return usageError{errors.New("--yes takes the policy as it is, --digest only one: choose")}
 			}
 			var err error
-			if seen.Declared, err = declarations(declared); err != nil {
+			if acceptance.Declared, err = declarations(declared); err != nil {
 				return usageError{err}
 			}
 			client, err := s.client(true)
@@ -89,32 +89,32 @@ asked on a terminal, and nowhere else.`,
 				return err
 			}
 			defer client.Close()
-			service, err := s.partner(c, client, args[0])
+			service, err := s.discover(c, client, args[0])
 			if err != nil {
 				return err
 			}
-			if seen.Digest == "" {
-				if err := s.accept(c, service, client, &seen, yes); err != nil {
+			if acceptance.Digest == "" {
+				if err := s.accept(c, service, client, &acceptance, yes); err != nil {
 					return err
 				}
 			}
-			agreement, err := service.Agree(c.Context(), seen)
-			var pending *agent.PendingError
-			if err == nil || errors.As(err, &pending) {
+			agreement, err := service.Agree(c.Context(), acceptance)
+			if _, pending := errors.AsType[*agent.PendingError](err); err == nil || pending {
 				err = errors.Join(err, s.save(service))
 			}
 			if err != nil {
 				return err
 			}
-			return s.tellAgreement(c, "agreed", agreement)
+			return s.printAgreement(c, "agreed", agreement)
 		}),
 	}
 	f := c.Flags()
 	f.BoolVar(&yes, "yes", false, "sign the policy offered now, whatever it says")
-	f.StringVar(&seen.Digest, "digest", "", "sign only the policy with this digest")
-	f.StringArrayVar(&seen.Scope, "scope", nil, "entry of the scope asked for, <intent uid>:execute (repeat for several; default all)")
-	f.StringArrayVar(&declared, "declare", nil, "what the agent says of itself under its signature, name=value, such as purpose=research (repeat for several)")
-	f.StringVar(&seen.Issuer, "issuer", "", "agree although the host does not vouch for this issuer")
+	f.StringVar(&acceptance.Digest, "digest", "", "sign only the policy with this digest")
+	f.StringArrayVar(&acceptance.Scope, "scope", nil, "entry of the scope asked for, <intent uid>:execute (repeat for several; default all)")
+	f.StringArrayVar(&declared, "declare", nil,
+		"what the agent says of itself under its signature, name=value, such as purpose=research (repeat for several)")
+	f.StringVar(&acceptance.Issuer, "issuer", "", "agree although the host does not vouch for this issuer")
 	return c
 }
 
@@ -134,8 +134,8 @@ func declarations(list []string) (pat.Declared, error) {
 	return d, nil
 }
 
-// partner finds the service, going on with an agreement that waits for approval.
-func (s *agentSettings) partner(c *cobra.Command, client *agent.Client, target string) (*agent.Service, error) {
+// discover finds the service, going on with an agreement that waits for approval.
+func (s *agentSettings) discover(c *cobra.Command, client *agent.Client, target string) (*agent.Service, error) {
 	sessions, err := s.sessions(c, client)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 	if err != nil {
 		return err
 	}
-	s.say(c, "%s offers the policy %s\n  digest   %s\n  from     %s\n  you are  %s, key %s",
+	s.printNote(c, "%s offers the policy %s\n  digest   %s\n  from     %s\n  you are  %s, key %s",
 		printable(service.Issuer()), printable(policy.UID), policy.Digest, printable(policy.URL), client.AgentID(), client.KeyID())
 	seen.Digest = policy.Digest
 	if yes {
@@ -175,26 +175,26 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 	return nil
 }
 
-func (s *agentSettings) tellAgreement(c *cobra.Command, what string, a agent.Agreement) error {
+func (s *agentSettings) printAgreement(c *cobra.Command, what string, a agent.Agreement) error {
 	data := map[string]any{
 		"agreement_id": a.ID, "policy": map[string]string{"uid": a.PolicyUID, "digest": a.PolicyDigest}, "form": a.Form, "scope": a.Scope,
 	}
 	if !a.ExpiresAt.IsZero() {
 		data["expires_at"] = a.ExpiresAt.Format(time.RFC3339)
-		s.say(c, "%s; the token is good until %s", what, a.ExpiresAt.Local().Format(time.RFC1123))
+		s.printNote(c, "%s; the token is good until %s", what, a.ExpiresAt.Local().Format(time.RFC1123))
 	} else {
-		s.say(c, "%s", what)
+		s.printNote(c, "%s", what)
 	}
 	if a.Form != agent.FormFresh {
-		s.say(c, "warning: the service takes no fresh agreement; this one (%s) can be replayed by whoever sees it", a.Form)
+		s.printNote(c, "warning: the service takes no fresh agreement; this one (%s) can be replayed by whoever sees it", a.Form)
 	}
 	if len(a.ScopeOmitted) > 0 {
 		data["scope_omitted"] = a.ScopeOmitted
 		for _, o := range a.ScopeOmitted {
-			s.say(c, "not granted: %s (%s)", o.Entry, o.Reason)
+			s.printNote(c, "not granted: %s (%s)", o.Entry, o.Reason)
 		}
 	}
-	return s.tell(c, data, func(w io.Writer) error {
+	return s.printData(c, data, func(w io.Writer) error {
 		for _, entry := range a.Scope {
 			if _, err := fmt.Fprintln(w, entry); err != nil {
 				return err
@@ -224,7 +224,7 @@ func agentRenewCommand(s *agentSettings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return errors.Join(s.save(service), s.tellAgreement(c, "renewed", agreement))
+			return errors.Join(s.save(service), s.printAgreement(c, "renewed", agreement))
 		}),
 	}
 }
@@ -250,8 +250,8 @@ func agentRevokeCommand(s *agentSettings) *cobra.Command {
 			if err := s.forget(service); err != nil {
 				return err
 			}
-			s.say(c, "revoked")
-			return s.tell(c, map[string]any{"revoked": true}, func(io.Writer) error { return nil })
+			s.printNote(c, "revoked")
+			return s.printData(c, map[string]any{"revoked": true}, func(io.Writer) error { return nil })
 		}),
 	}
 }

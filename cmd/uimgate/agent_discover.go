@@ -44,14 +44,15 @@ func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 				return err
 			}
 			e := service.Endpoints()
-			s.say(c, "%s\n  issuer   %s\n  agents   %s\n  policy   %s\n  execute  %s", printable(named(catalog)), printable(service.Issuer()), printable(e.Agents), printable(e.Policy[0]), printable(e.Execute[0]))
+			s.printNote(c, "%s\n  issuer   %s\n  agents   %s\n  policy   %s\n  execute  %s", printable(serviceTitle(catalog)),
+				printable(service.Issuer()), printable(e.Agents), printable(e.Policy[0]), printable(e.Execute[0]))
 			if catalog.License != "" {
-				s.say(c, "  license  %s", printable(catalog.License))
+				s.printNote(c, "  license  %s", printable(catalog.License))
 			}
 			for _, w := range service.Warnings() {
-				s.say(c, "warning: %s", printable(w.String()))
+				s.printNote(c, "warning: %s", printable(w.String()))
 			}
-			return s.tell(c, map[string]any{
+			return s.printData(c, map[string]any{
 				"service": catalog.Service, "dialect": catalog.Dialect, "issuer": service.Issuer(), "endpoints": e, "license": catalog.License,
 				"compliance": catalog.Compliance, "intents": intentList(catalog.Intents()), "warnings": orEmpty(service.Warnings()),
 			}, func(w io.Writer) error { return intentTable(w, catalog.Intents()) })
@@ -59,7 +60,7 @@ func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 	}
 }
 
-func named(c *intents.Catalog) string {
+func serviceTitle(c *intents.Catalog) string {
 	if c.Service.Description == "" {
 		return c.Service.Name
 	}
@@ -86,8 +87,8 @@ func agentSearchCommand(s *agentSettings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s.say(c, "%d found, page %d of %d", page.TotalResults, page.CurrentPage, page.TotalPages)
-			return s.tell(c, page, func(w io.Writer) error { return intentTable(w, page.Intents) })
+			s.printNote(c, "%d found, page %d of %d", page.TotalResults, page.CurrentPage, page.TotalPages)
+			return s.printData(c, page, func(w io.Writer) error { return intentTable(w, page.Intents) })
 		}),
 	}
 	f := c.Flags()
@@ -114,8 +115,8 @@ func agentPolicyCommand(s *agentSettings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s.say(c, "policy %s\n  digest %s\n  from   %s", printable(policy.UID), policy.Digest, printable(policy.URL))
-			return s.tell(c, map[string]any{
+			s.printNote(c, "policy %s\n  digest %s\n  from   %s", printable(policy.UID), policy.Digest, printable(policy.URL))
+			return s.printData(c, map[string]any{
 				"uid": policy.UID, "digest": policy.Digest, "url": policy.URL, "policy": json.RawMessage(policy.Raw),
 			}, func(w io.Writer) error {
 				_, err := w.Write(policy.Raw)
@@ -125,7 +126,7 @@ func agentPolicyCommand(s *agentSettings) *cobra.Command {
 	}
 }
 
-// printable takes out of a stranger's text what a terminal would obey, and puts it on one line.
+// printable removes the control characters of a text that comes from the service, and puts it on one line.
 func printable(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f && r <= 0x9f }), " ")
 }

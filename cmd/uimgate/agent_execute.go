@@ -66,7 +66,7 @@ itself, @FILE, or - for stdin. The token is renewed when it is time.`,
 			if err != nil {
 				return err
 			}
-			return s.tellResult(c, result)
+			return s.printResult(c, result)
 		}),
 	}
 	f := c.Flags()
@@ -79,12 +79,12 @@ itself, @FILE, or - for stdin. The token is renewed when it is time.`,
 	return c
 }
 
-func (s *agentSettings) tellResult(c *cobra.Command, r agent.Result) error {
+func (s *agentSettings) printResult(c *cobra.Command, r agent.Result) error {
 	if r.Replayed {
-		s.say(c, "this is the answer of the earlier call under the same idempotency key; nothing was done now")
+		s.printNote(c, "this is the answer of the earlier call under the same idempotency key; nothing was done now")
 	}
 	if r.Charge != nil {
-		s.say(c, "charge: %s", r.Charge)
+		s.printNote(c, "charge: %s", r.Charge)
 	}
 	data := map[string]any{"output": json.RawMessage(r.Raw), "replayed": r.Replayed, "attempts": r.Attempts}
 	if r.Charge != nil {
@@ -100,14 +100,14 @@ func (s *agentSettings) tellResult(c *cobra.Command, r agent.Result) error {
 			limit["reset"] = int64(math.Ceil(l.Reset.Seconds()))
 		}
 		data["rate_limit"] = limit
-		s.say(c, "calls left: %d%s", l.Remaining, of)
+		s.printNote(c, "calls left: %d%s", l.Remaining, of)
 	}
 	for name, text := range map[string]string{"request_id": r.RequestID, "idempotency_key": r.IdempotencyKey} {
 		if text != "" {
 			data[name] = text
 		}
 	}
-	return s.tell(c, data, func(w io.Writer) error {
+	return s.printData(c, data, func(w io.Writer) error {
 		var out bytes.Buffer
 		if err := json.Indent(&out, r.Raw, "", "  "); err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 const maxSessions = 1000
 
 // sessions are the agreements of this agent. Files of other agents in the directory are passed over, and
-// those that cannot be read are told of: one broken file must not stop work with other services.
+// those that cannot be read are reported: one broken file must not stop work with other services.
 func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agent.Session, error) {
 	dir, err := s.stateDir()
 	if err != nil {

@@ -60,7 +60,7 @@ be is missing or wrong, else 1.`,
 			if maxTime <= 0 {
 				return usageError{errors.New("--max-time must be more than 0")}
 			}
-			o, err := s.guest(c.Flags().Changed("timeout"))
+			o, err := s.verifyOptions(c.Flags().Changed("timeout"))
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ be is missing or wrong, else 1.`,
 			if err != nil {
 				return err
 			}
-			if err := s.tell(c, report, func(w io.Writer) error { return reportTable(w, report) }); err != nil {
+			if err := s.printData(c, report, func(w io.Writer) error { return reportTable(w, report) }); err != nil {
 				return err
 			}
 			return verdict(s, c, report)
@@ -87,8 +87,8 @@ be is missing or wrong, else 1.`,
 	return c
 }
 
-// guest are the options of the agent that verifies: with the agent's key where there is one.
-func (s *agentSettings) guest(timed bool) (agent.Options, error) {
+// verifyOptions are the options of the agent that verifies: with the agent's key where there is one.
+func (s *agentSettings) verifyOptions(timed bool) (agent.Options, error) {
 	o := agent.Options{
 		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, UserAgent: "uimgate-verify/" + readVersion().Version,
 	}
@@ -110,12 +110,13 @@ func (s *agentSettings) guest(timed bool) (agent.Options, error) {
 
 // verdict sums a report up and makes the exit code of it.
 func verdict(s *agentSettings, c *cobra.Command, r verify.Report) error {
-	s.say(c, "%d hold, %d missing, %d wrong, %d skipped", r.Count(verify.Holds), r.Count(verify.Missing), r.Count(verify.Wrong), r.Count(verify.Skipped))
+	s.printNote(c, "%d hold, %d missing, %d wrong, %d skipped",
+		r.Count(verify.Holds), r.Count(verify.Missing), r.Count(verify.Wrong), r.Count(verify.Skipped))
 	switch {
 	case !r.Complete:
-		s.say(c, "the time was up before all was tried: see --max-time")
+		s.printNote(c, "the time was up before all was tried: see --max-time")
 	case !r.Passed():
-		s.say(c, "something that must be is missing or wrong")
+		s.printNote(c, "something that must be is missing or wrong")
 	default:
 		return nil
 	}

@@ -103,7 +103,7 @@ func (o *operator) agentsUnblock() *cobra.Command {
 	}
 }
 
-// changeAgent changes an agent and prints it, with a warning where nobody has claimed its id.
+// changeAgent changes an agent and prints it, with a warning where no agent has claimed its id.
 func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *client.Client) (admin.Agent, error)) error {
 	a, err := call(c, o, do)
 	if err != nil {

@@ -31,7 +31,8 @@ func agreementsCommand() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
 		Use: "agreements", Short: "The agreements made with a service: list, prove, revoke",
-		Example: "  uimgate agreements list --agent agent-1\n  uimgate agreements export 0193… > agreement.json && uimgate agreements verify agreement.json",
+		Example: "  uimgate agreements list --agent agent-1\n" +
+			"  uimgate agreements export 0193… > agreement.json && uimgate agreements verify agreement.json",
 	}, o.agreementsList(), o.agreementsShow(), o.agreementsExport(), o.agreementsVerify(), o.agreementsRevoke())
 }
 
@@ -41,7 +42,9 @@ func (o *operator) agreementsList() *cobra.Command {
 		Use: "list", Short: "List agreements, the newest first", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate agreements list --state pending",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, agreementColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Agreement], error) {
+			return printListing(c, o, agreementColumns, func(
+				ctx context.Context, api *client.Client, p admin.Paging,
+			) (admin.Page[admin.Agreement], error) {
 				q.Service, q.Paging = o.service, p
 				return api.Agreements(ctx, q)
 			})

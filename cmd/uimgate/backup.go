@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// A copied is what backup and restore print.
-type copied struct {
+// A stateCopy is what backup and restore print.
+type stateCopy struct {
 	File       string    `json:"file"`
 	Bytes      int64     `json:"bytes,omitempty"`
 	Schema     int64     `json:"schema_version"`
@@ -27,24 +27,24 @@ type copied struct {
 	SetAside   string    `json:"set_aside,omitempty"` // restore: where the state before is
 }
 
-func copiedOf(c daemon.Copy) copied {
-	return copied{
+func stateCopyOf(c daemon.Copy) stateCopy {
+	return stateCopy{
 		File: c.File, Bytes: c.Bytes, Schema: c.Schema, Agents: c.Agents, Agreements: c.Agreements, Executions: c.Executions,
 		Unresolved: c.Unresolved, Entries: c.Entries, Latest: c.Latest, SetAside: c.SetAside,
 	}
 }
 
-var copiedColumns = []column[copied]{
-	textColumn("file", func(c copied) string { return c.File }),
-	countColumn("bytes", func(c copied) int64 { return c.Bytes }).forPeople(func(c copied) string { return humanBytes(c.Bytes) }),
-	countColumn("schema_version", func(c copied) int64 { return c.Schema }),
-	countColumn("agents", func(c copied) int64 { return c.Agents }),
-	countColumn("agreements", func(c copied) int64 { return c.Agreements }),
-	countColumn("executions", func(c copied) int64 { return c.Executions }),
-	countColumn("unresolved", func(c copied) int64 { return c.Unresolved }),
-	countColumn("ledger_entries", func(c copied) int64 { return c.Entries }),
-	timeColumn("latest_entry", func(c copied) time.Time { return c.Latest }),
-	textColumn("set_aside", func(c copied) string { return c.SetAside }),
+var stateCopyColumns = []column[stateCopy]{
+	textColumn("file", func(c stateCopy) string { return c.File }),
+	countColumn("bytes", func(c stateCopy) int64 { return c.Bytes }).forPeople(func(c stateCopy) string { return humanBytes(c.Bytes) }),
+	countColumn("schema_version", func(c stateCopy) int64 { return c.Schema }),
+	countColumn("agents", func(c stateCopy) int64 { return c.Agents }),
+	countColumn("agreements", func(c stateCopy) int64 { return c.Agreements }),
+	countColumn("executions", func(c stateCopy) int64 { return c.Executions }),
+	countColumn("unresolved", func(c stateCopy) int64 { return c.Unresolved }),
+	countColumn("ledger_entries", func(c stateCopy) int64 { return c.Entries }),
+	timeColumn("latest_entry", func(c stateCopy) time.Time { return c.Latest }),
+	textColumn("set_aside", func(c stateCopy) string { return c.SetAside }),
 }
 
 func humanBytes(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
@@ -81,8 +81,8 @@ func (k *keeper) open(c *cobra.Command) (*daemon.Keeper, error) {
 	}}, nil
 }
 
-const postgresBackup = `the state is in PostgreSQL, which has its own tools: pg_dump makes a backup that is of one moment while the gateways run.
-To restore it: stop every gateway, load the dump with pg_restore, run 'uimgate restore --after-external', start the gateways`
+const postgresBackup = "the state is in PostgreSQL, which has its own tools: pg_dump makes a backup that is of one moment while the gateways run.\n" +
+	"To restore it: stop every gateway, load the dump with pg_restore, run 'uimgate restore --after-external', start the gateways"
 
 func backupCommand() *cobra.Command {
 	k := &keeper{}
@@ -114,7 +114,7 @@ func (k *keeper) print(c *cobra.Command, made daemon.Copy, err error) error {
 	if err != nil {
 		return err
 	}
-	return printOne(c, &k.operator, copiedOf(made), copiedColumns)
+	return printOne(c, &k.operator, stateCopyOf(made), stateCopyColumns)
 }
 
 // restoredMeans is what a restore means for the operator and for agents.
@@ -157,7 +157,7 @@ rest: it checks that the accounts balance, ends PATs and fills limits as above. 
 			}
 			if err == nil {
 				if made.SetAside != "" {
-					fmt.Fprintf(c.ErrOrStderr(), "The state before is kept as %s.\n", plain(made.SetAside))
+					fmt.Fprintf(c.ErrOrStderr(), "The state before is kept as %s.\n", sanitize(made.SetAside))
 				}
 				fmt.Fprint(c.ErrOrStderr(), restoredMeans)
 			}

@@ -30,7 +30,7 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	}
 	g.stop()
 	s := command(t, "", "restore", "--after-external", "-c", g.config(), "-o", "json")
-	var made copied
+	var made stateCopy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Entries != 2 || strings.Contains(s.out, "postgres://") {
 		t.Fatalf("%+v, %v", s, err)
 	}

@@ -22,7 +22,7 @@ func TestBackupAndRestore(t *testing.T) {
 	g.run("usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1")
 	file := filepath.Join(t.TempDir(), "backup.db")
 	s := command(t, "", "backup", file, "-c", g.config(), "-o", "json")
-	var made copied
+	var made stateCopy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Unresolved != 1 || made.Entries != 3 || made.Bytes == 0 {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -134,7 +134,7 @@ func TestRestoreOverADamagedState(t *testing.T) {
 		t.Errorf("a backup of it: %+v", s)
 	}
 	s := command(t, "", "restore", good, "-c", g.config(), "-o", "json")
-	var made copied
+	var made stateCopy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone {
 		t.Fatalf("%+v, %v", s, err)
 	}

@@ -172,8 +172,10 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// told are the header fields worth showing, in this order.
-var told = []string{"Authorization", "Idempotency-Key", "UIM-Proof", "RateLimit", "UIM-Charge", "Idempotency-Replayed", "Retry-After", "WWW-Authenticate"}
+// shownFields are the header fields that are printed, in this order.
+var shownFields = []string{
+	"Authorization", "Idempotency-Key", "UIM-Proof", "RateLimit", "UIM-Charge", "Idempotency-Replayed", "Retry-After", "WWW-Authenticate",
+}
 
 func (e *exchanges) print(r *http.Request, sent []byte, answer *http.Response, got []byte) {
 	e.mu.Lock()
@@ -197,7 +199,7 @@ func (e *exchanges) print(r *http.Request, sent []byte, answer *http.Response, g
 }
 
 func (e *exchanges) fields(h http.Header) {
-	for _, name := range told {
+	for _, name := range shownFields {
 		if value := h.Get(name); value != "" {
 			fmt.Fprintf(e.out, "   │ %s: %s\n", name, shortened(value))
 		}

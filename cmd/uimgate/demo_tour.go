@@ -38,7 +38,7 @@ func (t *tour) walk(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	t.say("A shop listens at %s; nobody but the gateway at %s knows it.\n", t.shop, t.gateway)
+	t.printf("A shop listens at %s; nobody but the gateway at %s knows it.\n", t.shop, t.gateway)
 	for _, step := range []struct {
 		title string
 		do    func(context.Context, *agent.Client) error
@@ -56,16 +56,16 @@ func (t *tour) walk(ctx context.Context) error {
 		{"Revoke it: from then on it opens nothing", t.revoke},
 	} {
 		t.step++
-		t.say("\n%d. %s\n", t.step, step.title)
+		t.printf("\n%d. %s\n", t.step, step.title)
 		if err := step.do(ctx, client); err != nil {
 			return fmt.Errorf("step %d (%s) did not do what it should: %w", t.step, step.title, err)
 		}
 	}
-	t.say("\nEvery step did what it should.\n")
+	t.printf("\nEvery step did what it should.\n")
 	return nil
 }
 
-func (t *tour) say(format string, args ...any) { fmt.Fprintf(t.out, format, args...) }
+func (t *tour) printf(format string, args ...any) { fmt.Fprintf(t.out, format, args...) }
 
 func (t *tour) discover(ctx context.Context, c *agent.Client) (err error) {
 	if t.service, err = c.Discover(ctx, t.gateway); err != nil {
@@ -76,14 +76,14 @@ func (t *tour) discover(ctx context.Context, c *agent.Client) (err error) {
 		return err
 	}
 	for _, in := range catalog.Intents() {
-		t.say("   %-34s %s\n", in.UID, in.Description)
+		t.printf("   %-34s %s\n", in.UID, in.Description)
 	}
 	return expect(len(catalog.Intents()) == 3, "three intents")
 }
 
 func (t *tour) readPolicy(ctx context.Context, _ *agent.Client) (err error) {
 	t.policy, err = t.service.Policy(ctx)
-	t.say("   its digest, which the agreement names: %s\n", t.policy.Digest)
+	t.printf("   its digest, which the agreement names: %s\n", t.policy.Digest)
 	return err
 }
 
@@ -92,9 +92,9 @@ func (t *tour) agree(ctx context.Context, _ *agent.Client) error {
 	if err != nil {
 		return err
 	}
-	t.say("   agreement %s; the PAT is good until %s for\n", got.ID, got.ExpiresAt.Format(time.TimeOnly))
+	t.printf("   agreement %s; the PAT is good until %s for\n", got.ID, got.ExpiresAt.Format(time.TimeOnly))
 	for _, entry := range got.Scope {
-		t.say("     %s\n", entry)
+		t.printf("     %s\n", entry)
 	}
 	return expect(len(got.Scope) == 3, "a scope of three intents")
 }
@@ -119,7 +119,8 @@ func (t *tour) order(ctx context.Context, _ *agent.Client) error {
 	if err != nil {
 		return err
 	}
-	return expect(got.Charge != nil && got.Charge.Amount.String() == "0.05 EUR" && got.Charge.State == "captured", "a charge of 0.05 EUR, captured")
+	return expect(got.Charge != nil && got.Charge.Amount.String() == "0.05 EUR" && got.Charge.State == "captured",
+		"a charge of 0.05 EUR, captured")
 }
 
 func (t *tour) repeat(ctx context.Context, _ *agent.Client) error {
@@ -132,19 +133,19 @@ func (t *tour) repeat(ctx context.Context, _ *agent.Client) error {
 
 func (t *tour) mistake(ctx context.Context, _ *agent.Client) error {
 	_, err := t.service.Execute(ctx, demoOrder, map[string]any{"prodct_id": "desk-lamp", "quantity": 0}, agent.ExecuteOptions{})
-	var refused *agent.Error
-	return expect(errors.As(err, &refused) && len(refused.Violations) >= 3, "a refusal that lists every violation")
+	refused, ok := errors.AsType[*agent.Error](err)
+	return expect(ok && len(refused.Violations) >= 3, "a refusal that lists every violation")
 }
 
 func (t *tour) limit(ctx context.Context, _ *agent.Client) error {
 	for n := 1; n <= 40; n++ {
 		_, err := t.service.Execute(ctx, demoSearch, map[string]any{"query": "desk"}, agent.ExecuteOptions{NoRepeat: true})
-		var refused *agent.Error
+		refused, ok := errors.AsType[*agent.Error](err)
 		switch {
 		case err == nil:
 			continue
-		case errors.As(err, &refused) && refused.Reason == string(reason.RateLimitExceeded):
-			t.say("   refused at search %d, with Retry-After %s\n", n+1, refused.RetryAfter)
+		case ok && refused.Reason == string(reason.RateLimitExceeded):
+			t.printf("   refused at search %d, with Retry-After %s\n", n+1, refused.RetryAfter)
 			return expect(n == 30 && refused.RetryAfter > 0, "29 more searches admitted, the 30th refused")
 		default:
 			return err
@@ -166,7 +167,7 @@ func (t *tour) revoke(ctx context.Context, c *agent.Client) error {
 	if err := t.service.Revoke(ctx); err != nil {
 		return err
 	}
-	thief, err := c.Resume(before) // as somebody who kept the PAT
+	thief, err := c.Resume(before) // as an agent that kept the PAT
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func expect(held bool, what string) error {
 }
 
 func (t *tour) stay(a daemon.Addresses, tokenFile string) {
-	t.say(`
+	t.printf(`
 The gateway stays up. Try it from another terminal:
 
   curl -s %[1]s/agents.json

@@ -19,7 +19,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// recordTTL is what the printed records say: long enough to be remembered, short enough to be mended.
+// recordTTL is the TTL of the printed records: long enough to be cached, short enough for corrections.
 const recordTTL = time.Hour
 
 // dnsSettings are the flags of uimgate dns.
@@ -86,7 +86,7 @@ func (s *dnsSettings) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range doubts(facts, chosen, catalog) {
+	for _, w := range recordWarnings(facts, chosen, catalog) {
 		fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", w)
 	}
 	if s.verify {
@@ -116,10 +116,12 @@ func (s *dnsSettings) choose(cfg *config.Config) (*config.Service, error) {
 	return &cfg.Services[0], nil
 }
 
-// facts are what the records will say: the same that the published agents.json says.
+// facts are the values of the records: those of the published agents.json.
 func (s *dnsSettings) facts(c *config.Service, catalog *intents.Catalog) (discovery.Service, error) {
 	at := func(path string) string { return c.PublicURL.JoinPath(path).String() }
-	facts := discovery.Service{AgentsFile: at("/agents.json"), Discovery: catalog.Discovery, Policy: catalog.PolicyFile, License: catalog.License}
+	facts := discovery.Service{
+		AgentsFile: at("/agents.json"), Discovery: catalog.Discovery, Policy: catalog.PolicyFile, License: catalog.License,
+	}
 	if facts.Discovery == "" {
 		facts.Discovery = at("/api/intents/search")
 	}
@@ -155,11 +157,12 @@ func issuerOf(c *config.Service, catalog *intents.Catalog) string {
 	return strings.ToLower(issuer)
 }
 
-// doubts say why records that are well formed may yet not help an agent.
-func doubts(facts discovery.Service, c *config.Service, catalog *intents.Catalog) []string {
+// recordWarnings are the reasons for which records that are well formed may still not help an agent.
+func recordWarnings(facts discovery.Service, c *config.Service, catalog *intents.Catalog) []string {
 	var out []string
 	if fetch.LoopbackHost(c.PublicURL.Hostname()) {
-		out = append(out, fmt.Sprintf("the records lead to %s, which only this machine reaches: set public_url before you publish them", fetch.Origin(c.PublicURL)))
+		out = append(out, fmt.Sprintf(
+			"the records lead to %s, which only this machine reaches: set public_url before you publish them", fetch.Origin(c.PublicURL)))
 	}
 	for n, name := range append([]string{issuerOf(c, catalog)}, catalog.Namespaces()...) {
 		if what := "the namespace"; !discovery.SpeaksFor(facts.Domain, strings.ToLower(name)) {
@@ -196,7 +199,7 @@ func recordList(records []discovery.Record) []dnsRecord {
 	return out
 }
 
-// compare asks DNS for the records of a domain and says how they differ from those wanted.
+// compare looks up the records of a domain in DNS and prints how they differ from those wanted.
 func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.Record) error {
 	o := discovery.Options{Names: -1}
 	if s.server != "" {

@@ -199,25 +199,25 @@ func writeFile(path string, data []byte) error {
 	return err
 }
 
-// mostTold bounds what is listed on a terminal; the README has more.
-const mostTold = 40
+// maxListed bounds what is listed on a terminal; the README lists more.
+const maxListed = 40
 
 func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openapi.Result) {
-	tell := func(heading string, all []openapi.Finding) {
+	list := func(heading string, all []openapi.Finding) {
 		if len(all) == 0 {
 			return
 		}
 		fmt.Fprintf(w, "%s:\n", heading)
 		for n, f := range all {
-			if n == mostTold {
+			if n == maxListed {
 				fmt.Fprintf(w, "  … and %d more: see %s\n", len(all)-n, filepath.Join(s.out, openapi.ReadmeFile))
 				break
 			}
 			fmt.Fprintf(w, "  %s\n", f)
 		}
 	}
-	tell("Not offered", found.Unmapped)
-	tell("Left out or changed", found.Notes)
+	list("Not offered", found.Unmapped)
+	list("Left out or changed", found.Notes)
 	for _, message := range result.Messages {
 		fmt.Fprintln(w, message)
 	}
@@ -228,7 +228,7 @@ func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openap
 	fmt.Fprintf(w, "; intents: %d added, %d changed, %d unchanged, %d retired\n", result.Added, result.Changed, result.Same, result.Retired)
 }
 
-// check says what serve would say of what is there now.
+// check prints what serve would report about the files as they are now.
 func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	path := filepath.Join(s.out, openapi.ConfigFile)
 	cfg, problems := config.Load(path, config.Overrides{Env: os.LookupEnv})

@@ -113,7 +113,8 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, state.Close()) }()
 	ring, err := pat.OpenKeyring(c.Context(), pat.KeyringConfig{
-		Store: state, Files: dir.Keys(), Algorithm: string(cfg.PAT.Algorithm), Overlap: max(time.Minute, cfg.PAT.TTL+cfg.PAT.RenewGrace+2*cfg.PAT.Leeway), Now: time.Now,
+		Store: state, Files: dir.Keys(), Algorithm: string(cfg.PAT.Algorithm),
+		Overlap: max(time.Minute, cfg.PAT.TTL+cfg.PAT.RenewGrace+2*cfg.PAT.Leeway), Now: time.Now,
 	})
 	if err != nil {
 		return err

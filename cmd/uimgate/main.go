@@ -34,7 +34,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// errSilent ends a command with exit code 1 after it has said itself what went wrong.
+// errSilent ends a command with exit code 1 after it has printed itself what went wrong.
 var errSilent = errors.New("failed")
 
 // usageError marks a mistake in the command line.
@@ -47,13 +47,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
-	var usage usageError
+	_, usage := errors.AsType[usageError](err)
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.Is(err, errSilent):
 		return exitWrong
-	case errors.As(err, &usage):
+	case usage:
 		fmt.Fprintf(stderr, "uimgate: %v\nRun '%s --help' for usage.\n", err, command.CommandPath())
 		return exitUsage
 	default:
@@ -79,7 +79,10 @@ policy allows: validated, limited, metered, forwarded and accounted for.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(demoCommand(), serveCommand(), checkCommand(), configCommand(), policyCommand(), initCommand(), keysCommand(), backupCommand(), restoreCommand(), agentCommand(), dnsCommand(), versionCommand())
+	root.AddCommand(
+		demoCommand(), serveCommand(), checkCommand(), configCommand(), policyCommand(), initCommand(), keysCommand(), backupCommand(),
+		restoreCommand(), agentCommand(), dnsCommand(), versionCommand(),
+	)
 	root.AddCommand(operatorCommands()...)
 	return root
 }
@@ -94,7 +97,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// version is set by the linker in releases; otherwise the module's own says it.
+// version is set by the linker in releases; where it is empty, that of the module is taken.
 var version = ""
 
 type buildVersion struct {

@@ -24,7 +24,7 @@ func operatorCommands() []*cobra.Command {
 	return []*cobra.Command{agentsCommand(), agreementsCommand(), patsCommand(), usageCommand(), statusCommand(), reloadCommand()}
 }
 
-// An operator is what the flags of these commands say: where the gateway is, by which token, how answers are printed.
+// An operator is the flags of these commands: where the gateway is, by which token, how answers are printed.
 type operator struct {
 	url, tokenFile, config string
 	service, format        string
@@ -46,7 +46,8 @@ func (o *operator) group(c *cobra.Command, commands ...*cobra.Command) *cobra.Co
 func (o *operator) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
 	f.StringVar(&o.url, "admin", "", "URL of the admin listener (env "+envAdminURL+", else the configuration's, else "+client.DefaultURL+")")
-	f.StringVar(&o.tokenFile, "admin-token-file", "", "file with the admin token (else env "+envAdminToken+", else the configuration's data directory)")
+	f.StringVar(&o.tokenFile, "admin-token-file", "",
+		"file with the admin token (else env "+envAdminToken+", else the configuration's data directory)")
 	f.StringVarP(&o.config, "config", "c", "uimgate.yaml", "the configuration, to find the admin listener and its token")
 	f.StringVar(&o.service, "service", "", "the service meant, where the gateway has several")
 	f.StringVarP(&o.format, "output", "o", "table", "table, json or csv")
@@ -116,7 +117,8 @@ func (o *operator) token() (string, error) {
 	}
 	cfg, problems := config.Load(o.config, config.Overrides{Env: os.LookupEnv})
 	if cfg == nil {
-		return "", fmt.Errorf("there is no admin token: give --admin-token-file or %s, or -c with the gateway's configuration:\n%w", envAdminToken, problems.Err())
+		return "", fmt.Errorf("there is no admin token: give --admin-token-file or %s, or -c with the gateway's configuration:\n%w",
+			envAdminToken, problems.Err())
 	}
 	return client.ConfiguredToken(cfg, o.config)
 }
@@ -130,9 +132,9 @@ func call[A any](c *cobra.Command, o *operator, do func(context.Context, *client
 	answer, err = do(c.Context(), api)
 	if refused, ok := errors.AsType[*client.RefusedError](err); ok {
 		shown := *refused
-		shown.Message, shown.Suggestion = plain(refused.Message), plain(refused.Suggestion)
+		shown.Message, shown.Suggestion = sanitize(refused.Message), sanitize(refused.Suggestion)
 		if len(refused.Services) > 0 {
-			shown.Suggestion = plain("Name one with --service: " + strings.Join(refused.Services, ", "))
+			shown.Suggestion = sanitize("Name one with --service: " + strings.Join(refused.Services, ", "))
 		}
 		err = &shown
 	}
@@ -191,7 +193,7 @@ func printRows[T, R any](c *cobra.Command, o *operator, columns []column[R], lis
 		paging.After = page.Next
 	}
 	if gathered.Next != "" {
-		fmt.Fprintf(c.ErrOrStderr(), "There may be more: --after %s, or --all\n", plain(quoted(gathered.Next)))
+		fmt.Fprintf(c.ErrOrStderr(), "There may be more: --after %s, or --all\n", sanitize(shellQuote(gathered.Next)))
 	}
 	switch o.format {
 	case "csv":

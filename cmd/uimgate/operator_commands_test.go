@@ -409,11 +409,11 @@ func TestEveryOperatorCommandExplainsItself(t *testing.T) {
 
 func TestNothingSteersTheTerminal(t *testing.T) {
 	t.Parallel()
-	if got := plain("a\x1b[31mb\x07\u202e\tc"); strings.ContainsAny(got, "\x1b\x07\t\u202e") {
+	if got := sanitize("a\x1b[31mb\x07\u202e\tc"); strings.ContainsAny(got, "\x1b\x07\t\u202e") {
 		t.Errorf("%q", got)
 	}
 	for text, want := range map[string]string{"abc-1.x:2": "abc-1.x:2", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
-		if got := quoted(text); got != want {
+		if got := shellQuote(text); got != want {
 			t.Errorf("%q: %s", text, got)
 		}
 	}

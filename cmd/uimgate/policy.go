@@ -93,7 +93,7 @@ func onlyOneStdin(args ...string) error {
 	return nil
 }
 
-// loadPolicy reads a policy literally and tells on stderr what is wrong with it.
+// loadPolicy reads a policy literally and prints on stderr what is wrong with it.
 func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, source, error) {
 	src, err := readSource(c, arg)
 	if err != nil {
@@ -101,21 +101,21 @@ func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, sourc
 	}
 	p, problems := odrl.Load(c.Context(), src.data, odrl.LoadOptions{Lenient: lenient})
 	if p == nil {
-		tellProblems(c.ErrOrStderr(), src, problems)
+		printPolicyProblems(c.ErrOrStderr(), src, problems)
 		return nil, src, errSilent
 	}
 	return p, src, nil
 }
 
-// tellProblems prints the problems of a document as file:line: message, warnings marked.
-func tellProblems(w io.Writer, src source, problems problem.List) {
+// printPolicyProblems prints the problems of a document as file:line: message, warnings marked.
+func printPolicyProblems(w io.Writer, src source, problems problem.List) {
 	for _, p := range problems {
 		line, _ := strictjson.Position(src.data, p.Pointer)
 		level := ""
 		if p.Level == problem.Warning {
 			level = "warning: "
 		}
-		fmt.Fprintf(w, "%s:%d: %s%s (%s)\n", src.name, line, level, plain(p.String()), p.Code)
+		fmt.Fprintf(w, "%s:%d: %s%s (%s)\n", src.name, line, level, sanitize(p.String()), p.Code)
 	}
 }
 

@@ -60,15 +60,15 @@ func printReport(w io.Writer, t cases.Report) error {
 		if c.Passed {
 			continue
 		}
-		fmt.Fprintf(w, "%s:%d: %s\n", t.File, c.Line, plain(c.Name))
+		fmt.Fprintf(w, "%s:%d: %s\n", t.File, c.Line, sanitize(c.Name))
 		if c.Error != "" {
-			fmt.Fprintf(w, "    %s\n", plain(c.Error))
+			fmt.Fprintf(w, "    %s\n", sanitize(c.Error))
 		}
 		for _, m := range c.Differences {
-			fmt.Fprintf(w, "    %s (line %d)\n        want %s\n        got  %s\n", m.Key, m.Line, plain(m.Want), plain(m.Got))
+			fmt.Fprintf(w, "    %s (line %d)\n        want %s\n        got  %s\n", m.Key, m.Line, sanitize(m.Want), sanitize(m.Got))
 		}
 		if c.Why != "" {
-			fmt.Fprintf(w, "    because %s\n", plain(c.Why))
+			fmt.Fprintf(w, "    because %s\n", sanitize(c.Why))
 		}
 	}
 	_, err := fmt.Fprintf(w, "%s: %d of %d case(s) passed\n", t.File, t.Passed, t.Passed+t.Failed)

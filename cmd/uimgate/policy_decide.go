@@ -63,14 +63,15 @@ known; a line that cannot be decided is answered {"error": …} in its place.`,
 			if output == "json" {
 				return printJSON(c.OutOrStdout(), e)
 			}
-			return tellDecision(c.OutOrStdout(), e)
+			return printDecision(c.OutOrStdout(), e)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&policy, "policy", "", "the policy")
 	f.StringVar(&request, "request", "", "the request")
 	f.StringVar(&world, "world", "", "the state of the world")
-	f.StringVar(&dutyMode, "duty-mode", string(odrl.DutiesFulfilled), "a permission holds while its duties are fulfilled, or while none is violated: fulfilled or notViolated")
+	f.StringVar(&dutyMode, "duty-mode", string(odrl.DutiesFulfilled),
+		"a permission holds while its duties are fulfilled, or while none is violated: fulfilled or notViolated")
 	f.BoolVar(&batched, "batch", false, "one question a line, one answer a line")
 	lenientFlag(c, &lenient)
 	outputFlag(c, &output, "text", "json")
@@ -90,31 +91,31 @@ func decideOne(c *cobra.Command, policy, request, world string, mode odrl.DutyMo
 }
 
 // tellDecision prints a decision for people.
-func tellDecision(w io.Writer, e odrl.Evaluation) error {
+func printDecision(w io.Writer, e odrl.Evaluation) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	verdict := "permit"
 	if !e.Permit {
 		verdict = "deny\t" + string(e.Reason)
 	}
 	fmt.Fprintln(t, verdict)
-	say := func(name, value string) {
+	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(t, "%s\t%s\n", name, plain(value))
+			fmt.Fprintf(t, "%s\t%s\n", name, sanitize(value))
 		}
 	}
-	say("rule", e.Rule)
-	say("why", e.Detail)
+	row("rule", e.Rule)
+	row("why", e.Detail)
 	for _, l := range e.Limits {
-		say("limit", "at most "+l.String())
+		row("limit", "at most "+l.String())
 	}
 	for _, c := range e.Charges {
-		say("charge", c.Amount+" "+c.Currency+" by "+c.Rule)
+		row("charge", c.Amount+" "+c.Currency+" by "+c.Rule)
 	}
 	for _, d := range e.Duties {
-		say("duty", d.Action+" by "+d.Rule)
+		row("duty", d.Action+" by "+d.Rule)
 	}
 	for _, r := range e.Rules {
-		say("report", ruleWords(r))
+		row("report", ruleWords(r))
 	}
 	return t.Flush()
 }

@@ -131,7 +131,7 @@ compared. Rules keep their order. FILE is - for stdin. Warnings go to stderr; a 
 				return err
 			}
 			out, problems := odrl.Canonical(src.data, lenient)
-			tellProblems(c.ErrOrStderr(), src, problems)
+			printPolicyProblems(c.ErrOrStderr(), src, problems)
 			if out == nil {
 				return errSilent
 			}

@@ -57,7 +57,7 @@ written, in order; the exit code is 1 where any of them is invalid.`,
 					return err
 				}
 			} else {
-				tellValidation(c.OutOrStdout(), src, v)
+				printValidation(c.OutOrStdout(), src, v)
 			}
 			if !v.Valid {
 				return errSilent
@@ -72,8 +72,8 @@ written, in order; the exit code is 1 where any of them is invalid.`,
 	return c
 }
 
-func tellValidation(w io.Writer, src source, v validation) {
-	tellProblems(w, src, v.Problems)
+func printValidation(w io.Writer, src source, v validation) {
+	printPolicyProblems(w, src, v.Problems)
 	verdict := "valid"
 	if !v.Valid {
 		verdict = "invalid"

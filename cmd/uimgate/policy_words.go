@@ -51,7 +51,7 @@ stdin. The exit code is 0 whether or not there are changes.`,
 			if output == "json" {
 				return printJSON(c.OutOrStdout(), d)
 			}
-			return d.tell(c.OutOrStdout())
+			return d.print(c.OutOrStdout())
 		},
 	}
 	outputFlag(c, &output, "text", "json")
@@ -71,10 +71,11 @@ func digestOf(src source) string {
 
 // verdicts word the sum of the changes.
 var verdicts = map[words.Effect]string{
-	words.Better: "Better for agents.", words.Worse: "Worse for agents.", words.Mixed: "Better for agents in parts and worse in others, or not to be told.",
+	words.Better: "Better for agents.", words.Worse: "Worse for agents.",
+	words.Mixed: "Better for agents in parts and worse in others, or not to be told.",
 }
 
-func (d *difference) tell(w io.Writer) error {
+func (d *difference) print(w io.Writer) error {
 	var b strings.Builder
 	last := ""
 	for _, change := range d.Changes {
@@ -87,10 +88,10 @@ func (d *difference) tell(w io.Writer) error {
 			if where == "" {
 				b.WriteString("The whole policy\n")
 			} else {
-				fmt.Fprintf(&b, "%s [%s]\n", plain(change.About), plain(where))
+				fmt.Fprintf(&b, "%s [%s]\n", sanitize(change.About), sanitize(where))
 			}
 		}
-		fmt.Fprintf(&b, "  %-7s %s\n", change.Effect, plain(change.Text))
+		fmt.Fprintf(&b, "  %-7s %s\n", change.Effect, sanitize(change.Text))
 	}
 	switch verdict, changed := verdicts[d.Verdict]; {
 	case len(d.Changes) == 0:
@@ -177,14 +178,14 @@ func byTopic(list []words.Sentence, each func(title string, sentences []words.Se
 	}
 }
 
-// A layout is how an explanation is set: a format for each of its parts, and how a text stands for itself.
+// A layout is how an explanation is set: a format for each of its parts, and how a text is escaped.
 type layout struct {
 	policy, topic, sentence, rule, term string
 	text                                func(string) string
 }
 
 var (
-	asText     = layout{"Policy %s\n", "\n%s\n", "  %s", " [%s]", "    - %s\n", plain[string]}
+	asText     = layout{"Policy %s\n", "\n%s\n", "  %s", " [%s]", "    - %s\n", sanitize[string]}
 	asMarkdown = layout{"# Policy %s\n", "\n## %s\n\n", "- %s", " *(%s)*", "  - %s\n", markdown}
 )
 
@@ -208,10 +209,10 @@ func (e explanation) write(w io.Writer, l layout) error {
 	return err
 }
 
-// markdown makes a text stand for itself in Markdown and in HTML made of it.
+// markdown escapes a text for Markdown and for HTML made of it.
 func markdown(s string) string {
 	var b strings.Builder
-	for _, r := range plain(s) {
+	for _, r := range sanitize(s) {
 		if strings.ContainsRune("\\`*_[]<>&#|!~", r) {
 			b.WriteByte('\\')
 		}

@@ -101,7 +101,7 @@ func printOne[T any](c *cobra.Command, o *operator, record T, columns []column[T
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	for _, col := range columns {
 		if value := col.show(record); value != "" {
-			fmt.Fprintf(w, "%s\t%s\n", col.name, plain(value))
+			fmt.Fprintf(w, "%s\t%s\n", col.name, sanitize(value))
 		}
 	}
 	return w.Flush()
@@ -152,7 +152,7 @@ func printTable[T any](w io.Writer, records []T, columns []column[T]) error {
 			if col.wide {
 				continue
 			}
-			value := plain(col.show(r))
+			value := sanitize(col.show(r))
 			if value == "" {
 				value = "-"
 			}
@@ -163,8 +163,8 @@ func printTable[T any](w io.Writer, records []T, columns []column[T]) error {
 	return out.Flush()
 }
 
-// plain keeps what agents and others wrote from steering the operator's terminal.
-func plain[S ~string](s S) string {
+// sanitize replaces the characters by which a text of agents and others could control the operator's terminal.
+func sanitize[S ~string](s S) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {
 			return unicode.ReplacementChar
@@ -173,8 +173,8 @@ func plain[S ~string](s S) string {
 	}, string(s))
 }
 
-// quoted is a text as a shell takes it.
-func quoted(s string) string {
+// shellQuote quotes a text for a shell.
+func shellQuote(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-:", r)
 	}) {

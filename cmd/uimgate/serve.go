@@ -57,7 +57,7 @@ func configFlag(c *cobra.Command, path *string) {
 func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config, config.Problems), stdout, stderr io.Writer) error {
 	log := newLogger(cfg.Telemetry.Log, stderr)
 	defer func() { _ = log.Sync() }()
-	stdlog.SetOutput(untold{log})
+	stdlog.SetOutput(libraryLog{log})
 	err := daemon.Run(ctx, daemon.Options{
 		Config: cfg, Load: load, Reload: hangups(ctx), Log: log, Now: time.Now,
 		Ready: func(a daemon.Addresses) {
@@ -77,11 +77,11 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 	return err
 }
 
-// untold takes what libraries write to the standard log. Its text may quote what a service behind the
-// gateway sent, so only that there was something is logged.
-type untold struct{ log *zap.Logger }
+// A libraryLog takes what libraries write to the standard log. Its text may quote what a service behind the gateway sent,
+// so only its length is logged.
+type libraryLog struct{ log *zap.Logger }
 
-func (u untold) Write(p []byte) (int, error) {
+func (u libraryLog) Write(p []byte) (int, error) {
 	u.log.Warn("a library wrote to the standard log; its text is withheld", zap.Int("bytes", len(p)))
 	return len(p), nil
 }

@@ -107,7 +107,9 @@ The period is in UTC: --from is in it, --to is not. Both take a month, a day or 
 				return usageError{err}
 			}
 			q.From, q.To = begins, ends
-			return printRows(c, o, statementColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Statement], error) {
+			return printRows(c, o, statementColumns, func(
+				ctx context.Context, api *client.Client, p admin.Paging,
+			) (admin.Page[admin.Statement], error) {
 				q.Service, q.Paging = o.service, p
 				return api.Statements(ctx, q)
 			}, rowsOf)
@@ -120,7 +122,7 @@ The period is in UTC: --from is in it, --to is not. Both take a month, a day or 
 	return o.paging(c)
 }
 
-// period reads the flags that say which; zero times leave an end open.
+// period reads the flags of a period; zero times leave an end open.
 func period(from, to, month string) (begins, ends time.Time, err error) {
 	if month != "" {
 		if from != "" || to != "" {

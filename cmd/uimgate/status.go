@@ -41,13 +41,13 @@ func statusCommand() *cobra.Command {
 			}
 			out := c.ErrOrStderr()
 			fmt.Fprintf(out, "Configuration %.12s, taken over %s. Signing key %s.\n",
-				plain(status.Configuration.Hash), humanTime(status.Configuration.TakenAt), plain(status.SigningKey))
+				sanitize(status.Configuration.Hash), humanTime(status.Configuration.TakenAt), sanitize(status.SigningKey))
 			if status.Ready {
 				return nil
 			}
 			for name, check := range status.Checks {
 				if !check.OK {
-					fmt.Fprintf(out, "Not ready: %s: %s\n", plain(name), plain(check.Reason))
+					fmt.Fprintf(out, "Not ready: %s: %s\n", sanitize(name), sanitize(check.Reason))
 				}
 			}
 			return errSilent
@@ -106,6 +106,6 @@ func printFound(c *cobra.Command, problems []admin.Problem) {
 		if p.Level == "warning" {
 			place += ": warning"
 		}
-		fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", plain(place), plain(p.Message))
+		fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", sanitize(place), sanitize(p.Message))
 	}
 }

@@ -102,7 +102,9 @@ func (o *operator) usageAccounts() *cobra.Command {
 		Use: "accounts", Short: "List what agents topped up, hold and owe", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate usage accounts -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, accountColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Account], error) {
+			return printListing(c, o, accountColumns, func(
+				ctx context.Context, api *client.Client, p admin.Paging,
+			) (admin.Page[admin.Account], error) {
 				q.Service, q.Paging = o.service, p
 				return api.Accounts(ctx, q)
 			})
@@ -135,7 +137,9 @@ func (o *operator) usageExecutions() *cobra.Command {
 		Use: "executions", Short: "List calls that charged or carried an idempotency key, the newest first", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate usage executions --state unresolved",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, executionColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Execution], error) {
+			return printListing(c, o, executionColumns, func(
+				ctx context.Context, api *client.Client, p admin.Paging,
+			) (admin.Page[admin.Execution], error) {
 				q.Service, q.Paging = o.service, p
 				return api.Executions(ctx, q)
 			})
@@ -206,7 +210,7 @@ have spent it and owes it then.`,
 			}
 			account, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.TopUpResult, error) { return api.TopUp(ctx, t) })
 			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused {
-				return fmt.Errorf("%w\nWith --reference %s it can be repeated: it is made once", err, quoted(t.Reference))
+				return fmt.Errorf("%w\nWith --reference %s it can be repeated: it is made once", err, shellQuote(t.Reference))
 			}
 			if err != nil {
 				return err

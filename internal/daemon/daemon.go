@@ -31,7 +31,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Options say what to run.
+// Options are what to run.
 type Options struct {
 	// Config is served first.
 	Config *config.Config
@@ -154,7 +154,8 @@ func (p *process) build() {
 func (p *process) openKeys(ctx context.Context) (err error) {
 	c := p.config.PAT
 	p.keys, err = pat.OpenKeyring(ctx, pat.KeyringConfig{
-		Store: p.store, Files: p.data.Keys(), Algorithm: string(c.Algorithm), Overlap: max(time.Minute, c.TTL+c.RenewGrace+2*c.Leeway), Now: p.Now,
+		Store: p.store, Files: p.data.Keys(), Algorithm: string(c.Algorithm),
+		Overlap: max(time.Minute, c.TTL+c.RenewGrace+2*c.Leeway), Now: p.Now,
 	})
 	if err != nil {
 		return err

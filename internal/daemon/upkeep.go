@@ -81,7 +81,7 @@ func (p *process) reloads(ctx context.Context) error {
 	}
 }
 
-// watch tells changed of changes until stop is called, which waits for it to end.
+// watch sends on changed after changes until stop is called, which waits for it to end.
 func (p *process) watch(ctx context.Context, files []string, changed chan<- struct{}) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -106,7 +106,7 @@ func (p *process) files() []string {
 	return p.config.Files()
 }
 
-// reload takes over the configuration as it is on disk now, or keeps the old one and says why.
+// reload takes over the configuration as it is on disk now, or keeps the old one and logs why.
 func (p *process) reload(ctx context.Context) config.Problems {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
