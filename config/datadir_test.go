@@ -57,7 +57,8 @@ func TestOneProcessHoldsADataDirectory(t *testing.T) {
 		t.Error("others can look in")
 	}
 	second, err := config.OpenDataDir(path)
-	if second != nil || !errors.Is(err, config.ErrDataInUse) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "(process ") {
+	if second != nil || !errors.Is(err, config.ErrDataInUse) || !strings.Contains(err.Error(), path) ||
+		!strings.Contains(err.Error(), "(process ") {
 		t.Fatal(err)
 	}
 	if err := first.Close(); err != nil {

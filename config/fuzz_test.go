@@ -10,7 +10,7 @@ import (
 )
 
 // Whatever the file holds: no panic, a Config or an error but never both, every problem with a place, and
-// no secret told.
+// no secret shown.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(five))
 	f.Add([]byte(everything))
@@ -29,7 +29,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("config %v with %v", c != nil, problems)
 		}
 		for _, p := range problems {
-			if p.Message == "" || p.File == "" || p.Level != problem.Error && p.Level != problem.Warning || strings.Contains(p.Message, "canary-value") {
+			if p.Message == "" || p.File == "" || p.Level != problem.Error && p.Level != problem.Warning ||
+				strings.Contains(p.Message, "canary-value") {
 				t.Fatalf("%+v", p)
 			}
 			if strings.Contains(p.Message, "s3cr3t-of-the-upstream") && !strings.Contains(string(data), "s3cr3t") {
@@ -40,7 +41,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, s := range c.Services {
-			if s.PublicURL == nil || s.Upstream.URL == nil || s.ID == "" || len(s.AgentsFile.SHA256) != 64 || len(c.Services) > 1 && len(s.Hosts) == 0 {
+			if s.PublicURL == nil || s.Upstream.URL == nil || s.ID == "" || len(s.AgentsFile.SHA256) != 64 ||
+				len(c.Services) > 1 && len(s.Hosts) == 0 {
 				t.Fatalf("an unchecked service: %+v", s)
 			}
 		}

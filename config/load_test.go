@@ -97,11 +97,14 @@ func TestFiveLinesMakeAGateway(t *testing.T) {
 		"admin": c.Admin.Listen, "token": c.Admin.Token.Reveal(), "id": s.ID, "hosts": len(s.Hosts), "public": s.PublicURL.String(),
 		"issuer": s.IssuerOr("example.com"), "assignee": s.Assignee, "timeout": s.Upstream.Timeout, "max_response": s.Upstream.MaxResponse,
 		"breaker": s.Upstream.Breaker, "pat": c.PAT, "billing": c.Billing, "audit": c.Audit, "telemetry": c.Telemetry,
-		"agents": string(s.AgentsFile.Data), "policy": string(s.PolicyFile.Data), "upstream": s.Upstream.URL.String(), "auth": s.Upstream.Auth.Name,
+		"agents": string(s.AgentsFile.Data), "policy": string(s.PolicyFile.Data), "upstream": s.Upstream.URL.String(),
+		"auth": s.Upstream.Auth.Name,
 	}
 	want := map[string]any{
-		"data": filepath.Join(dir, "data"), "store": config.SQLite, "listen": "127.0.0.1:8080", "max_body": int64(1 << 20), "read": 10 * time.Second,
-		"per": limit.Rate{Max: 100, Period: limit.Second}, "issue": limit.Rate{Max: 10, Period: limit.Minute}, "drain": 20 * time.Second, "tls": false,
+		"data": filepath.Join(dir, "data"), "store": config.SQLite, "listen": "127.0.0.1:8080", "max_body": int64(1 << 20),
+		"read": 10 * time.Second,
+		"per":  limit.Rate{Max: 100, Period: limit.Second}, "issue": limit.Rate{Max: 10, Period: limit.Minute}, "drain": 20 * time.Second,
+		"tls":   false,
 		"admin": "127.0.0.1:8081", "token": "", "id": "default", "hosts": 0, "public": "http://127.0.0.1:8080",
 		"issuer": "example.com", "assignee": config.AssigneeMapped, "timeout": 10 * time.Second, "max_response": int64(8 << 20),
 		"breaker": config.Breaker{Failures: 5, OpenFor: 10 * time.Second},
@@ -176,7 +179,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 	c := mustLoad(t, dir, everything, config.Overrides{Env: environment(map[string]string{"UIMGATE_ADMIN_TOKEN": "0123456789abcdef"})})
 	s, other := c.Services[0], c.Services[1]
 	got := []any{
-		c.Store.Engine, c.Store.URL.Reveal(), c.Server.TLS.Enabled(), c.Server.TLS.Key.Data == nil, len(c.Server.TrustedProxies), c.Server.TrustedProxies[2].String(),
+		c.Store.Engine, c.Store.URL.Reveal(), c.Server.TLS.Enabled(), c.Server.TLS.Key.Data == nil, len(c.Server.TrustedProxies),
+		c.Server.TrustedProxies[2].String(),
 		c.Admin.Token.Reveal(), s.Hosts, s.PublicURL.String(), s.Upstream.URL.String(), other.Upstream.URL.String(), s.Upstream.MaxResponse,
 		s.Upstream.IdempotencyHeader, s.Upstream.Auth.Name, s.Upstream.Auth.Value.Reveal(), s.Parties, s.Assignee, s.Intents,
 		c.PAT, c.Billing, c.Audit.Parameters, c.Telemetry, s.IssuerOr("x"), other.IssuerOr("x"),
@@ -194,8 +198,12 @@ func TestEveryKeyIsRead(t *testing.T) {
 			"shop.example:look:v1": {Agreement: config.AgreementAny},
 		},
 		config.PAT{
-			Algorithm: config.ES256, TTL: 30 * time.Minute, Leeway: 10 * time.Second, RenewGrace: 5 * time.Minute, Freshness: config.FreshnessRequired,
-			Admission: config.AdmissionAllowlist, Allow: []config.Allowed{{Key: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}, {AgentID: "agent-1", Key: jkt}},
+			Algorithm: config.ES256, TTL: 30 * time.Minute, Leeway: 10 * time.Second, RenewGrace: 5 * time.Minute,
+			Freshness: config.FreshnessRequired,
+			Admission: config.AdmissionAllowlist, Allow: []config.Allowed{
+				{Key: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"},
+				{AgentID: "agent-1", Key: jkt},
+			},
 			Limit: limit.Rate{Max: 100, Period: limit.Day}, SuspendAfter: 7,
 		},
 		config.Billing{Mode: config.Postpaid, Credit: money.Amount{Nano: 10 * money.Unit, Currency: "USD"}, Retain: 36 * time.Hour},

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// Each case is a file and exactly what Load says of it. "…" in front stands for five, the five lines
+// Each case is a file and exactly the problems that Load reports. "…" in front stands for five, the five lines
 // that make a gateway; what follows starts at line 6.
 var problemCases = map[string]struct {
 	file string
@@ -28,15 +28,24 @@ var problemCases = map[string]struct {
 			`uimgate.yaml:9: services[0].upstream.url: the value is not valid: want an http:// or https:// URL without user, query and fragment`,
 		},
 	},
-	"empty file":     {"", []string{"uimgate.yaml:1: services: is required: What is offered to agents. A request's service is chosen by its host."}},
-	"only a comment": {"# nothing\n", []string{"uimgate.yaml:1: services: is required: What is offered to agents. A request's service is chosen by its host."}},
-	"a list":         {"- a\n", []string{"uimgate.yaml:1: want keys and values, got a list"}},
-	"no services":    {"services: []\n", []string{"uimgate.yaml:1: services: is empty: a gateway needs at least one service"}},
+	"empty file": {
+		"",
+		[]string{"uimgate.yaml:1: services: is required: What is offered to agents. A request's service is chosen by its host."},
+	},
+	"only a comment": {
+		"# nothing\n",
+		[]string{"uimgate.yaml:1: services: is required: What is offered to agents. A request's service is chosen by its host."},
+	},
+	"a list":      {"- a\n", []string{"uimgate.yaml:1: want keys and values, got a list"}},
+	"no services": {"services: []\n", []string{"uimgate.yaml:1: services: is empty: a gateway needs at least one service"}},
 	"empty service": {"services:\n-\n", []string{
 		"uimgate.yaml:2: services[0]: is empty",
 	}},
-	"services as keys":       {"services: {a: 1}\n", []string{"uimgate.yaml:1: services: want a list, got keys and values"}},
-	"duplicate key":          {"…audit: {}\naudit: {parameters: true}\n", []string{"uimgate.yaml:7: this key is there twice, first on line 6"}},
+	"services as keys": {"services: {a: 1}\n", []string{"uimgate.yaml:1: services: want a list, got keys and values"}},
+	"duplicate key": {
+		"…audit: {}\naudit: {parameters: true}\n",
+		[]string{"uimgate.yaml:7: this key is there twice, first on line 6"},
+	},
 	"duplicate key in flow":  {"…pat: {ttl: 1h, ttl: 2h}\n", []string{"uimgate.yaml:6: pat: this key is there twice, first on line 6"}},
 	"wrong case":             {"…PAT: {ttl: 1h}\n", []string{`uimgate.yaml:6: unknown key "PAT": did you mean "pat"?`}},
 	"key in the wrong place": {"…ttl: 1h\n", []string{`uimgate.yaml:6: unknown key "ttl": it belongs under pat`}},
@@ -46,12 +55,18 @@ var problemCases = map[string]struct {
 		`uimgate.yaml:6: services[0]: unknown key "auth": it belongs under services[].upstream`,
 		"uimgate.yaml:7: admin: unknown key (not shown, it may be a secret): known are listen, token",
 	}},
-	"tab":               {"pat:\n\tttl: 1h\n", []string{"uimgate.yaml:2: a tab where spaces are needed: YAML indents with spaces only"}},
-	"unquoted variable": {"…    auth: {header: ${KEY}}\n", []string{"uimgate.yaml:6: not valid YAML: ',' or '}' must be specified: inside { } put a value that holds ${…} in quotes"}},
-	"colon in value":    {"data: a: hunter2\n", []string{`uimgate.yaml:1: not valid YAML: mapping value is not allowed in this context: put a value that holds ": " in quotes`}},
-	"unclosed quote":    {"data: 'hunter2\n", []string{"uimgate.yaml:1: not valid YAML: could not find end character of single-quoted text"}},
-	"not UTF-8":         {"data: x\nstore: \xff\n", []string{"uimgate.yaml:2: is not UTF-8: save the file in that encoding"}},
-	"two documents":     {"…---\ndata: x\n", []string{"uimgate.yaml:7: a second YAML document: a configuration is one"}},
+	"tab": {"pat:\n\tttl: 1h\n", []string{"uimgate.yaml:2: a tab where spaces are needed: YAML indents with spaces only"}},
+	"unquoted variable": {
+		"…    auth: {header: ${KEY}}\n",
+		[]string{"uimgate.yaml:6: not valid YAML: ',' or '}' must be specified: inside { } put a value that holds ${…} in quotes"},
+	},
+	"colon in value": {
+		"data: a: hunter2\n",
+		[]string{`uimgate.yaml:1: not valid YAML: mapping value is not allowed in this context: put a value that holds ": " in quotes`},
+	},
+	"unclosed quote": {"data: 'hunter2\n", []string{"uimgate.yaml:1: not valid YAML: could not find end character of single-quoted text"}},
+	"not UTF-8":      {"data: x\nstore: \xff\n", []string{"uimgate.yaml:2: is not UTF-8: save the file in that encoding"}},
+	"two documents":  {"…---\ndata: x\n", []string{"uimgate.yaml:7: a second YAML document: a configuration is one"}},
 	"merge key": {"…pat: &p {ttl: 1h}\nbilling: {<<: *p}\n", []string{
 		"uimgate.yaml:7: billing: merge keys (<<) are not supported: write the keys out, or use an alias for a whole value",
 	}},
@@ -63,9 +78,15 @@ var problemCases = map[string]struct {
 	"anchor twice":       {"…data: &d x\nstore: &d sqlite\n", []string{"uimgate.yaml:7: the anchor &d is defined twice"}},
 	"too deep":           {"x: " + strings.Repeat("[", 200) + strings.Repeat("]", 200), []string{"uimgate.yaml:1: nested too deeply"}},
 	"too deep in blocks": {strings.Repeat("- ", 200) + "x", []string{"uimgate.yaml:1: nested too deeply"}},
-	"too many tokens":    {"x: [" + strings.Repeat("a,", 100_000) + "]", []string{"uimgate.yaml: holds more than 120000 YAML tokens: use several gateways"}},
-	"too many keys":      {strings.Repeat("a: 1\n", 30_001), []string{"uimgate.yaml:30001: holds more than 30000 keys: use several gateways, or write short mappings in { }"}},
-	"too large":          {"# " + strings.Repeat("x", 1<<20), []string{"uimgate.yaml: uimgate.yaml is larger than the 1048576 bytes allowed"}},
+	"too many tokens": {
+		"x: [" + strings.Repeat("a,", 100_000) + "]",
+		[]string{"uimgate.yaml: holds more than 120000 YAML tokens: use several gateways"},
+	},
+	"too many keys": {
+		strings.Repeat("a: 1\n", 30_001),
+		[]string{"uimgate.yaml:30001: holds more than 30000 keys: use several gateways, or write short mappings in { }"},
+	},
+	"too large": {"# " + strings.Repeat("x", 1<<20), []string{"uimgate.yaml: uimgate.yaml is larger than the 1048576 bytes allowed"}},
 
 	"types": {
 		"…pat: {ttl: [1h], suspend_after: many, allow: x}\naudit: {parameters: yes}\nbilling: {credit: 10}\ndata: 5\ntelemetry: {metrics: {}}\nserver: fast\n",
@@ -157,7 +178,10 @@ var problemCases = map[string]struct {
 			"uimgate.yaml:7: admin.listen: takes the port of server.listen: give it one of its own",
 		},
 	},
-	"control characters": {"…data: \"a\\0b\"\n", []string{`uimgate.yaml:6: data: "a\x00b" is not valid: want text of at most 4096 bytes without control characters`}},
+	"control characters": {
+		"…data: \"a\\0b\"\n",
+		[]string{`uimgate.yaml:6: data: "a\x00b" is not valid: want text of at most 4096 bytes without control characters`},
+	},
 	"lines that end as on Windows": {
 		"…\r\n# c\r\n\r\nadmin:\r\n  token: |\r\n    a b\r\npat:\r\n  ttl: x\r\n",
 		[]string{

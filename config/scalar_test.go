@@ -7,7 +7,8 @@ import (
 
 func TestParseHost(t *testing.T) {
 	for in, want := range map[string]string{
-		"Shop.Example.": "shop.example", "localhost": "localhost", "10.0.0.1": "10.0.0.1", "::1": "::1", "[::1]": "::1", "::FFFF:10.0.0.1": "10.0.0.1", "my_shop": "my_shop",
+		"Shop.Example.": "shop.example", "localhost": "localhost", "10.0.0.1": "10.0.0.1", "::1": "::1", "[::1]": "::1",
+		"::FFFF:10.0.0.1": "10.0.0.1", "my_shop": "my_shop",
 		"": "", ".": "", "a..b": "", "-a": "", "a b": "", "a:1": "", "fe80::1%eth0": "", strings.Repeat("a", 64): "", "a/b": "", "*": "",
 	} {
 		if got, err := parseHost(in); (err != nil) != (want == "") || got != want {
@@ -18,8 +19,10 @@ func TestParseHost(t *testing.T) {
 
 func TestParseURL(t *testing.T) {
 	for in, want := range map[string]string{
-		"http://127.0.0.1:9000": "http://127.0.0.1:9000", "HTTPS://Shop.Example/a/": "https://shop.example/a", "http://[::1]:80/": "http://[::1]:80", "http://[::1]": "http://[::1]",
-		"http://a/b%2Fc/": "http://a/b%2Fc", "": "", "a": "", "ftp://a": "", "http://": "", "http:///x": "", "http://u@a": "", "http://a?b": "", "http://a?": "", "http://a#": "", "http://a:0": "",
+		"http://127.0.0.1:9000": "http://127.0.0.1:9000", "HTTPS://Shop.Example/a/": "https://shop.example/a",
+		"http://[::1]:80/": "http://[::1]:80", "http://[::1]": "http://[::1]",
+		"http://a/b%2Fc/": "http://a/b%2Fc", "": "", "a": "", "ftp://a": "", "http://": "", "http:///x": "", "http://u@a": "", "http://a?b": "",
+		"http://a?": "", "http://a#": "", "http://a:0": "",
 		"http://a:": "", "http://a:99999": "", "http:a": "", "//a": "", "http://a b": "", "http://[::1%25eth0]": "",
 	} {
 		u, err := parseURL(in)

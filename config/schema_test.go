@@ -51,7 +51,7 @@ func compiled(tb testing.TB) *jsonschema.Schema {
 	return schema
 }
 
-// valid tells what the schema says of a YAML text.
+// valid validates a YAML text against the schema.
 func valid(tb testing.TB, schema *jsonschema.Schema, text string) error {
 	tb.Helper()
 	var v any
@@ -105,14 +105,18 @@ telemetry: {metrics: "true"}
 	}
 }
 
-// The schema cannot say everything Load says, but these mistakes an editor should underline.
+// The schema cannot express everything that Load checks, but an editor has to underline these mistakes.
 func TestTheSchemaRefusesPlainMistakes(t *testing.T) {
 	schema := compiled(t)
 	for name, text := range map[string]string{
-		"no services": "data: x\n", "unknown key": five + "dta: x\n", "unknown key inside": five + "pat: {tll: 1h}\n", "no upstream": "services: [{agents_file: a, policy_file: p}]\n",
-		"enum": five + "pat: {algorithm: HS256}\n", "duration": five + "pat: {ttl: soon}\n", "rate": five + "pat: {limit: 5}\n", "list": five + "pat: {allow: x}\n",
-		"thumbprint": five + "pat: {allow: [x]}\n", "amount": five + "billing: {credit: 5}\n", "url": strings.Replace(five, "http://", "ftp://", 1),
-		"boolean": five + "audit: {parameters: maybe}\n", "number": five + "pat: {suspend_after: -1}\n", "party": five + "  parties: {'urn:a': }\n",
+		"no services": "data: x\n", "unknown key": five + "dta: x\n", "unknown key inside": five + "pat: {tll: 1h}\n",
+		"no upstream": "services: [{agents_file: a, policy_file: p}]\n",
+		"enum":        five + "pat: {algorithm: HS256}\n", "duration": five + "pat: {ttl: soon}\n", "rate": five + "pat: {limit: 5}\n",
+		"list":       five + "pat: {allow: x}\n",
+		"thumbprint": five + "pat: {allow: [x]}\n", "amount": five + "billing: {credit: 5}\n",
+		"url":     strings.Replace(five, "http://", "ftp://", 1),
+		"boolean": five + "audit: {parameters: maybe}\n", "number": five + "pat: {suspend_after: -1}\n",
+		"party": five + "  parties: {'urn:a': }\n",
 	} {
 		if valid(t, schema, text) == nil {
 			t.Errorf("%s passes", name)

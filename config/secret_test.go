@@ -28,7 +28,10 @@ func TestNothingPrintsASecret(t *testing.T) {
 	}
 	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "holder", holder, "secret", holder.S)
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "holder", holder, "secret", holder.S)
-	for _, encoder := range []zapcore.Encoder{zapcore.NewJSONEncoder(zapcore.EncoderConfig{}), zapcore.NewConsoleEncoder(zapcore.EncoderConfig{})} {
+	for _, encoder := range []zapcore.Encoder{
+		zapcore.NewJSONEncoder(zapcore.EncoderConfig{}),
+		zapcore.NewConsoleEncoder(zapcore.EncoderConfig{}),
+	} {
 		log := zap.New(zapcore.NewCore(encoder, zapcore.AddSync(&out), zap.DebugLevel))
 		log.Info("x", zap.Any("holder", holder), zap.Any("secret", holder.S), zap.Stringer("s", holder.S), zap.Reflect("r", holder))
 		log.Sugar().Infow("x", "secret", holder.S, "holder", &holder)

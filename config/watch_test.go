@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// watching runs Watch; each receive from the channel is one change told.
+// watching runs Watch; each receive from the channel is one change reported.
 func watching(t *testing.T, files ...string) <-chan struct{} {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -39,7 +39,7 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// until does change again and again, in case Watch has not begun yet, until it is told.
+// until does change again and again, in case Watch has not begun yet, until it is reported.
 func until(t *testing.T, changes <-chan struct{}, change func(n int)) {
 	t.Helper()
 	for n := 0; ; n++ {

@@ -34,13 +34,13 @@ func (h *agentHome) agent(args ...string) (stdout, stderr string, err error) {
 	h.t.Helper()
 	root := &cobra.Command{Use: "uimgate", SilenceErrors: true, SilenceUsage: true}
 	root.AddCommand(agentCommand())
-	var out, said bytes.Buffer
+	var out, errOut bytes.Buffer
 	root.SetArgs(append([]string{"agent"}, args...))
 	root.SetIn(strings.NewReader(h.stdin))
 	root.SetOut(&out)
-	root.SetErr(&said)
+	root.SetErr(&errOut)
 	err = root.ExecuteContext(h.t.Context())
-	return out.String(), said.String(), err
+	return out.String(), errOut.String(), err
 }
 
 func (h *agentHome) ok(args ...string) string {
@@ -86,7 +86,8 @@ func TestAgentCommandsFromKeyToRevocation(t *testing.T) {
 	if _, _, err := h.agent("keygen"); err == nil {
 		t.Error("a key was overwritten")
 	}
-	if out := h.ok("discover", shop.URL); !strings.Contains(out, agenttest.Search+"  query [limit] [filter]") || !strings.Contains(out, "0.01 USD") {
+	if out := h.ok("discover", shop.URL); !strings.Contains(out, agenttest.Search+"  query [limit] [filter]") ||
+		!strings.Contains(out, "0.01 USD") {
 		t.Error(out)
 	}
 	if data := h.json("discover", shop.URL); data["issuer"] != agenttest.Issuer || len(data["intents"].([]any)) != 2 {
@@ -110,7 +111,8 @@ func TestAgentCommandsFromKeyToRevocation(t *testing.T) {
 	if want := "{\n  \"echo\": {\n    \"filter\": {\n      \"a\": 1.50\n    },\n    \"limit\": 5,\n    \"query\": \"7\"\n  }\n}\n"; out != want {
 		t.Error(out)
 	}
-	if data := h.json("execute", agenttest.Order, "--params", `{"query":"tea"}`, "--service", shop.URL); data["charge"].(map[string]any)["amount"] != "0.01" || data["idempotency_key"] == "" {
+	if data := h.json("execute", agenttest.Order, "--params", `{"query":"tea"}`, "--service",
+		shop.URL); data["charge"].(map[string]any)["amount"] != "0.01" || data["idempotency_key"] == "" {
 		t.Errorf("%v", data)
 	}
 	h.stdin = `{"query":"tea"}`
@@ -158,13 +160,17 @@ func TestAgentErrorsAreData(t *testing.T) {
 	h, shop := newAgentHome(t), theShop(t)
 	h.ok("keygen")
 	h.ok("agree", shop.URL, "--yes")
-	reply := agenttest.Reply{Status: 400, Body: `{"error":{"code":"INVALID_PARAMETER","message":"m","details":{"reason":"UNKNOWN_PARAMETER","suggestion":"Leave it out.","violations":[{"pointer":"/x","message":"no such parameter"}]}}}`}
+	reply := agenttest.Reply{
+		Status: 400,
+		Body:   `{"error":{"code":"INVALID_PARAMETER","message":"m","details":{"reason":"UNKNOWN_PARAMETER","suggestion":"Leave it out.","violations":[{"pointer":"/x","message":"no such parameter"}]}}}`,
+	}
 	shop.Script(reply, reply)
 	stdout, stderr, err := h.agent("execute", agenttest.Search, "-o", "json")
 	var data struct {
 		Error struct{ Reason, Suggestion string }
 	}
-	if decodeErr := json.Unmarshal([]byte(stdout), &data); decodeErr != nil || err == nil || data.Error.Reason != "UNKNOWN_PARAMETER" || stderr != "" {
+	if decodeErr := json.Unmarshal([]byte(stdout), &data); decodeErr != nil || err == nil || data.Error.Reason != "UNKNOWN_PARAMETER" ||
+		stderr != "" {
 		t.Errorf("%s%s%v", stdout, stderr, err)
 	}
 	stdout, stderr, err = h.agent("execute", agenttest.Search)

@@ -81,7 +81,8 @@ func (k *keeper) open(c *cobra.Command) (*daemon.Keeper, error) {
 	}}, nil
 }
 
-const postgresBackup = "the state is in PostgreSQL, which has its own tools: pg_dump makes a backup that is of one moment while the gateways run.\n" +
+const postgresBackup = "the state is in PostgreSQL, which has its own tools: pg_dump makes a backup that is of one moment " +
+	"while the gateways run.\n" +
 	"To restore it: stop every gateway, load the dump with pg_restore, run 'uimgate restore --after-external', start the gateways"
 
 func backupCommand() *cobra.Command {

@@ -25,13 +25,15 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	g.start()
 	token, _ := g.agree("agent-1")
 	g.post("/api/intents/execute", token, ordering)
-	if s := command(t, "", "backup", filepath.Join(t.TempDir(), "b.db"), "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "pg_dump") {
+	if s := command(t, "", "backup", filepath.Join(t.TempDir(), "b.db"), "-c", g.config()); s.code != exitWrong ||
+		!strings.Contains(s.errors, "pg_dump") {
 		t.Errorf("%+v", s)
 	}
 	g.stop()
 	s := command(t, "", "restore", "--after-external", "-c", g.config(), "-o", "json")
 	var made stateCopy
-	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Entries != 2 || strings.Contains(s.out, "postgres://") {
+	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Entries != 2 ||
+		strings.Contains(s.out, "postgres://") {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	g.start()
@@ -42,7 +44,8 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	if got := string(g.post("/api/intents/execute", again, ordering)); !strings.Contains(got, `"RATE_LIMIT_EXCEEDED"`) {
 		t.Errorf("a limit after it: %s", got)
 	}
-	if list := want[admin.Page[admin.Statement]](g, "usage", "statements"); len(list.Items) != 1 || list.Items[0].Closing.Unresolved != "0.25" {
+	if list := want[admin.Page[admin.Statement]](g, "usage", "statements"); len(list.Items) != 1 ||
+		list.Items[0].Closing.Unresolved != "0.25" {
 		t.Errorf("%+v", list)
 	}
 }

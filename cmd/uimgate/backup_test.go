@@ -23,7 +23,8 @@ func TestBackupAndRestore(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "backup.db")
 	s := command(t, "", "backup", file, "-c", g.config(), "-o", "json")
 	var made stateCopy
-	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Unresolved != 1 || made.Entries != 3 || made.Bytes == 0 {
+	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Unresolved != 1 ||
+		made.Entries != 3 || made.Bytes == 0 {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -36,9 +37,10 @@ func TestBackupAndRestore(t *testing.T) {
 	if s := command(t, "", "backup", file, "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "never written over") {
 		t.Errorf("%+v", s)
 	}
-	after, _ := g.agree("agent-2") // what the backup does not know
+	after, _ := g.agree("agent-2") // after the backup
 	g.post("/api/intents/execute", after, ordering)
-	if s := command(t, "", "restore", file, "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "in use by another uimgate process") || !strings.Contains(s.errors, "stopped") {
+	if s := command(t, "", "restore", file, "-c", g.config()); s.code != exitWrong ||
+		!strings.Contains(s.errors, "in use by another uimgate process") || !strings.Contains(s.errors, "stopped") {
 		t.Errorf("beside a gateway: %+v", s)
 	}
 	g.stop()
@@ -53,12 +55,14 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 	}
 	aside := rows[1][len(rows[1])-1]
-	if s := command(t, "", "restore", aside, "--data", filepath.Join(t.TempDir(), "elsewhere"), "-c", g.config(), "-o", "json"); s.code != exitDone || !strings.Contains(s.out, `"agreements": 2`) && !strings.Contains(s.out, `"agreements":2`) {
+	if s := command(t, "", "restore", aside, "--data", filepath.Join(t.TempDir(), "elsewhere"), "-c", g.config(), "-o",
+		"json"); s.code != exitDone || !strings.Contains(s.out, `"agreements": 2`) && !strings.Contains(s.out, `"agreements":2`) {
 		t.Errorf("what was set aside: %+v", s)
 	}
 	g.start()
 	for _, token := range []string{before, after} {
-		if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"INVALID_TOKEN"`) && !strings.Contains(got, `"REVOKED_TOKEN"`) {
+		if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"INVALID_TOKEN"`) &&
+			!strings.Contains(got, `"REVOKED_TOKEN"`) {
 			t.Errorf("a PAT from before: %s", got)
 		}
 	}
@@ -69,7 +73,8 @@ func TestBackupAndRestore(t *testing.T) {
 	if list := want[admin.Page[admin.Agent]](g, "agents", "list"); len(list.Items) != 2 {
 		t.Errorf("%+v", list)
 	}
-	if got := want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1"); !got.Repeated || got.Balance != "9.75" {
+	if got := want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1"); !got.Repeated ||
+		got.Balance != "9.75" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -111,7 +116,13 @@ func TestRestoreRefusesWhatIsNotSound(t *testing.T) {
 	if err != nil || len(left) != 0 {
 		t.Errorf("%v, %v are left", left, err)
 	}
-	for _, args := range [][]string{{"restore"}, {"restore", good, "--after-external"}, {"backup"}, {"backup", "a", "b"}, {"restore", good, "-o", "xml"}} {
+	for _, args := range [][]string{
+		{"restore"},
+		{"restore", good, "--after-external"},
+		{"backup"},
+		{"backup", "a", "b"},
+		{"restore", good, "-o", "xml"},
+	} {
 		if s := command(t, "", append(args, "-c", g.config())...); s.code != exitUsage || s.out != "" {
 			t.Errorf("%v: %+v", args, s)
 		}
@@ -130,7 +141,8 @@ func TestRestoreOverADamagedState(t *testing.T) {
 	g.stop()
 	g.write("data/state.db", strings.Repeat("damaged ", 2000))
 	g.write("data/state.db-wal", "a log")
-	if s := command(t, "", "backup", filepath.Join(t.TempDir(), "b.db"), "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "no database of uimgate") {
+	if s := command(t, "", "backup", filepath.Join(t.TempDir(), "b.db"), "-c", g.config()); s.code != exitWrong ||
+		!strings.Contains(s.errors, "no database of uimgate") {
 		t.Errorf("a backup of it: %+v", s)
 	}
 	s := command(t, "", "restore", good, "-c", g.config(), "-o", "json")
@@ -160,7 +172,8 @@ func TestAfterExternalRestore(t *testing.T) {
 		t.Errorf("beside a gateway: %+v", s)
 	}
 	g.stop()
-	if s := command(t, "", "restore", "--after-external", "-c", g.config()); s.code != exitDone || !strings.Contains(s.errors, "counts as used up") {
+	if s := command(t, "", "restore", "--after-external", "-c", g.config()); s.code != exitDone ||
+		!strings.Contains(s.errors, "counts as used up") {
 		t.Fatalf("%+v", s)
 	}
 	g.start()

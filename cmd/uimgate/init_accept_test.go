@@ -36,7 +36,7 @@ func manyOperations(n, plain int) string {
 	return b.String()
 }
 
-// made writes a configuration and loads it as serve would. Nothing may be said of it, warnings included.
+// made writes a configuration and loads it as serve would. There may be no problem, warnings included.
 func made(t *testing.T, data []byte) (dir string, found *openapi.Import) {
 	t.Helper()
 	found, err := openapi.Convert(t.Context(), data, openapi.Options{Namespace: "api.example.com"})
@@ -51,7 +51,8 @@ func made(t *testing.T, data []byte) (dir string, found *openapi.Import) {
 	if err := writeFiles(dir, result.Write); err != nil {
 		t.Fatal(err)
 	}
-	cfg, problems := config.Load(filepath.Join(dir, openapi.ConfigFile), config.Overrides{Env: func(string) (string, bool) { return "", false }})
+	cfg, problems := config.Load(filepath.Join(dir, openapi.ConfigFile),
+		config.Overrides{Env: func(string) (string, bool) { return "", false }})
 	if cfg == nil || len(problems) > 0 {
 		t.Fatalf("the configuration: %v", problems)
 	}
@@ -64,7 +65,10 @@ func made(t *testing.T, data []byte) (dir string, found *openapi.Import) {
 func TestConfigurationsMadeOfDocumentsAreAccepted(t *testing.T) {
 	t.Parallel()
 	documents := map[string][]byte{"many operations": []byte(manyOperations(60, 800)), "a collective policy": []byte(manyOperations(50, 2000))}
-	least := map[string]int{"many operations": 1100, "a collective policy": 2250, "library.yaml": 4, "legacy.json": 3, "zoo.yaml": 3, "payments.yaml": 2, "secured.json": 1, "awkward.yaml": 1, "shop.yaml": 6}
+	least := map[string]int{
+		"many operations": 1100, "a collective policy": 2250, "library.yaml": 4, "legacy.json": 3, "zoo.yaml": 3,
+		"payments.yaml": 2, "secured.json": 1, "awkward.yaml": 1, "shop.yaml": 6,
+	}
 	paths, err := filepath.Glob("../../intents/openapi/testdata/*.*")
 	if err != nil || len(paths) < 7 {
 		t.Fatalf("%v, %v", paths, err)

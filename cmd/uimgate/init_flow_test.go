@@ -43,7 +43,8 @@ func shopOfDocument(t *testing.T) *httptest.Server {
 		return fmt.Sprintf(`{"sku":%q,"name":"Lamp","price":"12.5","internal":1}`, r.PathValue("sku"))
 	}))
 	order := func(r *http.Request, body string) string {
-		return fmt.Sprintf(`{"id":"o-1","lines":[{"sku":%q}],"gift":true,"total":3}`, r.URL.RequestURI()+" "+r.Header.Get("Content-Type")+" "+body)
+		return fmt.Sprintf(`{"id":"o-1","lines":[{"sku":%q}],"gift":true,"total":3}`,
+			r.URL.RequestURI()+" "+r.Header.Get("Content-Type")+" "+body)
 	}
 	mux.HandleFunc("POST /v1/orders", answer(201, order))
 	mux.HandleFunc("PATCH /v1/orders/{id}", answer(200, order))
@@ -55,7 +56,8 @@ func shopOfDocument(t *testing.T) *httptest.Server {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /v1/login", answer(200, func(r *http.Request, body string) string {
-		return fmt.Sprintf(`{"ok":%v}`, body == "scope=a&scope=b&user=u%26v" && r.Header.Get("Content-Type") == "application/x-www-form-urlencoded")
+		return fmt.Sprintf(`{"ok":%v}`, body == "scope=a&scope=b&user=u%26v" &&
+			r.Header.Get("Content-Type") == "application/x-www-form-urlencoded")
 	}))
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -85,7 +87,10 @@ func runMade(t *testing.T, dir, upstream string) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan daemon.Addresses, 1), make(chan error, 1)
 	go func() {
-		done <- daemon.Run(ctx, daemon.Options{Config: cfg, Load: load, Log: zap.NewNop(), Now: time.Now, Ready: func(a daemon.Addresses) { ready <- a }})
+		done <- daemon.Run(ctx, daemon.Options{
+			Config: cfg, Load: load, Log: zap.NewNop(), Now: time.Now,
+			Ready: func(a daemon.Addresses) { ready <- a },
+		})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -154,13 +159,15 @@ func agreeTo(t *testing.T, gateway string) string {
 		t.Fatal(err)
 	}
 	signed, err := pat.SignAgreement(key, pat.AgreementClaims{
-		AgentID: "agent-1", Audience: "api.example.com", IssuedAt: time.Now(), PolicyUID: "https://api.example.com/policy/1", PolicyDigest: digest,
+		AgentID: "agent-1", Audience: "api.example.com", IssuedAt: time.Now(), PolicyUID: "https://api.example.com/policy/1",
+		PolicyDigest: digest,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	status, text := post(t, gateway+"/api/pat/issue", "", map[string]any{
-		"agent_id": "agent-1", "signed_policy": signed, "agent_public_key": base64.RawURLEncoding.EncodeToString(key.Public().(ed25519.PublicKey)),
+		"agent_id": "agent-1", "signed_policy": signed,
+		"agent_public_key": base64.RawURLEncoding.EncodeToString(key.Public().(ed25519.PublicKey)),
 	})
 	var issued struct {
 		Token string `json:"uim-pat"`
@@ -215,7 +222,8 @@ func TestAConfigurationMadeOfADocumentRuns(t *testing.T) {
 		{"cancel-order", parameters{"id": "o-1", "why": "a reason"}, 200, `{}`},
 		{"login", parameters{"user": "u&v", "scope": []string{"a", "b"}}, 200, `{"ok":true}`},
 	} {
-		status, text := post(t, url+"/api/intents/execute", token, map[string]any{"intent_uid": "api.example.com:" + tt.name + ":v1", "parameters": tt.parameters})
+		status, text := post(t, url+"/api/intents/execute", token,
+			map[string]any{"intent_uid": "api.example.com:" + tt.name + ":v1", "parameters": tt.parameters})
 		if status != tt.status {
 			t.Errorf("%s %v: %d %s", tt.name, tt.parameters, status, text)
 			continue

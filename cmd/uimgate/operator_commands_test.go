@@ -33,10 +33,12 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		}
 	}
 	page := g.run("agents", "list", "--limit", "1")
-	if page.code != exitDone || !strings.Contains(page.errors, "--after ") || strings.Count(page.out, "\n") != 2 || !strings.HasPrefix(page.out, "AGENT ID") {
+	if page.code != exitDone || !strings.Contains(page.errors, "--after ") || strings.Count(page.out, "\n") != 2 ||
+		!strings.HasPrefix(page.out, "AGENT ID") {
 		t.Errorf("%+v", page)
 	}
-	if got := want[admin.Agent](g, "agents", "block", "agent-1", "--reason", "why not"); got.Status != pat.AgentBlocked || got.Reason != "why not" {
+	if got := want[admin.Agent](g, "agents", "block", "agent-1", "--reason", "why not"); got.Status != pat.AgentBlocked ||
+		got.Reason != "why not" {
 		t.Errorf("%+v", got)
 	}
 	rows, err := csv.NewReader(strings.NewReader(g.run("agents", "list", "--status", "blocked", "-o", "csv").out)).ReadAll()
@@ -67,7 +69,11 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	if got := want[admin.Agent](g, "agents", "add-key", "..", strings.Repeat("A", 43)); len(got.Keys) != 2 {
 		t.Errorf("%+v", got)
 	}
-	for _, args := range [][]string{{"agents", "show", "nobody"}, {"agents", "add-key", "agent-1", "no-such-file.pem"}, {"agents", "add-key", "agent-1", g.config()}} {
+	for _, args := range [][]string{
+		{"agents", "show", "nobody"},
+		{"agents", "add-key", "agent-1", "no-such-file.pem"},
+		{"agents", "add-key", "agent-1", g.config()},
+	} {
 		if s := g.run(args...); s.code != exitWrong || s.out != "" || s.errors == "" {
 			t.Errorf("%v: %+v", args, s)
 		}
@@ -83,7 +89,8 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	id := string(list.Items[0].ID)
-	if s := g.run("agreements", "show", id); s.code != exitDone || !strings.Contains(s.out, "policy_uid") || !strings.Contains(s.out, "agent-1") {
+	if s := g.run("agreements", "show", id); s.code != exitDone || !strings.Contains(s.out, "policy_uid") ||
+		!strings.Contains(s.out, "agent-1") {
 		t.Errorf("%+v", s)
 	}
 	bundle := g.run("agreements", "export", id)
@@ -92,7 +99,7 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 	}
 	g.stop() // from here on it is verified without a gateway
 	file := g.write("bundle.json", bundle.out)
-	for _, s := range []said{command(t, "", "agreements", "verify", file), command(t, bundle.out, "agreements", "verify", "-")} {
+	for _, s := range []output{command(t, "", "agreements", "verify", file), command(t, bundle.out, "agreements", "verify", "-")} {
 		if s.code != exitDone || !strings.Contains(s.out, "agent-1") || !strings.Contains(s.errors, "Proved") {
 			t.Errorf("%+v", s)
 		}
@@ -149,7 +156,12 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 	if got := want[admin.Agreement](g, "agreements", "revoke", string(agreement.ID)); got.State != pat.AgreementRevoked {
 		t.Errorf("%+v", got)
 	}
-	for _, args := range [][]string{{"pats", "revoke"}, {"pats", "revoke", "x", "--policy", "y"}, {"pats", "revoke", "x", "y"}, {"pats", "introspect"}} {
+	for _, args := range [][]string{
+		{"pats", "revoke"},
+		{"pats", "revoke", "x", "--policy", "y"},
+		{"pats", "revoke", "x", "y"},
+		{"pats", "introspect"},
+	} {
 		if s := g.run(args...); s.code != exitUsage || s.out != "" {
 			t.Errorf("%v: %+v", args, s)
 		}
@@ -164,7 +176,10 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	g := startOperated(t)
 	token, _ := g.agree("agent-1")
 	for range 2 {
-		g.post("/api/intents/execute", token, map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}})
+		g.post("/api/intents/execute", token, map[string]any{
+			"intent_uid": "shop.example:order:v1",
+			"parameters": map[string]any{"product": "lamp"},
+		})
 	}
 	open := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items
 	if len(open) != 2 {
@@ -188,28 +203,39 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	if got := want[admin.Account](g, "usage", "top-up", "agent-1", "0.05 EUR"); got.ToppedUp != "10.05" {
 		t.Errorf("%+v", got)
 	}
-	if s := g.run("usage", "accounts", "-o", "csv"); s.out != "agent_id,currency,topped_up,held,captured,balance\nagent-1,EUR,10.05,0.00,0.25,9.80\n" {
+	if s := g.run("usage", "accounts", "-o",
+		"csv"); s.out != "agent_id,currency,topped_up,held,captured,balance\nagent-1,EUR,10.05,0.00,0.25,9.80\n" {
 		t.Errorf("%+v", s)
 	}
-	if s := g.run("usage", "ledger"); s.code != exitDone || !strings.Contains(s.out, "unresolved → captured") || !strings.Contains(s.out, "top-up") {
+	if s := g.run("usage", "ledger"); s.code != exitDone || !strings.Contains(s.out, "unresolved → captured") ||
+		!strings.Contains(s.out, "top-up") {
 		t.Errorf("%+v", s)
 	}
 	if got := want[admin.Execution](g, "usage", "show", open[0].ID); got.ID != open[0].ID || got.State != "captured" {
 		t.Errorf("%+v", got)
 	}
-	if got := want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); got.ToppedUp != "9.05" {
+	if got := want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference",
+		"refund 1"); got.ToppedUp != "9.05" {
 		t.Errorf("%+v", got)
 	}
-	if s := g.run("usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); s.code != exitDone || !strings.Contains(s.errors, "done before") {
+	if s := g.run("usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); s.code != exitDone ||
+		!strings.Contains(s.errors, "done before") {
 		t.Errorf("%+v", s)
 	}
-	if s := g.run("usage", "top-up", "agent-1", "2 EUR", "--reference", "refund 1"); s.code != exitWrong || !strings.Contains(s.errors, "belongs to another") {
+	if s := g.run("usage", "top-up", "agent-1", "2 EUR", "--reference", "refund 1"); s.code != exitWrong ||
+		!strings.Contains(s.errors, "belongs to another") {
 		t.Errorf("%+v", s)
 	}
 	if s := g.run("usage", "ledger"); !strings.Contains(s.out, "top-up reversed") {
 		t.Errorf("%+v", s)
 	}
-	for _, args := range [][]string{{"usage", "resolve", "x", "held"}, {"usage", "top-up", "agent-1", "ten", "EUR"}, {"usage", "top-up", "agent-1"}, {"usage", "accounts", "x"}, {"usage", "accounts", "--state", "held"}} {
+	for _, args := range [][]string{
+		{"usage", "resolve", "x", "held"},
+		{"usage", "top-up", "agent-1", "ten", "EUR"},
+		{"usage", "top-up", "agent-1"},
+		{"usage", "accounts", "x"},
+		{"usage", "accounts", "--state", "held"},
+	} {
 		if s := g.run(args...); s.code != exitUsage || s.out != "" {
 			t.Errorf("%v: %+v", args, s)
 		}
@@ -221,11 +247,15 @@ func TestOperatorStatements(t *testing.T) {
 	g := startOperated(t)
 	for _, id := range []string{"agent-1", "agent-2", "agent-3"} {
 		token, _ := g.agree(id)
-		g.post("/api/intents/execute", token, map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}})
+		g.post("/api/intents/execute", token, map[string]any{
+			"intent_uid": "shop.example:order:v1",
+			"parameters": map[string]any{"product": "lamp"},
+		})
 	}
 	want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR")
 	list := want[admin.Page[admin.Statement]](g, "usage", "statements", "--month", time.Now().UTC().Format("2006-01"))
-	if len(list.Items) != 3 || list.Items[0].Opening.Balance != "0.00" || list.Items[0].Closing.Balance != "9.75" || list.Items[0].Lines[0].Unresolved.Calls != 1 {
+	if len(list.Items) != 3 || list.Items[0].Opening.Balance != "0.00" || list.Items[0].Closing.Balance != "9.75" ||
+		list.Items[0].Lines[0].Unresolved.Calls != 1 {
 		t.Fatalf("%+v", list)
 	}
 	for _, args := range [][]string{{"--limit", "2"}, {"--all"}} {
@@ -235,14 +265,22 @@ func TestOperatorStatements(t *testing.T) {
 		for _, r := range rows {
 			agents[r[0]]++
 		}
-		if err != nil || agents["agent-1"] != 4 || agents["agent_id"] != 1 || (agents["agent-3"] == 3) != (args[0] == "--all") || strings.Contains(s.errors, "--after") == (args[0] == "--all") {
+		if err != nil || agents["agent-1"] != 4 || agents["agent_id"] != 1 || (agents["agent-3"] == 3) != (args[0] == "--all") ||
+			strings.Contains(s.errors, "--after") == (args[0] == "--all") {
 			t.Errorf("%v: %+v, %v", args, s, err)
 		}
 	}
-	if s := g.run("usage", "statements", "--agent", "agent-1"); s.code != exitDone || !strings.Contains(s.out, "opening") || !strings.Contains(s.out, "closing") || !strings.Contains(s.out, "shop.example:order:v1") {
+	if s := g.run("usage", "statements", "--agent", "agent-1"); s.code != exitDone || !strings.Contains(s.out, "opening") ||
+		!strings.Contains(s.out, "closing") || !strings.Contains(s.out, "shop.example:order:v1") {
 		t.Errorf("%+v", s)
 	}
-	for _, args := range [][]string{{"--month", "11"}, {"--month", "2026-11", "--to", "2026-12"}, {"--from", "yesterday"}, {"--from", "2026-11", "--to", "2026-11-01"}, {"--all", "--limit", "5"}} {
+	for _, args := range [][]string{
+		{"--month", "11"},
+		{"--month", "2026-11", "--to", "2026-12"},
+		{"--from", "yesterday"},
+		{"--from", "2026-11", "--to", "2026-11-01"},
+		{"--all", "--limit", "5"},
+	} {
 		if s := g.run(append([]string{"usage", "statements"}, args...)...); s.code == exitDone || s.out != "" {
 			t.Errorf("%v: %+v", args, s)
 		}
@@ -365,7 +403,8 @@ func TestKeysNewMakesOneKeyOnce(t *testing.T) {
 	for range 2 {
 		s := command(t, "", "keys", "new", "-c", filepath.Join(dir, "uimgate.yaml"), "--data", filepath.Join(dir, "data"), "-o", "json")
 		var key admin.Key
-		if err := json.Unmarshal([]byte(s.out), &key); s.code != exitDone || err != nil || key.Algorithm != "ES256" || strings.Contains(s.out, `"d"`) {
+		if err := json.Unmarshal([]byte(s.out), &key); s.code != exitDone || err != nil || key.Algorithm != "ES256" ||
+			strings.Contains(s.out, `"d"`) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		kids = append(kids, key.ID)

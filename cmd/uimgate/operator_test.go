@@ -83,7 +83,10 @@ func (g *running) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan daemon.Addresses, 1), make(chan error, 1)
 	go func() {
-		done <- daemon.Run(ctx, daemon.Options{Config: cfg, Load: load, Ready: func(a daemon.Addresses) { ready <- a }, Log: zap.NewNop(), Now: time.Now})
+		done <- daemon.Run(ctx, daemon.Options{
+			Config: cfg, Load: load, Ready: func(a daemon.Addresses) { ready <- a }, Log: zap.NewNop(),
+			Now: time.Now,
+		})
 	}()
 	stopped := false
 	g.stop = func() {
@@ -114,23 +117,23 @@ func (g *running) write(name, text string) string {
 	return path
 }
 
-// A said is what a command left behind.
-type said struct {
+// An output is the result of a command.
+type output struct {
 	code        int
 	out, errors string
 }
 
-func command(t *testing.T, stdin string, args ...string) said {
+func command(t *testing.T, stdin string, args ...string) output {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code := run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
-	return said{code, out.String(), errs.String()}
+	return output{code, out.String(), errs.String()}
 }
 
 // run runs an operator command against the gateway, with the token from its data directory.
-func (g *running) run(args ...string) said { g.Helper(); return g.runWith("", args...) }
+func (g *running) run(args ...string) output { g.Helper(); return g.runWith("", args...) }
 
-func (g *running) runWith(stdin string, args ...string) said {
+func (g *running) runWith(stdin string, args ...string) output {
 	g.Helper()
 	return command(g.T, stdin, append(args, "--admin", g.addresses.Admin, "-c", g.config())...)
 }
@@ -168,7 +171,8 @@ func (g *running) agree(id string) (token string, key pat.Key) {
 		return base64.RawURLEncoding.EncodeToString(text)
 	}
 	input := part(map[string]any{"typ": "uim-agreement+jwt", "alg": "EdDSA"}) + "." + part(map[string]any{
-		"iss": id, "aud": "shop.example", "iat": time.Now().Unix(), "jti": key.Thumbprint(), "policy": map[string]any{"uid": offer.UID, "digest": offer.Digest},
+		"iss": id, "aud": "shop.example", "iat": time.Now().Unix(), "jti": key.Thumbprint(),
+		"policy": map[string]any{"uid": offer.UID, "digest": offer.Digest},
 	})
 	body := g.post("/api/pat/issue", "", map[string]any{
 		"agent_id": id, "agent_public_key": base64.StdEncoding.EncodeToString(key.SPKI()),

@@ -24,7 +24,8 @@ func TestOperatorCommandsFindTheirToken(t *testing.T) {
 	}
 	t.Setenv(envAdminURL, g.addresses.Admin)
 	t.Setenv(envAdminToken, "wrong-token-canary")
-	if s := command(t, "", list...); s.code != exitWrong || !strings.Contains(s.errors, "admin token") || strings.Contains(s.errors, "canary") {
+	if s := command(t, "", list...); s.code != exitWrong || !strings.Contains(s.errors, "admin token") ||
+		strings.Contains(s.errors, "canary") {
 		t.Errorf("with a wrong token: %+v", s)
 	}
 	if s := command(t, "", append(list, "--admin-token-file", g.write("token", token+"\n"))...); s.code != exitDone {
@@ -46,7 +47,10 @@ func TestOperatorCommandsFindTheirToken(t *testing.T) {
 func TestTheTokenStaysWhereItBelongs(t *testing.T) {
 	t.Setenv(envAdminToken, "token-0123456789abcdef")
 	t.Setenv(envAdminURL, "")
-	for _, u := range []string{"http://gateway.example:8081", "http://192.0.2.1:8081", "ftp://127.0.0.1", "127.0.0.1:8081", "http://user:pw@127.0.0.1:8081", "http://127.0.0.1:8081/?x=1", "http://localhost.evil.example"} {
+	for _, u := range []string{
+		"http://gateway.example:8081", "http://192.0.2.1:8081", "ftp://127.0.0.1", "127.0.0.1:8081",
+		"http://user:pw@127.0.0.1:8081", "http://127.0.0.1:8081/?x=1", "http://localhost.evil.example",
+	} {
 		if s := command(t, "", "agents", "list", "--admin", u); s.code != exitUsage {
 			t.Errorf("%s: %+v", u, s)
 		}
@@ -75,7 +79,8 @@ func TestTheTokenStaysWhereItBelongs(t *testing.T) {
 		t.Cleanup(s.Close)
 		for _, args := range [][]string{{"agents", "list"}, {"agents", "show", "x"}, {"reload"}, {"keys", "list"}} {
 			got := command(t, "", append(args, "--admin", s.URL)...)
-			if got.code != exitWrong || got.out != "" || got.errors == "" || strings.Contains(got.errors, "token-0123456789abcdef") || strings.Contains(got.errors, "\x1b") {
+			if got.code != exitWrong || got.out != "" || got.errors == "" || strings.Contains(got.errors, "token-0123456789abcdef") ||
+				strings.Contains(got.errors, "\x1b") {
 				t.Errorf("%s: %v: %+v", name, args, got)
 			}
 		}

@@ -95,7 +95,10 @@ func TestREADME(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, script, out)
 	}
-	for _, want := range []string{"uimgate.yaml: good", `"products"`, "0.05 EUR", "shop.example:find-products:v1", `"name": "Desk lamp Lumen"`} {
+	for _, want := range []string{
+		"uimgate.yaml: good", `"products"`, "0.05 EUR", "shop.example:find-products:v1",
+		`"name": "Desk lamp Lumen"`,
+	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out)
 		}
@@ -130,7 +133,7 @@ func shellBlocks(text string) []string {
 	return out
 }
 
-// freePort is a port nobody listens on, below those that the system gives out by itself: between here and
+// freePort is a port on which no process listens, below those that the system gives out by itself: between here and
 // its use in the script, another test's connection must not get it.
 func freePort(t *testing.T) string {
 	t.Helper()

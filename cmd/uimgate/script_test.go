@@ -43,8 +43,8 @@ func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	line, err := bufio.NewReader(stdout).ReadBytes('\n')
 	if err != nil {
-		said, _ := os.ReadFile(log)
-		ts.Fatalf("the gateway did not start: %v\n%s", err, said)
+		stderr, _ := os.ReadFile(log)
+		ts.Fatalf("the gateway did not start: %v\n%s", err, stderr)
 	}
 	var ready struct {
 		Ready bool

@@ -42,7 +42,8 @@ func TestParse(t *testing.T) {
 		t.Fatal(problems)
 	}
 	first, second := f.Cases[0], f.Cases[1]
-	if first.File != "/some/policies/rate-limit.json" || first.Policy.Set || first.Line != 9 || first.DutyMode != odrl.DutiesNotViolated || first.Lenient {
+	if first.File != "/some/policies/rate-limit.json" || first.Policy.Set || first.Line != 9 || first.DutyMode != odrl.DutiesNotViolated ||
+		first.Lenient {
 		t.Errorf("%+v", first)
 	}
 	if second.File != "" || second.Line != 16 || second.DutyMode != odrl.DutiesFulfilled || !second.Lenient {
@@ -56,11 +57,20 @@ func TestParse(t *testing.T) {
 		got  any
 		want string
 	}{
-		{"the request of the first", first.Request.Value, `{"action":"execute","context":{"count":0,"purpose":"ads"},"party":"https://a.example/1","target":"shop.example:search:v1"}`},
+		{
+			"the request of the first", first.Request.Value,
+			`{"action":"execute","context":{"count":0,"purpose":"ads"},"party":"https://a.example/1","target":"shop.example:search:v1"}`,
+		},
 		{"the world of the first", first.World.Value, `{"currentTime":"2030-06-15T12:00:00Z"}`},
-		{"what is wanted of the first", cases.Wanted(&first), `{"charges":[],"code":null,"decision":"permit","limits":[{"max":30,"period_s":60}]}`},
+		{
+			"what is wanted of the first", cases.Wanted(&first),
+			`{"charges":[],"code":null,"decision":"permit","limits":[{"max":30,"period_s":60}]}`,
+		},
 		{"the policy of the second", second.Policy.Value, `{"permission":[{"action":"use"}],"uid":"https://shop.example/policy/2"}`},
-		{"the request of the second", second.Request.Value, `{"action":"execute","context":{"count":0,"purpose":"research"},"party":"https://a.example/1"}`},
+		{
+			"the request of the second", second.Request.Value,
+			`{"action":"execute","context":{"count":0,"purpose":"research"},"party":"https://a.example/1"}`,
+		},
 		{"the world of the second", second.World.Value, `{"currentTime":"2031-01-01T00:00:00Z","partOf":[{"collection":"b","member":"a"}]}`},
 		{"what is wanted of the second", cases.Wanted(&second), `{"decision":"deny","rule":"/permission/0"}`},
 	} {
@@ -118,7 +128,8 @@ func TestParseReportsWhatIsWrong(t *testing.T) {
 func TestParseBoundsAliases(t *testing.T) {
 	bomb := "policy: p.json\ndefaults:\n  world:\n    a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"
 	for i := range 9 {
-		bomb += "    a" + string(rune('1'+i)) + ": &a" + string(rune('1'+i)) + " [" + strings.TrimSuffix(strings.Repeat("*a"+string(rune('0'+i))+",", 10), ",") + "]\n"
+		bomb += "    a" + string(rune('1'+i)) + ": &a" + string(rune('1'+i)) + " [" +
+			strings.TrimSuffix(strings.Repeat("*a"+string(rune('0'+i))+",", 10), ",") + "]\n"
 	}
 	f, problems := cases.Parse("cases.yaml", []byte(bomb+"cases:\n- name: a\n  expect: {decision: deny}\n"))
 	if f != nil || !strings.Contains(problems[0].Message, "too many values") {
