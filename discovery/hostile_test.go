@@ -204,7 +204,7 @@ func TestWhatMayBeForgedIsAskedForOverTCP(t *testing.T) {
 			over.Add(1)
 			return
 		}
-		guess := strings.ToLower(m.Question[0].Name) // the forger does not know the case
+		guess := strings.ToLower(m.Question[0].Name) // the forger cannot see the case
 		if guess == m.Question[0].Name {
 			guess = strings.ToUpper(guess)
 		}

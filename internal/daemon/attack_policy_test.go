@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A signature over an earlier policy is told apart from a broken one, also by a process that never offered it.
+// A signature over an earlier policy is distinguished from a broken one, also by a process that never offered it.
 func TestEarlierPoliciesAreRecognisedAfterARestart(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1")

@@ -201,7 +201,7 @@ func TestIdempotencyOutlivesARestart(t *testing.T) {
 	}
 }
 
-// Reloads amid calls fail none of them, and the number of admissions stays what the policy says.
+// Reloads amid calls fail none of them, and the number of admissions stays that of the policy.
 func TestReloadsAmidCallsFailNone(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// An error of an execute call that is the gateway's or the upstream's says what became of the call.
+// An error of an execute call that is the gateway's or the upstream's has the outcome of the call.
 func outcomeOf(t *testing.T, a answer) string {
 	t.Helper()
 	e, _ := a.json(t)["error"].(map[string]any)

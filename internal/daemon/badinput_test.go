@@ -201,7 +201,7 @@ func TestBadTokens(t *testing.T) {
 	}
 }
 
-// Times, issuers and keys that have ended: tokens that once were good, or are for somebody else.
+// Times, issuers and keys that have ended: tokens that once were good, or are for another agent.
 func TestTokensOutOfTimeAndPlace(t *testing.T) {
 	clock := &clock{now: time.Now()}
 	g := startGate(t, setup{now: clock.Now})

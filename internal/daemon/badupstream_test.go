@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Upstreams that misbehave: what the agent is told, and what it pays.
+// Upstreams that misbehave: what the agent receives, and what it pays.
 func TestBadUpstreams(t *testing.T) {
 	jsonAnswer := func(w http.ResponseWriter, status int, body string) {
 		w.Header().Set("Content-Type", "application/json")
@@ -23,7 +23,7 @@ func TestBadUpstreams(t *testing.T) {
 		reason  string
 		outcome string
 		state   string
-		message string // of the upstream, if it may be told
+		message string // of the upstream, if it may be passed on
 	}{
 		{"hangs", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 504, "UPSTREAM_TIMEOUT", "unknown", "pending", ""},
 		{"answers 500", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 500, `{"message":"secret stack"}`) }, 502, "UPSTREAM_ERROR", "failed", "released", ""},

@@ -26,7 +26,7 @@ func TestAChargeIsToldAndEndsWithCredit(t *testing.T) {
 	if n := len(g.upstream.calls()); n != 4 {
 		t.Errorf("the upstream saw %d calls", n)
 	}
-	// Keys are free, credit is not: another agent that nobody approved shares the bound.
+	// Keys are free, credit is not: another agent without approval shares the bound.
 	other := g.newAgent("agent-2").agree()
 	if got := other.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusPaymentRequired {
 		t.Errorf("another unapproved agent: %d %s", got.status, got.body)
@@ -110,7 +110,7 @@ func TestARunningCallIsNotMadeTwice(t *testing.T) {
 	}
 }
 
-// The failure of a call is told again just as its success would be; only what was never sent may be tried again.
+// The failure of a call is returned again just as its success would be; only what was never sent may be tried again.
 func TestFailuresUnderAnIdempotencyKey(t *testing.T) {
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -190,7 +190,7 @@ func TestManyCallsOnALimitAdmitExactlyItsUnits(t *testing.T) {
 			for range each {
 				var got answer
 				var err error
-				for range 100 { // a starved gateway may not know of revocations in time, and then serves nobody
+				for range 100 { // a starved gateway may not read revocations in time, and then refuses every call
 					got, err = try(t.Context(), "POST", g.url+"/api/intents/execute", body, header{"Content-Type": "application/json", "Authorization": "Bearer " + token})
 					if err != nil || got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
 						break

@@ -98,7 +98,7 @@ func startGate(tb testing.TB, s setup) *gate {
 	return g
 }
 
-// refusal is what a gateway says that does not start.
+// refusal is the error of a gateway that does not start.
 func refusal(tb testing.TB, s setup) string {
 	tb.Helper()
 	g := &gate{t: tb, dir: tb.TempDir()}

@@ -141,7 +141,7 @@ func TestPoliciesThatCannotBeServed(t *testing.T) {
 	}
 }
 
-// lmt tells the limit that covers all the PAT is for, if there is one: of a counter that two permissions
+// lmt is the limit that covers all the PAT is for, if there is one: of a counter that two permissions
 // share the larger number, of two collections' counters none.
 func TestThePATTellsTheLimitThatCoversIt(t *testing.T) {
 	for name, tt := range map[string]struct {

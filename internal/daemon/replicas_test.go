@@ -51,13 +51,13 @@ func TestReplicasWhoseClocksAreOffActAsOne(t *testing.T) {
 		if got := a.at(other).execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
 			t.Fatalf("a PAT of another process: %d %s", got.status, got.body)
 		}
-		for n := range 5 { // of 0.25 EUR, on a credit of 1 EUR, which agents that nobody approved share
+		for n := range 5 { // of 0.25 EUR, on a credit of 1 EUR, which agents without approval share
 			got := a.at(gates[n%2]).execute(order, map[string]any{"product_id": "p"}, nil)
 			if want := map[bool]int{true: http.StatusOK, false: http.StatusPaymentRequired}[i == 0 && n < 4]; got.status != want {
 				t.Fatalf("order %d: %d %s; want %d", n, got.status, got.body, want)
 			}
 		}
-		// Revoked at one, refused at the other; and whoever agrees anew is let in again, at both, at once.
+		// Revoked at one, refused at the other; and an agent that agrees anew is admitted again, at both, at once.
 		if got := other.do("POST", "/api/pat/revoke", []byte("token="+a.token), form); got.status != http.StatusOK {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
