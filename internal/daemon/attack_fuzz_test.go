@@ -17,7 +17,8 @@ func sound(tb testing.TB, g *gate, a answer, secrets ...string) {
 	if a.status >= 400 && (a.reason(tb) == "" || a.status == http.StatusInternalServerError) {
 		tb.Fatalf("%d %s", a.status, a.body)
 	}
-	for _, secret := range append(secrets, strings.TrimPrefix(g.upstream.server.URL, "http://"), g.dir, "upstream-secret-canary", "goroutine ") {
+	for _, secret := range append(secrets, strings.TrimPrefix(g.upstream.server.URL, "http://"), g.dir, "upstream-secret-canary",
+		"goroutine ") {
 		if strings.Contains(string(a.body), secret) {
 			tb.Fatalf("%d %s holds %q", a.status, a.body, secret)
 		}
@@ -25,7 +26,11 @@ func sound(tb testing.TB, g *gate, a answer, secrets ...string) {
 }
 
 func FuzzExecuteBody(f *testing.F) {
-	g := startGate(f, setup{config: strings.Replace(testConfig, "10000/day", "1000000000/day", 1), policy: strings.Replace(testPolicy, "1000", "1000000000", 1)})
+	g := startGate(f,
+		setup{
+			config: strings.Replace(testConfig, "10000/day", "1000000000/day", 1),
+			policy: strings.Replace(testPolicy, "1000", "1000000000", 1),
+		})
 	a := g.newAgent("agent-1").agree()
 	for _, seed := range []string{
 		`{"intent_uid":"` + search + `","parameters":{"query":"lamp"}}`,
@@ -58,9 +63,11 @@ func FuzzIssueBody(f *testing.F) {
 	g := startGate(f, setup{config: strings.Replace(testConfig, "100000/minute", "100000000/second", 1)})
 	a := g.newAgent("agent-1")
 	signed := a.agreement(nil)
-	whole := mustJSON(f, map[string]any{"agent_id": a.id, "signed_policy": signed, "agent_public_key": a.publicKey(), "scope": []string{search + ":execute"}})
+	whole := mustJSON(f,
+		map[string]any{"agent_id": a.id, "signed_policy": signed, "agent_public_key": a.publicKey(), "scope": []string{search + ":execute"}})
 	for _, seed := range []string{
-		string(whole), string(whole[:len(whole)-1]), strings.Replace(string(whole), a.id, "agent-2", 1), strings.Replace(string(whole), ":execute", ":*", 1),
+		string(whole), string(whole[:len(whole)-1]), strings.Replace(string(whole), a.id, "agent-2", 1),
+		strings.Replace(string(whole), ":execute", ":*", 1),
 		`{"agent_id":"a","signed_policy":"00","agent_public_key":{"kty":"RSA","n":"AQAB","e":"AQAB"}}`,
 		`{"agent_id":"a","signed_policy":"00","agent_public_key":{"kty":"OKP","crv":"Ed25519","x":""}}`,
 		`{"agent_id":"a","signed_policy":"AA==","agent_public_key":"-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----"}`,
@@ -93,7 +100,10 @@ func FuzzUpstreamAnswer(f *testing.F) {
 		},
 	})
 	a := g.newAgent("agent-1").agree()
-	for _, seed := range []string{`{"id":"p1","name":7}`, `{"id":null}`, `[]`, `"x"`, ``, `{"id":"p1","id":"p2"}`, `{"message":"upstream-secret-canary"}`, "\xef\xbb\xbf{\"id\":1e999}"} {
+	for _, seed := range []string{
+		`{"id":"p1","name":7}`, `{"id":null}`, `[]`, `"x"`, ``, `{"id":"p1","id":"p2"}`,
+		`{"message":"upstream-secret-canary"}`, "\xef\xbb\xbf{\"id\":1e999}",
+	} {
 		f.Add(200, []byte(seed), "application/json")
 		f.Add(422, []byte(seed), "text/html")
 	}

@@ -38,7 +38,15 @@ func TestCanariesStayWhereTheyWere(t *testing.T) {
 		`{"canary-parameter":1}`, `{"intent_uid":"` + order + `","parameters":"canary-parameter"}`, "canary-parameter",
 		`{"intent_uid":"` + order + `","parameters":{"product_id":"x","quantity":1e99}}`,
 	} {
-		for _, h := range []header{nil, {"UIM-Proof": "canary-proof.x.y"}, {"Idempotency-Key": "canary-key"}, {"Content-Type": "canary/type"}, {"UIM-Request-ID": "canary request"}, {"Authorization": "Canary canary-token"}, {"Authorization": "Bearer canary-token"}} {
+		for _, h := range []header{
+			nil,
+			{"UIM-Proof": "canary-proof.x.y"},
+			{"Idempotency-Key": "canary-key"},
+			{"Content-Type": "canary/type"},
+			{"UIM-Request-ID": "canary request"},
+			{"Authorization": "Canary canary-token"},
+			{"Authorization": "Bearer canary-token"},
+		} {
 			note(a.executeBody([]byte(body), h))
 		}
 	}
@@ -58,7 +66,8 @@ func TestCanariesStayWhereTheyWere(t *testing.T) {
 	}
 	for _, change := range []func(*pat.AgreementClaims){
 		func(c *pat.AgreementClaims) { c.Audience = "canary-audience" }, func(c *pat.AgreementClaims) { c.PolicyUID = "canary-policy" },
-		func(c *pat.AgreementClaims) { c.Scope = []string{"canary.example:x:v1:execute"} }, func(c *pat.AgreementClaims) { c.AgentID = "canary-agent" },
+		func(c *pat.AgreementClaims) { c.Scope = []string{"canary.example:x:v1:execute"} },
+		func(c *pat.AgreementClaims) { c.AgentID = "canary-agent" },
 	} {
 		note(a.issueWith(a.agreement(change)))
 	}
@@ -85,8 +94,10 @@ func TestCanariesStayWhereTheyWere(t *testing.T) {
 	g.stop()
 	for where, text := range map[string]string{"the log": g.log.String(), "audit.jsonl": g.file("data/audit.jsonl"), "metrics": metrics} {
 		for _, secret := range []string{
-			"canary-parameter", "canary-proof", "canary-token", "canary-key", "canary-stack", "canary-query", "canary-path", "canary-undeclared", "canary-member",
-			"upstream-secret", adminToken, a.token, jwt[2], signed, base64.RawURLEncoding.EncodeToString(a.key.Seed()), "canary request", "canary/type",
+			"canary-parameter", "canary-proof", "canary-token", "canary-key", "canary-stack", "canary-query", "canary-path", "canary-undeclared",
+			"canary-member",
+			"upstream-secret", adminToken, a.token, jwt[2], signed, base64.RawURLEncoding.EncodeToString(a.key.Seed()), "canary request",
+			"canary/type",
 		} {
 			if at := strings.Index(text, secret); at >= 0 {
 				t.Errorf("%s holds %q: …%s…", where, secret, text[max(0, at-300):min(len(text), at+60)])
@@ -110,7 +121,8 @@ func TestNothingRunsOnAfterTheEnd(t *testing.T) {
 		_ = pprof.Lookup("goroutine").WriteTo(&stacks, 2)
 		left = nil
 		for s := range strings.SplitSeq(stacks.String(), "\n\n") {
-			ours := strings.Contains(s, "internal/daemon.") || strings.Contains(s, "uimgate/gateway") || strings.Contains(s, "sqlstore") || strings.Contains(s, "uimgate/config") || strings.Contains(s, "uimgate/pat.")
+			ours := strings.Contains(s, "internal/daemon.") || strings.Contains(s, "uimgate/gateway") || strings.Contains(s, "sqlstore") ||
+				strings.Contains(s, "uimgate/config") || strings.Contains(s, "uimgate/pat.")
 			if ours && !strings.Contains(s, "daemon_test") {
 				left = append(left, s)
 			}

@@ -21,7 +21,8 @@ func TestEarlierPoliciesAreRecognisedAfterARestart(t *testing.T) {
 		g = startGate(t, setup{dir: g.dir, policy: current})
 		a.g = g
 		got := a.issueWith(old)
-		if got.status != http.StatusForbidden || got.reason(t) != "POLICY_MISMATCH" || !strings.Contains(string(got.body), policyDigest(t, []byte(testPolicy))) ||
+		if got.status != http.StatusForbidden || got.reason(t) != "POLICY_MISMATCH" ||
+			!strings.Contains(string(got.body), policyDigest(t, []byte(testPolicy))) ||
 			!strings.Contains(string(got.body), policyDigest(t, []byte(current))) {
 			t.Errorf("restart %d: %d %s", n, got.status, got.body)
 		}

@@ -24,7 +24,8 @@ func (a *agent) slowCall(body string) func() *http.Response {
 		a.g.t.Fatal(err)
 	}
 	a.g.t.Cleanup(func() { _ = conn.Close() })
-	_, _ = fmt.Fprintf(conn, "POST /api/intents/execute HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", a.token, len(body))
+	_, _ = fmt.Fprintf(conn,
+		"POST /api/intents/execute HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", a.token, len(body))
 	in := bufio.NewReader(conn)
 	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, " 100 ") { // the PAT was accepted
 		a.g.t.Fatalf("%q, %v", line, err)
@@ -46,7 +47,8 @@ func TestARevocationOvertakesASlowBody(t *testing.T) {
 	g := startGate(t, setup{now: clock.Now})
 	a := g.newAgent("agent-1").agree()
 	finish := a.slowCall(`{"intent_uid":"` + search + `","parameters":{"query":"lamp"}}`)
-	if got := g.do("POST", "/api/pat/revoke", []byte("token="+a.token), header{"Content-Type": "application/x-www-form-urlencoded"}); got.status != 200 {
+	if got := g.do("POST", "/api/pat/revoke", []byte("token="+a.token),
+		header{"Content-Type": "application/x-www-form-urlencoded"}); got.status != 200 {
 		t.Fatalf("%d", got.status)
 	}
 	clock.move(900 * time.Millisecond)
@@ -86,10 +88,12 @@ func TestClientsThatHangUp(t *testing.T) {
 		wg.Go(func() {
 			for range 25 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(6*time.Millisecond))))
-				_, _ = try(ctx, "POST", g.url+"/api/intents/execute", []byte(`{"intent_uid":"`+order+`","parameters":{"product_id":"p1"}}`), header{"Content-Type": "application/json", "Authorization": "Bearer " + a.token})
+				_, _ = try(ctx, "POST", g.url+"/api/intents/execute", []byte(`{"intent_uid":"`+order+`","parameters":{"product_id":"p1"}}`),
+					header{"Content-Type": "application/json", "Authorization": "Bearer " + a.token})
 				cancel()
 				ctx, cancel = context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(6*time.Millisecond))))
-				_, _ = try(ctx, "POST", g.url+"/api/intents/execute", []byte(`{"intent_uid":"`+search+`","parameters":{"query":"lamp"}}`), header{"Content-Type": "application/json", "Authorization": "Bearer " + b.token})
+				_, _ = try(ctx, "POST", g.url+"/api/intents/execute", []byte(`{"intent_uid":"`+search+`","parameters":{"query":"lamp"}}`),
+					header{"Content-Type": "application/json", "Authorization": "Bearer " + b.token})
 				cancel()
 			}
 		})
@@ -177,7 +181,8 @@ func TestIdempotencyOutlivesARestart(t *testing.T) {
 	g2 := startGate(t, setup{dir: g.dir})
 	a.g = g2
 	again := a.execute(order, map[string]any{"product_id": "p1"}, key)
-	if again.status != 200 || string(again.body) != string(first.body) || again.header.Get("Idempotency-Replayed") != "true" || again.header.Get("UIM-Charge") != first.header.Get("UIM-Charge") {
+	if again.status != 200 || string(again.body) != string(first.body) || again.header.Get("Idempotency-Replayed") != "true" ||
+		again.header.Get("UIM-Charge") != first.header.Get("UIM-Charge") {
 		t.Errorf("%d %s %v", again.status, again.body, again.header)
 	}
 	if got := a.execute(order, map[string]any{"product_id": "p2"}, key); got.reason(t) != "IDEMPOTENCY_KEY_REUSED" {
@@ -212,7 +217,9 @@ func TestReloadsAmidCallsFailNone(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				got, err := try(context.WithoutCancel(ctx), "POST", g.url+"/api/intents/execute", []byte(`{"intent_uid":"`+search+`","parameters":{"query":"lamp"}}`), header{"Content-Type": "application/json", "Authorization": "Bearer " + a.token})
+				got, err := try(context.WithoutCancel(ctx), "POST", g.url+"/api/intents/execute",
+					[]byte(`{"intent_uid":"`+search+`","parameters":{"query":"lamp"}}`),
+					header{"Content-Type": "application/json", "Authorization": "Bearer " + a.token})
 				what := fmt.Sprint(got.status, err)
 				if got.status >= 500 {
 					what = string(got.body)
@@ -224,7 +231,8 @@ func TestReloadsAmidCallsFailNone(t *testing.T) {
 		})
 	}
 	for n := range daemon.ReloadsAmidCalls {
-		g.write("uimgate.yaml", strings.ReplaceAll(strings.Replace(testConfig, "timeout: 2s", fmt.Sprintf("timeout: %ds", 3+n), 1), "UPSTREAM", g.upstream.server.URL))
+		g.write("uimgate.yaml",
+			strings.ReplaceAll(strings.Replace(testConfig, "timeout: 2s", fmt.Sprintf("timeout: %ds", 3+n), 1), "UPSTREAM", g.upstream.server.URL))
 		if got := g.adminDo("POST", "/admin/v1/reload", nil); got.status != http.StatusOK {
 			t.Fatalf("%d %s", got.status, got.body)
 		}

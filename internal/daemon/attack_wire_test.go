@@ -30,7 +30,8 @@ func TestABreakerThatIsOpenSaysThatNothingWasSent(t *testing.T) {
 	a := g.newAgent("agent-1").agree()
 	a.execute(order, map[string]any{"product_id": "p1"}, nil)
 	got := a.execute(order, map[string]any{"product_id": "p1"}, nil)
-	if got.status != http.StatusServiceUnavailable || got.reason(t) != "BREAKER_OPEN" || outcomeOf(t, got) != "not_sent" || got.header.Get("Retry-After") == "" {
+	if got.status != http.StatusServiceUnavailable || got.reason(t) != "BREAKER_OPEN" || outcomeOf(t, got) != "not_sent" ||
+		got.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if got := g.do("POST", "/api/pat/renew", nil, header{"Authorization": "Bearer " + a.token}); got.status/100 == 5 {
@@ -85,7 +86,11 @@ func TestServicesAreToldApartByHostAlone(t *testing.T) {
 			if proxied {
 				proxies = "trusted_proxies: [127.0.0.0/8]"
 			}
-			g := startGate(t, setup{config: strings.Replace(twoServices, "PROXIES", proxies, 1), files: map[string]string{"other.json": otherAgents, "otherpolicy.json": otherPolicy}})
+			g := startGate(t,
+				setup{
+					config: strings.Replace(twoServices, "PROXIES", proxies, 1),
+					files:  map[string]string{"other.json": otherAgents, "otherpolicy.json": otherPolicy},
+				})
 			for _, tt := range []struct {
 				host, forwarded string
 				want            string
@@ -119,12 +124,14 @@ func TestServicesAreToldApartByHostAlone(t *testing.T) {
 			a := hosted(g.newAgent("agent-1"), "shop.example", "shop.example")
 			b := hosted(g.newAgent("agent-1"), "other.example", "other.example") // the same id, another service
 			call := func(host, token, uid string) answer {
-				return g.do("POST", "/api/intents/execute", []byte(`{"intent_uid":"`+uid+`","parameters":{}}`), header{"Host": host, "Authorization": "Bearer " + token, "Content-Type": "application/json"})
+				return g.do("POST", "/api/intents/execute", []byte(`{"intent_uid":"`+uid+`","parameters":{}}`),
+					header{"Host": host, "Authorization": "Bearer " + token, "Content-Type": "application/json"})
 			}
 			if got := call("shop.example", b.token, search); got.status != 401 || got.reason(t) != "INVALID_TOKEN" {
 				t.Errorf("the other service's PAT: %d %s", got.status, got.body)
 			}
-			if got := call("shop.example", a.token, "other.example:ping:v1"); got.status != 404 || got.reason(t) != "INTENT_NOT_FOUND" || strings.Contains(string(got.body), "other.example") {
+			if got := call("shop.example", a.token, "other.example:ping:v1"); got.status != 404 || got.reason(t) != "INTENT_NOT_FOUND" ||
+				strings.Contains(string(got.body), "other.example") {
 				t.Errorf("the other service's intent: %d %s", got.status, got.body)
 			}
 			got := call("other.example", b.token, "other.example:ping:v1")
@@ -135,7 +142,8 @@ func TestServicesAreToldApartByHostAlone(t *testing.T) {
 				t.Errorf("%d %s", got.status, got.body)
 			}
 			form := "application/x-www-form-urlencoded"
-			if got := g.do("POST", "/api/pat/revoke", []byte("token="+b.token), header{"Host": "shop.example", "Content-Type": form}); got.status != 200 {
+			if got := g.do("POST", "/api/pat/revoke", []byte("token="+b.token),
+				header{"Host": "shop.example", "Content-Type": form}); got.status != 200 {
 				t.Errorf("%d %s", got.status, got.body)
 			}
 			if got := call("other.example", b.token, "other.example:ping:v1"); got.status != 200 {
@@ -155,7 +163,8 @@ func TestServicesAreToldApartByHostAlone(t *testing.T) {
 func hosted(a *agent, host, issuer string) *agent {
 	a.g.t.Helper()
 	signed := a.hostedAgreement(host, issuer)
-	got := a.g.do("POST", "/api/pat/issue", mustJSON(a.g.t, map[string]any{"agent_id": a.id, "signed_policy": signed, "agent_public_key": a.publicKey()}),
+	got := a.g.do("POST", "/api/pat/issue",
+		mustJSON(a.g.t, map[string]any{"agent_id": a.id, "signed_policy": signed, "agent_public_key": a.publicKey()}),
 		header{"Content-Type": "application/json", "Host": host})
 	a.token, _ = got.json(a.g.t)["uim-pat"].(string)
 	if a.token == "" {
@@ -172,7 +181,8 @@ func TestDocumentsAsTheyAreServed(t *testing.T) {
 		t.Errorf("ETag %q, digest %s", policy.header.Get("ETag"), digest)
 	}
 	for _, field := range []string{policy.header.Get("ETag"), "W/" + policy.header.Get("ETag"), `"x", ` + policy.header.Get("ETag"), "*"} {
-		if got := g.do("GET", "/api/policy", nil, header{"If-None-Match": field}); got.status != 304 || len(got.body) != 0 || got.header.Get("ETag") != policy.header.Get("ETag") || got.header.Get("Cache-Control") == "" {
+		if got := g.do("GET", "/api/policy", nil, header{"If-None-Match": field}); got.status != 304 || len(got.body) != 0 ||
+			got.header.Get("ETag") != policy.header.Get("ETag") || got.header.Get("Cache-Control") == "" {
 			t.Errorf("If-None-Match %s: %d %v", field, got.status, got.header)
 		}
 	}
@@ -218,7 +228,8 @@ func TestADraftsErrorIsTheOneEnvelope(t *testing.T) {
 	if got.status != 200 || got.header.Get("Content-Type") != "application/uim+json" || got.json(t)["status"] != "success" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	if got := a.execute(search, map[string]any{}, header{"Accept": "application/uim+json"}); got.status != 400 || got.reason(t) != "MISSING_PARAMETER" {
+	if got := a.execute(search, map[string]any{}, header{"Accept": "application/uim+json"}); got.status != 400 ||
+		got.reason(t) != "MISSING_PARAMETER" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }
@@ -229,7 +240,8 @@ func TestRateLimitFieldsOfARefusal(t *testing.T) {
 	a := g.newAgent("agent-1").agree()
 	a.execute(search, map[string]any{"query": "lamp"}, nil)
 	got := a.execute(search, map[string]any{"query": "lamp"}, nil)
-	if got.status != 429 || got.header.Get("Retry-After") == "" || !strings.Contains(got.header.Get("RateLimit"), `"hour";r=0;t=`) || got.header.Get("RateLimit-Policy") != `"hour";q=1;w=3600` {
+	if got.status != 429 || got.header.Get("Retry-After") == "" || !strings.Contains(got.header.Get("RateLimit"), `"hour";r=0;t=`) ||
+		got.header.Get("RateLimit-Policy") != `"hour";q=1;w=3600` {
 		t.Errorf("%d %v %s", got.status, got.header, got.body)
 	}
 }
@@ -250,7 +262,8 @@ func TestDrainingLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /api/intents/execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", a.token, len(body), body)
+	fmt.Fprintf(conn,
+		"POST /api/intents/execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", a.token, len(body), body)
 	<-arrived
 	g.cancel()
 	timer := time.NewTimer(1500 * time.Millisecond) // longer than the view of revocations stays fresh by itself

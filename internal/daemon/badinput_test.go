@@ -40,35 +40,74 @@ func TestBadCalls(t *testing.T) {
 	}{
 		{name: "truncated JSON", body: ok[:len(ok)-3], status: 400, reason: "MALFORMED_REQUEST", contains: "ends too early"},
 		{name: "empty body", body: "", status: 400, reason: "MALFORMED_REQUEST"},
-		{name: "duplicate keys", body: `{"intent_uid":"` + search + `","intent_uid":"` + order + `","parameters":{}}`, status: 400, reason: "MALFORMED_REQUEST", contains: "twice"},
-		{name: "wrong-case member", body: `{"Intent_UID":"` + search + `","parameters":{"query":"lamp"}}`, status: 400, reason: "MALFORMED_REQUEST", contains: "intent_uid"},
-		{name: "unknown member", body: `{"intent_uid":"` + search + `","params":{"query":"lamp"}}`, status: 400, reason: "MALFORMED_REQUEST", contains: "parameters"},
-		{name: "nested 10,000 deep", body: call(strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)), status: 400, reason: "MALFORMED_REQUEST", contains: "nested"},
+		{
+			name: "duplicate keys", body: `{"intent_uid":"` + search + `","intent_uid":"` + order + `","parameters":{}}`, status: 400,
+			reason: "MALFORMED_REQUEST", contains: "twice",
+		},
+		{
+			name: "wrong-case member", body: `{"Intent_UID":"` + search + `","parameters":{"query":"lamp"}}`, status: 400,
+			reason: "MALFORMED_REQUEST", contains: "intent_uid",
+		},
+		{
+			name: "unknown member", body: `{"intent_uid":"` + search + `","params":{"query":"lamp"}}`, status: 400, reason: "MALFORMED_REQUEST",
+			contains: "parameters",
+		},
+		{
+			name: "nested 10,000 deep", body: call(strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)), status: 400,
+			reason: "MALFORMED_REQUEST", contains: "nested",
+		},
 		{name: "an array", body: `[` + ok + `]`, status: 400, reason: "MALFORMED_REQUEST"},
 		{name: "trailing bytes", body: ok + ok, status: 400, reason: "MALFORMED_REQUEST"},
 		{name: "wrong content type", body: ok, header: header{"Content-Type": "text/plain"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
 		{name: "no content type", body: ok, header: header{"Content-Type": ""}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
-		{name: "other charset", body: ok, header: header{"Content-Type": "application/json; charset=latin1"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
+		{
+			name: "other charset", body: ok, header: header{"Content-Type": "application/json; charset=latin1"}, status: 415,
+			reason: "UNSUPPORTED_MEDIA_TYPE",
+		},
 		{name: "compressed", body: ok, header: header{"Content-Encoding": "gzip"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
 		{name: "too large", body: call(`{"query":"` + strings.Repeat("x", 1<<20) + `"}`), status: 413, reason: "BODY_TOO_LARGE"},
 		{name: "wrong type", body: call(`{"query":7}`), status: 400, reason: "INVALID_PARAMETER", contains: "/query"},
 		{name: "missing", body: call(`{}`), status: 400, reason: "MISSING_PARAMETER", contains: "/query"},
-		{name: "unknown parameter", body: call(`{"query":"lamp","qery":"x"}`), status: 400, reason: "UNKNOWN_PARAMETER", contains: `"nearest":"query"`},
+		{
+			name: "unknown parameter", body: call(`{"query":"lamp","qery":"x"}`), status: 400, reason: "UNKNOWN_PARAMETER",
+			contains: `"nearest":"query"`,
+		},
 		{name: "too short", body: call(`{"query":"x"}`), status: 400, reason: "PARAMETER_TOO_SHORT", contains: `"limit":2`},
-		{name: "too long", body: call(`{"query":"` + strings.Repeat("x", 101) + `"}`), status: 400, reason: "PARAMETER_TOO_LONG", contains: `"limit":100`},
+		{
+			name: "too long", body: call(`{"query":"` + strings.Repeat("x", 101) + `"}`), status: 400, reason: "PARAMETER_TOO_LONG",
+			contains: `"limit":100`,
+		},
 		{name: "out of range", body: call(`{"query":"lamp","max_price":-1}`), status: 400, reason: "PARAMETER_OUT_OF_RANGE"},
 		{name: "no member of the enum", body: call(`{"query":"lamp","category":"car"}`), status: 400, reason: "INVALID_ENUM_VALUE"},
 		{name: "wrong format", body: call(`{"query":"lamp","since":"yesterday"}`), status: 400, reason: "INVALID_FORMAT"},
-		{name: "everything wrong at once", body: call(`{"query":"x","category":"car","page":0}`), status: 400, reason: "PARAMETER_TOO_SHORT", contains: "/page"},
+		{
+			name: "everything wrong at once", body: call(`{"query":"x","category":"car","page":0}`), status: 400, reason: "PARAMETER_TOO_SHORT",
+			contains: "/page",
+		},
 		{name: "NUL", body: call(`{"query":"la\u0000mp"}`), status: 400, reason: "MALFORMED_REQUEST"},
 		{name: "invalid UTF-8", body: call("{\"query\":\"la\xffmp\"}"), status: 400, reason: "MALFORMED_REQUEST", contains: "UTF-8"},
 		{name: "parameters that are no object", body: call(`[]`), status: 400, reason: "MALFORMED_REQUEST"},
-		{name: "unknown intent", body: `{"intent_uid":"shop.example:serch-products:v1","parameters":{}}`, status: 404, reason: "INTENT_NOT_FOUND", contains: search},
+		{
+			name: "unknown intent", body: `{"intent_uid":"shop.example:serch-products:v1","parameters":{}}`, status: 404, reason: "INTENT_NOT_FOUND",
+			contains: search,
+		},
 		{name: "no uid", body: `{"intent_uid":"../../etc","parameters":{}}`, status: 404, reason: "INTENT_NOT_FOUND"},
-		{name: "another version", body: `{"intent_uid":"shop.example:search-products:v2","parameters":{}}`, status: 400, reason: "VERSION_CONFLICT", contains: search},
-		{name: "deprecated intent", body: `{"intent_uid":"shop.example:old-search:v1","parameters":{}}`, status: 410, reason: "INTENT_DEPRECATED", contains: search},
-		{name: "path parameter that climbs", body: `{"intent_uid":"` + details + `","parameters":{"id":".."}}`, status: 400, reason: "INVALID_PARAMETER", contains: "/id"},
-		{name: "path parameter with a slash", body: `{"intent_uid":"` + details + `","parameters":{"id":"a/b"}}`, status: 400, reason: "INVALID_PARAMETER", contains: "/id"},
+		{
+			name: "another version", body: `{"intent_uid":"shop.example:search-products:v2","parameters":{}}`, status: 400,
+			reason: "VERSION_CONFLICT", contains: search,
+		},
+		{
+			name: "deprecated intent", body: `{"intent_uid":"shop.example:old-search:v1","parameters":{}}`, status: 410, reason: "INTENT_DEPRECATED",
+			contains: search,
+		},
+		{
+			name: "path parameter that climbs", body: `{"intent_uid":"` + details + `","parameters":{"id":".."}}`, status: 400,
+			reason: "INVALID_PARAMETER", contains: "/id",
+		},
+		{
+			name: "path parameter with a slash", body: `{"intent_uid":"` + details + `","parameters":{"id":"a/b"}}`, status: 400,
+			reason: "INVALID_PARAMETER", contains: "/id",
+		},
 		{name: "malformed idempotency key", body: ok, header: header{"Idempotency-Key": "two words"}, status: 400, reason: "MALFORMED_REQUEST"},
 		{name: "malformed proof", body: ok, header: header{"UIM-Proof": "x.y.z"}, status: 403, reason: "POLICY_REQUIRES_VERIFICATION"},
 	} {
@@ -180,7 +219,10 @@ func TestBadTokens(t *testing.T) {
 		{"other scheme", "Basic dXNlcjpwYXNz", "INVALID_TOKEN"},
 		{"malformed", "Bearer abc", "INVALID_TOKEN"},
 		{"cut short", "Bearer " + a.token[:len(a.token)-4], "INVALID_TOKEN"},
-		{"payload swapped", "Bearer " + parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"admin"}`)) + "." + parts[2], "INVALID_TOKEN"},
+		{
+			"payload swapped", "Bearer " + parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"admin"}`)) + "." + parts[2],
+			"INVALID_TOKEN",
+		},
 		{"alg none", "Bearer " + forge(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid, nil), "INVALID_TOKEN"},
 		{"HS256 with our public key", "Bearer " + forge(jwt.SigningMethodHS256, ours, kid, nil), "INVALID_TOKEN"},
 		{"signed by another", "Bearer " + forge(jwt.SigningMethodEdDSA, foreign, kid, nil), "INVALID_TOKEN"},
@@ -191,7 +233,8 @@ func TestBadTokens(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := g.do("POST", "/api/intents/execute", []byte(`{}`), header{"Authorization": tt.authorization, "Content-Type": "application/json"})
-			if got.status != http.StatusUnauthorized || got.reason(t) != tt.reason || !strings.HasPrefix(got.header.Get("WWW-Authenticate"), "Bearer ") {
+			if got.status != http.StatusUnauthorized || got.reason(t) != tt.reason ||
+				!strings.HasPrefix(got.header.Get("WWW-Authenticate"), "Bearer ") {
 				t.Errorf("%d %s, WWW-Authenticate %q", got.status, got.body, got.header.Get("WWW-Authenticate"))
 			}
 			if len(tt.authorization) > 20 && strings.Contains(g.log.String(), tt.authorization[7:]) {
@@ -221,7 +264,8 @@ func TestTokensOutOfTimeAndPlace(t *testing.T) {
 			defer clock.set(was)
 			var got answer
 			for range 50 { // until revocations are known as of the moved clock
-				got = g.do("POST", "/api/intents/execute", []byte(`{}`), header{"Authorization": "Bearer " + tt.token, "Content-Type": "application/json"})
+				got = g.do("POST", "/api/intents/execute", []byte(`{}`),
+					header{"Authorization": "Bearer " + tt.token, "Content-Type": "application/json"})
 				if got.status != http.StatusServiceUnavailable {
 					break
 				}
@@ -238,7 +282,8 @@ func TestScopeIsHeld(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1")
 	a.token, _ = a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Scope = []string{search + ":execute"} })).json(t)["uim-pat"].(string)
-	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusForbidden || got.reason(t) != "SCOPE_EXCEEDED" {
+	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusForbidden ||
+		got.reason(t) != "SCOPE_EXCEEDED" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if n := len(g.upstream.calls()); n != 0 {
@@ -275,7 +320,8 @@ func TestBadAgreements(t *testing.T) {
 	}
 	other := g.newAgent("agent-9")
 	issue := func(id, signed string, key any) answer {
-		return g.do("POST", "/api/pat/issue", mustJSON(t, map[string]any{"agent_id": id, "signed_policy": signed, "agent_public_key": key}), header{"Content-Type": "application/json"})
+		return g.do("POST", "/api/pat/issue", mustJSON(t, map[string]any{"agent_id": id, "signed_policy": signed, "agent_public_key": key}),
+			header{"Content-Type": "application/json"})
 	}
 	tampered := jwsOver(t, strong, strings.Replace(testPolicy, `"rightOperand": 1000`, `"rightOperand": 1000000`, 1))
 	for _, tt := range []struct {
@@ -286,11 +332,22 @@ func TestBadAgreements(t *testing.T) {
 	}{
 		{"signed with another key", issue("agent-3", other.agreement(nil), a.publicKey()), 400, "BAD_SIGNATURE"},
 		{"replayed", issue("agent-2", replayed, a.publicKey()), 403, "AGREEMENT_REPLAYED"},
-		{"an id already taken", issue(taken.id, func() string { o := *other; o.id = taken.id; return o.agreement(nil) }(), other.publicKey()), 409, "AGENT_ID_TAKEN"},
+		{
+			"an id already taken", issue(taken.id, func() string { o := *other; o.id = taken.id; return o.agreement(nil) }(), other.publicKey()),
+			409, "AGENT_ID_TAKEN",
+		},
 		{"a key already taken", issue("agent-4", sign("agent-4", nil), a.publicKey()), 409, "KEY_TAKEN"},
-		{"for another service", issue("agent-2", sign("agent-2", func(c *pat.AgreementClaims) { c.Audience = "other.example" }), a.publicKey()), 400, "INVALID_PARAMETER"},
-		{"an hour old", issue("agent-2", sign("agent-2", func(c *pat.AgreementClaims) { c.IssuedAt = time.Now().Add(-time.Hour) }), a.publicKey()), 403, "AGREEMENT_STALE"},
-		{"to another policy", issue("agent-2", sign("agent-2", func(c *pat.AgreementClaims) { c.PolicyDigest = "sha-256:" + strings.Repeat("A", 43) }), a.publicKey()), 403, "POLICY_MISMATCH"},
+		{
+			"for another service", issue("agent-2", sign("agent-2", func(c *pat.AgreementClaims) { c.Audience = "other.example" }), a.publicKey()),
+			400, "INVALID_PARAMETER",
+		},
+		{"an hour old", issue("agent-2", sign("agent-2", func(c *pat.AgreementClaims) { c.IssuedAt = time.Now().Add(-time.Hour) }),
+			a.publicKey()), 403, "AGREEMENT_STALE"},
+		{
+			"to another policy",
+			issue("agent-2", sign("agent-2", func(c *pat.AgreementClaims) { c.PolicyDigest = "sha-256:" + strings.Repeat("A", 43) }), a.publicKey()),
+			403, "POLICY_MISMATCH",
+		},
 		{"a tampered policy", issue("agent-5", tampered, pemOf(t, strong.Public())), 403, "POLICY_MISMATCH"},
 		{"RSA of 1024 bits", issue("agent-6", "AAAA", pemOf(t, weak)), 400, "WEAK_KEY"},
 		{"P-384", issue("agent-6", "AAAA", pemOf(t, p384.Public())), 400, "UNSUPPORTED_KEY"},
@@ -298,7 +355,10 @@ func TestBadAgreements(t *testing.T) {
 		{"nonsense as key", issue("agent-6", "AAAA", "nonsense"), 400, "UNSUPPORTED_KEY"},
 		{"nonsense as signature", issue("agent-6", "nonsense", a.publicKey()), 400, "BAD_SIGNATURE"},
 		{"an id with a space", issue("agent 6", "AAAA", a.publicKey()), 400, "INVALID_PARAMETER"},
-		{"no key", g.do("POST", "/api/pat/issue", []byte(`{"agent_id":"x","signed_policy":"y"}`), header{"Content-Type": "application/json"}), 400, "MALFORMED_REQUEST"},
+		{
+			"no key", g.do("POST", "/api/pat/issue", []byte(`{"agent_id":"x","signed_policy":"y"}`), header{"Content-Type": "application/json"}),
+			400, "MALFORMED_REQUEST",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.got.status != tt.status || tt.got.reason(t) != tt.reason {

@@ -26,8 +26,14 @@ func TestBadUpstreams(t *testing.T) {
 		message string // of the upstream, if it may be passed on
 	}{
 		{"hangs", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 504, "UPSTREAM_TIMEOUT", "unknown", "pending", ""},
-		{"answers 500", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 500, `{"message":"secret stack"}`) }, 502, "UPSTREAM_ERROR", "failed", "released", ""},
-		{"answers 503", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 503, `{}`) }, 502, "UPSTREAM_ERROR", "failed", "released", ""},
+		{
+			"answers 500", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 500, `{"message":"secret stack"}`) }, 502, "UPSTREAM_ERROR",
+			"failed", "released", "",
+		},
+		{
+			"answers 503", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 503, `{}`) }, 502, "UPSTREAM_ERROR", "failed", "released",
+			"",
+		},
 		{"answers half a body", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = io.WriteString(w, `{"order_id":`)
@@ -40,15 +46,30 @@ func TestBadUpstreams(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.Copy(w, io.LimitReader(zeros{}, 1<<30))
 		}, 502, "RESPONSE_INVALID", "done", "released", ""},
-		{"lacks a required output", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 200, `{"other":1}`) }, 502, "RESPONSE_INVALID", "done", "released", ""},
+		{
+			"lacks a required output", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 200, `{"other":1}`) }, 502, "RESPONSE_INVALID",
+			"done", "released", "",
+		},
 		{"redirects elsewhere", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "https://evil.example/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, 502, "UPSTREAM_ERROR", "failed", "released", ""},
-		{"rejects the parameters", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 422, `{"error":"no such product"}`) }, 400, "UPSTREAM_REJECTED", "failed", "released", "no such product"},
-		{"does not find", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 404, `{}`) }, 404, "UPSTREAM_REJECTED", "failed", "released", ""},
-		{"conflicts", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 409, `{"detail":"sold out"}`) }, 409, "UPSTREAM_REJECTED", "failed", "released", "sold out"},
-		{"refuses the operator's credential", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 401, `{"message":"bad key"}`) }, 502, "UPSTREAM_ERROR", "failed", "released", ""},
+		{
+			"rejects the parameters", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 422, `{"error":"no such product"}`) }, 400,
+			"UPSTREAM_REJECTED", "failed", "released", "no such product",
+		},
+		{
+			"does not find", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 404, `{}`) }, 404, "UPSTREAM_REJECTED", "failed",
+			"released", "",
+		},
+		{
+			"conflicts", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 409, `{"detail":"sold out"}`) }, 409, "UPSTREAM_REJECTED",
+			"failed", "released", "sold out",
+		},
+		{
+			"refuses the operator's credential", func(w http.ResponseWriter, _ *http.Request) { jsonAnswer(w, 401, `{"message":"bad key"}`) }, 502,
+			"UPSTREAM_ERROR", "failed", "released", "",
+		},
 		{"asks for a pause", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			jsonAnswer(w, 429, `{}`)
@@ -66,7 +87,8 @@ func TestBadUpstreams(t *testing.T) {
 			if got.status != tt.status || got.reason(t) != tt.reason || fmt.Sprint(details["outcome"]) != tt.outcome {
 				t.Errorf("%d %s; want %d %s %s", got.status, got.body, tt.status, tt.reason, tt.outcome)
 			}
-			if charge := got.header.Get("UIM-Charge"); !strings.HasPrefix(charge, "0.25 EUR; id=") || !strings.HasSuffix(charge, "; state="+tt.state) {
+			if charge := got.header.Get("UIM-Charge"); !strings.HasPrefix(charge, "0.25 EUR; id=") ||
+				!strings.HasSuffix(charge, "; state="+tt.state) {
 				t.Errorf("UIM-Charge = %q, want state %s", charge, tt.state)
 			}
 			if tt.reason == "UPSTREAM_BUSY" && got.header.Get("Retry-After") != "7" {
@@ -99,7 +121,8 @@ func orRefuse(h http.HandlerFunc) http.HandlerFunc {
 
 // What net/http's client would never send.
 func TestRawRequests(t *testing.T) {
-	g := startGate(t, setup{config: strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, read_timeout: 300ms", 1)})
+	g := startGate(t,
+		setup{config: strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, read_timeout: 300ms", 1)})
 	a := g.newAgent("agent-1").agree()
 	body := `{"intent_uid":"` + search + `","parameters":{"query":"lamp"}}`
 	request := func(extra string, length int, body string) string {
@@ -110,7 +133,10 @@ func TestRawRequests(t *testing.T) {
 		{"two idempotency keys", request("Idempotency-Key: a\r\nIdempotency-Key: b\r\n", len(body), body), "400"},
 		{"two proofs", request("UIM-Proof: a\r\nUIM-Proof: b\r\n", len(body), body), "400"},
 		{"a body that never comes", request("", len(body)+10, body), "408"},
-		{"headers without end", "GET /agents.json HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("y", 1000)+"\r\n", 200) + "\r\n", "431"},
+		{
+			"headers without end",
+			"GET /agents.json HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("y", 1000)+"\r\n", 200) + "\r\n", "431",
+		},
 		{"a bad escape in the path", "GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", "400"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

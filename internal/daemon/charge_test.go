@@ -78,11 +78,13 @@ func TestAnIdempotencyKeyMakesOneCallOfMany(t *testing.T) {
 	if n := len(g.upstream.calls()); n != 1 {
 		t.Errorf("the upstream saw %d calls", n)
 	}
-	if got := a.execute(order, map[string]any{"product_id": "p2"}, key); got.status != http.StatusConflict || got.reason(t) != "IDEMPOTENCY_KEY_REUSED" {
+	if got := a.execute(order, map[string]any{"product_id": "p2"}, key); got.status != http.StatusConflict ||
+		got.reason(t) != "IDEMPOTENCY_KEY_REUSED" {
 		t.Errorf("another request under the key: %d %s", got.status, got.body)
 	}
 	b := g.newAgent("agent-2").agree()
-	if got := b.execute(order, map[string]any{"product_id": "p2"}, key); got.status != http.StatusOK || got.header.Get("Idempotency-Replayed") != "" {
+	if got := b.execute(order, map[string]any{"product_id": "p2"}, key); got.status != http.StatusOK ||
+		got.header.Get("Idempotency-Replayed") != "" {
 		t.Errorf("another agent's same key: %d %s", got.status, got.body)
 	}
 }
@@ -121,7 +123,8 @@ func TestFailuresUnderAnIdempotencyKey(t *testing.T) {
 	key := header{"Idempotency-Key": "order-1"}
 	first := a.execute(order, map[string]any{"product_id": "p1"}, key)
 	again := a.execute(order, map[string]any{"product_id": "p1"}, key)
-	if first.status != http.StatusConflict || again.status != first.status || string(again.body) != string(first.body) || again.header.Get("Idempotency-Replayed") != "true" {
+	if first.status != http.StatusConflict || again.status != first.status || string(again.body) != string(first.body) ||
+		again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("%d %s, then %d %s", first.status, first.body, again.status, again.body)
 	}
 	if n := len(g.upstream.calls()); n != 1 {
@@ -141,7 +144,8 @@ func TestAnUnknownOutcomeIsResolvedByTheOperator(t *testing.T) {
 	if got.status != http.StatusBadGateway || !strings.HasSuffix(charge, "; state=pending") {
 		t.Fatalf("%d %s, UIM-Charge %q", got.status, got.body, charge)
 	}
-	if again := a.execute(order, map[string]any{"product_id": "p1"}, key); again.status != http.StatusConflict || again.reason(t) != "OUTCOME_UNKNOWN" {
+	if again := a.execute(order, map[string]any{"product_id": "p1"}, key); again.status != http.StatusConflict ||
+		again.reason(t) != "OUTCOME_UNKNOWN" {
 		t.Errorf("the same key: %d %s", again.status, again.body)
 	}
 }
@@ -152,7 +156,8 @@ func TestAStaticAgreementIsContained(t *testing.T) {
 	policy := g.do("GET", "/api/policy", nil, nil)
 	got := a.issueWith(hex.EncodeToString(ed25519.Sign(a.key, policy.body)))
 	a.token, _ = got.json(t)["uim-pat"].(string)
-	if got.status != http.StatusOK || !strings.Contains(string(got.body), `"scope_omitted":[{"entry":"`+order+`:execute","reason":"FRESH_AGREEMENT_REQUIRED"}]`) {
+	if got.status != http.StatusOK ||
+		!strings.Contains(string(got.body), `"scope_omitted":[{"entry":"`+order+`:execute","reason":"FRESH_AGREEMENT_REQUIRED"}]`) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {

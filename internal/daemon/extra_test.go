@@ -19,7 +19,8 @@ func TestTheOperatorsRegoRefusesWhatThePolicyPermits(t *testing.T) {
 		t.Errorf("agent-1: %d %s", got.status, got.body)
 	}
 	got := second.execute(search, parameters, nil)
-	if got.status != http.StatusForbidden || got.reason(t) != "POLICY_VIOLATION" || !strings.Contains(string(got.body), "data.uimgate.extra.deny") {
+	if got.status != http.StatusForbidden || got.reason(t) != "POLICY_VIOLATION" ||
+		!strings.Contains(string(got.body), "data.uimgate.extra.deny") {
 		t.Errorf("agent-2: %d %s", got.status, got.body)
 	}
 	if n := len(g.upstream.calls()); n != 1 {

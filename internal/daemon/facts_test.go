@@ -35,7 +35,11 @@ const factsConfig = `  facts:
 func factsGate(t *testing.T, more string) *gate {
 	t.Helper()
 	config := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
-	return startGate(t, setup{policy: factsPolicy, agents: strings.Replace(testAgents, `"enum": ["home", "garden"]`, `"enum": ["home", "research"]`, 1), config: config + factsConfig + more})
+	return startGate(t,
+		setup{
+			policy: factsPolicy, agents: strings.Replace(testAgents, `"enum": ["home", "garden"]`, `"enum": ["home", "research"]`, 1),
+			config: config + factsConfig + more,
+		})
 }
 
 func TestFactsComeFromWhereTheOperatorSays(t *testing.T) {
@@ -79,7 +83,8 @@ func TestWhatAnAgentDeclaresUnderItsSignatureGoesBeforeParameters(t *testing.T) 
 	if len(declared) != 1 {
 		t.Errorf("the PAT declares %v", declared)
 	}
-	if got := a.execute(search, map[string]any{"query": "lamp", "category": "research"}, header{"X-Country": "DE"}); got.reason(t) != "POLICY_NOT_APPLICABLE" {
+	if got := a.execute(search, map[string]any{"query": "lamp", "category": "research"},
+		header{"X-Country": "DE"}); got.reason(t) != "POLICY_NOT_APPLICABLE" {
 		t.Errorf("declared resale, said research: %d %s", got.status, got.body)
 	}
 	b := g.newAgent("agent-2")
@@ -88,7 +93,8 @@ func TestWhatAnAgentDeclaresUnderItsSignatureGoesBeforeParameters(t *testing.T) 
 	if got := b.execute(search, map[string]any{"query": "lamp"}, header{"X-Country": "DE"}); got.status != http.StatusOK {
 		t.Errorf("declared research: %d %s", got.status, got.body)
 	}
-	renewed := g.do("POST", "/api/pat/renew", mustJSON(t, map[string]any{}), header{"Content-Type": "application/json", "Authorization": "Bearer " + b.token})
+	renewed := g.do("POST", "/api/pat/renew", mustJSON(t, map[string]any{}),
+		header{"Content-Type": "application/json", "Authorization": "Bearer " + b.token})
 	b.token, _ = renewed.json(t)["uim-pat"].(string)
 	if got := b.execute(search, map[string]any{"query": "lamp"}, header{"X-Country": "DE"}); got.status != http.StatusOK {
 		t.Errorf("declared research, renewed: %d %s (renewal: %d %s)", got.status, got.body, renewed.status, renewed.body)
@@ -130,10 +136,13 @@ func sha256Of(text string) []byte {
 func TestFactsThatCannotBeKnownAreRefusedAtLoad(t *testing.T) {
 	proxies := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
 	for name, test := range map[string]struct{ config, want string }{
-		"no source":                     {testConfig, "say where it comes from in services[0].facts"},
-		"no proxy":                      {testConfig + factsConfig, "believed from server.trusted_proxies only"},
-		"a clock of one's own":          {proxies + factsConfig + "    dateTime: [{parameter: /now}]\n", "the gateway itself knows dateTime"},
-		"two at once":                   {proxies + strings.Replace(factsConfig, "{claim: purpose}", "{claim: purpose, parameter: /x}", 1), "want exactly one of"},
+		"no source":            {testConfig, "say where it comes from in services[0].facts"},
+		"no proxy":             {testConfig + factsConfig, "believed from server.trusted_proxies only"},
+		"a clock of one's own": {proxies + factsConfig + "    dateTime: [{parameter: /now}]\n", "the gateway itself knows dateTime"},
+		"two at once": {
+			proxies + strings.Replace(factsConfig, "{claim: purpose}", "{claim: purpose, parameter: /x}", 1),
+			"want exactly one of",
+		},
 		"no pointer":                    {proxies + strings.Replace(factsConfig, "/category", "category", 1), "is no JSON pointer"},
 		"a header that means something": {proxies + strings.Replace(factsConfig, "X-Country", "authorization", 1), "has a meaning of its own"},
 	} {
@@ -202,14 +211,20 @@ func TestNumbersDurationsAndNetworksAreFacts(t *testing.T) {
 }
 
 func TestQuantitiesWithoutASourceAreRefusedAtLoad(t *testing.T) {
-	for operand, value := range map[string]string{"absoluteSize": `5`, "elapsedTime": `"P1D"`, "virtualLocation": `"10.0.0.1"`, "event": `"http://shop.example/fair"`} {
-		policy := strings.Replace(quantityPolicy, `"absoluteSize", "operator": "lteq", "rightOperand": "99.5"`, `"`+operand+`", "operator": "eq", "rightOperand": `+value, 1)
+	for operand, value := range map[string]string{
+		"absoluteSize": `5`, "elapsedTime": `"P1D"`, "virtualLocation": `"10.0.0.1"`,
+		"event": `"http://shop.example/fair"`,
+	} {
+		policy := strings.Replace(quantityPolicy, `"absoluteSize", "operator": "lteq", "rightOperand": "99.5"`,
+			`"`+operand+`", "operator": "eq", "rightOperand": `+value, 1)
 		config := testConfig + strings.Replace(quantityConfig, "    "+operand+":", "    purpose:", 1)
-		if got := refusal(t, setup{policy: policy, config: config}); !strings.Contains(got, "depend on "+operand) || !strings.Contains(got, operand+": [{parameter: /"+operand+"}]") {
+		if got := refusal(t, setup{policy: policy, config: config}); !strings.Contains(got, "depend on "+operand) ||
+			!strings.Contains(got, operand+": [{parameter: /"+operand+"}]") {
 			t.Errorf("%s: %s", operand, got)
 		}
 	}
-	policy := strings.Replace(quantityPolicy, `"absoluteSize", "operator": "lteq", "rightOperand": "99.5"`, `"payAmount", "operator": "lteq", "rightOperand": 5, "unit": "EUR"`, 1)
+	policy := strings.Replace(quantityPolicy, `"absoluteSize", "operator": "lteq", "rightOperand": "99.5"`,
+		`"payAmount", "operator": "lteq", "rightOperand": 5, "unit": "EUR"`, 1)
 	if got := refusal(t, setup{policy: policy, config: testConfig + quantityConfig}); !strings.Contains(got, "set by a duty to pay") {
 		t.Errorf("payAmount: %s", got)
 	}

@@ -54,7 +54,8 @@ func TestAnAgentDiscoversAgreesAndExecutes(t *testing.T) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	for name, want := range map[string]string{
-		"Uim-Request-Id": "r-1", "Ratelimit-Policy": `"hour";q=1000;w=3600, "pat";q=10000;w=86400`, "Cache-Control": "no-store", "Content-Type": "application/json",
+		"Uim-Request-Id": "r-1", "Ratelimit-Policy": `"hour";q=1000;w=3600, "pat";q=10000;w=86400`, "Cache-Control": "no-store",
+		"Content-Type": "application/json",
 	} {
 		if got.header.Get(name) != want {
 			t.Errorf("%s = %q, want %q", name, got.header.Get(name), want)
@@ -69,7 +70,8 @@ func TestAnAgentDiscoversAgreesAndExecutes(t *testing.T) {
 	}
 	h := calls[0].header
 	if h.Get("Authorization") != "" || h.Get("X-Api-Key") != "upstream-secret-canary" || h.Get("UIM-Agent-Id") != "agent-1" ||
-		h.Get("UIM-Token-Id") != tokenID(t, a.token) || h.Get("UIM-Agreement-Assurance") != "fresh" || h.Get("UIM-Execution-Id") == "" || h.Get("Traceparent") == "" {
+		h.Get("UIM-Token-Id") != tokenID(t, a.token) || h.Get("UIM-Agreement-Assurance") != "fresh" || h.Get("UIM-Execution-Id") == "" ||
+		h.Get("Traceparent") == "" {
 		t.Errorf("upstream headers: %v", h)
 	}
 }
@@ -84,7 +86,8 @@ func TestLargeNumbersReachTheUpstreamExactly(t *testing.T) {
 	if calls := g.upstream.calls(); len(calls) != 1 || !strings.Contains(calls[0].body, `99999999999999999998`) {
 		t.Errorf("upstream saw %+v", calls)
 	}
-	got = a.executeBody([]byte(`{"intent_uid":"`+order+`","parameters":{"product_id":"p1","quantity":99999999999999999998}}`), header{"Idempotency-Key": "k1"})
+	got = a.executeBody([]byte(`{"intent_uid":"`+order+`","parameters":{"product_id":"p1","quantity":99999999999999999998}}`),
+		header{"Idempotency-Key": "k1"})
 	if got.status != http.StatusBadRequest || got.reason(t) != "INVALID_PARAMETER" {
 		t.Errorf("a number that a fingerprint cannot pin down: %d %s", got.status, got.body)
 	}
@@ -93,12 +96,14 @@ func TestLargeNumbersReachTheUpstreamExactly(t *testing.T) {
 func TestTheDraftsFormOfExecute(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
-	got := a.executeBody([]byte(`{"intent":{"uid":"`+order+`","parameters":{"product_id":"p1"}},"context":{"session":"s"}}`), header{"UIM-Version": "1.0"})
+	got := a.executeBody([]byte(`{"intent":{"uid":"`+order+`","parameters":{"product_id":"p1"}},"context":{"session":"s"}}`),
+		header{"UIM-Version": "1.0"})
 	tree := got.json(t)
 	meta, _ := tree["meta"].(map[string]any)
 	charge, _ := meta["charge"].(map[string]any)
 	limits, _ := meta["rate_limit"].(map[string]any)
-	if got.status != http.StatusOK || tree["status"] != "success" || charge["state"] != "captured" || charge["amount"] != "0.25" || limits["remaining"] == nil {
+	if got.status != http.StatusOK || tree["status"] != "success" || charge["state"] != "captured" || charge["amount"] != "0.25" ||
+		limits["remaining"] == nil {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }
@@ -107,7 +112,8 @@ func TestEveryAliasAnswers(t *testing.T) {
 	g := startGate(t, setup{})
 	for _, path := range []string{
 		"/agents.json", "/.well-known/agents.json", "/api/policy", "/policy.json", "/uim-policy.json", "/api/intents/search?query=lamp",
-		"/uim/intents/search", "/discovery", "/api/intents/" + search, "/uim/intents/" + search, "/api/intents/shop.example%3Asearch-products%3Av1",
+		"/uim/intents/search", "/discovery", "/api/intents/" + search, "/uim/intents/" + search,
+		"/api/intents/shop.example%3Asearch-products%3Av1",
 		"/.well-known/jwks.json",
 	} {
 		if got := g.do("GET", path, nil, nil); got.status != http.StatusOK || len(got.json(t)) == 0 {
@@ -191,7 +197,8 @@ func TestManyCallsOnALimitAdmitExactlyItsUnits(t *testing.T) {
 				var got answer
 				var err error
 				for range 100 { // a starved gateway may not read revocations in time, and then refuses every call
-					got, err = try(t.Context(), "POST", g.url+"/api/intents/execute", body, header{"Content-Type": "application/json", "Authorization": "Bearer " + token})
+					got, err = try(t.Context(), "POST", g.url+"/api/intents/execute", body,
+						header{"Content-Type": "application/json", "Authorization": "Bearer " + token})
 					if err != nil || got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
 						break
 					}
@@ -254,7 +261,8 @@ func TestTheOldPATEndsAMinuteAfterRenewalAlsoAfterARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := g.do("POST", "/api/pat/renew", nil, header{"Authorization": "Bearer " + a.token, "UIM-Proof": a.sign(digest)}); got.status != http.StatusOK {
+	if got := g.do("POST", "/api/pat/renew", nil,
+		header{"Authorization": "Bearer " + a.token, "UIM-Proof": a.sign(digest)}); got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
@@ -272,13 +280,16 @@ func TestRevocationTakesEffectAtOnceAndSurvivesARestart(t *testing.T) {
 	dir := t.TempDir()
 	g := startGate(t, setup{dir: dir})
 	a, b := g.newAgent("agent-1").agree(), g.newAgent("agent-2").agree()
-	if got := g.do("POST", "/api/pat/revoke", []byte("token="+a.token), header{"Content-Type": "application/x-www-form-urlencoded"}); got.status != http.StatusOK {
+	if got := g.do("POST", "/api/pat/revoke", []byte("token="+a.token),
+		header{"Content-Type": "application/x-www-form-urlencoded"}); got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	if got := g.do("POST", "/api/pat/revoke", []byte("token=nonsense"), header{"Content-Type": "application/x-www-form-urlencoded"}); got.status != http.StatusOK {
+	if got := g.do("POST", "/api/pat/revoke", []byte("token=nonsense"),
+		header{"Content-Type": "application/x-www-form-urlencoded"}); got.status != http.StatusOK {
 		t.Errorf("revoking nonsense: %d", got.status)
 	}
-	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusUnauthorized || got.reason(t) != "REVOKED_TOKEN" {
+	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusUnauthorized ||
+		got.reason(t) != "REVOKED_TOKEN" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if got := b.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
@@ -315,7 +326,8 @@ func TestAChangedPolicyAsksForAgreementFromTheNextCall(t *testing.T) {
 	if got := g.adminDo("POST", "/admin/v1/reload", map[string]any{}); got.status != http.StatusOK {
 		t.Fatalf("reload: %d %s", got.status, got.body)
 	}
-	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusForbidden || got.reason(t) != "POLICY_REQUIRES_AGREEMENT" {
+	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusForbidden ||
+		got.reason(t) != "POLICY_REQUIRES_AGREEMENT" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if got := a.issueWith(oldPolicy); got.reason(t) != "POLICY_MISMATCH" {

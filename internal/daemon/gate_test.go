@@ -198,7 +198,8 @@ func (g *gate) adminDo(method, path string, body any) answer {
 	if body != nil {
 		text = mustJSON(g.t, body)
 	}
-	a, err := try(g.t.Context(), method, g.admin+path, text, header{"Authorization": "Bearer " + adminToken, "Content-Type": "application/json"})
+	a, err := try(g.t.Context(), method, g.admin+path, text,
+		header{"Authorization": "Bearer " + adminToken, "Content-Type": "application/json"})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -317,7 +318,8 @@ func (a *agent) proof(uid string, parameters map[string]any) string {
 
 func (a *agent) sign(digest string) string {
 	a.g.t.Helper()
-	proof, err := pat.SignProof(a.key, pat.ProofBinding{Audience: "shop.example", TokenID: pat.TokenID(tokenID(a.g.t, a.token)), Digest: digest}, time.Now())
+	proof, err := pat.SignProof(a.key,
+		pat.ProofBinding{Audience: "shop.example", TokenID: pat.TokenID(tokenID(a.g.t, a.token)), Digest: digest}, time.Now())
 	if err != nil {
 		a.g.t.Fatal(err)
 	}

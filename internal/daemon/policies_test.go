@@ -45,7 +45,10 @@ const corePolicy = `{
 var testConfigUSD = strings.Replace(testConfig, "1 EUR", "0.02 USD", 1)
 
 func TestTheCoreExamplePolicyIsEnforcedInAllItsParts(t *testing.T) {
-	for name, assignee := range map[string]string{"assignee read as anyone": "  assignee: anyone", "assignee mapped": "  parties: {\"http://example.com/ai-agent/1\": {agent_id: agent-1, key: KEY}}"} {
+	for name, assignee := range map[string]string{
+		"assignee read as anyone": "  assignee: anyone",
+		"assignee mapped":         "  parties: {\"http://example.com/ai-agent/1\": {agent_id: agent-1, key: KEY}}",
+	} {
 		t.Run(name, func(t *testing.T) {
 			probe := startGate(t, setup{})
 			a := probe.newAgent("agent-1")
@@ -67,7 +70,8 @@ func TestTheCoreExamplePolicyIsEnforcedInAllItsParts(t *testing.T) {
 			if got := a.execute(search, parameters, header{"UIM-Proof": proof}); got.reason(t) != "PROOF_REPLAYED" {
 				t.Errorf("the same proof again: %d %s", got.status, got.body)
 			}
-			if got := a.execute(search, map[string]any{"query": "other"}, header{"UIM-Proof": a.proof(search, parameters)}); got.status != http.StatusForbidden {
+			if got := a.execute(search, map[string]any{"query": "other"},
+				header{"UIM-Proof": a.proof(search, parameters)}); got.status != http.StatusForbidden {
 				t.Errorf("a proof of other parameters: %d %s", got.status, got.body)
 			}
 			if got := a.execute(search, parameters, header{"UIM-Proof": a.proof(search, parameters)}); got.status != http.StatusOK {
@@ -114,10 +118,12 @@ func TestTheReferencePolicyIsEnforcedInAllItsParts(t *testing.T) {
 			t.Fatalf("search %d: %d %s", i, got.status, got.body)
 		}
 	}
-	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusTooManyRequests || got.reason(t) != "RATE_LIMIT_EXCEEDED" || got.header.Get("Retry-After") == "" {
+	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusTooManyRequests ||
+		got.reason(t) != "RATE_LIMIT_EXCEEDED" || got.header.Get("Retry-After") == "" {
 		t.Errorf("over the count: %d %s", got.status, got.body)
 	}
-	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("UIM-Charge"), "0.02 EUR; ") {
+	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusOK ||
+		!strings.HasPrefix(got.header.Get("UIM-Charge"), "0.02 EUR; ") {
 		t.Errorf("order: %d %s %q", got.status, got.body, got.header.Get("UIM-Charge"))
 	}
 	if got := a.execute(details, map[string]any{"id": "p1"}, nil); got.status != http.StatusForbidden {
@@ -127,7 +133,10 @@ func TestTheReferencePolicyIsEnforcedInAllItsParts(t *testing.T) {
 
 func TestPoliciesThatCannotBeServed(t *testing.T) {
 	for _, tt := range []struct{ name, policy, config, want string }{
-		{"a target that matches no intent", strings.Replace(testPolicy, "shop.example:search-products:v1", "shop.example:serch-products:v1", 1), testConfig, "serch-products"},
+		{
+			"a target that matches no intent", strings.Replace(testPolicy, "shop.example:search-products:v1", "shop.example:serch-products:v1", 1),
+			testConfig, "serch-products",
+		},
 		{"an unknown operand", strings.Replace(testPolicy, "rateLimit", "rateLimt", 1), testConfig, "rateLimt"},
 		{"an assignee nobody knows", corePolicy, testConfig, "assignee: anyone"},
 		{"a charge nobody can owe", testPolicy, strings.Replace(testConfig, "billing: {credit: 1 EUR}\n", "", 1), "billing.credit"},

@@ -75,7 +75,8 @@ func TestTheCorePolicyIsReproducedOffline(t *testing.T) {
 	if unproved.Permit || unproved.Reason != reason.PolicyRequiresVerification {
 		t.Errorf("without a proof: %+v", unproved)
 	}
-	if !proved.Permit || len(proved.Charges) != 1 || proved.Charges[0].Amount != "0.01" || len(proved.Limits) != 1 || proved.Limits[0].Max != 1000 {
+	if !proved.Permit || len(proved.Charges) != 1 || proved.Charges[0].Amount != "0.01" || len(proved.Limits) != 1 ||
+		proved.Limits[0].Max != 1000 {
 		t.Errorf("with a proof: %+v", proved)
 	}
 }
