@@ -13,7 +13,10 @@ import (
 var quotedPath = regexp.MustCompile("`((?:[a-z_]+/)*[a-z_]+(?:\\.[a-z]+)?)`")
 
 // rooms are the folders at the top that a quoted path may begin with.
-var rooms = []string{"agent", "bench", "cmd", "config", "discovery", "docs", "examples", "gateway", "intents", "internal", "odrl", "pat", "store"}
+var rooms = []string{
+	"agent", "bench", "cmd", "config", "discovery", "docs", "examples", "gateway", "intents", "internal", "odrl",
+	"pat", "store",
+}
 
 // TestArchitectureNamesWhatExists: a page that names rooms and files is of use only while they are there.
 func TestArchitectureNamesWhatExists(t *testing.T) {

@@ -138,7 +138,8 @@ func tryRego(t *testing.T, source string) {
 		at     time.Time
 		denied bool
 	}{{"agent-7", sunday, true}, {"agent-7", sunday.AddDate(0, 0, 1), false}, {"agent-1", sunday, false}} {
-		denied, err := x.Denies(t.Context(), odrl.Request{AgentID: test.agent, Now: test.at, Facts: map[string]any{"recipient": test.agent}}, odrl.Decision{Permit: true})
+		r := odrl.Request{AgentID: test.agent, Now: test.at, Facts: map[string]any{"recipient": test.agent}}
+		denied, err := x.Denies(t.Context(), r, odrl.Decision{Permit: true})
 		if err != nil || denied != test.denied {
 			t.Errorf("%s on %s: %v, %v", test.agent, test.at.Weekday(), denied, err)
 		}
@@ -229,7 +230,8 @@ func TestTheGuidesTargetsNameWhatItSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	members := map[string]int{
-		"all intents of the service": 3, "all intents of that namespace": 3, "all versions of that intent": 1, "that intent": 1, "the intent of that `intent_name`": 1,
+		"all intents of the service": 3, "all intents of that namespace": 3, "all versions of that intent": 1,
+		"that intent": 1, "the intent of that `intent_name`": 1,
 	}
 	w, seen := world(t, settings{}), 0
 	for _, row := range targetRow.FindAllStringSubmatch(string(text), -1) {

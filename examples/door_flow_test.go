@@ -86,7 +86,8 @@ func TestThroughAnotherDoor(t *testing.T) {
 	a := &doorAgent{g, httptest.NewServer(&door{directory: g.Directory, executor: g.Executor, desk: g.Desk})}
 	t.Cleanup(a.door.Close)
 
-	a.wants("find", a.ask(doorRequest{Do: "find", Text: "order"}), "pagination", `{"current_page":1,"page_size":20,"total_pages":1,"total_results":1}`)
+	a.wants("find", a.ask(doorRequest{Do: "find", Text: "order"}), "pagination",
+		`{"current_page":1,"page_size":20,"total_pages":1,"total_results":1}`)
 	policy := a.ask(doorRequest{Do: "policy"})
 	who := g.Stranger("agent-1")
 	key, err := pat.NewKey(who.Key.Public())
@@ -105,7 +106,10 @@ func TestThroughAnotherDoor(t *testing.T) {
 	a.wants("the same agreement again", a.ask(agreement), "refused", `"AGREEMENT_REPLAYED"`, "code", `"POLICY_REJECTED"`)
 	who.Token, _ = answer["pat"].(string)
 
-	order := doorRequest{Do: "execute", PAT: who.Token, Intent: gatetest.Ordering, Parameters: map[string]any{"product": "lamp"}, Key: "order-1"}
+	order := doorRequest{
+		Do: "execute", PAT: who.Token, Intent: gatetest.Ordering, Parameters: map[string]any{"product": "lamp"},
+		Key: "order-1",
+	}
 	a.wants("a paid call", a.ask(order), "output", `{"ok":true}`, "charge", `"0.25 EUR captured"`, "replayed", "false", "limits", "1")
 	a.wants("the same again", a.ask(order), "output", `{"ok":true}`, "charge", `"0.25 EUR captured"`, "replayed", "true")
 	if upstream != 1 {
@@ -138,7 +142,8 @@ func TestADoorRendersEveryRefusal(t *testing.T) {
 		if err := json.Unmarshal(text, &got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Refused != string(r) || got.Code != string(r.Code()) || got.Number != r.Number() || got.Message == "" || got.Suggestion == "" || got.Details["pointer"] != "/x" {
+		if got.Refused != string(r) || got.Code != string(r.Code()) || got.Number != r.Number() || got.Message == "" ||
+			got.Suggestion == "" || got.Details["pointer"] != "/x" {
 			t.Errorf("%s is rendered as %s", r, text)
 		}
 	}

@@ -114,7 +114,7 @@ func rendered(err error) any {
 		f = reason.Internal.Refusal("").Because(err)
 	}
 	return map[string]any{
-		"refused": f.Reason, "code": f.Code, "number": f.Reason.Number(), "message": f.Message, "suggestion": f.Suggestion(), "details": f.Details,
-		"retry": f.RetryAfter.Seconds(), "charge": charged(f.Charge), "replayed": f.Replayed, "limits": len(f.Standing),
+		"refused": f.Reason, "code": f.Code, "number": f.Reason.Number(), "message": f.Message, "suggestion": f.Suggestion(),
+		"details": f.Details, "retry": f.RetryAfter.Seconds(), "charge": charged(f.Charge), "replayed": f.Replayed, "limits": len(f.Standing),
 	}
 }

@@ -71,7 +71,10 @@ var policies = map[string]struct {
 	}},
 	"price-steps": {
 		needs: settings{credit: "10 EUR"}, warnings: []string{"meaningless"},
-		asks: []ask{{intents: []string{order}, candidates: []string{"100/month 0.02 EUR", "1000/month 0.05 EUR"}, rule: "https://shop.example/policy/price-steps#first"}},
+		asks: []ask{{
+			intents: []string{order}, candidates: []string{"100/month 0.02 EUR", "1000/month 0.05 EUR"},
+			rule: "https://shop.example/policy/price-steps#first",
+		}},
 	},
 	"signed-calls": {asks: []ask{
 		{intents: []string{search, details}, candidates: []string{"free"}},
@@ -97,7 +100,10 @@ var policies = map[string]struct {
 	}},
 	"prohibition": {asks: []ask{
 		{intents: []string{order}, candidates: []string{"free"}},
-		{intents: []string{order}, at: "2026-06-15T23:30:00Z", deny: reason.PolicyViolation, rule: "https://shop.example/policy/prohibition#maintenance"},
+		{
+			intents: []string{order}, at: "2026-06-15T23:30:00Z", deny: reason.PolicyViolation,
+			rule: "https://shop.example/policy/prohibition#maintenance",
+		},
 		{intents: []string{order}, at: "2026-06-15T00:59:59Z", deny: reason.PolicyViolation},
 		{intents: []string{order}, at: "2026-06-15T01:00:00Z", candidates: []string{"free"}},
 		{intents: []string{search, details}, at: "2026-06-15T23:30:00Z", candidates: []string{"free"}},
@@ -286,7 +292,9 @@ func TestPoliciesLoadIntoTheGateway(t *testing.T) {
 				t.Errorf("%v", problems)
 			}
 			for _, less := range []settings{
-				{"", want.needs.assignee, want.needs.partner}, {want.needs.credit, "", want.needs.partner}, {want.needs.credit, want.needs.assignee, ""},
+				{"", want.needs.assignee, want.needs.partner},
+				{want.needs.credit, "", want.needs.partner},
+				{want.needs.credit, want.needs.assignee, ""},
 			} {
 				if less != want.needs && !load(t, yaml(name, less)).Failed() {
 					t.Errorf("loads with %+v too", less)

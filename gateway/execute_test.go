@@ -20,8 +20,8 @@ func TestAPanicOnTheWayIsARefusal(t *testing.T) {
 		Service: g.Directory.Current().Service("default"), Token: a.Token, Observe: func(e *execute.Event) { seen = e },
 		Read: func() (execute.Request, error) { panic("canary-parameter") },
 	})
-	var f *reason.Refusal
-	if !errors.As(err, &f) || f.Reason != "INTERNAL" || f.Status() != http.StatusInternalServerError || f.Details["outcome"] == nil {
+	f, ok := errors.AsType[*reason.Refusal](err)
+	if !ok || f.Reason != "INTERNAL" || f.Status() != http.StatusInternalServerError || f.Details["outcome"] == nil {
 		t.Fatalf("%+v", err)
 	}
 	if seen == nil || seen.Decision != "deny" || seen.Reason != "INTERNAL" {

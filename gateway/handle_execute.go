@@ -32,7 +32,8 @@ func (s *Server) execute(c echo.Context) error {
 	result, err := s.executor.Execute(r.Context(), execute.Call{
 		Service: x.service, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
 		Caller:    s.caller(r, x.client),
-		RequestID: x.requestID, Traceparent: execute.ContinueTrace(r.Header.Get(headerTraceparent)), Observe: func(e *execute.Event) { x.event = e },
+		RequestID: x.requestID, Traceparent: execute.ContinueTrace(r.Header.Get(headerTraceparent)),
+		Observe: func(e *execute.Event) { x.event = e },
 		Read: func() (execute.Request, error) {
 			tree, err := wire.ReadObject(r, x.service.MaxBody)
 			if err != nil {

@@ -102,7 +102,8 @@ var componentName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 // openAPIShape holds a document against what OpenAPI 3.1 asks of the objects in it.
 func openAPIShape(t *testing.T, body []byte) {
 	t.Helper()
-	shape := jsonschema.MustCompileString("https://test.example/shape.json", repositoryFile(t, "gateway/testdata/page/openapi-shape.schema.json"))
+	shape := jsonschema.MustCompileString("https://test.example/shape.json",
+		repositoryFile(t, "gateway/testdata/page/openapi-shape.schema.json"))
 	var v map[string]any
 	if err := json.Unmarshal(body, &v); err != nil {
 		t.Fatal(err)

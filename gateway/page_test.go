@@ -99,7 +99,8 @@ const hostile = `{
 }`
 
 func TestThePageTellsTextFromMarkup(t *testing.T) {
-	policy := strings.ReplaceAll(gatetest.PolicyFile, `{"target": "shop.example:order:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]}`,
+	policy := strings.ReplaceAll(gatetest.PolicyFile,
+		`{"target": "shop.example:order:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]}`,
 		`{"target": "shop.example:search:v1", "action": "execute", "duty": [{"action": "attribute", "description": "<script>alert(5)</script>"}]}`)
 	g := pageGate(t, hostile, policy, ", intents: {'shop.example:search:v1': {agreement: fresh, ceiling: 1000/hour}}")
 	page := pageOf(g)
@@ -127,7 +128,10 @@ func TestTheExampleIsWhatItSeems(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	want := []string{"https://agents.shop.example/api/intents/execute", "-H", "Authorization: Bearer token", "-H", "Content-Type: application/json", "-H", "Idempotency-Key: key", "-d"}
+	want := []string{
+		"https://agents.shop.example/api/intents/execute", "-H", "Authorization: Bearer token", "-H",
+		"Content-Type: application/json", "-H", "Idempotency-Key: key", "-d",
+	}
 	if len(args) != len(want)+1 || !cmp.Equal(args[:len(want)], want) {
 		t.Fatalf("%q", args)
 	}
@@ -136,7 +140,8 @@ func TestTheExampleIsWhatItSeems(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]any{"intent_uid": "shop.example:search:v1", "parameters": map[string]any{
-		"it's $(reboot) <b>": "'; rm -rf ~; '", "when": "2026-01-31", "code": "AA-111", "hard": "<hard>", "many": []any{3.0, 3.0}, "deep": map[string]any{"x": "</pre>"},
+		"it's $(reboot) <b>": "'; rm -rf ~; '", "when": "2026-01-31", "code": "AA-111", "hard": "<hard>", "many": []any{3.0, 3.0},
+		"deep": map[string]any{"x": "</pre>"},
 	}}, body); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -169,7 +174,8 @@ func TestThePageMayOnlyBeRead(t *testing.T) {
 		t.Errorf("CSP %q, want %q", csp, want)
 	}
 	for name, value := range map[string]string{
-		"Content-Type": "text/html; charset=utf-8", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Vary": "Accept", "Cache-Control": "public, max-age=60",
+		"Content-Type": "text/html; charset=utf-8", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Vary": "Accept",
+		"Cache-Control": "public, max-age=60",
 	} {
 		if got := a.Header.Get(name); got != value {
 			t.Errorf("%s %q, want %q", name, got, value)
@@ -190,9 +196,12 @@ func TestThePageMayOnlyBeRead(t *testing.T) {
 func TestOnlyWhoAsksForHTMLGetsIt(t *testing.T) {
 	g := gatetest.New(t, "")
 	for accept, wanted := range map[string]bool{
-		browser: true, "text/html": true, "TEXT/HTML;charset=utf-8": true, "application/xhtml+xml": true, "text/html, application/json": true, "application/json;q=0.5,text/html": true,
-		"": false, "*/*": false, "application/json": false, "application/json, text/plain, */*": false, "text/html;q=0": false, "text/html;q=0.5, application/json": false,
-		"text/html;q=x": false, "text/html;q=1e9": false, "text/html;q=-1": false, "application/uim+json, text/html;q=0.9": false, ",,;;": false, strings.Repeat("a/b,", 40) + "text/html": false,
+		browser: true, "text/html": true, "TEXT/HTML;charset=utf-8": true, "application/xhtml+xml": true,
+		"text/html, application/json": true, "application/json;q=0.5,text/html": true,
+		"": false, "*/*": false, "application/json": false, "application/json, text/plain, */*": false,
+		"text/html;q=0": false, "text/html;q=0.5, application/json": false, "text/html;q=x": false,
+		"text/html;q=1e9": false, "text/html;q=-1": false, "application/uim+json, text/html;q=0.9": false,
+		",,;;": false, strings.Repeat("a/b,", 40) + "text/html": false,
 	} {
 		a := g.Get("/", "Accept", accept)
 		if got := a.Status == http.StatusOK; got != wanted {
@@ -227,7 +236,8 @@ const permitAll = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "http
 func TestLargeCataloguesAreBounded(t *testing.T) {
 	g := pageGate(t, many(10_000), permitAll, "")
 	page := pageOf(g)
-	if n := strings.Count(page, "<article"); n != 100 || !strings.Contains(page, "10000 intents") || !strings.Contains(page, "https://agents.shop.example/api/intents/search?page_size=100&amp;page=2") {
+	if n := strings.Count(page, "<article"); n != 100 || !strings.Contains(page, "10000 intents") || !strings.Contains(page,
+		"https://agents.shop.example/api/intents/search?page_size=100&amp;page=2") {
 		t.Errorf("%d intents in %d bytes", n, len(page))
 	}
 	if len(page) > 300_000 {
@@ -261,7 +271,8 @@ func TestResultsCarryTheLicence(t *testing.T) {
 		agents := strings.Replace(gatetest.AgentsFile, `"intents": [`, `"uim-license": `+license+`, "intents": [`, 1)
 		g := pageGate(t, agents, gatetest.PolicyFile, "")
 		a := g.Execute(g.Agreed("agent-1"), gatetest.Searching)
-		if got := a.Header.Values("Uim-License"); a.Status != http.StatusOK || strings.Join(got, "|") != want || len(a.Header.Values("Set-Cookie")) > 0 {
+		if got := a.Header.Values("Uim-License"); a.Status != http.StatusOK || strings.Join(got,
+			"|") != want || len(a.Header.Values("Set-Cookie")) > 0 {
 			t.Errorf("%s: %d %q, want %q", license, a.Status, got, want)
 		}
 	}

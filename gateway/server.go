@@ -73,7 +73,8 @@ func (s *Server) routes(e *echo.Echo) {
 	post(s.introspect, "/api/pat/introspect", "/pat/introspect")
 	post(s.execute, "/api/intents/execute", "/uim/execute")
 	// Which would be an intent's uid otherwise.
-	e.Match([]string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPut}, "/api/intents/execute", onlyPost)
+	e.Match([]string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPut},
+		"/api/intents/execute", onlyPost)
 }
 
 func onlyPost(c echo.Context) error {
@@ -128,7 +129,8 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 				if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
 					panic(p)
 				}
-				s.log.Error("panic", zap.String("request_id", string(x.requestID)), zap.String("kind", fmt.Sprintf("%T", p)), zap.ByteString("stack", debug.Stack()))
+				s.log.Error("panic", zap.String("request_id", string(x.requestID)), zap.String("kind", fmt.Sprintf("%T", p)),
+					zap.ByteString("stack", debug.Stack()))
 				err = reason.Internal.Refusal("")
 			}
 			if err != nil {

@@ -123,7 +123,8 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 			return
 		}
 		if o.method != http.MethodGet {
-			a.operator.log.Info("operator", zap.String("did", o.method+" "+o.path), zap.String("service", c.query.meant), zap.String("subject", c.subject))
+			a.operator.log.Info("operator", zap.String("did", o.method+" "+o.path), zap.String("service", c.query.meant),
+				zap.String("subject", c.subject))
 		}
 		a.answer(w, http.StatusOK, answer)
 	}
@@ -193,7 +194,10 @@ func (a *listener) recovering(next http.Handler) http.Handler {
 // fail answers with the one envelope.
 func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := refusalFor(err)
-	fields := []zap.Field{zap.String("method", r.Method), zap.String("route", r.Pattern), zap.Int("status", f.Status()), zap.String("reason", string(f.Reason))}
+	fields := []zap.Field{
+		zap.String("method", r.Method), zap.String("route", r.Pattern), zap.Int("status", f.Status()),
+		zap.String("reason", string(f.Reason)),
+	}
 	switch {
 	case f.Status() >= http.StatusInternalServerError:
 		if cause := f.Unwrap(); cause != nil {

@@ -89,7 +89,8 @@ func TestTheHostMustBeAnAddressOrLocalhost(t *testing.T) {
 	g := newOperated(t, "")
 	for host, want := range map[string]int{
 		"localhost": 200, "LocalHost:8081": 200, "127.0.0.1": 200, "127.0.0.1:1": 200, "[::1]:8081": 200, "[::1]": 200, "192.0.2.7:8081": 200,
-		"evil.example": 403, "evil.example:8081": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "shop.example": 403, "2130706433": 403,
+		"evil.example": 403, "evil.example:8081": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "shop.example": 403,
+		"2130706433": 403,
 	} {
 		r := g.request("GET", "/admin/v1/status", nil)
 		r.Host = host
@@ -137,8 +138,10 @@ func TestUnknownPathsMethodsAndParameters(t *testing.T) {
 	}
 	for _, query := range []string{
 		"/agents?limit=0", "/agents?limit=1001", "/agents?limit=x", "/agents?status=bad", "/agents?approved=1", "/agreements?state=x",
-		"/pats?state=revoked", "/pats?after=x", "/usage/ledger?after=x", "/usage/statements?from=x", "/usage/statements?to=2026-11-01", "/usage/statements?from=0001-01-01T00:00:00Z",
-		"/usage/statements?from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z", "/usage/executions?state=x", "/agents?after=%00", "/policies?after=x",
+		"/pats?state=revoked", "/pats?after=x", "/usage/ledger?after=x", "/usage/statements?from=x", "/usage/statements?to=2026-11-01",
+		"/usage/statements?from=0001-01-01T00:00:00Z",
+		"/usage/statements?from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z", "/usage/executions?state=x", "/agents?after=%00",
+		"/policies?after=x",
 	} {
 		g.Refuses(g.do("GET", query, nil), http.StatusBadRequest, "MALFORMED_REQUEST")
 	}
@@ -227,7 +230,10 @@ func TestMetrics(t *testing.T) {
 	r := g.request("GET", "/metrics", nil)
 	r.Header.Del("Authorization")
 	got := g.Send(r)
-	for _, want := range []string{"uimgate_http_requests_total{", "uimgate_decisions_total{", "uimgate_config_last_reload_successful 1", "go_goroutines"} {
+	for _, want := range []string{
+		"uimgate_http_requests_total{", "uimgate_decisions_total{", "uimgate_config_last_reload_successful 1",
+		"go_goroutines",
+	} {
 		if !strings.Contains(string(got.Body), want) {
 			t.Errorf("no %s", want)
 		}
@@ -247,7 +253,8 @@ func TestStatus(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	one := s.Services[0]
-	if one.ID != "default" || one.Issuer != "shop.example" || one.Intents != 2 || one.Breaker != "closed" || one.Policy.Digest != offer.Digest || one.Policy.UID != offer.UID || one.PublicURL == "" {
+	if one.ID != "default" || one.Issuer != "shop.example" || one.Intents != 2 || one.Breaker != "closed" ||
+		one.Policy.Digest != offer.Digest || one.Policy.UID != offer.UID || one.PublicURL == "" {
 		t.Errorf("%+v", one)
 	}
 }
@@ -256,7 +263,10 @@ func TestReload(t *testing.T) {
 	g := newOperated(t, "")
 	g.problems = config.Problems{{File: "policy.json", Line: 3, Level: problem.Warning, Message: "odd"}}
 	done := ask[admin.Reload](g, "POST", "/reload", nil)
-	if done.Configuration.Hash == "" || len(done.Problems) != 1 || done.Problems[0] != (admin.Problem{File: "policy.json", Line: 3, Level: "warning", Message: "odd"}) {
+	if done.Configuration.Hash == "" || len(done.Problems) != 1 || done.Problems[0] != (admin.Problem{
+		File: "policy.json", Line: 3,
+		Level: "warning", Message: "odd",
+	}) {
 		t.Errorf("%+v", done)
 	}
 	g.problems = append(g.problems, config.Problem{File: "uimgate.yaml", Line: 1, Level: problem.Error, Message: "wrong"})

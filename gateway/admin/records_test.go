@@ -18,10 +18,12 @@ func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
 	const odd = ".." // a legal agent id
 	a, b := g.Agreed("agent-1"), g.Agreed("we/ird?id#%2F")
 	g.Agreed(odd)
-	if got := names(items[admin.Agent](g, "/agents"), func(a admin.Agent) pat.AgentID { return a.AgentID }); !slices.Equal(got, []pat.AgentID{odd, "agent-1", b.ID}) {
+	if got := names(items[admin.Agent](g, "/agents"), func(a admin.Agent) pat.AgentID { return a.AgentID }); !slices.Equal(got,
+		[]pat.AgentID{odd, "agent-1", b.ID}) {
 		t.Fatalf("%v", got)
 	}
-	if got := ask[admin.Agent](g, "GET", "/agents/we%2Fird%3Fid%23%252F", nil); got.AgentID != b.ID || !slices.Equal(got.Keys, []pat.KeyID{b.KeyID}) || got.Status != pat.AgentActive {
+	if got := ask[admin.Agent](g, "GET", "/agents/we%2Fird%3Fid%23%252F", nil); got.AgentID != b.ID || !slices.Equal(got.Keys,
+		[]pat.KeyID{b.KeyID}) || got.Status != pat.AgentActive {
 		t.Errorf("%+v", got)
 	}
 	if got := ask[admin.Agent](g, "GET", "/agents/%2E%2E", nil); got.AgentID != odd {
@@ -38,7 +40,8 @@ func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusForbidden {
 		t.Errorf("a blocked agent: %d %s", got.Status, got.Body)
 	}
-	if got := names(items[admin.Agent](g, "/agents?status=blocked"), func(a admin.Agent) pat.AgentID { return a.AgentID }); !slices.Equal(got, []pat.AgentID{"agent-1"}) {
+	if got := names(items[admin.Agent](g, "/agents?status=blocked"),
+		func(a admin.Agent) pat.AgentID { return a.AgentID }); !slices.Equal(got, []pat.AgentID{"agent-1"}) {
 		t.Errorf("%v", got)
 	}
 	if status := g.AgreeAgain(a); status != http.StatusForbidden {
@@ -130,7 +133,8 @@ func TestAFurtherKeySpeaksForAnAgent(t *testing.T) {
 		g.Refuses(g.do("POST", "/agents/agent-1/keys", map[string]any{"jkt": bad}), http.StatusBadRequest, "MALFORMED_REQUEST")
 	}
 	g.Refuses(g.do("POST", "/agents/nobody/keys", map[string]any{"jkt": strings.Repeat("A", 43)}), http.StatusNotFound, "NO_SUCH_RECORD")
-	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/keys", map[string]any{"jkt": second.KeyID}); !slices.Equal(got.Keys, []pat.KeyID{a.KeyID, second.KeyID}) {
+	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/keys", map[string]any{"jkt": second.KeyID}); !slices.Equal(got.Keys,
+		[]pat.KeyID{a.KeyID, second.KeyID}) {
 		t.Errorf("%+v", got)
 	}
 	if status := g.AgreeAgain(second); status != http.StatusOK {
@@ -153,7 +157,8 @@ func TestAgreementsAreProvedAndRevoked(t *testing.T) {
 	}
 	g.Refuses(g.do("GET", "/agreements/none/export", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	g.Refuses(g.do("POST", "/agreements/none/revoke", nil), http.StatusNotFound, "NO_SUCH_RECORD")
-	if got := ask[admin.Agreement](g, "POST", "/agreements/"+string(list[0].ID)+"/revoke", map[string]any{"reason": "why"}); got.State != pat.AgreementRevoked {
+	if got := ask[admin.Agreement](g, "POST", "/agreements/"+string(list[0].ID)+"/revoke",
+		map[string]any{"reason": "why"}); got.State != pat.AgreementRevoked {
 		t.Errorf("%+v", got)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
@@ -169,7 +174,8 @@ func TestPATsAreListedRevokedAndIntrospected(t *testing.T) {
 	g := newOperated(t, "")
 	a, b := g.Agreed("agent-1"), g.Agreed("agent-2")
 	list := items[admin.PAT](g, "/pats?agent_id=agent-1&state=active")
-	if len(list) != 1 || list[0].State != admin.PATActive || list[0].KeyID != a.KeyID || len(list[0].Scope) != 2 || list[0].Limit.Rate != 10000 {
+	if len(list) != 1 || list[0].State != admin.PATActive || list[0].KeyID != a.KeyID || len(list[0].Scope) != 2 ||
+		list[0].Limit.Rate != 10000 {
 		t.Fatalf("%+v", list)
 	}
 	for _, token := range []string{a.Token, "Bearer x", "x.y.z"} {
@@ -181,7 +187,8 @@ func TestPATsAreListedRevokedAndIntrospected(t *testing.T) {
 	g.Refuses(g.do("POST", "/introspect", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
 	g.Refuses(g.do("POST", "/pats/none/revoke", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	g.Refuses(g.do("GET", "/pats/none", nil), http.StatusNotFound, "NO_SUCH_RECORD")
-	if got := ask[admin.PAT](g, "POST", "/pats/"+string(list[0].ID)+"/revoke", map[string]any{"reason": "leaked"}); got.State != admin.PATRevoked {
+	if got := ask[admin.PAT](g, "POST", "/pats/"+string(list[0].ID)+"/revoke",
+		map[string]any{"reason": "leaked"}); got.State != admin.PATRevoked {
 		t.Errorf("%+v", got)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
@@ -231,7 +238,8 @@ func TestUsageAddsUpAndUnknownOutcomesAreResolved(t *testing.T) {
 		}
 	}
 	unresolved := items[admin.Execution](g, "/usage/executions?state=unresolved")
-	if len(unresolved) != 2 || unresolved[0].Outcome != "unknown" || unresolved[0].Amount != "0.25" || unresolved[0].Currency != "EUR" || unresolved[0].Intent != gatetest.Ordering {
+	if len(unresolved) != 2 || unresolved[0].Outcome != "unknown" || unresolved[0].Amount != "0.25" || unresolved[0].Currency != "EUR" ||
+		unresolved[0].Intent != gatetest.Ordering {
 		t.Fatalf("%+v", unresolved)
 	}
 	done := items[admin.Execution](g, "/usage/executions?state=captured&agent_id=agent-1")
@@ -253,7 +261,8 @@ func TestUsageAddsUpAndUnknownOutcomesAreResolved(t *testing.T) {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
 	g.Refuses(resolve(0, "released"), http.StatusConflict, "ALREADY_SETTLED")
-	g.Refuses(g.do("POST", "/usage/executions/"+done[0].ID+"/resolve", map[string]any{"state": "released"}), http.StatusConflict, "ALREADY_SETTLED")
+	g.Refuses(g.do("POST", "/usage/executions/"+done[0].ID+"/resolve", map[string]any{"state": "released"}), http.StatusConflict,
+		"ALREADY_SETTLED")
 	g.Refuses(g.do("POST", "/usage/executions/none/resolve", map[string]any{"state": "released"}), http.StatusNotFound, "NO_SUCH_RECORD")
 	g.Refuses(g.do("GET", "/usage/executions/none", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 
@@ -270,7 +279,8 @@ func TestUsageAddsUpAndUnknownOutcomesAreResolved(t *testing.T) {
 	}
 	g.Refuses(g.do("POST", "/usage/top-up", map[string]any{"agent_id": "agent-l", "amount": "10 EUR"}), http.StatusNotFound, "NO_SUCH_RECORD")
 	entries := items[admin.Entry](g, "/usage/ledger?limit=1000")
-	if len(entries) != 9 || entries[0].To != "" || entries[0].Amount != "10.00" || entries[0].By != "operator" || entries[1].From != "unresolved" {
+	if len(entries) != 9 || entries[0].To != "" || entries[0].Amount != "10.00" || entries[0].By != "operator" ||
+		entries[1].From != "unresolved" {
 		t.Errorf("%d: %+v", len(entries), entries)
 	}
 	p := ask[admin.Page[admin.Entry]](g, "GET", "/usage/ledger?limit=4", nil)
@@ -334,7 +344,10 @@ func TestNothingSecretIsShownOrLogged(t *testing.T) {
 	var shown strings.Builder
 	for _, o := range everyOperation {
 		path := o[1]
-		for prefix, id := range map[string]string{"/agents/a": "agent-1", "/agreements/a": id, "/pats/a": jti, "/usage/executions/a": execution, "/keys/a": kid} {
+		for prefix, id := range map[string]string{
+			"/agents/a": "agent-1", "/agreements/a": id, "/pats/a": jti,
+			"/usage/executions/a": execution, "/keys/a": kid,
+		} {
 			if strings.HasPrefix(path, prefix+"/") || path == prefix {
 				path = strings.TrimSuffix(prefix, "a") + id + strings.TrimPrefix(path, prefix)
 			}
@@ -359,7 +372,8 @@ func TestNothingSecretIsShownOrLogged(t *testing.T) {
 		shown.Write(text)
 	}
 	for name, secret := range map[string]string{
-		"the PAT": a.Token, "its signature": a.Token[strings.LastIndexByte(a.Token, '.')+1:], "the admin token": adminToken, "a private key": `"d":`, "a PEM": "PRIVATE KEY",
+		"the PAT": a.Token, "its signature": a.Token[strings.LastIndexByte(a.Token, '.')+1:], "the admin token": adminToken,
+		"a private key": `"d":`, "a PEM": "PRIVATE KEY",
 	} {
 		if strings.Contains(shown.String(), secret) {
 			t.Errorf("%s is shown or logged", name)

@@ -34,7 +34,8 @@ func refusalFor(err error) *reason.Refusal {
 	case errors.Is(err, pat.ErrBadExport):
 		return reason.EvidenceInvalid.Refusal("").Because(err)
 	case errors.Is(err, pat.ErrKeyTaken):
-		return reason.KeyTaken.Refusal("The key belongs to another agent of this service.").With("suggestion", "One key has one agent id: use another key.").Because(err)
+		return reason.KeyTaken.Refusal("The key belongs to another agent of this service.").
+			With("suggestion", "One key has one agent id: use another key.").Because(err)
 	}
 	return refusal.For(err)
 }

@@ -51,7 +51,8 @@ type Charges struct {
 
 func showStatement(s store.Statement) Statement {
 	out := Statement{
-		AgentID: s.AgentID, Currency: s.Currency, From: s.From, To: s.To.UTC(), Opening: showPosition(s.Opening), Closing: showPosition(s.Closing),
+		AgentID: s.AgentID, Currency: s.Currency, From: s.From, To: s.To.UTC(), Opening: showPosition(s.Opening),
+		Closing:  showPosition(s.Closing),
 		ToppedUp: s.ToppedUp.Decimal(), Reversed: s.Reversed.Decimal(), Lines: make([]StatementLine, 0, len(s.Lines)),
 	}
 	if !s.From.IsZero() {

@@ -32,7 +32,8 @@ func TestTheOperatorsWordIsToldUnderTheKey(t *testing.T) {
 		got.Header.Get("Idempotency-Replayed") != "true" || !strings.HasSuffix(got.Header.Get("UIM-Charge"), "; state=captured") || calls != 0 {
 		t.Errorf("%v %s, %d calls", got.Header, got.Body, calls)
 	}
-	if got := g.Execute(a, gatetest.Ordering, "Idempotency-Key", "released"); got.Status != http.StatusOK || got.Header.Get("Idempotency-Replayed") != "" || calls != 1 {
+	if got := g.Execute(a, gatetest.Ordering, "Idempotency-Key",
+		"released"); got.Status != http.StatusOK || got.Header.Get("Idempotency-Replayed") != "" || calls != 1 {
 		t.Errorf("%d %s, %d calls", got.Status, got.Body, calls)
 	}
 }
@@ -46,7 +47,8 @@ func TestTopUpsAreMadeOnceAndTakenBack(t *testing.T) {
 			t.Errorf("time %d: %+v", i, got)
 		}
 	}
-	g.Refuses(g.do("POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "9 EUR", "reference": "payment 1"}), http.StatusConflict, "REFERENCE_USED")
+	g.Refuses(g.do("POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "9 EUR", "reference": "payment 1"}),
+		http.StatusConflict, "REFERENCE_USED")
 	back := map[string]any{"agent_id": "agent-1", "amount": "4 EUR", "reverse": true}
 	if got := ask[admin.TopUpResult](g, "POST", "/usage/top-up", back); got.Balance != "6.00" {
 		t.Errorf("%+v", got)
@@ -95,14 +97,16 @@ func TestStatementsSumUpAPeriod(t *testing.T) {
 	}
 	p := ask[admin.Page[admin.Statement]](g, "GET", "/usage/statements?limit=1", nil)
 	q := ask[admin.Page[admin.Statement]](g, "GET", "/usage/statements?limit=1&after="+strings.ReplaceAll(p.Next, " ", "%20"), nil)
-	if len(p.Items) != 1 || len(q.Items) != 1 || p.Items[0].AgentID != "agent-1" || q.Items[0].AgentID != "agent-2" || !q.Items[0].From.IsZero() {
+	if len(p.Items) != 1 || len(q.Items) != 1 || p.Items[0].AgentID != "agent-1" || q.Items[0].AgentID != "agent-2" ||
+		!q.Items[0].From.IsZero() {
 		t.Errorf("%+v, %+v", p, q)
 	}
 	g.Later(401 * 24 * time.Hour)
 	_, err := g.Store.Purge(t.Context())
 	g.Must(err)
 	g.Refuses(g.do("GET", "/usage/statements"+query, nil), http.StatusUnprocessableEntity, "PERIOD_FORGOTTEN")
-	if got := items[admin.Statement](g, "/usage/statements?agent_id=agent-1"); len(got) != 1 || got[0].Opening.Captured != "0.50" || got[0].From.IsZero() {
+	if got := items[admin.Statement](g, "/usage/statements?agent_id=agent-1"); len(got) != 1 || got[0].Opening.Captured != "0.50" ||
+		got[0].From.IsZero() {
 		t.Errorf("%+v", got)
 	}
 }

@@ -30,8 +30,9 @@ func TestTheLifeOfAnAgreement(t *testing.T) {
 		t.Errorf("omitted (-want +got):\n%s", diff)
 	}
 	want := agree.Event{
-		At: d.Now(), Service: "default", Operation: agree.Agreement, AgentID: "agent-1", TokenID: issued.Claims.ID, AgreementID: issued.AgreementID,
-		Digest: d.service().Offer().Digest,
+		At: d.Now(), Service: "default", Operation: agree.Agreement, AgentID: "agent-1", TokenID: issued.Claims.ID,
+		AgreementID: issued.AgreementID,
+		Digest:      d.service().Offer().Digest,
 	}
 	if diff := cmp.Diff(want, *d.last()); diff != "" {
 		t.Errorf("the event of the agreement (-want +got):\n%s", diff)

@@ -52,10 +52,11 @@ type desk struct {
 
 func newDesk(t *testing.T, settings string) *desk {
 	t.Helper()
-	return &desk{Gate: gatetest.New(t, settings+"\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n", func(g *gatetest.Gate) {
-		g.Write("agents.json", deskAgents)
-		g.Write("policy.json", deskPolicy)
-	}), from: "192.0.2.1"}
+	return &desk{Gate: gatetest.New(t,
+		settings+"\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n", func(g *gatetest.Gate) {
+			g.Write("agents.json", deskAgents)
+			g.Write("policy.json", deskPolicy)
+		}), from: "192.0.2.1"}
 }
 
 func (d *desk) service() *service.Service { return d.Directory.Current().Service("default") }
@@ -89,7 +90,8 @@ func (d *desk) introspect(bearer, token string) (pat.Introspection, error) {
 func (d *desk) claims(id string) pat.AgreementClaims {
 	offer := d.service().Offer()
 	return pat.AgreementClaims{
-		AgentID: pat.AgentID(id), Audience: d.service().Issuer, IssuedAt: d.Now(), Nonce: fmt.Sprintf("nonce-of-%s-%d", strings.Repeat("x", 16), len(d.events)),
+		AgentID: pat.AgentID(id), Audience: d.service().Issuer, IssuedAt: d.Now(),
+		Nonce:     fmt.Sprintf("nonce-of-%s-%d", strings.Repeat("x", 16), len(d.events)),
 		PolicyUID: offer.UID, PolicyDigest: offer.Digest,
 	}
 }

@@ -71,11 +71,13 @@ var refusals = []refusalCase{
 		}),
 	},
 	{
-		name: "a scope that is none", do: requested("i-3", func(r *pat.IssueRequest) { r.Scope = []string{"canary"} }), want: reason.InvalidParameter,
+		name: "a scope that is none", do: requested("i-3", func(r *pat.IssueRequest) { r.Scope = []string{"canary"} }),
+		want:    reason.InvalidParameter,
 		message: "The scope asked for is not acceptable.",
 	},
 	{
-		name: "an agent id that is none", do: requested("i-4", func(r *pat.IssueRequest) { r.AgentID = "a canary" }), want: reason.InvalidParameter,
+		name: "an agent id that is none", do: requested("i-4", func(r *pat.IssueRequest) { r.AgentID = "a canary" }),
+		want:    reason.InvalidParameter,
 		message: "An agent_id is 1 to 200 visible ASCII characters.",
 	},
 	{name: "not signed", do: requested("i-5", func(r *pat.IssueRequest) { r.SignedPolicy = "canary" }), want: reason.BadSignature},
@@ -91,14 +93,19 @@ var refusals = []refusalCase{
 		message: "The agreement is not well formed: agreement: iss: want the agent_id that is sent with it.", details: `{"member":"iss"}`,
 	},
 	{
-		name: "made for another service", do: edited("i-9", func(c *pat.AgreementClaims) { c.Audience = "bank.example" }), want: reason.InvalidParameter,
+		name: "made for another service", do: edited("i-9", func(c *pat.AgreementClaims) { c.Audience = "bank.example" }),
+		want:    reason.InvalidParameter,
 		message: "The agreement is not well formed: agreement: aud: want this service's issuer, shop.example.", details: `{"member":"aud"}`,
 	},
 	{
-		name: "another policy", do: edited("i-10", func(c *pat.AgreementClaims) { c.PolicyDigest = "sha-256:canary" }), want: reason.PolicyMismatch,
+		name: "another policy", do: edited("i-10", func(c *pat.AgreementClaims) { c.PolicyDigest = "sha-256:canary" }),
+		want:    reason.PolicyMismatch,
 		details: `{"issuer":"shop.example","policy":POLICY,"signed_digest":"sha-256:canary"}`,
 	},
-	{name: "an hour old", do: edited("i-11", func(c *pat.AgreementClaims) { c.IssuedAt = c.IssuedAt.Add(-time.Hour) }), want: reason.AgreementStale},
+	{
+		name: "an hour old", do: edited("i-11", func(c *pat.AgreementClaims) { c.IssuedAt = c.IssuedAt.Add(-time.Hour) }),
+		want: reason.AgreementStale,
+	},
 	{
 		name: "used before", want: reason.AgreementReplayed, do: func(d *desk) error {
 			r := d.fresh(d.Stranger("i-12"))
@@ -132,7 +139,8 @@ var refusals = []refusalCase{
 		},
 	},
 	{
-		name: "nothing that is permitted", do: requested("i-17", func(r *pat.IssueRequest) { r.Scope = []string{"shop.example:secret:v1:execute"} }),
+		name: "nothing that is permitted",
+		do:   requested("i-17", func(r *pat.IssueRequest) { r.Scope = []string{"shop.example:secret:v1:execute"} }),
 		want: reason.InsufficientPermissions, message: "Nothing that was asked for is permitted to this agent.",
 		details: `{"scope_omitted":[{"entry":"shop.example:secret:v1:execute","reason":"INSUFFICIENT_PERMISSIONS"}]}`,
 	},
@@ -264,11 +272,13 @@ var ruleCases = []ruleCase{
 		want: reason.InsufficientPermissions, message: "The service admits only agents its operator knows.",
 	}, "pat: {admission: allowlist, allow: [NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs]}"},
 	{refusalCase{
-		name: "a static agreement where fresh ones are required", want: reason.FreshAgreementRequired, details: `{"issuer":"shop.example","policy":POLICY}`,
-		do: func(d *desk) error { _, err := d.issue(d.static(d.Stranger("s-2"))); return err },
+		name: "a static agreement where fresh ones are required", want: reason.FreshAgreementRequired,
+		details: `{"issuer":"shop.example","policy":POLICY}`,
+		do:      func(d *desk) error { _, err := d.issue(d.static(d.Stranger("s-2"))); return err },
 	}, "pat: {freshness: required}"},
 	{refusalCase{
-		name: "more than one caller may ask", want: reason.TooManyConnections, message: "Too many agreements from this address.", after: 30 * time.Second,
+		name: "more than one caller may ask", want: reason.TooManyConnections, message: "Too many agreements from this address.",
+		after: 30 * time.Second,
 		do: func(d *desk) error {
 			a := d.agreed("s-3")
 			_, err := d.renew(a.Token, d.proof(a))
@@ -290,7 +300,8 @@ var ruleCases = []ruleCase{
 		},
 	}, ""},
 	{refusalCase{
-		name: "the policy has changed", want: reason.PolicyRequiresAgreement, details: `{"agreed_digest":"DIGEST","issuer":"shop.example","policy":POLICY}`,
+		name: "the policy has changed", want: reason.PolicyRequiresAgreement,
+		details: `{"agreed_digest":"DIGEST","issuer":"shop.example","policy":POLICY}`,
 		do: func(d *desk) error {
 			a := d.agreed("s-4")
 			d.Write("policy.json", strings.Replace(deskPolicy, "policy/1", "policy/2", 1))
@@ -300,7 +311,8 @@ var ruleCases = []ruleCase{
 		},
 	}, ""},
 	{refusalCase{
-		name: "an agreement to an earlier policy", want: reason.PolicyMismatch, details: `{"issuer":"shop.example","policy":POLICY,"signed_digest":"DIGEST"}`,
+		name: "an agreement to an earlier policy", want: reason.PolicyMismatch,
+		details: `{"issuer":"shop.example","policy":POLICY,"signed_digest":"DIGEST"}`,
 		do: func(d *desk) error {
 			r := d.static(d.Stranger("s-5"))
 			d.Write("policy.json", strings.Replace(deskPolicy, "policy/1", "policy/2", 1))
@@ -359,7 +371,8 @@ func TestEveryReasonOfTheDeskHasACase(t *testing.T) {
 		seen[c.want] = true
 	}
 	for _, r := range []reason.Reason{
-		reason.MissingToken, reason.InvalidToken, reason.ExpiredToken, reason.RevokedToken, reason.InsufficientPermissions, reason.PolicyRequiresAgreement,
+		reason.MissingToken, reason.InvalidToken, reason.ExpiredToken, reason.RevokedToken, reason.InsufficientPermissions,
+		reason.PolicyRequiresAgreement,
 		reason.PolicyRequiresVerification, reason.ProofReplayed, reason.AgentBlocked, reason.FreshAgreementRequired, reason.PolicyMismatch,
 		reason.AgreementReplayed, reason.AgreementStale, reason.BadSignature, reason.WeakKey, reason.UnsupportedKey, reason.AgentIDTaken,
 		reason.KeyTaken, reason.InvalidParameter, reason.MalformedRequest, reason.TooManyConnections, reason.StoreUnavailable, reason.Internal,

@@ -11,7 +11,8 @@ import (
 
 func TestParseIdempotencyKey(t *testing.T) {
 	for key, good := range map[string]bool{
-		"k": true, "!~": true, strings.Repeat("k", 128): true, "": false, strings.Repeat("k", 129): false, "a b": false, "a\x7f": false, "ä": false, "a\n": false,
+		"k": true, "!~": true, strings.Repeat("k", 128): true, "": false, strings.Repeat("k", 129): false, "a b": false, "a\x7f": false,
+		"ä": false, "a\n": false,
 	} {
 		got, err := execute.ParseIdempotencyKey(key)
 		if f, refused := errors.AsType[*reason.Refusal](err); good != (err == nil) || refused && f.Reason != reason.MalformedRequest {
@@ -25,7 +26,8 @@ func TestParseIdempotencyKey(t *testing.T) {
 
 func TestRequestIDFrom(t *testing.T) {
 	for sent, kept := range map[string]bool{
-		"r-1": true, "A.b_C-9": true, strings.Repeat("r", 64): true, "": false, strings.Repeat("r", 65): false, "a b": false, "a/b": false, "ä": false,
+		"r-1": true, "A.b_C-9": true, strings.Repeat("r", 64): true, "": false, strings.Repeat("r", 65): false, "a b": false, "a/b": false,
+		"ä": false,
 	} {
 		if got := execute.RequestIDFrom(sent); (string(got) == sent) != kept || got == "" || len(got) > 64 {
 			t.Errorf("%q: got %q, want it kept %v", sent, got, kept)

@@ -45,10 +45,12 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 	v := &Event{
 		At: e.begun, RequestID: e.call.RequestID, Service: e.service.ID, Decision: "deny", Took: now.Sub(e.begun),
 		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
-		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters, Parameters: e.request.Parameters,
+		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
+		Parameters: e.request.Parameters,
 	}
 	if e.claims != nil {
-		v.AgentID, v.TokenID, v.AgreementID, v.Digest = string(e.claims.Subject), string(e.claims.ID), string(e.claims.Agreement), e.claims.PolicyDigest
+		v.AgentID, v.TokenID = string(e.claims.Subject), string(e.claims.ID)
+		v.AgreementID, v.Digest = string(e.claims.Agreement), e.claims.PolicyDigest
 	}
 	if e.question != nil {
 		reproduction := e.service.Policy.Reproduce(*e.question, e.decision.Facts)

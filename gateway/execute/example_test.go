@@ -78,7 +78,10 @@ func exampleOfAPipeline(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = state.Close() }()
-	keys, err := pat.OpenKeyring(ctx, pat.KeyringConfig{Store: state, Files: data.Keys(), Algorithm: "EdDSA", Overlap: time.Hour, Now: time.Now})
+	keys, err := pat.OpenKeyring(ctx, pat.KeyringConfig{
+		Store: state, Files: data.Keys(), Algorithm: "EdDSA", Overlap: time.Hour,
+		Now: time.Now,
+	})
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,8 @@ var failures = []failureCase{
 	{
 		refusalCase: refusalCase{
 			name: "the service cannot be reached", call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamUnreachable,
-			details: `{"outcome":"not_sent"}`, charge: "0.25 EUR released", standing: "9999 of 10000/hour", owed: "0.00 held, 0.00 captured", ended: true,
+			details: `{"outcome":"not_sent"}`, charge: "0.25 EUR released", standing: "9999 of 10000/hour", owed: "0.00 held, 0.00 captured",
+			ended: true,
 		},
 		upstream: "  upstream: {url: 'http://127.0.0.1:1', timeout: 30s}\n",
 	},
@@ -64,7 +65,8 @@ var failures = []failureCase{
 					<-r.Context().Done()
 				})
 			}, call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamTimeout,
-			details: `{"outcome":"unknown"}`, charge: "0.25 EUR pending", standing: "9999 of 10000/hour", requests: 1, owed: "0.25 held, 0.00 captured", ended: true,
+			details: `{"outcome":"unknown"}`, charge: "0.25 EUR pending", standing: "9999 of 10000/hour", requests: 1,
+			owed: "0.25 held, 0.00 captured", ended: true,
 		},
 		upstream: "  upstream: {url: UPSTREAM, timeout: 100ms}\n",
 	},
@@ -81,7 +83,8 @@ var failures = []failureCase{
 	},
 	{
 		refusalCase: refusalCase{
-			name: "nothing was paid in advance", call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.PolicyRequiresPayment, ended: true,
+			name: "nothing was paid in advance", call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.PolicyRequiresPayment,
+			ended: true,
 		},
 		settings: "billing: {mode: prepaid}\n",
 	},
@@ -108,7 +111,7 @@ func TestACallIsStillRunning(t *testing.T) {
 	asked := call{intent: buy, parameters: `{"product":"x"}`, key: "k"}
 	var again *reason.Refusal
 	w.serve(func(rw http.ResponseWriter, _ *http.Request) {
-		_, again, _ = w.do(a, asked)
+		_, again, _ = w.do(a, asked) //nolint:contextcheck // another call, not a part of this request
 		_, _ = io.WriteString(rw, `{"order":"o-1"}`)
 	})
 	w.must(a, asked)
@@ -121,7 +124,8 @@ func TestACallIsStillRunning(t *testing.T) {
 var elsewhere = []reason.Reason{
 	reason.InsufficientPermissions, reason.PolicyMismatch, reason.AgreementReplayed, reason.AgreementStale, reason.AgreementMisdirected,
 	reason.WeakKey, reason.UnsupportedKey, reason.AgentIDTaken, reason.KeyTaken,
-	reason.MalformedRequest, reason.UnsupportedMediaType, reason.MethodNotAllowed, reason.NoSuchPath, reason.UnknownHost, reason.TooManyConnections,
+	reason.MalformedRequest, reason.UnsupportedMediaType, reason.MethodNotAllowed, reason.NoSuchPath, reason.UnknownHost,
+	reason.TooManyConnections,
 	reason.RequestTimeout,
 	reason.HostNotAllowed, reason.NoSuchRecord, reason.UnknownService, reason.ServiceMissing, reason.AlreadySettled, reason.ReferenceUsed,
 	reason.PeriodForgotten, reason.EvidenceInvalid, reason.ConfigRefused, reason.NotOffered,

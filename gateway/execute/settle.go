@@ -53,7 +53,8 @@ func (x *Executor) shape(e *execution, a upstreamAnswer) shaped {
 }
 
 func responseInvalid(err error) *reason.Refusal {
-	f := reason.ResponseInvalid.Refusal("The service's answer does not fit the intent's output parameters.").With("outcome", store.Done).Because(err)
+	f := reason.ResponseInvalid.Refusal("The service's answer does not fit the intent's output parameters.").With("outcome",
+		store.Done).Because(err)
 	if misfit, ok := errors.AsType[*intents.ResponseError](err); ok {
 		f.With("pointer", misfit.Pointer)
 	}

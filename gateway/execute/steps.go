@@ -203,7 +203,10 @@ func (x *Executor) question(ctx context.Context, e *execution) (odrl.Request, er
 		AgentID: string(e.claims.Subject), KeyID: string(e.claims.KeyID), Intent: e.intent.UID.String(), Now: e.at,
 		Facts: map[string]any{"version": e.intent.UID.Version, "recipient": string(e.claims.Subject)},
 	}
-	e.fromParameters = e.service.Facts(request.Facts, service.Circumstances{Claims: e.claims, Parameters: e.request.Parameters, Caller: e.call.Caller})
+	e.fromParameters = e.service.Facts(request.Facts, service.Circumstances{
+		Claims: e.claims, Parameters: e.request.Parameters,
+		Caller: e.call.Caller,
+	})
 	if e.proof == nil {
 		return request, nil
 	}

@@ -52,7 +52,10 @@ var refusals = []refusalCase{
 		name: "no PAT", agent: func(*world) *gatetest.Agent { return &gatetest.Agent{Token: "x.y.z"} }, call: call{intent: find},
 		want: reason.InvalidToken,
 	},
-	{name: "an expired PAT", before: func(w *world, _ *gatetest.Agent) { w.Later(2 * time.Hour) }, call: call{intent: find}, want: reason.ExpiredToken, ended: true},
+	{
+		name: "an expired PAT", before: func(w *world, _ *gatetest.Agent) { w.Later(2 * time.Hour) }, call: call{intent: find},
+		want: reason.ExpiredToken, ended: true,
+	},
 	{name: "a revoked PAT", before: revoked(pat.RevokedToken), call: call{intent: find}, want: reason.RevokedToken, ended: true},
 	{name: "a blocked agent", before: revoked(pat.RevokedAgent), call: call{intent: find}, want: reason.AgentBlocked, ended: true},
 
@@ -64,12 +67,24 @@ var refusals = []refusalCase{
 		}},
 		want: reason.BodyTooLarge, details: `{"max_bytes":1}`,
 	},
-	{name: "a panic", call: call{read: func() (execute.Request, error) { panic("canary") }}, want: reason.Internal, details: `{"outcome":"not_sent"}`},
-	{name: "no such intent", call: call{intent: "shop.example:fynd:v1"}, want: reason.IntentNotFound, details: `{"nearest":"shop.example:find:v1"}`},
+	{
+		name: "a panic", call: call{read: func() (execute.Request, error) { panic("canary") }}, want: reason.Internal,
+		details: `{"outcome":"not_sent"}`,
+	},
+	{
+		name: "no such intent", call: call{intent: "shop.example:fynd:v1"}, want: reason.IntentNotFound,
+		details: `{"nearest":"shop.example:find:v1"}`,
+	},
 	{name: "no uid", call: call{intent: "find"}, want: reason.IntentNotFound, message: "An intent is named namespace:intent-name:version."},
-	{name: "another version", call: call{intent: "shop.example:find:v2"}, want: reason.VersionConflict, details: `{"versions":["shop.example:find:v1"]}`},
+	{
+		name: "another version", call: call{intent: "shop.example:find:v2"}, want: reason.VersionConflict,
+		details: `{"versions":["shop.example:find:v1"]}`,
+	},
 	{name: "a retired intent", call: call{intent: old}, want: reason.IntentDeprecated, details: `{"replaced_by":"shop.example:find:v1"}`},
-	{name: "beyond the scope", call: call{intent: secret}, want: reason.ScopeExceeded, details: `{"scope_needed":"shop.example:secret:v1:execute"}`},
+	{
+		name: "beyond the scope", call: call{intent: secret}, want: reason.ScopeExceeded,
+		details: `{"scope_needed":"shop.example:secret:v1:execute"}`,
+	},
 	{
 		name: "a static agreement, where a fresh one is asked for", agent: (*world).static, call: call{intent: careful},
 		want: reason.FreshAgreementRequired, message: freshMessage, details: `{"issuer":"shop.example","policy":POLICY}`,
@@ -130,7 +145,10 @@ var refusals = []refusalCase{
 		details: `{"violations":[{"pointer":"/id","keyword":"path","reason":"INVALID_PARAMETER","message":"is part of the address and must not be . or .."}]}`,
 	},
 	{
-		name: "a number that a fingerprint cannot hold", call: call{intent: buy, parameters: `{"product":"x","amount":0.12345678901234567890}`, key: "k"},
+		name: "a number that a fingerprint cannot hold", call: call{
+			intent:     buy,
+			parameters: `{"product":"x","amount":0.12345678901234567890}`, key: "k",
+		},
 		want:    reason.InvalidParameter,
 		message: "The parameter at /amount does not fit the intent: " + inexactMessage + ".",
 		details: `{"violations":[{"pointer":"/amount","keyword":"number","reason":"INVALID_PARAMETER","message":"` + inexactMessage + `"}]}`,
@@ -165,7 +183,8 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "the operator's own rules refuse", call: call{intent: study, parameters: `{"purpose":"research","industry":"gambling"}`},
-		want: reason.PolicyViolation, message: "The service's own rules, beside its policy, refuse this call.", details: `{"rule":"data.uimgate.extra.deny"}`,
+		want: reason.PolicyViolation, message: "The service's own rules, beside its policy, refuse this call.",
+		details: `{"rule":"data.uimgate.extra.deny"}`,
 	},
 	{
 		name: "no proof where one is asked for", call: call{intent: signed}, want: reason.PolicyRequiresVerification,
@@ -214,7 +233,8 @@ var refusals = []refusalCase{
 			for range 3 {
 				w.must(w.fresh(), call{intent: shared})
 			}
-		}, call: call{intent: shared}, want: reason.ServiceCeiling, details: `{"limit":"3/hour"}`, after: time.Hour + 2*time.Minute, standing: "0 of 3/hour",
+		}, call: call{intent: shared}, want: reason.ServiceCeiling, details: `{"limit":"3/hour"}`, after: time.Hour + 2*time.Minute,
+		standing: "0 of 3/hour",
 	},
 	{name: "more than the credit", call: call{intent: dear}, want: reason.PolicyRequiresPayment},
 
@@ -247,13 +267,19 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "the upstream fails", before: func(w *world, _ *gatetest.Agent) { w.answers(500, "application/json", `{"message":"canary"}`) },
-		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamError, details: `{"outcome":"failed","upstream":{"status":500}}`,
-		charge: "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
+		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamError,
+		details: `{"outcome":"failed","upstream":{"status":500}}`,
+		charge:  "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
 	},
 	{
-		name: "the upstream refuses the gateway", before: func(w *world, _ *gatetest.Agent) { w.answers(403, "application/json", `{"message":"canary"}`) },
-		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamError, details: `{"outcome":"failed","upstream":{"status":403}}`,
-		charge: "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
+		name: "the upstream refuses the gateway", before: func(w *world,
+			_ *gatetest.Agent,
+		) {
+			w.answers(403, "application/json", `{"message":"canary"}`)
+		},
+		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamError,
+		details: `{"outcome":"failed","upstream":{"status":403}}`,
+		charge:  "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
 	},
 	{
 		name: "the upstream breaks off", before: func(w *world, _ *gatetest.Agent) { w.breaksOff() },
@@ -343,7 +369,8 @@ func (c *refusalCase) check(t *testing.T, w *world, got *reason.Refusal) {
 		code = c.want.Code()
 	}
 	if got.Reason != c.want || got.Code != code || got.Message != message || got.RetryAfter != c.after {
-		t.Errorf("got %s %s %q, after %s; want %s %s %q, after %s", got.Reason, got.Code, got.Message, got.RetryAfter, c.want, code, message, c.after)
+		t.Errorf("got %s %s %q, after %s; want %s %s %q, after %s", got.Reason, got.Code, got.Message, got.RetryAfter, c.want, code, message,
+			c.after)
 	}
 	details, err := json.Marshal(got.Details)
 	w.Must(err)

@@ -141,16 +141,23 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Must(err)
 	t.Cleanup(func() { g.Must(g.Store.Close()) })
 	g.Store.KeepLedger(cfg.Billing.Retain)
-	g.Keys, err = pat.OpenKeyring(t.Context(), pat.KeyringConfig{Store: g.Store, Files: data.Keys(), Algorithm: "EdDSA", Overlap: 2 * time.Hour, Now: g.Now})
+	g.Keys, err = pat.OpenKeyring(t.Context(), pat.KeyringConfig{
+		Store: g.Store, Files: data.Keys(), Algorithm: "EdDSA",
+		Overlap: 2 * time.Hour, Now: g.Now,
+	})
 	g.Must(err)
 	g.View = pat.NewView(g.Store, g.Keys, g.Now)
 	g.Must(g.View.Refresh(t.Context()))
 	core, logs := observer.New(zapcore.DebugLevel)
 	g.Log, g.Logs, g.Metrics = zap.New(core), logs, record.NewMetrics()
-	g.Directory, err = service.Open(t.Context(), service.State{Agreements: g.Store, Policies: g.Store, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now}, loaded)
+	g.Directory, err = service.Open(t.Context(), service.State{
+		Agreements: g.Store, Policies: g.Store, Keys: g.Keys, View: g.View,
+		Log: g.Log, Now: g.Now,
+	}, loaded)
 	g.Must(err)
 	g.Executor = execute.New(execute.Config{
-		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, record.NewAudit(io.Discard, false)}, Now: g.Now,
+		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, record.NewAudit(io.Discard, false)},
+		Now: g.Now,
 	})
 	g.Desk = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
 	server := gateway.New(gateway.Config{
@@ -248,7 +255,8 @@ func (g *Gate) AgreeAgain(a *Agent) int {
 	service := g.Directory.Current().Service("default")
 	offer := service.Offer()
 	input := part(map[string]any{"typ": "uim-agreement+jwt", "alg": "EdDSA"}) + "." + part(map[string]any{
-		"iss": a.ID, "aud": service.Issuer, "iat": g.Now().Unix(), "jti": fmt.Sprintf("%x", nonce), "policy": map[string]any{"uid": offer.UID, "digest": offer.Digest},
+		"iss": a.ID, "aud": service.Issuer, "iat": g.Now().Unix(), "jti": fmt.Sprintf("%x", nonce),
+		"policy": map[string]any{"uid": offer.UID, "digest": offer.Digest},
 	})
 	signed := input + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(a.Key, []byte(input)))
 	key, err := pat.NewKey(a.Key.Public())

@@ -26,7 +26,8 @@ func exampleCall(execute string, in *intents.Intent) (command string, placeholde
 	_, violations := in.Validate(values)
 	for _, v := range violations {
 		for _, name := range names {
-			if within := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name); v.Pointer == within || strings.HasPrefix(v.Pointer, within+"/") {
+			if within := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name); v.Pointer == within || strings.HasPrefix(v.Pointer,
+				within+"/") {
 				values[name], placeholders = "<"+name+">", true
 			}
 		}
@@ -60,7 +61,8 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 var formatSamples = map[string]string{
 	"date": "2026-01-31", "time": "09:30:00Z", "date-time": "2026-01-31T09:30:00Z", "duration": "P1D", "email": "name@example.com",
 	"hostname": "www.example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uuid": "01890a5d-ac96-774b-bcce-b302099a8057",
-	"uri": "https://example.com/", "iri": "https://example.com/", "uri-reference": "/path", "json-pointer": "/member", "regex": "^a+$", "byte": "aGk=",
+	"uri": "https://example.com/", "iri": "https://example.com/", "uri-reference": "/path", "json-pointer": "/member", "regex": "^a+$",
+	"byte": "aGk=",
 }
 
 // sample makes a value that a schema probably accepts. It looks at most four levels deep.

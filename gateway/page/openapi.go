@@ -44,8 +44,14 @@ func OpenAPI(s *service.Definition) ([]byte, error) {
 				"oneOf": calls, "discriminator": tree{"propertyName": "intent_uid", "mapping": mapping},
 			}}}},
 			"responses": tree{
-				"200":     tree{"description": "The output of the intent.", "headers": resultHeaders(s.License), "content": tree{"application/json": tree{"schema": answers.schema()}}},
-				"default": tree{"description": "What is wrong, where, and what to do.", "content": tree{"application/json": tree{"schema": tree{"$ref": component("Error")}}}},
+				"200": tree{
+					"description": "The output of the intent.", "headers": resultHeaders(s.License),
+					"content": tree{"application/json": tree{"schema": answers.schema()}},
+				},
+				"default": tree{
+					"description": "What is wrong, where, and what to do.",
+					"content":     tree{"application/json": tree{"schema": tree{"$ref": component("Error")}}},
+				},
 			},
 		}}},
 		"components": tree{
@@ -64,10 +70,14 @@ func info(s *service.Definition, described, offered int) tree {
 	about := s.Catalog.Service
 	text := about.Description
 	if described < offered {
-		text = strings.TrimSpace(text + fmt.Sprintf("\n\nThe first %d of %d intents are described here; %s has all of them.", described, offered, s.At("/api/intents/search")))
+		text = strings.TrimSpace(text + fmt.Sprintf("\n\nThe first %d of %d intents are described here; %s has all of them.", described,
+			offered, s.At("/api/intents/search")))
 	}
 	info := tree{"title": s.Issuer, "version": "1"}
-	for name, value := range map[string]string{"title": about.Name, "version": about.Version, "description": text, "termsOfService": about.TermsURL} {
+	for name, value := range map[string]string{
+		"title": about.Name, "version": about.Version, "description": text,
+		"termsOfService": about.TermsURL,
+	} {
 		if value != "" {
 			info[name] = value
 		}
@@ -94,7 +104,10 @@ func callSchema(in *intents.Intent, key string) tree {
 		"properties": tree{
 			"intent_uid": tree{"const": in.UID.String(), "type": "string"},
 			"parameters": tree{"$ref": component(key + ".parameters")},
-			"proof":      tree{"type": "string", "description": "A uim-proof+jwt, where the policy asks for signed calls; the header UIM-Proof does as well."},
+			"proof": tree{
+				"type":        "string",
+				"description": "A uim-proof+jwt, where the policy asks for signed calls; the header UIM-Proof does as well.",
+			},
 		},
 	}
 	required := []any{"intent_uid"}
@@ -150,7 +163,10 @@ func errorSchema() tree {
 						"uim_code":    text,
 						"suggestion":  tree{"type": "string", "description": "What to do about it."},
 						"retry_after": tree{"type": "integer", "minimum": 1, "description": "Seconds."},
-						"outcome":     tree{"type": "string", "enum": []any{"not_sent", "failed", "done", "unknown"}, "description": "Of a call that failed: whether it may have taken effect."},
+						"outcome": tree{
+							"type": "string", "enum": []any{"not_sent", "failed", "done", "unknown"},
+							"description": "Of a call that failed: whether it may have taken effect.",
+						},
 						"violations": tree{"type": "array", "items": tree{"type": "object", "properties": tree{
 							"pointer": text, "keyword": text, "reason": text, "message": text,
 						}}},
@@ -163,7 +179,10 @@ func errorSchema() tree {
 
 func executeHeaders() []any {
 	header := func(name, description string, most int) any {
-		return tree{"name": name, "in": "header", "required": false, "description": description, "schema": tree{"type": "string", "minLength": 1, "maxLength": most}}
+		return tree{
+			"name": name, "in": "header", "required": false, "description": description,
+			"schema": tree{"type": "string", "minLength": 1, "maxLength": most},
+		}
 	}
 	return []any{
 		header("Idempotency-Key", "Makes repeating the call harmless for 24 hours: visible ASCII.", 128),

@@ -92,7 +92,10 @@ func newFrontView(s *service.Definition) *frontView {
 		},
 		License: licenseOf(s.Catalog.License),
 		Keeps:   complianceRules(s.Catalog.Compliance),
-		Start:   startView{Audience: s.Issuer, PolicyUID: s.Offer().UID, Digest: s.Offer().Digest, TokenRate: rateWords(s.TokenRate), Admitted: !s.OpenAdmission},
+		Start: startView{
+			Audience: s.Issuer, PolicyUID: s.Offer().UID, Digest: s.Offer().Digest, TokenRate: rateWords(s.TokenRate),
+			Admitted: !s.OpenAdmission,
+		},
 	}
 	if v.Name == "" {
 		v.Name = s.Issuer
@@ -160,7 +163,10 @@ func topics(list []words.Sentence) (out []topicView, more int) {
 	for _, t := range []struct {
 		topic words.Topic
 		title string
-	}{{words.Permitted, "What is permitted"}, {words.Forbidden, "What is forbidden"}, {words.Owed, "What every call owes"}, {words.Generally, "In general"}} {
+	}{{words.Permitted, "What is permitted"}, {words.Forbidden, "What is forbidden"}, {
+		words.Owed,
+		"What every call owes",
+	}, {words.Generally, "In general"}} {
 		if len(kept[t.topic]) > 0 {
 			out = append(out, topicView{t.title, kept[t.topic]})
 		}

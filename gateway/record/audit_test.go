@@ -53,7 +53,8 @@ func TestTheAuditStreamGoesOnAfterAFullDisk(t *testing.T) {
 		t.Fatalf("%q", lines)
 	}
 	for i, line := range lines {
-		if want := `"request_id":"r-` + string(rune('1'+i)) + `"`; !strings.HasPrefix(line, `{"at":`) || !strings.Contains(line, want) || !strings.HasSuffix(line, "}") {
+		if want := `"request_id":"r-` + string(rune('1'+i)) + `"`; !strings.HasPrefix(line, `{"at":`) || !strings.Contains(line,
+			want) || !strings.HasSuffix(line, "}") {
 			t.Errorf("line %d: %s", i, line)
 		}
 	}

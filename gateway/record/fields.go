@@ -9,7 +9,10 @@ import (
 
 // Fields are what the log of requests holds of a call.
 func Fields(v *execute.Event) []zap.Field {
-	f := []zap.Field{zap.String("agent", v.AgentID), zap.String("jti", v.TokenID), zap.String("intent_uid", v.Intent), zap.String("decision", v.Decision)}
+	f := []zap.Field{
+		zap.String("agent", v.AgentID), zap.String("jti", v.TokenID), zap.String("intent_uid", v.Intent),
+		zap.String("decision", v.Decision),
+	}
 	if v.Outcome != "" {
 		f = append(f, zap.String("outcome", string(v.Outcome)))
 	}

@@ -36,20 +36,33 @@ func NewMetrics() *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "uimgate", Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
-		registry:  prometheus.NewRegistry(),
-		requests:  counter("http_requests_total", "Requests by route and status.", "route", "code"),
-		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "uimgate", Name: "http_request_duration_seconds", Help: "Time to answer, by route.", Buckets: buckets}, []string{"route"}),
+		registry: prometheus.NewRegistry(),
+		requests: counter("http_requests_total", "Requests by route and status.", "route", "code"),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "uimgate", Name: "http_request_duration_seconds",
+			Help: "Time to answer, by route.", Buckets: buckets,
+		}, []string{"route"}),
 		decisions: counter("decisions_total", "Execute calls by intent, decision and reason.", "intent", "decision", "reason"),
 		engines:   counter("policy_evaluations_total", "Decisions by what evaluated the policy: its plan, or OPA.", "engine"),
 		rejected:  counter("limit_rejections_total", "Calls refused because a limit was used up, by period.", "period"),
 		outcomes:  counter("upstream_outcomes_total", "How upstream calls ended.", "outcome"),
 		charges:   counter("charges_total", "Charges by their state when the call ended.", "state"),
 		issued:    counter("pat_issued_total", "PATs issued, by how: agreement or renewal.", "how"),
-		unsettled: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "uimgate", Name: "unsettled_total", Help: "Calls whose end could not be stored."}),
-		reload:    prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Name: "config_last_reload_successful", Help: "1 if the last reload was taken over."}),
-		reloaded:  prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Name: "config_last_reload_success_timestamp_seconds", Help: "When a configuration was last taken over."}),
+		unsettled: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "uimgate", Name: "unsettled_total",
+			Help: "Calls whose end could not be stored.",
+		}),
+		reload: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "uimgate", Name: "config_last_reload_successful",
+			Help: "1 if the last reload was taken over.",
+		}),
+		reloaded: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "uimgate", Name: "config_last_reload_success_timestamp_seconds",
+			Help: "When a configuration was last taken over.",
+		}),
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.unsettled, m.reload, m.reloaded,
+	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.unsettled,
+		m.reload, m.reloaded,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

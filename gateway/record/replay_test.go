@@ -40,8 +40,10 @@ func TestReplayDecidesAgainWhatWasRecorded(t *testing.T) {
 	}
 	at := time.Date(2030, 6, 15, 12, 0, 0, 5000, time.UTC)
 	const rule = "https://shop.example/policy/1#search"
-	permit, deny := record.Verdict{Decision: "permit", Rule: rule},
-		record.Verdict{Decision: "deny", Code: reason.PolicyNotApplicable, Rule: rule}
+	permit, deny := record.Verdict{Decision: "permit", Rule: rule}, record.Verdict{
+		Decision: "deny", Code: reason.PolicyNotApplicable,
+		Rule: rule,
+	}
 	for _, test := range []struct {
 		name, purpose string
 		change        func(*execute.Event)

@@ -24,7 +24,10 @@ func InvalidParameters(violations []intents.Violation) *reason.Refusal {
 func UnsendableParameters(violations []upstream.Violation) *reason.Refusal {
 	list := make([]intents.Violation, 0, len(violations))
 	for _, v := range violations {
-		list = append(list, intents.Violation{Pointer: "/" + strictjson.Escape(v.Parameter), Keyword: "path", Reason: reason.InvalidParameter, Message: v.Message})
+		list = append(list, intents.Violation{
+			Pointer: "/" + strictjson.Escape(v.Parameter), Keyword: "path", Reason: reason.InvalidParameter,
+			Message: v.Message,
+		})
 	}
 	slices.SortFunc(list, func(a, b intents.Violation) int { return strings.Compare(a.Pointer, b.Pointer) })
 	return InvalidParameters(list)
@@ -32,7 +35,10 @@ func UnsendableParameters(violations []upstream.Violation) *reason.Refusal {
 
 // InexactParameter refuses a number that a signature or a fingerprint could not pin down.
 func InexactParameter(err error) *reason.Refusal {
-	v := intents.Violation{Keyword: "number", Reason: reason.InvalidParameter, Message: "the number needs more digits than a proof or an idempotency key can pin down: send it as a string"}
+	v := intents.Violation{
+		Keyword: "number", Reason: reason.InvalidParameter,
+		Message: "the number needs more digits than a proof or an idempotency key can pin down: send it as a string",
+	}
 	if inexact, ok := errors.AsType[*strictjson.InexactError](err); ok {
 		v.Pointer = inexact.Pointer
 	}

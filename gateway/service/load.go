@@ -142,7 +142,10 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 		route, err := routeFor(s.Upstream, in)
 		if err != nil {
 			ok = false
-			l.found(c.AgentsFile, problem.List{{Level: problem.Error, Code: "endpoint", Pointer: fmt.Sprintf("/intents/%d", i), Message: uid + ": " + err.Error()}})
+			l.found(c.AgentsFile, problem.List{{
+				Level: problem.Error, Code: "endpoint", Pointer: fmt.Sprintf("/intents/%d", i),
+				Message: uid + ": " + err.Error(),
+			}})
 			continue
 		}
 		offered.Route = route

@@ -26,11 +26,13 @@ func (l *loading) policy(s *Definition, at int) bool {
 			continue
 		}
 		if fixed(operand) {
-			l.wrong(at, "policy_file", "the policy makes something depend on %s, which is no fact of a call: a price is set by a duty to pay", operand)
+			l.wrong(at, "policy_file", "the policy makes something depend on %s, which is no fact of a call: a price is set by a duty to pay",
+				operand)
 			return false
 		}
-		l.wrong(at, "policy_file", "the policy makes something depend on %s, of which the gateway knows nothing: say where it comes from in services[%d].facts, "+
-			"such as %s: [{parameter: /%s}]; what has no source would never be permitted", operand, at, operand, operand)
+		l.wrong(at, "policy_file",
+			"the policy makes something depend on %s, of which the gateway knows nothing: say where it comes from in services[%d].facts, "+
+				"such as %s: [{parameter: /%s}]; what has no source would never be permitted", operand, at, operand, operand)
 		return false
 	}
 	if !l.facts(s, at, published.Operands()) {
@@ -62,7 +64,8 @@ func (l *loading) facts(s *Definition, at int, asked []string) bool {
 			ok = false
 			l.problems = append(l.problems, l.config.Problemf(problem.Error, key, "the gateway itself knows %s: it takes no other source", operand))
 		case !slices.Contains(asked, operand):
-			l.problems = append(l.problems, l.config.Problemf(problem.Warning, key, "the policy does not ask for %s%s", operand, didYouMean(nearest.Name(operand, asked))))
+			l.problems = append(l.problems, l.config.Problemf(problem.Warning, key, "the policy does not ask for %s%s", operand,
+				didYouMean(nearest.Name(operand, asked))))
 		}
 	}
 	s.facts = newFacts(c.Facts)
@@ -76,7 +79,10 @@ func (l *loading) rego(s *Definition, c *config.Service) bool {
 	}
 	extra, problems := odrl.NewExtra(l.ctx, c.PolicyRego.Path, c.PolicyRego.Data, c.PolicyRegoTime)
 	for _, p := range problems {
-		l.problems = append(l.problems, config.Problem{File: c.PolicyRego.Path, Line: p.Line, Column: p.Column, Level: problem.Error, Message: p.Message})
+		l.problems = append(l.problems, config.Problem{
+			File: c.PolicyRego.Path, Line: p.Line, Column: p.Column, Level: problem.Error,
+			Message: p.Message,
+		})
 	}
 	s.Extra = extra
 	return extra != nil
@@ -88,7 +94,8 @@ func (l *loading) payable(s *Definition, at int, currencies []string) bool {
 		return true
 	}
 	if s.Credit.Credit.IsZero() {
-		l.wrong(at, "policy_file", "the policy charges: set billing.credit (such as \"10 %s\"), the most an agent may owe, or billing.mode: prepaid", currencies[0])
+		l.wrong(at, "policy_file",
+			"the policy charges: set billing.credit (such as \"10 %s\"), the most an agent may owe, or billing.mode: prepaid", currencies[0])
 		return false
 	}
 	for _, currency := range currencies {
@@ -115,7 +122,10 @@ func (l *loading) world(s *Definition, c *config.Service) odrl.World {
 	hosts := slices.Clone(s.Catalog.Namespaces())
 	hosts = append(hosts, c.Hosts...)
 	info := s.Catalog.Service
-	for _, text := range []string{info.URL, s.PublicURL.String(), s.Catalog.PolicyFile, s.Catalog.Discovery, s.Catalog.Execute, policyUID(c.PolicyFile.Data)} {
+	for _, text := range []string{
+		info.URL, s.PublicURL.String(), s.Catalog.PolicyFile, s.Catalog.Discovery, s.Catalog.Execute,
+		policyUID(c.PolicyFile.Data),
+	} {
 		if u, err := url.Parse(text); err == nil && u.Host != "" {
 			hosts = append(hosts, strings.ToLower(u.Host))
 		}

@@ -24,7 +24,8 @@ type terms struct {
 func newTerms(d *Definition, past []pat.Offer) *terms {
 	const size = 100_000
 	return &terms{
-		d, past, otter.Must(&otter.Options[termsKey, odrl.Terms]{MaximumSize: size}), otter.Must(&otter.Options[pat.TokenID, *limit.Limit]{MaximumSize: size}),
+		d, past, otter.Must(&otter.Options[termsKey, odrl.Terms]{MaximumSize: size}),
+		otter.Must(&otter.Options[pat.TokenID, *limit.Limit]{MaximumSize: size}),
 	}
 }
 

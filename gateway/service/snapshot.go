@@ -168,7 +168,8 @@ func (d *Directory) past(ctx context.Context, definition *Definition) ([]pat.Off
 		}
 		old, err := pat.NewOffer(was.Bytes, was.UID)
 		if err != nil { // it only serves to answer that it is an old one
-			d.state.Log.Warn("an earlier policy cannot be read", zap.String("service", definition.ID), zap.String("digest", was.Digest), zap.Error(err))
+			d.state.Log.Warn("an earlier policy cannot be read", zap.String("service", definition.ID), zap.String("digest", was.Digest),
+				zap.Error(err))
 			continue
 		}
 		past = append(past, old)

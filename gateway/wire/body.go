@@ -26,10 +26,10 @@ func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
 		return nil, reason.UnsupportedMediaType.Refusal("The body must not be compressed.")
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return nil, reason.BodyTooLarge.Refusal("").With("max_bytes", most)
+	}
+	switch {
 	case isTimeout(err):
 		return nil, reason.RequestTimeout.Refusal("")
 	case err != nil:
@@ -45,8 +45,11 @@ func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
 func utf8Charset(charset string) bool { return charset == "" || strings.EqualFold(charset, "utf-8") }
 
 func isTimeout(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.As(err, &t) && t.Timeout()
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return ok && t.Timeout()
 }
 
 // malformed describes what keeps a body from being JSON.

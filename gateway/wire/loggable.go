@@ -10,14 +10,11 @@ import (
 // parameter values, and addresses. What is left may be logged.
 func Loggable(err error) error {
 	for {
-		var inURL *url.Error
-		var inOp *net.OpError
-		switch {
-		case errors.As(err, &inURL):
+		if inURL, ok := errors.AsType[*url.Error](err); ok {
 			err = inURL.Err
-		case errors.As(err, &inOp):
+		} else if inOp, ok := errors.AsType[*net.OpError](err); ok {
 			err = inOp.Err
-		default:
+		} else {
 			return err
 		}
 	}

@@ -46,8 +46,14 @@ func TestAnswers(t *testing.T) {
 		status                     int
 		want                       string // a part of the answer
 	}{
-		{"search", "GET", "/products?query=LAMP+dimmable", "", 200, `{"products":[{"id":"desk-lamp","name":"Desk lamp Lumen","category":"lighting","price":24.90,"currency":"EUR","in_stock":true}],"total":1}`},
-		{"search by category and price", "GET", "/products?category=furniture&min_price=100&max_price=1.2e2", "", 200, `{"products":[{"id":"bookshelf",`},
+		{
+			"search", "GET", "/products?query=LAMP+dimmable", "", 200,
+			`{"products":[{"id":"desk-lamp","name":"Desk lamp Lumen","category":"lighting","price":24.90,"currency":"EUR","in_stock":true}],"total":1}`,
+		},
+		{
+			"search by category and price", "GET", "/products?category=furniture&min_price=100&max_price=1.2e2", "", 200,
+			`{"products":[{"id":"bookshelf",`,
+		},
 		{"search with a limit", "GET", "/products?limit=2.0", "", 200, `"total":20}`},
 		{"search finds nothing", "GET", "/products?query=zeppelin", "", 200, `{"products":[],"total":0}`},
 		{"out of stock is shown", "GET", "/products?query=hub", "", 200, `"in_stock":false`},
@@ -117,7 +123,8 @@ func TestStockIsNeverOversold(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for j := range 5 {
-				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orders", strings.NewReader(`{"product_id":"floor-lamp","quantity":1}`))
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orders",
+					strings.NewReader(`{"product_id":"floor-lamp","quantity":1}`))
 				r.Header.Set("Idempotency-Key", fmt.Sprint(i, j))
 				w := httptest.NewRecorder()
 				s.ServeHTTP(w, r)

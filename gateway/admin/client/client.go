@@ -63,7 +63,8 @@ func ParseURL(text string) (*url.URL, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, urlError("the admin URL must be like " + DefaultURL)
 	}
-	if address, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (err != nil || !address.IsLoopback()) {
+	if address, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" &&
+		(err != nil || !address.IsLoopback()) {
 		return nil, urlError("the token would go to " + u.Host + " unencrypted: use https, or an SSH tunnel to a local port")
 	}
 	return u, nil

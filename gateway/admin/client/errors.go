@@ -40,7 +40,10 @@ func (c *Client) refusal(status string, data []byte) error {
 		return fmt.Errorf("%s answers %s, which is not how the admin API of uimgate answers: is it the admin listener?", c.base, status)
 	}
 	d := envelope.Error.Details
-	return &RefusedError{Reason: d.Reason, Message: envelope.Error.Message, Suggestion: d.Suggestion, Services: d.Services, Problems: d.Problems}
+	return &RefusedError{
+		Reason: d.Reason, Message: envelope.Error.Message, Suggestion: d.Suggestion, Services: d.Services,
+		Problems: d.Problems,
+	}
 }
 
 // An UnansweredError means that no answer came.

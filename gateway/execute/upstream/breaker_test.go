@@ -35,12 +35,12 @@ func TestBreaker(t *testing.T) {
 			t.Fatal(outcome)
 		}
 	}
-	var refused *upstream.BreakerOpenError
-	if err := u.Ready(); !errors.As(err, &refused) || refused.RetryAfter < time.Second {
-		t.Fatal(err)
+	err := u.Ready()
+	if refused, ok := errors.AsType[*upstream.BreakerOpenError](err); !ok || refused.RetryAfter < time.Second {
+		t.Fatalf("got %v, want a *BreakerOpenError with a time of a second or more", err)
 	}
 	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
-	if outcome != store.NotSent || !errors.As(err, &refused) || s.Requests.Load() != 3 {
+	if _, ok := errors.AsType[*upstream.BreakerOpenError](err); outcome != store.NotSent || !ok || s.Requests.Load() != 3 {
 		t.Errorf("%q, %v, %d requests", outcome, err, s.Requests.Load())
 	}
 	healthy.Store(true)
@@ -50,7 +50,8 @@ func TestBreaker(t *testing.T) {
 		}
 	}
 	// A probe that was never sent proves nothing, and leaves the place to the next.
-	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, grant.New("", func() error { return errGone })); outcome != store.NotSent || u.Ready() != nil {
+	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{},
+		grant.New("", func() error { return errGone })); outcome != store.NotSent || u.Ready() != nil {
 		t.Error(outcome, err, u.Ready())
 	}
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Done {

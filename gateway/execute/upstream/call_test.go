@@ -45,18 +45,39 @@ func TestWhatIsKnownOfACall(t *testing.T) {
 			want: store.Failed, text: "status 302",
 		},
 		{name: "half a body", answer: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{}", want: store.Unknown, err: upstream.ErrBroken},
-		{name: "half a chunk", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{}", want: store.Unknown, err: upstream.ErrBroken},
-		{name: "no final chunk", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", want: store.Unknown, err: upstream.ErrBroken},
+		{
+			name: "half a chunk", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{}", want: store.Unknown,
+			err: upstream.ErrBroken,
+		},
+		{
+			name: "no final chunk", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", want: store.Unknown,
+			err: upstream.ErrBroken,
+		},
 		{name: "half an error", answer: "HTTP/1.1 500 Oops\r\nContent-Length: 10\r\n\r\n{}", want: store.Unknown, err: upstream.ErrBroken},
 		{name: "half a header", answer: "HTTP/1.1 200 OK\r\nContent-Len", want: store.Unknown, err: upstream.ErrBroken},
 		{name: "nothing", answer: "", want: store.Unknown, err: upstream.ErrBroken},
 		{name: "not HTTP", answer: "SSH-2.0-canary\r\n", want: store.Unknown, err: upstream.ErrBroken},
-		{name: "two lengths", answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", want: store.Unknown, err: upstream.ErrBroken},
+		{
+			name: "two lengths", answer: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", want: store.Unknown,
+			err: upstream.ErrBroken,
+		},
 		{name: "endless header", answer: "HTTP/1.1 200 OK\r\nX: " + long + "\r\n\r\n{}", want: store.Unknown, err: upstream.ErrBroken},
-		{name: "1xx flood", answer: strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", 50_000), want: store.Unknown, err: upstream.ErrBroken},
-		{name: "a few 1xx", answer: strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 3) + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", want: store.Done},
-		{name: "switching protocols", answer: "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", want: store.Unknown, err: upstream.ErrBroken},
-		{name: "HTML", answer: "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 2\r\n\r\n{}", want: store.Done, text: "text/html, not JSON"},
+		{
+			name: "1xx flood", answer: strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", 50_000), want: store.Unknown,
+			err: upstream.ErrBroken,
+		},
+		{
+			name: "a few 1xx", answer: strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 3) + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+			want: store.Done,
+		},
+		{
+			name: "switching protocols", answer: "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", want: store.Unknown,
+			err: upstream.ErrBroken,
+		},
+		{
+			name: "HTML", answer: "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 2\r\n\r\n{}", want: store.Done,
+			text: "text/html, not JSON",
+		},
 		{name: "not JSON", answer: "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{canary}", want: store.Done, text: "not acceptable JSON: line 1"},
 		{name: "too long by its length", answer: "HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n", want: store.Done, text: "max_response"},
 		{name: "too long by its bytes", answer: "HTTP/1.0 200 OK\r\n\r\n" + long, want: store.Done, text: "max_response"},
@@ -105,8 +126,7 @@ func TestAnswersAreBoundedWhileTheyAreRead(t *testing.T) {
 	})
 	u := open(t, config(t, s.URL))
 	_, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, live)
-	var invalid *upstream.ResponseError
-	if outcome != store.Done || !errors.As(err, &invalid) {
+	if _, ok := errors.AsType[*upstream.ResponseError](err); outcome != store.Done || !ok {
 		t.Fatalf("%q, %v", outcome, err)
 	}
 	if n := sent.Load(); n > 256<<20 {
@@ -135,10 +155,11 @@ func TestGzipIsBoundedAfterDecompression(t *testing.T) {
 		"truncated": {pack(`{"a":1}`)[:20], false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := open(t, config(t, raw(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(tt.packed), tt.packed)).URL))
+			u := open(t, config(t, raw(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s",
+				len(tt.packed), tt.packed)).URL))
 			answer, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
-			var invalid *upstream.ResponseError
-			if outcome != store.Done || (err == nil) != tt.fits || (err != nil && !errors.As(err, &invalid)) {
+			_, invalid := errors.AsType[*upstream.ResponseError](err)
+			if outcome != store.Done || (err == nil) != tt.fits || invalid == tt.fits {
 				t.Fatalf("%q, %v", outcome, err)
 			}
 			if tt.fits && string(answer.Raw) != `{"a":1}` {
@@ -248,12 +269,18 @@ func TestErrorAnswers(t *testing.T) {
 		header, body string
 		want         error
 	}{
-		{400, "", `{"error":"name is too long"}`, &upstream.RejectedError{Code: upstream.InvalidParameter, Status: 400, Message: "name is too long"}},
+		{400, "", `{"error":"name is too long"}`, &upstream.RejectedError{
+			Code: upstream.InvalidParameter, Status: 400,
+			Message: "name is too long",
+		}},
 		{422, "", `{"title":"t","detail":"d","message":7}`, &upstream.RejectedError{Code: upstream.InvalidParameter, Status: 422, Message: "d"}},
 		{404, "", `<html>`, &upstream.RejectedError{Code: upstream.NotFound, Status: 404}},
 		{410, "", `{"error":{"code":"X","message":"gone"}}`, &upstream.RejectedError{Code: upstream.NotFound, Status: 410, Message: "gone"}},
 		{409, "", `{"message":"a\u0007b\nc\u202ed"}`, &upstream.RejectedError{Code: upstream.Conflict, Status: 409, Message: "ab cd"}},
-		{412, "", `{"message":"` + strings.Repeat("é", 400) + `"}`, &upstream.RejectedError{Code: upstream.Conflict, Status: 412, Message: strings.Repeat("é", 300)}},
+		{
+			412, "", `{"message":"` + strings.Repeat("é", 400) + `"}`,
+			&upstream.RejectedError{Code: upstream.Conflict, Status: 412, Message: strings.Repeat("é", 300)},
+		},
 		{429, "Retry-After: 7\r\n", `{"message":"slow down"}`, &upstream.BusyError{RetryAfter: 7 * time.Second, Message: "slow down"}},
 		{429, "Retry-After: Fri, 02 Jan 2026 03:05:05 GMT\r\n", "", &upstream.BusyError{RetryAfter: time.Minute}},
 		{429, "Retry-After: 99999999999999999999\r\n", "", &upstream.BusyError{}},
@@ -343,7 +370,8 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s, %q, %v", answer.Raw, outcome, err)
 		}
 	}
-	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, grant.New("", func() error { return errGone })); outcome != store.NotSent || !errors.Is(err, errGone) {
+	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{},
+		grant.New("", func() error { return errGone })); outcome != store.NotSent || !errors.Is(err, errGone) {
 		t.Errorf("%q, %v", outcome, err)
 	}
 }

@@ -94,20 +94,14 @@ func failure(sentinel, err error) error {
 }
 
 func cause(err error) string {
-	var (
-		dns  *net.DNSError
-		cert *tls.CertificateVerificationError
-		rec  tls.RecordHeaderError
-		nerr net.Error
-	)
 	switch {
 	case err == nil:
 		return ""
-	case errors.As(err, &dns):
+	case is[*net.DNSError](err):
 		return "its name does not resolve"
-	case errors.As(err, &cert):
+	case is[*tls.CertificateVerificationError](err):
 		return "its certificate is not trusted"
-	case errors.As(err, &rec):
+	case is[tls.RecordHeaderError](err):
 		return "it does not speak TLS"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
@@ -119,9 +113,19 @@ func cause(err error) string {
 		return "the gateway has too many open files"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection closed early"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &nerr) && nerr.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
 		return "timed out"
 	default:
 		return ""
 	}
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+func isTimeout(err error) bool {
+	t, ok := errors.AsType[net.Error](err)
+	return ok && t.Timeout()
 }

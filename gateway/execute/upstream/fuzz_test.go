@@ -21,10 +21,14 @@ import (
 // the configured host, its path keeps the shape of the template, and its query has no names of the agent's.
 func FuzzPrepare(f *testing.F) {
 	for _, url := range []string{
-		"https://shop.example/p/{a}", "https://shop.example/p/{a}.json?x={b}&y=1", "https://shop.example/{a}{b}//{c}/", "https://shop.example?{a}=1",
+		"https://shop.example/p/{a}", "https://shop.example/p/{a}.json?x={b}&y=1", "https://shop.example/{a}{b}//{c}/",
+		"https://shop.example?{a}=1",
 		"https://x.shop.example/a%2Fb/é/{a}?q=x{b}", "https://evil.example/{a}", "https://shop.example/.{a}",
 	} {
-		for _, in := range []string{`{"a":"1","b":2,"c":true}`, `{"a":"..","b":"."}`, `{"a":"x?y#z&c=1","b":["&admin=1",{"k":1}]}`, `{"a":"%2e%2e%2f"}`, `{"a":"é\u202e","b":"+;"}`} {
+		for _, in := range []string{
+			`{"a":"1","b":2,"c":true}`, `{"a":"..","b":"."}`, `{"a":"x?y#z&c=1","b":["&admin=1",{"k":1}]}`,
+			`{"a":"%2e%2e%2f"}`, `{"a":"é\u202e","b":"+;"}`,
+		} {
 			f.Add(url, "GET", in)
 			f.Add(url, "POST", in)
 		}

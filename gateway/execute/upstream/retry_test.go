@@ -275,7 +275,8 @@ func TestTheGrantIsAskedBeforeEveryFirstByte(t *testing.T) {
 			}
 		})
 	}
-	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, grant.Grant{}); outcome != store.NotSent || !errors.Is(err, upstream.ErrGrantEnded) {
+	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{},
+		grant.Grant{}); outcome != store.NotSent || !errors.Is(err, upstream.ErrGrantEnded) {
 		t.Errorf("without a grant: %q, %v", outcome, err)
 	}
 }

@@ -158,10 +158,10 @@ func isForm(contentType string) (bool, error) {
 
 func (r *Route) setURL(e Endpoint) error {
 	parsed, err := url.Parse(e.URL)
-	var wrapped *url.Error
-	switch {
-	case errors.As(err, &wrapped):
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return fmt.Errorf("%w: its URL does not parse: %w", ErrEndpoint, wrapped.Err)
+	}
+	switch {
 	case err != nil:
 		return fmt.Errorf("%w: its URL does not parse", ErrEndpoint)
 	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Hostname() == "":

@@ -127,18 +127,22 @@ func TestPrepare(t *testing.T) {
 		},
 		{
 			name: "arrays, objects and null in a query", method: "GET", url: "https://api.shop.example/s",
-			in: `{"a":[1,"2",null,{"k":"<é>"},[3]],"b":null,"c":{"n":1.50}}`, wantURL: "http://10.0.0.9:9000/v2/s?a=1&a=2&a=%7B%22k%22%3A%22%3C%C3%A9%3E%22%7D&a=%5B3%5D&c=%7B%22n%22%3A1.50%7D",
+			in:      `{"a":[1,"2",null,{"k":"<é>"},[3]],"b":null,"c":{"n":1.50}}`,
+			wantURL: "http://10.0.0.9:9000/v2/s?a=1&a=2&a=%7B%22k%22%3A%22%3C%C3%A9%3E%22%7D&a=%5B3%5D&c=%7B%22n%22%3A1.50%7D",
 		},
 		{
 			name: "numbers as sent", method: "DELETE", url: "https://shop.example/s/{a}", in: `{"a":12345678901234567890,"b":1.10,"c":-1E5}`,
 			wantURL: "http://10.0.0.9:9000/v2/s/12345678901234567890?b=1.10&c=-1E5",
 		},
 		{
-			name: "an array within a text", method: "POST", url: "https://shop.example/p/{a}.json/x%2Fy;v=1/?q={b}&fixed=1%202&both=a-{a}-{b}&flag&none={c}", in: `{"a":"é:@%2F?#","b":[1,2]}`,
+			name: "an array within a text", method: "POST",
+			url: "https://shop.example/p/{a}.json/x%2Fy;v=1/?q={b}&fixed=1%202&both=a-{a}-{b}&flag&none={c}", in: `{"a":"é:@%2F?#","b":[1,2]}`,
 			violations: []upstream.Violation{{Parameter: "b", Message: "is part of a text"}},
 		},
 		{
-			name: "escaped", method: "POST", url: "https://shop.example/p/{a}.json/x%2Fy;v=1/?q={b}&fixed=1%202&both=a-{a}&flag&none={c}&part=x{c}", in: `{"a":"é:@%2E?#;%","b":[1,2]}`,
+			name: "escaped", method: "POST",
+			url:      "https://shop.example/p/{a}.json/x%2Fy;v=1/?q={b}&fixed=1%202&both=a-{a}&flag&none={c}&part=x{c}",
+			in:       `{"a":"é:@%2E?#;%","b":[1,2]}`,
 			wantURL:  "http://10.0.0.9:9000/v2/p/%C3%A9%3A%40%252E%3F%23%3B%25.json/x%2Fy;v=1/?q=1&q=2&fixed=1%202&both=a-%C3%A9%3A%40%252E%3F%23%3B%25&flag",
 			wantBody: `{}`,
 		},
@@ -202,7 +206,10 @@ func TestPrepare(t *testing.T) {
 
 func TestPathValuesThatAreRefused(t *testing.T) {
 	u := open(t, config(t, "http://10.0.0.9"))
-	r, err := u.Route(upstream.Endpoint{IntentUID: "shop.example:try:v1", URL: "https://shop.example/p/{a}", Method: "GET", Parameters: []string{"a"}})
+	r, err := u.Route(upstream.Endpoint{
+		IntentUID: "shop.example:try:v1", URL: "https://shop.example/p/{a}", Method: "GET",
+		Parameters: []string{"a"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +240,10 @@ func TestPathValuesThatAreRefused(t *testing.T) {
 func TestAddressesAreBounded(t *testing.T) {
 	u := open(t, config(t, "http://10.0.0.9"))
 	for _, method := range []string{"GET", "POST"} {
-		r, err := u.Route(upstream.Endpoint{IntentUID: "shop.example:try:v1", URL: "https://shop.example/p/{a}", Method: method, Parameters: []string{"a", "b"}})
+		r, err := u.Route(upstream.Endpoint{
+			IntentUID: "shop.example:try:v1", URL: "https://shop.example/p/{a}", Method: method,
+			Parameters: []string{"a", "b"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

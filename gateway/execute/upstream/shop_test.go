@@ -43,7 +43,10 @@ func TestTheIntentsOfTheExampleShopFitIt(t *testing.T) {
 			`{"category":"stationery","currency":"EUR","description":"0.5 mm, six colours, quick to dry.","id":"gel-pens","name":"Gel pens, set of 6","price":11.40,"stock":90}`, "",
 		},
 		{"shop.example:product-details:v1", `{"product_id":"nope"}`, "", upstream.NotFound},
-		{"shop.example:place-order:v1", `{"product_id":"gel-pens","quantity":2}`, `"order_id":"order-000001","product_id":"gel-pens","quantity":2,"status":"confirmed","total":22.80}`, ""},
+		{
+			"shop.example:place-order:v1", `{"product_id":"gel-pens","quantity":2}`,
+			`"order_id":"order-000001","product_id":"gel-pens","quantity":2,"status":"confirmed","total":22.80}`, "",
+		},
 		{"shop.example:place-order:v1", `{"product_id":"usb-hub"}`, "", upstream.Conflict},
 	} {
 		t.Run(tt.intent+tt.in, func(t *testing.T) {

@@ -11,7 +11,8 @@
 //	answer, outcome, err := u.Call(ctx, p, id, grant)  // only a live Grant sends
 //
 // Requests go out over HTTP/1.1 only, by choice: there one connection carries one request at a time, so
-// it is certain whether a byte of it was written, and net/http's own retries can be limited to the rules. Redirects are never followed: a 3xx is an error of the service.
+// it is certain whether a byte of it was written, and net/http's own retries can be limited to the rules. Redirects are
+// never followed: a 3xx is an error of the service.
 package upstream
 
 import (

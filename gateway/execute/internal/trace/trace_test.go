@@ -33,7 +33,10 @@ func TestWhatIsNoTraceparentStartsATrace(t *testing.T) {
 }
 
 func TestValid(t *testing.T) {
-	for p, want := range map[trace.Parent]bool{parent: true, "": false, "00-zz": false, trace.Parent(strings.Replace(parent, "a", "A", 1)): false} {
+	for p, want := range map[trace.Parent]bool{
+		parent: true, "": false, "00-zz": false,
+		trace.Parent(strings.Replace(parent, "a", "A", 1)): false,
+	} {
 		if got := p.Valid(); got != want {
 			t.Errorf("%q: got %v, want %v", p, got, want)
 		}
