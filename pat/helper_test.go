@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 const (
@@ -177,7 +178,9 @@ func newWorld(tb testing.TB, change ...func(*world, *pat.KeyringConfig)) *world 
 	for _, f := range change {
 		f(w, &c)
 	}
-	st, err := sqlstore.Open(tb.Context(), filepath.Join(tb.TempDir(), "state.db"), sqlstore.Options{Now: w.now})
+	path := filepath.Join(tb.TempDir(), "state.db")
+	sqlitetest.Empty.Copy(tb, path)
+	st, err := sqlstore.Open(tb.Context(), path, sqlstore.Options{Now: w.now})
 	if err != nil {
 		tb.Fatal(err)
 	}
