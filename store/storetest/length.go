@@ -6,16 +6,16 @@ package storetest
 const (
 	// random models of windows and of the ledger
 	modelSeeds  = 1
-	windowSteps = 400
-	ledgerSteps = 200
+	windowSteps = 250
+	ledgerSteps = 120
 
 	// holders of leases in trouble
 	holderSeeds  = 1
-	windowRounds = 400
-	lossRounds   = 300
+	windowRounds = 250
+	lossRounds   = 200
 
 	// statements over random charges
-	randomCharges = 60
+	randomCharges = 40
 	randomPeriods = 30
 
 	// rows that go in several steps of 100
