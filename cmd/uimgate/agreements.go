@@ -33,7 +33,7 @@ func agreementsCommand() *cobra.Command {
 		Use: "agreements", Short: "The agreements made with a service: list, prove, revoke",
 		Example: "  uimgate agreements list --agent agent-1\n" +
 			"  uimgate agreements export 0193… > agreement.json && uimgate agreements verify agreement.json",
-	}, o.agreementsList(), o.agreementsShow(), o.agreementsExport(), o.agreementsVerify(), o.agreementsRevoke())
+	}, o.agreementsList(), o.agreementsShow(), o.agreementsExport(), o.agreementsVerify(), o.agreementsRevoke(), o.agreementsPolicies())
 }
 
 func (o *operator) agreementsList() *cobra.Command {
@@ -54,6 +54,30 @@ func (o *operator) agreementsList() *cobra.Command {
 	c.Flags().StringVar((*string)(&q.State), "state", "", "only those that are pending, active or revoked")
 	c.Flags().StringVar(&q.PolicyDigest, "policy", "", "only those with the policy of this digest")
 	return o.paging(c)
+}
+
+func (o *operator) agreementsPolicies() *cobra.Command {
+	c := &cobra.Command{
+		Use: "policies", Short: "List the policies that were agreed to or offered, the one offered now first", Args: usageArgs(cobra.NoArgs),
+		Long: `Policies prints the digests that agreements list --policy and pats revoke --policy take. An agreement holds for one
+digest alone: after each change of the policy, agents agree anew.`,
+		Example: "  uimgate agreements policies --limit 5",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, policyColumns, func(
+				ctx context.Context, api *client.Client, p admin.Paging,
+			) (admin.Page[admin.Policy], error) {
+				return api.Policies(ctx, admin.PolicyQuery{Service: o.service, Paging: p})
+			})
+		},
+	}
+	return o.paging(c)
+}
+
+var policyColumns = []column[admin.Policy]{
+	textColumn("digest", func(p admin.Policy) string { return p.Digest }),
+	flagColumn("offered", func(p admin.Policy) bool { return p.Offered }),
+	timeColumn("first_offered", func(p admin.Policy) time.Time { return p.FirstOffered }),
+	textColumn("uid", func(p admin.Policy) string { return p.UID }),
 }
 
 func (o *operator) agreementsShow() *cobra.Command {

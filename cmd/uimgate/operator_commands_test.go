@@ -93,6 +93,13 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 		!strings.Contains(s.out, "agent-1") {
 		t.Errorf("%+v", s)
 	}
+	policies := want[admin.Page[admin.Policy]](g, "agreements", "policies")
+	if len(policies.Items) != 1 || !policies.Items[0].Offered || policies.Items[0].Digest != list.Items[0].PolicyDigest {
+		t.Errorf("got the policies %+v, want the one that is agreed to", policies.Items)
+	}
+	if s := g.run("agreements", "policies"); s.code != exitDone || !strings.HasPrefix(s.out, "DIGEST") || !strings.Contains(s.out, "yes") {
+		t.Errorf("got %+v, want a table", s)
+	}
 	bundle := g.run("agreements", "export", id)
 	if bundle.code != exitDone {
 		t.Fatalf("%+v", bundle)
