@@ -25,7 +25,7 @@ endif
 	$(GO) vet ./...
 	$(GO) test $(RACE) -timeout 30m ./...
 
-soak: ## whole gateways killed, stopped, cut off and reloaded under load, a minute of each; the suites of the stores and of the policies in full; make test has a cut of all three
+soak: ## whole gateways killed, stopped, cut off and reloaded under load, a minute of each; the suites of stores, policies and daemon in full; make test has a cut of each
 	$(GO) test -tags soak -count=1 -timeout 60m -v ./internal/soak
 	$(GO) test $(RACE) -tags soak -count=1 -timeout 60m ./store/...
 	$(GO) test -tags soak -count=1 -timeout 60m ./odrl/... ./internal/daemon
@@ -39,7 +39,7 @@ lint:
 vuln: ## looks up known vulnerabilities; needs the network
 	$(GO) run $(VULN) ./...
 
-fuzz: ## every fuzz target for FUZZTIME each
+fuzz: ## every fuzz target for FUZZTIME each: 51 targets, so about 51 minutes at 60s
 	@set -e; for package in $$($(GO) list ./...); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 	    echo "== $$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package; \
