@@ -8,7 +8,7 @@
 //	duties     pay → charges, signPayload → keys, attribute and the audit duties
 //	analyst    what rules do to one another: conflicts, duties to do what is prohibited, rules that are never active
 //	conflicts  which rules meet in the world of a policy that is enforced; limits and charges that do not fit
-//	satisfy    which constraints go together, and an example of facts that meet them (domain)
+//	satisfy    which constraints go together, and an example of facts that meet them: ranges and sets of texts (domain)
 //	data       rules → the data that semantics.rego reads
 //	evaluable  rules and duties as written → the data that report.rego reads
 //	engine     OPA, with no more built-ins than the modules need

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// clockVariable is the time of day, which windows of hours are about.
-const clockVariable = "time of day"
+// clock is the variable of the time of day, which windows of hours are about.
+const clock = "time of day"
 
 // maxSearch bounds the steps of looking for values that meet a set of constraints. What is not settled
 // by then counts as possible.
@@ -27,14 +27,6 @@ type demand struct {
 	loose  bool
 }
 
-// A search looks for facts under which all demands are met.
-type search struct {
-	domains map[string]*domain // by variable
-	known   map[string]bool    // variables that some demand needs to know
-	steps   *int               // left for this search
-	all     *int               // taken by all searches in one document
-}
-
 // demandAll demands all constraints of a rule.
 func demandAll(scope string, list []*model.Constraint, loose bool) []demand {
 	out := make([]demand, 0, len(list))
@@ -44,58 +36,51 @@ func demandAll(scope string, list []*model.Constraint, loose bool) []demand {
 	return out
 }
 
+// A search looks for facts under which all demands are met.
+type search struct {
+	steps *int // left for this search
+	all   *int // taken by all searches in one document
+}
+
+// domains are what is left of each variable; one that no demand needs to be known has none.
+type domains map[string]domain
+
 // satisfiable reports false only where no facts can meet the demands; else it gives an example of facts
 // as far as the demands ask for any.
 func satisfiable(n *model.Names, demands []demand) (example map[string][]string, ok bool) {
 	steps := maxSearch
-	s := &search{domains: map[string]*domain{}, known: map[string]bool{}, steps: &steps, all: &n.Searched}
-	found := s.solve(demands)
+	s := search{&steps, &n.Searched}
+	found := s.solve(domains{}, demands)
 	if found == nil {
 		return nil, false
 	}
-	return found.example(), true
-}
-
-// example words what was found.
-func (s *search) example() map[string][]string {
-	m := map[string][]string{}
-	for name, d := range s.domains {
-		if values, ok := d.possible(variableOperand(name)); ok && len(values) > 0 {
-			m[name] = values
+	example = map[string][]string{}
+	for variable, d := range found {
+		if values, ok := d.possible(); ok && len(values) > 0 {
+			example[variable] = values
 		}
 	}
-	return m
+	return example, true
 }
 
-func variableOperand(name string) string {
-	if _, operand, ok := strings.Cut(name, " "); ok && name != clockVariable {
-		return operand
-	}
-	return name
-}
-
-// solve returns the search in a state that meets the demands, or nil.
-func (s *search) solve(demands []demand) *search {
+// solve returns domains in which the demands are met, or nil.
+func (s search) solve(state domains, demands []demand) domains {
 	*s.steps--
 	*s.all += 1 + len(demands)
-	if *s.steps < 0 || *s.all > maxSearches {
-		return s
+	if len(demands) == 0 || *s.steps < 0 || *s.all > maxSearches {
+		return state
 	}
 	i := next(demands)
-	if i < 0 {
-		return s
-	}
 	d := demands[i]
 	rest := slices.Delete(slices.Clone(demands), i, i+1)
 	if d.c.Logic == "" {
-		state := s.clone()
-		if !state.leaf(d) {
+		if state = state.with(d); state == nil {
 			return nil
 		}
-		return state.solve(rest)
+		return s.solve(state, rest)
 	}
 	for _, branch := range d.branches() {
-		if found := s.solve(append(slices.Clone(rest), branch...)); found != nil {
+		if found := s.solve(state, slices.Concat(rest, branch)); found != nil {
 			return found
 		}
 	}
@@ -104,48 +89,22 @@ func (s *search) solve(demands []demand) *search {
 
 // next picks the demand to look at: plain before logical, firm before loose.
 func next(demands []demand) int {
-	best, rank := -1, 4
-	for i, d := range demands {
-		r := 0
-		if d.loose {
-			r += 2
-		}
-		if d.c.Logic != "" {
-			r++
-		}
-		if r < rank {
-			best, rank = i, r
+	for rank := range 4 {
+		if i := slices.IndexFunc(demands, func(d demand) bool { return d.loose == (rank >= 2) && (d.c.Logic != "") == (rank%2 == 1) }); i >= 0 {
+			return i
 		}
 	}
-	return best
+	return 0
 }
 
 // branches are the ways in which a logical constraint can come out as demanded.
 func (d demand) branches() [][]demand {
 	part := func(c *model.Constraint, negate bool) demand { return demand{d.scope, c, negate, d.loose} }
-	every := func(negate bool) [][]demand {
-		var all []demand
-		for _, o := range d.c.Operands {
-			all = append(all, part(o, negate))
-		}
-		return [][]demand{all}
-	}
-	either := func(negate bool) [][]demand {
-		var ways [][]demand
-		for _, o := range d.c.Operands {
-			ways = append(ways, []demand{part(o, negate)})
-		}
-		return ways
-	}
+	var ways [][]demand
 	switch {
-	case d.c.Logic == "or" && !d.negate:
-		return either(false)
-	case d.c.Logic == "or":
-		return every(true)
 	case d.c.Logic == "xone" && d.negate:
 		return [][]demand{nil} // none, or several: not worth the search
 	case d.c.Logic == "xone":
-		var ways [][]demand
 		for i := range d.c.Operands {
 			var way []demand
 			for j, o := range d.c.Operands {
@@ -154,161 +113,154 @@ func (d demand) branches() [][]demand {
 			ways = append(ways, way)
 		}
 		return ways
-	case d.negate:
-		return either(true)
-	default:
-		return every(false)
 	}
-}
-
-func (s *search) clone() *search {
-	return &search{maps.Clone(s.domains), maps.Clone(s.known), s.steps, s.all}
+	var all []demand
+	for _, o := range d.c.Operands {
+		all = append(all, part(o, d.negate))
+		ways = append(ways, all[len(all)-1:])
+	}
+	if (d.c.Logic == "or") == d.negate {
+		return [][]demand{all}
+	}
+	return ways
 }
 
 var negations = map[string]string{
-	"eq": "neq", "neq": "eq", "lt": "gteq", "lteq": "gt", "gt": "lteq", "gteq": "lt", "isAnyOf": "isNoneOf", "isNoneOf": "isAnyOf", "within": "outside", "outside": "within",
+	"eq": "neq", "neq": "eq", "lt": "gteq", "lteq": "gt", "gt": "lteq", "gteq": "lt", "isAnyOf": "isNoneOf", "isNoneOf": "isAnyOf",
+	"within": "outside", "outside": "within",
 }
 
-// leaf narrows the domain of its operand; false where nothing is left.
-func (s *search) leaf(d demand) bool {
-	c := d.c
-	variable := d.variable()
-	if d.loose && !s.known[variable] && c.Left().Kind != model.Instant && c.Left().Kind != model.Window {
-		return true // unknown: it binds
+// with narrows the domain of a demand's variable; nil where nothing is left.
+func (s domains) with(d demand) domains {
+	variable, operand := d.variable()
+	dom, known := s[variable]
+	if d.loose && !known && variable != clock && variable != "dateTime" {
+		return s // unknown: it binds
 	}
-	s.known[variable] = true
-	operator := c.Operator
+	if !known {
+		dom = newDomain(operand)
+	}
+	operator := d.c.Operator
 	if d.negate {
-		if operator = negations[operator]; operator == "" {
-			return true
-		}
+		operator = negations[operator]
 	}
-	if len(c.Right) == 0 {
-		return true
+	if operator != "" && len(d.c.Right) > 0 {
+		dom.narrow(d.c, operator)
 	}
-	old := s.domains[variable]
-	if old == nil {
-		old = newDomain(c.Operand)
+	if _, ok := dom.possible(); !ok {
+		return nil
 	}
-	dom := old.clone()
-	if !dom.narrow(c, operator) {
-		return true
-	}
-	s.domains[variable] = dom
-	_, ok := dom.possible(c.Operand)
-	return ok
+	out := maps.Clone(s)
+	out[variable] = dom
+	return out
 }
 
-// variable names what the constraint compares. ODRL IM 2.5.3: one left operand in a constraint and in a
-// refinement is two things; the time is one.
-func (d demand) variable() string {
-	name := d.c.Operand
+// variable names what the constraint compares, and its left operand. ODRL IM 2.5.3: one left operand in a constraint and
+// in a refinement is two things; the time is one.
+func (d demand) variable() (name, operand string) {
+	name = d.c.Operand
 	switch d.c.Left().Kind {
 	case model.Instant:
-		return "dateTime"
+		return "dateTime", "dateTime"
 	case model.Window:
 		if at, _, ok := windowOf(d.c); ok && at {
-			return clockVariable
+			return clock, clock
 		}
-		return "dateTime"
+		return "dateTime", "dateTime"
 	default:
 	}
 	if d.c.Unit.IRI != "" {
 		name += " (" + model.LastName(d.c.Unit.IRI) + ")"
 	}
 	if d.scope != "" {
-		return d.scope + " " + name
+		name = d.scope + " " + name
 	}
-	return name
+	return name, d.c.Operand
 }
 
-// narrow applies one comparison; false where nothing can be said about it.
-func (d *domain) narrow(c *model.Constraint, operator string) bool {
-	if c.Left().Kind == model.Window || operator == "within" || operator == "outside" {
-		clock, w, ok := windowOf(c)
-		if !ok {
-			return false
-		}
-		if !clock && w.From >= w.To { // it ends before it starts
-			if operator != "outside" && operator != "neq" {
-				d.ordered, d.lo, d.hi = true, 1, 0
-			}
-			return true
-		}
-		if operator != "outside" && operator != "neq" {
-			operator = "within"
-		} else {
-			operator = "outside"
-		}
-		if w.From > w.To { // over midnight: within is outside of the rest of the day
-			w.From, w.To = w.To, w.From
-			operator = negations[operator]
-		}
-		if w.From == w.To {
-			return false
-		}
-		d.order(operator, w)
-		return true
+// narrow applies one comparison. One of which nothing can be said changes nothing.
+func (d *domain) narrow(c *model.Constraint, operator string) {
+	left := c.Left()
+	if left.Kind == model.Window || operator == "within" || operator == "outside" {
+		d.window(c, operator == "outside" || operator == "neq")
+		return
 	}
-	if slices.Contains(model.Orderings, operator) || len(c.Right) == 1 && (operator == "eq" || operator == "neq") {
+	ordering := slices.Contains(model.Orderings, operator)
+	if ordering || len(c.Right) == 1 && (operator == "eq" || operator == "neq") {
 		if at, ok := orderedValue(c); ok {
 			d.order(operator, at)
-			return true
-		}
-		if slices.Contains(model.Orderings, operator) {
-			return false
+			return
 		}
 	}
-	if d.ordered || slices.Contains([]model.Kind{model.Number, model.Duration, model.Event}, c.Left().Kind) {
-		return false
-	}
-	if operator != "isPartOf" && slices.ContainsFunc(c.Right, func(r model.Literal) bool { return c.Left().IsRange(r.Text) }) {
-		return false // what is in a range is not written as the range
+	if ordering || d.ordered || slices.Contains([]model.Kind{model.Number, model.Duration, model.Event}, left.Kind) {
+		return
 	}
 	values := make([]string, 0, len(c.Right))
 	for _, r := range c.Right {
-		if r.Window {
-			return false
+		if r.Window || operator != "isPartOf" && left.IsRange(r.Text) { // what is in a range is not written as the range
+			return
 		}
-		values = append(values, c.Left().CanonicalText(r.Text))
+		values = append(values, left.CanonicalText(r.Text))
 	}
 	d.texts(operator, values)
-	return true
+}
+
+// window applies a window, or what is outside of it.
+func (d *domain) window(c *model.Constraint, outside bool) {
+	ofDay, w, ok := windowOf(c)
+	switch {
+	case !ok || ofDay && w.From == w.To:
+		return
+	case !ofDay && w.From >= w.To: // it ends before it starts
+		if !outside {
+			d.ordered, d.ranges = true, nil
+		}
+		return
+	case w.From > w.To: // over midnight: within is outside of the rest of the day
+		w.From, w.To = w.To, w.From
+		outside = !outside
+	}
+	operator := "within"
+	if outside {
+		operator = "outside"
+	}
+	d.order(operator, span{w.From, w.To - 1})
 }
 
 // orderedValue reads a right operand that has an order.
-func orderedValue(c *model.Constraint) (model.Interval, bool) {
+func orderedValue(c *model.Constraint) (span, bool) {
 	s := c.Right[0].Text
 	if c.Right[0].Window {
-		return model.Interval{}, false
+		return span{}, false
 	}
 	switch c.Left().Kind {
 	case model.Instant:
-		return model.ParseInstant(s)
+		at, ok := model.ParseInstant(s)
+		if at.From == at.To {
+			return span{at.From, at.From}, ok
+		}
+		return span{at.From, at.To - 1}, ok
 	case model.Version:
 		v, ok := model.ParseVersion(s)
-		if !ok || max(v[0], v[1], v[2]) >= 1<<20 {
-			return model.Interval{}, false
-		}
 		n := v[0]<<40 | v[1]<<20 | v[2]
-		return model.Interval{From: n, To: n}, true
+		return span{n, n}, ok && max(v[0], v[1], v[2]) < 1<<20
 	case model.Text, model.Code, model.Key, model.Window, model.Duration, model.Event:
-		return model.Interval{}, false
+		return span{}, false
 	default:
 		n, ok := model.ParseNumber(s)
-		return model.Interval{From: n, To: n}, ok
+		return span{n, n}, ok
 	}
 }
 
-// windowOf reads a window; clock says whether it is one of the day.
-func windowOf(c *model.Constraint) (clock bool, w model.Interval, ok bool) {
+// windowOf reads a window; ofDay reports whether it is one of the day.
+func windowOf(c *model.Constraint) (ofDay bool, w model.Interval, ok bool) {
 	if len(c.Right) != 1 {
-		return false, model.Interval{}, false
+		return false, w, false
 	}
 	start, end := c.Right[0].Start, c.Right[0].End
 	if !c.Right[0].Window {
 		if start, end, ok = strings.Cut(c.Right[0].Text, "/"); !ok {
-			return false, model.Interval{}, false
+			return false, w, false
 		}
 	}
 	from, _, ok1 := model.ParseClock(start)
