@@ -12,8 +12,6 @@ import (
 
 const all = `"target":"http://example.com/api/intents","action":"execute"`
 
-func policy(parts ...string) string { return `{` + head + `,` + strings.Join(parts, ",") + `}` }
-
 func TestConflicts(t *testing.T) {
 	const marketing = `"constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"marketing"}`
 	facts := func(purpose string) map[string]any {

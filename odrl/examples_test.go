@@ -2,7 +2,6 @@ package odrl_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -17,37 +16,14 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/internal/odrltest"
 )
 
 var noon = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
 
 var search = odrl.Asset{UID: "example.com:search-products:v1", Namespace: "example.com", Name: "search-products", Title: "Search products"}
 
-func world() odrl.World {
-	return odrl.World{
-		Hosts: []string{"example.com"},
-		Intents: []odrl.Asset{
-			search,
-			{UID: "example.com:search-products:v2", Namespace: "example.com", Name: "search-products", Title: "Search products 2"},
-			{UID: "example.com:buy:v1", Namespace: "example.com", Name: "buy", Title: "Buy"},
-			{UID: "other.org:buy:v1", Namespace: "other.org", Name: "buy", Title: "Buy elsewhere"},
-		},
-		Parties: map[string]odrl.Party{
-			"http://example.com/ai-agent/1": {AgentID: "agent-1"},
-			"http://example.com/ai-agent/2": {AgentID: "agent-2", KeyID: "jkt-2"},
-		},
-	}
-}
-
-func homes() odrl.World {
-	return odrl.World{
-		Hosts: []string{"127.0.0.1:4000", "homes.example"}, AnyAssignee: true,
-		Intents: []odrl.Asset{
-			{UID: "homes.example:findHome:v1", Namespace: "homes.example", Name: "findHome", Title: "FindHome"},
-			{UID: "homes.example:showHome:v1", Namespace: "homes.example", Name: "showHome", Title: "ShowHome"},
-		},
-	}
-}
+var world, homes, publish, policy, leaf = odrltest.World, odrltest.Homes, odrltest.Publish, odrltest.Policy, odrltest.Leaf
 
 func file(tb testing.TB, name string) []byte {
 	tb.Helper()
@@ -58,27 +34,8 @@ func file(tb testing.TB, name string) []byte {
 	return b
 }
 
-// publish publishes a document in a world once: a Policy does not change, and every test that asks again gets the same.
-func publish(tb testing.TB, doc []byte, w odrl.World) *odrl.Policy {
-	tb.Helper()
-	names, err := json.Marshal(w)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	p, problems := publications.once(string(doc)+"\n"+string(names), func() (*odrl.Policy, problem.List) {
-		return odrl.Publish(context.Background(), doc, w)
-	})
-	if p == nil {
-		tb.Fatalf("refused: %v", problems)
-	}
-	if problems.Failed() {
-		tb.Fatalf("a policy and errors: %v", problems)
-	}
-	return p
-}
-
-// What publish published, and what the rows of the conformance table loaded and validated.
-var publications, loads, validations policies
+// What the rows of the conformance table loaded and validated.
+var loads, validations policies
 
 // policies are made once each, by whatever they are made of.
 type policies struct{ made sync.Map }

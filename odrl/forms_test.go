@@ -7,9 +7,10 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/internal/odrltest"
 )
 
-const head = `"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"http://example.com/p"`
+const head = odrltest.Head
 
 // permit is a policy of one permission on every intent, with more members.
 func permit(more string) string {

@@ -123,14 +123,6 @@ func judge(t *testing.T, p *odrl.Policy, i int, j judgement) truth {
 	}
 }
 
-func leaf(left, op string, right any) string {
-	b, err := json.Marshal(map[string]any{"leftOperand": left, "operator": op, "rightOperand": right})
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
-}
-
 type list = []any
 
 func TestOperators(t *testing.T) {

@@ -57,7 +57,7 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 		found.Errorf("inexact", pointer, "this number does not survive RFC 8785, by which agents sign the policy: write it as a string")
 		return nil, found.List
 	}
-	compiled := rules.Compile(ctx, m, w.given(), &found)
+	compiled := rules.Compile(ctx, m, w, &found)
 	if compiled == nil {
 		return nil, found.List
 	}

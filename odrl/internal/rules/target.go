@@ -20,7 +20,7 @@ type Target struct {
 // EveryIntent is the collection of all intents of the service.
 const EveryIntent = "*"
 
-// A World is what the names in a policy refer to, as the caller has it.
+// A World is what the names in a policy refer to.
 type World struct {
 	// Hosts are the base hosts (host or host:port, lower case) under which targets may name intents.
 	Hosts []string
@@ -32,7 +32,7 @@ type World struct {
 	AnyAssignee bool
 }
 
-// A Asset is one intent as a policy may name it.
+// An Asset is one intent as a policy may name it.
 type Asset struct {
 	UID       string // namespace:name:version
 	Namespace string
