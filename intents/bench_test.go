@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// thousands is a catalogue of n intents no two of which share a schema that could be compiled once.
+// thousands returns a catalogue of n intents. No two of them share a schema.
 func thousands(n int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"service-info": {"name": "Big"}, "intents": [`)

@@ -2,8 +2,8 @@ package intents
 
 import "slices"
 
-// A Catalog is what one service offers, as its agents.json says. It is read-only and safe for
-// concurrent use; what its methods return must not be changed.
+// A Catalog is what one service offers, as read from its agents.json. It is read-only and safe for concurrent use; what
+// its methods return must not be changed.
 type Catalog struct {
 	Dialect    Dialect // the document was written in
 	Service    Service
@@ -26,10 +26,10 @@ type Catalog struct {
 
 	document []byte
 	members  []member
-	spans    []edit // where in document each intent stands, and how it is published
+	spans    []edit // the place of each intent in document, and its published text
 }
 
-// Intents are all intents in the order of the document.
+// Intents returns all intents in the order of the document.
 func (c *Catalog) Intents() []*Intent { return c.intents }
 
 // A family is the intents of one namespace and name, in all versions.
@@ -37,7 +37,7 @@ type family struct{ namespace, name string }
 
 func (u UID) family() family { return family{u.Namespace, u.Name} }
 
-// Lookup finds an intent by its UID.
+// Lookup returns the intent with this UID.
 func (c *Catalog) Lookup(uid UID) (*Intent, bool) {
 	i, ok := c.byUID[uid]
 	return i, ok
@@ -46,8 +46,8 @@ func (c *Catalog) Lookup(uid UID) (*Intent, bool) {
 // Versions returns the UIDs that have namespace and name of uid, oldest version first.
 func (c *Catalog) Versions(uid UID) []UID { return slices.Clone(c.versions[uid.family()]) }
 
-// ByTitle finds the intents of one intent_name, exactly as written: the versions of one, as a rule.
+// ByTitle returns the intents with exactly this intent_name: normally the versions of one intent.
 func (c *Catalog) ByTitle(title string) []*Intent { return slices.Clone(c.byTitle[title]) }
 
-// Namespaces are the namespaces of the intents, in order of first use.
+// Namespaces returns the namespaces of the intents, in order of first use.
 func (c *Catalog) Namespaces() []string { return slices.Clone(c.namespaces) }

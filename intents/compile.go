@@ -12,19 +12,19 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// A check is a compiled schema. What looks at one value is the library's work, and so is every subtree
-// that combines schemas (anyOf, $ref, …). Plain items, properties, additionalProperties and required
-// are walked here, so that a long list of bad values stops at the bound on violations instead of
-// costing an error each, and so that equal leaves are compiled once for all intents.
+// A check is a compiled schema. The library checks single values, and every subtree that combines schemas (anyOf, $ref,
+// …). Plain items, properties, additionalProperties and required are walked here. So a long list of invalid values
+// stops at the bound on violations instead of making an error for each, and equal leaves are compiled once for all
+// intents.
 type check struct {
 	never    bool // the schema false
 	nullable bool // anyOf: [this, null]
 
 	identity
-	own    *compiled // what the library checks; nil: every value passes
-	walked bool      // the library descends into the value
-	most   int       // values it may then be given
-	work   int       // and what each of them costs of the budget
+	compiled  *compiled // what the library checks; nil: every value passes
+	walked    bool      // the library descends into the value
+	maxValues int       // bound on the values that it is then given
+	work      int       // cost of each of them, taken from the budget
 
 	items      *check
 	properties map[string]*check
@@ -34,8 +34,8 @@ type check struct {
 	closed     bool
 }
 
-// schemaURL is where the library believes each schema to stand. A urn is never resolved against
-// anything, and references in it stay inside.
+// schemaURL is the base URL of each schema in the library. Nothing is ever resolved against a urn, and references in it
+// stay inside.
 const schemaURL = "urn:uimgate:parameter"
 
 // A compiler compiles each different schema once. It is safe for concurrent use.
@@ -44,17 +44,17 @@ type compiler struct {
 	done map[string]*compiled
 }
 
-// A compiled schema is made on first use. What combines schemas is used at load, so that an error of
-// the library shows there. A leaf, which the walker has checked keyword by keyword and which holds no
-// other schema, has nothing left to fail at; it waits for the first value, because most of the
-// library's time goes into holding schemas against the meta-schema.
+// A compiled schema is made on first use. A schema that combines others is made at load, so that an error of the
+// library appears there. A leaf cannot fail any more: the walker has checked it keyword by keyword, and it contains no
+// other schema. It is compiled for the first value only, because the library spends most of its time on validating
+// schemas against the meta-schema.
 type compiled struct {
-	doc      map[string]any // the limits it states
+	doc      map[string]any // the keywords, as limits in messages
 	patterns int            // instructions of all its patterns
 	get      func() (*jsonschema.Schema, error)
 }
 
-// build compiles a plain schema; work is what worst said of the whole.
+// build compiles a plain schema; work is the result of worst for the whole.
 func (c *compiler) build(schema any, work int, whole bool) (*check, error) {
 	m, ok := schema.(map[string]any)
 	if !ok {
@@ -62,12 +62,12 @@ func (c *compiler) build(schema any, work int, whole bool) (*check, error) {
 	}
 	if whole || !walkable(m) {
 		out, err := c.library(m, work)
-		if err == nil && out.own != nil {
-			_, err = out.own.get()
+		if err == nil && out.compiled != nil {
+			_, err = out.compiled.get()
 		}
 		return out, err
 	}
-	if inner, ok := optional(m); ok {
+	if inner, ok := nullableOf(m); ok {
 		built, err := c.build(inner, work, false)
 		if err != nil {
 			return nil, err
@@ -120,10 +120,9 @@ func (c *compiler) children(out *check, m map[string]any, work int) (err error) 
 	return nil
 }
 
-// walkable reports whether every keyword of the schema is one that we walk, one that looks at a single
-// value, or one that asserts nothing.
+// walkable reports whether every keyword of the schema is walked here, looks at a single value, or asserts nothing.
 func walkable(m map[string]any) bool {
-	if _, ok := optional(m); ok {
+	if _, ok := nullableOf(m); ok {
 		return true
 	}
 	for name := range m {
@@ -138,9 +137,9 @@ func walkable(m map[string]any) bool {
 	return true
 }
 
-// optional recognises the schema that typed languages write for a value or null: anyOf of one schema
-// and {"type": "null"}, with nothing else that asserts.
-func optional(m map[string]any) (inner any, ok bool) {
+// nullableOf recognises the schema that generators for typed languages write for a value or null: anyOf of one schema and
+// {"type": "null"}, with no other assertion.
+func nullableOf(m map[string]any) (inner any, ok bool) {
 	list, ok := m["anyOf"].([]any)
 	if !ok || len(list) != 2 {
 		return nil, false
@@ -168,7 +167,7 @@ func only(m map[string]any, keep func(name string) bool) map[string]any {
 	return out
 }
 
-// library has the library compile m, or finds that it has.
+// library compiles m with the library, or returns the equal schema that was compiled before.
 func (c *compiler) library(m map[string]any, work int) (*check, error) {
 	doc := only(m, func(name string) bool { return !annotations[name] })
 	if len(doc) == 0 {
@@ -185,9 +184,9 @@ func (c *compiler) library(m map[string]any, work int) (*check, error) {
 		c.done[string(key)] = have
 	}
 	c.mu.Unlock()
-	out := &check{own: have, walked: true, most: maxWalked, work: max(work, 1)}
+	out := &check{compiled: have, walked: true, maxValues: maxWalked, work: max(work, 1)}
 	if bytes.Contains(key, []byte(`"uniqueItems":true`)) {
-		out.most = min(out.most, maxPairs)
+		out.maxValues = min(out.maxValues, maxPairs)
 	}
 	return out, nil
 }

@@ -12,13 +12,17 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Walking a schema ourselves must judge as the library does when it is given the whole.
+// The walk here and the library with the whole schema must give the same result.
 func FuzzWalkAgreesWithTheLibrary(f *testing.F) {
 	for _, s := range [][2]string{
-		{`{"type": "array", "items": {"type": "object", "properties": {"a": {"enum": [1, "x", [1.0], {"b": null}]}}, "required": ["a"], "additionalProperties": {"const": 2e1}}}`, `[{"a": [1], "c": 20}]`},
+		{`{"type": "array", "items": {"type": "object", "properties": {"a": {"enum": [1, "x", [1.0], {"b": null}]}}, "required": ["a"], ` +
+			`"additionalProperties": {"const": 2e1}}}`, `[{"a": [1], "c": 20}]`},
 		{`{"anyOf": [{"type": "array", "uniqueItems": true, "items": {"multipleOf": 0.01}}, {"type": "null"}]}`, `[1, 1.0]`},
 		{`{"type": ["integer", "null"], "minimum": -1.5, "exclusiveMaximum": 1e2, "uniqueItems": true, "minLength": 2}`, `99.0`},
-		{`{"properties": {"a": false, "b": true}, "additionalProperties": false, "minProperties": 1, "dependentRequired": {"b": ["a"]}}`, `{"b": 1}`},
+		{
+			`{"properties": {"a": false, "b": true}, "additionalProperties": false, "minProperties": 1, "dependentRequired": {"b": ["a"]}}`,
+			`{"b": 1}`,
+		},
 		{`{"$ref": "#/$defs/n", "$defs": {"n": {"items": {"$ref": "#/$defs/n"}, "maxItems": 2, "not": {"type": "string"}}}}`, `[[[], [1]], "x"]`},
 		{`{"enum": [0, -0.0, 1e-2, "1e-2", true, null, [], {}], "maxItems": 0}`, `0.010`},
 	} {
@@ -30,11 +34,11 @@ func FuzzWalkAgreesWithTheLibrary(f *testing.F) {
 			return
 		}
 		value, err := strictjson.Decode(valueText)
-		if err != nil || unsound(value, 1, 0) != "" || count(value, 200) > 200 {
+		if err != nil || treeFault(value, 1, 0) != "" || count(value, 200) > 200 {
 			return
 		}
 		w := &walker{findings: &findings{strict: true}, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
-		plain, ok := w.plain(schema, "", "", 0).(map[string]any)
+		plain, ok := w.normalize(schema, "", "", 0).(map[string]any)
 		work := w.settle(plain)
 		if !ok || w.list.Failed() {
 			return
@@ -55,7 +59,7 @@ func FuzzWalkAgreesWithTheLibrary(f *testing.F) {
 		r := report{most: MaxViolations}
 		ours.validate(value, nil, &r)
 		invalid := theirs.Validate(value)
-		if bad := new(jsonschema.ValidationError); invalid != nil && !errors.As(invalid, &bad) {
+		if _, ok := errors.AsType[*jsonschema.ValidationError](invalid); invalid != nil && !ok {
 			t.Fatalf("%s: the library gives up: %v", text, invalid)
 		}
 		if (len(r.violations) > 0) != (invalid != nil) {
@@ -64,8 +68,8 @@ func FuzzWalkAgreesWithTheLibrary(f *testing.F) {
 	})
 }
 
-// Two numbers share their plain form exactly if they are equal.
-func FuzzPlainNumber(f *testing.F) {
+// Two numbers have the same canonical form exactly if they are equal.
+func FuzzCanonicalNumber(f *testing.F) {
 	f.Add("1.0", "10e-1")
 	f.Add("-0", "0E+5")
 	f.Add("100", "1e2")
@@ -79,13 +83,13 @@ func FuzzPlainNumber(f *testing.F) {
 		}
 		x, _ := new(big.Rat).SetString(a)
 		y, _ := new(big.Rat).SetString(b)
-		if (x.Cmp(y) == 0) != (plainNumber(a) == plainNumber(b)) {
-			t.Fatalf("%s is %s, %s is %s", a, plainNumber(a), b, plainNumber(b))
+		if (x.Cmp(y) == 0) != (canonicalNumber(a) == canonicalNumber(b)) {
+			t.Fatalf("%s is %s, %s is %s", a, canonicalNumber(a), b, canonicalNumber(b))
 		}
 	})
 }
 
-// A dice makes schemas and values that have a chance of meeting.
+// A dice makes random schemas, and values that some of them accept.
 type dice struct{ *rand.Rand }
 
 func (d dice) value(depth int) any {
@@ -118,8 +122,10 @@ func (d dice) schema(depth int) any {
 		return d.IntN(2) == 0
 	}
 	names := []string{
-		"type", "type", "enum", "const", "minimum", "maxLength", "multipleOf", "minItems", "maxProperties", "uniqueItems", "required", "pattern", "format", "dependentRequired",
-		"items", "items", "properties", "properties", "additionalProperties", "anyOf", "allOf", "oneOf", "not", "prefixItems", "contains", "patternProperties", "unevaluatedProperties", "nullable", "$ref",
+		"type", "type", "enum", "const", "minimum", "maxLength", "multipleOf", "minItems", "maxProperties", "uniqueItems", "required", "pattern",
+		"format", "dependentRequired",
+		"items", "items", "properties", "properties", "additionalProperties", "anyOf", "allOf", "oneOf", "not", "prefixItems",
+		"contains", "patternProperties", "unevaluatedProperties", "nullable", "$ref",
 	}
 	m := map[string]any{}
 	for range 1 + d.IntN(3) {
@@ -165,7 +171,7 @@ func TestWalkAgreesWithTheLibraryAtRandom(t *testing.T) {
 	for range rounds {
 		w := &walker{findings: &findings{strict: true}, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
 		schema := d.schema(3)
-		plain, ok := w.plain(schema, "", "", 0).(map[string]any)
+		plain, ok := w.normalize(schema, "", "", 0).(map[string]any)
 		work := w.settle(plain)
 		if !ok || w.list.Failed() {
 			continue

@@ -1,5 +1,5 @@
-// Package intents knows what a service offers: it reads agents.json in every dialect that is found in
-// the wild, checks and compiles the parameters of each intent, and answers searches over them.
+// Package intents is the catalogue of what a service offers: it reads agents.json in every dialect found in practice,
+// checks and compiles the parameters of each intent, and answers searches over them.
 //
 // A Catalog is made once, at load, and is then read-only and safe for concurrent use:
 //
@@ -9,6 +9,5 @@
 //	filled, violations := intent.Validate(parameters) // a strictjson.Object
 //	answer, err := intent.Shape(upstreamBody)
 //
-// The package does no I/O: no reference in a schema ever reaches the network or a disk. UIM core 1, 2
-// and 5.
+// The package does no I/O: no reference in a schema is ever read from the network or a disk. UIM core 1, 2 and 5.
 package intents

@@ -2,9 +2,8 @@ package intents
 
 import "github.com/uimgate/uimgate/internal/strictjson"
 
-// InputSchemaAt is InputSchema for a place inside a larger document: base is the fragment under which
-// the schema will stand, such as #/components/schemas/search, and references inside it are rewritten to
-// hold there.
+// InputSchemaAt is InputSchema for a place inside a larger document: base is the fragment under which the schema will
+// be placed, such as #/components/schemas/search. References inside the schema are rewritten accordingly.
 func (i *Intent) InputSchemaAt(base string) strictjson.Object { return schemaAt(i.InputSchema(), base) }
 
 // OutputSchemaAt is OutputSchema for a place inside a larger document; nil where the intent declares no

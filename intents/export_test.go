@@ -2,7 +2,7 @@ package intents
 
 import "fmt"
 
-// CompileAll has the library compile every schema that waits for its first value: none may fail.
+// CompileAll compiles every schema that would be compiled for its first value: none may fail.
 func CompileAll(c *Catalog) error {
 	for _, i := range c.intents {
 		for _, list := range [][]Parameter{i.Inputs, i.Outputs} {
@@ -20,8 +20,8 @@ func (c *check) compileAll() error {
 	if c == nil {
 		return nil
 	}
-	if c.own != nil {
-		if _, err := c.own.get(); err != nil {
+	if c.compiled != nil {
+		if _, err := c.compiled.get(); err != nil {
 			return err
 		}
 	}

@@ -17,15 +17,15 @@ const (
 	maxProblems = 1000
 )
 
-// findings collects what is wrong with one part of a document. Strict reading makes errors of it;
-// lenient reading warns, and remembers in unusable whether the part must be left out.
+// findings collects the problems of one part of a document. In strict reading they are errors; in lenient reading they
+// are warnings, and unusable records whether the part must be left out.
 type findings struct {
 	strict   bool
 	list     problem.List
 	unusable bool
 }
 
-// hard reports what makes the part unusable.
+// hard reports a problem that makes the part unusable.
 func (f *findings) hard(code, at, format string, args ...any) {
 	f.unusable = true
 	if !f.strict {
@@ -34,12 +34,12 @@ func (f *findings) hard(code, at, format string, args ...any) {
 	f.add(f.strict, code, at, format, args...)
 }
 
-// soft reports what an operator must mend, and a reader of other people's files ignores.
+// soft reports a problem that an operator must correct; lenient reading ignores it.
 func (f *findings) soft(code, at, format string, args ...any) {
 	f.add(f.strict, code, at, format, args...)
 }
 
-// advise warns an operator and says nothing to a lenient reader.
+// advise warns an operator; lenient reading ignores it.
 func (f *findings) advise(code, at, format string, args ...any) {
 	if f.strict {
 		f.add(false, code, at, format, args...)
@@ -48,7 +48,7 @@ func (f *findings) advise(code, at, format string, args ...any) {
 
 func (f *findings) add(isError bool, code, at, format string, args ...any) {
 	if isError {
-		// The bound never swallows the first error: a list with errors in it must say so.
+		// The bound never drops the first error, so that a list with errors always contains one.
 		if len(f.list) < maxFindings || !f.list.Failed() {
 			f.list.Errorf(code, at, format, args...)
 		}
@@ -59,7 +59,7 @@ func (f *findings) add(isError bool, code, at, format string, args ...any) {
 	}
 }
 
-// unknown reports members that are not in known. Members that start with x- are the operator's own.
+// unknown reports members that are not in known. Members that start with x- are extensions of the operator.
 func (f *findings) unknown(at string, m strictjson.Object, known []string) {
 	if !f.strict {
 		return
@@ -68,18 +68,18 @@ func (f *findings) unknown(at string, m strictjson.Object, known []string) {
 		if slices.Contains(known, name) || strings.HasPrefix(name, "x-") {
 			continue
 		}
-		f.soft("unknown-member", at+pointer(name), "%s is no member known here%s", quoted(name), meant(name, known))
+		f.soft("unknown-member", at+pointer(name), "%s is no member known here%s", excerpt(name), suggestion(name, known))
 	}
 }
 
-func meant(name string, known []string) string {
+func suggestion(name string, known []string) string {
 	if n := nearest.Name(name, known); n != "" {
 		return ": did you mean " + n + "?"
 	}
 	return ": use one of " + strings.Join(known, ", ") + ", or a name that starts with x-"
 }
 
-// text reads an optional string member; null counts as left out.
+// text reads an optional string member; null counts as absent.
 func (f *findings) text(at string, m strictjson.Object, name string, most int) string {
 	switch v := m[name].(type) {
 	case nil:
@@ -156,8 +156,8 @@ func article(kind string) string {
 	}
 }
 
-// quoted writes a name from a document into a message, at a bounded length.
-func quoted(s string) string {
+// excerpt quotes a name from a document for a message, at a bounded length.
+func excerpt(s string) string {
 	const most = 80
 	if len(s) <= most {
 		return fmt.Sprintf("%q", s)

@@ -16,9 +16,8 @@ import (
 // maxRegexText bounds a value of format regex: compiling one costs more than its length.
 const maxRegexText = 1000
 
-// formats are the values of the format keyword, all asserted (validation 7.3, and those of OpenAPI).
-// They are ours because the library's read signs in times and addresses, leading hyphens in host
-// names and blanks in URIs.
+// formats are the values of the format keyword, all asserted (validation 7.3, and those of OpenAPI). They replace those
+// of the library, which accept signs in times and addresses, leading hyphens in host names and spaces in URIs.
 var formats = map[string]func(any) bool{
 	"date": text(isDate), "time": text(isTime), "date-time": text(isDateTime), "duration": text(durationForm.MatchString),
 	"email": text(isEmail), "idn-email": text(isEmail), "hostname": text(isHostname),
@@ -55,15 +54,17 @@ var (
 	relativeForm = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(#|(?:/.*)?)$`)
 	timeForm     = regexp.MustCompile(`^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$`)
 	// RFC 3339 appendix A.
-	durationForm = regexp.MustCompile(`^P(?:[0-9]+W|(?:[0-9]+Y(?:[0-9]+M(?:[0-9]+D)?)?|[0-9]+M(?:[0-9]+D)?|[0-9]+D)(?:T` + durationTime + `)?|T` + durationTime + `)$`)
-	templateForm = regexp.MustCompile(`^(?:[^{}\x00-\x20"'<>\\^` + "`" + `|]|\{[+#./;?&=,!@|]?[A-Za-z0-9_.%]+(?::[1-9][0-9]{0,3}|\*)?(?:,[A-Za-z0-9_.%]+(?::[1-9][0-9]{0,3}|\*)?)*\})*$`)
+	durationForm = regexp.MustCompile(`^P(?:[0-9]+W|(?:[0-9]+Y(?:[0-9]+M(?:[0-9]+D)?)?|[0-9]+M(?:[0-9]+D)?|[0-9]+D)(?:T` + durationTime +
+		`)?|T` + durationTime + `)$`)
+	templateForm = regexp.MustCompile(`^(?:[^{}\x00-\x20"'<>\\^` + "`" +
+		`|]|\{[+#./;?&=,!@|]?[A-Za-z0-9_.%]+(?::[1-9][0-9]{0,3}|\*)?(?:,[A-Za-z0-9_.%]+(?::[1-9][0-9]{0,3}|\*)?)*\})*$`)
 )
 
 const durationTime = `(?:[0-9]+H(?:[0-9]+M(?:[0-9]+S)?)?|[0-9]+M(?:[0-9]+S)?|[0-9]+S)`
 
 func accepted(any) bool { return true }
 
-// text makes a format of strings; other types are not its business (validation 7.2.1).
+// text makes a format of strings; values of other types pass (validation 7.2.1).
 func text(valid func(string) bool) func(any) bool {
 	return func(v any) bool {
 		s, ok := v.(string)
@@ -71,7 +72,7 @@ func text(valid func(string) bool) func(any) bool {
 	}
 }
 
-// whole makes a format of numbers: integers of that many bits.
+// whole makes a format of numbers: integers of the given number of bits.
 func whole(bits uint) func(any) bool {
 	least := new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), bits-1))
 	most := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), bits-1), big.NewInt(1))
@@ -94,7 +95,7 @@ func isDateTime(s string) bool {
 	return len(s) > 11 && (s[10] == 'T' || s[10] == 't') && isDate(s[:10]) && isTime(s[11:])
 }
 
-// isTime is RFC 3339 full-time. A leap second is one only at 23:59:60 UTC.
+// isTime reports whether s is an RFC 3339 full-time. A leap second is valid only at 23:59:60 UTC.
 func isTime(s string) bool {
 	m := timeForm.FindStringSubmatch(s)
 	if m == nil {
@@ -134,13 +135,14 @@ func isEmail(s string) bool {
 	return isHostname(domain) && isLocalPart(s[:at])
 }
 
-// isLocalPart takes what net/mail takes and nothing around it: no display name, comment or blank.
+// isLocalPart accepts what net/mail accepts as an address without display name, comment or space.
 func isLocalPart(local string) bool {
 	address, err := mail.ParseAddress(local + "@example.com")
-	return err == nil && address.Name == "" && (address.Address == local+"@example.com" || strings.HasPrefix(local, `"`) && !strings.Contains(local, "<"))
+	return err == nil && address.Name == "" &&
+		(address.Address == local+"@example.com" || strings.HasPrefix(local, `"`) && !strings.Contains(local, "<"))
 }
 
-// isHostname is RFC 1123 section 2.1.
+// isHostname reports whether s follows RFC 1123 section 2.1.
 func isHostname(s string) bool {
 	if len(s) == 0 || len(s) > 253 {
 		return false
@@ -158,7 +160,7 @@ func isHostname(s string) bool {
 	return true
 }
 
-// isURI is RFC 3986 (ascii) or RFC 3987.
+// isURI reports whether s follows RFC 3986 (ascii) or RFC 3987.
 func isURI(s string, absolute, ascii bool) bool {
 	for _, c := range s {
 		if c <= ' ' || c == 0x7f || strings.ContainsRune("\"<>\\^`{|}", c) || ascii && c > 0x7f {
@@ -176,10 +178,10 @@ func isURI(s string, absolute, ascii bool) bool {
 	return true
 }
 
-// isURITemplate is RFC 6570.
+// isURITemplate reports whether s follows RFC 6570.
 func isURITemplate(s string) bool { return templateForm.MatchString(s) }
 
-// isJSONPointer is RFC 6901.
+// isJSONPointer reports whether s follows RFC 6901.
 func isJSONPointer(s string) bool {
 	if s != "" && s[0] != '/' {
 		return false

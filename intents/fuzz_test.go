@@ -13,13 +13,15 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Whatever the document: a catalogue if and only if there is no error, and what was read strictly is
-// published so that it reads the same again.
+// For every document there is a catalogue if and only if there is no error, and a published strict document reads the
+// same again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(strings.Replace(shop, "?full={full}", "", 1)))
 	f.Add([]byte(one(`"input_parameters": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": null}}`)))
-	f.Add([]byte(one(`"output_parameters": [{"name": "a", "from": "/x", "$ref": "#/$defs/b", "$defs": {"b": {"type": "array", "items": {"$ref": "#"}}}}]`)))
-	f.Add([]byte(`{"service": {"name": "D"}, "intents": [{"uid": "d.example:do-it:v1", "name": "DoIt", "endpoint": {"url": "https://d.example/{a}"}}], "security": {"public_key": "x"}}`))
+	f.Add([]byte(one(`"output_parameters": [{"name": "a", "from": "/x", "$ref": "#/$defs/b", "$defs": {"b": {"type": "array", "items": ` +
+		`{"$ref": "#"}}}}]`)))
+	f.Add([]byte(`{"service": {"name": "D"}, "intents": [{"uid": "d.example:do-it:v1", "name": "DoIt", "endpoint": {"url": ` +
+		`"https://d.example/{a}"}}], "security": {"public_key": "x"}}`))
 	f.Add([]byte(one(`"input_parameters": [{"name": "a", "type": ["integer", "null"], "enum": [1, {}], "const": null, "multipleOf": 1e-400, "minLength": 1.0, "maxItems": 1e3, "uniqueItems": false,
 	  "pattern": "^(?P<x>a)$", "format": "uri-template", "dependentRequired": {"a": []}, "minProperties": 0, "exclusiveMaximum": -1.5E+3}]`)))
 	f.Add([]byte(`{"agentsJson": "0.1.0", "flows": []}`))
@@ -68,15 +70,21 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Parameters that are valid stay so once filled in, and filling in again changes nothing.
+// Valid parameters stay valid with their defaults, and adding the defaults again changes nothing.
 func FuzzValidate(f *testing.F) {
 	schemas := []string{
-		`[{"name": "a", "type": "string", "minLength": 2, "maxLength": 5, "pattern": "^[a-z]+$"}, {"name": "b", "type": "integer", "default": 7, "maximum": 12345678901234567890}]`,
-		`{"a": {"type": "integer", "default": null}, "b": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}], "default": null}, "c": {"type": "array", "items": {"type": "number"}, "default": [1.0]}}`,
-		`[{"name": "a", "$ref": "#/$defs/n", "$defs": {"n": {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}, "v": {"enum": [1, "x", null]}}, "additionalProperties": false}}}]`,
+		`[{"name": "a", "type": "string", "minLength": 2, "maxLength": 5, "pattern": "^[a-z]+$"}, {"name": "b", "type": "integer", "default": ` +
+			`7, "maximum": 12345678901234567890}]`,
+		`{"a": {"type": "integer", "default": null}, "b": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}], "default": ` +
+			`null}, "c": {"type": "array", "items": {"type": "number"}, "default": [1.0]}}`,
+		`[{"name": "a", "$ref": "#/$defs/n", "$defs": {"n": {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}, "v": {"enum": [1, ` +
+			`"x", null]}}, "additionalProperties": false}}}]`,
 		`[{"name": "a", "oneOf": [{"type": "string"}, {"type": "array", "uniqueItems": true, "contains": {"const": 1}}, {"multipleOf": 0.1}]}]`,
 	}
-	for n, s := range []string{`{"a": "abc"}`, `{"a": 1, "b": "2024-01-01"}`, `{"a": {"n": {"v": "x"}}}`, `{"a": [1, 1.0]}`, `{"c": ["x"]}`, `{"a": null}`} {
+	for n, s := range []string{
+		`{"a": "abc"}`, `{"a": 1, "b": "2024-01-01"}`, `{"a": {"n": {"v": "x"}}}`, `{"a": [1, 1.0]}`, `{"c": ["x"]}`,
+		`{"a": null}`,
+	} {
 		f.Add(uint8(n), []byte(s))
 	}
 	f.Add(uint8(0), []byte(`{"`+strings.Repeat("0", 300)+`": null}`))
@@ -103,7 +111,7 @@ func FuzzValidate(f *testing.F) {
 			t.Fatalf("%v with %v", filled, violations)
 		}
 		for _, v := range violations {
-			// A name too long to be told is pointed at by the object it stands in.
+			// A name that is too long for the answer is reported with the pointer of its object.
 			nameless := v.Pointer == "" && v.Reason == reason.UnknownParameter
 			if v.Reason == "" || v.Keyword == "" || v.Message == "" || v.Pointer == "" && !nameless {
 				t.Fatalf("%+v", v)
@@ -118,8 +126,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// A shaped answer has declared members only, holds every required one, and shaping it again by name
-// changes nothing.
+// A shaped answer has declared members only and every required one, and shaping it again by name changes nothing.
 func FuzzShape(f *testing.F) {
 	c, list := intents.Parse([]byte(one(`"output_parameters": [
 	  {"name": "a", "type": "number", "required": true}, {"name": "b", "type": "string"}, {"name": "c", "type": "boolean"},
@@ -128,7 +135,10 @@ func FuzzShape(f *testing.F) {
 		f.Fatal(list)
 	}
 	i := c.Intents()[0]
-	for _, s := range []string{`{"a": "1.50", "b": 2, "c": "true", "d": [{"x": "1"}], "e": 0}`, `[1]`, `{"a": 1e400}`, `{"a": "1e99999"}`, `null`, `{"a": -0}`} {
+	for _, s := range []string{
+		`{"a": "1.50", "b": 2, "c": "true", "d": [{"x": "1"}], "e": 0}`, `[1]`, `{"a": 1e400}`, `{"a": "1e99999"}`,
+		`null`, `{"a": -0}`,
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

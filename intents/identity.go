@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// identity is what a schema says about which values are equal: enum, const and uniqueItems. The
-// library compares each pair anew, with rationals, and its hash of a list is easily made to collide;
-// here each value has one text, so that a list costs its length whatever is in it.
+// identity holds the keywords about equality: enum, const and uniqueItems. The library compares each pair again, with
+// rational numbers, and collisions of its hash of a list are easy to construct. Here each value has one text, so that
+// the cost of a list is proportional to its length, for any content.
 type identity struct {
 	enum     map[string]bool
-	list     []any // enum as stated
+	list     []any // enum as written in the schema
 	constant string
-	value    any // const as stated
+	value    any // const as written in the schema
 	isConst  bool
 	unique   bool
 }
@@ -65,8 +65,8 @@ func (d *identity) validate(v any, nullable bool, at *path, r *report) {
 	}
 }
 
-// appendIdentity writes a text that two sound values share exactly if they are equal (core 4.2.2):
-// 1, 1.0 and 10e-1 are.
+// appendIdentity appends a text that is the same for two checked values exactly if they are equal (core 4.2.2): 1, 1.0
+// and 10e-1 are.
 func appendIdentity(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -76,7 +76,7 @@ func appendIdentity(b []byte, v any) []byte {
 	case string:
 		return appendText(append(b, 's'), v)
 	case json.Number:
-		return appendText(append(b, '#'), plainNumber(string(v)))
+		return appendText(append(b, '#'), canonicalNumber(string(v)))
 	case []any:
 		b = append(strconv.AppendInt(append(b, '['), int64(len(v)), 10), ':')
 		for _, item := range v {
@@ -98,10 +98,10 @@ func appendText(b []byte, s string) []byte {
 	return append(append(strconv.AppendInt(b, int64(len(s)), 10), ':'), s...)
 }
 
-// plainNumber writes a JSON number as its significant digits and a power of ten.
-func plainNumber(s string) string {
+// canonicalNumber writes a JSON number as its significant digits and a power of ten.
+func canonicalNumber(s string) string {
 	mantissa, tens, _ := strings.Cut(strings.ReplaceAll(s, "E", "e"), "e")
-	exponent, _ := strconv.Atoi(tens) // sound numbers have a small one or none
+	exponent, _ := strconv.Atoi(tens) // checkTree has bounded the exponent
 	mantissa, negative := strings.CutPrefix(mantissa, "-")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := strings.TrimLeft(whole+fraction, "0")

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// An index answers searches without reading intents. Each word of an intent leads to the intents that
-// hold it, with a weight for the place it holds there.
+// An index answers searches without reading intents. Each word leads to the intents that contain it, with a weight for
+// the place where it occurs.
 type index struct {
 	entries []entry
 	words   []string // sorted, for prefixes
@@ -17,7 +17,7 @@ type index struct {
 	service string // lower case
 }
 
-// An entry is what filters compare, in lower case.
+// An entry holds the values that filters compare, in lower case.
 type entry struct {
 	uid, base, namespace, name, category, description string
 	tags                                              []string
@@ -26,7 +26,7 @@ type entry struct {
 
 type posting struct{ intent, weight int32 }
 
-// The weights of the places a word may stand in.
+// The weights of the places in which a word may occur.
 const (
 	inName        = 8
 	inTags        = 5
@@ -62,7 +62,7 @@ func newIndex(all []*Intent, service string) *index {
 	return x
 }
 
-// weigh finds the words of an intent and the weightiest place of each.
+// weigh returns the words of an intent, each with the largest weight of its places.
 func weigh(i *Intent) map[string]int32 {
 	weights := map[string]int32{}
 	note := func(text string, weight int32) {
@@ -84,8 +84,7 @@ func weigh(i *Intent) map[string]int32 {
 	return weights
 }
 
-// wordsOf splits a text into words in lower case, CamelCase also into its parts, each without the
-// plural's s.
+// wordsOf splits a text into words in lower case, CamelCase also into its parts, each without a plural s.
 func wordsOf(text string) []string {
 	var out []string
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -139,11 +138,11 @@ func (x *index) find(q Query) []int {
 	return out
 }
 
-// minPrefix is how long a word must be to stand for those that begin with it.
+// minPrefix is the minimal length of a word that matches the words it is a prefix of.
 const minPrefix = 3
 
-// rank scores intents by the words of a text: first how many of them they hold, then how rare these
-// are and where they stand. The result has one score for each intent.
+// rank scores intents by the words of a text: first by how many of the words they contain, then by how rare these are
+// and where they occur. The result has one score for each intent.
 func (x *index) rank(text string) []int64 {
 	const perWord = 1 << 32
 	ranks, best := make([]int64, len(x.entries)), make([]int64, len(x.entries))

@@ -9,28 +9,28 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An Intent is one thing an agent may ask a service to do. It is read-only once Parse returned it.
-// UIM core 1.1.
+// An Intent is one action that an agent may request from a service. It is read-only once Parse returned it. UIM core
+// 1.1.
 type Intent struct {
 	UID         UID
 	Name        string // intent_name: SearchProducts
 	Description string
-	Inputs      []Parameter // in the order written; a map of parameters is in the order of its members
+	Inputs      []Parameter // in the written order; a map of parameters is in the order of its members
 	Outputs     []Parameter
-	Endpoint    *Endpoint // nil where the file names none: every call then goes to the service's execute URL
+	Endpoint    *Endpoint // nil where the file names none: calls then go to the service's execute URL
 	Tags        []string
 	Category    string
-	Version     string // as written; what binds is UID.Version
-	RateLimit   string // informative text such as 1000/hour; the policy is what binds
+	Version     string // as written; UID.Version is the one that counts
+	RateLimit   string // informative text such as 1000/hour; the policy is what counts
 	Price       string // informative text such as 0.01 USD
 	Retired     bool   // no longer executed; ReplacedBy may name its successor
 	ReplacedBy  UID
-	// Safe says that a call changes nothing, so that it may be repeated. Default: true for GET and HEAD.
+	// Safe means that a call changes nothing, so that it may be repeated. Default: true for GET and HEAD.
 	Safe bool
 
 	place  int              // index in the document
-	raw    []byte           // the member as the operator wrote it, without what is his alone
-	words  map[string]int32 // until the index has them
+	raw    []byte           // the member as the operator wrote it, without private members
+	words  map[string]int32 // until they are in the index
 	inputs map[string]int
 	known  []string // names of Inputs, in order
 }
@@ -51,25 +51,25 @@ type Parameter struct {
 	Description string
 	Default     any // a strictjson tree; meaningful only where HasDefault
 	HasDefault  bool
-	// From is the JSON pointer at which an output is found in the upstream's answer; HasFrom says whether
-	// there is one ("" is the whole answer). Without one it is the member of the parameter's name.
+	// From is the JSON pointer at which an output is found in the upstream's answer ("" is the whole answer); HasFrom is
+	// whether there is one. Without one, the output is the member of the parameter's name.
 	From    string
 	HasFrom bool
 	// Schema is the JSON Schema (2020-12) of the value, a strictjson tree: never change it.
 	Schema strictjson.Object
 
-	absent bool // a null default: null sent means not sent
+	absent bool // the default is null, and null sent means not sent
 	check  *check
 }
 
-// JSON is the intent as the operator wrote it, byte for byte, except that the from members of its
-// outputs, which tell of the upstream's private answer, are left out. Callers must not change it.
+// JSON returns the intent as the operator wrote it, byte for byte, but without the from members of its outputs, which
+// describe the private answer of the upstream. Callers must not change it.
 func (i *Intent) JSON() []byte { return i.raw }
 
 // MarshalJSON writes JSON.
 func (i *Intent) MarshalJSON() ([]byte, error) { return bytes.Clone(i.raw), nil }
 
-// Input returns the input parameter of that name.
+// Input returns the input parameter with this name.
 func (i *Intent) Input(name string) (*Parameter, bool) {
 	at, ok := i.inputs[name]
 	if !ok {
@@ -78,9 +78,9 @@ func (i *Intent) Input(name string) (*Parameter, bool) {
 	return &i.Inputs[at], true
 }
 
-// InputSchema is one JSON Schema (2020-12) for the whole parameters object, for protocols that
-// describe calls that way. It is built anew on each call and may be changed by the caller at its top
-// level. References inside parameters are rewritten to hold in the larger document.
+// InputSchema returns one JSON Schema (2020-12) for the whole parameters object, for protocols that describe calls that
+// way. It is built anew on each call and may be changed by the caller at its top level. References inside parameters
+// are rewritten for the larger document.
 func (i *Intent) InputSchema() strictjson.Object { return objectSchema(i.Inputs, false) }
 
 // OutputSchema is InputSchema for the answer; nil where the intent declares no outputs.
@@ -110,8 +110,8 @@ func objectSchema(parameters []Parameter, open bool) map[string]any {
 	return schema
 }
 
-// rebase copies a schema, moving each reference under base. Only schema positions are touched: a
-// member called $ref inside an enum or a default is data.
+// rebase copies a schema, moving each reference under base. It changes schema positions only: a member called $ref
+// inside an enum or a default is data.
 func rebase(schema any, base string) any {
 	m, ok := schema.(map[string]any)
 	if !ok {

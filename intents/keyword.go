@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// A valueKind is what the value of a schema keyword must be.
+// A valueKind is the kind of value that a schema keyword must have.
 type valueKind int
 
 const (
@@ -30,16 +30,18 @@ const (
 	refValue
 )
 
-// keywords are those of JSON Schema 2020-12 (core 8 and 10, validation 6 to 9), and the few that other
-// schema writers add: definitions (draft-07), nullable, example, discriminator (OpenAPI 3).
+// keywords are those of JSON Schema 2020-12 (core 8 and 10, validation 6 to 9), and common additions of other schema
+// dialects: definitions (draft-07), nullable, example, discriminator (OpenAPI 3).
 var keywords = map[string]valueKind{
 	"$schema": textValue, "$comment": textValue, "$ref": refValue, "$defs": schemaMapValue, "definitions": schemaMapValue,
 	"type": typeValue, "enum": filledValue, "const": anyValue, "nullable": boolValue,
-	"multipleOf": positiveValue, "maximum": numberValue, "exclusiveMaximum": numberValue, "minimum": numberValue, "exclusiveMinimum": numberValue,
-	"maxLength": countValue, "minLength": countValue, "pattern": patternValue, "format": formatValue,
+	"multipleOf": positiveValue, "maximum": numberValue, "exclusiveMaximum": numberValue, "minimum": numberValue,
+	"exclusiveMinimum": numberValue,
+	"maxLength":        countValue, "minLength": countValue, "pattern": patternValue, "format": formatValue,
 	"maxItems": countValue, "minItems": countValue, "uniqueItems": boolValue, "maxContains": countValue, "minContains": countValue,
 	"maxProperties": countValue, "minProperties": countValue, "required": namesValue, "dependentRequired": namesMapValue,
-	"allOf": schemasValue, "anyOf": schemasValue, "oneOf": schemasValue, "not": schemaValue, "if": schemaValue, "then": schemaValue, "else": schemaValue,
+	"allOf": schemasValue, "anyOf": schemasValue, "oneOf": schemasValue, "not": schemaValue, "if": schemaValue, "then": schemaValue,
+	"else":             schemaValue,
 	"dependentSchemas": schemaMapValue, "prefixItems": schemasValue, "items": schemaValue, "contains": schemaValue,
 	"properties": schemaMapValue, "patternProperties": patternsValue, "additionalProperties": schemaValue, "propertyNames": schemaValue,
 	"unevaluatedItems": schemaValue, "unevaluatedProperties": schemaValue,
@@ -50,15 +52,16 @@ var keywords = map[string]valueKind{
 
 var keywordNames = slices.Sorted(maps.Keys(keywords))
 
-// annotations say nothing about which values are valid.
+// annotations have no effect on which values are valid.
 var annotations = map[string]bool{
-	"$schema": true, "$comment": true, "title": true, "description": true, "default": true, "deprecated": true, "readOnly": true, "writeOnly": true,
-	"examples": true, "example": true, "discriminator": true, "contentEncoding": true, "contentMediaType": true, "contentSchema": true,
+	"$schema": true, "$comment": true, "title": true, "description": true, "default": true, "deprecated": true, "readOnly": true,
+	"writeOnly": true,
+	"examples":  true, "example": true, "discriminator": true, "contentEncoding": true, "contentMediaType": true, "contentSchema": true,
 	"nullable": true, // the walker has turned it into a type
 }
 
-// assertions are the keywords that look at one value and descend into nothing: a schema of these and
-// of items, properties, additionalProperties and required is walked by us, any other by the library.
+// assertions are the keywords that check one value and do not descend: a schema of these and of items, properties,
+// additionalProperties and required is walked here, any other by the library.
 var assertions = map[string]bool{
 	"type": true, "enum": true, "const": true, "multipleOf": true, "maximum": true, "exclusiveMaximum": true, "minimum": true,
 	"exclusiveMinimum": true, "maxLength": true, "minLength": true, "pattern": true, "format": true, "maxItems": true, "minItems": true,
@@ -67,7 +70,8 @@ var assertions = map[string]bool{
 
 // forbidden keywords would change what a reference means, or let a schema name one elsewhere.
 var forbidden = map[string]bool{
-	"$id": true, "$anchor": true, "$dynamicRef": true, "$dynamicAnchor": true, "$recursiveRef": true, "$recursiveAnchor": true, "$vocabulary": true,
+	"$id": true, "$anchor": true, "$dynamicRef": true, "$dynamicAnchor": true, "$recursiveRef": true, "$recursiveAnchor": true,
+	"$vocabulary": true,
 }
 
 // eachSubschema calls visit for every schema directly inside m, in a fixed order, with the one or two

@@ -10,8 +10,8 @@ import (
 )
 
 // A License is the value of uim-license where it is a name of the UIM licensing scheme:
-// [Open-][artifacts-]UIM-<elements>-v<version>, such as D-UIM-BY-NC-v1.0. Only ParseLicense makes one;
-// the zero License is none. UIM reference, licensing scheme.
+// [Open-][artifacts-]UIM-<elements>-v<version>, such as D-UIM-BY-NC-v1.0. Only ParseLicense makes one; the zero License
+// is no licence. UIM reference, licensing scheme.
 type License struct {
 	Open      bool     // offered at no charge
 	Artifacts string   // what it is about, of the letters DAMPS in that order; empty: everything
@@ -19,12 +19,12 @@ type License struct {
 	Version   string   // such as 1.0
 }
 
-// ErrLicense means that a text is no name of the UIM licensing scheme. It may be a licence all the same.
+// ErrLicense means that a text is not a name of the UIM licensing scheme. It may be the name of another licence.
 var ErrLicense = errors.New("want a licence such as UIM-BY-NC-v1.0, or a URL that ends in one")
 
-// licenseElements are the elements in canonical order, each with what it says. Of PD and CC0, which
-// dedicate the work to the public domain, one stands alone.
-var licenseElements = []struct{ name, says string }{
+// licenseElements are the elements in canonical order, each with its meaning. Of PD and CC0, which dedicate the work to
+// the public domain, one stands alone.
+var licenseElements = []struct{ name, meaning string }{
 	{"PD", "It is in the public domain: anyone may use it for any purpose, without conditions."},
 	{"CC0", "The service gives up its rights in it (CC0): anyone may use it for any purpose, without conditions."},
 	{"BY", "Give appropriate credit, link to the licence, and say what you changed."},
@@ -40,7 +40,7 @@ var licenseElements = []struct{ name, says string }{
 	{"BACP", "Bypassing paywalls or other access controls is not allowed."},
 }
 
-// licenseArtifacts say what the letters of DAMPS stand for.
+// licenseArtifacts are the meanings of the letters DAMPS.
 var licenseArtifacts = []struct {
 	letter byte
 	words  string
@@ -50,11 +50,12 @@ var licenseArtifacts = []struct {
 
 const maxLicense = 200 // bytes of a name; longer than all elements together
 
-var licenseForm = regexp.MustCompile(`(?i)^(open-)?(?:([damps]{1,5})-)?uim-([a-z0-9-]+)-v((?:0|[1-9][0-9]{0,3})(?:\.(?:0|[1-9][0-9]{0,3})){0,2})$`)
+var licenseForm = regexp.MustCompile(`(?i)^(open-)?(?:([damps]{1,5})-)?uim-([a-z0-9-]+)` +
+	`-v((?:0|[1-9][0-9]{0,3})(?:\.(?:0|[1-9][0-9]{0,3})){0,2})$`)
 
-// ParseLicense reads a name of the UIM licensing scheme, or an http or https URL whose path ends in one,
-// in any case. Names that contradict themselves are refused. Every error wraps ErrLicense; the caller
-// then still has the text.
+// ParseLicense reads a name of the UIM licensing scheme, or an http or https URL whose path ends in one, in any case.
+// Names with contradicting elements are rejected. Every error wraps ErrLicense; the text may still be the name of
+// another licence.
 func ParseLicense(s string) (License, error) {
 	name := s
 	if strings.Contains(s, "://") {
@@ -62,7 +63,8 @@ func ParseLicense(s string) (License, error) {
 			return License{}, fmt.Errorf("longer than %d bytes: %w", maxURL, ErrLicense)
 		}
 		u, err := url.Parse(s)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
+			u.Fragment != "" {
 			return License{}, fmt.Errorf("no plain http or https URL: %w", ErrLicense)
 		}
 		name = strings.TrimRight(u.Path, "/")
@@ -95,16 +97,16 @@ func ParseLicense(s string) (License, error) {
 	if len(l.Elements) != len(written) {
 		return License{}, fmt.Errorf("an element is unknown or stands twice: %w", ErrLicense)
 	}
-	if err := l.sound(); err != nil {
+	if err := l.checkElements(); err != nil {
 		return License{}, err
 	}
 	return l, nil
 }
 
-// sound reports elements that cannot all be meant.
-func (l License) sound() error {
+// checkElements rejects elements that contradict each other.
+func (l License) checkElements() error {
 	switch {
-	case l.dedicated() && len(l.Elements) > 1:
+	case l.publicDomain() && len(l.Elements) > 1:
 		return fmt.Errorf("what is in the public domain has no conditions: %w", ErrLicense)
 	case l.Has("ND") && l.Has("SA"):
 		return fmt.Errorf("ND allows no derivatives and SA licenses them: %w", ErrLicense)
@@ -113,13 +115,13 @@ func (l License) sound() error {
 	}
 }
 
-// dedicated reports whether the work is given to the public domain.
-func (l License) dedicated() bool { return l.Has("PD") || l.Has("CC0") }
+// publicDomain reports whether the work is dedicated to the public domain.
+func (l License) publicDomain() bool { return l.Has("PD") || l.Has("CC0") }
 
 // Has reports whether the licence has this element, in canonical spelling.
 func (l License) Has(element string) bool { return slices.Contains(l.Elements, element) }
 
-// String is the canonical name, which ParseLicense reads; empty for the zero License.
+// String returns the canonical name, which ParseLicense reads; empty for the zero License.
 func (l License) String() string {
 	if len(l.Elements) == 0 {
 		return ""
@@ -135,9 +137,9 @@ func (l License) String() string {
 	return b.String()
 }
 
-// Plain is the licence in plain words, a sentence each, in canonical order; nil for the zero License.
-// Ethical use is a condition of every licence of the scheme but the dedications to the public domain,
-// whether EAU is written or not.
+// Plain describes the licence, one sentence for each element, in canonical order; nil for the zero License. Ethical use
+// is a condition of every licence of the scheme but the dedications to the public domain, whether EAU is written or
+// not.
 func (l License) Plain() []string {
 	if len(l.Elements) == 0 {
 		return nil
@@ -147,8 +149,8 @@ func (l License) Plain() []string {
 		out = append(out, "It is offered at no charge.")
 	}
 	for _, e := range licenseElements {
-		if l.Has(e.name) || e.name == "EAU" && !l.dedicated() {
-			out = append(out, e.says)
+		if l.Has(e.name) || e.name == "EAU" && !l.publicDomain() {
+			out = append(out, e.meaning)
 		}
 	}
 	return out

@@ -17,7 +17,7 @@ const (
 // parameterMembers are those of a parameter that are not keywords of its schema.
 var parameterMembers = []string{"name", "from", "constraints", "required"}
 
-// parameters reads a list of parameters, or a map of name to schema whose order is names.
+// parameters reads a list of parameters, or a map of name to schema in the order of names.
 func (b *builder) parameters(at string, v any, names []string, inputs bool) []Parameter {
 	var out []Parameter
 	switch v := v.(type) {
@@ -25,15 +25,16 @@ func (b *builder) parameters(at string, v any, names []string, inputs bool) []Pa
 		return nil
 	case []any:
 		for i, item := range v {
-			out = append(out, b.listed(at+"/"+strconv.Itoa(i), item, inputs)...)
+			out = append(out, b.listItem(at+"/"+strconv.Itoa(i), item, inputs)...)
 		}
 	case map[string]any:
 		if strictjson.Object(v).Text("type") != "" && v["properties"] != nil {
-			b.hard("parameters", at, "this is a JSON Schema of the whole object: write its properties here, as a list of parameters or a map of name to schema")
+			b.hard("parameters", at,
+				"this is a JSON Schema of the whole object: write its properties here, as a list of parameters or a map of name to schema")
 			return nil
 		}
 		for _, name := range names {
-			out = append(out, b.mapped(at+pointer(name), name, v[name], inputs)...)
+			out = append(out, b.mapMember(at+pointer(name), name, v[name], inputs)...)
 		}
 	default:
 		b.hard("parameters", at, "parameters must be a list, or a map of name to schema, not %s", article(strictjson.Kind(v)))
@@ -45,7 +46,7 @@ func (b *builder) parameters(at string, v any, names []string, inputs bool) []Pa
 	seen := make(map[string]bool, len(out))
 	for _, p := range out {
 		if seen[p.Name] {
-			b.hard("duplicate", at, "the parameter %s stands here twice", quoted(p.Name))
+			b.hard("duplicate", at, "the parameter %s stands here twice", excerpt(p.Name))
 		}
 		seen[p.Name] = true
 	}
@@ -60,8 +61,8 @@ func (b *builder) named(at, name string) bool {
 	return true
 }
 
-// listed reads {"name": …, "type": …, "required": …, "constraints": {…}}.
-func (b *builder) listed(at string, v any, inputs bool) []Parameter {
+// listItem reads {"name": …, "type": …, "required": …, "constraints": {…}}.
+func (b *builder) listItem(at string, v any, inputs bool) []Parameter {
 	m, ok := strictjson.AsObject(v)
 	if !ok {
 		b.hard("parameters", at, "a parameter must be an object, not %s", article(strictjson.Kind(v)))
@@ -72,16 +73,16 @@ func (b *builder) listed(at string, v any, inputs bool) []Parameter {
 		return nil
 	}
 	p := Parameter{Name: name}
-	if m.List("required") == nil { // else it is a keyword of the schema: the members that are required
+	if m.List("required") == nil { // a list is a keyword of the schema: the members that are required
 		p.Required, _ = b.flag(at, m, "required")
 	}
-	if m["type"] == nil && !b.saysType(m) {
-		b.advise("no-type", at, "the parameter %s has no type: any value will be taken", quoted(name))
+	if m["type"] == nil && !b.hasType(m) {
+		b.advise("no-type", at, "the parameter %s has no type: any value will be taken", excerpt(name))
 	}
 	return b.finish(at, p, m, inputs)
 }
 
-func (b *builder) saysType(m strictjson.Object) bool {
+func (b *builder) hasType(m strictjson.Object) bool {
 	constraints := m.Object("constraints")
 	for _, keyword := range []string{"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"} {
 		if m[keyword] != nil || constraints[keyword] != nil {
@@ -91,8 +92,8 @@ func (b *builder) saysType(m strictjson.Object) bool {
 	return false
 }
 
-// mapped reads "name": {schema}. One without default is required; an explicit required wins.
-func (b *builder) mapped(at, name string, v any, inputs bool) []Parameter {
+// mapMember reads "name": {schema}. A parameter without default is required; an explicit required takes precedence.
+func (b *builder) mapMember(at, name string, v any, inputs bool) []Parameter {
 	if !b.named(at, name) {
 		return nil
 	}
@@ -124,7 +125,7 @@ func (b *builder) mapped(at, name string, v any, inputs bool) []Parameter {
 	return b.finish(at, p, m, inputs)
 }
 
-// finish reads what both forms share and compiles the schema.
+// finish reads what both forms have in common and compiles the schema.
 func (b *builder) finish(at string, p Parameter, m strictjson.Object, inputs bool) []Parameter {
 	p.Description = b.text(at, m, "description", maxDescription)
 	if from, ok := m["from"]; ok {
@@ -155,7 +156,7 @@ func (b *builder) finish(at string, p Parameter, m strictjson.Object, inputs boo
 		return []Parameter{p}
 	}
 	p.check = check
-	b.fallback(at, &p, m)
+	b.readDefault(at, &p, m)
 	return []Parameter{p}
 }
 
@@ -167,12 +168,12 @@ func (w *walker) parameter(m strictjson.Object, at string) map[string]any {
 			own[name] = v
 		}
 	}
-	out, _ := w.plain(own, "", at, 0).(map[string]any)
+	out, _ := w.normalize(own, "", at, 0).(map[string]any)
 	constraints := w.findings.object(at, m, "constraints")
 	if len(constraints) == 0 {
 		return out
 	}
-	more, _ := w.plain(map[string]any(constraints), "", at+"/constraints", 0).(map[string]any)
+	more, _ := w.normalize(map[string]any(constraints), "", at+"/constraints", 0).(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		if _, twice := out[name]; twice {
 			w.hard("duplicate", at+"/constraints"+pointer(name), "%s stands both on the parameter and under constraints", name)
@@ -183,8 +184,8 @@ func (w *walker) parameter(m strictjson.Object, at string) map[string]any {
 	return out
 }
 
-// fallback settles the default: a null one means absent unless the schema takes null.
-func (b *builder) fallback(at string, p *Parameter, m strictjson.Object) {
+// readDefault reads the default: null means absent unless the schema accepts null.
+func (b *builder) readDefault(at string, p *Parameter, m strictjson.Object) {
 	value, has := m["default"]
 	where := at + "/default"
 	if !has {
@@ -197,7 +198,7 @@ func (b *builder) fallback(at string, p *Parameter, m strictjson.Object) {
 		}
 	}
 	r := report{most: 1}
-	if sound(value, &r, nil) {
+	if checkTree(value, &r, nil) {
 		p.check.validate(value, nil, &r)
 	}
 	switch {
@@ -206,7 +207,7 @@ func (b *builder) fallback(at string, p *Parameter, m strictjson.Object) {
 	case len(r.violations) > 0:
 		b.soft("default", where, "the default breaks the parameter's own schema%s: %s", within(r.violations[0].Pointer), r.violations[0].Message)
 	case p.Required:
-		b.soft("default", where, "a required parameter has no default: %s is both", quoted(p.Name))
+		b.soft("default", where, "a required parameter has no default: %s is both", excerpt(p.Name))
 	default:
 		p.Default, p.HasDefault = value, true
 	}
@@ -219,9 +220,9 @@ func within(pointer string) string {
 	return " at " + pointer
 }
 
-// typeName is the UIM type of a schema: that of its one type beside null, else any.
+// typeName returns the UIM type of a schema: its one type beside null, else any.
 func typeName(schema map[string]any) string {
-	if inner, ok := optional(schema); ok {
+	if inner, ok := nullableOf(schema); ok {
 		if m, ok := inner.(map[string]any); ok {
 			return typeName(m)
 		}

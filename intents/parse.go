@@ -20,18 +20,17 @@ const (
 	MaxDocument = 64 << 20
 )
 
-// Options say how a document is read.
+// Options control how a document is read.
 type Options struct {
-	// Strict is for what an operator loads: every departure from the known members, types and schema
-	// keywords is an error. Otherwise the document is another service's: what can be taken is taken, an
-	// intent that cannot is left out with a warning, and warnings are all there is unless nothing can
-	// be read.
+	// Strict is for the operator's own document: every departure from the known members, types and schema keywords is an
+	// error. Otherwise the document is that of another service: everything usable is read, an unusable intent is left out
+	// with a warning, and there are no errors unless nothing can be read.
 	Strict bool
 }
 
-// Parse reads agents.json. The catalogue is nil if and only if the list has errors. Every schema is
-// checked here, keyword by keyword, and every default held against it; intents are read side by side
-// on all processors, and schemas that are equal but for titles and descriptions are compiled once.
+// Parse reads agents.json. The catalogue is nil if and only if the list has errors. Every schema is checked, keyword by
+// keyword, and every default validated. Intents are read concurrently on all processors, and schemas that differ only
+// in titles and descriptions are compiled once.
 func Parse(data []byte, opts Options) (*Catalog, problem.List) {
 	f := &findings{strict: opts.Strict}
 	if len(data) > MaxDocument {
@@ -65,7 +64,7 @@ func Parse(data []byte, opts Options) (*Catalog, problem.List) {
 	return c, bounded(list)
 }
 
-// bounded cuts a list, keeping errors before warnings only where it must.
+// bounded shortens a list. It drops warnings before errors.
 func bounded(list problem.List) problem.List {
 	if len(list) <= maxProblems {
 		return list
@@ -86,8 +85,8 @@ func rank(p problem.Problem) int {
 	return 1
 }
 
-// unreadable says where the document stops being JSON. Reading parts found err; reading the whole
-// gives the better place.
+// unreadable returns the place at which the document stops being JSON. err comes from reading parts; reading the whole
+// gives a better place.
 func unreadable(data []byte, err error, at string) problem.List {
 	var list problem.List
 	if _, whole := strictjson.DecodeObject(data); whole != nil {
@@ -101,7 +100,7 @@ func unreadable(data []byte, err error, at string) problem.List {
 	return list
 }
 
-// top decodes all members but the intents, whose text it returns with the offset in document order.
+// top decodes all members but the intents. It returns the text of the intents with its offset.
 func top(data []byte, all []member) (tree strictjson.Object, raw *member, bad problem.List) {
 	tree = make(strictjson.Object, len(all))
 	for i, m := range all {
@@ -122,11 +121,11 @@ func top(data []byte, all []member) (tree strictjson.Object, raw *member, bad pr
 	return tree, raw, nil
 }
 
-// A reading is one intent as read, or what is wrong with it.
+// A reading is one intent, or the problems found in it.
 type reading struct {
 	intent *Intent
 	list   problem.List
-	broken bool // its text is not acceptable JSON
+	broken bool // its text is not JSON that is accepted
 }
 
 // load reads the intents.
@@ -158,7 +157,7 @@ func (c *Catalog) load(data []byte, raw *member, opts Options) (list problem.Lis
 	return list
 }
 
-// readAll reads the pieces on all processors, in chunks so that order costs nothing.
+// readAll reads the pieces on all processors, in chunks that keep the order.
 func readAll(pieces [][]byte, opts Options) []reading {
 	readings := make([]reading, len(pieces))
 	shared := &compiler{done: map[string]*compiled{}}
@@ -214,7 +213,7 @@ func read(n int, piece []byte, shared *compiler, opts Options) reading {
 	return reading{intent: intent, list: list}
 }
 
-// named names the intent in its findings.
+// named adds the name of the intent to its findings.
 func named(b *builder, name string) problem.List {
 	for i := range b.list {
 		b.list[i].Message = name + ": " + b.list[i].Message
@@ -222,7 +221,7 @@ func named(b *builder, name string) problem.List {
 	return b.list
 }
 
-// arrange makes the maps and the search index, and finds what only shows over all intents.
+// arrange makes the maps and the search index, and finds the problems that concern several intents.
 func (c *Catalog) arrange(opts Options) problem.List {
 	f := &findings{strict: opts.Strict}
 	c.byUID = make(map[UID]*Intent, len(c.intents))
@@ -250,7 +249,8 @@ func (c *Catalog) arrange(opts Options) problem.List {
 	}
 	for _, i := range c.intents {
 		if i.ReplacedBy != (UID{}) && i.ReplacedBy.Namespace == i.UID.Namespace && c.byUID[i.ReplacedBy] == nil {
-			f.advise("replaced-by", "/intents/"+strconv.Itoa(i.place)+"/replaced_by", "intent %s: replaced_by names %s, which is not in this file", i.UID, i.ReplacedBy)
+			f.advise("replaced-by", "/intents/"+strconv.Itoa(i.place)+"/replaced_by", "intent %s: replaced_by names %s, which is not in this file",
+				i.UID, i.ReplacedBy)
 		}
 	}
 	c.index = newIndex(c.intents, c.Service.Name)

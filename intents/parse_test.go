@@ -53,9 +53,10 @@ func strict(t *testing.T, doc string) *intents.Catalog {
 	return c
 }
 
-// one is a catalogue of one intent with these members besides uid, name and description.
+// one returns a catalogue of one intent with these members besides uid, name and description.
 func one(members string) string {
-	return `{"service-info": {"name": "S"}, "intents": [{"intent_uid": "example.com:it:v1", "intent_name": "It", "description": "d", ` + members + `}]}`
+	return `{"service-info": {"name": "S"}, "intents": [{"intent_uid": "example.com:it:v1", "intent_name": "It", "description": "d", ` +
+		members + `}]}`
 }
 
 func tree(t *testing.T, s string) any {
@@ -127,10 +128,12 @@ func TestReferenceServiceDialect(t *testing.T) {
 	if len(violations) > 0 || !cmp.Equal(filled, strictjson.Object{"city": "Ulm", "area": nil, "sort": "rent"}) {
 		t.Errorf("%v, %v", filled, violations)
 	}
-	if _, violations = i.Validate(map[string]any{}); len(violations) != 1 || violations[0].Reason != reason.MissingParameter || violations[0].Pointer != "/city" {
+	if _, violations = i.Validate(map[string]any{}); len(violations) != 1 || violations[0].Reason != reason.MissingParameter ||
+		violations[0].Pointer != "/city" {
 		t.Error(violations)
 	}
-	if _, violations = i.Validate(map[string]any{"city": "Ulm", "area": "centre"}); len(violations) != 1 || violations[0].Keyword != "maxLength" {
+	if _, violations = i.Validate(map[string]any{"city": "Ulm", "area": "centre"}); len(violations) != 1 ||
+		violations[0].Keyword != "maxLength" {
 		t.Error(violations)
 	}
 	if out, err := i.Shape(map[string]any{"homes": []any{}}); err != nil || !cmp.Equal(out, map[string]any{"homes": []any{}}) {
@@ -168,7 +171,7 @@ func TestOtherDialects(t *testing.T) {
 	}
 }
 
-// What an operator gets wrong is an error that says where, and what was meant.
+// A fault in the operator's document is an error that names the place and the nearest name.
 func TestStrictErrors(t *testing.T) {
 	in := func(p string) string { return one(`"input_parameters": [{"name": "a", ` + p + `}]`) }
 	for _, tt := range []struct{ name, doc, pointer, message string }{
@@ -184,8 +187,14 @@ func TestStrictErrors(t *testing.T) {
 		{"trailing bytes", `{"intents": []} x`, "", "more bytes"},
 		{"duplicate key at the top", `{"intents": [], "intents": []}`, "/intents", "stands twice"},
 		{"duplicate key below", one(`"tags": [], "tags": []`), "/intents/0/tags", "stands twice"},
-		{"deep nesting", one(`"x-a": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100)), "/intents/0/x-a" + strings.Repeat("/0", 61), "deeper"},
-		{"very deep nesting", one(`"x-a": ` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)), "/intents/0/x-a" + strings.Repeat("/0", 61), "deeper"},
+		{
+			"deep nesting", one(`"x-a": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100)), "/intents/0/x-a" + strings.Repeat("/0", 61),
+			"deeper",
+		},
+		{
+			"very deep nesting", one(`"x-a": ` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)),
+			"/intents/0/x-a" + strings.Repeat("/0", 61), "deeper",
+		},
 		{"NUL", one(`"category": "a\u0000"`), "/intents/0/category", "U+0000"},
 		{"invalid UTF-8", one("\"category\": \"\xff\""), "/intents/0/category", "UTF-8"},
 		{"invalid UTF-8 in a name", "{\"\xff\": 1, \"intents\": []}", "", "UTF-8"},
@@ -194,39 +203,69 @@ func TestStrictErrors(t *testing.T) {
 		{"unknown format", in(`"type": "string", "format": "e-mail"`), "/intents/0/input_parameters/0/format", "did you mean email?"},
 		{"keyword of wrong type", in(`"type": "string", "maxLength": "3"`), "/intents/0/input_parameters/0/maxLength", "whole number"},
 		{"keyword twice", in(`"minimum": 1, "constraints": {"minimum": 2}`), "/intents/0/input_parameters/0/constraints/minimum", "both"},
-		{"lookahead", in(`"type": "string", "pattern": "^(?=a)b"`), "/intents/0/input_parameters/0/pattern", "intent example.com:it:v1: the pattern"},
+		{
+			"lookahead", in(`"type": "string", "pattern": "^(?=a)b"`), "/intents/0/input_parameters/0/pattern",
+			"intent example.com:it:v1: the pattern",
+		},
 		{"back-reference", in(`"type": "string", "pattern": "(a)\\1"`), "/intents/0/input_parameters/0/pattern", "RE2"},
 		{"bad pattern below", in(`"type": "array", "items": {"pattern": "("}`), "/intents/0/input_parameters/0/items/pattern", "missing closing"},
-		{"bad patternProperties", in(`"type": "object", "patternProperties": {"(?!x)": {}}`), "/intents/0/input_parameters/0/patternProperties/(?!x)", "RE2"},
+		{
+			"bad patternProperties", in(`"type": "object", "patternProperties": {"(?!x)": {}}`),
+			"/intents/0/input_parameters/0/patternProperties/(?!x)", "RE2",
+		},
 		{"default against type", in(`"type": "integer", "default": "1"`), "/intents/0/input_parameters/0/default", "of type"},
-		{"default against maximum", in(`"type": "integer", "maximum": 9007199254740992, "default": 9007199254740993`), "/intents/0/input_parameters/0/default", "at most 9007199254740992"},
-		{"default of a required one", in(`"type": "integer", "required": true, "default": 1`), "/intents/0/input_parameters/0/default", "required"},
+		{
+			"default against maximum", in(`"type": "integer", "maximum": 9007199254740992, "default": 9007199254740993`),
+			"/intents/0/input_parameters/0/default", "at most 9007199254740992",
+		},
+		{
+			"default of a required one", in(`"type": "integer", "required": true, "default": 1`), "/intents/0/input_parameters/0/default",
+			"required",
+		},
 		{"remote ref", in(`"$ref": "https://evil.example/s.json"`), "/intents/0/input_parameters/0/$ref", "never loaded"},
 		{"file ref", in(`"anyOf": [{"$ref": "file:///etc/passwd"}]`), "/intents/0/input_parameters/0/anyOf/0/$ref", "never loaded"},
 		{"relative ref", in(`"$ref": "other.json#/a"`), "/intents/0/input_parameters/0/$ref", "never loaded"},
 		{"ref to nothing", in(`"$ref": "#/$defs/b"`), "/intents/0/input_parameters/0/$ref", "no schema"},
 		{"ref to data", in(`"$ref": "#/enum/0", "enum": [{}]`), "/intents/0/input_parameters/0/$ref", "no schema"},
 		{"ref to itself", in(`"$ref": "#"`), "/intents/0/input_parameters/0", "leads back"},
-		{"ref round", in(`"$ref": "#/$defs/b", "$defs": {"b": {"allOf": [{"$ref": "#/$defs/c"}]}, "c": {"$ref": "#/$defs/b"}}`), "/intents/0/input_parameters/0", "leads back"},
+		{
+			"ref round", in(`"$ref": "#/$defs/b", "$defs": {"b": {"allOf": [{"$ref": "#/$defs/c"}]}, "c": {"$ref": "#/$defs/b"}}`),
+			"/intents/0/input_parameters/0", "leads back",
+		},
 		{"base changed", in(`"$id": "https://evil.example/"`), "/intents/0/input_parameters/0/$id", "not allowed"},
 		{"dynamic ref", in(`"items": {"$dynamicRef": "#x"}`), "/intents/0/input_parameters/0/items/$dynamicRef", "not allowed"},
 		{"exponential refs", in(bomb(20)), "/intents/0/input_parameters/0", "too much work"},
 		{"exponential depth", in(`"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}`), "/intents/0/input_parameters/0", "too much work"},
-		{"deep schema", in(`"items": ` + strings.Repeat(`{"items": `, 40) + "{}" + strings.Repeat("}", 40)), "/intents/0/input_parameters/0/items" + strings.Repeat("/items", 32), "nest deeper"},
-		{"parameter twice", one(`"input_parameters": [{"name": "a", "type": "any"}, {"name": "a", "type": "any"}]`), "/intents/0/input_parameters", "twice"},
+		{
+			"deep schema", in(`"items": ` + strings.Repeat(`{"items": `, 40) + "{}" + strings.Repeat("}", 40)),
+			"/intents/0/input_parameters/0/items" + strings.Repeat("/items", 32), "nest deeper",
+		},
+		{
+			"parameter twice", one(`"input_parameters": [{"name": "a", "type": "any"}, {"name": "a", "type": "any"}]`),
+			"/intents/0/input_parameters", "twice",
+		},
 		{"parameter without name", one(`"input_parameters": [{"type": "any"}]`), "/intents/0/input_parameters/0/name", "name"},
 		{"schema for parameters", one(`"input_parameters": {"type": "object", "properties": {}}`), "/intents/0/input_parameters", "JSON Schema"},
 		{"from on an input", in(`"type": "any", "from": "/a"`), "/intents/0/input_parameters/0/from", "output"},
-		{"bad from", one(`"output_parameters": [{"name": "a", "type": "any", "from": "a"}]`), "/intents/0/output_parameters/0/from", "JSON pointer"},
+		{
+			"bad from", one(`"output_parameters": [{"name": "a", "type": "any", "from": "a"}]`), "/intents/0/output_parameters/0/from",
+			"JSON pointer",
+		},
 		{"relative endpoint", one(`"endpoint": "/a"`), "/intents/0/endpoint", "absolute"},
 		{"endpoint scheme", one(`"endpoint": {"url": "file:///etc/passwd"}`), "/intents/0/endpoint/url", "absolute"},
 		{"endpoint password", one(`"endpoint": {"url": "https://u:canary@example.com/"}`), "/intents/0/endpoint/url", "user name"},
 		{"endpoint method", one(`"endpoint": {"url": "https://example.com/", "method": "TRACE"}`), "/intents/0/endpoint/method", "TRACE"},
-		{"endpoint body", one(`"endpoint": {"url": "https://example.com/", "content_type": "text/xml"}`), "/intents/0/endpoint/content_type", "application/json"},
+		{
+			"endpoint body", one(`"endpoint": {"url": "https://example.com/", "content_type": "text/xml"}`), "/intents/0/endpoint/content_type",
+			"application/json",
+		},
 		{"placeholder in host", one(`"endpoint": "https://{a}.example.com/"`), "/intents/0/endpoint", "placeholder"},
 		{"placeholder unknown", one(`"endpoint": "https://example.com/{a}"`), "/intents/0/endpoint", "{a}"},
 		{"placeholder in query name", one(`"endpoint": "https://example.com/?{a}=1"`), "/intents/0/endpoint", "placeholder"},
-		{"policy url", `{"service-info": {"name": "S"}, "intents": [], "uim-policy-file": "javascript:alert(1)"}`, "/uim-policy-file", "absolute"},
+		{
+			"policy url", `{"service-info": {"name": "S"}, "intents": [], "uim-policy-file": "javascript:alert(1)"}`, "/uim-policy-file",
+			"absolute",
+		},
 		{"two services", `{"service-info": {"name": "S"}, "service": {"name": "T"}, "intents": []}`, "/service", "both"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -247,7 +286,7 @@ func TestStrictErrors(t *testing.T) {
 	}
 }
 
-// bomb is a schema in which one value would be held against 2^n schemas.
+// bomb returns a schema that applies 2^n schemas to one value.
 func bomb(n int) string {
 	var defs []string
 	for i := range n {
@@ -257,7 +296,8 @@ func bomb(n int) string {
 }
 
 func TestStrictWarnings(t *testing.T) {
-	c, list := intents.Parse([]byte(strings.Replace(one(`"price": "cheap", "rate_limit": "often"`), ":it:", ":doIt:", 1)), intents.Options{Strict: true})
+	c, list := intents.Parse([]byte(strings.Replace(one(`"price": "cheap", "rate_limit": "often"`), ":it:", ":doIt:", 1)),
+		intents.Options{Strict: true})
 	if c == nil || len(list) != 3 {
 		t.Fatal(list)
 	}
@@ -280,9 +320,10 @@ func TestDuplicateUIDs(t *testing.T) {
 	}
 }
 
-// A reader of other people's files takes what can be taken.
-func TestLenientLeavesOutOnlyWhatIsBroken(t *testing.T) {
-	doc := "{\"intents\": [42, {\"intent_uid\": \"nonsense\"}, {\"intent_uid\": \"a.example:dup:v1\", \"tags\": [], \"tags\": []}, {\"x\": \"\xff\"}," +
+// Lenient reading keeps everything that is usable.
+func TestLenientLeavesOutOnlyWhatIsInvalid(t *testing.T) {
+	doc := "{\"intents\": [42, {\"intent_uid\": \"nonsense\"}, {\"intent_uid\": \"a.example:dup:v1\", \"tags\": [], \"tags\": []}, {\"x\": " +
+		"\"\xff\"}," +
 		`{"intent_uid": "a.example:ref:v1", "input_parameters": [{"name": "a", "$ref": "https://evil.example/"}]},
 		 {"intent_uid": "a.example:deep:v1", "x": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `},
 		 {"intent_uid": "a.example:good:v1", "tags": "no list", "surprise": 1, "uid": null,
@@ -307,7 +348,7 @@ func TestLenientLeavesOutOnlyWhatIsBroken(t *testing.T) {
 	}
 }
 
-func TestTooMuchIsRefused(t *testing.T) {
+func TestTooMuchIsRejected(t *testing.T) {
 	many := `{"intents": [` + strings.Repeat("0,", intents.MaxIntents) + `0]}`
 	if c, list := intents.Parse([]byte(many), intents.Options{}); c != nil || list[0].Code != "too-many" {
 		t.Error(list)

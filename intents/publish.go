@@ -8,8 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Fill is what the gateway knows and publishes where the operator's file is silent. Empty fields
-// fill in nothing.
+// A Fill holds what the gateway publishes where the operator's file has no value. Empty fields are not published.
 type Fill struct {
 	PublicKey    string // uim-public-key
 	PolicyURL    string // uim-policy-file
@@ -18,8 +17,8 @@ type Fill struct {
 	Issuer       string // uim-issuer
 }
 
-// Published is agents.json as it is served: the operator's document byte for byte, with the members
-// of fill put in where they are left out, null or empty, and without the from members of outputs.
+// Published returns agents.json as it is served: the operator's document byte for byte, with the members of fill where
+// they are absent, null or empty, and without the from members of outputs.
 func (c *Catalog) Published(fill Fill) ([]byte, error) {
 	edits := slices.Clone(c.spans)
 	var added []byte
@@ -45,7 +44,7 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 			edits = append(edits, edit{from: c.members[at].from, to: c.members[at].to, with: value})
 		}
 	}
-	if len(added) > 0 { // intents is always there, so there is a last member
+	if len(added) > 0 { // intents is always present, so there is a last member
 		end := c.members[len(c.members)-1].to
 		edits = append(edits, edit{from: end, to: end, with: added})
 	}

@@ -14,7 +14,10 @@ import (
 func TestPublishedKeepsTheOperatorsDocument(t *testing.T) {
 	doc := strings.Replace(shop, "?full={full}", "", 1)
 	c := strict(t, doc)
-	got, err := c.Published(intents.Fill{PublicKey: "KEY", PolicyURL: "https://g/policy", DiscoveryURL: "https://g/s", ExecuteURL: `https://g/"x"`, Issuer: "example.com"})
+	got, err := c.Published(intents.Fill{
+		PublicKey: "KEY", PolicyURL: "https://g/policy", DiscoveryURL: "https://g/s",
+		ExecuteURL: `https://g/"x"`, Issuer: "example.com",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +43,8 @@ func TestPublishedKeepsTheOperatorsDocument(t *testing.T) {
 func TestPublishedFillsNullAndEmpty(t *testing.T) {
 	c := strict(t, `{"uim-public-key": null, "uim-policy-file" : "", "service-info": {"name": "S"}, "intents": []}`)
 	got, err := c.Published(intents.Fill{PublicKey: "K", PolicyURL: "https://g/p"})
-	if want := `{"uim-public-key": "K", "uim-policy-file" : "https://g/p", "service-info": {"name": "S"}, "intents": []}`; err != nil || string(got) != want {
+	if want := `{"uim-public-key": "K", "uim-policy-file" : "https://g/p", "service-info": {"name": "S"}, "intents": []}`; err != nil ||
+		string(got) != want {
 		t.Errorf("%s, %v", got, err)
 	}
 	bare, list := intents.Parse([]byte(`{"intents":[]}`), intents.Options{})
@@ -52,13 +56,14 @@ func TestPublishedFillsNullAndEmpty(t *testing.T) {
 	}
 }
 
-// Where an output stands in the upstream's private answer is nobody's business.
+// The place of an output in the upstream's answer is private.
 func TestFromIsNotPublished(t *testing.T) {
 	for outputs, want := range map[string]string{
 		`[{"from": "/a", "name": "x", "type": "any"}]`:                              `[{"name": "x", "type": "any"}]`,
 		`[{"name": "x", "type": "any", "\u0066rom": "/a"}]`:                         `[{"name": "x", "type": "any"}]`,
 		`{"x": {"from": "/a"}, "from": {"type": "any", "from": "/b", "title": ""}}`: `{"x": {}, "from": {"type": "any", "title": ""}}`,
-		`[{"name": "from", "type": "object", "properties": {"from": {}}}]`:          `[{"name": "from", "type": "object", "properties": {"from": {}}}]`,
+		`[{"name": "from", "type": "object", "properties": {"from": ` +
+			`{}}}]`: `[{"name": "from", "type": "object", "properties": {"from": {}}}]`,
 	} {
 		c := strict(t, one(`"x-note": {"from": 1}, "output_parameters": `+outputs))
 		i := c.Intents()[0]

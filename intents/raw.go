@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A member is one member of an object as it stands in a document.
+// A member is one member of an object, with its place in the document.
 type member struct {
 	name     string
 	start    int // of the name
@@ -21,8 +21,8 @@ type member struct {
 
 var errShape = errors.New("not an object")
 
-// splitter reads texts that strictjson has accepted, or will: it only finds where values begin and end,
-// so duplicates and bad UTF-8 below the level it is used on are left for strictjson to refuse.
+// splitter returns a decoder for texts that strictjson has accepted, or will check later. It only finds where values
+// begin and end: duplicates and bad UTF-8 below the level it reads are left to strictjson.
 func splitter(data []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
@@ -67,7 +67,7 @@ func members(data []byte) ([]member, error) {
 	return out, nil
 }
 
-// elements splits an array and gives the offset of each element.
+// elements splits an array and returns the offset of each element.
 func elements(data []byte) (values [][]byte, offsets []int, err error) {
 	dec := splitter(data)
 	if dec.PeekKind() != '[' {
@@ -91,7 +91,7 @@ func elements(data []byte) (values [][]byte, offsets []int, err error) {
 	return values, offsets, nil
 }
 
-// parameterOrder returns, for parameters written as a map, the names in the order they stand.
+// parameterOrder returns, for parameters written as a map, the names in their order.
 func parameterOrder(raw []byte) map[string][]string {
 	out := map[string][]string{}
 	all, err := members(raw)
@@ -119,7 +119,7 @@ type edit struct {
 	with     []byte
 }
 
-// apply makes edits that stand in order and do not overlap.
+// apply makes edits that are in order and do not overlap.
 func apply(data []byte, edits []edit) []byte {
 	if len(edits) == 0 {
 		return data
@@ -133,10 +133,10 @@ func apply(data []byte, edits []edit) []byte {
 	return append(out, data[at:]...)
 }
 
-// withoutSources cuts the from members out of an intent's output parameters, and nothing else.
+// withoutSources removes the from members of an intent's output parameters, and nothing else.
 func withoutSources(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte(`from"`)) && !bytes.Contains(raw, []byte(`\`)) {
-		return raw // the name is nowhere, plain or escaped
+		return raw // the name occurs nowhere, with or without escapes
 	}
 	all, err := members(raw)
 	if err != nil {

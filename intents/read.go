@@ -93,12 +93,12 @@ func (b *builder) uid(at string, m strictjson.Object) UID {
 		b.hard("uid", at+"/uid", "uid and intent_uid differ: leave one out")
 	}
 	if !uid.Canonical() {
-		b.advise("uid", at+"/"+name, "the name in %s should hold only a-z, 0-9 and hyphens; other readers may refuse it", quoted(s))
+		b.advise("uid", at+"/"+name, "the name in %s should hold only a-z, 0-9 and hyphens; other readers may refuse it", excerpt(s))
 	}
 	return uid
 }
 
-// either reads a member by its canonical name or that of the draft's dialect.
+// either reads a member by its canonical name or by that of the draft's dialect.
 func (f *findings) either(at string, m strictjson.Object, name, draft string, most int) string {
 	if m[name] == nil {
 		return f.text(at, m, draft, most)
@@ -147,7 +147,7 @@ var (
 	placeholder = regexp.MustCompile(`\{([^{}]*)\}`)
 )
 
-// endpoint reads an object, or a bare URL which stands for a POST of JSON.
+// endpoint reads an object, or a URL alone, which means a POST of JSON.
 func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 	at += "/endpoint"
 	e := &Endpoint{Method: "POST", ContentType: bodies[0]}
@@ -172,10 +172,10 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 		return nil
 	}
 	if !slices.Contains(methods, e.Method) {
-		b.hard("endpoint", at+"/method", "method %s is not one of %s", quoted(e.Method), strings.Join(methods, ", "))
+		b.hard("endpoint", at+"/method", "method %s is not one of %s", excerpt(e.Method), strings.Join(methods, ", "))
 	}
 	if media, _, _ := strings.Cut(e.ContentType, ";"); !slices.Contains(bodies, strings.ToLower(strings.TrimSpace(media))) {
-		b.soft("endpoint", at+"/content_type", "content_type %s is not one of %s", quoted(e.ContentType), strings.Join(bodies, ", "))
+		b.soft("endpoint", at+"/content_type", "content_type %s is not one of %s", excerpt(e.ContentType), strings.Join(bodies, ", "))
 	}
 	if reason := badEndpoint(e.URL); reason != "" {
 		b.hard("endpoint", where, "the endpoint's URL %s", reason)
@@ -185,7 +185,7 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 	return e
 }
 
-// badEndpoint says what is wrong with a URL, or "".
+// badEndpoint returns what is wrong with a URL, or "".
 func badEndpoint(s string) string {
 	if s == "" {
 		return "is missing"
@@ -225,16 +225,17 @@ func badEndpoint(s string) string {
 	return ""
 }
 
-// placeholders makes sure that each names an input that is always there.
+// placeholders checks that each placeholder names an input that is always present.
 func (b *builder) placeholders(at string, e *Endpoint, i *Intent) {
 	path, _, _ := strings.Cut(e.URL, "?")
 	for _, m := range placeholder.FindAllStringSubmatch(e.URL, -1) {
 		p, ok := i.Input(m[1])
 		switch {
 		case !ok:
-			b.hard("endpoint", at, "the placeholder {%s} names no input parameter%s", strings.Trim(quoted(m[1]), `"`), meant(m[1], i.known))
+			b.hard("endpoint", at, "the placeholder {%s} names no input parameter%s", strings.Trim(excerpt(m[1]), `"`), suggestion(m[1], i.known))
 		case strings.Contains(path, m[0]) && !p.Required && !p.HasDefault:
-			b.advise("endpoint", at, "the path needs {%s}, but the parameter is optional and has no default: calls without it will be refused", p.Name)
+			b.advise("endpoint", at,
+				"the path needs {%s}, but the parameter is optional and has no default: calls without it will be refused", p.Name)
 		}
 	}
 }

@@ -27,20 +27,20 @@ const (
 
 var types = []string{"string", "number", "integer", "boolean", "array", "object", "null", "any"}
 
-// A walker checks one parameter's schema and copies it into the plain form that is compiled: the UIM
-// type any and the OpenAPI member nullable become what JSON Schema says for them.
+// A walker checks one parameter's schema and copies it into the normal form that is compiled: the UIM type any and the
+// OpenAPI member nullable are written in JSON Schema.
 type walker struct {
 	*findings
 	at      string          // of the parameter, in the document
-	schemas map[string]bool // pointers, inside the parameter, at which a schema stands
+	schemas map[string]bool // pointers, inside the parameter, of all schemas
 	refs    map[string]string
-	parents map[string]string // where a reference stands in the document, for messages
+	parents map[string]string // the place of each reference in the document, for messages
 	count   int
 }
 
-// plain checks schema and returns its plain form; inside is the pointer from the parameter's root,
-// outside that in the document (they differ below constraints).
-func (w *walker) plain(schema any, inside, outside string, depth int) any {
+// normalize checks schema and returns its normal form. inside is the pointer from the parameter's root, outside that in
+// the document (they differ below constraints).
+func (w *walker) normalize(schema any, inside, outside string, depth int) any {
 	w.count++
 	switch {
 	case depth > maxSchemaDepth:
@@ -76,7 +76,7 @@ func (w *walker) object(schema map[string]any, inside, outside string, depth int
 		case !ok && strings.HasPrefix(name, "x-"):
 		case !ok && !w.strict:
 		case !ok:
-			w.soft("unknown-keyword", there, "%s is no JSON Schema keyword%s", quoted(name), meantKeyword(name))
+			w.soft("unknown-keyword", there, "%s is no JSON Schema keyword%s", excerpt(name), suggestKeyword(name))
 		default:
 			if fresh, ok := w.keyword(name, kind, v, here, there, depth); ok {
 				out[name] = fresh
@@ -90,14 +90,14 @@ func (w *walker) object(schema map[string]any, inside, outside string, depth int
 	return out
 }
 
-func meantKeyword(name string) string {
+func suggestKeyword(name string) string {
 	if n := nearest.Name(name, keywordNames); n != "" {
 		return ": did you mean " + n + "?"
 	}
 	return "; a name that starts with x- is yours to use"
 }
 
-// allowNull widens type and enum as OpenAPI 3.0 means nullable.
+// allowNull widens type and enum by null, which is the meaning of nullable in OpenAPI 3.0.
 func allowNull(schema map[string]any) {
 	switch t := schema["type"].(type) {
 	case string:
@@ -122,7 +122,7 @@ func kindsOf(list []any) []string {
 	return kinds
 }
 
-// keyword checks one keyword and returns its plain value; not ok means it has none.
+// keyword checks one keyword and returns its value in normal form; not ok means it has none.
 func (w *walker) keyword(name string, kind valueKind, v any, inside, outside string, depth int) (any, bool) {
 	if reason := wrongValue(kind, v); reason != "" && annotations[name] {
 		w.soft("schema", outside, "%s must be %s", name, reason)
@@ -133,12 +133,12 @@ func (w *walker) keyword(name string, kind valueKind, v any, inside, outside str
 	}
 	switch kind {
 	case schemaValue:
-		return w.plain(v, inside, outside, depth+1), true
+		return w.normalize(v, inside, outside, depth+1), true
 	case schemasValue:
 		list := make([]any, len(v.([]any))) //nolint:forcetypeassert // wrongValue has looked
 		for i, sub := range v.([]any) {     //nolint:forcetypeassert // wrongValue has looked
 			step := "/" + strconv.Itoa(i)
-			list[i] = w.plain(sub, inside+step, outside+step, depth+1)
+			list[i] = w.normalize(sub, inside+step, outside+step, depth+1)
 		}
 		return list, true
 	case schemaMapValue, patternsValue:
@@ -149,7 +149,7 @@ func (w *walker) keyword(name string, kind valueKind, v any, inside, outside str
 			if kind == patternsValue {
 				w.pattern(key, outside+step)
 			}
-			out[key] = w.plain(object[key], inside+step, outside+step, depth+1)
+			out[key] = w.normalize(object[key], inside+step, outside+step, depth+1)
 		}
 		return out, true
 	case patternValue:
@@ -158,7 +158,7 @@ func (w *walker) keyword(name string, kind valueKind, v any, inside, outside str
 	case formatValue:
 		s, _ := v.(string)
 		if formats[s] == nil {
-			w.soft("unknown-format", outside, "format %s is not known%s", quoted(s), meantFormat(s))
+			w.soft("unknown-format", outside, "format %s is not known%s", excerpt(s), suggestFormat(s))
 			return nil, false
 		}
 		return v, true
@@ -172,7 +172,7 @@ func (w *walker) keyword(name string, kind valueKind, v any, inside, outside str
 	}
 }
 
-func meantFormat(s string) string {
+func suggestFormat(s string) string {
 	known := slices.Sorted(maps.Keys(formats))
 	if n := nearest.Name(s, known); n != "" {
 		return ": did you mean " + n + "?"
@@ -180,7 +180,8 @@ func meantFormat(s string) string {
 	return ": use one of " + strings.Join(known, ", ")
 }
 
-// pattern tells syntax that ECMAScript has and RE2 has not from what is wrong in both.
+// pattern checks a regular expression. It distinguishes syntax that ECMAScript has and RE2 has not from what is wrong
+// in both.
 func (w *walker) pattern(s, at string) bool {
 	if len(s) > maxPattern {
 		w.hard("pattern", at, "the pattern is longer than %d bytes", maxPattern)
@@ -194,7 +195,7 @@ func (w *walker) pattern(s, at string) bool {
 	if bad, ok := errors.AsType[*syntax.Error](err); ok {
 		reason = string(bad.Code)
 		if bad.Code == syntax.ErrInvalidPerlOp || bad.Code == syntax.ErrInvalidEscape {
-			reason += " " + quoted(bad.Expr) + ": look-around, back-references and \\u escapes are ECMAScript's alone; write it in RE2 syntax"
+			reason += " " + excerpt(bad.Expr) + ": look-around, back-references and \\u escapes are ECMAScript's alone; write it in RE2 syntax"
 		}
 	}
 	w.hard("pattern", at, "the pattern cannot be used: %s", reason)
@@ -211,9 +212,9 @@ func (w *walker) typeOf(v any, at string) (any, bool) {
 		s, ok := t.(string)
 		switch {
 		case !ok || !slices.Contains(types, s):
-			name := quoted(fmt.Sprint(t))
+			name := excerpt(fmt.Sprint(t))
 			if ok {
-				w.soft("unknown-type", at, "type %s is not known%s", name, meant(s, types))
+				w.soft("unknown-type", at, "type %s is not known%s", name, suggestion(s, types))
 			} else {
 				w.hard("schema", at, "a type must be a string, not %s", article(strictjson.Kind(t)))
 			}
@@ -232,12 +233,12 @@ func (w *walker) typeOf(v any, at string) (any, bool) {
 	return out, true
 }
 
-// ref takes only places inside the parameter and writes them in the one form the library looks up.
+// ref accepts only places inside the parameter and returns them in the one form that the library looks up.
 func (w *walker) ref(s, inside, outside string) (any, bool) {
 	target, ok := strings.CutPrefix(s, "#")
 	target, err := url.PathUnescape(target)
 	if !ok || err != nil || target != "" && (target[0] != '/' || !isJSONPointer(target)) {
-		w.hard("remote-ref", outside, "$ref must point inside the parameter, such as #/$defs/name: %s is never loaded", quoted(s))
+		w.hard("remote-ref", outside, "$ref must point inside the parameter, such as #/$defs/name: %s is never loaded", excerpt(s))
 		return nil, false
 	}
 	holder := strings.TrimSuffix(inside, "/$ref")
@@ -246,7 +247,7 @@ func (w *walker) ref(s, inside, outside string) (any, bool) {
 	return "#" + fragmentOf(target), true
 }
 
-// fragmentOf escapes a JSON pointer for use behind # as the library does it.
+// fragmentOf escapes a JSON pointer for use behind #, in the form that the library uses.
 func fragmentOf(pointer string) string {
 	tokens := strings.Split(pointer, "/")
 	for i, t := range tokens {
@@ -257,7 +258,7 @@ func fragmentOf(pointer string) string {
 
 func fragment(token string) string { return url.PathEscape(strictjson.Escape(token)) }
 
-// wrongValue says what a keyword of that kind wants, or "".
+// wrongValue returns what the value of a keyword of that kind must be, or "" if it is.
 func wrongValue(kind valueKind, v any) string {
 	switch kind {
 	case textValue, patternValue, formatValue, refValue:

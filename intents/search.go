@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	// DefaultPageSize is what a search returns unless told otherwise.
+	// DefaultPageSize is the page size of a search that names none.
 	DefaultPageSize = 20
-	// MaxPageSize is the most it returns.
+	// MaxPageSize is the largest page size.
 	MaxPageSize  = 100
 	maxQueryText = 500 // characters of one filter
 	maxWords     = 20  // of query and description
 )
 
-// A Query asks for intents. Its filters are ANDed; empty ones ask for nothing. Letters match in any
-// case. UIM core 5.4.
+// A Query is a search for intents. Its filters are ANDed; empty filters match everything. Letters match in any case.
+// UIM core 5.4.
 type Query struct {
-	Text        string   // ranked: intents with more of its words, in weightier places, come first
+	Text        string   // ranked: intents that contain more of its words, in places of larger weight, come first
 	ServiceName string   // part of the service's name
 	IntentName  string   // part of intent_name
 	UID         string   // the UID, or its namespace:name
 	Namespace   string   // exactly
 	Category    string   // exactly
-	Description string   // words that must all be in the description
-	Tags        []string // that must all be there
+	Description string   // words that must all occur in the description
+	Tags        []string // tags that must all be present
 	Page        int      // from 1; 0 is 1
 	PageSize    int      // 0 is DefaultPageSize; above MaxPageSize is MaxPageSize
 }
 
-// A Page is one part of the answer to a Query. Its JSON is the wire form of the search endpoint.
+// A Page is one page of the answer to a Query. Its JSON is the wire form of the search endpoint.
 type Page struct {
 	Intents      []*Intent
 	TotalResults int
 	TotalPages   int
 	CurrentPage  int
 	PageSize     int
-	Clamped      bool // the page size asked for was above MaxPageSize; PageSize tells the agent
+	Clamped      bool // the requested page size was above MaxPageSize; PageSize is the one used
 }
 
 // MarshalJSON writes {"intents": […], "pagination": {…}}, the intents as their operator wrote them.
@@ -65,11 +65,14 @@ func (p Page) MarshalJSON() ([]byte, error) {
 	return out, nil
 }
 
-// ErrQuery means that a search asks for something that has no meaning.
+// ErrQuery means that a parameter of a search has no valid meaning.
 var ErrQuery = errors.New("this search cannot be made")
 
 // queryNames are the parameters of the search endpoint.
-var queryNames = []string{"query", "service_name", "intent_name", "uid", "namespace", "category", "description", "tags", "page", "page_size"}
+var queryNames = []string{
+	"query", "service_name", "intent_name", "uid", "namespace", "category", "description", "tags",
+	"page", "page_size",
+}
 
 // ParseQuery reads the parameters of the search endpoint: query, service_name, intent_name, uid,
 // namespace, category, description, tags (comma-separated), page and page_size. Others are ignored.
@@ -110,8 +113,8 @@ func ParseQuery(values map[string][]string) (Query, error) {
 	return q, nil
 }
 
-// Search answers a Query from the index made at load. Retired intents are not found. Intents of equal
-// rank, and all of them where Text is empty, come in the order of the document.
+// Search answers a Query from the index made at load. It does not return retired intents. Intents of equal rank, and
+// all of them where Text is empty, are in the order of the document.
 func (c *Catalog) Search(q Query) Page {
 	found := c.index.find(q)
 	p := Page{CurrentPage: max(q.Page, 1), PageSize: q.PageSize, TotalResults: len(found)}

@@ -16,14 +16,16 @@ import (
 func market(t *testing.T) *intents.Catalog {
 	t.Helper()
 	i := func(uid, name, description, category, tags, more string) string {
-		return fmt.Sprintf(`{"intent_uid": %q, "intent_name": %q, "description": %q, "category": %q, "tags": [%s]%s}`, uid, name, description, category, tags, more)
+		return fmt.Sprintf(`{"intent_uid": %q, "intent_name": %q, "description": %q, "category": %q, "tags": [%s]%s}`, uid, name,
+			description, category, tags, more)
 	}
 	return strict(t, `{"service-info": {"name": "Market"}, "intents": [`+strings.Join([]string{
 		i("a.example:search-products:v1", "SearchProducts", "Find goods by words", "e-commerce", `"search", "Products"`, ""),
 		i("a.example:search-products:v2", "SearchProducts", "Find goods by words, newer", "e-commerce", `"search", "products"`, ""),
 		i("a.example:place-order:v1", "PlaceOrder", "Buy the products in the cart", "e-commerce", `"order"`, ""),
 		i("b.example:book-flight:v1", "BookFlight", "Book a flight", "travel", `"flights", "order"`, ""),
-		i("b.example:old-flight:v1", "OldFlight", "Book a flight", "travel", `"flights"`, `, "retired": true, "replaced_by": "b.example:book-flight:v1"`),
+		i("b.example:old-flight:v1", "OldFlight", "Book a flight", "travel", `"flights"`,
+			`, "retired": true, "replaced_by": "b.example:book-flight:v1"`),
 	}, ",")+`]}`)
 }
 
@@ -33,25 +35,37 @@ func TestSearch(t *testing.T) {
 		q    intents.Query
 		want string
 	}{
-		"everything but the retired": {intents.Query{}, "a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1 b.example:book-flight:v1"},
-		"namespace":                  {intents.Query{Namespace: "B.example"}, "b.example:book-flight:v1"},
-		"category":                   {intents.Query{Category: "Travel"}, "b.example:book-flight:v1"},
-		"uid":                        {intents.Query{UID: "a.example:search-products:v2"}, "a.example:search-products:v2"},
-		"uid without version":        {intents.Query{UID: "a.example:search-products"}, "a.example:search-products:v1 a.example:search-products:v2"},
-		"uid prefix is no match":     {intents.Query{UID: "a.example:search"}, ""},
-		"intent_name":                {intents.Query{IntentName: "placeorder"}, "a.example:place-order:v1"},
-		"service_name":               {intents.Query{ServiceName: "mark"}, "a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1 b.example:book-flight:v1"},
-		"another service":            {intents.Query{ServiceName: "shop"}, ""},
-		"description words":          {intents.Query{Description: "words newer"}, "a.example:search-products:v2"},
-		"all tags":                   {intents.Query{Tags: []string{"flights", "ORDER"}}, "b.example:book-flight:v1"},
-		"not all tags":               {intents.Query{Tags: []string{"flights", "search"}}, ""},
-		"filters are ANDed":          {intents.Query{Category: "e-commerce", Tags: []string{"order"}}, "a.example:place-order:v1"},
-		"name before description":    {intents.Query{Text: "products"}, "a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1"},
-		"more words first":           {intents.Query{Text: "order flight"}, "b.example:book-flight:v1 a.example:place-order:v1"},
-		"beginnings of words":        {intents.Query{Text: "prod"}, "a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1"},
-		"ranked and filtered":        {intents.Query{Text: "order", Namespace: "a.example"}, "a.example:place-order:v1"},
-		"no such word":               {intents.Query{Text: "zebra"}, ""},
-		"signs only":                 {intents.Query{Text: "?!"}, ""},
+		"everything but the retired": {
+			intents.Query{},
+			"a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1 b.example:book-flight:v1",
+		},
+		"namespace":              {intents.Query{Namespace: "B.example"}, "b.example:book-flight:v1"},
+		"category":               {intents.Query{Category: "Travel"}, "b.example:book-flight:v1"},
+		"uid":                    {intents.Query{UID: "a.example:search-products:v2"}, "a.example:search-products:v2"},
+		"uid without version":    {intents.Query{UID: "a.example:search-products"}, "a.example:search-products:v1 a.example:search-products:v2"},
+		"uid prefix is no match": {intents.Query{UID: "a.example:search"}, ""},
+		"intent_name":            {intents.Query{IntentName: "placeorder"}, "a.example:place-order:v1"},
+		"service_name": {
+			intents.Query{ServiceName: "mark"},
+			"a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1 b.example:book-flight:v1",
+		},
+		"another service":   {intents.Query{ServiceName: "shop"}, ""},
+		"description words": {intents.Query{Description: "words newer"}, "a.example:search-products:v2"},
+		"all tags":          {intents.Query{Tags: []string{"flights", "ORDER"}}, "b.example:book-flight:v1"},
+		"not all tags":      {intents.Query{Tags: []string{"flights", "search"}}, ""},
+		"filters are ANDed": {intents.Query{Category: "e-commerce", Tags: []string{"order"}}, "a.example:place-order:v1"},
+		"name before description": {
+			intents.Query{Text: "products"},
+			"a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1",
+		},
+		"more words first": {intents.Query{Text: "order flight"}, "b.example:book-flight:v1 a.example:place-order:v1"},
+		"beginnings of words": {
+			intents.Query{Text: "prod"},
+			"a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1",
+		},
+		"ranked and filtered": {intents.Query{Text: "order", Namespace: "a.example"}, "a.example:place-order:v1"},
+		"no such word":        {intents.Query{Text: "zebra"}, ""},
+		"signs only":          {intents.Query{Text: "?!"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -96,7 +110,10 @@ func TestPages(t *testing.T) {
 }
 
 func TestParseQuery(t *testing.T) {
-	q, err := intents.ParseQuery(map[string][]string{"query": {" a b "}, "tags": {"x, y,", "z"}, "page": {"2"}, "page_size": {"500"}, "other": {"1", "2"}})
+	q, err := intents.ParseQuery(map[string][]string{
+		"query": {" a b "}, "tags": {"x, y,", "z"}, "page": {"2"}, "page_size": {"500"},
+		"other": {"1", "2"},
+	})
 	if diff := cmp.Diff(intents.Query{Text: "a b", Tags: []string{"x", "y", "z"}, Page: 2, PageSize: 500}, q); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}

@@ -6,17 +6,17 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Dialect is the way an agents.json is written.
+// A Dialect is the form in which an agents.json is written.
 type Dialect string
 
 // The dialects.
 const (
-	Core    Dialect = "core"    // service-info, as UIM core 5.2 has it
+	Core    Dialect = "core"    // service-info, as in UIM core 5.2
 	Crawler Dialect = "crawler" // the same with service_info
-	Draft   Dialect = "draft"   // service, security and compliance, as draft-uim-protocol-core-01 has it
+	Draft   Dialect = "draft"   // service, security and compliance, as in draft-uim-protocol-core-01
 )
 
-// A Service is what an agents.json says of who offers the intents. UIM core 5.2.
+// A Service describes who offers the intents. UIM core 5.2.
 type Service struct {
 	Name             string `json:"name"`
 	Description      string `json:"description,omitempty"`
@@ -28,7 +28,7 @@ type Service struct {
 	DocumentationURL string `json:"documentation_url,omitempty"`
 }
 
-// Compliance is what a service says of the rules it keeps. UIM core 5.2.
+// Compliance lists the rules that a service declares to follow. UIM core 5.2.
 type Compliance struct {
 	Standards      []string          `json:"standards,omitempty"`
 	Regional       map[string]string `json:"regional-compliance,omitempty"`
@@ -50,11 +50,13 @@ var (
 	urlMembers   = []string{"service", "terms", "privacy", "documentation", "logo"}
 )
 
-// dialect finds out how the document is written; false means that it is none of ours.
+// dialect detects the dialect of the document; false means none of those supported.
 func (f *findings) dialect(tree strictjson.Object, c *Catalog) bool {
 	_, intents := tree["intents"]
 	if _, other := tree["agentsJson"]; other || !intents && tree["flows"] != nil && tree["sources"] != nil {
-		f.list.Errorf("foreign", "", "this is an agents.json of the agents-json project (agentsJson, sources, flows), which describes API flows; UIM's has service-info and intents")
+		f.list.Errorf("foreign", "",
+			"this is an agents.json of the agents-json project (agentsJson, sources, flows), which describes API flows; UIM's has service-info "+
+				"and intents")
 		return false
 	}
 	found := ""

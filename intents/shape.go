@@ -8,13 +8,13 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// ErrResponse means that the upstream's answer cannot be shaped to the intent's outputs. Every such
-// error is a *ResponseError.
+// ErrResponse means that the upstream's answer cannot be shaped to the intent's outputs. Every such error is a
+// *ResponseError.
 var ErrResponse = errors.New("the service's answer does not fit the intent's outputs")
 
-// A ResponseError says which output could not be filled. It never holds values of the answer.
+// A ResponseError names the output that could not be filled. It never contains values of the answer.
 type ResponseError struct {
-	Output  string // name of the output parameter; empty where the answer as a whole is at fault
+	Output  string // name of the output parameter; empty where the fault is in the answer as a whole
 	Pointer string // into the upstream's answer
 	Message string
 }
@@ -29,13 +29,13 @@ func (e *ResponseError) Error() string {
 // Is makes errors.Is(err, ErrResponse) hold.
 func (e *ResponseError) Is(target error) bool { return target == ErrResponse }
 
-// Shape turns the upstream's answer, a tree that strictjson made, into what the agent gets; the empty
-// answer of a 204 is an empty object. The rules:
+// Shape converts the upstream's answer, a tree that strictjson made, to what the agent gets; the empty answer of a 204
+// is an empty object. The rules:
 //
-//   - without outputs the answer is passed as it is;
+//   - without outputs the answer is passed unchanged;
 //   - an output is found at its From, else as the member of its name;
-//   - an answer that is no object belongs to the only output there is;
-//   - strings become numbers or booleans, and these strings, where the output's type asks for it and
+//   - an answer that is not an object is the value of the only output;
+//   - strings become numbers or booleans, and these strings, where the output's type requires it and
 //     nothing is lost; nothing else is converted;
 //   - members that no output names are dropped, and so are optional outputs that are absent or do not
 //     fit their schema; a required one that is absent or does not fit is an error.
@@ -46,15 +46,16 @@ func (i *Intent) Shape(body any) (any, error) {
 	return out, err
 }
 
-// Conform is Shape, and says which optional outputs were dropped because they did not fit, for the
-// operator's eyes. Pointers are into the upstream's answer.
+// Conform is Shape. It also returns which optional outputs were dropped because they did not fit, for the operator.
+// Pointers are into the upstream's answer.
 func (i *Intent) Conform(body any) (out any, dropped []Violation, err error) {
 	if len(i.Outputs) == 0 {
 		return body, nil, nil
 	}
 	_, isObject := body.(map[string]any)
 	if !isObject && len(i.Outputs) != 1 {
-		return nil, nil, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs", article(strictjson.Kind(body)), len(i.Outputs))}
+		return nil, nil, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs", article(strictjson.Kind(body)),
+			len(i.Outputs))}
 	}
 	shaped := make(map[string]any, len(i.Outputs))
 	for n := range i.Outputs {
@@ -68,7 +69,7 @@ func (i *Intent) Conform(body any) (out any, dropped []Violation, err error) {
 		}
 		v = p.check.convert(v)
 		r := report{most: 1}
-		if sound(v, &r, nil) {
+		if checkTree(v, &r, nil) {
 			p.check.validate(v, nil, &r)
 		}
 		if len(r.violations) == 0 {
@@ -99,8 +100,8 @@ func (p *Parameter) source(body any, isObject bool) (v any, at string, found boo
 	}
 }
 
-// convert makes the lossless conversions, in the value and in what it holds as far as the schema is
-// plain. It copies what it changes.
+// convert makes the conversions that lose nothing, in the value and in the values inside it where the schema is walked.
+// It copies what it changes.
 func (c *check) convert(v any) any {
 	if c == nil {
 		return v
@@ -135,16 +136,16 @@ func (c *check) convert(v any) any {
 	}
 }
 
-// converts reports whether a value held against c could be changed.
+// converts reports whether convert could change a value.
 func (c *check) converts() bool {
-	return c != nil && (c.items != nil || c.properties != nil || c.additional != nil || c.own != nil)
+	return c != nil && (c.items != nil || c.properties != nil || c.additional != nil || c.compiled != nil)
 }
 
 func (c *check) scalar(v any) any {
-	if c.walked || c.own == nil {
+	if c.walked || c.compiled == nil {
 		return v
 	}
-	want, ok := c.own.doc["type"].(string)
+	want, ok := c.compiled.doc["type"].(string)
 	if !ok {
 		return v
 	}

@@ -17,17 +17,29 @@ func TestShape(t *testing.T) {
 		{name: "from", outputs: `[{"name": "a", "type": "any", "from": "/x/0/y~1z"}]`, body: `{"x": [{"y/z": 5}], "a": 1}`, want: `{"a": 5}`},
 		{name: "from the whole answer", outputs: `[{"name": "a", "type": "object", "from": ""}]`, body: `{"x": 1}`, want: `{"a": {"x": 1}}`},
 		{name: "from leads nowhere", outputs: `[{"name": "a", "type": "any", "from": "/x"}]`, body: `{"a": 1}`, want: `{}`},
-		{name: "required from leads nowhere", outputs: `[{"name": "a", "type": "any", "from": "/x", "required": true}]`, body: `{"a": 1}`, fails: "/x"},
+		{
+			name: "required from leads nowhere", outputs: `[{"name": "a", "type": "any", "from": "/x", "required": true}]`, body: `{"a": 1}`,
+			fails: "/x",
+		},
 		{name: "no object, one output", outputs: `[{"name": "a", "type": "array"}]`, body: `[1, 2]`, want: `{"a": [1, 2]}`},
 		{name: "no object, from", outputs: `[{"name": "a", "type": "any", "from": "/1"}]`, body: `[1, 2]`, want: `{"a": 2}`},
 		{name: "no object, two outputs", outputs: `[{"name": "a", "type": "any"}, {"name": "b", "type": "any"}]`, body: `[1]`, fails: ""},
 		{name: "null, two outputs", outputs: `[{"name": "a", "type": "any"}, {"name": "b", "type": "any"}]`, body: `null`, fails: ""},
 		{name: "required and absent", outputs: `[{"name": "a", "type": "any", "required": true}]`, body: `{}`, fails: "/a"},
 		{name: "optional and absent", outputs: `[{"name": "a", "type": "any"}]`, body: `{}`, want: `{}`},
-		{name: "string to number", outputs: `[{"name": "a", "type": "number", "required": true}]`, body: `{"a": "1500.50"}`, want: `{"a": 1500.50}`},
-		{name: "string to integer, exactly", outputs: `[{"name": "a", "type": "integer", "required": true}]`, body: `{"a": "123456789012345678901"}`, want: `{"a": 123456789012345678901}`},
+		{
+			name: "string to number", outputs: `[{"name": "a", "type": "number", "required": true}]`, body: `{"a": "1500.50"}`,
+			want: `{"a": 1500.50}`,
+		},
+		{
+			name: "string to integer, exactly", outputs: `[{"name": "a", "type": "integer", "required": true}]`,
+			body: `{"a": "123456789012345678901"}`, want: `{"a": 123456789012345678901}`,
+		},
 		{name: "padded string", outputs: `[{"name": "a", "type": "number", "required": true}]`, body: `{"a": " 1 "}`, fails: "/a"},
-		{name: "leading zeros are not lossless", outputs: `[{"name": "a", "type": "number", "required": true}]`, body: `{"a": "007"}`, fails: "/a"},
+		{
+			name: "leading zeros are not lossless", outputs: `[{"name": "a", "type": "number", "required": true}]`, body: `{"a": "007"}`,
+			fails: "/a",
+		},
 		{name: "hexadecimal", outputs: `[{"name": "a", "type": "number", "required": true}]`, body: `{"a": "0x10"}`, fails: "/a"},
 		{name: "huge exponent", outputs: `[{"name": "a", "type": "number", "required": true}]`, body: `{"a": "1e999999999"}`, fails: "/a"},
 		{name: "fraction to integer", outputs: `[{"name": "a", "type": "integer", "required": true}]`, body: `{"a": "1.5"}`, fails: "/a"},
@@ -38,18 +50,30 @@ func TestShape(t *testing.T) {
 		{name: "number to boolean", outputs: `[{"name": "a", "type": "boolean", "required": true}]`, body: `{"a": 1}`, fails: "/a"},
 		{name: "boolean to number", outputs: `[{"name": "a", "type": "number", "required": true}]`, body: `{"a": true}`, fails: "/a"},
 		{name: "array to string", outputs: `[{"name": "a", "type": "string", "required": true}]`, body: `{"a": ["x"]}`, fails: "/a"},
-		{name: "null stays null", outputs: `[{"name": "a", "type": ["string", "null"], "required": true}]`, body: `{"a": null}`, want: `{"a": null}`},
-		{name: "inside lists", outputs: `[{"name": "a", "type": "array", "required": true, "items": {"type": "object", "properties": {"p": {"type": "number"}}}}]`, body: `{"a": [{"p": "1", "q": "2"}]}`, want: `{"a": [{"p": 1, "q": "2"}]}`},
-		{name: "wrong inside a required one", outputs: `[{"name": "a", "type": "array", "required": true, "items": {"type": "number"}, "from": "/x"}]`, body: `{"x": [1, "y"]}`, fails: "/x/1"},
-		{name: "wrong inside an optional one", outputs: `[{"name": "a", "type": "array", "items": {"type": "number"}}, {"name": "b", "type": "any"}]`, body: `{"a": [1, "y"], "b": 1}`, want: `{"b": 1}`},
+		{
+			name: "null stays null", outputs: `[{"name": "a", "type": ["string", "null"], "required": true}]`, body: `{"a": null}`,
+			want: `{"a": null}`,
+		},
+		{name: "inside lists", outputs: `[{"name": "a", "type": "array", "required": true, "items": {"type": "object", "properties": {"p": ` +
+			`{"type": "number"}}}}]`, body: `{"a": [{"p": "1", "q": "2"}]}`, want: `{"a": [{"p": 1, "q": "2"}]}`},
+		{
+			name:    "wrong inside a required one",
+			outputs: `[{"name": "a", "type": "array", "required": true, "items": {"type": "number"}, "from": "/x"}]`, body: `{"x": [1, "y"]}`,
+			fails: "/x/1",
+		},
+		{
+			name:    "wrong inside an optional one",
+			outputs: `[{"name": "a", "type": "array", "items": {"type": "number"}}, {"name": "b", "type": "any"}]`, body: `{"a": [1, "y"], "b": 1}`,
+			want: `{"b": 1}`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			i := strict(t, one(`"output_parameters": `+tt.outputs)).Intents()[0]
 			body := tree(t, tt.body)
 			got, err := i.Shape(body)
 			if tt.want == "" {
-				var bad *intents.ResponseError
-				if !errors.Is(err, intents.ErrResponse) || !errors.As(err, &bad) || bad.Pointer != tt.fails || got != nil {
+				bad, ok := errors.AsType[*intents.ResponseError](err)
+				if !ok || !errors.Is(err, intents.ErrResponse) || bad.Pointer != tt.fails || got != nil {
 					t.Fatalf("%v, %v; want a failure at %q", got, err, tt.fails)
 				}
 				return
@@ -64,7 +88,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-func TestConformTellsWhatWasDropped(t *testing.T) {
+func TestConformReportsWhatWasDropped(t *testing.T) {
 	i := strict(t, one(`"output_parameters": [{"name": "a", "type": "integer", "from": "/x"}]`)).Intents()[0]
 	out, dropped, err := i.Conform(map[string]any{"x": "many"})
 	if err != nil || len(out.(map[string]any)) != 0 || len(dropped) != 1 || dropped[0].Pointer != "/x" || dropped[0].Keyword != "type" {

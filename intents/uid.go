@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// A UID names one version of one intent: namespace:intent-name:version. UIDs are comparable; the zero
-// UID names nothing. Only ParseUID makes others. UIM core 1.2.
+// A UID names one version of one intent: namespace:intent-name:version. UIDs are comparable; the zero UID names
+// nothing. Only ParseUID makes others. UIM core 1.2.
 type UID struct {
 	Namespace string // the provider's DNS name, lower case, at most 253 bytes
 	Name      string // at most 100 bytes
 	Version   string // v1, v2.1 or v1.2.3
 }
 
-// ErrUID means a text is no intent UID.
+// ErrUID means that a text is not an intent UID.
 var ErrUID = errors.New("want namespace:intent-name:version such as example.com:search-products:v1")
 
 // maxUID bounds the text of a UID, in bytes.
@@ -29,8 +29,8 @@ var (
 	versionForm   = regexp.MustCompile(`^v(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){0,2}$`)
 )
 
-// ParseUID reads a UID. It also reads names that are not in the canonical alphabet but are found in
-// real files (searchProducts, search_products): see Canonical. The error wraps ErrUID.
+// ParseUID reads a UID. It also reads names outside the canonical alphabet that occur in practice (searchProducts,
+// search_products): see Canonical. The error wraps ErrUID.
 func ParseUID(s string) (UID, error) {
 	if len(s) > maxUID {
 		return UID{}, fmt.Errorf("a UID of %d bytes, at most %d are allowed: %w", len(s), maxUID, ErrUID)
@@ -51,12 +51,12 @@ func ParseUID(s string) (UID, error) {
 	return u, nil
 }
 
-// Canonical reports whether the name keeps to the alphabet of UIM core 1.2: a-z, 0-9 and the hyphen.
+// Canonical reports whether the name is in the alphabet of UIM core 1.2: a-z, 0-9 and the hyphen.
 func (u UID) Canonical() bool {
 	return u.Name != "" && !strings.ContainsFunc(u.Name, func(r rune) bool { return r == '_' || r >= 'A' && r <= 'Z' })
 }
 
-// String is the form that ParseUID reads; empty for the zero UID.
+// String returns the form that ParseUID reads; empty for the zero UID.
 func (u UID) String() string {
 	if u == (UID{}) {
 		return ""
@@ -89,7 +89,7 @@ func (u UID) Compare(o UID) int {
 func compareVersions(a, b string) int {
 	as, bs := strings.Split(strings.TrimPrefix(a, "v"), "."), strings.Split(strings.TrimPrefix(b, "v"), ".")
 	for i := range min(len(as), len(bs)) {
-		// ParseUID let through digits only, at most nine: Atoi cannot fail.
+		// ParseUID has accepted digits only, at most nine: Atoi cannot fail.
 		x, _ := strconv.Atoi(as[i])
 		y, _ := strconv.Atoi(bs[i])
 		if c := cmp.Compare(x, y); c != 0 {

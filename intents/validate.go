@@ -16,21 +16,21 @@ import (
 var errRemote = errors.New("schemas are never loaded from elsewhere")
 
 const (
-	// MaxViolations bounds what one call of Validate reports.
+	// MaxViolations bounds the violations that one call of Validate returns.
 	MaxViolations = 64
-	// maxGuesses bounds the search for nearest names in one call.
+	// maxGuesses bounds the searches for nearest names in one call.
 	maxGuesses = 8
 	// maxNameSent bounds the name of a member that is checked or repeated in an answer, in bytes.
 	maxNameSent = 256
 )
 
-// Validate checks the parameters of a call, a tree that strictjson made. It returns a new object with the
-// defaults filled in, or every violation (at most MaxViolations) in the order the intent declares its
-// parameters, those it does not declare last. The object given is not changed; the one returned shares
-// its values. Numbers are compared exactly, whatever their size.
+// Validate checks the parameters of a call, a tree that strictjson made. It returns a new object that includes the
+// defaults, or every violation (at most MaxViolations) in the order in which the intent declares its parameters,
+// undeclared ones last. The given object is not changed; the returned one shares its values. Numbers are compared
+// exactly, at any size.
 //
-// A parameter whose default is null although its schema admits no null may be sent as null and counts
-// as left out. Defaults inside a parameter's own schema are annotations and are not filled in.
+// A parameter whose default is null although its schema does not accept null may be sent as null and counts as absent.
+// Defaults inside a parameter's own schema are annotations and are not added.
 func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []Violation) {
 	r := report{most: MaxViolations}
 	filled := make(strictjson.Object, len(i.Inputs))
@@ -43,20 +43,23 @@ func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []Violat
 		switch {
 		case sent:
 			before := len(r.violations)
-			if sound(v, &r, pathTo(nil, p.Name)) {
+			if checkTree(v, &r, pathTo(nil, p.Name)) {
 				p.check.validate(v, pathTo(nil, p.Name), &r)
 			}
 			if len(r.violations) == before {
 				filled[p.Name] = v
 			}
 		case p.Required:
-			r.add(Violation{Pointer: pointer(p.Name), Keyword: "required", Reason: reason.MissingParameter, Message: "the parameter " + quoted(p.Name) + " is required"})
+			r.add(Violation{
+				Pointer: pointer(p.Name), Keyword: "required", Reason: reason.MissingParameter,
+				Message: "the parameter " + excerpt(p.Name) + " is required",
+			})
 		case p.HasDefault:
 			filled[p.Name] = strictjson.Clone(p.Default)
 		}
 	}
 	if len(params) > 0 {
-		i.strangers(params, &r)
+		i.undeclared(params, &r)
 	}
 	if len(r.violations) > 0 {
 		return nil, r.violations
@@ -64,8 +67,8 @@ func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []Violat
 	return filled, nil
 }
 
-// strangers reports the parameters that the intent does not declare.
-func (i *Intent) strangers(params strictjson.Object, r *report) {
+// undeclared reports the parameters that the intent does not declare.
+func (i *Intent) undeclared(params strictjson.Object, r *report) {
 	var names []string
 	for name := range params {
 		if _, ok := i.inputs[name]; !ok {
@@ -86,23 +89,26 @@ func (i *Intent) strangers(params strictjson.Object, r *report) {
 }
 
 func unknownMember(at, name string, known []string, r *report) Violation {
-	v := Violation{Pointer: at, Keyword: "additionalProperties", Reason: reason.UnknownParameter, Message: "a name longer than " + strconv.Itoa(maxNameSent) + " bytes is no parameter"}
+	v := Violation{
+		Pointer: at, Keyword: "additionalProperties", Reason: reason.UnknownParameter,
+		Message: "a name longer than " + strconv.Itoa(maxNameSent) + " bytes is no parameter",
+	}
 	if len(name) > maxNameSent {
 		return v
 	}
 	v.Pointer = at + pointer(name)
-	v.Message = quoted(name) + " is no parameter here"
+	v.Message = excerpt(name) + " is no parameter here"
 	if r.guesses < maxGuesses {
 		r.guesses++
 		v.Nearest = nearest.Name(name, known)
 	}
 	if v.Nearest != "" {
-		v.Message += ": did you mean " + quoted(v.Nearest) + "?"
+		v.Message += ": did you mean " + excerpt(v.Nearest) + "?"
 	}
 	return v
 }
 
-// A path leads to a value inside the parameters; it is written out only when something is wrong there.
+// A path leads to a value inside the parameters. It is written as text only for a violation.
 type path struct {
 	up    *path
 	name  string
@@ -128,8 +134,8 @@ type report struct {
 	violations []Violation
 	most       int
 	guesses    int
-	worked     int // of workBudget
-	matched    int // of matchBudget
+	walkWork   int // taken from workBudget
+	matchWork  int // taken from matchBudget
 }
 
 func (r *report) full() bool { return len(r.violations) >= r.most }
@@ -140,8 +146,7 @@ func (r *report) add(v Violation) {
 	}
 }
 
-// validate checks one value. What the schema itself says of it is reported before what it says of the
-// values inside.
+// validate checks one value. Violations by the value itself come before those by the values inside.
 func (c *check) validate(v any, at *path, r *report) {
 	if r.full() || c == nil || c.nullable && v == nil {
 		return
@@ -150,7 +155,7 @@ func (c *check) validate(v any, at *path, r *report) {
 		r.add(Violation{Pointer: at.String(), Keyword: "false", Reason: reason.InvalidParameter, Message: "no value is allowed here"})
 		return
 	}
-	if c.own != nil && !c.ask(v, at, r) {
+	if c.compiled != nil && !c.checkWithLibrary(v, at, r) {
 		return
 	}
 	c.identity.validate(v, c.nullable, at, r)
@@ -170,28 +175,28 @@ func (c *check) validate(v any, at *path, r *report) {
 	}
 }
 
-// ask has the library check the value; false means that looking inside is of no use.
-func (c *check) ask(v any, at *path, r *report) bool {
-	if one, ok := c.afford(v, at, r); !ok {
+// checkWithLibrary checks the value with the library; false means that its content need not be checked.
+func (c *check) checkWithLibrary(v any, at *path, r *report) bool {
+	if one, ok := c.charge(v, at, r); !ok {
 		r.add(one)
-		if len(r.violations) < r.most && (r.worked >= workBudget || r.matched >= matchBudget) {
-			r.most = len(r.violations) // nothing more can be checked: say it once
+		if len(r.violations) < r.most && (r.walkWork >= workBudget || r.matchWork >= matchBudget) {
+			r.most = len(r.violations) // nothing more can be checked: one report is enough
 		}
 		return false
 	}
-	schema, err := c.own.get()
+	schema, err := c.compiled.get()
 	if err == nil {
 		if err = schema.Validate(v); err == nil {
 			return true
 		}
 	}
-	var failed *jsonschema.ValidationError
-	if !errors.As(err, &failed) {
-		// Something the load did not see: deny.
+	failed, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		// The load has not found this fault: deny.
 		r.add(Violation{Pointer: at.String(), Keyword: "type", Reason: reason.InvalidParameter, Message: "the value cannot be checked"})
 		return false
 	}
-	e := explanation{doc: c.own.doc, value: v, at: at.String(), nullable: c.nullable}
+	e := explanation{doc: c.compiled.doc, value: v, at: at.String(), nullable: c.nullable}
 	found := e.violations(failed, r)
 	slices.SortStableFunc(found, compareViolations)
 	found = slices.CompactFunc(found, func(a, b Violation) bool { return compareViolations(a, b) == 0 })
@@ -206,7 +211,10 @@ func (c *check) ask(v any, at *path, r *report) bool {
 func (c *check) members(v map[string]any, at *path, r *report) {
 	for _, name := range c.required {
 		if _, ok := v[name]; !ok {
-			r.add(Violation{Pointer: pathTo(at, name).String(), Keyword: "required", Reason: reason.MissingParameter, Message: "the member " + quoted(name) + " is required"})
+			r.add(Violation{
+				Pointer: pathTo(at, name).String(), Keyword: "required", Reason: reason.MissingParameter,
+				Message: "the member " + excerpt(name) + " is required",
+			})
 		}
 	}
 	if c.properties == nil && c.additional == nil && !c.closed {

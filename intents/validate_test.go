@@ -43,7 +43,10 @@ func TestValidate(t *testing.T) {
 		{"huge fraction", `"type": "integer"`, big + ".5", `/a type INVALID_PARAMETER integer`},
 		{"maximum to the last digit", `"type": "integer", "maximum": ` + big, big[:29] + "1", `/a maximum PARAMETER_OUT_OF_RANGE ` + big},
 		{"at the maximum", `"type": "integer", "maximum": ` + big, big, ""},
-		{"minimum to the last decimal", `"type": "number", "minimum": 0.30000000000000000001`, `0.3`, `/a minimum PARAMETER_OUT_OF_RANGE 0.30000000000000000001`},
+		{
+			"minimum to the last decimal", `"type": "number", "minimum": 0.30000000000000000001`, `0.3`,
+			`/a minimum PARAMETER_OUT_OF_RANGE 0.30000000000000000001`,
+		},
 		{"exclusiveMinimum", `"type": "number", "exclusiveMinimum": 1`, `1.00`, `/a exclusiveMinimum PARAMETER_OUT_OF_RANGE 1`},
 		{"multipleOf decimal", `"type": "number", "multipleOf": 0.1`, `0.3`, ""},
 		{"not multipleOf", `"type": "number", "multipleOf": 0.1`, `0.30000000000000000001`, `/a multipleOf PARAMETER_OUT_OF_RANGE 0.1`},
@@ -59,22 +62,44 @@ func TestValidate(t *testing.T) {
 		{"pattern at the end", `"type": "string", "pattern": "^[a-z]+$"`, `"a\n"`, `/a pattern INVALID_FORMAT ^[a-z]+$`},
 		{"minItems", `"type": "array", "minItems": 1`, `[]`, `/a minItems PARAMETER_TOO_SHORT 1`},
 		{"uniqueItems by value", `"type": "array", "uniqueItems": true`, `[1, 1.0]`, `/a uniqueItems INVALID_PARAMETER <nil>`},
-		{"items", `"type": "array", "items": {"type": "integer"}`, `[1, "x", 2, null]`, `/a/1 type INVALID_PARAMETER integer; /a/3 type INVALID_PARAMETER integer`},
+		{
+			"items", `"type": "array", "items": {"type": "integer"}`, `[1, "x", 2, null]`,
+			`/a/1 type INVALID_PARAMETER integer; /a/3 type INVALID_PARAMETER integer`,
+		},
 		{"items of any", `"type": "array", "items": {"type": "any"}`, `[1, "x", null]`, ""},
 		{"member missing", `"type": "object", "properties": {"b/c": {}}, "required": ["b/c"]`, `{}`, `/a/b~1c required MISSING_PARAMETER <nil>`},
-		{"member unknown", `"type": "object", "properties": {"street": {}}, "additionalProperties": false`, `{"stret": 1}`, `/a/stret additionalProperties UNKNOWN_PARAMETER <nil> street [street]`},
-		{"additionalProperties", `"type": "object", "additionalProperties": {"type": "string"}`, `{"b": 1}`, `/a/b type INVALID_PARAMETER string`},
-		{"unknown beside patterns", `"type": "object", "properties": {"b": {}}, "patternProperties": {"^x": {}}, "additionalProperties": false`, `{"b": 1, "x1": 1, "c%41": 1}`, `/a/c%41 additionalProperties UNKNOWN_PARAMETER <nil>  [b]`},
-		{"unevaluated", `"type": "object", "allOf": [{"properties": {"b": {}}}], "unevaluatedProperties": false`, `{"b": 1, "c": 1}`, `/a/c unevaluatedProperties INVALID_PARAMETER <nil>`},
+		{
+			"member unknown", `"type": "object", "properties": {"street": {}}, "additionalProperties": false`, `{"stret": 1}`,
+			`/a/stret additionalProperties UNKNOWN_PARAMETER <nil> street [street]`,
+		},
+		{
+			"additionalProperties", `"type": "object", "additionalProperties": {"type": "string"}`, `{"b": 1}`,
+			`/a/b type INVALID_PARAMETER string`,
+		},
+		{
+			"unknown beside patterns", `"type": "object", "properties": {"b": {}}, "patternProperties": {"^x": {}}, "additionalProperties": false`,
+			`{"b": 1, "x1": 1, "c%41": 1}`, `/a/c%41 additionalProperties UNKNOWN_PARAMETER <nil>  [b]`,
+		},
+		{
+			"unevaluated", `"type": "object", "allOf": [{"properties": {"b": {}}}], "unevaluatedProperties": false`, `{"b": 1, "c": 1}`,
+			`/a/c unevaluatedProperties INVALID_PARAMETER <nil>`,
+		},
 		{"dependentRequired", `"type": "object", "dependentRequired": {"b": ["c"]}`, `{"b": 1}`, `/a dependentRequired MISSING_PARAMETER <nil>`},
 		{"false member", `"type": "object", "properties": {"b": false}`, `{"b": 1}`, `/a/b false INVALID_PARAMETER <nil>`},
-		{"anyOf by type", `"anyOf": [{"type": "string", "maxLength": 2}, {"type": "integer", "maximum": 5}]`, `6`, `/a maximum PARAMETER_OUT_OF_RANGE 5`},
+		{
+			"anyOf by type", `"anyOf": [{"type": "string", "maxLength": 2}, {"type": "integer", "maximum": 5}]`, `6`,
+			`/a maximum PARAMETER_OUT_OF_RANGE 5`,
+		},
 		{"anyOf none", `"anyOf": [{"type": "string"}, {"type": "integer"}]`, `true`, `/a anyOf INVALID_PARAMETER <nil>`},
 		{"oneOf both", `"oneOf": [{"minimum": 1}, {"minimum": 2}]`, `3`, `/a oneOf INVALID_PARAMETER <nil>`},
 		{"not", `"not": {"type": "string"}`, `"x"`, `/a not INVALID_PARAMETER <nil>`},
 		{"contains", `"type": "array", "contains": {"type": "string"}`, `[1]`, `/a contains INVALID_PARAMETER <nil>`},
-		{"ref", `"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": "integer"}}}}`, `{"next": {"next": {"n": "x"}}}`, `/a/next/next/n type INVALID_PARAMETER integer`},
-		{"ref to odd names", `"$ref": "#/$defs/a~1b%25c d", "$defs": {"a/b%c d": {"type": "integer"}}`, `"x"`, `/a type INVALID_PARAMETER integer`},
+		{"ref", `"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": ` +
+			`"integer"}}}}`, `{"next": {"next": {"n": "x"}}}`, `/a/next/next/n type INVALID_PARAMETER integer`},
+		{
+			"ref to odd names", `"$ref": "#/$defs/a~1b%25c d", "$defs": {"a/b%c d": {"type": "integer"}}`, `"x"`,
+			`/a type INVALID_PARAMETER integer`,
+		},
 		{"format of a number is nothing", `"format": "email"`, `1`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,16 +123,34 @@ func TestValidate(t *testing.T) {
 
 func TestFormatsAreAsserted(t *testing.T) {
 	for format, values := range map[string]struct{ good, bad []string }{
-		"date":          {[]string{"2024-02-29"}, []string{"2023-02-29", "2024-2-9", "2024-02-29T", ""}},
-		"time":          {[]string{"12:00:00Z", "12:00:00.5+01:30", "23:59:60Z", "00:59:60+01:00", "18:29:60-05:30"}, []string{"12:00:00", "24:00:00Z", "12:00:60Z", "+1:+2:+3Z", "12:00:00z ", "12:00Z"}},
-		"date-time":     {[]string{"2024-02-29T12:00:00Z", "2024-02-29t12:00:00.123z"}, []string{"2024-02-29 12:00:00Z", "2024-02-30T12:00:00Z", "2024-02-29T"}},
-		"duration":      {[]string{"P1D", "PT1H", "P1Y2M3DT4H5M6S", "P3W"}, []string{"P", "PT", "1D", "P1DT", "P1H", "P1Y1D"}},
-		"email":         {[]string{"a@b.example", "a.b+c@d-e.example", "a@[127.0.0.1]", "a@[IPv6:::1]", `"a b"@c.example`}, []string{"a", "@b", "a@", "a b@c", "A <a@b.example>", "a@-b.example", "a@b..c", "(x)a@b.example"}},
-		"hostname":      {[]string{"a.example", "localhost", "1.a"}, []string{"-a.example", "a.-b", "a_b", "a..b", "", "ä.example", strings.Repeat("a", 64)}},
-		"ipv4":          {[]string{"127.0.0.1"}, []string{"127.0.0.256", "127.1", "+1.1.1.1", "01.1.1.1", "::1"}},
-		"ipv6":          {[]string{"::1", "fe80::1", "::ffff:1.2.3.4"}, []string{"127.0.0.1", "fe80::1%eth0", ":::"}},
-		"uuid":          {[]string{"123e4567-e89b-12d3-a456-426614174000"}, []string{"123e4567e89b12d3a456426614174000", "123e4567-e89b-12d3-a456-42661417400g", "{123e4567-e89b-12d3-a456-426614174000}"}},
-		"uri":           {[]string{"https://a.example/b?c#d", "urn:a:b", "http://[::1]:80/"}, []string{"/a", "a b:c", "http://a b/", "http://é.example/", "http://[::1/", "", `http://a\b`}},
+		"date": {[]string{"2024-02-29"}, []string{"2023-02-29", "2024-2-9", "2024-02-29T", ""}},
+		"time": {
+			[]string{"12:00:00Z", "12:00:00.5+01:30", "23:59:60Z", "00:59:60+01:00", "18:29:60-05:30"},
+			[]string{"12:00:00", "24:00:00Z", "12:00:60Z", "+1:+2:+3Z", "12:00:00z ", "12:00Z"},
+		},
+		"date-time": {
+			[]string{"2024-02-29T12:00:00Z", "2024-02-29t12:00:00.123z"},
+			[]string{"2024-02-29 12:00:00Z", "2024-02-30T12:00:00Z", "2024-02-29T"},
+		},
+		"duration": {[]string{"P1D", "PT1H", "P1Y2M3DT4H5M6S", "P3W"}, []string{"P", "PT", "1D", "P1DT", "P1H", "P1Y1D"}},
+		"email": {
+			[]string{"a@b.example", "a.b+c@d-e.example", "a@[127.0.0.1]", "a@[IPv6:::1]", `"a b"@c.example`},
+			[]string{"a", "@b", "a@", "a b@c", "A <a@b.example>", "a@-b.example", "a@b..c", "(x)a@b.example"},
+		},
+		"hostname": {
+			[]string{"a.example", "localhost", "1.a"},
+			[]string{"-a.example", "a.-b", "a_b", "a..b", "", "ä.example", strings.Repeat("a", 64)},
+		},
+		"ipv4": {[]string{"127.0.0.1"}, []string{"127.0.0.256", "127.1", "+1.1.1.1", "01.1.1.1", "::1"}},
+		"ipv6": {[]string{"::1", "fe80::1", "::ffff:1.2.3.4"}, []string{"127.0.0.1", "fe80::1%eth0", ":::"}},
+		"uuid": {
+			[]string{"123e4567-e89b-12d3-a456-426614174000"},
+			[]string{"123e4567e89b12d3a456426614174000", "123e4567-e89b-12d3-a456-42661417400g", "{123e4567-e89b-12d3-a456-426614174000}"},
+		},
+		"uri": {
+			[]string{"https://a.example/b?c#d", "urn:a:b", "http://[::1]:80/"},
+			[]string{"/a", "a b:c", "http://a b/", "http://é.example/", "http://[::1/", "", `http://a\b`},
+		},
 		"uri-reference": {[]string{"/a", "a?b", ""}, []string{"a b", `\a`}},
 		"iri":           {[]string{"http://é.example/ü"}, []string{"é"}},
 		"regex":         {[]string{"^a$"}, []string{"(", strings.Repeat("a", 2000)}},
@@ -145,7 +188,10 @@ func TestAllViolationsAtOnceInOrder(t *testing.T) {
 		{Pointer: "/query", Keyword: "required", Reason: reason.MissingParameter},
 		{Pointer: "/category", Keyword: "enum", Reason: reason.InvalidEnumValue, Limit: []any{"books", "electronics"}},
 		{Pointer: "/limit", Keyword: "minimum", Reason: reason.ParameterOutOfRange, Limit: json.Number("1")},
-		{Pointer: "/Query", Keyword: "additionalProperties", Reason: reason.UnknownParameter, Nearest: "query", Known: []string{"query", "category", "limit"}},
+		{
+			Pointer: "/Query", Keyword: "additionalProperties", Reason: reason.UnknownParameter, Nearest: "query",
+			Known: []string{"query", "category", "limit"},
+		},
 		{Pointer: "/zzz", Keyword: "additionalProperties", Reason: reason.UnknownParameter},
 	}
 	for n := range got {
@@ -173,22 +219,43 @@ func TestValidateFillsDefaultsIntoANewMap(t *testing.T) {
 	}
 }
 
-// Whatever is sent, an answer is bounded and repeats no value.
+// An answer is bounded and repeats no value, for every input.
 func TestViolationsAreBoundedAndSilent(t *testing.T) {
 	for name, tt := range map[string]struct{ parameters, sent string }{
-		"bad items":                   {`[{"name": "a", "type": "array", "items": {"type": "integer"}}]`, `{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`},
-		"bad items of anyOf":          {`[{"name": "a", "type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "boolean"}]}}]`, `{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`},
-		"walked by the library":       {`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`, `{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`},
-		"few for the library":         {`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`, `{"a": [` + strings.Repeat(`"canary",`, 1000) + `0]}`},
-		"unknown names":               {`[]`, `{` + manyNames(10_000) + `}`},
-		"a long unknown name":         {`[]`, `{"` + strings.Repeat("n", 100_000) + `": "canary"}`},
-		"long names inside":           {`[{"name": "a", "type": "object", "additionalProperties": {"items": {"type": "string"}}}]`, `{"a": {"` + strings.Repeat("n", 500_000) + `": [` + strings.Repeat("1,", 100_000) + `1]}}`},
-		"a long string and a pattern": {`[{"name": "a", "type": "string", "pattern": ".{1,1000}x", "maxLength": 9}]`, `{"a": "` + strings.Repeat("canary", 100_000) + `"}`},
-		"colliding items":             {`[{"name": "a", "type": "array", "uniqueItems": true}]`, `{"a": [` + strings.Repeat(`["canary"],`, 50_000) + `0]}`},
-		"dear text":                   {`[{"name": "a", "type": "array", "items": {"type": "string", "pattern": ".{1,1000}x"}}]`, `{"a": [` + strings.Repeat(`"`+strings.Repeat("canary", 1000)+`",`, 100) + `"ax"]}`},
-		"formats":                     {`[{"name": "a", "type": "string", "format": "email"}]`, `{"a": "canary"}`},
-		"enum":                        {`[{"name": "a", "type": "string", "enum": [` + strings.Repeat(`"x",`, 5000) + `"y"]}]`, `{"a": "canary"}`},
-		"not":                         {`[{"name": "a", "type": "any", "not": {"const": "canary"}}]`, `{"a": "canary"}`},
+		"bad items": {
+			`[{"name": "a", "type": "array", "items": {"type": "integer"}}]`,
+			`{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`,
+		},
+		"bad items of anyOf": {
+			`[{"name": "a", "type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "boolean"}]}}]`,
+			`{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`,
+		},
+		"walked by the library": {
+			`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`,
+			`{"a": [` + strings.Repeat(`"canary",`, 100_000) + `0]}`,
+		},
+		"few for the library": {
+			`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`,
+			`{"a": [` + strings.Repeat(`"canary",`, 1000) + `0]}`,
+		},
+		"unknown names":       {`[]`, `{` + manyNames(10_000) + `}`},
+		"a long unknown name": {`[]`, `{"` + strings.Repeat("n", 100_000) + `": "canary"}`},
+		"long names inside": {
+			`[{"name": "a", "type": "object", "additionalProperties": {"items": {"type": "string"}}}]`,
+			`{"a": {"` + strings.Repeat("n", 500_000) + `": [` + strings.Repeat("1,", 100_000) + `1]}}`,
+		},
+		"a long string and a pattern": {
+			`[{"name": "a", "type": "string", "pattern": ".{1,1000}x", "maxLength": 9}]`,
+			`{"a": "` + strings.Repeat("canary", 100_000) + `"}`,
+		},
+		"colliding items": {`[{"name": "a", "type": "array", "uniqueItems": true}]`, `{"a": [` + strings.Repeat(`["canary"],`, 50_000) + `0]}`},
+		"dear text": {
+			`[{"name": "a", "type": "array", "items": {"type": "string", "pattern": ".{1,1000}x"}}]`,
+			`{"a": [` + strings.Repeat(`"`+strings.Repeat("canary", 1000)+`",`, 100) + `"ax"]}`,
+		},
+		"formats": {`[{"name": "a", "type": "string", "format": "email"}]`, `{"a": "canary"}`},
+		"enum":    {`[{"name": "a", "type": "string", "enum": [` + strings.Repeat(`"x",`, 5000) + `"y"]}]`, `{"a": "canary"}`},
+		"not":     {`[{"name": "a", "type": "any", "not": {"const": "canary"}}]`, `{"a": "canary"}`},
 	} {
 		i := with(t, tt.parameters)
 		filled, violations := i.Validate(object(t, tt.sent))
@@ -202,10 +269,11 @@ func TestViolationsAreBoundedAndSilent(t *testing.T) {
 	}
 }
 
-// When a call has used up what checking may cost, that is said once.
+// A call that has used up the budget for checks has one violation that reports this.
 func TestBudgetsEndACall(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "array", "items": {"oneOf": [{"enum": [`+strings.Repeat("1,", 2000)+`7]}, {"type": "null"}]}}]`)
-	if _, violations := i.Validate(object(t, `{"a": [`+strings.Repeat("7,", 100_000)+`7]}`)); len(violations) != 1 || violations[0].Reason != reason.ParameterTooLong {
+	if _, violations := i.Validate(object(t, `{"a": [`+strings.Repeat("7,", 100_000)+`7]}`)); len(violations) != 1 ||
+		violations[0].Reason != reason.ParameterTooLong {
 		t.Errorf("%d violations, first %v", len(violations), violations[0])
 	}
 	if _, violations := i.Validate(object(t, `{"a": [`+strings.Repeat("7,", 100)+`7]}`)); violations != nil {
@@ -221,14 +289,18 @@ func manyNames(n int) string {
 	return strings.Join(names, ",")
 }
 
-// Trees that no strict decoder made are refused, not trusted.
-func TestValidateRefusesUnsoundTrees(t *testing.T) {
+// Trees that are not from a strict decoder are rejected unless they are valid.
+func TestValidateRejectsInvalidTrees(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "number", "minimum": 1}, {"name": "b", "type": "any"}]`)
 	deep := any("x")
 	for range 100 {
 		deep = []any{deep}
 	}
-	for _, v := range []any{json.Number("1e999999999"), json.Number("0x10"), json.Number("1/3"), json.Number(""), json.Number("+1"), json.Number("1."), json.Number("Inf"), struct{}{}} {
+	for _, v := range []any{
+		json.Number("1e999999999"), json.Number("0x10"), json.Number("1/3"), json.Number(""), json.Number("+1"),
+		json.Number("1."), json.Number("Inf"),
+		struct{}{},
+	} {
 		if filled, violations := i.Validate(map[string]any{"a": v}); filled != nil || len(violations) != 1 {
 			t.Errorf("%v: %v", v, violations)
 		}
@@ -239,7 +311,8 @@ func TestValidateRefusesUnsoundTrees(t *testing.T) {
 }
 
 func TestSchemas(t *testing.T) {
-	i := with(t, `[{"name": "a", "required": true, "$ref": "#/$defs/x", "$defs": {"x": {"type": "array", "items": {"$ref": "#"}, "enum": [{"$ref": "data"}]}}}, {"name": "b", "type": "any", "description": "d"}]`)
+	i := with(t, `[{"name": "a", "required": true, "$ref": "#/$defs/x", "$defs": {"x": {"type": "array", "items": {"$ref": "#"}, "enum": `+
+		`[{"$ref": "data"}]}}}, {"name": "b", "type": "any", "description": "d"}]`)
 	got, err := json.Marshal(i.InputSchema())
 	want := `{"additionalProperties":false,"properties":{"a":{"$defs":{"x":{"enum":[{"$ref":"data"}],"items":{"$ref":"#/properties/a"},"type":"array"}},"$ref":"#/properties/a/$defs/x"},"b":{"description":"d"}},"required":["a"],"type":"object"}`
 	if err != nil || string(got) != want {

@@ -16,15 +16,15 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Violation is one thing wrong with the parameters of a call. It never holds the value that was sent.
+// A Violation is one fault of the parameters of a call. It never contains the value that was sent.
 type Violation struct {
 	Pointer string        `json:"pointer"` // RFC 6901, from the parameters object
 	Keyword string        `json:"keyword"` // of JSON Schema, that is broken
 	Reason  reason.Reason `json:"reason"`
 	Message string        `json:"message"`
-	Limit   any           `json:"limit,omitempty"`   // what the keyword states, exactly; long lists are cut
-	Nearest string        `json:"nearest,omitempty"` // the name that was probably meant
-	Known   []string      `json:"known,omitempty"`   // names there are; of several unknown parameters only the first says
+	Limit   any           `json:"limit,omitempty"`   // the limit in the keyword, exactly; long lists are shortened
+	Nearest string        `json:"nearest,omitempty"` // the declared name nearest to the one sent
+	Known   []string      `json:"known,omitempty"`   // the declared names; of several unknown parameters only the first has them
 }
 
 func (v Violation) String() string { return v.Pointer + ": " + v.Message }
@@ -32,32 +32,40 @@ func (v Violation) String() string { return v.Pointer + ": " + v.Message }
 // maxListed bounds the values of an enum that are repeated in an answer.
 const maxListed = 100
 
-// broken says of each keyword what its violation is called. %v is the limit.
+// broken holds the reason and the message for a violation of each keyword. %v is the limit.
 var broken = map[string]struct {
 	reason  reason.Reason
 	message string
 }{
-	"type": {reason.InvalidParameter, "must be of type %v"}, "enum": {reason.InvalidEnumValue, "must be one of %v"}, "const": {reason.InvalidEnumValue, "must be %v"},
+	"type": {reason.InvalidParameter, "must be of type %v"}, "enum": {reason.InvalidEnumValue, "must be one of %v"},
+	"const":  {reason.InvalidEnumValue, "must be %v"},
 	"format": {reason.InvalidFormat, "must have the format %v"}, "pattern": {reason.InvalidFormat, "must match the pattern %v"},
-	"minLength": {reason.ParameterTooShort, "must have at least %v characters"}, "maxLength": {reason.ParameterTooLong, "must have at most %v characters"},
-	"minItems": {reason.ParameterTooShort, "must have at least %v items"}, "maxItems": {reason.ParameterTooLong, "must have at most %v items"},
-	"minProperties": {reason.ParameterTooShort, "must have at least %v members"}, "maxProperties": {reason.ParameterTooLong, "must have at most %v members"},
-	"minContains": {reason.ParameterTooShort, "must hold at least %v of the items asked for"}, "maxContains": {reason.ParameterTooLong, "must hold at most %v of the items asked for"},
-	"minimum": {reason.ParameterOutOfRange, "must be at least %v"}, "maximum": {reason.ParameterOutOfRange, "must be at most %v"},
+	"minLength":     {reason.ParameterTooShort, "must have at least %v characters"},
+	"maxLength":     {reason.ParameterTooLong, "must have at most %v characters"},
+	"minItems":      {reason.ParameterTooShort, "must have at least %v items"},
+	"maxItems":      {reason.ParameterTooLong, "must have at most %v items"},
+	"minProperties": {reason.ParameterTooShort, "must have at least %v members"},
+	"maxProperties": {reason.ParameterTooLong, "must have at most %v members"},
+	"minContains":   {reason.ParameterTooShort, "must hold at least %v of the items asked for"},
+	"maxContains":   {reason.ParameterTooLong, "must hold at most %v of the items asked for"},
+	"minimum":       {reason.ParameterOutOfRange, "must be at least %v"}, "maximum": {reason.ParameterOutOfRange, "must be at most %v"},
 	"exclusiveMinimum": {reason.ParameterOutOfRange, "must be above %v"}, "exclusiveMaximum": {reason.ParameterOutOfRange, "must be below %v"},
-	"multipleOf": {reason.ParameterOutOfRange, "must be a multiple of %v"}, "uniqueItems": {reason.InvalidParameter, "must not hold an item twice"},
-	"contains": {reason.InvalidParameter, "lacks an item that is asked for"}, "not": {reason.InvalidParameter, "has a form that is not allowed"},
-	"anyOf": {reason.InvalidParameter, "has none of the forms allowed"}, "oneOf": {reason.InvalidParameter, "must have exactly one of the forms allowed"},
+	"multipleOf":  {reason.ParameterOutOfRange, "must be a multiple of %v"},
+	"uniqueItems": {reason.InvalidParameter, "must not hold an item twice"},
+	"contains":    {reason.InvalidParameter, "lacks an item that is asked for"},
+	"not":         {reason.InvalidParameter, "has a form that is not allowed"},
+	"anyOf":       {reason.InvalidParameter, "has none of the forms allowed"},
+	"oneOf":       {reason.InvalidParameter, "must have exactly one of the forms allowed"},
 }
 
 func compareViolations(a, b Violation) int {
 	return cmp.Or(strings.Compare(a.Pointer, b.Pointer), strings.Compare(a.Keyword, b.Keyword), strings.Compare(a.Message, b.Message))
 }
 
-// An explanation turns the library's errors, whose texts quote values, into violations.
+// An explanation converts the library's errors, whose texts quote values, to violations.
 type explanation struct {
 	doc      map[string]any // the schema
-	value    any            // that failed
+	value    any            // the value that failed
 	at       string         // pointer to the value
 	nullable bool
 }
@@ -79,7 +87,7 @@ func (e explanation) violations(failed *jsonschema.ValidationError, r *report) [
 	return e.leaf(where, keyword, at, r)
 }
 
-// alternatives explains the one branch that the value was meant for, if only one accepts its type.
+// alternatives explains the one branch whose type is that of the value, if there is only one.
 func (e explanation) alternatives(failed *jsonschema.ValidationError, keyword string, r *report) []Violation {
 	var meant []*jsonschema.ValidationError
 	for _, branch := range failed.Causes {
@@ -116,12 +124,15 @@ func (e explanation) leaf(where, keyword, at string, r *report) []Violation {
 	case limit == false:
 		return []Violation{{Pointer: e.at + at, Keyword: keyword, Reason: reason.InvalidParameter, Message: "is not allowed"}}
 	case strings.Contains(where, "/dependentRequired/"):
-		return []Violation{{Pointer: e.at + at, Keyword: "dependentRequired", Reason: reason.MissingParameter, Message: "lacks a member that another of its members asks for"}}
+		return []Violation{{
+			Pointer: e.at + at, Keyword: "dependentRequired", Reason: reason.MissingParameter,
+			Message: "lacks a member that another of its members asks for",
+		}}
 	}
 	if keyword == "minContains" && limit == nil {
-		keyword = "contains" // it asks for one item where nothing else is said
+		keyword = "contains" // without minContains it requires one item
 	}
-	return []Violation{violated(keyword, e.stated(keyword, limit), e.at+at)}
+	return []Violation{violated(keyword, e.limitFor(keyword, limit), e.at+at)}
 }
 
 // violated makes the violation of one keyword.
@@ -131,7 +142,7 @@ func violated(keyword string, limit any, at string) Violation {
 		v.Reason, v.Message = b.reason, b.message
 		if strings.Contains(b.message, "%v") {
 			v.Limit = limit
-			v.Message = fmt.Sprintf(b.message, written(v.Limit))
+			v.Message = fmt.Sprintf(b.message, limitText(v.Limit))
 		}
 	}
 	return v
@@ -143,7 +154,10 @@ func (e explanation) missing(limit any, object map[string]any, at string) []Viol
 	for _, n := range names {
 		name, _ := n.(string)
 		if _, ok := object[name]; !ok {
-			out = append(out, Violation{Pointer: e.at + at + pointer(name), Keyword: "required", Reason: reason.MissingParameter, Message: "the member " + quoted(name) + " is required"})
+			out = append(out, Violation{
+				Pointer: e.at + at + pointer(name), Keyword: "required", Reason: reason.MissingParameter,
+				Message: "the member " + excerpt(name) + " is required",
+			})
 		}
 	}
 	return out
@@ -177,8 +191,8 @@ func matchesAny(patterns map[string]any, name string) bool {
 	return false
 }
 
-// stated is the limit as an answer repeats it.
-func (e explanation) stated(keyword string, limit any) any {
+// limitFor returns the limit of a keyword for an answer.
+func (e explanation) limitFor(keyword string, limit any) any {
 	switch {
 	case keyword == "type" && e.nullable:
 		if list, ok := limit.([]any); ok {
@@ -195,11 +209,11 @@ func (e explanation) stated(keyword string, limit any) any {
 
 func cutList(list []any) []any { return list[:min(len(list), maxListed):min(len(list), maxListed)] }
 
-// written writes a limit into a message.
-func written(limit any) string {
+// limitText returns a limit for a message.
+func limitText(limit any) string {
 	const most = 200
 	if s, ok := limit.(string); ok {
-		return quoted(s)
+		return excerpt(s)
 	}
 	text, err := json.Marshal(limit)
 	if err != nil || len(text) > most {
@@ -208,7 +222,7 @@ func written(limit any) string {
 	return string(text)
 }
 
-// schemaPointer is where in the schema the error arose, as a JSON pointer.
+// schemaPointer returns the JSON pointer of the place in the schema where the error arose.
 func schemaPointer(e *jsonschema.ValidationError) string {
 	_, fragment, _ := strings.Cut(e.AbsoluteKeywordLocation, "#")
 	p, err := url.PathUnescape(fragment)

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// maxWork bounds how many schemas one value inside a parameter can be held against, whatever the
-	// references between them: $ref lets a short schema ask for exponentially much.
+	// maxWork bounds how many schemas are applied to one value inside a parameter, through all references: with $ref a
+	// short schema can require exponentially many.
 	maxWork = 5000
 	// workBudget bounds schemas times values in one call of Validate, for what the library walks.
 	workBudget = 1_000_000
-	// matchBudget bounds instructions of patterns times bytes of text in one call: there are patterns
-	// that run each of their instructions for each character.
+	// matchBudget bounds instructions of patterns times bytes of text in one call: some patterns run each of their
+	// instructions for each character.
 	matchBudget = 30_000_000
-	// maxWalked bounds the values that the library walks in one go: it builds an error for each.
+	// maxWalked bounds the values that the library walks in one call: it makes an error for each.
 	maxWalked = 20_000
-	// maxPairs is the same for schemas with uniqueItems, where it may come to compare each with each.
+	// maxPairs is the same bound for schemas with uniqueItems, where the library may compare each pair.
 	maxPairs = 2000
 )
 
-// A workload counts how many schemas one value, and the values on one path below it, are held against.
+// A workload counts how many schemas are applied to one value, and to the values on one path below it.
 type workload struct {
 	root    any
 	refs    map[string]string
@@ -38,8 +38,8 @@ type placeAtDepth struct {
 	depth int
 }
 
-// worst returns that count for values nested as deep as they may be, at most maxWork+1, and whether a
-// schema applies itself to the same value without end.
+// worst returns that count for values nested to the maximal depth, at most maxWork+1, and whether a schema applies
+// itself to the same value without end.
 func worst(root any, refs map[string]string) (int, bool) {
 	w := workload{root: root, refs: refs, memo: map[placeAtDepth]int{}, open: map[placeAtDepth]bool{}}
 	depth := 0
@@ -71,8 +71,8 @@ func (w *workload) of(place string, schema any, depth int) int {
 		sub, _ := strictjson.Lookup(w.root, target)
 		total += w.of(target, sub, depth)
 	}
-	// Of the children of one value, each is held against one of properties or prefixItems, or else the
-	// rest keyword, and beside it against all of the others.
+	// Each child of a value is validated against one of properties or prefixItems, or else the rest keyword, and
+	// additionally against all others.
 	below := max(depth-1, 0)
 	named, rest, beside := 0, 0, 0
 	eachSubschema(m, func(path []string, sub any) {
@@ -100,7 +100,7 @@ func (w *workload) of(place string, schema any, depth int) int {
 	return total
 }
 
-// settle checks the references once the whole parameter has been walked, and returns what worst says.
+// settle checks the references once the whole parameter has been walked, and returns the result of worst.
 func (w *walker) settle(root any) int {
 	if len(w.refs) > 0 && w.count > maxReferring {
 		w.hard("schema", w.at, "a parameter with $ref may hold at most %d schemas", maxReferring)
@@ -108,7 +108,8 @@ func (w *walker) settle(root any) int {
 	}
 	for _, holder := range slices.Sorted(maps.Keys(w.refs)) {
 		if !w.schemas[w.refs[holder]] {
-			w.hard("schema", w.parents[holder], "$ref points to #%s, where the parameter has no schema", strings.ToValidUTF8(quoted(w.refs[holder]), ""))
+			w.hard("schema", w.parents[holder], "$ref points to #%s, where the parameter has no schema",
+				strings.ToValidUTF8(excerpt(w.refs[holder]), ""))
 		}
 	}
 	if w.unusable {
@@ -124,7 +125,7 @@ func (w *walker) settle(root any) int {
 	return n
 }
 
-// comparisons weighs an enum: comparing numbers costs the library two schemas each, strings little.
+// comparisons returns the work of an enum: comparing numbers costs the library two schemas each, strings little.
 func comparisons(enum any) int {
 	list, _ := enum.([]any)
 	n := len(list) / 16
@@ -136,7 +137,7 @@ func comparisons(enum any) int {
 	return min(n, maxWork+1)
 }
 
-// instructions counts those of all patterns in a schema.
+// instructions returns the number of instructions of all patterns in a schema.
 func instructions(schema any) int {
 	m, ok := schema.(map[string]any)
 	if !ok {
@@ -158,7 +159,7 @@ func instructions(schema any) int {
 func programSize(pattern string) int {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return matchBudget // the walker has refused it
+		return matchBudget // the walker has rejected it
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
@@ -167,7 +168,7 @@ func programSize(pattern string) int {
 	return len(program.Inst)
 }
 
-// textSize counts the bytes of all strings and names in a tree.
+// textSize returns the number of bytes of all strings and names in a tree.
 func textSize(v any) int {
 	n := 0
 	switch v := v.(type) {

@@ -11,7 +11,7 @@ import (
 
 const maxOutputs = 200
 
-// answer maps what a successful call answers: the members of its object, or one output for all of it.
+// answer maps the answer of a successful call to outputs: the members of its object, or one output for all of it.
 func (c *call) answer() error {
 	responses := object(c.op.tree["responses"])
 	var good []string
@@ -29,7 +29,7 @@ func (c *call) answer() error {
 		if other {
 			return errors.New("it answers with a redirect, and the gateway follows none for agents")
 		}
-		return nil // an answer that is not described is passed on as it is
+		return nil // an undescribed answer is passed unchanged
 	}
 	var schema any
 	var kinds []string
@@ -59,20 +59,21 @@ func (c *call) answer() error {
 	return nil
 }
 
-// jsonOf finds the media type that is JSON, and lists all.
+// jsonOf returns the media type that is JSON, and the names of all.
 func jsonOf(content map[string]any) (name string, all []string) {
 	for _, media := range slices.Sorted(maps.Keys(content)) {
 		all = append(all, media)
 		kind, _, err := mime.ParseMediaType(media)
-		if err == nil && name == "" && (kind == jsonMedia || strings.HasSuffix(kind, "+json") || kind == "*/*" || kind == "application/*" || kind == "text/json") {
+		if err == nil && name == "" &&
+			(kind == jsonMedia || strings.HasSuffix(kind, "+json") || kind == "*/*" || kind == "application/*" || kind == "text/json") {
 			name = media
 		}
 	}
 	return name, all
 }
 
-// shape declares outputs. They state types, not limits: what does not fit a limit would be withheld from
-// the agent. One is required only where the document is plain about it and nothing was changed by the call.
+// shape declares outputs. They have types, but no limits: a value beyond a limit would be withheld from the agent. An
+// output is required only where the document requires it without alternatives and the call changes nothing in it.
 func (c *call) shape(raw any, certain bool) error {
 	if raw == nil {
 		return nil
@@ -92,7 +93,7 @@ func (c *call) shape(raw any, certain bool) error {
 		c.outputs = []any{out}
 		return nil
 	}
-	needed := c.alwaysThere(raw)
+	needed := c.alwaysPresent(raw)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if !nameable(name) {
 			continue
@@ -121,8 +122,8 @@ func output(name string, schema map[string]any) map[string]any {
 	return out
 }
 
-// alwaysThere are the members that an object schema, through its references and allOf, requires.
-func (c *call) alwaysThere(v any) map[string]bool {
+// alwaysPresent returns the members that an object schema requires, through its references and allOf.
+func (c *call) alwaysPresent(v any) map[string]bool {
 	out := map[string]bool{}
 	c.collectRequired(v, out, 0)
 	return out

@@ -26,14 +26,14 @@ func (c *call) body() ([]input, error) {
 		if required {
 			return nil, fmt.Errorf("it requires a body, which the gateway does not send with %s", c.op.method)
 		}
-		c.say("its optional body is not sent")
+		c.report("its optional body is not sent")
 		return nil, nil
 	}
 	c.media = jsonMedia
 	if len(object(b["content"])) == 0 {
 		return nil, nil
 	}
-	return c.members(object(b["content"])) // a call without the body it is about would be another call
+	return c.members(object(b["content"])) // without a body this would be another call
 }
 
 // members chooses the media type and reads its schema.
@@ -56,7 +56,7 @@ func (c *call) members(content map[string]any) ([]input, error) {
 	}
 	c.media = media
 	m := object(content[chosen])
-	schema, err := c.schema(m["schema"], false, c.say)
+	schema, err := c.schema(m["schema"], false, c.report)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +71,9 @@ func (c *call) members(content map[string]any) ([]input, error) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if !nameable(name) {
 			if slices.Contains(needed, any(name)) {
-				return nil, fmt.Errorf("its body has the member %s, which is no name for a parameter", quoted(name))
+				return nil, fmt.Errorf("its body has the member %s, which is no name for a parameter", excerpt(name))
 			}
-			c.say("the member " + quoted(name) + " of its body is left out: it is no name for a parameter")
+			c.report("the member " + excerpt(name) + " of its body is left out: it is no name for a parameter")
 			continue
 		}
 		sub := object(properties[name])
@@ -85,7 +85,7 @@ func (c *call) members(content map[string]any) ([]input, error) {
 	return out, nil
 }
 
-// withDefs gives a member the definitions of the whole that it refers to.
+// withDefs adds to a member's schema the definitions of the whole that it refers to.
 func withDefs(schema map[string]any, defs any) map[string]any {
 	wanted := map[string]any{}
 	var look func(v any)
@@ -117,8 +117,8 @@ func withDefs(schema map[string]any, defs any) map[string]any {
 	return out
 }
 
-// whole takes the body apart. Alternatives become one list of members, since parameters have no
-// alternatives: each may be what it is in any of them, and only what all require is required.
+// whole splits the body into members. Alternatives become one list of members, since parameters have no alternatives:
+// each member may have its form of any alternative, and only members that all alternatives require are required.
 func (c *call) whole(schema map[string]any) (properties map[string]any, required []any, err error) {
 	properties, required = map[string]any{}, list(schema["required"])
 	if schema["type"] != nil && !isType(schema, "object") {
@@ -138,7 +138,7 @@ func (c *call) whole(schema map[string]any) (properties map[string]any, required
 			}
 			inner, needed, err := c.whole(alternative)
 			if err != nil {
-				c.say("one alternative for its body is left out: " + strings.TrimPrefix(err.Error(), "its "))
+				c.report("one alternative for its body is left out: " + strings.TrimPrefix(err.Error(), "its "))
 				continue
 			}
 			for _, member := range slices.Sorted(maps.Keys(inner)) {
@@ -151,7 +151,7 @@ func (c *call) whole(schema map[string]any) (properties map[string]any, required
 		}
 		required = union(required, common)
 		if len(properties) > 0 && len(all) > 1 {
-			c.say("alternatives for its body are offered as one list of parameters")
+			c.report("alternatives for its body are offered as one list of parameters")
 		}
 	}
 	if len(properties) == 0 {
@@ -165,7 +165,7 @@ func (c *call) whole(schema map[string]any) (properties map[string]any, required
 
 const maxAlternatives = 20
 
-// either is a schema for what may be one or the other.
+// either returns a schema that accepts what a or b accepts.
 func either(a, b any) any {
 	if a == nil || same(a, b) {
 		return b
@@ -191,7 +191,7 @@ func either(a, b any) any {
 	return map[string]any{"anyOf": append(slices.Clone(alternatives), y)}
 }
 
-// encodings: a form's member may be written in a way of its own.
+// encodings applies the encodings that single members of a form may have.
 func (c *call) encodings(encoding, properties map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(encoding)) {
 		e, schema := object(encoding[name]), object(properties[name])

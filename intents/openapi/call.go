@@ -16,7 +16,7 @@ const (
 	maxURL    = 2048
 )
 
-// A call is one operation on its way to an intent.
+// A call is the state of the conversion of one operation to an intent.
 type call struct {
 	*work
 	op          *operation
@@ -26,9 +26,9 @@ type call struct {
 	query       []string        // name={placeholder}
 	media       string          // of the body
 	outputs     []any
-	idempotency string // a header that takes an idempotency key
+	idempotency string // a header that contains an idempotency key
 	notes       []string
-	noted       map[string]bool
+	reported    map[string]bool
 	tree        map[string]any
 }
 
@@ -39,14 +39,14 @@ type input struct {
 	schema   map[string]any
 }
 
-func (c *call) say(note string) {
-	if !c.noted[note] {
-		c.noted[note] = true
+func (c *call) report(note string) {
+	if !c.reported[note] {
+		c.reported[note] = true
 		c.notes = append(c.notes, note)
 	}
 }
 
-// build maps what the call needs and what it answers.
+// build maps the parameters of the call and its answer.
 func (c *call) build(uid intents.UID) error {
 	prefix, err := c.server()
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *call) assemble(uid intents.UID) error {
 		c.tree["category"] = tags[0]
 	}
 	if flag(c.op.tree["deprecated"]) {
-		c.say("it is deprecated, and offered with the tag deprecated")
+		c.report("it is deprecated, and offered with the tag deprecated")
 		tags = append(tags, "deprecated")
 	}
 	if len(tags) > 0 {
@@ -114,7 +114,7 @@ func (c *call) assemble(uid intents.UID) error {
 	return nil
 }
 
-// description is the summary and what more there is to say.
+// description returns the summary and the rest of the description.
 func (c *call) description() string {
 	summary, more := trimmed(c.op.tree["summary"], maxNested), trimmed(c.op.tree["description"], maxDescription)
 	var out string
@@ -141,8 +141,8 @@ func (c *call) description() string {
 	return out
 }
 
-// tree is the parameter as agents.json has it. required of the members of an object is a keyword of its
-// schema, so it goes under constraints.
+// tree returns the parameter in the form of agents.json. The keyword required of an object's schema goes under
+// constraints, because a parameter has a member of that name.
 func (in *input) tree() map[string]any {
 	out := maps.Clone(in.schema)
 	if out == nil {
@@ -156,7 +156,7 @@ func (in *input) tree() map[string]any {
 	if value, has := out["default"]; has && value == nil && !isNull(out) {
 		delete(out, "default")
 	}
-	if _, has := out["default"]; in.required && !has { // a default is filled in: nobody has to send it
+	if _, has := out["default"]; in.required && !has { // the gateway adds a default, so it is not required
 		out["required"] = true
 	}
 	for _, keyword := range []string{"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"} {
@@ -168,7 +168,7 @@ func (in *input) tree() map[string]any {
 	return out
 }
 
-// unique gives an input a name that no other has.
+// unique returns a name for an input that no other input has.
 func (c *call) unique(name, place string) string {
 	out := name
 	if c.names[out] {
@@ -187,7 +187,7 @@ func nameable(name string) bool {
 	return name != "" && len(name) <= maxParameterName && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// placeholder is a name that can stand in { } of an address.
+// placeholder returns a name that is valid in { } of an address.
 func placeholder(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.$", r)) {
@@ -197,11 +197,11 @@ func placeholder(name string) string {
 	}, name)
 }
 
-// route is the path with its parameters replaced.
+// route returns the path with its parameters replaced.
 func (c *call) route(prefix string, places map[string]string) error {
 	var bad error
 	var b strings.Builder
-	rest, _, _ := strings.Cut(c.op.path, "#") // some documents tell operations of one path apart by a fragment
+	rest, _, _ := strings.Cut(c.op.path, "#") // some documents distinguish operations of one path by a fragment
 	rest, query, _ := strings.Cut(rest, "?")
 	if err := c.fixedQuery(query); err != nil {
 		return err
@@ -222,7 +222,7 @@ func (c *call) route(prefix string, places map[string]string) error {
 		case !closed:
 			return errors.New("its path has a { without }")
 		case !known && bad == nil:
-			bad = fmt.Errorf("its path needs %s, which no parameter describes", quoted(name))
+			bad = fmt.Errorf("its path needs %s, which no parameter describes", excerpt(name))
 		}
 		b.WriteString(place)
 		rest = more
@@ -231,7 +231,7 @@ func (c *call) route(prefix string, places map[string]string) error {
 	return bad
 }
 
-// fixedQuery takes over what a document wrote into the path behind a question mark.
+// fixedQuery adds the query that a document has in the path, behind a question mark.
 func (c *call) fixedQuery(query string) error {
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {
@@ -240,18 +240,19 @@ func (c *call) fixedQuery(query string) error {
 		name, value, valued := strings.Cut(pair, "=")
 		plain, err := url.QueryUnescape(name)
 		_, valueErr := url.QueryUnescape(value)
-		if err != nil || valueErr != nil || plain == "" || !valued || strings.ContainsAny(pair, "{};\"\\ <>^`|") || strings.ContainsFunc(pair, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
+		if err != nil || valueErr != nil || plain == "" || !valued || strings.ContainsAny(pair, "{};\"\\ <>^`|") ||
+			strings.ContainsFunc(pair, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
 			return errors.New("its path holds a query that cannot be sent as it is")
 		}
 		if c.names[plain] {
-			return fmt.Errorf("its path holds %s, which is a parameter too", quoted(plain))
+			return fmt.Errorf("its path holds %s, which is a parameter too", excerpt(plain))
 		}
 		c.query = append(c.query, pair)
 	}
 	return nil
 }
 
-// fixedPath escapes what may not stand in a path as it is.
+// fixedPath escapes characters that are not valid in a path.
 func fixedPath(s string) (string, error) {
 	if strings.ContainsAny(s, "?#\\}") {
 		return "", errors.New(`its path holds \ or }, which is not possible`)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// combine reads what holds several schemas against one value.
+// combine reads the keywords that apply several schemas to one value.
 func (r *schemaReader) combine(m, out map[string]any, depth, level int) {
 	for _, v := range list(m["allOf"]) {
 		mergeInto(out, r.object(r.convert(v, depth, level+1)))
@@ -46,8 +46,8 @@ func (r *schemaReader) combine(m, out map[string]any, depth, level int) {
 	}
 }
 
-// discriminate writes into one alternative the values of the discriminator that stand for it, so that
-// alternatives which are alike in all else remain different.
+// discriminate adds to one alternative the values of the discriminator that select it, so that alternatives which are
+// equal otherwise remain different.
 func (r *schemaReader) discriminate(m map[string]any, alternative, converted any) {
 	d := object(m["discriminator"])
 	property := text(d["propertyName"])

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// What calls are good and bad by the intents made of a document: its constraints arrive.
+// The intents of a document accept and reject calls as the constraints of the document require.
 func TestConstraintsOfADocumentHoldForCalls(t *testing.T) {
 	for _, tt := range []struct{ document, uid, good, bad, keyword, pointer string }{
 		{"library.yaml", "list-books:v2.1", `{"q":"go"}`, `{}`, "required", "/q"},
@@ -23,19 +23,55 @@ func TestConstraintsOfADocumentHoldForCalls(t *testing.T) {
 		{"library.yaml", "list-books:v2.1", `{"q":"go","isbn":"anything"}`, `{"q":"x"}`, "minLength", "/q"},
 		{"library.yaml", "list-books:v2.1", `{"q":"go","page":3}`, `{"q":"go","page":0}`, "minimum", "/page"},
 		{"library.yaml", "get-book:v2.1", `{"book_id":"c56a4180-65aa-42ec-a945-5fd21dec0538"}`, `{"book_id":"12"}`, "format", "/book_id"},
-		{"library.yaml", "replace-book:v2.1", `{"book_id":1,"title":"T","price":0.05,"shelf_mark":"any"}`, `{"book_id":1,"title":"T","price":0.005}`, "multipleOf", "/price"},
-		{"library.yaml", "replace-book:v2.1", `{"book_id":1,"title":"T","subtitle":null}`, `{"book_id":1,"title":"T","id":"x"}`, "additionalProperties", "/id"},
-		{"library.yaml", "post-shelves:v2.1", `{"root":{"name":"A","inner":[{"name":"B","parent":{"name":"C"}}]}}`, `{"root":{"name":"A","inner":[{"name":"B","inner":[{"name":"b"}]}]}}`, "pattern", "/root/inner/0/inner/0/name"},
-		{"legacy.json", "parcels-controller-find-all:v1", `{"depot":"HAM","state":"sent,lost","carrier":["a","b"]}`, `{"depot":"ham"}`, "pattern", "/depot"},
-		{"legacy.json", "parcels-controller-create:v1", `{"depot":"HAM","weight":1,"to":{"city":"Kiel"}}`, `{"depot":"HAM","weight":0,"to":{"city":"Kiel"}}`, "exclusiveMinimum", "/weight"},
-		{"legacy.json", "parcels-controller-create:v1", `{"depot":"HAM","weight":1,"to":{"city":"Kiel"},"serial":9223372036854775807}`, `{"depot":"HAM","weight":1,"to":{"city":"Kiel"},"serial":9223372036854775808}`, "format", "/serial"},
-		{"legacy.json", "post-parcels-by-number-complaint:v1", `{"number":"1","reason":"late","amount":2.5}`, `{"number":"1","reason":"else"}`, "enum", "/reason"},
-		{"zoo.yaml", "add-animal:v3", `{"name":"Leo","born":null,"friends":[{"name":"Mia","born":"2020-01-01"}]}`, `{"name":"Leo"}`, "required", "/born"},
-		{"zoo.yaml", "add-animal:v3", `{"name":"Leo","born":"2020-01-01"}`, `{"name":"` + strings.Repeat("x", 51) + `","born":null}`, "maxLength", "/name"},
+		{
+			"library.yaml", "replace-book:v2.1", `{"book_id":1,"title":"T","price":0.05,"shelf_mark":"any"}`,
+			`{"book_id":1,"title":"T","price":0.005}`, "multipleOf", "/price",
+		},
+		{
+			"library.yaml", "replace-book:v2.1", `{"book_id":1,"title":"T","subtitle":null}`, `{"book_id":1,"title":"T","id":"x"}`,
+			"additionalProperties", "/id",
+		},
+		{
+			"library.yaml", "post-shelves:v2.1", `{"root":{"name":"A","inner":[{"name":"B","parent":{"name":"C"}}]}}`,
+			`{"root":{"name":"A","inner":[{"name":"B","inner":[{"name":"b"}]}]}}`, "pattern", "/root/inner/0/inner/0/name",
+		},
+		{
+			"legacy.json", "parcels-controller-find-all:v1", `{"depot":"HAM","state":"sent,lost","carrier":["a","b"]}`, `{"depot":"ham"}`, "pattern",
+			"/depot",
+		},
+		{
+			"legacy.json", "parcels-controller-create:v1", `{"depot":"HAM","weight":1,"to":{"city":"Kiel"}}`,
+			`{"depot":"HAM","weight":0,"to":{"city":"Kiel"}}`, "exclusiveMinimum", "/weight",
+		},
+		{
+			"legacy.json", "parcels-controller-create:v1", `{"depot":"HAM","weight":1,"to":{"city":"Kiel"},"serial":9223372036854775807}`,
+			`{"depot":"HAM","weight":1,"to":{"city":"Kiel"},"serial":9223372036854775808}`, "format", "/serial",
+		},
+		{
+			"legacy.json", "post-parcels-by-number-complaint:v1", `{"number":"1","reason":"late","amount":2.5}`, `{"number":"1","reason":"else"}`,
+			"enum", "/reason",
+		},
+		{
+			"zoo.yaml", "add-animal:v3", `{"name":"Leo","born":null,"friends":[{"name":"Mia","born":"2020-01-01"}]}`, `{"name":"Leo"}`, "required",
+			"/born",
+		},
+		{
+			"zoo.yaml", "add-animal:v3", `{"name":"Leo","born":"2020-01-01"}`, `{"name":"` + strings.Repeat("x", 51) + `","born":null}`, "maxLength",
+			"/name",
+		},
 		{"zoo.yaml", "change-animal:v3", `{"id":1,"reason":"r","kind":"move","cage":4}`, `{"id":1,"reason":"r","kind":"sell"}`, "enum", "/kind"},
-		{"zoo.yaml", "plan-feeding:v3", `{"animal":{"species":"tiger"},"food":null,"note":null,"amount":null}`, `{"animal":{"species":"fish"},"food":null}`, "", ""},
-		{"zoo.yaml", "plan-feeding:v3", `{"animal":{"species":"Dog"},"food":{"kind":"a","mixed_with":[{"kind":"b"}]}}`, `{"animal":{"species":"Dog"},"food":{"mixed_with":[{"mixed_with":[{"kind":5}]}]}}`, "", ""},
-		{"payments.yaml", "post-charges:v2024.5", `{"amount":1,"currency":"EUR","card[number]":"1","expand":["a"]}`, `{"amount":0,"currency":"EUR"}`, "minimum", "/amount"},
+		{
+			"zoo.yaml", "plan-feeding:v3", `{"animal":{"species":"tiger"},"food":null,"note":null,"amount":null}`,
+			`{"animal":{"species":"fish"},"food":null}`, "", "",
+		},
+		{
+			"zoo.yaml", "plan-feeding:v3", `{"animal":{"species":"Dog"},"food":{"kind":"a","mixed_with":[{"kind":"b"}]}}`,
+			`{"animal":{"species":"Dog"},"food":{"mixed_with":[{"mixed_with":[{"kind":5}]}]}}`, "", "",
+		},
+		{
+			"payments.yaml", "post-charges:v2024.5", `{"amount":1,"currency":"EUR","card[number]":"1","expand":["a"]}`,
+			`{"amount":0,"currency":"EUR"}`, "minimum", "/amount",
+		},
 		{"payments.yaml", "search-charges:v2024.5", `{"expand[]":["a"],"created[gt]":5}`, `{"created[gt]":"x"}`, "type", "/created[gt]"},
 	} {
 		t.Run(tt.uid+" "+tt.keyword, func(t *testing.T) {
@@ -55,8 +91,14 @@ func TestWhereParametersTravel(t *testing.T) {
 	for _, tt := range []struct{ document, uid, method, address, media string }{
 		{"library.yaml", "list-books:v2.1", "GET", "https://api.example.com/books", ""},
 		{"library.yaml", "get-book:v2.1", "GET", "https://api.example.com/books/{book_id}", ""},
-		{"legacy.json", "parcels-controller-create:v1", "POST", "https://api.example.com/depots/{depot}/parcels?notify={notify}", "application/json"},
-		{"legacy.json", "post-parcels-by-number-complaint:v1", "POST", "https://api.example.com/parcels/{number}/complaint", "application/x-www-form-urlencoded"},
+		{
+			"legacy.json", "parcels-controller-create:v1", "POST", "https://api.example.com/depots/{depot}/parcels?notify={notify}",
+			"application/json",
+		},
+		{
+			"legacy.json", "post-parcels-by-number-complaint:v1", "POST", "https://api.example.com/parcels/{number}/complaint",
+			"application/x-www-form-urlencoded",
+		},
 		{"zoo.yaml", "change-animal:v3", "PATCH", "https://api.example.com/animals/{id}?reason={reason}", "application/json"},
 		{"shop.yaml", "amend-order:v1", "PATCH", "https://api.example.com/orders/{id_in_path}", "application/json"},
 		{"shop.yaml", "place-order:v1", "POST", "https://api.example.com/orders?dry-run={dry-run}", "application/json"},
@@ -71,7 +113,8 @@ func TestWhereParametersTravel(t *testing.T) {
 
 func TestWhatAnswersBecome(t *testing.T) {
 	c := catalog(t, convert(t, document(t, "library.yaml"), openapi.Options{}))
-	got, err := lookup(t, c, "list-books:v2.1").Shape(tree(t, `{"items":[{"id":"not a uuid","title":"","secret_note":"s"}],"total":-1,"next":null,"more":1}`))
+	got, err := lookup(t, c,
+		"list-books:v2.1").Shape(tree(t, `{"items":[{"id":"not a uuid","title":"","secret_note":"s"}],"total":-1,"next":null,"more":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,29 +143,39 @@ func TestOperationsThatCannotBeOfferedSayWhy(t *testing.T) {
 		"POST /free": "not an object whose members are named", "GET /picture": "image/png", "GET /away": "redirect",
 		"GET /remote": "https://evil.example/p.yaml#/P", "POST /file": "./schemas.yaml", "GET /dangling": "not in the document",
 		"/circle": "refers to itself", "GET /elsewhere": "https://other.example/x", "GET /missing/{id}": `needs "id"`, "GET /../up": "segment",
-		"GET /number": "not an object", "OPTIONS /options": "does not send OPTIONS", "DELETE /deletebody": "body", "GET /parameters": "not an object",
+		"GET /number": "not an object", "OPTIONS /options": "does not send OPTIONS", "DELETE /deletebody": "body",
+		"GET /parameters": "not an object",
 	} {
-		if !told(found.Unmapped, operation+": ", why) {
+		if !foundText(found.Unmapped, operation+": ", why) {
 			t.Errorf("%s: not told %q: %v", operation, why, found.Unmapped)
 		}
 	}
 	if !found.UpstreamGuessed || found.Upstream != "http://127.0.0.1:9000/base" {
 		t.Errorf("upstream %s", found.Upstream)
 	}
-	if found := convert(t, document(t, "legacy.json"), openapi.Options{}); !told(found.Unmapped, "/photo", "multipart") {
+	if found := convert(t, document(t, "legacy.json"), openapi.Options{}); !foundText(found.Unmapped, "/photo", "multipart") {
 		t.Errorf("%v", found.Unmapped)
 	}
 }
 
 func TestWhatIsLeftOutIsNoted(t *testing.T) {
 	for name, wants := range map[string][][]string{
-		"library.yaml":  {{"GET /books", `"isbn"`, "pattern", "look-around"}, {"POST /shelves", "deprecated"}, {"PUT /books/{book_id}", "shelf-mark"}},
-		"legacy.json":   {{"GET /depots", `"X-Trace"`}, {"GET /depots", `"zone"`, "tsv"}},
-		"payments.yaml": {{"POST /v1/charges", "card[cvc]", "pattern"}, {"SearchCharges", ""}, {"GET /v1/charges/search", `"filter"`}, {"2 servers"}},
+		"library.yaml": {
+			{"GET /books", `"isbn"`, "pattern", "look-around"},
+			{"POST /shelves", "deprecated"},
+			{"PUT /books/{book_id}", "shelf-mark"},
+		},
+		"legacy.json": {{"GET /depots", `"X-Trace"`}, {"GET /depots", `"zone"`, "tsv"}},
+		"payments.yaml": {
+			{"POST /v1/charges", "card[cvc]", "pattern"},
+			{"SearchCharges", ""},
+			{"GET /v1/charges/search", `"filter"`},
+			{"2 servers"},
+		},
 	} {
 		found := convert(t, document(t, name), openapi.Options{})
 		for _, want := range wants {
-			if want[0] != "SearchCharges" && !told(found.Notes, want...) {
+			if want[0] != "SearchCharges" && !foundText(found.Notes, want...) {
 				t.Errorf("%s: not told %q: %v", name, want, found.Notes)
 			}
 		}
@@ -147,7 +200,8 @@ func TestServersAndCredentials(t *testing.T) {
 	}
 	text := string(update(t, secured, nil).Write[openapi.ConfigFile])
 	for _, want := range []string{
-		`# auth: {header: "X-Api-Key: ${API_KEY}"}`, `# auth: {basic: "${BASIC_USER}:${BASIC_PASSWORD}"}`, `# auth: {header: "Authorization: Bearer ${TOKEN}"}`,
+		`# auth: {header: "X-Api-Key: ${API_KEY}"}`, `# auth: {basic: "${BASIC_USER}:${BASIC_PASSWORD}"}`,
+		`# auth: {header: "Authorization: Bearer ${TOKEN}"}`,
 		"# 9lives: the gateway sends credentials in one header", "# mtls: ",
 	} {
 		if !strings.Contains(text, want) {
@@ -203,9 +257,11 @@ func TestDocumentsThatCannotBeUsed(t *testing.T) {
 	}
 	for name, tt := range map[string][2]string{
 		"nothing": {"", "empty"}, "no version": {"a: 1", "neither openapi nor swagger"}, "old": {"swagger: '1.2'", `version is "1.2"`},
-		"list": {"[1]", "not an object"}, "broken JSON": {`{"openapi": "3.0.0", "a": }`, "line 1 column"}, "twice": {"openapi: 3.0.0\nopenapi: 3.0.0", ""},
-		"no paths": {"openapi: 3.0.0", "no paths"}, "deep": {deep, "nested deeper"}, "bomb": {bomb, ""}, "operations": {many.String(), "more than 20000 operations"},
-		"binary": {"openapi: 3.0.0\nx: \xff\xfe", ""}, "html": {"<!DOCTYPE html><p>login</p>", ""},
+		"list": {"[1]", "not an object"}, "broken JSON": {`{"openapi": "3.0.0", "a": }`, "line 1 column"},
+		"twice":    {"openapi: 3.0.0\nopenapi: 3.0.0", ""},
+		"no paths": {"openapi: 3.0.0", "no paths"}, "deep": {deep, "nested deeper"}, "bomb": {bomb, ""},
+		"operations": {many.String(), "more than 20000 operations"},
+		"binary":     {"openapi: 3.0.0\nx: \xff\xfe", ""}, "html": {"<!DOCTYPE html><p>login</p>", ""},
 		"YAML made to fill memory": {"openapi: [" + strings.Repeat("{},", 5_000_000) + "]", "more YAML"},
 	} {
 		found, err := openapi.Convert(t.Context(), []byte(tt[0]), openapi.Options{Namespace: namespace})
@@ -232,7 +288,8 @@ func TestNames(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		`"listHTTPServers"`: "list-http-servers", `"list_http_servers"`: "list-http-servers", `"List HTTP servers!"`: "list-http-servers",
-		`"users/get-v2"`: "users-get-v2", `"getV2Users"`: "get-v2-users", `null`: "get-users-by-id-http-keys", `"обновить"`: "get-users-by-id-http-keys", `"--"`: "get-users-by-id-http-keys",
+		`"users/get-v2"`: "users-get-v2", `"getV2Users"`: "get-v2-users", `null`: "get-users-by-id-http-keys",
+		`"обновить"`: "get-users-by-id-http-keys", `"--"`: "get-users-by-id-http-keys",
 	} {
 		if got := convert(t, []byte(one(id)), openapi.Options{}).Intents[0].UID; got.Name != want || got.Version != "v0" || !got.Canonical() {
 			t.Errorf("%s: %s", id, got)

@@ -18,7 +18,7 @@ type document struct {
 	note string
 }
 
-// read finds out what a document is written in and of which version it is.
+// read detects the format of a document, OpenAPI or Swagger, and its version.
 func read(data []byte) (*document, error) {
 	if len(data) > MaxDocument {
 		return nil, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrDocument, len(data), MaxDocument)
@@ -44,8 +44,8 @@ func read(data []byte) (*document, error) {
 	}
 }
 
-// decode reads JSON, else YAML. What begins with a quoted name is JSON, and complained about as such: YAML
-// would take much of what JSON does not.
+// decode reads JSON, else YAML. A document that begins with a quoted name is JSON, and its errors are those of JSON:
+// YAML would accept much that JSON does not.
 func decode(data []byte) (map[string]any, error) {
 	rest, ok := bytes.CutPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
 	if !ok || !bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte{'"'}) {
@@ -58,7 +58,7 @@ func decode(data []byte) (map[string]any, error) {
 	return root, nil
 }
 
-// text is a string, or the text of a number or boolean, as YAML makes of version: 1.0.
+// text returns a string, or the text of a number or boolean, such as version: 1.0 in YAML.
 func text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -91,10 +91,11 @@ func flag(v any) bool {
 type outsideError struct{ ref string }
 
 func (e *outsideError) Error() string {
-	return fmt.Sprintf("it refers to %s, outside the document, and nothing else is ever loaded: bundle the documents into one first", quoted(e.ref))
+	return fmt.Sprintf("it refers to %s, outside the document, and nothing else is ever loaded: bundle the documents into one first",
+		excerpt(e.ref))
 }
 
-// pointer is the JSON pointer of a reference, which must stay inside the document.
+// pointer returns the JSON pointer of a reference, which must stay inside the document.
 func pointer(ref string) (string, error) {
 	inside, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -102,14 +103,14 @@ func pointer(ref string) (string, error) {
 	}
 	plain, err := url.PathUnescape(inside)
 	if err != nil || plain != "" && plain[0] != '/' {
-		return "", fmt.Errorf("the reference %s cannot be followed: only places such as #/components/schemas/Name can", quoted(ref))
+		return "", fmt.Errorf("the reference %s cannot be followed: only places such as #/components/schemas/Name can", excerpt(ref))
 	}
 	return plain, nil
 }
 
 const maxHops = 16
 
-// follow resolves what stands for something other than a schema: a parameter, body, answer or path.
+// follow resolves a reference in place of anything but a schema: a parameter, body, answer or path.
 func (d *document) follow(v any, what string) (map[string]any, error) {
 	for range maxHops {
 		m, ok := v.(map[string]any)
@@ -126,22 +127,23 @@ func (d *document) follow(v any, what string) (map[string]any, error) {
 		}
 		next, found := strictjson.Lookup(d.root, at)
 		if !found {
-			return nil, fmt.Errorf("%s refers to %s, which is not in the document", what, quoted(ref))
+			return nil, fmt.Errorf("%s refers to %s, which is not in the document", what, excerpt(ref))
 		}
 		v = next
 	}
 	return nil, fmt.Errorf("%s refers to itself", what)
 }
 
-// quoted makes a short text of something that others wrote, fit for one line of a terminal.
-func quoted(s string) string { return "\"" + line(s, 120) + "\"" }
+// excerpt quotes a text of the document in one short line, fit for a terminal.
+func excerpt(s string) string { return "\"" + line(s, 120) + "\"" }
 
-// line makes one printable line of at most so many characters.
+// line makes one printable line of at most most characters.
 func line(s string, most int) string {
 	var b strings.Builder
 	n, space := 0, false
 	for _, r := range s {
-		if r <= ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == utf8.RuneError || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if r <= ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == utf8.RuneError || r >= 0x202a && r <= 0x202e || r >= 0x2066 &&
+			r <= 0x2069 {
 			space = b.Len() > 0
 			continue
 		}
@@ -157,7 +159,7 @@ func line(s string, most int) string {
 	return b.String()
 }
 
-// trimmed cuts a description, which may be Markdown of several lines, at so many characters.
+// trimmed shortens a description, which may be Markdown of several lines, to most characters.
 func trimmed(v any, most int) string {
 	s, _ := v.(string)
 	s = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), ""))

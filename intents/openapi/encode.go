@@ -8,19 +8,20 @@ import (
 	"slices"
 )
 
-// order is how the members people look for first stand in agents.json; the others follow by name.
+// order is the order of the most important members in agents.json; the others follow by name.
 var order = func() map[string]int {
 	out := map[string]int{}
 	for i, name := range []string{
 		"service-info", "intent_uid", "intent_name", "name", "type", "required", "retired", "replaced_by", "description", "service_url",
-		"enum", "format", "default", "input_parameters", "output_parameters", "endpoint", "url", "method", "tags", "category", "version", "intents",
+		"enum", "format", "default", "input_parameters", "output_parameters", "endpoint", "url", "method", "tags", "category",
+		"version", "intents",
 	} {
 		out[name] = i + 1
 	}
 	return out
 }()
 
-// encode writes agents.json: an intent's members on lines of their own, each parameter on one.
+// encode writes agents.json: each member of an intent on a line of its own, and so each parameter.
 func encode(tree map[string]any) []byte {
 	var b bytes.Buffer
 	write(&b, tree, 0)
@@ -51,7 +52,7 @@ func write(b *bytes.Buffer, v any, level int) {
 			if wide {
 				newline(level + 1)
 			}
-			plain(b, name)
+			compactJSON(b, name)
 			b.WriteString(": ")
 			write(b, v[name], level+1)
 		}
@@ -79,11 +80,11 @@ func write(b *bytes.Buffer, v any, level int) {
 		}
 		b.WriteByte(']')
 	default:
-		plain(b, v)
+		compactJSON(b, v)
 	}
 }
 
-// small objects, such as an endpoint, stand on one line.
+// small reports whether an object, such as an endpoint, is written on one line.
 func small(v map[string]any) bool {
 	if len(v) > 3 {
 		return false
@@ -109,10 +110,10 @@ func ordered(m map[string]any) []string {
 	})
 }
 
-func plain(b *bytes.Buffer, v any) {
+func compactJSON(b *bytes.Buffer, v any) {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // trees hold only what JSON has
+	if err := e.Encode(v); err != nil { // trees contain only what JSON has
 		b.WriteString("null")
 		return
 	}

@@ -11,14 +11,19 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// FuzzConvert: any document is refused with one of our errors, or what is made of it is accepted by the
-// strict reader, survives being brought up to date by itself, and is complete.
+// FuzzConvert checks that any document is rejected with an error of this package, or that its result is accepted by the
+// strict reader, does not change in an update by itself, and is complete.
 func FuzzConvert(f *testing.F) {
-	for _, seed := range []string{ // short ones: the engine shrinks each input that is new to it
-		"openapi: 3.1.0\npaths: {/a: {get: {parameters: [{name: q, in: query, schema: {type: [integer, 'null'], exclusiveMinimum: 1}}], responses: {'200': {content: {application/json: {schema: {type: object, required: [a], properties: {a: {type: string}}}}}}}}}}",
-		"openapi: 3.0.0\npaths: {/a/{b}: {put: {parameters: [{name: b, in: path}], requestBody: {content: {application/json: {schema: {$ref: '#/s'}}}}}}}\ns: {allOf: [{properties: {n: {$ref: '#/s'}, p: {nullable: true, pattern: '(?=a)'}}}, {oneOf: [{$ref: '#/s'}]}]}",
-		"openapi: 3.0.0\nservers: [{url: 'https://{r}.x/v1', variables: {r: {default: eu}}}]\npaths: {'/a?b=c#d': {post: {requestBody: {content: {application/x-www-form-urlencoded: {encoding: {a: {style: deepObject}}, schema: {properties: {a: {type: object, properties: {b: {}}}}}}}}}}}",
-		"swagger: 2.0\nparameters: {a: {in: {}, name: []}}\npaths: {/x: {get: {parameters: [{$ref: '#/parameters/a'}, {in: query, name: l, type: array, items: {type: string}}]}, post: {parameters: [{in: formData, name: f, type: string}]}}}",
+	for _, seed := range []string{ // short ones: the engine minimizes each input that is new to it
+		"openapi: 3.1.0\npaths: {/a: {get: {parameters: [{name: q, in: query, schema: {type: [integer, 'null'], exclusiveMinimum: 1}}], " +
+			"responses: {'200': {content: {application/json: {schema: {type: object, required: [a], properties: {a: {type: string}}}}}}}}}}",
+		"openapi: 3.0.0\npaths: {/a/{b}: {put: {parameters: [{name: b, in: path}], requestBody: {content: {application/json: {schema: {$ref: " +
+			"'#/s'}}}}}}}\ns: {allOf: [{properties: {n: {$ref: '#/s'}, p: {nullable: true, pattern: '(?=a)'}}}, {oneOf: [{$ref: '#/s'}]}]}",
+		"openapi: 3.0.0\nservers: [{url: 'https://{r}.x/v1', variables: {r: {default: eu}}}]\npaths: {'/a?b=c#d': {post: {requestBody: " +
+			"{content: {application/x-www-form-urlencoded: {encoding: {a: {style: deepObject}}, schema: {properties: {a: {type: object, " +
+			"properties: {b: {}}}}}}}}}}}",
+		"swagger: 2.0\nparameters: {a: {in: {}, name: []}}\npaths: {/x: {get: {parameters: [{$ref: '#/parameters/a'}, {in: query, name: l, " +
+			"type: array, items: {type: string}}]}, post: {parameters: [{in: formData, name: f, type: string}]}}}",
 		`{"openapi":"3.1.0","paths":{"/a{b}":{"post":{"parameters":[{"in":"path","name":"b","schema":{"$ref":"#/paths"}}],"requestBody":{"content":{"*/*":{"schema":{"oneOf":[{},true]}}}}}}}}`,
 		`{"openapi":"3.0.1","paths":{"/a":{"get":{"parameters":[{"in":"query","name":"o","style":"deepObject","schema":{"type":"object","properties":{"p":{"type":"integer","default":"x"}}}}]}}},"components":{"securitySchemes":{"k":{"type":"apiKey","in":"header","name":"K"}}}}`,
 		"openapi: &v 3.0.0\nx: &x {get: {operationId: a, tags: [t]}}\npaths: {/a: *x, /b: {<<: *x, post: {deprecated: true}}}",
@@ -30,7 +35,8 @@ func FuzzConvert(f *testing.F) {
 		defer cancel()
 		found, err := openapi.Convert(ctx, data, openapi.Options{Namespace: namespace})
 		if err != nil {
-			if found != nil || !errors.Is(err, openapi.ErrDocument) || strings.HasSuffix(err.Error(), ": it cannot be read") { // as a panic of ours reads
+			// the text of a recovered panic
+			if found != nil || !errors.Is(err, openapi.ErrDocument) || strings.HasSuffix(err.Error(), ": it cannot be read") {
 				t.Fatalf("%v, %v", found, err)
 			}
 			return
@@ -63,7 +69,8 @@ func FuzzConvert(f *testing.F) {
 			t.Fatal(err)
 		}
 		next, err := again.Update(result.Write, false)
-		if err != nil || next.Added+next.Changed+next.Retired != 0 || string(next.Write[openapi.AgentsFile]) != string(result.Write[openapi.AgentsFile]) {
+		if err != nil || next.Added+next.Changed+next.Retired != 0 ||
+			string(next.Write[openapi.AgentsFile]) != string(result.Write[openapi.AgentsFile]) {
 			t.Fatalf("running again: %v, %+v", err, next)
 		}
 	})

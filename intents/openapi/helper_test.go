@@ -41,7 +41,7 @@ func update(t *testing.T, found *openapi.Import, existing map[string][]byte) *op
 	return result
 }
 
-// catalog reads what would be written, as the gateway does.
+// catalog reads the result in the way the gateway does.
 func catalog(t *testing.T, found *openapi.Import) *intents.Catalog {
 	t.Helper()
 	c, problems := intents.Parse(update(t, found, nil).Write[openapi.AgentsFile], intents.Options{Strict: true})
@@ -82,7 +82,7 @@ func asJSON(t *testing.T, v any) string {
 	return string(data)
 }
 
-func told(findings []openapi.Finding, parts ...string) bool {
+func foundText(findings []openapi.Finding, parts ...string) bool {
 	for _, f := range findings {
 		all := true
 		for _, p := range parts {

@@ -12,9 +12,9 @@ func merge(base, more map[string]any) map[string]any {
 	return out
 }
 
-// mergeInto makes base one schema that asks for what both ask for, as allOf means it; so agents see one
-// list of properties. What cannot be put into one keyword goes to allOf. additionalProperties: false in
-// one part, which would forbid the properties of the others, is taken to mean the whole only if all say so.
+// mergeInto makes base one schema that requires what both require, which is the meaning of allOf; so agents see one
+// list of properties. What cannot be merged into one keyword goes to allOf. additionalProperties: false in one part
+// would forbid the properties of the others, so it is kept only if all parts have it.
 func mergeInto(base, more map[string]any) {
 	if len(base) == 0 {
 		maps.Copy(base, more)
@@ -26,7 +26,7 @@ func mergeInto(base, more map[string]any) {
 		have, both := base[name]
 		switch {
 		case name == "additionalProperties":
-		case name == "description" && both: // the outer one says what it is for here
+		case name == "description" && both: // the outer one describes the use here
 		case name == "default" || name == "description" || name == "examples" || name == "deprecated":
 			base[name] = v
 		case !both, same(have, v):
@@ -84,7 +84,7 @@ func union(a, b []any) []any {
 	return out
 }
 
-// narrower is what two type keywords have in common; nil where that is nothing. An integer is a number.
+// narrower returns what two type keywords have in common; nil where that is nothing. An integer is a number.
 func narrower(a, b any) any {
 	as, bs := list(a), list(b)
 	if as == nil {

@@ -10,8 +10,8 @@ import (
 
 const maxName = 80 // characters of an intent's name
 
-// kebab writes a name of any style in the alphabet of UIM core 1.2: listHTTPServers, list_http_servers
-// and "List HTTP servers" are all list-http-servers. Empty where nothing is left.
+// kebab converts a name of any style to the alphabet of UIM core 1.2: listHTTPServers, list_http_servers and "List HTTP
+// servers" all become list-http-servers. The result is empty where no letter or digit is left.
 func kebab(s string) string {
 	var b strings.Builder
 	runes := []rune(s)
@@ -39,7 +39,7 @@ func kebab(s string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// title is the intent_name of a kebab name: ListHttpServers.
+// title returns the intent_name of a kebab name: ListHttpServers.
 func title(name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(name, "-") {
@@ -64,7 +64,7 @@ func operationName(operationID, method, path string) string {
 	return name
 }
 
-// short tells apart what would be cut alike.
+// short shortens a name and adds a digest, so that names with the same beginning stay different.
 func short(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:3])
@@ -72,7 +72,7 @@ func short(s string) string {
 
 var leadingNumbers = regexp.MustCompile(`^[vV]?([0-9]{1,9})(?:[.\-]([0-9]{1,9}))?`)
 
-// versionOf is the version of all intents of a document: v1 of 1.0.5, v1.2 of 1.2.1, v1 where there is no
+// versionOf returns the version of all intents of a document: v1 for 1.0.5, v1.2 for 1.2.1, v1 where there is no
 // number.
 func versionOf(s string) string {
 	m := leadingNumbers.FindStringSubmatch(strings.TrimSpace(s))
@@ -93,7 +93,7 @@ func noZeros(s string) string {
 	return s
 }
 
-// major is what a version is compatible within.
+// major returns the part of a version within which changes are compatible.
 func major(version string) string {
 	m, _, _ := strings.Cut(version, ".")
 	return m

@@ -17,47 +17,47 @@ const (
 	MaxOperations = 20_000
 )
 
-// ErrDocument means that a document cannot be used at all; the text around it says why.
+// ErrDocument means that a document cannot be used at all; the text around it is the reason.
 var ErrDocument = errors.New("the OpenAPI document cannot be used")
 
-// ErrOptions means that what is asked for makes no sense; the text around it says why.
+// ErrOptions means that the options contradict each other or are malformed; the text around it is the reason.
 var ErrOptions = errors.New("the options cannot be used")
 
-// Options say what is made of a document.
+// Options control the conversion of a document.
 type Options struct {
 	// Namespace is the DNS name under which the intents are named and published.
 	Namespace string
-	// Source is where the document was fetched: what its relative server addresses are relative to. May be nil.
+	// Source is the address from which the document was fetched, the base of relative server addresses. May be nil.
 	Source *url.URL
-	// Include and Exclude are patterns of operationIds and paths, in which * stands for any text and ? for
-	// one character. Without Include every operation is taken; Exclude wins.
+	// Include and Exclude are patterns of operationIds and paths, in which * matches any text and ? one character. Without
+	// Include every operation is selected; Exclude takes precedence.
 	Include, Exclude []string
-	// Tags, if there are any, are those of which an operation must have one.
+	// Tags, if not empty, restricts the selection to operations with at least one of them.
 	Tags []string
-	// Known are the UIDs that operations ("GET /things/{id}") were given before: they keep them unless the
-	// major version of the document changes. From ReadRecord.
+	// Known are the UIDs of operations ("GET /things/{id}") from an earlier run: operations keep them unless the major
+	// version of the document changes. From ReadRecord.
 	Known map[string]string
 }
 
-// An Import is what a document yields.
+// An Import is the result of Convert.
 type Import struct {
 	Title, Description, Version, TermsURL string
 	Namespace                             string
 
 	Upstream          string // the service's own address
-	UpstreamGuessed   bool   // the document names none that can be used
-	IdempotencyHeader string // the header that operations take such a key in; or empty
+	UpstreamGuessed   bool   // the document has no usable address
+	IdempotencyHeader string // the header in which operations expect an idempotency key; or empty
 	Credentials       []Credential
 
 	Intents     []Intent
 	Unmapped    []Finding // operations that are not offered
-	Notes       []Finding // what was left out or changed in those that are
-	NotSelected int       // operations that Options left out
+	Notes       []Finding // what was left out or changed in offered operations
+	NotSelected int       // operations that Options excluded
 
 	present map[string]bool // UIDs of operations that are in the document but were not selected
 }
 
-// An Intent is one operation as it is offered.
+// An Intent is one operation in the form in which it is offered.
 type Intent struct {
 	UID       intents.UID
 	Operation string         // "GET /things/{id}"
@@ -65,7 +65,7 @@ type Intent struct {
 	Tree      map[string]any // the member of intents in agents.json
 }
 
-// A Finding is something people should know of one operation, or of the document where Operation is empty.
+// A Finding is a remark for people about one operation, or about the document where Operation is empty.
 type Finding struct{ Operation, Message string }
 
 func (f Finding) String() string {
@@ -75,10 +75,10 @@ func (f Finding) String() string {
 	return f.Operation + ": " + f.Message
 }
 
-// Convert reads a document in JSON or YAML. The error wraps ErrDocument or ErrOptions, or is ctx's: how
-// long it may take is the caller's to say.
+// Convert reads a document in JSON or YAML. The error wraps ErrDocument or ErrOptions, or is that of ctx, which bounds
+// the time.
 func Convert(ctx context.Context, data []byte, o Options) (found *Import, err error) {
-	defer func() { // a mistake of ours, or of the YAML parser's, must read as a refusal
+	defer func() { // a panic here or in the YAML parser must become an error
 		if r := recover(); r != nil {
 			found, err = nil, fmt.Errorf("%w: it cannot be read", ErrDocument)
 		}
@@ -101,7 +101,7 @@ func Convert(ctx context.Context, data []byte, o Options) (found *Import, err er
 	return w.out, nil
 }
 
-// A selection is which operations are wanted.
+// A selection is the set of operations to convert.
 type selection struct {
 	include, exclude []*regexp.Regexp
 	tags             map[string]bool
@@ -133,7 +133,7 @@ func newSelection(o Options) (*selection, error) {
 	return s, nil
 }
 
-func (s *selection) takes(path, operationID string, tags []string) bool {
+func (s *selection) selects(path, operationID string, tags []string) bool {
 	matches := func(globs []*regexp.Regexp) bool {
 		for _, glob := range globs {
 			if glob.MatchString(path) || operationID != "" && glob.MatchString(operationID) {

@@ -15,7 +15,7 @@ var allMethods = []string{"get", "head", "post", "put", "patch", "delete", "opti
 
 const callable = 6
 
-// A work is one run over a document.
+// A work is the state of one conversion of a document.
 type work struct {
 	*document
 	options  Options
@@ -23,8 +23,8 @@ type work struct {
 	out      *Import
 	version  string
 	base     server
-	taken    map[string]bool // UIDs
-	secret   map[string]bool // headers that security schemes are about, which are no parameters
+	uids     map[string]bool // UIDs
+	secret   map[string]bool // headers of security schemes, which are not parameters
 }
 
 // An operation is one entry of paths.
@@ -33,7 +33,7 @@ type operation struct {
 	item, tree        map[string]any
 	id                string
 	tags              []string
-	known             bool // it had a UID before
+	named             bool // it has a UID of an earlier run
 }
 
 func (w *work) run(ctx context.Context) error {
@@ -69,7 +69,7 @@ func (w *work) unmapped(operation, reason string) {
 	w.out.Unmapped = append(w.out.Unmapped, Finding{operation, reason})
 }
 
-// operations lists the selected operations by path and method. Others are counted or reported.
+// operations returns the selected operations by path and method. Others are counted or reported.
 func (w *work) operations() ([]*operation, error) {
 	paths, ok := w.root["paths"].(map[string]any)
 	if !ok {
@@ -106,9 +106,9 @@ func (w *work) operations() ([]*operation, error) {
 					op.tags = append(op.tags, s)
 				}
 			}
-			_, op.known = w.options.Known[op.key]
+			_, op.named = w.options.Known[op.key]
 			switch {
-			case !w.selected.takes(path, op.id, op.tags):
+			case !w.selected.selects(path, op.id, op.tags):
 				w.out.NotSelected++
 				if uid, ok := w.options.Known[op.key]; ok {
 					w.out.present[uid] = true
@@ -123,17 +123,17 @@ func (w *work) operations() ([]*operation, error) {
 	return out, nil
 }
 
-// name makes sure that operations which have a UID keep it, before the others are named.
+// name gives UIDs: first to operations that have one already, then to the others.
 func (w *work) name(operations []*operation) {
-	w.taken = map[string]bool{}
+	w.uids = map[string]bool{}
 	for _, uid := range w.options.Known {
-		w.taken[uid] = true
+		w.uids[uid] = true
 	}
 	slices.SortStableFunc(operations, func(a, b *operation) int {
-		if a.known == b.known {
+		if a.named == b.named {
 			return 0
 		}
-		if a.known {
+		if a.named {
 			return -1
 		}
 		return 1
@@ -155,18 +155,18 @@ func (w *work) uid(op *operation) (intents.UID, error) {
 	for _, candidate := range candidates {
 		text := w.options.Namespace + ":" + candidate + ":" + w.version
 		uid, err := intents.ParseUID(text)
-		if err != nil || w.taken[text] {
+		if err != nil || w.uids[text] {
 			continue
 		}
-		w.taken[text] = true
+		w.uids[text] = true
 		return uid, nil
 	}
 	return intents.UID{}, fmt.Errorf("no name can be made for it: give it an operationId of its own")
 }
 
-// offer maps one operation, or says why it cannot be.
+// offer maps one operation, or reports why it cannot be mapped.
 func (w *work) offer(op *operation) {
-	c := &call{work: w, op: op, names: map[string]bool{}, noted: map[string]bool{}}
+	c := &call{work: w, op: op, names: map[string]bool{}, reported: map[string]bool{}}
 	uid, err := w.uid(op)
 	if err == nil {
 		err = c.build(uid)
@@ -177,7 +177,7 @@ func (w *work) offer(op *operation) {
 	if err != nil {
 		w.unmapped(op.key, line(err.Error(), 400))
 		if before, ok := w.options.Known[op.key]; !ok || before != uid.String() {
-			delete(w.taken, uid.String())
+			delete(w.uids, uid.String())
 		}
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// parameters maps those of the path and of the operation; the operation's own take the place of others.
+// parameters maps the parameters of the path and of the operation; the operation's own take precedence.
 func (c *call) parameters(prefix string) error {
 	type key struct{ in, name string }
 	at := map[key]int{}
@@ -60,12 +60,12 @@ func (c *call) parameter(p map[string]any, places map[string]string) error {
 		return c.inHeader(name, required)
 	case "cookie":
 		if required {
-			return fmt.Errorf("it requires the cookie %s, which the gateway cannot send", quoted(name))
+			return fmt.Errorf("it requires the cookie %s, which the gateway cannot send", excerpt(name))
 		}
-		c.say("the cookie " + quoted(name) + " is not sent")
+		c.report("the cookie " + excerpt(name) + " is not sent")
 		return nil
 	default:
-		err = fmt.Errorf("its parameter %s is in %s, which the gateway cannot send", quoted(name), quoted(in))
+		err = fmt.Errorf("its parameter %s is in %s, which the gateway cannot send", excerpt(name), excerpt(in))
 	}
 	if err == nil || required {
 		return err
@@ -73,11 +73,11 @@ func (c *call) parameter(p map[string]any, places map[string]string) error {
 	if _, outside := errors.AsType[*outsideError](err); outside {
 		return err
 	}
-	c.say(fmt.Sprintf("the optional parameter %s is left out: %v", quoted(name), err))
+	c.report(fmt.Sprintf("the optional parameter %s is left out: %v", excerpt(name), err))
 	return nil
 }
 
-// schemaOf reads the schema of a parameter, and says whether its value travels as JSON text.
+// schemaOf reads the schema of a parameter, and returns whether its value is sent as JSON text.
 func (c *call) schemaOf(p map[string]any) (schema map[string]any, encoded bool, err error) {
 	raw := p["schema"]
 	if media := object(p["content"]); len(media) > 0 {
@@ -85,14 +85,14 @@ func (c *call) schemaOf(p map[string]any) (schema map[string]any, encoded bool, 
 		raw, encoded = object(media[name])["schema"], true
 	}
 	if encoded {
-		c.say("the parameter " + quoted(text(p["name"])) + " is sent as it is given: a text in the media type that the service expects")
+		c.report("the parameter " + excerpt(text(p["name"])) + " is sent as it is given: a text in the media type that the service expects")
 		schema = map[string]any{"type": "string"}
 		if d := trimmed(p["description"], maxNested*2); d != "" {
 			schema["description"] = d
 		}
 		return schema, true, nil
 	}
-	schema, err = c.schema(raw, false, c.say)
+	schema, err = c.schema(raw, false, c.report)
 	if err != nil {
 		return nil, false, err
 	}
@@ -113,10 +113,10 @@ func (c *call) inPath(name string, p map[string]any, places map[string]string) e
 	}
 	if isType(schema, "array") {
 		schema = joined(schema, ",")
-		c.say("the parameter " + quoted(name) + " is a text of values with commas between them")
+		c.report("the parameter " + excerpt(name) + " is a text of values with commas between them")
 	}
 	if isType(schema, "object") {
-		return fmt.Errorf("its path parameter %s is an object", quoted(name))
+		return fmt.Errorf("its path parameter %s is an object", excerpt(name))
 	}
 	given := c.unique(placeholder(name), "path")
 	place := "{" + given + "}"
@@ -127,14 +127,14 @@ func (c *call) inPath(name string, p map[string]any, places map[string]string) e
 	case "matrix":
 		place = ";" + url.PathEscape(name) + "=" + place
 	default:
-		return fmt.Errorf("its path parameter %s has the style %s", quoted(name), quoted(text(p["style"])))
+		return fmt.Errorf("its path parameter %s has the style %s", excerpt(name), excerpt(text(p["style"])))
 	}
 	places[name] = place
 	c.inputs = append(c.inputs, input{given, true, schema})
 	return nil
 }
 
-// joined is the schema of a list that travels as one text.
+// joined returns the schema of a list that is sent as one text.
 func joined(schema map[string]any, separator string) map[string]any {
 	out := map[string]any{"type": "string"}
 	words := "Values with " + map[string]string{",": "commas", " ": "blanks", "|": "vertical bars"}[separator] + " between them."
@@ -159,8 +159,8 @@ func joined(schema map[string]any, separator string) map[string]any {
 	return out
 }
 
-// inQuery places a query parameter. In calls without a body the gateway sends by itself what stands nowhere
-// else; with a body the address names it.
+// inQuery places a query parameter. In calls without a body the gateway adds every parameter without a place to the
+// query; with a body the address has to name it.
 func (c *call) inQuery(name string, p map[string]any, required bool) error {
 	schema, encoded, err := c.schemaOf(p)
 	if err != nil {
@@ -181,14 +181,14 @@ func (c *call) inQuery(name string, p map[string]any, required bool) error {
 		return c.flatten(name, schema, required, func(member string) string { return name + "[" + member + "]" })
 	case style == "deepObject":
 	case !known:
-		return fmt.Errorf("its query parameter %s has the style %s", quoted(name), quoted(style))
+		return fmt.Errorf("its query parameter %s has the style %s", excerpt(name), excerpt(style))
 	case isType(schema, "array") && !explode:
 		schema = joined(schema, separator)
-		c.say("the parameter " + quoted(name) + " is a text of values with separators between them")
+		c.report("the parameter " + excerpt(name) + " is a text of values with separators between them")
 	case isType(schema, "object") && explode:
 		return c.flatten(name, schema, required, func(member string) string { return member })
 	case isType(schema, "object"):
-		return fmt.Errorf("its query parameter %s is an object in one text", quoted(name))
+		return fmt.Errorf("its query parameter %s is an object in one text", excerpt(name))
 	}
 	c.addQuery(name, required, schema)
 	return nil
@@ -206,16 +206,16 @@ func (c *call) addQuery(name string, required bool, schema map[string]any) {
 
 func (c *call) withBody() bool { return slices.Contains([]string{"POST", "PUT", "PATCH"}, c.op.method) }
 
-// flatten makes each member of an object a parameter of its own, which is how it travels.
+// flatten makes each member of an object a parameter of its own, which is how the members are sent.
 func (c *call) flatten(name string, schema map[string]any, required bool, wire func(string) string) error {
 	properties := object(schema["properties"])
 	if len(properties) == 0 || schema["$defs"] != nil {
-		return fmt.Errorf("its query parameter %s is an object whose members are not named", quoted(name))
+		return fmt.Errorf("its query parameter %s is an object whose members are not named", excerpt(name))
 	}
 	needed := list(schema["required"])
 	for _, member := range slices.Sorted(maps.Keys(properties)) {
 		if sub := object(properties[member]); isType(sub, "object") || !nameable(wire(member)) {
-			return fmt.Errorf("its query parameter %s is an object that holds others", quoted(name))
+			return fmt.Errorf("its query parameter %s is an object that holds others", excerpt(name))
 		}
 	}
 	for _, member := range slices.Sorted(maps.Keys(properties)) {
@@ -228,21 +228,22 @@ func (c *call) flatten(name string, schema map[string]any, required bool, wire f
 	return nil
 }
 
-// inHeader: the gateway sends no headers of agents. OpenAPI itself says that three are not parameters.
+// inHeader rejects required headers: the gateway sends no headers of agents. According to OpenAPI, three headers are
+// not parameters.
 func (c *call) inHeader(name string, required bool) error {
 	switch canonical := http.CanonicalHeaderKey(name); {
 	case canonical == "Accept" || canonical == "Content-Type" || canonical == "Authorization":
 		return nil
 	case canonical == "Idempotency-Key" || canonical == "X-Idempotency-Key":
 		c.idempotency = canonical
-		c.say("the gateway sends " + canonical + " itself")
+		c.report("the gateway sends " + canonical + " itself")
 		return nil
 	case c.secret[canonical]:
 		return nil
 	}
 	if required {
-		return fmt.Errorf("it requires the header %s, which the gateway cannot send", quoted(name))
+		return fmt.Errorf("it requires the header %s, which the gateway cannot send", excerpt(name))
 	}
-	c.say("the header " + quoted(name) + " is not sent")
+	c.report("the header " + excerpt(name) + " is not sent")
 	return nil
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// The bounds on one parameter's schema. What is beyond them is left unchecked, with a note: the service
-// itself checks it.
+// The bounds on one parameter's schema. Values beyond them are not checked here, but by the service; a note reports it.
 const (
 	maxSchemas     = 300
 	maxValueDepth  = 10   // values inside values
@@ -23,12 +22,12 @@ const (
 	maxNested      = 300  // the same, of a value inside a parameter
 )
 
-// A schemaReader turns one schema of the document into one that stands alone: references are replaced by
-// what they refer to, those that lead back to themselves by #/$defs.
+// A schemaReader converts one schema of the document to a complete schema of its own: references are replaced by their
+// targets, and recursive references by #/$defs.
 type schemaReader struct {
 	*document
-	output bool         // of an answer: only its shape is kept, since what breaks a rule would be withheld
-	note   func(string) // told once of each thing that is left out
+	output bool         // of an answer: only types are kept, since a value that breaks a rule would be withheld
+	note   func(string) // called once for each thing that is left out
 	budget int
 	depth  int
 	open   []frame
@@ -36,13 +35,13 @@ type schemaReader struct {
 	err    error
 }
 
-// A frame is one reference being followed.
+// A frame is one reference that is being followed.
 type frame struct {
 	pointer string
 	depth   int
 }
 
-// schema reads the schema of one parameter. The error is of references that leave the document.
+// schema reads the schema of one parameter. The error is about references that leave the document.
 func (d *document) schema(v any, output bool, note func(string)) (map[string]any, error) {
 	r := &schemaReader{document: d, output: output, note: note, budget: maxSchemas, depth: maxValueDepth, defs: map[string]string{}}
 	if output {
@@ -97,7 +96,7 @@ func (r *schemaReader) convert(v any, depth, level int) any {
 		return r.reference(ref, m, depth, level)
 	}
 	out := map[string]any{}
-	r.plain(m, out)
+	r.assertions(m, out)
 	r.values(m, out, depth, level)
 	r.combine(m, out, depth, level)
 	if r.old && flag(m["nullable"]) {
@@ -116,14 +115,14 @@ func (r *schemaReader) reference(ref string, m map[string]any, depth, level int)
 	}
 	target, found := strictjson.Lookup(r.root, at)
 	if !found {
-		r.note("the reference " + quoted(ref) + " leads nowhere: any value is taken there")
+		r.note("the reference " + excerpt(ref) + " leads nowhere: any value is taken there")
 		return map[string]any{}
 	}
 	for _, f := range r.open {
 		if f.pointer != at {
 			continue
 		}
-		if r.output || f.depth >= depth { // an answer's inner parts need no more, a loop on one value has no end
+		if r.output || f.depth >= depth { // an answer's inner parts need no more, and a recursion on one value has no end
 			return map[string]any{}
 		}
 		return map[string]any{"$ref": "#/$defs/" + r.define(at)}
@@ -132,7 +131,7 @@ func (r *schemaReader) reference(ref string, m map[string]any, depth, level int)
 	out := r.convert(target, depth, level+1)
 	r.open = r.open[:len(r.open)-1]
 	if r.old || len(m) == 1 {
-		if d := trimmed(m["description"], maxNested); d != "" && r.old { // many write one there all the same
+		if d := trimmed(m["description"], maxNested); d != "" && r.old { // many documents have one there
 			out = r.object(out)
 			out.(map[string]any)["description"] = d //nolint:forcetypeassert // object made it
 		}
@@ -143,7 +142,7 @@ func (r *schemaReader) reference(ref string, m map[string]any, depth, level int)
 	return merge(r.object(out), r.object(r.convert(beside, depth, level+1)))
 }
 
-// define gives a schema that contains itself a name in $defs.
+// define returns the name in $defs of a schema that contains itself.
 func (r *schemaReader) define(at string) string {
 	if name, ok := r.defs[at]; ok {
 		return name
@@ -159,7 +158,7 @@ func (r *schemaReader) define(at string) string {
 	return name
 }
 
-// checks are the keywords that refuse values and descend into nothing, beside type and enum.
+// checks are the keywords that reject values and do not descend, beside type and enum.
 var checks = []string{
 	"multipleOf", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "format",
 	"maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties", "dependentRequired",
@@ -167,8 +166,8 @@ var checks = []string{
 
 var knownTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 
-// plain copies what looks at one value alone.
-func (r *schemaReader) plain(m, out map[string]any) {
+// assertions copies the keywords that check one value.
+func (r *schemaReader) assertions(m, out map[string]any) {
 	if t := types(m["type"]); t != nil {
 		out["type"] = t
 	}
@@ -202,7 +201,7 @@ func (r *schemaReader) plain(m, out map[string]any) {
 	exclusive(out, "exclusiveMaximum", "maximum")
 }
 
-// exclusive turns OpenAPI 3.0's boolean into the bound that JSON Schema has since draft-06.
+// exclusive converts OpenAPI 3.0's boolean to the bound that JSON Schema has since draft-06.
 func exclusive(out map[string]any, name, bound string) {
 	b, ok := out[name].(bool)
 	if !ok {
@@ -215,7 +214,7 @@ func exclusive(out map[string]any, name, bound string) {
 	}
 }
 
-// types keeps the types that JSON Schema has; nil where none is left.
+// types keeps the types of JSON Schema; nil where none is left.
 func types(v any) any {
 	var out []any
 	all := list(v)
@@ -237,7 +236,7 @@ func types(v any) any {
 	}
 }
 
-// enumeration reads enum. Where the type is string, YAML's 1 and true are the texts that were meant.
+// enumeration reads enum. Where the type is string, YAML's 1 and true are read as texts.
 func enumeration(m map[string]any) []any {
 	var out []any
 	for _, v := range list(m["enum"]) {
@@ -251,7 +250,7 @@ func enumeration(m map[string]any) []any {
 	return out
 }
 
-// values reads what descends into the value.
+// values reads the keywords that descend into the value.
 func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 	sub := func(v any) any { return r.convert(v, depth+1, level+1) }
 	hidden := r.properties(m, out, depth, level)
@@ -304,13 +303,13 @@ func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 	}
 }
 
-// properties leaves out those that only travel the other way, and returns their names.
+// properties leaves out those that are sent in the other direction only, and returns their names.
 func (r *schemaReader) properties(m, out map[string]any, depth, level int) map[string]bool {
 	hidden := map[string]bool{}
 	all := object(m["properties"])
 	fresh := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if r.otherWay(all[name]) {
+		if r.otherDirection(all[name]) {
 			hidden[name] = true
 			continue
 		}
@@ -322,8 +321,8 @@ func (r *schemaReader) properties(m, out map[string]any, depth, level int) map[s
 	return hidden
 }
 
-// otherWay reports whether a property is readOnly in what is sent, or writeOnly in what comes back.
-func (r *schemaReader) otherWay(v any) bool {
+// otherDirection reports whether a property is readOnly in a request, or writeOnly in an answer.
+func (r *schemaReader) otherDirection(v any) bool {
 	word := "readOnly"
 	if r.output {
 		word = "writeOnly"
@@ -333,7 +332,7 @@ func (r *schemaReader) otherWay(v any) bool {
 		if flag(m[word]) {
 			return true
 		}
-		if all := list(m["allOf"]); len(all) == 1 { // 3.0 has no other way to say so beside a reference
+		if all := list(m["allOf"]); len(all) == 1 { // 3.0 has no other form for it beside a reference
 			v = all[0]
 			continue
 		}
@@ -350,7 +349,7 @@ func (r *schemaReader) otherWay(v any) bool {
 	return false
 }
 
-// isNull reports whether null is a value of the schema, as far as one can tell by looking.
+// isNull reports whether the schema visibly accepts null.
 func isNull(schema map[string]any) bool {
 	if schema["type"] == "null" || slices.Contains(list(schema["type"]), any("null")) || schema["type"] == nil {
 		return true

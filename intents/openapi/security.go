@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// A Credential is what the service wants to see from the gateway, for the operator to fill in.
+// A Credential is what the gateway has to send to the service. The operator fills in the secret.
 type Credential struct {
 	Name string // of the scheme
-	// Setting is the value of upstream.auth that sends it, with a variable for the secret; empty where the
-	// gateway cannot send it.
+	// Setting is the value of upstream.auth that sends it, with a variable for the secret; empty where the gateway cannot
+	// send it.
 	Setting          string
 	Variable, Remark string
 }
@@ -29,7 +29,7 @@ func (w *work) credentials() {
 	for _, name := range slices.Sorted(maps.Keys(schemes)) {
 		s, err := w.follow(schemes[name], "the security scheme")
 		if err != nil {
-			w.remark("", "security scheme "+quoted(name)+": "+line(err.Error(), 200))
+			w.remark("", "security scheme "+excerpt(name)+": "+line(err.Error(), 200))
 			continue
 		}
 		const most = 20

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// unknownUpstream stands where the document does not say where the service is.
+// unknownUpstream is used where the document has no address of the service.
 const unknownUpstream = "http://127.0.0.1:9000"
 
 // A server is an address that operations are relative to.
 type server struct{ origin, prefix string } // https://api.example.com, /v1
 
-// servers chooses the service's address: the first that can be used.
+// servers selects the service's address: the first that can be used.
 func (w *work) servers() {
 	all := list(w.root["servers"])
 	for i, v := range all {
@@ -36,7 +36,7 @@ func (w *work) servers() {
 		return
 	}
 	w.out.Upstream, w.out.UpstreamGuessed = unknownUpstream, true
-	for _, v := range all { // at least the path is known
+	for _, v := range all { // the path at least is given
 		if u, err := url.Parse(text(object(v)["url"])); err == nil && u.Host == "" && safePath(u) {
 			w.base.prefix = strings.TrimRight("/"+strings.TrimLeft(u.Path, "/"), "/")
 			w.out.Upstream += w.base.prefix
@@ -74,7 +74,7 @@ func (w *work) server(v any) (server, error) {
 	case u.Host == "" || u.Hostname() == "":
 		return server{}, errors.New("its address is relative")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return server{}, fmt.Errorf("its address is %s, not http or https", quoted(u.Scheme))
+		return server{}, fmt.Errorf("its address is %s, not http or https", excerpt(u.Scheme))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || !safePath(u):
 		return server{}, errors.New("its address holds more than scheme, host and path")
 	}
@@ -87,8 +87,8 @@ func safePath(u *url.URL) bool {
 		(u.Path == "" || clean == strings.TrimRight("/"+strings.TrimLeft(u.Path, "/"), "/") || clean == "/")
 }
 
-// server is the part of the address between the service's and the operation's path, for operations that
-// name servers of their own.
+// server returns the part of the address between the service's and the operation's path, for operations with servers of
+// their own.
 func (c *call) server() (string, error) {
 	own := c.op.tree["servers"]
 	if len(list(own)) == 0 {
@@ -115,7 +115,7 @@ func (c *call) server() (string, error) {
 	return "", fmt.Errorf("it is served at %s: use a configuration of its own for that address", line(elsewhere, 150))
 }
 
-// webAddress is an http or https URL fit to be published, or empty.
+// webAddress returns an http or https URL that may be published, or "".
 func webAddress(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > maxServer || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {

@@ -16,9 +16,8 @@ import (
 
 const maxRounds = 6
 
-// settle has package intents read the intent as the gateway will, and takes out of its schemas what it
-// refuses there: patterns of another dialect, formats nobody knows, limits that are none. What remains is
-// accepted, or the error says why it is not.
+// settle reads the intent with package intents, as the gateway will, and removes what that rejects in its schemas:
+// patterns of another dialect, unknown formats, invalid limits. The rest is accepted, or the error is the reason.
 func (c *call) settle(uid intents.UID) error {
 	for round := range maxRounds {
 		data, err := json.Marshal(map[string]any{"service-info": map[string]any{"name": "x"}, "intents": []any{c.tree}})
@@ -38,7 +37,7 @@ func (c *call) settle(uid intents.UID) error {
 			if p.Level != problem.Error {
 				continue
 			}
-			if err := c.mend(p, uid, round >= maxRounds-2); err != nil {
+			if err := c.repair(p, uid, round >= maxRounds-2); err != nil {
 				return err
 			}
 		}
@@ -46,8 +45,8 @@ func (c *call) settle(uid intents.UID) error {
 	return errors.New("its parameters cannot be described")
 }
 
-// mend takes out what one problem is about; harder takes the whole schema of the parameter.
-func (c *call) mend(p problem.Problem, uid intents.UID, harder bool) error {
+// repair removes the cause of one problem; harder removes the whole schema of the parameter.
+func (c *call) repair(p problem.Problem, uid intents.UID, harder bool) error {
 	message := strings.TrimPrefix(p.Message, "intent "+uid.String()+": ")
 	tokens := strings.Split(strings.TrimPrefix(p.Pointer, "/intents/0/"), "/")
 	if len(tokens) < 2 || tokens[0] != "input_parameters" && tokens[0] != "output_parameters" {
@@ -59,21 +58,21 @@ func (c *call) mend(p problem.Problem, uid intents.UID, harder bool) error {
 		return errors.New(message)
 	}
 	parameter := object(all[at])
-	what := fmt.Sprintf("parameter %s", quoted(text(parameter["name"])))
+	what := fmt.Sprintf("parameter %s", excerpt(text(parameter["name"])))
 	if tokens[0] == "output_parameters" {
-		what = fmt.Sprintf("output %s", quoted(text(parameter["name"])))
+		what = fmt.Sprintf("output %s", excerpt(text(parameter["name"])))
 	}
 	last := tokens[len(tokens)-1]
 	if harder || len(tokens) < 3 || last == "name" || len(tokens) == 3 && last == "$defs" {
 		if last == "name" {
 			return errors.New(message)
 		}
-		all[at] = loose(parameter)
-		c.say(fmt.Sprintf("%s is checked for its type alone: %s", what, line(message, 200)))
+		all[at] = minimal(parameter)
+		c.report(fmt.Sprintf("%s is checked for its type alone: %s", what, line(message, 200)))
 		return nil
 	}
 	if remove(parameter, tokens[2:]) {
-		c.say(fmt.Sprintf("%s: %s is left out: %s", what, line(unescape(last), 40), line(message, 200)))
+		c.report(fmt.Sprintf("%s: %s is left out: %s", what, line(unescape(last), 40), line(message, 200)))
 	}
 	return nil
 }
@@ -82,8 +81,8 @@ func unescape(token string) string {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 }
 
-// remove deletes what a pointer leads to; what is gone already is no matter. A member of a list that must
-// keep its length becomes a schema that takes anything.
+// remove deletes the target of a pointer; it may be missing. A member of a list that must keep its length becomes a
+// schema that accepts everything.
 func remove(v any, tokens []string) bool {
 	name := unescape(tokens[0])
 	switch v := v.(type) {
@@ -112,8 +111,8 @@ func remove(v any, tokens []string) bool {
 	}
 }
 
-// loose keeps of a parameter what never is refused.
-func loose(p map[string]any) map[string]any {
+// minimal keeps those members of a parameter that are never rejected.
+func minimal(p map[string]any) map[string]any {
 	out := map[string]any{"name": p["name"], "type": "any"}
 	for _, name := range []string{"description", "from"} {
 		if v, ok := p[name]; ok {

@@ -14,9 +14,9 @@ const (
 	multipartMedia = "multipart/form-data"
 )
 
-// fromSwagger writes a Swagger 2.0 document as OpenAPI 3.0. Definitions stay where they are, so that
-// references to them go on holding; parameters and answers are put in place of the references to them,
-// because they change their form. What is malformed stays as it is, to be reported with its operation.
+// fromSwagger converts a Swagger 2.0 document to OpenAPI 3.0. Definitions keep their place, so that references to them
+// stay valid; references to parameters and answers are replaced by their targets, because these change their form.
+// Malformed parts stay unchanged, and are reported with their operation.
 func fromSwagger(root map[string]any) map[string]any {
 	s := &swagger{&document{root: root, old: true}, root}
 	paths := map[string]any{}
@@ -114,10 +114,11 @@ func (s *swagger) operation(op map[string]any, shared []any) map[string]any {
 	return out
 }
 
-// overridden reports whether an operation's own parameter takes the place of one of its path.
+// overridden reports whether an operation's own parameter takes precedence over one of its path.
 func (s *swagger) overridden(p map[string]any, later []any) bool {
 	for _, v := range later {
-		if o, err := s.follow(v, "a parameter"); err == nil && text(o["name"]) == text(p["name"]) && text(o["in"]) == text(p["in"]) && p["in"] != "body" {
+		if o, err := s.follow(v, "a parameter"); err == nil && text(o["name"]) == text(p["name"]) && text(o["in"]) == text(p["in"]) &&
+			p["in"] != "body" {
 			return true
 		}
 	}
@@ -168,8 +169,8 @@ func content(media []string, schema any) map[string]any {
 	return out
 }
 
-// swaggerParameter moves the keywords on a parameter into its schema. Arrays are separated by commas
-// unless collectionFormat says otherwise.
+// swaggerParameter moves the keywords of a parameter into its schema. Arrays are separated by commas unless
+// collectionFormat names another separator.
 func swaggerParameter(p map[string]any) map[string]any {
 	out := map[string]any{"name": p["name"], "in": p["in"], "required": p["required"], "description": p["description"], "schema": inline(p)}
 	if p["type"] != "array" {
@@ -190,7 +191,7 @@ func swaggerParameter(p map[string]any) map[string]any {
 	return out
 }
 
-// inline is the schema that a Swagger parameter is.
+// inline returns the schema that is written in a Swagger parameter.
 func inline(p map[string]any) map[string]any {
 	out := maps.Clone(p)
 	for _, name := range []string{"name", "in", "required", "collectionFormat", "allowEmptyValue"} {

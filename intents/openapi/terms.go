@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// The limits that the policy starts with, for each intent and agent.
+// The initial limits of the policy, for each intent and agent.
 const (
 	readsPerHour  = 1000
 	writesPerHour = 60
-	// maxTargets is how many intents are named one by one: publishing a policy compares its rules with one
-	// another. Beyond it there is one limit over all of them.
+	// maxTargets is how many intents are named one by one: publishing a policy compares each pair of rules. With more
+	// there is one limit over all of them.
 	maxTargets = 2000
 )
 
@@ -30,9 +30,8 @@ type odrlPermission struct {
 	Duty       []map[string]string `json:"duty,omitempty"`
 }
 
-// policy permits every intent that is offered: those that change nothing more often than others, of which
-// each use is put on record. Nothing costs anything. Every target has a counter of its own, unless there are
-// more than maxTargets.
+// policy permits every intent that is offered: those that change nothing more often than others, whose uses are all
+// recorded. Nothing costs anything. Every target has a counter of its own, unless there are more than maxTargets.
 func (i *Import) policy(agents map[string]any) []byte {
 	uid := "https://" + i.Namespace + "/policy/1"
 	var reads, writes []string
@@ -63,11 +62,13 @@ func (i *Import) policy(agents map[string]any) []byte {
 	p := odrlPolicy{Context: "http://www.w3.org/ns/odrl.jsonld", Type: "Set", UID: uid, Profile: "http://example.com/profile/odrl-uim"}
 	if len(reads)+len(writes) > maxTargets {
 		all := []string{"https://" + i.Namespace + "/api/intents"}
-		p.Permission = append(p.Permission, odrlPermission{UID: uid + "#all", Target: all, Action: "execute", Constraint: limit(readsPerHour), Duty: logged})
+		p.Permission = append(p.Permission,
+			odrlPermission{UID: uid + "#all", Target: all, Action: "execute", Constraint: limit(readsPerHour), Duty: logged})
 		reads, writes = nil, nil
 	}
 	if len(reads) > 0 {
-		p.Permission = append(p.Permission, odrlPermission{UID: uid + "#reads", Target: reads, Action: "execute", Constraint: limit(readsPerHour)})
+		p.Permission = append(p.Permission,
+			odrlPermission{UID: uid + "#reads", Target: reads, Action: "execute", Constraint: limit(readsPerHour)})
 	}
 	if len(writes) > 0 {
 		p.Permission = append(p.Permission, odrlPermission{
@@ -75,7 +76,7 @@ func (i *Import) policy(agents map[string]any) []byte {
 		})
 	}
 	data, err := json.MarshalIndent(p, "", "  ")
-	if err != nil { // only texts and numbers are in it
+	if err != nil { // it contains only texts and numbers
 		return []byte("{}\n")
 	}
 	return append(data, '\n')

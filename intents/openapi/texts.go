@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// config is uimgate.yaml. What comes from the document stands in comments of one line, or quoted.
+// config returns uimgate.yaml. Texts of the document are comments of one line, or quoted.
 func (i *Import) config() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The gateway in front of %s, made by uimgate init.\n", orElse(i.Title, i.Namespace))
@@ -49,11 +49,12 @@ func orElse(s, other string) string {
 
 const maxListed = 500 // findings in the README
 
-// readme says what is there and what is left to do.
+// readme describes the result and the remaining steps.
 func (i *Import) readme() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(orElse(i.Title, i.Namespace)))
-	fmt.Fprintf(&b, "Made by `uimgate init` from an OpenAPI document. %d operations are offered as intents, %d are not.\n\n", len(i.Intents), len(i.Unmapped))
+	fmt.Fprintf(&b, "Made by `uimgate init` from an OpenAPI document. %d operations are offered as intents, %d are not.\n\n", len(i.Intents),
+		len(i.Unmapped))
 	b.WriteString("| file | |\n| --- | --- |\n| `agents.json` | what is offered: one intent for each operation |\n" +
 		"| `policy.json` | on which terms: " + i.terms() + " |\n" +
 		"| `uimgate.yaml` | where the service is, and how the gateway runs |\n" +
@@ -69,7 +70,8 @@ func (i *Import) readme() []byte {
 	}
 	for _, c := range i.Credentials {
 		if c.Setting != "" {
-			next("If the service wants %s: set `%s`, and take the `#` away from the line of `uimgate.yaml` that names it.", markdown(c.Name), c.Variable)
+			next("If the service wants %s: set `%s`, and take the `#` away from the line of `uimgate.yaml` that names it.", markdown(c.Name),
+				c.Variable)
 		} else {
 			next("The service may want %s, but %s.", markdown(c.Name), markdown(c.Remark))
 		}
@@ -108,7 +110,8 @@ func findings(b *strings.Builder, heading string, all []Finding) {
 	}
 }
 
-var markdownEscapes = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "|", "\\|", "#", "\\#", "!", "\\!")
+var markdownEscapes = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<",
+	"&lt;", ">", "&gt;", "|", "\\|", "#", "\\#", "!", "\\!")
 
-// markdown makes plain text of what others wrote.
+// markdown escapes a text of the document for Markdown.
 func markdown(s string) string { return markdownEscapes.Replace(line(s, 500)) }

@@ -18,7 +18,7 @@ const (
 	PolicyFile = "policy.json"
 	ConfigFile = "uimgate.yaml"
 	ReadmeFile = "README.md"
-	// RecordFile remembers what was written, to tell it from what the operator edited since.
+	// RecordFile holds digests of what was written, to detect the operator's edits.
 	RecordFile = ".uimgate-init.json"
 )
 
@@ -28,25 +28,25 @@ var Names = []string{AgentsFile, PolicyFile, ConfigFile, ReadmeFile, RecordFile}
 // ErrNotOurs means that there are files which Update did not write.
 var ErrNotOurs = errors.New("files are there that uimgate init did not write")
 
-// A Result is what to write, by file name, and what happened to the intents.
+// A Result is what to write, by file name, and what changed in the intents.
 type Result struct {
 	Write                         map[string][]byte
 	Added, Changed, Same, Retired int
 	Messages                      []string // for people, one line each
 }
 
-// A record is what RecordFile holds.
+// A record is the content of RecordFile.
 type record struct {
 	Version    int                          `json:"version"`
 	Operations map[string]string            `json:"operations"` // "GET /things/{id}" → UID
-	Intents    map[string]map[string]string `json:"intents"`    // UID → part → digest of what was written
+	Intents    map[string]map[string]string `json:"intents"`    // UID → part → digest of the text written
 	Service    map[string]string            `json:"service"`    // member of service-info → digest
 	Files      map[string]string            `json:"files"`      // file → digest
 }
 
 const recordVersion = 1
 
-// ReadRecord reads RecordFile and returns what Options.Known wants; nil without a record.
+// ReadRecord reads RecordFile and returns the value of Options.Known; nil without a record.
 func ReadRecord(data []byte) (map[string]string, error) {
 	r, err := readRecord(data)
 	if r == nil || err != nil {
@@ -57,7 +57,7 @@ func ReadRecord(data []byte) (map[string]string, error) {
 
 func readRecord(data []byte) (*record, error) {
 	if data == nil {
-		return nil, nil //nolint:nilnil // no record is no mistake
+		return nil, nil // a missing record is no error
 	}
 	if _, err := strictjson.DecodeObject(data); err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", RecordFile, err)
@@ -69,16 +69,18 @@ func readRecord(data []byte) (*record, error) {
 	return &r, nil
 }
 
-// Update brings a configuration up to date: existing holds the files that are there, by name. Each intent
-// is compared in parts with what was written last time: a part the operator edited stays as it is, the
-// others follow the document. Intents that the document no longer has are marked retired, those the
-// operator deleted stay deleted, those he wrote himself stay. Other files are replaced only where nobody
-// edited them; else the new text goes beside, as NAME.new. With force everything is written anew, and what
-// was there is kept as NAME.old. The error may be ErrNotOurs.
+// Update updates a configuration: existing holds the present files, by name. Each intent is compared in parts with what
+// was written last time: a part that the operator edited is kept, the others follow the document. Intents that are no
+// longer in the document are marked retired. Intents that the operator deleted stay deleted, and those the operator
+// wrote stay. Other files are replaced only where they were not edited; otherwise the new text is written as NAME.new.
+// With force everything is written anew, and the previous files are kept as NAME.old. The error may be ErrNotOurs.
 func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error) {
 	u := &update{Import: i, result: &Result{Write: map[string][]byte{}}, existing: existing}
-	u.fresh = record{Version: recordVersion, Operations: map[string]string{}, Intents: map[string]map[string]string{}, Service: map[string]string{}, Files: map[string]string{}}
-	if err := u.before(force); err != nil {
+	u.fresh = record{
+		Version: recordVersion, Operations: map[string]string{}, Intents: map[string]map[string]string{},
+		Service: map[string]string{}, Files: map[string]string{},
+	}
+	if err := u.keep(force); err != nil {
 		return nil, err
 	}
 	agents, err := u.agents()
@@ -120,8 +122,8 @@ type update struct {
 	fresh    record // what is written now
 }
 
-// before decides what there is to keep.
-func (u *update) before(force bool) error {
+// keep decides what to keep.
+func (u *update) keep(force bool) error {
 	if force {
 		for _, name := range Names[:4] {
 			if old := u.existing[name]; old != nil {
@@ -154,7 +156,7 @@ func (u *update) file(name string, data []byte) {
 	switch {
 	case have == nil, digest(have) == last, digest(have) == digest(data):
 		u.result.Write[name] = data
-	case digest(data) == last: // nothing new to say
+	case digest(data) == last: // nothing changed
 	default:
 		u.result.Write[name+".new"] = data
 		u.fresh.Files[name] = last
@@ -207,7 +209,7 @@ func (u *update) intents(have []any) []any {
 		found[in.UID.String()] = in
 		u.fresh.Operations[in.Operation] = in.UID.String()
 	}
-	successor := map[string]string{} // UIDs that operations had
+	successor := map[string]string{} // UIDs that operations had before
 	for op, uid := range u.last.Operations {
 		now, ok := u.fresh.Operations[op]
 		switch {
@@ -226,7 +228,7 @@ func (u *update) intents(have []any) []any {
 		switch {
 		case ok:
 			out = append(out, u.merge(object(v), in.Tree, uid))
-		case parts == nil, u.present[uid]: // the operator's own, or not asked about today
+		case parts == nil, u.present[uid]: // the operator's own, or not selected this time
 			out = append(out, v)
 			if parts != nil {
 				u.fresh.Intents[uid] = parts
@@ -251,7 +253,7 @@ func (u *update) intents(have []any) []any {
 	return out
 }
 
-// together are the members of an intent that only make sense as one.
+// together are the members of an intent that only make sense together.
 var together = map[string]string{"endpoint": "call", "input_parameters": "call", "safe": "call"}
 
 func part(member string) string {
@@ -285,27 +287,28 @@ func digests(tree map[string]any) map[string]string {
 // merge takes each part from the document unless the operator edited it.
 func (u *update) merge(have, fresh map[string]any, uid string) map[string]any {
 	last := u.last.Intents[uid]
-	mine, theirs := parts(have), parts(fresh)
+	present, converted := parts(have), parts(fresh)
 	u.fresh.Intents[uid] = digests(fresh)
 	out := map[string]any{}
 	changed := false
-	for name := range maps.Keys(union2(mine, theirs)) {
-		was, now, next := last[name], digest(mine[name]), digest(theirs[name])
-		if mine[name] == nil {
+	for name := range maps.Keys(unionOf(present, converted)) {
+		was, now, next := last[name], digest(present[name]), digest(converted[name])
+		if present[name] == nil {
 			now = ""
 		}
-		if theirs[name] == nil {
+		if converted[name] == nil {
 			next = ""
 		}
 		edited := now != was
 		switch {
 		case !edited || now == next:
 			changed = changed || now != next
-			maps.Copy(out, theirs[name])
+			maps.Copy(out, converted[name])
 		default:
-			maps.Copy(out, mine[name])
+			maps.Copy(out, present[name])
 			if next != was && last != nil {
-				u.result.Messages = append(u.result.Messages, fmt.Sprintf("%s: %s was edited and stays, though the document changed it too", uid, partName(name)))
+				u.result.Messages = append(u.result.Messages,
+					fmt.Sprintf("%s: %s was edited and stays, though the document changed it too", uid, partName(name)))
 			}
 		}
 	}
@@ -324,7 +327,7 @@ func partName(name string) string {
 	return name
 }
 
-func union2(a, b map[string]map[string]any) map[string]bool {
+func unionOf(a, b map[string]map[string]any) map[string]bool {
 	out := map[string]bool{}
 	for name := range a {
 		out[name] = true
@@ -335,7 +338,7 @@ func union2(a, b map[string]map[string]any) map[string]bool {
 	return out
 }
 
-// retire marks an intent whose operation is gone.
+// retire marks an intent whose operation is missing.
 func (u *update) retire(have map[string]any, uid, successor string) map[string]any {
 	u.fresh.Intents[uid] = u.last.Intents[uid]
 	if _, set := have["retired"]; set {
@@ -347,7 +350,7 @@ func (u *update) retire(have map[string]any, uid, successor string) map[string]a
 		out["replaced_by"] = successor
 	}
 	parts := maps.Clone(u.last.Intents[uid])
-	for _, name := range []string{"retired", "replaced_by"} { // so that they go when the operation comes back
+	for _, name := range []string{"retired", "replaced_by"} { // so that they are removed when the operation comes back
 		if v, ok := out[name]; ok && have[name] == nil {
 			parts[name] = digest(map[string]any{name: v})
 		}
@@ -358,7 +361,7 @@ func (u *update) retire(have map[string]any, uid, successor string) map[string]a
 	return out
 }
 
-// digest names a value or a text.
+// digest returns a digest of a value or a text.
 func digest(v any) string {
 	data, ok := v.([]byte)
 	if !ok {

@@ -21,7 +21,7 @@ paths:
   /d: {get: {operationId: d, summary: Does d, responses: {'200': {description: ok}}}}
 `
 
-// directory applies a result as the command does.
+// directory applies a result in the way the command does.
 func directory(old map[string][]byte, r *openapi.Result) map[string][]byte {
 	out := maps.Clone(old)
 	if out == nil {
@@ -80,7 +80,8 @@ func TestEditsOutliveTheDocument(t *testing.T) {
 	edit(t, dir, openapi.AgentsFile, "Does a", "Finds an a by x. Use it first.")
 	edit(t, dir, openapi.AgentsFile, `"type": "string"`, `"type": "string", "maxLength": 5`)
 	edit(t, dir, openapi.AgentsFile, `"description": "A"`, `"description": "Mine"`)
-	after := strings.NewReplacer("Does a", "Does A", "Does b", "Does B", "schema: {type: string}", "schema: {type: string, minLength: 1}", "title: T", "title: U",
+	after := strings.NewReplacer("Does a", "Does A", "Does b", "Does B", "schema: {type: string}", "schema: {type: string, minLength: 1}",
+		"title: T", "title: U",
 		"  /d: {get: {operationId: d, summary: Does d", "  /e: {get: {operationId: e, summary: Does e").Replace(before)
 	dir, r := rerun(t, dir, after, openapi.Options{})
 	got := intentsOf(t, dir)
@@ -97,7 +98,8 @@ func TestEditsOutliveTheDocument(t *testing.T) {
 	if info["description"] != "Mine" || info["name"] != "U" {
 		t.Errorf("service-info: %v", info)
 	}
-	if r.Added != 1 || r.Changed != 1 || r.Retired != 1 || !strings.Contains(strings.Join(r.Messages, "\n"), "a:v1: description was edited and stays") {
+	if r.Added != 1 || r.Changed != 1 || r.Retired != 1 ||
+		!strings.Contains(strings.Join(r.Messages, "\n"), "a:v1: description was edited and stays") {
 		t.Errorf("%+v", r)
 	}
 	if policy := string(dir[openapi.PolicyFile]); strings.Contains(policy, ":d:v1") || !strings.Contains(policy, ":e:v1") {
@@ -115,7 +117,8 @@ func TestIntentsTheOperatorWroteOrDeletedStaySo(t *testing.T) {
 	edit(t, dir, openapi.AgentsFile, ":b:v1", ":mine:v1")
 	dir, r := rerun(t, dir, before, openapi.Options{})
 	got := intentsOf(t, dir)
-	if got["mine:v1"] == nil || got["mine:v1"]["retired"] != nil || got["b:v1"] != nil || !strings.Contains(strings.Join(r.Messages, "\n"), "b:v1 was deleted") {
+	if got["mine:v1"] == nil || got["mine:v1"]["retired"] != nil || got["b:v1"] != nil ||
+		!strings.Contains(strings.Join(r.Messages, "\n"), "b:v1 was deleted") {
 		t.Errorf("%v, %+v", got, r)
 	}
 }
@@ -173,7 +176,8 @@ func TestForeignFilesAreNotTouched(t *testing.T) {
 		t.Errorf("err = %v", err)
 	}
 	r, err := found.Update(foreign, true)
-	if err != nil || string(r.Write[openapi.AgentsFile+".old"]) != `{"intents":[]}` || !bytes.Contains(r.Write[openapi.AgentsFile], []byte(":a:v1")) {
+	if err != nil || string(r.Write[openapi.AgentsFile+".old"]) != `{"intents":[]}` ||
+		!bytes.Contains(r.Write[openapi.AgentsFile], []byte(":a:v1")) {
 		t.Errorf("%v", err)
 	}
 	readme := map[string][]byte{openapi.ReadmeFile: []byte("# Mine")}

@@ -16,12 +16,12 @@ import (
 
 const (
 	maxNodes = 4_000_000 // aliases counted each time they are used
-	maxMarks = 8_000_000 // bytes that can begin or separate nodes: bounds the parser before it runs
+	maxMarks = 8_000_000 // bytes that can begin or separate nodes: bounds the parser's work in advance
 )
 
 // decodeYAML reads a document of YAML as the tree that its JSON would be.
 func decodeYAML(data []byte) (root map[string]any, err error) {
-	defer func() { // the parser's own mistakes
+	defer func() { // panics of the parser
 		if r := recover(); r != nil {
 			root, err = nil, errors.New("it is not valid YAML")
 		}
@@ -107,7 +107,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 			continue
 		}
 		if _, twice := out[key.Value]; twice {
-			return nil, fmt.Errorf("line %d: the key %s stands twice in one object", key.Line, quoted(key.Value))
+			return nil, fmt.Errorf("line %d: the key %s stands twice in one object", key.Line, excerpt(key.Value))
 		}
 		v, err := r.value(value, depth+1)
 		if err != nil {
@@ -115,7 +115,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 		}
 		out[key.Value] = v
 	}
-	for _, source := range merged { // what is written wins over what is merged in
+	for _, source := range merged { // a written member takes precedence over a merged one
 		v, err := r.value(source, depth)
 		if err != nil {
 			return nil, err
@@ -135,7 +135,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 	return out, nil
 }
 
-// scalar reads numbers as JSON writes them, and dates as the texts they are.
+// scalar converts numbers to their JSON form, and dates to texts.
 func scalar(n *yaml.Node) (any, error) {
 	if strings.IndexByte(n.Value, 0) >= 0 {
 		return nil, fmt.Errorf("line %d: a text holds the character U+0000", n.Line)

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	maxNumberText     = 400  // as strictjson has it, for trees that came another way
-	maxNumberExponent = 400  // either way
-	maxPathText       = 4096 // bytes of names on the way to one value
+	maxNumberText     = 400  // as in strictjson, for trees of other decoders
+	maxNumberExponent = 400  // positive or negative
+	maxPathText       = 4096 // bytes of the names on the path to one value
 )
 
-// sound makes sure that a value is a tree that may be worked on: known Go types, numbers that are
-// JSON and of bounded size, bounded depth and bounded names. Trees from strictjson fail only for their
-// names; other decoders may hand over anything.
-func sound(v any, r *report, at *path) bool {
-	fault := unsound(v, 1, 0)
+// checkTree reports whether a value is a tree that can be processed: known Go types, JSON numbers of bounded size,
+// bounded depth and bounded names. Trees from strictjson fail only for their names; trees of other decoders may contain
+// anything.
+func checkTree(v any, r *report, at *path) bool {
+	fault := treeFault(v, 1, 0)
 	if fault == "" {
 		return true
 	}
@@ -27,7 +27,7 @@ func sound(v any, r *report, at *path) bool {
 	return false
 }
 
-func unsound(v any, depth, names int) string {
+func treeFault(v any, depth, names int) string {
 	switch v := v.(type) {
 	case nil, bool, string:
 		return ""
@@ -41,7 +41,7 @@ func unsound(v any, depth, names int) string {
 			return "is nested deeper than " + strconv.Itoa(strictjson.MaxDepth) + " levels"
 		}
 		for _, item := range v {
-			if fault := unsound(item, depth+1, names+8); fault != "" {
+			if fault := treeFault(item, depth+1, names+8); fault != "" {
 				return fault
 			}
 		}
@@ -54,7 +54,7 @@ func unsound(v any, depth, names int) string {
 			if names+len(name) > maxPathText {
 				return "has member names that are too long, at most " + strconv.Itoa(maxPathText) + " bytes on the way to one value"
 			}
-			if fault := unsound(member, depth+1, names+len(name)+1); fault != "" {
+			if fault := treeFault(member, depth+1, names+len(name)+1); fault != "" {
 				return fault
 			}
 		}
