@@ -26,7 +26,8 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// The benchmark is three processes, so that neither the load nor the upstream counts as the gateway's.
+// The benchmark has three processes, so that the resources of the load and of the upstream do not count as the
+// gateway's.
 const (
 	roleVariable     = "UIMGATE_BENCH_ROLE"
 	upstreamVariable = "UIMGATE_BENCH_UPSTREAM"
@@ -37,7 +38,7 @@ const (
 	roleGateway      = "gateway"
 )
 
-// addresses are what a child prints when it is ready.
+// addresses are what a child process prints when it is ready.
 type addresses struct {
 	Upstream, Gateway, Proxy, Usage string
 }
@@ -52,7 +53,7 @@ type child struct {
 	addresses addresses
 }
 
-// start starts a child in a role. more are environment variables, as NAME=value.
+// start starts a child process in a role. more are environment variables, as NAME=value.
 func start(ctx context.Context, role, upstream string, more ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -115,7 +116,7 @@ func runUpstream(ctx context.Context) error {
 	return serveUntil(ctx, server, ln)
 }
 
-// runGateway runs a gateway and, beside it in the same process, net/http's plain reverse proxy.
+// runGateway runs a gateway and, in the same process, the plain reverse proxy of net/http.
 func runGateway(ctx context.Context) error {
 	upstream, err := url.Parse(os.Getenv(upstreamVariable))
 	if err != nil {
@@ -143,7 +144,7 @@ func runGateway(ctx context.Context) error {
 	plain := httputil.NewSingleHostReverseProxy(upstream)
 	plain.Transport = &http.Transport{MaxIdleConnsPerHost: 256}
 	mux.Handle("/echo", plain)
-	mux.HandleFunc("/usage", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(used()) })
+	mux.HandleFunc("/usage", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(currentUsage()) })
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: mux}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -167,7 +168,7 @@ func profile(path string) (stop func(), err error) {
 	return func() { pprof.StopCPUProfile(); _ = f.Close() }, pprof.StartCPUProfile(f)
 }
 
-func used() usage {
+func currentUsage() usage {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
 		return usage{}
@@ -196,8 +197,8 @@ func serveUntil(ctx context.Context, s *http.Server, ln net.Listener) error {
 	return nil
 }
 
-// writeConfig writes a gateway for one intent with validation, a policy with a limit and perhaps a price, and logs
-// as in production, only to nowhere.
+// writeConfig writes a gateway for one intent with validation, a policy with a limit and optionally a price. It logs as
+// in production, but discards the output.
 func writeConfig(dir, upstream, store, price string) (*config.Config, config.Problems) {
 	duty := ""
 	if price != "" {

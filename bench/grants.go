@@ -21,14 +21,14 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// How grants are measured: so many callers of each replica, for so long.
+// How grants are measured: the callers of each replica, and the duration.
 const (
 	grantCallers = 16
 	grantTime    = 2 * time.Second
 )
 
-// grants measures how fast places are had under one limit of one agent: a rolling one, which replicas lease, and one
-// of a lifetime, of which every place is a transaction.
+// grants measures how fast units of one limit of one agent are granted: of a rolling limit, which replicas lease, and
+// of a lifetime limit, each unit of which is a transaction.
 func grants(ctx context.Context, p plan) (err error) {
 	dir, err := os.MkdirTemp("", "uimgate-bench-")
 	if err != nil {
@@ -36,12 +36,12 @@ func grants(ctx context.Context, p plan) (err error) {
 	}
 	defer os.RemoveAll(dir)
 	table := newTable("engine\treplicas\tlimit\tgrants/s\tround trips/1000\t")
-	measure := func(engine string, replicas int, place string, trips *atomic.Int64) error {
+	measure := func(engine string, replicas int, dsn string, trips *atomic.Int64) error {
 		for _, period := range []limit.Period{limit.Second, limit.Hour, limit.Lifetime} {
 			var best float64
 			var asked string
 			for range p.rounds {
-				rate, perThousand, err := grantsOn(ctx, place, replicas, period, trips)
+				rate, perThousand, err := grantsOn(ctx, dsn, replicas, period, trips)
 				if err != nil {
 					return err
 				}
@@ -73,35 +73,40 @@ func grants(ctx context.Context, p plan) (err error) {
 		if err != nil {
 			return err
 		}
-		way, dsn, err := newWay(ctx, server, name)
+		proxy, dsn, err := newCountedProxy(ctx, server, name)
 		if err != nil {
 			return err
 		}
-		err = measure("postgres", replicas, dsn, &way.trips)
-		if err = errors.Join(err, way.listener.Close()); err != nil {
+		err = measure("postgres", replicas, dsn, &proxy.trips)
+		if err = errors.Join(err, proxy.listener.Close()); err != nil {
 			return err
 		}
 	}
 	return table.Flush()
 }
 
-// grantsOn lets replicas of a place admit calls for a while.
-func grantsOn(ctx context.Context, place string, replicas int, period limit.Period, trips *atomic.Int64) (perSecond, trippedPerThousand float64, err error) {
+// grantsOn lets replicas on one database admit calls for grantTime.
+func grantsOn(ctx context.Context, dsn string, replicas int, period limit.Period, trips *atomic.Int64) (perSecond,
+	tripsPerThousand float64, err error,
+) {
 	request := store.BeginRequest{
-		Execution:  store.Execution{Service: "s", AgentID: "a"},
-		Limits:     []store.Reservation{{Principal: "a", Limit: limit.Limit{ID: "0123456789abcdef", Rate: limit.Rate{Max: limit.MaxCount, Period: period}}}},
+		Execution: store.Execution{Service: "s", AgentID: "a"},
+		Limits: []store.Reservation{{
+			Principal: "a",
+			Limit:     limit.Limit{ID: "0123456789abcdef", Rate: limit.Rate{Max: limit.MaxCount, Period: period}},
+		}},
 		Candidates: []store.Candidate{{Rule: "r"}},
 		Hold:       time.Minute,
 	}
 	holders := make([]*lease.Holder, replicas)
 	for i := range holders {
-		s, err := sqlstore.Open(ctx, place, sqlstore.Options{Now: time.Now})
+		s, err := sqlstore.Open(ctx, dsn, sqlstore.Options{Now: time.Now})
 		if err != nil {
 			return 0, 0, err
 		}
 		defer s.Close() //nolint:errcheck // nothing is kept
 		holders[i] = lease.New(s, lease.Options{Now: time.Now, Sole: replicas == 1 && trips == nil})
-		defer holders[i].Close() //nolint:errcheck,contextcheck // nothing is kept, and closing takes its own time
+		defer holders[i].Close() //nolint:errcheck,contextcheck // nothing is kept, and closing takes time
 		if _, err := holders[i].Begin(ctx, request); err != nil {
 			return 0, 0, err
 		}
@@ -131,24 +136,25 @@ func grantsOn(ctx context.Context, place string, replicas int, period limit.Peri
 	}
 	took := time.Since(began)
 	if trips != nil {
-		trippedPerThousand = float64(trips.Load()-before) * 1000 / float64(granted.Load())
+		tripsPerThousand = float64(trips.Load()-before) * 1000 / float64(granted.Load())
 	}
-	return float64(granted.Load()) / took.Seconds(), trippedPerThousand, nil
+	return float64(granted.Load()) / took.Seconds(), tripsPerThousand, nil
 }
 
-// A way leads to a database and counts what is sent there at once: each such burst waits for an answer.
-type way struct {
+// A countedProxy forwards connections to a database and counts the bursts of bytes sent to it: each burst waits for an
+// answer.
+type countedProxy struct {
 	listener net.Listener
 	socket   string
 	trips    atomic.Int64
 }
 
-func newWay(ctx context.Context, server *pgtest.Cluster, database string) (*way, string, error) {
+func newCountedProxy(ctx context.Context, server *pgtest.Cluster, database string) (*countedProxy, string, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, "", err
 	}
-	w := &way{listener: ln, socket: server.Socket()}
+	w := &countedProxy{listener: ln, socket: server.Socket()}
 	go w.serve()
 	u, err := url.Parse(server.DSN(database))
 	if err != nil {
@@ -158,8 +164,8 @@ func newWay(ctx context.Context, server *pgtest.Cluster, database string) (*way,
 	return w, u.String(), nil
 }
 
-// serve ends with its listener.
-func (w *way) serve() {
+// serve returns when its listener is closed.
+func (w *countedProxy) serve() {
 	for {
 		client, err := w.listener.Accept()
 		if err != nil {
@@ -181,7 +187,7 @@ func (w *way) serve() {
 	}
 }
 
-// A countedReader counts reads that brought something.
+// A countedReader counts reads that returned bytes.
 type countedReader struct {
 	io.Reader
 	n *atomic.Int64

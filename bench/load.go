@@ -18,12 +18,15 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// body is one execute call. The upstream answers whatever it is sent.
+// body is one execute call. The upstream answers the same to every request.
 const body = `{"intent_uid":"bench.example:echo:v1","parameters":{"query":"lamp","category":"home","max_price":99.5,"page":2}}`
 
-// load makes calls over so many connections and returns how long each took.
+// load makes calls over the given number of connections and returns how long each took.
 func load(ctx context.Context, url string, tokens []string, connections, calls int) ([]time.Duration, error) {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections, DisableCompression: true}}
+	client := &http.Client{Transport: &http.Transport{
+		MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections,
+		DisableCompression: true,
+	}}
 	defer client.CloseIdleConnections()
 	times := make([]time.Duration, calls)
 	var next atomic.Int64
@@ -87,7 +90,8 @@ func agree(ctx context.Context, gateway string, agents int) ([]string, error) {
 		}
 		id := fmt.Sprintf("agent-%d", i)
 		signed, err := pat.SignAgreement(private, pat.AgreementClaims{
-			AgentID: pat.AgentID(id), Audience: "bench.example", IssuedAt: time.Now(), PolicyUID: "https://bench.example/policy", PolicyDigest: digest,
+			AgentID: pat.AgentID(id), Audience: "bench.example", IssuedAt: time.Now(), PolicyUID: "https://bench.example/policy",
+			PolicyDigest: digest,
 		})
 		if err != nil {
 			return nil, err

@@ -41,10 +41,10 @@ func main() {
 	}
 }
 
-// A plan is what the command line asks for.
+// A plan holds the arguments of the command line.
 type plan struct{ rounds, calls, agents int }
 
-// sections are what is measured, in order.
+// sections are the measurements, in order.
 var sections = []struct {
 	name string
 	run  func(ctx context.Context, p plan) error
@@ -94,7 +94,10 @@ func path(ctx context.Context, p plan) error {
 	if err != nil {
 		return err
 	}
-	targets := []target{{"plain reverse proxy", gate.addresses.Proxy + "/echo"}, {"execute path", gate.addresses.Gateway + "/api/intents/execute"}}
+	targets := []target{
+		{"plain reverse proxy", gate.addresses.Proxy + "/echo"},
+		{"execute path", gate.addresses.Gateway + "/api/intents/execute"},
+	}
 	table := newTable("connections\t\tcalls/s\tp50\tp99\tCPU s/1000\tRSS\t")
 	for _, connections := range []int{1, 16} {
 		best, err := compare(ctx, gate, targets, tokens, connections, p.rounds, p.calls)
@@ -103,11 +106,13 @@ func path(ctx context.Context, p plan) error {
 		}
 		for i, t := range targets {
 			m := best[i]
-			fmt.Fprintf(table, "%d\t%s\t%.0f\t%s\t%s\t%.4f\t%d MiB\t\n", connections, t.name, m.rate, m.p50.Round(time.Microsecond), m.p99.Round(time.Microsecond), m.cpu, m.rss>>20)
+			fmt.Fprintf(table, "%d\t%s\t%.0f\t%s\t%s\t%.4f\t%d MiB\t\n", connections, t.name, m.rate, m.p50.Round(time.Microsecond),
+				m.p99.Round(time.Microsecond), m.cpu, m.rss>>20)
 		}
 		fmt.Fprintf(table, "%d\tratio\t%.2f\t%.2f\t%.2f\t%.2f\t\t\n", connections,
 			best[1].rate/best[0].rate, ratio(best[1].p50, best[0].p50), ratio(best[1].p99, best[0].p99), best[1].cpu/best[0].cpu)
-		fmt.Fprintf(table, "%d\tadded\t\t%s\t%s\t\t\t\n", connections, (best[1].p50 - best[0].p50).Round(time.Microsecond), (best[1].p99 - best[0].p99).Round(time.Microsecond))
+		fmt.Fprintf(table, "%d\tadded\t\t%s\t%s\t\t\t\n", connections, (best[1].p50 - best[0].p50).Round(time.Microsecond),
+			(best[1].p99 - best[0].p99).Round(time.Microsecond))
 	}
 	return table.Flush()
 }
@@ -120,16 +125,16 @@ func newTable(columns string) *tabwriter.Writer {
 
 type target struct{ name, url string }
 
-// measured is the best that each figure was in any round: noise only ever adds.
-type measured struct {
+// figures are the best values of all rounds: noise only makes values worse.
+type figures struct {
 	rate, cpu float64
 	p50, p99  time.Duration
 	rss       int64
 }
 
-// compare runs the targets in turn, round after round, so that both meet the same noise.
-func compare(ctx context.Context, gate *child, targets []target, tokens []string, connections, rounds, calls int) ([]measured, error) {
-	best := make([]measured, len(targets))
+// compare runs the targets in turn, round after round, so that both have the same noise.
+func compare(ctx context.Context, gate *child, targets []target, tokens []string, connections, rounds, calls int) ([]figures, error) {
+	best := make([]figures, len(targets))
 	for _, t := range targets { // warm up: connections, caches, the collector
 		if _, err := load(ctx, t.url, tokens, connections, calls/10+connections); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
@@ -152,7 +157,7 @@ func compare(ctx context.Context, gate *child, targets []target, tokens []string
 				return nil, err
 			}
 			slices.Sort(times)
-			m := measured{
+			m := figures{
 				rate: float64(len(times)) / took.Seconds(), p50: times[len(times)/2], p99: times[len(times)*99/100],
 				cpu: (after.CPU - before.CPU).Seconds() * 1000 / float64(len(times)), rss: after.RSS,
 			}
@@ -162,11 +167,11 @@ func compare(ctx context.Context, gate *child, targets []target, tokens []string
 	return best, nil
 }
 
-func better(a, b measured) measured {
+func better(a, b figures) figures {
 	if a.rate == 0 {
 		return b
 	}
-	return measured{max(a.rate, b.rate), min(a.cpu, b.cpu), min(a.p50, b.p50), min(a.p99, b.p99), max(a.rss, b.rss)}
+	return figures{max(a.rate, b.rate), min(a.cpu, b.cpu), min(a.p50, b.p50), min(a.p99, b.p99), max(a.rss, b.rss)}
 }
 
 func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }

@@ -34,8 +34,9 @@ func paid(ctx context.Context, p plan) (err error) {
 	defer up.stop()
 	table := newTable("engine\tconnections\tpaid calls/s\tp50\tp99\tCPU s/1000\t")
 	for _, engine := range engines {
-		if err := paidOn(ctx, p, up.addresses.Upstream, engine.store, func(connections int, m measured) {
-			fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\t%.4f\t\n", engine.name, connections, m.rate, m.p50.Round(10*time.Microsecond), m.p99.Round(10*time.Microsecond), m.cpu)
+		if err := paidOn(ctx, p, up.addresses.Upstream, engine.store, func(connections int, m figures) {
+			fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\t%.4f\t\n", engine.name, connections, m.rate, m.p50.Round(10*time.Microsecond),
+				m.p99.Round(10*time.Microsecond), m.cpu)
 		}); err != nil {
 			return fmt.Errorf("%s: %w", engine.name, err)
 		}
@@ -43,7 +44,7 @@ func paid(ctx context.Context, p plan) (err error) {
 	return table.Flush()
 }
 
-func paidOn(ctx context.Context, p plan, upstream, store string, tell func(connections int, m measured)) error {
+func paidOn(ctx context.Context, p plan, upstream, store string, report func(connections int, m figures)) error {
 	gate, err := start(ctx, roleGateway, upstream, storeVariable+"="+store, priceVariable+"=0.01")
 	if err != nil {
 		return err
@@ -54,13 +55,13 @@ func paidOn(ctx context.Context, p plan, upstream, store string, tell func(conne
 		return err
 	}
 	for _, connections := range []int{1, 16, 64} {
-		// Fewer calls where there is nobody to share a flush of the disk with.
+		// Fewer calls where no other call shares a flush of the disk.
 		calls := max(100, min(p.calls/10, p.calls*connections/160))
 		best, err := compare(ctx, gate, []target{{"paid", gate.addresses.Gateway + "/api/intents/execute"}}, tokens, connections, p.rounds, calls)
 		if err != nil {
 			return err
 		}
-		tell(connections, best[0])
+		report(connections, best[0])
 	}
 	return nil
 }

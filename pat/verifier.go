@@ -204,7 +204,7 @@ func (v *Verifier) Introspect(ctx context.Context, token, offered string, now ti
 		return Introspection{}, err
 	}
 	if err != nil || c.Agreed(offered) != nil {
-		return Introspection{}, nil // RFC 7662 2.2: the answer is that it is not active
+		return Introspection{}, nil //nolint:nilerr // RFC 7662 2.2: the answer is that it is not active
 	}
 	lmt := LimitOf(c.Limit)
 	return Introspection{

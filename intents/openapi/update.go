@@ -57,7 +57,7 @@ func ReadRecord(data []byte) (map[string]string, error) {
 
 func readRecord(data []byte) (*record, error) {
 	if data == nil {
-		return nil, nil // a missing record is no error
+		return nil, nil //nolint:nilnil // a missing record is no error
 	}
 	if _, err := strictjson.DecodeObject(data); err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", RecordFile, err)

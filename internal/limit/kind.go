@@ -1,25 +1,25 @@
 package limit
 
-// A Kind is where a limit comes from.
+// A Kind is the origin of a limit.
 type Kind uint8
 
 // The kinds of limits. Each belongs to counters of its own.
 const (
 	// Policy is a limit of a rule of the policy; its ID is 16 hex digits.
 	Policy Kind = iota
-	// Token is the limit that a PAT carries itself, over all calls of its agent.
+	// Token is the limit that a PAT carries, over all calls of its agent.
 	Token
 	// Ceiling is the limit that the service sets for an intent, shared by all agents.
 	Ceiling
 )
 
-// The ids of counters that belong to no policy. They are stored: a change here forgets what was counted.
+// The ids of counters that belong to no policy. They are stored: a change here loses what was counted.
 const (
 	tokenID       = "pat"
 	ceilingPrefix = "ceiling:"
 )
 
-// OfToken returns the limit that a PAT carries itself.
+// OfToken returns the limit that a PAT carries.
 func OfToken(r Rate) Limit { return Limit{ID: tokenID, Rate: r, Kind: Token} }
 
 // OfService returns the limit that the service sets for all calls of an intent together.

@@ -1,12 +1,12 @@
-// Package limit says how often something may happen: rates, periods and the window arithmetic that
-// keeps an upstream from ever seeing more than was agreed.
+// Package limit is the arithmetic of limits: rates, periods and windows, by which an upstream never sees more calls
+// than was agreed.
 //
-// A rolling window of period P is counted in slots of P/60 aligned to the epoch. An admission in slot
-// k is allowed while the slots k-61 … k together stay within the limit: 60 slots make the period, one
-// more is cut by its far edge, and one covers the time between admission and the first byte sent
-// upstream, since an admission may be used until the end of the slot after its own. So no window of
-// length P holds more than the limit, neither in admissions nor in the upstream's own log, and a place
-// comes free at most P/30 late. Months and years are UTC calendar periods, and lifetime never ends.
+// A rolling window of period P is counted in slots of P/60 aligned to the epoch. An admission in slot k is allowed
+// while the slots k-61 … k together stay within the limit: 60 slots make the period, one more is cut by its far edge,
+// and one covers the time between admission and the first byte sent upstream, since an admission may be used until the
+// end of the slot after its own. So no window of length P holds more than the limit, neither in admissions nor in the
+// upstream's own log, and a unit becomes free at most P/30 late. Months and years are UTC calendar periods, and
+// lifetime never ends.
 package limit
 
 import (
@@ -69,10 +69,10 @@ func (p Period) Rolling() bool { return seconds[p] != 0 }
 // Calendar reports whether the period is a UTC calendar month or year.
 func (p Period) Calendar() bool { return p == Month || p == Year }
 
-// Seconds is the length of a rolling period, and 0 for the others.
+// Seconds returns the length of a rolling period in seconds, and 0 for the others.
 func (p Period) Seconds() int64 { return seconds[p] }
 
-// SlotLength is the length of one slot of a rolling period, and 0 for the others.
+// SlotLength returns the length of one slot of a rolling period, and 0 for the others.
 func (p Period) SlotLength() time.Duration {
 	if p == Second {
 		return 100 * time.Millisecond
@@ -80,7 +80,7 @@ func (p Period) SlotLength() time.Duration {
 	return time.Duration(seconds[p]) * time.Second / 60
 }
 
-// Slot is the number of the slot that holds t. It grows with t.
+// Slot returns the number of the slot that contains t. It grows with t.
 func (p Period) Slot(t time.Time) int64 {
 	switch t = t.UTC(); {
 	case p.Rolling():
@@ -94,7 +94,7 @@ func (p Period) Slot(t time.Time) int64 {
 	}
 }
 
-// Oldest is the first slot whose count still matters to an admission in slot k.
+// Oldest returns the first slot whose count still matters to an admission in slot k.
 func (p Period) Oldest(k int64) int64 {
 	switch {
 	case p == Second:
@@ -106,7 +106,7 @@ func (p Period) Oldest(k int64) int64 {
 	}
 }
 
-// Frees is when the count of slot k stops mattering. The zero time means never.
+// Frees returns when the count of slot k stops mattering. The zero time means never.
 func (p Period) Frees(k int64) time.Time {
 	switch {
 	case p.Rolling():
@@ -121,9 +121,8 @@ func (p Period) Frees(k int64) time.Time {
 	}
 }
 
-// Expires is when an admission in slot k may no longer be used: the end of the slot after its own.
-// Calendar and lifetime limits have no such end (their window has no far edge to respect); the zero
-// time says so.
+// Expires returns when an admission in slot k may no longer be used: the end of the slot after its own. Calendar and
+// lifetime limits have no such end, because their window has no far edge to respect; for them it returns the zero time.
 func (p Period) Expires(k int64) time.Time {
 	if !p.Rolling() {
 		return time.Time{}
@@ -131,7 +130,7 @@ func (p Period) Expires(k int64) time.Time {
 	return time.UnixMilli((k + 2) * p.SlotLength().Milliseconds()).UTC()
 }
 
-// Ends is the first moment after slot k of a rolling period, and the zero time for the others.
+// Ends returns the first moment after slot k of a rolling period, and the zero time for the others.
 func (p Period) Ends(k int64) time.Time {
 	if !p.Rolling() {
 		return time.Time{}
@@ -145,10 +144,10 @@ type Rate struct {
 	Period Period `json:"period"`
 }
 
-// ErrRate means a text is no rate such as 1000/hour.
+// ErrRate means that a text is not a rate such as 1000/hour.
 var ErrRate = errors.New("want a rate such as 1000/hour")
 
-// ParseRate reads 1000/hour.
+// ParseRate reads a rate such as 1000/hour.
 func ParseRate(s string) (Rate, error) {
 	count, period, ok := strings.Cut(s, "/")
 	n, err := strconv.ParseInt(strings.TrimSpace(count), 10, 64)
@@ -164,8 +163,8 @@ func ParseRate(s string) (Rate, error) {
 
 func (r Rate) String() string { return fmt.Sprintf("%d/%s", r.Max, r.Period) }
 
-// A Limit is a Rate with the identity of its counter. Two limits with one ID are one counter, held to
-// the smaller Max.
+// A Limit is a Rate with the identity of its counter. Two limits with one ID have one counter, and the smaller Max
+// holds.
 type Limit struct {
 	ID string `json:"id"`
 	Rate

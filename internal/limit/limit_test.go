@@ -24,7 +24,7 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
-// A place that slot k takes matters to every admission up to the slot before Frees, and to none after.
+// A unit taken in slot k matters to every admission up to the slot before Frees, and to none after.
 func TestFreesIsTheFirstMomentTheSlotNoLongerCounts(t *testing.T) {
 	now := time.Date(2026, 12, 31, 23, 59, 59, 987_654_321, time.UTC)
 	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week, limit.Month, limit.Year} {
@@ -42,8 +42,7 @@ func TestFreesIsTheFirstMomentTheSlotNoLongerCounts(t *testing.T) {
 	}
 }
 
-// The promise itself: however admissions and their delayed dispatch fall, no window of the period
-// holds more dispatches than the limit.
+// For all admissions and their delayed dispatch, no window of the period contains more dispatches than the limit.
 func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
 	const most = 5
 	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour} {

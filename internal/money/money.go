@@ -1,4 +1,4 @@
-// Package money holds amounts exactly: an integer of billionths of the unit, and its currency.
+// Package money holds exact amounts: an integer of billionths of the unit, and its currency.
 package money
 
 import (
@@ -19,13 +19,13 @@ const (
 	maxText  = 40
 )
 
-// An Amount is Nano billionths of one unit of Currency (ISO 4217 letters). The zero Amount is free.
+// An Amount is Nano billionths of one unit of Currency (ISO 4217 letters). The zero Amount is free of charge.
 type Amount struct {
 	Nano     int64
 	Currency string
 }
 
-// ErrAmount means a text is no acceptable amount.
+// ErrAmount means that a text is not an acceptable amount.
 var ErrAmount = errors.New("want an amount such as 0.01 USD")
 
 var (
@@ -33,8 +33,8 @@ var (
 	number   = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$`)
 )
 
-// New reads a decimal text and a currency. Finer than 10⁻⁹, above MaxUnits, negative, or a currency
-// that is not three capital letters is an error.
+// New reads a decimal text and a currency. An amount finer than 10⁻⁹, above MaxUnits or negative is an error, and so is
+// a currency that is not three capital letters.
 func New(text, code string) (Amount, error) {
 	if !currency.MatchString(code) {
 		return Amount{}, fmt.Errorf("%q is no currency code: %w", code, ErrAmount)
@@ -56,7 +56,7 @@ func New(text, code string) (Amount, error) {
 	return Amount{nano.IntPart(), code}, nil
 }
 
-// Parse reads "0.01 USD".
+// Parse reads an amount such as "0.01 USD".
 func Parse(s string) (Amount, error) {
 	text, code, ok := strings.Cut(strings.TrimSpace(s), " ")
 	if !ok {
@@ -65,10 +65,10 @@ func Parse(s string) (Amount, error) {
 	return New(text, strings.TrimSpace(code))
 }
 
-// IsZero reports whether nothing is owed.
+// IsZero reports whether the amount is zero.
 func (a Amount) IsZero() bool { return a.Nano == 0 }
 
-// Decimal is the number alone, with at least two places: 0.01.
+// Decimal returns the number alone, with at least two decimal places: 0.01.
 func (a Amount) Decimal() string {
 	d := decimal.New(a.Nano, -places)
 	if -d.Exponent() > 2 {
@@ -79,7 +79,7 @@ func (a Amount) Decimal() string {
 	return d.StringFixed(2)
 }
 
-// String is the form that Parse reads: 0.01 USD. The zero Amount is "0".
+// String returns the form that Parse reads: 0.01 USD. The zero Amount is "0".
 func (a Amount) String() string {
 	if a.Currency == "" {
 		return "0"

@@ -1,4 +1,4 @@
-// Package nearest finds the name somebody probably meant.
+// Package nearest finds the known name that is most similar to a misspelt one.
 package nearest
 
 import (
@@ -7,11 +7,11 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// maxName bounds the work spent on a name from outside.
+// maxName bounds the work for a name from outside.
 const maxName = 64
 
-// Name returns the known name closest to got, or "" where none is close enough to be worth
-// suggesting. Case and the separators - and _ count for little.
+// Name returns the known name closest to got, or "" where none is close enough for a suggestion. Case and the
+// separators - and _ have little weight.
 func Name(got string, known []string) string {
 	if len(got) > maxName {
 		return ""
@@ -21,7 +21,7 @@ func Name(got string, known []string) string {
 		if len(k) > maxName {
 			continue
 		}
-		if s := levenshtein.Match(plain(got), plain(k), nil); s > score {
+		if s := levenshtein.Match(normalName(got), normalName(k), nil); s > score {
 			best, score = k, s
 		}
 	}
@@ -30,4 +30,4 @@ func Name(got string, known []string) string {
 
 var separators = strings.NewReplacer("-", "", "_", "")
 
-func plain(s string) string { return separators.Replace(strings.ToLower(s)) }
+func normalName(s string) string { return separators.Replace(strings.ToLower(s)) }

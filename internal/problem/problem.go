@@ -1,9 +1,9 @@
-// Package problem is how loading reports what is wrong with a document: all of it at once.
+// Package problem is the list of all problems that loading finds in a document.
 package problem
 
 import "fmt"
 
-// A Level says whether a Problem stops the document from being used.
+// A Level is whether a Problem prevents the use of the document.
 type Level string
 
 // The levels.
@@ -12,8 +12,8 @@ const (
 	Warning Level = "warning"
 )
 
-// A Problem is one finding in one document. Pointer (RFC 6901) names the node; Code is stable and
-// meant for programs, Message for people.
+// A Problem is one finding in one document. Pointer (RFC 6901) names the node; Code is stable and meant for programs,
+// Message for people.
 type Problem struct {
 	Level   Level  `json:"level"`
 	Code    string `json:"code"`
@@ -41,7 +41,7 @@ func (l *List) Warnf(code, pointer, format string, args ...any) {
 	*l = append(*l, Problem{Warning, code, pointer, fmt.Sprintf(format, args...)})
 }
 
-// Failed reports whether the list holds an error.
+// Failed reports whether the list contains an error.
 func (l List) Failed() bool {
 	for _, p := range l {
 		if p.Level == Error {

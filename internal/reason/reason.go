@@ -1,10 +1,9 @@
-// Package reason holds every reason for which an agent or an operator is refused: its code, HTTP status, UIM number,
-// message and suggestion stand in one table, and a Refusal carries one of them, with its details, to whoever renders it.
+// Package reason holds every reason for which an agent or an operator is refused: one table has its code, HTTP status,
+// UIM number, message and suggestion, and a Refusal carries one reason, with its details, to the code that renders it.
 //
 //	return reason.ScopeExceeded.Refusal("").With("scope_needed", uid+":execute")
 //
-// Whoever answers in a protocol reads Code, Status, Number and Suggestion from here, so that the same refusal is the
-// same in every protocol.
+// Every protocol reads Code, Status, Number and Suggestion from here, so that a refusal is the same in all of them.
 package reason
 
 // A Reason is the exact cause of a refusal, sent as details.reason. Only the constants of this package are reasons.
@@ -13,19 +12,19 @@ type Reason string
 // A Code is the coarse kind of failure, sent as error.code: the protocol's symbolic name. UIM core 3.3.
 type Code string
 
-// Known reports whether r stands in the table.
+// Known reports whether r is in the table.
 func (r Reason) Known() bool {
 	_, ok := table[r]
 	return ok
 }
 
-// Code returns the code that r goes with; that of Internal where r does not stand in the table.
+// Code returns the code of r; that of Internal where r is not in the table.
 func (r Reason) Code() Code { return r.row().code }
 
-// Status returns the HTTP status that r goes with.
+// Status returns the HTTP status of r.
 func (r Reason) Status() int { return r.row().status }
 
-// Number returns the number that the UIM reference gives the cause, such as UIM-AUT-001; empty where it gives none.
+// Number returns the number of the cause in the UIM reference, such as UIM-AUT-001; empty where it has none.
 func (r Reason) Number() string {
 	if n := r.row().number; n != "" {
 		return "UIM-" + n
@@ -39,7 +38,7 @@ func (r Reason) Message() string { return r.row().message }
 // Suggestion returns what an agent can do about it.
 func (r Reason) Suggestion() string { return r.row().suggestion }
 
-// OperatorSuggestion returns what an operator can do about it, who is refused by the admin API.
+// OperatorSuggestion returns what an operator can do about a refusal by the admin API.
 func (r Reason) OperatorSuggestion() string {
 	if s := r.row().operator; s != "" {
 		return s

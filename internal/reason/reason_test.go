@@ -90,7 +90,7 @@ var wire = map[string]struct {
 	"REQUEST_TIMEOUT":        {"REQUEST_TIMEOUT", 408, ""},
 	"INTERNAL":               {"INTERNAL_SERVER_ERROR", 500, ""},
 
-	// Over the admin API alone.
+	// Sent by the admin API only.
 	"HOST_NOT_ALLOWED": {"FORBIDDEN", 403, ""},
 	"NO_SUCH_RECORD":   {"NOT_FOUND", 404, ""},
 	"UNKNOWN_SERVICE":  {"NOT_FOUND", 404, ""},
@@ -125,7 +125,8 @@ func TestTheTableIsWhatAgentsRelyOn(t *testing.T) {
 
 func TestARefusalIsData(t *testing.T) {
 	f := reason.ScopeExceeded.Refusal("").With("scope_needed", "a:b:v1:execute").After(time.Second).Because(io.EOF)
-	if f.Reason != reason.ScopeExceeded || f.Code != reason.CodeForbidden || f.Message != reason.ScopeExceeded.Message() || f.RetryAfter != time.Second {
+	if f.Reason != reason.ScopeExceeded || f.Code != reason.CodeForbidden || f.Message != reason.ScopeExceeded.Message() ||
+		f.RetryAfter != time.Second {
 		t.Errorf("got %+v", f)
 	}
 	if diff := cmp.Diff(map[string]any{"scope_needed": "a:b:v1:execute"}, f.Details); diff != "" {

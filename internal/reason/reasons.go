@@ -8,7 +8,7 @@ const (
 	ExpiredToken Reason = "EXPIRED_TOKEN"
 	RevokedToken Reason = "REVOKED_TOKEN"
 
-	// What the policy, the scope or the operator refuses, 403.
+	// Refusals by the policy, the scope or the operator, 403.
 	InsufficientPermissions    Reason = "INSUFFICIENT_PERMISSIONS"
 	ScopeExceeded              Reason = "SCOPE_EXCEEDED"
 	PolicyViolation            Reason = "POLICY_VIOLATION"
@@ -20,7 +20,7 @@ const (
 	AgentBlocked               Reason = "AGENT_BLOCKED"
 	FreshAgreementRequired     Reason = "FRESH_AGREEMENT_REQUIRED"
 
-	// An agreement that is not accepted, 403. UIM core 4.2.
+	// Agreements that are not accepted, 403. UIM core 4.2.
 	PolicyMismatch       Reason = "POLICY_MISMATCH"
 	AgreementReplayed    Reason = "AGREEMENT_REPLAYED"
 	AgreementStale       Reason = "AGREEMENT_STALE"
@@ -39,7 +39,7 @@ const (
 	// Charges, 402.
 	PolicyRequiresPayment Reason = "POLICY_REQUIRES_PAYMENT"
 
-	// What contradicts the state of the service, 409.
+	// Conflicts with the state of the service, 409.
 	PolicyConflict        Reason = "POLICY_CONFLICT"
 	AgentIDTaken          Reason = "AGENT_ID_TAKEN"
 	KeyTaken              Reason = "KEY_TAKEN"
@@ -74,7 +74,7 @@ const (
 	UpstreamError       Reason = "UPSTREAM_ERROR"
 	ResponseInvalid     Reason = "RESPONSE_INVALID"
 
-	// Requests that are wrong before any intent is known.
+	// Requests that are wrong before an intent is found.
 	MalformedRequest     Reason = "MALFORMED_REQUEST"
 	BodyTooLarge         Reason = "BODY_TOO_LARGE"
 	UnsupportedMediaType Reason = "UNSUPPORTED_MEDIA_TYPE"
@@ -85,7 +85,7 @@ const (
 	RequestTimeout       Reason = "REQUEST_TIMEOUT"
 	Internal             Reason = "INTERNAL"
 
-	// What only operators are sent, over the admin API.
+	// Sent to operators only, by the admin API.
 	HostNotAllowed  Reason = "HOST_NOT_ALLOWED"
 	NoSuchRecord    Reason = "NO_SUCH_RECORD"
 	UnknownService  Reason = "UNKNOWN_SERVICE"

@@ -8,14 +8,14 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// A Refusal is what an agent is sent instead of a result: as much as it needs to correct its mistake, and nothing of
-// what lies behind the gateway. It is plain data; whoever answers renders it in its own protocol. UIM core 3.3.
+// A Refusal is what an agent gets instead of a result: enough to correct its mistake, and nothing about what is behind
+// the gateway. It is plain data; each protocol renders it in its own form. UIM core 3.3.
 type Refusal struct { //nolint:errname // a Refusal is an answer, not only an error
 	Reason     Reason
-	Code       Code // that of Reason; UpstreamRejected has one of several
+	Code       Code // that of Reason; UpstreamRejected has several
 	Message    string
 	Details    map[string]any // beside reason, uim_code and suggestion; a suggestion here replaces that of the table
-	RetryAfter time.Duration  // until the same request may succeed; 0: not known
+	RetryAfter time.Duration  // until the same request may succeed; 0: unknown
 	Charge     *Charge        // what the refused call costs or may cost; nil where nothing was charged
 	Standing   []limit.Standing
 	Replayed   bool // sent before under the same idempotency key; nothing was done now
@@ -29,8 +29,8 @@ type Charge struct {
 	State       string // captured, released or pending
 }
 
-// Refusal makes a Refusal with a message of its own, or with that of the table where message is empty. A Reason that
-// does not stand in the table makes a Refusal of Internal.
+// Refusal makes a Refusal with a message of its own, or with that of the table where message is empty. A Reason that is
+// not in the table makes a Refusal of Internal.
 func (r Reason) Refusal(message string) *Refusal {
 	if !r.Known() {
 		r = Internal
@@ -41,10 +41,10 @@ func (r Reason) Refusal(message string) *Refusal {
 	return &Refusal{Reason: r, Code: r.Code(), Message: message}
 }
 
-// Error is the reason and the message.
+// Error returns the reason and the message.
 func (f *Refusal) Error() string { return string(f.Reason) + ": " + f.Message }
 
-// Unwrap returns what led to the Refusal. Its text is for the log, not for agents.
+// Unwrap returns the cause of the Refusal. Its text is for the log, not for agents.
 func (f *Refusal) Unwrap() error { return f.cause }
 
 // Status returns the HTTP status of the Code.
@@ -64,8 +64,8 @@ func (f *Refusal) Status() int {
 	}
 }
 
-// RetrySeconds returns RetryAfter in whole seconds, rounded up and at least 1: whoever waits so long is not too early.
-// RFC 9110 10.2.3.
+// RetrySeconds returns RetryAfter in whole seconds, rounded up and at least 1, so that a request after that time is not
+// too early. RFC 9110 10.2.3.
 func (f *Refusal) RetrySeconds() int64 {
 	return max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
 }
@@ -93,7 +93,7 @@ func (f *Refusal) After(d time.Duration) *Refusal {
 	return f
 }
 
-// Because sets what led to the Refusal, for the log.
+// Because sets the cause of the Refusal, for the log.
 func (f *Refusal) Because(err error) *Refusal {
 	f.cause = err
 	return f
@@ -111,7 +111,7 @@ func (f *Refusal) Charged(c *Charge) *Refusal {
 	return f
 }
 
-// Standings sets how the limits of the call stand.
+// Standings sets the state of each limit of the call.
 func (f *Refusal) Standings(limits []limit.Standing) *Refusal {
 	f.Standing = limits
 	return f

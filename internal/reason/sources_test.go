@@ -14,14 +14,19 @@ import (
 // root is the folder of the module, seen from this package.
 const root = "../.."
 
-// literalsAllowed are the files outside of tests that may spell a reason: this package's own.
+// literalsAllowed are the directories, outside of tests, whose files may contain reasons as literals: this package
+// only.
 var literalsAllowed = []string{"internal/reason/"}
 
-// alsoWords are reasons that are also words of other things: codes of the envelope, names of HTTP.
-var alsoWords = map[string]bool{"INVALID_PARAMETER": true, "METHOD_NOT_ALLOWED": true, "UNSUPPORTED_MEDIA_TYPE": true, "REQUEST_TIMEOUT": true, "VERSION_CONFLICT": true, "INTENT_DEPRECATED": true}
+// otherMeanings are reasons whose text has other meanings too: codes of the envelope, names of HTTP.
+var otherMeanings = map[string]bool{
+	"INVALID_PARAMETER": true, "METHOD_NOT_ALLOWED": true, "UNSUPPORTED_MEDIA_TYPE": true,
+	"REQUEST_TIMEOUT": true, "VERSION_CONFLICT": true, "INTENT_DEPRECATED": true,
+}
 
-// TestNoReasonIsSpeltElsewhere reads every source file: a reason spelt as a string is one that the compiler cannot check.
-func TestNoReasonIsSpeltElsewhere(t *testing.T) {
+// TestReasonsAreLiteralsInThisPackageOnly reads every source file: the compiler cannot check a reason that is written
+// as a string.
+func TestReasonsAreLiteralsInThisPackageOnly(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -36,7 +41,7 @@ func TestNoReasonIsSpeltElsewhere(t *testing.T) {
 			return nil
 		}
 		files++
-		for _, at := range spelt(t, path) {
+		for _, at := range reasonLiterals(t, path) {
 			t.Errorf("%s spells a reason: use the constant of package reason", at)
 		}
 		return nil
@@ -58,8 +63,8 @@ func allowed(name string) bool {
 	return false
 }
 
-// spelt are the places of one file where a string is a reason.
-func spelt(t *testing.T, path string) []string {
+// reasonLiterals returns the places of one file where a string is a reason.
+func reasonLiterals(t *testing.T, path string) []string {
 	t.Helper()
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
@@ -73,7 +78,7 @@ func spelt(t *testing.T, path string) []string {
 			return true
 		}
 		text, err := strconv.Unquote(literal.Value)
-		if _, reason := wire[text]; err == nil && reason && !alsoWords[text] {
+		if _, reason := wire[text]; err == nil && reason && !otherMeanings[text] {
 			found = append(found, set.Position(literal.Pos()).String()+" "+text)
 		}
 		return true

@@ -2,9 +2,9 @@ package reason
 
 import "net/http"
 
-// A row is what a Reason means: the code and HTTP status it goes with, the number that the UIM reference gives the
-// cause (empty: none), the message where whoever refuses has no better one, and what the agent can do about it.
-// operator is the suggestion to an operator, where the same reason needs another one.
+// A row is the meaning of a Reason: its code and HTTP status, the number of the cause in the UIM reference (empty:
+// none), the default message, and what the agent can do about it. operator is the suggestion to an operator, where it
+// differs.
 type row struct {
 	code       Code
 	status     int
@@ -14,7 +14,7 @@ type row struct {
 	operator   string
 }
 
-// table is the one place where a reason gets its meaning.
+// table is the only place where a reason gets its meaning.
 var table = map[Reason]row{
 	MissingToken: {
 		code: CodeUnauthorized, status: http.StatusUnauthorized, number: "AUT-003",

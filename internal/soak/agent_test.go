@@ -30,10 +30,10 @@ type agent struct {
 
 type token struct{ id, text string }
 
-// patience is how long a request is waited for.
+// patience is the timeout of a request.
 const patience = 20 * time.Second
 
-// agentNamed makes an agent that has agreed so many times, on whatever gateway.
+// agentNamed makes an agent with the given number of agreements, on any gateway.
 func (w *world) agentNamed(id string, tokens int) *agent {
 	w.t.Helper()
 	a, err := w.newAgent(id, tokens)
@@ -79,7 +79,7 @@ func (a *agent) agree(g *gateway) error {
 	}), nil))
 }
 
-// renew renews its newest PAT.
+// renew renews the newest PAT.
 func (a *agent) renew(g *gateway) error {
 	a.mu.Lock()
 	old := a.tokens[len(a.tokens)-1]
@@ -96,7 +96,7 @@ func (a *agent) renew(g *gateway) error {
 		map[string]string{"Authorization": "Bearer " + old.text}))
 }
 
-// tokensKept is how many PATs an agent uses. One that was renewed ends within a minute, and is out of use long before.
+// tokensKept is how many PATs an agent uses. A renewed PAT ends within a minute, and is out of use long before.
 const tokensKept = 3
 
 func (a *agent) take(status int, _ http.Header, body []byte, err error) error {
@@ -133,14 +133,14 @@ func tokenID(text string) (string, error) {
 	return claims.JTI, json.Unmarshal(payload, &claims)
 }
 
-// token is any of its PATs.
+// token returns any of the PATs.
 func (a *agent) token() token {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return pick(a.tokens)
 }
 
-// A call is what an agent wants done, at whatever gateway.
+// A call is one request of an agent, for any gateway.
 type call struct {
 	agent  *agent
 	token  token
@@ -160,7 +160,7 @@ func (c *call) prove() error {
 	return err
 }
 
-// at makes one attempt at a gateway and writes it down.
+// at makes one attempt at a gateway and records it.
 func (c call) at(g *gateway) attempt {
 	w := c.agent.w
 	header := map[string]string{"Authorization": "Bearer " + c.token.text}
@@ -211,12 +211,12 @@ func (a *attempt) read(h http.Header, body []byte) {
 	}
 }
 
-// final reports whether asking again would change nothing.
+// final reports whether a repetition would change nothing.
 func (a attempt) final() bool {
 	return !a.Lost && a.Status != http.StatusServiceUnavailable && a.Reason != "IDEMPOTENCY_IN_PROGRESS"
 }
 
-// do makes one request and reads the answer whole. No end of a load cuts it off.
+// do makes one request and reads the whole answer. The end of a load does not cancel it.
 func (w *world) do(method, url string, body []byte, header map[string]string) (int, http.Header, []byte, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), patience)
 	defer cancel()

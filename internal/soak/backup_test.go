@@ -16,19 +16,19 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A backup is a copy of the state that was made from one moment to another.
+// A backup is a copy of the state, made between two moments.
 type backup struct {
 	path     string
 	from, to time.Duration
 }
 
-// A gateway on SQLite is backed up at any moment under load, and killed now and then. Each backup is whole, balances and
-// knows whatever agents had been told before it was begun. Restored, it has its agreements and its ledger; PATs
-// issued before have ended, and all windows are used up.
+// A gateway on SQLite is backed up at random moments under load, and sometimes killed. Each backup is complete, its
+// ledger balances, and it contains everything that was answered to agents before it began. After a restore its
+// agreements and its ledger are there, earlier PATs have ended, and all windows are used up.
 func TestBackupsUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
 	var backups []backup
-	w.judged(usual(), func() {
+	w.runAndJudge(usualFloor(), func() {
 		for n := 0; pause(w.over, random(300*time.Millisecond, 900*time.Millisecond)); n++ {
 			b := backup{path: filepath.Join(w.gateways[0].dir, fmt.Sprintf("backup-%d.db", n)), from: w.clock.now()}
 			err := sqlstore.Backup(t.Context(), w.gateways[0].statePath(), b.path)
@@ -60,7 +60,7 @@ func TestBackupsUnderLoad(t *testing.T) {
 	w.restored(pick(backups))
 }
 
-// judge holds what is in a backup against what had been told when it was begun.
+// judge compares the content of a backup with what was answered to agents when it began.
 func (b backup) judge(ctx context.Context, w *world, logs *evidence) []string {
 	e, err := b.read(ctx, w)
 	if err != nil {
@@ -68,7 +68,7 @@ func (b backup) judge(ctx context.Context, w *world, logs *evidence) []string {
 	}
 	var found []string
 	breach := func(format string, args ...any) {
-		if len(found) < breachesTold {
+		if len(found) < maxBreaches {
 			found = append(found, fmt.Sprintf(format, args...))
 		}
 	}
@@ -89,7 +89,7 @@ func (b backup) judge(ctx context.Context, w *world, logs *evidence) []string {
 	return found
 }
 
-// read reads a copy of the backup: opening it may bring it up to date.
+// read reads a copy of the backup: opening it may migrate it.
 func (b backup) read(ctx context.Context, w *world) (*evidence, error) {
 	path := filepath.Join(w.t.TempDir(), "copy.db")
 	if err := copyFile(b.path, path); err != nil {
@@ -104,7 +104,7 @@ func (b backup) read(ctx context.Context, w *world) (*evidence, error) {
 	return e, e.readStore(ctx, s)
 }
 
-// restored puts a backup in place of the state, starts the gateway on it, and looks what agents find.
+// restored replaces the state by a backup, starts the gateway on it, and checks what agents find.
 func (w *world) restored(b backup) {
 	t, g, ctx := w.t, w.gateways[0], w.t.Context()
 	t.Helper()
@@ -152,7 +152,8 @@ func (w *world) restored(b backup) {
 	if err := after.readStore(ctx, s); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(after.Ledger, before.Ledger) || len(after.Executions) != len(before.Executions) || !slices.Equal(after.Accounts, before.Accounts) {
+	if !slices.Equal(after.Ledger, before.Ledger) || len(after.Executions) != len(before.Executions) ||
+		!slices.Equal(after.Accounts, before.Accounts) {
 		t.Errorf("%d entries, %d executions, %d accounts after it was restored; in the backup %d, %d, %d",
 			len(after.Ledger), len(after.Executions), len(after.Accounts), len(before.Ledger), len(before.Executions), len(before.Accounts))
 	}

@@ -6,19 +6,19 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A clock counts from when a run began, and never jumps.
+// A clock counts from the begin of a run, and never jumps.
 type clock struct{ began time.Time }
 
 func newClock() clock { return clock{time.Now()} }
 
 func (c clock) now() time.Duration { return time.Since(c.began) }
 
-// Evidence is everything that was written down in a run. Judges look at nothing else.
+// Evidence is everything that was recorded in a run. Judges use nothing else.
 type evidence struct {
 	Began    time.Time // on the wall clock
 	Terms    []term
 	Arrivals []arrival // the upstream's own log, in order
-	Attempts []attempt // what agents sent and were told
+	Attempts []attempt // what agents sent, and the answers
 	Endings  []ending  // revocations
 	Freezes  []freeze
 	Probes   []probe
@@ -27,7 +27,7 @@ type evidence struct {
 	Executions []store.Execution
 	Ledger     []store.Entry
 	Accounts   []store.Account
-	Unbalanced error           // what the store itself says of them
+	Unbalanced error           // result of the store's own check of the balances
 	Unapproved map[string]bool // agents that share one bound on what they owe
 
 	Logs map[string]string // of the gateways
@@ -44,7 +44,7 @@ type attempt struct {
 	Intent   string
 	Sent     time.Duration // just before
 	Answered time.Duration // just after; of a lost one, when it was given up
-	Lost     bool          // no answer came
+	Lost     bool          // without an answer
 
 	Status     int
 	Reason     string
@@ -58,34 +58,34 @@ type attempt struct {
 
 // An ending is the revocation of one PAT, or of all an agent has.
 type ending struct {
-	Agent    string
-	Token    string // empty: all of the agent
-	Asked    time.Duration
-	Answered time.Duration // it was done by then; 0: nobody knows
+	Agent     string
+	Token     string // empty: all of the agent
+	Requested time.Duration
+	Answered  time.Duration // it was done by then; 0: unknown
 }
 
-// ends reports whether it is about the PAT that an attempt was made with.
+// ends reports whether it revokes the PAT of an attempt.
 func (e ending) ends(a attempt) bool {
 	return e.Agent == a.Agent && (e.Token == "" || e.Token == a.Token)
 }
 
-// A freeze is a time in which a gateway was stopped. It may have been stopped a little later than From, but not
-// before To did it go on.
+// A freeze is a time in which a gateway was stopped. It may have stopped a little later than From, but did not continue
+// before To.
 type freeze struct {
 	Gateway  string
 	From, To time.Duration
 }
 
-// A probe is what a gateway said of its readiness.
+// A probe is one answer of a gateway about its readiness.
 type probe struct {
 	Gateway        string
 	Sent, Answered time.Duration
 	Status         int
 }
 
-// An outage is a time in which a gateway could not reach its store, surely and all the time.
+// An outage is a time in which a gateway could certainly not reach its store.
 type outage struct {
-	Gateway  string // empty: none could
+	Gateway  string // empty: all gateways
 	From, To time.Duration
 }
 

@@ -14,8 +14,8 @@ import (
 
 var forgedDay = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// honest are the logs of a small run in which everything was as it must be.
-func honest() *evidence {
+// consistentLogs returns the logs of a small run without any fault.
+func consistentLogs() *evidence {
 	e := &evidence{Began: forgedDay, Terms: terms(), Unapproved: map[string]bool{"poor": true}, Logs: map[string]string{"a": "starting\n"}}
 	at := time.Second
 	arrive := func(a attempt, execution string) arrival {
@@ -27,9 +27,12 @@ func honest() *evidence {
 	}
 	sent := func(agent, intent, ref string) attempt {
 		at += 10 * time.Millisecond
-		return attempt{Ref: ref, Gateway: "a", Agent: agent, Token: agent + "-pat", Intent: intent, Sent: at, Answered: at + 5*time.Millisecond, Status: 200}
+		return attempt{
+			Ref: ref, Gateway: "a", Agent: agent, Token: agent + "-pat", Intent: intent, Sent: at, Answered: at + 5*time.Millisecond,
+			Status: 200,
+		}
 	}
-	told := func(a attempt) { e.Attempts = append(e.Attempts, a) }
+	reported := func(a attempt) { e.Attempts = append(e.Attempts, a) }
 	for i := range 10 { // 8 a second
 		a := sent("busy", search, fmt.Sprintf("search-%d.works", i))
 		if i < 8 {
@@ -37,16 +40,16 @@ func honest() *evidence {
 		} else {
 			a.Status, a.Reason, a.RetryAfter = 429, "RATE_LIMIT_EXCEEDED", "1"
 		}
-		told(a)
+		reported(a)
 	}
 	for i, how := range []string{"works", "works", "fails", "breaks", "works"} {
 		id := fmt.Sprintf("x%d", i)
 		a := sent("buyer", order, fmt.Sprintf("order-%d.%s", i, how))
 		a.Key = "key-" + a.Ref
-		if i == 4 { // the gateway was killed: nobody knows
+		if i == 4 { // the gateway was killed: the outcome is unknown
 			a.Lost, a.Status = true, 0
 			arrive(a, id)
-			told(a)
+			reported(a)
 			e.charge(id, a, store.Held)
 			continue
 		}
@@ -62,11 +65,11 @@ func honest() *evidence {
 			a.Status, a.Reason, a.Outcome, a.Charge, a.Serial = 502, "UPSTREAM_ERROR", "unknown", "pending", 0
 			e.charge(id, a, store.Held, store.Unresolved)
 		}
-		told(a)
+		reported(a)
 		if i == 1 {
 			again := a
 			again.Sent, again.Answered, again.Replayed = at+6*time.Millisecond, at+8*time.Millisecond, true
-			told(again)
+			reported(again)
 		}
 	}
 	for i := range 3 {
@@ -78,28 +81,39 @@ func honest() *evidence {
 		} else {
 			a.Serial = arrive(a, a.Ref).Serial
 		}
-		told(a)
+		reported(a)
 	}
-	e.Endings = []ending{{Agent: "victim", Token: "victim-pat", Asked: at, Answered: at + time.Millisecond}}
+	e.Endings = []ending{{Agent: "victim", Token: "victim-pat", Requested: at, Answered: at + time.Millisecond}}
 	e.Freezes = []freeze{{"b", 10 * time.Second, 12 * time.Second}}
 	e.Outages = []outage{{"a", 20 * time.Second, 30 * time.Second}}
-	e.Probes = []probe{{"a", 15 * time.Second, 16 * time.Second, 200}, {"a", 25 * time.Second, 26 * time.Second, 503}, {"a", 35 * time.Second, 36 * time.Second, 200}}
+	e.Probes = []probe{
+		{"a", 15 * time.Second, 16 * time.Second, 200},
+		{"a", 25 * time.Second, 26 * time.Second, 503},
+		{"a", 35 * time.Second, 36 * time.Second, 200},
+	}
 	return e
 }
 
-// charge writes down the record of an execution that went through these states.
+// charge records an execution that went through these states.
 func (e *evidence) charge(id string, a attempt, states ...store.State) {
 	amount := prices[a.Intent]
-	e.Executions = append(e.Executions, store.Execution{ID: id, AgentID: pat.AgentID(a.Agent), Intent: a.Intent, Charge: amount, State: states[len(states)-1], BegunAt: e.Began.Add(a.Sent), Deadline: e.Began.Add(a.Sent + time.Minute)})
+	e.Executions = append(e.Executions, store.Execution{
+		ID: id, AgentID: pat.AgentID(a.Agent), Intent: a.Intent, Charge: amount,
+		State: states[len(states)-1], BegunAt: e.Began.Add(a.Sent), Deadline: e.Began.Add(a.Sent + time.Minute),
+	})
 	var was store.State
 	for _, s := range states {
-		e.Ledger = append(e.Ledger, store.Entry{Seq: int64(len(e.Ledger) + 1), AgentID: pat.AgentID(a.Agent), ExecutionID: id, Amount: amount, From: was, To: s})
+		e.Ledger = append(e.Ledger,
+			store.Entry{Seq: int64(len(e.Ledger) + 1), AgentID: pat.AgentID(a.Agent), ExecutionID: id, Amount: amount, From: was, To: s})
 		was = s
 	}
 	i := slices.IndexFunc(e.Accounts, func(x store.Account) bool { return x.AgentID == pat.AgentID(a.Agent) })
 	if i < 0 {
 		i = len(e.Accounts)
-		e.Accounts = append(e.Accounts, store.Account{AgentID: pat.AgentID(a.Agent), Currency: amount.Currency, Held: money.Amount{Currency: amount.Currency}, Captured: money.Amount{Currency: amount.Currency}})
+		e.Accounts = append(e.Accounts, store.Account{
+			AgentID: pat.AgentID(a.Agent), Currency: amount.Currency,
+			Held: money.Amount{Currency: amount.Currency}, Captured: money.Amount{Currency: amount.Currency},
+		})
 	}
 	switch {
 	case open(was):
@@ -121,7 +135,7 @@ func (e *evidence) drop(ref string) {
 	e.Arrivals = slices.DeleteFunc(e.Arrivals, func(a arrival) bool { return a.Ref == ref })
 }
 
-// again lets something that arrived arrive once more.
+// again records something that arrived a second time.
 func (e *evidence) again(ref string, change func(*arrival)) {
 	a := *e.arrival(ref)
 	a.Serial = len(e.Arrivals) + 1
@@ -129,7 +143,7 @@ func (e *evidence) again(ref string, change func(*arrival)) {
 	e.Arrivals = append(e.Arrivals, a)
 }
 
-// A forgery is a change to honest logs that a judge must not miss.
+// A forgery is a change to consistent logs that a judge must detect.
 type forgery struct {
 	name, judge string
 	change      func(e *evidence)
@@ -156,16 +170,22 @@ var forgeries = []forgery{
 	}},
 	{"agents together over a ceiling", "limits", func(e *evidence) {
 		for i := range 61 {
-			a := attempt{Ref: fmt.Sprintf("c-%d.works", i), Agent: fmt.Sprint(i), Intent: ceiled, Sent: time.Second, Answered: time.Minute, Status: 200}
+			a := attempt{
+				Ref: fmt.Sprintf("c-%d.works", i), Agent: fmt.Sprint(i), Intent: ceiled, Sent: time.Second, Answered: time.Minute,
+				Status: 200,
+			}
 			e.Attempts = append(e.Attempts, a)
 			e.Arrivals = append(e.Arrivals, arrival{At: 2 * time.Second, Agent: a.Agent, Intent: ceiled, Ref: a.Ref, Execution: a.Ref})
 		}
 	}},
 	{"a dead place in a limit is used when a stopped gateway goes on", "limits", func(e *evidence) {
 		for i := range 10 {
-			a := attempt{Ref: fmt.Sprintf("dead-%d.works", i), Gateway: "b", Agent: "busy", Intent: search, Sent: 9900*time.Millisecond + time.Duration(i), Lost: true}
+			a := attempt{
+				Ref: fmt.Sprintf("dead-%d.works", i), Gateway: "b", Agent: "busy", Intent: search,
+				Sent: 9900*time.Millisecond + time.Duration(i), Lost: true,
+			}
 			b := arrival{At: 12010 * time.Millisecond, Agent: a.Agent, Intent: search, Ref: a.Ref, Execution: a.Ref}
-			if i == 9 { // another gateway's, which shows that the upstream was awake
+			if i == 9 { // another gateway's, which shows that the upstream was responsive
 				a.Gateway, a.Sent, b.At = "a", 11*time.Second, 11010*time.Millisecond
 			}
 			e.Attempts, e.Arrivals = append(e.Attempts, a), append(e.Arrivals, b)
@@ -222,7 +242,10 @@ var forgeries = []forgery{
 		e.Ledger[len(e.Ledger)-2].At = e.Began
 	}},
 	{"begun by a wrong clock", "charges", func(e *evidence) { e.Executions[0].BegunAt = e.Executions[0].BegunAt.Add(5 * time.Second) }},
-	{"begun by a clock that is late", "charges", func(e *evidence) { e.Executions[0].BegunAt = e.Executions[0].BegunAt.Add(-5 * time.Second) }},
+	{
+		"begun by a clock that is late", "charges",
+		func(e *evidence) { e.Executions[0].BegunAt = e.Executions[0].BegunAt.Add(-5 * time.Second) },
+	},
 	{"out of balance", "ledger", func(e *evidence) { e.Unbalanced = store.ErrUnbalanced }},
 	{"no account", "ledger", func(e *evidence) { e.Accounts = nil }},
 	{"more than an agent may owe", "credit", func(e *evidence) {
@@ -243,7 +266,7 @@ var forgeries = []forgery{
 	{"sent on long after the revocation, though refused", "revocations", func(e *evidence) {
 		e.again("victim-0.works", func(a *arrival) { a.Ref, a.At = "victim-2.works", e.attempt("victim-2.works").Sent })
 	}},
-	{"refused before anybody asked", "answers", func(e *evidence) { e.Endings[0].Asked += time.Hour }},
+	{"refused before anybody asked", "answers", func(e *evidence) { e.Endings[0].Requested += time.Hour }},
 	{"a fault of the gateway's own", "answers", func(e *evidence) {
 		a := e.attempt("search-0.works")
 		a.Status, a.Reason = 500, "INTERNAL"
@@ -265,8 +288,8 @@ var forgeries = []forgery{
 	{"a panic", "logs", func(e *evidence) { e.Logs["a"] += `{"level":"error","msg":"panic"}` }},
 }
 
-func TestNothingIsFoundInHonestLogs(t *testing.T) {
-	for _, found := range honest().judge() {
+func TestNoBreachInConsistentLogs(t *testing.T) {
+	for _, found := range consistentLogs().judge() {
 		t.Error(found)
 	}
 }
@@ -274,7 +297,7 @@ func TestNothingIsFoundInHonestLogs(t *testing.T) {
 func TestForgedLogsAreFound(t *testing.T) {
 	for _, f := range forgeries {
 		t.Run(f.name, func(t *testing.T) {
-			e := honest()
+			e := consistentLogs()
 			f.change(e)
 			found := e.judge()
 			if !slices.ContainsFunc(found, func(s string) bool { return strings.HasPrefix(s, f.judge+": ") }) {

@@ -24,14 +24,14 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// With dirVariable the test binary is a gateway: it names the directory of its configuration. offsetVariable
-// sets its clock off by a duration.
+// With dirVariable set, the test binary is a gateway: it names the directory of the configuration. offsetVariable sets
+// an offset of its clock.
 const (
 	dirVariable    = "UIMGATE_SOAK_GATEWAY"
 	offsetVariable = "UIMGATE_SOAK_OFFSET"
 )
 
-func beGateway(dir string) error {
+func runGateway(dir string) error {
 	offset, err := time.ParseDuration(os.Getenv(offsetVariable))
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func newGateway(t *testing.T, name, config string) *gateway {
 	return g
 }
 
-// write replaces a file of the configuration whole, as an operator should.
+// write replaces a file of the configuration atomically, as an operator should.
 func (g *gateway) write(name, text string) error {
 	path := filepath.Join(g.dir, name)
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
@@ -98,7 +98,7 @@ func (g *gateway) write(name, text string) error {
 	return os.Rename(path+".new", path)
 }
 
-// start starts the process, and returns when it takes requests.
+// start starts the process, and returns when it accepts requests.
 func (g *gateway) start(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -128,15 +128,15 @@ func (g *gateway) start(ctx context.Context) error {
 	}
 	if err != nil {
 		_ = c.Process.Kill()
-		return fmt.Errorf("%s did not start: %w, %w\n%s", g.name, err, c.Wait(), g.lastWords())
+		return fmt.Errorf("%s did not start: %w, %w\n%s", g.name, err, c.Wait(), g.lastLogLines())
 	}
 	g.process = c
 	g.addresses.Store(a)
 	return nil
 }
 
-// end ends the process by a signal and waits for it. Its error is the process's own, if the signal was one to end
-// properly on.
+// end ends the process by a signal and waits for it. Its error is that of the process, for signals that permit an
+// orderly end.
 func (g *gateway) end(by os.Signal) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -145,7 +145,7 @@ func (g *gateway) end(by os.Signal) error {
 	}
 	g.addresses.Store(nil)
 	if err := g.process.Process.Signal(by); err != nil {
-		return fmt.Errorf("%s ended by itself: %w\n%s", g.name, err, g.lastWords())
+		return fmt.Errorf("%s ended by itself: %w\n%s", g.name, err, g.lastLogLines())
 	}
 	err := g.process.Wait()
 	g.process = nil
@@ -153,12 +153,12 @@ func (g *gateway) end(by os.Signal) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", g.name, err, g.lastWords())
+		return fmt.Errorf("%s: %w\n%s", g.name, err, g.lastLogLines())
 	}
 	return nil
 }
 
-// signal sends a signal to a process that goes on.
+// signal sends a signal after which the process continues.
 func (g *gateway) signal(s os.Signal) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -168,7 +168,7 @@ func (g *gateway) signal(s os.Signal) error {
 	return g.process.Process.Signal(s)
 }
 
-// url is where agents find it; empty while there is no process.
+// url returns the address for agents; empty while there is no process.
 func (g *gateway) url() string {
 	if a := g.addresses.Load(); a != nil {
 		return a.Listen
@@ -187,13 +187,13 @@ func (g *gateway) statePath() string { return filepath.Join(g.dir, "data", "stat
 
 func (g *gateway) logPath() string { return filepath.Join(g.dir, "log") }
 
-// log is what all its processes wrote.
+// log returns what all its processes wrote.
 func (g *gateway) log() string {
 	text, _ := os.ReadFile(g.logPath())
 	return string(text)
 }
 
-func (g *gateway) lastWords() string {
+func (g *gateway) lastLogLines() string {
 	lines := strings.Split(strings.TrimSpace(g.log()), "\n")
 	return strings.Join(lines[max(0, len(lines)-10):], "\n")
 }

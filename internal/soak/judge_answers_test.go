@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// revokedWithin is how long a revocation may take to be known everywhere.
+// revokedWithin is the time within which a revocation must hold everywhere.
 const revokedWithin = time.Second
 
-// judgeEndings: no call is accepted that was sent more than a second after its PAT was ended.
+// judgeEndings checks that no call is accepted that was sent more than revokedWithin after its PAT was ended.
 func (e *evidence) judgeEndings(breach func(string, ...any)) {
 	arrivals := group(e.Arrivals, func(a arrival) string { return a.Ref })
 	byAgent := group(e.Attempts, func(a attempt) string { return a.Agent })
@@ -23,7 +23,7 @@ func (e *evidence) judgeEndings(breach func(string, ...any)) {
 	}
 }
 
-// judgeAnswers: every answer is of a kind that has its reason in the logs.
+// judgeAnswers checks that every answer is of a kind that has its reason in the logs.
 func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 	proofs := map[string]int{}
 	for _, a := range e.Attempts {
@@ -39,7 +39,7 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 		ok := false
 		switch does := effectOf(a.Ref); a.Reason {
 		case "":
-			ok = a.Status == 200 && (does == works || !prices[a.Intent].IsZero() && does == lingers)
+			ok = a.Status == 200 && (does == effectDone || !prices[a.Intent].IsZero() && does == effectNoAnswer)
 		case "RATE_LIMIT_EXCEEDED":
 			ok = a.Status == 429 && wait > 0
 		case "SERVICE_CEILING":
@@ -59,32 +59,34 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 		case "STORE_UNAVAILABLE":
 			ok = a.Status == 503 && wait > 0 && a.Outcome == "not_sent"
 		case "UPSTREAM_REJECTED":
-			ok = a.Status == 409 && does == rejects
+			ok = a.Status == 409 && does == effectConflict
 		case "UPSTREAM_ERROR":
-			ok = a.Status == 502 && (does == fails && a.Outcome == "failed" || does == breaks && a.Outcome == "unknown")
+			ok = a.Status == 502 && (does == effectError && a.Outcome == "failed" || does == effectBrokenAnswer && a.Outcome == "unknown")
 		case "RESPONSE_INVALID":
-			ok = a.Status == 502 && does == misfits && a.Outcome == "done"
-		case "UPSTREAM_TIMEOUT": // a starved machine may be slow on its own
+			ok = a.Status == 502 && does == effectInvalidAnswer && a.Outcome == "done"
+		case "UPSTREAM_TIMEOUT": // a slow machine may cause it alone
 			ok = a.Status == 504 && (a.Outcome == "unknown" || a.Outcome == "not_sent")
 		case "UPSTREAM_UNREACHABLE":
 			ok = a.Status == 502 && a.Outcome == "not_sent"
 		}
 		if !ok {
-			breach("%s of %s at %s, %s: %d %s, outcome %q, Retry-After %q", a.Ref, a.Agent, a.Gateway, a.Sent, a.Status, a.Reason, a.Outcome, a.RetryAfter)
+			breach("%s of %s at %s, %s: %d %s, outcome %q, Retry-After %q", a.Ref, a.Agent, a.Gateway, a.Sent, a.Status, a.Reason,
+				a.Outcome, a.RetryAfter)
 		}
 	}
 }
 
-// endedBy reports whether somebody had asked to end the PAT when the answer came.
+// endedBy reports whether the end of the PAT was requested before the answer came.
 func (e *evidence) endedBy(a attempt) bool {
-	return slices.ContainsFunc(e.Endings, func(end ending) bool { return end.ends(a) && end.Asked <= a.Answered })
+	return slices.ContainsFunc(e.Endings, func(end ending) bool { return end.ends(a) && end.Requested <= a.Answered })
 }
 
-// Within how long of losing its store a gateway says that it is not ready: the age at which what it knows is too
-// old, a check that takes its time, and the memory of the last one.
+// unreadyWithin is the time after the loss of the store within which a gateway must report that it is not ready: the
+// age at which its view is too old, the duration of a check, and the age of a cached result.
 const unreadyWithin = 4 * time.Second
 
-// judgeReadiness: while a gateway cannot reach its store it does not say that it is ready, and accepts no call.
+// judgeReadiness checks that a gateway which cannot reach its store does not report that it is ready, and accepts no
+// call.
 func (e *evidence) judgeReadiness(breach func(string, ...any)) {
 	for _, o := range e.Outages {
 		for _, p := range e.Probes {

@@ -2,7 +2,8 @@ package soak
 
 import "time"
 
-// judgeCalls: the upstream saw what agents were told was done, saw it once, and saw nothing else.
+// judgeCalls checks that the upstream received every call that was answered as done, received it once, and received no
+// other.
 func (e *evidence) judgeCalls(breach func(string, ...any)) {
 	arrivals := group(e.Arrivals, func(a arrival) string { return a.Ref })
 	attempts := group(e.Attempts, func(a attempt) string { return a.Ref })
@@ -22,7 +23,7 @@ func (e *evidence) judgeCalls(breach func(string, ...any)) {
 	}
 	for ref, of := range attempts {
 		arrived := arrivals[ref]
-		reached, sure := false, true // what its attempts say: it reached the upstream, it surely did not
+		reached, sure := false, true // according to its attempts: it reached the upstream, it certainly did not
 		for _, a := range of {
 			switch {
 			case a.Lost || a.Reason == "IDEMPOTENCY_IN_PROGRESS" || a.Reason == "OUTCOME_UNKNOWN" || a.Reason == "PROOF_REPLAYED":
@@ -47,7 +48,8 @@ func (e *evidence) judgeCalls(breach func(string, ...any)) {
 
 func someSent(of []attempt, a arrival) bool {
 	for _, s := range of {
-		if s.Agent == a.Agent && s.Token == a.Token && s.Intent == a.Intent && s.Sent <= a.At && (s.Lost || a.At <= s.Answered+upstreamTimeout+time.Minute) {
+		if s.Agent == a.Agent && s.Token == a.Token && s.Intent == a.Intent && s.Sent <= a.At &&
+			(s.Lost || a.At <= s.Answered+upstreamTimeout+time.Minute) {
 			return true
 		}
 	}
@@ -60,7 +62,7 @@ func executions(arrived []arrival) int {
 
 func serialKnown(arrived []arrival, serial int) bool {
 	for _, a := range arrived {
-		if a.Serial == serial && a.Effect == works {
+		if a.Serial == serial && a.Effect == effectDone {
 			return true
 		}
 	}

@@ -8,14 +8,15 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// clockError is how far the store's clock may be from that of the test; replicas' clocks are set off by more.
+// clockError bounds the difference between the clock of the store and that of the test; the clocks of replicas differ
+// by more.
 const clockError = 2 * time.Second
 
-// open reports whether nobody can say yet how an execution ended.
+// open reports whether the outcome of an execution is still unknown.
 func open(s store.State) bool { return s == store.Held || s == store.Unresolved }
 
-// judgeCharges: what reached the upstream has one record, which says what the upstream did; what agents were told is
-// what the record says; and what they were not told they had no way to be told.
+// judgeCharges checks that what reached the upstream has one record, which agrees with the upstream; that the answers
+// to agents agree with the records; and that a charge without an answer to an agent could not have been answered.
 func (e *evidence) judgeCharges(breach func(string, ...any)) {
 	records := map[string]store.Execution{}
 	sent := e.earliest()
@@ -46,26 +47,27 @@ func (e *evidence) judgeCharges(breach func(string, ...any)) {
 			breach("execution %s is %s; the upstream %s", a.Execution, x.State, a.Effect)
 		}
 	}
-	told := e.judgeTold(records, breach)
-	e.judgeUntold(records, arrived, told, breach)
+	reported := e.judgeReported(records, breach)
+	e.judgeUnreported(records, arrived, reported, breach)
 }
 
-// fits reports whether a record may stand so, given what the upstream did.
+// fits reports whether a record may have this state, given what the upstream did.
 func fits(did effect, s store.State) bool {
 	switch {
-	case open(s): // the gateway may have been killed before it knew, or given up waiting
+	case open(s): // the gateway may have been killed before the outcome, or have stopped waiting
 		return true
-	case did == works:
+	case did == effectDone:
 		return s == store.Captured
-	case did == breaks || did == lingers:
+	case did == effectBrokenAnswer || did == effectNoAnswer:
 		return false
 	default:
 		return s == store.Released
 	}
 }
 
-// judgeTold holds what agents were told of charges against the records. It returns the executions they know of as captured.
-func (e *evidence) judgeTold(records map[string]store.Execution, breach func(string, ...any)) map[string]bool {
+// judgeReported compares the charges in answers to agents with the records. It returns the executions that were
+// reported as captured.
+func (e *evidence) judgeReported(records map[string]store.Execution, breach func(string, ...any)) map[string]bool {
 	captured, byKey := map[string]bool{}, map[string]string{}
 	for _, a := range e.Attempts {
 		if a.Charge == "" {
@@ -95,20 +97,23 @@ func (e *evidence) judgeTold(records map[string]store.Execution, breach func(str
 	return captured
 }
 
-// judgeUntold: a charge that no agent was told of belongs to a call of which some answer was lost or left open.
-func (e *evidence) judgeUntold(records map[string]store.Execution, arrived map[string]arrival, told map[string]bool, breach func(string, ...any)) {
+// judgeUnreported checks that a charge which was reported to no agent belongs to a call one of whose answers was lost
+// or uncertain.
+func (e *evidence) judgeUnreported(records map[string]store.Execution, arrived map[string]arrival, reported map[string]bool,
+	breach func(string, ...any),
+) {
 	attempts := group(e.Attempts, func(a attempt) string { return a.Ref })
-	untold := map[string]int{} // agent → charges that never reached the upstream and are not settled
+	unreported := map[string]int{} // agent → charges that never reached the upstream and are not settled
 	for id, x := range records {
 		a, reached := arrived[id]
 		switch {
-		case x.Charge.IsZero() || told[id]:
+		case x.Charge.IsZero() || reported[id]:
 		case reached && !slices.ContainsFunc(attempts[a.Ref], uncertain):
 			breach("execution %s (%s) is %s, and every answer to it was something else", id, a.Ref, x.State)
 		case x.State == store.Captured && !reached:
 			breach("execution %s was charged, and never reached the upstream", id)
 		case open(x.State) && !reached:
-			untold[string(x.AgentID)]++
+			unreported[string(x.AgentID)]++
 		}
 	}
 	unanswered := map[string]int{}
@@ -117,20 +122,21 @@ func (e *evidence) judgeUntold(records map[string]store.Execution, arrived map[s
 			unanswered[a.Agent]++
 		}
 	}
-	for agent, n := range untold {
+	for agent, n := range unreported {
 		if n > unanswered[agent] {
 			breach("%d charges of %s are left open that never reached the upstream; %d of its calls were not answered", n, agent, unanswered[agent])
 		}
 	}
 }
 
-// uncertain reports whether the agent knows from this answer that it does not know. A 503 says that nothing was done, but
-// the store may have written down the beginning of the call and then been gone.
+// uncertain reports whether this answer leaves the outcome unknown. A 503 means that nothing was done, but the store
+// may have committed the begin of the call and failed then.
 func uncertain(a attempt) bool {
 	return a.Lost || a.Charge != "" && a.Charge != "captured" || a.Status == 503
 }
 
-// judgeLedger: every charge moves as it must, the ledger ends where the records stand, and the accounts are its sums.
+// judgeLedger checks that every charge moves through permitted states, that the ledger ends with the states of the
+// records, and that the accounts are its sums.
 func (e *evidence) judgeLedger(breach func(string, ...any)) {
 	at := map[string]store.State{}
 	amounts := map[string]money.Amount{}
@@ -173,7 +179,8 @@ func (e *evidence) judgeLedger(breach func(string, ...any)) {
 	for _, a := range e.Accounts {
 		account := string(a.AgentID) + " " + a.Currency
 		if a.Held.Nano != held[account] || a.Captured.Nano != captured[account] {
-			breach("the account of %s has %s held and %s captured; its ledger sums up to %d and %d", account, a.Held, a.Captured, held[account], captured[account])
+			breach("the account of %s has %s held and %s captured; its ledger sums up to %d and %d", account, a.Held, a.Captured, held[account],
+				captured[account])
 		}
 		delete(held, account)
 		delete(captured, account)
@@ -186,7 +193,7 @@ func (e *evidence) judgeLedger(breach func(string, ...any)) {
 	}
 }
 
-// judgeSweeper: no call is given up before its deadline, by the store's clock.
+// judgeSweeper checks that no call is resolved before its deadline, by the store's clock.
 func (e *evidence) judgeSweeper(breach func(string, ...any)) {
 	deadlines := map[string]time.Time{}
 	for _, x := range e.Executions {
@@ -199,7 +206,7 @@ func (e *evidence) judgeSweeper(breach func(string, ...any)) {
 	}
 }
 
-// judgeCredit: at no time did an agent owe more than its credit, nor all unapproved agents together.
+// judgeCredit checks that at no time an agent owed more than its credit, nor all unapproved agents together.
 func (e *evidence) judgeCredit(breach func(string, ...any)) {
 	owed := map[string]int64{}
 	entries := slices.SortedFunc(slices.Values(e.Ledger), func(a, b store.Entry) int { return int(a.Seq - b.Seq) })
@@ -207,19 +214,19 @@ func (e *evidence) judgeCredit(breach func(string, ...any)) {
 		if x.ExecutionID == "" {
 			continue
 		}
-		who := []string{string(x.AgentID)}
+		debtors := []string{string(x.AgentID)}
 		if e.Unapproved[string(x.AgentID)] {
-			who = append(who, "all unapproved agents")
+			debtors = append(debtors, "all unapproved agents")
 		}
-		for _, who := range who {
+		for _, debtor := range debtors {
 			switch {
 			case x.From == "":
-				owed[who] += x.Amount.Nano
+				owed[debtor] += x.Amount.Nano
 			case x.To == store.Released:
-				owed[who] -= x.Amount.Nano
+				owed[debtor] -= x.Amount.Nano
 			}
-			if owed[who] > credit.Nano {
-				breach("entry %d: %s owe(s) %d of at most %d", x.Seq, who, owed[who], credit.Nano)
+			if owed[debtor] > credit.Nano {
+				breach("entry %d: %s owe(s) %d of at most %d", x.Seq, debtor, owed[debtor], credit.Nano)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A judge holds what was written down against one promise, and tells every breach it finds.
+// A judge checks the records of a run against one promise, and reports every breach.
 type judge struct {
 	name string
 	find func(e *evidence, breach func(format string, args ...any))
@@ -25,30 +25,30 @@ var judges = []judge{
 	{"logs", (*evidence).judgeLogs},
 }
 
-const breachesTold = 8
+const maxBreaches = 8
 
-// judge runs every judge and returns what they found, a few of each.
+// judge runs every judge and returns the breaches, a few of each.
 func (e *evidence) judge() []string {
 	var found []string
 	for _, j := range judges {
 		n := 0
 		j.find(e, func(format string, args ...any) {
-			if n++; n <= breachesTold {
+			if n++; n <= maxBreaches {
 				found = append(found, j.name+": "+fmt.Sprintf(format, args...))
 			}
 		})
-		if n > breachesTold {
-			found = append(found, fmt.Sprintf("%s: and %d more", j.name, n-breachesTold))
+		if n > maxBreaches {
+			found = append(found, fmt.Sprintf("%s: and %d more", j.name, n-maxBreaches))
 		}
 	}
 	return found
 }
 
-// A floor is the least that has to have happened in a run, for the judges to have had something to judge. It is far below
-// what a slow machine does.
+// A floor is the minimum of events of a run, so that the judges have something to check. It is far below the numbers of
+// a slow machine.
 type floor map[string]int
 
-// count counts what happened, by what a floor asks for.
+// count returns the number of events, by the names of a floor.
 func (e *evidence) count() floor {
 	n := floor{}
 	for _, a := range e.Arrivals {
@@ -79,8 +79,8 @@ func (e *evidence) count() floor {
 	return n
 }
 
-// under tells of what less happened than the least.
-func (n floor) under(least floor) floor {
+// missing returns the events of least that happened less often.
+func (n floor) missing(least floor) floor {
 	missed := floor{}
 	for what, want := range least {
 		if n[what] < want {
@@ -90,20 +90,20 @@ func (n floor) under(least floor) floor {
 	return missed
 }
 
-// judged runs a world under load and in trouble, makes sure that it recovers by itself, and judges it.
-func (w *world) judged(least floor, trouble func()) {
+// runAndJudge runs a world under load with faults, checks that it recovers by itself, and judges it.
+func (w *world) runAndJudge(least floor, faults func()) {
 	w.t.Helper()
-	w.run(least, trouble)
+	w.run(least, faults)
 	w.recover()
 	w.verdict(w.evidence(), least)
 }
 
-// verdict fails the test with whatever the judges found, or if too little happened.
+// verdict fails the test with the breaches that the judges found, or if there were too few events.
 func (w *world) verdict(e *evidence, least floor) {
 	w.t.Helper()
 	n := e.count()
-	w.t.Log("what happened:\n" + tabulated(n))
-	for what, want := range n.under(least) {
+	w.t.Log("what happened:\n" + tableOf(n))
+	for what, want := range n.missing(least) {
 		w.t.Errorf("availability: %s happened %d times; want at least %d", what, n[what], want)
 	}
 	for _, found := range e.judge() {
@@ -117,7 +117,7 @@ func (w *world) verdict(e *evidence, least floor) {
 	}
 }
 
-func tabulated(n floor) string {
+func tableOf(n floor) string {
 	var lines []string
 	for what, n := range n {
 		lines = append(lines, fmt.Sprintf("%8d  %s", n, what))
@@ -126,8 +126,8 @@ func tabulated(n floor) string {
 	return strings.Join(lines, "\n")
 }
 
-// usual is what has to have happened in any run under load.
-func usual() floor {
+// usualFloor is the floor of every run under load.
+func usualFloor() floor {
 	least := floor{
 		"upstream " + browse: 10, "upstream " + pulse: 20, "upstream " + search: 5, "upstream " + ceiled: 5,
 		"upstream " + details: 10, "upstream " + sealed: 5, "upstream " + order: 20, "upstream " + reserve: 1,
@@ -136,7 +136,7 @@ func usual() floor {
 	for what := range least {
 		least[what] *= floorTimes
 	}
-	least["revoked"], least["upstream "+lookup] = 2, 5 // of which there are no more, however long it takes
+	least["revoked"], least["upstream "+lookup] = 2, 5 // their number does not grow with the length of the run
 	return least
 }
 
@@ -159,8 +159,8 @@ func (e *evidence) judgeLogs(breach func(string, ...any)) {
 	}
 }
 
-// TestEveryJudgeIsTried keeps the list of forged logs complete.
-func TestEveryJudgeIsTried(t *testing.T) {
+// TestEveryJudgeHasAForgery keeps the list of forged logs complete.
+func TestEveryJudgeHasAForgery(t *testing.T) {
 	for _, j := range judges {
 		if !slices.ContainsFunc(forgeries, func(f forgery) bool { return f.judge == j.name }) {
 			t.Errorf("no forged log tries the judge of %s", j.name)

@@ -7,5 +7,5 @@ import "time"
 // length is how long each test loads the gateways.
 const length = 2 * time.Second
 
-// floorTimes is by how much more has to happen in that time than in the shortest.
+// floorTimes is the factor of the floors, compared to the shortest run.
 const floorTimes = 1

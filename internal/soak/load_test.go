@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// load lets agents call until the load is over, and returns at once.
+// load makes agents call until the load is over, and returns at once.
 func (w *world) load() {
 	w.t.Helper()
 	regular := make([]*agent, 3)
@@ -17,7 +17,7 @@ func (w *world) load() {
 	}
 	w.known = regular
 	hot, greedy := w.agentNamed("hot", 2), w.agentNamed("greedy", 2)
-	poor := []*agent{w.agentNamed("poor-0", 1), w.agentNamed("poor-1", 1)} // nobody approved them
+	poor := []*agent{w.agentNamed("poor-0", 1), w.agentNamed("poor-1", 1)} // not approved
 	for _, a := range []*agent{hot, greedy, poor[0], poor[1]} {
 		w.unapproved[a.id] = true
 	}
@@ -36,15 +36,15 @@ func (w *world) load() {
 		w.worker(w.over, fmt.Sprintf("buyer%d", i), 5*time.Millisecond, func(ref string) { w.buy(pick(regular), order, ref) })
 	}
 	w.worker(w.over, "poor", 50*time.Millisecond, func(ref string) { w.buy(pick(poor), reserve, ref) })
-	w.worker(w.over, "sealer", 10*time.Millisecond, func(ref string) { w.seal(pick(regular), ref) })
+	w.worker(w.over, "sealer", 10*time.Millisecond, func(ref string) { w.sendSealed(pick(regular), ref) })
 	for i := range 2 {
 		w.worker(w.over, fmt.Sprintf("victim%d", i), 0, func(ref string) { w.revoked(ref) })
 	}
-	w.worker(w.over, "renewer", 500*time.Millisecond, func(string) { w.anew(pick(append(regular, hot, greedy))) })
+	w.worker(w.over, "renewer", 500*time.Millisecond, func(string) { w.addToken(pick(append(regular, hot, greedy))) })
 	w.worker(w.over, "prober", 150*time.Millisecond, func(string) { w.probe() })
 }
 
-// worker does something again and again until over is closed, each time under another name.
+// worker repeats do until over is closed, each time with another name.
 func (w *world) worker(over <-chan struct{}, name string, between time.Duration, do func(ref string)) {
 	w.loading.Go(func() {
 		for n := 0; pause(over, between); n++ {
@@ -53,38 +53,39 @@ func (w *world) worker(over <-chan struct{}, name string, between time.Duration,
 	})
 }
 
-// once makes one attempt at any gateway, and does not repeat it.
+// once makes one attempt at any gateway, without a repetition.
 func (w *world) once(a *agent, intent, ref string) attempt {
-	g := w.any()
+	g := w.anyGateway()
 	if g == nil {
 		pause(w.over, 10*time.Millisecond)
 		return attempt{Lost: true}
 	}
-	return (call{agent: a, token: a.token(), intent: intent, ref: ref + "." + string(works)}).at(g)
+	return (call{agent: a, token: a.token(), intent: intent, ref: ref + "." + string(effectDone)}).at(g)
 }
 
 var purchases atomic.Int64
 
-// buy makes one charged call: every third without idempotency key, and so once; the others until an answer is final, on
-// whatever gateway, with whatever PAT of the agent, some of them twice at the same time. Some fail in various ways.
+// buy makes one charged call. Every third has no idempotency key, and so a single attempt; the others are repeated
+// until an answer is final, on any gateway, with any PAT of the agent, some of them twice at the same time. Some fail
+// in various ways.
 func (w *world) buy(a *agent, intent, ref string) {
 	n := purchases.Add(1)
-	does := works
+	does := effectDone
 	switch {
 	case n%100 == 99:
-		does = lingers
+		does = effectNoAnswer
 	case n%17 == 0:
-		does = fails
+		does = effectError
 	case n%19 == 0:
-		does = rejects
+		does = effectConflict
 	case n%23 == 0:
-		does = misfits
+		does = effectInvalidAnswer
 	case n%29 == 0:
-		does = breaks
+		does = effectBrokenAnswer
 	}
 	c := call{agent: a, intent: intent, ref: ref + "." + string(does)}
 	if n%3 == 0 {
-		if g := w.any(); g != nil {
+		if g := w.anyGateway(); g != nil {
 			c.token = a.token()
 			c.at(g)
 		}
@@ -92,13 +93,13 @@ func (w *world) buy(a *agent, intent, ref string) {
 	}
 	c.key = "key-" + ref
 	for try := range 60 {
-		g, other := w.any(), w.any()
+		g, other := w.anyGateway(), w.anyGateway()
 		if g != nil {
 			c.token = a.token()
 			if try == 0 && n%5 == 0 {
 				w.loading.Go(func() { c.at(other) })
 			}
-			if c.at(g).final() && try > int(n%2) { // every other one is asked for once more than needed
+			if c.at(g).final() && try > int(n%2) { // every other one is sent once more than necessary
 				return
 			}
 		}
@@ -108,13 +109,13 @@ func (w *world) buy(a *agent, intent, ref string) {
 	}
 }
 
-// seal sends one call with its proof to two gateways at the same time.
-func (w *world) seal(a *agent, ref string) {
-	g, other := w.any(), w.any()
+// sendSealed sends one call with its proof to two gateways at the same time.
+func (w *world) sendSealed(a *agent, ref string) {
+	g, other := w.anyGateway(), w.anyGateway()
 	if g == nil || other == nil {
 		return
 	}
-	c := call{agent: a, token: a.token(), intent: sealed, ref: ref + "." + string(works)}
+	c := call{agent: a, token: a.token(), intent: sealed, ref: ref + "." + string(effectDone)}
 	if err := c.prove(); err != nil {
 		w.t.Error(err)
 		return
@@ -123,18 +124,18 @@ func (w *world) seal(a *agent, ref string) {
 	c.at(g)
 }
 
-// anew gives an agent a further PAT: a new agreement, or a renewal.
-func (w *world) anew(a *agent) {
+// addToken gives an agent a further PAT: by a new agreement, or a renewal.
+func (w *world) addToken(a *agent) {
 	do := a.agree
 	if random(0, 1) == 0 {
 		do = a.renew
 	}
-	if g := w.any(); g != nil {
+	if g := w.anyGateway(); g != nil {
 		_ = do(g) // or the next time
 	}
 }
 
-// approve lets an agent owe on its own account.
+// approve permits an agent to owe on its own account.
 func (w *world) approve(a *agent) {
 	w.t.Helper()
 	err := w.retry(func(g *gateway) error { return w.operate(g, "/agents/"+a.id+"/approve") })
@@ -143,7 +144,7 @@ func (w *world) approve(a *agent) {
 	}
 }
 
-// operate does something as the operator.
+// operate sends a request of the operator.
 func (w *world) operate(g *gateway, path string) error {
 	status, _, body, err := w.do(http.MethodPost, g.admin()+"/admin/v1"+path, nil, map[string]string{"Authorization": "Bearer " + adminToken})
 	if err == nil && status != http.StatusOK {
@@ -152,7 +153,7 @@ func (w *world) operate(g *gateway, path string) error {
 	return err
 }
 
-// revoked is the story of one agent: it agrees, calls, is revoked at one gateway, and goes on calling at all of them
+// revoked runs the life of one agent: it agrees, calls, is revoked at one gateway, and continues to call all gateways
 // for longer than a revocation may take.
 func (w *world) revoked(ref string) {
 	a, err := w.newAgent("agent-"+ref, 1)
@@ -167,7 +168,7 @@ func (w *world) revoked(ref string) {
 	}
 	pause(nil, random(100*time.Millisecond, 300*time.Millisecond))
 	t := a.token()
-	e := ending{Agent: a.id, Token: t.id, Asked: w.clock.now()}
+	e := ending{Agent: a.id, Token: t.id, Requested: w.clock.now()}
 	do := func(g *gateway) error { return w.operate(g, "/pats/"+t.id+"/revoke") }
 	switch pick([]int{0, 1, 2}) {
 	case 0:
@@ -210,20 +211,20 @@ func (w *world) probe() {
 	}
 }
 
-// atMost is how much longer than length a starved machine may load the gateways.
-const atMost = 45 * time.Second
+// maxExtraTime is how much longer than length a slow machine may load the gateways.
+const maxExtraTime = 45 * time.Second
 
-// run loads the gateways for length, and on until the least has happened, and meanwhile makes trouble.
-func (w *world) run(least floor, trouble func()) {
+// run loads the gateways for length, and longer until the minimum has happened, and causes faults meanwhile.
+func (w *world) run(least floor, faults func()) {
 	w.t.Helper()
 	w.over = make(chan struct{})
 	w.load()
-	w.loading.Go(trouble)
-	began, told := w.clock.now(), w.clock.now()
-	for now := began; now < began+length || now < began+length+atMost && len(w.count().under(least)) > 0; now = w.clock.now() {
+	w.loading.Go(faults)
+	began, reported := w.clock.now(), w.clock.now()
+	for now := began; now < began+length || now < began+length+maxExtraTime && len(w.count().missing(least)) > 0; now = w.clock.now() {
 		pause(nil, 250*time.Millisecond)
-		if now > told+5*time.Second {
-			told = now
+		if now > reported+5*time.Second {
+			reported = now
 			w.t.Logf("%6.1fs  %d attempts, %d reached the upstream", now.Seconds(), len(w.logs().Attempts), len(w.upstream.arrivals()))
 		}
 	}

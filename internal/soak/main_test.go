@@ -1,11 +1,11 @@
-// Package soak judges whole gateways, as processes, under load and in trouble: they are killed, stopped, cut off from
-// their store, given a wrong clock, reloaded. Meanwhile agents call, pay, repeat and revoke, and write down what they
-// sent and were told; so does the upstream of what reached it. Afterwards judges hold these logs, and the records in the
-// store, against each other. Nothing is judged by how fast it went: a judge only uses the times in the logs, and
-// takes each only for the bound it is.
+// Package soak tests whole gateways, as processes, under load and with faults: they are killed, stopped, disconnected
+// from their store, given a wrong clock, reloaded. Meanwhile agents call, pay, repeat and revoke, and record what they
+// sent and the answers; the upstream records what reached it. Afterwards judges compare these logs and the records in
+// the store. No result depends on speed: a judge uses only the times in the logs, and each time only as the bound it
+// is.
 //
 //	make soak                          # every test for a minute
-//	go test ./internal/soak            # a cut of a few seconds each, longer on a slow machine: until enough has happened
+//	go test ./internal/soak            # a few seconds each, longer on a slow machine: until enough has happened
 //	go test -tags soak -v -run SQLite ./internal/soak
 package soak
 
@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(dirVariable); dir != "" {
-		if err := beGateway(dir); err != nil {
+		if err := runGateway(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -9,29 +9,29 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// Three gateways share one PostgreSQL, and any of them is killed about every second.
+// Three gateways share one PostgreSQL, and one of them is killed about every second.
 func TestReplicasKilledUnderLoad(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t))
-	w.judged(usual(), w.kills)
+	w.runAndJudge(usualFloor(), w.killLoop)
 }
 
-// The clocks of two of three gateways are five seconds off, one either way. It changes nothing.
+// The clocks of two of three gateways are five seconds off, one fast and one slow. It changes nothing.
 func TestReplicasWithWrongClocks(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t), 5*time.Second, 0, -5*time.Second)
-	w.judged(usual(), func() {})
+	w.runAndJudge(usualFloor(), func() {})
 }
 
-// PostgreSQL crashes, and gateways lose the way to it: one, or all. What they cannot know they refuse, and they
+// PostgreSQL crashes, and gateways lose their connections to it: one, or all. They refuse what they cannot decide, and
 // recover by themselves.
-func TestPostgreSQLInTrouble(t *testing.T) {
+func TestPostgreSQLFails(t *testing.T) {
 	server := pgtest.Private(t, nil)
 	w := postgresWorld(t, server)
-	least := usual()
+	least := usualFloor()
 	least["outages"], least["STORE_UNAVAILABLE"] = 4, 5
-	w.judged(least, func() { w.lose(server) })
+	w.runAndJudge(least, func() { w.breakDatabase(server) })
 }
 
-// postgresWorld is three gateways, their clocks off by these, that reach one database each by a way of its own.
+// postgresWorld makes three gateways with these clock offsets. Each reaches one database through a proxy of its own.
 func postgresWorld(t *testing.T, server *pgtest.Cluster, offsets ...time.Duration) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -46,7 +46,7 @@ func postgresWorld(t *testing.T, server *pgtest.Cluster, offsets ...time.Duratio
 		if i < len(offsets) {
 			g.offset = offsets[i]
 		}
-		w.ways, w.gateways = append(w.ways, way), append(w.gateways, g)
+		w.proxies, w.gateways = append(w.proxies, way), append(w.gateways, g)
 	}
 	w.open = func(ctx context.Context) (records, error) {
 		return sqlstore.Open(ctx, direct, sqlstore.Options{Now: time.Now})
@@ -55,12 +55,12 @@ func postgresWorld(t *testing.T, server *pgtest.Cluster, offsets ...time.Duratio
 	return w
 }
 
-// lose makes the database go away in one way after another, until the load is over: for all, longer than it takes
-// to notice, or for one gateway.
-func (w *world) lose(server *pgtest.Cluster) {
-	all, one := longerThanNoticed, 1500*time.Millisecond
-	troubles := []func(){
-		func() { // it crashes, and is started again
+// breakDatabase makes the database unreachable in one form after another, until the load is over: for all gateways,
+// longer than it takes to detect, or for one gateway.
+func (w *world) breakDatabase(server *pgtest.Cluster) {
+	all, one := detectionTime, 1500*time.Millisecond
+	kinds := []func(){
+		func() { // it crashes and is restarted
 			if err := server.Kill(w.t.Context()); err != nil {
 				w.t.Error(err)
 			}
@@ -71,32 +71,32 @@ func (w *world) lose(server *pgtest.Cluster) {
 				w.t.Error(err)
 			}
 		},
-		func() { w.cutOff(w.ways, (*pgtest.Proxy).Cut, all) },
-		func() { w.cutOff(w.ways[:1], (*pgtest.Proxy).Stall, one) },
-		func() { w.cutOff(w.ways, (*pgtest.Proxy).Stall, all) },
+		func() { w.cutOff(w.proxies, (*pgtest.Proxy).Cut, all) },
+		func() { w.cutOff(w.proxies[:1], (*pgtest.Proxy).Stall, one) },
+		func() { w.cutOff(w.proxies, (*pgtest.Proxy).Stall, all) },
 		func() {
 			if err := server.Restart(context.WithoutCancel(w.t.Context()), pgtest.Fast); err != nil {
 				w.t.Error(err)
 			}
 		},
-		func() { w.cutOff(w.ways[1:], (*pgtest.Proxy).Cut, one) },
+		func() { w.cutOff(w.proxies[1:], (*pgtest.Proxy).Cut, one) },
 	}
 	for n := 0; pause(w.over, 700*time.Millisecond); n++ {
-		troubles[n%len(troubles)]()
+		kinds[n%len(kinds)]()
 	}
 }
 
-const longerThanNoticed = unreadyWithin + 1500*time.Millisecond
+const detectionTime = unreadyWithin + 1500*time.Millisecond
 
-// cutOff closes ways to the database for so long.
-func (w *world) cutOff(ways []*pgtest.Proxy, closeWay func(*pgtest.Proxy), d time.Duration) {
-	for _, p := range ways {
-		closeWay(p)
+// cutOff closes proxies to the database for a time.
+func (w *world) cutOff(proxies []*pgtest.Proxy, closeProxy func(*pgtest.Proxy), d time.Duration) {
+	for _, p := range proxies {
+		closeProxy(p)
 	}
 	var ended []func()
 	for i, g := range w.gateways {
-		for _, p := range ways {
-			if p == w.ways[i] {
+		for _, p := range proxies {
+			if p == w.proxies[i] {
 				ended = append(ended, w.outage(g.name))
 			}
 		}
@@ -105,12 +105,12 @@ func (w *world) cutOff(ways []*pgtest.Proxy, closeWay func(*pgtest.Proxy), d tim
 	for _, end := range ended {
 		end()
 	}
-	for _, p := range ways {
+	for _, p := range proxies {
 		p.Heal()
 	}
 }
 
-// outage begins an outage of one gateway, or of all, and returns what ends it.
+// outage records the begin of an outage of one gateway, or of all, and returns a function that records the end.
 func (w *world) outage(gateway string) (end func()) {
 	o := outage{Gateway: gateway, From: w.clock.now()}
 	return func() {

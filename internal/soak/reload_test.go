@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// The configuration is taken over again and again under load. Limits go on as they were.
+// The configuration is reloaded again and again under load. Limits continue.
 func TestReloadedUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
 	g := w.gateways[0]
 	config := configFile(w.upstream.server.URL, "")
 	reloads := 0
-	w.judged(usual(), func() {
+	w.runAndJudge(usualFloor(), func() {
 		for ; pause(w.over, random(200*time.Millisecond, 600*time.Millisecond)); reloads++ {
-			if err := g.write("uimgate.yaml", strings.Replace(config, "open_for: 100ms", fmt.Sprintf("open_for: %dms", 100+reloads%2), 1)); err != nil {
+			if err := g.write("uimgate.yaml",
+				strings.Replace(config, "open_for: 100ms", fmt.Sprintf("open_for: %dms", 100+reloads%2), 1)); err != nil {
 				t.Error(err)
 			}
-			if reloads%2 == 0 { // beside the change of the file, which is seen by itself
+			if reloads%2 == 0 { // beside the change of the file, which is detected by itself
 				if err := g.signal(syscall.SIGHUP); err != nil {
 					t.Error(err)
 				}
@@ -28,22 +29,22 @@ func TestReloadedUnderLoad(t *testing.T) {
 		}
 	})
 	taken := strings.Count(g.log(), "configuration taken over")
-	if taken < 2 { // several changes may be taken over at once
+	if taken < 2 { // several changes may be loaded at once
 		t.Errorf("%d of %d configurations were taken over", taken, reloads)
 	}
 	t.Logf("%d of %d configurations were taken over", taken, reloads)
 }
 
-// A policy with another number for the same limit goes on with the count. To the last call.
+// A policy with another number for the same limit continues the count, exact to one call.
 func TestALimitKeepsItsCountWhenItsNumberChanges(t *testing.T) {
 	w := sqliteWorld(t)
 	g := w.gateways[0]
 	a := w.agentNamed("agent", 1)
 	policy, done := policyFile(), 0
 	for _, step := range []struct{ most, tries, want int }{
-		{120, 60, 60}, // some are left
+		{120, 60, 60}, // some units are left
 		{100, 60, 40},
-		{90, 5, 0}, // less than was had already
+		{90, 5, 0}, // fewer than were used already
 		{150, 60, 50},
 	} {
 		changed := strings.Replace(policy, `"rightOperand": 120`, fmt.Sprintf(`"rightOperand": %d`, step.most), 1)
@@ -60,7 +61,7 @@ func TestALimitKeepsItsCountWhenItsNumberChanges(t *testing.T) {
 		admitted := 0
 		for range step.tries {
 			done++
-			got := call{agent: a, token: newest, intent: browse, ref: fmt.Sprintf("n%d.%s", done, works)}.at(g)
+			got := call{agent: a, token: newest, intent: browse, ref: fmt.Sprintf("n%d.%s", done, effectDone)}.at(g)
 			switch {
 			case got.Status == http.StatusOK && admitted < step.want:
 				admitted++

@@ -5,5 +5,5 @@ import "testing"
 // One gateway on SQLite is killed about every second.
 func TestSQLiteKilledUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
-	w.judged(usual(), w.kills)
+	w.runAndJudge(usualFloor(), w.killLoop)
 }

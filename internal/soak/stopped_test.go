@@ -11,35 +11,35 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// Gateways are stopped for longer than their leases hold, and go on. Meanwhile revocations went past them.
+// Gateways are stopped for longer than their leases are valid, and continue. They miss the revocations of that time.
 func TestReplicasStoppedForAWhile(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t))
-	least := usual()
+	least := usualFloor()
 	least["freezes"] = 2
-	w.judged(least, w.freeze)
+	w.runAndJudge(least, w.freezeAll)
 }
 
-// A gateway is stopped in the midst of a lease. When that is dead, and others have used the limit up, the gateway
-// goes on: what it has left it must not spend.
+// A gateway is stopped while it has a lease. When the lease has expired, and others have used up the limit, the gateway
+// continues: it must not spend the rest of its lease.
 func TestNoDeadLeaseIsSpent(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t))
 	hot := w.agentNamed("hot", 2)
 	var n atomic.Int64
 	call := func(g *gateway) attempt {
-		return call{agent: hot, token: hot.token(), intent: pulse, ref: fmt.Sprintf("n%d.%s", n.Add(1), works)}.at(g)
+		return call{agent: hot, token: hot.token(), intent: pulse, ref: fmt.Sprintf("n%d.%s", n.Add(1), effectDone)}.at(g)
 	}
 	least := floor{"freezes": 3, "upstream " + pulse: 20}
-	for end := w.clock.now() + length; w.clock.now() < end || w.clock.now() < end+atMost && len(w.count().under(least)) > 0; {
-		pause(nil, oldEnough) // all may be had again
+	for end := w.clock.now() + length; w.clock.now() < end || w.clock.now() < end+maxExtraTime && len(w.count().missing(least)) > 0; {
+		pause(nil, windowOver) // all units are free again
 		stopped := pick(w.gateways)
 		over := make(chan struct{})
 		for i := range 4 {
 			w.worker(over, fmt.Sprint(i), 0, func(string) { call(stopped) })
 		}
 		pause(nil, random(20*time.Millisecond, 120*time.Millisecond))
-		w.frozen(stopped, func() {
+		w.whileFrozen(stopped, func() {
 			close(over)
-			pause(nil, oldEnough)
+			pause(nil, windowOver)
 			full := make(chan struct{})
 			var refusals atomic.Int64
 			for i := range 8 {
@@ -66,22 +66,22 @@ func TestNoDeadLeaseIsSpent(t *testing.T) {
 }
 
 const (
-	// oldEnough is a time after which a limit of a second counts no more what was had before.
-	oldEnough = 1300 * time.Millisecond
-	// manyRefusals show that nothing is left of a limit, on any lease.
+	// windowOver is a time after which earlier calls no longer count for a limit per second.
+	windowOver = 1300 * time.Millisecond
+	// manyRefusals is a number of refusals which shows that a limit is used up, on every lease.
 	manyRefusals = 32
 )
 
-// freeze stops one gateway after another for a while, until the load is over. Calls are sent to it as it stands, which it
-// finds when it goes on.
-func (w *world) freeze() {
+// freezeAll stops one gateway after another for a while, until the load is over. Calls are sent to the stopped gateway,
+// which reads them when it continues.
+func (w *world) freezeAll() {
 	hot := w.agentNamed("frozen", 1)
 	for n := 0; pause(w.over, random(200*time.Millisecond, 800*time.Millisecond)); n++ {
 		g := pick(w.gateways)
 		w.avoided.Store(g)
-		w.frozen(g, func() {
+		w.whileFrozen(g, func() {
 			for i := range 4 {
-				c := call{agent: hot, token: hot.token(), intent: pulse, ref: fmt.Sprintf("frozen-%d-%d.%s", n, i, works)}
+				c := call{agent: hot, token: hot.token(), intent: pulse, ref: fmt.Sprintf("frozen-%d-%d.%s", n, i, effectDone)}
 				w.loading.Go(func() { c.at(g) })
 			}
 			pause(nil, random(300*time.Millisecond, 2500*time.Millisecond))
@@ -90,8 +90,8 @@ func (w *world) freeze() {
 	}
 }
 
-// frozen does something while a gateway is stopped.
-func (w *world) frozen(g *gateway, do func()) {
+// whileFrozen calls do while a gateway is stopped.
+func (w *world) whileFrozen(g *gateway, do func()) {
 	if err := g.signal(syscall.SIGSTOP); err != nil {
 		w.t.Error(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// The intents of the service, and what each is there for.
+// The intents of the service, and the case that each covers.
 const (
 	browse  = "shop.example:browse:v1"  // free, leased, 120 an hour: used up in any run
-	pulse   = "shop.example:pulse:v1"   // free, leased, 100 a second: rolls all the time
+	pulse   = "shop.example:pulse:v1"   // free, leased, 100 a second: the window moves all the time
 	search  = "shop.example:search:v1"  // free, 8 a second
 	lookup  = "shop.example:lookup:v1"  // free, 5 a minute
 	ceiled  = "shop.example:ceiled:v1"  // free, 60 a minute for all agents together
@@ -31,10 +31,10 @@ var (
 	credit = money.Amount{Nano: 100 * money.Unit, Currency: "EUR"}
 )
 
-// patRate is how many executes an agent has an hour: more than most make, less than the greedy one tries.
+// patRate is how many executes an agent has per hour: more than most need, fewer than the greedy one tries.
 var patRate = int64(150 * length / time.Second)
 
-// A term is a limit as the judges hold it against the logs.
+// A term is a limit in the form that the judges use.
 type term struct {
 	Name    string
 	Intents []string // that share the counter
@@ -45,13 +45,14 @@ type term struct {
 
 func (t term) covers(intent string) bool { return slices.Contains(t.Intents, intent) }
 
-// terms are the limits of the policy and the configuration below.
+// terms returns the limits of the policy and the configuration below.
 func terms() []term {
 	one := func(intent string, n int, period time.Duration) term {
 		return term{Name: intent, Intents: []string{intent}, Max: n, Period: period}
 	}
 	return []term{
-		one(browse, 120, time.Hour), one(pulse, 100, time.Second), one(search, 8, time.Second), one(lookup, 5, time.Minute), one(reserve, 40, time.Hour),
+		one(browse, 120, time.Hour), one(pulse, 100, time.Second), one(search, 8, time.Second), one(lookup, 5, time.Minute),
+		one(reserve, 40, time.Hour),
 		{Name: "ceiling", Intents: []string{ceiled}, All: true, Max: 60, Period: time.Minute},
 		{Name: "pat", Intents: intents, Max: int(patRate), Period: time.Hour},
 	}
@@ -80,7 +81,8 @@ func policyFile() string {
 		rule := fmt.Sprintf(`{"uid": "https://shop.example/policy/1#%s", "target": %q, "action": "execute"`, strings.Split(uid, ":")[1], uid)
 		for _, t := range terms() {
 			if t.Name == uid {
-				rule += fmt.Sprintf(`, "constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": %d, "unit": %q}]`, t.Max, unit(t.Period))
+				rule += fmt.Sprintf(`, "constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": %d, "unit": %q}]`,
+					t.Max, unit(t.Period))
 			}
 		}
 		if price := prices[uid]; !price.IsZero() {
@@ -105,7 +107,7 @@ func unit(period time.Duration) string {
 	}
 }
 
-// configFile is that of every gateway of a run. store is empty for a SQLite file of its own.
+// configFile returns the configuration of every gateway of a run. store is empty for a SQLite file of its own.
 func configFile(upstream, store string) string {
 	if store != "" {
 		store = fmt.Sprintf("store: %q\n", store)

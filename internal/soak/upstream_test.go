@@ -12,39 +12,39 @@ import (
 	"time"
 )
 
-// An effect is what the upstream does with a request. What follows the last dot of a call's ref asks for it.
+// An effect is what the upstream does with a request. The part of a call's ref after the last dot names it.
 type effect string
 
 const (
-	works    effect = "works"   // does it, and says so
-	fails    effect = "fails"   // 500
-	rejects  effect = "rejects" // 409
-	misfits  effect = "misfits" // does it, and answers what does not fit the intent
-	breaks   effect = "breaks"  // does it, and breaks off in the midst of its answer
-	lingers  effect = "lingers" // answers nothing until the gateway gives up
-	dawdling        = 5 * time.Millisecond
+	effectDone          effect = "works"   // is done and answered
+	effectError         effect = "fails"   // 500
+	effectConflict      effect = "rejects" // 409
+	effectInvalidAnswer effect = "misfits" // is done, and the answer does not fit the intent
+	effectBrokenAnswer  effect = "breaks"  // is done, and the answer is cut off
+	effectNoAnswer      effect = "lingers" // no answer until the gateway's timeout
+	answerDelay                = 5 * time.Millisecond
 )
 
 func effectOf(ref string) effect {
 	if i := strings.LastIndexByte(ref, '.'); i >= 0 {
 		return effect(ref[i+1:])
 	}
-	return works
+	return effectDone
 }
 
-// An arrival is a request as the upstream saw it.
+// An arrival is a request as the upstream received it.
 type arrival struct {
 	At        time.Duration // since the run began
 	Execution string
 	Agent     string
 	Token     string
 	Intent    string
-	Ref       string // which call of which agent it is, as the agent named it
-	Serial    int    // told in the answer
+	Ref       string // the agent's name of the call
+	Serial    int    // sent in the answer
 	Effect    effect
 }
 
-// An upstream writes down everything that reaches it.
+// An upstream records everything that reaches it.
 type upstream struct {
 	server *httptest.Server
 	clock  clock
@@ -68,7 +68,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodPost {
 		var body struct{ Ref string }
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil { // the gateway died in the midst of sending
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil { // the gateway was killed while sending
 			return
 		}
 		a.Ref = body.Ref
@@ -82,22 +82,22 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	answer := fmt.Sprintf(`{"ref":%q,"serial":%d}`, a.Ref, a.Serial)
 	switch a.Effect {
-	case fails:
+	case effectError:
 		w.WriteHeader(http.StatusInternalServerError)
 		answer = `{"message":"out of order"}`
-	case rejects:
+	case effectConflict:
 		w.WriteHeader(http.StatusConflict)
 		answer = `{"message":"sold out"}`
-	case misfits:
+	case effectInvalidAnswer:
 		answer = `{"other":1}`
-	case breaks:
+	case effectBrokenAnswer:
 		w.Header().Set("Content-Length", "1000")
-	case lingers:
+	case effectNoAnswer:
 		<-r.Context().Done()
 		return
-	case works:
+	case effectDone:
 		if r.Method == http.MethodPost {
-			time.Sleep(dawdling) // an upstream takes its time, so that there is something to be killed in
+			time.Sleep(answerDelay) // an upstream takes time, so that the gateway can be killed during a call
 		}
 	}
 	_, _ = io.WriteString(w, answer)

@@ -20,13 +20,13 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// A world is one run: gateways, the upstream behind them, agents, and what all of them write down.
+// A world is one run: gateways, the upstream behind them, agents, and what all of them record.
 type world struct {
 	t        *testing.T
 	clock    clock
 	upstream *upstream
 	gateways []*gateway
-	ways     []*pgtest.Proxy // of each gateway to the database; none for SQLite
+	proxies  []*pgtest.Proxy // of each gateway to the database; none for SQLite
 	client   *http.Client
 	open     func(context.Context) (records, error) // the store, when no gateway runs any more
 
@@ -34,7 +34,7 @@ type world struct {
 	loading    sync.WaitGroup
 	known      []*agent // regular ones
 	unapproved map[string]bool
-	avoided    atomic.Pointer[gateway] // where no agent goes of its own accord
+	avoided    atomic.Pointer[gateway] // agents do not select it
 
 	mu       sync.Mutex
 	attempts []attempt
@@ -93,8 +93,8 @@ func (w *world) startAll() {
 	}
 }
 
-// any is a gateway that runs, or nil.
-func (w *world) any() *gateway {
+// anyGateway returns a gateway that runs, or nil.
+func (w *world) anyGateway() *gateway {
 	avoided := w.avoided.Load()
 	running := make([]*gateway, 0, len(w.gateways))
 	for _, g := range w.gateways {
@@ -110,11 +110,11 @@ func (w *world) any() *gateway {
 
 var errNoGateway = errors.New("no gateway is running")
 
-// retry does something on one gateway after another until it succeeds.
+// retry calls do with one gateway after another until it succeeds.
 func (w *world) retry(do func(*gateway) error) error {
 	for end := w.clock.now() + time.Minute; ; pause(nil, 20*time.Millisecond) {
 		err := errNoGateway
-		if g := w.any(); g != nil {
+		if g := w.anyGateway(); g != nil {
 			err = do(g)
 		}
 		if err == nil || w.clock.now() > end {
@@ -140,7 +140,7 @@ func pause(over <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// random is a duration between the two.
+// random returns a duration between the two.
 func random(from, to time.Duration) time.Duration {
 	n, err := rand.Int(rand.Reader, big.NewInt(int64(to-from)+1))
 	if err != nil {
@@ -149,9 +149,9 @@ func random(from, to time.Duration) time.Duration {
 	return from + time.Duration(n.Int64())
 }
 
-// kills kills any gateway about every second and starts it again, until the load is over. All run then. Where
-// starting takes long, what is started has as long before the next one goes.
-func (w *world) kills() {
+// killLoop kills a random gateway about every second and starts it again, until the load is over. Then all run. Where a
+// start takes long, the started gateway runs for as long before the next one is killed.
+func (w *world) killLoop() {
 	n := 0
 	for up := time.Duration(0); pause(w.over, max(up, random(300*time.Millisecond, 1200*time.Millisecond))); n++ {
 		began := w.clock.now()
@@ -171,7 +171,7 @@ func (w *world) killOnce(g *gateway) {
 	}
 }
 
-// recover makes sure that every gateway serves again, without having been started again.
+// recover checks that every gateway serves again, without a restart.
 func (w *world) recover() {
 	w.t.Helper()
 	late := w.agentNamed("late", 1)
@@ -179,19 +179,22 @@ func (w *world) recover() {
 	for _, g := range w.gateways {
 		free, paid := w.serves(g, late, details), w.serves(g, late, order)
 		if free != nil || paid != nil {
-			w.t.Errorf("%s does not serve again after all: %v, %v\n%s", g.name, free, paid, g.lastWords())
+			w.t.Errorf("%s does not serve again after all: %v, %v\n%s", g.name, free, paid, g.lastLogLines())
 		}
 	}
 }
 
-// serves tries for a while until a gateway says that it is ready and serves a call.
+// serves tries for a while until a gateway reports that it is ready and serves a call.
 func (w *world) serves(g *gateway, a *agent, intent string) error {
 	end := w.clock.now() + 30*time.Second
 	for n := 0; ; n++ {
 		ready, _, body, err := w.do(http.MethodGet, g.admin()+"/readyz", nil, nil)
 		got := attempt{Lost: true}
 		if ready == http.StatusOK {
-			if got = (call{agent: a, token: a.token(), intent: intent, ref: fmt.Sprintf("late-%s-%s-%d.%s", g.name, intent, n, works)}).at(g); got.Status == http.StatusOK {
+			if got = (call{
+				agent: a, token: a.token(), intent: intent,
+				ref: fmt.Sprintf("late-%s-%s-%d.%s", g.name, intent, n, effectDone),
+			}).at(g); got.Status == http.StatusOK {
 				return nil
 			}
 		}
@@ -201,7 +204,7 @@ func (w *world) serves(g *gateway, a *agent, intent string) error {
 	}
 }
 
-// logs are what agents and the upstream have written down so far.
+// logs returns what agents and the upstream have recorded so far.
 func (w *world) logs() *evidence {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -213,7 +216,7 @@ func (w *world) logs() *evidence {
 
 func (w *world) count() floor { return w.logs().count() }
 
-// evidence ends the gateways, opens the store and gathers everything that was written down.
+// evidence ends the gateways, opens the store and collects everything that was recorded.
 func (w *world) evidence() *evidence {
 	w.t.Helper()
 	logs := map[string]string{}

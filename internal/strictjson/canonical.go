@@ -18,8 +18,8 @@ func (e *InexactError) Error() string {
 	return fmt.Sprintf("the number at %q does not survive RFC 8785 (it needs more than float64 holds): send it as a string", e.Pointer)
 }
 
-// Canonical returns the RFC 8785 form of a tree that Decode made. The error is an *InexactError for
-// the first number, in document order of its pointer, whose value the canonical form would change.
+// Canonical returns the RFC 8785 form of a tree that Decode made. The error is an *InexactError for the first number,
+// in document order of its pointer, whose value the canonical form would change.
 func Canonical(v any) ([]byte, error) {
 	if err := Exact(v); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func Canonical(v any) ([]byte, error) {
 	return out, nil
 }
 
-// Exact reports, as an *InexactError, a number in the tree that RFC 8785 would change.
+// Exact returns an *InexactError for a number in the tree that RFC 8785 would change, or nil.
 func Exact(v any) error { return exact(v, "") }
 
 func exact(v any, pointer string) error {
@@ -55,16 +55,16 @@ func exact(v any, pointer string) error {
 			}
 		}
 	case json.Number:
-		if !survives(string(v)) {
+		if !exactInFloat64(string(v)) {
 			return &InexactError{Pointer: pointer}
 		}
 	}
 	return nil
 }
 
-// survives compares the number as written with the shortest text of its float64, which is what RFC
-// 8785 section 3.2.2.3 prints.
-func survives(n string) bool {
+// exactInFloat64 reports whether the shortest text of the number's float64 has the value of the written number. RFC
+// 8785 section 3.2.2.3 prints that text.
+func exactInFloat64(n string) bool {
 	f, err := strconv.ParseFloat(n, 64)
 	if err != nil {
 		return false

@@ -7,11 +7,11 @@ import (
 )
 
 // An Object is a JSON object as Decode makes it: the values of its members are map[string]any, []any, string,
-// json.Number, bool or nil. The objects inside are plain maps, which libraries take as they are; where a
-// map[string]any is asked for, an Object can be given, and the other way round. The nil Object has no member.
+// json.Number, bool or nil. The objects inside are plain maps, which libraries accept; an Object is assignable to
+// map[string]any, and the other way round. The nil Object has no member.
 type Object map[string]any
 
-// AsObject returns a value that Decode made as an Object, and false where it is none.
+// AsObject returns a value that Decode made as an Object, and false where it is not an object.
 func AsObject(v any) (Object, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -23,37 +23,37 @@ func AsObject(v any) (Object, bool) {
 	}
 }
 
-// Object returns the member of that name where it is an object, else nil.
+// Object returns the member with that name where it is an object, else nil.
 func (o Object) Object(name string) Object {
 	inner, _ := AsObject(o[name])
 	return inner
 }
 
-// List returns the member of that name where it is an array, else nil.
+// List returns the member with that name where it is an array, else nil.
 func (o Object) List(name string) []any {
 	list, _ := o[name].([]any)
 	return list
 }
 
-// Text returns the member of that name where it is a string, else "".
+// Text returns the member with that name where it is a string, else "".
 func (o Object) Text(name string) string {
 	text, _ := o[name].(string)
 	return text
 }
 
-// Number returns the member of that name where it is a number, as it was written, else "".
+// Number returns the member with that name where it is a number, in its written form, else "".
 func (o Object) Number(name string) json.Number {
 	number, _ := o[name].(json.Number)
 	return number
 }
 
-// Flag returns the member of that name where it is a boolean, else false.
+// Flag returns the member with that name where it is a boolean, else false.
 func (o Object) Flag(name string) bool {
 	flag, _ := o[name].(bool)
 	return flag
 }
 
-// Has reports whether the object has a member of that name, which may be null.
+// Has reports whether the object has a member with that name, which may be null.
 func (o Object) Has(name string) bool {
 	_, ok := o[name]
 	return ok

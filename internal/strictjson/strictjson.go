@@ -1,13 +1,12 @@
-// Package strictjson is the one reader of JSON that comes from outside.
+// Package strictjson reads all JSON that comes from outside.
 //
-// encoding/json alone matches member names in any case, takes the last of two equal members, ignores
-// trailing bytes and rounds numbers to float64. This package does none of that: it keeps numbers as
-// the text that was sent, refuses duplicate members, invalid UTF-8, U+0000 and trailing bytes, and
-// bounds depth and the size of numbers. The usual call:
+// encoding/json alone matches member names in any case, takes the last of two equal members, ignores trailing bytes and
+// rounds numbers to float64. This package does none of that: it keeps numbers as their written text, rejects duplicate
+// members, invalid UTF-8, U+0000 and trailing bytes, and bounds depth and the size of numbers. The usual call:
 //
 //	tree, err := strictjson.DecodeObject(body)
 //
-// The bound on size is the caller's: hand over bytes that were read through a limit.
+// The caller bounds the size of the document, by reading it through a limit.
 package strictjson
 
 import (
@@ -24,15 +23,15 @@ import (
 )
 
 const (
-	// MaxDepth is how deep arrays and objects may nest; scalars at the top are depth 0.
+	// MaxDepth is the maximal nesting of arrays and objects; scalars at the top are depth 0.
 	MaxDepth = 64
-	// maxNumber bounds the text of one number, and maxExponent its decimal exponent either way, so that
-	// no later arithmetic (big.Rat, decimal) can be made to work for long. Both reach past float64.
+	// maxNumber bounds the text of one number, and maxExponent its decimal exponent either way, so that later arithmetic
+	// (big.Rat, decimal) cannot take long. Both allow more than float64 holds.
 	maxNumber   = 400
 	maxExponent = 400
 )
 
-// An Error says where a document stops being acceptable JSON.
+// An Error is the place where a document stops being acceptable JSON, with the reason.
 type Error struct {
 	Line, Column int    // 1-based; Column counts bytes
 	Pointer      string // RFC 6901, of the value being read
@@ -42,13 +41,13 @@ type Error struct {
 func (e *Error) Error() string {
 	at := ""
 	if e.Pointer != "" {
-		at = " at " + shown(e.Pointer)
+		at = " at " + printablePointer(e.Pointer)
 	}
 	return fmt.Sprintf("line %d column %d%s: %s", e.Line, e.Column, at, e.Reason)
 }
 
-// shown is a pointer fit for a terminal or a log: the names in it come from outside.
-func shown(pointer string) string {
+// printablePointer returns a pointer for a terminal or a log: the names in it come from outside.
+func printablePointer(pointer string) string {
 	const most = 200
 	out := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -89,7 +88,7 @@ func DecodeObject(data []byte) (Object, error) {
 	return object, nil
 }
 
-// Kind names the JSON type of a value that Decode made: string, number, boolean, array, object, null.
+// Kind returns the JSON type of a value that Decode made: string, number, boolean, array, object, null.
 func Kind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -229,7 +228,7 @@ func (r *reader) syntax(err error) error {
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		offset, pointer = syntactic.ByteOffset, string(syntactic.JSONPointer)
-		// The library's text may quote the input, which may be a secret: only its kind is told.
+		// The library's text may quote the input, which may be a secret: only the kind of the error is reported.
 		if syntactic.Err != nil && strings.Contains(syntactic.Err.Error(), "UTF-8") {
 			reason = "a string is not valid UTF-8"
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// maxNodes bounds the values read in all: aliases may repeat what stands in the file once.
+// maxNodes bounds the number of values read: with aliases one value of the file may be read many times.
 const maxNodes = 200_000
 
 // Options are how a document is read.
@@ -21,14 +21,14 @@ type Options struct {
 	File    string  // the document's name in problems
 	What    string  // what it is, for the problem that it is too large: "the configuration"
 	Scalars Scalars // types of the fields, beside the built-in ones
-	// Env looks up ${NAME}. Where it is nil, ${ has no meaning.
+	// Env looks up ${NAME}. Where it is nil, ${ has no special meaning.
 	Env func(name string) (value string, ok bool)
-	// ReadFile returns the text of ${file:NAME}; its error is reported as it is.
+	// ReadFile returns the text of ${file:NAME}; its error is reported unchanged.
 	ReadFile func(name string) (string, error)
 }
 
-// A Document is one file that was read into a struct: the places of its keys, and its problems so far. The
-// checks that need more than one value add theirs (Errorf, Warnf).
+// A Document is one file that was read into a struct: the positions of its keys, and its problems so far. Checks that
+// need more than one value add theirs with Errorf and Warnf.
 type Document struct {
 	file      string
 	scalars   Scalars
@@ -72,20 +72,20 @@ func Decode(data []byte, into any, o Options) (*Document, *Problem) {
 	return d, nil
 }
 
-// Has reports whether the document itself has path, rather than a default for it.
+// Has reports whether the document itself contains path, not only a default for it.
 func (d *Document) Has(path string) bool {
 	_, ok := d.positions[path]
 	return ok
 }
 
-// Positions are the places of all keys and items. They stay valid, and do not change any more.
+// Positions returns the positions of all keys and items. They do not change any more.
 func (d *Document) Positions() Positions { return d.positions }
 
-// Override notes that the value at path came from elsewhere, a flag or a variable: problems about path
-// then name origin in place of the file.
+// Override records that the value at path came from elsewhere, a flag or a variable: problems about path then name
+// origin in place of the file.
 func (d *Document) Override(path, origin string) { d.origins[path] = origin }
 
-// value reads node into v, which already holds its default. A null stands for the default.
+// value reads node into v, which already has its default. A null stands for the default.
 func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
 	resolved, ok := d.resolve(path, node)
 	if !ok {
@@ -100,7 +100,7 @@ func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflec
 	if isNull(resolved) {
 		return
 	}
-	if scalar, ok := d.scalars.of(v.Type()); ok {
+	if scalar, ok := d.scalars.lookup(v.Type()); ok {
 		d.scalar(path, resolved, v, tag, scalar)
 		return
 	}
@@ -118,7 +118,7 @@ func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflec
 	}
 }
 
-// resolve follows aliases to the node itself and counts it; what is wrong is reported.
+// resolve follows aliases to the node itself and counts it; faults are reported.
 func (d *Document) resolve(path string, node ast.Node) (ast.Node, bool) {
 	if d.nodes++; d.nodes > maxNodes {
 		if d.nodes == maxNodes+1 {
@@ -163,7 +163,7 @@ func (d *Document) list(path string, node ast.Node, v reflect.Value, tag reflect
 	v.Set(out)
 }
 
-// table reads a mapping whose keys are the author's.
+// table reads a mapping whose keys the author chooses.
 func (d *Document) table(path string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
 	entries, ok := d.pairs(path, node)
 	if !ok || !d.fits(path, len(entries), tag) {
@@ -228,8 +228,8 @@ func (d *Document) missing(path string, t reflect.Type, present map[string]bool)
 	}
 }
 
-// unknown reports a key that no field has, with the one that was probably meant: near in spelling here, or
-// of the same name elsewhere. Where secrets belong, a stray key may be one, and is not shown.
+// unknown reports a key that no field has, and suggests a known one: with a similar name here, or the same name
+// elsewhere. Beside secrets an unknown key may be a secret, and is not shown.
 func (d *Document) unknown(path string, e pair, t reflect.Type) {
 	keys := keysOf(t)
 	shown, hint := Quote(e.key), "known are "+strings.Join(keys, ", ")
@@ -286,7 +286,7 @@ func (d *Document) text(path, raw string, v reflect.Value, tag reflect.StructTag
 		d.Errorf(path, "%s is not valid: want %s", shown, alternatives(enum))
 		return
 	}
-	if why := outside(parsed, tag, s); why != "" {
+	if why := boundsFault(parsed, tag, s); why != "" {
 		d.Errorf(path, "%s is %s", shown, why)
 		return
 	}
@@ -307,8 +307,8 @@ func (d *Document) empty(path string, v reflect.Value, tag reflect.StructTag) {
 	}
 }
 
-// outside returns how a value leaves the bounds of its tag, or "".
-func outside(value any, tag reflect.StructTag, s Scalar) string {
+// boundsFault returns how a value violates the bounds of its tag, or "".
+func boundsFault(value any, tag reflect.StructTag, s Scalar) string {
 	number := func(v any) int64 {
 		if r := reflect.ValueOf(v); r.CanInt() {
 			return r.Int()

@@ -101,7 +101,10 @@ func TestProblemsOfAnOverrideNameItsOrigin(t *testing.T) {
 
 func TestReferenceAndSchemaComeFromTheTags(t *testing.T) {
 	reference := string(yamlconf.Scalars(nil).Reference(reflect.TypeFor[shop](), "https://example.com/schema"))
-	for _, want := range []string{"name: corner\n", "# Hours per day. 1h to 24h.\nopen: 8h\n", "# One of food or tools.\n", "keys: []\n", "rooms: {}\n"} {
+	for _, want := range []string{
+		"name: corner\n", "# Hours per day. 1h to 24h.\nopen: 8h\n", "# One of food or tools.\n", "keys: []\n",
+		"rooms: {}\n",
+	} {
 		if !strings.Contains(reference, want) {
 			t.Errorf("the reference lacks %q:\n%s", want, reference)
 		}

@@ -1,7 +1,7 @@
-// Package yamlconf reads YAML that people write into Go structs, strictly: a key that no field has is an
-// error which names the nearest known key, as is a key that stands twice, a value of another type or out of
-// bounds, and everything that YAML offers beyond plain values (tags, merge keys, several documents). All
-// problems of a document are reported at once, each as file:line: message.
+// Package yamlconf reads YAML that people write into Go structs, strictly: an unknown key is an error which names the
+// nearest known key; a duplicate key is an error, a value of another type or out of bounds, and every feature of YAML
+// beyond plain values (tags, merge keys, several documents). All problems of a document are reported at once, each as
+// file:line: message.
 //
 //	c := &Config{}
 //	doc, problem := yamlconf.Decode(data, c, yamlconf.Options{File: path, Env: os.LookupEnv})
@@ -13,8 +13,8 @@
 //	}
 //	return doc.Problems().Err()
 //
-// Keys, defaults, bounds and descriptions stand once, in struct tags. The decoder, the JSON Schema
-// (Scalars.Schema) and the reference (Scalars.Reference) are made from them:
+// Keys, defaults, bounds and descriptions are written once, in struct tags. The decoder, the JSON Schema
+// (Scalars.Schema) and the reference (Scalars.Reference) use them:
 //
 //	yaml      the key; fields without it, or with "-", are not read
 //	default   the text that a missing key stands for; without it the zero value
@@ -26,9 +26,9 @@
 //	short     "true": a text in place of the whole mapping is the value of this field
 //	pattern   regular expression of that text, for the JSON Schema
 //
-// In every value ${NAME} and ${NAME:-default} stand for a variable of the environment, ${file:PATH} for the
-// text of a file, and $${ for the two characters.
+// In every value ${NAME} and ${NAME:-default} stand for a variable of the environment, ${file:PATH} for the text of a
+// file, and $${ for the two characters ${.
 //
-// Documents are bounded (MaxDocument, tokens, keys, depth, values after aliases), so that no text makes
-// reading slow. Nothing that a message quotes is a value that may be a secret.
+// Documents are bounded (MaxDocument, tokens, keys, depth, values after aliases), so that every text is read in bounded
+// time. Messages never quote a value that may be a secret.
 package yamlconf

@@ -13,9 +13,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of the YAML itself. They come before the parser, whose work grows faster than its input.
+// Bounds of the YAML itself. They are checked before the parser runs, whose work grows faster than its input.
 const (
-	// MaxDocument is the most bytes that a document may have.
+	// MaxDocument bounds a document in bytes.
 	MaxDocument = 1 << 20
 	maxTokens   = 120_000
 	maxKeyed    = 30_000 // keys outside { }, where the parser is slowest
@@ -28,10 +28,10 @@ type tree struct {
 	anchors map[string]*ast.AnchorNode
 }
 
-// parse reads the tree. Its error comes with a position where there is one. Tags and directives, which a
-// configuration has no use for, several documents and anchors that are defined twice are refused.
+// parse reads the tree. Its error has a position where there is one. It rejects tags, directives, several documents and
+// anchors that are defined twice.
 func parse(data []byte) (parsed tree, at Position, err error) {
-	defer func() { // the parser's own mistakes must not take a running gateway down at reload
+	defer func() { // a panic of the parser must not end a running gateway at reload
 		if r := recover(); r != nil {
 			parsed, at, err = tree{}, Position{}, errors.New("cannot be read as YAML")
 		}
@@ -48,7 +48,7 @@ func parse(data []byte) (parsed tree, at Position, err error) {
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return tree{}, place(err), syntax(err)
+		return tree{}, errorPosition(err), syntax(err)
 	}
 	parsed.anchors = map[string]*ast.AnchorNode{}
 	for _, d := range file.Docs {
@@ -69,13 +69,13 @@ func parse(data []byte) (parsed tree, at Position, err error) {
 	return parsed, Position{}, nil
 }
 
-// scan bounds tokens and nesting, and refuses what a configuration may not use.
+// scan bounds tokens and nesting, and rejects syntax that is not allowed in a configuration.
 func scan(tokens token.Tokens) (Position, error) {
 	if len(tokens) > maxTokens {
 		return Position{}, fmt.Errorf("holds more than %d YAML tokens: use several gateways", maxTokens)
 	}
 	flow, keyed := 0, 0
-	var columns []int // of the block structures around the token; too many rather than too few
+	var columns []int // of the block structures around the token; rather too many than too few
 	for _, tk := range tokens {
 		at := Position{tk.Position.Line, tk.Position.Column}
 		switch tk.Type {
@@ -109,16 +109,16 @@ func scan(tokens token.Tokens) (Position, error) {
 	return Position{}, nil
 }
 
-// place returns where a parser's error happened.
-func place(err error) Position {
+// errorPosition returns the position of a parser's error.
+func errorPosition(err error) Position {
 	if located, ok := errors.AsType[yaml.Error](err); ok && located.GetToken() != nil && located.GetToken().Position != nil {
 		return Position{located.GetToken().Position.Line, located.GetToken().Position.Column}
 	}
 	return Position{}
 }
 
-// syntax returns a parser's error without the lines of the file, which may hold secrets, and with what to do
-// about the mistakes that configurations invite.
+// syntax returns a parser's error without the lines of the file, which may contain secrets, and with advice about
+// frequent mistakes.
 func syntax(err error) error {
 	located, ok := errors.AsType[yaml.Error](err)
 	if !ok {

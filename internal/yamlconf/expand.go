@@ -8,9 +8,9 @@ import (
 // MaxValue bounds one value after expansion, in bytes.
 const MaxValue = 64 << 10
 
-// expand replaces ${NAME}, ${NAME:-default} and ${file:PATH} in one value; $${ stands for ${. What it
-// puts in is not expanded again. A default also stands for a variable that is set but empty, as in a
-// shell. Errors name the variable or file, never a value.
+// expand replaces ${NAME}, ${NAME:-default} and ${file:PATH} in one value; $${ stands for ${. The replacement is not
+// expanded again. A default is also used for a variable that is set but empty, as in a shell. Errors name the variable
+// or file, never a value.
 func expand(value string, env func(string) (string, bool), file func(string) (string, error)) (string, error) {
 	var out strings.Builder
 	for rest := value; rest != ""; {
@@ -42,7 +42,7 @@ func expand(value string, env func(string) (string, bool), file func(string) (st
 	return out.String(), nil
 }
 
-// substitute returns what stands for the text between ${ and }.
+// substitute returns the replacement of the text between ${ and }.
 func substitute(inner string, env func(string) (string, bool), file func(string) (string, error)) (string, error) {
 	name, fallback, hasDefault := strings.Cut(inner, ":-")
 	if path, ok := strings.CutPrefix(inner, "file:"); ok && name != "file" {

@@ -23,15 +23,18 @@ func content(path string) (string, error) {
 func TestExpand(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "plain": "plain", "$": "$", "$$": "$$", "$A": "$A", "a}b": "a}b",
-		"${A}": "1", "x${A}y${A}z": "x1y1z", "${B:-d}": "d", "${EMPTY:-d}": "d", "${EMPTY}": "", "${A:-d}": "1", "${B:-}": "", "${B:-a:-b}": "a:-b",
-		"$${A}": "${A}", "$$${A}": "$${A}", "$${": "${", "${DOLLAR}": "${A}", "${file:secret}": "s", "${file:-d}": "d", "a${file:secret}b${B:-c}": "asbc",
+		"${A}": "1", "x${A}y${A}z": "x1y1z", "${B:-d}": "d", "${EMPTY:-d}": "d", "${EMPTY}": "", "${A:-d}": "1", "${B:-}": "",
+		"${B:-a:-b}": "a:-b",
+		"$${A}":      "${A}", "$$${A}": "$${A}", "$${": "${", "${DOLLAR}": "${A}", "${file:secret}": "s", "${file:-d}": "d",
+		"a${file:secret}b${B:-c}": "asbc",
 	} {
 		if got, err := expand(in, lookup, content); err != nil || got != want {
 			t.Errorf("%q: %q, %v; want %q", in, got, err, want)
 		}
 	}
 	for in, want := range map[string]string{
-		"${B}": "variable B is not set", "${A": "without }", "${}": "no variable name", "${a-b}": "no variable name", "${file:}": "no such file", "${ A}": "no variable name",
+		"${B}": "variable B is not set", "${A": "without }", "${}": "no variable name", "${a-b}": "no variable name", "${file:}": "no such file",
+		"${ A}":        "no variable name",
 		"${BIG}${BIG}": "larger than 65536 bytes", "${1}": "no variable name", "${" + strings.Repeat("A", 200) + "}": "no variable name",
 	} {
 		if got, err := expand(in, lookup, content); err == nil || got != "" || !strings.Contains(err.Error(), want) {
@@ -50,7 +53,7 @@ func FuzzExpand(f *testing.F) {
 		} else if err == nil && !strings.Contains(s, "${") && got != s {
 			t.Fatalf("%q became %q", s, got)
 		}
-		// Whatever the text, escaping makes expand give it back.
+		// For every text, expand reverses the escaping.
 		if got, err := expand(strings.ReplaceAll(s, "${", "$${"), lookup, content); len(s) <= MaxValue && (err != nil || got != s) {
 			t.Fatalf("%q escaped became %q, %v", s, got, err)
 		}
@@ -90,7 +93,8 @@ func FuzzSize(f *testing.F) {
 func TestParseDuration(t *testing.T) {
 	for in, want := range map[string]time.Duration{
 		"0": 0, "0s": 0, "30s": 30 * time.Second, "1h30m": 90 * time.Minute, "400d": 400 * day, "1d12h": 36 * time.Hour, "1.5h": 90 * time.Minute,
-		"": -1, "30": -1, "-1s": -1, "1d-1h": -1, "d": -1, "1.5d": -1, "1w": -1, "999999d": -1, "1d999999999h": -1, "1h1d": -1, "+1s": -1, "1d+1s": -1,
+		"": -1, "30": -1, "-1s": -1, "1d-1h": -1, "d": -1, "1.5d": -1, "1w": -1, "999999d": -1, "1d999999999h": -1, "1h1d": -1,
+		"+1s": -1, "1d+1s": -1,
 	} {
 		got, err := parseDuration(in)
 		if want < 0 && (err == nil || got != 0) || want >= 0 && (err != nil || got != want) {

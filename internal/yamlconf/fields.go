@@ -40,10 +40,10 @@ func shortField(t reflect.Type) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// holdsSecrets reports whether a field of t is a secret, so that a stray key beside it may be one too.
+// holdsSecrets reports whether a field of t is a secret, so that an unknown key beside it may be one too.
 func (s Scalars) holdsSecrets(t reflect.Type) bool {
 	for _, f := range Fields(t) {
-		if scalar, ok := s.of(f.Type); ok && scalar.Secret {
+		if scalar, ok := s.lookup(f.Type); ok && scalar.Secret {
 			return true
 		}
 	}
@@ -55,7 +55,7 @@ func (s Scalars) pathOf(root reflect.Type, key string) string {
 	var found []string
 	var search func(path string, t reflect.Type)
 	search = func(path string, t reflect.Type) {
-		if _, isScalar := s.of(t); isScalar {
+		if _, isScalar := s.lookup(t); isScalar {
 			return
 		}
 		switch t.Kind() {
@@ -83,14 +83,14 @@ func (s Scalars) pathOf(root reflect.Type, key string) string {
 	return found[0]
 }
 
-// setDefaults gives v, and all it holds, the defaults of its tags.
+// setDefaults sets v, and everything in it, to the defaults of its tags.
 func (d *Document) setDefaults(v reflect.Value, path string) {
 	if v.Kind() != reflect.Struct {
 		return
 	}
 	for key, f := range Fields(v.Type()) {
 		at, field := join(path, key), v.FieldByIndex(f.Index)
-		scalar, isScalar := d.scalars.of(f.Type)
+		scalar, isScalar := d.scalars.lookup(f.Type)
 		fallback := f.Tag.Get("default")
 		switch {
 		case !isScalar:
@@ -119,11 +119,11 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// alternatives writes the words of an enum: a, b or c.
+// alternatives returns the values of an enum for a message: a, b or c.
 func alternatives(enum string) string {
 	words := strings.Split(enum, ",")
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// allowed reports whether text is one of the words of an enum.
+// allowed reports whether text is one of the values of an enum.
 func allowed(enum, text string) bool { return slices.Contains(strings.Split(enum, ","), text) }

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// ReadFile reads a regular file of at most so many bytes. Its errors name the path once.
+// ReadFile reads a regular file of at most most bytes. Its errors name the path once.
 func ReadFile(path string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // reading must not wait for the writer of a pipe
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // must not wait for the writer of a pipe
 	if err != nil {
 		return nil, FileError(path, err)
 	}
@@ -42,7 +42,7 @@ func TooLarge(path string, most int64) error {
 	return fmt.Errorf("%s is larger than the %d bytes allowed", path, most)
 }
 
-// FileError puts the path in front of what went wrong, without the name of the system call.
+// FileError puts the path before the error, without the name of the system call.
 func FileError(path string, err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		err = failed.Err

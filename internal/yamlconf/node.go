@@ -15,8 +15,8 @@ type pair struct {
 	value ast.Node
 }
 
-// pairs lists the entries of a mapping, without those whose key is not text or stands twice: these are
-// reported. It is false where node is not a mapping, which is reported too.
+// pairs returns the entries of a mapping, without those whose key is not text or is a duplicate: these are reported. It
+// is false where node is not a mapping, which is reported too.
 func (d *Document) pairs(path string, node ast.Node) ([]pair, bool) {
 	var values []*ast.MappingValueNode
 	switch n := node.(type) {
@@ -46,7 +46,7 @@ func (d *Document) pairs(path string, node ast.Node) ([]pair, bool) {
 	return entries, true
 }
 
-// keyText returns the text of a key, or what is wrong with it.
+// keyText returns the text of a key, or the fault of it.
 func keyText(n ast.Node) (text, fault string) {
 	if k, ok := n.(*ast.MappingKeyNode); ok && k.Value != nil {
 		n = k.Value
@@ -68,7 +68,7 @@ func isNull(n ast.Node) bool {
 	return null || n == nil
 }
 
-// scalarText returns the text of a scalar as written, quotes and folding undone.
+// scalarText returns the text of a scalar, with quotes and folding undone.
 func scalarText(n ast.Node) (string, bool) {
 	switch s := n.(type) {
 	case *ast.StringNode:
@@ -82,7 +82,7 @@ func scalarText(n ast.Node) (string, bool) {
 	}
 }
 
-// A kind of node, in the words of the people who write it.
+// A kind of node, named in common words.
 type kind string
 
 const (
@@ -111,18 +111,18 @@ func kindOf(n ast.Node) kind {
 	}
 }
 
-// shownText bounds what of a value or key a message shows, in bytes.
-const shownText = 60
+// maxQuoted bounds the part of a value or key that a message shows, in bytes.
+const maxQuoted = 60
 
 // Quote returns s in quotes, for a message; of a long text the first 60 bytes.
 func Quote(s string) string {
-	if len(s) > shownText {
-		return strconv.Quote(strings.ToValidUTF8(s[:shownText], "")) + "…"
+	if len(s) > maxQuoted {
+		return strconv.Quote(strings.ToValidUTF8(s[:maxQuoted], "")) + "…"
 	}
 	return strconv.Quote(s)
 }
 
-// nodePosition returns where a node begins: a mapping at its first key.
+// nodePosition returns the position at which a node begins: a mapping at its first key.
 func nodePosition(n ast.Node) Position {
 	switch node := n.(type) {
 	case *ast.MappingNode:

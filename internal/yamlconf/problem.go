@@ -12,7 +12,7 @@ import (
 
 const (
 	maxProblems = 100   // reported
-	maxFound    = 2_000 // kept, to be put in the order of their lines
+	maxKept     = 2_000 // kept, and sorted by their lines
 )
 
 // A Problem is one finding in a document. Line and Column count from 1; Line 0 means the whole file, or
@@ -56,14 +56,14 @@ func (ps Problems) Err() error {
 	return errors.Join(errs...)
 }
 
-// A Position is where a key stands in the file, counted from 1. The zero Position is nowhere.
+// A Position is the place of a key in the file, counted from 1. The zero Position is unknown.
 type Position struct{ Line, Column int }
 
-// Positions are the places of the keys and items of a document by path ("services[0].policy_file").
+// Positions are the positions of the keys and items of a document by path ("services[0].policy_file").
 type Positions map[string]Position
 
-// Nearest returns the place of path or, where the document has no such path, of the innermost thing around
-// it that the document has.
+// Nearest returns the position of path or, where the document does not contain it, of the innermost enclosing path that
+// it contains.
 func (ps Positions) Nearest(path string) Position {
 	for {
 		if at, ok := ps[path]; ok {
@@ -77,7 +77,7 @@ func (ps Positions) Nearest(path string) Position {
 	}
 }
 
-// lastStep returns where the last .key, ["key"] or [n] of path begins, or -1.
+// lastStep returns the offset at which the last .key, ["key"] or [n] of path begins, or -1.
 func lastStep(path string) int {
 	inQuotes, cut := false, -1
 	for i := 0; i < len(path); i++ {
@@ -93,7 +93,7 @@ func lastStep(path string) int {
 	return cut
 }
 
-// Errorf adds an error about path, at its place. The message begins with path.
+// Errorf adds an error about path, at its position. The message begins with path.
 func (d *Document) Errorf(path, format string, args ...any) {
 	d.add(problem.Error, path, fmt.Sprintf(format, args...))
 }
@@ -112,15 +112,15 @@ func (d *Document) add(level problem.Level, path, message string) {
 	d.keep(Problem{d.file, at.Line, at.Column, level, message}, path)
 }
 
-// errorAt adds an error about path at a place of its own.
+// errorAt adds an error about path at another position.
 func (d *Document) errorAt(at Position, path, message string) {
 	d.keep(Problem{d.file, at.Line, at.Column, problem.Error, message}, path)
 }
 
-// keep adds a problem about path, unless there are so many that nobody would read it.
+// keep adds a problem about path, unless there are too many already.
 func (d *Document) keep(p Problem, path string) {
 	d.failed[path] = true
-	if len(d.problems) == maxFound {
+	if len(d.problems) == maxKept {
 		d.dropped++
 		d.droppedError = d.droppedError || p.Level == problem.Error
 		return
@@ -134,8 +134,8 @@ func (d *Document) keep(p Problem, path string) {
 // Failed reports whether a problem about exactly this path was added, so that one mistake is reported once.
 func (d *Document) Failed(path string) bool { return d.failed[path] }
 
-// Problems returns what was found so far in the order of the lines, what has no line last; of very many the
-// first hundred and how many more there are.
+// Problems returns the problems found so far in the order of the lines, those without a line last; of very many the
+// first hundred and the number of the rest.
 func (d *Document) Problems() Problems {
 	key := func(p Problem) int { return cmp.Or(p.Line, math.MaxInt) }
 	slices.SortStableFunc(d.problems, func(a, b Problem) int {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Reference returns a document that writes every key of a struct type out, with its default and what it
-// means: for people to copy from. It names the JSON Schema at schemaID for editors.
+// Reference returns a document with every key of a struct type, its default and its description: for people to copy
+// from. It names the JSON Schema at schemaID for editors.
 func (s Scalars) Reference(root reflect.Type, schemaID string) []byte {
 	var out strings.Builder
 	out.WriteString("# yaml-language-server: $schema=" + schemaID + "\n")
@@ -22,7 +22,7 @@ func (s Scalars) writeReference(out *strings.Builder, t reflect.Type, indent str
 		if enum := f.Tag.Get("enum"); enum != "" {
 			fmt.Fprintf(out, "%s# One of %s.\n", indent, alternatives(enum))
 		}
-		_, isScalar := s.of(f.Type)
+		_, isScalar := s.lookup(f.Type)
 		fallback, required := f.Tag.Get("default"), f.Tag.Get("required") == "true"
 		switch {
 		case isScalar && fallback != "":
@@ -45,7 +45,7 @@ func (s Scalars) writeReference(out *strings.Builder, t reflect.Type, indent str
 	}
 }
 
-// yamlText quotes a default that YAML would read as something else.
+// yamlText quotes a default that YAML would read as a value of another type.
 func yamlText(text string) string {
 	if strings.Contains(text, "${") {
 		return strconv.Quote(text)

@@ -12,23 +12,23 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// A Scalar is how a Go type is read from one YAML scalar.
+// A Scalar describes how a Go type is read from one YAML scalar.
 type Scalar struct {
 	Want    string // completes "want …" in messages
-	Rule    string // follows Want where a text of the type can still be refused
-	Pattern string // regular expression of the texts, for the JSON Schema; empty where every text may be one
-	Hidden  bool   // no message shows the text, because it may hold a secret
-	Secret  bool   // the text is a secret: no message shows a stray key beside it either
+	Rule    string // follows Want where a text of the type may still be rejected
+	Pattern string // regular expression of the texts, for the JSON Schema; empty where every text is possible
+	Hidden  bool   // no message shows the text, because it may contain a secret
+	Secret  bool   // the text is a secret: no message shows an unknown key beside it either
 	Number  bool   // a YAML number or boolean needs no quotes
-	// Parse returns a value of the type; that it fails is all that its error means.
+	// Parse returns a value of the type; the text of its error is not used.
 	Parse func(text string) (any, error)
 }
 
-// Scalars are the types that are read from one YAML scalar, beside those that the package reads itself:
-// strings and named string types, bool, int (31 bits), int64 (a size in bytes) and time.Duration (not negative).
+// Scalars are the types that are read from one YAML scalar, beside the built-in ones: strings and named string types,
+// bool, int (31 bits), int64 (a size in bytes) and time.Duration (not negative).
 type Scalars map[reflect.Type]Scalar
 
-// MaxText bounds a text in bytes, and TextRule is that bound for people.
+// MaxText bounds a text in bytes, and TextRule describes that bound for people.
 const (
 	MaxText  = 4096
 	TextRule = " of at most 4096 bytes without control characters"
@@ -61,8 +61,8 @@ var (
 	}
 )
 
-// of returns how a type is read from a scalar, if it is.
-func (s Scalars) of(t reflect.Type) (Scalar, bool) {
+// lookup returns how a type is read from a scalar, if it is.
+func (s Scalars) lookup(t reflect.Type) (Scalar, bool) {
 	if scalar, ok := s[t]; ok {
 		return scalar, true
 	}
@@ -72,7 +72,7 @@ func (s Scalars) of(t reflect.Type) (Scalar, bool) {
 	return textScalar, t.Kind() == reflect.String
 }
 
-// ParseText returns s unless it is longer than MaxText or holds control characters.
+// ParseText returns s unless it is longer than MaxText or contains control characters.
 func ParseText(s string) (string, error) {
 	if len(s) > MaxText || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", errScalar
@@ -96,8 +96,8 @@ const day = 24 * time.Hour
 
 var days = regexp.MustCompile(`^([0-9]{1,6})d`)
 
-// parseDuration reads what time.ParseDuration reads, with whole days in front: 400d, 1d12h. Negative
-// durations are refused.
+// parseDuration reads a duration of time.ParseDuration, with whole days in front: 400d, 1d12h. Negative durations are
+// rejected.
 func parseDuration(s string) (time.Duration, error) {
 	var whole time.Duration
 	rest := s

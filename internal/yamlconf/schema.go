@@ -10,16 +10,16 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// expandable matches a value that is only known after expansion.
+// expandable matches a value that is known only after expansion.
 const expandable = `\$\{`
 
-// Schema returns the JSON Schema (2020-12) of the documents that Decode reads into a struct of the type of
-// root, made from the same tags. It accepts every document that Decode accepts; what needs more than one
-// value to judge is left to the caller of Decode.
+// Schema returns the JSON Schema (2020-12) of the documents that Decode reads into a struct of the type of root, made
+// from the same tags. It accepts every document that Decode accepts. Checks that need more than one value are left to
+// the caller of Decode.
 func (s Scalars) Schema(root any, id, title string) ([]byte, error) {
 	scalarSchemas := func(t reflect.Type) *jsonschema.Schema {
-		for _, t := range []reflect.Type{t, reflect.PointerTo(t)} { // the Reflector looks through pointers
-			if scalar, ok := s.of(t); ok {
+		for _, t := range []reflect.Type{t, reflect.PointerTo(t)} { // the Reflector follows pointers
+			if scalar, ok := s.lookup(t); ok {
 				return scalarSchema(t, scalar)
 			}
 		}
@@ -53,13 +53,13 @@ func scalarSchema(t reflect.Type, scalar Scalar) *jsonschema.Schema {
 	}
 }
 
-// anyOf accepts, beside the forms given, a value yet to be expanded.
+// anyOf accepts, beside the given forms, a value that is yet to be expanded.
 func anyOf(forms ...*jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: append(forms, &jsonschema.Schema{Type: "string", Pattern: expandable})}
 }
 
-// annotate adds to the properties of schema, which was made from t, what the tags of t demand: required,
-// enum, default, description. A key that may be left out may be null.
+// annotate adds to the properties of schema, which was made from t, the tags of t: required, enum, default,
+// description. A key that may be left out may be null.
 func (s Scalars) annotate(schema *jsonschema.Schema, t reflect.Type) {
 	for key, f := range Fields(t) {
 		property, ok := schema.Properties.Get(key)
@@ -83,7 +83,7 @@ func (s Scalars) annotate(schema *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// bound adds the bounds of a field that JSON Schema has words for: numbers of entries, and whole numbers.
+// bound adds the bounds of a field that JSON Schema can express: numbers of entries, and whole numbers.
 func bound(property *jsonschema.Schema, f reflect.StructField) {
 	most, err := strconv.ParseUint(f.Tag.Get("max"), 10, 64)
 	if err != nil {
@@ -101,7 +101,7 @@ func bound(property *jsonschema.Schema, f reflect.StructField) {
 }
 
 func (s Scalars) annotateValue(schema *jsonschema.Schema, t reflect.Type) {
-	if _, isScalar := s.of(t); isScalar {
+	if _, isScalar := s.lookup(t); isScalar {
 		return
 	}
 	if short, ok := shortField(t); ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// A Tree is a YAML value read as the JSON value of the same meaning: map[string]any, []any, string, bool,
-// json.Number or nil. Set is false where the document has no value there; a null is set.
+// A Tree is a YAML value read as the JSON value with the same meaning: map[string]any, []any, string, bool, json.Number
+// or nil. Set is false where the document has no value there; a null is set.
 type Tree struct {
 	Value any
 	Set   bool
@@ -18,7 +18,7 @@ type Tree struct {
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// treeValue reads a node as JSON; what JSON cannot hold is reported.
+// treeValue reads a node as JSON; a value that JSON does not have is reported.
 func (d *Document) treeValue(path string, node ast.Node) (any, bool) {
 	resolved, ok := d.resolve(path, node)
 	if !ok {
