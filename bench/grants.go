@@ -86,9 +86,9 @@ func grants(ctx context.Context, p plan) (err error) {
 }
 
 // grantsOn lets replicas on one database admit calls for grantTime.
-func grantsOn(ctx context.Context, dsn string, replicas int, period limit.Period, trips *atomic.Int64) (perSecond,
-	tripsPerThousand float64, err error,
-) {
+func grantsOn(
+	ctx context.Context, dsn string, replicas int, period limit.Period, trips *atomic.Int64,
+) (perSecond, tripsPerThousand float64, err error) {
 	request := store.BeginRequest{
 		Execution: store.Execution{Service: "s", AgentID: "a"},
 		Limits: []store.Reservation{{

@@ -18,13 +18,16 @@ func thousands(n int) []byte {
 			b.WriteByte(',')
 		}
 		w, v := words[i%len(words)], words[(i/len(words))%len(words)]
-		fmt.Fprintf(&b, `{"intent_uid": "big.example:%s-%s-%d:v1", "intent_name": "%s%s%d", "description": "Lets an agent %s the %s of number %d with everything that belongs to it",
+		fmt.Fprintf(&b, `{"intent_uid": "big.example:%s-%s-%d:v1", "intent_name": "%s%s%d", "description": "Lets an agent %s the %s of `+
+			`number %d with everything that belongs to it",
  "input_parameters": [
-  {"name": "query", "type": "string", "required": true, "description": "words to look for", "minLength": 1, "maxLength": %d, "pattern": "^[a-z]+$"},
+  {"name": "query", "type": "string", "required": true, "description": "words to look for", "minLength": 1, "maxLength": %d, `+
+			`"pattern": "^[a-z]+$"},
   {"name": "limit", "type": "integer", "default": 10, "minimum": 1, "maximum": %d},
   {"name": "sort", "type": "string", "enum": ["price", "date", "x%d"], "description": "order of the results"}],
  "output_parameters": [{"name": "results", "type": "array", "description": "what was found"}, {"name": "total", "type": "integer"}],
- "endpoint": {"url": "https://api.big.example/%s/%d", "method": "POST", "content_type": "application/json"}, "tags": ["%s", "%s"], "category": "%s"}`,
+ "endpoint": {"url": "https://api.big.example/%s/%d", "method": "POST", "content_type": "application/json"}, "tags": ["%s", "%s"], `+
+			`"category": "%s"}`,
 			w, v, i, w, v, i, w, v, i, i+1, i+100, i, w, i, w, v, words[i%7])
 	}
 	b.WriteString("]}")

@@ -22,7 +22,8 @@ func FuzzParse(f *testing.F) {
 		`{"$ref": "#"}}}}]`)))
 	f.Add([]byte(`{"service": {"name": "D"}, "intents": [{"uid": "d.example:do-it:v1", "name": "DoIt", "endpoint": {"url": ` +
 		`"https://d.example/{a}"}}], "security": {"public_key": "x"}}`))
-	f.Add([]byte(one(`"input_parameters": [{"name": "a", "type": ["integer", "null"], "enum": [1, {}], "const": null, "multipleOf": 1e-400, "minLength": 1.0, "maxItems": 1e3, "uniqueItems": false,
+	f.Add([]byte(one(`"input_parameters": [{"name": "a", "type": ["integer", "null"], "enum": [1, {}], "const": null, "multipleOf": ` +
+		`1e-400, "minLength": 1.0, "maxItems": 1e3, "uniqueItems": false,
 	  "pattern": "^(?P<x>a)$", "format": "uri-template", "dependentRequired": {"a": []}, "minProperties": 0, "exclusiveMaximum": -1.5E+3}]`)))
 	f.Add([]byte(`{"agentsJson": "0.1.0", "flows": []}`))
 	f.Add([]byte(shop[:500]))
@@ -130,7 +131,8 @@ func FuzzValidate(f *testing.F) {
 func FuzzShape(f *testing.F) {
 	c, list := intents.Parse([]byte(one(`"output_parameters": [
 	  {"name": "a", "type": "number", "required": true}, {"name": "b", "type": "string"}, {"name": "c", "type": "boolean"},
-	  {"name": "d", "type": "array", "items": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}}]`)), intents.Options{Strict: true})
+	  {"name": "d", "type": "array", "items": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": `+
+		`["x"]}}]`)), intents.Options{Strict: true})
 	if c == nil {
 		f.Fatal(list)
 	}

@@ -107,7 +107,8 @@ func TestReferenceServiceDialect(t *testing.T) {
 	c := strict(t, `{"service-info": {"name": "homes.example", "description": "…", "service_url": "http://127.0.0.1:4000"},
  "intents": [{"intent_uid": "homes.example:findHome:v1", "intent_name": "FindHome", "description": "…",
    "input_parameters": {"city": {"title": "City", "type": "string"}, "max_rent": {"default": null, "title": "Max Rent", "type": "integer"},
-     "area": {"anyOf": [{"type": "string", "maxLength": 5}, {"type": "null"}], "default": null, "title": "Area"}, "sort": {"type": "string", "default": "rent"}},
+     "area": {"anyOf": [{"type": "string", "maxLength": 5}, {"type": "null"}], "default": null, "title": "Area"}, "sort": {"type": `+
+		`"string", "default": "rent"}},
    "output_parameters": {"homes": {"items": {}, "title": "Homes", "type": "array"}, "total": {"title": "Total", "type": "integer"}},
    "tags": ["real estate"], "rate_limit": "1000/hour", "price": "0.01 USD"}],
  "uim-public-key": "TUlJ", "uim-policy-file": "http://127.0.0.1:4000/uim-policy.json",
@@ -143,7 +144,8 @@ func TestReferenceServiceDialect(t *testing.T) {
 
 func TestOtherDialects(t *testing.T) {
 	draft := strict(t, `{"service": {"name": "D", "version": "1", "urls": {"service": "https://d.example", "terms": "https://d.example/t"}},
-	  "intents": [{"uid": "d.example:do-it:v1", "name": "DoIt", "description": "d", "endpoint": {"url": "https://d.example/x", "method": "POST"}}],
+	  "intents": [{"uid": "d.example:do-it:v1", "name": "DoIt", "description": "d", "endpoint": {"url": "https://d.example/x", "method": `+
+		`"POST"}}],
 	  "security": {"public_key": "PEM", "policy_url": "https://d.example/p.json", "supported_auth_methods": ["pat"]},
 	  "compliance": {"standards": ["GDPR"], "certifications": ["ISO27001"]}}`)
 	if draft.Dialect != intents.Draft || draft.Service.TermsURL != "https://d.example/t" || draft.PublicKey != "PEM" ||
@@ -327,7 +329,8 @@ func TestLenientLeavesOutOnlyWhatIsInvalid(t *testing.T) {
 		`{"intent_uid": "a.example:ref:v1", "input_parameters": [{"name": "a", "$ref": "https://evil.example/"}]},
 		 {"intent_uid": "a.example:deep:v1", "x": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `},
 		 {"intent_uid": "a.example:good:v1", "tags": "no list", "surprise": 1, "uid": null,
-		  "input_parameters": [{"name": "a", "type": "date", "format": "fancy", "unheard": 1, "default": null}, {"name": "b", "type": "integer", "default": "x"}]}],
+		  "input_parameters": [{"name": "a", "type": "date", "format": "fancy", "unheard": 1, "default": null}, {"name": "b", "type": ` +
+		`"integer", "default": "x"}]}],
 		 "extra": {}, "uim-license": 7}`
 	c, list := intents.Parse([]byte(doc), intents.Options{})
 	if c == nil || list.Failed() {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// DefaultPageSize is the page size of a search that names none.
-	DefaultPageSize = 20
+	// defaultPageSize is the page size of a search that names none.
+	defaultPageSize = 20
 	// MaxPageSize is the largest page size.
 	MaxPageSize  = 100
 	maxQueryText = 500 // characters of one filter
@@ -30,7 +30,7 @@ type Query struct {
 	Description string   // words that must all occur in the description
 	Tags        []string // tags that must all be present
 	Page        int      // from 1; 0 is 1
-	PageSize    int      // 0 is DefaultPageSize; above MaxPageSize is MaxPageSize
+	PageSize    int      // 0 is 20; above MaxPageSize is MaxPageSize
 }
 
 // A Page is one page of the answer to a Query. Its JSON is the wire form of the search endpoint.
@@ -119,7 +119,7 @@ func (c *Catalog) Search(q Query) Page {
 	found := c.index.find(q)
 	p := Page{CurrentPage: max(q.Page, 1), PageSize: q.PageSize, TotalResults: len(found)}
 	if p.PageSize < 1 {
-		p.PageSize = DefaultPageSize
+		p.PageSize = defaultPageSize
 	}
 	if p.PageSize > MaxPageSize {
 		p.PageSize, p.Clamped = MaxPageSize, true

@@ -314,7 +314,8 @@ func TestSchemas(t *testing.T) {
 	i := with(t, `[{"name": "a", "required": true, "$ref": "#/$defs/x", "$defs": {"x": {"type": "array", "items": {"$ref": "#"}, "enum": `+
 		`[{"$ref": "data"}]}}}, {"name": "b", "type": "any", "description": "d"}]`)
 	got, err := json.Marshal(i.InputSchema())
-	want := `{"additionalProperties":false,"properties":{"a":{"$defs":{"x":{"enum":[{"$ref":"data"}],"items":{"$ref":"#/properties/a"},"type":"array"}},"$ref":"#/properties/a/$defs/x"},"b":{"description":"d"}},"required":["a"],"type":"object"}`
+	want := `{"additionalProperties":false,"properties":{"a":{"$defs":{"x":{"enum":[{"$ref":"data"}],"items":{"$ref":"#/properties/a"},` +
+		`"type":"array"}},"$ref":"#/properties/a/$defs/x"},"b":{"description":"d"}},"required":["a"],"type":"object"}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s", got)
 	}

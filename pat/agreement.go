@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// AgreementWindow is how far from now a fresh agreement may have been made, either way.
-	AgreementWindow = 5 * time.Minute
+	// agreementWindow is how far from now a fresh agreement may have been made, either way.
+	agreementWindow = 5 * time.Minute
 	// maxSigned bounds signed_policy: a JWS over the largest policy.
 	maxSigned = MaxPolicy*4/3 + 16<<10
 	minNonce  = 16
@@ -64,7 +64,7 @@ func VerifyAgreement(p Presented, issuer string, current Offer, past []Offer, no
 }
 
 func (a Accepted) stale(now time.Time) bool {
-	return a.Assurance == Fresh && now.Sub(a.IssuedAt).Abs() > AgreementWindow
+	return a.Assurance == Fresh && now.Sub(a.IssuedAt).Abs() > agreementWindow
 }
 
 // verifyPresented is VerifyAgreement without the time: it does not check whether a fresh agreement is stale.

@@ -102,8 +102,8 @@ func TestPolicyAsJWS(t *testing.T) {
 		}
 		for _, typ := range []string{"uim-proof+jwt", "uim-pat+jwt", "application/UIM-proof+jwt"} {
 			text := jws(t, map[string]any{"alg": alg, "typ": typ}, other, sign)
-			if _, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}, issuer, offer, nil,
-				noon); !errors.Is(err, pat.ErrBadSignature) {
+			p := pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}
+			if _, err := pat.VerifyAgreement(p, issuer, offer, nil, noon); !errors.Is(err, pat.ErrBadSignature) {
 				t.Errorf("%s as %s: %v", alg, typ, err)
 			}
 		}

@@ -41,8 +41,8 @@ const (
 	longestYear  = 366 * 86400
 )
 
-// LimitOf returns a rate in the form of the claim lmt.
-func LimitOf(r limit.Rate) Limit {
+// limitOf returns a rate in the form of the claim lmt.
+func limitOf(r limit.Rate) Limit {
 	period := r.Period.Seconds()
 	switch r.Period {
 	case limit.Month:
@@ -54,12 +54,12 @@ func LimitOf(r limit.Rate) Limit {
 	return Limit{r.Max, period}
 }
 
-// rate is the inverse of LimitOf. For a period that LimitOf never returns it is the zero Rate.
+// rate is the inverse of limitOf. For a period that limitOf never returns it is the zero Rate.
 func (l Limit) rate() limit.Rate {
 	for _, p := range []limit.Period{
 		limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week, limit.Month, limit.Year, limit.Lifetime,
 	} {
-		if r := (limit.Rate{Max: l.Rate, Period: p}); LimitOf(r) == l {
+		if r := (limit.Rate{Max: l.Rate, Period: p}); limitOf(r) == l {
 			return r
 		}
 	}
@@ -96,7 +96,7 @@ func (c *Claims) payload() map[string]any {
 		"iss": c.Issuer, "sub": c.Subject, "aud": c.Issuer, "jti": c.ID,
 		"iat": c.IssuedAt.Unix(), "nbf": c.NotBefore.Unix(), "exp": c.ExpiresAt.Unix(),
 		"scope": c.Scope, "pol": c.Policy, "pol_digest": c.PolicyDigest,
-		"lmt": LimitOf(c.Limit), "cnf": map[string]any{"jkt": c.KeyID}, "agr": c.Agreement,
+		"lmt": limitOf(c.Limit), "cnf": map[string]any{"jkt": c.KeyID}, "agr": c.Agreement,
 	}
 	if c.Assurance == Static {
 		m["assurance"] = Static

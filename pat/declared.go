@@ -17,7 +17,7 @@ type Declared map[string][]string
 
 // The bounds of Declared. All of it goes into each PAT.
 const (
-	MaxDeclared       = 16  // names
+	maxDeclared       = 16  // names
 	maxDeclaredValues = 16  // of one name
 	maxDeclaredValue  = 200 // bytes of one value
 	maxDeclaredText   = 2 << 10
@@ -28,8 +28,8 @@ var declaredName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 // Check returns an error that names the first fault of d, or nil. Accepted are at most 16 names of letters, digits and
 // _ . -, each with 1 to 16 texts of at most 200 bytes, 2 KiB in all.
 func (d Declared) Check() error {
-	if len(d) > MaxDeclared {
-		return fmt.Errorf("has %d names: at most %d", len(d), MaxDeclared)
+	if len(d) > maxDeclared {
+		return fmt.Errorf("has %d names: at most %d", len(d), maxDeclared)
 	}
 	size := 0
 	for _, name := range slices.Sorted(maps.Keys(d)) {

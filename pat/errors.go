@@ -25,7 +25,7 @@ var (
 	ErrPolicyMismatch = errors.New("the signed policy is not the one offered now")
 	// ErrAgreementReplayed means that the agreement's jti was used before. AGREEMENT_REPLAYED.
 	ErrAgreementReplayed = errors.New("the agreement was used before")
-	// ErrAgreementStale means that the agreement was made more than AgreementWindow from now. AGREEMENT_STALE.
+	// ErrAgreementStale means that the agreement was made more than five minutes from now. AGREEMENT_STALE.
 	ErrAgreementStale = errors.New("the agreement was not made now")
 	// ErrFreshRequired means that only a fresh agreement (or a proof of key) is accepted. FRESH_AGREEMENT_REQUIRED.
 	ErrFreshRequired = errors.New("an agreement that cannot be replayed, or a proof of key, is required")

@@ -63,7 +63,7 @@ type bundlePolicy struct {
 // Export writes an agreement and its policy as one JSON document that anyone can verify offline, with VerifyExport or
 // with the public key alone. Evidence that does not verify is not exported: ErrBadExport.
 func Export(a Agreement, p PolicyDocument) ([]byte, error) {
-	if err := VerifyEvidence(a, p); err != nil {
+	if err := verifyEvidence(a, p); err != nil {
 		return nil, err
 	}
 	b64 := base64.RawURLEncoding.EncodeToString
@@ -109,14 +109,14 @@ func VerifyExport(raw []byte) (Exported, error) {
 	if bad := cmp.Or(top.faulty, ra.faulty, rp.faulty); bad != "" {
 		return Exported{}, errorOfKind(ErrBadExport, "the bundle's member %s is missing or not as it should be", bad)
 	}
-	if err := VerifyEvidence(e.Agreement, e.Policy); err != nil {
+	if err := verifyEvidence(e.Agreement, e.Policy); err != nil {
 		return Exported{}, err
 	}
 	return e, nil
 }
 
-// VerifyEvidence verifies the signature of a stored agreement again. The error is of kind ErrBadExport.
-func VerifyEvidence(a Agreement, p PolicyDocument) error {
+// verifyEvidence verifies the signature of a stored agreement again. The error is of kind ErrBadExport.
+func verifyEvidence(a Agreement, p PolicyDocument) error {
 	key, err := ParseSPKI(a.PublicKey)
 	if err != nil || key.Thumbprint() != a.KeyID {
 		return errorOfKind(ErrBadExport, "the public key is not the one the agreement names")

@@ -122,7 +122,7 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	}
 	document := PolicyDocument{Service: i.rules.Service, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes, FirstOffered: now}
 	agreement, err = i.store.Agree(ctx, NewAgreement{
-		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: now.Add(3 * AgreementWindow),
+		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: now.Add(3 * agreementWindow),
 	})
 	if err != nil {
 		return Issued{}, i.refuseAgreement(err, agentID, key.Thumbprint())
@@ -244,7 +244,7 @@ func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omi
 
 // token returns the record of a new PAT.
 func (i *Issuer) token(a Agreement, s Scope, requested []string, now time.Time) Token {
-	lmt := LimitOf(s.Limit)
+	lmt := limitOf(s.Limit)
 	t := Token{
 		ID: TokenID(newID()), Service: i.rules.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
 		Scope: scopeClaim(s.Entries, requested), LimitRate: lmt.Rate, LimitPeriod: lmt.Period, Assurance: a.Assurance,

@@ -10,8 +10,8 @@ import (
 // Bounds of a service's rules.
 const (
 	MaxTTL    = 24 * time.Hour
-	MaxLeeway = 5 * time.Minute
-	MaxGrace  = 24 * time.Hour
+	maxLeeway = 5 * time.Minute
+	maxGrace  = 24 * time.Hour
 	// staticLife is how long after a static agreement its PATs are renewed without a proof of key.
 	staticLife = 24 * time.Hour
 	// lastMinute is how long a renewed PAT is accepted beside its successor.
@@ -74,11 +74,11 @@ func (r *Rules) check() error {
 	if r.TTL < time.Second || r.TTL > MaxTTL {
 		fail("pat.ttl: want 1s to %s", MaxTTL)
 	}
-	if r.Leeway < 0 || r.Leeway > MaxLeeway {
-		fail("pat.leeway: want 0s to %s", MaxLeeway)
+	if r.Leeway < 0 || r.Leeway > maxLeeway {
+		fail("pat.leeway: want 0s to %s", maxLeeway)
 	}
-	if r.Grace < 0 || r.Grace > MaxGrace {
-		fail("pat.renew_grace: want 0s to %s", MaxGrace)
+	if r.Grace < 0 || r.Grace > maxGrace {
+		fail("pat.renew_grace: want 0s to %s", maxGrace)
 	}
 	if r.Freshness != FreshnessOptional && r.Freshness != FreshnessRequired {
 		fail("pat.freshness: want %s or %s", FreshnessOptional, FreshnessRequired)

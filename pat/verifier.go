@@ -15,18 +15,18 @@ import (
 // MaxToken bounds a PAT in bytes.
 const MaxToken = 24 << 10
 
-// DefaultCached is how many verified PATs a Verifier caches by default.
-const DefaultCached = 10_000
+// defaultCached is how many verified PATs a Verifier caches by default.
+const defaultCached = 10_000
 
 // A VerifierConfig configures a Verifier.
 type VerifierConfig struct {
 	Service string        // id of the service
 	Issuer  string        // iss and aud of its PATs
-	Leeway  time.Duration // between our clock and the issuer's, at most MaxLeeway
+	Leeway  time.Duration // between our clock and the issuer's, at most maxLeeway (5 minutes)
 	Grace   time.Duration // after exp, in which a PAT may still be renewed
 	Keys    *Keyring
 	View    *View
-	Cached  int // how many verified PATs are cached; 0: DefaultCached
+	Cached  int // how many verified PATs are cached; 0: 10,000
 }
 
 // A Verifier verifies the PATs of one service under one version of the configuration; a reload makes another. It is
@@ -49,11 +49,11 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 	if c.Service == "" || c.Issuer == "" || c.Keys == nil || c.View == nil {
 		return nil, errors.New("a verifier needs a service, its issuer, keys and a view")
 	}
-	if c.Leeway < 0 || c.Leeway > MaxLeeway || c.Grace < 0 || c.Grace > MaxGrace {
-		return nil, fmt.Errorf("leeway is 0 to %s and renew_grace 0 to %s", MaxLeeway, MaxGrace)
+	if c.Leeway < 0 || c.Leeway > maxLeeway || c.Grace < 0 || c.Grace > maxGrace {
+		return nil, fmt.Errorf("leeway is 0 to %s and renew_grace 0 to %s", maxLeeway, maxGrace)
 	}
 	if c.Cached == 0 {
-		c.Cached = DefaultCached
+		c.Cached = defaultCached
 	}
 	cache, err := otter.New(&otter.Options[[sha256.Size]byte, *cachedPAT]{MaximumSize: c.Cached})
 	if err != nil {
@@ -206,7 +206,7 @@ func (v *Verifier) Introspect(ctx context.Context, token, offered string, now ti
 	if err != nil || c.Agreed(offered) != nil {
 		return Introspection{}, nil //nolint:nilerr // RFC 7662 2.2: the answer is that it is not active
 	}
-	lmt := LimitOf(c.Limit)
+	lmt := limitOf(c.Limit)
 	return Introspection{
 		Active: true, TokenType: "Bearer", Scope: strings.Join(c.Scope, " "), ClientID: c.Subject, Subject: c.Subject, Issuer: c.Issuer,
 		Audience: c.Issuer,

@@ -299,7 +299,8 @@ func TestNames(t *testing.T) {
 	if len(long.Name) > 100 {
 		t.Errorf("%s", long)
 	}
-	same := convert(t, []byte(`{"openapi":"3.1.0","info":{},"paths":{"/a":{"get":{"operationId":"doIt"},"post":{"operationId":"do_it"}},"/b":{"get":{"operationId":"do-it"}}}}`), openapi.Options{})
+	same := convert(t, []byte(`{"openapi":"3.1.0","info":{},"paths":{"/a":{"get":{"operationId":"doIt"},"post":{"operationId":"do_it"}},`+
+		`"/b":{"get":{"operationId":"do-it"}}}}`), openapi.Options{})
 	seen := map[string]bool{}
 	for _, in := range same.Intents {
 		seen[in.UID.String()] = true

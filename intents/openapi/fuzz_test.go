@@ -24,8 +24,11 @@ func FuzzConvert(f *testing.F) {
 			"properties: {b: {}}}}}}}}}}}",
 		"swagger: 2.0\nparameters: {a: {in: {}, name: []}}\npaths: {/x: {get: {parameters: [{$ref: '#/parameters/a'}, {in: query, name: l, " +
 			"type: array, items: {type: string}}]}, post: {parameters: [{in: formData, name: f, type: string}]}}}",
-		`{"openapi":"3.1.0","paths":{"/a{b}":{"post":{"parameters":[{"in":"path","name":"b","schema":{"$ref":"#/paths"}}],"requestBody":{"content":{"*/*":{"schema":{"oneOf":[{},true]}}}}}}}}`,
-		`{"openapi":"3.0.1","paths":{"/a":{"get":{"parameters":[{"in":"query","name":"o","style":"deepObject","schema":{"type":"object","properties":{"p":{"type":"integer","default":"x"}}}}]}}},"components":{"securitySchemes":{"k":{"type":"apiKey","in":"header","name":"K"}}}}`,
+		`{"openapi":"3.1.0","paths":{"/a{b}":{"post":{"parameters":[{"in":"path","name":"b","schema":{"$ref":"#/paths"}}],` +
+			`"requestBody":{"content":{"*/*":{"schema":{"oneOf":[{},true]}}}}}}}}`,
+		`{"openapi":"3.0.1","paths":{"/a":{"get":{"parameters":[{"in":"query","name":"o","style":"deepObject","schema":{"type":"object",` +
+			`"properties":{"p":{"type":"integer","default":"x"}}}}]}}},"components":{"securitySchemes":{"k":{"type":"apiKey","in":"header",` +
+			`"name":"K"}}}}`,
 		"openapi: &v 3.0.0\nx: &x {get: {operationId: a, tags: [t]}}\npaths: {/a: *x, /b: {<<: *x, post: {deprecated: true}}}",
 	} {
 		f.Add([]byte(seed))

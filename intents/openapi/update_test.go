@@ -15,7 +15,8 @@ openapi: 3.0.3
 info: {title: T, version: 1.0.0, description: A}
 servers: [{url: 'https://s.example'}]
 paths:
-  /a: {get: {operationId: a, summary: Does a, parameters: [{name: x, in: query, schema: {type: string}}], responses: {'200': {description: ok}}}}
+  /a: {get: {operationId: a, summary: Does a, parameters: [{name: x, in: query, schema: {type: string}}], responses: {'200': ` +
+	`{description: ok}}}}
   /b: {get: {operationId: b, summary: Does b, responses: {'200': {description: ok}}}}
   /c: {post: {operationId: c, summary: Does c, responses: {'200': {description: ok}}}}
   /d: {get: {operationId: d, summary: Does d, responses: {'200': {description: ok}}}}

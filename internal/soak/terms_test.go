@@ -112,7 +112,8 @@ func configFile(upstream, store string) string {
 	if store != "" {
 		store = fmt.Sprintf("store: %q\n", store)
 	}
-	return store + fmt.Sprintf(`server: {listen: 127.0.0.1:0, per_address: 1000000/second, issue_per_address: 100000/minute, drain_timeout: 10s}
+	return store + fmt.Sprintf(`server: {listen: 127.0.0.1:0, per_address: 1000000/second, issue_per_address: 100000/minute, `+
+		`drain_timeout: 10s}
 admin: {listen: 127.0.0.1:0, token: %s}
 billing: {credit: %s}
 pat: {limit: %d/hour}
