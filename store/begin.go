@@ -8,48 +8,51 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Reservation asks for one unit of one limit. An empty Principal names a counter that all agents of the service share.
+// A Reservation is a request for one unit of one limit. An empty Principal names a counter that all agents of the
+// service share.
 type Reservation struct {
 	Principal pat.Principal
 	limit.Limit
 }
 
-// A Candidate is one permission under which the call may be made. The first whose limits and charge can all be had wins.
+// A Candidate is one permission under which the call may be made. Begin uses the first whose limits and charge are all
+// available.
 type Candidate struct {
 	Rule   string
 	Limits []Reservation
 	Charge money.Amount // zero: free; never negative
 }
 
-// A Nonce may be used once per service and key, until it is forgotten.
+// A Nonce may be used once per service and key, while it is kept.
 type Nonce struct {
 	KeyID pat.KeyID
 	ID    string
-	Until time.Time // the first moment at which it may be forgotten
+	Until time.Time // the first moment at which it may be deleted
 }
 
-// Billing is how much an agent may owe.
+// Billing bounds how much an agent may owe.
 type Billing struct {
-	// Prepaid: the agent owes nothing, and spends what the operator topped up.
+	// Prepaid means that the agent owes nothing, and spends what the operator topped up.
 	Prepaid bool
 	// Credit is the most that an agent may owe in its currency.
 	Credit money.Amount
-	// Unapproved: what the agent owes also counts towards one account that all unapproved agents share, with the same Credit.
+	// Unapproved means that what the agent owes also counts towards one account that all unapproved agents share, with the
+	// same Credit.
 	Unapproved bool
 }
 
-// A BeginRequest asks to make one call.
+// A BeginRequest describes one call to begin.
 type BeginRequest struct {
-	// Execution is the call: ID (a UUIDv7; it may be empty where nothing is recorded), Service, AgentID, Intent and the ids of its
-	// agreement, token and policy. The store sets Rule, Charge, State and the times.
+	// Execution is the call: ID (a UUIDv7; it may be empty where nothing is recorded), Service, AgentID, Intent and the
+	// ids of its agreement, token and policy. The store sets Rule, Charge, State and the times.
 	Execution  Execution
 	Nonce      *Nonce
-	Limits     []Reservation // taken whichever candidate wins: the token's own limit, the service's ceiling
+	Limits     []Reservation // taken for every candidate: the token's own limit, the service's ceiling
 	Candidates []Candidate   // at least one, in order of preference
 	Billing    Billing
 	// Hold is how long the record stays held before the sweeper may make it unresolved: the upstream's timeout and 30 s.
 	Hold time.Duration
-	// KeyFor is how long the idempotency key, if there is one, is remembered: 24 h.
+	// KeyFor is how long the idempotency key, if there is one, is kept: 24 h.
 	KeyFor time.Duration
 }
 
@@ -58,13 +61,14 @@ type Admission struct {
 	Execution Execution
 	Recorded  bool          // an execution record exists, and must be settled
 	Taken     []CounterSlot // one unit in each, to be given back if nothing was sent
-	Expires   time.Duration // from when Begin was called: the call may not be sent later; 0: no such bound
+	Expires   time.Duration // counted from the call of Begin: the call may not be sent later; 0: no such bound
 	Standing  []limit.Standing
 	// Replay is the record of an earlier execution under the same idempotency key that has ended; then nothing was taken.
 	Replay *Execution
 }
 
-// Admit returns the Admission of a call at a moment under one of its candidates, before its limits: an engine adds what it took.
+// Admit returns the Admission of a call at a moment under one of its candidates, without its limits: an engine adds
+// what it took.
 func (r *BeginRequest) Admit(candidate int, at time.Time) Admission {
 	c, e := &r.Candidates[candidate], r.Execution
 	e.Rule, e.Charge, e.State, e.Outcome, e.Answer = c.Rule, c.Charge, Held, "", nil

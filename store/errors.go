@@ -11,25 +11,25 @@ import (
 
 // Errors of engines.
 var (
-	// ErrUnavailable means that the store did not answer in time or at all, and that the caller has to deny.
+	// ErrUnavailable means that the store did not answer, or not in time, and that the caller has to deny.
 	ErrUnavailable = errors.New("the store is not available")
 	// ErrNonceUsed means that the proof was used before.
 	ErrNonceUsed = errors.New("the nonce was used before")
-	// ErrKeyReused means that the idempotency key came with another request.
+	// ErrKeyReused means that the idempotency key was sent with another request.
 	ErrKeyReused = errors.New("the idempotency key belongs to another request")
 	// ErrInProgress means that the call under this idempotency key is still running.
 	ErrInProgress = errors.New("the call under this idempotency key is still running")
-	// ErrOutcomeUnknown means that it is not known how the call under this idempotency key ended.
+	// ErrOutcomeUnknown means that the outcome of the call under this idempotency key is unknown.
 	ErrOutcomeUnknown = errors.New("the outcome of the call under this idempotency key is not known")
 	// ErrCredit means that the charge is more than the agent may owe or has.
 	ErrCredit = errors.New("the charge exceeds the agent's credit")
-	// ErrSettled means that another settler won.
+	// ErrSettled means that the execution was settled before.
 	ErrSettled = errors.New("the execution is settled already")
 	// ErrReferenceUsed means that the reference of a top-up belongs to another top-up.
 	ErrReferenceUsed = errors.New("the reference belongs to another top-up")
 	// ErrNotFound means that there is no such record.
 	ErrNotFound = errors.New("no such record")
-	// ErrForgotten means that the ledger of the period is not kept any more. See ForgottenError.
+	// ErrForgotten means that the ledger of the period is no longer kept. See ForgottenError.
 	ErrForgotten = errors.New("the ledger does not reach back so far")
 	// ErrPeriod means that a period does not end after it begins.
 	ErrPeriod = errors.New("the period must end after it begins")
@@ -37,7 +37,7 @@ var (
 	ErrUnbalanced = errors.New("an account is not the sum over its ledger")
 )
 
-// A LimitError refuses a call because a limit is used up.
+// A LimitError rejects a call because a limit is used up.
 type LimitError struct {
 	limit.Standing
 	Principal  pat.Principal // empty: a counter that all agents share
@@ -46,9 +46,9 @@ type LimitError struct {
 
 func (e *LimitError) Error() string { return fmt.Sprintf("limit %s of %s is used up", e.ID, e.Rate) }
 
-// A ForgottenError refuses a statement that begins where the ledger is not whole. It is ErrForgotten.
+// A ForgottenError rejects a statement that begins where the ledger is no longer complete. It is ErrForgotten.
 type ForgottenError struct {
-	Kept time.Time // from then on the ledger is whole
+	Kept time.Time // from then on the ledger is complete
 }
 
 func (e *ForgottenError) Error() string {

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A State is where an execution stands.
+// A State is the state of an execution.
 type State string
 
 // The states of an execution. A charge that is held or unresolved counts as owed until it is captured or released.
@@ -19,7 +19,7 @@ const (
 	Unresolved State = "unresolved"
 )
 
-// An Outcome is what the gateway can tell of the upstream call.
+// An Outcome is the result of the upstream call, as far as the gateway can determine it.
 type Outcome string
 
 // The outcomes.
@@ -30,7 +30,7 @@ const (
 	Unknown Outcome = "unknown"  // anything between
 )
 
-// An Execution is the record of one call that charges or carries an idempotency key.
+// An Execution is the record of one call that charges or has an idempotency key.
 type Execution struct {
 	ID             string // UUIDv7, made by the gateway
 	Service        string
@@ -41,7 +41,7 @@ type Execution struct {
 	AgreementID    pat.AgreementID
 	TokenID        pat.TokenID
 	PolicyDigest   string
-	Rule           string       // of the candidate that won
+	Rule           string       // of the candidate that was used
 	Charge         money.Amount // zero: free
 	State          State
 	Outcome        Outcome // empty while held
@@ -54,7 +54,7 @@ type Execution struct {
 // MaxAnswer bounds a stored answer, in bytes; see Answer.Size. A larger one is not stored.
 const MaxAnswer = 1 << 20
 
-// An Answer is what a call returned, stored to be returned again under its idempotency key: an output, or a refusal.
+// An Answer is the result of a call, stored to be returned again under its idempotency key: an output, or a refusal.
 type Answer struct {
 	Output  []byte        // JSON: the output parameters; empty where the call was refused
 	Reason  reason.Reason // of the refusal; empty: the call succeeded
@@ -63,7 +63,7 @@ type Answer struct {
 	Details []byte        // of the refusal: a JSON object; empty: none
 }
 
-// Size is how many bytes of MaxAnswer an answer takes.
+// Size returns how many bytes of MaxAnswer an answer uses.
 func (a *Answer) Size() int { return len(a.Output) + len(a.Message) + len(a.Details) }
 
 // A Settlement ends an execution.

@@ -6,35 +6,35 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// A LeaseRequest takes units of limits of one service in advance, all or none, and gives back what was not used of those taken
+// A LeaseRequest takes units of limits of one service in advance, all or none, and returns unused units that were taken
 // before.
 type LeaseRequest struct {
 	Service string
-	Returns []LeaseReturn // taken into account whether the demands can be met or not
+	Returns []LeaseReturn // applied whether the demands can be met or not
 	Demands []LeaseDemand // at most one for each counter
 }
 
-// A LeaseReturn gives units back to the slot they were counted in, as far as it still counts them.
+// A LeaseReturn returns units to the slot in which they were counted, if it still counts.
 type LeaseReturn struct {
 	CounterSlot
 	Units int64 // at least 1
 }
 
-// A LeaseDemand asks for units of one rolling limit. See limit.Slice for how many of those left are leased.
+// A LeaseDemand requests units of one rolling limit. See limit.Slice for how many of those left are leased.
 type LeaseDemand struct {
 	Reservation
-	Units   int64 // as many as may be of use soon
+	Units   int64 // as many as may be used soon
 	Waiting int64 // calls that wait for it; counted as at least 1
 }
 
-// A Lease answers one LeaseDemand. Durations count from the store's time in the transaction. The holder counts them from when it
-// sent the request, and so is never later than the store.
+// A Lease answers one LeaseDemand. Durations count from the store's time in the transaction. The holder counts them
+// from when it sent the request, and so is never later than the store.
 type Lease struct {
-	Slot  int64 // that the units are counted in; it never goes back for a counter
+	Slot  int64 // in which the units are counted; for a counter it never moves back
 	Units int64 // counted as used from now on; 0 where any of the demands was refused
-	// Standing has in Left what is left beside the units. It is that of the refusal where there is one.
+	// Standing has in Left what remains beside the units. For a refusal it is the standing of the refused limit.
 	limit.Standing
-	Ends    time.Duration // until the store's slot ends: then no call may be admitted on the units any more
-	Expires time.Duration // until a call that was admitted on them may no longer be sent: the end of the slot after it
+	Ends    time.Duration // until the store's slot ends: from then on no call may be admitted with the units
+	Expires time.Duration // until a call that was admitted with them may no longer be sent: the end of the slot after it
 	Refusal *LimitError   // nil, or: the limit is used up
 }

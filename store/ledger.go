@@ -7,11 +7,11 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An Account is how one agent stands in one currency.
+// An Account holds the sums of one agent in one currency.
 type Account struct {
 	AgentID  pat.AgentID
 	Currency string
-	ToppedUp money.Amount // less what was taken back
+	ToppedUp money.Amount // less what was reversed
 	Held     money.Amount // held and unresolved
 	Captured money.Amount
 }
@@ -25,29 +25,29 @@ type Entry struct {
 	ExecutionID string
 	Intent      string
 	Rule        string
-	Amount      money.Amount // below zero only where a top-up is taken back
+	Amount      money.Amount // below zero only where a top-up is reversed
 	From, To    State        // From is empty when the charge was first held; both are empty for a top-up
 	By          string       // agent, sweeper or operator
 	Reference   string       // of a top-up; empty: none
 }
 
-// A TopUp changes what an agent has paid in. Where Reverse is set the amount is taken back: the entry's amount is
-// below zero, and the agent may owe afterwards what it had spent of it.
+// A TopUp changes what an agent has paid in. With Reverse set the amount is subtracted: the entry's amount is below
+// zero, and the agent may owe afterwards what it had spent of it.
 type TopUp struct {
 	Service string
 	AgentID pat.AgentID
 	Amount  money.Amount // above zero
 	Reverse bool
-	// Reference is the operator's name for this change, such as the number of a payment; empty: none. A service's
-	// ledger takes each reference once, for as long as the entry is kept.
+	// Reference is the operator's name for this change, such as the number of a payment; empty: none. A service's ledger
+	// accepts each reference once, for as long as the entry is kept.
 	Reference string
 }
 
-// A Filter narrows a listing of executions, entries or accounts; zero fields do not.
+// A Filter restricts a listing of executions, entries or accounts; zero fields restrict nothing.
 type Filter struct {
 	Service string
 	AgentID pat.AgentID
 	State   State  // of executions; of entries the state that they lead to
-	After   string // the place of the last row seen: an ID, a Seq, or an agent id, a space and a currency
+	After   string // the cursor of the last row returned: an ID, a Seq, or an agent id, a space and a currency
 	Limit   int    // 100 if not set, and at most 1000
 }

@@ -8,26 +8,27 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An AgentFilter narrows a listing of agents; zero fields do not. Limit is 100 if not set, and at most 1000.
+// An AgentFilter restricts a listing of agents; zero fields restrict nothing. Limit is 100 if not set, and at most
+// 1000.
 type AgentFilter struct {
 	Service  string
 	Status   pat.AgentStatus
 	Approved *bool
-	After    pat.AgentID // of the last agent seen
+	After    pat.AgentID // of the last agent returned
 	Limit    int
 }
 
-// An AgreementFilter narrows a listing of agreements; zero fields do not. Limit is as of an AgentFilter.
+// An AgreementFilter restricts a listing of agreements; zero fields restrict nothing. Limit is as in AgentFilter.
 type AgreementFilter struct {
 	Service      string
 	AgentID      pat.AgentID
 	PolicyDigest string
 	State        pat.AgreementState
-	After        pat.AgreementID // of the last agreement seen
+	After        pat.AgreementID // of the last agreement returned
 	Limit        int
 }
 
-// A TokenFilter narrows a listing of PATs; zero fields do not. Limit is as of an AgentFilter.
+// A TokenFilter restricts a listing of PATs; zero fields restrict nothing. Limit is as in AgentFilter.
 type TokenFilter struct {
 	Service     string
 	AgentID     pat.AgentID
@@ -39,14 +40,14 @@ type TokenFilter struct {
 	Limit   int
 }
 
-// A TokenCursor is a place in a listing of PATs: behind the one issued at IssuedAt with this ID. The zero
+// A TokenCursor is a position in a listing of PATs: behind the one issued at IssuedAt with this ID. The zero
 // TokenCursor is the beginning.
 type TokenCursor struct {
 	IssuedAt time.Time
 	ID       pat.TokenID
 }
 
-// String is the form that ParseTokenCursor reads; empty for the beginning.
+// String returns the form that ParseTokenCursor reads; empty for the beginning.
 func (c TokenCursor) String() string {
 	if c.ID == "" {
 		return ""
@@ -54,7 +55,7 @@ func (c TokenCursor) String() string {
 	return strconv.FormatInt(c.IssuedAt.UnixNano(), 10) + "." + string(c.ID)
 }
 
-// ParseTokenCursor reads what TokenCursor.String returned. ok is false where s is no such text.
+// ParseTokenCursor reads the result of TokenCursor.String. ok is false where s is not such a text.
 func ParseTokenCursor(s string) (_ TokenCursor, ok bool) {
 	if s == "" {
 		return TokenCursor{}, true
@@ -73,5 +74,5 @@ type ListedToken struct {
 	Revoked bool
 }
 
-// Cursor is the place behind the token.
+// Cursor returns the position behind the token.
 func (t ListedToken) Cursor() TokenCursor { return TokenCursor{t.IssuedAt, t.ID} }

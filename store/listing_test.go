@@ -9,7 +9,12 @@ import (
 
 func TestTokenCursors(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 1, time.UTC)
-	for _, c := range []store.TokenCursor{{}, {IssuedAt: at, ID: "p3XQ0w5mTkq7sJ1vYb2c9A"}, {IssuedAt: time.Unix(0, 0).UTC(), ID: "a.b"}, {IssuedAt: time.Unix(-1, 0).UTC(), ID: "x"}} {
+	for _, c := range []store.TokenCursor{
+		{},
+		{IssuedAt: at, ID: "p3XQ0w5mTkq7sJ1vYb2c9A"},
+		{IssuedAt: time.Unix(0, 0).UTC(), ID: "a.b"},
+		{IssuedAt: time.Unix(-1, 0).UTC(), ID: "x"},
+	} {
 		if got, ok := store.ParseTokenCursor(c.String()); !ok || got != c {
 			t.Errorf("%q: %+v, %v; want %+v", c.String(), got, ok, c)
 		}

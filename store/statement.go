@@ -7,37 +7,37 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A StatementFilter narrows a listing of statements to accounts and a period.
+// A StatementFilter restricts a listing of statements to accounts and a period.
 type StatementFilter struct {
 	Service string
 	AgentID pat.AgentID // empty: of every agent
 	// From is the first moment in the period, To the first after it. Zero From: all that is kept; zero To: up to now.
 	From, To time.Time
-	After    string // agent id, a space and the currency of the last statement seen
+	After    string // agent id, a space and the currency of the last statement returned
 	Limit    int    // 100 if not set, and at most 1000
 }
 
-// A Statement is what happened on one account in a period. The sums are those of the ledger: each part of Closing
-// is the sum of that part of Opening and of what the period added.
+// A Statement sums up one account in a period. The sums are those of the ledger: each part of Closing is the sum of
+// that part of Opening and of what the period added.
 type Statement struct {
 	AgentID          pat.AgentID
 	Currency         string
 	From, To         time.Time // zero From: the account's beginning
 	Opening, Closing Position
 	ToppedUp         money.Amount // in the period
-	Reversed         money.Amount // top-ups taken back in the period
+	Reversed         money.Amount // top-ups reversed in the period
 	Lines            []StatementLine
 }
 
-// A Position is how an account stands at one moment.
+// A Position holds the sums of an account at one moment.
 type Position struct {
-	ToppedUp   money.Amount // less what was taken back
+	ToppedUp   money.Amount // less what was reversed
 	Held       money.Amount // held and unresolved
 	Unresolved money.Amount // part of Held
 	Captured   money.Amount
 }
 
-// Balance is what may still be spent; below zero it is what the agent owes.
+// Balance returns what may still be spent; below zero it is what the agent owes.
 func (p Position) Balance() money.Amount {
 	return money.Amount{Nano: p.ToppedUp.Nano - p.Held.Nano - p.Captured.Nano, Currency: p.ToppedUp.Currency}
 }
@@ -49,7 +49,7 @@ type StatementLine struct {
 	Held, Captured, Released, Unresolved Charges
 }
 
-// Charges are how many calls, and what they cost together.
+// Charges is the number of calls, and their total cost.
 type Charges struct {
 	Calls  int64
 	Amount money.Amount

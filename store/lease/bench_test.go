@@ -16,23 +16,23 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
-// A counting store counts transactions.
-type counting struct {
+// A countingStore counts transactions.
+type countingStore struct {
 	lease.Store
 	begins, leases atomic.Int64
 }
 
-func (c *counting) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
+func (c *countingStore) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	c.begins.Add(1)
 	return c.Store.Begin(ctx, r)
 }
 
-func (c *counting) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
+func (c *countingStore) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	c.leases.Add(1)
 	return c.Store.Lease(ctx, r)
 }
 
-func (c *counting) transactions() int64 { return c.begins.Load() + c.leases.Load() }
+func (c *countingStore) transactions() int64 { return c.begins.Load() + c.leases.Load() }
 
 func openSQLite(tb testing.TB, place string, now func() time.Time) *sqlstore.Store {
 	tb.Helper()
@@ -72,9 +72,9 @@ func BenchmarkGrants(b *testing.B) {
 				r.Limits = append(r.Limits, store.Reservation{Principal: "a", Limit: l})
 			}
 			place := b.TempDir()
-			stores, holders := make([]*counting, c.holders), make([]*lease.Holder, c.holders)
+			stores, holders := make([]*countingStore, c.holders), make([]*lease.Holder, c.holders)
 			for i := range holders {
-				stores[i] = &counting{Store: openSQLite(b, place, time.Now)}
+				stores[i] = &countingStore{Store: openSQLite(b, place, time.Now)}
 				holders[i] = lease.New(stores[i], lease.Options{Now: time.Now, Sole: c.holders == 1})
 				defer func() {
 					if err := holders[i].Close(); err != nil {

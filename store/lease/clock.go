@@ -2,14 +2,14 @@ package lease
 
 import "time"
 
-// An instant is one moment by two clocks: one that only goes forward but may stand still while the machine
-// sleeps, and the wall clock, which somebody may set. What has to end by then ends by whichever is there first.
+// An instant is one moment on two clocks: one that only moves forward but may stand still while the machine sleeps, and
+// the wall clock, which may be set. A deadline has passed when it has passed on one of them.
 type instant struct {
 	elapsed time.Duration
 	wall    int64 // nanoseconds since 1970
 }
 
-// newClock reads both.
+// newClock returns a function that reads both clocks.
 func newClock(o Options) func() instant {
 	if o.Elapsed != nil {
 		return func() instant { return instant{o.Elapsed(), o.Now().UnixNano()} }
@@ -23,10 +23,10 @@ func newClock(o Options) func() instant {
 
 func (i instant) add(d time.Duration) instant { return instant{i.elapsed + d, i.wall + int64(d)} }
 
-// until is how long it takes from another moment, by the clock that says less.
+// until returns the duration from another moment, on the clock on which it is shorter.
 func (i instant) until(from instant) time.Duration {
 	return min(i.elapsed-from.elapsed, time.Duration(i.wall-from.wall))
 }
 
-// reached reports whether it is there by either clock.
+// reached reports whether the instant has passed on either clock.
 func (i instant) reached(now instant) bool { return i.until(now) <= 0 }

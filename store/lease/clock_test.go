@@ -11,28 +11,28 @@ import (
 	"github.com/uimgate/uimgate/store/lease"
 )
 
-// A hook runs around a lease transaction.
-type hooked struct {
-	*counting
+// hookedStore calls functions before and after a lease transaction.
+type hookedStore struct {
+	*countingStore
 	before, after func()
 }
 
-func (h *hooked) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
+func (h *hookedStore) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	if h.before != nil {
 		h.before()
 	}
-	got, err := h.counting.Lease(ctx, r)
+	got, err := h.countingStore.Lease(ctx, r)
 	if h.after != nil {
 		h.after()
 	}
 	return got, err
 }
 
-// Whatever the two clocks of a holder make of the time that has passed, a dead lease is not spent: the time to the
-// next slot passed by one of them.
-func TestADeadLeaseIsNotSpent(t *testing.T) {
+// A holder never spends an expired lease, whichever of its two clocks is wrong: the time to the next slot has passed on
+// one of them.
+func TestAnExpiredLeaseIsNotSpent(t *testing.T) {
 	t.Parallel()
-	const slot = time.Second // of a limit by the minute
+	const slot = time.Second // of a limit per minute
 	for name, c := range map[string]struct{ truth, wall, steady time.Duration }{
 		"the process was stopped":                         {5 * slot, 5 * slot, 5 * slot},
 		"the machine slept":                               {5 * slot, 5 * slot, 0},
@@ -54,7 +54,7 @@ func TestADeadLeaseIsNotSpent(t *testing.T) {
 				if want := limit.Minute.Slot(r.truth.Now()); b.Taken[0].Slot != want {
 					t.Fatalf("a unit of slot %d was spent in slot %d", b.Taken[0].Slot, want)
 				}
-				if s := b.Standing[0]; s.Left != 100_000-22 { // what was left of the old lease is back
+				if s := b.Standing[0]; s.Left != 100_000-22 { // the rest of the old lease was returned
 					t.Fatalf("%+v", s)
 				}
 			})
@@ -68,13 +68,13 @@ func TestALeaseEndsToTheNanosecond(t *testing.T) {
 	q := free(rate("l", 100_000, limit.Minute))
 	r.warm(q)
 	ends := limit.Minute.Ends(limit.Minute.Slot(start)).Sub(start)
-	r.pass(ends - 1)
+	r.advance(ends - 1)
 	r.costs(0, func() {
 		if b := r.begin(q); b.Expires != limit.Minute.SlotLength()+1 {
 			t.Fatalf("the grant lives for %v", b.Expires)
 		}
 	})
-	r.pass(1)
+	r.advance(1)
 	r.costs(1, func() {
 		if b := r.begin(q); b.Expires != 2*limit.Minute.SlotLength() {
 			t.Fatalf("the grant lives for %v", b.Expires)
@@ -82,13 +82,14 @@ func TestALeaseEndsToTheNanosecond(t *testing.T) {
 	})
 }
 
-// The time to the end counts from when the store was asked: it may have answered at once, and the answer may be late.
+// The time to the end counts from the request to the store: the store may have answered at once, and the answer may be
+// late.
 func TestTheStoreIsSlow(t *testing.T) {
 	t.Parallel()
 	ends := limit.Minute.Ends(limit.Minute.Slot(start)).Sub(start)
 	for name, c := range map[string]struct {
 		slow time.Duration
-		want time.Duration // the grant lives so long after the call was begun
+		want time.Duration // until when the grant is valid, from the begin of the call
 	}{
 		"a little":                 {ends / 2, ends + time.Second},
 		"for longer than the slot": {ends + 500*time.Millisecond, ends + time.Second},
@@ -96,7 +97,7 @@ func TestTheStoreIsSlow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			h := &hooked{counting: r.store, after: func() { r.pass(c.slow) }}
+			h := &hookedStore{countingStore: r.store, after: func() { r.advance(c.slow) }}
 			r.Holder = lease.New(h, r.opts)
 			q := free(rate("l", 100_000, limit.Minute))
 			b := r.begin(q)
@@ -111,20 +112,20 @@ func TestTheStoreIsSlow(t *testing.T) {
 	t.Run("for longer than a grant lives", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)
-		h := &hooked{counting: r.store, after: func() { r.pass(3 * time.Second) }}
+		h := &hookedStore{countingStore: r.store, after: func() { r.advance(3 * time.Second) }}
 		r.Holder = lease.New(h, r.opts)
-		b := r.begin(free(rate("l", 100_000, limit.Minute))) // in the end by the store itself, which knows no more
+		b := r.begin(free(rate("l", 100_000, limit.Minute))) // admitted by the store itself, whose answers are no more current
 		if r.store.begins.Load() != 1 || b.Expires <= 0 {
 			t.Fatalf("%+v", b)
 		}
 		h.after = nil
-		if s := r.begin(free(rate("l", 100_000, limit.Minute))).Standing[0]; s.Left != 100_000-2 { // dead leases came back
+		if s := r.begin(free(rate("l", 100_000, limit.Minute))).Standing[0]; s.Left != 100_000-2 { // expired leases were returned
 			t.Fatalf("%+v", s)
 		}
 	})
 }
 
-// The store's clock names the slot, however wrong that of a holder is.
+// The store's clock determines the slot, however wrong that of a holder is.
 func TestAHolderWithAWrongClock(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -138,20 +139,20 @@ func TestAHolderWithAWrongClock(t *testing.T) {
 		if most := limit.Minute.Expires(b.Taken[0].Slot).Sub(r.truth.Now()); b.Expires > most {
 			t.Fatalf("the grant lives for %v; it may for %v", b.Expires, most)
 		}
-		r.pass(17 * time.Millisecond)
+		r.advance(17 * time.Millisecond)
 	}
 }
 
-// A lease that nobody heard of stays counted as used, and so does what was sent back and may not have arrived.
+// A lease whose answer was lost stays counted as used, and so does a return that may not have arrived.
 func TestAnUnknownTransactionCostsUnitsOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	lossy := &lossy{counting: r.store}
+	lossy := &lossyStore{countingStore: r.store}
 	r.Holder = lease.New(lossy, r.opts)
 	q := free(rate("l", 1000, limit.Day))
 	r.warm(q)
 	lossy.lose = true
-	r.pass(time.Minute)
+	r.advance(time.Minute)
 	if err := r.Tidy(t.Context()); !errors.Is(err, store.ErrUnavailable) { // it did arrive
 		t.Fatal(err)
 	}
@@ -164,14 +165,14 @@ func TestAnUnknownTransactionCostsUnitsOnly(t *testing.T) {
 	}
 }
 
-// A lossy store does as it is told and does not answer.
-type lossy struct {
-	*counting
+// A lossyStore executes requests without an answer.
+type lossyStore struct {
+	*countingStore
 	lose bool
 }
 
-func (l *lossy) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
-	got, err := l.counting.Lease(ctx, r)
+func (l *lossyStore) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
+	got, err := l.countingStore.Lease(ctx, r)
 	if l.lose {
 		return nil, store.ErrUnavailable
 	}

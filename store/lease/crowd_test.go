@@ -14,8 +14,9 @@ import (
 	"github.com/uimgate/uimgate/store/lease"
 )
 
-// crowd makes so many calls at once and counts those that were admitted. Whatever is no refusal fails the test.
-func (r *rig) crowd(calls int, call func(i int) store.BeginRequest) int64 {
+// concurrently makes the given number of calls at once and returns how many were admitted. An error that is no refusal
+// fails the test.
+func (r *rig) concurrently(calls int, call func(i int) store.BeginRequest) int64 {
 	r.Helper()
 	var admitted atomic.Int64
 	var wg sync.WaitGroup
@@ -36,14 +37,14 @@ func (r *rig) crowd(calls int, call func(i int) store.BeginRequest) int64 {
 	return admitted.Load()
 }
 
-func TestACrowdOnOneLimit(t *testing.T) {
+func TestConcurrentCallsOnOneLimit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("l", 3000, limit.Hour), rate("wide", 10_000, limit.Day))
-	if n := r.crowd(5000, func(int) store.BeginRequest { return q }); n != 3000 {
+	if n := r.concurrently(5000, func(int) store.BeginRequest { return q }); n != 3000 {
 		t.Fatalf("%d admitted", n)
 	}
-	// Each joins the one request under way; what they wait for is asked for at once.
+	// Each call joins the request in progress; what they wait for is requested together.
 	if n := r.store.transactions(); n > 100 {
 		t.Fatalf("%d transactions", n)
 	}
@@ -52,13 +53,13 @@ func TestACrowdOnOneLimit(t *testing.T) {
 	}
 }
 
-func TestACrowdOnManyLimits(t *testing.T) {
+func TestConcurrentCallsOnManyLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ceiling := store.Reservation{Limit: limit.Limit{ID: "ceiling", Rate: limit.Rate{Max: 2000, Period: limit.Hour}}}
-	n := r.crowd(4000, func(i int) store.BeginRequest {
-		if i%200 == 0 { // meanwhile leases end and are given back
-			r.pass(3 * time.Second)
+	n := r.concurrently(4000, func(i int) store.BeginRequest {
+		if i%200 == 0 { // meanwhile leases end and are returned
+			r.advance(3 * time.Second)
 			if err := r.Tidy(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -87,19 +88,19 @@ func TestACrowdOnManyLimits(t *testing.T) {
 	}
 }
 
-// A blocking store answers when it is told to.
-type blocking struct {
-	*counting
-	asked, answer chan struct{}
+// A blockingStore answers when the test permits it.
+type blockingStore struct {
+	*countingStore
+	requested, answer chan struct{}
 }
 
-func (s *blocking) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
-	s.asked <- struct{}{}
+func (s *blockingStore) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
+	s.requested <- struct{}{}
 	select {
 	case <-s.answer:
-		return s.counting.Lease(ctx, r)
+		return s.countingStore.Lease(ctx, r)
 	case <-ctx.Done():
-		<-s.answer // it is busy with it, and nobody can take it back
+		<-s.answer // it is being executed, and cannot be cancelled
 		return nil, store.ErrUnavailable
 	}
 }
@@ -107,7 +108,7 @@ func (s *blocking) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lea
 func TestWaitingEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	s := &blocking{r.store, make(chan struct{}, 1), make(chan struct{})}
+	s := &blockingStore{r.store, make(chan struct{}, 1), make(chan struct{})}
 	r.Holder = lease.New(s, r.opts)
 	q := free(rate("l", 1000, limit.Hour))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -116,8 +117,8 @@ func TestWaitingEnds(t *testing.T) {
 		_, err := r.Begin(ctx, q)
 		first <- err
 	}()
-	<-s.asked
-	cancel() // who asked first goes away; who joined gets the answer
+	<-s.requested
+	cancel() // the first caller leaves; the one that joined gets the answer
 	if err := <-first; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -135,17 +136,17 @@ func TestWaitingEnds(t *testing.T) {
 func TestPatienceEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	s := &blocking{r.store, make(chan struct{}, 1), make(chan struct{})}
+	s := &blockingStore{r.store, make(chan struct{}, 1), make(chan struct{})}
 	r.Holder = lease.New(s, r.opts)
 	r.BoundPatience(10 * time.Millisecond)
 	q := free(rate("l", 1000, limit.Hour))
-	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) { // though the store is at it still
+	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) { // although the store is still busy
 		t.Fatal(err)
 	}
 	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatal(err)
 	}
-	if len(s.asked) != 1 {
+	if len(s.requested) != 1 {
 		t.Fatal("a second request went out while the first was under way")
 	}
 	close(s.answer)

@@ -32,8 +32,8 @@ func (e engine) Settle(ctx context.Context, a store.Admission, to store.Settleme
 
 func (e engine) Close() error { return errors.Join(e.leases.Close(), e.Store.Close()) }
 
-// forward turns a clock that may be set back into one that only goes forward. Setting it back takes as much time, so that
-// nothing is remembered across: what the store says then has to be asked.
+// forward turns a clock that may be set back into one that only moves forward. Setting it back counts as the same time
+// forward, so that no state is used across the change: the store has to decide again.
 func forward(now func() time.Time) func() time.Duration {
 	var mu sync.Mutex
 	last, passed := now(), time.Duration(0)
@@ -47,8 +47,8 @@ func forward(now func() time.Time) func() time.Duration {
 	}
 }
 
-// The whole suite holds with leases in front of the store, also where every rolling limit is leased: a single
-// process cannot be told from the store itself.
+// The whole suite passes with leases in front of the store, also where every rolling limit is leased: with a single
+// process they make no difference.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, from := range map[string]int64{"large limits": limit.LeaseFrom, "every limit": 1} {

@@ -8,21 +8,21 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An entry is what is known here of one counter.
+// An entry is the local state of one counter.
 type entry struct {
 	key key
 
 	mu   sync.Mutex
-	gone bool // no longer in its shard: whoever finds it so looks again
+	gone bool // no longer in its shard: a caller that finds it so looks it up again
 	lease
 	refusals []refusal // of different Max
-	fetch    *fetch    // under way; at most one
+	fetch    *fetch    // in progress; at most one
 
-	// How much is used, to know how much is worth leasing.
-	turn      time.Duration // began then, by the clock that only goes forward
+	// How much is used, to determine how much to lease.
+	turn      time.Duration // its beginning, on the clock that only moves forward
 	use, last int64         // calls admitted in this turn and in the one before
-	unmet     int64         // calls that waited for the fetch before and found nothing left
-	touched   time.Duration // when it was last asked for
+	unserved  int64         // calls that waited for the last fetch and got no unit
+	touched   time.Duration // when it was last used
 }
 
 // A lease is units of one slot, counted as used by the store.
@@ -33,40 +33,41 @@ type lease struct {
 	left    int64   // in the store beside them, when they were taken
 	ends    instant // no call is admitted on it any more
 	expires instant // no call that was admitted on it is sent any more
-	resets  instant // the oldest counted slot falls out
+	resets  instant // the oldest counted slot ends
 	by      *fetch
 }
 
-// A refusal is the store's word that a limit is used up.
+// A refusal is the store's answer that a limit is used up.
 type refusal struct {
 	store.LimitError
-	until         instant // it is asked again
+	until         instant // from then on the store decides again
 	retry, resets instant // where not zero
 }
 
-// maxRefusals bounds for how many Max of one limit refusals are remembered.
+// maxRefusals bounds the refusals that are kept of one limit, one for each Max.
 const maxRefusals = 4
 
-// A standing of a limit, here.
-type footing int
+// An availability is whether a call can be admitted here.
+type availability int
 
 const (
-	missing footing = iota // the store has to be asked
+	missing availability = iota // the store has to decide
 	leased
 	refused
 )
 
-// footing tells whether a call under a limit of so much may be admitted. A lease taken under a smaller Max is good
-// for a larger one, not the other way round. Who waited for the very fetch that brought the lease was admitted by
-// the store, and may use it until the call could no longer be sent.
+// availability returns whether a call under this limit may be admitted. A lease taken under a smaller Max is valid for
+// a larger one, not the other way round. A call that waited for the fetch that brought the lease was admitted by the
+// store, and may use it until the call could no longer be sent.
 //
-// The last unit is left to those: where others take units too, what the store has left is not known here, and a call
-// that finds nothing beside its own unit would be told that none is left. It asks again, as the next call would have.
-func (w *want) footing(now instant, sole bool) footing {
+// The last unit is left to such calls. Where other processes take units too, it is unknown here how many the store has
+// left, and a call that took the only unit would return that none is left. It goes to the store again, which the next call
+// would have done.
+func (w *want) availability(now instant, sole bool) availability {
 	e := w.entry
 	usable := e.max > 0 && e.max <= w.limit.Max && e.units > 0
 	switch {
-	case usable && w.asked() && !e.expires.reached(now),
+	case usable && w.waitedForLease() && !e.expires.reached(now),
 		usable && !e.ends.reached(now) && (sole || e.units > 1 || e.left == 0):
 		return leased
 	case e.refusal(w.limit.Max, now) != nil:
@@ -76,8 +77,8 @@ func (w *want) footing(now instant, sole bool) footing {
 	}
 }
 
-// asked reports whether the lease is what the call waited for.
-func (w *want) asked() bool { return w.waited != nil && w.waited == w.entry.by }
+// waitedForLease reports whether the lease is the one that the call waited for.
+func (w *want) waitedForLease() bool { return w.waited != nil && w.waited == w.entry.by }
 
 func (e *entry) refusal(most int64, now instant) *refusal {
 	for i := range e.refusals {
@@ -88,23 +89,23 @@ func (e *entry) refusal(most int64, now instant) *refusal {
 	return nil
 }
 
-// told is the refusal as it is at now.
-func (r *refusal) told(now instant) *store.LimitError {
+// errorAt returns the refusal with the durations at now.
+func (r *refusal) errorAt(now instant) *store.LimitError {
 	e := r.LimitError
-	e.RetryAfter = left(r.retry, now)
-	e.Resets = left(r.resets, now)
+	e.RetryAfter = remaining(r.retry, now)
+	e.Resets = remaining(r.resets, now)
 	return &e
 }
 
-// left is how long until a moment, at least a little; 0 if there is no such moment.
-func left(at, now instant) time.Duration {
+// remaining returns the time until a moment, at least 1 ns; 0 if there is no such moment.
+func remaining(at, now instant) time.Duration {
 	if at == (instant{}) {
 		return 0
 	}
 	return max(1, at.until(now))
 }
 
-// refuse remembers a refusal.
+// refuse records a refusal.
 func (e *entry) refuse(r refusal, now instant) {
 	e.refusals = slices.DeleteFunc(e.refusals, func(old refusal) bool { return old.Max == r.Max || old.until.reached(now) })
 	if len(e.refusals) == maxRefusals {
@@ -120,7 +121,7 @@ func (e *entry) spend(now instant) {
 	e.touched = now.elapsed
 }
 
-// close ends the lease, and returns what is to be given back of it.
+// close ends the lease, and returns the units to give back.
 func (e *entry) close() (back store.LeaseReturn, ok bool) {
 	back = store.LeaseReturn{CounterSlot: e.key.slot(e.slot), Units: e.units}
 	e.lease = lease{}
@@ -141,5 +142,5 @@ func (e *entry) roll(now instant, longest time.Duration) {
 	e.turn, e.use = now.elapsed, 0
 }
 
-// wanted is how many units are of use before the turn ends: twice as many as in the turn before, or in this one.
-func (e *entry) wanted() int64 { return 2 * max(e.last, e.use) }
+// demand returns how many units may be used before the turn ends: twice as many as in the turn before, or in this one.
+func (e *entry) demand() int64 { return 2 * max(e.last, e.use) }

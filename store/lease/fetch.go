@@ -9,13 +9,13 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A fetch is one request to the store, for leases or to give some back, which any number of calls may wait for.
+// A fetch is one request to the store, for leases or for a return, which any number of calls may wait for.
 type fetch struct {
 	request store.LeaseRequest
 	entries []*entry // of its wants, in their order, or else of its returns
 	waiting atomic.Int64
 
-	late chan struct{} // closed when the store has had time enough, or the fetch is done
+	late chan struct{} // closed when the time of the store is over, or the fetch is done
 	done chan struct{}
 	err  error // set when done is closed
 }
@@ -39,8 +39,8 @@ func (f *fetch) wait(ctx context.Context) error {
 
 func newFetch() *fetch { return &fetch{late: make(chan struct{}), done: make(chan struct{})} }
 
-// prepare makes a fetch for all limits of a call that are missing, their entries being locked; nil when the
-// Holder is closed. What they have on lease still is given back with it.
+// prepare makes a fetch for all limits of a call that are missing; their entries are locked. It is nil when the Holder
+// is closed. The fetch returns what remains of their leases.
 func (h *Holder) prepare(ws *wants, now instant) *fetch {
 	if !h.enter() {
 		return nil
@@ -49,18 +49,18 @@ func (h *Holder) prepare(ws *wants, now instant) *fetch {
 	for i := range ws.n {
 		w := &ws.list[ws.order[i]]
 		e := w.entry
-		if w.footing(now, h.opts.Sole) != missing {
+		if w.availability(now, h.opts.Sole) != missing {
 			continue
 		}
 		e.roll(now, h.turn)
 		f.request.Service = e.key.service
 		f.request.Demands = append(f.request.Demands, store.LeaseDemand{
-			Reservation: store.Reservation{Principal: e.key.principal, Limit: w.limit}, Units: e.wanted(), Waiting: e.unmet,
+			Reservation: store.Reservation{Principal: e.key.principal, Limit: w.limit}, Units: e.demand(), Waiting: e.unserved,
 		})
 		if back, ok := e.close(); ok {
 			f.request.Returns = append(f.request.Returns, back)
 		}
-		e.fetch, e.unmet, e.touched = f, 0, now.elapsed
+		e.fetch, e.unserved, e.touched = f, 0, now.elapsed
 		f.entries = append(f.entries, e)
 	}
 	return f
@@ -77,8 +77,9 @@ func (h *Holder) enter() bool {
 	return true
 }
 
-// run asks the store, and lets those who wait go on. It outlives the call that asked first. What the store may have
-// leased without our hearing of it stays counted as used, and so does what was sent back: it may have arrived.
+// run sends the request to the store, and releases the calls that wait. It does not end with the call that started it.
+// Units that the store may have leased without an answer stay counted as used, and so do those that were sent back:
+// they may have arrived.
 func (h *Holder) run(ctx context.Context, f *fetch) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.patience)
 	defer cancel()
@@ -86,24 +87,24 @@ func (h *Holder) run(ctx context.Context, f *fetch) {
 	sent := h.clock()
 	got, err := h.store.Lease(ctx, f.request)
 	f.err = err
-	remembered := h.remembered(got)
+	refusalTime := h.refusalTime(got)
 	for i, e := range f.entries {
 		e.mu.Lock()
 		e.fetch = nil
 		switch {
-		case len(f.request.Demands) == 0: // places came free
+		case len(f.request.Demands) == 0: // units became free
 			e.refusals = nil
 		case err == nil:
-			e.receive(f, f.request.Demands[i].Max, sent, got[i], h.turn, remembered)
+			e.receive(f, f.request.Demands[i].Max, sent, got[i], h.turn, refusalTime)
 		}
 		e.mu.Unlock()
 	}
 	close(f.done)
 }
 
-// remembered is for how long the refusals among the answers hold: to the end of the first of their slots. All
-// end together, so that the next call learns anew which of them is the longest.
-func (h *Holder) remembered(got []store.Lease) time.Duration {
+// refusalTime returns how long the refusals among the answers are kept: to the end of the first of their slots. All end
+// together, so that the next call compares them again to find the longest.
+func (h *Holder) refusalTime(got []store.Lease) time.Duration {
 	d := h.turn
 	for i := range got {
 		if r := got[i].Refusal; r != nil {
@@ -113,8 +114,8 @@ func (h *Holder) remembered(got []store.Lease) time.Duration {
 	return d
 }
 
-// receive takes over what the store answered.
-func (e *entry) receive(f *fetch, most int64, sent instant, got store.Lease, turn, remembered time.Duration) {
+// receive applies the answer of the store.
+func (e *entry) receive(f *fetch, most int64, sent instant, got store.Lease, turn, refusalTime time.Duration) {
 	at := func(d time.Duration) instant {
 		if d == 0 {
 			return instant{}
@@ -122,7 +123,7 @@ func (e *entry) receive(f *fetch, most int64, sent instant, got store.Lease, tur
 		return sent.add(d)
 	}
 	if r := got.Refusal; r != nil {
-		e.refuse(refusal{LimitError: *r, until: sent.add(remembered), retry: at(r.RetryAfter), resets: at(r.Resets)}, sent)
+		e.refuse(refusal{LimitError: *r, until: sent.add(refusalTime), retry: at(r.RetryAfter), resets: at(r.Resets)}, sent)
 		return
 	}
 	if got.Units == 0 { // another limit of the call was refused
@@ -132,5 +133,5 @@ func (e *entry) receive(f *fetch, most int64, sent instant, got store.Lease, tur
 		max: most, slot: got.Slot, units: got.Units, left: got.Left, by: f,
 		ends: sent.add(min(turn, got.Ends)), expires: sent.add(got.Expires), resets: at(got.Resets),
 	}
-	e.unmet = max(0, f.waiting.Load()-got.Units)
+	e.unserved = max(0, f.waiting.Load()-got.Units)
 }

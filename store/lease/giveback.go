@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// refund puts units of a call that was not sent back on the leases they are of, and returns those that have to go
-// back to the store.
+// refund returns units of a call that was not sent to their leases, and returns those that have to go back to the
+// store.
 func (h *Holder) refund(service string, took []store.CounterSlot) []store.CounterSlot {
 	now := h.clock()
 	return slices.DeleteFunc(slices.Clone(took), func(s store.CounterSlot) bool {
@@ -29,8 +29,8 @@ func (h *Holder) refund(service string, took []store.CounterSlot) []store.Counte
 	})
 }
 
-// forgive forgets that a limit was used up.
-func (h *Holder) forgive(k key) {
+// clearRefusals deletes the refusals of a limit.
+func (h *Holder) clearRefusals(k key) {
 	if e := h.find(&k); e != nil {
 		e.mu.Lock()
 		e.refusals = nil
@@ -38,9 +38,9 @@ func (h *Holder) forgive(k key) {
 	}
 }
 
-// learn takes note of how limits stand after a call that went through the store, and adds to what is left what lies
-// on leases here.
-func (h *Holder) learn(b *store.Admission) {
+// observe records the standing of limits after a call that went through the store, and adds the units on leases here to
+// what is left.
+func (h *Holder) observe(b *store.Admission) {
 	if len(b.Taken) != len(b.Standing) {
 		return
 	}
@@ -59,8 +59,8 @@ func (h *Holder) learn(b *store.Admission) {
 	}
 }
 
-// giveBack adds what is left of the lease of an entry, which is locked, to what a fetch gives back. Calls that find
-// nothing on lease meanwhile wait for that.
+// giveBack adds the rest of the lease of an entry, which is locked, to the returns of a fetch. Calls that find nothing
+// on lease meanwhile wait for it.
 func (f *fetch) giveBack(e *entry) {
 	back, ok := e.close()
 	if !ok {
@@ -72,7 +72,7 @@ func (f *fetch) giveBack(e *entry) {
 	e.fetch = f
 }
 
-// recall gives back what lies on the lease of a limit, and reports whether there was any.
+// recall returns the units on the lease of a limit, and reports whether there were any.
 func (h *Holder) recall(ctx context.Context, k key) bool {
 	e := h.find(&k)
 	if e == nil || !h.enter() {
@@ -93,7 +93,8 @@ func (h *Holder) recall(ctx context.Context, k key) bool {
 // returnsAtOnce bounds how many leases are given back in one transaction.
 const returnsAtOnce = 128
 
-// giveBack returns what is left of all leases for which over says so, and forgets limits that nobody asks for.
+// giveBack returns the rest of all leases for which over is true, and deletes the entries of limits that are no longer
+// used.
 func (h *Holder) giveBack(ctx context.Context, over func(*entry, instant) bool) error {
 	now := h.clock()
 	filling := map[string]*fetch{} // by service
@@ -120,8 +121,8 @@ func (h *Holder) giveBack(ctx context.Context, over func(*entry, instant) bool) 
 	return errors.Join(errs...)
 }
 
-// Tidy gives back what is left of leases that have ended, and forgets limits that nobody has asked for lately. What
-// fails to reach the store counts as used from now on.
+// Tidy returns the rest of leases that have ended, and deletes entries that were not used lately. Returns that fail to
+// reach the store count as used from now on.
 func (h *Holder) Tidy(ctx context.Context) error {
 	if !h.enter() {
 		return nil
@@ -130,10 +131,10 @@ func (h *Holder) Tidy(ctx context.Context) error {
 	return h.giveBack(ctx, func(e *entry, now instant) bool { return e.ends.reached(now) })
 }
 
-// tidyEvery is how long what is left of a lease may lie unused, where no call asks for the limit.
+// tidyEvery is how long the rest of a lease may lie unused, where no call uses the limit.
 const tidyEvery = time.Second
 
-// Run tidies until ctx ends. What fails is reported; it costs units, never a limit.
+// Run calls Tidy until ctx ends. Failures are reported; they cost units, never a limit.
 func (h *Holder) Run(ctx context.Context, report func(error)) error {
 	tick := time.NewTicker(tidyEvery)
 	defer tick.Stop()
@@ -149,7 +150,7 @@ func (h *Holder) Run(ctx context.Context, report func(error)) error {
 	}
 }
 
-// Close gives all leases back. Calls begun from now on go through the store, which stays open.
+// Close returns all leases. Calls begun from now on go through the store, which stays open.
 func (h *Holder) Close() error {
 	h.life.Lock()
 	h.closed = true

@@ -16,12 +16,12 @@ import (
 // start is inside a slot of every period, not at an edge.
 var start = time.Date(2026, 3, 14, 15, 9, 26, 35_897_932, time.UTC)
 
-// A rig is a holder on a store of its own, its clocks set by hand. wall and steady move the two clocks of the holder
-// apart; truth is the store's.
+// A rig is a holder on a store of its own, with clocks that are set by hand. wall and steady are the offsets of the two
+// clocks of the holder; truth is the clock of the store.
 type rig struct {
 	*testing.T
 	*lease.Holder
-	store               *counting
+	store               *countingStore
 	truth, wall, steady *storetest.Clock
 	opts                lease.Options
 }
@@ -29,7 +29,7 @@ type rig struct {
 func newRig(t *testing.T, change ...func(*lease.Options)) *rig {
 	t.Helper()
 	r := &rig{T: t, truth: storetest.NewClock(start), wall: storetest.NewClock(start), steady: storetest.NewClock(start)}
-	r.store = &counting{Store: openSQLite(t, t.TempDir(), r.truth.Now)}
+	r.store = &countingStore{Store: openSQLite(t, t.TempDir(), r.truth.Now)}
 	r.opts = lease.Options{Now: r.wall.Now, Elapsed: func() time.Duration { return r.steady.Now().Sub(start) }, Sole: true}
 	for _, f := range change {
 		f(&r.opts)
@@ -38,8 +38,8 @@ func newRig(t *testing.T, change ...func(*lease.Options)) *rig {
 	return r
 }
 
-// pass lets time go by for everybody.
-func (r *rig) pass(d time.Duration) {
+// advance moves all clocks.
+func (r *rig) advance(d time.Duration) {
 	for _, c := range []*storetest.Clock{r.truth, r.wall, r.steady} {
 		c.Advance(d)
 	}
@@ -81,7 +81,7 @@ func (r *rig) refused(q store.BeginRequest) *store.LimitError {
 	return e
 }
 
-// costs checks how many transactions something takes.
+// costs checks the number of transactions of a function.
 func (r *rig) costs(want int64, what func()) {
 	r.Helper()
 	before := r.store.transactions()
@@ -91,7 +91,7 @@ func (r *rig) costs(want int64, what func()) {
 	}
 }
 
-// warm makes calls until there is something on lease.
+// warm makes calls until there are units on lease.
 func (r *rig) warm(q store.BeginRequest) {
 	r.Helper()
 	for range 20 {
@@ -104,7 +104,7 @@ func TestCallsOnALeaseWriteNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("l", 100_000, limit.Hour))
-	r.costs(10, func() { // slices grow threefold
+	r.costs(10, func() { // each slice is three times as large
 		for range 10_000 {
 			b := r.begin(q)
 			if b.Recorded || b.Execution.State != store.Held || b.Execution.Rule != "rule" || !b.Execution.BegunAt.Equal(start) {
@@ -204,7 +204,7 @@ func TestCandidatesInOrder(t *testing.T) {
 		}
 	}
 	q.Candidates = q.Candidates[:2]
-	r.costs(0, func() { // both refusals are known; the last is told
+	r.costs(0, func() { // both refusals are kept; the last is returned
 		if e := r.refused(q); e.ID != "two" || e.Principal != "agent" || e.Left != 0 {
 			t.Fatalf("%+v", e)
 		}
@@ -229,20 +229,20 @@ func TestARefusalIsRememberedToTheNextSlot(t *testing.T) {
 			r.full(q)
 		}
 	})
-	r.pass(100 * time.Millisecond)
+	r.advance(100 * time.Millisecond)
 	r.costs(0, func() {
 		e := r.refused(q)
 		if e.RetryAfter != first.RetryAfter-100*time.Millisecond || e.Resets != first.Resets-100*time.Millisecond || e.Max != 100 {
 			t.Fatalf("%+v after %+v", e, first)
 		}
 	})
-	r.pass(limit.Minute.Ends(limit.Minute.Slot(start)).Sub(r.truth.Now()))
+	r.advance(limit.Minute.Ends(limit.Minute.Slot(start)).Sub(r.truth.Now()))
 	r.costs(1, func() { r.full(q); r.full(q) })
-	r.pass(first.RetryAfter)
+	r.advance(first.RetryAfter)
 	r.begin(q)
 }
 
-func TestTheLongestRefusalIsTold(t *testing.T) {
+func TestTheLongestRefusalIsReturned(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("m", 100, limit.Minute), rate("h", 100, limit.Hour), rate("s", 100, limit.Second))
@@ -253,7 +253,7 @@ func TestTheLongestRefusalIsTold(t *testing.T) {
 		if e := r.refused(q); e.ID != "h" {
 			t.Fatalf("%+v", e)
 		}
-		r.pass(100 * time.Millisecond)
+		r.advance(100 * time.Millisecond)
 	}
 }
 
@@ -272,24 +272,24 @@ func TestWhatWasNotSentIsGivenBack(t *testing.T) {
 	for range 100 {
 		last = r.begin(q)
 	}
-	r.costs(0, func() { settle(last); last = r.begin(q) }) // to the lease, which is held still
+	r.costs(0, func() { settle(last); last = r.begin(q) }) // to the lease, which is still held
 	r.full(q)
 	settle(last) // to the store
 	last = r.begin(q)
 	r.full(q)
-	r.pass(time.Second) // the lease is over
+	r.advance(time.Second) // the lease is over
 	settle(last)
-	again := r.begin(q) // its place is free in the store, and the refusal is forgotten
+	again := r.begin(q) // its unit is free in the store, and the refusal is deleted
 	r.full(q)
 	settle(again)
-	r.pass(5 * time.Minute)
-	settle(last) // counts no more
+	r.advance(5 * time.Minute)
+	settle(last) // has no effect on the count any more
 	if s := r.begin(q).Standing[0]; s.Left != 99 {
 		t.Fatalf("%+v", s)
 	}
 }
 
-// Only one of two settlers gives the units of a recorded call back.
+// Only one of two settlements returns the units of a recorded call.
 func TestARecordedCallIsGivenBackOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -303,13 +303,13 @@ func TestARecordedCallIsGivenBackOnce(t *testing.T) {
 			t.Fatalf("%v; want %v", err, want)
 		}
 	}
-	r.pass(time.Minute)
+	r.advance(time.Minute)
 	if s := r.begin(q).Standing[0]; s.Left != 1000-22 {
 		t.Fatalf("%+v", s)
 	}
 }
 
-func TestUnitsOnLeaseAreHadBeforeALimitRefuses(t *testing.T) {
+func TestUnitsOnLeaseAreUsedBeforeALimitRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("l", 1000, limit.Hour))
@@ -323,7 +323,7 @@ func TestUnitsOnLeaseAreHadBeforeALimitRefuses(t *testing.T) {
 	}
 	keyed.Execution.ID, keyed.Execution.IdempotencyKey = "last", "last"
 	r.full(keyed)
-	r.costs(1, func() { r.full(keyed) }) // nothing is left to bring back
+	r.costs(1, func() { r.full(keyed) }) // nothing is left to return
 	r.full(q)
 }
 
@@ -374,7 +374,7 @@ func TestCloseGivesEverythingBack(t *testing.T) {
 	}
 }
 
-func TestTidyGivesBackAndForgets(t *testing.T) {
+func TestTidyGivesBackAndDeletes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for i := range 300 {
@@ -390,13 +390,13 @@ func TestTidyGivesBackAndForgets(t *testing.T) {
 		}
 	}
 	r.costs(0, tidy)
-	r.pass(11 * time.Second) // long before the slot ends
-	r.costs(3, tidy)         // 128 at once
+	r.advance(11 * time.Second) // long before the slot ends
+	r.costs(3, tidy)            // 128 at once
 	r.costs(0, tidy)
 	if n := r.Known(); n != 300 {
 		t.Fatalf("%d limits are known", n)
 	}
-	r.pass(time.Minute)
+	r.advance(time.Minute)
 	r.costs(0, tidy)
 	if n := r.Known(); n != 0 {
 		t.Fatalf("%d limits are known", n)
@@ -418,7 +418,7 @@ func TestTooManyLimitsGoThroughTheStore(t *testing.T) {
 	if n := r.Known(); n != 2 || r.store.begins.Load() != 4 {
 		t.Fatalf("%d limits are known, %d calls went through the store", n, r.store.begins.Load())
 	}
-	r.pass(time.Minute)
+	r.advance(time.Minute)
 	if err := r.Tidy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -428,8 +428,8 @@ func TestTooManyLimitsGoThroughTheStore(t *testing.T) {
 	}
 }
 
-// Where others lease too, r is what is on lease here; yet nobody is told that nothing is left while the store has some.
-func TestNobodyIsToldZeroWhileThereIsMore(t *testing.T) {
+// Where other processes lease too, r is what is on lease here; no call returns 0 while the store has units.
+func TestLeftIsNotZeroWhileTheStoreHasMore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *lease.Options) { o.Sole = false })
 	other := lease.New(r.store, r.opts)

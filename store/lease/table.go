@@ -28,7 +28,7 @@ func (k *key) slot(slot int64) store.CounterSlot {
 	return store.CounterSlot{Principal: k.principal, LimitID: k.limitID, Period: k.period, Slot: slot}
 }
 
-// shards keep callers with different limits out of each other's way.
+// shards let callers with different limits use different locks.
 const shards = 64
 
 type shard struct {
@@ -40,7 +40,7 @@ func (h *Holder) shard(k *key) *shard {
 	return &h.shards[(maphash.String(h.seed, string(k.principal))^maphash.String(h.seed, k.limitID))%shards]
 }
 
-// find returns what is known of a counter, or nil.
+// find returns the entry of a counter, or nil.
 func (h *Holder) find(k *key) *entry {
 	s := h.shard(k)
 	s.mu.RLock()
@@ -49,15 +49,16 @@ func (h *Holder) find(k *key) *entry {
 	return e
 }
 
-// entry returns what is known of a counter, from now on something; nil if too many are known.
+// entry returns the entry of a counter, and makes it if necessary; nil if there are too many.
 func (h *Holder) entry(k *key) *entry {
 	if e := h.find(k); e != nil {
 		return e
 	}
-	if h.known.Load() >= int64(h.keys) {
+	if h.entries.Load() >= int64(h.keys) {
 		return nil
 	}
-	own := key{strings.Clone(k.service), pat.Principal(strings.Clone(string(k.principal))), strings.Clone(k.limitID), k.period} // not a part of some request
+	// copies, which keep no request alive
+	own := key{strings.Clone(k.service), pat.Principal(strings.Clone(string(k.principal))), strings.Clone(k.limitID), k.period}
 	s := h.shard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,11 +70,11 @@ func (h *Holder) entry(k *key) *entry {
 	}
 	e := &entry{key: own}
 	s.entries[own] = e
-	h.known.Add(1)
+	h.entries.Add(1)
 	return e
 }
 
-// each calls f with every entry, its lock held; one for which f returns true is forgotten.
+// each calls f with every entry, its lock held; an entry for which f returns true is deleted.
 func (h *Holder) each(f func(*entry) bool) {
 	for i := range h.shards {
 		s := &h.shards[i]
@@ -90,7 +91,7 @@ func (h *Holder) each(f func(*entry) bool) {
 				s.mu.Lock()
 				delete(s.entries, e.key)
 				s.mu.Unlock()
-				h.known.Add(-1)
+				h.entries.Add(-1)
 			}
 			e.mu.Unlock()
 		}

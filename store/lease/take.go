@@ -8,12 +8,14 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// rounds bounds how often one call asks the store for a lease, before it goes through the store itself.
+// rounds bounds how often one call requests a lease from the store, before it goes through the store itself.
 const rounds = 8
 
-// take admits a call under all limits of one candidate, or none. The refusal is that of a limit, and the next
-// candidate's turn; errDirect sends the call through the store.
-func (h *Holder) take(ctx context.Context, began instant, r *store.BeginRequest, candidate int, ws *wants) (store.Admission, *store.LimitError, error) {
+// take admits a call under all limits of one candidate, or none. The refusal is that of a limit, and the next candidate
+// is tried; errDirect sends the call through the store.
+func (h *Holder) take(
+	ctx context.Context, began instant, r *store.BeginRequest, candidate int, ws *wants,
+) (store.Admission, *store.LimitError, error) {
 	now := began
 	for range rounds {
 		if !ws.lock(h) {
@@ -55,13 +57,13 @@ func (h *Holder) take(ctx context.Context, began instant, r *store.BeginRequest,
 	return store.Admission{}, nil, errDirect
 }
 
-// look tells how the limits of a call stand: all of them ready, one refused, or missing. Where one that is missing is
-// being fetched, that fetch is worth waiting for.
+// look returns the state of the limits of a call: all of them ready, one refused, or missing. Where a missing one is
+// being fetched, it returns that fetch to wait for.
 func (ws *wants) look(now instant, sole bool) (f *fetch, refusal *store.LimitError, ready bool) {
 	ready = true
 	for i := range ws.n {
 		w := &ws.list[i]
-		switch w.footing(now, sole) {
+		switch w.availability(now, sole) {
 		case leased:
 		case refused:
 			for j := range ws.n {
@@ -78,7 +80,7 @@ func (ws *wants) look(now instant, sole bool) (f *fetch, refusal *store.LimitErr
 	return f, nil, ready
 }
 
-// join notes that the call waits for a fetch.
+// join records that the call waits for a fetch.
 func (ws *wants) join(f *fetch) {
 	f.waiting.Add(1)
 	for i := range ws.n {
@@ -110,17 +112,17 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 		w := &ws.list[i]
 		w.entry.spend(now)
 		begun.Taken[i] = w.entry.key.slot(w.entry.slot)
-		begun.Standing[i] = limit.Standing{Limit: w.limit, Left: w.left(h.opts.Sole), Resets: left(w.entry.resets, now)}
+		begun.Standing[i] = limit.Standing{Limit: w.limit, Left: w.left(h.opts.Sole), Resets: remaining(w.entry.resets, now)}
 	}
 	return begun, true
 }
 
-// left is how many more calls can be admitted, at least: those on the lease, and those the store had left if nobody
-// else can have taken them meanwhile, or this call has just asked.
+// left returns how many more calls can be admitted, at least: those on the lease, and those the store had left if no
+// other process can have taken them meanwhile, or this call has just used the store.
 func (w *want) left(sole bool) int64 {
 	e := w.entry
 	n := e.units
-	if sole || w.asked() {
+	if sole || w.waitedForLease() {
 		n += e.left + w.limit.Max - e.max
 	}
 	return n

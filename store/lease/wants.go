@@ -8,7 +8,7 @@ import (
 // maxWants bounds how many limits of one call are leased.
 const maxWants = 8
 
-// A want is one unit of one limit.
+// A want is one unit of one limit that a call needs.
 type want struct {
 	key   key
 	limit limit.Limit
@@ -17,15 +17,15 @@ type want struct {
 	waited *fetch
 }
 
-// wants are all limits of a call under one of its candidates, in the order in which they are told.
+// wants are all limits of a call under one of its candidates, in the order in which the answer has them.
 type wants struct {
 	n     int
 	list  [maxWants]want
 	order [maxWants]uint8 // by key: in which entries are locked
 }
 
-// fill lists the limits of a candidate, two of one counter as one, held to the smaller Max. It reports
-// whether each can be leased.
+// fill lists the limits of a candidate; two of one counter become one with the smaller Max. It reports whether each can
+// be leased.
 func (ws *wants) fill(h *Holder, r *store.BeginRequest, candidate int) bool {
 	service := r.Execution.Service
 	return ws.add(h, service, r.Limits) && ws.add(h, service, r.Candidates[candidate].Limits)
@@ -63,7 +63,7 @@ next:
 	return true
 }
 
-// lock locks the entry of each, in the order of their keys; false if too many are known.
+// lock locks the entry of each, in the order of their keys; false if there are too many entries.
 func (ws *wants) lock(h *Holder) bool {
 	for i := range ws.n {
 		w := &ws.list[ws.order[i]]
@@ -95,7 +95,7 @@ func (ws *wants) release(n int) {
 	}
 }
 
-// refusal is that of the limit that stays used up longest, as far as is known here.
+// refusal returns the refusal of the limit that stays used up longest, as far as it is known here.
 func (ws *wants) refusal(now instant) *store.LimitError {
 	var longest *refusal
 	for i := range ws.n {
@@ -107,5 +107,5 @@ func (ws *wants) refusal(now instant) *store.LimitError {
 	if longest == nil {
 		return nil
 	}
-	return longest.told(now)
+	return longest.errorAt(now)
 }

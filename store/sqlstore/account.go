@@ -11,19 +11,19 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An account is what one agent paid in and used in one currency, in billionths of its unit.
+// An account holds what one agent paid in and used in one currency, in billionths of its unit.
 type account struct {
 	accountKey
 
 	toppedUp, held, captured int64 // held: held and unresolved
-	// pooled: what the account owes counts towards the pool of its service and currency.
+	// pooled means that what the account owes counts towards the pool of its service and currency.
 	pooled bool
 }
 
-// owes is what was used beyond what was paid in.
+// owes returns what was used beyond what was paid in.
 func (a account) owes() int64 { return max(0, a.held+a.captured-a.toppedUp) }
 
-// inPool is what the account adds to its pool.
+// inPool returns what the account adds to its pool.
 func (a account) inPool() int64 {
 	if !a.pooled {
 		return 0
@@ -31,7 +31,7 @@ func (a account) inPool() int64 {
 	return a.owes()
 }
 
-// hold adds a charge, if that leaves the agent within what it has or may owe.
+// hold adds a charge, if the agent then still owes no more than it may.
 func (a account) hold(charge money.Amount, b store.Billing) (account, bool) {
 	used := a.held + a.captured
 	if charge.Nano > math.MaxInt64-used {
@@ -45,7 +45,7 @@ func (a account) hold(charge money.Amount, b store.Billing) (account, bool) {
 	return a, true
 }
 
-// credit is how much may be owed in a currency.
+// credit returns how much may be owed in a currency.
 func credit(currency string, b store.Billing) int64 {
 	if b.Prepaid || b.Credit.Currency != currency {
 		return 0
@@ -53,7 +53,7 @@ func credit(currency string, b store.Billing) int64 {
 	return max(0, b.Credit.Nano)
 }
 
-// charge finds how an agent's account would stand with a charge: ErrCredit if it cannot be charged.
+// charge returns an agent's account before and after a charge: ErrCredit if it cannot be charged.
 func (t *tx) charge(ctx context.Context, service, agentID string, amount money.Amount, b store.Billing) (before, after account, err error) {
 	before, err = t.account(ctx, service, agentID, amount.Currency)
 	if err != nil {
@@ -75,7 +75,7 @@ func (t *tx) charge(ctx context.Context, service, agentID string, amount money.A
 	return before, after, nil
 }
 
-// account is how an account stands; one that is not there is empty.
+// account returns an account; a missing one is empty.
 func (t *tx) account(ctx context.Context, service, agentID, currency string) (account, error) {
 	k := accountKey{service, agentID, currency}
 	if t.accounts[k] == nil {
@@ -86,7 +86,7 @@ func (t *tx) account(ctx context.Context, service, agentID, currency string) (ac
 	return t.accounts[k].now, nil
 }
 
-// pool is what the unapproved agents of a service owe together.
+// pool returns what the unapproved agents of a service owe together.
 func (t *tx) pool(ctx context.Context, k poolKey) (owed int64, err error) {
 	if t.pools[k] == nil {
 		if err := t.w.send(ctx, []command{t.readPool(k)}); err != nil {
@@ -98,7 +98,7 @@ func (t *tx) pool(ctx context.Context, k poolKey) (owed int64, err error) {
 
 var errBalance = errors.New("the account would fall below zero")
 
-// setAccount changes an account and keeps its pool right.
+// setAccount changes an account, and its pool accordingly.
 func (t *tx) setAccount(before, after account) error {
 	if after.held < 0 || after.captured < 0 || after.toppedUp < 0 {
 		return unavailable(fmt.Errorf("account of %s in %s: %w", after.agentID, after.currency, errBalance))
@@ -112,7 +112,7 @@ func (t *tx) setAccount(before, after account) error {
 	return nil
 }
 
-// leavePool takes the accounts of an agent that was approved out of the pool.
+// leavePool removes the accounts of an agent that was approved from the pool.
 func (t *tx) leavePool(ctx context.Context, service string, id pat.AgentID) error {
 	var currencies []string
 	err := t.rows(ctx, "SELECT currency FROM accounts WHERE service = ? AND agent_id = ? AND pooled = 1 ORDER BY currency",
@@ -135,33 +135,35 @@ func (t *tx) leavePool(ctx context.Context, service string, id pat.AgentID) erro
 	return err
 }
 
-// The accounts less everything that made them; whatever is left is wrong.
+// The accounts minus all of their parts; any remainder is wrong.
 const (
 	selectUnbalanced = `SELECT service, agent_id, currency FROM (
 		SELECT service, agent_id, currency, topped_up, held, captured FROM accounts
 		UNION ALL SELECT service, agent_id, currency, -topped_up, 0, -captured FROM carried
 		UNION ALL SELECT service, agent_id, currency, CASE WHEN from_state = '' AND to_state = '' THEN -amount ELSE 0 END,
-			CASE WHEN from_state IN ('held', 'unresolved') THEN amount ELSE 0 END - CASE WHEN to_state IN ('held', 'unresolved') THEN amount ELSE 0 END,
+			CASE WHEN from_state IN ('held', 'unresolved') THEN amount ELSE 0 END - ` +
+		`CASE WHEN to_state IN ('held', 'unresolved') THEN amount ELSE 0 END,
 			CASE WHEN from_state = 'captured' THEN amount ELSE 0 END - CASE WHEN to_state = 'captured' THEN amount ELSE 0 END
 		FROM ledger) AS every
 		GROUP BY service, agent_id, currency HAVING SUM(topped_up) <> 0 OR SUM(held) <> 0 OR SUM(captured) <> 0 LIMIT 1`
-	selectHeldAstray = `SELECT service, agent_id, currency FROM (
+	selectHeldWrong = `SELECT service, agent_id, currency FROM (
 		SELECT service, agent_id, currency, held FROM accounts
 		UNION ALL SELECT service, agent_id, currency, -amount FROM executions WHERE amount > 0 AND state IN ('held', 'unresolved')) AS every
 		GROUP BY service, agent_id, currency HAVING SUM(held) <> 0 LIMIT 1`
-	selectPoolAstray = `SELECT service, '', currency FROM (
+	selectPoolWrong = `SELECT service, '', currency FROM (
 		SELECT service, currency, owed FROM pools
-		UNION ALL SELECT service, currency, CASE WHEN held + captured > topped_up THEN topped_up - held - captured ELSE 0 END FROM accounts WHERE pooled = 1) AS every
+		UNION ALL SELECT service, currency, CASE WHEN held + captured > topped_up THEN topped_up - held - captured ELSE 0 END FROM accounts ` +
+		`WHERE pooled = 1) AS every
 		GROUP BY service, currency HAVING SUM(owed) <> 0 LIMIT 1`
 )
 
-// CheckBalance proves that the accounts are the sums over the ledger and what was carried forward, and that what is held is what
-// executions hold. The error wraps store.ErrUnbalanced and names an account. It reads all of the ledger.
+// CheckBalance checks that the accounts are the sums over the ledger and what was carried forward, and that what is
+// held is what executions hold. The error wraps store.ErrUnbalanced and names an account. It reads the whole ledger.
 func (s *Store) CheckBalance(ctx context.Context) error {
 	for _, check := range []struct{ query, what string }{
 		{selectUnbalanced, "the account is not the sum over its ledger"},
-		{selectHeldAstray, "what is held is not what its calls hold"},
-		{selectPoolAstray, "what unapproved agents owe together is not the sum over them"},
+		{selectHeldWrong, "what is held is not what its calls hold"},
+		{selectPoolWrong, "what unapproved agents owe together is not the sum over them"},
 	} {
 		var service, agentID, currency string
 		found, err := s.one(ctx, check.query, nil, &service, &agentID, &currency)

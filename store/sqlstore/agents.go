@@ -34,7 +34,7 @@ func (s *Store) Agent(ctx context.Context, service string, id pat.AgentID) (pat.
 	return a, s.readKeys(ctx, &a)
 }
 
-// readKeys fills in the keys of an agent.
+// readKeys reads the keys of an agent.
 func (s *Store) readKeys(ctx context.Context, a *pat.Agent) error {
 	return s.list(ctx, "SELECT key_id FROM agent_keys WHERE service = ? AND agent_id = ? ORDER BY position", []any{a.Service, a.ID},
 		func(scan scan) error {
@@ -47,15 +47,16 @@ func (s *Store) readKeys(ctx context.Context, a *pat.Agent) error {
 
 // agent reads an agent inside a transaction, without its keys.
 func (t *tx) agent(ctx context.Context, service string, id pat.AgentID) (a pat.Agent, found bool, err error) {
-	err = t.rows(ctx, "SELECT "+agentColumns+" FROM agents WHERE service = ? AND id = ? FOR UPDATE", []any{service, id}, func(scan scan) error {
-		found = true
-		a, err = scanAgent(scan)
-		return err
-	})
+	err = t.rows(ctx, "SELECT "+agentColumns+" FROM agents WHERE service = ? AND id = ? FOR UPDATE", []any{service, id},
+		func(scan scan) error {
+			found = true
+			a, err = scanAgent(scan)
+			return err
+		})
 	return a, found, err
 }
 
-// keyOwner finds the agent that a key belongs to, or "".
+// keyOwner returns the agent that a key belongs to, or "".
 func (t *tx) keyOwner(ctx context.Context, service string, key pat.KeyID) (owner pat.AgentID, err error) {
 	_, err = t.row(ctx, "SELECT agent_id FROM agent_keys WHERE service = ? AND key_id = ?", []any{service, key}, &owner)
 	return owner, err
@@ -71,7 +72,7 @@ func (t *tx) addKey(ctx context.Context, service string, id pat.AgentID, key pat
 	return err
 }
 
-// claim makes sure that the agent exists, that the key is its own, and that it is not blocked.
+// claim checks that the key belongs to the agent and that the agent is not blocked, and makes both if they are new.
 func (t *tx) claim(ctx context.Context, service string, id pat.AgentID, key pat.KeyID, approved bool) error {
 	owner, err := t.keyOwner(ctx, service, key)
 	if err != nil {
@@ -104,15 +105,15 @@ func (t *tx) claim(ctx context.Context, service string, id pat.AgentID, key pat.
 	return t.addKey(ctx, service, id, key)
 }
 
-// hasKeys reports whether anybody claimed the id. (An agent may be blocked before it ever came.)
+// hasKeys reports whether the id was claimed. (An agent may be blocked before it ever agrees.)
 func (t *tx) hasKeys(ctx context.Context, service string, id pat.AgentID) bool {
 	var one int
 	found, err := t.row(ctx, "SELECT 1 FROM agent_keys WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, id}, &one)
 	return found || err != nil
 }
 
-// approve notes the approval and what follows from it: agreements that waited are active, and what the
-// agent owes is its own credit alone.
+// approve records the approval and its effects: pending agreements become active, and what the agent owes counts
+// towards its own credit only.
 func (t *tx) approve(ctx context.Context, service string, id pat.AgentID) error {
 	seq, err := t.nextChange(ctx)
 	if err != nil {
@@ -172,7 +173,7 @@ func (s *Store) SetAgent(ctx context.Context, c pat.AgentChange) error {
 	})
 }
 
-// block blocks an agent, also one that never came.
+// block blocks an agent, also one without a record.
 func (t *tx) block(ctx context.Context, service, id, reason string, at time.Time, seq int64) error {
 	_, err := t.exec(ctx, `INSERT INTO agents (service, id, status, reason, created_at, seq) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, id) DO UPDATE SET status = excluded.status, reason = excluded.reason, seq = excluded.seq`,

@@ -44,9 +44,9 @@ func (l list) text() (string, error) {
 	return string(out), err
 }
 
-// Agree implements pat.Agreements. A key or id that is not the agent's own is told before anything else about the
-// agent. An agreement with the nonce and the signature of one that was made pending, and for which no token has
-// been issued, is that agreement, returned as it stands by now; so an agent asks again with the same body.
+// Agree implements pat.Agreements. It reports that a key or id is not the agent's own before anything else about the
+// agent. An agreement with the nonce and the signature of an earlier one that was pending, and for which no token has
+// been issued, is that agreement, returned in its present state; so an agent can repeat the same request.
 func (s *Store) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, error) {
 	a := n.Agreement
 	if a.State == "" {
@@ -84,7 +84,7 @@ func (s *Store) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, e
 	return result, nil
 }
 
-// sameAgreement finds the agreement that a repeats, or nil; pat.ErrReplayed if its nonce is spent.
+// sameAgreement returns the agreement that a repeats, or nil; pat.ErrReplayed if its nonce is used.
 func (t *tx) sameAgreement(ctx context.Context, a pat.Agreement) (*pat.Agreement, error) {
 	const q = "SELECT " + agreementColumns + ", awaiting FROM agreements WHERE service = ?"
 	var same *pat.Agreement
@@ -107,8 +107,12 @@ func (t *tx) sameAgreement(ctx context.Context, a pat.Agreement) (*pat.Agreement
 	if a.Assurance != pat.Static {
 		return nil, nil
 	}
-	err := t.rows(ctx, q+" AND agent_id = ? AND policy_digest = ? AND key_id = ? AND assurance = ? AND state <> ? AND signature = ? ORDER BY id",
-		[]any{a.Service, a.AgentID, a.PolicyDigest, a.KeyID, string(pat.Static), string(pat.AgreementRevoked), blob(a.Signature)}, func(scan scan) error {
+	err := t.rows(ctx, q+" AND agent_id = ? AND policy_digest = ? AND key_id = ? AND assurance = ? AND state <> ? AND signature = ? "+
+		"ORDER BY id",
+		[]any{
+			a.Service, a.AgentID, a.PolicyDigest, a.KeyID, string(pat.Static), string(pat.AgreementRevoked),
+			blob(a.Signature),
+		}, func(scan scan) error {
 			var awaiting bool
 			was, err := scanAgreement(scan, &awaiting)
 			if same == nil {
@@ -132,9 +136,11 @@ func (t *tx) insertAgreement(ctx context.Context, a pat.Agreement, p pat.PolicyD
 		a.Service, a.PolicyDigest, p.UID, blob(p.Bytes), nanos(offered)); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, "INSERT INTO agreements ("+agreementColumns+", awaiting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	_, err = t.exec(ctx, "INSERT INTO agreements ("+agreementColumns+
+		", awaiting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		a.Service, a.ID, a.Issuer, a.AgentID, a.KeyID, blob(a.PublicKey), a.PolicyUID, a.PolicyDigest, string(a.Assurance), a.Form,
-		flag(a.Signed != nil), blob(a.Signed), blob(a.Signature), a.Nonce, scope, string(a.State), nanos(a.CreatedAt), flag(a.State == pat.AgreementPending))
+		flag(a.Signed != nil), blob(a.Signed), blob(a.Signature), a.Nonce, scope, string(a.State), nanos(a.CreatedAt),
+		flag(a.State == pat.AgreementPending))
 	return err
 }
 
@@ -142,11 +148,12 @@ func (t *tx) insertAgreement(ctx context.Context, a pat.Agreement, p pat.PolicyD
 func (s *Store) Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error) {
 	var a pat.Agreement
 	found := false
-	err := s.list(ctx, "SELECT "+agreementColumns+" FROM agreements WHERE service = ? AND id = ?", []any{service, id}, func(scan scan) (err error) {
-		found = true
-		a, err = scanAgreement(scan)
-		return err
-	})
+	err := s.list(ctx, "SELECT "+agreementColumns+" FROM agreements WHERE service = ? AND id = ?", []any{service, id},
+		func(scan scan) (err error) {
+			found = true
+			a, err = scanAgreement(scan)
+			return err
+		})
 	switch {
 	case err != nil:
 		return pat.Agreement{}, err
@@ -160,7 +167,8 @@ func (s *Store) Agreement(ctx context.Context, service string, id pat.AgreementI
 func (s *Store) Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error) {
 	p := pat.PolicyDocument{Service: service, Digest: digest}
 	var offered int64
-	found, err := s.one(ctx, "SELECT uid, body, first_offered FROM policies WHERE service = ? AND digest = ?", []any{service, digest}, &p.UID, &p.Bytes, &offered)
+	found, err := s.one(ctx, "SELECT uid, body, first_offered FROM policies WHERE service = ? AND digest = ?", []any{service, digest}, &p.UID,
+		&p.Bytes, &offered)
 	switch {
 	case err != nil:
 		return pat.PolicyDocument{}, err

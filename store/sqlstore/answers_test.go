@@ -14,14 +14,14 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// The schema before kept answers as bodies of HTTP. Idempotency keys are remembered for a day, so they outlive an upgrade.
+// The previous schema kept answers as bodies of HTTP. Idempotency keys are kept for a day, so they outlive an upgrade.
 func TestAnswersOfTheSchemaBeforeAreReadable(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { answersBefore(t, filepath.Join(t.TempDir(), "state.db"), `\u0000`) })
-	t.Run("postgres", func(t *testing.T) { answersBefore(t, pgtest.Start(t).Database(t), `\ufffd`) })
+	t.Run("sqlite", func(t *testing.T) { answersOfOldSchema(t, filepath.Join(t.TempDir(), "state.db"), `\u0000`) })
+	t.Run("postgres", func(t *testing.T) { answersOfOldSchema(t, pgtest.Start(t).Database(t), `\ufffd`) })
 }
 
-// answersBefore upgrades a database at place, which turns an escaped NUL into nul.
-func answersBefore(t *testing.T, place, nul string) {
+// answersOfOldSchema upgrades a database at place, which converts an escaped NUL to nul.
+func answersOfOldSchema(t *testing.T, place, nul string) {
 	t.Helper()
 	const (
 		execution = `INSERT INTO executions (id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest, rule,
@@ -54,7 +54,10 @@ func answersBefore(t *testing.T, place, nul string) {
 	t.Cleanup(func() { _ = s.Close() })
 	for id, want := range map[string]*store.Answer{
 		"e-1": {Output: []byte(output)},
-		"e-2": {Reason: reason.UpstreamRejected, Code: reason.CodeNotFound, Message: "The service rejected the call.", Details: []byte(strings.ReplaceAll(details, `\u0000`, nul))},
+		"e-2": {
+			Reason: reason.UpstreamRejected, Code: reason.CodeNotFound, Message: "The service rejected the call.",
+			Details: []byte(strings.ReplaceAll(details, `\u0000`, nul)),
+		},
 		"e-3": nil,
 	} {
 		got, err := s.Execution(t.Context(), "s", id)

@@ -21,15 +21,15 @@ import (
 
 // Errors about SQLite database files.
 var (
-	// ErrNotOurs means that a file is no database of uimgate.
+	// ErrNotOurs means that a file is not a database of uimgate.
 	ErrNotOurs = errors.New("this is no database of uimgate")
-	// ErrDamaged means that a database contradicts itself.
+	// ErrDamaged means that the parts of a database contradict each other.
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrInUse means that another process has the database open.
 	ErrInUse = errors.New("another process has the database open")
 )
 
-// Contents is what a database holds.
+// Contents counts the records of a database.
 type Contents struct {
 	Schema int64 // the last migration applied
 	// The rest is zero where the schema is older than this program's.
@@ -37,11 +37,11 @@ type Contents struct {
 	Latest                                              time.Time // the last entry of the ledger
 }
 
-// Backup writes the SQLite database at path, as it is at one moment, into the file to, which must be empty or absent.
-// Others may use the database meanwhile, in this process or another: they are not kept waiting, though the log
-// beside the database grows until the copy is whole. The copy is not synced. When ctx ends it is left unfinished.
+// Backup writes the SQLite database at path, as it is at one moment, to the file to, which must be empty or absent. The
+// database may be used meanwhile, in this process or another: other transactions do not wait, but the log beside the
+// database grows until the copy is complete. The copy is not synced. When ctx ends it is left incomplete.
 func Backup(ctx context.Context, path, to string) error {
-	db, err := openFile(ctx, path, "mode", "rw") // as it is: nothing is migrated
+	db, err := openFile(ctx, path, "mode", "rw") // unchanged: nothing is migrated
 	if err != nil {
 		return err
 	}
@@ -55,9 +55,9 @@ func Backup(ctx context.Context, path, to string) error {
 	return nil
 }
 
-// Inspect proves that the SQLite database at path, which nobody may be using, is whole: its pages and indexes agree,
-// every reference leads somewhere and, where its schema is this program's, its accounts are the sums over its
-// ledger. It changes nothing. Errors: ErrNotOurs, ErrDamaged, store.ErrUnbalanced, or that the schema is too new.
+// Inspect checks that the SQLite database at path, which must not be in use, is complete: its pages and indexes agree,
+// every reference has a target and, where its schema is this program's, its accounts are the sums over its ledger. It
+// changes nothing. Errors: ErrNotOurs, ErrDamaged, store.ErrUnbalanced, or that the schema is too new.
 func Inspect(ctx context.Context, path string) (Contents, error) {
 	db, err := openFile(ctx, path, "mode", "ro", "immutable", "1")
 	if err != nil {
@@ -68,7 +68,7 @@ func Inspect(ctx context.Context, path string) (Contents, error) {
 	if err != nil {
 		return Contents{}, err
 	}
-	if err := sound(ctx, db); err != nil {
+	if err := integrityCheck(ctx, db); err != nil {
 		return Contents{}, err
 	}
 	if version < newestSchema() {
@@ -81,9 +81,9 @@ func Inspect(ctx context.Context, path string) (Contents, error) {
 	return s.contents(ctx)
 }
 
-// Restore makes the SQLite database at path, a copy of a backup that nobody uses, ready to take the place of a lost
-// one: it brings the schema up to date, proves that the accounts balance, and marks the state as restored. After it the
-// file is the whole database, synced, with no log beside it.
+// Restore prepares the SQLite database at path, a copy of a backup that is not in use, to replace a lost one: it
+// migrates the schema, checks that the accounts balance, and marks the state as restored. Then the file is the whole
+// database, synced, with no log beside it.
 func Restore(ctx context.Context, path string, opts Options) (Contents, error) {
 	s, err := Open(ctx, path, opts)
 	if err != nil {
@@ -96,7 +96,7 @@ func Restore(ctx context.Context, path string, opts Options) (Contents, error) {
 	return found, Fold(ctx, path)
 }
 
-// Restored proves that a state balances that was taken back to an earlier one, and then marks it: see MarkRestored.
+// Restored checks that a state which was set back to an earlier one balances, and then marks it: see MarkRestored.
 func (s *Store) Restored(ctx context.Context) (Contents, error) {
 	if err := s.CheckBalance(ctx); err != nil {
 		return Contents{}, err
@@ -108,7 +108,8 @@ func (s *Store) Restored(ctx context.Context) (Contents, error) {
 }
 
 // Fold writes the log beside the SQLite database at path back into it, so that the file alone is the whole state.
-// ErrInUse if another process has it open. What is no database is left as it is, with what is beside it.
+// ErrInUse if another process has it open. A file that is not a database is left unchanged, and so are the files beside
+// it.
 func Fold(ctx context.Context, path string) error {
 	db, err := openFile(ctx, path, "mode", "rw")
 	if err != nil {
@@ -128,7 +129,7 @@ func Fold(ctx context.Context, path string) error {
 	return db.Close()
 }
 
-// openFile opens one connection to a database file that is there.
+// openFile opens one connection to an existing database file.
 func openFile(ctx context.Context, path string, options ...string) (*sql.DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -152,7 +153,7 @@ func openFile(ctx context.Context, path string, options ...string) (*sql.DB, err
 	return db, nil
 }
 
-// hasHeader looks whether a file begins as a database does. SQLite would remove what is beside one that does not.
+// hasHeader checks that a file begins like a database. SQLite would remove the files beside one that does not.
 func hasHeader(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -179,17 +180,20 @@ func notADatabase(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// schemaOf is the version of a database's schema; an error where this program does not know it.
+// schemaOf returns the version of a database's schema; an error where this program does not support it.
 func schemaOf(ctx context.Context, db *sql.DB) (int64, error) {
 	var tables int
-	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name IN ('goose_db_version', 'ledger', 'agreements')").Scan(&tables); err != nil {
+	if err := db.QueryRowContext(ctx,
+		"SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name IN ('goose_db_version', 'ledger', "+
+			"'agreements')").Scan(&tables); err != nil {
 		return 0, notADatabase("reading it", err)
 	}
 	if tables != 3 {
 		return 0, ErrNotOurs
 	}
 	var version int64
-	if err := db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&version); err != nil {
+	if err := db.QueryRowContext(ctx,
+		"SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&version); err != nil {
 		return 0, fmt.Errorf("%w: reading its schema version: %w", ErrDamaged, err)
 	}
 	if known := newestSchema(); version > known {
@@ -198,7 +202,7 @@ func schemaOf(ctx context.Context, db *sql.DB) (int64, error) {
 	return version, nil
 }
 
-// newestSchema is the number of the last migration this program has.
+// newestSchema returns the number of the last migration of this program.
 func newestSchema() int64 {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -215,8 +219,8 @@ func newestSchema() int64 {
 	return newest
 }
 
-// sound lets SQLite compare everything it has with everything else.
-func sound(ctx context.Context, db *sql.DB) error {
+// integrityCheck runs SQLite's check of all pages, indexes and references.
+func integrityCheck(ctx context.Context, db *sql.DB) error {
 	var verdict string
 	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
 		return errors.Join(ctx.Err(), fmt.Errorf("%w: %w", ErrDamaged, err))
@@ -235,7 +239,7 @@ func sound(ctx context.Context, db *sql.DB) error {
 	return fmt.Errorf("%w: a row of %s leads to no row of %s", ErrDamaged, table, parent)
 }
 
-// contents counts what there is.
+// contents counts the records.
 func (s *Store) contents(ctx context.Context) (Contents, error) {
 	c := Contents{Schema: newestSchema()}
 	for _, n := range []struct {

@@ -39,7 +39,7 @@ func pay(ctx context.Context, s *sqlstore.Store, id string, end store.State) err
 	return err
 }
 
-// A copy taken at any moment of a busy database is whole, balances, and holds what was answered before it began.
+// A copy taken at any moment of a busy database is complete, balances, and contains what was answered before it began.
 func TestBackupsUnderLoadBalance(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -86,8 +86,8 @@ func TestBackupsUnderLoadBalance(t *testing.T) {
 		if e, err := again.Execution(t.Context(), "s", id); err != nil || e.State != store.Captured {
 			t.Errorf("%+v, %v", e, err)
 		}
-		var full *store.LimitError
-		if err := pay(t.Context(), again, "after", store.Held); !errors.As(err, &full) {
+		err = pay(t.Context(), again, "after", store.Held)
+		if _, ok := errors.AsType[*store.LimitError](err); !ok {
 			t.Errorf("a window of a restored state: %v", err)
 		}
 		if err := again.Close(); err != nil {
@@ -122,7 +122,7 @@ func TestABackupThatIsStoppedFails(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSoundDatabaseIsRefused(t *testing.T) {
+func TestADamagedDatabaseIsRejected(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -179,11 +179,13 @@ func TestWhatIsNoSoundDatabaseIsRefused(t *testing.T) {
 		"a charge is gone":   {spoil(statement("DELETE FROM ledger WHERE seq = 7")), store.ErrUnbalanced},
 		"an account changed": {spoil(statement("UPDATE accounts SET captured = captured + 1")), store.ErrUnbalanced},
 		"a hold without a call": {spoil(func(db *sql.DB) error {
-			return statement(`UPDATE accounts SET held = 5; INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor)
+			return statement(`UPDATE accounts SET held = 5; INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, ` +
+				`currency, from_state, to_state, actor)
 				VALUES (9999, 1, 's', 'a', 'x', 'i', 'r', 5, 'USD', '', 'held', 'agent')`)(db)
 		}), store.ErrUnbalanced},
-		"a reference leads nowhere": {spoil(statement(`INSERT INTO agent_keys (service, key_id, agent_id, added_at, position) VALUES ('s', 'k', 'nobody', 1, 0)`)), sqlstore.ErrDamaged},
-		"a directory":               {t.TempDir(), sqlstore.ErrNotOurs},
+		"a reference leads nowhere": {spoil(statement(`INSERT INTO agent_keys (service, key_id, agent_id, added_at, position) VALUES ('s', ` +
+			`'k', 'nobody', 1, 0)`)), sqlstore.ErrDamaged},
+		"a directory": {t.TempDir(), sqlstore.ErrNotOurs},
 	} {
 		if found, err := sqlstore.Inspect(t.Context(), c.path); !errors.Is(err, c.want) || found != (sqlstore.Contents{}) {
 			t.Errorf("%s: %+v, %v; want %v", name, found, err, c.want)

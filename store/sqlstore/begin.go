@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A beginning is a BeginRequest made ready to run.
+// A beginning is a BeginRequest prepared for a transaction.
 type beginning struct {
 	store.BeginRequest
 	s      *Store
@@ -18,13 +18,14 @@ type beginning struct {
 	result store.Admission
 }
 
-// Begin takes what a call needs: the nonce, the idempotency key, one unit of every limit and the charge, all of them or none. It writes
-// an execution record where the call charges or carries an idempotency key. Where an earlier execution under the key has ended,
-// Admission.Replay is that record, also if the proof that the request repeats is used up, and nothing is taken.
+// Begin takes what a call needs: the nonce, the idempotency key, one unit of every limit and the charge, all of them or
+// none. It writes an execution record where the call charges or has an idempotency key. Where an earlier execution
+// under the key has ended, Admission.Replay is that record, even if the proof in the request is used up, and nothing is
+// taken.
 //
-// Errors, after which nothing was taken: *store.LimitError (of the last candidate refused), store.ErrCredit, store.ErrNonceUsed,
-// store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable; and an error of its own for a request that
-// makes no sense: no candidate, a negative charge, a record without id, a rate that is none.
+// Errors, after which nothing was taken: *store.LimitError (of the last candidate refused), store.ErrCredit,
+// store.ErrNonceUsed, store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable; and
+// another error for an invalid request: no candidate, a negative charge, a record without id, an invalid rate.
 func (s *Store) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	b := beginning{BeginRequest: r, s: s}
 	n, err := b.prepare()
@@ -35,7 +36,7 @@ func (s *Store) Begin(ctx context.Context, r store.BeginRequest) (store.Admissio
 		b.admit(s.now(), 0)
 		return b.result, nil
 	}
-	if s.crowded(n.agentID) {
+	if s.full(n.agentID) {
 		return store.Admission{}, unavailable(errQueueFull)
 	}
 	if err := s.call(ctx, n, b.run); err != nil {
@@ -54,7 +55,7 @@ var (
 	errNoID        = errors.New("an execution that is recorded needs an id")
 )
 
-// prepare checks the request and lists everything it may touch.
+// prepare checks the request and lists all keys it may read or change.
 func (b *beginning) prepare() (*needs, error) {
 	if len(b.Candidates) == 0 {
 		return nil, errNoCandidate
@@ -96,7 +97,7 @@ func (b *beginning) prepare() (*needs, error) {
 	return n, nil
 }
 
-// takesNothing reports whether the first candidate costs nothing at all, so that nothing has to be written.
+// takesNothing reports whether the first candidate has no cost at all, so that nothing has to be written.
 func (b *beginning) takesNothing() bool {
 	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && len(b.wants[0]) == 0 &&
 		b.Candidates[0].Charge.Nano == 0 && b.s.used.has(b.agreement())
@@ -128,7 +129,8 @@ func (b *beginning) run(ctx context.Context, t *tx) error {
 	}
 	if n := b.Nonce; n != nil {
 		set(&t.nonces, nonceKey{e.Service, string(n.KeyID), n.ID}, true)
-		if err := t.write(ctx, "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?)", e.Service, string(n.KeyID), n.ID, nanos(n.Until)); err != nil {
+		if err := t.write(ctx, "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?)", e.Service, string(n.KeyID),
+			n.ID, nanos(n.Until)); err != nil {
 			return err
 		}
 	}
@@ -140,7 +142,8 @@ func (b *beginning) run(ctx context.Context, t *tx) error {
 	return b.record(ctx, t, winner)
 }
 
-// choose finds the first candidate whose limits and charge can be had, and how the account will stand.
+// choose returns the first candidate whose limits and charge are available, and the account before and after the
+// charge.
 func (b *beginning) choose(ctx context.Context, t *tx) (winner int, before, after account, err error) {
 	for i, c := range b.Candidates {
 		if err = t.fit(b.wants[i]); err != nil {
@@ -149,15 +152,16 @@ func (b *beginning) choose(ctx context.Context, t *tx) (winner int, before, afte
 		if c.Charge.Nano == 0 {
 			return i, account{}, account{}, nil
 		}
-		if before, after, err = t.charge(ctx, b.Execution.Service, string(b.Execution.AgentID), c.Charge, b.Billing); !errors.Is(err, store.ErrCredit) {
+		before, after, err = t.charge(ctx, b.Execution.Service, string(b.Execution.AgentID), c.Charge, b.Billing)
+		if !errors.Is(err, store.ErrCredit) {
 			return i, before, after, err
 		}
 	}
 	return 0, account{}, account{}, err
 }
 
-// earlier finds what became of the execution under the same idempotency key, if that still matters: an error or a replay.
-// One that is to be forgotten instead is returned by its id.
+// earlier returns the effect of the execution under the same idempotency key: an error or a replay. An execution whose
+// key has expired is returned by its id.
 func (b *beginning) earlier(t *tx) (forgotten string, err error) {
 	e := b.Execution
 	key, known := t.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}]
@@ -176,7 +180,7 @@ func (b *beginning) earlier(t *tx) (forgotten string, err error) {
 		return "", store.ErrKeyReused
 	case was.State == store.Held && was.Deadline.After(t.now):
 		return "", store.ErrInProgress
-	case !ended: // held past its deadline is unresolved, though the sweeper has not come by yet
+	case !ended: // held past its deadline is unresolved, also before the sweeper has changed it
 		return "", store.ErrOutcomeUnknown
 	}
 	replay := *was
@@ -184,8 +188,7 @@ func (b *beginning) earlier(t *tx) (forgotten string, err error) {
 	return "", nil
 }
 
-// record takes the limits of the candidate that won, and writes the execution down where it charges or
-// carries a key.
+// record takes the limits of the chosen candidate, and writes the record where the call charges or has a key.
 func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 	slots := t.take(b.wants[winner])
 	b.admit(t.now, winner)
@@ -209,7 +212,7 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 		e.ID, e.Service, string(e.AgentID), e.IdempotencyKey, e.Fingerprint, e.Intent, string(e.AgreementID), string(e.TokenID), e.PolicyDigest,
 		e.Rule, e.Charge.Nano, e.Charge.Currency, string(store.Held), nanos(e.BegunAt), nanos(e.Deadline), forget)
 	if err == nil && e.IdempotencyKey != "" {
-		set(&t.keys, idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}, keyed{e.ID, nanos(keyUntil)})
+		set(&t.keys, idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}, keyedExecution{e.ID, nanos(keyUntil)})
 		err = t.write(ctx, "INSERT INTO idempotency (service, agent_id, idem_key, execution_id, until) VALUES (?, ?, ?, ?, ?)",
 			e.Service, string(e.AgentID), e.IdempotencyKey, e.ID, nanos(keyUntil))
 	}
@@ -217,12 +220,12 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 	return err
 }
 
-// admit says what was begun at now.
+// admit sets the result: what was begun at now.
 func (b *beginning) admit(now time.Time, winner int) {
 	b.result = b.Admit(winner, now)
 	for _, w := range b.wants[winner] {
-		// The end is counted from the clock's own slot. Where the clock was set back the counted slot is
-		// later, and this the shorter of the two.
+		// The end is counted from the clock's own slot. Where the clock was set back the counted slot is later, and this end
+		// is the earlier of the two.
 		p := w.key.period
 		if ends := p.Expires(p.Slot(now)); !ends.IsZero() {
 			if d := ends.Sub(now); b.result.Expires == 0 || d < b.result.Expires {
@@ -232,7 +235,7 @@ func (b *beginning) admit(now time.Time, winner int) {
 	}
 }
 
-// markUsed notes, once, that a call was made under the agreement, which makes it worth keeping.
+// markUsed records, once, that a call was made under the agreement, which is then kept.
 func (b *beginning) markUsed(t *tx) {
 	k := b.agreement()
 	if b.s.used.has(k) {
@@ -242,7 +245,7 @@ func (b *beginning) markUsed(t *tx) {
 	t.after = append(t.after, func() { b.s.used.add(k) })
 }
 
-// useNonce uses a nonce up, and reports whether it was unused.
+// useNonce records a nonce as used, and reports whether it was unused.
 func (t *tx) useNonce(ctx context.Context, service string, key pat.KeyID, id string, until time.Time) (bool, error) {
 	n, err := t.exec(ctx, "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		service, key, id, nanos(until))

@@ -32,7 +32,7 @@ func openStore(tb testing.TB, dir string) *sqlstore.Store {
 	return s
 }
 
-// engines are what is measured: a database just made of each kind.
+// engines are what is measured: a new database of each kind.
 var engines = []struct {
 	name string
 	open func(b *testing.B) *sqlstore.Store
@@ -100,7 +100,7 @@ func BenchmarkBegin(b *testing.B) {
 	}
 }
 
-// BenchmarkPaidCall begins and settles calls of one agent, or of as many as call at once.
+// BenchmarkPaidCall begins and settles calls of one agent, or of as many agents as there are concurrent calls.
 func BenchmarkPaidCall(b *testing.B) {
 	for _, engine := range engines {
 		for _, agents := range []int64{1, 64} {
@@ -116,8 +116,11 @@ func BenchmarkPaidCall(b *testing.B) {
 
 func paidOnce(ctx context.Context, s *sqlstore.Store, n int64, agent string) error {
 	begun, err := s.Begin(ctx, store.BeginRequest{
-		Execution:  store.Execution{ID: fmt.Sprintf("%020d", n), Service: "s", AgentID: pat.AgentID(agent), IdempotencyKey: fmt.Sprint(n)},
-		Limits:     []store.Reservation{{Principal: pat.Principal(agent), Limit: limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
+		Execution: store.Execution{ID: fmt.Sprintf("%020d", n), Service: "s", AgentID: pat.AgentID(agent), IdempotencyKey: fmt.Sprint(n)},
+		Limits: []store.Reservation{{
+			Principal: pat.Principal(agent),
+			Limit:     limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}},
+		}},
 		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
 		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
 		Hold:       time.Minute, KeyFor: 24 * time.Hour,

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// nextChange gives out the next number of the feed. The row stays locked until the transaction ends, so the
-// numbers appear in the order of commits.
+// nextChange returns the next number of the feed. The row stays locked until the transaction ends, so that the numbers
+// become visible in the order of commits.
 func (t *tx) nextChange(ctx context.Context) (int64, error) {
 	if _, err := t.exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'changes'"); err != nil {
 		return 0, err
@@ -23,7 +23,7 @@ func (t *tx) nextChange(ctx context.Context) (int64, error) {
 }
 
 // Revoke implements pat.Tokens. A second revocation of the same subject moves its At and Until later, never earlier.
-// Revoking an agreement ends the agreement too; revoking an agent that never came keeps its id blocked.
+// Revoking an agreement also ends it; revoking an agent without a record blocks its id.
 func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	switch r.Kind {
 	case pat.RevokedToken, pat.RevokedAgreement, pat.RevokedAgent, pat.RevokedPolicy:
@@ -32,7 +32,7 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	}
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
 		var err error
-		switch r.Kind { // what others lock comes before the number of the change, which all wait for
+		switch r.Kind { // rows that others lock come before the number of the change, for which all wait
 		case pat.RevokedAgreement:
 			_, err = t.exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND id = ?", string(pat.AgreementRevoked), r.Service, r.Subject)
 		case pat.RevokedAgent:
@@ -64,8 +64,8 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	})
 }
 
-// coverIssued moves the time of a revocation so late that it ends every PAT that was issued before it: also one
-// that another process issued by a clock of its own, or that starts with the next second.
+// coverIssued moves the time of a revocation so that it ends every PAT that was issued before it: also one that another
+// process issued with another clock, or that starts with the next second.
 func (t *tx) coverIssued(ctx context.Context, r *pat.Revocation) error {
 	var column string
 	switch r.Kind {
@@ -77,7 +77,8 @@ func (t *tx) coverIssued(ctx context.Context, r *pat.Revocation) error {
 		return nil
 	}
 	var last int64
-	found, err := t.row(ctx, "SELECT issued_at FROM tokens WHERE service = ? AND issued_at > ? AND "+column+" = ? ORDER BY issued_at DESC, id DESC LIMIT 1",
+	found, err := t.row(ctx,
+		"SELECT issued_at FROM tokens WHERE service = ? AND issued_at > ? AND "+column+" = ? ORDER BY issued_at DESC, id DESC LIMIT 1",
 		[]any{r.Service, nanos(r.At), r.Subject}, &last)
 	if found {
 		r.At = fromNanos(last)
@@ -85,7 +86,7 @@ func (t *tx) coverIssued(ctx context.Context, r *pat.Revocation) error {
 	return err
 }
 
-// AddSigningKey implements pat.KeyStore. Keys live as long as their last PAT; see Purge.
+// AddSigningKey implements pat.KeyStore. Keys are kept as long as their last PAT; see Purge.
 func (s *Store) AddSigningKey(ctx context.Context, k pat.SigningKey) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
 		seq, err := t.nextChange(ctx)
@@ -111,7 +112,8 @@ func scanKey(scan scan, more ...any) (k pat.SigningKey, err error) {
 // SigningKeys implements pat.KeyStore, the oldest first.
 func (s *Store) SigningKeys(ctx context.Context, now time.Time) ([]pat.SigningKey, error) {
 	var out []pat.SigningKey
-	err := s.list(ctx, "SELECT "+keyColumns+" FROM signing_keys WHERE not_after = 0 OR not_after > ? ORDER BY created_at, id", []any{nanos(now)},
+	err := s.list(ctx, "SELECT "+keyColumns+" FROM signing_keys WHERE not_after = 0 OR not_after > ? ORDER BY created_at, id",
+		[]any{nanos(now)},
 		func(scan scan) error {
 			k, err := scanKey(scan)
 			out = append(out, k)
@@ -123,7 +125,7 @@ func (s *Store) SigningKeys(ctx context.Context, now time.Time) ([]pat.SigningKe
 	return out, nil
 }
 
-// newest reads the number of the last change, and what time it is.
+// newest reads the number of the last change, and the time.
 func (s *Store) newest(ctx context.Context) (n int64, err error) {
 	clock := s.dialect.clock
 	if clock == "" {
@@ -138,9 +140,9 @@ func (s *Store) newest(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Changes implements pat.ViewStore. What changed twice is told once, as it is now, at its newest place. The newest number
-// is read first: a change that commits meanwhile may be told now, and is told again next time. A seq that this
-// database never gave out (it was restored) is answered like 0.
+// Changes implements pat.ViewStore. What changed twice is returned once, in its present state, at its newest position.
+// The newest number is read first: a change that commits meanwhile may be returned now, and again next time. A seq that
+// this database never used (it was restored) is treated like 0.
 func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, error) {
 	newest, err := s.newest(ctx)
 	if err != nil {
@@ -155,23 +157,24 @@ func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, er
 	if seq > newest || seq < 0 {
 		seq = 0
 	}
-	revocations, agents, keys := "seq > ?", "seq > 0 AND seq > ?", "seq > ?" // as the partial index has it
+	revocations, agents, keys := "seq > ?", "seq > 0 AND seq > ?", "seq > ?" // as in the partial index
 	args, agentArgs := []any{seq}, []any{seq}
 	if seq == 0 {
 		revocations, agents, keys = "until > ?", "seq > 0 AND status <> ?", "not_after = 0 OR not_after > ?"
 		args, agentArgs = []any{nanos(s.now())}, []any{string(pat.AgentActive)}
 	}
 	var out []pat.Change
-	err = s.list(ctx, "SELECT seq, service, kind, subject, at, until, reason FROM revocations WHERE "+revocations, args, func(scan scan) error {
-		var c pat.Change
-		var r pat.Revocation
-		var at, until int64
-		err := scan(&c.Seq, &r.Service, &r.Kind, &r.Subject, &at, &until, &r.Reason)
-		r.At, r.Until = fromNanos(at), fromNanos(until)
-		c.Revocation = &r
-		out = append(out, c)
-		return err
-	})
+	err = s.list(ctx, "SELECT seq, service, kind, subject, at, until, reason FROM revocations WHERE "+revocations, args,
+		func(scan scan) error {
+			var c pat.Change
+			var r pat.Revocation
+			var at, until int64
+			err := scan(&c.Seq, &r.Service, &r.Kind, &r.Subject, &at, &until, &r.Reason)
+			r.At, r.Until = fromNanos(at), fromNanos(until)
+			c.Revocation = &r
+			out = append(out, c)
+			return err
+		})
 	if err != nil {
 		return nil, 0, err
 	}

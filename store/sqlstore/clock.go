@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// A clock is the process's own, or the database's as far as it is known: read now and then, and carried on by the process's own.
+// A clock is the clock of the process, or that of the database: read now and then, and continued with the clock of the
+// process.
 type clock struct {
 	local func() time.Time
 	read  atomic.Pointer[reading]
 }
 
-// A reading is what another clock said when the process's own said local.
+// A reading is the time of another clock at the moment at which the process's own was local.
 type reading struct {
-	local, theirs time.Time
-	off           time.Duration // at most, when it was read
+	local, remote time.Time
+	off           time.Duration // maximal error when it was read
 }
 
-// drift is how much two clocks may grow apart in relation to the time that passes.
+// drift bounds the difference of two clocks in relation to the elapsed time.
 const drift = 1e-3
 
 func (c *clock) now() time.Time {
@@ -28,19 +29,21 @@ func (c *clock) now() time.Time {
 	return r.at(now)
 }
 
-// at is what the other clock says when the process's own says now. The monotonic clock stands still while a machine sleeps
-// and the wall clock can be set back: what has passed is what either says.
+// at returns the time of the other clock when the process's own is now. The monotonic clock stands still while a
+// machine sleeps and the wall clock can be set back: the elapsed time is the longer of both.
 func (r *reading) at(now time.Time) time.Time {
-	return r.theirs.Add(max(now.Sub(r.local), now.Round(0).Sub(r.local.Round(0))))
+	return r.remote.Add(max(now.Sub(r.local), now.Round(0).Sub(r.local.Round(0))))
 }
 
-// set takes what the other clock said between two moments of the process's own, unless what is known is better.
-func (c *clock) set(asked, answered, theirs time.Time) {
-	took := max(0, answered.Sub(asked))
-	r := &reading{local: asked.Add(took / 2), theirs: theirs.UTC(), off: took / 2}
+// set records the time of the other clock between two moments of the process's own, unless the present reading is more
+// exact.
+func (c *clock) set(requested, answered, remote time.Time) {
+	took := max(0, answered.Sub(requested))
+	r := &reading{local: requested.Add(took / 2), remote: remote.UTC(), off: took / 2}
 	for {
 		known := c.read.Load()
-		if known != nil && r.off > known.off+time.Duration(drift*float64(asked.Sub(known.local))) && known.at(answered).Sub(r.at(answered)).Abs() <= r.off+known.off {
+		if known != nil && r.off > known.off+time.Duration(drift*float64(requested.Sub(known.local))) &&
+			known.at(answered).Sub(r.at(answered)).Abs() <= r.off+known.off {
 			return
 		}
 		if c.read.CompareAndSwap(known, r) {

@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A counterKey names one counter. The period belongs to it, so that a limit whose period was changed
-// under the same id starts a window of its own instead of misreading the old one.
+// A counterKey names one counter. The period is part of it, so that a limit whose period was changed under the same id
+// starts a window of its own instead of misreading the old one.
 type counterKey struct {
 	service, agentID, limitID string
 	period                    limit.Period
@@ -19,18 +19,18 @@ type counterKey struct {
 // A counter is a window inside a transaction.
 type counter struct {
 	window
-	found bool // it is there
+	found bool // the row exists
 	dirty bool
-	err   error // what is stored makes no sense
+	err   error // the stored counts are invalid
 }
 
-// A want is one unit of one counter, with the limit it is held to.
+// A want is one unit of one counter, with its limit.
 type want struct {
 	key   counterKey
 	limit limit.Limit
 }
 
-// wants joins reservations: two of one counter are one unit, held to the smaller Max.
+// wants joins reservations: two of one counter are one unit, with the smaller Max.
 func wants(service string, lists ...[]store.Reservation) ([]want, error) {
 	var out []want
 	for _, list := range lists {
@@ -49,8 +49,8 @@ func wants(service string, lists ...[]store.Reservation) ([]want, error) {
 	return out, nil
 }
 
-// fit reports whether every limit admits one more call. If not, the refusal is that of the limit
-// that stays used up longest, for only then may the call succeed.
+// fit checks that every limit admits one more call. If not, the refusal is that of the limit that stays used up
+// longest, because the call cannot succeed before.
 func (t *tx) fit(ws []want) error {
 	var refusal *store.LimitError
 	for _, w := range ws {
@@ -72,7 +72,7 @@ func (t *tx) fit(ws []want) error {
 	return refusal
 }
 
-// take takes one unit of each limit, and says in which slots.
+// take takes one unit of each limit, and returns the slots.
 func (t *tx) take(ws []want) []store.CounterSlot {
 	out := make([]store.CounterSlot, len(ws))
 	for i, w := range ws {

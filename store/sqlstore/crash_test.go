@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// The names under which the test binary is told to be the process that gets killed.
+// The environment variables that make the test binary the process that is killed.
 const (
 	envDatabase = "SQLSTORE_TEST_DATABASE"
 	envLife     = "SQLSTORE_TEST_LIFE"
@@ -47,7 +47,7 @@ func TestWhatPostgresAcknowledgedSurvivesTheKill(t *testing.T) {
 	crash(t, sqlstore.PostgresLives, func(place string) string { return databaseAt(t, place, ownDatabase) })
 }
 
-// crash kills processes that work on the database that belongs to a place.
+// crash kills processes that work on the database of a place.
 func crash(t *testing.T, lives int, at func(place string) string) {
 	t.Helper()
 	open := func(t *testing.T, place string, now func() time.Time) storetest.Engine {

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// template is a PostgreSQL database just made, of which tests have copies.
+// template is a new PostgreSQL database, of which tests get copies.
 var template = sync.OnceValues(func() (string, error) {
 	ctx := context.Background()
 	c, err := pgtest.Shared()
@@ -34,7 +34,7 @@ var template = sync.OnceValues(func() (string, error) {
 	return c.DSN(name), s.Close()
 })
 
-// ownDatabase returns the URL of a database that was just made.
+// ownDatabase returns the URL of a new database.
 func ownDatabase(tb testing.TB) string {
 	tb.Helper()
 	c := pgtest.Start(tb)
@@ -45,13 +45,13 @@ func ownDatabase(tb testing.TB) string {
 	return c.Copy(tb, dsn)
 }
 
-// idle are databases that tests were done with.
+// idle are databases that tests no longer use.
 var idle struct {
 	sync.Mutex
 	dsns []string
 }
 
-// emptyTables takes a database back to what the template holds.
+// emptyTables sets a database back to the state of the template.
 const emptyTables = `DO $$ DECLARE name TEXT; BEGIN
 	SET LOCAL session_replication_role = replica;
 	FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('goose_db_version', 'sequences') LOOP
@@ -60,8 +60,9 @@ const emptyTables = `DO $$ DECLARE name TEXT; BEGIN
 	UPDATE sequences SET n = 0;
 END $$`
 
-// freshDatabase returns the URL of a database as it was just made: one that a test was done with, for making one takes ten times as
-// long as emptying it. Whoever leaves processes behind or changes more than rows takes ownDatabase.
+// freshDatabase returns the URL of a database without rows: one that another test has used before, because making one
+// takes ten times as long as emptying it. A test that leaves processes behind or changes more than rows uses
+// ownDatabase.
 func freshDatabase(tb testing.TB) string {
 	tb.Helper()
 	idle.Lock()
@@ -108,7 +109,7 @@ func onDatabase(t *testing.T, dsn, statements string) {
 	}
 }
 
-// databaseAt returns the URL of the database that belongs to a place, and notes it there.
+// databaseAt returns the URL of the database that belongs to a place, and stores it there.
 func databaseAt(t *testing.T, place string, database func(testing.TB) string) string {
 	t.Helper()
 	note := filepath.Join(place, "url")

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Who moved an execution, in the ledger.
+// The origin of a change of an execution, in the ledger.
 const (
 	byAgent    = "agent"
 	bySweeper  = "sweeper"
@@ -30,7 +30,7 @@ func scanExecution(scan scan) (e store.Execution, err error) {
 
 // execution reads a record to change it, without its answer; store.ErrNotFound if there is none.
 func (t *tx) execution(ctx context.Context, service, id string) (store.Execution, error) {
-	if t.cold {
+	if t.ownStatements {
 		err := t.rows(ctx, selectExecution, []any{id, service}, func(scan scan) error {
 			e, err := scanExecution(scan)
 			set(&t.executions, id, &e)
@@ -48,14 +48,14 @@ func (t *tx) execution(ctx context.Context, service, id string) (store.Execution
 
 const selectAnswer = "SELECT output, reason, code, message, details FROM answers WHERE execution_id = ?"
 
-// An answer is a row of answers that may not be there.
+// An answer is a row of answers that may be missing.
 type answer struct {
 	output                []byte
 	reason, code, message *string
 	details               []byte
 }
 
-// stored is the answer of the row; nil where there is none.
+// stored returns the answer of the row; nil where there is none.
 func (a answer) stored() *store.Answer {
 	if a.reason == nil {
 		return nil
@@ -70,7 +70,7 @@ func (a answer) stored() *store.Answer {
 	return out
 }
 
-// forgetKey lets an idempotency key be used anew.
+// forgetKey deletes an idempotency key, which can then be used again.
 func (t *tx) forgetKey(ctx context.Context, id string) error {
 	for k, of := range t.keys {
 		if of.id == id {
@@ -85,14 +85,14 @@ func (t *tx) forgetKey(ctx context.Context, id string) error {
 	return err
 }
 
-// move takes an execution from the state it is in to another: the record, the account and the ledger.
+// move changes the state of an execution: the record, the account and the ledger.
 func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcome store.Outcome, by string) (store.Execution, error) {
 	from := e.State
 	e.State, e.Outcome = to, outcome
 	if to != store.Unresolved {
 		e.SettledAt = t.now
 	}
-	if e.Charge.Nano > 0 && to != store.Unresolved { // unresolved stays held
+	if e.Charge.Nano > 0 && to != store.Unresolved { // unresolved charges stay held
 		before, err := t.account(ctx, e.Service, string(e.AgentID), e.Charge.Currency)
 		if err != nil {
 			return e, err
@@ -112,7 +112,7 @@ func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcom
 		string(to), string(outcome), nanos(e.SettledAt), e.ID, string(from))
 }
 
-// A line is a move of a charge, to be written into the ledger.
+// A line is a change of a charge, to be written into the ledger.
 type line struct {
 	store.Execution
 	from, to store.State
@@ -126,10 +126,11 @@ func (t *tx) enter(e store.Execution, from, to store.State, by string) {
 	}
 }
 
-// Settle ends a call that Begin admitted: it moves the record, if there is one, and where the outcome is NotSent gives back the units of
-// limits that still count and forgets the idempotency key, so that the agent may try again. Where another settler has ended the
-// execution the error is store.ErrSettled, with the record as that one left it. Where nothing was recorded, call it at most once:
-// a second time cannot be recognised. The answer is kept only where the call carried an idempotency key.
+// Settle ends a call that Begin admitted: it moves the record, if there is one, and where the outcome is NotSent gives
+// back the units of limits that still count and deletes the idempotency key, so that the agent may try again. Where the
+// execution was settled before, the error is store.ErrSettled, with the record in its present state. Where nothing was
+// recorded, call it at most once: a second call cannot be detected. The answer is kept only where the call had an
+// idempotency key.
 func (s *Store) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
 	e := b.Execution
 	if err := checkSettlement(to); err != nil {

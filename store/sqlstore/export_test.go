@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store/storetest"
 )
 
-// Empty is an SQLite database just made.
+// Empty is a new SQLite database.
 var Empty = storetest.NewTemplate(func(path string) error {
 	s, err := Open(context.Background(), path, Options{Now: time.Now})
 	if err != nil {
@@ -32,7 +32,7 @@ func OpenByClock(ctx context.Context, place string, opts Options) (*Store, error
 	return open(ctx, place, opts, d)
 }
 
-// RoundTrips counts how often the writers of a store, which nobody uses yet, ask the database from now on.
+// RoundTrips counts the round trips of the writers of a store, which is not in use yet, from now on.
 func RoundTrips(s *Store) *atomic.Int64 {
 	n, send := new(atomic.Int64), s.dialect.send
 	s.dialect.send = func(ctx context.Context, w *writer, list []command) error {
@@ -42,7 +42,7 @@ func RoundTrips(s *Store) *atomic.Int64 {
 	return n
 }
 
-// Statements collects what a store, which nobody uses yet, asks the database from now on, in the database's own words.
+// Statements collects the statements of a store, which is not in use yet, from now on, in the database's own SQL.
 func Statements(s *Store) (seen func() []string) {
 	var mu sync.Mutex
 	all := map[string]bool{}

@@ -24,7 +24,7 @@ import (
 	"github.com/uimgate/uimgate/store/storetest"
 )
 
-// How much is there already, in BenchmarkGrowth:
+// The amount of existing data in BenchmarkGrowth:
 //
 //	go test ./store/sqlstore -run '^$' -bench Growth -growth.tokens 1000000 -growth.ledger 10000000 -timeout 1h
 var (
@@ -32,14 +32,18 @@ var (
 	grownLedger = flag.Int("growth.ledger", 20_000, "entries of the ledger in BenchmarkGrowth")
 )
 
-// count gives the numbers from 1 on, as many as its first argument.
+// count selects the numbers from 1 on, as many as its first argument.
 const count = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?) "
 
-// grow fills a database that is closed, SQLite or PostgreSQL: tokens that end at ends, and a ledger of charges that were captured at settled, two
+// grow fills a database that is closed, SQLite or PostgreSQL: tokens that end at ends, and a ledger of charges that
+// were captured at settled, two
 // entries each, of 1,000 agents.
 func grow(tb testing.TB, path string, tokens, entries int, ends, settled time.Time) {
 	tb.Helper()
-	driver, tune, blob, after := "sqlite", []string{"PRAGMA synchronous = OFF", "PRAGMA cache_size = -262144"}, "x'00'", []string{"PRAGMA wal_checkpoint(TRUNCATE)"}
+	driver, tune, blob, after := "sqlite", []string{
+		"PRAGMA synchronous = OFF",
+		"PRAGMA cache_size = -262144",
+	}, "x'00'", []string{"PRAGMA wal_checkpoint(TRUNCATE)"}
 	if strings.HasPrefix(path, "postgres") {
 		driver, tune, blob, after = "pgx", []string{"SET synchronous_commit = off"}, `'\x00'`, []string{"VACUUM ANALYZE"}
 	}
@@ -51,7 +55,7 @@ func grow(tb testing.TB, path string, tokens, entries int, ends, settled time.Ti
 	charges := entries / 2
 	do := func(query string, args ...any) {
 		tb.Helper()
-		if len(args) > 0 { // numbers, which both databases take as they are
+		if len(args) > 0 { // numbers, in the same form for both databases
 			query = fmt.Sprintf(strings.ReplaceAll(strings.ReplaceAll(query, "%", "%%"), "?", "%d"), args...)
 		}
 		if _, err := db.ExecContext(tb.Context(), strings.ReplaceAll(query, "x'00'", blob)); err != nil {
@@ -63,21 +67,31 @@ func grow(tb testing.TB, path string, tokens, entries int, ends, settled time.Ti
 	}
 	do("INSERT INTO agents (service, id, status, created_at) VALUES ('s', 'grown', 'active', 1)")
 	do("INSERT INTO policies (service, digest, uid, body, first_offered) VALUES ('s', 'd', 'u', x'00', 1)")
-	do(count+`INSERT INTO agreements (service, id, issuer, agent_id, key_id, public_key, policy_uid, policy_digest, assurance, form, has_signed, signed,
-		signature, nonce, scope, state, awaiting, used_at, created_at) SELECT 's', 'grown-' || CAST(n AS TEXT), 'i', 'grown', 'k', x'00', 'u', 'd', 'fresh', 'f', 0, x'00', x'00', '', '[]', 'active', 0, 1, 1 FROM number`, 1000)
+	do(count+`INSERT INTO agreements (service, id, issuer, agent_id, key_id, public_key, policy_uid, policy_digest, assurance, form, `+
+		`has_signed, signed,
+		signature, nonce, scope, state, awaiting, used_at, created_at) SELECT 's', 'grown-' || CAST(n AS TEXT), 'i', 'grown', 'k', x'00', `+
+		`'u', 'd', 'fresh', 'f', 0, x'00', x'00', '', '[]', 'active', 0, 1, 1 FROM number`, 1000)
 	if tokens > 0 {
-		do(count+`INSERT INTO tokens (service, id, agreement_id, agent_id, key_id, policy_digest, scope, limit_rate, limit_period, assurance, signing_key_id,
-			issued_at, expires_at) SELECT 's', 'grown-' || CAST(1000000000 + n AS TEXT), 'grown-' || CAST(1 + n % 1000 AS TEXT), 'grown', 'k', 'd', '[]', 10, 3600, 'fresh', 'kid', ? + n, ? + n FROM number`,
+		do(count+`INSERT INTO tokens (service, id, agreement_id, agent_id, key_id, policy_digest, scope, limit_rate, limit_period, assurance, `+
+			`signing_key_id,
+			issued_at, expires_at) SELECT 's', 'grown-' || CAST(1000000000 + n AS TEXT), 'grown-' || CAST(1 + n % 1000 AS TEXT), 'grown', 'k', `+
+			`'d', '[]', 10, 3600, 'fresh', 'kid', ? + n, ? + n FROM number`,
 			tokens, time.Now().UnixNano(), ends.UnixNano())
 	}
 	if charges > 0 {
-		do(count+`INSERT INTO executions (id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest, rule, amount, currency, state, outcome,
-			begun_at, deadline, settled_at, forget_at) SELECT '00000000-0000-7000-8000-' || CAST(100000000000 + n AS TEXT), 's', 'agent-' || CAST(n % 1000 AS TEXT), '', 'f',
-			'shop.example:buy:v1', 'grown', 'grown', 'd', 'r', 3, 'USD', 'captured', 'done', ? - 1, ?, ?, 0 FROM number`, charges, settled.UnixNano(), settled.UnixNano(), settled.UnixNano())
+		do(count+`INSERT INTO executions (id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest, rule, `+
+			`amount, currency, state, outcome,
+			begun_at, deadline, settled_at, forget_at) SELECT '00000000-0000-7000-8000-' || CAST(100000000000 + n AS TEXT), 's', 'agent-' || `+
+			`CAST(n % 1000 AS TEXT), '', 'f',
+			'shop.example:buy:v1', 'grown', 'grown', 'd', 'r', 3, 'USD', 'captured', 'done', ? - 1, ?, ?, 0 FROM `+
+			`number`, charges, settled.UnixNano(), settled.UnixNano(), settled.UnixNano())
 		do(count+`INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor)
-			SELECT n, ? - n % 2, 's', 'agent-' || CAST((n + 1) / 2 % 1000 AS TEXT), '00000000-0000-7000-8000-' || CAST(100000000000 + (n + 1) / 2 AS TEXT), 'shop.example:buy:v1', 'r', 3, 'USD',
-			CASE WHEN n % 2 = 1 THEN '' ELSE 'held' END, CASE WHEN n % 2 = 1 THEN 'held' ELSE 'captured' END, 'agent' FROM number`, 2*charges, settled.UnixNano())
-		do("INSERT INTO accounts (service, agent_id, currency, captured) SELECT service, agent_id, currency, SUM(amount) FROM executions WHERE agent_id <> '' GROUP BY service, agent_id, currency")
+			SELECT n, ? - n % 2, 's', 'agent-' || CAST((n + 1) / 2 % 1000 AS TEXT), '00000000-0000-7000-8000-' || CAST(100000000000 + (n + 1) / `+
+			`2 AS TEXT), 'shop.example:buy:v1', 'r', 3, 'USD',
+			CASE WHEN n % 2 = 1 THEN '' ELSE 'held' END, CASE WHEN n % 2 = 1 THEN 'held' ELSE 'captured' END, 'agent' FROM `+
+			`number`, 2*charges, settled.UnixNano())
+		do("INSERT INTO accounts (service, agent_id, currency, captured) SELECT service, agent_id, currency, SUM(amount) FROM executions " +
+			"WHERE agent_id <> '' GROUP BY service, agent_id, currency")
 	}
 	do("UPDATE sequences SET n = (SELECT COALESCE(MAX(seq), 0) FROM ledger) WHERE name = 'ledger'")
 	for _, command := range after {
@@ -89,7 +103,7 @@ func grow(tb testing.TB, path string, tokens, entries int, ends, settled time.Ti
 	if driver != "sqlite" {
 		return
 	}
-	// What was written without waiting for the disk must not be waited for by the calls that are measured.
+	// The measured calls must not wait for what was written without waiting for the disk.
 	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
 	if err != nil {
 		tb.Fatal(err)
@@ -99,7 +113,7 @@ func grow(tb testing.TB, path string, tokens, entries int, ends, settled time.Ti
 	}
 }
 
-// grown is a store with a past.
+// grown returns a store with existing data.
 func grown(tb testing.TB, place string, tokens, entries int, ends, settled time.Time) *sqlstore.Store {
 	tb.Helper()
 	open := func() *sqlstore.Store {
@@ -124,7 +138,7 @@ func grown(tb testing.TB, place string, tokens, entries int, ends, settled time.
 	return s
 }
 
-// places are where a benchmark keeps its state: a database just made of each kind.
+// places are where a benchmark keeps its state: a new database of each kind.
 var places = []struct {
 	name string
 	at   func(testing.TB) string
@@ -149,7 +163,7 @@ func TestAGrownStoreBalances(t *testing.T) {
 	}
 }
 
-// BenchmarkGrowth compares the parts of the execute path on an empty store and on one with a past.
+// BenchmarkGrowth compares the parts of the execute path on an empty store and on one with existing data.
 func BenchmarkGrowth(b *testing.B) {
 	for _, p := range places {
 		for _, state := range []string{"empty", "grown"} {
@@ -181,8 +195,11 @@ func benchmarkGrowth(b *testing.B, place, state string) {
 
 func paidCall(ctx context.Context, s *sqlstore.Store, id string) error {
 	begun, err := s.Begin(ctx, store.BeginRequest{
-		Execution:  store.Execution{ID: id, Service: "s", AgentID: "agent-7", Intent: "shop.example:buy:v1", IdempotencyKey: id},
-		Limits:     []store.Reservation{{Principal: "agent-7", Limit: limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
+		Execution: store.Execution{ID: id, Service: "s", AgentID: "agent-7", Intent: "shop.example:buy:v1", IdempotencyKey: id},
+		Limits: []store.Reservation{{
+			Principal: "agent-7",
+			Limit:     limit.Limit{ID: "1", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}},
+		}},
 		Candidates: []store.Candidate{{Rule: "r", Charge: money.Amount{Nano: 3, Currency: "USD"}}},
 		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
 		Hold:       time.Minute, KeyFor: 24 * time.Hour,
@@ -196,18 +213,23 @@ func paidCall(ctx context.Context, s *sqlstore.Store, id string) error {
 
 func limitedCall(ctx context.Context, s *sqlstore.Store) error {
 	_, err := s.Begin(ctx, store.BeginRequest{
-		Execution:  store.Execution{Service: "s", AgentID: "agent-7"},
-		Limits:     []store.Reservation{{Principal: "agent-7", Limit: limit.Limit{ID: "2", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
+		Execution: store.Execution{Service: "s", AgentID: "agent-7"},
+		Limits: []store.Reservation{{
+			Principal: "agent-7",
+			Limit:     limit.Limit{ID: "2", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}},
+		}},
 		Candidates: []store.Candidate{{}},
 		Hold:       time.Minute,
 	})
 	return err
 }
 
-// verifying issues a PAT on the store and verifies it, its revocations read anew each time a view would be.
+// verifying issues a PAT on the store and returns a function that verifies it, and reads its revocations each time a
+// view would.
 func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 	b.Helper()
-	keys, err := pat.OpenKeyring(b.Context(), pat.KeyringConfig{Store: s, Files: &noFiles{}, Algorithm: pat.EdDSA, Overlap: time.Hour, Now: time.Now})
+	keys, err := pat.OpenKeyring(b.Context(),
+		pat.KeyringConfig{Store: s, Files: &noFiles{}, Algorithm: pat.EdDSA, Overlap: time.Hour, Now: time.Now})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -217,7 +239,10 @@ func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 		b.Fatal(err)
 	}
 	issuer, err := pat.NewIssuer(pat.IssuerConfig{
-		Rules: pat.Rules{Service: "s", Issuer: "shop.example", PolicyURL: "https://shop.example/api/policy", TTL: time.Hour, Freshness: pat.FreshnessOptional, Admission: pat.AdmitOpen},
+		Rules: pat.Rules{
+			Service: "s", Issuer: "shop.example", PolicyURL: "https://shop.example/api/policy", TTL: time.Hour,
+			Freshness: pat.FreshnessOptional, Admission: pat.AdmitOpen,
+		},
 		Terms: oneTerm{offer}, Store: s, Keys: keys, View: view, Now: time.Now,
 	})
 	if err != nil {
@@ -231,7 +256,10 @@ func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 	if err != nil {
 		b.Fatal(err)
 	}
-	signed, err := pat.SignAgreement(private, pat.AgreementClaims{AgentID: "verifier", Audience: "shop.example", IssuedAt: time.Now(), PolicyUID: offer.UID, PolicyDigest: offer.Digest})
+	signed, err := pat.SignAgreement(private, pat.AgreementClaims{
+		AgentID: "verifier", Audience: "shop.example", IssuedAt: time.Now(),
+		PolicyUID: offer.UID, PolicyDigest: offer.Digest,
+	})
 	if err == nil {
 		err = view.Refresh(b.Context())
 	}
@@ -267,8 +295,8 @@ func (t oneTerm) Scope(context.Context, pat.ScopeRequest) (pat.Scope, error) {
 	return pat.Scope{Entries: []string{"shop.example:buy:v1:execute"}, Limit: limit.Rate{Max: 10, Period: limit.Hour}}, nil
 }
 
-// BenchmarkCallsWhilePurging tells how long calls wait beside a purge that has much to remove: every step of it is a
-// transaction of its own, in the queue like a call.
+// BenchmarkCallsWhilePurging measures how long calls wait beside a purge with many rows to delete: every step of it is
+// a transaction of its own, in the queue like a call.
 func BenchmarkCallsWhilePurging(b *testing.B) {
 	for _, p := range places {
 		for _, what := range []string{"nothing", "tokens", "charges"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Used reports whether this process has seen that a call under the agreement is on record; of the empty id it always is. The first
-// call has to go through Begin, which writes it down: it makes the agreement worth keeping.
+// Used reports whether this process has seen that a call under the agreement is on record; it is true for the empty id.
+// The first call has to go through Begin, which records it, so that the agreement is kept.
 func (s *Store) Used(service string, id pat.AgreementID) bool {
 	return s.used.has(agreementKey{service, string(id)})
 }
@@ -23,18 +23,19 @@ var (
 	errReturn     = errors.New("a return needs units")
 )
 
-// Lease takes units of limits in advance and gives others back, in one transaction. Where a limit is used up its answer has a Refusal,
-// and no units are taken of any. A demand that cannot be leased (no rolling limit, a rate that is none, one counter twice) is an
-// error of its own, with nothing taken or given back. store.ErrUnavailable leaves open whether the transaction took place: units may
-// then be counted as used that nobody holds, and the returns must not be sent again.
+// Lease takes units of limits in advance and gives others back, in one transaction. Where a limit is used up its answer
+// has a Refusal, and no units are taken of any. A demand that cannot be leased (not a rolling limit, an invalid rate,
+// one counter twice) is another error, with nothing taken or given back. After store.ErrUnavailable it is unknown
+// whether the transaction was committed: units may be counted as used that no process holds, and the returns must not
+// be sent again.
 func (s *Store) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	l := leasing{service: r.Service, returns: r.Returns}
 	keys, err := l.prepare(r.Demands)
 	if err != nil {
 		return nil, fmt.Errorf("leasing: %w", err)
 	}
-	// Giving back is how calls end, and finds room as they do.
-	if len(r.Demands) > 0 && s.crowded(keys[0].agentID) {
+	// Returns are part of the end of calls, and are accepted like it.
+	if len(r.Demands) > 0 && s.full(keys[0].agentID) {
 		return nil, unavailable(errQueueFull)
 	}
 	if err := s.update(ctx, l.run, keys...); err != nil {
@@ -43,20 +44,20 @@ func (s *Store) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease,
 	return l.result, nil
 }
 
-// A leasing is a LeaseRequest made ready to run.
+// A leasing is a LeaseRequest prepared for a transaction.
 type leasing struct {
 	service string
 	returns []store.LeaseReturn
 	wants   []want
-	asked   []store.LeaseDemand
+	demands []store.LeaseDemand
 	result  []store.Lease
 }
 
-func (l *leasing) prepare(asked []store.LeaseDemand) ([]counterKey, error) {
-	l.asked = asked
-	keys := make([]counterKey, 0, len(asked)+len(l.returns))
-	reservations := make([]store.Reservation, 0, len(asked))
-	for _, a := range asked {
+func (l *leasing) prepare(demands []store.LeaseDemand) ([]counterKey, error) {
+	l.demands = demands
+	keys := make([]counterKey, 0, len(demands)+len(l.returns))
+	reservations := make([]store.Reservation, 0, len(demands))
+	for _, a := range demands {
 		if !a.Period.Rolling() {
 			return nil, fmt.Errorf("limit %s of %s: %w", a.ID, a.Rate, errNoLease)
 		}
@@ -66,7 +67,7 @@ func (l *leasing) prepare(asked []store.LeaseDemand) ([]counterKey, error) {
 	if l.wants, err = wants(l.service, reservations); err != nil {
 		return nil, err
 	}
-	if len(l.wants) != len(asked) {
+	if len(l.wants) != len(demands) {
 		return nil, errLeasedOnce
 	}
 	for _, w := range l.wants {
@@ -98,7 +99,7 @@ func (l *leasing) run(_ context.Context, t *tx) error {
 	refused := false
 	for i, w := range l.wants {
 		c := t.counters[w.key]
-		clock := w.key.period.Slot(t.now) // where the clock was set back the counted slot is later, and this the shorter of the two
+		clock := w.key.period.Slot(t.now) // where the clock was set back the counted slot is later, and this the earlier of the two
 		l.result[i] = store.Lease{Slot: c.slot, Ends: w.key.period.Ends(clock).Sub(t.now), Expires: w.key.period.Expires(clock).Sub(t.now)}
 		if err := t.fit(l.wants[i : i+1]); err != nil {
 			refused = true
@@ -108,7 +109,7 @@ func (l *leasing) run(_ context.Context, t *tx) error {
 	for i, w := range l.wants {
 		c := t.counters[w.key]
 		if !refused {
-			l.result[i].Units = limit.Slice(c.left(w.limit.Max), l.asked[i].Units, l.asked[i].Waiting)
+			l.result[i].Units = limit.Slice(c.left(w.limit.Max), l.demands[i].Units, l.demands[i].Waiting)
 			c.takeUnits(l.result[i].Units)
 			c.dirty = true
 		}
@@ -123,7 +124,7 @@ func (w *window) takeUnits(n int64) {
 	w.counts[0] += n - 1
 }
 
-// giveUnits takes units back from a slot, as far as it still counts them, and reports whether it did any.
+// giveUnits takes units back from a slot, as far as it still counts them, and reports whether there were any.
 func (w *window) giveUnits(slot, n int64) bool {
 	i := w.slot - slot
 	if i < 0 || i >= int64(len(w.counts)) || w.counts[i] == 0 {
@@ -135,7 +136,7 @@ func (w *window) giveUnits(slot, n int64) bool {
 
 type agreementKey struct{ service, id string }
 
-// recent remembers the agreements seen lately, at least most of them and at most twice as many.
+// recent keeps the agreements seen lately, at least most of them and at most twice as many.
 type recent struct {
 	most     int
 	mu       sync.RWMutex
@@ -144,7 +145,7 @@ type recent struct {
 
 func newRecent(most int) *recent { return &recent{most: most, now: map[agreementKey]struct{}{}} }
 
-// has is true of the empty id, of which there is nothing to remember.
+// has is true for the empty id, which is never stored.
 func (r *recent) has(k agreementKey) bool {
 	if k.id == "" {
 		return true

@@ -4,7 +4,7 @@ package sqlstore
 
 import "github.com/uimgate/uimgate/store/storetest/pgtest"
 
-// How much the tests do.
+// The amount of tests.
 const (
 	SQLiteLives   = 8 // processes that are killed
 	PostgresLives = 4
@@ -14,5 +14,5 @@ const (
 	GrownEntries = 100_000
 )
 
-// restarts are how a server goes away under load.
+// restarts are the modes in which a server is stopped under load.
 var restarts = []pgtest.Mode{pgtest.Fast, pgtest.Immediate, pgtest.Immediate}

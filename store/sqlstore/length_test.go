@@ -4,7 +4,7 @@ package sqlstore
 
 import "github.com/uimgate/uimgate/store/storetest/pgtest"
 
-// How much the tests do. With the build tag soak they do more.
+// The amount of tests. With the build tag soak there are more.
 const (
 	SQLiteLives   = 2 // processes that are killed
 	PostgresLives = 2
@@ -14,5 +14,5 @@ const (
 	GrownEntries = 20_000
 )
 
-// restarts are how a server goes away under load.
+// restarts are the modes in which a server is stopped under load.
 var restarts = []pgtest.Mode{pgtest.Fast, pgtest.Immediate}

@@ -9,38 +9,39 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A limbo holds calls that were refused because the database went away while it committed them. Whether they were begun nobody
-// knows; that they were not sent is certain, so as soon as the database is back they are released.
-type limbo struct {
+// A releaseQueue holds calls that were refused because the connection was lost during their commit. It is unknown
+// whether they were begun, but they were certainly not sent, so they are released as soon as the database is available.
+type releaseQueue struct {
 	mu    sync.Mutex
 	calls []store.Admission
 	busy  bool
 }
 
-// limboTries is how often, a second apart, a release is tried; after that the sweeper finds what was held.
-const limboTries = 120
+// releaseTries is how often, a second apart, a release is tried; after that the sweeper resolves what was held.
+const releaseTries = 120
 
-// release gives back what a call that was not sent may have taken. Only what has a record can be told from what was never begun.
+// release gives back what a call that was not sent may have taken. Only a call with a record can be distinguished from
+// one that was never begun.
 func (s *Store) release(b store.Admission) {
 	if !b.Recorded {
 		return
 	}
 	s.closing.RLock()
 	defer s.closing.RUnlock()
-	s.limbo.mu.Lock()
-	defer s.limbo.mu.Unlock()
+	s.releases.mu.Lock()
+	defer s.releases.mu.Unlock()
 	if s.closed {
 		return
 	}
-	s.limbo.calls = append(s.limbo.calls, b)
-	if !s.limbo.busy {
-		s.limbo.busy = true
+	s.releases.calls = append(s.releases.calls, b)
+	if !s.releases.busy {
+		s.releases.busy = true
 		s.work.Go(s.releaseAll)
 	}
 }
 
-// next takes one out, or says that the limbo is empty and nobody works on it any more.
-func (l *limbo) next() (b store.Admission, ok bool) {
+// next removes one call, or reports that the queue is empty; then no goroutine works on it any more.
+func (l *releaseQueue) next() (b store.Admission, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.calls) == 0 {
@@ -53,13 +54,13 @@ func (l *limbo) next() (b store.Admission, ok bool) {
 
 func (s *Store) releaseAll() {
 	ctx, tries := context.Background(), 0
-	for b, ok := s.limbo.next(); ok; b, ok = s.limbo.next() {
+	for b, ok := s.releases.next(); ok; b, ok = s.releases.next() {
 		for {
 			_, err := s.Settle(ctx, b, store.Settlement{State: store.Released, Outcome: store.NotSent})
 			if err == nil || !errors.Is(err, store.ErrUnavailable) || errors.Is(err, errClosed) {
 				break
 			}
-			if tries++; tries > limboTries {
+			if tries++; tries > releaseTries {
 				break
 			}
 			select {

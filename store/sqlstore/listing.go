@@ -8,11 +8,11 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Agents lists agents by id, with their keys.
+// Agents returns agents by id, with their keys.
 func (s *Store) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error) {
 	var q conditions
 	q.equal("service", f.Service)
-	if f.Status == pat.AgentBlocked { // as the partial index has it
+	if f.Status == pat.AgentBlocked { // as in the partial index
 		q.add("status = 'blocked'")
 	} else {
 		q.equal("status", string(f.Status))
@@ -35,7 +35,7 @@ func (s *Store) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, e
 	return out, s.readAllKeys(ctx, out)
 }
 
-// readAllKeys fills in the keys of agents, listed by service and id.
+// readAllKeys reads the keys of agents, which are sorted by service and id.
 func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
 	type id struct {
 		service string
@@ -45,7 +45,7 @@ func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
 	for i := range agents {
 		at[id{agents[i].Service, agents[i].ID}] = &agents[i]
 	}
-	for len(agents) > 0 { // in steps: a statement takes only so many arguments
+	for len(agents) > 0 { // in steps: the number of arguments of a statement is bounded
 		n := min(len(agents), 200)
 		args := make([]any, 0, 2*n)
 		for _, a := range agents[:n] {
@@ -70,14 +70,14 @@ func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
 	return nil
 }
 
-// Agreements lists agreements, the newest first, without what makes one large: PublicKey, Signed, Signature and Scope are empty.
-// Agreement returns one whole.
+// Agreements returns agreements, the newest first, without their large members: PublicKey, Signed, Signature and Scope
+// are empty. Agreement returns a whole one.
 func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error) {
 	var q conditions
 	q.equal("service", f.Service)
 	q.equal("agent_id", string(f.AgentID))
 	q.equal("policy_digest", f.PolicyDigest)
-	if f.State == pat.AgreementPending { // as the partial index has it
+	if f.State == pat.AgreementPending { // as in the partial index
 		q.add("state = 'pending'")
 	} else {
 		q.equal("state", string(f.State))
@@ -90,7 +90,8 @@ func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.
 	err := s.list(ctx, q.query("SELECT "+columns+" FROM agreements", "ORDER BY id DESC", f.Limit), q.args, func(scan scan) error {
 		var a pat.Agreement
 		var created int64
-		err := scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State, &created)
+		err := scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State,
+			&created)
 		a.CreatedAt = fromNanos(created)
 		out = append(out, a)
 		return err
@@ -101,13 +102,14 @@ func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.
 	return out, nil
 }
 
-// A revocation of the token or of its agreement ends it whenever it was issued; the others end what was issued up to them.
+// A revocation of the token or of its agreement ends it at any time of issue; the others end what was issued up to
+// them.
 const tokenRevoked = `EXISTS (SELECT 1 FROM revocations r WHERE r.service = tokens.service AND (
 	(r.kind = 'token' AND r.subject = tokens.id) OR (r.kind = 'agreement' AND r.subject = tokens.agreement_id) OR
 	(r.kind = 'agent' AND r.subject = tokens.agent_id AND r.at >= tokens.issued_at) OR
 	(r.kind = 'policy' AND r.subject = tokens.policy_digest AND r.at >= tokens.issued_at)))`
 
-// Tokens lists records of PATs, the newest first.
+// Tokens returns records of PATs, the newest first.
 func (s *Store) Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error) {
 	var q conditions
 	q.equal("service", f.Service)
@@ -122,23 +124,24 @@ func (s *Store) Tokens(ctx context.Context, f store.TokenFilter) ([]store.Listed
 		q.add("(issued_at, id) < (?, ?)", nanos(f.After.IssuedAt), f.After.ID)
 	}
 	var out []store.ListedToken
-	err := s.list(ctx, q.query("SELECT "+patColumns+", "+tokenRevoked+" FROM tokens", "ORDER BY issued_at DESC, id DESC", f.Limit), q.args, func(scan scan) (err error) {
-		var k store.ListedToken
-		k.Token, err = scanToken(func(dest ...any) error { return scan(append(dest, &k.Revoked)...) })
-		out = append(out, k)
-		return err
-	})
+	err := s.list(ctx, q.query("SELECT "+patColumns+", "+tokenRevoked+" FROM tokens", "ORDER BY issued_at DESC, id DESC", f.Limit), q.args,
+		func(scan scan) (err error) {
+			var k store.ListedToken
+			k.Token, err = scanToken(func(dest ...any) error { return scan(append(dest, &k.Revoked)...) })
+			out = append(out, k)
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// lastOffered is when a policy was last offered from, as the index has it.
+// lastOffered is the time of the last offer of a policy, as in the index.
 const lastOffered = "CASE WHEN offered_at > first_offered THEN offered_at ELSE first_offered END"
 
-// OfferPolicy records that a policy is offered from FirstOffered on; where that is zero, from now on. A policy that was offered before
-// becomes the newest again and keeps when it was offered first.
+// OfferPolicy records that a policy is offered from FirstOffered on; where that is zero, from now on. A policy that was
+// offered before becomes the newest again and keeps the time of its first offer.
 func (s *Store) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
 		at := nanos(p.FirstOffered)
@@ -153,8 +156,8 @@ func (s *Store) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
 	})
 }
 
-// RecentPolicies returns the n policies (at most 1000) of a service that were offered last, the newest first. Of two offered at once
-// the lower digest comes first.
+// RecentPolicies returns the n policies (at most 1000) of a service that were offered last, the newest first. Of two
+// offered at the same time the lower digest comes first.
 func (s *Store) RecentPolicies(ctx context.Context, service string, n int) ([]pat.PolicyDocument, error) {
 	if n <= 0 {
 		return nil, nil
@@ -162,14 +165,15 @@ func (s *Store) RecentPolicies(ctx context.Context, service string, n int) ([]pa
 	var q conditions
 	q.add("service = ?", service)
 	var out []pat.PolicyDocument
-	err := s.list(ctx, q.query("SELECT service, digest, uid, body, first_offered FROM policies", "ORDER BY "+lastOffered+" DESC, digest", n), q.args, func(scan scan) error {
-		var p pat.PolicyDocument
-		var first int64
-		err := scan(&p.Service, &p.Digest, &p.UID, &p.Bytes, &first)
-		p.FirstOffered = fromNanos(first)
-		out = append(out, p)
-		return err
-	})
+	err := s.list(ctx, q.query("SELECT service, digest, uid, body, first_offered FROM policies", "ORDER BY "+lastOffered+" DESC, digest", n),
+		q.args, func(scan scan) error {
+			var p pat.PolicyDocument
+			var first int64
+			err := scan(&p.Service, &p.Digest, &p.UID, &p.Bytes, &first)
+			p.FirstOffered = fromNanos(first)
+			out = append(out, p)
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func TestListingsOfAClosedStoreAreUnavailable(t *testing.T) {
 	}
 }
 
-// Each listing must walk an index in its own order: no page costs more the more there is.
+// Each listing must read an index in its own order: the cost of a page does not depend on the size of the table.
 func TestListingsNeedNoSorting(t *testing.T) {
 	dir := t.TempDir()
 	openStore(t, dir)

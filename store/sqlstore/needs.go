@@ -14,10 +14,10 @@ type (
 	executionKey   struct{ service, id string }
 )
 
-// needs names what a call reads or changes. All that a batch needs is read before its first call runs, in one order for all
-// writers: so none waits for one that waits for it.
+// needs are the keys that a call reads or changes. All keys of a batch are read before its first call runs, in one
+// order for all writers: so there are no deadlocks.
 type needs struct {
-	agentID    string // whose call it is
+	agentID    string // of the call
 	executions []executionKey
 	keys       []idempotencyKey
 	nonces     []nonceKey
@@ -26,7 +26,7 @@ type needs struct {
 	pools      []poolKey
 }
 
-// together joins what a batch needs, each once, in the order of keys.
+// together joins the needs of a batch, each key once, in the order of keys.
 func together(batch []*op) needs {
 	var all needs
 	for _, o := range batch {
@@ -55,7 +55,7 @@ func (k counterKey) parts() []string {
 func (k accountKey) parts() []string { return []string{k.service, k.agentID, k.currency} }
 func (k poolKey) parts() []string    { return []string{k.service, k.currency} }
 
-// sorted orders keys by their parts and leaves each in once.
+// sorted orders keys by their parts and removes duplicates.
 func sorted[K comparable](keys []K, parts func(K) []string) []K {
 	if len(keys) > 1 {
 		slices.SortFunc(keys, func(a, b K) int { return slices.Compare(parts(a), parts(b)) })
@@ -63,15 +63,15 @@ func sorted[K comparable](keys []K, parts func(K) []string) []K {
 	return slices.Compact(keys)
 }
 
-// A keptAccount is a row as it will be when the transaction ends.
-type keptAccount struct {
+// A cachedAccount is a row in the state it will have when the transaction ends.
+type cachedAccount struct {
 	now   account
-	found bool // it is there
+	found bool // the row exists
 	dirty bool
 }
 
-// A keyed execution is what an idempotency key belongs to.
-type keyed struct {
+// A keyedExecution is the execution that an idempotency key belongs to.
+type keyedExecution struct {
 	id    string
 	until int64
 }
@@ -82,13 +82,15 @@ const (
 	selectPool      = "SELECT owed FROM pools WHERE service = ? AND currency = ? FOR UPDATE"
 	selectNonce     = "SELECT 1 FROM nonces WHERE service = ? AND key_id = ? AND id = ?"
 	selectExecution = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
-	selectKey       = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, e.fingerprint, e.intent,
+	selectKey       = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, ` +
+		`e.fingerprint, e.intent,
 		e.agreement_id, e.token_id, e.policy_digest, e.rule, e.amount, e.currency, e.state, e.outcome, e.begun_at, e.deadline, e.settled_at
 		FROM idempotency i JOIN executions e ON e.id = i.execution_id LEFT JOIN answers a ON a.execution_id = e.id
 		WHERE i.service = ? AND i.agent_id = ? AND i.idem_key = ?`
 )
 
-// load begins the transaction, reads and locks what its calls need, and then, when nothing more is waited for, the clock.
+// load begins the transaction, reads and locks what its calls need, and then, when nothing more can block, reads the
+// clock.
 func (t *tx) load(ctx context.Context, batch []*op) error {
 	n := together(batch)
 	t.counters = make(map[counterKey]*counter, len(n.counters))
@@ -135,7 +137,7 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	return nil
 }
 
-// readExecutions reads executions by their ids, and by the idempotency keys that belong to them.
+// readExecutions reads executions by their ids, and by their idempotency keys.
 func (t *tx) readExecutions(n needs) []command {
 	list := make([]command, 0, len(n.executions)+len(n.keys))
 	for _, k := range n.executions {
@@ -156,7 +158,7 @@ func (t *tx) readExecutions(n needs) []command {
 				return err
 			}
 			e.Answer = a.stored()
-			set(&t.keys, k, keyed{e.ID, until})
+			set(&t.keys, k, keyedExecution{e.ID, until})
 			if known := t.executions[e.ID]; known != nil { // read for a call that is to be settled
 				known.Answer = e.Answer
 				return nil
@@ -169,7 +171,7 @@ func (t *tx) readExecutions(n needs) []command {
 }
 
 func (t *tx) readAccount(k accountKey) command {
-	a := &keptAccount{now: account{accountKey: k}}
+	a := &cachedAccount{now: account{accountKey: k}}
 	set(&t.accounts, k, a)
 	return command{selectAccount, []any{k.service, k.agentID, k.currency}, func(scan scan) error {
 		var pooled int64
@@ -185,7 +187,7 @@ func (t *tx) readPool(k poolKey) command {
 	return command{selectPool, []any{k.service, k.currency}, func(scan scan) error { return scan(owed) }}
 }
 
-// set puts a value into a map, which is made if it is not there.
+// set puts a value into a map, and makes the map if necessary.
 func set[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}
@@ -205,8 +207,8 @@ const (
 		VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// changes are the statements that write what has changed; the rows that all writers want come last. A row that was not
-// there is inserted: where another writer was faster that fails, and the transaction is tried again.
+// changes returns the statements that write what has changed; the rows that all writers use come last. A row that was
+// missing is inserted: where another writer was faster that fails, and the transaction is tried again.
 func (t *tx) changes() []command {
 	list := t.writes
 	for _, k := range order(t.counters, counterKey.parts) {

@@ -9,9 +9,9 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Resolve settles an unresolved execution by the decision of the operator: store.Captured means that the call was done, though its
-// answer is lost; store.Released lets the idempotency key be used anew. Errors: store.ErrNotFound; store.ErrSettled where it is not
-// unresolved.
+// Resolve settles an unresolved execution by the decision of the operator: store.Captured means that the call was done,
+// though its answer is lost; store.Released permits the idempotency key to be used again. Errors: store.ErrNotFound;
+// store.ErrSettled where it is not unresolved.
 func (s *Store) Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
 	if to != store.Captured && to != store.Released {
 		return store.Execution{}, fmt.Errorf("resolving execution %s: want captured or released, not %q", id, to)
@@ -44,11 +44,12 @@ func (s *Store) Resolve(ctx context.Context, service, id string, to store.State)
 func (s *Store) Execution(ctx context.Context, service, id string) (store.Execution, error) {
 	var e store.Execution
 	found := false
-	err := s.list(ctx, "SELECT "+executionColumns+" FROM executions WHERE id = ? AND service = ?", []any{id, service}, func(scan scan) (err error) {
-		found = true
-		e, err = scanExecution(scan)
-		return err
-	})
+	err := s.list(ctx, "SELECT "+executionColumns+" FROM executions WHERE id = ? AND service = ?", []any{id, service},
+		func(scan scan) (err error) {
+			found = true
+			e, err = scanExecution(scan)
+			return err
+		})
 	if err != nil {
 		return store.Execution{}, err
 	}
@@ -63,13 +64,13 @@ func (s *Store) Execution(ctx context.Context, service, id string) (store.Execut
 	return e, nil
 }
 
-// Executions lists records, the newest first, without their answers.
+// Executions returns records, the newest first, without their answers.
 func (s *Store) Executions(ctx context.Context, f store.Filter) ([]store.Execution, error) {
 	var q conditions
 	q.equal("service", f.Service)
 	q.equal("agent_id", string(f.AgentID))
 	switch f.State {
-	case store.Held, store.Unresolved: // as the partial indexes have it
+	case store.Held, store.Unresolved: // as in the partial indexes
 		q.where = append(q.where, "state = '"+string(f.State)+"'")
 	default:
 		q.equal("state", string(f.State))
@@ -89,7 +90,7 @@ func (s *Store) Executions(ctx context.Context, f store.Filter) ([]store.Executi
 	return out, nil
 }
 
-// Ledger lists entries, the newest first.
+// Ledger returns entries, the newest first.
 func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error) {
 	var q conditions
 	q.equal("service", f.Service)
@@ -107,7 +108,8 @@ func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, erro
 	err := s.list(ctx, q.query("SELECT "+columns+" FROM ledger", "ORDER BY seq DESC", f.Limit), q.args, func(scan scan) error {
 		var e store.Entry
 		var at int64
-		err := scan(&e.Seq, &at, &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano, &e.Amount.Currency, &e.From, &e.To, &e.By, &e.Reference)
+		err := scan(&e.Seq, &at, &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano, &e.Amount.Currency, &e.From, &e.To,
+			&e.By, &e.Reference)
 		e.At = fromNanos(at)
 		out = append(out, e)
 		return err
@@ -118,7 +120,8 @@ func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, erro
 	return out, nil
 }
 
-// Accounts lists accounts by agent and currency. Without a service it adds up those of all services. Filter.After is an agent id, or an agent id, a space and a currency.
+// Accounts returns accounts by agent and currency. Without a service it adds up those of all services. Filter.After is
+// an agent id, or an agent id, a space and a currency.
 func (s *Store) Accounts(ctx context.Context, f store.Filter) ([]store.Account, error) {
 	var q conditions
 	q.equal("service", f.Service)
@@ -149,7 +152,7 @@ const (
 	largestPage = 1000
 )
 
-// conditions collects what a listing is narrowed to.
+// conditions collects the conditions of a listing.
 type conditions struct {
 	where []string
 	args  []any
@@ -160,7 +163,7 @@ func (c *conditions) add(condition string, args ...any) {
 	c.args = append(c.args, args...)
 }
 
-// equal narrows a column to a value, unless that is empty.
+// equal restricts a column to a value, unless that is empty.
 func (c *conditions) equal(column, value string) {
 	if value != "" {
 		c.add(column+" = ?", value)

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// PostgreSQL keeps plans that know no argument. None of them may read through a table that grows.
+// PostgreSQL keeps plans that are independent of the arguments. None of them may read the whole of a table that grows.
 func TestNoPlanOfPostgresWalksATableThatGrows(t *testing.T) {
 	t.Parallel()
 	pgtest.Start(t)
@@ -34,7 +34,8 @@ func TestNoPlanOfPostgresWalksATableThatGrows(t *testing.T) {
 		func(ctx context.Context) error { _, err := s.Sweep(ctx); return err },
 		func(ctx context.Context) error { _, err := s.Resolve(ctx, "s", "two", store.Released); return err },
 		func(ctx context.Context) error {
-			_, err := s.Statements(ctx, store.StatementFilter{Service: "s", AgentID: "agent-7", From: time.Now().Add(-2 * time.Hour), To: time.Now()})
+			_, err := s.Statements(ctx,
+				store.StatementFilter{Service: "s", AgentID: "agent-7", From: time.Now().Add(-2 * time.Hour), To: time.Now()})
 			return err
 		},
 		func(ctx context.Context) error {

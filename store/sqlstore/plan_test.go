@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/store/storetest"
 )
 
-// The suite on SQLite. Then every statement that it sent is asked how it finds its rows: one that reads a whole table would make
-// calls slower as the tables grow.
+// The suite on SQLite. Then the plan of every statement that it sent is checked: one that reads a whole table would
+// make calls slower as the tables grow.
 func TestConformance(t *testing.T) { //nolint:tparallel // the suite runs its scenarios in parallel, the plans come after them
 	t.Parallel()
 	var mu sync.Mutex
@@ -67,7 +67,7 @@ func explainAll(t *testing.T, openAs storetest.Opener, statements map[string]boo
 	}
 }
 
-// explain fails where a statement walks a table or sorts one.
+// explain fails where a statement reads a whole table or sorts one.
 func explain(t *testing.T, s *Store, query string) {
 	t.Helper()
 	args := make([]any, strings.Count(query, "?"))
@@ -91,11 +91,13 @@ func explain(t *testing.T, s *Store, query string) {
 	}
 }
 
-// allowed lists what is small by nature: the keys that sign, those of one page of agents, the policies offered (of which those offered
-// at one moment are put in order) and the groups of a statement; and the proof that all of it balances, which has to read all of it.
+// allowed reports whether what is read is always small: the keys that sign, those of one page of agents, the policies
+// offered (of which those offered at one moment are sorted) and the groups of a statement; and the check of the
+// balance, which has to read everything.
 func allowed(query, detail string) bool {
 	for _, part := range []string{
-		"AS every", "UPDATE signing_keys", "FROM signing_keys", "FROM policies WHERE true", "FROM agent_keys WHERE (service, agent_id) IN (VALUES",
+		"AS every", "UPDATE signing_keys", "FROM signing_keys", "FROM policies WHERE true",
+		"FROM agent_keys WHERE (service, agent_id) IN (VALUES",
 	} {
 		if strings.Contains(query, part) {
 			return true

@@ -17,32 +17,33 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Bounds of what a database may take. A process has lanes + others + readers + 1 connections at most.
+// Bounds of the connections. A process has lanes + others + readers + 1 connections at most.
 const (
 	postgresLanes  = 4
 	postgresOthers = 2
-	// patience bounds one attempt at a transaction and one question; the server gives up a little earlier, and says why.
+	// patience bounds one attempt at a transaction and one query; the server gives up a little earlier, with a reason.
 	patience        = 5 * time.Second
 	connectPatience = 2 * time.Second
 	upgradePatience = 2 * time.Minute
-	// oldestPostgres is the oldest version whose project still mends it.
+	// oldestPostgres is the oldest version that PostgreSQL still maintains.
 	oldestPostgres = 14
 )
 
-// sessionSettings are what every connection starts with. A server that cannot reach us any more ends the transaction, so that no
-// lock outlives its holder for long.
+// sessionSettings are the settings of every connection. A server that cannot reach this process any more ends the
+// transaction, so that no lock is held for long.
 const sessionSettings = "SET statement_timeout = '4500ms'; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '8s'; " +
 	"SET default_transaction_isolation = 'read committed'; SET TIME ZONE 'UTC'"
 
-// postgresDialect has several writers. Each locks what it read before it changes it, in an order that all writers keep.
+// postgresDialect has several writers. Each locks what it reads before it changes it, in an order that is the same for
+// all writers.
 func postgresDialect() *dialect {
 	var rewritten sync.Map
 	return &dialect{
 		goose: goose.DialectPostgres, open: openPostgres, upgrade: upgradePostgres,
-		// Ids are ordered by their bytes, as they are in SQLite, whatever the language of the database.
+		// Ids are ordered by their bytes, as in SQLite, for every locale of the database.
 		schema: strings.NewReplacer(
 			" TEXT ", ` TEXT COLLATE "C" `,
-			// PostgreSQL's JSON holds no NUL, not even escaped.
+			// PostgreSQL's JSON cannot contain NUL, not even escaped.
 			"CAST(body AS TEXT)", `CAST(replace(convert_from(body, 'UTF8'), '\u0000', '\ufffd') AS JSON)`,
 		).Replace,
 		lanes: postgresLanes, others: postgresOthers, alone: true, patience: patience, begin: "BEGIN",
@@ -59,7 +60,7 @@ func postgresDialect() *dialect {
 			return out
 		},
 		send: pipelined,
-		again: func(err error) bool {
+		retriable: func(err error) bool {
 			switch sqlState(err) {
 			case "40001", "40P01": // serialization failure, deadlock
 				return true
@@ -74,7 +75,7 @@ func postgresDialect() *dialect {
 	}
 }
 
-// numbered writes arguments as PostgreSQL wants them. No statement has a question mark elsewhere.
+// numbered converts arguments to the form of PostgreSQL. No statement has a question mark elsewhere.
 func numbered(query string) string {
 	var out strings.Builder
 	for n := 1; ; n++ {
@@ -88,7 +89,7 @@ func numbered(query string) string {
 	}
 }
 
-// sqlState is the code of an error of the server, or empty.
+// sqlState returns the code of an error of the server, or "".
 func sqlState(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
@@ -96,7 +97,8 @@ func sqlState(err error) string {
 	return ""
 }
 
-// lostPostgres: what the server answered properly, unless it says that it goes away, has not ended the connection.
+// lostPostgres reports whether the connection has ended: after an answer of the server it has not, unless the server
+// announces its end.
 func lostPostgres(err error) bool {
 	state := sqlState(err)
 	return state == "" && err != nil || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P")
@@ -106,8 +108,8 @@ func isPostgres(place string) bool {
 	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
 }
 
-// shown is a place as it may be told: without what stands before the host, and after the name.
-func shown(place string) string {
+// publicPlace returns a place for messages: without what comes before the host, and after the name.
+func publicPlace(place string) string {
 	if !isPostgres(place) {
 		return place
 	}
@@ -118,10 +120,11 @@ func shown(place string) string {
 	return "postgres://" + u.Host + u.EscapedPath()
 }
 
-var errURL = errors.New("the URL is not valid: want postgres://user:password@host/database, with libpq's parameters such as sslmode behind a question mark; " +
+var errURL = errors.New("the URL is not valid: want postgres://user:password@host/database, with libpq's parameters such as sslmode " +
+	"behind a question mark; " +
 	"what is special in a password is written %40 for @, %3A for :, %2F for /")
 
-// postgresConfig reads a URL. The password is kept from the parser, which tells what it does not understand.
+// postgresConfig reads a URL. The parser does not get the password, because its errors quote their input.
 func postgresConfig(place string) (*pgx.ConnConfig, error) {
 	u, err := url.Parse(place)
 	if err != nil {
@@ -160,7 +163,7 @@ func postgresConfig(place string) (*pgx.ConnConfig, error) {
 	return c, nil
 }
 
-// local reports whether nothing leaves the machine.
+// local reports whether the connection stays on this machine.
 func local(u *url.URL, q url.Values) bool {
 	hosts := q.Get("host")
 	if hosts == "" {
@@ -178,7 +181,7 @@ func local(u *url.URL, q url.Values) bool {
 	return true
 }
 
-// openPostgres opens two bounded pools, and connects once, so that what is wrong is told.
+// openPostgres opens two bounded pools, and connects once to detect errors.
 func openPostgres(ctx context.Context, place string) (write, read *sql.DB, err error) {
 	c, err := postgresConfig(place)
 	if err != nil {
@@ -197,14 +200,15 @@ func openPostgres(ctx context.Context, place string) (write, read *sql.DB, err e
 	return write, read, nil
 }
 
-// checkServer prepares a connection, and refuses a server that could forget what it committed.
+// checkServer prepares a connection, and rejects a server that could lose what it committed.
 func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, sessionSettings); err != nil {
 		return err
 	}
 	var commit, flush, readOnly string
 	var number int
-	err := conn.QueryRow(ctx, `SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('transaction_read_only'),
+	err := conn.QueryRow(ctx,
+		`SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('transaction_read_only'),
 		CAST(current_setting('server_version_num') AS INTEGER)`).Scan(&commit, &flush, &readOnly, &number)
 	switch {
 	case err != nil:
@@ -212,20 +216,22 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	case number/10000 < oldestPostgres:
 		return fmt.Errorf("the server is PostgreSQL %d: want %d or later", number/10000, oldestPostgres)
 	case commit == "off":
-		return errors.New("the server has synchronous_commit = off, so that a crash loses what was charged: set it to on, for the server or for this role " +
+		return errors.New("the server has synchronous_commit = off, so that a crash loses what was charged: set it to on, for the server or " +
+			"for this role " +
 			"(ALTER ROLE … SET synchronous_commit = on)")
 	case flush == "off":
 		return errors.New("the server has fsync = off, so that a crash of its machine loses what was charged: set it to on")
 	case readOnly == "on":
-		return errors.New("the server takes no writes (a standby, or default_transaction_read_only): name the primary, or several hosts and target_session_attrs=read-write")
+		return errors.New("the server takes no writes (a standby, or default_transaction_read_only): name the primary, or several hosts and " +
+			"target_session_attrs=read-write")
 	}
 	return nil
 }
 
-// upgradeLock is the advisory lock of those who bring a schema up to date: "uimgate" in ASCII.
+// upgradeLock is the advisory lock for migrations: "uimgate" in ASCII.
 const upgradeLock = 0x75696d67617465
 
-// upgradePostgres lets one process at a time bring the schema up to date, with as much time as that takes.
+// upgradePostgres permits one process at a time to migrate the schema, without a time limit.
 func upgradePostgres(ctx context.Context, place string, migrate func(context.Context, *sql.DB) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, upgradePatience)
 	defer cancel()
@@ -243,11 +249,11 @@ func upgradePostgres(ctx context.Context, place string, migrate func(context.Con
 	if _, err := lock.ExecContext(ctx, "SELECT pg_advisory_lock($1)", upgradeLock); err != nil {
 		return fmt.Errorf("waiting for another process to bring the schema up to date: %w", err)
 	}
-	return migrate(ctx, db) // closing the connection gives up the lock
+	return migrate(ctx, db) // closing the connection releases the lock
 }
 
-// pipelined sends all statements at once: whatever their number, they take one round trip. After one that fails the
-// server skips the others.
+// pipelined sends all statements at once: any number takes one round trip. After one that fails the server skips the
+// others.
 func pipelined(ctx context.Context, w *writer, list []command) error {
 	return w.conn.Raw(func(raw any) error {
 		conn, ok := raw.(*stdlib.Conn)
@@ -268,7 +274,7 @@ func pipelined(ctx context.Context, w *writer, list []command) error {
 	})
 }
 
-// result reads what one statement of a batch answered.
+// result reads the answer to one statement of a batch.
 func (s command) result(results pgx.BatchResults) error {
 	if s.row == nil {
 		tag, err := results.Exec()
@@ -298,11 +304,11 @@ func ignoreRepeated(err, other error) error {
 	return err
 }
 
-// listenPostgres tells of notifications, and whenever it could have missed one.
-func listenPostgres(ctx context.Context, place string, told func()) {
+// listenPostgres calls changed for notifications, and whenever one may have been missed.
+func listenPostgres(ctx context.Context, place string, changed func()) {
 	for ctx.Err() == nil {
-		_ = listenOnce(ctx, place, told) // polling goes on meanwhile
-		told()
+		_ = listenOnce(ctx, place, changed) // polling continues meanwhile
+		changed()
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
@@ -310,7 +316,7 @@ func listenPostgres(ctx context.Context, place string, told func()) {
 	}
 }
 
-func listenOnce(ctx context.Context, place string, told func()) error {
+func listenOnce(ctx context.Context, place string, changed func()) error {
 	c, err := postgresConfig(place)
 	if err != nil {
 		return err
@@ -328,7 +334,7 @@ func listenOnce(ctx context.Context, place string, told func()) error {
 		return err
 	}
 	for {
-		told()
+		changed()
 		if _, err := conn.WaitForNotification(ctx); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-func TestAServerThatCouldForgetIsRefused(t *testing.T) { //nolint:tparallel // one database, one setting after another
+func TestAServerThatCouldLoseCommitsIsRejected(t *testing.T) { //nolint:tparallel // one database, one setting after another
 	t.Parallel()
 	dsn := ownDatabase(t)
 	name := path.Base(strings.Split(dsn, "?")[0])
@@ -74,7 +74,7 @@ func TestProcessesThatStartAtOnceAgreeOnTheSchema(t *testing.T) {
 	all.Wait()
 }
 
-// byClock is a process whose clock is off.
+// byClock returns a store whose process has a clock with an offset.
 func byClock(t *testing.T, dsn string, off time.Duration) *sqlstore.Store {
 	t.Helper()
 	s, err := sqlstore.Open(t.Context(), dsn, sqlstore.Options{Now: func() time.Time { return time.Now().Add(off) }})
@@ -93,7 +93,7 @@ func TestProcessesWhoseClocksAreOffShareOneLimit(t *testing.T) {
 	dsn := freshDatabase(t)
 	stores := []*sqlstore.Store{byClock(t, dsn, -5*time.Second), byClock(t, dsn, 0), byClock(t, dsn, 5*time.Second)}
 	r := oneOf(50)
-	r.Limits[0].Period = limit.Week // whose slots are long: none ends meanwhile but for once in a lifetime
+	r.Limits[0].Period = limit.Week // whose slots are long: practically none ends meanwhile
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	admitted := 0
@@ -143,10 +143,16 @@ func TestWhatIsRevokedByAClockThatIsBehindIsRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	issued := time.Now().Add(time.Hour) // by a process that had not read the database's clock
-	if err := ahead.Issue(t.Context(), pat.Token{ID: "t", Service: "s", AgentID: "a", AgreementID: "a", PolicyDigest: "d", IssuedAt: issued, ExpiresAt: issued.Add(time.Hour)}); err != nil {
+	if err := ahead.Issue(t.Context(), pat.Token{
+		ID: "t", Service: "s", AgentID: "a", AgreementID: "a", PolicyDigest: "d", IssuedAt: issued,
+		ExpiresAt: issued.Add(time.Hour),
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := behind.Revoke(t.Context(), pat.Revocation{Service: "s", Kind: pat.RevokedPolicy, Subject: "d", At: behind.Now(), Until: behind.Now().Add(3 * time.Hour)}); err != nil {
+	if err := behind.Revoke(t.Context(), pat.Revocation{
+		Service: "s", Kind: pat.RevokedPolicy, Subject: "d", At: behind.Now(),
+		Until: behind.Now().Add(3 * time.Hour),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := ahead.Tokens(t.Context(), store.TokenFilter{Service: "s"})
@@ -155,7 +161,7 @@ func TestWhatIsRevokedByAClockThatIsBehindIsRevoked(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatGoesAndComesBackIsFoundAgain(t *testing.T) {
+func TestADatabaseThatComesBackIsUsedAgain(t *testing.T) {
 	direct := freshDatabase(t)
 	proxy := pgtest.Start(t).Proxy(t)
 	dsn, err := proxy.DSN(direct)
@@ -180,7 +186,7 @@ func TestADatabaseThatGoesAndComesBackIsFoundAgain(t *testing.T) {
 	if err := errors.Join(begin(), s.Ready(t.Context()), errOfRead(s.Executions(t.Context(), store.Filter{}))); err != nil {
 		t.Fatalf("after it came back: %v", err)
 	}
-	// Connections that ended while nobody used them are no trouble at all.
+	// Idle connections that ended have no effect.
 	proxy.Cut()
 	proxy.Heal()
 	if err := errors.Join(begin(), s.Ready(t.Context()), errOfRead(s.Executions(t.Context(), store.Filter{}))); err != nil {
@@ -200,7 +206,7 @@ func next(t *testing.T, ch <-chan struct{}) {
 	}
 }
 
-func TestChangesOfOtherProcessesAreToldAlsoAfterALostConnection(t *testing.T) {
+func TestChangesOfOtherProcessesNotifyAlsoAfterALostConnection(t *testing.T) {
 	t.Parallel()
 	direct := freshDatabase(t)
 	proxy := pgtest.Start(t).Proxy(t)
@@ -211,17 +217,18 @@ func TestChangesOfOtherProcessesAreToldAlsoAfterALostConnection(t *testing.T) {
 	s, other := openShared(t, dsn), openShared(t, direct)
 	for i := range 3 {
 		subject := fmt.Sprint(i)
-		if err := other.Revoke(t.Context(), pat.Revocation{Service: "s", Kind: pat.RevokedToken, Subject: subject, Until: other.Now().Add(time.Hour)}); err != nil {
+		if err := other.Revoke(t.Context(),
+			pat.Revocation{Service: "s", Kind: pat.RevokedToken, Subject: subject, Until: other.Now().Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		for seen := false; !seen; {
-			told := s.Changed()
+			changed := s.Changed()
 			list, _, err := s.Changes(t.Context(), int64(i))
 			if err == nil && len(list) > 0 {
 				seen = list[0].Revocation.Subject == subject
 			}
 			if !seen {
-				next(t, told)
+				next(t, changed)
 			}
 		}
 		proxy.Cut()
@@ -229,10 +236,11 @@ func TestChangesOfOtherProcessesAreToldAlsoAfterALostConnection(t *testing.T) {
 	}
 }
 
-func TestTroubleOnTheServerIsUnavailableAndPasses(t *testing.T) {
+func TestAFailingServerIsUnavailableAndRecovers(t *testing.T) {
 	t.Parallel()
 	for name, state := range map[string]string{
-		"a full disk": "53100", "no memory": "53200", "an I/O error": "58030", "a read-only server": "25006", "a lock that is never free": "55P03",
+		"a full disk": "53100", "no memory": "53200", "an I/O error": "58030", "a read-only server": "25006",
+		"a lock that is never free": "55P03",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -241,7 +249,8 @@ func TestTroubleOnTheServerIsUnavailableAndPasses(t *testing.T) {
 			if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
 				t.Fatal(err)
 			}
-			onDatabase(t, dsn, `CREATE FUNCTION trouble() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '`+state+`'; END $$;
+			onDatabase(t, dsn, `CREATE FUNCTION trouble() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '`+state+
+				`'; END $$;
 				CREATE TRIGGER trouble BEFORE UPDATE ON counters FOR EACH ROW EXECUTE FUNCTION trouble()`)
 			if _, err := s.Begin(t.Context(), oneOf(2)); !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "UPDATE") {
 				t.Fatalf("%v; want ErrUnavailable, and no SQL", err)
@@ -257,7 +266,7 @@ func TestTroubleOnTheServerIsUnavailableAndPasses(t *testing.T) {
 	}
 }
 
-// Where the language of the database sorts a before B, ids are ordered by their bytes nevertheless.
+// Where the locale of the database sorts a before B, ids are ordered by their bytes nevertheless.
 func TestIdsAreOrderedByTheirBytes(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
@@ -267,7 +276,10 @@ func TestIdsAreOrderedByTheirBytes(t *testing.T) {
 	}
 	s := openShared(t, c.DSN(name))
 	for _, id := range []string{"b", "B", "a", "_", "A"} {
-		a := pat.Agreement{ID: pat.AgreementID(id), Service: "s", AgentID: pat.AgentID(id), KeyID: pat.KeyID(id), PolicyDigest: "d", Assurance: pat.Fresh, CreatedAt: s.Now()}
+		a := pat.Agreement{
+			ID: pat.AgreementID(id), Service: "s", AgentID: pat.AgentID(id), KeyID: pat.KeyID(id), PolicyDigest: "d",
+			Assurance: pat.Fresh, CreatedAt: s.Now(),
+		}
 		if _, err := s.Agree(t.Context(), pat.NewAgreement{Agreement: a, Policy: pat.PolicyDocument{Service: "s", Digest: "d"}}); err != nil {
 			t.Fatal(err)
 		}

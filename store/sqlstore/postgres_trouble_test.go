@@ -69,8 +69,8 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	dsn := pgtest.Start(t).Database(t)
 	var lost sync.Map
 	s := openOn(t, dsn, func(d *dialect) {
-		again := d.again
-		d.again = func(err error) bool { lost.Store(sqlState(err), true); return again(err) }
+		again := d.retriable
+		d.retriable = func(err error) bool { lost.Store(sqlState(err), true); return again(err) }
 	})
 	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run("SET deadlock_timeout = '1min'") // so that the other one finds it
+	run("SET deadlock_timeout = '1min'") // so that the other one detects it
 	run("BEGIN")
 	run("SELECT 1 FROM accounts FOR UPDATE")
 	second := make(chan error, 1)
@@ -109,7 +109,8 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	}
 }
 
-// What is told as begun or ended is so, whatever happens to the server, and what is not told holds nothing for long.
+// What was answered as begun or ended is so, whatever happens to the server, and what was not answered holds nothing
+// for long.
 func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Private(t, nil)
@@ -172,10 +173,10 @@ func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 	}
 	close(enough)
 	load.Wait()
-	for { // what nobody knew of is released
-		s.limbo.mu.Lock()
-		busy := s.limbo.busy
-		s.limbo.mu.Unlock()
+	for { // what was not answered is released
+		s.releases.mu.Lock()
+		busy := s.releases.busy
+		s.releases.mu.Unlock()
 		if !busy {
 			break
 		}
@@ -215,7 +216,7 @@ func TestServersElsewhereAreReachedByTLSOnly(t *testing.T) {
 		"postgres://me@192.0.2.7:5433/x":             true,
 		"postgres://me@127.0.0.1,db.example/x":       true,
 		"postgres:///x?host=db.example":              true,
-		"postgres://me@db.example/x?sslmode=disable": false, // said so
+		"postgres://me@db.example/x?sslmode=disable": false, // explicitly
 		"postgres://me@localhost/x?sslmode=disable":  false,
 		"postgres:///x?host=/run/postgresql":         false,
 	} {

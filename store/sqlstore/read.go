@@ -18,7 +18,7 @@ func (s *Store) one(ctx context.Context, query string, args []any, dest ...any) 
 	return found && err == nil, err
 }
 
-// list reads rows outside the writers. A connection that ended while nobody used it is no reason to fail.
+// list reads rows outside the writers. It repeats the query where an idle connection has ended.
 func (s *Store) list(ctx context.Context, query string, args []any, each func(scan) error) error {
 	if d := s.dialect.patience; d > 0 {
 		var cancel context.CancelFunc

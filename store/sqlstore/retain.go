@@ -9,17 +9,17 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// retainRows bounds one step of what follows: each row is several statements.
+// retainRows bounds one step of the deletions below: each row is several statements.
 const retainRows = 10
 
 // KeepLedger sets how long charges and top-ups are kept after they ended, from the next Purge on; their sums stay.
-// Until it is called, Purge keeps them all.
+// Without a call Purge keeps them all.
 func (s *Store) KeepLedger(d time.Duration) { s.kept.Store(int64(d)) }
 
 func (s *Store) ledgerKept() time.Duration { return time.Duration(s.kept.Load()) }
 
-// purgeCharges removes charges that ended longer ago than the ledger is kept, each with its execution and all its
-// entries, and carries forward what they left on their accounts. A call of unknown outcome has not ended.
+// purgeCharges deletes charges that ended longer ago than the ledger is kept, each with its execution and all its
+// entries, and carries their sums forward. A call with an unknown outcome has not ended.
 func (s *Store) purgeCharges(ctx context.Context) (int, error) {
 	before := s.now().Add(-s.ledgerKept())
 	return s.found(ctx, retainRows, 2, `SELECT service, id FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ?
@@ -48,7 +48,7 @@ func (t *tx) removeCharge(ctx context.Context, service, id string, before time.T
 	return true, t.carry(ctx, account{accountKey: accountKey{service, string(e.AgentID), e.Charge.Currency}, captured: captured}, e.SettledAt)
 }
 
-// purgeTopUps does the same with top-ups; an account does not change by them any more.
+// purgeTopUps does the same with top-ups; they change no account any more.
 func (s *Store) purgeTopUps(ctx context.Context) (int, error) {
 	return s.found(ctx, retainRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND at <= ? ORDER BY at",
 		s.now().Add(-s.ledgerKept()), func(ctx context.Context, t *tx, row []string) (bool, error) { return t.removeTopUp(ctx, row[0]) })
@@ -72,11 +72,12 @@ func (t *tx) removeTopUp(ctx context.Context, seq string) (bool, error) {
 	return true, t.carry(ctx, a, fromNanos(at))
 }
 
-// carry adds to the sums over what the ledger does not keep.
+// carry adds to the sums over what the ledger no longer contains.
 func (t *tx) carry(ctx context.Context, a account, until time.Time) error {
 	_, err := t.exec(ctx, `INSERT INTO carried (service, agent_id, currency, topped_up, captured, until) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = carried.topped_up + excluded.topped_up,
-		captured = carried.captured + excluded.captured, until = CASE WHEN excluded.until > carried.until THEN excluded.until ELSE carried.until END`,
+		captured = carried.captured + excluded.captured, until = CASE WHEN excluded.until > carried.until THEN excluded.until ELSE `+
+		`carried.until END`,
 		a.service, a.agentID, a.currency, a.toppedUp, a.captured, nanos(until))
 	return err
 }

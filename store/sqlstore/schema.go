@@ -15,38 +15,37 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// The tables; migrations/*.sql say what each column means.
+// The tables; migrations/*.sql describe each column.
 //
-//	sequences    (name)                                the last number given out: what replicas must learn, the ledger's lines; when restored
-//	agents       (service, id)                         who claimed which id, and how it stands
+//	sequences    (name)                                the last number used: changes for replicas, the ledger's lines; when restored
+//	agents       (service, id)                         who claimed which id, and its status
 //	agent_keys   (service, key_id)                     → agents; one id per key, several keys per id
 //	policies     (service, digest)                     each policy document once, byte for byte
 //	agreements   (service, id)                         → agents, policies; the evidence of each acceptance
 //	tokens       (service, id)                         → agreements; one row per PAT, never its text
 //	revocations  (service, kind, subject)              what ended before its time
 //	signing_keys (id)                                  public halves of the keys that sign PATs
-//	nonces       (service, key_id, id)                 used once, until forgotten
+//	nonces       (service, key_id, id)                 used once, until deleted
 //	counters     (service, agent_id, limit_id, period) one window of one limit, all its slots in one row
-//	executions   (id)                                  calls that charge or carry an idempotency key
-//	idempotency  (service, agent_id, idem_key)         which execution a key belongs to
-//	answers      (execution_id)                        what was told, for as long as the key is remembered
+//	executions   (id)                                  calls that charge or have an idempotency key
+//	idempotency  (service, agent_id, idem_key)         the execution a key belongs to
+//	answers      (execution_id)                        the answer to the agent, for as long as the key is kept
 //	accounts     (service, agent_id, currency)         the sums over the ledger
 //	pools        (service, currency)                   what unapproved agents owe together
-//	ledger       (seq)                                 append-only: every move of a charge, every top-up
-//	carried      (service, agent_id, currency)         the sums over what the ledger does not keep any more
+//	ledger       (seq)                                 append-only: every change of a charge, every top-up
+//	carried      (service, agent_id, currency)         the sums over what the ledger no longer contains
 //
-// A counter is one row so that Begin reads one row and writes one row per limit, and so that where
-// writers run at the same time that row is the lock. revocations, agents and signing_keys carry the
-// sequence number of their last change; those columns are the feed of Changes, which therefore never
-// outgrows the things it tells of.
+// A counter is one row so that Begin reads one row and writes one row per limit, and so that with concurrent writers
+// that row is the lock. revocations, agents and signing_keys have the sequence number of their last change; those
+// columns are the feed of Changes, which therefore is never larger than its subjects.
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// errNewer means the database was made by a later version of this program.
+// errNewer means that the database was made by a later version of this program.
 var errNewer = errors.New("the database was written by a newer version of uimgate: upgrade uimgate, or use another database")
 
-// migrate brings the schema up to what this program knows.
+// migrate brings the schema to the version of this program.
 func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 	p, err := provider(db, d)
 	if err != nil {
@@ -68,7 +67,7 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 	return nil
 }
 
-// provider runs the migrations in the words of a dialect.
+// provider runs the migrations in the SQL of a dialect.
 func provider(db *sql.DB, d *dialect) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -80,7 +79,7 @@ func provider(db *sql.DB, d *dialect) (*goose.Provider, error) {
 	return goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 }
 
-// A schemaFS is a directory of migrations in the words of a dialect.
+// A schemaFS is a directory of migrations in the SQL of a dialect.
 type schemaFS struct {
 	fs.FS
 	words func(string) string
@@ -106,13 +105,13 @@ type schemaFile struct {
 
 func (f schemaFile) Read(p []byte) (int, error) { return f.text.Read(p) }
 
-// Times that nanoseconds cannot say are stored as the nearest that can, which keeps "far away" true.
+// Times outside the range of nanoseconds are stored as the nearest in range, which is still far away.
 var (
 	firstTime = time.Unix(0, math.MinInt64+1)
 	lastTime  = time.Unix(0, math.MaxInt64)
 )
 
-// nanos is how a time is stored: nanoseconds since 1970 UTC, and 0 for the zero time.
+// nanos converts a time for storage: nanoseconds since 1970 UTC, and 0 for the zero time.
 func nanos(t time.Time) int64 {
 	switch {
 	case t.IsZero():
@@ -126,7 +125,7 @@ func nanos(t time.Time) int64 {
 	}
 }
 
-// fromNanos reads what nanos stored.
+// fromNanos is the inverse of nanos.
 func fromNanos(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}
@@ -141,7 +140,7 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// blob keeps an empty value from being stored as NULL.
+// blob makes an empty value not NULL.
 func blob(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -15,26 +15,26 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// sqliteDialect has one writer: SQLite lets only one transaction write, and BEGIN IMMEDIATE makes it wait for
-// that right before it reads, so that what it read is what it changes.
+// sqliteDialect has one writer: SQLite permits only one transaction to write, and BEGIN IMMEDIATE waits for that right
+// before it reads, so that nothing changes between its reads and writes.
 func sqliteDialect() *dialect {
 	words := strings.NewReplacer(" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "", "{ledger}", ledgerNumber)
 	return &dialect{
-		goose:   goose.DialectSQLite3,
-		open:    openSQLite,
-		lanes:   1,
-		begin:   "BEGIN IMMEDIATE",
-		rewrite: words.Replace,
-		send:    oneByOne,
-		again:   func(error) bool { return false }, // the busy timeout has been patient enough
-		lost:    func(error) bool { return false },
+		goose:     goose.DialectSQLite3,
+		open:      openSQLite,
+		lanes:     1,
+		begin:     "BEGIN IMMEDIATE",
+		rewrite:   words.Replace,
+		send:      oneByOne,
+		retriable: func(error) bool { return false }, // the busy timeout has waited long enough
+		lost:      func(error) bool { return false },
 		constraint: func(err error) bool {
 			return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT
 		},
 	}
 }
 
-// oneByOne sends statements to a database that is in this process.
+// oneByOne sends statements to a database in this process.
 func oneByOne(ctx context.Context, w *writer, list []command) error {
 	for _, s := range list {
 		var err error
@@ -50,7 +50,7 @@ func oneByOne(ctx context.Context, w *writer, list []command) error {
 	return nil
 }
 
-// sqliteCode is the primary result code of an error, or 0.
+// sqliteCode returns the primary result code of an error, or 0.
 func sqliteCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
@@ -58,18 +58,21 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// sqliteSource names the database file and how each of its connections is set up: a write-ahead log
-// flushed at every commit, foreign keys kept, five seconds of patience with another process.
+// sqliteSource names the database file and the settings of each connection: a write-ahead log flushed at every commit,
+// foreign keys enforced, a timeout of five seconds for locks of other processes.
 func sqliteSource(path string, readOnly bool) string {
 	q := url.Values{}
-	q["_pragma"] = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(67108864)", "trusted_schema(0)", "cache_size(-8192)"}
+	q["_pragma"] = []string{
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(67108864)",
+		"trusted_schema(0)", "cache_size(-8192)",
+	}
 	if readOnly {
 		q.Add("_pragma", "query_only(1)")
 	}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
-// openSQLite makes the file if it is not there, for its owner only; the log beside it takes the same mode.
+// openSQLite makes the file if it does not exist, for its owner only; the log beside it gets the same mode.
 func openSQLite(ctx context.Context, path string) (write, read *sql.DB, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A sum is one group of what a statement is made of.
+// A sum is one group of the sums in a statement.
 type sum struct {
 	kind, currency, intent, rule string
 	from, to                     store.State
@@ -23,17 +23,17 @@ type sum struct {
 
 // The kinds of a sum.
 const (
-	sumToppedUp = "topped_up" // of the account as it stands
+	sumToppedUp = "topped_up" // of the present account
 	sumHeld     = "held"
 	sumCaptured = "captured"
-	sumOpen     = "open"     // of its executions that are unresolved
+	sumOpen     = "open"     // of its unresolved executions
 	sumWithin   = "within"   // of the ledger, in the period
-	sumReversed = "reversed" // the same, of top-ups taken back
-	sumAfter    = "after"    // of the ledger, after it
+	sumReversed = "reversed" // the same, of reversed top-ups
+	sumAfter    = "after"    // of the ledger, after the period
 )
 
-// selectSums is one statement, so that it sees one moment: how the accounts of an agent stand, and how its ledger moved
-// since the period began. What was before follows from both, and nothing older than the period is read.
+// selectSums is one statement, so that it reads the state of one moment: the accounts of an agent, and the changes of
+// its ledger since the period began. The state before follows from both, and nothing older than the period is read.
 const selectSums = `SELECT 'topped_up', currency, '', '', '', '', 0, topped_up FROM accounts WHERE service = ? AND agent_id = ?
 	UNION ALL SELECT 'held', currency, '', '', '', '', 0, held FROM accounts WHERE service = ? AND agent_id = ?
 	UNION ALL SELECT 'captured', currency, '', '', '', '', 0, captured FROM accounts WHERE service = ? AND agent_id = ?
@@ -45,8 +45,8 @@ const selectSums = `SELECT 'topped_up', currency, '', '', '', '', 0, topped_up F
 	UNION ALL SELECT 'after', currency, '', '', from_state, to_state, CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger
 		WHERE service = ? AND agent_id = ? AND at >= ? GROUP BY currency, from_state, to_state`
 
-// Statements lists one statement for each account, by agent and currency. Errors: store.ErrPeriod; *store.ForgottenError where From is
-// in a time whose ledger was removed.
+// Statements returns one statement for each account, by agent and currency. Errors: store.ErrPeriod;
+// *store.ForgottenError where From is in a time whose ledger was deleted.
 func (s *Store) Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error) {
 	from, to, err := s.period(ctx, &f)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Store) Statements(ctx context.Context, f store.StatementFilter) ([]stor
 	return out, nil
 }
 
-// period fills in what the filter leaves open, and refuses one that begins where the ledger is not whole.
+// period sets what the filter leaves open, and rejects a period that begins where the ledger is no longer complete.
 func (s *Store) period(ctx context.Context, f *store.StatementFilter) (from, to int64, err error) {
 	var until int64
 	if _, err := s.one(ctx, "SELECT until FROM carried WHERE service = ? ORDER BY until DESC LIMIT 1", []any{f.Service}, &until); err != nil {
@@ -92,7 +92,7 @@ func (s *Store) period(ctx context.Context, f *store.StatementFilter) (from, to 
 	}
 	upToNow := f.To.IsZero()
 	if upToNow {
-		f.To = s.now() // and whatever a clock that is ahead has entered
+		f.To = s.now() // and entries by a clock that is ahead
 	} else {
 		to = nanos(f.To)
 	}
@@ -117,7 +117,7 @@ func (s *Store) sums(ctx context.Context, service string, agentID pat.AgentID, f
 	return out, err
 }
 
-// statement makes one of the sums of one currency.
+// statement makes one from the sums of one currency.
 func statement(sums []sum, currency string) store.Statement {
 	var st store.Statement
 	var now, after, within position
@@ -171,7 +171,7 @@ func newLine(n sum) *store.StatementLine {
 	return &store.StatementLine{Intent: n.intent, Rule: n.rule, Held: none, Captured: none, Released: none, Unresolved: none}
 }
 
-// count adds moves to the line they belong to, by the state they led to.
+// count adds changes to their line, by the state they led to.
 func count(l *store.StatementLine, n sum) {
 	c := &l.Held
 	switch n.to {
@@ -187,10 +187,10 @@ func count(l *store.StatementLine, n sum) {
 	c.Amount.Nano += n.nano
 }
 
-// A position is how an account stands, or what a time added to that.
+// A position holds the sums of an account, or the changes of a time.
 type position struct{ toppedUp, held, unresolved, captured int64 }
 
-// move adds what entries of the ledger did.
+// move adds the effect of entries of the ledger.
 func (p *position) move(n sum) {
 	if n.from == "" && n.to == "" {
 		p.toppedUp += n.nano

@@ -1,16 +1,15 @@
-// Package sqlstore keeps the state of uimgate in an SQL database: execution records, limits, charges,
-// nonces (package store), agreements, tokens and revocations (package pat). It is the only package
-// that knows SQL.
+// Package sqlstore keeps the state of uimgate in an SQL database: execution records, limits, charges, nonces (package
+// store), agreements, tokens and revocations (package pat). It is the only package with SQL.
 //
 //	s, err := sqlstore.Open(ctx, filepath.Join(data, "state.db"), sqlstore.Options{Now: time.Now})
 //	defer s.Close()
 //	begun, err := s.Begin(ctx, request)
 //
-// The database is SQLite with a write-ahead log that is flushed at every commit, or PostgreSQL, which several processes may
-// share. Writers queue their operations; a goroutine takes what is waiting, reads all that these calls need, runs them one after
-// another, writes all that they changed, commits once and answers all of them. So an answer means "durable", two
-// questions to the database and one disk flush serve many callers, and an operation that fails takes nothing and harms no
-// other. Readers have connections of their own and never wait for writers.
+// The database is SQLite with a write-ahead log that is flushed at every commit, or PostgreSQL, which several processes
+// may share. Writers queue their operations; a goroutine takes all that are waiting, reads what these calls need, runs
+// them one after another, writes all their changes, commits once and answers all of them. So an answer means "durable",
+// two queries and one disk flush serve many callers, and an operation that fails takes nothing and has no effect on the
+// others. Readers have connections of their own and never wait for writers.
 package sqlstore
 
 import (
@@ -36,10 +35,10 @@ var (
 
 // Options of Open.
 type Options struct {
-	// Now is the process's clock. That of an SQLite database is the same; PostgreSQL has its own. Required.
+	// Now is the process's clock. An SQLite database uses it too; PostgreSQL has its own. Required.
 	Now func() time.Time
-	// TokensKept is how long after its expiry the record of a token is needed: the renew grace and the leeway.
-	// It is kept for leastTokensKept in any case.
+	// TokensKept is how long the record of a token is kept after its expiry: at least the renew grace and the leeway. The
+	// minimum is leastTokensKept.
 	TokensKept time.Duration
 }
 
@@ -49,7 +48,7 @@ const (
 	readers     = 4        // connections that read, at most
 
 	leastTokensKept = 24 * time.Hour
-	unusedKept      = 30 * 24 * time.Hour // of an agreement under which no call was ever made
+	unusedKept      = 30 * 24 * time.Hour // of an agreement without any call
 )
 
 // A Store is one open database. It is safe for concurrent use.
@@ -60,25 +59,26 @@ type Store struct {
 	read    *sql.DB
 
 	lanes   []chan *op // calls, by agent
-	others  chan *op   // everything else; the first lane where there is but one writer
+	others  chan *op   // everything else; the first lane where there is only one writer
 	seed    maphash.Seed
-	work    sync.WaitGroup // writers, and who listens
+	work    sync.WaitGroup // writers, and the listener
 	stop    context.CancelFunc
 	closing sync.RWMutex // held for reading while an op is queued
 	closed  bool
 
-	ending  chan struct{}
-	clock   clock
-	limbo   limbo
-	used    *recent      // agreements known to have used_at set
-	floor   atomic.Int64 // when the database was last taken back to an earlier state; 0: never
-	kept    atomic.Int64 // see KeepLedger
-	changes signal
+	ending   chan struct{}
+	clock    clock
+	releases releaseQueue
+	used     *recent      // agreements that have used_at set
+	floor    atomic.Int64 // when the database was last set back to an earlier state; 0: never
+	kept     atomic.Int64 // see KeepLedger
+	changes  signal
 }
 
-// Open opens the database at a place, and brings its schema up to date. A place is the path of an SQLite file, which is made
-// (mode 0600) if it is not there, or the postgres:// URL of a database. A database of a newer version of uimgate is
-// refused, and so is a PostgreSQL server that does not keep what it committed. Close it when done; ctx bounds the opening only.
+// Open opens the database at a place, and migrates its schema. A place is the path of an SQLite file, which is made
+// (mode 0600) if it does not exist, or the postgres:// URL of a database. A database of a newer version of uimgate is
+// rejected, and so is a PostgreSQL server that does not keep what it committed. Close it when done; ctx bounds the
+// opening only.
 func Open(ctx context.Context, place string, opts Options) (*Store, error) {
 	if isPostgres(place) {
 		return open(ctx, place, opts, postgresDialect())
@@ -94,7 +94,7 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 	s := &Store{dialect: d, opts: opts, clock: clock{local: opts.Now}}
 	s.KeepLedger(math.MaxInt64)
 	if err := s.open(ctx, place); err != nil {
-		return nil, fmt.Errorf("opening the database %s: %w", shown(place), err)
+		return nil, fmt.Errorf("opening the database %s: %w", publicPlace(place), err)
 	}
 	s.start(context.WithoutCancel(ctx), place)
 	return s, nil
@@ -104,14 +104,14 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 	if s.write, s.read, err = s.dialect.open(ctx, place); err != nil {
 		return err
 	}
-	bringUp := func(ctx context.Context, db *sql.DB) error { return migrate(ctx, db, s.dialect) }
+	upgrade := func(ctx context.Context, db *sql.DB) error { return migrate(ctx, db, s.dialect) }
 	if s.dialect.upgrade == nil {
-		err = bringUp(ctx, s.write)
+		err = upgrade(ctx, s.write)
 	} else {
-		err = s.dialect.upgrade(ctx, place, bringUp)
+		err = s.dialect.upgrade(ctx, place, upgrade)
 	}
 	if err == nil {
-		_, err = s.newest(ctx) // which reads the clock too
+		_, err = s.newest(ctx) // which also reads the clock
 	}
 	if err == nil {
 		err = s.readFloor(ctx)
@@ -122,7 +122,7 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 	return nil
 }
 
-// start lets the writers run. They end with Close.
+// start starts the writers. They end with Close.
 func (s *Store) start(ctx context.Context, place string) {
 	s.used, s.seed, s.ending = newRecent(1<<15), maphash.MakeSeed(), make(chan struct{})
 	ctx, s.stop = context.WithCancel(ctx)
@@ -147,16 +147,17 @@ func (s *Store) serve(ctx context.Context, lane chan *op) {
 	s.work.Go(func() { w.run(context.WithoutCancel(ctx)) })
 }
 
-// Now is the store's clock, on which limits, deadlines and expiries are counted: that of the database where several processes
-// share it, as it was read last and went on since. Whatever is compared with other processes' times is to be taken from it.
+// Now returns the time of the store's clock, on which limits, deadlines and expiries are counted: that of the database
+// where several processes share it, from the last reading and the time since. Times that are compared with those of
+// other processes must be read from it.
 func (s *Store) Now() time.Time { return s.clock.now() }
 
-// now is the store's clock as it is stored.
+// now returns the time of the store's clock in the form in which it is stored.
 func (s *Store) now() time.Time { return s.Now().UTC().Round(0) }
 
-// Changed returns a channel that is closed when this process next commits something that Changes tells. Get the channel,
-// then call Changes, then wait: nothing is missed. What other processes change closes it where the database tells of that; do not
-// rely on it.
+// Changed returns a channel that is closed when this process next commits something that Changes returns. Get the
+// channel, then call Changes, then wait: nothing is missed. Changes of other processes close it only where the database
+// sends notifications; do not rely on it.
 func (s *Store) Changed() <-chan struct{} { return s.changes.next() }
 
 // Ready writes one row. It takes at most two seconds, less where ctx ends sooner.
@@ -169,7 +170,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	})
 }
 
-// Close waits for the writes that are queued, and refuses new ones with store.ErrUnavailable.
+// Close waits for the queued writes, and rejects new ones with store.ErrUnavailable.
 func (s *Store) Close() error {
 	s.closing.Lock()
 	if s.closed {
@@ -190,7 +191,7 @@ func (s *Store) Close() error {
 	return errors.Join(s.read.Close(), s.write.Close())
 }
 
-// unavailable says that the store could not do it; the caller has to deny.
+// unavailable wraps an error of the database in store.ErrUnavailable; the caller has to deny.
 func unavailable(cause error) error {
 	if errors.Is(cause, store.ErrUnavailable) {
 		return cause
@@ -198,7 +199,7 @@ func unavailable(cause error) error {
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, cause)
 }
 
-// A signal tells any number of waiters that something happened.
+// A signal wakes any number of waiters.
 type signal struct {
 	mu sync.Mutex
 	ch chan struct{}

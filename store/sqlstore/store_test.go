@@ -105,7 +105,7 @@ func TestAClosedStoreIsUnavailable(t *testing.T) {
 }
 
 // Where a write fails half-way and the database rolls back by itself, the call is denied, and the next one works again.
-func TestTroubleWithTheFileIsUnavailableAndPasses(t *testing.T) {
+func TestAFailingFileIsUnavailableAndRecovers(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
@@ -150,9 +150,9 @@ func TestACallWhoseContextEndedDoesNotRun(t *testing.T) {
 	}
 }
 
-func TestChangedTellsOfCommittedChangesOnly(t *testing.T) {
+func TestChangedReportsCommittedChangesOnly(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	told := func(ch <-chan struct{}) bool {
+	changed := func(ch <-chan struct{}) bool {
 		select {
 		case <-ch:
 			return true
@@ -164,19 +164,21 @@ func TestChangedTellsOfCommittedChangesOnly(t *testing.T) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetAgent(t.Context(), pat.AgentChange{Service: "s", ID: "nobody", Status: pat.AgentBlocked}); !errors.Is(err, pat.ErrNotFound) {
+	unknown := pat.AgentChange{Service: "s", ID: "nobody", Status: pat.AgentBlocked}
+	if err := s.SetAgent(t.Context(), unknown); !errors.Is(err, pat.ErrNotFound) {
 		t.Fatal(err)
 	}
-	if told(first) {
+	if changed(first) {
 		t.Fatal("told of a change that was none")
 	}
-	if err := s.Revoke(t.Context(), pat.Revocation{Service: "s", Kind: pat.RevokedToken, Subject: "jti", At: time.Now(), Until: time.Now().Add(time.Hour)}); err != nil {
+	if err := s.Revoke(t.Context(),
+		pat.Revocation{Service: "s", Kind: pat.RevokedToken, Subject: "jti", At: time.Now(), Until: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	if !told(first) || !told(second) {
+	if !changed(first) || !changed(second) {
 		t.Fatal("a waiter was not told")
 	}
-	if told(s.Changed()) {
+	if changed(s.Changed()) {
 		t.Fatal("the next change is told before it happened")
 	}
 }

@@ -32,7 +32,7 @@ func (t *tx) insertToken(ctx context.Context, k pat.Token) error {
 	return err
 }
 
-// mayIssue checks that the agent is not blocked and its agreement in force.
+// mayIssue checks that the agent is not blocked and its agreement is active.
 func (t *tx) mayIssue(ctx context.Context, k pat.Token) error {
 	a, exists, err := t.agent(ctx, k.Service, k.AgentID)
 	switch {
@@ -57,7 +57,7 @@ func (t *tx) mayIssue(ctx context.Context, k pat.Token) error {
 	return nil
 }
 
-// Issue implements pat.Tokens. An agreement that is not active (pending, or revoked this moment) is pat.ErrBlocked as
+// Issue implements pat.Tokens. An agreement that is not active (pending, or revoked concurrently) is pat.ErrBlocked as
 // well; one that is not the agent's is pat.ErrNotFound.
 func (s *Store) Issue(ctx context.Context, k pat.Token) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
@@ -69,7 +69,8 @@ func (s *Store) Issue(ctx context.Context, k pat.Token) error {
 		} else if ended {
 			return pat.ErrEnded
 		}
-		if _, err := t.exec(ctx, "UPDATE agreements SET awaiting = 0 WHERE service = ? AND id = ? AND awaiting = 1", k.Service, k.AgreementID); err != nil {
+		if _, err := t.exec(ctx, "UPDATE agreements SET awaiting = 0 WHERE service = ? AND id = ? AND awaiting = 1", k.Service,
+			k.AgreementID); err != nil {
 			return err
 		}
 		return t.insertToken(ctx, k)
@@ -109,7 +110,7 @@ func (t *tx) token(ctx context.Context, service string, jti pat.TokenID) (k pat.
 	return k, err
 }
 
-// Renew implements pat.Tokens. A token that was revoked this moment, by itself or with its agreement, agent or policy,
+// Renew implements pat.Tokens. A token that was revoked concurrently, by itself or with its agreement, agent or policy,
 // is pat.ErrBlocked, so that its successor cannot outlive the revocation. The end of old never moves later.
 func (s *Store) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 	result, next := r.Next, r.Next
@@ -158,7 +159,7 @@ func (s *Store) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 	return result, nil
 }
 
-// renewed tells every process when the renewed token stops working. An end told before never moves later.
+// renewed records for every process when the renewed token ends. An end recorded before never moves later.
 func (t *tx) renewed(ctx context.Context, old pat.Token, ends time.Time, kept time.Duration) error {
 	seq, err := t.nextChange(ctx)
 	if err != nil {
@@ -171,14 +172,18 @@ func (t *tx) renewed(ctx context.Context, old pat.Token, ends time.Time, kept ti
 	return err
 }
 
-// ended reports whether the token's agent or policy was revoked at or after the time it is issued at.
+// ended reports whether the token's agent or policy was revoked at or after its time of issue.
 func (t *tx) ended(ctx context.Context, k pat.Token) (bool, error) {
 	var one int
-	return t.row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject = ? AND at >= ?) OR (kind = ? AND subject = ? AND at >= ?)) LIMIT 1",
-		[]any{k.Service, string(pat.RevokedAgent), k.AgentID, nanos(k.IssuedAt), string(pat.RevokedPolicy), k.PolicyDigest, nanos(k.IssuedAt)}, &one)
+	return t.row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject = ? AND at >= ?) OR (kind = ? AND subject = "+
+		"? AND at >= ?)) LIMIT 1",
+		[]any{
+			k.Service, string(pat.RevokedAgent), k.AgentID, nanos(k.IssuedAt), string(pat.RevokedPolicy), k.PolicyDigest,
+			nanos(k.IssuedAt),
+		}, &one)
 }
 
-// revoked reports whether a revocation names the token. One of the token or its agreement does whenever the token was issued.
+// revoked reports whether a revocation names the token. One of the token or its agreement does so at any time of issue.
 func (t *tx) revoked(ctx context.Context, k pat.Token) (bool, error) {
 	var one int
 	return t.row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject = ?) OR (kind = ? AND subject = ?)

@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// TopUp adds to an agent's balance, or takes back, though no more than was paid in. repeated means that the same top-up was made under
-// this reference before, and that nothing was done now. Errors: money.ErrAmount where the sum would leave its bounds,
-// store.ErrReferenceUsed.
+// TopUp adds to an agent's balance, or reverses an amount, though no more than was paid in. repeated means that the
+// same top-up was made under this reference before, and that nothing was done now. Errors: money.ErrAmount where the
+// sum would leave its bounds, store.ErrReferenceUsed.
 func (s *Store) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err error) {
 	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
 		return false, fmt.Errorf("topping up %s by %s: %w", u.AgentID, u.Amount, money.ErrAmount)
@@ -22,7 +22,8 @@ func (s *Store) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err er
 		entered.Nano = -entered.Nano
 	}
 	err = s.update(ctx, func(ctx context.Context, t *tx) (err error) {
-		before, err := t.account(ctx, u.Service, string(u.AgentID), u.Amount.Currency) // the lock comes first: two of one reference wait here
+		// the lock comes first: two top-ups with one reference wait here
+		before, err := t.account(ctx, u.Service, string(u.AgentID), u.Amount.Currency)
 		if err != nil {
 			return err
 		}
@@ -45,7 +46,8 @@ func (s *Store) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err er
 	return repeated && err == nil, err
 }
 
-// referenced reports whether the ledger has this very top-up already; store.ErrReferenceUsed if it has another of the reference.
+// referenced reports whether the ledger contains this top-up already; store.ErrReferenceUsed if it contains another
+// with the reference.
 func (t *tx) referenced(ctx context.Context, u store.TopUp, entered money.Amount) (bool, error) {
 	if u.Reference == "" {
 		return false, nil
@@ -64,10 +66,11 @@ func (t *tx) referenced(ctx context.Context, u store.TopUp, entered money.Amount
 }
 
 func (t *tx) enterTopUp(ctx context.Context, u store.TopUp, entered money.Amount) error {
-	n, err := t.exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor, reference)
+	n, err := t.exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, `+
+		`to_state, actor, reference)
 		VALUES ({ledger}, ?, ?, ?, '', '', '', ?, ?, '', '', ?, ?) ON CONFLICT (service, reference) WHERE reference <> '' DO NOTHING`,
 		nanos(t.now), u.Service, u.AgentID, entered.Nano, entered.Currency, byOperator, u.Reference)
-	if err == nil && n == 0 { // another agent's top-up took the reference this moment
+	if err == nil && n == 0 { // a concurrent top-up of another agent used the reference
 		return store.ErrReferenceUsed
 	}
 	return err

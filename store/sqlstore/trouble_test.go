@@ -18,8 +18,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// openTroubled opens a database whose writer connections have one more pragma.
-func openTroubled(t *testing.T, dir, pragma string) *Store {
+// openWithPragma opens a database whose writer connections have one more pragma.
+func openWithPragma(t *testing.T, dir, pragma string) *Store {
 	t.Helper()
 	d := sqliteDialect()
 	d.open = func(ctx context.Context, path string) (write, read *sql.DB, err error) {
@@ -49,7 +49,10 @@ func openTroubled(t *testing.T, dir, pragma string) *Store {
 
 func paidCall(i int) store.BeginRequest {
 	return store.BeginRequest{
-		Execution:  store.Execution{ID: fmt.Sprintf("%06d", i), Service: "s", AgentID: "a", IdempotencyKey: fmt.Sprint(i), Intent: strings.Repeat("x", 500)},
+		Execution: store.Execution{
+			ID: fmt.Sprintf("%06d", i), Service: "s", AgentID: "a", IdempotencyKey: fmt.Sprint(i),
+			Intent: strings.Repeat("x", 500),
+		},
 		Limits:     []store.Reservation{{Principal: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: 1_000_000, Period: limit.Lifetime}}}},
 		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
 		Billing:    store.Billing{Credit: money.Amount{Nano: 1_000_000, Currency: "USD"}},
@@ -60,7 +63,7 @@ func paidCall(i int) store.BeginRequest {
 func TestAFullDiskDeniesAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := openTroubled(t, dir, "max_page_count(120)")
+	s := openWithPragma(t, dir, "max_page_count(120)")
 	begun, denied := 0, 0
 	for i := range 2000 {
 		_, err := s.Begin(t.Context(), paidCall(i))
@@ -85,7 +88,7 @@ func TestAFullDiskDeniesAndLosesNothing(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = openTroubled(t, dir, "")
+	s = openWithPragma(t, dir, "")
 	found, err := s.Executions(t.Context(), store.Filter{Limit: 1000})
 	if err != nil || len(found) != begun {
 		t.Fatalf("%d executions, %v; want %d", len(found), err, begun)
@@ -103,10 +106,10 @@ func TestAFullDiskDeniesAndLosesNothing(t *testing.T) {
 func TestADatabaseThatCannotBeWrittenDeniesAndStillReads(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := openTroubled(t, dir, "").Begin(t.Context(), paidCall(1)); err != nil {
+	if _, err := openWithPragma(t, dir, "").Begin(t.Context(), paidCall(1)); err != nil {
 		t.Fatal(err)
 	}
-	s := openTroubled(t, dir, "query_only(1)")
+	s := openWithPragma(t, dir, "query_only(1)")
 	if _, err := s.Begin(t.Context(), paidCall(2)); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("%v; want ErrUnavailable", err)
 	}
@@ -118,13 +121,13 @@ func TestADatabaseThatCannotBeWrittenDeniesAndStillReads(t *testing.T) {
 	}
 }
 
-// unserved is a store whose queue no writer serves.
+// unserved returns a store whose queue no writer reads.
 func unserved(size int) (*Store, chan *op) {
 	queue := make(chan *op, size)
 	return &Store{dialect: sqliteDialect(), lanes: []chan *op{queue}, others: queue, seed: maphash.MakeSeed(), used: newRecent(1)}, queue
 }
 
-// New calls are refused before those under way can no longer be settled.
+// New calls are rejected before those in progress can no longer be settled.
 func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
 	s, queue := unserved(8)
 	for range 6 {
@@ -136,7 +139,8 @@ func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	settled := make(chan error, 1)
 	go func() {
-		_, err := s.Settle(ctx, store.Admission{Recorded: true, Execution: store.Execution{ID: "e", Service: "s"}}, store.Settlement{State: store.Captured, Outcome: store.Done})
+		_, err := s.Settle(ctx, store.Admission{Recorded: true, Execution: store.Execution{ID: "e", Service: "s"}},
+			store.Settlement{State: store.Captured, Outcome: store.Done})
 		settled <- err
 	}()
 	for len(queue) == 6 {
@@ -175,12 +179,12 @@ func TestAFullQueueDenies(t *testing.T) {
 	}
 }
 
-// A caller waits for another process no longer than it wants to, and takes nothing then.
+// A caller waits for another process no longer than its context permits, and takes nothing then.
 func TestACallCanBeGivenUpWhileTheDatabaseIsLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := openTroubled(t, dir, "")
-	other := openTroubled(t, dir, "")
+	s := openWithPragma(t, dir, "")
+	other := openWithPragma(t, dir, "")
 	locked, release := make(chan struct{}), make(chan struct{})
 	held := make(chan error, 1)
 	go func() {
@@ -211,10 +215,10 @@ func TestACallCanBeGivenUpWhileTheDatabaseIsLocked(t *testing.T) {
 	}
 }
 
-// A policy that is offered outlives the agreements over it.
+// A policy that is offered stays without agreements over it.
 func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
 	t.Parallel()
-	s := openTroubled(t, t.TempDir(), "")
+	s := openWithPragma(t, t.TempDir(), "")
 	long := time.Now().Add(-365 * 24 * time.Hour)
 	for i, digest := range []string{"offered", "gone"} {
 		p := pat.PolicyDocument{Service: "s", Digest: digest, Bytes: []byte("{}"), FirstOffered: long}
@@ -223,7 +227,10 @@ func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		a := pat.Agreement{ID: pat.AgreementID(digest), Service: "s", AgentID: pat.AgentID(digest), KeyID: pat.KeyID(digest), PolicyDigest: digest, Assurance: pat.Static, CreatedAt: long}
+		a := pat.Agreement{
+			ID: pat.AgreementID(digest), Service: "s", AgentID: pat.AgentID(digest), KeyID: pat.KeyID(digest),
+			PolicyDigest: digest, Assurance: pat.Static, CreatedAt: long,
+		}
 		if _, err := s.Agree(t.Context(), pat.NewAgreement{Agreement: a, Policy: p}); err != nil {
 			t.Fatal(err)
 		}
@@ -244,10 +251,10 @@ func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
 	}
 }
 
-// What is stored but makes no sense denies the calls that need it, and no others.
-func TestACounterThatMakesNoSenseDenies(t *testing.T) {
+// Invalid stored counts deny the calls that need them, and no others.
+func TestAnInvalidCounterDenies(t *testing.T) {
 	t.Parallel()
-	s := openTroubled(t, t.TempDir(), "")
+	s := openWithPragma(t, t.TempDir(), "")
 	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,25 +14,25 @@ import (
 // read before they run; what they change is written when all have run. Other operations run their own statements, each
 // operation in a savepoint of its own where it is not alone.
 type tx struct {
-	w      *writer
-	cold   bool      // the operations run their own statements
-	shared bool      // by several operations
-	now    time.Time // of the whole transaction
+	w             *writer
+	ownStatements bool      // the operations run their own statements
+	shared        bool      // by several operations
+	now           time.Time // of the whole transaction
 
-	// What has been read, as it will be when the transaction ends.
+	// What has been read, in the state it will have when the transaction ends.
 	counters   map[counterKey]*counter
-	accounts   map[accountKey]*keptAccount
-	pools      map[poolKey]*int64          // as they were read
+	accounts   map[accountKey]*cachedAccount
+	pools      map[poolKey]*int64          // in the state that was read
 	owed       map[poolKey]int64           // what is to be added to a pool
 	executions map[string]*store.Execution // by id
-	keys       map[idempotencyKey]keyed
+	keys       map[idempotencyKey]keyedExecution
 	nonces     map[nonceKey]bool
 	used       map[agreementKey]bool // first used now
 
 	writes []command // to be run in their order
 	lines  []line    // of the ledger
 
-	// Of the operation that runs now.
+	// Of the operation that is running.
 	savepoint bool
 	undone    bool  // it failed
 	fatal     error // the transaction cannot go on
@@ -42,10 +42,10 @@ type tx struct {
 	changed bool
 }
 
-// one runs an operation and takes back all it did if it fails. Its own error goes to its caller; the error
+// one runs an operation and undoes all its changes if it fails. Its own error is returned to its caller; the error
 // returned here ends the transaction.
 func (t *tx) one(ctx context.Context, o *op) error {
-	if !t.cold {
+	if !t.ownStatements {
 		o.err = o.run(ctx, t)
 		return t.fatal
 	}
@@ -74,7 +74,7 @@ func (t *tx) one(ctx context.Context, o *op) error {
 	return err
 }
 
-// last writes what an operation that runs its own statements left to be written last.
+// last runs the statements that an operation deferred to its end.
 func (t *tx) last(ctx context.Context) error {
 	list := t.changes()
 	if len(list) == 0 {
@@ -93,8 +93,8 @@ func (t *tx) last(ctx context.Context) error {
 	return t.failed(err)
 }
 
-// failed turns an error of the database into the operation's answer, and stops the transaction unless the
-// savepoint is enough.
+// failed makes an error of the database the operation's answer, and stops the transaction unless the savepoint is
+// enough.
 func (t *tx) failed(err error) error {
 	if enough := t.savepoint && t.w.s.dialect.constraint(err); err != nil && t.fatal == nil && !enough {
 		t.fatal = err
@@ -102,7 +102,7 @@ func (t *tx) failed(err error) error {
 	return unavailable(err)
 }
 
-// save makes a savepoint before the first thing that an operation writes.
+// save makes a savepoint before the first write of an operation.
 func (t *tx) save(ctx context.Context) error {
 	if t.savepoint || !t.shared {
 		return nil
@@ -131,9 +131,10 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 	return n, nil
 }
 
-// write runs a statement of which the operation need not know how it went: that of a call when all have run.
+// write runs a statement whose result the operation does not need: the statement of a call runs when all calls have
+// run.
 func (t *tx) write(ctx context.Context, query string, args ...any) error {
-	if t.cold {
+	if t.ownStatements {
 		_, err := t.exec(ctx, query, args...)
 		return err
 	}
@@ -165,7 +166,7 @@ func (t *tx) rows(ctx context.Context, query string, args []any, each func(scan)
 	return nil
 }
 
-// send runs statements by the dialect.
+// send runs statements in the way of the dialect.
 func (w *writer) send(ctx context.Context, list []command) error {
 	if len(list) == 0 {
 		return nil
@@ -181,7 +182,7 @@ func (t *tx) end(ctx context.Context) error {
 		list = append(list, command{query: d.notify})
 	}
 	last := "COMMIT"
-	if !t.cold && len(list) == 0 || t.cold && !t.shared && t.undone {
+	if !t.ownStatements && len(list) == 0 || t.ownStatements && !t.shared && t.undone {
 		last = "ROLLBACK"
 	}
 	err := t.w.send(ctx, append(list, command{query: last}))

@@ -9,9 +9,9 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// A window is what one limit has counted: the units of its newest slots. The arithmetic is that of
-// package limit. The slot never goes back, so a clock that was set back cannot count anything twice or
-// forget it; such calls count in the highest slot seen.
+// A window is the count of one limit: the units of its newest slots. The arithmetic is that of package limit. The slot
+// never moves back, so that a clock which was set back cannot count anything twice or lose it; such calls count in the
+// highest slot seen.
 type window struct {
 	period limit.Period
 	slot   int64
@@ -21,8 +21,8 @@ type window struct {
 	floored bool
 }
 
-// restore tells the window when the database was last taken back to an earlier state (0: never). Nobody knows what was
-// counted between that state and then. A lifetime counter would never be free again; it keeps what the state knew.
+// restore sets when the database was last set back to an earlier state (0: never). It is unknown what was counted
+// between that state and then. A lifetime counter would never be free again; it keeps the count of the state.
 func (w *window) restore(at int64) {
 	if at == 0 || w.period == limit.Lifetime {
 		return
@@ -49,7 +49,7 @@ func (w *window) reach(now time.Time) {
 	w.counts = counts
 }
 
-// sum is how many units matter to an admission in the window's slot.
+// sum returns how many units matter to an admission in the window's slot.
 func (w *window) sum() int64 {
 	if w.floored {
 		return limit.MaxCount
@@ -79,10 +79,10 @@ func (w *window) give(slot int64) bool {
 	return true
 }
 
-// left is how many more calls can be admitted in the window's slot.
+// left returns how many more calls can be admitted in the window's slot.
 func (w *window) left(most int64) int64 { return max(0, most-w.sum()) }
 
-// resets is how long until the oldest counted slot falls out; 0: never, or nothing is counted.
+// resets returns the time until the oldest counted slot ends; 0: never, or nothing is counted.
 func (w *window) resets(now time.Time) time.Duration {
 	if w.floored {
 		return w.until(w.floor, now)
@@ -95,8 +95,8 @@ func (w *window) resets(now time.Time) time.Duration {
 	return 0
 }
 
-// retry is how long until one more call can be admitted; 0: never. A limit of none at all never
-// admits one, and is told as the next end of its window.
+// retry returns the time until one more call can be admitted; 0: never. A limit of 0 never admits one; for it, retry
+// returns the next end of its window.
 func (w *window) retry(most int64, now time.Time) time.Duration {
 	if w.floored {
 		return w.until(max(w.floor, w.slot), now)
@@ -111,7 +111,7 @@ func (w *window) retry(most int64, now time.Time) time.Duration {
 	return w.until(w.slot, now)
 }
 
-// until is how long until a slot stops counting; 0: never.
+// until returns the time until a slot stops counting; 0: never.
 func (w *window) until(slot int64, now time.Time) time.Duration {
 	frees := w.period.Frees(slot)
 	if frees.IsZero() {
@@ -120,7 +120,7 @@ func (w *window) until(slot int64, now time.Time) time.Duration {
 	return frees.Sub(now)
 }
 
-// encode is how the counts are stored.
+// encode returns the counts in the form in which they are stored.
 func (w *window) encode() []byte {
 	n := len(w.counts)
 	for n > 0 && w.counts[n-1] == 0 {
@@ -135,7 +135,7 @@ func (w *window) encode() []byte {
 
 var errCounter = errors.New("the stored counter of a limit makes no sense")
 
-// decodeCounts reads what encode wrote.
+// decodeCounts is the inverse of encode.
 func decodeCounts(in []byte) ([]int64, error) {
 	const slots = 62 // the widest window
 	var out []int64

@@ -14,8 +14,8 @@ import (
 
 // An op is one operation waiting to be written.
 type op struct {
-	// needs is what a call reads or changes, known beforehand so that all of a batch is read at once and locked in
-	// order. nil: the operation runs its own statements, one after another.
+	// needs are the keys that a call reads or changes, determined in advance so that those of a batch are read together
+	// and locked in order. nil: the operation runs its own statements, one after another.
 	needs *needs
 	// run may be called again if the transaction has to be repeated, so it sets all its results anew.
 	run   func(context.Context, *tx) error
@@ -24,7 +24,7 @@ type op struct {
 	done  chan struct{}
 }
 
-// Where an op is. Whoever moves it away from opQueued decides whether it runs.
+// The state of an op. The goroutine that changes it from opQueued decides whether it runs.
 const (
 	opQueued int32 = iota
 	opRunning
@@ -36,9 +36,9 @@ var (
 	errClosed    = errors.New("the store is closed")
 )
 
-// update runs one operation inside the next transaction, and returns when that is durable, with the
-// operation's own error if it had one. If ctx ends first the operation does not run at all; once it
-// runs, its answer is waited for. An operation that names counters changes nothing else, by statements of its own.
+// update runs one operation inside the next transaction, and returns when that is durable, with the operation's own
+// error if it had one. If ctx ends first the operation does not run at all; once it runs, update waits for its end. An
+// operation that names counters changes nothing else by statements of its own.
 func (s *Store) update(ctx context.Context, run func(context.Context, *tx) error, keys ...counterKey) error {
 	if len(keys) > 0 {
 		return s.call(ctx, &needs{agentID: keys[0].agentID, counters: keys}, run)
@@ -46,19 +46,20 @@ func (s *Store) update(ctx context.Context, run func(context.Context, *tx) error
 	return s.queued(ctx, s.others, &op{run: run})
 }
 
-// call is update for what is done often: it changes only what it needs, and writes by tx.write, after every check, so that
-// there is nothing to take back where it fails.
+// call is update for frequent operations: they change only what they need, and write by tx.write, after every check, so
+// that there is nothing to undo where they fail.
 func (s *Store) call(ctx context.Context, n *needs, run func(context.Context, *tx) error) error {
 	return s.queued(ctx, s.lane(n.agentID), &op{needs: n, run: run})
 }
 
-// lane is where the calls of one agent wait, so that those who would lock the same rows share a transaction.
+// lane returns the queue for the calls of one agent, so that calls which would lock the same rows share a transaction.
 func (s *Store) lane(who string) chan *op {
 	return s.lanes[maphash.String(s.seed, who)%uint64(len(s.lanes))]
 }
 
-// crowded reports whether new calls of an agent have to be refused: what was begun must still find room to end.
-func (s *Store) crowded(who string) bool {
+// full reports whether new calls of an agent have to be rejected: there must be room for the end of those that have
+// begun.
+func (s *Store) full(who string) bool {
 	lane := s.lane(who)
 	return len(lane) >= cap(lane)-cap(lane)/settleShare
 }
@@ -99,14 +100,14 @@ func (s *Store) enqueue(lane chan *op, o *op) error {
 	}
 }
 
-// A writer owns one connection and turns what is queued into transactions.
+// A writer owns one connection and runs queued operations in transactions.
 type writer struct {
 	s     *Store
 	lane  chan *op
 	next  *op // taken from the lane already
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	last  int // size of the batch before
+	last  int // size of the previous batch
 }
 
 // run works until the lane is closed and empty.
@@ -124,8 +125,8 @@ func (w *writer) run(ctx context.Context) {
 	w.drop()
 }
 
-// gather takes what is waiting and can share a transaction, up to the bound of a batch. After a batch shared by several
-// callers it lets them run first: they are about to queue their next operation.
+// gather takes the operations that are waiting and can share a transaction, up to the bound of a batch. After a batch
+// of several callers it lets them run first: they are about to queue their next operation.
 func (w *writer) gather(first *op) []*op {
 	if w.last > 1 {
 		runtime.Gosched()
@@ -147,16 +148,17 @@ func (w *writer) gather(first *op) []*op {
 	return batch
 }
 
-// attempts bounds how often a transaction is tried that loses to other writers.
+// attempts bounds how often a transaction is tried that conflicts with other writers.
 const attempts = 5
 
-// commit makes a batch durable, or fails all of it. Where one operation may have spoilt it for the others, each runs by itself.
+// commit makes a batch durable, or fails all of it. Where one operation may have failed the others, each runs by
+// itself.
 func (w *writer) commit(ctx context.Context, batch []*op) {
 	var t *tx
 	var err error
 	for n := 1; n <= attempts; n++ {
 		t, err = w.try(ctx, batch)
-		if err == nil || !w.s.dialect.again(err) && (n > 2 || !isConflict(err)) && (n > 1 || !isStale(err)) {
+		if err == nil || !w.s.dialect.retriable(err) && (n > 2 || !isConflict(err)) && (n > 1 || !isStale(err)) {
 			break
 		}
 	}
@@ -183,13 +185,13 @@ func (w *writer) commit(ctx context.Context, batch []*op) {
 func (w *writer) answer(batch []*op, err error) {
 	for _, o := range batch {
 		if err != nil {
-			o.err = unavailable(err) // nobody reads it of an op that was given up
+			o.err = unavailable(err) // for an abandoned op the error is not read
 		}
 		close(o.done)
 	}
 }
 
-// fail answers everybody who waits for a database that cannot be reached: one after another they would wait too long.
+// fail answers all callers that wait for a database that cannot be reached: one after another they would wait too long.
 func (w *writer) fail(err error) {
 	if w.next != nil {
 		w.answer([]*op{w.next}, err)
@@ -207,8 +209,8 @@ func (w *writer) fail(err error) {
 	}
 }
 
-// A conflict is a failure of what was written after every check. Another writer may have come in between: then
-// another attempt sees what it wrote.
+// A conflict is a failure of a write after every check. A concurrent writer may be the cause: then another attempt
+// reads what it wrote.
 type conflict struct{ error }
 
 func (c conflict) Unwrap() error { return c.error }
@@ -218,7 +220,7 @@ func isConflict(err error) bool {
 	return ok
 }
 
-// An unreachable database takes no connection.
+// An unreachable database accepts no connection.
 type unreachable struct{ error }
 
 func (u unreachable) Unwrap() error { return u.error }
@@ -233,12 +235,12 @@ func isStale(err error) bool {
 	return ok
 }
 
-// An unsure error leaves open whether the transaction was committed.
+// After an unsure error it is unknown whether the transaction was committed.
 type unsure struct{ error }
 
 func (u unsure) Unwrap() error { return u.error }
 
-// try runs a batch in one transaction. On an error nothing of it is stored, unless the error is unsure.
+// try runs a batch in one transaction. After an error nothing of it is stored, unless the error is unsure.
 func (w *writer) try(ctx context.Context, batch []*op) (_ *tx, err error) {
 	if d := w.s.dialect.patience; d > 0 {
 		var cancel context.CancelFunc
@@ -254,7 +256,7 @@ func (w *writer) try(ctx context.Context, batch []*op) (_ *tx, err error) {
 	if err := w.connect(ctx); err != nil {
 		return nil, unreachable{err}
 	}
-	t := &tx{w: w, cold: batch[0].needs == nil, shared: len(batch) > 1}
+	t := &tx{w: w, ownStatements: batch[0].needs == nil, shared: len(batch) > 1}
 	if err := t.load(ctx, batch); err != nil {
 		switch {
 		case reused && w.s.dialect.lost(err):
@@ -264,7 +266,7 @@ func (w *writer) try(ctx context.Context, batch []*op) (_ *tx, err error) {
 		}
 		return nil, err
 	}
-	// From here on nothing waits for others: what has not been given up runs.
+	// From here on nothing waits for others: every operation that was not abandoned runs.
 	batch = slices.DeleteFunc(slices.Clone(batch), func(o *op) bool {
 		return !o.state.CompareAndSwap(opQueued, opRunning) && o.state.Load() == opAbandoned
 	})
@@ -288,8 +290,8 @@ func (w *writer) connect(ctx context.Context) error {
 	return nil
 }
 
-// abort ends a failed transaction and its connection: after some failures (a full disk, an I/O error)
-// the database has rolled back by itself, and a statement run then would be a transaction of its own.
+// abort ends a failed transaction and its connection: after some failures (a full disk, an I/O error) the database has
+// rolled back by itself, and a statement run then would be a transaction of its own.
 func (w *writer) abort(ctx context.Context, why error) {
 	if w.conn == nil {
 		return
@@ -297,7 +299,7 @@ func (w *writer) abort(ctx context.Context, why error) {
 	if !w.s.dialect.lost(why) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, _ = w.exec(ctx, "ROLLBACK") // fails where the database did it already
+		_, _ = w.exec(ctx, "ROLLBACK") // fails where the database has done it already
 	}
 	for _, s := range w.stmts {
 		_ = s.Close()

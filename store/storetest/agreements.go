@@ -11,7 +11,7 @@ import (
 
 func testAgreements(t *testing.T, open Opener) {
 	t.Helper()
-	each(t, open, map[string]func(*bench){
+	each(t, open, map[string]func(*suite){
 		"the evidence is kept as it was given":     evidenceRoundTrip,
 		"one id, one key; one key, one id":         idsAndKeys,
 		"a nonce is used once":                     agreementNonces,
@@ -24,7 +24,7 @@ func testAgreements(t *testing.T, open Opener) {
 	})
 }
 
-func evidenceRoundTrip(b *bench) {
+func evidenceRoundTrip(b *suite) {
 	a, p := b.agreement("nonce-1")
 	a.CreatedAt = time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 	if d := cmp.Diff(a, b.agree(a, p)); d != "" {
@@ -48,7 +48,8 @@ func evidenceRoundTrip(b *bench) {
 	}
 	who, err := b.Agent(b.Context(), service, agent)
 	b.must(err)
-	if d := cmp.Diff(pat.Agent{Service: service, ID: agent, Status: pat.AgentActive, Keys: []pat.KeyID{"key-1"}, CreatedAt: start}, who); d != "" {
+	if d := cmp.Diff(pat.Agent{Service: service, ID: agent, Status: pat.AgentActive, Keys: []pat.KeyID{"key-1"}, CreatedAt: start},
+		who); d != "" {
 		b.Fatal(d)
 	}
 	_, err = b.Agreement(b.Context(), "another", a.ID)
@@ -60,27 +61,27 @@ func evidenceRoundTrip(b *bench) {
 }
 
 // tryAgree agrees as another agent with another key.
-func (b *bench) tryAgree(agentID pat.AgentID, keyID pat.KeyID, nonce string) error {
+func (b *suite) tryAgree(agentID pat.AgentID, keyID pat.KeyID, nonce string) error {
 	a, p := b.agreement(nonce)
 	a.AgentID, a.KeyID = agentID, keyID
 	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: b.clock.Now().Add(time.Hour)})
 	return err
 }
 
-func idsAndKeys(b *bench) {
+func idsAndKeys(b *suite) {
 	b.must(b.tryAgree("x", "key-x", "n1"))
 	b.must(b.tryAgree("y", "key-y", "n1")) // nonces belong to keys
 	b.must(b.tryAgree("x", "key-x", "n2"))
 	b.want(b.tryAgree("x", "key-z", "n3"), pat.ErrAgentIDTaken)
 	b.want(b.tryAgree("z", "key-x", "n3"), pat.ErrKeyTaken)
 	b.want(b.tryAgree("y", "key-x", "n3"), pat.ErrKeyTaken)
-	b.must(b.tryAgree("x", "key-x", "n3")) // what failed used no nonce
+	b.must(b.tryAgree("x", "key-x", "n3")) // the failed agreement used no nonce
 	a, p := b.agreement("n1")
 	a.Service, p.Service, a.AgentID, a.KeyID = "another", "another", "z", "key-x"
 	b.agree(a, p)
 }
 
-func agreementNonces(b *bench) {
+func agreementNonces(b *suite) {
 	a, p := b.agreement("n")
 	b.agree(a, p)
 	a.ID = pat.AgreementID(b.id())
@@ -91,18 +92,18 @@ func agreementNonces(b *bench) {
 	_, err = b.Purge(b.Context())
 	b.must(err)
 	_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: start.Add(time.Hour)})
-	b.want(err, pat.ErrReplayed) // the agreement itself remembers its nonce
+	b.want(err, pat.ErrReplayed) // the agreement itself has used its nonce
 }
 
-// a0 is the first agreement made on the bench.
-func a0(b *bench, a pat.Agreement) pat.Agreement {
+// a0 is the first agreement made in a suite.
+func a0(b *suite, a pat.Agreement) pat.Agreement {
 	a.ID = "01900000-0000-7000-8000-000000000001"
 	got, err := b.Agreement(b.Context(), service, a.ID)
 	b.must(err)
 	return got
 }
 
-func staticOnce(b *bench) {
+func staticOnce(b *suite) {
 	a, p := b.agreement("")
 	a.Assurance = pat.Static
 	first := b.agree(a, p)
@@ -116,7 +117,8 @@ func staticOnce(b *bench) {
 	if got := b.agree(other, p); got.ID != other.ID {
 		b.Fatalf("another signature: %+v", got)
 	}
-	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(first.ID), At: start, Until: start.Add(time.Hour)}))
+	b.must(b.Revoke(b.Context(),
+		pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(first.ID), At: start, Until: start.Add(time.Hour)}))
 	again.ID = pat.AgreementID(b.id())
 	if got := b.agree(again, p); got.ID != again.ID || got.State != pat.AgreementActive {
 		b.Fatalf("after revocation: %+v", got)
@@ -126,7 +128,7 @@ func staticOnce(b *bench) {
 	}
 }
 
-func pendingAgain(b *bench) {
+func pendingAgain(b *suite) {
 	a, p := b.agreement("n")
 	a.State = pat.AgreementPending
 	b.agree(a, p)
@@ -151,18 +153,18 @@ func pendingAgain(b *bench) {
 	b.want(err, pat.ErrReplayed) // one PAT
 }
 
-func blockedCannotAgree(b *bench) {
+func blockedCannotAgree(b *suite) {
 	b.must(b.tryAgree(agent, "key-1", "n1"))
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentBlocked, Reason: "spam"}))
 	b.want(b.tryAgree(agent, "key-1", "n2"), pat.ErrBlocked)
-	b.want(b.tryAgree(agent, "key-2", "n2"), pat.ErrAgentIDTaken) // says nothing about the agent
+	b.want(b.tryAgree(agent, "key-2", "n2"), pat.ErrAgentIDTaken) // with no hint about the agent
 	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "ghost", At: start, Until: start}))
 	b.want(b.tryAgree("ghost", "key-3", "n3"), pat.ErrBlocked)
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive}))
 	b.must(b.tryAgree(agent, "key-1", "n2"))
 }
 
-func agentKeepsStatus(b *bench) {
+func agentKeepsStatus(b *suite) {
 	a, p := b.agreement("n1")
 	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, Approved: true, NonceUntil: start.Add(time.Hour)})
 	b.must(err)
@@ -179,11 +181,12 @@ func agentKeepsStatus(b *bench) {
 	}
 }
 
-func operatorAddsKey(b *bench) {
+func operatorAddsKey(b *suite) {
 	b.must(b.tryAgree("x", "key-x", "n"))
 	b.must(b.tryAgree("y", "key-y", "n"))
 	b.want(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "nobody", Status: pat.AgentActive, Approved: true}), pat.ErrNotFound)
-	b.want(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "x", Status: pat.AgentActive, Approved: true, AddKey: "key-y"}), pat.ErrKeyTaken)
+	b.want(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "x", Status: pat.AgentActive, Approved: true, AddKey: "key-y"}),
+		pat.ErrKeyTaken)
 	if who, err := b.Agent(b.Context(), service, "x"); err != nil || who.Approved {
 		b.Fatalf("%+v, %v: half of a failed change", who, err)
 	}
@@ -198,7 +201,7 @@ func operatorAddsKey(b *bench) {
 	}
 }
 
-func failedAgreement(b *bench) {
+func failedAgreement(b *suite) {
 	b.must(b.tryAgree("x", "key-x", "n"))
 	a, p := b.agreement("n") // used by that key
 	a.AgentID, a.KeyID, a.ID = "x", "key-x", pat.AgreementID(b.id())

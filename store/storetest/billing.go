@@ -13,7 +13,7 @@ import (
 
 func testBilling(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*bench){
+	for name, test := range map[string]func(*suite){
 		"credit bounds what is owed":              creditBounds,
 		"prepaid agents spend what they have":     prepaidSpends,
 		"topping up pays what is owed":            topUpPays,
@@ -24,13 +24,13 @@ func testBilling(t *testing.T, open Opener) {
 		"unapproved agents share one credit":      unapprovedShare,
 		"an approved agent leaves the share":      approvedLeave,
 		"the operator's approval leaves it too":   setAgentLeaves,
-		"what is no amount is refused":            nonsenseAmounts,
+		"what is no amount is refused":            invalidAmounts,
 		"sums cannot overflow":                    noOverflow,
 		"a charge refused by a limit is not held": limitBeforeCharge,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, open)
+			b := newSuite(t, open)
 			test(b)
 			b.balanced()
 		})
@@ -38,20 +38,20 @@ func testBilling(t *testing.T, open Opener) {
 }
 
 // charge begins a paid call of an agent.
-func (b *bench) charge(id pat.AgentID, nano int64, billing store.Billing) (store.Admission, error) {
+func (b *suite) charge(id pat.AgentID, nano int64, billing store.Billing) (store.Admission, error) {
 	r := b.paid(nano)
 	r.Execution.AgentID, r.Billing = id, billing
 	return b.Begin(b.Context(), r)
 }
 
-func (b *bench) charged(id string, nano int64, billing store.Billing) store.Admission {
+func (b *suite) mustCharge(id string, nano int64, billing store.Billing) store.Admission {
 	b.Helper()
 	begun, err := b.charge(pat.AgentID(id), nano, billing)
 	b.must(err)
 	return begun
 }
 
-func (b *bench) broke(id string, nano int64, billing store.Billing) {
+func (b *suite) overCredit(id string, nano int64, billing store.Billing) {
 	b.Helper()
 	begun, err := b.charge(pat.AgentID(id), nano, billing)
 	b.want(err, store.ErrCredit)
@@ -60,34 +60,34 @@ func (b *bench) broke(id string, nano int64, billing store.Billing) {
 	}
 }
 
-func creditBounds(b *bench) {
+func creditBounds(b *suite) {
 	on := store.Billing{Credit: usd(10)}
-	b.broke(agent, 11, on)
-	held := b.charged(agent, 4, on)
-	unresolved := b.charged(agent, 4, on)
-	b.broke(agent, 3, on)
+	b.overCredit(agent, 11, on)
+	held := b.mustCharge(agent, 4, on)
+	unresolved := b.mustCharge(agent, 4, on)
+	b.overCredit(agent, 3, on)
 	b.settle(held, store.Captured, store.Done)
 	b.settle(unresolved, store.Unresolved, store.Unknown)
-	b.broke(agent, 3, on) // captured and unresolved charges count as held ones do
-	b.charged(agent, 2, on)
-	b.broke(agent, 1, on)
-	b.charged("agent-2", 10, on)
+	b.overCredit(agent, 3, on) // captured and unresolved charges count like held ones
+	b.mustCharge(agent, 2, on)
+	b.overCredit(agent, 1, on)
+	b.mustCharge("agent-2", 10, on)
 	if a := b.account(); a != (store.Account{AgentID: agent, Currency: "USD", ToppedUp: usd(0), Held: usd(6), Captured: usd(4)}) {
 		b.Fatalf("%+v", a)
 	}
-	b.broke("agent-3", 1, store.Billing{})
+	b.overCredit("agent-3", 1, store.Billing{})
 }
 
-func prepaidSpends(b *bench) {
+func prepaidSpends(b *suite) {
 	on := store.Billing{Prepaid: true, Credit: usd(100)}
-	b.broke(agent, 1, on)
+	b.overCredit(agent, 1, on)
 	b.topUp(agent, usd(5))
-	b.settle(b.charged(agent, 5, on), store.Captured, store.Done)
-	b.broke(agent, 1, on)
+	b.settle(b.mustCharge(agent, 5, on), store.Captured, store.Done)
+	b.overCredit(agent, 1, on)
 	b.topUp(agent, usd(2))
-	b.charged(agent, 2, on)
+	b.mustCharge(agent, 2, on)
 	b.reopen()
-	b.broke(agent, 1, on)
+	b.overCredit(agent, 1, on)
 	entries, err := b.Ledger(b.Context(), store.Filter{})
 	b.must(err)
 	if n := entries[1]; n.Amount != usd(2) || n.From != "" || n.To != "" || n.By != "operator" || n.AgentID != agent {
@@ -95,17 +95,17 @@ func prepaidSpends(b *bench) {
 	}
 }
 
-func topUpPays(b *bench) {
+func topUpPays(b *suite) {
 	on := store.Billing{Credit: usd(10)}
-	b.charged(agent, 10, on)
-	b.broke(agent, 1, on)
+	b.mustCharge(agent, 10, on)
+	b.overCredit(agent, 1, on)
 	b.topUp(agent, usd(7))
-	b.charged(agent, 7, on)
-	b.broke(agent, 1, on)
+	b.mustCharge(agent, 7, on)
+	b.overCredit(agent, 1, on)
 }
 
 // topUp adds to an agent's balance.
-func (b *bench) topUp(id pat.AgentID, amount money.Amount) {
+func (b *suite) topUp(id pat.AgentID, amount money.Amount) {
 	b.Helper()
 	repeated, err := b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: id, Amount: amount})
 	b.must(err)
@@ -114,7 +114,7 @@ func (b *bench) topUp(id pat.AgentID, amount money.Amount) {
 	}
 }
 
-func topUpOnce(b *bench) {
+func topUpOnce(b *suite) {
 	topUp := func(u store.TopUp) (bool, error) { return b.TopUp(b.Context(), u) }
 	one := store.TopUp{Service: service, AgentID: agent, Amount: usd(5), Reference: "payment 1"}
 	for i := range 3 {
@@ -148,16 +148,16 @@ func topUpOnce(b *bench) {
 		b.Fatalf("%+v", entries)
 	}
 	two := store.TopUp{Service: service, AgentID: agent, Amount: usd(7), Reference: "payment 2"}
-	crowd(b, 20, []Engine{b}, func(e Engine, _ int) error {
+	concurrently(b, 20, []Engine{b}, func(e Engine, _ int) error {
 		_, err := e.TopUp(b.Context(), two)
 		return err
-	}, is())
+	}, anyOf())
 	if a := b.account(); a.ToppedUp != usd(12) {
 		b.Fatalf("%+v", a)
 	}
 }
 
-func topUpReversed(b *bench) {
+func topUpReversed(b *suite) {
 	on := store.Billing{Prepaid: true}
 	back := func(nano int64) error {
 		_, err := b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: agent, Amount: usd(nano), Reverse: true})
@@ -165,14 +165,14 @@ func topUpReversed(b *bench) {
 	}
 	b.want(back(1), money.ErrAmount)
 	b.topUp(agent, usd(10))
-	b.settle(b.charged(agent, 8, on), store.Captured, store.Done)
+	b.settle(b.mustCharge(agent, 8, on), store.Captured, store.Done)
 	b.must(back(6)) // more than what is left of it: the agent owes
-	b.broke(agent, 1, on)
+	b.overCredit(agent, 1, on)
 	b.want(back(5), money.ErrAmount)
 	b.topUp(agent, usd(4))
-	b.broke(agent, 1, on)
+	b.overCredit(agent, 1, on)
 	b.topUp(agent, usd(1))
-	b.charged(agent, 1, on)
+	b.mustCharge(agent, 1, on)
 	entries, err := b.Ledger(b.Context(), store.Filter{})
 	b.must(err)
 	if n := entries[3]; n.Amount != usd(-6) || n.From != "" || n.To != "" || n.By != "operator" {
@@ -180,75 +180,75 @@ func topUpReversed(b *bench) {
 	}
 }
 
-func currenciesApart(b *bench) {
+func currenciesApart(b *suite) {
 	on := store.Billing{Credit: money.Amount{Nano: 10, Currency: "EUR"}}
-	b.broke(agent, 1, on)
+	b.overCredit(agent, 1, on)
 	b.topUp(agent, usd(3))
-	b.charged(agent, 3, on)
-	b.broke(agent, 1, on)
+	b.mustCharge(agent, 3, on)
+	b.overCredit(agent, 1, on)
 	r := b.paid(1)
 	r.Candidates[0].Charge.Currency, r.Billing = "EUR", on
 	b.begin(r)
 }
 
-func releasedComeBack(b *bench) {
+func releasedComeBack(b *suite) {
 	on := store.Billing{Credit: usd(10), Unapproved: true}
 	for _, o := range []store.Outcome{store.NotSent, store.Failed, store.Done} {
-		b.settle(b.charged(agent, 10, on), store.Released, o)
+		b.settle(b.mustCharge(agent, 10, on), store.Released, o)
 	}
-	begun := b.charged(agent, 10, on)
+	begun := b.mustCharge(agent, 10, on)
 	b.settle(begun, store.Unresolved, store.Unknown)
 	_, err := b.Resolve(b.Context(), service, begun.Execution.ID, store.Released)
 	b.must(err)
-	b.charged(agent, 10, on)
-	b.broke(agent, 1, on)
+	b.mustCharge(agent, 10, on)
+	b.overCredit(agent, 1, on)
 }
 
-func unapprovedShare(b *bench) {
+func unapprovedShare(b *suite) {
 	on := store.Billing{Credit: usd(10), Unapproved: true}
-	b.charged("a", 4, on)
-	second := b.charged("b", 4, on)
-	b.broke("c", 3, on)
-	b.charged("c", 2, on)
-	b.broke("d", 1, on)
-	b.charged("approved", 10, store.Billing{Credit: usd(10)})
-	b.topUp("d", usd(5)) // its own money owes nobody
-	b.charged("d", 5, on)
-	b.broke("d", 1, on)
+	b.mustCharge("a", 4, on)
+	second := b.mustCharge("b", 4, on)
+	b.overCredit("c", 3, on)
+	b.mustCharge("c", 2, on)
+	b.overCredit("d", 1, on)
+	b.mustCharge("approved", 10, store.Billing{Credit: usd(10)})
+	b.topUp("d", usd(5)) // its own money is owed to nobody
+	b.mustCharge("d", 5, on)
+	b.overCredit("d", 1, on)
 	b.settle(second, store.Released, store.Failed)
-	b.charged("e", 4, on)
+	b.mustCharge("e", 4, on)
 	b.topUp("a", usd(3))
-	b.charged("f", 3, on)
-	b.broke("g", 1, on)
+	b.mustCharge("f", 3, on)
+	b.overCredit("g", 1, on)
 	r := b.paid(1)
 	r.Execution.Service, r.Billing = "another", on
 	b.begin(r)
 }
 
-func approvedLeave(b *bench) {
+func approvedLeave(b *suite) {
 	on, approved := store.Billing{Credit: usd(10), Unapproved: true}, store.Billing{Credit: usd(10)}
-	first := b.charged("a", 6, on)
-	b.broke("b", 5, on)
-	b.charged("a", 1, approved)
-	b.charged("b", 10, on)
-	b.broke("a", 1, on) // and back again: what it owes does not fit any more
+	first := b.mustCharge("a", 6, on)
+	b.overCredit("b", 5, on)
+	b.mustCharge("a", 1, approved)
+	b.mustCharge("b", 10, on)
+	b.overCredit("a", 1, on) // and back again: what it owes does not fit any more
 	b.settle(first, store.Captured, store.Done)
-	b.broke("c", 1, on)
-	b.charged("a", 3, approved)
+	b.overCredit("c", 1, on)
+	b.mustCharge("a", 3, approved)
 }
 
-func setAgentLeaves(b *bench) {
+func setAgentLeaves(b *suite) {
 	b.agree(b.agreement("nonce-1"))
 	on := store.Billing{Credit: usd(10), Unapproved: true}
-	begun := b.charged(agent, 10, on)
-	b.broke("b", 1, on)
+	begun := b.mustCharge(agent, 10, on)
+	b.overCredit("b", 1, on)
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive, Approved: true}))
-	b.charged("b", 10, on)
+	b.mustCharge("b", 10, on)
 	b.settle(begun, store.Released, store.Failed)
-	b.broke("c", 1, on)
+	b.overCredit("c", 1, on)
 }
 
-func nonsenseAmounts(b *bench) {
+func invalidAmounts(b *suite) {
 	for _, a := range []money.Amount{{Nano: -1, Currency: "USD"}, {Nano: 5}} {
 		r := b.paid(1)
 		r.Candidates[0].Charge = a
@@ -271,27 +271,27 @@ func nonsenseAmounts(b *bench) {
 	_, err := b.Begin(b.Context(), r)
 	b.want(err, store.ErrCredit)
 	r = b.free()
-	r.Candidates[0].Charge = usd(0) // free, in so many words
+	r.Candidates[0].Charge = usd(0) // free, explicitly
 	if got := b.begin(r); got.Recorded {
 		b.Errorf("%+v", got)
 	}
 }
 
-func noOverflow(b *bench) {
+func noOverflow(b *suite) {
 	const most = math.MaxInt64
 	on := store.Billing{Prepaid: true}
 	b.topUp(agent, usd(most-10))
 	_, err := b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: agent, Amount: usd(11)})
 	b.want(err, money.ErrAmount)
-	b.charged(agent, most-20, on)
-	b.broke(agent, 11, store.Billing{Credit: usd(0)})
-	b.broke(agent, 21, store.Billing{Credit: usd(most)})
-	b.broke("agent-2", most, store.Billing{Credit: usd(most - 1)})
-	b.broke(agent, most, store.Billing{Credit: usd(most)})
-	b.charged(agent, 20, store.Billing{Credit: usd(most)})
+	b.mustCharge(agent, most-20, on)
+	b.overCredit(agent, 11, store.Billing{Credit: usd(0)})
+	b.overCredit(agent, 21, store.Billing{Credit: usd(most)})
+	b.overCredit("agent-2", most, store.Billing{Credit: usd(most - 1)})
+	b.overCredit(agent, most, store.Billing{Credit: usd(most)})
+	b.mustCharge(agent, 20, store.Billing{Credit: usd(most)})
 }
 
-func limitBeforeCharge(b *bench) {
+func limitBeforeCharge(b *suite) {
 	for i := range 3 {
 		r := b.paid(5, rate("l", 1, limit.Hour))
 		if i == 0 {

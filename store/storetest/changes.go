@@ -12,21 +12,21 @@ import (
 
 func testChanges(t *testing.T, open Opener) {
 	t.Helper()
-	each(t, open, map[string]func(*bench){
-		"nothing has changed yet":             noChanges,
-		"every change is told in order":       changesInOrder,
-		"a start tells what is in force":      changesFromZero,
-		"a revocation only grows":             revocationsGrow,
-		"a revocation covers what was issued": revocationCovers,
-		"signing keys":                        signingKeys,
-		"a number from another life":          changesFromBeyond,
-		"what is no revocation is refused":    nonsenseRevocation,
-		"two processes see each other's work": changesAcross,
-		"the end of a renewed token is told":  renewalTold,
+	each(t, open, map[string]func(*suite){
+		"nothing has changed yet":              noChanges,
+		"every change is listed in order":      changesInOrder,
+		"a start lists what is in force":       changesFromZero,
+		"a revocation only grows":              revocationsGrow,
+		"a revocation covers what was issued":  revocationCovers,
+		"signing keys":                         signingKeys,
+		"a number from another life":           changesFromBeyond,
+		"what is no revocation is refused":     invalidRevocation,
+		"two processes see each other's work":  changesAcross,
+		"the end of a renewed token is listed": renewalChanges,
 	})
 }
 
-func (b *bench) changes(seq int64) ([]string, int64) {
+func (b *suite) changes(seq int64) ([]string, int64) {
 	b.Helper()
 	list, newest, err := b.Changes(b.Context(), seq)
 	b.must(err)
@@ -47,7 +47,7 @@ func (b *bench) changes(seq int64) ([]string, int64) {
 	return out, newest
 }
 
-func (b *bench) told(seq int64, want ...string) int64 {
+func (b *suite) wantChanges(seq int64, want ...string) int64 {
 	b.Helper()
 	got, newest := b.changes(seq)
 	if d := cmp.Diff(want, got); d != "" {
@@ -56,44 +56,45 @@ func (b *bench) told(seq int64, want ...string) int64 {
 	return newest
 }
 
-func (b *bench) revoke(kind pat.RevocationKind, subject string) {
+func (b *suite) revoke(kind pat.RevocationKind, subject string) {
 	b.Helper()
 	now := b.clock.Now()
-	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: kind, Subject: subject, At: now, Until: now.Add(time.Hour), Reason: "because"}))
+	b.must(b.Revoke(b.Context(),
+		pat.Revocation{Service: service, Kind: kind, Subject: subject, At: now, Until: now.Add(time.Hour), Reason: "because"}))
 }
 
-func (b *bench) setAgent(status pat.AgentStatus) {
+func (b *suite) setAgent(status pat.AgentStatus) {
 	b.Helper()
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: status, Reason: "reason"}))
 }
 
-func noChanges(b *bench) {
-	if newest := b.told(0); newest != 0 {
+func noChanges(b *suite) {
+	if newest := b.wantChanges(0); newest != 0 {
 		b.Fatal(newest)
 	}
-	b.agree(b.agreement("n")) // a new agent stands as everybody expects
-	b.told(0)
+	b.agree(b.agreement("n")) // a new agent is active by default: no change
+	b.wantChanges(0)
 }
 
-func changesInOrder(b *bench) {
+func changesInOrder(b *suite) {
 	b.agree(b.agreement("n"))
 	b.revoke(pat.RevokedToken, "jti-1")
-	seq := b.told(0, "revoked token jti-1")
-	b.told(seq)
+	seq := b.wantChanges(0, "revoked token jti-1")
+	b.wantChanges(seq)
 	b.setAgent(pat.AgentBlocked)
 	b.revoke(pat.RevokedPolicy, "sha-256:x")
 	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "kid", Algorithm: "EdDSA", JWK: []byte("{}"), CreatedAt: start}))
-	middle := b.told(seq, "blocked agent-1 [key-1]", "revoked policy sha-256:x", "key kid")
+	middle := b.wantChanges(seq, "blocked agent-1 [key-1]", "revoked policy sha-256:x", "key kid")
 	b.setAgent(pat.AgentActive)
 	b.revoke(pat.RevokedToken, "jti-1") // again
-	b.told(middle, "active agent-1 [key-1]", "revoked token jti-1")
-	newest := b.told(seq, "revoked policy sha-256:x", "key kid", "active agent-1 [key-1]", "revoked token jti-1")
+	b.wantChanges(middle, "active agent-1 [key-1]", "revoked token jti-1")
+	newest := b.wantChanges(seq, "revoked policy sha-256:x", "key kid", "active agent-1 [key-1]", "revoked token jti-1")
 	b.revoke(pat.RevokedAgent, agent)
 	b.reopen()
-	b.told(newest, "revoked agent agent-1", "blocked agent-1 [key-1]")
+	b.wantChanges(newest, "revoked agent agent-1", "blocked agent-1 [key-1]")
 }
 
-func changesFromZero(b *bench) {
+func changesFromZero(b *suite) {
 	b.agree(b.agreement("n"))
 	b.revoke(pat.RevokedToken, "early")
 	b.clock.Advance(30 * time.Minute)
@@ -102,14 +103,14 @@ func changesFromZero(b *bench) {
 	b.setAgent(pat.AgentActive)
 	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "old", CreatedAt: start, NotAfter: start.Add(45 * time.Minute)}))
 	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "new", CreatedAt: start}))
-	b.told(0, "revoked token early", "revoked token late", "key old", "key new")
+	b.wantChanges(0, "revoked token early", "revoked token late", "key old", "key new")
 	b.clock.Advance(30 * time.Minute)
-	b.told(0, "revoked token late", "key new")
+	b.wantChanges(0, "revoked token late", "key new")
 	b.setAgent(pat.AgentBlocked)
-	b.told(0, "revoked token late", "key new", "blocked agent-1 [key-1]")
+	b.wantChanges(0, "revoked token late", "key new", "blocked agent-1 [key-1]")
 }
 
-func revocationsGrow(b *bench) {
+func revocationsGrow(b *suite) {
 	r := pat.Revocation{Service: service, Kind: pat.RevokedPolicy, Subject: "d", At: start, Until: start.Add(time.Hour), Reason: "first"}
 	b.must(b.Revoke(b.Context(), r))
 	r.At, r.Until, r.Reason = start.Add(-time.Hour), start.Add(-time.Minute), "second"
@@ -128,9 +129,9 @@ func revocationsGrow(b *bench) {
 	}
 }
 
-// Another process may have issued by a clock that is ahead, or from the next second on; and what is issued afterwards must be
-// issued late enough to be good.
-func revocationCovers(b *bench) {
+// Another process may have issued by a clock that is ahead, or from the next second on; and what is issued afterwards
+// must be issued late enough to be valid.
+func revocationCovers(b *suite) {
 	for i, kind := range []pat.RevocationKind{pat.RevokedAgent, pat.RevokedPolicy} {
 		a := b.agree(b.agreement(fmt.Sprint(i)))
 		k := b.token(a)
@@ -155,7 +156,7 @@ func revocationCovers(b *bench) {
 	}
 }
 
-func signingKeys(b *bench) {
+func signingKeys(b *suite) {
 	k := pat.SigningKey{ID: "kid", Algorithm: "EdDSA", JWK: []byte(`{"kty":"OKP"}`), CreatedAt: start}
 	b.must(b.AddSigningKey(b.Context(), k))
 	other := k
@@ -177,33 +178,34 @@ func signingKeys(b *bench) {
 	keys(start.Add(2 * time.Minute))
 }
 
-func changesFromBeyond(b *bench) {
+func changesFromBeyond(b *suite) {
 	b.revoke(pat.RevokedToken, "jti")
 	for _, seq := range []int64{-1, 99} {
-		if newest := b.told(seq, "revoked token jti"); newest != 1 {
+		if newest := b.wantChanges(seq, "revoked token jti"); newest != 1 {
 			b.Fatal(newest)
 		}
 	}
 }
 
-func nonsenseRevocation(b *bench) {
+func invalidRevocation(b *suite) {
 	if err := b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: "everything", Subject: "x"}); err == nil {
 		b.Fatal("accepted")
 	}
-	b.told(0)
+	b.wantChanges(0)
 }
 
-func changesAcross(b *bench) {
+func changesAcross(b *suite) {
 	other := b.open(b.T, b.place, b.clock.Now)
 	defer func() { b.must(other.Close()) }()
-	b.must(other.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: "there", At: start, Until: start.Add(time.Hour)}))
-	seq := b.told(0, "revoked token there")
+	b.must(other.Revoke(b.Context(),
+		pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: "there", At: start, Until: start.Add(time.Hour)}))
+	seq := b.wantChanges(0, "revoked token there")
 	b.revoke(pat.RevokedToken, "here")
-	b.told(seq, "revoked token here")
+	b.wantChanges(seq, "revoked token here")
 }
 
-// A renewed token's end is told, so that another process, or this one after a restart, knows it too.
-func renewalTold(b *bench) {
+// The end of a renewed token is a change, so that every process, and this one after a restart, reads it.
+func renewalChanges(b *suite) {
 	a := b.agree(b.agreement("n"))
 	old := b.issue(a)
 	_, before := b.changes(0)

@@ -16,23 +16,23 @@ import (
 
 func testConcurrency(t *testing.T, open Opener) {
 	t.Helper()
-	each(t, open, map[string]func(*bench){
-		"10,000 calls on a limit of 1,000":        crowdOnALimit,
-		"a crowd on a credit":                     crowdOnACredit,
-		"a crowd with one key makes one call":     crowdOnAKey,
-		"a crowd with one nonce makes one call":   crowdOnANonce,
-		"two settlers, one wins":                  crowdOfSettlers,
-		"one id is claimed once":                  crowdOnAnID,
-		"one renewal has one successor":           crowdOfRenewals,
+	each(t, open, map[string]func(*suite){
+		"10,000 calls on a limit of 1,000":        concurrentLimit,
+		"concurrent calls on a credit":            concurrentCredit,
+		"concurrent calls with one key are one":   concurrentKey,
+		"concurrent calls with one nonce are one": concurrentNonce,
+		"two settlers, one wins":                  concurrentSettlements,
+		"one id is claimed once":                  concurrentIDs,
+		"one renewal has one successor":           concurrentRenewals,
 		"a follower of changes misses none":       followChanges,
 		"calls that give up took nothing or all":  callersGiveUp,
 		"two processes share limits and accounts": twoProcesses,
 	})
 }
 
-// crowd runs n calls from many goroutines, spread over the engines, and counts those that answered nil. Other errors
-// than those expected fail the test.
-func crowd(b *bench, n int, engines []Engine, call func(e Engine, i int) error, expected func(error) bool) int64 {
+// concurrently runs n calls from many goroutines, spread over the engines, and returns how many had no error. Errors
+// other than the expected ones fail the test.
+func concurrently(b *suite, n int, engines []Engine, call func(e Engine, i int) error, expected func(error) bool) int64 {
 	b.Helper()
 	var next, ok atomic.Int64
 	var wg sync.WaitGroup
@@ -53,7 +53,7 @@ func crowd(b *bench, n int, engines []Engine, call func(e Engine, i int) error, 
 	return ok.Load()
 }
 
-func is(targets ...error) func(error) bool {
+func anyOf(targets ...error) func(error) bool {
 	return func(err error) bool {
 		for _, t := range targets {
 			if errors.Is(err, t) {
@@ -74,12 +74,12 @@ func beginErr(ctx context.Context, e Engine, r store.BeginRequest) error {
 	return err
 }
 
-func crowdOnALimit(b *bench) {
+func concurrentLimit(b *suite) {
 	r := b.free(rate("l", 1000, limit.Hour), rate("wide", 5000, limit.Day))
 	var ticks atomic.Int64
-	got := crowd(b, 10_000, []Engine{b}, func(e Engine, _ int) error {
+	got := concurrently(b, 10_000, []Engine{b}, func(e Engine, _ int) error {
 		if ticks.Add(1)%1000 == 0 {
-			b.clock.Advance(time.Minute) // ten slots go by meanwhile
+			b.clock.Advance(time.Minute) // ten slots pass meanwhile
 		}
 		return beginErr(b.Context(), e, r)
 	}, isLimit)
@@ -91,10 +91,10 @@ func crowdOnALimit(b *bench) {
 	}
 }
 
-func crowdOnACredit(b *bench) {
+func concurrentCredit(b *suite) {
 	template := b.paid(3)
 	template.Billing = store.Billing{Credit: usd(300), Unapproved: true}
-	got := crowd(b, 1000, []Engine{b}, func(e Engine, i int) error {
+	got := concurrently(b, 1000, []Engine{b}, func(e Engine, i int) error {
 		r := template
 		r.Execution.ID, r.Execution.AgentID = fmt.Sprintf("%032d", i), pat.AgentID(fmt.Sprintf("agent-%d", i%5))
 		begun, err := e.Begin(b.Context(), r)
@@ -102,18 +102,18 @@ func crowdOnACredit(b *bench) {
 			_, err = e.Settle(b.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
 		}
 		return err
-	}, is(store.ErrCredit))
+	}, anyOf(store.ErrCredit))
 	if got != 100 {
 		b.Fatalf("%d charged; want 100", got)
 	}
 	b.balanced()
 }
 
-func crowdOnAKey(b *bench) {
+func concurrentKey(b *suite) {
 	template := b.paid(1, rate("l", 1000, limit.Hour))
 	template.Execution.IdempotencyKey = "k"
 	var begun sync.Map
-	got := crowd(b, 500, []Engine{b}, func(e Engine, i int) error {
+	got := concurrently(b, 500, []Engine{b}, func(e Engine, i int) error {
 		r := template
 		r.Execution.ID = fmt.Sprintf("%032d", i)
 		got, err := e.Begin(b.Context(), r)
@@ -121,7 +121,7 @@ func crowdOnAKey(b *bench) {
 			begun.Store(i, got)
 		}
 		return err
-	}, is(store.ErrInProgress))
+	}, anyOf(store.ErrInProgress))
 	if got != 1 {
 		b.Fatalf("%d began; want 1", got)
 	}
@@ -130,20 +130,21 @@ func crowdOnAKey(b *bench) {
 	}
 }
 
-func crowdOnANonce(b *bench) {
+func concurrentNonce(b *suite) {
 	r := b.free(rate("l", 1000, limit.Hour))
 	r.Nonce = &store.Nonce{KeyID: "k", ID: "n", Until: start.Add(time.Hour)}
-	if got := crowd(b, 500, []Engine{b}, func(e Engine, _ int) error { return beginErr(b.Context(), e, r) }, is(store.ErrNonceUsed)); got != 1 {
+	if got := concurrently(b, 500, []Engine{b}, func(e Engine, _ int) error { return beginErr(b.Context(), e, r) },
+		anyOf(store.ErrNonceUsed)); got != 1 {
 		b.Fatalf("%d began; want 1", got)
 	}
 }
 
-func crowdOfSettlers(b *bench) {
+func concurrentSettlements(b *suite) {
 	for range 5 {
 		r := b.paid(7)
 		begun := b.begin(r)
 		won := map[store.State]*atomic.Int64{store.Captured: {}, store.Released: {}}
-		got := crowd(b, 200, []Engine{b}, func(e Engine, i int) error {
+		got := concurrently(b, 200, []Engine{b}, func(e Engine, i int) error {
 			to, o := store.Captured, store.Done
 			if i%2 == 0 {
 				to, o = store.Released, store.NotSent
@@ -153,7 +154,7 @@ func crowdOfSettlers(b *bench) {
 				won[to].Add(1)
 			}
 			return err
-		}, is(store.ErrSettled))
+		}, anyOf(store.ErrSettled))
 		e, err := b.Execution(b.Context(), service, r.Execution.ID)
 		b.must(err)
 		if got != 1 || won[e.State] == nil || won[e.State].Load() != 1 {
@@ -163,30 +164,33 @@ func crowdOfSettlers(b *bench) {
 	b.balanced()
 }
 
-func crowdOnAnID(b *bench) {
+func concurrentIDs(b *suite) {
 	template, p := b.agreement("")
-	got := crowd(b, 300, []Engine{b}, func(e Engine, i int) error {
+	got := concurrently(b, 300, []Engine{b}, func(e Engine, i int) error {
 		a := template
 		a.ID, a.Nonce, a.KeyID = pat.AgreementID(fmt.Sprintf("%032d", i)), fmt.Sprint(i), pat.KeyID(fmt.Sprintf("key-%d", i))
 		_, err := e.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: start.Add(time.Hour)})
 		return err
-	}, is(pat.ErrAgentIDTaken))
+	}, anyOf(pat.ErrAgentIDTaken))
 	if got != 1 {
 		b.Fatalf("%d claimed the id; want 1", got)
 	}
 }
 
-func crowdOfRenewals(b *bench) {
+func concurrentRenewals(b *suite) {
 	a := b.agree(b.agreement("n"))
 	old, template := b.issue(a), b.token(a)
 	var successors sync.Map
-	crowd(b, 300, []Engine{b}, func(e Engine, i int) error {
+	concurrently(b, 300, []Engine{b}, func(e Engine, i int) error {
 		next := template
 		next.ID = pat.TokenID(fmt.Sprintf("next-%d", i))
-		got, err := e.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: next, Ends: start.Add(time.Minute), RepeatSince: start.Add(-time.Minute), Nonce: "p", NonceUntil: start.Add(time.Hour)})
+		got, err := e.Renew(b.Context(), pat.Renewal{
+			Old: old.ID, Next: next, Ends: start.Add(time.Minute), RepeatSince: start.Add(-time.Minute),
+			Nonce: "p", NonceUntil: start.Add(time.Hour),
+		})
 		successors.Store(got.ID, true)
 		return err
-	}, is())
+	}, anyOf())
 	n := 0
 	successors.Range(func(any, any) bool { n++; return true })
 	if n != 1 {
@@ -194,14 +198,14 @@ func crowdOfRenewals(b *bench) {
 	}
 }
 
-func followChanges(b *bench) {
+func followChanges(b *suite) {
 	const many = 400
 	other := b.open(b.T, b.place, b.clock.Now)
 	defer func() { b.must(other.Close()) }()
 	done := make(chan struct{})
 	seen := make(chan int, 1)
 	go func() {
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		var seq int64
 		for last := false; ; {
 			list, newest, err := other.Changes(b.Context(), seq)
@@ -210,7 +214,7 @@ func followChanges(b *bench) {
 				break
 			}
 			for _, c := range list {
-				told[c.Revocation.Subject] = true
+				reported[c.Revocation.Subject] = true
 			}
 			if seq = newest; last {
 				break
@@ -221,21 +225,22 @@ func followChanges(b *bench) {
 			default:
 			}
 		}
-		seen <- len(told)
+		seen <- len(reported)
 	}()
-	crowd(b, many, []Engine{b, other}, func(e Engine, i int) error {
-		return e.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: fmt.Sprint(i), At: start, Until: start.Add(time.Hour)})
-	}, is())
+	concurrently(b, many, []Engine{b, other}, func(e Engine, i int) error {
+		return e.Revoke(b.Context(),
+			pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: fmt.Sprint(i), At: start, Until: start.Add(time.Hour)})
+	}, anyOf())
 	close(done)
 	if n := <-seen; n != many {
 		b.Fatalf("%d of %d changes were told", n, many)
 	}
 }
 
-func callersGiveUp(b *bench) {
+func callersGiveUp(b *suite) {
 	l := rate("l", 1_000_000, limit.Lifetime)
 	var maybe atomic.Int64
-	got := crowd(b, 500, []Engine{b}, func(e Engine, i int) error {
+	got := concurrently(b, 500, []Engine{b}, func(e Engine, i int) error {
 		ctx, cancel := context.WithCancel(b.Context())
 		defer cancel()
 		if i%2 == 0 {
@@ -250,7 +255,7 @@ func callersGiveUp(b *bench) {
 			}
 		}
 		return err
-	}, is(store.ErrUnavailable))
+	}, anyOf(store.ErrUnavailable))
 	left := b.begin(b.free(l)).Standing[0].Left
 	if used := 1_000_000 - left - 1; used != got {
 		b.Fatalf("%d answered, %d given up, %d counted", got, maybe.Load(), used)
@@ -258,8 +263,8 @@ func callersGiveUp(b *bench) {
 	b.balanced()
 }
 
-// template is a paid call without a shared counter for its id.
-func (b *bench) template(i int, limits ...store.Reservation) store.BeginRequest {
+// template returns a paid call whose id has no shared counter.
+func (b *suite) template(i int, limits ...store.Reservation) store.BeginRequest {
 	return store.BeginRequest{
 		Execution:  store.Execution{ID: fmt.Sprintf("%032d", i), Service: service, AgentID: agent},
 		Candidates: []store.Candidate{{Limits: limits, Charge: usd(1)}},
@@ -268,10 +273,10 @@ func (b *bench) template(i int, limits ...store.Reservation) store.BeginRequest 
 	}
 }
 
-func twoProcesses(b *bench) {
+func twoProcesses(b *suite) {
 	other := b.open(b.T, b.place, b.clock.Now)
 	defer func() { b.must(other.Close()) }()
-	got := crowd(b, 1000, []Engine{b, other}, func(e Engine, i int) error {
+	got := concurrently(b, 1000, []Engine{b, other}, func(e Engine, i int) error {
 		r := b.template(i, rate("l", 300, limit.Hour))
 		if i%2 == 0 {
 			r.Candidates[0].Charge = usd(0)

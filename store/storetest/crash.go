@@ -18,21 +18,21 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// workers is how many operations may be under way when a process is killed.
+// workers is how many operations may be in progress when a process is killed.
 const workers = 8
 
-const plenty = 1_000_000_000
+const deepCredit = 1_000_000_000
 
 var (
 	crashCredit = money.Amount{Nano: money.MaxUnits * money.Unit, Currency: "USD"}
 	crashLimits = []store.Reservation{
-		{Principal: agent, Limit: limit.Limit{ID: "crash", Rate: limit.Rate{Max: plenty, Period: limit.Lifetime}}},
-		{Principal: agent, Limit: limit.Limit{ID: "crash", Rate: limit.Rate{Max: plenty, Period: limit.Week}}},
+		{Principal: agent, Limit: limit.Limit{ID: "crash", Rate: limit.Rate{Max: deepCredit, Period: limit.Lifetime}}},
+		{Principal: agent, Limit: limit.Limit{ID: "crash", Rate: limit.Rate{Max: deepCredit, Period: limit.Week}}},
 	}
 )
 
-// Work uses an engine without end, until it is killed or something fails, and writes a line to out for each operation
-// once it is acknowledged: what it was, and its id, which starts with life.
+// Work uses an engine without end, until it is killed or something fails. For each acknowledged operation it writes a
+// line to out: its kind, and its id, which starts with life.
 func Work(ctx context.Context, e Engine, life string, out io.Writer) error {
 	var mu sync.Mutex
 	ack := func(what, id string) error {
@@ -46,10 +46,14 @@ func Work(ctx context.Context, e Engine, life string, out io.Writer) error {
 		go func() {
 			who := fmt.Sprintf("%s-%d", life, w)
 			a := pat.Agreement{
-				ID: pat.AgreementID(who), Service: service, AgentID: pat.AgentID(who), KeyID: pat.KeyID(who), PublicKey: []byte{1}, PolicyDigest: "d", Assurance: pat.Fresh,
-				Nonce: who, Signature: []byte{2}, State: pat.AgreementActive, CreatedAt: time.Now(),
+				ID: pat.AgreementID(who), Service: service, AgentID: pat.AgentID(who), KeyID: pat.KeyID(who), PublicKey: []byte{1}, PolicyDigest: "d",
+				Assurance: pat.Fresh,
+				Nonce:     who, Signature: []byte{2}, State: pat.AgreementActive, CreatedAt: time.Now(),
 			}
-			_, err := e.Agree(ctx, pat.NewAgreement{Agreement: a, Policy: pat.PolicyDocument{Service: service, Digest: "d", Bytes: []byte("p")}, NonceUntil: time.Now().Add(time.Hour)})
+			_, err := e.Agree(ctx, pat.NewAgreement{
+				Agreement: a, Policy: pat.PolicyDocument{Service: service, Digest: "d", Bytes: []byte("p")},
+				NonceUntil: time.Now().Add(time.Hour),
+			})
 			if err == nil {
 				err = ack("agreed", who)
 			}
@@ -94,25 +98,31 @@ func workOnce(ctx context.Context, e Engine, a pat.Agreement, id string, i int, 
 		return ack("captured", id)
 	default:
 		now := time.Now()
-		if err := e.Issue(ctx, pat.Token{ID: pat.TokenID(id), Service: service, AgreementID: a.ID, AgentID: a.AgentID, IssuedAt: now, ExpiresAt: now.Add(time.Hour)}); err != nil {
+		if err := e.Issue(ctx, pat.Token{
+			ID: pat.TokenID(id), Service: service, AgreementID: a.ID, AgentID: a.AgentID, IssuedAt: now,
+			ExpiresAt: now.Add(time.Hour),
+		}); err != nil {
 			return err
 		}
 		if err := ack("issued", id); err != nil {
 			return err
 		}
-		if err := e.Revoke(ctx, pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: id, At: now, Until: now.Add(time.Hour)}); err != nil {
+		if err := e.Revoke(ctx, pat.Revocation{
+			Service: service, Kind: pat.RevokedToken, Subject: id, At: now,
+			Until: now.Add(time.Hour),
+		}); err != nil {
 			return err
 		}
 		return ack("revoked", id)
 	}
 }
 
-// Crash starts processes that Work at one place, each with the name of its life, and kills them (SIGKILL) in the midst of it,
-// one life after another. After each it opens the state and holds it against everything that was acknowledged.
+// Crash starts processes that run Work on the state at one place, each with a life of its own, and kills them (SIGKILL)
+// during it, one after another. After each it opens the state and compares it with everything that was acknowledged.
 func Crash(t *testing.T, open Opener, lives int, process func(place, life string) *exec.Cmd) {
 	t.Helper()
 	place := t.TempDir()
-	acks := map[string][]string{} // what → ids
+	acks := map[string][]string{} // kind → ids
 	for n := range lives {
 		before := len(acks["begun"]) + len(acks["held"])
 		live(t, process(place, fmt.Sprintf("life%d", n)), 50+rand.IntN(800), acks)
@@ -137,7 +147,7 @@ func Crash(t *testing.T, open Opener, lives int, process func(place, life string
 		len(acks["begun"]), len(acks["held"]), len(acks["captured"]), len(acks["issued"]), len(acks["revoked"]))
 }
 
-// live lets a process run until it acknowledged some operations, kills it, and reads what else it had said.
+// live lets a process run until it acknowledged some operations, kills it, and reads the rest of its output.
 func live(t *testing.T, cmd *exec.Cmd, until int, acks map[string][]string) {
 	t.Helper()
 	out, err := cmd.StdoutPipe()
@@ -150,26 +160,26 @@ func live(t *testing.T, cmd *exec.Cmd, until int, acks map[string][]string) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	said := 0
+	output := 0
 	for lines.Scan() {
 		what, id, ok := strings.Cut(lines.Text(), " ")
 		if !ok || strings.Count(id, "-") < 1 {
 			continue
 		}
 		acks[what] = append(acks[what], id)
-		if said++; said == until {
+		if output++; output == until {
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	_ = cmd.Wait() // it was killed
-	if said < until {
-		t.Fatalf("the process ended by itself after %d acknowledgements: %s", said, trouble.String())
+	if output < until {
+		t.Fatalf("the process ended by itself after %d acknowledgements: %s", output, trouble.String())
 	}
 }
 
-// checkAcks holds the state against what was acknowledged.
+// checkAcks compares the state with what was acknowledged.
 func checkAcks(ctx context.Context, e Engine, acks map[string][]string, lives int) error {
 	if err := checkCounters(ctx, e, int64(len(acks["begun"])+len(acks["held"])), lives); err != nil {
 		return err
@@ -215,8 +225,8 @@ func checkAcks(ctx context.Context, e Engine, acks map[string][]string, lives in
 	return nil
 }
 
-// checkCounters: every acknowledged call is counted, and beyond them at most those that were under way when a process
-// was killed.
+// checkCounters checks that every acknowledged call is counted, and beyond them at most those that were in progress
+// when a process was killed.
 func checkCounters(ctx context.Context, e Engine, acknowledged int64, lives int) error {
 	probe := store.BeginRequest{
 		Execution: store.Execution{Service: service, AgentID: agent}, Limits: crashLimits, Candidates: []store.Candidate{{}},
@@ -227,11 +237,11 @@ func checkCounters(ctx context.Context, e Engine, acknowledged int64, lives int)
 		return err
 	}
 	for _, s := range begun.Standing {
-		counted := plenty - s.Left - 1
+		counted := deepCredit - s.Left - 1
 		if counted < acknowledged || counted > acknowledged+int64(lives*workers) {
 			return fmt.Errorf("%d calls were acknowledged, %d count against %s", acknowledged, counted, s.Rate)
 		}
 	}
-	_, err = e.Settle(ctx, begun, store.Settlement{State: store.Released, Outcome: store.NotSent}) // the probe is no call
+	_, err = e.Settle(ctx, begun, store.Settlement{State: store.Released, Outcome: store.NotSent}) // the probe does not count as a call
 	return err
 }

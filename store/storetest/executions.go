@@ -17,25 +17,25 @@ import (
 
 func testExecutions(t *testing.T, open Opener) {
 	t.Helper()
-	each(t, open, map[string]func(*bench){
+	each(t, open, map[string]func(*suite){
 		"a record is kept as it was given":            recordsRoundTrip,
 		"a key is answered as its execution stands":   keysAnswer,
-		"a key tells the operator's word":             keysAfterResolving,
-		"a key is forgotten when its time is over":    keysEnd,
+		"a key returns the operator's decision":       keysAfterResolving,
+		"a key is deleted when its time is over":      keysEnd,
 		"a key that was not sent is free":             notSentFreesKey,
 		"keys of other agents and services are other": keysAreScoped,
 		"a nonce is used once":                        noncesOnce,
 		"every move of an execution":                  moves,
-		"a settlement that makes no sense is refused": nonsenseSettlements,
+		"a settlement that makes no sense is refused": invalidSettlements,
 		"answers are kept up to their bound":          answersBounded,
 		"the sweeper takes what is overdue":           sweeps,
-		"the operator resolves what nobody knows":     resolves,
+		"the operator resolves unknown outcomes":      resolves,
 		"listings turn pages":                         recordsInPages,
-		"the store is ready":                          func(b *bench) { b.must(b.Ready(b.Context())) },
+		"the store is ready":                          func(b *suite) { b.must(b.Ready(b.Context())) },
 	})
 }
 
-func recordsRoundTrip(b *bench) {
+func recordsRoundTrip(b *suite) {
 	r := b.paid(1234)
 	r.Execution.IdempotencyKey, r.Execution.TokenID, r.Execution.AgreementID, r.Execution.PolicyDigest = "key", "jti", "agr", "sha-256:x"
 	r.Hold = 40 * time.Second
@@ -67,7 +67,7 @@ func recordsRoundTrip(b *bench) {
 	check(got)
 	_, err = b.Execution(b.Context(), "another", want.ID)
 	b.want(err, store.ErrNotFound)
-	_, err = b.Begin(b.Context(), r) // replays, rather than making the id twice
+	_, err = b.Begin(b.Context(), r) // replays, instead of making the id twice
 	b.must(err)
 	r.Execution.IdempotencyKey = "other"
 	if _, err := b.Begin(b.Context(), r); err == nil {
@@ -76,7 +76,7 @@ func recordsRoundTrip(b *bench) {
 	b.balanced()
 }
 
-func keysAnswer(b *bench) {
+func keysAnswer(b *suite) {
 	l := rate("l", 9, limit.Hour)
 	first := b.keyed("k", l)
 	begun := b.begin(first)
@@ -91,19 +91,21 @@ func keysAnswer(b *bench) {
 	b.settle(begun, store.Unresolved, store.Unknown)
 	_, err = repeat()
 	b.want(err, store.ErrOutcomeUnknown)
-	b.clock.Advance(48 * time.Hour) // for as long as it takes
+	b.clock.Advance(48 * time.Hour) // for any time
 	_, err = repeat()
 	b.want(err, store.ErrOutcomeUnknown)
 	b.clock.Advance(-48 * time.Hour)
 
 	answer := &store.Answer{
-		Reason: reason.UpstreamError, Code: reason.UpstreamError.Code(), Message: "ünlucky", Details: []byte(`{"outcome":"failed","upstream":{"status":500}}`),
+		Reason: reason.UpstreamError, Code: reason.UpstreamError.Code(), Message: "ünlucky",
+		Details: []byte(`{"outcome":"failed","upstream":{"status":500}}`),
 	}
 	_, err = b.Settle(b.Context(), begun, store.Settlement{State: store.Released, Outcome: store.Failed, Answer: answer})
 	b.must(err)
 	got, err := repeat()
 	b.must(err)
-	if got.Recorded || len(got.Taken) != 0 || got.Replay == nil || got.Replay.ID != first.Execution.ID || !cmp.Equal(got.Replay.Answer, answer) {
+	if got.Recorded || len(got.Taken) != 0 || got.Replay == nil || got.Replay.ID != first.Execution.ID ||
+		!cmp.Equal(got.Replay.Answer, answer) {
 		b.Fatalf("%+v", got)
 	}
 	_, err = b.Begin(b.Context(), other)
@@ -113,13 +115,13 @@ func keysAnswer(b *bench) {
 	}
 
 	b.begin(b.keyed("stuck"))
-	b.clock.Advance(2 * time.Minute) // past its deadline, before the sweeper came
+	b.clock.Advance(2 * time.Minute) // past its deadline, before the sweeper
 	_, err = b.Begin(b.Context(), b.keyed("stuck"))
 	b.want(err, store.ErrOutcomeUnknown)
 }
 
-// After the operator's word the key tells it: a call that took effect is not made again, another is.
-func keysAfterResolving(b *bench) {
+// After the operator's decision the key returns it: a call that took effect is not made again, another is.
+func keysAfterResolving(b *suite) {
 	for _, to := range []store.State{store.Captured, store.Released} {
 		key := string(to)
 		begun := b.begin(b.keyed(key))
@@ -139,7 +141,7 @@ func keysAfterResolving(b *bench) {
 	}
 }
 
-func keysEnd(b *bench) {
+func keysEnd(b *suite) {
 	r := b.keyed("k")
 	_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{}})
 	b.must(err)
@@ -158,17 +160,17 @@ func keysEnd(b *bench) {
 	b.want(err, store.ErrInProgress)
 }
 
-func notSentFreesKey(b *bench) {
+func notSentFreesKey(b *suite) {
 	for range 3 {
 		b.settle(b.begin(b.keyed("k")), store.Released, store.NotSent)
 	}
 	late := b.begin(b.keyed("k"))
 	b.settle(late, store.Unresolved, store.Unknown)
-	b.settle(late, store.Released, store.NotSent) // its owner learnt it late
+	b.settle(late, store.Released, store.NotSent) // the process that began it settles late
 	b.begin(b.keyed("k"))
 }
 
-func keysAreScoped(b *bench) {
+func keysAreScoped(b *suite) {
 	for _, who := range [][2]string{{service, agent}, {service, "agent-2"}, {"another", agent}} {
 		r := b.keyed("k")
 		r.Execution.Service, r.Execution.AgentID = who[0], pat.AgentID(who[1])
@@ -178,7 +180,7 @@ func keysAreScoped(b *bench) {
 	}
 }
 
-func noncesOnce(b *bench) {
+func noncesOnce(b *suite) {
 	r := func(service, key, id string) store.BeginRequest {
 		r := b.free(rate("l", 100, limit.Hour))
 		r.Execution.Service = service
@@ -199,7 +201,7 @@ func noncesOnce(b *bench) {
 }
 
 // moves tries every settlement in every state, of free and of paid calls.
-func moves(b *bench) {
+func moves(b *suite) {
 	outcome := map[store.State]store.Outcome{store.Captured: store.Done, store.Released: store.Failed, store.Unresolved: store.Unknown}
 	for _, nano := range []int64{0, 5} {
 		for from := range map[store.State]bool{store.Held: true, store.Captured: true, store.Released: true, store.Unresolved: true} {
@@ -232,7 +234,7 @@ func moves(b *bench) {
 	b.balanced()
 }
 
-func nonsenseSettlements(b *bench) {
+func invalidSettlements(b *suite) {
 	begun := b.begin(b.paid(1))
 	for _, s := range []store.Settlement{
 		{},
@@ -250,11 +252,12 @@ func nonsenseSettlements(b *bench) {
 	b.settle(begun, store.Captured, store.Done)
 }
 
-func answersBounded(b *bench) {
+func answersBounded(b *suite) {
 	for _, size := range []int{0, store.MaxAnswer, store.MaxAnswer + 1} {
 		r := b.keyed(b.id())
 		body := bytes.Repeat([]byte{0xff}, size)
-		_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: body}})
+		_, err := b.Settle(b.Context(), b.begin(r),
+			store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: body}})
 		b.must(err)
 		got := b.begin(r).Replay
 		if kept := got.Answer != nil; kept != (size <= store.MaxAnswer) || kept && !bytes.Equal(got.Answer.Output, body) {
@@ -263,7 +266,7 @@ func answersBounded(b *bench) {
 	}
 }
 
-func sweeps(b *bench) {
+func sweeps(b *suite) {
 	var held []store.Admission
 	for range 3 {
 		held = append(held, b.begin(b.paid(2)))
@@ -292,7 +295,7 @@ func sweeps(b *bench) {
 	if a := b.account(); a.Held != usd(6) || a.Captured != usd(2) {
 		b.Fatalf("%+v", a)
 	}
-	if e := b.settle(held[0], store.Captured, store.Done); e.State != store.Captured { // the owner was only late
+	if e := b.settle(held[0], store.Captured, store.Done); e.State != store.Captured { // the process that began it was only late
 		b.Fatalf("%+v", e)
 	}
 	entries, err := b.Ledger(b.Context(), store.Filter{State: store.Unresolved})
@@ -303,7 +306,7 @@ func sweeps(b *bench) {
 	b.balanced()
 }
 
-func resolves(b *bench) {
+func resolves(b *suite) {
 	for _, to := range []store.State{store.Captured, store.Released} {
 		r := b.paid(2)
 		r.Execution.IdempotencyKey = b.id()
@@ -338,7 +341,7 @@ func resolves(b *bench) {
 	b.balanced()
 }
 
-func recordsInPages(b *bench) {
+func recordsInPages(b *suite) {
 	var ids []string
 	for i := range 7 {
 		r := b.paid(1)

@@ -20,34 +20,34 @@ func testHolders(t *testing.T, open Opener) {
 	for seed := range uint64(holderSeeds) {
 		t.Run(fmt.Sprintf("no window holds more than its limit/%d", seed), func(t *testing.T) {
 			t.Parallel()
-			m := newFleet(newBench(t, open), rand.New(rand.NewPCG(seed, 3)), rate("s", 100, limit.Second), rate("m", 400, limit.Minute))
-			m.drag = 12 * limit.Second.SlotLength()
+			m := newFleet(newSuite(t, open), rand.New(rand.NewPCG(seed, 3)), rate("s", 100, limit.Second), rate("m", 400, limit.Minute))
+			m.longestStop = 12 * limit.Second.SlotLength()
 			m.run(windowRounds, 40*time.Millisecond)
 			m.judge()
 		})
 		t.Run(fmt.Sprintf("nothing is lost but what a crash left/%d", seed), func(t *testing.T) {
 			t.Parallel()
-			m := newFleet(newBench(t, open), rand.New(rand.NewPCG(seed, 4)), rate("d", 100_000, limit.Day), rate("w", 900, limit.Week))
-			m.drag = 30 * time.Second
+			m := newFleet(newSuite(t, open), rand.New(rand.NewPCG(seed, 4)), rate("d", 100_000, limit.Day), rate("w", 900, limit.Week))
+			m.longestStop = 30 * time.Second
 			m.run(lossRounds, 10*time.Second)
 			m.balance()
 		})
 	}
 }
 
-// A skewedClock is that of one holder: the wall clock of its machine is wrong and gets set, and its monotonic clock
-// stands still while the machine sleeps. Both go on with the true time otherwise.
+// A skewedClock is the clock of one holder: the wall clock of its machine is wrong and is set at times, and its
+// monotonic clock stands still while the machine sleeps. Otherwise both move with the true time.
 type skewedClock struct {
-	truth        *Clock
-	began        time.Time
-	mu           sync.Mutex
-	wrong, slept time.Duration
+	truth         *Clock
+	began         time.Time
+	mu            sync.Mutex
+	offset, slept time.Duration
 }
 
 func (c *skewedClock) wall() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.truth.Now().Add(c.wrong)
+	return c.truth.Now().Add(c.offset)
 }
 
 func (c *skewedClock) elapsed() time.Duration {
@@ -59,10 +59,10 @@ func (c *skewedClock) elapsed() time.Duration {
 func (c *skewedClock) set(wrong time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.wrong = wrong
+	c.offset = wrong
 }
 
-// A member is one holder with its books: what it has leased and neither given back nor admitted.
+// A member is one holder, and the units that it has leased and neither returned nor used.
 type member struct {
 	Engine
 	*lease.Holder
@@ -71,11 +71,11 @@ type member struct {
 	held  map[string]int64
 }
 
-// Lease is slow at times, before or after the store has done it: time goes by, also as if the process was stopped.
+// Lease is slow at times, before or after the store has executed it: time passes, also as if the process was stopped.
 func (m *member) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
-	m.fleet.dawdle()
+	m.fleet.delay()
 	got, err := m.Engine.Lease(ctx, r)
-	m.fleet.dawdle()
+	m.fleet.delay()
 	for _, back := range r.Returns {
 		m.held[back.LimitID] -= back.Units
 	}
@@ -85,17 +85,17 @@ func (m *member) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease
 	return got, err
 }
 
-// Begin is that of the engine, as a Holder sees it.
+// Begin is that of the engine, for a Holder.
 func (m *member) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
-	m.fleet.dawdle()
+	m.fleet.delay()
 	begun, err := m.Engine.Begin(ctx, r)
 	for _, t := range begun.Taken {
-		m.held[t.LimitID]++ // like a lease of one, admitted at once
+		m.held[t.LimitID]++ // like a lease of one unit, used at once
 	}
 	return begun, err
 }
 
-// Settle is that of the engine, as a Holder sees it.
+// Settle is that of the engine, for a Holder.
 func (m *member) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
 	e, err := m.Engine.Settle(ctx, b, to)
 	if to.Outcome == store.NotSent {
@@ -106,33 +106,33 @@ func (m *member) Settle(ctx context.Context, b store.Admission, to store.Settlem
 	return e, err
 }
 
-// A sending is a call that was admitted and waits to be sent.
-type sending struct {
-	by      *member
-	begun   store.Admission
-	asked   time.Time // wall clock of the member
-	elapsed time.Duration
+// A dispatch is a call that was admitted and waits to be sent.
+type dispatch struct {
+	by        *member
+	begun     store.Admission
+	requested time.Time // wall clock of the member
+	elapsed   time.Duration
 }
 
-// A fleet is several holders on one state, with clocks of their own. One thing happens at a time.
+// A fleet is several holders on one state, with clocks of their own. It makes one step at a time.
 type fleet struct {
-	*bench
-	rng     *rand.Rand
-	limits  []store.Reservation
-	engines []Engine
-	members []*member
-	waiting []sending
-	drag    time.Duration // the longest that somebody is stopped or sleeps
+	*suite
+	rng         *rand.Rand
+	limits      []store.Reservation
+	engines     []Engine
+	members     []*member
+	waiting     []dispatch
+	longestStop time.Duration // the longest time of a stop or a sleep
 
-	admitted, sent map[string][]time.Time // by limit, in order of true time
+	admitted, sent map[string][]time.Time // by limit, in the order of true time
 	refunded, lost map[string]int64
 	refusals       int
 }
 
-func newFleet(b *bench, rng *rand.Rand, limits ...store.Reservation) *fleet {
+func newFleet(b *suite, rng *rand.Rand, limits ...store.Reservation) *fleet {
 	b.Helper()
 	f := &fleet{
-		bench: b, rng: rng, limits: limits, admitted: map[string][]time.Time{}, sent: map[string][]time.Time{},
+		suite: b, rng: rng, limits: limits, admitted: map[string][]time.Time{}, sent: map[string][]time.Time{},
 		refunded: map[string]int64{}, lost: map[string]int64{},
 	}
 	other := b.open(b.T, b.place, b.clock.Now)
@@ -151,17 +151,17 @@ func (f *fleet) join(e Engine) *member {
 	return m
 }
 
-func (f *fleet) dawdle() {
+func (f *fleet) delay() {
 	switch f.rng.IntN(40) {
 	case 0:
-		f.clock.Advance(time.Duration(f.rng.Int64N(int64(f.drag))))
+		f.clock.Advance(time.Duration(f.rng.Int64N(int64(f.longestStop))))
 	case 1, 2, 3:
-		f.clock.Advance(time.Duration(f.rng.Int64N(int64(f.drag / 12))))
+		f.clock.Advance(time.Duration(f.rng.Int64N(int64(f.longestStop / 12))))
 	default:
 	}
 }
 
-// run lets so many things happen, each within so much time.
+// run makes the given number of steps, each within pace.
 func (f *fleet) run(steps int, pace time.Duration) {
 	f.Helper()
 	for range steps {
@@ -173,7 +173,7 @@ func (f *fleet) run(steps int, pace time.Duration) {
 			for id, n := range m.held {
 				f.lost[id] += n
 			}
-			f.waiting = slices.DeleteFunc(f.waiting, func(s sending) bool { return s.by == m })
+			f.waiting = slices.DeleteFunc(f.waiting, func(s dispatch) bool { return s.by == m })
 			f.members[i] = f.join(m.Engine)
 		case 1: // shut down in order
 			f.drain(m)
@@ -182,14 +182,14 @@ func (f *fleet) run(steps int, pace time.Duration) {
 		case 2: // the wall clock is set
 			m.clock.set(time.Duration(f.rng.Int64N(int64(4*time.Hour))) - 2*time.Hour)
 		case 3: // the machine sleeps: its monotonic clock stands still
-			d := time.Duration(f.rng.Int64N(int64(f.drag)))
+			d := time.Duration(f.rng.Int64N(int64(f.longestStop)))
 			m.clock.mu.Lock()
 			m.clock.slept += d
 			m.clock.mu.Unlock()
 			f.clock.Advance(d)
 		case 4, 5, 6:
 			f.must(m.Tidy(f.Context()))
-		case 7, 8: // a call that leaves a record meets the same limits
+		case 7, 8: // a call with a record uses the same limits
 			f.call(m, true)
 		default:
 			for range 1 + f.rng.IntN(12) {
@@ -213,7 +213,7 @@ func (f *fleet) call(m *member, recorded bool) {
 	if recorded {
 		r.Execution.IdempotencyKey = r.Execution.ID
 	}
-	s := sending{by: m, asked: m.clock.wall(), elapsed: m.clock.elapsed()}
+	s := dispatch{by: m, requested: m.clock.wall(), elapsed: m.clock.elapsed()}
 	var err error
 	if s.begun, err = m.Holder.Begin(f.Context(), r); err != nil {
 		if _, full := errors.AsType[*store.LimitError](err); !full {
@@ -232,10 +232,10 @@ func (f *fleet) call(m *member, recorded bool) {
 	f.waiting = append(f.waiting, s)
 }
 
-// dispatch ends some of the calls that wait. Others wait on, as long as they like: then they may not be sent any more.
+// dispatch ends some of the waiting calls. Others wait longer, for any time: then they may not be sent any more.
 func (f *fleet) dispatch() {
 	f.Helper()
-	f.waiting = slices.DeleteFunc(f.waiting, func(s sending) bool {
+	f.waiting = slices.DeleteFunc(f.waiting, func(s dispatch) bool {
 		if f.rng.IntN(3) == 0 {
 			return false
 		}
@@ -246,7 +246,7 @@ func (f *fleet) dispatch() {
 
 func (f *fleet) drain(m *member) {
 	f.Helper()
-	f.waiting = slices.DeleteFunc(f.waiting, func(s sending) bool {
+	f.waiting = slices.DeleteFunc(f.waiting, func(s dispatch) bool {
 		if s.by == m {
 			f.end(s)
 		}
@@ -254,11 +254,11 @@ func (f *fleet) drain(m *member) {
 	})
 }
 
-// end sends a call if it still may be sent, and if it is not meant to fail.
-func (f *fleet) end(s sending) {
+// end sends a call if it may still be sent, and if it is not meant to fail.
+func (f *fleet) end(s dispatch) {
 	f.Helper()
 	c := s.by.clock
-	alive := c.elapsed()-s.elapsed < s.begun.Expires && c.wall().Sub(s.asked) < s.begun.Expires
+	alive := c.elapsed()-s.elapsed < s.begun.Expires && c.wall().Sub(s.requested) < s.begun.Expires
 	to := store.Settlement{State: store.Captured, Outcome: store.Done}
 	if !alive || f.rng.IntN(10) == 0 {
 		to = store.Settlement{State: store.Released, Outcome: store.NotSent}
@@ -276,8 +276,8 @@ func (f *fleet) end(s sending) {
 	}
 }
 
-// judge looks for a window with more calls sent, as the upstream's own log has it, than the limit allows. What was
-// admitted and given back again leaves its place to others.
+// judge searches for a window with more sent calls, in the upstream's own log, than the limit allows. An admission that
+// was given back leaves its unit to others.
 func (f *fleet) judge() {
 	f.Helper()
 	for _, l := range f.limits {
@@ -303,8 +303,8 @@ func (f *fleet) judge() {
 	}
 }
 
-// balance compares the store's count with what was admitted and not given back, and what crashes lost. Nothing may have
-// left the windows yet.
+// balance compares the store's count with the units that were admitted and not given back, and those that crashes lost.
+// No unit may have left the windows yet.
 func (f *fleet) balance() {
 	f.Helper()
 	for _, l := range f.limits {

@@ -13,7 +13,7 @@ import (
 
 func testLeases(t *testing.T, open Opener) {
 	t.Helper()
-	each(t, open, map[string]func(*bench){
+	each(t, open, map[string]func(*suite){
 		"a lease is a slice of what is left":           leaseSlices,
 		"leased units count as used":                   leaseCounts,
 		"all limits of a lease or none":                leaseAllOrNone,
@@ -21,19 +21,19 @@ func testLeases(t *testing.T, open Opener) {
 		"what is returned can be had again, once":      leaseReturns,
 		"what no longer counts is not returned":        leaseLateReturns,
 		"a clock set back does not move a lease":       leaseClockSetBack,
-		"what makes no sense takes and gives nothing":  leaseNonsense,
+		"what makes no sense takes and gives nothing":  leaseInvalid,
 		"leases survive a crash as used":               leaseSurvives,
 		"the first call under an agreement is written": leaseUsed,
-		"a crowd of leases and calls on a limit":       leaseCrowd,
+		"concurrent leases and calls on a limit":       leaseConcurrently,
 	})
 	testHolders(t, open)
 }
 
-func wanted(r store.Reservation, units, waiting int64) store.LeaseDemand {
+func demand(r store.Reservation, units, waiting int64) store.LeaseDemand {
 	return store.LeaseDemand{Reservation: r, Units: units, Waiting: waiting}
 }
 
-func (b *bench) lease(wants ...store.LeaseDemand) []store.Lease {
+func (b *suite) lease(wants ...store.LeaseDemand) []store.Lease {
 	b.Helper()
 	got, err := b.Lease(b.Context(), store.LeaseRequest{Service: service, Demands: wants})
 	b.must(err)
@@ -43,44 +43,47 @@ func (b *bench) lease(wants ...store.LeaseDemand) []store.Lease {
 	return got
 }
 
-func (b *bench) giveBack(r store.Reservation, slot, units int64) {
+func (b *suite) giveBack(r store.Reservation, slot, units int64) {
 	b.Helper()
-	back := store.LeaseReturn{CounterSlot: store.CounterSlot{Principal: r.Principal, LimitID: r.ID, Period: r.Period, Slot: slot}, Units: units}
+	back := store.LeaseReturn{
+		CounterSlot: store.CounterSlot{Principal: r.Principal, LimitID: r.ID, Period: r.Period, Slot: slot},
+		Units:       units,
+	}
 	_, err := b.Lease(b.Context(), store.LeaseRequest{Service: service, Returns: []store.LeaseReturn{back}})
 	b.must(err)
 }
 
-// written is a call that leaves a record, and so is never admitted on a lease.
-func (b *bench) written(limits ...store.Reservation) store.BeginRequest {
+// recorded returns a call with a record, which is never admitted on a lease.
+func (b *suite) recorded(limits ...store.Reservation) store.BeginRequest {
 	return b.keyed(b.id(), limits...)
 }
 
-// left is what such a call finds left, itself included.
-func (b *bench) left(r store.Reservation) int64 {
+// left returns what such a call finds left, itself included.
+func (b *suite) left(r store.Reservation) int64 {
 	b.Helper()
-	return b.begin(b.written(r)).Standing[0].Left + 1
+	return b.begin(b.recorded(r)).Standing[0].Left + 1
 }
 
-func leaseSlices(b *bench) {
+func leaseSlices(b *suite) {
 	l := rate("l", 800, limit.Hour)
 	for i, c := range []struct{ units, waiting, want int64 }{{0, 0, 1}, {40, 1, 40}, {1 << 40, 1, 95}, {0, 100, 100}, {1, 1 << 40, 564}} {
-		got := b.lease(wanted(l, c.units, c.waiting))[0]
+		got := b.lease(demand(l, c.units, c.waiting))[0]
 		if got.Units != c.want || got.Refusal != nil || got.Limit != l.Limit {
 			b.Fatalf("lease %d: %+v; want %d units", i, got, c.want)
 		}
 	}
-	got := b.lease(wanted(l, 1, 1))[0]
-	e := b.refused(b.written(l))
+	got := b.lease(demand(l, 1, 1))[0]
+	e := b.refused(b.recorded(l))
 	if got.Refusal == nil || got.Units != 0 || *got.Refusal != e || got.Standing != e.Standing {
 		b.Fatalf("%+v; Begin refuses with %+v", got, e)
 	}
 }
 
-func leaseCounts(b *bench) {
+func leaseCounts(b *suite) {
 	for _, p := range periods[:5] {
 		l := rate("l", 100, p)
-		b.begin(b.written(l))
-		got := b.lease(wanted(l, 12, 1))[0]
+		b.begin(b.recorded(l))
+		got := b.lease(demand(l, 12, 1))[0]
 		want := limit.Standing{Limit: l.Limit, Left: 87, Resets: p.Frees(p.Slot(start)).Sub(start)}
 		if got.Units != 12 || got.Standing != want || got.Slot != p.Slot(start) {
 			b.Fatalf("%s: %+v; want %+v", p, got, want)
@@ -91,12 +94,15 @@ func leaseCounts(b *bench) {
 	}
 }
 
-func leaseAllOrNone(b *bench) {
+func leaseAllOrNone(b *suite) {
 	open, shut := rate("open", 100, limit.Hour), rate("shut", 100, limit.Minute)
-	all := b.lease(wanted(shut, 100, 100), wanted(open, 8, 1))
+	all := b.lease(demand(shut, 100, 100), demand(open, 8, 1))
 	got, err := b.Lease(b.Context(), store.LeaseRequest{
-		Service: service, Demands: []store.LeaseDemand{wanted(open, 8, 1), wanted(shut, 1, 1)},
-		Returns: []store.LeaseReturn{{CounterSlot: store.CounterSlot{Principal: agent, LimitID: "open", Period: limit.Hour, Slot: all[1].Slot}, Units: 3}},
+		Service: service, Demands: []store.LeaseDemand{demand(open, 8, 1), demand(shut, 1, 1)},
+		Returns: []store.LeaseReturn{{
+			CounterSlot: store.CounterSlot{Principal: agent, LimitID: "open", Period: limit.Hour, Slot: all[1].Slot},
+			Units:       3,
+		}},
 	})
 	b.must(err)
 	if got[0].Units != 0 || got[0].Refusal != nil || got[0].Left != 95 || got[1].Refusal == nil || got[1].Units != 0 {
@@ -107,9 +113,9 @@ func leaseAllOrNone(b *bench) {
 	}
 }
 
-func leaseEnds(b *bench) {
+func leaseEnds(b *suite) {
 	for _, p := range periods[:5] {
-		got := b.lease(wanted(rate("l", 100, p), 1, 1))[0]
+		got := b.lease(demand(rate("l", 100, p), 1, 1))[0]
 		ends, expires := p.Ends(got.Slot).Sub(start), p.Expires(got.Slot).Sub(start)
 		if got.Ends != ends || got.Expires != expires || ends <= 0 || expires-ends != p.SlotLength() {
 			b.Errorf("%s: %+v; want %v and %v", p, got, ends, expires)
@@ -117,11 +123,11 @@ func leaseEnds(b *bench) {
 	}
 }
 
-func leaseReturns(b *bench) {
+func leaseReturns(b *suite) {
 	for _, p := range periods[:5] {
 		l := rate("l", 100, p)
-		slot := b.lease(wanted(l, 1, 100))[0].Slot
-		b.refused(b.written(l))
+		slot := b.lease(demand(l, 1, 100))[0].Slot
+		b.refused(b.recorded(l))
 		b.giveBack(l, slot, 40)
 		if n := b.left(l); n != 40 {
 			b.Fatalf("%s: %d left", p, n)
@@ -134,15 +140,15 @@ func leaseReturns(b *bench) {
 	}
 }
 
-func leaseLateReturns(b *bench) {
+func leaseLateReturns(b *suite) {
 	l := rate("l", 100, limit.Minute)
-	slot := b.lease(wanted(l, 1, 50))[0].Slot
+	slot := b.lease(demand(l, 1, 50))[0].Slot
 	b.clock.Advance(10 * time.Second)
-	b.lease(wanted(l, 1, 50))
+	b.lease(demand(l, 1, 50))
 	b.giveBack(l, slot+1, 50) // nothing was counted there
 	b.giveBack(l, slot+1000, 50)
-	b.refused(b.written(l))
-	b.clock.Advance(52 * time.Second) // the first lease falls out
+	b.refused(b.recorded(l))
+	b.clock.Advance(52 * time.Second) // the first lease leaves the window
 	if n := b.left(l); n != 50 {
 		b.Fatalf("%d left", n)
 	}
@@ -153,12 +159,12 @@ func leaseLateReturns(b *bench) {
 	}
 }
 
-func leaseClockSetBack(b *bench) {
+func leaseClockSetBack(b *suite) {
 	for _, p := range periods[:5] {
 		l := rate("l", 200, p)
-		first := b.lease(wanted(l, 10, 1))[0]
+		first := b.lease(demand(l, 10, 1))[0]
 		b.clock.Advance(-400 * 24 * time.Hour)
-		second := b.lease(wanted(l, 10, 1))[0]
+		second := b.lease(demand(l, 10, 1))[0]
 		if second.Slot != first.Slot || second.Ends <= 0 || second.Ends > p.SlotLength() || second.Expires > 2*p.SlotLength() {
 			b.Fatalf("%s: %+v after %+v", p, second, first)
 		}
@@ -170,19 +176,25 @@ func leaseClockSetBack(b *bench) {
 	}
 }
 
-func leaseNonsense(b *bench) {
+func leaseInvalid(b *suite) {
 	l := rate("l", 100, limit.Hour)
-	slot := b.lease(wanted(l, 1, 10))[0].Slot
+	slot := b.lease(demand(l, 1, 10))[0].Slot
 	back := store.LeaseReturn{CounterSlot: store.CounterSlot{Principal: agent, LimitID: "l", Period: limit.Hour, Slot: slot}, Units: 5}
 	none := back
 	none.Units = 0
 	for name, r := range map[string]store.LeaseRequest{
-		"a calendar limit": {Demands: []store.LeaseDemand{wanted(l, 1, 1), wanted(rate("m", 100, limit.Month), 1, 1)}, Returns: []store.LeaseReturn{back}},
-		"a lifetime limit": {Demands: []store.LeaseDemand{wanted(rate("m", 100, limit.Lifetime), 1, 1)}, Returns: []store.LeaseReturn{back}},
-		"no period":        {Demands: []store.LeaseDemand{wanted(rate("m", 100, "fortnight"), 1, 1)}, Returns: []store.LeaseReturn{back}},
-		"less than none":   {Demands: []store.LeaseDemand{wanted(rate("m", -1, limit.Hour), 1, 1)}, Returns: []store.LeaseReturn{back}},
-		"a limit twice":    {Demands: []store.LeaseDemand{wanted(l, 1, 1), wanted(rate("l", 200, limit.Hour), 1, 1)}, Returns: []store.LeaseReturn{back}},
-		"no units":         {Returns: []store.LeaseReturn{back, none}},
+		"a calendar limit": {
+			Demands: []store.LeaseDemand{demand(l, 1, 1), demand(rate("m", 100, limit.Month), 1, 1)},
+			Returns: []store.LeaseReturn{back},
+		},
+		"a lifetime limit": {Demands: []store.LeaseDemand{demand(rate("m", 100, limit.Lifetime), 1, 1)}, Returns: []store.LeaseReturn{back}},
+		"no period":        {Demands: []store.LeaseDemand{demand(rate("m", 100, "fortnight"), 1, 1)}, Returns: []store.LeaseReturn{back}},
+		"less than none":   {Demands: []store.LeaseDemand{demand(rate("m", -1, limit.Hour), 1, 1)}, Returns: []store.LeaseReturn{back}},
+		"a limit twice": {
+			Demands: []store.LeaseDemand{demand(l, 1, 1), demand(rate("l", 200, limit.Hour), 1, 1)},
+			Returns: []store.LeaseReturn{back},
+		},
+		"no units": {Returns: []store.LeaseReturn{back, none}},
 	} {
 		r.Service = service
 		if got, err := b.Lease(b.Context(), r); err == nil || errors.Is(err, store.ErrUnavailable) || got != nil {
@@ -194,20 +206,20 @@ func leaseNonsense(b *bench) {
 	}
 }
 
-func leaseSurvives(b *bench) {
+func leaseSurvives(b *suite) {
 	l := rate("l", 100, limit.Day)
-	slot := b.lease(wanted(l, 1, 60))[0].Slot
+	slot := b.lease(demand(l, 1, 60))[0].Slot
 	b.reopen()
 	if n := b.left(l); n != 40 {
 		b.Fatalf("%d left", n)
 	}
-	b.giveBack(l, slot, 60) // of the same slot still: one call was begun in it
+	b.giveBack(l, slot, 60) // of the same slot: one call was begun in it
 	if n := b.left(l); n != 99 {
 		b.Fatalf("%d left", n)
 	}
 }
 
-func leaseUsed(b *bench) {
+func leaseUsed(b *suite) {
 	a := b.agree(b.agreement("n"))
 	if !b.Used(service, "") || b.Used(service, a.ID) {
 		b.Fatal("an agreement is known as used before its first call")
@@ -220,13 +232,13 @@ func leaseUsed(b *bench) {
 	}
 }
 
-func leaseCrowd(b *bench) {
+func leaseConcurrently(b *suite) {
 	other := b.open(b.T, b.place, b.clock.Now)
 	defer func() { b.must(other.Close()) }()
 	l := rate("l", 5000, limit.Hour)
 	template := b.free(l)
 	var leased, returned, begun atomic.Int64
-	crowd(b, 2000, []Engine{b, other}, func(e Engine, i int) error {
+	concurrently(b, 2000, []Engine{b, other}, func(e Engine, i int) error {
 		switch i % 4 {
 		case 0:
 			r := template
@@ -249,7 +261,7 @@ func leaseCrowd(b *bench) {
 			_, err := e.Lease(b.Context(), store.LeaseRequest{Service: service, Returns: []store.LeaseReturn{back}})
 			return err
 		default:
-			got, err := e.Lease(b.Context(), store.LeaseRequest{Service: service, Demands: []store.LeaseDemand{wanted(l, int64(i%7), 1)}})
+			got, err := e.Lease(b.Context(), store.LeaseRequest{Service: service, Demands: []store.LeaseDemand{demand(l, int64(i%7), 1)}})
 			if err == nil {
 				leased.Add(got[0].Units)
 			}

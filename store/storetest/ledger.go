@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// ledger reads all of it, the oldest first, in pages.
+// ledger reads the whole ledger, the oldest entries first, in pages.
 func ledger(ctx context.Context, e Engine) ([]store.Entry, error) {
 	var out []store.Entry
 	f := store.Filter{Limit: 1000}
@@ -29,7 +29,7 @@ func ledger(ctx context.Context, e Engine) ([]store.Entry, error) {
 	return out, nil
 }
 
-// executions reads all of them, in pages.
+// executions reads all executions, in pages.
 func executions(ctx context.Context, e Engine) (map[string]store.Execution, error) {
 	out := map[string]store.Execution{}
 	f := store.Filter{Limit: 1000}
@@ -50,8 +50,8 @@ func executions(ctx context.Context, e Engine) (map[string]store.Execution, erro
 
 type accountKey struct{ agentID, currency string }
 
-// checkLedger proves that the accounts are the sums over the ledger, and that the entries of each execution form one
-// path that ends where the execution stands.
+// checkLedger checks that the accounts are the sums over the ledger, and that the entries of each execution form one
+// path that ends with the execution's state.
 func checkLedger(ctx context.Context, e Engine) error {
 	entries, err := ledger(ctx, e)
 	if err != nil {
@@ -113,7 +113,7 @@ func add(a *store.Account, s store.State, nano int64) {
 
 func compareAccounts(ctx context.Context, e Engine, sums map[accountKey]*store.Account) error {
 	seen := 0
-	f := store.Filter{Limit: 2} // pages small enough to be turned
+	f := store.Filter{Limit: 2} // small pages, so that there are several
 	for {
 		page, err := e.Accounts(ctx, f)
 		if err != nil {

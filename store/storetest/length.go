@@ -2,14 +2,14 @@
 
 package storetest
 
-// How much the suite does at random. With the build tag soak it does more.
+// The amount of random tests. With the build tag soak there are more.
 const (
 	// random models of windows and of the ledger
 	modelSeeds  = 1
 	windowSteps = 250
 	ledgerSteps = 120
 
-	// holders of leases in trouble
+	// holders of leases with faults
 	holderSeeds  = 1
 	windowRounds = 250
 	lossRounds   = 200
@@ -18,7 +18,7 @@ const (
 	randomCharges = 40
 	randomPeriods = 30
 
-	// rows that go in several steps of 100
+	// rows that are deleted in several steps of 100
 	purgedRows = 350
 	sweptRows  = 310
 )

@@ -2,14 +2,14 @@
 
 package storetest
 
-// How much the suite does at random.
+// The amount of random tests.
 const (
 	// random models of windows and of the ledger
 	modelSeeds  = 3
 	windowSteps = 1000
 	ledgerSteps = 400
 
-	// holders of leases in trouble
+	// holders of leases with faults
 	holderSeeds  = 2
 	windowRounds = 1200
 	lossRounds   = 900
@@ -18,7 +18,7 @@ const (
 	randomCharges = 120
 	randomPeriods = 60
 
-	// rows that go in several steps of 100
+	// rows that are deleted in several steps of 100
 	purgedRows = 1200
 	sweptRows  = 1100
 )

@@ -13,27 +13,27 @@ var periods = []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, 
 
 func testLimits(t *testing.T, open Opener) {
 	t.Helper()
-	each(t, open, map[string]func(*bench){
+	each(t, open, map[string]func(*suite){
 		"a limit admits N, and one more at RetryAfter": limitsAdmit,
 		"left and resets are exact":                    standingIsExact,
 		"a grant ends with the slot after its own":     grantsExpire,
 		"a limit of none admits none":                  noneAdmitsNone,
 		"one id is one counter held to the smaller N":  oneIDOneCounter,
 		"a refusal takes nothing":                      refusalTakesNothing,
-		"the refusal told is the longest":              longestRefusal,
+		"the longest refusal is returned":              longestRefusal,
 		"candidates are tried in order":                candidatesInOrder,
 		"agents share only what is shared":             sharedCounters,
 		"a limit keeps its kind":                       kindsAreKept,
 		"a new N meets the old count":                  newRateOldCount,
-		"a clock set back forgets nothing":             clockSetBack,
+		"a clock set back loses nothing":               clockSetBack,
 		"what was not sent is given back":              notSentGivesBack,
 		"what no longer counts is not given back":      lateGiveBack,
-		"a rate that is none is refused":               nonsenseRates,
+		"a rate that is none is refused":               invalidRates,
 		"counters survive":                             countersSurvive,
 	})
 }
 
-func limitsAdmit(b *bench) {
+func limitsAdmit(b *suite) {
 	for _, p := range periods {
 		r := func() store.BeginRequest { return b.free(rate("limit-"+string(p), 3, p)) }
 		for range 3 {
@@ -62,7 +62,7 @@ func limitsAdmit(b *bench) {
 	}
 }
 
-func standingIsExact(b *bench) {
+func standingIsExact(b *suite) {
 	l := rate("l", 5, limit.Minute)
 	first := b.begin(b.free(l)).Standing[0]
 	want := limit.Standing{Limit: l.Limit, Left: 4, Resets: limit.Minute.Frees(limit.Minute.Slot(start)).Sub(start)}
@@ -73,13 +73,13 @@ func standingIsExact(b *bench) {
 	if s := b.begin(b.free(l)).Standing[0]; s.Left != 3 || s.Resets != want.Resets-30*time.Second {
 		b.Fatalf("%+v", s)
 	}
-	b.clock.Advance(want.Resets - 30*time.Second) // the first falls out
+	b.clock.Advance(want.Resets - 30*time.Second) // the first leaves the window
 	if s := b.begin(b.free(l)).Standing[0]; s.Left != 3 || s.Resets != 30*time.Second {
 		b.Fatalf("%+v", s)
 	}
 }
 
-func grantsExpire(b *bench) {
+func grantsExpire(b *suite) {
 	for _, p := range periods {
 		got := b.begin(b.free(rate("a", 9, p), rate("b", 9, limit.Week))).Expires
 		at := limit.Week.Expires(limit.Week.Slot(start))
@@ -95,7 +95,7 @@ func grantsExpire(b *bench) {
 	}
 }
 
-func noneAdmitsNone(b *bench) {
+func noneAdmitsNone(b *suite) {
 	for _, p := range periods {
 		e := b.refused(b.free(rate("none", 0, p)))
 		if (e.RetryAfter > 0) != (p != limit.Lifetime) || e.Left != 0 {
@@ -104,7 +104,7 @@ func noneAdmitsNone(b *bench) {
 	}
 }
 
-func oneIDOneCounter(b *bench) {
+func oneIDOneCounter(b *suite) {
 	r := b.free(rate("l", 5, limit.Hour), rate("l", 2, limit.Hour))
 	r.Limits = []store.Reservation{rate("l", 3, limit.Hour)}
 	got := b.begin(r)
@@ -123,7 +123,7 @@ func oneIDOneCounter(b *bench) {
 	b.begin(r)
 }
 
-func refusalTakesNothing(b *bench) {
+func refusalTakesNothing(b *suite) {
 	open, shut := rate("open", 2, limit.Hour), rate("shut", 0, limit.Hour)
 	for range 5 {
 		r := b.paid(1, open, shut)
@@ -137,7 +137,7 @@ func refusalTakesNothing(b *bench) {
 	if s := b.begin(r).Standing[0]; s.Left != 1 {
 		b.Fatalf("%+v", s)
 	}
-	again := b.paid(1, open) // what fails only when it is written down takes nothing either
+	again := b.paid(1, open) // a failure at the write takes nothing either
 	again.Execution.ID = r.Execution.ID
 	if _, err := b.Begin(b.Context(), again); err == nil {
 		b.Fatal("one id was recorded twice")
@@ -151,7 +151,7 @@ func refusalTakesNothing(b *bench) {
 	b.balanced()
 }
 
-func longestRefusal(b *bench) {
+func longestRefusal(b *suite) {
 	ls := []store.Reservation{rate("m", 1, limit.Minute), rate("h", 1, limit.Hour), rate("s", 1, limit.Second)}
 	b.begin(b.free(ls...))
 	if e := b.refused(b.free(ls...)); e.ID != "h" {
@@ -163,7 +163,7 @@ func longestRefusal(b *bench) {
 	}
 }
 
-func candidatesInOrder(b *bench) {
+func candidatesInOrder(b *suite) {
 	r := func() store.BeginRequest {
 		r := b.free()
 		r.Limits = []store.Reservation{rate("all", 9, limit.Hour)}
@@ -197,7 +197,7 @@ func candidatesInOrder(b *bench) {
 	b.balanced()
 }
 
-func sharedCounters(b *bench) {
+func sharedCounters(b *suite) {
 	shared := rate("ceiling", 2, limit.Hour)
 	shared.Principal = ""
 	for i := range 3 {
@@ -211,7 +211,7 @@ func sharedCounters(b *bench) {
 	}
 }
 
-func kindsAreKept(b *bench) {
+func kindsAreKept(b *suite) {
 	r := limit.Rate{Max: 200, Period: limit.Hour}
 	limits := []store.Reservation{
 		{Principal: agent, Limit: limit.OfToken(r)}, {Limit: limit.OfService("example.com:buy:v1", r)}, rate("0123456789abcdef", 200, limit.Hour),
@@ -230,13 +230,13 @@ func kindsAreKept(b *bench) {
 	}
 }
 
-func newRateOldCount(b *bench) {
+func newRateOldCount(b *suite) {
 	for range 5 {
 		b.begin(b.free(rate("l", 5, limit.Hour)))
 		b.clock.Advance(time.Minute)
 	}
 	e := b.refused(b.free(rate("l", 2, limit.Hour)))
-	// Four of the five have to fall out; the fourth was taken three minutes after the first.
+	// Four of the five have to leave the window; the fourth was taken three minutes after the first.
 	k := limit.Hour.Slot(start.Add(3 * time.Minute))
 	if want := limit.Hour.Frees(k).Sub(b.clock.Now()); e.RetryAfter != want {
 		b.Fatalf("%v; want %v", e.RetryAfter, want)
@@ -246,7 +246,7 @@ func newRateOldCount(b *bench) {
 	}
 }
 
-func clockSetBack(b *bench) {
+func clockSetBack(b *suite) {
 	for _, p := range periods[:7] {
 		l := rate("l", 3, p)
 		first := b.begin(b.free(l))
@@ -268,7 +268,7 @@ func clockSetBack(b *bench) {
 	}
 }
 
-func notSentGivesBack(b *bench) {
+func notSentGivesBack(b *suite) {
 	for _, p := range periods {
 		l := rate("l", 1, p)
 		for _, r := range []store.BeginRequest{b.free(l), b.paid(3, l), b.keyed("k", l)} {
@@ -288,7 +288,7 @@ func notSentGivesBack(b *bench) {
 	b.balanced()
 }
 
-func lateGiveBack(b *bench) {
+func lateGiveBack(b *suite) {
 	l := rate("l", 2, limit.Minute)
 	begun := b.begin(b.free(l))
 	b.clock.Advance(2 * time.Minute)
@@ -303,8 +303,13 @@ func lateGiveBack(b *bench) {
 	b.settle(strange, store.Released, store.NotSent)
 }
 
-func nonsenseRates(b *bench) {
-	for _, r := range []limit.Rate{{Max: 1, Period: "fortnight"}, {Max: 1}, {Max: -1, Period: limit.Hour}, {Max: limit.MaxCount + 1, Period: limit.Hour}} {
+func invalidRates(b *suite) {
+	for _, r := range []limit.Rate{
+		{Max: 1, Period: "fortnight"},
+		{Max: 1},
+		{Max: -1, Period: limit.Hour},
+		{Max: limit.MaxCount + 1, Period: limit.Hour},
+	} {
 		l := store.Reservation{Principal: agent, Limit: limit.Limit{ID: "l", Rate: r}}
 		if got, err := b.Begin(b.Context(), b.free(l)); err == nil {
 			b.Errorf("%v: %+v", r, got)
@@ -312,7 +317,7 @@ func nonsenseRates(b *bench) {
 	}
 }
 
-func countersSurvive(b *bench) {
+func countersSurvive(b *suite) {
 	for _, p := range periods {
 		b.begin(b.free(rate("l", 1, p)))
 	}

@@ -14,11 +14,11 @@ import (
 
 func testListings(t *testing.T, open Opener) {
 	t.Helper()
-	each(t, open, map[string]func(*bench){
+	each(t, open, map[string]func(*suite){
 		"agents come by id, each with its keys":         listAgents,
 		"agreements come newest first without evidence": listAgreements,
 		"tokens come newest first":                      listTokens,
-		"tokens tell whether a revocation names them":   listRevokedTokens,
+		"tokens show whether a revocation names them":   listRevokedTokens,
 		"pages never overlap nor leave a gap":           listPages,
 		"policies come in the order they were offered":  recentPolicies,
 		"an agreement keeps a policy without an offer":  agreedPolicies,
@@ -26,14 +26,14 @@ func testListings(t *testing.T, open Opener) {
 }
 
 // claim makes an agent with a key of its own.
-func (b *bench) claim(service string, agentID pat.AgentID) pat.Agreement {
+func (b *suite) claim(service string, agentID pat.AgentID) pat.Agreement {
 	b.Helper()
 	a, p := b.agreement("nonce-" + string(agentID))
 	a.Service, p.Service, a.AgentID, a.KeyID = service, service, agentID, pat.KeyID("key-"+agentID)
 	return b.agree(a, p)
 }
 
-func (b *bench) agents(f store.AgentFilter) []string {
+func (b *suite) agents(f store.AgentFilter) []string {
 	b.Helper()
 	list, err := b.Agents(b.Context(), f)
 	b.must(err)
@@ -44,37 +44,38 @@ func (b *bench) agents(f store.AgentFilter) []string {
 	return ids
 }
 
-func (b *bench) same(got, want any) {
+func (b *suite) equal(got, want any) {
 	b.Helper()
 	if d := cmp.Diff(want, got); d != "" {
 		b.Fatal(d)
 	}
 }
 
-func listAgents(b *bench) {
+func listAgents(b *suite) {
 	for _, id := range []string{"b", "a", "d", "c"} {
 		b.claim(service, pat.AgentID(id))
 	}
 	b.claim("other", "a2")
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "c", Status: pat.AgentActive, Approved: true, AddKey: "key-c2"}))
-	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "b", At: start, Until: start.Add(time.Hour), Reason: "why"}))
+	b.must(b.Revoke(b.Context(),
+		pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "b", At: start, Until: start.Add(time.Hour), Reason: "why"}))
 	yes, no := true, false
-	b.same(b.agents(store.AgentFilter{Service: service}), []string{"a", "b", "c", "d"})
-	b.same(b.agents(store.AgentFilter{Service: service, Status: pat.AgentBlocked}), []string{"b"})
-	b.same(b.agents(store.AgentFilter{Service: service, Status: pat.AgentActive}), []string{"a", "c", "d"})
-	b.same(b.agents(store.AgentFilter{Service: service, Approved: &yes}), []string{"c"})
-	b.same(b.agents(store.AgentFilter{Service: service, Approved: &no, After: "a", Limit: 1}), []string{"b"})
-	b.same(b.agents(store.AgentFilter{Service: "nobody's"}), []string{})
+	b.equal(b.agents(store.AgentFilter{Service: service}), []string{"a", "b", "c", "d"})
+	b.equal(b.agents(store.AgentFilter{Service: service, Status: pat.AgentBlocked}), []string{"b"})
+	b.equal(b.agents(store.AgentFilter{Service: service, Status: pat.AgentActive}), []string{"a", "c", "d"})
+	b.equal(b.agents(store.AgentFilter{Service: service, Approved: &yes}), []string{"c"})
+	b.equal(b.agents(store.AgentFilter{Service: service, Approved: &no, After: "a", Limit: 1}), []string{"b"})
+	b.equal(b.agents(store.AgentFilter{Service: "nobody's"}), []string{})
 	list, err := b.Agents(b.Context(), store.AgentFilter{Service: service, After: "a"})
 	b.must(err)
 	for _, got := range list {
 		want, err := b.Agent(b.Context(), service, got.ID)
 		b.must(err)
-		b.same(got, want)
+		b.equal(got, want)
 	}
 }
 
-func listAgreements(b *bench) {
+func listAgreements(b *suite) {
 	first, second := b.claim(service, "a"), b.claim(service, "b")
 	b.claim("other", "a")
 	third, p := b.agreement("nonce-3")
@@ -82,7 +83,8 @@ func listAgreements(b *bench) {
 	p.Digest, p.Bytes = digest("another"), []byte("{}")
 	third.PolicyDigest = p.Digest
 	third = b.agree(third, p)
-	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(second.ID), At: start, Until: start.Add(time.Hour)}))
+	b.must(b.Revoke(b.Context(),
+		pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(second.ID), At: start, Until: start.Add(time.Hour)}))
 	second.State = pat.AgreementRevoked
 	for name, c := range map[string]struct {
 		filter store.AgreementFilter
@@ -107,7 +109,7 @@ func listAgreements(b *bench) {
 	}
 }
 
-func (b *bench) tokens(f store.TokenFilter) []pat.TokenID {
+func (b *suite) tokens(f store.TokenFilter) []pat.TokenID {
 	b.Helper()
 	list, err := b.Tokens(b.Context(), f)
 	b.must(err)
@@ -118,22 +120,22 @@ func (b *bench) tokens(f store.TokenFilter) []pat.TokenID {
 	return ids
 }
 
-func listTokens(b *bench) {
+func listTokens(b *suite) {
 	a, other := b.claim(service, "a"), b.claim(service, "b")
 	one := b.issue(a)
 	two := b.token(a) // of the same second, with the higher id
 	b.must(b.Issue(b.Context(), two))
 	b.clock.Advance(time.Minute)
 	three := b.issue(other)
-	b.same(b.tokens(store.TokenFilter{Service: service}), []pat.TokenID{three.ID, two.ID, one.ID})
-	b.same(b.tokens(store.TokenFilter{Service: service, AgentID: "a"}), []pat.TokenID{two.ID, one.ID})
-	b.same(b.tokens(store.TokenFilter{Service: service, AgreementID: other.ID}), []pat.TokenID{three.ID})
-	b.same(b.tokens(store.TokenFilter{Service: service, After: store.TokenCursor{IssuedAt: two.IssuedAt, ID: two.ID}}), []pat.TokenID{one.ID})
-	b.same(b.tokens(store.TokenFilter{Service: service, ID: two.ID}), []pat.TokenID{two.ID})
-	b.same(b.tokens(store.TokenFilter{Service: "other"}), []pat.TokenID{})
+	b.equal(b.tokens(store.TokenFilter{Service: service}), []pat.TokenID{three.ID, two.ID, one.ID})
+	b.equal(b.tokens(store.TokenFilter{Service: service, AgentID: "a"}), []pat.TokenID{two.ID, one.ID})
+	b.equal(b.tokens(store.TokenFilter{Service: service, AgreementID: other.ID}), []pat.TokenID{three.ID})
+	b.equal(b.tokens(store.TokenFilter{Service: service, After: store.TokenCursor{IssuedAt: two.IssuedAt, ID: two.ID}}), []pat.TokenID{one.ID})
+	b.equal(b.tokens(store.TokenFilter{Service: service, ID: two.ID}), []pat.TokenID{two.ID})
+	b.equal(b.tokens(store.TokenFilter{Service: "other"}), []pat.TokenID{})
 	list, err := b.Tokens(b.Context(), store.TokenFilter{Service: service, AgentID: "b"})
 	b.must(err)
-	b.same(list, []store.ListedToken{{Token: three}})
+	b.equal(list, []store.ListedToken{{Token: three}})
 
 	next := b.token(a)
 	now := b.clock.Now()
@@ -143,12 +145,12 @@ func listTokens(b *bench) {
 		b.Helper()
 		return b.tokens(store.TokenFilter{Service: service, AgentID: "a", ValidAt: at})
 	}
-	b.same(valid(now), []pat.TokenID{next.ID, two.ID, one.ID})
-	b.same(valid(now.Add(time.Minute)), []pat.TokenID{next.ID, two.ID}) // what was renewed ends
-	b.same(valid(two.ExpiresAt), []pat.TokenID{next.ID})
+	b.equal(valid(now), []pat.TokenID{next.ID, two.ID, one.ID})
+	b.equal(valid(now.Add(time.Minute)), []pat.TokenID{next.ID, two.ID}) // a renewed one ends
+	b.equal(valid(two.ExpiresAt), []pat.TokenID{next.ID})
 }
 
-func listRevokedTokens(b *bench) {
+func listRevokedTokens(b *suite) {
 	a := b.claim(service, "a")
 	for _, c := range []struct {
 		kind    pat.RevocationKind
@@ -162,13 +164,17 @@ func listRevokedTokens(b *bench) {
 		{pat.RevokedAgreement, func(k pat.Token) string { return string(k.AgreementID) }, false},
 	} {
 		k := b.issue(a)
-		b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: c.kind, Subject: c.subject(k), At: b.clock.Now(), Until: start.Add(48 * time.Hour)}))
-		b.must(b.Revoke(b.Context(), pat.Revocation{Service: "other", Kind: pat.RevokedPolicy, Subject: k.PolicyDigest, At: start.Add(time.Hour), Until: start.Add(48 * time.Hour)}))
+		b.must(b.Revoke(b.Context(),
+			pat.Revocation{Service: service, Kind: c.kind, Subject: c.subject(k), At: b.clock.Now(), Until: start.Add(48 * time.Hour)}))
+		b.must(b.Revoke(b.Context(), pat.Revocation{
+			Service: "other", Kind: pat.RevokedPolicy, Subject: k.PolicyDigest, At: start.Add(time.Hour),
+			Until: start.Add(48 * time.Hour),
+		}))
 		list, err := b.Tokens(b.Context(), store.TokenFilter{Service: service, Limit: 1})
 		b.must(err)
-		b.same(list, []store.ListedToken{{Token: k, Revoked: true}})
+		b.equal(list, []store.ListedToken{{Token: k, Revoked: true}})
 		b.clock.Advance(time.Second)
-		b.same(slices.Contains(b.tokens(store.TokenFilter{Service: service, ValidAt: b.clock.Now()}), k.ID), false)
+		b.equal(slices.Contains(b.tokens(store.TokenFilter{Service: service, ValidAt: b.clock.Now()}), k.ID), false)
 		if !c.again {
 			continue
 		}
@@ -176,13 +182,13 @@ func listRevokedTokens(b *bench) {
 		k = b.issue(a)
 		list, err = b.Tokens(b.Context(), store.TokenFilter{Service: service, Limit: 1, ValidAt: b.clock.Now()})
 		b.must(err)
-		b.same(list, []store.ListedToken{{Token: k}})
+		b.equal(list, []store.ListedToken{{Token: k}})
 		b.clock.Advance(time.Second)
 	}
 }
 
-// listPages walks each listing with small pages and expects it whole.
-func listPages(b *bench) {
+// listPages checks that small pages of each listing add up to the whole.
+func listPages(b *suite) {
 	const n = 23
 	for i := range n {
 		a := b.claim(service, pat.AgentID(fmt.Sprintf("agent-%02d", i)))
@@ -245,10 +251,13 @@ func last(ids []string) string {
 	return ids[len(ids)-1]
 }
 
-func recentPolicies(b *bench) {
+func recentPolicies(b *suite) {
 	offer := func(service, name string, at time.Time) pat.PolicyDocument {
 		b.Helper()
-		p := pat.PolicyDocument{Service: service, Digest: digest(name), UID: "https://shop.example/" + name, Bytes: []byte(`{"uid":"` + name + `"}`), FirstOffered: at}
+		p := pat.PolicyDocument{
+			Service: service, Digest: digest(name), UID: "https://shop.example/" + name,
+			Bytes: []byte(`{"uid":"` + name + `"}`), FirstOffered: at,
+		}
 		b.must(b.OfferPolicy(b.Context(), p))
 		return p
 	}
@@ -261,25 +270,26 @@ func recentPolicies(b *bench) {
 	one, two := offer(service, "one", start), offer(service, "two", start.Add(time.Hour))
 	three := offer(service, "three", start.Add(2*time.Hour))
 	offer("other", "four", start.Add(3*time.Hour))
-	b.same(recent(10), []pat.PolicyDocument{three, two, one})
-	b.same(recent(2), []pat.PolicyDocument{three, two})
-	b.same(len(recent(0)), 0)
-	offer(service, "one", start.Add(4*time.Hour)) // again: the newest, but offered first when it was
-	b.same(recent(10), []pat.PolicyDocument{one, three, two})
-	offer(service, "one", start.Add(time.Minute)) // told late
+	b.equal(recent(10), []pat.PolicyDocument{three, two, one})
+	b.equal(recent(2), []pat.PolicyDocument{three, two})
+	b.equal(len(recent(0)), 0)
+	offer(service, "one", start.Add(4*time.Hour)) // again: the newest, but offered first earlier
+	b.equal(recent(10), []pat.PolicyDocument{one, three, two})
+	offer(service, "one", start.Add(time.Minute)) // recorded late
 	b.reopen()
-	b.same(recent(10), []pat.PolicyDocument{one, three, two})
+	b.equal(recent(10), []pat.PolicyDocument{one, three, two})
 	got, err := b.Policy(b.Context(), service, one.Digest)
 	b.must(err)
-	b.same(got, one)
+	b.equal(got, one)
 	b.clock.Advance(5 * time.Hour)
 	now := offer(service, "now", time.Time{})
 	now.FirstOffered = b.clock.Now()
-	b.same(recent(1), []pat.PolicyDocument{now})
+	b.equal(recent(1), []pat.PolicyDocument{now})
 }
 
-func agreedPolicies(b *bench) {
-	b.must(b.OfferPolicy(b.Context(), pat.PolicyDocument{Service: service, Digest: digest("old"), UID: "u", Bytes: []byte("{}"), FirstOffered: start.Add(-time.Hour)}))
+func agreedPolicies(b *suite) {
+	b.must(b.OfferPolicy(b.Context(),
+		pat.PolicyDocument{Service: service, Digest: digest("old"), UID: "u", Bytes: []byte("{}"), FirstOffered: start.Add(-time.Hour)}))
 	b.claim(service, "a") // offered at start
 	list, err := b.RecentPolicies(b.Context(), service, 8)
 	b.must(err)
@@ -289,5 +299,5 @@ func agreedPolicies(b *bench) {
 	b.claim(service, "b")
 	again, err := b.RecentPolicies(b.Context(), service, 8)
 	b.must(err)
-	b.same(again, list)
+	b.equal(again, list)
 }

@@ -18,16 +18,16 @@ func testModels(t *testing.T, open Opener) {
 	for seed := range uint64(modelSeeds) {
 		t.Run(fmt.Sprintf("windows/%d", seed), func(t *testing.T) {
 			t.Parallel()
-			modelWindows(newBench(t, open), rand.New(rand.NewPCG(seed, 1)))
+			modelWindows(newSuite(t, open), rand.New(rand.NewPCG(seed, 1)))
 		})
 		t.Run(fmt.Sprintf("ledger/%d", seed), func(t *testing.T) {
 			t.Parallel()
-			modelLedger(newBench(t, open), rand.New(rand.NewPCG(seed, 2)))
+			modelLedger(newSuite(t, open), rand.New(rand.NewPCG(seed, 2)))
 		})
 	}
 }
 
-// A naive window remembers every unit ever taken, by slot.
+// A naiveWindow keeps every unit ever taken, by slot.
 type naiveWindow struct {
 	units map[int64]int64
 	top   int64
@@ -49,9 +49,9 @@ func (w *naiveWindow) at(p limit.Period, now time.Time) (slot, used, oldest int6
 	return slot, used, oldest
 }
 
-// modelWindows begins calls under two random limits at a time, gives some back, lets the clock wander, and
-// compares every answer with the naive model.
-func modelWindows(b *bench, rng *rand.Rand) {
+// modelWindows begins calls under two random limits at a time, gives some back, changes the clock, and compares every
+// answer with the naive model.
+func modelWindows(b *suite, rng *rand.Rand) {
 	limits := make([]store.Reservation, 0, len(periods))
 	for _, p := range periods {
 		limits = append(limits, rate("l", 1+rng.Int64N(8), p))
@@ -77,7 +77,7 @@ func modelWindows(b *bench, rng *rand.Rand) {
 				w := model[t.Period]
 				if slot, _, _ := w.at(t.Period, b.clock.Now()); t.Slot >= t.Period.Oldest(slot) {
 					w.units[t.Slot]--
-					w.top = slot // writing the counter moves it to the clock
+					w.top = slot // a write of the counter moves it to the clock
 				}
 			}
 		case scale == 10 && step%100 == 0:
@@ -103,7 +103,7 @@ func modelWindows(b *bench, rng *rand.Rand) {
 	}
 }
 
-func modelStep(b *bench, pick []store.Reservation, model map[limit.Period]*naiveWindow) (store.Admission, bool) {
+func modelStep(b *suite, pick []store.Reservation, model map[limit.Period]*naiveWindow) (store.Admission, bool) {
 	b.Helper()
 	now := b.clock.Now()
 	fits := true
@@ -148,7 +148,7 @@ func until(p limit.Period, slot int64, now time.Time) time.Duration {
 }
 
 // modelLedger lets three agents spend, settle, fail and pay at random, and compares accounts and ledger with plain sums.
-func modelLedger(b *bench, rng *rand.Rand) {
+func modelLedger(b *suite, rng *rand.Rand) {
 	type balance struct{ topped, held, captured int64 }
 	type call struct {
 		begun store.Admission

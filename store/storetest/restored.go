@@ -11,16 +11,16 @@ import (
 
 func testRestored(t *testing.T, open Opener) {
 	t.Helper()
-	each(t, open, map[string]func(*bench){
+	each(t, open, map[string]func(*suite){
 		"every window is used up until it is over":   restoredWindows,
 		"a lifetime counter keeps what is known":     restoredLifetime,
-		"other processes learn of it":                restoredElsewhere,
+		"other processes read it":                    restoredElsewhere,
 		"PATs and signing keys end, agreements stay": restoredPATs,
 		"charges are as they were":                   restoredCharges,
 	})
 }
 
-func restoredWindows(b *bench) {
+func restoredWindows(b *suite) {
 	for _, p := range periods {
 		if p != limit.Lifetime {
 			b.begin(b.free(rate("known", 10, p)))
@@ -59,14 +59,14 @@ func restoredWindows(b *bench) {
 	}
 }
 
-func restoredLifetime(b *bench) {
+func restoredLifetime(b *suite) {
 	b.begin(b.free(rate("l", 2, limit.Lifetime)))
 	b.must(b.MarkRestored(b.Context()))
 	b.begin(b.free(rate("l", 2, limit.Lifetime)))
 	b.refused(b.free(rate("l", 2, limit.Lifetime)))
 }
 
-func restoredElsewhere(b *bench) {
+func restoredElsewhere(b *suite) {
 	other := b.open(b.T, b.place, b.clock.Now)
 	defer func() { b.must(other.Close()) }()
 	_, seq, err := other.Changes(b.Context(), 0)
@@ -79,7 +79,7 @@ func restoredElsewhere(b *bench) {
 	}
 }
 
-func restoredPATs(b *bench) {
+func restoredPATs(b *suite) {
 	a := b.agree(b.agreement("n"))
 	b.issue(a)
 	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "kid", CreatedAt: start}))
@@ -97,7 +97,8 @@ func restoredPATs(b *bench) {
 	b.must(err)
 	var ended, retired bool
 	for _, c := range changes {
-		ended = ended || c.Revocation != nil && c.Revocation.Kind == pat.RevokedPolicy && c.Revocation.Subject == a.PolicyDigest && c.Revocation.At.Equal(b.clock.Now())
+		ended = ended || c.Revocation != nil && c.Revocation.Kind == pat.RevokedPolicy && c.Revocation.Subject == a.PolicyDigest &&
+			c.Revocation.At.Equal(b.clock.Now())
 		retired = retired || c.Key != nil && c.Key.ID == "kid" && c.Key.NotAfter.Equal(b.clock.Now())
 	}
 	if !ended || !retired {
@@ -115,7 +116,7 @@ func restoredPATs(b *bench) {
 	}
 }
 
-func restoredCharges(b *bench) {
+func restoredCharges(b *suite) {
 	b.topUp(agent, usd(50))
 	b.settle(b.begin(b.paid(5)), store.Captured, store.Done)
 	b.begin(b.paid(7))

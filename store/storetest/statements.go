@@ -18,8 +18,8 @@ import (
 
 func testStatements(t *testing.T, open Opener) {
 	t.Helper()
-	each(t, open, map[string]func(*bench){
-		"a period is told line by line":             statementLines,
+	each(t, open, map[string]func(*suite){
+		"a period is listed line by line":           statementLines,
 		"any period is the sum of its entries":      statementModel,
 		"one statement for each account, in pages":  statementPages,
 		"what is old is removed, its sums stay":     retention,
@@ -28,7 +28,7 @@ func testStatements(t *testing.T, open Opener) {
 	})
 }
 
-func (b *bench) statements(f store.StatementFilter) []store.Statement {
+func (b *suite) statements(f store.StatementFilter) []store.Statement {
 	b.Helper()
 	if f.Service == "" {
 		f.Service = service
@@ -38,7 +38,7 @@ func (b *bench) statements(f store.StatementFilter) []store.Statement {
 	return list
 }
 
-func (b *bench) statement(from, to time.Time) store.Statement {
+func (b *suite) statement(from, to time.Time) store.Statement {
 	b.Helper()
 	list := b.statements(store.StatementFilter{AgentID: agent, From: from, To: to})
 	if len(list) != 1 {
@@ -49,7 +49,7 @@ func (b *bench) statement(from, to time.Time) store.Statement {
 
 func charges(calls, nano int64) store.Charges { return store.Charges{Calls: calls, Amount: usd(nano)} }
 
-func statementLines(b *bench) {
+func statementLines(b *suite) {
 	b.topUp(agent, usd(100))
 	before := b.begin(b.paid(5))
 	b.clock.Advance(time.Hour)
@@ -74,8 +74,14 @@ func statementLines(b *bench) {
 		Opening: store.Position{ToppedUp: usd(100), Held: usd(5), Unresolved: usd(0), Captured: usd(0)},
 		Closing: store.Position{ToppedUp: usd(117), Held: usd(24), Unresolved: usd(11), Captured: usd(22)},
 		Lines: []store.StatementLine{
-			{Intent: "example.com:ask:v1", Rule: "cheap", Held: charges(1, 17), Captured: charges(1, 17), Released: charges(0, 0), Unresolved: charges(0, 0)},
-			{Intent: "example.com:buy:v1", Rule: "rule", Held: charges(3, 31), Captured: charges(1, 5), Released: charges(1, 7), Unresolved: charges(1, 11)},
+			{
+				Intent: "example.com:ask:v1", Rule: "cheap", Held: charges(1, 17), Captured: charges(1, 17), Released: charges(0, 0),
+				Unresolved: charges(0, 0),
+			},
+			{
+				Intent: "example.com:buy:v1", Rule: "rule", Held: charges(3, 31), Captured: charges(1, 5), Released: charges(1, 7),
+				Unresolved: charges(1, 11),
+			},
 		},
 	}
 	if got := b.statement(from, to); !gocmp.Equal(got, want) {
@@ -97,7 +103,7 @@ func statementLines(b *bench) {
 	}
 }
 
-// position adds up entries as a reader of the ledger would.
+// addUp sums up entries in the way of a reader of the ledger.
 func addUp(entries []store.Entry, agentID pat.AgentID, currency string, before time.Time) store.Position {
 	var a store.Account
 	var unresolved int64
@@ -122,8 +128,8 @@ func addUp(entries []store.Entry, agentID pat.AgentID, currency string, before t
 	return store.Position{ToppedUp: in(a.ToppedUp.Nano), Held: in(a.Held.Nano), Unresolved: in(unresolved), Captured: in(a.Captured.Nano)}
 }
 
-// randomCharge makes one call and ends it in one of the ways there are.
-func (b *bench) randomCharge(rng *rand.Rand) {
+// randomCharge makes one call and ends it in a random way.
+func (b *suite) randomCharge(rng *rand.Rand) {
 	b.Helper()
 	r := b.paid(1 + rng.Int64N(100))
 	r.Execution.AgentID = pat.AgentID(fmt.Sprintf("agent-%d", rng.IntN(3)))
@@ -149,7 +155,7 @@ func (b *bench) randomCharge(rng *rand.Rand) {
 	}
 }
 
-func statementModel(b *bench) {
+func statementModel(b *suite) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	for range randomCharges {
 		b.randomCharge(rng)
@@ -185,7 +191,7 @@ func statementModel(b *bench) {
 	}
 }
 
-func statementPages(b *bench) {
+func statementPages(b *suite) {
 	for _, id := range []string{"c", "a", "b"} {
 		for _, currency := range []string{"USD", "EUR"} {
 			b.topUp(pat.AgentID(id), money.Amount{Nano: 5, Currency: currency})
@@ -216,7 +222,7 @@ const (
 	month = 30 * 24 * time.Hour
 )
 
-func retention(b *bench) {
+func retention(b *suite) {
 	b.topUp(agent, usd(1000))
 	captured, released, unknown, late := b.begin(b.paid(5)), b.begin(b.paid(7)), b.begin(b.paid(11)), b.begin(b.paid(13))
 	b.settle(captured, store.Captured, store.Done)
@@ -245,7 +251,7 @@ func retention(b *bench) {
 	is(late, nil)
 	entries, err := ledger(b.Context(), b)
 	b.must(err)
-	if len(entries) != 5 { // held and unresolved of two calls, and that one was captured
+	if len(entries) != 5 { // held and unresolved of two calls, one of them captured
 		b.Fatalf("%+v", entries)
 	}
 	if after := b.account(); after != before {
@@ -276,11 +282,11 @@ func retention(b *bench) {
 	if st := b.statement(time.Time{}, time.Time{}); st.Opening != st.Closing || st.Opening.Captured != usd(29) || len(st.Lines) != 0 {
 		b.Fatalf("%+v", st)
 	}
-	b.broke(agent, 972, store.Billing{Prepaid: true})
-	b.charged(agent, 971, store.Billing{Prepaid: true})
+	b.overCredit(agent, 972, store.Billing{Prepaid: true})
+	b.mustCharge(agent, 971, store.Billing{Prepaid: true})
 }
 
-func retainMany(b *bench) {
+func retainMany(b *suite) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range randomCharges + 10 {
 		b.randomCharge(rng)
@@ -315,7 +321,7 @@ func retainMany(b *bench) {
 	}
 }
 
-func statementsAfterRetention(b *bench) {
+func statementsAfterRetention(b *suite) {
 	b.settle(b.begin(b.paid(5)), store.Captured, store.Done)
 	ended := b.clock.Now()
 	b.clock.Advance(month)
@@ -330,7 +336,8 @@ func statementsAfterRetention(b *bench) {
 	first := ended.Add(time.Nanosecond)
 	for _, from := range []time.Time{{}, first} {
 		st := b.statement(from, time.Time{})
-		if !st.From.Equal(first) || st.Opening.Captured != usd(5) || st.Closing.Captured != usd(12) || len(st.Lines) != 1 || st.Lines[0].Captured != charges(1, 7) {
+		if !st.From.Equal(first) || st.Opening.Captured != usd(5) || st.Closing.Captured != usd(12) || len(st.Lines) != 1 ||
+			st.Lines[0].Captured != charges(1, 7) {
 			b.Fatalf("%+v", st)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package storetest is the suite that every engine of package store and of the stores of package pat passes: each promise of
-// those contracts, broken if it can be. An engine's own test is
+// Package storetest is the suite that every engine of package store and of the stores of package pat passes: it tries
+// to break each promise of those contracts. An engine's own test is
 //
 //	func TestConformance(t *testing.T) { storetest.Run(t, open) }
 //
@@ -22,7 +22,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Engine is what is tested: all that callers of engines need.
+// An Engine is the subject of the tests: every method that callers of engines need.
 type Engine interface {
 	Records
 	calls
@@ -80,8 +80,9 @@ type Records interface {
 // LedgerKept is how long an engine under test keeps the ledger.
 const LedgerKept = 400 * 24 * time.Hour
 
-// An Opener opens the state kept at a place, which is the path of a directory: the same place again is the same
-// state, another place is empty. It keeps the ledger for LedgerKept. The suite closes what was opened, and may open a place twice at once.
+// An Opener opens the state at a place, which is the path of a directory: the same place again is the same state,
+// another place is empty. It keeps the ledger for LedgerKept. The suite closes what was opened, and may open a place
+// twice at once.
 type Opener func(t *testing.T, place string, now func() time.Time) Engine
 
 // Run runs the suite, its tests in parallel with each other.
@@ -115,10 +116,10 @@ type Clock struct {
 	now time.Time
 }
 
-// NewClock makes one that is set to a time.
+// NewClock returns a Clock that is set to now.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now is the time it is set to.
+// Now returns the time it is set to.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,8 +136,8 @@ func (c *Clock) Advance(d time.Duration) {
 // start is a moment inside a slot of every period, not at an edge.
 var start = time.Date(2026, 3, 14, 15, 9, 26, 535_897_932, time.UTC)
 
-// A bench is one open engine with its clock.
-type bench struct {
+// A suite is one open engine with its clock.
+type suite struct {
 	Engine
 	*testing.T
 	clock *Clock
@@ -145,48 +146,48 @@ type bench struct {
 	ids   int
 }
 
-// each runs scenarios beside one another, each on an engine of its own.
-func each(t *testing.T, open Opener, scenarios map[string]func(*bench)) {
+// each runs scenarios concurrently, each on an engine of its own.
+func each(t *testing.T, open Opener, scenarios map[string]func(*suite)) {
 	t.Helper()
 	for name, scenario := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			scenario(newBench(t, open))
+			scenario(newSuite(t, open))
 		})
 	}
 }
 
-func newBench(t *testing.T, open Opener) *bench {
+func newSuite(t *testing.T, open Opener) *suite {
 	t.Helper()
-	b := &bench{T: t, clock: NewClock(start), place: t.TempDir(), open: open}
+	b := &suite{T: t, clock: NewClock(start), place: t.TempDir(), open: open}
 	b.Engine = open(t, b.place, b.clock.Now)
 	t.Cleanup(func() { b.must(b.Close()) })
 	return b
 }
 
 // reopen closes the engine and opens its state again.
-func (b *bench) reopen() {
+func (b *suite) reopen() {
 	b.Helper()
 	b.must(b.Close())
 	b.Engine = b.open(b.T, b.place, b.clock.Now)
 }
 
-func (b *bench) must(err error) {
+func (b *suite) must(err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
 }
 
-func (b *bench) want(err, want error) {
+func (b *suite) want(err, want error) {
 	b.Helper()
 	if !errors.Is(err, want) {
 		b.Fatalf("error %v; want %v", err, want)
 	}
 }
 
-// id makes ids that grow, as UUIDv7 do.
-func (b *bench) id() string {
+// id returns ids that grow, like UUIDv7.
+func (b *suite) id() string {
 	b.ids++
 	return fmt.Sprintf("01900000-0000-7000-8000-%012d", b.ids)
 }
@@ -202,8 +203,8 @@ func rate(id string, most int64, p limit.Period) store.Reservation {
 	return store.Reservation{Principal: agent, Limit: limit.Limit{ID: id, Rate: limit.Rate{Max: most, Period: p}}}
 }
 
-// free is a call without charge, key or proof.
-func (b *bench) free(limits ...store.Reservation) store.BeginRequest {
+// free returns a call without charge, key or proof.
+func (b *suite) free(limits ...store.Reservation) store.BeginRequest {
 	return store.BeginRequest{
 		Execution:  store.Execution{ID: b.id(), Service: service, AgentID: agent, Intent: "example.com:buy:v1", Fingerprint: "f"},
 		Candidates: []store.Candidate{{Rule: "rule", Limits: limits}},
@@ -211,22 +212,22 @@ func (b *bench) free(limits ...store.Reservation) store.BeginRequest {
 	}
 }
 
-// keyed is a free call with an idempotency key.
-func (b *bench) keyed(key string, limits ...store.Reservation) store.BeginRequest {
+// keyed returns a free call with an idempotency key.
+func (b *suite) keyed(key string, limits ...store.Reservation) store.BeginRequest {
 	r := b.free(limits...)
 	r.Execution.IdempotencyKey = key
 	return r
 }
 
-// paid is a call that charges, on enough credit.
-func (b *bench) paid(nano int64, limits ...store.Reservation) store.BeginRequest {
+// paid returns a call that charges, on enough credit.
+func (b *suite) paid(nano int64, limits ...store.Reservation) store.BeginRequest {
 	r := b.free(limits...)
 	r.Candidates[0].Charge = usd(nano)
 	r.Billing.Credit = usd(money.Unit)
 	return r
 }
 
-func (b *bench) begin(r store.BeginRequest) store.Admission {
+func (b *suite) begin(r store.BeginRequest) store.Admission {
 	b.Helper()
 	begun, err := b.Begin(b.Context(), r)
 	b.must(err)
@@ -234,7 +235,7 @@ func (b *bench) begin(r store.BeginRequest) store.Admission {
 }
 
 // refused begins a call that a limit must refuse.
-func (b *bench) refused(r store.BeginRequest) store.LimitError {
+func (b *suite) refused(r store.BeginRequest) store.LimitError {
 	b.Helper()
 	begun, err := b.Begin(b.Context(), r)
 	refusal, ok := errors.AsType[*store.LimitError](err)
@@ -247,7 +248,7 @@ func (b *bench) refused(r store.BeginRequest) store.LimitError {
 	return *refusal
 }
 
-func (b *bench) settle(begun store.Admission, to store.State, o store.Outcome) store.Execution {
+func (b *suite) settle(begun store.Admission, to store.State, o store.Outcome) store.Execution {
 	b.Helper()
 	e, err := b.Settle(b.Context(), begun, store.Settlement{State: to, Outcome: o})
 	b.must(err)
@@ -255,7 +256,7 @@ func (b *bench) settle(begun store.Admission, to store.State, o store.Outcome) s
 }
 
 // account reads the only account of the agent.
-func (b *bench) account() store.Account {
+func (b *suite) account() store.Account {
 	b.Helper()
 	list, err := b.Accounts(b.Context(), store.Filter{Service: service, AgentID: agent})
 	b.must(err)
@@ -266,7 +267,7 @@ func (b *bench) account() store.Account {
 }
 
 // balanced checks that the accounts are the sums over the ledger, and that every execution's entries form one path.
-func (b *bench) balanced() {
+func (b *suite) balanced() {
 	b.Helper()
 	if err := checkLedger(b.Context(), b.Engine); err != nil {
 		b.Fatal(err)
@@ -278,9 +279,12 @@ func digest(s string) string {
 	return "sha-256:" + hex.EncodeToString(sum[:])
 }
 
-// agreement is a fresh one of the agent with its first key.
-func (b *bench) agreement(nonce string) (pat.Agreement, pat.PolicyDocument) {
-	p := pat.PolicyDocument{Service: service, Digest: digest("policy"), UID: "https://shop.example/policy", Bytes: []byte(`{"uid":1}`), FirstOffered: start}
+// agreement returns a fresh one of the agent with its first key.
+func (b *suite) agreement(nonce string) (pat.Agreement, pat.PolicyDocument) {
+	p := pat.PolicyDocument{
+		Service: service, Digest: digest("policy"), UID: "https://shop.example/policy", Bytes: []byte(`{"uid":1}`),
+		FirstOffered: start,
+	}
 	return pat.Agreement{
 		ID: pat.AgreementID(b.id()), Service: service, Issuer: "shop.example", AgentID: agent, KeyID: "key-1", PublicKey: []byte{1, 2, 3},
 		PolicyUID: p.UID, PolicyDigest: p.Digest, Assurance: pat.Fresh, Form: "jws-agreement", Signed: []byte("signed bytes"),
@@ -288,23 +292,24 @@ func (b *bench) agreement(nonce string) (pat.Agreement, pat.PolicyDocument) {
 	}, p
 }
 
-func (b *bench) agree(a pat.Agreement, p pat.PolicyDocument) pat.Agreement {
+func (b *suite) agree(a pat.Agreement, p pat.PolicyDocument) pat.Agreement {
 	b.Helper()
 	got, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: b.clock.Now().Add(time.Hour)})
 	b.must(err)
 	return got
 }
 
-// token is a PAT under an agreement.
-func (b *bench) token(a pat.Agreement) pat.Token {
+// token returns a PAT under an agreement.
+func (b *suite) token(a pat.Agreement) pat.Token {
 	now := b.clock.Now()
 	return pat.Token{
 		ID: pat.TokenID(b.id()), Service: a.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
-		Scope: a.Scope, LimitRate: 10, LimitPeriod: 3600, Assurance: a.Assurance, SigningKeyID: "kid", IssuedAt: now, ExpiresAt: now.Add(time.Hour),
+		Scope: a.Scope, LimitRate: 10, LimitPeriod: 3600, Assurance: a.Assurance, SigningKeyID: "kid", IssuedAt: now,
+		ExpiresAt: now.Add(time.Hour),
 	}
 }
 
-func (b *bench) issue(a pat.Agreement) pat.Token {
+func (b *suite) issue(a pat.Agreement) pat.Token {
 	b.Helper()
 	k := b.token(a)
 	b.must(b.Issue(b.Context(), k))

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A Template is a database file that was made once, of which each test gets a copy: making the schema takes longer than most tests.
-// It is safe for concurrent use.
+// A Template is a database file that was made once, of which each test gets a copy: making the schema takes longer than
+// most tests. It is safe for concurrent use.
 type Template struct {
 	once  sync.Once
 	build func(path string) error
@@ -18,7 +18,7 @@ type Template struct {
 	err   error
 }
 
-// NewTemplate returns a template that build makes at a path when the first copy is wanted, and closes.
+// NewTemplate returns a template. build makes the file at a path for the first copy, and closes it.
 func NewTemplate(build func(path string) error) *Template { return &Template{build: build} }
 
 // Copy puts a copy at path, unless a file is there. It makes the directory (0700).

@@ -11,7 +11,7 @@ import (
 
 func testTokens(t *testing.T, open Opener) {
 	t.Helper()
-	each(t, open, map[string]func(*bench){
+	each(t, open, map[string]func(*suite){
 		"a token is kept as it was given":           tokenRoundTrip,
 		"only agreements in force issue":            issueNeedsAgreement,
 		"a renewal gives one successor":             renewOnce,
@@ -21,7 +21,7 @@ func testTokens(t *testing.T, open Opener) {
 	})
 }
 
-func tokenRoundTrip(b *bench) {
+func tokenRoundTrip(b *suite) {
 	k := b.issue(b.agree(b.agreement("n")))
 	b.reopen()
 	got, err := b.Token(b.Context(), service, k.ID)
@@ -36,7 +36,7 @@ func tokenRoundTrip(b *bench) {
 	b.want(err, pat.ErrNotFound)
 }
 
-func issueNeedsAgreement(b *bench) {
+func issueNeedsAgreement(b *suite) {
 	a := b.agree(b.agreement("n"))
 	strange := b.token(a)
 	strange.AgreementID = "unknown"
@@ -50,16 +50,20 @@ func issueNeedsAgreement(b *bench) {
 	b.want(b.Issue(b.Context(), b.token(a)), pat.ErrBlocked)
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive}))
 	b.issue(a)
-	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(a.ID), At: start, Until: start.Add(time.Hour)}))
+	b.must(b.Revoke(b.Context(),
+		pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(a.ID), At: start, Until: start.Add(time.Hour)}))
 	b.want(b.Issue(b.Context(), b.token(a)), pat.ErrBlocked)
 }
 
-func renewOnce(b *bench) {
+func renewOnce(b *suite) {
 	old := b.issue(b.agree(b.agreement("n")))
 	b.clock.Advance(10 * time.Minute)
 	now := b.clock.Now()
 	next, within := b.token(pat.Agreement{Service: service, ID: old.AgreementID, AgentID: agent, KeyID: old.KeyID}), time.Minute
-	got, err := b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: next, Ends: now.Add(time.Minute), RepeatSince: now.Add(-within), Nonce: "p1", NonceUntil: now.Add(time.Hour)})
+	got, err := b.Renew(b.Context(), pat.Renewal{
+		Old: old.ID, Next: next, Ends: now.Add(time.Minute), RepeatSince: now.Add(-within),
+		Nonce: "p1", NonceUntil: now.Add(time.Hour),
+	})
 	b.must(err)
 	if d := cmp.Diff(next, got); d != "" {
 		b.Fatal(d)
@@ -75,7 +79,10 @@ func renewOnce(b *bench) {
 	b.clock.Advance(time.Minute) // the same renewal within its minute
 	other := next
 	other.ID = pat.TokenID(b.id())
-	got, err = b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: other, Ends: b.clock.Now().Add(time.Minute), RepeatSince: b.clock.Now().Add(-within), Nonce: "p1", NonceUntil: now})
+	got, err = b.Renew(b.Context(), pat.Renewal{
+		Old: old.ID, Next: other, Ends: b.clock.Now().Add(time.Minute),
+		RepeatSince: b.clock.Now().Add(-within), Nonce: "p1", NonceUntil: now,
+	})
 	b.must(err)
 	if d := cmp.Diff(next, got); d != "" {
 		b.Fatal(d)
@@ -86,11 +93,12 @@ func renewOnce(b *bench) {
 	b.want(err, pat.ErrNotFound)
 }
 
-func renewNonce(b *bench) {
+func renewNonce(b *suite) {
 	a := b.agree(b.agreement("n"))
 	for i, nonce := range []string{"p", "p", "", ""} {
 		old, next := b.issue(a), b.token(a)
-		_, err := b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: next, Ends: start, RepeatSince: start, Nonce: nonce, NonceUntil: start.Add(time.Hour)})
+		_, err := b.Renew(b.Context(),
+			pat.Renewal{Old: old.ID, Next: next, Ends: start, RepeatSince: start, Nonce: nonce, NonceUntil: start.Add(time.Hour)})
 		if i != 1 {
 			b.must(err)
 			continue
@@ -102,23 +110,27 @@ func renewNonce(b *bench) {
 	}
 }
 
-func revokedNotRenewed(b *bench) {
+func revokedNotRenewed(b *suite) {
 	for _, kind := range []pat.RevocationKind{pat.RevokedToken, pat.RevokedAgreement, pat.RevokedPolicy, pat.RevokedAgent} {
 		a := b.agree(b.agreement(string(kind)))
 		old, next := b.issue(a), b.token(a)
-		subject := map[pat.RevocationKind]string{pat.RevokedToken: string(old.ID), pat.RevokedAgreement: string(a.ID), pat.RevokedPolicy: a.PolicyDigest, pat.RevokedAgent: agent}[kind]
-		b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: kind, Subject: subject, At: b.clock.Now(), Until: start.Add(time.Hour)}))
+		subject := map[pat.RevocationKind]string{
+			pat.RevokedToken: string(old.ID), pat.RevokedAgreement: string(a.ID),
+			pat.RevokedPolicy: a.PolicyDigest, pat.RevokedAgent: agent,
+		}[kind]
+		b.must(b.Revoke(b.Context(),
+			pat.Revocation{Service: service, Kind: kind, Subject: subject, At: b.clock.Now(), Until: start.Add(time.Hour)}))
 		_, err := b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: next, Ends: start.Add(time.Minute), RepeatSince: start})
 		b.want(err, pat.ErrBlocked)
 		b.clock.Advance(time.Second)
 	}
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive}))
-	a := b.agree(b.agreement("after")) // what comes after the revocations is not theirs
+	a := b.agree(b.agreement("after")) // what is issued after the revocations is not revoked
 	_, err := b.Renew(b.Context(), pat.Renewal{Old: b.issue(a).ID, Next: b.token(a), Ends: start.Add(time.Minute), RepeatSince: start})
 	b.must(err)
 }
 
-func renewNeverExtends(b *bench) {
+func renewNeverExtends(b *suite) {
 	a := b.agree(b.agreement("n"))
 	old := b.issue(a)
 	_, err := b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: b.token(a), Ends: start.Add(time.Minute), RepeatSince: start})

@@ -10,33 +10,33 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-const long = 60 * 24 * time.Hour // longer than anything that ends is kept
+const long = 60 * 24 * time.Hour // longer than any record that ends is kept
 
 func testUpkeep(t *testing.T, open Opener) {
 	t.Helper()
-	each(t, open, map[string]func(*bench){
-		"nonces are forgotten":                      purgeNonces,
-		"keys go with their answers":                purgeKeys,
-		"charged executions stay":                   purgeKeepsCharges,
-		"counters go when nothing counts":           purgeCounters,
-		"tokens, revocations and keys go":           purgePATs,
-		"agreements nobody used go with their id":   purgeUnused,
-		"agreements somebody used stay":             purgeKeepsUsed,
-		"an agent the operator knows stays":         purgeKeepsKnown,
-		"many rows go in steps":                     purgeMany,
-		"purging twice finds nothing":               purgeTwice,
-		"an overdue crowd is swept and purged once": sweepMany,
+	each(t, open, map[string]func(*suite){
+		"nonces are deleted":                             purgeNonces,
+		"keys go with their answers":                     purgeKeys,
+		"charged executions stay":                        purgeKeepsCharges,
+		"counters go when nothing counts":                purgeCounters,
+		"tokens, revocations and keys go":                purgePATs,
+		"unused agreements are deleted with their id":    purgeUnused,
+		"agreements somebody used stay":                  purgeKeepsUsed,
+		"an approved agent stays":                        purgeKeepsKnown,
+		"many rows go in steps":                          purgeMany,
+		"purging twice finds nothing":                    purgeTwice,
+		"many overdue records are swept and purged once": sweepMany,
 	})
 }
 
-func (b *bench) purge() int {
+func (b *suite) purge() int {
 	b.Helper()
 	n, err := b.Purge(b.Context())
 	b.must(err)
 	return n
 }
 
-func purgeNonces(b *bench) {
+func purgeNonces(b *suite) {
 	r := b.free()
 	r.Nonce = &store.Nonce{KeyID: "k", ID: "n", Until: start.Add(time.Minute)}
 	b.begin(r)
@@ -51,7 +51,7 @@ func purgeNonces(b *bench) {
 	b.begin(r)
 }
 
-func purgeKeys(b *bench) {
+func purgeKeys(b *suite) {
 	answer := &store.Answer{Output: []byte("x")}
 	done, stuck := b.keyed("done"), b.keyed("stuck")
 	_, err := b.Settle(b.Context(), b.begin(done), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer})
@@ -78,7 +78,7 @@ func purgeKeys(b *bench) {
 	b.begin(stuck)
 }
 
-func purgeKeepsCharges(b *bench) {
+func purgeKeepsCharges(b *suite) {
 	r := b.paid(5)
 	r.Execution.IdempotencyKey = "k"
 	_, err := b.Settle(b.Context(), b.begin(r), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{}})
@@ -93,7 +93,7 @@ func purgeKeepsCharges(b *bench) {
 	b.balanced()
 }
 
-func purgeCounters(b *bench) {
+func purgeCounters(b *suite) {
 	all := func(want int) {
 		b.Helper()
 		got := 0
@@ -116,9 +116,9 @@ func purgeCounters(b *bench) {
 	all(6)
 }
 
-func purgePATs(b *bench) {
+func purgePATs(b *suite) {
 	a := b.agree(b.agreement("n"))
-	b.begin(b.under(a))
+	b.begin(b.callUnder(a))
 	k := b.issue(a)
 	b.revoke(pat.RevokedToken, string(k.ID))
 	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "old", CreatedAt: start, NotAfter: start.Add(time.Hour)}))
@@ -133,19 +133,19 @@ func purgePATs(b *bench) {
 	}
 	_, err := b.Token(b.Context(), service, k.ID)
 	b.want(err, pat.ErrNotFound)
-	b.told(0, "key live")
+	b.wantChanges(0, "key live")
 	_, err = b.Agreement(b.Context(), service, a.ID)
 	b.must(err)
 }
 
-// under is a free call that names an agreement.
-func (b *bench) under(a pat.Agreement) store.BeginRequest {
+// callUnder returns a free call under an agreement.
+func (b *suite) callUnder(a pat.Agreement) store.BeginRequest {
 	r := b.free()
 	r.Execution.AgreementID = a.ID
 	return r
 }
 
-func purgeUnused(b *bench) {
+func purgeUnused(b *suite) {
 	a := b.agree(b.agreement("n"))
 	k := b.token(a)
 	k.ExpiresAt = start.Add(40 * 24 * time.Hour)
@@ -153,7 +153,7 @@ func purgeUnused(b *bench) {
 	b.clock.Advance(39 * 24 * time.Hour)
 	b.purge()
 	_, err := b.Agreement(b.Context(), service, a.ID)
-	b.must(err) // its token still lives
+	b.must(err) // its token is still valid
 	b.clock.Advance(long)
 	b.purge()
 	_, err = b.Agreement(b.Context(), service, a.ID)
@@ -165,7 +165,7 @@ func purgeUnused(b *bench) {
 	b.must(b.tryAgree(agent, "another-key", "n"))
 }
 
-func purgeKeepsUsed(b *bench) {
+func purgeKeepsUsed(b *suite) {
 	var kept []pat.Agreement
 	for i, r := range []store.BeginRequest{b.free(), b.free(rate("l", 9, limit.Hour)), b.paid(1), b.keyed("k")} {
 		a := b.agree(b.agreement(fmt.Sprint(i)))
@@ -174,7 +174,7 @@ func purgeKeepsUsed(b *bench) {
 		b.begin(func() store.BeginRequest { r := b.free(); r.Execution.AgreementID = a.ID; return r }())
 		kept = append(kept, a)
 	}
-	refused := b.agree(b.agreement("refused")) // a refused call is none
+	refused := b.agree(b.agreement("refused")) // a refused call does not count
 	r := b.free(rate("none", 0, limit.Hour))
 	r.Execution.AgreementID = refused.ID
 	b.refused(r)
@@ -189,7 +189,7 @@ func purgeKeepsUsed(b *bench) {
 	b.want(err, pat.ErrNotFound)
 }
 
-func purgeKeepsKnown(b *bench) {
+func purgeKeepsKnown(b *suite) {
 	for i, change := range []func(id pat.AgentID){
 		func(id pat.AgentID) {
 			b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: id, Status: pat.AgentBlocked}))
@@ -211,20 +211,20 @@ func purgeKeepsKnown(b *bench) {
 	}
 }
 
-func purgeMany(b *bench) {
+func purgeMany(b *suite) {
 	const many = purgedRows
 	r := b.free()
-	crowd(b, many, []Engine{b}, func(e Engine, i int) error {
+	concurrently(b, many, []Engine{b}, func(e Engine, i int) error {
 		r := r
 		r.Nonce = &store.Nonce{KeyID: "k", ID: fmt.Sprint(i), Until: start}
 		return beginErr(b.Context(), e, r)
-	}, is())
+	}, anyOf())
 	if n := b.purge(); n != many {
 		b.Fatalf("%d rows went; want %d", n, many)
 	}
 }
 
-func purgeTwice(b *bench) {
+func purgeTwice(b *suite) {
 	b.agree(b.agreement("n"))
 	b.settle(b.begin(b.keyed("k")), store.Released, store.NotSent)
 	b.clock.Advance(long)
@@ -234,13 +234,13 @@ func purgeTwice(b *bench) {
 	}
 }
 
-func sweepMany(b *bench) {
+func sweepMany(b *suite) {
 	const many = sweptRows
-	crowd(b, many, []Engine{b}, func(e Engine, i int) error {
+	concurrently(b, many, []Engine{b}, func(e Engine, i int) error {
 		r := b.template(i)
 		r.Hold = time.Minute
 		return beginErr(b.Context(), e, r)
-	}, is())
+	}, anyOf())
 	b.clock.Advance(time.Hour)
 	if n, err := b.Sweep(b.Context()); err != nil || n != many {
 		b.Fatalf("%d, %v; want %d", n, err, many)

@@ -1,9 +1,9 @@
-// Package pgtest runs a private PostgreSQL server from the programs that are installed, in a directory of
-// its own that goes when the server or this process ends, however it ends. Tests share one:
+// Package pgtest runs a private PostgreSQL server from the installed programs, in a directory of its own that is
+// removed when the server or this process ends, in whatever way. Tests share one:
 //
 //	dsn := pgtest.Start(t).Database(t)
 //
-// What is no test (a benchmark, a soak) has one of its own:
+// A program that is not a test (a benchmark, a soak) has one of its own:
 //
 //	c, err := pgtest.New(ctx, nil)
 //	defer c.Close()
@@ -30,13 +30,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A Cluster is a running server with its databases. It listens on a socket file in its own directory,
-// at the same address after each restart. It is safe for concurrent use, except that one caller stops and starts it.
+// A Cluster is a running server with its databases. It listens on a socket file in its own directory, at the same
+// address after each restart. It is safe for concurrent use, except that only one caller may stop and start it.
 type Cluster struct {
 	bin, dir string
 	owner    *syscall.Credential
 	guard    io.WriteCloser // when this end closes, the guard ends the server
-	gone     chan error     // the guard has ended
+	gone     chan error     // closed when the guard has ended
 	closed   sync.Once
 	names    atomic.Int64
 }
@@ -47,7 +47,7 @@ const startTimeout = 2 * time.Minute
 // superuser is the role that owns everything; only this user (and the server's) can reach the socket.
 const superuser = "uimgate"
 
-// settings are small and quiet. What is committed is flushed, as it is in earnest.
+// settings make the server small and quiet. Commits are flushed, as in production.
 var settings = map[string]string{
 	"listen_addresses":           "''",
 	"unix_socket_permissions":    "0700",
@@ -63,8 +63,8 @@ var settings = map[string]string{
 	"timezone":                   "'UTC'",
 }
 
-// New makes and starts a server. more are settings of postgresql.conf beside or instead of its own,
-// values quoted as that file wants them. The error is ErrNotInstalled where there is no server to start.
+// New makes and starts a server. more are settings of postgresql.conf beside or instead of its own, with values quoted
+// in the form of that file. The error is ErrNotInstalled where no server is installed.
 func New(ctx context.Context, more map[string]string) (_ *Cluster, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -97,7 +97,8 @@ func (c *Cluster) make(ctx context.Context, more map[string]string) error {
 			return err
 		}
 	}
-	if err := c.program(ctx, "initdb", "-D", c.data(), "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"); err != nil {
+	if err := c.program(ctx, "initdb", "-D", c.data(), "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
+		"--no-instructions"); err != nil {
 		return err
 	}
 	all := maps.Clone(settings)
@@ -117,14 +118,14 @@ func (c *Cluster) make(ctx context.Context, more map[string]string) error {
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
-// log is the server's own log.
+// log returns the path of the server's log.
 func (c *Cluster) log() string { return filepath.Join(c.dir, "log") }
 
 // program runs one of PostgreSQL's programs as the server's user.
 func (c *Cluster) program(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
 	cmd.Dir, cmd.Env = c.dir, []string{"LC_ALL=C", "PATH=" + os.Getenv("PATH"), "HOME=" + c.dir}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: c.owner} // an interrupt from the terminal is not for the server
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: c.owner} // an interrupt from the terminal must not reach the server
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -133,7 +134,7 @@ func (c *Cluster) program(ctx context.Context, name string, args ...string) erro
 	return nil
 }
 
-// startGuard starts the process that ends the server and removes its files once this process is gone.
+// startGuard starts the process that stops the server and removes its files once this process has ended.
 func (c *Cluster) startGuard() error {
 	const script = `cat >/dev/null; "$1" -D "$2/data" -m immediate -w stop; rm -rf "$2"`
 	guard := exec.Command("sh", "-c", script, "sh", filepath.Join(c.bin, "pg_ctl"), c.dir)
@@ -149,10 +150,10 @@ func (c *Cluster) startGuard() error {
 	return nil
 }
 
-// Start starts a server that was stopped or killed, and returns when it takes connections.
+// Start starts a server that was stopped or killed, and returns when it accepts connections.
 func (c *Cluster) Start(ctx context.Context) error {
 	if err := c.program(ctx, "pg_ctl", "-D", c.data(), "-l", c.log(), "-w", "-t", "60", "start"); err != nil {
-		said, _ := os.ReadFile(c.log()) // says why, if anything does
+		said, _ := os.ReadFile(c.log()) // contains the reason, if there is one
 		return fmt.Errorf("%w\n%s", err, said[max(0, len(said)-4096):])
 	}
 	return nil
@@ -172,7 +173,7 @@ func (c *Cluster) Stop(ctx context.Context, m Mode) error {
 	return c.program(ctx, "pg_ctl", "-D", c.data(), "-m", string(m), "-w", "-t", "60", "stop")
 }
 
-// Kill ends the server as a crash would.
+// Kill ends the server like a crash.
 func (c *Cluster) Kill(ctx context.Context) error { return c.Stop(ctx, Immediate) }
 
 // Restart stops and starts the server.
@@ -183,22 +184,22 @@ func (c *Cluster) Restart(ctx context.Context, m Mode) error {
 	return c.Start(ctx)
 }
 
-// Close stops the server and removes all that it had. It may be called again.
+// Close stops the server and removes all its files. It may be called again.
 func (c *Cluster) Close() error {
 	var err error
 	c.closed.Do(func() {
 		err = errors.Join(c.guard.Close(), <-c.gone)
-		if c.owner != nil { // who could not remove the directory itself from where it stands
+		if c.owner != nil { // that user could not remove the directory itself
 			err = errors.Join(err, os.RemoveAll(c.dir))
 		}
 	})
 	return err
 }
 
-// Socket is the path of the socket file.
+// Socket returns the path of the socket file.
 func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
 
-// DSN is the URL of a database, "" being the one that is always there. The role owns everything.
+// DSN returns the URL of a database; "" is the one that always exists. The role owns everything.
 func (c *Cluster) DSN(database string) string {
 	if database == "" {
 		database = "postgres"

@@ -18,10 +18,10 @@ import (
 var ErrNotInstalled = errors.New("no PostgreSQL server is installed: " +
 	"apt-get install postgresql, dnf install postgresql-server or brew install postgresql (nothing needs to be running)")
 
-// programs are those that a cluster is made and run with.
+// programs are those that make and run a cluster.
 var programs = []string{"initdb", "pg_ctl", "postgres"}
 
-// places are where packages put the programs when they do not put them on the PATH.
+// places are the directories in which packages install the programs when these are not on the PATH.
 var places = []string{
 	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin",
 	"/usr/local/pgsql/bin", "/Applications/Postgres.app/Contents/Versions/*/bin",
@@ -60,7 +60,7 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// version is the first number in a path, 0 where there is none.
+// version returns the first number in a path, 0 where there is none.
 func version(path string) int {
 	digits := strings.FieldsFunc(path, func(r rune) bool { return r < '0' || r > '9' })
 	if len(digits) == 0 {
@@ -73,7 +73,7 @@ func version(path string) int {
 	return n
 }
 
-// servant is the user that the server runs as, which must not be root; nil is this process's own.
+// servant returns the user that the server runs as, which must not be root; nil is this process's own.
 func servant() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// kept reads what kept wrote before, through a DSN.
+// kept reads what an earlier call wrote, through a DSN.
 func kept(ctx context.Context, dsn string) (n int, err error) {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {

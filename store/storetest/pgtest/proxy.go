@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A Proxy stands between a store and its server, as the network does, and can fail as the network does.
+// A Proxy stands between a store and its server like a network, and can fail like one.
 type Proxy struct {
 	listener net.Listener
 	socket   string
@@ -42,7 +42,7 @@ func (c *Cluster) NewProxy(ctx context.Context) (*Proxy, error) {
 	return p, nil
 }
 
-// Proxy is a proxy that goes with the test.
+// Proxy returns a proxy that is closed at the end of the test.
 func (c *Cluster) Proxy(tb testing.TB) *Proxy {
 	tb.Helper()
 	p, err := c.NewProxy(tb.Context())
@@ -57,7 +57,7 @@ func (c *Cluster) Proxy(tb testing.TB) *Proxy {
 	return p
 }
 
-// DSN is the URL of the same database through the proxy.
+// DSN returns the URL of the same database through the proxy.
 func (p *Proxy) DSN(direct string) (string, error) {
 	u, err := url.Parse(direct)
 	if err != nil {
@@ -73,10 +73,10 @@ func (p *Proxy) DSN(direct string) (string, error) {
 // Cut ends every connection and refuses further ones, until Heal.
 func (p *Proxy) Cut() { p.set(cut) }
 
-// Stall keeps connections open, takes further ones, and lets no byte through, until Heal.
+// Stall keeps connections open, accepts further ones, and forwards nothing, until Heal.
 func (p *Proxy) Stall() { p.set(stalled) }
 
-// Heal lets bytes through again.
+// Heal forwards bytes again.
 func (p *Proxy) Heal() { p.set(open) }
 
 // Close ends the proxy with all its connections.
@@ -103,7 +103,7 @@ func (p *Proxy) set(to linkState) {
 	}
 }
 
-// pass waits until bytes may go through, and reports whether they ever may.
+// pass waits until bytes may be forwarded, and reports whether they ever may.
 func (p *Proxy) pass() bool {
 	for {
 		p.mu.Lock()
@@ -120,7 +120,7 @@ func (p *Proxy) pass() bool {
 	}
 }
 
-// hold notes a connection, to be closed with the others; false if it is too late for it.
+// hold registers a connection, to be closed with the others; false if the proxy is closed already.
 func (p *Proxy) hold(conn net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +168,7 @@ func (p *Proxy) serve(ctx context.Context, client net.Conn) {
 	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
 		both.Go(func() {
 			p.copy(way[0], way[1])
-			_, _ = way[0].Close(), way[1].Close() // which ends the other way as well
+			_, _ = way[0].Close(), way[1].Close() // which ends the other direction as well
 		})
 	}
 	both.Wait()

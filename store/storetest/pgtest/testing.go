@@ -13,14 +13,14 @@ import (
 // Required names the environment variable that, when set, makes a missing server a failure, not a skip. CI=true does too.
 const Required = "UIMGATE_REQUIRE_POSTGRES"
 
-// Shared returns the server of this process, which ends with it. It has a database for each test, and looks in each after rows to
-// vacuum: so not too often.
+// Shared returns the server of this process, which ends with it. It has a database for each test, so autovacuum, which
+// checks each of them, runs rarely.
 var Shared = sync.OnceValues(func() (*Cluster, error) {
 	return New(context.Background(), map[string]string{"autovacuum_naptime": "'1min'"})
 })
 
-// Start returns the server that the tests of this process share; do not stop it. Where none is
-// installed the test is skipped, or fails where one is Required.
+// Start returns the server that the tests of this process share; do not stop it. Where none is installed the test is
+// skipped, or fails where one is Required.
 func Start(tb testing.TB) *Cluster {
 	tb.Helper()
 	c, err := Shared()
@@ -28,7 +28,7 @@ func Start(tb testing.TB) *Cluster {
 	return c
 }
 
-// Private returns a server of the test's own, to be stopped and hurt. more is that of New.
+// Private returns a server of the test's own, which it may stop and disturb. more is that of New.
 func Private(tb testing.TB, more map[string]string) *Cluster {
 	tb.Helper()
 	c, err := New(tb.Context(), more)
@@ -58,8 +58,8 @@ func (c *Cluster) Database(tb testing.TB) string {
 	return c.Copy(tb, "")
 }
 
-// Copy makes a database for a test, a copy of the template that a DSN names, to which nobody is connected. It stays until the
-// server ends: dropping one, which flushes all others, takes longer than most tests.
+// Copy makes a database for a test, a copy of the template that a DSN names, which must have no connections. It stays
+// until the server ends: dropping one, which flushes all others, takes longer than most tests.
 func (c *Cluster) Copy(tb testing.TB, dsn string) string {
 	tb.Helper()
 	template := ""
