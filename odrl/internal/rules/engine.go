@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
 //go:embed *.rego
@@ -28,8 +32,23 @@ var Modules = sync.OnceValue(func() map[string]string {
 		}
 		texts[name] = string(text)
 	}
+	texts["levels.rego"] = levels(texts["levels.rego"])
 	return texts
 })
+
+// levels adds the other levels of nesting to the module that has the first.
+func levels(first string) string {
+	head, rules, _ := strings.Cut(first, "# --- level 1\n")
+	before, entries, _ := strings.Cut(head, "package uimgate.odrl\n")
+	text := [2]strings.Builder{}
+	for k := 1; k <= model.MaxNesting; k++ {
+		this, below := strconv.Itoa(k), strconv.Itoa(k-1)
+		number := strings.NewReplacer("_0", "_"+below, "_1", "_"+this, "level == 1", "level == "+this, "_at(1,", "_at("+this+",")
+		text[0].WriteString(strings.TrimSuffix(number.Replace(entries), "\n"))
+		text[1].WriteString("\n# --- level " + this + "\n" + number.Replace(rules))
+	}
+	return before + "package uimgate.odrl\n" + text[0].String() + text[1].String()
+}
 
 // builtins are all that the modules may call: pure, and quick whatever they are given. A
 // list of what is allowed needs no upkeep when OPA learns to do more.
