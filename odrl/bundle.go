@@ -20,7 +20,7 @@ import (
 )
 
 // Bundle writes the policy as an OPA bundle (tar.gz): the semantics modules, the policy's data and, to read, what is
-// left of the modules once they know the data. With the DecideInput of a request plain OPA finds the same rules active
+// left of the modules once they have the data. With the DecideInput of a request plain OPA finds the same rules active
 // as Decide:
 //
 //	opa eval -b bundle.tar.gz -i input.json data.uimgate.odrl.outcome

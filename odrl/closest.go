@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// closest says why nothing is permitted: the permission that is about the question and lacks the least.
+// closest returns why nothing is permitted: the permission that is about the question and lacks the least.
 func (v *verdict) closest(ev *Evaluation) {
 	ev.deny(reason.PolicyNotApplicable, nil, "no permission of the policy covers this")
 	best, lacks := -1, []string(nil)
@@ -39,7 +39,7 @@ func (v *verdict) closest(ev *Evaluation) {
 	v.waiting(ev, waits)
 }
 
-// waiting says for which duty a permission waits.
+// waiting returns for which duty a permission waits.
 func (v *verdict) waiting(ev *Evaluation, x *rules.Entry) {
 	for _, d := range v.duties(x) {
 		if !v.sets["blocking"][d.N] {

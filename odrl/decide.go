@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Decide says whether the agent may execute the intent now, and under which permissions. It reads no
+// Decide returns whether the agent may execute the intent now, and under which permissions. It reads no
 // clock, counter or network: the same Request always has the same answer. On an error the Decision is
 // zero, which denies. Decisions share what they hold: their lists are not to be changed.
 func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
@@ -41,7 +41,7 @@ func (p *Policy) names(intent string) bool {
 	return p.program != nil && p.program.Targets[intent] != nil
 }
 
-// planned decides by the plan; false where there is none, or it does not know.
+// planned decides by the plan; false where there is none, or it cannot.
 func (p *Policy) planned(r *Request) (*Decision, bool) {
 	made := p.plan
 	if made == nil {
@@ -91,7 +91,7 @@ func (p *Policy) asked(ctx context.Context, r *Request) (*Decision, error) {
 	return p.assemble(o, func() (ast.Object, error) { return rules.Ask(ctx, &p.program.Engine.Reasons, in) })
 }
 
-// assemble makes a Decision of what the rules say; reasons are asked for where no permission applies.
+// assemble makes a Decision of the rules that are active; reasons are asked for where no permission applies.
 func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)) (*Decision, error) {
 	active, err := rules.NumbersIn(outcome, "active")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package odrl says what a service's terms are and decides by them: an ODRL 2.2
+// Package odrl reads a service's terms and decides by them: an ODRL 2.2
 // policy, written as loosely as UIM documents are, becomes a Policy, and a Policy
 // and a Request become a Decision.
 //
@@ -13,7 +13,7 @@
 //
 // Publish is for policies that the gateway enforces, and refuses by name what it could
 // not: remedies and consequences, refinements of assets and parties, values by reference,
-// constraints that no fact of a call could tell, and duties it has no handler for.
+// constraints that no fact of a call could decide, and duties it has no handler for.
 // Load, Validate and Canonical take any ODRL 2.2 document, and Evaluate answers any
 // Question about it, with a report per rule (ODRL IM 2, in full).
 //

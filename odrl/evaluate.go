@@ -18,7 +18,7 @@ import (
 // evaluateTime bounds what Evaluate may spend on one question.
 const evaluateTime = 10 * time.Second
 
-// A DutyMode says which duties a permission waits for.
+// A DutyMode is which duties a permission waits for.
 type DutyMode string
 
 // The duty modes.
@@ -29,7 +29,7 @@ const (
 	DutiesNotViolated DutyMode = "notViolated"
 )
 
-// EvaluateOptions say how Evaluate judges. The zero value is the stricter way.
+// EvaluateOptions are how Evaluate judges. The zero value is the stricter way.
 type EvaluateOptions struct {
 	DutyMode DutyMode // empty: DutiesFulfilled
 }
@@ -62,12 +62,12 @@ func (v *evaluation) prepare(ctx context.Context) error {
 	return v.err
 }
 
-// Evaluate says what the policy has to say to the question in the state of the world, and why, rule by
-// rule. It knows every action, operand and duty, and takes from q and w alone what it knows: it reads no
+// Evaluate returns the answer of the policy to the question in the state of the world, and why, rule by
+// rule. It reads every action, operand and duty, and takes all facts from q and w: it reads no
 // clock, counter or network, and the same arguments always have the same answer. A limit is named, not
 // compared, unless the question gives its count. On an error the Evaluation is zero, which denies.
 //
-// Under a policy from Publish names mean what its World says, and the duties that the gateway sees to
+// Under a policy from Publish names mean what its World has, and the duties that the gateway sees to
 // count as seen to; under one from Load, IRIs mean themselves. An Offer, a Request and an Assertion from
 // Load grant nothing.
 func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o EvaluateOptions) (Evaluation, error) {

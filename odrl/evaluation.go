@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// An Evaluation is the answer to a Question, with what each rule of the policy had to say. The zero
+// An Evaluation is the answer to a Question, with a report of each rule of the policy. The zero
 // Evaluation denies. As JSON it is the answer of uimgate policy decide.
 type Evaluation struct {
 	Permit bool
@@ -57,13 +57,13 @@ const (
 	Violated    State = "Violated"
 )
 
-// A RuleReport says how one rule stands to the question.
+// A RuleReport is how one rule stands to the question.
 type RuleReport struct {
 	Rule       string `json:"rule"` // uid, else JSON pointer
 	Type       string `json:"type"` // Permission, Prohibition or Duty
 	Activation State  `json:"activationState"`
 	Deontic    State  `json:"deonticState,omitempty"` // of duties and prohibitions
-	// Premise says of each part the rule has whether the question fits it; of a duty, whether it binds
+	// Premise has for each part of the rule whether the question fits it; of a duty, whether it binds
 	// the party and whether something performed fits its action and target.
 	Premise Premise `json:"premise"`
 	// Constraints are Satisfied or Unsatisfied by uid, else JSON pointer; unknown counts as Unsatisfied

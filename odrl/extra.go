@@ -86,8 +86,8 @@ func NewExtra(ctx context.Context, name string, source []byte, limit time.Durati
 }
 
 func regoProblems(err error) []RegoProblem {
-	var several ast.Errors
-	if !errors.As(err, &several) {
+	several, ok := errors.AsType[ast.Errors](err)
+	if !ok {
 		return []RegoProblem{{Message: err.Error()}}
 	}
 	const most = 20

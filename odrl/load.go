@@ -12,7 +12,7 @@ import (
 // MaxDocument bounds the bytes of a policy.
 const MaxDocument = model.MaxDocument
 
-// LoadOptions say how Load reads a document.
+// LoadOptions are how Load reads a document.
 type LoadOptions struct {
 	// Lenient takes policies that ODRL IM 2.2 calls invalid as far as they can be evaluated: a rule
 	// without an action, a target or an assignee is about any, and keys and terms that are not known are
@@ -24,7 +24,7 @@ type LoadOptions struct {
 	Profiles []string
 }
 
-// Load makes a Policy of any ODRL document, to be evaluated with what it says alone: IRIs name what they
+// Load makes a Policy of any ODRL document, to be evaluated by itself: IRIs name what they
 // name, no intents and no agents are looked up, and nothing need be enforceable. Publish is for policies
 // that the gateway enforces. The list holds errors and warnings with their JSON pointers; where it holds
 // an error the Policy is nil. Loading spends at most two seconds and fetches nothing.
@@ -50,7 +50,7 @@ func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List
 	return p, p.Warnings()
 }
 
-// ValidateOptions say how Validate reads a document.
+// ValidateOptions are how Validate reads a document.
 type ValidateOptions struct {
 	// Lenient warns of what Load takes in that mode.
 	Lenient bool
@@ -59,9 +59,9 @@ type ValidateOptions struct {
 }
 
 // Validate holds every policy of a document against ODRL IM 2.2 and ODRL V 2.2. The policy is valid
-// where the list holds no error. Warnings tell what is allowed and hardly meant: rules that conflict
+// where the list holds no error. Warnings are about what is allowed and hardly meant: rules that conflict
 // under some requests or can never be active, values that do not fit their operand, deprecated terms.
-// Whether the gateway could enforce it is for Publish to say, which knows the service.
+// Whether the gateway could enforce it depends on the service: Publish checks that.
 func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()

@@ -110,7 +110,7 @@ func (p *Policy) Operands() []string {
 }
 
 // Engine is what evaluates the policy, and where that is OPA alone the reason: what in the policy, or in publishing it,
-// kept it from having a plan. Single decisions of a policy with a plan can still be OPA's, which their Engine tells.
+// kept it from having a plan. Single decisions of a policy with a plan can still be OPA's, as their Engine reports.
 func (p *Policy) Engine() (e Engine, reason string) {
 	switch {
 	case p.program == nil:

@@ -33,7 +33,7 @@ type Question struct {
 var ErrQuestion = errors.New("not a request that can be evaluated")
 
 // ParseQuestion reads {"party", "action", "target", "context"}, or an odrl:Request with one permission,
-// whose constraints by eq are the facts. A lenient reader leaves out what it does not know; a strict one
+// whose constraints by eq are the facts. A lenient reader leaves out unknown members; a strict one
 // refuses it. The document has at most MaxQuestion bytes; the error wraps ErrQuestion and names what is
 // wrong where, never a value.
 func ParseQuestion(doc []byte, lenient bool) (Question, error) {
@@ -62,7 +62,7 @@ func ParseQuestion(doc []byte, lenient bool) (Question, error) {
 	return q, nil
 }
 
-// plainQuestion tells the plain form from an ODRL document: that has a rule, the plain form an action.
+// plainQuestion reports whether it is the plain form: an ODRL document has a rule, the plain form an action.
 func plainQuestion(tree map[string]any) bool {
 	for _, k := range []string{"permission", "odrl:permission", "http://www.w3.org/ns/odrl/2/permission", "@graph"} {
 		if _, ok := tree[k]; ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// explain says why no permission applies: the constraints of the one that came closest. It tells what
+// explain words why no permission applies: the constraints of the one that came closest. It has what
 // the policy asks for, never the values that were given.
 func (p *Policy) explain(o ast.Object, d *Decision) error {
 	d.Reason, d.Detail = reason.PolicyNotApplicable, "no permission of the policy covers this intent for this agent"

@@ -68,7 +68,7 @@ func (v *verdict) remedied(x *rules.Entry) bool {
 	return len(x.Node.Remedies) > 0
 }
 
-// premiseOf says which of its parts the question fits. Of a duty, action and target are those of what
+// premiseOf returns which of its parts the question fits. Of a duty, action and target are those of what
 // was performed.
 func (v *verdict) premiseOf(x *rules.Entry) Premise {
 	state := func(part string, stands bool) State {
@@ -88,7 +88,7 @@ func (v *verdict) premiseOf(x *rules.Entry) Premise {
 	return Premise{Target: state("target", len(x.Node.Targets) > 0), Party: state("party", len(x.Parties) > 0), Action: state("action", len(x.Node.Actions) > 0)}
 }
 
-// states tells a constraint's state and those of its operands, by the polarity of the rule.
+// states adds a constraint's state and those of its operands, by the polarity of the rule.
 func (v *verdict) states(into map[string]State, x *rules.Entry, c *model.Constraint) {
 	name := c.Pointer
 	if c.UID != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A Reproduction is a Request to a published policy, said so that the policy's document alone answers it: to Load and
-// Evaluate, and so to uimgate policy decide and to plain OPA, of which none knows the gateway's intents, hosts and
+// A Reproduction is a Request to a published policy, written so that the policy's document alone answers it: to Load and
+// Evaluate, and so to uimgate policy decide and to plain OPA, of which none has the gateway's intents, hosts and
 // agents. As JSON it is a line of policy decide --batch without its policy.
 type Reproduction struct {
 	Question Question
@@ -19,7 +19,7 @@ type Reproduction struct {
 	DutyMode DutyMode
 }
 
-// Reproduce says what Decide was asked, in the words of the policy. facts are those of the Decision, which the policy
+// Reproduce returns what Decide was asked, in the names of the policy. facts are those of the Decision, which the policy
 // read; they are not changed.
 func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
 	context := make(map[string]any, len(facts)+1)

@@ -250,7 +250,7 @@ func (x *situating) acts(done []Performed, question map[string]any) []any {
 	return list
 }
 
-// proof is the key that signed the call: that of the fact publicKey, else any, where the party is said
+// proof is the key that signed the call: that of the fact publicKey, else any, where the party is reported
 // to have signed. UIM core 4.3.
 func (x *situating) proof(context map[string]any, q Question, w WorldState) (string, bool) {
 	if values, ok := rules.FactList(context["publicKey"]); ok && len(values) == 1 {
@@ -268,7 +268,7 @@ func (x *situating) proof(context map[string]any, q Question, w WorldState) (str
 	return "", false
 }
 
-// reports are the states that are told of duties, each once: the worst of what is said.
+// reports are the states that are reported of duties, each once: the worst of them.
 func (x *situating) reports(told []DutyReport) map[string]any {
 	state := map[string]State{}
 	order := map[State]int{"": -1, Fulfilled: 0, NonSet: 1, Violated: 2}

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Terms says what the policy asks of the agent for the intent before any call is made: the scope of a
+// Terms returns what the policy asks of the agent for the intent before any call is made: the scope of a
 // PAT is computed from it. The clock, the proof and every operand without a fact in r are left open;
 // facts that are given, such as claims of the agreement, count. On an error the Terms are zero, which
 // permit nothing.

@@ -16,7 +16,7 @@ const (
 	maxPerformed = 1000
 )
 
-// A WorldState is what is known of the world when a question is asked. The zero WorldState knows
+// A WorldState is what is known of the world when a question is asked. The zero WorldState has
 // nothing, not even the time.
 type WorldState struct {
 	Now     time.Time
@@ -25,7 +25,7 @@ type WorldState struct {
 	Reports []DutyReport
 }
 
-// A Membership says that a party, an asset or a value is part of a collection. It is transitive.
+// A Membership makes a party, an asset or a value part of a collection. It is transitive.
 type Membership struct {
 	Member     string `json:"member"`
 	Collection string `json:"collection"`
@@ -36,15 +36,15 @@ type Performed struct {
 	Party, Action, Target string
 	At                    time.Time // zero: at a time not known
 	// Context holds the values of left operands for this act, as in a Question. Where it is nil, nothing
-	// is told but that it was done, and a duty is taken to be done as its refinements ask.
+	// is given but that it was done, and a duty is taken to be done as its refinements ask.
 	Context map[string]any
 }
 
-// A DutyReport says what became of a duty, by its uid or JSON pointer. It stands above what was performed.
+// A DutyReport is what became of a duty, by its uid or JSON pointer. It stands above what was performed.
 type DutyReport struct {
 	Rule        string
-	Performance string // Performed, Unperformed or Unknown; empty: not said
-	Deontic     string // NonSet, Fulfilled or Violated; empty: not said
+	Performance string // Performed, Unperformed or Unknown; empty: not given
+	Deontic     string // NonSet, Fulfilled or Violated; empty: not given
 }
 
 // ErrWorldState means a document is no state of the world.

@@ -9,10 +9,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An Effect says what a change is to an agent that acts under the policy.
+// An Effect is what a change means to an agent that acts under the policy.
 type Effect string
 
-// The effects. Of a single change Mixed means that it depends, or cannot be told.
+// The effects. Of a single change Mixed means that it depends, or is not known.
 const (
 	Same   Effect = "same"
 	Better Effect = "better"
@@ -56,14 +56,14 @@ type Change struct {
 	Text  string `json:"text"`
 }
 
-// A Comparison says what changes for agents where one policy takes the place of another.
+// A Comparison is what changes for agents where one policy takes the place of another.
 type Comparison struct {
 	Verdict Effect   `json:"verdict"`
 	Changes []Change `json:"changes"`
 }
 
-// Compare says what changes for agents from one policy to another, by what they mean: documents that are
-// written differently and say the same have no Changes. Rules belong together by what they are about
+// Compare returns what changes for agents from one policy to another, by what they mean: documents that are
+// written differently and mean the same have no Changes. Rules belong together by what they are about
 // (action, target and assignee), else by their uid. What several rules do together is not judged: the
 // Verdict sums up the changes one by one.
 func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the words for it
@@ -88,7 +88,7 @@ type comparer struct {
 }
 
 // say adds a change of a rule in the new policy, or of no rule. Rules that one rule as written was split
-// into often change alike, and are told of together.
+// into often change alike, and are reported together.
 func (c *comparer) say(change Change, of *model.Atom) {
 	if _, said := c.of[change]; !said {
 		c.changes = append(c.changes, change)
@@ -96,7 +96,7 @@ func (c *comparer) say(change Change, of *model.Atom) {
 	c.of[change] = append(c.of[change], of)
 }
 
-// comparison is all that was said.
+// comparison is all that was added.
 func (c *comparer) comparison() Comparison {
 	out := Comparison{Verdict: Same, Changes: []Change{}}
 	whole := wholeRules(c.new.NormalForm)
@@ -114,7 +114,7 @@ func (c *comparer) comparison() Comparison {
 	return out
 }
 
-// policies compares what is said of the whole policy.
+// policies compares what is about the whole policy.
 func (c *comparer) policies() {
 	o, n := c.old, c.new
 	if !slices.Equal(slices.Sorted(slices.Values(o.Types)), slices.Sorted(slices.Values(n.Types))) {
@@ -231,7 +231,7 @@ func (c *comparer) pair(before, after []*model.Atom, key func(*model.Atom) strin
 	return left, right
 }
 
-// effects say what it is to agents that a rule of each kind is there.
+// effects are what a rule of each kind means to agents.
 var effects = map[model.RuleKind]Effect{model.Permission: Better, model.Prohibition: Worse, model.Obligation: Worse}
 
 func (c *comparer) gone(list []*model.Atom) {
@@ -259,7 +259,7 @@ func wholeRules(f *model.NormalForm) map[*model.Rule]int {
 	return whole
 }
 
-// A gathered is some of the rules that one rule as written was split into, as a rule that says as much.
+// A gathered is some of the rules that one rule as written was split into, as a rule that means as much.
 type gathered struct {
 	kind model.RuleKind
 	node *model.Rule

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// The canonical texts say when two parts of policies mean the same, however they are written: what names
+// By the canonical texts two parts of policies are found to mean the same, however they are written: what names
 // and describes a node is not in them, and the order of what has none does not count.
 
 // list is a canonical text of parts whose order does not count.
@@ -144,7 +144,7 @@ type canon struct {
 	shared map[*model.Rule]string
 }
 
-// of is the canonical text of all that a rule says, as its hash.
+// of is the canonical text of all that a rule means, as its hash.
 func (m *canon) of(a *model.Atom) string {
 	if known, ok := m.rules[a]; ok {
 		return known

@@ -35,7 +35,7 @@ func actionOf(a *model.Atom) string {
 	return a.Action.Name
 }
 
-// apart are the duties whose meaning others do not have, each as often as it is said.
+// apart are the duties whose meaning others do not have, each as often as it is written.
 func (r ruleComparer) apart(list, others []*model.Atom) []*model.Atom {
 	count := map[string]int{}
 	for _, a := range others {

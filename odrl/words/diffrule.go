@@ -34,7 +34,7 @@ func (c *comparer) rule(o, n *model.Atom) {
 	}
 }
 
-// children compares the duties of every role. Rules split from the same two share them, and are told of
+// children compares the duties of every role. Rules split from the same two share them, and are reported
 // once for all.
 func (r ruleComparer) children(o, n *model.Atom) {
 	r.duties(o.Duties, n.Duties, "duty")
@@ -49,7 +49,7 @@ func refinementsOf(a *model.Atom) []*model.Constraint {
 	return a.Action.Refinements
 }
 
-// A ruleComparer says what is different between two rules.
+// A ruleComparer words what is different between two rules.
 type ruleComparer struct {
 	*comparer
 	say func(Effect, string)
@@ -93,7 +93,7 @@ func condition(s speech, c *model.Constraint) string {
 	return s.clause(c)
 }
 
-// without are the constraints whose meaning others do not have, each as often as it is said.
+// without are the constraints whose meaning others do not have, each as often as it is written.
 func without(list, others []*model.Constraint) []*model.Constraint {
 	count := map[string]int{}
 	for _, c := range others {

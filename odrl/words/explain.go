@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A Topic says what a Sentence is about.
+// A Topic is what a Sentence is about.
 type Topic string
 
 // The topics, in the order in which Plain has them.
@@ -28,13 +28,13 @@ const (
 // A Sentence is one rule of a policy in plain words.
 type Sentence struct {
 	Topic Topic  `json:"topic"`
-	Rule  string `json:"rule,omitempty"` // the rule's uid, else its JSON pointer; empty where no single rule says it
+	Rule  string `json:"rule,omitempty"` // the rule's uid, else its JSON pointer; empty where it is of no single rule
 	Text  string `json:"text"`
 	// Terms qualify Text, a sentence or two each: limits, conditions, price, duties. All of them hold.
 	Terms []string `json:"terms,omitempty"`
 }
 
-// Explain says in plain words what the policy means: each rule as written once, with all its targets and
+// Explain puts into plain words what the policy means: each rule as written once, with all its targets and
 // parties. What Publish made is worded as it is enforced, what Load made as it stands. The order is that
 // of the topics, then of the document. The words are for people and may change between versions; programs
 // decide by Decide, Evaluate and Terms.
@@ -150,7 +150,7 @@ func (w *wording) sentence(g *group) Sentence {
 	return s
 }
 
-// who words the parties of a rule; everyone is what it says where it names none.
+// who words the parties of a rule; everyone is the word where it names none.
 func (g *group) who(everyone string) string {
 	if slices.Contains(g.assignees, "") {
 		return everyone

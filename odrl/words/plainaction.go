@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// verbs say what each action of ODRL V 2.2 and of the UIM profile does to an asset, which stands where
+// verbs word what each action of ODRL V 2.2 and of the UIM profile does to an asset, which stands where
 // % does. Actions that are not of one asset have no %.
 var verbs = map[string]string{
 	"use": "use % in any way", "transfer": "hand over ownership of %", "give": "give % away, keeping no copy", "sell": "sell %, keeping no copy",

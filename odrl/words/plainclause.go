@@ -12,10 +12,10 @@ import (
 // A speech is how conditions are worded: of the calls that a gateway lets through, or of any act.
 type speech struct {
 	done string         // what stands before "before 1 January 2030"
-	open string         // what is said of facts that may be missing
+	open string         // the words for facts that may be missing
 	sure []model.Kind   // of left operands whose facts never are
 	also []model.Source // those that always give a value
-	most int            // names and values that one sentence holds; of more it says how many there are
+	most int            // names and values that one sentence holds; of more it has their number
 }
 
 var (
@@ -23,7 +23,7 @@ var (
 	ofActs  = speech{done: "it is done", open: "Where that is not known, ", sure: []model.Kind{model.Instant, model.Window, model.Count}, most: math.MaxInt}
 )
 
-// doubt says what follows where it is not known whether a condition is true.
+// doubt words what follows where it is unknown whether a condition is true.
 func (s speech) doubt(conditions []*model.Constraint, then string) []string {
 	if !slices.ContainsFunc(conditions, s.uncertain) {
 		return nil
@@ -73,7 +73,7 @@ func (s speech) part(c *model.Constraint, at string) string {
 }
 
 // logic words a logical constraint. Where each part is short they stand in one sentence, else as a list
-// whose numbers say what belongs to what.
+// whose numbers show what belongs to what.
 func (s speech) logic(c *model.Constraint, at string) string {
 	const short = 3
 	inline := len(c.Operands) <= short && !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool {

@@ -101,7 +101,7 @@ func (r telling) doer(who []model.Reference) string {
 	return "whoever does it"
 }
 
-// failing says what follows where a duty is not met, as a sentence behind it.
+// failing words what follows where a duty is not met, as a sentence behind it.
 func (r telling) failing(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)

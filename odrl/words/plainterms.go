@@ -33,7 +33,7 @@ func (w *wording) limits(g *group) []string {
 	return list
 }
 
-// counted says which calls a limit counts together. A limit belongs to each target that is written.
+// counted words which calls a limit counts together. A limit belongs to each target that is written.
 func (g *group) counted() []string {
 	collections := slices.ContainsFunc(g.targets, collection)
 	switch {
@@ -160,7 +160,7 @@ func signerOf(d *rules.Duty) string {
 	return "one of the keys " + ofCalls.listing(list, "and")
 }
 
-// general says how the rules work together and what else was agreed.
+// general words how the rules work together and what else was agreed.
 func (w *wording) general() []Sentence {
 	var texts []string
 	if w.several() {

@@ -154,7 +154,7 @@ func clockTime(nano int64) string {
 	return t.Format("15:04:05.999999999")
 }
 
-// timely reports whether every part of a constraint says when.
+// timely reports whether every part of a constraint is about time.
 func timely(c *model.Constraint) bool {
 	if c.Logic == "" {
 		return c.Left().Temporal

@@ -19,7 +19,7 @@ var natures = map[string]string{
 	"Assertion": "This is an assertion: it claims that these rules hold and grants nothing.",
 }
 
-// nature says what kind of policy it is, and what stands in its place or behind it.
+// nature words what kind of policy it is, and what stands in its place or behind it.
 func (r telling) nature() []Sentence {
 	types := slices.Clone(r.Types)
 	if len(types) > 1 { // each other type is a Set as well
@@ -70,7 +70,7 @@ func (r telling) nobody() string {
 	return "no one"
 }
 
-// together says how the rules work together.
+// together words how the rules work together.
 func (r telling) together() []Sentence {
 	has := map[model.RuleKind]bool{}
 	duties := false

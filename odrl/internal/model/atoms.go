@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A NormalForm is a policy after all steps of normalisation: what it says, rule by rule. ODRL IM 2.7.
+// A NormalForm is a policy after all steps of normalisation, rule by rule. ODRL IM 2.7.
 type NormalForm struct {
 	UID        string
 	Types      []string // at least one

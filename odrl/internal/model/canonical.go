@@ -189,7 +189,7 @@ func (w *writer) rule(r *Rule) any {
 	return map[string]any(n)
 }
 
-// term writes the name of a term as the context of ODRL knows it, or as an IRI.
+// term writes the name of a term as the context of ODRL has it, or as an IRI.
 func term(name string) string {
 	switch {
 	case strings.Contains(name, ":"):
@@ -318,7 +318,7 @@ func (w *writer) literal(l Literal) any {
 	}
 }
 
-// outsiders writes what the document says beside its policies, a node for each thing.
+// outsiders writes what the document has beside its policies, a node for each thing.
 func (w *writer) outsiders() []any {
 	nodes := map[string]node{}
 	at := func(iri string) node {

@@ -1,8 +1,8 @@
-// Package model reads an ODRL 2.2 document into what it says, rule by rule. It knows nothing of services, agents or OPA.
+// Package model reads an ODRL 2.2 document into its rules, one by one. It depends on no service, agent or OPA.
 //
 // The way of a document, one layer a file or two:
 //
-//	nodes      JSON tree → nodes: what the document says about one IRI, wherever it stands
+//	nodes      JSON tree → nodes: what the document has about one IRI, wherever it stands
 //	read       nodes → Documents: every key consumed or reported, every term resolved (names, vocabulary)
 //	expand     Document → Document: links from outside, inheritance and shared properties copied in (ODRL IM 2.7, 2.9)
 //	check      what ODRL IM 2.2 does not allow; advise: what others may read differently

@@ -11,7 +11,7 @@ type Document struct {
 	profiles   []Reference
 	inherits   []Reference
 	ReplacedBy []Reference
-	strategies []Strategy // as said; none means void on conflict, several come of a merge
+	strategies []Strategy // as written; none means void on conflict, several come of a merge
 	Rules      []*Rule
 	// Shared by every rule, ODRL IM 2.7.1.
 	actions   []Action
@@ -24,7 +24,7 @@ type Document struct {
 	facts     *Facts
 }
 
-// notes are what a node says that describes and never decides, by property.
+// notes are what describes a node and never decides, by property.
 type notes map[string]any
 
 // A Strategy settles conflicts between permissions and prohibitions. ODRL IM 2.10; unset means invalid.
@@ -99,7 +99,7 @@ type Reference struct {
 	Collection  bool          // an AssetCollection or a PartyCollection
 	Source      string        // of a collection: the IRI that its members are part of
 	Refinements []*Constraint // of a collection: which members are meant
-	types       []string      // as written, beyond what collection says
+	types       []string      // as written, beyond what Collection means
 	notes       notes
 	Literal     bool // a text that is no IRI
 }

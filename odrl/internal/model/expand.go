@@ -112,7 +112,7 @@ func (l *Library) parent(d *Document) bool {
 	}) || l.successor(d) != nil
 }
 
-// Expanded brings a policy through steps 1 to 4 of normalisation: what others say about it, its class,
+// Expanded brings a policy through steps 1 to 4 of normalisation: what others have about it, its class,
 // what it inherits, and what it shares copied into each rule.
 func (l *Library) Expanded(d *Document) *Document {
 	out := &Document{
@@ -147,7 +147,7 @@ func (l *Library) ancestry(d *Document) []*Document {
 	return list
 }
 
-// inherit adds what a policy says to its heir. ODRL IM 2.8: states are the parent's own and not passed on.
+// inherit adds what a policy has to its heir. ODRL IM 2.8: states are the parent's own and not passed on.
 func (l *Library) inherit(to, from *Document, inherited bool, seen map[string]bool) {
 	outside := l.shared[from.uid]
 	to.targets = union(to.targets, from.targets, outside["target"])
@@ -188,8 +188,8 @@ func (l *Library) inherit(to, from *Document, inherited bool, seen map[string]bo
 	}
 }
 
-// share copies what the policy says for all its rules into one. ODRL IM 2.7.1: it adds to what the rule
-// says itself.
+// share copies what the policy has for all its rules into one. ODRL IM 2.7.1: it adds to what the rule
+// has itself.
 func (d *Document) share(rule *Rule) *Rule {
 	r := *rule
 	r.Actions = unionActions(rule.Actions, d.actions)

@@ -2,7 +2,7 @@ package model
 
 import "slices"
 
-// Facts are what a document says about the things that its rules name: members of collections and
+// Facts are what a document has about the things that its rules name: members of collections and
 // the hierarchy of actions beyond that of ODRL V 2.2.
 type Facts struct {
 	PartOf     map[string][]string // member → collections, as written

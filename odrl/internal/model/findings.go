@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// maxErrors is how many errors of one document are told; reading stops after them.
+	// maxErrors is how many errors of one document are reported; reading stops after them.
 	maxErrors = 100
-	// maxWarnings is how many warnings are told; the rest are left out, and the last one says so.
+	// maxWarnings is how many warnings are reported; the rest are left out, which the last one notes.
 	maxWarnings = 100
 )
 

@@ -63,7 +63,7 @@ type Interval struct {
 	Zoneless bool
 }
 
-// Beyond reports a time that is not told apart from others as far away.
+// Beyond reports a time that is not distinguished from others as far away.
 func (i Interval) Beyond() bool { return i.From == math.MinInt64 || i.To == math.MaxInt64 }
 
 var (
@@ -107,7 +107,7 @@ func ParseInstant(s string) (Interval, bool) {
 	return Interval{}, false
 }
 
-// fits reports whether the zone of a dateTime is one that XML Schema knows: up to 14 hours.
+// fits reports whether the zone of a dateTime is one of XML Schema: up to 14 hours.
 func fits(s string) bool {
 	zone := s[max(len(s)-6, 0):]
 	return zone[0] != '+' && zone[0] != '-' || zone <= zone[:1]+"14:00"

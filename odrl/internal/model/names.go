@@ -148,7 +148,7 @@ type class struct {
 }
 
 // term resolves a value to a term of the class: the local name of a term of ODRL or UIM, else, where
-// the document or one of its profiles may say so, the IRI of a term of another vocabulary. Where there
+// the document or one of its profiles may grow the list, the IRI of a term of another vocabulary. Where there
 // is neither it reports the nearest.
 func (n *Names) term(c class, f Field, raw string) (string, bool) {
 	name, ok := n.Local(raw, n.Namespaces)
@@ -168,7 +168,7 @@ func (n *Names) term(c class, f Field, raw string) (string, bool) {
 	}
 	full := n.Expand(raw)
 	foreign := c.grows && !n.ofODRL(full)
-	if c.grows && n.open && ok { // a word that only the profile knows, in ODRL's namespace or bare
+	if c.grows && n.open && ok { // a word of the profile alone, in ODRL's namespace or bare
 		n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a %s of the profile", Quote(raw), c.what)
 		return name, true
 	}

@@ -32,7 +32,7 @@ var roles = func() map[string]role {
 	return m
 }()
 
-// A definition is one node object of the document that says something about an IRI or a blank node.
+// A definition is one node object of the document that is about an IRI or a blank node.
 type definition struct {
 	Field
 	role role
@@ -69,7 +69,7 @@ func (r *reader) index(f Field, as role, top bool) {
 	}
 }
 
-// says reports whether a property says anything about a node. The type alone does so at the top; within
+// says reports whether a property describes a node. The type alone does so at the top; within
 // a rule it is part of referring to it.
 func (r *reader) says(raw string, top bool) bool {
 	name, _ := r.key(raw)
@@ -130,7 +130,7 @@ func (r *reader) idOf(v any) string {
 	return ""
 }
 
-// definitions are what the document says about a node that is used in the role: an asset may be a
+// definitions are what the document has about a node that is used in the role: an asset may be a
 // policy as well (a duty may be about one), and that is read elsewhere.
 func (r *reader) definitions(id string, as role) []definition {
 	list := r.nodes[id]
@@ -140,10 +140,10 @@ func (r *reader) definitions(id string, as role) []definition {
 	return slices.DeleteFunc(slices.Clone(list), func(d definition) bool { return d.role != anyRole && d.role != as })
 }
 
-// defined reports whether the document says anything about the node that the value refers to.
+// defined reports whether the document has anything about the node that the value refers to.
 func (r *reader) defined(v any, as role) bool { return len(r.definitions(r.idOf(v), as)) > 0 }
 
-// node reads f as an object together with everything that the document says about the same node
+// node reads f as an object together with everything that the document has about the same node
 // elsewhere.
 func (r *reader) node(f Field, what string, as role) *object {
 	id := r.idOf(f.Value)
@@ -162,7 +162,7 @@ func (r *reader) node(f Field, what string, as role) *object {
 	return o
 }
 
-// dangling reports whether the value only refers to a node, and the document says nothing of that node.
+// dangling reports whether the value only refers to a node, of which the document has nothing.
 func (r *reader) dangling(v any, as role) bool {
 	if _, isText := v.(string); isText {
 		return !r.defined(v, as)
@@ -182,7 +182,7 @@ func (r *reader) dangling(v any, as role) bool {
 // united are the properties of which every node that bears the IRI may add some.
 var united = []string{"@type", "partOf", "hasPolicy", "assignerOf", "assigneeOf", "includedIn", "implies"}
 
-// merge adds what another object says about the same node. Properties that both have must agree.
+// merge adds what another object has about the same node. Properties that both have must agree.
 func (r *reader) merge(o, other *object, id string) {
 	for _, name := range SortedKeys(other.fields) {
 		f := other.fields[name]

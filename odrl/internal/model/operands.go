@@ -16,7 +16,7 @@ type Operand struct {
 	Codes     *coding
 	Operators string // those that ODRL V 2.2 foresees, with spaces between; empty: all
 	Datatype  *datatype
-	Temporal  bool // it says when something is done: on a duty it is the deadline
+	Temporal  bool // it is about when something is done: on a duty it is the deadline
 	UIM       bool // a term of the UIM profile, which ODRL itself does not have
 }
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// kindOf says what a node of the graph is, by its type or the properties it has.
+// kindOf returns what a node of the graph is, by its type or the properties it has.
 func (r *reader) kindOf(m map[string]any) role {
 	for _, raw := range SortedKeys(m) {
 		switch name, _ := r.key(raw); name {
@@ -57,11 +57,11 @@ func (r *reader) terms(nodes []Field) {
 	}
 }
 
-// outside reads a node of the graph that is no policy, for what it says whether or not a rule names it.
+// outside reads a node of the graph that is no policy, for what it has whether or not a rule names it.
 func (r *reader) outside(f Field) {
 	m, ok := f.Value.(map[string]any)
 	if !ok {
-		r.object(f, "a node") // says what is wrong
+		r.object(f, "a node") // reports what is wrong
 		return
 	}
 	switch r.kindOf(m) {
@@ -94,7 +94,7 @@ func (r *reader) outside(f Field) {
 }
 
 // broaderAction notes that one action is included in, or implies, another. What ODRL's own actions are
-// included in is ODRL's to say.
+// included in is defined by ODRL.
 func (r *reader) broaderAction(iri string, f Field, into map[string][]string) {
 	s, ok := r.word(f, "an action")
 	if !ok {

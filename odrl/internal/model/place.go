@@ -95,7 +95,7 @@ var (
 	hostForm     = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]\.?$`)
 )
 
-// regionGroups look like ISO 3166-1 codes and are groups of countries, whose members nothing here knows.
+// regionGroups look like ISO 3166-1 codes and are groups of countries, whose members are not listed here.
 var regionGroups = []string{"EU", "EZ", "UN"}
 
 // A coding writes texts as codes in which containment shows: what a code contains continues it after a hyphen.

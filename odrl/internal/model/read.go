@@ -37,7 +37,7 @@ type reader struct {
 	shared          sharing
 }
 
-// sharing is what nodes say from outside of policies: ODRL IM 2.2.1, 2.3.1 hasPolicy, assignerOf, assigneeOf.
+// sharing are the properties of nodes outside of policies that point at them: ODRL IM 2.2.1, 2.3.1 hasPolicy, assignerOf, assigneeOf.
 type sharing map[string]map[string][]Reference // policy → target, assigner or assignee → who
 
 // NewReader makes a reader of one document whose names n resolves. It stops when ctx ends.
@@ -154,7 +154,7 @@ func wrapped(tree map[string]any) bool {
 	return tree["@graph"] != nil
 }
 
-// isPolicy tells the policies of a graph from its other nodes.
+// isPolicy reports whether a node of a graph is a policy.
 func (r *reader) isPolicy(m map[string]any) bool {
 	for raw, v := range m {
 		switch name, _ := r.key(raw); name {

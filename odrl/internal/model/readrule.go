@@ -157,7 +157,7 @@ func (r *reader) ruleType(o *object, kind RuleKind) {
 	}
 }
 
-// amount reads UIM's amount, unit and timeInterval of a pay duty. The interval says when charges are
+// amount reads UIM's amount, unit and timeInterval of a pay duty. The interval is when charges are
 // settled; each execution owes the amount all the same.
 func (r *reader) amount(o *object) []*Constraint {
 	f, ok := o.one("amount")
@@ -256,7 +256,7 @@ func (r *reader) action(f Field) (Action, bool) {
 	return a, ok
 }
 
-// actionFacts reads what an action says where a rule uses it about the actions it belongs to.
+// actionFacts reads the actions that an action belongs to, where a rule uses it.
 func (r *reader) actionFacts(o *object, named bool, value Field) {
 	for _, relation := range []struct {
 		key  string

@@ -118,7 +118,7 @@ func nanosIn(digits string) int64 {
 
 var semverForm = regexp.MustCompile(`^[vV]?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.([0-9]{1,9}))?(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?$`)
 
-// ParseSemver reads v2, 2.1 or 1.2.3-rc.1 as a list that sorts as Semantic Versioning 2.0.0 section 11 says.
+// ParseSemver reads v2, 2.1 or 1.2.3-rc.1 as a list that sorts as Semantic Versioning 2.0.0 section 11 defines.
 func ParseSemver(s string) ([]any, bool) {
 	const most = 128
 	m := semverForm.FindStringSubmatch(s)

@@ -19,8 +19,8 @@ const (
 // contexts are the JSON-LD contexts whose terms are built in. None is ever fetched.
 var contexts = []string{"www.w3.org/ns/odrl.jsonld", "www.w3.org/ns/odrl/2/ODRL22.json", "www.w3.org/ns/odrl/2/"}
 
-// profiles are the profile IRIs this engine knows, without scheme: the ODRL core, and the names under
-// which UIM's is seen. ODRL IM 2.1: an engine stops at a profile it does not know.
+// profiles are the profile IRIs of this engine, without scheme: the ODRL core, and the names under
+// which UIM's is seen. ODRL IM 2.1: an engine stops at an unknown profile.
 var profiles = append([]string{"www.w3.org/ns/odrl/2/core"}, uimProfiles...)
 
 // uimProfiles are the names of UIM's profile; the first is that of UIM core 6.2.
@@ -131,7 +131,7 @@ var functions = []string{
 	"informedParty", "informingParty", "trackingParty", "trackedParty", "contractingParty", "contractedParty",
 }
 
-// PolicyTypes says of each policy class whether its rules grant anything here. An Offer that the
+// PolicyTypes has for each policy class whether its rules grant anything here. An Offer that the
 // service publishes is the terms offered: issuing a PAT makes the Agreement.
 var PolicyTypes = map[string]bool{
 	"Policy": true, "Set": true, "Offer": true, "Agreement": true, "Privacy": true,

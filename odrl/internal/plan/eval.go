@@ -12,7 +12,7 @@ type Frame struct {
 	memo      []uint8 // 0: not asked yet, 1: false, 2: true
 	bits      []uint64
 	text      []byte
-	Failed    bool // something came up that only OPA knows the answer to
+	Failed    bool // something came up that only OPA can answer
 }
 
 // holds evaluates a formula. Its answer is worth nothing once the frame has failed.

@@ -52,7 +52,7 @@ func (s *PolicySlot) read(f *Frame, r *Request, open bool) value {
 	default:
 		f.arena = append(f.arena, s.value(v))
 	}
-	if s.Kind == model.Event { // other events say nothing of this one
+	if s.Kind == model.Event { // the course of other events leaves this one open
 		f.arena = append(f.arena[:start], slices.DeleteFunc(f.arena[start:], func(v value) bool { return v.kind == undefined })...)
 	}
 	list := f.arena[start:len(f.arena):len(f.arena)]
@@ -136,7 +136,7 @@ func (s *PolicySlot) amount(v any) value {
 	return value{kind: aNumber, n: a.Nano}
 }
 
-// versionFact is the version of the intent itself, whatever facts say.
+// versionFact is the version of the intent itself, whatever the facts are.
 func versionFact(uid string) value {
 	v, ok := model.ParseVersion(model.VersionOf(uid))
 	if !ok {
@@ -146,7 +146,7 @@ func versionFact(uid string) value {
 	return value{kind: anArray, list: []value{{kind: anArray, list: []value{part(0), part(1), part(2)}}}}
 }
 
-// A filler knows where the slots of a plan get their values from.
+// A filler puts values into the slots of a plan.
 type filler struct {
 	slots    []planSlot
 	facts    []*PolicySlot // for the slots that are facts

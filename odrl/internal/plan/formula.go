@@ -69,7 +69,7 @@ const (
 	eJoined // kids[1:] joined by kids[0]
 )
 
-// A builder makes formulas. Its errors say what a plan cannot do.
+// A builder makes formulas. Its errors are what a plan cannot do.
 type builder struct {
 	formulas  map[string]*formula
 	exprs     map[string]*expr

@@ -15,7 +15,7 @@ import (
 // maxResidual bounds the text of a residual. What a policy leaves beyond that is evaluated by the prepared query.
 const maxResidual = 1 << 20
 
-// residualQuery asks for what a plan answers, and for what each constraint says by itself.
+// residualQuery asks for what a plan answers, and for each constraint by itself.
 const residualQuery = `x = {"outcome": data.uimgate.odrl.outcome, "reasons": data.uimgate.odrl.reasons, "leaves": {"holds": data.uimgate.odrl.holds_0, "fails": data.uimgate.odrl.fails_0}}`
 
 // A Residual is what is left of the semantics module for one policy when only the input is unknown.

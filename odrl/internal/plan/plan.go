@@ -41,7 +41,7 @@ type planEntry struct {
 	when *formula
 }
 
-// newPlan makes formulas of a residual. Its error says what in the residual no plan can do.
+// newPlan makes formulas of a residual. Its error is what in the residual no plan can do.
 func newPlan(in *Inputs, r *Residual) (*Plan, error) {
 	x := newReading(r)
 	made := &Plan{}
@@ -196,7 +196,7 @@ func (p *Plan) Load(f *Frame, input ast.Object) bool {
 }
 
 // Compile makes the plan of a policy, if the residual of the policy allows it and the plan answers as OPA does; else
-// the error says why there is none.
+// the error is why there is none.
 func Compile(ctx context.Context, p *rules.Program, in *Inputs) (*Plan, *Residual, error) {
 	left, err := partially(ctx, p.Engine.Compiler, p.Engine.Store)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// A reading makes formulas of the rules of a residual. It knows comparisons, membership, negation, references to the
+// A reading makes formulas of the rules of a residual. It reads comparisons, membership, negation, references to the
 // input and the residual's own rules; what else it meets is an error that names it.
 type reading struct {
 	*builder

@@ -72,7 +72,7 @@ func (v *value) equal(w *value) bool {
 	return true
 }
 
-// order compares as Rego does; false where this program does not know how to.
+// order compares as Rego does; false where a plan cannot.
 func (v *value) order(w *value) (int, bool) {
 	if v.kind != w.kind {
 		return cmp.Compare(v.kind, w.kind), true

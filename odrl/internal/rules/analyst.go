@@ -313,7 +313,7 @@ func (a *analyst) neverActive(r *model.Atom) {
 	}
 }
 
-// binds says what remains of a rule that can never be active.
+// binds words what remains of a rule that can never be active.
 func binds(k model.RuleKind) string {
 	if k == model.Permission {
 		return ""

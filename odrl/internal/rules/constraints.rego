@@ -177,7 +177,7 @@ part(_, piece, whole) if piece == whole
 
 part("code", piece, whole) if startswith(piece, concat("", [whole, "-"]))
 
-# A value is part of what the world says it is part of.
+# A value is part of what it is part of in the world.
 part("class", piece, whole) if whole in input.within[piece]
 
 # Windows hold their start and not their end; one whose end comes first runs over midnight.

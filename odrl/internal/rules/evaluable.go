@@ -13,8 +13,8 @@ import (
 type Evaluable struct {
 	*compiler
 	Form    *model.NormalForm
-	world   *Catalog // what names refer to; nil: to what they say
-	Literal bool     // IRIs mean themselves; else names mean what the gateway's World says
+	world   *Catalog // what names refer to; nil: they mean themselves
+	Literal bool     // IRIs mean themselves; else names mean what the gateway's World has
 	agents  func(model.Reference) []string
 	Entries []*Entry
 	ByName  map[string]*Entry

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// rate reads a limit: at most N executions in a period. A permission says so by count or rateLimit
+// rate reads a limit: at most N executions in a period. A permission has it as count or rateLimit
 // lteq N, a prohibition by gt N.
 func (k *compiler) rate(c *model.Constraint, kind model.RuleKind) (limit.Rate, bool) {
 	if len(c.Right) != 1 || c.Right[0].Window {

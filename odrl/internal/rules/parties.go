@@ -27,7 +27,7 @@ func (n *normalizer) assignees(refs []model.Reference) []string {
 }
 
 // agents are the IRIs of known agents that an assignee names: its own, or those of its members, as far
-// as the document says who they are.
+// as the document lists them.
 func (n *normalizer) agents(ref model.Reference) []string {
 	name := ref.Name()
 	list, seen := n.parties[name]

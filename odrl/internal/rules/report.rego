@@ -8,7 +8,7 @@
 # input.implied         what the action implies, and what that is included in (ODRL IM 2.4)
 # input.given           the slots that the question has facts for, readable or not
 # input.performed       acts of the world, each with names and facts of its own
-# input.reports[key]    states of duties that are told and stand above what was performed
+# input.reports[key]    states of duties that are reported and stand above what was performed
 # input.mode            fulfilled or notViolated: which duties a permission waits for
 #
 # Premises and constraints decide whether a rule is active; refinements decide whether it is about this
@@ -351,8 +351,8 @@ accomplishes(act, atom) if {
 	not short(atom, act)
 }
 
-# An act that is told with facts of its own must be as refined. One told without is taken to be what was
-# owed, unless what is known of the question says otherwise.
+# An act that has facts of its own must be as refined. One without is taken to be what was
+# owed, unless the facts of the question are against it.
 short(atom, act) if {
 	refined(atom)
 	not act.presumed

@@ -178,7 +178,7 @@ func (d demand) variable() (name, operand string) {
 	return name, d.c.Operand
 }
 
-// narrow applies one comparison. One of which nothing can be said changes nothing.
+// narrow applies one comparison. One that cannot be compared changes nothing.
 func (d *domain) narrow(c *model.Constraint, operator string) {
 	left := c.Left()
 	if left.Kind == model.Window || operator == "within" || operator == "outside" {

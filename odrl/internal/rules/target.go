@@ -89,7 +89,7 @@ func (w *Catalog) addHost(h string) {
 	}
 }
 
-// resolve finds the intents that a target of the policy names. The error says what it could have named.
+// resolve finds the intents that a target of the policy names. The error has what it could have named.
 func (w *Catalog) resolve(iri string) (*Target, error) {
 	if known, ok := w.cache[iri]; ok {
 		return known.target, known.err
@@ -111,7 +111,7 @@ func (w *Catalog) resolve(iri string) (*Target, error) {
 	return known.target, known.err
 }
 
-// collection finds the intents that the document says are part of the collection. ODRL IM 2.2.2.
+// collection finds the intents that are part of the collection by the document. ODRL IM 2.2.2.
 func (w *Catalog) collection(iri string) []int {
 	if w.facts == nil {
 		return nil
