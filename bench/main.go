@@ -3,7 +3,7 @@
 //	path    free calls against the plain reverse proxy of the same Go process: requests per second, p50, p99, CPU
 //	        seconds per 1,000 calls and resident memory
 //	paid    calls that charge, each durable before the upstream is called and before its answer leaves, on both engines
-//	grants  places under one limit, from one and from three replicas, and how often they ask the database
+//	grants  places under one limit, from one and from three replicas, and their round trips to the database
 //
 // Figures of a shared machine mean little by themselves; read the ratios, which come from one run.
 //

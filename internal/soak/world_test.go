@@ -175,7 +175,7 @@ func (w *world) killOnce(g *gateway) {
 func (w *world) recover() {
 	w.t.Helper()
 	late := w.agentNamed("late", 1)
-	w.approve(late) // whatever the others owe by now
+	w.approve(late) // for any amount that the others owe by now
 	for _, g := range w.gateways {
 		free, paid := w.serves(g, late, details), w.serves(g, late, order)
 		if free != nil || paid != nil {

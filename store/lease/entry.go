@@ -63,7 +63,7 @@ const (
 // The last unit is left to such calls. Where other processes take units too, it is unknown here how many the store has
 // left, and a call that took the only unit would return that none is left. It goes to the store again, which the next call
 // would have done.
-func (w *want) availability(now instant, sole bool) availability {
+func (w *reservation) availability(now instant, sole bool) availability {
 	e := w.entry
 	usable := e.max > 0 && e.max <= w.limit.Max && e.units > 0
 	switch {
@@ -78,7 +78,7 @@ func (w *want) availability(now instant, sole bool) availability {
 }
 
 // waitedForLease reports whether the lease is the one that the call waited for.
-func (w *want) waitedForLease() bool { return w.waited != nil && w.waited == w.entry.by }
+func (w *reservation) waitedForLease() bool { return w.waited != nil && w.waited == w.entry.by }
 
 func (e *entry) refusal(most int64, now instant) *refusal {
 	for i := range e.refusals {

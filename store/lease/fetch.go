@@ -12,7 +12,7 @@ import (
 // A fetch is one request to the store, for leases or for a return, which any number of calls may wait for.
 type fetch struct {
 	request store.LeaseRequest
-	entries []*entry // of its wants, in their order, or else of its returns
+	entries []*entry // of its demands, in their order, or else of its returns
 	waiting atomic.Int64
 
 	late chan struct{} // closed when the time of the store is over, or the fetch is done
@@ -41,7 +41,7 @@ func newFetch() *fetch { return &fetch{late: make(chan struct{}), done: make(cha
 
 // prepare makes a fetch for all limits of a call that are missing; their entries are locked. It is nil when the Holder
 // is closed. The fetch returns what remains of their leases.
-func (h *Holder) prepare(ws *wants, now instant) *fetch {
+func (h *Holder) prepare(ws *reservations, now instant) *fetch {
 	if !h.enter() {
 		return nil
 	}

@@ -96,7 +96,7 @@ func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Admissi
 	began := h.clock()
 	var refusal *store.LimitError
 	for i := range r.Candidates {
-		var ws wants
+		var ws reservations
 		if r.Candidates[i].Charge.Nano != 0 || !ws.fill(h, &r, i) || i == 0 && ws.n == 0 {
 			return h.direct(ctx, r)
 		}
@@ -142,7 +142,7 @@ func valid(list []store.Reservation) bool {
 // direct goes through the store. Before a limit refuses a call, its unused units on a lease of this process are
 // returned.
 func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
-	for range maxWants {
+	for range maxReservations {
 		begun, err := h.store.Begin(ctx, r)
 		if err == nil {
 			h.observe(&begun)

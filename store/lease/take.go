@@ -14,7 +14,7 @@ const rounds = 8
 // take admits a call under all limits of one candidate, or none. The refusal is that of a limit, and the next candidate
 // is tried; errDirect sends the call through the store.
 func (h *Holder) take(
-	ctx context.Context, began instant, r *store.BeginRequest, candidate int, ws *wants,
+	ctx context.Context, began instant, r *store.BeginRequest, candidate int, ws *reservations,
 ) (store.Admission, *store.LimitError, error) {
 	now := began
 	for range rounds {
@@ -59,7 +59,7 @@ func (h *Holder) take(
 
 // look returns the state of the limits of a call: all of them ready, one refused, or missing. Where a missing one is
 // being fetched, it returns that fetch to wait for.
-func (ws *wants) look(now instant, sole bool) (f *fetch, refusal *store.LimitError, ready bool) {
+func (ws *reservations) look(now instant, sole bool) (f *fetch, refusal *store.LimitError, ready bool) {
 	ready = true
 	for i := range ws.n {
 		w := &ws.list[i]
@@ -81,7 +81,7 @@ func (ws *wants) look(now instant, sole bool) (f *fetch, refusal *store.LimitErr
 }
 
 // join records that the call waits for a fetch.
-func (ws *wants) join(f *fetch) {
+func (ws *reservations) join(f *fetch) {
 	f.waiting.Add(1)
 	for i := range ws.n {
 		if w := &ws.list[i]; w.entry.fetch == f {
@@ -91,7 +91,7 @@ func (ws *wants) join(f *fetch) {
 }
 
 // admit takes a unit of each limit. It fails only where a clock was set back meanwhile.
-func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int, ws *wants) (store.Admission, bool) {
+func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int, ws *reservations) (store.Admission, bool) {
 	var expires time.Duration
 	for i := range ws.n {
 		e := ws.list[i].entry
@@ -119,7 +119,7 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 
 // left returns how many more calls can be admitted, at least: those on the lease, and those the store had left if no
 // other process can have taken them meanwhile, or this call has just used the store.
-func (w *want) left(sole bool) int64 {
+func (w *reservation) left(sole bool) int64 {
 	e := w.entry
 	n := e.units
 	if sole || w.waitedForLease() {

@@ -13,9 +13,9 @@ import (
 // A beginning is a BeginRequest prepared for a transaction.
 type beginning struct {
 	store.BeginRequest
-	s      *Store
-	wants  [][]want // of each candidate
-	result store.Admission
+	s            *Store
+	reservations [][]reservation // of each candidate
+	result       store.Admission
 }
 
 // Begin takes what a call needs: the nonce, the idempotency key, one unit of every limit and the charge, all of them or
@@ -56,7 +56,7 @@ var (
 )
 
 // prepare checks the request and lists all keys it may read or change.
-func (b *beginning) prepare() (*needs, error) {
+func (b *beginning) prepare() (*rowSet, error) {
 	if len(b.Candidates) == 0 {
 		return nil, errNoCandidate
 	}
@@ -64,14 +64,14 @@ func (b *beginning) prepare() (*needs, error) {
 		return nil, errHold
 	}
 	e := b.Execution
-	n := &needs{agentID: string(e.AgentID)}
+	n := &rowSet{agentID: string(e.AgentID)}
 	if e.IdempotencyKey != "" {
 		n.keys = []idempotencyKey{{e.Service, string(e.AgentID), e.IdempotencyKey}}
 	}
 	if b.Nonce != nil {
 		n.nonces = []nonceKey{{e.Service, string(b.Nonce.KeyID), b.Nonce.ID}}
 	}
-	b.wants = make([][]want, len(b.Candidates))
+	b.reservations = make([][]reservation, len(b.Candidates))
 	for i, c := range b.Candidates {
 		if c.Charge.Nano < 0 || c.Charge.Nano > 0 && c.Charge.Currency == "" {
 			return nil, errCharge
@@ -79,11 +79,11 @@ func (b *beginning) prepare() (*needs, error) {
 		if b.Execution.ID == "" && (c.Charge.Nano > 0 || b.Execution.IdempotencyKey != "") {
 			return nil, errNoID
 		}
-		ws, err := wants(b.Execution.Service, b.Limits, c.Limits)
+		ws, err := joinReservations(b.Execution.Service, b.Limits, c.Limits)
 		if err != nil {
 			return nil, err
 		}
-		b.wants[i] = ws
+		b.reservations[i] = ws
 		for _, w := range ws {
 			n.counters = append(n.counters, w.key)
 		}
@@ -99,7 +99,7 @@ func (b *beginning) prepare() (*needs, error) {
 
 // takesNothing reports whether the first candidate has no cost at all, so that nothing has to be written.
 func (b *beginning) takesNothing() bool {
-	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && len(b.wants[0]) == 0 &&
+	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && len(b.reservations[0]) == 0 &&
 		b.Candidates[0].Charge.Nano == 0 && b.s.used.has(b.agreement())
 }
 
@@ -146,7 +146,7 @@ func (b *beginning) run(ctx context.Context, t *tx) error {
 // charge.
 func (b *beginning) choose(ctx context.Context, t *tx) (winner int, before, after account, err error) {
 	for i, c := range b.Candidates {
-		if err = t.fit(b.wants[i]); err != nil {
+		if err = t.fit(b.reservations[i]); err != nil {
 			continue
 		}
 		if c.Charge.Nano == 0 {
@@ -190,10 +190,10 @@ func (b *beginning) earlier(t *tx) (forgotten string, err error) {
 
 // record takes the limits of the chosen candidate, and writes the record where the call charges or has a key.
 func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
-	slots := t.take(b.wants[winner])
+	slots := t.take(b.reservations[winner])
 	b.admit(t.now, winner)
 	b.result.Taken = slots
-	for _, w := range b.wants[winner] {
+	for _, w := range b.reservations[winner] {
 		b.result.Standing = append(b.result.Standing, t.standing(w))
 	}
 	b.markUsed(t)
@@ -223,7 +223,7 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 // admit sets the result: what was begun at now.
 func (b *beginning) admit(now time.Time, winner int) {
 	b.result = b.Admit(winner, now)
-	for _, w := range b.wants[winner] {
+	for _, w := range b.reservations[winner] {
 		// The end is counted from the clock's own slot. Where the clock was set back the counted slot is later, and this end
 		// is the earlier of the two.
 		p := w.key.period

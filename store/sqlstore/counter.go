@@ -24,26 +24,26 @@ type counter struct {
 	err   error // the stored counts are invalid
 }
 
-// A want is one unit of one counter, with its limit.
-type want struct {
+// A reservation is one unit of one counter, with its limit.
+type reservation struct {
 	key   counterKey
 	limit limit.Limit
 }
 
-// wants joins reservations: two of one counter are one unit, with the smaller Max.
-func wants(service string, lists ...[]store.Reservation) ([]want, error) {
-	var out []want
+// joinReservations returns the reservations of all lists: two of one counter are one unit, with the smaller Max.
+func joinReservations(service string, lists ...[]store.Reservation) ([]reservation, error) {
+	var out []reservation
 	for _, list := range lists {
 		for _, r := range list {
 			if !r.Period.Rolling() && !r.Period.Calendar() && r.Period != limit.Lifetime || r.Max < 0 || r.Max > limit.MaxCount {
 				return nil, fmt.Errorf("limit %s: %s is no rate", r.ID, r.Rate)
 			}
 			k := counterKey{service, string(r.Principal), r.ID, r.Period}
-			if i := slices.IndexFunc(out, func(w want) bool { return w.key == k }); i >= 0 {
+			if i := slices.IndexFunc(out, func(w reservation) bool { return w.key == k }); i >= 0 {
 				out[i].limit.Max = min(out[i].limit.Max, r.Max)
 				continue
 			}
-			out = append(out, want{k, r.Limit})
+			out = append(out, reservation{k, r.Limit})
 		}
 	}
 	return out, nil
@@ -51,7 +51,7 @@ func wants(service string, lists ...[]store.Reservation) ([]want, error) {
 
 // fit checks that every limit admits one more call. If not, the refusal is that of the limit that stays used up
 // longest, because the call cannot succeed before.
-func (t *tx) fit(ws []want) error {
+func (t *tx) fit(ws []reservation) error {
 	var refusal *store.LimitError
 	for _, w := range ws {
 		c := t.counters[w.key]
@@ -73,7 +73,7 @@ func (t *tx) fit(ws []want) error {
 }
 
 // take takes one unit of each limit, and returns the slots.
-func (t *tx) take(ws []want) []store.CounterSlot {
+func (t *tx) take(ws []reservation) []store.CounterSlot {
 	out := make([]store.CounterSlot, len(ws))
 	for i, w := range ws {
 		c := t.counters[w.key]
@@ -94,7 +94,7 @@ func (t *tx) give(service string, slots []store.CounterSlot) {
 	}
 }
 
-func (t *tx) standing(w want) limit.Standing {
+func (t *tx) standing(w reservation) limit.Standing {
 	c := t.counters[w.key]
 	return limit.Standing{Limit: w.limit, Left: c.left(w.limit.Max), Resets: c.resets(t.now)}
 }

@@ -157,7 +157,7 @@ func (s *Store) Settle(ctx context.Context, b store.Admission, to store.Settleme
 			return nil
 		}, keys...)
 	}
-	n := &needs{agentID: string(e.AgentID), executions: []executionKey{{e.Service, e.ID}}, counters: keys}
+	n := &rowSet{agentID: string(e.AgentID), executions: []executionKey{{e.Service, e.ID}}, counters: keys}
 	if e.Charge.Nano > 0 {
 		n.accounts = []accountKey{{e.Service, string(e.AgentID), e.Charge.Currency}}
 	}

@@ -46,11 +46,11 @@ func (s *Store) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease,
 
 // A leasing is a LeaseRequest prepared for a transaction.
 type leasing struct {
-	service string
-	returns []store.LeaseReturn
-	wants   []want
-	demands []store.LeaseDemand
-	result  []store.Lease
+	service      string
+	returns      []store.LeaseReturn
+	reservations []reservation
+	demands      []store.LeaseDemand
+	result       []store.Lease
 }
 
 func (l *leasing) prepare(demands []store.LeaseDemand) ([]counterKey, error) {
@@ -64,13 +64,13 @@ func (l *leasing) prepare(demands []store.LeaseDemand) ([]counterKey, error) {
 		reservations = append(reservations, a.Reservation)
 	}
 	var err error
-	if l.wants, err = wants(l.service, reservations); err != nil {
+	if l.reservations, err = joinReservations(l.service, reservations); err != nil {
 		return nil, err
 	}
-	if len(l.wants) != len(demands) {
+	if len(l.reservations) != len(demands) {
 		return nil, errLeasedOnce
 	}
-	for _, w := range l.wants {
+	for _, w := range l.reservations {
 		keys = append(keys, w.key)
 	}
 	for _, b := range l.returns {
@@ -84,7 +84,7 @@ func (l *leasing) prepare(demands []store.LeaseDemand) ([]counterKey, error) {
 
 // run changes counters only where nothing can fail any more, so that nothing has to be undone.
 func (l *leasing) run(_ context.Context, t *tx) error {
-	for _, w := range l.wants {
+	for _, w := range l.reservations {
 		if c := t.counters[w.key]; c.err != nil {
 			return unavailable(fmt.Errorf("limit %s: %w", w.limit.ID, c.err))
 		}
@@ -95,18 +95,18 @@ func (l *leasing) run(_ context.Context, t *tx) error {
 			c.dirty = true
 		}
 	}
-	l.result = make([]store.Lease, len(l.wants))
+	l.result = make([]store.Lease, len(l.reservations))
 	refused := false
-	for i, w := range l.wants {
+	for i, w := range l.reservations {
 		c := t.counters[w.key]
 		clock := w.key.period.Slot(t.now) // where the clock was set back the counted slot is later, and this the earlier of the two
 		l.result[i] = store.Lease{Slot: c.slot, Ends: w.key.period.Ends(clock).Sub(t.now), Expires: w.key.period.Expires(clock).Sub(t.now)}
-		if err := t.fit(l.wants[i : i+1]); err != nil {
+		if err := t.fit(l.reservations[i : i+1]); err != nil {
 			refused = true
 			l.result[i].Refusal, _ = errors.AsType[*store.LimitError](err)
 		}
 	}
-	for i, w := range l.wants {
+	for i, w := range l.reservations {
 		c := t.counters[w.key]
 		if !refused {
 			l.result[i].Units = limit.Slice(c.left(w.limit.Max), l.demands[i].Units, l.demands[i].Waiting)

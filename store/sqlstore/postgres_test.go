@@ -249,15 +249,15 @@ func TestAFailingServerIsUnavailableAndRecovers(t *testing.T) {
 			if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
 				t.Fatal(err)
 			}
-			onDatabase(t, dsn, `CREATE FUNCTION trouble() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '`+state+
+			onDatabase(t, dsn, `CREATE FUNCTION failure() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '`+state+
 				`'; END $$;
-				CREATE TRIGGER trouble BEFORE UPDATE ON counters FOR EACH ROW EXECUTE FUNCTION trouble()`)
+				CREATE TRIGGER failure BEFORE UPDATE ON counters FOR EACH ROW EXECUTE FUNCTION failure()`)
 			if _, err := s.Begin(t.Context(), oneOf(2)); !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "UPDATE") {
 				t.Fatalf("%v; want ErrUnavailable, and no SQL", err)
 			}
-			onDatabase(t, dsn, "DROP TRIGGER trouble ON counters")
+			onDatabase(t, dsn, "DROP TRIGGER failure ON counters")
 			if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
-				t.Fatalf("after the trouble: %v", err)
+				t.Fatalf("after the failure: %v", err)
 			}
 			if _, full := errors.AsType[*store.LimitError](errOf(s.Begin(t.Context(), oneOf(2)))); !full {
 				t.Error("the failed call was counted")

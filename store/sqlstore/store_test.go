@@ -112,8 +112,8 @@ func TestAFailingFileIsUnavailableAndRecovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := otherProcess(t, dir)
-	trouble := "CREATE TRIGGER trouble BEFORE UPDATE ON counters BEGIN SELECT RAISE(ROLLBACK, 'no'); END"
-	if _, err := db.ExecContext(t.Context(), trouble); err != nil {
+	failure := "CREATE TRIGGER failure BEFORE UPDATE ON counters BEGIN SELECT RAISE(ROLLBACK, 'no'); END"
+	if _, err := db.ExecContext(t.Context(), failure); err != nil {
 		t.Fatal(err)
 	}
 	_, err := s.Begin(t.Context(), oneOf(2))
@@ -125,11 +125,11 @@ func TestAFailingFileIsUnavailableAndRecovers(t *testing.T) {
 			t.Errorf("%v: tells SQL", err)
 		}
 	}
-	if _, err := db.ExecContext(t.Context(), "DROP TRIGGER trouble"); err != nil {
+	if _, err := db.ExecContext(t.Context(), "DROP TRIGGER failure"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
-		t.Fatalf("after the trouble: %v", err)
+		t.Fatalf("after the failure: %v", err)
 	}
 	if _, ok := errors.AsType[*store.LimitError](errOf(s.Begin(t.Context(), oneOf(2)))); !ok {
 		t.Fatal("a failed call was not counted right")

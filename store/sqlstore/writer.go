@@ -14,9 +14,9 @@ import (
 
 // An op is one operation waiting to be written.
 type op struct {
-	// needs are the keys that a call reads or changes, determined in advance so that those of a batch are read together
+	// rowSet holds the keys that a call reads or changes, determined in advance so that those of a batch are read together
 	// and locked in order. nil: the operation runs its own statements, one after another.
-	needs *needs
+	rowSet *rowSet
 	// run may be called again if the transaction has to be repeated, so it sets all its results anew.
 	run   func(context.Context, *tx) error
 	state atomic.Int32
@@ -41,15 +41,15 @@ var (
 // operation that names counters changes nothing else by statements of its own.
 func (s *Store) update(ctx context.Context, run func(context.Context, *tx) error, keys ...counterKey) error {
 	if len(keys) > 0 {
-		return s.call(ctx, &needs{agentID: keys[0].agentID, counters: keys}, run)
+		return s.call(ctx, &rowSet{agentID: keys[0].agentID, counters: keys}, run)
 	}
 	return s.queued(ctx, s.others, &op{run: run})
 }
 
 // call is update for frequent operations: they change only what they need, and write by tx.write, after every check, so
 // that there is nothing to undo where they fail.
-func (s *Store) call(ctx context.Context, n *needs, run func(context.Context, *tx) error) error {
-	return s.queued(ctx, s.lane(n.agentID), &op{needs: n, run: run})
+func (s *Store) call(ctx context.Context, n *rowSet, run func(context.Context, *tx) error) error {
+	return s.queued(ctx, s.lane(n.agentID), &op{rowSet: n, run: run})
 }
 
 // lane returns the queue for the calls of one agent, so that calls which would lock the same rows share a transaction.
@@ -132,10 +132,10 @@ func (w *writer) gather(first *op) []*op {
 		runtime.Gosched()
 	}
 	batch := append(make([]*op, 0, max(w.last, 1)), first)
-	for len(batch) < batchSize && (first.needs != nil || !w.s.dialect.alone) {
+	for len(batch) < batchSize && (first.rowSet != nil || !w.s.dialect.alone) {
 		select {
 		case next, open := <-w.lane:
-			if open && (next.needs == nil) == (first.needs == nil) {
+			if open && (next.rowSet == nil) == (first.rowSet == nil) {
 				batch = append(batch, next)
 				continue
 			}
@@ -256,7 +256,7 @@ func (w *writer) try(ctx context.Context, batch []*op) (_ *tx, err error) {
 	if err := w.connect(ctx); err != nil {
 		return nil, unreachable{err}
 	}
-	t := &tx{w: w, ownStatements: batch[0].needs == nil, shared: len(batch) > 1}
+	t := &tx{w: w, ownStatements: batch[0].rowSet == nil, shared: len(batch) > 1}
 	if err := t.load(ctx, batch); err != nil {
 		switch {
 		case reused && w.s.dialect.lost(err):

@@ -154,8 +154,8 @@ func live(t *testing.T, cmd *exec.Cmd, until int, acks map[string][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var trouble strings.Builder
-	cmd.Stderr = &trouble
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func live(t *testing.T, cmd *exec.Cmd, until int, acks map[string][]string) {
 	}
 	_ = cmd.Wait() // it was killed
 	if output < until {
-		t.Fatalf("the process ended by itself after %d acknowledgements: %s", output, trouble.String())
+		t.Fatalf("the process ended by itself after %d acknowledgements: %s", output, stderr.String())
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// maxWants bounds how many limits of one call are leased.
-const maxWants = 8
+// maxReservations bounds how many limits of one call are leased.
+const maxReservations = 8
 
-// A want is one unit of one limit that a call needs.
-type want struct {
+// A reservation is one unit of one limit that a call needs.
+type reservation struct {
 	key   key
 	limit limit.Limit
 	entry *entry
@@ -17,28 +17,28 @@ type want struct {
 	waited *fetch
 }
 
-// wants are all limits of a call under one of its candidates, in the order in which the answer has them.
-type wants struct {
+// reservations are all limits of a call under one of its candidates, in the order in which the answer has them.
+type reservations struct {
 	n     int
-	list  [maxWants]want
-	order [maxWants]uint8 // by key: in which entries are locked
+	list  [maxReservations]reservation
+	order [maxReservations]uint8 // by key: in which entries are locked
 }
 
 // fill lists the limits of a candidate; two of one counter become one with the smaller Max. It reports whether each can
 // be leased.
-func (ws *wants) fill(h *Holder, r *store.BeginRequest, candidate int) bool {
+func (ws *reservations) fill(h *Holder, r *store.BeginRequest, candidate int) bool {
 	service := r.Execution.Service
 	return ws.add(h, service, r.Limits) && ws.add(h, service, r.Candidates[candidate].Limits)
 }
 
-func (ws *wants) add(h *Holder, service string, list []store.Reservation) bool {
+func (ws *reservations) add(h *Holder, service string, list []store.Reservation) bool {
 next:
 	for i := range list {
 		r := &list[i]
 		if !r.Period.Rolling() || r.Max < h.from {
 			return false
 		}
-		w := want{key: key{service, r.Principal, r.ID, r.Period}, limit: r.Limit}
+		w := reservation{key: key{service, r.Principal, r.ID, r.Period}, limit: r.Limit}
 		at := ws.n
 		for at > 0 {
 			o := &ws.list[ws.order[at-1]]
@@ -52,7 +52,7 @@ next:
 			}
 			at--
 		}
-		if ws.n == maxWants {
+		if ws.n == maxReservations {
 			return false
 		}
 		copy(ws.order[at+1:ws.n+1], ws.order[at:ws.n])
@@ -64,7 +64,7 @@ next:
 }
 
 // lock locks the entry of each, in the order of their keys; false if there are too many entries.
-func (ws *wants) lock(h *Holder) bool {
+func (ws *reservations) lock(h *Holder) bool {
 	for i := range ws.n {
 		w := &ws.list[ws.order[i]]
 		for {
@@ -86,17 +86,17 @@ func (ws *wants) lock(h *Holder) bool {
 	return true
 }
 
-func (ws *wants) unlock() { ws.release(ws.n) }
+func (ws *reservations) unlock() { ws.release(ws.n) }
 
 // release unlocks the first n.
-func (ws *wants) release(n int) {
+func (ws *reservations) release(n int) {
 	for i := range n {
 		ws.list[ws.order[i]].entry.mu.Unlock()
 	}
 }
 
 // refusal returns the refusal of the limit that stays used up longest, as far as it is known here.
-func (ws *wants) refusal(now instant) *store.LimitError {
+func (ws *reservations) refusal(now instant) *store.LimitError {
 	var longest *refusal
 	for i := range ws.n {
 		w := &ws.list[i]

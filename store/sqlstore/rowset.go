@@ -14,9 +14,9 @@ type (
 	executionKey   struct{ service, id string }
 )
 
-// needs are the keys that a call reads or changes. All keys of a batch are read before its first call runs, in one
+// A rowSet holds the keys that a call reads or changes. All keys of a batch are read before its first call runs, in one
 // order for all writers: so there are no deadlocks.
-type needs struct {
+type rowSet struct {
 	agentID    string // of the call
 	executions []executionKey
 	keys       []idempotencyKey
@@ -26,19 +26,19 @@ type needs struct {
 	pools      []poolKey
 }
 
-// together joins the needs of a batch, each key once, in the order of keys.
-func together(batch []*op) needs {
-	var all needs
+// mergeRowSets joins the row sets of a batch, each key once, in the order of keys.
+func mergeRowSets(batch []*op) rowSet {
+	var all rowSet
 	for _, o := range batch {
-		if o.needs == nil {
+		if o.rowSet == nil {
 			continue
 		}
-		all.executions = append(all.executions, o.needs.executions...)
-		all.keys = append(all.keys, o.needs.keys...)
-		all.nonces = append(all.nonces, o.needs.nonces...)
-		all.counters = append(all.counters, o.needs.counters...)
-		all.accounts = append(all.accounts, o.needs.accounts...)
-		all.pools = append(all.pools, o.needs.pools...)
+		all.executions = append(all.executions, o.rowSet.executions...)
+		all.keys = append(all.keys, o.rowSet.keys...)
+		all.nonces = append(all.nonces, o.rowSet.nonces...)
+		all.counters = append(all.counters, o.rowSet.counters...)
+		all.accounts = append(all.accounts, o.rowSet.accounts...)
+		all.pools = append(all.pools, o.rowSet.pools...)
 	}
 	all.executions = sorted(all.executions, func(k executionKey) []string { return []string{k.id, k.service} })
 	all.keys = sorted(all.keys, func(k idempotencyKey) []string { return []string{k.service, k.agentID, k.key} })
@@ -92,7 +92,7 @@ const (
 // load begins the transaction, reads and locks what its calls need, and then, when nothing more can block, reads the
 // clock.
 func (t *tx) load(ctx context.Context, batch []*op) error {
-	n := together(batch)
+	n := mergeRowSets(batch)
 	t.counters = make(map[counterKey]*counter, len(n.counters))
 	list := []command{{query: t.w.s.dialect.begin}}
 	list = append(list, t.readExecutions(n)...)
@@ -138,7 +138,7 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 }
 
 // readExecutions reads executions by their ids, and by their idempotency keys.
-func (t *tx) readExecutions(n needs) []command {
+func (t *tx) readExecutions(n rowSet) []command {
 	list := make([]command, 0, len(n.executions)+len(n.keys))
 	for _, k := range n.executions {
 		list = append(list, command{selectExecution, []any{k.id, k.service}, func(scan scan) error {
