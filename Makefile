@@ -6,11 +6,13 @@ FUZZTIME  ?= 60s
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 CC        ?= cc
 
-# The race detector needs a C compiler. It does not look into SQLite, which is C translated to Go, nor into OPA: the checks there take
-# most of the time of every test with a database or a policy, and find nothing of ours. Locks are seen nevertheless: those of SQLite are
-# in modernc.org/libc, those of OPA in sync. make soak has it look into OPA as well.
+# The race detector needs a C compiler. It does not look into SQLite, which is C translated to Go, nor into OPA and the readers of YAML
+# and of JSON Schema: the checks there take most of the time of every test with a database, a policy or a configuration, and find
+# nothing of ours. Locks are seen nevertheless: those of SQLite are in modernc.org/libc, all others in sync. make soak has it look into
+# all but SQLite.
 DETECT    := -race '-gcflags=modernc.org/...=-d=checkptr=0' '-gcflags=modernc.org/sqlite/lib=-race=false'
-RACEFLAGS := $(DETECT) '-gcflags=github.com/open-policy-agent/...=-race=false -d=checkptr=0'
+UNSEEN    := github.com/open-policy-agent github.com/goccy/go-yaml github.com/santhosh-tekuri/jsonschema
+RACEFLAGS := $(DETECT) $(UNSEEN:%='-gcflags=%/...=-race=false -d=checkptr=0')
 RACE := $(shell command -v $(CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo "$(RACEFLAGS)")
 
 .PHONY: build test soak lint vuln fuzz bench generate clean
@@ -28,9 +30,9 @@ endif
 soak: ## whole gateways killed, stopped, cut off and reloaded under load, a minute of each; the suites of stores, policies and daemon in full; make test has a cut of each
 	$(GO) test -tags soak -count=1 -timeout 60m -v ./internal/soak
 	$(GO) test $(RACE) -tags soak -count=1 -timeout 60m ./store/...
-	$(GO) test -tags soak -count=1 -timeout 60m ./odrl/... ./internal/daemon
+	$(GO) test -tags soak -count=1 -timeout 60m ./odrl/... ./intents/... ./internal/daemon
 ifneq ($(RACE),)
-	$(GO) test $(DETECT) -count=1 -timeout 60m -run Concurrently ./odrl
+	$(GO) test $(DETECT) -count=1 -timeout 60m -run Concurrently ./odrl ./intents
 endif
 
 lint:

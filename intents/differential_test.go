@@ -165,10 +165,9 @@ func (d dice) schema(depth int) any {
 }
 
 func TestWalkAgreesWithTheLibraryAtRandom(t *testing.T) {
-	const rounds = 2000
 	d := dice{rand.New(rand.NewPCG(7, 11))}
 	compared := 0
-	for range rounds {
+	for range RandomSchemas {
 		w := &walker{findings: &findings{strict: true}, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
 		schema := d.schema(3)
 		plain, ok := w.normalize(schema, "", "", 0).(map[string]any)
@@ -198,7 +197,7 @@ func TestWalkAgreesWithTheLibraryAtRandom(t *testing.T) {
 			compared++
 		}
 	}
-	if compared < rounds {
+	if compared < RandomSchemas {
 		t.Errorf("only %d comparisons", compared)
 	}
 }
