@@ -42,7 +42,7 @@ func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation
 		}
 	}
 	for _, m := range w.PartOf {
-		model.Relate(x.partOf, e.Names.Expand(m.Member), e.Names.Expand(m.Collection))
+		model.Relate(x.partOf, e.Expand(m.Member), e.Expand(m.Collection))
 	}
 	s := &situation{names: x.close(q.Party, q.Action, q.Target)}
 	context := x.context(q.Context)
@@ -100,7 +100,7 @@ func (x *situating) is(names map[string][]string) map[string]any {
 	return m
 }
 
-func (x *situating) party(s string) string { return x.e.Names.Expand(s) }
+func (x *situating) party(s string) string { return x.e.Expand(s) }
 
 func (x *situating) parties(s string) []string {
 	if s == "" {
@@ -117,9 +117,9 @@ func (x *situating) parties(s string) []string {
 
 // actionName is the canonical name of an action; deprecated spellings mean what they are an alias of.
 func (x *situating) actionName(s string) string {
-	name, ok := x.e.Names.Local(s, x.e.Names.Namespaces)
+	name, ok := x.e.Local(s, x.e.Namespaces)
 	if !ok {
-		return x.e.Names.Expand(s)
+		return x.e.Expand(s)
 	}
 	if alias, deprecated := model.ActionAliases[name]; deprecated {
 		return alias
@@ -147,7 +147,7 @@ func (x *situating) targets(s string) []string {
 	if s == "" {
 		return nil
 	}
-	name := x.e.Names.Expand(s)
+	name := x.e.Expand(s)
 	list := model.Reach(x.partOf, name)
 	if x.e.Literal {
 		return list
@@ -175,9 +175,9 @@ func (x *situating) intent(s string) string {
 func (x *situating) context(c map[string]any) map[string]any {
 	m := make(map[string]any, len(c))
 	for _, k := range model.SortedKeys(c) {
-		name, ok := x.e.Names.Local(k, x.e.Names.Namespaces)
+		name, ok := x.e.Local(k, x.e.Namespaces)
 		if !ok {
-			name = x.e.Names.Expand(k)
+			name = x.e.Expand(k)
 		}
 		if alias, deprecated := model.OperandAliases[name]; deprecated {
 			name = alias
@@ -282,7 +282,7 @@ func (x *situating) reports(told []DutyReport) map[string]any {
 		}
 		name := r.Rule
 		if _, ok := x.e.ByName[name]; !ok {
-			name = x.e.Names.Expand(name)
+			name = x.e.Expand(name)
 		}
 		if old, ok := state[name]; !ok || order[s] > order[old] {
 			state[name] = s

@@ -31,10 +31,11 @@ type span struct{ first, last int64 }
 
 func newDomain(operand string) domain {
 	all := span{math.MinInt64, math.MaxInt64}
-	switch bounds := model.LeftOperand(operand).Bounds; {
-	case bounds == model.UpToHundred:
+	switch model.LeftOperand(operand).Bounds {
+	case model.Unbounded:
+	case model.UpToHundred:
 		all = span{0, 100 * model.Scale}
-	case bounds == model.NotNegative:
+	case model.NotNegative:
 		all.first = 0
 	}
 	return domain{operand: operand, ranges: []span{all}}
