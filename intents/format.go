@@ -41,8 +41,8 @@ var formats = map[string]func(any) bool{
 		return err == nil
 	}),
 	"byte":     text(func(s string) bool { _, err := base64.StdEncoding.DecodeString(s); return err == nil }),
-	"int32":    whole(32),
-	"int64":    whole(64),
+	"int32":    integerOf(32),
+	"int64":    integerOf(64),
 	"float":    accepted,
 	"double":   accepted,
 	"password": accepted,
@@ -72,8 +72,8 @@ func text(valid func(string) bool) func(any) bool {
 	}
 }
 
-// whole makes a format of numbers: integers of the given number of bits.
-func whole(bits uint) func(any) bool {
+// integerOf makes a format of numbers: integers of the given number of bits.
+func integerOf(bits uint) func(any) bool {
 	least := new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), bits-1))
 	most := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), bits-1), big.NewInt(1))
 	return func(v any) bool {

@@ -35,7 +35,7 @@ type builder struct {
 func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 	i := &Intent{}
 	i.UID = b.uid(at, m)
-	i.Name = b.either(at, m, "intent_name", "name", maxName)
+	i.Name = b.canonicalOrDraft(at, m, "intent_name", "name", maxName)
 	if i.Name == "" {
 		b.soft("required", at, "intent_name is missing")
 		i.Name = i.UID.Name
@@ -98,8 +98,8 @@ func (b *builder) uid(at string, m strictjson.Object) UID {
 	return uid
 }
 
-// either reads a member by its canonical name or by that of the draft's dialect.
-func (f *findings) either(at string, m strictjson.Object, name, draft string, most int) string {
+// canonicalOrDraft reads a member by its canonical name or by that of the draft's dialect.
+func (f *findings) canonicalOrDraft(at string, m strictjson.Object, name, draft string, most int) string {
 	if m[name] == nil {
 		return f.text(at, m, draft, most)
 	}

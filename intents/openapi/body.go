@@ -60,7 +60,7 @@ func (c *call) members(content map[string]any) ([]input, error) {
 	if err != nil {
 		return nil, err
 	}
-	properties, needed, err := c.whole(schema)
+	properties, needed, err := c.splitBody(schema)
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +117,9 @@ func withDefs(schema map[string]any, defs any) map[string]any {
 	return out
 }
 
-// whole splits the body into members. Alternatives become one list of members, since parameters have no alternatives:
+// splitBody splits the body into members. Alternatives become one list of members, since parameters have no alternatives:
 // each member may have its form of any alternative, and only members that all alternatives require are required.
-func (c *call) whole(schema map[string]any) (properties map[string]any, required []any, err error) {
+func (c *call) splitBody(schema map[string]any) (properties map[string]any, required []any, err error) {
 	properties, required = map[string]any{}, list(schema["required"])
 	if schema["type"] != nil && !isType(schema, "object") {
 		return nil, nil, fmt.Errorf("its body is of type %s; the gateway sends objects", describe(schema))
@@ -136,13 +136,13 @@ func (c *call) whole(schema map[string]any) (properties map[string]any, required
 			if alternative["type"] == "null" {
 				continue
 			}
-			inner, needed, err := c.whole(alternative)
+			inner, needed, err := c.splitBody(alternative)
 			if err != nil {
 				c.report("one alternative for its body is left out: " + strings.TrimPrefix(err.Error(), "its "))
 				continue
 			}
 			for _, member := range slices.Sorted(maps.Keys(inner)) {
-				properties[member] = either(properties[member], inner[member])
+				properties[member] = unionSchema(properties[member], inner[member])
 			}
 			if i == 0 {
 				common = needed
@@ -165,8 +165,8 @@ func (c *call) whole(schema map[string]any) (properties map[string]any, required
 
 const maxAlternatives = 20
 
-// either returns a schema that accepts what a or b accepts.
-func either(a, b any) any {
+// unionSchema returns a schema that accepts what a or b accepts.
+func unionSchema(a, b any) any {
 	if a == nil || same(a, b) {
 		return b
 	}

@@ -113,8 +113,8 @@ func grow(tb testing.TB, path string, tokens, entries int, ends, settled time.Ti
 	}
 }
 
-// grown returns a store with existing data.
-func grown(tb testing.TB, place string, tokens, entries int, ends, settled time.Time) *sqlstore.Store {
+// storeWithData returns a store with existing data.
+func storeWithData(tb testing.TB, place string, tokens, entries int, ends, settled time.Time) *sqlstore.Store {
 	tb.Helper()
 	open := func() *sqlstore.Store {
 		tb.Helper()
@@ -152,7 +152,7 @@ func TestAGrownStoreBalances(t *testing.T) {
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			s := grown(t, p.at(t), 100, 1000, time.Now().Add(time.Hour), time.Now().Add(-time.Hour))
+			s := storeWithData(t, p.at(t), 100, 1000, time.Now().Add(time.Hour), time.Now().Add(-time.Hour))
 			if err := s.CheckBalance(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +178,7 @@ func benchmarkGrowth(b *testing.B, place, state string) {
 	if state == "grown" {
 		tokens, entries = *grownTokens, *grownLedger
 	}
-	s := grown(b, place, tokens, entries, time.Now().Add(24*time.Hour), time.Now().Add(-24*time.Hour))
+	s := storeWithData(b, place, tokens, entries, time.Now().Add(24*time.Hour), time.Now().Add(-24*time.Hour))
 	verify := verifying(b, s)
 	for name, op := range map[string]func(n int64) error{
 		"paid": func(n int64) error {
@@ -308,7 +308,7 @@ func BenchmarkCallsWhilePurging(b *testing.B) {
 				case "charges":
 					entries = *grownLedger
 				}
-				s := grown(b, p.at(b), tokens, entries, time.Now().Add(-48*time.Hour), time.Now().Add(-500*24*time.Hour))
+				s := storeWithData(b, p.at(b), tokens, entries, time.Now().Add(-48*time.Hour), time.Now().Add(-500*24*time.Hour))
 				ctx, stop := context.WithCancel(b.Context())
 				purged := make(chan int, 1)
 				var busy atomic.Bool

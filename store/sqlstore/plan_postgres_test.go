@@ -21,7 +21,7 @@ func TestNoPlanOfPostgresWalksATableThatGrows(t *testing.T) {
 	t.Parallel()
 	pgtest.Start(t)
 	place := ownDatabase(t)
-	s := grown(t, place, sqlstore.GrownTokens, sqlstore.GrownEntries, time.Now().Add(time.Hour), time.Now().Add(-time.Hour))
+	s := storeWithData(t, place, sqlstore.GrownTokens, sqlstore.GrownEntries, time.Now().Add(time.Hour), time.Now().Add(-time.Hour))
 	seen := sqlstore.Statements(s)
 	if err := paidCall(t.Context(), s, "one"); err != nil {
 		t.Fatal(err)
