@@ -10,24 +10,33 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// The gateway's Decide and the whole evaluation are one semantics: of the same facts they say the same.
+// The gateway's Decide and the whole evaluation have one semantics: from the same facts follows the same result.
 func TestDecideAndEvaluateAgree(t *testing.T) {
 	seeds := []string{
 		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
 		permit(`"constraint":[{"or":[` + leaf("purpose", "isAnyOf", list{"a", "b"}) + `,` + leaf("dateTime", "lt", "2026-12-31") + `]}]`),
-		permit(`"assignee":["http://example.com/ai-agent/1"],"constraint":[{"xone":[` + leaf("purpose", "neq", "a") + `,` + leaf("version", "gteq", "v1") + `]},` + leaf("spatial", "isPartOf", "US") + `]`),
-		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`, `"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
-		policy(`"conflict":"prohibit"`, `"permission":[{`+all+`,"constraint":`+leaf("count", "lteq", 5)+`},{`+all+`,"duty":[{"action":"pay","amount":1,"unit":"USD"},{"action":"signPayload"},{"action":"attribute"}]}]`,
-			`"prohibition":[{`+all+`,"constraint":`+leaf("purpose", "isNoneOf", list{"a"})+`},{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}}]`,
-			`"obligation":[{"action":"signPayload","constraint":`+leaf("industry", "eq", "bank")+`},{"action":"inform"},{"action":"pay","amount":2,"unit":"USD"}]`),
+		permit(`"assignee":["http://example.com/ai-agent/1"],"constraint":[{"xone":[` + leaf("purpose", "neq", "a") + `,` + leaf("version",
+			"gteq", "v1") + `]},` + leaf("spatial", "isPartOf", "US") + `]`),
+		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`,
+			`"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
+		policy(`"conflict":"prohibit"`, `"permission":[{`+all+`,"constraint":`+leaf("count", "lteq",
+			5)+`},{`+all+`,"duty":[{"action":"pay","amount":1,"unit":"USD"},{"action":"signPayload"},{"action":"attribute"}]}]`,
+			`"prohibition":[{`+all+`,"constraint":`+leaf("purpose", "isNoneOf",
+				list{"a"})+`},{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}}]`,
+			`"obligation":[{"action":"signPayload","constraint":`+leaf("industry", "eq",
+				"bank")+`},{"action":"inform"},{"action":"pay","amount":2,"unit":"USD"}]`),
 	}
 	for _, c := range []string{
-		leaf("absoluteSize", "lteq", "5") + `,` + leaf("percentage", "gt", "0.1"), leaf("elapsedTime", "lteq", "P30D"), leaf("delayPeriod", "gteq", "PT1H"), leaf("timeInterval", "eq", "P1M"),
-		leaf("virtualLocation", "isPartOf", "10.0.0.0/8"), leaf("virtualLocation", "neq", "10.0.0.0/8"), leaf("virtualLocation", "isNoneOf", list{"10.1.0.0/16", "11.0.0.1"}), leaf("virtualLocation", "isPartOf", "example.com"),
-		leaf("event", "eq", "http://example.com/fair"), leaf("dataUsage", "eq", "a"), `{"leftOperand":"absoluteSize","operator":"lt","rightOperand":"1","unit":"MB"},{"leftOperand":"absoluteSize","operator":"gt","rightOperand":"1","unit":"KB"}`,
+		leaf("absoluteSize", "lteq", "5") + `,` + leaf("percentage", "gt", "0.1"), leaf("elapsedTime", "lteq", "P30D"),
+		leaf("delayPeriod", "gteq", "PT1H"), leaf("timeInterval", "eq", "P1M"),
+		leaf("virtualLocation", "isPartOf", "10.0.0.0/8"), leaf("virtualLocation", "neq", "10.0.0.0/8"),
+		leaf("virtualLocation", "isNoneOf", list{"10.1.0.0/16", "11.0.0.1"}), leaf("virtualLocation", "isPartOf", "example.com"),
+		leaf("event", "eq", "http://example.com/fair"), leaf("dataUsage", "eq", "a"),
+		`{"leftOperand":"absoluteSize","operator":"lt","rightOperand":"1","unit":"MB"},{"leftOperand":"absoluteSize","operator":"gt","rightOperand":"1","unit":"KB"}`,
 		`{"leftOperand":"intentPrice","operator":"lt","rightOperand":"1","unit":"EUR"}`,
 	} {
-		seeds = append(seeds, permit(`"constraint":[`+c+`]`), policy(`"conflict":"prohibit"`, `"permission":[{`+all+`}]`, `"prohibition":[{`+all+`,"constraint":[`+c+`]}]`))
+		seeds = append(seeds, permit(`"constraint":[`+c+`]`), policy(`"conflict":"prohibit"`, `"permission":[{`+all+`}]`,
+			`"prohibition":[{`+all+`,"constraint":[`+c+`]}]`))
 	}
 	w := world()
 	w.AnyAssignee = true
@@ -58,12 +67,24 @@ func TestDecideAndEvaluateAgree(t *testing.T) {
 				req.Now = time.Date(2026, 6, 15, r.IntN(24), 0, 0, 0, time.UTC)
 			}
 			for name, values := range map[string]list{
-				"purpose": {"a", "b", "http://example.com/a", list{"a", "b"}, 1, nil}, "spatial": {"US-CA", "DE", "EU", true}, "industry": {"bank", "shop"},
+				"purpose": {"a", "b", "http://example.com/a", list{"a", "b"}, 1, nil}, "spatial": {"US-CA", "DE", "EU", true},
+				"industry":  {"bank", "shop"},
 				"payAmount": {"0.05 USD", "1 EUR", "x"}, "recipient": {"a", "odrl:use"},
-				"absoluteSize": {json.Number("5"), "5.00", "5.000000000000000000001", "-1", "1e9", list{"1", "2"}, true, "a", "1e999"}, "percentage": {json.Number("0.1"), "50", "101", "-1", "x"},
-				"elapsedTime": {"P30D", "P1M", "PT1H", "x", 5, list{"P1D", "P2D"}}, "delayPeriod": {"PT3600S", "PT59M59.999S", "P1M"}, "timeInterval": {"P1M", "P30D", "P31D"},
-				"virtualLocation": {"10.1.2.3", "11.0.0.1", "::ffff:10.1.2.3", "2001:db8::1", "api.example.com", "example.com.evil.org", list{"10.1.2.3", "12.0.0.1"}, "10.1.0.0/16", "nowhere", 7},
-				"event":           {"http://example.com/fair", "http://example.com/feast", list{"http://example.com/feast", "http://example.com/fair"}, true}, "dataUsage": {"a", "b"}, "intentPrice": {"0.5 EUR", "2 EUR", "1 USD"},
+				"absoluteSize": {json.Number("5"), "5.00", "5.000000000000000000001", "-1", "1e9", list{"1", "2"}, true, "a", "1e999"},
+				"percentage":   {json.Number("0.1"), "50", "101", "-1", "x"},
+				"elapsedTime":  {"P30D", "P1M", "PT1H", "x", 5, list{"P1D", "P2D"}}, "delayPeriod": {"PT3600S", "PT59M59.999S", "P1M"},
+				"timeInterval": {"P1M", "P30D", "P31D"},
+				"virtualLocation": {
+					"10.1.2.3", "11.0.0.1", "::ffff:10.1.2.3", "2001:db8::1", "api.example.com", "example.com.evil.org",
+					list{"10.1.2.3", "12.0.0.1"},
+					"10.1.0.0/16", "nowhere", 7,
+				},
+				"event": {
+					"http://example.com/fair", "http://example.com/feast",
+					list{"http://example.com/feast", "http://example.com/fair"},
+					true,
+				}, "dataUsage": {"a", "b"},
+				"intentPrice": {"0.5 EUR", "2 EUR", "1 USD"},
 			} {
 				if v := values[r.IntN(len(values))]; r.IntN(3) > 0 && v != nil {
 					req.Facts[name] = v
@@ -79,7 +100,8 @@ func TestDecideAndEvaluateAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, mode := range []odrl.DutyMode{odrl.DutiesFulfilled, odrl.DutiesNotViolated} {
-				e, err := p.Evaluate(t.Context(), odrl.Question{Party: "agent-1", Action: "execute", Target: req.Intent, Context: req.Facts}, world, odrl.EvaluateOptions{DutyMode: mode})
+				e, err := p.Evaluate(t.Context(), odrl.Question{Party: "agent-1", Action: "execute", Target: req.Intent, Context: req.Facts}, world,
+					odrl.EvaluateOptions{DutyMode: mode})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -18,22 +18,28 @@ type decided struct {
 func exampleCase(tb testing.TB) decided {
 	tb.Helper()
 	key := []byte("agent key")
-	return decided{string(file(tb, "uim-core.json")), world(), odrl.Request{AgentID: "agent-1", AgentKey: key, ProofKey: key, Intent: search.UID, Now: noon}}
+	return decided{string(file(tb, "uim-core.json")), world(), odrl.Request{
+		AgentID: "agent-1", AgentKey: key, ProofKey: key,
+		Intent: search.UID, Now: noon,
+	}}
 }
 
 // hundredRules are permissions, prohibitions and duties under conditions of several kinds.
 func hundredRules() decided {
 	var permissions, prohibitions []string
 	for i := range 60 {
-		permissions = append(permissions, fmt.Sprintf(`{"target":"http://example.com/api/intents","action":"execute","constraint":[%s,%s,{"leftOperand":"count","operator":"lteq","rightOperand":%d,"unit":"day"}],"duty":{"action":"pay","amount":"0.%02d","unit":"EUR"}}`,
-			leaf("purpose", "isAnyOf", list{fmt.Sprint("a", i%7), "b", "c"}), leaf("dateTime", "lt", fmt.Sprintf("20%d-01-01", 20+i%30)), i+1, i%50+1))
+		permissions = append(permissions,
+			fmt.Sprintf(`{"target":"http://example.com/api/intents","action":"execute","constraint":[%s,%s,{"leftOperand":"count","operator":"lteq","rightOperand":%d,"unit":"day"}],"duty":{"action":"pay","amount":"0.%02d","unit":"EUR"}}`,
+				leaf("purpose", "isAnyOf", list{fmt.Sprint("a", i%7), "b", "c"}), leaf("dateTime", "lt",
+					fmt.Sprintf("20%d-01-01", 20+i%30)), i+1, i%50+1))
 	}
 	for i := range 40 {
 		prohibitions = append(prohibitions, fmt.Sprintf(`{"target":"http://example.com/api/intents","action":"execute","constraint":[%s,%s]}`,
 			leaf("spatial", "isPartOf", []string{"US", "DE", "FR", "JP"}[i%4]), leaf("purpose", "eq", fmt.Sprint("x", i))))
 	}
 	return decided{
-		policy(`"conflict":"prohibit"`, `"permission":[`+strings.Join(permissions, ",")+`]`, `"prohibition":[`+strings.Join(prohibitions, ",")+`]`), world(),
+		policy(`"conflict":"prohibit"`, `"permission":[`+strings.Join(permissions, ",")+`]`,
+			`"prohibition":[`+strings.Join(prohibitions, ",")+`]`), world(),
 		odrl.Request{AgentID: "agent-1", Intent: search.UID, Now: noon, Facts: map[string]any{"purpose": "b", "spatial": "GB"}},
 	}
 }
@@ -60,7 +66,10 @@ func windows(one bool) decided {
 }
 
 func BenchmarkDecide(b *testing.B) {
-	for name, c := range map[string]decided{"example": exampleCase(b), "100 rules": hundredRules(), "262 windows": windows(false), "262 windows in one rule": windows(true)} {
+	for name, c := range map[string]decided{
+		"example": exampleCase(b), "100 rules": hundredRules(), "262 windows": windows(false),
+		"262 windows in one rule": windows(true),
+	} {
 		b.Run(name, func(b *testing.B) {
 			p := publish(b, []byte(c.document), c.world)
 			if engine, why := p.Engine(); engine != odrl.EnginePlan {
@@ -79,7 +88,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// The plan alone: what Decide adds is the facts, told for the audit record.
+// The plan alone: Decide adds the facts for the audit record.
 func BenchmarkPlan(b *testing.B) {
 	for name, c := range map[string]decided{"example": exampleCase(b), "100 rules": hundredRules(), "262 windows": windows(false)} {
 		b.Run(name, func(b *testing.B) {
@@ -95,7 +104,10 @@ func BenchmarkPlan(b *testing.B) {
 }
 
 func BenchmarkPublish(b *testing.B) {
-	for name, c := range map[string]decided{"example": exampleCase(b), "100 rules": hundredRules(), "262 windows": windows(false), "262 windows in one rule": windows(true)} {
+	for name, c := range map[string]decided{
+		"example": exampleCase(b), "100 rules": hundredRules(), "262 windows": windows(false),
+		"262 windows in one rule": windows(true),
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -55,7 +55,10 @@ func (p *Policy) Bundle(w io.Writer) error {
 	}
 	for _, name := range model.SortedKeys(files) {
 		text := files[name]
-		if err := t.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text)), Format: tar.FormatUSTAR}); err != nil {
+		if err := t.WriteHeader(&tar.Header{
+			Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text)),
+			Format: tar.FormatUSTAR,
+		}); err != nil {
 			return fmt.Errorf("writing %s: %w", name, err)
 		}
 		if _, err := t.Write(text); err != nil {

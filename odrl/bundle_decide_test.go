@@ -37,7 +37,8 @@ func TestABundleReproducesDecisions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			results, err := rego.New(rego.ParsedBundle("policy", &b), rego.Query("data.uimgate.odrl.outcome"), rego.Input(document(t, text))).Eval(t.Context())
+			results, err := rego.New(rego.ParsedBundle("policy", &b), rego.Query("data.uimgate.odrl.outcome"),
+				rego.Input(document(t, text))).Eval(t.Context())
 			if err != nil || len(results) != 1 {
 				t.Fatal(results, err)
 			}
@@ -69,11 +70,15 @@ func TestABundleOfALoadedPolicyReproducesItsEvaluation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for purpose, want := range map[string]string{"a": "permit", "b": "none"} {
-		text, err := p.Input(odrl.Question{Party: "x", Action: "execute", Target: "http://example.com/api/intents", Context: map[string]any{"purpose": purpose}}, odrl.WorldState{Now: noon}, odrl.EvaluateOptions{})
+		text, err := p.Input(odrl.Question{
+			Party: "x", Action: "execute", Target: "http://example.com/api/intents",
+			Context: map[string]any{"purpose": purpose},
+		}, odrl.WorldState{Now: noon}, odrl.EvaluateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		results, err := rego.New(rego.ParsedBundle("policy", &b), rego.Query("data.uimgate.odrl.evaluation.ruling"), rego.Input(document(t, text))).Eval(t.Context())
+		results, err := rego.New(rego.ParsedBundle("policy", &b), rego.Query("data.uimgate.odrl.evaluation.ruling"),
+			rego.Input(document(t, text))).Eval(t.Context())
 		if err != nil || len(results) != 1 || results[0].Expressions[0].Value != want {
 			t.Errorf("%s: %v, %v, want %s", purpose, results, err, want)
 		}

@@ -27,7 +27,8 @@ func TestBundleDecidesAlikeInPlainOPA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	query, err := rego.New(rego.ParsedBundle("policy", &b), rego.Query("data.uimgate.odrl.evaluation"), rego.StrictBuiltinErrors(true)).PrepareForEval(t.Context())
+	query, err := rego.New(rego.ParsedBundle("policy", &b), rego.Query("data.uimgate.odrl.evaluation"),
+		rego.StrictBuiltinErrors(true)).PrepareForEval(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,8 @@ func TestBundleDecidesAlikeInPlainOPA(t *testing.T) {
 			}
 			got[name] = len(list)
 		}
-		if diff := cmp.Diff(map[string]int{"permitting": test.permitting, "prohibiting": test.prohibiting}, got); diff != "" || e.Permit != test.permit {
+		if diff := cmp.Diff(map[string]int{"permitting": test.permitting, "prohibiting": test.prohibiting},
+			got); diff != "" || e.Permit != test.permit {
 			t.Errorf("%s in %s: %v %s", test.party, test.year, e.Permit, diff)
 		}
 	}

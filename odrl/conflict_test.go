@@ -36,7 +36,8 @@ func TestConflicts(t *testing.T) {
 		{"odrl:prohibit", "marketing", reason.PolicyViolation},
 		{"http://www.w3.org/ns/odrl/2/perm", "marketing", ""},
 	} {
-		p := publish(t, []byte(policy(`"conflict":"`+tt.strategy+`"`, `"permission":{`+all+`}`, `"prohibition":{`+all+`,`+marketing+`}`)), world())
+		p := publish(t, []byte(policy(`"conflict":"`+tt.strategy+`"`, `"permission":{`+all+`}`, `"prohibition":{`+all+`,`+marketing+`}`)),
+			world())
 		d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: facts(tt.purpose)})
 		if d.Reason != tt.want {
 			t.Errorf("%s of %q: %+v", tt.strategy, tt.purpose, d)
@@ -53,7 +54,10 @@ func TestConflicts(t *testing.T) {
 	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon}); d.Reason != reason.PolicyViolation {
 		t.Errorf("%+v", d)
 	}
-	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: facts("research")}); d.Reason != reason.PolicyNotApplicable {
+	if d := decide(t, p, odrl.Request{
+		AgentID: "a", Intent: search.UID, Now: noon,
+		Facts: facts("research"),
+	}); d.Reason != reason.PolicyNotApplicable {
 		t.Errorf("%+v", d)
 	}
 }
@@ -69,22 +73,33 @@ func TestDefiniteConflictsAreToldWhenPublishing(t *testing.T) {
 		{"a permission under conditions", policy(`"permission":{`+all+`,`+cond+`}`, `"prohibition":{`+all+`}`), problem.Error, true},
 		{"the same conditions", policy(`"permission":{`+all+`,`+cond+`}`, `"prohibition":{`+all+`,`+cond+`}`), problem.Error, true},
 		{"use covers execute", policy(`"permission":{`+all+`}`, `"prohibition":{"target":"example.com","action":"use"}`), problem.Error, true},
-		{"one intent of many", policy(`"permission":{`+all+`}`, `"prohibition":{"target":"example.com:buy:v1","action":"execute"}`), problem.Error, true},
-		{"prohibit", policy(`"conflict":"prohibit"`, `"permission":{`+all+`}`, `"prohibition":{"target":"example.com:buy:v1","action":"execute"}`), problem.Warning, false},
-		{"perm", policy(`"conflict":"perm"`, `"permission":{`+all+`}`, `"prohibition":{"target":"example.com:buy:v1","action":"execute"}`), problem.Warning, false},
+		{
+			"one intent of many", policy(`"permission":{`+all+`}`, `"prohibition":{"target":"example.com:buy:v1","action":"execute"}`),
+			problem.Error, true,
+		},
+		{"prohibit", policy(`"conflict":"prohibit"`, `"permission":{`+all+`}`,
+			`"prohibition":{"target":"example.com:buy:v1","action":"execute"}`), problem.Warning, false},
+		{
+			"perm", policy(`"conflict":"perm"`, `"permission":{`+all+`}`, `"prohibition":{"target":"example.com:buy:v1","action":"execute"}`),
+			problem.Warning, false,
+		},
 		{"possible", policy(`"permission":{`+all+`}`, `"prohibition":{`+all+`,`+cond+`}`), problem.Warning, false},
-		{"other intents", policy(`"permission":{"target":"other.org","action":"use"}`, `"prohibition":{"target":"example.com","action":"execute"}`), "", false},
-		{"other agents", policy(`"permission":{`+all+`,"assignee":"http://example.com/ai-agent/1"}`, `"prohibition":{`+all+`,"assignee":"http://example.com/ai-agent/2"}`), "", false},
+		{"other intents", policy(`"permission":{"target":"other.org","action":"use"}`,
+			`"prohibition":{"target":"example.com","action":"execute"}`), "", false},
+		{"other agents", policy(`"permission":{`+all+`,"assignee":"http://example.com/ai-agent/1"}`,
+			`"prohibition":{`+all+`,"assignee":"http://example.com/ai-agent/2"}`), "", false},
 		{"another action", policy(`"permission":{`+all+`}`, `"prohibition":{"target":"example.com","action":"distribute"}`), "", false},
 		{"exceedRateLimit", policy(`"permission":{`+all+`}`, `"prohibition":{"target":"example.com","action":"exceedRateLimit"}`), "", false},
-		{"a bound", policy(`"permission":{`+all+`}`, `"prohibition":{`+all+`,"constraint":{"leftOperand":"count","operator":"gt","rightOperand":5,"unit":"day"}}`), "", false},
+		{"a bound", policy(`"permission":{`+all+`}`,
+			`"prohibition":{`+all+`,"constraint":{"leftOperand":"count","operator":"gt","rightOperand":5,"unit":"day"}}`), "", false},
 	} {
 		p, problems := odrl.Publish(t.Context(), []byte(tt.doc), world())
 		if (p == nil) != tt.void || has(problems, tt.level, "conflict", "/prohibition") != (tt.level != "") {
 			t.Errorf("%s: %v", tt.name, problems)
 		}
 	}
-	p := publish(t, []byte(policy(`"conflict":"prohibit"`, `"permission":{`+all+`}`, `"prohibition":{"target":"example.com:buy:v1","action":"execute"}`)), world())
+	p := publish(t, []byte(policy(`"conflict":"prohibit"`, `"permission":{`+all+`}`,
+		`"prohibition":{"target":"example.com:buy:v1","action":"execute"}`)), world())
 	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: "example.com:buy:v1", Now: noon}); d.Reason != reason.PolicyViolation {
 		t.Errorf("%+v", d)
 	}
@@ -158,7 +173,11 @@ func TestDuties(t *testing.T) {
 		`"obligation":{"action":"acceptTracking"}`,
 	)), world())
 	d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"purpose": "research"}})
-	want := []odrl.Duty{{"http://d.example/1", "attribute", "Data by Example"}, {"/permission/duty/1", "logUsage", ""}, {"/obligation", "acceptTracking", ""}}
+	want := []odrl.Duty{
+		{"http://d.example/1", "attribute", "Data by Example"},
+		{"/permission/duty/1", "logUsage", ""},
+		{"/obligation", "acceptTracking", ""},
+	}
 	if !slices.Equal(d.Duties, want) {
 		t.Errorf("%+v", d.Duties)
 	}

@@ -10,8 +10,14 @@ var hierarchy = []struct{ from, parent, included string }{
 	{"V 4.3", "use", `acceptTracking aggregate annotate anonymize archive attribute compensate concurrentUse delete derive digitize distribute ensureExclusivity execute
 		grantUse include index inform install modify move nextPolicy obtainConsent play present print read reproduce reviewPolicy stream synchronize textToSpeech transform
 		translate uninstall watermark`},
-	{"V 4.3 (Creative Commons)", "use", `cc:Attribution cc:CommercialUse cc:DerivativeWorks cc:Distribution cc:Notice cc:Reproduction cc:ShareAlike cc:Sharing cc:SourceCode`},
-	{"V 4.6 (deprecated, no successor)", "use", `odrl:lease odrl:lend odrl:preview odrl:secondaryUse odrl:adHocShare odrl:extractChar odrl:extractPage odrl:extractWord`},
+	{
+		"V 4.3 (Creative Commons)", "use",
+		`cc:Attribution cc:CommercialUse cc:DerivativeWorks cc:Distribution cc:Notice cc:Reproduction cc:ShareAlike cc:Sharing cc:SourceCode`,
+	},
+	{
+		"V 4.6 (deprecated, no successor)", "use",
+		`odrl:lease odrl:lend odrl:preview odrl:secondaryUse odrl:adHocShare odrl:extractChar odrl:extractPage odrl:extractWord`,
+	},
 	{"UIM 6.2, uimgate", "use", `uim:signPayload uim:analyze`},
 	{"UIM 6.2, uimgate", "inform", `uim:logUsage`},
 }
@@ -38,16 +44,19 @@ func actionRows() []row {
 			list = append(list, row{
 				name: a + " in " + h.parent, from: h.from, says: "Who may " + h.parent + " may " + a + ".", doc: permitting(h.parent), asks: asks,
 			}, row{
-				name: a + " alone", from: h.from, says: "Who may " + a + " may not " + h.parent + ".", doc: permitting(a), lenient: strings.HasPrefix(a, "uim:"),
-				asks: []ask{on("ann "+a+" x", ok), on("ann "+h.parent+" x", none)},
+				name: a + " alone", from: h.from, says: "Who may " + a + " may not " + h.parent + ".", doc: permitting(a),
+				lenient: strings.HasPrefix(a, "uim:"),
+				asks:    []ask{on("ann "+a+" x", ok), on("ann "+h.parent+" x", none)},
 			})
 		}
 	}
 	for _, s := range successors {
 		old, successor, _ := strings.Cut(s, "=")
 		list = append(list, row{
-			name: old + " is " + successor, from: "V 4.6 (exactMatch), TS 009", says: "The deprecated " + old + " means " + successor + ", whichever is written or asked.", doc: permitting("odrl:" + old), fault: "warning deprecated /permission/0/action",
-			asks: []ask{on("ann "+successor+" x", ok), on("ann odrl:"+old+" x", ok), on("ann transfer x", none)},
+			name: old + " is " + successor, from: "V 4.6 (exactMatch), TS 009",
+			says: "The deprecated " + old + " means " + successor + ", whichever is written or asked.", doc: permitting("odrl:" + old),
+			fault: "warning deprecated /permission/0/action",
+			asks:  []ask{on("ann "+successor+" x", ok), on("ann odrl:"+old+" x", ok), on("ann transfer x", none)},
 		})
 	}
 	const dance = `{"@id":"ex:dance","@type":"Action","includedIn":"odrl:present","implies":"ex:move"}`
@@ -55,22 +64,56 @@ func actionRows() []row {
 		return graphOf(action, `{"uid":"ex:policy/1","@type":"Set",`+rules+`}`)
 	}
 	return append(list,
-		row{name: "use and transfer", from: "IM 2.4", says: "The two top actions do not include one another.", doc: permitting("use"), asks: []ask{on("ann transfer x", none), on("ann sell x", none), on("ann use x", ok)}},
-		row{name: "use does not follow from transfer", from: "IM 2.4", says: "Who may transfer may not use.", doc: permitting("transfer"), asks: []ask{on("ann use x", none), on("ann sell x", ok)}},
-		row{name: "any depth", from: "IM 2.4", says: "includedIn is transitive: display is play is use.", doc: permitting("use"), asks: []ask{on("ann display x", ok), on("ann extract x", ok)}},
 		row{
-			name: "prohibition includes", from: "IM 2.4", says: "A prohibition holds for all that is included in its action.", doc: doc("Set", `"conflict":"prohibit"`, `"permission":[{"target":"ex:x","action":"use"}]`, `"prohibition":[{"target":"ex:x","action":"play"}]`),
+			name: "use and transfer", from: "IM 2.4", says: "The two top actions do not include one another.", doc: permitting("use"),
+			asks: []ask{on("ann transfer x", none), on("ann sell x", none), on("ann use x", ok)},
+		},
+		row{
+			name: "use does not follow from transfer", from: "IM 2.4", says: "Who may transfer may not use.", doc: permitting("transfer"),
+			asks: []ask{on("ann use x", none), on("ann sell x", ok)},
+		},
+		row{
+			name: "any depth", from: "IM 2.4", says: "includedIn is transitive: display is play is use.", doc: permitting("use"),
+			asks: []ask{on("ann display x", ok), on("ann extract x", ok)},
+		},
+		row{
+			name: "prohibition includes", from: "IM 2.4", says: "A prohibition holds for all that is included in its action.",
+			doc: doc("Set", `"conflict":"prohibit"`, `"permission":[{"target":"ex:x","action":"use"}]`,
+				`"prohibition":[{"target":"ex:x","action":"play"}]`),
 			asks: []ask{on("ann display x", violates), on("ann print x", ok)},
 		},
-		row{name: "own action", from: "IM 2.4, 3.3", says: "An action that the document includes in another is covered by it.", lenient: true, doc: with(dance, `"permission":[{"target":"ex:x","action":"present"}]`), asks: []ask{on("ann ex:dance x", ok), on("ann ex:sing x", none)}},
 		row{
-			name: "implies", from: "IM 2.4", says: "Permitting an action and prohibiting what it implies is a conflict.", lenient: true, fault: "error conflict /@graph/1/prohibition/0",
-			doc: with(dance, `"permission":[{"target":"ex:x","action":"ex:dance"}],"prohibition":[{"target":"ex:x","action":"ex:move"}]`),
+			name: "own action", from: "IM 2.4, 3.3", says: "An action that the document includes in another is covered by it.", lenient: true,
+			doc:  with(dance, `"permission":[{"target":"ex:x","action":"present"}]`),
+			asks: []ask{on("ann ex:dance x", ok), on("ann ex:sing x", none)},
 		},
-		row{name: "implies grants nothing", from: "IM 2.4", says: "What is implied is not permitted by it.", lenient: true, doc: with(dance, `"permission":[{"target":"ex:x","action":"ex:dance"}]`), asks: []ask{on("ann ex:dance x", ok), on("ann ex:move x", none)}},
-		row{name: "includedIn in a circle", from: "IM 2.4", says: "An action cannot be included in itself.", fault: "error cycle", doc: with(`{"@id":"ex:a","includedIn":"ex:b"},{"@id":"ex:b","includedIn":"ex:a"}`, `"permission":[{"target":"ex:x","action":"use"}]`)},
-		row{name: "exceedRateLimit", from: "UIM 6.2, uimgate", says: "No permission is ever to exceed a rate limit, not even by name.", doc: permitting("uim:exceedRateLimit"), fault: "warning profile-term /permission/0/action", asks: []ask{on("ann uim:exceedRateLimit x", none), on("ann use x", none)}},
-		row{name: "unknown action", from: "IM 3.2, W", says: "Without a profile, an action of nobody's is an error.", fault: "error unknown-term /permission/0/action", doc: permitting("ex:fly")},
-		row{name: "action of a profile", from: "IM 3.3", says: "With its profile known, it is taken as it is, under nothing.", profiles: known, doc: doc("Set", trade, `"permission":[{"target":"ex:x","action":"ex:fly"}]`), asks: []ask{on("ann ex:fly x", ok), on("ann use x", none)}},
+		row{
+			name: "implies", from: "IM 2.4", says: "Permitting an action and prohibiting what it implies is a conflict.", lenient: true,
+			fault: "error conflict /@graph/1/prohibition/0",
+			doc:   with(dance, `"permission":[{"target":"ex:x","action":"ex:dance"}],"prohibition":[{"target":"ex:x","action":"ex:move"}]`),
+		},
+		row{
+			name: "implies grants nothing", from: "IM 2.4", says: "What is implied is not permitted by it.", lenient: true,
+			doc:  with(dance, `"permission":[{"target":"ex:x","action":"ex:dance"}]`),
+			asks: []ask{on("ann ex:dance x", ok), on("ann ex:move x", none)},
+		},
+		row{
+			name: "includedIn in a circle", from: "IM 2.4", says: "An action cannot be included in itself.", fault: "error cycle",
+			doc: with(`{"@id":"ex:a","includedIn":"ex:b"},{"@id":"ex:b","includedIn":"ex:a"}`, `"permission":[{"target":"ex:x","action":"use"}]`),
+		},
+		row{
+			name: "exceedRateLimit", from: "UIM 6.2, uimgate", says: "No permission is ever to exceed a rate limit, not even by name.",
+			doc: permitting("uim:exceedRateLimit"), fault: "warning profile-term /permission/0/action",
+			asks: []ask{on("ann uim:exceedRateLimit x", none), on("ann use x", none)},
+		},
+		row{
+			name: "unknown action", from: "IM 3.2, W", says: "Without a profile, an action of nobody's is an error.",
+			fault: "error unknown-term /permission/0/action", doc: permitting("ex:fly"),
+		},
+		row{
+			name: "action of a profile", from: "IM 3.3", says: "With its profile known, it is taken as it is, under nothing.",
+			profiles: known, doc: doc("Set", trade, `"permission":[{"target":"ex:x","action":"ex:fly"}]`),
+			asks: []ask{on("ann ex:fly x", ok), on("ann use x", none)},
+		},
 	)
 }

@@ -18,19 +18,43 @@ type area struct {
 
 func areas() []area {
 	return []area{
-		{"examples", "The examples of the Information Model", "Each use case of ODRL IM 2.2 in facts of our own. The examples name profiles that nobody defined: those are given as known. Each is read, validated, written back as canonical JSON-LD that reads the same, and asked. *Once taken* asks an Offer as the Set that its acceptance makes of it: an Offer itself grants nothing.", exampleRows()},
+		{
+			"examples", "The examples of the Information Model",
+			"Each use case of ODRL IM 2.2 in facts of our own. The examples name profiles that nobody defined: those are given as known. Each is read, validated, written back as canonical JSON-LD that reads the same, and asked. *Once taken* asks an Offer as the Set that its acceptance makes of it: an Offer itself grants nothing.", exampleRows(),
+		},
 		{"classes", "Classes and properties", "ODRL IM 2.1 to 2.6: which properties each class has, how many, and what they mean.", classRows()},
 		{"actions", "Actions", "ODRL IM 2.4 and ODRL V 3.9, 4.3: each action, what it is included in, and what stands for it.", actionRows()},
-		{"operators", "Operators and logic", "ODRL IM 2.5 and ODRL V 4.4. A fact that is missing or cannot be compared makes a constraint unknown: unsatisfied in a permission, satisfied in a prohibition or obligation.", operatorRows()},
+		{
+			"operators", "Operators and logic",
+			"ODRL IM 2.5 and ODRL V 4.4. A fact that is missing or cannot be compared makes a constraint unknown: unsatisfied in a permission, satisfied in a prohibition or obligation.", operatorRows(),
+		},
 		{"operands", "Left operands", "ODRL V 4.5. The values stand in the context of the question.", operandRows()},
-		{"reading", "Reading JSON-LD", "Every form of the serialisation that is read, and what is refused. Nothing is ever fetched.", readingRows()},
-		{"expansion", "Expansion and inheritance", "From a compact document to atomic rules: ODRL IM 2.7 to 2.9, in the order of the working group's validator.", expansionRows()},
-		{"conflicts", "Conflicts", "ODRL IM 2.10. A conflict that every matching request meets is found when a document is validated.", conflictRows()},
-		{"validation", "Validation", "Each check, with the code and the JSON pointer of its message. Errors make a document invalid, warnings do not.", validationRows()},
+		{
+			"reading", "Reading JSON-LD", "Every form of the serialisation that is read, and what is refused. Nothing is ever fetched.",
+			readingRows(),
+		},
+		{
+			"expansion", "Expansion and inheritance",
+			"From a compact document to atomic rules: ODRL IM 2.7 to 2.9, in the order of the working group's validator.", expansionRows(),
+		},
+		{
+			"conflicts", "Conflicts", "ODRL IM 2.10. A conflict that every matching request meets is found when a document is validated.",
+			conflictRows(),
+		},
+		{
+			"validation", "Validation",
+			"Each check, with the code and the JSON pointer of its message. Errors make a document invalid, warnings do not.", validationRows(),
+		},
 		{"evaluation", "Evaluation", "What a decision and its report say.", evaluationRows()},
-		{"profile", "The UIM profile", "The forms that UIM's documents have, as the gateway publishes them: names are those of its intents and agents, and all must be enforceable.", profileRows()},
+		{
+			"profile", "The UIM profile",
+			"The forms that UIM's documents have, as the gateway publishes them: names are those of its intents and agents, and all must be enforceable.", profileRows(),
+		},
 		{"attack", "Bad input", "Nothing hangs, and nothing is permitted by accident.", attackRows()},
-		{"suite", "The public test suite", "SolidLab's ODRL-Test-Suite, case by case: the activation of each rule, its premises and constraints. Duties need only not be violated, and policies are read leniently, as the suite has rules without action, target or assignee. The suite has no decision of its own; *shown by* has ours.", suiteRows()},
+		{
+			"suite", "The public test suite",
+			"SolidLab's ODRL-Test-Suite, case by case: the activation of each rule, its premises and constraints. Duties need only not be violated, and policies are read leniently, as the suite has rules without action, target or assignee. The suite has no decision of its own; *shown by* has ours.", suiteRows(),
+		},
 	}
 }
 

@@ -31,17 +31,43 @@ func attackRows() []row {
 	}
 	var list []row
 	for _, x := range []struct{ name, says, doc, codes string }{
-		{"10 MB", "A document of ten megabytes is refused by its size.", doc("Set", rule, `"dc:description":"`+strings.Repeat("x", 10<<20)+`"`), "too-large"},
-		{"10,001 rules", "Nor are more than ten thousand rules read.", doc("Set", `"permission":[`+repeat(10_001, func(int) string { return `{"action":"use"}` })+`]`), "too-large"},
-		{"rules that multiply", "Nor are few rules that expand to many.", doc("Set", `"permission":[{"action":[`+repeat(200, func(int) string { return `"use"` })+`],"target":[`+repeat(200, func(i int) string { return fmt.Sprintf(`"ex:%d"`, i) })+`]}]`), "too-large too-slow"},
+		{
+			"10 MB", "A document of ten megabytes is refused by its size.",
+			doc("Set", rule, `"dc:description":"`+strings.Repeat("x", 10<<20)+`"`), "too-large",
+		},
+		{
+			"10,001 rules", "Nor are more than ten thousand rules read.",
+			doc("Set", `"permission":[`+repeat(10_001, func(int) string { return `{"action":"use"}` })+`]`), "too-large",
+		},
+		{
+			"rules that multiply", "Nor are few rules that expand to many.",
+			doc("Set", `"permission":[{"action":[`+repeat(200, func(int) string { return `"use"` })+`],"target":[`+repeat(200,
+				func(i int) string { return fmt.Sprintf(`"ex:%d"`, i) })+`]}]`), "too-large too-slow",
+		},
 		{"nested 1,000 deep", "Constraints are nested a few levels deep, not a thousand.", under(nested), "json too-deep"},
-		{"parents in a circle", "Inheritance in a circle is refused.", graphOf(`{"uid":"ex:a","inheritFrom":"ex:b",`+rule+`}`, `{"uid":"ex:b","inheritFrom":"ex:a",`+rule+`}`), "inherit-cycle"},
-		{"parts in a circle", "So are collections in one another.", graphOf(`{"uid":"ex:a",`+rule+`}`, `{"@id":"ex:x","partOf":"ex:y"}`, `{"@id":"ex:y","partOf":"ex:x"}`), "cycle"},
-		{"constraints in a circle", "And constraints.", graphOf(`{"uid":"ex:a","permission":[{"target":"ex:x","action":"use","constraint":{"@id":"ex:c"}}]}`, `{"@id":"ex:c","or":[{"@id":"ex:c"},`+one("media", "eq", `"a"`)+`]}`), "cycle"},
-		{"prohibition as permission", "A context may not make a prohibition of a permission, nor the reverse.", context(`"prohibition":"odrl:permission"`), "context"},
+		{
+			"parents in a circle", "Inheritance in a circle is refused.",
+			graphOf(`{"uid":"ex:a","inheritFrom":"ex:b",`+rule+`}`, `{"uid":"ex:b","inheritFrom":"ex:a",`+rule+`}`), "inherit-cycle",
+		},
+		{
+			"parts in a circle", "So are collections in one another.",
+			graphOf(`{"uid":"ex:a",`+rule+`}`, `{"@id":"ex:x","partOf":"ex:y"}`, `{"@id":"ex:y","partOf":"ex:x"}`), "cycle",
+		},
+		{
+			"constraints in a circle", "And constraints.",
+			graphOf(`{"uid":"ex:a","permission":[{"target":"ex:x","action":"use","constraint":{"@id":"ex:c"}}]}`,
+				`{"@id":"ex:c","or":[{"@id":"ex:c"},`+one("media", "eq", `"a"`)+`]}`), "cycle",
+		},
+		{
+			"prohibition as permission", "A context may not make a prohibition of a permission, nor the reverse.",
+			context(`"prohibition":"odrl:permission"`), "context",
+		},
 		{"operator redefined", "Nor give an operator another meaning.", context(`"lt":"odrl:gt"`), "context"},
 		{"odrl redefined", "Nor the prefix.", context(`"odrl":"http://evil.example/"`), "context"},
-		{"two nodes of one IRI", "What stands twice says the same, or is refused.", doc("Set", `"permission":[{"uid":"ex:r","target":"ex:x","action":"use"},{"uid":"ex:r","target":"ex:y","action":"sell"}]`), "duplicate"},
+		{
+			"two nodes of one IRI", "What stands twice says the same, or is refused.",
+			doc("Set", `"permission":[{"uid":"ex:r","target":"ex:x","action":"use"},{"uid":"ex:r","target":"ex:y","action":"sell"}]`), "duplicate",
+		},
 		{"NaN", "What is no JSON is refused.", under(one("percentage", "lt", `NaN`)), "json"},
 		{"no UTF-8", "So is what is no UTF-8.", doc("Set", rule, "\"dc:title\":\"\xff\xfe\""), "json"},
 	} {
@@ -64,25 +90,57 @@ func attackRows() []row {
 	}
 	return append(
 		list,
-		row{name: "remote context", from: "uimgate", says: "Another context is not fetched.", fault: "error remote-context /@context/1", doc: strings.Replace(doc("Set", rule), `{"ex":"http://example.com/"}`, `"https://evil.example/context"`, 1)},
 		row{
-			name: "remote context, leniently", from: "uimgate", says: "Read leniently it is told and left out, and gives no word a meaning.", lenient: true, fault: "warning remote-context /@context/1",
-			doc: strings.ReplaceAll(strings.Replace(doc("Set", rule), `{"ex":"http://example.com/"}`, `"https://evil.example/context"`, 1), `"ex:x"`, `"http://example.com/x"`), asks: []ask{on("ann use x", ok), on("ann use y", none)},
+			name: "remote context", from: "uimgate", says: "Another context is not fetched.", fault: "error remote-context /@context/1",
+			doc: strings.Replace(doc("Set", rule), `{"ex":"http://example.com/"}`, `"https://evil.example/context"`, 1),
 		},
-		row{name: "numbers as texts", from: "uimgate", says: "A text is compared as the number it is, never as a text.", doc: under(one("percentage", "lt", `"9"`)), asks: []ask{on("ann use x", ok).with(`"percentage":"8.99"`), on("ann use x", none).with(`"percentage":"10"`), on("ann use x", none).with(`"percentage":"1e1"`)}},
 		row{
-			name: "NaN as a text", from: "uimgate", says: "NaN and infinity are no numbers, on either side.", fault: "warning datatype /permission/0/constraint/rightOperand", doc: under(one("percentage", "neq", `"NaN"`)),
+			name: "remote context, leniently", from: "uimgate", says: "Read leniently it is told and left out, and gives no word a meaning.",
+			lenient: true, fault: "warning remote-context /@context/1",
+			doc: strings.ReplaceAll(strings.Replace(doc("Set", rule), `{"ex":"http://example.com/"}`, `"https://evil.example/context"`, 1),
+				`"ex:x"`, `"http://example.com/x"`), asks: []ask{on("ann use x", ok), on("ann use y", none)},
+		},
+		row{
+			name: "numbers as texts", from: "uimgate", says: "A text is compared as the number it is, never as a text.",
+			doc: under(one("percentage", "lt", `"9"`)), asks: []ask{
+				on("ann use x", ok).with(`"percentage":"8.99"`),
+				on("ann use x", none).with(`"percentage":"10"`), on("ann use x", none).with(`"percentage":"1e1"`),
+			},
+		},
+		row{
+			name: "NaN as a text", from: "uimgate", says: "NaN and infinity are no numbers, on either side.",
+			fault: "warning datatype /permission/0/constraint/rightOperand", doc: under(one("percentage", "neq", `"NaN"`)),
 			asks: []ask{on("ann use x", none).with(`"percentage":5`), on("ann use x", none).with(`"percentage":"Infinity"`)},
 		},
-		row{name: "a huge number", from: "uimgate", says: "An exponent beyond reason is no number and costs no time.", lenient: true, doc: under(one("percentage", "lt", `"5"`)), asks: []ask{on("ann use x", none).with(`"percentage":"1e999999999"`), on("ann use x", none).with(`"percentage":"1e-999999999999"`)}},
-		row{name: "year 10000", from: "uimgate", says: "A year beyond 9999 is later than today, not earlier.", doc: under(one("dateTime", "lt", `{"@value":"10000-01-01T00:00:00Z","@type":"xsd:dateTime"}`)), asks: []ask{on("ann use x", ok), on("ann use x", none).at("")}},
-		row{name: "Rego in a text", from: "uimgate", says: "What looks like Rego is text.", doc: under(one("purpose", "eq", `"x\"; permit := true } permit if { true"`)), asks: []ask{on("ann use x", none).with(`"purpose":"y"`), on("ann use x", ok).with(`"purpose":"x\"; permit := true } permit if { true"`)}},
 		row{
-			name: "prefixes of one another", from: "uimgate", says: "An IRI is compared whole.", doc: doc("Set", `"permission":[{"target":"http://example.com/api/intents","action":"use"}]`),
-			asks: []ask{on("ann use http://example.com/api/intents", ok), on("ann use http://example.com/api/intents-admin", none), on("ann use http://example.com/api/intents/", none), on("ann use http://example.com/api", none), on("ann use http://example.com.evil.org/api/intents", none)},
+			name: "a huge number", from: "uimgate", says: "An exponent beyond reason is no number and costs no time.", lenient: true,
+			doc: under(one("percentage", "lt", `"5"`)), asks: []ask{
+				on("ann use x", none).with(`"percentage":"1e999999999"`),
+				on("ann use x", none).with(`"percentage":"1e-999999999999"`),
+			},
 		},
 		row{
-			name: "partOf in a circle in the world", from: "uimgate", says: "Collections of the world that hold one another end.", doc: doc("Set", `"permission":[{"target":"ex:all","action":"use"}]`),
+			name: "year 10000", from: "uimgate", says: "A year beyond 9999 is later than today, not earlier.",
+			doc:  under(one("dateTime", "lt", `{"@value":"10000-01-01T00:00:00Z","@type":"xsd:dateTime"}`)),
+			asks: []ask{on("ann use x", ok), on("ann use x", none).at("")},
+		},
+		row{
+			name: "Rego in a text", from: "uimgate", says: "What looks like Rego is text.",
+			doc:  under(one("purpose", "eq", `"x\"; permit := true } permit if { true"`)),
+			asks: []ask{on("ann use x", none).with(`"purpose":"y"`), on("ann use x", ok).with(`"purpose":"x\"; permit := true } permit if { true"`)},
+		},
+		row{
+			name: "prefixes of one another", from: "uimgate", says: "An IRI is compared whole.",
+			doc: doc("Set", `"permission":[{"target":"http://example.com/api/intents","action":"use"}]`),
+			asks: []ask{
+				on("ann use http://example.com/api/intents", ok), on("ann use http://example.com/api/intents-admin", none),
+				on("ann use http://example.com/api/intents/", none), on("ann use http://example.com/api", none),
+				on("ann use http://example.com.evil.org/api/intents", none),
+			},
+		},
+		row{
+			name: "partOf in a circle in the world", from: "uimgate", says: "Collections of the world that hold one another end.",
+			doc: doc("Set", `"permission":[{"target":"ex:all","action":"use"}]`),
 			asks: []ask{
 				on("ann use x", ok).in(`"partOf":[{"member":"http://example.com/x","collection":"http://example.com/y"},{"member":"http://example.com/y","collection":"http://example.com/x"},{"member":"http://example.com/y","collection":"http://example.com/all"}]`),
 				on("ann use x", none).in(`"partOf":[{"member":"http://example.com/x","collection":"http://example.com/y"},{"member":"http://example.com/y","collection":"http://example.com/x"}]`),

@@ -38,36 +38,72 @@ func operatorRows() []row {
 			asks = append(asks, on("ann use x", missed).with(`"`+o.left+`":`+o.no))
 		}
 		list = append(list, row{
-			name: o.op, from: "IM 2.5.1, V 4.4", says: "It holds where the value is " + o.says + "; without a value it opens nothing.", doc: constrained(o.left, op, o.right, ""),
+			name: o.op, from: "IM 2.5.1, V 4.4", says: "It holds where the value is " + o.says + "; without a value it opens nothing.",
+			doc:  constrained(o.left, op, o.right, ""),
 			asks: append(asks, on("ann use x", missed)),
 		})
 	}
-	prohibited := doc("Set", `"conflict":"prohibit"`, `"permission":[{"target":"ex:x","action":"use"}]`, `"prohibition":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","leftOperand":"purpose","operator":"neq","rightOperand":"study"}}]`)
-	obliged := doc("Set", `"permission":[{"target":"ex:x","action":"use"}]`, `"obligation":[{"uid":"ex:p","action":"inform","constraint":{"uid":"ex:c","leftOperand":"purpose","operator":"eq","rightOperand":"ads"}}]`)
+	prohibited := doc("Set", `"conflict":"prohibit"`, `"permission":[{"target":"ex:x","action":"use"}]`,
+		`"prohibition":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","leftOperand":"purpose","operator":"neq","rightOperand":"study"}}]`)
+	obliged := doc("Set", `"permission":[{"target":"ex:x","action":"use"}]`,
+		`"obligation":[{"uid":"ex:p","action":"inform","constraint":{"uid":"ex:c","leftOperand":"purpose","operator":"eq","rightOperand":"ads"}}]`)
 	list = append(list,
-		row{name: "unknown in a permission", from: "uimgate", says: "A fact that is missing counts as unsatisfied in a permission, whatever the operator.", doc: constrained("purpose", "neq", `"ads"`, ""), asks: []ask{on("ann use x", missed), on("ann use x", met).with(`"purpose":"study"`)}},
+		row{
+			name: "unknown in a permission", from: "uimgate",
+			says: "A fact that is missing counts as unsatisfied in a permission, whatever the operator.",
+			doc:  constrained("purpose", "neq", `"ads"`, ""), asks: []ask{on("ann use x", missed), on("ann use x", met).with(`"purpose":"study"`)},
+		},
 		row{
 			name: "unknown in a prohibition", from: "uimgate", says: "A fact that is missing counts as satisfied in a prohibition.", doc: prohibited,
-			asks: []ask{on("ann use x", violates+" c:Satisfied"), on("ann use x", violates).with(`"purpose":"ads"`), on("ann use x", ok+" c:Unsatisfied").with(`"purpose":"study"`)},
+			asks: []ask{
+				on("ann use x", violates+" c:Satisfied"), on("ann use x", violates).with(`"purpose":"ads"`),
+				on("ann use x", ok+" c:Unsatisfied").with(`"purpose":"study"`),
+			},
 		},
-		row{name: "unknown in an obligation", from: "uimgate", says: "A fact that is missing makes an obligation bind.", doc: obliged, asks: []ask{on("ann use x", unmet+" c:Satisfied p:Active"), on("ann use x", ok+" p:Inactive").with(`"purpose":"study"`)}},
-		row{name: "a value of another kind", from: "uimgate", says: "A value that cannot be compared is unknown, not unequal.", doc: constrained("percentage", "neq", `50`, ""), asks: []ask{on("ann use x", missed).with(`"percentage":"half"`), on("ann use x", missed).with(`"percentage":"NaN"`), on("ann use x", met).with(`"percentage":49`)}},
 		row{
-			name: "instants", from: "TS 048", says: "Moments are compared as such, not as texts.", doc: constrained("dateTime", "lteq", `{"@value":"2024-12-31T23:59:59Z","@type":"xsd:dateTime"}`, ""),
-			asks: []ask{on("ann use x", met).at("2024-12-31T23:59:59.000Z"), on("ann use x", met).at("2025-01-01T00:59:59+01:00"), on("ann use x", missed).at("2024-12-31T23:59:59.001Z")},
+			name: "unknown in an obligation", from: "uimgate", says: "A fact that is missing makes an obligation bind.", doc: obliged,
+			asks: []ask{on("ann use x", unmet+" c:Satisfied p:Active"), on("ann use x", ok+" p:Inactive").with(`"purpose":"study"`)},
 		},
-		row{name: "policyUsage", from: "V 4.5 (event)", says: "odrl:policyUsage is the moment of the use itself.", doc: constrained("dateTime", "eq", `{"@id":"odrl:policyUsage"}`, ""), asks: []ask{on("ann use x", met), on("ann use x", missed).at("")}},
 		row{
-			name: "rightOperandReference", from: "IM 2.5.1, uimgate", says: "A reference is never fetched: its value stays unknown.", doc: doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","leftOperand":"purpose","operator":"neq","rightOperandReference":"http://example.com/list"}}]`),
+			name: "a value of another kind", from: "uimgate", says: "A value that cannot be compared is unknown, not unequal.",
+			doc: constrained("percentage", "neq", `50`, ""), asks: []ask{
+				on("ann use x", missed).with(`"percentage":"half"`),
+				on("ann use x", missed).with(`"percentage":"NaN"`), on("ann use x", met).with(`"percentage":49`),
+			},
+		},
+		row{
+			name: "instants", from: "TS 048", says: "Moments are compared as such, not as texts.",
+			doc: constrained("dateTime", "lteq", `{"@value":"2024-12-31T23:59:59Z","@type":"xsd:dateTime"}`, ""),
+			asks: []ask{
+				on("ann use x", met).at("2024-12-31T23:59:59.000Z"), on("ann use x", met).at("2025-01-01T00:59:59+01:00"),
+				on("ann use x", missed).at("2024-12-31T23:59:59.001Z"),
+			},
+		},
+		row{
+			name: "policyUsage", from: "V 4.5 (event)", says: "odrl:policyUsage is the moment of the use itself.",
+			doc: constrained("dateTime", "eq", `{"@id":"odrl:policyUsage"}`, ""), asks: []ask{on("ann use x", met), on("ann use x", missed).at("")},
+		},
+		row{
+			name: "rightOperandReference", from: "IM 2.5.1, uimgate", says: "A reference is never fetched: its value stays unknown.",
+			doc:  doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","leftOperand":"purpose","operator":"neq","rightOperandReference":"http://example.com/list"}}]`),
 			asks: []ask{on("ann use x", missed).with(`"purpose":"study"`)},
 		},
 	)
 	for _, d := range []struct{ op, before, first, last, after string }{
-		{"lt", met, missed, missed, missed}, {"lteq", met, met, met, missed}, {"eq", missed, met, met, missed}, {"neq", met, missed, missed, met}, {"gteq", missed, met, met, met}, {"gt", missed, missed, missed, met},
+		{"lt", met, missed, missed, missed},
+		{"lteq", met, met, met, missed},
+		{"eq", missed, met, met, missed},
+		{"neq", met, missed, missed, met},
+		{"gteq", missed, met, met, met},
+		{"gt", missed, missed, missed, met},
 	} {
 		list = append(list, row{
-			name: d.op + " a day", from: "uimgate, TS 069", says: "A day is all of it, in UTC.", doc: constrained("dateTime", d.op, `{"@value":"2026-03-10","@type":"xsd:date"}`, ""),
-			asks: []ask{on("ann use x", d.before).at("2026-03-09T23:59:59.999Z"), on("ann use x", d.first).at("2026-03-10T00:00:00Z"), on("ann use x", d.last).at("2026-03-10T23:59:59.999Z"), on("ann use x", d.after).at("2026-03-11T00:00:00Z")},
+			name: d.op + " a day", from: "uimgate, TS 069", says: "A day is all of it, in UTC.",
+			doc: constrained("dateTime", d.op, `{"@value":"2026-03-10","@type":"xsd:date"}`, ""),
+			asks: []ask{
+				on("ann use x", d.before).at("2026-03-09T23:59:59.999Z"), on("ann use x", d.first).at("2026-03-10T00:00:00Z"),
+				on("ann use x", d.last).at("2026-03-10T23:59:59.999Z"), on("ann use x", d.after).at("2026-03-11T00:00:00Z"),
+			},
 		})
 	}
 	return append(list, logicRows()...)
@@ -79,18 +115,39 @@ func logicRows() []row {
 	}
 	const both, first, neither = `"purpose":"study","media":"online"`, `"purpose":"study","media":"film"`, `"purpose":"ads","media":"film"`
 	rows := []row{
-		{name: "and", says: "All hold.", asks: []ask{on("ann use x", met+" a:Satisfied b:Satisfied").with(both), on("ann use x", missed+" a:Satisfied b:Unsatisfied").with(first), on("ann use x", missed).with(`"purpose":"study"`)}},
-		{name: "or", says: "At least one holds; one that holds makes up for one that is unknown.", asks: []ask{on("ann use x", met).with(both), on("ann use x", met).with(`"purpose":"study"`), on("ann use x", missed).with(neither), on("ann use x", missed).with(`"purpose":"ads"`)}},
-		{name: "xone", says: "Exactly one holds; with one unknown none can tell.", asks: []ask{on("ann use x", met).with(first), on("ann use x", missed).with(both), on("ann use x", missed).with(neither), on("ann use x", missed).with(`"purpose":"study"`)}},
-		{name: "andSequence", says: "All hold, in order; of facts at one moment it is as and.", asks: []ask{on("ann use x", met).with(both), on("ann use x", missed).with(first)}},
+		{name: "and", says: "All hold.", asks: []ask{
+			on("ann use x", met+" a:Satisfied b:Satisfied").with(both),
+			on("ann use x", missed+" a:Satisfied b:Unsatisfied").with(first), on("ann use x", missed).with(`"purpose":"study"`),
+		}},
+		{
+			name: "or", says: "At least one holds; one that holds makes up for one that is unknown.",
+			asks: []ask{
+				on("ann use x", met).with(both), on("ann use x", met).with(`"purpose":"study"`), on("ann use x", missed).with(neither),
+				on("ann use x", missed).with(`"purpose":"ads"`),
+			},
+		},
+		{
+			name: "xone", says: "Exactly one holds; with one unknown none can tell.",
+			asks: []ask{
+				on("ann use x", met).with(first), on("ann use x", missed).with(both), on("ann use x", missed).with(neither),
+				on("ann use x", missed).with(`"purpose":"study"`),
+			},
+		},
+		{
+			name: "andSequence", says: "All hold, in order; of facts at one moment it is as and.",
+			asks: []ask{on("ann use x", met).with(both), on("ann use x", missed).with(first)},
+		},
 	}
 	for i := range rows {
 		rows[i].from, rows[i].doc = "IM 2.5.2", of(rows[i].name)
 	}
 	return append(rows, row{
 		name: "nested", from: "IM 2.5.2", says: "Logical constraints may be operands.",
-		doc:  doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","and":[{"leftOperand":"media","operator":"eq","rightOperand":"online"},{"or":[`+one("purpose", "eq", `"study"`)+`,`+one("purpose", "eq", `"ads"`)+`]}]}}]`),
-		asks: []ask{on("ann use x", met).with(both), on("ann use x", met).with(`"purpose":"ads","media":"online"`), on("ann use x", missed).with(first)},
+		doc: doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","and":[{"leftOperand":"media","operator":"eq","rightOperand":"online"},{"or":[`+one("purpose", "eq", `"study"`)+`,`+one("purpose", "eq", `"ads"`)+`]}]}}]`),
+		asks: []ask{
+			on("ann use x", met).with(both), on("ann use x", met).with(`"purpose":"ads","media":"online"`),
+			on("ann use x", missed).with(first),
+		},
 	})
 }
 
@@ -101,7 +158,10 @@ func operandRows() []row {
 		{"absolutePosition", "eq", `{"@value":"10","@type":"xsd:decimal"}`, "", `10`, `11`},
 		{"absoluteSpatialPosition", "eq", `10`, "", `"10.0"`, `11`},
 		{"absoluteTemporalPosition", "gteq", `10`, "", `10`, `9`},
-		{"absoluteSize", "lteq", `{"@value":"10","@type":"xsd:decimal"}`, `,"unit":"cm"`, `{"@value":"99","unit":"mm"}`, `{"@value":"1","unit":"m"}`},
+		{
+			"absoluteSize", "lteq", `{"@value":"10","@type":"xsd:decimal"}`, `,"unit":"cm"`, `{"@value":"99","unit":"mm"}`,
+			`{"@value":"1","unit":"m"}`,
+		},
 		{"relativePosition", "lteq", `50`, "", `50`, `51`},
 		{"relativeSize", "lteq", `50`, "", `49`, `51`},
 		{"relativeSpatialPosition", "eq", `20`, "", `20`, `21`},
@@ -115,7 +175,10 @@ func operandRows() []row {
 		{"language", "isPartOf", `"en"`, "", `"en-GB"`, `"fr"`},
 		{"media", "eq", `"online"`, "", `"online"`, `"print"`},
 		{"meteredTime", "lteq", `{"@value":"PT10H","@type":"xsd:duration"}`, "", `"PT9H"`, `"PT11H"`},
-		{"payAmount", "lteq", `{"@value":"5.00","@type":"xsd:decimal"}`, `,"unit":"http://dbpedia.org/resource/Euro"`, `"4.99 EUR"`, `"5.01 EUR"`},
+		{
+			"payAmount", "lteq", `{"@value":"5.00","@type":"xsd:decimal"}`, `,"unit":"http://dbpedia.org/resource/Euro"`, `"4.99 EUR"`,
+			`"5.01 EUR"`,
+		},
 		{"percentage", "lteq", `50`, "", `50`, `51`},
 		{"product", "eq", `"paper"`, "", `"paper"`, `"tablet"`},
 		{"purpose", "eq", `{"@id":"ex:study"}`, "", `"http://example.com/study"`, `"http://example.com/study-ads"`},
@@ -130,36 +193,55 @@ func operandRows() []row {
 		{"virtualLocation", "isPartOf", `"example.com"`, "", `"api.example.com"`, `"example.com.evil.org"`},
 	} {
 		list = append(list, row{
-			name: o.name, from: "V 4.5", says: "A value of the context is compared; no value opens nothing.", doc: constrained(o.name, o.op, o.right, o.more),
-			asks: []ask{on("ann use x", met).with(`"` + o.name + `":` + o.yes), on("ann use x", missed).with(`"` + o.name + `":` + o.no), on("ann use x", missed)},
+			name: o.name, from: "V 4.5", says: "A value of the context is compared; no value opens nothing.",
+			doc: constrained(o.name, o.op, o.right, o.more),
+			asks: []ask{
+				on("ann use x", met).with(`"` + o.name + `":` + o.yes), on("ann use x", missed).with(`"` + o.name + `":` + o.no),
+				on("ann use x", missed),
+			},
 		})
 	}
 	for _, s := range []string{"device", "system"} {
 		list = append(list, row{
-			name: s, from: "V 4.6 (deprecated)", says: "It is read as systemDevice.", doc: constrained(s, "eq", `{"@id":"ex:laptop"}`, ""), fault: "warning deprecated /permission/0/constraint/leftOperand",
-			asks: []ask{on("ann use x", met).with(`"systemDevice":"ex:laptop"`), on("ann use x", missed).with(`"systemDevice":"ex:phone"`)},
+			name: s, from: "V 4.6 (deprecated)", says: "It is read as systemDevice.", doc: constrained(s, "eq", `{"@id":"ex:laptop"}`, ""),
+			fault: "warning deprecated /permission/0/constraint/leftOperand",
+			asks:  []ask{on("ann use x", met).with(`"systemDevice":"ex:laptop"`), on("ann use x", missed).with(`"systemDevice":"ex:phone"`)},
 		})
 	}
 	return append(list,
 		row{
-			name: "dateTime", from: "V 4.5", says: "The clock of the world, above what the question says.", doc: constrained("dateTime", "lt", `{"@value":"2026-07-01","@type":"xsd:date"}`, ""),
-			asks: []ask{on("ann use x", met), on("ann use x", missed).at("2026-07-01T00:00:00Z"), on("ann use x", missed).at(""), on("ann use x", missed).with(`"dateTime":"2026-01-01T00:00:00Z"`).at("2026-08-01T00:00:00Z")},
+			name: "dateTime", from: "V 4.5", says: "The clock of the world, above what the question says.",
+			doc: constrained("dateTime", "lt", `{"@value":"2026-07-01","@type":"xsd:date"}`, ""),
+			asks: []ask{
+				on("ann use x", met), on("ann use x", missed).at("2026-07-01T00:00:00Z"), on("ann use x", missed).at(""),
+				on("ann use x", missed).with(`"dateTime":"2026-01-01T00:00:00Z"`).at("2026-08-01T00:00:00Z"),
+			},
 		},
 		row{
-			name: "count", from: "V 4.5", says: "A bound on uses: named as a limit, compared where the question counts.", doc: constrained("count", "lteq", `{"@value":"5","@type":"xsd:integer"}`, ""),
-			asks: []ask{on("ann use x", ok+" limit:5/lifetime"), on("ann use x", ok).with(`"count":5`), on("ann use x", "QUOTA_EXCEEDED").with(`"count":6`)},
+			name: "count", from: "V 4.5", says: "A bound on uses: named as a limit, compared where the question counts.",
+			doc: constrained("count", "lteq", `{"@value":"5","@type":"xsd:integer"}`, ""),
+			asks: []ask{
+				on("ann use x", ok+" limit:5/lifetime"), on("ann use x", ok).with(`"count":5`),
+				on("ann use x", "QUOTA_EXCEEDED").with(`"count":6`),
+			},
 		},
 		row{
-			name: "rateLimit", from: "UIM 6.2", says: "A bound on uses per period.", doc: constrained("uim:rateLimit", "lteq", `5`, `,"unit":"uim:hour"`), fault: "warning profile-term /permission/0/constraint/leftOperand",
+			name: "rateLimit", from: "UIM 6.2", says: "A bound on uses per period.",
+			doc: constrained("uim:rateLimit", "lteq", `5`, `,"unit":"uim:hour"`), fault: "warning profile-term /permission/0/constraint/leftOperand",
 			asks: []ask{on("ann use x", ok+" limit:5/hour"), on("ann use x", "RATE_LIMIT_EXCEEDED").with(`"rateLimit":6`)},
 		},
 		row{
-			name: "timeWindow", from: "UIM 6.2", says: "The moment is inside the window.", doc: constrained("uim:timeWindow", "within", `{"start":"2026-06-01T00:00:00Z","end":"2026-06-30T00:00:00Z"}`, ""), lenient: true,
+			name: "timeWindow", from: "UIM 6.2", says: "The moment is inside the window.",
+			doc: constrained("uim:timeWindow", "within", `{"start":"2026-06-01T00:00:00Z","end":"2026-06-30T00:00:00Z"}`, ""), lenient: true,
 			asks: []ask{on("ann use x", ok), on("ann use x", none).at("2026-07-30T00:00:00Z")},
 		},
-		row{name: "a left operand of nobody's", from: "IM 3.2, W", says: "Without a profile it is an error.", doc: constrained("ex:mood", "eq", `"good"`, ""), fault: "error unknown-term /permission/0/constraint/leftOperand"},
 		row{
-			name: "a left operand of a profile", from: "IM 3.3", says: "With its profile known, it compares as its values do.", profiles: known, doc: strings.Replace(constrained("ex:level", "gt", `{"@value":"9","@type":"xsd:integer"}`, ""), `"uid"`, trade+`,"uid"`, 1),
+			name: "a left operand of nobody's", from: "IM 3.2, W", says: "Without a profile it is an error.",
+			doc: constrained("ex:mood", "eq", `"good"`, ""), fault: "error unknown-term /permission/0/constraint/leftOperand",
+		},
+		row{
+			name: "a left operand of a profile", from: "IM 3.3", says: "With its profile known, it compares as its values do.", profiles: known,
+			doc:  strings.Replace(constrained("ex:level", "gt", `{"@value":"9","@type":"xsd:integer"}`, ""), `"uid"`, trade+`,"uid"`, 1),
 			asks: []ask{on("ann use x", met).with(`"ex:level":10`), on("ann use x", missed).with(`"ex:level":8`), on("ann use x", missed)},
 		},
 	)

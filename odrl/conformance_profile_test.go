@@ -66,10 +66,15 @@ func profileRows() []row {
 	add := func(name, from, says, doc string, change func(*odrl.Request), want string) {
 		list = append(list, row{name: name, from: from, says: says, try: published(doc, change, want)})
 	}
-	for _, profile := range []string{"http://example.com/profile/odrl-uim", "http://uimprotocol.com/uim/odrl-profile", "http://uimprotocol.org/ns/policy", "http://www.w3.org/ns/odrl/2/core"} {
-		add("profile "+profile, "UIM 6.2", "The profile is known by this name.", strings.Replace(permit(""), `"uid"`, `"profile":"`+profile+`","uid"`, 1), nil, ok)
+	for _, profile := range []string{
+		"http://example.com/profile/odrl-uim", "http://uimprotocol.com/uim/odrl-profile",
+		"http://uimprotocol.org/ns/policy", "http://www.w3.org/ns/odrl/2/core",
+	} {
+		add("profile "+profile, "UIM 6.2", "The profile is known by this name.",
+			strings.Replace(permit(""), `"uid"`, `"profile":"`+profile+`","uid"`, 1), nil, ok)
 	}
-	add("unknown profile", "IM 3.2", "Any other stops the publishing.", strings.Replace(permit(""), `"uid"`, `"profile":"http://other.example/profile","uid"`, 1), nil, "error `unknown-profile`")
+	add("unknown profile", "IM 3.2", "Any other stops the publishing.",
+		strings.Replace(permit(""), `"uid"`, `"profile":"http://other.example/profile","uid"`, 1), nil, "error `unknown-profile`")
 	for _, s := range []struct{ written, means string }{{"lte", "yes"}, {"lteq", "yes"}, {"gte", "no"}, {"ne", "yes"}, {"neg", "yes"}} {
 		c := one("dateTime", s.written, `"2026-12-31T00:00:00Z"`)
 		add("operator "+s.written, "UIM 6.2", "It is read as ODRL's own.", limit(c), nil, map[string]string{"yes": ok, "no": none}[s.means])
@@ -77,13 +82,19 @@ func profileRows() []row {
 	add("operator use", "UIM 6.2", "It is read of public keys only.", limit(one("purpose", "use", `"a"`)), nil, "error `operator`")
 	kinds := []string{"an object", "an interval"}
 	window := `{"leftOperand":"http://example.com/vocab/timeWindow","operator":"%s","rightOperand":%s}`
-	for i, w := range []string{`{"start":"2026-06-01T00:00:00Z","end":"2026-06-30T00:00:00Z"}`, `"2026-06-01T00:00:00Z/2026-06-30T00:00:00Z"`} {
+	for i, w := range []string{
+		`{"start":"2026-06-01T00:00:00Z","end":"2026-06-30T00:00:00Z"}`,
+		`"2026-06-01T00:00:00Z/2026-06-30T00:00:00Z"`,
+	} {
 		add("within "+kinds[i], "UIM 6.2", "Inside the window, as an object or an interval.", limit(fmt.Sprintf(window, "within", w)), nil, ok)
 		add("not within "+kinds[i], "UIM 6.2", "Not after it.", limit(fmt.Sprintf(window, "within", w)), at(noon.AddDate(0, 1, 0)), none)
 		add("outside "+kinds[i], "UIM 6.2", "Outside is the contrary.", limit(fmt.Sprintf(window, "outside", w)), nil, none)
 	}
 	for i, x := range [][2]string{
-		{`{"leftOperand":"http://example.com/vocab/rateLimit","operator":"lteq","rightOperand":100,"unit":"http://example.com/vocab/hour"}`, "100/hour"},
+		{
+			`{"leftOperand":"http://example.com/vocab/rateLimit","operator":"lteq","rightOperand":100,"unit":"http://example.com/vocab/hour"}`,
+			"100/hour",
+		},
 		{`{"leftOperand":"rate","operator":"lteq","rightOperand":"100","unit":"requests/hour"}`, "100/hour"},
 		{`{"leftOperand":"rateLimit","operator":"lt","rightOperand":100,"unit":"odrl:hour"}`, "99/hour"},
 		{`{"leftOperand":"count","operator":"lteq","rightOperand":5,"unit":"PT1H"}`, "5/hour"},
@@ -96,20 +107,30 @@ func profileRows() []row {
 		{`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":7,"unit":"month"}`, "7/month"},
 		{`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":7,"unit":"year"}`, "7/year"},
 	} {
-		list = append(list, row{name: fmt.Sprint("limit ", i+1, " ", x[1]), from: "UIM 6.2", says: "`" + x[0] + "` bounds calls.", try: published(limit(x[0]), nil, ok+" limit:"+x[1])})
+		list = append(list, row{
+			name: fmt.Sprint("limit ", i+1, " ", x[1]), from: "UIM 6.2", says: "`" + x[0] + "` bounds calls.",
+			try: published(limit(x[0]), nil, ok+" limit:"+x[1]),
+		})
 	}
-	add("limit by gt", "UIM 6.2, uimgate", "A limit that permits only beyond it is refused.", limit(`{"leftOperand":"rateLimit","operator":"gt","rightOperand":5,"unit":"hour"}`), nil, "error `limit`")
-	add("limit as a prohibition", "UIM mock service", "To prohibit more than a count is to permit up to it.", `{`+head+`,"permission":{`+intents+`,"action":"use"},"prohibition":{`+intents+`,"action":[{"rdf:value":{"@id":"odrl:execute"},"refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}]}}`, nil, ok+" limit:3/day")
-	add("exceedRateLimit", "UIM 6.2", "Prohibiting it is no prohibition of execute.", `{`+head+`,"permission":{`+intents+`,"action":"execute"},"prohibition":{`+intents+`,"action":"exceedRateLimit"}}`, nil, ok)
+	add("limit by gt", "UIM 6.2, uimgate", "A limit that permits only beyond it is refused.",
+		limit(`{"leftOperand":"rateLimit","operator":"gt","rightOperand":5,"unit":"hour"}`), nil, "error `limit`")
+	add("limit as a prohibition", "UIM mock service", "To prohibit more than a count is to permit up to it.",
+		`{`+head+`,"permission":{`+intents+`,"action":"use"},"prohibition":{`+intents+`,"action":[{"rdf:value":{"@id":"odrl:execute"},"refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}]}}`, nil, ok+" limit:3/day")
+	add("exceedRateLimit", "UIM 6.2", "Prohibiting it is no prohibition of execute.",
+		`{`+head+`,"permission":{`+intents+`,"action":"execute"},"prohibition":{`+intents+`,"action":"exceedRateLimit"}}`, nil, ok)
 	for _, x := range [][2]string{
 		{`{"action":"pay","amount":0.01,"unit":"http://example.com/vocab/USD"}`, "0.01 USD"},
 		{`{"action":"compensate","amount":{"value":"2","currency":"GBP"}}`, "2.00 GBP"},
 		{`{"action":[{"rdf:value":{"@id":"odrl:compensate"},"refinement":[{"leftOperand":"payAmount","operator":"eq","rightOperand":5,"unit":"http://dbpedia.org/resource/Euro"}]}]}`, "5.00 EUR"},
 		{`{"action":"pay","constraint":{"leftOperand":"paymentAmount","operator":"eq","rightOperand":"0.001","unit":"USD"}}`, "0.001 USD"},
 	} {
-		list = append(list, row{name: "price " + x[1], from: "UIM 6.2", says: "`" + x[0] + "` is owed for each call.", try: published(rule(`"duty":`+x[0]), nil, ok+" charge:"+x[1])})
+		list = append(list, row{
+			name: "price " + x[1], from: "UIM 6.2", says: "`" + x[0] + "` is owed for each call.",
+			try: published(rule(`"duty":`+x[0]), nil, ok+" charge:"+x[1]),
+		})
 	}
-	add("currency of nobody's", "UIM 6.2, uimgate", "A currency that is not known is refused.", rule(`"duty":{"action":"pay","amount":1,"unit":"http://example.com/vocab/SHELLS"}`), nil, "error `currency`")
+	add("currency of nobody's", "UIM 6.2, uimgate", "A currency that is not known is refused.",
+		rule(`"duty":{"action":"pay","amount":1,"unit":"http://example.com/vocab/SHELLS"}`), nil, "error `currency`")
 	for _, x := range []struct{ target, want string }{
 		{"http://example.com/api/intents", ok},
 		{"example.com", ok},
@@ -126,25 +147,36 @@ func profileRows() []row {
 	sign := `{` + head + `,"permission":{` + intents + `,"action":"execute"},"obligation":{"action":"signPayload","constraint":{"leftOperand":"http://example.com/vocab/publicKey","operator":"use","rightOperand":"MIIBIjANBgkqh..."}}}`
 	add("signed", "UIM 6.2", "Signed with the agent's agreed key, which takes the place of an elided one.", sign, signed, ok)
 	add("not signed", "UIM 6.2", "Not signed, it is denied.", sign, nil, unmet)
-	add("signed by another", "UIM 6.2", "Signed with another key, it is denied.", sign, func(r *odrl.Request) { r.AgentKey, r.ProofKey = key, []byte("another") }, unmet)
+	add("signed by another", "UIM 6.2", "Signed with another key, it is denied.", sign,
+		func(r *odrl.Request) { r.AgentKey, r.ProofKey = key, []byte("another") }, unmet)
 	bound := rule(`"assignee":"http://example.com/ai-agent/1"`)
 	add("assignee", "UIM 6.2", "An assignee is the agent that the service knows by that IRI.", bound, nil, ok)
 	add("another agent", "UIM 6.2", "No other agent.", bound, func(r *odrl.Request) { r.AgentID = "agent-9" }, none)
-	add("party", "UIM 6.2", "A party list gives functions.", strings.Replace(permit(""), `"uid"`, `"party":[{"function":"assignee","identifier":"http://example.com/ai-agent/1"}],"uid"`, 1), func(r *odrl.Request) { r.AgentID = "agent-9" }, none)
-	add("asset", "UIM 6.2", "asset is the target of rules without one.", `{`+head+`,"asset":"http://example.com/api/intents","permission":[{"action":"execute"}]}`, nil, ok)
+	add("party", "UIM 6.2", "A party list gives functions.", strings.Replace(permit(""), `"uid"`,
+		`"party":[{"function":"assignee","identifier":"http://example.com/ai-agent/1"}],"uid"`, 1), func(r *odrl.Request) { r.AgentID = "agent-9" }, none)
+	add("asset", "UIM 6.2", "asset is the target of rules without one.",
+		`{`+head+`,"asset":"http://example.com/api/intents","permission":[{"action":"execute"}]}`, nil, ok)
 	add("purpose", "UIM 6.2", "A declared purpose opens.", limit(one("purpose", "eq", `"research"`)), purpose("research"), ok)
 	add("purpose not declared", "UIM 6.2, uimgate", "None declared opens nothing.", limit(one("purpose", "neq", `"ads"`)), nil, none)
 	add("no fact", "uimgate", "An operand of which nothing is known opens nothing.", limit(one("absolutePosition", "eq", `5`)), nil, none)
 	given := func(operand string, v any) func(*odrl.Request) {
 		return func(r *odrl.Request) { r.Facts = map[string]any{operand: v} }
 	}
-	add("a size", "V 4.5, uimgate", "A number of a call is compared exactly.", limit(one("absoluteSize", "lteq", `"0.3"`)), given("absoluteSize", json.Number("0.30")), ok)
-	add("no size", "V 4.5, uimgate", "What is no size opens nothing: neither a word nor less than nothing.", limit(one("absoluteSize", "lteq", `"0.3"`)), given("absoluteSize", json.Number("-1")), none)
-	add("a length of time", "V 4.5, XSD 1.0 3.2.6.2", "Durations compare where months tell.", limit(one("elapsedTime", "lt", `"P32D"`)), given("elapsedTime", "P1M"), ok)
-	add("a month or thirty days", "V 4.5, XSD 1.0 3.2.6.2", "Where they do not, nothing is known.", limit(one("elapsedTime", "lteq", `"P30D"`)), given("elapsedTime", "P1M"), none)
-	add("an address in a range", "V 4.5, uimgate", "To be at a range is to be in it.", limit(one("virtualLocation", "eq", `"10.0.0.0/8"`)), given("virtualLocation", "10.1.2.3"), ok)
-	add("a name and an address", "V 4.5, uimgate", "Of an address nothing is known by a name.", limit(one("virtualLocation", "neq", `"example.com"`)), given("virtualLocation", "10.1.2.3"), none)
-	add("to come", "uimgate", "What no fact of a call could tell is refused when publishing: whether an event is over or to come.", limit(one("event", "lt", `"http://example.com/fair"`)), nil, "error `operator`")
-	add("duty without handler", "uimgate", "So is a duty that nobody sees to.", rule(`"duty":{"action":"watermark"}`), nil, "error `no-handler`")
+	add("a size", "V 4.5, uimgate", "A number of a call is compared exactly.", limit(one("absoluteSize", "lteq", `"0.3"`)),
+		given("absoluteSize", json.Number("0.30")), ok)
+	add("no size", "V 4.5, uimgate", "What is no size opens nothing: neither a word nor less than nothing.",
+		limit(one("absoluteSize", "lteq", `"0.3"`)), given("absoluteSize", json.Number("-1")), none)
+	add("a length of time", "V 4.5, XSD 1.0 3.2.6.2", "Durations compare where months tell.", limit(one("elapsedTime", "lt", `"P32D"`)),
+		given("elapsedTime", "P1M"), ok)
+	add("a month or thirty days", "V 4.5, XSD 1.0 3.2.6.2", "Where they do not, nothing is known.",
+		limit(one("elapsedTime", "lteq", `"P30D"`)), given("elapsedTime", "P1M"), none)
+	add("an address in a range", "V 4.5, uimgate", "To be at a range is to be in it.", limit(one("virtualLocation", "eq", `"10.0.0.0/8"`)),
+		given("virtualLocation", "10.1.2.3"), ok)
+	add("a name and an address", "V 4.5, uimgate", "Of an address nothing is known by a name.",
+		limit(one("virtualLocation", "neq", `"example.com"`)), given("virtualLocation", "10.1.2.3"), none)
+	add("to come", "uimgate", "What no fact of a call could tell is refused when publishing: whether an event is over or to come.",
+		limit(one("event", "lt", `"http://example.com/fair"`)), nil, "error `operator`")
+	add("duty without handler", "uimgate", "So is a duty that nobody sees to.", rule(`"duty":{"action":"watermark"}`), nil,
+		"error `no-handler`")
 	return list
 }

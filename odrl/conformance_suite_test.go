@@ -38,7 +38,8 @@ func suiteRows() []row {
 	)
 
 	open, closed := `"permission":[{"uid":"ex:p"}]`, `"prohibition":[{"uid":"ex:p"}]`
-	add(1, "A permission of nothing in particular is of anything.", open, "alice read x", active+" p.action:Absent p.party:Absent p.target:Absent", nil)
+	add(1, "A permission of nothing in particular is of anything.", open, "alice read x",
+		active+" p.action:Absent p.party:Absent p.target:Absent", nil)
 	add(2, "A permission of nothing in particular is of anything.", open, "bob read x", active, nil)
 	add(3, "A permission of nothing in particular is of anything.", open, "bob write y", active, nil)
 	add(4, "A prohibition of nothing in particular is of anything.", closed, "alice read x", forbids, nil)
@@ -51,7 +52,8 @@ func suiteRows() []row {
 	add(11, "Use covers read, when prohibited too.", prohibition(`"action":"use"`), "alice read x", forbids, nil)
 	add(12, "Use covers read, when prohibited too.", prohibition(`"action":"use"`), "bob read x", forbids, nil)
 	add(13, "Use covers write, when prohibited too.", prohibition(`"action":"use"`), "bob write y", forbids, nil)
-	add(14, "Use does not cover sell, when prohibited either; nothing permits it.", prohibition(`"action":"use"`), "alice sell x", inactive+" p.action:Unsatisfied", nil)
+	add(14, "Use does not cover sell, when prohibited either; nothing permits it.", prohibition(`"action":"use"`), "alice sell x",
+		inactive+" p.action:Unsatisfied", nil)
 	toUse, bobs := permission(`"assignee":"ex:alice","action":"use"`), prohibition(`"assignee":"ex:bob","action":"use"`)
 	add(15, "A permission of one party.", toUse, "alice read x", active, nil)
 	add(16, "Another party has none.", toUse, "bob read x", inactive+" p.party:Unsatisfied p.action:Satisfied", nil)
@@ -65,19 +67,26 @@ func suiteRows() []row {
 	add(23, "Reading another asset.", toRead, "alice read y", active, nil)
 	add(24, "Not writing.", toRead, "alice write x", inactive, nil)
 	add(25, "Not for another.", toRead, "bob read x", inactive, nil)
-	add(26, "One party, one action, one asset.", permission(alice), "alice read x", active+" p.party:Satisfied p.action:Satisfied p.target:Satisfied", nil)
+	add(26, "One party, one action, one asset.", permission(alice), "alice read x",
+		active+" p.party:Satisfied p.action:Satisfied p.target:Satisfied", nil)
 	add(27, "Another action.", permission(alice), "alice write x", inactive+" p.action:Unsatisfied", nil)
 	add(28, "Another asset.", permission(alice), "alice read y", inactive+" p.target:Unsatisfied", nil)
 	add(29, "Nothing fits.", permission(alice), "bob write y", inactive+" p.party:Unsatisfied p.action:Unsatisfied p.target:Unsatisfied", nil)
 
 	n := 30
 	for _, op := range []struct{ name, now, before, after string }{
-		{"eq", "yes", "no", "no"}, {"neq", "no", "yes", "yes"}, {"lt", "no", "yes", "no"}, {"lteq", "yes", "yes", "no"}, {"gt", "no", "no", "yes"}, {"gteq", "yes", "no", "yes"},
+		{"eq", "yes", "no", "no"},
+		{"neq", "no", "yes", "yes"},
+		{"lt", "no", "yes", "no"},
+		{"lteq", "yes", "yes", "no"},
+		{"gt", "no", "no", "yes"},
+		{"gteq", "yes", "no", "yes"},
 	} {
 		rules := permission(alice + `,"constraint":{"uid":"ex:c","leftOperand":"dateTime","operator":"` + op.name + `","rightOperand":{"@value":"` + moment + `","@type":"xsd:dateTime"}}`)
 		for i, want := range []string{op.now, op.before, op.after} {
 			outcome := map[string]string{"yes": active + " c:Satisfied", "no": inactive + " c:Unsatisfied"}[want]
-			add(n, "The moment "+op.name+" one moment: "+[]string{"then", "before it", "after it"}[i]+".", rules, "alice read x", outcome, at([]string{moment, past, future}[i]))
+			add(n, "The moment "+op.name+" one moment: "+[]string{"then", "before it", "after it"}[i]+".", rules, "alice read x", outcome,
+				at([]string{moment, past, future}[i]))
 			n++
 		}
 	}
@@ -90,29 +99,37 @@ func suiteRows() []row {
 	team := `"assignee":{"@type":"PartyCollection","uid":"ex:team","source":"ex:people"},"action":"read"`
 	shelf := `"target":{"@type":"AssetCollection","uid":"ex:shelf","source":"ex:books"}`
 	people, books := member("alice", "people"), member("x", "books")
-	add(51, "A member of the source of a party collection.", permission(team+`,"target":"ex:x"`), "alice read x", active, in(`"partOf":[`+people+`]`))
-	add(52, "No member of it.", permission(team+`,"target":"ex:x"`), "bob read x", inactive+" p.party:Unsatisfied", in(`"partOf":[`+people+`]`))
-	add(53, "A member of the source of an asset collection.", permission(`"assignee":"ex:alice","action":"read",`+shelf), "alice read x", active, in(`"partOf":[`+books+`]`))
-	add(54, "No member of it.", permission(`"assignee":"ex:alice","action":"read",`+shelf), "alice read y", inactive+" p.target:Unsatisfied", in(`"partOf":[`+books+`]`))
+	add(51, "A member of the source of a party collection.", permission(team+`,"target":"ex:x"`), "alice read x", active,
+		in(`"partOf":[`+people+`]`))
+	add(52, "No member of it.", permission(team+`,"target":"ex:x"`), "bob read x", inactive+" p.party:Unsatisfied",
+		in(`"partOf":[`+people+`]`))
+	add(53, "A member of the source of an asset collection.", permission(`"assignee":"ex:alice","action":"read",`+shelf), "alice read x",
+		active, in(`"partOf":[`+books+`]`))
+	add(54, "No member of it.", permission(`"assignee":"ex:alice","action":"read",`+shelf), "alice read y",
+		inactive+" p.target:Unsatisfied", in(`"partOf":[`+books+`]`))
 	both := in(`"partOf":[` + people + `,` + books + `]`)
 	add(55, "Members of both collections.", permission(team+`,`+shelf), "alice read x", active, both)
 	add(56, "The party alone.", permission(team+`,`+shelf), "alice read y", inactive+" p.party:Satisfied p.target:Unsatisfied", both)
 	add(57, "The asset alone.", permission(team+`,`+shelf), "bob read x", inactive+" p.party:Unsatisfied p.target:Satisfied", both)
-	add(58, "Neither.", permission(team+`,`+shelf), "bob write y", inactive+" p.party:Unsatisfied p.target:Unsatisfied p.action:Unsatisfied", both)
+	add(58, "Neither.", permission(team+`,`+shelf), "bob write y",
+		inactive+" p.party:Unsatisfied p.target:Unsatisfied p.action:Unsatisfied", both)
 
 	duty := permission(alice + `,"duty":{"uid":"ex:d","action":"compensate"}`)
 	report := func(rule, performance, state string) string {
 		return `"dutyReports":[{"rule":"http://example.com/` + rule + `","performanceState":"` + performance + `","deonticState":"` + state + `"}]`
 	}
-	add(59, "A duty that is open leaves the permission active.", duty, "alice read x", active+" d:NonSet", in(report("d", "Unknown", "NonSet")))
+	add(59, "A duty that is open leaves the permission active.", duty, "alice read x", active+" d:NonSet",
+		in(report("d", "Unknown", "NonSet")))
 	add(60, "A duty that is fulfilled.", duty, "alice read x", active+" d:Fulfilled", in(report("d", "Performed", "Fulfilled")))
-	add(61, "A duty that is violated makes it inactive.", duty, "alice read x", unpaid+" p:Inactive d:Violated p.party:Satisfied p.action:Satisfied p.target:Satisfied", in(report("d", "Unperformed", "Violated")))
+	add(61, "A duty that is violated makes it inactive.", duty, "alice read x",
+		unpaid+" p:Inactive d:Violated p.party:Satisfied p.action:Satisfied p.target:Satisfied", in(report("d", "Unperformed", "Violated")))
 
 	var windows []string
 	for day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() == 2024; day = day.AddDate(0, 0, 1) {
 		if day.Weekday() != time.Saturday && day.Weekday() != time.Sunday {
 			d := day.Format(time.DateOnly)
-			windows = append(windows, `{"and":[{"leftOperand":"dateTime","operator":"gt","rightOperand":"`+d+`T09:00:00.000Z"},{"leftOperand":"dateTime","operator":"lt","rightOperand":"`+d+`T17:00:00.000Z"}]}`)
+			windows = append(windows,
+				`{"and":[{"leftOperand":"dateTime","operator":"gt","rightOperand":"`+d+`T09:00:00.000Z"},{"leftOperand":"dateTime","operator":"lt","rightOperand":"`+d+`T17:00:00.000Z"}]}`)
 		}
 	}
 	office := permission(alice + `,"constraint":{"uid":"ex:c","or":[` + strings.Join(windows, ",") + `]}`)
@@ -121,11 +138,16 @@ func suiteRows() []row {
 	add(64, "None of them, a year before.", office, "alice read x", inactive+" c:Unsatisfied", at(past))
 	all := permission(team + `,"target":"ex:x",` + year + `,"duty":{"uid":"ex:d","action":"compensate"}`)
 	world := in(report("another", "Performed", "Fulfilled") + `,"partOf":[` + people + `]`)
-	add(65, "A member, in the year, with a duty that nothing is reported of.", all, "alice read x", active+" c:Satisfied p.party:Satisfied d:NonSet", world)
-	add(66, "No member, another action.", all, "bob sell x", inactive+" c:Satisfied p.party:Unsatisfied p.action:Unsatisfied p.target:Satisfied", world)
-	add(67, "A member, before the year.", all, "alice read x", inactive+" c:Unsatisfied from:Unsatisfied to:Satisfied", func(a ask) ask { return world(a).at(past) })
-	add(68, "Nothing fits.", all, "bob write y", inactive+" c:Unsatisfied p.party:Unsatisfied p.action:Unsatisfied p.target:Unsatisfied", func(a ask) ask { return world(a).at(past) })
-	add(69, "A moment on a day.", permission(alice+`,"constraint":{"uid":"ex:c","leftOperand":"dateTime","operator":"eq","rightOperand":{"@value":"2024-02-12","@type":"xsd:date"}}`), "alice read x", active+" c:Satisfied",
+	add(65, "A member, in the year, with a duty that nothing is reported of.", all, "alice read x",
+		active+" c:Satisfied p.party:Satisfied d:NonSet", world)
+	add(66, "No member, another action.", all, "bob sell x",
+		inactive+" c:Satisfied p.party:Unsatisfied p.action:Unsatisfied p.target:Satisfied", world)
+	add(67, "A member, before the year.", all, "alice read x", inactive+" c:Unsatisfied from:Unsatisfied to:Satisfied",
+		func(a ask) ask { return world(a).at(past) })
+	add(68, "Nothing fits.", all, "bob write y", inactive+" c:Unsatisfied p.party:Unsatisfied p.action:Unsatisfied p.target:Unsatisfied",
+		func(a ask) ask { return world(a).at(past) })
+	add(69, "A moment on a day.",
+		permission(alice+`,"constraint":{"uid":"ex:c","leftOperand":"dateTime","operator":"eq","rightOperand":{"@value":"2024-02-12","@type":"xsd:date"}}`), "alice read x", active+" c:Satisfied",
 		func(a ask) ask { return a.with(`"dateTime":"2024-02-12T00:00:00Z"`).at("") })
 
 	purpose := func(op, right string) string {
@@ -136,15 +158,18 @@ func suiteRows() []row {
 	add(70, "The purpose is this one.", purpose("eq", accounts), "alice read x", active+" c:Satisfied", is)
 	add(71, "The purpose is another.", purpose("eq", accounts), "alice read x", inactive+" c:Unsatisfied", with(`"purpose":`+quality))
 	add(72, "The purpose is one of two.", purpose("isAnyOf", `[`+accounts+`,`+quality+`]`), "alice read x", active+" c:Satisfied", is)
-	add(73, "The purpose is neither.", purpose("isAnyOf", `[`+accounts+`,`+quality+`]`), "alice read x", inactive+" c:Unsatisfied", with(`"purpose":"https://w3id.org/dpv#Marketing"`))
+	add(73, "The purpose is neither.", purpose("isAnyOf", `[`+accounts+`,`+quality+`]`), "alice read x", inactive+" c:Unsatisfied",
+		with(`"purpose":"https://w3id.org/dpv#Marketing"`))
 	add(74, "The purpose is an instance of this class.", purpose("isA", accounts), "alice read x", active+" c:Satisfied",
 		func(a ask) ask {
 			return a.with(`"purpose":"ex:ours"`).in(`"partOf":[{"member":"http://example.com/ours","collection":"https://w3id.org/dpv#AccountManagement"}]`)
 		})
-	add(75, "The purpose is an instance of nothing known.", purpose("isA", accounts), "alice read x", inactive+" c:Unsatisfied", with(`"purpose":"ex:ours"`))
+	add(75, "The purpose is an instance of nothing known.", purpose("isA", accounts), "alice read x", inactive+" c:Unsatisfied",
+		with(`"purpose":"ex:ours"`))
 	add(76, "Where no purpose is told, the suite takes isNoneOf for satisfied and the permission for active. *Here it differs on purpose*: what is not told never opens a permission.",
 		purpose("isNoneOf", `[`+accounts+`,`+quality+`]`), "alice read x", inactive+" c:Unsatisfied", nil)
-	add(77, "The purpose is one of those excluded.", purpose("isNoneOf", `[`+accounts+`,`+quality+`]`), "alice read x", inactive+" c:Unsatisfied", is)
+	add(77, "The purpose is one of those excluded.", purpose("isNoneOf", `[`+accounts+`,`+quality+`]`), "alice read x",
+		inactive+" c:Unsatisfied", is)
 	channel := permission(alice + `,"constraint":{"uid":"ex:c","leftOperand":"deliveryChannel","operator":"eq","rightOperand":{"@id":"https://app.example/id"}}`)
 	add(78, "By this channel.", channel, "alice read x", active+" c:Satisfied", with(`"deliveryChannel":"https://app.example/id"`))
 	add(79, "By no channel that is told.", channel, "alice read x", inactive+" c:Unsatisfied", nil)

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the tests get as what they want")
 
-// A row is one line of the conformance table: a document, what validation says of it, and what comes of
+// A row is one line of the conformance table: a document, what validation reports, and what comes of
 // questions under it.
 type row struct {
 	name, from, says string
@@ -24,11 +24,11 @@ type row struct {
 	lenient          bool
 	profiles         []string
 	asks             []ask
-	try              func(t *testing.T) string // in place of a document; its answer is told in the table
+	try              func(t *testing.T) string // in place of a document; its answer stands in the table
 }
 
 // An ask is one question and its answer: permit, or the reason of the denial, followed by what the
-// report must say as name:State, p.target:State, owes:action, charge:amount or limit:limit.
+// report must have, as name:State, p.target:State, owes:action, charge:amount or limit:limit.
 type ask struct {
 	question, want string // "party action target", each a term, an IRI, or a name under http://example.com/
 	facts, world   string // members of the context and of the state of the world
@@ -164,7 +164,7 @@ func (r row) ask(t *testing.T, a ask, canonical string) string {
 		t.Errorf("%s\n%s %s: %s (%s), want %s", text, a.question, a.facts, outcome(e), e.Detail, a.want)
 	}
 	for _, w := range want[1:] {
-		if !told(e, w) {
+		if !stated(e, w) {
 			t.Errorf("%s\n%s %s: the report does not say %s: %+v", text, a.question, a.facts, w, e)
 		}
 	}
@@ -229,8 +229,8 @@ func (a ask) shown() string {
 	return "`" + strings.ReplaceAll(s, "http://example.com/", "ex:") + "` → " + a.want
 }
 
-// told reports whether the evaluation says what one word of an expectation names.
-func told(e odrl.Evaluation, word string) bool {
+// stated reports whether the evaluation has what one word of an expectation names.
+func stated(e odrl.Evaluation, word string) bool {
 	i := strings.LastIndex(word, ":")
 	name, state := word[:i], odrl.State(word[i+1:])
 	switch name {

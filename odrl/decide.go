@@ -28,7 +28,7 @@ func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 		out.Facts = p.factsRead(r)
 		return out, nil
 	}
-	d, err := p.asked(ctx, &r)
+	d, err := p.decideByOPA(ctx, &r)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -81,8 +81,8 @@ func (p *Policy) planned(r *Request) (*Decision, bool) {
 	return d, true
 }
 
-// asked decides by OPA.
-func (p *Policy) asked(ctx context.Context, r *Request) (*Decision, error) {
+// decideByOPA decides by OPA.
+func (p *Policy) decideByOPA(ctx context.Context, r *Request) (*Decision, error) {
 	in := p.inputs.Document((*plan.Request)(r), false)
 	o, err := rules.Ask(ctx, &p.program.Engine.Outcome, in)
 	if err != nil {

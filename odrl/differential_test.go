@@ -44,18 +44,33 @@ func pickSome(c *choice, list ...string) []string {
 }
 
 var (
-	differentialWords     = []string{"a", "b", "c", "http://vocab.example/a", "http://vocab.example/b", "DE", "US", "US-CA", "us", "EU", "en", "en-GB", "x\"} active contains 1 if true #"}
-	differentialTimes     = []string{"2026-06-15T12:00:00Z", "2026-06-15", "2026-06-15T14:00:00+02:00", "2026-06-16", "2026-06-14T23:59:59.999999999Z"}
-	differentialNumbers   = []string{"5", "5.0", "0", "-0.5", "1e-30", "0.1", "123456789012345678901234567890", "5000000", "100", "1e400", "NaN"}
+	differentialWords = []string{
+		"a", "b", "c", "http://vocab.example/a", "http://vocab.example/b", "DE", "US", "US-CA", "us", "EU",
+		"en", "en-GB", "x\"} active contains 1 if true #",
+	}
+	differentialTimes = []string{
+		"2026-06-15T12:00:00Z", "2026-06-15", "2026-06-15T14:00:00+02:00", "2026-06-16",
+		"2026-06-14T23:59:59.999999999Z",
+	}
+	differentialNumbers = []string{
+		"5", "5.0", "0", "-0.5", "1e-30", "0.1", "123456789012345678901234567890", "5000000", "100", "1e400",
+		"NaN",
+	}
 	differentialDurations = []string{"PT60S", "PT1M", "P1D", "PT24H", "P1M", "P30D", "P31D", "-P1D", "P1Y", "60", "P", "P9999Y"}
-	differentialPlaces    = []string{"10.1.2.3", "10.0.0.0/8", "10.1.0.0/16", "11.0.0.1", "::ffff:10.1.2.3", "2001:db8::/32", "2001:db8::1", "0.0.0.0/0", "example.com", "api.example.com", "ample.com", "http://a.example/net", "300.1.1.1"}
-	differentialHours     = []string{"09:00:00Z", "12:00:00Z", "17:00:00Z", "22:00:00Z", "24:00:00Z", "06:30:00+02:00"}
-	differentialKeys      = []string{
+	differentialPlaces    = []string{
+		"10.1.2.3", "10.0.0.0/8", "10.1.0.0/16", "11.0.0.1", "::ffff:10.1.2.3", "2001:db8::/32",
+		"2001:db8::1", "0.0.0.0/0", "example.com", "api.example.com", "ample.com", "http://a.example/net", "300.1.1.1",
+	}
+	differentialHours = []string{"09:00:00Z", "12:00:00Z", "17:00:00Z", "22:00:00Z", "24:00:00Z", "06:30:00+02:00"}
+	differentialKeys  = []string{
 		"MIIBIjANBgkqh...",
 		"MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=",
 		"MCowBQYDK2VwAyEAAAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
 	}
-	differentialTargets = []string{"http://example.com/api/intents", "example.com:search:v1", "example.com:search", "example.com:buy:v2", "example.com", "other.org:buy:v1.2"}
+	differentialTargets = []string{
+		"http://example.com/api/intents", "example.com:search:v1", "example.com:search", "example.com:buy:v2",
+		"example.com", "other.org:buy:v1.2",
+	}
 	differentialParties = []string{"http://example.com/agent/1", "http://example.com/agent/2", "http://example.com/agent/3"}
 )
 
@@ -115,13 +130,16 @@ func (c *choice) constraint(depth int) any {
 	case 10:
 		leaf["leftOperand"], leaf["operator"], leaf["rightOperand"] = "event", "eq", pick(c, "http://vocab.example/a", "http://vocab.example/b")
 	case 0:
-		leaf["leftOperand"], leaf["operator"] = pick(c, "purpose", "industry", "spatial", "language", "recipient", "unitOfCount", "dataUsage"), pick(c, "eq", "neq", "isA", "isPartOf")
+		leaf["leftOperand"], leaf["operator"] = pick(c, "purpose", "industry", "spatial", "language", "recipient", "unitOfCount",
+			"dataUsage"), pick(c, "eq", "neq", "isA", "isPartOf")
 		leaf["rightOperand"] = pick(c, differentialWords...)
 	case 1:
-		leaf["leftOperand"], leaf["operator"] = pick(c, "purpose", "industry", "spatial", "language"), pick(c, "isAnyOf", "isNoneOf", "isAllOf", "hasPart")
+		leaf["leftOperand"], leaf["operator"] = pick(c, "purpose", "industry", "spatial", "language"), pick(c, "isAnyOf", "isNoneOf",
+			"isAllOf", "hasPart")
 		leaf["rightOperand"] = pickSome(c, differentialWords...)
 	case 2:
-		leaf["leftOperand"], leaf["operator"], leaf["rightOperand"] = "dateTime", pick(c, "lt", "lteq", "gt", "gteq", "eq", "neq"), pick(c, differentialTimes...)
+		leaf["leftOperand"], leaf["operator"], leaf["rightOperand"] = "dateTime", pick(c, "lt", "lteq", "gt", "gteq", "eq", "neq"), pick(c,
+			differentialTimes...)
 	case 3:
 		leaf["leftOperand"], leaf["operator"] = pick(c, "timeWindow", "timeRange"), pick(c, "within", "outside", "isPartOf")
 		leaf["rightOperand"] = map[string]any{"start": pick(c, differentialHours...), "end": pick(c, differentialHours[1:]...)}
@@ -157,7 +175,10 @@ func (c *choice) duty() map[string]any {
 		list = append(list, map[string]any{"leftOperand": "payAmount", "operator": "eq", "rightOperand": pick(c, "0.5", "2"), "unit": "USD"})
 	case "signPayload":
 		if c.maybe() {
-			list = append(list, map[string]any{"leftOperand": "publicKey", "operator": pick(c, "use", "eq"), "rightOperand": pick(c, differentialKeys...)})
+			list = append(list, map[string]any{
+				"leftOperand": "publicKey", "operator": pick(c, "use", "eq"),
+				"rightOperand": pick(c, differentialKeys...),
+			})
 		} else if c.maybe() {
 			list = append(list, map[string]any{"leftOperand": "publicKey", "operator": "isAnyOf", "rightOperand": differentialKeys[1:]})
 		}
@@ -240,8 +261,14 @@ func (c *choice) request(w World) Request {
 	if c.of(5) > 0 {
 		r.Now = time.Date(2026, 6, 13+c.of(5), c.of(24), 30*c.of(2), 0, c.of(2), time.UTC)
 	}
-	own := map[string][]string{"absoluteSize": differentialNumbers, "percentage": differentialNumbers, "resolution": differentialNumbers, "elapsedTime": differentialDurations, "dataRetention": differentialDurations, "virtualLocation": differentialPlaces}
-	for _, operand := range []string{"purpose", "industry", "spatial", "language", "recipient", "payAmount", "version", "dateTime", "unitOfCount", "dataUsage", "event", "absoluteSize", "percentage", "resolution", "elapsedTime", "dataRetention", "virtualLocation"} {
+	own := map[string][]string{
+		"absoluteSize": differentialNumbers, "percentage": differentialNumbers, "resolution": differentialNumbers,
+		"elapsedTime": differentialDurations, "dataRetention": differentialDurations, "virtualLocation": differentialPlaces,
+	}
+	for _, operand := range []string{
+		"purpose", "industry", "spatial", "language", "recipient", "payAmount", "version", "dateTime",
+		"unitOfCount", "dataUsage", "event", "absoluteSize", "percentage", "resolution", "elapsedTime", "dataRetention", "virtualLocation",
+	} {
 		if list := own[operand]; list != nil && c.of(8) > 1 {
 			switch c.of(5) {
 			case 0:
@@ -388,7 +415,7 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := p.asked(t.Context(), &r)
+		again, err := p.decideByOPA(t.Context(), &r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,8 @@ func TestNothingIsDroppedInSilence(t *testing.T) {
 			case string:
 				// Contexts are names only; an elided key may look like anything; a purpose, an amount of
 				// a foreign price list and a type of value are the operator's own words.
-				if strings.HasPrefix(pointer, "/@context") || strings.Contains(v, "MIIB") || strings.HasPrefix(v, "http://p.example/") || v == "xsd:decimal" {
+				if strings.HasPrefix(pointer, "/@context") || strings.Contains(v, "MIIB") || strings.HasPrefix(v,
+					"http://p.example/") || v == "xsd:decimal" {
 					return
 				}
 				nodes++

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// outcome says in short what an evaluation came to.
+// outcome is the result of an evaluation in short.
 func outcome(e odrl.Evaluation) string {
 	if e.Permit {
 		return "permit"
@@ -63,7 +63,8 @@ func TestConformanceActionHierarchy(t *testing.T) {
 		if e.Permit != tt.want {
 			t.Errorf("%s of %s: %s", tt.rule, tt.asked, outcome(e))
 		}
-		f := load(t, set(`"conflict":"prohibit"`, `"permission":{"target":"ex:x","action":["use","transfer","ex:dance"]}`, `"prohibition":{"assignee":"ex:alice","target":"ex:x","action":"`+tt.rule+`"}`))
+		f := load(t, set(`"conflict":"prohibit"`, `"permission":{"target":"ex:x","action":["use","transfer","ex:dance"]}`,
+			`"prohibition":{"assignee":"ex:alice","target":"ex:x","action":"`+tt.rule+`"}`))
 		e = evaluate(t, f, `{"party":"http://example.org/alice","action":"`+tt.asked+`","target":"http://example.org/x"}`, noWorld, "")
 		if (outcome(e) == "POLICY_VIOLATION") != tt.want && tt.asked != "exceedRateLimit" {
 			t.Errorf("prohibiting %s, asked %s: %s", tt.rule, tt.asked, outcome(e))
@@ -82,12 +83,14 @@ func TestConformanceActionFacts(t *testing.T) {
 		t.Errorf("use covers what is included in it: %+v", e)
 	}
 	for rule, want := range map[string]string{"http://example.org/move": "POLICY_CONFLICT", "http://example.org/sing": "permit"} {
-		e := evaluate(t, load(t, doc(`"permission":{"target":"ex:x","action":"ex:dance"},"prohibition":{"target":"ex:x","action":"`+rule+`"}`)), asked, noWorld, "")
+		e := evaluate(t, load(t,
+			doc(`"permission":{"target":"ex:x","action":"ex:dance"},"prohibition":{"target":"ex:x","action":"`+rule+`"}`)), asked, noWorld, "")
 		if outcome(e) != want {
 			t.Errorf("dance implies move, prohibited %s: %s", rule, outcome(e))
 		}
 	}
-	if e := evaluate(t, load(t, doc(`"permission":{"target":"ex:x","action":"ex:dance"}`)), strings.Replace(asked, "dance", "move", 1), noWorld, ""); e.Permit {
+	if e := evaluate(t, load(t, doc(`"permission":{"target":"ex:x","action":"ex:dance"}`)), strings.Replace(asked, "dance", "move", 1),
+		noWorld, ""); e.Permit {
 		t.Error("implying grants nothing")
 	}
 }
@@ -106,7 +109,11 @@ func TestConformanceTargetsAndParties(t *testing.T) {
 		{"everyone", `"target":"ex:x"`, "permit"},
 		{"any asset", `"assignee":"ex:alice"`, "permit"},
 		{"collections, transitively", `"assignee":"ex:people","target":"ex:things"`, "permit"},
-		{"the source of a collection", `"assignee":{"@type":"PartyCollection","uid":"ex:pc","source":"ex:staff"},"target":{"@type":"AssetCollection","source":"ex:things"}`, "permit"},
+		{
+			"the source of a collection",
+			`"assignee":{"@type":"PartyCollection","uid":"ex:pc","source":"ex:staff"},"target":{"@type":"AssetCollection","source":"ex:things"}`,
+			"permit",
+		},
 		{"another source", `"assignee":{"@type":"PartyCollection","source":"ex:others"},"target":"ex:x"`, "POLICY_NOT_APPLICABLE"},
 		{"partOf in the document", `"assignee":"ex:alice","target":[{"uid":"ex:y"},{"uid":"ex:z"}]`, "POLICY_NOT_APPLICABLE"},
 		{"one of several", `"assignee":["ex:bob","ex:alice"],"target":["ex:y","ex:x"]`, "permit"},
@@ -116,7 +123,8 @@ func TestConformanceTargetsAndParties(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.name, outcome(e), tt.want)
 		}
 		r := report(t, e, "p")
-		if (r.Premise.Party == "") == strings.Contains(tt.rule, "assignee") || (r.Premise.Target == "") == strings.Contains(tt.rule, "target") || r.Premise.Action != odrl.Satisfied {
+		if (r.Premise.Party == "") == strings.Contains(tt.rule, "assignee") || (r.Premise.Target == "") == strings.Contains(tt.rule,
+			"target") || r.Premise.Action != odrl.Satisfied {
 			t.Errorf("%s: premises %+v", tt.name, r.Premise)
 		}
 		if (r.Activation == odrl.Active) != e.Permit {
@@ -128,10 +136,12 @@ func TestConformanceTargetsAndParties(t *testing.T) {
 	if e := evaluate(t, load(t, doc), aliceReads, noWorld, ""); !e.Permit {
 		t.Errorf("partOf of the document: %s", outcome(e))
 	}
-	if e := evaluate(t, load(t, set(`"permission":{"action":"read","target":"ex:x","assignee":"ex:alice"}`)), `{"action":"read","target":"ex:x"}`, noWorld, ""); e.Permit {
+	if e := evaluate(t, load(t, set(`"permission":{"action":"read","target":"ex:x","assignee":"ex:alice"}`)),
+		`{"action":"read","target":"ex:x"}`, noWorld, ""); e.Permit {
 		t.Error("nobody in particular is not alice")
 	}
-	if e := evaluate(t, load(t, set(`"permission":{"action":"read","target":"ex:x"}`)), `{"action":"read","target":"ex:x"}`, noWorld, ""); !e.Permit {
+	if e := evaluate(t, load(t, set(`"permission":{"action":"read","target":"ex:x"}`)), `{"action":"read","target":"ex:x"}`, noWorld,
+		""); !e.Permit {
 		t.Error("everyone is nobody in particular as well")
 	}
 }
@@ -139,9 +149,11 @@ func TestConformanceTargetsAndParties(t *testing.T) {
 // ODRL IM 2.10, ODRL V 3.11: the three strategies, and what is unset.
 func TestConformanceConflictStrategies(t *testing.T) {
 	for strategy, want := range map[string]string{
-		`"conflict":"perm",`: "permit", `"conflict":"prohibit",`: "POLICY_VIOLATION", `"conflict":"invalid",`: "POLICY_CONFLICT", ``: "POLICY_CONFLICT", `"conflict":["perm","prohibit"],`: "POLICY_CONFLICT",
+		`"conflict":"perm",`: "permit", `"conflict":"prohibit",`: "POLICY_VIOLATION", `"conflict":"invalid",`: "POLICY_CONFLICT",
+		``: "POLICY_CONFLICT", `"conflict":["perm","prohibit"],`: "POLICY_CONFLICT",
 	} {
-		doc := strings.Replace(set(`"permission":{"uid":"ex:p","action":"use","target":"ex:x"}`, `"prohibition":{"uid":"ex:f","action":"read","target":"ex:x"}`), `"permission"`, strategy+`"permission"`, 1)
+		doc := strings.Replace(set(`"permission":{"uid":"ex:p","action":"use","target":"ex:x"}`,
+			`"prohibition":{"uid":"ex:f","action":"read","target":"ex:x"}`), `"permission"`, strategy+`"permission"`, 1)
 		p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Lenient: true})
 		if p == nil {
 			if !strings.Contains(strategy, "[") {
@@ -171,8 +183,12 @@ func TestConformanceConflictStrategies(t *testing.T) {
 
 // ODRL IM 2.1: which policies grant anything.
 func TestConformancePolicyTypes(t *testing.T) {
-	for kind, grants := range map[string]bool{"Set": true, "Policy": true, "Agreement": true, "Privacy": true, "Ticket": true, "Offer": false, "Request": false, "Assertion": false} {
-		doc := strings.Replace(set(`"permission":{"uid":"ex:p","action":"read","target":"ex:x","assignee":"ex:alice","assigner":"ex:bob"}`), `"Set"`, `"`+kind+`"`, 1)
+	for kind, grants := range map[string]bool{
+		"Set": true, "Policy": true, "Agreement": true, "Privacy": true, "Ticket": true,
+		"Offer": false, "Request": false, "Assertion": false,
+	} {
+		doc := strings.Replace(set(`"permission":{"uid":"ex:p","action":"read","target":"ex:x","assignee":"ex:alice","assigner":"ex:bob"}`),
+			`"Set"`, `"`+kind+`"`, 1)
 		e := evaluate(t, load(t, doc), aliceReads, noWorld, "")
 		if e.Permit != grants {
 			t.Errorf("%s: %s", kind, outcome(e))
@@ -224,7 +240,8 @@ func TestConformanceDutiesOfAPermission(t *testing.T) {
 		return `{"currentTime":"2026-06-15T12:00:00Z","performed":[` + performed + `]}`
 	}
 	act := func(party, action, target, at string) string {
-		return fmt.Sprintf(`{"party":"http://example.org/%s","action":"%s","target":"http://example.org/%s","time":"%s"}`, party, action, target, at)
+		return fmt.Sprintf(`{"party":"http://example.org/%s","action":"%s","target":"http://example.org/%s","time":"%s"}`, party, action,
+			target, at)
 	}
 	for _, tt := range []struct {
 		name, duty, world          string
@@ -233,48 +250,141 @@ func TestConformanceDutiesOfAPermission(t *testing.T) {
 		activation, dutyActivation odrl.State // of the permission under fulfilled
 	}{
 		{"not done", `"action":"inform"`, done(""), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"done", `"action":"inform"`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
-		{"done at an unknown time", `"action":"inform"`, done(`{"party":"http://example.org/alice","action":"inform"}`), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
-		{"done later", `"action":"inform"`, done(act("alice", "inform", "x", "2026-06-15T13:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"by another", `"action":"inform"`, done(act("bob", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"another's duty", `"action":"inform","assignee":"ex:bob"`, done(act("bob", "inform", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
-		{"another's duty, by this one", `"action":"inform","informingParty":"ex:bob"`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"something else", `"action":"inform"`, done(act("alice", "attribute", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"something included", `"action":"inform"`, done(act("alice", "logUsage", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
-		{"upon another", `"action":"inform","target":"ex:y"`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"upon this", `"action":"inform","target":"ex:y"`, done(act("alice", "inform", "y", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
-		{"one of two", `"action":["inform","attribute"]`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"both", `"action":["inform","attribute"]`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z") + "," + act("alice", "attribute", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
+		{
+			"done", `"action":"inform"`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled,
+			odrl.Active, odrl.Active,
+		},
+		{
+			"done at an unknown time", `"action":"inform"`, done(`{"party":"http://example.org/alice","action":"inform"}`), "permit", "permit",
+			odrl.Fulfilled, odrl.Active, odrl.Active,
+		},
+		{
+			"done later", `"action":"inform"`, done(act("alice", "inform", "x", "2026-06-15T13:00:00Z")), "POLICY_NOT_APPLICABLE", "permit",
+			odrl.NonSet, odrl.Inactive, odrl.Active,
+		},
+		{
+			"by another", `"action":"inform"`, done(act("bob", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE", "permit",
+			odrl.NonSet, odrl.Inactive, odrl.Active,
+		},
+		{
+			"another's duty", `"action":"inform","assignee":"ex:bob"`, done(act("bob", "inform", "x", "2026-06-15T11:00:00Z")), "permit",
+			"permit", odrl.Fulfilled, odrl.Active, odrl.Active,
+		},
+		{
+			"another's duty, by this one", `"action":"inform","informingParty":"ex:bob"`,
+			done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active,
+		},
+		{
+			"something else", `"action":"inform"`, done(act("alice", "attribute", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE",
+			"permit", odrl.NonSet, odrl.Inactive, odrl.Active,
+		},
+		{
+			"something included", `"action":"inform"`, done(act("alice", "logUsage", "x", "2026-06-15T11:00:00Z")), "permit", "permit",
+			odrl.Fulfilled, odrl.Active, odrl.Active,
+		},
+		{
+			"upon another", `"action":"inform","target":"ex:y"`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")),
+			"POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active,
+		},
+		{
+			"upon this", `"action":"inform","target":"ex:y"`, done(act("alice", "inform", "y", "2026-06-15T11:00:00Z")), "permit", "permit",
+			odrl.Fulfilled, odrl.Active, odrl.Active,
+		},
+		{
+			"one of two", `"action":["inform","attribute"]`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE",
+			"permit", odrl.NonSet, odrl.Inactive, odrl.Active,
+		},
+		{"both", `"action":["inform","attribute"]`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z") + "," + act("alice", "attribute",
+			"x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
 		{"payment", `"action":"compensate"`, done(""), "POLICY_REQUIRES_PAYMENT", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"signing", `"action":"signPayload"`, done(""), "POLICY_REQUIRES_VERIFICATION", "POLICY_REQUIRES_VERIFICATION", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"signed", `"action":"signPayload"`, done(act("alice", "signPayload", "x", "2026-06-15T12:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
-		{"under a condition that is not met", `"action":"inform","constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"ads"}`, done(""), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"in time", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-07-01"}`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
-		{"still in time", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-07-01"}`, done(""), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"too late", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-06-01"}`, done(""), "POLICY_NOT_APPLICABLE", "POLICY_NOT_APPLICABLE", odrl.Violated, odrl.Inactive, odrl.Inactive},
-		{"done too late", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-06-01"}`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE", "POLICY_NOT_APPLICABLE", odrl.Violated, odrl.Inactive, odrl.Inactive},
-		{"done in time, long ago", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-06-01"}`, done(act("alice", "inform", "x", "2026-05-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Inactive},
-		{"not due before", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"gt","rightOperand":"2026-07-01"}`, done(""), "permit", "permit", odrl.NonSet, odrl.Active, odrl.Inactive},
+		{
+			"signing", `"action":"signPayload"`, done(""), "POLICY_REQUIRES_VERIFICATION", "POLICY_REQUIRES_VERIFICATION", odrl.NonSet,
+			odrl.Inactive, odrl.Active,
+		},
+		{
+			"signed", `"action":"signPayload"`, done(act("alice", "signPayload", "x", "2026-06-15T12:00:00Z")), "permit", "permit",
+			odrl.Fulfilled, odrl.Active, odrl.Active,
+		},
+		{
+			"under a condition that is not met", `"action":"inform","constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"ads"}`,
+			done(""), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active,
+		},
+		{
+			"in time", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-07-01"}`,
+			done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active,
+		},
+		{
+			"still in time", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-07-01"}`, done(""),
+			"POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active,
+		},
+		{
+			"too late", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-06-01"}`, done(""),
+			"POLICY_NOT_APPLICABLE", "POLICY_NOT_APPLICABLE", odrl.Violated, odrl.Inactive, odrl.Inactive,
+		},
+		{
+			"done too late", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-06-01"}`,
+			done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE", "POLICY_NOT_APPLICABLE", odrl.Violated,
+			odrl.Inactive, odrl.Inactive,
+		},
+		{
+			"done in time, long ago", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-06-01"}`,
+			done(act("alice", "inform", "x", "2026-05-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Inactive,
+		},
+		{
+			"not due before", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"gt","rightOperand":"2026-07-01"}`, done(""),
+			"permit", "permit", odrl.NonSet, odrl.Active, odrl.Inactive,
+		},
 		{"within, passed", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"within","rightOperand":"2026-05-01/2026-05-31"}`, done(""), "POLICY_NOT_APPLICABLE", "POLICY_NOT_APPLICABLE", odrl.Violated, odrl.Inactive, odrl.Inactive},
 		{"within, to come", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"within","rightOperand":"2026-07-01/2026-07-31"}`, done(""), "permit", "permit", odrl.NonSet, odrl.Active, odrl.Inactive},
-		{"before the use", `"action":"inform","constraint":{"leftOperand":"event","operator":"lt","rightOperand":{"@id":"odrl:policyUsage"}}`, done(act("alice", "inform", "x", "2026-06-15T11:59:59Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
+		{
+			"before the use", `"action":"inform","constraint":{"leftOperand":"event","operator":"lt","rightOperand":{"@id":"odrl:policyUsage"}}`,
+			done(act("alice", "inform", "x", "2026-06-15T11:59:59Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active,
+		},
 		{"not before the use", `"action":"inform","constraint":{"leftOperand":"event","operator":"lt","rightOperand":{"@id":"odrl:policyUsage"}}`, done(act("alice", "inform", "x", "2026-06-15T12:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"refined, nothing told", `"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
-		{"refined, told without it", `"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`, done(`{"party":"http://example.org/alice","action":"inform","time":"2026-06-15T11:00:00Z","context":{}}`), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
+		{
+			"refined, nothing told",
+			`"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`,
+			done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active,
+		},
+		{
+			"refined, told without it",
+			`"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`,
+			done(`{"party":"http://example.org/alice","action":"inform","time":"2026-06-15T11:00:00Z","context":{}}`), "POLICY_NOT_APPLICABLE",
+			"permit", odrl.NonSet, odrl.Inactive, odrl.Active,
+		},
 		{"refined, otherwise", `"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`, done(`{"party":"http://example.org/alice","action":"inform","time":"2026-06-15T11:00:00Z","context":{"media":"call"}}`), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
 		{"refined, so", `"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`, done(`{"party":"http://example.org/alice","action":"inform","time":"2026-06-15T11:00:00Z","context":{"media":"letter"}}`), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
-		{"reported fulfilled", `"action":"inform"`, `{"dutyReports":[{"rule":"http://example.org/d","performanceState":"Performed","deonticState":"Fulfilled"}]}`, "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
-		{"reported performed", `"action":"inform"`, `{"dutyReports":[{"rule":"ex:d","performanceState":"Performed"}]}`, "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
-		{"reported open", `"action":"inform"`, `{"dutyReports":[{"rule":"http://example.org/d","performanceState":"Unknown","deonticState":"NonSet"}]}`, "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
-		{"reported violated", `"action":"inform"`, `{"dutyReports":[{"rule":"http://example.org/d","performanceState":"Unperformed","deonticState":"Violated"}]}`, "POLICY_NOT_APPLICABLE", "POLICY_NOT_APPLICABLE", odrl.Violated, odrl.Inactive, odrl.Active},
-		{"reported open although done", `"action":"inform"`, `{"dutyReports":[{"rule":"http://example.org/d","deonticState":"NonSet"}],"performed":[{"party":"http://example.org/alice","action":"inform"}]}`, "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
+		{
+			"reported fulfilled", `"action":"inform"`,
+			`{"dutyReports":[{"rule":"http://example.org/d","performanceState":"Performed","deonticState":"Fulfilled"}]}`, "permit", "permit",
+			odrl.Fulfilled, odrl.Active, odrl.Active,
+		},
+		{
+			"reported performed", `"action":"inform"`, `{"dutyReports":[{"rule":"ex:d","performanceState":"Performed"}]}`, "permit", "permit",
+			odrl.Fulfilled, odrl.Active, odrl.Active,
+		},
+		{
+			"reported open", `"action":"inform"`,
+			`{"dutyReports":[{"rule":"http://example.org/d","performanceState":"Unknown","deonticState":"NonSet"}]}`, "POLICY_NOT_APPLICABLE",
+			"permit", odrl.NonSet, odrl.Inactive, odrl.Active,
+		},
+		{
+			"reported violated", `"action":"inform"`,
+			`{"dutyReports":[{"rule":"http://example.org/d","performanceState":"Unperformed","deonticState":"Violated"}]}`,
+			"POLICY_NOT_APPLICABLE", "POLICY_NOT_APPLICABLE", odrl.Violated, odrl.Inactive, odrl.Active,
+		},
+		{
+			"reported open although done", `"action":"inform"`,
+			`{"dutyReports":[{"rule":"http://example.org/d","deonticState":"NonSet"}],"performed":[{"party":"http://example.org/alice","action":"inform"}]}`, "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active,
+		},
 	} {
 		p := with(tt.duty)
 		e := evaluate(t, p, aliceReads, tt.world, "")
 		if outcome(e) != tt.fulfilled {
 			t.Errorf("%s: %s, want %s", tt.name, outcome(e), tt.fulfilled)
 		}
-		if r, d := report(t, e, "p"), report(t, e, "d"); r.Activation != tt.activation || d.Deontic != tt.deontic || d.Activation != tt.dutyActivation || r.Deontic != "" {
+		if r, d := report(t, e, "p"), report(t, e, "d"); r.Activation != tt.activation || d.Deontic != tt.deontic ||
+			d.Activation != tt.dutyActivation || r.Deontic != "" {
 			t.Errorf("%s: permission %s, duty %s %s", tt.name, r.Activation, d.Activation, d.Deontic)
 		}
 		if e := evaluate(t, p, aliceReads, tt.world, odrl.DutiesNotViolated); outcome(e) != tt.notViolated {
@@ -282,7 +392,8 @@ func TestConformanceDutiesOfAPermission(t *testing.T) {
 		}
 	}
 	known := strings.Replace(aliceReads, `"party"`, `"context":{"purpose":"study"},"party"`, 1)
-	if e := evaluate(t, with(`"action":"inform","constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"ads"}`), known, noWorld, ""); !e.Permit {
+	if e := evaluate(t, with(`"action":"inform","constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"ads"}`), known,
+		noWorld, ""); !e.Permit {
 		t.Errorf("a duty under a condition that is known not to be met: %s", outcome(e))
 	}
 }
@@ -313,9 +424,15 @@ func TestConformanceObligations(t *testing.T) {
 		{"another's", `"action":"inform","assignee":"ex:bob"`, noWorld, "permit"},
 		{"this one's", `"action":"inform","assignee":"ex:alice"`, noWorld, "POLICY_REQUIRES_VERIFICATION"},
 		{"upon anything", `"action":"inform","target":"ex:report"`, noWorld, "POLICY_REQUIRES_VERIFICATION"},
-		{"unknown condition", `"action":"inform","constraint":{"leftOperand":"industry","operator":"eq","rightOperand":"bank"}`, noWorld, "POLICY_REQUIRES_VERIFICATION"},
+		{
+			"unknown condition", `"action":"inform","constraint":{"leftOperand":"industry","operator":"eq","rightOperand":"bank"}`, noWorld,
+			"POLICY_REQUIRES_VERIFICATION",
+		},
 		{"not yet", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"gt","rightOperand":"2026-07-01"}`, atNoon, "permit"},
-		{"late", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lteq","rightOperand":"2026-06-01"}`, atNoon, "POLICY_REQUIRES_VERIFICATION"},
+		{
+			"late", `"action":"inform","constraint":{"leftOperand":"dateTime","operator":"lteq","rightOperand":"2026-06-01"}`, atNoon,
+			"POLICY_REQUIRES_VERIFICATION",
+		},
 	} {
 		p := load(t, set(`"permission":{"action":"read","target":"ex:x"}`, `"obligation":{"uid":"ex:o",`+tt.obligation+`}`))
 		e := evaluate(t, p, aliceReads, tt.world, "")
@@ -373,7 +490,8 @@ func TestConformanceRemedies(t *testing.T) {
 		{act("alice", "read", "2026-06-01") + "," + act("alice", "anonymize", "2026-06-02"), odrl.NonSet, odrl.Active},
 		{act("alice", "read", "2026-06-03") + "," + act("alice", "anonymize", "2026-06-02"), odrl.Violated, odrl.Active},
 	} {
-		e := evaluate(t, p, strings.Replace(aliceReads, "read", "print", 1), `{"currentTime":"2026-08-01T00:00:00Z","performed":[`+tt.done+`]}`, "")
+		e := evaluate(t, p, strings.Replace(aliceReads, "read", "print", 1),
+			`{"currentTime":"2026-08-01T00:00:00Z","performed":[`+tt.done+`]}`, "")
 		if f, r := report(t, e, "f"), report(t, e, "r"); f.Deontic != tt.deontic || r.Activation != tt.activation {
 			t.Errorf("%s: prohibition %s, remedy %s", tt.done, f.Deontic, r.Activation)
 		}
@@ -411,7 +529,8 @@ func TestConformanceLimits(t *testing.T) {
 			}
 		}
 	}
-	bound := set(`"permission":{"action":"use","target":"ex:x"}`, `"conflict":"prohibit"`, `"prohibition":{"action":[{"rdf:value":{"@id":"odrl:read"},"refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}],"target":"ex:x"}`)
+	bound := set(`"permission":{"action":"use","target":"ex:x"}`, `"conflict":"prohibit"`,
+		`"prohibition":{"action":[{"rdf:value":{"@id":"odrl:read"},"refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}],"target":"ex:x"}`)
 	for context, want := range map[string]string{``: "permit 3/day", `"count":3`: "permit ", `"count":4`: "POLICY_VIOLATION "} {
 		e := evaluate(t, load(t, bound), strings.Replace(aliceReads, `"party"`, `"context":{`+context+`},"party"`, 1), noWorld, "")
 		got := outcome(e) + " "
@@ -447,8 +566,11 @@ func TestConformanceCandidates(t *testing.T) {
 			t.Errorf("%s: %s", tt.rules, got)
 		}
 	}
-	e := evaluate(t, load(t, set(`"permission":`+perm("a", `,"duty":[{"uid":"ex:d1","action":"pay","amount":2,"unit":"EUR"},{"uid":"ex:d2","action":"pay","amount":"1","unit":"USD"}]`))), aliceReads, noWorld, odrl.DutiesNotViolated)
-	if len(e.Charges) != 2 || e.Charges[0] != (odrl.Charge{Amount: "2.00", Currency: "EUR", Rule: "http://example.org/d1"}) || e.Charges[1].Currency != "USD" {
+	e := evaluate(t, load(t,
+		set(`"permission":`+perm("a",
+			`,"duty":[{"uid":"ex:d1","action":"pay","amount":2,"unit":"EUR"},{"uid":"ex:d2","action":"pay","amount":"1","unit":"USD"}]`))), aliceReads, noWorld, odrl.DutiesNotViolated)
+	if len(e.Charges) != 2 || e.Charges[0] != (odrl.Charge{Amount: "2.00", Currency: "EUR", Rule: "http://example.org/d1"}) ||
+		e.Charges[1].Currency != "USD" {
 		t.Errorf("several currencies: %+v", e.Charges)
 	}
 }

@@ -14,7 +14,8 @@ func weigh(t *testing.T, constraint, context, world string) truth {
 	t.Helper()
 	q := strings.Replace(aliceReads, `"party"`, `"context":{`+context+`},"party"`, 1)
 	opens := evaluate(t, load(t, set(`"permission":{"uid":"ex:p","action":"read","target":"ex:x","constraint":`+constraint+`}`)), q, world, "")
-	forbids := evaluate(t, load(t, set(`"conflict":"prohibit"`, `"permission":{"action":"read","target":"ex:x"}`, `"prohibition":{"uid":"ex:f","action":"read","target":"ex:x","constraint":`+constraint+`}`)), q, world, "")
+	forbids := evaluate(t, load(t, set(`"conflict":"prohibit"`, `"permission":{"action":"read","target":"ex:x"}`,
+		`"prohibition":{"uid":"ex:f","action":"read","target":"ex:x","constraint":`+constraint+`}`)), q, world, "")
 	for rule, e := range map[string]odrl.Evaluation{"p": opens, "f": forbids} {
 		r := report(t, e, rule)
 		for _, state := range r.Constraints {
@@ -69,7 +70,8 @@ type comparison struct {
 func compareAll(t *testing.T, list []comparison) {
 	t.Helper()
 	for _, tt := range list {
-		t.Run(strings.Join(strings.Fields(fmt.Sprint(tt.left, " ", tt.op, " ", tt.right, " ", tt.unit, " of ", tt.fact, " is ", tt.want)), " "), func(t *testing.T) {
+		t.Run(strings.Join(strings.Fields(fmt.Sprint(tt.left, " ", tt.op, " ", tt.right, " ", tt.unit, " of ", tt.fact, " is ", tt.want)),
+			" "), func(t *testing.T) {
 			if got := weigh(t, constraint(tt.left, tt.op, tt.right, tt.unit), `"`+tt.left+`":`+value(tt.fact), noWorld); got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)
 			}
@@ -183,18 +185,21 @@ func TestConformanceDatesOfTheWorld(t *testing.T) {
 		if got := weigh(t, constraint("dateTime", tt.op, tt.right, ""), "", `{"currentTime":"`+tt.now+`"}`); got != tt.want {
 			t.Errorf("%s %s at %s: %s, want %s", tt.op, tt.right, tt.now, got, tt.want)
 		}
-		if got := weigh(t, constraint("dateTime", tt.op, tt.right, ""), `"dateTime":{"@value":"`+tt.now+`","@type":"xsd:dateTime"}`, noWorld); got != tt.want {
+		if got := weigh(t, constraint("dateTime", tt.op, tt.right, ""), `"dateTime":{"@value":"`+tt.now+`","@type":"xsd:dateTime"}`,
+			noWorld); got != tt.want {
 			t.Errorf("%s %s, the question says %s: %s, want %s", tt.op, tt.right, tt.now, got, tt.want)
 		}
 	}
 	if got := weigh(t, constraint("dateTime", "lt", "2026-07-01", ""), "", noWorld); got != unknown {
 		t.Errorf("without a clock: %s", got)
 	}
-	if got := weigh(t, constraint("dateTime", "lt", "2026-07-01", ""), `"dateTime":"2020-01-01T00:00:00Z"`, `{"currentTime":"2026-08-01T00:00:00Z"}`); got != no {
+	if got := weigh(t, constraint("dateTime", "lt", "2026-07-01", ""), `"dateTime":"2020-01-01T00:00:00Z"`,
+		`{"currentTime":"2026-08-01T00:00:00Z"}`); got != no {
 		t.Errorf("the world knows the time better than the question: %s", got)
 	}
 	for fact, want := range map[string]truth{`"2026-06-15"`: yes, `"2026-06-16"`: no, `"10000-01-01"`: unknown} {
-		if got := weigh(t, constraint("http://example.org/birthday", "lteq", `{"@value":"2026-06-15","@type":"xsd:date"}`, ""), `"ex:birthday":`+fact, noWorld); got != want {
+		if got := weigh(t, constraint("http://example.org/birthday", "lteq", `{"@value":"2026-06-15","@type":"xsd:date"}`, ""),
+			`"ex:birthday":`+fact, noWorld); got != want {
 			t.Errorf("a day among the facts, %s: %s", fact, got)
 		}
 	}
@@ -305,7 +310,7 @@ func TestConformanceAmounts(t *testing.T) {
 	})
 }
 
-// A start value stands where the question says nothing. ODRL IM 2.5.1 status.
+// A start value holds where the question has none. ODRL IM 2.5.1 status.
 func TestConformanceStatus(t *testing.T) {
 	c := `{"leftOperand":"meteredTime","operator":"lteq","rightOperand":"PT10H","status":"PT11H"}`
 	if got := weigh(t, c, "", noWorld); got != no {
@@ -318,14 +323,18 @@ func TestConformanceStatus(t *testing.T) {
 
 // Kleene's tables under both polarities, and each operand in the report.
 func TestConformanceLogicalConstraints(t *testing.T) {
-	operand := map[truth]string{yes: constraint("purpose", "eq", "a", ""), no: constraint("purpose", "eq", "b", ""), unknown: constraint("industry", "eq", "a", "")}
+	operand := map[truth]string{
+		yes: constraint("purpose", "eq", "a", ""), no: constraint("purpose", "eq", "b", ""),
+		unknown: constraint("industry", "eq", "a", ""),
+	}
 	for op, table := range map[string]string{"and": "TFUFFFUFU", "andSequence": "TFUFFFUFU", "or": "TTTTFUTUU", "xone": "FTUTFUUUU"} {
 		for i, a := range []truth{yes, no, unknown} {
 			for j, b := range []truth{yes, no, unknown} {
 				want := map[byte]truth{'T': yes, 'F': no, 'U': unknown}[table[3*i+j]]
 				for name, c := range map[string]string{
-					"plain":  `{"` + op + `":{"@list":[` + operand[a] + `,` + strings.Replace(operand[b], "}", `,"dataType":"xsd:string"}`, 1) + `]}}`,
-					"nested": `{"or":[` + operand[no] + `,{"` + op + `":[` + operand[a] + `,` + strings.Replace(operand[b], "}", `,"dataType":"xsd:string"}`, 1) + `]}]}`,
+					"plain": `{"` + op + `":{"@list":[` + operand[a] + `,` + strings.Replace(operand[b], "}", `,"dataType":"xsd:string"}`, 1) + `]}}`,
+					"nested": `{"or":[` + operand[no] + `,{"` + op + `":[` + operand[a] + `,` + strings.Replace(operand[b], "}",
+						`,"dataType":"xsd:string"}`, 1) + `]}]}`,
 				} {
 					if got := weigh(t, c, `"purpose":"a"`, noWorld); got != want {
 						t.Errorf("%s: %s of %s and %s: %s, want %s", name, op, a, b, got, want)
@@ -337,7 +346,10 @@ func TestConformanceLogicalConstraints(t *testing.T) {
 	p := load(t, set(`"permission":{"uid":"ex:p","action":"read","target":"ex:x","constraint":{"uid":"ex:all","and":[{"uid":"ex:one","leftOperand":"purpose","operator":"eq","rightOperand":"a"},
 		{"or":[{"uid":"ex:two","leftOperand":"purpose","operator":"eq","rightOperand":"b"},{"uid":"ex:three","leftOperand":"industry","operator":"eq","rightOperand":"c"}]}]}}`))
 	r := report(t, evaluate(t, p, strings.Replace(aliceReads, `"party"`, `"context":{"purpose":"a"},"party"`, 1), noWorld, ""), "p")
-	want := map[string]odrl.State{"http://example.org/all": odrl.Unsatisfied, "http://example.org/one": odrl.Satisfied, "/permission/constraint/and/1": odrl.Unsatisfied, "http://example.org/two": odrl.Unsatisfied, "http://example.org/three": odrl.Unsatisfied}
+	want := map[string]odrl.State{
+		"http://example.org/all": odrl.Unsatisfied, "http://example.org/one": odrl.Satisfied,
+		"/permission/constraint/and/1": odrl.Unsatisfied, "http://example.org/two": odrl.Unsatisfied, "http://example.org/three": odrl.Unsatisfied,
+	}
 	if fmt.Sprint(r.Constraints) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", r.Constraints, want)
 	}

@@ -98,7 +98,8 @@ func (e Evaluation) MarshalJSON() ([]byte, error) {
 		Report   struct {
 			Rules []RuleReport `json:"rules"`
 		} `json:"report"`
-	}{Decision: "deny", Code: e.Reason, Rule: e.Rule, Limits: []limitJSON{}, Charges: append([]Charge{}, e.Charges...), Duties: append([]Due{}, e.Duties...)}
+	}{Decision: "deny", Code: e.Reason, Rule: e.Rule, Limits: []limitJSON{}, Charges: append([]Charge{},
+		e.Charges...), Duties: append([]Due{}, e.Duties...)}
 	if e.Permit {
 		out.Decision, out.Code = "permit", ""
 	}

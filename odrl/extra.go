@@ -69,7 +69,10 @@ func NewExtra(ctx context.Context, name string, source []byte, limit time.Durati
 		return nil, []RegoProblem{{Message: "the file is empty: want package uimgate.extra with a rule deny"}}
 	}
 	if want := "data.uimgate.extra"; m.Package.Path.String() != want {
-		return nil, []RegoProblem{{m.Package.Location.Row, m.Package.Location.Col, fmt.Sprintf("want package uimgate.extra, not %s", strings.TrimPrefix(m.Package.Path.String(), "data."))}}
+		return nil, []RegoProblem{{
+			m.Package.Location.Row, m.Package.Location.Col,
+			fmt.Sprintf("want package uimgate.extra, not %s", strings.TrimPrefix(m.Package.Path.String(), "data.")),
+		}}
 	}
 	if !slices.ContainsFunc(m.Rules, func(r *ast.Rule) bool { return r.Head.Ref().String() == "deny" && len(r.Head.Args) == 0 }) {
 		return nil, []RegoProblem{{Message: "the package has no rule deny: write deny if { … }, or deny contains message if { … }"}}
@@ -78,7 +81,8 @@ func NewExtra(ctx context.Context, name string, source []byte, limit time.Durati
 	if compiler.Compile(map[string]*ast.Module{name: m}); compiler.Failed() {
 		return nil, regoProblems(compiler.Errors)
 	}
-	q, err := rego.New(rego.Query(ExtraRule), rego.Compiler(compiler), rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(rules.AsTerm)).PrepareForEval(ctx)
+	q, err := rego.New(rego.Query(ExtraRule), rego.Compiler(compiler), rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1),
+		rego.GenerateJSON(rules.AsTerm)).PrepareForEval(ctx)
 	if err != nil {
 		return nil, regoProblems(err)
 	}

@@ -18,7 +18,10 @@ func extra(t *testing.T, body string) *odrl.Extra {
 }
 
 func TestTheOperatorsRegoDenies(t *testing.T) {
-	r := odrl.Request{AgentID: "agent-1", KeyID: "jkt", Intent: search.UID, Now: noon, ProofKey: []byte("k"), Facts: map[string]any{"purpose": []string{"a"}, "spatial": "DE"}}
+	r := odrl.Request{
+		AgentID: "agent-1", KeyID: "jkt", Intent: search.UID, Now: noon, ProofKey: []byte("k"),
+		Facts: map[string]any{"purpose": []string{"a"}, "spatial": "DE"},
+	}
 	d := odrl.Decision{Permit: true, Rule: "/permission/0"}
 	for body, want := range map[string]bool{
 		`deny if input.agent == "agent-1"`:                         true,
@@ -61,7 +64,8 @@ func TestTheOperatorsRegoDeniesWhereItFails(t *testing.T) {
 }
 
 func TestTheOperatorsRegoEndsInTime(t *testing.T) {
-	x, problems := odrl.NewExtra(t.Context(), "extra.rego", []byte("package uimgate.extra\n\ndeny if {\n\tsome a in numbers.range(1, 100000)\n\tsome b in numbers.range(1, 100000)\n\ta * b == -1\n}\n"), time.Millisecond)
+	x, problems := odrl.NewExtra(t.Context(), "extra.rego",
+		[]byte("package uimgate.extra\n\ndeny if {\n\tsome a in numbers.range(1, 100000)\n\tsome b in numbers.range(1, 100000)\n\ta * b == -1\n}\n"), time.Millisecond)
 	if x == nil {
 		t.Fatal(problems)
 	}
@@ -97,7 +101,10 @@ func TestWhatTheOperatorsRegoMayNotDo(t *testing.T) {
 			t.Errorf("%s: at line %d", body, problems[0].Line)
 		}
 	}
-	for _, source := range []string{"", "package other\n\ndeny if true", "package uimgate.odrl\n\ndeny if true", "package uimgate.extra", strings.Repeat(" ", odrl.MaxExtra+1)} {
+	for _, source := range []string{
+		"", "package other\n\ndeny if true", "package uimgate.odrl\n\ndeny if true", "package uimgate.extra",
+		strings.Repeat(" ", odrl.MaxExtra+1),
+	} {
 		if x, problems := odrl.NewExtra(t.Context(), "extra.rego", []byte(source), time.Second); x != nil || len(problems) != 1 {
 			t.Errorf("%.40q: %v", source, problems)
 		}
@@ -105,7 +112,10 @@ func TestWhatTheOperatorsRegoMayNotDo(t *testing.T) {
 }
 
 func FuzzExtra(f *testing.F) {
-	for _, s := range []string{`deny if input.agent == "a"`, `deny contains x if some x in input.facts.purpose`, `deny := {1}`, `default deny := false`, "deny if {\n"} {
+	for _, s := range []string{
+		`deny if input.agent == "a"`, `deny contains x if some x in input.facts.purpose`, `deny := {1}`,
+		`default deny := false`, "deny if {\n",
+	} {
 		f.Add("package uimgate.extra\n\n"+s, "a")
 	}
 	f.Fuzz(func(t *testing.T, source, agent string) {
@@ -116,7 +126,8 @@ func FuzzExtra(f *testing.F) {
 		if x == nil {
 			return
 		}
-		if denied, err := x.Denies(t.Context(), odrl.Request{AgentID: agent, Intent: search.UID, Now: noon}, odrl.Decision{}); err != nil && !denied {
+		if denied, err := x.Denies(t.Context(), odrl.Request{AgentID: agent, Intent: search.UID, Now: noon},
+			odrl.Decision{}); err != nil && !denied {
 			t.Fatal("an error let a call through")
 		}
 	})

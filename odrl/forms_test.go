@@ -75,7 +75,8 @@ func TestPricesInEveryForm(t *testing.T) {
 			t.Errorf("%s: %v, want %s", in, c.Charge, want)
 		}
 	}
-	both := strings.Replace(permit(`"duty":{"action":"pay","amount":1,"unit":"USD"}`), `,"permission"`, `,"obligation":{"action":"compensate","amount":"0.5","unit":"USD"},"permission"`, 1)
+	both := strings.Replace(permit(`"duty":{"action":"pay","amount":1,"unit":"USD"}`), `,"permission"`,
+		`,"obligation":{"action":"compensate","amount":"0.5","unit":"USD"},"permission"`, 1)
 	if c := candidate(t, both); c.Charge.String() != "1.50 USD" {
 		t.Errorf("a price and an obligation to pay: %v", c.Charge)
 	}
@@ -83,14 +84,27 @@ func TestPricesInEveryForm(t *testing.T) {
 
 func TestProhibitedCountsAreLimits(t *testing.T) {
 	doc := func(prohibition string) string {
-		return strings.Replace(permit(`"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":500,"unit":"hour"}`), `,"permission"`, `,"prohibition":`+prohibition+`,"permission"`, 1)
+		return strings.Replace(permit(`"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":500,"unit":"hour"}`),
+			`,"permission"`, `,"prohibition":`+prohibition+`,"permission"`, 1)
 	}
 	target := `"target":"http://example.com/api/intents","action":"execute"`
 	for in, want := range map[string][]limit.Rate{
-		`{` + target + `,"constraint":{"leftOperand":"count","operator":"gt","rightOperand":400,"unit":"hour"}}`:   {{Max: 400, Period: limit.Hour}},
-		`{` + target + `,"constraint":{"leftOperand":"count","operator":"gt","rightOperand":600,"unit":"hour"}}`:   {{Max: 500, Period: limit.Hour}},
-		`{` + target + `,"constraint":{"leftOperand":"count","operator":"gteq","rightOperand":400,"unit":"hour"}}`: {{Max: 399, Period: limit.Hour}},
-		`{` + target + `,"constraint":{"leftOperand":"count","operator":"gt","rightOperand":5,"unit":"minute"}}`:   {{Max: 500, Period: limit.Hour}, {Max: 5, Period: limit.Minute}},
+		`{` + target + `,"constraint":{"leftOperand":"count","operator":"gt","rightOperand":400,"unit":"hour"}}`: {{
+			Max:    400,
+			Period: limit.Hour,
+		}},
+		`{` + target + `,"constraint":{"leftOperand":"count","operator":"gt","rightOperand":600,"unit":"hour"}}`: {{
+			Max:    500,
+			Period: limit.Hour,
+		}},
+		`{` + target + `,"constraint":{"leftOperand":"count","operator":"gteq","rightOperand":400,"unit":"hour"}}`: {{
+			Max:    399,
+			Period: limit.Hour,
+		}},
+		`{` + target + `,"constraint":{"leftOperand":"count","operator":"gt","rightOperand":5,"unit":"minute"}}`: {{
+			Max:    500,
+			Period: limit.Hour,
+		}, {Max: 5, Period: limit.Minute}},
 		// A bound under a condition counts for itself; unknown, it holds; false, it does not.
 		`{` + target + `,"constraint":[{"leftOperand":"count","operator":"gt","rightOperand":5,"unit":"hour"},{"leftOperand":"purpose","operator":"eq","rightOperand":"x"}]}`:           {{Max: 500, Period: limit.Hour}, {Max: 5, Period: limit.Hour}},
 		`{` + target + `,"constraint":[{"leftOperand":"count","operator":"gt","rightOperand":5,"unit":"hour"},{"leftOperand":"dateTime","operator":"lt","rightOperand":"2020-01-01"}]}`: {{Max: 500, Period: limit.Hour}},
@@ -117,8 +131,9 @@ func TestLimitIDs(t *testing.T) {
 		"another N":         permit(strings.Replace(base, "100", "7", 1)),
 		"another spelling":  permit(`"constraint":{"leftOperand":"count","operator":"lt","rightOperand":"12","unit":"requests/hour"}`),
 		"a price and a uid": permit(base + `,"uid":"http://example.com/rule","duty":{"action":"pay","amount":1,"unit":"USD"}`),
-		"another position":  strings.Replace(permit(base), `"permission":[`, `"permission":[{"action":"execute","target":"example.com:buy:v1"},`, 1),
-		"another limit":     permit(strings.Replace(base, "]", `,{"leftOperand":"count","operator":"lteq","rightOperand":3,"unit":"year"}]`, 1)),
+		"another position": strings.Replace(permit(base), `"permission":[`,
+			`"permission":[{"action":"execute","target":"example.com:buy:v1"},`, 1),
+		"another limit": permit(strings.Replace(base, "]", `,{"leftOperand":"count","operator":"lteq","rightOperand":3,"unit":"year"}]`, 1)),
 	} {
 		if got := id(doc); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
@@ -217,7 +232,8 @@ func TestEachTargetWrittenHasItsOwnCounter(t *testing.T) {
 		}
 		ids[a.UID] = d.Candidates[0].Limits[0].ID
 	}
-	if ids["example.com:search-products:v1"] != ids["example.com:search-products:v2"] || ids["example.com:search-products:v1"] == ids["example.com:buy:v1"] {
+	if ids["example.com:search-products:v1"] != ids["example.com:search-products:v2"] ||
+		ids["example.com:search-products:v1"] == ids["example.com:buy:v1"] {
 		t.Errorf("%v", ids)
 	}
 }
@@ -237,7 +253,10 @@ func TestPartiesInEveryForm(t *testing.T) {
 			for _, tt := range []struct {
 				agent, key string
 				want       bool
-			}{{"agent-2", "jkt-2", true}, {"agent-2", "jkt-1", false}, {"agent-2", "", false}, {"agent-1", "jkt-2", false}, {"", "", false}, {"http://example.com/ai-agent/2", "jkt-2", false}} {
+			}{{"agent-2", "jkt-2", true}, {"agent-2", "jkt-1", false}, {"agent-2", "", false}, {"agent-1", "jkt-2", false}, {
+				"", "",
+				false,
+			}, {"http://example.com/ai-agent/2", "jkt-2", false}} {
 				if d := decide(t, p, odrl.Request{AgentID: tt.agent, KeyID: tt.key, Intent: search.UID, Now: noon}); d.Permit != tt.want {
 					t.Errorf("%s on the %s: %s with key %q: %v", name, where, tt.agent, tt.key, d.Permit)
 				}
@@ -262,7 +281,10 @@ func TestInlineContexts(t *testing.T) {
 		"uid":"http://example.com/p","o:permission":{"target":"http://example.com/api/intents","action":"run","o:constraint":[{"leftOperand":"u:rateLimit","operator":"o:lteq","rightOperand":5,"unit":"u:hour"},
 		{"leftOperand":"o:purpose","operator":"isAnyOf","rightOperand":["ex:research",{"@id":"ex:teaching"}]}]}}`
 	p := publish(t, []byte(doc), world())
-	for purpose, want := range map[string]bool{"http://p.example/research": true, "http://p.example/teaching": true, "ex:research": false, "research": false} {
+	for purpose, want := range map[string]bool{
+		"http://p.example/research": true, "http://p.example/teaching": true, "ex:research": false,
+		"research": false,
+	} {
 		d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"purpose": purpose}})
 		if d.Permit != want {
 			t.Errorf("%s: %+v", purpose, d)

@@ -20,10 +20,14 @@ func TestNothingIsEverFetched(t *testing.T) {
 	doc := strings.Replace(permit(`"uid":"`+s.URL+`/rule","assigner":"`+s.URL+`/me","constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":{"@id":"`+s.URL+`/purpose"}}`),
 		`"http://www.w3.org/ns/odrl.jsonld"`, `["http://www.w3.org/ns/odrl.jsonld","`+s.URL+`/context.jsonld"]`, 1)
 	p := publish(t, []byte(doc), world())
-	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"purpose": s.URL + "/purpose"}}); !d.Permit {
+	if d := decide(t, p, odrl.Request{
+		AgentID: "a", Intent: search.UID, Now: noon,
+		Facts: map[string]any{"purpose": s.URL + "/purpose"},
+	}); !d.Permit {
 		t.Errorf("%+v", d)
 	}
-	if _, problems := odrl.Publish(t.Context(), []byte(in(`"profile":"`+s.URL+`/profile","inheritFrom":"`+s.URL+`/parent"`)), world()); !problems.Failed() {
+	if _, problems := odrl.Publish(t.Context(), []byte(in(`"profile":"`+s.URL+`/profile","inheritFrom":"`+s.URL+`/parent"`)),
+		world()); !problems.Failed() {
 		t.Error("an unknown profile was taken")
 	}
 	if n := asked.Load(); n > 0 {

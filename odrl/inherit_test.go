@@ -16,7 +16,8 @@ func graphOf(nodes ...string) string {
 // permits asks one question of a policy.
 func permits(t *testing.T, p *odrl.Policy, party, action, target string) bool {
 	t.Helper()
-	e, err := p.Evaluate(t.Context(), odrl.Question{Party: party, Action: action, Target: target}, odrl.WorldState{Now: noon}, odrl.EvaluateOptions{})
+	e, err := p.Evaluate(t.Context(), odrl.Question{Party: party, Action: action, Target: target}, odrl.WorldState{Now: noon},
+		odrl.EvaluateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +56,12 @@ func TestInheritance(t *testing.T) {
 			t.Errorf("%s %s: %v", tt.action, tt.target, got)
 		}
 	}
-	if root := loaded(t, doc, odrl.LoadOptions{Policy: "http://example.com/root"}); permits(t, root, "ex:any", "play", "http://example.com/film") {
+	if root := loaded(t, doc, odrl.LoadOptions{Policy: "http://example.com/root"}); permits(t, root, "ex:any", "play",
+		"http://example.com/film") {
 		t.Error("a parent permits what its child adds")
 	}
-	if p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Policy: "http://example.com/none"}); p != nil || !has(problems, problem.Error, "no-policy", "") {
+	if p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Policy: "http://example.com/none"}); p != nil || !has(problems,
+		problem.Error, "no-policy", "") {
 		t.Errorf("%v", problems)
 	}
 }
@@ -67,10 +70,14 @@ func TestPublishTakesInheritedRules(t *testing.T) {
 	doc := graphOf(
 		`{"uid":"ex:root","prohibition":{"action":"execute","target":"example.com:buy:v1"}}`,
 		`{"uid":"ex:child","conflict":"prohibit","inheritFrom":"ex:root","permission":{"action":"execute","target":"ex:shop"}}`,
-		`{"@id":"example.com:buy:v1","partOf":"ex:tools"}`, `{"@id":"http://example.com/api/intents/example.com:search-products","partOf":"ex:tools"}`, `{"@id":"ex:tools","partOf":"ex:shop"}`,
+		`{"@id":"example.com:buy:v1","partOf":"ex:tools"}`,
+		`{"@id":"http://example.com/api/intents/example.com:search-products","partOf":"ex:tools"}`, `{"@id":"ex:tools","partOf":"ex:shop"}`,
 	)
 	p := publish(t, []byte(doc), world())
-	for uid, want := range map[string]bool{"example.com:search-products:v1": true, "example.com:search-products:v2": true, "example.com:buy:v1": false, "other.org:buy:v1": false} {
+	for uid, want := range map[string]bool{
+		"example.com:search-products:v1": true, "example.com:search-products:v2": true,
+		"example.com:buy:v1": false, "other.org:buy:v1": false,
+	} {
 		if d := decide(t, p, odrl.Request{AgentID: "a", Intent: uid, Now: noon}); d.Permit != want {
 			t.Errorf("%s: %+v", uid, d)
 		}
@@ -90,19 +97,24 @@ func TestAssigneesByMembership(t *testing.T) {
 	}
 }
 
-// ODRL IM 2.2.1, 2.3.1: what an asset or a party says about a policy holds for every rule of it.
+// ODRL IM 2.2.1, 2.3.1: what an asset or a party states about a policy holds for every rule of it.
 func TestLinksFromOutside(t *testing.T) {
 	doc := graphOf(
 		`{"uid":"ex:p","@type":"Agreement","permission":[{"action":"read"},{"action":"print","target":"ex:map"}]}`,
 		`{"@id":"ex:book","@type":"dc:Document","dc:title":"Book","odrl:hasPolicy":"ex:p"}`,
-		`{"@id":"ex:org","assignerOf":{"@id":"ex:p"}}`, `{"@id":"ex:billie","@type":"vcard:Individual","vcard:fn":"Billie","odrl:assigneeOf":"ex:p"}`,
+		`{"@id":"ex:org","assignerOf":{"@id":"ex:p"}}`,
+		`{"@id":"ex:billie","@type":"vcard:Individual","vcard:fn":"Billie","odrl:assigneeOf":"ex:p"}`,
 	)
 	p := loaded(t, doc, odrl.LoadOptions{})
 	for _, tt := range []struct {
 		party, action, target string
 		want                  bool
 	}{
-		{"billie", "read", "book", true}, {"billie", "print", "book", true}, {"billie", "print", "map", true}, {"billie", "read", "map", false}, {"murphy", "read", "book", false},
+		{"billie", "read", "book", true},
+		{"billie", "print", "book", true},
+		{"billie", "print", "map", true},
+		{"billie", "read", "map", false},
+		{"murphy", "read", "book", false},
 	} {
 		if got := permits(t, p, "http://example.com/"+tt.party, tt.action, "http://example.com/"+tt.target); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
@@ -119,7 +131,8 @@ func TestReplacedPolicies(t *testing.T) {
 	doc := graphOf(old, `{"uid":"ex:new","permission":{"action":"read","target":"ex:book"}}`)
 	for _, uid := range []string{"", "http://example.com/old"} {
 		p := loaded(t, doc, odrl.LoadOptions{Policy: uid})
-		if p.UID() != "http://example.com/new" || !permits(t, p, "ex:a", "read", "http://example.com/book") || permits(t, p, "ex:a", "print", "http://example.com/book") {
+		if p.UID() != "http://example.com/new" || !permits(t, p, "ex:a", "read", "http://example.com/book") || permits(t, p, "ex:a", "print",
+			"http://example.com/book") {
 			t.Errorf("%q: %s", uid, p.UID())
 		}
 	}
@@ -147,31 +160,55 @@ func TestBadDocuments(t *testing.T) {
 		wide += fmt.Sprintf(`,{"@id":"_:c%d","and":[%s]}`, i+1, repeat(30, func(int) string { return fmt.Sprintf(`{"@id":"_:c%d"}`, i) }))
 	}
 	for name, tt := range map[string]struct{ doc, code string }{
-		"10 MB":                       {setOf(rule, `"dct:description":"`+strings.Repeat("x", 10<<20)+`"`), "too-large"},
-		"too many rules":              {setOf(`"permission":[` + repeat(odrl.TooManyRules, func(int) string { return `{"action":"use"}` }) + `]`), "too-large"},
-		"rules that multiply":         {setOf(`"permission":{"action":[` + repeat(200, func(int) string { return `"use"` }) + `],"target":[` + repeat(200, func(i int) string { return fmt.Sprintf(`"http://example.com/%d"`, i) }) + `]}`), "too-large"},
-		"parties that multiply":       {setOf(`"permission":{"action":"use",` + asset + `,"assigner":[` + repeat(200, func(i int) string { return fmt.Sprintf(`"http://a.example/%d"`, i) }) + `],"assignee":[` + repeat(200, func(i int) string { return fmt.Sprintf(`"http://b.example/%d"`, i) }) + `]}`), "too-large"},
-		"constraints nested":          {use(`"constraint":` + nested), "json"},
-		"constraints that multiply":   {graphOf(`{"uid":"ex:p","permission":{"action":"use","target":"ex:a","constraint":{"@id":"_:c7"}}}`, wide), "too-large"},
-		"a constraint in itself":      {graphOf(`{"uid":"ex:p","permission":{"action":"use","target":"ex:a","constraint":{"@id":"ex:c"}}}`, `{"@id":"ex:c","and":[{"@id":"ex:c"},`+one("count", "lt", "5")+`]}`), "cycle"},
-		"a duty in itself":            {graphOf(`{"uid":"ex:p","obligation":{"@id":"ex:d"}}`, `{"@id":"ex:d","action":"inform","consequence":{"@id":"ex:e"}}`, `{"@id":"ex:e","action":"inform","consequence":{"@id":"ex:e"}}`), "cycle"},
-		"parents in a circle":         {graphOf(`{"uid":"ex:p","inheritFrom":"ex:q",`+rule+`}`, `{"uid":"ex:q","inheritFrom":"ex:p",`+rule+`}`), "inherit-cycle"},
-		"its own parent":              {graphOf(`{"uid":"ex:p","inheritFrom":"ex:p",` + rule + `}`), "inherit-cycle"},
-		"parts in a circle":           {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:a","partOf":"ex:b"}`, `{"@id":"ex:b","partOf":"ex:a"}`), "cycle"},
-		"its own part":                {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:a","partOf":"ex:a"}`), "cycle"},
-		"actions in a circle":         {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:x","includedIn":"ex:y"}`, `{"@id":"ex:y","includedIn":"ex:x"}`), "cycle"},
-		"replaced in a circle":        {graphOf(`{"uid":"ex:p","dct:isReplacedBy":{"@id":"ex:q"},`+rule+`}`, `{"uid":"ex:q","dct:isReplacedBy":{"@id":"ex:p"},`+rule+`}`), "replaced-cycle"},
-		"ODRL's actions rearranged":   {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"odrl:sell","includedIn":"use"}`), "hierarchy"},
-		"permission redefined":        {strings.Replace(setOf(rule), `"http://www.w3.org/ns/odrl.jsonld"`, `["http://www.w3.org/ns/odrl.jsonld",{"permission":{"@id":"odrl:prohibition","@type":"@id"}}]`, 1), "context"},
-		"a class redefined":           {strings.Replace(setOf(rule), `"http://www.w3.org/ns/odrl.jsonld"`, `{"Offer":"odrl:Set"}`, 1), "context"},
-		"a strategy redefined":        {strings.Replace(setOf(rule), `"http://www.w3.org/ns/odrl.jsonld"`, `{"invalid":"odrl:perm"}`, 1), "context"},
-		"odrl redefined":              {strings.Replace(setOf(rule), `"http://www.w3.org/ns/odrl.jsonld"`, `{"odrl":"http://evil.example/"}`, 1), "context"},
-		"a context within":            {use(`"@context":{"use":"odrl:read"}`), "context"},
-		"two rules of one IRI":        {setOf(`"permission":[{"uid":"http://example.com/r","action":"use",` + asset + `},{"uid":"http://example.com/r","action":"read",` + asset + `}]`), "duplicate"},
-		"two constraints of one IRI":  {use(`"constraint":[{"uid":"http://example.com/c","leftOperand":"count","operator":"lt","rightOperand":5},{"uid":"http://example.com/c","leftOperand":"count","operator":"lt","rightOperand":6}]`), "duplicate"},
-		"two policies of one IRI":     {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"uid":"ex:p","permission":{"action":"sell","target":"ex:a"}}`), "duplicate"},
+		"10 MB": {setOf(rule, `"dct:description":"`+strings.Repeat("x", 10<<20)+`"`), "too-large"},
+		"too many rules": {setOf(`"permission":[` + repeat(odrl.TooManyRules,
+			func(int) string { return `{"action":"use"}` }) + `]`), "too-large"},
+		"rules that multiply": {setOf(`"permission":{"action":[` + repeat(200,
+			func(int) string { return `"use"` }) + `],"target":[` + repeat(200,
+			func(i int) string { return fmt.Sprintf(`"http://example.com/%d"`, i) }) + `]}`), "too-large"},
+		"parties that multiply": {setOf(`"permission":{"action":"use",` + asset + `,"assigner":[` + repeat(200,
+			func(i int) string { return fmt.Sprintf(`"http://a.example/%d"`, i) }) + `],"assignee":[` + repeat(200,
+			func(i int) string { return fmt.Sprintf(`"http://b.example/%d"`, i) }) + `]}`), "too-large"},
+		"constraints nested": {use(`"constraint":` + nested), "json"},
+		"constraints that multiply": {graphOf(`{"uid":"ex:p","permission":{"action":"use","target":"ex:a","constraint":{"@id":"_:c7"}}}`,
+			wide), "too-large"},
+		"a constraint in itself": {graphOf(`{"uid":"ex:p","permission":{"action":"use","target":"ex:a","constraint":{"@id":"ex:c"}}}`,
+			`{"@id":"ex:c","and":[{"@id":"ex:c"},`+one("count", "lt", "5")+`]}`), "cycle"},
+		"a duty in itself": {
+			graphOf(`{"uid":"ex:p","obligation":{"@id":"ex:d"}}`,
+				`{"@id":"ex:d","action":"inform","consequence":{"@id":"ex:e"}}`, `{"@id":"ex:e","action":"inform","consequence":{"@id":"ex:e"}}`),
+			"cycle",
+		},
+		"parents in a circle": {graphOf(`{"uid":"ex:p","inheritFrom":"ex:q",`+rule+`}`,
+			`{"uid":"ex:q","inheritFrom":"ex:p",`+rule+`}`), "inherit-cycle"},
+		"its own parent": {graphOf(`{"uid":"ex:p","inheritFrom":"ex:p",` + rule + `}`), "inherit-cycle"},
+		"parts in a circle": {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:a","partOf":"ex:b"}`,
+			`{"@id":"ex:b","partOf":"ex:a"}`), "cycle"},
+		"its own part": {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:a","partOf":"ex:a"}`), "cycle"},
+		"actions in a circle": {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:x","includedIn":"ex:y"}`,
+			`{"@id":"ex:y","includedIn":"ex:x"}`), "cycle"},
+		"replaced in a circle": {graphOf(`{"uid":"ex:p","dct:isReplacedBy":{"@id":"ex:q"},`+rule+`}`,
+			`{"uid":"ex:q","dct:isReplacedBy":{"@id":"ex:p"},`+rule+`}`), "replaced-cycle"},
+		"ODRL's actions rearranged": {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"odrl:sell","includedIn":"use"}`), "hierarchy"},
+		"permission redefined": {strings.Replace(setOf(rule), `"http://www.w3.org/ns/odrl.jsonld"`,
+			`["http://www.w3.org/ns/odrl.jsonld",{"permission":{"@id":"odrl:prohibition","@type":"@id"}}]`, 1), "context"},
+		"a class redefined": {strings.Replace(setOf(rule), `"http://www.w3.org/ns/odrl.jsonld"`, `{"Offer":"odrl:Set"}`, 1), "context"},
+		"a strategy redefined": {
+			strings.Replace(setOf(rule), `"http://www.w3.org/ns/odrl.jsonld"`, `{"invalid":"odrl:perm"}`, 1),
+			"context",
+		},
+		"odrl redefined": {strings.Replace(setOf(rule), `"http://www.w3.org/ns/odrl.jsonld"`, `{"odrl":"http://evil.example/"}`,
+			1), "context"},
+		"a context within":           {use(`"@context":{"use":"odrl:read"}`), "context"},
+		"two rules of one IRI":       {setOf(`"permission":[{"uid":"http://example.com/r","action":"use",` + asset + `},{"uid":"http://example.com/r","action":"read",` + asset + `}]`), "duplicate"},
+		"two constraints of one IRI": {use(`"constraint":[{"uid":"http://example.com/c","leftOperand":"count","operator":"lt","rightOperand":5},{"uid":"http://example.com/c","leftOperand":"count","operator":"lt","rightOperand":6}]`), "duplicate"},
+		"two policies of one IRI": {
+			graphOf(`{"uid":"ex:p",`+rule+`}`, `{"uid":"ex:p","permission":{"action":"sell","target":"ex:a"}}`),
+			"duplicate",
+		},
 		"a rule that is a constraint": {use(`"uid":"http://example.com/x","constraint":{"uid":"http://example.com/x","leftOperand":"count","operator":"lt","rightOperand":5}`), "duplicate"},
-		"a permission and a duty":     {graphOf(`{"uid":"ex:p","permission":{"@id":"ex:r"},"prohibition":{"@id":"ex:r"}}`, `{"@id":"ex:r","action":"use","target":"ex:a"}`), "duplicate"},
+		"a permission and a duty": {graphOf(`{"uid":"ex:p","permission":{"@id":"ex:r"},"prohibition":{"@id":"ex:r"}}`,
+			`{"@id":"ex:r","action":"use","target":"ex:a"}`), "duplicate"},
 		"many policies in a chain": {graphOf(repeat(odrl.ChainedPolicies, func(i int) string {
 			return fmt.Sprintf(`{"uid":"ex:p%d","inheritFrom":"ex:p%d",%s}`, i, i+1, rule)
 		}), fmt.Sprintf(`{"uid":"ex:p%d",%s}`, odrl.ChainedPolicies, rule)), ""},
@@ -203,7 +240,7 @@ func TestBadDocuments(t *testing.T) {
 	}
 }
 
-// One node may stand in several places where it says the same in each.
+// One node may stand in several places where it is the same in each.
 func TestOneNodeInSeveralPlaces(t *testing.T) {
 	c := `{"uid":"http://example.com/c","leftOperand":"count","operator":"lt","rightOperand":5}`
 	for name, doc := range map[string]string{
@@ -220,17 +257,19 @@ func TestOneNodeInSeveralPlaces(t *testing.T) {
 // What ODRL IM 2.2 calls invalid and can be evaluated is a warning in lenient mode.
 func TestLenientLoad(t *testing.T) {
 	for code, doc := range map[string]string{
-		"action":         setOf(`"permission":{` + asset + `}`),
-		"target":         setOf(`"permission":{"action":"use"}`),
-		"no-rule":        setOf(`"type":"Set"`),
-		"uid":            `{` + inContext + `,"permission":{"action":"use",` + asset + `}}`,
-		"assigner":       setOf(`"type":"Offer"`, `"permission":{"action":"use",`+asset+`}`),
-		"assignee":       setOf(`"type":"Agreement"`, `"assigner":"http://a.example/x"`, `"permission":{"action":"use",`+asset+`}`),
-		"unknown-key":    use(`"price":5`),
-		"unknown-term":   use(`"constraint":` + one("ex:age", "gt", "5")),
-		"remote-context": strings.Replace(use(`"uid":"http://a.example/r"`), "http://www.w3.org/ns/odrl.jsonld", "https://other.example/context", 1),
-		"collection":     setOf(`"permission":{"action":"use","target":{"uid":"http://a.example/c","refinement":` + one("resolution", "lt", "5") + `}}`),
-		"cardinality":    use(`"constraint":` + one("purpose", "eq", `["a","b"]`)),
+		"action":       setOf(`"permission":{` + asset + `}`),
+		"target":       setOf(`"permission":{"action":"use"}`),
+		"no-rule":      setOf(`"type":"Set"`),
+		"uid":          `{` + inContext + `,"permission":{"action":"use",` + asset + `}}`,
+		"assigner":     setOf(`"type":"Offer"`, `"permission":{"action":"use",`+asset+`}`),
+		"assignee":     setOf(`"type":"Agreement"`, `"assigner":"http://a.example/x"`, `"permission":{"action":"use",`+asset+`}`),
+		"unknown-key":  use(`"price":5`),
+		"unknown-term": use(`"constraint":` + one("ex:age", "gt", "5")),
+		"remote-context": strings.Replace(use(`"uid":"http://a.example/r"`), "http://www.w3.org/ns/odrl.jsonld",
+			"https://other.example/context", 1),
+		"collection": setOf(`"permission":{"action":"use","target":{"uid":"http://a.example/c","refinement":` + one("resolution", "lt",
+			"5") + `}}`),
+		"cardinality": use(`"constraint":` + one("purpose", "eq", `["a","b"]`)),
 	} {
 		if p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{}); p != nil || find(problems, code) == nil {
 			t.Errorf("strictly: %s: %v", code, problems)

@@ -15,8 +15,10 @@ import (
 
 // pool holds what mutations put in the place of something else.
 var pool = []any{
-	nil, true, "", "a", "*", "/", ":", "http://", "_:x", "execute", "odrl:use", "pay", "signPayload", "exceedRateLimit", "compensate", "http://example.com/api/intents", "example.com:buy:v1",
-	"http://example.com/ai-agent/1", "eq", "neq", "lteq", "gt", "isAnyOf", "isPartOf", "within", "outside", "use", "count", "rateLimit", "purpose", "spatial", "dateTime", "timeWindow", "publicKey",
+	nil, true, "", "a", "*", "/", ":", "http://", "_:x", "execute", "odrl:use", "pay", "signPayload", "exceedRateLimit", "compensate",
+	"http://example.com/api/intents", "example.com:buy:v1",
+	"http://example.com/ai-agent/1", "eq", "neq", "lteq", "gt", "isAnyOf", "isPartOf", "within", "outside", "use", "count", "rateLimit",
+	"purpose", "spatial", "dateTime", "timeWindow", "publicKey",
 	"payAmount", "version", "hour", "USD", "2026-06-15", "2026-06-15T12:00:00Z", "09:00:00Z/17:00:00Z", "US", "perm", "prohibit",
 	json.Number("0"), json.Number("-1"), json.Number("1e30"), json.Number("0.01"),
 	list{},
@@ -28,15 +30,20 @@ var pool = []any{
 	map[string]any{"start": "09:00", "end": "08:00"},
 	map[string]any{"leftOperand": "purpose", "operator": "eq", "rightOperand": "a"},
 	map[string]any{"leftOperand": "count", "operator": "lteq", "rightOperand": json.Number("3"), "unit": "day"},
-	map[string]any{"or": list{map[string]any{"leftOperand": "purpose", "operator": "eq", "rightOperand": "a"}, map[string]any{"leftOperand": "spatial", "operator": "neq", "rightOperand": "US"}}},
+	map[string]any{"or": list{
+		map[string]any{"leftOperand": "purpose", "operator": "eq", "rightOperand": "a"},
+		map[string]any{"leftOperand": "spatial", "operator": "neq", "rightOperand": "US"},
+	}},
 	map[string]any{"action": "pay", "amount": json.Number("1"), "unit": "EUR"},
 	map[string]any{"action": "signPayload"},
 	map[string]any{"target": "http://example.com/api/intents", "action": "execute"},
 }
 
 var names = []string{
-	"permission", "prohibition", "obligation", "duty", "target", "action", "constraint", "refinement", "assignee", "assigner", "party", "asset", "conflict", "profile", "uid", "type", "unit", "amount",
-	"operator", "leftOperand", "rightOperand", "and", "or", "xone", "andSequence", "status", "@id", "@type", "@value", "@list", "@context", "rdf:value", "odrl:constraint", "description", "inheritFrom", "remedy",
+	"permission", "prohibition", "obligation", "duty", "target", "action", "constraint", "refinement", "assignee", "assigner", "party",
+	"asset", "conflict", "profile", "uid", "type", "unit", "amount",
+	"operator", "leftOperand", "rightOperand", "and", "or", "xone", "andSequence", "status", "@id", "@type", "@value", "@list", "@context",
+	"rdf:value", "odrl:constraint", "description", "inheritFrom", "remedy",
 }
 
 func clone(v any) any {
@@ -101,7 +108,8 @@ func TestMutatedPolicies(t *testing.T) {
 	seeds := []string{
 		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
 		permit(`"constraint":[{"or":[` + leaf("purpose", "isAnyOf", list{"a", "b"}) + `,` + leaf("dateTime", "lt", "2026-12-31") + `]}]`),
-		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`, `"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
+		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`,
+			`"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
 	}
 	w := world()
 	w.AnyAssignee = true
@@ -174,7 +182,7 @@ func holds(t *testing.T, doc []byte, w odrl.World) bool {
 				t.Fatalf("%s\npermitted, but not by the terms: %+v", doc, terms)
 			}
 			for _, c := range d.Candidates {
-				if err := sound(tree, doc, c, p); err != "" {
+				if err := unsound(tree, doc, c, p); err != "" {
 					t.Fatalf("%s\n%s: %+v", doc, err, c)
 				}
 			}
@@ -183,7 +191,7 @@ func holds(t *testing.T, doc []byte, w odrl.World) bool {
 	return true
 }
 
-func sound(tree any, doc []byte, c odrl.Candidate, p *odrl.Policy) string {
+func unsound(tree any, doc []byte, c odrl.Candidate, p *odrl.Policy) string {
 	if strings.HasPrefix(c.Rule, "/") {
 		if _, ok := strictjson.Lookup(tree, c.Rule); !ok {
 			return "the rule stands nowhere"

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A truth is what a constraint says of the facts of one request.
+// A truth is the result of a constraint for the facts of one request.
 type truth string
 
 const (
@@ -83,7 +83,8 @@ func publishConstraints(t *testing.T, constraints []string) *odrl.Policy {
 		obligations = append(obligations, of("binds")+`"signPayload","constraint":`+c+`}`)
 	}
 	return publish(t, []byte(`{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"http://example.com/p","conflict":"prohibit","permission":[`+
-		strings.Join(permissions, ",")+`],"prohibition":[`+strings.Join(prohibitions, ",")+`],"obligation":[`+strings.Join(obligations, ",")+`]}`), w)
+		strings.Join(permissions, ",")+`],"prohibition":[`+strings.Join(prohibitions, ",")+`],"obligation":[`+strings.Join(obligations,
+		",")+`]}`), w)
 }
 
 // judge reads the truth of a constraint off the decisions about its four rules: a permission opens only if it is true, as a
@@ -301,7 +302,8 @@ func TestNumbersOfSeveralUnits(t *testing.T) {
 	p := publish(t, []byte(permit(`"constraint":[{"leftOperand":"absoluteSize","operator":"lteq","rightOperand":5,"unit":"MB"},{"leftOperand":"absoluteSize","operator":"gteq","rightOperand":1,"unit":"KB"}]`)), world())
 	for fact, want := range map[string]bool{"5": true, "0.5": false, "6": false} {
 		r := odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"absoluteSize": json.Number(fact)}}
-		e, err := p.Evaluate(t.Context(), odrl.Question{Party: "a", Action: "execute", Target: search.UID, Context: r.Facts}, odrl.WorldState{Now: noon}, odrl.EvaluateOptions{})
+		e, err := p.Evaluate(t.Context(), odrl.Question{Party: "a", Action: "execute", Target: search.UID, Context: r.Facts},
+			odrl.WorldState{Now: noon}, odrl.EvaluateOptions{})
 		if d := decide(t, p, r); err != nil || d.Permit != want || e.Permit != want {
 			t.Errorf("%s: decide %v, evaluate %v %v, want %v", fact, d.Permit, e.Permit, err, want)
 		}
@@ -455,7 +457,8 @@ func TestLogicalConstraints(t *testing.T) {
 				w := map[byte]truth{'T': yes, 'F': no, 'U': unknown}[table[3*i+j]]
 				body := operand[a] + "," + operand[b]
 				for name, c := range map[string]string{
-					"plain": `{"` + op + `":[` + body + `]}`, "@list": `{"` + op + `":{"@list":[` + body + `]}}`, "prefixed": `{"odrl:` + op + `":[` + body + `]}`,
+					"plain": `{"` + op + `":[` + body + `]}`, "@list": `{"` + op + `":{"@list":[` + body + `]}}`,
+					"prefixed": `{"odrl:` + op + `":[` + body + `]}`,
 					"under or": `{"or":[` + operand[no] + `,{"` + op + `":[` + body + `]}]}`,
 				} {
 					if name != "plain" && i != j { // each form with each truth is enough

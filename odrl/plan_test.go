@@ -41,7 +41,7 @@ func call(facts map[string]any) Request {
 	return Request{AgentID: "agent-1", Intent: "example.com:search:v1", Now: time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC), Facts: facts}
 }
 
-// Without a plan OPA decides the same, and says so.
+// Without a plan OPA decides the same, and the decision names it as its engine.
 func TestWithoutAPlanOPADecides(t *testing.T) {
 	p := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs("a")+`]}`)
 	with, err := p.Decide(t.Context(), call(map[string]any{"purpose": "a"}))

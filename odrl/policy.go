@@ -62,7 +62,8 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 		return nil, found.List
 	}
 	p := &Policy{
-		form: compiled.Form, document: bytes.Clone(doc), program: compiled, inputs: plan.NewInputs(compiled), evaluation: newEvaluation(compiled.Form, compiled.World),
+		form: compiled.Form, document: bytes.Clone(doc), program: compiled, inputs: plan.NewInputs(compiled),
+		evaluation: newEvaluation(compiled.Form, compiled.World),
 	}
 	p.plan, p.residual, p.unplanned = plan.Compile(ctx, compiled, p.inputs)
 	p.warnings = found.List

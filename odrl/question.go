@@ -45,7 +45,7 @@ func ParseQuestion(doc []byte, lenient bool) (Question, error) {
 		return Question{}, fmt.Errorf("%w: %w", ErrQuestion, err)
 	}
 	var q Question
-	if plainQuestion(tree) {
+	if isQuestion(tree) {
 		q, err = readQuestion(tree, lenient)
 	} else {
 		q, err = readRequest(doc, lenient)
@@ -62,8 +62,8 @@ func ParseQuestion(doc []byte, lenient bool) (Question, error) {
 	return q, nil
 }
 
-// plainQuestion reports whether it is the plain form: an ODRL document has a rule, the plain form an action.
-func plainQuestion(tree map[string]any) bool {
+// isQuestion reports whether a tree is a question in its own form: an ODRL document has a rule, a question an action.
+func isQuestion(tree map[string]any) bool {
 	for _, k := range []string{"permission", "odrl:permission", "http://www.w3.org/ns/odrl/2/permission", "@graph"} {
 		if _, ok := tree[k]; ok {
 			return false

@@ -20,14 +20,18 @@ func TestQuestions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plain.Party != "http://example.org/alice" || plain.Action != "read" || plain.Target != "http://example.org/x" || plain.Context["count"] != json.Number("3") {
+	if plain.Party != "http://example.org/alice" || plain.Action != "read" || plain.Target != "http://example.org/x" ||
+		plain.Context["count"] != json.Number("3") {
 		t.Errorf("%+v", plain)
 	}
 	asked, err := odrl.ParseQuestion([]byte(asRequest), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := odrl.Question{Party: "http://example.org/alice", Action: "read", Target: "http://example.org/x", Context: map[string]any{"purpose": []any{"http://example.org/research"}, "count": []any{"3"}}}
+	want := odrl.Question{
+		Party: "http://example.org/alice", Action: "read", Target: "http://example.org/x",
+		Context: map[string]any{"purpose": []any{"http://example.org/research"}, "count": []any{"3"}},
+	}
 	if !reflect.DeepEqual(asked, want) {
 		t.Errorf("%+v", asked)
 	}
@@ -39,8 +43,10 @@ func TestQuestions(t *testing.T) {
 	}
 	for doc, names := range map[string]string{
 		``: "empty", `[]`: "array", `{}`: "target", `{"action":5,"target":"x"}`: "action", `{"action":"read"}`: "target",
-		`{"action":"read","target":"x","subject":"y"}`: "subject", `{"action":"read","target":"x","context":[]}`: "context", `{"action":"read","target":"x"} {}`: "", `{"action":"read","action":"use","target":"x"}`: "action",
-		strings.Replace(asRequest, "Request", "Set", 1): "Request", strings.Replace(asRequest, `"permission"`, `"prohibition"`, 1): "party", strings.Replace(asRequest, `"odrl:read"`, `["read","print"]`, 1): "one permission",
+		`{"action":"read","target":"x","subject":"y"}`: "subject", `{"action":"read","target":"x","context":[]}`: "context",
+		`{"action":"read","target":"x"} {}`: "", `{"action":"read","action":"use","target":"x"}`: "action",
+		strings.Replace(asRequest, "Request", "Set", 1): "Request", strings.Replace(asRequest, `"permission"`, `"prohibition"`, 1): "party",
+		strings.Replace(asRequest, `"odrl:read"`, `["read","print"]`, 1):                  "one permission",
 		strings.Replace(asRequest, `"operator":"eq"`, `"operator":"gt"`, 1):               "/permission/0/constraint/0",
 		`{"action":"read","target":"x","context":{` + manyFacts(257) + `}}`:               "256",
 		`{"action":"read","target":"` + strings.Repeat("x", odrl.MaxQuestion) + `"}`:      "bytes",
@@ -53,7 +59,10 @@ func TestQuestions(t *testing.T) {
 			t.Errorf("%.80s: the error does not name %s: %v", doc, names, err)
 		}
 	}
-	for _, doc := range []string{`{"action":"read","subject":"y"}`, strings.Replace(asRequest, "Request", "Set", 1), strings.Replace(asRequest, `"operator":"eq"`, `"operator":"gt"`, 1)} {
+	for _, doc := range []string{
+		`{"action":"read","subject":"y"}`, strings.Replace(asRequest, "Request", "Set", 1),
+		strings.Replace(asRequest, `"operator":"eq"`, `"operator":"gt"`, 1),
+	} {
 		if _, err := odrl.ParseQuestion([]byte(doc), true); err != nil {
 			t.Errorf("leniently: %v", err)
 		}
@@ -77,19 +86,26 @@ func TestStatesOfTheWorld(t *testing.T) {
 	}
 	want := odrl.WorldState{
 		Now: time.Date(2026, 6, 15, 10, 0, 0, 0, time.UTC), PartOf: []odrl.Membership{{Member: "a", Collection: "b"}},
-		Done:    []odrl.Performed{{Party: "a", Action: "inform", Target: "x", At: time.Date(2026, 6, 15, 11, 0, 0, 0, time.UTC), Context: map[string]any{"media": "letter"}}, {Action: "read"}},
+		Done: []odrl.Performed{{
+			Party: "a", Action: "inform", Target: "x", At: time.Date(2026, 6, 15, 11, 0, 0, 0, time.UTC),
+			Context: map[string]any{"media": "letter"},
+		}, {Action: "read"}},
 		Reports: []odrl.DutyReport{{Rule: "d", Performance: "Performed", Deontic: "Fulfilled"}},
 	}
 	if !reflect.DeepEqual(w, want) {
 		t.Errorf("%+v", w)
 	}
 	for doc, names := range map[string]string{
-		`null`: "null", `{"now":"2026-06-15T12:00:00Z"}`: "/now", `{"currentTime":"noon"}`: "/currentTime", `{"currentTime":5}`: "/currentTime", `{"partOf":[{"member":"a"}]}`: "/0", `{"partOf":["a"]}`: "/0",
-		`{"performed":[{"party":"a"}]}`: "action", `{"performed":[{"action":"a","time":"x"}]}`: "/performed", `{"performed":[{"action":"a","context":5}]}`: "context", `{"performed":[{"action":"a","when":5}]}`: "/when",
-		`{"dutyReports":[{"rule":"d","deonticState":"Fine"}]}`: "deonticState", `{"dutyReports":[{"deonticState":"Violated"}]}`: "rule", `{"dutyReports":[{"rule":"d","performanceState":"Maybe"}]}`: "performanceState",
+		`null`: "null", `{"now":"2026-06-15T12:00:00Z"}`: "/now", `{"currentTime":"noon"}`: "/currentTime",
+		`{"currentTime":5}`: "/currentTime", `{"partOf":[{"member":"a"}]}`: "/0", `{"partOf":["a"]}`: "/0",
+		`{"performed":[{"party":"a"}]}`: "action", `{"performed":[{"action":"a","time":"x"}]}`: "/performed",
+		`{"performed":[{"action":"a","context":5}]}`: "context", `{"performed":[{"action":"a","when":5}]}`: "/when",
+		`{"dutyReports":[{"rule":"d","deonticState":"Fine"}]}`: "deonticState", `{"dutyReports":[{"deonticState":"Violated"}]}`: "rule",
+		`{"dutyReports":[{"rule":"d","performanceState":"Maybe"}]}`:                                "performanceState",
 		`{"performed":[` + strings.TrimSuffix(strings.Repeat(`{"action":"a"},`, 1001), ",") + `]}`: "1000",
 	} {
-		if w, err := odrl.ParseWorldState([]byte(doc)); !errors.Is(err, odrl.ErrWorldState) || !strings.Contains(err.Error(), names) || !reflect.DeepEqual(w, odrl.WorldState{}) {
+		if w, err := odrl.ParseWorldState([]byte(doc)); !errors.Is(err, odrl.ErrWorldState) || !strings.Contains(err.Error(),
+			names) || !reflect.DeepEqual(w, odrl.WorldState{}) {
 			t.Errorf("%.80s: %+v, %v", doc, w, err)
 		}
 	}
@@ -97,7 +113,10 @@ func TestStatesOfTheWorld(t *testing.T) {
 
 // FuzzParseQuestion: an error means the zero value; what is read can be asked of any policy.
 func FuzzParseQuestion(f *testing.F) {
-	for _, s := range []string{aliceReads, asRequest, `{"action":"use","target":"*","context":{"dateTime":"2026-06-15","purpose":["a",{"@id":"ex:b"}],"payAmount":{"value":1,"unit":"EUR"}}}`} {
+	for _, s := range []string{
+		aliceReads, asRequest,
+		`{"action":"use","target":"*","context":{"dateTime":"2026-06-15","purpose":["a",{"@id":"ex:b"}],"payAmount":{"value":1,"unit":"EUR"}}}`,
+	} {
 		f.Add([]byte(s), true)
 		f.Add([]byte(s), false)
 	}
@@ -135,8 +154,11 @@ func FuzzParseWorldState(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	p, problems := odrl.Load(f.Context(), []byte(set(`"conflict":"prohibit"`, `"permission":{"uid":"ex:p","action":"use","target":"ex:x","duty":{"uid":"ex:d","action":"inform"}}`, `"prohibition":{"uid":"ex:f","action":"read","assignee":"ex:alice","remedy":{"action":"pay"}}`,
-		`"obligation":{"uid":"ex:o","action":"delete","constraint":`+constraint("dateTime", "lt", "2026-06-01", "")+`,"consequence":{"action":"pay"}}`)), odrl.LoadOptions{Lenient: true})
+	p, problems := odrl.Load(f.Context(), []byte(set(`"conflict":"prohibit"`,
+		`"permission":{"uid":"ex:p","action":"use","target":"ex:x","duty":{"uid":"ex:d","action":"inform"}}`,
+		`"prohibition":{"uid":"ex:f","action":"read","assignee":"ex:alice","remedy":{"action":"pay"}}`,
+		`"obligation":{"uid":"ex:o","action":"delete","constraint":`+constraint("dateTime", "lt", "2026-06-01",
+			"")+`,"consequence":{"action":"pay"}}`)), odrl.LoadOptions{Lenient: true})
 	if p == nil {
 		f.Fatal(problems)
 	}

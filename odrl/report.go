@@ -36,7 +36,8 @@ func (v *verdict) report() []RuleReport {
 }
 
 var reportTypes = map[model.RuleKind]string{
-	model.Permission: "Permission", model.Prohibition: "Prohibition", model.Obligation: "Duty", model.DutyOfPermission: "Duty", model.Remedy: "Duty", model.Consequence: "Duty",
+	model.Permission: "Permission", model.Prohibition: "Prohibition", model.Obligation: "Duty", model.DutyOfPermission: "Duty",
+	model.Remedy: "Duty", model.Consequence: "Duty",
 }
 
 // deontic is the state of a duty or a prohibition.
@@ -85,7 +86,10 @@ func (v *verdict) premiseOf(x *rules.Entry) Premise {
 			return Unsatisfied
 		}
 	}
-	return Premise{Target: state("target", len(x.Node.Targets) > 0), Party: state("party", len(x.Parties) > 0), Action: state("action", len(x.Node.Actions) > 0)}
+	return Premise{
+		Target: state("target", len(x.Node.Targets) > 0), Party: state("party", len(x.Parties) > 0),
+		Action: state("action", len(x.Node.Actions) > 0),
+	}
 }
 
 // states adds a constraint's state and those of its operands, by the polarity of the rule.

@@ -13,8 +13,11 @@ import (
 
 // Plain OPA, given the module's files, the data and the input as JSON, finds what Evaluate finds.
 func TestConformancePlainOPAFindsTheSame(t *testing.T) {
-	p := load(t, set(`"conflict":"perm"`, `"permission":[{"uid":"ex:p","assignee":"ex:staff","action":"use","target":"ex:x","constraint":[`+constraint("elapsedTime", "lt", "P1M", "")+`,`+constraint("absoluteSize", "lteq", `"123456789012345678901234567890.5"`, "")+
-		`,`+constraint("spatial", "isPartOf", "DE", "")+`],"duty":{"uid":"ex:d","action":"inform","constraint":`+constraint("dateTime", "lt", "2026-06-10", "")+`,"consequence":{"uid":"ex:k","action":"pay"}}}]`,
+	p := load(t, set(`"conflict":"perm"`,
+		`"permission":[{"uid":"ex:p","assignee":"ex:staff","action":"use","target":"ex:x","constraint":[`+constraint("elapsedTime", "lt",
+			"P1M", "")+`,`+constraint("absoluteSize", "lteq", `"123456789012345678901234567890.5"`, "")+
+			`,`+constraint("spatial", "isPartOf", "DE", "")+`],"duty":{"uid":"ex:d","action":"inform","constraint":`+constraint("dateTime", "lt",
+			"2026-06-10", "")+`,"consequence":{"uid":"ex:k","action":"pay"}}}]`,
 		`"prohibition":{"uid":"ex:f","action":"print","target":"ex:x","remedy":{"uid":"ex:r","action":"anonymize"}}`, `"obligation":{"uid":"ex:o","assignee":"ex:bob","action":"delete"}`))
 	question := `{"party":"http://example.org/alice","action":"read","target":"http://example.org/x","context":{"elapsedTime":"P20D","absoluteSize":"123456789012345678901234567890.4","spatial":"DE-BY"}}`
 	for _, world := range []string{

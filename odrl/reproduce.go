@@ -57,7 +57,10 @@ func (r Reproduction) MarshalJSON() ([]byte, error) {
 		Request  request  `json:"request"`
 		World    world    `json:"world"`
 		DutyMode DutyMode `json:"dutyMode"`
-	}{request{r.Question.Party, r.Question.Action, r.Question.Target, r.Question.Context}, world{r.World.Now.UTC(), r.World.PartOf}, r.DutyMode})
+	}{request{r.Question.Party, r.Question.Action, r.Question.Target, r.Question.Context}, world{
+		r.World.Now.UTC(),
+		r.World.PartOf,
+	}, r.DutyMode})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.

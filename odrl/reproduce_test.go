@@ -17,11 +17,16 @@ import (
 func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
 	seeds := []string{
 		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
-		permit(`"assignee":["http://example.com/ai-agent/1"],"constraint":[{"xone":[` + leaf("purpose", "neq", "a") + `,` + leaf("version", "gteq", "v1") + `]},` + leaf("spatial", "isPartOf", "US") + `]`),
-		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`, `"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
-		policy(`"conflict":"prohibit"`, `"permission":[{`+all+`,"constraint":`+leaf("count", "lteq", 5)+`},{`+all+`,"duty":[{"action":"pay","amount":1,"unit":"USD"},{"action":"signPayload"},{"action":"attribute"}]}]`,
-			`"prohibition":[{`+all+`,"constraint":`+leaf("purpose", "isNoneOf", list{"a"})+`},{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}}]`,
-			`"obligation":[{"action":"signPayload","constraint":`+leaf("industry", "eq", "bank")+`},{"action":"inform"},{"action":"pay","amount":2,"unit":"USD"}]`),
+		permit(`"assignee":["http://example.com/ai-agent/1"],"constraint":[{"xone":[` + leaf("purpose", "neq", "a") + `,` + leaf("version",
+			"gteq", "v1") + `]},` + leaf("spatial", "isPartOf", "US") + `]`),
+		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`,
+			`"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
+		policy(`"conflict":"prohibit"`, `"permission":[{`+all+`,"constraint":`+leaf("count", "lteq",
+			5)+`},{`+all+`,"duty":[{"action":"pay","amount":1,"unit":"USD"},{"action":"signPayload"},{"action":"attribute"}]}]`,
+			`"prohibition":[{`+all+`,"constraint":`+leaf("purpose", "isNoneOf",
+				list{"a"})+`},{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}}]`,
+			`"obligation":[{"action":"signPayload","constraint":`+leaf("industry", "eq",
+				"bank")+`},{"action":"inform"},{"action":"pay","amount":2,"unit":"USD"}]`),
 	}
 	der, err := x509.MarshalPKIXPublicKey(ed25519.PublicKey(make([]byte, ed25519.PublicKeySize)))
 	if err != nil {
@@ -51,7 +56,10 @@ func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
 		}
 		published++
 		for range 4 {
-			req := odrl.Request{AgentID: "agent-1", AgentKey: der, Intent: w.Intents[r.IntN(len(w.Intents))].UID, Now: time.Date(2026, 6, 15, r.IntN(24), 0, 0, 0, time.UTC), Facts: map[string]any{}}
+			req := odrl.Request{
+				AgentID: "agent-1", AgentKey: der, Intent: w.Intents[r.IntN(len(w.Intents))].UID,
+				Now: time.Date(2026, 6, 15, r.IntN(24), 0, 0, 0, time.UTC), Facts: map[string]any{},
+			}
 			for name, values := range map[string]list{
 				"purpose": {"a", "b", list{"a", "b"}, 1, nil}, "spatial": {"US-CA", "DE", "EU", true}, "industry": {"bank", "shop"}, "recipient": {"a"},
 			} {

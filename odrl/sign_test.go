@@ -31,7 +31,8 @@ func TestSigningWithANamedKey(t *testing.T) {
 	armoured := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: key})
 	std := base64.StdEncoding.EncodeToString(key)
 	for name, right := range map[string]string{
-		"SPKI": std, "url": base64.RawURLEncoding.EncodeToString(key), "PEM": string(armoured), "base64 of PEM": base64.StdEncoding.EncodeToString(armoured),
+		"SPKI": std, "url": base64.RawURLEncoding.EncodeToString(key), "PEM": string(armoured),
+		"base64 of PEM": base64.StdEncoding.EncodeToString(armoured),
 	} {
 		for _, where := range []string{
 			`"obligation":{"action":"signPayload","constraint":{"leftOperand":"publicKey","operator":"use","rightOperand":` + strconv.Quote(right) + `}}`,
@@ -68,7 +69,10 @@ func TestSigningAsADutyOfOnePermission(t *testing.T) {
 		proof  []byte
 		want   reason.Reason
 	}{
-		{"example.com:buy:v1", key, ""}, {"example.com:buy:v1", nil, reason.PolicyRequiresVerification}, {search.UID, nil, ""}, {"other.org:buy:v1", key, reason.PolicyNotApplicable},
+		{"example.com:buy:v1", key, ""},
+		{"example.com:buy:v1", nil, reason.PolicyRequiresVerification},
+		{search.UID, nil, ""},
+		{"other.org:buy:v1", key, reason.PolicyNotApplicable},
 	} {
 		r := odrl.Request{AgentID: "a", Intent: tt.intent, Now: noon, AgentKey: key, ProofKey: tt.proof}
 		if d := decide(t, p, r); d.Reason != tt.want {
@@ -108,7 +112,10 @@ func TestTermsLeaveOpenWhatIsNotKnownYet(t *testing.T) {
 			t.Errorf("%v: %+v", tt.facts, terms.Candidates)
 		}
 	}
-	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"purpose": "research", "spatial": "DE"}}); d.Permit {
+	if d := decide(t, p, odrl.Request{
+		AgentID: "a", Intent: search.UID, Now: noon,
+		Facts: map[string]any{"purpose": "research", "spatial": "DE"},
+	}); d.Permit {
 		t.Error("permitted after its end")
 	}
 }
@@ -117,7 +124,10 @@ func TestADenialSaysWhatIsMissing(t *testing.T) {
 	p := publish(t, []byte(policy(`"permission":[
 		{`+all+`,"constraint":[{"leftOperand":"purpose","operator":"eq","rightOperand":"research"},{"leftOperand":"industry","operator":"eq","rightOperand":"health"}]},
 		{"uid":"http://r.example/near",`+all+`,"constraint":[{"or":[{"leftOperand":"spatial","operator":"isPartOf","rightOperand":"DE"},{"leftOperand":"purpose","operator":"eq","rightOperand":"x"}]}]}]`)), world())
-	d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"spatial": "SECRET", "purpose": "CANARY"}})
+	d := decide(t, p, odrl.Request{
+		AgentID: "a", Intent: search.UID, Now: noon,
+		Facts: map[string]any{"spatial": "SECRET", "purpose": "CANARY"},
+	})
 	if d.Reason != reason.PolicyNotApplicable || d.Rule != "http://r.example/near" ||
 		d.Detail != `the closest permission asks for or (spatial isPartOf "DE", purpose eq "x")` {
 		t.Errorf("%+v", d)
@@ -138,7 +148,8 @@ func TestPlaceholderKeysAreWarnedOf(t *testing.T) {
 
 func TestTermsKnowCertainConflicts(t *testing.T) {
 	for strategy, want := range map[string]reason.Reason{"perm": "", "prohibit": reason.PolicyViolation, "invalid": reason.PolicyConflict} {
-		p := publish(t, []byte(policy(`"conflict":"`+strategy+`"`, `"permission":{`+all+`}`, `"prohibition":{`+all+`,"constraint":`+leaf("purpose", "eq", "ads")+`}`)), world())
+		p := publish(t, []byte(policy(`"conflict":"`+strategy+`"`, `"permission":{`+all+`}`,
+			`"prohibition":{`+all+`,"constraint":`+leaf("purpose", "eq", "ads")+`}`)), world())
 		terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "a", Intent: search.UID, Facts: map[string]any{"purpose": "ads"}})
 		if err != nil || terms.Reason != want || terms.Permitted != (want == "") {
 			t.Errorf("%s: %+v, %v", strategy, terms, err)
@@ -198,7 +209,10 @@ func TestPublishingAndEvaluatingConcurrently(t *testing.T) {
 			p, problems := odrl.Publish(t.Context(), doc, world())
 			if p == nil {
 				t.Error(problems)
-			} else if d, err := p.Decide(t.Context(), odrl.Request{AgentID: "agent-1", AgentKey: []byte("k"), ProofKey: []byte("k"), Intent: search.UID, Now: noon}); err != nil || !d.Permit {
+			} else if d, err := p.Decide(t.Context(), odrl.Request{
+				AgentID: "agent-1", AgentKey: []byte("k"), ProofKey: []byte("k"),
+				Intent: search.UID, Now: noon,
+			}); err != nil || !d.Permit {
 				t.Errorf("%+v, %v, want a permit", d, err)
 			}
 		})

@@ -62,7 +62,8 @@ func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation
 		mode = DutiesFulfilled
 	}
 	s.input = map[string]any{
-		"is": x.is(s.names), "implied": model.Anys(x.implied(q.Action)), "facts": s.facts, "given": model.Anys(s.given), "mode": string(mode), "within": x.within(s.facts),
+		"is": x.is(s.names), "implied": model.Anys(x.implied(q.Action)), "facts": s.facts, "given": model.Anys(s.given), "mode": string(mode),
+		"within": x.within(s.facts),
 	}
 	if q.Party != "" {
 		s.input["party"] = x.party(q.Party)
@@ -73,7 +74,10 @@ func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation
 	acts := x.acts(w.Done, context)
 	if key, signed := x.proof(context, q, w); signed {
 		s.input["proof"], s.input["agent"] = key, key
-		acts = append(acts, map[string]any{"is": x.is(x.close(q.Party, "signPayload", "")), "facts": s.facts, "given": model.Anys(s.given), "at": s.input["now"]})
+		acts = append(acts, map[string]any{
+			"is": x.is(x.close(q.Party, "signPayload", "")), "facts": s.facts, "given": model.Anys(s.given),
+			"at": s.input["now"],
+		})
 	}
 	s.input["performed"] = acts
 	s.input["reports"] = x.reports(w.Reports)

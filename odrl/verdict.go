@@ -26,7 +26,10 @@ type verdict struct {
 
 func (v *verdict) read(o ast.Object) error {
 	v.sets = map[string]map[int]bool{}
-	for _, name := range []string{"active", "permitting", "prohibiting", "bounding", "unmet", "fulfilled", "violated", "infringed", "due", "blocking"} {
+	for _, name := range []string{
+		"active", "permitting", "prohibiting", "bounding", "unmet", "fulfilled", "violated", "infringed", "due",
+		"blocking",
+	} {
 		set, err := rules.NumbersIn(o, name)
 		if err != nil {
 			return err
@@ -43,7 +46,10 @@ func (v *verdict) read(o ast.Object) error {
 		return rules.ErrUndefined
 	}
 	v.ruling, _ = stringOf(t)
-	if needs := map[string]string{"permit": "permitting", "conflict": "prohibiting", "prohibited": "prohibiting", "unmet": "unmet"}[v.ruling]; needs != "" && len(v.sets[needs]) == 0 {
+	if needs := map[string]string{
+		"permit": "permitting", "conflict": "prohibiting", "prohibited": "prohibiting",
+		"unmet": "unmet",
+	}[v.ruling]; needs != "" && len(v.sets[needs]) == 0 {
 		return rules.ErrUndefined
 	}
 	var err error

@@ -64,7 +64,8 @@ func TestCanonicalWritesWhatWasRead(t *testing.T) {
 		if diff := cmp.Diff(string(out), string(again)); diff != "" {
 			t.Errorf("%s: not the same again: %v\n%s", name, problems, diff)
 		}
-		if before, after := odrl.Validate(t.Context(), []byte(doc), odrl.ValidateOptions{Lenient: true}), odrl.Validate(t.Context(), out, odrl.ValidateOptions{Lenient: true}); before.Failed() != after.Failed() {
+		if before, after := odrl.Validate(t.Context(), []byte(doc), odrl.ValidateOptions{Lenient: true}), odrl.Validate(t.Context(), out,
+			odrl.ValidateOptions{Lenient: true}); before.Failed() != after.Failed() {
 			t.Errorf("%s: %v\nand then %v", name, before, after)
 		}
 	}
@@ -72,11 +73,13 @@ func TestCanonicalWritesWhatWasRead(t *testing.T) {
 
 func TestCanonicalForms(t *testing.T) {
 	for in, want := range map[string]string{
-		`"action":"http://www.w3.org/ns/odrl/2/use"`:                                            `"action":"use"`,
-		`"odrl:action":[{"@id":"odrl:copy"}]`:                                                   `"action":"reproduce"`,
-		`"action":"signPayload"`:                                                                `"action":"http://example.com/vocab/signPayload"`,
-		`"action":{"id":"odrl:execute","refinement":` + one("count", "lte", `"5"`) + `}`:        `"action":{"rdf:value":{"@id":"odrl:execute"},"refinement":[{"leftOperand":"count","operator":"lteq","rightOperand":"5"}]}`,
-		`"action":"use","constraint":` + one("purpose", "neg", `{"@id":"dct:x"}`):               `"constraint":[{"leftOperand":"purpose","operator":"neq","rightOperand":{"@id":"http://purl.org/dc/terms/x"}}]`,
+		`"action":"http://www.w3.org/ns/odrl/2/use"`: `"action":"use"`,
+		`"odrl:action":[{"@id":"odrl:copy"}]`:        `"action":"reproduce"`,
+		`"action":"signPayload"`:                     `"action":"http://example.com/vocab/signPayload"`,
+		`"action":{"id":"odrl:execute","refinement":` + one("count", "lte",
+			`"5"`) + `}`: `"action":{"rdf:value":{"@id":"odrl:execute"},"refinement":[{"leftOperand":"count","operator":"lteq","rightOperand":"5"}]}`,
+		`"action":"use","constraint":` + one("purpose", "neg",
+			`{"@id":"dct:x"}`): `"constraint":[{"leftOperand":"purpose","operator":"neq","rightOperand":{"@id":"http://purl.org/dc/terms/x"}}]`,
 		`"action":"use","duty":{"action":"pay","amount":0.5,"currency":"EUR"}`:                  `"duty":[{"action":{"rdf:value":{"@id":"odrl:compensate"},"refinement":[{"leftOperand":"payAmount","operator":"eq","rightOperand":"0.5","unit":"EUR"}]}}]`,
 		`"action":"use","party":{"function":"odrl:assignee","identifier":"http://a.example/x"}`: `"assignee":"http://a.example/x"`,
 	} {
@@ -86,7 +89,8 @@ func TestCanonicalForms(t *testing.T) {
 			t.Errorf("%s: %s %v\n  want %s", in, out, problems, want)
 		}
 	}
-	out, problems := odrl.Canonical([]byte(strings.Replace(setOf(`"permission":{`+asset+`,"action":"use"}`), `"uid"`, `"price":5,"uid"`, 1)), false)
+	out, problems := odrl.Canonical([]byte(strings.Replace(setOf(`"permission":{`+asset+`,"action":"use"}`), `"uid"`, `"price":5,"uid"`,
+		1)), false)
 	if out != nil || !problems.Failed() {
 		t.Errorf("a key was lost: %s", out)
 	}

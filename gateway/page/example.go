@@ -42,7 +42,7 @@ func exampleCall(execute string, in *intents.Intent) (command string, placeholde
 	}
 	body := "{\n  \"intent_uid\": " + jsonText(in.UID.String()) + ",\n  \"parameters\": " + parameters + "\n}"
 	lines := []string{
-		"curl " + quoted(execute),
+		"curl " + shellQuoted(execute),
 		`-H "Authorization: Bearer $PAT"`,
 		"-H 'Content-Type: application/json'",
 	}
@@ -54,8 +54,8 @@ func exampleCall(execute string, in *intents.Intent) (command string, placeholde
 	return strings.Join(lines, " \\\n  "), placeholders
 }
 
-// quoted is a word for a POSIX shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// shellQuoted is a word for a POSIX shell.
+func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // formatSamples are values of the formats that cannot be guessed.
 var formatSamples = map[string]string{

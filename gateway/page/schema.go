@@ -56,7 +56,7 @@ func (w *schemaWords) take(name string) (any, bool) {
 
 func (w *schemaWords) one(name, before string) {
 	if v, has := w.take(name); has {
-		w.out = append(w.out, before+plainValue(v))
+		w.out = append(w.out, before+valueText(v))
 	}
 }
 
@@ -70,14 +70,14 @@ func (w *schemaWords) between(low, high, unit string) {
 	least, hasLeast := w.take(low)
 	most, hasMost := w.take(high)
 	switch {
-	case hasLeast && hasMost && plainValue(least) == plainValue(most):
-		w.out = append(w.out, "exactly "+plainValue(least)+unit)
+	case hasLeast && hasMost && valueText(least) == valueText(most):
+		w.out = append(w.out, "exactly "+valueText(least)+unit)
 	case hasLeast && hasMost:
-		w.out = append(w.out, plainValue(least)+" to "+plainValue(most)+unit)
+		w.out = append(w.out, valueText(least)+" to "+valueText(most)+unit)
 	case hasLeast:
-		w.out = append(w.out, "at least "+plainValue(least)+unit)
+		w.out = append(w.out, "at least "+valueText(least)+unit)
 	case hasMost:
-		w.out = append(w.out, "at most "+plainValue(most)+unit)
+		w.out = append(w.out, "at most "+valueText(most)+unit)
 	}
 }
 
@@ -90,7 +90,7 @@ func (w *schemaWords) enum() {
 	}
 	words := make([]string, 0, most)
 	for _, value := range list[:min(len(list), most)] {
-		words = append(words, plainValue(value))
+		words = append(words, valueText(value))
 	}
 	s := "one of " + strings.Join(words, ", ")
 	if len(list) > most {
@@ -136,8 +136,8 @@ func withoutNull(schema map[string]any) map[string]any {
 	return nil
 }
 
-// plainValue is a value for people: texts as they are, all else as JSON.
-func plainValue(v any) string {
+// valueText is a value for people: texts as they are, all else as JSON.
+func valueText(v any) string {
 	const most = 200 // bytes; patterns can be long
 	s, isText := v.(string)
 	if !isText {

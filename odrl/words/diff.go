@@ -69,7 +69,10 @@ type Comparison struct {
 func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the words for it
 	from, _ := old.Model()
 	to, _ := new.Model()
-	c := comparer{old: telling{from, ofActs}, new: telling{to, ofActs}, of: map[Change][]*model.Atom{}, canon: canon{map[*model.Atom]string{}, map[*model.Rule]string{}}}
+	c := comparer{
+		old: phrasing{from, ofActs}, new: phrasing{to, ofActs}, of: map[Change][]*model.Atom{},
+		canon: canon{map[*model.Atom]string{}, map[*model.Rule]string{}},
+	}
 	c.policies()
 	before, after := c.remaining()
 	before, after = c.pair(before, after, identity)
@@ -81,15 +84,15 @@ func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the words fo
 
 // A comparer compares two policies.
 type comparer struct {
-	old, new telling
+	old, new phrasing
 	changes  []Change
 	canon    canon
 	of       map[Change][]*model.Atom // the rules of the new policy that a change is of
 }
 
-// say adds a change of a rule in the new policy, or of no rule. Rules that one rule as written was split
+// add records a change of a rule in the new policy, or of no rule. Rules that one rule as written was split
 // into often change alike, and are reported together.
-func (c *comparer) say(change Change, of *model.Atom) {
+func (c *comparer) add(change Change, of *model.Atom) {
 	if _, said := c.of[change]; !said {
 		c.changes = append(c.changes, change)
 	}
@@ -122,7 +125,7 @@ func (c *comparer) policies() {
 		if o.Grants() != n.Grants() {
 			effect = map[bool]Effect{true: Better, false: Worse}[n.Grants()]
 		}
-		c.say(Change{Effect: effect, Text: n.nature()[0].Text + " Before: " + o.nature()[0].Text}, nil)
+		c.add(Change{Effect: effect, Text: n.nature()[0].Text + " Before: " + o.nature()[0].Text}, nil)
 	}
 	if o.ReplacedBy != n.ReplacedBy {
 		text := "The policy is in force again."
@@ -130,13 +133,13 @@ func (c *comparer) policies() {
 		if n.ReplacedBy != "" {
 			text, effect = "The policy is void: "+model.Quote(n.ReplacedBy)+" replaces it.", Worse
 		}
-		c.say(Change{Effect: effect, Text: text}, nil)
+		c.add(Change{Effect: effect, Text: text}, nil)
 	}
 	if (o.clashes() || n.clashes()) && o.settling() != n.settling() {
-		c.say(Change{Effect: settled(n.Strategies).against(settled(o.Strategies)), Text: n.settling() + " Before: " + o.settling()}, nil)
+		c.add(Change{Effect: settled(n.Strategies).against(settled(o.Strategies)), Text: n.settling() + " Before: " + o.settling()}, nil)
 	}
 	if !sameFacts(o.Facts, n.Facts) {
-		c.say(Change{Effect: Mixed, Text: "What the document says of the members of collections, or of actions, is different."}, nil)
+		c.add(Change{Effect: Mixed, Text: "What the document says of the members of collections, or of actions, is different."}, nil)
 	}
 }
 
@@ -169,7 +172,8 @@ func sameFacts(f *model.Facts, other *model.Facts) bool {
 			return slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y)))
 		})
 	}
-	return relation(f.PartOf, other.PartOf) && relation(f.IncludedIn, other.IncludedIn) && relation(f.Implies, other.Implies) && relation(f.Instances, other.Instances)
+	return relation(f.PartOf, other.PartOf) && relation(f.IncludedIn, other.IncludedIn) && relation(f.Implies,
+		other.Implies) && relation(f.Instances, other.Instances)
 }
 
 // remaining are the rules of each policy that the other does not have as they are.
@@ -236,8 +240,9 @@ var effects = map[model.RuleKind]Effect{model.Permission: Better, model.Prohibit
 
 func (c *comparer) gone(list []*model.Atom) {
 	for _, g := range gather(list, wholeRules(c.old.NormalForm)) {
-		c.say(Change{
-			Effect: effects[g.kind].reverse(), Old: g.node.Name(), About: c.old.text(g.node), Text: "This " + g.kind.String() + " is no longer there.",
+		c.add(Change{
+			Effect: effects[g.kind].reverse(), Old: g.node.Name(), About: c.old.text(g.node),
+			Text: "This " + g.kind.String() + " is no longer there.",
 		}, nil)
 	}
 }
@@ -246,7 +251,7 @@ func (c *comparer) come(list []*model.Atom) {
 	for _, g := range gather(list, wholeRules(c.new.NormalForm)) {
 		s := c.new.rule(g.node)
 		text := strings.Join(append([]string{"This " + g.kind.String() + " is new."}, s.Terms...), " ")
-		c.say(Change{Effect: effects[g.kind], New: g.node.Name(), About: s.Text, Text: text}, nil)
+		c.add(Change{Effect: effects[g.kind], New: g.node.Name(), About: s.Text, Text: text}, nil)
 	}
 }
 

@@ -151,7 +151,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What is written differently and says the same is no change.
+// What is written differently and means the same is no change.
 func TestCompareGoesByMeaning(t *testing.T) {
 	const base = `"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":"http://www.w3.org/ns/odrl/2/reproduce","constraint":[
 		{"leftOperand":"dateTime","operator":"lteq","rightOperand":"2030-01-01T12:00:00+02:00"},{"leftOperand":"rateLimit","operator":"lteq","rightOperand":100,"unit":"hour"},
@@ -162,7 +162,8 @@ func TestCompareGoesByMeaning(t *testing.T) {
 		 "constraint":[{"or":[{"operator":"eq","leftOperand":"odrl:spatial","rightOperand":"DE"},{"leftOperand":"purpose","operator":"odrl:isAnyOf","rightOperand":["y","x"]}]},
 		 {"leftOperand":"http://example.com/vocab/rateLimit","operator":"lte","rightOperand":"100","unit":"http://example.com/vocab/hour"},
 		 {"leftOperand":"dateTime","operator":"lteq","rightOperand":{"@value":"2030-01-01T10:00:00Z","@type":"xsd:dateTime"}}]}`,
-		`"action":"reproduce","target":"http://example.com/b",` + strings.NewReplacer(`,"http://example.com/b"`, ``, `"action":"http://www.w3.org/ns/odrl/2/reproduce",`, ``).Replace(base),
+		`"action":"reproduce","target":"http://example.com/b",` + strings.NewReplacer(`,"http://example.com/b"`, ``,
+			`"action":"http://www.w3.org/ns/odrl/2/reproduce",`, ``).Replace(base),
 	} {
 		old, new := lenient(t, policy(base)), lenient(t, policy(same)) //nolint:revive // the words for it
 		for _, c := range []words.Comparison{words.Compare(old, new), words.Compare(new, old)} {
@@ -173,7 +174,7 @@ func TestCompareGoesByMeaning(t *testing.T) {
 	}
 }
 
-// No change is lost: where one of two example policies says something else, there is a change.
+// No change is lost: where two example policies differ in meaning, there is a change.
 func TestCompareTheExamples(t *testing.T) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) < 10 {

@@ -141,7 +141,8 @@ func (w *wording) sentence(g *group) Sentence {
 		s.Text = capital(g.whoNot()) + " exceed the limits on calls of " + g.what("any", "or") + conditions + "."
 		s.Terms = []string{"An agent that keeps trying may be blocked."}
 	case g.Bounds():
-		s.Text = capital(g.whoNot()) + " call " + g.what("any", "or") + " more than " + often(g.Limits[0].Max) + " " + inPeriod(g.Limits[0].Period) + conditions + "."
+		s.Text = capital(g.whoNot()) + " call " + g.what("any",
+			"or") + " more than " + often(g.Limits[0].Max) + " " + inPeriod(g.Limits[0].Period) + conditions + "."
 		s.Terms = g.counted()
 	default:
 		s.Text = capital(g.whoNot()) + " call " + g.what("any", "or") + conditions + "."

@@ -24,7 +24,10 @@ func shop() odrl.World {
 			"https://shop.example/assignee":       {AgentID: "secret-agent-id", KeyID: "secret-key-id"},
 		},
 	}
-	for name, title := range map[string]string{"search-products": "SearchProducts", "product-details": "GetProductDetails", "place-order": "PlaceOrder"} {
+	for name, title := range map[string]string{
+		"search-products": "SearchProducts", "product-details": "GetProductDetails",
+		"place-order": "PlaceOrder",
+	} {
 		w.Intents = append(w.Intents, odrl.Asset{UID: "shop.example:" + name + ":v1", Namespace: "shop.example", Name: name, Title: title})
 	}
 	slices.SortFunc(w.Intents, func(a, b odrl.Asset) int { return strings.Compare(a.UID, b.UID) })
@@ -91,26 +94,31 @@ func TestPlainConditions(t *testing.T) {
 		leaf("language", "isAllOf", list{"en", "de"}):    `the language is all of DE and EN`,
 		region:                              `the region is DE or part of it`,
 		leaf("spatial", "hasPart", "US-CA"): `the region contains US-CA`,
-		leaf("recipient", "eq", "https://a.example/1"):                           `the recipient is "https://a.example/1"`,
-		leaf("version", "gteq", "v2"):                                            `the version of the intent is at least 2.0.0`,
-		leaf("version", "lt", "2.1"):                                             `the version of the intent is below 2.1.0`,
-		leaf("dateTime", "lt", "2030-12-31"):                                     `the call is made before 31 December 2030 (UTC)`,
-		leaf("dateTime", "gt", "2030-12-31"):                                     `the call is made no earlier than 1 January 2031 (UTC)`,
-		leaf("dateTime", "eq", "2030-12-31"):                                     `the call is made on 31 December 2030 (UTC)`,
-		leaf("dateTime", "neq", "2030-12-31"):                                    `the call is made on any day but 31 December 2030 (UTC)`,
-		leaf("dateTime", "lteq", "2030-12-31T01:00:00.5+01:00"):                  `the call is made no later than 31 December 2030, 00:00:00.5 UTC`,
-		leaf("dateTime", "gt", "2030-12-31T00:00:00Z"):                           `the call is made after 31 December 2030, 00:00:00 UTC`,
-		leaf("dateTime", "eq", "2030-12-31T00:00:00Z"):                           `the call is made at 31 December 2030, 00:00:00 UTC`,
-		leaf("timeWindow", "within", "09:00:00+02:00/17:00:30+02:00"):            `the call is made from 07:00 until just before 15:00:30 (UTC)`,
-		leaf("timeWindow", "outside", "09:00:00Z/17:00:00Z"):                     `the call is made from 17:00 until just before 09:00 on the next day (UTC)`,
-		leaf("timeWindow", "outside", "00:00:00Z/06:00:00Z"):                     `the call is made from 06:00 until just before 24:00 (UTC)`,
-		leaf("timeWindow", "outside", "18:00:00Z/24:00:00Z"):                     `the call is made from 00:00 until just before 18:00 (UTC)`,
-		leaf("timeWindow", "outside", "22:00:00Z/06:00:00Z"):                     `the call is made from 06:00 until just before 22:00 (UTC)`,
-		leaf("timeWindow", "within", "18:00:00Z/00:00:00Z"):                      `the call is made from 18:00 until just before 24:00 (UTC)`,
-		leaf("dateTime", "within", "2030-01-01/2030-12-31"):                      `the call is made no earlier than 1 January 2030 (UTC) and before 1 January 2031 (UTC)`,
-		leaf("dateTime", "outside", "2030-01-01T00:00:00Z/2030-01-02T12:00:00Z"): `the call is made before 1 January 2030 (UTC), or no earlier than 2 January 2030, 12:00:00 UTC`,
-		and("or", purpose, region):                                               `the purpose is "research", or the region is DE or part of it`,
-		and("xone", purpose, and("and", region, purpose)):                        `exactly one of these is true: (1) the purpose is "research"; (2) the region is DE or part of it, and the purpose is "research"`,
+		leaf("recipient", "eq", "https://a.example/1"): `the recipient is "https://a.example/1"`,
+		leaf("version", "gteq", "v2"):                  `the version of the intent is at least 2.0.0`,
+		leaf("version", "lt", "2.1"):                   `the version of the intent is below 2.1.0`,
+		leaf("dateTime", "lt", "2030-12-31"):           `the call is made before 31 December 2030 (UTC)`,
+		leaf("dateTime", "gt", "2030-12-31"):           `the call is made no earlier than 1 January 2031 (UTC)`,
+		leaf("dateTime", "eq", "2030-12-31"):           `the call is made on 31 December 2030 (UTC)`,
+		leaf("dateTime", "neq", "2030-12-31"):          `the call is made on any day but 31 December 2030 (UTC)`,
+		leaf("dateTime", "lteq",
+			"2030-12-31T01:00:00.5+01:00"): `the call is made no later than 31 December 2030, 00:00:00.5 UTC`,
+		leaf("dateTime", "gt", "2030-12-31T00:00:00Z"):                `the call is made after 31 December 2030, 00:00:00 UTC`,
+		leaf("dateTime", "eq", "2030-12-31T00:00:00Z"):                `the call is made at 31 December 2030, 00:00:00 UTC`,
+		leaf("timeWindow", "within", "09:00:00+02:00/17:00:30+02:00"): `the call is made from 07:00 until just before 15:00:30 (UTC)`,
+		leaf("timeWindow", "outside",
+			"09:00:00Z/17:00:00Z"): `the call is made from 17:00 until just before 09:00 on the next day (UTC)`,
+		leaf("timeWindow", "outside", "00:00:00Z/06:00:00Z"): `the call is made from 06:00 until just before 24:00 (UTC)`,
+		leaf("timeWindow", "outside", "18:00:00Z/24:00:00Z"): `the call is made from 00:00 until just before 18:00 (UTC)`,
+		leaf("timeWindow", "outside", "22:00:00Z/06:00:00Z"): `the call is made from 06:00 until just before 22:00 (UTC)`,
+		leaf("timeWindow", "within", "18:00:00Z/00:00:00Z"):  `the call is made from 18:00 until just before 24:00 (UTC)`,
+		leaf("dateTime", "within",
+			"2030-01-01/2030-12-31"): `the call is made no earlier than 1 January 2030 (UTC) and before 1 January 2031 (UTC)`,
+		leaf("dateTime", "outside",
+			"2030-01-01T00:00:00Z/2030-01-02T12:00:00Z"): `the call is made before 1 January 2030 (UTC), or no earlier than 2 January 2030, 12:00:00 UTC`,
+		and("or", purpose, region): `the purpose is "research", or the region is DE or part of it`,
+		and("xone", purpose, and("and", region,
+			purpose)): `exactly one of these is true: (1) the purpose is "research"; (2) the region is DE or part of it, and the purpose is "research"`,
 	} {
 		p := publish(t, []byte(policy(`"permission":{"target":"example.com:buy:v1","action":"execute","constraint":`+c+`}`)), world())
 		s := words.Explain(p)[0]

@@ -77,7 +77,10 @@ func (a *atomizer) split(node *Rule) []*Atom {
 			if !a.room(node) {
 				return nil
 			}
-			list = append(list, &Atom{Kind: node.Kind, Node: node, Action: action, Target: target, Parties: map[string]*Reference{}, Constraints: node.Constraints})
+			list = append(list, &Atom{
+				Kind: node.Kind, Node: node, Action: action, Target: target, Parties: map[string]*Reference{},
+				Constraints: node.Constraints,
+			})
 		}
 	}
 	for _, fn := range SortedKeys(node.Parties) {

@@ -339,7 +339,10 @@ func (w *writer) outsiders() []any {
 		n := at(iri)
 		n.set("@type", append([]any{class}, texts(w.Facts.Instances[iri])...))
 	}
-	for key, relation := range map[string]map[string][]string{"partOf": w.Facts.PartOf, "includedIn": w.Facts.IncludedIn, "implies": w.Facts.Implies} {
+	for key, relation := range map[string]map[string][]string{
+		"partOf": w.Facts.PartOf, "includedIn": w.Facts.IncludedIn,
+		"implies": w.Facts.Implies,
+	} {
 		for iri, list := range relation {
 			if blank(iri) {
 				continue

@@ -131,7 +131,8 @@ func (c *checker) constraints(list []*Constraint) {
 			continue
 		}
 		if len(x.Right)+len(x.RightRef) > 1 && !slices.Contains(SetOperators, x.Operator) && slices.Contains(operators, x.Operator) {
-			c.Problems.Doubtf("cardinality", x.Pointer, "%s compares with one value, not %d: use isAnyOf, isNoneOf or isAllOf", x.Operator, len(x.Right)+len(x.RightRef))
+			c.Problems.Doubtf("cardinality", x.Pointer, "%s compares with one value, not %d: use isAnyOf, isNoneOf or isAllOf", x.Operator,
+				len(x.Right)+len(x.RightRef))
 		}
 	}
 }

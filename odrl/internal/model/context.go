@@ -18,9 +18,11 @@ func (n *Names) readContext(v any, pointer string) {
 			switch {
 			case n.knownContext(c):
 			case n.Served:
-				n.Problems.Warnf("remote-context", f.Pointer, "the context %s is not known and never fetched: terms are read as ODRL 2.2 and UIM define them", Quote(c))
+				n.Problems.Warnf("remote-context", f.Pointer,
+					"the context %s is not known and never fetched: terms are read as ODRL 2.2 and UIM define them", Quote(c))
 			default:
-				n.Problems.Doubtf("remote-context", f.Pointer, "the context %s is not known and never fetched: use http://%s, and write other prefixes inline", Quote(c), contexts[0])
+				n.Problems.Doubtf("remote-context", f.Pointer,
+					"the context %s is not known and never fetched: use http://%s, and write other prefixes inline", Quote(c), contexts[0])
 			}
 		case map[string]any:
 			n.inline(c, f.Pointer)
@@ -62,8 +64,10 @@ func (n *Names) inline(c map[string]any, pointer string) {
 var reserved = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{"id": true, "perm": true, "prohibit": true, "invalid": true, "policyUsage": true}
 	for _, list := range [][]string{
-		keys, operators, slices.Collect(maps.Keys(actions)), slices.Collect(maps.Keys(ActionAliases)), slices.Collect(maps.Keys(operatorAliases)), slices.Collect(maps.Keys(operandByName)),
-		slices.Collect(maps.Keys(OperandAliases)), slices.Collect(maps.Keys(PolicyTypes)), strings.Fields("Rule Permission Prohibition Duty Asset AssetCollection Party PartyCollection Action Constraint LogicalConstraint"),
+		keys, operators, slices.Collect(maps.Keys(actions)), slices.Collect(maps.Keys(ActionAliases)),
+		slices.Collect(maps.Keys(operatorAliases)), slices.Collect(maps.Keys(operandByName)),
+		slices.Collect(maps.Keys(OperandAliases)), slices.Collect(maps.Keys(PolicyTypes)),
+		strings.Fields("Rule Permission Prohibition Duty Asset AssetCollection Party PartyCollection Action Constraint LogicalConstraint"),
 	} {
 		for _, name := range list {
 			m[name] = true
@@ -83,7 +87,10 @@ func (n *Names) define(name, iri, at string) {
 		return
 	}
 	if reserved()[name] {
-		own := []string{OdrlNS + name, OdrlNS + operatorAliases[name], OdrlNS + ActionAliases[name], OdrlNS + OperandAliases[name], ccNS + name, ccNS + ActionAliases[name], UimNS + name}
+		own := []string{
+			OdrlNS + name, OdrlNS + operatorAliases[name], OdrlNS + ActionAliases[name], OdrlNS + OperandAliases[name],
+			ccNS + name, ccNS + ActionAliases[name], UimNS + name,
+		}
 		if name == "uid" || name == "id" {
 			own = []string{"@id"}
 		}

@@ -42,7 +42,8 @@ func (l *Library) lineage() {
 	for _, d := range l.List {
 		for _, ref := range d.inherits {
 			if l.byUID[ref.IRI] == nil {
-				l.Problems.Errorf("inherit", ref.Pointer, "the parent %s is not in this document and never fetched: add it as a node of the @graph, or write the inherited rules into this policy", Quote(ref.IRI))
+				l.Problems.Errorf("inherit", ref.Pointer,
+					"the parent %s is not in this document and never fetched: add it as a node of the @graph, or write the inherited rules into this policy", Quote(ref.IRI))
 				continue
 			}
 			Relate(parents, d.uid, ref.IRI)
@@ -116,7 +117,8 @@ func (l *Library) parent(d *Document) bool {
 // what it inherits, and what it shares copied into each rule.
 func (l *Library) Expanded(d *Document) *Document {
 	out := &Document{
-		uid: d.uid, Pointer: d.Pointer, Types: d.Types, TypesAt: d.TypesAt, profiles: d.profiles, inherits: d.inherits, ReplacedBy: d.ReplacedBy, notes: d.notes, keys: d.keys, facts: l.facts,
+		uid: d.uid, Pointer: d.Pointer, Types: d.Types, TypesAt: d.TypesAt, profiles: d.profiles, inherits: d.inherits,
+		ReplacedBy: d.ReplacedBy, notes: d.notes, keys: d.keys, facts: l.facts,
 		relations: map[string][]Reference{}, parties: map[string][]Reference{},
 	}
 	if len(out.Types) == 0 || slices.Equal(out.Types, []string{"Policy"}) {

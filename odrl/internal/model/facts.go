@@ -14,7 +14,10 @@ type Facts struct {
 }
 
 func newFacts() *Facts {
-	return &Facts{PartOf: map[string][]string{}, IncludedIn: map[string][]string{}, Implies: map[string][]string{}, Instances: map[string][]string{}, outside: map[string]notes{}}
+	return &Facts{
+		PartOf: map[string][]string{}, IncludedIn: map[string][]string{}, Implies: map[string][]string{},
+		Instances: map[string][]string{}, outside: map[string]notes{},
+	}
 }
 
 // Relate notes that a stands in the relation to b, once.

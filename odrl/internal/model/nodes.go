@@ -19,7 +19,10 @@ const (
 )
 
 var roles = func() map[string]role {
-	m := map[string]role{"target": thingRole, "asset": thingRole, "output": thingRole, "relation": thingRole, "identifier": thingRole, "constraint": constraintRole, "refinement": constraintRole}
+	m := map[string]role{
+		"target": thingRole, "asset": thingRole, "output": thingRole, "relation": thingRole, "identifier": thingRole,
+		"constraint": constraintRole, "refinement": constraintRole,
+	}
 	for _, name := range []string{"permission", "prohibition", "obligation", "duty", "remedy", "consequence"} {
 		m[name] = ruleRole
 	}
@@ -51,7 +54,7 @@ func (r *reader) index(f Field, as role, top bool) {
 			return
 		}
 		raws := SortedKeys(v)
-		if id := r.idOf(v); id != "" && slices.ContainsFunc(raws, func(raw string) bool { return r.says(raw, top) }) {
+		if id := r.idOf(v); id != "" && slices.ContainsFunc(raws, func(raw string) bool { return r.describes(raw, top) }) {
 			r.define(id, definition{f, as})
 		}
 		for _, raw := range raws {
@@ -69,9 +72,9 @@ func (r *reader) index(f Field, as role, top bool) {
 	}
 }
 
-// says reports whether a property describes a node. The type alone does so at the top; within
+// describes reports whether a property describes a node. The type alone does so at the top; within
 // a rule it is part of referring to it.
-func (r *reader) says(raw string, top bool) bool {
+func (r *reader) describes(raw string, top bool) bool {
 	name, _ := r.key(raw)
 	return name != "@id" && name != "@context" && (top || name != "@type")
 }
@@ -92,7 +95,8 @@ func (r *reader) indexInside(f Field) {
 func (r *reader) define(id string, d definition) {
 	for _, other := range r.nodes[id] {
 		if other.role != anyRole && d.role != anyRole && other.role != d.role {
-			r.Problems.Errorf("duplicate", d.Pointer+"/"+escape(r.idKey(d.Value)), "the uid %s is already taken at %s", Quote(id), PointerName(other.Pointer+"/"+escape(r.idKey(other.Value))))
+			r.Problems.Errorf("duplicate", d.Pointer+"/"+escape(r.idKey(d.Value)), "the uid %s is already taken at %s", Quote(id),
+				PointerName(other.Pointer+"/"+escape(r.idKey(other.Value))))
 			return
 		}
 	}
@@ -194,7 +198,8 @@ func (r *reader) merge(o, other *object, id string) {
 		case slices.Contains(united, name):
 			o.fields[name] = append(mine, f...)
 		case !reflect.DeepEqual(spread(mine), spread(f)):
-			r.Problems.Errorf("duplicate", f[0].Pointer, "%s stands at %s too and says something else there: a node is written once, or twice alike", Quote(id), PointerName(o.pointer))
+			r.Problems.Errorf("duplicate", f[0].Pointer,
+				"%s stands at %s too and says something else there: a node is written once, or twice alike", Quote(id), PointerName(o.pointer))
 		}
 	}
 	for name, v := range other.notes {

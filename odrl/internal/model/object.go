@@ -294,7 +294,7 @@ func Scalar(v any) (string, bool) {
 	case json.Number:
 		return string(v), true
 	case map[string]any:
-		if inner, ok := v["@value"]; ok && plainValue(v) {
+		if inner, ok := v["@value"]; ok && isScalar(v) {
 			if _, again := inner.(map[string]any); !again {
 				return Scalar(inner)
 			}
@@ -303,8 +303,8 @@ func Scalar(v any) (string, bool) {
 	return "", false
 }
 
-// plainValue reports whether a value object holds nothing beside its value and type.
-func plainValue(v map[string]any) bool {
+// isScalar reports whether a value object holds nothing beside its value and type.
+func isScalar(v map[string]any) bool {
 	for k := range v {
 		if k != "@value" && k != "@type" && k != "type" && k != "@language" {
 			return false

@@ -34,7 +34,8 @@ func DecodeTree(doc []byte, found *Findings) any {
 // NewNames resolves what the document calls things. hosts are those under which terms of the service's vocabulary stand.
 func NewNames(tree any, hosts []string, found *Findings) *Names {
 	names := &Names{
-		Problems: found, prefixes: map[string]string{}, aliases: map[string]string{}, keyNames: map[string]keyName{}, declared: map[string]string{},
+		Problems: found, prefixes: map[string]string{}, aliases: map[string]string{}, keyNames: map[string]keyName{},
+		declared: map[string]string{},
 	}
 	if host := PolicyHost(tree); host != "" && !slices.Contains(hosts, host) {
 		hosts = append(slices.Clone(hosts), host)

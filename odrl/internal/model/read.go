@@ -292,7 +292,8 @@ func suggestProfile(rest string) string {
 func (r *reader) conflict(o *object) []Strategy {
 	list := o.items("conflict")
 	if len(list) > 1 {
-		r.Problems.Doubtf("cardinality", list[0].Pointer[:strings.LastIndexByte(list[0].Pointer, '/')], "conflict takes exactly one value, not %d", len(list))
+		r.Problems.Doubtf("cardinality", list[0].Pointer[:strings.LastIndexByte(list[0].Pointer, '/')],
+			"conflict takes exactly one value, not %d", len(list))
 	}
 	var found []Strategy
 	for _, f := range list {

@@ -41,11 +41,15 @@ var prefixes = map[string]string{
 
 // annotations are namespaces whose properties describe and never decide.
 var annotations = []string{
-	"www.w3.org/2000/01/rdf-schema#", "purl.org/dc/terms/", "purl.org/dc/elements/1.1/", "www.w3.org/2004/02/skos/core#", "xmlns.com/foaf/0.1/", "www.w3.org/2006/vcard/ns#", "www.w3.org/ns/prov#", "schema.org/", "www.w3.org/2002/07/owl#", "www.w3.org/ns/dcat#",
+	"www.w3.org/2000/01/rdf-schema#", "purl.org/dc/terms/", "purl.org/dc/elements/1.1/", "www.w3.org/2004/02/skos/core#",
+	"xmlns.com/foaf/0.1/", "www.w3.org/2006/vcard/ns#", "www.w3.org/ns/prov#", "schema.org/", "www.w3.org/2002/07/owl#", "www.w3.org/ns/dcat#",
 }
 
 // describing are bare keys that describe and never decide. UIM documents write them without a prefix.
-var describing = []string{"title", "name", "label", "comment", "description", "agreement", "note", "version", "issued", "modified", "creator", "publisher"}
+var describing = []string{
+	"title", "name", "label", "comment", "description", "agreement", "note", "version", "issued", "modified",
+	"creator", "publisher",
+}
 
 // licences are properties of Creative Commons' vocabulary that describe a licence and decide nothing.
 var licences = strings.Fields("legalcode license attributionName attributionURL jurisdiction deprecatedOn licenseClass")
@@ -53,7 +57,10 @@ var licences = strings.Fields("legalcode license attributionName attributionURL 
 // actions are the actions of ODRL V 2.2 with the action each is included in (none: use), and those of
 // the UIM profile. None of the latter is included in execute, or exceedRateLimit would conflict with it.
 var actions = func() map[string]string {
-	m := map[string]string{"use": "", "transfer": "", "give": "transfer", "sell": "transfer", "display": "play", "extract": "reproduce", "logUsage": "inform"}
+	m := map[string]string{
+		"use": "", "transfer": "", "give": "transfer", "sell": "transfer", "display": "play", "extract": "reproduce",
+		"logUsage": "inform",
+	}
 	for name := range strings.FieldsSeq(`acceptTracking aggregate annotate anonymize archive attribute compensate concurrentUse delete derive
 		digitize distribute ensureExclusivity execute grantUse include index inform install modify move nextPolicy obtainConsent play present
 		print read reproduce reviewPolicy stream synchronize textToSpeech transform translate uninstall watermark
@@ -127,7 +134,8 @@ func isDatatype(iri string) bool {
 
 // functions are the party functions of ODRL V 2.2.
 var functions = []string{
-	"assigner", "assignee", "compensatedParty", "compensatingParty", "attributedParty", "attributingParty", "consentingParty", "consentedParty",
+	"assigner", "assignee", "compensatedParty", "compensatingParty", "attributedParty", "attributingParty", "consentingParty",
+	"consentedParty",
 	"informedParty", "informingParty", "trackingParty", "trackedParty", "contractingParty", "contractedParty",
 }
 
@@ -157,23 +165,18 @@ var keys = slices.Sorted(maps.Keys(func() map[string]bool {
 // Handled are the duties that the gateway itself fulfils or requires.
 var Handled = []string{"compensate", "signPayload", "attribute", "inform", "logUsage", "acceptTracking"}
 
-// Currencies are the ISO 4217 codes in use.
-var Currencies = strings.Fields(`AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF
-	CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD
-	IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN
-	NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL
-	THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWG`)
-
 // CurrencyNames are the local names under which vocabularies such as DBpedia name currencies.
 var CurrencyNames = map[string]string{
-	"Euro": "EUR", "United_States_dollar": "USD", "United_States_Dollar": "USD", "US_Dollar": "USD", "Pound_sterling": "GBP", "Pound_Sterling": "GBP",
-	"Japanese_yen": "JPY", "Japanese_Yen": "JPY", "Swiss_franc": "CHF", "Swiss_Franc": "CHF", "Renminbi": "CNY", "Indian_rupee": "INR",
+	"Euro": "EUR", "United_States_dollar": "USD", "United_States_Dollar": "USD", "US_Dollar": "USD", "Pound_sterling": "GBP",
+	"Pound_Sterling": "GBP",
+	"Japanese_yen":   "JPY", "Japanese_Yen": "JPY", "Swiss_franc": "CHF", "Swiss_Franc": "CHF", "Renminbi": "CNY", "Indian_rupee": "INR",
 	"Canadian_dollar": "CAD", "Australian_dollar": "AUD", "Swedish_krona": "SEK", "Norwegian_krone": "NOK", "Danish_krone": "DKK",
 }
 
 // UnitNamespaces are namespaces beside the profile's whose local names may be units or currencies.
 var UnitNamespaces = []string{
-	"dbpedia.org/resource/", "www.currency-iso.org/dam/downloads/lists/list_one.xml#", "cvx.iptc.org/iso4217a/", "cvx.iptc.org/iso4217a:", "publications.europa.eu/resource/authority/currency/",
+	"dbpedia.org/resource/", "www.currency-iso.org/dam/downloads/lists/list_one.xml#", "cvx.iptc.org/iso4217a/", "cvx.iptc.org/iso4217a:",
+	"publications.europa.eu/resource/authority/currency/",
 	"www.w3.org/2006/time#", "qudt.org/vocab/unit/",
 }
 
@@ -186,5 +189,6 @@ var SetOperators = []string{"isAnyOf", "isNoneOf", "isAllOf", "hasPart"}
 // PeriodNames are other names of periods with the name that a limit has for them.
 var PeriodNames = map[string]string{
 	"HR": "hour", "MIN": "minute", "SEC": "second", "DAY": "day", "WK": "week", "MO": "month", "YR": "year",
-	"unitHour": "hour", "unitMinute": "minute", "unitSecond": "second", "unitDay": "day", "unitWeek": "week", "unitMonth": "month", "unitYear": "year",
+	"unitHour": "hour", "unitMinute": "minute", "unitSecond": "second", "unitDay": "day", "unitWeek": "week", "unitMonth": "month",
+	"unitYear": "year",
 }

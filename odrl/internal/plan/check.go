@@ -255,7 +255,10 @@ func (c *planCheck) requests(ctx context.Context) error {
 		return nil
 	}
 	for i := range min(most, max(len(agents), len(uids))) {
-		r := Request{AgentID: agents[i%len(agents)], Intent: uids[i*len(uids)/most%len(uids)], Now: time.Unix(0, 0).Add(time.Duration(i) * 5 * time.Hour)}
+		r := Request{
+			AgentID: agents[i%len(agents)], Intent: uids[i*len(uids)/most%len(uids)],
+			Now: time.Unix(0, 0).Add(time.Duration(i) * 5 * time.Hour),
+		}
 		if i%2 == 1 {
 			r.AgentKey, r.ProofKey = []byte("a key"), []byte("a key")
 		}
@@ -354,7 +357,8 @@ func around(v any) []*ast.Term {
 func wrong(right []ast.Value) []ast.Value {
 	odd := []*ast.Term{
 		ast.NullTerm(), ast.InternedTerm(true), IntTerm(5), ast.StringTerm("5"), ast.ArrayTerm(), ast.ArrayTerm(IntTerm(1), IntTerm(0)),
-		ast.ArrayTerm(ast.StringTerm("1"), ast.NullTerm(), IntTerm(0)), ast.ObjectTerm(), ast.ObjectTerm([2]*ast.Term{ast.StringTerm("k"), ast.StringTerm("5")}),
+		ast.ArrayTerm(ast.StringTerm("1"), ast.NullTerm(), IntTerm(0)), ast.ObjectTerm(),
+		ast.ObjectTerm([2]*ast.Term{ast.StringTerm("k"), ast.StringTerm("5")}),
 	}
 	list := []ast.Value{ast.NewArray()}
 	for _, t := range odd {

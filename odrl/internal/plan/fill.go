@@ -113,7 +113,8 @@ func planned(x any) value {
 }
 
 func (s *PolicySlot) text(t string) value {
-	if s.Kind != model.Text && s.Kind != model.Code || t == "" || s.As != string(model.MixedText) && s.Left.TextForm(t) != model.TextForm(s.As) {
+	if s.Kind != model.Text && s.Kind != model.Code || t == "" || s.As != string(model.MixedText) &&
+		s.Left.TextForm(t) != model.TextForm(s.As) {
 		return value{}
 	}
 	return value{kind: aText, s: s.Left.CanonicalText(t)}
@@ -156,7 +157,10 @@ type filler struct {
 }
 
 func (in *Inputs) filler(slots []planSlot, constants []*value) (*filler, error) {
-	l := &filler{slots: slots, facts: make([]*PolicySlot, len(slots)), parties: in.agents, everyone: value{kind: aText, s: rules.Everyone}, keys: map[string]string{}}
+	l := &filler{
+		slots: slots, facts: make([]*PolicySlot, len(slots)), parties: in.agents, everyone: value{kind: aText, s: rules.Everyone},
+		keys: map[string]string{},
+	}
 	for i, s := range slots {
 		if s.root != "facts" {
 			continue

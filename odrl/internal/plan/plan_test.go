@@ -13,7 +13,8 @@ import (
 // A residual that asks for more than a plan can do must not become one.
 func TestAPlanIsMadeOfWhatIsKnownAndNothingElse(t *testing.T) {
 	module := func(body string) *Residual {
-		m, err := opa.ParseModuleWithOpts("x.rego", "package partial.uimgate.odrl\n\nactive contains 1 if { "+body+" }\n\nhelper(x) if x == 1\n\nother := 5\n\nloop(x) if data.partial.uimgate.odrl.loop(x)\n", opa.ParserOptions{RegoVersion: opa.RegoV1})
+		m, err := opa.ParseModuleWithOpts("x.rego",
+			"package partial.uimgate.odrl\n\nactive contains 1 if { "+body+" }\n\nhelper(x) if x == 1\n\nother := 5\n\nloop(x) if data.partial.uimgate.odrl.loop(x)\n", opa.ParserOptions{RegoVersion: opa.RegoV1})
 		if err != nil {
 			t.Fatal(body, err)
 		}
@@ -41,7 +42,10 @@ func TestAPlanIsMadeOfWhatIsKnownAndNothingElse(t *testing.T) {
 		`data.partial.uimgate.odrl.missing`:                              "the reference",
 		`input.facts.a == 1.5`:                                           "the term",
 	} {
-		in := &Inputs{Slots: []PolicySlot{{FactSlot: rules.FactSlot{Slot: rules.Slot{Operand: "a"}}}, {FactSlot: rules.FactSlot{Slot: rules.Slot{Operand: "b"}}}}}
+		in := &Inputs{Slots: []PolicySlot{
+			{FactSlot: rules.FactSlot{Slot: rules.Slot{Operand: "a"}}},
+			{FactSlot: rules.FactSlot{Slot: rules.Slot{Operand: "b"}}},
+		}}
 		made, err := newPlan(in, module(body))
 		switch {
 		case want == "" && err != nil:
@@ -72,7 +76,10 @@ func TestAWrongPlanIsNotUsed(t *testing.T) {
 		for i := range s.entries {
 			breakings++
 			right := s.entries[i].when
-			for name, wrong := range map[string]*formula{"always": {op: fAlways, memo: -1}, "never": {op: fNever, memo: -1}, "not": {op: fNone, kids: []*formula{right}, memo: -1}} {
+			for name, wrong := range map[string]*formula{
+				"always": {op: fAlways, memo: -1}, "never": {op: fNever, memo: -1},
+				"not": {op: fNone, kids: []*formula{right}, memo: -1},
+			} {
 				s.entries[i].when = wrong
 				if err := checked(t.Context(), p, in, made); err == nil {
 					t.Errorf("%s %s as %s is not noticed", s.answer, s.name, name)
@@ -93,7 +100,10 @@ func compiled(t *testing.T) (*rules.Program, *Inputs) {
 		`"action":"execute","constraint":[{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}]}}`
 	var found model.Findings
 	tree, _ := model.DecodeTree([]byte(doc), &found).(map[string]any)
-	w := rules.World{Hosts: []string{"example.com"}, Intents: []rules.Asset{{UID: "example.com:search:v1", Namespace: "example.com", Name: "search"}}}
+	w := rules.World{Hosts: []string{"example.com"}, Intents: []rules.Asset{{
+		UID: "example.com:search:v1", Namespace: "example.com",
+		Name: "search",
+	}}}
 	p := rules.Compile(t.Context(), tree, w, &found)
 	if p == nil {
 		t.Fatal(found.List)

@@ -44,7 +44,8 @@ func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs []d
 		a.Problems.Errorf("conflict", pointer,
 			"always prohibits what %s permits, as in %s, which voids the policy: set conflict to prohibit or perm, or name other targets", p, in)
 	case definite && strategy == model.ProhibitionWins:
-		a.Problems.Warnf("conflict", pointer, "always prohibits what %s permits, as in %s: that permission is without effect where both meet", p, in)
+		a.Problems.Warnf("conflict", pointer, "always prohibits what %s permits, as in %s: that permission is without effect where both meet",
+			p, in)
 	case definite:
 		a.Problems.Warnf("conflict", pointer, "is without effect where %s permits the same, as in %s", p, in)
 	case strategy == model.VoidOnConflict:
@@ -278,7 +279,8 @@ func (a *analyst) duty(d, of, f *model.Atom) {
 		return
 	}
 	if _, ok := satisfiable(a.Names, slices.Concat(demandsOf(d, true), demandsOf(f, true))); ok {
-		a.Problems.Warnf("duty-conflict", d.Node.Pointer, "the %s to %s %s is what %s prohibits", d.Kind, at.action, model.Quote(at.target), f.Node.Name())
+		a.Problems.Warnf("duty-conflict", d.Node.Pointer, "the %s to %s %s is what %s prohibits", d.Kind, at.action, model.Quote(at.target),
+			f.Node.Name())
 	}
 }
 
@@ -309,7 +311,8 @@ func (a *analyst) neverActive(r *model.Atom) {
 		return
 	}
 	if _, ok := satisfiable(a.Names, demandsOf(r, false)); !ok {
-		a.Problems.Warnf("never", r.Node.Pointer, "the %s can never apply: its refinements contradict one another or its constraints%s", r.Kind, binds(r.Kind))
+		a.Problems.Warnf("never", r.Node.Pointer, "the %s can never apply: its refinements contradict one another or its constraints%s",
+			r.Kind, binds(r.Kind))
 	}
 }
 

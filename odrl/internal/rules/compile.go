@@ -31,7 +31,8 @@ type compiler struct {
 
 func newCompiler(names *model.Names, m mode) *compiler {
 	return &compiler{
-		Names: names, mode: m, leafOf: map[*model.Constraint]*Leaf{}, logicOf: map[*model.Constraint]*compound{}, canonical: map[*model.Constraint]string{},
+		Names: names, mode: m, leafOf: map[*model.Constraint]*Leaf{}, logicOf: map[*model.Constraint]*compound{},
+		canonical: map[*model.Constraint]string{},
 	}
 }
 

@@ -24,7 +24,8 @@ func (n *normalizer) childDuties(r *Rule, node *model.Rule) bool {
 	ok := true
 	for _, a := range node.Actions {
 		if !slices.Contains(model.Handled, a.Name) {
-			n.Problems.Errorf("no-handler", a.Pointer, "the gateway cannot see to the duty %s: it handles pay, signPayload, attribute, inform, logUsage and acceptTracking", a.Name)
+			n.Problems.Errorf("no-handler", a.Pointer,
+				"the gateway cannot see to the duty %s: it handles pay, signPayload, attribute, inform, logUsage and acceptTracking", a.Name)
 			ok = false
 			continue
 		}
@@ -60,7 +61,8 @@ func (n *normalizer) dutyTargets(r *Rule, node *model.Rule) bool {
 		}
 		for _, member := range r.Target.members {
 			if !slices.Contains(t.members, member) {
-				n.Problems.Errorf("target", ref.Pointer, "a duty that is owed for a part of its permission's intents only: write a permission of its own for them")
+				n.Problems.Errorf("target", ref.Pointer,
+					"a duty that is owed for a part of its permission's intents only: write a permission of its own for them")
 				return false
 			}
 		}
@@ -156,10 +158,11 @@ func (k *compiler) currency(unit model.Reference) (string, bool) {
 	if code, named := model.CurrencyNames[name]; ok && named {
 		return code, true
 	}
-	if ok && slices.Contains(model.Currencies, name) {
+	if ok && model.IsCurrency(name) {
 		return name, true
 	}
-	k.Problems.Errorf("currency", unit.Pointer, "%s is no currency that is known here: use an ISO 4217 code such as USD or EUR", model.Quote(unit.IRI))
+	k.Problems.Errorf("currency", unit.Pointer, "%s is no currency that is known here: use an ISO 4217 code such as USD or EUR",
+		model.Quote(unit.IRI))
 	return "", false
 }
 

@@ -53,7 +53,8 @@ func levels(first string) string {
 // builtins are all that the modules may call: pure, and quick whatever they are given. A
 // list of what is allowed needs no upkeep when OPA learns to do more.
 var builtins = []string{
-	"eq", "equal", "neq", "lt", "lte", "gt", "gte", "assign", "count", "concat", "startswith", "internal.member_2", "is_array", "is_number", "is_string",
+	"eq", "equal", "neq", "lt", "lte", "gt", "gte", "assign", "count", "concat", "startswith", "internal.member_2", "is_array",
+	"is_number", "is_string",
 }
 
 // Module is all modules, compiled once for all policies.
@@ -92,7 +93,10 @@ func newEngine(ctx context.Context, data map[string]any) (*engine, error) {
 	}
 	store := inmem.NewFromObjectWithOpts(data, inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true))
 	e := &engine{Data: data, Compiler: compiler, Store: store}
-	for query, into := range map[string]*rego.PreparedEvalQuery{"outcome": &e.Outcome, "terms": &e.Terms, "reasons": &e.Reasons, "leaves": &e.Leaves} {
+	for query, into := range map[string]*rego.PreparedEvalQuery{
+		"outcome": &e.Outcome, "terms": &e.Terms, "reasons": &e.Reasons,
+		"leaves": &e.Leaves,
+	} {
 		*into, err = rego.New(
 			rego.Query("data.uimgate.odrl."+query), rego.Compiler(compiler), rego.Store(store), rego.StoreReadAST(true),
 			rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(AsTerm),

@@ -106,7 +106,8 @@ func (e *Evaluable) add(node *model.Rule, of *Entry) *Entry {
 // performer is the function of the party that does a duty's action, beside assignee. ODRL V 3.10.
 func performer(node *model.Rule) string {
 	does := map[string]string{
-		"compensate": "compensatingParty", "attribute": "attributingParty", "inform": "informingParty", "obtainConsent": "consentingParty", "acceptTracking": "trackedParty",
+		"compensate": "compensatingParty", "attribute": "attributingParty", "inform": "informingParty", "obtainConsent": "consentingParty",
+		"acceptTracking": "trackedParty",
 	}
 	for _, a := range node.Actions {
 		if fn, ok := does[a.Name]; ok {
@@ -294,7 +295,7 @@ func (e *Evaluable) RuleData() map[string]any {
 
 // IntentOf is the UID of the one intent that a target names under a policy from Publish.
 func (e *Evaluable) IntentOf(iri string) (string, bool) {
-	name, members, err := e.world.find(e.Names.Expand(iri))
+	name, members, err := e.world.find(e.Expand(iri))
 	if err != nil || len(members) != 1 {
 		return name, false
 	}

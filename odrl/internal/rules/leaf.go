@@ -78,8 +78,11 @@ var kindRows = map[model.Kind]kindRow{
 	model.Event:    {operators: instants, compile: (*compiler).eventLeaf},
 	model.Instant:  {compile: (*compiler).instantLeaf},
 	model.Window:   {compile: (*compiler).windowLeaf},
-	model.Key:      {operators: append([]string{"use"}, quantities...), compile: (*compiler).keyLeaf, refused: [2]string{"public-key", "%s narrows signPayload alone"}},
-	model.Count:    {refused: [2]string{"limit", "%s limits a permission or a prohibition of execute, outside or, xone and andSequence"}},
+	model.Key: {
+		operators: append([]string{"use"}, quantities...), compile: (*compiler).keyLeaf,
+		refused: [2]string{"public-key", "%s narrows signPayload alone"},
+	},
+	model.Count: {refused: [2]string{"limit", "%s limits a permission or a prohibition of execute, outside or, xone and andSequence"}},
 }
 
 // kindOf is the kind of the values that a policy which is not enforced compares. That of an operand which no vocabulary
@@ -156,7 +159,8 @@ func (k *compiler) decidable(l *Leaf, c *model.Constraint) bool {
 		k.Problems.Errorf("status", c.Pointer, "only a count has a status")
 		return false
 	case len(c.Right) > 1 && !slices.Contains(model.SetOperators, l.Operator):
-		k.Problems.Errorf("cardinality", c.Pointer, "%s compares with one value, not %d: use isAnyOf, isNoneOf or isAllOf", c.Operator, len(c.Right))
+		k.Problems.Errorf("cardinality", c.Pointer, "%s compares with one value, not %d: use isAnyOf, isNoneOf or isAllOf", c.Operator,
+			len(c.Right))
 		return false
 	case row.refused[0] != "":
 		k.Problems.Errorf(row.refused[0], c.Pointer, row.refused[1], c.Operand)
@@ -178,7 +182,8 @@ func (k *compiler) allow(l *Leaf, allowed ...string) bool {
 	if slices.Contains(allowed, l.Operator) {
 		return true
 	}
-	k.Problems.Errorf("operator", l.Source.Pointer, "%s cannot be compared by %s: use %s", l.Source.Operand, l.Source.Operator, strings.Join(allowed, ", "))
+	k.Problems.Errorf("operator", l.Source.Pointer, "%s cannot be compared by %s: use %s", l.Source.Operand, l.Source.Operator,
+		strings.Join(allowed, ", "))
 	return false
 }
 

@@ -95,7 +95,8 @@ func (k *compiler) period(unit model.Reference) (limit.Period, bool) {
 			return p, true
 		}
 	}
-	k.Problems.Errorf("unit", unit.Pointer, "%s is no period%s: use second, minute, hour, day, week, month or year", model.Quote(unit.IRI), model.Suggest(model.LastName(unit.IRI), []string{"second", "minute", "hour", "day", "week", "month", "year"}))
+	k.Problems.Errorf("unit", unit.Pointer, "%s is no period%s: use second, minute, hour, day, week, month or year", model.Quote(unit.IRI),
+		model.Suggest(model.LastName(unit.IRI), []string{"second", "minute", "hour", "day", "week", "month", "year"}))
 	return "", false
 }
 

@@ -28,14 +28,18 @@ var measures = func() map[string]measure {
 		}
 	}
 	add("byte", map[string]string{
-		"b byte bytes": "1", "kb kilobyte kilobytes": "1000", "mb megabyte megabytes": "1000000", "gb gigabyte gigabytes": "1000000000", "tb terabyte terabytes": "1000000000000",
-		"kib kibibyte kibibytes": "1024", "mib mebibyte mebibytes": "1048576", "gib gibibyte gibibytes": "1073741824", "tib tebibyte tebibytes": "1099511627776",
+		"b byte bytes": "1", "kb kilobyte kilobytes": "1000", "mb megabyte megabytes": "1000000", "gb gigabyte gigabytes": "1000000000",
+		"tb terabyte terabytes":  "1000000000000",
+		"kib kibibyte kibibytes": "1024", "mib mebibyte mebibytes": "1048576", "gib gibibyte gibibytes": "1073741824",
+		"tib tebibyte tebibytes": "1099511627776",
 	})
 	add("metre", map[string]string{
-		"mm millimetre millimeter": "1/1000", "cm centimetre centimeter": "1/100", "m metre meter": "1", "km kilometre kilometer": "1000", "in inch inches": "254/10000",
+		"mm millimetre millimeter": "1/1000", "cm centimetre centimeter": "1/100", "m metre meter": "1", "km kilometre kilometer": "1000",
+		"in inch inches": "254/10000",
 	})
 	add("second", map[string]string{
-		"ms millisecond milliseconds": "1/1000", "s sec second seconds": "1", "min minute minutes": "60", "h hr hour hours": "3600", "d day days": "86400", "wk week weeks": "604800",
+		"ms millisecond milliseconds": "1/1000", "s sec second seconds": "1", "min minute minutes": "60", "h hr hour hours": "3600",
+		"d day days": "86400", "wk week weeks": "604800",
 	})
 	add("dpi", map[string]string{"dpi ppi": "1", "dpcm ppcm": "254/100"})
 	add("percent", map[string]string{"percent percentage %": "1", "fraction ratio": "100"})
@@ -56,7 +60,10 @@ func lengthOf(number, unit string) (any, bool) {
 	if !ok || unit == "" {
 		return nil, false
 	}
-	if months := map[string]string{"month": "M", "year": "Y", "mo": "M", "yr": "Y"}[strings.TrimSuffix(strings.ToLower(unit), "s")]; months != "" {
+	if months := map[string]string{
+		"month": "M", "year": "Y", "mo": "M",
+		"yr": "Y",
+	}[strings.TrimSuffix(strings.ToLower(unit), "s")]; months != "" {
 		if !x.IsInt() || x.Sign() < 0 {
 			return nil, false
 		}

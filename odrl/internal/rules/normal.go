@@ -145,11 +145,13 @@ func (n *normalizer) sensible(node *model.Rule, a model.Action) bool {
 	case node.Kind == model.Permission && a.Name == "exceedRateLimit":
 		n.Problems.Errorf("action", a.Pointer, "exceedRateLimit can only be prohibited")
 	case node.Kind == model.Obligation && !slices.Contains(model.Handled, a.Name):
-		n.Problems.Errorf("no-handler", a.Pointer, "the gateway cannot see to the duty %s: it handles pay, signPayload, attribute, inform, logUsage and acceptTracking", a.Name)
+		n.Problems.Errorf("no-handler", a.Pointer,
+			"the gateway cannot see to the duty %s: it handles pay, signPayload, attribute, inform, logUsage and acceptTracking", a.Name)
 	case node.Kind == model.Obligation || model.Includes(a.Name, "execute") || a.Name == "exceedRateLimit":
 		return true
 	default:
-		n.Problems.Warnf("unseen", a.Pointer, "the gateway decides execute alone: this %s of %s is part of the agreement and not enforced", node.Kind, a.Name)
+		n.Problems.Warnf("unseen", a.Pointer, "the gateway decides execute alone: this %s of %s is part of the agreement and not enforced",
+			node.Kind, a.Name)
 		return true
 	}
 	return false

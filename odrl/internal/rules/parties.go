@@ -49,7 +49,8 @@ func (n *normalizer) agents(ref model.Reference) []string {
 	case n.w.AnyAssignee:
 		n.Problems.Warnf("assignee", ref.Pointer, "the assignee %s is no known agent and read as anyone", model.Quote(name))
 	default:
-		n.Problems.Errorf("assignee", ref.Pointer, "the assignee %s is no known agent: map it under parties, or set assignee: anyone", model.Quote(name))
+		n.Problems.Errorf("assignee", ref.Pointer, "the assignee %s is no known agent: map it under parties, or set assignee: anyone",
+			model.Quote(name))
 	}
 	return list
 }

@@ -97,7 +97,10 @@ func (k *compiler) numberLeaf(l *Leaf, c *model.Constraint) bool {
 	if k.Served {
 		fact = within(c.Left().Bounds)
 	}
-	return k.compare(l, c, comparison{"ordered", as, value, fact, "value", "%s compares with a decimal number such as 1.5, of at most 64 characters, not %s"})
+	return k.compare(l, c, comparison{
+		"ordered", as, value, fact, "value",
+		"%s compares with a decimal number such as 1.5, of at most 64 characters, not %s",
+	})
 }
 
 // brief reports whether a number is short enough to be read for each call: 64 characters, and at most two digits of

@@ -52,7 +52,10 @@ func TestFactsOfAWrongTypeNeverHelp(t *testing.T) {
 		return `{"slot":"x","type":"number","operator":"` + op + `","value":5,"from":3,"to":7}`
 	}
 	for _, op := range []string{"eq", "neq", "lt", "lteq", "gt", "gteq", "within", "outside"} {
-		for _, fact := range []string{`{}`, `{"x":null}`, `{"x":5}`, `{"x":"5"}`, `{"x":["5"]}`, `{"x":[null]}`, `{"x":[[]]}`, `{"x":[{}]}`, `{"x":[true]}`, `{"x":[]}`, `{"x":[1,"a"]}`, `{"x":{"a":6}}`, `{"y":[6]}`} {
+		for _, fact := range []string{
+			`{}`, `{"x":null}`, `{"x":5}`, `{"x":"5"}`, `{"x":["5"]}`, `{"x":[null]}`, `{"x":[[]]}`, `{"x":[{}]}`,
+			`{"x":[true]}`, `{"x":[]}`, `{"x":[1,"a"]}`, `{"x":{"a":6}}`, `{"y":[6]}`,
+		} {
 			if opens, binds := outcomeOf(t, number(op), fact); opens || !binds {
 				t.Errorf("%s of %s: opens %v, binds %v", op, fact, opens, binds)
 			}
@@ -64,7 +67,10 @@ func TestFactsOfAWrongTypeNeverHelp(t *testing.T) {
 			value = `["a"]`
 		}
 		for _, kind := range []string{"text", "code", "unheard-of"} {
-			for _, fact := range []string{`{}`, `{"x":null}`, `{"x":"a"}`, `{"x":[1]}`, `{"x":["a",1]}`, `{"x":[null]}`, `{"x":[]}`, `{"x":{"k":"a"}}`} {
+			for _, fact := range []string{
+				`{}`, `{"x":null}`, `{"x":"a"}`, `{"x":[1]}`, `{"x":["a",1]}`, `{"x":[null]}`, `{"x":[]}`,
+				`{"x":{"k":"a"}}`,
+			} {
 				if opens, binds := outcomeOf(t, `{"slot":"x","type":"`+kind+`","operator":"`+op+`","value":`+value+`}`, fact); opens || !binds {
 					t.Errorf("%s %s of %s: opens %v, binds %v", kind, op, fact, opens, binds)
 				}
@@ -72,14 +78,20 @@ func TestFactsOfAWrongTypeNeverHelp(t *testing.T) {
 		}
 	}
 	for _, op := range []string{"shorter", "shorter-or-same", "longer", "longer-or-same", "eq", "neq", "lt"} {
-		for _, fact := range []string{`{}`, `{"x":null}`, `{"x":[5]}`, `{"x":["P1D"]}`, `{"x":[[1,2,3]]}`, `{"x":[[1,2,3,"9"]]}`, `{"x":[["a","a","a","a"]]}`, `{"x":[[null,null,null,null]]}`, `{"x":[{"a":1}]}`, `{"x":[[[],[],[],[]]]}`} {
+		for _, fact := range []string{
+			`{}`, `{"x":null}`, `{"x":[5]}`, `{"x":["P1D"]}`, `{"x":[[1,2,3]]}`, `{"x":[[1,2,3,"9"]]}`,
+			`{"x":[["a","a","a","a"]]}`, `{"x":[[null,null,null,null]]}`, `{"x":[{"a":1}]}`, `{"x":[[[],[],[],[]]]}`,
+		} {
 			if opens, binds := outcomeOf(t, `{"slot":"x","type":"duration","operator":"`+op+`","value":[5,5,5,5]}`, fact); opens || !binds {
 				t.Errorf("duration %s of %s: opens %v, binds %v", op, fact, opens, binds)
 			}
 		}
 	}
 	for _, op := range []string{"eq", "neq", "lt", "lteq", "gt", "gteq"} {
-		for _, fact := range []string{`{}`, `{"x":null}`, `{"x":[5]}`, `{"x":["5"]}`, `{"x":[[]]}`, `{"x":[["a"]]}`, `{"x":[[1,"a"]]}`, `{"x":[[null]]}`, `{"x":[{}]}`, `{"x":[[1,1],[1,2]]}`} {
+		for _, fact := range []string{
+			`{}`, `{"x":null}`, `{"x":[5]}`, `{"x":["5"]}`, `{"x":[[]]}`, `{"x":[["a"]]}`, `{"x":[[1,"a"]]}`,
+			`{"x":[[null]]}`, `{"x":[{}]}`, `{"x":[[1,1],[1,2]]}`,
+		} {
 			opens, binds := outcomeOf(t, `{"slot":"x","type":"ordered","operator":"`+op+`","value":[1,1,5]}`, fact)
 			several := fact == `{"x":[[1,1],[1,2]]}` && (op == "eq" || op == "neq")
 			if !several && (opens || !binds) {
@@ -124,7 +136,8 @@ func TestEveryLevelIsTheSameText(t *testing.T) {
 		}
 	}
 	for k := 1; k <= model.MaxNesting; k++ {
-		if !strings.Contains(parts[0], fmt.Sprintf("holds_at(%d, id) if holds_%d[id]", k, k)) || !strings.Contains(parts[0], fmt.Sprintf("fails_at(%d, id) if fails_%d[id]", k, k)) {
+		if !strings.Contains(parts[0], fmt.Sprintf("holds_at(%d, id) if holds_%d[id]", k, k)) || !strings.Contains(parts[0],
+			fmt.Sprintf("fails_at(%d, id) if fails_%d[id]", k, k)) {
 			t.Errorf("level %d is not reached", k)
 		}
 	}

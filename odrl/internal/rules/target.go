@@ -66,7 +66,8 @@ type resolved struct {
 
 func newWorld(w World) *Catalog {
 	x := &Catalog{
-		World: w, hosts: map[string]bool{}, byName: map[string][]int{}, byTitle: map[string][]int{}, byMiddle: map[string][]int{}, cache: map[string]resolved{},
+		World: w, hosts: map[string]bool{}, byName: map[string][]int{}, byTitle: map[string][]int{}, byMiddle: map[string][]int{},
+		cache: map[string]resolved{},
 	}
 	for _, h := range w.Hosts {
 		x.addHost(h)
@@ -144,7 +145,8 @@ func (w *Catalog) find(iri string) (string, []int, error) {
 		return "", nil, fmt.Errorf("%s is no plain URL of an intent", model.Quote(iri))
 	}
 	if !w.hosts[strings.ToLower(u.Host)] {
-		return "", nil, fmt.Errorf("%s is at the host %s, which is not one of this service (%s)", model.Quote(iri), model.Quote(u.Host), w.hostNames())
+		return "", nil, fmt.Errorf("%s is at the host %s, which is not one of this service (%s)", model.Quote(iri), model.Quote(u.Host),
+			w.hostNames())
 	}
 	var path []string
 	for segment := range strings.SplitSeq(strings.TrimPrefix(u.EscapedPath(), "/"), "/") {

@@ -3,7 +3,6 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/money"
@@ -82,7 +81,7 @@ func currencyCode(unit string) (string, bool) {
 	if code, ok := model.CurrencyNames[name]; ok {
 		return code, true
 	}
-	return name, slices.Contains(model.Currencies, name)
+	return name, model.IsCurrency(name)
 }
 
 // spellDuration words a duration such as P1DT12H: 1 day and 12 hours.

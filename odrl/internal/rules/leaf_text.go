@@ -26,7 +26,8 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 		values = append(values, left.CanonicalText(r.Text))
 	}
 	if left.Networked() && f == model.MixedText {
-		k.Problems.Errorf("value", c.Pointer, "addresses, domain names and IRIs are not comparable with one another: write a constraint for each kind")
+		k.Problems.Errorf("value", c.Pointer,
+			"addresses, domain names and IRIs are not comparable with one another: write a constraint for each kind")
 		return false
 	}
 	part := l.Operator == "isPartOf" || l.Operator == "hasPart"
@@ -39,7 +40,8 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 		l.Kind = "text"
 	}
 	if part && !f.Contains() {
-		k.Problems.Warnf("taxonomy", c.Pointer, "no taxonomy of %s is known: %s is true of equal values and unknown of all others; isAnyOf decides both ways",
+		k.Problems.Warnf("taxonomy", c.Pointer,
+			"no taxonomy of %s is known: %s is true of equal values and unknown of all others; isAnyOf decides both ways",
 			c.Operand, c.Operator)
 	}
 	l.Slot.As = string(f)

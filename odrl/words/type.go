@@ -20,7 +20,7 @@ var natures = map[string]string{
 }
 
 // nature words what kind of policy it is, and what stands in its place or behind it.
-func (r telling) nature() []Sentence {
+func (r phrasing) nature() []Sentence {
 	types := slices.Clone(r.Types)
 	if len(types) > 1 { // each other type is a Set as well
 		types = slices.DeleteFunc(types, func(t string) bool { return t == "Set" || t == "Policy" })
@@ -47,8 +47,12 @@ func (r telling) nature() []Sentence {
 }
 
 // stance is how the rules of a policy that grants nothing are spoken of.
-func (r telling) stance() string {
-	for _, of := range []struct{ class, words string }{{"Offer", "it is offered that "}, {"Request", "it is asked that "}, {"Assertion", "it is claimed that "}} {
+func (r phrasing) stance() string {
+	for _, of := range []struct{ class, words string }{
+		{"Offer", "it is offered that "},
+		{"Request", "it is asked that "},
+		{"Assertion", "it is claimed that "},
+	} {
 		if slices.Contains(r.Types, of.class) {
 			return of.words
 		}
@@ -56,14 +60,14 @@ func (r telling) stance() string {
 	return ""
 }
 
-func (r telling) anybody() string {
+func (r phrasing) anybody() string {
 	if slices.Contains(r.Types, "Ticket") {
 		return "whoever holds the ticket"
 	}
 	return "anyone"
 }
 
-func (r telling) nobody() string {
+func (r phrasing) nobody() string {
 	if slices.Contains(r.Types, "Ticket") {
 		return "no holder of the ticket"
 	}
@@ -71,7 +75,7 @@ func (r telling) nobody() string {
 }
 
 // together words how the rules work together.
-func (r telling) together() []Sentence {
+func (r phrasing) together() []Sentence {
 	has := map[model.RuleKind]bool{}
 	duties := false
 	for _, n := range ruleNodes(r.NormalForm) {
@@ -99,12 +103,13 @@ func (r telling) together() []Sentence {
 }
 
 // clashes reports whether some prohibition is of what some permission permits, going by the actions alone.
-func (r telling) clashes() bool {
+func (r phrasing) clashes() bool {
 	permitted, forbidden := map[string]bool{}, map[string]bool{}
 	for _, n := range ruleNodes(r.NormalForm) {
 		for _, a := range n.Actions {
 			permitted[a.Name] = permitted[a.Name] || n.Kind == model.Permission
-			forbidden[a.Name] = forbidden[a.Name] || n.Kind == model.Prohibition && !slices.ContainsFunc(slices.Concat(n.Constraints, a.Refinements), exceeds)
+			forbidden[a.Name] = forbidden[a.Name] || n.Kind == model.Prohibition && !slices.ContainsFunc(slices.Concat(n.Constraints,
+				a.Refinements), exceeds)
 		}
 		if len(n.Actions) == 0 { // any action
 			permitted["use"] = permitted["use"] || n.Kind == model.Permission
@@ -113,7 +118,8 @@ func (r telling) clashes() bool {
 	}
 	for p := range permitted {
 		for f := range forbidden {
-			if permitted[p] && forbidden[f] && f != "exceedRateLimit" && (model.Includes(p, f) || model.Includes(f, p) || len(r.Facts.IncludedIn)+len(r.Facts.Implies) > 0) {
+			if permitted[p] && forbidden[f] && f != "exceedRateLimit" && (model.Includes(p, f) || model.Includes(f,
+				p) || len(r.Facts.IncludedIn)+len(r.Facts.Implies) > 0) {
 				return true
 			}
 		}
@@ -127,7 +133,7 @@ func exceeds(c *model.Constraint) bool {
 }
 
 // settling words the conflict strategy. ODRL IM 2.10.
-func (r telling) settling() string {
+func (r phrasing) settling() string {
 	strategies := slices.Clone(r.Strategies)
 	slices.Sort(strategies)
 	switch strategies = slices.Compact(strategies); {

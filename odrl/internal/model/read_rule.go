@@ -28,7 +28,8 @@ func (r *reader) rule(f Field, kind RuleKind) *Rule {
 	}
 	id := r.idOf(f.Value)
 	if r.dangling(f.Value, ruleRole) && (!r.Problems.Lenient || !onlyNamed(f.Value)) {
-		r.Problems.Errorf("reference", f.Pointer, "the %s %s is only referred to: write it here in full, or as a node of the @graph", kind, Quote(id))
+		r.Problems.Errorf("reference", f.Pointer, "the %s %s is only referred to: write it here in full, or as a node of the @graph", kind,
+			Quote(id))
 		return nil
 	}
 	if known, ok := r.readRules[id]; ok && id != "" {
@@ -60,7 +61,8 @@ func (r *reader) rule(f Field, kind RuleKind) *Rule {
 // again is a rule that was read before, under the IRI by which this refers to it.
 func (r *reader) again(known *Rule, kind RuleKind, id string, f Field) *Rule {
 	if known.Kind != kind {
-		r.Problems.Errorf("duplicate", f.Pointer, "%s is a %s at %s and cannot be a %s as well", Quote(id), known.Kind, PointerName(known.Pointer), kind)
+		r.Problems.Errorf("duplicate", f.Pointer, "%s is a %s at %s and cannot be a %s as well", Quote(id), known.Kind,
+			PointerName(known.Pointer), kind)
 		return nil
 	}
 	for range known.weight - 1 {

@@ -10,7 +10,8 @@ var comparisons = map[string]int{
 }
 
 var kindTests = map[string]planKind{
-	ast.IsNull.Name: aNull, ast.IsBoolean.Name: aBoolean, ast.IsNumber.Name: aNumber, ast.IsString.Name: aText, ast.IsArray.Name: anArray, ast.IsObject.Name: anObject,
+	ast.IsNull.Name: aNull, ast.IsBoolean.Name: aBoolean, ast.IsNumber.Name: aNumber, ast.IsString.Name: aText, ast.IsArray.Name: anArray,
+	ast.IsObject.Name: anObject,
 }
 
 // unifies reports whether the expression is x = y or x := y.

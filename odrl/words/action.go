@@ -9,29 +9,39 @@ import (
 // verbs word what each action of ODRL V 2.2 and of the UIM profile does to an asset, which stands where
 // % does. Actions that are not of one asset have no %.
 var verbs = map[string]string{
-	"use": "use % in any way", "transfer": "hand over ownership of %", "give": "give % away, keeping no copy", "sell": "sell %, keeping no copy",
-	"acceptTracking": "accept that the use of % is tracked", "adHocShare": "share % with people close by", "aggregate": "use % as part of a collection",
-	"analyze": "analyze %", "annotate": "add notes to %", "anonymize": "make % anonymous", "archive": "keep % for the long term",
-	"attribute": "name the source of %", "compensate": "pay for %", "concurrentUse": "use several copies of % at once", "delete": "delete all copies of %",
-	"derive": "make something new from %", "digitize": "turn % into digital form", "display": "display %", "distribute": "hand out % to others",
+	"use": "use % in any way", "transfer": "hand over ownership of %", "give": "give % away, keeping no copy",
+	"sell":           "sell %, keeping no copy",
+	"acceptTracking": "accept that the use of % is tracked", "adHocShare": "share % with people close by",
+	"aggregate": "use % as part of a collection",
+	"analyze":   "analyze %", "annotate": "add notes to %", "anonymize": "make % anonymous", "archive": "keep % for the long term",
+	"attribute": "name the source of %", "compensate": "pay for %", "concurrentUse": "use several copies of % at once",
+	"delete": "delete all copies of %",
+	"derive": "make something new from %", "digitize": "turn % into digital form", "display": "display %",
+	"distribute":        "hand out % to others",
 	"ensureExclusivity": "make sure that the rule on % is exclusive", "execute": "execute %", "extract": "take parts out of %",
 	"extractChar": "take characters out of %", "extractPage": "take pages out of %", "extractWord": "take words out of %",
 	"grantUse": "grant the use of % to others", "include": "make % part of another asset", "index": "list % in an index",
 	"inform": "inform others of the use of %", "install": "install %", "lease": "lease % to others", "lend": "lend % to others",
-	"logUsage": "keep a log of the use of %", "modify": "change %", "move": "move %, leaving no copy behind", "nextPolicy": "pass % on under the policy that is named",
-	"obtainConsent": "obtain consent to the use of %", "play": "play %", "present": "perform % in public", "preview": "see a short preview of %",
-	"print": "print %", "read": "read %", "reproduce": "make copies of %", "reviewPolicy": "review the policy of %", "secondaryUse": "use % for another purpose than the first",
-	"signPayload": "sign each call of %", "stream": "deliver % in real time", "synchronize": "use % in step with other media", "textToSpeech": "have % read aloud",
-	"transform": "convert % to another format", "translate": "translate %", "uninstall": "uninstall %", "watermark": "put a watermark on %",
+	"logUsage": "keep a log of the use of %", "modify": "change %", "move": "move %, leaving no copy behind",
+	"nextPolicy":    "pass % on under the policy that is named",
+	"obtainConsent": "obtain consent to the use of %", "play": "play %", "present": "perform % in public",
+	"preview": "see a short preview of %",
+	"print":   "print %", "read": "read %", "reproduce": "make copies of %", "reviewPolicy": "review the policy of %",
+	"secondaryUse": "use % for another purpose than the first",
+	"signPayload":  "sign each call of %", "stream": "deliver % in real time", "synchronize": "use % in step with other media",
+	"textToSpeech": "have % read aloud",
+	"transform":    "convert % to another format", "translate": "translate %", "uninstall": "uninstall %", "watermark": "put a watermark on %",
 	"exceedRateLimit": "exceed the limits on the use of %",
 	"Attribution":     "credit the author of %", "CommercialUse": "use % commercially", "DerivativeWorks": "publish works derived from %",
 	"Distribution": "publish %", "Notice": "keep the copyright and licence notices of %", "Reproduction": "make copies of %",
-	"ShareAlike": "publish works derived from % under the same terms", "Sharing": "publish works derived from % without selling them", "SourceCode": "provide the source code of %",
+	"ShareAlike": "publish works derived from % under the same terms", "Sharing": "publish works derived from % without selling them",
+	"SourceCode": "provide the source code of %",
 }
 
 // about words those actions that are of no asset in particular where a duty names none.
 var about = map[string]string{
-	"acceptTracking": "accept that this is tracked", "attribute": "name the source", "inform": "inform others of it", "logUsage": "keep a log of it",
+	"acceptTracking": "accept that this is tracked", "attribute": "name the source", "inform": "inform others of it",
+	"logUsage":      "keep a log of it",
 	"obtainConsent": "obtain consent to it", "reviewPolicy": "review the policy", "signPayload": "sign each call",
 }
 

@@ -18,7 +18,8 @@ func (r *reader) constraint(f Field, depth int) *Constraint {
 	}
 	id := r.idOf(f.Value)
 	if r.dangling(f.Value, constraintRole) {
-		r.Problems.Errorf("reference", f.Pointer, "the constraint %s is only referred to: write it here in full, or as a node of the @graph", Quote(id))
+		r.Problems.Errorf("reference", f.Pointer, "the constraint %s is only referred to: write it here in full, or as a node of the @graph",
+			Quote(id))
 		return nil
 	}
 	if s, isText := f.Value.(string); isText {

@@ -73,15 +73,17 @@ func wordTime(operator, at, edge string) (string, bool) {
 		edge = at
 	}
 	words, ok := map[string]string{
-		"lt": "before " + edge, "lteq": "no later than " + at, "gt": "after " + at, "gteq": "no earlier than " + edge, "eq": "at " + at, "neq": "at any time but " + at,
+		"lt": "before " + edge, "lteq": "no later than " + at, "gt": "after " + at, "gteq": "no earlier than " + edge, "eq": "at " + at,
+		"neq": "at any time but " + at,
 	}[operator]
 	return words, ok
 }
 
 func wordDay(operator string, d span) (string, bool) {
 	words, ok := map[string]string{
-		"lt": "before " + edge(d.from), "lteq": "before " + edge(d.to), "gt": "no earlier than " + edge(d.to), "gteq": "no earlier than " + edge(d.from),
-		"eq": inOrOut(d.from, d.to, true), "neq": inOrOut(d.from, d.to, false),
+		"lt": "before " + edge(d.from), "lteq": "before " + edge(d.to), "gt": "no earlier than " + edge(d.to),
+		"gteq": "no earlier than " + edge(d.from),
+		"eq":   inOrOut(d.from, d.to, true), "neq": inOrOut(d.from, d.to, false),
 	}[operator]
 	return words, ok
 }

@@ -12,25 +12,26 @@ import (
 // rule compares two rules that belong together.
 func (c *comparer) rule(o, n *model.Atom) {
 	r := ruleComparer{c, func(e Effect, text string) {
-		c.say(Change{Effect: e, Old: o.Node.Name(), New: n.Node.Name(), Text: text}, n)
+		c.add(Change{Effect: e, Old: o.Node.Name(), New: n.Node.Name(), Text: text}, n)
 	}}
 	if identity(o) != identity(n) {
-		r.say(Mixed, "Before it was: "+c.old.text(aloneOf(o)))
+		r.note(Mixed, "Before it was: "+c.old.text(aloneOf(o)))
 	}
 	narrow := Worse // what it is to agents that the rule holds in fewer cases
 	if n.Kind != model.Permission {
 		narrow = Better
 	}
-	r.conditions(slices.Concat(o.Constraints, refinementsOf(o)), slices.Concat(n.Constraints, refinementsOf(n)), narrow, n.Kind == model.Obligation)
+	r.conditions(slices.Concat(o.Constraints, refinementsOf(o)), slices.Concat(n.Constraints, refinementsOf(n)), narrow,
+		n.Kind == model.Obligation)
 	if n.Kind == model.Obligation {
 		r.prices(o, n)
 	}
 	r.children(o, n)
 	if !slices.Equal(c.old.roles(aloneOf(o)), c.new.roles(aloneOf(n))) {
-		r.say(Same, "What is said beside it: "+strings.Join(c.new.roles(aloneOf(n)), " ")+" Before: "+strings.Join(c.old.roles(aloneOf(o)), " "))
+		r.note(Same, "What is said beside it: "+strings.Join(c.new.roles(aloneOf(n)), " ")+" Before: "+strings.Join(c.old.roles(aloneOf(o)), " "))
 	}
 	if o.Node.Notice != n.Node.Notice {
-		r.say(Same, "What is said with it is "+model.Quote(n.Node.Notice)+", before "+model.Quote(o.Node.Notice)+".")
+		r.note(Same, "What is said with it is "+model.Quote(n.Node.Notice)+", before "+model.Quote(o.Node.Notice)+".")
 	}
 }
 
@@ -52,7 +53,7 @@ func refinementsOf(a *model.Atom) []*model.Constraint {
 // A ruleComparer words what is different between two rules.
 type ruleComparer struct {
 	*comparer
-	say func(Effect, string)
+	note func(Effect, string)
 }
 
 // conditions compares constraints. narrow is what it is to agents that the rule holds in fewer cases; the
@@ -64,15 +65,16 @@ func (r ruleComparer) conditions(o, n []*model.Constraint, narrow Effect, duty b
 	for _, c := range n {
 		i := slices.IndexFunc(o, func(before *model.Constraint) bool { return takesPlace(before, c) })
 		if i < 0 {
-			r.say(fewer(c, narrow, duty), "There is a new condition: "+r.new.clause(c)+".")
+			r.note(fewer(c, narrow, duty), "There is a new condition: "+r.new.clause(c)+".")
 			continue
 		}
 		before := o[i]
 		o = slices.Delete(slices.Clone(o), i, i+1)
-		r.say(widened(before, c, fewer(c, narrow, duty).reverse()), capital(condition(r.new.speech, c))+", instead of "+condition(r.old.speech, before)+".")
+		r.note(widened(before, c, fewer(c, narrow, duty).reverse()),
+			capital(condition(r.new.speech, c))+", instead of "+condition(r.old.speech, before)+".")
 	}
 	for _, c := range o {
-		r.say(fewer(c, narrow, duty).reverse(), "This is no longer a condition: "+r.old.clause(c)+".")
+		r.note(fewer(c, narrow, duty).reverse(), "This is no longer a condition: "+r.old.clause(c)+".")
 	}
 }
 

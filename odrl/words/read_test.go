@@ -37,7 +37,8 @@ func TestPlainOfWhatIsLoaded(t *testing.T) {
 			t.Errorf("%s: %v", f.Name, problems)
 			continue
 		}
-		got := []byte(written(append(words.Explain(p), words.Notes(odrl.Validate(t.Context(), f.Data, odrl.ValidateOptions{Lenient: lenient}))...)))
+		got := []byte(written(append(words.Explain(p), words.Notes(odrl.Validate(t.Context(), f.Data,
+			odrl.ValidateOptions{Lenient: lenient}))...)))
 		if again := written(words.Explain(p)); !strings.HasPrefix(string(got), again) {
 			t.Errorf("%s: not the same twice", f.Name)
 		}
@@ -61,7 +62,7 @@ func TestPlainOfWhatIsLoaded(t *testing.T) {
 	}
 }
 
-// The example policies by themselves, without a gateway that knows their names.
+// The example policies by themselves, without a gateway that defines their names.
 func TestPlainOfTheExamplesByThemselves(t *testing.T) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) < 10 {

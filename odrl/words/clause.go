@@ -19,8 +19,14 @@ type speech struct {
 }
 
 var (
-	ofCalls = speech{done: "the call is made", open: "Where a call leaves that open, ", sure: []model.Kind{model.Instant, model.Window, model.Version}, also: []model.Source{model.FromAgent}, most: 10}
-	ofActs  = speech{done: "it is done", open: "Where that is not known, ", sure: []model.Kind{model.Instant, model.Window, model.Count}, most: math.MaxInt}
+	ofCalls = speech{
+		done: "the call is made", open: "Where a call leaves that open, ",
+		sure: []model.Kind{model.Instant, model.Window, model.Version}, also: []model.Source{model.FromAgent}, most: 10,
+	}
+	ofActs = speech{
+		done: "it is done", open: "Where that is not known, ", sure: []model.Kind{model.Instant, model.Window, model.Count},
+		most: math.MaxInt,
+	}
 )
 
 // doubt words what follows where it is unknown whether a condition is true.

@@ -9,7 +9,7 @@ import (
 
 // owed words a duty: who must do what, by when, and under which condition. Who is who owes it where it
 // names nobody.
-func (r telling) owed(node *model.Rule, who string) string {
+func (r phrasing) owed(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)
 	}
@@ -40,7 +40,7 @@ func (r telling) owed(node *model.Rule, who string) string {
 }
 
 // deadline words when a duty is to be done.
-func (r telling) deadline(when []*model.Constraint) string {
+func (r phrasing) deadline(when []*model.Constraint) string {
 	var parts []string
 	var rest []*model.Constraint
 	for _, c := range when {
@@ -67,7 +67,7 @@ func (r telling) deadline(when []*model.Constraint) string {
 }
 
 // dutyAct words one action of a duty; a payment with its amount, and what is done to a party with it.
-func (r telling) dutyAct(node *model.Rule, a model.Action) string {
+func (r phrasing) dutyAct(node *model.Rule, a model.Action) string {
 	what := r.assets(node, "and")
 	if len(node.Targets) == 1 && strings.HasSuffix(node.Targets[0].IRI, model.UimNS+"payload") { // what is signed, no asset
 		what = ""
@@ -114,7 +114,7 @@ func isKey(c *model.Constraint) bool {
 }
 
 // signing words a duty to sign, and by which key.
-func (r telling) signing(node *model.Rule, a model.Action, what string) string {
+func (r phrasing) signing(node *model.Rule, a model.Action, what string) string {
 	s := "sign each call"
 	if what != "" {
 		s += " of " + what

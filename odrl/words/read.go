@@ -7,15 +7,15 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A telling words a policy as it stands: of any action, with the names that it uses.
-type telling struct {
+// A phrasing words a policy as it stands: of any action, with the names that it uses.
+type phrasing struct {
 	*model.NormalForm
 	speech
 }
 
 // sentencesOf words the whole policy, in the order of the topics.
 func sentencesOf(f *model.NormalForm) []Sentence {
-	r := telling{f, ofActs}
+	r := phrasing{f, ofActs}
 	out := r.nature()
 	nodes := ruleNodes(f)
 	for _, kind := range []model.RuleKind{model.Permission, model.Prohibition, model.Obligation} {
@@ -45,7 +45,7 @@ func ruleNodes(f *model.NormalForm) []*model.Rule {
 var topics = map[model.RuleKind]Topic{model.Permission: Permitted, model.Prohibition: Forbidden, model.Obligation: Owed}
 
 // rule words a permission, a prohibition or an obligation.
-func (r telling) rule(node *model.Rule) Sentence {
+func (r phrasing) rule(node *model.Rule) Sentence {
 	s := Sentence{Topic: topics[node.Kind], Rule: node.Name(), Text: r.text(node)}
 	who := r.doer(node.Parties["assignee"])
 	switch node.Kind {
@@ -71,7 +71,7 @@ func (r telling) rule(node *model.Rule) Sentence {
 }
 
 // text is the first sentence of a rule: who may, may not or must do what.
-func (r telling) text(node *model.Rule) string {
+func (r phrasing) text(node *model.Rule) string {
 	who := node.Parties["assignee"]
 	var text string
 	switch node.Kind {
@@ -94,7 +94,7 @@ func (r telling) text(node *model.Rule) string {
 }
 
 // doer is who owes a duty that names nobody.
-func (r telling) doer(who []model.Reference) string {
+func (r phrasing) doer(who []model.Reference) string {
 	if len(who) == 1 && len(who[0].Refinements) == 0 {
 		return r.who(who)
 	}
@@ -102,7 +102,7 @@ func (r telling) doer(who []model.Reference) string {
 }
 
 // failing words what follows where a duty is not met, as a sentence behind it.
-func (r telling) failing(node *model.Rule, who string) string {
+func (r phrasing) failing(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)
 	}
@@ -114,7 +114,7 @@ func (r telling) failing(node *model.Rule, who string) string {
 }
 
 // only words the conditions of a permission.
-func (r telling) only(conditions []*model.Constraint) []string {
+func (r phrasing) only(conditions []*model.Constraint) []string {
 	list := make([]string, 0, len(conditions)+1)
 	for _, c := range conditions {
 		if counts(c) && len(c.Right) == 1 {
@@ -131,7 +131,7 @@ func counts(c *model.Constraint) bool {
 }
 
 // acts words the actions of a rule with its assets.
-func (r telling) acts(node *model.Rule, conjunction string) string {
+func (r phrasing) acts(node *model.Rule, conjunction string) string {
 	what := r.assets(node, conjunction)
 	list := make([]string, 0, len(node.Actions))
 	for _, a := range node.Actions {
@@ -148,7 +148,7 @@ func (r telling) acts(node *model.Rule, conjunction string) string {
 }
 
 // act words one action with its refinements.
-func (r telling) act(a model.Action, what string) string {
+func (r phrasing) act(a model.Action, what string) string {
 	s := verb(a.Name, what)
 	if strings.Contains(what, " for which ") && slices.ContainsFunc(a.Refinements, counts) {
 		s += "," // or the number would seem to belong to the asset
@@ -157,7 +157,7 @@ func (r telling) act(a model.Action, what string) string {
 }
 
 // soThat words refinements of an action.
-func (r telling) soThat(refinements []*model.Constraint) string {
+func (r phrasing) soThat(refinements []*model.Constraint) string {
 	var often, list []string
 	for _, c := range refinements {
 		if counts(c) {

@@ -16,7 +16,7 @@ func (r ruleComparer) duties(o, n []*model.Atom, role string) {
 			i = slices.IndexFunc(o, func(before *model.Atom) bool { return actionOf(before) == actionOf(d) })
 		}
 		if i < 0 {
-			r.say(Worse, "There is a new "+role+": "+r.new.owed(aloneOf(d), "whoever owes it")+".")
+			r.note(Worse, "There is a new "+role+": "+r.new.owed(aloneOf(d), "whoever owes it")+".")
 			continue
 		}
 		before := o[i]
@@ -24,7 +24,7 @@ func (r ruleComparer) duties(o, n []*model.Atom, role string) {
 		r.duty(before, d, role)
 	}
 	for _, d := range o {
-		r.say(Better, "This "+role+" is no longer there: "+r.old.owed(aloneOf(d), "whoever owes it")+".")
+		r.note(Better, "This "+role+" is no longer there: "+r.old.owed(aloneOf(d), "whoever owes it")+".")
 	}
 }
 
@@ -57,16 +57,16 @@ func (r ruleComparer) duty(o, n *model.Atom, role string) {
 	said := false
 	inner := ruleComparer{r.comparer, func(e Effect, text string) {
 		said = true
-		r.say(e, "In the "+role+" to "+dutyName(n)+": "+text)
+		r.note(e, "In the "+role+" to "+dutyName(n)+": "+text)
 	}}
 	if identity(o) != identity(n) {
-		inner.say(Mixed, r.new.owed(aloneOf(n), "whoever owes it")+", instead of "+r.old.owed(aloneOf(o), "whoever owes it")+".")
+		inner.note(Mixed, r.new.owed(aloneOf(n), "whoever owes it")+", instead of "+r.old.owed(aloneOf(o), "whoever owes it")+".")
 	}
 	inner.prices(o, n)
 	inner.conditions(slices.Concat(o.Constraints, refinementsOf(o)), slices.Concat(n.Constraints, refinementsOf(n)), Better, true)
 	inner.children(o, n)
 	if !said {
-		inner.say(Mixed, r.new.owed(aloneOf(n), "whoever owes it")+", instead of "+r.old.owed(aloneOf(o), "whoever owes it")+".")
+		inner.note(Mixed, r.new.owed(aloneOf(n), "whoever owes it")+", instead of "+r.old.owed(aloneOf(o), "whoever owes it")+".")
 	}
 }
 
@@ -85,14 +85,14 @@ func dutyName(a *model.Atom) string {
 func (r ruleComparer) prices(o, n *model.Atom) {
 	before, after := pricesOf(o), pricesOf(n)
 	if meanings(before) != meanings(after) {
-		r.say(dearer(before, after), "The price is "+priceWords(r.new, after)+", instead of "+priceWords(r.old, before)+".")
+		r.note(dearer(before, after), "The price is "+priceWords(r.new, after)+", instead of "+priceWords(r.old, before)+".")
 	}
 	isNoKey := func(c *model.Constraint) bool { return !isKey(c) }
 	keys := func(a *model.Atom) []*model.Constraint {
 		return slices.DeleteFunc(slices.Concat(a.Constraints, refinementsOf(a)), isNoKey)
 	}
 	if meanings(keys(o)) != meanings(keys(n)) {
-		r.say(Mixed, "Another key is to be signed with.")
+		r.note(Mixed, "Another key is to be signed with.")
 	}
 }
 
@@ -101,10 +101,11 @@ func meanings(constraints []*model.Constraint) string {
 }
 
 func pricesOf(a *model.Atom) []*model.Constraint {
-	return slices.DeleteFunc(slices.Concat(a.Constraints, refinementsOf(a), a.Node.Amounts), func(c *model.Constraint) bool { return !isPrice(c) })
+	return slices.DeleteFunc(slices.Concat(a.Constraints, refinementsOf(a), a.Node.Amounts),
+		func(c *model.Constraint) bool { return !isPrice(c) })
 }
 
-func priceWords(r telling, list []*model.Constraint) string {
+func priceWords(r phrasing, list []*model.Constraint) string {
 	if len(list) == 0 {
 		return "not said"
 	}

@@ -1,0 +1,7 @@
+package model
+
+// What tests compare with the library.
+var (
+	NewCurrencies   = newCurrencies
+	EndedCurrencies = endedCurrencies
+)
