@@ -7,9 +7,9 @@ var hierarchy = []struct{ from, parent, included string }{
 	{"V 3.9", "transfer", "give sell"},
 	{"V 4.3", "play", "display"},
 	{"V 4.3", "reproduce", "extract"},
-	{"V 4.3", "use", `acceptTracking aggregate annotate anonymize archive attribute compensate concurrentUse delete derive digitize distribute ensureExclusivity execute
-		grantUse include index inform install modify move nextPolicy obtainConsent play present print read reproduce reviewPolicy stream synchronize textToSpeech transform
-		translate uninstall watermark`},
+	{"V 4.3", "use", `acceptTracking aggregate annotate anonymize archive attribute compensate concurrentUse delete derive digitize distribute ensureExclusivity
+		execute grantUse include index inform install modify move nextPolicy obtainConsent play present print read reproduce reviewPolicy
+		stream synchronize textToSpeech transform translate uninstall watermark`},
 	{
 		"V 4.3 (Creative Commons)", "use",
 		`cc:Attribution cc:CommercialUse cc:DerivativeWorks cc:Distribution cc:Notice cc:Reproduction cc:ShareAlike cc:Sharing cc:SourceCode`,

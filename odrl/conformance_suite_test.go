@@ -116,7 +116,8 @@ func suiteRows() []row {
 
 	duty := permission(alice + `,"duty":{"uid":"ex:d","action":"compensate"}`)
 	report := func(rule, performance, state string) string {
-		return `"dutyReports":[{"rule":"http://example.com/` + rule + `","performanceState":"` + performance + `","deonticState":"` + state + `"}]`
+		return `"dutyReports":[{"rule":"http://example.com/` + rule + `","performanceState":"` + performance +
+			`","deonticState":"` + state + `"}]`
 	}
 	add(59, "A duty that is open leaves the permission active.", duty, "alice read x", active+" d:NonSet",
 		in(report("d", "Unknown", "NonSet")))

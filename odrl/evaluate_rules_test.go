@@ -475,7 +475,8 @@ func TestConformanceRemedies(t *testing.T) {
 	p := load(t, set(`"permission":{"action":"print","target":"ex:x"}`, `"prohibition":{"uid":"ex:f","assignee":"ex:alice","action":"read","target":"ex:x",
 		"constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-07-01"},"remedy":{"uid":"ex:r","action":"anonymize","target":"ex:x"}}`))
 	act := func(party, action, at string) string {
-		return `{"party":"http://example.org/` + party + `","action":"` + action + `","target":"http://example.org/x","time":"` + at + `T00:00:00Z"}`
+		return `{"party":"http://example.org/` + party + `","action":"` + action + `","target":"http://example.org/x","time":"` +
+			at + `T00:00:00Z"}`
 	}
 	for _, tt := range []struct {
 		done       string

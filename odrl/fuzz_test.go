@@ -38,7 +38,8 @@ func TestNothingIsEverFetched(t *testing.T) {
 func TestRegoInTextsIsText(t *testing.T) {
 	var all judgements
 	for _, text := range []string{
-		`a"; allow := true #`, "a\n}\n\nactive contains 1 if true\n", "`", `{{.}}`, `" or true or "`, `data.policy`, `input.facts`, `\u0022`, `a" } active contains 1 { true`,
+		`a"; allow := true #`, "a\n}\n\nactive contains 1 if true\n", "`", `{{.}}`, `" or true or "`,
+		`data.policy`, `input.facts`, `\u0022`, `a" } active contains 1 { true`,
 	} {
 		c := leaf("purpose", "eq", text)
 		for fact, want := range map[string]truth{text: yes, "x": no} {
@@ -93,7 +94,9 @@ func FuzzPublish(f *testing.F) {
 		}
 		for _, a := range w.Intents {
 			for _, facts := range []map[string]any{nil, {"purpose": "a", "spatial": "US-CA"}} {
-				d, err := p.Decide(t.Context(), odrl.Request{AgentID: "agent-1", AgentKey: []byte("k"), ProofKey: []byte("k"), Intent: a.UID, Now: noon, Facts: facts})
+				d, err := p.Decide(t.Context(), odrl.Request{
+					AgentID: "agent-1", AgentKey: []byte("k"), ProofKey: []byte("k"), Intent: a.UID, Now: noon, Facts: facts,
+				})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -131,7 +131,8 @@ func TestDecidingTheExampleAllocatesNothing(t *testing.T) {
 // Texts of a policy are values in the data and constants in the residual, whatever they look like.
 func TestTextOfAPolicyNeverBecomesRego(t *testing.T) {
 	for _, text := range []string{
-		`a"; true #`, "a\nactive contains 1 if true\n", `data.partial.uimgate.odrl.active`, `input.facts`, "`", `\u0022 true`, `${x}`, `{{.}}`, "x} y {",
+		`a"; true #`, "a\nactive contains 1 if true\n", `data.partial.uimgate.odrl.active`, `input.facts`, "`",
+		`\u0022 true`, `${x}`, `{{.}}`, "x} y {",
 	} {
 		p := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs(text)+`]}`)
 		if p.plan == nil {
@@ -163,8 +164,14 @@ func TestRegoTextIsOnlyEverConstant(t *testing.T) {
 		}
 		files = append(files, list...)
 	}
-	takes := map[string]int{"ParseModuleWithOpts": 1, "ParseModule": 1, "ParseBody": 0, "MustParseBody": 0, "MustParseTerm": 0, "MustParseRef": 0, "ParseTerm": 0, "ParseRef": 0, "Query": 0, "Module": 1, "ParseStatements": 1}
-	allowed := map[string]string{"internal/rules/engine.go text": "embedded modules", "extra.go string(source)": "the operator's file", `internal/rules/engine.go "data.uimgate.odrl."+query`: "names of this file"}
+	takes := map[string]int{
+		"ParseModuleWithOpts": 1, "ParseModule": 1, "ParseBody": 0, "MustParseBody": 0,
+		"MustParseTerm": 0, "MustParseRef": 0, "ParseTerm": 0, "ParseRef": 0, "Query": 0, "Module": 1, "ParseStatements": 1,
+	}
+	allowed := map[string]string{
+		"internal/rules/engine.go text": "embedded modules", "extra.go string(source)": "the operator's file",
+		`internal/rules/engine.go "data.uimgate.odrl."+query`: "names of this file",
+	}
 	found := 0
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {

@@ -58,7 +58,8 @@ func OpenAPI(s *service.Definition) ([]byte, error) {
 			"schemas": schemas,
 			"securitySchemes": tree{"pat": tree{
 				"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-				"description": "A policy agreement token (PAT): sign the policy at " + s.At("/api/policy") + " and post the agreement to " + s.At("/api/pat/issue") + ".",
+				"description": "A policy agreement token (PAT): sign the policy at " + s.At("/api/policy") +
+					" and post the agreement to " + s.At("/api/pat/issue") + ".",
 			}},
 		},
 		"externalDocs": tree{"description": "What is offered, as UIM describes it", "url": s.At("/agents.json")},

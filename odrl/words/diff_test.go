@@ -122,10 +122,13 @@ func TestCompare(t *testing.T) {
 			`"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":"execute"}]`, `
 			better /permission/0>/permission/0 This is no longer a condition: it is done at most 30 times per minute.`,
 		},
-		"an offer becomes an agreement": {`"type":"Offer",` + permission(`,"assigner":"http://example.com/x"`), `"type":"Agreement",` + permission(`,"assigner":"http://example.com/x","assignee":"http://example.com/y"`), `
+		"an offer becomes an agreement": {
+			`"type":"Offer",` + permission(`,"assigner":"http://example.com/x"`),
+			`"type":"Agreement",` + permission(`,"assigner":"http://example.com/x","assignee":"http://example.com/y"`), `
 			better > This is an agreement: the parties it names are bound by these rules. Before: This is an offer: it proposes these rules and grants nothing yet.
 			worse /permission/0> This permission is no longer there.
-			better >/permission/0 This permission is new. Granted by the party "http://example.com/x".`},
+			better >/permission/0 This permission is new. Granted by the party "http://example.com/x".`,
+		},
 		"another strategy": {
 			`"conflict":"perm",` + permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"use"}]`, `"conflict":"prohibit",` + permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"use"}]`, `
 			worse > Where one rule permits what another forbids, it is forbidden. Before: Where one rule permits what another forbids, it is permitted.`,
