@@ -114,7 +114,8 @@ var logics = []string{"and", "or", "xone", "andSequence"}
 // datatypeNames are the datatypes of XML Schema 1.1 Part 2 and of RDF 1.1 (sections 5.1 to 5.3).
 var datatypeNames = strings.Fields(`string boolean decimal float double integer long int short byte nonNegativeInteger positiveInteger
 	nonPositiveInteger negativeInteger unsignedLong unsignedInt unsignedShort unsignedByte date time dateTime dateTimeStamp duration
-	dayTimeDuration yearMonthDuration gYear gMonth gDay gYearMonth gMonthDay anyURI base64Binary hexBinary language normalizedString token NMTOKEN Name NCName QName NOTATION
+	dayTimeDuration yearMonthDuration gYear gMonth gDay gYearMonth gMonthDay anyURI base64Binary hexBinary language normalizedString token
+	NMTOKEN Name NCName QName NOTATION
 	anySimpleType anyAtomicType datetime langString HTML XMLLiteral JSON PlainLiteral`)
 
 // isDatatype reports whether a name may be that of a datatype: a known one, or one of a vocabulary that
