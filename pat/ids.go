@@ -8,7 +8,7 @@ type (
 	// A KeyID names a public key: the base64url of its SHA-256 thumbprint, 43 characters. RFC 7638. See ParseKeyID
 	// and Key.Thumbprint.
 	KeyID string
-	// A TokenID names a PAT: its claim jti. RFC 7519 4.1.7.
+	// A TokenID names a PAT: its claim jti, 26 characters of base32. RFC 7519 4.1.7.
 	TokenID string
 	// An AgreementID names an agreement: a UUIDv7, the claim agr of the PATs under it.
 	AgreementID string

@@ -3,6 +3,7 @@ package pat_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,9 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
+
+// jtiForm is that of every jti: a form that no command line reads as a flag.
+var jtiForm = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 func TestIssueForAFreshAgreement(t *testing.T) {
 	w := newWorld(t)
@@ -38,6 +42,9 @@ func TestIssueForAFreshAgreement(t *testing.T) {
 	}
 	if id, err := uuid.Parse(string(c.Agreement)); err != nil || id.Version() != 7 {
 		t.Errorf("agreement id %s: %v", c.Agreement, err)
+	}
+	if !jtiForm.MatchString(string(c.ID)) {
+		t.Errorf("jti %s, want %s", c.ID, jtiForm)
 	}
 	// The wire: exactly these members.
 	parts := strings.Split(issued.Token, ".")
@@ -239,9 +246,12 @@ func TestOnePATForAnAgreementThatWasPending(t *testing.T) {
 	var got atomic.Int64
 	for range 8 {
 		wg.Go(func() {
-			switch _, err := w.issuer.Issue(t.Context(), r); {
+			switch issued, err := w.issuer.Issue(t.Context(), r); {
 			case err == nil:
 				got.Add(1)
+				if !jtiForm.MatchString(string(issued.Claims.ID)) {
+					t.Errorf("jti %s, want %s", issued.Claims.ID, jtiForm)
+				}
 			case !errors.Is(err, pat.ErrAgreementReplayed):
 				t.Error(err)
 			}

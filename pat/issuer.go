@@ -2,8 +2,9 @@ package pat
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
+	"encoding/base32"
 	"errors"
 	"fmt"
 	"time"
@@ -177,7 +178,7 @@ func agreementID(service string, key KeyID, a Accepted, now time.Time) Agreement
 	}
 	nonce := a.Nonce
 	if nonce == "" {
-		nonce = newID()
+		nonce = rand.Text()
 	}
 	sum := sha256.Sum256([]byte(service + "\x00" + string(key) + "\x00" + nonce))
 	id := uuid.UUID(sum[:16])
@@ -246,7 +247,7 @@ func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omi
 func (i *Issuer) token(a Agreement, s Scope, requested []string, now time.Time) Token {
 	lmt := limitOf(s.Limit)
 	t := Token{
-		ID: TokenID(newID()), Service: i.rules.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
+		ID: TokenID(rand.Text()), Service: i.rules.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
 		Scope: scopeClaim(s.Entries, requested), LimitRate: lmt.Rate, LimitPeriod: lmt.Period, Assurance: a.Assurance,
 		Declared: a.Declared(),
 	}
@@ -283,10 +284,10 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 }
 
 // soleTokenID is the jti of the only PAT that is issued for a fresh agreement after it was pending, so that two
-// concurrent requests cannot get two PATs.
+// concurrent requests cannot get two PATs. It is base32, as all jtis made here: "-" in front would be a flag on a command line.
 func soleTokenID(agreement AgreementID) TokenID {
 	sum := sha256.Sum256([]byte("jti of the one PAT under " + string(agreement)))
-	return TokenID(base64.RawURLEncoding.EncodeToString(sum[:16]))
+	return TokenID(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
 }
 
 // claims returns the claims of a recorded PAT.

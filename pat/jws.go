@@ -150,10 +150,3 @@ func sign(signer crypto.Signer, message []byte) ([]byte, error) {
 		return nil, ErrUnsupportedKey
 	}
 }
-
-// newID returns 128 random bits as base64url: a jti.
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
-	return base64.RawURLEncoding.EncodeToString(b[:])
-}

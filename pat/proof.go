@@ -2,6 +2,7 @@ package pat
 
 import (
 	"crypto"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -101,7 +102,7 @@ func SignProof(signer crypto.Signer, b ProofBinding, now time.Time) (string, err
 		return "", err
 	}
 	return signJWS(signer, map[string]any{"typ": TypeProof, "kid": key.Thumbprint()}, map[string]any{
-		"iat": now.Unix(), "jti": newID(), "aud": b.Audience, "pat": b.TokenID, "digest": b.Digest,
+		"iat": now.Unix(), "jti": rand.Text(), "aud": b.Audience, "pat": b.TokenID, "digest": b.Digest,
 	})
 }
 
@@ -111,7 +112,7 @@ func SignAgreement(signer crypto.Signer, c AgreementClaims) (string, error) {
 		return "", fmt.Errorf("what is declared %w", err)
 	}
 	if c.Nonce == "" {
-		c.Nonce = newID()
+		c.Nonce = rand.Text()
 	}
 	payload := map[string]any{
 		"iss": c.AgentID, "aud": c.Audience, "iat": c.IssuedAt.Unix(), "jti": c.Nonce,

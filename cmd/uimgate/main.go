@@ -11,8 +11,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -54,12 +56,28 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.Is(err, errSilent):
 		return exitWrong
 	case usage:
-		fmt.Fprintf(stderr, "uimgate: %v\nRun '%s --help' for usage.\n", err, command.CommandPath())
+		fmt.Fprintf(stderr, "uimgate: %v\n%sRun '%s --help' for usage.\n", err, dashHint(args), command.CommandPath())
 		return exitUsage
 	default:
 		fmt.Fprintf(stderr, "uimgate: %v\n", err)
 		return exitWrong
 	}
+}
+
+// dashed is an argument like an identifier that begins with "-": a key's thumbprint or a jti in base64url.
+var dashed = regexp.MustCompile(`^-[A-Za-z0-9_-]{21,42}$`)
+
+// dashHint tells how to give an identifier that begins with "-" and was read as a flag. It is empty where there is none.
+func dashHint(args []string) string {
+	for _, arg := range args {
+		switch {
+		case arg == "--":
+			return ""
+		case dashed.MatchString(arg) && !strings.HasPrefix(arg, "--"):
+			return "An identifier that begins with - is given after all flags, behind --: ... -- " + arg + "\n"
+		}
+	}
+	return ""
 }
 
 func rootCommand() *cobra.Command {

@@ -83,7 +83,7 @@ func (o *operator) patsList() *cobra.Command {
 func (o *operator) patsShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show JTI", Short: "Show the record of one PAT", Args: usageArgs(cobra.ExactArgs(1)),
-		Example: "  uimgate pats show p3XQ0w5mTkq7sJ1vYb2c9A",
+		Example: "  uimgate pats show 5HJQ2RQX4MVTSZ6W7LNKD3BACE",
 		RunE: func(c *cobra.Command, args []string) error {
 			return printAnswer(c, o, patColumns, func(ctx context.Context, api *client.Client) (admin.PAT, error) {
 				return api.PAT(ctx, o.record(args[0]))
@@ -96,7 +96,7 @@ func (o *operator) patsRevoke() *cobra.Command {
 	var reason, policy string
 	c := &cobra.Command{
 		Use: "revoke JTI | --policy DIGEST", Short: "End one PAT, or all PATs issued under a policy", Args: usageArgs(cobra.MaximumNArgs(1)),
-		Example: `  uimgate pats revoke p3XQ0w5mTkq7sJ1vYb2c9A --reason "leaked"
+		Example: `  uimgate pats revoke 5HJQ2RQX4MVTSZ6W7LNKD3BACE --reason "leaked"
   uimgate pats revoke --policy sha-256:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if (len(args) == 1) == (policy != "") {
