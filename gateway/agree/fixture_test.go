@@ -1,11 +1,9 @@
 package agree_test
 
 import (
-	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -105,23 +103,16 @@ func (d *desk) fresh(a *gatetest.Agent, edit ...func(*pat.AgreementClaims)) pat.
 	}
 	signed, err := pat.SignAgreement(a.Key, c)
 	d.Must(err)
-	return pat.IssueRequest{AgentID: string(a.ID), SignedPolicy: signed, PublicKey: publicKey(d, a.Key)}
+	return pat.IssueRequest{AgentID: string(a.ID), SignedPolicy: signed, PublicKey: a.PublicKey}
 }
 
 // static is an agreement that signs the bare policy.
 func (d *desk) static(a *gatetest.Agent) pat.IssueRequest {
 	d.Helper()
 	return pat.IssueRequest{
-		AgentID: string(a.ID), PublicKey: publicKey(d, a.Key),
+		AgentID: string(a.ID), PublicKey: a.PublicKey,
 		SignedPolicy: base64.StdEncoding.EncodeToString(ed25519.Sign(a.Key, d.service().Offer().Bytes)),
 	}
-}
-
-func publicKey(d *desk, k crypto.Signer) string {
-	d.Helper()
-	key, err := pat.NewKey(k.Public())
-	d.Must(err)
-	return base64.StdEncoding.EncodeToString(key.SPKI())
 }
 
 // agreed is an agent with a PAT.
@@ -153,7 +144,7 @@ func (d *desk) proof(a *gatetest.Agent) string {
 // proofOf signs the renewal of an agent's PAT with claims of the proof's own.
 func (d *desk) proofOf(a *gatetest.Agent, own jwt.MapClaims) string {
 	d.Helper()
-	jti := d.tokenID(a)
+	jti := d.TokenID(a)
 	digest, err := pat.RenewDigest(jti)
 	d.Must(err)
 	claims := jwt.MapClaims{"iat": d.Now().Unix(), "aud": d.service().Issuer, "pat": jti, "digest": digest}
@@ -163,18 +154,6 @@ func (d *desk) proofOf(a *gatetest.Agent, own jwt.MapClaims) string {
 	text, err := proof.SignedString(a.Key)
 	d.Must(err)
 	return text
-}
-
-// tokenID reads the jti of an agent's PAT.
-func (d *desk) tokenID(a *gatetest.Agent) pat.TokenID {
-	d.Helper()
-	var claims struct {
-		ID pat.TokenID `json:"jti"`
-	}
-	text, err := base64.RawURLEncoding.DecodeString(strings.Split(a.Token, ".")[1])
-	d.Must(err)
-	d.Must(json.Unmarshal(text, &claims))
-	return claims.ID
 }
 
 // revoke ends what subject names.

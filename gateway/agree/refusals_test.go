@@ -84,7 +84,7 @@ var refusals = []refusalCase{
 	{
 		name: "signed by another key", want: reason.BadSignature, do: issuing(func(d *desk) pat.IssueRequest {
 			r := d.fresh(d.Stranger("i-6"))
-			r.PublicKey = publicKey(d, d.Stranger("i-6").Key)
+			r.PublicKey = d.Stranger("i-6").PublicKey
 			return r
 		}),
 	},
@@ -174,7 +174,7 @@ var refusals = []refusalCase{
 	{
 		name: "a PAT that was revoked", want: reason.RevokedToken, do: renewing(func(d *desk) (string, string) {
 			a := d.agreed("r-1")
-			d.revoke(pat.RevokedToken, string(d.tokenID(a)))
+			d.revoke(pat.RevokedToken, string(d.TokenID(a)))
 			return a.Token, d.proof(a)
 		}),
 	},

@@ -38,7 +38,7 @@ func revoked(kind pat.RevocationKind) func(*world, *gatetest.Agent) {
 	return func(w *world, a *gatetest.Agent) {
 		subject := string(a.ID)
 		if kind == pat.RevokedToken {
-			subject = string(w.tokenID(a))
+			subject = string(w.TokenID(a))
 		}
 		w.Must(w.service().Issuance.Revoke(w.Context(), pat.Revocation{Kind: kind, Subject: subject, Reason: "test"}))
 	}

@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -222,7 +221,21 @@ type Agent struct {
 	ID    pat.AgentID
 	Key   ed25519.PrivateKey
 	KeyID pat.KeyID // RFC 7638 thumbprint of Key
-	Token string    // the PAT; empty: none
+	// PublicKey is that of Key, as an agreement takes it: DER SubjectPublicKeyInfo in base64.
+	PublicKey string
+	Token     string // the PAT; empty: none
+}
+
+// TokenID reads the jti of an agent's PAT.
+func (g *Gate) TokenID(a *Agent) pat.TokenID {
+	g.Helper()
+	var claims struct {
+		ID pat.TokenID `json:"jti"`
+	}
+	text, err := base64.RawURLEncoding.DecodeString(strings.Split(a.Token, ".")[1])
+	g.Must(err)
+	g.Must(json.Unmarshal(text, &claims))
+	return claims.ID
 }
 
 // Stranger returns an agent that has agreed to nothing yet.
@@ -232,7 +245,9 @@ func (g *Gate) Stranger(id string) *Agent {
 	g.Must(err)
 	key, err := pat.NewKey(public)
 	g.Must(err)
-	return &Agent{ID: pat.AgentID(id), Key: private, KeyID: key.Thumbprint()}
+	return &Agent{
+		ID: pat.AgentID(id), Key: private, KeyID: key.Thumbprint(), PublicKey: base64.StdEncoding.EncodeToString(key.SPKI()),
+	}
 }
 
 // Agree makes a new agent agree to the policy offered, and returns the status of the answer.
@@ -245,25 +260,13 @@ func (g *Gate) Agree(id string) (*Agent, int) {
 // AgreeAgain makes an agent agree to the policy offered, and returns the status of the answer.
 func (g *Gate) AgreeAgain(a *Agent) int {
 	g.Helper()
-	part := func(v any) string {
-		text, err := json.Marshal(v)
-		g.Must(err)
-		return base64.RawURLEncoding.EncodeToString(text)
-	}
-	nonce := make([]byte, 16)
-	_, _ = rand.Read(nonce)
 	service := g.Directory.Current().Service("default")
 	offer := service.Offer()
-	input := part(map[string]any{"typ": "uim-agreement+jwt", "alg": "EdDSA"}) + "." + part(map[string]any{
-		"iss": a.ID, "aud": service.Issuer, "iat": g.Now().Unix(), "jti": fmt.Sprintf("%x", nonce),
-		"policy": map[string]any{"uid": offer.UID, "digest": offer.Digest},
+	signed, err := pat.SignAgreement(a.Key, pat.AgreementClaims{
+		AgentID: a.ID, Audience: service.Issuer, IssuedAt: g.Now(), Nonce: rand.Text(), PolicyUID: offer.UID, PolicyDigest: offer.Digest,
 	})
-	signed := input + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(a.Key, []byte(input)))
-	key, err := pat.NewKey(a.Key.Public())
 	g.Must(err)
-	answer := g.Call("/api/pat/issue", "", map[string]any{
-		"agent_id": a.ID, "agent_public_key": base64.StdEncoding.EncodeToString(key.SPKI()), "signed_policy": signed,
-	})
+	answer := g.Call("/api/pat/issue", "", map[string]any{"agent_id": a.ID, "agent_public_key": a.PublicKey, "signed_policy": signed})
 	var body struct {
 		PAT string `json:"uim-pat"`
 	}
