@@ -214,7 +214,7 @@ func tryCases(t *testing.T, path string, text []byte) {
 	if table == nil {
 		t.Fatal(problems)
 	}
-	for _, c := range table.Run(t.Context()).Cases {
+	for _, c := range table.Run(t.Context(), os.ReadFile).Cases {
 		if !c.Passed {
 			t.Errorf("%s:%d: %s: %s %v", path, c.Line, c.Name, c.Error, c.Differences)
 		}

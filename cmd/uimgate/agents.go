@@ -154,7 +154,7 @@ func thumbprintOf(arg string) (string, error) {
 	return string(key.Thumbprint()), nil
 }
 
-// readFile reads a file of at most most bytes.
+// readNamed reads a file of at most most bytes.
 func readNamed(name string, most int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

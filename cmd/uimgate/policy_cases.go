@@ -37,7 +37,7 @@ Each case that fails is shown with its line and its differences, and the exit co
 			if table == nil {
 				return errSilent
 			}
-			report := table.Run(c.Context())
+			report := table.Run(c.Context(), func(path string) ([]byte, error) { return readNamed(path, maxInput) })
 			var err error
 			if output == "json" {
 				err = printJSON(c.OutOrStdout(), report)

@@ -29,13 +29,14 @@ func Fields(v *execute.Event) []zap.Field {
 // agent sent.
 func AgreementFields(e *agree.Event) []zap.Field {
 	f := []zap.Field{zap.String("operation", string(e.Operation))}
-	for _, field := range []zap.Field{
-		zap.String("agent", string(e.AgentID)), zap.String("jti", string(e.TokenID)), zap.String("agreement", string(e.AgreementID)),
-	} {
-		if field.String != "" {
-			f = append(f, field)
+	add := func(name, value string) {
+		if value != "" {
+			f = append(f, zap.String(name, value))
 		}
 	}
+	add("agent", string(e.AgentID))
+	add("jti", string(e.TokenID))
+	add("agreement", string(e.AgreementID))
 	if e.Pending {
 		f = append(f, zap.Bool("pending", true))
 	}

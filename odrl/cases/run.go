@@ -5,19 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/uimgate/uimgate/odrl"
 )
 
-const (
-	// caseTime bounds the work on one case.
-	caseTime = 10 * time.Second
-	// maxPolicy bounds the document of a policy, in bytes.
-	maxPolicy = 32 << 20
-)
+// caseTime bounds the work on one case.
+const caseTime = 10 * time.Second
 
 // A Report is what became of a Table.
 type Report struct {
@@ -38,11 +32,11 @@ type Result struct {
 }
 
 // Run asks each request and compares the answers with those expected. A case whose policy cannot be read, or whose request
-// cannot be asked, fails.
-func (t *Table) Run(ctx context.Context) Report {
-	report, read := Report{File: t.Path, Cases: []Result{}}, policies{}
+// cannot be asked, fails. The policies that cases name are read by read, which bounds their size.
+func (t *Table) Run(ctx context.Context, read func(path string) ([]byte, error)) Report {
+	report, loaded := Report{File: t.Path, Cases: []Result{}}, policies{}
 	for i := range t.Cases {
-		result := t.Cases[i].run(ctx, &read)
+		result := t.Cases[i].run(ctx, read, &loaded)
 		report.Cases = append(report.Cases, result)
 		if result.Passed {
 			report.Passed++
@@ -53,11 +47,11 @@ func (t *Table) Run(ctx context.Context) Report {
 	return report
 }
 
-func (c *Case) run(ctx context.Context, read *policies) Result {
+func (c *Case) run(ctx context.Context, read func(path string) ([]byte, error), loaded *policies) Result {
 	ctx, cancel := context.WithTimeout(ctx, caseTime)
 	defer cancel()
 	out := Result{Name: c.Name, Line: c.Line, Differences: []Difference{}}
-	e, err := c.evaluate(ctx, read)
+	e, err := c.evaluate(ctx, read, loaded)
 	if err != nil {
 		out.Error = err.Error()
 		return out
@@ -77,15 +71,17 @@ func (c *Case) run(ctx context.Context, read *policies) Result {
 	return out
 }
 
-func (c *Case) evaluate(ctx context.Context, read *policies) (odrl.Evaluation, error) {
+func (c *Case) evaluate(
+	ctx context.Context, read func(path string) ([]byte, error), loaded *policies,
+) (odrl.Evaluation, error) {
 	document, err := json.Marshal(c.Policy.Value)
 	if c.File != "" {
-		document, err = readPolicy(c.File)
+		document, err = read(c.File)
 	}
 	if err != nil {
 		return odrl.Evaluation{}, err
 	}
-	p, problems := read.load(ctx, document, c.Lenient)
+	p, problems := loaded.load(ctx, document, c.Lenient)
 	if p == nil {
 		return odrl.Evaluation{}, errors.New(refusal(problems))
 	}
@@ -106,17 +102,4 @@ func (c *Case) evaluate(ctx context.Context, read *policies) (odrl.Evaluation, e
 		return odrl.Evaluation{}, fmt.Errorf("world: %w", err)
 	}
 	return p.Evaluate(ctx, q, w, odrl.EvaluateOptions{DutyMode: c.DutyMode})
-}
-
-func readPolicy(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	document, err := io.ReadAll(io.LimitReader(f, maxPolicy+1))
-	if err == nil && len(document) > maxPolicy {
-		err = fmt.Errorf("%s is larger than %d bytes", path, maxPolicy)
-	}
-	return document, err
 }

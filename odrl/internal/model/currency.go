@@ -1,8 +1,6 @@
 package model
 
 import (
-	"maps"
-	"slices"
 	"sync"
 
 	"golang.org/x/text/currency"
@@ -20,7 +18,9 @@ var currencies = sync.OnceValue(func() map[string]bool {
 	for _, code := range newCurrencies {
 		list[code] = true
 	}
-	maps.DeleteFunc(list, func(code string, _ bool) bool { return slices.Contains(endedCurrencies, code) })
+	for _, code := range endedCurrencies {
+		delete(list, code)
+	}
 	return list
 })
 
