@@ -236,8 +236,8 @@ const permitAll = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "http
 func TestLargeCataloguesAreBounded(t *testing.T) {
 	g := pageGate(t, many(10_000), permitAll, "")
 	page := pageOf(g)
-	if n := strings.Count(page, "<article"); n != 100 || !strings.Contains(page, "10000 intents") || !strings.Contains(page,
-		"https://agents.shop.example/api/intents/search?page_size=100&amp;page=2") {
+	if n := strings.Count(page, "<article"); n != 100 || !strings.Contains(page, "10000 intents") ||
+		!strings.Contains(page, "https://agents.shop.example/api/intents/search?page_size=100&amp;page=2") {
 		t.Errorf("%d intents in %d bytes", n, len(page))
 	}
 	if len(page) > 300_000 {

@@ -107,8 +107,9 @@ func TestValidateFindsConflicts(t *testing.T) {
 		switch {
 		case tt.level == "" && found != nil:
 			t.Errorf("%s: %v", name, found)
-		case tt.level != "" && (found == nil || found.Level != tt.level || !strings.Contains(found.Message,
-			tt.says) || !strings.Contains(found.Message, "/permission")):
+		case tt.level != "" &&
+			(found == nil || found.Level != tt.level || !strings.Contains(found.Message, tt.says) ||
+				!strings.Contains(found.Message, "/permission")):
 			t.Errorf("%s: %v, want %s …%s…\n%s", name, problems, tt.level, tt.says, tt.doc)
 		}
 	}
@@ -143,56 +144,56 @@ func TestValidateFindsDutiesToDoWhatIsProhibited(t *testing.T) {
 
 func TestValidateFindsRulesThatAreNeverActive(t *testing.T) {
 	for in, never := range map[string]bool{
-		one("count", "gt", "5") + `,` + one("count", "lt",
-			"3"): true,
-		one("count", "gteq", "5") + `,` + one("count", "lteq",
-			"5"): false,
+		one("count", "gt", "5") + `,` +
+			one("count", "lt", "3"): true,
+		one("count", "gteq", "5") + `,` +
+			one("count", "lteq", "5"): false,
 		one("count", "lt", "0"): true,
 		one("percentage", "gt",
 			"100"): true,
-		one("count", "eq", "5") + `,` + one("count", "neq",
-			`"5.0"`): true,
-		one("purpose", "eq", `"a"`) + `,` + one("purpose", "neq",
-			`"a"`): true,
-		one("purpose", "eq", `"a"`) + `,` + one("purpose", "eq",
-			`"b"`): true,
-		one("purpose", "isAllOf", `["a","b"]`) + `,` + one("purpose", "isNoneOf",
-			`["b"]`): true,
-		one("purpose", "isAllOf", `["a","b"]`) + `,` + one("purpose", "isAnyOf",
-			`["c"]`): false,
-		one("purpose", "isPartOf", `"http://example.com/t"`) + `,` + one("purpose", "eq",
-			`"http://example.com/u"`): false,
-		one("spatial", "isPartOf", `"US"`) + `,` + one("spatial", "isPartOf",
-			`"DE"`): true,
-		one("dateTime", "gteq", `"2027-01-01"`) + `,` + one("dateTime", "lt",
-			`"2026-12-31"`): true,
-		one("dateTime", "eq", `"2026-12-31"`) + `,` + one("dateTime", "neq",
-			`"2026-12-31"`): true,
-		one("dateTime", "eq", `"2026-12-31"`) + `,` + one("dateTime", "neq",
-			`"2026-12-31T00:00:00Z"`): false,
-		one("dateTime", "lt", `"2026-12-31T00:00:00+01:00"`) + `,` + one("dateTime", "gteq",
-			`"2026-12-30T23:00:00Z"`): true,
-		one("timeWindow", "within", `{"start":"09:00","end":"17:00"}`) + `,` + one("timeWindow", "outside",
-			`"08:00/18:00"`): true,
-		one("timeWindow", "within", `{"start":"22:00","end":"06:00"}`) + `,` + one("timeWindow", "within",
-			`"05:00/07:00"`): false,
-		one("timeWindow", "within", `{"start":"22:00","end":"06:00"}`) + `,` + one("timeWindow", "within",
-			`"07:00/09:00"`): true,
+		one("count", "eq", "5") + `,` +
+			one("count", "neq", `"5.0"`): true,
+		one("purpose", "eq", `"a"`) + `,` +
+			one("purpose", "neq", `"a"`): true,
+		one("purpose", "eq", `"a"`) + `,` +
+			one("purpose", "eq", `"b"`): true,
+		one("purpose", "isAllOf", `["a","b"]`) + `,` +
+			one("purpose", "isNoneOf", `["b"]`): true,
+		one("purpose", "isAllOf", `["a","b"]`) + `,` +
+			one("purpose", "isAnyOf", `["c"]`): false,
+		one("purpose", "isPartOf", `"http://example.com/t"`) + `,` +
+			one("purpose", "eq", `"http://example.com/u"`): false,
+		one("spatial", "isPartOf", `"US"`) + `,` +
+			one("spatial", "isPartOf", `"DE"`): true,
+		one("dateTime", "gteq", `"2027-01-01"`) + `,` +
+			one("dateTime", "lt", `"2026-12-31"`): true,
+		one("dateTime", "eq", `"2026-12-31"`) + `,` +
+			one("dateTime", "neq", `"2026-12-31"`): true,
+		one("dateTime", "eq", `"2026-12-31"`) + `,` +
+			one("dateTime", "neq", `"2026-12-31T00:00:00Z"`): false,
+		one("dateTime", "lt", `"2026-12-31T00:00:00+01:00"`) + `,` +
+			one("dateTime", "gteq", `"2026-12-30T23:00:00Z"`): true,
+		one("timeWindow", "within", `{"start":"09:00","end":"17:00"}`) + `,` +
+			one("timeWindow", "outside", `"08:00/18:00"`): true,
+		one("timeWindow", "within", `{"start":"22:00","end":"06:00"}`) + `,` +
+			one("timeWindow", "within", `"05:00/07:00"`): false,
+		one("timeWindow", "within", `{"start":"22:00","end":"06:00"}`) + `,` +
+			one("timeWindow", "within", `"07:00/09:00"`): true,
 		one("timeWindow", "within",
 			`{"start":"2027-01-01","end":"2026-01-01"}`): true,
-		one("version", "gteq", `"v2"`) + `,` + one("version", "lt",
-			`"1.9"`): true,
+		one("version", "gteq", `"v2"`) + `,` +
+			one("version", "lt", `"1.9"`): true,
 		`{"xone":[` + one("media", "eq", `"a"`) + `,` + one("media", "eq",
 			`"a"`) + `]}`: true,
 		`{"xone":[` + one("media", "eq", `"a"`) + `,` + one("media", "eq",
 			`"b"`) + `]}`: false,
-		`{"or":[` + one("media", "eq", `"a"`) + `,` + one("media", "eq", `"b"`) + `]},` + one("media", "eq",
-			`"c"`): true,
+		`{"or":[` + one("media", "eq", `"a"`) + `,` + one("media", "eq", `"b"`) + `]},` +
+			one("media", "eq", `"c"`): true,
 		`{"and":[` + one("media", "eq", `"a"`) + `,{"or":[` + one("count", "lt", "0") + `,` + one("media", "neq",
 			`"a"`) + `]}]}`: true,
 		one("payAmount", "gt", "5") + `,{"leftOperand":"payAmount","operator":"lt","rightOperand":"3","unit":"http://dbpedia.org/resource/Euro"}`: false,
-		`{"leftOperand":"count","operator":"lt","rightOperandReference":"http://example.com/n"},` + one("count", "gt",
-			"5"): false,
+		`{"leftOperand":"count","operator":"lt","rightOperandReference":"http://example.com/n"},` +
+			one("count", "gt", "5"): false,
 	} {
 		for _, rule := range []string{"permission", "prohibition"} {
 			doc := setOf(`"` + rule + `":{` + asset + `,"action":"play","constraint":[` + in + `]}`)

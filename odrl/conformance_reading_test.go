@@ -92,8 +92,8 @@ func readingRows() []row {
 		},
 		{
 			name: "plain list of operands", says: "Without @list, the operands of a logical constraint are read in order.",
-			doc: permitting(`"target":"ex:x","action":"print","constraint":{"andSequence":[` + one("media", "eq", `"a"`) + `,` + one("industry",
-				"eq", `"b"`) + `]}`), asks: []ask{on("ann print x", ok).with(`"media":"a","industry":"b"`), on("ann print x", none)},
+			doc: permitting(`"target":"ex:x","action":"print","constraint":{"andSequence":[` + one("media", "eq", `"a"`) + `,` +
+				one("industry", "eq", `"b"`) + `]}`), asks: []ask{on("ann print x", ok).with(`"media":"a","industry":"b"`), on("ann print x", none)},
 		},
 		{
 			name: "a text among operands", says: "A text is no reference to a constraint.",

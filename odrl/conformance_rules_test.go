@@ -206,8 +206,10 @@ func evaluationRows() []row {
 		},
 		{
 			name: "performed by whom", from: "IM 2.6.3", says: "Nor what another does.", doc: duty(`,"assignee":"ex:bob"`),
-			asks: []ask{on("ann read x", none+" d:NonSet").in(done), on("ann read x",
-				ok+" d:Fulfilled").in(`"performed":[{"party":"http://example.com/bob","action":"inform"}]`)},
+			asks: []ask{
+				on("ann read x", none+" d:NonSet").in(done),
+				on("ann read x", ok+" d:Fulfilled").in(`"performed":[{"party":"http://example.com/bob","action":"inform"}]`),
+			},
 		},
 		{
 			name: "deadline", from: "FS", says: "A duty is violated once it can no longer be done in time.", doc: duty(deadline),
@@ -222,8 +224,8 @@ func evaluationRows() []row {
 			asks: []ask{
 				on("ann read x", none+" d:Violated k:Active owes:acceptTracking"),
 				on("ann read x", none+" d:Violated").in(`"performed":[` + act("inform", "2026-06-10") + `]`),
-				on("ann read x", ok+" d:Fulfilled k:Fulfilled").in(`"performed":[` + act("inform", "2026-06-10") + `,` + act("acceptTracking",
-					"2026-06-11") + `]`),
+				on("ann read x", ok+" d:Fulfilled k:Fulfilled").in(`"performed":[` + act("inform", "2026-06-10") + `,` +
+					act("acceptTracking", "2026-06-11") + `]`),
 			},
 		},
 		{
@@ -232,8 +234,8 @@ func evaluationRows() []row {
 			asks: []ask{
 				on("ann print x", ok+" f:NonSet r:Inactive"), on("ann print x",
 					ok+" f:Violated r:Active owes:anonymize").in(`"performed":[` + act("read", "2026-06-02") + `]`),
-				on("ann print x", ok+" f:NonSet r:Fulfilled").in(`"performed":[` + act("read", "2026-06-02") + `,` + act("anonymize",
-					"2026-06-03") + `]`),
+				on("ann print x", ok+" f:NonSet r:Fulfilled").
+					in(`"performed":[` + act("read", "2026-06-02") + `,` + act("anonymize", "2026-06-03") + `]`),
 				on("ann read x", violates+" f:Active"),
 			},
 		},

@@ -294,8 +294,8 @@ func TestConformanceDutiesOfAPermission(t *testing.T) {
 			"one of two", `"action":["inform","attribute"]`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE",
 			"permit", odrl.NonSet, odrl.Inactive, odrl.Active,
 		},
-		{"both", `"action":["inform","attribute"]`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z") + "," + act("alice", "attribute",
-			"x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
+		{"both", `"action":["inform","attribute"]`, done(act("alice", "inform", "x", "2026-06-15T11:00:00Z") + "," +
+			act("alice", "attribute", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active},
 		{"payment", `"action":"compensate"`, done(""), "POLICY_REQUIRES_PAYMENT", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
 		{
 			"signing", `"action":"signPayload"`, done(""), "POLICY_REQUIRES_VERIFICATION", "POLICY_REQUIRES_VERIFICATION", odrl.NonSet,

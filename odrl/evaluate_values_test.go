@@ -333,8 +333,8 @@ func TestConformanceLogicalConstraints(t *testing.T) {
 				want := map[byte]truth{'T': yes, 'F': no, 'U': unknown}[table[3*i+j]]
 				for name, c := range map[string]string{
 					"plain": `{"` + op + `":{"@list":[` + operand[a] + `,` + strings.Replace(operand[b], "}", `,"dataType":"xsd:string"}`, 1) + `]}}`,
-					"nested": `{"or":[` + operand[no] + `,{"` + op + `":[` + operand[a] + `,` + strings.Replace(operand[b], "}",
-						`,"dataType":"xsd:string"}`, 1) + `]}]}`,
+					"nested": `{"or":[` + operand[no] + `,{"` + op + `":[` + operand[a] + `,` +
+						strings.Replace(operand[b], "}", `,"dataType":"xsd:string"}`, 1) + `]}]}`,
 				} {
 					if got := weigh(t, c, `"purpose":"a"`, noWorld); got != want {
 						t.Errorf("%s: %s of %s and %s: %s, want %s", name, op, a, b, got, want)

@@ -60,8 +60,8 @@ func TestInheritance(t *testing.T) {
 		"http://example.com/film") {
 		t.Error("a parent permits what its child adds")
 	}
-	if p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Policy: "http://example.com/none"}); p != nil || !has(problems,
-		problem.Error, "no-policy", "") {
+	if p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Policy: "http://example.com/none"}); p != nil ||
+		!has(problems, problem.Error, "no-policy", "") {
 		t.Errorf("%v", problems)
 	}
 }
@@ -131,8 +131,8 @@ func TestReplacedPolicies(t *testing.T) {
 	doc := graphOf(old, `{"uid":"ex:new","permission":{"action":"read","target":"ex:book"}}`)
 	for _, uid := range []string{"", "http://example.com/old"} {
 		p := loaded(t, doc, odrl.LoadOptions{Policy: uid})
-		if p.UID() != "http://example.com/new" || !permits(t, p, "ex:a", "read", "http://example.com/book") || permits(t, p, "ex:a", "print",
-			"http://example.com/book") {
+		if p.UID() != "http://example.com/new" || !permits(t, p, "ex:a", "read", "http://example.com/book") ||
+			permits(t, p, "ex:a", "print", "http://example.com/book") {
 			t.Errorf("%q: %s", uid, p.UID())
 		}
 	}
@@ -166,9 +166,9 @@ func TestBadDocuments(t *testing.T) {
 		"rules that multiply": {setOf(`"permission":{"action":[` + repeat(200,
 			func(int) string { return `"use"` }) + `],"target":[` + repeat(200,
 			func(i int) string { return fmt.Sprintf(`"http://example.com/%d"`, i) }) + `]}`), "too-large"},
-		"parties that multiply": {setOf(`"permission":{"action":"use",` + asset + `,"assigner":[` + repeat(200,
-			func(i int) string { return fmt.Sprintf(`"http://a.example/%d"`, i) }) + `],"assignee":[` + repeat(200,
-			func(i int) string { return fmt.Sprintf(`"http://b.example/%d"`, i) }) + `]}`), "too-large"},
+		"parties that multiply": {setOf(`"permission":{"action":"use",` + asset + `,"assigner":[` +
+			repeat(200, func(i int) string { return fmt.Sprintf(`"http://a.example/%d"`, i) }) + `],"assignee":[` +
+			repeat(200, func(i int) string { return fmt.Sprintf(`"http://b.example/%d"`, i) }) + `]}`), "too-large"},
 		"constraints nested": {use(`"constraint":` + nested), "json"},
 		"constraints that multiply": {graphOf(`{"uid":"ex:p","permission":{"action":"use","target":"ex:a","constraint":{"@id":"_:c7"}}}`,
 			wide), "too-large"},

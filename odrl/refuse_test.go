@@ -358,14 +358,14 @@ func TestPublishingIsBounded(t *testing.T) {
 		"nested 1,000":        {nest(1000), "json"},
 		"60,000 constraints":  {limited(`[` + repeat(60_000, func(int) string { return "{}" }) + `]`), "too-many"},
 		"rules times targets": {`{` + head + `,"target":["example.com","other.org","example.com:buy","example.com:search-products"],"permission":[` + repeat(3000, func(int) string { return `{"action":"use"}` }) + `]}`, "too-large"},
-		"many right operands": {limited(`{"leftOperand":"purpose","operator":"isAnyOf","rightOperand":[` + repeat(1001,
-			func(i int) string { return fmt.Sprintf(`"p%d"`, i) }) + `]}`), "too-large"},
+		"many right operands": {limited(`{"leftOperand":"purpose","operator":"isAnyOf","rightOperand":[` +
+			repeat(1001, func(i int) string { return fmt.Sprintf(`"p%d"`, i) }) + `]}`), "too-large"},
 		"split constraints": {`{` + head + `,"target":["http://example.com/api/intents","example.com","other.org","example.com:buy","other.org:buy","example.com:search-products","example.com:buy:v1","other.org:buy:v1","example.com:search-products:v1","example.com:search-products:v2","http://example.com/execute/buy"],"permission":{"action":"use","constraint":[` + repeat(4600, func(int) string { return leaf("purpose", "eq", "a") }) + `]}}`, "too-large"},
-		"one bad target often": {`{` + head + `,"permission":[` + repeat(9000,
-			func(i int) string { return fmt.Sprintf(`{"action":"use","target":"example.com:x%d"}`, i%200) }) + `]}`, "too-many"},
+		"one bad target often": {`{` + head + `,"permission":[` +
+			repeat(9000, func(i int) string { return fmt.Sprintf(`{"action":"use","target":"example.com:x%d"}`, i%200) }) + `]}`, "too-many"},
 		"many unknown keys": {`{` + head + `,` + repeat(50_000, func(i int) string { return fmt.Sprintf(`"k%d":1`, i) }) + `}`, ""},
-		"many unknown actions": {`{` + head + `,"permission":[` + repeat(9000,
-			func(int) string { return `{"action":"exceute","target":"nowhere.example"}` }) + `]}`, "too-many"},
+		"many unknown actions": {`{` + head + `,"permission":[` +
+			repeat(9000, func(int) string { return `{"action":"exceute","target":"nowhere.example"}` }) + `]}`, "too-many"},
 	} {
 		p, problems := odrl.Publish(t.Context(), []byte(tt.doc), world())
 		if p != nil || len(problems) == 0 {
@@ -385,8 +385,8 @@ func TestPublishingIsBounded(t *testing.T) {
 	}
 	publish(t, []byte(nest(8)), world())
 	// Warnings, however many, refuse nothing.
-	many := permit(`"constraint":[` + repeat(odrl.WarnedConstraints,
-		func(i int) string { return leaf("dateTime", "neq", fmt.Sprintf("%d-01-01T00:00:00", 1900+i)) }) + `]`)
+	many := permit(`"constraint":[` +
+		repeat(odrl.WarnedConstraints, func(i int) string { return leaf("dateTime", "neq", fmt.Sprintf("%d-01-01T00:00:00", 1900+i)) }) + `]`)
 	if p := publish(t, []byte(many), world()); len(p.Warnings()) > 150 || len(p.Warnings()) < 50 {
 		t.Errorf("%d warnings", len(p.Warnings()))
 	}

@@ -17,8 +17,8 @@ import (
 func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
 	seeds := []string{
 		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
-		permit(`"assignee":["http://example.com/ai-agent/1"],"constraint":[{"xone":[` + leaf("purpose", "neq", "a") + `,` + leaf("version",
-			"gteq", "v1") + `]},` + leaf("spatial", "isPartOf", "US") + `]`),
+		permit(`"assignee":["http://example.com/ai-agent/1"],"constraint":[{"xone":[` + leaf("purpose", "neq", "a") + `,` +
+			leaf("version", "gteq", "v1") + `]},` + leaf("spatial", "isPartOf", "US") + `]`),
 		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`,
 			`"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
 		policy(`"conflict":"prohibit"`, `"permission":[{`+all+`,"constraint":`+leaf("count", "lteq",

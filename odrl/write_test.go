@@ -78,8 +78,9 @@ func TestCanonicalForms(t *testing.T) {
 		`"action":"signPayload"`:                     `"action":"http://example.com/vocab/signPayload"`,
 		`"action":{"id":"odrl:execute","refinement":` + one("count", "lte",
 			`"5"`) + `}`: `"action":{"rdf:value":{"@id":"odrl:execute"},"refinement":[{"leftOperand":"count","operator":"lteq","rightOperand":"5"}]}`,
-		`"action":"use","constraint":` + one("purpose", "neg",
-			`{"@id":"dct:x"}`): `"constraint":[{"leftOperand":"purpose","operator":"neq","rightOperand":{"@id":"http://purl.org/dc/terms/x"}}]`,
+		`"action":"use","constraint":` +
+			one("purpose", "neg",
+				`{"@id":"dct:x"}`): `"constraint":[{"leftOperand":"purpose","operator":"neq","rightOperand":{"@id":"http://purl.org/dc/terms/x"}}]`,
 		`"action":"use","duty":{"action":"pay","amount":0.5,"currency":"EUR"}`:                  `"duty":[{"action":{"rdf:value":{"@id":"odrl:compensate"},"refinement":[{"leftOperand":"payAmount","operator":"eq","rightOperand":"0.5","unit":"EUR"}]}}]`,
 		`"action":"use","party":{"function":"odrl:assignee","identifier":"http://a.example/x"}`: `"assignee":"http://a.example/x"`,
 	} {

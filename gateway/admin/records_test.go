@@ -22,8 +22,8 @@ func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
 		[]pat.AgentID{odd, "agent-1", b.ID}) {
 		t.Fatalf("%v", got)
 	}
-	if got := ask[admin.Agent](g, "GET", "/agents/we%2Fird%3Fid%23%252F", nil); got.AgentID != b.ID || !slices.Equal(got.Keys,
-		[]pat.KeyID{b.KeyID}) || got.Status != pat.AgentActive {
+	if got := ask[admin.Agent](g, "GET", "/agents/we%2Fird%3Fid%23%252F", nil); got.AgentID != b.ID ||
+		!slices.Equal(got.Keys, []pat.KeyID{b.KeyID}) || got.Status != pat.AgentActive {
 		t.Errorf("%+v", got)
 	}
 	if got := ask[admin.Agent](g, "GET", "/agents/%2E%2E", nil); got.AgentID != odd {

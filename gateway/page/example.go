@@ -26,8 +26,8 @@ func exampleCall(execute string, in *intents.Intent) (command string, placeholde
 	_, violations := in.Validate(values)
 	for _, v := range violations {
 		for _, name := range names {
-			if within := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name); v.Pointer == within || strings.HasPrefix(v.Pointer,
-				within+"/") {
+			if within := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name); v.Pointer == within ||
+				strings.HasPrefix(v.Pointer, within+"/") {
 				values[name], placeholders = "<"+name+">", true
 			}
 		}

@@ -71,8 +71,8 @@ func info(s *service.Definition, described, offered int) tree {
 	about := s.Catalog.Service
 	text := about.Description
 	if described < offered {
-		text = strings.TrimSpace(text + fmt.Sprintf("\n\nThe first %d of %d intents are described here; %s has all of them.", described,
-			offered, s.At("/api/intents/search")))
+		text = strings.TrimSpace(text +
+			fmt.Sprintf("\n\nThe first %d of %d intents are described here; %s has all of them.", described, offered, s.At("/api/intents/search")))
 	}
 	info := tree{"title": s.Issuer, "version": "1"}
 	for name, value := range map[string]string{

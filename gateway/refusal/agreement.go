@@ -23,8 +23,8 @@ func agreement(err error) *reason.Refusal {
 		return reason.AgentIDTaken.Refusal("").With("suggested_agent_id", taken.Suggestion)
 	}
 	if scope, ok := errors.AsType[*pat.ScopeError](err); ok {
-		return reason.InsufficientPermissions.Refusal("Nothing that was asked for is permitted to this agent.").With("scope_omitted",
-			scope.Omitted)
+		return reason.InsufficientPermissions.Refusal("Nothing that was asked for is permitted to this agent.").
+			With("scope_omitted", scope.Omitted)
 	}
 	if misfit, ok := errors.AsType[*pat.AgreementError](err); ok {
 		return reason.InvalidParameter.Refusal("The agreement is not well formed: "+misfit.Error()+".").With("member", misfit.Member)

@@ -91,12 +91,12 @@ func answer(err error) *reason.Refusal {
 		return reason.BreakerOpen.Refusal("").After(open.RetryAfter)
 	}
 	if rejected, ok := errors.AsType[*upstream.RejectedError](err); ok {
-		return reason.UpstreamRejected.Refusal("").WithCode(reason.Code(rejected.Code)).With("upstream",
-			upstreamAnswer(rejected.Status, rejected.Message))
+		return reason.UpstreamRejected.Refusal("").WithCode(reason.Code(rejected.Code)).
+			With("upstream", upstreamAnswer(rejected.Status, rejected.Message))
 	}
 	if busy, ok := errors.AsType[*upstream.BusyError](err); ok {
-		return reason.UpstreamBusy.Refusal("").After(max(busy.RetryAfter, time.Second)).With("upstream",
-			upstreamAnswer(http.StatusTooManyRequests, busy.Message))
+		return reason.UpstreamBusy.Refusal("").After(max(busy.RetryAfter, time.Second)).
+			With("upstream", upstreamAnswer(http.StatusTooManyRequests, busy.Message))
 	}
 	if status, ok := errors.AsType[*upstream.StatusError](err); ok {
 		return reason.UpstreamError.Refusal("").With("upstream", upstreamAnswer(status.Status, status.Message))

@@ -172,8 +172,8 @@ func sameFacts(f *model.Facts, other *model.Facts) bool {
 			return slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y)))
 		})
 	}
-	return relation(f.PartOf, other.PartOf) && relation(f.IncludedIn, other.IncludedIn) && relation(f.Implies,
-		other.Implies) && relation(f.Instances, other.Instances)
+	return relation(f.PartOf, other.PartOf) && relation(f.IncludedIn, other.IncludedIn) &&
+		relation(f.Implies, other.Implies) && relation(f.Instances, other.Instances)
 }
 
 // remaining are the rules of each policy that the other does not have as they are.

@@ -165,8 +165,8 @@ func TestCompareGoesByMeaning(t *testing.T) {
 		 "constraint":[{"or":[{"operator":"eq","leftOperand":"odrl:spatial","rightOperand":"DE"},{"leftOperand":"purpose","operator":"odrl:isAnyOf","rightOperand":["y","x"]}]},
 		 {"leftOperand":"http://example.com/vocab/rateLimit","operator":"lte","rightOperand":"100","unit":"http://example.com/vocab/hour"},
 		 {"leftOperand":"dateTime","operator":"lteq","rightOperand":{"@value":"2030-01-01T10:00:00Z","@type":"xsd:dateTime"}}]}`,
-		`"action":"reproduce","target":"http://example.com/b",` + strings.NewReplacer(`,"http://example.com/b"`, ``,
-			`"action":"http://www.w3.org/ns/odrl/2/reproduce",`, ``).Replace(base),
+		`"action":"reproduce","target":"http://example.com/b",` +
+			strings.NewReplacer(`,"http://example.com/b"`, ``, `"action":"http://www.w3.org/ns/odrl/2/reproduce",`, ``).Replace(base),
 	} {
 		old, new := lenient(t, policy(base)), lenient(t, policy(same)) //nolint:revive // the words for it
 		for _, c := range []words.Comparison{words.Compare(old, new), words.Compare(new, old)} {

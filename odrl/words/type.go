@@ -108,8 +108,8 @@ func (r phrasing) clashes() bool {
 	for _, n := range ruleNodes(r.NormalForm) {
 		for _, a := range n.Actions {
 			permitted[a.Name] = permitted[a.Name] || n.Kind == model.Permission
-			forbidden[a.Name] = forbidden[a.Name] || n.Kind == model.Prohibition && !slices.ContainsFunc(slices.Concat(n.Constraints,
-				a.Refinements), exceeds)
+			forbidden[a.Name] = forbidden[a.Name] || n.Kind == model.Prohibition &&
+				!slices.ContainsFunc(slices.Concat(n.Constraints, a.Refinements), exceeds)
 		}
 		if len(n.Actions) == 0 { // any action
 			permitted["use"] = permitted["use"] || n.Kind == model.Permission
@@ -118,8 +118,8 @@ func (r phrasing) clashes() bool {
 	}
 	for p := range permitted {
 		for f := range forbidden {
-			if permitted[p] && forbidden[f] && f != "exceedRateLimit" && (model.Includes(p, f) || model.Includes(f,
-				p) || len(r.Facts.IncludedIn)+len(r.Facts.Implies) > 0) {
+			if permitted[p] && forbidden[f] && f != "exceedRateLimit" &&
+				(model.Includes(p, f) || model.Includes(f, p) || len(r.Facts.IncludedIn)+len(r.Facts.Implies) > 0) {
 				return true
 			}
 		}

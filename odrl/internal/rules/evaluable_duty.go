@@ -132,8 +132,8 @@ func (e *Evaluable) atoms(x *Entry) {
 func (e *Evaluable) refinements(x *Entry, a model.Action) []*model.Constraint {
 	var list []*model.Constraint
 	for _, c := range model.Flatten(slices.Concat(a.Refinements, x.Node.Amounts)) {
-		if c.Operand == "publicKey" && c.Logic == "" && !slices.ContainsFunc(c.Right,
-			func(r model.Literal) bool { _, ok := ParseKey(r.Text); return ok }) {
+		if c.Operand == "publicKey" && c.Logic == "" &&
+			!slices.ContainsFunc(c.Right, func(r model.Literal) bool { _, ok := ParseKey(r.Text); return ok }) {
 			continue
 		}
 		list = append(list, c)

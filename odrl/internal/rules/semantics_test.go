@@ -136,8 +136,8 @@ func TestEveryLevelIsTheSameText(t *testing.T) {
 		}
 	}
 	for k := 1; k <= model.MaxNesting; k++ {
-		if !strings.Contains(parts[0], fmt.Sprintf("holds_at(%d, id) if holds_%d[id]", k, k)) || !strings.Contains(parts[0],
-			fmt.Sprintf("fails_at(%d, id) if fails_%d[id]", k, k)) {
+		if !strings.Contains(parts[0], fmt.Sprintf("holds_at(%d, id) if holds_%d[id]", k, k)) ||
+			!strings.Contains(parts[0], fmt.Sprintf("fails_at(%d, id) if fails_%d[id]", k, k)) {
 			t.Errorf("level %d is not reached", k)
 		}
 	}
