@@ -20,11 +20,11 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	if err := e.service.Upstream.Ready(); err != nil {
 		return grant.Grant{}, nil, refusal.For(err)
 	}
-	before := x.now()
 	request, err := x.reservation(ctx, e)
 	if err != nil {
 		return grant.Grant{}, nil, err
 	}
+	since := x.now()
 	begun, err := x.store.Begin(ctx, request)
 	if full, ok := errors.AsType[*store.LimitError](err); ok {
 		return grant.Grant{}, nil, x.overLimit(ctx, e, full)
@@ -36,11 +36,7 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 		return grant.Grant{}, &replay{*begun.Replay}, nil
 	}
 	e.admission = &begun
-	var expires time.Time // none: no limit of the call has a far edge to respect
-	if begun.Expires > 0 {
-		expires = before.Add(begun.Expires)
-	}
-	return grant.Until(request.Execution.ID, expires, x.now), nil, nil
+	return grant.New(request.Execution.ID, x.terms(e, &begun, since)), nil, nil
 }
 
 // reservation returns what begin must take for this call.

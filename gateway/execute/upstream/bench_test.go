@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 )
 
@@ -35,7 +34,7 @@ func BenchmarkCall(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			g := grant.New("0190", alive)
+			g := granted("0190", alive)
 			in := map[string]any{"q": "desk lamp", "c": "lighting", "max": json.Number("30.00")}
 			id := upstream.Identity{AgentID: "agent-1", AgentKey: "jkt", Assurance: "fresh", TokenID: "jti"}
 			b.ReportAllocs()

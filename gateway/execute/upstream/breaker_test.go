@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/store"
 )
@@ -51,7 +50,7 @@ func TestBreaker(t *testing.T) {
 	}
 	// A probe that was never sent proves nothing, and leaves the place to the next.
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{},
-		grant.New("", func() error { return errGone })); outcome != store.NotSent || u.Ready() != nil {
+		granted("", func() error { return errGone })); outcome != store.NotSent || u.Ready() != nil {
 		t.Error(outcome, err, u.Ready())
 	}
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Done {

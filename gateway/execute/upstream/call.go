@@ -32,7 +32,8 @@ import (
 //
 // Attempts beyond the first, within Config.Timeout and Config.Retry: for safe routes, and for others if the
 // service takes an idempotency key, after a broken connection or 502, 503, 504 without Retry-After; for
-// every method when no byte was written.
+// every method when no byte was written. After an attempt of which a byte was written the next needs another Grant;
+// where there is none, it is not made.
 func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
 	header, err := u.header(p, id, g.ExecutionID())
 	if err != nil {
@@ -64,22 +65,28 @@ type result struct {
 	answer  Answer
 	outcome store.Outcome
 	err     error
+	written bool // a byte of the last attempt may have reached the service
 	again   bool // another attempt may change it
 }
 
 func (u *Upstream) attempts(ctx context.Context, p *Prepared, header http.Header, g grant.Grant) result {
-	var known result
-	for n := 1; ; n++ {
-		r := u.attempt(ctx, p, header, g)
-		if n == 1 {
-			known = r
-		} else {
-			known = merge(known, r, p.route.safe)
+	last := u.attempt(ctx, p, header, g)
+	known := last
+	for n := 1; last.again && n < u.cfg.Retry.Attempts && u.wait(ctx, n); n++ {
+		if last.written {
+			another, err := g.Another(ctx)
+			if err != nil {
+				return known
+			}
+			g = another
 		}
-		if !r.again || n >= u.cfg.Retry.Attempts || !u.wait(ctx, n) {
-			return known
-		}
+		last = u.attempt(ctx, p, header, g)
+		known = merge(known, last, p.route.safe)
 	}
+	if !last.written {
+		g.Unused(context.WithoutCancel(ctx))
+	}
+	return known
 }
 
 // merge combines the result so far with that of a further attempt. An attempt without an answer changes nothing. Where
@@ -135,7 +142,7 @@ func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header,
 		return a.failed(ctx, p.route, broken.err)
 	}
 	a.end()
-	r := result{answer: answer, outcome: store.Done, err: err}
+	r := result{answer: answer, outcome: store.Done, err: err, written: true}
 	if answer.Status < 200 || answer.Status > 299 {
 		r.outcome = store.Failed
 		r.again = p.route.repeatable && isTransient(answer, err)
@@ -156,9 +163,9 @@ func (a *attempt) failed(ctx context.Context, route *Route, err error) result {
 	case !written:
 		return result{outcome: store.NotSent, err: failure(ErrUnreachable, err), again: true}
 	case timedOut:
-		return result{outcome: store.Unknown, err: failure(ErrTimeout, nil)}
+		return result{outcome: store.Unknown, err: failure(ErrTimeout, nil), written: true}
 	default:
-		return result{outcome: store.Unknown, err: failure(ErrBroken, err), again: route.repeatable}
+		return result{outcome: store.Unknown, err: failure(ErrBroken, err), written: true, again: route.repeatable}
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/store"
 )
@@ -203,7 +202,7 @@ func TestNothingIsSentToWhoDoesNotListen(t *testing.T) {
 	} {
 		u := open(t, config(t, address))
 		asked := 0
-		_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, grant.New("", func() error { asked++; return nil }))
+		_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, granted("", func() error { asked++; return nil }))
 		if outcome != store.NotSent || !errors.Is(err, upstream.ErrUnreachable) || !strings.HasSuffix(err.Error(), name) {
 			t.Errorf("%q, %v; want %s", outcome, err, name)
 		}
@@ -324,7 +323,7 @@ func TestWhatTheServiceIsTold(t *testing.T) {
 		AgentID: "agent-1", AgentKey: "jkt", Assurance: "fresh", TokenID: "jti",
 		Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 	}
-	if _, _, err := u.Call(t.Context(), prepare(t, u, "POST"), id, grant.New("0190-x", alive)); err != nil {
+	if _, _, err := u.Call(t.Context(), prepare(t, u, "POST"), id, granted("0190-x", alive)); err != nil {
 		t.Fatal(err)
 	}
 	want := http.Header{
@@ -371,7 +370,7 @@ func TestTLS(t *testing.T) {
 		}
 	}
 	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{},
-		grant.New("", func() error { return errGone })); outcome != store.NotSent || !errors.Is(err, errGone) {
+		granted("", func() error { return errGone })); outcome != store.NotSent || !errors.Is(err, errGone) {
 		t.Errorf("%q, %v", outcome, err)
 	}
 }

@@ -2,6 +2,7 @@ package upstream_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -17,9 +18,16 @@ import (
 )
 
 // live is a grant that does not end.
-var live = grant.New("", alive)
+var live = granted("", alive)
 
 func alive() error { return nil }
+
+// granted is a grant whose further attempts are as it is, as often as they are needed.
+func granted(id string, alive func() error) grant.Grant {
+	terms := grant.Terms{Alive: alive}
+	terms.Another = func(context.Context) (grant.Grant, error) { return grant.New(id, terms), nil }
+	return grant.New(id, terms)
+}
 
 func mustURL(tb testing.TB, s string) *url.URL {
 	tb.Helper()
@@ -71,6 +79,7 @@ type service struct {
 	URL      string
 	Requests atomic.Int64 // read completely
 	Conns    atomic.Int64
+	stop     func() // nobody listens any more; connections stay
 }
 
 // serve answers the nth request (from 1) of the server with what respond writes; the connection goes on being
@@ -81,7 +90,7 @@ func serve(tb testing.TB, respond func(n int64, c net.Conn, r *http.Request) boo
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &service{URL: "http://" + ln.Addr().String()}
+	s := &service{URL: "http://" + ln.Addr().String(), stop: func() { _ = ln.Close() }}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	open := map[net.Conn]bool{}

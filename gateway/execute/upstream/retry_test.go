@@ -57,7 +57,7 @@ func TestRetriesOnlyWhereSafe(t *testing.T) {
 					cfg := config(t, s.URL)
 					cfg.IdempotencyHeader = key
 					u := open(t, cfg)
-					_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{}, grant.New("exec", alive))
+					_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{}, granted("exec", alive))
 					wantRequests, wantOutcome := int64(3), store.Done
 					safe := method == "GET" || method == "HEAD" || key != ""
 					switch {
@@ -116,7 +116,7 @@ func TestARefusalAfterABrokenAttempt(t *testing.T) {
 		cfg := config(t, s.URL)
 		cfg.IdempotencyHeader = "Idempotency-Key"
 		u := open(t, cfg)
-		_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{}, grant.New("exec", alive))
+		_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{}, granted("exec", alive))
 		if outcome != want || errors.Is(err, upstream.ErrBroken) != (want == store.Unknown) || s.Requests.Load() != 2 {
 			t.Errorf("%s: %q, %v, %d requests", method, outcome, err, s.Requests.Load())
 		}
@@ -263,7 +263,7 @@ func TestTheGrantIsAskedBeforeEveryFirstByte(t *testing.T) {
 			s.Requests.Store(0)
 			u.Close() // so that every attempt dials
 			var asked atomic.Int64
-			alive := grant.New("", func() error {
+			alive := granted("", func() error {
 				if asked.Add(1) > tt.lives {
 					return errGone
 				}
@@ -290,7 +290,7 @@ func TestAGrantThatEndsOnPooledConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked atomic.Int64
-	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, grant.New("", func() error {
+	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, granted("", func() error {
 		if asked.Add(1) > 1 {
 			return errGone
 		}

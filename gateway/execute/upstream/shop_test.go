@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/examples/shop/shopapi"
-	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -98,7 +97,7 @@ func callShop(t *testing.T, u *upstream.Upstream, c *intents.Catalog, uid, in st
 	if len(refused) > 0 {
 		t.Fatal(refused)
 	}
-	answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{AgentID: "agent-1"}, grant.New(t.Name(), alive))
+	answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{AgentID: "agent-1"}, granted(t.Name(), alive))
 	if err != nil {
 		return "", outcome, err
 	}

@@ -1,50 +1,61 @@
-// Package grant holds the permission to make one upstream call. Only packages below gateway/execute can name it, so that
-// nobody else reaches an upstream; begin makes one when everything that the call needs has been taken.
+// Package grant holds the permission to make one attempt at an upstream call. Only packages below gateway/execute can name
+// it, so that nobody else reaches an upstream; begin makes one when everything that the call needs has been taken.
 package grant
 
 import (
+	"context"
 	"errors"
-	"time"
 )
 
-// A Grant is permission to make one upstream call, until it ends. The zero Grant permits nothing.
+// A Grant is permission to write the bytes of one attempt, until it ends. The zero Grant permits nothing.
 type Grant struct {
 	executionID string
-	check       func() error
+	terms       Terms
 }
 
-// New makes a Grant that lives as long as check returns nil. check is called before each attempt and again right before
-// the first byte of it is written, also from other goroutines; it must be quick.
-func New(executionID string, check func() error) Grant { return Grant{executionID, check} }
-
-// Until makes a Grant that ends at a time, by the monotonic or the wall clock, whichever is there first: one of them stands
-// still while the machine sleeps, the other may be set. The zero time is no end.
-func Until(executionID string, expires time.Time, now func() time.Time) Grant {
-	if expires.IsZero() {
-		return New(executionID, endless)
-	}
-	return New(executionID, func() error {
-		if now := now(); !now.Before(expires) || !now.Round(0).Before(expires.Round(0)) {
-			return errExpired
-		}
-		return nil
-	})
+// Terms are what a Grant rests on.
+type Terms struct {
+	// Alive returns nil while the attempt may be sent. It is called before the attempt and again right before its first
+	// byte, also from other goroutines; it must be quick. nil: never.
+	Alive func() error
+	// Another makes the Grant of a further attempt, after one of which a byte was written: an upstream counts attempts, so
+	// each takes a place of its own in every limit of the call. An error: there is none, or no other reason to permit
+	// another. nil: none is permitted.
+	Another func(context.Context) (Grant, error)
+	// Unused gives back the place of an attempt of which no byte was written, where the end of the call does not. nil: it does.
+	Unused func(context.Context)
 }
+
+// New makes the Grant of an execution.
+func New(executionID string, t Terms) Grant { return Grant{executionID, t} }
 
 var (
-	errExpired = errors.New("the grant has expired")
-	errNone    = errors.New("there is no grant")
+	errNone   = errors.New("there is no grant")
+	errNoMore = errors.New("the grant is for one attempt")
 )
-
-func endless() error { return nil }
 
 // ExecutionID is that of the execution that the call belongs to.
 func (g Grant) ExecutionID() string { return g.executionID }
 
-// Alive returns nil if the call may be sent now.
+// Alive returns nil if the attempt may be sent now.
 func (g Grant) Alive() error {
-	if g.check == nil {
+	if g.terms.Alive == nil {
 		return errNone
 	}
-	return g.check()
+	return g.terms.Alive()
+}
+
+// Another returns the Grant of one more attempt. It may take as long as ctx allows.
+func (g Grant) Another(ctx context.Context) (Grant, error) {
+	if g.terms.Another == nil {
+		return Grant{}, errNoMore
+	}
+	return g.terms.Another(ctx)
+}
+
+// Unused says that no byte was written under the Grant, and none will be.
+func (g Grant) Unused(ctx context.Context) {
+	if g.terms.Unused != nil {
+		g.terms.Unused(ctx)
+	}
 }

@@ -1,37 +1,45 @@
 package grant_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 )
 
-func TestAGrantLivesUntilItExpires(t *testing.T) {
+func TestAGrantExpires(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
-		grant grant.Grant
-		now   time.Time
-		alive bool
+		now  time.Time
+		want error
 	}{
-		"the zero grant": {grant.Grant{}, start, false},
-		"without an end": {grant.Until("e", time.Time{}, nil), start, true},
-		"before its end": {grant.Until("e", start.Add(time.Second), func() time.Time { return start.Add(time.Second - 1) }), start, true},
-		"at its end":     {grant.Until("e", start.Add(time.Second), func() time.Time { return start.Add(time.Second) }), start, false},
-		"after its end":  {grant.Until("e", start.Add(time.Second), func() time.Time { return start.Add(time.Hour) }), start, false},
+		"before its end": {start.Add(time.Second - 1), nil},
+		"at its end":     {start.Add(time.Second), grant.ErrExpired},
+		"after its end":  {start.Add(time.Hour), grant.ErrExpired},
 	} {
-		if err := c.grant.Alive(); (err == nil) != c.alive {
-			t.Errorf("%s: got %v, want alive %v", name, err, c.alive)
+		if err := grant.Expired(start.Add(time.Second), c.now); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v; want %v", name, err, c.want)
 		}
 	}
 }
 
 // The wall clock may be set forward while the monotonic one goes on, and the monotonic one stands still while the machine
 // sleeps.
-func TestAGrantEndsByEitherClock(t *testing.T) {
+func TestAGrantExpiresByEitherClock(t *testing.T) {
 	now := time.Now()
-	g := grant.Until("e", now.Add(time.Hour), func() time.Time { return now.Round(0).Add(2 * time.Hour) })
-	if g.Alive() == nil {
+	if grant.Expired(now.Add(time.Hour), now.Round(0).Add(2*time.Hour)) == nil {
 		t.Error("alive although the wall clock is past its end")
 	}
+}
+
+func TestTheZeroGrantPermitsNothing(t *testing.T) {
+	var g grant.Grant
+	if g.Alive() == nil {
+		t.Error("an attempt is permitted")
+	}
+	if _, err := g.Another(t.Context()); err == nil {
+		t.Error("another attempt is permitted")
+	}
+	g.Unused(t.Context()) // gives back nothing
 }

@@ -1,0 +1,59 @@
+package execute
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
+	"github.com/uimgate/uimgate/store"
+)
+
+// terms are those of the Grant of the attempt for which begin took an admission, at some moment after since.
+func (x *Executor) terms(e *execution, a *store.Admission, since time.Time) grant.Terms {
+	var expires time.Time // none: no limit of the call has a far edge to respect
+	if a.Expires > 0 {
+		expires = since.Add(a.Expires)
+	}
+	return grant.Terms{
+		Alive: func() error {
+			if expires.IsZero() {
+				return nil
+			}
+			return grant.Expired(expires, x.now())
+		},
+		Another: func(ctx context.Context) (grant.Grant, error) { return x.another(ctx, e) },
+	}
+}
+
+// another admits one more attempt of a call: it takes a place in every limit of which the call took one, and nothing
+// else. Where one of them is used up the attempt is not made.
+func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, error) {
+	since := x.now()
+	a, err := x.store.Begin(ctx, e.furtherAttempt())
+	if err != nil {
+		return grant.Grant{}, err
+	}
+	e.admission.Standing = a.Standing
+	terms := x.terms(e, &a, since)
+	terms.Unused = func(ctx context.Context) {
+		// What cannot be given back counts as used.
+		_, _ = x.store.Settle(ctx, a, store.Settlement{State: store.Released, Outcome: store.NotSent})
+	}
+	return grant.New(a.Execution.ID, terms), nil
+}
+
+// furtherAttempt is what one more attempt takes: without charge and idempotency key, which the call has taken.
+func (e *execution) furtherAttempt() store.BeginRequest {
+	call := e.admission.Execution
+	only := store.Candidate{Rule: call.Rule}
+	for i, taken := range e.admission.Taken {
+		only.Limits = append(only.Limits, store.Reservation{Principal: taken.Principal, Limit: e.admission.Standing[i].Limit})
+	}
+	return store.BeginRequest{
+		Execution: store.Execution{
+			ID: call.ID, Service: call.Service, AgentID: call.AgentID, Intent: call.Intent, AgreementID: call.AgreementID,
+			TokenID: call.TokenID, PolicyDigest: call.PolicyDigest,
+		},
+		Candidates: []store.Candidate{only}, Hold: e.service.Hold,
+	}
+}

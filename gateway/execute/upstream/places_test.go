@@ -1,0 +1,76 @@
+package upstream_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/store"
+)
+
+// Places are what further attempts take: one each, as long as there are any.
+type places struct{ left, taken, unused int }
+
+var errNoPlace = errors.New("no place is left")
+
+// grant is for the first attempt, of which the place is taken.
+func (p *places) grant() grant.Grant {
+	return grant.New("", grant.Terms{Alive: alive, Another: p.another})
+}
+
+func (p *places) another(context.Context) (grant.Grant, error) {
+	if p.left == 0 {
+		return grant.Grant{}, errNoPlace
+	}
+	p.left--
+	p.taken++
+	return grant.New("", grant.Terms{Alive: alive, Another: p.another, Unused: func(context.Context) { p.unused++ }}), nil
+}
+
+func TestEachAttemptOfWhichAByteWasWrittenTakesAPlace(t *testing.T) {
+	for name, c := range map[string]struct {
+		left     int  // places for further attempts
+		breaks   int  // requests that are broken off
+		vanishes bool // after them nobody listens any more
+		requests int64
+		places   places // afterwards
+		outcome  store.Outcome
+	}{
+		"none but the first":            {left: 9, requests: 1, places: places{left: 9}, outcome: store.Done},
+		"as many as there are attempts": {left: 9, breaks: 9, requests: 4, places: places{left: 6, taken: 3}, outcome: store.Unknown},
+		"as many as there are places":   {left: 1, breaks: 9, requests: 2, places: places{taken: 1}, outcome: store.Unknown},
+		"no place":                      {breaks: 9, requests: 1, outcome: store.Unknown},
+		"given back where nothing was sent": {
+			left: 9, breaks: 1, vanishes: true, requests: 1, places: places{left: 8, taken: 1, unused: 1}, outcome: store.Unknown,
+		},
+		"the first is given back by the end": {left: 9, vanishes: true, places: places{left: 9}, outcome: store.NotSent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s *service
+			s = serve(t, func(n int64, conn net.Conn, _ *http.Request) bool {
+				if n > int64(c.breaks) {
+					_, _ = conn.Write([]byte(fine))
+				}
+				if c.vanishes {
+					s.stop()
+				}
+				return false
+			})
+			if c.vanishes && c.breaks == 0 {
+				s.stop()
+			}
+			cfg := config(t, s.URL)
+			cfg.Retry.Attempts = 4
+			u := open(t, cfg)
+			p := places{left: c.left}
+			_, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, p.grant())
+			if n := s.Requests.Load(); outcome != c.outcome || n != c.requests || p != c.places {
+				t.Errorf("%q, %v, %d requests, %+v; want %q, %d, %+v", outcome, err, n, p, c.outcome, c.requests, c.places)
+			}
+		})
+	}
+}
