@@ -35,7 +35,7 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	case begun.Replay != nil:
 		return grant.Grant{}, &replay{*begun.Replay}, nil
 	}
-	e.admission = &begun
+	e.admission, e.sendBy = &begun, since.Add(request.Hold-sentBefore)
 	return grant.New(request.Execution.ID, x.terms(e, &begun, since)), nil, nil
 }
 

@@ -8,19 +8,18 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
+// sentBefore is how long before the deadline of its record a call must have been sent: after the deadline others may end
+// it, by their own clock.
+const sentBefore = 2 * time.Second
+
 // terms are those of the Grant of the attempt for which begin took an admission, at some moment after since.
 func (x *Executor) terms(e *execution, a *store.Admission, since time.Time) grant.Terms {
-	var expires time.Time // none: no limit of the call has a far edge to respect
-	if a.Expires > 0 {
-		expires = since.Add(a.Expires)
+	expires := e.sendBy
+	if ends := since.Add(a.Expires); a.Expires > 0 && ends.Before(expires) {
+		expires = ends
 	}
 	return grant.Terms{
-		Alive: func() error {
-			if expires.IsZero() {
-				return nil
-			}
-			return grant.Expired(expires, x.now())
-		},
+		Alive:   func() error { return grant.Expired(expires, x.now()) },
 		Another: func(ctx context.Context) (grant.Grant, error) { return x.another(ctx, e) },
 	}
 }

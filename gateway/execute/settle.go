@@ -62,12 +62,12 @@ func responseInvalid(err error) *reason.Refusal {
 }
 
 // settle makes the end of the call durable before the answer leaves. What cannot be written down stays
-// held, and the agent receives its charge as pending.
+// held, and the agent receives its charge as pending. Where another has ended the call, the agent is told how.
 func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, error) {
 	e.outcome = s.outcome
 	ended := store.Settlement{State: settledState(s), Outcome: s.outcome, Answer: e.answer(s)}
 	record, err := x.store.Settle(ctx, *e.admission, ended)
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrSettled) {
 		record = e.admission.Execution
 		e.settleErr = err
 	}

@@ -31,6 +31,7 @@ type execution struct {
 	decision       odrl.Decision
 	fromParameters []string // operands whose facts are the agent's own words
 	admission      *store.Admission
+	sendBy         time.Time // from then on nothing is sent: the record may end
 	outcome        store.Outcome
 	exceeded       limit.Period // of a limit that was used up
 	// settleErr: the end of the call could not be written down, so its record stays held.

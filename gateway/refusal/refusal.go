@@ -51,7 +51,7 @@ var causes = []struct {
 	{upstream.ErrTimeout, reason.UpstreamTimeout, ""},
 	{upstream.ErrUnreachable, reason.UpstreamUnreachable, ""},
 	{upstream.ErrBroken, reason.UpstreamError, "The service behind broke off before its answer was complete."},
-	{upstream.ErrGrantEnded, reason.StoreUnavailable, "The call was held up too long to be sent within its limit."},
+	{upstream.ErrGrantEnded, reason.GrantExpired, ""},
 }
 
 // For returns the Refusal of an error: the error itself if it is one, else by the table; what is not in it is Internal.

@@ -61,7 +61,7 @@ var outcomes = map[string]struct {
 	"upstream.ErrTimeout":       {upstream.ErrTimeout, reason.UpstreamTimeout},
 	"upstream.ErrUnreachable":   {upstream.ErrUnreachable, reason.UpstreamUnreachable},
 	"upstream.ErrBroken":        {upstream.ErrBroken, reason.UpstreamError},
-	"upstream.ErrGrantEnded":    {upstream.ErrGrantEnded, reason.StoreUnavailable},
+	"upstream.ErrGrantEnded":    {upstream.ErrGrantEnded, reason.GrantExpired},
 	"upstream.BreakerOpenError": {&upstream.BreakerOpenError{}, reason.BreakerOpen},
 	"upstream.RejectedError":    {&upstream.RejectedError{}, reason.UpstreamRejected},
 	"upstream.BusyError":        {&upstream.BusyError{}, reason.UpstreamBusy},

@@ -259,7 +259,7 @@ var table = map[Reason]row{
 	},
 	GrantExpired: {
 		code: CodeServiceUnavailable, status: http.StatusServiceUnavailable,
-		message:    "The call was held up too long to be sent within its limit.",
+		message:    "The call was held up too long to be sent.",
 		suggestion: "Nothing was done or charged. Try again after Retry-After.",
 	},
 	UpstreamBusy: {

@@ -1,0 +1,119 @@
+package execute_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A held store is the store of the world, after whose begin something happens before the caller goes on: as to a process
+// that is frozen, or starved.
+type heldStore struct {
+	execute.Store
+	held func(store.Admission)
+}
+
+func (s heldStore) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
+	a, err := s.Store.Begin(ctx, r)
+	if err == nil && a.Replay == nil {
+		s.held(a)
+	}
+	return a, err
+}
+
+// holdAfterBegin makes something happen after the next begin.
+func (w *world) holdAfterBegin(do func(store.Admission)) {
+	own := w.Executor
+	w.Executor = execute.New(execute.Config{
+		Agents: w.Store, Revocations: w.View, Recorder: w.Metrics, Now: w.Now,
+		Store: heldStore{w.Store, func(a store.Admission) {
+			w.Executor = own
+			do(a)
+		}},
+	})
+}
+
+// hold is how long a call of the tests is held: the timeout of quickUpstream and 30 seconds.
+const hold = time.Minute
+
+func TestACallIsNotSentOnceItsRecordMayEnd(t *testing.T) {
+	buying := call{intent: buy, parameters: `{"product":"x"}`, key: "k"}
+	for after, sent := range map[time.Duration]bool{hold - 2*time.Second - 1: true, hold - 2*time.Second: false, hold + 20*time.Second: false} {
+		w := newWorld(t, "", quickUpstream)
+		a := w.fresh()
+		w.holdAfterBegin(func(store.Admission) { w.Later(after) })
+		result, refused, event := w.do(a, buying)
+		if sent {
+			if refused != nil || w.requests.Load() != 1 || result.Charge.State != "captured" {
+				t.Errorf("after %s: %v, %d requests", after, refused, w.requests.Load())
+			}
+			continue
+		}
+		if refused == nil || refused.Reason != reason.GrantExpired || refused.Message != reason.GrantExpired.Message() ||
+			refused.RetryAfter != time.Second || refused.Details["outcome"] != store.NotSent || refused.Charge.State != "released" {
+			t.Errorf("after %s: %v", after, refused)
+		}
+		if w.requests.Load() != 0 || event.Unsettled != nil || w.owed(a) != "0.00 held, 0.00 captured" {
+			t.Errorf("after %s: %d requests, %v, owed %s", after, w.requests.Load(), event.Unsettled, w.owed(a))
+		}
+		if w.must(a, buying); w.requests.Load() != 1 { // nothing was taken: the key can be used again
+			t.Errorf("after %s: the call cannot be made again", after)
+		}
+	}
+}
+
+// A process that slept finds that the operator has ended its call, and that the agent has made it again.
+func TestACallThatOthersEndedIsNotSent(t *testing.T) {
+	w := newWorld(t, "", quickUpstream)
+	a := w.fresh()
+	buying := call{intent: buy, parameters: `{"product":"x"}`, key: "k"}
+	w.holdAfterBegin(func(begun store.Admission) {
+		w.resolve(begun, store.Released)
+		w.must(a, buying)
+	})
+	_, refused, event := w.do(a, buying)
+	if refused == nil || refused.Reason != reason.GrantExpired || refused.Charge.State != "released" || event.Unsettled != nil {
+		t.Errorf("%v, unsettled: %v", refused, event.Unsettled)
+	}
+	if n, owed := w.requests.Load(), w.owed(a); n != 1 || owed != "0.00 held, 0.25 captured" {
+		t.Errorf("%d requests, owed %s; want one of each", n, owed)
+	}
+}
+
+// What another has settled is no failure to settle: the agent is told what the record says.
+func TestTheAgentIsToldHowOthersEndedACall(t *testing.T) {
+	for to, want := range map[store.State]string{store.Released: "0.00 held, 0.00 captured", store.Captured: "0.00 held, 0.25 captured"} {
+		w := newWorld(t, "", quickUpstream)
+		a := w.fresh()
+		var begun store.Admission
+		w.holdAfterBegin(func(a store.Admission) { begun = a })
+		w.serve(func(rw http.ResponseWriter, _ *http.Request) {
+			w.resolve(begun, to) // while the answer is under way
+			_, _ = io.WriteString(rw, `{"order":"o-1"}`)
+		})
+		result, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`})
+		if refused != nil || result.Charge.State != string(to) || event.Unsettled != nil || event.Charge.State != string(to) {
+			t.Errorf("%s: %v, %+v, unsettled: %v", to, refused, result.Charge, event.Unsettled)
+		}
+		if got := w.owed(a); got != want {
+			t.Errorf("%s: %s", to, got)
+		}
+	}
+}
+
+// resolve makes a call unresolved, as the sweeper does when its deadline is over, and ends it as the operator.
+func (w *world) resolve(begun store.Admission, to store.State) {
+	w.Helper()
+	w.Later(hold)
+	if n, err := w.Store.Sweep(w.Context()); err != nil || n != 1 {
+		w.Fatalf("%d swept, %v", n, err)
+	}
+	_, err := w.Store.Resolve(w.Context(), "default", begun.Execution.ID, to)
+	w.Must(err)
+}
