@@ -59,10 +59,11 @@ type BeginRequest struct {
 // An Admission is what Begin took for a call.
 type Admission struct {
 	Execution Execution
-	Recorded  bool             // an execution record exists, and must be settled
-	Taken     []CounterSlot    // one unit in each, to be given back if nothing was sent
-	Expires   time.Duration    // counted from the call of Begin: the call may not be sent later; 0: no such bound
-	Standing  []limit.Standing // of the limit of each in Taken, in the same order
+	Recorded  bool          // an execution record exists, and must be settled
+	Taken     []CounterSlot // one unit in each, to be given back if nothing was sent
+	// Expires counts from the call of Begin: the call may not be sent later. 0: no such bound. See limit.MaxDispatch.
+	Expires  time.Duration
+	Standing []limit.Standing // of the limit of each in Taken, in the same order
 	// Replay is the record of an earlier execution under the same idempotency key that has ended; then nothing was taken.
 	Replay *Execution
 }

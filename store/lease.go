@@ -27,14 +27,14 @@ type LeaseDemand struct {
 	Waiting int64 // calls that wait for it; counted as at least 1
 }
 
-// A Lease answers one LeaseDemand. Durations count from the store's time in the transaction. The holder counts them
-// from when it sent the request, and so is never later than the store.
+// A Lease answers one LeaseDemand. Durations count from when the holder sent the request; a holder that counts them so
+// is never later than the store.
 type Lease struct {
 	Slot  int64 // in which the units are counted; for a counter it never moves back
 	Units int64 // counted as used from now on; 0 where any of the demands was refused
 	// Standing has in Left what remains beside the units. For a refusal it is the standing of the refused limit.
 	limit.Standing
 	Ends    time.Duration // until the store's slot ends: from then on no call may be admitted with the units
-	Expires time.Duration // until a call that was admitted with them may no longer be sent: the end of the slot after it
+	Expires time.Duration // until a call that was admitted with them may no longer be sent: the end of the last slot for dispatch
 	Refusal *LimitError   // nil, or: the limit is used up
 }

@@ -7,6 +7,10 @@
 // end of the slot after its own. So no window of length P holds more than the limit, neither in admissions nor in the
 // upstream's own log, and a unit becomes free at most P/30 late. Months and years are UTC calendar periods, and
 // lifetime never ends.
+//
+// The slots of a second are 100 ms long, and a store may need longer than one of them to make an admission durable. An
+// admission under a limit per second may therefore be used for several slots, its dispatch slots: then that many slots,
+// in place of one, are counted beside those of the period.
 package limit
 
 import (
@@ -106,6 +110,22 @@ func (p Period) Oldest(k int64) int64 {
 	}
 }
 
+// MaxDispatch is the most dispatch slots of a limit per second: 5 s.
+const MaxDispatch = 50
+
+// Spare returns how many slots before Oldest have to be kept as well, because they may come to matter: for an admission
+// that leaves more dispatch slots, or after a clock was set forward.
+func (p Period) Spare() int64 {
+	switch {
+	case p == Second:
+		return MaxDispatch - 1
+	case p.Rolling():
+		return 10
+	default:
+		return 0
+	}
+}
+
 // Frees returns when the count of slot k stops mattering. The zero time means never.
 func (p Period) Frees(k int64) time.Time {
 	switch {
@@ -121,14 +141,10 @@ func (p Period) Frees(k int64) time.Time {
 	}
 }
 
-// Expires returns when an admission in slot k may no longer be used: the end of the slot after its own. Calendar and
-// lifetime limits have no such end, because their window has no far edge to respect; for them it returns the zero time.
-func (p Period) Expires(k int64) time.Time {
-	if !p.Rolling() {
-		return time.Time{}
-	}
-	return time.UnixMilli((k + 2) * p.SlotLength().Milliseconds()).UTC()
-}
+// Expires returns when an admission in slot k that leaves one slot for dispatch may no longer be used: the end of the
+// slot after its own. Calendar and lifetime limits have no such end, because their window has no far edge to respect;
+// for them it returns the zero time.
+func (p Period) Expires(k int64) time.Time { return p.Ends(k + 1) }
 
 // Ends returns the first moment after slot k of a rolling period, and the zero time for the others.
 func (p Period) Ends(k int64) time.Time {

@@ -2,6 +2,7 @@ package limit_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,6 +82,51 @@ func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
 			if n > most {
 				t.Fatalf("%s: %d dispatches within one period from %s", p, n, first)
 			}
+		}
+	}
+}
+
+// Admissions that leave different numbers of slots for dispatch never reach the upstream more often than the limit,
+// where the largest number within the last minute counts for all.
+func TestNoSecondHoldsMoreThanTheLimitWithAnyDispatchSlots(t *testing.T) {
+	const most, lately = 5, 600
+	rng := rand.New(rand.NewPCG(7, 7))
+	used := map[int64]int64{}
+	var sent []time.Time
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	largest, since := int64(1), int64(0)
+	for range 20_000 {
+		now = now.Add(time.Duration(rng.Int64N(int64(120 * time.Millisecond))))
+		k := limit.Second.Slot(now)
+		slots := 1 + rng.Int64N(4)
+		if rng.IntN(3000) == 0 {
+			slots = limit.MaxDispatch
+		}
+		if k-since >= lately {
+			largest = 1
+		}
+		var sum int64
+		for s := limit.Second.Oldest(k) - max(slots, largest) + 1; s <= k; s++ {
+			sum += used[s]
+		}
+		if sum >= most {
+			continue
+		}
+		used[k]++
+		if slots >= largest {
+			largest, since = slots, k
+		}
+		dispatch := now
+		if rng.IntN(2) == 0 { // as late as the grant allows
+			dispatch = limit.Second.Ends(k + slots).Add(-time.Nanosecond)
+		}
+		sent = append(sent, dispatch)
+	}
+	slices.SortFunc(sent, time.Time.Compare)
+	for i, first := range sent {
+		n, _ := slices.BinarySearchFunc(sent, first.Add(time.Second), time.Time.Compare)
+		if n-i > most {
+			t.Fatalf("%d dispatches within one second from %s", n-i, first)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 type beginning struct {
 	store.BeginRequest
 	s            *Store
+	asked        time.Time       // on the clock of the process
 	reservations [][]reservation // of each candidate
 	result       store.Admission
 }
@@ -27,13 +28,13 @@ type beginning struct {
 // store.ErrNonceUsed, store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable; and
 // another error for an invalid request: no candidate, a negative charge, a record without id, an invalid rate.
 func (s *Store) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
-	b := beginning{BeginRequest: r, s: s}
+	b := beginning{BeginRequest: r, s: s, asked: s.opts.Now()}
 	n, err := b.prepare()
 	if err != nil {
 		return store.Admission{}, fmt.Errorf("beginning a call: %w", err)
 	}
 	if b.takesNothing() {
-		b.admit(s.now(), 0)
+		b.result = b.Admit(0, s.now())
 		return b.result, nil
 	}
 	if s.full(n.agentID) {
@@ -191,7 +192,7 @@ func (b *beginning) earlier(t *tx) (forgotten string, err error) {
 // record takes the limits of the chosen candidate, and writes the record where the call charges or has a key.
 func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 	slots := t.take(b.reservations[winner])
-	b.admit(t.now, winner)
+	b.admit(t, winner)
 	b.result.Taken = slots
 	for _, w := range b.reservations[winner] {
 		b.result.Standing = append(b.result.Standing, t.standing(w))
@@ -220,15 +221,15 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 	return err
 }
 
-// admit sets the result: what was begun at now.
-func (b *beginning) admit(now time.Time, winner int) {
-	b.result = b.Admit(winner, now)
+// admit sets the result: what was begun in the transaction.
+func (b *beginning) admit(t *tx, winner int) {
+	b.result = b.Admit(winner, t.now)
 	for _, w := range b.reservations[winner] {
 		// The end is counted from the clock's own slot. Where the clock was set back the counted slot is later, and this end
 		// is the earlier of the two.
 		p := w.key.period
-		if ends := p.Expires(p.Slot(now)); !ends.IsZero() {
-			if d := ends.Sub(now); b.result.Expires == 0 || d < b.result.Expires {
+		if ends := p.Ends(p.Slot(t.now) + t.counters[w.key].own); !ends.IsZero() {
+			if d := t.since(b.asked, ends); b.result.Expires == 0 || d < b.result.Expires {
 				b.result.Expires = d
 			}
 		}

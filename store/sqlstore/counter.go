@@ -22,6 +22,10 @@ type counter struct {
 	found bool // the row exists
 	dirty bool
 	err   error // the stored counts are invalid
+
+	// The most dispatch slots that were used lately, and the slot in which they were.
+	dispatch, dispatchSlot int64
+	own                    int64 // the dispatch slots of this transaction's admissions
 }
 
 // A reservation is one unit of one counter, with its limit.
@@ -78,6 +82,7 @@ func (t *tx) take(ws []reservation) []store.CounterSlot {
 	for i, w := range ws {
 		c := t.counters[w.key]
 		c.take()
+		c.dispatched()
 		c.dirty = true
 		out[i] = store.CounterSlot{Principal: pat.Principal(w.key.agentID), LimitID: w.key.limitID, Period: w.key.period, Slot: c.slot}
 	}

@@ -124,7 +124,10 @@ func TestADatabaseThatCannotBeWrittenDeniesAndStillReads(t *testing.T) {
 // unserved returns a store whose queue no writer reads.
 func unserved(size int) (*Store, chan *op) {
 	queue := make(chan *op, size)
-	return &Store{dialect: sqliteDialect(), lanes: []chan *op{queue}, others: queue, seed: maphash.MakeSeed(), used: newRecent(1)}, queue
+	return &Store{
+		dialect: sqliteDialect(), opts: Options{Now: time.Now}, lanes: []chan *op{queue}, others: queue, seed: maphash.MakeSeed(),
+		used: newRecent(1),
+	}, queue
 }
 
 // New calls are rejected before those in progress can no longer be settled.

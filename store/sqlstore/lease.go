@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/pat"
@@ -29,7 +30,7 @@ var (
 // whether the transaction was committed: units may be counted as used that no process holds, and the returns must not
 // be sent again.
 func (s *Store) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
-	l := leasing{service: r.Service, returns: r.Returns}
+	l := leasing{service: r.Service, returns: r.Returns, asked: s.opts.Now()}
 	keys, err := l.prepare(r.Demands)
 	if err != nil {
 		return nil, fmt.Errorf("leasing: %w", err)
@@ -47,6 +48,7 @@ func (s *Store) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease,
 // A leasing is a LeaseRequest prepared for a transaction.
 type leasing struct {
 	service      string
+	asked        time.Time // on the clock of the process
 	returns      []store.LeaseReturn
 	reservations []reservation
 	demands      []store.LeaseDemand
@@ -100,7 +102,9 @@ func (l *leasing) run(_ context.Context, t *tx) error {
 	for i, w := range l.reservations {
 		c := t.counters[w.key]
 		clock := w.key.period.Slot(t.now) // where the clock was set back the counted slot is later, and this the earlier of the two
-		l.result[i] = store.Lease{Slot: c.slot, Ends: w.key.period.Ends(clock).Sub(t.now), Expires: w.key.period.Expires(clock).Sub(t.now)}
+		l.result[i] = store.Lease{
+			Slot: c.slot, Ends: t.since(l.asked, w.key.period.Ends(clock)), Expires: t.since(l.asked, w.key.period.Ends(clock+c.own)),
+		}
 		if err := t.fit(l.reservations[i : i+1]); err != nil {
 			refused = true
 			l.result[i].Refusal, _ = errors.AsType[*store.LimitError](err)
@@ -111,6 +115,7 @@ func (l *leasing) run(_ context.Context, t *tx) error {
 		if !refused {
 			l.result[i].Units = limit.Slice(c.left(w.limit.Max), l.demands[i].Units, l.demands[i].Waiting)
 			c.takeUnits(l.result[i].Units)
+			c.dispatched()
 			c.dirty = true
 		}
 		l.result[i].Standing = t.standing(w)
@@ -127,7 +132,7 @@ func (w *window) takeUnits(n int64) {
 // giveUnits takes units back from a slot, as far as it still counts them, and reports whether there were any.
 func (w *window) giveUnits(slot, n int64) bool {
 	i := w.slot - slot
-	if i < 0 || i >= int64(len(w.counts)) || w.counts[i] == 0 {
+	if i < 0 || i >= int64(len(w.counted())) || w.counts[i] == 0 {
 		return false
 	}
 	w.counts[i] -= min(n, w.counts[i])

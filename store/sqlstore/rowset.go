@@ -77,7 +77,8 @@ type keyedExecution struct {
 }
 
 const (
-	selectCounter   = "SELECT slot, counts FROM counters WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ? FOR UPDATE"
+	selectCounter = "SELECT slot, counts, dispatch, dispatch_slot FROM counters " +
+		"WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ? FOR UPDATE"
 	selectAccount   = "SELECT topped_up, held, captured, pooled FROM accounts WHERE service = ? AND agent_id = ? AND currency = ? FOR UPDATE"
 	selectPool      = "SELECT owed FROM pools WHERE service = ? AND currency = ? FOR UPDATE"
 	selectNonce     = "SELECT 1 FROM nonces WHERE service = ? AND key_id = ? AND id = ?"
@@ -109,7 +110,7 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 		t.counters[k] = c
 		list = append(list, command{selectCounter, []any{k.service, k.agentID, k.limitID, string(k.period)}, func(scan scan) error {
 			c.found = true
-			return scan(&c.slot, &stored[i])
+			return scan(&c.slot, &stored[i], &c.dispatch, &c.dispatchSlot)
 		}})
 	}
 	for _, k := range n.accounts {
@@ -122,16 +123,19 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	if q := t.w.s.dialect.clock; q != "" {
 		list = append(list, command{query: q, row: func(scan scan) error { return scan(&clock) }})
 	}
+	t.asked = t.w.s.opts.Now()
 	if err := t.w.send(ctx, list); err != nil {
 		return err
 	}
 	if t.now = time.UnixMicro(clock).UTC(); t.w.s.dialect.clock == "" {
 		t.now = t.w.s.now()
 	}
+	slots := t.w.s.pace.slots(t.asked)
 	for i, k := range n.counters {
 		c := t.counters[k]
 		c.counts, c.err = decodeCounts(stored[i])
 		c.reach(t.now)
+		c.leave(slots)
 		c.restore(t.w.s.floor.Load())
 	}
 	return nil
@@ -196,8 +200,10 @@ func set[K comparable, V any](m *map[K]V, k K, v V) {
 }
 
 const (
-	insertCounter = "INSERT INTO counters (slot, counts, frees_at, service, agent_id, limit_id, period) VALUES (?, ?, ?, ?, ?, ?, ?)"
-	updateCounter = "UPDATE counters SET slot = ?, counts = ?, frees_at = ? WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ?"
+	insertCounter = `INSERT INTO counters (slot, counts, dispatch, dispatch_slot, frees_at, service, agent_id, limit_id, period)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	updateCounter = `UPDATE counters SET slot = ?, counts = ?, dispatch = ?, dispatch_slot = ?, frees_at = ?
+		WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ?`
 	insertAccount = "INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)"
 	updateAccount = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ? WHERE service = ? AND agent_id = ? AND currency = ?"
 	addToPool     = `INSERT INTO pools (service, currency, owed) VALUES (?, ?, ?)
@@ -214,7 +220,7 @@ func (t *tx) changes() []command {
 	for _, k := range order(t.counters, counterKey.parts) {
 		if c := t.counters[k]; c.dirty {
 			list = append(list, command{query: either(c.found, updateCounter, insertCounter), args: []any{
-				c.slot, c.encode(), nanos(c.period.Frees(c.slot)), k.service, k.agentID, k.limitID, string(k.period),
+				c.slot, c.encode(), c.dispatch, c.dispatchSlot, nanos(c.period.Frees(c.slot)), k.service, k.agentID, k.limitID, string(k.period),
 			}})
 		}
 	}

@@ -68,6 +68,7 @@ type Store struct {
 
 	ending   chan struct{}
 	clock    clock
+	pace     pace
 	releases releaseQueue
 	used     *recent      // agreements that have used_at set
 	floor    atomic.Int64 // when the database was last set back to an earlier state; 0: never

@@ -16,6 +16,7 @@ type window struct {
 	period limit.Period
 	slot   int64
 	counts []int64 // of slot, slot-1, …
+	more   int64   // how many slots count beside those of package limit, at most Spare
 	// Where floored is set the window counts as used up for as long as slot floor matters.
 	floor   int64
 	floored bool
@@ -28,7 +29,7 @@ func (w *window) restore(at int64) {
 		return
 	}
 	w.floor = w.period.Slot(fromNanos(at))
-	w.floored = w.floor >= w.period.Oldest(w.slot)
+	w.floored = w.floor >= w.oldest()
 }
 
 // reach moves the window to the slot of now, unless it is there or beyond.
@@ -37,7 +38,7 @@ func (w *window) reach(now time.Time) {
 	if k <= w.slot {
 		return
 	}
-	moved, span := k-w.slot, k-w.period.Oldest(k)+1
+	moved, span := k-w.slot, k-w.period.Oldest(k)+1+w.period.Spare()
 	w.slot = k
 	if moved >= span || len(w.counts) == 0 {
 		w.counts = w.counts[:0]
@@ -55,11 +56,17 @@ func (w *window) sum() int64 {
 		return limit.MaxCount
 	}
 	var sum int64
-	for _, n := range w.counts {
+	for _, n := range w.counted() {
 		sum += n
 	}
 	return sum
 }
+
+// oldest returns the first slot that matters to an admission in the window's slot.
+func (w *window) oldest() int64 { return w.period.Oldest(w.slot) - w.more }
+
+// counted returns the units from the window's slot back to the oldest.
+func (w *window) counted() []int64 { return w.counts[:min(int64(len(w.counts)), w.slot-w.oldest()+1)] }
 
 // take counts one unit in the window's slot.
 func (w *window) take() {
@@ -72,7 +79,7 @@ func (w *window) take() {
 // give takes one unit back from a slot, if it still counts there.
 func (w *window) give(slot int64) bool {
 	i := w.slot - slot
-	if i < 0 || i >= int64(len(w.counts)) || w.counts[i] == 0 {
+	if i < 0 || i >= int64(len(w.counted())) || w.counts[i] == 0 {
 		return false
 	}
 	w.counts[i]--
@@ -87,7 +94,7 @@ func (w *window) resets(now time.Time) time.Duration {
 	if w.floored {
 		return w.until(w.floor, now)
 	}
-	for i, n := range slices.Backward(w.counts) {
+	for i, n := range slices.Backward(w.counted()) {
 		if n > 0 {
 			return w.until(w.slot-int64(i), now)
 		}
@@ -102,7 +109,7 @@ func (w *window) retry(most int64, now time.Time) time.Duration {
 		return w.until(max(w.floor, w.slot), now)
 	}
 	over := w.sum() - (most - 1)
-	for i, n := range slices.Backward(w.counts) {
+	for i, n := range slices.Backward(w.counted()) {
 		over -= n
 		if over <= 0 {
 			return w.until(w.slot-int64(i), now)
@@ -117,7 +124,7 @@ func (w *window) until(slot int64, now time.Time) time.Duration {
 	if frees.IsZero() {
 		return 0
 	}
-	return frees.Sub(now)
+	return frees.Add(time.Duration(w.more) * w.period.SlotLength()).Sub(now)
 }
 
 // encode returns the counts in the form in which they are stored.
@@ -137,7 +144,7 @@ var errCounter = errors.New("the stored counter of a limit makes no sense")
 
 // decodeCounts is the inverse of encode.
 func decodeCounts(in []byte) ([]int64, error) {
-	const slots = 62 // the widest window
+	const slots = 72 // the widest window, with those that are kept beside it
 	var out []int64
 	for len(in) > 0 {
 		c, n := binary.Uvarint(in)

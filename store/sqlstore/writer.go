@@ -169,6 +169,7 @@ func (w *writer) commit(ctx context.Context, batch []*op) {
 		return
 	}
 	if err == nil {
+		w.s.pace.took(t.asked, w.s.opts.Now())
 		for _, f := range t.after {
 			f()
 		}

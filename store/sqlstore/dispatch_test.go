@@ -1,0 +1,137 @@
+package sqlstore
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/storetest"
+)
+
+// slowDisk opens a database whose commits take a time of the clock.
+func slowDisk(t *testing.T, clock *storetest.Clock, took *time.Duration) *Store {
+	t.Helper()
+	d := sqliteDialect()
+	send := d.send
+	d.send = func(ctx context.Context, w *writer, list []command) error {
+		if list[len(list)-1].query == "COMMIT" {
+			clock.Advance(*took)
+		}
+		return send(ctx, w, list)
+	}
+	path := filepath.Join(t.TempDir(), "state.db")
+	Empty.Copy(t, path)
+	s, err := open(t.Context(), path, Options{Now: clock.Now}, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// Calls that come one after another on a slow disk, and are sent as soon as they are durable.
+func TestALimitPerSecondOnASlowDisk(t *testing.T) {
+	t.Parallel()
+	const most, seconds = 4, 60
+	for _, took := range []time.Duration{time.Millisecond, 105 * time.Millisecond, 150 * time.Millisecond, 220 * time.Millisecond} {
+		t.Run(took.String(), func(t *testing.T) {
+			t.Parallel()
+			clock := storetest.NewClock(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC))
+			slow := time.Millisecond
+			s := slowDisk(t, clock, &slow)
+			began := clock.Now()
+			var sent []time.Time
+			for clock.Now().Before(began.Add(seconds * time.Second)) {
+				if clock.Now().After(began.Add(5 * time.Second)) {
+					slow = took
+				}
+				asked := clock.Now()
+				clock.Advance(20 * time.Millisecond)
+				a, err := s.Begin(t.Context(), freeCall("shop", most))
+				if err == nil && clock.Now().Before(asked.Add(a.Expires)) {
+					sent = append(sent, clock.Now())
+				}
+			}
+			for i, first := range sent {
+				if n, _ := slices.BinarySearchFunc(sent, first.Add(time.Second), time.Time.Compare); n-i > most {
+					t.Fatalf("%d were sent within one second from %s, of %d", n-i, first, most)
+				}
+			}
+			if len(sent) < most*seconds/2 {
+				t.Errorf("%d calls were sent in %d s, of %d a second; want at least half", len(sent), seconds, most)
+			}
+			t.Logf("%d sent in %d s", len(sent), seconds)
+		})
+	}
+}
+
+func freeCall(service string, perSecond int64) store.BeginRequest {
+	return store.BeginRequest{
+		Execution: store.Execution{Service: service, AgentID: "agent-1"}, Hold: time.Minute,
+		Candidates: []store.Candidate{{Limits: []store.Reservation{
+			{Principal: "agent-1", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: perSecond, Period: limit.Second}}},
+		}}},
+	}
+}
+
+// One process has a slow disk, or a long way to the database, the other has not.
+func TestTheMostDispatchSlotsCountForAll(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	clock := storetest.NewClock(start)
+	var took time.Duration
+	s := slowDisk(t, clock, &took)
+	begin := func() store.Admission {
+		a, err := s.Begin(t.Context(), freeCall("shop", 100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	s.pace.took(start, start.Add(300*time.Millisecond))
+	s.pace.took(start, start.Add(300*time.Millisecond))
+	if a := begin(); a.Expires != 700*time.Millisecond || a.Standing[0].Resets != 1700*time.Millisecond {
+		t.Errorf("six dispatch slots: %v, %v", a.Expires, a.Standing[0].Resets)
+	}
+	s.pace.last, s.pace.now, s.pace.before = 0, 0, 0 // as another process
+	if a := begin(); a.Expires != 200*time.Millisecond || a.Standing[0].Resets != 1700*time.Millisecond {
+		t.Errorf("one of six: %v, %v", a.Expires, a.Standing[0].Resets)
+	}
+	clock.Advance(time.Minute)
+	if a := begin(); a.Expires != 200*time.Millisecond || a.Standing[0].Resets != 1200*time.Millisecond {
+		t.Errorf("a minute later: %v, %v", a.Expires, a.Standing[0].Resets)
+	}
+}
+
+func TestOneSlowCommitIsNoPace(t *testing.T) {
+	at := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	var p pace
+	took := func(d time.Duration) { p.took(at, at.Add(d)) }
+	for i, c := range []struct {
+		took time.Duration
+		want int64
+	}{
+		{0, 1},
+		{3 * time.Second, 1},
+		{40 * time.Millisecond, 1},
+		{60 * time.Millisecond, 1},
+		{60 * time.Millisecond, 2},
+		{time.Minute, 2},
+		{time.Minute, 50},
+	} {
+		if took(c.took); p.slots(at) != c.want {
+			t.Errorf("%d: %d slots, want %d", i, p.slots(at), c.want)
+		}
+	}
+	if n := p.slots(at.Add(time.Minute + 2*paceTurn)); n != 1 {
+		t.Errorf("later: %d", n)
+	}
+}
