@@ -294,6 +294,31 @@ func TestNoBreachInConsistentLogs(t *testing.T) {
 	}
 }
 
+// A gateway begins charged calls, is stopped, and sends them when it continues.
+func TestCallsBegunBeforeAStopAreNoBreach(t *testing.T) {
+	e := consistentLogs()
+	e.Freezes = append(e.Freezes, freeze{"b", 13 * time.Second, 16 * time.Second})
+	for i := range 4 {
+		a := attempt{
+			Ref: fmt.Sprintf("stopped-%d.works", i), Gateway: "b", Agent: "buyer", Token: "buyer-pat", Intent: order,
+			Sent: 12900*time.Millisecond + time.Duration(i)*time.Millisecond, Lost: true,
+		}
+		at := 16010 * time.Millisecond
+		if i == 3 { // another gateway's, which shows that the upstream was responsive
+			a.Gateway, a.Sent, at = "a", 14*time.Second, 14010*time.Millisecond
+		}
+		id := "stopped-" + a.Ref
+		e.Attempts = append(e.Attempts, a)
+		e.Arrivals = append(e.Arrivals, arrival{
+			At: at, Execution: id, Agent: a.Agent, Token: a.Token, Intent: order, Ref: a.Ref, Serial: 100 + i, Effect: effectDone,
+		})
+		e.charge(id, a, store.Held)
+	}
+	for _, found := range e.judge() {
+		t.Error(found)
+	}
+}
+
 func TestForgedLogsAreFound(t *testing.T) {
 	for _, f := range forgeries {
 		t.Run(f.name, func(t *testing.T) {

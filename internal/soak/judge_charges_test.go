@@ -19,7 +19,7 @@ func open(s store.State) bool { return s == store.Held || s == store.Unresolved 
 // to agents agree with the records; and that a charge without an answer to an agent could not have been answered.
 func (e *evidence) judgeCharges(breach func(string, ...any)) {
 	records := map[string]store.Execution{}
-	sent := e.earliest()
+	sent := e.firstSent()
 	for _, x := range e.Executions {
 		if _, twice := records[x.ID]; twice {
 			breach("execution %s is listed twice", x.ID)
@@ -41,7 +41,7 @@ func (e *evidence) judgeCharges(breach func(string, ...any)) {
 			breach("execution %s (%s) reached the upstream, and has no record", a.Execution, a.Ref)
 		case x.Charge != price || string(x.AgentID) != a.Agent || x.Intent != a.Intent:
 			breach("execution %s: recorded as %s of %s for %s", a.Execution, x.Intent, x.AgentID, x.Charge)
-		case x.BegunAt.After(e.Began.Add(a.At+clockError)) || x.BegunAt.Before(e.Began.Add(sent(a)-clockError)):
+		case x.BegunAt.After(e.Began.Add(a.At+clockError)) || x.BegunAt.Before(e.Began.Add(sent[a.Ref]-clockError)):
 			breach("execution %s began at %s by the store, and reached the upstream at %s", a.Execution, x.BegunAt, e.Began.Add(a.At))
 		case !fits(a.Effect, x.State):
 			breach("execution %s is %s; the upstream %s", a.Execution, x.State, a.Effect)
@@ -49,6 +49,18 @@ func (e *evidence) judgeCharges(breach func(string, ...any)) {
 	}
 	reported := e.judgeReported(records, breach)
 	e.judgeUnreported(records, arrived, reported, breach)
+}
+
+// firstSent returns when each request was first sent. A gateway may have begun a call before it was stopped, and have sent
+// it when it continued: the record is as old as the request then.
+func (e *evidence) firstSent() map[string]time.Duration {
+	first := map[string]time.Duration{}
+	for _, a := range e.Attempts {
+		if was, known := first[a.Ref]; !known || a.Sent < was {
+			first[a.Ref] = a.Sent
+		}
+	}
+	return first
 }
 
 // fits reports whether a record may have this state, given what the upstream did.
