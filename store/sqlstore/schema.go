@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -67,43 +65,35 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 	return nil
 }
 
-// provider runs the migrations in the SQL of a dialect.
+// provider runs the migrations in the SQL of a dialect, each file as one command: the drivers take several statements at
+// once, and the reader of goose allocates megabytes for every line it splits.
 func provider(db *sql.DB, d *dialect) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations")
+	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return nil, err
 	}
-	if d.schema != nil {
-		files = schemaFS{files, d.schema}
+	var steps []*goose.Migration
+	for _, name := range files {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return nil, err
+		}
+		text, err := migrations.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		query := string(text)
+		if d.schema != nil {
+			query = d.schema(query)
+		}
+		steps = append(steps, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, query)
+			return err
+		}}, nil))
 	}
-	return goose.NewProvider(d.goose, db, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	return goose.NewProvider(d.goose, db, nil,
+		goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 }
-
-// A schemaFS is a directory of migrations in the SQL of a dialect.
-type schemaFS struct {
-	fs.FS
-	words func(string) string
-}
-
-// Open implements fs.FS.
-func (f schemaFS) Open(name string) (fs.File, error) {
-	if path.Ext(name) != ".sql" {
-		return f.FS.Open(name)
-	}
-	text, err := fs.ReadFile(f.FS, name)
-	if err != nil {
-		return nil, err
-	}
-	file, err := f.FS.Open(name)
-	return schemaFile{file, strings.NewReader(f.words(string(text)))}, err
-}
-
-type schemaFile struct {
-	fs.File
-	text *strings.Reader
-}
-
-func (f schemaFile) Read(p []byte) (int, error) { return f.text.Read(p) }
 
 // Times outside the range of nanoseconds are stored as the nearest in range, which is still far away.
 var (

@@ -1,4 +1,3 @@
--- +goose Up
 -- One schema for every dialect: TEXT, BIGINT and BYTEA (which SQLite keeps as it is given). Columns are
 -- never NULL: '' and 0 say "none". Times (…_at, until, deadline) are nanoseconds since 1970 UTC, money is
 -- billionths of a unit. The comment in schema.go tells what the tables are for.

@@ -1,4 +1,3 @@
--- +goose Up
 -- Listings page by key: each has an index in its order.
 
 ALTER TABLE policies ADD COLUMN offered_at BIGINT NOT NULL DEFAULT 0; -- last offered from; 0: from first_offered on

@@ -1,4 +1,3 @@
--- +goose Up
 -- Statements by time, top-ups made once, a ledger that is kept for so long, and databases taken back to an earlier state.
 
 ALTER TABLE ledger ADD COLUMN reference TEXT NOT NULL DEFAULT ''; -- of a top-up: the operator's word for it; '': none

@@ -1,4 +1,3 @@
--- +goose Up
 -- Answers are stored as what a call returned, an output or a refusal, and no longer as an answer over HTTP.
 
 ALTER TABLE answers ADD COLUMN code TEXT NOT NULL DEFAULT '';    -- of a refusal
