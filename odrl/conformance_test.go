@@ -61,7 +61,7 @@ func TestConformance(t *testing.T) {
 			for _, r := range a.rows {
 				rows++
 				t.Run(r.name, func(t *testing.T) {
-					shown := r.check(t)
+					shown := r.check(t, rows%odrl.RewrittenRows == 0)
 					t.Logf("%s. %s %s", r.from, r.says, shown)
 					fmt.Fprintf(&page, "| %s | %s | %s | %s |\n", r.name, cell(r.from), cell(r.says), cell(shown))
 					ran++
@@ -87,7 +87,8 @@ func cell(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "|", `\|`), "\n", " ")
 }
 
-func (r row) check(t *testing.T) string {
+// check returns what the table says of the row. Where it is asked again, its document written canonically answers the same.
+func (r row) check(t *testing.T, again bool) string {
 	t.Helper()
 	if r.try != nil {
 		return r.try(t)
@@ -118,7 +119,10 @@ func (r row) check(t *testing.T) string {
 		canonical = r.rewrite(t)
 	}
 	for i := range r.asks {
-		shown = append(shown, r.ask(t, r.asks[i], canonical))
+		shown = append(shown, r.ask(t, r.asks[i]))
+		if again {
+			r.askAgain(t, r.asks[i], canonical)
+		}
 	}
 	return strings.Join(shown, "; ")
 }
@@ -152,13 +156,19 @@ func (r row) load(t *testing.T, text string, taken bool) *odrl.Policy {
 	return p
 }
 
-func (r row) ask(t *testing.T, a ask, canonical string) string {
+// askAgain asks the document and what is written of it.
+func (r row) askAgain(t *testing.T, a ask, canonical string) {
+	t.Helper()
+	e, c := a.of(t, r.load(t, r.doc, a.agreed), r.lenient), a.of(t, r.load(t, canonical, a.agreed), r.lenient)
+	if c.Permit != e.Permit || c.Reason != e.Reason {
+		t.Errorf("%s\nis written as %s\n%s: %s, then %s", r.doc, canonical, a.question, outcome(e), outcome(c))
+	}
+}
+
+func (r row) ask(t *testing.T, a ask) string {
 	t.Helper()
 	text := r.doc
 	e := a.of(t, r.load(t, text, a.agreed), r.lenient)
-	if c := a.of(t, r.load(t, canonical, a.agreed), r.lenient); c.Permit != e.Permit || c.Reason != e.Reason {
-		t.Errorf("%s\nis written as %s\n%s: %s, then %s", text, canonical, a.question, outcome(e), outcome(c))
-	}
 	want := strings.Fields(a.want)
 	if e.Permit != (want[0] == "permit") || !e.Permit && string(e.Reason) != want[0] {
 		t.Errorf("%s\n%s %s: %s (%s), want %s", text, a.question, a.facts, outcome(e), e.Detail, a.want)

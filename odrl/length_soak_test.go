@@ -12,6 +12,7 @@ const (
 	MutatedDocuments   = 1500 // loaded, validated, written canonically
 	AgreeingPolicies   = 500  // Decide and Evaluate
 	ReproducedPolicies = 300  // Decide, and Evaluate by the document alone
+	RewrittenRows      = 1    // every which row of the conformance table is asked again as it is written canonically
 )
 
 // Depths are those at which nested constraints are published.
@@ -27,4 +28,5 @@ const (
 	SearchedRules       = 300   // permissions, and as many prohibitions
 	SearchedConstraints = 9_000
 	WarnedConstraints   = 500 // more than are warned of
+	UnknownKeys         = 50_000
 )

@@ -7,15 +7,16 @@ import "github.com/uimgate/uimgate/odrl/internal/model"
 // How many random policies the tests look at. With the build tag soak there are more.
 const (
 	ComparedPolicies   = 12  // module, residual and plan
-	DifferentialSeeds  = 3   // seeds of the fuzzer beside its corpus
+	DifferentialSeeds  = 2   // seeds of the fuzzer beside its corpus
 	MutatedPolicies    = 100 // published, decided
-	MutatedDocuments   = 150 // loaded, validated, written canonically
+	MutatedDocuments   = 80  // loaded, validated, written canonically
 	AgreeingPolicies   = 60  // Decide and Evaluate
-	ReproducedPolicies = 30  // Decide, and Evaluate by the document alone
+	ReproducedPolicies = 20  // Decide, and Evaluate by the document alone
+	RewrittenRows      = 4   // every which row of the conformance table is asked again as it is written canonically
 )
 
 // Depths are those at which nested constraints are published.
-var Depths = []int{1, 2, 3, model.MaxNesting}
+var Depths = []int{2, model.MaxNesting}
 
 // How large the documents are that only have to be bounded.
 const (
@@ -26,5 +27,6 @@ const (
 	PairedRules         = 1_100 // permissions, and as many prohibitions: more pairs than are compared
 	SearchedRules       = 20    // permissions, and as many prohibitions
 	SearchedConstraints = 2_000
-	WarnedConstraints   = 150 // more than are warned of
+	WarnedConstraints   = 120 // more than are warned of
+	UnknownKeys         = 5_000
 )

@@ -363,7 +363,7 @@ func TestPublishingIsBounded(t *testing.T) {
 		"split constraints": {`{` + head + `,"target":["http://example.com/api/intents","example.com","other.org","example.com:buy","other.org:buy","example.com:search-products","example.com:buy:v1","other.org:buy:v1","example.com:search-products:v1","example.com:search-products:v2","http://example.com/execute/buy"],"permission":{"action":"use","constraint":[` + repeat(4600, func(int) string { return leaf("purpose", "eq", "a") }) + `]}}`, "too-large"},
 		"one bad target often": {`{` + head + `,"permission":[` +
 			repeat(9000, func(i int) string { return fmt.Sprintf(`{"action":"use","target":"example.com:x%d"}`, i%200) }) + `]}`, "too-many"},
-		"many unknown keys": {`{` + head + `,` + repeat(50_000, func(i int) string { return fmt.Sprintf(`"k%d":1`, i) }) + `}`, ""},
+		"many unknown keys": {`{` + head + `,` + repeat(odrl.UnknownKeys, func(i int) string { return fmt.Sprintf(`"k%d":1`, i) }) + `}`, ""},
 		"many unknown actions": {`{` + head + `,"permission":[` +
 			repeat(9000, func(int) string { return `{"action":"exceute","target":"nowhere.example"}` }) + `]}`, "too-many"},
 	} {

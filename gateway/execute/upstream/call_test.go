@@ -150,7 +150,7 @@ func TestGzipIsBoundedAfterDecompression(t *testing.T) {
 		fits   bool
 	}{
 		"small":     {pack(`{"a":1}`), true},
-		"bomb":      {pack(`"` + strings.Repeat("0", 40<<20) + `"`), false},
+		"bomb":      {pack(`"` + strings.Repeat("0", 2<<20) + `"`), false},
 		"truncated": {pack(`{"a":1}`)[:20], false},
 	} {
 		t.Run(name, func(t *testing.T) {
