@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -34,13 +35,15 @@ type Config struct {
 	Now       func() time.Time
 	// PerAddress bounds the requests of one address, before anything costs: before hosts, tokens and cryptography.
 	PerAddress limit.Rate
+	// Memory is what all requests together may hold.
+	Memory *memory.Budget
 }
 
 // New builds a Server.
 func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, desk: c.Desk, keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
-		addresses: bucket.NewSet(c.PerAddress),
+		addresses: bucket.NewSet(c.PerAddress), memory: c.Memory,
 	}
 	s.handler = s.build()
 	return s

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/store"
@@ -35,6 +36,7 @@ func (s *Server) execute(c echo.Context) error {
 		RequestID: x.requestID, Traceparent: execute.ContinueTrace(r.Header.Get(headerTraceparent)),
 		Observe: func(e *execute.Event) { x.event = e },
 		Read: func() (execute.Request, error) {
+			memory.Of(r.Context()).Known()
 			tree, err := wire.ReadObject(r, x.service.MaxBody)
 			if err != nil {
 				return execute.Request{}, err

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -16,11 +15,17 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
+// Bounds of bodies that anybody may send, in bytes: an agreement with its key, and a PAT. server.max_body may be lower.
+const (
+	maxAgreementBody = 64 << 10
+	maxTokenBody     = 32 << 10
+)
+
 // issue answers POST /api/pat/issue: a signed agreement in, a PAT out. UIM core 4.2.
 func (s *Server) issue(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	issued, err := s.desk.Issue(r.Context(), x.atDesk(), func() (pat.IssueRequest, error) {
-		tree, err := wire.ReadObject(r, x.service.MaxBody)
+		tree, err := wire.ReadObject(r, min(maxAgreementBody, x.service.MaxBody))
 		if err != nil {
 			return pat.IssueRequest{}, err
 		}
@@ -51,7 +56,8 @@ func parseIssue(tree strictjson.Object) (pat.IssueRequest, error) {
 // renew answers POST /api/pat/renew: the PAT as bearer, a proof of key in the header or the body. UIM core 4.4.
 func (s *Server) renew(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
-	issued, err := s.desk.Renew(r.Context(), x.atDesk(), func() (pat.RenewRequest, error) { return readRenewal(r, x.service.MaxBody) })
+	most := min(maxAgreementBody, x.service.MaxBody)
+	issued, err := s.desk.Renew(r.Context(), x.atDesk(), func() (pat.RenewRequest, error) { return readRenewal(r, most) })
 	if err != nil {
 		return err
 	}
@@ -94,7 +100,7 @@ func (s *Server) answerPAT(c echo.Context, issued pat.Issued) error {
 // token was. RFC 7009; UIM core 4.5.
 func (s *Server) revoke(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
-	token, err := presented(r, x.service.MaxBody)
+	token, err := presented(r, min(maxTokenBody, x.service.MaxBody))
 	if err != nil {
 		return err
 	}
@@ -113,7 +119,8 @@ func (s *Server) introspect(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.desk.Introspect(r.Context(), x.atDesk(), bearer, func() (string, error) { return presented(r, x.service.MaxBody) })
+	most := min(maxTokenBody, x.service.MaxBody)
+	found, err := s.desk.Introspect(r.Context(), x.atDesk(), bearer, func() (string, error) { return presented(r, most) })
 	if err != nil {
 		return err
 	}
@@ -126,9 +133,9 @@ func presented(r *http.Request, most int64) (string, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case kind == "application/x-www-form-urlencoded":
-		data, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
+		data, err := wire.ReadBody(r, most)
 		if err != nil {
-			return "", reason.BodyTooLarge.Refusal("The body is larger than this gateway takes, or did not arrive whole.").Because(err)
+			return "", err
 		}
 		form, err := url.ParseQuery(string(data))
 		if err != nil || len(form["token"]) != 1 {

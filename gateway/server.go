@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -40,6 +41,7 @@ type Server struct {
 	keys      *pat.Keyring
 	published atomic.Pointer[publications]
 	addresses *bucket.Set
+	memory    *memory.Budget
 	metrics   *record.Metrics
 	log       *zap.Logger
 	now       func() time.Time
@@ -117,7 +119,10 @@ func exchangeOf(c echo.Context) *exchange {
 func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		began := s.now()
-		r := c.Request()
+		share := s.memory.Open()
+		defer share.Close()
+		r := c.Request().WithContext(memory.With(c.Request().Context(), share))
+		c.SetRequest(r)
 		client := s.client(r)
 		x := &exchange{requestID: execute.RequestIDFrom(r.Header.Get(headerRequestID)), client: client, address: countedAs(client)}
 		c.Set(exchangeKey, x)

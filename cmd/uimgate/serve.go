@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/daemon"
+	"github.com/uimgate/uimgate/internal/memory"
 )
 
 func serveCommand() *cobra.Command {
@@ -58,7 +59,12 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 	log := newLogger(cfg.Telemetry.Log, stderr)
 	defer func() { _ = log.Sync() }()
 	stdlog.SetOutput(libraryLog{log})
-	err := daemon.Run(ctx, daemon.Options{
+	limit, err := memory.LimitFromCGroup()
+	if err != nil {
+		log.Warn("memory", zap.Error(err))
+	}
+	log.Info("memory", zap.Int64("limit_bytes", limit))
+	err = daemon.Run(ctx, daemon.Options{
 		Config: cfg, Load: load, Reload: hangups(ctx), Log: log, Now: time.Now,
 		Ready: func(a daemon.Addresses) {
 			line, err := json.Marshal(struct {

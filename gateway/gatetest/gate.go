@@ -28,6 +28,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -75,6 +76,7 @@ type Gate struct {
 	Logs      *observer.ObservedLogs // what Log was given
 	URL       string                 // of the public listener
 	Upstream  func(http.ResponseWriter, *http.Request)
+	Memory    *memory.Budget // of all requests; prepare may set one that is smaller than usual
 
 	dir   string
 	mu    sync.Mutex
@@ -159,9 +161,12 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Now: g.Now,
 	})
 	g.Desk = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
+	if g.Memory == nil {
+		g.Memory = memory.NewBudget(64<<20, func() { g.Metrics.Shed(record.ShedMemory) })
+	}
 	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
-		PerAddress: cfg.Server.PerAddress,
+		PerAddress: cfg.Server.PerAddress, Memory: g.Memory,
 	})
 	public := httptest.NewServer(server.Handler())
 	t.Cleanup(public.Close)

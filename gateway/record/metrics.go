@@ -22,6 +22,7 @@ type Metrics struct {
 	outcomes  *prometheus.CounterVec
 	charges   *prometheus.CounterVec
 	issued    *prometheus.CounterVec
+	shed      *prometheus.CounterVec
 	unsettled prometheus.Counter
 	reload    prometheus.Gauge
 	reloaded  prometheus.Gauge
@@ -48,6 +49,7 @@ func NewMetrics() *Metrics {
 		outcomes:  counter("upstream_outcomes_total", "How upstream calls ended.", "outcome"),
 		charges:   counter("charges_total", "Charges by their state when the call ended.", "state"),
 		issued:    counter("pat_issued_total", "PATs issued, by how: agreement or renewal.", "how"),
+		shed:      counter("shed_total", "What was refused because the gateway had more to do than it can, by cause.", "cause"),
 		unsettled: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "uimgate", Name: "unsettled_total",
 			Help: "Calls whose end could not be stored.",
@@ -61,7 +63,7 @@ func NewMetrics() *Metrics {
 			Help: "When a configuration was last taken over.",
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.unsettled,
+	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.shed, m.unsettled,
 		m.reload, m.reloaded,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -75,6 +77,17 @@ func (m *Metrics) Request(route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
 	m.durations.WithLabelValues(route).Observe(took.Seconds())
 }
+
+// A Cause is why something was shed.
+type Cause string
+
+// The causes.
+const (
+	ShedMemory Cause = "memory" // for a body, or the tree of one
+)
+
+// Shed counts what was refused because the gateway had more to do than it can.
+func (m *Metrics) Shed(cause Cause) { m.shed.WithLabelValues(string(cause)).Inc() }
 
 // Record counts one call.
 func (m *Metrics) Record(v *execute.Event) {

@@ -8,7 +8,9 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -16,7 +18,8 @@ import (
 // MediaType is the draft's own name for its JSON. draft-uim-protocol-core-01.
 const MediaType = "application/uim+json"
 
-// ReadObject reads one JSON object of at most most bytes from a request.
+// ReadObject reads one JSON object of at most most bytes from a request. What it takes comes out of the share of memory that
+// the request's context carries.
 func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || (kind != "application/json" && kind != MediaType) || !utf8Charset(params["charset"]) {
@@ -25,15 +28,12 @@ func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, reason.UnsupportedMediaType.Refusal("The body must not be compressed.")
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, reason.BodyTooLarge.Refusal("").With("max_bytes", most)
+	data, err := ReadBody(r, most)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case isTimeout(err):
-		return nil, reason.RequestTimeout.Refusal("")
-	case err != nil:
-		return nil, reason.MalformedRequest.Refusal("The body did not arrive whole.").Because(err)
+	if memory.Of(r.Context()).Take(strictjson.Cost(data)) != nil {
+		return nil, overloaded()
 	}
 	tree, err := strictjson.DecodeObject(data)
 	if err != nil {
@@ -41,6 +41,26 @@ func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
 	}
 	return tree, nil
 }
+
+// ReadBody reads the body of a request, of at most most bytes, like ReadObject.
+func ReadBody(r *http.Request, most int64) ([]byte, error) {
+	body := memory.NewReader(http.MaxBytesReader(nil, r.Body, most), memory.Of(r.Context()).Take)
+	data, err := io.ReadAll(body)
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return nil, reason.BodyTooLarge.Refusal("").With("max_bytes", most)
+	}
+	switch {
+	case errors.Is(err, memory.ErrExhausted):
+		return nil, overloaded()
+	case isTimeout(err):
+		return nil, reason.RequestTimeout.Refusal("")
+	case err != nil:
+		return nil, reason.MalformedRequest.Refusal("The body did not arrive whole.").Because(err)
+	}
+	return data, nil
+}
+
+func overloaded() error { return reason.Overloaded.Refusal("").After(time.Second) }
 
 func utf8Charset(charset string) bool { return charset == "" || strings.EqualFold(charset, "utf-8") }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -145,6 +146,7 @@ func (p *process) build() {
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: executor, Desk: desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
 		PerAddress: p.config.Server.PerAddress,
+		Memory:     memory.NewBudget(memory.Limit()/memoryPart, func() { p.metrics.Shed(record.ShedMemory) }),
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload,
@@ -282,6 +284,9 @@ const (
 	// maxHeaderBytes holds the longest PAT twice.
 	maxHeaderBytes = 64 << 10
 )
+
+// memoryPart is the part of the memory of the process that bodies, and the trees made of them, may take together: a quarter.
+const memoryPart = 4
 
 // serveHTTP serves until ctx ends, then lets calls under way end within the drain timeout.
 func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener) error {

@@ -64,7 +64,7 @@ func printablePointer(pointer string) string {
 // Decode reads exactly one JSON value as a tree of map[string]any, []any, string, json.Number, bool
 // and nil. Every error is an *Error.
 func Decode(data []byte) (any, error) {
-	r := reader{data: data, dec: jsontext.NewDecoder(bytes.NewReader(data))}
+	r := reader{data: data, dec: jsontext.NewDecoder(bytes.NewBuffer(data))} // of a Buffer it takes the bytes without a copy
 	v, err := r.value(0)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -41,8 +43,11 @@ func (e *brokenError) Error() string { return "incomplete answer" }
 
 var errTooLong = errors.New("it is longer than max_response")
 
-// read takes the answer in and judges it. The error is a *brokenError or one of Call's for complete answers.
-func (u *Upstream) read(resp *http.Response, head bool) (Answer, error) {
+var errNoMemory = errors.New("the gateway had no memory left for it")
+
+// read takes the answer in and judges it. What it takes comes out of the share of memory that ctx carries; it waits for that
+// as long as the call lasts. The error is a *brokenError or one of Call's for complete answers.
+func (u *Upstream) read(ctx context.Context, resp *http.Response, head bool) (Answer, error) {
 	answer := Answer{Status: resp.StatusCode, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
 	if resp.StatusCode < 200 { // 101: nobody asked to switch, so no answer will follow
 		return answer, &brokenError{errors.New("switched protocols")}
@@ -55,22 +60,22 @@ func (u *Upstream) read(resp *http.Response, head bool) (Answer, error) {
 	var raw []byte
 	var err error
 	if !head {
-		raw, err = readBody(resp, bound)
+		raw, err = readBody(ctx, resp, bound)
 	}
 	if broken, ok := errors.AsType[*brokenError](err); ok {
 		return answer, broken
 	}
 	if !success {
 		// A body that is too long or badly compressed costs only the message: the status is enough.
-		return answer, u.classify(answer, raw)
+		return answer, u.classify(ctx, answer, raw)
 	}
 	if err != nil {
 		return answer, &ResponseError{Status: answer.Status, Reason: err.Error()}
 	}
-	return decode(answer, raw)
+	return decode(ctx, answer, raw)
 }
 
-func decode(answer Answer, raw []byte) (Answer, error) {
+func decode(ctx context.Context, answer Answer, raw []byte) (Answer, error) {
 	answer.Raw = raw
 	if len(bytes.TrimSpace(raw)) == 0 {
 		answer.Body = map[string]any{}
@@ -82,6 +87,9 @@ func decode(answer Answer, raw []byte) (Answer, error) {
 	}
 	if strings.Contains(answer.ContentType, "html") || strings.HasSuffix(answer.ContentType, "xml") {
 		return unusable("it is " + answer.ContentType + ", not JSON")
+	}
+	if memory.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
+		return unusable(errNoMemory.Error())
 	}
 	// RFC 8259 8.1 lets readers overlook a byte order mark, and some services write one.
 	tree, err := strictjson.Decode(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
@@ -102,12 +110,12 @@ func jsonReason(err error) string {
 
 // readBody reads at most bound bytes, compressed and not. The error is a *brokenError, or describes why a
 // complete body cannot be used.
-func readBody(resp *http.Response, bound int64) ([]byte, error) {
+func readBody(ctx context.Context, resp *http.Response, bound int64) ([]byte, error) {
 	if resp.ContentLength > bound {
 		return nil, errTooLong
 	}
-	raw, err := readBounded(resp.Body, bound, resp.ContentLength)
-	if err != nil && !errors.Is(err, errTooLong) {
+	raw, err := readBounded(ctx, resp.Body, bound, resp.ContentLength)
+	if err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errNoMemory) {
 		return nil, &brokenError{err}
 	}
 	if err != nil || len(raw) == 0 {
@@ -121,8 +129,8 @@ func readBody(resp *http.Response, bound int64) ([]byte, error) {
 		if err != nil {
 			return nil, errors.New("it is not the gzip it claims to be")
 		}
-		plain, err := readBounded(z, bound, -1)
-		if err != nil && !errors.Is(err, errTooLong) {
+		plain, err := readBounded(ctx, z, bound, -1)
+		if err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errNoMemory) {
 			return nil, errors.New("it is not the gzip it claims to be")
 		}
 		return plain, err
@@ -131,12 +139,17 @@ func readBody(resp *http.Response, bound int64) ([]byte, error) {
 	}
 }
 
-func readBounded(r io.Reader, bound, expect int64) ([]byte, error) {
+func readBounded(ctx context.Context, r io.Reader, bound, expect int64) ([]byte, error) {
 	var buf bytes.Buffer
 	if expect > 0 {
 		buf.Grow(int(min(expect, 64<<10)) + bytes.MinRead)
 	}
-	if _, err := buf.ReadFrom(io.LimitReader(r, bound+1)); err != nil {
+	wait := func(n int64) error { return memory.Of(ctx).Wait(ctx, n) }
+	_, err := buf.ReadFrom(memory.NewReader(io.LimitReader(r, bound+1), wait))
+	switch {
+	case errors.Is(err, memory.ErrExhausted):
+		return nil, errNoMemory
+	case err != nil:
 		return nil, err
 	}
 	if int64(buf.Len()) > bound {
@@ -146,11 +159,11 @@ func readBounded(r io.Reader, bound, expect int64) ([]byte, error) {
 }
 
 // classify turns a complete answer that is not 2xx into an error.
-func (u *Upstream) classify(answer Answer, raw []byte) error {
+func (u *Upstream) classify(ctx context.Context, answer Answer, raw []byte) error {
 	status := answer.Status
 	message := ""
 	if 400 <= status && status <= 499 {
-		message = u.message(raw)
+		message = u.message(ctx, raw)
 	}
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
@@ -170,7 +183,10 @@ func (u *Upstream) classify(answer Answer, raw []byte) error {
 }
 
 // message is the first string of message, detail, title, error; an object under error is looked into once.
-func (u *Upstream) message(raw []byte) string {
+func (u *Upstream) message(ctx context.Context, raw []byte) string {
+	if memory.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
+		return ""
+	}
 	body, err := strictjson.DecodeObject(raw)
 	if err != nil {
 		return ""

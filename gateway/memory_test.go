@@ -1,0 +1,100 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/internal/memory"
+)
+
+// within gives a gate a budget of memory.
+func within(bytes int64) func(*gatetest.Gate) {
+	return func(g *gatetest.Gate) {
+		g.Memory = memory.NewBudget(bytes, func() { g.Metrics.Shed(record.ShedMemory) })
+	}
+}
+
+func shed(g *gatetest.Gate, cause record.Cause) int {
+	g.Helper()
+	families, err := g.Metrics.Registry().Gather()
+	g.Must(err)
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "uimgate_shed_total" && m.GetLabel()[0].GetValue() == string(cause) {
+				return int(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return 0
+}
+
+func TestWhatAnybodyMaySendIsShort(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	for path, most := range map[string]int{
+		"/api/pat/issue": 64 << 10, "/api/pat/renew": 64 << 10, "/api/pat/revoke": 32 << 10, "/api/pat/introspect": 32 << 10,
+	} {
+		for n, status := range map[int]int{most: http.StatusBadRequest, most + 1: http.StatusRequestEntityTooLarge} {
+			body := `{"token":[` + strings.Repeat("{},", n/3-10) + `{}]}`
+			body += strings.Repeat(" ", n-len(body))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+path, strings.NewReader(body))
+			g.Must(err)
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Authorization", "Bearer "+a.Token)
+			if answer := g.Send(r); answer.Status != status {
+				t.Errorf("%s of %d bytes: %d %s, want %d", path, n, answer.Status, answer.Body, status)
+			}
+		}
+	}
+}
+
+// Strangers have half of the memory at most, and a body is refused before a tree is made of it.
+func TestTreesOfStrangersAreShed(t *testing.T) {
+	g := gatetest.New(t, "", within(1<<20))
+	a := g.Agreed("agent-1")
+	nested := map[string]any{"token": make([]struct{}, 5000)}
+	refused := g.Call("/api/pat/revoke", "", nested)
+	g.Refuses(refused, http.StatusServiceUnavailable, "OVERLOADED")
+	if refused.Header.Get("Retry-After") == "" || shed(g, record.ShedMemory) != 1 {
+		t.Errorf("Retry-After %q, %d counted, want both", refused.Header.Get("Retry-After"), shed(g, record.ShedMemory))
+	}
+	wide := map[string]any{"intent_uid": gatetest.Searching, "parameters": map[string]any{"query": "lamp", "more": make([]int, 2000)}}
+	g.Refuses(g.Call("/api/intents/execute", a.Token, wide), http.StatusBadRequest, "UNKNOWN_PARAMETER")
+	if answer := g.Execute(a, gatetest.Searching); answer.Status != http.StatusOK {
+		t.Errorf("a call: %d %s", answer.Status, answer.Body)
+	}
+}
+
+// Answers of the service wait for memory, since the call cannot be made again; what never fits is refused as unusable.
+func TestAnswersOfTheServiceWaitForMemory(t *testing.T) {
+	g := gatetest.New(t, "", within(4<<20))
+	a := g.Agreed("agent-1")
+	size := 10_000
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"ok":[`+strings.Repeat("{},", size)+`{}]}`)
+	}
+	var calls sync.WaitGroup
+	for n := range 12 {
+		calls.Go(func() {
+			if answer := g.Execute(a, gatetest.Searching); answer.Status != http.StatusOK {
+				t.Errorf("call %d of many: %d %s", n, answer.Status, answer.Body)
+			}
+		})
+	}
+	calls.Wait()
+	size = 30_000
+	refused := g.Execute(a, gatetest.Ordering)
+	g.Refuses(refused, http.StatusBadGateway, "RESPONSE_INVALID")
+	if !strings.Contains(string(refused.Body), `"outcome":"done"`) || shed(g, record.ShedMemory) != 1 {
+		t.Errorf("%s, %d counted", refused.Body, shed(g, record.ShedMemory))
+	}
+	size = 10
+	if answer := g.Execute(a, gatetest.Searching); answer.Status != http.StatusOK {
+		t.Errorf("the call after: %d %.300s", answer.Status, answer.Body)
+	}
+}

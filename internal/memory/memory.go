@@ -1,0 +1,140 @@
+// Package memory bounds what the requests of a process hold at once: the bodies they came with or were answered with, and
+// the trees made of those. What does not fit is refused while it is small, instead of ending the process.
+//
+//	limit, err := memory.LimitFromCGroup()  // once, at the start
+//	budget := memory.NewBudget(limit/4, shed)
+//	share := budget.Open()                  // one for each request
+//	defer share.Close()
+//	err = share.Take(n)                     // ErrExhausted
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"golang.org/x/sync/semaphore"
+)
+
+// ErrExhausted means that there is no memory left for what a request brings.
+var ErrExhausted = errors.New("no memory is left for this")
+
+// withoutLimit is what the process is taken to have where neither GOMEMLIMIT, nor a cgroup, nor the system says.
+const withoutLimit = 1 << 30
+
+// LimitFromCGroup gives the runtime nine tenths of what the cgroup of the process may use, or the machine has, unless
+// GOMEMLIMIT says already how much, and returns that many bytes. After an error it is what Limit returns.
+func LimitFromCGroup() (int64, error) {
+	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
+		return Limit(), fmt.Errorf("finding out how much memory there is: %w", err)
+	}
+	return Limit(), nil
+}
+
+// Limit is GOMEMLIMIT as it is now, in bytes; 1 GiB where there is none.
+func Limit() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return limit
+	}
+	return withoutLimit
+}
+
+// A Budget is what all requests together may hold. Half of it is kept from strangers: requests of senders who are not known.
+// It is safe for concurrent use.
+type Budget struct {
+	size           int64
+	all, strangers *semaphore.Weighted
+	shed           func()
+}
+
+// NewBudget makes a Budget of that many bytes. shed is called whenever something does not fit.
+func NewBudget(bytes int64, shed func()) *Budget {
+	return &Budget{size: bytes, all: semaphore.NewWeighted(bytes), strangers: semaphore.NewWeighted(bytes / 2), shed: shed}
+}
+
+// Open starts the share of one request, which comes from a stranger until Known is called.
+func (b *Budget) Open() *Share { return &Share{budget: b} }
+
+// A Share is what one request holds. It is for one goroutine at a time. The nil Share holds nothing and has no bound: it is
+// that of whoever the operator trusts.
+type Share struct {
+	budget      *Budget
+	taken       int64
+	asStranger  int64 // of taken, from what strangers may hold
+	senderKnown bool
+}
+
+// Known says that the sender was authenticated: the share is no stranger's any more.
+func (s *Share) Known() {
+	if s == nil || s.senderKnown {
+		return
+	}
+	s.senderKnown = true
+	s.budget.strangers.Release(s.asStranger)
+	s.asStranger = 0
+}
+
+// Take takes n bytes more, all or none of them, at once. The error is ErrExhausted.
+func (s *Share) Take(n int64) error {
+	if s == nil {
+		return nil
+	}
+	if !s.senderKnown && !s.budget.strangers.TryAcquire(n) {
+		return s.refused()
+	}
+	if !s.budget.all.TryAcquire(n) {
+		if !s.senderKnown {
+			s.budget.strangers.Release(n)
+		}
+		return s.refused()
+	}
+	s.taken += n
+	if !s.senderKnown {
+		s.asStranger += n
+	}
+	return nil
+}
+
+// Wait is Take for what cannot be sent again: it waits for others to end, as long as ctx lasts. What is larger than the
+// Budget is refused at once. The error is ErrExhausted.
+func (s *Share) Wait(ctx context.Context, n int64) error {
+	if s == nil {
+		return nil
+	}
+	if s.taken+n > s.budget.size || s.budget.all.Acquire(ctx, n) != nil {
+		return s.refused()
+	}
+	s.taken += n
+	return nil
+}
+
+func (s *Share) refused() error {
+	s.budget.shed()
+	return ErrExhausted
+}
+
+// Close gives everything back. The request must not use what it took for any more.
+func (s *Share) Close() {
+	if s == nil {
+		return
+	}
+	s.budget.all.Release(s.taken)
+	s.budget.strangers.Release(s.asStranger)
+	s.taken, s.asStranger = 0, 0
+}
+
+type shareKey struct{}
+
+// With returns a context that carries the share of the request it is of.
+func With(ctx context.Context, s *Share) context.Context {
+	return context.WithValue(ctx, shareKey{}, s)
+}
+
+// Of returns the share that a context carries; nil where it carries none.
+func Of(ctx context.Context) *Share {
+	s, _ := ctx.Value(shareKey{}).(*Share)
+	return s
+}
