@@ -46,7 +46,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (d *door) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	var q doorRequest
-	s := d.directory.Current().ForHost(r.Host)
+	served := func() *service.Service { return d.directory.Current().ForHost(r.Host) }
+	s := served()
 	if s == nil {
 		return nil, reason.UnknownHost.Refusal("")
 	}
@@ -71,16 +72,16 @@ func (d *door) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 			return pat.RenewRequest{Token: q.PAT, Proof: q.Proof}, nil
 		}))
 	case "execute":
-		return d.execute(r, s, q)
+		return d.execute(r, served, q)
 	}
 	return nil, reason.MalformedRequest.Refusal("do is find, policy, agree, renew or execute.")
 }
 
-func (d *door) execute(r *http.Request, s *service.Service, q doorRequest) (any, error) {
+func (d *door) execute(r *http.Request, served func() *service.Service, q doorRequest) (any, error) {
 	read := func() (execute.Request, error) {
 		return execute.Request{IntentUID: q.Intent, Parameters: q.Parameters}, nil
 	}
-	call := execute.Call{Service: s, Token: q.PAT, Proof: q.Proof, RequestID: execute.RequestIDFrom(""), Read: read}
+	call := execute.Call{Service: served, Token: q.PAT, Proof: q.Proof, RequestID: execute.RequestIDFrom(""), Read: read}
 	if q.Key != "" {
 		var err error
 		if call.IdempotencyKey, err = execute.ParseIdempotencyKey("door:" + q.Key); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -17,8 +18,8 @@ func TestAPanicOnTheWayIsARefusal(t *testing.T) {
 	a := g.Agreed("agent-1")
 	var seen *execute.Event
 	_, err := g.Executor.Execute(t.Context(), execute.Call{
-		Service: g.Directory.Current().Service("default"), Token: a.Token, Observe: func(e *execute.Event) { seen = e },
-		Read: func() (execute.Request, error) { panic("canary-parameter") },
+		Service: func() *service.Service { return g.Directory.Current().Service("default") }, Token: a.Token,
+		Observe: func(e *execute.Event) { seen = e }, Read: func() (execute.Request, error) { panic("canary-parameter") },
 	})
 	f, ok := errors.AsType[*reason.Refusal](err)
 	if !ok || f.Reason != "INTERNAL" || f.Status() != http.StatusInternalServerError || f.Details["outcome"] == nil {

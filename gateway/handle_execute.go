@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -31,7 +32,7 @@ func (s *Server) execute(c echo.Context) error {
 		return err
 	}
 	result, err := s.executor.Execute(r.Context(), execute.Call{
-		Service: x.service, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
+		Service: func() *service.Service { return s.serviceFor(r) }, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
 		Caller:    s.caller(r, x.client),
 		RequestID: x.requestID, Traceparent: execute.ContinueTrace(r.Header.Get(headerTraceparent)),
 		Observe: func(e *execute.Event) { x.event = e },
@@ -55,8 +56,8 @@ func (s *Server) execute(c echo.Context) error {
 	for _, notice := range result.Attribution {
 		h.Add(headerAttribution, mime.FormatMediaType("attribution", map[string]string{"notice": notice}))
 	}
-	if x.service.License != "" {
-		h.Set(headerLicense, x.service.License)
+	if result.License != "" {
+		h.Set(headerLicense, result.License)
 	}
 	if !wantsDraft(r) {
 		return c.Blob(http.StatusOK, "application/json", result.Output)

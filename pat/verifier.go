@@ -82,6 +82,18 @@ func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (*Cl
 	return c, nil
 }
 
+// StillGood returns nil if a PAT that Verify accepted is valid at now. It reads nothing but memory, so that it can be
+// asked right before something is done; the error is as that of Verify.
+func (v *Verifier) StillGood(c *Claims, now time.Time) error {
+	if c.Issuer != v.c.Issuer {
+		return ErrInvalid
+	}
+	if err := v.checkTimes(c, now, 0); err != nil {
+		return err
+	}
+	return v.checkView(c, now, false)
+}
+
 // verifyForRenewal is Verify for a PAT that may have expired within the grace, or have been renewed within the last
 // minute.
 func (v *Verifier) verifyForRenewal(ctx context.Context, token string, now time.Time) (*Claims, error) {

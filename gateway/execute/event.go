@@ -43,10 +43,13 @@ type Event struct {
 // event sums up an execution.
 func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *Event {
 	v := &Event{
-		At: e.begun, RequestID: e.call.RequestID, Service: e.service.ID, Decision: "deny", Took: now.Sub(e.begun),
+		At: e.begun, RequestID: e.call.RequestID, Decision: "deny", Took: now.Sub(e.begun),
 		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
 		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
 		Parameters: e.request.Parameters,
+	}
+	if e.service != nil {
+		v.Service = e.service.ID
 	}
 	if e.claims != nil {
 		v.AgentID, v.TokenID = string(e.claims.Subject), string(e.claims.ID)

@@ -102,7 +102,8 @@ func exampleOfAPipeline(ctx context.Context) error {
 	executor := execute.New(execute.Config{Store: state, Agents: state, Revocations: view, Recorder: metrics, Now: time.Now})
 
 	// An agent agrees, and calls.
-	shop := directory.Current().ForHost("shop.example")
+	served := func() *service.Service { return directory.Current().ForHost("shop.example") }
+	shop := served()
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		return err
@@ -126,7 +127,7 @@ func exampleOfAPipeline(ctx context.Context) error {
 	}
 	fmt.Println(issued.Claims.Subject, "may do", len(issued.Claims.Scope), "intents")
 	for _, parameters := range []map[string]any{{"product": "lamp"}, {}} {
-		result, err := executor.Execute(ctx, execute.Call{Service: shop, Token: issued.Token, Read: func() (execute.Request, error) {
+		result, err := executor.Execute(ctx, execute.Call{Service: served, Token: issued.Token, Read: func() (execute.Request, error) {
 			return execute.Request{IntentUID: gatetest.Ordering, Parameters: parameters}, nil
 		}})
 		if refused, ok := errors.AsType[*reason.Refusal](err); ok {

@@ -3,7 +3,7 @@
 // whoever takes a call in makes a Call of it, and renders the Result or the Refusal.
 //
 //	executor := execute.New(execute.Config{…})
-//	result, err := executor.Execute(ctx, execute.Call{Service: s, Token: token, Read: read})
+//	result, err := executor.Execute(ctx, execute.Call{Service: served, Token: token, Read: read})
 //	var refused *reason.Refusal // every error is one
 package execute
 
@@ -71,9 +71,12 @@ func New(c Config) *Executor {
 // Execute makes one call. Every error is a *reason.Refusal. What fails before begin consumes no limit, costs nothing and
 // reaches nobody; from begin on, a client that hangs up cancels nothing. UIM core 3.1.
 func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
-	e := &execution{call: call, service: call.Service, begun: x.now()}
+	e := &execution{call: call, begun: x.now()}
 	e.at = e.begun
 	result, err := x.caught(ctx, e)
+	if err == nil {
+		result.License = e.service.License
+	}
 	return x.finish(e, result, err)
 }
 

@@ -127,6 +127,7 @@ type world struct {
 	handler  atomic.Pointer[http.HandlerFunc] // of the upstream
 	agents   int
 	closed   bool // the store is
+	gone     bool // the service is no longer served
 }
 
 const quickUpstream = "  upstream: {url: UPSTREAM, timeout: 30s, breaker: {failures: 1000, open_for: 10s}}\n"
@@ -179,6 +180,14 @@ func (w *world) breaksOff() {
 }
 
 func (w *world) service() *service.Service { return w.Directory.Current().Service("default") }
+
+// served is the service for a call; nil: there is none.
+func (w *world) served() *service.Service {
+	if w.gone {
+		return nil
+	}
+	return w.service()
+}
 
 // fresh is a new agent under a fresh agreement.
 func (w *world) fresh() *gatetest.Agent {
@@ -248,7 +257,7 @@ func (w *world) do(a *gatetest.Agent, c call) (execute.Result, *reason.Refusal, 
 	}
 	var event *execute.Event
 	result, err := w.Executor.Execute(w.Context(), execute.Call{
-		Service: w.service(), Token: token, IdempotencyKey: c.key, Proof: c.proof, RequestID: "r-1",
+		Service: w.served, Token: token, IdempotencyKey: c.key, Proof: c.proof, RequestID: "r-1",
 		Observe: func(e *execute.Event) { event = e }, Read: c.read,
 	})
 	if err == nil {

@@ -2,9 +2,12 @@ package execute
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -19,8 +22,35 @@ func (x *Executor) terms(e *execution, a *store.Admission, since time.Time) gran
 		expires = ends
 	}
 	return grant.Terms{
-		Alive:   func() error { return grant.Expired(expires, x.now()) },
+		Alive: func() error {
+			now := x.now()
+			if err := grant.Expired(expires, now); err != nil {
+				return err
+			}
+			return e.stillAgreed(now)
+		},
 		Another: func(ctx context.Context) (grant.Grant, error) { return x.another(ctx, e) },
+	}
+}
+
+// stillAgreed is the last gate: it returns nil while token, agreement, agent and policy are what they were when the call
+// was decided, by a view of revocations that is at most a second old. It is asked right before the first byte of each
+// attempt, when begin, connecting and earlier attempts may have taken long.
+func (e *execution) stillAgreed(now time.Time) error {
+	s := e.call.Service()
+	if s == nil {
+		return reason.UnknownHost.Refusal("")
+	}
+	if err := s.Verifier.StillGood(e.claims, now); err != nil {
+		return err
+	}
+	return agreed(e.claims, s)
+}
+
+// refresh brings the view of revocations up to date before an attempt, where it has grown old.
+func (x *Executor) refresh(ctx context.Context, e *execution) {
+	if errors.Is(e.stillAgreed(x.now()), pat.ErrUnavailable) {
+		x.catchUp(ctx)
 	}
 }
 
@@ -33,6 +63,7 @@ func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, erro
 		return grant.Grant{}, err
 	}
 	e.admission.Standing = a.Standing
+	x.refresh(ctx, e)
 	terms := x.terms(e, &a, since)
 	terms.Unused = func(ctx context.Context) {
 		// What cannot be given back counts as used.

@@ -44,7 +44,8 @@ const hold = time.Minute
 
 func TestACallIsNotSentOnceItsRecordMayEnd(t *testing.T) {
 	buying := call{intent: buy, parameters: `{"product":"x"}`, key: "k"}
-	for after, sent := range map[time.Duration]bool{hold - 2*time.Second - 1: true, hold - 2*time.Second: false, hold + 20*time.Second: false} {
+	last := hold - 2*time.Second
+	for after, sent := range map[time.Duration]bool{last - 1: true, last: false, hold + 20*time.Second: false} {
 		w := newWorld(t, "", quickUpstream)
 		a := w.fresh()
 		w.holdAfterBegin(func(store.Admission) { w.Later(after) })
@@ -94,7 +95,7 @@ func TestTheAgentIsToldHowOthersEndedACall(t *testing.T) {
 		var begun store.Admission
 		w.holdAfterBegin(func(a store.Admission) { begun = a })
 		w.serve(func(rw http.ResponseWriter, _ *http.Request) {
-			w.resolve(begun, to) // while the answer is under way
+			w.resolve(begun, to) //nolint:contextcheck // while the answer is under way, not a part of this request
 			_, _ = io.WriteString(rw, `{"order":"o-1"}`)
 		})
 		result, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`})

@@ -13,7 +13,8 @@ type Result struct {
 	Standing []limit.Standing // how the limits of the call stand
 	// Attribution are notices that the policy obliges whoever uses the output to show.
 	Attribution []string
-	Replayed    bool // answered before under the same idempotency key; nothing was done now
+	License     string // of the output, as a header field can hold it; empty: none
+	Replayed    bool   // answered before under the same idempotency key; nothing was done now
 }
 
 // chargeOf reads the charge off a record; nil where the call is free.

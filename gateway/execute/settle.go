@@ -23,6 +23,7 @@ type shaped struct {
 
 // call makes the upstream call, which only a live Grant can.
 func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstreamAnswer {
+	x.refresh(ctx, e)
 	answer, outcome, err := e.service.Upstream.Call(ctx, e.prepared, upstream.Identity{
 		AgentID: string(e.claims.Subject), AgentKey: string(e.claims.KeyID), Assurance: string(e.assurance()), TokenID: string(e.claims.ID),
 		Traceparent: e.call.Traceparent,

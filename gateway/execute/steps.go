@@ -20,8 +20,8 @@ import (
 type execution struct {
 	call           Call
 	begun          time.Time
-	at             time.Time // for which the call is judged: when it was begun, then when it had been read
-	service        *service.Service
+	at             time.Time        // for which the call is judged: when it was begun, then when it had been read
+	service        *service.Service // as it was when the call had been read; nil: there is none
 	claims         *pat.Claims
 	request        Request
 	intent         *service.Intent
@@ -49,6 +49,9 @@ func (e *execution) assurance() pat.Assurance {
 // authenticate verifies the PAT, whether it was revoked up to a second ago, and whether the policy it
 // was issued under is still the one offered. UIM core 4.3, 4.5.
 func (x *Executor) authenticate(ctx context.Context, e *execution) error {
+	if e.service = e.call.Service(); e.service == nil {
+		return reason.UnknownHost.Refusal("")
+	}
 	claims, err := e.service.Verifier.Verify(ctx, e.call.Token, e.at)
 	if errors.Is(err, pat.ErrUnavailable) { // a starved machine polls late: ask now, once for all who wait
 		if x.catchUp(ctx) {
@@ -60,8 +63,13 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 		return refusal.For(err)
 	}
 	e.claims = claims
-	if err := claims.Agreed(e.service.Offer().Digest); err != nil {
-		return refusal.For(err).With("policy", e.service.PolicyRef())
+	return agreed(claims, e.service)
+}
+
+// agreed refuses a PAT that was issued under another policy than the one offered.
+func agreed(c *pat.Claims, s *service.Service) error {
+	if err := c.Agreed(s.Offer().Digest); err != nil {
+		return refusal.For(err).With("policy", s.PolicyRef())
 	}
 	return nil
 }
@@ -73,15 +81,15 @@ func (x *Executor) catchUp(ctx context.Context) bool {
 	return x.revocations.Refresh(ctx) == nil
 }
 
-// resolve reads the request and finds its intent. Reading may take as long as the client likes, within bounds: then
-// the PAT has to be good still. UIM core 1.2, 4.3.
+// resolve reads the request and finds its intent. Reading may take as long as the client likes, within bounds: from
+// then on the call is one of the service as it is served now, and the PAT has to be good still. UIM core 1.2, 4.3.
 func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	request, err := e.call.Read()
 	if err != nil {
 		return refusal.For(err)
 	}
 	e.at = x.now()
-	if e.at.Sub(e.begun).Abs() > pat.PollEvery {
+	if e.at.Sub(e.begun).Abs() > pat.PollEvery || e.call.Service() != e.service {
 		if err := x.authenticate(ctx, e); err != nil {
 			return err
 		}

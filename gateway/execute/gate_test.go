@@ -1,0 +1,162 @@
+package execute_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// withdrawals are ways to end what a call rests on, while it is on its way.
+var withdrawals = map[string]struct {
+	withdraw func(*world, *gatetest.Agent)
+	want     reason.Reason
+}{
+	"the PAT is revoked": {revoked(pat.RevokedToken), reason.RevokedToken},
+	"the agreement is revoked": {func(w *world, a *gatetest.Agent) {
+		claims, err := w.service().Verifier.Verify(w.Context(), a.Token, w.Now())
+		w.Must(err)
+		w.revoke(pat.RevokedAgreement, string(claims.Agreement))
+	}, reason.RevokedToken},
+	"the agent is blocked": {revoked(pat.RevokedAgent), reason.AgentBlocked},
+	"the policy is revoked": {func(w *world, _ *gatetest.Agent) {
+		w.revoke(pat.RevokedPolicy, w.service().Offer().Digest)
+	}, reason.RevokedToken},
+	"another policy is offered": {func(w *world, _ *gatetest.Agent) { w.offerAnother() }, reason.PolicyRequiresAgreement},
+	"the PAT expires":           {func(w *world, _ *gatetest.Agent) { w.Later(31 * time.Second) }, reason.ExpiredToken},
+}
+
+func (w *world) revoke(kind pat.RevocationKind, subject string) {
+	w.Helper()
+	w.Must(w.service().Issuance.Revoke(w.Context(), pat.Revocation{Kind: kind, Subject: subject, Reason: "test"}))
+}
+
+// offerAnother takes over a configuration with another policy.
+func (w *world) offerAnother() {
+	w.Helper()
+	w.Write("policy.json", strings.Replace(stepsPolicy, "policy/1", "policy/2", 1))
+	w.Reload()
+}
+
+// shortLived are PATs that are about to end: with the leeway of 30 s they are good for 30 s.
+const shortLived = "pat: {ttl: 1m, renew_grace: 0s}\n"
+
+// aged is an agent whose PAT ends in half a minute.
+func (w *world) aged() *gatetest.Agent {
+	a := w.fresh()
+	w.Later(time.Minute)
+	return a
+}
+
+func TestWhatIsWithdrawnBeforeTheFirstByteIsNotSent(t *testing.T) {
+	for name, c := range withdrawals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, shortLived, quickUpstream)
+			a := w.aged()
+			w.holdAfterBegin(func(store.Admission) { c.withdraw(w, a) })
+			_, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`, key: "k"})
+			if refused == nil || refused.Reason != c.want || refused.Details["outcome"] != store.NotSent || refused.Charge.State != "released" {
+				t.Errorf("%v; want %s", refused, c.want)
+			}
+			if refused != nil && c.want == reason.PolicyRequiresAgreement && refused.Details["policy"] == nil {
+				t.Errorf("the policy to agree to is not named: %v", refused.Details)
+			}
+			if n, owed := w.requests.Load(), w.owed(a); n != 0 || owed != "0.00 held, 0.00 captured" || event.Outcome != store.NotSent {
+				t.Errorf("%d requests, owed %s, outcome %s", n, owed, event.Outcome)
+			}
+		})
+	}
+}
+
+func TestWhatIsWithdrawnIsNotSentAgain(t *testing.T) {
+	for name, c := range withdrawals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, shortLived, quickUpstream)
+			a := w.aged()
+			w.breaksOff()
+			breakOff := *w.handler.Load()
+			w.serve(func(rw http.ResponseWriter, r *http.Request) {
+				c.withdraw(w, a) //nolint:contextcheck // what happens meanwhile is no part of this request
+				breakOff(rw, r)
+			})
+			_, refused, _ := w.do(a, call{intent: find, parameters: `{"q":"lamp"}`})
+			if refused == nil || refused.Reason != reason.UpstreamError || refused.Details["outcome"] != store.Unknown {
+				t.Errorf("%v", refused)
+			}
+			if n := w.requests.Load(); n != 1 {
+				t.Errorf("%d requests; want 1", n)
+			}
+		})
+	}
+}
+
+// A call whose body comes late is one of the moment at which it has come: it is held against the policy offered then,
+// and goes where the service is then.
+func TestACallIsOfTheMomentItsBodyHasBeenRead(t *testing.T) {
+	slow := func(w *world, meanwhile func()) call {
+		return call{read: func() (execute.Request, error) {
+			meanwhile()
+			return execute.Request{IntentUID: item, Parameters: tree(w, `{"id":"x"}`)}, nil
+		}}
+	}
+	t.Run("another policy", func(t *testing.T) {
+		w := newWorld(t, "", quickUpstream)
+		a := w.fresh()
+		_, refused, _ := w.do(a, slow(w, w.offerAnother))
+		if refused == nil || refused.Reason != reason.PolicyRequiresAgreement || w.requests.Load() != 0 {
+			t.Errorf("%v, %d requests", refused, w.requests.Load())
+		}
+	})
+	t.Run("another endpoint", func(t *testing.T) {
+		w := newWorld(t, "", quickUpstream)
+		a := w.fresh()
+		var path string
+		w.serve(func(rw http.ResponseWriter, r *http.Request) {
+			path = r.URL.Path
+			_, _ = io.WriteString(rw, "{}")
+		})
+		w.must(a, slow(w, func() {
+			w.Write("agents.json", strings.Replace(stepsAgents, "/items/{id}", "/goods/{id}", 1))
+			w.Reload()
+		}))
+		if path != "/goods/x" {
+			t.Errorf("sent to %s", path)
+		}
+	})
+	t.Run("no such service any more", func(t *testing.T) {
+		w := newWorld(t, "", quickUpstream)
+		a := w.fresh()
+		_, refused, _ := w.do(a, slow(w, func() { w.gone = true }))
+		if refused == nil || refused.Reason != reason.UnknownHost || w.requests.Load() != 0 {
+			t.Errorf("%v, %d requests", refused, w.requests.Load())
+		}
+	})
+}
+
+// Where the gateway cannot tell what was revoked of late, it does not send.
+func TestNothingIsSentOnAnOldView(t *testing.T) {
+	w := newWorld(t, "", quickUpstream)
+	a := w.fresh()
+	w.holdAfterBegin(func(store.Admission) { w.Pass(2 * time.Second) })
+	if _, refused, _ := w.do(a, call{intent: item, parameters: `{"id":"x"}`}); refused != nil { // it is brought up to date
+		t.Errorf("%v", refused)
+	}
+	w.requests.Store(0)
+	w.holdAfterBegin(func(store.Admission) {
+		w.closeStore()
+		w.Pass(2 * time.Second)
+	})
+	_, refused, _ := w.do(a, call{intent: item, parameters: `{"id":"x"}`})
+	if refused == nil || refused.Reason != reason.StoreUnavailable || refused.Details["outcome"] != store.NotSent || w.requests.Load() != 0 {
+		t.Errorf("%v, %d requests", refused, w.requests.Load())
+	}
+}
