@@ -28,7 +28,7 @@ const (
 
 // Options are the identity of an agent and the bounds of its client.
 type Options struct {
-	// Key is the agent's private key: Ed25519, ECDSA P-256, or RSA of 2048 to 8192 bits. Without one a client can only
+	// Key is the agent's private key: Ed25519, ECDSA P-256, or RSA of 2048 to 4096 bits. Without one a client can only
 	// discover, search and fetch policies.
 	Key crypto.Signer
 	// AgentID is 1 to 200 visible ASCII characters; empty is "agent-" and the first 12 characters of the

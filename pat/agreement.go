@@ -79,7 +79,8 @@ func verifyPresented(p Presented, issuer string, current Offer, past []Offer) (A
 	if err != nil {
 		return Accepted{}, err
 	}
-	if f, scheme, ok := verifyOffer(p.Key, current, signature); ok {
+	d := newDetached(p.Key, signature)
+	if f, scheme, ok := d.verifyOffer(current); ok {
 		a := Accepted{
 			Assurance: Static, Form: formDetached + ":" + f.name + ":" + scheme, Signature: signature,
 			UID: current.UID, Digest: current.Digest,
@@ -90,7 +91,7 @@ func verifyPresented(p Presented, issuer string, current Offer, past []Offer) (A
 		return a, nil
 	}
 	for _, old := range past[:min(len(past), MaxPast)] {
-		if _, _, ok := verifyOffer(p.Key, old, signature); ok {
+		if _, _, ok := d.verifyOffer(old); ok {
 			return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: old.Digest}
 		}
 	}

@@ -1,7 +1,6 @@
 package pat
 
 import (
-	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
@@ -46,8 +45,23 @@ func detachedSignature(k Key, text string) ([]byte, error) {
 	return signature, nil
 }
 
-// verifyDetached tries the schemes that fit the key (or only the one named by only) and returns the one that verified.
-func verifyDetached(k Key, text []byte, sum [sha256.Size]byte, signature []byte, only string) (scheme string, ok bool) {
+// A detached signature is one that is compared with several texts.
+type detached struct {
+	key       Key
+	signature []byte
+	opened    rsaSignature // where the key is one of RSA
+}
+
+func newDetached(k Key, signature []byte) detached {
+	d := detached{key: k, signature: signature}
+	if public, ok := k.public.(*rsa.PublicKey); ok {
+		d.opened = openRSA(public, signature)
+	}
+	return d
+}
+
+// verify tries the schemes that fit the key (or only the one named by only) and returns the one that verified.
+func (d detached) verify(text []byte, sum [sha256.Size]byte, only string) (scheme string, ok bool) {
 	try := func(name string, verify func() bool) bool {
 		if (only != "" && only != name) || !verify() {
 			return false
@@ -55,30 +69,27 @@ func verifyDetached(k Key, text []byte, sum [sha256.Size]byte, signature []byte,
 		scheme = name
 		return true
 	}
-	switch public := k.public.(type) {
+	switch public := d.key.public.(type) {
 	case ed25519.PublicKey:
-		ok = try(schemeEd25519, func() bool { return ed25519.Verify(public, text, signature) })
+		ok = try(schemeEd25519, func() bool { return ed25519.Verify(public, text, d.signature) })
 	case *rsa.PublicKey:
-		ok = try(schemePKCS1, func() bool { return rsa.VerifyPKCS1v15(public, crypto.SHA256, sum[:], signature) == nil }) ||
-			try(schemePSS, func() bool {
-				return rsa.VerifyPSS(public, crypto.SHA256, sum[:], signature, &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthAuto}) == nil
-			})
+		ok = try(schemePKCS1, func() bool { return d.opened.isPKCS1(sum) }) || try(schemePSS, func() bool { return d.opened.isPSS(sum) })
 	case *ecdsa.PublicKey:
 		ok = try(schemeECDSARaw, func() bool {
-			if len(signature) != 2*p256Size {
+			if len(d.signature) != 2*p256Size {
 				return false
 			}
-			r, s := new(big.Int).SetBytes(signature[:p256Size]), new(big.Int).SetBytes(signature[p256Size:])
+			r, s := new(big.Int).SetBytes(d.signature[:p256Size]), new(big.Int).SetBytes(d.signature[p256Size:])
 			return ecdsa.Verify(public, sum[:], r, s)
-		}) || try(schemeECDSADER, func() bool { return ecdsa.VerifyASN1(public, sum[:], signature) })
+		}) || try(schemeECDSADER, func() bool { return ecdsa.VerifyASN1(public, sum[:], d.signature) })
 	}
 	return scheme, ok
 }
 
 // verifyOffer tries the byte forms of one policy and returns the one that verified.
-func verifyOffer(k Key, o Offer, signature []byte) (f form, scheme string, ok bool) {
+func (d detached) verifyOffer(o Offer) (f form, scheme string, ok bool) {
 	for _, f := range o.forms {
-		if scheme, ok := verifyDetached(k, f.text, f.sum, signature, ""); ok {
+		if scheme, ok := d.verify(f.text, f.sum, ""); ok {
 			return f, scheme, true
 		}
 	}

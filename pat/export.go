@@ -157,7 +157,7 @@ func verifyDetachedEvidence(a Agreement, p PolicyDocument, key Key, rest string)
 	if digest, err := PolicyDigest(text); err != nil || digest != a.PolicyDigest {
 		return errorOfKind(ErrBadExport, "what was signed is not the policy")
 	}
-	if _, ok := verifyDetached(key, text, sha256.Sum256(text), a.Signature, scheme); !ok {
+	if _, ok := newDetached(key, a.Signature).verify(text, sha256.Sum256(text), scheme); !ok {
 		return errorOfKind(ErrBadExport, "the signature does not verify")
 	}
 	return nil

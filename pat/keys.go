@@ -20,13 +20,13 @@ const (
 )
 
 const (
-	minRSABits     = 2048
-	maxRSABits     = 8192
-	minRSAExponent = 65537
-	p256Size       = 32
+	minRSABits  = 2048
+	maxRSABits  = 4096
+	rsaExponent = 65537
+	p256Size    = 32
 )
 
-// A Key is a public key that is accepted as evidence: Ed25519, ECDSA P-256, or RSA of 2048 to 8192 bits. The zero Key
+// A Key is a public key that is accepted as evidence: Ed25519, ECDSA P-256, or RSA of 2048 to 4096 bits with the exponent 65537. The zero Key
 // verifies nothing.
 type Key struct {
 	public     crypto.PublicKey
@@ -109,10 +109,10 @@ func checkRSA(public *rsa.PublicKey) error {
 		return errorOfKind(ErrUnsupportedKey, "an RSA key of %d bits is too long: use %d to %d", bits, minRSABits, maxRSABits)
 	case public.N.Bit(0) == 0:
 		return errorOfKind(ErrWeakKey, "the modulus of the RSA key is even")
-	case public.E < minRSAExponent || public.E%2 == 0:
-		return errorOfKind(ErrWeakKey, "the exponent of the RSA key must be odd and at least %d", minRSAExponent)
-	case int64(public.E) >= 1<<31:
-		return errorOfKind(ErrUnsupportedKey, "the exponent of the RSA key is too long")
+	case public.E < rsaExponent:
+		return errorOfKind(ErrWeakKey, "the exponent of the RSA key is too small: use %d", rsaExponent)
+	case public.E > rsaExponent: // it makes each verification cost more
+		return errorOfKind(ErrUnsupportedKey, "the exponent of the RSA key is too large: use %d", rsaExponent)
 	}
 	return nil
 }

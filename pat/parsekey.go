@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// maxKeyText bounds a public key as sent, in bytes; RSA of 8192 bits as base64 of PEM needs 2 KiB.
+// maxKeyText bounds a public key as sent, in bytes; RSA of 4096 bits as base64 of PEM needs 1.1 KiB.
 const maxKeyText = 16 << 10
 
 // ParsePublicKey reads a public key in each form that agents send: PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA),

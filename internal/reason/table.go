@@ -119,7 +119,7 @@ var table = map[Reason]row{
 	WeakKey: {
 		code: CodeInvalidSignature, status: http.StatusBadRequest,
 		message:    "The key is too weak to be evidence.",
-		suggestion: "Use Ed25519, ECDSA P-256, or RSA of 2048 to 8192 bits.",
+		suggestion: "Use Ed25519, ECDSA P-256, or RSA of 2048 to 4096 bits with the exponent 65537.",
 	},
 	UnsupportedKey: {
 		code: CodeInvalidSignature, status: http.StatusBadRequest,

@@ -1,0 +1,94 @@
+package pat
+
+import (
+	"bytes"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"math/big"
+)
+
+// An rsaSignature is what the public key makes of an RSA signature. It costs one operation, and is then compared with what
+// either padding of any number of texts would have to be; crypto/rsa does the operation anew for each. Only SHA-256 is
+// known. RFC 8017 5.2.2.
+type rsaSignature struct {
+	encoded []byte // as long as the modulus; nil: out of range
+	// salt and hash are those of PSS; hash is nil where the padding is not that.
+	salt, hash []byte
+}
+
+// openRSA does the operation. The key is one that checkRSA accepts.
+func openRSA(public *rsa.PublicKey, signature []byte) rsaSignature {
+	s := new(big.Int).SetBytes(signature)
+	if len(signature) != public.Size() || s.Cmp(public.N) >= 0 {
+		return rsaSignature{}
+	}
+	o := rsaSignature{encoded: make([]byte, public.Size())}
+	s.Exp(s, big.NewInt(int64(public.E)), public.N).FillBytes(o.encoded)
+	o.salt, o.hash = unpadPSS(o.encoded, public.N.BitLen()-1)
+	return o
+}
+
+// digestInfo is the DER of a DigestInfo of SHA-256 up to the hash itself. RFC 8017 9.2, note 1.
+var digestInfo = []byte{0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20}
+
+// isPKCS1 reports whether the signature is of the text with this sum under RSASSA-PKCS1-v1_5. RFC 8017 8.2.2, 9.2.
+func (o rsaSignature) isPKCS1(sum [sha256.Size]byte) bool {
+	padding := len(o.encoded) - len(digestInfo) - len(sum) - 3
+	if padding < 8 {
+		return false
+	}
+	want := append([]byte{0, 1}, bytes.Repeat([]byte{0xff}, padding)...)
+	want = append(append(append(want, 0), digestInfo...), sum[:]...)
+	return subtle.ConstantTimeCompare(want, o.encoded) == 1
+}
+
+// isPSS reports whether the signature is of the text with this sum under RSASSA-PSS, with a salt of any length.
+// RFC 8017 8.1.2, 9.1.2.
+func (o rsaSignature) isPSS(sum [sha256.Size]byte) bool {
+	if o.hash == nil {
+		return false
+	}
+	h := sha256.New()
+	h.Write(make([]byte, 8))
+	h.Write(sum[:])
+	h.Write(o.salt)
+	return subtle.ConstantTimeCompare(h.Sum(nil), o.hash) == 1
+}
+
+// unpadPSS takes the salt and the hash out of an encoded message whose number has at most bits bits; nil, nil where the
+// padding is not that of PSS with MGF1. RFC 8017 9.1.2, steps 3 to 11.
+func unpadPSS(encoded []byte, bits int) (salt, hash []byte) {
+	length := (bits + 7) / 8
+	for _, b := range encoded[:len(encoded)-length] {
+		if b != 0 {
+			return nil, nil
+		}
+	}
+	encoded = encoded[len(encoded)-length:]
+	split := length - sha256.Size - 1
+	unused := 8*length - bits // leftmost bits, which are 0
+	if split < 1 || encoded[length-1] != 0xbc || encoded[0]>>(8-unused) != 0 {
+		return nil, nil
+	}
+	hash = encoded[split : length-1]
+	db := mgf1(hash, split)
+	subtle.XORBytes(db, db, encoded[:split])
+	db[0] &= 0xff >> unused
+	padding := bytes.TrimLeft(db, "\x00")
+	if len(padding) == 0 || padding[0] != 1 {
+		return nil, nil
+	}
+	return padding[1:], hash
+}
+
+// mgf1 makes a mask of length bytes. RFC 8017 B.2.1.
+func mgf1(seed []byte, length int) []byte {
+	var mask []byte
+	for counter := uint32(0); len(mask) < length; counter++ {
+		sum := sha256.Sum256(binary.BigEndian.AppendUint32(bytes.Clone(seed), counter))
+		mask = append(mask, sum[:]...)
+	}
+	return mask[:length]
+}
