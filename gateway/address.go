@@ -37,15 +37,15 @@ func (s *Server) caller(r *http.Request, client netip.Addr) service.Caller {
 func (s *Server) client(r *http.Request) netip.Addr {
 	snapshot := s.directory.Current()
 	address := wire.Peer(r.RemoteAddr)
-	if trusted(snapshot, address) {
+	if snapshot.Trusts(address) {
 		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		for _, hop := range slices.Backward(hops) {
-			hop, err := netip.ParseAddr(strings.TrimSpace(hop))
-			if err != nil {
+			forwarded, ok := parseHop(strings.TrimSpace(hop))
+			if !ok {
 				break
 			}
-			address = hop.Unmap()
-			if !trusted(snapshot, address) {
+			address = forwarded
+			if !snapshot.Trusts(address) {
 				break
 			}
 		}
@@ -53,17 +53,20 @@ func (s *Server) client(r *http.Request) netip.Addr {
 	return address
 }
 
-// trusted reports whether an address is one of a trusted proxy.
-func trusted(s *service.Snapshot, address netip.Addr) bool {
-	for _, p := range s.Proxies {
-		if p.Contains(address) {
-			return true
-		}
+// parseHop reads an address as proxies write it: alone, in brackets, or with a port.
+func parseHop(text string) (netip.Addr, bool) {
+	if withPort, err := netip.ParseAddrPort(text); err == nil {
+		return withPort.Addr().Unmap(), true
 	}
-	return false
+	bare := strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
+	if len(text)-len(bare) == 1 { // one bracket alone
+		return netip.Addr{}, false
+	}
+	address, err := netip.ParseAddr(bare)
+	return address.Unmap(), err == nil
 }
 
 // trusts reports whether a connection comes from a trusted proxy.
 func trusts(s *service.Snapshot, remote string) bool {
-	return len(s.Proxies) > 0 && trusted(s, wire.Peer(remote))
+	return len(s.Proxies) > 0 && s.Trusts(wire.Peer(remote))
 }

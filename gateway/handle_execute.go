@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -37,7 +38,8 @@ func (s *Server) execute(c echo.Context) error {
 		RequestID: x.requestID, Traceparent: execute.ContinueTrace(r.Header.Get(headerTraceparent)),
 		Observe: func(e *execute.Event) { x.event = e },
 		Read: func() (execute.Request, error) {
-			memory.Of(r.Context()).Known()
+			memory.Of(r.Context()).Known() // the PAT was accepted
+			accept.Of(r.Context()).Keep()
 			tree, err := wire.ReadObject(r, x.service.MaxBody)
 			if err != nil {
 				return execute.Request{}, err

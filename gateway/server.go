@@ -19,6 +19,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -141,6 +142,8 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 			if err != nil {
 				s.fail(c, err)
 				err = nil
+			} else {
+				accept.Of(r.Context()).Keep()
 			}
 			s.logRequest(c, x, s.now().Sub(began))
 		}()
@@ -173,6 +176,9 @@ func (s *Server) fail(c echo.Context, err error) {
 		}
 	}
 	wire.WriteHeader(c.Response().Header(), f, issuer)
+	if r := c.Request(); !accept.Of(r.Context()).Kept() && !trusts(s.directory.Current(), r.RemoteAddr) {
+		c.Response().Header().Set("Connection", "close") // nothing was served on it yet: it takes the place of others
+	}
 	body := wire.Envelope(f)
 	if c.Request().Method == http.MethodHead {
 		body = nil

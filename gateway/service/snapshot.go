@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -44,6 +45,11 @@ func (s *Snapshot) ForHost(host string) *Service {
 
 // Service returns the service of this id; nil where there is none.
 func (s *Snapshot) Service(id string) *Service { return s.byID[id] }
+
+// Trusts reports whether an address is that of a proxy which is trusted to name clients.
+func (s *Snapshot) Trusts(address netip.Addr) bool {
+	return slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(address) })
+}
 
 // Services lists all in the order of the configuration.
 func (s *Snapshot) Services() []*Service { return s.ordered }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/config"
@@ -26,6 +25,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/lease"
@@ -77,6 +77,7 @@ type process struct {
 	store         *sqlstore.Store
 	leases        *lease.Holder
 	public, admin net.Listener
+	bounded       *accept.Listener // the public one
 	addresses     Addresses
 	audit         *record.Audit
 	metrics       *record.Metrics
@@ -146,7 +147,7 @@ func (p *process) build() {
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: executor, Desk: desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
 		PerAddress: p.config.Server.PerAddress,
-		Memory:     memory.NewBudget(memory.Limit()/memoryPart, func() { p.metrics.Shed(record.ShedMemory) }),
+		Memory:     memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(record.ShedMemory) }),
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload,
@@ -170,7 +171,8 @@ func (p *process) listen(ctx context.Context) (err error) {
 	if p.public, err = listen(ctx, p.config.Server.Listen); err != nil {
 		return err
 	}
-	p.public = netutil.LimitListener(p.public, maxConnections)
+	p.bounded = accept.New(p.public, p.bounds())
+	p.public = p.bounded
 	p.closers = append(p.closers, closed(p.public))
 	if p.admin, err = listen(ctx, p.config.Admin.Listen); err != nil {
 		return err
@@ -270,7 +272,8 @@ func (p *process) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, TLSConfig: secure, ReadHeaderTimeout: c.ReadTimeout, ReadTimeout: c.ReadTimeout, IdleTimeout: idleTimeout,
 		WriteTimeout: c.ReadTimeout + slowest + writeSlack, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: zap.NewStdLog(p.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
+		ConnContext: accept.Context,
+		ErrorLog:    zap.NewStdLog(p.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
 	}
 }
 
@@ -278,15 +281,9 @@ const (
 	idleTimeout = 2 * time.Minute
 	// writeSlack is for the store and for the answer itself, beside reading and the upstream's timeout.
 	writeSlack = 15 * time.Second
-	// maxConnections bounds those that are open at once; more wait to be accepted. Each costs a goroutine
-	// and its buffers before anything about it is known.
-	maxConnections = 16 << 10
 	// maxHeaderBytes holds the longest PAT twice.
 	maxHeaderBytes = 64 << 10
 )
-
-// memoryPart is the part of the memory of the process that bodies, and the trees made of them, may take together: a quarter.
-const memoryPart = 4
 
 // serveHTTP serves until ctx ends, then lets calls under way end within the drain timeout.
 func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener) error {

@@ -125,6 +125,7 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	p.metrics.Reloaded(p.Now())
 	p.report(problems)
 	p.config = next
+	p.bounded.SetPerAddress(next.Server.Connections)
 	p.store.KeepLedger(next.Billing.Retain)
 	p.Log.Info("configuration taken over", zap.Array("files", digests(next.Digests())))
 	return problems

@@ -1,0 +1,52 @@
+package daemon
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+const (
+	// bodiesPart is the part of the memory of the process that bodies, and the trees made of them, may take together.
+	bodiesPart = 4
+	// connectionsPart is the part that connections may take, each of which costs a goroutine and its buffers before anything
+	// about it is known.
+	connectionsPart = 4
+	perConnection   = 32 << 10 // bytes
+	maxConnections  = 16 << 10
+)
+
+// bounds are those of the public listener.
+func (p *process) bounds() accept.Bounds {
+	b := accept.Bounds{
+		All:        int(max(1, min(maxConnections, memory.Limit()/connectionsPart/perConnection))),
+		PerAddress: p.config.Server.Connections,
+		Exempt:     func(address netip.Addr) bool { return p.directory.Current().Trusts(address) },
+		Shed:       func(cause accept.Cause) { p.metrics.Shed(record.Cause(cause)) },
+	}
+	if !p.config.Server.TLS.Enabled() { // else nobody could read it
+		b.Answer = overloaded()
+	}
+	return b
+}
+
+// overloaded is the answer to a connection that is not accepted, whatever it was going to ask.
+func overloaded() []byte {
+	f := reason.Overloaded.Refusal("").After(time.Second)
+	body, h := wire.Envelope(f), http.Header{"Connection": {"close"}}
+	wire.WriteHeader(h, f, "")
+	var out bytes.Buffer
+	_, _ = fmt.Fprintf(&out, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\n", f.Status(), http.StatusText(f.Status()), len(body))
+	_ = h.Write(&out)
+	_, _ = out.WriteString("\r\n")
+	_, _ = out.Write(body)
+	return out.Bytes()
+}
