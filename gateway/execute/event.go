@@ -30,7 +30,7 @@ type Event struct {
 	Charge      *reason.Charge
 	Replayed    bool
 	Took        time.Duration
-	Unsettled   error  // the end of the call could not be written down
+	Unsettled   error  // the end of the call could not be written down when it ended
 	Engine      string // what evaluated the policy: plan or opa
 	Facts       map[string]any
 	// Asked is the request for the decision, which can be repeated with the document of the policy alone; nil: there was none.

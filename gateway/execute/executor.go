@@ -57,6 +57,7 @@ type Executor struct {
 	keys        *agreedKeys
 	now         func() time.Time
 	suspension  *suspension
+	late        *lateEnds
 	recorder    Recorder
 }
 
@@ -64,9 +65,19 @@ type Executor struct {
 func New(c Config) *Executor {
 	return &Executor{
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
-		suspension: newSuspension(), recorder: c.Recorder,
+		suspension: newSuspension(), recorder: c.Recorder, late: newLateEnds(c.Store, c.Now),
 	}
 }
+
+// Run writes down the ends of calls that could not be written down when the calls ended, until ctx ends.
+func (x *Executor) Run(ctx context.Context) error {
+	x.late.run(ctx)
+	return nil
+}
+
+// Drain writes down what still waits for it, as long as ctx allows, and returns how many ends were left: their records
+// become unresolved.
+func (x *Executor) Drain(ctx context.Context) int { return x.late.settle(ctx) }
 
 // Execute makes one call. Every error is a *reason.Refusal. What fails before begin consumes no limit, costs nothing and
 // reaches nobody; from begin on, a client that hangs up cancels nothing. UIM core 3.1.

@@ -56,6 +56,7 @@ func (w *world) aged() *gatetest.Agent {
 }
 
 func TestWhatIsWithdrawnBeforeTheFirstByteIsNotSent(t *testing.T) {
+	t.Parallel()
 	for name, c := range withdrawals {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,6 +78,7 @@ func TestWhatIsWithdrawnBeforeTheFirstByteIsNotSent(t *testing.T) {
 }
 
 func TestWhatIsWithdrawnIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	for name, c := range withdrawals {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +87,7 @@ func TestWhatIsWithdrawnIsNotSentAgain(t *testing.T) {
 			w.breaksOff()
 			breakOff := *w.handler.Load()
 			w.serve(func(rw http.ResponseWriter, r *http.Request) {
-				c.withdraw(w, a) //nolint:contextcheck // what happens meanwhile is no part of this request
+				c.withdraw(w, a)
 				breakOff(rw, r)
 			})
 			_, refused, _ := w.do(a, call{intent: find, parameters: `{"q":"lamp"}`})

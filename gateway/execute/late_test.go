@@ -108,6 +108,31 @@ func TestTheAgentIsToldHowOthersEndedACall(t *testing.T) {
 	}
 }
 
+// An end that cannot be written down is tried again until the deadline of its record, and not after it.
+func TestAnEndIsTriedUntilItsDeadline(t *testing.T) {
+	w := newWorld(t, "", quickUpstream)
+	a := w.fresh()
+	w.serve(func(rw http.ResponseWriter, _ *http.Request) {
+		w.closeStore()
+		_, _ = io.WriteString(rw, `{"order":"o-1"}`)
+	})
+	if result, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`}); refused != nil ||
+		result.Charge.State != "pending" || event.Unsettled == nil {
+		t.Fatalf("%v, %+v", refused, result.Charge)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for after, want := range []int{1, 0} {
+		ctx := over
+		if w.Pass(time.Duration(after) * hold); want == 0 {
+			ctx = t.Context() // it does not wait for a store that is away
+		}
+		if left := w.Executor.Drain(ctx); left != want {
+			t.Errorf("%d left, want %d", left, want)
+		}
+	}
+}
+
 // resolve makes a call unresolved, as the sweeper does when its deadline is over, and ends it as the operator.
 func (w *world) resolve(begun store.Admission, to store.State) {
 	w.Helper()

@@ -62,8 +62,9 @@ func responseInvalid(err error) *reason.Refusal {
 	return f
 }
 
-// settle makes the end of the call durable before the answer leaves. What cannot be written down stays
-// held, and the agent receives its charge as pending. Where another has ended the call, the agent is told how.
+// settle makes the end of the call durable before the answer leaves. What cannot be written down stays held, the agent
+// receives its charge as pending, and what is known is written down later. Where another has ended the call, the agent is
+// told how.
 func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, error) {
 	e.outcome = s.outcome
 	ended := store.Settlement{State: settledState(s), Outcome: s.outcome, Answer: e.answer(s)}
@@ -71,6 +72,7 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, 
 	if err != nil && !errors.Is(err, store.ErrSettled) {
 		record = e.admission.Execution
 		e.settleErr = err
+		x.late.add(end{*e.admission, ended, e.sendBy.Add(sentBefore)}, err)
 	}
 	charge := chargeOf(record)
 	if s.refusal != nil {

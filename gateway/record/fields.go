@@ -20,7 +20,7 @@ func Fields(v *execute.Event) []zap.Field {
 		f = append(f, zap.String("execution", v.Charge.ExecutionID), zap.String("charge", v.Charge.String()), zap.String("state", v.Charge.State))
 	}
 	if v.Unsettled != nil {
-		f = append(f, zap.String("unsettled", "the end of the call could not be stored; it stays held until it is resolved"))
+		f = append(f, zap.String("unsettled", "the end of the call could not be stored; what is known of it is tried again until its deadline"))
 	}
 	return f
 }

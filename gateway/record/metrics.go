@@ -52,7 +52,7 @@ func NewMetrics() *Metrics {
 		shed:      counter("shed_total", "What was refused because the gateway had more to do than it can, by cause.", "cause"),
 		unsettled: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "uimgate", Name: "unsettled_total",
-			Help: "Calls whose end could not be stored.",
+			Help: "Calls whose end could not be stored when they ended.",
 		}),
 		reload: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "uimgate", Name: "config_last_reload_successful",

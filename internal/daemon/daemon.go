@@ -84,6 +84,7 @@ type process struct {
 	view          *pat.View
 	keys          *pat.Keyring
 	directory     *service.Directory
+	executor      *execute.Executor
 	server        *gateway.Server
 	operator      *admin.Operator
 	closers       []func() error
@@ -140,12 +141,12 @@ func (p *process) open(ctx context.Context) (err error) {
 
 // build puts together what answers agents and the operator.
 func (p *process) build() {
-	executor := execute.New(execute.Config{
+	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
 	})
 	desk := agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.server = gateway.New(gateway.Config{
-		Directory: p.directory, Executor: executor, Desk: desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
+		Directory: p.directory, Executor: p.executor, Desk: desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
 		PerAddress: p.config.Server.PerAddress,
 		Memory:     memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(record.ShedMemory) }),
 	})
@@ -237,8 +238,11 @@ func (p *process) serve(ctx context.Context) error {
 	defer stop()
 	group.Go(func() error {
 		defer stop()
-		return p.serveHTTP(ctx, public, p.public)
+		err := p.serveHTTP(ctx, public, p.public)
+		p.drainEnds(ctx)
+		return err
 	})
+	group.Go(func() error { return p.executor.Run(life) })
 	group.Go(func() error { return p.serveHTTP(life, operator, p.admin) })
 	group.Go(func() error {
 		return p.view.Run(life, func(err error) { p.Log.Warn("revocations not read", zap.Error(err)) })
@@ -312,6 +316,15 @@ func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener
 		err = errors.Join(err, served)
 	}
 	return err
+}
+
+// drainEnds lets what is known of calls be stored, within the drain timeout.
+func (p *process) drainEnds(ctx context.Context) {
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.drain)
+	defer cancel()
+	if left := p.executor.Drain(drain); left > 0 {
+		p.Log.Error("the ends of calls could not be stored: see uimgate usage", zap.Int("unresolved", left))
+	}
 }
 
 func (p *process) close() {

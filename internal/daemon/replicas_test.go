@@ -105,3 +105,34 @@ func TestADatabaseThatIsAwayDeniesAndComesBack(t *testing.T) {
 		t.Error("the log tells too much")
 	}
 }
+
+// What the process knows is written down as soon as the database is there again, and waits for nobody.
+func TestAKnownOutcomeOutlivesADatabaseThatIsAway(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	proxy := c.Proxy(t)
+	dsn, err := proxy.DSN(c.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := startGate(t, setup{
+		config: "store: ${file:store.url}\n" + testConfig, files: map[string]string{"store.url": dsn + "\n"},
+		upstream: func(w http.ResponseWriter, _ *http.Request) {
+			proxy.Cut() // between begin and settle
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"order_id":"o-1"}`))
+		},
+	})
+	a := g.newAgent("agent-1").agree()
+	key := header{"Idempotency-Key": "order-1"}
+	first := a.execute(order, map[string]any{"product_id": "p"}, key)
+	if charge := first.header.Get("UIM-Charge"); first.status != http.StatusOK || !strings.HasSuffix(charge, "; state=pending") {
+		t.Fatalf("%d %s, UIM-Charge %q", first.status, first.body, charge)
+	}
+	proxy.Heal()
+	again := until(t, http.StatusOK, func() answer { return a.execute(order, map[string]any{"product_id": "p"}, key) })
+	if charge := again.header.Get("UIM-Charge"); string(again.body) != string(first.body) || !strings.HasSuffix(charge, "; state=captured") ||
+		again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%s, UIM-Charge %q", again.body, charge)
+	}
+}

@@ -1,0 +1,157 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// An end is how a call ended that could not be written down when it did.
+type end struct {
+	admission  store.Admission
+	settlement store.Settlement
+	deadline   time.Time // of the record; from then on it is unresolved
+}
+
+// size is what an end takes of maxLateAnswers, in bytes.
+func (n *end) size() int {
+	if n.settlement.Answer == nil {
+		return 0
+	}
+	return n.settlement.Answer.Size()
+}
+
+const (
+	maxLate        = 16 << 10 // ends that wait; further ones are swept to unresolved
+	maxLateAnswers = 64 << 20 // bytes of answers that wait; beyond it an end is kept without its answer
+	lateAtOnce     = 64
+	// The pause between two tries begins with leastLatePause, and is doubled up to mostLatePause.
+	leastLatePause = 100 * time.Millisecond
+	mostLatePause  = time.Second
+)
+
+// A lateEnds keeps the ends of calls that are known to this process and not to the store, and writes them down as soon
+// as the store can be written to again. So only what nobody knows becomes unresolved.
+type lateEnds struct {
+	store Store
+	now   func() time.Time
+	turn  chan struct{} // held by the one who writes them down
+	added chan struct{} // has an element where some were added since the last turn
+
+	mu      sync.Mutex
+	waiting []end
+	bytes   int // of answers
+}
+
+func newLateEnds(s Store, now func() time.Time) *lateEnds {
+	return &lateEnds{store: s, now: now, turn: make(chan struct{}, 1), added: make(chan struct{}, 1)}
+}
+
+// add keeps an end whose settlement failed with err. What is not known, what has no record, and what the store refuses
+// is not kept.
+func (l *lateEnds) add(n end, err error) {
+	if !errors.Is(err, store.ErrUnavailable) || !n.admission.Recorded || n.settlement.State == store.Unresolved {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) >= maxLate {
+		return
+	}
+	l.keep(n)
+	select {
+	case l.added <- struct{}{}:
+	default:
+	}
+}
+
+// keep adds one more, without its answer where there are too many.
+func (l *lateEnds) keep(n end) {
+	if l.bytes+n.size() > maxLateAnswers {
+		n.settlement.Answer = nil
+	}
+	l.bytes += n.size()
+	l.waiting = append(l.waiting, n)
+}
+
+// take removes some, the oldest first; none where there are none.
+func (l *lateEnds) take() []end {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	some := l.waiting[:min(lateAtOnce, len(l.waiting))]
+	l.waiting = l.waiting[len(some):]
+	for i := range some {
+		l.bytes -= some[i].size()
+	}
+	return some
+}
+
+// left is how many wait.
+func (l *lateEnds) left() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting)
+}
+
+// run writes down what is added, until ctx ends.
+func (l *lateEnds) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.added:
+			l.settle(ctx)
+		}
+	}
+}
+
+// settle tries until none is left or ctx ends, and returns how many are.
+func (l *lateEnds) settle(ctx context.Context) int {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return l.left()
+	}
+	defer func() { <-l.turn }()
+	pause := leastLatePause
+	for l.left() > 0 && ctx.Err() == nil {
+		if l.try(ctx) {
+			pause = leastLatePause
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, mostLatePause)
+	}
+	return l.left()
+}
+
+// try settles some, and reports whether the store took any of them. What it did not take waits behind the others, until
+// the deadline.
+func (l *lateEnds) try(ctx context.Context) bool {
+	some := l.take()
+	failed := make([]bool, len(some))
+	var all sync.WaitGroup
+	for i := range some {
+		all.Go(func() {
+			_, err := l.store.Settle(ctx, some[i].admission, some[i].settlement)
+			failed[i] = errors.Is(err, store.ErrUnavailable)
+		})
+	}
+	all.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	took := false
+	for i := range some {
+		took = took || !failed[i]
+		if failed[i] && l.now().Before(some[i].deadline) {
+			l.keep(some[i])
+		}
+	}
+	return took
+}
