@@ -109,7 +109,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	}
 	p.closers = append(p.closers, p.data.Close)
 	if p.store, err = sqlstore.Open(ctx, p.data.StorePlace(p.config.Store), sqlstore.Options{
-		Now: p.Now, TokensKept: p.config.PAT.RenewGrace + 2*p.config.PAT.Leeway,
+		Now: p.Now, TokensKept: p.config.PAT.RenewGrace + 2*p.config.PAT.Leeway, Stepped: p.stepped,
 	}); err != nil {
 		return err
 	}

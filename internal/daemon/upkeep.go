@@ -31,6 +31,11 @@ func (p *process) sweep(ctx context.Context) error {
 	})
 }
 
+// stepped reports that the clock of the database was set.
+func (p *process) stepped(by time.Duration) {
+	p.Log.Error("the clock of the database was set: limits are held back, each for up to its period", zap.Duration("by", by))
+}
+
 // purge forgets what no longer matters, until ctx ends. What one purge leaves because there is so much, the next takes at once.
 func (p *process) purge(ctx context.Context) error {
 	return every(ctx, purgeEvery, func() {

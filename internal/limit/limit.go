@@ -154,6 +154,14 @@ func (p Period) Ends(k int64) time.Time {
 	return time.UnixMilli((k + 1) * p.SlotLength().Milliseconds()).UTC()
 }
 
+// Begins returns the first moment of slot k of a rolling or calendar period, and the zero time for a lifetime.
+func (p Period) Begins(k int64) time.Time {
+	if p.Rolling() {
+		return p.Ends(k - 1)
+	}
+	return p.Frees(k - 1)
+}
+
 // A Rate is at most Max in any Period. Max is 0 to MaxCount.
 type Rate struct {
 	Max    int64  `json:"max"`

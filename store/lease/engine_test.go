@@ -30,6 +30,9 @@ func (e engine) Settle(ctx context.Context, a store.Admission, to store.Settleme
 	return e.leases.Settle(ctx, a, to)
 }
 
+// NeverJumps tells the suite that the store's clock begins at the last slot when it is opened.
+func (e engine) NeverJumps() {}
+
 func (e engine) Close() error { return errors.Join(e.leases.Close(), e.Store.Close()) }
 
 // forward turns a clock that may be set back into one that only moves forward. Setting it back counts as the same time

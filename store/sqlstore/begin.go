@@ -228,7 +228,7 @@ func (b *beginning) admit(t *tx, winner int) {
 		// The end is counted from the clock's own slot. Where the clock was set back the counted slot is later, and this end
 		// is the earlier of the two.
 		p := w.key.period
-		if ends := p.Ends(p.Slot(t.now) + t.counters[w.key].own); !ends.IsZero() {
+		if ends := p.Ends(p.Slot(t.counted) + t.counters[w.key].own); !ends.IsZero() {
 			if d := t.since(b.asked, ends); b.result.Expires == 0 || d < b.result.Expires {
 				b.result.Expires = d
 			}

@@ -133,9 +133,10 @@ func (s *Store) newest(ctx context.Context) (n int64, err error) {
 		return n, err
 	}
 	var micros int64
-	asked := s.opts.Now()
+	asked, from := s.opts.Now(), s.elapsed()
 	if _, err = s.one(ctx, "SELECT n, ("+clock+") FROM sequences WHERE name = 'changes'", nil, &n, &micros); err == nil {
 		s.clock.set(asked, s.opts.Now(), time.UnixMicro(micros))
+		s.seen(ctx, from, s.elapsed(), time.UnixMicro(micros).UTC())
 	}
 	return n, err
 }

@@ -65,7 +65,7 @@ func (t *tx) fit(ws []reservation) error {
 		if c.sum() < w.limit.Max {
 			continue
 		}
-		e := &store.LimitError{Standing: t.standing(w), Principal: pat.Principal(w.key.agentID), RetryAfter: c.retry(w.limit.Max, t.now)}
+		e := &store.LimitError{Standing: t.standing(w), Principal: pat.Principal(w.key.agentID), RetryAfter: c.retry(w.limit.Max, t.counted)}
 		if refusal == nil || refusal.RetryAfter != 0 && (e.RetryAfter == 0 || e.RetryAfter > refusal.RetryAfter) {
 			refusal = e
 		}
@@ -101,5 +101,5 @@ func (t *tx) give(service string, slots []store.CounterSlot) {
 
 func (t *tx) standing(w reservation) limit.Standing {
 	c := t.counters[w.key]
-	return limit.Standing{Limit: w.limit, Left: c.left(w.limit.Max), Resets: c.resets(t.now)}
+	return limit.Standing{Limit: w.limit, Left: c.left(w.limit.Max), Resets: c.resets(t.counted)}
 }

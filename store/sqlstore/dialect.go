@@ -31,6 +31,10 @@ type dialect struct {
 	begin string
 	// clock queries the time in microseconds since 1970 UTC. Empty: the process's own clock is the store's.
 	clock string
+	// durable queries whether the database still keeps what it commits. Empty: that cannot change while it is open.
+	durable string
+	// anchored means that limits are counted on a clock of the process that never jumps.
+	anchored bool
 	// notify is run in a transaction that changed something other processes have to read.
 	notify string
 	// listen calls changed for notifications of other processes until ctx ends. nil: there are none.

@@ -25,6 +25,7 @@ var Empty = storetest.NewTemplate(func(path string) error {
 // OpenByClock opens a database whose clock is that of the options, also where it has one of its own.
 func OpenByClock(ctx context.Context, place string, opts Options) (*Store, error) {
 	d := sqliteDialect()
+	d.anchored = false
 	if isPostgres(place) {
 		d = postgresDialect()
 		d.clock = ""

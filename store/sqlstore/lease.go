@@ -101,7 +101,7 @@ func (l *leasing) run(_ context.Context, t *tx) error {
 	refused := false
 	for i, w := range l.reservations {
 		c := t.counters[w.key]
-		clock := w.key.period.Slot(t.now) // where the clock was set back the counted slot is later, and this the earlier of the two
+		clock := w.key.period.Slot(t.counted) // where the clock was set back the counted slot is later, and this the earlier of the two
 		l.result[i] = store.Lease{
 			Slot: c.slot, Ends: t.since(l.asked, w.key.period.Ends(clock)), Expires: t.since(l.asked, w.key.period.Ends(clock+c.own)),
 		}

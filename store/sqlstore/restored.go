@@ -16,8 +16,8 @@ func (s *Store) MarkRestored(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		now := nanos(t.now)
-		if _, err := t.exec(ctx, "UPDATE sequences SET n = ? WHERE name = 'restored'", now); err != nil {
+		now, floor := nanos(t.now), nanos(t.counted)
+		if _, err := t.exec(ctx, "UPDATE sequences SET n = ? WHERE name = 'restored'", floor); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE not_after = 0 OR not_after > ?", now, seq,
@@ -30,7 +30,7 @@ func (s *Store) MarkRestored(ctx context.Context) error {
 			ON CONFLICT (service, kind, subject) DO UPDATE SET at = excluded.at, until = excluded.until, reason = excluded.reason, seq = `+
 			`excluded.seq`,
 			string(pat.RevokedPolicy), now, nanos(t.now.Add(pat.MaxTTL+s.opts.TokensKept)), "the state was restored", seq)
-		t.after = append(t.after, func() { s.floor.Store(now) })
+		t.after = append(t.after, func() { s.floor.Store(floor) })
 		return err
 	})
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -90,6 +91,8 @@ const (
 		WHERE i.service = ? AND i.agent_id = ? AND i.idem_key = ?`
 )
 
+var errNotDurable = errors.New("the server has fsync or synchronous_commit = off, so that a crash loses what was charged: set both to on")
+
 // load begins the transaction, reads and locks what its calls need, and then, when nothing more can block, reads the
 // clock.
 func (t *tx) load(ctx context.Context, batch []*op) error {
@@ -123,20 +126,34 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	if q := t.w.s.dialect.clock; q != "" {
 		list = append(list, command{query: q, row: func(scan scan) error { return scan(&clock) }})
 	}
+	durable := true
+	if q := t.w.s.dialect.durable; q != "" {
+		list = append(list, command{query: q, row: func(scan scan) error { return scan(&durable) }})
+	}
 	t.asked = t.w.s.opts.Now()
+	from := t.w.s.elapsed()
 	if err := t.w.send(ctx, list); err != nil {
 		return err
 	}
+	if !durable {
+		return errNotDurable
+	}
 	if t.now = time.UnixMicro(clock).UTC(); t.w.s.dialect.clock == "" {
 		t.now = t.w.s.now()
+	} else {
+		t.w.s.seen(ctx, from, t.w.s.elapsed(), t.now)
 	}
-	slots := t.w.s.pace.slots(t.asked)
+	if t.counted = t.now; t.w.s.anchor != nil {
+		t.counted = t.w.s.anchor.now()
+	}
+	slots, stepped := t.w.s.pace.slots(t.asked), t.w.s.clockSteps.step()
 	for i, k := range n.counters {
 		c := t.counters[k]
 		c.counts, c.err = decodeCounts(stored[i])
-		c.reach(t.now)
+		c.reach(t.counted)
 		c.leave(slots)
 		c.restore(t.w.s.floor.Load())
+		c.hold(stepped, t.counted)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ func sqliteDialect() *dialect {
 		goose:     goose.DialectSQLite3,
 		open:      openSQLite,
 		lanes:     1,
+		anchored:  true,
 		begin:     "BEGIN IMMEDIATE",
 		rewrite:   words.Replace,
 		send:      oneByOne,

@@ -35,11 +35,17 @@ var (
 
 // Options of Open.
 type Options struct {
-	// Now is the process's clock. An SQLite database uses it too; PostgreSQL has its own. Required.
+	// Now is the process's clock. An SQLite database uses it too, and counts limits by Elapsed from when it was opened;
+	// PostgreSQL has its own. Required.
 	Now func() time.Time
 	// TokensKept is how long the record of a token is kept after its expiry: at least the renew grace and the leeway. The
 	// minimum is leastTokensKept.
 	TokensKept time.Duration
+	// Elapsed is a clock that only moves forward. Default: the time between two values of Now, by their monotonic readings.
+	Elapsed func() time.Duration
+	// Stepped is told when the clock of a PostgreSQL server was set, and by how much; below zero it was set back. Limits
+	// are then held back, each for up to its period. May be nil; it must be quick.
+	Stepped func(by time.Duration)
 }
 
 const (
@@ -66,14 +72,17 @@ type Store struct {
 	closing sync.RWMutex // held for reading while an op is queued
 	closed  bool
 
-	ending   chan struct{}
-	clock    clock
-	pace     pace
-	releases releaseQueue
-	used     *recent      // agreements that have used_at set
-	floor    atomic.Int64 // when the database was last set back to an earlier state; 0: never
-	kept     atomic.Int64 // see KeepLedger
-	changes  signal
+	ending     chan struct{}
+	clock      clock
+	pace       pace
+	elapsed    func() time.Duration
+	anchor     *anchor // limits are counted on it; nil: on the database's clock
+	clockSteps stepWatch
+	releases   releaseQueue
+	used       *recent      // agreements that have used_at set
+	floor      atomic.Int64 // when the database was last set back to an earlier state; 0: never
+	kept       atomic.Int64 // see KeepLedger
+	changes    signal
 }
 
 // Open opens the database at a place, and migrates its schema. A place is the path of an SQLite file, which is made
@@ -92,7 +101,11 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 		return nil, errors.New("opening the store: Options.Now is required")
 	}
 	opts.TokensKept = max(opts.TokensKept, leastTokensKept)
-	s := &Store{dialect: d, opts: opts, clock: clock{local: opts.Now}}
+	if opts.Elapsed == nil {
+		start := opts.Now()
+		opts.Elapsed = func() time.Duration { return opts.Now().Sub(start) }
+	}
+	s := &Store{dialect: d, opts: opts, clock: clock{local: opts.Now}, elapsed: opts.Elapsed}
 	s.KeepLedger(math.MaxInt64)
 	if err := s.open(ctx, place); err != nil {
 		return nil, fmt.Errorf("opening the database %s: %w", publicPlace(place), err)
@@ -116,6 +129,12 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 	}
 	if err == nil {
 		err = s.readFloor(ctx)
+	}
+	if err == nil && s.dialect.clock != "" {
+		err = s.readStep(ctx)
+	}
+	if err == nil && s.dialect.anchored {
+		err = s.anchorAt(ctx)
 	}
 	if err != nil {
 		return errors.Join(err, s.write.Close(), s.read.Close())

@@ -18,6 +18,7 @@ type tx struct {
 	ownStatements bool      // the operations run their own statements
 	shared        bool      // by several operations
 	now           time.Time // of the whole transaction
+	counted       time.Time // on the clock on which limits are counted
 	asked         time.Time // when the process asked for that, on its own clock
 
 	// What has been read, in the state it will have when the transaction ends.
@@ -44,9 +45,9 @@ type tx struct {
 }
 
 // since returns the time from a moment of the process's clock, at which an operation was requested, to a moment of the
-// store's clock. It is never too long: the store's clock was read after the process asked for it.
+// clock on which limits are counted. It is never too long: that clock was read after the process asked for it.
 func (t *tx) since(requested, at time.Time) time.Duration {
-	return max(0, t.asked.Sub(requested)) + at.Sub(t.now)
+	return max(0, t.asked.Sub(requested)) + at.Sub(t.counted)
 }
 
 // one runs an operation and undoes all its changes if it fails. Its own error is returned to its caller; the error

@@ -65,8 +65,9 @@ func (s *Store) steps(ctx context.Context, step func(context.Context, *tx) (int,
 // An expiry deletes rows that have expired: those for which the condition holds, whose argument is now minus keep. The
 // number of rows and their order are part of the statement: otherwise a planner would read the whole table.
 type expiry struct {
-	query string
-	keep  time.Duration
+	query   string
+	keep    time.Duration
+	counted bool // on the clock on which limits are counted
 }
 
 // Purge deletes what is no longer needed, in steps of at most 100 rows, each a transaction of its own, and returns how
@@ -83,7 +84,11 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 	total := 0
 	for _, f := range s.expiries() {
 		n, err := s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
-			n, err := t.exec(ctx, f.query, nanos(t.now.Add(-f.keep)))
+			now := t.now
+			if f.counted {
+				now = t.counted
+			}
+			n, err := t.exec(ctx, f.query, nanos(now.Add(-f.keep)))
 			return int(n), err
 		})
 		total += n
@@ -107,16 +112,16 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 func (s *Store) expiries() []expiry {
 	return []expiry{
 		{"DELETE FROM nonces WHERE (service, key_id, id) IN (SELECT service, key_id, id FROM nonces WHERE until <= ? ORDER BY until LIMIT 100 " +
-			"FOR UPDATE SKIP LOCKED)", 0},
+			"FOR UPDATE SKIP LOCKED)", 0, false},
 		{"DELETE FROM revocations WHERE (service, kind, subject) IN (SELECT service, kind, subject FROM revocations WHERE until <= ? " +
-			"ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+			"ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
 		{"DELETE FROM signing_keys WHERE id IN (SELECT id FROM signing_keys WHERE not_after > 0 AND not_after <= ? ORDER BY not_after " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
 		{`DELETE FROM counters WHERE (service, agent_id, limit_id, period) IN
 			(SELECT service, agent_id, limit_id, period FROM counters WHERE frees_at > 0 AND frees_at <= ? ORDER BY frees_at ` +
-			`LIMIT 100 FOR UPDATE SKIP LOCKED)`, counterKept},
+			`LIMIT 100 FOR UPDATE SKIP LOCKED)`, counterKept, true},
 		{"DELETE FROM tokens WHERE (service, id) IN (SELECT service, id FROM tokens WHERE expires_at <= ? ORDER BY expires_at " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", s.opts.TokensKept},
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", s.opts.TokensKept, false},
 	}
 }
 

@@ -260,7 +260,12 @@ func clockSetBack(b *suite) {
 		}
 		b.reopen()
 		b.begin(b.free(l))
-		if e := b.refused(b.free(l)); e.RetryAfter < 400*24*time.Hour {
+		e := b.refused(b.free(l))
+		if b.neverJumps() {
+			b.clock.Advance(400 * 24 * time.Hour)
+			continue
+		}
+		if e.RetryAfter < 400*24*time.Hour {
 			b.Fatalf("%s: %+v", p, e)
 		}
 		b.clock.Advance(400 * 24 * time.Hour)

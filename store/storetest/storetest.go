@@ -172,6 +172,13 @@ func (b *suite) reopen() {
 	b.Engine = b.open(b.T, b.place, b.clock.Now)
 }
 
+// neverJumps reports whether the engine has a clock of its own, which begins at the last slot where it is opened by a
+// clock that was set back. Until it is closed it follows the clock of the test.
+func (b *suite) neverJumps() bool {
+	_, never := b.Engine.(interface{ NeverJumps() })
+	return never
+}
+
 func (b *suite) must(err error) {
 	b.Helper()
 	if err != nil {
