@@ -29,9 +29,11 @@ const (
 	oldestPostgres = 14
 )
 
-// sessionSettings are the settings of every connection. A server that cannot reach this process any more ends the
-// transaction, so that no lock is held for long.
-const sessionSettings = "SET statement_timeout = '4500ms'; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '8s'; " +
+// sessionSettings are the settings of every connection. A server that waits for a process which is frozen or cannot be
+// reached any more ends the transaction, so that no lock is held for long. A commit is durable whatever the server's
+// own setting becomes.
+const sessionSettings = "SET synchronous_commit = 'on'; " +
+	"SET statement_timeout = '4500ms'; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '1500ms'; " +
 	"SET default_transaction_isolation = 'read committed'; SET TIME ZONE 'UTC'"
 
 // postgresDialect has several writers. Each locks what it reads before it changes it, in an order that is the same for
@@ -47,8 +49,9 @@ func postgresDialect() *dialect {
 			"CAST(body AS TEXT)", `CAST(replace(convert_from(body, 'UTF8'), '\u0000', '\ufffd') AS JSON)`,
 		).Replace,
 		lanes: postgresLanes, others: postgresOthers, alone: true, patience: patience, begin: "BEGIN",
-		clock:  "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
-		notify: "NOTIFY uimgate_changes", listen: listenPostgres,
+		clock:   "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+		durable: "SELECT current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') <> 'off'",
+		notify:  "NOTIFY uimgate_changes", listen: listenPostgres,
 		rewrite: func(query string) string {
 			if known, ok := rewritten.Load(query); ok {
 				if out, ok := known.(string); ok {
@@ -200,11 +203,9 @@ func openPostgres(ctx context.Context, place string) (write, read *sql.DB, err e
 	return write, read, nil
 }
 
-// checkServer prepares a connection, and rejects a server that could lose what it committed.
+// checkServer rejects a server that could lose what it committed, and prepares a connection. Each transaction asks
+// again.
 func checkServer(ctx context.Context, conn *pgx.Conn) error {
-	if _, err := conn.Exec(ctx, sessionSettings); err != nil {
-		return err
-	}
 	var commit, flush, readOnly string
 	var number int
 	err := conn.QueryRow(ctx,
@@ -225,7 +226,8 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 		return errors.New("the server takes no writes (a standby, or default_transaction_read_only): name the primary, or several hosts and " +
 			"target_session_attrs=read-write")
 	}
-	return nil
+	_, err = conn.Exec(ctx, sessionSettings)
+	return err
 }
 
 // upgradeLock is the advisory lock for migrations: "uimgate" in ASCII.

@@ -1,0 +1,86 @@
+package sqlstore
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+// fleeting makes a server that loses the last ten seconds in a crash where commits are not durable.
+func fleeting(t *testing.T) (c *pgtest.Cluster, dsn string) {
+	t.Helper()
+	c = pgtest.Private(t, map[string]string{"wal_writer_delay": "'10s'", "wal_writer_flush_after": "'1GB'"})
+	name, err := c.CreateDatabase(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, c.DSN(name)
+}
+
+func setting(t *testing.T, c *pgtest.Cluster, what string) {
+	t.Helper()
+	for _, statement := range []string{"ALTER SYSTEM SET " + what, "SELECT pg_reload_conf()"} {
+		if err := c.Exec(t.Context(), "", statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestWhatWasCapturedOutlivesASettingThatIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	c, dsn := fleeting(t)
+	s := openOn(t, dsn, nil)
+	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
+		t.Fatal(err)
+	}
+	setting(t, c, "synchronous_commit = off")
+	var told []string
+	for i := range 50 {
+		begun, err := s.Begin(t.Context(), paidCall(2+i))
+		if err == nil {
+			_, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, begun.Execution.ID)
+	}
+	if err := c.Restart(t.Context(), pgtest.Immediate); err != nil {
+		t.Fatal(err)
+	}
+	setting(t, c, "synchronous_commit = on")
+	lost := 0
+	for _, id := range told {
+		if e, err := s.Execution(t.Context(), "s", id); err != nil || e.State != store.Captured {
+			lost++
+		}
+	}
+	if lost > 0 {
+		t.Errorf("%d of %d captured charges were lost in a crash", lost, len(told))
+	}
+}
+
+func TestAServerThatNoLongerFlushesIsNoticed(t *testing.T) {
+	t.Parallel()
+	c, dsn := fleeting(t)
+	s := openOn(t, dsn, nil)
+	setting(t, c, "fsync = off")
+	for { // until the server has told its connections
+		err := s.Ready(t.Context())
+		if errors.Is(err, store.ErrUnavailable) && strings.Contains(err.Error(), "fsync") {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	setting(t, c, "fsync = on")
+	for s.Ready(t.Context()) != nil {
+		if t.Context().Err() != nil {
+			t.Fatal("not available again")
+		}
+	}
+}
