@@ -182,15 +182,21 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	t.Parallel()
 	g := startOperated(t)
 	token, _ := g.agree("agent-1")
-	for range 2 {
+	for range 3 {
 		g.post("/api/intents/execute", token, map[string]any{
 			"intent_uid": "shop.example:order:v1",
 			"parameters": map[string]any{"product": "lamp"},
 		})
 	}
 	open := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items
-	if len(open) != 2 {
+	if len(open) != 3 {
 		t.Fatalf("%+v", open)
+	}
+	for before, released := range map[time.Time]int{time.Now().Add(-time.Hour): 0, open[1].BegunAt: 1} {
+		got := want[admin.Page[admin.Execution]](g, "usage", "resolve", "--not-sent-before", before.Format(time.RFC3339Nano)).Items
+		if len(got) != released || released == 1 && (got[0].ID != open[2].ID || got[0].State != "released") {
+			t.Errorf("before %s: %+v", before, got)
+		}
 	}
 	if s := g.run("usage", "executions"); !strings.Contains(s.out, "0.25 EUR") || !strings.Contains(s.out, "unresolved") {
 		t.Errorf("%+v", s)
@@ -238,6 +244,9 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"usage", "resolve", "x", "held"},
+		{"usage", "resolve", "x", "released", "--not-sent-before", "2026-11-22T10:05:00Z"},
+		{"usage", "resolve", "--not-sent-before", "yesterday"},
+		{"usage", "resolve", "x", "released", "--agent", "agent-1"},
 		{"usage", "top-up", "agent-1", "ten", "EUR"},
 		{"usage", "top-up", "agent-1"},
 		{"usage", "accounts", "x"},

@@ -159,12 +159,31 @@ func stateFlag(c *cobra.Command, into *store.State) {
 }
 
 func (o *operator) usageResolve() *cobra.Command {
-	return &cobra.Command{
-		Use: "resolve EXECUTION captured|released", Short: "Say how a call of unknown outcome ended", Args: usageArgs(cobra.ExactArgs(2)),
+	var many admin.NotSent
+	var before string
+	c := &cobra.Command{
+		Use: "resolve EXECUTION captured|released", Short: "Say how calls of unknown outcome ended",
+		Args: usageArgs(func(c *cobra.Command, args []string) error {
+			if before != "" {
+				return cobra.NoArgs(c, args)
+			}
+			return cobra.ExactArgs(2)(c, args)
+		}),
 		Long: `Resolve settles a call of which the gateway does not know whether it took effect: ask the service behind by
-the execution id it was sent, then charge the agent (captured) or do not (released).`,
-		Example: "  uimgate usage resolve 01934f6e-7f6c-7d2a-9b1e-0123456789ab released",
+the execution id it was sent, then charge the agent (captured) or do not (released).
+
+After a crash many calls may be left that never reached the service. Where you know, such as by its log, that none of
+those begun before a moment did, --not-sent-before releases all of them and lists what it released. Look first at
+uimgate usage executions --state unresolved: calls that the service broke off are among them.`,
+		Example: `  uimgate usage resolve 01934f6e-7f6c-7d2a-9b1e-0123456789ab released
+  uimgate usage resolve --not-sent-before 2026-11-22T10:05:00Z`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if before != "" {
+				return o.resolveNotSent(c, before, many)
+			}
+			if many.AgentID != "" {
+				return usageError{errors.New("--agent goes with --not-sent-before")}
+			}
 			to := store.State(args[1])
 			if to != store.Captured && to != store.Released {
 				return usageError{errors.New("the state must be captured or released")}
@@ -174,6 +193,25 @@ the execution id it was sent, then charge the agent (captured) or do not (releas
 			})
 		},
 	}
+	c.Flags().StringVar(&before, "not-sent-before", "",
+		"release every call of unknown outcome begun before this time, such as 2026-11-22T10:05:00Z")
+	agentFlag(c, &many.AgentID)
+	return c
+}
+
+// resolveNotSent releases page after page, and lists what it released.
+func (o *operator) resolveNotSent(c *cobra.Command, before string, n admin.NotSent) error {
+	at, err := time.Parse(time.RFC3339Nano, before)
+	if err != nil {
+		return usageError{errors.New("--not-sent-before must be a time such as 2026-11-22T10:05:00Z")}
+	}
+	o.all = true
+	return printListing(c, o, executionColumns, func(
+		ctx context.Context, api *client.Client, p admin.Paging,
+	) (admin.Page[admin.Execution], error) {
+		n.Service, n.Paging, n.Before = o.service, p, at
+		return api.ResolveNotSent(ctx, n)
+	})
 }
 
 func (o *operator) usageShow() *cobra.Command {

@@ -39,6 +39,7 @@ var everyOperation = [][2]string{
 	{"GET", "/usage/executions"},
 	{"GET", "/usage/executions/a"},
 	{"POST", "/usage/executions/a/resolve"},
+	{"POST", "/usage/not-sent"},
 	{"POST", "/usage/top-up"},
 	{"GET", "/keys"},
 	{"POST", "/keys/rotate"},

@@ -44,6 +44,7 @@ func operations(o *Operator) []operation {
 		{get, "/usage/executions", with(o.Executions)},
 		{get, "/usage/executions/{id}", with(o.Execution)},
 		{post, "/usage/executions/{id}/resolve", with(o.Resolve)},
+		{post, "/usage/not-sent", with(o.ResolveNotSent)},
 		{post, "/usage/top-up", with(o.TopUp)},
 		{get, "/keys", bare(o.Keys)},
 		{post, "/keys/rotate", bare(o.RotateKey)},

@@ -225,6 +225,45 @@ func TestRevokingAPolicyEndsItsPATs(t *testing.T) {
 	}
 }
 
+// What a crash left behind is released at once where the operator knows that it was never sent.
+func TestManyCallsThatWereNotSentAreReleased(t *testing.T) {
+	g := newOperated(t, "")
+	a, b := g.Agreed("agent-1"), g.Agreed("agent-2")
+	g.BreakOff()
+	leave := func(a *gatetest.Agent, n int) {
+		for range n {
+			if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusBadGateway {
+				t.Fatalf("%d %s", got.Status, got.Body)
+			}
+		}
+	}
+	leave(a, 2)
+	leave(b, 1)
+	g.Later(time.Minute)
+	before := g.Now().UTC().Format(time.RFC3339)
+	leave(a, 1)
+	g.Refuses(g.do("POST", "/usage/not-sent", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
+	var released []admin.Execution
+	for query := "limit=2&agent_id=agent-1&before=" + before; ; {
+		page := ask[admin.Page[admin.Execution]](g, "POST", "/usage/not-sent?"+query, nil)
+		released = append(released, page.Items...)
+		if page.Next == "" {
+			break
+		}
+		query = "limit=2&agent_id=agent-1&before=" + before + "&after=" + page.Next
+	}
+	if len(released) != 2 || released[0].State != "released" || released[0].AgentID != "agent-1" {
+		t.Fatalf("%+v", released)
+	}
+	if got := ask[admin.Page[admin.Execution]](g, "POST", "/usage/not-sent?before="+before, nil); len(got.Items) != 1 ||
+		got.Items[0].AgentID != "agent-2" {
+		t.Errorf("%+v", got)
+	}
+	if left := items[admin.Execution](g, "/usage/executions?state=unresolved"); len(left) != 1 {
+		t.Errorf("%d left, want the one that was begun later", len(left))
+	}
+}
+
 func TestUsageAddsUpAndUnknownOutcomesAreResolved(t *testing.T) {
 	g := newOperated(t, "")
 	a := g.Agreed("agent-1")

@@ -128,6 +128,11 @@ func (c *Client) Resolve(ctx context.Context, r admin.Resolution) (admin.Executi
 	return post[admin.Execution](ctx, c, path("usage", "executions", r.ID, "resolve"), &r)
 }
 
+// ResolveNotSent is admin.Operator.ResolveNotSent.
+func (c *Client) ResolveNotSent(ctx context.Context, n admin.NotSent) (admin.Page[admin.Execution], error) {
+	return post[admin.Page[admin.Execution]](ctx, c, "/usage/not-sent", &n)
+}
+
 // TopUp is admin.Operator.TopUp.
 func (c *Client) TopUp(ctx context.Context, t admin.TopUp) (admin.TopUpResult, error) {
 	return post[admin.TopUpResult](ctx, c, "/usage/top-up", &t)

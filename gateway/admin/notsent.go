@@ -1,0 +1,55 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A NotSent says that no call of unknown outcome that was begun before a moment has reached the service behind.
+type NotSent struct {
+	Service string `json:"-"`
+	Paging  `json:"-"`
+	AgentID pat.AgentID `json:"-"` // empty: of all
+	Before  time.Time   `json:"-"`
+}
+
+func (n *NotSent) parameters(p parameters) {
+	p.service(&n.Service)
+	p.page(&n.Paging)
+	p.text("agent_id", (*string)(&n.AgentID))
+	p.moment("before", &n.Before)
+}
+
+// ResolveNotSent releases the calls of which a NotSent speaks, a page of those of unknown outcome at a time, and returns
+// those that it released. A page may be empty and not the last. What was settled meanwhile is left as it is.
+func (o *Operator) ResolveNotSent(ctx context.Context, n NotSent) (Page[Execution], error) {
+	if n.Before.IsZero() {
+		return Page[Execution]{}, wrongParameter("before", "must be a time such as 2026-11-01T00:00:00Z")
+	}
+	f, err := o.filter(UsageQuery{Service: n.Service, Paging: n.Paging, AgentID: n.AgentID, State: store.Unresolved})
+	if err != nil {
+		return Page[Execution]{}, err
+	}
+	list, err := o.store.Executions(ctx, f)
+	if err != nil {
+		return Page[Execution]{}, err
+	}
+	page := pageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID })
+	page.Items = page.Items[:0]
+	for _, e := range list {
+		if !e.BegunAt.Before(n.Before) {
+			continue
+		}
+		switch released, err := o.store.Resolve(ctx, e.Service, e.ID, store.Released); {
+		case err == nil:
+			page.Items = append(page.Items, showExecution(released))
+		case !errors.Is(err, store.ErrSettled):
+			return Page[Execution]{}, err
+		}
+	}
+	return page, nil
+}
