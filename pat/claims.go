@@ -15,6 +15,7 @@ type Claims struct {
 	Issuer       string    // iss, and aud
 	Subject      AgentID   // sub
 	ID           TokenID   // jti
+	Family       TokenID   // fam: jti of the PAT whose renewals led to this one; its own where it was not renewed
 	IssuedAt     time.Time // iat
 	NotBefore    time.Time // nbf
 	ExpiresAt    time.Time // exp
@@ -98,6 +99,9 @@ func (c *Claims) payload() map[string]any {
 		"scope": c.Scope, "pol": c.Policy, "pol_digest": c.PolicyDigest,
 		"lmt": limitOf(c.Limit), "cnf": map[string]any{"jkt": c.KeyID}, "agr": c.Agreement,
 	}
+	if c.Family != c.ID {
+		m["fam"] = c.Family
+	}
 	if c.Assurance == Static {
 		m["assurance"] = Static
 	}
@@ -125,6 +129,10 @@ func readClaims(payload []byte) (*Claims, error) {
 	}
 	if r.text("aud") != c.Issuer {
 		return nil, errClaim
+	}
+	c.Family = c.ID
+	if _, renewed := tree["fam"]; renewed {
+		c.Family = TokenID(r.text("fam"))
 	}
 	if c.Scope, err = stringList(tree["scope"]); err != nil || len(c.Scope) == 0 {
 		return nil, errClaim

@@ -33,7 +33,7 @@ func TestIssueForAFreshAgreement(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := pat.Claims{
-		Issuer: issuer, Subject: "agent", ID: c.ID, IssuedAt: noon, NotBefore: noon, ExpiresAt: noon.Add(time.Hour),
+		Issuer: issuer, Subject: "agent", ID: c.ID, Family: c.ID, IssuedAt: noon, NotBefore: noon, ExpiresAt: noon.Add(time.Hour),
 		Scope: []string{search + ":execute", buy + ":execute"}, Policy: policyURL, PolicyDigest: w.terms.offer.Digest,
 		Limit: limit.Rate{Max: 1000, Period: limit.Hour}, KeyID: keyOf(t, key).Thumbprint(), Agreement: issued.AgreementID, Assurance: pat.Fresh,
 	}

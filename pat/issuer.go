@@ -134,6 +134,7 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	record := i.token(agreement, scope, covered, now)
 	if agreement.Assurance == Fresh && agreement.CreatedAt.Before(now) { // it was pending
 		record.ID = soleTokenID(agreement.ID)
+		record.Family = record.ID
 	}
 	token, claims, err := i.issue(ctx, record)
 	if err != nil {
@@ -246,8 +247,9 @@ func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omi
 // token returns the record of a new PAT.
 func (i *Issuer) token(a Agreement, s Scope, requested []string, now time.Time) Token {
 	lmt := limitOf(s.Limit)
+	id := TokenID(rand.Text())
 	t := Token{
-		ID: TokenID(rand.Text()), Service: i.rules.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
+		ID: id, Family: id, Service: i.rules.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
 		Scope: scopeClaim(s.Entries, requested), LimitRate: lmt.Rate, LimitPeriod: lmt.Period, Assurance: a.Assurance,
 		Declared: a.Declared(),
 	}
@@ -293,7 +295,7 @@ func soleTokenID(agreement AgreementID) TokenID {
 // claims returns the claims of a recorded PAT.
 func (i *Issuer) claims(t Token) *Claims {
 	return &Claims{
-		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.IssuedAt.UTC(),
+		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, Family: t.Family, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.IssuedAt.UTC(),
 		ExpiresAt: t.ExpiresAt.UTC(),
 		Scope:     t.Scope, Policy: i.rules.PolicyURL, PolicyDigest: t.PolicyDigest, Limit: Limit{t.LimitRate, t.LimitPeriod}.rate(),
 		KeyID: t.KeyID, Agreement: t.AgreementID, Assurance: t.Assurance, Declared: t.Declared,

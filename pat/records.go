@@ -73,6 +73,7 @@ type PolicyDocument struct {
 // A Token is the record of one PAT. The token itself is never stored.
 type Token struct {
 	ID           TokenID
+	Family       TokenID // the first of the PATs whose renewals led to this one: its own ID where it was not renewed
 	Service      string
 	AgreementID  AgreementID
 	AgentID      AgentID
@@ -106,7 +107,8 @@ const (
 	RevokedRenewed RevocationKind = "renewed"
 )
 
-// A Revocation ends every PAT it names that was issued up to At (RevokedRenewed: it ends the token at At).
+// A Revocation ends every PAT it names that was issued up to At (RevokedRenewed: it ends the token at At; RevokedToken: it
+// ends the token Subject and all of its Family whenever they were issued).
 type Revocation struct {
 	Service string
 	Kind    RevocationKind

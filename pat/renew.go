@@ -15,7 +15,7 @@ type RenewRequest struct {
 
 // Renew issues a successor under the same agreement, and ends the old PAT within a minute. The same renewal within that
 // minute returns the same successor. A renewal without proof of key is permitted only where static agreements are
-// accepted and the policy charges nothing, and for a static agreement only within a day. Errors: those of
+// accepted and the policy charges nothing, and only within a day of the agreement. Errors: those of
 // Verifier.Verify and VerifyProof, and of kind ErrPolicyChanged, ErrProofRequired, ErrProofReplayed, ErrNotAdmitted,
 // ErrAgentIDTaken, ErrKeyTaken, ErrNothingGranted, and the store's own.
 func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
@@ -45,6 +45,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 		return Issued{}, err
 	}
 	next := i.token(agreement, scope, claims.Scope, now)
+	next.Family = old.Family
 	if proof == nil {
 		if err := i.renewWithoutProof(&next, scope, agreement); err != nil {
 			return Issued{}, err
@@ -111,10 +112,7 @@ func (i *Issuer) renewWithoutProof(next *Token, s Scope, a Agreement) error {
 	if i.rules.Freshness == FreshnessRequired || s.Charges {
 		return ErrProofRequired
 	}
-	if a.Assurance != Static {
-		return nil
-	}
-	end := a.CreatedAt.Add(staticLife).Truncate(time.Second)
+	end := a.CreatedAt.Add(unprovedLife).Truncate(time.Second)
 	if next.ExpiresAt.After(end) {
 		next.ExpiresAt = end
 	}

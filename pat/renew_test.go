@@ -215,26 +215,70 @@ func TestAProofRenewsOnce(t *testing.T) {
 	}
 }
 
-func TestStaticAgreementIsNotRenewedBeyondADayWithoutProof(t *testing.T) {
-	w := newWorld(t)
-	key := newEd()
-	issued := w.issue(t, w.static(t, "agent", key))
-	made := w.now()
-	for range 23 {
-		w.advance(t, time.Hour)
+func TestNoAgreementIsRenewedBeyondADayWithoutProof(t *testing.T) {
+	for _, assurance := range []pat.Assurance{pat.Static, pat.Fresh} {
+		w := newWorld(t)
+		key := newEd()
+		request := w.static(t, "agent", key)
+		if assurance == pat.Fresh {
+			request = w.fresh(t, "agent", key)
+		}
+		issued := w.issue(t, request)
+		made, entries := w.now(), len(issued.Claims.Scope)
+		for range 23 {
+			w.advance(t, time.Hour)
+			issued = w.renew(t, pat.RenewRequest{Token: issued.Token})
+		}
+		w.advance(t, 30*time.Minute)
 		issued = w.renew(t, pat.RenewRequest{Token: issued.Token})
+		if got := issued.Claims.ExpiresAt; !got.Equal(made.Add(24 * time.Hour)) {
+			t.Errorf("%s: lives until %s, beyond a day", assurance, got)
+		}
+		w.advance(t, 30*time.Minute)
+		if _, err := w.issuer.Renew(t.Context(), pat.RenewRequest{Token: issued.Token}); !errors.Is(err, pat.ErrProofRequired) {
+			t.Errorf("%s: %v", assurance, err)
+		}
+		next := w.renew(t, w.renewalWithProof(t, issued, key))
+		if next.Claims.Assurance != assurance || len(next.Claims.Scope) != entries {
+			t.Errorf("a proof for renewal does not change the agreement: %+v", next.Claims)
+		}
 	}
-	w.advance(t, 30*time.Minute)
-	issued = w.renew(t, pat.RenewRequest{Token: issued.Token})
-	if got := issued.Claims.ExpiresAt; !got.Equal(made.Add(24 * time.Hour)) {
-		t.Errorf("lives until %s, beyond a day", got)
-	}
-	w.advance(t, 30*time.Minute)
-	if _, err := w.issuer.Renew(t.Context(), pat.RenewRequest{Token: issued.Token}); !errors.Is(err, pat.ErrProofRequired) {
-		t.Errorf("%v", err)
-	}
-	next := w.renew(t, w.renewalWithProof(t, issued, key))
-	if next.Claims.Assurance != pat.Static || len(next.Claims.Scope) != 1 {
-		t.Errorf("a proof for renewal does not make the agreement fresh: %+v", next.Claims)
+}
+
+// A stolen PAT is renewed by the thief: whoever ends it ends what came of it as well.
+func TestRevokingAPATEndsWhatCameOfIt(t *testing.T) {
+	for name, revoke := range map[string]func(w *world, first, second, third pat.Issued) error{
+		"the first, by the operator": func(w *world, first, _, _ pat.Issued) error {
+			return w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(first.Claims.ID), Reason: "stolen"})
+		},
+		"the first, by its bearer": func(w *world, first, _, _ pat.Issued) error { return w.issuer.RevokeToken(t.Context(), first.Token) },
+		"the second, by its bearer": func(w *world, _, second, _ pat.Issued) error {
+			return w.issuer.RevokeToken(t.Context(), second.Token)
+		},
+		"the last, by the operator": func(w *world, _, _, third pat.Issued) error {
+			return w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(third.Claims.ID), Reason: "stolen"})
+		},
+	} {
+		w := newWorld(t)
+		key := newEd()
+		first := w.issue(t, w.fresh(t, "agent", key))
+		other := w.issue(t, w.fresh(t, "agent", key))
+		w.advance(t, 10*time.Minute)
+		second := w.renew(t, pat.RenewRequest{Token: first.Token})
+		w.advance(t, 10*time.Minute)
+		third := w.renew(t, w.renewalWithProof(t, second, key))
+		if first.Claims.Family != first.Claims.ID || third.Claims.Family != first.Claims.ID {
+			t.Errorf("family %s of %s, %s of its renewal", first.Claims.Family, first.Claims.ID, third.Claims.Family)
+		}
+		noError(t, revoke(w, first, second, third))
+		if _, err := w.verify(t, third.Token); !errors.Is(err, pat.ErrRevoked) {
+			t.Errorf("%s: its renewal: %v", name, err)
+		}
+		if _, err := w.issuer.Renew(t.Context(), w.renewalWithProof(t, third, key)); !errors.Is(err, pat.ErrRevoked) {
+			t.Errorf("%s: its renewal is renewed: %v", name, err)
+		}
+		if _, err := w.verify(t, other.Token); err != nil {
+			t.Errorf("%s: another PAT of the agent: %v", name, err)
+		}
 	}
 }

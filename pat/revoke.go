@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// RevokeToken ends the PAT that is sent: possession is enough. A text that is not a PAT of this service, or has ended,
+// RevokeToken ends the PAT that is sent and every renewal that came of it: possession is enough. A text that is not a PAT of this service, or has ended,
 // is no error. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
 func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	now := i.now()
@@ -14,10 +14,10 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	if err != nil || now.After(i.forgetAt(c.ExpiresAt)) {
 		return nil //nolint:nilerr // RFC 7009 2.2: an invalid token is revoked already
 	}
-	return i.revoke(ctx, Revocation{Kind: RevokedToken, Subject: string(c.ID), Until: i.forgetAt(c.ExpiresAt), Reason: "by its bearer"})
+	return i.revoke(ctx, Revocation{Kind: RevokedToken, Subject: string(c.Family), Until: i.forgetAt(now.Add(MaxTTL)), Reason: "by its bearer"})
 }
 
-// Revoke ends PATs for the operator: r names a jti, an agreement, an agent (which is blocked too) or a policy's digest,
+// Revoke ends PATs for the operator: r names a jti (whose renewals end with it), an agreement, an agent (which is blocked too) or a policy's digest,
 // and the reason; the Issuer sets the rest of r. What was never issued can be revoked as well. Once it returns nil,
 // this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
 func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
@@ -26,7 +26,7 @@ func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
 	case RevokedToken:
 		switch t, err := i.store.Token(ctx, i.rules.Service, TokenID(r.Subject)); {
 		case err == nil:
-			r.Until = i.forgetAt(t.ExpiresAt)
+			r.Subject = string(t.Family)
 		case !errors.Is(err, ErrNotFound):
 			return fmt.Errorf("looking up the PAT: %w", err)
 		}

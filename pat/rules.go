@@ -12,8 +12,8 @@ const (
 	MaxTTL    = 24 * time.Hour
 	maxLeeway = 5 * time.Minute
 	maxGrace  = 24 * time.Hour
-	// staticLife is how long after a static agreement its PATs are renewed without a proof of key.
-	staticLife = 24 * time.Hour
+	// unprovedLife is how long after an agreement its PATs are renewed without a proof of key.
+	unprovedLife = 24 * time.Hour
 	// lastMinute is how long a renewed PAT is accepted beside its successor.
 	lastMinute = time.Minute
 )

@@ -107,7 +107,7 @@ func (v *View) Refresh(ctx context.Context) error {
 	readAt := v.now()
 	changes, seq, err := v.store.Changes(ctx, v.seq)
 	if err != nil {
-		return fmt.Errorf("asking what changed: %w", err)
+		return fmt.Errorf("reading the changes: %w", err)
 	}
 	unreadable := v.apply(changes)
 	v.seq = seq // less than before where the database was restored
@@ -202,8 +202,10 @@ func (v *View) check(service string, c *Claims, now time.Time, renewal bool) err
 	if _, blocked := v.blocked[subject{service, string(c.Subject)}]; blocked {
 		return ErrBlocked
 	}
-	if _, ok := v.cutoffs[RevokedToken][subject{service, string(c.ID)}]; ok {
-		return ErrRevoked
+	for _, id := range [...]TokenID{c.ID, c.Family} {
+		if _, ok := v.cutoffs[RevokedToken][subject{service, string(id)}]; ok {
+			return ErrRevoked
+		}
 	}
 	if _, ok := v.cutoffs[RevokedAgreement][subject{service, string(c.Agreement)}]; ok {
 		return ErrRevoked

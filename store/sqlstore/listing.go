@@ -102,10 +102,10 @@ func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.
 	return out, nil
 }
 
-// A revocation of the token or of its agreement ends it at any time of issue; the others end what was issued up to
+// A revocation of the token, of its family or of its agreement ends it at any time of issue; the others end what was issued up to
 // them.
 const tokenRevoked = `EXISTS (SELECT 1 FROM revocations r WHERE r.service = tokens.service AND (
-	(r.kind = 'token' AND r.subject = tokens.id) OR (r.kind = 'agreement' AND r.subject = tokens.agreement_id) OR
+	(r.kind = 'token' AND r.subject IN (tokens.id, tokens.family)) OR (r.kind = 'agreement' AND r.subject = tokens.agreement_id) OR
 	(r.kind = 'agent' AND r.subject = tokens.agent_id AND r.at >= tokens.issued_at) OR
 	(r.kind = 'policy' AND r.subject = tokens.policy_digest AND r.at >= tokens.issued_at)))`
 

@@ -9,13 +9,16 @@ import (
 )
 
 const patColumns = `service, id, agreement_id, agent_id, key_id, policy_digest, scope, limit_rate, limit_period, assurance,
-	signing_key_id, issued_at, expires_at, ends_at, renewed_to, renewed_at`
+	signing_key_id, issued_at, expires_at, ends_at, renewed_to, renewed_at, CASE WHEN family = '' THEN id ELSE family END`
+
+const newToken = `INSERT INTO tokens (service, id, agreement_id, agent_id, key_id, policy_digest, scope, limit_rate, limit_period, assurance,
+	signing_key_id, issued_at, expires_at, ends_at, renewed_to, renewed_at, family) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 func scanToken(scan scan) (k pat.Token, err error) {
 	var issued, expires, ends, renewed int64
 	var scope list
 	err = scan(&k.Service, &k.ID, &k.AgreementID, &k.AgentID, &k.KeyID, &k.PolicyDigest, &scope, &k.LimitRate, &k.LimitPeriod, &k.Assurance,
-		&k.SigningKeyID, &issued, &expires, &ends, &k.RenewedTo, &renewed)
+		&k.SigningKeyID, &issued, &expires, &ends, &k.RenewedTo, &renewed, &k.Family)
 	k.Scope = scope
 	k.IssuedAt, k.ExpiresAt, k.EndsAt, k.RenewedAt = fromNanos(issued), fromNanos(expires), fromNanos(ends), fromNanos(renewed)
 	return k, err
@@ -26,9 +29,9 @@ func (t *tx) insertToken(ctx context.Context, k pat.Token) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, "INSERT INTO tokens ("+patColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	_, err = t.exec(ctx, newToken,
 		k.Service, k.ID, k.AgreementID, k.AgentID, k.KeyID, k.PolicyDigest, scope, k.LimitRate, k.LimitPeriod, string(k.Assurance),
-		k.SigningKeyID, nanos(k.IssuedAt), nanos(k.ExpiresAt), nanos(k.EndsAt), k.RenewedTo, nanos(k.RenewedAt))
+		k.SigningKeyID, nanos(k.IssuedAt), nanos(k.ExpiresAt), nanos(k.EndsAt), k.RenewedTo, nanos(k.RenewedAt), k.Family)
 	return err
 }
 
@@ -186,10 +189,10 @@ func (t *tx) ended(ctx context.Context, k pat.Token) (bool, error) {
 // revoked reports whether a revocation names the token. One of the token or its agreement does so at any time of issue.
 func (t *tx) revoked(ctx context.Context, k pat.Token) (bool, error) {
 	var one int
-	return t.row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject = ?) OR (kind = ? AND subject = ?)
+	return t.row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?)) OR (kind = ? AND subject = ?)
 		OR (kind = ? AND subject = ? AND at >= ?) OR (kind = ? AND subject = ? AND at >= ?)) LIMIT 1`,
 		[]any{
-			k.Service, string(pat.RevokedToken), k.ID, string(pat.RevokedAgreement), k.AgreementID,
+			k.Service, string(pat.RevokedToken), k.ID, k.Family, string(pat.RevokedAgreement), k.AgreementID,
 			string(pat.RevokedAgent), k.AgentID, nanos(k.IssuedAt), string(pat.RevokedPolicy), k.PolicyDigest, nanos(k.IssuedAt),
 		}, &one)
 }

@@ -308,9 +308,9 @@ func (b *suite) agree(a pat.Agreement, p pat.PolicyDocument) pat.Agreement {
 
 // token returns a PAT under an agreement.
 func (b *suite) token(a pat.Agreement) pat.Token {
-	now := b.clock.Now()
+	now, id := b.clock.Now(), pat.TokenID(b.id())
 	return pat.Token{
-		ID: pat.TokenID(b.id()), Service: a.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
+		ID: id, Family: id, Service: a.Service, AgreementID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, PolicyDigest: a.PolicyDigest,
 		Scope: a.Scope, LimitRate: 10, LimitPeriod: 3600, Assurance: a.Assurance, SigningKeyID: "kid", IssuedAt: now,
 		ExpiresAt: now.Add(time.Hour),
 	}

@@ -1,12 +1,14 @@
 package storetest
 
 import (
+	"maps"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
 )
 
 func testTokens(t *testing.T, open Opener) {
@@ -17,6 +19,7 @@ func testTokens(t *testing.T, open Opener) {
 		"a renewal gives one successor":             renewOnce,
 		"a renewal uses its nonce once":             renewNonce,
 		"what is revoked is not renewed":            revokedNotRenewed,
+		"a family ends together":                    familyRevoked,
 		"a renewal never makes the old live longer": renewNeverExtends,
 	})
 }
@@ -91,6 +94,28 @@ func renewOnce(b *suite) {
 	b.want(err, pat.ErrNotFound)
 	_, err = b.Renew(b.Context(), pat.Renewal{Old: "unknown", Next: other, Ends: now, RepeatSince: now})
 	b.want(err, pat.ErrNotFound)
+}
+
+func familyRevoked(b *suite) {
+	a := b.agree(b.agreement("n"))
+	first, next, other := b.issue(a), b.token(a), b.issue(a)
+	next.Family = first.ID
+	_, err := b.Renew(b.Context(), pat.Renewal{Old: first.ID, Next: next, Ends: start.Add(time.Minute), RepeatSince: start})
+	b.must(err)
+	b.must(b.Revoke(b.Context(),
+		pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: string(first.ID), At: start, Until: start.Add(time.Hour)}))
+	b.reopen()
+	_, err = b.Renew(b.Context(), pat.Renewal{Old: next.ID, Next: b.token(a), Ends: start, RepeatSince: start})
+	b.want(err, pat.ErrBlocked)
+	listed, err := b.Tokens(b.Context(), store.TokenFilter{Service: service, Limit: 10})
+	b.must(err)
+	revoked := map[pat.TokenID]bool{}
+	for _, k := range listed {
+		revoked[k.ID] = k.Revoked
+	}
+	if want := map[pat.TokenID]bool{first.ID: true, next.ID: true, other.ID: false}; !maps.Equal(revoked, want) {
+		b.Fatalf("revoked %v, want %v", revoked, want)
+	}
 }
 
 func renewNonce(b *suite) {
