@@ -71,16 +71,8 @@ func (l Limit) rate() limit.Rate {
 // other way. UIM core 4.3.
 func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
 
-// Principal returns whose counters the calls of this PAT count on: the agent's id or, under a static agreement, the id,
-// a space (which no id contains) and the word static.
-func (c *Claims) Principal() Principal {
-	if c.Assurance == Static {
-		return Principal(c.Subject) + staticSuffix
-	}
-	return Principal(c.Subject)
-}
-
-const staticSuffix = " static"
+// Principal returns who acts by this PAT.
+func (c *Claims) Principal() Principal { return PrincipalOf(c.Subject, c.Assurance) }
 
 // Agreed returns nil if offered is the digest of the policy this PAT was issued under, else a
 // *PolicyChangedError. UIM core 4.5.

@@ -1,5 +1,7 @@
 package pat
 
+import "strings"
+
 // The identifiers of this package are distinct types, so that the compiler rejects one in the place of another. The
 // text of each is the same on the wire and in the database.
 type (
@@ -12,10 +14,33 @@ type (
 	TokenID string
 	// An AgreementID names an agreement: a UUIDv7, the claim agr of the PATs under it.
 	AgreementID string
-	// A Principal is whose counters a call counts on: the agent, or the agent under a static agreement, which is counted
-	// apart. See Claims.Principal.
+	// A Principal is who acts, as records name it: an agent or, under a static agreement, its id, a space (which no id
+	// contains) and the word static. Whoever saw a static agreement can send it again; so its calls are counted, keyed,
+	// charged, suspended and blocked apart from the agent's own. See PrincipalOf.
 	Principal string
 )
+
+const staticSuffix = " static"
+
+// PrincipalOf returns who acts under an agreement of an agent.
+func PrincipalOf(id AgentID, a Assurance) Principal {
+	if a == Static {
+		return Principal(id) + staticSuffix
+	}
+	return Principal(id)
+}
+
+// Record returns the id under which the records of an agent name the principal.
+func (p Principal) Record() AgentID { return AgentID(p) }
+
+// ParseRecord reads the id of an agent's record: that of an agent, or of an agent under static agreements. The error is
+// ErrBadAgentID.
+func ParseRecord(s string) (AgentID, error) {
+	if _, err := ParseAgentID(strings.TrimSuffix(s, staticSuffix)); err != nil {
+		return "", err
+	}
+	return AgentID(s), nil
+}
 
 const maxAgentID = 200
 

@@ -225,7 +225,10 @@ func TestApproval(t *testing.T) {
 					t.Errorf("a second PAT for one agreement: %v", err)
 				}
 			}
-			w.issue(t, w.fresh(t, "agent", edKey())) // an approval is permanent
+			again := w.issue(t, w.fresh(t, "agent", edKey()))
+			if want := map[string]pat.AgreementState{"fresh": pat.AgreementActive, "static": pat.AgreementPending}[name]; again.State != want {
+				t.Errorf("a fresh agreement after one that was approved: %s, want %s", again.State, want)
+			}
 		})
 	}
 	w := newWorld(t, func(w *world, _ *pat.KeyringConfig) { w.rules.Admission = pat.AdmitApproval })

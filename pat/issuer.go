@@ -109,7 +109,7 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	if accepted.stale(now) && !i.wasPending(ctx, agreement) {
 		return Issued{}, ErrAgreementStale
 	}
-	approved, listed, err := i.admit(ctx, agentID, key.Thumbprint())
+	approved, listed, err := i.admit(ctx, agentID, key.Thumbprint(), accepted.Assurance)
 	if err != nil {
 		return Issued{}, err
 	}
@@ -201,7 +201,7 @@ func (i *Issuer) wasPending(ctx context.Context, a Agreement) bool {
 }
 
 // admit reports whether an agent may have PATs (approved), and whether the configuration admits it (listed).
-func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID KeyID) (approved, listed bool, err error) {
+func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID KeyID, a Assurance) (approved, listed bool, err error) {
 	listed, err = i.rules.lists(agentID, keyID)
 	switch {
 	case err != nil:
@@ -211,7 +211,7 @@ func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID KeyID) (appro
 	case i.rules.Admission == AdmitAllowlist:
 		return false, false, ErrNotAdmitted
 	}
-	agent, err := i.store.Agent(ctx, i.rules.Service, agentID)
+	agent, err := i.store.Agent(ctx, i.rules.Service, PrincipalOf(agentID, a).Record())
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return false, false, fmt.Errorf("looking up the agent: %w", err)
 	}

@@ -21,10 +21,11 @@ const (
 	AgentBlocked AgentStatus = "blocked"
 )
 
-// An Agent is an id that one key claimed at one service.
+// An Agent is an id that one key claimed at one service. A principal under static agreements has a record of its own,
+// whose id and key are claimed for static agreements alone.
 type Agent struct {
 	Service   string
-	ID        AgentID
+	ID        AgentID // see Principal.Record
 	Status    AgentStatus
 	Approved  bool    // by the operator, or because pat.allow lists it
 	Keys      []KeyID // first the one that claimed the id
@@ -100,7 +101,7 @@ type RevocationKind string
 const (
 	RevokedToken     RevocationKind = "token"
 	RevokedAgreement RevocationKind = "agreement"
-	RevokedAgent     RevocationKind = "agent"  // Subject is the agent id; also blocks it
+	RevokedAgent     RevocationKind = "agent"  // Subject is the id of the agent's record; also blocks it
 	RevokedPolicy    RevocationKind = "policy" // Subject is the digest
 	// RevokedRenewed follows from a renewal: the token Subject is accepted until At and no longer. Tokens.Renew records
 	// it, so that every process reads the end of the old token's last minute.

@@ -35,7 +35,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 	if err != nil {
 		return Issued{}, err
 	}
-	if approved, _, err := i.admit(ctx, claims.Subject, claims.KeyID); err != nil {
+	if approved, _, err := i.admit(ctx, claims.Subject, claims.KeyID, claims.Assurance); err != nil {
 		return Issued{}, err
 	} else if !approved {
 		return Issued{}, ErrNotAdmitted

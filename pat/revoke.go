@@ -52,9 +52,14 @@ func (i *Issuer) revoke(ctx context.Context, r Revocation) error {
 	return nil
 }
 
-// Approve admits an agent whose agreement is pending.
+// Approve admits an agent whose agreement is pending: where the agent made static ones alone, its principal under those.
 func (i *Issuer) Approve(ctx context.Context, id AgentID) error {
-	return i.change(ctx, id, func(c *AgentChange) { c.Approved = true })
+	approve := func(c *AgentChange) { c.Approved = true }
+	err := i.change(ctx, id, approve)
+	if errors.Is(err, ErrNotFound) {
+		err = i.change(ctx, PrincipalOf(id, Static).Record(), approve)
+	}
+	return err
 }
 
 // Unblock permits a blocked agent to agree again. PATs that ended with the block stay ended.
@@ -65,6 +70,9 @@ func (i *Issuer) Unblock(ctx context.Context, id AgentID) error {
 // AddKey gives an agent one more key.
 func (i *Issuer) AddKey(ctx context.Context, id AgentID, key KeyID) error {
 	if _, err := ParseKeyID(string(key)); err != nil {
+		return err
+	}
+	if _, err := ParseAgentID(string(id)); err != nil { // of static agreements: each is of one key
 		return err
 	}
 	return i.change(ctx, id, func(c *AgentChange) { c.AddKey = key })

@@ -29,7 +29,8 @@ type IssuerStore interface {
 type Agreements interface {
 	// Agree records an agreement as a whole, or fails with ErrAgentIDTaken, ErrKeyTaken, ErrReplayed or ErrBlocked.
 	// A static agreement with the same (service, agent, key, digest, signature) that is still active is
-	// returned instead of being made again.
+	// returned instead of being made again; once it was revoked, any of the same key and digest is ErrReplayed for good.
+	// A static agreement is of its principal, and leaves key and id to fresh ones.
 	Agree(ctx context.Context, n NewAgreement) (Agreement, error)
 	// Agreement returns one agreement, or ErrNotFound.
 	Agreement(ctx context.Context, service string, id AgreementID) (Agreement, error)

@@ -199,8 +199,10 @@ func (v *View) Blocked(service string, id AgentID) bool {
 func (v *View) check(service string, c *Claims, now time.Time, renewal bool) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	if _, blocked := v.blocked[subject{service, string(c.Subject)}]; blocked {
-		return ErrBlocked
+	for _, id := range [...]string{string(c.Subject), string(c.Principal())} {
+		if _, blocked := v.blocked[subject{service, id}]; blocked {
+			return ErrBlocked
+		}
 	}
 	for _, id := range [...]TokenID{c.ID, c.Family} {
 		if _, ok := v.cutoffs[RevokedToken][subject{service, string(id)}]; ok {
@@ -219,11 +221,15 @@ func (v *View) check(service string, c *Claims, now time.Time, renewal bool) err
 	return nil
 }
 
-// endedUpTo returns the time up to which the PATs of the agent, or of the policy, were ended.
+// endedUpTo returns the time up to which the PATs of the agent, of the principal or of the policy were ended.
 func (v *View) endedUpTo(service string, c *Claims) time.Time {
 	at := v.cutoffs[RevokedAgent][subject{service, string(c.Subject)}].at
-	if policy := v.cutoffs[RevokedPolicy][subject{service, c.PolicyDigest}].at; policy.After(at) {
-		at = policy
+	for _, other := range [...]cutoff{
+		v.cutoffs[RevokedAgent][subject{service, string(c.Principal())}], v.cutoffs[RevokedPolicy][subject{service, c.PolicyDigest}],
+	} {
+		if other.at.After(at) {
+			at = other.at
+		}
 	}
 	return at
 }

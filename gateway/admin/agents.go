@@ -85,7 +85,7 @@ func (o *Operator) BlockAgent(ctx context.Context, r Revocation) (Agent, error) 
 	if err != nil {
 		return Agent{}, err
 	}
-	if _, err := pat.ParseAgentID(r.ID); err != nil {
+	if _, err := pat.ParseRecord(r.ID); err != nil {
 		return Agent{}, reason.MalformedRequest.Refusal("An agent id is 1 to 200 visible ASCII characters.")
 	}
 	if err := service.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgent, Subject: r.ID, Reason: why}); err != nil {

@@ -49,7 +49,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	principal := c.Principal()
 	r := store.BeginRequest{
 		Execution: store.Execution{
-			ID: id, Service: s.ID, AgentID: c.Subject, Intent: e.intent.UID.String(), AgreementID: c.Agreement,
+			ID: id, Service: s.ID, AgentID: principal.Record(), Intent: e.intent.UID.String(), AgreementID: c.Agreement,
 			TokenID: c.ID, PolicyDigest: c.PolicyDigest, IdempotencyKey: string(e.call.IdempotencyKey),
 		},
 		Hold: s.Hold, KeyFor: idempotencyWindow,
@@ -82,7 +82,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		r.Candidates = append(r.Candidates, wanted)
 	}
 	if charges {
-		if r.Billing, err = x.billing(ctx, s, c.Subject); err != nil {
+		if r.Billing, err = x.billing(ctx, s, principal.Record()); err != nil {
 			return store.BeginRequest{}, refusal.For(err)
 		}
 	}

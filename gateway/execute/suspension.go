@@ -21,7 +21,7 @@ type suspension struct {
 
 type attemptKey struct {
 	service string
-	agent   pat.AgentID
+	agent   pat.Principal
 	limit   string
 }
 
@@ -43,7 +43,7 @@ func (s *suspension) refused(ctx context.Context, e *execution, full *store.Limi
 	if most == 0 || !e.decision.ForbidsExceeding || full.Kind == limit.Ceiling {
 		return false, nil
 	}
-	key := attemptKey{e.service.ID, e.claims.Subject, full.ID}
+	key := attemptKey{e.service.ID, e.claims.Principal(), full.ID}
 	slot := periodNumber(full.Period, now)
 	seen, _ := s.attempts.Compute(key, func(old *attempts, found bool) (*attempts, otter.ComputeOp) {
 		if !found || old.slot != slot {
@@ -55,7 +55,7 @@ func (s *suspension) refused(ctx context.Context, e *execution, full *store.Limi
 		return false, nil
 	}
 	err := e.service.Issuance.Revoke(ctx, pat.Revocation{
-		Kind: pat.RevokedAgent, Subject: string(e.claims.Subject), Reason: "went on calling over a limit that the policy forbids to exceed",
+		Kind: pat.RevokedAgent, Subject: string(e.claims.Principal()), Reason: "went on calling over a limit that the policy forbids to exceed",
 	})
 	if err == nil { // the operator who lets the agent in again lets it begin anew
 		s.attempts.Invalidate(key)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
@@ -40,7 +41,7 @@ func (s *Store) readKeys(ctx context.Context, a *pat.Agent) error {
 		func(scan scan) error {
 			var key pat.KeyID
 			err := scan(&key)
-			a.Keys = append(a.Keys, key)
+			a.Keys = append(a.Keys, keyOf(key))
 			return err
 		})
 }
@@ -72,37 +73,94 @@ func (t *tx) addKey(ctx context.Context, service string, id pat.AgentID, key pat
 	return err
 }
 
-// claim checks that the key belongs to the agent and that the agent is not blocked, and makes both if they are new.
-func (t *tx) claim(ctx context.Context, service string, id pat.AgentID, key pat.KeyID, approved bool) error {
-	owner, err := t.keyOwner(ctx, service, key)
+// claim checks that the key belongs to the agent and that the agent is not blocked, and makes both if they are new. What
+// static agreements claim, the principal and the key of such agreements, is apart from what fresh ones claim, and only as
+// good as they allow: whoever saw one can send it first.
+func (t *tx) claim(ctx context.Context, a pat.Agreement, approved bool) error {
+	if a.Assurance != pat.Static {
+		made, err := t.claimRecord(ctx, a.Service, a.AgentID, a.KeyID, approved)
+		if made && err == nil {
+			err = t.endOtherStatic(ctx, a)
+		}
+		return err
+	}
+	owner, err := t.keyOwner(ctx, a.Service, a.KeyID)
 	if err != nil {
 		return err
 	}
-	if owner != "" && owner != id {
+	if owner != "" && owner != a.AgentID {
 		return pat.ErrKeyTaken
+	}
+	switch agent, exists, err := t.agent(ctx, a.Service, a.AgentID); {
+	case err != nil:
+		return err
+	case exists && owner == "" && t.hasKeys(ctx, a.Service, a.AgentID):
+		return pat.ErrAgentIDTaken
+	case exists && agent.Status != pat.AgentActive:
+		return pat.ErrBlocked
+	}
+	_, err = t.claimRecord(ctx, a.Service, recordOf(a.AgentID, a.Assurance), staticKey(a.KeyID), approved)
+	return err
+}
+
+// staticKey returns the name under which a key is recorded that made static agreements.
+func staticKey(key pat.KeyID) pat.KeyID { return key + pat.KeyID(pat.PrincipalOf("", pat.Static)) }
+
+// keyOf is the key of a recorded one.
+func keyOf(record pat.KeyID) pat.KeyID {
+	return pat.KeyID(strings.TrimSuffix(string(record), string(staticKey(""))))
+}
+
+// endOtherStatic blocks the principal of static agreements under an id that a fresh agreement has just claimed, if another
+// key made them.
+func (t *tx) endOtherStatic(ctx context.Context, a pat.Agreement) error {
+	record := recordOf(a.AgentID, pat.Static)
+	other, exists, err := t.agent(ctx, a.Service, record)
+	if err != nil || !exists || other.Status != pat.AgentActive {
+		return err
+	}
+	owner, err := t.keyOwner(ctx, a.Service, staticKey(a.KeyID))
+	if err != nil || owner == record {
+		return err
+	}
+	seq, err := t.nextChange(ctx)
+	if err != nil {
+		return err
+	}
+	return t.block(ctx, a.Service, string(record), "a fresh agreement of another key has the id", t.now, seq)
+}
+
+// claimRecord is claim within one kind of agreements. It reports whether the record is new.
+func (t *tx) claimRecord(ctx context.Context, service string, id pat.AgentID, key pat.KeyID, approved bool) (made bool, err error) {
+	owner, err := t.keyOwner(ctx, service, key)
+	if err != nil {
+		return false, err
+	}
+	if owner != "" && owner != id {
+		return false, pat.ErrKeyTaken
 	}
 	a, exists, err := t.agent(ctx, service, id)
 	switch {
 	case err != nil:
-		return err
+		return false, err
 	case exists && a.Status != pat.AgentActive && (owner != "" || !t.hasKeys(ctx, service, id)):
-		return pat.ErrBlocked
+		return false, pat.ErrBlocked
 	case exists && owner == "":
-		return pat.ErrAgentIDTaken
+		return false, pat.ErrAgentIDTaken
 	case exists && approved && !a.Approved:
-		return t.approve(ctx, service, id)
+		return false, t.approve(ctx, service, id)
 	case exists:
-		return nil
+		return false, nil
 	}
 	n, err := t.exec(ctx, "INSERT INTO agents (service, id, status, approved, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		service, id, string(pat.AgentActive), flag(approved), nanos(t.now))
 	if err != nil {
-		return err
+		return false, err
 	}
 	if n == 0 {
-		return pat.ErrAgentIDTaken
+		return false, pat.ErrAgentIDTaken
 	}
-	return t.addKey(ctx, service, id, key)
+	return true, t.addKey(ctx, service, id, key)
 }
 
 // hasKeys reports whether the id was claimed. (An agent may be blocked before it ever agrees.)

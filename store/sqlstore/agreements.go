@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/uimgate/uimgate/pat"
 )
@@ -23,8 +24,16 @@ func scanAgreement(scan scan, more ...any) (a pat.Agreement, err error) {
 	if !hasSigned {
 		a.Signed = nil
 	}
-	a.Scope, a.CreatedAt = scope, fromNanos(created)
+	a.Scope, a.CreatedAt, a.AgentID = scope, fromNanos(created), agentOf(a.AgentID, a.Assurance)
 	return a, err
+}
+
+// recordOf returns the column agent_id of what belongs to an agent's agreement: that of the principal.
+func recordOf(id pat.AgentID, a pat.Assurance) pat.AgentID { return pat.PrincipalOf(id, a).Record() }
+
+// agentOf is the inverse of recordOf.
+func agentOf(record pat.AgentID, a pat.Assurance) pat.AgentID {
+	return pat.AgentID(strings.TrimSuffix(string(record), string(pat.PrincipalOf("", a))))
 }
 
 // A list of strings is stored as JSON.
@@ -45,7 +54,8 @@ func (l list) text() (string, error) {
 }
 
 // Agree implements pat.Agreements. It reports that a key or id is not the agent's own before anything else about the
-// agent. An agreement with the nonce and the signature of an earlier one that was pending, and for which no token has
+// agent. A static agreement whose key ended one under the same policy stays ended, because others can make further
+// signatures of an ended one. An agreement with the nonce and the signature of an earlier one that was pending, and for which no token has
 // been issued, is that agreement, returned in its present state; so an agent can repeat the same request.
 func (s *Store) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, error) {
 	a := n.Agreement
@@ -57,7 +67,7 @@ func (s *Store) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, e
 	}
 	result := a
 	err := s.update(ctx, func(ctx context.Context, t *tx) error {
-		if err := t.claim(ctx, a.Service, a.AgentID, a.KeyID, n.Approved); err != nil {
+		if err := t.claim(ctx, a, n.Approved); err != nil {
 			return err
 		}
 		earlier, err := t.sameAgreement(ctx, a)
@@ -107,19 +117,22 @@ func (t *tx) sameAgreement(ctx context.Context, a pat.Agreement) (*pat.Agreement
 	if a.Assurance != pat.Static {
 		return nil, nil
 	}
-	err := t.rows(ctx, q+" AND agent_id = ? AND policy_digest = ? AND key_id = ? AND assurance = ? AND state <> ? AND signature = ? "+
-		"ORDER BY id",
-		[]any{
-			a.Service, a.AgentID, a.PolicyDigest, a.KeyID, string(pat.Static), string(pat.AgreementRevoked),
-			blob(a.Signature),
-		}, func(scan scan) error {
+	ended := false
+	err := t.rows(ctx, q+" AND policy_digest = ? AND key_id = ? AND assurance = ? ORDER BY id",
+		[]any{a.Service, a.PolicyDigest, a.KeyID, string(pat.Static)}, func(scan scan) error {
 			var awaiting bool
 			was, err := scanAgreement(scan, &awaiting)
-			if same == nil {
+			switch {
+			case was.State == pat.AgreementRevoked:
+				ended = true
+			case same == nil && was.AgentID == a.AgentID && bytes.Equal(was.Signature, a.Signature):
 				same = &was
 			}
 			return err
 		})
+	if err == nil && ended {
+		return nil, pat.ErrReplayed
+	}
 	return same, err
 }
 
@@ -138,7 +151,7 @@ func (t *tx) insertAgreement(ctx context.Context, a pat.Agreement, p pat.PolicyD
 	}
 	_, err = t.exec(ctx, "INSERT INTO agreements ("+agreementColumns+
 		", awaiting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		a.Service, a.ID, a.Issuer, a.AgentID, a.KeyID, blob(a.PublicKey), a.PolicyUID, a.PolicyDigest, string(a.Assurance), a.Form,
+		a.Service, a.ID, a.Issuer, recordOf(a.AgentID, a.Assurance), a.KeyID, blob(a.PublicKey), a.PolicyUID, a.PolicyDigest, string(a.Assurance), a.Form,
 		flag(a.Signed != nil), blob(a.Signed), blob(a.Signature), a.Nonce, scope, string(a.State), nanos(a.CreatedAt),
 		flag(a.State == pat.AgreementPending))
 	return err

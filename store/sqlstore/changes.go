@@ -76,10 +76,14 @@ func (t *tx) coverIssued(ctx context.Context, r *pat.Revocation) error {
 	default:
 		return nil
 	}
+	other := r.Subject
+	if r.Kind == pat.RevokedAgent {
+		other = string(recordOf(pat.AgentID(r.Subject), pat.Static))
+	}
 	var last int64
 	found, err := t.row(ctx,
-		"SELECT issued_at FROM tokens WHERE service = ? AND issued_at > ? AND "+column+" = ? ORDER BY issued_at DESC, id DESC LIMIT 1",
-		[]any{r.Service, nanos(r.At), r.Subject}, &last)
+		"SELECT issued_at FROM tokens WHERE service = ? AND issued_at > ? AND "+column+" IN (?, ?) ORDER BY issued_at DESC, id DESC LIMIT 1",
+		[]any{r.Service, nanos(r.At), r.Subject, other}, &last)
 	if found {
 		r.At = fromNanos(last)
 	}

@@ -59,7 +59,7 @@ func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
 			var key pat.KeyID
 			err := scan(&of.service, &of.agent, &key)
 			if a := at[of]; a != nil {
-				a.Keys = append(a.Keys, key)
+				a.Keys = append(a.Keys, keyOf(key))
 			}
 			return err
 		})
@@ -106,7 +106,7 @@ func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.
 // them.
 const tokenRevoked = `EXISTS (SELECT 1 FROM revocations r WHERE r.service = tokens.service AND (
 	(r.kind = 'token' AND r.subject IN (tokens.id, tokens.family)) OR (r.kind = 'agreement' AND r.subject = tokens.agreement_id) OR
-	(r.kind = 'agent' AND r.subject = tokens.agent_id AND r.at >= tokens.issued_at) OR
+	(r.kind = 'agent' AND (r.subject = tokens.agent_id OR r.subject || ' static' = tokens.agent_id) AND r.at >= tokens.issued_at) OR
 	(r.kind = 'policy' AND r.subject = tokens.policy_digest AND r.at >= tokens.issued_at)))`
 
 // Tokens returns records of PATs, the newest first.

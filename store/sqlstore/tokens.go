@@ -19,7 +19,7 @@ func scanToken(scan scan) (k pat.Token, err error) {
 	var scope list
 	err = scan(&k.Service, &k.ID, &k.AgreementID, &k.AgentID, &k.KeyID, &k.PolicyDigest, &scope, &k.LimitRate, &k.LimitPeriod, &k.Assurance,
 		&k.SigningKeyID, &issued, &expires, &ends, &k.RenewedTo, &renewed, &k.Family)
-	k.Scope = scope
+	k.Scope, k.AgentID = scope, agentOf(k.AgentID, k.Assurance)
 	k.IssuedAt, k.ExpiresAt, k.EndsAt, k.RenewedAt = fromNanos(issued), fromNanos(expires), fromNanos(ends), fromNanos(renewed)
 	return k, err
 }
@@ -30,14 +30,22 @@ func (t *tx) insertToken(ctx context.Context, k pat.Token) error {
 		return err
 	}
 	_, err = t.exec(ctx, newToken,
-		k.Service, k.ID, k.AgreementID, k.AgentID, k.KeyID, k.PolicyDigest, scope, k.LimitRate, k.LimitPeriod, string(k.Assurance),
+		k.Service, k.ID, k.AgreementID, recordOf(k.AgentID, k.Assurance), k.KeyID, k.PolicyDigest, scope, k.LimitRate, k.LimitPeriod, string(k.Assurance),
 		k.SigningKeyID, nanos(k.IssuedAt), nanos(k.ExpiresAt), nanos(k.EndsAt), k.RenewedTo, nanos(k.RenewedAt), k.Family)
 	return err
 }
 
-// mayIssue checks that the agent is not blocked and its agreement is active.
+// mayIssue checks that neither the agent nor its principal is blocked, and that its agreement is active.
 func (t *tx) mayIssue(ctx context.Context, k pat.Token) error {
-	a, exists, err := t.agent(ctx, k.Service, k.AgentID)
+	record := recordOf(k.AgentID, k.Assurance)
+	if record != k.AgentID {
+		if agent, _, err := t.agent(ctx, k.Service, k.AgentID); err != nil {
+			return err
+		} else if agent.Status == pat.AgentBlocked {
+			return pat.ErrBlocked
+		}
+	}
+	a, exists, err := t.agent(ctx, k.Service, record)
 	switch {
 	case err != nil:
 		return err
@@ -48,7 +56,7 @@ func (t *tx) mayIssue(ctx context.Context, k pat.Token) error {
 	}
 	var state pat.AgreementState
 	found, err := t.row(ctx, "SELECT state FROM agreements WHERE service = ? AND id = ? AND agent_id = ? FOR UPDATE",
-		[]any{k.Service, k.AgreementID, k.AgentID}, &state)
+		[]any{k.Service, k.AgreementID, record}, &state)
 	switch {
 	case err != nil:
 		return err
@@ -178,10 +186,10 @@ func (t *tx) renewed(ctx context.Context, old pat.Token, ends time.Time, kept ti
 // ended reports whether the token's agent or policy was revoked at or after its time of issue.
 func (t *tx) ended(ctx context.Context, k pat.Token) (bool, error) {
 	var one int
-	return t.row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject = ? AND at >= ?) OR (kind = ? AND subject = "+
-		"? AND at >= ?)) LIMIT 1",
+	return t.row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?) AND at >= ?) OR "+
+		"(kind = ? AND subject = ? AND at >= ?)) LIMIT 1",
 		[]any{
-			k.Service, string(pat.RevokedAgent), k.AgentID, nanos(k.IssuedAt), string(pat.RevokedPolicy), k.PolicyDigest,
+			k.Service, string(pat.RevokedAgent), k.AgentID, recordOf(k.AgentID, k.Assurance), nanos(k.IssuedAt), string(pat.RevokedPolicy), k.PolicyDigest,
 			nanos(k.IssuedAt),
 		}, &one)
 }
@@ -190,9 +198,10 @@ func (t *tx) ended(ctx context.Context, k pat.Token) (bool, error) {
 func (t *tx) revoked(ctx context.Context, k pat.Token) (bool, error) {
 	var one int
 	return t.row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?)) OR (kind = ? AND subject = ?)
-		OR (kind = ? AND subject = ? AND at >= ?) OR (kind = ? AND subject = ? AND at >= ?)) LIMIT 1`,
+		OR (kind = ? AND subject IN (?, ?) AND at >= ?) OR (kind = ? AND subject = ? AND at >= ?)) LIMIT 1`,
 		[]any{
 			k.Service, string(pat.RevokedToken), k.ID, k.Family, string(pat.RevokedAgreement), k.AgreementID,
-			string(pat.RevokedAgent), k.AgentID, nanos(k.IssuedAt), string(pat.RevokedPolicy), k.PolicyDigest, nanos(k.IssuedAt),
+			string(pat.RevokedAgent), k.AgentID, recordOf(k.AgentID, k.Assurance), nanos(k.IssuedAt),
+			string(pat.RevokedPolicy), k.PolicyDigest, nanos(k.IssuedAt),
 		}, &one)
 }

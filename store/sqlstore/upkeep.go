@@ -189,10 +189,11 @@ func (s *Store) purgeExecutions(ctx context.Context) (int, error) {
 	})
 }
 
-// purgeAgreements deletes agreements under which no call was ever made, once their tokens are deleted.
+// purgeAgreements deletes agreements under which no call was ever made, once their tokens are deleted. A static agreement
+// that was revoked stays, because it can be sent again.
 func (s *Store) purgeAgreements(ctx context.Context) (int, error) {
 	return s.found(ctx, stepRows, 4,
-		`SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ?
+		`SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ? AND NOT (a.assurance = 'static' AND a.state = 'revoked')
 		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) ORDER BY `+
 			`a.created_at`, s.now().Add(-unusedKept), purgeAgreement)
 }

@@ -16,6 +16,7 @@ func testAgreements(t *testing.T, open Opener) {
 		"one id, one key; one key, one id":         idsAndKeys,
 		"a nonce is used once":                     agreementNonces,
 		"static agreements are made once":          staticOnce,
+		"static agreements claim apart":            staticApart,
 		"pending agreements are asked for again":   pendingAgain,
 		"a blocked agent cannot agree":             blockedCannotAgree,
 		"an existing agent keeps how it stands":    agentKeepsStatus,
@@ -119,9 +120,10 @@ func staticOnce(b *suite) {
 	}
 	b.must(b.Revoke(b.Context(),
 		pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(first.ID), At: start, Until: start.Add(time.Hour)}))
-	again.ID = pat.AgreementID(b.id())
-	if got := b.agree(again, p); got.ID != again.ID || got.State != pat.AgreementActive {
-		b.Fatalf("after revocation: %+v", got)
+	for _, signature := range []string{string(a.Signature), "one more"} { // of some keys anybody can make another one
+		again.ID, again.Signature = pat.AgreementID(b.id()), []byte(signature)
+		_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: again, Policy: p})
+		b.want(err, pat.ErrReplayed)
 	}
 	if got, err := b.Agreement(b.Context(), service, first.ID); err != nil || got.State != pat.AgreementRevoked {
 		b.Fatalf("%+v, %v", got, err)
@@ -216,4 +218,50 @@ func failedAgreement(b *suite) {
 	}
 	_, err = b.Agreement(b.Context(), service, a.ID)
 	b.want(err, pat.ErrNotFound)
+}
+
+// staticApart shows that what static agreements claim is apart from what fresh ones claim.
+func staticApart(b *suite) {
+	static, p := b.agreement("")
+	static.Assurance = pat.Static
+	b.issue(b.agree(static, p))
+	got, err := b.Agent(b.Context(), service, agent+" static")
+	b.must(err)
+	if len(got.Keys) != 1 || got.Keys[0] != static.KeyID {
+		b.Fatalf("%+v", got)
+	}
+	_, err = b.Agent(b.Context(), service, agent)
+	b.want(err, pat.ErrNotFound)
+	thief := static
+	thief.ID, thief.KeyID, thief.Signature = pat.AgreementID(b.id()), "key-t", []byte("of another key")
+	_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: thief, Policy: p})
+	b.want(err, pat.ErrAgentIDTaken)
+	// The same key for another id: whoever saw the agreement sends it under an id of its own.
+	thief.KeyID, thief.AgentID = static.KeyID, "thief"
+	_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: thief, Policy: p})
+	b.want(err, pat.ErrKeyTaken)
+	// A fresh agreement of another key takes the id, and ends what the other key did under it.
+	fresh, _ := b.agreement("n")
+	fresh.ID, fresh.KeyID = pat.AgreementID(b.id()), "key-f"
+	b.agree(fresh, p)
+	b.want(b.Issue(b.Context(), b.token(static)), pat.ErrBlocked)
+	b.issue(fresh)
+	// A fresh agreement of the same key leaves static ones as they are.
+	own, p := b.agreement("")
+	own.ID, own.Assurance, own.AgentID, own.KeyID = pat.AgreementID(b.id()), pat.Static, "agent-2", "key-2"
+	b.agree(own, p)
+	also, _ := b.agreement("m")
+	also.ID, also.AgentID, also.KeyID = pat.AgreementID(b.id()), "agent-2", "key-2"
+	b.agree(also, p)
+	b.issue(own)
+	// Blocking the agent ends both, blocking its principal the static ones alone.
+	b.must(b.Revoke(b.Context(),
+		pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "agent-2 static", At: start, Until: start.Add(time.Hour)}))
+	b.want(b.Issue(b.Context(), b.token(own)), pat.ErrBlocked)
+	b.clock.Advance(time.Second)
+	b.issue(also)
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "agent-2 static", Status: pat.AgentActive}))
+	b.issue(own)
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "agent-2", Status: pat.AgentBlocked}))
+	b.want(b.Issue(b.Context(), b.token(own)), pat.ErrBlocked)
 }
