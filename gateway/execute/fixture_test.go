@@ -200,6 +200,13 @@ func (w *world) static() *gatetest.Agent {
 	w.Helper()
 	w.agents++
 	a := w.Stranger(fmt.Sprintf("static-%d", w.agents))
+	a.Token = w.staticToken(a)
+	return a
+}
+
+// staticToken is a PAT for an agent's signature over the bare policy.
+func (w *world) staticToken(a *gatetest.Agent) string {
+	w.Helper()
 	answer := w.Call("/api/pat/issue", "", map[string]any{
 		"agent_id": a.ID, "agent_public_key": a.PublicKey,
 		"signed_policy": base64.StdEncoding.EncodeToString(ed25519.Sign(a.Key, w.service().Offer().Bytes)),
@@ -208,10 +215,10 @@ func (w *world) static() *gatetest.Agent {
 		PAT string `json:"uim-pat"`
 	}
 	w.Must(json.Unmarshal(answer.Body, &issued))
-	if a.Token = issued.PAT; a.Token == "" {
+	if issued.PAT == "" {
 		w.Fatalf("no PAT in %s", answer.Body)
 	}
-	return a
+	return issued.PAT
 }
 
 // proof signs one call.
