@@ -6,20 +6,22 @@ import (
 	"fmt"
 )
 
-// RevokeToken ends the PAT that is sent and every renewal that came of it: possession is enough. A text that is not a PAT of this service, or has ended,
-// is no error. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
+// RevokeToken ends the PAT that is sent and every renewal that came of it: possession is enough. A text that is not a PAT
+// of this service, or has ended, is no error. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
 func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	now := i.now()
 	c, err := i.verifier.read(ctx, token, now)
 	if err != nil || now.After(i.forgetAt(c.ExpiresAt)) {
 		return nil //nolint:nilerr // RFC 7009 2.2: an invalid token is revoked already
 	}
-	return i.revoke(ctx, Revocation{Kind: RevokedToken, Subject: string(c.Family), Until: i.forgetAt(now.Add(MaxTTL)), Reason: "by its bearer"})
+	return i.revoke(ctx, Revocation{
+		Kind: RevokedToken, Subject: string(c.Family), Until: i.forgetAt(now.Add(MaxTTL)), Reason: "by its bearer",
+	})
 }
 
-// Revoke ends PATs for the operator: r names a jti (whose renewals end with it), an agreement, an agent (which is blocked too) or a policy's digest,
-// and the reason; the Issuer sets the rest of r. What was never issued can be revoked as well. Once it returns nil,
-// this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
+// Revoke ends PATs for the operator: r names a jti (whose renewals end with it), an agreement, an agent (which is blocked
+// too) or a policy's digest, and the reason; the Issuer sets the rest of r. What was never issued can be revoked as well.
+// Once it returns nil, this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
 func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
 	r.Until = i.forgetAt(i.now().Add(MaxTTL))
 	switch r.Kind {

@@ -30,8 +30,8 @@ func (t *tx) insertToken(ctx context.Context, k pat.Token) error {
 		return err
 	}
 	_, err = t.exec(ctx, newToken,
-		k.Service, k.ID, k.AgreementID, recordOf(k.AgentID, k.Assurance), k.KeyID, k.PolicyDigest, scope, k.LimitRate, k.LimitPeriod, string(k.Assurance),
-		k.SigningKeyID, nanos(k.IssuedAt), nanos(k.ExpiresAt), nanos(k.EndsAt), k.RenewedTo, nanos(k.RenewedAt), k.Family)
+		k.Service, k.ID, k.AgreementID, recordOf(k.AgentID, k.Assurance), k.KeyID, k.PolicyDigest, scope, k.LimitRate, k.LimitPeriod,
+		string(k.Assurance), k.SigningKeyID, nanos(k.IssuedAt), nanos(k.ExpiresAt), nanos(k.EndsAt), k.RenewedTo, nanos(k.RenewedAt), k.Family)
 	return err
 }
 
@@ -189,7 +189,8 @@ func (t *tx) ended(ctx context.Context, k pat.Token) (bool, error) {
 	return t.row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?) AND at >= ?) OR "+
 		"(kind = ? AND subject = ? AND at >= ?)) LIMIT 1",
 		[]any{
-			k.Service, string(pat.RevokedAgent), k.AgentID, recordOf(k.AgentID, k.Assurance), nanos(k.IssuedAt), string(pat.RevokedPolicy), k.PolicyDigest,
+			k.Service, string(pat.RevokedAgent), k.AgentID, recordOf(k.AgentID, k.Assurance), nanos(k.IssuedAt),
+			string(pat.RevokedPolicy), k.PolicyDigest,
 			nanos(k.IssuedAt),
 		}, &one)
 }
