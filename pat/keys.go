@@ -26,8 +26,8 @@ const (
 	p256Size    = 32
 )
 
-// A Key is a public key that is accepted as evidence: Ed25519, ECDSA P-256, or RSA of 2048 to 4096 bits with the exponent 65537. The zero Key
-// verifies nothing.
+// A Key is a public key that is accepted as evidence: Ed25519, ECDSA P-256, or RSA of 2048 to 4096 bits with the exponent
+// 65537. The zero Key verifies nothing.
 type Key struct {
 	public     crypto.PublicKey
 	algorithm  string

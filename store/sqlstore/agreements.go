@@ -152,7 +152,8 @@ func (t *tx) insertAgreement(ctx context.Context, a pat.Agreement, p pat.PolicyD
 	_, err = t.exec(ctx, "INSERT INTO agreements ("+agreementColumns+
 		", awaiting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		a.Service, a.ID, a.Issuer, recordOf(a.AgentID, a.Assurance), a.KeyID, blob(a.PublicKey), a.PolicyUID, a.PolicyDigest,
-		string(a.Assurance), a.Form, flag(a.Signed != nil), blob(a.Signed), blob(a.Signature), a.Nonce, scope, string(a.State), nanos(a.CreatedAt),
+		string(a.Assurance), a.Form, flag(a.Signed != nil), blob(a.Signed), blob(a.Signature), a.Nonce, scope, string(a.State),
+		nanos(a.CreatedAt),
 		flag(a.State == pat.AgreementPending))
 	return err
 }
