@@ -34,6 +34,8 @@ var (
 	// ErrNothingGranted means that no entry of the scope is permitted. Every such error is a *ScopeError.
 	// INSUFFICIENT_PERMISSIONS.
 	ErrNothingGranted = errors.New("nothing in the scope is permitted to this agent")
+	// ErrBusy means that too many signatures are being verified. OVERLOADED.
+	ErrBusy = errors.New("too many signatures are being verified")
 
 	// ErrMissing means that there is no token. MISSING_TOKEN.
 	ErrMissing = errors.New("no PAT was sent")

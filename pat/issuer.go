@@ -68,6 +68,8 @@ type IssueRequest struct {
 	SignedPolicy string
 	PublicKey    any      // in the form of ParsePublicKeyValue
 	Scope        []string // nil: what the agreement names, or else all that the policy permits
+	// Admit is asked once the agreement was verified, and before anything is kept; an error of it ends the request. nil: admitted.
+	Admit func() error
 }
 
 // Issued is the result of Issue or Renew: a PAT, or the pending state of an agreement that the operator has to approve
@@ -81,7 +83,7 @@ type Issued struct {
 }
 
 // Issue verifies an agreement, keeps it, and issues a PAT for it. Errors: of kind ErrUnsupportedKey,
-// ErrWeakKey, those of VerifyAgreement, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted,
+// ErrWeakKey, those of VerifyAgreement, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted,
 // ErrAgentIDTaken, ErrKeyTaken, ErrBlocked, ErrNothingGranted, those of Terms, and the store's own.
 func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	key, err := ParsePublicKeyValue(r.PublicKey)
@@ -97,7 +99,12 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 		return Issued{}, err
 	}
 	offer := i.terms.Offer()
-	accepted, err := verifyPresented(Presented{AgentID: agentID, Signed: r.SignedPolicy, Key: key}, i.rules.Issuer, offer, i.terms.Past())
+	var accepted Accepted
+	err = inTurn(ctx, func() (err error) {
+		presented := Presented{AgentID: agentID, Signed: r.SignedPolicy, Key: key}
+		accepted, err = verifyPresented(presented, i.rules.Issuer, offer, i.terms.Past())
+		return err
+	})
 	if err != nil {
 		return Issued{}, err
 	}
@@ -108,6 +115,9 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	agreement := i.agreement(agentID, key, accepted, now)
 	if accepted.stale(now) && !i.wasPending(ctx, agreement) {
 		return Issued{}, ErrAgreementStale
+	}
+	if err := admitted(r.Admit); err != nil {
+		return Issued{}, err
 	}
 	approved, listed, err := i.admit(ctx, agentID, key.Thumbprint(), accepted.Assurance)
 	if err != nil {
@@ -141,6 +151,13 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 		return Issued{}, err
 	}
 	return Issued{State: AgreementActive, AgreementID: agreement.ID, Token: token, Claims: claims, Omitted: scope.Omitted}, nil
+}
+
+func admitted(admit func() error) error {
+	if admit == nil {
+		return nil
+	}
+	return admit()
 }
 
 func (i *Issuer) refuseAgreement(err error, agentID AgentID, keyID KeyID) error {

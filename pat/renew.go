@@ -11,6 +11,8 @@ import (
 type RenewRequest struct {
 	Token string // the PAT, valid or expired for less than the grace
 	Proof string // proof of key over RenewDigest of its jti; may be empty where none is required
+	// Admit is asked once the PAT was verified, and before the store is; an error of it ends the renewal. nil: admitted.
+	Admit func() error
 }
 
 // Renew issues a successor under the same agreement, and ends the old PAT within a minute. The same renewal within that
@@ -25,6 +27,9 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 		return Issued{}, err
 	}
 	if err := claims.Agreed(i.terms.Offer().Digest); err != nil {
+		return Issued{}, err
+	}
+	if err := admitted(r.Admit); err != nil {
 		return Issued{}, err
 	}
 	old, agreement, err := i.renewable(ctx, claims, now)

@@ -1,6 +1,7 @@
 package agree
 
 import (
+	"errors"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -8,28 +9,50 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 )
 
-// issuancePerSecond bounds agreements and renewals of all callers together: keys are free, and each agreement costs a
-// signature check and a durable write.
-const issuancePerSecond = 100
+// keptPerSecond bounds agreements, and renewals, of all callers together: keys are free, and each costs a durable write.
+const keptPerSecond = 100
 
-// An admission bounds agreements and renewals before they are read: for each caller, and for all together.
+// An admission bounds what one operation costs: for each caller before anything is read, and for all together when all
+// that can be checked without writing has been, so that what is refused takes nothing from others.
 type admission struct {
 	perCaller *bucket.Set
 	all       *rate.Limiter
+	now       func() time.Time
 }
 
-func newAdmission(perCaller limit.Rate) *admission {
-	return &admission{perCaller: bucket.NewSet(perCaller), all: rate.NewLimiter(issuancePerSecond, issuancePerSecond)}
+func newAdmission(perCaller limit.Rate, now func() time.Time) *admission {
+	return &admission{perCaller: bucket.NewSet(perCaller), all: rate.NewLimiter(keptPerSecond, keptPerSecond), now: now}
 }
 
-func (a *admission) admit(from string, now time.Time) error {
-	if !a.perCaller.Admit(from, now) {
+// ask takes from the bucket of a caller. The error is a *reason.Refusal.
+func (a *admission) ask(from string) error {
+	if !a.perCaller.Admit(from, a.now()) {
 		return reason.TooManyConnections.Refusal("Too many agreements from this address.").After(a.perCaller.Wait())
 	}
-	if !a.all.AllowN(now, 1) {
-		return reason.TooManyConnections.Refusal("Too many agreements at once.").After(time.Second)
+	return nil
+}
+
+// keep takes from the bucket of all. The error is errFull.
+func (a *admission) keep() error {
+	if !a.all.AllowN(a.now(), 1) {
+		return errFull
 	}
 	return nil
+}
+
+var errFull = errors.New("as many agreements as may be kept were kept in this second")
+
+// shed is the cause for which an error refuses what was right in itself, and its refusal; "" for all others.
+func shed(err error) (Cause, error) {
+	switch {
+	case errors.Is(err, errFull):
+		return ShedAgreements, reason.Overloaded.Refusal("Too many agreements at once.").After(time.Second).Because(err)
+	case errors.Is(err, pat.ErrBusy):
+		return ShedSignatures, reason.Overloaded.Refusal("").After(time.Second).Because(err)
+	default:
+		return "", err
+	}
 }

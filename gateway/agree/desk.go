@@ -21,7 +21,7 @@ import (
 
 // A Config is what a Desk is built on. All of it is required.
 type Config struct {
-	// PerCaller bounds the agreements and renewals of one Call.From.
+	// PerCaller bounds the agreements of one Call.From, and as many renewals.
 	PerCaller limit.Rate
 	Recorder  Recorder
 	Now       func() time.Time
@@ -29,14 +29,16 @@ type Config struct {
 
 // A Desk takes agreements for all services, and what agents ask about their PATs. It is safe for concurrent use.
 type Desk struct {
-	admission *admission
-	recorder  Recorder
-	now       func() time.Time
+	agreements, renewals *admission
+	recorder             Recorder
+	now                  func() time.Time
 }
 
 // New makes a Desk.
 func New(c Config) *Desk {
-	return &Desk{admission: newAdmission(c.PerCaller), recorder: c.Recorder, now: c.Now}
+	return &Desk{
+		agreements: newAdmission(c.PerCaller, c.Now), renewals: newAdmission(c.PerCaller, c.Now), recorder: c.Recorder, now: c.Now,
+	}
 }
 
 // A Call is one request of an agent at the desk, whatever way it came in.
@@ -52,11 +54,12 @@ type Call struct {
 // once, after admission, so that nobody who asks too much makes the gateway read a body. Every error is a
 // *reason.Refusal. UIM core 4.2.
 func (d *Desk) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issued, error) {
-	return d.issued(c, Agreement, func() (pat.Issued, error) {
+	return d.issued(c, Agreement, d.agreements, func() (pat.Issued, error) {
 		r, err := read()
 		if err != nil {
 			return pat.Issued{}, err
 		}
+		r.Admit = d.agreements.keep
 		return c.Service.Issuance.Issue(ctx, r)
 	})
 }
@@ -64,7 +67,7 @@ func (d *Desk) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest,
 // Renew returns the successor of a PAT under the same agreement. read is called once, after admission. Every error is a
 // *reason.Refusal. UIM core 4.4.
 func (d *Desk) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issued, error) {
-	return d.issued(c, Renewal, func() (pat.Issued, error) {
+	return d.issued(c, Renewal, d.renewals, func() (pat.Issued, error) {
 		r, err := read()
 		if err != nil {
 			return pat.Issued{}, err
@@ -72,15 +75,16 @@ func (d *Desk) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest,
 		if r.Token == "" {
 			return pat.Issued{}, pat.ErrMissing
 		}
+		r.Admit = d.renewals.keep
 		return c.Service.Issuance.Renew(ctx, r)
 	})
 }
 
 // issued is what issue and renewal share: admission, the policy that is offered beside a refusal that calls for it, and
 // the event.
-func (d *Desk) issued(c Call, operation Operation, do func() (pat.Issued, error)) (pat.Issued, error) {
+func (d *Desk) issued(c Call, operation Operation, by *admission, do func() (pat.Issued, error)) (pat.Issued, error) {
 	began := d.now()
-	issued, err := pat.Issued{}, d.admission.admit(c.From, began)
+	issued, err := pat.Issued{}, by.ask(c.From)
 	if err == nil {
 		err = caught(func() (err error) { issued, err = do(); return err })
 	}
@@ -137,6 +141,7 @@ func caught(do func() error) (err error) {
 // finish makes the Refusal of an error, and records what became of the call.
 func (d *Desk) finish(c Call, began time.Time, e *Event, err error) error {
 	e.At, e.Service, e.Took = began, c.Service.ID, d.now().Sub(began)
+	e.Shed, err = shed(err)
 	if err != nil {
 		refused := refusal.For(err)
 		switch refused.Reason {

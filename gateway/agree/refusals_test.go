@@ -5,6 +5,7 @@ import (
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -281,21 +282,39 @@ var ruleCases = []ruleCase{
 		after: 30 * time.Second,
 		do: func(d *desk) error {
 			a := d.agreed("s-3")
-			_, err := d.renew(a.Token, d.proof(a))
+			_, err := d.renew(a.Token, d.proof(a)) // which has a bucket of its own
 			d.Must(err)
+			d.agreed("s-9")
 			_, err = d.Desk.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return pat.IssueRequest{}, errors.New("it was read") })
 			return err
 		},
 	}, "server: {issue_per_address: 2/minute}"},
 	{refusalCase{
-		name: "more than all callers may ask", want: reason.TooManyConnections, message: "Too many agreements at once.", after: time.Second,
+		name: "more agreements than may be kept", want: reason.Overloaded, message: "Too many agreements at once.", after: time.Second,
 		do: func(d *desk) error {
-			for range 100 {
-				if _, err := d.renew("x.y.z", ""); refused(d.T, err).Reason != reason.InvalidToken {
-					return err
+			d.garbage()
+			for n := range 100 {
+				if _, err := d.issue(d.fresh(d.Stranger(fmt.Sprintf("s-10-%d", n)))); err != nil {
+					return fmt.Errorf("agreement %d: %w", n, err)
 				}
 			}
-			_, err := d.renew("x.y.z", "")
+			_, err := d.issue(d.fresh(d.Stranger("s-11")))
+			return err
+		},
+	}, ""},
+	{refusalCase{
+		name: "more renewals than may be kept", want: reason.Overloaded, message: "Too many agreements at once.", after: time.Second,
+		do: func(d *desk) error {
+			d.garbage()
+			a := d.agreed("s-12")
+			for n := range 100 {
+				issued, err := d.renew(a.Token, d.proof(a))
+				if err != nil {
+					return fmt.Errorf("renewal %d: %w", n, err)
+				}
+				a.Token = issued.Token
+			}
+			_, err := d.renew(a.Token, d.proof(a))
 			return err
 		},
 	}, ""},
@@ -375,10 +394,28 @@ func TestEveryReasonOfTheDeskHasACase(t *testing.T) {
 		reason.PolicyRequiresAgreement,
 		reason.PolicyRequiresVerification, reason.ProofReplayed, reason.AgentBlocked, reason.FreshAgreementRequired, reason.PolicyMismatch,
 		reason.AgreementReplayed, reason.AgreementStale, reason.BadSignature, reason.WeakKey, reason.UnsupportedKey, reason.AgentIDTaken,
-		reason.KeyTaken, reason.InvalidParameter, reason.MalformedRequest, reason.TooManyConnections, reason.StoreUnavailable, reason.Internal,
+		reason.KeyTaken, reason.Overloaded, reason.InvalidParameter, reason.MalformedRequest, reason.TooManyConnections, reason.StoreUnavailable, reason.Internal,
 	} {
 		if !seen[r] {
 			t.Errorf("no case is refused for %s", r)
+		}
+	}
+}
+
+// garbage asks for many agreements and renewals that are none, each of another address: nobody else is refused for it.
+func (d *desk) garbage() {
+	d.Helper()
+	from := d.from
+	defer func() { d.from = from }()
+	for n := range 150 {
+		d.from = fmt.Sprintf("198.51.100.%d", n)
+		bad := d.fresh(d.Stranger("garbage"))
+		bad.PublicKey = d.Stranger("garbage").PublicKey
+		if _, err := d.issue(bad); refused(d.T, err).Reason != reason.BadSignature {
+			d.Fatal(err)
+		}
+		if _, err := d.renew("x.y.z", ""); refused(d.T, err).Reason != reason.InvalidToken {
+			d.Fatal(err)
 		}
 	}
 }
@@ -403,6 +440,9 @@ func (c *refusalCase) run(t *testing.T, d *desk) {
 	e := d.last()
 	if e.Reason != c.want || e.Service != "default" || e.AgentID != "" || e.TokenID != "" || e.AgreementID != "" {
 		t.Errorf("the event holds what was refused, or not why: %+v", e)
+	}
+	if (e.Shed != "") != (c.want == reason.Overloaded) {
+		t.Errorf("shed because of %q, refused for %s", e.Shed, e.Reason)
 	}
 	if c.want == reason.Internal && strings.Contains(f.Unwrap().Error(), "canary") {
 		t.Errorf("the value of a panic is kept: %v", f.Unwrap())

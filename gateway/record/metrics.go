@@ -120,6 +120,9 @@ func (m *Metrics) ReloadRefused() { m.reload.Set(0) }
 
 // RecordAgreement counts one PAT that was issued, by how it came to be: agreement or renewal.
 func (m *Metrics) RecordAgreement(e *agree.Event) {
+	if e.Shed != "" {
+		m.Shed(Cause(e.Shed))
+	}
 	issues := e.Operation == agree.Agreement || e.Operation == agree.Renewal
 	if issues && e.Reason == "" && !e.Pending {
 		m.issued.WithLabelValues(string(e.Operation)).Inc()

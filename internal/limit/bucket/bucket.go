@@ -8,6 +8,7 @@
 package bucket
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -19,12 +20,17 @@ import (
 // maxCallers bounds how many callers are remembered at once; the least used are forgotten first.
 const maxCallers = 100_000
 
-// A Set is a bucket for each caller. It is safe for concurrent use.
+// A Set is a bucket for each caller. A caller that is an IPv6 network of 64 bits, as it is written in a CIDR, shares the
+// bucket of its /56, which holds twice as much, and that of its /48, with four times as much: whoever was given such a network
+// has as many /64 as they like. It is safe for concurrent use.
 type Set struct {
 	every   rate.Limit
 	burst   int
 	callers *otter.Cache[string, *rate.Limiter]
 }
+
+// wider are the networks around a /64 that have buckets of their own, each twice as large as the one before.
+var wider = []int{56, 48}
 
 // NewSet makes a Set in which each caller has r.Max at once, which come back within r.Period.
 func NewSet(r limit.Rate) *Set {
@@ -36,11 +42,28 @@ func NewSet(r limit.Rate) *Set {
 	})}
 }
 
-// Admit takes one from the bucket of a caller, or reports false where it is empty.
+// Admit takes one from the bucket of a caller, or reports false where it is empty, or that of a network around it.
 func (s *Set) Admit(caller string, now time.Time) bool {
-	l, ok := s.callers.GetIfPresent(caller)
+	if !s.take(caller, 1, now) {
+		return false
+	}
+	network, err := netip.ParsePrefix(caller)
+	if err != nil || network.Bits() != 64 {
+		return true
+	}
+	for i, bits := range wider {
+		if around := netip.PrefixFrom(network.Addr(), bits).Masked(); !s.take(around.String(), 2<<i, now) {
+			return false
+		}
+	}
+	return true
+}
+
+// take takes one from a bucket that holds as much as times those of callers.
+func (s *Set) take(name string, times int, now time.Time) bool {
+	l, ok := s.callers.GetIfPresent(name)
 	if !ok {
-		l, _ = s.callers.SetIfAbsent(caller, rate.NewLimiter(s.every, s.burst))
+		l, _ = s.callers.SetIfAbsent(name, rate.NewLimiter(s.every*rate.Limit(times), s.burst*times))
 	}
 	return l.AllowN(now, 1)
 }

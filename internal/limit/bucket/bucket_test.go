@@ -1,6 +1,8 @@
 package bucket_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,5 +29,39 @@ func TestEachCallerHasABucketOfItsOwn(t *testing.T) {
 	}
 	if !set.Admit("a", now.Add(set.Wait()+time.Second)) {
 		t.Error("a is not admitted after the wait")
+	}
+}
+
+// Who has a /56 or a /48 has twice or four times what a /64 has, not 256 or 65,536 times.
+func TestAWideNetworkIsNotManyStrangers(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		network string
+		want    int
+	}{
+		"one /64":                  {"2001:db8::/64", 5},
+		"many /64 of one /56":      {"2001:db8:0:%x::/64", 10},
+		"many /56 of one /48":      {"2001:db8:0:%x00::/64", 20},
+		"many /48":                 {"2001:db8:%x::/64", 100},
+		"IPv4 addresses":           {"192.0.2.%d", 100},
+		"callers of another kind":  {"agent-%d", 100},
+		"what is no /64, but like": {"2001:db8::%x/128", 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := bucket.NewSet(limit.Rate{Max: 5, Period: "minute"})
+			admitted := 0
+			for n := range 100 {
+				caller := test.network
+				if strings.Contains(caller, "%") {
+					caller = fmt.Sprintf(caller, n)
+				}
+				if set.Admit(caller, now) {
+					admitted++
+				}
+			}
+			if admitted != test.want {
+				t.Errorf("%d admitted, want %d", admitted, test.want)
+			}
+		})
 	}
 }

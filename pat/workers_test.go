@@ -1,0 +1,46 @@
+package pat
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Not more signatures are verified at once than there are workers, whoever waits too long is refused, and a panic frees
+// its worker.
+func TestSignaturesWaitForTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		verifying = semaphore.NewWeighted(2)
+		running, most, done, refused := 0, 0, make(chan error), 0
+		release := make(chan struct{})
+		work := func() error {
+			running++
+			most = max(most, running)
+			<-release
+			running--
+			return nil
+		}
+		for range 5 {
+			go func() { done <- inTurn(t.Context(), work) }()
+			synctest.Wait()
+		}
+		for range 3 {
+			if errors.Is(<-done, ErrBusy) {
+				refused++
+			}
+		}
+		close(release)
+		if first, second := <-done, <-done; most != 2 || refused != 3 || first != nil || second != nil {
+			t.Errorf("%d at once, %d refused, %v, %v; want 2, 3 and no error", most, refused, first, second)
+		}
+		func() {
+			defer func() { _ = recover() }()
+			_ = inTurn(t.Context(), func() error { panic("canary") })
+		}()
+		if !verifying.TryAcquire(2) {
+			t.Error("a panic kept its worker")
+		}
+	})
+}
