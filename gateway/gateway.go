@@ -43,7 +43,7 @@ type Config struct {
 func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, desk: c.Desk, keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
-		addresses: bucket.NewSet(c.PerAddress), memory: c.Memory,
+		addresses: bucket.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
 	}
 	s.handler = s.build()
 	return s

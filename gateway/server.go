@@ -45,6 +45,7 @@ type Server struct {
 	memory    *memory.Budget
 	metrics   *record.Metrics
 	log       *zap.Logger
+	floods    *floods
 	now       func() time.Time
 	handler   http.Handler
 }
@@ -220,34 +221,4 @@ func (s *Server) serviceFor(r *http.Request) *service.Service {
 		}
 	}
 	return snapshot.ForHost(host)
-}
-
-func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
-	status := c.Response().Status
-	route := c.Path()
-	fields := []zap.Field{
-		zap.String("request_id", string(x.requestID)), zap.String("method", c.Request().Method), zap.String("route", route),
-		zap.Int("status", status), zap.Duration("took", took), zap.String("address", x.address),
-	}
-	if x.service != nil {
-		fields = append(fields, zap.String("service", x.service.ID))
-	}
-	if x.event != nil {
-		fields = append(fields, record.Fields(x.event)...)
-	}
-	if x.agreement != nil {
-		fields = append(fields, record.AgreementFields(x.agreement)...)
-	}
-	if x.refusal != nil {
-		fields = append(fields, zap.String("code", string(x.refusal.Code)), zap.String("reason", string(x.refusal.Reason)))
-		if cause := x.refusal.Unwrap(); cause != nil && status >= http.StatusInternalServerError {
-			fields = append(fields, zap.Error(wire.Loggable(cause)))
-		}
-	}
-	s.metrics.Request(route, status, took)
-	if status >= http.StatusInternalServerError {
-		s.log.Error("request", fields...)
-		return
-	}
-	s.log.Info("request", fields...)
 }

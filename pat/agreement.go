@@ -2,6 +2,7 @@ package pat
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,8 @@ import (
 const (
 	// agreementWindow is how far from now a fresh agreement may have been made, either way.
 	agreementWindow = 5 * time.Minute
+	// maxFresh bounds a fresh agreement: a compact JWS.
+	maxFresh = 16 << 10
 	// maxSigned bounds signed_policy: a JWS over the largest policy.
 	maxSigned = MaxPolicy*4/3 + 16<<10
 	minNonce  = 16
@@ -107,6 +110,9 @@ func verifyAgreementJWS(p Presented, issuer string, current Offer) (Accepted, er
 	if !j.verifies(p.Key) {
 		return Accepted{}, ErrBadSignature
 	}
+	if j.typ == TypeAgreement && len(text) > maxFresh {
+		return Accepted{}, &AgreementError{Reason: fmt.Sprintf("it is longer than %d bytes", maxFresh)}
+	}
 	if j.typ == TypeAgreement {
 		a, err := freshAgreement(j, p, issuer, current)
 		if err != nil {
@@ -117,6 +123,9 @@ func verifyAgreementJWS(p Presented, issuer string, current Offer) (Accepted, er
 	}
 	if strings.HasPrefix(j.typ, "uim-") { // a PAT or a proof is never accepted as an agreement
 		return Accepted{}, errorOfKind(ErrBadSignature, "a JWS of this typ is no agreement")
+	}
+	if !current.mayBe(j.payload) {
+		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest}
 	}
 	digest, err := PolicyDigest(j.payload)
 	if err != nil || digest != current.Digest {
@@ -168,12 +177,20 @@ type AgreementClaims struct {
 	Declared     Declared // nil: nothing
 }
 
+// agreementMembers are all that the payload of a fresh agreement may have; nonce is what some agents call jti.
+var agreementMembers = []string{"aud", "declared", "htu", "iat", "iss", "jti", "nonce", "policy", "scope"}
+
 var errNotAgreement = errors.New("not as it should be")
 
 func readAgreement(payload []byte) (AgreementClaims, error) {
 	tree, err := strictjson.DecodeObject(payload)
 	if err != nil {
 		return AgreementClaims{}, &AgreementError{Reason: "the payload is not one JSON object"}
+	}
+	for _, name := range tree.Names() {
+		if !slices.Contains(agreementMembers, name) {
+			return AgreementClaims{}, &AgreementError{Reason: "the payload has a member that no agreement has"}
+		}
 	}
 	var c AgreementClaims
 	iss, _ := tree["iss"].(string)
@@ -192,6 +209,9 @@ func readAgreement(payload []byte) (AgreementClaims, error) {
 		return AgreementClaims{}, &AgreementError{"jti", "want 16 to 128 visible ASCII characters"}
 	}
 	policy, _ := tree["policy"].(map[string]any)
+	if len(policy) > 2 || (len(policy) == 2 && policy["uid"] == nil) {
+		return AgreementClaims{}, &AgreementError{"policy", "want uid and digest, and no other member"}
+	}
 	c.PolicyUID, _ = policy["uid"].(string)
 	if c.PolicyDigest, _ = policy["digest"].(string); c.PolicyDigest == "" {
 		return AgreementClaims{}, &AgreementError{"policy", "want an object with uid and digest"}

@@ -1,6 +1,7 @@
 package pat_test
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -110,6 +111,19 @@ func TestPolicyAsJWS(t *testing.T) {
 	}
 }
 
+// A policy with other spacing is still that policy, but not with as much of it as anybody likes: the JWS is kept.
+func TestPolicyAsJWSIsNotPadded(t *testing.T) {
+	offer := offerOf(t, policyV1)
+	for pad, want := range map[int]error{len(policyV1) / 2: nil, 20 * len(policyV1): pat.ErrPolicyMismatch} {
+		padded := append(bytes.Repeat([]byte(" "), pad), policyV1...)
+		text := jws(t, map[string]any{"alg": "EdDSA"}, padded, edSign(edKey()))
+		_, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, edKey())}, issuer, offer, nil, noon)
+		if !errors.Is(err, want) {
+			t.Errorf("with %d spaces: %v, want %v", pad, err, want)
+		}
+	}
+}
+
 func TestFreshAgreement(t *testing.T) {
 	offer := offerOf(t, policyV1)
 	for _, signer := range []crypto.Signer{rsaKey(), ecKey(), edKey()} {
@@ -178,6 +192,10 @@ func TestFreshAgreementsThatAreRefused(t *testing.T) {
 		"unencoded payload":       {m{"b64": false}, nil, pat.ErrBadSignature, ""},
 		"typ of a policy JWS":     {m{"typ": "JWT"}, nil, pat.ErrPolicyMismatch, ""},
 		"typ of a proof":          {m{"typ": "uim-proof+jwt"}, nil, pat.ErrBadSignature, ""},
+		"another member":          {nil, m{"x": strings.Repeat("x", 9000)}, pat.ErrBadAgreement, ""},
+		"another of the policy":   {nil, m{"policy": m{"uid": policyUID, "digest": offer.Digest, "x": 1}}, pat.ErrBadAgreement, "policy"},
+		"a member for the uid":    {nil, m{"policy": m{"x": 1, "digest": offer.Digest}}, pat.ErrBadAgreement, "policy"},
+		"more than 16 KiB":        {m{"x": strings.Repeat("x", 6000)}, m{"aud": strings.Repeat("x", 8000)}, pat.ErrBadAgreement, ""},
 		"deep payload":            {nil, m{"x": deep(100)}, pat.ErrBadAgreement, ""},
 		"embedded key of no kind": {m{"jwk": m{"kty": "oct", "k": "AA"}}, nil, pat.ErrBadSignature, ""},
 	} {

@@ -78,6 +78,15 @@ func (o *Offer) add(name string, text []byte) {
 	o.forms = append(o.forms, f)
 }
 
+// mayBe reports whether a text is short enough to be the policy in any form: other spacing doubles the longest at most.
+func (o *Offer) mayBe(text []byte) bool {
+	longest := 0
+	for _, f := range o.forms {
+		longest = max(longest, len(f.text))
+	}
+	return o.forms == nil || len(text) <= 2*longest // evidence that was accepted has no forms
+}
+
 // PolicyDigest returns the one digest used for a policy everywhere: "sha-256:" and the unpadded base64url of SHA-256
 // over its RFC 8785 form.
 func PolicyDigest(raw []byte) (string, error) {

@@ -195,7 +195,7 @@ func (a *listener) recovering(next http.Handler) http.Handler {
 func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := refusalFor(err)
 	fields := []zap.Field{
-		zap.String("method", r.Method), zap.String("route", r.Pattern), zap.Int("status", f.Status()),
+		zap.String("method", wire.Method(r.Method)), zap.String("route", r.Pattern), zap.Int("status", f.Status()),
 		zap.String("reason", string(f.Reason)),
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -308,6 +309,14 @@ func (g *Gate) Call(path, token string, body any, header ...string) Answer {
 		r.Header.Set(header[i], header[i+1])
 	}
 	return g.Send(r)
+}
+
+// Parse is the URL of a path of the public listener.
+func (g *Gate) Parse(path string) *url.URL {
+	g.Helper()
+	u, err := url.Parse(g.URL + path)
+	g.Must(err)
+	return u
 }
 
 // Get asks the public listener; header are pairs of name and value.

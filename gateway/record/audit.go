@@ -75,8 +75,12 @@ type Line struct {
 	ParametersSHA256 string          `json:"parameters_sha256,omitempty"`
 }
 
-// Record writes one event.
+// Record writes one event. A call without a PAT that is accepted is nobody's, and nothing was decided about it: log and
+// metrics have it, and strangers do not fill this stream.
 func (a *Audit) Record(v *execute.Event) {
+	if v.AgentID == "" {
+		return
+	}
 	r := Line{
 		At: v.At.UTC(), RequestID: string(v.RequestID), Service: v.Service, Agent: v.AgentID, Token: v.TokenID, Agreement: v.AgreementID,
 		Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason, Outcome: string(v.Outcome),

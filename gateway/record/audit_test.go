@@ -29,7 +29,8 @@ func (d *disk) Write(p []byte) (int, error) {
 func TestTheAuditStreamGoesOnAfterAFullDisk(t *testing.T) {
 	d := &disk{}
 	a := record.NewAudit(d, false)
-	record := func(id string) { a.Record(&execute.Event{RequestID: execute.RequestID(id)}) }
+	record := func(id string) { a.Record(&execute.Event{RequestID: execute.RequestID(id), AgentID: "agent-1"}) }
+	a.Record(&execute.Event{RequestID: "stranger"}) // nobody's: it is not of this stream
 	record("r-1")
 	if err := a.Flush(); err != nil {
 		t.Fatal(err)

@@ -3,8 +3,20 @@ package wire
 import (
 	"errors"
 	"net"
+	"net/http"
 	"net/url"
 )
+
+// Method is the method of a request for the log: any other than those of HTTP is "other", for it may be as long as a header.
+func Method(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect,
+		http.MethodOptions, http.MethodTrace:
+		return method
+	default:
+		return "other"
+	}
+}
 
 // Loggable strips what net/http and net wrap around an error: URLs with their queries, which may hold
 // parameter values, and addresses. What is left may be logged.

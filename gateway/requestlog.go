@@ -1,0 +1,107 @@
+package gateway
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// logRequest writes the one line of a request, and counts it. Of many refusals of strangers it writes how many there were.
+func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
+	status := c.Response().Status
+	route := c.Path()
+	fields := []zap.Field{
+		zap.String("request_id", string(x.requestID)), zap.String("method", wire.Method(c.Request().Method)), zap.String("route", route),
+		zap.Int("status", status), zap.Duration("took", took), zap.String("address", x.address),
+	}
+	if x.service != nil {
+		fields = append(fields, zap.String("service", x.service.ID))
+	}
+	if x.event != nil {
+		fields = append(fields, record.Fields(x.event)...)
+	}
+	if x.agreement != nil {
+		fields = append(fields, record.AgreementFields(x.agreement)...)
+	}
+	if x.refusal != nil {
+		fields = append(fields, zap.String("code", string(x.refusal.Code)), zap.String("reason", string(x.refusal.Reason)))
+		if cause := x.refusal.Unwrap(); cause != nil && status >= http.StatusInternalServerError {
+			fields = append(fields, zap.Error(wire.Loggable(cause)))
+		}
+	}
+	s.metrics.Request(route, status, took)
+	now := s.now()
+	for _, summary := range s.floods.over(now) {
+		s.log.Warn("refusals not logged one by one", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))
+	}
+	if x.refusal != nil && !x.known() && !s.floods.tell(x.refusal.Reason, now) {
+		return
+	}
+	if status >= http.StatusInternalServerError {
+		s.log.Error("request", fields...)
+		return
+	}
+	s.log.Info("request", fields...)
+}
+
+// known reports whether the PAT that came with a request was accepted.
+func (x *exchange) known() bool {
+	return (x.event != nil && x.event.AgentID != "") || (x.agreement != nil && x.agreement.AgentID != "")
+}
+
+const (
+	// toldPerFlood refusals of strangers are logged for each reason, in each floodTime; of the others only the number.
+	toldPerFlood = 50
+	floodTime    = 10 * time.Second
+)
+
+// floods keep refusals of strangers from filling the log. They are safe for concurrent use.
+type floods struct {
+	mu    sync.Mutex
+	since time.Time
+	seen  map[reason.Reason]int
+}
+
+// A summary is how many refusals were not logged one by one.
+type summary struct {
+	reason reason.Reason
+	left   int
+}
+
+// tell reports whether a refusal is to be logged.
+func (f *floods) tell(r reason.Reason, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen == nil {
+		f.since, f.seen = now, map[reason.Reason]int{}
+	}
+	f.seen[r]++
+	return f.seen[r] <= toldPerFlood
+}
+
+// over returns what has not been logged, once its time has passed.
+func (f *floods) over(now time.Time) []summary {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen == nil || now.Sub(f.since).Abs() < floodTime {
+		return nil
+	}
+	var out []summary
+	for r, n := range f.seen {
+		if n > toldPerFlood {
+			out = append(out, summary{r, n - toldPerFlood})
+		}
+	}
+	f.seen = nil
+	slices.SortFunc(out, func(a, b summary) int { return strings.Compare(string(a.reason), string(b.reason)) })
+	return out
+}
