@@ -394,7 +394,8 @@ func TestEveryReasonOfTheDeskHasACase(t *testing.T) {
 		reason.PolicyRequiresAgreement,
 		reason.PolicyRequiresVerification, reason.ProofReplayed, reason.AgentBlocked, reason.FreshAgreementRequired, reason.PolicyMismatch,
 		reason.AgreementReplayed, reason.AgreementStale, reason.BadSignature, reason.WeakKey, reason.UnsupportedKey, reason.AgentIDTaken,
-		reason.KeyTaken, reason.Overloaded, reason.InvalidParameter, reason.MalformedRequest, reason.TooManyConnections, reason.StoreUnavailable, reason.Internal,
+		reason.KeyTaken, reason.Overloaded, reason.InvalidParameter, reason.MalformedRequest, reason.TooManyConnections, reason.StoreUnavailable,
+		reason.Internal,
 	} {
 		if !seen[r] {
 			t.Errorf("no case is refused for %s", r)

@@ -122,8 +122,9 @@ func TestStrangersMakeRoom(t *testing.T) {
 	first[0].Keep()
 	first[0].Keep()
 	second := dial(t, l, from, "192.0.2.2")
-	closed := func(c *accept.Conn) bool { _, err := c.Conn.Write([]byte("x")); return err != nil }
-	if got := []bool{closed(first[0]), closed(first[1]), closed(first[2]), closed(second[0])}; !cmp.Equal(got, []bool{false, true, true, false}) {
+	closed := func(c *accept.Conn) bool { _, err := c.Write([]byte("x")); return err != nil }
+	got := []bool{closed(first[0]), closed(first[1]), closed(first[2]), closed(second[0])}
+	if !cmp.Equal(got, []bool{false, true, true, false}) {
 		t.Errorf("closed: %v, want the two oldest that were not kept", got)
 	}
 	second[0].Keep()
