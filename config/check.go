@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	shortToken  = 16 // an admin token shorter than this draws a warning
+	shortToken  = 16 // an admin token shorter than this is refused
 	longToken   = 1024
 	everyoneV4  = "0.0.0.0/0"
 	everyoneV6  = "::/0"
@@ -104,13 +104,20 @@ func (l *loader) checkAdmin(c *Config) {
 	if ok && collide(c.Admin.Listen, c.Server.Listen) {
 		l.Errorf("admin.listen", "takes the port of server.listen: give it one of its own")
 	}
+	for i, text := range c.Admin.Hosts {
+		name, err := parseHost(text)
+		if err != nil {
+			l.Errorf("admin.hosts["+strconv.Itoa(i)+"]", "is no host name: want a name such as uimgate.internal, without port")
+		}
+		c.Admin.Hosts[i] = name
+	}
 	token := c.Admin.Token.Reveal()
 	switch {
 	case token == "":
 	case len(token) > longToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		l.Errorf("admin.token", "cannot be sent in a header: want at most %d visible ASCII characters without spaces", longToken)
 	case len(token) < shortToken:
-		l.Warnf("admin.token", "is short enough to guess: use at least %d random characters, or leave it out to have one made", shortToken)
+		l.Errorf("admin.token", "is short enough to guess: use at least %d random characters, or leave it out to have one made", shortToken)
 	}
 }
 

@@ -77,7 +77,9 @@ func (t TLS) Certificate() *tls.Certificate { return t.certificate }
 // Admin is the operator's listener.
 type Admin struct {
 	Listen string `yaml:"listen" default:"127.0.0.1:8081" doc:"Address and port. An address other machines can reach needs server.tls."`
-	Token  Secret `yaml:"token" default:"${UIMGATE_ADMIN_TOKEN:-}" doc:"Bearer token of the admin API. Empty: made once into admin.token in the data directory."`
+	// Hosts are lower case, without port.
+	Hosts []string `yaml:"hosts" max:"100" doc:"Host names the listener answers to, without port, beside addresses and localhost: such as the name under which metrics are fetched."`
+	Token Secret   `yaml:"token" default:"${UIMGATE_ADMIN_TOKEN:-}" doc:"Bearer token of the admin API. Empty: made once into admin.token in the data directory."`
 }
 
 // A Service is one web service made usable by agents.

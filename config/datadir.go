@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,8 +50,8 @@ func OpenDataDir(path string) (*DataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the data directory: %w", err)
 	}
-	if info.Mode().Perm()&0o002 != 0 {
-		return nil, fmt.Errorf("data directory %s can be written by everyone: chmod 700 it", path)
+	if err := ownedAlone(path, info); err != nil {
+		return nil, err
 	}
 	lock, err := os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR|os.O_CREATE, private)
 	if err != nil {
@@ -73,6 +74,20 @@ func OpenDataDir(path string) (*DataDir, error) {
 		return nil, fmt.Errorf("preparing the data directory %s: %w", path, err)
 	}
 	return d, nil
+}
+
+// ownedAlone reports an error where others than the user of this process, and root, may write into a directory: they could
+// put keys and a token of theirs in the place of ours.
+func ownedAlone(path string, info fs.FileInfo) error {
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fmt.Errorf("data directory %s can be written by others than its owner (mode %04o): chmod 700 it, or name one below it", path, mode)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid() {
+		return fmt.Errorf("data directory %s belongs to another user (%d): chown it to the one that runs uimgate, or name one below it",
+			path, stat.Uid)
+	}
+	return nil
 }
 
 // begin writes who holds the directory and clears what a crash left.

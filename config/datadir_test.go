@@ -74,10 +74,23 @@ func TestADataDirectoryThatIsNone(t *testing.T) {
 		t.Error("a file is no directory")
 	}
 	loose := filepath.Join(dir, "loose")
-	if err := errors.Join(os.Mkdir(loose, 0o700), os.Chmod(loose, 0o777)); err != nil {
+	if err := os.Mkdir(loose, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.OpenDataDir(loose); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+	for _, mode := range []os.FileMode{0o777, 0o770, 0o720, 0o702} {
+		if err := os.Chmod(loose, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := config.OpenDataDir(loose); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+			t.Errorf("mode %04o: %v", mode, err)
+		}
+	}
+	if err := errors.Join(os.Chmod(loose, 0o755), os.Chown(loose, 4711, -1)); errors.Is(err, os.ErrPermission) {
+		t.Skip("only root gives directories away")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.OpenDataDir(loose); err == nil || !strings.Contains(err.Error(), "another user") {
 		t.Error(err)
 	}
 }

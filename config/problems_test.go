@@ -53,7 +53,7 @@ var problemCases = map[string]struct {
 	"key nobody knows":       {"…audit: {zzzz: 1}\n", []string{`uimgate.yaml:6: audit: unknown key "zzzz": known are parameters`}},
 	"secret as key": {"…  auth: x\nadmin: {hunter2000: }\n", []string{
 		`uimgate.yaml:6: services[0]: unknown key "auth": it belongs under services[].upstream`,
-		"uimgate.yaml:7: admin: unknown key (not shown, it may be a secret): known are listen, token",
+		"uimgate.yaml:7: admin: unknown key (not shown, it may be a secret): known are listen, hosts, token",
 	}},
 	"tab": {"pat:\n\tttl: 1h\n", []string{"uimgate.yaml:2: a tab where spaces are needed: YAML indents with spaces only"}},
 	"unquoted variable": {
@@ -331,6 +331,14 @@ var problemCases = map[string]struct {
 	"basic without colon": {
 		"…    auth: {basic: hunter2}\n", []string{`uimgate.yaml:6: services[0].upstream.auth.basic: want "user:password", on one line`},
 	},
+	"short admin token": {
+		"…admin: {token: hunter2}\n",
+		[]string{"uimgate.yaml:6: admin.token: is short enough to guess: use at least 16 random characters, or leave it out to have one made"},
+	},
+	"admin host with a port": {
+		"…admin: {hosts: [metrics.example, 'metrics.example:8081']}\n",
+		[]string{"uimgate.yaml:6: admin.hosts[1]: is no host name: want a name such as uimgate.internal, without port"},
+	},
 	"number where a secret belongs": {
 		"…admin: {token: 4711}\n", []string{"uimgate.yaml:6: admin.token: want text, got a number: put it in quotes"},
 	},
@@ -363,15 +371,13 @@ func TestWarningsComeWithAConfig(t *testing.T) {
 	c, problems := load(t, dir, five+`  hosts: [shop.example]
   parties: {"urn:a": {agent_id: a}}
   intents: {"a:b:v1": {ceiling: 5/lifetime}}
-admin: {token: short}
 billing: {mode: prepaid, credit: 1 EUR}
 `, config.Overrides{})
 	want := []string{
 		"uimgate.yaml:2: warning: services[0].public_url: its host, 127.0.0.1, is not among hosts: agents that follow published URLs find nothing there",
 		`uimgate.yaml:7: warning: services[0].parties["urn:a"]: has no key, so the first to claim the agent id is this party: give its key, or choose another pat.admission`,
 		`uimgate.yaml:8: warning: services[0].intents["a:b:v1"].ceiling: never resets: once used up, nobody can call the intent again`,
-		"uimgate.yaml:9: warning: admin.token: is short enough to guess: use at least 16 random characters, or leave it out to have one made",
-		"uimgate.yaml:10: warning: billing.credit: has no effect with mode prepaid: leave it out",
+		"uimgate.yaml:9: warning: billing.credit: has no effect with mode prepaid: leave it out",
 	}
 	if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil || problems.Failed() || problems.Err() != nil {
 		t.Error(c == nil, diff)

@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // ErrRefused means that a URL or an address may not be used. Nothing was sent.
 var ErrRefused = errors.New("refused")
 
-// specialPurpose lists the addresses outside of the public internet: the IANA special-purpose registries (RFC 6890) and
-// the ranges that only wrap other addresses.
+// specialPurpose lists the addresses outside of the public internet: the IANA special-purpose registries (RFC 6890) as of
+// 2026, whole, and the ranges that only wrap other addresses. Those of IPv6 outside of globalUnicast need no row.
 var specialPurpose = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
@@ -21,6 +22,10 @@ var specialPurpose = prefixes(
 )
 
 var (
+	// cloudServices are addresses that look public, under which a cloud answers its own machines: their metadata,
+	// credentials and health. Others, such as 169.254.169.254, fd00:ec2::254 and 100.100.100.200, are special-purpose.
+	cloudServices = prefixes("168.63.129.16/32") // Azure
+
 	globalUnicast = netip.MustParsePrefix("2000::/3")
 	nat64         = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052: the last 32 bits are an IPv4 address
 )
@@ -47,12 +52,8 @@ func Public(a netip.Addr) bool {
 	if a.Is6() && !globalUnicast.Contains(a) {
 		return false
 	}
-	for _, p := range specialPurpose {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	contains := func(p netip.Prefix) bool { return p.Contains(a) }
+	return !slices.ContainsFunc(specialPurpose, contains) && !slices.ContainsFunc(cloudServices, contains)
 }
 
 // LoopbackHost reports whether a URL's host is this machine: localhost (RFC 6761 6.3) or a loopback address.

@@ -50,6 +50,41 @@ func TestPublic(t *testing.T) {
 	}
 }
 
+// The rows of IANA's registries of special-purpose addresses, and the addresses under which clouds answer their own machines:
+// the first and the last address of each is not public.
+func TestTheRegistriesAreWhole(t *testing.T) {
+	t.Parallel()
+	for _, row := range []string{
+		"0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+		"192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32", "192.0.0.10/32", "192.0.0.170/32", "192.0.0.171/32", "192.0.2.0/24",
+		"192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.88.99.2/32", "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15",
+		"198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4", "255.255.255.255/32",
+		"::1/128", "::/128", "::ffff:0:0/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23", "2001::/32", "2001:1::1/128",
+		"2001:1::2/128", "2001:1::3/128", "2001:2::/48", "2001:3::/32", "2001:4:112::/48", "2001:10::/28", "2001:20::/28", "2001:30::/28",
+		"2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "ff00::/8",
+		"169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32", "fd00:ec2::254/128",
+		"fd20:ce::254/128",
+	} {
+		p := netip.MustParsePrefix(row)
+		last := p.Addr().AsSlice()
+		for i := p.Bits(); i < p.Addr().BitLen(); i++ {
+			last[i/8] |= 0x80 >> (i % 8)
+		}
+		end, _ := netip.AddrFromSlice(last)
+		if fetch.Public(p.Addr()) || (fetch.Public(end) && !end.Is4In6()) {
+			t.Errorf("%s: %s or %s counts as public", row, p.Addr(), end)
+		}
+		if mapped := netip.AddrFrom16(p.Addr().As16()); fetch.Public(mapped) {
+			t.Errorf("%s counts as public", mapped)
+		}
+	}
+	for _, public := range []string{"168.63.129.15", "168.63.129.17", "8.8.8.8", "2606:4700::1"} {
+		if !fetch.Public(netip.MustParseAddr(public)) {
+			t.Errorf("%s counts as special", public)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	strict, open := fetch.New(fetch.Options{}), fetch.New(fetch.Options{AllowInsecure: true})

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,18 +37,18 @@ type Listener struct {
 const Path = "/admin/v1"
 
 // Handler returns the operator's listener. Without a token it answers /livez, /healthz, /readyz and /metrics; everything
-// under Path needs the token as bearer, and a Host that is an IP address or localhost, so that no web page can reach it by
-// a name of its own (DNS rebinding).
+// under Path needs the token as bearer. All but /livez and /healthz, which tell nothing, need a Host that is an IP address,
+// localhost or one of admin.hosts, so that no web page can reach them by a name of its own (DNS rebinding).
 func Handler(o *Operator, l Listener) http.Handler {
 	a := &listener{
-		operator: o, token: sha256.Sum256([]byte(l.Token)), closed: l.Token == "",
+		operator: o, token: sha256.Sum256([]byte(l.Token)), closed: l.Token == "", attempts: newAttempts(),
 		scrape: promhttp.HandlerFor(l.Metrics, promhttp.HandlerOpts{Registry: l.Metrics}),
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", a.livez)
 	mux.HandleFunc("GET /healthz", a.livez)
-	mux.HandleFunc("GET /readyz", a.readyz)
-	mux.HandleFunc("GET /metrics", a.metrics)
+	mux.HandleFunc("GET /readyz", a.here(a.readyz))
+	mux.HandleFunc("GET /metrics", a.here(a.metrics))
 	for _, path := range []string{"/livez", "/healthz", "/readyz", "/metrics"} {
 		mux.HandleFunc(path, a.notAllowed("GET, HEAD"))
 	}
@@ -61,6 +62,7 @@ type listener struct {
 	token    [sha256.Size]byte
 	closed   bool // there is no token
 	scrape   http.Handler
+	attempts *attempts
 }
 
 // livez answers that the process answers, and nothing else: what a restart cannot mend is no reason for one.
@@ -142,9 +144,12 @@ func (a *listener) guard(next http.Handler) http.Handler {
 }
 
 func (a *listener) admit(r *http.Request) error {
-	host := service.HostName(r.Host)
-	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" {
-		return reason.HostNotAllowed.Refusal("")
+	if err := a.atHome(r); err != nil {
+		return err
+	}
+	from := bucketOf(wire.Peer(r.RemoteAddr))
+	if wait := a.attempts.wait(from, a.operator.now()); wait > 0 {
+		return reason.TooManyConnections.Refusal("Too many wrong admin tokens came from this address.").After(wait)
 	}
 	if name := wire.RepeatedHeader(r.Header); name != "" {
 		return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
@@ -158,9 +163,34 @@ func (a *listener) admit(r *http.Request) error {
 	}
 	sum := sha256.Sum256([]byte(token)) // so that not even the length of the token shows in the time it takes
 	if subtle.ConstantTimeCompare(sum[:], a.token[:]) != 1 || a.closed {
+		a.attempts.failed(from, a.operator.now())
 		return reason.InvalidToken.Refusal("This is not the admin token of this gateway.")
 	}
+	a.attempts.forget(from)
 	return nil
+}
+
+// atHome refuses a request that came by a name which the operator did not give.
+func (a *listener) atHome(r *http.Request) error {
+	host := service.HostName(r.Host)
+	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" {
+		return nil
+	}
+	if slices.Contains(a.operator.directory.Current().AdminHosts, host) {
+		return nil
+	}
+	return reason.HostNotAllowed.Refusal("")
+}
+
+// here lets through what atHome does not refuse.
+func (a *listener) here(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := a.atHome(r); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		next(w, r)
+	}
 }
 
 func (a *listener) notAllowed(allow string) http.HandlerFunc {

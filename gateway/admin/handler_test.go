@@ -3,6 +3,7 @@ package admin_test
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,7 @@ func TestNoOperationWithoutTheToken(t *testing.T) {
 		} {
 			r := g.request(o[0], "/admin/v1"+o[1], nil)
 			r.Header["Authorization"] = c.header
+			g.Pass(time.Minute) // wrong tokens have to wait
 			a := g.Send(r)
 			g.Refuses(a, http.StatusUnauthorized, c.reason)
 			if !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Bearer") {
@@ -99,10 +101,71 @@ func TestTheHostMustBeAnAddressOrLocalhost(t *testing.T) {
 		if a.Status != want {
 			t.Errorf("Host %s: %d %s, want %d", host, a.Status, a.Body, want)
 		}
-		r = g.request("GET", "/livez", nil)
-		r.Host = host
-		if a := g.Send(r); a.Status != http.StatusOK {
-			t.Errorf("health for Host %s: %d", host, a.Status)
+		for path, want := range map[string]int{"/livez": 200, "/healthz": 200, "/readyz": want, "/metrics": want} {
+			r = g.request("GET", path, nil)
+			r.Host = host
+			r.Header.Del("Authorization")
+			if a := g.Send(r); a.Status != want {
+				t.Errorf("%s for Host %s: %d, want %d", path, host, a.Status, want)
+			}
+		}
+	}
+}
+
+func TestTheOperatorNamesOtherHosts(t *testing.T) {
+	g := newOperated(t, `admin: {hosts: [Metrics.Example]}
+services:
+- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
+`)
+	for host, want := range map[string]int{
+		"metrics.example:8081": 200, "METRICS.example.": 200, "localhost": 200, "evil.example": 403, "x.metrics.example": 403,
+	} {
+		for _, path := range []string{"/metrics", "/readyz", "/admin/v1/status"} {
+			r := g.request("GET", path, nil)
+			r.Host = host
+			if a := g.Send(r); a.Status != want {
+				t.Errorf("%s for Host %s: %d %s, want %d", path, host, a.Status, a.Body, want)
+			}
+		}
+	}
+}
+
+// Who guesses the token waits longer and longer, and then not even the right one is listened to; others do not wait.
+func TestGuessingTheTokenTakesTime(t *testing.T) {
+	g := newOperated(t, "")
+	send := func(token string) gatetest.Answer {
+		r := g.request("GET", "/admin/v1/status", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		return g.Send(r)
+	}
+	compared := 0
+	for n := range 3600 { // an hour of a guess a second
+		switch a := send("guess-" + strconv.Itoa(n)); a.Status {
+		case http.StatusUnauthorized:
+			compared++
+		case http.StatusTooManyRequests:
+			if a.Header.Get("Retry-After") == "" {
+				t.Fatal("no Retry-After")
+			}
+		default:
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		g.Pass(time.Second)
+	}
+	if compared > 80 {
+		t.Errorf("%d guesses were compared in an hour, want one a minute", compared)
+	}
+	if a := send("one more"); a.Status == http.StatusUnauthorized {
+		t.Log("its time had come")
+	}
+	g.Refuses(send(adminToken), http.StatusTooManyRequests, "TOO_MANY_CONNECTIONS")
+	g.Later(time.Minute)
+	for range 2 {
+		if a := send(adminToken); a.Status != http.StatusOK {
+			t.Errorf("the token, after the wait: %d %s", a.Status, a.Body)
+		}
+		if a := send("wrong"); a.Status != http.StatusUnauthorized {
+			t.Errorf("a wrong token after the right one: %d", a.Status)
 		}
 	}
 }

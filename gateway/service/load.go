@@ -34,7 +34,7 @@ const settleTime = 30 * time.Second
 // problem is an error.
 func Load(ctx context.Context, c *config.Config, now func() time.Time) (*Loaded, config.Problems) {
 	l := &loading{ctx: ctx, config: c, now: now}
-	out := &Loaded{server: Settings{Proxies: c.Server.TrustedProxies, Metrics: c.Telemetry.Metrics}, hash: configHash(c)}
+	out := &Loaded{server: Settings{Proxies: c.Server.TrustedProxies, Metrics: c.Telemetry.Metrics, AdminHosts: c.Admin.Hosts}, hash: configHash(c)}
 	for i := range c.Services {
 		if s := l.service(i); s != nil {
 			out.definitions = append(out.definitions, s)

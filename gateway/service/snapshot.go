@@ -20,6 +20,8 @@ import (
 type Settings struct {
 	Proxies []netip.Prefix // trusted to name clients: server.trusted_proxies
 	Metrics bool           // telemetry.metrics
+	// AdminHosts are names that the operator's listener answers to, beside addresses and localhost: admin.hosts
+	AdminHosts []string
 }
 
 // A Snapshot is one generation of the configuration, being served. Every request keeps the one it began with; a reload

@@ -1,0 +1,72 @@
+package admin
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+)
+
+const (
+	// freeAttempts wrong tokens from one address are answered at once; each further one doubles the time for which the
+	// address is refused, whatever it sends, from firstWait to longestWait.
+	freeAttempts = 5
+	firstWait    = time.Second
+	longestWait  = time.Minute
+	// attemptsKept is how long after its last one an address is forgotten, and maxAddresses how many are known at most.
+	attemptsKept = 10 * time.Minute
+	maxAddresses = 10_000
+)
+
+// attempts remember who sent wrong admin tokens. They are safe for concurrent use.
+type attempts struct {
+	mu    sync.Mutex
+	known *otter.Cache[netip.Prefix, attempt]
+}
+
+// An attempt is the last of one address.
+type attempt struct {
+	failures int
+	until    time.Time // refused until then
+}
+
+func newAttempts() *attempts {
+	return &attempts{known: otter.Must(&otter.Options[netip.Prefix, attempt]{
+		MaximumSize: maxAddresses, ExpiryCalculator: otter.ExpiryWriting[netip.Prefix, attempt](attemptsKept),
+	})}
+}
+
+// bucketOf is what attempts are counted under: an IPv4 address, or an IPv6 /64.
+func bucketOf(address netip.Addr) netip.Prefix {
+	bits := address.BitLen()
+	if address.Is6() {
+		bits = 64
+	}
+	prefix, err := address.WithZone("").Prefix(bits)
+	if err != nil {
+		return netip.Prefix{} // all that have no address
+	}
+	return prefix
+}
+
+// wait is how long an address is refused yet; 0: not at all.
+func (a *attempts) wait(from netip.Prefix, now time.Time) time.Duration {
+	last, _ := a.known.GetIfPresent(from)
+	return max(0, last.until.Sub(now))
+}
+
+// failed counts a wrong token.
+func (a *attempts) failed(from netip.Prefix, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	last, _ := a.known.GetIfPresent(from)
+	last.failures++
+	if over := last.failures - freeAttempts; over >= 0 {
+		last.until = now.Add(min(longestWait, firstWait<<min(over, 10)))
+	}
+	a.known.Set(from, last)
+}
+
+// forget ends the count of an address that sent the right token.
+func (a *attempts) forget(from netip.Prefix) { a.known.Invalidate(from) }
