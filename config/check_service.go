@@ -157,9 +157,23 @@ func (l *loader) checkUpstream(path string, u *Upstream) {
 			}
 		}
 	}
+	l.checkReconcile(path+".reconcile", &u.Reconcile)
 	l.checkAuth(path+".auth", &u.Auth)
 	if u.Auth.Name != "" && u.Auth.Name == u.IdempotencyHeader {
 		l.Errorf(path+".idempotency_header", "is the header of auth: use another")
+	}
+}
+
+// checkReconcile reports what is missing; the upstream itself reads the rest.
+func (l *loader) checkReconcile(path string, r *Reconcile) {
+	switch {
+	case *r == Reconcile{}:
+	case r.URL == "":
+		l.Errorf(path+".url", "is required where the other keys are set")
+	case r.Done == "":
+		l.Errorf(path+".done", "is required with url: which answer says that a call happened")
+	case r.NotDone == "":
+		l.Errorf(path+".not_done", "is required with url: which answer says that a call did not happen")
 	}
 }
 

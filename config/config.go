@@ -120,8 +120,20 @@ type Upstream struct {
 	Timeout           time.Duration `yaml:"timeout" default:"10s" min:"1ms" max:"10m" doc:"Time for one call, retries included."`
 	MaxResponse       int64         `yaml:"max_response" default:"8MiB" min:"1KiB" max:"256MiB" doc:"Largest answer."`
 	IdempotencyHeader string        `yaml:"idempotency_header" doc:"Header by which the API recognises a repeated call. Only with it are methods other than GET and HEAD repeated; it then carries the execution id."`
+	Reconcile         Reconcile     `yaml:"reconcile" doc:"How the API says what became of a call of unknown outcome; such calls then settle themselves."`
 	Auth              Auth          `yaml:"auth" doc:"The operator's credential at the API: one of the two."`
 	Breaker           Breaker       `yaml:"breaker" doc:"Stops calling an API that fails."`
+}
+
+// A Sign is what an answer has that says something: one of some statuses, as in "200, 201", or a value in its body, as
+// in /done or /state=paid.
+type Sign string
+
+// Reconcile is how an upstream is asked what became of a call.
+type Reconcile struct {
+	URL     string `yaml:"url" example:"/orders/{execution_id}" doc:"Path of the API that is asked by GET, with {execution_id} in it; without that the id is in idempotency_header. Empty: it is not asked."`
+	Done    Sign   `yaml:"done" example:"200" doc:"The answer that says that it happened: statuses, such as \"200, 201\", or a JSON pointer into the answer that is true there, or has a value, as in /state=paid. Required with url."`
+	NotDone Sign   `yaml:"not_done" example:"404" doc:"The answer that says that it did not happen, and will not any more: likewise. Any other answer says nothing, and is asked for again."`
 }
 
 // Auth is the credential sent to an upstream. Name and Value are what to send; both are empty where

@@ -153,7 +153,7 @@ admin:  {listen: "0.0.0.0:9443", token: "${UIMGATE_ADMIN_TOKEN:-}"}
 services:
 - agents_file: agents.json
   policy_file: policy.json
-  upstream: &upstream {url: "${SHOP_URL:-http://shop:9000/v1/}", execute: /run, timeout: 3s, max_response: 1048576, idempotency_header: idempotency-key, auth: {header: "X-Api-Key: ${file:secret}", basic: }, breaker: {failures: 3, open_for: 1s}}
+  upstream: &upstream {url: "${SHOP_URL:-http://shop:9000/v1/}", execute: /run, timeout: 3s, max_response: 1048576, idempotency_header: idempotency-key, reconcile: {url: "/orders/{execution_id}", done: 200, not_done: /state=none}, auth: {header: "X-Api-Key: ${file:secret}", basic: }, breaker: {failures: 3, open_for: 1s}}
   id: shop
   hosts: [Shop.Example., "2001:DB8::1"]
   public_url: https://shop.example/
@@ -182,7 +182,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 		c.Store.Engine, c.Store.URL.Reveal(), c.Server.TLS.Enabled(), c.Server.TLS.Key.Data == nil, len(c.Server.TrustedProxies),
 		c.Server.TrustedProxies[2].String(),
 		c.Admin.Token.Reveal(), s.Hosts, s.PublicURL.String(), s.Upstream.URL.String(), other.Upstream.URL.String(), s.Upstream.MaxResponse,
-		s.Upstream.IdempotencyHeader, s.Upstream.Auth.Name, s.Upstream.Auth.Value.Reveal(), s.Parties, s.Assignee, s.Intents,
+		s.Upstream.IdempotencyHeader, s.Upstream.Reconcile, s.Upstream.Auth.Name, s.Upstream.Auth.Value.Reveal(),
+		s.Parties, s.Assignee, s.Intents,
 		c.PAT, c.Billing, c.Audit.Parameters, c.Telemetry, s.IssuerOr("x"), other.IssuerOr("x"),
 	}
 	want := []any{
@@ -190,7 +191,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 		"0123456789abcdef",
 		[]string{"shop.example", "2001:db8::1"},
 		"https://shop.example", "http://shop:9000/v1", "http://shop:9000/v1", int64(1 << 20),
-		"Idempotency-Key", "X-Api-Key", "s3cr3t-of-the-upstream",
+		"Idempotency-Key",
+		config.Reconcile{URL: "/orders/{execution_id}", Done: "200", NotDone: "/state=none"},
+		"X-Api-Key", "s3cr3t-of-the-upstream",
 		map[string]config.Party{"https://shop.example/agent/1": {AgentID: "agent-1", Key: jkt}},
 		config.AssigneeAnyone,
 		map[string]config.IntentRule{

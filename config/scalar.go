@@ -35,6 +35,15 @@ var scalars = yamlconf.Scalars{
 		Want: "an http:// or https:// URL without user, query and fragment", Hidden: true, Pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^?#@]+$`,
 		Parse: func(s string) (any, error) { return parseURL(s) },
 	},
+	reflect.TypeFor[Sign](): {
+		Want: `statuses such as 200 or "200, 201", or a JSON pointer such as /done or /state=paid`, Number: true, Pattern: signPattern,
+		Parse: func(s string) (any, error) {
+			if !sign.MatchString(s) || len(s) > yamlconf.MaxText {
+				return nil, errScalar
+			}
+			return Sign(s), nil
+		},
+	},
 	reflect.TypeFor[Secret](): {
 		Want: "text", Hidden: true, Secret: true,
 		Parse: func(s string) (any, error) { return newSecret(s), nil },
@@ -51,6 +60,10 @@ var scalars = yamlconf.Scalars{
 		},
 	},
 }
+
+const signPattern = `^[2-5][0-9][0-9]( *, *[2-5][0-9][0-9])*$|^/[^\x00-\x1f\x7f]*$`
+
+var sign = regexp.MustCompile(signPattern)
 
 // parsePrefix reads a CIDR or one address. Bits beyond the mask are refused: they are mostly a mistake.
 func parsePrefix(s string) (netip.Prefix, error) {

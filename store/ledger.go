@@ -27,7 +27,7 @@ type Entry struct {
 	Rule        string
 	Amount      money.Amount // below zero only where a top-up is reversed
 	From, To    State        // From is empty when the charge was first held; both are empty for a top-up
-	By          string       // agent, sweeper or operator
+	By          string       // agent, sweeper, service or operator
 	Reference   string       // of a top-up; empty: none
 }
 

@@ -174,7 +174,8 @@ the execution id it was sent, then charge the agent (captured) or do not (releas
 
 After a crash many calls may be left that never reached the service. Where you know, such as by its log, that none of
 those begun before a moment did, --not-sent-before releases all of them and lists what it released. Look first at
-uimgate usage executions --state unresolved: calls that the service broke off are among them.`,
+uimgate usage executions --state unresolved: calls that the service broke off are among them.
+With upstream.reconcile in the configuration the gateway asks the service itself.`,
 		Example: `  uimgate usage resolve 01934f6e-7f6c-7d2a-9b1e-0123456789ab released
   uimgate usage resolve --not-sent-before 2026-11-22T10:05:00Z`,
 		RunE: func(c *cobra.Command, args []string) error {

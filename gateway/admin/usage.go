@@ -45,7 +45,7 @@ type Entry struct {
 	Currency    string      `json:"currency"`
 	From        store.State `json:"from,omitempty"`
 	To          store.State `json:"to,omitempty"` // empty: a top-up
-	By          string      `json:"by"`           // agent, sweeper or operator
+	By          string      `json:"by"`           // agent, sweeper, service or operator
 	ExecutionID string      `json:"execution_id,omitempty"`
 	Intent      string      `json:"intent,omitempty"`
 	Rule        string      `json:"rule,omitempty"`

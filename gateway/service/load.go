@@ -110,11 +110,13 @@ func (l *loading) upstream(s *Definition, at int) bool {
 	up := c.Upstream
 	made, err := upstream.New(upstream.Config{
 		URL: up.URL, Execute: up.Execute, AllowedHosts: hosts, Timeout: up.Timeout, MaxResponse: up.MaxResponse,
-		IdempotencyHeader: up.IdempotencyHeader, AuthHeader: upstream.AuthHeader{Name: up.Auth.Name, Value: up.Auth.Value.Reveal()},
-		Breaker: upstream.Breaker{Failures: up.Breaker.Failures, OpenFor: up.Breaker.OpenFor},
-		Retry:   upstream.Retry{Attempts: 3, Wait: 50 * time.Millisecond, MaxWait: time.Second},
-		Pool:    upstream.Pool{MaxConns: 1024, MaxIdle: 256, IdleTimeout: time.Minute, DialTimeout: 5 * time.Second},
-		Now:     l.now,
+		IdempotencyHeader: up.IdempotencyHeader,
+		Reconcile:         upstream.Reconcile{Path: up.Reconcile.URL, Done: string(up.Reconcile.Done), NotDone: string(up.Reconcile.NotDone)},
+		AuthHeader:        upstream.AuthHeader{Name: up.Auth.Name, Value: up.Auth.Value.Reveal()},
+		Breaker:           upstream.Breaker{Failures: up.Breaker.Failures, OpenFor: up.Breaker.OpenFor},
+		Retry:             upstream.Retry{Attempts: 3, Wait: 50 * time.Millisecond, MaxWait: time.Second},
+		Pool:              upstream.Pool{MaxConns: 1024, MaxIdle: 256, IdleTimeout: time.Minute, DialTimeout: 5 * time.Second},
+		Now:               l.now,
 	})
 	if err != nil {
 		l.wrong(at, "upstream", "%v", err)

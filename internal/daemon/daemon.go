@@ -251,6 +251,7 @@ func (p *process) serve(ctx context.Context) error {
 		return p.audit.Run(life, func(err error) { p.Log.Error("audit record not written", zap.Error(err)) })
 	})
 	group.Go(func() error { return p.sweep(life) })
+	group.Go(func() error { return p.reconcile(life) })
 	group.Go(func() error { return p.purge(life) })
 	group.Go(func() error {
 		return p.leases.Run(life, func(err error) { p.Log.Warn("leases not given back", zap.Error(err)) })

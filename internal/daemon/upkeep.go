@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
@@ -34,6 +35,22 @@ func (p *process) sweep(ctx context.Context) error {
 // stepped reports that the clock of the database was set.
 func (p *process) stepped(by time.Duration) {
 	p.Log.Error("the clock of the database was set: limits are held back, each for up to its period", zap.Duration("by", by))
+}
+
+// reconcile has the services say what became of calls of unknown outcome, where they can, until ctx ends.
+func (p *process) reconcile(ctx context.Context) error {
+	r := execute.NewReconciler(p.store, p.Now)
+	return every(ctx, sweepEvery, func() {
+		for _, s := range p.directory.Current().Services() {
+			settled, err := r.Round(ctx, s)
+			if err != nil && ctx.Err() == nil {
+				p.Log.Warn("asking what became of calls", zap.String("service", s.ID), zap.Error(err))
+			}
+			if settled > 0 {
+				p.Log.Info("calls of unknown outcome settled by the service", zap.String("service", s.ID), zap.Int("settled", settled))
+			}
+		}
+	})
 }
 
 // purge forgets what no longer matters, until ctx ends. What one purge leaves because there is so much, the next takes at once.

@@ -14,6 +14,7 @@ import (
 const (
 	byAgent    = "agent"
 	bySweeper  = "sweeper"
+	byService  = "service"
 	byOperator = "operator"
 )
 

@@ -13,6 +13,15 @@ import (
 // though its answer is lost; store.Released permits the idempotency key to be used again. Errors: store.ErrNotFound;
 // store.ErrSettled where it is not unresolved.
 func (s *Store) Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
+	return s.resolve(ctx, service, id, to, byOperator)
+}
+
+// Reconcile is Resolve by the word of the service behind the gateway.
+func (s *Store) Reconcile(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
+	return s.resolve(ctx, service, id, to, byService)
+}
+
+func (s *Store) resolve(ctx context.Context, service, id string, to store.State, by string) (store.Execution, error) {
 	if to != store.Captured && to != store.Released {
 		return store.Execution{}, fmt.Errorf("resolving execution %s: want captured or released, not %q", id, to)
 	}
@@ -29,7 +38,7 @@ func (s *Store) Resolve(ctx context.Context, service, id string, to store.State)
 		if to == store.Captured {
 			outcome = store.Done
 		}
-		if result, err = t.move(ctx, e, to, outcome, byOperator); err != nil || to == store.Captured {
+		if result, err = t.move(ctx, e, to, outcome, by); err != nil || to == store.Captured {
 			return err
 		}
 		return t.forgetKey(ctx, id)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strconv"
 	"testing"
@@ -307,30 +308,36 @@ func sweeps(b *suite) {
 }
 
 func resolves(b *suite) {
+	resolvedBy(b, "operator", b.Resolve)
+	resolvedBy(b, "service", b.Reconcile)
+}
+
+func resolvedBy(b *suite, who string, resolve func(context.Context, string, string, store.State) (store.Execution, error)) {
+	b.Helper()
 	for _, to := range []store.State{store.Captured, store.Released} {
 		r := b.paid(2)
 		r.Execution.IdempotencyKey = b.id()
 		begun := b.begin(r)
-		_, err := b.Resolve(b.Context(), service, r.Execution.ID, to)
+		_, err := resolve(b.Context(), service, r.Execution.ID, to)
 		b.want(err, store.ErrSettled)
 		b.settle(begun, store.Unresolved, store.Unknown)
-		_, err = b.Resolve(b.Context(), "another", r.Execution.ID, to)
+		_, err = resolve(b.Context(), "another", r.Execution.ID, to)
 		b.want(err, store.ErrNotFound)
-		if _, err := b.Resolve(b.Context(), service, r.Execution.ID, store.Held); err == nil {
+		if _, err := resolve(b.Context(), service, r.Execution.ID, store.Held); err == nil {
 			b.Fatal("resolved to held")
 		}
-		got, err := b.Resolve(b.Context(), service, r.Execution.ID, to)
+		got, err := resolve(b.Context(), service, r.Execution.ID, to)
 		b.must(err)
 		if got.State != to {
 			b.Fatalf("%+v", got)
 		}
-		_, err = b.Resolve(b.Context(), service, r.Execution.ID, store.Captured)
+		_, err = resolve(b.Context(), service, r.Execution.ID, store.Captured)
 		b.want(err, store.ErrSettled)
 		_, err = b.Settle(b.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
 		b.want(err, store.ErrSettled)
 		entries, err := b.Ledger(b.Context(), store.Filter{Limit: 1})
 		b.must(err)
-		if entries[0].By != "operator" || entries[0].From != store.Unresolved || entries[0].To != to {
+		if entries[0].By != who || entries[0].From != store.Unresolved || entries[0].To != to {
 			b.Fatalf("%+v", entries)
 		}
 		r.Execution.ID = b.id()

@@ -36,6 +36,7 @@ type calls interface {
 	Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error)
 	Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error)
 	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
+	Reconcile(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 	Execution(ctx context.Context, service, id string) (store.Execution, error)
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
 }

@@ -47,6 +47,7 @@ type Config struct {
 	// IdempotencyHeader is the header in which the service takes a key that makes repeating a request
 	// harmless. It then carries the execution id, and methods other than GET and HEAD are retried too.
 	IdempotencyHeader string
+	Reconcile         Reconcile
 	// AuthHeader or Basic is the operator's credential; at most one of them.
 	AuthHeader AuthHeader
 	Basic      Basic
@@ -116,7 +117,8 @@ type Upstream struct {
 	hosts     map[string]bool
 	auth      string // header name; empty: none
 	authValue []string
-	secrets   []string // never to appear in a message
+	secrets   []string  // never to appear in a message
+	question  *question // nil: the service is not asked what became of a call
 	transport *http.Transport
 	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
 	opened    atomic.Int64 // UnixNano of the last opening, by Config.Now
@@ -139,6 +141,9 @@ func New(cfg Config) (*Upstream, error) {
 		u.hosts[hostname(h)] = true
 	}
 	u.setCredential()
+	if err := u.setQuestion(cfg.Reconcile); err != nil {
+		return nil, fmt.Errorf("upstream %w", err)
+	}
 	u.transport = newTransport(cfg)
 	u.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests:   1,

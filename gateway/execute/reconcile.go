@@ -1,0 +1,109 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/store"
+)
+
+// Unresolved are the records of calls whose outcome nobody knows.
+type Unresolved interface {
+	// Executions returns records, the newest first.
+	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
+	// Reconcile settles an unresolved record by the word of the service: store.ErrSettled where another has.
+	Reconcile(ctx context.Context, service, id string, to store.State) (store.Execution, error)
+}
+
+// A Reconciler settles calls of unknown outcome by what the service behind says became of them. It asks only after the
+// deadline of a call: from then on no process sends it any more.
+type Reconciler struct {
+	records Unresolved
+	now     func() time.Time
+
+	mu     sync.Mutex
+	rounds map[string]round // by service
+}
+
+// A round is where the asking of one service goes on, and when.
+type round struct {
+	after string    // the record asked last; empty: from the newest
+	due   time.Time // not before
+	pause time.Duration
+}
+
+const (
+	askedAtOnce = 8   // calls of one service
+	askedInTurn = 100 // calls of one service in one round
+	// A round that settled nothing is followed by a pause, which doubles up to mostAskingPause.
+	leastAskingPause = 5 * time.Second
+	mostAskingPause  = 5 * time.Minute
+)
+
+// NewReconciler makes a Reconciler on records, with the clock of their store.
+func NewReconciler(records Unresolved, now func() time.Time) *Reconciler {
+	return &Reconciler{records: records, now: now, rounds: map[string]round{}}
+}
+
+// Round asks a service about some of its calls, where it can be asked and it is time for it, and returns how many were
+// settled. An error: the service or the store did not answer; the calls are asked about again later.
+func (r *Reconciler) Round(ctx context.Context, s *service.Service) (settled int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, now := r.rounds[s.ID], r.now()
+	if !s.Upstream.CanBeAsked() || now.Before(at.due) {
+		return 0, nil
+	}
+	list, err := r.records.Executions(ctx, store.Filter{Service: s.ID, State: store.Unresolved, After: at.after, Limit: askedInTurn})
+	if err == nil {
+		settled, err = r.ask(ctx, s, list)
+	}
+	at.after = ""
+	if len(list) == askedInTurn {
+		at.after = list[len(list)-1].ID
+	}
+	switch {
+	case settled > 0 || len(list) == 0:
+		at.pause = 0
+	default:
+		at.pause = min(max(2*at.pause, leastAskingPause), mostAskingPause)
+	}
+	at.due = now.Add(at.pause)
+	r.rounds[s.ID] = at
+	return settled, err
+}
+
+// ask asks about calls until one is not answered.
+func (r *Reconciler) ask(ctx context.Context, s *service.Service, list []store.Execution) (int, error) {
+	var settled atomic.Int64
+	asking, ctx := errgroup.WithContext(ctx)
+	asking.SetLimit(askedAtOnce)
+	for _, e := range list {
+		if ctx.Err() != nil {
+			break
+		}
+		if r.now().Before(e.Deadline) {
+			continue
+		}
+		asking.Go(func() error {
+			to, err := s.Upstream.Ask(ctx, e.ID)
+			if err != nil || to == store.Unresolved {
+				return err
+			}
+			if _, err = r.records.Reconcile(ctx, s.ID, e.ID, to); err == nil {
+				settled.Add(1)
+			} else if errors.Is(err, store.ErrSettled) {
+				err = nil
+			}
+			return err
+		})
+	}
+	err := asking.Wait()
+	return int(settled.Load()), err
+}

@@ -1,0 +1,136 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A Reconcile is how the service is asked what became of a call. The zero value: it is not asked.
+type Reconcile struct {
+	// Path is below Config.URL, with {execution_id} in a segment or a value of its query; without it the id is only in
+	// Config.IdempotencyHeader.
+	Path string
+	// Done and NotDone are the answers that say that the call took effect, and that it did not and never will: statuses
+	// such as "200, 201", or a JSON pointer (RFC 6901) into a 2xx answer which is true there, or has the value that follows
+	// it, as in "/state=paid". Any other answer says neither.
+	Done, NotDone string
+}
+
+// A question is a Reconcile made ready.
+type question struct {
+	route         *Route
+	done, notDone sign
+}
+
+// askedID is the parameter of the path.
+const askedID = "execution_id"
+
+// ownHost stands for the service in a question's address, which has none of its own.
+const ownHost = "service.invalid"
+
+func (u *Upstream) setQuestion(c Reconcile) (err error) {
+	if c == (Reconcile{}) {
+		return nil
+	}
+	e := Endpoint{IntentUID: ownHost + ":reconcile:v1", URL: "https://" + ownHost + c.Path, Method: "GET"}
+	switch {
+	case !strings.HasPrefix(c.Path, "/"):
+		return errors.New("reconcile.url: want a path such as /orders/{execution_id}")
+	case strings.Contains(c.Path, "{"+askedID+"}"):
+		e.Parameters = []string{askedID}
+	case u.cfg.IdempotencyHeader == "":
+		return errors.New("reconcile.url: want {execution_id} in it, or idempotency_header to carry the id")
+	}
+	q := &question{}
+	if q.route, err = u.Route(e); err != nil {
+		return fmt.Errorf("reconcile.url: %w", err)
+	}
+	if q.done, err = readSign(c.Done); err != nil {
+		return fmt.Errorf("reconcile.done: %w", err)
+	}
+	if q.notDone, err = readSign(c.NotDone); err != nil {
+		return fmt.Errorf("reconcile.not_done: %w", err)
+	}
+	u.question = q
+	return nil
+}
+
+// CanBeAsked reports whether the service says what became of a call.
+func (u *Upstream) CanBeAsked() bool { return u.question != nil }
+
+// Ask asks the service what became of the call of an execution: store.Captured where it took effect, store.Released
+// where it did not, and store.Unresolved where the answer says neither. It changes nothing at the service. The error is
+// as that of Call; then nothing is known.
+func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
+	defer cancel()
+	parameters := strictjson.Object{}
+	if u.question.route.declared[askedID] {
+		parameters[askedID] = executionID
+	}
+	p, wrong := u.question.route.Prepare(parameters)
+	if len(wrong) > 0 {
+		return "", fmt.Errorf("the execution id %s", wrong[0].Message)
+	}
+	header, err := u.header(p, Identity{}, executionID)
+	if err != nil {
+		return "", err
+	}
+	r := u.attempt(ctx, p, header, grant.New(executionID, grant.Terms{Alive: func() error { return nil }}))
+	if r.outcome == store.NotSent || r.outcome == store.Unknown {
+		return "", r.err
+	}
+	switch done, notDone := u.question.done.in(r.answer), u.question.notDone.in(r.answer); {
+	case done && !notDone:
+		return store.Captured, nil
+	case notDone && !done:
+		return store.Released, nil
+	default:
+		return store.Unresolved, nil
+	}
+}
+
+// A sign is an answer that says something: one of these statuses, or a value in its body.
+type sign struct {
+	statuses []int
+	pointer  string
+	value    string
+}
+
+var errSign = errors.New(`want statuses such as "200, 201", or a JSON pointer such as /done or /state=paid`)
+
+func readSign(text string) (s sign, err error) {
+	if strings.HasPrefix(text, "/") {
+		var given bool
+		if s.pointer, s.value, given = strings.Cut(text, "="); !given {
+			s.value = "true"
+		}
+		return s, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		status, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || status < 200 || status > 599 {
+			return sign{}, errSign
+		}
+		s.statuses = append(s.statuses, status)
+	}
+	return s, nil
+}
+
+// in reports whether an answer has the sign.
+func (s sign) in(a Answer) bool {
+	if s.pointer == "" {
+		return slices.Contains(s.statuses, a.Status)
+	}
+	value, _ := strictjson.Lookup(a.Body, s.pointer)
+	text, ok := scalar(value)
+	return ok && text == s.value
+}

@@ -1,0 +1,98 @@
+package upstream_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/store"
+)
+
+func TestTheServiceIsAskedWhatBecameOfACall(t *testing.T) {
+	const id = "01934f6e-7f6c-7d2a-9b1e-0123456789ab"
+	byStatus := upstream.Reconcile{Path: "/orders/{execution_id}?by=key", Done: "200, 204", NotDone: "404"}
+	byValue := upstream.Reconcile{Path: "/lookup", Done: "/order/state=paid", NotDone: "/unknown"}
+	both := upstream.Reconcile{Path: "/lookup", Done: "200", NotDone: "/unknown"}
+	for name, c := range map[string]struct {
+		asks   upstream.Reconcile
+		status int
+		body   string
+		want   store.State
+	}{
+		"done by status":        {byStatus, 200, "{}", store.Captured},
+		"done without a body":   {byStatus, 204, "", store.Captured},
+		"done and no JSON":      {byStatus, 200, "yes", store.Captured},
+		"not done by status":    {byStatus, 404, "", store.Released},
+		"another status":        {byStatus, 500, "", store.Unresolved},
+		"gone is not not found": {byStatus, 410, "", store.Unresolved},
+		"done by value":         {byValue, 200, `{"order":{"state":"paid"}}`, store.Captured},
+		"not done by value":     {byValue, 200, `{"unknown":true}`, store.Released},
+		"another value":         {byValue, 200, `{"order":{"state":"open"},"unknown":false}`, store.Unresolved},
+		"a value in a refusal":  {byValue, 404, `{"unknown":true}`, store.Unresolved},
+		"no object on the way":  {byValue, 200, `{"order":"paid"}`, store.Unresolved},
+		"both at once":          {both, 200, `{"unknown":true}`, store.Unresolved},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked string
+			s := serve(t, func(_ int64, conn net.Conn, r *http.Request) bool {
+				asked = r.Method + " " + r.RequestURI + " " + r.Header.Get("Idempotency-Key") + " " + r.Header.Get("Uim-Execution-Id")
+				length := fmt.Sprintf("Content-Length: %d\r\n", len(c.body))
+				if c.status == http.StatusNoContent {
+					length = ""
+				}
+				_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d X\r\n%s\r\n%s", c.status, length, c.body)
+				return true
+			})
+			cfg := config(t, s.URL+"/v1")
+			cfg.IdempotencyHeader, cfg.Reconcile = "Idempotency-Key", c.asks
+			u := open(t, cfg)
+			got, err := u.Ask(t.Context(), id)
+			if err != nil || got != c.want || !u.CanBeAsked() {
+				t.Errorf("%q, %v; want %q", got, err, c.want)
+			}
+			want := "GET /v1/lookup " + id + " " + id
+			if c.asks == byStatus {
+				want = "GET /v1/orders/" + id + "?by=key " + id + " " + id
+			}
+			if asked != want {
+				t.Errorf("asked %q; want %q", asked, want)
+			}
+		})
+	}
+}
+
+func TestAServiceThatDoesNotAnswerSaysNothing(t *testing.T) {
+	s := serve(t, func(int64, net.Conn, *http.Request) bool { return false })
+	for _, address := range []string{s.URL, refusing(t)} {
+		cfg := config(t, address)
+		cfg.Reconcile = upstream.Reconcile{Path: "/orders/{execution_id}", Done: "200", NotDone: "404"}
+		if got, err := open(t, cfg).Ask(t.Context(), "x"); err == nil || got != "" {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+}
+
+func TestQuestionsThatCannotBeAsked(t *testing.T) {
+	fine := upstream.Reconcile{Path: "/orders/{execution_id}", Done: "200", NotDone: "404"}
+	for name, spoil := range map[string]func(*upstream.Reconcile){
+		"no path":             func(r *upstream.Reconcile) { r.Path = "orders/{execution_id}" },
+		"another host":        func(r *upstream.Reconcile) { r.Path = "https://elsewhere.example/{execution_id}" },
+		"no place for the id": func(r *upstream.Reconcile) { r.Path = "/orders" },
+		"another placeholder": func(r *upstream.Reconcile) { r.Path = "/orders/{execution_id}/{id}" },
+		"no sign of done":     func(r *upstream.Reconcile) { r.Done = "" },
+		"no sign of not done": func(r *upstream.Reconcile) { r.NotDone = "" },
+		"no status":           func(r *upstream.Reconcile) { r.Done = "fine" },
+	} {
+		cfg := config(t, "http://127.0.0.1:1")
+		cfg.Reconcile = fine
+		spoil(&cfg.Reconcile)
+		if _, err := upstream.New(cfg); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if open(t, config(t, "http://127.0.0.1:1")).CanBeAsked() {
+		t.Error("a service without reconcile can be asked")
+	}
+}
