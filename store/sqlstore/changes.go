@@ -22,7 +22,8 @@ func (t *tx) nextChange(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// Revoke implements pat.Tokens. A second revocation of the same subject moves its At and Until later, never earlier.
+// Revoke implements pat.Tokens. A second revocation of the same subject moves its At and Until later, never earlier; of
+// a token it changes nothing where the first lasts as long, because nothing can be issued under its id any more.
 // Revoking an agreement also ends it; revoking an agent without a record blocks its id.
 func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	switch r.Kind {
@@ -32,6 +33,9 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	}
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
 		var err error
+		if ended, err := t.revokedUntil(ctx, &r); err != nil || ended {
+			return err
+		}
 		switch r.Kind { // rows that others lock come before the number of the change, for which all wait
 		case pat.RevokedAgreement:
 			_, err = t.exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND id = ?", string(pat.AgreementRevoked), r.Service, r.Subject)
@@ -62,6 +66,16 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 		}
 		return t.block(ctx, r.Service, r.Subject, r.Reason, r.At, seq)
 	})
+}
+
+// revokedUntil reports whether a token is revoked already, for as long as the revocation says.
+func (t *tx) revokedUntil(ctx context.Context, r *pat.Revocation) (bool, error) {
+	if r.Kind != pat.RevokedToken {
+		return false, nil
+	}
+	var one int
+	return t.row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND kind = ? AND subject = ? AND until >= ?",
+		[]any{r.Service, string(r.Kind), r.Subject, nanos(r.Until)}, &one)
 }
 
 // coverIssued moves the time of a revocation so that it ends every PAT that was issued before it: also one that another

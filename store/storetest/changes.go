@@ -17,6 +17,7 @@ func testChanges(t *testing.T, open Opener) {
 		"every change is listed in order":      changesInOrder,
 		"a start lists what is in force":       changesFromZero,
 		"a revocation only grows":              revocationsGrow,
+		"a token is revoked once":              tokenRevokedOnce,
 		"a revocation covers what was issued":  revocationCovers,
 		"signing keys":                         signingKeys,
 		"a number from another life":           changesFromBeyond,
@@ -86,12 +87,26 @@ func changesInOrder(b *suite) {
 	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "kid", Algorithm: "EdDSA", JWK: []byte("{}"), CreatedAt: start}))
 	middle := b.wantChanges(seq, "blocked agent-1 [key-1]", "revoked policy sha-256:x", "key kid")
 	b.setAgent(pat.AgentActive)
-	b.revoke(pat.RevokedToken, "jti-1") // again
+	b.clock.Advance(time.Millisecond)
+	b.revoke(pat.RevokedToken, "jti-1") // again, and for longer
 	b.wantChanges(middle, "active agent-1 [key-1]", "revoked token jti-1")
 	newest := b.wantChanges(seq, "revoked policy sha-256:x", "key kid", "active agent-1 [key-1]", "revoked token jti-1")
 	b.revoke(pat.RevokedAgent, agent)
 	b.reopen()
 	b.wantChanges(newest, "revoked agent agent-1", "blocked agent-1 [key-1]")
+}
+
+func tokenRevokedOnce(b *suite) {
+	until := b.clock.Now().Add(time.Hour)
+	for range 30 {
+		b.must(b.Revoke(b.Context(), pat.Revocation{
+			Service: service, Kind: pat.RevokedToken, Subject: "jti-1", At: b.clock.Now(), Until: until, Reason: "because",
+		}))
+		b.clock.Advance(time.Second)
+	}
+	if newest := b.wantChanges(0, "revoked token jti-1"); newest != 1 {
+		b.Errorf("%d changes were written", newest)
+	}
 }
 
 func changesFromZero(b *suite) {
