@@ -121,8 +121,8 @@ func (k *keeper) print(c *cobra.Command, made daemon.Copy, err error) error {
 // restoredMeans is what a restore means for the operator and for agents.
 const restoredMeans = `Every PAT issued so far has ended: agents agree again. The gateway makes a new signing key when it starts; where the
 key is published elsewhere, such as in DNS, publish the new one.
-Every limit counts as used up: per second to per week until that time has passed from now, per month and year until
-the calendar month or year ends (UTC). Lifetime limits know only what the backup knew.
+Every limit of a policy counts as used up: per second to per week until that time has passed from now, per month and
+year until the calendar month or year ends (UTC). Lifetime limits, pat.limit and ceilings know only what the backup knew.
 What happened after the backup is not known: calls made since are not in the ledger and their idempotency keys are
 forgotten; blocks, approvals, revocations and top-ups made since must be made again. An agreement signed less than five
 minutes ago could be used a second time: where that matters, start the gateway five minutes from now.

@@ -1,5 +1,7 @@
 package limit
 
+import "strings"
+
 // A Kind is the origin of a limit.
 type Kind uint8
 
@@ -18,6 +20,18 @@ const (
 	tokenID       = "pat"
 	ceilingPrefix = "ceiling:"
 )
+
+// KindOf returns the kind of the limit whose counter has an ID.
+func KindOf(id string) Kind {
+	switch {
+	case id == tokenID:
+		return Token
+	case strings.HasPrefix(id, ceilingPrefix):
+		return Ceiling
+	default:
+		return Policy
+	}
+}
 
 // OfToken returns the limit that a PAT carries.
 func OfToken(r Rate) Limit { return Limit{ID: tokenID, Rate: r, Kind: Token} }

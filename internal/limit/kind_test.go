@@ -22,6 +22,9 @@ func TestLimitsOfNoPolicyKeepTheirIDs(t *testing.T) {
 		if want := (limit.Limit{ID: c.id, Rate: r, Kind: c.kind}); c.got != want {
 			t.Errorf("%+v; want %+v", c.got, want)
 		}
+		if kind := limit.KindOf(c.id); kind != c.kind {
+			t.Errorf("%s: kind %v; want %v", c.id, kind, c.kind)
+		}
 		text, err := json.Marshal(c.got)
 		if want := `{"id":"` + c.id + `","max":9,"period":"hour"}`; err != nil || string(text) != want {
 			t.Errorf("%s, %v; want %s", text, err, want)

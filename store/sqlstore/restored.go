@@ -7,8 +7,9 @@ import (
 )
 
 // MarkRestored must be called once after the state was set back to an earlier one, while no gateway uses it: every PAT
-// issued before ends, signing keys too, and every rolling or calendar window that began before counts as used up until
-// it is over. Lifetime counters keep the restored count. PATs end with the keys that signed them, so those without a
+// issued before ends, signing keys too, and every rolling or calendar window of a policy's limit that began before counts
+// as used up until it is over. Lifetime counters and limits of the service's own (limit.Token, limit.Ceiling) go on from
+// the restored count. PATs end with the keys that signed them, so those without a
 // record in the database end too; a process whose key has ended makes a new one when it starts.
 func (s *Store) MarkRestored(ctx context.Context) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
 )
 
 type (
@@ -152,7 +154,9 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 		c.counts, c.err = decodeCounts(stored[i])
 		c.reach(t.counted)
 		c.leave(slots)
-		c.restore(t.w.s.floor.Load())
+		if limit.KindOf(k.limitID) == limit.Policy { // what was agreed; limits of the service's own go on from what is known
+			c.restore(t.w.s.floor.Load())
+		}
 		c.hold(stepped, t.counted)
 	}
 	return nil

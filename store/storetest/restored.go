@@ -13,6 +13,7 @@ func testRestored(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
 		"every window is used up until it is over":   restoredWindows,
+		"limits of the service's own go on":          restoredOwnLimits,
 		"a lifetime counter keeps what is known":     restoredLifetime,
 		"other processes read it":                    restoredElsewhere,
 		"PATs and signing keys end, agreements stay": restoredPATs,
@@ -55,6 +56,23 @@ func restoredWindows(b *suite) {
 		b.clock.Advance(time.Millisecond)
 		if got := b.begin(b.free(rate("known", 10, p))); got.Standing[0].Left != 9 {
 			b.Fatalf("%s: %+v", p, got.Standing)
+		}
+	}
+}
+
+func restoredOwnLimits(b *suite) {
+	r := limit.Rate{Max: 200, Period: limit.Hour}
+	own := []store.Reservation{{Principal: agent, Limit: limit.OfToken(r)}, {Limit: limit.OfService("example.com:buy:v1", r)}}
+	b.begin(b.free(own...))
+	b.must(b.MarkRestored(b.Context()))
+	for _, reopen := range []bool{false, true} {
+		if reopen {
+			b.reopen()
+		}
+		for _, s := range b.begin(b.free(own...)).Standing {
+			if s.Left < 197 {
+				b.Errorf("%+v", s)
+			}
 		}
 	}
 }
