@@ -71,15 +71,24 @@ func (t *tx) charge(ctx context.Context, service, agentID string, amount money.A
 		if owed+more > credit(amount.Currency, b) {
 			return before, after, store.ErrCredit
 		}
+		set(&t.poolMost, poolKey{service, amount.Currency}, credit(amount.Currency, b))
 	}
 	return before, after, nil
+}
+
+// read returns a statement that reads a row, as it is sent.
+func (t *tx) read(c command) []command {
+	if t.unlocked {
+		return unlocked([]command{c})
+	}
+	return []command{c}
 }
 
 // account returns an account; a missing one is empty.
 func (t *tx) account(ctx context.Context, service, agentID, currency string) (account, error) {
 	k := accountKey{service, agentID, currency}
 	if t.accounts[k] == nil {
-		if err := t.w.send(ctx, []command{t.readAccount(k)}); err != nil {
+		if err := t.w.send(ctx, t.read(t.readAccount(k))); err != nil {
 			return account{}, t.failed(err)
 		}
 	}
@@ -89,7 +98,7 @@ func (t *tx) account(ctx context.Context, service, agentID, currency string) (ac
 // pool returns what the unapproved agents of a service owe together.
 func (t *tx) pool(ctx context.Context, k poolKey) (owed int64, err error) {
 	if t.pools[k] == nil {
-		if err := t.w.send(ctx, []command{t.readPool(k)}); err != nil {
+		if err := t.w.send(ctx, t.read(t.readPool(k))); err != nil {
 			return 0, t.failed(err)
 		}
 	}

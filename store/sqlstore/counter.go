@@ -22,6 +22,7 @@ type counter struct {
 	found bool // the row exists
 	dirty bool
 	err   error // the stored counts are invalid
+	was   counterRow
 
 	// The most dispatch slots that were used lately, and the slot in which they were.
 	dispatch, dispatchSlot int64

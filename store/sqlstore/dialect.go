@@ -22,6 +22,8 @@ type dialect struct {
 	lanes int
 	// others is how many writers run other operations. 0: those of the calls.
 	others int
+	// unlocked means that calls lock nothing between reading and writing. See ifUnchanged.
+	unlocked bool
 	// alone means that an operation which is not a call has a transaction of its own, so that it holds no lock while
 	// another waits for one.
 	alone bool
@@ -64,4 +66,5 @@ type command struct {
 	query string
 	args  []any
 	row   func(scan) error // called with every row; nil: it returns none
+	must  bool             // it has to change a row, else the transaction fails; only where the dialect is unlocked
 }

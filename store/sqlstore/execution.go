@@ -109,7 +109,7 @@ func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcom
 	}
 	set(&t.executions, e.ID, &e)
 	t.enter(e, from, to, by)
-	return e, t.write(ctx, "UPDATE executions SET state = ?, outcome = ?, settled_at = ? WHERE id = ? AND state = ?",
+	return e, t.change(ctx, "UPDATE executions SET state = ?, outcome = ?, settled_at = ? WHERE id = ? AND state = ?",
 		string(to), string(outcome), nanos(e.SettledAt), e.ID, string(from))
 }
 

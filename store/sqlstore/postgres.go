@@ -48,7 +48,7 @@ func postgresDialect() *dialect {
 			// PostgreSQL's JSON cannot contain NUL, not even escaped.
 			"CAST(body AS TEXT)", `CAST(replace(convert_from(body, 'UTF8'), '\u0000', '\ufffd') AS JSON)`,
 		).Replace,
-		lanes: postgresLanes, others: postgresOthers, alone: true, patience: patience, begin: "BEGIN",
+		lanes: postgresLanes, others: postgresOthers, alone: true, unlocked: true, patience: patience, begin: "BEGIN",
 		clock:   "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
 		durable: "SELECT current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') <> 'off'",
 		notify:  "NOTIFY uimgate_changes", listen: listenPostgres,
@@ -264,7 +264,11 @@ func pipelined(ctx context.Context, w *writer, list []command) error {
 		}
 		batch := &pgx.Batch{}
 		for _, s := range list {
-			batch.Queue(w.s.dialect.rewrite(s.query), s.args...)
+			query := s.query
+			if s.must {
+				query = ifUnchanged(query)
+			}
+			batch.Queue(w.s.dialect.rewrite(query), s.args...)
 		}
 		results := conn.Conn().SendBatch(ctx, batch)
 		for _, s := range list {

@@ -69,7 +69,8 @@ func sorted[K comparable](keys []K, parts func(K) []string) []K {
 // A cachedAccount is a row in the state it will have when the transaction ends.
 type cachedAccount struct {
 	now   account
-	found bool // the row exists
+	was   account // as it was read
+	found bool    // the row exists
 	dirty bool
 }
 
@@ -96,14 +97,17 @@ const (
 var errNotDurable = errors.New("the server has fsync or synchronous_commit = off, so that a crash loses what was charged: set both to on")
 
 // load begins the transaction, reads and locks what its calls need, and then, when nothing more can block, reads the
-// clock.
+// clock. An unlocked transaction does not begin yet, and locks nothing.
 func (t *tx) load(ctx context.Context, batch []*op) error {
 	n := mergeRowSets(batch)
 	t.counters = make(map[counterKey]*counter, len(n.counters))
-	list := []command{{query: t.w.s.dialect.begin}}
+	var list []command
+	if !t.unlocked {
+		list = append(list, command{query: t.w.s.dialect.begin})
+	}
 	list = append(list, t.readExecutions(n)...)
 	for _, k := range n.nonces {
-		list = append(list, command{selectNonce, []any{k.service, k.keyID, k.id}, func(scan scan) error {
+		list = append(list, command{query: selectNonce, args: []any{k.service, k.keyID, k.id}, row: func(scan scan) error {
 			var one int64
 			set(&t.nonces, k, true)
 			return scan(&one)
@@ -113,9 +117,12 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	for i, k := range n.counters {
 		c := &counter{window: window{period: k.period}}
 		t.counters[k] = c
-		list = append(list, command{selectCounter, []any{k.service, k.agentID, k.limitID, string(k.period)}, func(scan scan) error {
+		key := []any{k.service, k.agentID, k.limitID, string(k.period)}
+		list = append(list, command{query: selectCounter, args: key, row: func(scan scan) error {
 			c.found = true
-			return scan(&c.slot, &stored[i], &c.dispatch, &c.dispatchSlot)
+			err := scan(&c.slot, &stored[i], &c.dispatch, &c.dispatchSlot)
+			c.was = counterRow{slot: c.slot, counts: stored[i], dispatch: c.dispatch, dispatchSlot: c.dispatchSlot}
+			return err
 		}})
 	}
 	for _, k := range n.accounts {
@@ -127,6 +134,9 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	var clock int64
 	if q := t.w.s.dialect.clock; q != "" {
 		list = append(list, command{query: q, row: func(scan scan) error { return scan(&clock) }})
+	}
+	if t.unlocked {
+		list = unlocked(list)
 	}
 	durable := true
 	if q := t.w.s.dialect.durable; q != "" {
@@ -166,14 +176,14 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 func (t *tx) readExecutions(n rowSet) []command {
 	list := make([]command, 0, len(n.executions)+len(n.keys))
 	for _, k := range n.executions {
-		list = append(list, command{selectExecution, []any{k.id, k.service}, func(scan scan) error {
+		list = append(list, command{query: selectExecution, args: []any{k.id, k.service}, row: func(scan scan) error {
 			e, err := scanExecution(scan)
 			set(&t.executions, k.id, &e)
 			return err
 		}})
 	}
 	for _, k := range n.keys {
-		list = append(list, command{selectKey, []any{k.service, k.agentID, k.key}, func(scan scan) error {
+		list = append(list, command{query: selectKey, args: []any{k.service, k.agentID, k.key}, row: func(scan scan) error {
 			var until int64
 			var a answer
 			e, err := scanExecution(func(dest ...any) error {
@@ -198,10 +208,11 @@ func (t *tx) readExecutions(n rowSet) []command {
 func (t *tx) readAccount(k accountKey) command {
 	a := &cachedAccount{now: account{accountKey: k}}
 	set(&t.accounts, k, a)
-	return command{selectAccount, []any{k.service, k.agentID, k.currency}, func(scan scan) error {
+	return command{query: selectAccount, args: []any{k.service, k.agentID, k.currency}, row: func(scan scan) error {
 		var pooled int64
 		err := scan(&a.now.toppedUp, &a.now.held, &a.now.captured, &pooled)
 		a.now.pooled, a.found = pooled != 0, true
+		a.was = a.now
 		return err
 	}}
 }
@@ -209,7 +220,7 @@ func (t *tx) readAccount(k accountKey) command {
 func (t *tx) readPool(k poolKey) command {
 	owed := new(int64)
 	set(&t.pools, k, owed)
-	return command{selectPool, []any{k.service, k.currency}, func(scan scan) error { return scan(owed) }}
+	return command{query: selectPool, args: []any{k.service, k.currency}, row: func(scan scan) error { return scan(owed) }}
 }
 
 // set puts a value into a map, and makes the map if necessary.
@@ -240,20 +251,16 @@ func (t *tx) changes() []command {
 	list := t.writes
 	for _, k := range order(t.counters, counterKey.parts) {
 		if c := t.counters[k]; c.dirty {
-			list = append(list, command{query: either(c.found, updateCounter, insertCounter), args: []any{
-				c.slot, c.encode(), c.dispatch, c.dispatchSlot, nanos(c.period.Frees(c.slot)), k.service, k.agentID, k.limitID, string(k.period),
-			}})
+			list = append(list, t.writeCounter(k, c))
 		}
 	}
 	for _, k := range order(t.accounts, accountKey.parts) {
 		if a := t.accounts[k]; a.dirty {
-			list = append(list, command{query: either(a.found, updateAccount, insertAccount), args: []any{
-				a.now.toppedUp, a.now.held, a.now.captured, flag(a.now.pooled), k.service, k.agentID, k.currency,
-			}})
+			list = append(list, t.writeAccount(k, a))
 		}
 	}
 	for _, k := range order(t.owed, poolKey.parts) {
-		list = append(list, command{query: addToPool, args: []any{k.service, k.currency, t.owed[k]}})
+		list = append(list, t.writePool(k))
 	}
 	for _, k := range order(t.used, func(k agreementKey) []string { return []string{k.service, k.id} }) {
 		list = append(list, command{query: markUsed, args: []any{nanos(t.now), k.service, k.id}})
@@ -274,6 +281,7 @@ func (t *tx) changes() []command {
 // forget drops what was read and changed.
 func (t *tx) forget() {
 	t.counters, t.accounts, t.pools, t.owed, t.executions, t.keys, t.nonces, t.used = nil, nil, nil, nil, nil, nil, nil, nil
+	t.poolMost = nil
 	t.writes, t.lines = nil, nil
 }
 
@@ -283,11 +291,4 @@ func order[K comparable, V any](m map[K]V, parts func(K) []string) []K {
 		keys = append(keys, k)
 	}
 	return sorted(keys, parts)
-}
-
-func either(first bool, a, b string) string {
-	if first {
-		return a
-	}
-	return b
 }

@@ -17,6 +17,7 @@ type tx struct {
 	w             *writer
 	ownStatements bool      // the operations run their own statements
 	shared        bool      // by several operations
+	unlocked      bool      // nothing is locked between reading and writing
 	now           time.Time // of the whole transaction
 	counted       time.Time // on the clock on which limits are counted
 	asked         time.Time // when the process asked for that, on its own clock
@@ -26,6 +27,7 @@ type tx struct {
 	accounts   map[accountKey]*cachedAccount
 	pools      map[poolKey]*int64          // in the state that was read
 	owed       map[poolKey]int64           // what is to be added to a pool
+	poolMost   map[poolKey]int64           // the most that a pool may then have; none: it is only reduced
 	executions map[string]*store.Execution // by id
 	keys       map[idempotencyKey]keyedExecution
 	nonces     map[nonceKey]bool
@@ -150,6 +152,15 @@ func (t *tx) write(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
+// change is write for a statement that has to change a row.
+func (t *tx) change(ctx context.Context, query string, args ...any) error {
+	if t.ownStatements {
+		return t.write(ctx, query, args...)
+	}
+	t.writes = append(t.writes, command{query: query, args: args, must: t.unlocked})
+	return nil
+}
+
 // row reads one row into dest, if there is one.
 func (t *tx) row(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
 	s, err := t.w.stmt(ctx, query)
@@ -188,6 +199,19 @@ func (t *tx) end(ctx context.Context) error {
 	list := t.changes()
 	if t.changed && d.notify != "" {
 		list = append(list, command{query: d.notify})
+	}
+	if t.unlocked { // sent together, they are one transaction
+		err := t.w.send(ctx, list)
+		switch {
+		case err == nil:
+			return nil
+		case d.lost(err):
+			return unsure{err}
+		case d.constraint(err):
+			return overtaken{conflict{err}}
+		default:
+			return err
+		}
 	}
 	last := "COMMIT"
 	if !t.ownStatements && len(list) == 0 || t.ownStatements && !t.shared && t.undone {

@@ -157,7 +157,7 @@ func (w *writer) commit(ctx context.Context, batch []*op) {
 	var t *tx
 	var err error
 	for n := 1; n <= attempts; n++ {
-		t, err = w.try(ctx, batch)
+		t, err = w.try(ctx, batch, w.s.dialect.unlocked && batch[0].rowSet != nil && n <= freeAttempts)
 		if err == nil || !w.s.dialect.retriable(err) && (n > 2 || !isConflict(err)) && (n > 1 || !isStale(err)) {
 			break
 		}
@@ -221,6 +221,11 @@ func isConflict(err error) bool {
 	return ok
 }
 
+// An overtaken transaction conflicted, and the server has ended it.
+type overtaken struct{ error }
+
+func (o overtaken) Unwrap() error { return o.error }
+
 // An unreachable database accepts no connection.
 type unreachable struct{ error }
 
@@ -242,7 +247,7 @@ type unsure struct{ error }
 func (u unsure) Unwrap() error { return u.error }
 
 // try runs a batch in one transaction. After an error nothing of it is stored, unless the error is unsure.
-func (w *writer) try(ctx context.Context, batch []*op) (_ *tx, err error) {
+func (w *writer) try(ctx context.Context, batch []*op, unlocked bool) (_ *tx, err error) {
 	if d := w.s.dialect.patience; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
@@ -250,14 +255,14 @@ func (w *writer) try(ctx context.Context, batch []*op) (_ *tx, err error) {
 	}
 	reused := w.conn != nil
 	defer func() {
-		if err != nil {
+		if _, ended := errors.AsType[overtaken](err); err != nil && !ended {
 			w.abort(ctx, err)
 		}
 	}()
 	if err := w.connect(ctx); err != nil {
 		return nil, unreachable{err}
 	}
-	t := &tx{w: w, ownStatements: batch[0].rowSet == nil, shared: len(batch) > 1}
+	t := &tx{w: w, ownStatements: batch[0].rowSet == nil, shared: len(batch) > 1, unlocked: unlocked}
 	if err := t.load(ctx, batch); err != nil {
 		switch {
 		case reused && w.s.dialect.lost(err):

@@ -1,0 +1,79 @@
+package sqlstore
+
+import (
+	"math"
+	"strings"
+)
+
+// Calls on a database of several processes lock nothing while the process thinks: what they need is read without locks,
+// and their changes are sent in one round trip, which is the whole transaction. Each change there is conditional on the
+// row being as it was read. Where another process was faster the server rejects all of them, and the transaction is
+// tried again; the last attempt locks what it reads, so that it succeeds.
+const freeAttempts = 2 // without locks
+
+// ifUnchanged makes a statement fail that changes no row. PostgreSQL's code is 22012, division by zero.
+func ifUnchanged(query string) string {
+	return "WITH changed AS (" + query + " RETURNING 1) SELECT 1 / COUNT(*) FROM changed"
+}
+
+const (
+	updateCounterFrom = updateCounter + " AND slot = ? AND counts = ? AND dispatch = ? AND dispatch_slot = ?"
+	updateAccountFrom = updateAccount + " AND topped_up = ? AND held = ? AND captured = ? AND pooled = ?"
+	addToPoolWithin   = addToPool + " WHERE excluded.owed <= 0 OR pools.owed + excluded.owed <= ?"
+)
+
+// A counterRow is a counter as it was read.
+type counterRow struct {
+	slot, dispatch, dispatchSlot int64
+	counts                       []byte
+}
+
+// unlocked removes the locks from statements that read.
+func unlocked(list []command) []command {
+	for i := range list {
+		list[i].query = strings.TrimSuffix(list[i].query, " FOR UPDATE")
+	}
+	return list
+}
+
+// writeCounter returns the statement that writes a counter.
+func (t *tx) writeCounter(k counterKey, c *counter) command {
+	args := []any{
+		c.slot, c.encode(), c.dispatch, c.dispatchSlot, nanos(c.period.Frees(c.slot)), k.service, k.agentID, k.limitID, string(k.period),
+	}
+	switch {
+	case !c.found:
+		return command{query: insertCounter, args: args}
+	case !t.unlocked:
+		return command{query: updateCounter, args: args}
+	}
+	was := c.was
+	return command{query: updateCounterFrom, args: append(args, was.slot, was.counts, was.dispatch, was.dispatchSlot), must: true}
+}
+
+// writeAccount returns the statement that writes an account.
+func (t *tx) writeAccount(k accountKey, a *cachedAccount) command {
+	args := []any{a.now.toppedUp, a.now.held, a.now.captured, flag(a.now.pooled), k.service, k.agentID, k.currency}
+	switch {
+	case !a.found:
+		return command{query: insertAccount, args: args}
+	case !t.unlocked:
+		return command{query: updateAccount, args: args}
+	}
+	was := a.was
+	return command{query: updateAccountFrom, args: append(args, was.toppedUp, was.held, was.captured, flag(was.pooled)), must: true}
+}
+
+// writePool returns the statement that adds to a pool. What all unapproved agents share is not compared with what was
+// read: it only has to stay within the credit.
+func (t *tx) writePool(k poolKey) command {
+	args := []any{k.service, k.currency, t.owed[k]}
+	if !t.unlocked {
+		return command{query: addToPool, args: args}
+	}
+	most, bounded := t.poolMost[k]
+	if !bounded {
+		most = math.MaxInt64 / 2
+	}
+	return command{query: addToPoolWithin, args: append(args, most), must: true}
+}

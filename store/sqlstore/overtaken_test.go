@@ -1,0 +1,124 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+// A frozen process has read what its calls need, and does not go on until it is woken.
+type frozen struct {
+	asleep, wake chan struct{}
+	once         sync.Once
+}
+
+// freeze stops the next transaction of a store before it writes a counter.
+func (f *frozen) freeze(d *dialect) {
+	f.asleep, f.wake = make(chan struct{}), make(chan struct{})
+	send := d.send
+	d.send = func(ctx context.Context, w *writer, list []command) error {
+		for _, c := range list {
+			if strings.Contains(c.query, "counters SET") || strings.Contains(c.query, "INTO counters") {
+				f.once.Do(func() {
+					close(f.asleep)
+					<-f.wake
+				})
+			}
+		}
+		return send(ctx, w, list)
+	}
+}
+
+// Every agent is unapproved: the pool is one row for all of them.
+func unapproved(agent, id string, most int64) store.BeginRequest {
+	r := store.BeginRequest{
+		Execution:  store.Execution{ID: id, Service: "s", AgentID: pat.AgentID(agent), Intent: "i"},
+		Limits:     []store.Reservation{{Limit: limit.Limit{ID: "shared", Rate: limit.Rate{Max: most, Period: limit.Lifetime}}}},
+		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
+		Billing:    store.Billing{Credit: money.Amount{Nano: most, Currency: "USD"}, Unapproved: true},
+		Hold:       time.Minute, KeyFor: 24 * time.Hour,
+	}
+	return r
+}
+
+func TestAFrozenProcessHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t).Database(t)
+	var f frozen
+	healthy := openOn(t, dsn, nil)
+	if _, err := healthy.Begin(t.Context(), unapproved("agent-1", "0", 1000)); err != nil { // the rows are there
+		t.Fatal(err)
+	}
+	slow := openOn(t, dsn, f.freeze)
+	began := make(chan error, 1)
+	go func() {
+		_, err := slow.Begin(t.Context(), unapproved("agent-1", "1", 1000))
+		began <- err
+	}()
+	<-f.asleep
+	var all sync.WaitGroup
+	for i, agent := range []string{"agent-1", "agent-2", "agent-3", "agent-4"} {
+		all.Go(func() {
+			a, err := healthy.Begin(t.Context(), unapproved(agent, string(rune('a'+i)), 1000))
+			if err == nil {
+				_, err = healthy.Settle(t.Context(), a, store.Settlement{State: store.Captured, Outcome: store.Done})
+			}
+			if err != nil {
+				t.Errorf("while another process is frozen: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	close(f.wake)
+	if err := <-began; err != nil {
+		t.Errorf("woken: %v", err)
+	}
+	if err := healthy.CheckBalance(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Processes that overtake each other all the time take no more than there is, and all of it.
+func TestProcessesThatOvertakeEachOtherTakeWhatThereIs(t *testing.T) {
+	t.Parallel()
+	const most = 120
+	dsn := pgtest.Start(t).Database(t)
+	stores := []*Store{openOn(t, dsn, nil), openOn(t, dsn, nil), openOn(t, dsn, nil)}
+	var mu sync.Mutex
+	taken := 0
+	var all sync.WaitGroup
+	for i, s := range stores {
+		for j := range 4 {
+			all.Go(func() {
+				for n := range 15 {
+					id := strings.Repeat("x", i+1) + strings.Repeat("y", j+1) + strings.Repeat("z", n+1)
+					a, err := s.Begin(t.Context(), unapproved("agent-"+id[:i+j+2], id, most))
+					if err != nil {
+						continue
+					}
+					mu.Lock()
+					taken++
+					mu.Unlock()
+					if _, err := s.Settle(t.Context(), a, store.Settlement{State: store.Captured, Outcome: store.Done}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	if taken != most {
+		t.Errorf("%d were admitted of %d, by 180 calls", taken, most)
+	}
+	if err := stores[0].CheckBalance(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
