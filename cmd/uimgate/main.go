@@ -99,7 +99,7 @@ policy allows: validated, limited, metered, forwarded and accounted for.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		demoCommand(), serveCommand(), checkCommand(), configCommand(), policyCommand(), initCommand(), keysCommand(), backupCommand(),
-		restoreCommand(), agentCommand(), dnsCommand(), versionCommand(),
+		restoreCommand(), verifyLedgerCommand(), agentCommand(), dnsCommand(), versionCommand(),
 	)
 	root.AddCommand(operatorCommands()...)
 	return root

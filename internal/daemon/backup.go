@@ -93,6 +93,23 @@ func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 	return copyOf(to, found), nil
 }
 
+// VerifyLedger checks that the accounts are the sums over the ledger: store.ErrUnbalanced. A gateway may run meanwhile.
+func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
+	place, file := k.Config.Store.URL.Reveal(), "PostgreSQL" // the URL may hold a password
+	if k.Config.Store.Engine == config.SQLite {
+		place = config.StatePath(k.Config.Data)
+		file = place
+		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
+			return Copy{}, fmt.Errorf("there is no state at %s: is this the data directory, and has the gateway run?", place)
+		}
+	}
+	found, err := sqlstore.Verify(ctx, place)
+	if err != nil {
+		return Copy{}, err
+	}
+	return copyOf(file, found), nil
+}
+
 // tempBeside makes an empty file for its owner alone in the directory of another.
 func tempBeside(path string) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-uimgate-*")

@@ -253,6 +253,7 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error { return p.sweep(life) })
 	group.Go(func() error { return p.reconcile(life) })
 	group.Go(func() error { return p.purge(life) })
+	group.Go(func() error { return p.verify(life) })
 	group.Go(func() error {
 		return p.leases.Run(life, func(err error) { p.Log.Warn("leases not given back", zap.Error(err)) })
 	})

@@ -32,6 +32,14 @@ func (p *process) sweep(ctx context.Context) error {
 	})
 }
 
+// verify checks once that the accounts are the sums over the ledger.
+func (p *process) verify(ctx context.Context) error {
+	if err := p.store.CheckBalance(ctx); err != nil && ctx.Err() == nil {
+		p.Log.Error("the ledger does not add up: see uimgate verify-ledger", zap.Error(err))
+	}
+	return nil
+}
+
 // stepped reports that the clock of the database was set.
 func (p *process) stepped(by time.Duration) {
 	p.Log.Error("the clock of the database was set: limits are held back, each for up to its period", zap.Duration("by", by))

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -167,19 +168,30 @@ const (
 )
 
 // CheckBalance checks that the accounts are the sums over the ledger and what was carried forward, and that what is
-// held is what executions hold. The error wraps store.ErrUnbalanced and names an account. It reads the whole ledger.
+// held is what executions hold. The error wraps store.ErrUnbalanced and names an account. It reads the whole ledger, as
+// it is at one moment, for as long as that takes; calls go on meanwhile.
 func (s *Store) CheckBalance(ctx context.Context) error {
+	reader, err := s.read.BeginTx(ctx, nil)
+	if err != nil {
+		return unavailable(err)
+	}
+	defer func() { _ = reader.Rollback() }()
+	for _, q := range s.dialect.unhurried {
+		if _, err := reader.ExecContext(ctx, q); err != nil {
+			return unavailable(err)
+		}
+	}
 	for _, check := range []struct{ query, what string }{
 		{selectUnbalanced, "the account is not the sum over its ledger"},
 		{selectHeldWrong, "what is held is not what its calls hold"},
 		{selectPoolWrong, "what unapproved agents owe together is not the sum over them"},
 	} {
 		var service, agentID, currency string
-		found, err := s.one(ctx, check.query, nil, &service, &agentID, &currency)
-		if err != nil {
-			return err
-		}
-		if found {
+		switch err := reader.QueryRowContext(ctx, check.query).Scan(&service, &agentID, &currency); {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil:
+			return unavailable(err)
+		default:
 			return fmt.Errorf("service %q, agent %q, %s: %s: %w", service, agentID, currency, check.what, store.ErrUnbalanced)
 		}
 	}

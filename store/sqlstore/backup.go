@@ -81,6 +81,42 @@ func Inspect(ctx context.Context, path string) (Contents, error) {
 	return s.contents(ctx)
 }
 
+// Verify checks that the accounts of the database at a place (see Open), which may be in use, are the sums over its
+// ledger. It changes nothing. Errors: store.ErrUnbalanced, ErrNotOurs, or that the schema is not this program's.
+func Verify(ctx context.Context, place string) (found Contents, err error) {
+	s := &Store{dialect: sqliteDialect()}
+	if isPostgres(place) {
+		s.dialect = postgresDialect()
+		s.write, s.read, err = openPostgres(ctx, place)
+	} else {
+		s.read, err = openFile(ctx, place, "mode", "rw") // unchanged: nothing is migrated
+	}
+	if err != nil {
+		return Contents{}, fmt.Errorf("opening the database %s: %w", publicPlace(place), err)
+	}
+	defer func() {
+		_ = s.read.Close()
+		if s.write != nil {
+			_ = s.write.Close()
+		}
+	}()
+	read := schemaOf
+	if isPostgres(place) {
+		read = versionOf
+	}
+	version, err := read(ctx, s.read)
+	if err != nil {
+		return Contents{}, err
+	}
+	if version < newestSchema() {
+		return Contents{}, fmt.Errorf("the schema is of version %d and this program's %d: start the gateway once", version, newestSchema())
+	}
+	if err := s.CheckBalance(ctx); err != nil {
+		return Contents{}, err
+	}
+	return s.contents(ctx)
+}
+
 // Restore prepares the SQLite database at path, a copy of a backup that is not in use, to replace a lost one: it
 // migrates the schema, checks that the accounts balance, and marks the state as restored. Then the file is the whole
 // database, synced, with no log beside it.
@@ -191,6 +227,11 @@ func schemaOf(ctx context.Context, db *sql.DB) (int64, error) {
 	if tables != 3 {
 		return 0, ErrNotOurs
 	}
+	return versionOf(ctx, db)
+}
+
+// versionOf reads the last migration applied to a database of uimgate.
+func versionOf(ctx context.Context, db *sql.DB) (int64, error) {
 	var version int64
 	if err := db.QueryRowContext(ctx,
 		"SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&version); err != nil {

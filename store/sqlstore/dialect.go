@@ -33,6 +33,8 @@ type dialect struct {
 	begin string
 	// clock queries the time in microseconds since 1970 UTC. Empty: the process's own clock is the store's.
 	clock string
+	// unhurried lets the queries of a transaction take their time, and read what is there at one moment.
+	unhurried []string
 	// durable queries whether the database still keeps what it commits. Empty: that cannot change while it is open.
 	durable string
 	// anchored means that limits are counted on a clock of the process that never jumps.

@@ -62,7 +62,8 @@ func postgresDialect() *dialect {
 			rewritten.Store(query, out)
 			return out
 		},
-		send: pipelined,
+		send:      pipelined,
+		unhurried: []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "SET LOCAL statement_timeout = 0"},
 		retriable: func(err error) bool {
 			switch sqlState(err) {
 			case "40001", "40P01": // serialization failure, deadlock
