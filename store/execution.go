@@ -45,14 +45,19 @@ type Execution struct {
 	Charge         money.Amount // zero: free
 	State          State
 	Outcome        Outcome // empty while held
-	Answer         *Answer // nil until settled, without an idempotency key, or where it was larger than MaxAnswer
+	Answer         *Answer // nil until settled, without an idempotency key, or beyond a bound of answers
 	BegunAt        time.Time
 	Deadline       time.Time // from then on the sweeper makes a held record unresolved
 	SettledAt      time.Time // zero until it is captured or released
 }
 
-// MaxAnswer bounds a stored answer, in bytes; see Answer.Size. A larger one is not stored.
-const MaxAnswer = 1 << 20
+// Bounds of stored answers, in bytes; see Answer.Size. An answer beyond one of them is not stored: the call is not made
+// again under its key, but what it returned is not known any more.
+const (
+	MaxAnswer         = 1 << 20
+	MaxAnswersOfAgent = 64 << 20 // of all answers of an agent that are kept
+	MaxAnswers        = 1 << 30  // of all answers that are kept
+)
 
 // An Answer is the result of a call, stored to be returned again under its idempotency key: an output, or a refusal.
 type Answer struct {

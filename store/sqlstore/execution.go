@@ -78,7 +78,7 @@ func (t *tx) forgetKey(ctx context.Context, id string) error {
 			delete(t.keys, k)
 		}
 	}
-	err := t.write(ctx, "DELETE FROM answers WHERE execution_id = ?", id)
+	err := t.forgetAnswer(ctx, id)
 	if err == nil {
 		err = t.write(ctx, `DELETE FROM idempotency WHERE execution_id = ? AND (service, agent_id, idem_key) IN
 			(SELECT service, agent_id, idem_key FROM executions WHERE id = ?)`, id, id)
@@ -162,6 +162,9 @@ func (s *Store) Settle(ctx context.Context, b store.Admission, to store.Settleme
 	if e.Charge.Nano > 0 {
 		n.accounts = []accountKey{{e.Service, string(e.AgentID), e.Charge.Currency}}
 	}
+	if e.IdempotencyKey != "" && to.Answer != nil {
+		n.answers = []agentKey{{e.Service, string(e.AgentID)}}
+	}
 	var result store.Execution
 	err := s.call(ctx, n, func(ctx context.Context, t *tx) (err error) {
 		result, err = t.settle(ctx, e.Service, e.ID, to, back)
@@ -189,13 +192,18 @@ func (t *tx) settle(ctx context.Context, service, id string, to store.Settlement
 		t.give(service, back)
 		return e, t.forgetKey(ctx, id)
 	}
-	if a := to.Answer; a != nil && a.Size() <= store.MaxAnswer && e.IdempotencyKey != "" && to.State != store.Unresolved {
-		e.Answer = a
-		t.executions[id].Answer = a
-		err = t.write(ctx, "INSERT INTO answers (execution_id, output, reason, code, message, details) VALUES (?, ?, ?, ?, ?, ?)",
-			id, blob(a.Output), string(a.Reason), string(a.Code), strings.ToValidUTF8(a.Message, ""), strings.ToValidUTF8(string(a.Details), ""))
+	if to.Answer == nil || e.IdempotencyKey == "" || to.State == store.Unresolved {
+		return e, nil
 	}
-	return e, err
+	a, of := *to.Answer, agentKey{e.Service, string(e.AgentID)}
+	a.Message, a.Details = strings.ToValidUTF8(a.Message, ""), []byte(strings.ToValidUTF8(string(a.Details), ""))
+	if !t.keeps(of, &a) {
+		return e, nil
+	}
+	e.Answer = to.Answer
+	t.executions[id].Answer = &a
+	t.addAnswer(of, int64(a.Size()))
+	return e, t.write(ctx, insertAnswer, id, blob(a.Output), string(a.Reason), string(a.Code), a.Message, string(a.Details), a.Size())
 }
 
 func checkSettlement(to store.Settlement) error {

@@ -27,6 +27,7 @@ type rowSet struct {
 	counters   []counterKey
 	accounts   []accountKey
 	pools      []poolKey
+	answers    []agentKey // whose answers are to be kept
 }
 
 // mergeRowSets joins the row sets of a batch, each key once, in the order of keys.
@@ -42,6 +43,7 @@ func mergeRowSets(batch []*op) rowSet {
 		all.counters = append(all.counters, o.rowSet.counters...)
 		all.accounts = append(all.accounts, o.rowSet.accounts...)
 		all.pools = append(all.pools, o.rowSet.pools...)
+		all.answers = append(all.answers, o.rowSet.answers...)
 	}
 	all.executions = sorted(all.executions, func(k executionKey) []string { return []string{k.id, k.service} })
 	all.keys = sorted(all.keys, func(k idempotencyKey) []string { return []string{k.service, k.agentID, k.key} })
@@ -49,6 +51,7 @@ func mergeRowSets(batch []*op) rowSet {
 	all.counters = sorted(all.counters, counterKey.parts)
 	all.accounts = sorted(all.accounts, accountKey.parts)
 	all.pools = sorted(all.pools, poolKey.parts)
+	all.answers = sorted(all.answers, agentKey.parts)
 	return all
 }
 
@@ -131,6 +134,7 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	for _, k := range n.pools {
 		list = append(list, t.readPool(k))
 	}
+	list = append(list, t.readAnswerSizes(n)...)
 	var clock int64
 	if q := t.w.s.dialect.clock; q != "" {
 		list = append(list, command{query: q, row: func(scan scan) error { return scan(&clock) }})
@@ -265,6 +269,7 @@ func (t *tx) changes() []command {
 	for _, k := range order(t.used, func(k agreementKey) []string { return []string{k.service, k.id} }) {
 		list = append(list, command{query: markUsed, args: []any{nanos(t.now), k.service, k.id}})
 	}
+	list = append(list, t.writeAnswerSizes()...)
 	if len(t.lines) > 0 {
 		list = append(list, command{query: bumpLedger, args: []any{len(t.lines)}})
 	}
@@ -281,7 +286,7 @@ func (t *tx) changes() []command {
 // forget drops what was read and changed.
 func (t *tx) forget() {
 	t.counters, t.accounts, t.pools, t.owed, t.executions, t.keys, t.nonces, t.used = nil, nil, nil, nil, nil, nil, nil, nil
-	t.poolMost = nil
+	t.poolMost, t.answers = nil, answerSizes{}
 	t.writes, t.lines = nil, nil
 }
 

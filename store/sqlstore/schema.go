@@ -28,6 +28,7 @@ import (
 //	executions   (id)                                  calls that charge or have an idempotency key
 //	idempotency  (service, agent_id, idem_key)         the execution a key belongs to
 //	answers      (execution_id)                        the answer to the agent, for as long as the key is kept
+//	answer_sizes (service, agent_id)                   how many bytes of answers are kept
 //	accounts     (service, agent_id, currency)         the sums over the ledger
 //	pools        (service, currency)                   what unapproved agents owe together
 //	ledger       (seq)                                 append-only: every change of a charge, every top-up

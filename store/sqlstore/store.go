@@ -79,6 +79,7 @@ type Store struct {
 	anchor     *anchor // limits are counted on it; nil: on the database's clock
 	clockSteps stepWatch
 	releases   releaseQueue
+	room       answerRoom
 	used       *recent      // agreements that have used_at set
 	floor      atomic.Int64 // when the database was last set back to an earlier state; 0: never
 	kept       atomic.Int64 // see KeepLedger
@@ -105,7 +106,10 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 		start := opts.Now()
 		opts.Elapsed = func() time.Duration { return opts.Now().Sub(start) }
 	}
-	s := &Store{dialect: d, opts: opts, clock: clock{local: opts.Now}, elapsed: opts.Elapsed}
+	s := &Store{
+		dialect: d, opts: opts, clock: clock{local: opts.Now}, elapsed: opts.Elapsed,
+		room: answerRoom{store.MaxAnswersOfAgent, store.MaxAnswers},
+	}
 	s.KeepLedger(math.MaxInt64)
 	if err := s.open(ctx, place); err != nil {
 		return nil, fmt.Errorf("opening the database %s: %w", publicPlace(place), err)

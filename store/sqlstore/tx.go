@@ -32,6 +32,7 @@ type tx struct {
 	keys       map[idempotencyKey]keyedExecution
 	nonces     map[nonceKey]bool
 	used       map[agreementKey]bool // first used now
+	answers    answerSizes
 
 	writes []command // to be run in their order
 	lines  []line    // of the ledger

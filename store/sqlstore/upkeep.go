@@ -113,6 +113,8 @@ func (s *Store) expiries() []expiry {
 	return []expiry{
 		{"DELETE FROM nonces WHERE (service, key_id, id) IN (SELECT service, key_id, id FROM nonces WHERE until <= ? ORDER BY until LIMIT 100 " +
 			"FOR UPDATE SKIP LOCKED)", 0, false},
+		{"DELETE FROM answer_sizes WHERE (service, agent_id) IN (SELECT service, agent_id FROM answer_sizes WHERE bytes <= 0 " +
+			"AND CAST(? AS BIGINT) > 0 ORDER BY service, agent_id LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
 		{"DELETE FROM revocations WHERE (service, kind, subject) IN (SELECT service, kind, subject FROM revocations WHERE until <= ? " +
 			"ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
 		{"DELETE FROM signing_keys WHERE id IN (SELECT id FROM signing_keys WHERE not_after > 0 AND not_after <= ? ORDER BY not_after " +

@@ -1,0 +1,78 @@
+package sqlstore
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/storetest"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+func TestAnswersThatAreKeptAreBounded(t *testing.T) {
+	t.Parallel()
+	for name, place := range map[string]func() string{
+		"SQLite":     func() string { return filepath.Join(t.TempDir(), "state.db") },
+		"PostgreSQL": func() string { return pgtest.Start(t).Database(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := storetest.NewClock(time.Now())
+			s, err := OpenByClock(t.Context(), place(), Options{Now: clock.Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			s.room = answerRoom{agent: 250, all: 600}
+			n := 0
+			kept := func(agent, key string) bool {
+				t.Helper()
+				n++
+				r := unapproved(agent, fmt.Sprintf("%06d", n), 1000)
+				r.Execution.IdempotencyKey = key
+				begun, err := s.Begin(t.Context(), r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer := &store.Answer{Output: make([]byte, 90), Message: "0123456789"}
+				if _, err := s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer}); err != nil {
+					t.Fatal(err)
+				}
+				r.Execution.ID += "again"
+				again, err := s.Begin(t.Context(), r)
+				if err != nil || again.Replay == nil {
+					t.Fatalf("again: %+v, %v", again, err)
+				}
+				return again.Replay.Answer != nil
+			}
+			want := func(agent string, want ...bool) {
+				t.Helper()
+				for i, w := range want {
+					if got := kept(agent, fmt.Sprintf("k%d", i)); got != w {
+						t.Errorf("%s, answer %d: kept %v; want %v", agent, i, got, w)
+					}
+				}
+			}
+			want("a", true, true, false, false)
+			want("b", true, true, false)
+			want("c", true, true)
+			want("d", false)
+			clock.Advance(25 * time.Hour)
+			if !kept("a", "k0") { // in place of the one that expired
+				t.Error("an answer under a key that has expired leaves no room")
+			}
+			if _, err := s.Purge(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			want("e", true, true, false)
+			want("b", true, true, false)
+			want("a", true, true, false)
+		})
+	}
+}
