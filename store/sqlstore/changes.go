@@ -23,7 +23,7 @@ func (t *tx) nextChange(ctx context.Context) (int64, error) {
 }
 
 // Revoke implements pat.Tokens. A second revocation of the same subject moves its At and Until later, never earlier; of
-// a token it changes nothing where the first lasts as long, because nothing can be issued under its id any more.
+// a token it changes nothing where the first was for as long, because nothing can come of the token any more.
 // Revoking an agreement also ends it; revoking an agent without a record blocks its id.
 func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	switch r.Kind {
@@ -33,7 +33,7 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	}
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
 		var err error
-		if ended, err := t.revokedUntil(ctx, &r); err != nil || ended {
+		if ended, err := t.revokedBefore(ctx, &r); err != nil || ended {
 			return err
 		}
 		switch r.Kind { // rows that others lock come before the number of the change, for which all wait
@@ -68,14 +68,14 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	})
 }
 
-// revokedUntil reports whether a token is revoked already, for as long as the revocation says.
-func (t *tx) revokedUntil(ctx context.Context, r *pat.Revocation) (bool, error) {
+// revokedBefore reports whether a token was revoked before, for as long from then as the revocation is from its time.
+func (t *tx) revokedBefore(ctx context.Context, r *pat.Revocation) (bool, error) {
 	if r.Kind != pat.RevokedToken {
 		return false, nil
 	}
 	var one int
-	return t.row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND kind = ? AND subject = ? AND until >= ?",
-		[]any{r.Service, string(r.Kind), r.Subject, nanos(r.Until)}, &one)
+	return t.row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND kind = ? AND subject = ? AND until - at >= ?",
+		[]any{r.Service, string(r.Kind), r.Subject, int64(r.Until.Sub(r.At))}, &one)
 }
 
 // coverIssued moves the time of a revocation so that it ends every PAT that was issued before it: also one that another
