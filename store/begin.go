@@ -63,7 +63,9 @@ type Admission struct {
 	Taken     []CounterSlot // one unit in each, to be given back if nothing was sent
 	// Expires counts from the call of Begin: the call may not be sent later. 0: no such bound. See limit.MaxDispatch.
 	Expires  time.Duration
-	Standing []limit.Standing // of the limit of each in Taken, in the same order
+	// Standing is of the limit of each in Taken, in the same order; with Replay it is of those that the call took when it was
+	// made, as they stand now.
+	Standing []limit.Standing
 	// Replay is the record of an earlier execution under the same idempotency key that has ended; then nothing was taken.
 	Replay *Execution
 }

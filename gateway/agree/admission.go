@@ -15,16 +15,23 @@ import (
 // keptPerSecond bounds agreements, and renewals, of all callers together: keys are free, and each costs a durable write.
 const keptPerSecond = 100
 
+// takenPerHour bounds how often one caller is told that an agent id belongs to others, so that nobody lists ids. An agent is
+// told once, with an id that is free.
+var takenPerHour = limit.Rate{Max: 5, Period: limit.Hour}
+
 // An admission bounds what one operation costs: for each caller before anything is read, and for all together when all
 // that can be checked without writing has been, so that what is refused takes nothing from others.
 type admission struct {
 	perCaller *bucket.Set
 	all       *rate.Limiter
+	taken     *bucket.Set // by caller, of agent ids of others
 	now       func() time.Time
 }
 
 func newAdmission(perCaller limit.Rate, now func() time.Time) *admission {
-	return &admission{perCaller: bucket.NewSet(perCaller), all: rate.NewLimiter(keptPerSecond, keptPerSecond), now: now}
+	return &admission{
+		perCaller: bucket.NewSet(perCaller), all: rate.NewLimiter(keptPerSecond, keptPerSecond), taken: bucket.NewSet(takenPerHour), now: now,
+	}
 }
 
 // ask takes from the bucket of a caller. The error is a *reason.Refusal.
@@ -32,7 +39,17 @@ func (a *admission) ask(from string) error {
 	if !a.perCaller.Admit(from, a.now()) {
 		return reason.TooManyConnections.Refusal("Too many agreements from this address.").After(a.perCaller.Wait())
 	}
+	if a.taken.Empty(from, a.now()) {
+		return reason.TooManyConnections.Refusal("Too many agent ids of others were asked for from this address.").After(a.taken.Wait())
+	}
 	return nil
+}
+
+// told notes what a caller was told.
+func (a *admission) told(from string, err error) {
+	if errors.Is(err, pat.ErrAgentIDTaken) {
+		a.taken.Admit(from, a.now())
+	}
 }
 
 // keep takes from the bucket of all. The error is errFull.

@@ -87,6 +87,7 @@ func (d *Desk) issued(c Call, operation Operation, by *admission, do func() (pat
 	issued, err := pat.Issued{}, by.ask(c.From)
 	if err == nil {
 		err = caught(func() (err error) { issued, err = do(); return err })
+		by.told(c.From, err)
 	}
 	e := &Event{Operation: operation, AgreementID: issued.AgreementID, Pending: issued.State == pat.AgreementPending}
 	if issued.Claims != nil {

@@ -273,6 +273,28 @@ var ruleCases = []ruleCase{
 		want: reason.InsufficientPermissions, message: "The service admits only agents its operator knows.",
 	}, "pat: {admission: allowlist, allow: [NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs]}"},
 	{refusalCase{
+		name: "a reserved id, where only listed keys are admitted", message: "The service admits only agents its operator knows.",
+		do:   func(d *desk) error { _, err := d.issue(d.fresh(d.Stranger("s-20"))); return err },
+		want: reason.InsufficientPermissions,
+	}, "pat: {admission: allowlist, allow: [{id: s-20, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}]}"},
+	{refusalCase{
+		name: "too many ids of others", want: reason.TooManyConnections, after: 12 * time.Minute,
+		message: "Too many agent ids of others were asked for from this address.", do: func(d *desk) error {
+			d.agreed("s-21")
+			for range 5 {
+				if _, err := d.issue(d.fresh(d.Stranger("s-21"))); refused(d.T, err).Reason != reason.AgentIDTaken {
+					return err
+				}
+			}
+			from := d.from
+			d.from = "192.0.2.99"
+			d.agreed("s-22") // others do not wait
+			d.from = from
+			_, err := d.issue(d.fresh(d.Stranger("s-23")))
+			return err
+		},
+	}, ""},
+	{refusalCase{
 		name: "a static agreement where fresh ones are required", want: reason.FreshAgreementRequired,
 		details: `{"issuer":"shop.example","policy":POLICY}`,
 		do:      func(d *desk) error { _, err := d.issue(d.static(d.Stranger("s-2"))); return err },

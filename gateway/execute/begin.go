@@ -33,7 +33,7 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	case err != nil:
 		return grant.Grant{}, nil, refusal.For(err)
 	case begun.Replay != nil:
-		return grant.Grant{}, &replay{*begun.Replay}, nil
+		return grant.Grant{}, &replay{*begun.Replay, begun.Standing}, nil
 	}
 	e.admission, e.sendBy = &begun, since.Add(request.Hold-sentBefore)
 	return grant.New(request.Execution.ID, x.terms(e, &begun, since)), nil, nil

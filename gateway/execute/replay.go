@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/store"
@@ -31,10 +32,22 @@ func (e *execution) answer(s shaped) *store.Answer {
 }
 
 // A replay is an earlier call under the same idempotency key.
-type replay struct{ execution store.Execution }
+type replay struct {
+	execution store.Execution
+	standing  []limit.Standing // of its limits, now
+}
 
-// result is the earlier call's answer again: the output as it was, or its Refusal.
+// result is the earlier call's answer again: the output as it was, or its Refusal, with its limits as they stand now.
 func (r *replay) result() (Result, error) {
+	result, f := r.answer()
+	if f != nil {
+		return Result{}, f.Standings(r.standing)
+	}
+	result.Standing = r.standing
+	return result, nil
+}
+
+func (r *replay) answer() (Result, *reason.Refusal) {
 	a, charge := r.execution.Answer, chargeOf(r.execution)
 	switch {
 	case a == nil && r.execution.State == store.Captured:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
@@ -113,8 +114,12 @@ func (b *beginning) run(ctx context.Context, t *tx) error {
 	b.result = store.Admission{}
 	e := b.Execution
 	forgotten, err := b.earlier(t)
-	if err != nil || b.result.Replay != nil {
+	if err != nil {
 		return err
+	}
+	if b.result.Replay != nil {
+		b.tellStanding(t)
+		return nil
 	}
 	if n := b.Nonce; n != nil && t.nonces[nonceKey{e.Service, string(n.KeyID), n.ID}] {
 		return store.ErrNonceUsed
@@ -187,6 +192,14 @@ func (b *beginning) earlier(t *tx) (forgotten string, err error) {
 	replay := *was
 	b.result.Replay = &replay
 	return "", nil
+}
+
+// tellStanding tells how the limits stand which the earlier execution took, or would take under the first candidate.
+func (b *beginning) tellStanding(t *tx) {
+	was := max(0, slices.IndexFunc(b.Candidates, func(c store.Candidate) bool { return c.Rule == b.result.Replay.Rule }))
+	for _, w := range b.reservations[was] {
+		b.result.Standing = append(b.result.Standing, t.standing(w))
+	}
 }
 
 // record takes the limits of the chosen candidate, and writes the record where the call charges or has a key.

@@ -44,19 +44,35 @@ func NewSet(r limit.Rate) *Set {
 
 // Admit takes one from the bucket of a caller, or reports false where it is empty, or that of a network around it.
 func (s *Set) Admit(caller string, now time.Time) bool {
-	if !s.take(caller, 1, now) {
-		return false
-	}
-	network, err := netip.ParsePrefix(caller)
-	if err != nil || network.Bits() != 64 {
-		return true
-	}
-	for i, bits := range wider {
-		if around := netip.PrefixFrom(network.Addr(), bits).Masked(); !s.take(around.String(), 2<<i, now) {
+	for i, name := range around(caller) {
+		if !s.take(name, 1<<i, now) {
 			return false
 		}
 	}
 	return true
+}
+
+// Empty reports whether the bucket of a caller is empty, or that of a network around it, and takes nothing.
+func (s *Set) Empty(caller string, now time.Time) bool {
+	for _, name := range around(caller) {
+		if l, ok := s.callers.GetIfPresent(name); ok && l.TokensAt(now) < 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// around are the names of the buckets of a caller: its own, and those of the networks around it.
+func around(caller string) []string {
+	names := []string{caller}
+	network, err := netip.ParsePrefix(caller)
+	if err != nil || network.Bits() != 64 {
+		return names
+	}
+	for _, bits := range wider {
+		names = append(names, netip.PrefixFrom(network.Addr(), bits).Masked().String())
+	}
+	return names
 }
 
 // take takes one from a bucket that holds as much as times those of callers.

@@ -1,0 +1,34 @@
+package gateway_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// An answer that is given again tells how the limits stand, as the first one did; it took nothing from them.
+func TestReplayedAnswersTellTheLimits(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	reject := false
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		if reject {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = w.Write([]byte(`{"ok":true}`))
+	}
+	for key, status := range map[string]int{"good": http.StatusOK, "bad": http.StatusNotFound} {
+		reject = status != http.StatusOK
+		first := g.Execute(a, gatetest.Ordering, "Idempotency-Key", key)
+		again := g.Execute(a, gatetest.Ordering, "Idempotency-Key", key)
+		if first.Status != status || again.Status != status || again.Header.Get("Idempotency-Replayed") != "true" {
+			t.Fatalf("%s: %d %s, then %d %s", key, first.Status, first.Body, again.Status, again.Body)
+		}
+		for _, name := range []string{"RateLimit", "RateLimit-Policy"} {
+			if got, want := again.Header.Get(name), first.Header.Get(name); got != want || got == "" {
+				t.Errorf("%s: %s %q, want %q as at first", key, name, got, want)
+			}
+		}
+	}
+}
