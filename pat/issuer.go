@@ -221,7 +221,7 @@ func (i *Issuer) wasPending(ctx context.Context, a Agreement) bool {
 func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID KeyID, a Assurance) (approved, listed bool, err error) {
 	listed, err = i.rules.lists(agentID, keyID)
 	switch {
-	case errors.Is(err, ErrAgentIDTaken) && i.rules.Admission == AdmitAllowlist: // not even that the id is somebody's
+	case err != nil && i.rules.Admission == AdmitAllowlist && !i.rules.knows(keyID): // not even that the id is somebody's
 		return false, false, ErrNotAdmitted
 	case err != nil:
 		return false, false, err

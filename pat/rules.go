@@ -3,6 +3,7 @@ package pat
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -126,6 +127,12 @@ func (r *Rules) lists(agentID AgentID, keyID KeyID) (bool, error) {
 		return false, ErrKeyTaken
 	}
 	return listed, nil
+}
+
+// knows reports whether the configuration lists this key, whatever its id.
+func (r *Rules) knows(keyID KeyID) bool {
+	has := func(k Known) bool { return k.KeyID == keyID }
+	return slices.ContainsFunc(r.Allow, has) || slices.ContainsFunc(r.Parties, has)
 }
 
 // idTaken returns an error that suggests an id derived from the key, which is very likely free.

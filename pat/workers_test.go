@@ -11,6 +11,8 @@ import (
 // Not more signatures are verified at once than there are workers, whoever waits too long is refused, and a panic frees
 // its worker.
 func TestSignaturesWaitForTheirTurn(t *testing.T) {
+	before := verifying
+	t.Cleanup(func() { verifying = before })
 	synctest.Test(t, func(t *testing.T) {
 		verifying = semaphore.NewWeighted(2)
 		running, most, done, refused := 0, 0, make(chan error), 0

@@ -62,7 +62,7 @@ type Admission struct {
 	Recorded  bool          // an execution record exists, and must be settled
 	Taken     []CounterSlot // one unit in each, to be given back if nothing was sent
 	// Expires counts from the call of Begin: the call may not be sent later. 0: no such bound. See limit.MaxDispatch.
-	Expires  time.Duration
+	Expires time.Duration
 	// Standing is of the limit of each in Taken, in the same order; with Replay it is of those that the call took when it was
 	// made, as they stand now.
 	Standing []limit.Standing

@@ -34,7 +34,8 @@ const settleTime = 30 * time.Second
 // problem is an error.
 func Load(ctx context.Context, c *config.Config, now func() time.Time) (*Loaded, config.Problems) {
 	l := &loading{ctx: ctx, config: c, now: now}
-	out := &Loaded{server: Settings{Proxies: c.Server.TrustedProxies, Metrics: c.Telemetry.Metrics, AdminHosts: c.Admin.Hosts}, hash: configHash(c)}
+	settings := Settings{Proxies: c.Server.TrustedProxies, Metrics: c.Telemetry.Metrics, AdminHosts: c.Admin.Hosts}
+	out := &Loaded{server: settings, hash: configHash(c)}
 	for i := range c.Services {
 		if s := l.service(i); s != nil {
 			out.definitions = append(out.definitions, s)
