@@ -111,31 +111,37 @@ func (s *Service) sign(ctx context.Context, session Session, policy Policy) (Agr
 }
 
 func (s *Service) signAs(ctx context.Context, form Form, session Session, policy Policy) (Agreement, error) {
-	var request signedPolicy
-	var err error
-	if form == FormFresh {
-		request, err = s.client.signFresh(session, policy, session.Requested)
-	} else {
-		request, err = s.client.signStatic(form, policy)
-	}
-	if err != nil {
-		return Agreement{}, err
-	}
-	body := map[string]any{"agent_id": session.AgentID, "signed_policy": request.policy, "agent_public_key": request.publicKey}
-	if len(session.Requested) > 0 {
-		body["scope"] = session.Requested
-	}
-	data, err := json.Marshal(body)
-	if err != nil {
-		return Agreement{}, fmt.Errorf("writing the agreement: %w", err)
+	var static signedPolicy // the same wherever it is sent
+	if form != FormFresh {
+		var err error
+		if static, err = s.client.signStatic(form, policy); err != nil {
+			return Agreement{}, err
+		}
 	}
 	session.Form, session.PolicyUID, session.PolicyDigest = form, policy.UID, policy.Digest
-	return s.issue(ctx, session, data)
+	return s.issue(ctx, session, func(address string) ([]byte, error) {
+		signed := static
+		if form == FormFresh {
+			var err error
+			if signed, err = s.client.signFresh(session, policy, address); err != nil {
+				return nil, err
+			}
+		}
+		body := map[string]any{"agent_id": session.AgentID, "signed_policy": signed.policy, "agent_public_key": signed.publicKey}
+		if len(session.Requested) > 0 {
+			body["scope"] = session.Requested
+		}
+		return json.Marshal(body)
+	})
 }
 
-// issue sends an agreement and keeps the session with the PAT that it returns.
-func (s *Service) issue(ctx context.Context, session Session, body []byte) (Agreement, error) {
-	answer, err := s.post(ctx, issueOp, session.Endpoints.Issue, nil, body)
+// issue sends an agreement, made for the address it is sent to, and keeps the session with the PAT that it returns.
+func (s *Service) issue(ctx context.Context, session Session, bodyFor func(address string) ([]byte, error)) (Agreement, error) {
+	var body []byte // as it was sent last
+	answer, err := s.postFor(ctx, issueOp, session.Endpoints.Issue, nil, func(address string) (made []byte, err error) {
+		body, err = bodyFor(address)
+		return body, err
+	})
 	if err != nil {
 		return Agreement{}, err
 	}
@@ -162,7 +168,7 @@ var errNotPending = errors.New("the agreement no longer waits for approval")
 // recognizes it.
 func (s *Service) repeatAgreement(ctx context.Context, session Session) (Agreement, error) {
 	session.Form, session.PolicyUID, session.PolicyDigest = session.pendingForm, session.pendingUID, session.pendingDigest
-	agreement, err := s.issue(ctx, session, []byte(session.pending.reveal()))
+	agreement, err := s.issue(ctx, session, func(string) ([]byte, error) { return []byte(session.pending.reveal()), nil })
 	for _, over := range []error{ErrAgreementStale, ErrAgreementReplayed, ErrPolicyMismatch} {
 		if errors.Is(err, over) {
 			return Agreement{}, errNotPending

@@ -170,6 +170,7 @@ const (
 	ErrPolicyMismatch          = reasonError(reason.PolicyMismatch)
 	ErrAgreementReplayed       = reasonError(reason.AgreementReplayed)
 	ErrAgreementStale          = reasonError(reason.AgreementStale)
+	ErrAgreementMisdirected    = reasonError(reason.AgreementMisdirected)
 	ErrBadSignature            = reasonError(reason.BadSignature)
 	ErrWeakKey                 = reasonError(reason.WeakKey)
 	ErrUnsupportedKey          = reasonError(reason.UnsupportedKey)

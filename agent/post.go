@@ -26,9 +26,20 @@ var (
 // post sends a request that carries a signature or a PAT to the first of the addresses that exists. It follows no
 // redirect. An answer other than 2xx is an *Error.
 func (s *Service) post(ctx context.Context, op operation, addresses []string, header http.Header, body []byte) (fetch.Answer, error) {
+	return s.postFor(ctx, op, addresses, header, func(string) ([]byte, error) { return body, nil })
+}
+
+// postFor is post of a body that is made for each address.
+func (s *Service) postFor(
+	ctx context.Context, op operation, addresses []string, header http.Header, bodyFor func(address string) ([]byte, error),
+) (fetch.Answer, error) {
 	from := s.agentsURL()
 	var first error
 	for _, address := range addresses {
+		body, err := bodyFor(address)
+		if err != nil {
+			return fetch.Answer{}, err
+		}
 		h := http.Header{"Accept": {"application/json"}}
 		if len(body) > 0 {
 			h.Set("Content-Type", "application/json")

@@ -43,9 +43,11 @@ type signedPolicy struct {
 	policy, publicKey string
 }
 
-func (c *Client) signFresh(s Session, p Policy, scope []string) (signedPolicy, error) {
+// signFresh signs an agreement that is sent to a URL.
+func (c *Client) signFresh(s Session, p Policy, to string) (signedPolicy, error) {
 	jws, err := pat.SignAgreement(c.o.Key, pat.AgreementClaims{
-		AgentID: s.AgentID, Audience: s.Issuer, IssuedAt: c.o.Now(), PolicyUID: p.UID, PolicyDigest: p.Digest, Scope: scope, Declared: s.Declared,
+		AgentID: s.AgentID, Audience: s.Issuer, URL: to, IssuedAt: c.o.Now(), PolicyUID: p.UID, PolicyDigest: p.Digest,
+		Scope: s.Requested, Declared: s.Declared,
 	})
 	if err != nil {
 		return signedPolicy{}, fmt.Errorf("signing the agreement: %w", err)

@@ -90,8 +90,8 @@ func agree(ctx context.Context, gateway string, agents int) ([]string, error) {
 		}
 		id := fmt.Sprintf("agent-%d", i)
 		signed, err := pat.SignAgreement(private, pat.AgreementClaims{
-			AgentID: pat.AgentID(id), Audience: "bench.example", IssuedAt: time.Now(), PolicyUID: "https://bench.example/policy",
-			PolicyDigest: digest,
+			AgentID: pat.AgentID(id), Audience: "bench.example", URL: gateway + "/api/pat/issue", IssuedAt: time.Now(),
+			PolicyUID: "https://bench.example/policy", PolicyDigest: digest,
 		})
 		if err != nil {
 			return nil, err

@@ -97,7 +97,8 @@ func TestThroughAnotherDoor(t *testing.T) {
 	uid, _ := policy["uid"].(string)
 	digest, _ := policy["digest"].(string)
 	signed, err := pat.SignAgreement(who.Key, pat.AgreementClaims{
-		AgentID: who.ID, Audience: "shop.example", IssuedAt: g.Now(), Nonce: strings.Repeat("n", 16), PolicyUID: uid, PolicyDigest: digest,
+		AgentID: who.ID, Audience: "shop.example", URL: g.Directory.Current().Service("default").At("/api/pat/issue"), IssuedAt: g.Now(),
+		Nonce: strings.Repeat("n", 16), PolicyUID: uid, PolicyDigest: digest,
 	})
 	g.Must(err)
 	agreement := doorRequest{Do: "agree", AgentID: "agent-1", PublicKey: jwk, Signed: signed}

@@ -51,12 +51,13 @@ type Accepted struct {
 // policies only to return ErrPolicyMismatch instead of ErrBadSignature. It does not check whether a fresh agreement was
 // used before: the Store does.
 //
-// Errors are of kind ErrBadAgentID, ErrBadSignature, ErrBadAgreement, ErrAgreementStale or ErrPolicyMismatch.
-func VerifyAgreement(p Presented, issuer string, current Offer, past []Offer, now time.Time) (Accepted, error) {
+// Errors are of kind ErrBadAgentID, ErrBadSignature, ErrBadAgreement, ErrAgreementMisdirected, ErrAgreementStale or
+// ErrPolicyMismatch.
+func VerifyAgreement(p Presented, to Recipient, current Offer, past []Offer, now time.Time) (Accepted, error) {
 	if _, err := ParseAgentID(string(p.AgentID)); err != nil {
 		return Accepted{}, err
 	}
-	accepted, err := verifyPresented(p, issuer, current, past)
+	accepted, err := verifyPresented(p, to, current, past)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -71,12 +72,12 @@ func (a Accepted) stale(now time.Time) bool {
 }
 
 // verifyPresented is VerifyAgreement without the time: it does not check whether a fresh agreement is stale.
-func verifyPresented(p Presented, issuer string, current Offer, past []Offer) (Accepted, error) {
+func verifyPresented(p Presented, to Recipient, current Offer, past []Offer) (Accepted, error) {
 	if p.Key.IsZero() {
 		return Accepted{}, ErrUnsupportedKey
 	}
 	if strings.Contains(p.Signed, ".") { // neither hex nor base64 contains a dot
-		return verifyAgreementJWS(p, issuer, current)
+		return verifyAgreementJWS(p, to, current)
 	}
 	signature, err := detachedSignature(p.Key, p.Signed)
 	if err != nil {
@@ -101,7 +102,7 @@ func verifyPresented(p Presented, issuer string, current Offer, past []Offer) (A
 	return Accepted{}, ErrBadSignature
 }
 
-func verifyAgreementJWS(p Presented, issuer string, current Offer) (Accepted, error) {
+func verifyAgreementJWS(p Presented, to Recipient, current Offer) (Accepted, error) {
 	text := strings.TrimSpace(p.Signed)
 	j, err := parseJWS(text, maxSigned)
 	if err != nil {
@@ -114,7 +115,7 @@ func verifyAgreementJWS(p Presented, issuer string, current Offer) (Accepted, er
 		return Accepted{}, &AgreementError{Reason: fmt.Sprintf("it is longer than %d bytes", maxFresh)}
 	}
 	if j.typ == TypeAgreement {
-		a, err := freshAgreement(j, p, issuer, current)
+		a, err := freshAgreement(j, p, to, current)
 		if err != nil {
 			return Accepted{}, err
 		}
@@ -137,7 +138,7 @@ func verifyAgreementJWS(p Presented, issuer string, current Offer) (Accepted, er
 }
 
 // freshAgreement reads the payload of a JWS whose signature has verified.
-func freshAgreement(j jws, p Presented, issuer string, current Offer) (Accepted, error) {
+func freshAgreement(j jws, p Presented, to Recipient, current Offer) (Accepted, error) {
 	if inHeader, ok := j.header["jwk"]; ok {
 		jwk, isObject := inHeader.(map[string]any)
 		if !isObject {
@@ -154,8 +155,10 @@ func freshAgreement(j jws, p Presented, issuer string, current Offer) (Accepted,
 	switch {
 	case c.AgentID != p.AgentID:
 		return Accepted{}, &AgreementError{"iss", "want the agent_id that is sent with it"}
-	case c.Audience != issuer:
-		return Accepted{}, &AgreementError{"aud", "want this service's issuer, " + issuer}
+	case c.Audience != to.Issuer:
+		return Accepted{}, &AgreementError{"aud", "want this service's issuer, " + to.Issuer}
+	case !to.at(c.URL):
+		return Accepted{}, &MisdirectedError{to.URLs[0]}
 	case c.PolicyDigest != current.Digest || c.PolicyUID != current.UID:
 		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: bounded(c.PolicyDigest)}
 	}
@@ -169,6 +172,7 @@ func freshAgreement(j jws, p Presented, issuer string, current Offer) (Accepted,
 type AgreementClaims struct {
 	AgentID      AgentID // iss
 	Audience     string  // aud: the service's issuer
+	URL          string  // htu: where it is sent, as in RFC 9449 4.2
 	IssuedAt     time.Time
 	Nonce        string // jti, 16 to 128 visible ASCII characters
 	PolicyUID    string
@@ -198,6 +202,7 @@ func readAgreement(payload []byte) (AgreementClaims, error) {
 	if c.Audience, err = soleAudience(tree["aud"]); err != nil {
 		return AgreementClaims{}, &AgreementError{"aud", "want one string"}
 	}
+	c.URL, _ = tree["htu"].(string) // freshAgreement compares it
 	if c.IssuedAt, err = numericDate(tree["iat"]); err != nil {
 		return AgreementClaims{}, &AgreementError{"iat", "want seconds since 1970"}
 	}

@@ -68,7 +68,7 @@ func TestDetachedSignaturesInEveryForm(t *testing.T) {
 		for form, text := range texts {
 			for scheme, signature := range signatures(t, signer, text) {
 				for encoding, encode := range encodings {
-					a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: encode(signature), Key: keyOf(t, signer)}, issuer,
+					a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: encode(signature), Key: keyOf(t, signer)}, recipient,
 						offer, nil, noon)
 					if err != nil || a.Form != "detached:"+form+":"+scheme {
 						t.Errorf("%s, %s, %s: %q, %v", form, scheme, encoding, a.Form, err)
@@ -96,7 +96,7 @@ func TestPolicyAsJWS(t *testing.T) {
 		for _, typ := range []any{"JWT", "JOSE", nil, "odrl+jwt"} {
 			header := map[string]any{"alg": alg, "typ": typ, "kid": "../../etc/passwd"}
 			text := jws(t, header, other, sign)
-			a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}, issuer, offer, nil, noon)
+			a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}, recipient, offer, nil, noon)
 			if err != nil || a.Form != "jws-policy" || a.Assurance != pat.Static || string(a.Signature) != text || a.Signed != nil {
 				t.Errorf("%s %v: %+v, %v", alg, typ, a, err)
 			}
@@ -104,7 +104,7 @@ func TestPolicyAsJWS(t *testing.T) {
 		for _, typ := range []string{"uim-proof+jwt", "uim-pat+jwt", "application/UIM-proof+jwt"} {
 			text := jws(t, map[string]any{"alg": alg, "typ": typ}, other, sign)
 			p := pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}
-			if _, err := pat.VerifyAgreement(p, issuer, offer, nil, noon); !errors.Is(err, pat.ErrBadSignature) {
+			if _, err := pat.VerifyAgreement(p, recipient, offer, nil, noon); !errors.Is(err, pat.ErrBadSignature) {
 				t.Errorf("%s as %s: %v", alg, typ, err)
 			}
 		}
@@ -117,7 +117,7 @@ func TestPolicyAsJWSIsNotPadded(t *testing.T) {
 	for pad, want := range map[int]error{len(policyV1) / 2: nil, 20 * len(policyV1): pat.ErrPolicyMismatch} {
 		padded := append(bytes.Repeat([]byte(" "), pad), policyV1...)
 		text := jws(t, map[string]any{"alg": "EdDSA"}, padded, edSign(edKey()))
-		_, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, edKey())}, issuer, offer, nil, noon)
+		_, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, edKey())}, recipient, offer, nil, noon)
 		if !errors.Is(err, want) {
 			t.Errorf("with %d spaces: %v, want %v", pad, err, want)
 		}
@@ -129,12 +129,13 @@ func TestFreshAgreement(t *testing.T) {
 	for _, signer := range []crypto.Signer{rsaKey(), ecKey(), edKey()} {
 		for _, age := range []time.Duration{0, 5 * time.Minute, -5 * time.Minute} {
 			text, err := pat.SignAgreement(signer, pat.AgreementClaims{
-				AgentID: "agent", Audience: issuer, IssuedAt: noon.Add(-age), PolicyUID: policyUID, PolicyDigest: offer.Digest, Scope: []string{search},
+				AgentID: "agent", Audience: issuer, URL: issueURL, IssuedAt: noon.Add(-age),
+				PolicyUID: policyUID, PolicyDigest: offer.Digest, Scope: []string{search},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}, issuer, offer, nil, noon)
+			a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}, recipient, offer, nil, noon)
 			if err != nil || a.Assurance != pat.Fresh || a.Form != "jws-agreement" || len(a.Nonce) < 16 || !a.IssuedAt.Equal(noon.Add(-age)) {
 				t.Errorf("%T: %+v, %v", signer, a, err)
 			}
@@ -167,6 +168,16 @@ func TestFreshAgreementsThatAreRefused(t *testing.T) {
 		"another service":         {nil, m{"aud": "bank.example"}, pat.ErrBadAgreement, "aud"},
 		"several services":        {nil, m{"aud": []string{issuer, "bank.example"}}, pat.ErrBadAgreement, "aud"},
 		"no service":              {nil, m{"aud": []string{}}, pat.ErrBadAgreement, "aud"},
+		"sent to nowhere":         {nil, m{"htu": absent}, pat.ErrAgreementMisdirected, ""},
+		"sent to a mirror":        {nil, m{"htu": "https://mirror.example/api/pat/issue"}, pat.ErrAgreementMisdirected, ""},
+		"sent to a subdomain":     {nil, m{"htu": "https://x.shop.example/api/pat/issue"}, pat.ErrAgreementMisdirected, ""},
+		"sent in clear text":      {nil, m{"htu": "http://shop.example/api/pat/issue"}, pat.ErrAgreementMisdirected, ""},
+		"sent to another port":    {nil, m{"htu": "https://shop.example:8443/api/pat/issue"}, pat.ErrAgreementMisdirected, ""},
+		"sent to another path":    {nil, m{"htu": "https://shop.example/api/pat/renew"}, pat.ErrAgreementMisdirected, ""},
+		"an escaped path":         {nil, m{"htu": "https://shop.example/api%2Fpat/issue"}, pat.ErrAgreementMisdirected, ""},
+		"a user in the URL":       {nil, m{"htu": "https://shop.example@mirror.example/api/pat/issue"}, pat.ErrAgreementMisdirected, ""},
+		"htu as a list":           {nil, m{"htu": []string{issueURL}}, pat.ErrAgreementMisdirected, ""},
+		"host in capitals":        {nil, m{"htu": "HTTPS://Shop.Example:443/api/pat/issue?x=1#y"}, nil, ""},
 		"old":                     {nil, m{"iat": noon.Unix() - 301}, pat.ErrAgreementStale, ""},
 		"from the future":         {nil, m{"iat": noon.Unix() + 301}, pat.ErrAgreementStale, ""},
 		"iat as text":             {nil, m{"iat": "1"}, pat.ErrBadAgreement, "iat"},
@@ -201,7 +212,8 @@ func TestFreshAgreementsThatAreRefused(t *testing.T) {
 	} {
 		header := m{"typ": pat.TypeAgreement, "alg": "EdDSA"}
 		payload := m{
-			"iss": "agent", "aud": issuer, "iat": noon.Unix(), "jti": "0123456789abcdef0123", "policy": m{"uid": policyUID, "digest": offer.Digest},
+			"iss": "agent", "aud": issuer, "htu": issueURL, "iat": noon.Unix(), "jti": "0123456789abcdef0123",
+			"policy": m{"uid": policyUID, "digest": offer.Digest},
 		}
 		maps.Copy(header, tt.header)
 		for k, v := range tt.payload {
@@ -210,7 +222,7 @@ func TestFreshAgreementsThatAreRefused(t *testing.T) {
 			}
 		}
 		text := jws(t, header, payload, edSign(edKey()))
-		a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, edKey())}, issuer, offer, nil, noon)
+		a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, edKey())}, recipient, offer, nil, noon)
 		if !errors.Is(err, tt.want) || (err != nil) != (a.Form == "") {
 			t.Errorf("%s: %+v, %v; want %v", name, a, err, tt.want)
 		}
@@ -284,7 +296,7 @@ func TestAgreementsThatAreRefused(t *testing.T) {
 		},
 		"JWS with other bits unset": {"a", goodJWS[:len(goodJWS)-1] + otherDigit(goodJWS[len(goodJWS)-1]), ed, pat.ErrBadSignature},
 	} {
-		a, err := pat.VerifyAgreement(pat.Presented{AgentID: pat.AgentID(tt.agent), Signed: tt.signed, Key: tt.key}, issuer,
+		a, err := pat.VerifyAgreement(pat.Presented{AgentID: pat.AgentID(tt.agent), Signed: tt.signed, Key: tt.key}, recipient,
 			current, []pat.Offer{old}, noon)
 		if !errors.Is(err, tt.want) || a.Form != "" {
 			t.Errorf("%s: %+v, %v; want %v", name, a, err, tt.want)
@@ -297,7 +309,7 @@ func TestAgreementsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v does not say what was signed", name, err)
 		}
 	}
-	if _, err := pat.VerifyAgreement(pat.Presented{AgentID: "a", Signed: goodJWS, Key: ed}, issuer, current, nil, noon); err != nil {
+	if _, err := pat.VerifyAgreement(pat.Presented{AgentID: "a", Signed: goodJWS, Key: ed}, recipient, current, nil, noon); err != nil {
 		t.Errorf("the good one: %v", err)
 	}
 }
@@ -312,7 +324,7 @@ func FuzzVerifyAgreement(f *testing.F) {
 	offer, old := offerOf(f, policyV1), offerOf(f, policyV2)
 	key := keyOf(f, edKey())
 	fresh := must(pat.SignAgreement(edKey(),
-		pat.AgreementClaims{AgentID: "a", Audience: issuer, IssuedAt: noon, PolicyUID: policyUID, PolicyDigest: offer.Digest}))
+		pat.AgreementClaims{AgentID: "a", Audience: issuer, URL: issueURL, IssuedAt: noon, PolicyUID: policyUID, PolicyDigest: offer.Digest}))
 	detached := hex.EncodeToString(ed25519.Sign(edKey(), policyV1))
 	static := jws(f, map[string]any{"alg": "EdDSA", "typ": "JWT"}, policyV1, edSign(edKey()))
 	good := []string{fresh, detached, static, base64.StdEncoding.EncodeToString(must(hex.DecodeString(detached)))}
@@ -321,7 +333,7 @@ func FuzzVerifyAgreement(f *testing.F) {
 	}
 	raw := string(must(hex.DecodeString(detached)))
 	f.Fuzz(func(t *testing.T, signed string) {
-		a, err := pat.VerifyAgreement(pat.Presented{AgentID: "a", Signed: signed, Key: key}, issuer, offer, []pat.Offer{old}, noon)
+		a, err := pat.VerifyAgreement(pat.Presented{AgentID: "a", Signed: signed, Key: key}, recipient, offer, []pat.Offer{old}, noon)
 		if err != nil {
 			if a.Form != "" {
 				t.Fatalf("%+v, %v", a, err)

@@ -27,6 +27,9 @@ var (
 	ErrAgreementReplayed = errors.New("the agreement was used before")
 	// ErrAgreementStale means that the agreement was made more than five minutes from now. AGREEMENT_STALE.
 	ErrAgreementStale = errors.New("the agreement was not made now")
+	// ErrAgreementMisdirected means that the agreement was made to be sent elsewhere. Every such error is a *MisdirectedError.
+	// AGREEMENT_MISDIRECTED.
+	ErrAgreementMisdirected = errors.New("the agreement was made to be sent elsewhere")
 	// ErrFreshRequired means that only a fresh agreement (or a proof of key) is accepted. FRESH_AGREEMENT_REQUIRED.
 	ErrFreshRequired = errors.New("an agreement that cannot be replayed, or a proof of key, is required")
 	// ErrNotAdmitted means that the operator admits listed or approved agents only. INSUFFICIENT_PERMISSIONS.
@@ -64,6 +67,16 @@ var (
 	// ErrBadExport means that a bundle does not prove the agreement it contains.
 	ErrBadExport = errors.New("the bundle does not prove an agreement")
 )
+
+// A MisdirectedError carries where agreements are sent.
+type MisdirectedError struct{ URL string }
+
+func (e *MisdirectedError) Error() string {
+	return fmt.Sprintf("%s: want htu %s", ErrAgreementMisdirected, e.URL)
+}
+
+// Unwrap returns ErrAgreementMisdirected.
+func (e *MisdirectedError) Unwrap() error { return ErrAgreementMisdirected }
 
 // A PolicyMismatchError carries what is offered now. SignedDigest is empty where the signed policy could not be
 // identified.

@@ -132,7 +132,8 @@ func verifyEvidence(a Agreement, p PolicyDocument) error {
 	if a.Signed != nil {
 		return errorOfKind(ErrBadExport, "a JWS holds what it signs; the bundle holds something beside it")
 	}
-	accepted, err := verifyAgreementJWS(Presented{AgentID: a.AgentID, Signed: string(a.Signature), Key: key}, a.Issuer, offer)
+	presented := Presented{AgentID: a.AgentID, Signed: string(a.Signature), Key: key}
+	accepted, err := verifyAgreementJWS(presented, Recipient{Issuer: a.Issuer}, offer)
 	switch {
 	case err != nil:
 		return errorOfKind(ErrBadExport, "the signature: %v", err)

@@ -53,7 +53,7 @@ func verifiedForm(tb testing.TB, o pat.Offer, text []byte) (string, error) {
 	tb.Helper()
 	a, err := pat.VerifyAgreement(pat.Presented{
 		AgentID: "a", Signed: hex.EncodeToString(ed25519.Sign(edKey(), text)), Key: keyOf(tb, edKey()),
-	}, issuer, o, nil, noon)
+	}, recipient, o, nil, noon)
 	return a.Form, err
 }
 

@@ -29,9 +29,12 @@ const (
 	issuer    = "shop.example"
 	policyUID = "https://shop.example/policy/1"
 	policyURL = "https://shop.example/api/policy"
+	issueURL  = "https://shop.example/api/pat/issue"
 	search    = "shop.example:search:v1"
 	buy       = "shop.example:buy:v1" // charges
 )
+
+var recipient = pat.Recipient{Issuer: issuer, URLs: []string{issueURL}}
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
@@ -171,7 +174,7 @@ func newWorld(tb testing.TB, change ...func(*world, *pat.KeyringConfig)) *world 
 	w := &world{clock: &clock{t: noon}, files: &memory{}}
 	w.terms = &terms{offer: offerOf(tb, policyV1), limit: limit.Rate{Max: 1000, Period: limit.Hour}}
 	w.rules = pat.Rules{
-		Service: service, Issuer: issuer, PolicyURL: policyURL, TTL: time.Hour, Leeway: 30 * time.Second,
+		Service: service, Issuer: issuer, PolicyURL: policyURL, IssueURLs: []string{issueURL}, TTL: time.Hour, Leeway: 30 * time.Second,
 		Freshness: pat.FreshnessOptional, Admission: pat.AdmitOpen,
 	}
 	c := pat.KeyringConfig{Files: w.files, Algorithm: pat.EdDSA, Overlap: 2 * time.Hour, Now: w.now}
@@ -227,7 +230,8 @@ func (w *world) advance(tb testing.TB, d time.Duration) {
 func (w *world) fresh(tb testing.TB, agentID string, key ed25519.PrivateKey, change ...func(*pat.AgreementClaims)) pat.IssueRequest {
 	tb.Helper()
 	c := pat.AgreementClaims{
-		AgentID: pat.AgentID(agentID), Audience: issuer, IssuedAt: w.now(), PolicyUID: w.terms.offer.UID, PolicyDigest: w.terms.offer.Digest,
+		AgentID: pat.AgentID(agentID), Audience: issuer, URL: issueURL, IssuedAt: w.now(),
+		PolicyUID: w.terms.offer.UID, PolicyDigest: w.terms.offer.Digest,
 	}
 	for _, f := range change {
 		f(&c)

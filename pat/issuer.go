@@ -100,9 +100,9 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	}
 	offer := i.terms.Offer()
 	var accepted Accepted
-	err = inTurn(ctx, func() (err error) {
+	err = verifying.inTurn(ctx, func() (err error) {
 		presented := Presented{AgentID: agentID, Signed: r.SignedPolicy, Key: key}
-		accepted, err = verifyPresented(presented, i.rules.Issuer, offer, i.terms.Past())
+		accepted, err = verifyPresented(presented, i.rules.recipient(), offer, i.terms.Past())
 		return err
 	})
 	if err != nil {

@@ -115,7 +115,7 @@ func SignAgreement(signer crypto.Signer, c AgreementClaims) (string, error) {
 		c.Nonce = rand.Text()
 	}
 	payload := map[string]any{
-		"iss": c.AgentID, "aud": c.Audience, "iat": c.IssuedAt.Unix(), "jti": c.Nonce,
+		"iss": c.AgentID, "aud": c.Audience, "htu": c.URL, "iat": c.IssuedAt.Unix(), "jti": c.Nonce,
 		"policy": map[string]any{"uid": c.PolicyUID, "digest": c.PolicyDigest},
 	}
 	if len(c.Scope) > 0 {

@@ -57,6 +57,7 @@ type Rules struct {
 	Service   string // id of the service
 	Issuer    string
 	PolicyURL string        // claim pol
+	IssueURLs []string      // where agreements are sent; the first is the one to name
 	TTL       time.Duration // a second to MaxTTL
 	Leeway    time.Duration
 	Grace     time.Duration // pat.renew_grace
@@ -66,11 +67,13 @@ type Rules struct {
 	Parties   []Known // the parties of the policy, with ids: reserved and admitted like Allow
 }
 
+func (r *Rules) recipient() Recipient { return Recipient{r.Issuer, r.IssueURLs} }
+
 func (r *Rules) check() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if r.Service == "" || r.Issuer == "" || r.PolicyURL == "" {
-		fail("a service needs an id, an issuer and a policy URL")
+	if r.Service == "" || r.Issuer == "" || r.PolicyURL == "" || len(r.IssueURLs) == 0 {
+		fail("a service needs an id, an issuer, a policy URL and a URL that agreements are sent to")
 	}
 	if r.TTL < time.Second || r.TTL > MaxTTL {
 		fail("pat.ttl: want 1s to %s", MaxTTL)

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
-
-	"golang.org/x/sync/semaphore"
 )
 
 // Not more signatures are verified at once than there are workers, whoever waits too long is refused, and a panic frees
@@ -14,7 +12,7 @@ func TestSignaturesWaitForTheirTurn(t *testing.T) {
 	before := verifying
 	t.Cleanup(func() { verifying = before })
 	synctest.Test(t, func(t *testing.T) {
-		verifying = semaphore.NewWeighted(2)
+		w := newWorkers(2)
 		running, most, done, refused := 0, 0, make(chan error), 0
 		release := make(chan struct{})
 		work := func() error {
@@ -25,7 +23,7 @@ func TestSignaturesWaitForTheirTurn(t *testing.T) {
 			return nil
 		}
 		for range 5 {
-			go func() { done <- inTurn(t.Context(), work) }()
+			go func() { done <- w.inTurn(t.Context(), work) }()
 			synctest.Wait()
 		}
 		for range 3 {
@@ -39,9 +37,9 @@ func TestSignaturesWaitForTheirTurn(t *testing.T) {
 		}
 		func() {
 			defer func() { _ = recover() }()
-			_ = inTurn(t.Context(), func() error { panic("canary") })
+			_ = w.inTurn(t.Context(), func() error { panic("canary") })
 		}()
-		if !verifying.TryAcquire(2) {
+		if !w.free.TryAcquire(2) {
 			t.Error("a panic kept its worker")
 		}
 	})

@@ -24,7 +24,8 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	presented := pat.Presented{AgentID: pat.AgentID(agentID), Signed: signed, Key: key}
-	accepted, err := pat.VerifyAgreement(presented, Issuer, s.offer, nil, s.Clock.Now())
+	to := pat.Recipient{Issuer: Issuer, URLs: []string{"http://" + r.Host + r.URL.Path}}
+	accepted, err := pat.VerifyAgreement(presented, to, s.offer, nil, s.Clock.Now())
 	if s.Dialect == Mock || s.Dialect == Guide {
 		if err != nil || !s.staticForm(accepted.Form, in) {
 			write(w, http.StatusUnprocessableEntity, map[string]any{"detail": "signature verification failed"})

@@ -161,7 +161,8 @@ func (v *verification) agreementForged(ctx context.Context) finding {
 	s := v.service.Session()
 	if s.Form == agent.FormFresh {
 		signed, err := pat.SignAgreement(stranger, pat.AgreementClaims{
-			AgentID: s.AgentID, Audience: s.Issuer, IssuedAt: v.options.Client.Now(), PolicyUID: s.PolicyUID, PolicyDigest: s.PolicyDigest,
+			AgentID: s.AgentID, Audience: s.Issuer, URL: v.issueExchange.url.String(), IssuedAt: v.options.Client.Now(),
+			PolicyUID: s.PolicyUID, PolicyDigest: s.PolicyDigest,
 		})
 		if err != nil {
 			return skipped("%v", err)

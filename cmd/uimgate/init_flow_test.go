@@ -159,8 +159,8 @@ func agreeTo(t *testing.T, gateway string) string {
 		t.Fatal(err)
 	}
 	signed, err := pat.SignAgreement(key, pat.AgreementClaims{
-		AgentID: "agent-1", Audience: "api.example.com", IssuedAt: time.Now(), PolicyUID: "https://api.example.com/policy/1",
-		PolicyDigest: digest,
+		AgentID: "agent-1", Audience: "api.example.com", URL: gateway + "/api/pat/issue", IssuedAt: time.Now(),
+		PolicyUID: "https://api.example.com/policy/1", PolicyDigest: digest,
 	})
 	if err != nil {
 		t.Fatal(err)

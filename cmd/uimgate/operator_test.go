@@ -171,7 +171,7 @@ func (g *running) agree(id string) (token string, key pat.Key) {
 		return base64.RawURLEncoding.EncodeToString(text)
 	}
 	input := part(map[string]any{"typ": "uim-agreement+jwt", "alg": "EdDSA"}) + "." + part(map[string]any{
-		"iss": id, "aud": "shop.example", "iat": time.Now().Unix(), "jti": key.Thumbprint(),
+		"iss": id, "aud": "shop.example", "htu": g.addresses.Listen + "/api/pat/issue", "iat": time.Now().Unix(), "jti": key.Thumbprint(),
 		"policy": map[string]any{"uid": offer.UID, "digest": offer.Digest},
 	})
 	body := g.post("/api/pat/issue", "", map[string]any{

@@ -88,7 +88,7 @@ func (d *desk) introspect(bearer, token string) (pat.Introspection, error) {
 func (d *desk) claims(id string) pat.AgreementClaims {
 	offer := d.service().Offer()
 	return pat.AgreementClaims{
-		AgentID: pat.AgentID(id), Audience: d.service().Issuer, IssuedAt: d.Now(),
+		AgentID: pat.AgentID(id), Audience: d.service().Issuer, URL: d.service().At("/api/pat/issue"), IssuedAt: d.Now(),
 		Nonce:     fmt.Sprintf("nonce-of-%s-%d", strings.Repeat("x", 16), len(d.events)),
 		PolicyUID: offer.UID, PolicyDigest: offer.Digest,
 	}

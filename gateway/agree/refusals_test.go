@@ -99,6 +99,10 @@ var refusals = []refusalCase{
 		message: "The agreement is not well formed: agreement: aud: want this service's issuer, shop.example.", details: `{"member":"aud"}`,
 	},
 	{
+		name: "made to be sent to a mirror", do: edited("i-19", func(c *pat.AgreementClaims) { c.URL = "https://mirror.example/api/pat/issue" }),
+		want: reason.AgreementMisdirected, details: `{"htu":"http://127.0.0.1:8080/api/pat/issue"}`,
+	},
+	{
 		name: "another policy", do: edited("i-10", func(c *pat.AgreementClaims) { c.PolicyDigest = "sha-256:canary" }),
 		want:    reason.PolicyMismatch,
 		details: `{"issuer":"shop.example","policy":POLICY,"signed_digest":"sha-256:canary"}`,

@@ -109,7 +109,7 @@ func exampleOfAPipeline(ctx context.Context) error {
 		return err
 	}
 	signed, err := pat.SignAgreement(private, pat.AgreementClaims{
-		AgentID: "agent-1", Audience: shop.Issuer, IssuedAt: time.Now(), Nonce: "a-nonce-used-only-once",
+		AgentID: "agent-1", Audience: shop.Issuer, URL: shop.At("/api/pat/issue"), IssuedAt: time.Now(), Nonce: "a-nonce-used-only-once",
 		PolicyUID: shop.Offer().UID, PolicyDigest: shop.Offer().Digest,
 	})
 	if err != nil {

@@ -269,7 +269,8 @@ func (g *Gate) AgreeAgain(a *Agent) int {
 	service := g.Directory.Current().Service("default")
 	offer := service.Offer()
 	signed, err := pat.SignAgreement(a.Key, pat.AgreementClaims{
-		AgentID: a.ID, Audience: service.Issuer, IssuedAt: g.Now(), Nonce: rand.Text(), PolicyUID: offer.UID, PolicyDigest: offer.Digest,
+		AgentID: a.ID, Audience: service.Issuer, URL: service.At("/api/pat/issue"), IssuedAt: g.Now(), Nonce: rand.Text(),
+		PolicyUID: offer.UID, PolicyDigest: offer.Digest,
 	})
 	g.Must(err)
 	answer := g.Call("/api/pat/issue", "", map[string]any{"agent_id": a.ID, "agent_public_key": a.PublicKey, "signed_policy": signed})

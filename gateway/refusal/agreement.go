@@ -19,6 +19,9 @@ func agreement(err error) *reason.Refusal {
 		}
 		return f
 	}
+	if misdirected, ok := errors.AsType[*pat.MisdirectedError](err); ok {
+		return reason.AgreementMisdirected.Refusal("").With("htu", misdirected.URL)
+	}
 	if taken, ok := errors.AsType[*pat.AgentIDTakenError](err); ok {
 		return reason.AgentIDTaken.Refusal("").With("suggested_agent_id", taken.Suggestion)
 	}

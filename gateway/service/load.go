@@ -183,7 +183,8 @@ func (l *loading) issuers(services []*Definition) {
 // issuanceRules are the rules under which a service issues PATs.
 func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 	rules := pat.Rules{
-		Service: s.ID, Issuer: s.Issuer, PolicyURL: s.At("/api/policy"), TTL: p.TTL, Leeway: p.Leeway, Grace: p.RenewGrace,
+		Service: s.ID, Issuer: s.Issuer, PolicyURL: s.At("/api/policy"),
+		IssueURLs: []string{s.At("/api/pat/issue"), s.At("/pat/issue")}, TTL: p.TTL, Leeway: p.Leeway, Grace: p.RenewGrace,
 		Freshness: pat.Freshness(p.Freshness), Admission: pat.Admission(p.Admission),
 	}
 	for _, a := range p.Allow {

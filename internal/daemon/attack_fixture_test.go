@@ -22,7 +22,8 @@ func (a *agent) hostedAgreement(host, issuer string) string {
 	policy := a.g.do("GET", "/api/policy", nil, header{"Host": host})
 	uid, _ := policy.json(a.g.t)["uid"].(string)
 	signed, err := pat.SignAgreement(a.key, pat.AgreementClaims{
-		AgentID: pat.AgentID(a.id), Audience: issuer, IssuedAt: time.Now(), PolicyUID: uid, PolicyDigest: policyDigest(a.g.t, policy.body),
+		AgentID: pat.AgentID(a.id), Audience: issuer, URL: "https://" + host + "/api/pat/issue", IssuedAt: time.Now(),
+		PolicyUID: uid, PolicyDigest: policyDigest(a.g.t, policy.body),
 	})
 	if err != nil {
 		a.g.t.Fatal(err)

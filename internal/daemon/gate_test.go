@@ -261,7 +261,10 @@ func (a *agent) agreement(change func(*pat.AgreementClaims)) string {
 		a.g.t.Fatal(err)
 	}
 	uid, _ := policy.json(a.g.t)["uid"].(string)
-	c := pat.AgreementClaims{AgentID: pat.AgentID(a.id), Audience: "shop.example", IssuedAt: time.Now(), PolicyUID: uid, PolicyDigest: digest}
+	c := pat.AgreementClaims{
+		AgentID: pat.AgentID(a.id), Audience: "shop.example", URL: a.g.url + "/api/pat/issue", IssuedAt: time.Now(),
+		PolicyUID: uid, PolicyDigest: digest,
+	}
 	if change != nil {
 		change(&c)
 	}

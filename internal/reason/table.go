@@ -87,7 +87,7 @@ var table = map[Reason]row{
 	FreshAgreementRequired: {
 		code: CodeForbidden, status: http.StatusForbidden,
 		message:    "Only an agreement that cannot be replayed is accepted for this.",
-		suggestion: "Agree with a uim-agreement+jwt that names the policy, this service, the time and a nonce.",
+		suggestion: "Agree with a uim-agreement+jwt that names the policy, this service, the URL it is sent to, the time and a nonce.",
 	},
 
 	PolicyMismatch: {

@@ -68,7 +68,8 @@ func (a *agent) agree(g *gateway) error {
 		return err
 	}
 	signed, err := pat.SignAgreement(a.key, pat.AgreementClaims{
-		AgentID: pat.AgentID(a.id), Audience: issuer, IssuedAt: time.Now(), PolicyUID: "https://shop.example/policy/1", PolicyDigest: digest,
+		AgentID: pat.AgentID(a.id), Audience: issuer, URL: publicURL + "/api/pat/issue", IssuedAt: time.Now(),
+		PolicyUID: "https://shop.example/policy/1", PolicyDigest: digest,
 	})
 	if err != nil {
 		return err

@@ -121,7 +121,7 @@ services:
 - agents_file: agents.json
   policy_file: policy.json
   upstream: {url: %s, timeout: %s, breaker: {failures: 10000, open_for: 100ms}}
-  public_url: http://127.0.0.1:1
+  public_url: `+publicURL+`
   intents: {%q: {ceiling: 60/minute}}
 `, adminToken, credit, patRate, upstream, upstreamTimeout, ceiled)
 }
@@ -129,6 +129,7 @@ services:
 const (
 	adminToken      = "soak-admin-token-0123456789abcdef"
 	issuer          = "shop.example"
+	publicURL       = "http://127.0.0.1:1" // of all replicas
 	service         = "default"
 	upstreamTimeout = 3 * time.Second
 )

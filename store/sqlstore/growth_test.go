@@ -240,7 +240,8 @@ func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 	}
 	issuer, err := pat.NewIssuer(pat.IssuerConfig{
 		Rules: pat.Rules{
-			Service: "s", Issuer: "shop.example", PolicyURL: "https://shop.example/api/policy", TTL: time.Hour,
+			Service: "s", Issuer: "shop.example", PolicyURL: "https://shop.example/api/policy",
+			IssueURLs: []string{"https://shop.example/api/pat/issue"}, TTL: time.Hour,
 			Freshness: pat.FreshnessOptional, Admission: pat.AdmitOpen,
 		},
 		Terms: oneTerm{offer}, Store: s, Keys: keys, View: view, Now: time.Now,
@@ -257,7 +258,7 @@ func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 		b.Fatal(err)
 	}
 	signed, err := pat.SignAgreement(private, pat.AgreementClaims{
-		AgentID: "verifier", Audience: "shop.example", IssuedAt: time.Now(),
+		AgentID: "verifier", Audience: "shop.example", URL: "https://shop.example/api/pat/issue", IssuedAt: time.Now(),
 		PolicyUID: offer.UID, PolicyDigest: offer.Digest,
 	})
 	if err == nil {
