@@ -2,6 +2,7 @@ package pat
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 )
@@ -15,11 +16,17 @@ func TestSignaturesWaitForTheirTurn(t *testing.T) {
 		w := newWorkers(2)
 		running, most, done, refused := 0, 0, make(chan error), 0
 		release := make(chan struct{})
-		work := func() error {
-			running++
+		var mu sync.Mutex
+		count := func(change int) {
+			mu.Lock()
+			defer mu.Unlock()
+			running += change
 			most = max(most, running)
+		}
+		work := func() error {
+			count(1)
+			defer count(-1)
 			<-release
-			running--
 			return nil
 		}
 		for range 5 {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"io"
 	"strings"
 	"testing"
@@ -10,10 +9,10 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	_ "modernc.org/sqlite" // the database is changed behind the gateway's back
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
+	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 func TestALedgerThatDoesNotAddUpIsNoticed(t *testing.T) {
@@ -30,16 +29,7 @@ func TestALedgerThatDoesNotAddUpIsNoticed(t *testing.T) {
 	if s.code != exitDone || !strings.Contains(s.out, `"ledger_entries"`) {
 		t.Errorf("as it is: %+v", s)
 	}
-	db, err := sql.Open("sqlite", config.StatePath(cfg.Data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), "DELETE FROM ledger WHERE seq = 1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	sqlitetest.Alter(t, config.StatePath(cfg.Data), "DELETE FROM ledger WHERE seq = 1")
 	if s := command(t, "", "verify-ledger", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, `agent "agent-1"`) {
 		t.Errorf("with a line taken out: %+v", s)
 	}

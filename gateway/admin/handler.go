@@ -239,7 +239,7 @@ func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	wire.WriteHeader(w.Header(), f, "uimgate admin")
 	w.WriteHeader(f.Status())
-	if _, err := w.Write(wire.OperatorEnvelope(f)); err != nil { //nolint:gosec // JSON, with its content type and nosniff
+	if _, err := w.Write(wire.OperatorEnvelope(f)); err != nil {
 		a.operator.log.Debug("answer not delivered", zap.Error(wire.Loggable(err)))
 	}
 }

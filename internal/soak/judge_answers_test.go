@@ -56,7 +56,7 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 			ok = a.Status == 401 && e.endedBy(a)
 		case "AGENT_BLOCKED":
 			ok = a.Status == 403 && e.endedBy(a)
-		case "STORE_UNAVAILABLE":
+		case "STORE_UNAVAILABLE", "GRANT_EXPIRED":
 			ok = a.Status == 503 && wait > 0 && a.Outcome == "not_sent"
 		case "UPSTREAM_REJECTED":
 			ok = a.Status == 409 && does == effectConflict

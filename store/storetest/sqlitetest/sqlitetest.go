@@ -5,7 +5,11 @@ package sqlitetest
 
 import (
 	"context"
+	"database/sql"
+	"testing"
 	"time"
+
+	_ "modernc.org/sqlite" // Alter
 
 	"github.com/uimgate/uimgate/store/sqlstore"
 	"github.com/uimgate/uimgate/store/storetest"
@@ -19,3 +23,19 @@ var Empty = storetest.NewTemplate(func(path string) error {
 	}
 	return s.Close()
 })
+
+// Alter runs a statement on a database behind the back of whoever uses it.
+func Alter(tb testing.TB, path, statement string) {
+	tb.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, err = db.ExecContext(tb.Context(), statement)
+	if closed := db.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
