@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -50,4 +52,170 @@ func (c *clock) set(requested, answered, remote time.Time) {
 			return
 		}
 	}
+}
+
+// An anchor is a clock that never jumps: a moment, and the time since by a clock that only moves forward.
+type anchor struct {
+	at      time.Time
+	elapsed func() time.Duration
+}
+
+func (a *anchor) now() time.Time { return a.at.Add(a.elapsed()) }
+
+// anchorAt begins the clock on which an embedded database counts limits: at the present time, but never before the last
+// slot in which something was counted, nor before the database was last set back.
+func (s *Store) anchorAt(ctx context.Context) error {
+	at, passed := s.now(), s.elapsed()
+	err := s.list(ctx, "SELECT period, MAX(slot) FROM counters GROUP BY period", nil, func(scan scan) error {
+		var w window
+		if err := scan(&w.period, &w.slot); err != nil {
+			return err
+		}
+		if last := w.period.Begins(w.slot); last.After(at) {
+			at = last
+		}
+		return nil
+	})
+	if floor := fromNanos(s.floor.Load()); floor.After(at) {
+		at = floor
+	}
+	s.anchor = &anchor{at: at.Add(-passed), elapsed: s.elapsed}
+	return err
+}
+
+// A step is what the clock of the database was set by lately.
+type step struct {
+	at            time.Time // when it was seen, on the clock as it was set
+	forward, back time.Duration
+}
+
+const (
+	// stepTolerated is how far the clocks may differ, beside their drift, without a step.
+	stepTolerated = 2 * time.Second
+	// stepKept is how long a step may matter: the longest rolling period, with its further slots.
+	stepKept = 8 * 24 * time.Hour
+	// rebase is after how long readings are compared with a newer one.
+	rebase = time.Minute
+)
+
+// A stepWatch compares the clock of the database with the time since by a clock that only moves forward.
+type stepWatch struct {
+	mu   sync.Mutex
+	base *timed
+	last step
+}
+
+// A timed reading is the time of the database at some moment between two of the process.
+type timed struct {
+	asked, answered time.Duration
+	at              time.Time
+}
+
+// see compares a reading with an earlier one, and returns by how much the clock was set since: 0 where it was not.
+func (w *stepWatch) see(r timed) (by time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := w.base
+	if b == nil {
+		w.base = &r
+		return 0
+	}
+	least, most := r.asked-b.answered, r.answered-b.asked // between the two
+	passed, tolerated := r.at.Sub(b.at), stepTolerated+time.Duration(drift*float64(max(0, most)))
+	switch {
+	case passed > most+tolerated:
+		by = passed - least
+	case passed < least-tolerated:
+		by = passed - most
+	}
+	if by != 0 || least > rebase {
+		w.base = &r
+	}
+	if by != 0 {
+		w.add(step{at: r.at, forward: max(0, by), back: max(0, -by)})
+	}
+	return by
+}
+
+// add adds a step to those before it that still matter.
+func (w *stepWatch) add(s step) {
+	if old := w.last; s.at.Sub(old.at).Abs() < stepKept {
+		s.forward += old.forward
+		s.back += old.back
+	}
+	w.last = s
+}
+
+func (w *stepWatch) step() step {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last
+}
+
+// seen takes a reading of the database's clock, reports a step, and keeps it for processes that start later.
+func (s *Store) seen(ctx context.Context, asked, answered time.Duration, at time.Time) {
+	by := s.clockSteps.see(timed{asked, answered, at})
+	if by == 0 {
+		return
+	}
+	if s.opts.Stepped != nil {
+		s.opts.Stepped(by)
+	}
+	s.closing.RLock()
+	defer s.closing.RUnlock()
+	if s.closed || len(s.lanes) == 0 {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	s.work.Go(func() { s.keepStep(ctx, s.clockSteps.step()) })
+}
+
+func (s *Store) keepStep(ctx context.Context, p step) {
+	_ = s.update(ctx, func(ctx context.Context, t *tx) error { // who is running has seen it
+		for name, n := range map[string]int64{"stepped": nanos(p.at), "step_forward": int64(p.forward), "step_back": int64(p.back)} {
+			if _, err := t.exec(ctx, "UPDATE sequences SET n = ? WHERE name = ?", n, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// readStep reads the step that other processes have seen.
+func (s *Store) readStep(ctx context.Context) error {
+	read := map[string]int64{}
+	err := s.list(ctx, "SELECT name, n FROM sequences WHERE name IN ('stepped', 'step_forward', 'step_back')", nil, func(scan scan) error {
+		var name string
+		var n int64
+		err := scan(&name, &n)
+		read[name] = n
+		return err
+	})
+	s.clockSteps.last = step{fromNanos(read["stepped"]), time.Duration(read["step_forward"]), time.Duration(read["step_back"])}
+	return err
+}
+
+// hold makes a window safe after a step of the clock, until nothing that was counted before it matters any more. After
+// a step forward what was counted seems older than it is: so many more slots count, or the window counts as used up.
+// After a step back calls count in the highest slot, which cannot be too many; where the clock would take longer than
+// the period to return there, the window counts as used up for one period, and then begins anew.
+func (w *window) hold(s step, now time.Time) {
+	if !w.period.Rolling() || s.forward == 0 && s.back == 0 {
+		return
+	}
+	k, seen, length := w.period.Slot(now), w.period.Slot(s.at), w.period.SlotLength()
+	settled := seen < w.period.Oldest(k)-w.period.Spare() || seen > k+1
+	far := s.back > time.Duration(w.period.Seconds())*time.Second
+	if far && w.slot > k {
+		w.slot, w.counts = k, nil
+	}
+	if settled {
+		return
+	}
+	more := int64((s.forward + length - 1) / length)
+	if !far && w.more+more <= w.period.Spare() {
+		w.more += more
+		return
+	}
+	w.floor, w.floored = max(w.floor, seen), true
 }
