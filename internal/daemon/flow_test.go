@@ -179,7 +179,9 @@ func TestManyCallsOnALimitAdmitExactlyItsUnits(t *testing.T) {
 	const all = daemon.CrowdOfAgents * each
 	const units = all / 10
 	g := startGate(t, setup{
-		config: strings.Replace(testConfig, "timeout: 2s", "timeout: 60s", 1),
+		config: strings.NewReplacer(
+			"timeout: 2s", "timeout: 60s", "per_address: 1000000/second", "per_address: 1000000/second, connections_per_address: 16384",
+		).Replace(testConfig),
 		policy: strings.Replace(testPolicy, `"rightOperand": 1000`, fmt.Sprintf(`"rightOperand": %d`, units), 1),
 	})
 	agents := []*agent{g.newAgent("agent-1").agree()}
