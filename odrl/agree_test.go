@@ -3,6 +3,7 @@ package odrl_test
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,20 +13,8 @@ import (
 
 // The gateway's Decide and the whole evaluation have one semantics: from the same facts follows the same result.
 func TestDecideAndEvaluateAgree(t *testing.T) {
-	seeds := []string{
-		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
-		permit(`"constraint":[{"or":[` + leaf("purpose", "isAnyOf", list{"a", "b"}) + `,` + leaf("dateTime", "lt", "2026-12-31") + `]}]`),
-		permit(`"assignee":["http://example.com/ai-agent/1"],"constraint":[{"xone":[` + leaf("purpose", "neq", "a") + `,` +
-			leaf("version", "gteq", "v1") + `]},` + leaf("spatial", "isPartOf", "US") + `]`),
-		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`,
-			`"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
-		policy(`"conflict":"prohibit"`, `"permission":[{`+all+`,"constraint":`+leaf("count", "lteq",
-			5)+`},{`+all+`,"duty":[{"action":"pay","amount":1,"unit":"USD"},{"action":"signPayload"},{"action":"attribute"}]}]`,
-			`"prohibition":[{`+all+`,"constraint":`+leaf("purpose", "isNoneOf",
-				list{"a"})+`},{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}}]`,
-			`"obligation":[{"action":"signPayload","constraint":`+leaf("industry", "eq",
-				"bank")+`},{"action":"inform"},{"action":"pay","amount":2,"unit":"USD"}]`),
-	}
+	seeds := slices.Insert(richPolicies(t), 3,
+		permit(`"constraint":[{"or":[`+leaf("purpose", "isAnyOf", list{"a", "b"})+`,`+leaf("dateTime", "lt", "2026-12-31")+`]}]`))
 	for _, c := range []string{
 		leaf("absoluteSize", "lteq", "5") + `,` + leaf("percentage", "gt", "0.1"), leaf("elapsedTime", "lteq", "P30D"),
 		leaf("delayPeriod", "gteq", "PT1H"), leaf("timeInterval", "eq", "P1M"),
@@ -129,5 +118,23 @@ func TestDecideAndEvaluateAgree(t *testing.T) {
 	}
 	if published < times/20 || permits < times/20 {
 		t.Errorf("only %d of %d published, %d permits", published, times, permits)
+	}
+}
+
+// richPolicies are documents that between them have every kind of rule.
+func richPolicies(t *testing.T) []string {
+	t.Helper()
+	return []string{
+		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
+		permit(`"assignee":["http://example.com/ai-agent/1"],"constraint":[{"xone":[` + leaf("purpose", "neq", "a") + `,` +
+			leaf("version", "gteq", "v1") + `]},` + leaf("spatial", "isPartOf", "US") + `]`),
+		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`,
+			`"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
+		policy(`"conflict":"prohibit"`, `"permission":[{`+all+`,"constraint":`+leaf("count", "lteq",
+			5)+`},{`+all+`,"duty":[{"action":"pay","amount":1,"unit":"USD"},{"action":"signPayload"},{"action":"attribute"}]}]`,
+			`"prohibition":[{`+all+`,"constraint":`+leaf("purpose", "isNoneOf",
+				list{"a"})+`},{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}}]`,
+			`"obligation":[{"action":"signPayload","constraint":`+leaf("industry", "eq",
+				"bank")+`},{"action":"inform"},{"action":"pay","amount":2,"unit":"USD"}]`),
 	}
 }

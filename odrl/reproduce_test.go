@@ -15,19 +15,7 @@ import (
 // What the gateway decided, the policy's document alone decides again: the names of the gateway's world travel with the
 // question.
 func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
-	seeds := []string{
-		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
-		permit(`"assignee":["http://example.com/ai-agent/1"],"constraint":[{"xone":[` + leaf("purpose", "neq", "a") + `,` +
-			leaf("version", "gteq", "v1") + `]},` + leaf("spatial", "isPartOf", "US") + `]`),
-		policy(`"conflict":"perm"`, `"permission":[{`+all+`},{`+all+`,"duty":{"action":"pay","amount":1,"unit":"USD"}}]`,
-			`"prohibition":{`+all+`,"constraint":`+leaf("spatial", "isPartOf", "US")+`}`),
-		policy(`"conflict":"prohibit"`, `"permission":[{`+all+`,"constraint":`+leaf("count", "lteq",
-			5)+`},{`+all+`,"duty":[{"action":"pay","amount":1,"unit":"USD"},{"action":"signPayload"},{"action":"attribute"}]}]`,
-			`"prohibition":[{`+all+`,"constraint":`+leaf("purpose", "isNoneOf",
-				list{"a"})+`},{"target":"http://example.com/api/intents","action":{"@id":"odrl:execute","refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}}]`,
-			`"obligation":[{"action":"signPayload","constraint":`+leaf("industry", "eq",
-				"bank")+`},{"action":"inform"},{"action":"pay","amount":2,"unit":"USD"}]`),
-	}
+	seeds := richPolicies(t)
 	der, err := x509.MarshalPKIXPublicKey(ed25519.PublicKey(make([]byte, ed25519.PublicKeySize)))
 	if err != nil {
 		t.Fatal(err)

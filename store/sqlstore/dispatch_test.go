@@ -25,16 +25,7 @@ func slowDisk(t *testing.T, clock *storetest.Clock, took *time.Duration) *Store 
 	}
 	path := filepath.Join(t.TempDir(), "state.db")
 	Empty.Copy(t, path)
-	s, err := open(t.Context(), path, Options{Now: clock.Now}, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return opened(t, path, clock.Now, d)
 }
 
 // Calls that come one after another on a slow disk, and are sent as soon as they are durable.

@@ -35,7 +35,13 @@ func openWithPragma(t *testing.T, dir, pragma string) *Store {
 	}
 	path := filepath.Join(dir, "state.db")
 	Empty.Copy(t, path)
-	s, err := open(t.Context(), path, Options{Now: time.Now}, d)
+	return opened(t, path, time.Now, d)
+}
+
+// opened opens a store for as long as the test runs.
+func opened(t *testing.T, dsn string, now func() time.Time, d *dialect) *Store {
+	t.Helper()
+	s, err := open(t.Context(), dsn, Options{Now: now}, d)
 	if err != nil {
 		t.Fatal(err)
 	}

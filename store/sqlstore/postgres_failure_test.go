@@ -21,16 +21,7 @@ func openOn(t *testing.T, dsn string, change func(*dialect)) *Store {
 	if change != nil {
 		change(d)
 	}
-	s, err := open(t.Context(), dsn, Options{Now: time.Now}, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return opened(t, dsn, time.Now, d)
 }
 
 func TestADatabaseThatDoesNotAnswerDenies(t *testing.T) {
