@@ -74,12 +74,20 @@ func TestTreesOfStrangersAreShed(t *testing.T) {
 func TestAnswersOfTheServiceWaitForMemory(t *testing.T) {
 	g := gatetest.New(t, "", within(4<<20))
 	a := g.Agreed("agent-1")
+	const many = 12
 	size := 10_000
+	// The service answers when all calls have arrived: a call that comes while answers wait for memory may be refused.
+	var arrived sync.WaitGroup
+	arrived.Add(many)
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		if size == 10_000 {
+			arrived.Done()
+			arrived.Wait()
+		}
 		_, _ = io.WriteString(w, `{"ok":[`+strings.Repeat("{},", size)+`{}]}`)
 	}
 	var calls sync.WaitGroup
-	for n := range 12 {
+	for n := range many {
 		calls.Go(func() {
 			if answer := g.Execute(a, gatetest.Searching); answer.Status != http.StatusOK {
 				t.Errorf("call %d of many: %d %s", n, answer.Status, answer.Body)

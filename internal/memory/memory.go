@@ -14,9 +14,9 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
-	"golang.org/x/sync/semaphore"
 )
 
 // ErrExhausted means that there is no memory left for what a request brings.
@@ -45,14 +45,18 @@ func Limit() int64 {
 // A Budget is what all requests together may hold. Half of it is kept from strangers: requests of senders who are not known.
 // It is safe for concurrent use.
 type Budget struct {
-	size           int64
-	all, strangers *semaphore.Weighted
-	shed           func()
+	size int64
+	shed func()
+
+	mu        sync.Mutex
+	free      int64
+	strangers int64 // free for strangers
+	waiting   queue
 }
 
 // NewBudget makes a Budget of that many bytes. shed is called whenever something does not fit.
 func NewBudget(bytes int64, shed func()) *Budget {
-	return &Budget{size: bytes, all: semaphore.NewWeighted(bytes), strangers: semaphore.NewWeighted(bytes / 2), shed: shed}
+	return &Budget{size: bytes, shed: shed, free: bytes, strangers: bytes / 2}
 }
 
 // Open starts the share of one request, which comes from a stranger until Known is called.
@@ -72,42 +76,53 @@ func (s *Share) Known() {
 	if s == nil || s.senderKnown {
 		return
 	}
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
 	s.senderKnown = true
-	s.budget.strangers.Release(s.asStranger)
+	s.budget.strangers += s.asStranger
 	s.asStranger = 0
 }
 
-// Take takes n bytes more, all or none of them, at once. The error is ErrExhausted.
+// Take takes n bytes more, all or none of them, at once, and only while nobody waits. The error is ErrExhausted.
 func (s *Share) Take(n int64) error {
 	if s == nil {
 		return nil
 	}
-	if !s.senderKnown && !s.budget.strangers.TryAcquire(n) {
+	if !s.took(n) {
 		return s.refused()
-	}
-	if !s.budget.all.TryAcquire(n) {
-		if !s.senderKnown {
-			s.budget.strangers.Release(n)
-		}
-		return s.refused()
-	}
-	s.taken += n
-	if !s.senderKnown {
-		s.asStranger += n
 	}
 	return nil
 }
 
+func (s *Share) took(n int64) bool {
+	b := s.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n > b.free || len(b.waiting) > 0 || (!s.senderKnown && n > b.strangers) {
+		return false
+	}
+	s.take(n)
+	if !s.senderKnown {
+		b.strangers -= n
+		s.asStranger += n
+	}
+	return true
+}
+
+func (s *Share) take(n int64) {
+	s.budget.free -= n
+	s.taken += n
+}
+
 // Wait is Take for what cannot be sent again: it waits for others to end, as long as ctx lasts. What is larger than the
-// Budget is refused at once. The error is ErrExhausted.
+// Budget is refused at once, and so is one of those who hold what each other waits for. The error is ErrExhausted.
 func (s *Share) Wait(ctx context.Context, n int64) error {
 	if s == nil {
 		return nil
 	}
-	if s.taken+n > s.budget.size || s.budget.all.Acquire(ctx, n) != nil {
+	if !s.waited(ctx, n) {
 		return s.refused()
 	}
-	s.taken += n
 	return nil
 }
 
@@ -121,9 +136,13 @@ func (s *Share) Close() {
 	if s == nil {
 		return
 	}
-	s.budget.all.Release(s.taken)
-	s.budget.strangers.Release(s.asStranger)
+	b := s.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.free += s.taken
+	b.strangers += s.asStranger
 	s.taken, s.asStranger = 0, 0
+	b.serve()
 }
 
 type shareKey struct{}

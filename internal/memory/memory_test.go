@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,6 +74,51 @@ func TestWhatCannotBeSentAgainWaits(t *testing.T) {
 		cancel()
 		if err := first.Wait(ctx, 60); !errors.Is(err, memory.ErrExhausted) {
 			t.Errorf("after the end of the call: %v, want %v", err, memory.ErrExhausted)
+		}
+	})
+}
+
+// Two answers of which each waits for what the other one holds: one is refused at once, and the other is served.
+func TestWhoWaitForEachOtherDoNotWaitInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shed := 0
+		budget := memory.NewBudget(100, func() { shed++ })
+		large, small, running, other := budget.Open(), budget.Open(), budget.Open(), budget.Open()
+		for share, n := range map[*memory.Share]int64{large: 50, small: 30, running: 20} {
+			if err := share.Wait(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ends := make(chan string, 3)
+		wait := func(name string, share *memory.Share, n int64) {
+			go func() {
+				err := share.Wait(t.Context(), n)
+				if err != nil {
+					name += ", refused"
+				}
+				share.Close()
+				ends <- name
+			}()
+			synctest.Wait()
+		}
+		wait("other", other, 10)
+		wait("large", large, 30)
+		if len(ends) != 0 {
+			t.Fatalf("%s while another one runs that may give enough back", <-ends)
+		}
+		wait("small", small, 30) // 20 are running: too few for either
+		running.Close()
+		if got := <-ends; got != "large, refused" {
+			t.Errorf("%s, want large, refused", got)
+		}
+		if got := []string{<-ends, <-ends}; !slices.Contains(got, "small") || !slices.Contains(got, "other") {
+			t.Errorf("then %q, want small and other served", got)
+		}
+		if shed != 1 {
+			t.Errorf("%d were shed, want 1", shed)
+		}
+		if all := budget.Open(); all.Wait(t.Context(), 100) != nil {
+			t.Error("what was given back is gone")
 		}
 	})
 }
