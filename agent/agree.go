@@ -52,7 +52,7 @@ func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, er
 		return Agreement{}, fmt.Errorf("%w: what is declared %w", ErrOptions, err)
 	}
 	session := s.Session()
-	if err := c.checkIssuer(session, accepted.Issuer); err != nil {
+	if err := c.checkIssuer(ctx, session, accepted.Issuer); err != nil {
 		return Agreement{}, err
 	}
 	waiting := session.pendingFor(accepted)

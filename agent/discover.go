@@ -39,7 +39,7 @@ func (c *Client) Discover(ctx context.Context, where string) (*Service, error) {
 		}
 		s, err := c.discover(ctx, address, from, t.urls[0])
 		if err == nil && from != nil {
-			err = c.checkNamespaces(s, t.domain)
+			err = c.checkNamespaces(ctx, s, t.domain)
 		}
 		if err == nil {
 			return s, nil

@@ -69,9 +69,16 @@ func (e *PendingError) Error() string {
 
 // An IssuerError means that a service uses a name that its address does not vouch for. An agreement made out to that name
 // could be used there, at your cost. To agree nevertheless, set Acceptance.Issuer to it.
-type IssuerError struct{ Issuer, Host string }
+type IssuerError struct {
+	Issuer, Host string
+	Unconfirmed  bool // the host is below the issuer's domain, whose DNS records do not name it
+}
 
 func (e *IssuerError) Error() string {
+	if e.Unconfirmed {
+		return fmt.Sprintf("%s asks for an agreement made out to %s, and the DNS records of %s do not lead to it: nothing was signed",
+			e.Host, e.Issuer, e.Issuer)
+	}
 	return fmt.Sprintf("%s asks for an agreement made out to %s, which is not its own name: nothing was signed", e.Host, e.Issuer)
 }
 

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/uimgate/uimgate/agent/fetch"
-	"github.com/uimgate/uimgate/discovery"
 )
 
 // For the fuzz targets of the external test package.
@@ -13,7 +12,6 @@ var (
 	ParseRateLimit = parseRateLimit
 	Clean          = clean
 	PythonDumps    = pythonDumps
-	SpeaksFor      = discovery.SpeaksFor
 )
 
 func ReadError(a fetch.Answer) *Error                               { return readError(a) }

@@ -15,6 +15,7 @@ import (
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/agenttest"
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/discovery"
 )
 
 // A trap is a server that remembers everything it is sent.
@@ -275,40 +276,57 @@ func TestLoopbackIsForThoseWhoNameIt(t *testing.T) {
 	}
 }
 
-func TestWhoSpeaksForWhom(t *testing.T) {
+// A host below the issuer's domain may be a customer's: it is believed only if the records of that domain lead to it.
+func TestASubdomainNeedsTheWordOfItsDomain(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		host, issuer string
-		want         bool
+	const own = "https://api.shop.example/agents.json"
+	for name, tt := range map[string]struct {
+		host    string
+		records []string
+		err     error
+		vouched bool
 	}{
-		{"shop.example", "shop.example", true},
-		{"api.shop.example", "shop.example", true},
-		{"shop.example", "tea.shop.example", true},
-		{"evil.example", "shop.example", false},
-		{"notshop.example", "shop.example", false},
-		{"evil.github.io", "github.io", false},
-		{"evil.co.uk", "co.uk", false},
-		{"evil.example", "example", false},
-		{"shop.example", "", false},
+		"its file is named":                {"api.shop.example", []string{own}, nil, true},
+		"another file of it is named":      {"api.shop.example", []string{"https://api.shop.example/.well-known/agents.json"}, nil, true},
+		"another host is named":            {"customer.shop.example", []string{own}, nil, false},
+		"nothing is named":                 {"api.shop.example", nil, nil, false},
+		"DNS does not answer":              {"api.shop.example", nil, discovery.ErrServer, false},
+		"a stranger is named, and asks":    {"evil.example", []string{"https://evil.example/agents.json"}, nil, false},
+		"a domain of another with its end": {"notshop.example", []string{"https://notshop.example/agents.json"}, nil, false},
 	} {
-		if got := agent.SpeaksFor(tt.host, tt.issuer); got != tt.want {
-			t.Errorf("%s for %s: %v", tt.host, tt.issuer, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shop := agenttest.New(t, agenttest.Canonical)
+			o := options(t, shop)
+			o.Locate = func(_ context.Context, domain string) ([]string, error) {
+				if domain != agenttest.Issuer {
+					t.Errorf("asked for the records of %s", domain)
+				}
+				return tt.records, tt.err
+			}
+			_, err := movedTo(t, shop, o, tt.host).Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()})
+			refused, ok := errors.AsType[*agent.IssuerError](err)
+			if err == nil || ok == tt.vouched {
+				t.Errorf("%v, vouched for: %v", err, tt.vouched)
+			}
+			if ok && refused.Unconfirmed != strings.HasSuffix(tt.host, ".shop.example") {
+				t.Errorf("%v", refused)
+			}
+		})
 	}
 }
 
-func TestAStrangerCannotHaveAnAgreementMadeOutToAnother(t *testing.T) {
-	t.Parallel()
-	shop := agenttest.New(t, agenttest.Canonical)
-	o := options(t, shop)
+// movedTo returns the service of a shop as if it had been found at another host. Whatever is signed for it is not sent: the
+// shop's own addresses are on the loopback address, which that host must not name.
+func movedTo(t *testing.T, shop *agenttest.Service, o agent.Options, host string) *agent.Service {
+	t.Helper()
 	session := discover(t, o, shop.URL).Session()
-	session.Endpoints.Agents = "https://evil.example/agents.json"
+	session.Endpoints.Agents = "https://" + host + "/agents.json"
 	path := t.TempDir() + "/s.json"
 	if err := agent.SaveSession(path, session); err != nil {
 		t.Fatal(err)
 	}
-	data := strings.Replace(readFile(t, path), `"asked": "`+shop.URL, `"asked": "https://evil.example`, 1)
-	writeFile(t, path, data)
+	writeFile(t, path, strings.Replace(readFile(t, path), `"asked": "`+shop.URL, `"asked": "https://`+host, 1))
 	session, err := agent.LoadSession(path)
 	if err != nil {
 		t.Fatal(err)
@@ -317,7 +335,15 @@ func TestAStrangerCannotHaveAnAgreementMadeOutToAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()})
+	return s
+}
+
+func TestAStrangerCannotHaveAnAgreementMadeOutToAnother(t *testing.T) {
+	t.Parallel()
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := options(t, shop)
+	s := movedTo(t, shop, o, "evil.example")
+	_, err := s.Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()})
 	if issuer, ok := errors.AsType[*agent.IssuerError](err); !ok || issuer.Issuer != agenttest.Issuer || issuer.Host != "evil.example" {
 		t.Errorf("err = %v, want an *agent.IssuerError of %s at evil.example", err, agenttest.Issuer)
 	}

@@ -1,14 +1,13 @@
 package agent
 
 import (
+	"context"
 	"fmt"
-
-	"github.com/uimgate/uimgate/discovery"
 )
 
 // A NamespaceError means that DNS led from a domain to an agents.json that uses the name of another one: its issuer or the
-// namespace of an intent is neither the domain nor below or above it. Such a file could offer the intents of another
-// service.
+// namespace of an intent is neither the domain nor below it, nor a domain above it whose own records name the file. Such a
+// file could offer the intents of another service.
 type NamespaceError struct {
 	Domain string // whose DNS records were followed
 	Name   string // that the domain does not vouch for
@@ -22,13 +21,13 @@ func (e *NamespaceError) Error() string {
 
 // checkNamespaces compares the names of a service found by DNS with its domain. In closed networks any name passes, as in
 // checkIssuer.
-func (c *Client) checkNamespaces(s *Service, domain string) error {
+func (c *Client) checkNamespaces(ctx context.Context, s *Service, domain string) error {
 	if c.o.AllowInsecure {
 		return nil
 	}
 	session := s.Session()
 	for _, name := range append([]string{session.Issuer}, s.catalog.Namespaces()...) {
-		if !discovery.SpeaksFor(domain, issuerHost(name)) {
+		if !c.vouched(ctx, []string{domain}, session.Endpoints.Agents, issuerHost(name)) {
 			return &NamespaceError{Domain: domain, Name: clean(name), Host: clean(hostOf(session.Endpoints.Agents))}
 		}
 	}

@@ -50,17 +50,18 @@ func ParseDomain(s string) (string, error) {
 	return domain, nil
 }
 
-// SpeaksFor reports whether a document found under a domain may use a name: that of the domain itself, a name below it, or
-// the domain it belongs to. A public suffix, such as co.uk or github.io, is no domain that others belong to.
+// SpeaksFor reports whether a document found under a domain may use a name: that of the domain itself, or a name below it.
+// A domain that belongs to the name does not speak for it: what stands below a domain may be a customer's.
 func SpeaksFor(domain, name string) bool {
-	switch {
-	case domain == "" || name == "":
+	return domain != "" && name != "" && (domain == name || strings.HasSuffix(name, "."+domain))
+}
+
+// BelongsTo reports whether a domain is below a name that can speak for it. A public suffix, such as co.uk or github.io, is
+// no domain that others belong to.
+func BelongsTo(domain, name string) bool {
+	if name == "" || !strings.HasSuffix(domain, "."+name) {
 		return false
-	case domain == name, strings.HasSuffix(name, "."+domain):
-		return true
-	case strings.HasSuffix(domain, "."+name):
-		suffix, _ := publicsuffix.PublicSuffix(name)
-		return suffix != name
 	}
-	return false
+	suffix, _ := publicsuffix.PublicSuffix(name)
+	return suffix != name
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/uimgate/uimgate/discovery"
 )
 
-// through sends the requests for a host to a server on the loopback address, and answers 404 for others.
-type through struct{ host, server string }
+// through sends the requests for some hosts to servers on the loopback address, and answers 404 for others.
+type through struct{ servers map[string]string }
 
 func (p through) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host != p.host {
+	server, ok := p.servers[r.URL.Host]
+	if !ok {
 		return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Header: http.Header{}, Request: r}, nil
 	}
 	inner := r.Clone(r.Context())
-	inner.URL.Scheme, inner.URL.Host, inner.Host = "http", strings.TrimPrefix(p.server, "http://"), ""
+	inner.URL.Scheme, inner.URL.Host, inner.Host = "http", strings.TrimPrefix(server, "http://"), ""
 	response, err := http.DefaultTransport.RoundTrip(inner)
 	if response != nil {
 		response.Request = r
@@ -32,24 +33,28 @@ func TestADomainCannotOfferAnothersIntents(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := newServer(t)
-	for _, domain := range []string{
-		"shop.example", "api.shop.example", "evil.example", "notshop.example", "shop.example.evil.example", "bücher.example",
+	for domain, host := range map[string]string{
+		"shop.example": "files.example", "api.shop.example": "files.example", "customer.shop.example": "customer.example",
+		"evil.example": "files.example", "notshop.example": "files.example", "shop.example.evil.example": "files.example",
+		"bücher.example": "files.example",
 	} {
 		ascii, err := discovery.ParseDomain(domain)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.add(t, ascii+`. 60 IN TXT "uim-agents-file=https://files.example/agents.json"`)
+		s.add(t, ascii+`. 60 IN TXT "uim-agents-file=https://`+host+`/agents.json"`)
 	}
 	r, _ := resolver(t, s)
-	wrap := func(http.RoundTripper) http.RoundTripper { return through{"files.example", shop.URL} }
+	wrap := func(http.RoundTripper) http.RoundTripper {
+		return through{map[string]string{"files.example": shop.URL, "customer.example": shop.URL}}
+	}
 	client, err := agent.New(agent.Options{Locate: r.Locate, Now: shop.Clock.Now, Wrap: wrap})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
 	for domain, want := range map[string]bool{
-		"shop.example": true, "api.shop.example": true, "evil.example": false, "notshop.example": false,
+		"shop.example": true, "api.shop.example": true, "customer.shop.example": false, "evil.example": false, "notshop.example": false,
 		"shop.example.evil.example": false, "bücher.example": false,
 	} {
 		service, err := client.Discover(t.Context(), domain)
@@ -60,8 +65,8 @@ func TestADomainCannotOfferAnothersIntents(t *testing.T) {
 			continue
 		}
 		refused, ok := errors.AsType[*agent.NamespaceError](err)
-		if !ok || refused.Name != agenttest.Issuer || refused.Host != "files.example" || !errors.Is(err, agent.ErrNoService) {
-			t.Errorf("%s: %v, want a *agent.NamespaceError of %s at files.example", domain, err, agenttest.Issuer)
+		if !ok || refused.Name != agenttest.Issuer || !errors.Is(err, agent.ErrNoService) {
+			t.Errorf("%s: %v, want a *agent.NamespaceError of %s", domain, err, agenttest.Issuer)
 		}
 	}
 	// A caller who names the file itself need not be protected.
@@ -78,7 +83,7 @@ func TestSpeaksFor(t *testing.T) {
 	}{
 		{"shop.example", "shop.example", true},
 		{"shop.example", "tea.shop.example", true},
-		{"api.shop.example", "shop.example", true},
+		{"api.shop.example", "shop.example", false},
 		{"notshop.example", "shop.example", false},
 		{"evil.co.uk", "co.uk", false},
 		{"evil.github.io", "github.io", false},
@@ -90,6 +95,28 @@ func TestSpeaksFor(t *testing.T) {
 	} {
 		if got := discovery.SpeaksFor(tt.domain, tt.name); got != tt.want {
 			t.Errorf("%s for %s: %v", tt.domain, tt.name, got)
+		}
+	}
+}
+
+func TestBelongsTo(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		domain, name string
+		want         bool
+	}{
+		{"api.shop.example", "shop.example", true},
+		{"shop.example", "shop.example", false},
+		{"shop.example", "api.shop.example", false},
+		{"notshop.example", "shop.example", false},
+		{"evil.co.uk", "co.uk", false},
+		{"evil.github.io", "github.io", false},
+		{"shop.com", "com", false},
+		{"shop.example", "", false},
+		{"", "", false},
+	} {
+		if got := discovery.BelongsTo(tt.domain, tt.name); got != tt.want {
+			t.Errorf("%s to %s: %v", tt.domain, tt.name, got)
 		}
 	}
 }
