@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -24,8 +25,24 @@ func (l *loader) check(c *Config) {
 	l.checkAdmin(c)
 	l.checkPAT(&c.PAT)
 	l.checkServices(c)
-	if c.Billing.Mode == Prepaid && c.Billing.Credit.Currency != "" {
-		l.Warnf("billing.credit", "has no effect with mode prepaid: leave it out")
+	l.checkBilling(&c.Billing)
+}
+
+// newcomersPart is the part of the credit that an agent may owe which nobody approved, where nothing else is said.
+const newcomersPart = 10
+
+func (l *loader) checkBilling(b *Billing) {
+	for path, amount := range map[string]money.Amount{"billing.credit": b.Credit, "billing.newcomers": b.Newcomers} {
+		if b.Mode == Prepaid && amount.Currency != "" {
+			l.Warnf(path, "has no effect with mode prepaid: leave it out")
+		}
+	}
+	switch n := b.Newcomers; {
+	case n.Currency == "":
+		b.Newcomers = money.Amount{Nano: b.Credit.Nano / newcomersPart, Currency: b.Credit.Currency}
+	case b.Mode == Prepaid || l.Failed("billing.credit"):
+	case n.Currency != b.Credit.Currency || n.Nano > b.Credit.Nano:
+		l.Errorf("billing.newcomers", "is not a part of billing.credit: want at most that, in its currency")
 	}
 }
 

@@ -201,9 +201,11 @@ type Allowed struct {
 
 // Billing bounds what agents may owe.
 type Billing struct {
-	Mode   BillingMode   `yaml:"mode" default:"postpaid" enum:"postpaid,prepaid" doc:"prepaid: agents spend what the operator topped up."`
-	Credit money.Amount  `yaml:"credit" doc:"Most an agent may owe, such as 10 USD. A policy that charges needs it, or mode prepaid."` // empty Currency: none
-	Retain time.Duration `yaml:"retain" default:"400d" min:"1d" max:"36500d" doc:"How long the ledger is kept."`
+	Mode   BillingMode  `yaml:"mode" default:"postpaid" enum:"postpaid,prepaid" doc:"prepaid: agents spend what the operator topped up."`
+	Credit money.Amount `yaml:"credit" doc:"Most an agent may owe, such as 10 USD. A policy that charges needs it, or mode prepaid."` // empty Currency: none
+	// Newcomers has the currency of Credit, and is no more than it.
+	Newcomers money.Amount  `yaml:"newcomers" doc:"Most that one agent may owe which nobody approved, under open admission. Default: a tenth of credit. All of them together owe credit at most, which comes free again within 24 hours."`
+	Retain    time.Duration `yaml:"retain" default:"400d" min:"1d" max:"36500d" doc:"How long the ledger is kept."`
 }
 
 // Audit holds the options of the audit stream.

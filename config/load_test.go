@@ -168,7 +168,7 @@ services:
   hosts: [other.example]
   public_url: https://other.example
 pat: {algorithm: ES256, ttl: 30m, leeway: 10s, renew_grace: 5m, freshness: required, admission: allowlist, allow: [0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I, {id: agent-1, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}], limit: 100/day, suspend_after: "${SUSPEND:-7}"}
-billing: {mode: postpaid, credit: 10 USD, retain: 1d12h}
+billing: {mode: postpaid, credit: 10 USD, newcomers: 2.50 USD, retain: 1d12h}
 audit: {parameters: true}
 telemetry: {log: {level: debug, format: json}, metrics: false}
 `
@@ -209,7 +209,10 @@ func TestEveryKeyIsRead(t *testing.T) {
 			},
 			Limit: limit.Rate{Max: 100, Period: limit.Day}, SuspendAfter: 7,
 		},
-		config.Billing{Mode: config.Postpaid, Credit: money.Amount{Nano: 10 * money.Unit, Currency: "USD"}, Retain: 36 * time.Hour},
+		config.Billing{
+			Mode: config.Postpaid, Credit: money.Amount{Nano: 10 * money.Unit, Currency: "USD"},
+			Newcomers: money.Amount{Nano: 5 * money.Unit / 2, Currency: "USD"}, Retain: 36 * time.Hour,
+		},
 		true,
 		config.Telemetry{Log: config.Log{Level: config.LogDebug, Format: config.LogJSON}},
 		"shop.example", "x",

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // Each case is a file and exactly the problems that Load reports. "…" in front stands for five, the five lines
@@ -381,6 +382,33 @@ billing: {mode: prepaid, credit: 1 EUR}
 	}
 	if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil || problems.Failed() || problems.Err() != nil {
 		t.Error(c == nil, diff)
+	}
+}
+
+func TestNewcomersOweAPartOfTheCredit(t *testing.T) {
+	dir := directory(t)
+	eur := func(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "EUR"} }
+	wrong := "uimgate.yaml:6: billing.newcomers: is not a part of billing.credit: want at most that, in its currency"
+	for text, want := range map[string]any{
+		"credit: 10 EUR":                       eur(money.Unit),
+		"credit: 10 EUR, newcomers: 0 EUR":     eur(0),
+		"credit: 10 EUR, newcomers: 10 EUR":    eur(10 * money.Unit),
+		"retain: 400d":                         money.Amount{},
+		"credit: 10 EUR, newcomers: 1 USD":     wrong,
+		"credit: 10 EUR, newcomers: 10.01 EUR": wrong,
+		"newcomers: 1 EUR":                     wrong,
+		"mode: prepaid, newcomers: 1 EUR":      "uimgate.yaml:6: warning: billing.newcomers: has no effect with mode prepaid: leave it out",
+	} {
+		c, problems := load(t, dir, five+"billing: {"+text+"}\n", config.Overrides{})
+		var got any
+		if len(problems) > 0 {
+			got = strings.Join(texts(dir, problems), "\n")
+		} else {
+			got = c.Billing.Newcomers
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(text, diff)
+		}
 	}
 }
 

@@ -36,10 +36,15 @@ type Billing struct {
 	Prepaid bool
 	// Credit is the most that an agent may owe in its currency.
 	Credit money.Amount
-	// Unapproved means that what the agent owes also counts towards one account that all unapproved agents share, with the
-	// same Credit.
+	// Unapproved means that the agent may owe Newcomers at most, and that what it owes also counts towards one account that
+	// all unapproved agents share, with the same Credit. That account fades: by Credit within PoolFades.
 	Unapproved bool
+	// Newcomers is the most that one unapproved agent may owe, and no more than Credit. Without a currency it is Credit.
+	Newcomers money.Amount
 }
+
+// PoolFades is how long after the last charge nothing counts any more of what unapproved agents owe together.
+const PoolFades = 24 * time.Hour
 
 // A BeginRequest describes one call to begin.
 type BeginRequest struct {

@@ -116,7 +116,7 @@ func startGate(t *testing.T, issuePerMinute int, between func(gateway string) ht
 		"uimgate.yaml": fmt.Sprintf(`
 server: {listen: 127.0.0.1:0, per_address: 100000/second, issue_per_address: %d/minute}
 admin: {listen: 127.0.0.1:0, token: test-admin-token-0123456789abcdef}
-billing: {credit: 1 EUR}
+billing: {credit: 1 EUR, newcomers: 1 EUR}
 services:
 - agents_file: agents.json
   policy_file: policy.json

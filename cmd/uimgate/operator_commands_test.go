@@ -409,7 +409,7 @@ func TestKeysNewMakesOneKeyOnce(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"agents.json": operatorAgents, "policy.json": operatorPolicy,
-		"uimgate.yaml": "billing: {credit: 1 EUR}\npat: {algorithm: ES256}\nservices: [{agents_file: agents.json, policy_file: policy.json, upstream: {url: \"http://127.0.0.1:9\"}}]\n",
+		"uimgate.yaml": "billing: {credit: 1 EUR, newcomers: 1 EUR}\npat: {algorithm: ES256}\nservices: [{agents_file: agents.json, policy_file: policy.json, upstream: {url: \"http://127.0.0.1:9\"}}]\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

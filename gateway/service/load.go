@@ -87,7 +87,9 @@ func (l *loading) service(at int) *Definition {
 		ID: c.ID, Issuer: c.IssuerOr(catalog.Namespaces()[0]), PublicURL: c.PublicURL, Catalog: catalog, License: licenseField(catalog.License),
 		MaxBody: l.config.Server.MaxBody, Hold: c.Upstream.Timeout + settleTime, TokenRate: l.config.PAT.Limit,
 		SuspendAfter: int64(l.config.PAT.SuspendAfter), OpenAdmission: l.config.PAT.Admission == config.AdmissionOpen,
-		Credit:  store.Billing{Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit},
+		Credit: store.Billing{
+			Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit, Newcomers: l.config.Billing.Newcomers,
+		},
 		intents: map[string]*Intent{}, personal: len(c.Parties) > 0, hosts: c.Hosts,
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)

@@ -22,7 +22,7 @@ func TestTermsForAKeyAreNotTheTermsOfTheNext(t *testing.T) {
 	probe := startGate(t, setup{})
 	a, stranger := probe.newAgent("agent-1"), probe.newAgent("stranger")
 	policy := strings.Replace(corePolicy, `"MIIBIjANBgkqh..."`, `"`+spki(t, a)+`"`, 1)
-	config := strings.Replace(testConfig, "1 EUR", "1 USD", 1) + "  assignee: anyone\n"
+	config := strings.ReplaceAll(testConfig, "1 EUR", "1 USD") + "  assignee: anyone\n"
 	issue := func(g *gate, x *agent) answer {
 		x.g = g
 		return x.issueWith(x.agreement(nil))

@@ -73,7 +73,7 @@ const otherPolicy = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "type": "S
 const twoServices = `
 server: {listen: 127.0.0.1:0, per_address: 1000000/second, issue_per_address: 100000/minute, PROXIES}
 admin: {listen: 127.0.0.1:0, token: ` + adminToken + `}
-billing: {credit: 1 EUR}
+billing: {credit: 1 EUR, newcomers: 1 EUR}
 services:
 - {id: shop, agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, hosts: [shop.example], public_url: "https://shop.example"}
 - {id: other, agents_file: other.json, policy_file: otherpolicy.json, upstream: {url: UPSTREAM}, hosts: [other.example], public_url: "https://other.example"}

@@ -11,7 +11,7 @@ func asProblems(err error, target **daemon.ProblemsError) bool { return errors.A
 const testConfig = `
 server: {listen: 127.0.0.1:0, per_address: 1000000/second, issue_per_address: 100000/minute}
 admin: {listen: 127.0.0.1:0, token: ` + adminToken + `}
-billing: {credit: 1 EUR}
+billing: {credit: 1 EUR, newcomers: 1 EUR}
 pat: {limit: 10000/day}
 services:
 - agents_file: agents.json

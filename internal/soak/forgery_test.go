@@ -253,6 +253,11 @@ var forgeries = []forgery{
 			e.charge(fmt.Sprint("c", i), attempt{Agent: "rich", Intent: reserve}, store.Held)
 		}
 	}},
+	{"more than an unapproved agent may owe", "credit", func(e *evidence) {
+		for i := range 7 {
+			e.charge(fmt.Sprint("c", i), attempt{Agent: "poor", Intent: reserve}, store.Held)
+		}
+	}},
 	{"more than unapproved agents may owe together", "credit", func(e *evidence) {
 		e.Unapproved["poorer"] = true
 		for i := range 11 {

@@ -218,7 +218,8 @@ func (e *evidence) judgeSweeper(breach func(string, ...any)) {
 	}
 }
 
-// judgeCredit checks that at no time an agent owed more than its credit, nor all unapproved agents together.
+// judgeCredit checks that at no time an agent owed more than its credit, nor all unapproved agents together more than
+// the credit and what has faded.
 func (e *evidence) judgeCredit(breach func(string, ...any)) {
 	owed := map[string]int64{}
 	entries := slices.SortedFunc(slices.Values(e.Ledger), func(a, b store.Entry) int { return int(a.Seq - b.Seq) })
@@ -226,19 +227,20 @@ func (e *evidence) judgeCredit(breach func(string, ...any)) {
 		if x.ExecutionID == "" {
 			continue
 		}
-		debtors := []string{string(x.AgentID)}
+		most := map[string]int64{string(x.AgentID): credit.Nano}
 		if e.Unapproved[string(x.AgentID)] {
-			debtors = append(debtors, "all unapproved agents")
+			faded := credit.Nano / int64(store.PoolFades/time.Second) * (int64(x.At.Sub(entries[0].At)/time.Second) + 1)
+			most = map[string]int64{string(x.AgentID): newcomers.Nano, "all unapproved agents": credit.Nano + faded}
 		}
-		for _, debtor := range debtors {
+		for debtor, most := range most {
 			switch {
 			case x.From == "":
 				owed[debtor] += x.Amount.Nano
 			case x.To == store.Released:
 				owed[debtor] -= x.Amount.Nano
 			}
-			if owed[debtor] > credit.Nano {
-				breach("entry %d: %s owe(s) %d of at most %d", x.Seq, debtor, owed[debtor], credit.Nano)
+			if owed[debtor] > most {
+				breach("entry %d: %s owe(s) %d of at most %d", x.Seq, debtor, owed[debtor], most)
 			}
 		}
 	}

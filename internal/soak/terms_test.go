@@ -29,6 +29,8 @@ var (
 		reserve: {Nano: 10 * money.Unit, Currency: "EUR"},
 	}
 	credit = money.Amount{Nano: 100 * money.Unit, Currency: "EUR"}
+	// newcomers is the credit of one agent that is not approved: two of them want more than all may owe together.
+	newcomers = money.Amount{Nano: 60 * money.Unit, Currency: "EUR"}
 )
 
 // patRate is how many executes an agent has per hour: more than most need, fewer than the greedy one tries.
@@ -115,7 +117,7 @@ func configFile(upstream, store string) string {
 	return store + fmt.Sprintf(`server: {listen: 127.0.0.1:0, per_address: 1000000/second, issue_per_address: 100000/minute, `+
 		`drain_timeout: 10s}
 admin: {listen: 127.0.0.1:0, token: %s}
-billing: {credit: %s}
+billing: {credit: %s, newcomers: %s}
 pat: {limit: %d/hour}
 services:
 - agents_file: agents.json
@@ -123,7 +125,7 @@ services:
   upstream: {url: %s, timeout: %s, breaker: {failures: 10000, open_for: 100ms}}
   public_url: `+publicURL+`
   intents: {%q: {ceiling: 60/minute}}
-`, adminToken, credit, patRate, upstream, upstreamTimeout, ceiled)
+`, adminToken, credit, newcomers, patRate, upstream, upstreamTimeout, ceiled)
 }
 
 const (

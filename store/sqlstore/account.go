@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
@@ -38,7 +39,7 @@ func (a account) hold(charge money.Amount, b store.Billing) (account, bool) {
 	if charge.Nano > math.MaxInt64-used {
 		return a, false
 	}
-	if over := used + charge.Nano - a.toppedUp; over > credit(charge.Currency, b) {
+	if over := used + charge.Nano - a.toppedUp; over > ownCredit(charge.Currency, b) {
 		return a, false
 	}
 	a.held += charge.Nano
@@ -46,7 +47,16 @@ func (a account) hold(charge money.Amount, b store.Billing) (account, bool) {
 	return a, true
 }
 
-// credit returns how much may be owed in a currency.
+// ownCredit returns how much one agent may owe in a currency.
+func ownCredit(currency string, b store.Billing) int64 {
+	most := credit(currency, b)
+	if !b.Unapproved || b.Newcomers.Currency == "" {
+		return most
+	}
+	return min(most, credit(currency, store.Billing{Prepaid: b.Prepaid, Credit: b.Newcomers}))
+}
+
+// credit returns how much may be owed in a currency, by one approved agent or by all unapproved ones together.
 func credit(currency string, b store.Billing) int64 {
 	if b.Prepaid || b.Credit.Currency != currency {
 		return 0
@@ -65,14 +75,7 @@ func (t *tx) charge(ctx context.Context, service, agentID string, amount money.A
 		return before, after, store.ErrCredit
 	}
 	if more := after.inPool() - before.inPool(); more > 0 {
-		owed, err := t.pool(ctx, poolKey{service, amount.Currency})
-		if err != nil {
-			return before, after, err
-		}
-		if owed+more > credit(amount.Currency, b) {
-			return before, after, store.ErrCredit
-		}
-		set(&t.poolMost, poolKey{service, amount.Currency}, credit(amount.Currency, b))
+		return before, after, t.enterPool(ctx, poolKey{service, amount.Currency}, more, credit(amount.Currency, b))
 	}
 	return before, after, nil
 }
@@ -94,16 +97,6 @@ func (t *tx) account(ctx context.Context, service, agentID, currency string) (ac
 		}
 	}
 	return t.accounts[k].now, nil
-}
-
-// pool returns what the unapproved agents of a service owe together.
-func (t *tx) pool(ctx context.Context, k poolKey) (owed int64, err error) {
-	if t.pools[k] == nil {
-		if err := t.w.send(ctx, t.read(t.readPool(k))); err != nil {
-			return 0, t.failed(err)
-		}
-	}
-	return *t.pools[k] + t.owed[k], nil
 }
 
 var errBalance = errors.New("the account would fall below zero")
@@ -143,6 +136,88 @@ func (t *tx) leavePool(ctx context.Context, service string, id pat.AgentID) erro
 		err = t.setAccount(before, after)
 	}
 	return err
+}
+
+// A pool is what the unapproved agents of a service owe together in one currency. A part of it has faded: it is owed, but
+// counts no longer.
+type pool struct {
+	owed, faded int64     // as they were read; faded is part of owed
+	fadedAt     time.Time // up to when; the zero time: it begins with the next charge
+	// charged means that something was charged since: faded and fadedAt are then to be written. The pool may have most at
+	// that moment, faded included.
+	charged bool
+	most    int64
+}
+
+// fade lets a part of the pool fade up to a moment: all of a credit within store.PoolFades.
+func (p *pool) fade(now time.Time, credit int64) {
+	past, part := now.Sub(p.fadedAt), int64(0)
+	switch {
+	case p.fadedAt.IsZero(), past < 0: // the clock was set back
+	case past >= store.PoolFades:
+		part = credit
+	default:
+		part = int64(float64(credit) * (float64(past) / float64(store.PoolFades)))
+	}
+	p.faded, p.fadedAt = min(p.owed, p.faded+min(part, math.MaxInt64-p.faded)), now
+}
+
+// enterPool checks that more may be owed by unapproved agents, who may owe credit together: store.ErrCredit.
+func (t *tx) enterPool(ctx context.Context, k poolKey, more, credit int64) error {
+	if t.pools[k] == nil {
+		if err := t.w.send(ctx, t.read(t.readPool(k))); err != nil {
+			return t.failed(err)
+		}
+	}
+	p := t.pools[k]
+	p.fade(t.now, credit)
+	owed := p.owed + t.owed[k]
+	if counts := max(0, owed-p.faded); more > credit-counts {
+		return store.ErrCredit
+	}
+	p.charged, p.most = true, credit+min(p.faded, math.MaxInt64-credit)
+	return nil
+}
+
+const (
+	selectPool   = "SELECT owed, faded, faded_at FROM pools WHERE service = ? AND currency = ? FOR UPDATE"
+	chargeToPool = `INSERT INTO pools (service, currency, owed, faded, faded_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (service, currency) DO UPDATE SET owed = pools.owed + excluded.owed,
+			faded = CASE WHEN excluded.faded < pools.owed THEN excluded.faded ELSE pools.owed END, faded_at = excluded.faded_at`
+	chargeToPoolWithin = chargeToPool + " WHERE pools.owed + excluded.owed <= ?"
+	addToPool          = `INSERT INTO pools (service, currency, owed) VALUES (?, ?, ?)
+		ON CONFLICT (service, currency) DO UPDATE SET owed = pools.owed + excluded.owed`
+	// takeFromPool also takes what has faded where no more than that is left.
+	takeFromPool = `UPDATE pools SET owed = owed + ?, faded = CASE WHEN faded > owed + ? THEN owed + ? ELSE faded END
+		WHERE service = ? AND currency = ?`
+)
+
+func (t *tx) readPool(k poolKey) command {
+	p := new(pool)
+	set(&t.pools, k, p)
+	return command{query: selectPool, args: []any{k.service, k.currency}, row: func(scan scan) error {
+		var at int64
+		err := scan(&p.owed, &p.faded, &at)
+		p.fadedAt = fromNanos(at)
+		return err
+	}}
+}
+
+// writePool returns the statement that changes a pool. What all unapproved agents share is not compared with what was
+// read: it only has to stay within the credit.
+func (t *tx) writePool(k poolKey) command {
+	more, p := t.owed[k], t.pools[k]
+	switch {
+	case more < 0:
+		return command{query: takeFromPool, args: []any{more, more, more, k.service, k.currency}, must: t.unlocked}
+	case p == nil || !p.charged: // a top-up was taken back
+		return command{query: addToPool, args: []any{k.service, k.currency, more}}
+	}
+	args := []any{k.service, k.currency, more, p.faded, nanos(p.fadedAt)}
+	if !t.unlocked {
+		return command{query: chargeToPool, args: args}
+	}
+	return command{query: chargeToPoolWithin, args: append(args, p.most), must: true}
 }
 
 // The accounts minus all of their parts; any remainder is wrong.
@@ -196,70 +271,4 @@ func (s *Store) CheckBalance(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// TopUp adds to an agent's balance, or reverses an amount, though no more than was paid in. repeated means that the
-// same top-up was made under this reference before, and that nothing was done now. Errors: money.ErrAmount where the
-// sum would leave its bounds, store.ErrReferenceUsed.
-func (s *Store) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err error) {
-	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
-		return false, fmt.Errorf("topping up %s by %s: %w", u.AgentID, u.Amount, money.ErrAmount)
-	}
-	entered := u.Amount
-	if u.Reverse {
-		entered.Nano = -entered.Nano
-	}
-	err = s.update(ctx, func(ctx context.Context, t *tx) (err error) {
-		// the lock comes first: two top-ups with one reference wait here
-		before, err := t.account(ctx, u.Service, string(u.AgentID), u.Amount.Currency)
-		if err != nil {
-			return err
-		}
-		if repeated, err = t.referenced(ctx, u, entered); err != nil || repeated {
-			return err
-		}
-		after := before
-		switch {
-		case u.Reverse && entered.Nano < -before.toppedUp:
-			return fmt.Errorf("taking back from %s: more than was topped up: %w", u.AgentID, money.ErrAmount)
-		case entered.Nano > math.MaxInt64-before.toppedUp:
-			return fmt.Errorf("topping up %s: the balance would be too large: %w", u.AgentID, money.ErrAmount)
-		}
-		after.toppedUp += entered.Nano
-		if err := t.setAccount(before, after); err != nil {
-			return err
-		}
-		return t.enterTopUp(ctx, u, entered)
-	})
-	return repeated && err == nil, err
-}
-
-// referenced reports whether the ledger contains this top-up already; store.ErrReferenceUsed if it contains another
-// with the reference.
-func (t *tx) referenced(ctx context.Context, u store.TopUp, entered money.Amount) (bool, error) {
-	if u.Reference == "" {
-		return false, nil
-	}
-	var agent pat.AgentID
-	var was money.Amount
-	found, err := t.row(ctx, "SELECT agent_id, amount, currency FROM ledger WHERE service = ? AND reference = ? AND reference <> ''",
-		[]any{u.Service, u.Reference}, &agent, &was.Nano, &was.Currency)
-	switch {
-	case err != nil || !found:
-		return false, err
-	case agent != u.AgentID || was != entered:
-		return false, store.ErrReferenceUsed
-	}
-	return true, nil
-}
-
-func (t *tx) enterTopUp(ctx context.Context, u store.TopUp, entered money.Amount) error {
-	n, err := t.exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, `+
-		`to_state, actor, reference)
-		VALUES ({ledger}, ?, ?, ?, '', '', '', ?, ?, '', '', ?, ?) ON CONFLICT (service, reference) WHERE reference <> '' DO NOTHING`,
-		nanos(t.now), u.Service, u.AgentID, entered.Nano, entered.Currency, byOperator, u.Reference)
-	if err == nil && n == 0 { // a concurrent top-up of another agent used the reference
-		return store.ErrReferenceUsed
-	}
-	return err
 }

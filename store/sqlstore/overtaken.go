@@ -1,9 +1,6 @@
 package sqlstore
 
-import (
-	"math"
-	"strings"
-)
+import "strings"
 
 // Calls on a database of several processes lock nothing while the process thinks: what they need is read without locks,
 // and their changes are sent in one round trip, which is the whole transaction. Each change there is conditional on the
@@ -19,7 +16,6 @@ func ifUnchanged(query string) string {
 const (
 	updateCounterFrom = updateCounter + " AND slot = ? AND counts = ? AND dispatch = ? AND dispatch_slot = ?"
 	updateAccountFrom = updateAccount + " AND topped_up = ? AND held = ? AND captured = ? AND pooled = ?"
-	addToPoolWithin   = addToPool + " WHERE excluded.owed <= 0 OR pools.owed + excluded.owed <= ?"
 )
 
 // A counterRow is a counter as it was read.
@@ -62,18 +58,4 @@ func (t *tx) writeAccount(k accountKey, a *cachedAccount) command {
 	}
 	was := a.was
 	return command{query: updateAccountFrom, args: append(args, was.toppedUp, was.held, was.captured, flag(was.pooled)), must: true}
-}
-
-// writePool returns the statement that adds to a pool. What all unapproved agents share is not compared with what was
-// read: it only has to stay within the credit.
-func (t *tx) writePool(k poolKey) command {
-	args := []any{k.service, k.currency, t.owed[k]}
-	if !t.unlocked {
-		return command{query: addToPool, args: args}
-	}
-	most, bounded := t.poolMost[k]
-	if !bounded {
-		most = math.MaxInt64 / 2
-	}
-	return command{query: addToPoolWithin, args: append(args, most), must: true}
 }

@@ -87,7 +87,6 @@ const (
 	selectCounter = "SELECT slot, counts, dispatch, dispatch_slot FROM counters " +
 		"WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ? FOR UPDATE"
 	selectAccount   = "SELECT topped_up, held, captured, pooled FROM accounts WHERE service = ? AND agent_id = ? AND currency = ? FOR UPDATE"
-	selectPool      = "SELECT owed FROM pools WHERE service = ? AND currency = ? FOR UPDATE"
 	selectNonce     = "SELECT 1 FROM nonces WHERE service = ? AND key_id = ? AND id = ?"
 	selectExecution = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
 	selectKey       = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, ` +
@@ -221,12 +220,6 @@ func (t *tx) readAccount(k accountKey) command {
 	}}
 }
 
-func (t *tx) readPool(k poolKey) command {
-	owed := new(int64)
-	set(&t.pools, k, owed)
-	return command{query: selectPool, args: []any{k.service, k.currency}, row: func(scan scan) error { return scan(owed) }}
-}
-
 // set puts a value into a map, and makes the map if necessary.
 func set[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
@@ -242,10 +235,8 @@ const (
 		WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ?`
 	insertAccount = "INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)"
 	updateAccount = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ? WHERE service = ? AND agent_id = ? AND currency = ?"
-	addToPool     = `INSERT INTO pools (service, currency, owed) VALUES (?, ?, ?)
-		ON CONFLICT (service, currency) DO UPDATE SET owed = pools.owed + excluded.owed`
-	markUsed    = "UPDATE agreements SET used_at = ? WHERE service = ? AND id = ? AND used_at = 0"
-	insertEntry = `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor)
+	markUsed      = "UPDATE agreements SET used_at = ? WHERE service = ? AND id = ? AND used_at = 0"
+	insertEntry   = `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor)
 		VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
@@ -286,7 +277,7 @@ func (t *tx) changes() []command {
 // forget drops what was read and changed.
 func (t *tx) forget() {
 	t.counters, t.accounts, t.pools, t.owed, t.executions, t.keys, t.nonces, t.used = nil, nil, nil, nil, nil, nil, nil, nil
-	t.poolMost, t.answers = nil, answerSizes{}
+	t.answers = answerSizes{}
 	t.writes, t.lines = nil, nil
 }
 

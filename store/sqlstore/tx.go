@@ -25,9 +25,8 @@ type tx struct {
 	// What has been read, in the state it will have when the transaction ends.
 	counters   map[counterKey]*counter
 	accounts   map[accountKey]*cachedAccount
-	pools      map[poolKey]*int64          // in the state that was read
+	pools      map[poolKey]*pool           // in the state that was read, but for what has faded
 	owed       map[poolKey]int64           // what is to be added to a pool
-	poolMost   map[poolKey]int64           // the most that a pool may then have; none: it is only reduced
 	executions map[string]*store.Execution // by id
 	keys       map[idempotencyKey]keyedExecution
 	nonces     map[nonceKey]bool

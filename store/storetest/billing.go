@@ -22,6 +22,8 @@ func testBilling(t *testing.T, open Opener) {
 		"currencies are apart":                    currenciesApart,
 		"released charges come back":              releasedComeBack,
 		"unapproved agents share one credit":      unapprovedShare,
+		"newcomers each owe a part of it":         newcomersOwe,
+		"the share fades":                         shareFades,
 		"an approved agent leaves the share":      approvedLeave,
 		"the operator's approval leaves it too":   setAgentLeaves,
 		"what is no amount is refused":            invalidAmounts,
@@ -223,6 +225,50 @@ func unapprovedShare(b *suite) {
 	r := b.paid(1)
 	r.Execution.Service, r.Billing = "another", on
 	b.begin(r)
+}
+
+func newcomersOwe(b *suite) {
+	on := store.Billing{Credit: usd(10), Newcomers: usd(4), Unapproved: true}
+	b.mustCharge("a", 4, on)
+	b.overCredit("a", 1, on)
+	b.mustCharge("b", 4, on) // which a has left enough for
+	b.mustCharge("approved", 10, store.Billing{Credit: usd(10), Newcomers: usd(4)})
+	b.overCredit("c", 3, on) // all of them together
+	b.mustCharge("c", 2, on)
+	b.topUp("a", usd(5))
+	b.mustCharge("a", 1, on)
+	b.overCredit("d", 1, store.Billing{Credit: usd(10), Newcomers: usd(0), Unapproved: true})
+	b.overCredit("e", 11, store.Billing{Credit: usd(10), Newcomers: usd(20), Unapproved: true})
+}
+
+func shareFades(b *suite) {
+	on := store.Billing{Credit: usd(24), Newcomers: usd(12), Unapproved: true}
+	first := b.mustCharge("a", 12, on)
+	b.settle(b.mustCharge("b", 12, on), store.Captured, store.Done)
+	b.overCredit("c", 1, on)
+	b.clock.Advance(6 * time.Hour)
+	b.overCredit("c", 7, on)
+	b.mustCharge("c", 6, on)
+	b.overCredit("d", 1, on)
+	b.reopen()
+	b.overCredit("d", 1, on)
+	b.overCredit("a", 1, on) // its own debt stays
+	b.settle(first, store.Released, store.Failed)
+	b.mustCharge("d", 12, on)
+	b.overCredit("e", 1, on)
+	b.clock.Advance(-time.Hour)
+	b.overCredit("e", 1, on)
+	b.clock.Advance(25 * time.Hour)
+	b.mustCharge("e", 12, on)
+	b.mustCharge("f", 12, on)
+	b.overCredit("g", 1, on)
+	b.clock.Advance(1000 * time.Hour) // more than all of it does not fade
+	b.mustCharge("g", 12, on)
+	b.mustCharge("h", 12, on)
+	b.overCredit("i", 1, on)
+	b.topUp("b", usd(12)) // what is paid makes room, faded or not
+	b.mustCharge("i", 12, on)
+	b.overCredit("j", 1, on)
 }
 
 func approvedLeave(b *suite) {

@@ -1,0 +1,50 @@
+package execute_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// orders is how many paid calls, at 0.25 EUR, an agent can make before it is told to pay; at most 100.
+func (w *world) orders(a *gatetest.Agent) (n int) {
+	w.Helper()
+	for ; n < 100; n++ {
+		_, refused, _ := w.do(a, call{intent: buy, parameters: `{"product":"x"}`})
+		if refused == nil {
+			continue
+		}
+		if refused.Reason != reason.PolicyRequiresPayment {
+			w.Fatal(refused)
+		}
+		break
+	}
+	return n
+}
+
+// A stranger that uses up its credit leaves credit to the next one, and many of them do not end paid calls for good.
+func TestOneStrangerDoesNotUseUpTheCreditOfAll(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "billing: {credit: 5 EUR}\n", quickUpstream)
+	known := w.fresh()
+	w.Must(w.Store.SetAgent(t.Context(), pat.AgentChange{Service: "default", ID: known.ID, Status: pat.AgentActive, Approved: true}))
+	for i := range 10 {
+		if n := w.orders(w.fresh()); n != 2 { // a tenth of the credit
+			t.Fatalf("stranger %d made %d paid calls; want 2", i, n)
+		}
+	}
+	if n := w.orders(w.fresh()); n != 0 {
+		t.Errorf("all strangers together owe more than the credit, by %d calls", n)
+	}
+	if n := w.orders(known); n != 20 {
+		t.Errorf("an approved agent made %d paid calls; want 20", n)
+	}
+	w.Later(12 * time.Hour)
+	next := []int{w.orders(w.fresh()), w.orders(w.fresh()), w.orders(w.fresh()), w.orders(w.fresh()), w.orders(w.fresh()), w.orders(w.fresh())}
+	if total := next[0] + next[1] + next[2] + next[3] + next[4] + next[5]; next[0] != 2 || total != 10 {
+		t.Errorf("half a day later strangers made %v paid calls; want 10 together", next)
+	}
+}
