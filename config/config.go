@@ -211,6 +211,7 @@ type Billing struct {
 // Audit holds the options of the audit stream.
 type Audit struct {
 	Parameters bool `yaml:"parameters" default:"false" doc:"Write facts taken from parameters as they are; otherwise their SHA-256."`
+	Required   bool `yaml:"required" default:"false" doc:"Make no call without a record: each is written down before it is made and before its answer leaves, and refused while that fails."`
 }
 
 // Telemetry holds what is logged and measured.

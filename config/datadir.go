@@ -92,11 +92,8 @@ func ownedAlone(path string, info fs.FileInfo) error {
 
 // begin writes who holds the directory and clears what a crash left.
 func (d *DataDir) begin() error {
-	if err := d.lock.Truncate(0); err != nil {
-		return err
-	}
-	if _, err := d.lock.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0); err != nil {
-		return err
+	if err := d.lock.Truncate(0); err == nil { // the number is only for a message: a full disk does not matter
+		_, _ = d.lock.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
 	}
 	left, err := filepath.Glob(filepath.Join(d.path, tempFiles)) // of writes that a crash cut short
 	for _, path := range left {

@@ -159,7 +159,11 @@ func (g *running) agree(id string) (token string, key pat.Key) {
 	if err != nil {
 		g.Fatal(err)
 	}
-	offer, err := pat.NewOffer([]byte(operatorPolicy), "https://shop.example/policy/1")
+	policy, err := os.ReadFile(filepath.Join(g.dir, "policy.json"))
+	if err != nil {
+		g.Fatal(err)
+	}
+	offer, err := pat.NewOffer(policy, "https://shop.example/policy/1")
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,15 +44,18 @@ func statusCommand() *cobra.Command {
 			out := c.ErrOrStderr()
 			fmt.Fprintf(out, "Configuration %.12s, taken over %s. Signing key %s.\n",
 				sanitize(status.Configuration.Hash), humanTime(status.Configuration.TakenAt), sanitize(status.SigningKey))
-			if status.Ready {
-				return nil
-			}
-			for name, check := range status.Checks {
-				if !check.OK {
+			for _, name := range slices.Sorted(maps.Keys(status.Checks)) {
+				switch check := status.Checks[name]; {
+				case !check.OK:
 					fmt.Fprintf(out, "Not ready: %s: %s\n", sanitize(name), sanitize(check.Reason))
+				case check.Degraded:
+					fmt.Fprintf(out, "Degraded: %s: %s\n", sanitize(name), sanitize(check.Reason))
 				}
 			}
-			return errSilent
+			if !status.Ready {
+				return errSilent
+			}
+			return nil
 		},
 	}
 	o.flags(c)

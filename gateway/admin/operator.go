@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -28,6 +29,8 @@ type Config struct {
 	Now       func() time.Time
 	// Reload takes over the configuration as it is now and returns what it found; nil: not offered.
 	Reload func(context.Context) config.Problems
+	// Audit is the audit stream, as far as health depends on it; nil: it does not.
+	Audit *record.Audit
 }
 
 // An Operator does what operators ask a running gateway for. Its methods are safe for concurrent use; their errors are
@@ -40,13 +43,16 @@ type Operator struct {
 	log       *zap.Logger
 	now       func() time.Time
 	reload    func(context.Context) config.Problems
+	audit     *record.Audit
 	readiness readiness
 	draining  atomic.Bool // the process is about to end: see Drain
 }
 
 // New returns the Operator of a gateway.
 func New(c Config) *Operator {
-	return &Operator{directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload}
+	return &Operator{
+		directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
+	}
 }
 
 // Drain makes Health report from now on that this process is about to end, so that no new calls are sent to it. Calls go

@@ -2,7 +2,9 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -20,8 +22,10 @@ type Health struct {
 
 // A Check is one condition of being ready.
 type Check struct {
-	OK     bool   `json:"ok"`
-	Reason string `json:"reason,omitempty"`
+	OK bool `json:"ok"`
+	// Degraded: something failed that the gateway goes on without.
+	Degraded bool   `json:"degraded,omitempty"`
+	Reason   string `json:"reason,omitempty"` // of what is not OK, or degraded
 }
 
 // Configuration names the configuration that is served.
@@ -76,7 +80,7 @@ func (o *Operator) Health(ctx context.Context) Health {
 		if ok {
 			reason = ""
 		}
-		return Check{ok, reason}
+		return Check{OK: ok, Reason: reason}
 	}
 	err := o.readiness.store(ctx, now, o.store.Ready)
 	if err != nil {
@@ -85,12 +89,30 @@ func (o *Operator) Health(ctx context.Context) Health {
 	h := Health{Ready: true, Configuration: Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, Checks: map[string]Check{
 		"store":       check(err == nil, "the store cannot be written to"),
 		"revocations": check(o.view.Fresh(now), "what was revoked is not known recently enough"),
+		"audit":       o.audited(),
 		"draining":    check(!o.draining.Load(), "the process is about to end"),
 	}}
 	for _, c := range h.Checks {
 		h.Ready = h.Ready && c.OK
 	}
 	return h
+}
+
+// audited is the state of the audit stream. Its failing makes the gateway unready only where it makes no call without.
+func (o *Operator) audited() Check {
+	if o.audit == nil {
+		return Check{OK: true}
+	}
+	err := o.audit.Outage()
+	if err == nil {
+		return Check{OK: true}
+	}
+	cause := "the file cannot be written to"
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		cause = number.Error()
+	}
+	required := o.audit.Required()
+	return Check{OK: !required, Degraded: !required, Reason: "audit records cannot be written: " + cause}
 }
 
 // Status reports what the gateway serves, and its health.

@@ -24,6 +24,10 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	if err != nil {
 		return grant.Grant{}, nil, err
 	}
+	e.id = request.Execution.ID
+	if err := x.writeDown(e); err != nil {
+		return grant.Grant{}, nil, err
+	}
 	since := x.now()
 	begun, err := x.store.Begin(ctx, request)
 	if full, ok := errors.AsType[*store.LimitError](err); ok {
@@ -37,6 +41,17 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	}
 	e.admission, e.sendBy = &begun, since.Add(request.Hold-sentBefore)
 	return grant.New(request.Execution.ID, x.terms(e, &begun, since)), nil, nil
+}
+
+// writeDown has the call written down, where that has to be done before it is made.
+func (x *Executor) writeDown(e *execution) error {
+	if x.journal == nil {
+		return nil
+	}
+	if err := x.journal.Begin(func() *Event { return e.event(x.now(), Result{}, nil) }); err != nil {
+		return reason.StoreUnavailable.Refusal("The record of this call cannot be written at the moment.").After(time.Second).Because(err)
+	}
+	return nil
 }
 
 // reservation returns what begin must take for this call.

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/refusal"
@@ -27,6 +28,7 @@ type Event struct {
 	Reason      reason.Reason // of a failure
 	Outcome     store.Outcome
 	Exceeded    limit.Period // of the limit that was used up, where the call was refused for that
+	ExecutionID string       // of a call for which something was to be taken, else empty
 	Charge      *reason.Charge
 	Replayed    bool
 	Took        time.Duration
@@ -38,7 +40,11 @@ type Event struct {
 	FromParameters []string          // operands whose facts came from parameters
 	Parameters     strictjson.Object // as sent
 	Duties         []string          // what the policy asks to be informed of, logged or tracked: action and rule
+	Owed           bool              // a duty of the policy rests on this record
 }
+
+// metByRecord are the duties that the gateway meets by writing a call down.
+var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 
 // event sums up an execution.
 func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *Event {
@@ -46,7 +52,7 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 		At: e.begun, RequestID: e.call.RequestID, Decision: "deny", Took: now.Sub(e.begun),
 		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
 		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
-		Parameters: e.request.Parameters,
+		Parameters: e.request.Parameters, ExecutionID: e.id,
 	}
 	if e.service != nil {
 		v.Service = e.service.ID
@@ -67,6 +73,7 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 	}
 	for _, d := range e.decision.Duties {
 		v.Duties = append(v.Duties, d.Action+" "+d.Rule)
+		v.Owed = v.Owed || slices.Contains(metByRecord, d.Action)
 	}
 	if e.admission != nil && e.admission.Execution.Rule != "" {
 		v.Rule = e.admission.Execution.Rule

@@ -16,13 +16,15 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Config is what an Executor is built on. All of it is required.
+// A Config is what an Executor is built on.
 type Config struct {
 	Store       Store
 	Agents      Agents
 	Revocations Revocations
 	Recorder    Recorder
 	Now         func() time.Time
+	// Journal may be nil, unlike the others: then calls are written down when they have ended.
+	Journal Journal
 }
 
 // A Store takes what calls need, and keeps what became of them.
@@ -48,6 +50,12 @@ type Revocations interface {
 // A Recorder writes down what became of calls. It is safe for concurrent use, and quick: the agent waits for it.
 type Recorder interface{ Record(e *Event) }
 
+// A Journal writes down calls before they are made. It is safe for concurrent use.
+type Journal interface {
+	// Begin is told of each call that the policy permits, before anything is taken or sent. An error refuses it.
+	Begin(event func() *Event) error
+}
+
 // An Executor carries calls of agents to the services behind the gateway, exactly as far as the agreed policies allow.
 // It is safe for concurrent use.
 type Executor struct {
@@ -59,13 +67,14 @@ type Executor struct {
 	suspension  *suspension
 	late        *lateEnds
 	recorder    Recorder
+	journal     Journal
 }
 
 // New makes an Executor.
 func New(c Config) *Executor {
 	return &Executor{
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
-		suspension: newSuspension(), recorder: c.Recorder, late: newLateEnds(c.Store, c.Now),
+		suspension: newSuspension(), recorder: c.Recorder, journal: c.Journal, late: newLateEnds(c.Store, c.Now),
 	}
 }
 

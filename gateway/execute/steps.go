@@ -30,6 +30,7 @@ type execution struct {
 	question       *odrl.Request // what decision answers; nil: nothing yet
 	decision       odrl.Decision
 	fromParameters []string // operands whose facts are the agent's own words
+	id             string   // of the record; empty: begin was not reached
 	admission      *store.Admission
 	sendBy         time.Time // from then on nothing is sent: the record may end
 	outcome        store.Outcome

@@ -158,8 +158,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	}, loaded)
 	g.Must(err)
 	g.Executor = execute.New(execute.Config{
-		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, record.NewAudit(io.Discard, false)},
-		Now: g.Now,
+		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit()}, Now: g.Now,
 	})
 	g.Desk = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
 	if g.Memory == nil {
@@ -173,6 +172,13 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	t.Cleanup(public.Close)
 	g.URL = public.URL
 	return g
+}
+
+// audit is a stream that goes nowhere.
+func (g *Gate) audit() *record.Audit {
+	return record.NewAudit(record.AuditOptions{
+		Open: func() (record.File, error) { return os.OpenFile(os.DevNull, os.O_WRONLY, 0) }, Log: g.Log, Metrics: g.Metrics,
+	})
 }
 
 // load reads the configuration as it is now.

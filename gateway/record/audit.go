@@ -1,20 +1,20 @@
 package record
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/uimgate/uimgate/gateway/execute"
-	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/odrl"
 )
 
 // An Audit writes one line of JSON for each decision: who asked for what under which agreement, what
@@ -22,14 +22,43 @@ import (
 // of a call are written as the SHA-256 of their JSON, with sorted members, unless the operator asks for
 // the values.
 //
-// Records are buffered for up to a second, and longer where they cannot be written, as far as maxWaiting goes; the
-// ledger, not this stream, is what charges rest on.
+// A record on which a duty of the policy rests is handed to the operating system before Record returns; where every record is
+// required, so is each of them, it is flushed to the disk, and a call is written down before it is made, too. Other records
+// are buffered for up to a second. What cannot be written is kept as far as maxWaiting goes, and tried again each second.
 type Audit struct {
+	open             func() (File, error)
+	log              *zap.Logger
+	metrics          *Metrics
+	values, required atomic.Bool
+
 	mu      sync.Mutex
-	out     io.Writer
-	waiting []byte // whole records, but for what was written of the first
-	values  bool
-	failed  error // the first since the last Flush
+	waiting []byte // whole records, added since the last write began
+	added   uint64 // records so far
+	held    int    // bytes of the batch that wait to be written
+	lost    int    // records, since the outage began
+	outage  error  // of the last write; nil: it succeeded
+	moved   bool   // the file is to be opened anew
+
+	writing sync.Mutex // held while writing, and taken before mu
+	file    File       // nil: not open
+	batch   []byte     // whole records
+	done    int        // bytes of the batch that the file has taken
+	written uint64     // records that the files have taken
+}
+
+// A File is what the records are appended to.
+type File interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// AuditOptions are how the stream is written. All but the last two are required.
+type AuditOptions struct {
+	Open       func() (File, error) // opens the file that has the name of the stream now, for appending
+	Log        *zap.Logger
+	Metrics    *Metrics
+	Parameters bool // write parameters as they were sent
+	Required   bool // no call is made without a record
 }
 
 const (
@@ -39,40 +68,45 @@ const (
 	maxWaiting = 4 << 20
 )
 
-var errAuditLost = errors.New("audit records were lost: too many wait to be written")
+var errAuditLost = errors.New("too many records wait to be written")
 
-// NewAudit writes to out; with values, parameters are written as they were sent.
-func NewAudit(out io.Writer, values bool) *Audit {
-	return &Audit{out: out, values: values}
+// NewAudit returns a stream whose file is opened by the first Flush, and again and again where that fails.
+func NewAudit(o AuditOptions) *Audit {
+	a := &Audit{open: o.Open, log: o.Log, metrics: o.Metrics}
+	a.Configure(o.Parameters, o.Required)
+	return a
 }
 
-// A Line is one record of the audit stream, as JSON.
-type Line struct {
-	At          time.Time      `json:"at"`
-	RequestID   string         `json:"request_id,omitempty"`
-	Service     string         `json:"service"`
-	Agent       string         `json:"agent,omitempty"`
-	Token       string         `json:"jti,omitempty"`
-	Agreement   string         `json:"agreement,omitempty"`
-	Digest      string         `json:"policy_digest,omitempty"`
-	Intent      string         `json:"intent,omitempty"`
-	Decision    string         `json:"decision"`
-	Rule        string         `json:"rule,omitempty"`
-	Reason      reason.Reason  `json:"reason,omitempty"`
-	Outcome     string         `json:"outcome,omitempty"`
-	ExecutionID string         `json:"execution,omitempty"`
-	Charge      string         `json:"charge,omitempty"`
-	ChargeState string         `json:"charge_state,omitempty"`
-	Replayed    bool           `json:"replayed,omitempty"`
-	Duties      []string       `json:"duties,omitempty"`
-	Facts       map[string]any `json:"facts,omitempty"`
-	// FactsSHA256 names the facts that stand as the SHA-256 of their JSON: they came from parameters.
-	FactsSHA256 []string `json:"facts_sha256,omitempty"`
-	// Asked holds request, world and dutyMode as uimgate policy decide takes them.
-	Asked *odrl.Reproduction `json:"asked,omitempty"`
+// Configure sets from now on whether parameters are written as they were sent, and whether every record is required.
+func (a *Audit) Configure(parameters, required bool) {
+	a.values.Store(parameters)
+	a.required.Store(required)
+}
 
-	Parameters       json.RawMessage `json:"parameters,omitempty"`
-	ParametersSHA256 string          `json:"parameters_sha256,omitempty"`
+// Reopen has the next write go to the file that has the name of the stream then: the old one was moved.
+func (a *Audit) Reopen() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.moved = true
+}
+
+// Begin implements execute.Journal: where every record is required, it writes down a call that is about to be made.
+func (a *Audit) Begin(event func() *execute.Event) error {
+	if !a.required.Load() {
+		return nil
+	}
+	if a.Outage() != nil { // it may be over; else nothing more is kept of what is refused
+		if err := a.Flush(); err != nil {
+			return err
+		}
+	}
+	v := event()
+	v.Decision, v.Asked = Begun, nil
+	n, err := a.add(v)
+	if err != nil {
+		return err
+	}
+	return a.flush(n)
 }
 
 // Record writes one event. A call without a PAT that is accepted is nobody's, and nothing was decided about it: log and
@@ -81,105 +115,162 @@ func (a *Audit) Record(v *execute.Event) {
 	if v.AgentID == "" {
 		return
 	}
-	r := Line{
-		At: v.At.UTC(), RequestID: string(v.RequestID), Service: v.Service, Agent: v.AgentID, Token: v.TokenID, Agreement: v.AgreementID,
-		Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason, Outcome: string(v.Outcome),
-		Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts, Asked: v.Asked,
-	}
-	if v.Charge != nil {
-		r.ExecutionID, r.Charge, r.ChargeState = v.Charge.ExecutionID, v.Charge.String(), v.Charge.State
-	}
-	if text, err := json.Marshal(v.Parameters); err == nil && v.Parameters != nil {
-		if a.values {
-			r.Parameters = text
-		} else {
-			sum := sha256.Sum256(text)
-			r.ParametersSHA256 = hex.EncodeToString(sum[:])
-		}
-	}
-	if len(v.FromParameters) > 0 && !a.values {
-		r.Facts, r.FactsSHA256 = hashed(v.Facts, v.FromParameters)
-		if r.Asked != nil {
-			asked := *r.Asked
-			asked.Question.Context, _ = hashed(asked.Question.Context, v.FromParameters)
-			r.Asked = &asked
-		}
-	}
-	line, err := json.Marshal(r)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case err != nil:
-		a.fail(err)
-	case len(a.waiting)+len(line) >= maxWaiting:
-		a.fail(errAuditLost)
-	default:
-		a.waiting = append(append(a.waiting, line...), '\n')
-	}
-	if len(a.waiting) >= enoughWaiting && a.failed == nil {
-		a.write()
-	}
-}
-
-// hashed replaces the facts that came from the agent by the SHA-256 of their JSON, and names those replaced.
-func hashed(facts map[string]any, operands []string) (map[string]any, []string) {
-	out, names := maps.Clone(facts), []string{}
-	for _, operand := range operands {
-		v, read := facts[operand]
-		if !read {
-			continue
-		}
-		text, err := json.Marshal(v)
-		if err != nil {
-			text = nil
-		}
-		sum := sha256.Sum256(text)
-		out[operand] = hex.EncodeToString(sum[:])
-		names = append(names, operand)
-	}
-	return out, names
-}
-
-func (a *Audit) fail(err error) {
-	if a.failed == nil {
-		a.failed = fmt.Errorf("audit record: %w", err)
-	}
-}
-
-// write hands on what is waiting and keeps what was not taken.
-func (a *Audit) write() {
-	n, err := a.out.Write(a.waiting)
-	a.waiting = a.waiting[:copy(a.waiting, a.waiting[n:])]
+	n, err := a.add(v)
 	if err != nil {
-		a.fail(err)
+		return // counted
+	}
+	if v.Owed || a.required.Load() || a.enough() {
+		_ = a.flush(n) // noted: the call has been made, and its record is tried again
 	}
 }
 
-// Flush hands what is buffered to the operating system. Its error is the first since the last Flush; what could not
-// be written is tried again by the next.
-func (a *Audit) Flush() error {
+// add returns the number of the record that it added.
+func (a *Audit) add(v *execute.Event) (uint64, error) {
+	text, err := json.Marshal(line(v, a.values.Load()))
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.waiting) > 0 {
-		a.write()
+	if err == nil && a.held+len(a.waiting)+len(text) >= maxWaiting {
+		err = errAuditLost
 	}
-	err := a.failed
-	a.failed = nil
+	if err != nil {
+		a.lost++
+		a.metrics.auditLost.Inc()
+		return 0, fmt.Errorf("audit record: %w", err)
+	}
+	a.waiting = append(append(a.waiting, text...), '\n')
+	a.added++
+	return a.added, nil
+}
+
+// enough reports whether what waits is to be written at once. While that fails, once a second does.
+func (a *Audit) enough() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.waiting) >= enoughWaiting && a.outage == nil
+}
+
+// Flush hands what waits to the operating system, and ends an outage that is over. What cannot be written is tried again by
+// the next.
+func (a *Audit) Flush() error { return a.flush(0) }
+
+// flush hands on all records that wait, unless the n-th was handed on meanwhile: of those who wait for each other one
+// writes for all. n = 0: whatever there is.
+func (a *Audit) flush(n uint64) error {
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	if n > 0 && a.written >= n {
+		return nil
+	}
+	whole := bytes.LastIndexByte(a.batch[:a.done], '\n') + 1
+	a.batch, a.done = a.batch[:copy(a.batch, a.batch[whole:])], a.done-whole
+	a.mu.Lock()
+	a.batch, a.waiting = append(a.batch, a.waiting...), a.waiting[:0]
+	a.held = len(a.batch) - a.done
+	added, moved := a.added, a.moved
+	a.moved = false
+	a.mu.Unlock()
+	err := a.write(moved)
+	if err == nil {
+		a.written = added
+	}
+	a.note(err)
 	return err
 }
 
+// write writes the batch, and keeps what was not taken. It holds writing.
+func (a *Audit) write(moved bool) error {
+	if a.file == nil || moved {
+		if err := a.reopen(); err != nil {
+			a.Reopen()
+			return err
+		}
+	}
+	if a.done == len(a.batch) {
+		return nil
+	}
+	n, err := a.file.Write(a.batch[a.done:])
+	a.done += n
+	if err != nil {
+		return err
+	}
+	a.batch, a.done = a.batch[:0], 0
+	if !a.required.Load() {
+		return nil
+	}
+	if err := a.file.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // EINVAL: a device or a pipe
+		return err
+	}
+	return nil
+}
+
+// reopen opens the file. A record of which the one before took a part is written whole to this one.
+func (a *Audit) reopen() error {
+	file, err := a.open()
+	if err != nil {
+		return err
+	}
+	if a.file != nil {
+		err = a.file.Close()
+	}
+	a.file, a.done = file, 0
+	return err
+}
+
+// note counts a write that failed, and logs when an outage begins and when it is over.
+func (a *Audit) note(err error) {
+	a.mu.Lock()
+	before, lost := a.outage, a.lost
+	a.outage, a.held = err, len(a.batch)-a.done
+	if err == nil {
+		a.lost = 0
+	}
+	a.mu.Unlock()
+	switch {
+	case err != nil:
+		a.metrics.auditFailed.Inc()
+		if before == nil {
+			a.log.Error("audit records cannot be written", zap.Error(err))
+		}
+	case before != nil || lost > 0:
+		a.log.Warn("audit records are written again", zap.Int("lost", lost))
+	}
+}
+
+// Outage is why records cannot be written at the moment; nil: they can.
+func (a *Audit) Outage() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.outage
+}
+
+// Required reports whether no call is made without a record.
+func (a *Audit) Required() bool { return a.required.Load() }
+
 // Run flushes every second until ctx ends, and then once more.
-func (a *Audit) Run(ctx context.Context, report func(error)) error {
+func (a *Audit) Run(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+			_ = a.Flush() // noted
 		case <-ctx.Done():
-			return a.Flush()
-		}
-		if err := a.Flush(); err != nil {
-			report(err)
+			if err := a.Flush(); err != nil {
+				return fmt.Errorf("the last audit records: %w", err)
+			}
+			return nil
 		}
 	}
+}
+
+// Close closes the file.
+func (a *Audit) Close() error {
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	if a.file == nil {
+		return nil
+	}
+	file := a.file
+	a.file = nil
+	return file.Close()
 }

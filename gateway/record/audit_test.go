@@ -3,8 +3,14 @@ package record_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
@@ -12,13 +18,19 @@ import (
 
 // A disk takes half of what it gets while it is full.
 type disk struct {
+	mu sync.Mutex
 	bytes.Buffer
-	full bool
+	full   bool
+	writes int
+	synced int // bytes
 }
 
 var errFull = errors.New("no space left")
 
 func (d *disk) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.writes++
 	if !d.full {
 		return d.Buffer.Write(p)
 	}
@@ -26,10 +38,35 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, errFull
 }
 
+func (d *disk) Sync() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.synced = d.Len()
+	return nil
+}
+
+func (d *disk) Close() error { return nil }
+
+func (d *disk) holds(text string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return strings.Contains(d.String(), text)
+}
+
+// stream is an Audit of what open opens, and its log.
+func stream(open func() (record.File, error)) (*record.Audit, *observer.ObservedLogs) {
+	core, logs := observer.New(zapcore.DebugLevel)
+	return record.NewAudit(record.AuditOptions{Open: open, Log: zap.New(core), Metrics: record.NewMetrics()}), logs
+}
+
+func event(id string) *execute.Event {
+	return &execute.Event{RequestID: execute.RequestID(id), AgentID: "agent-1"}
+}
+
 func TestTheAuditStreamGoesOnAfterAFullDisk(t *testing.T) {
 	d := &disk{}
-	a := record.NewAudit(d, false)
-	record := func(id string) { a.Record(&execute.Event{RequestID: execute.RequestID(id), AgentID: "agent-1"}) }
+	a, logs := stream(func() (record.File, error) { return d, nil })
+	record := func(id string) { a.Record(event(id)) }
 	a.Record(&execute.Event{RequestID: "stranger"}) // nobody's: it is not of this stream
 	record("r-1")
 	if err := a.Flush(); err != nil {
@@ -71,5 +108,106 @@ func TestTheAuditStreamGoesOnAfterAFullDisk(t *testing.T) {
 	before := d.Len()
 	if err := a.Flush(); err != nil || d.Len()-before > 5<<20 {
 		t.Errorf("%v, %d bytes waited", err, d.Len()-before)
+	}
+	if n := logs.FilterMessage("audit records cannot be written").Len(); n != 2 {
+		t.Errorf("two outages were logged %d times", n)
+	}
+	over := logs.FilterMessage("audit records are written again").All()
+	if len(over) != 2 || over[0].ContextMap()["lost"] != int64(0) || over[1].ContextMap()["lost"] == int64(0) {
+		t.Errorf("%v", over)
+	}
+}
+
+func TestARecordIsWholeInTheFileThatFollowsAMove(t *testing.T) {
+	files := []*disk{{full: true}, {}}
+	opened := 0
+	a, _ := stream(func() (record.File, error) { opened++; return files[opened-1], nil })
+	a.Record(event("r-1"))
+	if err := a.Flush(); !errors.Is(err, errFull) {
+		t.Errorf("%v", err)
+	}
+	a.Reopen()
+	a.Record(event("r-2"))
+	if err := a.Flush(); err != nil {
+		t.Error(err)
+	}
+	lines := strings.Split(strings.TrimSpace(files[1].String()), "\n")
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], `{"at":`) || !strings.Contains(lines[0], "r-1") || !strings.Contains(lines[1], "r-2") {
+		t.Errorf("%q", lines)
+	}
+}
+
+func TestAFileThatCannotBeOpenedIsTriedAgain(t *testing.T) {
+	d, away := &disk{}, true
+	a, logs := stream(func() (record.File, error) {
+		if away {
+			return nil, errFull
+		}
+		return d, nil
+	})
+	if err := a.Flush(); !errors.Is(err, errFull) || !errors.Is(a.Outage(), errFull) {
+		t.Errorf("%v", err)
+	}
+	a.Record(event("r-1"))
+	_ = a.Flush()
+	if n := logs.FilterMessage("audit records cannot be written").Len(); n != 1 {
+		t.Errorf("one outage was logged %d times", n)
+	}
+	away = false
+	if err := a.Flush(); err != nil || a.Outage() != nil || !d.holds("r-1") {
+		t.Errorf("%v, %v, %s", err, a.Outage(), d)
+	}
+}
+
+// A record that a duty rests on is written when Record returns, and many at once share their writes.
+func TestWhatADutyRestsOnIsWrittenAtOnce(t *testing.T) {
+	for _, required := range []bool{false, true} {
+		d := &disk{}
+		a, _ := stream(func() (record.File, error) { return d, nil })
+		a.Configure(false, required)
+		var all sync.WaitGroup
+		for i := range 64 {
+			all.Go(func() {
+				v := event(fmt.Sprintf("r-%d-", i))
+				if v.Owed = !required; required {
+					if err := a.Begin(func() *execute.Event { return event("b" + string(v.RequestID)) }); err != nil || !d.holds("br") {
+						t.Error(err)
+					}
+				}
+				a.Record(v)
+				if !d.holds(`"` + string(v.RequestID)) {
+					t.Errorf("required %v: no record of %s when its answer leaves", required, v.RequestID)
+				}
+			})
+		}
+		all.Wait()
+		if required && d.synced != d.Len() {
+			t.Errorf("%d of %d bytes are on the disk", d.synced, d.Len())
+		}
+		if lines := strings.Count(d.String(), "\n"); d.writes > lines {
+			t.Errorf("%d writes for %d records", d.writes, lines)
+		}
+	}
+}
+
+func TestWhatIsRequiredIsRefusedWithoutARecord(t *testing.T) {
+	d := &disk{full: true}
+	a, _ := stream(func() (record.File, error) { return d, nil })
+	begin := func() error { return a.Begin(func() *execute.Event { return event("begun") }) }
+	if err := begin(); err != nil {
+		t.Errorf("records are not required: %v", err)
+	}
+	a.Configure(false, true)
+	for range 10_000 {
+		if err := begin(); !errors.Is(err, errFull) {
+			t.Fatalf("%v", err)
+		}
+	}
+	d.full = false
+	if err := begin(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(d.String(), "begun\",\"service"); n > 2 {
+		t.Errorf("%d records of refused calls", n)
 	}
 }

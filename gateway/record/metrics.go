@@ -13,19 +13,21 @@ import (
 
 // Metrics are what an operator watches. No agent id, token or other value from outside is ever a label.
 type Metrics struct {
-	registry  *prometheus.Registry
-	requests  *prometheus.CounterVec
-	durations *prometheus.HistogramVec
-	decisions *prometheus.CounterVec
-	engines   *prometheus.CounterVec
-	rejected  *prometheus.CounterVec
-	outcomes  *prometheus.CounterVec
-	charges   *prometheus.CounterVec
-	issued    *prometheus.CounterVec
-	shed      *prometheus.CounterVec
-	unsettled prometheus.Counter
-	reload    prometheus.Gauge
-	reloaded  prometheus.Gauge
+	registry    *prometheus.Registry
+	requests    *prometheus.CounterVec
+	durations   *prometheus.HistogramVec
+	decisions   *prometheus.CounterVec
+	engines     *prometheus.CounterVec
+	rejected    *prometheus.CounterVec
+	outcomes    *prometheus.CounterVec
+	charges     *prometheus.CounterVec
+	issued      *prometheus.CounterVec
+	shed        *prometheus.CounterVec
+	unsettled   prometheus.Counter
+	auditFailed prometheus.Counter
+	auditLost   prometheus.Counter
+	reload      prometheus.Gauge
+	reloaded    prometheus.Gauge
 }
 
 // buckets start at half a millisecond: what the gateway itself adds lies below the first.
@@ -54,6 +56,14 @@ func NewMetrics() *Metrics {
 			Namespace: "uimgate", Name: "unsettled_total",
 			Help: "Calls whose end could not be stored when they ended.",
 		}),
+		auditFailed: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "uimgate", Name: "audit_write_failures_total",
+			Help: "Writes of the audit stream that failed. What was not written is tried again.",
+		}),
+		auditLost: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "uimgate", Name: "audit_records_lost_total",
+			Help: "Audit records that were lost, because too many waited to be written.",
+		}),
 		reload: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "uimgate", Name: "config_last_reload_successful",
 			Help: "1 if the last reload was taken over.",
@@ -64,7 +74,7 @@ func NewMetrics() *Metrics {
 		}),
 	}
 	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.shed, m.unsettled,
-		m.reload, m.reloaded,
+		m.auditFailed, m.auditLost, m.reload, m.reloaded,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

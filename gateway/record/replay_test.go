@@ -1,7 +1,6 @@
 package record_test
 
 import (
-	"bytes"
 	"errors"
 	"testing"
 	"time"
@@ -80,8 +79,8 @@ func TestReplayDecidesAgainWhatWasRecorded(t *testing.T) {
 			if test.change != nil {
 				test.change(v)
 			}
-			var out bytes.Buffer
-			a := record.NewAudit(&out, false)
+			var out disk
+			a, _ := stream(func() (record.File, error) { return &out, nil })
 			a.Record(v)
 			if err := a.Flush(); err != nil {
 				t.Fatal(err)

@@ -118,16 +118,11 @@ func (p *process) open(ctx context.Context) (err error) {
 	p.leases = lease.New(p.store, lease.Options{Now: p.Now, Sole: p.config.Store.Engine == config.SQLite})
 	p.closers = append(p.closers, p.leases.Close)
 	p.Now = p.store.Now // every process that shares the store counts by one clock
-	auditLog, err := p.data.AuditLog()
-	if err != nil {
-		return err
-	}
-	p.closers = append(p.closers, auditLog.Close)
-	p.audit = record.NewAudit(auditLog, p.config.Audit.Parameters)
+	p.metrics = record.NewMetrics()
+	p.openAudit()
 	if err := p.openKeys(ctx); err != nil {
 		return err
 	}
-	p.metrics = record.NewMetrics()
 	p.directory, err = service.Open(ctx, service.State{
 		Agreements: p.store, Policies: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now,
 	}, loaded)
@@ -142,7 +137,8 @@ func (p *process) open(ctx context.Context) (err error) {
 // build puts together what answers agents and the operator.
 func (p *process) build() {
 	p.executor = execute.New(execute.Config{
-		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
+		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Journal: p.audit,
+		Now: p.Now,
 	})
 	desk := agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.server = gateway.New(gateway.Config{
@@ -151,8 +147,18 @@ func (p *process) build() {
 		Memory:     memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(record.ShedMemory) }),
 	})
 	p.operator = admin.New(admin.Config{
-		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload,
+		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
 	})
+}
+
+// openAudit opens the audit stream. Where it cannot be opened now, the gateway serves what may be served without.
+func (p *process) openAudit() {
+	p.audit = record.NewAudit(record.AuditOptions{
+		Open: func() (record.File, error) { return p.data.AuditLog() }, Log: p.Log, Metrics: p.metrics,
+		Parameters: p.config.Audit.Parameters, Required: p.config.Audit.Required,
+	})
+	p.closers = append(p.closers, p.audit.Close)
+	_ = p.audit.Flush() // noted
 }
 
 func (p *process) openKeys(ctx context.Context) (err error) {
@@ -247,9 +253,7 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error {
 		return p.view.Run(life, func(err error) { p.Log.Warn("revocations not read", zap.Error(err)) })
 	})
-	group.Go(func() error {
-		return p.audit.Run(life, func(err error) { p.Log.Error("audit record not written", zap.Error(err)) })
-	})
+	group.Go(func() error { return p.audit.Run(life) })
 	group.Go(func() error { return p.sweep(life) })
 	group.Go(func() error { return p.reconcile(life) })
 	group.Go(func() error { return p.purge(life) })

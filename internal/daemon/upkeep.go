@@ -136,10 +136,12 @@ func (p *process) files() []string {
 	return p.config.Files()
 }
 
-// reload takes over the configuration as it is on disk now, or keeps the old one and logs why.
+// reload takes over the configuration as it is on disk now, or keeps the old one and logs why. Either way the audit stream
+// goes on in the file that has its name now.
 func (p *process) reload(ctx context.Context) config.Problems {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
+	p.audit.Reopen()
 	next, problems := p.Load()
 	if next == nil {
 		return p.refused(problems)
@@ -157,6 +159,7 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	p.config = next
 	p.bounded.SetPerAddress(next.Server.Connections)
 	p.store.KeepLedger(next.Billing.Retain)
+	p.audit.Configure(next.Audit.Parameters, next.Audit.Required)
 	p.Log.Info("configuration taken over", zap.Array("files", digests(next.Digests())))
 	return problems
 }

@@ -1,0 +1,95 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// A Line is one record of the audit stream, as JSON.
+type Line struct {
+	At          time.Time      `json:"at"`
+	RequestID   string         `json:"request_id,omitempty"`
+	Service     string         `json:"service"`
+	Agent       string         `json:"agent,omitempty"`
+	Token       string         `json:"jti,omitempty"`
+	Agreement   string         `json:"agreement,omitempty"`
+	Digest      string         `json:"policy_digest,omitempty"`
+	Intent      string         `json:"intent,omitempty"`
+	Decision    string         `json:"decision"`
+	Rule        string         `json:"rule,omitempty"`
+	Reason      reason.Reason  `json:"reason,omitempty"`
+	Outcome     string         `json:"outcome,omitempty"`
+	ExecutionID string         `json:"execution,omitempty"`
+	Charge      string         `json:"charge,omitempty"`
+	ChargeState string         `json:"charge_state,omitempty"`
+	Replayed    bool           `json:"replayed,omitempty"`
+	Duties      []string       `json:"duties,omitempty"`
+	Facts       map[string]any `json:"facts,omitempty"`
+	// FactsSHA256 names the facts that stand as the SHA-256 of their JSON: they came from parameters.
+	FactsSHA256 []string `json:"facts_sha256,omitempty"`
+	// Asked holds request, world and dutyMode as uimgate policy decide takes them.
+	Asked *odrl.Reproduction `json:"asked,omitempty"`
+
+	Parameters       json.RawMessage `json:"parameters,omitempty"`
+	ParametersSHA256 string          `json:"parameters_sha256,omitempty"`
+}
+
+// Begun is the Decision of a line that was written before its call was made, where audit.required asks for it: the policy
+// permits the call. Another line with the same request id says what became of it; where there is none, the process was
+// ended meanwhile.
+const Begun = "begun"
+
+// line is the record of an event; with values, parameters stand in it as they were sent.
+func line(v *execute.Event, values bool) Line {
+	r := Line{
+		At: v.At.UTC(), RequestID: string(v.RequestID), Service: v.Service, Agent: v.AgentID, Token: v.TokenID, Agreement: v.AgreementID,
+		Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason, Outcome: string(v.Outcome),
+		ExecutionID: v.ExecutionID, Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts, Asked: v.Asked,
+	}
+	if v.Charge != nil {
+		r.ExecutionID, r.Charge, r.ChargeState = v.Charge.ExecutionID, v.Charge.String(), v.Charge.State
+	}
+	if text, err := json.Marshal(v.Parameters); err == nil && v.Parameters != nil {
+		if values {
+			r.Parameters = text
+		} else {
+			sum := sha256.Sum256(text)
+			r.ParametersSHA256 = hex.EncodeToString(sum[:])
+		}
+	}
+	if len(v.FromParameters) > 0 && !values {
+		r.Facts, r.FactsSHA256 = hashed(v.Facts, v.FromParameters)
+		if r.Asked != nil {
+			asked := *r.Asked
+			asked.Question.Context, _ = hashed(asked.Question.Context, v.FromParameters)
+			r.Asked = &asked
+		}
+	}
+	return r
+}
+
+// hashed replaces the facts that came from the agent by the SHA-256 of their JSON, and names those replaced.
+func hashed(facts map[string]any, operands []string) (map[string]any, []string) {
+	out, names := maps.Clone(facts), []string{}
+	for _, operand := range operands {
+		v, read := facts[operand]
+		if !read {
+			continue
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			text = nil
+		}
+		sum := sha256.Sum256(text)
+		out[operand] = hex.EncodeToString(sum[:])
+		names = append(names, operand)
+	}
+	return out, names
+}

@@ -1,0 +1,151 @@
+package daemon_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+)
+
+// auditAt prepares a directory whose audit stream leads elsewhere.
+func auditAt(t *testing.T, target string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "data"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, filepath.Join(dir, "data", "audit.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// health asks until is true, and returns the status of that answer.
+func (g *gate) health(is func(admin.Health) bool) int {
+	g.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		a, err := try(g.t.Context(), http.MethodGet, g.admin+"/readyz", nil, nil)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		var h admin.Health
+		if err := json.Unmarshal(a.body, &h); err != nil {
+			g.t.Fatal(err)
+		}
+		if is(h) {
+			return a.status
+		}
+		if time.Now().After(deadline) {
+			g.t.Fatalf("/readyz: %s", a.body)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// metric is the value of a series, as text; "" where there is none.
+func (g *gate) metric(series string) string {
+	g.t.Helper()
+	a, err := try(g.t.Context(), http.MethodGet, g.admin+"/metrics", nil, nil)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (.*)$`).FindSubmatch(a.body)
+	if found == nil {
+		return ""
+	}
+	return string(found[1])
+}
+
+func audit(h admin.Health) admin.Check { return h.Checks["audit"] }
+
+const requiredAudit = testConfig + "audit: {required: true}\n"
+
+func TestAnAuditStreamThatCannotBeOpenedStopsNothing(t *testing.T) {
+	away := filepath.Join(t.TempDir(), "away")
+	g := startGate(t, setup{dir: auditAt(t, filepath.Join(away, "audit.jsonl"))})
+	a := g.newAgent("agent-1").agree()
+	if got := a.execute(order, map[string]any{"product_id": "p1"}, header{"UIM-Request-ID": "r-1"}); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	status := g.health(func(h admin.Health) bool { return h.Ready && audit(h).OK && audit(h).Degraded })
+	if status != http.StatusOK {
+		t.Errorf("/readyz: %d", status)
+	}
+	if n := g.metric("uimgate_audit_write_failures_total"); n == "0" || n == "" {
+		t.Errorf("%q failures are counted", n)
+	}
+	if err := os.Mkdir(away, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	g.health(func(h admin.Health) bool { return !audit(h).Degraded })
+	if text, err := os.ReadFile(filepath.Join(away, "audit.jsonl")); err != nil || !strings.Contains(string(text), `"request_id":"r-1"`) {
+		t.Errorf("%v, %s", err, text)
+	}
+	if n := strings.Count(g.log.String(), "audit records cannot be written"); n != 1 {
+		t.Errorf("one outage was logged %d times", n)
+	}
+}
+
+func TestWithARequiredAuditNothingIsDoneWithoutARecord(t *testing.T) {
+	g := startGate(t, setup{dir: auditAt(t, "/dev/full"), config: requiredAudit})
+	a := g.newAgent("agent-1").agree()
+	for range 3 {
+		got := a.execute(order, map[string]any{"product_id": "p1"}, header{"Idempotency-Key": "k-1"})
+		if got.status != http.StatusServiceUnavailable || got.reason(t) != "STORE_UNAVAILABLE" || got.header.Get("Retry-After") == "" {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	}
+	if n := len(g.upstream.calls()); n != 0 {
+		t.Errorf("%d calls reached the service", n)
+	}
+	status := g.health(func(h admin.Health) bool {
+		return !h.Ready && !audit(h).OK && audit(h).Reason == "audit records cannot be written: no space left on device"
+	})
+	if status != http.StatusServiceUnavailable {
+		t.Errorf("/readyz: %d", status)
+	}
+	if err := os.Remove(filepath.Join(g.dir, "data", "audit.jsonl")); err != nil { // an operator makes room, and sends SIGHUP
+		t.Fatal(err)
+	}
+	g.reload <- struct{}{}
+	g.health(func(h admin.Health) bool { return h.Ready })
+	got := a.execute(order, map[string]any{"product_id": "p1"}, header{"Idempotency-Key": "k-1", "UIM-Request-ID": "r-2"})
+	if got.status != http.StatusOK || got.header.Get("UIM-Replayed") != "" || len(g.upstream.calls()) != 1 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	text := g.file("data/audit.jsonl")
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	begun, ended := lines[len(lines)-2], lines[len(lines)-1]
+	if !strings.Contains(begun, `"request_id":"r-2"`) || !strings.Contains(begun, `"decision":"begun"`) ||
+		!strings.Contains(ended, `"request_id":"r-2"`) || !strings.Contains(ended, `"outcome":"done"`) {
+		t.Errorf("the records when the answer has left: %s", text)
+	}
+}
+
+// A service whose records are required from now on refuses from now on.
+func TestARequiredAuditIsTakenOver(t *testing.T) {
+	g := startGate(t, setup{dir: auditAt(t, "/dev/full")})
+	a := g.newAgent("agent-1").agree()
+	if got := a.execute(details, map[string]any{"id": "p1"}, nil); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	g.write("uimgate.yaml", strings.ReplaceAll(requiredAudit, "UPSTREAM", g.upstream.server.URL))
+	if got := g.adminDo(http.MethodPost, "/admin/v1/reload", nil); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if got := a.execute(details, map[string]any{"id": "p1"}, nil); got.status != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if err := os.Remove(filepath.Join(g.dir, "data", "audit.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.adminDo(http.MethodPost, "/admin/v1/reload", nil); got.status != http.StatusOK { // else the gateway ends with an error
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+}
