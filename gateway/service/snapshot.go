@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
 )
 
 // Settings are what the listeners take from a configuration.
@@ -140,11 +141,26 @@ func (d *Directory) snapshot(ctx context.Context, l *Loaded) (*Snapshot, error) 
 	for _, s := range out.ordered {
 		offer := s.Offer()
 		document := pat.PolicyDocument{Service: s.ID, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes}
-		if err := d.state.Policies.OfferPolicy(ctx, document); err != nil {
+		if err := d.note(ctx, document); err != nil {
 			return nil, fmt.Errorf("noting which policy is offered: %w", err)
 		}
 	}
 	return out, nil
+}
+
+// note notes a policy as offered. Where nothing can be written, such as on a full disk, that it was the last one noted is
+// enough.
+func (d *Directory) note(ctx context.Context, document pat.PolicyDocument) error {
+	err := d.state.Policies.OfferPolicy(ctx, document)
+	if err == nil || !errors.Is(err, store.ErrUnavailable) {
+		return err
+	}
+	last, unread := d.state.Policies.RecentPolicies(ctx, document.Service, 1)
+	if unread != nil || len(last) == 0 || last[0].Digest != document.Digest {
+		return err
+	}
+	d.state.Log.Warn("which policy is offered was noted before, and not now", zap.String("service", document.Service), zap.Error(err))
+	return nil
 }
 
 // service makes a Service of a Definition: the one place where it gets its terms, its issuer and its verifier.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 // auditAt prepares a directory whose audit stream leads elsewhere.
@@ -147,5 +148,31 @@ func TestARequiredAuditIsTakenOver(t *testing.T) {
 	}
 	if got := g.adminDo(http.MethodPost, "/admin/v1/reload", nil); got.status != http.StatusOK { // else the gateway ends with an error
 		t.Fatalf("%d %s", got.status, got.body)
+	}
+}
+
+// What is written at each start only says again what was written before.
+func TestADatabaseThatIsFullAtTheStartStopsOnlyWhatWrites(t *testing.T) {
+	first := startGate(t, setup{})
+	state := filepath.Join(first.dir, "data", "state.db")
+	a := first.newAgent("agent-1").agree()
+	first.stop()
+	for _, table := range []string{"policies", "agents", "agreements", "tokens", "executions"} {
+		for _, writes := range []string{"INSERT", "UPDATE"} {
+			sqlitetest.Alter(t, state, `CREATE TRIGGER full_`+table+writes+` BEFORE `+writes+` ON `+table+` BEGIN SELECT RAISE(FAIL, 'full'); END`)
+		}
+	}
+	g := startGate(t, setup{dir: first.dir})
+	a.g = g
+	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusServiceUnavailable {
+		t.Errorf("what writes: %d %s", got.status, got.body)
+	}
+	for _, path := range []string{"/agents.json", "/api/policy", "/api/intents/search"} {
+		if got := g.do(http.MethodGet, path, nil, nil); got.status != http.StatusOK {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+	if !strings.Contains(g.log.String(), "was noted before") {
+		t.Error("nothing is said of it")
 	}
 }
