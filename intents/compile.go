@@ -1,160 +1,239 @@
 package intents
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
+	"errors"
 	"maps"
+	"math/big"
+	"net/url"
 	"slices"
-	"sync"
+	"strconv"
+	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A check is a compiled schema. The library checks single values, and every subtree that combines schemas (anyOf, $ref,
-// …). Plain items, properties, additionalProperties and required are walked here. So a long list of invalid values
-// stops at the bound on violations instead of making an error for each, and equal leaves are compiled once for all
-// intents.
+// A check is a compiled schema: what a value is held against. It is walked here and not by a library, because no library
+// can be stopped: this walk counts its steps. What is valid is what the library santhosh-tekuri/jsonschema says, with
+// which tests compare it.
 type check struct {
 	never    bool // the schema false
 	nullable bool // anyOf: [this, null]
+	plain    bool // combines no schemas: values inside may be converted
 
-	identity
-	compiled  *compiled // what the library checks; nil: every value passes
-	walked    bool      // the library descends into the value
-	maxValues int       // bound on the values that it is then given
-	work      int       // cost of each of them, taken from the budget
+	doc   map[string]any // the schema, for limits in messages
+	kinds kind           // of the types allowed; 0: any
+	cost  int            // steps besides those that depend on the value
+
+	*identity
+	*bounds
+	*combination
 
 	items      *check
 	properties map[string]*check
 	additional *check
 	required   []string
-	known      []string // names of properties, where no others are allowed or named ones exist
-	closed     bool
+	known      []string // names of properties, sorted
+	closed     bool     // no others are allowed
+	open       bool     // any others are
 }
 
-// schemaURL is the base URL of each schema in the library. Nothing is ever resolved against a urn, and references in it
-// stay inside.
-const schemaURL = "urn:uimgate:parameter"
+// A combination holds the keywords that hold a value against several schemas, or choose among them.
+type combination struct {
+	ref, not, when, then, otherwise *check
+	all, any, one                   []*check
+	prefix                          []*check // of items
+	contains                        *check
+	minContains, maxContains        int // maxContains -1: no bound
+	patterns                        []patternCheck
+	names                           *check // propertyNames
+	dependent                       []namedCheck
 
-// A compiler compiles each different schema once. It is safe for concurrent use.
+	unevaluatedItems, unevaluatedProperties *check
+}
+
+type namedCheck struct {
+	name  string
+	check *check
+}
+
+type patternCheck struct {
+	*pattern
+	check *check
+}
+
+var errReference = errors.New("a $ref that leads nowhere")
+
+// A compiler compiles the schema of one parameter, in the normal form that the walker has checked.
 type compiler struct {
-	mu   sync.Mutex
-	done map[string]*compiled
+	root      any
+	made      map[string]*check // by pointer, where the parameter uses $ref
+	referring bool
+	tracking  bool // a keyword asks which items or properties other keywords have looked at
+	err       error
 }
 
-// A compiled schema is made on first use. A schema that combines others is made at load, so that an error of the
-// library appears there. A leaf cannot fail any more: the walker has checked it keyword by keyword, and it contains no
-// other schema. It is compiled for the first value only, because the library spends most of its time on validating
-// schemas against the meta-schema.
-type compiled struct {
-	doc      map[string]any // the keywords, as limits in messages
-	patterns int            // instructions of all its patterns
-	get      func() (*jsonschema.Schema, error)
+// compile compiles a schema; referring says that it holds a $ref. tracking must be set in a report of it.
+func compile(schema any, referring bool) (out *check, tracking bool, err error) {
+	c := compiler{root: schema, referring: referring, made: map[string]*check{}}
+	out = c.check(schema, "")
+	return out, c.tracking, c.err
 }
 
-// build compiles a plain schema; work is the result of worst for the whole.
-func (c *compiler) build(schema any, work int, whole bool) (*check, error) {
+func (c *compiler) check(schema any, at string) *check {
 	m, ok := schema.(map[string]any)
 	if !ok {
-		return &check{never: schema == false}, nil
+		return &check{never: schema == false}
 	}
-	if whole || !walkable(m) {
-		out, err := c.library(m, work)
-		if err == nil && out.compiled != nil {
-			_, err = out.compiled.get()
+	if c.referring {
+		if made, ok := c.made[at]; ok {
+			return made
 		}
-		return out, err
+	} else if inner, i, ok := nullableOf(m); ok {
+		out := *c.check(inner, c.below(at, "anyOf", strconv.Itoa(i)))
+		out.nullable = true
+		return &out
 	}
-	if inner, ok := nullableOf(m); ok {
-		built, err := c.build(inner, work, false)
-		if err != nil {
-			return nil, err
+	out := &check{doc: m, plain: !c.referring, cost: stepsOfCheck}
+	if c.referring {
+		c.made[at] = out
+	}
+	out.kinds = kindsNamed(m["type"])
+	out.identity = newIdentity(m)
+	out.bounds = c.newBounds(m)
+	out.combination = c.combine(m, at)
+	out.plain = out.plain && out.combination == nil
+	c.children(out, m, at)
+	out.required = texts(m["required"])
+	out.cost += len(out.required)
+	if out.bounds != nil {
+		for _, d := range out.dependentRequired {
+			out.cost += 1 + len(d.names)
 		}
-		copied := *built
-		copied.nullable = true
-		return &copied, nil
 	}
-	out, err := c.library(only(m, func(name string) bool { return assertions[name] && !identityKeywords[name] }), work)
-	if err != nil {
-		return nil, err
-	}
-	out.walked, out.identity = false, newIdentity(m)
-	if err := c.children(out, m, work); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return out
 }
 
-func (c *compiler) children(out *check, m map[string]any, work int) (err error) {
-	if sub, ok := m["items"]; ok {
-		if out.items, err = c.build(sub, work, false); err != nil {
-			return err
-		}
+// below returns the pointer to a schema inside another; it is needed only to recognise references.
+func (c *compiler) below(at string, path ...string) string {
+	if !c.referring {
+		return ""
 	}
+	return at + pointer(path...)
+}
+
+func (c *compiler) sub(m map[string]any, at, name string) *check {
+	schema, ok := m[name]
+	if !ok {
+		return nil
+	}
+	return c.check(schema, c.below(at, name))
+}
+
+func (c *compiler) list(m map[string]any, at, name string) []*check {
+	list, _ := m[name].([]any)
+	if list == nil {
+		return nil
+	}
+	out := make([]*check, len(list))
+	for i, sub := range list {
+		out[i] = c.check(sub, c.below(at, name, strconv.Itoa(i)))
+	}
+	return out
+}
+
+func (c *compiler) children(out *check, m map[string]any, at string) {
+	out.items = c.sub(m, at, "items")
 	if properties, ok := m["properties"].(map[string]any); ok {
 		out.properties = make(map[string]*check, len(properties))
 		out.known = slices.Sorted(maps.Keys(properties))
 		for _, name := range out.known {
-			if out.properties[name], err = c.build(properties[name], work, false); err != nil {
-				return err
-			}
+			out.properties[name] = c.check(properties[name], c.below(at, "properties", name))
 		}
 	}
 	switch sub := m["additionalProperties"].(type) {
 	case bool:
-		out.closed = !sub
+		out.closed, out.open = !sub, sub
 	case map[string]any:
-		if out.additional, err = c.build(sub, work, false); err != nil {
-			return err
-		}
+		out.additional = c.sub(m, at, "additionalProperties")
 	}
-	if names, ok := m["required"].([]any); ok {
-		for _, name := range names {
-			if s, ok := name.(string); ok {
-				out.required = append(out.required, s)
-			}
-		}
-	}
-	return nil
 }
 
-// walkable reports whether every keyword of the schema is walked here, looks at a single value, or asserts nothing.
-func walkable(m map[string]any) bool {
-	if _, ok := nullableOf(m); ok {
-		return true
-	}
-	for name := range m {
-		switch name {
-		case "items", "properties", "additionalProperties", "required", "$defs", "definitions":
-		default:
-			if !assertions[name] && !annotations[name] {
-				return false
-			}
-		}
-	}
-	return true
+// combining are the keywords of a combination.
+var combining = []string{
+	"$ref", "not", "if", "allOf", "anyOf", "oneOf", "prefixItems", "contains", "patternProperties", "propertyNames", "dependentSchemas",
+	"unevaluatedItems", "unevaluatedProperties",
 }
 
-// nullableOf recognises the schema that generators for typed languages write for a value or null: anyOf of one schema and
-// {"type": "null"}, with no other assertion.
-func nullableOf(m map[string]any) (inner any, ok bool) {
+func (c *compiler) combine(m map[string]any, at string) *combination {
+	if !slices.ContainsFunc(combining, func(name string) bool { _, ok := m[name]; return ok }) {
+		return nil
+	}
+	out := &combination{
+		not: c.sub(m, at, "not"), when: c.sub(m, at, "if"), then: c.sub(m, at, "then"), otherwise: c.sub(m, at, "else"),
+		all: c.list(m, at, "allOf"), any: c.list(m, at, "anyOf"), one: c.list(m, at, "oneOf"), prefix: c.list(m, at, "prefixItems"),
+		contains: c.sub(m, at, "contains"), minContains: 1, maxContains: -1, names: c.sub(m, at, "propertyNames"),
+		unevaluatedItems: c.sub(m, at, "unevaluatedItems"), unevaluatedProperties: c.sub(m, at, "unevaluatedProperties"),
+	}
+	c.tracking = c.tracking || out.unevaluatedItems != nil || out.unevaluatedProperties != nil
+	if n := countOf(m, "minContains"); n >= 0 {
+		out.minContains = n
+	}
+	out.maxContains = countOf(m, "maxContains")
+	if ref, ok := m["$ref"].(string); ok {
+		out.ref = c.reference(ref)
+	}
+	if named, ok := m["patternProperties"].(map[string]any); ok {
+		for _, text := range slices.Sorted(maps.Keys(named)) {
+			sub := c.check(named[text], c.below(at, "patternProperties", text))
+			out.patterns = append(out.patterns, patternCheck{c.pattern(text), sub})
+		}
+	}
+	if named, ok := m["dependentSchemas"].(map[string]any); ok {
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			out.dependent = append(out.dependent, namedCheck{name, c.check(named[name], c.below(at, "dependentSchemas", name))})
+		}
+	}
+	return out
+}
+
+func (c *compiler) reference(ref string) *check {
+	target, err := url.PathUnescape(strings.TrimPrefix(ref, "#"))
+	if err == nil {
+		if schema, ok := strictjson.Lookup(c.root, target); ok {
+			return c.check(schema, target)
+		}
+	}
+	c.err = errReference // the walker has found each of them
+	return &check{never: true}
+}
+
+func (c *compiler) pattern(text string) *pattern {
+	p, err := compilePattern(text)
+	if err != nil {
+		c.err = err
+	}
+	return p
+}
+
+// nullableOf recognises the schema that generators for typed languages write for a value or null: anyOf of one schema, at
+// index i, and {"type": "null"}, with no other assertion.
+func nullableOf(m map[string]any) (inner any, i int, ok bool) {
 	list, ok := m["anyOf"].([]any)
 	if !ok || len(list) != 2 {
-		return nil, false
+		return nil, 0, false
 	}
 	for name := range m {
 		if name != "anyOf" && !annotations[name] {
-			return nil, false
+			return nil, 0, false
 		}
 	}
 	for i, sub := range list {
 		if s, ok := sub.(map[string]any); ok && s["type"] == "null" && len(only(s, func(n string) bool { return !annotations[n] })) == 1 {
-			return list[1-i], true
+			return list[1-i], 1 - i, true
 		}
 	}
-	return nil, false
+	return nil, 0, false
 }
 
 func only(m map[string]any, keep func(name string) bool) map[string]any {
@@ -167,42 +246,31 @@ func only(m map[string]any, keep func(name string) bool) map[string]any {
 	return out
 }
 
-// library compiles m with the library, or returns the equal schema that was compiled before.
-func (c *compiler) library(m map[string]any, work int) (*check, error) {
-	doc := only(m, func(name string) bool { return !annotations[name] })
-	if len(doc) == 0 {
-		return &check{}, nil
+func texts(v any) []string {
+	list, _ := v.([]any)
+	out := make([]string, 0, len(list))
+	for _, item := range list {
+		if s, ok := item.(string); ok {
+			out = append(out, s)
+		}
 	}
-	key, err := json.Marshal(doc) // sorts members: equal schemas have equal keys
-	if err != nil {
-		return nil, fmt.Errorf("writing the schema: %w", err)
-	}
-	c.mu.Lock()
-	have, ok := c.done[string(key)]
-	if !ok {
-		have = &compiled{doc: doc, patterns: instructions(doc), get: sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(key) })}
-		c.done[string(key)] = have
-	}
-	c.mu.Unlock()
-	out := &check{compiled: have, walked: true, maxValues: maxWalked, work: max(work, 1)}
-	if bytes.Contains(key, []byte(`"uniqueItems":true`)) {
-		out.maxValues = min(out.maxValues, maxPairs)
-	}
-	return out, nil
+	return out
 }
 
-func compile(doc []byte) (*jsonschema.Schema, error) {
-	compiler := jsonschema.NewCompiler()
-	compiler.Draft = jsonschema.Draft2020
-	compiler.AssertFormat = true
-	compiler.Formats = formats
-	compiler.LoadURL = func(string) (io.ReadCloser, error) { return nil, errRemote }
-	if err := compiler.AddResource(schemaURL, bytes.NewReader(doc)); err != nil {
-		return nil, fmt.Errorf("reading the schema: %w", err)
+// countOf returns a keyword whose value is a count of at most maxCount, or -1.
+func countOf(m map[string]any, name string) int {
+	n, ok := rational(m, name)
+	if !ok || !n.IsInt() || !n.Num().IsInt64() {
+		return -1
 	}
-	schema, err := compiler.Compile(schemaURL)
-	if err != nil {
-		return nil, fmt.Errorf("compiling the schema: %w", err)
+	return int(n.Num().Int64())
+}
+
+func rational(m map[string]any, name string) (*big.Rat, bool) {
+	n, ok := m[name].(json.Number)
+	if !ok {
+		return nil, false
 	}
-	return schema, nil
+	out, ok := new(big.Rat).SetString(string(n))
+	return out, ok
 }

@@ -3,90 +3,106 @@ package intents
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// identity holds the keywords about equality: enum, const and uniqueItems. The library compares each pair again, with
-// rational numbers, and collisions of its hash of a list are easy to construct. Here each value has one text, so that
-// the cost of a list is proportional to its length, for any content.
+// identity holds the keywords about equality: enum, const and uniqueItems. Each value has one text, so that the cost of a
+// list is proportional to its length, for any content.
 type identity struct {
 	enum     map[string]bool
-	list     []any // enum as written in the schema
 	constant string
-	value    any // const as written in the schema
 	isConst  bool
 	unique   bool
 }
 
-var identityKeywords = map[string]bool{"enum": true, "const": true, "uniqueItems": true}
-
-func newIdentity(m map[string]any) (out identity) {
+func newIdentity(m map[string]any) *identity {
+	var out identity
+	unbounded := &meter{left: math.MaxInt}
 	if list, ok := m["enum"].([]any); ok {
-		out.list, out.enum = list, make(map[string]bool, len(list))
+		out.enum = make(map[string]bool, len(list))
 		for _, v := range list {
-			out.enum[string(appendIdentity(nil, v))] = true
+			out.enum[string(appendIdentity(nil, v, unbounded))] = true
 		}
 	}
 	if v, ok := m["const"]; ok {
-		out.isConst, out.value, out.constant = true, v, string(appendIdentity(nil, v))
+		out.isConst, out.constant = true, string(appendIdentity(nil, v, unbounded))
 	}
 	out.unique, _ = m["uniqueItems"].(bool)
-	return out
+	if out.enum == nil && !out.isConst && !out.unique {
+		return nil
+	}
+	return &out
 }
 
-func (d *identity) validate(v any, nullable bool, at *path, r *report) {
+// hold adds a violation for every keyword that the value breaks.
+func (d *identity) hold(v any, c *check, at *path, r *report) {
+	if d == nil {
+		return
+	}
 	if d.enum != nil || d.isConst {
-		text := appendIdentity(nil, v)
-		if d.enum != nil && !d.enum[string(text)] {
-			list := d.list
-			if nullable {
-				list = append(slices.Clone(list), nil)
-			}
-			r.add(violated("enum", cutList(list), at.String()))
+		text := appendIdentity(r.text[:0], v, r.meter)
+		if r.text = text; d.enum != nil && !d.enum[string(text)] {
+			r.breaks(c, "enum", at)
 		}
 		if d.isConst && d.constant != string(text) {
-			r.add(violated("const", d.value, at.String()))
+			r.breaks(c, "const", at)
 		}
 	}
 	items, ok := v.([]any)
-	if !ok || !d.unique {
+	if !ok || !d.unique || !r.take(stepsOfUnique*len(items)) {
 		return
 	}
-	seen := make(map[string]bool, len(items))
+	seen := make(map[string]struct{}, len(items))
 	for _, item := range items {
-		text := string(appendIdentity(nil, item))
-		if seen[text] {
-			r.add(violated("uniqueItems", nil, at.String()))
+		r.text = appendIdentity(r.text[:0], item, r.meter)
+		if _, twice := seen[string(r.text)]; twice {
+			r.breaks(c, "uniqueItems", at)
 			return
 		}
-		seen[text] = true
+		seen[string(r.text)] = struct{}{}
 	}
 }
 
 // appendIdentity appends a text that is the same for two checked values exactly if they are equal (core 4.2.2): 1, 1.0
-// and 10e-1 are.
-func appendIdentity(b []byte, v any) []byte {
+// and 10e-1 are. It is meaningless once the meter is used up.
+func appendIdentity(b []byte, v any, m *meter) []byte {
+	if !m.take(stepsOfIdentity) {
+		return b
+	}
 	switch v := v.(type) {
 	case nil:
 		return append(b, 'n')
 	case bool:
 		return strconv.AppendBool(b, v)
 	case string:
+		if !m.takeText(0, v) {
+			return b
+		}
 		return appendText(append(b, 's'), v)
 	case json.Number:
+		if !m.take(len(v)) {
+			return b
+		}
 		return appendText(append(b, '#'), canonicalNumber(string(v)))
 	case []any:
 		b = append(strconv.AppendInt(append(b, '['), int64(len(v)), 10), ':')
 		for _, item := range v {
-			b = appendIdentity(b, item)
+			b = appendIdentity(b, item, m)
 		}
 		return b
 	case map[string]any:
 		b = append(strconv.AppendInt(append(b, '{'), int64(len(v)), 10), ':')
+		if !m.take(sorting(len(v))) {
+			return b
+		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			b = appendIdentity(appendText(b, name), v[name])
+			if !m.takeText(1, name) {
+				return b
+			}
+			b = appendIdentity(appendText(b, name), v[name], m)
 		}
 		return b
 	default:
@@ -100,6 +116,9 @@ func appendText(b []byte, s string) []byte {
 
 // canonicalNumber writes a JSON number as its significant digits and a power of ten.
 func canonicalNumber(s string) string {
+	if _, ok := small(s); ok && s[len(s)-1] != '0' {
+		return s + "e0"
+	}
 	mantissa, tens, _ := strings.Cut(strings.ReplaceAll(s, "E", "e"), "e")
 	exponent, _ := strconv.Atoi(tens) // checkTree has bounded the exponent
 	mantissa, negative := strings.CutPrefix(mantissa, "-")

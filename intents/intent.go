@@ -58,8 +58,9 @@ type Parameter struct {
 	// Schema is the JSON Schema (2020-12) of the value, a strictjson tree: never change it.
 	Schema strictjson.Object
 
-	absent bool // the default is null, and null sent means not sent
-	check  *check
+	absent   bool // the default is null, and null sent means not sent
+	check    *check
+	tracking bool // as compile returned it
 }
 
 // JSON returns the intent as the operator wrote it, byte for byte, but without the from members of its outputs, which

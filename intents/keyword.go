@@ -60,14 +60,6 @@ var annotations = map[string]bool{
 	"nullable": true, // the walker has turned it into a type
 }
 
-// assertions are the keywords that check one value and do not descend: a schema of these and of items, properties,
-// additionalProperties and required is walked here, any other by the library.
-var assertions = map[string]bool{
-	"type": true, "enum": true, "const": true, "multipleOf": true, "maximum": true, "exclusiveMaximum": true, "minimum": true,
-	"exclusiveMinimum": true, "maxLength": true, "minLength": true, "pattern": true, "format": true, "maxItems": true, "minItems": true,
-	"uniqueItems": true, "maxProperties": true, "minProperties": true, "dependentRequired": true,
-}
-
 // forbidden keywords would change what a reference means, or let a schema name one elsewhere.
 var forbidden = map[string]bool{
 	"$id": true, "$anchor": true, "$dynamicRef": true, "$dynamicAnchor": true, "$recursiveRef": true, "$recursiveAnchor": true,

@@ -143,19 +143,19 @@ func (b *builder) finish(at string, p Parameter, m strictjson.Object, inputs boo
 	b.unusable = false
 	w := &walker{findings: &b.findings, at: at, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
 	schema := w.parameter(m, at)
-	work := w.settle(schema)
+	w.settle(schema)
 	p.Schema, p.Type = schema, typeName(schema)
 	broken := b.unusable
 	b.unusable = broken || before
 	if broken {
 		return []Parameter{p}
 	}
-	check, err := b.compiler.build(only(schema, func(name string) bool { return !annotations[name] }), work, len(w.refs) > 0)
+	check, tracking, err := compile(only(schema, func(name string) bool { return !annotations[name] }), len(w.refs) > 0)
 	if err != nil {
 		b.hard("schema", at, "the schema cannot be used: %v", err)
 		return []Parameter{p}
 	}
-	p.check = check
+	p.check, p.tracking = check, tracking
 	b.readDefault(at, &p, m)
 	return []Parameter{p}
 }
@@ -197,15 +197,16 @@ func (b *builder) readDefault(at string, p *Parameter, m strictjson.Object) {
 			p.Required = false
 		}
 	}
-	r := report{most: 1}
-	if checkTree(value, &r, nil) {
-		p.check.validate(value, nil, &r)
-	}
+	r := report{most: 1, meter: &meter{left: CallSteps}}
+	p.validate(value, nil, &r)
 	switch {
-	case len(r.violations) > 0 && value == nil:
+	case r.meter.exhausted():
+		b.hard("default", where, "the default takes too much work to check")
+	case len(r.faults) > 0 && value == nil:
 		p.absent = true
-	case len(r.violations) > 0:
-		b.soft("default", where, "the default breaks the parameter's own schema%s: %s", within(r.violations[0].Pointer), r.violations[0].Message)
+	case len(r.faults) > 0:
+		first := r.violations()[0]
+		b.soft("default", where, "the default breaks the parameter's own schema%s: %s", within(first.Pointer), first.Message)
 	case p.Required:
 		b.soft("default", where, "a required parameter has no default: %s is both", excerpt(p.Name))
 	default:
@@ -222,7 +223,7 @@ func within(pointer string) string {
 
 // typeName returns the UIM type of a schema: its one type beside null, else any.
 func typeName(schema map[string]any) string {
-	if inner, ok := nullableOf(schema); ok {
+	if inner, _, ok := nullableOf(schema); ok {
 		if m, ok := inner.(map[string]any); ok {
 			return typeName(m)
 		}

@@ -29,8 +29,7 @@ type Options struct {
 }
 
 // Parse reads agents.json. The catalogue is nil if and only if the list has errors. Every schema is checked, keyword by
-// keyword, and every default validated. Intents are read concurrently on all processors, and schemas that differ only
-// in titles and descriptions are compiled once.
+// keyword, and every default validated. Intents are read concurrently on all processors.
 func Parse(data []byte, opts Options) (*Catalog, problem.List) {
 	f := &findings{strict: opts.Strict}
 	if len(data) > MaxDocument {
@@ -160,7 +159,6 @@ func (c *Catalog) load(data []byte, raw *member, opts Options) (list problem.Lis
 // readAll reads the pieces on all processors, in chunks that keep the order.
 func readAll(pieces [][]byte, opts Options) []reading {
 	readings := make([]reading, len(pieces))
-	shared := &compiler{done: map[string]*compiled{}}
 	workers := min(runtime.GOMAXPROCS(0), len(pieces))
 	const chunk = 64
 	next := make(chan int)
@@ -169,7 +167,7 @@ func readAll(pieces [][]byte, opts Options) []reading {
 		wg.Go(func() {
 			for from := range next {
 				for i := from; i < min(from+chunk, len(pieces)); i++ {
-					readings[i] = read(i, pieces[i], shared, opts)
+					readings[i] = read(i, pieces[i], opts)
 				}
 			}
 		})
@@ -182,9 +180,9 @@ func readAll(pieces [][]byte, opts Options) []reading {
 	return readings
 }
 
-func read(n int, piece []byte, shared *compiler, opts Options) reading {
+func read(n int, piece []byte, opts Options) reading {
 	at := "/intents/" + strconv.Itoa(n)
-	b := &builder{findings: findings{strict: opts.Strict}, compiler: shared}
+	b := &builder{findings: findings{strict: opts.Strict}}
 	v, err := strictjson.Decode(piece)
 	if err != nil {
 		reason := "it is not acceptable JSON"

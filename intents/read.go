@@ -28,7 +28,6 @@ var intentMembers = []string{
 // A builder reads one intent.
 type builder struct {
 	findings
-	compiler *compiler
 }
 
 // intent reads one member of intents. raw is its text, for the order of its members.

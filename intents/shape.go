@@ -58,6 +58,7 @@ func (i *Intent) Conform(body any) (out any, dropped []Violation, err error) {
 			len(i.Outputs))}
 	}
 	shaped := make(map[string]any, len(i.Outputs))
+	steps := &meter{left: answerSteps}
 	for n := range i.Outputs {
 		p := &i.Outputs[n]
 		v, at, found := p.source(body, isObject)
@@ -68,15 +69,15 @@ func (i *Intent) Conform(body any) (out any, dropped []Violation, err error) {
 			continue
 		}
 		v = p.check.convert(v)
-		r := report{most: 1}
-		if checkTree(v, &r, nil) {
-			p.check.validate(v, nil, &r)
+		r := report{most: 1, meter: steps}
+		if p.validate(v, nil, &r); steps.exhausted() {
+			return nil, nil, &ResponseError{Output: p.Name, Pointer: at, Message: "it takes too much work to check"}
 		}
-		if len(r.violations) == 0 {
+		if len(r.faults) == 0 {
 			shaped[p.Name] = v
 			continue
 		}
-		first := r.violations[0]
+		first := r.violations()[0]
 		first.Pointer = at + first.Pointer
 		if p.Required {
 			return nil, nil, &ResponseError{Output: p.Name, Pointer: first.Pointer, Message: first.Message}
@@ -103,7 +104,7 @@ func (p *Parameter) source(body any, isObject bool) (v any, at string, found boo
 // convert makes the conversions that lose nothing, in the value and in the values inside it where the schema is walked.
 // It copies what it changes.
 func (c *check) convert(v any) any {
-	if c == nil {
+	if c == nil || !c.plain {
 		return v
 	}
 	switch v := v.(type) {
@@ -138,17 +139,11 @@ func (c *check) convert(v any) any {
 
 // converts reports whether convert could change a value.
 func (c *check) converts() bool {
-	return c != nil && (c.items != nil || c.properties != nil || c.additional != nil || c.compiled != nil)
+	return c != nil && c.plain && (c.items != nil || c.properties != nil || c.additional != nil || c.kinds != 0)
 }
 
 func (c *check) scalar(v any) any {
-	if c.walked || c.compiled == nil {
-		return v
-	}
-	want, ok := c.compiled.doc["type"].(string)
-	if !ok {
-		return v
-	}
+	want, _ := c.doc["type"].(string)
 	switch v := v.(type) {
 	case string:
 		switch {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -19,20 +18,23 @@ const (
 // bounded depth and bounded names. Trees from strictjson fail only for their names; trees of other decoders may contain
 // anything.
 func checkTree(v any, r *report, at *path) bool {
-	fault := treeFault(v, 1, 0)
-	if fault == "" {
-		return true
+	message := treeFault(v, 1, 0, r.meter)
+	if message != "" {
+		r.add(fault{kind: noTree, at: at.String(), name: message})
 	}
-	r.add(Violation{Pointer: at.String(), Keyword: "type", Reason: reason.InvalidParameter, Message: fault})
-	return false
+	return message == "" && !r.meter.exhausted()
 }
 
-func treeFault(v any, depth, names int) string {
+// treeFault returns what is wrong with a tree, or "": also where the meter is used up.
+func treeFault(v any, depth, names int, m *meter) string {
+	if !m.take(1) {
+		return ""
+	}
 	switch v := v.(type) {
 	case nil, bool, string:
 		return ""
 	case json.Number:
-		if !isNumber(string(v)) {
+		if m.takeText(1, string(v)); !isNumber(string(v)) {
 			return "holds a number that is not JSON or of more than " + strconv.Itoa(maxNumberText) + " digits"
 		}
 		return ""
@@ -41,7 +43,7 @@ func treeFault(v any, depth, names int) string {
 			return "is nested deeper than " + strconv.Itoa(strictjson.MaxDepth) + " levels"
 		}
 		for _, item := range v {
-			if fault := treeFault(item, depth+1, names+8); fault != "" {
+			if fault := treeFault(item, depth+1, names+8, m); fault != "" {
 				return fault
 			}
 		}
@@ -54,7 +56,7 @@ func treeFault(v any, depth, names int) string {
 			if names+len(name) > maxPathText {
 				return "has member names that are too long, at most " + strconv.Itoa(maxPathText) + " bytes on the way to one value"
 			}
-			if fault := treeFault(member, depth+1, names+len(name)+1); fault != "" {
+			if fault := treeFault(member, depth+1, names+len(name)+1, m); fault != "" {
 				return fault
 			}
 		}

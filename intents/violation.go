@@ -1,19 +1,12 @@
 package intents
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v5"
-
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // A Violation is one fault of the parameters of a call. It never contains the value that was sent.
@@ -58,83 +51,6 @@ var broken = map[string]struct {
 	"oneOf":       {reason.InvalidParameter, "must have exactly one of the forms allowed"},
 }
 
-func compareViolations(a, b Violation) int {
-	return cmp.Or(strings.Compare(a.Pointer, b.Pointer), strings.Compare(a.Keyword, b.Keyword), strings.Compare(a.Message, b.Message))
-}
-
-// An explanation converts the library's errors, whose texts quote values, to violations.
-type explanation struct {
-	doc      map[string]any // the schema
-	value    any            // the value that failed
-	at       string         // pointer to the value
-	nullable bool
-}
-
-func (e explanation) violations(failed *jsonschema.ValidationError, r *report) []Violation {
-	where := schemaPointer(failed)
-	keyword := lastToken(where)
-	switch {
-	case len(failed.Causes) > 0 && (keyword == "anyOf" || keyword == "oneOf"):
-		return e.alternatives(failed, keyword, r)
-	case len(failed.Causes) > 0 && keyword != "minContains":
-		var out []Violation
-		for _, cause := range failed.Causes {
-			out = append(out, e.violations(cause, r)...)
-		}
-		return out
-	}
-	at, _ := url.PathUnescape(failed.InstanceLocation)
-	return e.leaf(where, keyword, at, r)
-}
-
-// alternatives explains the one branch whose type is that of the value, if there is only one.
-func (e explanation) alternatives(failed *jsonschema.ValidationError, keyword string, r *report) []Violation {
-	var meant []*jsonschema.ValidationError
-	for _, branch := range failed.Causes {
-		if !refusesType(branch, failed.InstanceLocation) {
-			meant = append(meant, branch)
-		}
-	}
-	if len(meant) == 1 {
-		return e.violations(meant[0], r)
-	}
-	at, _ := url.PathUnescape(failed.InstanceLocation)
-	return e.leaf(schemaPointer(failed), keyword, at, r)
-}
-
-// refusesType reports whether a branch failed at the type of the value itself.
-func refusesType(branch *jsonschema.ValidationError, at string) bool {
-	if len(branch.Causes) == 0 {
-		return branch.InstanceLocation == at && lastToken(schemaPointer(branch)) == "type"
-	}
-	return slices.ContainsFunc(branch.Causes, func(c *jsonschema.ValidationError) bool { return refusesType(c, at) })
-}
-
-func (e explanation) leaf(where, keyword, at string, r *report) []Violation {
-	limit, _ := strictjson.Lookup(e.doc, where)
-	parent, _ := strictjson.Lookup(e.doc, where[:max(0, strings.LastIndexByte(where, '/'))])
-	instance, _ := strictjson.Lookup(e.value, at)
-	schema, _ := parent.(map[string]any)
-	object, _ := instance.(map[string]any)
-	switch {
-	case keyword == "required":
-		return e.missing(limit, object, at)
-	case keyword == "additionalProperties" && limit == false && object != nil:
-		return e.superfluous(schema, object, at, r)
-	case limit == false:
-		return []Violation{{Pointer: e.at + at, Keyword: keyword, Reason: reason.InvalidParameter, Message: "is not allowed"}}
-	case strings.Contains(where, "/dependentRequired/"):
-		return []Violation{{
-			Pointer: e.at + at, Keyword: "dependentRequired", Reason: reason.MissingParameter,
-			Message: "lacks a member that another of its members asks for",
-		}}
-	}
-	if keyword == "minContains" && limit == nil {
-		keyword = "contains" // without minContains it requires one item
-	}
-	return []Violation{violated(keyword, e.limitFor(keyword, limit), e.at+at)}
-}
-
 // violated makes the violation of one keyword.
 func violated(keyword string, limit any, at string) Violation {
 	v := Violation{Pointer: at, Keyword: keyword, Reason: reason.InvalidParameter, Message: "does not have the form asked for"}
@@ -148,61 +64,21 @@ func violated(keyword string, limit any, at string) Violation {
 	return v
 }
 
-func (e explanation) missing(limit any, object map[string]any, at string) []Violation {
-	var out []Violation
-	names, _ := limit.([]any)
-	for _, n := range names {
-		name, _ := n.(string)
-		if _, ok := object[name]; !ok {
-			out = append(out, Violation{
-				Pointer: e.at + at + pointer(name), Keyword: "required", Reason: reason.MissingParameter,
-				Message: "the member " + excerpt(name) + " is required",
-			})
-		}
-	}
-	return out
-}
-
-func (e explanation) superfluous(schema, object map[string]any, at string, r *report) []Violation {
-	properties, _ := schema["properties"].(map[string]any)
-	patterns, _ := schema["patternProperties"].(map[string]any)
-	known := slices.Sorted(maps.Keys(properties))
-	var out []Violation
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if _, ok := properties[name]; ok || matchesAny(patterns, name) {
-			continue
-		}
-		if len(out) == r.most {
-			break
-		}
-		v := unknownMember(e.at+at, name, known, r)
-		v.Known = known
-		out = append(out, v)
-	}
-	return out
-}
-
-func matchesAny(patterns map[string]any, name string) bool {
-	for p := range patterns {
-		if ok, err := regexp.MatchString(p, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
-}
-
 // limitFor returns the limit of a keyword for an answer.
-func (e explanation) limitFor(keyword string, limit any) any {
+func (c *check) limitFor(keyword string) any {
+	limit := c.doc[keyword]
 	switch {
-	case keyword == "type" && e.nullable:
+	case keyword == "type" && c.nullable:
 		if list, ok := limit.([]any); ok {
 			return append(slices.Clone(list), "null")
 		}
 		return []any{limit, "null"}
 	case keyword == "enum":
-		if list, ok := limit.([]any); ok {
-			return cutList(list)
+		list, _ := limit.([]any)
+		if c.nullable {
+			list = append(slices.Clone(list), nil)
 		}
+		return cutList(list)
 	}
 	return limit
 }
@@ -221,15 +97,3 @@ func limitText(limit any) string {
 	}
 	return string(text)
 }
-
-// schemaPointer returns the JSON pointer of the place in the schema where the error arose.
-func schemaPointer(e *jsonschema.ValidationError) string {
-	_, fragment, _ := strings.Cut(e.AbsoluteKeywordLocation, "#")
-	p, err := url.PathUnescape(fragment)
-	if err != nil {
-		return ""
-	}
-	return p
-}
-
-func lastToken(pointer string) string { return pointer[strings.LastIndexByte(pointer, '/')+1:] }

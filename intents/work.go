@@ -2,7 +2,6 @@ package intents
 
 import (
 	"maps"
-	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -13,15 +12,6 @@ const (
 	// maxWork bounds how many schemas are applied to one value inside a parameter, through all references: with $ref a
 	// short schema can require exponentially many.
 	maxWork = 5000
-	// workBudget bounds schemas times values in one call of Validate, for what the library walks.
-	workBudget = 1_000_000
-	// matchBudget bounds instructions of patterns times bytes of text in one call: some patterns run each of their
-	// instructions for each character.
-	matchBudget = 30_000_000
-	// maxWalked bounds the values that the library walks in one call: it makes an error for each.
-	maxWalked = 20_000
-	// maxPairs is the same bound for schemas with uniqueItems, where the library may compare each pair.
-	maxPairs = 2000
 )
 
 // A workload counts how many schemas are applied to one value, and to the values on one path below it.
@@ -100,11 +90,11 @@ func (w *workload) of(place string, schema any, depth int) int {
 	return total
 }
 
-// settle checks the references once the whole parameter has been walked, and returns the result of worst.
-func (w *walker) settle(root any) int {
+// settle checks the references, and the result of worst, once the whole parameter has been walked.
+func (w *walker) settle(root any) {
 	if len(w.refs) > 0 && w.count > maxReferring {
 		w.hard("schema", w.at, "a parameter with $ref may hold at most %d schemas", maxReferring)
-		return 0
+		return
 	}
 	for _, holder := range slices.Sorted(maps.Keys(w.refs)) {
 		if !w.schemas[w.refs[holder]] {
@@ -113,7 +103,7 @@ func (w *walker) settle(root any) int {
 		}
 	}
 	if w.unusable {
-		return 0
+		return
 	}
 	n, looping := worst(root, w.refs)
 	switch {
@@ -122,10 +112,9 @@ func (w *walker) settle(root any) int {
 	case n > maxWork:
 		w.hard("schema", w.at, "the schema asks for too much work: one value would be held against more than %d schemas", maxWork)
 	}
-	return n
 }
 
-// comparisons returns the work of an enum: comparing numbers costs the library two schemas each, strings little.
+// comparisons returns the work of an enum, for whoever compares with each of its values in turn.
 func comparisons(enum any) int {
 	list, _ := enum.([]any)
 	n := len(list) / 16
@@ -135,53 +124,4 @@ func comparisons(enum any) int {
 		}
 	}
 	return min(n, maxWork+1)
-}
-
-// instructions returns the number of instructions of all patterns in a schema.
-func instructions(schema any) int {
-	m, ok := schema.(map[string]any)
-	if !ok {
-		return 0
-	}
-	total := 0
-	if p, ok := m["pattern"].(string); ok {
-		total += programSize(p)
-	}
-	if named, ok := m["patternProperties"].(map[string]any); ok {
-		for p := range named {
-			total += programSize(p)
-		}
-	}
-	eachSubschema(m, func(_ []string, sub any) { total += instructions(sub) })
-	return total
-}
-
-func programSize(pattern string) int {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return matchBudget // the walker has rejected it
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return matchBudget
-	}
-	return len(program.Inst)
-}
-
-// textSize returns the number of bytes of all strings and names in a tree.
-func textSize(v any) int {
-	n := 0
-	switch v := v.(type) {
-	case string:
-		n = len(v)
-	case []any:
-		for _, item := range v {
-			n += textSize(item)
-		}
-	case map[string]any:
-		for name, member := range v {
-			n += len(name) + textSize(member)
-		}
-	}
-	return n
 }

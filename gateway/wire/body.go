@@ -18,8 +18,11 @@ import (
 // MediaType is the draft's own name for its JSON. draft-uim-protocol-core-01.
 const MediaType = "application/uim+json"
 
-// ReadObject reads one JSON object of at most most bytes from a request. What it takes comes out of the share of memory that
-// the request's context carries.
+// MaxValues bounds the values of one JSON body, those inside of others included.
+const MaxValues = 100_000
+
+// ReadObject reads one JSON object of at most most bytes and MaxValues values from a request. What it takes comes out of
+// the share of memory that the request's context carries.
 func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || (kind != "application/json" && kind != MediaType) || !utf8Charset(params["charset"]) {
@@ -35,7 +38,7 @@ func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
 	if memory.Of(r.Context()).Take(strictjson.Cost(data)) != nil {
 		return nil, overloaded()
 	}
-	tree, err := strictjson.DecodeObject(data)
+	tree, err := strictjson.DecodeObjectOf(data, MaxValues)
 	if err != nil {
 		return nil, malformed(err)
 	}

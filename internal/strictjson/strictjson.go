@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -63,8 +64,10 @@ func printablePointer(pointer string) string {
 
 // Decode reads exactly one JSON value as a tree of map[string]any, []any, string, json.Number, bool
 // and nil. Every error is an *Error.
-func Decode(data []byte) (any, error) {
-	r := reader{data: data, dec: jsontext.NewDecoder(bytes.NewBuffer(data))} // of a Buffer it takes the bytes without a copy
+func Decode(data []byte) (any, error) { return decode(data, math.MaxInt) }
+
+func decode(data []byte, most int) (any, error) {
+	r := reader{data: data, dec: jsontext.NewDecoder(bytes.NewBuffer(data)), most: most} // of a Buffer it takes the bytes without a copy
 	v, err := r.value(0)
 	if err != nil {
 		return nil, err
@@ -76,8 +79,11 @@ func Decode(data []byte) (any, error) {
 }
 
 // DecodeObject is Decode for a document that must be an object.
-func DecodeObject(data []byte) (Object, error) {
-	v, err := Decode(data)
+func DecodeObject(data []byte) (Object, error) { return DecodeObjectOf(data, math.MaxInt) }
+
+// DecodeObjectOf is DecodeObject for a document of at most so many values: reading each takes far longer than its bytes.
+func DecodeObjectOf(data []byte, most int) (Object, error) {
+	v, err := decode(data, most)
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +128,18 @@ func Position(data []byte, pointer string) (line, column int) {
 }
 
 type reader struct {
-	data []byte
-	dec  *jsontext.Decoder
+	data   []byte
+	dec    *jsontext.Decoder
+	values int // read so far
+	most   int
 }
 
 func (r *reader) value(depth int) (any, error) {
 	if depth > MaxDepth {
 		return nil, r.fail(fmt.Sprintf("nested deeper than %d levels", MaxDepth))
+	}
+	if r.values++; r.values > r.most {
+		return nil, r.fail(fmt.Sprintf("more than %d values", r.most))
 	}
 	tok, err := r.dec.ReadToken()
 	if err != nil {

@@ -170,3 +170,13 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestDecodeObjectOfCountsValues(t *testing.T) {
+	const document = `{"a": [1, {"b": null}], "c": "[,,,,]"}` // six values
+	if _, err := strictjson.DecodeObjectOf([]byte(document), 6); err != nil {
+		t.Error(err)
+	}
+	if _, err := strictjson.DecodeObjectOf([]byte(document), 5); err == nil || !strings.Contains(err.Error(), "more than 5 values") {
+		t.Errorf("six values: %v", err)
+	}
+}

@@ -1,0 +1,142 @@
+package intents
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"sync"
+	"unicode/utf8"
+)
+
+// A pattern is a regular expression as package regexp reads it. The match simulates the same program (Thompson's
+// construction: no backtracking) one character at a time, and counts its steps: a text can make some patterns run each of
+// their instructions for each character, and package regexp cannot be stopped.
+type pattern struct {
+	text    string
+	program *syntax.Prog
+	first   syntax.EmptyOp // what must hold where a match begins
+	idle    sync.Pool      // of *threads
+}
+
+// compilePattern makes a pattern; the error is that of package syntax.
+func compilePattern(text string) (*pattern, error) {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, fmt.Errorf("reading the pattern: %w", err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, fmt.Errorf("compiling the pattern: %w", err)
+	}
+	return &pattern{text: text, program: program, first: program.StartCond()}, nil
+}
+
+// threads are the instructions that wait for the next character, in two sparse sets, so that none is ever cleared.
+type threads struct {
+	now, next set
+	stack     []uint32
+}
+
+type set struct {
+	dense  []uint32
+	sparse []uint32
+}
+
+func (s *set) add(pc uint32) bool {
+	if i := s.sparse[pc]; int(i) < len(s.dense) && s.dense[i] == pc {
+		return false
+	}
+	s.sparse[pc] = uint32(len(s.dense))
+	s.dense = append(s.dense, pc)
+	return true
+}
+
+// Steps of one instruction: reaching it, and comparing it with a character.
+const (
+	stepsReach   = 1
+	stepsCompare = 1
+)
+
+// match reports whether s contains a match. It is meaningless once the meter is used up.
+func (p *pattern) match(s string, m *meter) bool {
+	if !m.take(10) {
+		return false
+	}
+	t, _ := p.idle.Get().(*threads)
+	if t == nil {
+		n := len(p.program.Inst)
+		if !m.take(n / 4) {
+			return false
+		}
+		t = &threads{now: set{sparse: make([]uint32, n)}, next: set{sparse: make([]uint32, n)}}
+	}
+	defer p.idle.Put(t)
+	t.now.dense = t.now.dense[:0]
+	before := rune(-1)
+	for at := 0; ; {
+		r, size := rune(-1), 0
+		if at < len(s) {
+			r, size = utf8.DecodeRuneInString(s[at:])
+		}
+		here := syntax.EmptyOpContext(before, r)
+		t.next.dense = t.next.dense[:0]
+		if at == 0 || p.first&syntax.EmptyBeginText == 0 {
+			if matched, ok := p.reach(&t.now, t, uint32(p.program.Start), here, m); matched || !ok {
+				return matched && ok
+			}
+		} else if len(t.now.dense) == 0 {
+			return false
+		}
+		if size == 0 {
+			return false
+		}
+		after := rune(-1)
+		if at+size < len(s) {
+			after, _ = utf8.DecodeRuneInString(s[at+size:])
+		}
+		following := syntax.EmptyOpContext(r, after)
+		if !m.take(1 + stepsCompare*len(t.now.dense)) {
+			return false
+		}
+		for _, pc := range t.now.dense {
+			inst := &p.program.Inst[pc]
+			if !inst.MatchRune(r) {
+				continue
+			}
+			if matched, ok := p.reach(&t.next, t, inst.Out, following, m); matched || !ok {
+				return matched && ok
+			}
+		}
+		t.now, t.next = t.next, t.now
+		before, at = r, at+size
+	}
+}
+
+// reach adds to a set every instruction that pc leads to without a character; matched means that the end is among them.
+func (p *pattern) reach(into *set, t *threads, pc uint32, here syntax.EmptyOp, m *meter) (matched, ok bool) {
+	t.stack = append(t.stack[:0], pc)
+	for len(t.stack) > 0 {
+		pc = t.stack[len(t.stack)-1]
+		t.stack = t.stack[:len(t.stack)-1]
+		if !m.take(stepsReach) {
+			return false, false
+		}
+		inst := &p.program.Inst[pc]
+		if !into.add(pc) {
+			continue
+		}
+		switch inst.Op {
+		case syntax.InstMatch:
+			return true, true
+		case syntax.InstAlt, syntax.InstAltMatch:
+			t.stack = append(t.stack, inst.Arg, inst.Out)
+		case syntax.InstCapture, syntax.InstNop:
+			t.stack = append(t.stack, inst.Out)
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(inst.Arg)&^here == 0 {
+				t.stack = append(t.stack, inst.Out)
+			}
+		default: // waits for a character, or fails
+		}
+	}
+	return false, true
+}
