@@ -28,7 +28,7 @@ type dearValue struct{ name, schema, value string }
 func dearValues() []dearValue {
 	enum := numbered(2000, "%d")
 	return []dearValue{
-		{"numbers of a list", `"type": "array", "items": {"type": "integer", "minimum": 1}`, times(200_000, "1")},
+		{"numbers of a list", `"type": "array", "items": {"type": "integer", "minimum": 1}`, times(400_000, "1")},
 		{"fractions", `"type": "array", "items": {"multipleOf": 0.01}`, times(170_000, "1e400")},
 		{"long divisors", `"type": "array", "items": {"multipleOf": 1e-400}`, times(2000, strings.Repeat("7", 390)+"e400")},
 		{
@@ -57,7 +57,7 @@ func dearValues() []dearValue {
 		},
 		{"regular expressions", `"type": "array", "items": {"format": "regex"}`, times(900, `"(?i)`+strings.Repeat(`\\PL`, 240)+`"`)},
 		{"members by rest", `"unevaluatedProperties": {"type": "integer"}`, "{" + strings.Trim(numbered(90_000, `"name%d":1`), "[]") + "}"},
-		{"items by rest", `"contains": {"const": 1}, "unevaluatedItems": {"type": "string"}`, times(200_000, "1")},
+		{"items by rest", `"contains": {"const": 1}, "unevaluatedItems": {"type": "string"}`, times(400_000, "1")},
 	}
 }
 
