@@ -122,7 +122,7 @@ type Upstream struct {
 	IdempotencyHeader string        `yaml:"idempotency_header" doc:"Header by which the API recognises a repeated call. Only with it are methods other than GET and HEAD repeated; it then carries the execution id."`
 	Reconcile         Reconcile     `yaml:"reconcile" doc:"How the API says what became of a call of unknown outcome; such calls then settle themselves."`
 	Auth              Auth          `yaml:"auth" doc:"The operator's credential at the API: one of the two."`
-	Breaker           Breaker       `yaml:"breaker" doc:"Stops calling an API that fails."`
+	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls of an intent that fails."`
 }
 
 // A Sign is what an answer has that says something: one of some statuses, as in "200, 201", or a value in its body, as
@@ -146,9 +146,9 @@ type Auth struct {
 	Value Secret `yaml:"-"` // its value
 }
 
-// A Breaker refuses calls for a while after failures in a row.
+// A Breaker refuses calls of an intent for a while after failures in a row.
 type Breaker struct {
-	Failures int           `yaml:"failures" default:"5" min:"1" max:"10000" doc:"Failures in a row that open the breaker."`
+	Failures int           `yaml:"failures" default:"5" min:"1" max:"10000" doc:"Failures in a row, of at least two agents, that stop all calls of an intent; or of one agent, that stop its own calls of it."`
 	OpenFor  time.Duration `yaml:"open_for" default:"10s" min:"100ms" max:"1h" doc:"Time until a call is tried again."`
 }
 

@@ -48,7 +48,11 @@ type ServiceStatus struct {
 	PublicURL string `json:"public_url"`
 	Policy    Policy `json:"policy"`
 	Intents   int    `json:"intents"`
-	Breaker   string `json:"breaker"` // closed, half-open or open
+	Breaker   string `json:"breaker"` // closed, half-open or open: the worst of all intents
+	// Breakers are those that are not closed, by intent.
+	Breakers map[string]string `json:"breakers,omitempty"`
+	// HeldBack is how many agents have calls to an intent held back because they alone fail, counted for each intent.
+	HeldBack int `json:"held_back,omitempty"`
 	// Engine is what evaluates the policy: its plan or, more slowly, OPA, and why it is OPA.
 	Engine       string `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
@@ -121,10 +125,23 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 	for _, s := range o.directory.Current().Services() {
 		offer := s.Offer()
 		engine, reason := s.Policy.Engine()
+		breakers, heldBack := s.Upstream.Breakers()
 		out.Services = append(out.Services, ServiceStatus{
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Policy: Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
-			Intents: len(s.Catalog.Intents()), Breaker: s.Upstream.BreakerState(), Engine: string(engine), EngineReason: reason,
+			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers), Breakers: breakers, HeldBack: heldBack,
+			Engine: string(engine), EngineReason: reason,
 		})
 	}
 	return out, nil
+}
+
+// worst is the state of all breakers in one word.
+func worst(notClosed map[string]string) string {
+	state := "closed"
+	for _, s := range notClosed {
+		if state = s; state == "open" {
+			break
+		}
+	}
+	return state
 }

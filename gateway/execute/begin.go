@@ -17,7 +17,7 @@ import (
 // begin takes what the call needs, all or none of it: in one durable transaction or, where it only counts, from
 // what this process has on lease.
 func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *replay, error) {
-	if err := e.service.Upstream.Ready(); err != nil {
+	if err := e.prepared.Ready(string(e.claims.Principal())); err != nil {
 		return grant.Grant{}, nil, refusal.For(err)
 	}
 	request, err := x.reservation(ctx, e)

@@ -44,7 +44,7 @@ var failures = []failureCase{
 			name: "the service failed too often of late", before: func(w *world, a *gatetest.Agent) {
 				w.answers(500, "text/plain", "")
 				_, _, _ = w.do(a, call{intent: item, parameters: `{"id":"x"}`})
-			}, call: call{intent: find, parameters: `{"q":"lamp"}`}, want: reason.BreakerOpen,
+			}, call: call{intent: item, parameters: `{"id":"y"}`}, want: reason.BreakerOpen,
 			details: `{"outcome":"not_sent"}`, after: 10 * time.Second, ended: true,
 		},
 		upstream: "  upstream: {url: UPSTREAM, timeout: 30s, breaker: {failures: 1, open_for: 10s}}\n",

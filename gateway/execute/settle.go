@@ -25,7 +25,8 @@ type shaped struct {
 func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstreamAnswer {
 	x.refresh(ctx, e)
 	answer, outcome, err := e.service.Upstream.Call(ctx, e.prepared, upstream.Identity{
-		AgentID: string(e.claims.Subject), AgentKey: string(e.claims.KeyID), Assurance: string(e.assurance()), TokenID: string(e.claims.ID),
+		Principal: string(e.claims.Principal()),
+		AgentID:   string(e.claims.Subject), AgentKey: string(e.claims.KeyID), Assurance: string(e.assurance()), TokenID: string(e.claims.ID),
 		Traceparent: e.call.Traceparent,
 	}, g)
 	return upstreamAnswer{answer, outcome, err}

@@ -4,40 +4,175 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/maypok86/otter/v2"
 	"github.com/sony/gobreaker/v2"
 )
 
-// Ready reports, as a *BreakerOpenError, that calls are refused for now. Ask before anything is reserved
-// for a call; Call itself refuses too.
-func (u *Upstream) Ready() error {
-	switch u.breaker.State() {
-	case gobreaker.StateOpen:
-		return u.refused()
-	case gobreaker.StateHalfOpen:
-		if c := u.breaker.Counts(); c.Requests > c.TotalExclusions { // the probe is under way
-			return u.refused()
-		}
-	case gobreaker.StateClosed:
+// A breaker stops the calls of one intent for a while when they fail too often, whoever makes them: when
+// Breaker.Failures in a row failed, of at least two agents, of which one counts for half of them at most. Where one agent
+// alone fails, its own calls are stopped, and nobody else's.
+type breaker struct {
+	settings Breaker
+	now      func() time.Time
+
+	mu     sync.Mutex
+	all    *circuit
+	failed map[string]int // failures of each agent in all's present state, since the last success of any agent
+	own    *otter.Cache[ownCircuit, *circuit]
+	intent string
+}
+
+// An ownCircuit names the circuit of one agent and one intent.
+type ownCircuit struct{ intent, agent string }
+
+// maxOwnCircuits bounds the agents and intents whose failures are remembered, of one service; the least used are forgotten
+// first.
+const maxOwnCircuits = 10_000
+
+func newOwnCircuits() *otter.Cache[ownCircuit, *circuit] {
+	return otter.Must(&otter.Options[ownCircuit, *circuit]{MaximumSize: maxOwnCircuits})
+}
+
+func newBreaker(intent string, own *otter.Cache[ownCircuit, *circuit], settings Breaker, now func() time.Time) *breaker {
+	b := &breaker{settings: settings, now: now, failed: map[string]int{}, own: own, intent: intent}
+	b.all = newCircuit(settings, now, b.severalFail, func() { clear(b.failed) })
+	return b
+}
+
+// severalFail reports whether what failed is more than the matter of one agent.
+func (b *breaker) severalFail(gobreaker.Counts) bool {
+	total, most := 0, (b.settings.Failures+1)/2
+	for _, n := range b.failed {
+		total += min(n, most)
+	}
+	return len(b.failed) > 1 && total >= b.settings.Failures
+}
+
+// ready reports, as a *BreakerOpenError, that the calls of an agent are refused for now.
+func (b *breaker) ready(agent string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if own, ok := b.own.GetIfPresent(ownCircuit{b.intent, agent}); ok && own.refuses() {
+		return own.refused()
+	}
+	if b.all.refuses() {
+		return b.all.refused()
 	}
 	return nil
 }
 
-// BreakerState is closed, half-open or open.
-func (u *Upstream) BreakerState() string { return u.breaker.State().String() }
-
-func (u *Upstream) refused() error {
-	left := time.Unix(0, u.opened.Load()).Add(u.cfg.Breaker.OpenFor).Sub(u.cfg.Now())
-	// Between opening and the probe's end there is always something to wait for.
-	return &BreakerOpenError{RetryAfter: min(max(left, time.Second), u.cfg.Breaker.OpenFor+time.Second)}
-}
-
-func (u *Upstream) stateChanged(_ string, _, to gobreaker.State) {
-	if to == gobreaker.StateOpen {
-		u.opened.Store(u.cfg.Now().UnixNano())
+// allow admits a call of an agent, whose end is to be told, or refuses it as ready does.
+func (b *breaker) allow(agent string) (ended func(error), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	own, known := b.own.GetIfPresent(ownCircuit{b.intent, agent})
+	tellOwn := func(error) {}
+	if known {
+		if tellOwn, err = own.Allow(); err != nil {
+			return nil, own.refused()
+		}
 	}
+	tellAll, err := b.all.Allow()
+	if err != nil {
+		tellOwn(errNotCalled)
+		return nil, b.all.refused()
+	}
+	return func(err error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		tellOwn(err)
+		b.tell(agent, known, err, tellAll)
+	}, nil
 }
+
+// tell notes how a call of an agent ended, in whose own circuit that is noted where it had one when the call began.
+func (b *breaker) tell(agent string, known bool, err error, tellAll func(error)) {
+	key, fails := ownCircuit{b.intent, agent}, isFailure(err)
+	switch {
+	case isExcluded(err):
+	case !fails:
+		clear(b.failed)
+		if own, ok := b.own.GetIfPresent(key); ok && own.State() == gobreaker.StateClosed {
+			b.own.Invalidate(key)
+		}
+	default:
+		b.failed[agent]++
+	}
+	if fails && !known {
+		own, _ := b.own.ComputeIfAbsent(key, func() (*circuit, bool) {
+			return newCircuit(b.settings, b.now, inARow(b.settings.Failures), func() {}), false
+		})
+		if tellOwn, refused := own.Allow(); refused == nil {
+			tellOwn(err)
+		}
+	}
+	if fails && len(b.failed) < 2 && b.all.State() == gobreaker.StateHalfOpen { // the next probe may be another agent's
+		err = errNotCalled
+	}
+	tellAll(err)
+}
+
+// state is that of the circuit of all agents.
+func (b *breaker) state() gobreaker.State {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.State()
+}
+
+// A circuit is open for a while after failures, and then closes with the success of one probe. Its callbacks run within
+// its methods.
+type circuit struct {
+	*gobreaker.TwoStepCircuitBreaker[struct{}]
+
+	openFor time.Duration
+	now     func() time.Time
+	opened  time.Time // last
+}
+
+func inARow(failures int) func(gobreaker.Counts) bool {
+	return func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(failures) }
+}
+
+func newCircuit(b Breaker, now func() time.Time, opens func(gobreaker.Counts) bool, changed func()) *circuit {
+	c := &circuit{openFor: b.OpenFor, now: now}
+	c.TwoStepCircuitBreaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		MaxRequests: 1, Timeout: b.OpenFor, ReadyToTrip: opens,
+		IsSuccessful: func(err error) bool { return !isFailure(err) },
+		IsExcluded:   isExcluded,
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			if to == gobreaker.StateOpen {
+				c.opened = now()
+			}
+			changed()
+		},
+	})
+	return c
+}
+
+// refuses reports whether Allow would refuse.
+func (c *circuit) refuses() bool {
+	switch c.State() {
+	case gobreaker.StateOpen:
+		return true
+	case gobreaker.StateHalfOpen:
+		counts := c.Counts()
+		return counts.Requests > counts.TotalExclusions // the probe is under way
+	case gobreaker.StateClosed:
+	}
+	return false
+}
+
+func (c *circuit) refused() error {
+	left := c.opened.Add(c.openFor).Sub(c.now())
+	// Between opening and the probe's end there is always something to wait for.
+	return &BreakerOpenError{RetryAfter: min(max(left, time.Second), c.openFor+time.Second)}
+}
+
+// errNotCalled is no evidence about the service.
+var errNotCalled = errors.New("the service was not called, or its failure is that of one agent")
 
 // isFailure reports whether an error counts against the service's health.
 func isFailure(err error) bool {
@@ -49,5 +184,24 @@ func isFailure(err error) bool {
 
 // isExcluded reports whether an error is no evidence about the service, because it was not called.
 func isExcluded(err error) bool {
-	return errors.Is(err, ErrGrantEnded) || errors.Is(err, ErrIdentity) || errors.Is(err, context.Canceled)
+	return errors.Is(err, ErrGrantEnded) || errors.Is(err, ErrIdentity) || errors.Is(err, context.Canceled) || errors.Is(err, errNotCalled)
+}
+
+// Breakers returns the state of each breaker that is not closed, open or half-open, by intent, and of how many agents alone
+// calls to an intent are held back.
+func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
+	u.routing.Lock()
+	defer u.routing.Unlock()
+	states = map[string]string{}
+	for _, b := range u.breakers {
+		if state := b.state(); state != gobreaker.StateClosed {
+			states[b.intent] = state.String()
+		}
+	}
+	for _, own := range u.failing.All() {
+		if own.State() != gobreaker.StateClosed {
+			heldBack++
+		}
+	}
+	return states, heldBack
 }

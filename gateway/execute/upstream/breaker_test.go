@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,14 +28,14 @@ func TestBreaker(t *testing.T) {
 	u := open(t, cfg)
 	p := prepare(t, u, "POST")
 	for range 3 {
-		if err := u.Ready(); err != nil {
+		if err := p.Ready(""); err != nil {
 			t.Fatal(err)
 		}
 		if _, outcome, _ := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Failed {
 			t.Fatal(outcome)
 		}
 	}
-	err := u.Ready()
+	err := p.Ready("")
 	if refused, ok := errors.AsType[*upstream.BreakerOpenError](err); !ok || refused.RetryAfter < time.Second {
 		t.Fatalf("got %v, want a *BreakerOpenError with a time of a second or more", err)
 	}
@@ -43,21 +44,21 @@ func TestBreaker(t *testing.T) {
 		t.Errorf("%q, %v, %d requests", outcome, err, s.Requests.Load())
 	}
 	healthy.Store(true)
-	for u.Ready() != nil { // until OpenFor is over
+	for p.Ready("") != nil { // until OpenFor is over
 		if t.Context().Err() != nil {
 			t.Fatal("the breaker never let a probe through")
 		}
 	}
 	// A probe that was never sent proves nothing, and leaves the place to the next.
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{},
-		granted("", func() error { return errGone })); outcome != store.NotSent || u.Ready() != nil {
-		t.Error(outcome, err, u.Ready())
+		granted("", func() error { return errGone })); outcome != store.NotSent || p.Ready("") != nil {
+		t.Error(outcome, err, p.Ready(""))
 	}
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Done {
 		t.Error(outcome, err)
 	}
-	if u.BreakerState() != "closed" {
-		t.Error(u.BreakerState())
+	if states, heldBack := u.Breakers(); len(states) > 0 || heldBack > 0 {
+		t.Error(states, heldBack)
 	}
 }
 
@@ -80,7 +81,7 @@ func TestOnlyOneProbeAtATime(t *testing.T) {
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Failed {
 		t.Fatal(outcome, err)
 	}
-	for u.Ready() != nil { // until OpenFor is over
+	for p.Ready("") != nil { // until OpenFor is over
 		if t.Context().Err() != nil {
 			t.Fatal("the breaker never let a probe through")
 		}
@@ -91,15 +92,15 @@ func TestOnlyOneProbeAtATime(t *testing.T) {
 		probe <- outcome
 	}()
 	<-arrived
-	if _, ok := errors.AsType[*upstream.BreakerOpenError](u.Ready()); !ok {
+	if _, ok := errors.AsType[*upstream.BreakerOpenError](p.Ready("")); !ok {
 		t.Error("ready for more while the probe is under way")
 	}
 	if _, outcome, _ := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.NotSent {
 		t.Error(outcome)
 	}
 	close(release)
-	if outcome := <-probe; outcome != store.Done || u.Ready() != nil {
-		t.Error(outcome, u.Ready())
+	if outcome := <-probe; outcome != store.Done || p.Ready("") != nil {
+		t.Error(outcome, p.Ready(""))
 	}
 }
 
@@ -112,11 +113,124 @@ func TestRejectionsDoNotOpenTheBreaker(t *testing.T) {
 		cfg := config(t, s.URL)
 		cfg.Breaker.Failures = 1
 		u := open(t, cfg)
+		p := prepare(t, u, "POST")
 		for range 3 {
-			_, _, _ = u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
+			_, _, _ = u.Call(t.Context(), p, upstream.Identity{}, live)
 		}
-		if err := u.Ready(); err != nil {
+		if err := p.Ready(""); err != nil {
 			t.Error(answer, err)
 		}
+	}
+}
+
+// A failing service answers 500 while broken is set, else 200; /other always answers 200.
+func failing(t *testing.T, failures int, openFor time.Duration) (u *upstream.Upstream, try, other *upstream.Prepared, broken *atomic.Bool) {
+	t.Helper()
+	broken = new(atomic.Bool)
+	broken.Store(true)
+	s := serve(t, func(_ int64, c net.Conn, r *http.Request) bool {
+		answer := fine
+		if broken.Load() && r.URL.Path != "/other" {
+			answer = "HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n"
+		}
+		_, _ = c.Write([]byte(answer))
+		return true
+	})
+	cfg := config(t, s.URL)
+	cfg.Breaker = upstream.Breaker{Failures: failures, OpenFor: openFor}
+	u = open(t, cfg)
+	r, err := u.Route(upstream.Endpoint{IntentUID: "shop.example:other:v1", URL: "https://shop.example/other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ = r.Prepare(map[string]any{})
+	return u, prepare(t, u, "POST"), other, broken
+}
+
+// calls makes an agent call, and returns what became of each call.
+func calls(t *testing.T, u *upstream.Upstream, p *upstream.Prepared, agent string, n int) (outcomes []store.Outcome) {
+	t.Helper()
+	for range n {
+		outcome := store.NotSent
+		if p.Ready(agent) == nil {
+			_, outcome, _ = u.Call(t.Context(), p, upstream.Identity{Principal: agent}, live)
+		}
+		outcomes = append(outcomes, outcome)
+	}
+	return outcomes
+}
+
+func same(outcomes []store.Outcome, want ...store.Outcome) bool { return slices.Equal(outcomes, want) }
+
+func TestOneAgentThatFailsHoldsBackItselfAlone(t *testing.T) {
+	u, p, other, broken := failing(t, 4, time.Minute)
+	if got := calls(t, u, p, "clumsy", 5); !same(got, store.Failed, store.Failed, store.Failed, store.Failed, store.NotSent) {
+		t.Error(got)
+	}
+	if got := calls(t, u, other, "clumsy", 1); !same(got, store.Done) {
+		t.Error("another intent: ", got)
+	}
+	if got := calls(t, u, p, "honest", 1); !same(got, store.Failed) { // one of theirs does not open it for all either
+		t.Error(got)
+	}
+	if states, heldBack := u.Breakers(); len(states) > 0 || heldBack != 1 {
+		t.Error(states, heldBack)
+	}
+	broken.Store(false)
+	if got := append(calls(t, u, p, "honest", 1), calls(t, u, p, "clumsy", 1)...); !same(got, store.Done, store.NotSent) {
+		t.Error(got)
+	}
+	open, ok := errors.AsType[*upstream.BreakerOpenError](p.Ready("clumsy"))
+	if !ok || open.RetryAfter < 50*time.Second || open.RetryAfter > time.Minute {
+		t.Errorf("%+v", open)
+	}
+}
+
+func TestFailuresOfSeveralAgentsStopOneIntentForAll(t *testing.T) {
+	u, p, other, _ := failing(t, 5, time.Minute)
+	calls(t, u, p, "a", 3)
+	calls(t, u, p, "b", 1)
+	if got := calls(t, u, p, "c", 1); !same(got, store.Failed) {
+		t.Error(got)
+	}
+	if got := append(calls(t, u, p, "d", 1), calls(t, u, other, "d", 1)...); !same(got, store.NotSent, store.Done) {
+		t.Error(got)
+	}
+	if states, heldBack := u.Breakers(); len(states) != 1 || states["shop.example:try:v1"] != "open" || heldBack != 0 {
+		t.Error(states, heldBack)
+	}
+}
+
+// One agent alone cannot keep an intent stopped that works for others.
+func TestAProbeThatFailsLeavesTheNextToAnotherAgent(t *testing.T) {
+	u, p, _, broken := failing(t, 2, time.Millisecond)
+	calls(t, u, p, "a", 1)
+	calls(t, u, p, "b", 1)
+	half := func() bool {
+		states, _ := u.Breakers()
+		return states["shop.example:try:v1"] == "half-open"
+	}
+	for !half() {
+		if t.Context().Err() != nil {
+			t.Fatal("the breaker never let a probe through")
+		}
+	}
+	if got := calls(t, u, p, "a", 1); !same(got, store.Failed) || !half() {
+		t.Error(got, half())
+	}
+	broken.Store(false)
+	if got := calls(t, u, p, "b", 1); !same(got, store.Done) {
+		t.Error(got)
+	}
+	if states, _ := u.Breakers(); len(states) != 0 {
+		t.Error(states)
+	}
+}
+
+func TestHowManyAgentsAreHeldBackIsBounded(t *testing.T) {
+	const most = upstream.MaxOwnCircuits
+	open := upstream.Failures(most + 5000)
+	if open > most || open < most/2 {
+		t.Errorf("%d agents are remembered; want at most %d", open, most)
 	}
 }

@@ -39,9 +39,9 @@ func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.G
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}
-	done, err := u.breaker.Allow()
+	done, err := p.route.breaker.allow(id.Principal)
 	if err != nil {
-		return Answer{}, store.NotSent, u.refused()
+		return Answer{}, store.NotSent, err
 	}
 	reported := false
 	defer func() {

@@ -250,13 +250,14 @@ func TestACancelledCall(t *testing.T) {
 	cfg := config(t, s.URL)
 	cfg.Breaker.Failures = 1
 	u := open(t, cfg)
+	p := prepare(t, u, "POST")
 	for _, want := range []store.Outcome{store.Unknown, store.NotSent} {
-		_, outcome, err := u.Call(ctx, prepare(t, u, "POST"), upstream.Identity{}, live)
+		_, outcome, err := u.Call(ctx, p, upstream.Identity{}, live)
 		if outcome != want || !errors.Is(err, context.Canceled) {
 			t.Errorf("%q, %v; want %q", outcome, err, want)
 		}
 	}
-	if err := u.Ready(); err != nil {
+	if err := p.Ready(""); err != nil {
 		t.Error("a call given up by us speaks against the service:", err)
 	}
 }

@@ -1,6 +1,30 @@
 package upstream
 
-import "net/url"
+import (
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// MaxOwnCircuits is the bound of what Failures leaves.
+const MaxOwnCircuits = maxOwnCircuits
+
+// Failures has a call of each of n agents fail, between calls of others that do not, and returns how many of them are
+// remembered.
+func Failures(n int) int {
+	own := newOwnCircuits()
+	b := newBreaker("", own, Breaker{Failures: 5, OpenFor: time.Minute}, time.Now)
+	for i := range n {
+		if ended, err := b.allow(strconv.Itoa(i)); err == nil {
+			ended(ErrBroken)
+		}
+		if ended, err := b.allow("fine"); err == nil {
+			ended(nil)
+		}
+	}
+	own.CleanUp()
+	return own.EstimatedSize()
+}
 
 // URL is the address a Prepared will be sent to.
 func (p *Prepared) URL() *url.URL { return p.url }

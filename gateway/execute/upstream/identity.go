@@ -8,8 +8,9 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/internal/trace"
 )
 
-// An Identity is sent to the service: on whose behalf a call is made. Empty members are not sent.
+// An Identity is on whose behalf a call is made. It is sent to the service, but for Principal and empty members.
 type Identity struct {
+	Principal   string       // as whom the call fails or succeeds
 	AgentID     string       // UIM-Agent-Id
 	AgentKey    string       // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
 	Assurance   string       // UIM-Agreement-Assurance: fresh or static

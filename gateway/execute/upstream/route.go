@@ -23,7 +23,7 @@ type Endpoint struct {
 	Unsafe bool
 }
 
-// A Route is an Endpoint made ready to be called. It does not change and is safe for concurrent use.
+// A Route is an Endpoint made ready to be called. Only its breaker changes; it is safe for concurrent use.
 type Route struct {
 	upstream   *Upstream
 	intent     string
@@ -39,6 +39,7 @@ type Route struct {
 	hasBody    bool
 	safe       bool
 	repeatable bool
+	breaker    *breaker
 }
 
 // Errors of Route, which check distinguishes; the text around them has the details.
@@ -64,16 +65,24 @@ func (u *Upstream) Route(e Endpoint) (*Route, error) {
 		}
 		r.declared[name] = true
 	}
+	if err := r.setWay(e); err != nil {
+		return nil, err
+	}
+	r.breaker = newBreaker(r.intent, u.failing, u.cfg.Breaker, u.cfg.Now)
+	u.routing.Lock()
+	defer u.routing.Unlock()
+	u.breakers = append(u.breakers, r.breaker)
+	return r, nil
+}
+
+func (r *Route) setWay(e Endpoint) error {
 	if e.URL == "" {
-		return u.executeRoute(r)
+		return r.setExecute()
 	}
 	if err := r.setMethod(e); err != nil {
-		return nil, err
+		return err
 	}
-	if err := r.setURL(e); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return r.setURL(e)
 }
 
 // Template is the method and the path as the intent has them, without values: fit for logs.
@@ -99,17 +108,18 @@ func (r *Route) PathParameters() []string {
 	return names
 }
 
-func (u *Upstream) executeRoute(r *Route) (*Route, error) {
-	if u.cfg.Execute == "" {
-		return nil, ErrNoEndpoint
+func (r *Route) setExecute() error {
+	cfg := &r.upstream.cfg
+	if cfg.Execute == "" {
+		return ErrNoEndpoint
 	}
-	path, err := executePath(u.cfg.Execute)
+	path, err := executePath(cfg.Execute)
 	if err != nil {
-		return nil, fmt.Errorf("%w: upstream.execute: %w", ErrEndpoint, err)
+		return fmt.Errorf("%w: upstream.execute: %w", ErrEndpoint, err)
 	}
-	r.method, r.template, r.path = http.MethodPost, u.cfg.Execute, path
-	r.execute, r.hasBody, r.repeatable = true, true, u.cfg.IdempotencyHeader != ""
-	return r, nil
+	r.method, r.template, r.path = http.MethodPost, cfg.Execute, path
+	r.execute, r.hasBody, r.repeatable = true, true, cfg.IdempotencyHeader != ""
+	return nil
 }
 
 func executePath(path string) ([][]piece, error) {

@@ -7,7 +7,7 @@
 //	u, err := upstream.New(cfg)                        // once per service
 //	route, err := u.Route(endpoint)                    // once per intent, at load
 //	p, violations := route.Prepare(parameters)         // pure
-//	err = u.Ready()                                    // before anything is reserved
+//	err = p.Ready(agent)                               // before anything is reserved
 //	answer, outcome, err := u.Call(ctx, p, id, grant)  // only a live Grant sends
 //
 // Requests go out over HTTP/1.1 only, by choice: there one connection carries one request at a time, so
@@ -24,10 +24,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
-	"github.com/sony/gobreaker/v2"
+	"github.com/maypok86/otter/v2"
 )
 
 // A Config holds where the service is and how to call it. Everything without a stated default is required.
@@ -83,8 +83,9 @@ func hidden(set string) string {
 	return "(hidden)"
 }
 
-// A Breaker sets when calls stop for a while: after Failures calls in a row that could not connect, timed
-// out, broke off or answered 5xx, for OpenFor; then one call is let through as a probe.
+// A Breaker sets when the calls of an intent stop for a while: after Failures calls in a row, of at least two agents, that
+// could not connect, timed out, broke off or answered 5xx, for OpenFor; then one call is let through as a probe. Where
+// only those of one agent fail, that holds for its calls alone.
 type Breaker struct {
 	Failures int
 	OpenFor  time.Duration
@@ -108,7 +109,7 @@ type Pool struct {
 // maxHeader bounds the headers of one answer in bytes, informational answers before it included.
 const maxHeader = 64 << 10
 
-// An Upstream is one service's address with its connections and breaker. It is safe for concurrent use.
+// An Upstream is one service's address with its connections and breakers. It is safe for concurrent use.
 type Upstream struct {
 	cfg       Config
 	scheme    string
@@ -120,8 +121,10 @@ type Upstream struct {
 	secrets   []string  // never to appear in a message
 	question  *question // nil: the service is not asked what became of a call
 	transport *http.Transport
-	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
-	opened    atomic.Int64 // UnixNano of the last opening, by Config.Now
+	failing   *otter.Cache[ownCircuit, *circuit]
+
+	routing  sync.Mutex
+	breakers []*breaker // of all routes
 }
 
 // New checks cfg. Errors name the member at fault and never a credential.
@@ -145,14 +148,7 @@ func New(cfg Config) (*Upstream, error) {
 		return nil, fmt.Errorf("upstream %w", err)
 	}
 	u.transport = newTransport(cfg)
-	u.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		MaxRequests:   1,
-		Timeout:       cfg.Breaker.OpenFor,
-		ReadyToTrip:   func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(cfg.Breaker.Failures) },
-		IsSuccessful:  func(err error) bool { return !isFailure(err) },
-		IsExcluded:    isExcluded,
-		OnStateChange: u.stateChanged,
-	})
+	u.failing = newOwnCircuits()
 	return u, nil
 }
 
