@@ -28,6 +28,7 @@ type Event struct {
 	Reason      reason.Reason // of a failure
 	Outcome     store.Outcome
 	Exceeded    limit.Period // of the limit that was used up, where the call was refused for that
+	HeldBack    bool         // refused unread: too many calls of this agent were refused for what is in them
 	ExecutionID string       // of a call for which something was to be taken, else empty
 	Charge      *reason.Charge
 	Replayed    bool
@@ -50,7 +51,7 @@ var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *Event {
 	v := &Event{
 		At: e.begun, RequestID: e.call.RequestID, Decision: "deny", Took: now.Sub(e.begun),
-		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
+		Outcome: e.outcome, Exceeded: e.exceeded, HeldBack: e.heldBack, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
 		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
 		Parameters: e.request.Parameters, ExecutionID: e.id,
 	}
@@ -108,6 +109,7 @@ func (x *Executor) finish(e *execution, result Result, err error) (Result, error
 		fault = e.withOutcome(refusal.For(err))
 		err = fault
 	}
+	x.countFailure(e, fault)
 	v := e.event(x.now(), result, fault)
 	x.recorder.Record(v)
 	if e.call.Observe != nil {

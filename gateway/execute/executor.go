@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -65,6 +66,7 @@ type Executor struct {
 	keys        *agreedKeys
 	now         func() time.Time
 	suspension  *suspension
+	failing     *bucket.Set // of the agents whose calls are refused for what is in them
 	late        *lateEnds
 	recorder    Recorder
 	journal     Journal
@@ -74,7 +76,8 @@ type Executor struct {
 func New(c Config) *Executor {
 	return &Executor{
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
-		suspension: newSuspension(), recorder: c.Recorder, journal: c.Journal, late: newLateEnds(c.Store, c.Now),
+		suspension: newSuspension(), failing: bucket.NewSet(failuresPerMinute),
+		recorder: c.Recorder, journal: c.Journal, late: newLateEnds(c.Store, c.Now),
 	}
 }
 
@@ -120,7 +123,13 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.authenticate(ctx, e); err != nil { // the PAT, its policy, its revocation
 		return Result{}, err
 	}
+	if err := x.heldBack(e); err != nil { // whoever keeps sending what is wrong
+		return Result{}, err
+	}
 	if err := x.resolve(ctx, e); err != nil { // the intent, and whether the PAT covers it
+		return Result{}, err
+	}
+	if err := x.heldBack(e); err != nil { // the same, for calls that were read meanwhile
 		return Result{}, err
 	}
 	if err := x.validate(e); err != nil { // parameters against the intent; defaults filled in

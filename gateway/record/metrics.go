@@ -93,7 +93,8 @@ type Cause string
 
 // The causes.
 const (
-	ShedMemory Cause = "memory" // for a body, or the tree of one
+	ShedMemory  Cause = "memory"  // for a body, or the tree of one
+	ShedFailing Cause = "failing" // calls of an agent whose calls keep being refused for what is in them
 )
 
 // Shed counts what was refused because the gateway had more to do than it can.
@@ -104,6 +105,9 @@ func (m *Metrics) Record(v *execute.Event) {
 	m.decisions.WithLabelValues(v.Intent, v.Decision, string(v.Reason)).Inc()
 	if v.Engine != "" {
 		m.engines.WithLabelValues(v.Engine).Inc()
+	}
+	if v.HeldBack {
+		m.Shed(ShedFailing)
 	}
 	if v.Exceeded != "" {
 		m.rejected.WithLabelValues(string(v.Exceeded)).Inc()
