@@ -27,7 +27,7 @@ type ExecuteOptions struct {
 	IdempotencyKey string
 	// NoRepeat sends the call once and makes no key.
 	NoRepeat bool
-	// Prove adds a proof of key. Without it one is added if the service asks for it.
+	// Prove adds a proof of key. Without it one is added to what IdempotencyKey describes, and where the service asks for it.
 	Prove bool
 	// RequestID correlates the call in the service's logs: 1 to 64 of A-Z a-z 0-9 . _ -; empty: the service makes one.
 	RequestID string
@@ -110,10 +110,14 @@ func (s *Service) call(ctx context.Context, uid string, params map[string]any, o
 	s.mu.Lock()
 	c.prove = c.prove || s.proofRequested[uid]
 	s.mu.Unlock()
-	if c.key == "" && !o.NoRepeat && !s.isFree(ctx, uid) && strictjson.Exact(tree) == nil {
-		c.key, c.ownKey = uuid.NewString(), true
+	session := s.Session()
+	if strictjson.Exact(tree) == nil && !s.isFree(ctx, uid) {
+		c.prove = c.prove || s.client.o.Key != nil && session.tokenID != ""
+		if c.key == "" && !o.NoRepeat {
+			c.key, c.ownKey = uuid.NewString(), true
+		}
 	}
-	if c.body, err = executeBody(s.Session().Dialect, uid, tree); err != nil {
+	if c.body, err = executeBody(session.Dialect, uid, tree); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -79,7 +79,7 @@ func TestRepetitions(t *testing.T) {
 		},
 		{
 			name: "not sent, under the client's key: another key", uid: agenttest.Order,
-			replies: refused(502, "UPSTREAM_UNREACHABLE", "not_sent"), calls: 3, waits: backoff[:1], keys: 2,
+			replies: refused(502, "UPSTREAM_UNREACHABLE", "not_sent"), calls: 2, waits: backoff[:1], keys: 2,
 		},
 		{
 			name: "not sent, under the caller's key: the caller decides", uid: agenttest.Order, options: own,
@@ -95,7 +95,7 @@ func TestRepetitions(t *testing.T) {
 		},
 		{
 			name: "busy is not failed for good", uid: agenttest.Order,
-			replies: refused(503, "UPSTREAM_BUSY", "failed", "Retry-After", "2"), calls: 3, keys: 2, waits: []time.Duration{2 * time.Second},
+			replies: refused(503, "UPSTREAM_BUSY", "failed", "Retry-After", "2"), calls: 2, keys: 2, waits: []time.Duration{2 * time.Second},
 		},
 		{
 			name: "done is never repeated", uid: agenttest.Order,
@@ -108,7 +108,7 @@ func TestRepetitions(t *testing.T) {
 		{name: "500 without an outcome, no key", uid: agenttest.Search, replies: refused(500, "", ""), calls: 1, err: &agent.Error{}},
 		{
 			name: "500 without an outcome, under a key", uid: agenttest.Order,
-			replies: refused(500, "", ""), calls: 3, keys: 1, waits: backoff[:1],
+			replies: refused(500, "", ""), calls: 2, keys: 1, waits: backoff[:1],
 		},
 		{
 			name: "a replayed answer is final", uid: agenttest.Order, options: own,
@@ -199,21 +199,30 @@ func TestAKeyOfOursIsNotReliedOnWhereItMayBeIgnored(t *testing.T) {
 	}
 }
 
-func TestProofIsAddedWhereItIsAskedFor(t *testing.T) {
+func TestProofIsAddedWhereItIsAskedForOrSomethingIsAtStake(t *testing.T) {
 	t.Parallel()
-	shop := agenttest.New(t, agenttest.Canonical)
-	s := agreed(t, options(t, shop), shop.URL)
-	for range 2 {
-		if _, err := s.Execute(t.Context(), agenttest.Order, nil, agent.ExecuteOptions{}); err != nil {
-			t.Fatal(err)
+	for uid, tt := range map[string]struct {
+		replies []agenttest.Reply
+		want    []bool
+	}{
+		agenttest.Order:  {nil, []bool{true, true}},
+		agenttest.Search: {[]agenttest.Reply{failure(403, "POLICY_REQUIRES_VERIFICATION", "")}, []bool{false, true, true}},
+	} {
+		shop := agenttest.New(t, agenttest.Canonical)
+		s := agreed(t, options(t, shop), shop.URL)
+		shop.Script(tt.replies...)
+		for range 2 {
+			if _, err := s.Execute(t.Context(), uid, nil, agent.ExecuteOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	var proved []bool
-	for _, c := range shop.Calls() {
-		proved = append(proved, c.Proved)
-	}
-	if diff := cmp.Diff([]bool{false, true, true}, proved); diff != "" {
-		t.Error(diff)
+		var proved []bool
+		for _, c := range shop.Calls() {
+			proved = append(proved, c.Proved)
+		}
+		if diff := cmp.Diff(tt.want, proved); diff != "" {
+			t.Errorf("%s: %s", uid, diff)
+		}
 	}
 }
 

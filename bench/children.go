@@ -227,6 +227,7 @@ services:
 - agents_file: agents.json
   policy_file: policy.json
   upstream: {url: ` + upstream + `}
+  intents: {"bench.example:echo:v1": {proof: optional}} # without the agent's signature and its check
 `,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

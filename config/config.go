@@ -161,6 +161,7 @@ type Party struct {
 // An IntentRule adds to the rules of the policy about one intent.
 type IntentRule struct {
 	Agreement AgreementRule `yaml:"agreement" default:"any" enum:"any,fresh" doc:"fresh: only for PATs from a fresh agreement."`
+	Proof     ProofRule     `yaml:"proof" enum:"required,optional" doc:"Whether each call needs a proof of key: required, or optional, which leaves it to the policy. Default: required where a call charges."`
 	Ceiling   limit.Rate    `yaml:"ceiling" doc:"Most calls of all agents together, such as 1000/hour. Default: none."` // empty Period: none
 }
 

@@ -55,6 +55,16 @@ const (
 	AgreementFresh AgreementRule = "fresh"
 )
 
+// A ProofRule is whether the calls of an intent need a proof of key beyond those that the policy asks for. Empty: where the
+// call charges.
+type ProofRule string
+
+// The values of services[].intents.<uid>.proof.
+const (
+	ProofRequired ProofRule = "required"
+	ProofOptional ProofRule = "optional"
+)
+
 // A BillingMode is when agents pay.
 type BillingMode string
 

@@ -62,7 +62,7 @@ func startOperated(t *testing.T) *running {
 server: {listen: "127.0.0.1:0", issue_per_address: 1000/second}
 admin: {listen: "127.0.0.1:0"}
 billing: {credit: 100 EUR}
-services: [{agents_file: agents.json, policy_file: policy.json, upstream: {url: "`+upstream.URL+`"}}]
+services: [{agents_file: agents.json, policy_file: policy.json, upstream: {url: "`+upstream.URL+`"}, intents: {"shop.example:order:v1": {proof: optional}}}]
 `)
 	t.Cleanup(func() { g.stop() })
 	g.start()

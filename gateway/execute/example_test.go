@@ -52,7 +52,7 @@ func exampleOfAPipeline(ctx context.Context) error {
 		"agents.json": gatetest.AgentsFile,
 		"policy.json": gatetest.PolicyFile,
 		"uimgate.yaml": "billing: {credit: 100 EUR}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: '" +
-			upstream.URL + "'}}\n",
+			upstream.URL + "'}, " + gatetest.Unproved + "}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return err

@@ -27,8 +27,9 @@ const (
 	find    = "shop.example:find:v1"    // free, five calls an hour
 	few     = "shop.example:few:v1"     // free, two calls in all
 	shared  = "shop.example:shared:v1"  // free, three calls an hour of all agents together
-	buy     = "shop.example:buy:v1"     // 0.25 EUR
-	dear    = "shop.example:dear:v1"    // more than the credit
+	buy     = "shop.example:buy:v1"     // 0.25 EUR, also without a proof of key
+	dear    = "shop.example:dear:v1"    // more than the credit, also without a proof of key
+	proved  = "shop.example:proved:v1"  // free, with a proof of key because the operator says so
 	signed  = "shop.example:signed:v1"  // with a proof of key
 	careful = "shop.example:careful:v1" // under a fresh agreement
 	study   = "shop.example:study:v1"   // for research, and not for war
@@ -73,6 +74,8 @@ const stepsAgents = `{
     {"intent_uid": "shop.example:item:v1", "intent_name": "Item", "description": "Item.",
      "input_parameters": [{"name": "id", "type": "string", "required": true}],
      "endpoint": {"url": "https://shop.example/items/{id}", "method": "GET"}},
+    {"intent_uid": "shop.example:proved:v1", "intent_name": "Proved", "description": "Proved.",
+     "endpoint": {"url": "https://shop.example/proved", "method": "POST"}},
     {"intent_uid": "shop.example:old:v1", "intent_name": "Old", "description": "Old.", "retired": true, "replaced_by": "shop.example:find:v1"},
     {"intent_uid": "shop.example:secret:v1", "intent_name": "Secret", "description": "Secret.",
      "endpoint": {"url": "https://shop.example/secret", "method": "POST"}}
@@ -97,7 +100,8 @@ const stepsPolicy = `{
      "constraint": [{"leftOperand": "purpose", "operator": "eq", "rightOperand": "research"}]},
     {"target": "shop.example:either:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}],
      "constraint": [{"leftOperand": "event", "operator": "eq", "rightOperand": "yes"}]},
-    {"target": "shop.example:item:v1", "action": "execute"}
+    {"target": "shop.example:item:v1", "action": "execute"},
+    {"target": "shop.example:proved:v1", "action": "execute"}
   ],
   "prohibition": [
     {"target": "shop.example:study:v1", "action": "execute", "constraint": [{"leftOperand": "industry", "operator": "eq", "rightOperand": "war"}]},
@@ -116,7 +120,12 @@ services:
   policy_rego: extra.rego
   policy_rego_time: 1s
   facts: {purpose: [{parameter: /purpose}], industry: [{parameter: /industry}], event: [{parameter: /paid}]}
-  intents: {"` + shared + `": {ceiling: 3/hour}, "` + careful + `": {agreement: fresh}}
+  intents:
+    "` + shared + `": {ceiling: 3/hour}
+    "` + careful + `": {agreement: fresh}
+    "` + buy + `": {proof: optional}
+    "` + dear + `": {proof: optional}
+    "` + proved + `": {proof: required}
 ` + service
 }
 

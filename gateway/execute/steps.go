@@ -172,13 +172,25 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	if err := x.extra(ctx, e, request); err != nil {
 		return err
 	}
-	reached, ok := e.intent.Within(e.assurance(), decision.Candidates)
-	if !ok {
+	reached, refused := e.intent.Within(e.claims.Assurance, e.proof != nil, decision.Candidates)
+	switch refused {
+	case "":
+		e.decision.Candidates = reached
+		return nil
+	case reason.FreshAgreementRequired:
 		return freshRequired(e)
+	default:
+		message := "A call that charges needs a proof of key."
+		if e.intent.ProvedAlways() {
+			message = "Each call of this intent needs a proof of key."
+		}
+		e.decision.Permit, e.decision.Rule = false, ProofRule
+		return refused.Refusal(message).With("rule", ProofRule)
 	}
-	e.decision.Candidates = reached
-	return nil
 }
+
+// ProofRule is how the operator's rule about proofs is called where decisions name their rule.
+const ProofRule = "services[].intents.proof"
 
 // extra asks the operator's own Rego about a call that the policy permits. It can only refuse.
 func (x *Executor) extra(ctx context.Context, e *execution, request odrl.Request) error {

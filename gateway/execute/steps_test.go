@@ -191,6 +191,14 @@ var refusals = []refusalCase{
 		message: "the call must carry a proof signed with the agreed key", details: `{"rule":"/permission/5"}`,
 	},
 	{
+		name: "no proof where a charge is due", call: call{intent: either, parameters: `{"paid":"yes"}`}, want: reason.PolicyRequiresVerification,
+		message: "A call that charges needs a proof of key.", details: `{"rule":"services[].intents.proof"}`,
+	},
+	{
+		name: "no proof where the operator asks for one", call: call{intent: proved}, want: reason.PolicyRequiresVerification,
+		message: "Each call of this intent needs a proof of key.", details: `{"rule":"services[].intents.proof"}`,
+	},
+	{
 		name: "a static agreement, where a charge is due", agent: (*world).static, call: call{intent: either, parameters: `{"paid":"yes"}`},
 		want: reason.FreshAgreementRequired, message: freshMessage, details: `{"issuer":"shop.example","policy":POLICY}`,
 	},

@@ -63,6 +63,9 @@ const PolicyFile = `{
   ]
 }`
 
+// Unproved lets orders be charged without a proof of key. It is a member of a service in flow style.
+const Unproved = `intents: {"` + Ordering + `": {proof: optional}}`
+
 // A Gate is a whole gateway, without the listener of its operator.
 type Gate struct {
 	*testing.T
@@ -121,7 +124,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.Upstream(w, r) }))
 	t.Cleanup(upstream.Close)
 	if settings == "" {
-		settings = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n"
+		settings = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " + Unproved + "}\n"
 	}
 	g.Write("agents.json", AgentsFile)
 	g.Write("policy.json", PolicyFile)

@@ -107,7 +107,7 @@ func callSchema(in *intents.Intent, key string) tree {
 			"parameters": tree{"$ref": component(key + ".parameters")},
 			"proof": tree{
 				"type":        "string",
-				"description": "A uim-proof+jwt, where the policy asks for signed calls; the header UIM-Proof does as well.",
+				"description": "A uim-proof+jwt, where a call charges or the service asks for signed calls; the header UIM-Proof does as well.",
 			},
 		},
 	}
@@ -187,7 +187,7 @@ func executeHeaders() []any {
 	}
 	return []any{
 		header("Idempotency-Key", "Makes repeating the call harmless for 24 hours: visible ASCII.", 128),
-		header("UIM-Proof", "A uim-proof+jwt, where the policy asks for signed calls.", 16<<10),
+		header("UIM-Proof", "A uim-proof+jwt, where a call charges or the service asks for signed calls.", 16<<10),
 	}
 }
 

@@ -65,6 +65,7 @@ type intentView struct {
 	URL                    string
 	Tags                   []string
 	Safe, FreshOnly        bool
+	Proved, ChargesProved  bool // a proof of key with each call; with each that charges
 	Ceiling                string
 	Inputs, Outputs        []parameterView
 	More                   int    // inputs and outputs that are not shown
@@ -114,6 +115,7 @@ func newIntentView(s *service.Definition, in *service.Intent) intentView {
 	v := intentView{
 		UID: uid, Name: in.Name, Description: cut(in.Description), URL: s.At("/api/intents/" + url.PathEscape(uid)),
 		Tags: in.Tags[:min(len(in.Tags), frontTags)], Safe: in.Safe, FreshOnly: in.FreshOnly,
+		Proved: in.ProvedAlways(), ChargesProved: in.Price != "" && in.ProvedWhereCharged(),
 	}
 	if v.Name == "" {
 		v.Name = in.UID.Name

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 )
@@ -58,7 +59,7 @@ func ParseLine(text []byte) (Line, error) {
 // those of odrl.Policy.Evaluate.
 func (l *Line) Replay(ctx context.Context, p *odrl.Policy, digest string) (Replay, error) {
 	switch {
-	case l.Asked == nil || l.Digest != digest || l.Rule == odrl.ExtraRule:
+	case l.Asked == nil || l.Digest != digest || l.Rule == odrl.ExtraRule || l.Rule == execute.ProofRule:
 		return Replay{}, ErrOtherPolicy
 	case len(l.FactsSHA256) > 0:
 		return Replay{}, ErrWithheld

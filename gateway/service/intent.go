@@ -3,6 +3,7 @@ package service
 import (
 	"fmt"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -15,7 +16,8 @@ type Intent struct {
 	*intents.Intent
 	Route     *upstream.Route // nil where the intent is retired
 	FreshOnly bool            // agreement: fresh
-	Ceiling   limit.Rate      // over all agents; Max 0: none
+	Proof     config.ProofRule
+	Ceiling   limit.Rate // over all agents; Max 0: none
 }
 
 // Executable returns the intent that may be executed under this uid. The error is a *reason.Refusal.

@@ -139,6 +139,7 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 		offered := &Intent{Intent: in}
 		if settings, set := c.Intents[uid]; set {
 			offered.FreshOnly, offered.Ceiling = settings.Agreement == config.AgreementFresh, settings.Ceiling
+			offered.Proof = settings.Proof
 		}
 		s.intents[uid] = offered
 		if in.Retired {

@@ -17,6 +17,7 @@ services:
 - agents_file: agents.json
   policy_file: policy.json
   upstream: {url: UPSTREAM, timeout: 2s, max_response: 64KiB, auth: {header: "X-Api-Key: upstream-secret-canary"}, breaker: {failures: 1000, open_for: 100ms}}
+  intents: {"shop.example:place-order:v1": {proof: optional}}
 `
 
 // Search is free up to 1,000 an hour, details are free and unlimited but for the PAT's own limit, orders

@@ -124,8 +124,8 @@ services:
   policy_file: policy.json
   upstream: {url: %s, timeout: %s, breaker: {failures: 10000, open_for: 100ms}}
   public_url: `+publicURL+`
-  intents: {%q: {ceiling: 60/minute}}
-`, adminToken, credit, newcomers, patRate, upstream, upstreamTimeout, ceiled)
+  intents: {%q: {ceiling: 60/minute}, %q: {proof: optional}, %q: {proof: optional}}
+`, adminToken, credit, newcomers, patRate, upstream, upstreamTimeout, ceiled, order, reserve)
 }
 
 const (

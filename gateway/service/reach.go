@@ -1,0 +1,54 @@
+package service
+
+import (
+	"slices"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// What a call reaches depends on how it is known whose it is. This file alone holds the rules.
+//
+// Whoever saw a static agreement can replay it. So it reaches neither an intent that the operator keeps for fresh ones nor
+// anything that charges. A PAT can be stolen, so without a proof of key it reaches nothing that charges either, unless the
+// operator leaves that to the policy. A call that is proved was made by whoever agreed, just now: it reaches everything.
+
+// Reserved reports whether an intent is out of reach of an agreement, whatever the policy permits.
+func (in *Intent) Reserved(a pat.Assurance) bool { return a == pat.Static && in.FreshOnly }
+
+// ProvedAlways reports whether the operator asks for a proof of key with each call.
+func (in *Intent) ProvedAlways() bool { return in.Proof == config.ProofRequired }
+
+// ProvedWhereCharged reports whether each call that charges needs a proof of key.
+func (in *Intent) ProvedWhereCharged() bool { return in.Proof != config.ProofOptional }
+
+// Within returns the candidates of a permitted call that it may use, by its agreement and whether it is proved; or, where
+// there are none, the reason to refuse it with.
+func (in *Intent) Within(a pat.Assurance, proved bool, candidates []odrl.Candidate) ([]odrl.Candidate, reason.Reason) {
+	switch {
+	case proved:
+		return candidates, ""
+	case in.Reserved(a):
+		return nil, reason.FreshAgreementRequired
+	case in.ProvedAlways():
+		return nil, reason.PolicyRequiresVerification
+	}
+	free := slices.DeleteFunc(slices.Clone(candidates), func(c odrl.Candidate) bool { return !c.Charge.IsZero() })
+	switch {
+	case a != pat.Static && !in.ProvedWhereCharged():
+		return candidates, ""
+	case len(free) > 0:
+		return free, ""
+	case a == pat.Static:
+		return nil, reason.FreshAgreementRequired
+	}
+	return nil, reason.PolicyRequiresVerification
+}
+
+// reaches reports whether an intent is within the scope of an agreement: a static one has those that need no proof of key.
+func (in *Intent) reaches(a pat.Assurance, t odrl.Terms) bool {
+	_, refused := in.Within(a, false, t.Candidates)
+	return a != pat.Static || refused == "" && !t.NeedsProof
+}
