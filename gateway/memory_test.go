@@ -8,18 +8,18 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/gateway/gatetest"
-	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // within gives a gate a budget of memory.
 func within(bytes int64) func(*gatetest.Gate) {
 	return func(g *gatetest.Gate) {
-		g.Memory = memory.NewBudget(bytes, func() { g.Metrics.Shed(record.ShedMemory) })
+		g.Memory = memory.NewBudget(bytes, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
 }
 
-func shed(g *gatetest.Gate, cause record.Cause) int {
+func shed(g *gatetest.Gate, cause reason.Cause) int {
 	g.Helper()
 	families, err := g.Metrics.Registry().Gather()
 	g.Must(err)
@@ -60,8 +60,8 @@ func TestTreesOfStrangersAreShed(t *testing.T) {
 	nested := map[string]any{"token": make([]struct{}, 5000)}
 	refused := g.Call("/api/pat/revoke", "", nested)
 	g.Refuses(refused, http.StatusServiceUnavailable, "OVERLOADED")
-	if refused.Header.Get("Retry-After") == "" || shed(g, record.ShedMemory) != 1 {
-		t.Errorf("Retry-After %q, %d counted, want both", refused.Header.Get("Retry-After"), shed(g, record.ShedMemory))
+	if refused.Header.Get("Retry-After") == "" || shed(g, reason.ShedMemory) != 1 {
+		t.Errorf("Retry-After %q, %d counted, want both", refused.Header.Get("Retry-After"), shed(g, reason.ShedMemory))
 	}
 	wide := map[string]any{"intent_uid": gatetest.Searching, "parameters": map[string]any{"query": "lamp", "more": make([]int, 2000)}}
 	g.Refuses(g.Call("/api/intents/execute", a.Token, wide), http.StatusBadRequest, "UNKNOWN_PARAMETER")
@@ -98,11 +98,27 @@ func TestAnswersOfTheServiceWaitForMemory(t *testing.T) {
 	size = 30_000
 	refused := g.Execute(a, gatetest.Ordering)
 	g.Refuses(refused, http.StatusBadGateway, "RESPONSE_INVALID")
-	if !strings.Contains(string(refused.Body), `"outcome":"done"`) || shed(g, record.ShedMemory) != 1 {
-		t.Errorf("%s, %d counted", refused.Body, shed(g, record.ShedMemory))
+	if !strings.Contains(string(refused.Body), `"outcome":"done"`) || shed(g, reason.ShedMemory) != 1 {
+		t.Errorf("%s, %d counted", refused.Body, shed(g, reason.ShedMemory))
 	}
 	size = 10
 	if answer := g.Execute(a, gatetest.Searching); answer.Status != http.StatusOK {
 		t.Errorf("the call after: %d %.300s", answer.Status, answer.Body)
+	}
+}
+
+func TestWhatOneAddressAsksTooOftenIsCounted(t *testing.T) {
+	g := gatetest.New(t, `server: {per_address: 1/second}
+services:
+- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
+`)
+	refused := 0
+	for range 5 {
+		if g.Get("/agents.json").Status == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if n := shed(g, reason.ShedRequestsAddress); refused == 0 || n != refused {
+		t.Errorf("%d counted of %d", n, refused)
 	}
 }

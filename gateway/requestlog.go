@@ -39,6 +39,9 @@ func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 		}
 	}
 	s.metrics.Request(route, status, took)
+	if x.refusal != nil && x.event == nil && x.agreement == nil { // else it was counted with the event
+		s.metrics.Shed(x.refusal.Shed)
+	}
 	now := s.now()
 	for _, summary := range s.floods.over(now) {
 		s.log.Warn("refusals not logged one by one", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))

@@ -149,7 +149,7 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 			s.logRequest(c, x, s.now().Sub(began))
 		}()
 		if !s.addresses.Admit(x.address, began) {
-			return reason.TooManyConnections.Refusal("").After(time.Second)
+			return reason.TooManyConnections.Refusal("").After(time.Second).ShedFor(reason.ShedRequestsAddress)
 		}
 		x.service = s.serviceFor(r)
 		if x.service == nil {

@@ -13,6 +13,8 @@ import (
 var (
 	// ErrUnavailable means that the store did not answer, or not in time, and that the caller has to deny.
 	ErrUnavailable = errors.New("the store is not available")
+	// ErrQueueFull means that too many writes wait already. It comes with ErrUnavailable.
+	ErrQueueFull = errors.New("too many writes are waiting")
 	// ErrNonceUsed means that the proof was used before.
 	ErrNonceUsed = errors.New("the nonce was used before")
 	// ErrKeyReused means that the idempotency key was sent with another request.

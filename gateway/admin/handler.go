@@ -31,6 +31,8 @@ type Listener struct {
 	// Token is asked for as bearer under Path. Empty: nobody gets in.
 	Token   string
 	Metrics *prometheus.Registry
+	// Shed counts what was refused for a cause; nil: nobody does.
+	Shed func(reason.Cause)
 }
 
 // Path is where the operations are.
@@ -41,7 +43,7 @@ const Path = "/admin/v1"
 // localhost or one of admin.hosts, so that no web page can reach them by a name of its own (DNS rebinding).
 func Handler(o *Operator, l Listener) http.Handler {
 	a := &listener{
-		operator: o, token: sha256.Sum256([]byte(l.Token)), closed: l.Token == "", attempts: newAttempts(),
+		operator: o, token: sha256.Sum256([]byte(l.Token)), closed: l.Token == "", attempts: newAttempts(), shed: l.Shed,
 		scrape: promhttp.HandlerFor(l.Metrics, promhttp.HandlerOpts{Registry: l.Metrics}),
 	}
 	mux := http.NewServeMux()
@@ -62,6 +64,7 @@ type listener struct {
 	token    [sha256.Size]byte
 	closed   bool // there is no token
 	scrape   http.Handler
+	shed     func(reason.Cause)
 	attempts *attempts
 }
 
@@ -149,7 +152,8 @@ func (a *listener) admit(r *http.Request) error {
 	}
 	from := bucketOf(wire.Peer(r.RemoteAddr))
 	if wait := a.attempts.wait(from, a.operator.now()); wait > 0 {
-		return reason.TooManyConnections.Refusal("Too many wrong admin tokens came from this address.").After(wait)
+		return reason.TooManyConnections.Refusal("Too many wrong admin tokens came from this address.").After(wait).
+			ShedFor(reason.ShedAdminTokens)
 	}
 	if name := wire.RepeatedHeader(r.Header); name != "" {
 		return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
@@ -224,6 +228,9 @@ func (a *listener) recovering(next http.Handler) http.Handler {
 // fail answers with the one envelope.
 func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := refusalFor(err)
+	if a.shed != nil {
+		a.shed(f.Shed)
+	}
 	fields := []zap.Field{
 		zap.String("method", wire.Method(r.Method)), zap.String("route", r.Pattern), zap.Int("status", f.Status()),
 		zap.String("reason", string(f.Reason)),

@@ -37,10 +37,12 @@ func newAdmission(perCaller limit.Rate, now func() time.Time) *admission {
 // ask takes from the bucket of a caller. The error is a *reason.Refusal.
 func (a *admission) ask(from string) error {
 	if !a.perCaller.Admit(from, a.now()) {
-		return reason.TooManyConnections.Refusal("Too many agreements from this address.").After(a.perCaller.Wait())
+		return reason.TooManyConnections.Refusal("Too many agreements from this address.").After(a.perCaller.Wait()).
+			ShedFor(reason.ShedAgreementsAddress)
 	}
 	if a.taken.Empty(from, a.now()) {
-		return reason.TooManyConnections.Refusal("Too many agent ids of others were asked for from this address.").After(a.taken.Wait())
+		return reason.TooManyConnections.Refusal("Too many agent ids of others were asked for from this address.").After(a.taken.Wait()).
+			ShedFor(reason.ShedAgentIDs)
 	}
 	return nil
 }
@@ -52,24 +54,10 @@ func (a *admission) told(from string, err error) {
 	}
 }
 
-// keep takes from the bucket of all. The error is errFull.
+// keep takes from the bucket of all. The error is a *reason.Refusal.
 func (a *admission) keep() error {
 	if !a.all.AllowN(a.now(), 1) {
-		return errFull
+		return reason.Overloaded.Refusal("Too many agreements at once.").After(time.Second).ShedFor(reason.ShedAgreements)
 	}
 	return nil
-}
-
-var errFull = errors.New("as many agreements as may be kept were kept in this second")
-
-// shed is the cause for which an error refuses what was right in itself, and its refusal; "" for all others.
-func shed(err error) (Cause, error) {
-	switch {
-	case errors.Is(err, errFull):
-		return ShedAgreements, reason.Overloaded.Refusal("Too many agreements at once.").After(time.Second).Because(err)
-	case errors.Is(err, pat.ErrBusy):
-		return ShedSignatures, reason.Overloaded.Refusal("").After(time.Second).Because(err)
-	default:
-		return "", err
-	}
 }

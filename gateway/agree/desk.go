@@ -142,7 +142,6 @@ func caught(do func() error) (err error) {
 // finish makes the Refusal of an error, and records what became of the call.
 func (d *Desk) finish(c Call, began time.Time, e *Event, err error) error {
 	e.At, e.Service, e.Took = began, c.Service.ID, d.now().Sub(began)
-	e.Shed, err = shed(err)
 	if err != nil {
 		refused := refusal.For(err)
 		switch refused.Reason {
@@ -150,7 +149,7 @@ func (d *Desk) finish(c Call, began time.Time, e *Event, err error) error {
 			refused.With("policy", c.Service.PolicyRef()).With("issuer", c.Service.Issuer)
 		default:
 		}
-		e.Reason = refused.Reason
+		e.Reason, e.Shed = refused.Reason, refused.Shed
 		err = refused
 	}
 	d.recorder.RecordAgreement(e)

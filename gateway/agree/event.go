@@ -18,15 +18,6 @@ const (
 	Introspection Operation = "introspection"
 )
 
-// A Cause is why something was refused that was right in itself.
-type Cause string
-
-// The causes.
-const (
-	ShedAgreements Cause = "agreements" // as many were kept as may be, of all callers
-	ShedSignatures Cause = "signatures" // as many are being verified as may be
-)
-
 // An Event is what became of one call: the same facts for the log and the metrics. It never holds a token or a key, and
 // of a refused call nothing that the agent sent.
 type Event struct {
@@ -39,7 +30,7 @@ type Event struct {
 	Digest      string        // of the policy
 	Pending     bool          // the operator has to approve the agent first
 	Reason      reason.Reason // of a refusal
-	Shed        Cause         // of a refusal because there is too much to do; empty: none, or what counts it itself
+	Shed        reason.Cause  // of a refusal because there is too much to do; empty: none, or what counts it itself
 	Took        time.Duration
 }
 

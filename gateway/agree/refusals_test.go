@@ -468,7 +468,8 @@ func (c *refusalCase) run(t *testing.T, d *desk) {
 	if e.Reason != c.want || e.Service != "default" || e.AgentID != "" || e.TokenID != "" || e.AgreementID != "" {
 		t.Errorf("the event holds what was refused, or not why: %+v", e)
 	}
-	if (e.Shed != "") != (c.want == reason.Overloaded) {
+	sheds := c.want == reason.Overloaded || c.want == reason.TooManyConnections || c.want == reason.StoreUnavailable
+	if (e.Shed != "") != sheds {
 		t.Errorf("shed because of %q, refused for %s", e.Shed, e.Reason)
 	}
 	if c.want == reason.Internal && strings.Contains(f.Unwrap().Error(), "canary") {

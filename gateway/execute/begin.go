@@ -49,7 +49,8 @@ func (x *Executor) writeDown(e *execution) error {
 		return nil
 	}
 	if err := x.journal.Begin(func() *Event { return e.event(x.now(), Result{}, nil) }); err != nil {
-		return reason.StoreUnavailable.Refusal("The record of this call cannot be written at the moment.").After(time.Second).Because(err)
+		return reason.StoreUnavailable.Refusal("The record of this call cannot be written at the moment.").After(time.Second).
+			ShedFor(reason.ShedAudit).Because(err)
 	}
 	return nil
 }

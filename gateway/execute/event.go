@@ -26,13 +26,14 @@ type Event struct {
 	Decision    string // permit or deny
 	Rule        string
 	Reason      reason.Reason // of a failure
+	Shed        reason.Cause  // of a failure because there is too much to do, or not what it takes; empty: none
 	Outcome     store.Outcome
 	Exceeded    limit.Period // of the limit that was used up, where the call was refused for that
-	HeldBack    bool         // refused unread: too many calls of this agent were refused for what is in them
 	ExecutionID string       // of a call for which something was to be taken, else empty
 	Charge      *reason.Charge
 	Replayed    bool
 	Took        time.Duration
+	AnswerLost  bool   // there was no room to keep the answer under the idempotency key
 	Unsettled   error  // the end of the call could not be written down when it ended
 	Engine      string // what evaluated the policy: plan or opa
 	Facts       map[string]any
@@ -51,8 +52,9 @@ var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *Event {
 	v := &Event{
 		At: e.begun, RequestID: e.call.RequestID, Decision: "deny", Took: now.Sub(e.begun),
-		Outcome: e.outcome, Exceeded: e.exceeded, HeldBack: e.heldBack, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
-		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
+		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
+		AnswerLost: e.answerLost,
+		Rule:       e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
 		Parameters: e.request.Parameters, ExecutionID: e.id,
 	}
 	if e.service != nil {
@@ -80,7 +82,7 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 		v.Rule = e.admission.Execution.Rule
 	}
 	if fault != nil {
-		v.Reason = fault.Reason
+		v.Reason, v.Shed = fault.Reason, fault.Shed
 		v.Charge = fault.Charge
 	}
 	return v

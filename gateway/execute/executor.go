@@ -24,8 +24,11 @@ type Config struct {
 	Revocations Revocations
 	Recorder    Recorder
 	Now         func() time.Time
-	// Journal may be nil, unlike the others: then calls are written down when they have ended.
+	// Journal may be nil, unlike those above: then calls are written down when they have ended.
 	Journal Journal
+	// Late is told what became of ends that could not be written down when their calls ended; nil: nobody is. It is safe for
+	// concurrent use, and quick.
+	Late func(LateEnd)
 }
 
 // A Store takes what calls need, and keeps what became of them.
@@ -77,7 +80,7 @@ func New(c Config) *Executor {
 	return &Executor{
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
 		suspension: newSuspension(), failing: bucket.NewSet(failuresPerMinute),
-		recorder: c.Recorder, journal: c.Journal, late: newLateEnds(c.Store, c.Now),
+		recorder: c.Recorder, journal: c.Journal, late: newLateEnds(c.Store, c.Now, c.Late),
 	}
 }
 

@@ -22,9 +22,8 @@ func (x *Executor) heldBack(e *execution) error {
 	if !x.failing.Empty(e.caller(), x.now()) {
 		return nil
 	}
-	e.heldBack = true
 	return reason.RateLimitExceeded.Refusal("Too many calls of this agent were refused for what is in them: correct them first.").
-		After(x.failing.Wait())
+		After(x.failing.Wait()).ShedFor(reason.ShedFailing)
 }
 
 // countFailure takes a refused call from the bucket of its agent, if it was refused for what is in it.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute"
-	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -25,7 +24,7 @@ func TestWhoeverKeepsFailingIsHeldBack(t *testing.T) {
 		read = true
 		return execute.Request{}, nil
 	}})
-	if refused == nil || refused.Reason != reason.RateLimitExceeded || refused.RetryAfter != time.Second || read || !event.HeldBack {
+	if refused == nil || refused.Reason != reason.RateLimitExceeded || refused.RetryAfter != time.Second || read || event.Shed != reason.ShedFailing {
 		t.Fatalf("the call after 60 wrong ones: %v, Retry-After %v, read %v", refused, refused.RetryAfter, read)
 	}
 	if n := heldBack(w); n != 1 {
@@ -70,7 +69,7 @@ func heldBack(w *world) (n float64) {
 	w.Must(err)
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
-			if family.GetName() == "uimgate_shed_total" && m.GetLabel()[0].GetValue() == string(record.ShedFailing) {
+			if family.GetName() == "uimgate_shed_total" && m.GetLabel()[0].GetValue() == string(reason.ShedFailing) {
 				n += m.GetCounter().GetValue()
 			}
 		}

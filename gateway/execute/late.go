@@ -14,6 +14,13 @@ type end struct {
 	admission  store.Admission
 	settlement store.Settlement
 	deadline   time.Time // of the record; from then on it is unresolved
+	answered   bool      // there was an answer to be kept
+}
+
+// A LateEnd is what became of an end that could not be written down when the call ended.
+type LateEnd struct {
+	Stored     bool // written down later; else the record becomes unresolved
+	AnswerLost bool // and is not returned again under its idempotency key
 }
 
 // size is what an end takes of maxLateAnswers, in bytes.
@@ -36,18 +43,22 @@ const (
 // A lateEnds keeps the ends of calls that are known to this process and not to the store, and writes them down as soon
 // as the store can be written to again. So only what nobody knows becomes unresolved.
 type lateEnds struct {
-	store Store
-	now   func() time.Time
-	turn  chan struct{} // held by the one who writes them down
-	added chan struct{} // has an element where some were added since the last turn
+	store  Store
+	now    func() time.Time
+	turn   chan struct{} // held by the one who writes them down
+	added  chan struct{} // has an element where some were added since the last turn
+	became func(LateEnd) // counts them
 
 	mu      sync.Mutex
 	waiting []end
 	bytes   int // of answers
 }
 
-func newLateEnds(s Store, now func() time.Time) *lateEnds {
-	return &lateEnds{store: s, now: now, turn: make(chan struct{}, 1), added: make(chan struct{}, 1)}
+func newLateEnds(s Store, now func() time.Time, became func(LateEnd)) *lateEnds {
+	if became == nil {
+		became = func(LateEnd) {}
+	}
+	return &lateEnds{store: s, now: now, became: became, turn: make(chan struct{}, 1), added: make(chan struct{}, 1)}
 }
 
 // add keeps an end whose settlement failed with err. What is not known, what has no record, and what the store refuses
@@ -59,8 +70,10 @@ func (l *lateEnds) add(n end, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.waiting) >= maxLate {
+		l.became(LateEnd{})
 		return
 	}
+	n.answered = n.settlement.Answer != nil
 	l.keep(n)
 	select {
 	case l.added <- struct{}{}:
@@ -139,8 +152,12 @@ func (l *lateEnds) try(ctx context.Context) bool {
 	var all sync.WaitGroup
 	for i := range some {
 		all.Go(func() {
-			_, err := l.store.Settle(ctx, some[i].admission, some[i].settlement)
-			failed[i] = errors.Is(err, store.ErrUnavailable)
+			record, err := l.store.Settle(ctx, some[i].admission, some[i].settlement)
+			if failed[i] = errors.Is(err, store.ErrUnavailable); !failed[i] {
+				l.became(LateEnd{
+					Stored: err == nil || errors.Is(err, store.ErrSettled), AnswerLost: err == nil && some[i].answered && record.Answer == nil,
+				})
+			}
 		})
 	}
 	all.Wait()
@@ -149,8 +166,12 @@ func (l *lateEnds) try(ctx context.Context) bool {
 	took := false
 	for i := range some {
 		took = took || !failed[i]
-		if failed[i] && l.now().Before(some[i].deadline) {
+		switch {
+		case !failed[i]:
+		case l.now().Before(some[i].deadline):
 			l.keep(some[i])
+		default:
+			l.became(LateEnd{})
 		}
 	}
 	return took

@@ -4,12 +4,18 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
 // A held store is the store of the world, after whose begin something happens before the caller goes on: as to a process
@@ -130,6 +136,64 @@ func TestAnEndIsTriedUntilItsDeadline(t *testing.T) {
 		if left := w.Executor.Drain(ctx); left != want {
 			t.Errorf("%d left, want %d", left, want)
 		}
+	}
+	w.measured(`uimgate_late_ends_total{became="given_up"} 1`)
+}
+
+// An awayStore takes no end of a call as long as it is away.
+type awayStore struct {
+	*sqlstore.Store
+	away *atomic.Bool
+}
+
+func (s awayStore) Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error) {
+	if s.away.Load() {
+		return store.Execution{}, store.ErrUnavailable
+	}
+	return s.Store.Settle(ctx, a, to)
+}
+
+func TestAnEndThatIsStoredLateIsCounted(t *testing.T) {
+	w := newWorld(t, "", quickUpstream)
+	a := w.fresh()
+	away := &atomic.Bool{}
+	away.Store(true)
+	w.Executor = execute.New(execute.Config{
+		Store: awayStore{w.Store, away}, Agents: w.Store, Revocations: w.View, Recorder: w.Metrics, Now: w.Now, Late: w.Metrics.Late,
+	})
+	if _, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`}); refused != nil || event.Unsettled == nil {
+		t.Fatalf("%v", refused)
+	}
+	away.Store(false)
+	if left := w.Executor.Drain(t.Context()); left != 0 {
+		t.Errorf("%d left", left)
+	}
+	w.measured(`uimgate_late_ends_total{became="stored"} 1`)
+}
+
+// An answer for which there is no room is not returned again, and is counted.
+func TestAnAnswerThatIsNotKeptIsCounted(t *testing.T) {
+	w := newWorld(t, "", quickUpstream)
+	a := w.fresh()
+	w.answers(200, "application/json", `{"order":"`+strings.Repeat("o", store.MaxAnswer)+`"}`)
+	_, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`, key: "k"})
+	if refused != nil || !event.AnswerLost {
+		t.Fatalf("%v, %v", refused, event.AnswerLost)
+	}
+	w.answers(200, "application/json", `{"order":"o-1"}`)
+	if _, refused, event = w.do(a, call{intent: buy, parameters: `{"product":"x"}`, key: "k-2"}); refused != nil || event.AnswerLost {
+		t.Errorf("%v, %v", refused, event.AnswerLost)
+	}
+	w.measured("uimgate_answers_not_kept_total 1")
+}
+
+// measured expects a series with its value.
+func (w *world) measured(series string) {
+	w.Helper()
+	scraped := httptest.NewRecorder()
+	promhttp.HandlerFor(w.Metrics.Registry(), promhttp.HandlerOpts{}).ServeHTTP(scraped, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if !strings.Contains(scraped.Body.String(), "\n"+series+"\n") {
+		w.Errorf("%s is not counted", series)
 	}
 }
 

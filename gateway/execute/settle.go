@@ -73,8 +73,9 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, 
 	if err != nil && !errors.Is(err, store.ErrSettled) {
 		record = e.admission.Execution
 		e.settleErr = err
-		x.late.add(end{*e.admission, ended, e.sendBy.Add(sentBefore)}, err)
+		x.late.add(end{admission: *e.admission, settlement: ended, deadline: e.sendBy.Add(sentBefore)}, err)
 	}
+	e.answerLost = err == nil && ended.Answer != nil && record.Answer == nil && s.outcome != store.NotSent && s.outcome != store.Unknown
 	charge := chargeOf(record)
 	if s.refusal != nil {
 		return Result{}, s.refusal.Charged(charge).Standings(e.admission.Standing)

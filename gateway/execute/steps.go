@@ -35,9 +35,9 @@ type execution struct {
 	sendBy         time.Time // from then on nothing is sent: the record may end
 	outcome        store.Outcome
 	exceeded       limit.Period // of a limit that was used up
-	heldBack       bool         // the agent's calls were refused too often
 	// settleErr: the end of the call could not be written down yet, so its record stays held.
-	settleErr error
+	settleErr  error
+	answerLost bool // it was not kept under the idempotency key: there was no room
 }
 
 // assurance is that of the agreement, or fresh where this very call is proved.

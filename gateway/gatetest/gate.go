@@ -30,6 +30,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -162,10 +163,11 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Must(err)
 	g.Executor = execute.New(execute.Config{
 		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit()}, Now: g.Now,
+		Late: g.Metrics.Late,
 	})
 	g.Desk = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
 	if g.Memory == nil {
-		g.Memory = memory.NewBudget(64<<20, func() { g.Metrics.Shed(record.ShedMemory) })
+		g.Memory = memory.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
 	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,

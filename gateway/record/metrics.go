@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // Metrics are what an operator watches. No agent id, token or other value from outside is ever a label.
@@ -24,6 +25,9 @@ type Metrics struct {
 	issued      *prometheus.CounterVec
 	shed        *prometheus.CounterVec
 	unsettled   prometheus.Counter
+	late        *prometheus.CounterVec
+	answersLost prometheus.Counter
+	clockSteps  *prometheus.CounterVec
 	auditFailed prometheus.Counter
 	auditLost   prometheus.Counter
 	reload      prometheus.Gauge
@@ -56,6 +60,12 @@ func NewMetrics() *Metrics {
 			Namespace: "uimgate", Name: "unsettled_total",
 			Help: "Calls whose end could not be stored when they ended.",
 		}),
+		late: counter("late_ends_total", "Ends of calls that could not be stored at once: stored later, or given_up.", "became"),
+		answersLost: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "uimgate", Name: "answers_not_kept_total",
+			Help: "Answers that are not returned again under their idempotency key, because of the bounds of what is kept.",
+		}),
+		clockSteps: counter("clock_steps_total", "Times that the clock of the database was found set.", "direction"),
 		auditFailed: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "uimgate", Name: "audit_write_failures_total",
 			Help: "Writes of the audit stream that failed. What was not written is tried again.",
@@ -73,10 +83,50 @@ func NewMetrics() *Metrics {
 			Help: "When a configuration was last taken over.",
 		}),
 	}
+	m.zero()
 	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.shed, m.unsettled,
-		m.auditFailed, m.auditLost, m.reload, m.reloaded,
+		m.late, m.answersLost, m.clockSteps, m.auditFailed, m.auditLost, m.reload, m.reloaded,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// zero makes the series whose labels are known, so that their first increase is one.
+func (m *Metrics) zero() {
+	for _, cause := range reason.Causes() {
+		m.shed.WithLabelValues(string(cause))
+	}
+	for _, became := range []string{lateStored, lateGivenUp} {
+		m.late.WithLabelValues(became)
+	}
+	for _, direction := range []string{clockForward, clockBack} {
+		m.clockSteps.WithLabelValues(direction)
+	}
+}
+
+const (
+	lateStored, lateGivenUp = "stored", "given_up"
+	clockForward, clockBack = "forward", "back"
+)
+
+// Late counts the end of a call that could not be stored at once.
+func (m *Metrics) Late(e execute.LateEnd) {
+	became := lateGivenUp
+	if e.Stored {
+		became = lateStored
+	}
+	m.late.WithLabelValues(became).Inc()
+	if e.AnswerLost {
+		m.answersLost.Inc()
+	}
+}
+
+// ClockStepped counts that the clock of the database was found set, by so much; below zero it was set back.
+func (m *Metrics) ClockStepped(by time.Duration) {
+	direction := clockForward
+	if by < 0 {
+		direction = clockBack
+	}
+	m.clockSteps.WithLabelValues(direction).Inc()
 }
 
 // Request counts one request over HTTP.
@@ -88,26 +138,20 @@ func (m *Metrics) Request(route string, status int, took time.Duration) {
 	m.durations.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// A Cause is why something was shed.
-type Cause string
-
-// The causes.
-const (
-	ShedMemory  Cause = "memory"  // for a body, or the tree of one
-	ShedFailing Cause = "failing" // calls of an agent whose calls keep being refused for what is in them
-)
-
 // Shed counts what was refused because the gateway had more to do than it can.
-func (m *Metrics) Shed(cause Cause) { m.shed.WithLabelValues(string(cause)).Inc() }
+// Without a cause it counts nothing.
+func (m *Metrics) Shed(cause reason.Cause) {
+	if cause != "" {
+		m.shed.WithLabelValues(string(cause)).Inc()
+	}
+}
 
 // Record counts one call.
 func (m *Metrics) Record(v *execute.Event) {
+	m.Shed(v.Shed)
 	m.decisions.WithLabelValues(v.Intent, v.Decision, string(v.Reason)).Inc()
 	if v.Engine != "" {
 		m.engines.WithLabelValues(v.Engine).Inc()
-	}
-	if v.HeldBack {
-		m.Shed(ShedFailing)
 	}
 	if v.Exceeded != "" {
 		m.rejected.WithLabelValues(string(v.Exceeded)).Inc()
@@ -120,6 +164,9 @@ func (m *Metrics) Record(v *execute.Event) {
 	}
 	if v.Unsettled != nil {
 		m.unsettled.Inc()
+	}
+	if v.AnswerLost {
+		m.answersLost.Inc()
 	}
 }
 
@@ -134,9 +181,7 @@ func (m *Metrics) ReloadRefused() { m.reload.Set(0) }
 
 // RecordAgreement counts one PAT that was issued, by how it came to be: agreement or renewal.
 func (m *Metrics) RecordAgreement(e *agree.Event) {
-	if e.Shed != "" {
-		m.Shed(Cause(e.Shed))
-	}
+	m.Shed(e.Shed)
 	issues := e.Operation == agree.Agreement || e.Operation == agree.Renewal
 	if issues && e.Reason == "" && !e.Pending {
 		m.issued.WithLabelValues(string(e.Operation)).Inc()

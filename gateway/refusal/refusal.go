@@ -20,38 +20,41 @@ var causes = []struct {
 	err     error
 	reason  reason.Reason
 	message string
+	shed    reason.Cause
 }{
-	{pat.ErrMissing, reason.MissingToken, ""},
-	{pat.ErrExpired, reason.ExpiredToken, ""},
-	{pat.ErrRevoked, reason.RevokedToken, ""},
-	{pat.ErrBlocked, reason.AgentBlocked, ""},
-	{pat.ErrNotYetValid, reason.InvalidToken, "The PAT is not valid yet; check your clock."},
-	{pat.ErrInvalid, reason.InvalidToken, ""},
-	{pat.ErrUnavailable, reason.StoreUnavailable, "The gateway cannot tell at the moment which tokens were revoked."},
-	{pat.ErrWeakKey, reason.WeakKey, ""},
-	{pat.ErrUnsupportedKey, reason.UnsupportedKey, ""},
-	{pat.ErrBadSignature, reason.BadSignature, ""},
-	{pat.ErrBadAgentID, reason.InvalidParameter, "An agent_id is 1 to 200 visible ASCII characters."},
-	{pat.ErrBadScope, reason.InvalidParameter, "The scope asked for is not acceptable."},
-	{pat.ErrAgreementReplayed, reason.AgreementReplayed, ""},
-	{pat.ErrAgreementStale, reason.AgreementStale, ""},
-	{pat.ErrFreshRequired, reason.FreshAgreementRequired, ""},
-	{pat.ErrNotAdmitted, reason.InsufficientPermissions, ""},
-	{pat.ErrKeyTaken, reason.KeyTaken, ""},
-	{pat.ErrProofReplayed, reason.ProofReplayed, ""},
-	{pat.ErrProofRequired, reason.PolicyRequiresVerification, ""},
-	{pat.ErrBadProof, reason.PolicyRequiresVerification, "The proof was not made for this call, or not now."},
-	{store.ErrUnavailable, reason.StoreUnavailable, ""},
-	{context.DeadlineExceeded, reason.StoreUnavailable, ""},
-	{context.Canceled, reason.StoreUnavailable, "The request was given up before anything was done."},
-	{store.ErrNonceUsed, reason.ProofReplayed, ""},
-	{store.ErrKeyReused, reason.IdempotencyKeyReused, ""},
-	{store.ErrOutcomeUnknown, reason.OutcomeUnknown, ""},
-	{store.ErrCredit, reason.PolicyRequiresPayment, ""},
-	{upstream.ErrTimeout, reason.UpstreamTimeout, ""},
-	{upstream.ErrUnreachable, reason.UpstreamUnreachable, ""},
-	{upstream.ErrBroken, reason.UpstreamError, "The service behind broke off before its answer was complete."},
-	{upstream.ErrGrantEnded, reason.GrantExpired, ""},
+	{pat.ErrMissing, reason.MissingToken, "", ""},
+	{pat.ErrExpired, reason.ExpiredToken, "", ""},
+	{pat.ErrRevoked, reason.RevokedToken, "", ""},
+	{pat.ErrBlocked, reason.AgentBlocked, "", ""},
+	{pat.ErrNotYetValid, reason.InvalidToken, "The PAT is not valid yet; check your clock.", ""},
+	{pat.ErrInvalid, reason.InvalidToken, "", ""},
+	{pat.ErrUnavailable, reason.StoreUnavailable, "The gateway cannot tell at the moment which tokens were revoked.", reason.ShedRevocations},
+	{pat.ErrWeakKey, reason.WeakKey, "", ""},
+	{pat.ErrUnsupportedKey, reason.UnsupportedKey, "", ""},
+	{pat.ErrBadSignature, reason.BadSignature, "", ""},
+	{pat.ErrBadAgentID, reason.InvalidParameter, "An agent_id is 1 to 200 visible ASCII characters.", ""},
+	{pat.ErrBadScope, reason.InvalidParameter, "The scope asked for is not acceptable.", ""},
+	{pat.ErrAgreementReplayed, reason.AgreementReplayed, "", ""},
+	{pat.ErrAgreementStale, reason.AgreementStale, "", ""},
+	{pat.ErrFreshRequired, reason.FreshAgreementRequired, "", ""},
+	{pat.ErrNotAdmitted, reason.InsufficientPermissions, "", ""},
+	{pat.ErrKeyTaken, reason.KeyTaken, "", ""},
+	{pat.ErrProofReplayed, reason.ProofReplayed, "", ""},
+	{pat.ErrProofRequired, reason.PolicyRequiresVerification, "", ""},
+	{pat.ErrBadProof, reason.PolicyRequiresVerification, "The proof was not made for this call, or not now.", ""},
+	{pat.ErrBusy, reason.Overloaded, "", reason.ShedSignatures},
+	{store.ErrQueueFull, reason.Overloaded, "", reason.ShedStoreQueue}, // before ErrUnavailable, which it is too
+	{store.ErrUnavailable, reason.StoreUnavailable, "", reason.ShedStore},
+	{context.DeadlineExceeded, reason.StoreUnavailable, "", reason.ShedStore},
+	{context.Canceled, reason.StoreUnavailable, "The request was given up before anything was done.", ""},
+	{store.ErrNonceUsed, reason.ProofReplayed, "", ""},
+	{store.ErrKeyReused, reason.IdempotencyKeyReused, "", ""},
+	{store.ErrOutcomeUnknown, reason.OutcomeUnknown, "", ""},
+	{store.ErrCredit, reason.PolicyRequiresPayment, "", ""},
+	{upstream.ErrTimeout, reason.UpstreamTimeout, "", ""},
+	{upstream.ErrUnreachable, reason.UpstreamUnreachable, "", ""},
+	{upstream.ErrBroken, reason.UpstreamError, "The service behind broke off before its answer was complete.", ""},
+	{upstream.ErrGrantEnded, reason.GrantExpired, "", reason.ShedGrant},
 }
 
 // For returns the Refusal of an error: the error itself if it is one, else by the table; what is not in it is Internal.
@@ -64,7 +67,7 @@ func For(err error) *reason.Refusal {
 	}
 	for _, c := range causes {
 		if errors.Is(err, c.err) {
-			f := c.reason.Refusal(c.message).Because(err)
+			f := c.reason.Refusal(c.message).ShedFor(c.shed).Because(err)
 			if f.Code == reason.CodeServiceUnavailable {
 				f.After(time.Second)
 			}
@@ -88,7 +91,7 @@ func described(err error) *reason.Refusal {
 // answer describes how the service behind the gateway refused a call, or why it is not called.
 func answer(err error) *reason.Refusal {
 	if open, ok := errors.AsType[*upstream.BreakerOpenError](err); ok {
-		return reason.BreakerOpen.Refusal("").After(open.RetryAfter)
+		return reason.BreakerOpen.Refusal("").After(open.RetryAfter).ShedFor(reason.ShedBreaker)
 	}
 	if rejected, ok := errors.AsType[*upstream.RejectedError](err); ok {
 		return reason.UpstreamRejected.Refusal("").WithCode(reason.Code(rejected.Code)).

@@ -52,6 +52,7 @@ var outcomes = map[string]struct {
 	"pat.AgreementError":      {&pat.AgreementError{}, reason.InvalidParameter},
 	"pat.ScopeError":          {&pat.ScopeError{}, reason.InsufficientPermissions},
 
+	"store.ErrQueueFull":      {fmt.Errorf("%w: %w", store.ErrUnavailable, store.ErrQueueFull), reason.Overloaded},
 	"store.ErrUnavailable":    {store.ErrUnavailable, reason.StoreUnavailable},
 	"store.ErrNonceUsed":      {store.ErrNonceUsed, reason.ProofReplayed},
 	"store.ErrKeyReused":      {store.ErrKeyReused, reason.IdempotencyKeyReused},

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
@@ -30,7 +29,7 @@ func (p *process) bounds() accept.Bounds {
 		All:        int(max(1, min(maxConnections, memory.Limit()/connectionsPart/perConnection))),
 		PerAddress: p.config.Server.Connections,
 		Exempt:     func(address netip.Addr) bool { return p.directory.Current().Trusts(address) },
-		Shed:       func(cause accept.Cause) { p.metrics.Shed(record.Cause(cause)) },
+		Shed:       func(cause accept.Cause) { p.metrics.Shed(reason.Cause(cause)) },
 	}
 	if !p.config.Server.TLS.Enabled() { // else nobody could read it
 		b.Answer = overloaded()

@@ -27,6 +27,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -108,6 +109,7 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.closers = append(p.closers, p.data.Close)
+	p.metrics = record.NewMetrics()
 	if p.store, err = sqlstore.Open(ctx, p.data.StorePlace(p.config.Store), sqlstore.Options{
 		Now: p.Now, TokensKept: p.config.PAT.RenewGrace + 2*p.config.PAT.Leeway, Stepped: p.stepped,
 	}); err != nil {
@@ -118,7 +120,6 @@ func (p *process) open(ctx context.Context) (err error) {
 	p.leases = lease.New(p.store, lease.Options{Now: p.Now, Sole: p.config.Store.Engine == config.SQLite})
 	p.closers = append(p.closers, p.leases.Close)
 	p.Now = p.store.Now // every process that shares the store counts by one clock
-	p.metrics = record.NewMetrics()
 	p.openAudit()
 	if err := p.openKeys(ctx); err != nil {
 		return err
@@ -137,14 +138,14 @@ func (p *process) open(ctx context.Context) (err error) {
 // build puts together what answers agents and the operator.
 func (p *process) build() {
 	p.executor = execute.New(execute.Config{
-		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Journal: p.audit,
-		Now: p.Now,
+		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
+		Journal: p.audit, Late: p.metrics.Late,
 	})
 	desk := agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Desk: desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
 		PerAddress: p.config.Server.PerAddress,
-		Memory:     memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(record.ShedMemory) }),
+		Memory:     memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) }),
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
@@ -237,7 +238,9 @@ func (p *process) serve(ctx context.Context) error {
 	}
 	public := p.httpServer(p.server.Handler())
 	//nolint:contextcheck // each request brings its own
-	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{Token: token.Reveal(), Metrics: p.metrics.Registry()}))
+	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{
+		Token: token.Reveal(), Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
+	}))
 	group, ctx := errgroup.WithContext(ctx)
 	// What calls lean on goes on until the last one under way has been answered.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))

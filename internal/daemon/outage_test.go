@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -174,5 +175,22 @@ func TestADatabaseThatIsFullAtTheStartStopsOnlyWhatWrites(t *testing.T) {
 	}
 	if !strings.Contains(g.log.String(), "was noted before") {
 		t.Error("nothing is said of it")
+	}
+}
+
+func TestWrongAdminTokensAreCounted(t *testing.T) {
+	g := startGate(t, setup{})
+	refused := 0
+	for range 10 {
+		a, err := try(t.Context(), http.MethodGet, g.admin+"/admin/v1/status", nil, header{"Authorization": "Bearer wrong-token-canary"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.status == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if n := g.metric(`uimgate_shed_total{cause="admin_tokens"}`); refused == 0 || n != strconv.Itoa(refused) {
+		t.Errorf("%s counted of %d", n, refused)
 	}
 }

@@ -42,6 +42,7 @@ func (p *process) verify(ctx context.Context) error {
 
 // stepped reports that the clock of the database was set.
 func (p *process) stepped(by time.Duration) {
+	p.metrics.ClockStepped(by)
 	p.Log.Error("the clock of the database was set: limits are held back, each for up to its period", zap.Duration("by", by))
 }
 

@@ -18,7 +18,8 @@ type Refusal struct { //nolint:errname // a Refusal is an answer, not only an er
 	RetryAfter time.Duration  // until the same request may succeed; 0: unknown
 	Charge     *Charge        // what the refused call costs or may cost; nil where nothing was charged
 	Standing   []limit.Standing
-	Replayed   bool // sent before under the same idempotency key; nothing was done now
+	Shed       Cause // why it is refused although it is right in itself; empty: it is not, or what sheds it counts it
+	Replayed   bool  // sent before under the same idempotency key; nothing was done now
 	cause      error
 }
 

@@ -27,6 +27,16 @@ var otherMeanings = map[string]bool{
 // TestReasonsAreLiteralsInThisPackageOnly reads every source file: the compiler cannot check a reason that is written
 // as a string.
 func TestReasonsAreLiteralsInThisPackageOnly(t *testing.T) {
+	eachSource(t, func(path string) {
+		for _, at := range reasonLiterals(t, path) {
+			t.Errorf("%s spells a reason: use the constant of package reason", at)
+		}
+	})
+}
+
+// eachSource does something with every file of the product outside of this package.
+func eachSource(t *testing.T, do func(path string)) {
+	t.Helper()
 	files := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -41,9 +51,7 @@ func TestReasonsAreLiteralsInThisPackageOnly(t *testing.T) {
 			return nil
 		}
 		files++
-		for _, at := range reasonLiterals(t, path) {
-			t.Errorf("%s spells a reason: use the constant of package reason", at)
-		}
+		do(path)
 		return nil
 	})
 	if err != nil {

@@ -39,7 +39,7 @@ func (s *Store) Begin(ctx context.Context, r store.BeginRequest) (store.Admissio
 		return b.result, nil
 	}
 	if s.full(n.agentID) {
-		return store.Admission{}, unavailable(errQueueFull)
+		return store.Admission{}, unavailable(store.ErrQueueFull)
 	}
 	if err := s.call(ctx, n, b.run); err != nil {
 		if _, open := errors.AsType[unsure](err); open {

@@ -142,7 +142,7 @@ func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
 	for range 6 {
 		queue <- &op{done: make(chan struct{})}
 	}
-	if _, err := s.Begin(t.Context(), paidCall(1)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, errQueueFull) {
+	if _, err := s.Begin(t.Context(), paidCall(1)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, store.ErrQueueFull) {
 		t.Errorf("a new call: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -156,7 +156,7 @@ func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
 		runtime.Gosched()
 	}
 	cancel()
-	if err := <-settled; errors.Is(err, errQueueFull) {
+	if err := <-settled; errors.Is(err, store.ErrQueueFull) {
 		t.Errorf("the end of a call: %v", err)
 	}
 }
@@ -176,7 +176,7 @@ func TestAFullQueueDenies(t *testing.T) {
 		default:
 		}
 	}
-	if _, err := s.Begin(t.Context(), paidCall(2)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, errQueueFull) {
+	if _, err := s.Begin(t.Context(), paidCall(2)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, store.ErrQueueFull) {
 		t.Fatalf("%v; want ErrUnavailable", err)
 	}
 	cancel()

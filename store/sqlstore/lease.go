@@ -37,7 +37,7 @@ func (s *Store) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease,
 	}
 	// Returns are part of the end of calls, and are accepted like it.
 	if len(r.Demands) > 0 && s.full(keys[0].agentID) {
-		return nil, unavailable(errQueueFull)
+		return nil, unavailable(store.ErrQueueFull)
 	}
 	if err := s.update(ctx, l.run, keys...); err != nil {
 		return nil, err

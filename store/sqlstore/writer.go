@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/uimgate/uimgate/store"
 )
 
 // An op is one operation waiting to be written.
@@ -31,10 +33,7 @@ const (
 	opAbandoned
 )
 
-var (
-	errQueueFull = errors.New("too many writes are waiting")
-	errClosed    = errors.New("the store is closed")
-)
+var errClosed = errors.New("the store is closed")
 
 // update runs one operation inside the next transaction, and returns when that is durable, with the operation's own
 // error if it had one. If ctx ends first the operation does not run at all; once it runs, update waits for its end. An
@@ -96,7 +95,7 @@ func (s *Store) enqueue(lane chan *op, o *op) error {
 	case lane <- o:
 		return nil
 	default:
-		return errQueueFull
+		return store.ErrQueueFull
 	}
 }
 

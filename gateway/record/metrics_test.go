@@ -1,0 +1,123 @@
+package record_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/store"
+)
+
+// rows are the first cells of the tables of a document that are code, below a heading.
+func rows(t *testing.T, file, heading string) []string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, below, found := strings.Cut(string(text), "\n"+heading+"\n")
+	if !found {
+		t.Fatalf("%s has no %q", file, heading)
+	}
+	below, _, _ = strings.Cut(below, "\n#")
+	var cells []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(below, -1) {
+		cells = append(cells, m[1])
+	}
+	slices.Sort(cells)
+	return cells
+}
+
+// everything makes one series of each metric.
+func everything() *record.Metrics {
+	m := record.NewMetrics()
+	m.Request("/", 200, time.Millisecond)
+	m.Record(&execute.Event{
+		Intent: "i", Decision: "deny", Engine: "plan", Exceeded: "hour", Outcome: store.Done, Charge: &reason.Charge{State: "captured"},
+		Unsettled: errors.New("away"),
+	})
+	m.RecordAgreement(&agree.Event{Operation: agree.Agreement})
+	return m
+}
+
+// scraped are the metrics as text.
+func scraped(m *record.Metrics) string {
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(m.Registry(), promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return w.Body.String()
+}
+
+func TestMetricsAreThoseOfTheirReference(t *testing.T) {
+	families, err := everything().Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "uimgate_") {
+			names = append(names, f.GetName())
+		}
+	}
+	slices.Sort(names)
+	if told := rows(t, "../../docs/operating.md", "## Metrics"); !slices.Equal(told, names) {
+		t.Errorf("docs/operating.md tells\n%v\nof the metrics\n%v", told, names)
+	}
+}
+
+func TestCausesOfSheddingAreThoseOfTheirReference(t *testing.T) {
+	var causes []string
+	for _, c := range reason.Causes() {
+		causes = append(causes, string(c))
+	}
+	slices.Sort(causes)
+	if told := rows(t, "../../docs/operating.md", "### What is shed"); !slices.Equal(told, causes) {
+		t.Errorf("docs/operating.md tells\n%v\nof the causes\n%v", told, causes)
+	}
+	if n := strings.Count(scraped(record.NewMetrics()), "\nuimgate_shed_total{"); n != len(causes) {
+		t.Errorf("%d series at zero, want %d", n, len(causes))
+	}
+	for _, c := range []accept.Cause{accept.All, accept.Address} {
+		if !slices.Contains(causes, string(c)) {
+			t.Errorf("%s is not among the causes", c)
+		}
+	}
+}
+
+func TestWhatIsCounted(t *testing.T) {
+	for name, test := range map[string]struct {
+		does func(*record.Metrics)
+		want string
+	}{
+		"a call that is shed": {func(m *record.Metrics) { m.Record(&execute.Event{Shed: reason.ShedStoreQueue}) }, `shed_total{cause="store_queue"} 1`},
+		"an agreement that is shed": {
+			func(m *record.Metrics) { m.RecordAgreement(&agree.Event{Shed: reason.ShedSignatures}) }, `shed_total{cause="signatures"} 1`,
+		},
+		"a clock set forward": {func(m *record.Metrics) { m.ClockStepped(time.Hour) }, `clock_steps_total{direction="forward"} 1`},
+		"a clock set back":    {func(m *record.Metrics) { m.ClockStepped(-time.Hour) }, `clock_steps_total{direction="back"} 1`},
+		"an end stored late":  {func(m *record.Metrics) { m.Late(execute.LateEnd{Stored: true}) }, `late_ends_total{became="stored"} 1`},
+		"an end given up":     {func(m *record.Metrics) { m.Late(execute.LateEnd{}) }, `late_ends_total{became="given_up"} 1`},
+		"an answer not kept":  {func(m *record.Metrics) { m.Record(&execute.Event{AnswerLost: true}) }, `answers_not_kept_total 1`},
+		"an answer not kept, late": {
+			func(m *record.Metrics) { m.Late(execute.LateEnd{Stored: true, AnswerLost: true}) }, `answers_not_kept_total 1`,
+		},
+	} {
+		m := record.NewMetrics()
+		test.does(m)
+		if text := scraped(m); !strings.Contains(text, "\nuimgate_"+test.want+"\n") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package reason_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// shedding are the reasons that only ever shed.
+var shedding = []string{"Overloaded", "TooManyConnections", "StoreUnavailable", "BreakerOpen"}
+
+// countedElsewhere are the files whose refusals are counted by what refuses.
+var countedElsewhere = []string{
+	"gateway/wire/body.go",      // by the budget of memory
+	"internal/daemon/bounds.go", // where connections are accepted
+}
+
+// TestWhatShedsNamesItsCause reads every source file: what is refused for load without a cause would be counted nowhere.
+func TestWhatShedsNamesItsCause(t *testing.T) {
+	found := 0
+	eachSource(t, func(path string) {
+		name, _ := filepath.Rel(root, path)
+		if slices.Contains(countedElsewhere, filepath.ToSlash(name)) {
+			return
+		}
+		all, unnamed := sheds(t, path)
+		found += all
+		for _, at := range unnamed {
+			t.Errorf("%s sheds without a cause: use ShedFor", at)
+		}
+	})
+	if found < 6 {
+		t.Errorf("only %d places that shed were found", found)
+	}
+}
+
+// sheds returns how often one file makes a Refusal that sheds, and the places where it does so without ShedFor.
+func sheds(t *testing.T, path string) (all int, unnamed []string) {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[ast.Expr]bool{} // what ShedFor is called on, directly or through other calls
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		method, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if method.Sel.Name == "ShedFor" || named[call] {
+			named[method.X] = true
+		}
+		of, ok := method.X.(*ast.SelectorExpr)
+		if ok && method.Sel.Name == "Refusal" && slices.Contains(shedding, of.Sel.Name) {
+			if all++; !named[call] {
+				unnamed = append(unnamed, set.Position(call.Pos()).String())
+			}
+		}
+		return true
+	})
+	return all, unnamed
+}
+
+func TestCausesAreLabels(t *testing.T) {
+	seen := map[reason.Cause]bool{}
+	for _, c := range reason.Causes() {
+		if seen[c] || c == "" || strings.Trim(string(c), "abcdefghijklmnopqrstuvwxyz_") != "" {
+			t.Errorf("%q is no label of its own", c)
+		}
+		seen[c] = true
+	}
+}
