@@ -43,6 +43,7 @@ type running struct {
 	dir       string
 	addresses daemon.Addresses
 	stop      func()
+	ahead     time.Duration // of its clock
 }
 
 func startOperated(t *testing.T) *running {
@@ -85,7 +86,7 @@ func (g *running) start() {
 	go func() {
 		done <- daemon.Run(ctx, daemon.Options{
 			Config: cfg, Load: load, Ready: func(a daemon.Addresses) { ready <- a }, Log: zap.NewNop(),
-			Now: time.Now,
+			Now: func() time.Time { return time.Now().Add(g.ahead) },
 		})
 	}()
 	stopped := false

@@ -24,7 +24,8 @@ func TestWhoeverKeepsFailingIsHeldBack(t *testing.T) {
 		read = true
 		return execute.Request{}, nil
 	}})
-	if refused == nil || refused.Reason != reason.RateLimitExceeded || refused.RetryAfter != time.Second || read || event.Shed != reason.ShedFailing {
+	if refused == nil || refused.Reason != reason.RateLimitExceeded || refused.RetryAfter != time.Second || read ||
+		event.Shed != reason.ShedFailing {
 		t.Fatalf("the call after 60 wrong ones: %v, Retry-After %v, read %v", refused, refused.RetryAfter, read)
 	}
 	if n := heldBack(w); n != 1 {
