@@ -23,6 +23,7 @@ type evidence struct {
 	Freezes  []freeze
 	Probes   []probe
 	Outages  []outage
+	Locks    int // how often rows of the store were locked for seconds
 
 	Executions []store.Execution
 	Ledger     []store.Entry

@@ -168,6 +168,7 @@ var forgeries = []forgery{
 			e.again("search-0.works", func(b *arrival) { b.Ref, b.Execution, b.At = a.Ref, a.Ref, b.At+900*time.Millisecond })
 		}
 	}},
+	{"an attempt that was repeated without a place", "limits", func(e *evidence) { e.again("search-7.works", func(*arrival) {}) }},
 	{"agents together over a ceiling", "limits", func(e *evidence) {
 		for i := range 61 {
 			a := attempt{
@@ -270,6 +271,9 @@ var forgeries = []forgery{
 	}},
 	{"sent on long after the revocation, though refused", "revocations", func(e *evidence) {
 		e.again("victim-0.works", func(a *arrival) { a.Ref, a.At = "victim-2.works", e.attempt("victim-2.works").Sent })
+	}},
+	{"sent on when it had waited for long", "revocations", func(e *evidence) {
+		e.arrival("victim-0.works").At = e.Endings[0].Answered + notSentAfter + time.Millisecond
 	}},
 	{"refused before anybody asked", "answers", func(e *evidence) { e.Endings[0].Requested += time.Hour }},
 	{"a fault of the gateway's own", "answers", func(e *evidence) {

@@ -9,8 +9,14 @@ import (
 // revokedWithin is the time within which a revocation must hold everywhere.
 const revokedWithin = time.Second
 
-// judgeEndings checks that no call is accepted that was sent more than revokedWithin after its PAT was ended.
+// notSentAfter is the time after a revocation from which on nothing reaches the upstream any more, however long ago it was
+// accepted: revokedWithin, and what a busy machine may take between the last check and the first byte.
+const notSentAfter = revokedWithin + 1500*time.Millisecond
+
+// judgeEndings checks that no call is accepted that was sent more than revokedWithin after its PAT was ended, and that none
+// is sent on later, wherever it waited meanwhile.
 func (e *evidence) judgeEndings(breach func(string, ...any)) {
+	e.judgeLateArrivals(breach)
 	arrivals := group(e.Arrivals, func(a arrival) string { return a.Ref })
 	byAgent := group(e.Attempts, func(a attempt) string { return a.Agent })
 	for _, end := range e.Endings {
@@ -18,6 +24,23 @@ func (e *evidence) judgeEndings(breach func(string, ...any)) {
 			late := end.ends(a) && a.Sent > end.Answered+revokedWithin
 			if late && (a.Status == 200 || len(arrivals[a.Ref]) > 0) {
 				breach("%s was accepted by %s, sent %s after its PAT had been ended", a.Ref, a.Gateway, a.Sent-end.Answered)
+			}
+		}
+	}
+}
+
+func (e *evidence) judgeLateArrivals(breach func(string, ...any)) {
+	attempts := group(e.Attempts, func(a attempt) string { return a.Ref })
+	byAgent := group(e.Arrivals, func(a arrival) string { return a.Agent })
+	for _, end := range e.Endings {
+		for _, a := range byAgent[end.Agent] {
+			of := attempts[a.Ref]
+			if len(of) == 0 || !end.ends(of[0]) || a.At <= end.Answered+notSentAfter {
+				continue
+			}
+			stopped := func(f freeze) bool { return f.Gateway == of[0].Gateway && f.From < a.At && of[0].Sent < f.To }
+			if !slices.ContainsFunc(e.Freezes, stopped) { // it may have been stopped between the last check and the first byte
+				breach("%s was sent on by %s %s after its PAT had been ended", a.Ref, of[0].Gateway, a.At-end.Answered)
 			}
 		}
 	}
@@ -39,7 +62,7 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 		ok := false
 		switch does := effectOf(a.Ref); a.Reason {
 		case "":
-			ok = a.Status == 200 && (does == effectDone || !prices[a.Intent].IsZero() && does == effectNoAnswer)
+			ok = a.Status == 200 && (does == effectDone || does == effectCutOff || !prices[a.Intent].IsZero() && does == effectNoAnswer)
 		case "RATE_LIMIT_EXCEEDED":
 			ok = a.Status == 429 && wait > 0
 		case "SERVICE_CEILING":
@@ -61,7 +84,7 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 		case "UPSTREAM_REJECTED":
 			ok = a.Status == 409 && does == effectConflict
 		case "UPSTREAM_ERROR":
-			ok = a.Status == 502 && (does == effectError && a.Outcome == "failed" || does == effectBrokenAnswer && a.Outcome == "unknown")
+			ok = a.Status == 502 && (does == effectError && a.Outcome == "failed" || (does == effectBrokenAnswer || does == effectCutOff) && a.Outcome == "unknown")
 		case "RESPONSE_INVALID":
 			ok = a.Status == 502 && does == effectInvalidAnswer && a.Outcome == "done"
 		case "UPSTREAM_TIMEOUT": // a slow machine may cause it alone

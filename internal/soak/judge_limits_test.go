@@ -22,10 +22,8 @@ func (e *evidence) judgeLimits(breach func(string, ...any)) {
 			return agent
 		}
 		reached, reported := map[string][]span{}, map[string][]span{}
-		seen := map[string]bool{}
 		for _, a := range e.Arrivals {
-			if t.covers(a.Intent) && !seen[a.Execution] { // a repeated request is one call
-				seen[a.Execution] = true
+			if t.covers(a.Intent) { // also one that repeats another one
 				reached[counter(a.Agent)] = append(reached[counter(a.Agent)], span{sent(a), a.At})
 			}
 		}

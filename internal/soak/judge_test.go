@@ -76,6 +76,7 @@ func (e *evidence) count() floor {
 	n["revoked"] = len(e.Endings)
 	n["freezes"] = len(e.Freezes)
 	n["outages"] = len(e.Outages)
+	n["locks"] = e.Locks
 	return n
 }
 

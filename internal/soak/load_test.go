@@ -53,17 +53,21 @@ func (w *world) worker(over <-chan struct{}, name string, between time.Duration,
 	})
 }
 
-// once makes one attempt at any gateway, without a repetition.
+// once makes one attempt at any gateway, without a repetition. The upstream cuts off the first request of some.
 func (w *world) once(a *agent, intent, ref string) attempt {
 	g := w.anyGateway()
 	if g == nil {
 		pause(w.over, 10*time.Millisecond)
 		return attempt{Lost: true}
 	}
-	return (call{agent: a, token: a.token(), intent: intent, ref: ref + "." + string(effectDone)}).at(g)
+	does := effectDone
+	if singles.Add(1)%8 == 0 {
+		does = effectCutOff
+	}
+	return (call{agent: a, token: a.token(), intent: intent, ref: ref + "." + string(does)}).at(g)
 }
 
-var purchases atomic.Int64
+var singles, purchases atomic.Int64
 
 // buy makes one charged call. Every third has no idempotency key, and so a single attempt; the others are repeated
 // until an answer is final, on any gateway, with any PAT of the agent, some of them twice at the same time. Some fail

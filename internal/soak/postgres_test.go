@@ -2,6 +2,9 @@ package soak
 
 import (
 	"context"
+	"fmt"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +24,48 @@ func TestReplicasWithWrongClocks(t *testing.T) {
 	w.runAndJudge(usualFloor(), func() {})
 }
 
+// The rows that calls need are locked for seconds, again and again. Whatever waits for them is not sent on if its PAT has been
+// revoked meanwhile.
+func TestCallsThatWaitInTheStore(t *testing.T) {
+	server := pgtest.Start(t)
+	w, database := postgresWorldOn(t, server)
+	least := usualFloor()
+	least["locks"] = 1
+	w.runAndJudge(least, func() {
+		for pause(w.over, random(300*time.Millisecond, 900*time.Millisecond)) {
+			if err := server.Exec(context.WithoutCancel(t.Context()), database, lockStatements); err != nil {
+				t.Error(err)
+				return
+			}
+			w.locks.Add(1)
+		}
+	})
+}
+
+const lockStatements = "BEGIN; LOCK TABLE counters, accounts, pools, nonces IN EXCLUSIVE MODE; SELECT pg_sleep(3.5); COMMIT"
+
+// Every commit takes a tenth of a second, on a disk that is slow. Limits per second still let through what they permit, or
+// nearly.
+func TestReplicasOnASlowDisk(t *testing.T) {
+	server := pgtest.Private(t, map[string]string{"commit_delay": "100000", "commit_siblings": "0"})
+	w := postgresWorld(t, server)
+	steady := w.agentNamed("steady", 2)
+	least := floor{"upstream " + search: int(length/time.Second) * searchRate / 2}
+	w.over = make(chan struct{})
+	for i := range 6 {
+		w.worker(w.over, fmt.Sprintf("steady%d", i), 20*time.Millisecond, func(ref string) { w.once(steady, search, ref) })
+	}
+	for i := range 2 {
+		w.worker(w.over, fmt.Sprintf("payer%d", i), 20*time.Millisecond, func(ref string) { w.buy(steady, order, ref) })
+	}
+	for end := w.clock.now() + length; w.clock.now() < end || w.clock.now() < end+maxExtraTime && len(w.count().missing(least)) > 0; {
+		pause(nil, 250*time.Millisecond)
+	}
+	close(w.over)
+	w.loading.Wait()
+	w.verdict(w.evidence(), least)
+}
+
 // PostgreSQL crashes, and gateways lose their connections to it: one, or all. They refuse what they cannot decide, and
 // recover by themselves.
 func TestPostgreSQLFails(t *testing.T) {
@@ -34,8 +79,19 @@ func TestPostgreSQLFails(t *testing.T) {
 // postgresWorld makes three gateways with these clock offsets. Each reaches one database through a proxy of its own.
 func postgresWorld(t *testing.T, server *pgtest.Cluster, offsets ...time.Duration) *world {
 	t.Helper()
+	w, _ := postgresWorldOn(t, server, offsets...)
+	return w
+}
+
+// postgresWorldOn is postgresWorld; it also returns the name of the database.
+func postgresWorldOn(t *testing.T, server *pgtest.Cluster, offsets ...time.Duration) (*world, string) {
+	t.Helper()
 	w := newWorld(t)
 	direct := server.Database(t)
+	address, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range 3 {
 		way := server.Proxy(t)
 		dsn, err := way.DSN(direct)
@@ -52,15 +108,24 @@ func postgresWorld(t *testing.T, server *pgtest.Cluster, offsets ...time.Duratio
 		return sqlstore.Open(ctx, direct, sqlstore.Options{Now: time.Now})
 	}
 	w.startAll()
-	return w
+	return w, strings.TrimPrefix(address.Path, "/")
 }
 
 // breakDatabase makes the database unreachable in one form after another, until the load is over: for all gateways,
 // longer than it takes to detect, or for one gateway.
 func (w *world) breakDatabase(server *pgtest.Cluster) {
 	all, one := detectionTime, 1500*time.Millisecond
+	change := func(statements ...string) {
+		for _, statement := range statements {
+			if err := server.Exec(context.WithoutCancel(w.t.Context()), "", statement); err != nil {
+				w.t.Error(err)
+			}
+		}
+	}
 	kinds := []func(){
-		func() { // it crashes and is restarted
+		func() { // somebody makes its commits faster than its disk; then it crashes and is restarted, as it was before
+			change("ALTER SYSTEM SET synchronous_commit = off", "SELECT pg_reload_conf()")
+			pause(nil, 500*time.Millisecond)
 			if err := server.Kill(w.t.Context()); err != nil {
 				w.t.Error(err)
 			}
@@ -70,6 +135,7 @@ func (w *world) breakDatabase(server *pgtest.Cluster) {
 			if err := server.Start(context.WithoutCancel(w.t.Context())); err != nil {
 				w.t.Error(err)
 			}
+			change("ALTER SYSTEM RESET synchronous_commit", "SELECT pg_reload_conf()")
 		},
 		func() { w.cutOff(w.proxies, (*pgtest.Proxy).Cut, all) },
 		func() { w.cutOff(w.proxies[:1], (*pgtest.Proxy).Stall, one) },

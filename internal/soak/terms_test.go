@@ -33,6 +33,9 @@ var (
 	newcomers = money.Amount{Nano: 60 * money.Unit, Currency: "EUR"}
 )
 
+// searchRate is the limit per second that is not leased.
+const searchRate = 8
+
 // patRate is how many executes an agent has per hour: more than most need, fewer than the greedy one tries.
 var patRate = int64(150 * length / time.Second)
 
@@ -53,7 +56,7 @@ func terms() []term {
 		return term{Name: intent, Intents: []string{intent}, Max: n, Period: period}
 	}
 	return []term{
-		one(browse, 120, time.Hour), one(pulse, 100, time.Second), one(search, 8, time.Second), one(lookup, 5, time.Minute),
+		one(browse, 120, time.Hour), one(pulse, 100, time.Second), one(search, searchRate, time.Second), one(lookup, 5, time.Minute),
 		one(reserve, 40, time.Hour),
 		{Name: "ceiling", Intents: []string{ceiled}, All: true, Max: 60, Period: time.Minute},
 		{Name: "pat", Intents: intents, Max: int(patRate), Period: time.Hour},

@@ -22,6 +22,7 @@ const (
 	effectInvalidAnswer effect = "misfits" // is done, and the answer does not fit the intent
 	effectBrokenAnswer  effect = "breaks"  // is done, and the answer is cut off
 	effectNoAnswer      effect = "lingers" // no answer until the gateway's timeout
+	effectCutOff        effect = "cuts"    // the first request ends without an answer, the next one works
 	answerDelay                = 5 * time.Millisecond
 )
 
@@ -49,13 +50,14 @@ type upstream struct {
 	server *httptest.Server
 	clock  clock
 
-	mu   sync.Mutex
-	seen []arrival
+	mu    sync.Mutex
+	seen  []arrival
+	cutOf map[string]bool // refs of which the first request has come
 }
 
 func newUpstream(t *testing.T, c clock) *upstream {
 	t.Helper()
-	u := &upstream{clock: c}
+	u := &upstream{clock: c, cutOf: map[string]bool{}}
 	u.server = httptest.NewServer(u)
 	t.Cleanup(u.server.Close)
 	return u
@@ -76,6 +78,10 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.Effect = effectOf(a.Ref)
 	u.mu.Lock()
 	a.Serial = len(u.seen) + 1
+	if a.Effect == effectCutOff && u.cutOf[a.Ref] {
+		a.Effect = effectDone
+	}
+	u.cutOf[a.Ref] = true
 	u.seen = append(u.seen, a)
 	u.mu.Unlock()
 
@@ -94,6 +100,11 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 	case effectNoAnswer:
 		<-r.Context().Done()
+		return
+	case effectCutOff:
+		if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_ = c.Close()
+		}
 		return
 	case effectDone:
 		if r.Method == http.MethodPost {

@@ -35,6 +35,7 @@ type world struct {
 	known      []*agent // regular ones
 	unapproved map[string]bool
 	avoided    atomic.Pointer[gateway] // agents do not select it
+	locks      atomic.Int64            // how often rows were locked for long
 
 	mu       sync.Mutex
 	attempts []attempt
@@ -210,7 +211,7 @@ func (w *world) logs() *evidence {
 	defer w.mu.Unlock()
 	return &evidence{
 		Arrivals: w.upstream.arrivals(), Attempts: slices.Clone(w.attempts), Endings: slices.Clone(w.endings), Freezes: slices.Clone(w.freezes),
-		Probes: slices.Clone(w.probes), Outages: slices.Clone(w.outages),
+		Probes: slices.Clone(w.probes), Outages: slices.Clone(w.outages), Locks: int(w.locks.Load()),
 	}
 }
 
