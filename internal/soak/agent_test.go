@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,11 +94,18 @@ func (a *agent) renew(g *gateway) error {
 	if err != nil {
 		return err
 	}
-	return a.take(a.w.do(http.MethodPost, g.url()+"/api/pat/renew", mustJSON(map[string]string{"proof": proof}),
+	err = a.take(a.w.do(http.MethodPost, g.url()+"/api/pat/renew", mustJSON(map[string]string{"proof": proof}),
 		map[string]string{"Authorization": "Bearer " + old.text}))
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tokens = slices.DeleteFunc(a.tokens, func(t token) bool { return t.id == old.id })
+	return nil
 }
 
-// tokensKept is how many PATs an agent uses. A renewed PAT ends within a minute, and is out of use long before.
+// tokensKept is how many PATs an agent uses.
 const tokensKept = 3
 
 func (a *agent) take(status int, _ http.Header, body []byte, err error) error {

@@ -23,7 +23,8 @@ type evidence struct {
 	Freezes  []freeze
 	Probes   []probe
 	Outages  []outage
-	Locks    int // how often rows of the store were locked for seconds
+	Attacked bool // by strangers and agents who want all there is
+	Locks    int  // how often rows of the store were locked for seconds
 
 	Executions []store.Execution
 	Ledger     []store.Entry

@@ -68,6 +68,7 @@ type gateway struct {
 	name   string
 	dir    string
 	offset time.Duration // of its clock
+	memory string        // GOMEMLIMIT; empty: the machine's
 
 	mu        sync.Mutex // held while the process is started or ended
 	process   *exec.Cmd
@@ -113,6 +114,9 @@ func (g *gateway) start(ctx context.Context) error {
 	defer func() { _ = log.Close() }()
 	c := exec.CommandContext(ctx, self)
 	c.Env = append(os.Environ(), dirVariable+"="+g.dir, offsetVariable+"="+g.offset.String())
+	if g.memory != "" {
+		c.Env = append(c.Env, "GOMEMLIMIT="+g.memory)
+	}
 	c.Stderr = log
 	out, err := c.StdoutPipe()
 	if err != nil {

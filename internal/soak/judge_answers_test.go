@@ -85,8 +85,10 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 			ok = a.Status == 409 && does == effectConflict
 		case "UPSTREAM_ERROR":
 			ok = a.Status == 502 && (does == effectError && a.Outcome == "failed" || (does == effectBrokenAnswer || does == effectCutOff) && a.Outcome == "unknown")
+		case "OVERLOADED":
+			ok = a.Status == 503 && wait > 0 && e.Attacked
 		case "RESPONSE_INVALID":
-			ok = a.Status == 502 && does == effectInvalidAnswer && a.Outcome == "done"
+			ok = a.Status == 502 && (does == effectInvalidAnswer || does == effectFlood) && a.Outcome == "done"
 		case "UPSTREAM_TIMEOUT": // a slow machine may cause it alone
 			ok = a.Status == 504 && (a.Outcome == "unknown" || a.Outcome == "not_sent")
 		case "UPSTREAM_UNREACHABLE":

@@ -23,6 +23,7 @@ const (
 	effectBrokenAnswer  effect = "breaks"  // is done, and the answer is cut off
 	effectNoAnswer      effect = "lingers" // no answer until the gateway's timeout
 	effectCutOff        effect = "cuts"    // the first request ends without an answer, the next one works
+	effectFlood         effect = "floods"  // is done, and the answer is 8 MiB of empty objects
 	answerDelay                = 5 * time.Millisecond
 )
 
@@ -106,6 +107,8 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_ = c.Close()
 		}
 		return
+	case effectFlood:
+		answer = `{"more":[` + strings.Repeat("{},", 8<<20/3-10) + `{}]}`
 	case effectDone:
 		if r.Method == http.MethodPost {
 			time.Sleep(answerDelay) // an upstream takes time, so that the gateway can be killed during a call

@@ -35,7 +35,8 @@ type world struct {
 	known      []*agent // regular ones
 	unapproved map[string]bool
 	avoided    atomic.Pointer[gateway] // agents do not select it
-	locks      atomic.Int64            // how often rows were locked for long
+	attacked   bool
+	locks      atomic.Int64 // how often rows were locked for long
 
 	mu       sync.Mutex
 	attempts []attempt
@@ -71,11 +72,15 @@ func sqliteWorld(t *testing.T) *world {
 	w := newWorld(t)
 	g := newGateway(t, "a", configFile(w.upstream.server.URL, ""))
 	w.gateways = []*gateway{g}
-	w.open = func(ctx context.Context) (records, error) {
-		return sqlstore.Open(ctx, g.statePath(), sqlstore.Options{Now: time.Now})
-	}
+	w.open = sqliteRecords(g)
 	w.startAll()
 	return w
+}
+
+func sqliteRecords(g *gateway) func(context.Context) (records, error) {
+	return func(ctx context.Context) (records, error) {
+		return sqlstore.Open(ctx, g.statePath(), sqlstore.Options{Now: time.Now})
+	}
 }
 
 func (w *world) startAll() {
@@ -211,7 +216,7 @@ func (w *world) logs() *evidence {
 	defer w.mu.Unlock()
 	return &evidence{
 		Arrivals: w.upstream.arrivals(), Attempts: slices.Clone(w.attempts), Endings: slices.Clone(w.endings), Freezes: slices.Clone(w.freezes),
-		Probes: slices.Clone(w.probes), Outages: slices.Clone(w.outages), Locks: int(w.locks.Load()),
+		Probes: slices.Clone(w.probes), Outages: slices.Clone(w.outages), Locks: int(w.locks.Load()), Attacked: w.attacked,
 	}
 }
 
