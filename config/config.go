@@ -118,6 +118,7 @@ type Upstream struct {
 	URL               *url.URL      `yaml:"url" required:"true" example:"http://127.0.0.1:9000" doc:"Base URL, such as http://127.0.0.1:9000: replaces scheme and host of each intent's endpoint, its path is put in front."`
 	Execute           string        `yaml:"execute" doc:"Path that intents without an endpoint are posted to."`
 	Timeout           time.Duration `yaml:"timeout" default:"10s" min:"1ms" max:"10m" doc:"Time for one call, retries included."`
+	Concurrency       int           `yaml:"concurrency" default:"1024" min:"1" max:"65536" doc:"Calls under way at once. Further ones wait up to 2 seconds, as many as this, and are taken in turn by agent; an agent has at most as many under way as are left for others, and agents nobody approved leave a quarter to the others."`
 	MaxResponse       int64         `yaml:"max_response" default:"8MiB" min:"1KiB" max:"256MiB" doc:"Largest answer."`
 	IdempotencyHeader string        `yaml:"idempotency_header" doc:"Header by which the API recognises a repeated call. Only with it are methods other than GET and HEAD repeated; it then carries the execution id."`
 	Reconcile         Reconcile     `yaml:"reconcile" doc:"How the API says what became of a call of unknown outcome; such calls then settle themselves."`

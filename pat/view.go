@@ -36,6 +36,7 @@ type View struct {
 	asOf       atomic.Pointer[time.Time]
 	swept      time.Time // guarded by turn
 	seq        int64     // guarded by turn
+	agents     atomic.Uint64
 
 	mu      sync.RWMutex
 	cutoffs map[RevocationKind]map[subject]cutoff
@@ -131,6 +132,7 @@ func (v *View) apply(changes []Change) error {
 		case c.Revocation != nil:
 			v.recordEnd(*c.Revocation)
 		case c.Agent != nil:
+			v.agents.Add(1)
 			s := subject{c.Agent.Service, string(c.Agent.ID)}
 			if c.Agent.Status == AgentActive {
 				delete(v.blocked, s)
@@ -185,6 +187,10 @@ func (v *View) Fresh(now time.Time) bool {
 	asOf := v.asOf.Load()
 	return asOf != nil && now.Sub(*asOf).Abs() <= MaxAge
 }
+
+// AgentChanges grows with every change of an agent that the View has applied: what was read of agents before may be
+// outdated by then.
+func (v *View) AgentChanges() uint64 { return v.agents.Load() }
 
 // Blocked reports whether an agent is blocked.
 func (v *View) Blocked(service string, id AgentID) bool {

@@ -53,6 +53,8 @@ type ServiceStatus struct {
 	Breakers map[string]string `json:"breakers,omitempty"`
 	// HeldBack is how many agents have calls to an intent held back because they alone fail, counted for each intent.
 	HeldBack int `json:"held_back,omitempty"`
+	UnderWay int `json:"under_way"` // calls
+	Waiting  int `json:"waiting"`   // calls, for a place among them
 	// Engine is what evaluates the policy: its plan or, more slowly, OPA, and why it is OPA.
 	Engine       string `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
@@ -126,10 +128,11 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 		offer := s.Offer()
 		engine, reason := s.Policy.Engine()
 		breakers, heldBack := s.Upstream.Breakers()
+		underWay, waiting := s.Upstream.UnderWay()
 		out.Services = append(out.Services, ServiceStatus{
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Policy: Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
 			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers), Breakers: breakers, HeldBack: heldBack,
-			Engine: string(engine), EngineReason: reason,
+			UnderWay: underWay, Waiting: waiting, Engine: string(engine), EngineReason: reason,
 		})
 	}
 	return out, nil

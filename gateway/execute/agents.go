@@ -6,9 +6,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
-	"github.com/uimgate/uimgate/store"
 )
 
 // agreedKeys remembers the key of each agreement that calls are proved under. An agreement never
@@ -42,18 +40,4 @@ func (k *agreedKeys) of(ctx context.Context, service string, agreement pat.Agree
 	}
 	k.known.Set(agreement, key)
 	return key, nil
-}
-
-// billing is how a call of this agent is paid for. Under open admission agents that the operator has not
-// approved share one further bound: keys are free, credit is not.
-func (x *Executor) billing(ctx context.Context, s *service.Service, id pat.AgentID) (store.Billing, error) {
-	b := s.Credit
-	if s.OpenAdmission {
-		agent, err := x.agents.Agent(ctx, s.ID, id)
-		if err != nil {
-			return store.Billing{}, err
-		}
-		b.Unapproved = !agent.Approved
-	}
-	return b, nil
 }

@@ -17,9 +17,6 @@ import (
 // begin takes what the call needs, all or none of it: in one durable transaction or, where it only counts, from
 // what this process has on lease.
 func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *replay, error) {
-	if err := e.prepared.Ready(string(e.claims.Principal())); err != nil {
-		return grant.Grant{}, nil, refusal.For(err)
-	}
 	request, err := x.reservation(ctx, e)
 	if err != nil {
 		return grant.Grant{}, nil, err
@@ -98,9 +95,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		r.Candidates = append(r.Candidates, wanted)
 	}
 	if charges {
-		if r.Billing, err = x.billing(ctx, s, principal.Record()); err != nil {
-			return store.BeginRequest{}, refusal.For(err)
-		}
+		r.Billing = e.billing()
 	}
 	return r, nil
 }

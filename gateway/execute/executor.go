@@ -45,10 +45,12 @@ type Agents interface {
 	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
 }
 
-// Revocations are what this process has read of revocations.
+// Revocations are what this process has read of revocations, and of what became of agents.
 type Revocations interface {
 	// Refresh reads what was revoked up to now.
 	Refresh(ctx context.Context) error
+	// AgentChanges grows with every change of an agent that was read.
+	AgentChanges() uint64
 }
 
 // A Recorder writes down what became of calls. It is safe for concurrent use, and quick: the agent waits for it.
@@ -67,6 +69,7 @@ type Executor struct {
 	agents      Agents
 	revocations Revocations
 	keys        *agreedKeys
+	standings   *standings
 	now         func() time.Time
 	suspension  *suspension
 	failing     *bucket.Set // of the agents whose calls are refused for what is in them
@@ -79,7 +82,7 @@ type Executor struct {
 func New(c Config) *Executor {
 	return &Executor{
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
-		suspension: newSuspension(), failing: bucket.NewSet(failuresPerMinute),
+		standings: newStandings(c.Agents, c.Revocations.AgentChanges), suspension: newSuspension(), failing: bucket.NewSet(failuresPerMinute),
 		recorder: c.Recorder, journal: c.Journal, late: newLateEnds(c.Store, c.Now, c.Late),
 	}
 }
@@ -144,6 +147,10 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.decide(ctx, e); err != nil { // the policy: under which permissions, limits and charges
 		return Result{}, err
 	}
+	if err := x.enter(ctx, e); err != nil { // a place among the calls under way to the service
+		return Result{}, err
+	}
+	defer e.leave()
 	grant, replay, err := x.begin(ctx, e) // nonce, idempotency, limits and charge: all or none
 	if err != nil {
 		return Result{}, err

@@ -129,11 +129,11 @@ var elsewhere = []reason.Reason{
 	reason.RequestTimeout,
 	reason.HostNotAllowed, reason.NoSuchRecord, reason.UnknownService, reason.ServiceMissing, reason.AlreadySettled, reason.ReferenceUsed,
 	reason.PeriodForgotten, reason.EvidenceInvalid, reason.ConfigRefused, reason.NotOffered,
-	reason.PolicyExpired, reason.Overloaded,
+	reason.PolicyExpired,
 }
 
 func TestEveryReasonIsTriedOrBelongsElsewhere(t *testing.T) {
-	tried := []reason.Reason{reason.IdempotencyInProgress, reason.GrantExpired}
+	tried := []reason.Reason{reason.IdempotencyInProgress, reason.GrantExpired, reason.Overloaded}
 	for _, c := range refusals {
 		tried = append(tried, c.want)
 	}

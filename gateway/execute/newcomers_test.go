@@ -9,6 +9,13 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
+// approve approves an agent, as the operator does.
+func (w *world) approve(a *gatetest.Agent) {
+	w.Helper()
+	w.Must(w.Store.SetAgent(w.Context(), pat.AgentChange{Service: "default", ID: a.ID, Status: pat.AgentActive, Approved: true}))
+	w.Must(w.View.Refresh(w.Context()))
+}
+
 // orders is how many paid calls, at 0.25 EUR, an agent can make before it is told to pay; at most 100.
 func (w *world) orders(a *gatetest.Agent) (n int) {
 	w.Helper()
@@ -30,7 +37,7 @@ func TestOneStrangerDoesNotUseUpTheCreditOfAll(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "billing: {credit: 5 EUR}\n", quickUpstream)
 	known := w.fresh()
-	w.Must(w.Store.SetAgent(t.Context(), pat.AgentChange{Service: "default", ID: known.ID, Status: pat.AgentActive, Approved: true}))
+	w.approve(known)
 	for i := range 10 {
 		if n := w.orders(w.fresh()); n != 2 { // a tenth of the credit
 			t.Fatalf("stranger %d made %d paid calls; want 2", i, n)

@@ -23,10 +23,12 @@ type shaped struct {
 
 // call makes the upstream call, which only a live Grant can.
 func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstreamAnswer {
+	defer e.leave()
 	x.refresh(ctx, e)
 	answer, outcome, err := e.service.Upstream.Call(ctx, e.prepared, upstream.Identity{
 		Principal: string(e.claims.Principal()),
-		AgentID:   string(e.claims.Subject), AgentKey: string(e.claims.KeyID), Assurance: string(e.assurance()), TokenID: string(e.claims.ID),
+		AgentID:   string(e.claims.Subject), AgentKey: string(e.claims.KeyID), Assurance: string(e.assurance()),
+		Standing: e.standing(), TokenID: string(e.claims.ID),
 		Traceparent: e.call.Traceparent,
 	}, g)
 	return upstreamAnswer{answer, outcome, err}

@@ -31,6 +31,8 @@ type execution struct {
 	decision       odrl.Decision
 	fromParameters []string // operands whose facts are the agent's own words
 	id             string   // of the record; empty: begin was not reached
+	approved       bool     // the agent, by the operator
+	place          func()   // gives back the place among the calls under way; nil: the call has none
 	admission      *store.Admission
 	sendBy         time.Time // from then on nothing is sent: the record may end
 	outcome        store.Outcome

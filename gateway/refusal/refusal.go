@@ -54,6 +54,10 @@ var causes = []struct {
 	{upstream.ErrTimeout, reason.UpstreamTimeout, "", ""},
 	{upstream.ErrUnreachable, reason.UpstreamUnreachable, "", ""},
 	{upstream.ErrBroken, reason.UpstreamError, "The service behind broke off before its answer was complete.", ""},
+	{
+		upstream.ErrFull, reason.Overloaded, "The service has as many calls under way as it may have at once, or you have your share of them.",
+		reason.ShedUpstream,
+	},
 	{upstream.ErrGrantEnded, reason.GrantExpired, "", reason.ShedGrant},
 }
 

@@ -64,6 +64,7 @@ var outcomes = map[string]struct {
 	"upstream.ErrUnreachable":   {upstream.ErrUnreachable, reason.UpstreamUnreachable},
 	"upstream.ErrBroken":        {upstream.ErrBroken, reason.UpstreamError},
 	"upstream.ErrGrantEnded":    {upstream.ErrGrantEnded, reason.GrantExpired},
+	"upstream.ErrFull":          {upstream.ErrFull, reason.Overloaded},
 	"upstream.BreakerOpenError": {&upstream.BreakerOpenError{}, reason.BreakerOpen},
 	"upstream.RejectedError":    {&upstream.RejectedError{}, reason.UpstreamRejected},
 	"upstream.BusyError":        {&upstream.BusyError{}, reason.UpstreamBusy},

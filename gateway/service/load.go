@@ -15,6 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/turns"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -29,6 +30,13 @@ type Loaded struct {
 
 // settleTime is how long after its upstream's timeout a call may still be settled by itself.
 const settleTime = 30 * time.Second
+
+const (
+	// placeWait is how long a call waits for its turn where as many are under way as may be.
+	placeWait = 2 * time.Second
+	// spareConns are connections beyond those of calls: for asking what became of calls, and for those being closed.
+	spareConns = 32
+)
 
 // Load checks and compiles everything that a configuration names. The Loaded is nil if and only if a
 // problem is an error.
@@ -118,8 +126,11 @@ func (l *loading) upstream(s *Definition, at int) bool {
 		AuthHeader:        upstream.AuthHeader{Name: up.Auth.Name, Value: up.Auth.Value.Reveal()},
 		Breaker:           upstream.Breaker{Failures: up.Breaker.Failures, OpenFor: up.Breaker.OpenFor},
 		Retry:             upstream.Retry{Attempts: 3, Wait: 50 * time.Millisecond, MaxWait: time.Second},
-		Pool:              upstream.Pool{MaxConns: 1024, MaxIdle: 256, IdleTimeout: time.Minute, DialTimeout: 5 * time.Second},
-		Now:               l.now,
+		Places:            turns.Bounds{Places: up.Concurrency, Waiting: up.Concurrency, Wait: placeWait},
+		Pool: upstream.Pool{
+			MaxConns: up.Concurrency + spareConns, MaxIdle: 256, IdleTimeout: time.Minute, DialTimeout: 5 * time.Second,
+		},
+		Now: l.now,
 	})
 	if err != nil {
 		l.wrong(at, "upstream", "%v", err)

@@ -23,6 +23,7 @@ const (
 	ShedAudit       Cause = "audit"       // the record of the call cannot be written
 	ShedFailing     Cause = "failing"     // too many calls of the agent were refused for what is in them
 	ShedBreaker     Cause = "breaker"     // the service behind failed too often
+	ShedUpstream    Cause = "upstream"    // as many calls are under way to the service as may be
 	ShedGrant       Cause = "grant"       // it took too long between begin and send
 	ShedRevocations Cause = "revocations" // it is not known recently enough what was revoked
 	ShedStore       Cause = "store"       // the store does not answer, or not in time
@@ -33,7 +34,8 @@ const (
 func Causes() []Cause {
 	return []Cause{
 		ShedConnections, ShedConnectionsAddress, ShedMemory, ShedRequestsAddress, ShedAgreementsAddress, ShedAgentIDs, ShedAgreements,
-		ShedSignatures, ShedAdminTokens, ShedAudit, ShedFailing, ShedBreaker, ShedGrant, ShedRevocations, ShedStore, ShedStoreQueue,
+		ShedSignatures, ShedAdminTokens, ShedAudit, ShedFailing, ShedBreaker, ShedUpstream, ShedGrant, ShedRevocations, ShedStore,
+		ShedStoreQueue,
 	}
 }
 

@@ -22,6 +22,8 @@ var (
 	ErrBroken = errors.New("the service behind the gateway broke off before its answer was complete")
 	// ErrGrantEnded means that the Grant had ended: the call was not (or not again) sent. It wraps the Grant's error.
 	ErrGrantEnded = errors.New("the permission for this call ended before it could be sent")
+	// ErrFull means that as many calls are under way to the service as may be, and no place came free in time.
+	ErrFull = errors.New("the service behind the gateway has as many calls under way as it may have")
 	// ErrIdentity means a member of Identity cannot stand in a header; nothing was sent.
 	ErrIdentity = errors.New("the identity told to the service holds characters that no header can carry")
 )

@@ -14,6 +14,7 @@ type Identity struct {
 	AgentID     string       // UIM-Agent-Id
 	AgentKey    string       // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
 	Assurance   string       // UIM-Agreement-Assurance: fresh or static
+	Standing    string       // UIM-Agent-Standing: approved or unapproved, by the operator
 	TokenID     string       // UIM-Token-Id: jti of the PAT
 	Traceparent trace.Parent // left out unless it is valid
 }
@@ -35,6 +36,7 @@ func (u *Upstream) header(p *Prepared, id Identity, executionID string) (http.He
 		{"UIM-Agent-Id", id.AgentID},
 		{"UIM-Agent-Key", id.AgentKey},
 		{"UIM-Agreement-Assurance", id.Assurance},
+		{"UIM-Agent-Standing", id.Standing},
 		{"UIM-Token-Id", id.TokenID},
 		{"UIM-Execution-Id", executionID}, // of the Grant
 		{u.cfg.IdempotencyHeader, executionID},

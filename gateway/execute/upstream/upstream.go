@@ -8,6 +8,7 @@
 //	route, err := u.Route(endpoint)                    // once per intent, at load
 //	p, violations := route.Prepare(parameters)         // pure
 //	err = p.Ready(agent)                               // before anything is reserved
+//	leave, err := u.Enter(ctx, agent, stranger)        // a place among the calls under way
 //	answer, outcome, err := u.Call(ctx, p, id, grant)  // only a live Grant sends
 //
 // Requests go out over HTTP/1.1 only, by choice: there one connection carries one request at a time, so
@@ -16,6 +17,7 @@
 package upstream
 
 import (
+	"context"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
@@ -28,6 +30,8 @@ import (
 	"time"
 
 	"github.com/maypok86/otter/v2"
+
+	"github.com/uimgate/uimgate/internal/turns"
 )
 
 // A Config holds where the service is and how to call it. Everything without a stated default is required.
@@ -53,7 +57,9 @@ type Config struct {
 	Basic      Basic
 	Breaker    Breaker
 	Retry      Retry
-	Pool       Pool
+	// Places are those of calls under way, which Enter shares between agents.
+	Places turns.Bounds
+	Pool   Pool
 	// RootCAs are trusted instead of the system's for an https URL; nil: the system's.
 	RootCAs *x509.CertPool
 	// Now is the clock for the breaker's Retry-After and for dates in answers.
@@ -121,6 +127,7 @@ type Upstream struct {
 	secrets   []string  // never to appear in a message
 	question  *question // nil: the service is not asked what became of a call
 	transport *http.Transport
+	places    *turns.Places
 	failing   *otter.Cache[ownCircuit, *circuit]
 
 	routing  sync.Mutex
@@ -148,9 +155,22 @@ func New(cfg Config) (*Upstream, error) {
 		return nil, fmt.Errorf("upstream %w", err)
 	}
 	u.transport = newTransport(cfg)
-	u.failing = newOwnCircuits()
+	u.failing, u.places = newOwnCircuits(), turns.New(cfg.Places)
 	return u, nil
 }
+
+// Enter takes a place for one Call of an agent, fairly between agents, and waits for it within Config.Places; a stranger is
+// an agent that the operator has not approved. leave gives it back, once. Errors: ErrFull, that of ctx.
+func (u *Upstream) Enter(ctx context.Context, agent string, stranger bool) (leave func(), err error) {
+	leave, err = u.places.Take(ctx, turns.Party{Name: agent, Stranger: stranger})
+	if errors.Is(err, turns.ErrFull) {
+		return nil, ErrFull
+	}
+	return leave, err
+}
+
+// UnderWay returns how many calls have a place, and how many wait for one.
+func (u *Upstream) UnderWay() (calls, waiting int) { return u.places.Counts() }
 
 // Close drops idle connections. Calls under way end by themselves.
 func (u *Upstream) Close() { u.transport.CloseIdleConnections() }
@@ -176,6 +196,8 @@ func check(cfg Config) error {
 		return errors.New("upstream retry: want 1 to 10 attempts and waits above 0")
 	case p.MaxConns <= 0 || p.MaxIdle <= 0 || p.IdleTimeout <= 0 || p.DialTimeout <= 0:
 		return errors.New("upstream connections: want bounds above 0")
+	case cfg.Places.Places <= 0 || cfg.Places.Waiting <= 0 || cfg.Places.Wait <= 0:
+		return errors.New("upstream concurrency: want bounds above 0")
 	case cfg.Now == nil:
 		return errors.New("upstream: a clock is missing")
 	}

@@ -1,0 +1,31 @@
+package execute
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/gateway/refusal"
+)
+
+// enter finds a way to the service before anything is taken for the call: its intent is not stopped for failing, and there
+// is a place among the calls under way, for which it may have to wait its turn. Strangers leave some to others.
+func (x *Executor) enter(ctx context.Context, e *execution) (err error) {
+	agent := e.claims.Principal()
+	if e.approved, err = x.standings.approved(ctx, e.service.ID, agent); err != nil {
+		return refusal.For(err)
+	}
+	if err := e.prepared.Ready(string(agent)); err != nil {
+		return refusal.For(err)
+	}
+	if e.place, err = e.service.Upstream.Enter(ctx, string(agent), !e.approved); err != nil {
+		return refusal.For(err)
+	}
+	return nil
+}
+
+// leave gives the place back, if the call has one still.
+func (e *execution) leave() {
+	if e.place != nil {
+		e.place()
+		e.place = nil
+	}
+}

@@ -1,0 +1,156 @@
+package execute_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+const narrowUpstream = "  upstream: {url: UPSTREAM, timeout: 30s, concurrency: 16}\n"
+
+// slow makes the upstream answer calls of buy only when it is told to; it sends on arrived for each.
+func (w *world) slow() (arrived chan struct{}, release func()) {
+	arrived, held := make(chan struct{}, 1000), make(chan struct{})
+	w.serve(func(rw http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if strings.HasSuffix(r.URL.Path, "/orders") {
+			arrived <- struct{}{}
+			<-held
+		}
+		_, _ = io.WriteString(rw, `{"items":[],"order":"o-1"}`)
+	})
+	release = sync.OnceFunc(func() { close(held) })
+	w.Cleanup(release)
+	return arrived, release
+}
+
+// One agent with many slow calls leaves places to others, and what it cannot have is refused before anything is taken.
+func TestSlowCallsOfOneAgentLeavePlacesToOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", narrowUpstream)
+	greedy, honest := w.fresh(), w.fresh()
+	arrived, release := w.slow()
+	const calls = 40
+	ended := make(chan *reason.Refusal, calls)
+	for range calls {
+		go func() {
+			_, refused, _ := w.do(greedy, call{intent: buy, parameters: `{"product":"x"}`})
+			ended <- refused
+		}()
+	}
+	for range 8 { // half of the places
+		<-arrived
+	}
+	for range calls - 16 { // as many have one, or wait
+		if refused := <-ended; refused == nil || refused.Reason != reason.Overloaded || refused.RetryAfter != time.Second ||
+			refused.Details["outcome"] == nil || refused.Charge != nil {
+			t.Errorf("%+v", refused)
+		}
+	}
+	w.must(honest, call{intent: item, parameters: `{"id":"x"}`})
+	if n := len(arrived); n > 0 {
+		t.Errorf("%d calls beyond half of the places", n)
+	}
+	if n := w.shed("upstream"); n < calls-16 {
+		t.Errorf("%v calls were counted as shed; want %d", n, calls-16)
+	}
+	if owed := w.owed(greedy); owed != "2.00 held, 0.00 captured" { // eight calls
+		t.Error(owed)
+	}
+	release()
+	for range 16 {
+		if refused := <-ended; refused != nil && refused.Reason != reason.Overloaded { // those that waited perhaps for too long
+			t.Error(refused)
+		}
+	}
+	if calls, waiting := w.service().Upstream.UnderWay(); calls != 0 || waiting != 0 {
+		t.Error(calls, waiting)
+	}
+}
+
+// However many strangers there are, who was approved gets in.
+func TestStrangersLeavePlacesToApprovedAgents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", narrowUpstream)
+	known := w.fresh()
+	w.approve(known)
+	arrived, release := w.slow()
+	for range 12 {
+		stranger := w.fresh()
+		go func() { _, _, _ = w.do(stranger, call{intent: buy, parameters: `{"product":"x"}`}) }()
+		<-arrived
+	}
+	var others sync.WaitGroup
+	for range 8 {
+		stranger := w.fresh()
+		others.Go(func() { // no place is left for these: they wait, or waited for too long
+			if _, refused, _ := w.do(stranger, call{intent: item, parameters: `{"id":"x"}`}); refused != nil && refused.Reason != reason.Overloaded {
+				t.Errorf("%+v", refused)
+			}
+		})
+	}
+	for calls, waiting := 12, 0; waiting == 0 && w.shed("upstream") == 0; calls, waiting = w.service().Upstream.UnderWay() {
+		if calls != 12 {
+			t.Fatalf("%d calls of strangers", calls)
+		}
+	}
+	w.must(known, call{intent: item, parameters: `{"id":"x"}`})
+	if calls, _ := w.service().Upstream.UnderWay(); calls != 12 {
+		t.Errorf("%d calls of strangers", calls)
+	}
+	release()
+	others.Wait()
+}
+
+// shed is how many calls were refused for a cause, by the metrics.
+func (w *world) shed(cause string) (n int) {
+	w.Helper()
+	families, err := w.Metrics.Registry().Gather()
+	w.Must(err)
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "uimgate_shed_total" && m.GetLabel()[0].GetValue() == cause {
+				n = int(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return n
+}
+
+func (w *world) told(a *gatetest.Agent) string {
+	w.Helper()
+	told := make(chan []string, 1)
+	w.serve(func(rw http.ResponseWriter, r *http.Request) {
+		told <- r.Header.Values("UIM-Agent-Standing")
+		_, _ = io.WriteString(rw, "{}")
+	})
+	answer := w.Call("/api/intents/execute", a.Token, map[string]any{"intent_uid": item, "parameters": map[string]any{"id": "x"}},
+		"UIM-Agent-Standing", "approved")
+	if answer.Status != http.StatusOK {
+		w.Fatalf("%d %s", answer.Status, answer.Body)
+	}
+	return strings.Join(<-told, ", ")
+}
+
+// The service is told whether an agent is approved, as the operator says and not as the agent does.
+func TestTheServiceIsToldWhoIsApproved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", quickUpstream)
+	a, replayed := w.fresh(), w.static()
+	if told := w.told(a); told != "unapproved" {
+		t.Errorf("of a stranger the service is told %q", told)
+	}
+	w.approve(a)
+	if told := w.told(a); told != "approved" {
+		t.Errorf("of an approved agent the service is told %q", told)
+	}
+	if told := w.told(replayed); told != "unapproved" {
+		t.Errorf("of a static agreement the service is told %q", told)
+	}
+}
