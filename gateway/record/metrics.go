@@ -23,6 +23,7 @@ type Metrics struct {
 	outcomes    *prometheus.CounterVec
 	charges     *prometheus.CounterVec
 	issued      *prometheus.CounterVec
+	refused     *prometheus.CounterVec
 	shed        *prometheus.CounterVec
 	unsettled   prometheus.Counter
 	late        *prometheus.CounterVec
@@ -55,6 +56,7 @@ func NewMetrics() *Metrics {
 		outcomes:  counter("upstream_outcomes_total", "How upstream calls ended.", "outcome"),
 		charges:   counter("charges_total", "Charges by their state when the call ended.", "state"),
 		issued:    counter("pat_issued_total", "PATs issued, by how: agreement or renewal.", "how"),
+		refused:   counter("pat_refused_total", "Refused requests for, and about, PATs, by operation and reason.", "operation", "reason"),
 		shed:      counter("shed_total", "What was refused because the gateway had more to do than it can, by cause.", "cause"),
 		unsettled: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "uimgate", Name: "unsettled_total",
@@ -84,7 +86,7 @@ func NewMetrics() *Metrics {
 		}),
 	}
 	m.zero()
-	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.shed, m.unsettled,
+	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.refused, m.shed, m.unsettled,
 		m.late, m.answersLost, m.clockSteps, m.auditFailed, m.auditLost, m.reload, m.reloaded,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -182,6 +184,9 @@ func (m *Metrics) ReloadRefused() { m.reload.Set(0) }
 // RecordAgreement counts one PAT that was issued, by how it came to be: agreement or renewal.
 func (m *Metrics) RecordAgreement(e *agree.Event) {
 	m.Shed(e.Shed)
+	if e.Reason != "" {
+		m.refused.WithLabelValues(string(e.Operation), string(e.Reason)).Inc()
+	}
 	issues := e.Operation == agree.Agreement || e.Operation == agree.Renewal
 	if issues && e.Reason == "" && !e.Pending {
 		m.issued.WithLabelValues(string(e.Operation)).Inc()

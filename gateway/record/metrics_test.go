@@ -50,6 +50,7 @@ func everything() *record.Metrics {
 		Unsettled: errors.New("away"),
 	})
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement})
+	m.RecordAgreement(&agree.Event{Operation: agree.Agreement, Reason: reason.AgentIDTaken})
 	return m
 }
 
@@ -104,6 +105,12 @@ func TestWhatIsCounted(t *testing.T) {
 		"a call that is shed": {func(m *record.Metrics) { m.Record(&execute.Event{Shed: reason.ShedStoreQueue}) }, `shed_total{cause="store_queue"} 1`},
 		"an agreement that is shed": {
 			func(m *record.Metrics) { m.RecordAgreement(&agree.Event{Shed: reason.ShedSignatures}) }, `shed_total{cause="signatures"} 1`,
+		},
+		"an id that belongs to others": {
+			func(m *record.Metrics) {
+				m.RecordAgreement(&agree.Event{Operation: agree.Agreement, Reason: reason.AgentIDTaken})
+			},
+			`pat_refused_total{operation="agreement",reason="AGENT_ID_TAKEN"} 1`,
 		},
 		"a clock set forward": {func(m *record.Metrics) { m.ClockStepped(time.Hour) }, `clock_steps_total{direction="forward"} 1`},
 		"a clock set back":    {func(m *record.Metrics) { m.ClockStepped(-time.Hour) }, `clock_steps_total{direction="back"} 1`},

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -91,15 +92,20 @@ func (t *tx) claim(ctx context.Context, a pat.Agreement, approved bool) error {
 	if owner != "" && owner != a.AgentID {
 		return pat.ErrKeyTaken
 	}
+	record := recordOf(a.AgentID, a.Assurance)
 	switch agent, exists, err := t.agent(ctx, a.Service, a.AgentID); {
 	case err != nil:
 		return err
 	case exists && owner == "" && t.hasKeys(ctx, a.Service, a.AgentID):
 		return pat.ErrAgentIDTaken
 	case exists && agent.Status != pat.AgentActive:
-		return pat.ErrBlocked
+		static, err := t.keyOwner(ctx, a.Service, staticKey(a.KeyID))
+		if err == nil && owner == "" && static != record {
+			err = pat.ErrAgentIDTaken // whether somebody is blocked is told to the key on record
+		}
+		return cmp.Or(err, pat.ErrBlocked)
 	}
-	_, err = t.claimRecord(ctx, a.Service, recordOf(a.AgentID, a.Assurance), staticKey(a.KeyID), approved)
+	_, err = t.claimRecord(ctx, a.Service, record, staticKey(a.KeyID), approved)
 	return err
 }
 
@@ -143,10 +149,10 @@ func (t *tx) claimRecord(ctx context.Context, service string, id pat.AgentID, ke
 	switch {
 	case err != nil:
 		return false, err
-	case exists && a.Status != pat.AgentActive && (owner != "" || !t.hasKeys(ctx, service, id)):
-		return false, pat.ErrBlocked
 	case exists && owner == "":
-		return false, pat.ErrAgentIDTaken
+		return false, pat.ErrAgentIDTaken // whether somebody is blocked is told to the key on record
+	case exists && a.Status != pat.AgentActive:
+		return false, pat.ErrBlocked
 	case exists && approved && !a.Approved:
 		return false, t.approve(ctx, service, id)
 	case exists:

@@ -69,6 +69,14 @@ func (b *suite) tryAgree(agentID pat.AgentID, keyID pat.KeyID, nonce string) err
 	return err
 }
 
+// tryStatic is tryAgree by an agreement that can be replayed.
+func (b *suite) tryStatic(agentID pat.AgentID, keyID pat.KeyID) error {
+	a, p := b.agreement("")
+	a.Assurance, a.AgentID, a.KeyID, a.Signature = pat.Static, agentID, keyID, []byte(b.id())
+	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p})
+	return err
+}
+
 func idsAndKeys(b *suite) {
 	b.must(b.tryAgree("x", "key-x", "n1"))
 	b.must(b.tryAgree("y", "key-y", "n1")) // nonces belong to keys
@@ -161,7 +169,12 @@ func blockedCannotAgree(b *suite) {
 	b.want(b.tryAgree(agent, "key-1", "n2"), pat.ErrBlocked)
 	b.want(b.tryAgree(agent, "key-2", "n2"), pat.ErrAgentIDTaken) // with no hint about the agent
 	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "ghost", At: start, Until: start}))
-	b.want(b.tryAgree("ghost", "key-3", "n3"), pat.ErrBlocked)
+	b.want(b.tryAgree("ghost", "key-3", "n3"), pat.ErrAgentIDTaken) // nor about one that never agreed
+	b.want(b.tryStatic("ghost", "key-3"), pat.ErrAgentIDTaken)
+	b.must(b.tryStatic("robot", "key-r"))
+	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "robot", At: start, Until: start}))
+	b.want(b.tryStatic("robot", "key-r"), pat.ErrBlocked) // whose key is on record, by a static agreement
+	b.want(b.tryStatic("robot", "key-s"), pat.ErrAgentIDTaken)
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive}))
 	b.must(b.tryAgree(agent, "key-1", "n2"))
 }
