@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/problem"
@@ -21,16 +22,19 @@ var publishTime = 2 * time.Second
 // A Policy is a published policy: read, checked, resolved against the World and compiled. It does not
 // change and is safe for concurrent use.
 type Policy struct {
-	form       *model.NormalForm
-	document   []byte
-	warnings   problem.List
-	program    *rules.Program // nil: from Load
-	inputs     *plan.Inputs
-	plan       *plan.Plan     // nil: every decision asks the prepared query
-	residual   *plan.Residual // nil where there is none within its bounds
-	unplanned  error          // why there is no plan
-	memo       decisions
-	evaluation *evaluation
+	form      *model.NormalForm
+	document  []byte
+	warnings  problem.List
+	program   *rules.Program // nil: from Load
+	inputs    *plan.Inputs
+	plan      *plan.Plan     // nil: every decision asks the prepared query
+	residual  *plan.Residual // nil where there is none within its bounds
+	unplanned error          // why there is no plan
+	memo      decisions
+	foreseen  foreseen
+	// targetNames are program.Targets, each list as one text. Many intents share one.
+	targetNames map[string]string
+	evaluation  *evaluation
 }
 
 // Publish makes a Policy of an ODRL document as it is served. Everything in it is enforced or refused:
@@ -64,6 +68,10 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	p := &Policy{
 		form: compiled.Form, document: bytes.Clone(doc), program: compiled, inputs: plan.NewInputs(compiled),
 		evaluation: newEvaluation(compiled.Form, compiled.World),
+	}
+	p.targetNames = make(map[string]string, len(compiled.Targets))
+	for uid, names := range compiled.Targets {
+		p.targetNames[uid] = strings.Join(names, "\x00")
 	}
 	p.plan, p.residual, p.unplanned = plan.Compile(ctx, compiled, p.inputs)
 	p.warnings = found.List

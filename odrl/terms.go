@@ -15,11 +15,28 @@ import (
 // Terms returns what the policy asks of the agent for the intent before any call is made: the scope of a
 // PAT is computed from it. The clock, the proof and every operand without a fact in r are left open;
 // facts that are given, such as claims of the agreement, count. On an error the Terms are zero, which
-// permit nothing.
+// permit nothing. Terms are evaluated once for all agents that the policy does not tell apart, and share what they hold: their
+// lists are not to be changed.
 func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
 	if !p.names(r.Intent) {
 		return Terms{Reason: reason.PolicyNotApplicable, Detail: "the policy has no rule for this intent"}, nil
 	}
+	k, ok := p.foreseenBy(&r)
+	if !ok {
+		return p.foresee(ctx, r)
+	}
+	if known, ok := p.foreseen.get(k); ok {
+		return known, nil
+	}
+	t, err := p.foresee(ctx, r)
+	if err == nil {
+		p.foreseen.put(k, t)
+	}
+	return t, err
+}
+
+// foresee evaluates the policy for Terms.
+func (p *Policy) foresee(ctx context.Context, r Request) (Terms, error) {
 	o, err := rules.Ask(ctx, &p.program.Engine.Terms, p.inputs.Document((*plan.Request)(&r), true))
 	if err != nil {
 		return Terms{}, err

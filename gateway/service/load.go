@@ -98,7 +98,7 @@ func (l *loading) service(at int) *Definition {
 		Credit: store.Billing{
 			Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit, Newcomers: l.config.Billing.Newcomers,
 		},
-		intents: map[string]*Intent{}, personal: len(c.Parties) > 0, hosts: c.Hosts,
+		intents: map[string]*Intent{}, hosts: c.Hosts,
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)
 	for iri, party := range c.Parties {

@@ -50,7 +50,10 @@ func (l *loading) policy(s *Definition, at int) bool {
 		return false
 	}
 	s.Policy, s.offer = published, offer
-	s.personal = s.personal || published.NamesKeys()
+	if err := published.Prepare(l.ctx); err != nil {
+		l.found(c.PolicyFile, problem.List{{Level: problem.Error, Code: "engine", Message: err.Error()}})
+		return false
+	}
 	return true
 }
 

@@ -15,18 +15,13 @@ import (
 // terms are what one service grants to whom, before any call. They are what package pat issues by.
 type terms struct {
 	*Definition
-	past    []pat.Offer // policies offered before, to answer an agent that signed one of them
-	byAgent *otter.Cache[termsKey, odrl.Terms]
-	limits  *otter.Cache[pat.TokenID, *limit.Limit] // by jti
+	past   []pat.Offer                             // policies offered before, to answer an agent that signed one of them
+	limits *otter.Cache[pat.TokenID, *limit.Limit] // by jti
 }
 
-// newTerms bounds what is kept of agents: as many tokens and terms as are in use at once.
+// newTerms bounds what is kept of tokens: as many as are in use at once.
 func newTerms(d *Definition, past []pat.Offer) *terms {
-	const size = 100_000
-	return &terms{
-		d, past, otter.Must(&otter.Options[termsKey, odrl.Terms]{MaximumSize: size}),
-		otter.Must(&otter.Options[pat.TokenID, *limit.Limit]{MaximumSize: size}),
-	}
+	return &terms{d, past, otter.Must(&otter.Options[pat.TokenID, *limit.Limit]{MaximumSize: 100_000})}
 }
 
 // Past are the policies offered before.
@@ -39,27 +34,9 @@ type applicant struct {
 	key     []byte // DER SubjectPublicKeyInfo; nil only where the policy names no keys
 }
 
-type termsKey struct {
-	agent  pat.AgentID
-	key    pat.KeyID
-	intent string
-}
-
 // termsFor is what the policy asks of an agent for one intent, before any call.
 func (t *terms) termsFor(ctx context.Context, who applicant, uid string) (odrl.Terms, error) {
-	key := termsKey{who.agentID, who.keyID, uid}
-	if !t.personal { // the same for everybody
-		key.agent, key.key = "", ""
-	}
-	if known, ok := t.byAgent.GetIfPresent(key); ok {
-		return known, nil
-	}
-	terms, err := t.Policy.Terms(ctx, odrl.Request{AgentID: string(who.agentID), KeyID: string(who.keyID), AgentKey: who.key, Intent: uid})
-	if err != nil {
-		return odrl.Terms{}, err
-	}
-	t.byAgent.Set(key, terms)
-	return terms, nil
+	return t.Policy.Terms(ctx, odrl.Request{AgentID: string(who.agentID), KeyID: string(who.keyID), AgentKey: who.key, Intent: uid})
 }
 
 // Scope is the part of what an agent asks for that the policy can ever permit it under this kind of

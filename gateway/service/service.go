@@ -40,12 +40,11 @@ type Definition struct {
 	// OpenAdmission: agents that the operator has not approved may agree; they share one bound on credit.
 	OpenAdmission bool
 
-	intents  map[string]*Intent // by uid
-	offer    pat.Offer          // what agents sign
-	personal bool               // the policy may mean particular agents or keys
-	facts    []fact
-	rules    pat.Rules
-	hosts    []string
+	intents map[string]*Intent // by uid
+	offer   pat.Offer          // what agents sign
+	facts   []fact
+	rules   pat.Rules
+	hosts   []string
 }
 
 // A Service is a Definition that is served: joined to the state of this process. It is whole when it is made and does

@@ -16,6 +16,7 @@ type Program struct {
 	Nodes      map[string]*model.Constraint // by id, for telling what was not met
 	Targets    map[string][]string          // UID → names of the targets that hold it
 	Agents     map[string][]AgentName       // by agent id
+	Assignees  map[string]map[string]bool   // by name of a target, the IRIs that its rules are for
 	Slots      []FactSlot
 	Leaves     []*Leaf
 	Keys       bool     // some duty to sign names a whole key
@@ -56,10 +57,17 @@ func Compile(ctx context.Context, tree map[string]any, w World, found *model.Fin
 func (n *normalizer) program() *Program {
 	p := &Program{
 		Form: n.form, World: n.w, Strategy: n.d.Strategy(), Rules: map[int]*Rule{}, Nodes: map[string]*model.Constraint{},
-		Targets: n.intentTargets(), Agents: map[string][]AgentName{}, Leaves: n.Leaves, Spelling: n.spelled(),
+		Targets: n.intentTargets(), Agents: map[string][]AgentName{}, Assignees: map[string]map[string]bool{},
+		Leaves: n.Leaves, Spelling: n.spelled(),
 	}
 	for _, r := range n.rules {
 		p.Rules[r.N] = r
+		if r.Assignee != "" {
+			if p.Assignees[r.Target.Name] == nil {
+				p.Assignees[r.Target.Name] = map[string]bool{}
+			}
+			p.Assignees[r.Target.Name][r.Assignee] = true
+		}
 		for _, d := range r.Duties {
 			p.Keys = p.Keys || len(d.Keys) > 0
 			if !d.Charge.IsZero() && !slices.Contains(p.Currencies, d.Charge.Currency) {
