@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
@@ -15,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// evaluateTime bounds what Evaluate may spend on one question.
-const evaluateTime = 10 * time.Second
+// maxEvaluated bounds the expressions that are evaluated for one question.
+const maxEvaluated = 5_000_000
 
 // A DutyMode is which duties a permission waits for.
 type DutyMode string
@@ -75,14 +74,16 @@ func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o Evalu
 		return Evaluation{}, err
 	}
 	e := p.evaluation.rules()
-	ctx, cancel := context.WithTimeout(ctx, evaluateTime)
-	defer cancel()
 	s := p.situate(q, w, o)
 	in, err := ast.InterfaceToValue(s.input)
 	if err != nil {
 		return Evaluation{}, fmt.Errorf("evaluating the policy: %w", err)
 	}
-	answer, err := rules.Ask(ctx, &p.evaluation.query, in)
+	steps := rules.NewSteps(ctx, maxEvaluated)
+	answer, err := steps.Ask(&p.evaluation.query, in)
+	if steps.Exhausted() {
+		return Evaluation{}, fmt.Errorf("evaluating the policy takes more than %d steps", maxEvaluated)
+	}
 	if err != nil {
 		return Evaluation{}, err
 	}

@@ -28,5 +28,6 @@ const (
 	SearchedRules       = 300   // permissions, and as many prohibitions
 	SearchedConstraints = 9_000
 	WarnedConstraints   = 500 // more than are warned of
+	ConditionedRules    = 250 // published on a busy machine
 	UnknownKeys         = 50_000
 )

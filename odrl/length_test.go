@@ -28,5 +28,6 @@ const (
 	SearchedRules       = 20    // permissions, and as many prohibitions
 	SearchedConstraints = 2_000
 	WarnedConstraints   = 120 // more than are warned of
+	ConditionedRules    = 3   // published on a busy machine
 	UnknownKeys         = 5_000
 )

@@ -27,10 +27,8 @@ type LoadOptions struct {
 // Load makes a Policy of any ODRL document, to be evaluated by itself: IRIs name what they
 // name, no intents and no agents are looked up, and nothing need be enforceable. Publish is for policies
 // that the gateway enforces. The list holds errors and warnings with their JSON pointers; where it holds
-// an error the Policy is nil. Loading spends at most two seconds and fetches nothing.
+// an error the Policy is nil. Loading is bounded by what the document holds and expands to, and fetches nothing.
 func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List) {
-	ctx, cancel := context.WithTimeout(ctx, publishTime)
-	defer cancel()
 	found := model.Findings{Lenient: o.Lenient}
 	l := model.OpenLibrary(ctx, doc, o.Profiles, &found)
 	if l == nil || found.Failed() {
@@ -63,8 +61,6 @@ type ValidateOptions struct {
 // under some requests or can never be active, values that do not fit their operand, deprecated terms.
 // Whether the gateway could enforce it depends on the service: Publish checks that.
 func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
-	ctx, cancel := context.WithTimeout(ctx, publishTime)
-	defer cancel()
 	found := model.Findings{Lenient: o.Lenient}
 	l := model.OpenLibrary(ctx, doc, o.Profiles, &found)
 	if l == nil {
@@ -96,9 +92,7 @@ func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 // as the constraints that they stand for. Reading it gives the same policies, and writing it again the
 // same bytes. It is nil where the list holds an error; lenient and profiles are those of LoadOptions.
 func Canonical(doc []byte, lenient bool, profiles ...string) ([]byte, problem.List) {
-	ctx, cancel := context.WithTimeout(context.Background(), publishTime)
-	defer cancel()
 	found := model.Findings{Lenient: lenient}
-	out := model.Canonical(ctx, doc, profiles, &found)
+	out := model.Canonical(context.Background(), doc, profiles, &found)
 	return out, found.List
 }

@@ -67,7 +67,7 @@ func TestPublishingInNoTimeStaysWithOPA(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p.program.Leaves = nil
-	p.plan, p.residual, p.unplanned = plan.Compile(ctx, p.program, p.inputs)
+	p.plan, p.residual, p.unplanned = plan.Compile(ctx, p.program, p.inputs, plan.UsualBounds)
 	if p.plan != nil || p.unplanned == nil {
 		t.Error("a plan that nobody compared")
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -14,10 +13,6 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/plan"
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
-
-// publishTime bounds what Publish may spend on one document. It is a variable for the tests, which share a machine with
-// others and are about what is wrong with a document, not about how soon that is found.
-var publishTime = 2 * time.Second
 
 // A Policy is a published policy: read, checked, resolved against the World and compiled. It does not
 // change and is safe for concurrent use.
@@ -39,11 +34,9 @@ type Policy struct {
 
 // Publish makes a Policy of an ODRL document as it is served. Everything in it is enforced or refused:
 // the list holds every error found, each with its JSON pointer, and the warnings. Where it holds an
-// error the Policy is nil. Publishing spends at most two seconds. It reads nothing but its arguments;
-// remote contexts and profiles are not fetched.
+// error the Policy is nil. What publishing may spend is counted and never measured, so that the same document has the
+// same answer on every machine. It reads nothing but its arguments; remote contexts and profiles are not fetched.
 func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
-	ctx, cancel := context.WithTimeout(ctx, publishTime)
-	defer cancel()
 	var found model.Findings
 	tree := model.DecodeTree(doc, &found)
 	m, isObject := tree.(map[string]any)
@@ -73,7 +66,7 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	for uid, names := range compiled.Targets {
 		p.targetNames[uid] = strings.Join(names, "\x00")
 	}
-	p.plan, p.residual, p.unplanned = plan.Compile(ctx, compiled, p.inputs)
+	p.plan, p.residual, p.unplanned = plan.Compile(ctx, compiled, p.inputs, plan.UsualBounds)
 	p.warnings = found.List
 	return p, p.Warnings()
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -119,9 +118,6 @@ func printPolicyProblems(w io.Writer, src source, problems problem.List) {
 	}
 }
 
-// lineTime bounds the work on one line of a batch.
-const lineTime = 10 * time.Second
-
 // errLineTooLong means a line holds more than maxInput bytes; it was read past.
 var errLineTooLong = fmt.Errorf("the line is longer than the %d MiB allowed", maxInput>>20)
 
@@ -168,8 +164,6 @@ func answerLine(ctx context.Context, line []byte, err error, answer func(context
 	if err != nil {
 		return lineError{err.Error()}
 	}
-	ctx, cancel := context.WithTimeout(ctx, lineTime)
-	defer cancel()
 	a, err := answer(ctx, line)
 	if err != nil {
 		return lineError{err.Error()}

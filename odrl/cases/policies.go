@@ -32,7 +32,7 @@ func (s *policies) load(ctx context.Context, document []byte, lenient bool) (*od
 	if s.size += len(key); s.size > maxPolicies || s.loaded == nil {
 		s.loaded, s.size = map[string]loadedPolicy{}, len(key)
 	}
-	if ctx.Err() == nil { // else the policy may be readable in the time of another case
+	if ctx.Err() == nil { // else reading was stopped
 		s.loaded[key] = loadedPolicy{p, problems}
 	}
 	return p, problems

@@ -5,13 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/uimgate/uimgate/odrl"
 )
-
-// caseTime bounds the work on one case.
-const caseTime = 10 * time.Second
 
 // A Report is what became of a Table.
 type Report struct {
@@ -48,8 +44,6 @@ func (t *Table) Run(ctx context.Context, read func(path string) ([]byte, error))
 }
 
 func (c *Case) run(ctx context.Context, read func(path string) ([]byte, error), loaded *policies) Result {
-	ctx, cancel := context.WithTimeout(ctx, caseTime)
-	defer cancel()
 	out := Result{Name: c.Name, Line: c.Line, Differences: []Difference{}}
 	e, err := c.evaluate(ctx, read, loaded)
 	if err != nil {

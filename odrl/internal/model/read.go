@@ -48,7 +48,7 @@ func NewReader(ctx context.Context, n *Names) *reader {
 	}
 }
 
-// fits counts towards a bound and reports once when it is passed or the time is up.
+// fits counts towards a bound and reports once when it is passed, or reading was stopped.
 func (r *reader) fits(count *int, most int, what, pointer string) bool {
 	if r.stopped {
 		return false
@@ -59,7 +59,7 @@ func (r *reader) fits(count *int, most int, what, pointer string) bool {
 		r.Problems.Errorf("too-large", pointer, "a policy has at most %d %s", most, what)
 	case r.Problems.Full():
 	case r.ctx.Err() != nil:
-		r.Problems.Errorf("too-slow", pointer, "reading the policy takes too long: it is too large")
+		r.Problems.Errorf("stopped", pointer, "reading the policy was stopped")
 	default:
 		return true
 	}

@@ -18,7 +18,7 @@ import (
 
 var (
 	errDiffers   = errors.New("the plan and OPA do not agree")
-	errUncertain = errors.New("comparing the plan with OPA takes too long")
+	errUncertain = errors.New("comparing the plan with OPA")
 )
 
 // A planCheck holds a plan against OPA. First each constraint by itself, at the values around its own and with facts
@@ -28,22 +28,26 @@ type planCheck struct {
 	inputs  *Inputs
 	plan    *Plan
 	leaves  map[string][2][]planEntry // by id: holds, fails
+	steps   *rules.Steps
 }
 
 // checked holds a plan against OPA; nil where they agree.
-func checked(ctx context.Context, p *rules.Program, in *Inputs, made *Plan) error {
+func checked(ctx context.Context, p *rules.Program, in *Inputs, made *Plan, most int) error {
 	leaves := p.Leaves
-	c := &planCheck{program: p, inputs: in, plan: made, leaves: map[string][2][]planEntry{}}
+	c := &planCheck{program: p, inputs: in, plan: made, leaves: map[string][2][]planEntry{}, steps: rules.NewSteps(ctx, most)}
 	c.index()
-	facts, err := c.constraints(ctx, leaves)
+	facts, err := c.constraints(leaves)
 	if err == nil {
-		err = c.rules(ctx, facts, len(leaves))
+		err = c.rules(facts, len(leaves))
 	}
 	if err == nil {
-		err = c.requests(ctx)
+		err = c.requests()
 	}
-	if ctx.Err() != nil {
-		return errUncertain
+	switch {
+	case c.steps.Exhausted():
+		return fmt.Errorf("%w takes more than %d steps", errUncertain, most)
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w was stopped", errUncertain)
 	}
 	return err
 }
@@ -69,7 +73,7 @@ func (c *planCheck) index() {
 }
 
 // constraints compares each constraint, and returns the values that were tried by slot.
-func (c *planCheck) constraints(ctx context.Context, leaves []*rules.Leaf) (map[string][]ast.Value, error) {
+func (c *planCheck) constraints(leaves []*rules.Leaf) (map[string][]ast.Value, error) {
 	facts, seen := map[string][]ast.Value{}, map[string]bool{}
 	for _, l := range leaves {
 		slot := l.Slot.Key()
@@ -86,7 +90,7 @@ func (c *planCheck) constraints(ctx context.Context, leaves []*rules.Leaf) (map[
 			tried = append(tried, wrong(tried)...)
 		}
 		for _, fact := range append(tried, nil) {
-			if err := c.constraint(ctx, l, slot, fact); err != nil {
+			if err := c.constraint(l, slot, fact); err != nil {
 				return nil, err
 			}
 		}
@@ -94,16 +98,16 @@ func (c *planCheck) constraints(ctx context.Context, leaves []*rules.Leaf) (map[
 	return facts, nil
 }
 
-func (c *planCheck) constraint(ctx context.Context, l *rules.Leaf, slot string, fact ast.Value) error {
+func (c *planCheck) constraint(l *rules.Leaf, slot string, fact ast.Value) error {
 	facts := ast.NewObject()
 	if fact != nil {
 		facts.Insert(ast.StringTerm(slot), ast.NewTerm(fact))
 	}
 	id := ast.StringTerm(l.ID)
 	input := ast.NewObject([2]*ast.Term{ast.StringTerm("leaves"), ast.ArrayTerm(id)}, [2]*ast.Term{KeyFacts, ast.NewTerm(facts)})
-	want, err := rules.Ask(ctx, &c.program.Engine.Leaves, input)
+	want, err := c.steps.Ask(&c.program.Engine.Leaves, input)
 	if err != nil {
-		return fmt.Errorf("comparing the plan with OPA: %w", err)
+		return fmt.Errorf("%w: %w", errUncertain, err)
 	}
 	f := c.plan.Frame()
 	defer c.plan.Done(f)
@@ -128,7 +132,7 @@ func (c *planCheck) constraint(ctx context.Context, l *rules.Leaf, slot string, 
 type circumstance map[string]ast.Value
 
 // rules compares whole answers. How many is bounded by how large the policy is; the first are the most telling.
-func (c *planCheck) rules(ctx context.Context, facts map[string][]ast.Value, leaves int) error {
+func (c *planCheck) rules(facts map[string][]ast.Value, leaves int) error {
 	const least, most, work = 12, 400, 5_000
 	usual, odd := c.circumstances()
 	runs := len(odd)
@@ -155,7 +159,7 @@ func (c *planCheck) rules(ctx context.Context, facts map[string][]ast.Value, lea
 			for k, v := range in {
 				input.Insert(ast.StringTerm(k), ast.NewTerm(v))
 			}
-			if err := c.whole(ctx, input, i%2 == 0 || runs > 2*least); err != nil {
+			if err := c.whole(input, i%2 == 0 || runs > 2*least); err != nil {
 				return err
 			}
 		}
@@ -218,27 +222,27 @@ func (c *planCheck) circumstances() (usual, odd []circumstance) {
 }
 
 // whole compares the outcome of one input document, and the reasons.
-func (c *planCheck) whole(ctx context.Context, input ast.Object, reasons bool) error {
+func (c *planCheck) whole(input ast.Object, reasons bool) error {
 	f := c.plan.Frame()
 	defer c.plan.Done(f)
 	if !c.plan.Load(f, input) {
 		return nil // OPA decides
 	}
 	c.plan.Run(f, "outcome")
-	if err := c.same(ctx, f, input, "outcome", &c.program.Engine.Outcome); err != nil || !reasons {
+	if err := c.same(f, input, "outcome", &c.program.Engine.Outcome); err != nil || !reasons {
 		return err
 	}
 	c.plan.Run(f, "reasons")
-	return c.same(ctx, f, input, "reasons", &c.program.Engine.Reasons)
+	return c.same(f, input, "reasons", &c.program.Engine.Reasons)
 }
 
-func (c *planCheck) same(ctx context.Context, f *Frame, input ast.Value, answer string, q *rego.PreparedEvalQuery) error {
+func (c *planCheck) same(f *Frame, input ast.Value, answer string, q *rego.PreparedEvalQuery) error {
 	if f.Failed {
 		return nil // OPA decides
 	}
-	want, err := rules.Ask(ctx, q, input)
+	want, err := c.steps.Ask(q, input)
 	if err != nil {
-		return fmt.Errorf("comparing the plan with OPA: %w", err)
+		return fmt.Errorf("%w: %w", errUncertain, err)
 	}
 	if c.plan.Answer(f, answer).Compare(want) != 0 {
 		return fmt.Errorf("%w about the %s", errDiffers, answer)
@@ -247,7 +251,7 @@ func (c *planCheck) same(ctx context.Context, f *Frame, input ast.Value, answer 
 }
 
 // requests compares the plan as Decide uses it: with the rules of one intent only, and the facts as a frame takes them.
-func (c *planCheck) requests(ctx context.Context) error {
+func (c *planCheck) requests() error {
 	const most = 8
 	agents := append([]string{""}, model.SortedKeys(c.inputs.agents)...)
 	uids := model.SortedKeys(c.inputs.targets)
@@ -271,9 +275,9 @@ func (c *planCheck) requests(ctx context.Context) error {
 		f.Run(in.Outcome)
 		f.Run(in.Reasons)
 		input := c.inputs.Document(&r, false)
-		err := c.same(ctx, f, input, "outcome", &c.program.Engine.Outcome)
+		err := c.same(f, input, "outcome", &c.program.Engine.Outcome)
 		if err == nil {
-			err = c.same(ctx, f, input, "reasons", &c.program.Engine.Reasons)
+			err = c.same(f, input, "reasons", &c.program.Engine.Reasons)
 		}
 		c.plan.Done(f)
 		if err != nil {

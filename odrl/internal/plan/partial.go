@@ -10,6 +10,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/storage"
+
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // maxResidual bounds the text of a residual. What a policy leaves beyond that is evaluated by the prepared query.
@@ -27,13 +29,21 @@ type Residual struct {
 var errResidual = errors.New("partial evaluation")
 
 // partially evaluates the semantics module over the policy's data.
-func partially(ctx context.Context, compiler *ast.Compiler, store storage.Store) (*Residual, error) {
-	queries, err := rego.New(
+func partially(ctx context.Context, compiler *ast.Compiler, store storage.Store, most int) (*Residual, error) {
+	query, err := rego.New(
 		rego.Query(residualQuery), rego.Compiler(compiler), rego.Store(store), rego.StoreReadAST(true),
 		rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.Unknowns([]string{"input"}),
-	).Partial(ctx)
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%w takes too long", errResidual)
+	).PrepareForPartial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errResidual, err)
+	}
+	steps := rules.NewSteps(ctx, most)
+	queries, err := query.Partial(ctx, rego.EvalExternalCancel(steps))
+	switch {
+	case steps.Exhausted():
+		return nil, fmt.Errorf("%w takes more than %d steps", errResidual, most)
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%w was stopped", errResidual)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errResidual, err)

@@ -195,10 +195,19 @@ func (p *Plan) Load(f *Frame, input ast.Object) bool {
 	return true
 }
 
-// Compile makes the plan of a policy, if the residual of the policy allows it and the plan answers as OPA does; else
-// the error is why there is none.
-func Compile(ctx context.Context, p *rules.Program, in *Inputs) (*Plan, *Residual, error) {
-	left, err := partially(ctx, p.Engine.Compiler, p.Engine.Store)
+// Bounds are how many expressions of a policy OPA may visit for its plan.
+type Bounds struct {
+	Partial  int // to evaluate the policy partially; each takes about 10 µs
+	Compared int // to compare the plan with OPA; each takes about 1 µs
+}
+
+// UsualBounds are about two seconds of each, more than twice what the largest policies of the tests take.
+var UsualBounds = Bounds{Partial: 200_000, Compared: 2_000_000}
+
+// Compile makes the plan of a policy, if the residual of the policy allows it, both stay within their bounds, and the plan
+// answers as OPA does; else the error is why there is none.
+func Compile(ctx context.Context, p *rules.Program, in *Inputs, most Bounds) (*Plan, *Residual, error) {
+	left, err := partially(ctx, p.Engine.Compiler, p.Engine.Store, most.Partial)
 	if err != nil {
 		return nil, left, err
 	}
@@ -206,7 +215,7 @@ func Compile(ctx context.Context, p *rules.Program, in *Inputs) (*Plan, *Residua
 	if err != nil {
 		return nil, left, err
 	}
-	if err := checked(ctx, p, in, made); err != nil {
+	if err := checked(ctx, p, in, made, most.Compared); err != nil {
 		return nil, left, err
 	}
 	return made, left, nil

@@ -67,7 +67,7 @@ func TestAPlanIsMadeOfWhatIsKnownAndNothingElse(t *testing.T) {
 // The plan's answers are compared with OPA's: one that is wrong is found.
 func TestAWrongPlanIsNotUsed(t *testing.T) {
 	p, in := compiled(t)
-	made, _, err := Compile(t.Context(), p, in)
+	made, _, err := Compile(t.Context(), p, in, UsualBounds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestAWrongPlanIsNotUsed(t *testing.T) {
 				"not": {op: fNone, kids: []*formula{right}, memo: -1},
 			} {
 				s.entries[i].when = wrong
-				if err := checked(t.Context(), p, in, made); err == nil {
+				if err := checked(t.Context(), p, in, made, UsualBounds.Compared); err == nil {
 					t.Errorf("%s %s as %s is not noticed", s.answer, s.name, name)
 				}
 			}

@@ -116,7 +116,11 @@ var ErrUndefined = errors.New("the policy engine gave no answer")
 
 // Ask evaluates one query and returns its object. Anything but exactly one object is an error.
 func Ask(ctx context.Context, q *rego.PreparedEvalQuery, input ast.Value) (ast.Object, error) {
-	results, err := q.Eval(ctx, rego.EvalParsedInput(input))
+	return ask(ctx, q, rego.EvalParsedInput(input))
+}
+
+func ask(ctx context.Context, q *rego.PreparedEvalQuery, options ...rego.EvalOption) (ast.Object, error) {
+	results, err := q.Eval(ctx, options...)
 	if err != nil {
 		return nil, fmt.Errorf("evaluating the policy: %w", err)
 	}

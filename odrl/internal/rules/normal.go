@@ -130,10 +130,10 @@ func (n *normalizer) split(node *model.Rule, a model.Action, t *Target, assignee
 	return !n.Problems.Full() && n.conditioned <= model.MaxConstraints
 }
 
-// stop reports whether expanding should end: the time is up, or enough is wrong already.
+// stop reports whether expanding should end: whoever asked has gone, or enough is wrong already.
 func (n *normalizer) stop(pointer string) bool {
 	if n.ctx.Err() != nil {
-		n.Problems.Errorf("too-slow", pointer, "expanding the policy takes too long: it is too large")
+		n.Problems.Errorf("stopped", pointer, "expanding the policy was stopped")
 		return true
 	}
 	return n.Problems.Full()

@@ -1,0 +1,42 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+)
+
+// Steps counts what OPA evaluates: it asks before each expression whether it has to stop. So how much of a policy is
+// evaluated depends on the policy, and not on how busy the machine is. It is for one evaluation after another.
+type Steps struct {
+	ctx   context.Context //nolint:containedctx // Steps live as long as one Publish or one question
+	left  int
+	ended bool // ctx has
+}
+
+// NewSteps allows so many expressions, of about a microsecond each, as long as ctx lasts.
+func NewSteps(ctx context.Context, most int) *Steps { return &Steps{ctx: ctx, left: most} }
+
+// Cancelled takes one step. OPA calls it.
+func (s *Steps) Cancelled() bool {
+	if s.left--; s.left%1024 == 0 {
+		s.ended = s.ctx.Err() != nil
+	}
+	return s.left < 0 || s.ended
+}
+
+// Cancel ends the evaluation. OPA asks for it.
+func (s *Steps) Cancel() { s.left = -1 }
+
+// Exhausted reports whether an evaluation was ended because all steps were taken.
+func (s *Steps) Exhausted() bool { return s.left < 0 }
+
+// Ask is Ask within the steps.
+func (s *Steps) Ask(q *rego.PreparedEvalQuery, input ast.Value) (ast.Object, error) {
+	if err := s.ctx.Err(); err != nil {
+		return nil, fmt.Errorf("evaluating the policy: %w", err)
+	}
+	return ask(s.ctx, q, rego.EvalParsedInput(input), rego.EvalExternalCancel(s))
+}
