@@ -15,7 +15,7 @@ import (
 
 // A check is a compiled schema: what a value is held against. It is walked here and not by a library, because no library
 // can be stopped: this walk counts its steps. What is valid is what the library santhosh-tekuri/jsonschema says, with
-// which tests compare it.
+// which tests compare it, and which has the last word on what the operator wrote (reference.go).
 type check struct {
 	never    bool // the schema false
 	nullable bool // anyOf: [this, null]

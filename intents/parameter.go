@@ -150,13 +150,15 @@ func (b *builder) finish(at string, p Parameter, m strictjson.Object, inputs boo
 	if broken {
 		return []Parameter{p}
 	}
-	check, tracking, err := compile(only(schema, func(name string) bool { return !annotations[name] }), len(w.refs) > 0)
+	asserted := only(schema, func(name string) bool { return !annotations[name] })
+	check, tracking, err := compile(asserted, len(w.refs) > 0)
 	if err != nil {
 		b.hard("schema", at, "the schema cannot be used: %v", err)
 		return []Parameter{p}
 	}
 	p.check, p.tracking = check, tracking
 	b.readDefault(at, &p, m)
+	b.confirm(at, &p, asserted)
 	return []Parameter{p}
 }
 

@@ -1,0 +1,36 @@
+package intents
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// What the operator wrote has to pass the library too, if it combines schemas or has a default.
+func TestTheLibraryHasTheLastWordOnTheOperatorsSchemas(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		strict bool
+		plain  bool
+		schema map[string]any
+		value  any    // of the default; nil: none
+		found  string // in the problem; empty: there is none
+	}{
+		{"both agree", true, false, map[string]any{"anyOf": []any{map[string]any{"type": "string"}}}, "x", ""},
+		{"no schema to the library", true, false, map[string]any{"anyOf": []any{map[string]any{"type": "text"}}}, nil, "no valid JSON Schema 2020-12"},
+		{"no default to the library", true, true, map[string]any{"type": "integer"}, json.Number("1.5"), "the default breaks"},
+		{"a leaf, which was checked keyword by keyword", true, true, map[string]any{"type": "text"}, nil, ""},
+		{"a document of somebody else", false, false, map[string]any{"anyOf": []any{map[string]any{"type": "text"}}}, nil, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := builder{findings: findings{strict: tt.strict}}
+			b.confirm("/here", &Parameter{check: &check{plain: tt.plain}, Default: tt.value, HasDefault: tt.value != nil}, tt.schema)
+			switch {
+			case tt.found == "" && len(b.list) > 0, tt.found != "" && (len(b.list) != 1 || !strings.Contains(b.list[0].Message, tt.found)):
+				t.Errorf("%v, want %q", b.list, tt.found)
+			}
+		})
+	}
+}
