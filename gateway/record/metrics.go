@@ -86,7 +86,8 @@ func NewMetrics() *Metrics {
 		}),
 	}
 	m.zero()
-	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.refused, m.shed, m.unsettled,
+	m.registry.MustRegister(
+		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.refused, m.shed, m.unsettled,
 		m.late, m.answersLost, m.clockSteps, m.auditFailed, m.auditLost, m.reload, m.reloaded,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
