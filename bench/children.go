@@ -221,6 +221,7 @@ func writeConfig(dir, upstream, store, price string) (*config.Config, config.Pro
 		"uimgate.yaml": `data: ` + filepath.Join(dir, "data") + `
 store: "` + store + `"
 billing: {credit: 1000000 USD, newcomers: 1000000 USD}
+pat: {newcomers: 1000000000/hour}
 server: {listen: 127.0.0.1:0, per_address: 1000000000/second, issue_per_address: 100000/minute}
 admin: {listen: 127.0.0.1:0}
 services:

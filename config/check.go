@@ -140,6 +140,7 @@ func (l *loader) checkAdmin(c *Config) {
 
 func (l *loader) checkPAT(p *PAT) {
 	l.rolling("pat.limit", p.Limit)
+	l.rolling("pat.newcomers", p.Newcomers)
 	keys := map[string]int{}
 	for i, a := range p.Allow {
 		path := "pat.allow[" + strconv.Itoa(i) + "]"

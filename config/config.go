@@ -163,7 +163,7 @@ type Party struct {
 type IntentRule struct {
 	Agreement AgreementRule `yaml:"agreement" default:"any" enum:"any,fresh" doc:"fresh: only for PATs from a fresh agreement."`
 	Proof     ProofRule     `yaml:"proof" enum:"required,optional" doc:"Whether each call needs a proof of key: required, or optional, which leaves it to the policy. Default: required where a call charges."`
-	Ceiling   limit.Rate    `yaml:"ceiling" doc:"Most calls of all agents together, such as 1000/hour. Default: none."` // empty Period: none
+	Ceiling   limit.Rate    `yaml:"ceiling" doc:"Most calls of all agents together, such as 1000/hour. Default: none but pat.newcomers."` // empty Period: none
 }
 
 // FactSources are tried in order.
@@ -192,6 +192,7 @@ type PAT struct {
 	Admission    Admission     `yaml:"admission" default:"open" enum:"open,allowlist,approval" doc:"open: every key that agrees. allowlist: the keys in allow. approval: the operator approves each agent."`
 	Allow        []Allowed     `yaml:"allow" max:"10000" doc:"Admitted keys: thumbprints, or {id, key} to reserve the agent id too."`
 	Limit        limit.Rate    `yaml:"limit" default:"10000/hour" doc:"Calls per agent where the policy sets no common limit."`
+	Newcomers    limit.Rate    `yaml:"newcomers" default:"100000/hour" doc:"Free calls of each intent by all agents together that nobody approved, under open admission, where the intent has no ceiling. Calls that charge are bounded by billing."`
 	SuspendAfter int           `yaml:"suspend_after" default:"0" min:"0" max:"1000000000" doc:"Refused attempts within one period of a limit the policy forbids to exceed, after which the agent is blocked. 0: never."`
 }
 

@@ -111,6 +111,7 @@ func TestFiveLinesMakeAGateway(t *testing.T) {
 		"pat": config.PAT{
 			Algorithm: config.EdDSA, TTL: time.Hour, Leeway: 30 * time.Second, Freshness: config.FreshnessOptional,
 			Admission: config.AdmissionOpen, Limit: limit.Rate{Max: 10000, Period: limit.Hour},
+			Newcomers: limit.Rate{Max: 100_000, Period: limit.Hour},
 		},
 		"billing": config.Billing{Mode: config.Postpaid, Retain: 400 * 24 * time.Hour}, "audit": config.Audit{},
 		"telemetry": config.Telemetry{Log: config.Log{Level: config.LogInfo, Format: config.LogAuto}, Metrics: true},
@@ -167,7 +168,7 @@ services:
   id: other
   hosts: [other.example]
   public_url: https://other.example
-pat: {algorithm: ES256, ttl: 30m, leeway: 10s, renew_grace: 5m, freshness: required, admission: allowlist, allow: [0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I, {id: agent-1, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}], limit: 100/day, suspend_after: "${SUSPEND:-7}"}
+pat: {algorithm: ES256, ttl: 30m, leeway: 10s, renew_grace: 5m, freshness: required, admission: allowlist, allow: [0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I, {id: agent-1, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}], limit: 100/day, newcomers: 500/minute, suspend_after: "${SUSPEND:-7}"}
 billing: {mode: postpaid, credit: 10 USD, newcomers: 2.50 USD, retain: 1d12h}
 audit: {parameters: true}
 telemetry: {log: {level: debug, format: json}, metrics: false}
@@ -207,7 +208,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				{Key: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"},
 				{AgentID: "agent-1", Key: jkt},
 			},
-			Limit: limit.Rate{Max: 100, Period: limit.Day}, SuspendAfter: 7,
+			Limit: limit.Rate{Max: 100, Period: limit.Day}, Newcomers: limit.Rate{Max: 500, Period: limit.Minute}, SuspendAfter: 7,
 		},
 		config.Billing{
 			Mode: config.Postpaid, Credit: money.Amount{Nano: 10 * money.Unit, Currency: "USD"},

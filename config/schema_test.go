@@ -81,7 +81,7 @@ services:
   parties: {}
   assignee: mapped
   intents: {}
-pat: {algorithm: EdDSA, ttl: 1h, leeway: 30s, renew_grace: 0s, freshness: optional, admission: open, allow: [], limit: 10000/hour, suspend_after: 0}
+pat: {algorithm: EdDSA, ttl: 1h, leeway: 30s, renew_grace: 0s, freshness: optional, admission: open, allow: [], limit: 10000/hour, newcomers: 100000/hour, suspend_after: 0}
 billing: {mode: postpaid, credit: , newcomers: , retain: 400d}
 audit: {parameters: false}
 telemetry: {log: {level: info, format: auto}, metrics: true}

@@ -92,6 +92,9 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		for _, l := range candidate.Limits {
 			wanted.Limits = append(wanted.Limits, store.Reservation{Principal: principal, Limit: l})
 		}
+		if s.OpenAdmission && !e.approved && candidate.Charge.IsZero() && e.intent.Ceiling.Max == 0 {
+			wanted.Limits = append(wanted.Limits, store.Reservation{Limit: limit.OfNewcomers(e.intent.UID.String(), s.Newcomers)})
+		}
 		r.Candidates = append(r.Candidates, wanted)
 	}
 	if charges {

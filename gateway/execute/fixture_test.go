@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
@@ -324,7 +325,7 @@ func (w *world) owed(a *gatetest.Agent) string {
 	return list[0].Held.Decimal() + " held, " + list[0].Captured.Decimal() + " captured"
 }
 
-// standing words limits: how many are left of each.
+// standing words limits: how many are left of each, but for what all strangers of a test share.
 func standing(result execute.Result, refused *reason.Refusal) string {
 	limits := result.Standing
 	if refused != nil {
@@ -332,6 +333,9 @@ func standing(result execute.Result, refused *reason.Refusal) string {
 	}
 	var list []string
 	for _, s := range limits {
+		if strings.HasPrefix(s.ID, limit.OfNewcomers("", limit.Rate{}).ID) {
+			continue
+		}
 		list = append(list, fmt.Sprintf("%d of %s", s.Left, s.Rate))
 	}
 	slices.Sort(list)

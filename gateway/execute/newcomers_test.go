@@ -55,3 +55,28 @@ func TestOneStrangerDoesNotUseUpTheCreditOfAll(t *testing.T) {
 		t.Errorf("half a day later strangers made %v paid calls; want 10 together", next)
 	}
 }
+
+// Keys are free, so limits of each agent bound nothing by themselves: what strangers call together is bounded, which does
+// not touch agents that were approved, nor calls that strangers pay for.
+func TestStrangersShareACeiling(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "pat: {newcomers: 6/hour}\n", quickUpstream)
+	known := w.fresh()
+	w.approve(known)
+	asked := call{intent: item, parameters: `{"id":"x"}`}
+	for range 6 {
+		w.must(w.fresh(), asked)
+	}
+	late := w.fresh()
+	if _, refused, _ := w.do(late, asked); refused == nil || refused.Reason != reason.ServiceCeiling || refused.RetryAfter <= 0 {
+		t.Errorf("%+v", refused)
+	}
+	for range 10 {
+		w.must(known, asked)
+	}
+	w.must(late, call{intent: buy, parameters: `{"product":"x"}`})
+	w.must(late, call{intent: find, parameters: `{"q":"lamp"}`}) // each intent by itself
+	for range 3 {
+		w.must(w.fresh(), call{intent: shared}) // which has a ceiling of its own
+	}
+}

@@ -95,6 +95,7 @@ func (l *loading) service(at int) *Definition {
 		ID: c.ID, Issuer: c.IssuerOr(catalog.Namespaces()[0]), PublicURL: c.PublicURL, Catalog: catalog, License: licenseField(catalog.License),
 		MaxBody: l.config.Server.MaxBody, Hold: c.Upstream.Timeout + settleTime, TokenRate: l.config.PAT.Limit,
 		SuspendAfter: int64(l.config.PAT.SuspendAfter), OpenAdmission: l.config.PAT.Admission == config.AdmissionOpen,
+		Newcomers: l.config.PAT.Newcomers,
 		Credit: store.Billing{
 			Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit, Newcomers: l.config.Billing.Newcomers,
 		},

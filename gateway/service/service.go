@@ -39,6 +39,8 @@ type Definition struct {
 	SuspendAfter int64
 	// OpenAdmission: agents that the operator has not approved may agree; they share one bound on credit.
 	OpenAdmission bool
+	// Newcomers bounds the free calls of each intent by all of these agents together, where the intent has no ceiling.
+	Newcomers limit.Rate
 
 	intents map[string]*Intent // by uid
 	offer   pat.Offer          // what agents sign

@@ -54,8 +54,8 @@ func TestAnAgentDiscoversAgreesAndExecutes(t *testing.T) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	for name, want := range map[string]string{
-		"Uim-Request-Id": "r-1", "Ratelimit-Policy": `"hour";q=1000;w=3600, "pat";q=10000;w=86400`, "Cache-Control": "no-store",
-		"Content-Type": "application/json",
+		"Uim-Request-Id": "r-1", "Ratelimit-Policy": `"hour";q=1000;w=3600, "pat";q=10000;w=86400, "service";q=100000;w=3600`,
+		"Cache-Control": "no-store", "Content-Type": "application/json",
 	} {
 		if got.header.Get(name) != want {
 			t.Errorf("%s = %q, want %q", name, got.header.Get(name), want)

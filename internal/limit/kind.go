@@ -11,7 +11,7 @@ const (
 	Policy Kind = iota
 	// Token is the limit that a PAT carries, over all calls of its agent.
 	Token
-	// Ceiling is the limit that the service sets for an intent, shared by all agents.
+	// Ceiling is the limit that the service sets for an intent, shared by all agents or by all newcomers.
 	Ceiling
 )
 
@@ -19,6 +19,7 @@ const (
 const (
 	tokenID       = "pat"
 	ceilingPrefix = "ceiling:"
+	newcomers     = "newcomers:" // after ceilingPrefix; no intent begins so, because its uid has three parts
 )
 
 // KindOf returns the kind of the limit whose counter has an ID.
@@ -39,4 +40,9 @@ func OfToken(r Rate) Limit { return Limit{ID: tokenID, Rate: r, Kind: Token} }
 // OfService returns the limit that the service sets for all calls of an intent together.
 func OfService(intent string, r Rate) Limit {
 	return Limit{ID: ceilingPrefix + intent, Rate: r, Kind: Ceiling}
+}
+
+// OfNewcomers returns the limit of all calls of an intent together by agents that nobody approved.
+func OfNewcomers(intent string, r Rate) Limit {
+	return Limit{ID: ceilingPrefix + newcomers + intent, Rate: r, Kind: Ceiling}
 }

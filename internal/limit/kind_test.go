@@ -17,6 +17,7 @@ func TestLimitsOfNoPolicyKeepTheirIDs(t *testing.T) {
 	}{
 		{limit.OfToken(r), "pat", limit.Token},
 		{limit.OfService("example.com:buy:v1", r), "ceiling:example.com:buy:v1", limit.Ceiling},
+		{limit.OfNewcomers("example.com:buy:v1", r), "ceiling:newcomers:example.com:buy:v1", limit.Ceiling},
 		{limit.Limit{ID: "0123456789abcdef", Rate: r}, "0123456789abcdef", limit.Policy},
 	} {
 		if want := (limit.Limit{ID: c.id, Rate: r, Kind: c.kind}); c.got != want {
