@@ -82,13 +82,13 @@ func (v *verdict) about(x *rules.Entry) bool {
 
 // bounds reports whether a constraint limits, rather than conditions, the rule.
 func (v *verdict) bounds(x *rules.Entry, c *model.Constraint) bool {
-	return !x.Node.Kind.Duty() && v.e.Limiting(c)
+	return v.e.Limiting(c, x.Node.Kind)
 }
 
 // over is a limit that the question's own count exceeds.
 func (v *verdict) over(x *rules.Entry) *model.Constraint {
 	for _, c := range conditionsOf(x) {
-		if id, _ := v.e.IDOf(c); v.e.Limiting(c) && v.s.counted(v.e, c) && !v.holds[id] {
+		if id, _ := v.e.IDOf(c); v.bounds(x, c) && v.s.counted(v.e, c) && !v.holds[id] {
 			return c
 		}
 	}
@@ -121,10 +121,20 @@ func (v *verdict) lacking(x *rules.Entry, list []*model.Constraint) []string {
 	var missing []string
 	for _, c := range model.Flatten(list) {
 		if id, ok := v.e.IDOf(c); ok && !v.holds[id] && !v.bounds(x, c) {
-			missing = append(missing, c.String())
+			missing = append(missing, c.String()+v.uncounted(x, c))
 		}
 	}
 	return missing
+}
+
+// uncounted is why a condition is no limit that could be counted by; empty where it is none, or was decided all the same.
+func (v *verdict) uncounted(x *rules.Entry, conditions ...*model.Constraint) string {
+	for _, u := range rules.Uncounted(v.e.Names, conditions, x.Node.Kind) {
+		if id, ok := v.e.IDOf(u.Constraint); ok && !v.holds[id] && !v.fails[id] {
+			return ": " + u.Message
+		}
+	}
+	return ""
 }
 
 // conditionsOf are the constraints and refinements of a rule, conjunctions taken apart.

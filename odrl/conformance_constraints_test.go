@@ -231,6 +231,18 @@ func operandRows() []row {
 			asks: []ask{on("ann use x", ok+" limit:5/hour"), on("ann use x", "RATE_LIMIT_EXCEEDED").with(`"rateLimit":6`)},
 		},
 		row{
+			name: "a limit without its period", from: "uimgate",
+			says: "What cannot be counted by permits nothing, whatever is counted.",
+			doc:  constrained("uim:rateLimit", "lteq", `5`, ""), fault: "warning unit /permission/0/constraint",
+			asks: []ask{on("ann use x", missed), on("ann use x", missed).with(`"rateLimit":3`)},
+		},
+		row{
+			name: "a limit the wrong way round", from: "V 4.5, uimgate",
+			says: "A count that bounds no use is compared where the question counts, and unknown else.",
+			doc:  constrained("count", "gteq", `5`, ""), fault: "warning limit /permission/0/constraint",
+			asks: []ask{on("ann use x", missed), on("ann use x", met).with(`"count":5`), on("ann use x", missed).with(`"count":4`)},
+		},
+		row{
 			name: "timeWindow", from: "UIM 6.2", says: "The moment is inside the window.",
 			doc: constrained("uim:timeWindow", "within", `{"start":"2026-06-01T00:00:00Z","end":"2026-06-30T00:00:00Z"}`, ""), lenient: true,
 			asks: []ask{on("ann use x", ok), on("ann use x", none).at("2026-07-30T00:00:00Z")},

@@ -100,13 +100,15 @@ func (v *verdict) evaluation() Evaluation {
 	ev.Duties = v.owed(best, unmet)
 	switch v.ruling {
 	case "conflict":
-		ev.deny(reason.PolicyConflict, v.in("prohibiting")[0], "the policy both permits and prohibits this")
+		x := v.in("prohibiting")[0]
+		ev.deny(reason.PolicyConflict, x, "the policy both permits and prohibits this"+v.uncounted(x, conditionsOf(x)...))
 	case "unmet":
 		why, detail := unmetReason(unmet[0])
 		ev.deny(why, unmet[0], detail)
 		ev.Charges = v.charges(unmet)
 	case "prohibited":
-		ev.deny(reason.PolicyViolation, v.in("prohibiting")[0], "the policy prohibits this")
+		x := v.in("prohibiting")[0]
+		ev.deny(reason.PolicyViolation, x, "the policy prohibits this"+v.uncounted(x, conditionsOf(x)...))
 	case "permit":
 		ev.Permit, ev.Rule = true, best[0].x.Node.Name()
 		ev.Limits, ev.Charges = best[0].limits, best[0].charges

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // A phrasing words a policy as it stands: of any action, with the names that it uses.
@@ -54,6 +55,13 @@ func (r phrasing) rule(node *model.Rule) Sentence {
 	case model.Prohibition:
 		s.Terms = r.doubt(node.Constraints, "the prohibition holds all the same")
 	default:
+	}
+	for _, u := range rules.UncountedOf(r.Names, node) {
+		then := "the permission does not apply"
+		if node.Kind == model.Prohibition {
+			then = "the prohibition holds all the same"
+		}
+		s.Terms = append(s.Terms, "Nothing is counted by "+u.Constraint.String()+", so "+then+": "+u.Message+".")
 	}
 	s.Terms = append(s.Terms, r.roles(node)...)
 	for _, d := range node.Duties {
@@ -117,7 +125,7 @@ func (r phrasing) failing(node *model.Rule, who string) string {
 func (r phrasing) only(conditions []*model.Constraint) []string {
 	list := make([]string, 0, len(conditions)+1)
 	for _, c := range conditions {
-		if counts(c) && len(c.Right) == 1 {
+		if counts(c) && len(rules.Uncounted(r.Names, []*model.Constraint{c}, model.Permission)) == 0 {
 			list = append(list, capital(r.times(c))+".")
 			continue
 		}

@@ -25,7 +25,21 @@ const maxPairs = 1_000_000
 // Analyse reports conflicts, duties to do what is prohibited, and rules that can never be active. Names are compared as
 // they are written, with what the document has of collections and actions.
 func Analyse(l *model.Library, f *model.NormalForm) {
-	newAnalyst(newCompiler(l.Names, literal), f).all(true)
+	a := newAnalyst(newCompiler(l.Names, literal), f)
+	a.uncounted()
+	a.all(true)
+}
+
+// uncounted reports limits that nothing can be counted by.
+func (a *analyst) uncounted() {
+	for _, r := range a.form.Rules {
+		if a.Problems.Warned() {
+			return
+		}
+		for _, u := range UncountedOf(a.Names, r.Node) {
+			a.Problems.Warnf(u.Code, u.Pointer, "%s", u.Message)
+		}
+	}
 }
 
 // A meeting is one request that two rules match; a part is empty where any will do.

@@ -145,7 +145,7 @@ func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constra
 	var limits []any
 	for _, c := range model.Flatten(list) {
 		switch {
-		case !x.Node.Kind.Duty() && e.Limiting(c):
+		case e.Limiting(c, x.Node.Kind):
 			limits = append(limits, e.leaf(c).ID)
 		case x.Node.Kind.Duty() && c.Logic == "" && e.leaf(c).usage:
 		default:
@@ -158,9 +158,14 @@ func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constra
 	return rest
 }
 
-// Limiting reports whether a constraint limits how often, which is counted and not compared.
-func (e *Evaluable) Limiting(c *model.Constraint) bool {
-	return c.Logic == "" && c.Left().Kind == model.Count && c.Operator != "neq"
+// Limiting reports whether a constraint limits how often, which is counted and not compared. One that cannot be counted by is
+// a condition like any other, unknown as long as the question does not give the count.
+func (e *Evaluable) Limiting(c *model.Constraint, kind model.RuleKind) bool {
+	if c.Logic != "" || c.Left().Kind != model.Count || kind.Duty() {
+		return false
+	}
+	_, ok := e.rate(c, kind)
+	return ok
 }
 
 // targets writes the assets that a rule names. What is part of the call, as the payload signed and the
@@ -262,7 +267,7 @@ func (e *Evaluable) LimitsOf(x *Entry, a *model.Action, targetName string, count
 		list = slices.Concat(list, a.Refinements)
 	}
 	for _, c := range model.Flatten(list) {
-		if e.Limiting(c) {
+		if e.Limiting(c, x.Node.Kind) {
 			bounds = append(bounds, c)
 			continue
 		}

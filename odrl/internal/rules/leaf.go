@@ -139,7 +139,7 @@ func (k *compiler) compileLeaf(c *model.Constraint) *Leaf {
 	}
 	row := kindRows[kindOf(c)]
 	single := len(c.Right) == 1 || len(c.Right) > 1 && slices.Contains(model.SetOperators, l.Operator)
-	if !single || row.operators != nil && !slices.Contains(row.operators, l.Operator) || !row.compile(k, l, c) {
+	if !single || !k.readable(c) || row.operators != nil && !slices.Contains(row.operators, l.Operator) || !row.compile(k, l, c) {
 		l.Kind, l.Operator, l.Value, l.Window = "none", "none", nil, false
 		l.read = func(any) (any, bool) { return nil, false }
 	}
@@ -148,6 +148,21 @@ func (k *compiler) compileLeaf(c *model.Constraint) *Leaf {
 		l.Key += "#" + c.Status
 	}
 	return l
+}
+
+// readable reports whether a constraint on a count tells which number it is compared with, and in which time; any other is.
+func (k *compiler) readable(c *model.Constraint) bool {
+	if c.Left().Kind != model.Count {
+		return true
+	}
+	for i := range c.Right {
+		one := *c
+		one.Right = c.Right[i : i+1]
+		if _, _, ok := k.bound(&one); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // decidable compiles a constraint that must be decided for each call, and reports one that cannot.

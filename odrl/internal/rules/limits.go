@@ -14,11 +14,7 @@ import (
 // rate reads a limit: at most N executions in a period. A permission has it as count or rateLimit
 // lteq N, a prohibition by gt N.
 func (k *compiler) rate(c *model.Constraint, kind model.RuleKind) (limit.Rate, bool) {
-	if len(c.Right) != 1 || c.Right[0].Window {
-		k.Problems.Errorf("limit", c.Pointer, "%s compares with one number", c.Operand)
-		return limit.Rate{}, false
-	}
-	count, period, ok := k.countAndPeriod(c)
+	count, period, ok := k.bound(c)
 	if !ok {
 		return limit.Rate{}, false
 	}
@@ -36,19 +32,39 @@ func (k *compiler) rate(c *model.Constraint, kind model.RuleKind) (limit.Rate, b
 		k.Problems.Errorf("limit", c.Pointer, "%s in a %s is a limit and compares by %s, not %s", c.Operand, kind, want, op)
 		return limit.Rate{}, false
 	}
-	if c.Status != "" {
-		used, ok := model.ParseCount(c.Status)
-		if !ok || used < 0 || period != limit.Lifetime {
-			k.Problems.Errorf("status", c.Pointer, "a status is a whole number of uses, on a count without a unit")
-			return limit.Rate{}, false
-		}
-		count = max(count-used, 0)
-	}
-	if count < 0 || count > limit.MaxCount {
-		k.Problems.Errorf("limit", c.Right[0].Pointer, "a limit is a whole number from 0 to %d", int64(limit.MaxCount))
+	if count < 0 {
+		k.outOfBounds(c)
 		return limit.Rate{}, false
 	}
+	if used, ok := model.ParseCount(c.Status); ok {
+		count = max(count-used, 0)
+	}
 	return limit.Rate{Max: count, Period: period}, true
+}
+
+// bound reads the number and the period of a limit, whatever its operator; false where either cannot be read, which is reported.
+func (k *compiler) bound(c *model.Constraint) (int64, limit.Period, bool) {
+	if len(c.Right) != 1 || c.Right[0].Window {
+		k.Problems.Errorf("limit", c.Pointer, "%s compares with one number", c.Operand)
+		return 0, "", false
+	}
+	count, period, ok := k.countAndPeriod(c)
+	if !ok {
+		return 0, "", false
+	}
+	if count < 0 || count > limit.MaxCount {
+		k.outOfBounds(c)
+		return 0, "", false
+	}
+	if used, ok := model.ParseCount(c.Status); c.Status != "" && (!ok || used < 0 || period != limit.Lifetime) {
+		k.Problems.Errorf("status", c.Pointer, "a status is a whole number of uses, on a count without a unit")
+		return 0, "", false
+	}
+	return count, period, true
+}
+
+func (k *compiler) outOfBounds(c *model.Constraint) {
+	k.Problems.Errorf("limit", c.Right[0].Pointer, "a limit is a whole number from 0 to %d", int64(limit.MaxCount))
 }
 
 func (k *compiler) countAndPeriod(c *model.Constraint) (int64, limit.Period, bool) {
