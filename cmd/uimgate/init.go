@@ -27,6 +27,7 @@ const initTime = 2 * time.Minute
 
 type initSettings struct {
 	document, out string
+	refs          string // directory
 	force         bool
 	options       openapi.Options
 }
@@ -41,9 +42,14 @@ README.md of what is left to do. What cannot be offered is listed there and on s
 
 Run it again when the document changes: intents follow the document except where you edited them, those
 whose operations are gone are marked retired, and other files that you edited are left alone, with the new
-text beside them as NAME.new. References out of the document are never followed.`,
+text beside them as NAME.new.
+
+A document may be in several files: references to .yaml, .yml and .json files in its directory and below are
+followed, or in and below the directory that --refs names. Other addresses are never fetched for a reference.
+An operation that needs what cannot be read is not offered, and what it needs is named.`,
 		Example: `  uimgate init --openapi api.yaml --namespace example.com
   uimgate init --openapi https://api.example.com/openapi.json --namespace example.com --out gateway
+  uimgate init --openapi spec/public/api.yaml --refs spec --namespace example.com
   uimgate init --openapi api.yaml --namespace example.com --tag orders --exclude '/internal/*'`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if s.document == "" || s.options.Namespace == "" {
@@ -59,6 +65,7 @@ text beside them as NAME.new. References out of the document are never followed.
 	f.StringVar(&s.document, "openapi", "", "the document: a file, or an https URL (http on loopback)")
 	f.StringVar(&s.options.Namespace, "namespace", "", "the DNS name that the intents belong to, such as example.com")
 	f.StringVar(&s.out, "out", "", "directory to write to (default: the namespace)")
+	f.StringVar(&s.refs, "refs", "", "directory whose files the document's references may read (default: the document's own)")
 	f.StringArrayVar(&s.options.Include, "include", nil, "only operations whose operationId or path matches (* is any text); repeatable")
 	f.StringArrayVar(&s.options.Exclude, "exclude", nil, "no operations whose operationId or path matches; repeatable")
 	f.StringArrayVar(&s.options.Tags, "tag", nil, "only operations with this tag; repeatable")
@@ -81,6 +88,13 @@ func (s *initSettings) run(ctx context.Context, stderr io.Writer) error {
 	data, err := s.read(ctx)
 	if err != nil {
 		return err
+	}
+	if s.options.Source == nil {
+		top, err := s.openRefs()
+		if err != nil {
+			return err
+		}
+		defer top.Close() //nolint:errcheck // it was only read
 	}
 	found, err := openapi.Convert(ctx, data, s.options)
 	if errors.Is(err, openapi.ErrOptions) {
@@ -110,6 +124,9 @@ func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 	}
 	client := fetch.New(fetch.Options{UserAgent: "uimgate-init", Timeout: initTime})
 	defer client.Close()
+	if s.refs != "" {
+		return nil, usageError{errors.New("--refs is for documents that are files: nothing is read for a document that was fetched")}
+	}
 	answer, err := client.Get(ctx, s.document, fetch.Document{
 		Accept: "application/vnd.oai.openapi+json, application/json, application/yaml;q=0.9, */*;q=0.5", Max: openapi.MaxDocument,
 	})
@@ -121,6 +138,32 @@ func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 	}
 	s.options.Source = answer.URL
 	return answer.Body, nil
+}
+
+// openRefs opens the directory whose files the document may refer to. No name and no symbolic link leads out of it.
+func (s *initSettings) openRefs() (*os.Root, error) {
+	dir := s.refs
+	if dir == "" {
+		dir = filepath.Dir(s.document)
+	}
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	to, err := filepath.Abs(s.document)
+	if err != nil {
+		return nil, err
+	}
+	name, err := filepath.Rel(from, to)
+	if err != nil || !filepath.IsLocal(name) {
+		return nil, usageError{fmt.Errorf("--refs %s: the document %s is not below it", s.refs, s.document)}
+	}
+	top, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.options.Files, s.options.Name = top.FS(), filepath.ToSlash(name)
+	return top, nil
 }
 
 // shownSource is the document without a URL's query, which may hold a key.

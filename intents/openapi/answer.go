@@ -13,7 +13,13 @@ const maxOutputs = 200
 
 // answer maps the answer of a successful call to outputs: the members of its object, or one output for all of it.
 func (c *call) answer() error {
-	responses := object(c.op.tree["responses"])
+	var responses map[string]any
+	if v := c.op.tree["responses"]; v != nil {
+		var err error
+		if responses, err = c.follow(v, "responses"); err != nil {
+			return err
+		}
+	}
 	var good []string
 	other := false
 	for _, status := range slices.Sorted(maps.Keys(responses)) {

@@ -116,7 +116,7 @@ func (c *call) assemble(uid intents.UID) error {
 
 // description returns the summary and the rest of the description.
 func (c *call) description() string {
-	summary, more := trimmed(c.op.tree["summary"], maxNested), trimmed(c.op.tree["description"], maxDescription)
+	summary, more := trimmed(c.textAt(c.op.tree["summary"]), maxNested), trimmed(c.textAt(c.op.tree["description"]), maxDescription)
 	var out string
 	switch {
 	case summary == "" && more == "":

@@ -3,7 +3,6 @@ package openapi
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // combine reads the keywords that apply several schemas to one value.
@@ -59,7 +58,7 @@ func (r *schemaReader) discriminate(m map[string]any, alternative, converted any
 	if property == "" || !isRef || !isObject || out["$ref"] != nil {
 		return
 	}
-	name := ref[strings.LastIndexByte(ref, '/')+1:]
+	name := schemaName(ref)
 	var values []any
 	mapping := object(d["mapping"])
 	if len(mapping) > maxSchemas {

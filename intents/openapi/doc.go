@@ -11,8 +11,8 @@
 // not describe completely, is left out, with the reason. Every intent that is returned has been read by package
 // intents, strictly.
 //
-// The package does no I/O. References are followed inside the document only; size, depth, operations and the work for
-// each are bounded.
+// References are followed inside the document and to files of Options.Files, the only I/O of the package; nothing is
+// fetched. Size, depth, files, operations and the work for each are bounded.
 //
 // Not supported, and listed for each operation that needs it: bodies other than JSON objects and URL-encoded forms,
 // required headers and cookies, answers that are not JSON, $dynamicRef, callbacks, links and webhooks.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/url"
+	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -16,27 +16,32 @@ type document struct {
 	root map[string]any
 	old  bool // 3.0: $ref has no siblings, nullable and boolean exclusive bounds
 	note string
+
+	files *files // that it may refer to; nil: none
 }
 
 // read detects the format of a document, OpenAPI or Swagger, and its version.
-func read(data []byte) (*document, error) {
-	if len(data) > MaxDocument {
-		return nil, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrDocument, len(data), MaxDocument)
-	}
-	root, err := decode(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+func read(data []byte, o Options) (*document, error) {
+	left := &budget{bytes: MaxDocument, nodes: maxNodes, marks: maxMarks}
+	root, err := decode(data, left)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
+	}
+	var more *files
+	if o.Files != nil {
+		more = &files{fsys: o.Files, entry: path.Clean(o.Name), left: left, read: map[string]*file{}}
+		more.anchorFile(root, more.entry)
 	}
 	version, swagger := text(root["openapi"]), text(root["swagger"])
 	switch {
 	case swagger == "2.0" || swagger == "2":
-		return &document{root: fromSwagger(root), old: true}, nil
+		return &document{root: fromSwagger(root, more), old: true, files: more}, nil
 	case version == "3.0" || strings.HasPrefix(version, "3.0."):
-		return &document{root: root, old: true}, nil
+		return &document{root: root, old: true, files: more}, nil
 	case version == "3.1" || strings.HasPrefix(version, "3.1."):
-		return &document{root: root}, nil
+		return &document{root: root, files: more}, nil
 	case version == "3.2" || strings.HasPrefix(version, "3.2."):
-		return &document{root: root, note: "it is OpenAPI 3.2, read as 3.1: what 3.2 added is not mapped"}, nil
+		return &document{root: root, files: more, note: "it is OpenAPI 3.2, read as 3.1: what 3.2 added is not mapped"}, nil
 	case version != "" || swagger != "":
 		return nil, fmt.Errorf("%w: its version is %.20q; OpenAPI 3.0 and 3.1 and Swagger 2.0 are read", ErrDocument, version+swagger)
 	default:
@@ -44,12 +49,19 @@ func read(data []byte) (*document, error) {
 	}
 }
 
+// A budget is what may still be read: all files of a document together cost no more than one could.
+type budget struct{ bytes, nodes, marks int }
+
 // decode reads JSON, else YAML. A document that begins with a quoted name is JSON, and its errors are those of JSON:
 // YAML would accept much that JSON does not.
-func decode(data []byte) (map[string]any, error) {
+func decode(data []byte, left *budget) (map[string]any, error) {
+	if left.bytes -= len(data); left.bytes < 0 {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are read of all files together", len(data), MaxDocument)
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	rest, ok := bytes.CutPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
 	if !ok || !bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte{'"'}) {
-		return decodeYAML(data)
+		return decodeYAML(data, left)
 	}
 	root, err := strictjson.DecodeObject(data)
 	if err != nil {
@@ -85,53 +97,6 @@ func list(v any) []any {
 func flag(v any) bool {
 	b, _ := v.(bool)
 	return b
-}
-
-// An outsideError is a reference to another document.
-type outsideError struct{ ref string }
-
-func (e *outsideError) Error() string {
-	return fmt.Sprintf("it refers to %s, outside the document, and nothing else is ever loaded: bundle the documents into one first",
-		excerpt(e.ref))
-}
-
-// pointer returns the JSON pointer of a reference, which must stay inside the document.
-func pointer(ref string) (string, error) {
-	inside, ok := strings.CutPrefix(ref, "#")
-	if !ok {
-		return "", &outsideError{ref}
-	}
-	plain, err := url.PathUnescape(inside)
-	if err != nil || plain != "" && plain[0] != '/' {
-		return "", fmt.Errorf("the reference %s cannot be followed: only places such as #/components/schemas/Name can", excerpt(ref))
-	}
-	return plain, nil
-}
-
-const maxHops = 16
-
-// follow resolves a reference in place of anything but a schema: a parameter, body, answer or path.
-func (d *document) follow(v any, what string) (map[string]any, error) {
-	for range maxHops {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil, fmt.Errorf("%s is not an object but %s", what, strictjson.Kind(v))
-		}
-		ref, ok := m["$ref"].(string)
-		if !ok {
-			return m, nil
-		}
-		at, err := pointer(ref)
-		if err != nil {
-			return nil, err
-		}
-		next, found := strictjson.Lookup(d.root, at)
-		if !found {
-			return nil, fmt.Errorf("%s refers to %s, which is not in the document", what, excerpt(ref))
-		}
-		v = next
-	}
-	return nil, fmt.Errorf("%s refers to itself", what)
 }
 
 // excerpt quotes a text of the document in one short line, fit for a terminal.

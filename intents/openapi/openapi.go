@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"regexp"
 	"strings"
@@ -13,7 +14,8 @@ import (
 
 // The bounds on one document.
 const (
-	MaxDocument   = 64 << 20 // bytes
+	MaxDocument   = 64 << 20 // bytes, those of the files it refers to included
+	MaxFiles      = 5000     // that it refers to
 	MaxOperations = 20_000
 )
 
@@ -29,6 +31,11 @@ type Options struct {
 	Namespace string
 	// Source is the address from which the document was fetched, the base of relative server addresses. May be nil.
 	Source *url.URL
+	// Files are the files to which the document may refer, and Name is its own path among them, the base of relative
+	// references. Without Files a reference that leaves the document costs the operations that need it. Only regular files
+	// whose names end in .yaml, .yml or .json are read, and none that are hidden.
+	Files fs.FS
+	Name  string
 	// Include and Exclude are patterns of operationIds and paths, in which * matches any text and ? one character. Without
 	// Include every operation is selected; Exclude takes precedence.
 	Include, Exclude []string
@@ -90,7 +97,7 @@ func Convert(ctx context.Context, data []byte, o Options) (found *Import, err er
 	if err != nil {
 		return nil, err
 	}
-	d, err := read(data)
+	d, err := read(data, o)
 	if err != nil {
 		return nil, err
 	}

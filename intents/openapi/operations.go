@@ -39,7 +39,7 @@ type operation struct {
 func (w *work) run(ctx context.Context) error {
 	info := object(w.root["info"])
 	w.out.Title, w.out.Version = line(text(info["title"]), 150), line(text(info["version"]), 100)
-	w.out.Description = trimmed(info["description"], maxDescription)
+	w.out.Description = trimmed(w.textAt(info["description"]), maxDescription)
 	w.out.TermsURL = webAddress(text(info["termsOfService"]))
 	w.version = versionOf(text(info["version"]))
 	if w.note != "" {
@@ -71,9 +71,12 @@ func (w *work) unmapped(operation, reason string) {
 
 // operations returns the selected operations by path and method. Others are counted or reported.
 func (w *work) operations() ([]*operation, error) {
-	paths, ok := w.root["paths"].(map[string]any)
-	if !ok {
+	if w.root["paths"] == nil {
 		return nil, fmt.Errorf("%w: it has no paths", ErrDocument)
+	}
+	paths, err := w.follow(w.root["paths"], "paths")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
 	var out []*operation
 	count := 0
@@ -82,9 +85,9 @@ func (w *work) operations() ([]*operation, error) {
 			continue
 		}
 		shown := line(path, 200)
-		item, err := w.follow(paths[path], "the path")
+		item, err := w.whole(paths[path], "the path")
 		if err != nil {
-			w.unmapped(shown, err.Error())
+			w.unmapped(shown, line(err.Error(), 400))
 			continue
 		}
 		for i, method := range allMethods {
@@ -96,8 +99,12 @@ func (w *work) operations() ([]*operation, error) {
 				return nil, fmt.Errorf("%w: it has more than %d operations", ErrDocument, MaxOperations)
 			}
 			op := &operation{key: strings.ToUpper(method) + " " + shown, method: strings.ToUpper(method), path: path, item: item}
-			if op.tree, ok = v.(map[string]any); !ok {
-				w.unmapped(op.key, "the operation is not an object")
+			if op.tree, err = w.whole(v, "the operation"); err != nil {
+				w.unmapped(op.key, line(err.Error(), 400))
+				continue
+			}
+			if ref, ok := object(v)["$ref"].(string); ok && isShell(op.tree) {
+				w.unmapped(op.key, "it refers to "+excerpt(ref)+", where no operation is described")
 				continue
 			}
 			op.id = text(op.tree["operationId"])
@@ -121,6 +128,16 @@ func (w *work) operations() ([]*operation, error) {
 		}
 	}
 	return out, nil
+}
+
+// isShell reports whether an operation says nothing about its call.
+func isShell(tree map[string]any) bool {
+	for _, name := range []string{"operationId", "summary", "description", "parameters", "requestBody", "responses"} {
+		if tree[name] != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // name gives UIDs: first to operations that have one already, then to the others.

@@ -1,13 +1,13 @@
 package openapi
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // The bounds on one parameter's schema. Values beyond them are not checked here, but by the service; a note reports it.
@@ -31,19 +31,25 @@ type schemaReader struct {
 	budget int
 	depth  int
 	open   []frame
-	defs   map[string]string // pointers in the document that need a place in $defs, and its name
+	defs   map[string]definition // by place
 	err    error
 }
 
 // A frame is one reference that is being followed.
 type frame struct {
-	pointer string
-	depth   int
+	place string // from lookup
+	depth int
+}
+
+// A definition is a schema that needs a place in $defs, and its name there.
+type definition struct {
+	name   string
+	target any
 }
 
 // schema reads the schema of one parameter. The error is about references that leave the document.
 func (d *document) schema(v any, output bool, note func(string)) (map[string]any, error) {
-	r := &schemaReader{document: d, output: output, note: note, budget: maxSchemas, depth: maxValueDepth, defs: map[string]string{}}
+	r := &schemaReader{document: d, output: output, note: note, budget: maxSchemas, depth: maxValueDepth, defs: map[string]definition{}}
 	if output {
 		r.budget, r.depth = outputSchemas, outputDepth
 	}
@@ -51,13 +57,12 @@ func (d *document) schema(v any, output bool, note func(string)) (map[string]any
 	defs := map[string]any{}
 	for len(defs) < len(r.defs) {
 		for _, at := range slices.Sorted(maps.Keys(r.defs)) {
-			name := r.defs[at]
-			if _, done := defs[name]; done {
+			d := r.defs[at]
+			if _, done := defs[d.name]; done {
 				continue
 			}
-			target, _ := strictjson.Lookup(r.root, at)
 			r.open = []frame{{at, 0}}
-			defs[name] = r.convert(target, 0, 2)
+			defs[d.name] = r.convert(d.target, 0, 2)
 			r.open = nil
 		}
 	}
@@ -106,26 +111,23 @@ func (r *schemaReader) convert(v any, depth, level int) any {
 }
 
 func (r *schemaReader) reference(ref string, m map[string]any, depth, level int) any {
-	at, err := pointer(ref)
-	if err != nil {
-		if r.err == nil {
-			r.err = err
-		}
-		return map[string]any{}
-	}
-	target, found := strictjson.Lookup(r.root, at)
-	if !found {
+	target, at, err := r.lookup(ref)
+	if errors.Is(err, errNowhere) {
 		r.note("the reference " + excerpt(ref) + " leads nowhere: any value is taken there")
 		return map[string]any{}
 	}
+	if err != nil {
+		r.err = cmp.Or(r.err, err)
+		return map[string]any{}
+	}
 	for _, f := range r.open {
-		if f.pointer != at {
+		if f.place != at {
 			continue
 		}
 		if r.output || f.depth >= depth { // an answer's inner parts need no more, and a recursion on one value has no end
 			return map[string]any{}
 		}
-		return map[string]any{"$ref": "#/$defs/" + r.define(at)}
+		return map[string]any{"$ref": "#/$defs/" + r.define(at, target)}
 	}
 	r.open = append(r.open, frame{at, depth})
 	out := r.convert(target, depth, level+1)
@@ -143,18 +145,19 @@ func (r *schemaReader) reference(ref string, m map[string]any, depth, level int)
 }
 
 // define returns the name in $defs of a schema that contains itself.
-func (r *schemaReader) define(at string) string {
-	if name, ok := r.defs[at]; ok {
-		return name
+func (r *schemaReader) define(at string, target any) string {
+	if d, ok := r.defs[at]; ok {
+		return d.name
 	}
-	name := kebab(at[strings.LastIndexByte(at, '/')+1:])
-	if name == "" {
-		name = "schema"
+	name := cmp.Or(kebab(schemaName(at)), "schema")
+	taken := map[string]bool{}
+	for _, d := range r.defs {
+		taken[d.name] = true
 	}
-	for taken := slices.Collect(maps.Values(r.defs)); slices.Contains(taken, name); {
+	for taken[name] {
 		name += "-2"
 	}
-	r.defs[at] = name
+	r.defs[at] = definition{name, target}
 	return name
 }
 
@@ -307,6 +310,13 @@ func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 func (r *schemaReader) properties(m, out map[string]any, depth, level int) map[string]bool {
 	hidden := map[string]bool{}
 	all := object(m["properties"])
+	if ref, ok := all["$ref"].(string); ok { // a property of that name would have a schema
+		v, _, err := r.lookup(ref)
+		if err != nil {
+			r.err = cmp.Or(r.err, err)
+		}
+		all = object(v)
+	}
 	fresh := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if r.otherDirection(all[name]) {
@@ -340,11 +350,10 @@ func (r *schemaReader) otherDirection(v any) bool {
 		if !ok {
 			return false
 		}
-		at, err := pointer(ref)
-		if err != nil {
+		var err error
+		if v, _, err = r.lookup(ref); err != nil {
 			return false
 		}
-		v, _ = strictjson.Lookup(r.root, at)
 	}
 	return false
 }

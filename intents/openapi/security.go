@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"regexp"
@@ -25,7 +26,14 @@ var (
 // credentials reads the security schemes.
 func (w *work) credentials() {
 	w.secret = map[string]bool{}
-	schemes := object(object(w.root["components"])["securitySchemes"])
+	at, _, err := w.lookup("#/components/securitySchemes")
+	if err == nil {
+		at, err = w.resolve(at, "securitySchemes")
+	}
+	if err != nil && !errors.Is(err, errNowhere) {
+		w.remark("", "what the service wants to see is not known: "+line(err.Error(), 400))
+	}
+	schemes := object(at)
 	for _, name := range slices.Sorted(maps.Keys(schemes)) {
 		s, err := w.follow(schemes[name], "the security scheme")
 		if err != nil {

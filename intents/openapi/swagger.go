@@ -17,10 +17,14 @@ const (
 // fromSwagger converts a Swagger 2.0 document to OpenAPI 3.0. Definitions keep their place, so that references to them
 // stay valid; references to parameters and answers are replaced by their targets, because these change their form.
 // Malformed parts stay unchanged, and are reported with their operation.
-func fromSwagger(root map[string]any) map[string]any {
-	s := &swagger{&document{root: root, old: true}, root}
+func fromSwagger(root map[string]any, more *files) map[string]any {
+	s := &swagger{&document{root: root, old: true, files: more}, root}
 	paths := map[string]any{}
-	for path, item := range object(root["paths"]) {
+	described, err := s.follow(root["paths"], "paths")
+	if err != nil {
+		described = nil
+	}
+	for path, item := range described {
 		paths[path] = s.path(item)
 	}
 	out := map[string]any{
@@ -57,15 +61,18 @@ func (s *swagger) servers() []any {
 }
 
 func (s *swagger) path(v any) any {
-	item, err := s.follow(v, "the path")
+	item, err := s.whole(v, "the path")
 	if err != nil {
 		return v
 	}
 	out := maps.Clone(item)
 	delete(out, "parameters")
-	for method, op := range item {
-		if _, ok := op.(map[string]any); ok && slices.Contains(allMethods, method) {
-			out[method] = s.operation(object(op), list(item["parameters"]))
+	for method, v := range item {
+		if !slices.Contains(allMethods, method) {
+			continue
+		}
+		if op, err := s.whole(v, "the operation"); err == nil {
+			out[method] = s.operation(op, list(item["parameters"]))
 		}
 	}
 	return out
@@ -141,8 +148,8 @@ func (s *swagger) media(op map[string]any, name string) []string {
 }
 
 func (s *swagger) responses(v any, produces []string) any {
-	all, ok := v.(map[string]any)
-	if !ok {
+	all, err := s.follow(v, "responses")
+	if err != nil {
 		return v
 	}
 	out := map[string]any{}

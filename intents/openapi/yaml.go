@@ -20,17 +20,16 @@ const (
 )
 
 // decodeYAML reads a document of YAML as the tree that its JSON would be.
-func decodeYAML(data []byte) (root map[string]any, err error) {
+func decodeYAML(data []byte, left *budget) (root map[string]any, err error) {
 	defer func() { // panics of the parser
 		if r := recover(); r != nil {
 			root, err = nil, errors.New("it is not valid YAML")
 		}
 	}()
-	marks := 0
 	for _, mark := range []string{"\n", ",", ":", "[", "{"} {
-		marks += bytes.Count(data, []byte(mark))
+		left.marks -= bytes.Count(data, []byte(mark))
 	}
-	if marks > maxMarks {
+	if left.marks < 0 {
 		return nil, errors.New("it holds more YAML than can be read: write it as JSON")
 	}
 	var node yaml.Node
@@ -40,7 +39,7 @@ func decodeYAML(data []byte) (root map[string]any, err error) {
 	if node.Kind != yaml.DocumentNode || len(node.Content) != 1 {
 		return nil, errors.New("it is empty")
 	}
-	r := yamlReader{open: map[*yaml.Node]bool{}}
+	r := yamlReader{left: left, open: map[*yaml.Node]bool{}}
 	v, err := r.value(node.Content[0], 0)
 	if err != nil {
 		return nil, err
@@ -53,13 +52,13 @@ func decodeYAML(data []byte) (root map[string]any, err error) {
 }
 
 type yamlReader struct {
-	nodes int
-	open  map[*yaml.Node]bool // aliases being expanded
+	left *budget
+	open map[*yaml.Node]bool // aliases being expanded
 }
 
 func (r *yamlReader) value(n *yaml.Node, depth int) (any, error) {
-	if r.nodes++; r.nodes > maxNodes {
-		return nil, fmt.Errorf("it holds more than %d values", maxNodes)
+	if r.left.nodes--; r.left.nodes < 0 {
+		return nil, fmt.Errorf("it holds more than %d values, with those of the files before it", maxNodes)
 	}
 	if depth > strictjson.MaxDepth {
 		return nil, fmt.Errorf("line %d: it is nested deeper than %d levels", n.Line, strictjson.MaxDepth)

@@ -1,0 +1,182 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// files are what a document of several files refers to. Each is read when the first reference to it is followed.
+type files struct {
+	fsys  fs.FS
+	entry string // path of the document itself
+	left  *budget
+	read  map[string]*file
+}
+
+// A file is one that was asked for: its tree, or the reason why it has none.
+type file struct {
+	tree   map[string]any
+	reason string
+}
+
+// tree returns the content of the file name, which ref begins with. The error is an *outsideError.
+func (f *files) tree(name, ref string) (any, error) {
+	u, err := url.Parse(name)
+	var reason string
+	switch {
+	case err != nil || u.RawQuery != "" || u.ForceQuery:
+		reason = "such a name cannot be followed"
+	case u.Scheme != "" || u.Host != "" || u.User != nil:
+		reason = "another address is never fetched"
+	case f == nil:
+		reason = "no other file is read here: put all into one document, or keep the files beside it and name it as a file"
+	default:
+		have := f.read[u.Path]
+		if have == nil {
+			have = &file{}
+			have.tree, have.reason = f.load(u.Path)
+			f.read[u.Path] = have
+		}
+		if have.reason == "" {
+			return have.tree, nil
+		}
+		reason = have.reason
+	}
+	return nil, &outsideError{ref, reason}
+}
+
+// load reads one file, or returns why it is not read.
+func (f *files) load(name string) (tree map[string]any, reason string) {
+	switch hidden := slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return strings.HasPrefix(s, ".") }); {
+	case name == ".." || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/"):
+		return nil, "it is outside of the directory whose files are read"
+	case hidden:
+		return nil, "hidden files are not read"
+	case !readable(name) || !fs.ValidPath(name):
+		return nil, "only files whose names end in .yaml, .yml or .json are read"
+	case len(f.read) >= MaxFiles:
+		return nil, fmt.Sprintf("more than %d files are not read", MaxFiles)
+	}
+	data, err := f.bytes(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "there is no such file"
+	}
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathError.Err
+	}
+	if err == nil {
+		tree, err = decode(data, f.left)
+	}
+	if err != nil {
+		return nil, line(err.Error(), 200)
+	}
+	f.anchorFile(tree, name)
+	return tree, ""
+}
+
+func (f *files) bytes(name string) ([]byte, error) {
+	info, err := fs.Stat(f.fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	if info.Size() > int64(f.left.bytes) {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are read of all files together", info.Size(), MaxDocument)
+	}
+	in, err := f.fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() //nolint:errcheck // it was only read
+	return io.ReadAll(io.LimitReader(in, int64(f.left.bytes)+1))
+}
+
+// readable reports whether a name is one of a file that may hold a part of a document.
+func readable(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name)))
+}
+
+// anchorFile is anchor for a whole file, whose first names may be keywords or those of schemas.
+func (f *files) anchorFile(tree map[string]any, from string) {
+	for name, sub := range tree {
+		if ref, ok := sub.(string); ok && name == "$ref" {
+			tree[name] = f.resolve(ref, from)
+			continue
+		}
+		f.anchor(sub, from, slices.Contains(memberKeywords, name))
+	}
+}
+
+// anchor makes the references in a file relative to the top of fsys, so that they mean the same wherever a part of the file
+// is used. Values that are data are left alone. members: the names in v are chosen by the author, and mean nothing.
+func (f *files) anchor(v any, from string, members bool) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			f.anchor(item, from, false)
+		}
+	case map[string]any:
+		for name, sub := range v {
+			ref, isText := sub.(string)
+			switch {
+			case isText && name == "$ref":
+				v[name] = f.resolve(ref, from)
+			case !members && slices.Contains(dataKeywords, name):
+			case !members && name == "mapping":
+				f.anchorMapping(object(sub), from)
+			default:
+				f.anchor(sub, from, !members && slices.Contains(memberKeywords, name))
+			}
+		}
+	}
+}
+
+var (
+	// dataKeywords hold values of the service, in which $ref is a name like any other.
+	dataKeywords = []string{"default", "enum", "const", "example", "examples"}
+	// memberKeywords hold objects whose names are those of the service.
+	memberKeywords = []string{
+		"properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "schemas", "parameters", "responses", "headers",
+		"requestBodies", "securitySchemes", "securityDefinitions", "pathItems", "paths", "content", "encoding",
+	}
+)
+
+// anchorMapping does it with the mapping of a discriminator, whose values are references or names of schemas.
+func (f *files) anchorMapping(mapping map[string]any, from string) {
+	for value, target := range mapping {
+		if ref := text(target); strings.Contains(ref, "#") || readable(ref) {
+			mapping[value] = f.resolve(ref, from)
+		}
+	}
+}
+
+// resolve makes one reference relative to the top. RFC 3986 5.2.
+func (f *files) resolve(ref, from string) string {
+	name, fragment, hasFragment := strings.Cut(ref, "#")
+	u, err := url.Parse(name)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery {
+		return ref // lookup says why it is not followed
+	}
+	target := from
+	switch {
+	case strings.HasPrefix(u.Path, "/"):
+		target = u.Path
+	case name != "":
+		target = path.Join(path.Dir(from), u.Path)
+	}
+	if target == f.entry {
+		return "#" + fragment
+	}
+	if name = (&url.URL{Path: target}).String(); hasFragment {
+		name += "#" + fragment
+	}
+	return name
+}
