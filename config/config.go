@@ -33,8 +33,8 @@ type Config struct {
 	// Source is the file itself, without its Data.
 	Source File `yaml:"-"`
 
-	Data      string    `yaml:"data" default:"./data" doc:"Directory of the signing keys, state.db, audit.jsonl and admin.token. One process per directory."`
-	Store     Store     `yaml:"store" default:"sqlite" doc:"Where state is kept: sqlite (in the data directory) or postgres://user:password@host/database, shared by several processes."`
+	Data      string    `restart:"true" yaml:"data" default:"./data" doc:"Directory of the signing keys, state.db, audit.jsonl and admin.token. One process per directory."`
+	Store     Store     `restart:"true" yaml:"store" default:"sqlite" doc:"Where state is kept: sqlite (in the data directory) or postgres://user:password@host/database, shared by several processes."`
 	Server    Server    `yaml:"server" doc:"The public listener."`
 	Admin     Admin     `yaml:"admin" doc:"The operator's listener: admin API, health and metrics. It uses the certificate of server.tls where there is one."`
 	Services  []Service `yaml:"services" required:"true" max:"256" doc:"What is offered to agents. A request's service is chosen by its host."`
@@ -49,11 +49,11 @@ type Config struct {
 
 // A Server is the public listener.
 type Server struct {
-	Listen          string         `yaml:"listen" default:"127.0.0.1:8080" doc:"Address and port. Port 0 takes a free one, an empty host listens on every address."`
-	TLS             TLS            `yaml:"tls" doc:"Serve https. Both files or neither."`
+	Listen          string         `restart:"true" yaml:"listen" default:"127.0.0.1:8080" doc:"Address and port. Port 0 takes a free one, an empty host listens on every address."`
+	TLS             TLS            `restart:"true" yaml:"tls" doc:"Serve https. Both files or neither."`
 	TrustedProxies  []netip.Prefix `yaml:"trusted_proxies" max:"256" doc:"Networks whose X-Forwarded-For and X-Forwarded-Host are believed, such as 10.0.0.0/8."`
 	MaxBody         int64          `yaml:"max_body" default:"1MiB" min:"1KiB" max:"64MiB" doc:"Largest request body."`
-	ReadTimeout     time.Duration  `yaml:"read_timeout" default:"10s" min:"100ms" max:"5m" doc:"Time a client has to send its request."`
+	ReadTimeout     time.Duration  `restart:"true" yaml:"read_timeout" default:"10s" min:"100ms" max:"5m" doc:"Time a client has to send its request."`
 	PerAddress      limit.Rate     `yaml:"per_address" default:"100/second" doc:"Requests per client address (IPv6: per /64), counted before any cryptography."`
 	Connections     int            `yaml:"connections_per_address" default:"256" min:"1" max:"16384" doc:"Connections open at once per client address (IPv6: per /64; a /56 may have twice as many, a /48 four times). Those of trusted_proxies are not counted."`
 	IssuePerAddress limit.Rate     `yaml:"issue_per_address" default:"10/minute" doc:"Requests for a PAT per client address."`
@@ -76,7 +76,7 @@ func (t TLS) Certificate() *tls.Certificate { return t.certificate }
 
 // Admin is the operator's listener.
 type Admin struct {
-	Listen string `yaml:"listen" default:"127.0.0.1:8081" doc:"Address and port. An address other machines can reach needs server.tls."`
+	Listen string `restart:"true" yaml:"listen" default:"127.0.0.1:8081" doc:"Address and port. An address other machines can reach needs server.tls."`
 	// Hosts are lower case, without port.
 	Hosts []string `yaml:"hosts" max:"100" doc:"Host names the listener answers to, without port, beside addresses and localhost: such as the name under which metrics are fetched."`
 	Token Secret   `yaml:"token" default:"${UIMGATE_ADMIN_TOKEN:-}" doc:"Bearer token of the admin API. Empty: made once into admin.token in the data directory."`
@@ -184,7 +184,7 @@ type Values []string
 
 // PAT holds how tokens are made and who gets them.
 type PAT struct {
-	Algorithm    Algorithm     `yaml:"algorithm" default:"EdDSA" enum:"EdDSA,ES256,RS256" doc:"How new tokens are signed."`
+	Algorithm    Algorithm     `restart:"true" yaml:"algorithm" default:"EdDSA" enum:"EdDSA,ES256,RS256" doc:"How new tokens are signed."`
 	TTL          time.Duration `yaml:"ttl" default:"1h" min:"1s" max:"24h" doc:"Life of a token."`
 	Leeway       time.Duration `yaml:"leeway" default:"30s" min:"0s" max:"5m" doc:"Clock difference tolerated."`
 	RenewGrace   time.Duration `yaml:"renew_grace" default:"0s" min:"0s" max:"24h" doc:"Time after its end in which a token may still be renewed."`
@@ -219,7 +219,7 @@ type Audit struct {
 
 // Telemetry holds what is logged and measured.
 type Telemetry struct {
-	Log     Log  `yaml:"log" doc:"The log, on stderr."`
+	Log     Log  `restart:"true" yaml:"log" doc:"The log, on stderr."`
 	Metrics bool `yaml:"metrics" default:"true" doc:"Offer /metrics on the admin listener."`
 }
 

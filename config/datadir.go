@@ -2,12 +2,14 @@ package config
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,11 +20,12 @@ import (
 
 // Files of a data directory.
 const (
-	lockFile  = "lock"
-	stateFile = "state.db"
-	auditFile = "audit.jsonl"
-	tokenFile = "admin.token"
-	tempFiles = ".tmp-*"
+	lockFile   = "lock"
+	socketFile = "admin.sock"
+	stateFile  = "state.db"
+	auditFile  = "audit.jsonl"
+	tokenFile  = "admin.token"
+	tempFiles  = ".tmp-*"
 
 	private    = 0o600
 	privateDir = 0o700
@@ -97,7 +100,7 @@ func (d *DataDir) begin() error {
 	}
 	left, err := filepath.Glob(filepath.Join(d.path, tempFiles)) // of writes that a crash cut short
 	for _, path := range left {
-		_ = os.Remove(path)
+		_ = os.RemoveAll(path)
 	}
 	return err
 }
@@ -116,6 +119,41 @@ func (d *DataDir) Close() error { return d.lock.Close() }
 
 // StatePath is where the embedded store keeps its database.
 func (d *DataDir) StatePath() string { return StatePath(d.path) }
+
+// SocketPath is where the gateway that runs on a directory listens for the operator of this machine.
+func SocketPath(dir string) string { return filepath.Join(dir, socketFile) }
+
+// longestSocket is how long the path of a socket may be on every system, in bytes: 104 with the final zero on macOS.
+const longestSocket = 103
+
+// ErrSocketPath means that the path of a data directory is too long for a socket in it.
+var ErrSocketPath = errors.New("the path is too long for a Unix socket")
+
+// ListenOwner listens at SocketPath for the user of this process alone, and removes what an earlier process left there.
+func (d *DataDir) ListenOwner(ctx context.Context) (net.Listener, error) {
+	path := SocketPath(d.path)
+	// Nobody else may connect before the permissions are set, so it is made where others cannot look.
+	hidden, err := os.MkdirTemp(d.path, ".tmp-") // removed by the next start, if not by this one
+	if err != nil {
+		return nil, fmt.Errorf("listening for the operator: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(hidden) }()
+	made := filepath.Join(hidden, "s")
+	if len(made) > longestSocket {
+		return nil, fmt.Errorf("%s: %w", path, ErrSocketPath)
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "unix", made)
+	if err != nil {
+		return nil, fmt.Errorf("listening for the operator: %w", err)
+	}
+	if socket, ok := ln.(*net.UnixListener); ok {
+		socket.SetUnlinkOnClose(false) // it has another name by then; the next start removes it
+	}
+	if err := errors.Join(os.Chmod(made, private), os.Rename(made, path)); err != nil {
+		return nil, errors.Join(fmt.Errorf("listening for the operator: %w", err), ln.Close())
+	}
+	return ln, nil
+}
 
 // StatePath is the same of a directory that another process may hold.
 func StatePath(dir string) string { return filepath.Join(dir, stateFile) }

@@ -48,3 +48,6 @@ func New(c Config) *Server {
 	s.handler = s.build()
 	return s
 }
+
+// SetPerAddress changes Config.PerAddress.
+func (s *Server) SetPerAddress(r limit.Rate) { s.addresses.SetRate(r) }

@@ -27,6 +27,7 @@ func operatorCommands() []*cobra.Command {
 // An operator is the flags of these commands: where the gateway is, by which token, how answers are printed.
 type operator struct {
 	url, tokenFile, config string
+	data                   string
 	service, format        string
 	after                  string
 	limit                  int
@@ -49,6 +50,7 @@ func (o *operator) flags(c *cobra.Command) {
 	f.StringVar(&o.tokenFile, "admin-token-file", "",
 		"file with the admin token (else env "+envAdminToken+", else the configuration's data directory)")
 	f.StringVarP(&o.config, "config", "c", "uimgate.yaml", "the configuration, to find the admin listener and its token")
+	f.StringVar(&o.data, "data", "", "the gateway's data directory, to reach it by its socket (else the configuration's)")
 	f.StringVar(&o.service, "service", "", "the service meant, where the gateway has several")
 	f.StringVarP(&o.format, "output", "o", "table", "table, json or csv")
 }
@@ -78,10 +80,14 @@ func (o *operator) revocation(id, why string) admin.Revocation {
 	return admin.Revocation{Record: o.record(id), Reason: why}
 }
 
-// client returns the client of the gateway meant.
-func (o *operator) client() (*client.Client, error) {
+// client returns the client of the gateway meant: by its socket, where this user may use it, so that it works with any
+// certificate and whatever has become of the configuration; else by the admin listener.
+func (o *operator) client(ctx context.Context) (*client.Client, error) {
 	if err := o.checkFormat(); err != nil {
 		return nil, err
+	}
+	if socket := o.socket(ctx); socket != "" {
+		return client.New(client.Options{Socket: socket}), nil
 	}
 	base, err := client.ParseURL(o.adminURL())
 	if err != nil {
@@ -92,6 +98,19 @@ func (o *operator) client() (*client.Client, error) {
 		return nil, err
 	}
 	return client.New(client.Options{URL: base, Token: token}), nil
+}
+
+// socket is that of the gateway that --data or the configuration describes; empty: there is none, or another way is
+// asked for.
+func (o *operator) socket(ctx context.Context) string {
+	if o.url != "" || o.tokenFile != "" || os.Getenv(envAdminURL) != "" {
+		return ""
+	}
+	dir := o.data
+	if dir == "" {
+		dir = config.DataOf(o.config)
+	}
+	return client.OwnSocket(ctx, dir)
 }
 
 // adminURL is that of --admin, else of the environment, else of the configuration.
@@ -125,7 +144,7 @@ func (o *operator) token() (string, error) {
 
 // call asks the gateway meant. What it refuses is written so that it cannot steer a terminal.
 func call[A any](c *cobra.Command, o *operator, do func(context.Context, *client.Client) (A, error)) (answer A, err error) {
-	api, err := o.client()
+	api, err := o.client(c.Context())
 	if err != nil {
 		return answer, err
 	}

@@ -52,6 +52,7 @@ func statusCommand() *cobra.Command {
 					fmt.Fprintf(out, "Degraded: %s: %s\n", sanitize(name), sanitize(check.Reason))
 				}
 			}
+			printNeedsRestart(out, status.NeedsRestart)
 			if !status.Ready {
 				return errSilent
 			}
@@ -91,6 +92,7 @@ goes on with the one it has, and reload prints each problem as file:line: messag
 				return err
 			}
 			printFound(c, done.Problems)
+			printNeedsRestart(c.ErrOrStderr(), done.NeedsRestart)
 			return printOne(c, o, done, []column[admin.Reload]{
 				textColumn("configuration", func(r admin.Reload) string { return r.Configuration.Hash }),
 				timeColumn("taken_at", func(r admin.Reload) time.Time { return r.Configuration.TakenAt }),
@@ -99,6 +101,13 @@ goes on with the one it has, and reload prints each problem as file:line: messag
 	}
 	o.flags(c)
 	return c
+}
+
+// printNeedsRestart names the settings that were changed and are not in use yet.
+func printNeedsRestart(out io.Writer, settings []string) {
+	for _, s := range settings {
+		fmt.Fprintf(out, "Needs a restart: %s\n", sanitize(s))
+	}
 }
 
 // printFound prints problems as check does.

@@ -41,7 +41,7 @@ func newOperated(t *testing.T, settings string) *operated {
 }
 
 func (g *operated) handler(o *admin.Operator, token string) http.Handler {
-	return admin.Handler(o, admin.Listener{Token: token, Metrics: g.Metrics.Registry()})
+	return admin.Handler(o, admin.Listener{Token: func() string { return token }, Metrics: g.Metrics.Registry()})
 }
 
 // administer answers on the operator's listener with another token, and without reloads.

@@ -28,8 +28,11 @@ const workTime = 30 * time.Second
 
 // A Listener is what the HTTP side of an Operator needs.
 type Listener struct {
-	// Token is asked for as bearer under Path. Empty: nobody gets in.
-	Token   string
+	// Token returns what is asked for as bearer under Path. Empty: nobody gets in.
+	Token func() string
+	// Owned: nobody but the operator can reach the listener, such as a socket that only its owner may open. Then neither a
+	// token nor a Host is asked for.
+	Owned   bool
 	Metrics *prometheus.Registry
 	// Shed counts what was refused for a cause; nil: nobody does.
 	Shed func(reason.Cause)
@@ -43,7 +46,7 @@ const Path = "/admin/v1"
 // localhost or one of admin.hosts, so that no web page can reach them by a name of its own (DNS rebinding).
 func Handler(o *Operator, l Listener) http.Handler {
 	a := &listener{
-		operator: o, token: sha256.Sum256([]byte(l.Token)), closed: l.Token == "", attempts: newAttempts(), shed: l.Shed,
+		operator: o, token: l.Token, owned: l.Owned, attempts: newAttempts(), shed: l.Shed,
 		scrape: promhttp.HandlerFor(l.Metrics, promhttp.HandlerOpts{Registry: l.Metrics}),
 	}
 	mux := http.NewServeMux()
@@ -61,8 +64,8 @@ func Handler(o *Operator, l Listener) http.Handler {
 
 type listener struct {
 	operator *Operator
-	token    [sha256.Size]byte
-	closed   bool // there is no token
+	token    func() string
+	owned    bool
 	scrape   http.Handler
 	shed     func(reason.Cause)
 	attempts *attempts
@@ -147,6 +150,9 @@ func (a *listener) guard(next http.Handler) http.Handler {
 }
 
 func (a *listener) admit(r *http.Request) error {
+	if a.owned {
+		return nil
+	}
 	if err := a.atHome(r); err != nil {
 		return err
 	}
@@ -165,8 +171,9 @@ func (a *listener) admit(r *http.Request) error {
 	if token == "" {
 		return reason.MissingToken.Refusal("The admin token is missing.")
 	}
-	sum := sha256.Sum256([]byte(token)) // so that not even the length of the token shows in the time it takes
-	if subtle.ConstantTimeCompare(sum[:], a.token[:]) != 1 || a.closed {
+	wanted := a.token()
+	sum, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(wanted)) // so that not even its length shows in the time it takes
+	if subtle.ConstantTimeCompare(sum[:], want[:]) != 1 || wanted == "" {
 		a.attempts.failed(from, a.operator.now())
 		return reason.InvalidToken.Refusal("This is not the admin token of this gateway.")
 	}
@@ -176,6 +183,9 @@ func (a *listener) admit(r *http.Request) error {
 
 // atHome refuses a request that came by a name which the operator did not give.
 func (a *listener) atHome(r *http.Request) error {
+	if a.owned {
+		return nil
+	}
 	host := service.HostName(r.Host)
 	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" {
 		return nil

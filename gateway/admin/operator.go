@@ -29,6 +29,9 @@ type Config struct {
 	Now       func() time.Time
 	// Reload takes over the configuration as it is now and returns what it found; nil: not offered.
 	Reload func(context.Context) config.Problems
+	// NeedsRestart returns the settings, such as server.listen, that were changed and that only a restart takes over; nil: there
+	// are none.
+	NeedsRestart func() []string
 	// Audit is the audit stream, as far as health depends on it; nil: it does not.
 	Audit *record.Audit
 }
@@ -43,6 +46,7 @@ type Operator struct {
 	log       *zap.Logger
 	now       func() time.Time
 	reload    func(context.Context) config.Problems
+	waiting   func() []string
 	audit     *record.Audit
 	readiness readiness
 	draining  atomic.Bool // the process is about to end: see Drain
@@ -50,8 +54,11 @@ type Operator struct {
 
 // New returns the Operator of a gateway.
 func New(c Config) *Operator {
+	if c.NeedsRestart == nil {
+		c.NeedsRestart = func() []string { return nil }
+	}
 	return &Operator{
-		directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
+		waiting: c.NeedsRestart, directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
 	}
 }
 

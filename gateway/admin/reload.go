@@ -11,6 +11,9 @@ import (
 type Reload struct {
 	Configuration Configuration `json:"configuration"`
 	Problems      []Problem     `json:"problems"`
+	// NeedsRestart names the settings, such as server.listen, that differ from those of the running process and that only a
+	// restart takes over.
+	NeedsRestart []string `json:"needs_restart,omitempty"`
 }
 
 // A Problem is one finding in the configuration.
@@ -33,7 +36,7 @@ func (o *Operator) Reload(ctx context.Context) (Reload, error) {
 		return Reload{}, reason.ConfigRefused.Refusal("").With("problems", problems)
 	}
 	snapshot := o.directory.Current()
-	return Reload{Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, problems}, nil
+	return Reload{Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, problems, o.waiting()}, nil
 }
 
 func showProblems(found config.Problems) []Problem {

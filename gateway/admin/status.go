@@ -39,6 +39,8 @@ type Status struct {
 	Health
 	SigningKey pat.KeyID       `json:"signing_key"` // kid
 	Services   []ServiceStatus `json:"services"`
+	// NeedsRestart names the settings that were changed and that only a restart takes over.
+	NeedsRestart []string `json:"needs_restart,omitempty"`
 }
 
 // A ServiceStatus is one service as it is served.
@@ -123,7 +125,7 @@ func (o *Operator) audited() Check {
 
 // Status reports what the gateway serves, and its health.
 func (o *Operator) Status(ctx context.Context) (Status, error) {
-	out := Status{Health: o.Health(ctx), SigningKey: o.keys.Current()}
+	out := Status{Health: o.Health(ctx), SigningKey: o.keys.Current(), NeedsRestart: o.waiting()}
 	for _, s := range o.directory.Current().Services() {
 		offer := s.Offer()
 		engine, reason := s.Policy.Engine()

@@ -41,6 +41,12 @@ func New(c Config) *Desk {
 	}
 }
 
+// SetPerCaller changes Config.PerCaller.
+func (d *Desk) SetPerCaller(r limit.Rate) {
+	d.agreements.perCaller.SetRate(r)
+	d.renewals.perCaller.SetRate(r)
+}
+
 // A Call is one request of an agent at the desk, whatever way it came in.
 type Call struct {
 	Service *service.Service

@@ -33,6 +33,7 @@ type Metrics struct {
 	auditLost   prometheus.Counter
 	reload      prometheus.Gauge
 	reloaded    prometheus.Gauge
+	waiting     prometheus.Gauge // settings, for a restart
 }
 
 // buckets start at half a millisecond: what the gateway itself adds lies below the first.
@@ -80,6 +81,10 @@ func NewMetrics() *Metrics {
 			Namespace: "uimgate", Name: "config_last_reload_successful",
 			Help: "1 if the last reload was taken over.",
 		}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "uimgate", Name: "config_settings_need_restart",
+			Help: "Settings that were changed and that only a restart takes over.",
+		}),
 		reloaded: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "uimgate", Name: "config_last_reload_success_timestamp_seconds",
 			Help: "When a configuration was last taken over.",
@@ -88,7 +93,7 @@ func NewMetrics() *Metrics {
 	m.zero()
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.refused, m.shed, m.unsettled,
-		m.late, m.answersLost, m.clockSteps, m.auditFailed, m.auditLost, m.reload, m.reloaded,
+		m.late, m.answersLost, m.clockSteps, m.auditFailed, m.auditLost, m.reload, m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -178,6 +183,9 @@ func (m *Metrics) Reloaded(at time.Time) {
 	m.reload.Set(1)
 	m.reloaded.Set(float64(at.Unix()))
 }
+
+// NeedRestart notes how many settings were changed that only a restart takes over.
+func (m *Metrics) NeedRestart(settings int) { m.waiting.Set(float64(settings)) }
 
 // ReloadRefused notes that a configuration was not taken over.
 func (m *Metrics) ReloadRefused() { m.reload.Set(0) }

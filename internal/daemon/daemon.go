@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -63,7 +64,7 @@ func (e *ProblemsError) Error() string {
 // Run serves until ctx ends, then drains and returns nil. A configuration that cannot be served is a
 // *ProblemsError.
 func Run(ctx context.Context, o Options) error {
-	p := &process{Options: o, config: o.Config, drain: o.Config.Server.DrainTimeout}
+	p := &process{Options: o, config: o.Config, started: o.Config}
 	defer p.close()
 	if err := p.open(ctx); err != nil {
 		return err
@@ -78,6 +79,7 @@ type process struct {
 	store         *sqlstore.Store
 	leases        *lease.Holder
 	public, admin net.Listener
+	owner         net.Listener     // in the data directory; nil: there is none
 	bounded       *accept.Listener // the public one
 	addresses     Addresses
 	audit         *record.Audit
@@ -86,10 +88,12 @@ type process struct {
 	keys          *pat.Keyring
 	directory     *service.Directory
 	executor      *execute.Executor
+	desk          *agree.Desk
 	server        *gateway.Server
 	operator      *admin.Operator
+	live          atomic.Pointer[live]
+	started       *config.Config // what needs a restart to be taken over stands here
 	closers       []func() error
-	drain         time.Duration
 	reloading     sync.Mutex // one reload at a time; guards config once serving
 }
 
@@ -132,6 +136,16 @@ func (p *process) open(ctx context.Context) (err error) {
 	}
 	p.metrics.Reloaded(p.Now())
 	p.build()
+	if p.owner, err = p.data.ListenOwner(ctx); err != nil {
+		p.Log.Warn("no socket for the operator's commands, which need the admin listener", zap.Error(err))
+	} else {
+		p.closers = append(p.closers, closed(p.owner))
+	}
+	first, err := p.liveFrom(p.config)
+	if err != nil {
+		return err
+	}
+	p.takeOver(p.config, first)
 	return nil
 }
 
@@ -141,14 +155,15 @@ func (p *process) build() {
 		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
 		Journal: p.audit, Late: p.metrics.Late,
 	})
-	desk := agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
+	p.desk = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.server = gateway.New(gateway.Config{
-		Directory: p.directory, Executor: p.executor, Desk: desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
+		Directory: p.directory, Executor: p.executor, Desk: p.desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
 		PerAddress: p.config.Server.PerAddress,
 		Memory:     memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) }),
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
+		NeedsRestart: func() []string { return p.live.Load().waiting },
 	})
 }
 
@@ -232,14 +247,10 @@ func (p *process) report(problems config.Problems) {
 }
 
 func (p *process) serve(ctx context.Context) error {
-	token, err := p.data.AdminToken(p.config.Admin.Token)
-	if err != nil {
-		return err
-	}
 	public := p.httpServer(p.server.Handler())
 	//nolint:contextcheck // each request brings its own
 	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{
-		Token: token.Reveal(), Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
+		Token: func() string { return p.live.Load().token.Reveal() }, Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
 	}))
 	group, ctx := errgroup.WithContext(ctx)
 	// What calls lean on goes on until the last one under way has been answered.
@@ -253,6 +264,12 @@ func (p *process) serve(ctx context.Context) error {
 	})
 	group.Go(func() error { return p.executor.Run(life) })
 	group.Go(func() error { return p.serveHTTP(life, operator, p.admin) })
+	if p.owner != nil {
+		//nolint:contextcheck // each request brings its own
+		own := p.httpServer(admin.Handler(p.operator, admin.Listener{Owned: true, Metrics: p.metrics.Registry()}))
+		own.TLSConfig = nil
+		group.Go(func() error { return p.serveHTTP(life, own, p.owner) })
+	}
 	group.Go(func() error {
 		return p.view.Run(life, func(err error) { p.Log.Warn("revocations not read", zap.Error(err)) })
 	})
@@ -274,26 +291,22 @@ func (p *process) serve(ctx context.Context) error {
 
 func (p *process) httpServer(h http.Handler) *http.Server {
 	c := p.config.Server
-	slowest := time.Duration(0)
-	for i := range p.config.Services {
-		slowest = max(slowest, p.config.Services[i].Upstream.Timeout)
-	}
 	var secure *tls.Config
 	if c.TLS.Enabled() {
-		secure = &tls.Config{Certificates: []tls.Certificate{*c.TLS.Certificate()}, MinVersion: tls.VersionTLS12}
+		secure = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return p.live.Load().certificate, nil
+		}}
 	}
 	return &http.Server{
-		Handler: h, TLSConfig: secure, ReadHeaderTimeout: c.ReadTimeout, ReadTimeout: c.ReadTimeout, IdleTimeout: idleTimeout,
-		WriteTimeout: c.ReadTimeout + slowest + writeSlack, MaxHeaderBytes: maxHeaderBytes,
-		ConnContext: accept.Context,
-		ErrorLog:    zap.NewStdLog(p.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
+		Handler: p.withDeadline(h), TLSConfig: secure, ReadHeaderTimeout: c.ReadTimeout, ReadTimeout: c.ReadTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes,
+		ConnContext:    accept.Context,
+		ErrorLog:       zap.NewStdLog(p.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
 	}
 }
 
 const (
 	idleTimeout = 2 * time.Minute
-	// writeSlack is for the store and for the answer itself, beside reading and the upstream's timeout.
-	writeSlack = 15 * time.Second
 	// maxHeaderBytes holds the longest PAT twice.
 	maxHeaderBytes = 64 << 10
 )
@@ -314,7 +327,7 @@ func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener
 	case <-ctx.Done():
 	}
 	p.operator.Drain()
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.drain)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.live.Load().drain)
 	defer cancel()
 	err := s.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -329,7 +342,7 @@ func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener
 
 // drainEnds lets what is known of calls be stored, within the drain timeout.
 func (p *process) drainEnds(ctx context.Context) {
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.drain)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.live.Load().drain)
 	defer cancel()
 	if left := p.executor.Drain(drain); left > 0 {
 		p.Log.Error("the ends of calls could not be stored: see uimgate usage", zap.Int("unresolved", left))

@@ -152,15 +152,17 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	if loaded == nil {
 		return p.refused(problems)
 	}
-	if err := p.directory.Replace(ctx, loaded); err != nil {
+	settings, err := p.liveFrom(next)
+	if err == nil {
+		err = p.directory.Replace(ctx, loaded)
+	}
+	if err != nil {
 		return p.refused(append(problems, config.Problem{File: next.Source.Path, Level: problem.Error, Message: err.Error()}))
 	}
 	p.metrics.Reloaded(p.Now())
 	p.report(problems)
 	p.config = next
-	p.bounded.SetPerAddress(next.Server.Connections)
-	p.store.KeepLedger(next.Billing.Retain)
-	p.audit.Configure(next.Audit.Parameters, next.Audit.Required)
+	p.takeOver(next, settings)
 	p.Log.Info("configuration taken over", zap.Array("files", digests(next.Digests())))
 	return problems
 }

@@ -25,6 +25,7 @@
 //	example   what the reference writes for a required key
 //	short     "true": a text in place of the whole mapping is the value of this field
 //	pattern   regular expression of that text, for the JSON Schema
+//	restart   "true": a running process goes on with the value it started with, which the descriptions say
 //
 // In every value ${NAME} and ${NAME:-default} stand for a variable of the environment, ${file:PATH} for the text of a
 // file, and $${ for the two characters ${.

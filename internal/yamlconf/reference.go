@@ -59,5 +59,8 @@ func keyDescription(tag reflect.StructTag) string {
 	if least, most := tag.Get("min"), tag.Get("max"); least != "" && most != "" {
 		text += " " + least + " to " + most + "."
 	}
+	if tag.Get("restart") == "true" {
+		text += " Taken over by a restart only."
+	}
 	return text
 }

@@ -37,6 +37,8 @@ type Options struct {
 	URL *url.URL
 	// Token is the admin token: see ParseToken.
 	Token string
+	// Socket is the Unix socket of a gateway of this user, in place of URL and Token: see OwnSocket. Empty: there is none.
+	Socket string
 }
 
 // A Client calls one gateway. It is safe for concurrent use. Its errors are *RefusedError where the gateway answered, and
@@ -49,11 +51,21 @@ type Client struct {
 
 // New returns a Client.
 func New(o Options) *Client {
+	dialer := &net.Dialer{Timeout: 10 * time.Second}
+	c := &Client{base: o.URL, token: o.Token}
+	dial := dialer.DialContext
+	if o.Socket != "" {
+		c.base = &url.URL{Scheme: "http", Host: "localhost"}
+		dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", o.Socket)
+		}
+	}
 	// It goes straight to the gateway: no proxy, and no redirect that would take the token elsewhere.
-	return &Client{base: o.URL, token: o.Token, http: &http.Client{
-		Transport:     &http.Transport{DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second},
+	c.http = &http.Client{
+		Transport:     &http.Transport{DialContext: dial, TLSHandshakeTimeout: 10 * time.Second},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	}
+	return c
 }
 
 // ParseURL reads the URL of an admin listener: with https, except on this machine, since the token is sent there. The
@@ -184,7 +196,9 @@ func (c *Client) request(ctx context.Context, m message) (*http.Request, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
-	r.Header.Set("Authorization", "Bearer "+c.token)
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	r.Header.Set("Accept", "application/json")
 	r.Host = hostFor(c.base)
 	if text != nil {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/config"
 )
@@ -41,6 +43,18 @@ func ConfiguredURL(c *config.Config) string {
 		u.Scheme = "https"
 	}
 	return u.String()
+}
+
+// OwnSocket returns the path of the Unix socket of the gateway that runs on a data directory, if this user may use it, or
+// nothing. It needs neither URL nor token, whatever the configuration says by now.
+func OwnSocket(ctx context.Context, dir string) string {
+	path := config.SocketPath(dir)
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path)
+	if err != nil {
+		return ""
+	}
+	_ = conn.Close()
+	return path
 }
 
 // ConfiguredToken returns the admin token of the gateway that a configuration describes: its own, else that which the

@@ -9,6 +9,7 @@ package bucket
 
 import (
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -23,7 +24,11 @@ const maxCallers = 100_000
 // A Set is a bucket for each caller. A caller that is an IPv6 network of 64 bits, as it is written in a CIDR, shares the
 // bucket of its /56, which holds twice as much, and that of its /48, with four times as much: whoever was given such a network
 // has as many /64 as they like. It is safe for concurrent use.
-type Set struct {
+type Set struct{ buckets atomic.Pointer[buckets] }
+
+// buckets are those of one rate.
+type buckets struct {
+	of      limit.Rate
 	every   rate.Limit
 	burst   int
 	callers *otter.Cache[string, *rate.Limiter]
@@ -34,18 +39,29 @@ var wider = []int{56, 48}
 
 // NewSet makes a Set in which each caller has r.Max at once, which come back within r.Period.
 func NewSet(r limit.Rate) *Set {
+	s := &Set{}
+	s.SetRate(r)
+	return s
+}
+
+// SetRate changes the rate from now on. Where it is another one, all buckets are full again.
+func (s *Set) SetRate(r limit.Rate) {
+	if now := s.buckets.Load(); now != nil && now.of == r {
+		return
+	}
 	per := rate.Limit(float64(r.Max) / float64(max(1, r.Period.Seconds())))
-	return &Set{every: per, burst: int(r.Max), callers: otter.Must(&otter.Options[string, *rate.Limiter]{
+	s.buckets.Store(&buckets{of: r, every: per, burst: int(r.Max), callers: otter.Must(&otter.Options[string, *rate.Limiter]{
 		MaximumSize: maxCallers,
 		// After one idle period the bucket is full again, so forgetting it changes nothing.
 		ExpiryCalculator: otter.ExpiryAccessing[string, *rate.Limiter](time.Duration(r.Period.Seconds()+1) * time.Second),
-	})}
+	})})
 }
 
 // Admit takes one from the bucket of a caller, or reports false where it is empty, or that of a network around it.
 func (s *Set) Admit(caller string, now time.Time) bool {
+	b := s.buckets.Load()
 	for i, name := range around(caller) {
-		if !s.take(name, 1<<i, now) {
+		if !b.take(name, 1<<i, now) {
 			return false
 		}
 	}
@@ -54,8 +70,9 @@ func (s *Set) Admit(caller string, now time.Time) bool {
 
 // Empty reports whether the bucket of a caller is empty, or that of a network around it, and takes nothing.
 func (s *Set) Empty(caller string, now time.Time) bool {
+	b := s.buckets.Load()
 	for _, name := range around(caller) {
-		if l, ok := s.callers.GetIfPresent(name); ok && l.TokensAt(now) < 1 {
+		if l, ok := b.callers.GetIfPresent(name); ok && l.TokensAt(now) < 1 {
 			return true
 		}
 	}
@@ -76,13 +93,15 @@ func around(caller string) []string {
 }
 
 // take takes one from a bucket that holds as much as times those of callers.
-func (s *Set) take(name string, times int, now time.Time) bool {
-	l, ok := s.callers.GetIfPresent(name)
+func (b *buckets) take(name string, times int, now time.Time) bool {
+	l, ok := b.callers.GetIfPresent(name)
 	if !ok {
-		l, _ = s.callers.SetIfAbsent(name, rate.NewLimiter(s.every*rate.Limit(times), s.burst*times))
+		l, _ = b.callers.SetIfAbsent(name, rate.NewLimiter(b.every*rate.Limit(times), b.burst*times))
 	}
 	return l.AllowN(now, 1)
 }
 
 // Wait is how long it takes until an empty bucket holds one again.
-func (s *Set) Wait() time.Duration { return time.Duration(float64(time.Second) / float64(s.every)) }
+func (s *Set) Wait() time.Duration {
+	return time.Duration(float64(time.Second) / float64(s.buckets.Load().every))
+}

@@ -65,3 +65,28 @@ func TestAWideNetworkIsNotManyStrangers(t *testing.T) {
 		})
 	}
 }
+
+func TestARateThatChanges(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	set := bucket.NewSet(limit.Rate{Max: 1, Period: limit.Hour})
+	for _, step := range []struct {
+		name string
+		rate limit.Rate
+		want []bool
+	}{
+		{"as it was", limit.Rate{Max: 1, Period: limit.Hour}, []bool{true, false}},
+		{"the same again", limit.Rate{Max: 1, Period: limit.Hour}, []bool{false}},
+		{"higher", limit.Rate{Max: 2, Period: limit.Hour}, []bool{true, true, false}},
+		{"lower", limit.Rate{Max: 1, Period: limit.Day}, []bool{true, false}},
+	} {
+		set.SetRate(step.rate)
+		for n, want := range step.want {
+			if got := set.Admit("203.0.113.7", now); got != want {
+				t.Errorf("%s, request %d: %v, want %v", step.name, n, got, want)
+			}
+		}
+	}
+	if wait := set.Wait(); wait != 24*time.Hour {
+		t.Errorf("the next one comes after %s", wait)
+	}
+}

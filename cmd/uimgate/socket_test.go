@@ -1,0 +1,32 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// On the gateway's machine the operator's commands need neither URL nor token, nor a configuration that can be read.
+func TestOperatorCommandsBySocket(t *testing.T) {
+	g := startOperated(t)
+	beside := func(args ...string) output { return command(t, "", args...) }
+	if got := beside("status", "-c", g.config(), "-o", "json"); got.code != exitDone || !strings.Contains(got.out, "shop.example") {
+		t.Errorf("%+v", got)
+	}
+	g.write("uimgate.yaml", "data: data # as it was\nservices: [\n")
+	for name, args := range map[string][]string{
+		"found by the line of data": {"agents", "list", "-c", g.config()},
+		"named":                     {"agents", "list", "--data", filepath.Join(g.dir, "data"), "-c", "/nowhere.yaml"},
+	} {
+		if got := beside(args...); got.code != exitDone {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got := beside("reload", "-c", g.config()); got.code != exitWrong || !strings.Contains(got.errors, "uimgate.yaml:") {
+		t.Errorf("the reload of a broken file: %+v", got)
+	}
+	g.stop()
+	if got := beside("agents", "list", "-c", g.config()); got.code != exitWrong || strings.Contains(got.errors, "sock") {
+		t.Errorf("when the gateway has ended: %+v", got)
+	}
+}

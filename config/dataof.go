@@ -1,0 +1,32 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// dataLine is the key data of a configuration that cannot be read as a whole.
+var dataLine = regexp.MustCompile(`(?m)^data:[ \t]+("[^"\n]*"|'[^'\n]*'|[^#\n]+)`)
+
+// DataOf returns the data directory that a configuration names. Where the configuration is broken, it is what its line of
+// data says; where there is none, what is usual beside that file. It need not be there.
+func DataOf(path string) string {
+	if cfg, _ := Load(path, Overrides{}); cfg != nil {
+		return cfg.Data
+	}
+	if dir := os.Getenv("UIMGATE_DATA"); dir != "" {
+		return dir
+	}
+	dir := "data"
+	if text, err := os.ReadFile(path); err == nil {
+		if m := dataLine.FindSubmatch(text); m != nil {
+			dir = strings.Trim(strings.TrimSpace(string(m[1])), `"'`)
+		}
+	}
+	if filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(filepath.Dir(path), dir)
+}

@@ -1,0 +1,38 @@
+package config
+
+import (
+	"reflect"
+
+	"github.com/uimgate/uimgate/internal/yamlconf"
+)
+
+// NeedsRestart returns the paths of the settings, such as server.listen, in which next differs from c, and which a process
+// takes over only when it starts. All others are taken over by a reload. A file is its contents, but a certificate that was
+// renewed is served at once: for server.tls only whether there is one counts.
+func (c *Config) NeedsRestart(next *Config) []string {
+	return restarts(reflect.ValueOf(c).Elem(), reflect.ValueOf(next).Elem(), "")
+}
+
+func restarts(now, next reflect.Value, path string) (changed []string) {
+	for key, f := range yamlconf.Fields(now.Type()) {
+		was, is := now.FieldByIndex(f.Index), next.FieldByIndex(f.Index)
+		switch {
+		case f.Tag.Get("restart") == "true":
+			if !sameSetting(was.Interface(), is.Interface()) {
+				changed = append(changed, path+key)
+			}
+		case f.Type.Kind() == reflect.Struct:
+			changed = append(changed, restarts(was, is, path+key+".")...)
+		default: // taken over at once
+		}
+	}
+	return changed
+}
+
+func sameSetting(was, is any) bool {
+	if secure, ok := was.(TLS); ok {
+		next, _ := is.(TLS)
+		return secure.Enabled() == next.Enabled()
+	}
+	return reflect.DeepEqual(was, is)
+}

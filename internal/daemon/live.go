@@ -1,0 +1,67 @@
+package daemon
+
+import (
+	"crypto/tls"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/config"
+)
+
+// live are the settings of the process itself that a reload takes over at once. What only a start takes over is named in
+// the answer to the reload, in the status and by a metric: config.Config.NeedsRestart.
+type live struct {
+	token       config.Secret    // of the operator
+	certificate *tls.Certificate // nil: without TLS
+	answered    time.Duration    // within which a request has its whole answer
+	drain       time.Duration
+	waiting     []string // settings, for a restart
+}
+
+// writeSlack is for the store and for the answer itself, beside reading and the upstream's timeout.
+const writeSlack = 15 * time.Second
+
+// liveFrom makes the settings of a configuration ready to hold.
+func (p *process) liveFrom(c *config.Config) (*live, error) {
+	token, err := p.data.AdminToken(c.Admin.Token)
+	if err != nil {
+		return nil, err
+	}
+	slowest := time.Duration(0)
+	for i := range c.Services {
+		slowest = max(slowest, c.Services[i].Upstream.Timeout)
+	}
+	return &live{
+		token: token, certificate: c.Server.TLS.Certificate(), drain: c.Server.DrainTimeout,
+		answered: c.Server.ReadTimeout + slowest + writeSlack, waiting: p.started.NeedsRestart(c),
+	}, nil
+}
+
+// takeOver makes the settings of a configuration hold from now on.
+func (p *process) takeOver(c *config.Config, next *live) {
+	if was := p.live.Load(); was != nil && next.certificate == nil {
+		next.certificate = was.certificate // TLS ends with the process
+	}
+	p.live.Store(next)
+	p.bounded.SetPerAddress(c.Server.Connections)
+	p.server.SetPerAddress(c.Server.PerAddress)
+	p.desk.SetPerCaller(c.Server.IssuePerAddress)
+	p.store.KeepLedger(c.Billing.Retain)
+	p.audit.Configure(c.Audit.Parameters, c.Audit.Required)
+	p.metrics.NeedRestart(len(next.waiting))
+	if len(next.waiting) > 0 {
+		p.Log.Warn("only a restart takes over some settings", zap.Strings("settings", next.waiting))
+	}
+}
+
+// withDeadline gives each request as long as the configuration of now says: one whose upstream may take minutes has its
+// answer, and none holds a connection for good.
+func (p *process) withDeadline(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		within := time.Now().Add(p.live.Load().answered) //nolint:forbidigo // connections have the machine's clock
+		_ = http.NewResponseController(w).SetWriteDeadline(within)
+		h.ServeHTTP(w, r)
+	})
+}
