@@ -72,7 +72,7 @@ func runMade(t *testing.T, dir, upstream string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.Replace(string(text), "https://api.corner.example/v1", upstream+"/v1", 1) +
+	changed := strings.Replace(string(text), "https://api.corner.example", upstream, 1) +
 		"server: {listen: 127.0.0.1:0}\nadmin: {listen: 127.0.0.1:0}\n"
 	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)

@@ -30,6 +30,7 @@ type call struct {
 	notes       []string
 	reported    map[string]bool
 	tree        map[string]any
+	below       string // Intent.below
 }
 
 // An input is one parameter of the intent.
@@ -73,10 +74,13 @@ func (c *call) build(uid intents.UID) error {
 }
 
 func (c *call) assemble(uid intents.UID) error {
-	address := "https://" + c.options.Namespace + c.path
+	rest := c.path
 	if len(c.query) > 0 {
-		address += "?" + strings.Join(c.query, "&")
+		rest += "?" + strings.Join(c.query, "&")
 	}
+	published := c.base.published(c.options.Namespace)
+	address := published + c.base.prefix + rest
+	c.below = "https://" + c.options.Namespace + rest
 	if len(address) > maxURL {
 		return fmt.Errorf("its address would be longer than %d bytes", maxURL)
 	}

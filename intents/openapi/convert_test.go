@@ -69,10 +69,10 @@ func TestConstraintsOfADocumentHoldForCalls(t *testing.T) {
 			`{"animal":{"species":"Dog"},"food":{"mixed_with":[{"mixed_with":[{"kind":5}]}]}}`, "", "",
 		},
 		{
-			"payments.yaml", "post-charges:v2024.5", `{"amount":1,"currency":"EUR","card[number]":"1","expand":["a"]}`,
+			"payments.yaml", "post-charges:v1", `{"amount":1,"currency":"EUR","card[number]":"1","expand":["a"]}`,
 			`{"amount":0,"currency":"EUR"}`, "minimum", "/amount",
 		},
-		{"payments.yaml", "search-charges:v2024.5", `{"expand[]":["a"],"created[gt]":5}`, `{"created[gt]":"x"}`, "type", "/created[gt]"},
+		{"payments.yaml", "search-charges:v1", `{"expand[]":["a"],"created[gt]":5}`, `{"created[gt]":"x"}`, "type", "/created[gt]"},
 	} {
 		t.Run(tt.uid+" "+tt.keyword, func(t *testing.T) {
 			in := lookup(t, catalog(t, convert(t, document(t, tt.document), openapi.Options{})), tt.uid)
@@ -89,19 +89,19 @@ func TestConstraintsOfADocumentHoldForCalls(t *testing.T) {
 
 func TestWhereParametersTravel(t *testing.T) {
 	for _, tt := range []struct{ document, uid, method, address, media string }{
-		{"library.yaml", "list-books:v2.1", "GET", "https://api.example.com/books", ""},
-		{"library.yaml", "get-book:v2.1", "GET", "https://api.example.com/books/{book_id}", ""},
+		{"library.yaml", "list-books:v2.1", "GET", "https://api.example.com/api/v2/books", ""},
+		{"library.yaml", "get-book:v2.1", "GET", "https://api.example.com/api/v2/books/{book_id}", ""},
 		{
-			"legacy.json", "parcels-controller-create:v1", "POST", "https://api.example.com/depots/{depot}/parcels?notify={notify}",
+			"legacy.json", "parcels-controller-create:v1", "POST", "https://api.example.com/rest/v1/depots/{depot}/parcels?notify={notify}",
 			"application/json",
 		},
 		{
-			"legacy.json", "post-parcels-by-number-complaint:v1", "POST", "https://api.example.com/parcels/{number}/complaint",
+			"legacy.json", "post-parcels-by-number-complaint:v1", "POST", "https://api.example.com/rest/v1/parcels/{number}/complaint",
 			"application/x-www-form-urlencoded",
 		},
 		{"zoo.yaml", "change-animal:v3", "PATCH", "https://api.example.com/animals/{id}?reason={reason}", "application/json"},
-		{"shop.yaml", "amend-order:v1", "PATCH", "https://api.example.com/orders/{id_in_path}", "application/json"},
-		{"shop.yaml", "place-order:v1", "POST", "https://api.example.com/orders?dry-run={dry-run}", "application/json"},
+		{"shop.yaml", "amend-order:v1", "PATCH", "https://api.example.com/v1/orders/{id_in_path}", "application/json"},
+		{"shop.yaml", "place-order:v1", "POST", "https://api.example.com/v1/orders?dry-run={dry-run}", "application/json"},
 	} {
 		in := lookup(t, catalog(t, convert(t, document(t, tt.document), openapi.Options{})), tt.uid)
 		e := in.Endpoint
@@ -294,6 +294,19 @@ func TestNames(t *testing.T) {
 		if got := convert(t, []byte(one(id)), openapi.Options{}).Intents[0].UID; got.Name != want || got.Version != "v0" || !got.Canonical() {
 			t.Errorf("%s: %s", id, got)
 		}
+	}
+	for version, want := range map[string]string{
+		"2020-09-14_1.345.1": "v1", "2024.0": "v1", "20240501": "v1", "2024-05": "v1", "v2.1.4": "v2.1", "1.0.0": "v1", "30": "v30", "latest": "v1",
+	} {
+		text := strings.Replace(one("null"), `"version":"0"`, `"version":"`+version+`"`, 1)
+		if got := convert(t, []byte(text), openapi.Options{}).Intents[0].UID.Version; got != want {
+			t.Errorf("%s: %s, want %s", version, got, want)
+		}
+	}
+	text := strings.Replace(one("null"), `"version":"0"`, `"version":"2025-01-01"`, 1)
+	known := map[string]string{"GET /users/{id}/HTTPKeys": namespace + ":keys:v2024.5"} // as earlier versions named it
+	if got := convert(t, []byte(text), openapi.Options{Known: known}).Intents[0].UID.String(); got != namespace+":keys:v2024.5" {
+		t.Errorf("an intent that has its name already is now %s", got)
 	}
 	long := convert(t, []byte(one(`"`+strings.Repeat("veryLong", 40)+`"`)), openapi.Options{}).Intents[0].UID
 	if len(long.Name) > 100 {

@@ -73,10 +73,11 @@ func short(s string) string {
 var leadingNumbers = regexp.MustCompile(`^[vV]?([0-9]{1,9})(?:[.\-]([0-9]{1,9}))?`)
 
 // versionOf returns the version of all intents of a document: v1 for 1.0.5, v1.2 for 1.2.1, v1 where there is no
-// number.
+// number. A date, such as 2020-09-14 or 2024.5, says when and not what changed, so it is v1 as well: else every intent would
+// be replaced by another each year.
 func versionOf(s string) string {
 	m := leadingNumbers.FindStringSubmatch(strings.TrimSpace(s))
-	if m == nil {
+	if m == nil || isYear(m[1]) {
 		return "v1"
 	}
 	out := "v" + noZeros(m[1])
@@ -85,6 +86,11 @@ func versionOf(s string) string {
 	}
 	return out
 }
+
+var yearFirst = regexp.MustCompile(`^(19|20)[0-9]{2}([0-9]{2}([0-9]{2})?)?$`)
+
+// isYear reports whether the first number of a version is a year, or a year with month and day.
+func isYear(number string) bool { return yearFirst.MatchString(number) }
 
 func noZeros(s string) string {
 	if s = strings.TrimLeft(s, "0"); s == "" {

@@ -51,7 +51,7 @@ type Import struct {
 	Title, Description, Version, TermsURL string
 	Namespace                             string
 
-	Upstream          string // the service's own address
+	Upstream          string // the service's own address, with its base path
 	UpstreamGuessed   bool   // the document has no usable address
 	IdempotencyHeader string // the header in which operations expect an idempotency key; or empty
 	Credentials       []Credential
@@ -62,6 +62,7 @@ type Import struct {
 	NotSelected int       // operations that Options excluded
 
 	present map[string]bool // UIDs of operations that are in the document but were not selected
+	base    server          // Upstream in its parts
 }
 
 // An Intent is one operation in the form in which it is offered.
@@ -70,6 +71,8 @@ type Intent struct {
 	Operation string         // "GET /things/{id}"
 	Safe      bool           // a call changes nothing
 	Tree      map[string]any // the member of intents in agents.json
+
+	below string // the address without the base path of the service
 }
 
 // A Finding is a remark for people about one operation, or about the document where Operation is empty.

@@ -161,7 +161,8 @@ func (w *work) uid(op *operation) (intents.UID, error) {
 	name := operationName(op.id, op.method, op.path)
 	if before, ok := w.options.Known[op.key]; ok {
 		uid, err := intents.ParseUID(before)
-		if err == nil && uid.Namespace == w.options.Namespace && major(uid.Version) == major(w.version) {
+		dated := isYear(strings.TrimPrefix(major(uid.Version), "v")) // an earlier run made it of a date
+		if err == nil && uid.Namespace == w.options.Namespace && (dated || major(uid.Version) == major(w.version)) {
 			return uid, nil
 		}
 		if err == nil {
@@ -204,5 +205,7 @@ func (w *work) offer(op *operation) {
 	if c.idempotency != "" {
 		w.out.IdempotencyHeader = c.idempotency
 	}
-	w.out.Intents = append(w.out.Intents, Intent{UID: uid, Operation: op.key, Safe: op.method == "GET" || op.method == "HEAD", Tree: c.tree})
+	w.out.Intents = append(w.out.Intents, Intent{
+		UID: uid, Operation: op.key, Safe: op.method == "GET" || op.method == "HEAD", Tree: c.tree, below: c.below,
+	})
 }

@@ -16,8 +16,20 @@ const unknownUpstream = "http://127.0.0.1:9000"
 // A server is an address that operations are relative to.
 type server struct{ origin, prefix string } // https://api.example.com, /v1
 
+// published returns the part of an intent's address before the path: the service's own host where it belongs to the
+// namespace, so that the address is the one that the service answers at; else the namespace.
+func (s server) published(namespace string) string {
+	if host, ok := strings.CutPrefix(s.origin, "https://"); ok {
+		if name, _, _ := strings.Cut(host, ":"); name == namespace || strings.HasSuffix(name, "."+namespace) {
+			return s.origin
+		}
+	}
+	return "https://" + namespace
+}
+
 // servers selects the service's address: the first that can be used.
 func (w *work) servers() {
+	defer func() { w.out.base = w.base }()
 	all := list(w.root["servers"])
 	for i, v := range all {
 		s, err := w.server(v)
@@ -64,7 +76,7 @@ func (w *work) server(v any) (server, error) {
 		}
 	}
 	u, err := url.Parse(address)
-	if err != nil || len(address) > maxServer || strings.ContainsAny(address, "{}$ ") {
+	if err != nil || len(address) > maxServer || strings.ContainsAny(address, "{}$ <>\"'`\\|^") {
 		return server{}, errors.New("its address cannot be read")
 	}
 	if w.options.Source != nil {

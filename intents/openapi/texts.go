@@ -15,7 +15,7 @@ func (i *Import) config() []byte {
 	if i.UpstreamGuessed {
 		b.WriteString("    # The document does not say where the service is: set this.\n")
 	}
-	fmt.Fprintf(&b, "    url: %s\n", strconv.Quote(i.Upstream))
+	fmt.Fprintf(&b, "    url: %s\n", strconv.Quote(i.base.origin))
 	if i.IdempotencyHeader != "" {
 		fmt.Fprintf(&b, "    idempotency_header: %s\n", i.IdempotencyHeader)
 	}

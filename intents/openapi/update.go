@@ -42,6 +42,9 @@ type record struct {
 	Intents    map[string]map[string]string `json:"intents"`    // UID → part → digest of the text written
 	Service    map[string]string            `json:"service"`    // member of service-info → digest
 	Files      map[string]string            `json:"files"`      // file → digest
+	// BasePath says that the addresses of intents hold the base path of the service, and upstream.url does not. In records of
+	// before it is the other way round, and stays so: the operator may have edited either.
+	BasePath bool `json:"base_path"`
 }
 
 const recordVersion = 1
@@ -83,6 +86,10 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 	if err := u.keep(force); err != nil {
 		return nil, err
 	}
+	u.fresh.BasePath = u.last.Version == 0 || u.last.BasePath
+	if !u.fresh.BasePath {
+		u.Import = i.withoutBasePath()
+	}
 	agents, err := u.agents()
 	if err != nil {
 		return nil, err
@@ -92,15 +99,30 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 		return nil, fmt.Errorf("%w: no operation of it can be offered%s", ErrDocument, i.why())
 	}
 	u.result.Write[AgentsFile] = text
-	u.file(PolicyFile, i.policy(agents))
-	u.file(ConfigFile, i.config())
-	u.file(ReadmeFile, i.readme())
+	u.file(PolicyFile, u.policy(agents))
+	u.file(ConfigFile, u.config())
+	u.file(ReadmeFile, u.readme())
 	data, err := json.MarshalIndent(u.fresh, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("writing %s: %w", RecordFile, err)
 	}
 	u.result.Write[RecordFile] = append(data, '\n')
 	return u.result, nil
+}
+
+// withoutBasePath returns a copy in which the base path is part of upstream.url and of no intent.
+func (i *Import) withoutBasePath() *Import {
+	out := *i
+	out.base.origin, out.base.prefix = i.base.origin+i.base.prefix, ""
+	out.Intents = slices.Clone(i.Intents)
+	for n := range out.Intents {
+		in := &out.Intents[n]
+		in.Tree = maps.Clone(in.Tree)
+		endpoint := maps.Clone(object(in.Tree["endpoint"]))
+		endpoint["url"] = in.below
+		in.Tree["endpoint"] = endpoint
+	}
+	return &out
 }
 
 func (i *Import) why() string {

@@ -1,0 +1,69 @@
+package openapi_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/intents/openapi"
+)
+
+// onBase has a base path, as most services behind one host have.
+const onBase = `
+openapi: 3.0.3
+info: {title: T, version: 1.0.0}
+servers: [{url: 'https://app.s.example/api/1.0'}]
+paths:
+  /tasks/{id}: {get: {operationId: task, parameters: [{name: id, in: path, required: true, schema: {type: string}}], responses: {'200': ` +
+	`{description: ok}}}}
+`
+
+// The address that is published for an intent is one at which the service answers, base path included.
+func TestPublishedAddresses(t *testing.T) {
+	for _, tt := range []struct{ name, server, namespace, address, upstream string }{
+		{"a host below the namespace", "https://app.s.example/api/1.0", "s.example", "https://app.s.example/api/1.0/tasks/{id}", "https://app.s.example"},
+		{"the namespace", "https://s.example:8443/v1/", "s.example", "https://s.example:8443/v1/tasks/{id}", "https://s.example:8443"},
+		{"a host elsewhere", "https://inner.example/v1", "s.example", "https://s.example/v1/tasks/{id}", "https://inner.example"},
+		{"a name that only ends alike", "https://others.example/v1", "s.example", "https://s.example/v1/tasks/{id}", "https://others.example"},
+		{"without TLS", "http://app.s.example/v1", "s.example", "https://s.example/v1/tasks/{id}", "http://app.s.example"},
+		{"no base path", "https://s.example", "s.example", "https://s.example/tasks/{id}", "https://s.example"},
+		{"relative", "/base", "s.example", "https://s.example/base/tasks/{id}", "http://127.0.0.1:9000"},
+		{"no address", "https://<hidden>", "s.example", "https://s.example/tasks/{id}", "http://127.0.0.1:9000"},
+	} {
+		text := strings.Replace(onBase, "https://app.s.example/api/1.0", tt.server, 1)
+		found, err := openapi.Convert(t.Context(), []byte(text), openapi.Options{Namespace: tt.namespace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := found.Intents[0].Tree["endpoint"].(map[string]any)["url"]; got != tt.address {
+			t.Errorf("%s: published as %s, want %s", tt.name, got, tt.address)
+		}
+		if config := string(update(t, found, nil).Write[openapi.ConfigFile]); !strings.Contains(config, `url: "`+tt.upstream+`"`+"\n") {
+			t.Errorf("%s: no %s in\n%s", tt.name, tt.upstream, config)
+		}
+	}
+}
+
+// A configuration of an earlier version, which has the base path in upstream.url, keeps it there: together the two mean the
+// same, and the operator may have edited one of them.
+func TestTheBasePathStaysWhereItWas(t *testing.T) {
+	dir, _ := rerun(t, map[string][]byte{openapi.RecordFile: []byte(`{"version": 1}`)}, onBase, openapi.Options{})
+	for range 2 {
+		if address := intentsOf(t, dir)["task:v1"]["endpoint"].(map[string]any)["url"]; address != "https://api.example.com/tasks/{id}" {
+			t.Errorf("published as %s", address)
+		}
+		if config := string(dir[openapi.ConfigFile]); !strings.Contains(config, "s.example/api/1.0\"") {
+			t.Errorf("%s", config)
+		}
+		edit(t, dir, openapi.ConfigFile, "https://app.s.example", "https://inner.s.example")
+		var r *openapi.Result
+		if dir, r = rerun(t, dir, onBase, openapi.Options{}); r.Changed+r.Added+r.Retired > 0 {
+			t.Errorf("%+v", r)
+		}
+		edit(t, dir, openapi.ConfigFile, "https://inner.s.example", "https://app.s.example")
+	}
+	fresh, _ := rerun(t, nil, onBase, openapi.Options{})
+	if again, _ := rerun(t, fresh, onBase, openapi.Options{}); string(again[openapi.AgentsFile]) != string(fresh[openapi.AgentsFile]) ||
+		!strings.Contains(string(fresh[openapi.AgentsFile]), "/api/1.0/tasks") {
+		t.Errorf("%s", again[openapi.AgentsFile])
+	}
+}
