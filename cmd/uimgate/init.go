@@ -242,8 +242,11 @@ func writeFile(path string, data []byte) error {
 	return err
 }
 
-// maxListed bounds what is listed on a terminal; the README lists more.
-const maxListed = 40
+// What is listed on a terminal is bounded: maxListed groups, each with maxExamples operations. The README lists more.
+const (
+	maxListed   = 40
+	maxExamples = 3
+)
 
 func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openapi.Result) {
 	list := func(heading string, all []openapi.Finding) {
@@ -251,12 +254,14 @@ func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openap
 			return
 		}
 		fmt.Fprintf(w, "%s:\n", heading)
-		for n, f := range all {
+		listed := 0
+		for n, g := range openapi.Groups(all) {
 			if n == maxListed {
-				fmt.Fprintf(w, "  … and %d more: see %s\n", len(all)-n, filepath.Join(s.out, openapi.ReadmeFile))
+				fmt.Fprintf(w, "  … and %d more: see %s\n", len(all)-listed, filepath.Join(s.out, openapi.ReadmeFile))
 				break
 			}
-			fmt.Fprintf(w, "  %s\n", f)
+			fmt.Fprintf(w, "  %s\n", g.Line(maxExamples))
+			listed += len(g.Findings)
 		}
 	}
 	list("Not offered", found.Unmapped)

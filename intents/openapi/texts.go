@@ -47,7 +47,11 @@ func orElse(s, other string) string {
 	return s
 }
 
-const maxListed = 500 // findings in the README
+// What the README lists.
+const (
+	maxListed = 500 // findings, not counting those of a group that is begun
+	maxItems  = 500 // operations of one group
+)
 
 // readme describes the result and the remaining steps.
 func (i *Import) readme() []byte {
@@ -97,18 +101,39 @@ func findings(b *strings.Builder, heading string, all []Finding) {
 		return
 	}
 	fmt.Fprintf(b, "\n## %s\n\n", heading)
-	for n, f := range all {
-		if n == maxListed {
-			fmt.Fprintf(b, "- and %d more\n", len(all)-n)
+	listed := 0
+	for _, g := range Groups(all) {
+		if listed >= maxListed {
+			fmt.Fprintf(b, "- and %d more\n", len(all)-listed)
 			break
 		}
-		if f.Operation != "" {
-			fmt.Fprintf(b, "- `%s`: %s\n", strings.ReplaceAll(f.Operation, "`", "'"), markdown(f.Message))
+		if f := g.Findings[0]; len(g.Findings) == 1 {
+			listed++
+			if f.Operation != "" {
+				fmt.Fprintf(b, "- %s: %s\n", code(f.Operation), markdown(f.Message))
+			} else {
+				fmt.Fprintf(b, "- %s\n", markdown(f.Message))
+			}
 			continue
 		}
-		fmt.Fprintf(b, "- %s\n", markdown(f.Message))
+		items := g.Items()
+		fmt.Fprintf(b, "- %s: %s\n", markdown(g.Message), counted(len(items)))
+		listed += len(g.Findings)
+		for n, f := range items {
+			if n == maxItems {
+				fmt.Fprintf(b, "  - and %d more\n", len(items)-n)
+				break
+			}
+			if f.Message != "" {
+				fmt.Fprintf(b, "  - %s: %s\n", code(f.Operation), markdown(f.Message))
+			} else {
+				fmt.Fprintf(b, "  - %s\n", code(f.Operation))
+			}
+		}
 	}
 }
+
+func code(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
 
 var markdownEscapes = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<",
 	"&lt;", ">", "&gt;", "|", "\\|", "#", "\\#", "!", "\\!")

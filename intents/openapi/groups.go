@@ -1,0 +1,101 @@
+package openapi
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Group is all findings that say the same, but for the names in quotation marks.
+type Group struct {
+	Message  string // with … in place of names that differ
+	Findings []Finding
+}
+
+var quoted = regexp.MustCompile(`"[^"]*"`)
+
+// Groups puts findings that are alike together, the largest group first; else they stay in their order. Findings about the
+// document as a whole are groups of their own.
+func Groups(all []Finding) []Group {
+	var out []Group
+	at := map[string]int{}
+	for _, f := range all {
+		kind := quoted.ReplaceAllString(f.Message, `"…"`)
+		i, have := at[kind]
+		if !have || f.Operation == "" {
+			if f.Operation != "" {
+				at[kind] = len(out)
+			}
+			out = append(out, Group{f.Message, []Finding{f}})
+			continue
+		}
+		g := &out[i]
+		g.Findings = append(g.Findings, f)
+		if g.Message != f.Message {
+			g.Message = common(g.Message, f.Message)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Group) int { return cmp.Compare(len(b.Findings), len(a.Findings)) })
+	return out
+}
+
+// common returns a, with … in place of each quoted name that b has not.
+func common(a, b string) string {
+	names := quoted.FindAllString(b, -1)
+	i := -1
+	return quoted.ReplaceAllStringFunc(a, func(name string) string {
+		if i++; i < len(names) && names[i] == name {
+			return name
+		}
+		return `"…"`
+	})
+}
+
+// Items are the operations of the group, each once, with the names, as its Message, that differ between them.
+func (g *Group) Items() []Finding {
+	shared := quoted.FindAllString(g.Message, -1)
+	var out []Finding
+	for _, f := range g.Findings {
+		var own []string
+		for i, name := range quoted.FindAllString(f.Message, -1) {
+			if i < len(shared) && shared[i] != name && !slices.Contains(own, name) {
+				own = append(own, name)
+			}
+		}
+		names := strings.Join(own, ", ")
+		if last := len(out) - 1; last >= 0 && out[last].Operation == f.Operation { // findings come by operation
+			out[last].Message += ", " + names
+			continue
+		}
+		out = append(out, Finding{f.Operation, names})
+	}
+	return out
+}
+
+// Line is the group in one line: what it says, and at most most of its operations.
+func (g *Group) Line(most int) string {
+	if len(g.Findings) == 1 {
+		return g.Findings[0].String()
+	}
+	items := g.Items()
+	var shown []string
+	for _, f := range items[:min(most, len(items))] {
+		if f.Message != "" {
+			f.Operation += " (" + f.Message + ")"
+		}
+		shown = append(shown, f.Operation)
+	}
+	if len(items) > most {
+		shown = append(shown, fmt.Sprintf("and %d more", len(items)-most))
+	}
+	return fmt.Sprintf("%s: %s: %s", g.Message, counted(len(items)), strings.Join(shown, ", "))
+}
+
+func counted(operations int) string {
+	if operations == 1 {
+		return "1 operation"
+	}
+	return fmt.Sprintf("%d operations", operations)
+}
