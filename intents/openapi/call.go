@@ -142,7 +142,7 @@ func (c *call) description() string {
 	if flag(c.op.tree["deprecated"]) {
 		out = "Deprecated. " + out
 	}
-	return out
+	return cut(out, maxDescription)
 }
 
 // tree returns the parameter in the form of agents.json. The keyword required of an object's schema goes under

@@ -123,18 +123,3 @@ func line(s string, most int) string {
 	}
 	return b.String()
 }
-
-// trimmed shortens a description, which may be Markdown of several lines, to most characters.
-func trimmed(v any, most int) string {
-	s, _ := v.(string)
-	s = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), ""))
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	runes := []rune(s)[:most-1]
-	cut := string(runes)
-	if i := strings.LastIndexAny(cut, " \n"); i > len(cut)*3/4 {
-		cut = cut[:i]
-	}
-	return strings.TrimSpace(cut) + "…"
-}

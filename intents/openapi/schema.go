@@ -18,7 +18,7 @@ const (
 	maxRequired    = 1000 // names of one object
 	outputSchemas  = 60
 	outputDepth    = 4
-	maxDescription = 1500 // characters
+	maxDescription = 1000 // characters
 	maxNested      = 300  // the same, of a value inside a parameter
 )
 

@@ -1,0 +1,176 @@
+package openapi
+
+import (
+	"html"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/atom"
+
+	tokens "golang.org/x/net/html"
+)
+
+// trimmed makes plain text of a description in Markdown, HTML or MDX, and shortens it to most characters.
+func trimmed(v any, most int) string {
+	s, _ := v.(string)
+	const markup = 8 // times as long as its text; the rest of what is longer is not read
+	long := len(s) > markup*most
+	if long {
+		s = s[:markup*most]
+		if i := strings.LastIndexByte(s, '<'); i > strings.LastIndexByte(s, '>') {
+			s = s[:i]
+		}
+	}
+	out := cut(prose(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "")), most)
+	if long && out != "" && !strings.HasSuffix(out, "…") {
+		out = cut(out+"…", most)
+	}
+	return out
+}
+
+// cut shortens a text to most characters, at a blank if there is one near.
+func cut(s string, most int) string {
+	s = strings.TrimSpace(s)
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	out := string([]rune(s)[:most-1])
+	if i := strings.LastIndexAny(out, " \n"); i > len(out)*3/4 {
+		out = out[:i]
+	}
+	return strings.TrimSpace(out) + "…"
+}
+
+var (
+	codePlace = regexp.MustCompile(`\x{e000}[0-9]+\x{e001}`) // private characters, in place of code
+	codePart  = regexp.MustCompile("(?s)```.*?(?:```|\\z)|`[^`\n]+`")
+	blanks    = regexp.MustCompile(`[ \t]+\n`)
+	newlines  = regexp.MustCompile(`\n{3,}`)
+)
+
+// prose removes markup whose text says the same: elements of HTML, components and comments of JSX, and the addresses of
+// links. Code in backticks stays as it is.
+func prose(s string) string {
+	if !strings.ContainsAny(s, "<&[{") {
+		return s
+	}
+	var code []string // put aside
+	s = strings.NewReplacer("\ue000", "", "\ue001", "").Replace(s)
+	s = codePart.ReplaceAllStringFunc(s, func(part string) string {
+		code = append(code, part)
+		return "\ue000" + strconv.Itoa(len(code)-1) + "\ue001"
+	})
+	s = withoutLinks(withoutHTML(withoutJSX(s)))
+	s = newlines.ReplaceAllString(blanks.ReplaceAllString(s, "\n"), "\n\n")
+	return codePlace.ReplaceAllStringFunc(s, func(place string) string {
+		n, err := strconv.Atoi(strings.Trim(place, "\ue000\ue001"))
+		if err != nil || n >= len(code) {
+			return ""
+		}
+		return code[n]
+	})
+}
+
+var (
+	jsxComment   = regexp.MustCompile(`(?s)\{/\*.*?\*/\}`)
+	jsxComponent = regexp.MustCompile(`</?[A-Z][A-Za-z0-9.]*(?:\s+[A-Za-z][\w-]*(?:=(?:"[^"]*"|'[^']*'|\{[^{}]*\}))?)*\s*/?>`)
+	jsxName      = regexp.MustCompile(`^</?([A-Z][A-Za-z0-9.]*)`)
+)
+
+// withoutJSX removes components: with attributes, closed, or closing. <Name> alone is a placeholder of the author.
+func withoutJSX(s string) string {
+	s = jsxComment.ReplaceAllString(s, "")
+	return jsxComponent.ReplaceAllStringFunc(s, func(tag string) string {
+		name := jsxName.FindStringSubmatch(tag)[1]
+		if strings.HasPrefix(tag, "</") || strings.HasSuffix(tag, "/>") || strings.Contains(tag, "=") || strings.Contains(s, "</"+name+">") {
+			return ""
+		}
+		return tag
+	})
+}
+
+var (
+	// inlineTags and blockTags are the elements that describe how a text looks. Another name in angle brackets is one of the author's,
+	// such as <id>.
+	inlineTags = []atom.Atom{
+		atom.A, atom.Abbr, atom.B, atom.Big, atom.Cite, atom.Code, atom.Del, atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd,
+		atom.Mark, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Tt, atom.U,
+	}
+	blockTags = []atom.Atom{
+		atom.Aside, atom.Blockquote, atom.Br, atom.Center, atom.Dd, atom.Details, atom.Div, atom.Dl, atom.Dt, atom.Figure, atom.Figcaption,
+		atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Hr, atom.Li, atom.Ol, atom.P, atom.Pre, atom.Section, atom.Table,
+		atom.Tbody, atom.Td, atom.Tfoot, atom.Th, atom.Thead, atom.Tr, atom.Ul,
+	}
+	hiddenTags = []atom.Atom{atom.Script, atom.Style}
+)
+
+// withoutHTML removes elements and comments, and resolves character references.
+func withoutHTML(s string) string {
+	if !strings.ContainsAny(s, "<&") {
+		return s
+	}
+	var b strings.Builder
+	z := tokens.NewTokenizer(strings.NewReader(s))
+	skipping := atom.Atom(0)
+	for {
+		kind := z.Next()
+		raw := string(z.Raw()) // before the name is read, which lowers it
+		var name atom.Atom
+		if kind == tokens.StartTagToken || kind == tokens.EndTagToken || kind == tokens.SelfClosingTagToken {
+			text, _ := z.TagName()
+			name = atom.Lookup(text)
+		}
+		switch {
+		case skipping != 0:
+			if kind == tokens.EndTagToken && name == skipping {
+				skipping = 0
+			}
+		case kind == tokens.TextToken:
+			b.WriteString(html.UnescapeString(raw))
+		case kind == tokens.CommentToken && strings.HasPrefix(raw, "<!--"):
+		case kind == tokens.StartTagToken && slices.Contains(hiddenTags, name):
+			skipping = name
+		case name != 0 && slices.Contains(inlineTags, name):
+		case name != 0 && slices.Contains(blockTags, name):
+			b.WriteString(lineBreak(name, kind == tokens.EndTagToken))
+		default:
+			b.WriteString(raw)
+		}
+		if kind == tokens.StartTagToken && skipping == 0 {
+			z.NextIsNotRawText()
+		}
+		if kind == tokens.ErrorToken { // the end
+			return b.String()
+		}
+	}
+}
+
+// lineBreak is what stands in place of a tag of a block.
+func lineBreak(name atom.Atom, end bool) string {
+	switch {
+	case name == atom.Li && !end:
+		return "\n- "
+	case end && (name == atom.Li || name == atom.Td || name == atom.Th):
+		return ""
+	case name == atom.Td || name == atom.Th:
+		return " "
+	default:
+		return "\n"
+	}
+}
+
+var (
+	target   = `\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:"[^"]*"|'[^']*'))?\)`
+	image    = regexp.MustCompile(`!\[[^\[\]]*\]` + target)
+	link     = regexp.MustCompile(`(^|[^\w\])])\[([^\[\]]+)\]` + target)
+	autolink = regexp.MustCompile(`<((?:https?://|mailto:)[^<>\s]+)>`)
+)
+
+// withoutLinks keeps the texts of Markdown's links.
+func withoutLinks(s string) string {
+	s = link.ReplaceAllString(image.ReplaceAllString(s, ""), "$1$2")
+	return autolink.ReplaceAllString(s, "$1")
+}
