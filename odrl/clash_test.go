@@ -91,6 +91,15 @@ func TestValidateFindsConflicts(t *testing.T) {
 			setOf(rules(under(one("spatial", "isPartOf", `"US"`)), under(one("spatial", "eq", `"US-CA"`)))),
 			problem.Warning, `"US-CA"`,
 		},
+		"inside what is prohibited": {
+			setOf(rules(under(one("spatial", "eq", `"US-CA"`)), under(one("spatial", "eq", `"US"`)))), problem.Warning, `"US-CA"`,
+		},
+		"inside one of those prohibited": {
+			setOf(rules(under(one("spatial", "isPartOf", `"US-CA"`)), under(one("spatial", "isAnyOf", `["CU","US"]`)))), problem.Warning, `"US-CA"`,
+		},
+		"outside those prohibited": {
+			setOf(rules(under(one("spatial", "eq", `"DE"`)), under(one("spatial", "isAnyOf", `["CU","US"]`)))), "", "",
+		},
 		"or": {setOf(rules(under(`{"or":[`+one("media", "eq", `"x"`)+`,`+one("media", "eq", `"y"`)+`]}`),
 			under(one("media", "eq", `"z"`)))), "", ""},
 		"one way of or": {setOf(rules(under(`{"or":[`+one("media", "eq", `"x"`)+`,`+one("media", "eq", `"z"`)+`]}`),
@@ -165,6 +174,10 @@ func TestValidateFindsRulesThatAreNeverActive(t *testing.T) {
 			one("purpose", "eq", `"http://example.com/u"`): false,
 		one("spatial", "isPartOf", `"US"`) + `,` +
 			one("spatial", "isPartOf", `"DE"`): true,
+		one("spatial", "eq", `"US-CA"`) + `,` +
+			one("spatial", "isNoneOf", `["US","CU"]`): true,
+		one("spatial", "eq", `"US"`) + `,` +
+			one("spatial", "neq", `"US-CA"`): false,
 		one("dateTime", "gteq", `"2027-01-01"`) + `,` +
 			one("dateTime", "lt", `"2026-12-31"`): true,
 		one("dateTime", "eq", `"2026-12-31"`) + `,` +

@@ -80,6 +80,22 @@ func operatorRows() []row {
 			},
 		},
 		row{
+			name: "excluded places", from: "V 4.4 (isPartOf), uimgate",
+			says: "What is inside a region, a language or a domain is excluded with it.",
+			doc:  constrained("spatial", "isNoneOf", `["US","CU"]`, ""), asks: []ask{
+				on("ann use x", met).with(`"spatial":"DE"`), on("ann use x", missed).with(`"spatial":"US-CA"`),
+				on("ann use x", missed).with(`"spatial":["DE","US-CA"]`),
+			},
+		},
+		row{
+			name: "prohibited places", from: "uimgate", says: "What is inside a region that a prohibition names is prohibited with it.",
+			doc: doc("Set", `"conflict":"prohibit"`, `"permission":[{"target":"ex:x","action":"use"}]`,
+				`"prohibition":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","leftOperand":"spatial","operator":"isAnyOf","rightOperand":["US","CU"]}}]`),
+			asks: []ask{
+				on("ann use x", ok+" c:Unsatisfied").with(`"spatial":"DE"`), on("ann use x", violates+" c:Satisfied").with(`"spatial":"US-CA"`),
+			},
+		},
+		row{
 			name: "policyUsage", from: "V 4.5 (event)", says: "odrl:policyUsage is the moment of the use itself.",
 			doc: constrained("dateTime", "eq", `{"@id":"odrl:policyUsage"}`, ""), asks: []ask{on("ann use x", met), on("ann use x", missed).at("")},
 		},

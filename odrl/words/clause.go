@@ -37,6 +37,29 @@ func (s speech) doubt(conditions []*model.Constraint, then string) []string {
 	return []string{s.open + then + "."}
 }
 
+// binding is doubt for what binds: what is inside a place or language that is named is not certainly another.
+func (s speech) binding(conditions []*model.Constraint, then string) []string {
+	list := s.doubt(conditions, then)
+	if slices.ContainsFunc(conditions, namesWhole) {
+		list = append(list, "A part of what is named there leaves that open as well.")
+	}
+	return list
+}
+
+// namesWhole reports whether a condition is about being a place or a language itself, which leaves open what is inside it.
+func namesWhole(c *model.Constraint) bool {
+	if c.Logic != "" {
+		return slices.ContainsFunc(c.Operands, namesWhole)
+	}
+	return contains(c) && slices.Contains([]string{"eq", "isAnyOf", "isAllOf"}, c.Operator)
+}
+
+// contains reports whether what the constraint names may have parts that are known: places and languages.
+func contains(c *model.Constraint) bool {
+	left := c.Left()
+	return slices.ContainsFunc(c.Right, func(r model.Literal) bool { return left.IsCode(r.Text) && !left.IsRange(r.Text) })
+}
+
 func (s speech) uncertain(c *model.Constraint) bool {
 	if c.Logic != "" {
 		return slices.ContainsFunc(c.Operands, s.uncertain)
@@ -75,7 +98,16 @@ func (s speech) part(c *model.Constraint, at string) string {
 	case c.Operand == "timeInterval":
 		return "the time between one use and the next " + s.comparison(c.Operator, values(c))
 	}
-	return "the " + subject(c.Operand) + " " + s.comparison(c.Operator, values(c))
+	words := s.comparison(c.Operator, values(c))
+	if contains(c) {
+		switch c.Operator {
+		case "neq":
+			words = "is neither " + s.listing(values(c), "or") + " nor part of it"
+		case "isNoneOf":
+			words += ", nor part of one of them"
+		}
+	}
+	return "the " + subject(c.Operand) + " " + words
 }
 
 // logic words a logical constraint. Where each part is short they stand in one sentence, else as a list

@@ -147,7 +147,7 @@ func (w *wording) sentence(g *group) Sentence {
 	default:
 		s.Text = capital(g.whoNot()) + " call " + g.what("any", "or") + conditions + "."
 	}
-	s.Terms = append(s.Terms, ofCalls.doubt(g.Conditions, "the rule applies all the same")...)
+	s.Terms = append(s.Terms, ofCalls.binding(g.Conditions, "the rule applies all the same")...)
 	return s
 }
 

@@ -156,6 +156,7 @@ generally: This prohibition of distribute is part of the agreement and not enfor
 		`"obligation":[{` + searches + `,"action":"pay","amount":1,"unit":"EUR","constraint":` + leaf("spatial", "eq", "DE") + `},{` + buy + `,"action":"inform","description":"us"}]`: `
 owed: If the region is DE, each call of any version of example.com:search-products costs 1.00 EUR, beside any price of its permission. [/obligation/0]
   - Where a call leaves that open, the rule applies all the same.
+  - A part of what is named there leaves that open as well.
 owed: The service is informed of each call of example.com:buy:v1: "us". [/obligation/1]
 generally: What no permission covers is refused.`,
 	} {

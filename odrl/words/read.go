@@ -53,7 +53,7 @@ func (r phrasing) rule(node *model.Rule) Sentence {
 	case model.Permission:
 		s.Terms = r.only(node.Constraints)
 	case model.Prohibition:
-		s.Terms = r.doubt(node.Constraints, "the prohibition holds all the same")
+		s.Terms = r.binding(node.Constraints, "the prohibition holds all the same")
 	default:
 	}
 	for _, u := range rules.UncountedOf(r.Names, node) {

@@ -92,7 +92,7 @@ func (w *wording) duties(g *group) []string {
 	for _, d := range g.Duties {
 		if d.Action != "compensate" {
 			rest = append(rest, capital(wordDuty(d, "each call"))+ofCalls.ifAll(d.Conditions)+".")
-			rest = append(rest, ofCalls.doubt(d.Conditions, "this is owed all the same")...)
+			rest = append(rest, ofCalls.binding(d.Conditions, "this is owed all the same")...)
 			continue
 		}
 		switch {
@@ -101,7 +101,7 @@ func (w *wording) duties(g *group) []string {
 			price, _ = rules.Sum(price, d.Charge) // Publish made sure that they add up
 		default:
 			rest = append(rest, "A call costs "+d.Charge.String()+ofCalls.ifAll(d.Conditions)+", beside any other price.")
-			rest = append(rest, ofCalls.doubt(d.Conditions, "this is owed all the same")...)
+			rest = append(rest, ofCalls.binding(d.Conditions, "this is owed all the same")...)
 		}
 	}
 	switch {

@@ -45,9 +45,29 @@ met("isAnyOf", leaf, facts) if overlaps(leaf, facts)
 
 met("isNoneOf", leaf, facts) if disjoint(leaf, facts)
 
-met("isAllOf", leaf, facts) if {
+met("isAllOf", leaf, facts) if complete(leaf, facts)
+
+# Of codes, where one may be inside another: what is inside a value is neither that value nor certainly another.
+met("isExactly", leaf, facts) if same(leaf, facts)
+
+met("isExactlyAny", leaf, facts) if overlaps(leaf, facts)
+
+met("isExactlyAll", leaf, facts) if complete(leaf, facts)
+
+missed("isExactlyAll", leaf, facts) if {
 	known(leaf, facts)
-	not omits(leaf, facts)
+	some value in leaf.value
+	not reaches(leaf, value, facts)
+}
+
+# Of codes and other names together: what is inside the others is not known.
+met("isKnownAny", leaf, facts) if overlaps(leaf, facts)
+
+met("isKnownAll", leaf, facts) if complete(leaf, facts)
+
+missed("isNoneKnown", leaf, facts) if {
+	known(leaf, facts)
+	lands(leaf, facts)
 }
 
 met("isPartOf", leaf, facts) if {
@@ -70,6 +90,7 @@ missed(operator, leaf, facts) if met(opposites[operator], leaf, facts)
 opposites := {
 	"eq": "neq", "neq": "eq", "lt": "gteq", "gteq": "lt", "lteq": "gt", "gt": "lteq",
 	"isAnyOf": "isNoneOf", "isNoneOf": "isAnyOf", "within": "outside", "outside": "within",
+	"isExactly": "isNotPartOf", "isExactlyAny": "isNonePartOf",
 	"isNotPartOf": "isPartOf", "isAnyPartOf": "isNonePartOf", "isNonePartOf": "isAnyPartOf",
 	"shorter": "longer-or-same", "longer-or-same": "shorter", "longer": "shorter-or-same", "shorter-or-same": "longer",
 }
@@ -93,7 +114,7 @@ missed("hasPart", leaf, facts) if {
 	partless(leaf, facts)
 }
 
-# Of ranges of addresses: to be equal to one is to be in it.
+# Of ranges of addresses, to be equal to one is to be in it; of codes, to be unequal to one is not to be in it.
 met("isNotPartOf", leaf, facts) if {
 	known(leaf, facts)
 	not touches(leaf, facts)
@@ -141,6 +162,11 @@ shares(leaf, facts) if {
 	fact in leaf.value
 }
 
+complete(leaf, facts) if {
+	known(leaf, facts)
+	not omits(leaf, facts)
+}
+
 omits(leaf, facts) if {
 	some value in leaf.value
 	not value in facts
@@ -160,6 +186,11 @@ touches(leaf, facts) if {
 lands(leaf, facts) if {
 	some fact in facts
 	some value in leaf.value
+	part(leaf.type, fact, value)
+}
+
+reaches(leaf, value, facts) if {
+	some fact in facts
 	part(leaf.type, fact, value)
 }
 

@@ -131,9 +131,19 @@ func (d *domain) possible() ([]string, bool) {
 	return example, true
 }
 
-// may reports whether a text may be one of the facts.
+// wholes are what every fact is, or is part of.
+func (d *domain) wholes() []string {
+	if d.only != nil {
+		return append(slices.Clone(d.whole), *d.only)
+	}
+	return d.whole
+}
+
+// may reports whether a text may be one of the facts. What is inside a code is excluded with it.
 func (d *domain) may(v string) bool {
-	return !slices.Contains(d.none, v) && !slices.ContainsFunc(d.whole, func(w string) bool { return d.apart(v, w) })
+	left := model.LeftOperand(d.operand)
+	excluded := func(w string) bool { return v == w || left.IsCode(w) && left.IsCode(v) && !d.apart(v, w) }
+	return !slices.ContainsFunc(d.none, excluded) && !slices.ContainsFunc(d.whole, func(w string) bool { return d.apart(v, w) })
 }
 
 // apart reports whether a text is certainly no part of another. Of codes that is known, of all else a taxonomy may have it.

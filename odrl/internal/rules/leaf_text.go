@@ -31,13 +31,19 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 		return false
 	}
 	part := l.Operator == "isPartOf" || l.Operator == "hasPart"
+	mixed := f == model.MixedText && left.Codes != nil && !part
 	switch {
-	case f.Contains():
+	case f.Contains() || mixed:
 		l.Kind = "code"
 	case part && k.mode == literal:
 		l.Kind = "class"
 	default:
 		l.Kind = "text"
+	}
+	if mixed {
+		k.Problems.Warnf("taxonomy", c.Pointer,
+			"not every value is a code of which it is known what is inside: for all others %s stays unknown; write a constraint for each kind",
+			c.Operator)
 	}
 	if part && !f.Contains() {
 		k.Problems.Warnf("taxonomy", c.Pointer,
@@ -56,12 +62,32 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 		if !k.allow(l, "eq", "neq", "isAnyOf", "isNoneOf", "isPartOf", "hasPart") {
 			return false
 		}
-		in := map[string]string{"eq": "isPartOf", "neq": "isNotPartOf", "isAnyOf": "isAnyPartOf", "isNoneOf": "isNonePartOf"}
-		if operator, ok := in[l.Operator]; ok {
-			l.Operator = operator
-		}
+		l.rename(map[string]string{"eq": "isPartOf", "neq": "isNotPartOf", "isAnyOf": "isAnyPartOf", "isNoneOf": "isNonePartOf"})
+		return true
+	}
+	switch {
+	case mixed:
+		l.rename(inDoubt)
+	case f.Contains():
+		l.rename(exactly)
 	}
 	return true
+}
+
+// The operators over codes, of which one may be inside another. What is inside a value is excluded with it: it is not unequal to it,
+// and not certainly another where a prohibition asks for it.
+var (
+	exactly = map[string]string{
+		"eq": "isExactly", "neq": "isNotPartOf", "isAnyOf": "isExactlyAny", "isNoneOf": "isNonePartOf", "isAllOf": "isExactlyAll",
+	}
+	// inDoubt is of values some of which are no codes: what is inside those, nobody knows.
+	inDoubt = map[string]string{"isAnyOf": "isKnownAny", "isNoneOf": "isNoneKnown", "isAllOf": "isKnownAll"}
+)
+
+func (l *Leaf) rename(operators map[string]string) {
+	if operator, ok := operators[l.Operator]; ok {
+		l.Operator = operator
+	}
 }
 
 // textFact reads a text of one form.

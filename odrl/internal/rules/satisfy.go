@@ -144,8 +144,12 @@ func (s domains) with(d demand) domains {
 	if d.negate {
 		operator = negations[operator]
 	}
-	if operator != "" && len(d.c.Right) > 0 {
+	switch {
+	case operator == "" || len(d.c.Right) == 0:
+	case d.c.Left().Codes == nil || !d.loose && !d.negate:
 		dom.narrow(d.c, operator)
+	case !dom.near(d, operator): // what is inside a code is neither it nor another
+		return nil
 	}
 	if _, ok := dom.possible(); !ok {
 		return nil
@@ -153,6 +157,30 @@ func (s domains) with(d demand) domains {
 	out := maps.Clone(s)
 	out[variable] = dom
 	return out
+}
+
+// near narrows by a comparison of codes that must only not come out otherwise, or must fail; false where that cannot be.
+func (d *domain) near(of demand, operator string) bool {
+	switch {
+	case operator == "eq" || operator == "isAnyOf":
+		narrowed := *d
+		narrowed.narrow(of.c, operator)
+		if _, ok := narrowed.possible(); ok {
+			*d = narrowed
+			return true
+		}
+		values := make([]string, 0, len(of.c.Right))
+		for _, r := range of.c.Right {
+			values = append(values, of.c.Left().CanonicalText(r.Text))
+		}
+		return !slices.ContainsFunc(d.wholes(), func(v string) bool {
+			return !slices.ContainsFunc(values, func(w string) bool { return !d.apart(v, w) || !d.apart(w, v) })
+		})
+	case of.loose && (of.negate || operator == "isAllOf"):
+	default:
+		d.narrow(of.c, operator)
+	}
+	return true
 }
 
 // variable names what the constraint compares, and its left operand. ODRL IM 2.5.3: one left operand in a constraint and

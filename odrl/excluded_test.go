@@ -1,0 +1,102 @@
+package odrl_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// exclusions are conditions on codes, and what each makes of what is inside, outside and around a value.
+var exclusions = []comparison{
+	{"spatial", "isNoneOf", `["US","CU"]`, "", "US-CA", no},
+	{"spatial", "isNoneOf", `["US","CU"]`, "", "CU", no},
+	{"spatial", "isNoneOf", `["US","CU"]`, "", "us-ca", no},
+	{"spatial", "isNoneOf", `["US","CU"]`, "", "DE", yes},
+	{"spatial", "isNoneOf", `["US","CU"]`, "", `["DE","US-CA"]`, no},
+	{"spatial", "isNoneOf", `["US-CA","CU"]`, "", "US-NY", yes},
+	{"spatial", "isNoneOf", `["https://www.wikidata.org/wiki/Q30"]`, "", "US-CA", no},
+	{"spatial", "neq", "US", "", "US-CA", no},
+	{"spatial", "neq", "US", "", "US", no},
+	{"spatial", "neq", "US", "", "USA", unknown},
+	{"spatial", "neq", "US", "", "DE-US", yes},
+	{"spatial", "neq", "US", "", `["US-CA","DE"]`, unknown},
+	{"language", "neq", "en", "", "en-GB", no},
+	{"language", "neq", "eng", "", "en-GB", no},
+	{"language", "isNoneOf", `["en","fr"]`, "", "fr-CA", no},
+	{"language", "neq", "en", "", "de", yes},
+	{"virtualLocation", "neq", "example.com", "", "api.example.com", no},
+	{"virtualLocation", "neq", "example.com", "", "example.com.evil.org", yes},
+	// What is inside a value is not equal to it, and a prohibition of the value holds for it all the same.
+	{"spatial", "eq", "US", "", "US", yes},
+	{"spatial", "eq", "US", "", "US-CA", unknown},
+	{"spatial", "eq", "US", "", "DE", no},
+	{"spatial", "isAnyOf", `["US","CU"]`, "", "US-CA", unknown},
+	{"spatial", "isAnyOf", `["US","CU"]`, "", "DE", no},
+	{"spatial", "isAllOf", `["US"]`, "", "US-CA", unknown},
+	{"spatial", "isAllOf", `["US"]`, "", "DE", no},
+	{"language", "eq", "en", "", "en-GB", unknown},
+	// A group of which nobody here knows the members excludes what it can, and the rest stays unknown.
+	{"spatial", "isNoneOf", `["US","EU"]`, "", "US-CA", no},
+	{"spatial", "isNoneOf", `["US","EU"]`, "", "EU", no},
+	{"spatial", "isNoneOf", `["US","EU"]`, "", "DE", unknown},
+	{"spatial", "isAnyOf", `["US","EU"]`, "", "EU", yes},
+	{"spatial", "isAnyOf", `["US","EU"]`, "", "US-CA", unknown},
+	{"spatial", "isAnyOf", `["US","EU"]`, "", "DE", unknown},
+}
+
+// Exclusions hold for what is inside them, wherever a policy is asked by itself.
+func TestExclusionsHoldForWhatIsInside(t *testing.T) { compareAll(t, exclusions) }
+
+// The gateway decides the same, by its plan as by OPA.
+func TestExclusionsHoldAtTheGateway(t *testing.T) {
+	for _, tt := range exclusions {
+		c := constraint(tt.left, tt.op, tt.right, tt.unit)
+		opens := publish(t, []byte(policy(`"permission":{`+all+`,"constraint":`+c+`}`)), world())
+		forbids := publish(t, []byte(policy(`"conflict":"prohibit"`, `"permission":{`+all+`}`,
+			`"prohibition":{`+all+`,"constraint":`+c+`}`)), world())
+		var fact any = tt.fact
+		if strings.HasPrefix(tt.fact, "[") {
+			fact = strings.Split(strings.Trim(strings.ReplaceAll(tt.fact, `"`, ""), "[]"), ",")
+		}
+		r := odrl.Request{AgentID: "agent-1", Intent: search.UID, Now: noon, Facts: map[string]any{tt.left: fact}}
+		a, b := decide(t, opens, r), decide(t, forbids, r)
+		if engine, why := opens.Engine(); engine != odrl.EnginePlan || a.Engine != odrl.EnginePlan || b.Engine != odrl.EnginePlan {
+			t.Errorf("%s of %s: decided by %s, %s (%s)", c, tt.fact, a.Engine, b.Engine, why)
+		}
+		if a.Permit != (tt.want == yes) || b.Permit != (tt.want == no) {
+			t.Errorf("%s of %s: opens a permission %t, lifts a prohibition %t, want %s", c, tt.fact, a.Permit, b.Permit, tt.want)
+		}
+	}
+}
+
+// Explain says what is excluded, of policies that are served as of any other.
+func TestExclusionsAreExplained(t *testing.T) {
+	for c, says := range map[string]string{
+		one("spatial", "neq", `"US"`):              "neither US nor part of it",
+		one("language", "neq", `"en"`):             "nor part of it",
+		one("spatial", "isNoneOf", `["US","CU"]`):  "none of CU and US, nor part of one of them",
+		one("spatial", "eq", `"US"`):               "A part of what is named there leaves that open as well",
+		one("spatial", "isAnyOf", `["US","CU"]`):   "A part of what is named there leaves that open as well",
+		one("purpose", "isNoneOf", `["ads","US"]`): "none of",
+	} {
+		opens := []*odrl.Policy{
+			load(t, set(`"permission":{"action":"read","target":"ex:x","constraint":`+c+`}`)),
+			publish(t, []byte(policy(`"permission":{`+all+`,"constraint":`+c+`}`)), world()),
+		}
+		binds := []*odrl.Policy{
+			load(t, set(`"permission":{"action":"read","target":"ex:x"}`, `"conflict":"prohibit"`,
+				`"prohibition":{"action":"read","target":"ex:x","constraint":`+c+`}`)),
+			publish(t, []byte(policy(`"conflict":"prohibit"`, `"permission":{`+all+`}`, `"prohibition":{`+all+`,"constraint":`+c+`}`)), world()),
+		}
+		if strings.HasPrefix(says, "A part") {
+			opens = nil
+		}
+		for _, p := range append(opens, binds...) {
+			text := strings.ReplaceAll(explained(p), `"`, "")
+			if !strings.Contains(text, says) || strings.Contains(c, "purpose") && strings.Contains(text, "part of") {
+				t.Errorf("%s does not say %q:\n%s", c, says, text)
+			}
+		}
+	}
+}
