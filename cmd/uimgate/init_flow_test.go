@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/intents/openapi"
 	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -242,4 +244,55 @@ func TestAConfigurationMadeOfADocumentRuns(t *testing.T) {
 			t.Errorf("%s %v:\n%s", tt.name, tt.parameters, diff)
 		}
 	}
+}
+
+// A document of several files, from init to a call.
+func TestADocumentOfSeveralFilesRuns(t *testing.T) {
+	t.Parallel()
+	spec := t.TempDir()
+	for name, text := range map[string]string{
+		"api.yaml": "openapi: 3.0.0\ninfo: {title: Corner Shop, version: '1.0'}\nservers: [{url: 'https://api.corner.example/v1'}]\n" +
+			"paths: {'/products/{sku}': {get: {$ref: product.yaml}}}\n",
+		"product.yaml": "operationId: getProduct\nparameters: [{name: sku, in: path, required: true, schema: {type: string, maxLength: 5}}]\n" +
+			"responses: {'200': {description: It, content: {application/json: {schema: {$ref: 'models/all.json#/product'}}}}}\n",
+		"models/all.json": `{"product": {"type": "object", "properties": {"sku": {"type": "string"}, "name": {"type": "string"}}}}`,
+	} {
+		path := filepath.Join(spec, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said bytes.Buffer
+	s := &initSettings{
+		document: filepath.Join(spec, "api.yaml"), out: t.TempDir(), options: openapi.Options{Namespace: "api.example.com"},
+	}
+	if err := s.run(t.Context(), &said); err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	url := runMade(t, s.out, shopOfDocument(t).URL)
+	token := agreeTo(t, url)
+	for sku, want := range map[string]struct {
+		status int
+		text   string
+	}{"s-1": {200, `{"sku":"s-1","name":"Lamp"}`}, "s-12345": {400, ""}} {
+		status, text := post(t, url+"/api/intents/execute", token,
+			map[string]any{"intent_uid": "api.example.com:get-product:v1", "parameters": map[string]any{"sku": sku}})
+		if status != want.status || want.text != "" && tree(t, text) != tree(t, want.text) {
+			t.Errorf("%s: %d %s, want %d %s", sku, status, text, want.status, want.text)
+		}
+	}
+}
+
+// tree is a JSON text in one form.
+func tree(t *testing.T, text string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
