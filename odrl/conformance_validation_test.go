@@ -176,7 +176,11 @@ func validationRows() []row {
 			doc: under(`{"and":[` + one("media", "eq", `"a"`) + `,` + one("industry", "eq", `"b"`) + `],"xone":[]}`),
 		},
 		{
-			name: "two operands", says: "Of at least two constraints.", fault: "error logic " + at + "/and",
+			name: "two operands", says: "Exactly one needs at least two constraints.", fault: "error logic " + at + "/xone",
+			doc: under(`{"xone":[` + one("media", "eq", `"a"`) + `]}`),
+		},
+		{
+			name: "one operand", says: "All or any of one constraint is that constraint.", fault: "warning logic " + at + "/and",
 			doc: under(`{"and":[` + one("media", "eq", `"a"`) + `]}`),
 		},
 		{

@@ -297,7 +297,7 @@ func TestRefusals(t *testing.T) {
 		{limited(`{"or":[{"leftOperand":"count","operator":"lteq","rightOperand":5},{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}]}`), "limit", "/permission/0/constraint/or/0", "outside or"},
 		// Logic.
 		{
-			limited(`{"or":[{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}]}`), "logic", "/permission/0/constraint/or",
+			limited(`{"xone":[{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}]}`), "logic", "/permission/0/constraint/xone",
 			"at least two",
 		},
 		{limited(`{"or":[],"and":[]}`), "logic", "/permission/0/constraint", "exactly one"},

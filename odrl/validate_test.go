@@ -125,8 +125,8 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		"two logics": {use(`"constraint":{"and":[` + one("count", "lt", "5") + `,` + one("media", "eq",
 			`"a"`) + `],"or":[]}`), problem.Error, "logic", "/permission/0/constraint"},
 		"logic of one": {
-			use(`"constraint":{"or":[` + one("count", "lt", "5") + `]}`), problem.Error, "logic",
-			"/permission/0/constraint/or",
+			use(`"constraint":{"xone":[` + one("count", "lt", "5") + `]}`), problem.Error, "logic",
+			"/permission/0/constraint/xone",
 		},
 		"logic of no constraint": {
 			use(`"constraint":{"or":["http://a.example/c1","http://a.example/c2"]}`), problem.Error,

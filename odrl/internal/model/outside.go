@@ -82,7 +82,7 @@ func (r *reader) outside(f Field) {
 			into map[string][]string
 		}{{"includedIn", r.Facts.IncludedIn}, {"implies", r.Facts.Implies}} {
 			for _, item := range o.items(relation.key) {
-				r.broaderAction(iri, item, relation.into)
+				r.broaderAction(iri, item, relation.into, relation.key == "includedIn")
 			}
 		}
 		r.instance(iri, o)
@@ -94,8 +94,8 @@ func (r *reader) outside(f Field) {
 }
 
 // broaderAction notes that one action is included in, or implies, another. What ODRL's own actions are
-// included in is defined by ODRL.
-func (r *reader) broaderAction(iri string, f Field, into map[string][]string) {
+// included in is defined by ODRL: a document may restate that of includedIn.
+func (r *reader) broaderAction(iri string, f Field, into map[string][]string, restates bool) {
 	s, ok := r.word(f, "an action")
 	if !ok {
 		return
@@ -105,6 +105,9 @@ func (r *reader) broaderAction(iri string, f Field, into map[string][]string) {
 		return
 	}
 	if r.ofODRL(iri) {
+		if name, _ := r.Local(iri, r.Namespaces); restates && actions[name] != "" && Includes(to, name) {
+			return
+		}
 		r.Problems.Doubtf("hierarchy", f.Pointer, "%s is an action of ODRL: a document cannot change what it includes", Quote(iri))
 		return
 	}

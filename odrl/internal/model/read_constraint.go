@@ -100,9 +100,13 @@ func (r *reader) logical(o *object, c *Constraint, depth int) *Constraint {
 		return nil
 	}
 	at := o.fields[c.Logic][0].Pointer
+	before := r.Problems.errors
 	c.Operands = r.constraintList(o, c.Logic, depth+1)
 	o.close("a logical constraint")
-	if len(c.Operands) < 2 {
+	switch single := c.Logic == "and" || c.Logic == "or"; {
+	case len(c.Operands) == 1 && single && r.Problems.errors == before:
+		r.Problems.Warnf("logic", at, "%s of one constraint is that constraint", c.Logic)
+	case len(c.Operands) < 2:
 		r.Problems.Errorf("logic", at, "%s needs at least two constraints", c.Logic)
 		return nil
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -214,7 +215,8 @@ func (r *reader) actionList(o *object) []Action {
 	return list
 }
 
-// action reads "use", {"@id": "odrl:use"} and {"rdf:value": {"@id": …}, "refinement": […]}.
+// action reads "use", {"@id": "odrl:use"} and {"rdf:value": {"@id": …}, "refinement": […]}, which may have an IRI of its own as @id,
+// and {"type": "USE"}.
 func (r *reader) action(f Field) (Action, bool) {
 	a := Action{Pointer: f.Pointer}
 	if s, isText := f.Value.(string); isText && blank(s) && r.defined(s, anyRole) { // a refined action as a node of its own
@@ -230,10 +232,16 @@ func (r *reader) action(f Field) (Action, bool) {
 		if id := o.fields["@id"]; len(id) == 1 && blank(r.idOf(id[0].Value)) {
 			o.take("@id")
 		}
+		typed, named := r.typedAction(o)
+		if named {
+			value = typed
+		}
 		r.nodeType(o, "Action")
-		var named bool
 		for _, key := range []string{"rdf:value", "@id", "@value"} {
 			if v, ok := o.one(key); ok {
+				if named && key == "@id" && r.ownName(v) {
+					continue
+				}
 				if named {
 					r.Problems.Errorf("action", v.Pointer, "the action is named twice")
 				}
@@ -258,6 +266,33 @@ func (r *reader) action(f Field) (Action, bool) {
 	return a, ok
 }
 
+// typedAction is an action that is named by nothing but its type, as dataspace connectors write it.
+func (r *reader) typedAction(o *object) (Field, bool) {
+	list := o.fields["@type"]
+	if len(list) != 1 || len(o.fields["@id"])+len(o.fields["rdf:value"])+len(o.fields["@value"]) > 0 {
+		return Field{}, false
+	}
+	s, _ := list[0].Value.(string)
+	name, ok := r.Local(s, r.Namespaces)
+	at := slices.IndexFunc(actionClass.known, func(known string) bool { return strings.EqualFold(known, name) })
+	if !ok || at < 0 {
+		return Field{}, false
+	}
+	o.take("@type")
+	r.Problems.Warnf("action", list[0].Pointer, "the type names the action: it is read as %s", actionClass.known[at])
+	return Field{Pointer: list[0].Pointer, Value: actionClass.known[at]}, true
+}
+
+// ownName reports whether an @id beside rdf:value is the name of the node itself: an IRI of no vocabulary of actions.
+func (r *reader) ownName(id Field) bool {
+	s, ok := id.Value.(string)
+	if !ok || !Absolute(r.Expand(s)) || r.declared[r.Expand(s)] != "" {
+		return false
+	}
+	_, term := r.Local(s, r.Namespaces)
+	return !term
+}
+
 // actionFacts reads the actions that an action belongs to, where a rule uses it.
 func (r *reader) actionFacts(o *object, named bool, value Field) {
 	for _, relation := range []struct {
@@ -267,7 +302,7 @@ func (r *reader) actionFacts(o *object, named bool, value Field) {
 		for _, item := range o.items(relation.key) {
 			if s, ok := r.word(value, "an action"); named && ok {
 				r.declared[r.Expand(s)] = "Action"
-				r.broaderAction(r.Expand(s), item, relation.into)
+				r.broaderAction(r.Expand(s), item, relation.into, relation.key == "includedIn")
 			}
 		}
 	}
