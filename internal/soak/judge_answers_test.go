@@ -84,7 +84,8 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 		case "UPSTREAM_REJECTED":
 			ok = a.Status == 409 && does == effectConflict
 		case "UPSTREAM_ERROR":
-			ok = a.Status == 502 && (does == effectError && a.Outcome == "failed" || (does == effectBrokenAnswer || does == effectCutOff) && a.Outcome == "unknown")
+			brokenOff := does == effectBrokenAnswer || does == effectCutOff
+			ok = a.Status == 502 && (does == effectError && a.Outcome == "failed" || brokenOff && a.Outcome == "unknown")
 		case "OVERLOADED":
 			ok = a.Status == 503 && wait > 0 && e.Attacked
 		case "RESPONSE_INVALID":

@@ -60,8 +60,8 @@ func (w *world) settleByLog(g *gateway) int {
 		if slices.ContainsFunc(arrivals, func(a arrival) bool { return a.Execution == id }) {
 			state = "captured"
 		}
-		status, _, body, err := w.do(http.MethodPost, g.admin()+"/admin/v1/usage/executions/"+id+"/resolve", mustJSON(map[string]string{"state": state}),
-			map[string]string{"Authorization": "Bearer " + adminToken})
+		status, _, body, err := w.do(http.MethodPost, g.admin()+"/admin/v1/usage/executions/"+id+"/resolve",
+			mustJSON(map[string]string{"state": state}), map[string]string{"Authorization": "Bearer " + adminToken})
 		if err != nil || status != http.StatusOK {
 			w.t.Errorf("settling: %d %.300s %v", status, body, err)
 		}
