@@ -115,7 +115,7 @@ func (w *world) from(address string) *http.Client {
 
 // send sends what is answered with nothing good, or not at all.
 func (w *world) send(from *http.Client, g *gateway, path string, body []byte) {
-	answer, err := from.Post(g.url()+path, "application/json", bytes.NewReader(body)) //nolint:noctx // ended by its timeout
+	answer, err := from.Post(g.url()+path, "application/json", bytes.NewReader(body))
 	if err != nil {
 		return
 	}
@@ -133,7 +133,7 @@ func (w *world) crowd(g *gateway, address string) {
 		w.worker(w.over, fmt.Sprintf("crowd%d", i), 0, func(string) {
 			var open []net.Conn
 			for range 64 {
-				c, err := dialer.Dial("tcp", strings.TrimPrefix(g.url(), "http://")) //nolint:noctx // ended by its timeout
+				c, err := dialer.Dial("tcp", strings.TrimPrefix(g.url(), "http://"))
 				if err != nil {
 					break
 				}
