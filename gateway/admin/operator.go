@@ -58,7 +58,8 @@ func New(c Config) *Operator {
 		c.NeedsRestart = func() []string { return nil }
 	}
 	return &Operator{
-		waiting: c.NeedsRestart, directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
+		directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
+		waiting: c.NeedsRestart,
 	}
 }
 
