@@ -24,7 +24,7 @@ paths:
   /v2/keys: {get: {$ref: 'resources/keys%20here/list.yml'}}
 components:
   schemas: {$ref: models/index.yml}
-  securitySchemes: {bearer: {$ref: 'shared/bearer.yml'}}
+  securitySchemes: {bearer: {$ref: 'parts/bearer.yml'}}
 `,
 	"spec/texts.yml": "introduction: Drops in the cloud.\n",
 	"spec/resources/drops/list.yml": `
@@ -33,8 +33,8 @@ summary: List all drops
 tags: [Drops]
 x-codeSamples: [{$ref: 'examples/never_there.yml'}]
 parameters:
-- {$ref: '../../shared/parameters.yml#/per_page'}
-- {$ref: '../../shared/parameters.yml#/page'}
+- {$ref: '../../parts/parameters.yml#/per_page'}
+- {$ref: '../../parts/parameters.yml#/page'}
 responses:
   '200': {$ref: 'answers.yml#/all'}
 `,
@@ -68,11 +68,11 @@ properties:
 	"spec/resources/drops/models/never.yaml": "never: {type: object, properties: {kind: {type: string}}}\n",
 	"spec/models/region.json":                `{"definitions": {"slug": {"type": "string", "enum": ["ams", "fra"]}}}`,
 	"spec/models/index.yml":                  "size: {type: string, maxLength: 5}\n",
-	"spec/shared/parameters.yml": `
+	"spec/parts/parameters.yml": `
 page: {name: page, in: query, schema: {type: integer, minimum: 1}}
 per_page: {name: per_page, in: query, schema: {type: integer, maximum: 200}}
 `,
-	"spec/shared/bearer.yml":               "{type: http, scheme: bearer}\n",
+	"spec/parts/bearer.yml":                "{type: http, scheme: bearer}\n",
 	"spec/resources/keys here/list.yml":    "{operationId: keys_list, responses: {'200': {description: ok}}}\n",
 	"spec/resources/drops/models/later.md": "no model",
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 )
@@ -21,6 +22,11 @@ func (s *Share) waited(ctx context.Context, n int64) bool {
 	if s.taken+n > b.size {
 		b.mu.Unlock()
 		return false
+	}
+	if len(b.waiting) == 0 && n <= b.free { // as a rule
+		s.take(n)
+		b.mu.Unlock()
+		return true
 	}
 	w := &waiter{share: s, n: n, served: make(chan bool, 1)}
 	b.waiting = append(b.waiting, w)
@@ -98,9 +104,9 @@ func (q queue) held() int64 {
 }
 
 func (q queue) smallest() int64 {
-	return slices.MinFunc(q, func(a, b *waiter) int { return int(a.n - b.n) }).n
+	return slices.MinFunc(q, func(a, b *waiter) int { return cmp.Compare(a.n, b.n) }).n
 }
 
 func (q queue) largest() *waiter {
-	return slices.MaxFunc(q, func(a, b *waiter) int { return int(a.share.taken - b.share.taken) })
+	return slices.MaxFunc(q, func(a, b *waiter) int { return cmp.Compare(a.share.taken, b.share.taken) })
 }
