@@ -111,9 +111,10 @@ func (s *Service) call(ctx context.Context, uid string, params map[string]any, o
 	c.prove = c.prove || s.proofRequested[uid]
 	s.mu.Unlock()
 	session := s.Session()
-	if strictjson.Exact(tree) == nil && !s.isFree(ctx, uid) {
-		c.prove = c.prove || s.client.o.Key != nil && session.tokenID != ""
-		if c.key == "" && !o.NoRepeat {
+	mayHaveKey, mayProve := c.key == "" && !o.NoRepeat, !c.prove && s.client.o.Key != nil && session.tokenID != ""
+	if (mayHaveKey || mayProve) && strictjson.Exact(tree) == nil && !s.isFree(ctx, uid) {
+		c.prove = c.prove || mayProve
+		if mayHaveKey {
 			c.key, c.ownKey = uuid.NewString(), true
 		}
 	}

@@ -60,8 +60,7 @@ func line(v *execute.Event, values bool) Line {
 		if values {
 			r.Parameters = text
 		} else {
-			sum := sha256.Sum256(text)
-			r.ParametersSHA256 = hex.EncodeToString(sum[:])
+			r.ParametersSHA256 = hexSHA256(text)
 		}
 	}
 	if len(v.FromParameters) > 0 && !values {
@@ -87,9 +86,13 @@ func hashed(facts map[string]any, operands []string) (map[string]any, []string) 
 		if err != nil {
 			text = nil
 		}
-		sum := sha256.Sum256(text)
-		out[operand] = hex.EncodeToString(sum[:])
+		out[operand] = hexSHA256(text)
 		names = append(names, operand)
 	}
 	return out, names
+}
+
+func hexSHA256(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }

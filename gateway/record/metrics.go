@@ -44,6 +44,12 @@ func NewMetrics() *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "uimgate", Name: name, Help: help}, labels)
 	}
+	count := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "uimgate", Name: name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Name: name, Help: help})
+	}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: counter("http_requests_total", "Requests by route and status.", "route", "code"),
@@ -59,36 +65,16 @@ func NewMetrics() *Metrics {
 		issued:    counter("pat_issued_total", "PATs issued, by how: agreement or renewal.", "how"),
 		refused:   counter("pat_refused_total", "Refused requests for, and about, PATs, by operation and reason.", "operation", "reason"),
 		shed:      counter("shed_total", "What was refused because the gateway had more to do than it can, by cause.", "cause"),
-		unsettled: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "uimgate", Name: "unsettled_total",
-			Help: "Calls whose end could not be stored when they ended.",
-		}),
-		late: counter("late_ends_total", "Ends of calls that could not be stored at once: stored later, or given_up.", "became"),
-		answersLost: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "uimgate", Name: "answers_not_kept_total",
-			Help: "Answers that are not returned again under their idempotency key, because of the bounds of what is kept.",
-		}),
-		clockSteps: counter("clock_steps_total", "Times that the clock of the database was found set.", "direction"),
-		auditFailed: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "uimgate", Name: "audit_write_failures_total",
-			Help: "Writes of the audit stream that failed. What was not written is tried again.",
-		}),
-		auditLost: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "uimgate", Name: "audit_records_lost_total",
-			Help: "Audit records that were lost, because too many waited to be written.",
-		}),
-		reload: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: "uimgate", Name: "config_last_reload_successful",
-			Help: "1 if the last reload was taken over.",
-		}),
-		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: "uimgate", Name: "config_settings_need_restart",
-			Help: "Settings that were changed and that only a restart takes over.",
-		}),
-		reloaded: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: "uimgate", Name: "config_last_reload_success_timestamp_seconds",
-			Help: "When a configuration was last taken over.",
-		}),
+		unsettled: count("unsettled_total", "Calls whose end could not be stored when they ended."),
+		late:      counter("late_ends_total", "Ends of calls that could not be stored at once: stored later, or given_up.", "became"),
+		answersLost: count("answers_not_kept_total",
+			"Answers that are not returned again under their idempotency key, because of the bounds of what is kept."),
+		clockSteps:  counter("clock_steps_total", "Times that the clock of the database was found set.", "direction"),
+		auditFailed: count("audit_write_failures_total", "Writes of the audit stream that failed. What was not written is tried again."),
+		auditLost:   count("audit_records_lost_total", "Audit records that were lost, because too many waited to be written."),
+		reload:      gauge("config_last_reload_successful", "1 if the last reload was taken over."),
+		waiting:     gauge("config_settings_need_restart", "Settings that were changed and that only a restart takes over."),
+		reloaded:    gauge("config_last_reload_success_timestamp_seconds", "When a configuration was last taken over."),
 	}
 	m.zero()
 	m.registry.MustRegister(

@@ -35,10 +35,12 @@ func (in *Intent) Within(a pat.Assurance, proved bool, candidates []odrl.Candida
 	case in.ProvedAlways():
 		return nil, reason.PolicyRequiresVerification
 	}
-	free := slices.DeleteFunc(slices.Clone(candidates), func(c odrl.Candidate) bool { return !c.Charge.IsZero() })
-	switch {
-	case a != pat.Static && !in.ProvedWhereCharged():
+	charges := func(c odrl.Candidate) bool { return !c.Charge.IsZero() }
+	if a != pat.Static && !in.ProvedWhereCharged() || len(candidates) > 0 && !slices.ContainsFunc(candidates, charges) {
 		return candidates, ""
+	}
+	free := slices.DeleteFunc(slices.Clone(candidates), charges)
+	switch {
 	case len(free) > 0:
 		return free, ""
 	case a == pat.Static:
