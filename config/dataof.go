@@ -10,13 +10,10 @@ import (
 // dataLine is the key data of a configuration that cannot be read as a whole.
 var dataLine = regexp.MustCompile(`(?m)^data:[ \t]+("[^"\n]*"|'[^'\n]*'|[^#\n]+)`)
 
-// DataOf returns the data directory that a configuration names. Where the configuration is broken, it is what its line of
-// data says; where there is none, what is usual beside that file. It need not be there.
+// DataOf returns the data directory of a configuration that cannot be loaded: what its line of data says; where there is
+// none, what is usual beside that file. It need not be there.
 func DataOf(path string) string {
-	if cfg, _ := Load(path, Overrides{}); cfg != nil {
-		return cfg.Data
-	}
-	if dir := os.Getenv("UIMGATE_DATA"); dir != "" {
+	if dir := os.Getenv(variables["--data"]); dir != "" {
 		return dir
 	}
 	dir := "data"

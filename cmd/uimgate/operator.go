@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +33,9 @@ type operator struct {
 	after                  string
 	limit                  int
 	all                    bool
+
+	// configured loads the configuration, once.
+	configured func() (*config.Config, config.Problems)
 }
 
 // group is a command that only holds others; its flags are theirs too.
@@ -86,6 +90,9 @@ func (o *operator) client(ctx context.Context) (*client.Client, error) {
 	if err := o.checkFormat(); err != nil {
 		return nil, err
 	}
+	o.configured = sync.OnceValues(func() (*config.Config, config.Problems) {
+		return config.Load(o.config, config.Overrides{Env: os.LookupEnv})
+	})
 	if socket := o.socket(ctx); socket != "" {
 		return client.New(client.Options{Socket: socket}), nil
 	}
@@ -108,7 +115,11 @@ func (o *operator) socket(ctx context.Context) string {
 	}
 	dir := o.data
 	if dir == "" {
-		dir = config.DataOf(o.config)
+		if cfg, _ := o.configured(); cfg != nil {
+			dir = cfg.Data
+		} else {
+			dir = config.DataOf(o.config)
+		}
 	}
 	return client.OwnSocket(ctx, dir)
 }
@@ -121,7 +132,7 @@ func (o *operator) adminURL() string {
 	if text := os.Getenv(envAdminURL); text != "" {
 		return text
 	}
-	cfg, _ := config.Load(o.config, config.Overrides{Env: os.LookupEnv})
+	cfg, _ := o.configured()
 	return client.ConfiguredURL(cfg)
 }
 
@@ -134,7 +145,7 @@ func (o *operator) token() (string, error) {
 	if token := os.Getenv(envAdminToken); token != "" {
 		return client.ParseToken(token, envAdminToken)
 	}
-	cfg, problems := config.Load(o.config, config.Overrides{Env: os.LookupEnv})
+	cfg, problems := o.configured()
 	if cfg == nil {
 		return "", fmt.Errorf("there is no admin token: give --admin-token-file or %s, or -c with the gateway's configuration:\n%w",
 			envAdminToken, problems.Err())

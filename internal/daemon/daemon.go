@@ -119,7 +119,6 @@ func (p *process) open(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	p.store.KeepLedger(p.config.Billing.Retain)
 	p.closers = append(p.closers, p.store.Close)
 	p.leases = lease.New(p.store, lease.Options{Now: p.Now, Sole: p.config.Store.Engine == config.SQLite})
 	p.closers = append(p.closers, p.leases.Close)
