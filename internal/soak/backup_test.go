@@ -120,6 +120,7 @@ func (w *world) restored(b backup) {
 	if err := copyFile(b.path, g.statePath()); err != nil {
 		t.Fatal(err)
 	}
+	restored := w.clock.now()
 	if _, err := sqlstore.Restore(ctx, g.statePath(), sqlstore.Options{Now: time.Now}); err != nil {
 		t.Fatal(err)
 	}
@@ -133,10 +134,14 @@ func (w *world) restored(b backup) {
 			t.Fatalf("%s agrees again: %v", a.id, err)
 		}
 		newest := a.tokens[len(a.tokens)-1]
-		for _, intent := range []string{browse, pulse} {
-			got := (call{agent: a, token: newest, intent: intent, ref: fmt.Sprintf("anew-%s-%s", a.id, intent)}).at(g)
-			if got.Reason != "RATE_LIMIT_EXCEEDED" || got.RetryAfter == "" {
-				t.Errorf("%s of %s in a window of which nobody knows: %+v", intent, a.id, got)
+		for _, window := range terms() {
+			if window.Name != browse && window.Name != pulse {
+				continue
+			}
+			got := (call{agent: a, token: newest, intent: window.Name, ref: fmt.Sprintf("anew-%s-%s", a.id, window.Name)}).at(g)
+			ended := got.Answered > restored+window.Period // of a second, on a slow machine
+			if !ended && (got.Reason != "RATE_LIMIT_EXCEEDED" || got.RetryAfter == "") {
+				t.Errorf("%s of %s in a window of which nobody knows: %+v", window.Name, a.id, got)
 			}
 		}
 		got := (call{agent: a, token: newest, intent: details, ref: "anew." + a.id + "." + string(effectDone)}).at(g)

@@ -99,23 +99,35 @@ func (w *world) runAndJudge(least floor, faults func()) {
 	w.verdict(w.evidence(), least)
 }
 
-// verdict fails the test with the breaches that the judges found, or if there were too few events.
+// verdict fails the test with the breaches that the judges found, or if there were too few events. The breaches stand last, after the
+// warnings and errors of the gateways: of a long output the end is read.
 func (w *world) verdict(e *evidence, least floor) {
 	w.t.Helper()
 	n := e.count()
-	w.t.Log("what happened:\n" + tableOf(n))
-	for what, want := range n.missing(least) {
-		w.t.Errorf("availability: %s happened %d times; want at least %d", what, n[what], want)
-	}
-	for _, found := range e.judge() {
-		w.t.Error(found)
-	}
-	if w.t.Failed() {
+	missing, found := n.missing(least), e.judge()
+	if len(missing) > 0 || len(found) > 0 || w.t.Failed() {
 		for name, log := range e.Logs {
-			lines := strings.Split(strings.TrimSpace(log), "\n")
-			w.t.Logf("last words of %s:\n%s", name, strings.Join(lines[max(0, len(lines)-20):], "\n"))
+			w.t.Logf("last complaints of %s:\n%s", name, strings.Join(complaints(log, 10), "\n"))
 		}
 	}
+	w.t.Log("what happened:\n" + tableOf(n))
+	for what, want := range missing {
+		w.t.Errorf("availability: %s happened %d times; want at least %d", what, n[what], want)
+	}
+	for _, breach := range found {
+		w.t.Error(breach)
+	}
+}
+
+// complaints returns the last n lines of a log that are not for information, each cut to a length that can be read.
+func complaints(log string, n int) []string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSpace(log), "\n") {
+		if !strings.HasPrefix(line, `{"level":"info"`) {
+			lines = append(lines, fmt.Sprintf("%.400s", line))
+		}
+	}
+	return lines[max(0, len(lines)-n):]
 }
 
 func tableOf(n floor) string {
