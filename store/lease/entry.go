@@ -59,16 +59,11 @@ const (
 // availability returns whether a call under this limit may be admitted. A lease taken under a smaller Max is valid for
 // a larger one, not the other way round. A call that waited for the fetch that brought the lease was admitted by the
 // store, and may use it until the call could no longer be sent.
-//
-// The last unit is left to such calls. Where other processes take units too, it is unknown here how many the store has
-// left, and a call that took the only unit would return that none is left. It goes to the store again, which the next call
-// would have done.
-func (w *reservation) availability(now instant, sole bool) availability {
+func (w *reservation) availability(now instant) availability {
 	e := w.entry
 	usable := e.max > 0 && e.max <= w.limit.Max && e.units > 0
 	switch {
-	case usable && w.waitedForLease() && !e.expires.reached(now),
-		usable && !e.ends.reached(now) && (sole || e.units > 1 || e.left == 0):
+	case usable && w.waitedForLease() && !e.expires.reached(now), usable && !e.ends.reached(now):
 		return leased
 	case e.refusal(w.limit.Max, now) != nil:
 		return refused

@@ -49,7 +49,7 @@ func (h *Holder) prepare(ws *reservations, now instant) *fetch {
 	for i := range ws.n {
 		w := &ws.list[ws.order[i]]
 		e := w.entry
-		if w.availability(now, h.opts.Sole) != missing {
+		if w.availability(now) != missing {
 			continue
 		}
 		e.roll(now, h.turn)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -40,13 +42,10 @@ func (h *Holder) clearRefusals(k key) {
 
 // observe records the standing of limits after a call that went through the store, and adds the units on leases here to
 // what is left.
-func (h *Holder) observe(b *store.Admission) {
-	if len(b.Taken) != len(b.Standing) {
-		return
-	}
-	for i := range b.Taken {
-		s, t := &b.Taken[i], &b.Standing[i]
-		e := h.find(&key{b.Execution.Service, s.Principal, s.LimitID, s.Period})
+func (h *Holder) observe(r *store.BeginRequest, b *store.Admission) {
+	for i := range b.Standing {
+		t := &b.Standing[i]
+		e := h.find(&key{r.Execution.Service, principal(r, &t.Limit), t.ID, t.Period})
 		if e == nil {
 			continue
 		}
@@ -57,6 +56,20 @@ func (h *Holder) observe(b *store.Admission) {
 		}
 		e.mu.Unlock()
 	}
+}
+
+// principal returns whose counter a limit of the call has.
+func principal(r *store.BeginRequest, l *limit.Limit) pat.Principal {
+	is := func(of store.Reservation) bool { return of.ID == l.ID && of.Period == l.Period }
+	if i := slices.IndexFunc(r.Limits, is); i >= 0 {
+		return r.Limits[i].Principal
+	}
+	for _, c := range r.Candidates {
+		if i := slices.IndexFunc(c.Limits, is); i >= 0 {
+			return c.Limits[i].Principal
+		}
+	}
+	return ""
 }
 
 // giveBack adds the rest of the lease of an entry, which is locked, to the returns of a fetch. Calls that find nothing

@@ -48,7 +48,7 @@ type Options struct {
 	// Elapsed is a clock that only moves forward. Default: the time between two values of Now, by their monotonic
 	// readings.
 	Elapsed func() time.Duration
-	// Sole means that no other process takes units from the store, so that what the store had left is still left.
+	// Sole means that no other process takes units from the store: what the store had left stays known for longer.
 	Sole bool
 }
 
@@ -61,6 +61,9 @@ type bounds struct {
 }
 
 var defaults = bounds{from: limit.LeaseFrom, turn: 10 * time.Second, keys: 32 << 10, patience: 5 * time.Second}
+
+// sharedTurn is the turn where other processes use the store too: how old what is told of their calls is at most.
+const sharedTurn = 2 * time.Second
 
 // A Holder admits calls on leases. It is safe for concurrent use.
 type Holder struct {
@@ -80,7 +83,11 @@ type Holder struct {
 
 // New makes a Holder that has no leases yet.
 func New(s Store, o Options) *Holder {
-	return &Holder{store: s, opts: o, bounds: defaults, clock: newClock(o), seed: maphash.MakeSeed()}
+	h := &Holder{store: s, opts: o, bounds: defaults, clock: newClock(o), seed: maphash.MakeSeed()}
+	if !o.Sole {
+		h.turn = sharedTurn
+	}
+	return h
 }
 
 // errDirect means that this call has to go through the store.
@@ -145,7 +152,7 @@ func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Admiss
 	for range maxReservations {
 		begun, err := h.store.Begin(ctx, r)
 		if err == nil {
-			h.observe(&begun)
+			h.observe(&r, &begun)
 			return begun, nil
 		}
 		full, is := errors.AsType[*store.LimitError](err)

@@ -427,27 +427,3 @@ func TestTooManyLimitsGoThroughTheStore(t *testing.T) {
 		t.Fatal("the room was not used again")
 	}
 }
-
-// Where other processes lease too, r is what is on lease here; no call returns 0 while the store has units.
-func TestLeftIsNotZeroWhileTheStoreHasMore(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, func(o *lease.Options) { o.Sole = false })
-	other := lease.New(r.store, r.opts)
-	q := free(rate("l", 1000, limit.Hour))
-	admitted := int64(0)
-	for range 1000 {
-		for _, h := range []*lease.Holder{r.Holder, other} {
-			b, err := h.Begin(t.Context(), q)
-			if err != nil {
-				continue
-			}
-			admitted++
-			if s := b.Standing[0]; s.Left < 0 || s.Left > 1000-admitted || s.Left == 0 && admitted < 980 {
-				t.Fatalf("call %d: %+v", admitted, s)
-			}
-		}
-	}
-	if admitted != 1000 {
-		t.Fatalf("%d admitted", admitted)
-	}
-}

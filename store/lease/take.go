@@ -21,7 +21,7 @@ func (h *Holder) take(
 		if !ws.lock(h) {
 			return store.Admission{}, nil, errDirect
 		}
-		f, refusal, ready := ws.look(now, h.opts.Sole)
+		f, refusal, ready := ws.look(now)
 		if ready {
 			begun, ok := h.admit(began, now, r, candidate, ws)
 			ws.unlock()
@@ -59,11 +59,11 @@ func (h *Holder) take(
 
 // look returns the state of the limits of a call: all of them ready, one refused, or missing. Where a missing one is
 // being fetched, it returns that fetch to wait for.
-func (ws *reservations) look(now instant, sole bool) (f *fetch, refusal *store.LimitError, ready bool) {
+func (ws *reservations) look(now instant) (f *fetch, refusal *store.LimitError, ready bool) {
 	ready = true
 	for i := range ws.n {
 		w := &ws.list[i]
-		switch w.availability(now, sole) {
+		switch w.availability(now) {
 		case leased:
 		case refused:
 			for j := range ws.n {
@@ -112,18 +112,14 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 		w := &ws.list[i]
 		w.entry.spend(now)
 		begun.Taken[i] = w.entry.key.slot(w.entry.slot)
-		begun.Standing[i] = limit.Standing{Limit: w.limit, Left: w.left(h.opts.Sole), Resets: remaining(w.entry.resets, now)}
+		begun.Standing[i] = limit.Standing{Limit: w.limit, Left: w.left(), Resets: remaining(w.entry.resets, now)}
 	}
 	return begun, true
 }
 
-// left returns how many more calls can be admitted, at least: those on the lease, and those the store had left if no
-// other process can have taken them meanwhile, or this call has just used the store.
-func (w *reservation) left(sole bool) int64 {
+// left returns how many more calls can be admitted: what the store had left when it was last asked, less the calls
+// admitted here since. What other processes took since then is known with the next lease.
+func (w *reservation) left() int64 {
 	e := w.entry
-	n := e.units
-	if sole || w.waitedForLease() {
-		n += e.left + w.limit.Max - e.max
-	}
-	return n
+	return e.units + e.left + w.limit.Max - e.max
 }
