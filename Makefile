@@ -58,8 +58,9 @@ bench: ## the execute path beside a plain reverse proxy, paid calls, grants of a
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) test -run '^$$' -bench Growth -timeout 2h ./store/sqlstore -growth.tokens 1000000 -growth.ledger 10000000
 
-generate: ## writes again what tests compare: schema.json and golden files
+generate: ## writes again what tests compare: schema.json, docs/errors.md
 	$(GO) test ./config -update
+	$(GO) test ./internal/reason -run Docs -update
 
 clean:
 	rm -f uimgate

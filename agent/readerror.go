@@ -120,7 +120,7 @@ func (e *Error) parseForeign(tree map[string]any) {
 	}
 }
 
-// violationPointer converts FastAPI's loc, such as ["body", "parameters", "city"], into a pointer into the parameters.
+// violationPointer converts FastAPI's loc, such as ["body", "parameters", "city"], into a pointer into the body.
 func violationPointer(v any) string {
 	list, _ := v.([]any)
 	var b strings.Builder
@@ -132,7 +132,7 @@ func violationPointer(v any) string {
 		if !ok || i > 16 {
 			break
 		}
-		if i < 2 && (s == "body" || s == "parameters") {
+		if i == 0 && s == "body" {
 			continue
 		}
 		b.WriteString("/" + strictjson.Escape(clean(s)))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,8 +12,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -44,7 +47,7 @@ func (s *Server) execute(c echo.Context) error {
 			if err != nil {
 				return execute.Request{}, err
 			}
-			return parseExecute(tree)
+			return parseExecute(tree, x.service)
 		},
 	})
 	if err != nil {
@@ -99,7 +102,7 @@ func idempotencyKey(h http.Header) (execute.IdempotencyKey, error) {
 
 // parseExecute reads the body of an execute call: core's form, or the draft's with an intent object.
 // UIM core 3.2; draft-uim-protocol-core-01.
-func parseExecute(tree strictjson.Object) (execute.Request, error) {
+func parseExecute(tree strictjson.Object, s *service.Service) (execute.Request, error) {
 	outer := wire.NewMembers(tree)
 	proof := outer.Text("proof", false)
 	if v, ok := outer.Take("intent"); ok {
@@ -108,15 +111,43 @@ func parseExecute(tree strictjson.Object) (execute.Request, error) {
 		if !isObject {
 			return execute.Request{}, outer.Wrong("intent", "must be an object")
 		}
-		if err := outer.Done(); err != nil {
-			return execute.Request{}, err
+		inner := wire.NewMembers(intent).In("/intent")
+		r := execute.Request{
+			IntentUID: inner.Text("uid", true), Parameters: inner.Object("parameters"), At: inner.Pointer("parameters"), Proof: proof,
 		}
-		inner := wire.NewMembers(intent)
-		r := execute.Request{IntentUID: inner.Text("uid", true), Parameters: inner.Object("parameters"), Proof: proof}
-		return r, inner.Done()
+		return r, parsed(s, r, outer, inner)
 	}
-	r := execute.Request{IntentUID: outer.Text("intent_uid", true), Parameters: outer.Object("parameters"), Proof: proof}
-	return r, outer.Done()
+	r := execute.Request{
+		IntentUID: outer.Text("intent_uid", true), Parameters: outer.Object("parameters"), At: outer.Pointer("parameters"), Proof: proof,
+	}
+	return r, parsed(s, r, outer)
+}
+
+// parsed reports what is wrong with the objects of a body: before anything else, parameters of the intent that stand
+// beside the object they belong into.
+func parsed(s *service.Service, r execute.Request, objects ...*wire.Members) error {
+	var violations []intents.Violation
+	if in, err := s.Intent(r.IntentUID); err == nil {
+		for _, m := range objects {
+			for _, name := range m.Unknown() {
+				if slices.ContainsFunc(in.Inputs, func(p intents.Parameter) bool { return p.Name == name }) {
+					violations = append(violations, intents.Violation{
+						Pointer: m.Pointer(name), Keyword: "additionalProperties", Reason: reason.UnknownParameter,
+						Message: "is a parameter of the intent: it belongs at " + r.At + "/" + strictjson.Escape(name),
+					})
+				}
+			}
+		}
+	}
+	if len(violations) > 0 {
+		return refusal.MisplacedParameters(violations)
+	}
+	for _, m := range objects {
+		if err := m.Done(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const (

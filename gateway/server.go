@@ -66,6 +66,8 @@ func (s *Server) routes(e *echo.Echo) {
 	}
 	get(s.front, "/")
 	get(s.openAPI, "/openapi.json")
+	get(s.errorList, "/errors")
+	get(s.errorPage, "/errors/:reason")
 	get(s.agentsFile, "/agents.json", "/.well-known/agents.json")
 	get(s.policy, "/api/policy", "/policy.json", "/uim-policy.json")
 	get(s.search, "/api/intents/search", "/uim/intents/search", "/discovery")
@@ -169,18 +171,19 @@ func (s *Server) fail(c echo.Context, err error) {
 	}
 	x := exchangeOf(c)
 	f := refusal.For(routerError(err))
-	issuer := ""
+	issuer, about := "", wire.About{}
 	if x != nil {
 		x.refusal = f
-		if x.service != nil {
-			issuer = x.service.Issuer
-		}
+		about.RequestID = string(x.requestID)
+	}
+	if served := s.serviceOf(c, x); served != nil {
+		issuer, about.HelpURL = served.Issuer, served.HelpURL(f.Reason)
 	}
 	wire.WriteHeader(c.Response().Header(), f, issuer)
 	if r := c.Request(); !accept.Of(r.Context()).Kept() && !trusts(s.directory.Current(), r.RemoteAddr) {
 		c.Response().Header().Set("Connection", "close") // nothing was served on it yet: it takes the place of others
 	}
-	body := wire.Envelope(f)
+	body := wire.Envelope(f, about)
 	if c.Request().Method == http.MethodHead {
 		body = nil
 	}
@@ -188,6 +191,14 @@ func (s *Server) fail(c echo.Context, err error) {
 	if _, err := c.Response().Write(body); err != nil {
 		s.log.Debug("answer not delivered", zap.Error(wire.Loggable(err)))
 	}
+}
+
+// serviceOf is the service that a request is for, also where it was refused before that was asked; nil: none.
+func (s *Server) serviceOf(c echo.Context, x *exchange) *service.Service {
+	if x != nil && x.service != nil {
+		return x.service
+	}
+	return s.serviceFor(c.Request())
 }
 
 // routerError translates the router's own errors.

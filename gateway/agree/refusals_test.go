@@ -91,12 +91,12 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "another agent's agreement", do: requested("i-7", func(r *pat.IssueRequest) { r.AgentID = "i-8" }), want: reason.InvalidParameter,
-		message: "The agreement is not well formed: agreement: iss: want the agent_id that is sent with it.", details: `{"member":"iss"}`,
+		message: "The agreement is not well formed: agreement: iss: want the agent_id that is sent with it.", details: `{"member":"iss","pointer":"/signed_policy"}`,
 	},
 	{
 		name: "made for another service", do: edited("i-9", func(c *pat.AgreementClaims) { c.Audience = "bank.example" }),
 		want:    reason.InvalidParameter,
-		message: "The agreement is not well formed: agreement: aud: want this service's issuer, shop.example.", details: `{"member":"aud"}`,
+		message: "The agreement is not well formed: agreement: aud: want this service's issuer, shop.example.", details: `{"member":"aud","pointer":"/signed_policy"}`,
 	},
 	{
 		name: "made to be sent to a mirror", do: edited("i-19", func(c *pat.AgreementClaims) { c.URL = "https://mirror.example/api/pat/issue" }),

@@ -69,7 +69,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	}
 	if e.call.IdempotencyKey != "" {
 		if r.Execution.Fingerprint, err = fingerprint(e.request); err != nil {
-			return store.BeginRequest{}, refusal.InexactParameter(err)
+			return store.BeginRequest{}, refusal.InexactParameter("", err)
 		}
 	}
 	if e.proof != nil {

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/google/uuid"
@@ -33,8 +34,12 @@ type Call struct {
 type Request struct {
 	IntentUID  string
 	Parameters strictjson.Object // as sent
+	At         string            // JSON pointer to Parameters in the body they came in, for refusals; empty: /parameters
 	Proof      string            // proof of key that came in the body; Call.Proof wins
 }
+
+// at is At with its default.
+func (r Request) at() string { return cmp.Or(r.At, "/parameters") }
 
 // An IdempotencyKey makes repeating a call harmless: 1 to 128 visible ASCII characters, chosen by the agent. Empty: none.
 type IdempotencyKey string

@@ -60,7 +60,7 @@ func responseInvalid(err error) *reason.Refusal {
 	f := reason.ResponseInvalid.Refusal("The service's answer does not fit the intent's output parameters.").With("outcome",
 		store.Done).Because(err)
 	if misfit, ok := errors.AsType[*intents.ResponseError](err); ok {
-		f.With("pointer", misfit.Pointer)
+		f.With("answer_pointer", misfit.Pointer) // into the answer of the service
 	}
 	return f
 }

@@ -119,16 +119,16 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 func (x *Executor) validate(e *execution) error {
 	filled, violations := e.intent.Validate(e.request.Parameters)
 	if len(violations) > 0 {
-		return refusal.InvalidParameters(violations)
+		return refusal.InvalidParameters(e.request.at(), violations)
 	}
 	if e.call.IdempotencyKey != "" || e.request.Proof != "" {
 		if err := strictjson.Exact(e.request.Parameters); err != nil {
-			return refusal.InexactParameter(err)
+			return refusal.InexactParameter(e.request.at(), err)
 		}
 	}
 	prepared, unsendable := e.intent.Route.Prepare(filled)
 	if len(unsendable) > 0 {
-		return refusal.UnsendableParameters(unsendable)
+		return refusal.UnsendableParameters(e.request.at(), unsendable)
 	}
 	e.prepared = prepared
 	return nil
@@ -141,7 +141,7 @@ func (x *Executor) prove(ctx context.Context, e *execution) error {
 	}
 	digest, err := pat.ExecuteDigest(e.request.IntentUID, e.request.Parameters)
 	if err != nil {
-		return refusal.InexactParameter(err)
+		return refusal.InexactParameter("", err) // its pointer leads into {"intent_uid", "parameters"}
 	}
 	key, err := x.agreedKey(ctx, e)
 	if err != nil {

@@ -93,56 +93,56 @@ var refusals = []refusalCase{
 	// 3 validate
 	{
 		name: "a parameter left out", call: call{intent: find, parameters: `{}`}, want: reason.MissingParameter,
-		message: `The parameter at /q does not fit the intent: the parameter "q" is required.`,
-		details: `{"violations":[{"pointer":"/q","keyword":"required","reason":"MISSING_PARAMETER","message":"the parameter \"q\" is required"}]}`,
+		message: `The parameter at /parameters/q does not fit the intent: the parameter "q" is required.`,
+		details: `{"violations":[{"pointer":"/parameters/q","keyword":"required","reason":"MISSING_PARAMETER","message":"the parameter \"q\" is required"}]}`,
 	},
 	{
 		name: "of another type", call: call{intent: find, parameters: `{"q":7}`}, want: reason.InvalidParameter,
-		message: `The parameter at /q does not fit the intent: must be of type "string".`,
-		details: `{"violations":[{"pointer":"/q","keyword":"type","reason":"INVALID_PARAMETER","message":"must be of type \"string\"","limit":"string"}]}`,
+		message: `The parameter at /parameters/q does not fit the intent: must be of type "string".`,
+		details: `{"violations":[{"pointer":"/parameters/q","keyword":"type","reason":"INVALID_PARAMETER","message":"must be of type \"string\"","limit":"string"}]}`,
 	},
 	{
 		name: "of another format", call: call{intent: find, parameters: `{"q":"lamp","day":"today"}`}, want: reason.InvalidFormat,
-		message: `The parameter at /day does not fit the intent: must have the format "date".`,
-		details: `{"violations":[{"pointer":"/day","keyword":"format","reason":"INVALID_FORMAT","message":"must have the format \"date\"","limit":"date"}]}`,
+		message: `The parameter at /parameters/day does not fit the intent: must have the format "date".`,
+		details: `{"violations":[{"pointer":"/parameters/day","keyword":"format","reason":"INVALID_FORMAT","message":"must have the format \"date\"","limit":"date"}]}`,
 	},
 	{
 		name: "too long", call: call{intent: find, parameters: `{"q":"ten lampsx"}`}, want: reason.ParameterTooLong,
-		message: `The parameter at /q does not fit the intent: must have at most 9 characters.`,
-		details: `{"violations":[{"pointer":"/q","keyword":"maxLength","reason":"PARAMETER_TOO_LONG","message":"must have at most 9 characters","limit":9}]}`,
+		message: `The parameter at /parameters/q does not fit the intent: must have at most 9 characters.`,
+		details: `{"violations":[{"pointer":"/parameters/q","keyword":"maxLength","reason":"PARAMETER_TOO_LONG","message":"must have at most 9 characters","limit":9}]}`,
 	},
 	{
 		name: "too short", call: call{intent: find, parameters: `{"q":"l"}`}, want: reason.ParameterTooShort,
-		message: `The parameter at /q does not fit the intent: must have at least 2 characters.`,
-		details: `{"violations":[{"pointer":"/q","keyword":"minLength","reason":"PARAMETER_TOO_SHORT","message":"must have at least 2 characters","limit":2}]}`,
+		message: `The parameter at /parameters/q does not fit the intent: must have at least 2 characters.`,
+		details: `{"violations":[{"pointer":"/parameters/q","keyword":"minLength","reason":"PARAMETER_TOO_SHORT","message":"must have at least 2 characters","limit":2}]}`,
 	},
 	{
 		name: "out of range", call: call{intent: find, parameters: `{"q":"lamp","price":101}`}, want: reason.ParameterOutOfRange,
-		message: `The parameter at /price does not fit the intent: must be at most 100.`,
-		details: `{"violations":[{"pointer":"/price","keyword":"maximum","reason":"PARAMETER_OUT_OF_RANGE","message":"must be at most 100","limit":100}]}`,
+		message: `The parameter at /parameters/price does not fit the intent: must be at most 100.`,
+		details: `{"violations":[{"pointer":"/parameters/price","keyword":"maximum","reason":"PARAMETER_OUT_OF_RANGE","message":"must be at most 100","limit":100}]}`,
 	},
 	{
 		name: "none of the values", call: call{intent: find, parameters: `{"q":"lamp","kind":"car"}`}, want: reason.InvalidEnumValue,
-		message: `The parameter at /kind does not fit the intent: must be one of ["lamp","desk"].`,
-		details: `{"violations":[{"pointer":"/kind","keyword":"enum","reason":"INVALID_ENUM_VALUE","message":"must be one of [\"lamp\",\"desk\"]",` +
+		message: `The parameter at /parameters/kind does not fit the intent: must be one of ["lamp","desk"].`,
+		details: `{"violations":[{"pointer":"/parameters/kind","keyword":"enum","reason":"INVALID_ENUM_VALUE","message":"must be one of [\"lamp\",\"desk\"]",` +
 			`"limit":["lamp","desk"]}]}`,
 	},
 	{
 		name: "unknown", call: call{intent: find, parameters: `{"q":"lamp","knd":"lamp"}`}, want: reason.UnknownParameter,
-		message: `The parameter at /knd does not fit the intent: "knd" is no parameter here: did you mean "kind"?.`,
-		details: `{"violations":[{"pointer":"/knd","keyword":"additionalProperties","reason":"UNKNOWN_PARAMETER",` +
+		message: `The parameter at /parameters/knd does not fit the intent: "knd" is no parameter here: did you mean "kind"?.`,
+		details: `{"violations":[{"pointer":"/parameters/knd","keyword":"additionalProperties","reason":"UNKNOWN_PARAMETER",` +
 			`"message":"\"knd\" is no parameter here: did you mean \"kind\"?","nearest":"kind","known":["q","kind","price","day","page"]}]}`,
 	},
 	{
 		name: "several at once", call: call{intent: find, parameters: `{"q":"l","price":-1}`}, want: reason.ParameterTooShort,
 		message: "The parameters do not fit the intent.",
-		details: `{"violations":[{"pointer":"/q","keyword":"minLength","reason":"PARAMETER_TOO_SHORT","message":"must have at least 2 characters","limit":2},` +
-			`{"pointer":"/price","keyword":"minimum","reason":"PARAMETER_OUT_OF_RANGE","message":"must be at least 0","limit":0}]}`,
+		details: `{"violations":[{"pointer":"/parameters/q","keyword":"minLength","reason":"PARAMETER_TOO_SHORT","message":"must have at least 2 characters","limit":2},` +
+			`{"pointer":"/parameters/price","keyword":"minimum","reason":"PARAMETER_OUT_OF_RANGE","message":"must be at least 0","limit":0}]}`,
 	},
 	{
 		name: "not to be sent in a path", call: call{intent: item, parameters: `{"id":".."}`}, want: reason.InvalidParameter,
-		message: "The parameter at /id does not fit the intent: is part of the address and must not be . or ...",
-		details: `{"violations":[{"pointer":"/id","keyword":"path","reason":"INVALID_PARAMETER","message":"is part of the address and must not be . or .."}]}`,
+		message: "The parameter at /parameters/id does not fit the intent: is part of the address and must not be . or ...",
+		details: `{"violations":[{"pointer":"/parameters/id","keyword":"path","reason":"INVALID_PARAMETER","message":"is part of the address and must not be . or .."}]}`,
 	},
 	{
 		name: "a number that a fingerprint cannot hold", call: call{
@@ -150,8 +150,8 @@ var refusals = []refusalCase{
 			parameters: `{"product":"x","amount":0.12345678901234567890}`, key: "k",
 		},
 		want:    reason.InvalidParameter,
-		message: "The parameter at /amount does not fit the intent: " + inexactMessage + ".",
-		details: `{"violations":[{"pointer":"/amount","keyword":"number","reason":"INVALID_PARAMETER","message":"` + inexactMessage + `"}]}`,
+		message: "The parameter at /parameters/amount does not fit the intent: " + inexactMessage + ".",
+		details: `{"violations":[{"pointer":"/parameters/amount","keyword":"number","reason":"INVALID_PARAMETER","message":"` + inexactMessage + `"}]}`,
 	},
 
 	// 4 prove
@@ -300,7 +300,7 @@ var refusals = []refusalCase{
 	{
 		name: "the answer does not fit", before: func(w *world, _ *gatetest.Agent) { w.answers(200, "application/json", `{"ordr":"o-1"}`) },
 		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.ResponseInvalid,
-		message: "The service's answer does not fit the intent's output parameters.", details: `{"outcome":"done","pointer":"/order"}`,
+		message: "The service's answer does not fit the intent's output parameters.", details: `{"answer_pointer":"/order","outcome":"done"}`,
 		charge: "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
 	},
 	{

@@ -30,7 +30,8 @@ func agreement(err error) *reason.Refusal {
 			With("scope_omitted", scope.Omitted)
 	}
 	if misfit, ok := errors.AsType[*pat.AgreementError](err); ok {
-		return reason.InvalidParameter.Refusal("The agreement is not well formed: "+misfit.Error()+".").With("member", misfit.Member)
+		return reason.InvalidParameter.Refusal("The agreement is not well formed: "+misfit.Error()+".").
+			With("member", misfit.Member).With("pointer", "/signed_policy")
 	}
 	return nil
 }

@@ -11,8 +11,17 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// InvalidParameters lists all violations at once; the reason is that of the first.
-func InvalidParameters(violations []intents.Violation) *reason.Refusal {
+// InvalidParameters lists all violations at once; the reason is that of the first. at is the JSON pointer to the parameters
+// in the body, from which the pointers of the refusal lead.
+func InvalidParameters(at string, violations []intents.Violation) *reason.Refusal {
+	violations = slices.Clone(violations)
+	for i := range violations {
+		violations[i].Pointer = at + violations[i].Pointer
+	}
+	return invalid(violations)
+}
+
+func invalid(violations []intents.Violation) *reason.Refusal {
 	f := violations[0].Reason.Refusal("The parameters do not fit the intent.")
 	if len(violations) == 1 {
 		f.Message = "The parameter at " + violations[0].Pointer + " does not fit the intent: " + violations[0].Message + "."
@@ -21,7 +30,7 @@ func InvalidParameters(violations []intents.Violation) *reason.Refusal {
 }
 
 // UnsendableParameters refuses parameters that no request to the service can carry.
-func UnsendableParameters(violations []upstream.Violation) *reason.Refusal {
+func UnsendableParameters(at string, violations []upstream.Violation) *reason.Refusal {
 	list := make([]intents.Violation, 0, len(violations))
 	for _, v := range violations {
 		list = append(list, intents.Violation{
@@ -30,11 +39,17 @@ func UnsendableParameters(violations []upstream.Violation) *reason.Refusal {
 		})
 	}
 	slices.SortFunc(list, func(a, b intents.Violation) int { return strings.Compare(a.Pointer, b.Pointer) })
-	return InvalidParameters(list)
+	return InvalidParameters(at, list)
 }
 
-// InexactParameter refuses a number that a signature or a fingerprint could not pin down.
-func InexactParameter(err error) *reason.Refusal {
+// MisplacedParameters refuses parameters that stand beside the object they belong into.
+func MisplacedParameters(violations []intents.Violation) *reason.Refusal {
+	return invalid(violations).With("suggestion", "Move what details.violations names into parameters.")
+}
+
+// InexactParameter refuses a number that a signature or a fingerprint could not pin down. at is what the pointer of the
+// error leads from.
+func InexactParameter(at string, err error) *reason.Refusal {
 	v := intents.Violation{
 		Keyword: "number", Reason: reason.InvalidParameter,
 		Message: "the number needs more digits than a proof or an idempotency key can pin down: send it as a string",
@@ -42,5 +57,5 @@ func InexactParameter(err error) *reason.Refusal {
 	if inexact, ok := errors.AsType[*strictjson.InexactError](err); ok {
 		v.Pointer = inexact.Pointer
 	}
-	return InvalidParameters([]intents.Violation{v}).Because(err)
+	return InvalidParameters(at, []intents.Violation{v}).Because(err)
 }

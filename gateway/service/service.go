@@ -15,6 +15,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -68,6 +69,9 @@ func (d *Definition) PolicyRef() map[string]string {
 
 // At is a published URL of this service; the Host header never has a part in it.
 func (d *Definition) At(path string) string { return d.PublicURL.JoinPath(path).String() }
+
+// HelpURL is the page that explains a reason to agents.
+func (d *Definition) HelpURL(r reason.Reason) string { return d.At("/errors/" + string(r)) }
 
 // AgentsFile is agents.json as published with this public key.
 func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {

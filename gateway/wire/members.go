@@ -10,6 +10,7 @@ import (
 
 // Members takes the known members out of an object and refuses all others, so that a misspelt member is never ignored.
 type Members struct {
+	at     string // JSON pointer to object in the body
 	object strictjson.Object
 	known  []string
 	err    error
@@ -17,6 +18,20 @@ type Members struct {
 
 // NewMembers starts with all members unknown.
 func NewMembers(object strictjson.Object) *Members { return &Members{object: object} }
+
+// In sets the JSON pointer of the object in the body, where it is not the body itself.
+func (m *Members) In(pointer string) *Members {
+	m.at = pointer
+	return m
+}
+
+// Pointer returns the JSON pointer of a member in the body.
+func (m *Members) Pointer(name string) string { return m.at + "/" + strictjson.Escape(name) }
+
+// Unknown returns the names of the members that were not taken, sorted.
+func (m *Members) Unknown() []string {
+	return slices.DeleteFunc(m.object.Names(), func(name string) bool { return slices.Contains(m.known, name) })
+}
 
 // Take takes a member of any type.
 func (m *Members) Take(name string) (any, bool) {
@@ -41,7 +56,7 @@ func (m *Members) Text(name string, required bool) string {
 
 // Wrong is the refusal of one member.
 func (m *Members) Wrong(name, what string) error {
-	f := reason.MalformedRequest.Refusal("The member "+name+" "+what+".").With("pointer", "/"+strictjson.Escape(name))
+	f := reason.MalformedRequest.Refusal("The member "+name+" "+what+".").With("pointer", m.Pointer(name))
 	if _, ok := m.object[name]; !ok {
 		for other := range m.object {
 			if nearest.Name(other, []string{name}) != "" {
@@ -57,20 +72,19 @@ func (m *Members) Done() error {
 	if m.err != nil {
 		return m.err
 	}
-	for _, name := range m.object.Names() {
-		if slices.Contains(m.known, name) {
-			continue
-		}
-		f := reason.MalformedRequest.Refusal("The body has a member that is not known here.").With("known", m.known)
-		if len(name) <= 64 {
-			f.With("pointer", "/"+strictjson.Escape(name))
-		}
-		if near := nearest.Name(name, m.known); near != "" {
-			f.Message = "The body has a member that is not known here; perhaps " + near + " is meant."
-		}
-		return f
+	unknown := m.Unknown()
+	if len(unknown) == 0 {
+		return nil
 	}
-	return nil
+	name := unknown[0]
+	f := reason.MalformedRequest.Refusal("The body has a member that is not known here.").With("known", m.known)
+	if len(name) <= 64 {
+		f.With("pointer", m.Pointer(name))
+	}
+	if near := nearest.Name(name, m.known); near != "" {
+		f.Message = "The body has a member that is not known here; perhaps " + near + " is meant."
+	}
+	return f
 }
 
 // Object takes an object member; left out it is empty.

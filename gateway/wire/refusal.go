@@ -9,14 +9,30 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
+// About is what a refusal says of the request it answers. What is empty is left out.
+type About struct {
+	RequestID string // finds the request in the log
+	HelpURL   string // of the page that explains the reason
+}
+
 // Envelope is the body of every answer that is a refusal. UIM core 3.3.
-func Envelope(f *reason.Refusal) []byte { return envelope(f, f.Reason.Suggestion()) }
+func Envelope(f *reason.Refusal, about About) []byte {
+	return envelope(f, f.Reason.Suggestion(), about)
+}
 
 // OperatorEnvelope is Envelope with the suggestion meant for operators.
-func OperatorEnvelope(f *reason.Refusal) []byte { return envelope(f, f.Reason.OperatorSuggestion()) }
+func OperatorEnvelope(f *reason.Refusal) []byte {
+	return envelope(f, f.Reason.OperatorSuggestion(), About{})
+}
 
-func envelope(f *reason.Refusal, suggestion string) []byte {
+func envelope(f *reason.Refusal, suggestion string, about About) []byte {
 	details := map[string]any{"reason": f.Reason}
+	if about.RequestID != "" {
+		details["request_id"] = about.RequestID
+	}
+	if about.HelpURL != "" {
+		details["help_url"] = about.HelpURL
+	}
 	if number := f.Reason.Number(); number != "" {
 		details["uim_code"] = number
 	}
@@ -34,7 +50,7 @@ func envelope(f *reason.Refusal, suggestion string) []byte {
 		"code": f.Code, "message": f.Message, "details": details,
 	}})
 	if err != nil {
-		return Envelope(reason.Internal.Refusal("The answer could not be written."))
+		return Envelope(reason.Internal.Refusal("The answer could not be written."), About{RequestID: about.RequestID})
 	}
 	return body
 }

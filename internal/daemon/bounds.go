@@ -40,7 +40,7 @@ func (p *process) bounds() accept.Bounds {
 // overloaded is the answer to a connection that is not accepted, whatever it was going to ask.
 func overloaded() []byte {
 	f := reason.Overloaded.Refusal("").After(time.Second)
-	body, h := wire.Envelope(f), http.Header{"Connection": {"close"}}
+	body, h := wire.Envelope(f, wire.About{}), http.Header{"Connection": {"close"}}
 	wire.WriteHeader(h, f, "")
 	var out bytes.Buffer
 	_, _ = fmt.Fprintf(&out, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\n", f.Status(), http.StatusText(f.Status()), len(body))

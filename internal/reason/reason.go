@@ -6,6 +6,12 @@
 // Every protocol reads Code, Status, Number and Suggestion from here, so that a refusal is the same in all of them.
 package reason
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
 // A Reason is the exact cause of a refusal, sent as details.reason. Only the constants of this package are reasons.
 type Reason string
 
@@ -53,11 +59,9 @@ func (r Reason) row() row {
 	return table[Internal]
 }
 
-// All returns every reason of the table, in no order.
+// All returns every reason of the table, by status and then by name.
 func All() []Reason {
-	list := make([]Reason, 0, len(table))
-	for r := range table {
-		list = append(list, r)
-	}
-	return list
+	return slices.SortedFunc(maps.Keys(table), func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(a.Status(), b.Status()), cmp.Compare(a, b))
+	})
 }

@@ -92,8 +92,9 @@ var table = map[Reason]row{
 
 	PolicyMismatch: {
 		code: CodePolicyRejected, status: http.StatusForbidden, number: "POL-003",
-		message:    "The signed policy is not the one offered now.",
-		suggestion: "Fetch the policy again and sign exactly that one.",
+		message: "The signed policy is not the one offered now.",
+		suggestion: "Fetch the policy again and sign exactly that one. Its digest is sha-256: and the unpadded base64url of SHA-256 over its " +
+			"RFC 8785 form, equal to the ETag of /api/policy.",
 	},
 	AgreementReplayed: {
 		code: CodePolicyRejected, status: http.StatusForbidden,

@@ -1,0 +1,187 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// refused reads the details of an error.
+func refused(g *gatetest.Gate, a gatetest.Answer, status int, want reason.Reason) map[string]any {
+	g.Helper()
+	g.Refuses(a, status, string(want))
+	var body struct {
+		Error struct {
+			Details map[string]any `json:"details"`
+		} `json:"error"`
+	}
+	g.Must(json.Unmarshal(a.Body, &body))
+	return body.Error.Details
+}
+
+func TestEachErrorNamesItsPageAndItsRequest(t *testing.T) {
+	g := pageGate(t, gatetest.AgentsFile, gatetest.PolicyFile, "")
+	agreed := g.Agreed("agent-1")
+	for _, tt := range []struct {
+		name   string
+		answer gatetest.Answer
+		status int
+		reason reason.Reason
+	}{
+		{"a path that is none", g.Get("/nothing"), 404, reason.NoSuchPath},
+		{"another method", g.Get("/api/intents/execute"), 405, reason.MethodNotAllowed},
+		{"no token", g.Execute(&gatetest.Agent{}, gatetest.Searching), 401, reason.MissingToken},
+		{"a body that is none", g.Call("/api/pat/issue", "", []string{}), 400, reason.MalformedRequest},
+		{"parameters that do not fit", g.Call("/api/intents/execute", agreed.Token,
+			map[string]any{"intent_uid": gatetest.Searching}), 400, reason.MissingParameter},
+	} {
+		details := refused(g, tt.answer, tt.status, tt.reason)
+		if want := "https://agents.shop.example/errors/" + string(tt.reason); details["help_url"] != want {
+			t.Errorf("%s: help_url %v, want %s", tt.name, details["help_url"], want)
+		}
+		if id := tt.answer.Header.Get("UIM-Request-ID"); id == "" || details["request_id"] != id {
+			t.Errorf("%s: request_id %v, want that of the header, %s", tt.name, details["request_id"], id)
+		}
+	}
+}
+
+func TestEachReasonHasAPage(t *testing.T) {
+	g := pageGate(t, gatetest.AgentsFile, gatetest.PolicyFile, "")
+	list := g.Get("/errors")
+	for _, r := range reason.All() {
+		a := g.Get("/errors/" + string(r))
+		if r.ForOperators() {
+			if g.Refuses(a, http.StatusNotFound, "NO_SUCH_PATH"); strings.Contains(string(list.Body), string(r)) {
+				t.Errorf("%s is for operators, and listed", r)
+			}
+			continue
+		}
+		text := string(a.Body)
+		if a.Status != http.StatusOK || a.Header.Get("Content-Type") != "text/html; charset=utf-8" || len(text) > 8<<10 {
+			t.Errorf("%s: %d %v, %d bytes", r, a.Status, a.Header, len(text))
+		}
+		if policy := a.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") {
+			t.Errorf("%s: %q", r, policy)
+		}
+		for _, want := range []string{"<h1>" + string(r) + "</h1>", string(r.Code()), "https://agents.shop.example/errors\""} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: the page lacks %s:\n%s", r, want, text)
+			}
+		}
+		if !strings.Contains(string(list.Body), `href="https://agents.shop.example/errors/`+string(r)+`"`) {
+			t.Errorf("%s is not listed", r)
+		}
+		if again := g.Get("/errors/"+string(r), "If-None-Match", a.Header.Get("ETag")); again.Status != http.StatusNotModified {
+			t.Errorf("%s: %d with the ETag", r, again.Status)
+		}
+	}
+	if len(list.Body) > 32<<10 {
+		t.Errorf("the list has %d bytes", len(list.Body))
+	}
+	g.Refuses(g.Get("/errors/<script>"), http.StatusNotFound, "NO_SUCH_PATH")
+}
+
+// Pointers of every refusal lead into the body as it was sent, in either form of it.
+func TestPointersLeadIntoTheWholeBody(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	post := func(body string, header ...string) map[string]any {
+		t.Helper()
+		answer := g.Call("/api/intents/execute", a.Token, json.RawMessage(body), header...)
+		var got struct {
+			Error struct {
+				Details map[string]any `json:"details"`
+			} `json:"error"`
+		}
+		g.Must(json.Unmarshal(answer.Body, &got))
+		return got.Error.Details
+	}
+	pointer := func(details map[string]any) any {
+		if list, ok := details["violations"].([]any); ok && len(list) > 0 {
+			first, _ := list[0].(map[string]any)
+			return first["pointer"]
+		}
+		return details["pointer"]
+	}
+	for body, want := range map[string]string{
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"query": 7}}`:                 "/parameters/query",
+		`{"intent_uid": "shop.example:search:v1"}`:                                             "/parameters/query",
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"query": "a", "a/b": 1}}`:     "/parameters/a~1b",
+		`{"intent_uid": "shop.example:search:v1", "parameters": 7}`:                            "/parameters",
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"query": "a"}, "x": 1}`:       "/x",
+		`{"intent_uid": "shop.example:search:v1", "parameters": {"query": "a", "query": "b"}}`: "/parameters/query",
+		`{"intent": {"uid": "shop.example:search:v1", "parameters": {"query": 7}}}`:            "/intent/parameters/query",
+		`{"intent": {"uid": "shop.example:search:v1", "parameters": 7}}`:                       "/intent/parameters",
+		`{"intent": {"uid": "shop.example:search:v1", "x": 1}}`:                                "/intent/x",
+		`{"intent": {"parameters": {}}}`:                                                       "/intent/uid",
+		`{"intent_uid": "shop.example:search:v1", "query": "lamp"}`:                            "/query",
+		`{"intent": {"uid": "shop.example:search:v1", "query": "lamp"}}`:                       "/intent/query",
+		`{"intent": {"uid": "shop.example:search:v1"}, "query": "lamp"}`:                       "/query",
+	} {
+		if got := pointer(post(body)); got != want {
+			t.Errorf("%s: pointer %v, want %s", body, got, want)
+		}
+	}
+	exact := `{"intent": {"uid": "shop.example:search:v1", "parameters": {"query": 0.12345678901234567890}}}`
+	if got := pointer(post(exact, "Idempotency-Key", "k")); got != "/intent/parameters/query" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestAParameterBesideParametersIsToldWhereItBelongs(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	for body, want := range map[string]string{
+		`{"intent_uid": "shop.example:search:v1", "query": "canary"}`:                   "/parameters/query",
+		`{"intent_uid": "shop.example:search:v1", "parameters": {}, "query": "canary"}`: "/parameters/query",
+		`{"intent": {"uid": "shop.example:search:v1", "query": "canary"}}`:              "/intent/parameters/query",
+		`{"intent": {"uid": "shop.example:search:v1"}, "query": "canary"}`:              "/intent/parameters/query",
+	} {
+		answer := g.Call("/api/intents/execute", a.Token, json.RawMessage(body))
+		details := refused(g, answer, 400, reason.UnknownParameter)
+		if text := string(answer.Body); !strings.Contains(text, "it belongs at "+want) || strings.Contains(text, "canary") {
+			t.Errorf("%s: %s", body, text)
+		}
+		if suggestion, _ := details["suggestion"].(string); !strings.Contains(suggestion, "into parameters") {
+			t.Errorf("%s: %s", body, suggestion)
+		}
+	}
+}
+
+func TestAMismatchSaysHowTheDigestIsMade(t *testing.T) {
+	g := gatetest.New(t, "")
+	g.Write("policy.json", strings.Replace(gatetest.PolicyFile, "policy/1", "policy/2", 1))
+	a := g.Stranger("agent-1")
+	old := g.Directory.Current().Service("default").Offer()
+	g.Reload()
+	now := g.Directory.Current().Service("default").Offer()
+	answer := g.Call("/api/pat/issue", "", map[string]any{
+		"agent_id": a.ID, "agent_public_key": a.PublicKey, "signed_policy": freshAgreement(g, a, old),
+	})
+	details := refused(g, answer, 403, reason.PolicyMismatch)
+	policy, _ := details["policy"].(map[string]any)
+	suggestion, _ := details["suggestion"].(string)
+	if policy["digest"] != now.Digest || details["signed_digest"] != old.Digest || !strings.Contains(suggestion, "RFC 8785") ||
+		!strings.Contains(suggestion, "ETag") {
+		t.Errorf("%s", answer.Body)
+	}
+	if etag := g.Get("/api/policy").Header.Get("ETag"); etag != `"`+now.Digest+`"` {
+		t.Errorf("the ETag %s is not the digest %s", etag, now.Digest)
+	}
+}
+
+// freshAgreement is one to an offer, which need not be that of now.
+func freshAgreement(g *gatetest.Gate, a *gatetest.Agent, offer pat.Offer) string {
+	g.Helper()
+	s := g.Directory.Current().Service("default")
+	signed, err := pat.SignAgreement(a.Key, pat.AgreementClaims{
+		AgentID: a.ID, Audience: s.Issuer, URL: s.At("/api/pat/issue"), IssuedAt: g.Now(), PolicyUID: offer.UID, PolicyDigest: offer.Digest,
+	})
+	g.Must(err)
+	return signed
+}

@@ -1,0 +1,67 @@
+package page
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+//go:embed errors.html
+var errorsHTML string
+
+var errorsTemplate = template.Must(template.New("errors.html").Parse(errorsHTML))
+
+// An errorsView is what a page about errors shows: one reason, or the list of them.
+type errorsView struct {
+	Style  template.CSS
+	Name   string // of the service
+	List   string // address of the list
+	Agents string // address of agents.json
+	One    *errorView
+	All    []errorView
+}
+
+type errorView struct {
+	Reason reason.Reason
+	URL    string
+}
+
+// Error is the page for one reason, as HTML.
+func Error(s *service.Definition, r reason.Reason) ([]byte, error) {
+	v := newErrorsView(s)
+	v.One = &errorView{r, s.HelpURL(r)}
+	return v.html()
+}
+
+// Errors is the page that lists the reasons for which an agent can be refused, as HTML.
+func Errors(s *service.Definition) ([]byte, error) {
+	v := newErrorsView(s)
+	for _, r := range reason.All() {
+		if !r.ForOperators() {
+			v.All = append(v.All, errorView{r, s.HelpURL(r)})
+		}
+	}
+	return v.html()
+}
+
+func newErrorsView(s *service.Definition) *errorsView {
+	v := &errorsView{
+		Style: template.CSS(frontCSS), //nolint:gosec // our own file, and no part of it comes from anywhere else
+		Name:  s.Catalog.Service.Name, List: s.At("/errors"), Agents: s.At("/agents.json"),
+	}
+	if v.Name == "" {
+		v.Name = s.Issuer
+	}
+	return v
+}
+
+func (v *errorsView) html() ([]byte, error) {
+	var b bytes.Buffer
+	if err := errorsTemplate.Execute(&b, v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
