@@ -54,6 +54,7 @@ func (l *loader) checkServices(c *Config) {
 		l.checkUpstream(path+".upstream", &s.Upstream)
 		l.checkParties(path, s, &c.PAT)
 		l.checkIntents(path+".intents", s)
+		l.checkFixed(path+".fixed", s.Fixed)
 		l.checkFacts(path+".facts", s, c)
 	}
 }
@@ -253,5 +254,6 @@ func (l *loader) checkIntents(path string, s *Service) {
 		if ceiling := s.Intents[id].Ceiling; ceiling != (limit.Rate{}) && ceiling.Period == limit.Lifetime {
 			l.Warnf(at+".ceiling", "never resets: once used up, nobody can call the intent again")
 		}
+		l.checkFixed(at+".fixed", s.Intents[id].Fixed)
 	}
 }

@@ -101,6 +101,8 @@ type Service struct {
 	Assignee Assignee              `yaml:"assignee" default:"mapped" enum:"mapped,anyone" doc:"mapped: an assignee binds to the agent that parties names. anyone: an assignee without entry means every agent."`
 	Intents  map[string]IntentRule `yaml:"intents" max:"100000" doc:"Further rules by intent uid."`
 	// Facts has no key for the facts of the gateway itself: its clock, the intent, the key that signed.
+	// Fixed is by place: the name of a parameter, or header:NAME, query:NAME, body:/pointer (PlaceOf).
+	Fixed     map[string]Value       `yaml:"fixed" max:"256" doc:"Values sent with every call that has a place for them, which agents neither see nor give: parameter, header:NAME, query:NAME or body:/pointer to a value. A secret is written as ${file:PATH}."`
 	Facts     map[string]FactSources `yaml:"facts" max:"64" doc:"Where the facts come from that the policy's constraints are about: left operand, such as purpose, to sources in order; the first that has a value is believed. What has no source is unknown, which permits nothing."`
 	publicDef bool
 }
@@ -161,9 +163,10 @@ type Party struct {
 
 // An IntentRule adds to the rules of the policy about one intent.
 type IntentRule struct {
-	Agreement AgreementRule `yaml:"agreement" default:"any" enum:"any,fresh" doc:"fresh: only for PATs from a fresh agreement."`
-	Proof     ProofRule     `yaml:"proof" enum:"required,optional" doc:"Whether each call needs a proof of key: required, or optional, which leaves it to the policy. Default: required where a call charges."`
-	Ceiling   limit.Rate    `yaml:"ceiling" doc:"Most calls of all agents together, such as 1000/hour. Default: none but pat.newcomers."` // empty Period: none
+	Agreement AgreementRule    `yaml:"agreement" default:"any" enum:"any,fresh" doc:"fresh: only for PATs from a fresh agreement."`
+	Proof     ProofRule        `yaml:"proof" enum:"required,optional" doc:"Whether each call needs a proof of key: required, or optional, which leaves it to the policy. Default: required where a call charges."`
+	Ceiling   limit.Rate       `yaml:"ceiling" doc:"Most calls of all agents together, such as 1000/hour. Default: none but pat.newcomers."` // empty Period: none
+	Fixed     map[string]Value `yaml:"fixed" max:"256" doc:"As services[].fixed, for this intent; where both have a value for one place, this one is sent."`
 }
 
 // FactSources are tried in order.

@@ -2,6 +2,7 @@ package intents
 
 import (
 	"bytes"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ type Intent struct {
 	words  map[string]int32 // until they are in the index
 	inputs map[string]int
 	known  []string // names of Inputs, in order
+	hidden []Parameter
 }
 
 // An Endpoint is where an intent is executed, as the operator publishes it. URL may hold {name}
@@ -77,6 +79,51 @@ func (i *Intent) Input(name string) (*Parameter, bool) {
 		return nil, false
 	}
 	return &i.Inputs[at], true
+}
+
+// HiddenInput returns the input of this name that Options.Hidden has taken out of Inputs.
+func (i *Intent) HiddenInput(name string) (*Parameter, bool) {
+	at := slices.IndexFunc(i.hidden, func(p Parameter) bool { return p.Name == name })
+	if at < 0 {
+		return nil, false
+	}
+	return &i.hidden[at], true
+}
+
+// hide takes inputs out of what callers see.
+func (i *Intent) hide(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	var shown []Parameter
+	i.known, i.inputs = nil, map[string]int{}
+	for _, p := range i.Inputs {
+		if slices.Contains(names, p.Name) {
+			i.hidden = append(i.hidden, p)
+			continue
+		}
+		i.inputs[p.Name] = len(shown)
+		shown, i.known = append(shown, p), append(i.known, p.Name)
+	}
+	i.Inputs = shown
+	placed := func(name string) bool { return strings.Contains(i.Endpoint.URL, "{"+name+"}") }
+	endpoint := i.Endpoint == nil || !slices.ContainsFunc(names, placed) // readers would look for the parameter
+	i.raw = withoutInputs(i.raw, names, endpoint, i.Safe)
+}
+
+// Fit returns a value of the operator's as the parameter's schema wants it, converted where that loses nothing. The error
+// says what is wrong, and never quotes the value.
+func (p *Parameter) Fit(v any) (any, error) {
+	v = p.check.convert(v)
+	r := report{most: 1, meter: &meter{left: CallSteps}}
+	if p.validate(v, nil, &r); r.meter.exhausted() {
+		return nil, errors.New("takes too much work to check")
+	}
+	if len(r.faults) > 0 {
+		first := r.violations()[0]
+		return nil, errors.New(first.Message + within(first.Pointer))
+	}
+	return v, nil
 }
 
 // InputSchema returns one JSON Schema (2020-12) for the whole parameters object, for protocols that describe calls that

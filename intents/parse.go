@@ -26,6 +26,10 @@ type Options struct {
 	// error. Otherwise the document is that of another service: everything usable is read, an unusable intent is left out
 	// with a warning, and there are no errors unless nothing can be read.
 	Strict bool
+	// Hidden returns the names of inputs that callers neither see nor give, because the gateway has their values: they are
+	// left out of Inputs, schemas, search, the intent as published, and known only to HiddenInput. It is called for each
+	// intent, concurrently, and must not change it. Nil: none.
+	Hidden func(*Intent) []string
 }
 
 // Parse reads agents.json. The catalogue is nil if and only if the list has errors. Every schema is checked, keyword by
@@ -199,6 +203,9 @@ func read(n int, piece []byte, opts Options) reading {
 		return reading{list: named(b, fmt.Sprintf("intent %d", n))}
 	}
 	intent := b.intent(at, m, piece)
+	if opts.Hidden != nil {
+		intent.hide(opts.Hidden(intent))
+	}
 	intent.place, intent.words = n, weigh(intent)
 	name := intent.UID.String()
 	if name == "" {

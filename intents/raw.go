@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -187,4 +188,54 @@ func cut(object []byte, base int, name string) []edit {
 		}
 	}
 	return nil
+}
+
+// withoutInputs removes inputs of these names from an intent, and its endpoint unless that is to stay. What the endpoint told
+// about calls, that they change nothing, is then said by itself.
+func withoutInputs(raw []byte, names []string, endpoint, safe bool) []byte {
+	all, err := members(raw)
+	if err != nil {
+		return raw
+	}
+	said := slices.ContainsFunc(all, func(m member) bool { return m.name == "safe" })
+	var edits []edit
+	for _, m := range all {
+		switch {
+		case m.name == "input_parameters":
+			edits = append(edits, edit{from: m.from, to: m.to, with: inputsWithout(m.value, names)})
+		case m.name == "endpoint" && !endpoint && safe && !said:
+			edits = append(edits, edit{from: m.start, to: m.to, with: []byte(`"safe": true`)})
+		case m.name == "endpoint" && !endpoint:
+			edits = append(edits, cut(raw, 0, m.name)...)
+		}
+	}
+	return apply(raw, edits)
+}
+
+// inputsWithout removes parameters from a list or a map of them.
+func inputsWithout(inputs []byte, names []string) []byte {
+	var kept [][]byte
+	if list, _, err := elements(inputs); err == nil {
+		for _, p := range list {
+			if one, err := strictjson.DecodeObject(p); err != nil || !slices.Contains(names, one.Text("name")) {
+				kept = append(kept, p)
+			}
+		}
+		return enclosed('[', kept, ']')
+	}
+	named, err := members(inputs)
+	if err != nil {
+		return inputs
+	}
+	for _, m := range named {
+		if !slices.Contains(names, m.name) {
+			kept = append(kept, inputs[m.start:m.to])
+		}
+	}
+	return enclosed('{', kept, '}')
+}
+
+func enclosed(open byte, parts [][]byte, end byte) []byte {
+	out := append([]byte{open}, bytes.Join(parts, []byte(", "))...)
+	return append(out, end)
 }

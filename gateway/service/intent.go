@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
@@ -78,8 +79,8 @@ func (d *Definition) Offered() []*Intent {
 }
 
 // routeFor makes the way to the upstream of one intent.
-func routeFor(u *upstream.Upstream, in *intents.Intent) (*upstream.Route, error) {
-	e := upstream.Endpoint{IntentUID: in.UID.String()}
+func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixing) (*upstream.Route, error) {
+	e := upstream.Endpoint{IntentUID: in.UID.String(), Fixed: fixed.values, Parameters: slices.Clone(fixed.hidden)}
 	for _, p := range in.Inputs {
 		e.Parameters = append(e.Parameters, p.Name)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -83,7 +84,9 @@ func (l *loading) wrong(service int, key, format string, args ...any) {
 
 func (l *loading) service(at int) *Definition {
 	c := &l.config.Services[at]
-	catalog, problems := intents.Parse(c.AgentsFile.Data, intents.Options{Strict: true})
+	catalog, problems := intents.Parse(c.AgentsFile.Data, intents.Options{
+		Strict: true, Hidden: func(in *intents.Intent) []string { return fix(in, c).hidden },
+	})
 	if l.found(c.AgentsFile, problems) {
 		return nil
 	}
@@ -145,6 +148,7 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 	c := &l.config.Services[at]
 	ok := true
 	uids := make([]string, 0, len(s.Catalog.Intents()))
+	applied := map[string]bool{}
 	for i, in := range s.Catalog.Intents() {
 		uid := in.UID.String()
 		uids = append(uids, uid)
@@ -154,10 +158,15 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 			offered.Proof = settings.Proof
 		}
 		s.intents[uid] = offered
+		fixed := fix(in, c)
+		ok = l.fixedProblems(at, uid, fixed) && ok
+		for _, key := range fixed.applied {
+			applied[key] = true
+		}
 		if in.Retired {
 			continue
 		}
-		route, err := routeFor(s.Upstream, in)
+		route, err := routeFor(s.Upstream, in, fixed)
 		if err != nil {
 			ok = false
 			l.found(c.AgentsFile, problem.List{{
@@ -174,7 +183,26 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 			l.wrong(at, fmt.Sprintf("intents[%q]", uid), "%s offers no such intent%s", c.AgentsFile.Path, didYouMean(nearest.Name(uid, uids)))
 		}
 	}
+	for _, key := range slices.Sorted(maps.Keys(c.Fixed)) {
+		if !applied[key] {
+			l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].fixed[%q]", at, key),
+				"no intent has a place for it"))
+		}
+	}
 	return ok
+}
+
+// fixedProblems reports what is wrong with the fixed values of an intent.
+func (l *loading) fixedProblems(at int, uid string, f *fixing) (ok bool) {
+	for _, p := range f.problems {
+		key := fmt.Sprintf("fixed[%q]", p.key)
+		if p.own {
+			l.wrong(at, fmt.Sprintf("intents[%q].%s", uid, key), "%s", p.message)
+			continue
+		}
+		l.wrong(at, key, "in %s: %s", uid, p.message)
+	}
+	return len(f.problems) == 0
 }
 
 func didYouMean(near string) string {

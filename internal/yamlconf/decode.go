@@ -92,9 +92,12 @@ func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflec
 		return
 	}
 	if v.Type() == reflect.TypeFor[Tree]() {
-		if value, ok := d.treeValue(path, resolved); ok {
+		if value, ok := (treeReader{d, false}).value(path, resolved); ok {
 			v.Set(reflect.ValueOf(Tree{value, true}))
 		}
+		return
+	}
+	if d.setTree(path, resolved, v) {
 		return
 	}
 	if isNull(resolved) {

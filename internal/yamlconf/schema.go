@@ -22,6 +22,9 @@ func (s Scalars) Schema(root any, id, title string) ([]byte, error) {
 			if scalar, ok := s.lookup(t); ok {
 				return scalarSchema(t, scalar)
 			}
+			if t.Implements(reflect.TypeFor[TreeSetter]()) {
+				return &jsonschema.Schema{}
+			}
 		}
 		return nil
 	}

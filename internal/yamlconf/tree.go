@@ -2,6 +2,7 @@ package yamlconf
 
 import (
 	"encoding/json"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,10 +17,40 @@ type Tree struct {
 	Set   bool
 }
 
+// A TreeSetter is a field that is read as a Tree is, with ${…} expanded in its texts, and that may hold a secret: no message
+// shows a part of it. SetTree takes the value, nil for null; its error is reported as it is.
+type TreeSetter interface{ SetTree(value any) error }
+
+// setTree reads node into a field that is a TreeSetter, if v is one.
+func (d *Document) setTree(path string, node ast.Node, v reflect.Value) bool {
+	if !v.CanAddr() {
+		return false
+	}
+	setter, ok := reflect.TypeAssert[TreeSetter](v.Addr())
+	if !ok {
+		return false
+	}
+	value, good := treeReader{d, true}.value(path, node)
+	if !good {
+		return true
+	}
+	if err := setter.SetTree(value); err != nil {
+		d.Errorf(path, "%v", err)
+	}
+	return true
+}
+
+// A treeReader reads nodes as JSON; of hidden ones no message shows a text, and their texts are expanded.
+type treeReader struct {
+	*Document
+
+	hidden bool
+}
+
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// treeValue reads a node as JSON; a value that JSON does not have is reported.
-func (d *Document) treeValue(path string, node ast.Node) (any, bool) {
+// value reads a node as JSON; a value that JSON does not have is reported.
+func (d treeReader) value(path string, node ast.Node) (any, bool) {
 	resolved, ok := d.resolve(path, node)
 	if !ok {
 		return nil, false
@@ -29,18 +60,18 @@ func (d *Document) treeValue(path string, node ast.Node) (any, bool) {
 	}
 	switch kindOf(resolved) {
 	case kindList:
-		return d.treeList(path, resolved)
+		return d.list(path, resolved)
 	case kindMapping:
-		return d.treeObject(path, resolved)
+		return d.object(path, resolved)
 	case kindOther:
 		d.Errorf(path, "want a value, got %s", kindOf(resolved))
 		return nil, false
 	default:
-		return d.treeScalar(path, resolved)
+		return d.scalar(path, resolved)
 	}
 }
 
-func (d *Document) treeScalar(path string, node ast.Node) (any, bool) {
+func (d treeReader) scalar(path string, node ast.Node) (any, bool) {
 	text, _ := scalarText(node)
 	switch kind := kindOf(node); {
 	case kind == kindBoolean:
@@ -48,14 +79,25 @@ func (d *Document) treeScalar(path string, node ast.Node) (any, bool) {
 	case kind == kindNumber && jsonNumber.MatchString(text):
 		return json.Number(text), true
 	case kind == kindNumber:
-		d.Errorf(path, "%s is no number in JSON: write it in full, or in quotes", Quote(text))
+		shown := Quote(text)
+		if d.hidden {
+			shown = "the value"
+		}
+		d.Errorf(path, "%s is no number in JSON: write it in full, or in quotes", shown)
 		return nil, false
+	case d.hidden && d.env != nil:
+		expanded, err := expand(text, d.env, d.readFile)
+		if err != nil {
+			d.Errorf(path, "%v", err)
+			return nil, false
+		}
+		return expanded, true
 	default:
 		return text, true
 	}
 }
 
-func (d *Document) treeList(path string, node ast.Node) (any, bool) {
+func (d treeReader) list(path string, node ast.Node) (any, bool) {
 	sequence, ok := node.(*ast.SequenceNode)
 	if !ok {
 		return nil, false
@@ -64,20 +106,20 @@ func (d *Document) treeList(path string, node ast.Node) (any, bool) {
 	for i, item := range sequence.Values {
 		at := path + "[" + strconv.Itoa(i) + "]"
 		d.positions[at] = nodePosition(item)
-		value, ok := d.treeValue(at, item)
+		value, ok := d.value(at, item)
 		good = good && ok
 		out = append(out, value)
 	}
 	return out, good
 }
 
-func (d *Document) treeObject(path string, node ast.Node) (any, bool) {
+func (d treeReader) object(path string, node ast.Node) (any, bool) {
 	entries, good := d.pairs(path, node)
 	out := make(map[string]any, len(entries))
 	for _, e := range entries {
 		at := join(path, e.key)
 		d.positions[at] = e.at
-		value, ok := d.treeValue(at, e.value)
+		value, ok := d.value(at, e.value)
 		good = good && ok
 		out[e.key] = value
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ var errNoMemory = errors.New("the gateway had no memory left for it")
 
 // read takes the answer in and judges it. What it takes comes out of the share of memory that ctx carries; it waits for that
 // as long as the call lasts. The error is a *brokenError or one of Call's for complete answers.
-func (u *Upstream) read(ctx context.Context, resp *http.Response, head bool) (Answer, error) {
+func (u *Upstream) read(ctx context.Context, resp *http.Response, route *Route) (Answer, error) {
 	answer := Answer{Status: resp.StatusCode, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
 	if resp.StatusCode < 200 { // 101: nobody asked to switch, so no answer will follow
 		return answer, &brokenError{errors.New("switched protocols")}
@@ -59,7 +60,7 @@ func (u *Upstream) read(ctx context.Context, resp *http.Response, head bool) (An
 	}
 	var raw []byte
 	var err error
-	if !head {
+	if route.method != http.MethodHead {
 		raw, err = readBody(ctx, resp, bound)
 	}
 	if broken, ok := errors.AsType[*brokenError](err); ok {
@@ -67,7 +68,7 @@ func (u *Upstream) read(ctx context.Context, resp *http.Response, head bool) (An
 	}
 	if !success {
 		// A body that is too long or badly compressed costs only the message: the status is enough.
-		return answer, u.classify(ctx, answer, raw)
+		return answer, u.classify(ctx, route, answer, raw)
 	}
 	if err != nil {
 		return answer, &ResponseError{Status: answer.Status, Reason: err.Error()}
@@ -159,11 +160,11 @@ func readBounded(ctx context.Context, r io.Reader, bound, expect int64) ([]byte,
 }
 
 // classify turns a complete answer that is not 2xx into an error.
-func (u *Upstream) classify(ctx context.Context, answer Answer, raw []byte) error {
+func (u *Upstream) classify(ctx context.Context, route *Route, answer Answer, raw []byte) error {
 	status := answer.Status
 	message := ""
 	if 400 <= status && status <= 499 {
-		message = u.message(ctx, raw)
+		message = u.message(ctx, route, raw)
 	}
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
@@ -183,7 +184,7 @@ func (u *Upstream) classify(ctx context.Context, answer Answer, raw []byte) erro
 }
 
 // message is the first string of message, detail, title, error; an object under error is looked into once.
-func (u *Upstream) message(ctx context.Context, raw []byte) string {
+func (u *Upstream) message(ctx context.Context, route *Route, raw []byte) string {
 	if memory.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
 		return ""
 	}
@@ -195,10 +196,9 @@ func (u *Upstream) message(ctx context.Context, raw []byte) string {
 	if text == "" {
 		text = firstString(body.Object("error"))
 	}
-	for _, secret := range u.secrets {
-		if secret != "" && strings.Contains(text, secret) {
-			return ""
-		}
+	holds := func(secret string) bool { return secret != "" && strings.Contains(text, secret) }
+	if slices.ContainsFunc(u.secrets, holds) || slices.ContainsFunc(route.secrets, holds) {
+		return ""
 	}
 	return clean(text)
 }

@@ -137,7 +137,7 @@ func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header,
 	if _, written, _ := a.known(); !written {
 		return a.failed(ctx, p.route, errUnasked)
 	}
-	answer, err := u.read(ctx, resp, p.route.method == http.MethodHead)
+	answer, err := u.read(ctx, resp, p.route)
 	if broken, ok := errors.AsType[*brokenError](err); ok {
 		return a.failed(ctx, p.route, broken.err)
 	}

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -56,6 +57,7 @@ func (u *Upstream) header(p *Prepared, id Identity, executionID string) (http.He
 		values[len(told)] = string(id.Traceparent)
 		h["Traceparent"] = values[len(told):]
 	}
+	maps.Copy(h, p.route.fixedHeader)
 	if u.auth != "" {
 		h[u.auth] = u.authValue
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"unicode"
@@ -44,9 +45,14 @@ type Violation struct{ Parameter, Message string }
 func (r *Route) Prepare(parameters strictjson.Object) (*Prepared, []Violation) {
 	b := builder{route: r, parameters: parameters}
 	for _, name := range parameters.Names() {
-		if !r.declared[name] {
+		if _, fixed := r.fixed.Parameters[name]; fixed || !r.declared[name] {
 			b.violate(name, "is no parameter of this intent")
 		}
+	}
+	if len(r.fixed.Parameters) > 0 {
+		b.parameters = make(strictjson.Object, len(parameters)+len(r.fixed.Parameters))
+		maps.Copy(b.parameters, parameters)
+		maps.Copy(b.parameters, r.fixed.Parameters)
 	}
 	path := b.path()
 	query := b.query()
@@ -81,7 +87,7 @@ type builder struct {
 
 // escape writes the value of a parameter into the address.
 func (b *builder) escape(s *strings.Builder, name, value string) {
-	if len(value) > b.most {
+	if _, fixed := b.route.fixed.Parameters[name]; !fixed && len(value) > b.most {
 		b.longest, b.most = name, len(value)
 	}
 	escape(s, value)
@@ -152,6 +158,10 @@ func (b *builder) query() string {
 			s.WriteString("=" + value)
 		}
 	}
+	if b.route.fixedQuery != "" {
+		and()
+		s.WriteString(b.route.fixedQuery)
+	}
 	if b.route.hasBody {
 		return s.String()
 	}
@@ -197,7 +207,9 @@ func (b *builder) body() []byte {
 		if parameters == nil {
 			parameters = strictjson.Object{}
 		}
-		return b.json("", map[string]any{"intent_uid": b.route.intent, "parameters": parameters})
+		body := map[string]any{"intent_uid": b.route.intent, "parameters": parameters}
+		maps.Copy(body, b.route.fixed.Body)
+		return b.json("", body)
 	}
 	if b.route.form {
 		var s strings.Builder
@@ -212,9 +224,13 @@ func (b *builder) body() []byte {
 				s.WriteString(url.QueryEscape(name) + "=" + url.QueryEscape(text))
 			}
 		}
+		if s.Len() > 0 && b.route.fixedForm != "" {
+			s.WriteByte('&')
+		}
+		s.WriteString(b.route.fixedForm)
 		return []byte(s.String())
 	}
-	if len(b.route.placed) == 0 && b.parameters != nil {
+	if len(b.route.placed) == 0 && b.parameters != nil && len(b.route.fixed.Body) == 0 {
 		return b.json("", b.parameters)
 	}
 	rest := strictjson.Object{}
@@ -223,6 +239,7 @@ func (b *builder) body() []byte {
 			rest[name] = v
 		}
 	}
+	maps.Copy(rest, b.route.fixed.Body)
 	return b.json("", rest)
 }
 

@@ -19,6 +19,7 @@ type Endpoint struct {
 	Method      string   // GET, HEAD, POST, PUT, PATCH or DELETE; empty: POST
 	ContentType string   // application/json or application/x-www-form-urlencoded; empty: the first
 	Parameters  []string // names of the intent's input parameters
+	Fixed       Fixed
 	// Unsafe: calling it changes something although the method is GET or HEAD, so it is not repeated.
 	Unsafe bool
 }
@@ -40,6 +41,12 @@ type Route struct {
 	safe       bool
 	repeatable bool
 	breaker    *breaker
+
+	fixed       Fixed
+	fixedHeader http.Header
+	fixedQuery  string // escaped
+	fixedForm   string
+	secrets     []string // among the fixed values: never to appear in a message
 }
 
 // Errors of Route, which check distinguishes; the text around them has the details.
@@ -66,6 +73,9 @@ func (u *Upstream) Route(e Endpoint) (*Route, error) {
 		r.declared[name] = true
 	}
 	if err := r.setWay(e); err != nil {
+		return nil, err
+	}
+	if err := r.setFixed(e.Fixed); err != nil {
 		return nil, err
 	}
 	r.breaker = newBreaker(r.intent, u.failing, u.cfg.Breaker, u.cfg.Now)

@@ -230,11 +230,13 @@ var owned = map[string]bool{
 	"accept": true, "accept-encoding": true, "user-agent": true, "traceparent": true,
 }
 
+// usable reports whether a header of this name may be the operator's.
+func usable(name string) bool {
+	lower := strings.ToLower(name)
+	return isToken(name) && !owned[lower] && !strings.HasPrefix(lower, "uim-") && !strings.HasPrefix(lower, "proxy-")
+}
+
 func checkHeaders(cfg Config) error {
-	usable := func(name string) bool {
-		lower := strings.ToLower(name)
-		return isToken(name) && !owned[lower] && !strings.HasPrefix(lower, "uim-") && !strings.HasPrefix(lower, "proxy-")
-	}
 	key := cfg.IdempotencyHeader
 	if key != "" && !usable(key) {
 		return fmt.Errorf("upstream idempotency_header: %q cannot be used", key)

@@ -1,0 +1,159 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A Value is any JSON value, written as YAML; ${…} is expanded in its texts. It may be a secret: like a Secret, no print, log
+// or dump shows it. The zero Value is none.
+type Value struct{ Secret }
+
+// maxFixedValue bounds the JSON text of one Value, in bytes.
+const maxFixedValue = 64 << 10
+
+// SetTree takes the value as YAML has it. The error is about its size, or that there is none.
+func (v *Value) SetTree(tree any) error {
+	if tree == nil || tree == "" {
+		return errors.New("is empty: want a value, or leave the key out")
+	}
+	text, err := json.Marshal(tree)
+	switch {
+	case err != nil:
+		return errors.New("cannot be written as JSON")
+	case len(text) > maxFixedValue:
+		return fmt.Errorf("has more than the %d bytes allowed", maxFixedValue)
+	}
+	if _, err := strictjson.Decode(text); err != nil {
+		return errors.New("holds what no JSON value may: too deep, or text that is no UTF-8")
+	}
+	v.Secret = newSecret(string(text))
+	return nil
+}
+
+// Tree returns the value as strictjson makes it, each time anew.
+func (v Value) Tree() any {
+	tree, err := strictjson.Decode([]byte(v.Reveal()))
+	if err != nil { // SetTree has read it
+		return nil
+	}
+	return tree
+}
+
+// A PlaceKind is where in a request a fixed value stands.
+type PlaceKind string
+
+// The kinds of places. A parameter stands wherever the intent sends it.
+const (
+	InParameter PlaceKind = "parameter"
+	InHeader    PlaceKind = "header"
+	InQuery     PlaceKind = "query"
+	InBody      PlaceKind = "body"
+)
+
+// A Place is where a fixed value stands: the name of a parameter, a header or a member of the query, or the JSON pointer
+// (RFC 6901) of a member of the body.
+type Place struct {
+	Kind PlaceKind
+	Name string
+}
+
+// PlaceOf reads a key of fixed.
+func PlaceOf(key string) Place {
+	for _, kind := range []PlaceKind{InHeader, InQuery, InBody} {
+		if name, ok := strings.CutPrefix(key, string(kind)+":"); ok {
+			return Place{kind, name}
+		}
+	}
+	return Place{InParameter, key}
+}
+
+const (
+	maxFixedName  = 256 // bytes
+	maxFixedDepth = 16  // of a pointer
+)
+
+// checkFixed checks how fixed values are written. Whether an intent has their places is found where the intents are known.
+func (l *loader) checkFixed(path string, fixed map[string]Value) {
+	for _, key := range slices.Sorted(maps.Keys(fixed)) {
+		at := path + "[" + strconv.Quote(key) + "]"
+		place := PlaceOf(key)
+		if place.Name == "" || len(place.Name) > maxFixedName {
+			l.Errorf(at, "names no place: want a parameter, header:NAME, query:NAME or body:/pointer, at most %d bytes", maxFixedName)
+			continue
+		}
+		value := fixed[key]
+		if value.IsEmpty() { // reported where it was read
+			continue
+		}
+		switch place.Kind {
+		case InHeader:
+			l.header(at, place.Name)
+			if text, ok := scalarText(value.Tree()); !ok || !printable(text) {
+				l.Errorf(at, "cannot stand in a header: want text or a number, on one line")
+			}
+		case InQuery:
+			if !texts(value.Tree()) {
+				l.Errorf(at, "cannot stand in a query: want text, a number, true or false, or a list of them")
+			}
+		case InBody:
+			if why := memberPointer(place.Name); why != "" {
+				l.Errorf(at, "%s", why)
+			}
+		case InParameter: // the intent knows what may stand there
+		}
+	}
+}
+
+// memberPointer returns what is wrong with the pointer of a member of a body; "" where nothing is.
+func memberPointer(pointer string) string {
+	if !strings.HasPrefix(pointer, "/") || pointer == "/" {
+		return "is no place in a body: want a JSON pointer such as body:/secret or body:/client/id"
+	}
+	tokens := strings.Split(pointer[1:], "/")
+	if len(tokens) > maxFixedDepth {
+		return fmt.Sprintf("is deeper than the %d members allowed", maxFixedDepth)
+	}
+	for _, token := range tokens {
+		if token == "-" || token != "" && strings.Trim(token, "0123456789") == "" {
+			return "points into a list: write the whole list as the value of the member that holds it"
+		}
+		if plain := strings.NewReplacer("~0", "", "~1", "").Replace(token); strings.Contains(plain, "~") {
+			return "is no JSON pointer: a ~ is written ~0, and a / in a name ~1"
+		}
+	}
+	return ""
+}
+
+// scalarText returns a JSON scalar as text.
+func scalarText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return v.String(), true
+	case bool:
+		return strconv.FormatBool(v), true
+	default:
+		return "", false
+	}
+}
+
+// texts reports whether v is a scalar, or a list of scalars.
+func texts(v any) bool {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	return !slices.ContainsFunc(list, func(item any) bool {
+		_, ok := scalarText(item)
+		return !ok
+	})
+}

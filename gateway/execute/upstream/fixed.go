@@ -1,0 +1,161 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// Fixed are the operator's own values in every request of one route, which callers neither see nor give. It prints without
+// them. Values are as strictjson makes them.
+type Fixed struct {
+	Parameters strictjson.Object // of Endpoint.Parameters, which then are not taken from callers
+	Header     map[string]string
+	Query      map[string]any    // scalars, or lists of them
+	Body       strictjson.Object // members of the body beside those of parameters; of a form, as in Query
+}
+
+func (f Fixed) String() string {
+	return hidden(strings.Repeat("x", len(f.Parameters)+len(f.Header)+len(f.Query)+len(f.Body)))
+}
+
+// GoString keeps %#v from printing values.
+func (f Fixed) GoString() string { return f.String() }
+
+// setFixed makes the operator's values ready. The error names their places, never a value.
+func (r *Route) setFixed(f Fixed) error {
+	r.fixed = f
+	b := builder{route: r, parameters: f.Parameters}
+	for _, segment := range r.path {
+		for _, p := range segment {
+			if _, ok := f.Parameters[p.param]; ok {
+				b.segment(p.param)
+			}
+		}
+	}
+	for _, q := range r.query {
+		if len(q.value) > 1 {
+			b.fill(q.value)
+		}
+	}
+	if len(b.violations) > 0 {
+		return fmt.Errorf("%w: the fixed value of %s %s", ErrEndpoint, b.violations[0].Parameter, b.violations[0].Message)
+	}
+	if err := r.setFixedHeader(f.Header); err != nil {
+		return err
+	}
+	r.fixedQuery = b.members(f.Query)
+	if r.form {
+		r.fixedForm = b.members(f.Body)
+	}
+	switch {
+	case len(f.Body) > 0 && !r.hasBody:
+		return fmt.Errorf("%w: a %s has no body for fixed values", ErrEndpoint, r.method)
+	case len(b.violations) > 0:
+		return fmt.Errorf("%w: the fixed value of %s %s", ErrEndpoint, b.violations[0].Parameter, b.violations[0].Message)
+	case len(r.fixedQuery) > maxTarget/4:
+		return fmt.Errorf("%w: the fixed values of its query are longer than %d bytes", ErrEndpoint, maxTarget/4)
+	}
+	for _, values := range []map[string]any{f.Parameters, f.Query, f.Body} {
+		for _, v := range values {
+			r.secrets = secretsIn(r.secrets, v)
+		}
+	}
+	for _, v := range f.Header {
+		r.secrets = secretsIn(r.secrets, v)
+	}
+	return nil
+}
+
+// members writes values as members of a query or a form, in the order of their names.
+func (b *builder) members(values map[string]any) string {
+	all := *b
+	all.parameters = values
+	var s []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		for _, text := range all.texts(name) {
+			s = append(s, url.QueryEscape(name)+"="+url.QueryEscape(text))
+		}
+	}
+	b.violations = all.violations
+	return strings.Join(s, "&")
+}
+
+// fixable are headers of ours that a service may want otherwise.
+var fixable = map[string]bool{"accept": true, "user-agent": true}
+
+func (r *Route) setFixedHeader(header map[string]string) error {
+	for name, value := range header {
+		canonical := textproto.CanonicalMIMEHeaderKey(name)
+		switch {
+		case !usable(name) && !fixable[strings.ToLower(name)], strings.EqualFold(name, r.upstream.cfg.IdempotencyHeader):
+			return fmt.Errorf("%w: the header %q cannot be fixed: it is the gateway's own", ErrEndpoint, name)
+		case strings.EqualFold(name, r.upstream.auth):
+			return fmt.Errorf("%w: the header %q is that of upstream.auth already", ErrEndpoint, name)
+		case value == "" || !isHeaderValue(value):
+			return fmt.Errorf("%w: the fixed value of the header %q is empty or holds control characters", ErrEndpoint, name)
+		}
+		if r.fixedHeader == nil {
+			r.fixedHeader = http.Header{}
+		}
+		r.fixedHeader[canonical] = []string{value}
+	}
+	return nil
+}
+
+// leastSecret is the length of the shortest fixed text whose occurrence in a message of the service holds the message back.
+const leastSecret = 4
+
+// secretsIn adds the texts in a value.
+func secretsIn(secrets []string, v any) []string {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, member := range v {
+			secrets = secretsIn(secrets, member)
+		}
+	case []any:
+		for _, item := range v {
+			secrets = secretsIn(secrets, item)
+		}
+	default:
+		if text, ok := scalar(v); ok && len(text) >= leastSecret {
+			secrets = append(secrets, text)
+		}
+	}
+	return secrets
+}
+
+// ErrPointer means that two values have the same place in a body, or one lies inside another that is no object.
+var ErrPointer = errors.New("another value stands there already")
+
+// Put sets the member at a JSON pointer in tree, making the objects on the way. The error is ErrPointer.
+func Put(tree strictjson.Object, pointer string, value any) error {
+	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, token := range tokens {
+		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		there, taken := tree[name]
+		switch last := i == len(tokens)-1; {
+		case last && taken:
+			return ErrPointer
+		case last:
+			tree[name] = value
+		case !taken:
+			next := map[string]any{}
+			tree[name], tree = next, next
+		default:
+			next, ok := there.(map[string]any)
+			if !ok {
+				return ErrPointer
+			}
+			tree = next
+		}
+	}
+	return nil
+}

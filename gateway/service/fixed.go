@@ -1,0 +1,210 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A fixing is what the fixed values of a configuration are to one intent.
+type fixing struct {
+	values   upstream.Fixed
+	hidden   []string // names of inputs that have a value
+	applied  []string // keys of the whole service's that have a place here
+	problems []fixingProblem
+}
+
+// A fixingProblem is about one key; of the intent's own, or of the whole service's.
+type fixingProblem struct {
+	key     string
+	own     bool
+	message string
+}
+
+// A chosen value is the one for a place.
+type chosen struct {
+	key   string
+	own   bool
+	value any
+}
+
+// fix finds the places of the fixed values in an intent. The intent's own must have theirs, those of the whole service apply
+// where they do; where both have one for the same place, the intent's own is sent. in may have been hidden from or not.
+func fix(in *intents.Intent, c *config.Service) *fixing {
+	f := &fixing{}
+	at := map[config.Place]chosen{}
+	for _, layer := range []struct {
+		own    bool
+		values map[string]config.Value
+	}{{false, c.Fixed}, {true, c.Intents[in.UID.String()].Fixed}} {
+		for _, key := range slices.Sorted(maps.Keys(layer.values)) {
+			place, why := placeIn(in, config.PlaceOf(key))
+			switch {
+			case why == "":
+				at[place] = chosen{key, layer.own, layer.values[key].Tree()}
+				if !layer.own {
+					f.applied = append(f.applied, key)
+				}
+			case layer.own:
+				f.problems = append(f.problems, fixingProblem{key, true, why})
+			}
+		}
+	}
+	f.arrange(in, at)
+	return f
+}
+
+// arrange puts the chosen values where the upstream wants them.
+func (f *fixing) arrange(in *intents.Intent, at map[config.Place]chosen) {
+	f.values = upstream.Fixed{
+		Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}, Body: strictjson.Object{},
+	}
+	places := slices.SortedFunc(maps.Keys(at), func(a, b config.Place) int { return strings.Compare(a.Name, b.Name) })
+	for _, place := range places {
+		c := at[place]
+		if why := f.put(in, place, c.value); why != "" {
+			f.problems = append(f.problems, fixingProblem{c.key, c.own, why})
+		}
+	}
+}
+
+func (f *fixing) put(in *intents.Intent, place config.Place, value any) (why string) {
+	switch place.Kind {
+	case config.InHeader:
+		f.values.Header[place.Name] = headerText(value)
+	case config.InQuery:
+		f.values.Query[place.Name] = value
+	case config.InBody:
+		if err := upstream.Put(f.values.Body, place.Name, value); err != nil {
+			return err.Error()
+		}
+	case config.InParameter:
+		if p, ok := input(in, place.Name); ok {
+			fits, err := p.Fit(value)
+			if err != nil {
+				return "the value " + err.Error()
+			}
+			value = fits
+		}
+		f.hidden = append(f.hidden, place.Name)
+		f.values.Parameters[place.Name] = value
+	}
+	return ""
+}
+
+func headerText(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case json.Number:
+		return value.String()
+	case bool:
+		return strconv.FormatBool(value)
+	default: // config has checked it
+		return ""
+	}
+}
+
+// input is a parameter of an intent, hidden or not.
+func input(in *intents.Intent, name string) (*intents.Parameter, bool) {
+	if p, ok := in.Input(name); ok {
+		return p, true
+	}
+	return in.HiddenInput(name)
+}
+
+// placeIn finds a place in the requests of an intent. One at which a parameter of the intent is sent is that parameter, so that
+// it is not sent twice. why says that there is no such place.
+func placeIn(in *intents.Intent, place config.Place) (found config.Place, why string) {
+	switch place.Kind {
+	case config.InHeader:
+		return config.Place{Kind: place.Kind, Name: textproto.CanonicalMIMEHeaderKey(place.Name)}, ""
+	case config.InQuery:
+		return placeInQuery(in, place)
+	case config.InBody:
+		return placeInBody(in, place)
+	default:
+		if _, ok := input(in, place.Name); ok {
+			return place, ""
+		}
+		names := make([]string, 0, len(in.Inputs))
+		for _, p := range in.Inputs {
+			names = append(names, p.Name)
+		}
+		return place, "is no parameter of this intent" + didYouMean(nearest.Name(place.Name, names)) +
+			"; what is none is written header:NAME, query:NAME or body:/pointer"
+	}
+}
+
+func placeInQuery(in *intents.Intent, place config.Place) (found config.Place, why string) {
+	if in.Endpoint == nil {
+		return place, ""
+	}
+	_, query, _ := strings.Cut(in.Endpoint.URL, "?")
+	for part := range strings.SplitSeq(query, "&") {
+		key, value, _ := strings.Cut(part, "=")
+		if name, err := url.QueryUnescape(key); err != nil || name != place.Name {
+			continue
+		}
+		parameter, isOne := strings.CutPrefix(strings.TrimSuffix(value, "}"), "{")
+		if _, declared := input(in, parameter); isOne && declared {
+			return config.Place{Kind: config.InParameter, Name: parameter}, ""
+		}
+		return place, "the endpoint's own query has it already"
+	}
+	if _, declared := input(in, place.Name); declared && !hasBody(in) && !placed(in, place.Name) {
+		return config.Place{Kind: config.InParameter, Name: place.Name}, ""
+	}
+	return place, ""
+}
+
+func placeInBody(in *intents.Intent, place config.Place) (found config.Place, why string) {
+	first, rest, deeper := strings.Cut(place.Name[1:], "/")
+	switch {
+	case !hasBody(in):
+		return place, "calls of this intent have no body: it is called by " + in.Endpoint.Method
+	case in.Endpoint == nil && first == "intent_uid", in.Endpoint == nil && first == "parameters" && !deeper:
+		return place, "is written by the gateway"
+	case in.Endpoint == nil && first != "parameters":
+		return place, ""
+	case in.Endpoint == nil:
+		first, _, deeper = strings.Cut(rest, "/")
+	}
+	name := strings.NewReplacer("~1", "/", "~0", "~").Replace(first)
+	_, declared := input(in, name)
+	switch {
+	case declared && !placed(in, name) && !deeper, in.Endpoint == nil && !deeper:
+		return config.Place{Kind: config.InParameter, Name: name}, ""
+	case declared && !placed(in, name):
+		return place, fmt.Sprintf("lies inside the parameter %q, which agents give: fix that as a whole, or take this member out of it", name)
+	case in.Endpoint == nil:
+		return place, "lies inside parameters: write the whole parameter"
+	case deeper && isForm(in):
+		return place, "a form has no members inside others"
+	}
+	return place, ""
+}
+
+func hasBody(in *intents.Intent) bool {
+	return in.Endpoint == nil || slices.Contains([]string{"POST", "PUT", "PATCH"}, in.Endpoint.Method)
+}
+
+func isForm(in *intents.Intent) bool {
+	return strings.HasPrefix(strings.ToLower(in.Endpoint.ContentType), "application/x-www-form-urlencoded")
+}
+
+// placed reports whether a parameter has a placeholder in the address, and so stands nowhere else.
+func placed(in *intents.Intent, name string) bool {
+	return in.Endpoint != nil && strings.Contains(in.Endpoint.URL, "{"+name+"}")
+}
