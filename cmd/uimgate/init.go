@@ -28,7 +28,8 @@ const initTime = 2 * time.Minute
 type initSettings struct {
 	document, out string
 	refs          string // directory
-	force         bool
+	pick          string // file, or - for standard input
+	force, review bool
 	options       openapi.Options
 }
 
@@ -37,19 +38,24 @@ func initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "init", Short: "Make a configuration from an OpenAPI document", Args: usageArgs(cobra.NoArgs),
 		Long: `Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a configuration that
-works: agents.json with an intent for each operation, policy.json with careful limits, uimgate.yaml, and a
+works: agents.json with the intents, policy.json with careful limits, uimgate.yaml, openapi.curation.yaml, and a
 README.md of what is left to do. What cannot be offered is listed there and on stderr, with the reason.
 
-Run it again when the document changes: intents follow the document except where you edited them, those
-whose operations are gone are marked retired, and other files that you edited are left alone, with the new
-text beside them as NAME.new.
+At first only operations that read are offered. openapi.curation.yaml lists all of them, each offered or hidden, with
+its name, texts and price: edit it and run init again. --review prints a table to choose by, and changes nothing;
+--pick offers the operations that a file names, and no others; --all offers those that write, too.
+
+Run it again when the document changes: what was chosen stays chosen, intents follow the document except where you
+edited them, those whose operations are gone are marked retired, and other files that you edited are left alone,
+with the new text beside them as NAME.new.
 
 A document may be in several files: references to .yaml, .yml and .json files in its directory and below are
 followed, or in and below the directory that --refs names. Other addresses are never fetched for a reference.
 An operation that needs what cannot be read is not offered, and what it needs is named.`,
 		Example: `  uimgate init --openapi api.yaml --namespace example.com
   uimgate init --openapi https://api.example.com/openapi.json --namespace example.com --out gateway
-  uimgate init --openapi spec/public/api.yaml --refs spec --namespace example.com
+  uimgate init --openapi api.yaml --namespace example.com --review
+  uimgate init --openapi api.yaml --namespace example.com --pick chosen.txt
   uimgate init --openapi api.yaml --namespace example.com --tag orders --exclude '/internal/*'`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if s.document == "" || s.options.Namespace == "" {
@@ -58,7 +64,16 @@ An operation that needs what cannot be read is not offered, and what it needs is
 			if s.out == "" {
 				s.out = s.options.Namespace
 			}
-			return s.run(c.Context(), c.ErrOrStderr())
+			if s.pick != "" && (s.options.All || len(s.options.Include)+len(s.options.Tags) > 0) {
+				return usageError{errors.New("--pick names all that is offered: leave out --all, --include and --tag")}
+			}
+			if s.pick != "" {
+				var err error
+				if s.options.Pick, err = readPicks(s.pick, c.InOrStdin()); err != nil {
+					return err
+				}
+			}
+			return s.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	f := c.Flags()
@@ -66,24 +81,25 @@ An operation that needs what cannot be read is not offered, and what it needs is
 	f.StringVar(&s.options.Namespace, "namespace", "", "the DNS name that the intents belong to, such as example.com")
 	f.StringVar(&s.out, "out", "", "directory to write to (default: the namespace)")
 	f.StringVar(&s.refs, "refs", "", "directory whose files the document's references may read (default: the document's own)")
-	f.StringArrayVar(&s.options.Include, "include", nil, "only operations whose operationId or path matches (* is any text); repeatable")
-	f.StringArrayVar(&s.options.Exclude, "exclude", nil, "no operations whose operationId or path matches; repeatable")
-	f.StringArrayVar(&s.options.Tags, "tag", nil, "only operations with this tag; repeatable")
-	f.BoolVar(&s.force, "force", false, "write everything anew; what is there is kept as NAME.old")
+	f.StringArrayVar(&s.options.Include, "include", nil, "only operations whose operationId or path matches (* is any text), remembered; repeatable")
+	f.StringArrayVar(&s.options.Exclude, "exclude", nil, "no operations whose operationId or path matches, remembered; repeatable")
+	f.StringArrayVar(&s.options.Tags, "tag", nil, "only operations with this tag, remembered; repeatable")
+	f.BoolVar(&s.options.All, "all", false, "offer the operations that write, too, and those about access or deletion")
+	f.StringVar(&s.pick, "pick", "", "file (- is stdin) of operationIds, UIDs or \"METHOD /path\", one a line: these are offered, and no others")
+	f.BoolVar(&s.review, "review", false, "print a table of all operations, and change nothing")
+	f.BoolVar(&s.force, "force", false, "write everything but the curation anew; what is there is kept as NAME.old")
 	return c
 }
 
-func (s *initSettings) run(ctx context.Context, stderr io.Writer) error {
+func (s *initSettings) run(ctx context.Context, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, initTime)
 	defer cancel()
 	existing, err := readExisting(s.out)
 	if err != nil {
 		return err
 	}
-	if !s.force {
-		if s.options.Known, err = openapi.ReadRecord(existing[openapi.RecordFile]); err != nil {
-			return err
-		}
+	if s.options.Curation, err = openapi.Curate(existing, s.force); err != nil {
+		return fmt.Errorf("%s: %w", s.out, err)
 	}
 	data, err := s.read(ctx)
 	if err != nil {
@@ -102,6 +118,9 @@ func (s *initSettings) run(ctx context.Context, stderr io.Writer) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", shownSource(s.document), err)
+	}
+	if s.review {
+		return found.Review(stdout)
 	}
 	result, err := found.Update(existing, s.force)
 	if errors.Is(err, openapi.ErrNotOurs) {
@@ -270,10 +289,37 @@ func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openap
 		fmt.Fprintln(w, message)
 	}
 	fmt.Fprintf(w, "%s: %d operations offered, %d not offered", s.out, len(found.Intents), len(found.Unmapped))
-	if found.NotSelected > 0 {
-		fmt.Fprintf(w, ", %d not selected", found.NotSelected)
+	if found.Hidden > 0 {
+		fmt.Fprintf(w, ", %d hidden (%s chooses)", found.Hidden, openapi.CurationFile)
 	}
 	fmt.Fprintf(w, "; intents: %d added, %d changed, %d unchanged, %d retired\n", result.Added, result.Changed, result.Same, result.Retired)
+}
+
+// maxPicks bounds a file of picks in bytes.
+const maxPicks = 1 << 20
+
+// readPicks reads one operation a line; # begins a comment.
+func readPicks(path string, stdin io.Reader) ([]string, error) {
+	var data []byte
+	var err error
+	if path == "-" {
+		data, err = io.ReadAll(io.LimitReader(stdin, maxPicks))
+	} else {
+		data, err = readDocument(path, maxPicks)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := []string{}
+	for line := range strings.Lines(string(data)) {
+		if i := strings.IndexByte(line, '#'); i == 0 || i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
+			line = line[:i]
+		}
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out, nil
 }
 
 // check prints what serve would report about the files as they are now.

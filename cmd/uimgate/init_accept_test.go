@@ -36,10 +36,10 @@ func manyOperations(n, plain int) string {
 	return b.String()
 }
 
-// made writes a configuration and loads it as serve would. There may be no problem, warnings included.
+// made writes a configuration of all operations and loads it as serve would. There may be no problem, warnings included.
 func made(t *testing.T, data []byte) (dir string, found *openapi.Import) {
 	t.Helper()
-	found, err := openapi.Convert(t.Context(), data, openapi.Options{Namespace: "api.example.com"})
+	found, err := openapi.Convert(t.Context(), data, openapi.Options{Namespace: "api.example.com", All: true})
 	if err != nil {
 		t.Fatal(err)
 	}

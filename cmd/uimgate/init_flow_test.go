@@ -266,7 +266,7 @@ func TestADocumentOfSeveralFilesRuns(t *testing.T) {
 	s := &initSettings{
 		document: filepath.Join(spec, "api.yaml"), out: t.TempDir(), options: openapi.Options{Namespace: "api.example.com"},
 	}
-	if err := s.run(t.Context(), &said); err != nil {
+	if err := s.run(t.Context(), &said, &said); err != nil {
 		t.Fatalf("%v\n%s", err, said.String())
 	}
 	url := runMade(t, s.out, shopOfDocument(t).URL)

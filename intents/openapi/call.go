@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/openapi/curation"
 )
 
 const (
@@ -31,6 +32,8 @@ type call struct {
 	reported    map[string]bool
 	tree        map[string]any
 	below       string // Intent.below
+	decided     curation.Operation
+	own         map[string]string // Intent.own
 }
 
 // An input is one parameter of the intent.
@@ -90,6 +93,15 @@ func (c *call) assemble(uid intents.UID) error {
 	}
 	c.tree = map[string]any{
 		"intent_uid": uid.String(), "intent_name": title(uid.Name), "description": c.description(), "endpoint": endpoint, "version": uid.Version,
+	}
+	c.own = map[string]string{}
+	for member, decided := range map[string]string{"intent_name": c.decided.Name, "description": string(c.decided.Description)} {
+		if decided != "" {
+			c.own[member], c.tree[member] = text(c.tree[member]), decided
+		}
+	}
+	if byMethod := c.op.method == "GET" || c.op.method == "HEAD"; c.op.effect.reads != byMethod {
+		c.tree["safe"] = c.op.effect.reads
 	}
 	inputs := []any{}
 	for _, in := range c.inputs {

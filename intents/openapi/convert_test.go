@@ -236,8 +236,8 @@ func TestSelection(t *testing.T) {
 		for _, in := range found.Intents {
 			got = append(got, in.UID.Name)
 		}
-		if diff := cmp.Diff(sorted(tt.want), sorted(got)); diff != "" || found.NotSelected != 6-len(tt.want) {
-			t.Errorf("%s: %s, %d not selected", tt.name, diff, found.NotSelected)
+		if diff := cmp.Diff(sorted(tt.want), sorted(got)); diff != "" || found.Hidden != 6-len(tt.want) {
+			t.Errorf("%s: %s, %d hidden", tt.name, diff, found.Hidden)
 		}
 	}
 }
@@ -304,8 +304,16 @@ func TestNames(t *testing.T) {
 		}
 	}
 	text := strings.Replace(one("null"), `"version":"0"`, `"version":"2025-01-01"`, 1)
-	known := map[string]string{"GET /users/{id}/HTTPKeys": namespace + ":keys:v2024.5"} // as earlier versions named it
-	if got := convert(t, []byte(text), openapi.Options{Known: known}).Intents[0].UID.String(); got != namespace+":keys:v2024.5" {
+	earlier := map[string][]byte{ // as earlier versions named it
+		openapi.RecordFile: []byte(`{"version": 1, "operations": {"GET /users/{id}/HTTPKeys": "` + namespace + `:keys:v2024.5"}, "intents": {"` +
+			namespace + `:keys:v2024.5": {}}}`),
+		openapi.AgentsFile: []byte(`{"intents": [{"intent_uid": "` + namespace + `:keys:v2024.5"}]}`),
+	}
+	known, err := openapi.Curate(earlier, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := convert(t, []byte(text), openapi.Options{Curation: known}).Intents[0].UID.String(); got != namespace+":keys:v2024.5" {
 		t.Errorf("an intent that has its name already is now %s", got)
 	}
 	long := convert(t, []byte(one(`"`+strings.Repeat("veryLong", 40)+`"`)), openapi.Options{}).Intents[0].UID

@@ -2,10 +2,15 @@
 // common with it), and Swagger 2.0 by conversion. It also writes the other files a gateway needs, and updates all of
 // them when the document changes, without losing the operator's edits.
 //
-//	found, err := openapi.Convert(ctx, data, openapi.Options{Namespace: "example.com"})
+//	curated, err := openapi.Curate(existing, false) // the present files, by name
 //	if err != nil { … }
-//	result, err := found.Update(existing, false) // by file name: the present files
+//	found, err := openapi.Convert(ctx, data, openapi.Options{Namespace: "example.com", Curation: curated})
+//	if err != nil { … }
+//	result, err := found.Update(existing, false)
 //	for name, text := range result.Write { … }
+//
+// At first only operations that read are offered. What people decide stands in the curation file (package curation), and
+// outlives every change of the document.
 //
 // One bad operation has no effect on the others: an operation that the gateway cannot send, or that the document does
 // not describe completely, is left out, with the reason. Every intent that is returned has been read by package

@@ -63,11 +63,11 @@ func FuzzConvert(f *testing.F) {
 				t.Fatalf("%s", in.JSON())
 			}
 		}
-		known, err := openapi.ReadRecord(result.Write[openapi.RecordFile])
+		curated, err := openapi.Curate(result.Write, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := openapi.Convert(ctx, data, openapi.Options{Namespace: namespace, Known: known})
+		again, err := openapi.Convert(ctx, data, openapi.Options{Namespace: namespace, Curation: curated})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,9 +22,10 @@ func document(t *testing.T, name string) []byte {
 	return data
 }
 
+// convert offers the operations that write, too: most tests are about what becomes of an operation that is offered.
 func convert(t *testing.T, data []byte, o openapi.Options) *openapi.Import {
 	t.Helper()
-	o.Namespace = namespace
+	o.Namespace, o.All = namespace, o.Pick == nil
 	found, err := openapi.Convert(t.Context(), data, o)
 	if err != nil {
 		t.Fatal(err)

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"regexp"
-	"strings"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/openapi/curation"
 )
 
 // The bounds on one document.
@@ -36,14 +35,16 @@ type Options struct {
 	// whose names end in .yaml, .yml or .json are read, and none that are hidden.
 	Files fs.FS
 	Name  string
-	// Include and Exclude are patterns of operationIds and paths, in which * matches any text and ? one character. Without
-	// Include every operation is selected; Exclude takes precedence.
-	Include, Exclude []string
-	// Tags, if not empty, restricts the selection to operations with at least one of them.
-	Tags []string
-	// Known are the UIDs of operations ("GET /things/{id}") from an earlier run: operations keep them unless the major
-	// version of the document changes. From ReadRecord.
-	Known map[string]string
+	// Curation is what was decided before. Nil: nothing.
+	Curation *Curation
+	// Include and Exclude are patterns of operationIds and paths, in which * matches any text and ? one character. Tags
+	// restricts the selection to operations with at least one of them. Each, if not empty, replaces that of the curation.
+	// They decide for operations that nobody decided about; what Exclude matches is not offered in any case.
+	Include, Exclude, Tags []string
+	// All offers the operations that write, too, and those that are offered by name only.
+	All bool
+	// Pick, if not nil, are operationIds, UIDs or "METHOD /path": these are offered, and no others.
+	Pick []string
 }
 
 // An Import is the result of Convert.
@@ -56,13 +57,26 @@ type Import struct {
 	IdempotencyHeader string // the header in which operations expect an idempotency key; or empty
 	Credentials       []Credential
 
-	Intents     []Intent
-	Unmapped    []Finding // operations that are not offered
-	Notes       []Finding // what was left out or changed in offered operations
-	NotSelected int       // operations that Options excluded
+	Intents  []Intent
+	Unmapped []Finding // operations that cannot be offered, without those that nobody wants
+	Notes    []Finding // what was left out or changed in offered operations
+	Hidden   int       // operations that could be offered, and are not
+	Reviewed []Reviewed
 
-	present map[string]bool // UIDs of operations that are in the document but were not selected
-	base    server          // Upstream in its parts
+	curation *Curation
+	versions string          // of the document, as it is in UIDs
+	hidden   map[string]bool // UIDs of hidden operations
+	base     server          // Upstream in its parts
+}
+
+// A Reviewed is one operation of the document, for whoever decides what is offered.
+type Reviewed struct {
+	Operation, ID string // "GET /things/{id}", operationId
+	UID           string // empty where it cannot be offered
+	Reads         bool   // it changes nothing
+	Offered       bool
+	Price         string   // empty where a call is free
+	Findings      []string // what was left out or changed, or why it cannot be offered
 }
 
 // An Intent is one operation in the form in which it is offered.
@@ -72,7 +86,8 @@ type Intent struct {
 	Safe      bool           // a call changes nothing
 	Tree      map[string]any // the member of intents in agents.json
 
-	below string // the address without the base path of the service
+	below string            // the address without the base path of the service
+	own   map[string]string // texts of the document in place of which the curation has others, by member
 }
 
 // A Finding is a remark for people about one operation, or about the document where Operation is empty.
@@ -83,6 +98,42 @@ func (f Finding) String() string {
 		return f.Message
 	}
 	return f.Operation + ": " + f.Message
+}
+
+// decisions prepares what the options and the curation say.
+func (w *work) decisions() error {
+	c := w.options.Curation
+	if c == nil {
+		file, err := curation.Read(nil)
+		if err != nil {
+			return err
+		}
+		c = &Curation{file: file}
+	}
+	w.out.curation = c
+	s := &c.file.Selection
+	for _, list := range []struct {
+		given []string
+		into  *[]string
+	}{{w.options.Include, &s.Include}, {w.options.Exclude, &s.Exclude}, {w.options.Tags, &s.Tags}} {
+		if len(list.given) > 0 {
+			*list.into = list.given
+		}
+	}
+	switch {
+	case w.options.All:
+		s.New = curation.NewAll
+	case w.options.Pick != nil:
+		s.New = curation.NewNone
+	}
+	var err error
+	if w.selected, err = newSelection(*s); err != nil {
+		return err
+	}
+	if c.last.Selection != nil {
+		w.before, err = newSelection(*c.last.Selection)
+	}
+	return err
 }
 
 // Convert reads a document in JSON or YAML. The error wraps ErrDocument or ErrOptions, or is that of ctx, which bounds
@@ -96,72 +147,16 @@ func Convert(ctx context.Context, data []byte, o Options) (found *Import, err er
 	if _, err := intents.ParseUID(o.Namespace + ":x:v1"); err != nil {
 		return nil, fmt.Errorf("%w: the namespace is a DNS name in lower case, such as example.com", ErrOptions)
 	}
-	selected, err := newSelection(o)
-	if err != nil {
-		return nil, err
-	}
 	d, err := read(data, o)
 	if err != nil {
 		return nil, err
 	}
-	w := &work{document: d, options: o, selected: selected, out: &Import{Namespace: o.Namespace, present: map[string]bool{}}}
+	w := &work{document: d, options: o, out: &Import{Namespace: o.Namespace, hidden: map[string]bool{}}}
+	if err := w.decisions(); err != nil {
+		return nil, err
+	}
 	if err := w.run(ctx); err != nil {
 		return nil, err
 	}
 	return w.out, nil
-}
-
-// A selection is the set of operations to convert.
-type selection struct {
-	include, exclude []*regexp.Regexp
-	tags             map[string]bool
-}
-
-const maxGlobs = 1000
-
-func newSelection(o Options) (*selection, error) {
-	if len(o.Include)+len(o.Exclude)+len(o.Tags) > maxGlobs {
-		return nil, fmt.Errorf("%w: more than %d patterns and tags", ErrOptions, maxGlobs)
-	}
-	s := &selection{tags: map[string]bool{}}
-	for _, tag := range o.Tags {
-		s.tags[tag] = true
-	}
-	for _, list := range []struct {
-		globs []string
-		into  *[]*regexp.Regexp
-	}{{o.Include, &s.include}, {o.Exclude, &s.exclude}} {
-		for _, glob := range list.globs {
-			pattern := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(glob))
-			compiled, err := regexp.Compile(`(?s)\A` + pattern + `\z`)
-			if err != nil || glob == "" {
-				return nil, fmt.Errorf("%w: %.100q is no pattern", ErrOptions, glob)
-			}
-			*list.into = append(*list.into, compiled)
-		}
-	}
-	return s, nil
-}
-
-func (s *selection) selects(path, operationID string, tags []string) bool {
-	matches := func(globs []*regexp.Regexp) bool {
-		for _, glob := range globs {
-			if glob.MatchString(path) || operationID != "" && glob.MatchString(operationID) {
-				return true
-			}
-		}
-		return false
-	}
-	if len(s.include) > 0 && !matches(s.include) || matches(s.exclude) {
-		return false
-	}
-	if len(s.tags) == 0 {
-		return true
-	}
-	for _, tag := range tags {
-		if s.tags[tag] {
-			return true
-		}
-	}
-	return false
 }

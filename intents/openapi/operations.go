@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/uimgate/uimgate/intents"
 )
 
 // allMethods are those that OpenAPI describes; the first six can be called.
@@ -20,6 +18,8 @@ type work struct {
 	*document
 	options  Options
 	selected *selection
+	before   *selection      // of the run before; or nil
+	picked   map[string]bool // of Options.Pick: those that were found
 	out      *Import
 	version  string
 	base     server
@@ -33,7 +33,10 @@ type operation struct {
 	item, tree        map[string]any
 	id                string
 	tags              []string
-	named             bool // it has a UID of an earlier run
+	effect            effect
+	entry             string // its key in the curation
+	listed            bool   // it has an entry there
+	offered           bool
 }
 
 func (w *work) run(ctx context.Context) error {
@@ -58,7 +61,7 @@ func (w *work) run(ctx context.Context) error {
 		}
 		w.offer(op)
 	}
-	return nil
+	return w.unpicked()
 }
 
 func (w *work) remark(operation, message string) {
@@ -69,7 +72,7 @@ func (w *work) unmapped(operation, reason string) {
 	w.out.Unmapped = append(w.out.Unmapped, Finding{operation, reason})
 }
 
-// operations returns the selected operations by path and method. Others are counted or reported.
+// operations returns the operations by path and method. What cannot be read is reported.
 func (w *work) operations() ([]*operation, error) {
 	if w.root["paths"] == nil {
 		return nil, fmt.Errorf("%w: it has no paths", ErrDocument)
@@ -113,18 +116,14 @@ func (w *work) operations() ([]*operation, error) {
 					op.tags = append(op.tags, s)
 				}
 			}
-			_, op.named = w.options.Known[op.key]
-			switch {
-			case !w.selected.selects(path, op.id, op.tags):
-				w.out.NotSelected++
-				if uid, ok := w.options.Known[op.key]; ok {
-					w.out.present[uid] = true
+			op.effect = w.effectOf(op)
+			if i >= callable {
+				if w.selected.selects(op) {
+					w.unmapped(op.key, "the gateway does not send "+op.method)
 				}
-			case i >= callable:
-				w.unmapped(op.key, "the gateway does not send "+op.method)
-			default:
-				out = append(out, op)
+				continue
 			}
+			out = append(out, op)
 		}
 	}
 	return out, nil
@@ -140,51 +139,10 @@ func isShell(tree map[string]any) bool {
 	return true
 }
 
-// name gives UIDs: first to operations that have one already, then to the others.
-func (w *work) name(operations []*operation) {
-	w.uids = map[string]bool{}
-	for _, uid := range w.options.Known {
-		w.uids[uid] = true
-	}
-	slices.SortStableFunc(operations, func(a, b *operation) int {
-		if a.named == b.named {
-			return 0
-		}
-		if a.named {
-			return -1
-		}
-		return 1
-	})
-}
-
-func (w *work) uid(op *operation) (intents.UID, error) {
-	name := operationName(op.id, op.method, op.path)
-	if before, ok := w.options.Known[op.key]; ok {
-		uid, err := intents.ParseUID(before)
-		dated := isYear(strings.TrimPrefix(major(uid.Version), "v")) // an earlier run made it of a date
-		if err == nil && uid.Namespace == w.options.Namespace && (dated || major(uid.Version) == major(w.version)) {
-			return uid, nil
-		}
-		if err == nil {
-			name = uid.Name
-		}
-	}
-	candidates := []string{name, operationName("", op.method, op.path), name + "-" + short(op.key)}
-	for _, candidate := range candidates {
-		text := w.options.Namespace + ":" + candidate + ":" + w.version
-		uid, err := intents.ParseUID(text)
-		if err != nil || w.uids[text] {
-			continue
-		}
-		w.uids[text] = true
-		return uid, nil
-	}
-	return intents.UID{}, fmt.Errorf("no name can be made for it: give it an operationId of its own")
-}
-
-// offer maps one operation, or reports why it cannot be mapped.
+// offer maps one operation, or reports why it cannot be mapped. Hidden ones are mapped too: people choose among them.
 func (w *work) offer(op *operation) {
-	c := &call{work: w, op: op, names: map[string]bool{}, reported: map[string]bool{}}
+	decided := w.out.curation.file.Operations[op.entry]
+	c := &call{work: w, op: op, names: map[string]bool{}, reported: map[string]bool{}, decided: decided}
 	uid, err := w.uid(op)
 	if err == nil {
 		err = c.build(uid)
@@ -192,11 +150,29 @@ func (w *work) offer(op *operation) {
 	if err == nil {
 		err = c.settle(uid)
 	}
+	w.decide(op, uid.String())
+	review := Reviewed{Operation: op.key, ID: line(op.id, 200), Reads: op.effect.reads, Findings: c.notes}
+	if !decided.Price.IsZero() {
+		review.Price = decided.Price.String()
+	}
 	if err != nil {
-		w.unmapped(op.key, line(err.Error(), 400))
-		if before, ok := w.options.Known[op.key]; !ok || before != uid.String() {
+		reason := line(err.Error(), 400)
+		review.Findings = []string{reason}
+		w.out.Reviewed = append(w.out.Reviewed, review)
+		if op.offered || !op.listed && w.selected.selects(op) && w.options.Pick == nil {
+			w.unmapped(op.key, reason)
+		}
+		if !op.listed {
 			delete(w.uids, uid.String())
 		}
+		return
+	}
+	review.UID, review.Offered = uid.String(), op.offered
+	w.out.Reviewed = append(w.out.Reviewed, review)
+	w.list(op, uid.String())
+	if !op.offered {
+		w.out.Hidden++
+		w.out.hidden[uid.String()] = true
 		return
 	}
 	for _, note := range c.notes {
@@ -206,6 +182,6 @@ func (w *work) offer(op *operation) {
 		w.out.IdempotencyHeader = c.idempotency
 	}
 	w.out.Intents = append(w.out.Intents, Intent{
-		UID: uid, Operation: op.key, Safe: op.method == "GET" || op.method == "HEAD", Tree: c.tree, below: c.below,
+		UID: uid, Operation: op.key, Safe: op.effect.reads, Tree: c.tree, below: c.below, own: c.own,
 	})
 }

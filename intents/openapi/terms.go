@@ -1,8 +1,14 @@
 package openapi
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // The initial limits of the policy, for each intent and agent.
@@ -30,11 +36,44 @@ type odrlPermission struct {
 	Duty       []map[string]string `json:"duty,omitempty"`
 }
 
+// charges are what the curation says of prices.
+type charges struct {
+	of       map[string]money.Amount // by UID
+	currency string
+	highest  money.Amount
+}
+
+// charges collects the prices of what is offered. All are in one currency: an agent has one credit.
+func (i *Import) charges() (charges, error) {
+	out := charges{of: map[string]money.Amount{}}
+	offered := map[string]bool{}
+	for _, in := range i.Intents {
+		offered[in.UID.String()] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(i.curation.file.Operations)) {
+		o := i.curation.file.Operations[key]
+		if o.Price.IsZero() || !offered[o.UID] {
+			continue
+		}
+		if out.currency != "" && o.Price.Currency != out.currency {
+			return charges{}, fmt.Errorf("%w: %s: prices are in %s and %s: an agent pays in one currency",
+				ErrCuration, CurationFile, out.currency, o.Price.Currency)
+		}
+		out.of[o.UID], out.currency = o.Price, o.Price.Currency
+		if o.Price.Nano > out.highest.Nano {
+			out.highest = o.Price
+		}
+	}
+	return out, nil
+}
+
 // policy permits every intent that is offered: those that change nothing more often than others, whose uses are all
-// recorded. Nothing costs anything. Every target has a counter of its own, unless there are more than maxTargets.
-func (i *Import) policy(agents map[string]any) []byte {
+// recorded. What has a price in the curation costs it, the rest nothing. Every target has a counter of its own, unless
+// there are more than maxTargets.
+func (i *Import) policy(agents map[string]any, prices charges) ([]byte, error) {
 	uid := "https://" + i.Namespace + "/policy/1"
 	var reads, writes []string
+	priced := map[money.Amount][]string{}
 	for _, v := range list(agents["intents"]) {
 		in := object(v)
 		name := text(in["intent_uid"])
@@ -49,6 +88,10 @@ func (i *Import) policy(agents map[string]any) []byte {
 		if !said {
 			safe = method == "GET" || method == "HEAD"
 		}
+		if price, costs := prices.of[name]; costs {
+			priced[price] = append(priced[price], name)
+			continue
+		}
 		if safe {
 			reads = append(reads, name)
 		} else {
@@ -61,6 +104,9 @@ func (i *Import) policy(agents map[string]any) []byte {
 	logged := []map[string]string{{"action": "logUsage"}}
 	p := odrlPolicy{Context: "http://www.w3.org/ns/odrl.jsonld", Type: "Set", UID: uid, Profile: "http://example.com/profile/odrl-uim"}
 	if len(reads)+len(writes) > maxTargets {
+		if len(priced) > 0 {
+			return nil, fmt.Errorf("%w: %s: prices are possible where at most %d intents are offered: hide some", ErrCuration, CurationFile, maxTargets)
+		}
 		all := []string{"https://" + i.Namespace + "/api/intents"}
 		p.Permission = append(p.Permission,
 			odrlPermission{UID: uid + "#all", Target: all, Action: "execute", Constraint: limit(readsPerHour), Duty: logged})
@@ -75,9 +121,20 @@ func (i *Import) policy(agents map[string]any) []byte {
 			UID: uid + "#writes", Target: writes, Action: "execute", Constraint: limit(writesPerHour), Duty: logged,
 		})
 	}
-	data, err := json.MarshalIndent(p, "", "  ")
-	if err != nil { // it contains only texts and numbers
-		return []byte("{}\n")
+	byAmount := func(a, b money.Amount) int { return cmp.Compare(a.Nano, b.Nano) }
+	for n, price := range slices.SortedFunc(maps.Keys(priced), byAmount) {
+		rule := fmt.Sprintf("%s#price-%d", uid, n+1)
+		p.Permission = append(p.Permission, odrlPermission{
+			UID: rule, Target: priced[price], Action: "execute", Constraint: limit(writesPerHour),
+			Duty: append([]map[string]string{{
+				"uid": rule + "-fee", "action": "pay", "target": "http://example.com/vocab/intentPrice", "amount": price.Decimal(),
+				"unit": "http://example.com/vocab/" + price.Currency,
+			}}, logged...),
+		})
 	}
-	return append(data, '\n')
+	data, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing %s: %w", PolicyFile, err)
+	}
+	return append(data, '\n'), nil
 }

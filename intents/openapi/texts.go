@@ -2,12 +2,15 @@ package openapi
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // config returns uimgate.yaml. Texts of the document are comments of one line, or quoted.
-func (i *Import) config() []byte {
+func (i *Import) config(prices charges) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The gateway in front of %s, made by uimgate init.\n", orElse(i.Title, i.Namespace))
 	b.WriteString("# Every other setting has a default that is safe on the internet: uimgate config reference prints them.\n")
@@ -37,7 +40,36 @@ func (i *Import) config() []byte {
 		}
 		fmt.Fprintf(&b, "    # auth: %s   # %s\n", c.Setting, remark)
 	}
+	if fresh := i.freshOnly(); len(fresh) > 0 {
+		b.WriteString("  intents:\n")
+		for _, uid := range fresh {
+			fmt.Fprintf(&b, "    %s: {agreement: fresh}\n", strconv.Quote(uid))
+		}
+	}
+	if prices.currency != "" {
+		most := money.Amount{Nano: creditCalls * prices.highest.Nano, Currency: prices.currency}
+		fmt.Fprintf(&b, "# The most that one agent may owe: %d calls at the highest price.\nbilling: {credit: %s}\n", creditCalls, most)
+	}
 	return []byte(b.String())
+}
+
+// creditCalls is how many calls at the highest price an agent may owe at first.
+const creditCalls = 20
+
+// freshOnly are the UIDs of intents for which an old agreement does not suffice.
+func (i *Import) freshOnly() []string {
+	fresh := map[string]bool{}
+	for _, o := range i.curation.file.Operations {
+		fresh[o.UID] = o.Agreement == "fresh"
+	}
+	var out []string
+	for _, in := range i.Intents {
+		if uid := in.UID.String(); fresh[uid] {
+			out = append(out, uid)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func orElse(s, other string) string {
@@ -57,9 +89,10 @@ const (
 func (i *Import) readme() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(orElse(i.Title, i.Namespace)))
-	fmt.Fprintf(&b, "Made by `uimgate init` from an OpenAPI document. %d operations are offered as intents, %d are not.\n\n", len(i.Intents),
-		len(i.Unmapped))
+	fmt.Fprintf(&b, "Made by `uimgate init` from an OpenAPI document. %d operations are offered as intents, %d are hidden, %d cannot be offered.\n\n",
+		len(i.Intents), i.Hidden, len(i.Unmapped))
 	b.WriteString("| file | |\n| --- | --- |\n| `agents.json` | what is offered: one intent for each operation |\n" +
+		"| `openapi.curation.yaml` | which operations are offered, under which names, texts and prices: edit it and run `uimgate init` again |\n" +
 		"| `policy.json` | on which terms: " + i.terms() + " |\n" +
 		"| `uimgate.yaml` | where the service is, and how the gateway runs |\n" +
 		"| `.uimgate-init.json` | what was written, so that running `uimgate init` again keeps your edits; keep it with the others |\n\n")
@@ -80,7 +113,9 @@ func (i *Import) readme() []byte {
 			next("The service may want %s, but %s.", markdown(c.Name), markdown(c.Remark))
 		}
 	}
-	next("Read `agents.json`: leave out what agents should not do, and say in each description when to use it.")
+	next("Choose what agents may do in `openapi.curation.yaml`: at first what only reads is offered. `uimgate init --review` prints a table " +
+		"of all operations, `--pick FILE` offers those that a file lists, and no others.")
+	next("Read `agents.json`: say in each description when to use it. What you edit here or in the curation file stays.")
 	next("Set your terms in `policy.json`: limits, prices, who may.")
 	next("`uimgate check -c uimgate.yaml`, then `uimgate serve -c uimgate.yaml`.")
 	next("When the document changes, run `uimgate init` again: what you edited stays.")
@@ -93,7 +128,7 @@ func (i *Import) terms() string {
 	if len(i.Intents) > maxTargets {
 		return fmt.Sprintf("%d calls an hour for each agent, over all intents together; nothing is charged", readsPerHour)
 	}
-	return fmt.Sprintf("reads %d, writes %d times an hour for each agent and intent; nothing is charged", readsPerHour, writesPerHour)
+	return fmt.Sprintf("reads %d, writes %d times an hour for each agent and intent; prices are those of the curation", readsPerHour, writesPerHour)
 }
 
 func findings(b *strings.Builder, heading string, all []Finding) {

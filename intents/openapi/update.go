@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/uimgate/uimgate/intents/openapi/curation"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -22,41 +23,39 @@ const (
 	RecordFile = ".uimgate-init.json"
 )
 
+// CurationFile holds what people decided about the operations of the document.
+const CurationFile = curation.FileName
+
 // Names are all files that Update reads and writes, apart from *.new and *.old.
-var Names = []string{AgentsFile, PolicyFile, ConfigFile, ReadmeFile, RecordFile}
+var Names = []string{AgentsFile, PolicyFile, ConfigFile, ReadmeFile, CurationFile, RecordFile}
 
 // ErrNotOurs means that there are files which Update did not write.
 var ErrNotOurs = errors.New("files are there that uimgate init did not write")
 
 // A Result is what to write, by file name, and what changed in the intents.
 type Result struct {
-	Write                         map[string][]byte
-	Added, Changed, Same, Retired int
-	Messages                      []string // for people, one line each
+	Write                                 map[string][]byte
+	Added, Changed, Same, Retired, Hidden int
+	Messages                              []string // for people, one line each
 }
 
 // A record is the content of RecordFile.
 type record struct {
-	Version    int                          `json:"version"`
-	Operations map[string]string            `json:"operations"` // "GET /things/{id}" → UID
-	Intents    map[string]map[string]string `json:"intents"`    // UID → part → digest of the text written
-	Service    map[string]string            `json:"service"`    // member of service-info → digest
-	Files      map[string]string            `json:"files"`      // file → digest
+	Version    int               `json:"version"`
+	Operations map[string]string `json:"operations"` // "GET /things/{id}" → UID
+	// DocumentVersion is the version of the document in UIDs; empty in records of before there was a curation.
+	DocumentVersion string                       `json:"document_version"`
+	Selection       *curation.Selection          `json:"selection"`
+	Texts           map[string]map[string]string `json:"texts"`   // UID → member → digest of what the curation replaces
+	Intents         map[string]map[string]string `json:"intents"` // UID → part → digest of the text written
+	Service         map[string]string            `json:"service"` // member of service-info → digest
+	Files           map[string]string            `json:"files"`   // file → digest
 	// BasePath says that the addresses of intents hold the base path of the service, and upstream.url does not. In records of
 	// before it is the other way round, and stays so: the operator may have edited either.
 	BasePath bool `json:"base_path"`
 }
 
 const recordVersion = 1
-
-// ReadRecord reads RecordFile and returns the value of Options.Known; nil without a record.
-func ReadRecord(data []byte) (map[string]string, error) {
-	r, err := readRecord(data)
-	if r == nil || err != nil {
-		return nil, err
-	}
-	return r.Operations, nil
-}
 
 func readRecord(data []byte) (*record, error) {
 	if data == nil {
@@ -69,20 +68,26 @@ func readRecord(data []byte) (*record, error) {
 	if err := json.Unmarshal(data, &r); err != nil || r.Version != recordVersion {
 		return nil, fmt.Errorf("%s was not written by this version of uimgate: use --force to start anew", RecordFile)
 	}
+	if r.Texts == nil {
+		r.Texts = map[string]map[string]string{}
+	}
 	return &r, nil
 }
 
-// Update updates a configuration: existing holds the present files, by name. Each intent is compared in parts with what
-// was written last time: a part that the operator edited is kept, the others follow the document. Intents that are no
-// longer in the document are marked retired. Intents that the operator deleted stay deleted, and those the operator
-// wrote stay. Other files are replaced only where they were not edited; otherwise the new text is written as NAME.new.
-// With force everything is written anew, and the previous files are kept as NAME.old. The error may be ErrNotOurs.
+// Update updates a configuration: existing holds the present files, by name, from which the curation was read. Each intent
+// is compared in parts with what was written last time: a part that the operator edited is kept, the others follow the
+// document. Intents that are no longer in the document are marked retired. Those that are hidden leave, and those that the
+// operator wrote stay. Other files are replaced only where they were not edited; otherwise the new text is written as
+// NAME.new. With force everything but the curation is written anew, and the previous files are kept as NAME.old. The error
+// may be ErrNotOurs.
 func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error) {
 	u := &update{Import: i, result: &Result{Write: map[string][]byte{}}, existing: existing}
 	u.fresh = record{
 		Version: recordVersion, Operations: map[string]string{}, Intents: map[string]map[string]string{},
-		Service: map[string]string{}, Files: map[string]string{},
+		Service: map[string]string{}, Files: map[string]string{}, Texts: map[string]map[string]string{},
+		DocumentVersion: i.versions, Selection: &i.curation.file.Selection,
 	}
+	u.result.Messages = append(u.result.Messages, i.curation.messages...)
 	if err := u.keep(force); err != nil {
 		return nil, err
 	}
@@ -99,14 +104,25 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 		return nil, fmt.Errorf("%w: no operation of it can be offered%s", ErrDocument, i.why())
 	}
 	u.result.Write[AgentsFile] = text
-	u.file(PolicyFile, u.policy(agents))
-	u.file(ConfigFile, u.config())
+	prices, err := u.charges()
+	if err != nil {
+		return nil, err
+	}
+	policy, err := u.policy(agents, prices)
+	if err != nil {
+		return nil, err
+	}
+	u.file(PolicyFile, policy)
+	u.file(ConfigFile, u.config(prices))
 	u.file(ReadmeFile, u.readme())
 	data, err := json.MarshalIndent(u.fresh, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("writing %s: %w", RecordFile, err)
 	}
 	u.result.Write[RecordFile] = append(data, '\n')
+	if u.result.Write[CurationFile], err = i.curation.file.Text(); err != nil {
+		return nil, err
+	}
 	return u.result, nil
 }
 
@@ -129,8 +145,8 @@ func (i *Import) why() string {
 	switch {
 	case len(i.Unmapped) > 0:
 		return fmt.Sprintf(": %s (%d in all)", i.Unmapped[0], len(i.Unmapped))
-	case i.NotSelected > 0:
-		return ": none is selected"
+	case i.Hidden > 0:
+		return fmt.Sprintf(": none is chosen; --review lists the %d that could be, and --all and --pick choose", i.Hidden)
 	default:
 		return ""
 	}
@@ -155,12 +171,7 @@ func (u *update) keep(force bool) error {
 		u.existing = nil
 		return nil
 	}
-	last, err := readRecord(u.existing[RecordFile])
-	if err != nil {
-		return err
-	}
-	if last != nil {
-		u.last = *last
+	if u.last = u.curation.last; u.last.Version != 0 {
 		return nil
 	}
 	for _, name := range Names[:3] {
@@ -229,7 +240,12 @@ func (u *update) intents(have []any) []any {
 	found := map[string]Intent{}
 	for _, in := range u.Intents {
 		found[in.UID.String()] = in
-		u.fresh.Operations[in.Operation] = in.UID.String()
+		u.texts(in)
+	}
+	for _, r := range u.Reviewed {
+		if r.UID != "" {
+			u.fresh.Operations[r.Operation] = r.UID
+		}
 	}
 	successor := map[string]string{} // UIDs that operations had before
 	for op, uid := range u.last.Operations {
@@ -250,22 +266,23 @@ func (u *update) intents(have []any) []any {
 		switch {
 		case ok:
 			out = append(out, u.merge(object(v), in.Tree, uid))
-		case parts == nil, u.present[uid]: // the operator's own, or not selected this time
+		case parts == nil: // the operator's own
 			out = append(out, v)
-			if parts != nil {
-				u.fresh.Intents[uid] = parts
-			}
+		case u.hidden[uid], u.hidden[successor[uid]]:
+			u.result.Hidden++
+			u.result.Messages = append(u.result.Messages, uid+" is hidden, and no longer offered")
 		default:
-			out = append(out, u.retire(object(v), uid, successor[uid]))
+			next := successor[uid]
+			if _, offered := found[next]; !offered {
+				next = ""
+			}
+			out = append(out, u.retire(object(v), uid, next))
 		}
 	}
 	for _, in := range u.Intents {
 		uid := in.UID.String()
 		switch {
 		case seen[uid]:
-		case u.last.Intents[uid] != nil:
-			u.fresh.Intents[uid] = digests(in.Tree)
-			u.result.Messages = append(u.result.Messages, uid+" was deleted from "+AgentsFile+" and is not put back")
 		default:
 			u.result.Added++
 			u.fresh.Intents[uid] = digests(in.Tree)
@@ -273,6 +290,22 @@ func (u *update) intents(have []any) []any {
 		}
 	}
 	return out
+}
+
+// texts records the texts of the document in place of which the curation has others, and says where they changed.
+func (u *update) texts(in Intent) {
+	uid := in.UID.String()
+	for _, member := range slices.Sorted(maps.Keys(in.own)) {
+		now := digest(map[string]any{member: in.own[member]})
+		if u.fresh.Texts[uid] == nil {
+			u.fresh.Texts[uid] = map[string]string{}
+		}
+		u.fresh.Texts[uid][member] = now
+		if was := u.last.Texts[uid][member]; was != "" && was != now {
+			u.result.Messages = append(u.result.Messages,
+				fmt.Sprintf("%s: %s was edited and stays, though the document changed it too", uid, member))
+		}
+	}
 }
 
 // together are the members of an intent that only make sense together.

@@ -34,11 +34,10 @@ func directory(old map[string][]byte, r *openapi.Result) map[string][]byte {
 
 func rerun(t *testing.T, dir map[string][]byte, text string, o openapi.Options) (map[string][]byte, *openapi.Result) {
 	t.Helper()
-	known, err := openapi.ReadRecord(dir[openapi.RecordFile])
-	if err != nil {
+	var err error
+	if o.Curation, err = openapi.Curate(dir, false); err != nil {
 		t.Fatal(err)
 	}
-	o.Known = known
 	r := update(t, convert(t, []byte(text), o), dir)
 	return directory(dir, r), r
 }
@@ -115,12 +114,17 @@ func TestEditsOutliveTheDocument(t *testing.T) {
 
 func TestIntentsTheOperatorWroteOrDeletedStaySo(t *testing.T) {
 	dir, _ := rerun(t, nil, before, openapi.Options{})
-	edit(t, dir, openapi.AgentsFile, ":b:v1", ":mine:v1")
+	file := tree(t, string(dir[openapi.AgentsFile]))
+	all := file["intents"].([]any) // a, b, c and d
+	own := maps.Clone(all[0].(map[string]any))
+	own["intent_uid"], own["endpoint"] = namespace+":own:v1", map[string]any{"url": "https://" + namespace + "/own", "method": "GET"}
+	file["intents"] = []any{all[0], all[2], all[3], own}
+	dir[openapi.AgentsFile] = []byte(asJSON(t, file))
 	dir, r := rerun(t, dir, before, openapi.Options{})
 	got := intentsOf(t, dir)
-	if got["mine:v1"] == nil || got["mine:v1"]["retired"] != nil || got["b:v1"] != nil ||
+	if got["own:v1"] == nil || got["own:v1"]["retired"] != nil || got["b:v1"] != nil ||
 		!strings.Contains(strings.Join(r.Messages, "\n"), "b:v1 was deleted") {
-		t.Errorf("%v, %+v", got, r)
+		t.Errorf("%v, %v", got, r.Messages)
 	}
 }
 
@@ -187,13 +191,13 @@ func TestForeignFilesAreNotTouched(t *testing.T) {
 		t.Errorf("a README of the operator's: %v", err)
 	}
 	for _, record := range []string{"{", `{"version": 99}`, `{"version": 1, "operations": 5}`} {
-		if _, err := openapi.ReadRecord([]byte(record)); err == nil {
+		if _, err := openapi.Curate(map[string][]byte{openapi.RecordFile: []byte(record)}, false); err == nil {
 			t.Errorf("%s is taken", record)
 		}
 	}
 	dir := directory(nil, update(t, found, nil))
 	dir[openapi.AgentsFile] = []byte(`{"intents": [}`)
-	if _, err := found.Update(dir, false); err == nil || !strings.Contains(err.Error(), "--force") {
+	if _, err := openapi.Curate(dir, false); err == nil || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("err = %v", err)
 	}
 }

@@ -1,0 +1,157 @@
+// Package curation reads and writes the curation file of an import: which operations of an OpenAPI document are offered to
+// agents, under which names, texts and prices. People edit it; what a program changes in it leaves comments, order and
+// spelling of everything else as they are.
+package curation
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/yamlconf"
+)
+
+// FileName is what the file is called, beside the configuration.
+const FileName = "openapi.curation.yaml"
+
+// MaxOperations bounds the operations of one file.
+const MaxOperations = 5000
+
+// A State says whether an operation is offered.
+type State int8
+
+// Undecided means that the selection decides.
+const (
+	Undecided State = iota
+	Offered
+	Hidden
+)
+
+// A Prose is a text for people, which may have several lines.
+type Prose string
+
+const maxProse = 4000 // bytes
+
+// The words of Selection.New.
+const (
+	NewReads = "reads"
+	NewAll   = "all"
+	NewNone  = "none"
+)
+
+// A File is the content of a curation file.
+type File struct {
+	Selection  Selection            `yaml:"selection"  doc:"What is offered of the operations that are not listed yet."`
+	Operations map[string]Operation `yaml:"operations" max:"5000"                                                       doc:"By operationId, or METHOD /path where there is none."`
+
+	text    []byte            // as it was read; nil where there was none
+	read    *File             // what text says
+	added   []string          // keys, in the order of Add
+	remarks map[string]string // on the lines of added
+	renamed map[string]string // old key → new key
+}
+
+// A Selection decides about operations that are not listed. What Exclude matches is not offered even where it is listed.
+type Selection struct {
+	Include []string `json:",omitempty" yaml:"include" max:"1000" doc:"Patterns of operationIds and paths (* is any text): only these are offered."`
+	Exclude []string `json:",omitempty" yaml:"exclude" max:"1000" doc:"Patterns of operationIds and paths that are never offered."`
+	Tags    []string `json:",omitempty" yaml:"tags"    max:"1000" doc:"Only operations with one of these tags are offered."`
+	New     string   `json:",omitempty" yaml:"new"                doc:"Which of the others: those that only read, all or none." default:"reads" enum:"reads,all,none"`
+}
+
+// An Operation is what was decided about one operation. Without a Name or Description it has that of the document.
+type Operation struct {
+	UID         string       `yaml:"uid"         doc:"What agents call it: namespace:name:version."`
+	Hidden      State        `yaml:"hidden"      doc:"Whether agents are not offered it."`
+	Name        string       `yaml:"name"        doc:"The intent's name for people."`
+	Description Prose        `yaml:"description" doc:"What agents read of it."`
+	Price       money.Amount `yaml:"price"       doc:"What a call costs, in the policy that is generated."`
+	Agreement   string       `yaml:"agreement"   doc:"Which agreements suffice."                           enum:"any,fresh"`
+	Notes       Prose        `yaml:"notes"       doc:"For people; not used."`
+}
+
+var errValue = errors.New("not of this type")
+
+var scalars = yamlconf.Scalars{
+	reflect.TypeFor[State](): {Want: "true or false", Number: true, Parse: func(s string) (any, error) {
+		switch s {
+		case "true":
+			return Hidden, nil
+		case "false":
+			return Offered, nil
+		}
+		return nil, errValue
+	}},
+	reflect.TypeFor[Prose](): {Want: fmt.Sprintf("a text of at most %d bytes", maxProse), Parse: func(s string) (any, error) {
+		control := func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }
+		if len(s) > maxProse || !utf8.ValidString(s) || strings.ContainsFunc(s, control) {
+			return nil, errValue
+		}
+		return Prose(strings.TrimRight(s, "\n")), nil
+	}},
+	reflect.TypeFor[money.Amount](): {Want: "an amount such as 0.05 EUR", Parse: func(s string) (any, error) { return money.Parse(s) }},
+}
+
+// Read reads a file, or a new one where data is nil. The error lists all that is wrong, each with its line.
+func Read(data []byte) (*File, error) {
+	f := &File{Selection: Selection{New: NewReads}, Operations: map[string]Operation{}}
+	if data != nil {
+		doc, bad := yamlconf.Decode(data, f, yamlconf.Options{File: FileName, What: "the curation file", Scalars: scalars})
+		if bad != nil {
+			return nil, errors.New(bad.String())
+		}
+		uids := map[string]string{}
+		for _, key := range slices.Sorted(maps.Keys(f.Operations)) {
+			uid := f.Operations[key].UID
+			if other, twice := uids[uid]; twice && uid != "" {
+				doc.Errorf(fmt.Sprintf("operations[%q]", key), "has the uid %s, as %s has: give it another", uid, other)
+			}
+			uids[uid] = key
+		}
+		if problems := doc.Problems(); problems.Failed() {
+			return nil, problems.Err()
+		}
+		if f.Operations == nil {
+			f.Operations = map[string]Operation{}
+		}
+		f.text = data
+	}
+	f.read = &File{Selection: f.Selection, Operations: maps.Clone(f.Operations)}
+	f.remarks, f.renamed = map[string]string{}, map[string]string{}
+	return f, nil
+}
+
+// Add lists another operation; remark, one line, is written beside it.
+func (f *File) Add(key string, o Operation, remark string) {
+	if _, have := f.Operations[key]; !have {
+		f.added = append(f.added, key)
+		f.remarks[key] = remark
+	}
+	f.Operations[key] = o
+}
+
+// Rename gives an operation another key, unless that is taken.
+func (f *File) Rename(from, to string) {
+	o, have := f.Operations[from]
+	if _, taken := f.Operations[to]; !have || taken {
+		return
+	}
+	delete(f.Operations, from)
+	f.Operations[to] = o
+	if i := slices.Index(f.added, from); i >= 0 {
+		f.added[i], f.remarks[to] = to, f.remarks[from]
+		return
+	}
+	for old, key := range f.renamed {
+		if key == from {
+			f.renamed[old] = to
+			return
+		}
+	}
+	f.renamed[from] = to
+}

@@ -1,0 +1,107 @@
+package openapi
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// An effect is what a call does, as far as the document says.
+type effect struct {
+	reads bool // it changes nothing
+	// delicate operations are about access, or destroy: they are offered only where somebody names them.
+	delicate bool
+}
+
+// Words of names, in lower case. Where they mislead, an operation is hidden that could be offered: never the other way.
+var (
+	delicateWords = wordSet("login logout signin signout oauth oauth2 authorize token tokens password passwords delete uninstall")
+	searchWords   = wordSet("search query find list lookup get count filter")
+	writingWords  = wordSet(`accept activate add apply approve archive assign attach authorize book buy cancel change charge clear close
+		commit confirm copy create deactivate disable enable exchange execute generate import insert invite invoke issue join kick leave link
+		lock mark merge move open order pay place post publish purge push put refund register reject remove rename replace request
+		reset restart restore revoke rotate run save send set sign start stop submit subscribe sync transfer trigger unlink unlock
+		unsubscribe update upload upsert write`)
+	readHints = []string{"x-read-only", "x-readonly", "x-safe"}
+)
+
+func wordSet(s string) map[string]bool {
+	out := map[string]bool{}
+	for word := range strings.FieldsSeq(s) {
+		out[word] = true
+	}
+	return out
+}
+
+// effectOf judges one operation: by its method, its names, its answers and what the document says of it in so many words.
+func (w *work) effectOf(op *operation) effect {
+	name, segments := words(op.id), strings.Split(pathParameter.ReplaceAllString(op.path, ""), "/")
+	segments = slices.DeleteFunc(segments, func(s string) bool { return s == "" })
+	var route []string
+	for _, segment := range segments {
+		route = append(route, words(segment)...)
+	}
+	has := func(set map[string]bool) bool {
+		return slices.ContainsFunc(slices.Concat(name, route), func(word string) bool { return set[word] })
+	}
+	e := effect{delicate: op.method == "DELETE" || has(delicateWords)}
+	var last []string
+	if len(segments) > 0 && !strings.HasSuffix(op.path, "}") {
+		last = words(segments[len(segments)-1])
+	}
+	verb := func(set map[string]bool) bool {
+		return len(name) > 1 && set[name[0]] || len(last) == 1 && len(segments) > 1 && set[last[0]]
+	}
+	hinted, said := w.readHint(op)
+	switch {
+	case said && !hinted:
+	case op.method == "GET" || op.method == "HEAD":
+		e.reads = !verb(writingWords)
+	case op.method == "POST":
+		e.reads = hinted || verb(searchWords) && !has(writingWords) && !e.delicate && w.onlyAnswers(op)
+	}
+	return e
+}
+
+func words(name string) []string {
+	return strings.FieldsFunc(kebab(name), func(r rune) bool { return r == '-' })
+}
+
+// readHint is what an extension says of the operation: whether it only reads, and whether one says so at all.
+func (w *work) readHint(op *operation) (reads, said bool) {
+	for _, name := range readHints {
+		if v, is := op.tree[name].(bool); is {
+			return v, true
+		}
+	}
+	for _, name := range []string{"x-mcp", "x-annotations"} {
+		if v, is := object(op.tree[name])["readOnlyHint"].(bool); is {
+			return v, true
+		}
+	}
+	return false, false
+}
+
+// onlyAnswers reports whether success is always 200 with a JSON text: nothing is created, accepted or without content.
+func (w *work) onlyAnswers(op *operation) bool {
+	responses, err := w.follow(op.tree["responses"], "responses")
+	if err != nil {
+		return false
+	}
+	found := false
+	for _, status := range slices.Sorted(maps.Keys(responses)) {
+		if len(status) != 3 || status[0] != '2' {
+			continue
+		}
+		r, err := w.follow(responses[status], "an answer")
+		if err != nil || status != "200" {
+			return false
+		}
+		name, _ := jsonOf(object(r["content"]))
+		if name == "" {
+			return false
+		}
+		found = true
+	}
+	return found
+}

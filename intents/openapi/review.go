@@ -1,0 +1,55 @@
+package openapi
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Review writes a table of all operations by path, for whoever chooses among them.
+func (i *Import) Review(out io.Writer) error {
+	all := slices.Clone(i.Reviewed)
+	path := func(r Reviewed) string { _, p, _ := strings.Cut(r.Operation, " "); return p }
+	slices.SortStableFunc(all, func(a, b Reviewed) int {
+		return cmp.Or(cmp.Compare(path(a), path(b)), cmp.Compare(a.Operation, b.Operation))
+	})
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "OPERATION\tNAME\tINTENT\tDOES\tNOW\tCOSTS\tFINDINGS")
+	for _, r := range all {
+		does, now, costs, uid := "writes", "hidden", "free", r.UID
+		if r.Reads {
+			does = "reads"
+		}
+		switch {
+		case r.UID == "":
+			now, uid = "cannot be offered", "-"
+		case r.Offered:
+			now = "offered"
+		}
+		if r.Price != "" {
+			costs = r.Price
+		}
+		name := r.ID
+		if name == "" {
+			name = "-"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Operation, name, uid, does, now, costs, shortFindings(r))
+	}
+	return w.Flush()
+}
+
+// shortFindings is the reason why an operation cannot be offered, or the first of its findings and their number.
+func shortFindings(r Reviewed) string {
+	const most = 100
+	switch len(r.Findings) {
+	case 0:
+		return "-"
+	case 1:
+		return line(r.Findings[0], most)
+	default:
+		return fmt.Sprintf("%d: %s; …", len(r.Findings), line(r.Findings[0], most))
+	}
+}
