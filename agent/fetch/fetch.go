@@ -68,11 +68,11 @@ func New(o Options) *Client {
 		MaxIdleConns:           32,
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHeader,
-		DisableCompression:     true,
+		DisableCompression:     true, // unzipping does it
 	}
-	var transport http.RoundTripper = plain
+	var transport http.RoundTripper = unzipping{plain}
 	if o.Wrap != nil {
-		transport = o.Wrap(plain)
+		transport = o.Wrap(transport)
 	}
 	c.close = plain.CloseIdleConnections
 	c.direct = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -99,12 +99,13 @@ type Answer struct {
 // A Document describes the document that Get fetches.
 type Document struct {
 	Accept string   // media types; empty is application/json
-	Max    int64    // bytes of body that are read; more is ErrTooLarge
+	Max    int64    // bytes of body that are read, once decompressed; more is ErrTooLarge
 	From   *url.URL // of the document that named the URL; nil: the caller named it
 	ETag   string   // of the caller's copy; while it is current, the answer is a 304 without body. RFC 9110 13.1.2
 }
 
-// Get fetches a public document, following at most three redirects. The error wraps ErrRefused or ErrTooLarge, or is an *Error.
+// Get fetches a public document, following at most three redirects; it may come compressed. The error wraps
+// ErrRefused or ErrTooLarge, or is an *Error.
 func (c *Client) Get(ctx context.Context, address string, d Document) (Answer, error) {
 	if d.Accept == "" {
 		d.Accept = "application/json"
@@ -158,6 +159,9 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 		request.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	request.Header.Set("User-Agent", c.agent)
+	if client == c.direct { // it may hold secrets
+		request.Header.Set("Accept-Encoding", "identity")
+	}
 	response, err := client.Do(request)
 	if err != nil {
 		return Answer{}, transportError(u, sent.Load(), err)

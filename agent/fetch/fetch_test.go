@@ -1,6 +1,8 @@
 package fetch_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -19,6 +21,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 
@@ -309,5 +312,65 @@ func TestNamesInACertificateAreNotPrintedRaw(t *testing.T) {
 	_, err = c.Get(t.Context(), "https://shop.example:"+port+"/", fetch.Document{Max: 10})
 	if err == nil || !strings.Contains(err.Error(), "certificate") || strings.ContainsRune(err.Error(), 0x1b) {
 		t.Errorf("err = %q", err)
+	}
+}
+
+// A bound is on what the caller gets to hold: neither a bomb nor a stream without end is read further.
+func TestCompressedDocumentsAreBounded(t *testing.T) {
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	zeros := make([]byte, 1<<20)
+	for range 8 {
+		if _, err := w.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var fits bytes.Buffer
+	w = gzip.NewWriter(&fits)
+	if _, err := w.Write(zeros); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.Header.Get("Accept-Encoding"))
+		w.Header().Set("Content-Encoding", "gzip")
+		switch r.URL.Path {
+		case "/bomb":
+			_, _ = w.Write(bomb.Bytes())
+		case "/fits":
+			_, _ = w.Write(fits.Bytes())
+		case "/broken":
+			_, _ = w.Write(bomb.Bytes()[:100])
+		case "/nothing": // members that hold nothing, until the client hangs up
+			empty := []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\x01\x00\x00\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00")
+			for r.Context().Err() == nil {
+				if _, err := w.Write(bytes.Repeat(empty, 1000)); err != nil {
+					return
+				}
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	c := fetch.New(fetch.Options{Timeout: 20 * time.Second})
+	t.Cleanup(c.Close)
+	a, err := c.Get(t.Context(), server.URL+"/fits", fetch.Document{Max: 1 << 20})
+	if err != nil || !bytes.Equal(a.Body, zeros) || asked.Load() != "gzip" {
+		t.Errorf("%d bytes, %v, asked for %q", len(a.Body), err, asked.Load())
+	}
+	for path, want := range map[string]error{"/bomb": fetch.ErrTooLarge, "/nothing": fetch.ErrTooLarge, "/broken": io.ErrUnexpectedEOF} {
+		if a, err := c.Get(t.Context(), server.URL+path, fetch.Document{Max: 1 << 20}); !errors.Is(err, want) || len(a.Body) > 0 {
+			t.Errorf("%s: %d bytes, %v", path, len(a.Body), err)
+		}
+	}
+	// What may hold secrets is not asked for compressed, and not taken so.
+	a, err = c.Do(t.Context(), fetch.Request{Method: http.MethodPost, URL: server.URL + "/fits", Max: 1 << 22})
+	if err == nil || asked.Load() != "identity" {
+		t.Errorf("%d %v, asked for %q", a.Status, err, asked.Load())
 	}
 }

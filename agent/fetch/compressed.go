@@ -1,0 +1,69 @@
+package fetch
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// unzipping asks for gzip where a request asks for no coding, and decompresses what comes as it is read. It stands below
+// Options.Wrap, which sees what the caller gets. net/http could do the same, but reads for ever what holds nothing.
+type unzipping struct{ next http.RoundTripper }
+
+func (u unzipping) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Accept-Encoding") != "" {
+		return u.next.RoundTrip(r)
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("Accept-Encoding", "gzip")
+	response, err := u.next.RoundTrip(r)
+	if err != nil || !strings.EqualFold(response.Header.Get("Content-Encoding"), "gzip") {
+		return response, err
+	}
+	response.Body = &unzipped{from: packed{ReadCloser: response.Body}}
+	response.Header.Del("Content-Encoding")
+	response.Header.Del("Content-Length")
+	response.ContentLength, response.Uncompressed = -1, true
+	return response, nil
+}
+
+// unzipped is a decompressed body.
+type unzipped struct {
+	from packed
+	zip  *gzip.Reader // nil until the first Read
+	err  error
+}
+
+func (b *unzipped) Read(to []byte) (n int, err error) {
+	if b.err == nil && b.zip == nil {
+		b.zip, b.err = gzip.NewReader(&b.from)
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, b.err = b.zip.Read(to)
+	b.from.ahead -= n
+	return n, b.err
+}
+
+func (b *unzipped) Close() error { return b.from.Close() }
+
+// packed is a compressed body, of which no more is read than what it holds justifies.
+type packed struct {
+	io.ReadCloser
+	ahead int // bytes read, less those decompressed
+}
+
+// maxAhead is far above what gzip adds to data that cannot be compressed, 5 bytes in 64 KiB.
+const maxAhead = 64 << 10
+
+func (p *packed) Read(to []byte) (n int, err error) {
+	if p.ahead > maxAhead {
+		return 0, fmt.Errorf("%w compressed than decompressed", ErrTooLarge)
+	}
+	n, err = p.ReadCloser.Read(to)
+	p.ahead += n
+	return n, err
+}
