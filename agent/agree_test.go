@@ -3,6 +3,9 @@ package agent_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -271,6 +274,49 @@ func TestSearchAndIntent(t *testing.T) {
 	}
 	_, err = s.Intent(t.Context(), "shop.example:none:v1")
 	wantErr(t, err, agent.ErrIntentNotFound)
+}
+
+// What a brief view leaves out is asked for when it is needed; a service that knows no views is asked without.
+func TestSearchInAView(t *testing.T) {
+	t.Parallel()
+	for _, strict := range []bool{false, true} {
+		shop := agenttest.New(t, agenttest.Canonical)
+		var views []string
+		usual := shop.Config.Handler
+		shop.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			view := r.URL.Query().Get("view")
+			if strings.HasSuffix(r.URL.Path, "/search") {
+				views = append(views, view)
+			}
+			switch {
+			case view != "" && strict:
+				w.WriteHeader(http.StatusBadRequest)
+			case view == "brief":
+				_, _ = io.WriteString(w, `{"view":"brief","details":"x","intents":[{"intent_uid":"shop.example:hidden:v1","intent_name":"Hidden",
+					"description":"Starts…","price":"0.02 USD","safe":true}],"pagination":{"total_results":7}}`)
+			default:
+				usual.ServeHTTP(w, r)
+			}
+		})
+		s := discover(t, agent.Options{}, shop.URL)
+		full, err := s.Search(t.Context(), agent.Query{Text: "goods"})
+		if err != nil || len(full.Intents) != 1 || full.Brief || len(full.Intents[0].Inputs) == 0 {
+			t.Fatalf("%+v, %v", full, err)
+		}
+		brief, err := s.Search(t.Context(), agent.Query{Text: "goods", Brief: true})
+		want := "full brief"
+		if strict {
+			want = "full  brief "
+		} else if in := brief.Intents[0]; !brief.Brief || in.Price != "0.02 USD" || !in.Safe || brief.TotalResults != 7 {
+			t.Errorf("%+v", in)
+		}
+		if got := strings.Join(views, " "); err != nil || len(brief.Intents) != 1 || got != want {
+			t.Errorf("%v, %v, asked for %q", brief, err, got)
+		}
+		if in, err := s.Intent(t.Context(), "shop.example:hidden:v1"); err != nil || len(in.Inputs) == 0 {
+			t.Errorf("%+v, %v", in, err)
+		}
+	}
 }
 
 func TestSearchWhereThereIsNoEndpoint(t *testing.T) {

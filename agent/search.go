@@ -19,7 +19,8 @@ type Query = intents.Query
 
 const maxPage = 8 << 20
 
-// Search queries the service's search endpoint; if it has none, its agents.json is searched here.
+// Search queries the service's search endpoint; if it has none, its agents.json is searched here. Intents come whole,
+// unless the query asks for the brief view: that has no parameters.
 func (s *Service) Search(ctx context.Context, q Query) (intents.Page, error) {
 	from := s.agentsURL()
 	for _, address := range s.Endpoints().Search {
@@ -33,6 +34,11 @@ func (s *Service) Search(ctx context.Context, q Query) (intents.Page, error) {
 		}
 		u.RawQuery = values.Encode()
 		answer, err := s.client.fetch.Get(ctx, u.String(), fetch.Document{Max: maxPage, From: from})
+		if err == nil && answer.Status == http.StatusBadRequest { // a service that knows no views may refuse the parameter
+			values.Del("view")
+			u.RawQuery = values.Encode()
+			answer, err = s.client.fetch.Get(ctx, u.String(), fetch.Document{Max: maxPage, From: from})
+		}
 		if err != nil {
 			return intents.Page{}, fmt.Errorf("searching: %w", err)
 		}
@@ -54,7 +60,10 @@ func (s *Service) Search(ctx context.Context, q Query) (intents.Page, error) {
 func queryValues(q Query) map[string]string {
 	all := map[string]string{
 		"query": q.Text, "service_name": q.ServiceName, "intent_name": q.IntentName, "uid": q.UID, "namespace": q.Namespace,
-		"category": q.Category, "description": q.Description, "tags": strings.Join(q.Tags, ","),
+		"category": q.Category, "description": q.Description, "tags": strings.Join(q.Tags, ","), "view": "full",
+	}
+	if q.Brief {
+		all["view"] = "brief"
 	}
 	if q.Page > 0 {
 		all["page"] = strconv.Itoa(q.Page)
@@ -86,9 +95,12 @@ func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
 		return intents.Page{}, fmt.Errorf("searching: %w: %s", ErrAnswer, clean(problems[0].String()))
 	}
 	found := catalog.Intents()
-	s.keepFound(found)
-	p := intents.Page{Intents: found, TotalResults: len(found), TotalPages: 1, CurrentPage: max(q.Page, 1), PageSize: len(found)}
 	outer, _ := tree.(map[string]any)
+	brief := outer["view"] == "brief"
+	if !brief {
+		s.keepFound(found)
+	}
+	p := intents.Page{Brief: brief, Intents: found, TotalResults: len(found), TotalPages: 1, CurrentPage: max(q.Page, 1), PageSize: len(found)}
 	pagination, _ := outer["pagination"].(map[string]any)
 	for name, to := range map[string]*int{
 		"total_results": &p.TotalResults, "total_pages": &p.TotalPages, "current_page": &p.CurrentPage, "page_size": &p.PageSize,

@@ -15,31 +15,56 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// A document as served: whole, with its ETag.
+// A document as served: whole, with its ETag, which is strong.
 type document struct {
 	body      []byte
 	mediaType string
 	etag      string
+	zipped    *zipped
 }
 
 func newDocument(body []byte, mediaType string) document {
 	sum := sha256.Sum256(body)
-	return document{body, mediaType, `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`}
+	return document{body, mediaType, `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`, &zipped{}}
 }
 
 // cacheFor is short, since a policy may change and agreements under the old one end at once.
 const cacheFor = "public, max-age=60"
 
+// serve answers with a document, compressed where the client takes that. Of one content the two representations share the
+// opaque tag, strong for the bytes themselves and weak for the compressed ones: whoever compares the policy's digest with
+// the tag, or asks again under either, is right. RFC 9110 8.8.3.3.
 func serve(c echo.Context, d document) error {
 	h := c.Response().Header()
 	h.Set("Cache-Control", cacheFor)
-	if d.etag != "" {
-		h.Set("ETag", d.etag)
-		if matchesETag(c.Request().Header.Get("If-None-Match"), d.etag) {
-			return c.NoContent(http.StatusNotModified)
-		}
+	h.Add("Vary", "Accept-Encoding")
+	body, etag := d.body, d.etag
+	if packed := d.gzip(c.Request()); packed != nil {
+		h.Set("Content-Encoding", "gzip")
+		body, etag = packed, "W/"+d.etag
 	}
-	return c.Blob(http.StatusOK, d.mediaType, d.body)
+	h.Set("ETag", etag)
+	if matchesETag(c.Request().Header.Get("If-None-Match"), d.etag) {
+		h.Del("Content-Encoding")
+		return c.NoContent(http.StatusNotModified)
+	}
+	return c.Blob(http.StatusOK, d.mediaType, body)
+}
+
+// serveOnce answers with what was made for this request alone.
+func (s *Server) serveOnce(c echo.Context, body []byte, mediaType string) error {
+	h := c.Response().Header()
+	h.Set("Cache-Control", cacheFor)
+	h.Add("Vary", "Accept-Encoding")
+	if len(body) >= worthZipping && takesGzip(c.Request().Header.Values("Accept-Encoding")) {
+		packed, err := s.zippers.zip(c.Request().Context(), body)
+		if err != nil {
+			return err
+		}
+		h.Set("Content-Encoding", "gzip")
+		body = packed
+	}
+	return c.Blob(http.StatusOK, mediaType, body)
 }
 
 // matchesETag compares weakly. RFC 9110 13.1.2.
@@ -53,12 +78,19 @@ func matchesETag(field, etag string) bool {
 	return false
 }
 
-// A publication is what one service publishes beside its policy, each document made when it is first asked for.
+// A publication is what one service publishes, each document made when it is first asked for.
 type publication struct {
 	service *service.Definition
+	policy  document
 	agents  atomic.Pointer[agentsFile]
 	front   once
+	entry   once
 	openAPI once
+}
+
+func newPublication(s *service.Definition) *publication {
+	offer := s.Offer()
+	return &publication{service: s, policy: document{offer.Bytes, "application/ld+json", `"` + offer.Digest + `"`, &zipped{}}}
 }
 
 type agentsFile struct {
@@ -102,6 +134,10 @@ func (p *publication) frontPage() (document, error) {
 	return p.front.get(p.service, "text/html; charset=utf-8", page.Front)
 }
 
+func (p *publication) entryPoints() (document, error) {
+	return p.entry.get(p.service, "application/json", page.EntryPoints)
+}
+
 func (p *publication) openAPIDocument() (document, error) {
 	return p.openAPI.get(p.service, "application/json", page.OpenAPI)
 }
@@ -120,12 +156,12 @@ func (s *Server) publication(of *service.Service) *publication {
 	if made == nil || made.snapshot != now {
 		made = &publications{now, map[*service.Service]*publication{}}
 		for _, one := range now.Services() {
-			made.byService[one] = &publication{service: one.Definition}
+			made.byService[one] = newPublication(one.Definition)
 		}
 		s.published.Store(made)
 	}
 	if p, ok := made.byService[of]; ok {
 		return p
 	}
-	return &publication{service: of.Definition}
+	return newPublication(of.Definition)
 }

@@ -44,6 +44,7 @@ func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, desk: c.Desk, keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
 		addresses: bucket.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
+		zippers: newZippers(),
 	}
 	s.handler = s.build()
 	return s

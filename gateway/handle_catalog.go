@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"net/http"
 	"net/url"
 
 	"github.com/labstack/echo/v4"
@@ -21,8 +20,7 @@ func (s *Server) agentsFile(c echo.Context) error {
 
 // policy answers GET /api/policy with the exact bytes that are offered. UIM core 4.2.
 func (s *Server) policy(c echo.Context) error {
-	offer := exchangeOf(c).service.Offer()
-	return serve(c, document{body: offer.Bytes, mediaType: "application/ld+json", etag: `"` + offer.Digest + `"`})
+	return serve(c, s.publication(exchangeOf(c).service).policy)
 }
 
 // keySet answers GET /.well-known/jwks.json. RFC 7517.
@@ -44,8 +42,7 @@ func (s *Server) intent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("Cache-Control", cacheFor)
-	return c.Blob(http.StatusOK, "application/json", found.JSON())
+	return s.serveOnce(c, found.JSON(), "application/json")
 }
 
 // search answers GET /api/intents/search. UIM core 5.4.
@@ -54,6 +51,12 @@ func (s *Server) search(c echo.Context) error {
 	if err != nil {
 		return reason.InvalidParameter.Refusal(err.Error()) // it names the parameter, never its value
 	}
-	c.Response().Header().Set("Cache-Control", cacheFor)
-	return c.JSON(http.StatusOK, exchangeOf(c).service.Catalog.Search(query))
+	service := exchangeOf(c).service
+	found := service.Catalog.Search(query)
+	found.Details = service.At("/api/intents/") + "{intent_uid}"
+	body, err := found.MarshalJSON()
+	if err != nil {
+		return reason.Internal.Refusal("The answer could not be written.").Because(err)
+	}
+	return s.serveOnce(c, body, "application/json")
 }

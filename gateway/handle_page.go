@@ -13,13 +13,17 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// front answers GET / for people: what the service is, what it offers and on which terms. Programs that
-// do not ask for HTML find nothing here.
+// front answers GET /: for people what the service is, what it offers and on which terms; for programs, which do not ask
+// for HTML, where to find all that.
 func (s *Server) front(c echo.Context) error {
 	h := c.Response().Header()
 	h.Set("Vary", "Accept")
 	if !wantsHTML(c.Request().Header.Values("Accept")) {
-		return reason.NoSuchPath.Refusal("There is nothing at this path for programs.")
+		p, err := s.publication(exchangeOf(c).service).entryPoints()
+		if err != nil {
+			return reason.Internal.Refusal("The entry points could not be written.").Because(err)
+		}
+		return serve(c, p)
 	}
 	p, err := s.publication(exchangeOf(c).service).frontPage()
 	if err != nil {

@@ -204,20 +204,51 @@ func TestOnlyWhoAsksForHTMLGetsIt(t *testing.T) {
 		",,;;": false, strings.Repeat("a/b,", 40) + "text/html": false,
 	} {
 		a := g.Get("/", "Accept", accept)
-		if got := a.Status == http.StatusOK; got != wanted {
-			t.Errorf("%q: %d", accept, a.Status)
+		if got := strings.HasPrefix(a.Header.Get("Content-Type"), "text/html"); a.Status != http.StatusOK || got != wanted {
+			t.Errorf("%q: %d %s", accept, a.Status, a.Header.Get("Content-Type"))
 		}
 		if a.Header.Get("Vary") != "Accept" {
 			t.Errorf("%q: Vary %q", accept, a.Header.Get("Vary"))
 		}
-		if !wanted {
-			g.Refuses(a, http.StatusNotFound, "NO_SUCH_PATH")
-			if !strings.Contains(string(a.Body), "/agents.json") {
-				t.Errorf("%s names no way on", a.Body)
-			}
-		}
 	}
 	g.Refuses(g.Get("/index.html", "Accept", browser), http.StatusNotFound, "NO_SUCH_PATH")
+}
+
+// What / names for programs is there, and says what to agree to.
+func TestProgramsFindTheEntryPoints(t *testing.T) {
+	g := gatetest.New(t, "")
+	var entry struct {
+		Service, Issuer string
+		Policy          map[string]string
+		Points          map[string]string `json:"entry_points"`
+		Start           []string
+	}
+	a := g.Get("/", "Accept", "*/*")
+	if err := json.Unmarshal(a.Body, &entry); err != nil || a.Header.Get("Content-Type") != "application/json" {
+		t.Fatalf("%v %s", err, a.Header.Get("Content-Type"))
+	}
+	offer := g.Directory.Current().Service("default").Offer()
+	if entry.Service != "shop.example" || entry.Issuer != "shop.example" || len(entry.Start) == 0 ||
+		!cmp.Equal(entry.Policy, map[string]string{"uid": offer.UID, "digest": offer.Digest, "url": entry.Points["policy"]}) {
+		t.Errorf("%+v", entry)
+	}
+	for _, name := range []string{
+		"agents", "policy", "search", "execute", "issue", "renew", "revoke", "introspect", "keys", "openapi", "intent",
+	} {
+		path, ok := strings.CutPrefix(entry.Points[name], "http://127.0.0.1:8080/")
+		if !ok {
+			t.Errorf("%s is %q", name, entry.Points[name])
+			continue
+		}
+		there := g.Get("/" + strings.ReplaceAll(path, "{intent_uid}", gatetest.Searching))
+		if want := http.StatusOK; there.Status != want && there.Status != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d", path, there.Status)
+		}
+	}
+	again := g.Get("/", "If-None-Match", a.Header.Get("ETag"))
+	if again.Status != http.StatusNotModified {
+		t.Errorf("asked again: %d", again.Status)
+	}
 }
 
 // many is an agents.json of n intents.

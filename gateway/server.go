@@ -46,6 +46,7 @@ type Server struct {
 	metrics   *record.Metrics
 	log       *zap.Logger
 	floods    *floods
+	zippers   zippers
 	now       func() time.Time
 	handler   http.Handler
 }

@@ -1,11 +1,13 @@
 package intents
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -16,6 +18,15 @@ const (
 	MaxPageSize  = 100
 	maxQueryText = 500 // characters of one filter
 	maxWords     = 20  // of query and description
+
+	briefBytes       = 960 // of one intent in the view brief, so that a page of 20 stays below 20 kB
+	briefDescription = 300 // characters
+)
+
+// The views of a search: what it tells of each intent that it finds.
+const (
+	viewBrief = "brief" // uid, name, the start of the description, price and whether it is safe
+	viewFull  = "full"  // the intent as its operator wrote it
 )
 
 // A Query is a search for intents. Its filters are ANDed; empty filters match everything. Letters match in any case.
@@ -31,6 +42,7 @@ type Query struct {
 	Tags        []string // tags that must all be present
 	Page        int      // from 1; 0 is 1
 	PageSize    int      // 0 is 20; above MaxPageSize is MaxPageSize
+	Brief       bool     // view=brief: the JSON of the page says only what choosing an intent needs
 }
 
 // A Page is one page of the answer to a Query. Its JSON is the wire form of the search endpoint.
@@ -41,9 +53,14 @@ type Page struct {
 	CurrentPage  int
 	PageSize     int
 	Clamped      bool // the requested page size was above MaxPageSize; PageSize is the one used
+	Brief        bool // as in Query
+	// Details is where the whole of an intent is found, a URI template with {intent_uid}; it is written on a Brief page.
+	Details string
 }
 
-// MarshalJSON writes {"intents": […], "pagination": {…}}, the intents as their operator wrote them.
+// MarshalJSON writes {"intents": […], "pagination": {…}}, the intents as their operator wrote them. Of a Brief page it
+// writes {"view": "brief", "details": …, …}, and of each intent intent_uid, intent_name, as much of the description as 960 bytes of the
+// intent leave room for, price and safe.
 func (p Page) MarshalJSON() ([]byte, error) {
 	type pagination struct {
 		TotalResults int `json:"total_results"`
@@ -55,14 +72,82 @@ func (p Page) MarshalJSON() ([]byte, error) {
 	for n, i := range p.Intents {
 		list[n] = i.raw
 	}
-	out, err := json.Marshal(struct {
+	view, details := "", ""
+	if p.Brief {
+		view, details = viewBrief, p.Details
+		for n, i := range p.Intents {
+			var err error
+			if list[n], err = i.brief(); err != nil {
+				return nil, fmt.Errorf("writing a page: %w", err)
+			}
+		}
+	}
+	out, err := plainJSON(struct {
+		View       string            `json:"view,omitempty"`
+		Details    string            `json:"details,omitempty"`
 		Intents    []json.RawMessage `json:"intents"`
 		Pagination pagination        `json:"pagination"`
-	}{list, pagination{p.TotalResults, p.TotalPages, p.CurrentPage, p.PageSize}})
+	}{view, details, list, pagination{p.TotalResults, p.TotalPages, p.CurrentPage, p.PageSize}})
 	if err != nil {
 		return nil, fmt.Errorf("writing a page: %w", err)
 	}
 	return out, nil
+}
+
+// brief is what one needs to know in order to choose the intent.
+func (i *Intent) brief() ([]byte, error) {
+	b := struct {
+		UID         string `json:"intent_uid"`
+		Name        string `json:"intent_name"`
+		Description string `json:"description,omitempty"`
+		Price       string `json:"price,omitempty"`
+		Safe        bool   `json:"safe"`
+	}{i.UID.String(), i.Name, "", i.Price, i.Safe}
+	without, err := plainJSON(b)
+	if err != nil {
+		return nil, err
+	}
+	b.Description = shorten(i.Description, briefDescription, briefBytes-len(without)-len(`"description":"",`))
+	return plainJSON(b)
+}
+
+// plainJSON writes JSON without the escapes that only HTML needs.
+func plainJSON(v any) ([]byte, error) {
+	var out bytes.Buffer
+	w := json.NewEncoder(&out)
+	w.SetEscapeHTML(false)
+	if err := w.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// shorten cuts a text after a word, to at most so many characters, and so many bytes once it is written as JSON.
+func shorten(text string, characters, room int) string {
+	const mark = "…"
+	at, word, escapes := 0, 0, len(mark) // word: the end of the last whole one
+	for n, r := range text {
+		switch {
+		case r < ' ', r == '\u2028', r == '\u2029':
+			escapes += len(`\u0000`) - utf8.RuneLen(r)
+		case r == '"', r == '\\':
+			escapes++
+		}
+		if characters--; characters < 0 || n+utf8.RuneLen(r)+escapes > room {
+			if at == 0 {
+				return ""
+			}
+			if word > at/2 {
+				at = word
+			}
+			return strings.TrimRightFunc(text[:at], unicode.IsSpace) + mark
+		}
+		if unicode.IsSpace(r) {
+			word = n
+		}
+		at = n + utf8.RuneLen(r)
+	}
+	return text
 }
 
 // ErrQuery means that a parameter of a search has no valid meaning.
@@ -71,11 +156,12 @@ var ErrQuery = errors.New("this search cannot be made")
 // queryNames are the parameters of the search endpoint.
 var queryNames = []string{
 	"query", "service_name", "intent_name", "uid", "namespace", "category", "description", "tags",
-	"page", "page_size",
+	"page", "page_size", "view",
 }
 
 // ParseQuery reads the parameters of the search endpoint: query, service_name, intent_name, uid,
-// namespace, category, description, tags (comma-separated), page and page_size. Others are ignored.
+// namespace, category, description, tags (comma-separated), page, page_size and view, which is brief unless it is full.
+// Others are ignored.
 // The error wraps ErrQuery and names the parameter.
 func ParseQuery(values map[string][]string) (Query, error) {
 	got := map[string]string{}
@@ -94,6 +180,10 @@ func ParseQuery(values map[string][]string) (Query, error) {
 	q := Query{
 		Text: got["query"], ServiceName: got["service_name"], IntentName: got["intent_name"], UID: got["uid"],
 		Namespace: got["namespace"], Category: got["category"], Description: got["description"],
+		Brief: got["view"] != viewFull,
+	}
+	if view := got["view"]; view != "" && view != viewBrief && view != viewFull {
+		return Query{}, fmt.Errorf("view must be %s or %s: %w", viewBrief, viewFull, ErrQuery)
 	}
 	for tag := range strings.SplitSeq(got["tags"], ",") {
 		if tag = strings.TrimSpace(tag); tag != "" {
@@ -117,7 +207,7 @@ func ParseQuery(values map[string][]string) (Query, error) {
 // all of them where Text is empty, are in the order of the document.
 func (c *Catalog) Search(q Query) Page {
 	found := c.index.find(q)
-	p := Page{CurrentPage: max(q.Page, 1), PageSize: q.PageSize, TotalResults: len(found)}
+	p := Page{CurrentPage: max(q.Page, 1), PageSize: q.PageSize, TotalResults: len(found), Brief: q.Brief}
 	if p.PageSize < 1 {
 		p.PageSize = defaultPageSize
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -109,13 +110,63 @@ func TestPages(t *testing.T) {
 	}
 }
 
+func TestTheBriefViewFitsAnAgentsContext(t *testing.T) {
+	var list []string
+	for n := range 25 {
+		list = append(list, fmt.Sprintf(`{"intent_uid": "shop.example:intent-%02d:v1", "intent_name": %q, "description": %q, "price": "0.01 USD",
+			"safe": %t, "input_parameters": [{"name": "x", "type": "string", "description": %q}], "tags": ["t"]}`, n, strings.Repeat("N", 100),
+			strings.Repeat([]string{"words & <signs> ", "ä", "語", `"\`, "x\n\u2028"}[n%5], 400), n%2 == 0, strings.Repeat("d", 900)))
+	}
+	c := strict(t, `{"intents": [`+strings.Join(list, ",")+`]}`)
+	wire, err := c.Search(intents.Query{Brief: true}).MarshalJSON()
+	if err != nil || len(wire) >= 20_000 {
+		t.Fatalf("%d bytes of 20 intents, %v", len(wire), err)
+	}
+	var got struct {
+		View    string
+		Intents []map[string]any
+	}
+	if err := json.Unmarshal(wire, &got); err != nil || got.View != "brief" || len(got.Intents) != 20 {
+		t.Fatalf("%v %q %d", err, got.View, len(got.Intents))
+	}
+	for n, in := range got.Intents {
+		description, _ := in["description"].(string)
+		if !strings.HasSuffix(description, "…") || strings.HasSuffix(description, " …") || utf8.RuneCountInString(description) < 100 ||
+			!strings.HasPrefix(c.Intents()[n].Description, strings.TrimSuffix(description, "…")) {
+			t.Errorf("%d: %q", n, description)
+		}
+		delete(in, "description")
+		if diff := cmp.Diff(map[string]any{
+			"intent_uid": fmt.Sprintf("shop.example:intent-%02d:v1", n), "intent_name": strings.Repeat("N", 100), "price": "0.01 USD",
+			"safe": n%2 == 0,
+		}, in); diff != "" {
+			t.Error(diff)
+		}
+	}
+	full, err := c.Search(intents.Query{}).MarshalJSON()
+	if err != nil || !strings.HasPrefix(string(full), `{"intents":[`) || !strings.Contains(string(full), strings.Repeat("d", 900)) {
+		t.Errorf("%v %.300s", err, full)
+	}
+	short, err := market(t).Search(intents.Query{UID: "b.example:book-flight:v1", Brief: true}).MarshalJSON()
+	const flight = `{"intent_uid":"b.example:book-flight:v1","intent_name":"BookFlight","description":"Book a flight","safe":false}`
+	if err != nil || !strings.Contains(string(short), flight) {
+		t.Errorf("%v %s", err, short)
+	}
+}
+
 func TestParseQuery(t *testing.T) {
 	q, err := intents.ParseQuery(map[string][]string{
 		"query": {" a b "}, "tags": {"x, y,", "z"}, "page": {"2"}, "page_size": {"500"},
 		"other": {"1", "2"},
 	})
-	if diff := cmp.Diff(intents.Query{Text: "a b", Tags: []string{"x", "y", "z"}, Page: 2, PageSize: 500}, q); err != nil || diff != "" {
+	want := intents.Query{Text: "a b", Tags: []string{"x", "y", "z"}, Page: 2, PageSize: 500, Brief: true}
+	if diff := cmp.Diff(want, q); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
+	}
+	for view, brief := range map[string]bool{"": true, "brief": true, "full": false} {
+		if q, err := intents.ParseQuery(map[string][]string{"view": {view}}); err != nil || q.Brief != brief {
+			t.Errorf("view=%s: %v %v", view, q.Brief, err)
+		}
 	}
 	for _, bad := range []map[string][]string{
 		{"page": {"0"}},
@@ -125,6 +176,8 @@ func TestParseQuery(t *testing.T) {
 		{"uid": {"a", "b"}},
 		{"query": {strings.Repeat("x", 501)}},
 		{"query": {"\xff"}},
+		{"view": {"short"}},
+		{"view": {"full", "full"}},
 	} {
 		if q, err := intents.ParseQuery(bad); !errors.Is(err, intents.ErrQuery) || !cmp.Equal(q, intents.Query{}) {
 			t.Errorf("%v: %v", bad, err)

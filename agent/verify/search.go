@@ -100,13 +100,16 @@ func (v *verification) searchShape(ctx context.Context) finding {
 	return f
 }
 
-func (v *verification) searchSame(context.Context) finding {
-	own := map[string]any{}
-	v.eachIntent(func(_ string, m map[string]any) { own[uidOf(m)] = m })
+// searchSame asks for whole intents: a service may tell less of them where it is not asked to.
+func (v *verification) searchSame(ctx context.Context) finding {
+	p, f := v.search(ctx, "view", "full")
+	if f.outcome != Holds {
+		p = v.searchPage // it knows no views
+	}
 	var bad []string
-	for _, m := range v.searchPage.intents {
-		published, ok := own[uidOf(m)]
-		if !ok {
+	for _, m := range p.intents {
+		published := v.published(uidOf(m))
+		if published == nil {
 			continue // search may offer more than the file
 		}
 		one, errOne := strictjson.Canonical(published)
@@ -116,6 +119,24 @@ func (v *verification) searchSame(context.Context) finding {
 		}
 	}
 	return wrongIfAny(bad)
+}
+
+// published is what agents.json says of an intent; nil: nothing.
+func (v *verification) published(uid string) (found map[string]any) {
+	v.eachIntent(func(_ string, m map[string]any) {
+		if uidOf(m) == uid {
+			found = m
+		}
+	})
+	return found
+}
+
+// member is what a search, or else agents.json, says of an intent it found.
+func (v *verification) member(m map[string]any, name string) any {
+	if said, ok := m[name]; ok {
+		return said
+	}
+	return v.published(uidOf(m))[name]
 }
 
 func (v *verification) searchPagination(context.Context) finding {

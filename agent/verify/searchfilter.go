@@ -68,7 +68,7 @@ func (v *verification) searchTags(ctx context.Context) finding {
 		return skipped("no intent has tags")
 	}
 	return v.searchFilter(ctx, in, "tags", in.Tags[0], func(m map[string]any) bool {
-		return slices.ContainsFunc(asList(m["tags"]), func(t any) bool { return strings.EqualFold(fmt.Sprint(t), in.Tags[0]) })
+		return slices.ContainsFunc(asList(v.member(m, "tags")), func(t any) bool { return strings.EqualFold(fmt.Sprint(t), in.Tags[0]) })
 	})
 }
 
@@ -78,7 +78,7 @@ func (v *verification) searchCategory(ctx context.Context) finding {
 		return skipped("no intent has a category")
 	}
 	return v.searchFilter(ctx, in, "category", in.Category, func(m map[string]any) bool {
-		text, _ := m["category"].(string)
+		text, _ := v.member(m, "category").(string)
 		return strings.EqualFold(text, in.Category)
 	})
 }

@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Only what is public is compressed: catalogue, policy, search and pages. Answers to calls and tokens never are, since
+// the size of what mixes secrets with a stranger's text tells of the secrets (BREACH).
+
+// worthZipping is the size in bytes from which an answer is compressed.
+const worthZipping = 1 << 10
+
+// zipped is a document's compressed body, made when it is first asked for.
+type zipped struct {
+	once sync.Once
+	body []byte // nil: it is not smaller
+}
+
+// gzip is the compressed body for a client that takes one; nil: it gets the body itself.
+func (d *document) gzip(r *http.Request) []byte {
+	if len(d.body) < worthZipping || !takesGzip(r.Header.Values("Accept-Encoding")) {
+		return nil
+	}
+	d.zipped.once.Do(func() {
+		var out bytes.Buffer
+		w := gzip.NewWriter(&out)
+		_, _ = w.Write(d.body) // a Buffer takes everything
+		_ = w.Close()
+		if out.Len() < len(d.body) {
+			d.zipped.body = bytes.Clone(out.Bytes())
+		}
+	})
+	return d.zipped.body
+}
+
+// takesGzip reports whether a client accepts gzip by name, or anything. RFC 9110 12.5.3.
+func takesGzip(fields []string) bool {
+	const most = 32 // codings; more is no client we know
+	byName, byStar := -1.0, -1.0
+	n := 0
+	for entry := range strings.SplitSeq(strings.Join(fields, ","), ",") {
+		if n++; n > most {
+			break
+		}
+		coding, weight := weighed(entry)
+		switch strings.ToLower(coding) {
+		case "gzip", "x-gzip":
+			byName = max(byName, weight)
+		case "*":
+			byStar = max(byStar, weight)
+		}
+	}
+	if byName >= 0 {
+		return byName > 0
+	}
+	return byStar > 0
+}
+
+// weighed splits gzip;q=0.5. A weight that is none is 0: what is doubtful is not accepted.
+func weighed(entry string) (coding string, weight float64) {
+	coding, params, has := strings.Cut(entry, ";")
+	coding = strings.TrimSpace(coding)
+	if !has {
+		return coding, 1
+	}
+	name, value, _ := strings.Cut(params, "=")
+	weight, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if !strings.EqualFold(strings.TrimSpace(name), "q") || err != nil || !(weight >= 0 && weight <= 1) {
+		return coding, 0
+	}
+	return coding, weight
+}
+
+// zippers compress what is made for one request. There are as many as processors, so that what they hold, about 1 MB each,
+// is bounded whatever is asked.
+type zippers chan *gzip.Writer
+
+func newZippers() zippers {
+	z := make(zippers, runtime.GOMAXPROCS(0))
+	for range cap(z) {
+		z <- nil // made when it is first needed
+	}
+	return z
+}
+
+// zip compresses body once one of the zippers is free, within the time of the context.
+func (z zippers) zip(ctx context.Context, body []byte) ([]byte, error) {
+	var w *gzip.Writer
+	select {
+	case w = <-z:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { z <- w }()
+	var out bytes.Buffer
+	if w == nil {
+		w, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one of its own
+	}
+	w.Reset(&out)
+	_, _ = w.Write(body) // a Buffer takes everything
+	_ = w.Close()
+	w.Reset(nil) // keep no answer
+	return out.Bytes(), nil
+}

@@ -1,0 +1,42 @@
+package page
+
+import (
+	"encoding/json"
+
+	"github.com/uimgate/uimgate/gateway/service"
+)
+
+// entryPoints is what a program finds at /.
+type entryPoints struct {
+	Service     string            `json:"service"`
+	Description string            `json:"description,omitempty"`
+	Issuer      string            `json:"issuer"`
+	Policy      map[string]string `json:"policy"`
+	EntryPoints map[string]string `json:"entry_points"`
+	Start       []string          `json:"start"`
+}
+
+// EntryPoints says in JSON where a program finds what, and in which order it needs it.
+func EntryPoints(s *service.Definition) ([]byte, error) {
+	at := map[string]string{}
+	for name, path := range map[string]string{
+		"agents": "/agents.json", "policy": "/api/policy", "search": "/api/intents/search", "execute": "/api/intents/execute",
+		"issue": "/api/pat/issue", "renew": "/api/pat/renew", "revoke": "/api/pat/revoke", "introspect": "/api/pat/introspect",
+		"keys": "/.well-known/jwks.json", "openapi": "/openapi.json",
+	} {
+		at[name] = s.At(path)
+	}
+	at["intent"] = s.At("/api/intents/") + "{intent_uid}"
+	about := s.Catalog.Service
+	if about.Name == "" {
+		about.Name = s.Issuer
+	}
+	return json.Marshal(entryPoints{
+		Service: about.Name, Description: about.Description, Issuer: s.Issuer, Policy: s.PolicyRef(), EntryPoints: at,
+		Start: []string{
+			"Find an intent: GET search with query=words. GET intent has its parameters; GET agents has all intents.",
+			"Read the policy, and sign an agreement to it: POST issue answers with a token (PAT).",
+			"POST execute with Authorization: Bearer and the token. Each refusal says what is wrong and what to do.",
+		},
+	})
+}
