@@ -53,18 +53,15 @@ func serve(c echo.Context, d document) error {
 
 // serveOnce answers with what was made for this request alone.
 func (s *Server) serveOnce(c echo.Context, body []byte, mediaType string) error {
-	h := c.Response().Header()
-	h.Set("Cache-Control", cacheFor)
-	h.Add("Vary", "Accept-Encoding")
+	d := newDocument(body, mediaType)
 	if len(body) >= worthZipping && takesGzip(c.Request().Header.Values("Accept-Encoding")) {
 		packed, err := s.zippers.zip(c.Request().Context(), body)
 		if err != nil {
 			return err
 		}
-		h.Set("Content-Encoding", "gzip")
-		body = packed
+		d.zipped.once.Do(func() { d.zipped.body = packed })
 	}
-	return c.Blob(http.StatusOK, mediaType, body)
+	return serve(c, d)
 }
 
 // matchesETag compares weakly. RFC 9110 13.1.2.

@@ -44,7 +44,7 @@ func (s *Server) openAPI(c echo.Context) error {
 }
 
 // errorList answers GET /errors: every reason for which an agent can be refused.
-func (s *Server) errorList(c echo.Context) error { return html(c, page.Errors) }
+func (s *Server) errorList(c echo.Context) error { return s.html(c, page.Errors) }
 
 // errorPage answers GET /errors/{reason}, to which help_url of each refusal leads.
 func (s *Server) errorPage(c echo.Context) error {
@@ -52,11 +52,11 @@ func (s *Server) errorPage(c echo.Context) error {
 	if !asked.Known() || asked.ForOperators() {
 		return reason.NoSuchPath.Refusal("")
 	}
-	return html(c, func(d *service.Definition) ([]byte, error) { return page.Error(d, asked) })
+	return s.html(c, func(d *service.Definition) ([]byte, error) { return page.Error(d, asked) })
 }
 
 // html makes a page and answers with it.
-func html(c echo.Context, build func(*service.Definition) ([]byte, error)) error {
+func (s *Server) html(c echo.Context, build func(*service.Definition) ([]byte, error)) error {
 	body, err := build(exchangeOf(c).service.Definition)
 	if err != nil {
 		return reason.Internal.Refusal("The page could not be written.").Because(err)
@@ -64,7 +64,7 @@ func html(c echo.Context, build func(*service.Definition) ([]byte, error)) error
 	h := c.Response().Header()
 	h.Set("Content-Security-Policy", page.Security)
 	h.Set("Referrer-Policy", "no-referrer")
-	return serve(c, newDocument(body, "text/html; charset=utf-8"))
+	return s.serveOnce(c, body, "text/html; charset=utf-8")
 }
 
 // wantsHTML reports whether a client asks for HTML by name, and not for JSON rather. RFC 9110 12.5.1.
