@@ -28,6 +28,7 @@ type Agent struct {
 	ID        AgentID // see Principal.Record
 	Status    AgentStatus
 	Approved  bool    // by the operator, or because pat.allow lists it
+	Waiting   bool    // active, and has an agreement that waits for approval; only where one or a listing of them is asked for
 	Keys      []KeyID // first the one that claimed the id
 	CreatedAt time.Time
 	Reason    string // why it is blocked

@@ -14,9 +14,19 @@ type AgentFilter struct {
 	Service  string
 	Status   pat.AgentStatus
 	Approved *bool
+	Waiting  bool        // only those that wait for approval: of the first MostCounted agreements that do
 	After    pat.AgentID // of the last agent returned
 	Limit    int
 }
+
+// A Backlog is what waits for the operator at one service. Each number is MostCounted at most.
+type Backlog struct {
+	Waiting    int64 // agents that wait for approval
+	Unresolved int64 // charges of calls of unknown outcome
+}
+
+// MostCounted bounds what is counted for a Backlog.
+const MostCounted = 10_000
 
 // An AgreementFilter restricts a listing of agreements; zero fields restrict nothing. Limit is as in AgentFilter.
 type AgreementFilter struct {

@@ -38,15 +38,25 @@ func (o *operator) agentsList() *cobra.Command {
 	var q admin.AgentQuery
 	c := &cobra.Command{
 		Use: "list", Short: "List agents by id", Args: usageArgs(cobra.NoArgs),
-		Example: "  uimgate agents list\n  uimgate agents list --approved=false -o csv > waiting.csv",
+		Example: "  uimgate agents list\n  uimgate agents list --status waiting",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, agentColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Agent], error) {
+			columns := agentColumns
+			numbers := map[pat.AgentID]int64{}
+			if q.Status == admin.Waiting && o.after == "" && o.format == "table" {
+				number := countColumn("no", func(a admin.Agent) int64 { return numbers[a.AgentID] })
+				columns = append([]column[admin.Agent]{number}, agentColumns...)
+			}
+			return printListing(c, o, columns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Agent], error) {
 				q.Service, q.Paging = o.service, p
-				return api.Agents(ctx, q)
+				page, err := api.Agents(ctx, q)
+				for _, a := range page.Items {
+					numbers[a.AgentID] = int64(len(numbers)) + 1
+				}
+				return page, err
 			})
 		},
 	}
-	c.Flags().StringVar((*string)(&q.Status), "status", "", "only those that are active, or blocked")
+	c.Flags().StringVar((*string)(&q.Status), "status", "", "only those that are active, waiting (for approval), or blocked")
 	c.Flags().StringVar(&q.Approved, "approved", "", "only those that were approved (true), or not (false)")
 	return o.paging(c)
 }
@@ -58,18 +68,6 @@ func (o *operator) agentsShow() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return printAnswer(c, o, agentColumns, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
 				return api.Agent(ctx, o.record(args[0]))
-			})
-		},
-	}
-}
-
-func (o *operator) agentsApprove() *cobra.Command {
-	return &cobra.Command{
-		Use: "approve AGENT", Short: "Let an agent in whose agreement is waiting", Args: usageArgs(cobra.ExactArgs(1)),
-		Example: "  uimgate agents approve agent-1",
-		RunE: func(c *cobra.Command, args []string) error {
-			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
-				return api.ApproveAgent(ctx, o.record(args[0]))
 			})
 		},
 	}

@@ -153,6 +153,19 @@ func want[T any](g *running, args ...string) T {
 // agree makes an agent agree over the public listener, and returns its PAT, and its key.
 func (g *running) agree(id string) (token string, key pat.Key) {
 	g.Helper()
+	body, key := g.propose(id)
+	var issued struct {
+		PAT string `json:"uim-pat"`
+	}
+	if err := json.Unmarshal(body, &issued); err != nil || issued.PAT == "" {
+		g.Fatalf("no PAT: %s", body)
+	}
+	return issued.PAT, key
+}
+
+// propose sends the agreement of a new agent, and returns what it was answered.
+func (g *running) propose(id string) (answer []byte, key pat.Key) {
+	g.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err == nil {
 		key, err = pat.NewKey(public)
@@ -179,17 +192,11 @@ func (g *running) agree(id string) (token string, key pat.Key) {
 		"iss": id, "aud": "shop.example", "htu": g.addresses.Listen + "/api/pat/issue", "iat": time.Now().Unix(), "jti": key.Thumbprint(),
 		"policy": map[string]any{"uid": offer.UID, "digest": offer.Digest},
 	})
-	body := g.post("/api/pat/issue", "", map[string]any{
+	answer = g.post("/api/pat/issue", "", map[string]any{
 		"agent_id": id, "agent_public_key": base64.StdEncoding.EncodeToString(key.SPKI()),
 		"signed_policy": input + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(private, []byte(input))),
 	})
-	var issued struct {
-		PAT string `json:"uim-pat"`
-	}
-	if err := json.Unmarshal(body, &issued); err != nil || issued.PAT == "" {
-		g.Fatalf("no PAT: %s", body)
-	}
-	return issued.PAT, key
+	return answer, key
 }
 
 func (g *running) post(path, token string, body any) []byte {

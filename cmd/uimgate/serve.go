@@ -64,7 +64,9 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 		log.Warn("memory", zap.Error(err))
 	}
 	log.Info("memory", zap.Int64("limit_bytes", limit))
+	program := readVersion()
 	err = daemon.Run(ctx, daemon.Options{
+		Version: program.Version, Commit: program.Commit,
 		Config: cfg, Load: load, Reload: hangups(ctx), Log: log, Now: time.Now,
 		Ready: func(a daemon.Addresses) {
 			line, err := json.Marshal(struct {

@@ -21,6 +21,8 @@ var serviceColumns = []column[admin.ServiceStatus]{
 	textColumn("public_url", func(s admin.ServiceStatus) string { return s.PublicURL }),
 	countColumn("intents", func(s admin.ServiceStatus) int64 { return int64(s.Intents) }),
 	textColumn("breaker", func(s admin.ServiceStatus) string { return s.Breaker }),
+	countColumn("waiting_agents", func(s admin.ServiceStatus) int64 { return s.WaitingAgents }),
+	countColumn("unresolved_charges", func(s admin.ServiceStatus) int64 { return s.Unresolved }),
 	textColumn("policy_digest", func(s admin.ServiceStatus) string { return s.Policy.Digest }),
 	textColumn("engine", func(s admin.ServiceStatus) string { return s.Engine }),
 	textColumn("engine_reason", func(s admin.ServiceStatus) string { return s.EngineReason }).onlyCSV(),
@@ -52,6 +54,7 @@ func statusCommand() *cobra.Command {
 					fmt.Fprintf(out, "Degraded: %s: %s\n", sanitize(name), sanitize(check.Reason))
 				}
 			}
+			printBacklog(out, status.Services)
 			printNeedsRestart(out, status.NeedsRestart)
 			if !status.Ready {
 				return errSilent
@@ -61,6 +64,22 @@ func statusCommand() *cobra.Command {
 	}
 	o.flags(c)
 	return c
+}
+
+// printBacklog tells what waits for the operator, and which command shows it.
+func printBacklog(out io.Writer, services []admin.ServiceStatus) {
+	for _, s := range services {
+		of := ""
+		if len(services) > 1 {
+			of = " --service " + shellQuote(s.ID)
+		}
+		if s.WaitingAgents > 0 {
+			fmt.Fprintf(out, "Agents waiting for approval: %d: uimgate agents list --status waiting%s\n", s.WaitingAgents, sanitize(of))
+		}
+		if s.Unresolved > 0 {
+			fmt.Fprintf(out, "Charges of unknown outcome: %d: uimgate usage executions --state unresolved%s\n", s.Unresolved, sanitize(of))
+		}
+	}
 }
 
 func (o *operator) printStatus(w io.Writer, status admin.Status) error {

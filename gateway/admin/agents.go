@@ -13,33 +13,40 @@ import (
 // An Agent is an agent as operators see it.
 type Agent struct {
 	AgentID   pat.AgentID     `json:"agent_id"`
-	Status    pat.AgentStatus `json:"status"` // active or blocked
+	Status    pat.AgentStatus `json:"status"` // active, blocked, or Waiting
 	Approved  bool            `json:"approved"`
 	Keys      []pat.KeyID     `json:"keys"` // RFC 7638 thumbprints
 	CreatedAt time.Time       `json:"created_at"`
 	Reason    string          `json:"reason,omitempty"` // why it is blocked
 }
 
+// Waiting is the status of an agent that has agreed and waits for the operator's approval.
+const Waiting pat.AgentStatus = "waiting"
+
 func showAgent(a pat.Agent) Agent {
 	keys := a.Keys
 	if keys == nil {
 		keys = []pat.KeyID{}
 	}
-	return Agent{a.ID, a.Status, a.Approved, keys, a.CreatedAt.UTC(), a.Reason}
+	status := a.Status
+	if a.Waiting {
+		status = Waiting
+	}
+	return Agent{a.ID, status, a.Approved, keys, a.CreatedAt.UTC(), a.Reason}
 }
 
 // An AgentQuery is which agents of a service are listed.
 type AgentQuery struct {
 	Service string
 	Paging
-	Status   pat.AgentStatus // empty: all
+	Status   pat.AgentStatus // active (waiting or not), blocked, or Waiting; empty: all
 	Approved string          // true or false; empty: all
 }
 
 func (q *AgentQuery) parameters(p parameters) {
 	p.service(&q.Service)
 	p.page(&q.Paging)
-	p.oneOf("status", (*string)(&q.Status), string(pat.AgentActive), string(pat.AgentBlocked))
+	p.oneOf("status", (*string)(&q.Status), string(pat.AgentActive), string(Waiting), string(pat.AgentBlocked))
 	p.oneOf("approved", &q.Approved, "true", "false")
 }
 
@@ -50,6 +57,9 @@ func (o *Operator) Agents(ctx context.Context, q AgentQuery) (Page[Agent], error
 		return Page[Agent]{}, err
 	}
 	f := store.AgentFilter{Service: service.ID, Status: q.Status, After: pat.AgentID(q.After), Limit: q.limit()}
+	if q.Status == Waiting {
+		f.Status, f.Waiting = "", true
+	}
 	if q.Approved != "" {
 		approved := q.Approved == "true"
 		f.Approved = &approved

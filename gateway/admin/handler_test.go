@@ -261,7 +261,7 @@ func TestHealth(t *testing.T) {
 		return h
 	}
 	h := ready(http.StatusOK)
-	if h.Configuration.Hash == "" || !h.Configuration.TakenAt.Equal(g.Now()) {
+	if h.Draining || h.Configuration.Hash == "" || !h.Configuration.TakenAt.Equal(g.Now()) {
 		t.Errorf("%+v", h)
 	}
 	g.Pass(2 * time.Second)
@@ -269,13 +269,15 @@ func TestHealth(t *testing.T) {
 	g.Must(g.View.Refresh(t.Context()))
 	ready(http.StatusOK)
 	g.operator.Drain()
-	ready(http.StatusServiceUnavailable, "draining")
+	if h := ready(http.StatusServiceUnavailable, "serving"); !h.Draining {
+		t.Errorf("%+v", h)
+	}
 	if a := g.Execute(g.Agreed("agent-1"), gatetest.Searching); a.Status != http.StatusOK {
 		t.Errorf("while draining: %d %s", a.Status, a.Body)
 	}
 	g.Later(2 * time.Second)
 	g.Must(g.Store.Close())
-	ready(http.StatusServiceUnavailable, "draining", "store")
+	ready(http.StatusServiceUnavailable, "serving", "store")
 	for _, path := range []string{"/livez", "/healthz"} {
 		if a := get(path); a.Status != http.StatusOK || string(a.Body) != `{"status":"ok"}`+"\n" {
 			t.Errorf("%s: %d %s", path, a.Status, a.Body)

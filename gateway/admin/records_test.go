@@ -107,11 +107,19 @@ func TestApprovalLetsAWaitingAgentIn(t *testing.T) {
 	if len(waiting) != 1 || waiting[0].AgentID != "agent-1" || waiting[0].State != pat.AgreementPending {
 		t.Fatalf("%+v", waiting)
 	}
-	if got := items[admin.Agent](g, "/agents?approved=false"); len(got) != 1 {
+	for _, filter := range []string{"approved=false", "status=waiting"} {
+		if got := items[admin.Agent](g, "/agents?"+filter); len(got) != 1 || got[0].Status != admin.Waiting {
+			t.Fatalf("%s: %+v", filter, got)
+		}
+	}
+	if got := ask[admin.Status](g, "GET", "/status", nil).Services[0]; got.WaitingAgents != 1 {
 		t.Fatalf("%+v", got)
 	}
-	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil); !got.Approved {
+	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil); !got.Approved || got.Status != pat.AgentActive {
 		t.Errorf("%+v", got)
+	}
+	if got := ask[admin.Status](g, "GET", "/status", nil).Services[0]; got.WaitingAgents != 0 {
+		t.Fatalf("%+v", got)
 	}
 	if got := ask[admin.Agreement](g, "GET", "/agreements/"+string(waiting[0].ID), nil); got.State != pat.AgreementActive {
 		t.Errorf("%+v", got)

@@ -16,6 +16,7 @@ import (
 // Health reports whether calls should be sent to this process.
 type Health struct {
 	Ready         bool             `json:"ready"`
+	Draining      bool             `json:"draining"` // the process is about to end
 	Checks        map[string]Check `json:"checks"`
 	Configuration Configuration    `json:"configuration"`
 }
@@ -57,6 +58,10 @@ type ServiceStatus struct {
 	HeldBack int `json:"held_back,omitempty"`
 	UnderWay int `json:"under_way"` // calls
 	Waiting  int `json:"waiting"`   // calls, for a place among them
+	// WaitingAgents are those that agreed and wait for approval, Unresolved the charges of calls of unknown outcome. Each is
+	// store.MostCounted at most.
+	WaitingAgents int64 `json:"waiting_agents"`
+	Unresolved    int64 `json:"unresolved_charges"`
 	// Engine is what evaluates the policy: its plan or, more slowly, OPA, and why it is OPA.
 	Engine       string `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
@@ -94,12 +99,13 @@ func (o *Operator) Health(ctx context.Context) Health {
 	if err != nil {
 		o.log.Warn("not ready", zap.Error(wire.Loggable(err)))
 	}
-	h := Health{Ready: true, Configuration: Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, Checks: map[string]Check{
+	h := Health{Ready: true, Draining: o.draining.Load(), Configuration: Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}}
+	h.Checks = map[string]Check{
 		"store":       check(err == nil, "the store cannot be written to"),
 		"revocations": check(o.view.Fresh(now), "what was revoked is not known recently enough"),
 		"audit":       o.audited(),
-		"draining":    check(!o.draining.Load(), "the process is about to end"),
-	}}
+		"serving":     check(!h.Draining, "the process is about to end"),
+	}
 	for _, c := range h.Checks {
 		h.Ready = h.Ready && c.OK
 	}
@@ -131,10 +137,15 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 		engine, reason := s.Policy.Engine()
 		breakers, heldBack := s.Upstream.Breakers()
 		underWay, waiting := s.Upstream.UnderWay()
+		backlog, err := o.store.Backlog(ctx, s.ID)
+		if err != nil { // the checks tell
+			o.log.Warn("what waits for the operator is not known", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
+		}
 		out.Services = append(out.Services, ServiceStatus{
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Policy: Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
 			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers), Breakers: breakers, HeldBack: heldBack,
-			UnderWay: underWay, Waiting: waiting, Engine: string(engine), EngineReason: reason,
+			UnderWay: underWay, Waiting: waiting, WaitingAgents: backlog.Waiting, Unresolved: backlog.Unresolved,
+			Engine: string(engine), EngineReason: reason,
 		})
 	}
 	return out, nil

@@ -28,6 +28,7 @@ type Evidence interface {
 // Listings are pages of the records of who agreed to what.
 type Listings interface {
 	Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error)
+	Backlog(ctx context.Context, service string) (store.Backlog, error)
 	Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error)
 	RecentPolicies(ctx context.Context, service string, limit int) ([]pat.PolicyDocument, error)
 	Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error)

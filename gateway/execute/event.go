@@ -33,9 +33,10 @@ type Event struct {
 	Charge      *reason.Charge
 	Replayed    bool
 	Took        time.Duration
-	AnswerLost  bool   // there was no room to keep the answer under the idempotency key
-	Unsettled   error  // the end of the call could not be written down when it ended
-	Engine      string // what evaluated the policy: plan or opa
+	Upstream    time.Duration // of the call to the service, with all attempts; 0: none was made
+	AnswerLost  bool          // there was no room to keep the answer under the idempotency key
+	Unsettled   error         // the end of the call could not be written down when it ended
+	Engine      string        // what evaluated the policy: plan or opa
 	Facts       map[string]any
 	// Asked is the request for the decision, which can be repeated with the document of the policy alone; nil: there was none.
 	Asked          *odrl.Reproduction
@@ -51,7 +52,7 @@ var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 // event sums up an execution.
 func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *Event {
 	v := &Event{
-		At: e.begun, RequestID: e.call.RequestID, Decision: "deny", Took: now.Sub(e.begun),
+		At: e.begun, RequestID: e.call.RequestID, Decision: "deny", Took: now.Sub(e.begun), Upstream: e.upstream,
 		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
 		AnswerLost: e.answerLost,
 		Rule:       e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,

@@ -25,12 +25,14 @@ type shaped struct {
 func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstreamAnswer {
 	defer e.leave()
 	x.refresh(ctx, e)
+	began := x.now()
 	answer, outcome, err := e.service.Upstream.Call(ctx, e.prepared, upstream.Identity{
 		Principal: string(e.claims.Principal()),
 		AgentID:   string(e.claims.Subject), AgentKey: string(e.claims.KeyID), Assurance: string(e.assurance()),
 		Standing: e.standing(), TokenID: string(e.claims.ID),
 		Traceparent: e.call.Traceparent,
 	}, g)
+	e.upstream = max(1, x.now().Sub(began))
 	return upstreamAnswer{answer, outcome, err}
 }
 

@@ -36,7 +36,8 @@ type execution struct {
 	admission      *store.Admission
 	sendBy         time.Time // from then on nothing is sent: the record may end
 	outcome        store.Outcome
-	exceeded       limit.Period // of a limit that was used up
+	upstream       time.Duration // how long the call to the service took; 0: it was not made
+	exceeded       limit.Period  // of a limit that was used up
 	// settleErr: the end of the call could not be written down yet, so its record stays held.
 	settleErr  error
 	answerLost bool // it was not kept under the idempotency key: there was no room

@@ -2,6 +2,7 @@ package record
 
 import (
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/store"
 )
 
 // Metrics are what an operator watches. No agent id, token or other value from outside is ever a label.
@@ -21,6 +23,8 @@ type Metrics struct {
 	engines     *prometheus.CounterVec
 	rejected    *prometheus.CounterVec
 	outcomes    *prometheus.CounterVec
+	upstream    *prometheus.HistogramVec
+	store       *prometheus.HistogramVec
 	charges     *prometheus.CounterVec
 	issued      *prometheus.CounterVec
 	refused     *prometheus.CounterVec
@@ -34,6 +38,8 @@ type Metrics struct {
 	reload      prometheus.Gauge
 	reloaded    prometheus.Gauge
 	waiting     prometheus.Gauge // settings, for a restart
+	calls       atomic.Int64
+	done        atomic.Int64
 }
 
 // buckets start at half a millisecond: what the gateway itself adds lies below the first.
@@ -50,18 +56,21 @@ func NewMetrics() *Metrics {
 	gauge := func(name, help string) prometheus.Gauge {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Name: name, Help: help})
 	}
+	histogram := func(name, help, label string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "uimgate", Name: name, Help: help, Buckets: buckets},
+			[]string{label})
+	}
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		requests: counter("http_requests_total", "Requests by route and status.", "route", "code"),
-		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: "uimgate", Name: "http_request_duration_seconds",
-			Help: "Time to answer, by route.", Buckets: buckets,
-		}, []string{"route"}),
-		decisions: counter("decisions_total", "Execute calls by intent, decision and reason.", "intent", "decision", "reason"),
+		registry:  prometheus.NewRegistry(),
+		requests:  counter("http_requests_total", "Requests by route and status.", "route", "code"),
+		durations: histogram("http_request_duration_seconds", "Time to answer, by route.", "route"),
+		upstream:  histogram("upstream_request_duration_seconds", "Time of calls to the service, with all attempts.", "service"),
+		store:     histogram("store_duration_seconds", "Time that calls waited for the store, by what was asked of it.", "operation"),
+		decisions: counter("decisions_total", "Execute calls by intent, decision and reason.", "service", "intent", "decision", "reason"),
 		engines:   counter("policy_evaluations_total", "Decisions by what evaluated the policy: its plan, or OPA.", "engine"),
-		rejected:  counter("limit_rejections_total", "Calls refused because a limit was used up, by period.", "period"),
-		outcomes:  counter("upstream_outcomes_total", "How upstream calls ended.", "outcome"),
-		charges:   counter("charges_total", "Charges by their state when the call ended.", "state"),
+		rejected:  counter("limit_rejections_total", "Calls refused because a limit was used up, by period.", "service", "period"),
+		outcomes:  counter("upstream_outcomes_total", "How upstream calls ended.", "service", "outcome"),
+		charges:   counter("charges_total", "Charges by their state when the call ended.", "service", "state"),
 		issued:    counter("pat_issued_total", "PATs issued, by how: agreement or renewal.", "how"),
 		refused:   counter("pat_refused_total", "Refused requests for, and about, PATs, by operation and reason.", "operation", "reason"),
 		shed:      counter("shed_total", "What was refused because the gateway had more to do than it can, by cause.", "cause"),
@@ -78,8 +87,8 @@ func NewMetrics() *Metrics {
 	}
 	m.zero()
 	m.registry.MustRegister(
-		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.charges, m.issued, m.refused, m.shed, m.unsettled,
-		m.late, m.answersLost, m.clockSteps, m.auditFailed, m.auditLost, m.reload, m.reloaded, m.waiting,
+		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
+		m.unsettled, m.late, m.answersLost, m.clockSteps, m.auditFailed, m.auditLost, m.reload, m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -142,19 +151,26 @@ func (m *Metrics) Shed(cause reason.Cause) {
 
 // Record counts one call.
 func (m *Metrics) Record(v *execute.Event) {
+	m.calls.Add(1)
 	m.Shed(v.Shed)
-	m.decisions.WithLabelValues(v.Intent, v.Decision, string(v.Reason)).Inc()
+	m.decisions.WithLabelValues(v.Service, v.Intent, v.Decision, string(v.Reason)).Inc()
 	if v.Engine != "" {
 		m.engines.WithLabelValues(v.Engine).Inc()
 	}
 	if v.Exceeded != "" {
-		m.rejected.WithLabelValues(string(v.Exceeded)).Inc()
+		m.rejected.WithLabelValues(v.Service, string(v.Exceeded)).Inc()
 	}
 	if v.Outcome != "" {
-		m.outcomes.WithLabelValues(string(v.Outcome)).Inc()
+		m.outcomes.WithLabelValues(v.Service, string(v.Outcome)).Inc()
+	}
+	if v.Outcome == store.Done {
+		m.done.Add(1)
+	}
+	if v.Upstream > 0 {
+		m.upstream.WithLabelValues(v.Service).Observe(v.Upstream.Seconds())
 	}
 	if v.Charge != nil && !v.Replayed {
-		m.charges.WithLabelValues(v.Charge.State).Inc()
+		m.charges.WithLabelValues(v.Service, v.Charge.State).Inc()
 	}
 	if v.Unsettled != nil {
 		m.unsettled.Inc()
@@ -162,6 +178,14 @@ func (m *Metrics) Record(v *execute.Event) {
 	if v.AnswerLost {
 		m.answersLost.Inc()
 	}
+}
+
+// Calls returns how many calls of agents there were since the start, and how many of them the service did.
+func (m *Metrics) Calls() (all, done int64) { return m.calls.Load(), m.done.Load() }
+
+// StoreTook measures one operation of the store: begin, settle or lease.
+func (m *Metrics) StoreTook(operation string, took time.Duration) {
+	m.store.WithLabelValues(operation).Observe(took.Seconds())
 }
 
 // Reloaded notes that a configuration was taken over.

@@ -44,10 +44,14 @@ func rows(t *testing.T, file, heading string) []string {
 // everything makes one series of each metric.
 func everything() *record.Metrics {
 	m := record.NewMetrics()
+	m.Watch(time.Now, func() record.State {
+		return record.State{ConfigHash: "h", CertificateExpires: time.Unix(1, 0), Services: []record.ServiceState{{ID: "s"}}}
+	})
+	m.StoreTook("begin", time.Millisecond)
 	m.Request("/", 200, time.Millisecond)
 	m.Record(&execute.Event{
 		Intent: "i", Decision: "deny", Engine: "plan", Exceeded: "hour", Outcome: store.Done, Charge: &reason.Charge{State: "captured"},
-		Unsettled: errors.New("away"),
+		Unsettled: errors.New("away"), Upstream: time.Millisecond,
 	})
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement})
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement, Reason: reason.AgentIDTaken})

@@ -46,6 +46,8 @@ type Options struct {
 	Ready func(Addresses)
 	Log   *zap.Logger
 	Now   func() time.Time
+	// Version and Commit are those of the program, for its metrics.
+	Version, Commit string
 }
 
 // Addresses are where the gateway listens.
@@ -69,7 +71,20 @@ func Run(ctx context.Context, o Options) error {
 	if err := p.open(ctx); err != nil {
 		return err
 	}
-	return p.serve(ctx)
+	began := o.Now()
+	err := p.serve(ctx)
+	p.stopped(o.Now().Sub(began))
+	return err
+}
+
+// leftBehind is what the end of the process cut off.
+type leftBehind struct{ calls, ends atomic.Int64 }
+
+// stopped says in one line what the process did, and what it left.
+func (p *process) stopped(ran time.Duration) {
+	calls, done := p.metrics.Calls()
+	p.Log.Info("stopped", zap.Stringer("ran", ran.Round(time.Second)), zap.Int64("calls", calls), zap.Int64("done", done),
+		zap.Int64("cut_off", p.left.calls.Load()), zap.Int64("not_stored", p.left.ends.Load()))
 }
 
 type process struct {
@@ -94,6 +109,7 @@ type process struct {
 	live          atomic.Pointer[live]
 	started       *config.Config // what needs a restart to be taken over stands here
 	closers       []func() error
+	left          leftBehind
 	reloading     sync.Mutex // one reload at a time; guards config once serving
 }
 
@@ -120,7 +136,8 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.closers = append(p.closers, p.store.Close)
-	p.leases = lease.New(p.store, lease.Options{Now: p.Now, Sole: p.config.Store.Engine == config.SQLite})
+	timed := timedStore{p.store, p.metrics.StoreTook, p.Now}
+	p.leases = lease.New(timed, lease.Options{Now: p.Now, Sole: p.config.Store.Engine == config.SQLite})
 	p.closers = append(p.closers, p.leases.Close)
 	p.Now = p.store.Now // every process that shares the store counts by one clock
 	p.openAudit()
@@ -145,6 +162,7 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.takeOver(p.config, first)
+	p.metrics.Watch(p.Now, p.state)
 	return nil
 }
 
@@ -330,6 +348,9 @@ func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener
 	defer cancel()
 	err := s.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
+		if ln == p.public {
+			p.left.calls.Store(int64(p.underWay()))
+		}
 		p.Log.Warn("calls still running when the drain timeout ended")
 		err = s.Close()
 	}
@@ -344,6 +365,7 @@ func (p *process) drainEnds(ctx context.Context) {
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.live.Load().drain)
 	defer cancel()
 	if left := p.executor.Drain(drain); left > 0 {
+		p.left.ends.Store(int64(left))
 		p.Log.Error("the ends of calls could not be stored: see uimgate usage", zap.Int("unresolved", left))
 	}
 }

@@ -22,9 +22,12 @@ func scanAgent(scan scan, more ...any) (a pat.Agent, err error) {
 func (s *Store) Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error) {
 	var a pat.Agent
 	found := false
-	err := s.list(ctx, "SELECT "+agentColumns+" FROM agents WHERE service = ? AND id = ?", []any{service, id}, func(scan scan) (err error) {
+	query := "SELECT " + agentColumns + ", " + agentWaits + " FROM agents WHERE service = ? AND id = ?"
+	err := s.list(ctx, query, []any{service, id}, func(scan scan) (err error) {
 		found = true
-		a, err = scanAgent(scan)
+		var waiting bool
+		a, err = scanAgent(scan, &waiting)
+		a.Waiting = waiting
 		return err
 	})
 	if err != nil {

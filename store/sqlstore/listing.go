@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/pat"
@@ -17,6 +18,9 @@ func (s *Store) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, e
 	} else {
 		q.equal("status", string(f.Status))
 	}
+	if f.Waiting {
+		q.add(waitingAgents, f.Service)
+	}
 	if f.Approved != nil {
 		q.add("approved = ?", flag(*f.Approved))
 	}
@@ -24,8 +28,11 @@ func (s *Store) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, e
 		q.add("id > ?", f.After)
 	}
 	var out []pat.Agent
-	err := s.list(ctx, q.query("SELECT "+agentColumns+" FROM agents", "ORDER BY service, id", f.Limit), q.args, func(scan scan) error {
-		a, err := scanAgent(scan)
+	query := q.query("SELECT "+agentColumns+", "+agentWaits+" FROM agents", "ORDER BY service, id", f.Limit)
+	err := s.list(ctx, query, q.args, func(scan scan) error {
+		var waiting bool
+		a, err := scanAgent(scan, &waiting)
+		a.Waiting = waiting
 		out = append(out, a)
 		return err
 	})
@@ -33,6 +40,26 @@ func (s *Store) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, e
 		return nil, err
 	}
 	return out, s.readAllKeys(ctx, out)
+}
+
+var (
+	// agentWaits is whether an agent waits for approval.
+	agentWaits = "(status = 'active' AND EXISTS (SELECT 1 FROM agreements w WHERE w.service = agents.service AND " +
+		"w.agent_id = agents.id AND w.state = 'pending'))"
+	// waitingAgents restricts agents of one service, which is its argument, to those that wait.
+	waitingAgents = "status = 'active' AND id IN (SELECT agent_id FROM agreements WHERE service = ? AND state = 'pending' " +
+		"ORDER BY id LIMIT " + strconv.Itoa(store.MostCounted) + ")"
+)
+
+// Backlog counts what waits for the operator at a service.
+func (s *Store) Backlog(ctx context.Context, service string) (b store.Backlog, err error) {
+	waiting := "SELECT COUNT(*) FROM agents WHERE service = ? AND " + waitingAgents
+	if _, err = s.one(ctx, waiting, []any{service, service}, &b.Waiting); err != nil {
+		return store.Backlog{}, err
+	}
+	_, err = s.one(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM executions WHERE service = ? AND state = 'unresolved' AND amount > 0 LIMIT "+
+		strconv.Itoa(store.MostCounted)+") AS counted", []any{service}, &b.Unresolved)
+	return b, err
 }
 
 // readAllKeys reads the keys of agents, which are sorted by service and id.

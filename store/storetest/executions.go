@@ -301,6 +301,9 @@ func sweeps(b *suite) {
 	}
 	entries, err := b.Ledger(b.Context(), store.Filter{State: store.Unresolved})
 	b.must(err)
+	if backlog, err := b.Backlog(b.Context(), service); err != nil || backlog.Unresolved != 2 {
+		b.Fatalf("%+v, %v", backlog, err)
+	}
 	if len(entries) != 3 || entries[0].By != "sweeper" || entries[0].From != store.Held || entries[0].ExecutionID != held[2].Execution.ID {
 		b.Fatalf("%+v", entries)
 	}

@@ -16,6 +16,7 @@ func testListings(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
 		"agents come by id, each with its keys":         listAgents,
+		"agents wait until they are approved":           listWaiting,
 		"agreements come newest first without evidence": listAgreements,
 		"tokens come newest first":                      listTokens,
 		"tokens show whether a revocation names them":   listRevokedTokens,
@@ -73,6 +74,40 @@ func listAgents(b *suite) {
 		b.must(err)
 		b.equal(got, want)
 	}
+}
+
+// An agent waits from an agreement that is pending until it is approved or blocked.
+func listWaiting(b *suite) {
+	b.claim(service, "active")
+	for _, id := range []pat.AgentID{"y", "x", "z"} {
+		for n := range 2 {
+			a, p := b.agreement(fmt.Sprint("nonce-", id, n))
+			a.AgentID, a.KeyID, a.State = id, pat.KeyID("key-"+id), pat.AgreementPending
+			b.agree(a, p)
+		}
+	}
+	waiting := func(want ...string) {
+		b.Helper()
+		b.equal(b.agents(store.AgentFilter{Service: service, Waiting: true}), want)
+		got, err := b.Backlog(b.Context(), service)
+		b.must(err)
+		b.equal(got, store.Backlog{Waiting: int64(len(want))})
+		for _, id := range []string{"active", "x", "y", "z"} {
+			a, err := b.Agent(b.Context(), service, pat.AgentID(id))
+			b.must(err)
+			b.equal(a.Waiting, slices.Contains(want, id))
+		}
+	}
+	waiting("x", "y", "z")
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "y", Status: pat.AgentActive, Approved: true}))
+	waiting("x", "z")
+	b.must(b.Revoke(b.Context(),
+		pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "x", At: start, Until: start.Add(time.Hour), Reason: "why"}))
+	waiting("z")
+	b.equal(b.agents(store.AgentFilter{Service: service, Waiting: true, After: "z"}), []string{})
+	other, err := b.Backlog(b.Context(), "other")
+	b.must(err)
+	b.equal(other, store.Backlog{})
 }
 
 func listAgreements(b *suite) {

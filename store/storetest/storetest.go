@@ -56,6 +56,7 @@ type ledgers interface {
 
 type listings interface {
 	Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error)
+	Backlog(ctx context.Context, service string) (store.Backlog, error)
 	Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error)
 	Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error)
 	OfferPolicy(ctx context.Context, p pat.PolicyDocument) error

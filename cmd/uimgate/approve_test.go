@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+)
+
+func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
+	t.Parallel()
+	g := startOperated(t)
+	text, err := os.ReadFile(g.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.write("uimgate.yaml", string(text)+"pat: {admission: approval}\n")
+	if s := g.run("reload"); s.code != exitDone {
+		t.Fatalf("%+v", s)
+	}
+	for _, id := range []string{"c", "a", "b"} {
+		if answer, _ := g.propose(id); !strings.Contains(string(answer), `"pending"`) {
+			t.Fatalf("%s", answer)
+		}
+	}
+	if s := g.run("status"); s.code != exitDone || !strings.Contains(s.errors, "Agents waiting for approval: 3") {
+		t.Errorf("%+v", s)
+	}
+	list := g.run("agents", "list", "--status", "waiting")
+	if lines := strings.Split(list.out, "\n"); len(lines) != 5 || !strings.HasPrefix(lines[0], "NO  AGENT ID  STATUS") ||
+		!strings.HasPrefix(lines[2], "2   b         waiting") {
+		t.Errorf("%+v", list)
+	}
+	for _, c := range []struct {
+		stdin string
+		args  []string
+		want  string // on stderr; empty: it is approved
+	}{
+		{"", []string{"2"}, "not approved"},
+		{"n\n", []string{"2"}, "Number 2 is b, key "},
+		{"y\n", []string{"4"}, "no agent with number 4 waits"},
+		{"y\n", []string{"0"}, "no agent with number 0 waits"},
+		{"", []string{"2", "--id"}, ""}, // nobody's id: approved before it ever agrees, or refused; either way not agent b
+		{"y\n", []string{"2"}, ""},
+		{"", []string{"2", "--yes"}, ""}, // c, since b has left the list
+	} {
+		s := g.runWith(c.stdin, append([]string{"agents", "approve"}, c.args...)...)
+		if c.want != "" && (s.code != exitWrong || !strings.Contains(s.errors, c.want)) {
+			t.Errorf("%v: %+v; want %q", c.args, s, c.want)
+		}
+	}
+	waiting := want[admin.Page[admin.Agent]](g, "agents", "list", "--status", "waiting")
+	if len(waiting.Items) != 1 || waiting.Items[0].AgentID != "a" {
+		t.Errorf("%+v", waiting)
+	}
+	g.propose("1") // an agent that calls itself by a number
+	if s := g.runWith("y\n", "agents", "approve", "1"); s.code != exitWrong ||
+		!strings.Contains(s.errors, "is the id of an agent that waits, too") {
+		t.Errorf("%+v", s)
+	}
+	if got := want[admin.Agent](g, "agents", "approve", "1", "--id"); !got.Approved || got.AgentID != "1" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,95 @@
+package record
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// A State is how the process is at the moment, for the metrics that are no counts.
+type State struct {
+	Version, Commit, Go string
+	ConfigHash          string    // of the configuration that is served
+	CertificateExpires  time.Time // of the listeners; zero: they have none
+	Services            []ServiceState
+}
+
+// A ServiceState is how one service is at the moment.
+type ServiceState struct {
+	ID                string
+	UnderWay, Waiting int            // calls, and those that wait for a place among them
+	Breakers          map[string]int // intents whose breaker is in a state, without those that are closed
+	Backlog           store.Backlog
+}
+
+// stateFor is how long a State is told again: whoever reaches the listener may ask, and reading it costs.
+const stateFor = time.Second
+
+// Watch has a State read when metrics are gathered, once a second at most.
+func (m *Metrics) Watch(now func() time.Time, read func() State) {
+	m.registry.MustRegister(&watched{now: now, read: read})
+}
+
+type watched struct {
+	now  func() time.Time
+	read func() State
+	mu   sync.Mutex
+	at   time.Time
+	last State
+}
+
+func (w *watched) state() State {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now := w.now(); w.at.IsZero() || now.Sub(w.at).Abs() >= stateFor {
+		w.last, w.at = w.read(), now
+	}
+	return w.last
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("uimgate_"+name, help, labels, nil)
+}
+
+var (
+	buildInfo   = describe("build_info", "What runs; always 1.", "version", "commit", "go")
+	configInfo  = describe("config_info", "Which configuration is served, by the hash over its files; always 1.", "hash")
+	certificate = describe("certificate_expires_timestamp_seconds", "When the certificate of the listeners expires.")
+	calls       = describe("upstream_calls", "Calls under way to the service, and waiting for a place among them.", "service", "state")
+	breakers    = describe("upstream_breakers", "Intents whose breaker is not closed, by its state.", "service", "state")
+	waiting     = describe("agents_waiting", "Agents that agreed and wait for the operator's approval.", "service")
+	unresolved  = describe("unresolved_charges", "Charges of calls of unknown outcome.", "service")
+)
+
+// Describe implements prometheus.Collector.
+func (*watched) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{buildInfo, configInfo, certificate, calls, breakers, waiting, unresolved} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (w *watched) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	s := w.state()
+	gauge(buildInfo, 1, s.Version, s.Commit, s.Go)
+	gauge(configInfo, 1, s.ConfigHash)
+	if !s.CertificateExpires.IsZero() {
+		gauge(certificate, float64(s.CertificateExpires.Unix()))
+	}
+	for i := range s.Services {
+		service := &s.Services[i]
+		gauge(calls, float64(service.UnderWay), service.ID, "under_way")
+		gauge(calls, float64(service.Waiting), service.ID, "waiting")
+		for _, state := range []string{"half-open", "open"} {
+			gauge(breakers, float64(service.Breakers[state]), service.ID, state)
+		}
+		gauge(waiting, float64(service.Backlog.Waiting), service.ID)
+		gauge(unresolved, float64(service.Backlog.Unresolved), service.ID)
+	}
+}

@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"context"
+	"crypto/x509"
+	"runtime"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// stateWithin bounds what the metrics wait for the store.
+const stateWithin = 2 * time.Second
+
+// state is how the process is now, for its metrics.
+func (p *process) state() record.State {
+	ctx, cancel := context.WithTimeout(context.Background(), stateWithin)
+	defer cancel()
+	snapshot := p.directory.Current()
+	out := record.State{Version: p.Version, Commit: p.Commit, Go: runtime.Version(), ConfigHash: snapshot.Hash}
+	if c := p.live.Load().certificate; c != nil && len(c.Certificate) > 0 {
+		if leaf, err := x509.ParseCertificate(c.Certificate[0]); err == nil {
+			out.CertificateExpires = leaf.NotAfter
+		}
+	}
+	for _, s := range snapshot.Services() {
+		one := record.ServiceState{ID: s.ID, Breakers: map[string]int{}}
+		one.UnderWay, one.Waiting = s.Upstream.UnderWay()
+		stopped, _ := s.Upstream.Breakers()
+		for _, state := range stopped {
+			one.Breakers[state]++
+		}
+		var err error
+		if one.Backlog, err = p.store.Backlog(ctx, s.ID); err != nil {
+			p.Log.Warn("what waits for the operator is not known", zap.String("service", s.ID), zap.Error(err))
+		}
+		out.Services = append(out.Services, one)
+	}
+	return out
+}
+
+// underWay is how many calls to the services are under way.
+func (p *process) underWay() (calls int) {
+	for _, s := range p.directory.Current().Services() {
+		n, _ := s.Upstream.UnderWay()
+		calls += n
+	}
+	return calls
+}
+
+// A timedStore measures how long calls wait for the store.
+type timedStore struct {
+	*sqlstore.Store
+	took func(operation string, took time.Duration)
+	now  func() time.Time
+}
+
+func (s timedStore) since(operation string, began time.Time) { s.took(operation, s.now().Sub(began)) }
+
+// Begin is that of the store.
+func (s timedStore) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
+	defer s.since("begin", s.now())
+	return s.Store.Begin(ctx, r)
+}
+
+// Settle is that of the store. Where nothing is on record it asks nobody, and is not measured.
+func (s timedStore) Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error) {
+	if a.Recorded {
+		defer s.since("settle", s.now())
+	}
+	return s.Store.Settle(ctx, a, to)
+}
+
+// Lease is that of the store.
+func (s timedStore) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
+	defer s.since("lease", s.now())
+	return s.Store.Lease(ctx, r)
+}
+
+// Used is that of the store.
+func (s timedStore) Used(service string, id pat.AgreementID) bool { return s.Store.Used(service, id) }
