@@ -15,6 +15,14 @@ type Fill struct {
 	DiscoveryURL string // uim-api-discovery
 	ExecuteURL   string // uim-api-execute
 	Issuer       string // uim-issuer
+
+	IssueURL      string // uim-pat-issue
+	RenewURL      string // uim-pat-renew
+	RevokeURL     string // uim-pat-revoke
+	IntrospectURL string // uim-pat-introspect
+	KeysURL       string // uim-jwks
+	OpenAPIURL    string // uim-openapi
+	ErrorsURL     string // uim-errors
 }
 
 // Published returns agents.json as it is served: the operator's document byte for byte, with the members of fill where
@@ -28,6 +36,13 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 		{"uim-api-discovery", fill.DiscoveryURL},
 		{"uim-api-execute", fill.ExecuteURL},
 		{"uim-issuer", fill.Issuer},
+		{"uim-pat-issue", fill.IssueURL},
+		{"uim-pat-renew", fill.RenewURL},
+		{"uim-pat-revoke", fill.RevokeURL},
+		{"uim-pat-introspect", fill.IntrospectURL},
+		{"uim-jwks", fill.KeysURL},
+		{"uim-openapi", fill.OpenAPIURL},
+		{"uim-errors", fill.ErrorsURL},
 	} {
 		if m.value == "" {
 			continue

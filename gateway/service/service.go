@@ -78,6 +78,9 @@ func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 	return d.Catalog.Published(intents.Fill{
 		PublicKey: publicKey, PolicyURL: d.At("/api/policy"), DiscoveryURL: d.At("/api/intents/search"),
 		ExecuteURL: d.At("/api/intents/execute"), Issuer: d.Issuer,
+		IssueURL: d.At("/api/pat/issue"), RenewURL: d.At("/api/pat/renew"), RevokeURL: d.At("/api/pat/revoke"),
+		IntrospectURL: d.At("/api/pat/introspect"), KeysURL: d.At("/.well-known/jwks.json"), OpenAPIURL: d.At("/openapi.json"),
+		ErrorsURL: d.At("/errors"),
 	})
 }
 

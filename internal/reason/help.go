@@ -18,8 +18,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 		"operator. A token also ends a minute after it was renewed: use the newer one.",
 
 	InsufficientPermissions: "The policy permits this agent nothing of what was asked for, or the operator admits agents by name and this " +
-		"one " +
-		"is not among them. details.scope_omitted lists what was asked for and why it was left out.",
+		"one is not among them. details.scope_omitted lists what was asked for and why it was left out.",
 	ScopeExceeded: "The PAT was issued for other intents. Its scope stands in the answer of /api/pat/issue. Agree again with a scope " +
 		"that holds details.scope_needed, or without one for everything the policy permits.",
 	PolicyViolation: "A prohibition of the policy covers this call. details.rule names it; it is a uid, or a JSON pointer into the " +
