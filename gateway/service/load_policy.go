@@ -117,10 +117,12 @@ func (l *loading) world(s *Definition, c *config.Service) odrl.World {
 		w.Parties[iri] = odrl.Party{AgentID: p.AgentID, KeyID: p.Key}
 	}
 	for _, in := range s.Catalog.Intents() {
+		asset := odrl.Asset{UID: in.UID.String(), Namespace: in.UID.Namespace, Name: in.UID.Name, Title: in.Name}
 		if in.Retired {
-			continue
+			w.Retired = append(w.Retired, asset)
+		} else {
+			w.Intents = append(w.Intents, asset)
 		}
-		w.Intents = append(w.Intents, odrl.Asset{UID: in.UID.String(), Namespace: in.UID.Namespace, Name: in.UID.Name, Title: in.Name})
 	}
 	hosts := slices.Clone(s.Catalog.Namespaces())
 	hosts = append(hosts, c.Hosts...)

@@ -70,7 +70,7 @@ type normalizer struct {
 // rule is split per action, target and assignee.
 func (n *normalizer) expand() {
 	for _, ref := range n.d.Asset {
-		if _, err := n.w.resolve(ref.Name()); err != nil && !n.Problems.Full() {
+		if _, err := n.w.resolve(ref.Name()); err != nil && !n.Problems.Full() && !n.warnRetired("asset", ref) {
 			n.Problems.Errorf("target", ref.Pointer, "the asset %v", err)
 		}
 	}
@@ -159,7 +159,7 @@ func (n *normalizer) sensible(node *model.Rule, a model.Action) bool {
 
 func (n *normalizer) targets(node *model.Rule) []*Target {
 	var list []*Target
-	seen := map[string]bool{}
+	seen, retired := map[string]bool{}, false
 	for _, ref := range node.Targets {
 		if n.Problems.Full() {
 			return nil
@@ -169,7 +169,11 @@ func (n *normalizer) targets(node *model.Rule) []*Target {
 		}
 		t, err := n.w.resolve(ref.Name())
 		if err != nil {
-			n.Problems.Errorf("target", ref.Pointer, "the target %v", err)
+			if n.warnRetired("target", ref) {
+				retired = true
+			} else {
+				n.Problems.Errorf("target", ref.Pointer, "the target %v", err)
+			}
 			continue
 		}
 		if !seen[t.Name] {
@@ -180,10 +184,19 @@ func (n *normalizer) targets(node *model.Rule) []*Target {
 	if len(list) > 0 || n.Problems.Failed() {
 		return list
 	}
-	if node.Kind == model.Obligation {
+	if node.Kind == model.Obligation && !retired {
 		return []*Target{{EveryIntent, n.w.byName[EveryIntent]}}
 	}
-	return nil // refused before
+	return nil // refused before, or about nothing that can be called
+}
+
+// warnRetired warns of a name of intents that are all retired, and reports whether it is one.
+func (n *normalizer) warnRetired(what string, ref model.Reference) bool {
+	if !n.w.retired(ref.Name()) {
+		return false
+	}
+	n.Problems.Warnf("retired", ref.Pointer, "the %s %s is retired: nothing follows from this; leave it out", what, model.Quote(ref.Name()))
+	return true
 }
 
 // aboutTheCall recognises the targets of UIM duties that are no assets: the payload that is signed, the

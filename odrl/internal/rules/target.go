@@ -26,6 +26,8 @@ type World struct {
 	Hosts []string
 	// Intents are the assets.
 	Intents []Asset
+	// Retired are assets of before. A policy may name them still; nothing follows from it.
+	Retired []Asset
 	// Parties maps an IRI of the policy to the agent it names.
 	Parties map[string]Party
 	// AnyAssignee reads an assignee that Parties does not name as "every agent".
@@ -57,6 +59,7 @@ type Catalog struct {
 	byMiddle map[string][]int
 	facts    *model.Facts // of the document; nil: none
 	cache    map[string]resolved
+	past     *Catalog // of the retired; nil: none
 }
 
 type resolved struct {
@@ -79,7 +82,19 @@ func newWorld(w World) *Catalog {
 		x.byTitle[a.Title] = append(x.byTitle[a.Title], i)
 		x.byMiddle[a.Name] = append(x.byMiddle[a.Name], i)
 	}
+	if len(w.Retired) > 0 {
+		x.past = newWorld(World{Hosts: w.Hosts, Intents: w.Retired})
+	}
 	return x
+}
+
+// retired reports whether a target names nothing but retired intents.
+func (w *Catalog) retired(iri string) bool {
+	if w.past == nil {
+		return false
+	}
+	_, err := w.past.resolve(iri)
+	return err == nil
 }
 
 func (w *Catalog) addHost(h string) {
