@@ -37,14 +37,16 @@ func canonicals[T any](list []T, of func(T) string) []string {
 	return out
 }
 
-// constraintMeaning is the canonical text of a constraint.
+// constraintMeaning is the canonical text of a constraint. That of a logical one is as long as its name: it has the hash
+// of its parts, or each level would write anew what is below it.
 func constraintMeaning(c *model.Constraint) string {
 	if c.Logic != "" {
 		parts := canonicals(c.Operands, constraintMeaning)
-		if c.Logic == "andSequence" {
-			return sequence([]string{c.Logic, sequence(parts)})
+		if c.Logic != "andSequence" {
+			slices.Sort(parts)
 		}
-		return sequence([]string{c.Logic, list(parts)})
+		sum := sha256.Sum256([]byte(sequence(parts)))
+		return sequence([]string{c.Logic, hex.EncodeToString(sum[:])})
 	}
 	values := make([]string, 0, len(c.Right)+len(c.RightRef))
 	for i := range c.Right {

@@ -10,11 +10,12 @@ type checker struct {
 	d     *Document
 	facts *Facts
 	seen  map[*Rule]bool
+	forms forms
 }
 
 // Check reports everything that makes the policy invalid.
 func (l *Library) Check(d *Document) {
-	c := &checker{Names: l.Names, d: d, facts: l.facts, seen: map[*Rule]bool{}}
+	c := &checker{Names: l.Names, d: d, facts: l.facts, seen: map[*Rule]bool{}, forms: forms{}}
 	if d.uid == "" && !d.written("@id") {
 		c.Problems.Doubtf("uid", d.Pointer, "a policy needs a uid: an IRI that names it")
 	}
@@ -141,7 +142,7 @@ func (c *checker) constraints(list []*Constraint) {
 func (c *checker) distinct(x *Constraint) {
 	seen := map[string]bool{}
 	for _, o := range x.Operands {
-		form := CanonicalConstraint(o)
+		form := c.forms.part(o)
 		if seen[form] {
 			c.Problems.Warnf("same-operands", o.Pointer, "%s compares the same thing twice", x.Logic)
 		}

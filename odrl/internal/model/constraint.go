@@ -1,6 +1,8 @@
 package model
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -21,19 +23,24 @@ func Flatten(list []*Constraint) []*Constraint {
 }
 
 // CanonicalConstraint is the RFC 8785 form of a constraint, for comparing and for limit ids.
-func CanonicalConstraint(c *Constraint) string {
-	b, err := strictjson.Canonical(constraintTree(c))
+func CanonicalConstraint(c *Constraint) string { return forms{}.of(c) }
+
+// forms has the parts of logical constraints in their canonical form, each made once.
+type forms map[*Constraint]string
+
+func (f forms) of(c *Constraint) string {
+	b, err := strictjson.Canonical(f.tree(c))
 	if err != nil { // only texts are in the tree
 		return c.Pointer
 	}
 	return string(b)
 }
 
-func constraintTree(c *Constraint) map[string]any {
+func (f forms) tree(c *Constraint) map[string]any {
 	if c.Logic != "" {
 		list := make([]string, 0, len(c.Operands))
 		for _, operand := range c.Operands {
-			list = append(list, CanonicalConstraint(operand))
+			list = append(list, f.part(operand))
 		}
 		if c.Logic != "andSequence" {
 			slices.Sort(list)
@@ -41,6 +48,22 @@ func constraintTree(c *Constraint) map[string]any {
 		return map[string]any{c.Logic: list}
 	}
 	return map[string]any{"leftOperand": c.Operand, "operator": c.Operator, "rightOperand": c.Texts(), "unit": c.Unit.IRI}
+}
+
+// part is the canonical form of a part of a logical constraint. One that is logical itself stands there by its hash: a
+// text in a text in a text grows with each of them.
+func (f forms) part(c *Constraint) string {
+	form, known := f[c]
+	if known {
+		return form
+	}
+	form = f.of(c)
+	if c.Logic != "" {
+		sum := sha256.Sum256([]byte(form))
+		form = hex.EncodeToString(sum[:])
+	}
+	f[c] = form
+	return form
 }
 
 // String words a constraint: leftOperand operator rightOperand.

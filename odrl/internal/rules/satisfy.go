@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -63,66 +64,90 @@ func satisfiable(n *model.Names, demands []demand) (example map[string][]string,
 	return example, true
 }
 
-// solve returns domains in which the demands are met, or nil.
+// solve returns domains in which the demands are met, or nil. It keeps what it is given.
 func (s search) solve(state domains, demands []demand) domains {
+	state, open := maps.Clone(state), slices.Clone(demands)
+	for _, loose := range []bool{false, true} { // what must be known first
+		var logical []demand
+		left := len(open)
+		for _, d := range open {
+			switch {
+			case d.loose != loose:
+				continue
+			case d.c.Logic != "":
+				logical = append(logical, d)
+				continue
+			}
+			if s.step(left) {
+				return state
+			}
+			if !state.narrow(d) {
+				return nil
+			}
+			left--
+		}
+		open = slices.DeleteFunc(open, func(d demand) bool { return d.loose == loose })
+		if len(logical) > 0 {
+			return s.branch(state, logical[0], append(logical[1:], open...))
+		}
+	}
+	s.step(0)
+	return state
+}
+
+// step counts one step over so many demands, and reports whether the search has to end.
+func (s search) step(demands int) bool {
 	*s.steps--
-	*s.all += 1 + len(demands)
-	if len(demands) == 0 || *s.steps < 0 || *s.all > maxSearches {
+	*s.all += 1 + demands
+	return *s.steps < 0 || *s.all > maxSearches
+}
+
+// branch tries the ways in which a logical constraint can come out as demanded, beside the rest.
+func (s search) branch(state domains, d demand, rest []demand) domains {
+	if s.step(len(rest)) {
 		return state
 	}
-	i := next(demands)
-	d := demands[i]
-	rest := slices.Delete(slices.Clone(demands), i, i+1)
-	if d.c.Logic == "" {
-		if state = state.with(d); state == nil {
-			return nil
-		}
-		return s.solve(state, rest)
-	}
-	for _, branch := range d.branches() {
-		if found := s.solve(state, slices.Concat(rest, branch)); found != nil {
+	for way := range d.ways() {
+		*s.all += len(way)
+		if found := s.solve(state, slices.Concat(rest, way)); found != nil {
 			return found
 		}
 	}
 	return nil
 }
 
-// next picks the demand to look at: plain before logical, firm before loose.
-func next(demands []demand) int {
-	for rank := range 4 {
-		if i := slices.IndexFunc(demands, func(d demand) bool { return d.loose == (rank >= 2) && (d.c.Logic != "") == (rank%2 == 1) }); i >= 0 {
-			return i
-		}
-	}
-	return 0
-}
-
-// branches are the ways in which a logical constraint can come out as demanded.
-func (d demand) branches() [][]demand {
+// ways are those in which a logical constraint can come out as demanded. Each is made when it is asked for: xone of n
+// has n ways of n demands.
+func (d demand) ways() iter.Seq[[]demand] {
 	part := func(c *model.Constraint, negate bool) demand { return demand{d.scope, c, negate, d.loose} }
-	var ways [][]demand
-	switch {
-	case d.c.Logic == "xone" && d.negate:
-		return [][]demand{nil} // none, or several: not worth the search
-	case d.c.Logic == "xone":
-		for i := range d.c.Operands {
-			var way []demand
-			for j, o := range d.c.Operands {
-				way = append(way, part(o, i != j))
-			}
-			ways = append(ways, way)
+	return func(try func([]demand) bool) {
+		all := make([]demand, 0, len(d.c.Operands))
+		for _, o := range d.c.Operands {
+			all = append(all, part(o, d.negate))
 		}
-		return ways
+		switch {
+		case d.c.Logic == "xone" && d.negate:
+			try(nil) // none, or several: not worth the search
+		case d.c.Logic != "xone" && (d.c.Logic == "or") == d.negate:
+			try(all)
+		case d.c.Logic != "xone":
+			for i := range all {
+				if !try(all[i : i+1]) {
+					return
+				}
+			}
+		default:
+			for i := range all {
+				way := slices.Clone(all)
+				for j := range way {
+					way[j].negate = i != j
+				}
+				if !try(way) {
+					return
+				}
+			}
+		}
 	}
-	var all []demand
-	for _, o := range d.c.Operands {
-		all = append(all, part(o, d.negate))
-		ways = append(ways, all[len(all)-1:])
-	}
-	if (d.c.Logic == "or") == d.negate {
-		return [][]demand{all}
-	}
-	return ways
 }
 
 var negations = map[string]string{
@@ -130,12 +155,12 @@ var negations = map[string]string{
 	"within": "outside", "outside": "within",
 }
 
-// with narrows the domain of a demand's variable; nil where nothing is left.
-func (s domains) with(d demand) domains {
+// narrow narrows the domain of a demand's variable, and reports whether anything is left.
+func (s domains) narrow(d demand) bool {
 	variable, operand := d.variable()
 	dom, known := s[variable]
 	if d.loose && !known && variable != clock && variable != "dateTime" {
-		return s // unknown: it binds
+		return true // unknown: it binds
 	}
 	if !known {
 		dom = newDomain(operand)
@@ -149,14 +174,11 @@ func (s domains) with(d demand) domains {
 	case d.c.Left().Codes == nil || !d.loose && !d.negate:
 		dom.narrow(d.c, operator)
 	case !dom.near(d, operator): // what is inside a code is neither it nor another
-		return nil
+		return false
 	}
-	if _, ok := dom.possible(); !ok {
-		return nil
-	}
-	out := maps.Clone(s)
-	out[variable] = dom
-	return out
+	s[variable] = dom
+	_, possible := dom.possible()
+	return possible
 }
 
 // near narrows by a comparison of codes that must only not come out otherwise, or must fail; false where that cannot be.
