@@ -82,7 +82,8 @@ type publication struct {
 	agents  atomic.Pointer[agentsFile]
 	front   once
 	entry   once
-	openAPI once
+	openAPI once // by intent_uid
+	each    once // an operation for each intent
 }
 
 func newPublication(s *service.Definition) *publication {
@@ -137,6 +138,10 @@ func (p *publication) entryPoints() (document, error) {
 
 func (p *publication) openAPIDocument() (document, error) {
 	return p.openAPI.get(p.service, "application/json", page.OpenAPI)
+}
+
+func (p *publication) openAPIPerIntent() (document, error) {
+	return p.each.get(p.service, "application/json", page.OpenAPIPerIntent)
 }
 
 // publications are those of one generation of the configuration. A reload makes other services, and so other documents.

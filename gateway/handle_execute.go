@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// execute answers POST /api/intents/execute. The PAT is accepted before the body is read. UIM core 3.2.
+// execute answers POST /api/intents/execute, and /api/intents/execute/{intent_uid}, whose body names no intent. The PAT is
+// accepted before the body is read. UIM core 3.2.
 func (s *Server) execute(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	began := s.now()
@@ -46,6 +48,9 @@ func (s *Server) execute(c echo.Context) error {
 			tree, err := wire.ReadObject(r, x.service.MaxBody)
 			if err != nil {
 				return execute.Request{}, err
+			}
+			if c.Param("uid") != "" {
+				return parseNamed(tree, x.service, c.Param("uid"))
 			}
 			return parseExecute(tree, x.service)
 		},
@@ -121,6 +126,22 @@ func parseExecute(tree strictjson.Object, s *service.Service) (execute.Request, 
 		IntentUID: outer.Text("intent_uid", true), Parameters: outer.Object("parameters"), At: outer.Pointer("parameters"), Proof: proof,
 	}
 	return r, parsed(s, r, outer)
+}
+
+// parseNamed reads the body of a call whose path names the intent.
+func parseNamed(tree strictjson.Object, s *service.Service, path string) (execute.Request, error) {
+	uid, err := url.PathUnescape(path)
+	if err != nil {
+		return execute.Request{}, reason.IntentNotFound.Refusal("The path holds no intent uid.")
+	}
+	m := wire.NewMembers(tree)
+	r := execute.Request{
+		IntentUID: uid, Proof: m.Text("proof", false), Parameters: m.Object("parameters"), At: m.Pointer("parameters"),
+	}
+	if named := m.Text("intent_uid", false); named != "" && named != uid {
+		return r, m.Wrong("intent_uid", "is another intent than that of the path")
+	}
+	return r, parsed(s, r, m)
 }
 
 // parsed reports what is wrong with the objects of a body: before anything else, parameters of the intent that stand

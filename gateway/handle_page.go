@@ -34,9 +34,14 @@ func (s *Server) front(c echo.Context) error {
 	return serve(c, p)
 }
 
-// openAPI answers GET /openapi.json.
+// openAPI answers GET /openapi.json; with ?per-intent each intent is an operation of its own.
 func (s *Server) openAPI(c echo.Context) error {
-	p, err := s.publication(exchangeOf(c).service).openAPIDocument()
+	made := s.publication(exchangeOf(c).service)
+	build := made.openAPIDocument
+	if c.QueryParams().Has("per-intent") {
+		build = made.openAPIPerIntent
+	}
+	p, err := build()
 	if err != nil {
 		return reason.Internal.Refusal("openapi.json could not be written.").Because(err)
 	}

@@ -78,10 +78,13 @@ func (s *Server) routes(e *echo.Echo) {
 	post(s.renew, "/api/pat/renew", "/pat/renew")
 	post(s.revoke, "/api/pat/revoke", "/pat/revoke")
 	post(s.introspect, "/api/pat/introspect", "/pat/introspect")
-	post(s.execute, "/api/intents/execute", "/uim/execute")
+	post(s.execute, "/api/intents/execute", "/uim/execute", "/api/intents/execute/:uid")
 	// Which would be an intent's uid otherwise.
-	e.Match([]string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPut},
-		"/api/intents/execute", onlyPost)
+	for _, path := range []string{"/api/intents/execute", "/api/intents/execute/:uid"} {
+		e.Match([]string{
+			http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPut,
+		}, path, onlyPost)
+	}
 }
 
 func onlyPost(c echo.Context) error {

@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/service"
@@ -15,9 +16,9 @@ const openAPIIntents = 1000
 // tree is a JSON object in the making.
 type tree = map[string]any
 
-// OpenAPI describes the execute call for tools, as OpenAPI 3.1: one path, one request schema per
-// intent, distinguished by intent_uid. Retired intents are left out. After the first openAPIIntents intents the rest is
-// left out too, and the description notes that.
+// OpenAPI describes the endpoints of a service for tools, as OpenAPI 3.1. The execute call is one operation, with one
+// request schema per intent, distinguished by intent_uid. Retired intents are left out. After the first openAPIIntents
+// intents the rest is left out too, and the description notes that.
 func OpenAPI(s *service.Definition) ([]byte, error) {
 	offered := s.Offered()
 	described := offered[:min(len(offered), openAPIIntents)]
@@ -32,28 +33,35 @@ func OpenAPI(s *service.Definition) ([]byte, error) {
 		mapping[in.UID.String()] = component(key)
 		answers.add(in.Intent, key, schemas)
 	}
+	paths := endpoints()
+	paths["/api/intents/execute"] = tree{"post": tree{
+		"operationId": "execute", "summary": "Execute one intent", "security": withPAT(), "tags": []any{tagIntents},
+		"description": "The body names the intent and carries its parameters. What the agreed policy does not permit is refused.",
+		"parameters":  executeHeaders(),
+		"requestBody": body(tree{"oneOf": calls, "discriminator": tree{"propertyName": "intent_uid", "mapping": mapping}}),
+		"responses":   executed(s, answers.schema()),
+	}}
+	return describe(s, len(described), paths, schemas)
+}
+
+// executed are the answers to a call whose output has this schema.
+func executed(s *service.Definition, output any) tree {
+	return tree{
+		"200": tree{
+			"description": "The output of the intent.", "headers": resultHeaders(s.License),
+			"content": tree{"application/json": tree{"schema": output}},
+		},
+		"default": refused(),
+	}
+}
+
+// describe writes the document of these paths and schemas; described is how many intents are in it.
+func describe(s *service.Definition, described int, paths, schemas tree) ([]byte, error) {
 	doc := tree{
 		"openapi": "3.1.0",
-		"info":    info(s, len(described), len(offered)),
+		"info":    info(s, described, len(s.Offered())),
 		"servers": []any{tree{"url": strings.TrimSuffix(s.PublicURL.String(), "/")}},
-		"paths": tree{"/api/intents/execute": tree{"post": tree{
-			"operationId": "execute", "summary": "Execute one intent", "security": []any{tree{"pat": []any{}}},
-			"description": "The body names the intent and carries its parameters. What the agreed policy does not permit is refused.",
-			"parameters":  executeHeaders(),
-			"requestBody": tree{"required": true, "content": tree{"application/json": tree{"schema": tree{
-				"oneOf": calls, "discriminator": tree{"propertyName": "intent_uid", "mapping": mapping},
-			}}}},
-			"responses": tree{
-				"200": tree{
-					"description": "The output of the intent.", "headers": resultHeaders(s.License),
-					"content": tree{"application/json": tree{"schema": answers.schema()}},
-				},
-				"default": tree{
-					"description": "What is wrong, where, and what to do.",
-					"content":     tree{"application/json": tree{"schema": tree{"$ref": component("Error")}}},
-				},
-			},
-		}}},
+		"paths":   paths,
 		"components": tree{
 			"schemas": schemas,
 			"securitySchemes": tree{"pat": tree{
@@ -99,30 +107,35 @@ func componentKey(uid intents.UID) string { return strings.ReplaceAll(uid.String
 
 func component(key string) string { return "#/components/schemas/" + key }
 
+// callSchema is the body of a call that names its intent.
 func callSchema(in *intents.Intent, key string) tree {
-	schema := tree{
-		"type": "object", "title": in.Name, "additionalProperties": false,
-		"properties": tree{
-			"intent_uid": tree{"const": in.UID.String(), "type": "string"},
-			"parameters": tree{"$ref": component(key + ".parameters")},
-			"proof": tree{
-				"type":        "string",
-				"description": "A uim-proof+jwt, where a call charges or the service asks for signed calls; the header UIM-Proof does as well.",
-			},
-		},
-	}
-	required := []any{"intent_uid"}
-	for i := range in.Inputs {
-		if in.Inputs[i].Required {
-			required = append(required, "parameters")
-			break
-		}
-	}
-	schema["required"] = required
+	schema := bodySchema(in, key, true)
 	if in.Description != "" {
 		schema["description"] = in.Description
 	}
 	return schema
+}
+
+// bodySchema is the body of a call; named: it names the intent.
+func bodySchema(in *intents.Intent, key string, named bool) tree {
+	properties := tree{
+		"parameters": tree{"$ref": component(key + ".parameters")},
+		"proof": tree{
+			"type":        "string",
+			"description": "A uim-proof+jwt, where a call charges or the service asks for signed calls; the header UIM-Proof does as well.",
+		},
+	}
+	required := []any{}
+	if named {
+		properties["intent_uid"] = tree{"const": in.UID.String(), "type": "string"}
+		required = append(required, "intent_uid")
+	}
+	if slices.ContainsFunc(in.Inputs, func(p intents.Parameter) bool { return p.Required }) {
+		required = append(required, "parameters")
+	}
+	return tree{
+		"type": "object", "title": in.Name, "additionalProperties": false, "properties": properties, "required": required,
+	}
 }
 
 // answerSchemas collect what a call can return.
@@ -161,6 +174,8 @@ func errorSchema() tree {
 					"type": "object", "required": []any{"reason"},
 					"properties": tree{
 						"reason":      tree{"type": "string", "description": "The exact cause, such as PARAMETER_OUT_OF_RANGE."},
+						"help_url":    tree{"type": "string", "format": "uri", "description": "The page that explains the reason."},
+						"request_id":  tree{"type": "string", "description": "Finds the request in the service's log."},
 						"uim_code":    text,
 						"suggestion":  tree{"type": "string", "description": "What to do about it."},
 						"retry_after": tree{"type": "integer", "minimum": 1, "description": "Seconds."},
@@ -169,7 +184,8 @@ func errorSchema() tree {
 							"description": "Of a call that failed: whether it may have taken effect.",
 						},
 						"violations": tree{"type": "array", "items": tree{"type": "object", "properties": tree{
-							"pointer": text, "keyword": text, "reason": text, "message": text,
+							"pointer": tree{"type": "string", "description": "RFC 6901, into the whole body that was sent."},
+							"keyword": text, "reason": text, "message": text,
 						}}},
 					},
 				},
@@ -179,29 +195,34 @@ func errorSchema() tree {
 }
 
 func executeHeaders() []any {
-	header := func(name, description string, most int) any {
-		return tree{
-			"name": name, "in": "header", "required": false, "description": description,
-			"schema": tree{"type": "string", "minLength": 1, "maxLength": most},
-		}
-	}
 	return []any{
 		header("Idempotency-Key", "Makes repeating the call harmless for 24 hours: visible ASCII.", 128),
-		header("UIM-Proof", "A uim-proof+jwt, where a call charges or the service asks for signed calls.", 16<<10),
+		proofHeader(),
+	}
+}
+
+func proofHeader() any {
+	return header("UIM-Proof", "A uim-proof+jwt, where a call charges or the service asks for signed calls, and for a renewal.", 16<<10)
+}
+
+func header(name, description string, most int) any {
+	return tree{
+		"name": name, "in": "header", "required": false, "description": description,
+		"schema": tree{"type": "string", "minLength": 1, "maxLength": most},
 	}
 }
 
 func resultHeaders(license string) tree {
-	header := func(description string) any {
+	field := func(description string) any {
 		return tree{"description": description, "schema": tree{"type": "string"}}
 	}
 	out := tree{
-		"UIM-Request-ID": header("Finds the call in the service's log."),
-		"RateLimit":      header("How many calls are left, and until when."),
-		"UIM-Charge":     header("What the call cost."),
+		"UIM-Request-ID": field("Finds the call in the service's log."),
+		"RateLimit":      field("How many calls are left, and until when."),
+		"UIM-Charge":     field("What the call cost."),
 	}
 	if license != "" {
-		out["UIM-License"] = header("The licence of the output: " + license)
+		out["UIM-License"] = field("The licence of the output: " + license)
 	}
 	return out
 }

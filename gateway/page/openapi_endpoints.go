@@ -1,0 +1,114 @@
+package page
+
+// The tags of the operations.
+const (
+	tagDocuments = "documents"
+	tagIntents   = "intents"
+	tagTokens    = "tokens"
+)
+
+// endpoints are the paths of every service beside the calls of its intents.
+func endpoints() tree {
+	return tree{
+		"/agents.json": get("agentsFile", "What is offered, and each endpoint", tagDocuments, tree{"type": "object"}),
+		"/api/policy": get("policy",
+			"The policy to agree to; its ETag is its digest: sha-256 over the RFC 8785 form", tagDocuments, tree{"type": "object"}),
+		"/.well-known/jwks.json": get("keys", "The keys that PATs are signed with", tagDocuments, tree{"type": "object"}),
+		"/api/intents/search":    get("search", "Search the intents", tagIntents, tree{"type": "object"}, searchParameters()...),
+		"/api/intents/{intent_uid}": get("intent", "One intent", tagIntents, tree{"type": "object"}, tree{
+			"name": "intent_uid", "in": "path", "required": true, "schema": tree{"type": "string"},
+		}),
+		"/api/pat/issue": post("issue", "Agree to the policy: a signed agreement for a PAT", false, agreementBody(), patAnswer()),
+		"/api/pat/renew": post("renew", "A PAT that expires later, under the same agreement", true, nil, patAnswer(), proofHeader()),
+		"/api/pat/revoke": post("revoke", "End a PAT, and every renewal of it", false, object(tree{"token": tree{"type": "string"}}, "token"),
+			tree{"type": "object"}),
+		"/api/pat/introspect": post("introspect", "The state of the PAT that is sent", true, nil,
+			object(tree{"active": tree{"type": "boolean"}}, "active")),
+	}
+}
+
+func get(id, summary, tag string, answer tree, parameters ...any) tree {
+	operation := tree{"operationId": id, "summary": summary, "tags": []any{tag}, "responses": answered(answer)}
+	if len(parameters) > 0 {
+		operation["parameters"] = parameters
+	}
+	return tree{"get": operation}
+}
+
+// post is an operation at the desk; bearer: it takes the PAT.
+func post(id, summary string, bearer bool, sent, answer tree, parameters ...any) tree {
+	operation := tree{"operationId": id, "summary": summary, "tags": []any{tagTokens}, "responses": answered(answer)}
+	if bearer {
+		operation["security"] = withPAT()
+	}
+	if sent != nil {
+		operation["requestBody"] = body(sent)
+	}
+	if len(parameters) > 0 {
+		operation["parameters"] = parameters
+	}
+	return tree{"post": operation}
+}
+
+func answered(schema tree) tree {
+	return tree{
+		"200":     tree{"description": "As asked for.", "content": tree{"application/json": tree{"schema": schema}}},
+		"default": refused(),
+	}
+}
+
+// refused is every answer that is an error.
+func refused() tree {
+	return tree{
+		"description": "What is wrong, where, and what to do.",
+		"content":     tree{"application/json": tree{"schema": tree{"$ref": component("Error")}}},
+	}
+}
+
+func body(schema tree) tree {
+	return tree{"required": true, "content": tree{"application/json": tree{"schema": schema}}}
+}
+
+func withPAT() []any { return []any{tree{"pat": []any{}}} }
+
+func object(properties tree, required ...any) tree {
+	return tree{"type": "object", "properties": properties, "required": required}
+}
+
+func agreementBody() tree {
+	schema := object(tree{
+		"agent_id": tree{"type": "string", "minLength": 1, "maxLength": 200, "description": "A name that the agent chooses."},
+		"agent_public_key": tree{
+			"type": []any{"string", "object"}, "description": "PEM, a JWK, or base64 of the DER SubjectPublicKeyInfo.",
+		},
+		"signed_policy": tree{
+			"type": "string", "description": "A uim-agreement+jwt, a compact JWS over the policy, or a detached signature over it.",
+		},
+		"scope": tree{"type": "array", "items": tree{"type": "string"}, "description": "Only these intents."},
+	}, "agent_id", "agent_public_key", "signed_policy")
+	schema["additionalProperties"] = false
+	return schema
+}
+
+func patAnswer() tree {
+	text := tree{"type": "string"}
+	return object(tree{
+		"uim-pat":    tree{"type": "string", "description": "The PAT: send it as Authorization: Bearer <PAT>."},
+		"expires_at": tree{"type": "string", "format": "date-time"}, "agreement_id": text,
+		"scope":         tree{"type": "array", "items": text},
+		"scope_omitted": tree{"type": "array", "items": object(tree{"entry": text, "reason": text}, "entry", "reason")},
+		"status":        tree{"type": "string", "description": "pending, with status 202, where the operator admits agents."},
+	})
+}
+
+func searchParameters() []any {
+	var list []any
+	for _, name := range []string{"query", "tags", "category", "namespace", "intent_name", "page", "page_size"} {
+		kind := "string"
+		if name == "page" || name == "page_size" {
+			kind = "integer"
+		}
+		list = append(list, tree{"name": name, "in": "query", "required": false, "schema": tree{"type": kind}})
+	}
+	return list
+}

@@ -1,0 +1,42 @@
+package page
+
+import (
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/intents"
+)
+
+// OpenAPIPerIntent is OpenAPI with one operation for each intent, at /api/intents/execute/{intent_uid}, for tools that make
+// a function of each operation.
+func OpenAPIPerIntent(s *service.Definition) ([]byte, error) {
+	offered := s.Offered()
+	described := offered[:min(len(offered), openAPIIntents)]
+	schemas, paths, ids := tree{"Error": errorSchema()}, endpoints(), map[string]bool{}
+	for _, in := range described {
+		key := componentKey(in.UID)
+		schemas[key+".parameters"] = in.InputSchemaAt(component(key + ".parameters"))
+		answers := &answerSchemas{}
+		answers.add(in.Intent, key, schemas)
+		id := operationID(in.UID)
+		if ids[id] { // of another namespace
+			id = strings.NewReplacer(".", "_", "-", "_").Replace(in.UID.Namespace) + "_" + id
+		}
+		ids[id] = true
+		operation := tree{
+			"operationId": id, "summary": in.Name, "tags": []any{tagIntents}, "security": withPAT(), "parameters": executeHeaders(),
+			"requestBody": body(bodySchema(in.Intent, key, false)), "responses": executed(s, answers.schema()),
+		}
+		if in.Description != "" {
+			operation["description"] = in.Description
+		}
+		paths["/api/intents/execute/"+in.UID.String()] = tree{"post": operation}
+	}
+	return describe(s, len(described), paths, schemas)
+}
+
+// operationID names an intent as most languages can name a function: search_products_v1.
+func operationID(uid intents.UID) string {
+	_, after, _ := strings.Cut(uid.String(), ":")
+	return strings.NewReplacer(":", "_", "-", "_", ".", "_").Replace(after)
+}
