@@ -81,11 +81,13 @@ An operation that needs what cannot be read is not offered, and what it needs is
 	f.StringVar(&s.options.Namespace, "namespace", "", "the DNS name that the intents belong to, such as example.com")
 	f.StringVar(&s.out, "out", "", "directory to write to (default: the namespace)")
 	f.StringVar(&s.refs, "refs", "", "directory whose files the document's references may read (default: the document's own)")
-	f.StringArrayVar(&s.options.Include, "include", nil, "only operations whose operationId or path matches (* is any text), remembered; repeatable")
+	f.StringArrayVar(&s.options.Include, "include", nil,
+		"only operations whose operationId or path matches (* is any text), remembered; repeatable")
 	f.StringArrayVar(&s.options.Exclude, "exclude", nil, "no operations whose operationId or path matches, remembered; repeatable")
 	f.StringArrayVar(&s.options.Tags, "tag", nil, "only operations with this tag, remembered; repeatable")
 	f.BoolVar(&s.options.All, "all", false, "offer the operations that write, too, and those about access or deletion")
-	f.StringVar(&s.pick, "pick", "", "file (- is stdin) of operationIds, UIDs or \"METHOD /path\", one a line: these are offered, and no others")
+	f.StringVar(&s.pick, "pick", "",
+		"file (- is stdin) of operationIds, UIDs or \"METHOD /path\", one a line: these are offered, and no others")
 	f.BoolVar(&s.review, "review", false, "print a table of all operations, and change nothing")
 	f.BoolVar(&s.force, "force", false, "write everything but the curation anew; what is there is kept as NAME.old")
 	return c

@@ -27,7 +27,8 @@ type call struct {
 	query       []string        // name={placeholder}
 	media       string          // of the body
 	outputs     []any
-	idempotency string // a header that contains an idempotency key
+	headers     []string // Intent.headers
+	idempotency string   // a header that contains an idempotency key
 	notes       []string
 	reported    map[string]bool
 	tree        map[string]any

@@ -251,5 +251,6 @@ func (w *work) unpicked() error {
 	if near := nearest.Name(missing[0], known); near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
-	return fmt.Errorf("%w: %d of the operations picked are not in the document, or excluded, such as %s%s", ErrOptions, len(missing), excerpt(missing[0]), hint)
+	return fmt.Errorf("%w: %d of the operations picked are not in the document, or excluded, such as %s%s",
+		ErrOptions, len(missing), excerpt(missing[0]), hint)
 }

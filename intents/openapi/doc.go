@@ -20,5 +20,5 @@
 // fetched. Size, depth, files, operations and the work for each are bounded.
 //
 // Not supported, and listed for each operation that needs it: bodies other than JSON objects and URL-encoded forms,
-// required headers and cookies, answers that are not JSON, $dynamicRef, callbacks, links and webhooks.
+// required cookies and headers of one call, answers that are not JSON, $dynamicRef, callbacks, links and webhooks.
 package openapi

@@ -56,6 +56,7 @@ type Import struct {
 	UpstreamGuessed   bool   // the document has no usable address
 	IdempotencyHeader string // the header in which operations expect an idempotency key; or empty
 	Credentials       []Credential
+	Givens            []Given
 
 	Intents  []Intent
 	Unmapped []Finding // operations that cannot be offered, without those that nobody wants
@@ -86,8 +87,9 @@ type Intent struct {
 	Safe      bool           // a call changes nothing
 	Tree      map[string]any // the member of intents in agents.json
 
-	below string            // the address without the base path of the service
-	own   map[string]string // texts of the document in place of which the curation has others, by member
+	headers []string          // required ones, which the operator gives
+	below   string            // the address without the base path of the service
+	own     map[string]string // texts of the document in place of which the curation has others, by member
 }
 
 // A Finding is a remark for people about one operation, or about the document where Operation is empty.

@@ -61,6 +61,7 @@ func (w *work) run(ctx context.Context) error {
 		}
 		w.offer(op)
 	}
+	w.givens()
 	return w.unpicked()
 }
 
@@ -182,6 +183,6 @@ func (w *work) offer(op *operation) {
 		w.out.IdempotencyHeader = c.idempotency
 	}
 	w.out.Intents = append(w.out.Intents, Intent{
-		UID: uid, Operation: op.key, Safe: op.effect.reads, Tree: c.tree, below: c.below, own: c.own,
+		UID: uid, Operation: op.key, Safe: op.effect.reads, Tree: c.tree, below: c.below, own: c.own, headers: c.headers,
 	})
 }

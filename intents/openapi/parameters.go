@@ -228,8 +228,8 @@ func (c *call) flatten(name string, schema map[string]any, required bool, wire f
 	return nil
 }
 
-// inHeader rejects required headers: the gateway sends no headers of agents. According to OpenAPI, three headers are
-// not parameters.
+// inHeader rejects required headers that are of one call: the gateway sends no headers of agents. The others are the
+// operator's to give. According to OpenAPI, three headers are not parameters.
 func (c *call) inHeader(name string, required bool) error {
 	switch canonical := http.CanonicalHeaderKey(name); {
 	case canonical == "Accept" || canonical == "Content-Type" || canonical == "Authorization":
@@ -239,6 +239,11 @@ func (c *call) inHeader(name string, required bool) error {
 		c.report("the gateway sends " + canonical + " itself")
 		return nil
 	case c.secret[canonical]:
+		return nil
+	}
+	if required && fixable(name) {
+		c.headers = append(c.headers, name)
+		c.report("it requires the header " + excerpt(name) + ": give it under services[].fixed of " + ConfigFile)
 		return nil
 	}
 	if required {

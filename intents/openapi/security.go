@@ -16,6 +16,8 @@ type Credential struct {
 	// send it.
 	Setting          string
 	Variable, Remark string
+
+	query string // the member of the query that carries it; else empty
 }
 
 var (
@@ -52,16 +54,23 @@ func (w *work) credentials() {
 	}
 }
 
-func credential(name string, s map[string]any) Credential {
+// variableOf names a variable of the environment.
+func variableOf(name string) string {
 	variable := strings.Trim(notVariable.ReplaceAllString(strings.ToUpper(kebab(name)), "_"), "_")
 	if variable == "" || variable[0] >= '0' && variable[0] <= '9' {
 		variable = "API_" + variable
 	}
-	c := Credential{Name: line(name, 60), Variable: strings.TrimRight(variable, "_")}
+	return strings.TrimRight(variable, "_")
+}
+
+func credential(name string, s map[string]any) Credential {
+	c := Credential{Name: line(name, 60), Variable: variableOf(name)}
 	header, in := text(s["name"]), text(s["in"])
 	switch kind, scheme := text(s["type"]), strings.ToLower(text(s["scheme"])); {
 	case kind == "apiKey" && in == "header" && fieldName.MatchString(header):
 		c.Setting = `{header: "` + header + `: ${` + c.Variable + `}"}`
+	case kind == "apiKey" && in == "query" && givenName.MatchString(header):
+		c.query, c.Remark = header, "it stands in the query: fixed, below, sends it"
 	case kind == "apiKey":
 		c.Remark = "the gateway sends credentials in one header, not in a " + line(in, 20)
 	case kind == "http" && scheme == "basic":

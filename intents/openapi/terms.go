@@ -105,7 +105,8 @@ func (i *Import) policy(agents map[string]any, prices charges) ([]byte, error) {
 	p := odrlPolicy{Context: "http://www.w3.org/ns/odrl.jsonld", Type: "Set", UID: uid, Profile: "http://example.com/profile/odrl-uim"}
 	if len(reads)+len(writes) > maxTargets {
 		if len(priced) > 0 {
-			return nil, fmt.Errorf("%w: %s: prices are possible where at most %d intents are offered: hide some", ErrCuration, CurationFile, maxTargets)
+			return nil, fmt.Errorf("%w: %s: prices are possible where at most %d intents are offered: hide some",
+				ErrCuration, CurationFile, maxTargets)
 		}
 		all := []string{"https://" + i.Namespace + "/api/intents"}
 		p.Permission = append(p.Permission,

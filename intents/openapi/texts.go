@@ -40,6 +40,13 @@ func (i *Import) config(prices charges) []byte {
 		}
 		fmt.Fprintf(&b, "    # auth: %s   # %s\n", c.Setting, remark)
 	}
+	if len(i.Givens) > 0 {
+		b.WriteString("  # What the service wants of you, and not of agents: set the variables (or write ${file:/path}), and take the # away.\n" +
+			"  # Agents then neither see nor give it. Leave out what is theirs to say.\n  # fixed:\n")
+	}
+	for _, g := range i.Givens {
+		b.WriteString(g.config())
+	}
 	if fresh := i.freshOnly(); len(fresh) > 0 {
 		b.WriteString("  intents:\n")
 		for _, uid := range fresh {
@@ -89,10 +96,12 @@ const (
 func (i *Import) readme() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(orElse(i.Title, i.Namespace)))
-	fmt.Fprintf(&b, "Made by `uimgate init` from an OpenAPI document. %d operations are offered as intents, %d are hidden, %d cannot be offered.\n\n",
+	fmt.Fprintf(&b, "Made by `uimgate init` from an OpenAPI document. "+
+		"%d operations are offered as intents, %d are hidden, %d cannot be offered.\n\n",
 		len(i.Intents), i.Hidden, len(i.Unmapped))
 	b.WriteString("| file | |\n| --- | --- |\n| `agents.json` | what is offered: one intent for each operation |\n" +
-		"| `openapi.curation.yaml` | which operations are offered, under which names, texts and prices: edit it and run `uimgate init` again |\n" +
+		"| `openapi.curation.yaml` | which operations are offered, under which names, texts and prices: " +
+		"edit it and run `uimgate init` again |\n" +
 		"| `policy.json` | on which terms: " + i.terms() + " |\n" +
 		"| `uimgate.yaml` | where the service is, and how the gateway runs |\n" +
 		"| `.uimgate-init.json` | what was written, so that running `uimgate init` again keeps your edits; keep it with the others |\n\n")
@@ -113,6 +122,16 @@ func (i *Import) readme() []byte {
 			next("The service may want %s, but %s.", markdown(c.Name), markdown(c.Remark))
 		}
 	}
+	needed := 0
+	for _, g := range i.Givens {
+		if g.Needed {
+			needed++
+		}
+	}
+	if len(i.Givens) > 0 {
+		next("Fill in `fixed` in `uimgate.yaml`: %d values that look like yours to give, and not agents'; without %d of them calls fail.",
+			len(i.Givens), needed)
+	}
 	next("Choose what agents may do in `openapi.curation.yaml`: at first what only reads is offered. `uimgate init --review` prints a table " +
 		"of all operations, `--pick FILE` offers those that a file lists, and no others.")
 	next("Read `agents.json`: say in each description when to use it. What you edit here or in the curation file stays.")
@@ -128,7 +147,8 @@ func (i *Import) terms() string {
 	if len(i.Intents) > maxTargets {
 		return fmt.Sprintf("%d calls an hour for each agent, over all intents together; nothing is charged", readsPerHour)
 	}
-	return fmt.Sprintf("reads %d, writes %d times an hour for each agent and intent; prices are those of the curation", readsPerHour, writesPerHour)
+	return fmt.Sprintf("reads %d, writes %d times an hour for each agent and intent; prices are those of the curation",
+		readsPerHour, writesPerHour)
 }
 
 func findings(b *strings.Builder, heading string, all []Finding) {

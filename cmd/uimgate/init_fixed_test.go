@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/intents/openapi"
+)
+
+// Values that the service wants of the operator: a header that every operation requires, a secret in bodies, an account in
+// paths. init proposes them; with them filled in, agents call without, and never learn of them.
+func TestProposedFixedValuesRun(t *testing.T) {
+	t.Parallel()
+	document := "openapi: 3.0.0\ninfo: {title: Corner, version: '1'}\nservers: [{url: 'https://api.corner.example'}]\npaths:\n"
+	for i := range 5 {
+		document += fmt.Sprintf("  /accounts/{AccountSid}/things%d:\n    parameters:\n"+
+			"    - {name: AccountSid, in: path, required: true, schema: {type: string}}\n"+
+			"    - {name: X-Shop-Token, in: header, required: true, schema: {type: string}}\n"+
+			"    get: {operationId: listThings%d, responses: {'200': {description: ok}}}\n", i, i)
+	}
+	document += "  /things/get:\n    post:\n      operationId: thingsGet\n      requestBody: {required: true, content: {application/json: {" +
+		"schema: {type: object, required: [secret, n], properties: {secret: {type: string}, n: {type: integer}}}}}}\n" +
+		"      responses: {'200': {description: ok, content: {application/json: {schema: {type: object}}}}}\n" +
+		"  /versions: {get: {operationId: getVersion, parameters: [{name: If-Match, in: header, required: true}], " +
+		"responses: {'200': {description: ok}}}}\n"
+	path := filepath.Join(t.TempDir(), "api.yaml")
+	if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	s := &initSettings{document: path, out: t.TempDir(), options: openapi.Options{Namespace: "api.example.com"}}
+	if err := s.run(t.Context(), &said, &said); err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	if !strings.Contains(said.String(), "6 operations offered, 1 not offered") ||
+		!strings.Contains(said.String(), `it requires the header "X-Shop-Token": give it under services[].fixed of uimgate.yaml: 5 operations`) {
+		t.Errorf("init says:\n%s", said.String())
+	}
+	file := filepath.Join(s.out, "uimgate.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled := string(text)
+	for _, line := range []struct{ made, value string }{
+		{"  # fixed:\n", ""},
+		{"  #   \"AccountSid\": \"${ACCOUNT_SID}\" # 5 operations want it\n", "AC-1"},
+		{"  #   \"header:X-Shop-Token\": \"${X_SHOP_TOKEN}\" # 5 operations want it\n", "canary-token"},
+		{"  #   \"secret\": \"${SECRET}\" # 1 operation wants it\n", "canary-secret"},
+	} {
+		if !strings.Contains(filled, line.made) {
+			t.Fatalf("%q is not proposed:\n%s", line.made, text)
+		}
+		name, _, _ := strings.Cut(strings.Replace(line.made, "# ", "", 1), "\"${")
+		if line.value != "" {
+			name += line.value + "\n"
+		}
+		filled = strings.Replace(filled, line.made, name, 1)
+	}
+	if err := os.WriteFile(file, []byte(filled), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]bool{
+			"path": r.URL.Path == "/accounts/AC-1/things3", "token": r.Header.Get("X-Shop-Token") == "canary-token",
+			"secret": string(body) == `{"n":7,"secret":"canary-secret"}`,
+		})
+	}))
+	t.Cleanup(upstream.Close)
+	url := runMade(t, s.out, upstream.URL)
+	token := agreeTo(t, url)
+	for uid, call := range map[string]struct {
+		parameters map[string]any
+		status     int
+		text       string
+	}{
+		"list-things3:v1": {nil, 200, `{"path":true,"token":true,"secret":false}`},
+		"things-get:v1":   {map[string]any{"n": 7}, 200, `{"result":{"path":false,"token":true,"secret":true}}`},
+		"list-things1:v1": {map[string]any{"AccountSid": "AC-2"}, 400, ""},
+	} {
+		parameters := call.parameters
+		if parameters == nil {
+			parameters = map[string]any{}
+		}
+		status, text := post(t, url+"/api/intents/execute", token,
+			map[string]any{"intent_uid": "api.example.com:" + uid, "parameters": parameters})
+		if status != call.status || call.text != "" && tree(t, text) != tree(t, call.text) {
+			t.Errorf("%s: %d %s, want %d %s", uid, status, text, call.status, call.text)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package openapi
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Given is a value that the service wants and that is the operator's to give, not the agents': a proposal for
+// services[].fixed.
+type Given struct {
+	Key        string // of services[].fixed
+	Variable   string // of the environment, to hold the value
+	Operations int    // offered ones that want it
+	Needed     bool   // they cannot do without it, and agents cannot give it
+}
+
+const (
+	maxGivens = 20
+	leastAll  = 5 // operations that make a parameter of all of them noticeable
+)
+
+var (
+	givenName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+	// credentialNames and accountNames are names of parameters in lower case, without separators.
+	credentialNames = wordSet(`secret clientid clientsecret apikey apisecret apitoken accesstoken authtoken authkey appid appkey appsecret
+		privatekey subscriptionkey token`)
+	accountNames = wordSet("accountsid accountid tenantid organizationid orgid workspaceid projectid")
+	// callHeaders are of one call, or the gateway's own: no value holds for all of them.
+	callHeaders = regexp.MustCompile(`^(Accept|Connection|Content|Cookie|Date|Digest|Expect|Forwarded|Host|If|Keep-Alive|Origin|` +
+		`Prefer|Proxy|Range|Referer|Te|Trailer|Traceparent|Tracestate|Transfer|Uim|Upgrade|Via|X-Forwarded|X-Request|X-Correlation)(-|$)`)
+)
+
+func bare(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
+}
+
+// fixable reports whether an operator can give a header once and for all.
+func fixable(header string) bool {
+	return givenName.MatchString(header) && !callHeaders.MatchString(http.CanonicalHeaderKey(header))
+}
+
+// givens looks through what is offered for values that are the operator's: required headers, parameters that are named like
+// credentials, and those that all operations require.
+func (w *work) givens() {
+	found := map[string]*Given{}
+	count := func(key, name string, needed bool) {
+		if found[key] == nil {
+			found[key] = &Given{Key: key, Variable: variableOf(name)}
+		}
+		found[key].Operations++
+		found[key].Needed = found[key].Needed || needed
+	}
+	always := map[string]int{} // how many operations require the parameter
+	for _, in := range w.out.Intents {
+		for _, header := range in.headers {
+			count("header:"+header, header, true)
+		}
+		address := text(object(in.Tree["endpoint"])["url"])
+		for _, v := range list(in.Tree["input_parameters"]) {
+			p := object(v)
+			name := text(p["name"])
+			if !givenName.MatchString(name) {
+				continue
+			}
+			inPath := strings.Contains(address, "{"+name+"}")
+			switch {
+			case credentialNames[bare(name)]:
+				count(name, name, false)
+			case flag(p["required"]) || inPath && accountNames[bare(name)]:
+				always[name]++
+			}
+		}
+	}
+	all := len(w.out.Intents)
+	for name, n := range always {
+		if n == all && all >= leastAll || accountNames[bare(name)] && all >= leastAll && 2*n >= all {
+			found[name] = &Given{Key: name, Variable: variableOf(name), Operations: n}
+		}
+	}
+	for _, s := range w.out.Credentials {
+		if s.query != "" && found[s.query] == nil {
+			found["query:"+s.query] = &Given{Key: "query:" + s.query, Variable: variableOf(s.query), Operations: all, Needed: true}
+		}
+	}
+	for _, g := range found {
+		w.out.Givens = append(w.out.Givens, *g)
+	}
+	slices.SortFunc(w.out.Givens, func(a, b Given) int {
+		return cmp.Or(cmp.Compare(b.Operations, a.Operations), cmp.Compare(a.Key, b.Key))
+	})
+	if len(w.out.Givens) > maxGivens {
+		w.remark("", fmt.Sprintf("%d more values that may be the operator's to give are not proposed", len(w.out.Givens)-maxGivens))
+		w.out.Givens = w.out.Givens[:maxGivens]
+	}
+}
+
+// config proposes the values in uimgate.yaml. They stand behind #: without them the configuration is good as it is.
+func (g *Given) config() string {
+	remark := "operations want it"
+	if g.Operations == 1 {
+		remark = "operation wants it"
+	}
+	return fmt.Sprintf("  #   %q: \"${%s}\" # %d %s\n", g.Key, g.Variable, g.Operations, remark)
+}
