@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -69,8 +70,9 @@ func agentAgreeCommand(s *agentSettings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "agree SERVICE", Short: "Agree to a service's policy and get a token",
 		Long: `Agree to the policy a service offers: sign it and get a Policy Adherence Token, which is
-kept for execute. What is signed is named by its digest: without --digest or --yes you are
-asked on a terminal, and nowhere else.`,
+kept for execute. Its terms are told first in plain words, on stderr, as "policy explain" does.
+What is signed is named by its digest: without --digest or --yes you are asked on a terminal, and
+nowhere else.`,
 		Example: `  uimgate agent agree shop.example
   uimgate agent agree shop.example --digest sha-256:Jx1…
   uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute
@@ -156,6 +158,11 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 	}
 	s.printNote(c, "%s offers the policy %s\n  digest   %s\n  from     %s\n  you are  %s, key %s",
 		printable(service.Issuer()), printable(policy.UID), policy.Digest, printable(policy.URL), client.AgentID(), client.KeyID())
+	if s.output != "json" {
+		if err := printTerms(c, policy); err != nil {
+			return err
+		}
+	}
 	seen.Digest = policy.Digest
 	if yes {
 		return nil
@@ -171,6 +178,23 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 	}
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return errors.New("nothing was signed")
+	}
+	return nil
+}
+
+// printTerms says in plain words what the policy means, as policy explain does.
+func printTerms(c *cobra.Command, policy agent.Policy) error {
+	src := source{"the policy", policy.Raw}
+	for _, lenient := range []bool{false, true} {
+		p, problems := odrl.Load(c.Context(), src.data, odrl.LoadOptions{Lenient: lenient})
+		if p == nil && lenient {
+			printPolicyProblems(c.ErrOrStderr(), src, problems)
+			_, err := fmt.Fprintln(c.ErrOrStderr(), "warning: what this policy means cannot be said in plain words: read the document itself")
+			return err
+		}
+		if p != nil {
+			return inWords(c, p, src, lenient).write(c.ErrOrStderr(), asText)
+		}
 	}
 	return nil
 }

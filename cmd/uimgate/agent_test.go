@@ -205,3 +205,19 @@ func TestAgentHelpShowsAnExample(t *testing.T) {
 		}
 	}
 }
+
+// Before anything is signed the terms are told in the sentences of policy explain.
+func TestAgentAgreeTellsTheTerms(t *testing.T) {
+	h, shop := newAgentHome(t), theShop(t)
+	h.ok("keygen")
+	_, told, err := h.agent("agree", shop.URL)
+	if err == nil || !strings.Contains(told, "What is permitted\n") || !strings.Contains(told, "may execute") {
+		t.Errorf("asked for nothing: %v\n%s", err, told)
+	}
+	if _, told, err = h.agent("agree", shop.URL, "--yes"); err != nil || !strings.Contains(told, "What is permitted\n") {
+		t.Errorf("--yes: %v\n%s", err, told)
+	}
+	if shop.Requests("/api/pat/issue") != 1 {
+		t.Error("signed before it was told")
+	}
+}

@@ -59,6 +59,11 @@ func lenientFlag(c *cobra.Command, into *bool) {
 	c.Flags().BoolVar(into, "lenient", false, "go on where the policy is not quite valid: what it leaves out stands for everything")
 }
 
+// uidFlag adds --policy-uid, which loadPolicy reads.
+func uidFlag(c *cobra.Command) {
+	c.Flags().String("policy-uid", "", "the uid of the policy that is meant, where a document holds several")
+}
+
 // maxInput bounds one document, and one line of a batch, in bytes.
 const maxInput = 32 << 20
 
@@ -98,7 +103,11 @@ func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, sourc
 	if err != nil {
 		return nil, src, err
 	}
-	p, problems := odrl.Load(c.Context(), src.data, odrl.LoadOptions{Lenient: lenient})
+	o := odrl.LoadOptions{Lenient: lenient}
+	if f := c.Flags().Lookup("policy-uid"); f != nil {
+		o.Policy = f.Value.String()
+	}
+	p, problems := odrl.Load(c.Context(), src.data, o)
 	if p == nil {
 		printPolicyProblems(c.ErrOrStderr(), src, problems)
 		return nil, src, errSilent

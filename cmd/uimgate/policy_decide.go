@@ -74,14 +74,18 @@ known; a line that cannot be decided is answered {"error": …} in its place.`,
 		"a permission holds while its duties are fulfilled, or while none is violated: fulfilled or notViolated")
 	f.BoolVar(&batched, "batch", false, "one question a line, one answer a line")
 	lenientFlag(c, &lenient)
+	uidFlag(c)
 	outputFlag(c, &output, "text", "json")
 	return c
 }
 
 func decideOne(c *cobra.Command, policy, request, world string, mode odrl.DutyMode, lenient bool) (odrl.Evaluation, error) {
-	p, _, err := loadPolicy(c, policy, lenient)
+	p, src, err := loadPolicy(c, policy, lenient)
 	if err != nil {
 		return odrl.Evaluation{}, err
+	}
+	if lenient { // what was left out, or read as something else
+		printPolicyProblems(c.ErrOrStderr(), src, p.Warnings())
 	}
 	q, w, err := readAsked(c, request, world, lenient)
 	if err != nil {

@@ -71,6 +71,7 @@ request, it also writes the input under which OPA reproduces what uimgate finds:
 	f.StringVar(&input, "input", "", "the input to write, such as input.json")
 	f.StringVar(&dutyMode, "duty-mode", string(odrl.DutiesFulfilled), "fulfilled or notViolated")
 	lenientFlag(c, &lenient)
+	uidFlag(c)
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +57,7 @@ stdin. The exit code is 0 whether or not there are changes.`,
 	}
 	outputFlag(c, &output, "text", "json")
 	lenientFlag(c, &lenient)
+	uidFlag(c)
 	return c
 }
 
@@ -88,7 +90,7 @@ func (d *difference) print(w io.Writer) error {
 			if where == "" {
 				b.WriteString("The whole policy\n")
 			} else {
-				fmt.Fprintf(&b, "%s [%s]\n", sanitize(change.About), sanitize(where))
+				fmt.Fprintf(&b, "%s [%s]\n", sanitize(change.About), iri(where))
 			}
 		}
 		fmt.Fprintf(&b, "  %-7s %s\n", change.Effect, sanitize(change.Text))
@@ -127,8 +129,7 @@ place in the document. FILE is - for stdin.`,
 			if err != nil {
 				return err
 			}
-			notes := words.Notes(odrl.Validate(c.Context(), src.data, odrl.ValidateOptions{Lenient: lenient}))
-			e := explanation{p.UID(), append(words.Explain(p), notes...)}
+			e := inWords(c, p, src, lenient)
 			switch output {
 			case "json":
 				return printJSON(c.OutOrStdout(), e)
@@ -141,7 +142,14 @@ place in the document. FILE is - for stdin.`,
 	}
 	outputFlag(c, &output, "text", "json", "markdown")
 	lenientFlag(c, &lenient)
+	uidFlag(c)
 	return c
+}
+
+// inWords is a policy in plain words, with what is doubtful about its document.
+func inWords(c *cobra.Command, p *odrl.Policy, src source, lenient bool) explanation {
+	notes := words.Notes(odrl.Validate(c.Context(), src.data, odrl.ValidateOptions{Lenient: lenient}))
+	return explanation{p.UID(), append(words.Explain(p), notes...)}
 }
 
 // An explanation is policy explain as JSON.
@@ -191,13 +199,13 @@ var (
 
 func (e explanation) write(w io.Writer, l layout) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, l.policy, l.text(e.UID))
+	fmt.Fprintf(&b, l.policy, l.text(iri(e.UID)))
 	byTopic(e.Sentences, func(title string, sentences []words.Sentence) {
 		fmt.Fprintf(&b, l.topic, title)
 		for _, s := range sentences {
 			fmt.Fprintf(&b, l.sentence, l.text(s.Text))
 			if s.Rule != "" {
-				fmt.Fprintf(&b, l.rule, l.text(s.Rule))
+				fmt.Fprintf(&b, l.rule, l.text(iri(s.Rule)))
 			}
 			b.WriteByte('\n')
 			for _, t := range s.Terms {
@@ -207,6 +215,16 @@ func (e explanation) write(w io.Writer, l layout) error {
 	})
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// iri is a name as it can stand unquoted in a line: what no IRI and no JSON pointer to a known property holds is replaced.
+func iri(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || !unicode.IsPrint(r) || strings.ContainsRune("\"<>[]{}|\\^`", r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, name)
 }
 
 // markdown escapes a text for Markdown and for HTML made of it.

@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
@@ -56,6 +58,9 @@ func constraintMeaning(c *model.Constraint) string {
 		values = append(values, "at "+ref.IRI)
 	}
 	operator, unit := c.Operator, c.Unit.IRI
+	if closed, value, ok := closedBound(c); ok {
+		operator, values = closed, []string{value}
+	}
 	if code, ok := currencyCode(unit); ok {
 		unit = code
 	}
@@ -66,6 +71,42 @@ func constraintMeaning(c *model.Constraint) string {
 		}
 	}
 	return sequence([]string{c.Operand, operator, list(values), unit, c.Status})
+}
+
+// closedBound is a bound of a count, or of the time by a day, as the bound that holds the same cases: fewer than 101 is at
+// most 100, and until the end of a day is before the next.
+func closedBound(c *model.Constraint) (operator, value string, ok bool) {
+	if len(c.Right) != 1 || c.Right[0].Window || len(c.RightRef) > 0 {
+		return "", "", false
+	}
+	switch text := c.Right[0].Text; c.Left().Kind {
+	case model.Count:
+		n, whole := model.ParseCount(text)
+		if !whole || n <= 0 {
+			return "", "", false
+		}
+		switch c.Operator {
+		case "lt":
+			return "lteq", strconv.FormatInt(n-1, 10), true
+		case "gteq":
+			return "gt", strconv.FormatInt(n-1, 10), true
+		}
+	case model.Instant:
+		at, known := parseSpan(text)
+		if !known || !at.day() {
+			return "", "", false
+		}
+		switch c.Operator {
+		case "lt", "gteq":
+			return c.Operator, timeMeaning(at.from.Format(time.RFC3339Nano)), true
+		case "lteq":
+			return "lt", timeMeaning(at.to.Format(time.RFC3339Nano)), true
+		case "gt":
+			return "gteq", timeMeaning(at.to.Format(time.RFC3339Nano)), true
+		}
+	default:
+	}
+	return "", "", false
 }
 
 // valueMeaning is the canonical text of one right operand: instants in UTC, numbers in lowest terms.

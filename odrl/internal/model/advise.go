@@ -34,6 +34,7 @@ func (l *Library) Spellings() {
 	})
 	for _, s := range l.loose {
 		switch {
+		case uim && s.written == "pay": // UIM's own word
 		case slices.Contains(retired, s.written):
 			l.Problems.Warnf("deprecated", s.pointer, "the %s %s is deprecated: write %s", s.what, s.written, s.meant)
 		case slices.Contains(deprecated, s.meant):

@@ -3,6 +3,7 @@ package model
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // A Library is the policies of one document, which may inherit from and replace one another.
@@ -90,7 +91,16 @@ func (l *Library) Choose(uid string) *Document {
 	case 1:
 		return list[0]
 	default:
-		l.Problems.Errorf("graph", list[1].Pointer, "the document holds %d policies: say by its uid which one is meant", len(list))
+		const most = 5
+		var names []string
+		for _, d := range list[:min(most, len(list))] {
+			names = append(names, Quote(d.uid))
+		}
+		if len(list) > most {
+			names = append(names, "…")
+		}
+		l.Problems.Errorf("graph", list[1].Pointer, "the document holds %d policies: say by its uid which one is meant, of %s",
+			len(list), strings.Join(names, ", "))
 		return nil
 	}
 }

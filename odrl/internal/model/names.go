@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/uimgate/uimgate/internal/nearest"
 )
@@ -203,16 +204,26 @@ func Suggest(name string, known []string) string {
 	return ""
 }
 
-// Quote makes a text from the document fit for a message.
+// Quote puts a text of a document between quotation marks for a message, 120 bytes of it at most. Marks in it are
+// escaped, so that it ends where its marks do; what cannot be seen, and what turns the direction of a text, is replaced.
 func Quote(s string) string {
 	const most = 120
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
-	return `"` + strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7f {
-			return '�'
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteRune('\\')
+			b.WriteRune(r)
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			b.WriteRune(unicode.ReplacementChar)
 		}
-		return r
-	}, s) + `"`
+	}
+	b.WriteByte('"')
+	return b.String()
 }
