@@ -3,7 +3,9 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -31,7 +33,11 @@ type Problems = yamlconf.Problems
 func Load(path string, o Overrides) (*Config, Problems) {
 	data, err := yamlconf.ReadFile(path, yamlconf.MaxDocument)
 	if err != nil {
-		return nil, Problems{{File: path, Level: problem.Error, Message: err.Error()}}
+		message := err.Error()
+		if errors.Is(err, fs.ErrNotExist) {
+			message += ": uimgate init makes a configuration from an OpenAPI document, and -c names another file"
+		}
+		return nil, Problems{{File: path, Level: problem.Error, Message: message}}
 	}
 	return Parse(path, data, o)
 }

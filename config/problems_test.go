@@ -63,7 +63,7 @@ var problemCases = map[string]struct {
 	},
 	"colon in value": {
 		"data: a: hunter2\n",
-		[]string{`uimgate.yaml:1: not valid YAML: mapping value is not allowed in this context: put a value that holds ": " in quotes`},
+		[]string{`uimgate.yaml:1: not valid YAML: mapping value is not allowed in this context: put a value that holds ": " in quotes, or give the next line the indentation of the keys beside it`},
 	},
 	"unclosed quote": {"data: 'hunter2\n", []string{"uimgate.yaml:1: not valid YAML: could not find end character of single-quoted text"}},
 	"not UTF-8":      {"data: x\nstore: \xff\n", []string{"uimgate.yaml:2: is not UTF-8: save the file in that encoding"}},
@@ -96,8 +96,8 @@ var problemCases = map[string]struct {
 			`uimgate.yaml:6: pat.suspend_after: "many" is not valid: want a whole number`,
 			"uimgate.yaml:6: pat.allow: want a list, got text",
 			`uimgate.yaml:7: audit.parameters: "yes" is not valid: want true or false`,
-			"uimgate.yaml:8: billing.credit: want an amount such as 10 USD, with at most 9 decimals, got a number: put it in quotes",
-			"uimgate.yaml:9: data: want text, got a number: put it in quotes",
+			"uimgate.yaml:8: billing.credit: want an amount such as 10 USD, with at most 9 decimals, got a number: say in which currency: \"10 USD\"",
+			"uimgate.yaml:9: data: want text such as ./data, got a number: put it in quotes",
 			"uimgate.yaml:10: telemetry.metrics: want true or false, got keys and values",
 			"uimgate.yaml:11: server: want keys and values, got text",
 		},
@@ -428,7 +428,8 @@ func TestProblemsOfFlagsNameTheFlag(t *testing.T) {
 
 func TestAFileThatIsNotThere(t *testing.T) {
 	c, problems := config.Load(filepath.Join(t.TempDir(), "none.yaml"), config.Overrides{Env: none})
-	if c != nil || len(problems) != 1 || !strings.HasSuffix(problems[0].String(), "none.yaml: no such file or directory") {
+	if c != nil || len(problems) != 1 || !strings.HasSuffix(problems[0].String(), "none.yaml: no such file or directory: "+
+		"uimgate init makes a configuration from an OpenAPI document, and -c names another file") {
 		t.Error(problems)
 	}
 }

@@ -21,11 +21,11 @@ var errScalar = errors.New("not of this type")
 var scalars = yamlconf.Scalars{
 	reflect.TypeFor[limit.Rate](): {
 		Want: "a rate such as 1000/hour", Pattern: `^ *[0-9]+ */ *[A-Za-z0-9]+ *$`,
-		Parse: func(s string) (any, error) { return limit.ParseRate(s) },
+		Parse: func(s string) (any, error) { return limit.ParseRate(s) }, Hint: rateHint,
 	},
 	reflect.TypeFor[money.Amount](): {
 		Want: "an amount such as 10 USD, with at most 9 decimals", Pattern: `^[0-9.eE+-]+ +[A-Z]{3}$`,
-		Parse: func(s string) (any, error) { return money.Parse(s) },
+		Parse: func(s string) (any, error) { return money.Parse(s) }, Hint: amountHint,
 	},
 	reflect.TypeFor[netip.Prefix](): {
 		Want: "a network such as 10.0.0.0/8, or an address", Pattern: `^[0-9A-Fa-f.:]+(/[0-9]+)?$`,
@@ -59,6 +59,32 @@ var scalars = yamlconf.Scalars{
 			return File{Path: path}, err
 		},
 	},
+}
+
+// rateHint writes out the period of a rate: 100/s.
+func rateHint(text string) string {
+	number, unit, found := strings.Cut(text, "/")
+	number, unit = strings.TrimSpace(number), strings.ToLower(strings.TrimSpace(unit))
+	if _, err := strconv.ParseUint(number, 10, 31); err != nil {
+		return ""
+	}
+	if !found {
+		return "say in which time: " + number + "/hour"
+	}
+	for _, period := range []string{"second", "minute", "hour", "day", "week"} {
+		if short := period[:1]; unit == short || unit == period[:min(3, len(period))] || unit == short+"r" || unit == short+"k" {
+			return "write " + number + "/" + period
+		}
+	}
+	return ""
+}
+
+// amountHint adds a currency to a bare number.
+func amountHint(text string) string {
+	if _, err := money.Parse(text + " USD"); err == nil {
+		return `say in which currency: "` + text + ` USD"`
+	}
+	return ""
 }
 
 const signPattern = `^[2-5][0-9][0-9]( *, *[2-5][0-9][0-9])*$|^/[^\x00-\x1f\x7f]*$`

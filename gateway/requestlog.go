@@ -34,6 +34,9 @@ func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 	}
 	if x.refusal != nil {
 		fields = append(fields, zap.String("code", string(x.refusal.Code)), zap.String("reason", string(x.refusal.Reason)))
+		if r := x.refusal.Reason; x.service != nil && (r == reason.UpstreamUnreachable || r == reason.UpstreamTimeout) {
+			fields = append(fields, zap.String("upstream", x.service.Upstream.Address()))
+		}
 		if cause := x.refusal.Unwrap(); cause != nil && status >= http.StatusInternalServerError {
 			fields = append(fields, zap.Error(wire.Loggable(cause)))
 		}

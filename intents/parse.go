@@ -96,7 +96,7 @@ func unreadable(data []byte, err error, at string) problem.List {
 		err = whole
 	}
 	if located, ok := errors.AsType[*strictjson.Error](err); ok {
-		list.Errorf("json", located.Pointer, "line %d column %d: %s", located.Line, located.Column, located.Reason)
+		list.Errorf("json", located.Pointer, "%s", located.Reason)
 		return list
 	}
 	list.Errorf("json", at, "this is not acceptable JSON")

@@ -92,17 +92,31 @@ policy allows: validated, limited, metered, forwarded and accounted for.`,
   uimgate check -c uimgate.yaml   # what serve would refuse
   uimgate serve -c uimgate.yaml   # the gateway`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Version: readVersion().Version,
+		Args:    usageArgs(knownCommand),
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate(readVersion().String() + "\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		demoCommand(), serveCommand(), checkCommand(), configCommand(), policyCommand(), initCommand(), keysCommand(), backupCommand(),
 		restoreCommand(), verifyLedgerCommand(), agentCommand(), dnsCommand(), versionCommand(),
 	)
 	root.AddCommand(operatorCommands()...)
 	return root
+}
+
+// knownCommand refuses what is no command, with the one that may be meant.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("%w: did you mean %s?", err, strings.Join(near, " or "))
+	}
+	return err
 }
 
 // usageArgs makes a wrong number of arguments a mistake of usage.
@@ -122,6 +136,10 @@ type buildVersion struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 	Go      string `json:"go"`
+}
+
+func (v buildVersion) String() string {
+	return fmt.Sprintf("uimgate %s (commit %s, %s)", v.Version, v.Commit, v.Go)
 }
 
 func readVersion() buildVersion {
@@ -151,7 +169,7 @@ func versionCommand() *cobra.Command {
 			if asJSON {
 				return json.NewEncoder(c.OutOrStdout()).Encode(v)
 			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "uimgate %s (commit %s, %s)\n", v.Version, v.Commit, v.Go)
+			_, err := fmt.Fprintln(c.OutOrStdout(), v)
 			return err
 		},
 	}

@@ -40,7 +40,7 @@ type operator struct {
 
 // group is a command that only holds others; its flags are theirs too.
 func (o *operator) group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
-	c.Args = usageArgs(cobra.NoArgs)
+	c.Args = usageArgs(knownCommand)
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	c.AddCommand(commands...)
 	o.flags(c)

@@ -118,7 +118,11 @@ func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, sourc
 // printPolicyProblems prints the problems of a document as file:line: message, warnings marked.
 func printPolicyProblems(w io.Writer, src source, problems problem.List) {
 	for _, p := range problems {
-		line, _ := strictjson.Position(src.data, p.Pointer)
+		find := strictjson.Position
+		if p.Code == "json" {
+			find = strictjson.Place
+		}
+		line, _ := find(src.data, p.Pointer)
 		level := ""
 		if p.Level == problem.Warning {
 			level = "warning: "

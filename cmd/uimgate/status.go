@@ -19,6 +19,7 @@ var serviceColumns = []column[admin.ServiceStatus]{
 	textColumn("service", func(s admin.ServiceStatus) string { return s.ID }),
 	textColumn("issuer", func(s admin.ServiceStatus) string { return s.Issuer }),
 	textColumn("public_url", func(s admin.ServiceStatus) string { return s.PublicURL }),
+	textColumn("upstream", func(s admin.ServiceStatus) string { return s.Upstream }),
 	countColumn("intents", func(s admin.ServiceStatus) int64 { return int64(s.Intents) }),
 	textColumn("breaker", func(s admin.ServiceStatus) string { return s.Breaker }),
 	countColumn("waiting_agents", func(s admin.ServiceStatus) int64 { return s.WaitingAgents }),

@@ -49,6 +49,7 @@ type ServiceStatus struct {
 	ID        string `json:"id"`
 	Issuer    string `json:"issuer"`
 	PublicURL string `json:"public_url"`
+	Upstream  string `json:"upstream"` // scheme://host:port of the API behind
 	Policy    Policy `json:"policy"`
 	Intents   int    `json:"intents"`
 	Breaker   string `json:"breaker"` // closed, half-open or open: the worst of all intents
@@ -142,7 +143,8 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 			o.log.Warn("what waits for the operator is not known", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
 		}
 		out.Services = append(out.Services, ServiceStatus{
-			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Policy: Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
+			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Upstream: s.Upstream.Address(),
+			Policy:  Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
 			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers), Breakers: breakers, HeldBack: heldBack,
 			UnderWay: underWay, Waiting: waiting, WaitingAgents: backlog.Waiting, Unresolved: backlog.Unresolved,
 			Engine: string(engine), EngineReason: reason,

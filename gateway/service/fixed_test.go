@@ -31,7 +31,7 @@ const problemAgents = `{
 }`
 
 const problemPolicy = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
-  "profile": "http://example.com/profile/odrl-uim", "permission": [{"target": "shop.example:read:v1", "action": "execute"}]}`
+  "profile": "http://example.com/profile/odrl-uim", "permission": [{"target": "https://shop.example/api/intents", "action": "execute"}]}`
 
 // load reads a configuration whose service has these further keys, and returns what is wrong with it.
 func load(t *testing.T, keys string) (*service.Loaded, string) {

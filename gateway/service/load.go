@@ -67,7 +67,11 @@ type loading struct {
 // found adds the problems of one document, each with its line.
 func (l *loading) found(f config.File, problems problem.List) (failed bool) {
 	for _, p := range problems {
-		line, column := strictjson.Position(f.Data, p.Pointer)
+		find := strictjson.Position
+		if p.Code == "json" {
+			find = strictjson.Place
+		}
+		line, column := find(f.Data, p.Pointer)
 		message := p.Message
 		if p.Pointer != "" {
 			message = p.Pointer + ": " + message

@@ -54,6 +54,7 @@ func (l *loading) policy(s *Definition, at int) bool {
 		l.found(c.PolicyFile, problem.List{{Level: problem.Error, Code: "engine", Message: err.Error()}})
 		return false
 	}
+	l.advise(s, at)
 	return true
 }
 

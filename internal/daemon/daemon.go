@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -227,7 +228,11 @@ func (p *process) listen(ctx context.Context) (err error) {
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listening on %s: %w", address, err)
+		hint := ""
+		if errors.Is(err, syscall.EACCES) {
+			hint = ": ports below 1024 need the right CAP_NET_BIND_SERVICE (systemd: AmbientCapabilities), or use another port"
+		}
+		return nil, fmt.Errorf("listening on %s: %w%s", address, err, hint)
 	}
 	return ln, nil
 }

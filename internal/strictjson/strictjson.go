@@ -228,14 +228,14 @@ func (r *reader) fail(reason string) error {
 }
 
 func (r *reader) syntax(err error) error {
-	reason := "not valid JSON"
+	reason := notJSON
 	offset := r.dec.InputOffset()
 	pointer := string(r.dec.StackPointer())
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		reason = "the same member stands twice in one object"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		reason = "the JSON value ends too early"
+		reason = tooEarly
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		offset, pointer = syntactic.ByteOffset, string(syntactic.JSONPointer)
@@ -243,6 +243,12 @@ func (r *reader) syntax(err error) error {
 		if syntactic.Err != nil && strings.Contains(syntactic.Err.Error(), "UTF-8") {
 			reason = "a string is not valid UTF-8"
 		}
+	}
+	if reason == notJSON {
+		reason = cause(r.data, int(offset))
+	}
+	if reason == tooEarly {
+		offset = int64(len(bytes.TrimRight(r.data, " \t\r\n")))
 	}
 	line, col := place(r.data, int(offset))
 	return &Error{Line: line, Column: col, Pointer: pointer, Reason: reason}

@@ -256,10 +256,28 @@ func (d *Document) scalar(path string, node ast.Node, v reflect.Value, tag refle
 		d.Errorf(path, "want %s, got %s", s.Want, kindOf(node))
 		return
 	case kindOf(node) != kindText && !s.Number:
-		d.Errorf(path, "want %s, got %s: put it in quotes", s.Want, kindOf(node))
+		d.Errorf(path, "want %s, got %s%s", s.wanted(tag), kindOf(node), s.instead(raw, ": put it in quotes"))
 		return
 	}
 	d.text(path, raw, v, tag, s)
+}
+
+// wanted is what a scalar wants, with the default of a key as an example of a text.
+func (s *Scalar) wanted(tag reflect.StructTag) string {
+	if example := tag.Get("default"); s.Want == textScalar.Want && example != "" && !strings.Contains(example, "${") {
+		return s.Want + " such as " + example
+	}
+	return s.Want
+}
+
+// instead is what to write instead of a text, as far as it is known and may be shown, else otherwise.
+func (s *Scalar) instead(text, otherwise string) string {
+	if s.Hint != nil && !s.Hidden {
+		if hint := s.Hint(text); hint != "" {
+			return ": " + hint
+		}
+	}
+	return otherwise
 }
 
 // text is scalar for a value that is text already, such as a default.
@@ -282,7 +300,7 @@ func (d *Document) text(path, raw string, v reflect.Value, tag reflect.StructTag
 	}
 	parsed, err := s.Parse(text)
 	if err != nil {
-		d.Errorf(path, "%s is not valid: want %s%s", shown, s.Want, s.Rule)
+		d.Errorf(path, "%s is not valid: want %s%s%s", shown, s.Want, s.Rule, s.instead(text, ""))
 		return
 	}
 	if enum := tag.Get("enum"); enum != "" && !allowed(enum, text) {

@@ -38,10 +38,32 @@ func (s Scalars) writeReference(out *strings.Builder, t reflect.Type, indent str
 			fmt.Fprintf(out, "%s%s: []\n", indent, key)
 		case f.Type.Kind() == reflect.Map:
 			fmt.Fprintf(out, "%s%s: {}\n", indent, key)
+			s.writeEntry(out, f.Type.Elem(), indent)
 		default:
 			fmt.Fprintf(out, "%s%s:\n", indent, key)
 			s.writeReference(out, f.Type, indent+"  ")
 		}
+	}
+}
+
+// writeEntry shows, as comments, what an entry of a mapping holds.
+func (s Scalars) writeEntry(out *strings.Builder, t reflect.Type, indent string) {
+	var entry strings.Builder
+	_, scalar := s.lookup(t)
+	switch {
+	case scalar, t.Kind() == reflect.Struct && len(keysOf(t)) == 0:
+		return
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		entry.WriteString("<name>:\n-\n")
+		s.writeReference(&entry, t.Elem(), "  ")
+	case t.Kind() == reflect.Struct:
+		entry.WriteString("<name>:\n")
+		s.writeReference(&entry, t, "  ")
+	default:
+		return
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(entry.String(), "\n"), "\n") {
+		fmt.Fprintf(out, "%s#   %s\n", indent, line)
 	}
 }
 

@@ -20,6 +20,8 @@ type Scalar struct {
 	Hidden  bool   // no message shows the text, because it may contain a secret
 	Secret  bool   // the text is a secret: no message shows an unknown key beside it either
 	Number  bool   // a YAML number or boolean needs no quotes
+	// Hint returns what to write instead of a text that is not valid; empty where nothing is known. May be nil.
+	Hint func(text string) string
 	// Parse returns a value of the type; the text of its error is not used.
 	Parse func(text string) (any, error)
 }

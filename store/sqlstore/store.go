@@ -23,6 +23,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -112,6 +114,10 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 	}
 	s.KeepLedger(math.MaxInt64)
 	if err := s.open(ctx, place); err != nil {
+		switch sqliteCode(err) {
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			err = fmt.Errorf("%w: uimgate restore takes the state back to a backup: %w", ErrDamaged, err)
+		}
 		return nil, fmt.Errorf("opening the database %s: %w", publicPlace(place), err)
 	}
 	s.start(context.WithoutCancel(ctx), place)

@@ -172,6 +172,9 @@ func (u *Upstream) Enter(ctx context.Context, agent string, stranger bool) (leav
 // UnderWay returns how many calls have a place, and how many wait for one.
 func (u *Upstream) UnderWay() (calls, waiting int) { return u.places.Counts() }
 
+// Address is where the service is: http://host:port. It is for the operator, never for agents.
+func (u *Upstream) Address() string { return u.scheme + "://" + u.host }
+
 // Close drops idle connections. Calls under way end by themselves.
 func (u *Upstream) Close() { u.transport.CloseIdleConnections() }
 

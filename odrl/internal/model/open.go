@@ -18,11 +18,11 @@ func DecodeTree(doc []byte, found *Findings) any {
 	}
 	tree, err := strictjson.Decode(doc)
 	if err != nil {
-		pointer := ""
+		pointer, why := "", err.Error()
 		if e, ok := errors.AsType[*strictjson.Error](err); ok {
-			pointer = e.Pointer
+			pointer, why = e.Pointer, e.Reason
 		}
-		found.Errorf("json", pointer, "%v", err)
+		found.Errorf("json", pointer, "%s", why)
 		return nil
 	}
 	if tree == nil {
