@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -80,7 +81,7 @@ type publication struct {
 	service *service.Definition
 	policy  document
 	agents  atomic.Pointer[agentsFile]
-	front   once
+	front   frontPages
 	entry   once
 	openAPI once // by intent_uid
 	each    once // an operation for each intent
@@ -110,6 +111,10 @@ func (p *publication) agentsFile(key string) (document, error) {
 	return d, nil
 }
 
+const mediaHTML = "text/html; charset=utf-8"
+
+var errMaking = errors.New("making it failed")
+
 // A once is a document that is made when it is first asked for.
 type once struct {
 	once     sync.Once
@@ -119,7 +124,7 @@ type once struct {
 
 func (m *once) get(s *service.Definition, mediaType string, build func(*service.Definition) ([]byte, error)) (document, error) {
 	m.once.Do(func() {
-		m.err = errors.New("making it failed") // stays if build panics
+		m.err = errMaking // stays if build panics
 		body, err := build(s)
 		if m.err = err; err == nil {
 			m.document = newDocument(body, mediaType)
@@ -128,8 +133,31 @@ func (m *once) get(s *service.Definition, mediaType string, build func(*service.
 	return m.document, m.err
 }
 
-func (p *publication) frontPage() (document, error) {
-	return p.front.get(p.service, "text/html; charset=utf-8", page.Front)
+// frontPages are the page for people: the one that asks for nothing in particular is made once.
+type frontPages struct {
+	once  sync.Once
+	maker *page.Front
+	plain document
+	err   error
+}
+
+// frontPage returns the page for a query; kept reports whether it is one that is made once.
+func (p *publication) frontPage(ctx context.Context, q page.Query) (d document, kept bool, err error) {
+	f := &p.front
+	f.once.Do(func() {
+		f.err = errMaking // stays if making it panics
+		ctx := context.WithoutCancel(ctx)
+		f.maker = page.NewFront(ctx, p.service)
+		body, err := f.maker.Page(ctx, page.Query{})
+		if f.err = err; err == nil {
+			f.plain = newDocument(body, mediaHTML)
+		}
+	})
+	if f.err != nil || q.IsZero() {
+		return f.plain, true, f.err
+	}
+	body, err := f.maker.Page(ctx, q)
+	return document{body: body}, false, err
 }
 
 func (p *publication) entryPoints() (document, error) {

@@ -25,14 +25,22 @@ func (s *Server) front(c echo.Context) error {
 		}
 		return serve(c, p)
 	}
-	p, err := s.publication(exchangeOf(c).service).frontPage()
+	p, kept, err := s.publication(exchangeOf(c).service).frontPage(c.Request().Context(), page.ParseQuery(c.QueryParams()))
 	if err != nil {
 		return reason.Internal.Refusal("The page could not be written.").Because(err)
 	}
-	h.Set("Content-Security-Policy", page.Security)
+	h.Set("Content-Security-Policy", page.FrontSecurity)
 	h.Set("Referrer-Policy", "no-referrer")
+	if !kept {
+		return s.serveOnce(c, p.body, mediaHTML)
+	}
 	return serve(c, p)
 }
+
+// icon answers GET /favicon.svg.
+func (s *Server) icon(c echo.Context) error { return serve(c, signOfThePage) }
+
+var signOfThePage = newDocument(page.Icon, "image/svg+xml")
 
 // openAPI answers GET /openapi.json; with ?per-intent each intent is an operation of its own.
 func (s *Server) openAPI(c echo.Context) error {
@@ -69,7 +77,7 @@ func (s *Server) html(c echo.Context, build func(*service.Definition) ([]byte, e
 	h := c.Response().Header()
 	h.Set("Content-Security-Policy", page.Security)
 	h.Set("Referrer-Policy", "no-referrer")
-	return s.serveOnce(c, body, "text/html; charset=utf-8")
+	return s.serveOnce(c, body, mediaHTML)
 }
 
 // wantsHTML reports whether a client asks for HTML by name, and not for JSON rather. RFC 9110 12.5.1.

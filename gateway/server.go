@@ -66,6 +66,7 @@ func (s *Server) routes(e *echo.Echo) {
 		}
 	}
 	get(s.front, "/")
+	get(s.icon, "/favicon.svg", "/favicon.ico")
 	get(s.openAPI, "/openapi.json")
 	get(s.errorList, "/errors")
 	get(s.errorPage, "/errors/:reason")

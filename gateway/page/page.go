@@ -4,6 +4,7 @@ package page
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -18,19 +19,56 @@ var frontHTML string
 //go:embed style.css
 var frontCSS string
 
+//go:embed script.js
+var frontScript string
+
+// Icon is the sign of the page, as SVG.
+//
+//go:embed icon.svg
+var Icon []byte
+
 var frontTemplate = template.Must(template.New("page.html").Parse(frontHTML))
 
-// Security is the Content-Security-Policy of the page. It lets the page do nothing but be read: no script, no image, no
-// form, nothing from elsewhere, and only the one style sheet inside it.
-var Security = func() string {
-	sum := sha256.Sum256([]byte(frontCSS))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-}()
+// Security is the Content-Security-Policy of pages that can do nothing but be read: no script, no image, no form, nothing
+// from elsewhere, and only the one style sheet inside them.
+var Security = "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Front is the page for people, as HTML.
-func Front(s *service.Definition) ([]byte, error) {
+// FrontSecurity is that of the page with the search: besides, it may run the one script inside it, ask its own address,
+// send its form there and show its icon.
+var FrontSecurity = "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; script-src 'sha256-" + hashOf(frontScript) +
+	"'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// A Front makes the page for people of one service. It is safe for concurrent use.
+type Front struct {
+	service *service.Definition
+	total   int // intents offered
+	tags    []tagView
+	view    frontView // what is the same whatever is looked for
+}
+
+// NewFront reads what the page is made of. The terms of at most 1,000 intents are asked of the policy, each once.
+func NewFront(ctx context.Context, s *service.Definition) *Front {
+	offered := s.Offered()
+	f := &Front{service: s, total: len(offered), tags: tagsOf(offered)}
+	f.view = newFrontView(s)
+	f.view.Summary, f.view.MoreTerms = summary(ctx, s, offered)
+	return f
+}
+
+// Page is the page, as HTML of less than 100 kB where intents are of usual size.
+func (f *Front) Page(ctx context.Context, q Query) ([]byte, error) {
+	v := f.view
+	var err error
+	if v.Found, err = f.found(ctx, q); err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
-	if err := frontTemplate.Execute(&b, newFrontView(s)); err != nil {
+	if err := frontTemplate.Execute(&b, &v); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

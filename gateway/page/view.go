@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"html/template"
 	"maps"
 	"net/url"
@@ -15,30 +16,35 @@ import (
 )
 
 const (
-	frontIntents   = 100 // intents on the page; the search has all
-	frontSentences = 200 // rules of the policy on the page; the policy has all
+	// The policy, to which the page links, has all rules.
+	frontSentences = 200    // rules of the policy on the page
+	frontWords     = 16_000 // bytes of their texts
 	// The intent itself, to which the page links, has all of these.
 	frontParameters  = 50   // of one intent
 	frontTags        = 20   // of one intent
-	frontDescription = 2000 // bytes of one description
+	frontDescription = 2000 // bytes of the description of an intent or service
+	frontParameter   = 500  // bytes of the description of a parameter
 )
 
 // A frontView is what the page shows.
 type frontView struct {
-	Style    template.CSS
-	Service  intents.Service
-	Name     string
-	Links    frontLinks
-	Intents  []intentView
-	Total    int
-	Policy   []topicView
-	MoreRule int // rules that are not shown
-	License  licenseView
-	Keeps    []string // compliance
-	Start    startView
+	Style     template.CSS
+	Script    template.JS
+	Service   intents.Service
+	About     template.HTML // the service's description
+	Name      string
+	Links     frontLinks
+	Found     *foundView
+	Summary   []summaryView
+	MoreTerms int // intents that are in no line of Summary
+	Policy    []topicView
+	MoreRule  int // rules that are not shown
+	License   licenseView
+	Keeps     []string // compliance
+	Start     startView
 }
 
-type frontLinks struct{ Agents, Policy, Search, SearchAll, Execute, Issue, OpenAPI string }
+type frontLinks struct{ Agents, Policy, Search, Execute, Issue, OpenAPI, Errors string }
 
 // A topicView is the rules of one topic.
 type topicView struct {
@@ -61,35 +67,42 @@ type startView struct {
 
 // An intentView is one intent.
 type intentView struct {
-	UID, Name, Description string
-	URL                    string
-	Tags                   []string
-	Safe, FreshOnly        bool
-	Proved, ChargesProved  bool // a proof of key with each call; with each that charges
-	Ceiling                string
-	Inputs, Outputs        []parameterView
-	More                   int    // inputs and outputs that are not shown
-	Example                string // a shell command
-	Placeholders           bool   // some values in Example must be filled in
+	UID, Name             string
+	Description           template.HTML
+	URL                   string
+	Address               string // of a page with this intent alone
+	Tags                  []tagView
+	Terms                 string // such as: free, 600 calls an hour
+	Open                  bool   // its parts are shown at once
+	Brief                 bool   // its parts are not shown
+	Safe, FreshOnly       bool
+	Proved, ChargesProved bool // a proof of key with each call; with each that charges
+	Ceiling               string
+	Inputs, Outputs       []parameterView
+	More                  int    // inputs and outputs that are not shown
+	Example               string // a shell command
+	Placeholders          bool   // some values in Example must be filled in
 }
 
 // A parameterView is one input or output.
 type parameterView struct {
-	Name, Type, Description string
-	Required                bool
-	Rules                   []string
-	Default                 string // JSON; empty where there is none
+	Name, Type  string
+	Description template.HTML
+	Required    bool
+	Rules       []string
+	Default     string // JSON; empty where there is none
 }
 
-func newFrontView(s *service.Definition) *frontView {
+func newFrontView(s *service.Definition) frontView {
 	info := s.Catalog.Service
-	v := &frontView{
-		Style:   template.CSS(frontCSS), //nolint:gosec // our own file, and no part of it comes from anywhere else
-		Service: info, Name: info.Name,
+	v := frontView{
+		Style:   template.CSS(frontCSS),   //nolint:gosec // our own file, and no part of it comes from anywhere else
+		Script:  template.JS(frontScript), //nolint:gosec // likewise
+		Service: info, Name: info.Name, About: markdown(cut(info.Description, frontDescription)),
 		Links: frontLinks{
 			Agents: s.At("/agents.json"), Policy: s.At("/api/policy"), Search: s.At("/api/intents/search"),
-			SearchAll: s.At("/api/intents/search") + "?page_size=" + strconv.Itoa(intents.MaxPageSize) + "&page=2",
-			Execute:   s.At("/api/intents/execute"), Issue: s.At("/api/pat/issue"), OpenAPI: s.At("/openapi.json"),
+			Execute: s.At("/api/intents/execute"), Issue: s.At("/api/pat/issue"), OpenAPI: s.At("/openapi.json"),
+			Errors: s.At("/errors"),
 		},
 		License: licenseOf(s.Catalog.License),
 		Keeps:   complianceRules(s.Catalog.Compliance),
@@ -101,24 +114,23 @@ func newFrontView(s *service.Definition) *frontView {
 	if v.Name == "" {
 		v.Name = s.Issuer
 	}
-	for _, in := range s.Offered() {
-		if v.Total++; v.Total <= frontIntents {
-			v.Intents = append(v.Intents, newIntentView(s, in))
-		}
-	}
 	v.Policy, v.MoreRule = topics(words.Explain(s.Policy))
 	return v
 }
 
-func newIntentView(s *service.Definition, in *service.Intent) intentView {
+func newIntentView(ctx context.Context, s *service.Definition, in *service.Intent) intentView {
 	uid := in.UID.String()
 	v := intentView{
-		UID: uid, Name: in.Name, Description: cut(in.Description), URL: s.At("/api/intents/" + url.PathEscape(uid)),
-		Tags: in.Tags[:min(len(in.Tags), frontTags)], Safe: in.Safe, FreshOnly: in.FreshOnly,
+		UID: uid, Name: in.Name, Description: markdown(cut(in.Description, frontDescription)),
+		URL: s.At("/api/intents/" + url.PathEscape(uid)), Address: "?" + url.Values{"intent": {uid}}.Encode() + "#intents",
+		Terms: shortTerms(ctx, s, in), Safe: in.Safe, FreshOnly: in.FreshOnly,
 		Proved: in.ProvedAlways(), ChargesProved: in.Price != "" && in.ProvedWhereCharged(),
 	}
 	if v.Name == "" {
 		v.Name = in.UID.Name
+	}
+	for _, tag := range in.Tags[:min(len(in.Tags), frontTags)] {
+		v.Tags = append(v.Tags, tagView{Name: tag, Address: Query{Tag: tag}.address(1)})
 	}
 	if in.Ceiling.Max > 0 {
 		v.Ceiling = rateWords(in.Ceiling)
@@ -133,28 +145,36 @@ func parametersOf(list []intents.Parameter) []parameterView {
 	var out []parameterView
 	for i := range list[:min(len(list), frontParameters)] {
 		p := &list[i]
-		v := parameterView{Name: p.Name, Type: p.Type, Description: cut(p.Description), Required: p.Required, Rules: schemaRules(p.Schema)}
+		v := parameterView{
+			Name: p.Name, Type: p.Type, Description: markdown(cut(p.Description, frontParameter)), Required: p.Required,
+			Rules: schemaRules(p.Schema),
+		}
 		if p.HasDefault {
-			v.Default = cut(jsonText(p.Default))
+			v.Default = cut(jsonText(p.Default), frontParameter)
 		}
 		out = append(out, v)
 	}
 	return out
 }
 
-// cut keeps a text to what a page can hold.
-func cut(s string) string {
-	if len(s) <= frontDescription {
+// cut keeps a text to so many bytes.
+func cut(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:frontDescription], "") + "…"
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // topics groups the sentences of a policy under headings, and returns how many rules were left out.
 func topics(list []words.Sentence) (out []topicView, more int) {
 	kept := map[words.Topic][]words.Sentence{}
+	room := frontWords
 	for i, sentence := range list {
-		if i >= frontSentences && sentence.Topic != words.Generally {
+		room -= len(sentence.Text)
+		for _, term := range sentence.Terms {
+			room -= len(term)
+		}
+		if (i >= frontSentences || room < 0) && sentence.Topic != words.Generally {
 			more++
 			continue
 		}

@@ -1,0 +1,188 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/intents"
+)
+
+const (
+	frontIntents  = 20     // on one page
+	frontArticles = 48_000 // bytes of intents in full; those beyond are shown briefly
+	frontTopTags  = 12     // tags to choose from at once
+	frontRareTags = 60     // and behind "More tags"
+	maxSearch     = 200    // characters of a search or tag
+)
+
+// A Query is what a person looks for on the page.
+type Query struct {
+	Text, Tag string
+	Intent    string // uid: that intent alone
+	Page      int    // from 1
+}
+
+// ParseQuery reads q, tag, intent and page. What has no meaning counts as not given: the page always shows something.
+func ParseQuery(values url.Values) Query {
+	get := func(name string) string {
+		text := strings.TrimSpace(values.Get(name))
+		if !utf8.ValidString(text) || utf8.RuneCountInString(text) > maxSearch {
+			return ""
+		}
+		return text
+	}
+	q := Query{Text: get("q"), Tag: get("tag"), Intent: strings.TrimSpace(values.Get("intent")), Page: 1}
+	if n, err := strconv.Atoi(values.Get("page")); err == nil && n > 1 && n < 1_000_000 {
+		q.Page = n
+	}
+	return q
+}
+
+// IsZero reports whether the query asks for nothing in particular.
+func (q Query) IsZero() bool { return q == Query{Page: 1} || q == Query{} }
+
+// address is the relative address of another page of the same query, at its intents.
+func (q Query) address(page int) string {
+	values := url.Values{}
+	for name, value := range map[string]string{"q": q.Text, "tag": q.Tag} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	if page > 1 {
+		values.Set("page", strconv.Itoa(page))
+	}
+	return "?" + values.Encode() + "#intents"
+}
+
+// A foundView is the intents that a query finds, or all of them.
+type foundView struct {
+	Query
+	Cards          []template.HTML
+	Count, Total   int    // found; offered
+	From, To       int    // the places of those shown among those found, from 1
+	Pages          int    // of what is found
+	Before, After  string // addresses of the neighbouring pages; empty: there is none
+	All            string // address of all intents
+	Tags, RareTags []tagView
+	MoreTags       int
+	OnlyOne, Empty bool
+}
+
+// A tagView is a tag with how many intents have it.
+type tagView struct {
+	Name    string
+	Count   int
+	Address string // of what has the tag; of the query without it where it is Chosen
+	Chosen  bool
+}
+
+// found makes the list of intents. Those that do not fit are shown without their parameters.
+func (f *Front) found(ctx context.Context, q Query) (*foundView, error) {
+	s := f.service
+	q.Page = max(q.Page, 1)
+	search := intents.Query{Text: q.Text, UID: q.Intent, Page: q.Page, PageSize: frontIntents}
+	if q.Tag != "" {
+		search.Tags = []string{q.Tag}
+	}
+	result := s.Catalog.Search(search)
+	if last := max(result.TotalPages, 1); q.Page > last {
+		q.Page, search.Page = last, last
+		result = s.Catalog.Search(search)
+	}
+	v := &foundView{
+		Query: q, Count: result.TotalResults, Total: f.total, Pages: result.TotalPages, All: Query{}.address(1),
+		OnlyOne: q.Intent != "", Empty: result.TotalResults == 0,
+	}
+	v.From = (result.CurrentPage-1)*result.PageSize + 1
+	v.To = v.From + len(result.Intents) - 1
+	if q.Page > 1 {
+		v.Before = q.address(q.Page - 1)
+	}
+	if q.Page < result.TotalPages {
+		v.After = q.address(q.Page + 1)
+	}
+	v.choose(f.tags)
+	room := frontArticles
+	for n, found := range result.Intents {
+		in, err := s.Intent(found.UID.String())
+		if err != nil {
+			continue // not of this service: the catalogue is its own
+		}
+		view := newIntentView(ctx, s, in)
+		view.Open = len(result.Intents) <= 3
+		card, err := view.html()
+		if err != nil {
+			return nil, err
+		}
+		if len(card) > room && n > 0 {
+			view.Brief = true
+			if card, err = view.html(); err != nil {
+				return nil, err
+			}
+		}
+		room -= len(card)
+		v.Cards = append(v.Cards, card)
+	}
+	return v, nil
+}
+
+// choose sorts the tags into those shown at once, that which is chosen among them, and others.
+func (v *foundView) choose(all []tagView) {
+	for n, t := range all {
+		t.Address = Query{Text: v.Text, Tag: t.Name}.address(1)
+		if t.Chosen = strings.EqualFold(t.Name, v.Tag); t.Chosen {
+			t.Address = Query{Text: v.Text}.address(1)
+		}
+		switch {
+		case n < frontTopTags || t.Chosen:
+			v.Tags = append(v.Tags, t)
+		case len(v.RareTags) < frontRareTags:
+			v.RareTags = append(v.RareTags, t)
+		default:
+			v.MoreTags++
+		}
+	}
+}
+
+func (v *intentView) html() (template.HTML, error) {
+	var b strings.Builder
+	if err := frontTemplate.ExecuteTemplate(&b, "intent", v); err != nil {
+		return "", err
+	}
+	return template.HTML(b.String()), nil //nolint:gosec // made by the template, which escapes
+}
+
+// tagsOf counts the tags of all intents, the most used first. Tags that differ only in case are one.
+func tagsOf(offered []*service.Intent) []tagView {
+	counts := map[string]*tagView{}
+	for _, in := range offered {
+		seen := map[string]bool{}
+		for _, tag := range in.Tags {
+			key := strings.ToLower(strings.TrimSpace(tag))
+			if key == "" || seen[key] || strings.Contains(key, ",") || utf8.RuneCountInString(key) > maxSearch {
+				continue
+			}
+			seen[key] = true
+			if counts[key] == nil {
+				counts[key] = &tagView{Name: strings.TrimSpace(tag)}
+			}
+			counts[key].Count++
+		}
+	}
+	list := make([]tagView, 0, len(counts))
+	for _, t := range counts {
+		list = append(list, *t)
+	}
+	slices.SortFunc(list, func(a, b tagView) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
+	})
+	return list
+}

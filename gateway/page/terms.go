@@ -1,0 +1,90 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+const (
+	summarised   = 1000 // intents whose terms are summed up
+	summaryLines = 8
+	termsOfOne   = 3 // ways to be permitted that are told of one intent
+)
+
+// shortTerms says on which terms an agent that the policy does not name may call an intent: free, 600 calls an hour.
+// What binds is the policy, which may ask for more: conditions and duties are not told here.
+func shortTerms(ctx context.Context, s *service.Definition, in *service.Intent) string {
+	terms, err := s.Policy.Terms(ctx, odrl.Request{Intent: in.UID.String()})
+	if err != nil || !terms.Permitted {
+		return "only for agents that the policy names"
+	}
+	var ways []string
+	for _, c := range terms.Candidates {
+		parts := []string{"free"}
+		if !c.Charge.IsZero() {
+			parts[0] = c.Charge.String() + " a call"
+		}
+		for _, l := range c.Limits {
+			parts = append(parts, shortRate(l.Rate))
+		}
+		if way := strings.Join(parts, ", "); !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	if len(ways) > termsOfOne {
+		ways = append(ways[:termsOfOne], "other terms")
+	}
+	return strings.Join(ways, "; or ")
+}
+
+// shortRate words a rate in a list: 600 calls an hour.
+func shortRate(r limit.Rate) string {
+	n := strconv.FormatInt(r.Max, 10) + " calls "
+	switch {
+	case r.Period == limit.Lifetime:
+		return n + "in all"
+	case r.Period.Calendar():
+		return n + "a calendar " + string(r.Period)
+	case r.Period == "hour":
+		return n + "an hour"
+	default:
+		return n + "a " + string(r.Period)
+	}
+}
+
+// A summaryView is what several intents have in common.
+type summaryView struct {
+	Count int
+	Safe  bool
+	Terms string
+}
+
+// summary sums up the terms of the first intents, most of them first, and returns how many intents the lines leave out.
+func summary(ctx context.Context, s *service.Definition, offered []*service.Intent) (lines []summaryView, more int) {
+	counts := map[summaryView]int{}
+	for _, in := range offered[:min(len(offered), summarised)] {
+		counts[summaryView{Safe: in.Safe, Terms: shortTerms(ctx, s, in)}]++
+	}
+	for line, n := range counts {
+		line.Count = n
+		lines = append(lines, line)
+	}
+	slices.SortFunc(lines, func(a, b summaryView) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Terms, b.Terms), strings.Compare(word(b.Safe), word(a.Safe)))
+	})
+	lines = lines[:min(len(lines), summaryLines)]
+	more = len(offered)
+	for _, line := range lines {
+		more -= line.Count
+	}
+	return lines, more
+}
+
+func word(safe bool) string { return strconv.FormatBool(safe) }
