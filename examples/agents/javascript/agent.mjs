@@ -1,0 +1,272 @@
+// An agent for a service behind uimgate, with nothing but the standard library of Node.js 20.
+//
+//     node agent.mjs http://127.0.0.1:PORT
+//
+// It discovers the service, agrees to its policy, calls an intent that is free and one that costs, looks at an error and
+// at its limits, then renews and revokes its token. It prints a line for each step, and exits 0 only if every step did
+// what docs/protocol.md says. WARNING: the intent that costs is really called, once, for at most MAX_PRICE.
+
+import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+// What to send, by the name of the parameter. An intent that requires any other parameter is not chosen.
+const PARAMETERS = { query: "desk", product_id: "desk-lamp", quantity: 1 };
+// The decision about the policy, made beforehand: nothing is called that costs more than this. An agent of your own should
+// look at more of the policy: at its other duties, its constraints and its prohibitions.
+const MAX_PRICE = { amount: 0.1, currency: "EUR" };
+
+// ---- Encodings
+
+const base64url = (data) => Buffer.from(data).toString("base64url");
+const sha256 = (text) => createHash("sha256").update(text, "utf8").digest("base64url");
+const now = () => Math.floor(Date.now() / 1000);
+
+// RFC 8785. The text is built member by member: a sorted copy given to JSON.stringify would not do, because JavaScript
+// moves names such as "10" to the front of every object. sort() compares UTF-16 units, as the RFC asks.
+function canonical(value) {
+  if (Array.isArray(value)) return "[" + value.map(canonical).join(",") + "]";
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const members = Object.keys(value).sort().map((name) => JSON.stringify(name) + ":" + canonical(value[name]));
+  return "{" + members.join(",") + "}";
+}
+
+// A compact JWS by an Ed25519 key.
+function jws(header, payload, privateKey) {
+  const input = base64url(JSON.stringify({ ...header, alg: "EdDSA" })) + "." + base64url(JSON.stringify(payload));
+  return input + "." + base64url(sign(null, Buffer.from(input, "ascii"), privateKey));
+}
+
+// RFC 7638. A JWK of an Ed25519 public key has the members crv, kty and x, and no others.
+const thumbprint = (publicKey) => sha256(canonical(publicKey.export({ format: "jwk" })));
+
+// ---- Requests
+
+async function request(method, url, { token, headers = {}, body } = {}) {
+  const { protocol, hostname } = new URL(url); // a token could be read on the way to another machine
+  const safe = protocol === "https:" || ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
+  expect(safe, `${url} is neither https nor on this machine`);
+  const sent = { Accept: "application/json", ...headers };
+  if (token) sent.Authorization = "Bearer " + token;
+  if (body !== undefined) sent["Content-Type"] = "application/json";
+  const response = await fetch(url, {
+    method, headers: sent, body: body === undefined ? undefined : JSON.stringify(body),
+    redirect: "error", signal: AbortSignal.timeout(30_000),
+  });
+  const text = await response.text();
+  let json;
+  try { json = JSON.parse(text); } catch { /* not JSON: json stays undefined */ }
+  return { status: response.status, headers: response.headers, json, text, details: json?.error?.details ?? {} };
+}
+
+// The answer if it is 200, else an error that says what a person needs to know.
+function ok(answer, what) {
+  if (answer.status === 200 && answer.json) return answer;
+  const { reason = "", suggestion = "" } = answer.details;
+  throw new Error(`${what}: ${answer.status} ${reason} ${answer.json?.error?.message ?? answer.text.slice(0, 200)} ` +
+    `${suggestion} (request ${answer.headers.get("uim-request-id")})`);
+}
+
+const expect = (condition, message) => { if (!condition) throw new Error(message); };
+const say = (what, line) => console.log(`${what.padEnd(12)} ${line}`);
+
+// ---- The agent: its key, the agreement, proofs and calls
+
+class Agent {
+  constructor(id, service) {
+    this.id = id;
+    this.service = service; // agents.json
+    Object.assign(this, generateKeyPairSync("ed25519")); // publicKey and privateKey, in memory only
+  }
+
+  // Signs the policy, and exchanges the agreement for a token (the PAT).
+  async agree(policy, scope) {
+    const agreement = jws({ typ: "uim-agreement+jwt" }, {
+      iss: this.id, aud: this.service["uim-issuer"], htu: this.service["uim-pat-issue"],
+      iat: now(), jti: randomUUID(), policy, scope,
+    }, this.privateKey);
+    const body = {
+      agent_id: this.id, signed_policy: agreement, scope,
+      agent_public_key: this.publicKey.export({ type: "spki", format: "der" }).toString("base64"),
+    };
+    const answer = await request("POST", this.service["uim-pat-issue"], { body });
+    // 202: the operator admits agents by hand. An agent that runs for longer keeps this body, and sends it again later.
+    expect(answer.status !== 202, `the agreement ${answer.json?.agreement_id} waits for the operator`);
+    return this.keep(ok(answer, "agreement").json);
+  }
+
+  // Binds one request to the token. Every request needs a new proof, a repeated one too.
+  proof(subject) {
+    return jws({ typ: "uim-proof+jwt", kid: thumbprint(this.publicKey) }, {
+      iat: now(), jti: randomUUID(), aud: this.service["uim-issuer"], pat: this.claims.jti,
+      digest: sha256(canonical(subject)),
+    }, this.privateKey);
+  }
+
+  // Calls an intent. A call that changes or costs something has a key: with the same key it is done once, however often it
+  // is sent. So it is sent again where no answer came, and where the service asks to wait.
+  async call(intent_uid, parameters, key) {
+    const body = { intent_uid, parameters };
+    for (let attempt = 1; ; attempt++) {
+      const headers = key ? { "Idempotency-Key": key, "UIM-Proof": this.proof(body) } : {};
+      let wait = 1;
+      try {
+        const answer = await request("POST", this.service["uim-api-execute"], { token: this.token, headers, body });
+        const later = [429, 503].includes(answer.status) || answer.details.reason === "IDEMPOTENCY_IN_PROGRESS";
+        wait = Number(answer.headers.get("retry-after"));
+        if (!later || !wait || wait > 120 || attempt === 3) return answer;
+      } catch (error) {
+        if (attempt === 3) throw error;
+      }
+      await sleep(wait * 1000);
+    }
+  }
+
+  // Exchanges the token for a new one of the same agreement.
+  async renew() {
+    const headers = { "UIM-Proof": this.proof({ renew: this.claims.jti }) };
+    const answer = await request("POST", this.service["uim-pat-renew"], { token: this.token, headers });
+    return this.keep(ok(answer, "renewal").json);
+  }
+
+  // The claims of a token are its second part. Its signature is not verified, as it came from the service itself.
+  keep(answer) {
+    this.token = answer["uim-pat"];
+    this.claims = JSON.parse(Buffer.from(this.token.split(".")[1], "base64url").toString("utf8"));
+    return answer;
+  }
+
+  async introspect() {
+    return ok(await request("POST", this.service["uim-pat-introspect"], { token: this.token }), "introspection").json;
+  }
+
+  async revoke() {
+    ok(await request("POST", this.service["uim-pat-revoke"], { body: { token: this.token } }), "revocation");
+  }
+}
+
+// ---- What the policy, agents.json and the headers say
+
+// What the policy says about an intent: undefined if it does not permit it, else the prices to pay (none: free).
+// A target is the intent_uid, or a URL whose last segment is; a unit is a currency, or a URL whose last segment is.
+function pricesOf(policy, intent_uid) {
+  const last = (text) => String(text).split("/").pop();
+  const list = (value) => (value === undefined ? [] : [value].flat());
+  const permissions = list(policy.permission).filter((p) => last(p.target) === intent_uid);
+  if (permissions.length === 0) return undefined;
+  return permissions.flatMap((p) => list(p.duty)).filter((duty) => duty.action === "pay")
+    .map((duty) => ({ amount: Number(duty.amount), currency: last(duty.unit) }));
+}
+
+// The parameters for an intent out of the table above, or undefined if it requires one that is not there.
+function parametersFor(intent) {
+  const parameters = {};
+  for (const { name, required } of intent.input_parameters ?? []) {
+    if (Object.hasOwn(PARAMETERS, name)) parameters[name] = PARAMETERS[name];
+    else if (required) return undefined;
+  }
+  return parameters;
+}
+
+// UIM-Charge: 0.05 EUR; id=…; state=captured
+function chargeOf(headers) {
+  const text = headers.get("uim-charge");
+  const found = /^(\S+) (\S+); *id=([^;]+); *state=(\w+)/.exec(text ?? "");
+  expect(found, `this is no charge: ${text}`);
+  return { text, amount: Number(found[1]), currency: found[2], id: found[3], state: found[4] };
+}
+
+// RateLimit: "minute";r=28;t=60, "service";r=99998;t=3600
+const limitsOf = (headers) => [...(headers.get("ratelimit") ?? "").matchAll(/"([^"]*)";r=(\d+);t=(\d+)/g)]
+  .map(([, name, left, seconds]) => ({ name, left: Number(left), seconds: Number(seconds) }));
+
+// ---- The walk
+
+async function walk(address) {
+  // 1. Discover, read the policy, agree.
+  const service = ok(await request("GET", new URL("/agents.json", address)), "discovery").json;
+  say("discovered", `${service["uim-issuer"]}: ${service.intents.length} intents`);
+
+  const { json: policy, headers } = ok(await request("GET", service["uim-policy-file"]), "policy");
+  const digest = "sha-256:" + sha256(canonical(policy));
+  const etag = (headers.get("etag") ?? "").replace(/^W\//, "").replaceAll('"', "");
+  expect(digest === etag, `the digest of the policy is ${digest}, but its ETag says ${etag}`);
+  say("policy", `${policy.uid}, ${digest}, as its ETag says`);
+
+  // The policy binds, and not the price in agents.json. That an intent only reads is told by the method of its endpoint
+  // alone. The endpoint is not called: every call goes to uim-api-execute.
+  const usable = service.intents.map((intent) => ({
+    uid: intent.intent_uid, intent, parameters: parametersFor(intent), prices: pricesOf(policy, intent.intent_uid),
+  })).filter((choice) => choice.parameters && choice.prices);
+  const free = usable.find(({ intent, prices }) => prices.length === 0 && intent.endpoint?.method === "GET");
+  const paid = usable.find(({ prices }) => prices.length === 1 &&
+    prices[0].currency === MAX_PRICE.currency && prices[0].amount <= MAX_PRICE.amount);
+  expect(free, "no intent was found that is free, only reads, and has parameters that are known here");
+  expect(paid, `no intent was found that costs at most ${MAX_PRICE.amount} ${MAX_PRICE.currency}`);
+
+  const agent = new Agent("javascript-example-" + randomUUID(), service);
+  const scope = [free.uid, paid.uid]; // no more than is needed
+  const { agreement_id, expires_at, scope_omitted } = await agent.agree({ uid: policy.uid, digest }, scope);
+  expect(!scope_omitted?.length, `not all was granted: ${JSON.stringify(scope_omitted)}`);
+  say("agreed", `${agreement_id} as ${agent.id}, token until ${expires_at}`);
+
+  // 2. Call what is free, then what costs: twice, with one idempotency key.
+  const read = ok(await agent.call(free.uid, free.parameters), free.uid);
+  expect(!read.headers.has("uim-charge"), `${free.uid} is free, but charged ${read.headers.get("uim-charge")}`);
+  say("free call", `${free.uid} ${JSON.stringify(free.parameters)}: ${read.text.trim().slice(0, 60)}…`);
+
+  const key = randomUUID(); // chosen before the first attempt
+  const first = ok(await agent.call(paid.uid, paid.parameters, key), paid.uid);
+  const charge = chargeOf(first.headers);
+  const { amount, currency } = paid.prices[0];
+  expect(charge.amount === amount && charge.currency === currency, `charged ${charge.text}, not ${amount} ${currency}`);
+  expect(["captured", "pending"].includes(charge.state), `the charge is ${charge.text}`);
+  say("paid call", `${paid.uid} ${JSON.stringify(paid.parameters)}: charged ${amount} ${currency}, ${charge.state}`);
+
+  const second = ok(await agent.call(paid.uid, paid.parameters, key), paid.uid + " again");
+  expect(second.headers.get("idempotency-replayed") === "true", "the second call is not told to be a repetition");
+  expect(canonical(second.json) === canonical(first.json), "the repetition has another answer than the first call");
+  // A repetition tells the charge of the first call again: who adds up charges has to count each id once.
+  expect(chargeOf(second.headers).id === charge.id, `the repetition was charged: ${second.headers.get("uim-charge")}`);
+  say("same again", `a repetition: the same answer, the same charge ${charge.id}`);
+
+  // 3. An error, and what is left of the limits.
+  const wrong = { ...free.parameters, no_such_parameter: true };
+  const ranged = free.intent.input_parameters.find((parameter) => typeof parameter.maximum === "number");
+  if (ranged) wrong[ranged.name] = ranged.maximum + 1;
+  const refused = await agent.call(free.uid, wrong);
+  const { reason, suggestion, help_url, violations } = refused.details;
+  expect(refused.status === 400 && reason && suggestion && help_url, `wrong parameters: ${refused.status} ${refused.text}`);
+  expect(violations?.length === (ranged ? 2 : 1), `not each wrong parameter is named: ${JSON.stringify(violations)}`);
+  say("error", `${reason}: ${suggestion} See ${help_url}`);
+  for (const { pointer, reason, message } of violations) say("", `${pointer}: ${reason}, ${message}`);
+
+  // Only answers to calls that count tell the limits; the refused call counted nowhere.
+  const [narrowest] = limitsOf(read.headers).sort((a, b) => a.left - b.left);
+  expect(narrowest, `the answer tells no limits: ${read.headers.get("ratelimit")}`);
+  say("limits", `${narrowest.left} calls were left of "${narrowest.name}", the next comes free in ${narrowest.seconds} s`);
+
+  // 4. Renew, introspect, revoke.
+  const old = agent.token;
+  const renewed = await agent.renew();
+  expect(renewed.agreement_id === agreement_id && agent.token !== old, "the renewal is no new token of the agreement");
+  ok(await agent.call(free.uid, free.parameters), free.uid + " with the renewed token");
+  say("renewed", `a new token of the same agreement, until ${renewed.expires_at}`);
+
+  const { active, scope: granted } = await agent.introspect();
+  expect(active === true, "the renewed token is not active");
+  say("introspected", `active, scope ${granted}`);
+
+  await agent.revoke();
+  const ended = await agent.call(free.uid, free.parameters);
+  expect(ended.status === 401 && ended.details.reason === "REVOKED_TOKEN", `revoked, but: ${ended.status} ${ended.text}`);
+  expect((await agent.introspect()).active === false, "the revoked token is told to be active");
+  say("revoked", `a call is refused now: ${ended.status} ${ended.details.reason}`);
+}
+
+try {
+  expect(process.argv.length === 3, "usage: node agent.mjs http://127.0.0.1:PORT");
+  await walk(process.argv[2]);
+} catch (error) {
+  console.error("failed:", error.message, error.cause?.message ?? "");
+  process.exitCode = 1;
+}
