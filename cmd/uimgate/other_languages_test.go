@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// requireLanguages makes a missing interpreter a failure.
+const requireLanguages = "UIMGATE_REQUIRE_LANGUAGES"
+
+// TestAgentsInOtherLanguages runs the agents of examples/agents against the demo, one after another: a demo counts what comes from
+// one address. Each exits with 0 only if every step did what docs/protocol.md says.
+func TestAgentsInOtherLanguages(t *testing.T) { //nolint:tparallel // one after another is the point
+	t.Parallel()
+	address := startDemo(t)
+	for _, agent := range []struct {
+		file, needs   string
+		option, probe string   // a program that fails where the interpreter will not do, and the option it is given with
+		interpreters  []string // the first that will do is taken
+	}{
+		{
+			file: "javascript/agent.mjs", needs: "Node.js 20 or later", interpreters: []string{"node"},
+			option: "-e", probe: "process.exit(process.versions.node.split('.')[0] < 20 ? 1 : 0)",
+		},
+		{
+			file: "python/agent.py", needs: "python3 with the package cryptography", interpreters: []string{"python3", "/usr/bin/python3"},
+			option: "-c", probe: "import cryptography",
+		},
+	} {
+		t.Run(agent.file, func(t *testing.T) {
+			i := slices.IndexFunc(agent.interpreters, func(program string) bool {
+				return exec.CommandContext(t.Context(), program, agent.option, agent.probe).Run() == nil
+			})
+			if i < 0 && os.Getenv(requireLanguages) == "1" {
+				t.Fatalf("%s is not installed, and %s is set", agent.needs, requireLanguages)
+			}
+			if i < 0 {
+				t.Skipf("%s is not installed: this agent is not run", agent.needs)
+			}
+			out, err := exec.CommandContext(t.Context(), agent.interpreters[i], "../../examples/agents/"+agent.file, address).CombinedOutput()
+			if err != nil || !bytes.Contains(out, []byte("REVOKED_TOKEN")) { // what the last step of each prints
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+var demoAddress = regexp.MustCompile(`curl -s (http://127\.0\.0\.1:\d+)/agents\.json`)
+
+// startDemo runs the command until the end of the test, and returns the address of the gateway that stays up after its walk.
+func startDemo(t *testing.T) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "uimgate", "demo")
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // t.Context has ended, and the demo with it
+		_, _ = io.Copy(io.Discard, out)
+		_ = c.Wait()
+	})
+	var said strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if m := demoAddress.FindStringSubmatch(lines.Text()); m != nil {
+			return m[1]
+		}
+		said.WriteString(lines.Text() + "\n")
+	}
+	t.Fatalf("the demo did not stay up:\n%s", said.String())
+	return ""
+}
