@@ -55,6 +55,7 @@ func (l *loader) checkServices(c *Config) {
 		l.checkParties(path, s, &c.PAT)
 		l.checkIntents(path+".intents", s)
 		l.checkFixed(path+".fixed", s.Fixed)
+		l.checkErrorWhen(path+".error_when", s.ErrorWhen)
 		l.checkFacts(path+".facts", s, c)
 	}
 }
@@ -158,11 +159,28 @@ func (l *loader) checkUpstream(path string, u *Upstream) {
 			}
 		}
 	}
+	l.pointer(path+".error_message", u.ErrorMessage)
 	l.checkReconcile(path+".reconcile", &u.Reconcile)
 	l.checkAuth(path+".auth", &u.Auth)
 	if u.Auth.Name != "" && u.Auth.Name == u.IdempotencyHeader {
 		l.Errorf(path+".idempotency_header", "is the header of auth: use another")
 	}
+}
+
+// pointer checks an optional JSON pointer (RFC 6901).
+func (l *loader) pointer(path, text string) {
+	plain := strings.NewReplacer("~0", "", "~1", "").Replace(text)
+	if text != "" && (!strings.HasPrefix(text, "/") || strings.Contains(plain, "~")) {
+		l.Errorf(path, "is no JSON pointer: want one such as /error/message")
+	}
+}
+
+func (l *loader) checkErrorWhen(path string, e ErrorWhen) {
+	if e.Pointer == "" && (e.Message != "" || !e.Equals.IsEmpty()) {
+		l.Errorf(path+".pointer", "is required where the other keys are set: where in the answer to look, such as /ok")
+	}
+	l.pointer(path+".pointer", e.Pointer)
+	l.pointer(path+".message", e.Message)
 }
 
 // checkReconcile reports what is missing; the upstream itself reads the rest.
@@ -255,5 +273,6 @@ func (l *loader) checkIntents(path string, s *Service) {
 			l.Warnf(at+".ceiling", "never resets: once used up, nobody can call the intent again")
 		}
 		l.checkFixed(at+".fixed", s.Intents[id].Fixed)
+		l.checkErrorWhen(at+".error_when", s.Intents[id].ErrorWhen)
 	}
 }

@@ -103,6 +103,8 @@ type Service struct {
 	// Facts has no key for the facts of the gateway itself: its clock, the intent, the key that signed.
 	// Fixed is by place: the name of a parameter, or header:NAME, query:NAME, body:/pointer (PlaceOf).
 	Fixed     map[string]Value       `yaml:"fixed" max:"256" doc:"Values sent with every call that has a place for them, which agents neither see nor give: parameter, header:NAME, query:NAME or body:/pointer to a value. A secret is written as ${file:PATH}."`
+	Answers   Answers                `yaml:"answers" default:"strict" enum:"strict,lenient" doc:"strict: an answer that lacks a required output is an error. lenient: it is passed on without that output, with a warning."`
+	ErrorWhen ErrorWhen              `yaml:"error_when" doc:"Which answers with a 2xx status say no, for APIs that do: they are refusals, and not charged."`
 	Facts     map[string]FactSources `yaml:"facts" max:"64" doc:"Where the facts come from that the policy's constraints are about: left operand, such as purpose, to sources in order; the first that has a value is believed. What has no source is unknown, which permits nothing."`
 	publicDef bool
 }
@@ -123,6 +125,7 @@ type Upstream struct {
 	Concurrency       int           `yaml:"concurrency" default:"1024" min:"1" max:"65536" doc:"Calls under way at once. Further ones wait up to 2 seconds, as many as this, and are taken in turn by agent; an agent has at most as many under way as are left for others, and agents nobody approved leave a quarter to the others."`
 	MaxResponse       int64         `yaml:"max_response" default:"8MiB" min:"1KiB" max:"256MiB" doc:"Largest answer."`
 	IdempotencyHeader string        `yaml:"idempotency_header" doc:"Header by which the API recognises a repeated call. Only with it are methods other than GET and HEAD repeated; it then carries the execution id."`
+	ErrorMessage      string        `yaml:"error_message" doc:"JSON pointer to the message in the API's errors, such as /error/text. Default: where APIs usually have it."`
 	Reconcile         Reconcile     `yaml:"reconcile" doc:"How the API says what became of a call of unknown outcome; such calls then settle themselves."`
 	Auth              Auth          `yaml:"auth" doc:"The operator's credential at the API: one of the two."`
 	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls of an intent that fails."`
@@ -167,6 +170,15 @@ type IntentRule struct {
 	Proof     ProofRule        `yaml:"proof" enum:"required,optional" doc:"Whether each call needs a proof of key: required, or optional, which leaves it to the policy. Default: required where a call charges."`
 	Ceiling   limit.Rate       `yaml:"ceiling" doc:"Most calls of all agents together, such as 1000/hour. Default: none but pat.newcomers."` // empty Period: none
 	Fixed     map[string]Value `yaml:"fixed" max:"256" doc:"As services[].fixed, for this intent; where both have a value for one place, this one is sent."`
+	Answers   Answers          `yaml:"answers" enum:"strict,lenient" doc:"As services[].answers, for this intent. Default: as the service's."` // empty: the service's
+	ErrorWhen ErrorWhen        `yaml:"error_when" doc:"As services[].error_when, for this intent. Default: as the service's."`
+}
+
+// An ErrorWhen says which answers with a 2xx status are refusals. The zero value: none.
+type ErrorWhen struct {
+	Pointer string `yaml:"pointer" doc:"JSON pointer into the answer, such as /ok."`
+	Equals  Value  `yaml:"equals" doc:"The value there that says no, such as false. Default: any but null, false, 0, an empty text, list or object, such as a list of errors."`
+	Message string `yaml:"message" doc:"JSON pointer to the message, such as /error. Default: where APIs usually have it."`
 }
 
 // FactSources are tried in order.

@@ -21,7 +21,7 @@ const maxFixedValue = 64 << 10
 
 // SetTree takes the value as YAML has it. The error is about its size, or that there is none.
 func (v *Value) SetTree(tree any) error {
-	if tree == nil || tree == "" {
+	if tree == "" {
 		return errors.New("is empty: want a value, or leave the key out")
 	}
 	text, err := json.Marshal(tree)
@@ -90,7 +90,10 @@ func (l *loader) checkFixed(path string, fixed map[string]Value) {
 			continue
 		}
 		value := fixed[key]
-		if value.IsEmpty() { // reported where it was read
+		if value.IsEmpty() {
+			if !l.Failed(at) {
+				l.Errorf(at, "is empty: want a value, or leave the key out")
+			}
 			continue
 		}
 		switch place.Kind {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -218,7 +219,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		config.Telemetry{Log: config.Log{Level: config.LogDebug, Format: config.LogJSON}},
 		"shop.example", "x",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(config.Secret{})); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range []string{"cert.pem", "key.pem", "secret"} {

@@ -65,6 +65,15 @@ const (
 	ProofOptional ProofRule = "optional"
 )
 
+// Answers is how the answers of an API are held against the outputs that an intent declares.
+type Answers string
+
+// The values of services[].answers and services[].intents.<uid>.answers.
+const (
+	AnswersStrict  Answers = "strict"
+	AnswersLenient Answers = "lenient"
+)
+
 // A BillingMode is when agents pay.
 type BillingMode string
 

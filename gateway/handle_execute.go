@@ -63,6 +63,7 @@ func (s *Server) execute(c echo.Context) error {
 	wire.WriteRateLimit(h, result.Standing)
 	wire.WriteCharge(h, result.Charge)
 	wire.WriteReplayed(h, result.Replayed)
+	wire.WriteWarnings(h, result.Warnings)
 	for _, notice := range result.Attribution {
 		h.Add(headerAttribution, mime.FormatMediaType("attribution", map[string]string{"notice": notice}))
 	}
@@ -92,6 +93,9 @@ func draftEnvelope(r execute.Result, took time.Duration) ([]byte, error) {
 	}
 	if r.Charge != nil {
 		meta["charge"] = wire.ChargeMembers(r.Charge)
+	}
+	if len(r.Warnings) > 0 {
+		meta["warnings"] = r.Warnings
 	}
 	return json.Marshal(map[string]any{"status": "success", "data": json.RawMessage(r.Output), "meta": meta})
 }

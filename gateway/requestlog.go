@@ -52,6 +52,10 @@ func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 	if x.refusal != nil && !x.known() && !s.floods.tell(x.refusal.Reason, now) {
 		return
 	}
+	if e := x.event; e != nil && e.UndeclaredCount > 0 {
+		s.log.Debug("an answer has members that the intent does not declare", zap.String("request_id", string(x.requestID)),
+			zap.String("intent_uid", e.Intent), zap.Strings("members", e.Undeclared), zap.Int("count", e.UndeclaredCount))
+	}
 	if status >= http.StatusInternalServerError {
 		s.log.Error("request", fields...)
 		return

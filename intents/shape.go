@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -49,12 +51,40 @@ func (i *Intent) Shape(body any) (any, error) {
 // Conform is Shape. It also returns which optional outputs were dropped because they did not fit, for the operator.
 // Pointers are into the upstream's answer.
 func (i *Intent) Conform(body any) (out any, dropped []Violation, err error) {
+	f, err := i.Fit(body, false)
+	return f.Output, f.Dropped, err
+}
+
+// A Fitted is an answer that was fitted to the outputs of an intent. Pointers are into the upstream's answer.
+type Fitted struct {
+	Output  any
+	Missing []MissingOutput
+	Dropped []Violation // optional ones that did not fit
+	// Undeclared are members of the answer that no output is found at, in order, at most MaxUndeclared and 128 bytes of each; More is how
+	// many there are beside them.
+	Undeclared []string
+	More       int
+}
+
+// A MissingOutput is a required output that an answer does not have, or not in its schema's form.
+type MissingOutput struct {
+	Name    string `json:"output"`
+	Message string `json:"message"` // for people, about the output; never quotes the answer
+}
+
+// MaxUndeclared bounds the members that a Fitted names.
+const MaxUndeclared = 16
+
+// Fit is Shape; where it is to be lenient, a required output that is absent or does not fit is left out as well, and among
+// Missing. The error is a *ResponseError.
+func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 	if len(i.Outputs) == 0 {
-		return body, nil, nil
+		return Fitted{Output: body}, nil
 	}
-	_, isObject := body.(map[string]any)
+	f := Fitted{}
+	object, isObject := body.(map[string]any)
 	if !isObject && len(i.Outputs) != 1 {
-		return nil, nil, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs", article(strictjson.Kind(body)),
+		return Fitted{}, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs", article(strictjson.Kind(body)),
 			len(i.Outputs))}
 	}
 	shaped := make(map[string]any, len(i.Outputs))
@@ -63,15 +93,18 @@ func (i *Intent) Conform(body any) (out any, dropped []Violation, err error) {
 		p := &i.Outputs[n]
 		v, at, found := p.source(body, isObject)
 		if !found {
+			if p.Required && !lenient {
+				return Fitted{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it is required and absent"}
+			}
 			if p.Required {
-				return nil, nil, &ResponseError{Output: p.Name, Pointer: at, Message: "it is required and absent"}
+				f.Missing = append(f.Missing, MissingOutput{p.Name, "is absent"})
 			}
 			continue
 		}
 		v = p.check.convert(v)
 		r := report{most: 1, meter: steps}
 		if p.validate(v, nil, &r); steps.exhausted() {
-			return nil, nil, &ResponseError{Output: p.Name, Pointer: at, Message: "it takes too much work to check"}
+			return Fitted{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it takes too much work to check"}
 		}
 		if len(r.faults) == 0 {
 			shaped[p.Name] = v
@@ -79,12 +112,48 @@ func (i *Intent) Conform(body any) (out any, dropped []Violation, err error) {
 		}
 		first := r.violations()[0]
 		first.Pointer = at + first.Pointer
-		if p.Required {
-			return nil, nil, &ResponseError{Output: p.Name, Pointer: first.Pointer, Message: first.Message}
+		switch {
+		case p.Required && lenient:
+			f.Missing = append(f.Missing, MissingOutput{p.Name, first.Message})
+		case p.Required:
+			return Fitted{}, &ResponseError{Output: p.Name, Pointer: first.Pointer, Message: first.Message}
+		default:
+			f.Dropped = append(f.Dropped, first)
 		}
-		dropped = append(dropped, first)
 	}
-	return shaped, dropped, nil
+	f.Output = shaped
+	if isObject {
+		i.noteUndeclared(&f, object)
+	}
+	return f, nil
+}
+
+// noteUndeclared finds the members of an answer that no output is found at.
+func (i *Intent) noteUndeclared(f *Fitted, answer strictjson.Object) {
+	declared := make(map[string]bool, len(i.Outputs))
+	for n := range i.Outputs {
+		p := &i.Outputs[n]
+		name := p.Name
+		if p.HasFrom {
+			name, _, _ = strings.Cut(strings.TrimPrefix(p.From, "/"), "/")
+			name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		}
+		if p.HasFrom && p.From == "" { // the whole answer
+			return
+		}
+		declared[name] = true
+	}
+	for name := range answer {
+		if !declared[name] {
+			f.Undeclared = append(f.Undeclared, name)
+		}
+	}
+	slices.Sort(f.Undeclared)
+	f.More = max(0, len(f.Undeclared)-MaxUndeclared)
+	f.Undeclared = f.Undeclared[:len(f.Undeclared)-f.More]
+	for n, name := range f.Undeclared {
+		f.Undeclared[n] = name[:min(len(name), maxParamName)]
+	}
 }
 
 func (p *Parameter) source(body any, isObject bool) (v any, at string, found bool) {

@@ -3,9 +3,12 @@ package intents_test
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/uimgate/uimgate/intents"
 )
@@ -96,5 +99,31 @@ func TestConformReportsWhatWasDropped(t *testing.T) {
 	}
 	if _, _, err := i.Conform(map[string]any{"x": json.Number("1")}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Read leniently, an answer lacks what does not fit, and says so; what no output names is told apart.
+func TestFitLeavesOutWhatIsMissing(t *testing.T) {
+	i := strict(t, one(`"output_parameters": [
+		{"name": "a", "type": "integer", "required": true}, {"name": "b", "type": "string", "required": true, "from": "/in~1side/b"},
+		{"name": "c", "type": "integer", "required": true}, {"name": "d", "type": "boolean"}]`)).Intents()[0]
+	body := tree(t, `{"a":"many","in/side":{"b":"x","e":1},"d":[],"z":1,"y":"secret"}`)
+	f, err := i.Fit(body, true)
+	want := intents.Fitted{
+		Output: map[string]any{"b": "x"}, Undeclared: []string{"y", "z"},
+		Missing: []intents.MissingOutput{{Name: "a", Message: `must be of type "integer"`}, {Name: "c", Message: "is absent"}},
+	}
+	if diff := cmp.Diff(want, f, cmpopts.IgnoreFields(intents.Fitted{}, "Dropped")); err != nil || diff != "" || len(f.Dropped) != 1 {
+		t.Errorf("%v %s %v", err, diff, f.Dropped)
+	}
+	if _, err := i.Fit(body, false); !errors.Is(err, intents.ErrResponse) {
+		t.Errorf("strict: %v", err)
+	}
+	many := map[string]any{strings.Repeat("0", 500): 1}
+	for n := range 40 {
+		many[strconv.Itoa(1000+n)] = 1
+	}
+	if f, err := i.Fit(many, true); err != nil || len(f.Undeclared) != intents.MaxUndeclared || f.More != 25 || len(f.Undeclared[0]) != 128 {
+		t.Errorf("%v %v", err, f)
 	}
 }

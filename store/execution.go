@@ -65,7 +65,7 @@ type Answer struct {
 	Reason  reason.Reason // of the refusal; empty: the call succeeded
 	Code    reason.Code   // of the refusal
 	Message string        // of the refusal
-	Details []byte        // of the refusal: a JSON object; empty: none
+	Details []byte        // of the refusal, or of what was passed on: a JSON object; empty: none
 }
 
 // Size returns how many bytes of MaxAnswer an answer uses.

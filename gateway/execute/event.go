@@ -34,10 +34,15 @@ type Event struct {
 	Replayed    bool
 	Took        time.Duration
 	Upstream    time.Duration // of the call to the service, with all attempts; 0: none was made
-	AnswerLost  bool          // there was no room to keep the answer under the idempotency key
-	Unsettled   error         // the end of the call could not be written down when it ended
-	Engine      string        // what evaluated the policy: plan or opa
-	Facts       map[string]any
+	// Missing are required outputs that the service's answer did not have; Undeclared are members it had beside its outputs,
+	// which were dropped: names, at most intents.MaxUndeclared, and UndeclaredCount how many there were in all.
+	Missing         []string
+	Undeclared      []string
+	UndeclaredCount int
+	AnswerLost      bool   // there was no room to keep the answer under the idempotency key
+	Unsettled       error  // the end of the call could not be written down when it ended
+	Engine          string // what evaluated the policy: plan or opa
+	Facts           map[string]any
 	// Asked is the request for the decision, which can be repeated with the document of the policy alone; nil: there was none.
 	Asked          *odrl.Reproduction
 	FromParameters []string          // operands whose facts came from parameters
@@ -68,6 +73,10 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 	if e.question != nil {
 		reproduction := e.service.Policy.Reproduce(*e.question, e.decision.Facts)
 		v.Asked = &reproduction
+	}
+	v.Undeclared, v.UndeclaredCount = e.fitted.Undeclared, len(e.fitted.Undeclared)+e.fitted.More
+	for _, m := range e.fitted.Missing {
+		v.Missing = append(v.Missing, m.Name)
 	}
 	if e.intent != nil {
 		v.Intent = e.intent.UID.String()

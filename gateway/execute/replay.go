@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -16,7 +17,11 @@ func (e *execution) answer(s shaped) *store.Answer {
 		return nil
 	}
 	if s.refusal == nil {
-		return &store.Answer{Output: s.output}
+		a := &store.Answer{Output: s.output}
+		if len(s.missing) > 0 {
+			a.Details = keptWarnings(s.missing)
+		}
+		return a
 	}
 	f := s.refusal
 	a := &store.Answer{Reason: f.Reason, Code: f.Code, Message: f.Message}
@@ -59,7 +64,7 @@ func (r *replay) answer() (Result, *reason.Refusal) {
 		return Result{}, reason.OutcomeUnknown.Refusal("The call under this Idempotency-Key has ended, but its answer was not kept.").
 			With("state", r.execution.State).Charged(charge)
 	case a.Reason == "":
-		return Result{Output: a.Output, Charge: charge, Replayed: true}, nil
+		return Result{Output: a.Output, Charge: charge, Warnings: warningsIn(a.Details), Replayed: true}, nil
 	}
 	f := a.Reason.Refusal(a.Message).WithCode(a.Code).Charged(charge)
 	if details, err := strictjson.DecodeObject(a.Details); err == nil {
@@ -67,4 +72,25 @@ func (r *replay) answer() (Result, *reason.Refusal) {
 	}
 	f.Replayed = true
 	return Result{}, f
+}
+
+// warnings are the details of a stored answer that was passed on without some of its outputs.
+type warnings struct {
+	Missing []intents.MissingOutput `json:"warnings"`
+}
+
+func keptWarnings(missing []intents.MissingOutput) []byte {
+	text, err := json.Marshal(warnings{missing})
+	if err != nil { // texts can always be written
+		return nil
+	}
+	return text
+}
+
+func warningsIn(details []byte) []intents.MissingOutput {
+	var w warnings
+	if json.Unmarshal(details, &w) != nil {
+		return nil
+	}
+	return w.Missing
 }

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
@@ -13,8 +14,10 @@ type Result struct {
 	Standing []limit.Standing // how the limits of the call stand
 	// Attribution are notices that the policy obliges whoever uses the output to show.
 	Attribution []string
-	License     string // of the output, as a header field can hold it; empty: none
-	Replayed    bool   // answered before under the same idempotency key; nothing was done now
+	// Warnings are required outputs that the service's answer does not have, where such answers are passed on.
+	Warnings []intents.MissingOutput
+	License  string // of the output, as a header field can hold it; empty: none
+	Replayed bool   // answered before under the same idempotency key; nothing was done now
 }
 
 // chargeOf reads the charge off a record; nil where the call is free.

@@ -19,6 +19,7 @@ type shaped struct {
 	outcome store.Outcome
 	output  []byte          // JSON; nil where it failed
 	refusal *reason.Refusal // nil where it did not
+	missing []intents.MissingOutput
 }
 
 // call makes the upstream call, which only a live Grant can.
@@ -47,15 +48,16 @@ func (x *Executor) shape(e *execution, a upstreamAnswer) shaped {
 	if a.err != nil {
 		return shaped{outcome: a.outcome, refusal: refusal.For(a.err).With("outcome", a.outcome)}
 	}
-	output, err := e.intent.Shape(a.Body)
+	fitted, err := e.intent.Fit(a.Body, e.intent.Lenient)
 	if err != nil {
 		return shaped{outcome: store.Done, refusal: responseInvalid(err)}
 	}
-	body, err := json.Marshal(output)
+	e.fitted = fitted
+	body, err := json.Marshal(fitted.Output)
 	if err != nil {
 		return shaped{outcome: store.Done, refusal: responseInvalid(err)}
 	}
-	return shaped{outcome: a.outcome, output: body}
+	return shaped{outcome: a.outcome, output: body, missing: fitted.Missing}
 }
 
 func responseInvalid(err error) *reason.Refusal {
@@ -84,7 +86,7 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, 
 	if s.refusal != nil {
 		return Result{}, s.refusal.Charged(charge).Standings(e.admission.Standing)
 	}
-	return Result{Output: s.output, Charge: charge, Standing: e.admission.Standing, Attribution: e.notices()}, nil
+	return Result{Output: s.output, Charge: charge, Standing: e.admission.Standing, Attribution: e.notices(), Warnings: s.missing}, nil
 }
 
 // notices are the texts that whoever uses the output must show. ODRL vocabulary: attribute.

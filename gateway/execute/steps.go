@@ -8,6 +8,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -34,7 +35,8 @@ type execution struct {
 	approved       bool     // the agent, by the operator
 	place          func()   // gives back the place among the calls under way; nil: the call has none
 	admission      *store.Admission
-	sendBy         time.Time // from then on nothing is sent: the record may end
+	sendBy         time.Time      // from then on nothing is sent: the record may end
+	fitted         intents.Fitted // the answer, to the outputs
 	outcome        store.Outcome
 	upstream       time.Duration // how long the call to the service took; 0: it was not made
 	exceeded       limit.Period  // of a limit that was used up

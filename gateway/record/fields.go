@@ -19,6 +19,9 @@ func Fields(v *execute.Event) []zap.Field {
 	if v.Charge != nil {
 		f = append(f, zap.String("execution", v.Charge.ExecutionID), zap.String("charge", v.Charge.String()), zap.String("state", v.Charge.State))
 	}
+	if len(v.Missing) > 0 {
+		f = append(f, zap.Strings("missing_outputs", v.Missing))
+	}
 	if v.Unsettled != nil {
 		f = append(f, zap.String("unsettled", "the end of the call could not be stored; what is known of it is tried again until its deadline"))
 	}

@@ -32,6 +32,8 @@ type Metrics struct {
 	unsettled   prometheus.Counter
 	late        *prometheus.CounterVec
 	answersLost prometheus.Counter
+	undeclared  *prometheus.CounterVec
+	missing     *prometheus.CounterVec
 	clockSteps  *prometheus.CounterVec
 	auditFailed prometheus.Counter
 	auditLost   prometheus.Counter
@@ -78,6 +80,10 @@ func NewMetrics() *Metrics {
 		late:      counter("late_ends_total", "Ends of calls that could not be stored at once: stored later, or given_up.", "became"),
 		answersLost: count("answers_not_kept_total",
 			"Answers that are not returned again under their idempotency key, because of the bounds of what is kept."),
+		undeclared: counter("undeclared_members_total",
+			"Members of the service's answers that were dropped because no output is declared for them, by intent.", "service", "intent"),
+		missing: counter("missing_outputs_total",
+			"Required outputs that the service's answers did not have, where such answers are passed on, by intent.", "service", "intent"),
 		clockSteps:  counter("clock_steps_total", "Times that the clock of the database was found set.", "direction"),
 		auditFailed: count("audit_write_failures_total", "Writes of the audit stream that failed. What was not written is tried again."),
 		auditLost:   count("audit_records_lost_total", "Audit records that were lost, because too many waited to be written."),
@@ -88,7 +94,7 @@ func NewMetrics() *Metrics {
 	m.zero()
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
-		m.unsettled, m.late, m.answersLost, m.clockSteps, m.auditFailed, m.auditLost, m.reload, m.reloaded, m.waiting,
+		m.unsettled, m.late, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.auditFailed, m.auditLost, m.reload, m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -177,6 +183,12 @@ func (m *Metrics) Record(v *execute.Event) {
 	}
 	if v.AnswerLost {
 		m.answersLost.Inc()
+	}
+	if v.UndeclaredCount > 0 {
+		m.undeclared.WithLabelValues(v.Service, v.Intent).Add(float64(v.UndeclaredCount))
+	}
+	if len(v.Missing) > 0 {
+		m.missing.WithLabelValues(v.Service, v.Intent).Add(float64(len(v.Missing)))
 	}
 }
 

@@ -51,7 +51,7 @@ func everything() *record.Metrics {
 	m.Request("/", 200, time.Millisecond)
 	m.Record(&execute.Event{
 		Intent: "i", Decision: "deny", Engine: "plan", Exceeded: "hour", Outcome: store.Done, Charge: &reason.Charge{State: "captured"},
-		Unsettled: errors.New("away"), Upstream: time.Millisecond,
+		Unsettled: errors.New("away"), Upstream: time.Millisecond, Missing: []string{"a"}, UndeclaredCount: 1,
 	})
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement})
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement, Reason: reason.AgentIDTaken})
@@ -120,7 +120,17 @@ func TestWhatIsCounted(t *testing.T) {
 		"a clock set back":    {func(m *record.Metrics) { m.ClockStepped(-time.Hour) }, `clock_steps_total{direction="back"} 1`},
 		"an end stored late":  {func(m *record.Metrics) { m.Late(execute.LateEnd{Stored: true}) }, `late_ends_total{became="stored"} 1`},
 		"an end given up":     {func(m *record.Metrics) { m.Late(execute.LateEnd{}) }, `late_ends_total{became="given_up"} 1`},
-		"an answer not kept":  {func(m *record.Metrics) { m.Record(&execute.Event{AnswerLost: true}) }, `answers_not_kept_total 1`},
+		"members dropped": {
+			func(m *record.Metrics) { m.Record(&execute.Event{Service: "s", Intent: "i", UndeclaredCount: 3}) },
+			`undeclared_members_total{intent="i",service="s"} 3`,
+		},
+		"outputs missing": {
+			func(m *record.Metrics) {
+				m.Record(&execute.Event{Service: "s", Intent: "i", Missing: []string{"a", "b"}})
+			},
+			`missing_outputs_total{intent="i",service="s"} 2`,
+		},
+		"an answer not kept": {func(m *record.Metrics) { m.Record(&execute.Event{AnswerLost: true}) }, `answers_not_kept_total 1`},
 		"an answer not kept, late": {
 			func(m *record.Metrics) { m.Late(execute.LateEnd{Stored: true, AnswerLost: true}) }, `answers_not_kept_total 1`,
 		},

@@ -18,6 +18,7 @@ type Intent struct {
 	Route     *upstream.Route // nil where the intent is retired
 	FreshOnly bool            // agreement: fresh
 	Proof     config.ProofRule
+	Lenient   bool       // an answer that lacks a required output is passed on
 	Ceiling   limit.Rate // over all agents; Max 0: none
 }
 
@@ -79,8 +80,10 @@ func (d *Definition) Offered() []*Intent {
 }
 
 // routeFor makes the way to the upstream of one intent.
-func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixing) (*upstream.Route, error) {
-	e := upstream.Endpoint{IntentUID: in.UID.String(), Fixed: fixed.values, Parameters: slices.Clone(fixed.hidden)}
+func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixing, refusal upstream.ErrorWhen) (*upstream.Route, error) {
+	e := upstream.Endpoint{
+		IntentUID: in.UID.String(), Fixed: fixed.values, Parameters: slices.Clone(fixed.hidden), ErrorWhen: refusal,
+	}
 	for _, p := range in.Inputs {
 		e.Parameters = append(e.Parameters, p.Name)
 	}

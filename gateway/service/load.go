@@ -129,12 +129,12 @@ func (l *loading) upstream(s *Definition, at int) bool {
 	up := c.Upstream
 	made, err := upstream.New(upstream.Config{
 		URL: up.URL, Execute: up.Execute, AllowedHosts: hosts, Timeout: up.Timeout, MaxResponse: up.MaxResponse,
-		IdempotencyHeader: up.IdempotencyHeader,
-		Reconcile:         upstream.Reconcile{Path: up.Reconcile.URL, Done: string(up.Reconcile.Done), NotDone: string(up.Reconcile.NotDone)},
-		AuthHeader:        upstream.AuthHeader{Name: up.Auth.Name, Value: up.Auth.Value.Reveal()},
-		Breaker:           upstream.Breaker{Failures: up.Breaker.Failures, OpenFor: up.Breaker.OpenFor},
-		Retry:             upstream.Retry{Attempts: 3, Wait: 50 * time.Millisecond, MaxWait: time.Second},
-		Places:            turns.Bounds{Places: up.Concurrency, Waiting: up.Concurrency, Wait: placeWait},
+		IdempotencyHeader: up.IdempotencyHeader, ErrorMessage: up.ErrorMessage,
+		Reconcile:  upstream.Reconcile{Path: up.Reconcile.URL, Done: string(up.Reconcile.Done), NotDone: string(up.Reconcile.NotDone)},
+		AuthHeader: upstream.AuthHeader{Name: up.Auth.Name, Value: up.Auth.Value.Reveal()},
+		Breaker:    upstream.Breaker{Failures: up.Breaker.Failures, OpenFor: up.Breaker.OpenFor},
+		Retry:      upstream.Retry{Attempts: 3, Wait: 50 * time.Millisecond, MaxWait: time.Second},
+		Places:     turns.Bounds{Places: up.Concurrency, Waiting: up.Concurrency, Wait: placeWait},
 		Pool: upstream.Pool{
 			MaxConns: up.Concurrency + spareConns, MaxIdle: 256, IdleTimeout: time.Minute, DialTimeout: 5 * time.Second,
 		},
@@ -161,6 +161,7 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 			offered.FreshOnly, offered.Ceiling = settings.Agreement == config.AgreementFresh, settings.Ceiling
 			offered.Proof = settings.Proof
 		}
+		offered.Lenient = answersOf(c, uid) == config.AnswersLenient
 		s.intents[uid] = offered
 		fixed := fix(in, c)
 		ok = l.fixedProblems(at, uid, fixed) && ok
@@ -170,7 +171,7 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 		if in.Retired {
 			continue
 		}
-		route, err := routeFor(s.Upstream, in, fixed)
+		route, err := routeFor(s.Upstream, in, fixed, errorWhenOf(c, uid))
 		if err != nil {
 			ok = false
 			l.found(c.AgentsFile, problem.List{{
@@ -194,6 +195,27 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 		}
 	}
 	return ok
+}
+
+// answersOf is how the answers to an intent are held against its outputs.
+func answersOf(c *config.Service, uid string) config.Answers {
+	if own := c.Intents[uid].Answers; own != "" {
+		return own
+	}
+	return c.Answers
+}
+
+// errorWhenOf says which answers to an intent are refusals.
+func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
+	e := c.Intents[uid].ErrorWhen
+	if e.Pointer == "" {
+		e = c.ErrorWhen
+	}
+	out := upstream.ErrorWhen{Pointer: e.Pointer, Message: e.Message}
+	if !e.Equals.IsEmpty() {
+		out.HasEquals, out.Equals = true, e.Equals.Tree()
+	}
+	return out
 }
 
 // fixedProblems reports what is wrong with the fixed values of an intent.

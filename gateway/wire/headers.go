@@ -3,12 +3,14 @@ package wire
 import (
 	"fmt"
 	"math"
+	"mime"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/dunglas/httpsfv"
 
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 )
@@ -17,6 +19,7 @@ import (
 const (
 	Charge   = "UIM-Charge"
 	Replayed = "Idempotency-Replayed"
+	Warning  = "UIM-Warning"
 )
 
 // WriteCharge sets what a call costs; nil: nothing.
@@ -35,6 +38,21 @@ func ChargeMembers(c *reason.Charge) map[string]string {
 func WriteReplayed(h http.Header, replayed bool) {
 	if replayed {
 		h.Set(Replayed, "true")
+	}
+}
+
+// maxWarnings bounds the fields of one answer.
+const maxWarnings = 16
+
+// WriteWarnings adds a field for each required output that an answer does not have: missing-output; name="…", where the name
+// is written as RFC 8187 writes text in a parameter. Beyond 16 the last field says how many more there are.
+func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
+	for i, m := range missing {
+		if i == maxWarnings {
+			h.Add(Warning, fmt.Sprintf("missing-output; more=%d", len(missing)-i))
+			return
+		}
+		h.Add(Warning, mime.FormatMediaType("missing-output", map[string]string{"name": m.Name}))
 	}
 }
 

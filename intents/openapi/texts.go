@@ -14,7 +14,8 @@ func (i *Import) config(prices charges) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The gateway in front of %s, made by uimgate init.\n", orElse(i.Title, i.Namespace))
 	b.WriteString("# Every other setting has a default that is safe on the internet: uimgate config reference prints them.\n")
-	b.WriteString("services:\n- agents_file: " + AgentsFile + "\n  policy_file: " + PolicyFile + "\n  upstream:\n")
+	b.WriteString("services:\n- agents_file: " + AgentsFile + "\n  policy_file: " + PolicyFile + "\n")
+	b.WriteString("  answers: lenient # what a description promises is not always kept; strict: an answer without it is an error\n  upstream:\n")
 	if i.UpstreamGuessed {
 		b.WriteString("    # The document does not say where the service is: set this.\n")
 	}

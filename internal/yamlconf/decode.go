@@ -97,10 +97,7 @@ func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflec
 		}
 		return
 	}
-	if d.setTree(path, resolved, v) {
-		return
-	}
-	if isNull(resolved) {
+	if isNull(resolved) || d.setTree(path, resolved, v) {
 		return
 	}
 	if scalar, ok := d.scalars.lookup(v.Type()); ok {

@@ -18,7 +18,7 @@ type Tree struct {
 }
 
 // A TreeSetter is a field that is read as a Tree is, with ${…} expanded in its texts, and that may hold a secret: no message
-// shows a part of it. SetTree takes the value, nil for null; its error is reported as it is.
+// shows a part of it. SetTree takes the value, which is not null; its error is reported as it is.
 type TreeSetter interface{ SetTree(value any) error }
 
 // setTree reads node into a field that is a TreeSetter, if v is one.

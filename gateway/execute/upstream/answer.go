@@ -9,11 +9,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -32,7 +30,6 @@ type Answer struct {
 }
 
 const (
-	maxMessage    = 300      // characters of a message that is sent to the agent
 	maxErrorBody  = 64 << 10 // bytes of an error answer read for its message
 	maxRetryAfter = 30 * 24 * time.Hour
 )
@@ -181,54 +178,6 @@ func (u *Upstream) classify(ctx context.Context, route *Route, answer Answer, ra
 	default:
 		return &StatusError{Status: status, Message: message}
 	}
-}
-
-// message is the first string of message, detail, title, error; an object under error is looked into once.
-func (u *Upstream) message(ctx context.Context, route *Route, raw []byte) string {
-	if memory.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
-		return ""
-	}
-	body, err := strictjson.DecodeObject(raw)
-	if err != nil {
-		return ""
-	}
-	text := firstString(body)
-	if text == "" {
-		text = firstString(body.Object("error"))
-	}
-	holds := func(secret string) bool { return secret != "" && strings.Contains(text, secret) }
-	if slices.ContainsFunc(u.secrets, holds) || slices.ContainsFunc(route.secrets, holds) {
-		return ""
-	}
-	return clean(text)
-}
-
-func firstString(m strictjson.Object) string {
-	for _, name := range []string{"message", "detail", "title", "error"} {
-		if s, ok := m[name].(string); ok {
-			return s
-		}
-	}
-	return ""
-}
-
-// clean makes a text of the service fit to be shown: no control characters, no tricks with the direction of
-// writing, at most maxMessage characters.
-func clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar:
-			return -1
-		default:
-			return r
-		}
-	}, s)
-	if runes := []rune(s); len(runes) > maxMessage {
-		s = string(runes[:maxMessage])
-	}
-	return strings.TrimSpace(s)
 }
 
 // retryAfter reads RFC 9110 10.2.3; 0 where there is none to be read.

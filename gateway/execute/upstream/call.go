@@ -20,7 +20,8 @@ import (
 //   - NotSent: no connection was made, or no byte of the request was written.
 //   - Done: a complete 2xx answer. With a *ResponseError where it cannot be used (not JSON, HTML, longer than
 //     Config.MaxResponse): the service did what was asked.
-//   - Failed: a complete answer that is not 2xx, with a *RejectedError, *BusyError or *StatusError.
+//   - Failed: a complete answer that is not 2xx, with a *RejectedError, *BusyError or *StatusError; or one that is a refusal
+//     by Endpoint.ErrorWhen, with a *RejectedError.
 //   - Unknown: anything between, with ErrTimeout or ErrBroken.
 //
 // Other errors: ErrUnreachable, *BreakerOpenError, ErrGrantEnded, ErrIdentity (all NotSent, unless an earlier
@@ -146,6 +147,12 @@ func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header,
 	if answer.Status < 200 || answer.Status > 299 {
 		r.outcome = store.Failed
 		r.again = p.route.repeatable && isTransient(answer, err)
+		return r
+	}
+	if err == nil && p.route.errorWhen.in(answer.Body) {
+		message := u.messageIn(p.route, answer.Body, p.route.errorWhen.Message)
+		r.answer, r.outcome = Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType}, store.Failed
+		r.err = &RejectedError{Code: InvalidParameter, Status: answer.Status, Message: message}
 	}
 	return r
 }

@@ -42,7 +42,7 @@ type Code string
 
 // The codes of a RejectedError.
 const (
-	InvalidParameter Code = "INVALID_PARAMETER" // 400, 422
+	InvalidParameter Code = "INVALID_PARAMETER" // 400, 422, and 2xx by Endpoint.ErrorWhen
 	NotFound         Code = "NOT_FOUND"         // 404, 410
 	Conflict         Code = "CONFLICT"          // 409, 412
 )

@@ -20,6 +20,7 @@ type Endpoint struct {
 	ContentType string   // application/json or application/x-www-form-urlencoded; empty: the first
 	Parameters  []string // names of the intent's input parameters
 	Fixed       Fixed
+	ErrorWhen   ErrorWhen
 	// Unsafe: calling it changes something although the method is GET or HEAD, so it is not repeated.
 	Unsafe bool
 }
@@ -46,6 +47,7 @@ type Route struct {
 	fixedHeader http.Header
 	fixedQuery  string // escaped
 	fixedForm   string
+	errorWhen   ErrorWhen
 	secrets     []string // among the fixed values: never to appear in a message
 }
 
@@ -64,7 +66,7 @@ var (
 func (u *Upstream) Route(e Endpoint) (*Route, error) {
 	r := &Route{
 		upstream: u, intent: e.IntentUID, names: slices.Clone(e.Parameters),
-		declared: map[string]bool{}, placed: map[string]bool{},
+		errorWhen: e.ErrorWhen, declared: map[string]bool{}, placed: map[string]bool{},
 	}
 	for _, name := range e.Parameters {
 		if r.declared[name] {

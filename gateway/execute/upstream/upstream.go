@@ -51,7 +51,10 @@ type Config struct {
 	// IdempotencyHeader is the header in which the service takes a key that makes repeating a request
 	// harmless. It then carries the execution id, and methods other than GET and HEAD are retried too.
 	IdempotencyHeader string
-	Reconcile         Reconcile
+	// ErrorMessage is the JSON pointer (RFC 6901) at which the service's refusals have their message; empty: where services
+	// usually have it.
+	ErrorMessage string
+	Reconcile    Reconcile
 	// AuthHeader or Basic is the operator's credential; at most one of them.
 	AuthHeader AuthHeader
 	Basic      Basic

@@ -1,0 +1,61 @@
+package upstream_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/store"
+)
+
+// Which answers with 200 are refusals.
+func TestErrorWhen(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body    string
+		when    upstream.ErrorWhen
+		refused bool
+	}{
+		"none":                       {`{"ok":false}`, upstream.ErrorWhen{}, false},
+		"ok is false":                {`{"ok":false}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, true},
+		"ok is true":                 {`{"ok":true}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
+		"ok is missing":              {`{}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
+		"ok is a text":               {`{"ok":"false"}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
+		"ok is null":                 {`{"ok":null}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
+		"a number, written anew":     {`{"code":1e1}`, upstream.ErrorWhen{Pointer: "/code", Equals: json.Number("10"), HasEquals: true}, true},
+		"a number, very long":        {`{"code":10000000000000000001}`, upstream.ErrorWhen{Pointer: "/code", Equals: json.Number("10000000000000000001"), HasEquals: true}, true},
+		"another number, very long":  {`{"code":10000000000000000002}`, upstream.ErrorWhen{Pointer: "/code", Equals: json.Number("10000000000000000001"), HasEquals: true}, false},
+		"a tree":                     {`{"s":{"b":[1],"a":2}}`, upstream.ErrorWhen{Pointer: "/s", Equals: map[string]any{"a": json.Number("2"), "b": []any{json.Number("1")}}, HasEquals: true}, true},
+		"anything: errors":           {`{"errors":[{"message":"x"}]}`, upstream.ErrorWhen{Pointer: "/errors"}, true},
+		"anything: no errors":        {`{"errors":[]}`, upstream.ErrorWhen{Pointer: "/errors"}, false},
+		"anything: null":             {`{"error":null}`, upstream.ErrorWhen{Pointer: "/error"}, false},
+		"anything: text":             {`{"error":"x"}`, upstream.ErrorWhen{Pointer: "/error"}, true},
+		"anything: 0":                {`{"error":0}`, upstream.ErrorWhen{Pointer: "/error"}, false},
+		"in a list":                  {`[{"error":"x"}]`, upstream.ErrorWhen{Pointer: "/0/error"}, true},
+		"in what is no object":       {`"x"`, upstream.ErrorWhen{Pointer: "/error"}, false},
+		"anything: false, and empty": {`{"error":false,"e":{}}`, upstream.ErrorWhen{Pointer: "/error"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool {
+				_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(tt.body), tt.body)
+				return true
+			})
+			u := open(t, config(t, s.URL))
+			r, err := u.Route(upstream.Endpoint{
+				IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: "GET", ErrorWhen: tt.when,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, _ := r.Prepare(map[string]any{})
+			answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
+			_, refused := errors.AsType[*upstream.RejectedError](err)
+			if refused != tt.refused || refused != (outcome == store.Failed) || refused != (answer.Body == nil) {
+				t.Errorf("got %v %s %v, want refused %t", err, outcome, answer.Body, tt.refused)
+			}
+		})
+	}
+}

@@ -1,0 +1,193 @@
+package upstream
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	maxMessage = 300 // characters of a message that is sent to the agent
+	// maxRawMessage bounds the text that is cleaned for it, in bytes.
+	maxRawMessage = 8 << 10
+)
+
+var (
+	// messageNames are the members of an error that hold its message, the first that has text.
+	messageNames = []string{"message", "detail", "title", "error", "error_message", "error_description"}
+	// listNames are those that hold several errors.
+	listNames = []string{"errors", "detail", "details"}
+	// itemNames are the members of one of several errors that hold its message, and placeNames those that say what it is about.
+	itemNames  = []string{"message", "detail", "msg", "title"}
+	placeNames = []string{"loc", "field", "source", "path"}
+)
+
+// message is the service's own word on why it refused a call, cleaned; empty where it said nothing that can be told.
+func (u *Upstream) message(ctx context.Context, route *Route, raw []byte) string {
+	if memory.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
+		return ""
+	}
+	body, err := strictjson.Decode(raw)
+	if err != nil {
+		return ""
+	}
+	return u.messageIn(route, body, u.cfg.ErrorMessage)
+}
+
+// messageIn is the message in a body: at the pointer, where there is one, else where services usually have it.
+func (u *Upstream) messageIn(route *Route, body any, pointer string) string {
+	text := ""
+	if pointer != "" {
+		if there, ok := strictjson.Lookup(body, pointer); ok {
+			text = saidBy(there)
+		}
+	}
+	if text == "" {
+		text = usualText(body)
+	}
+	cleaned := clean(text[:min(len(text), maxRawMessage)])
+	holds := func(secret string) bool {
+		return secret != "" && (strings.Contains(text, secret) || strings.Contains(cleaned, secret))
+	}
+	if slices.ContainsFunc(u.secrets, holds) || slices.ContainsFunc(route.secrets, holds) {
+		return ""
+	}
+	return cleaned
+}
+
+// usualText finds the message of a problem document (RFC 9457), of JSON:API, GraphQL, FastAPI, Rails and their like.
+func usualText(body any) string {
+	if list, ok := body.([]any); ok {
+		return saidBy(list)
+	}
+	m, ok := strictjson.AsObject(body)
+	if !ok {
+		return ""
+	}
+	if text := firstText(m, messageNames); text != "" {
+		return text
+	}
+	for _, holder := range []strictjson.Object{m, m.Object("error")} {
+		if text := firstText(holder, messageNames); text != "" {
+			return text
+		}
+		for _, name := range listNames {
+			if text := saidBy(holder[name]); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// saidBy is the text of an error: the text itself, the first of a list, the message of an object with what it is about in
+// front, or the first member of an object of fields.
+func saidBy(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		if len(v) == 0 {
+			return ""
+		}
+		return saidBy(v[0])
+	case map[string]any:
+		if text := firstText(v, itemNames); text != "" {
+			return about(place(v), text)
+		}
+		for _, field := range strictjson.Object(v).Names() {
+			if text := firstOf(v[field]); text != "" {
+				return about(field, text)
+			}
+		}
+	}
+	return ""
+}
+
+// firstOf is a text, or the first in a list of texts or of errors.
+func firstOf(v any) string {
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		v = list[0]
+	}
+	switch v := v.(type) {
+	case string:
+		return v
+	case map[string]any:
+		return firstText(v, itemNames)
+	default:
+		return ""
+	}
+}
+
+func firstText(m strictjson.Object, names []string) string {
+	for _, name := range names {
+		if s, ok := m[name].(string); ok && strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func about(place, text string) string {
+	if place == "" || place == "base" { // Rails: the object as a whole
+		return text
+	}
+	return place + ": " + text
+}
+
+// place says what one error is about: a list of names as a path, JSON:API's source as its pointer or parameter.
+func place(item strictjson.Object) string {
+	for _, name := range placeNames {
+		switch v := item[name].(type) {
+		case string:
+			return v
+		case []any:
+			var steps []string
+			for _, step := range v {
+				if text, ok := scalar(step); ok {
+					steps = append(steps, text)
+				}
+			}
+			return strings.Join(steps, ".")
+		case map[string]any:
+			if text := firstText(v, []string{"pointer", "parameter", "header"}); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+var markup = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z!?][^<>]*>`)
+
+// clean makes a text of the service fit to be shown: no markup, no control or invisible characters, at most maxMessage characters.
+func clean(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == '\u200c' || r == '\u200d': // join and separate letters in some scripts
+			return r
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar:
+			return -1
+		default:
+			return r
+		}
+	}, s)
+	for range 4 { // what was around markup may become markup
+		s = markup.ReplaceAllString(s, " ")
+	}
+	if markup.MatchString(s) {
+		s = strings.NewReplacer("<", "", ">", "").Replace(s)
+	}
+	s = strings.Join(strings.Fields(s), " ")
+	if runes := []rune(s); len(runes) > maxMessage {
+		s = strings.TrimSpace(string(runes[:maxMessage]))
+	}
+	return s
+}
