@@ -13,10 +13,11 @@ type analyst struct {
 	form    *model.NormalForm
 	work    int
 	related map[string][]string
+	claims  map[*model.Atom]claim
 }
 
 func newAnalyst(k *compiler, f *model.NormalForm) *analyst {
-	return &analyst{compiler: k, form: f, related: map[string][]string{}}
+	return &analyst{compiler: k, form: f, related: map[string][]string{}, claims: map[*model.Atom]claim{}}
 }
 
 // maxPairs bounds the pairs of rules that are compared by names.
@@ -45,14 +46,48 @@ func (a *analyst) uncounted() {
 // A meeting is one request that two rules match; a part is empty where any will do.
 type meeting struct{ party, action, target string }
 
-// conflict reports a permission and a prohibition that one request can meet, by the strategy that settles it. ODRL IM 2.10.
-func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs []demand, at meeting) {
-	facts, possible := satisfiable(a.Names, slices.Concat(mine, theirs))
-	if !possible {
-		return
+// A claim is what a rule demands for it to apply.
+type claim struct {
+	demands []demand
+	names   map[string]bool // the canonical texts of the demands, with what they are about
+}
+
+func (a *analyst) claimOf(demands []demand) claim {
+	c := claim{demands, make(map[string]bool, len(demands))}
+	for _, d := range demands {
+		c.names[d.scope+" "+a.canonicalOf(d.c)] = true
 	}
-	definite := a.within(theirs, mine) // wherever the permission applies, so does the prohibition
-	pointer, p, in, strategy := prohibition.Pointer, permission.Name(), at.request(facts), a.form.Strategy()
+	return c
+}
+
+// within reports whether everything the first demands the second demands too.
+func (c claim) within(other claim) bool {
+	for name := range c.names {
+		if !other.names[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// conflict reports a permission and a prohibition that one request can meet, by the strategy that settles it. ODRL IM 2.10.
+// at names such a request, as far as it is no matter of facts. It is false where no more searches for facts are left.
+func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs claim, at func() meeting) bool {
+	definite := theirs.within(mine) // wherever the permission applies, so does the prohibition
+	strategy := a.form.Strategy()
+	switch voids := strategy == model.VoidOnConflict; {
+	case definite && voids: // an error
+	case !definite && !voids, a.Problems.Warned():
+		return true // nothing to tell
+	}
+	facts, possible := satisfiable(a.Names, slices.Concat(mine.demands, theirs.demands))
+	switch {
+	case a.Searched > maxSearches: // it was cut short
+		return false
+	case !possible:
+		return true
+	}
+	pointer, p, in := prohibition.Pointer, permission.Name(), at().request(facts)
 	switch {
 	case definite && strategy == model.VoidOnConflict:
 		a.Problems.Errorf("conflict", pointer,
@@ -62,10 +97,11 @@ func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs []d
 			p, in)
 	case definite:
 		a.Problems.Warnf("conflict", pointer, "is without effect where %s permits the same, as in %s", p, in)
-	case strategy == model.VoidOnConflict:
+	default:
 		a.Problems.Warnf("conflict", pointer,
 			"may prohibit what %s permits, as in %s; such requests are denied as a conflict: set conflict to prohibit or perm", p, in)
 	}
+	return true
 }
 
 // request words the request, with facts.
@@ -92,15 +128,6 @@ func (m meeting) request(values map[string][]string) string {
 		parts = append(parts, "where "+strings.Join(facts, " and "))
 	}
 	return strings.Join(parts, " ")
-}
-
-// within reports whether everything the first demands the second demands too.
-func (a *analyst) within(few, many []demand) bool {
-	have := map[string]bool{}
-	for _, d := range many {
-		have[d.scope+" "+a.canonicalOf(d.c)] = true
-	}
-	return !slices.ContainsFunc(few, func(d demand) bool { return !have[d.scope+" "+a.canonicalOf(d.c)] })
 }
 
 // all reports duties to do what is prohibited, rules that are never active and, where that is asked for, the conflicts by
@@ -130,8 +157,8 @@ func (a *analyst) against(r *model.Atom, prohibitions map[string][]*model.Atom, 
 			}
 			if r.Kind == model.Obligation {
 				a.duty(r, r, f)
-			} else if conflicts {
-				a.permitted(r, f)
+			} else if conflicts && !a.permitted(r, f) {
+				return false
 			}
 		}
 	}
@@ -146,11 +173,20 @@ func (a *analyst) against(r *model.Atom, prohibitions map[string][]*model.Atom, 
 	return true
 }
 
-// permitted reports a conflict of a permission with a prohibition, by their names.
-func (a *analyst) permitted(p, f *model.Atom) {
-	if at, ok := a.meet(p, f, p.Parties["assignee"]); ok {
-		a.conflict(p.Node, f.Node, demandsOf(p, false), demandsOf(f, true), at)
+// permitted reports a conflict of a permission with a prohibition, by their names; false where the work is used up.
+func (a *analyst) permitted(p, f *model.Atom) bool {
+	at, ok := a.meet(p, f, p.Parties["assignee"])
+	return !ok || a.conflict(p.Node, f.Node, a.claim(p, false), a.claim(f, true), func() meeting { return at })
+}
+
+// claim is what a permission or prohibition demands, made once.
+func (a *analyst) claim(r *model.Atom, loose bool) claim {
+	c, known := a.claims[r]
+	if !known {
+		c = a.claimOf(demandsOf(r, loose))
+		a.claims[r] = c
 	}
+	return c
 }
 
 func targetName(r *model.Atom) string {

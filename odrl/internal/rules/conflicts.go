@@ -33,15 +33,19 @@ func (n *normalizer) analyse() {
 		work += 1 + a.Target.cost(b.Target)
 		return work <= maxWork && !n.Problems.Full()
 	}
+	forbidden := make([]claim, 0, len(prohibitions))
+	for _, f := range prohibitions {
+		forbidden = append(forbidden, a.claimOf(demandAll("", f.Conditions, true)))
+	}
 	for _, p := range permissions {
-		for _, f := range prohibitions {
-			if !more(p, f) {
+		permitted := a.claimOf(demandAll("", p.Conditions, false))
+		for i, f := range prohibitions {
+			at := func() meeting {
+				return meeting{cmp.Or(p.Assignee, f.Assignee), "execute", n.common(p.Target, f.Target)}
+			}
+			if !more(p, f) || meet(p, f) && !a.conflict(p.Node, f.Node, permitted, forbidden[i], at) {
 				n.Problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for conflicts")
 				return
-			}
-			if meet(p, f) {
-				at := meeting{cmp.Or(p.Assignee, f.Assignee), "execute", n.common(p.Target, f.Target)}
-				a.conflict(p.Node, f.Node, demandAll("", p.Conditions, false), demandAll("", f.Conditions, true), at)
 			}
 		}
 	}

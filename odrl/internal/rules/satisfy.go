@@ -49,6 +49,8 @@ type domains map[string]domain
 // satisfiable reports false only where no facts can meet the demands; else it gives an example of facts
 // as far as the demands ask for any.
 func satisfiable(n *model.Names, demands []demand) (example map[string][]string, ok bool) {
+	const start = 25 // steps that it takes to begin a search
+	n.Searched += start
 	steps := maxSearch
 	s := search{&steps, &n.Searched}
 	found := s.solve(domains{}, demands)
