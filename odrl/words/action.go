@@ -23,7 +23,7 @@ var verbs = map[string]string{
 	"grantUse": "grant the use of % to others", "include": "make % part of another asset", "index": "list % in an index",
 	"inform": "inform others of the use of %", "install": "install %", "lease": "lease % to others", "lend": "lend % to others",
 	"logUsage": "keep a log of the use of %", "modify": "change %", "move": "move %, leaving no copy behind",
-	"nextPolicy":    "pass % on under the policy that is named",
+	"nextPolicy":    "grant others the use of it under the terms of %",
 	"obtainConsent": "obtain consent to the use of %", "play": "play %", "present": "perform % in public",
 	"preview": "see a short preview of %",
 	"print":   "print %", "read": "read %", "reproduce": "make copies of %", "reviewPolicy": "review the policy of %",
@@ -42,6 +42,7 @@ var verbs = map[string]string{
 var about = map[string]string{
 	"acceptTracking": "accept that this is tracked", "attribute": "name the source", "inform": "inform others of it",
 	"logUsage":      "keep a log of it",
+	"nextPolicy":    "grant others the use of it under the policy that is named",
 	"obtainConsent": "obtain consent to it", "reviewPolicy": "review the policy", "signPayload": "sign each call",
 }
 

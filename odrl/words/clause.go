@@ -198,9 +198,12 @@ func (s speech) times(c *model.Constraint) string {
 	return n + perPeriod(c) + used(c)
 }
 
-// perPeriod words the unit of a count.
+// perPeriod words the unit of a count. A count without one is for life; other limits then have no period, and count nothing.
 func perPeriod(c *model.Constraint) string {
 	if c.Unit.IRI == "" {
+		if c.Operand == "count" {
+			return " in all"
+		}
 		return ""
 	}
 	name := model.LastName(c.Unit.IRI)

@@ -60,7 +60,7 @@ func TestCompare(t *testing.T) {
 		"a limit as a prohibition is loosened": {
 			`"prohibition":[{"target":"http://example.com/a","action":"execute","constraint":` + leaf("count", "gt", 5) + `}]`,
 			`"prohibition":[{"target":"http://example.com/a","action":"execute","constraint":` + leaf("count", "gt", 6) + `}]`, `
-			better /prohibition/0>/prohibition/0 More than 6 times, instead of more than 5 times.`,
+			better /prohibition/0>/prohibition/0 More than 6 times in all, instead of more than 5 times in all.`,
 		},
 		"a prohibition is narrowed": {
 			`"prohibition":[{"target":"http://example.com/a","action":"execute"}]`, `"prohibition":[{"target":"http://example.com/a","action":"execute","constraint":` + leaf("purpose", "eq", "ads") + `}]`, `
@@ -69,9 +69,9 @@ func TestCompare(t *testing.T) {
 		"the same limit in other words": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 101)), ``},
 		"the same end in other words":   {constraint(leaf("dateTime", "lteq", "2030-01-01")), constraint(leaf("dateTime", "lt", "2030-01-02")), ``},
 		"a limit is loosened in other words": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 102)), `
-			better /permission/0>/permission/0 Fewer than 102 times, instead of at most 100 times.`},
+			better /permission/0>/permission/0 Fewer than 102 times in all, instead of at most 100 times in all.`},
 		"a limit is tightened in other words": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 100)), `
-			worse /permission/0>/permission/0 Fewer than 100 times, instead of at most 100 times.`},
+			worse /permission/0>/permission/0 Fewer than 100 times in all, instead of at most 100 times in all.`},
 		"it ends later": {constraint(date("2030-01-01")), constraint(date("2031-01-01T00:00:00Z")), `
 			better /permission/0>/permission/0 It is done no later than 1 January 2031, 00:00:00 UTC, instead of it is done before 2 January 2030 (UTC).`},
 		"it ends with the day instead of before it": {constraint(leaf("dateTime", "lt", "2030-01-01")), constraint(date("2030-01-01")), `

@@ -1,0 +1,58 @@
+package words_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/words"
+)
+
+// What the words say is what is decided: each row has a sentence, judged by hand, and the decision that proves it.
+func TestWordsSayWhatIsDecided(t *testing.T) {
+	const prohibited = `"permission":{"target":"urn:a","action":"play"},"prohibition":{"target":"urn:a","action":"play","constraint":`
+	for _, tt := range []struct {
+		rules, says string
+		context     map[string]any
+		permit      bool
+	}{
+		{permitted(leaf("count", "lteq", 5)), "At most 5 times in all.", nil, true},
+		{permitted(leaf("count", "lteq", 5)), "At most 5 times in all.", map[string]any{"count": json.Number("5")}, true},
+		{permitted(leaf("count", "lteq", 5)), "At most 5 times in all.", map[string]any{"count": json.Number("6")}, false},
+		{permitted(leaf("count", "lteq", 1)), "At most 1 time in all.", map[string]any{"count": json.Number("2")}, false},
+		{permitted(leaf("rateLimit", "lteq", 5)), "so the permission does not apply", nil, false},
+		{
+			permitted(`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":5,"unit":"hour"}`),
+			"At most 5 times per hour.", nil, true,
+		},
+		{prohibited + leaf("purpose", "eq", "ads") + `}`, "the prohibition holds all the same", nil, false},
+		{prohibited + leaf("purpose", "eq", "ads") + `}`, `if the purpose is "ads"`, map[string]any{"purpose": "research"}, true},
+		{
+			permitted(leaf("purpose", "eq", "ads")) + `,"obligation":{"target":"urn:terms","action":"nextPolicy"}`,
+			`must grant others the use of it under the terms of "urn:terms"`,
+			map[string]any{"purpose": "ads"},
+			false,
+		},
+	} {
+		doc := `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"urn:p","profile":"http://example.com/profile/odrl-uim",` +
+			`"conflict":"prohibit",` + tt.rules + `}`
+		p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{})
+		if p == nil {
+			t.Errorf("%s: %v", tt.rules, problems)
+			continue
+		}
+		if got := written(words.Explain(p)); !strings.Contains(got, tt.says) {
+			t.Errorf("%s: want %q in\n%s", tt.rules, tt.says, got)
+		}
+		q := odrl.Question{Action: "play", Target: "urn:a", Context: tt.context}
+		e, err := p.Evaluate(t.Context(), q, odrl.WorldState{}, odrl.EvaluateOptions{})
+		if err != nil || e.Permit != tt.permit {
+			t.Errorf("%s, %v: permit %t %s, %v; want %t", tt.rules, tt.context, e.Permit, e.Detail, err, tt.permit)
+		}
+	}
+}
+
+func permitted(condition string) string {
+	return `"permission":{"target":"urn:a","action":"play","constraint":` + condition + `}`
+}
