@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/golang-jwt/jwt/v5"
+
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -150,6 +152,55 @@ func TestAParameterBesideParametersIsToldWhereItBelongs(t *testing.T) {
 		if suggestion, _ := details["suggestion"].(string); !strings.Contains(suggestion, "into parameters") {
 			t.Errorf("%s: %s", body, suggestion)
 		}
+	}
+}
+
+// What an agent signed and got wrong is named, and what to do is what helps: no proof where one was sent, no violations where
+// there are none.
+func TestWhatIsWrongInAnAgreementOrAProofIsNamed(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	proof, err := pat.SignProof(a.Key, pat.ProofBinding{Audience: "shop.example", TokenID: "other", Digest: "x"}, g.Now())
+	g.Must(err)
+	call := json.RawMessage(`{"intent_uid": "shop.example:search:v1", "parameters": {"query": "lamp"}}`)
+	b := g.Stranger("agent-2")
+	signed := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{"iss": b.ID, "expires": 1})
+	signed.Header["typ"] = pat.TypeAgreement
+	agreement, err := signed.SignedString(b.Key)
+	g.Must(err)
+	issue := func(agreement string, scope any) gatetest.Answer {
+		return g.Call("/api/pat/issue", "", map[string]any{
+			"agent_id": b.ID, "agent_public_key": b.PublicKey, "signed_policy": agreement, "scope": scope,
+		})
+	}
+	whole := freshAgreement(g, b, g.Directory.Current().Service("default").Offer())
+	for _, tt := range []struct {
+		name       string
+		answer     gatetest.Answer
+		status     int
+		reason     reason.Reason
+		member     any
+		suggestion string
+	}{
+		{
+			"another token", g.Call("/api/intents/execute", a.Token, call, "UIM-Proof", proof), 403, reason.PolicyRequiresVerification, "pat",
+			"Make a new proof, with a new jti, and pat as the message says.",
+		},
+		{
+			"a claim that no agreement has", issue(agreement, nil), 400, reason.InvalidParameter, "expires", "Correct what the message names.",
+		},
+		{
+			"no scope at all", issue(whole, []string{}), 400, reason.InvalidParameter, nil,
+			"Leave scope out for everything that the policy permits you, or name intents in it.",
+		},
+	} {
+		details := refused(g, tt.answer, tt.status, tt.reason)
+		if details["member"] != tt.member || details["suggestion"] != tt.suggestion {
+			t.Errorf("%s: %s", tt.name, tt.answer.Body)
+		}
+	}
+	if left := issue(whole, nil); left.Status != http.StatusOK {
+		t.Errorf("a scope that is left out: %s", left.Body)
 	}
 }
 

@@ -186,6 +186,14 @@ var agreementMembers = []string{"aud", "declared", "htu", "iat", "iss", "jti", "
 
 var errNotAgreement = errors.New("not as it should be")
 
+// namable is the name of a member where it may stand in an error and a log: at most 64 visible ASCII characters.
+func namable(name string) string {
+	if len(name) > 64 || !visible(name) {
+		return ""
+	}
+	return name
+}
+
 func readAgreement(payload []byte) (AgreementClaims, error) {
 	tree, err := strictjson.DecodeObject(payload)
 	if err != nil {
@@ -193,7 +201,7 @@ func readAgreement(payload []byte) (AgreementClaims, error) {
 	}
 	for _, name := range tree.Names() {
 		if !slices.Contains(agreementMembers, name) {
-			return AgreementClaims{}, &AgreementError{Reason: "the payload has a member that no agreement has"}
+			return AgreementClaims{}, &AgreementError{namable(name), "no agreement has such a member; leave it out"}
 		}
 	}
 	var c AgreementClaims
@@ -222,7 +230,7 @@ func readAgreement(payload []byte) (AgreementClaims, error) {
 		return AgreementClaims{}, &AgreementError{"policy", "want an object with uid and digest"}
 	}
 	if scope, ok := tree["scope"]; ok {
-		if c.Scope, err = stringList(scope); err != nil || len(c.Scope) == 0 {
+		if c.Scope, err = stringList(scope); err != nil {
 			return AgreementClaims{}, &AgreementError{"scope", "want a list of strings"}
 		}
 		if c.Scope, err = normalScope(c.Scope); err != nil {

@@ -18,7 +18,8 @@ var (
 	// ErrBadAgreement means that the signature verifies, but what it signs is not an agreement with this service. Every
 	// such error is an *AgreementError. INVALID_PARAMETER.
 	ErrBadAgreement = errors.New("the agreement is not well formed")
-	// ErrBadScope means that the requested scope is not a list this package can grant from. INVALID_PARAMETER.
+	// ErrBadScope means that the requested scope is not a list this package can grant from. Every such error is a
+	// *ScopeFormError. INVALID_PARAMETER.
 	ErrBadScope = errors.New("the scope asked for is not acceptable")
 	// ErrPolicyMismatch means that what was signed is not the policy offered now. Every such error is a
 	// *PolicyMismatchError. POLICY_MISMATCH.
@@ -56,7 +57,7 @@ var (
 	// ErrUnavailable means that the revocations were not read recently enough to accept a PAT. STORE_UNAVAILABLE.
 	ErrUnavailable = errors.New("revocations are not known recently enough")
 
-	// ErrBadProof means that a proof of key is malformed, too old, or made for something else.
+	// ErrBadProof means that a proof of key is malformed, too old, or made for something else. Every such error is a *ProofError.
 	// POLICY_REQUIRES_VERIFICATION. A signature that does not verify is ErrBadSignature.
 	ErrBadProof = errors.New("the proof of key does not prove this")
 	// ErrProofRequired means that a proof of key is required. POLICY_REQUIRES_VERIFICATION.
@@ -127,6 +128,32 @@ func (e *AgreementError) Error() string {
 
 // Unwrap returns ErrBadAgreement.
 func (e *AgreementError) Unwrap() error { return ErrBadAgreement }
+
+// A ProofError names what is wrong in a proof of key that was sent: a member of its header or payload, or its signature. It
+// holds nothing of the proof itself.
+type ProofError struct {
+	Member string // typ, kid, signature, payload, iat, jti, aud, pat or digest
+	Reason string // what it has to be
+	kind   error  // ErrBadSignature; nil: ErrBadProof
+}
+
+func (e *ProofError) Error() string { return "proof of key: " + e.Member + ": " + e.Reason }
+
+// Unwrap returns ErrBadProof, or ErrBadSignature where the agreed key has not signed the proof.
+func (e *ProofError) Unwrap() error {
+	if e.kind != nil {
+		return e.kind
+	}
+	return ErrBadProof
+}
+
+// A ScopeFormError says what is wrong with a scope that was asked for.
+type ScopeFormError struct{ Reason string }
+
+func (e *ScopeFormError) Error() string { return e.Reason }
+
+// Unwrap returns ErrBadScope.
+func (e *ScopeFormError) Unwrap() error { return ErrBadScope }
 
 // A ScopeError carries the reasons why nothing was granted.
 type ScopeError struct{ Omitted []Omitted }

@@ -336,7 +336,7 @@ func (i *Issuer) sign(ctx context.Context, t *Token) (string, *Claims, error) {
 		return "", nil, fmt.Errorf("signing the PAT: %w", err)
 	}
 	if len(text) > MaxToken {
-		return "", nil, errorOfKind(ErrBadScope, "the scope asked for makes the PAT longer than %d bytes: ask for fewer intents", MaxToken)
+		return "", nil, &ScopeFormError{fmt.Sprintf("it makes the PAT longer than %d bytes: ask for fewer intents", MaxToken)}
 	}
 	return text, claims, nil
 }

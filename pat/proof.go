@@ -37,38 +37,45 @@ type Proof struct {
 func (p Proof) Until() time.Time { return p.IssuedAt.Add(2 * ProofWindow) }
 
 // VerifyProof verifies a compact JWS of typ uim-proof+jwt with the agreed key, and that it is bound to want. It needs
-// no store. The error is of kind ErrBadSignature or ErrBadProof.
+// no store. The error is a *ProofError, of kind ErrBadSignature where its member is kid or signature, else ErrBadProof.
 func VerifyProof(proof string, key Key, want ProofBinding, now time.Time) (Proof, error) {
 	j, err := parseJWS(proof, MaxProof)
-	if err != nil || j.typ != TypeProof {
-		return Proof{}, errorOfKind(ErrBadProof, "the proof of key is not a compact JWS of typ %s", TypeProof)
-	}
-	if key.IsZero() || j.kid != string(key.Thumbprint()) || !j.verifies(key) {
-		return Proof{}, errorOfKind(ErrBadSignature, "the proof of key is not signed by the agreed key, or its kid is not that key's thumbprint")
+	switch {
+	case err != nil || j.typ != TypeProof:
+		return Proof{}, misfit("typ", "want a compact JWS of typ %s, of at most %d bytes", TypeProof, MaxProof)
+	case key.IsZero() || j.kid != string(key.Thumbprint()):
+		return Proof{}, &ProofError{"kid", "want the thumbprint (RFC 7638) of the agreed key, in the header", ErrBadSignature}
+	case !j.verifies(key):
+		return Proof{}, &ProofError{"signature", "it does not verify with the agreed key, or alg is not that key's", ErrBadSignature}
 	}
 	payload, err := strictjson.DecodeObject(j.payload)
 	if err != nil {
-		return Proof{}, errorOfKind(ErrBadProof, "the proof's payload is not one JSON object")
+		return Proof{}, misfit("payload", "want one JSON object")
 	}
 	issued, err := numericDate(payload["iat"])
 	if err != nil {
-		return Proof{}, errorOfKind(ErrBadProof, "the proof's iat is not seconds since 1970")
+		return Proof{}, misfit("iat", "want seconds since 1970")
 	}
 	nonce, _ := payload["jti"].(string)
 	audience, _ := soleAudience(payload["aud"])
 	switch {
 	case !validNonce(nonce):
-		return Proof{}, errorOfKind(ErrBadProof, "the proof's jti is not 16 to 128 visible ASCII characters")
+		return Proof{}, misfit("jti", "want %d to %d visible ASCII characters", minNonce, maxNonce)
 	case want.Audience == "" || audience != want.Audience:
-		return Proof{}, errorOfKind(ErrBadProof, "the proof's aud is not this service")
+		return Proof{}, misfit("aud", "want this service's issuer, %s", want.Audience)
 	case want.TokenID == "" || payload["pat"] != string(want.TokenID):
-		return Proof{}, errorOfKind(ErrBadProof, "the proof's pat is not the jti of the PAT it came with")
+		return Proof{}, misfit("pat", "want the jti of the PAT it is sent with")
 	case want.Digest == "" || payload["digest"] != want.Digest:
-		return Proof{}, errorOfKind(ErrBadProof, "the proof's digest is not that of the request it came with")
+		return Proof{}, misfit("digest", "want base64url, without prefix and padding, of SHA-256 over the canonical JSON (RFC 8785) of "+
+			`{"intent_uid", "parameters"} as they are sent, or of {"renew"} for a renewal`)
 	case now.Sub(issued).Abs() > ProofWindow:
-		return Proof{}, errorOfKind(ErrBadProof, "the proof was not made within %s of now", ProofWindow)
+		return Proof{}, misfit("iat", "want a time within %s of now", ProofWindow)
 	}
 	return Proof{Nonce: nonce, IssuedAt: issued, Key: key}, nil
+}
+
+func misfit(member, format string, args ...any) error {
+	return &ProofError{Member: member, Reason: fmt.Sprintf(format, args...)}
 }
 
 // ExecuteDigest returns the digest of a call: base64url of SHA-256 over RFC 8785 of {"intent_uid", "parameters"}, the

@@ -71,26 +71,27 @@ func TestProofsThatProveNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		header, payload m
 		want            error
+		member          string
 	}{
-		"as it should be":     {nil, nil, nil},
-		"another call":        {nil, m{"digest": "other"}, pat.ErrBadProof},
-		"no digest":           {nil, m{"digest": nil}, pat.ErrBadProof},
-		"another token":       {nil, m{"pat": "other"}, pat.ErrBadProof},
-		"another service":     {nil, m{"aud": "bank.example"}, pat.ErrBadProof},
-		"several services":    {nil, m{"aud": []string{issuer, "bank.example"}}, pat.ErrBadProof},
-		"old":                 {nil, m{"iat": noon.Unix() - 301}, pat.ErrBadProof},
-		"from the future":     {nil, m{"iat": noon.Unix() + 301}, pat.ErrBadProof},
-		"no time":             {nil, m{"iat": nil}, pat.ErrBadProof},
-		"short jti":           {nil, m{"jti": "x"}, pat.ErrBadProof},
-		"jti as number":       {nil, m{"jti": 12345678901234567}, pat.ErrBadProof},
-		"typ of an agreement": {m{"typ": pat.TypeAgreement}, nil, pat.ErrBadProof},
-		"no typ":              {m{"typ": nil}, nil, pat.ErrBadProof},
-		"no kid":              {m{"kid": nil}, nil, pat.ErrBadSignature},
-		"another kid":         {m{"kid": keyOf(t, ecKey()).Thumbprint()}, nil, pat.ErrBadSignature},
-		"alg none":            {m{"alg": "none"}, nil, pat.ErrBadSignature},
-		"alg RS256":           {m{"alg": "RS256"}, nil, pat.ErrBadSignature},
-		"critical extension":  {m{"crit": []string{}}, nil, pat.ErrBadProof},
-		"deep":                {nil, m{"x": deep(100)}, pat.ErrBadProof},
+		"as it should be":     {nil, nil, nil, ""},
+		"another call":        {nil, m{"digest": "other"}, pat.ErrBadProof, "digest"},
+		"no digest":           {nil, m{"digest": nil}, pat.ErrBadProof, "digest"},
+		"another token":       {nil, m{"pat": "other"}, pat.ErrBadProof, "pat"},
+		"another service":     {nil, m{"aud": "bank.example"}, pat.ErrBadProof, "aud"},
+		"several services":    {nil, m{"aud": []string{issuer, "bank.example"}}, pat.ErrBadProof, "aud"},
+		"old":                 {nil, m{"iat": noon.Unix() - 301}, pat.ErrBadProof, "iat"},
+		"from the future":     {nil, m{"iat": noon.Unix() + 301}, pat.ErrBadProof, "iat"},
+		"no time":             {nil, m{"iat": nil}, pat.ErrBadProof, "iat"},
+		"short jti":           {nil, m{"jti": "x"}, pat.ErrBadProof, "jti"},
+		"jti as number":       {nil, m{"jti": 12345678901234567}, pat.ErrBadProof, "jti"},
+		"typ of an agreement": {m{"typ": pat.TypeAgreement}, nil, pat.ErrBadProof, "typ"},
+		"no typ":              {m{"typ": nil}, nil, pat.ErrBadProof, "typ"},
+		"no kid":              {m{"kid": nil}, nil, pat.ErrBadSignature, "kid"},
+		"another kid":         {m{"kid": keyOf(t, ecKey()).Thumbprint()}, nil, pat.ErrBadSignature, "kid"},
+		"alg none":            {m{"alg": "none"}, nil, pat.ErrBadSignature, "signature"},
+		"alg RS256":           {m{"alg": "RS256"}, nil, pat.ErrBadSignature, "signature"},
+		"critical extension":  {m{"crit": []string{}}, nil, pat.ErrBadProof, "typ"},
+		"deep":                {nil, m{"x": deep(100)}, pat.ErrBadProof, "payload"},
 	} {
 		header := m{"typ": pat.TypeProof, "alg": "EdDSA", "kid": key.Thumbprint()}
 		payload := m{"iat": noon.Unix(), "jti": "0123456789abcdef", "aud": issuer, "pat": "token", "digest": "digest"}
@@ -99,6 +100,9 @@ func TestProofsThatProveNothing(t *testing.T) {
 		p, err := pat.VerifyProof(jws(t, header, payload, edSign(edKey())), key, binding, noon)
 		if !errors.Is(err, tt.want) || (err != nil) != (p.Nonce == "") {
 			t.Errorf("%s: %+v, %v; want %v", name, p, err, tt.want)
+		}
+		if bad, ok := errors.AsType[*pat.ProofError](err); err != nil && (!ok || bad.Member != tt.member) {
+			t.Errorf("%s: %v; want %s blamed", name, err, tt.member)
 		}
 	}
 	good := must(pat.SignProof(edKey(), binding, noon))

@@ -2,6 +2,7 @@ package pat
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -53,13 +54,17 @@ type Omitted struct {
 	Reason reason.Reason `json:"reason"`
 }
 
-// normalScope bounds a list of entries, adds the operation where only an intent is named, and drops duplicates.
+// normalScope bounds a list of entries, adds the operation where only an intent is named, and drops duplicates. A list without
+// entries is refused, since it would stand for everything; nil is no list.
 func normalScope(entries []string) ([]string, error) {
 	if len(entries) > maxRequested {
-		return nil, errorOfKind(ErrBadScope, "a scope has at most %d entries", maxRequested)
+		return nil, &ScopeFormError{fmt.Sprintf("a scope has at most %d entries", maxRequested)}
+	}
+	if entries == nil {
+		return nil, nil
 	}
 	if len(entries) == 0 {
-		return nil, nil
+		return nil, &ScopeFormError{"a scope names at least one intent: leave it out for everything that the policy permits"}
 	}
 	out := make([]string, 0, len(entries))
 	seen := make(map[string]bool, len(entries))
@@ -68,7 +73,9 @@ func normalScope(entries []string) ([]string, error) {
 			e += operation
 		}
 		if len(e) > maxEntry || !visible(e) || strings.Count(e, ":") != 3 || !strings.HasSuffix(e, operation) {
-			return nil, errorOfKind(ErrBadScope, "an entry of a scope is <intent_uid>:execute, of at most %d visible ASCII characters", maxEntry)
+			return nil, &ScopeFormError{
+				fmt.Sprintf("an entry of a scope is <intent_uid> or <intent_uid>:execute, of at most %d visible ASCII characters", maxEntry),
+			}
 		}
 		if !seen[e] {
 			seen[e] = true

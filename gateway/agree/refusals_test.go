@@ -73,8 +73,17 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "a scope that is none", do: requested("i-3", func(r *pat.IssueRequest) { r.Scope = []string{"canary"} }),
-		want:    reason.InvalidParameter,
-		message: "The scope asked for is not acceptable.",
+		want: reason.InvalidParameter,
+		message: "The scope asked for is not acceptable: an entry of a scope is <intent_uid> or <intent_uid>:execute, of at most 300 " +
+			"visible ASCII characters.",
+		details: `{"pointer":"/scope","suggestion":"Leave scope out for everything that the policy permits you, or name intents in it."}`,
+	},
+	{
+		name: "a scope of nothing", do: requested("i-20", func(r *pat.IssueRequest) { r.Scope = []string{} }),
+		want: reason.InvalidParameter,
+		message: "The scope asked for is not acceptable: a scope names at least one intent: leave it out for everything that the policy " +
+			"permits.",
+		details: `{"pointer":"/scope","suggestion":"Leave scope out for everything that the policy permits you, or name intents in it."}`,
 	},
 	{
 		name: "an agent id that is none", do: requested("i-4", func(r *pat.IssueRequest) { r.AgentID = "a canary" }),
@@ -195,7 +204,9 @@ var refusals = []refusalCase{
 		do: renewing(func(d *desk) (string, string) { return d.agreed("r-3").Token, "" }),
 	},
 	{
-		name: "a proof of another PAT", want: reason.PolicyRequiresVerification, message: "The proof was not made for this call, or not now.",
+		name: "a proof of another PAT", want: reason.PolicyRequiresVerification,
+		message: "The proof of key does not fit: pat: want the jti of the PAT it is sent with.",
+		details: `{"member":"pat","suggestion":"Make a new proof, with a new jti, and pat as the message says."}`,
 		do: renewing(func(d *desk) (string, string) {
 			a := d.agreed("r-4")
 			token := a.Token
@@ -206,7 +217,10 @@ var refusals = []refusalCase{
 		}),
 	},
 	{
-		name: "a proof by another key", want: reason.BadSignature, do: renewing(func(d *desk) (string, string) {
+		name: "a proof by another key", want: reason.BadSignature,
+		message: "The proof of key does not fit: kid: want the thumbprint (RFC 7638) of the agreed key, in the header.",
+		details: `{"member":"kid","suggestion":"Make a new proof, with a new jti, and kid as the message says."}`,
+		do: renewing(func(d *desk) (string, string) {
 			a, b := d.agreed("r-5"), d.Stranger("r-5")
 			b.Token = a.Token
 			return a.Token, d.proof(b)

@@ -33,5 +33,22 @@ func agreement(err error) *reason.Refusal {
 		return reason.InvalidParameter.Refusal("The agreement is not well formed: "+misfit.Error()+".").
 			With("member", misfit.Member).With("pointer", "/signed_policy")
 	}
+	if misfit, ok := errors.AsType[*pat.ProofError](err); ok {
+		return proof(err, misfit)
+	}
+	if misfit, ok := errors.AsType[*pat.ScopeFormError](err); ok {
+		return reason.InvalidParameter.Refusal("The scope asked for is not acceptable: "+misfit.Error()+".").With("pointer", "/scope").
+			With("suggestion", "Leave scope out for everything that the policy permits you, or name intents in it.")
+	}
 	return nil
+}
+
+// proof says what is wrong in a proof of key that was sent; "send a proof" would not help.
+func proof(err error, misfit *pat.ProofError) *reason.Refusal {
+	why := reason.PolicyRequiresVerification
+	if errors.Is(err, pat.ErrBadSignature) {
+		why = reason.BadSignature
+	}
+	return why.Refusal("The proof of key does not fit: "+misfit.Member+": "+misfit.Reason+".").With("member", misfit.Member).
+		With("suggestion", "Make a new proof, with a new jti, and "+misfit.Member+" as the message says.")
 }

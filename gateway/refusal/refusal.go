@@ -33,7 +33,6 @@ var causes = []struct {
 	{pat.ErrUnsupportedKey, reason.UnsupportedKey, "", ""},
 	{pat.ErrBadSignature, reason.BadSignature, "", ""},
 	{pat.ErrBadAgentID, reason.InvalidParameter, "An agent_id is 1 to 200 visible ASCII characters.", ""},
-	{pat.ErrBadScope, reason.InvalidParameter, "The scope asked for is not acceptable.", ""},
 	{pat.ErrAgreementReplayed, reason.AgreementReplayed, "", ""},
 	{pat.ErrAgreementStale, reason.AgreementStale, "", ""},
 	{pat.ErrFreshRequired, reason.FreshAgreementRequired, "", ""},
@@ -41,7 +40,6 @@ var causes = []struct {
 	{pat.ErrKeyTaken, reason.KeyTaken, "", ""},
 	{pat.ErrProofReplayed, reason.ProofReplayed, "", ""},
 	{pat.ErrProofRequired, reason.PolicyRequiresVerification, "", ""},
-	{pat.ErrBadProof, reason.PolicyRequiresVerification, "The proof was not made for this call, or not now.", ""},
 	{pat.ErrBusy, reason.Overloaded, "", reason.ShedSignatures},
 	{store.ErrQueueFull, reason.Overloaded, "", reason.ShedStoreQueue}, // before ErrUnavailable, which it is too
 	{store.ErrUnavailable, reason.StoreUnavailable, "", reason.ShedStore},

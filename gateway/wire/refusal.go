@@ -17,7 +17,7 @@ type About struct {
 
 // Envelope is the body of every answer that is a refusal. UIM core 3.3.
 func Envelope(f *reason.Refusal, about About) []byte {
-	return envelope(f, f.Reason.Suggestion(), about)
+	return envelope(f, f.Suggestion(), about)
 }
 
 // OperatorEnvelope is Envelope with the suggestion meant for operators.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,6 +159,17 @@ func TestASuggestionOfTheRefusalReplacesThatOfTheTable(t *testing.T) {
 	}
 	if got := f.With("suggestion", "Do not call again.").Suggestion(); got != "Do not call again." {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestASuggestionPointsToViolationsOnlyWhereTheyAre(t *testing.T) {
+	for _, r := range reason.All() {
+		if s := r.Refusal("").Suggestion(); strings.Contains(s, "violations") {
+			t.Errorf("%s suggests %q, and there are none", r, s)
+		}
+		if s := r.Refusal("").With("violations", []string{"one"}).Suggestion(); s != r.Suggestion() {
+			t.Errorf("%s suggests %q", r, s)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package reason
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
@@ -71,12 +72,17 @@ func (f *Refusal) RetrySeconds() int64 {
 	return max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
 }
 
-// Suggestion returns what the agent can do about it: the detail of that name, else that of the table.
+// Suggestion returns what the agent can do about it: the detail of that name, else that of the table. It points to violations
+// only where they are told.
 func (f *Refusal) Suggestion() string {
 	if own, ok := f.Details["suggestion"].(string); ok {
 		return own
 	}
-	return f.Reason.Suggestion()
+	suggestion := f.Reason.Suggestion()
+	if f.Details["violations"] == nil && strings.Contains(suggestion, "details.violations") {
+		return "Correct what the message names."
+	}
+	return suggestion
 }
 
 // With adds one detail.
