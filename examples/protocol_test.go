@@ -7,11 +7,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/uimgate/uimgate/examples/shop/shopapi"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
@@ -139,6 +142,36 @@ func TestAGatewayTakesTheWorkedExample(t *testing.T) {
 	}
 	if digest, err := pat.RenewDigest("example-pat-0001"); err != nil || digest != w["renew-digest"] {
 		t.Errorf("the digest of a renewal is %s: %v", digest, err)
+	}
+}
+
+// TestTheShopTakesTheWorkedCall sends the call of the page, as it is printed, through a gateway to the shop.
+func TestTheShopTakesTheWorkedCall(t *testing.T) {
+	w := worked(t)
+	agents, err := os.ReadFile("shop/agents.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop, err := shopapi.New(shopapi.Config{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind := httptest.NewServer(shop)
+	t.Cleanup(behind.Close)
+	settings := "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: '" + behind.URL + "'}, " +
+		"public_url: 'https://shop.example'}\n"
+	g := gatetest.New(t, settings, func(g *gatetest.Gate) {
+		g.Write("agents.json", string(agents))
+		g.Write("policy.json", w["policy"])
+	})
+	a := g.Agreed("my-agent")
+	proof, err := pat.SignProof(a.Key, pat.ProofBinding{
+		Audience: "shop.example", TokenID: g.TokenID(a), Digest: w["call-digest"],
+	}, g.Now())
+	g.Must(err)
+	answer := g.Call("/api/intents/execute", a.Token, json.RawMessage(w["call"]), "UIM-Proof", proof, "Idempotency-Key", "order-1")
+	if answer.Status != http.StatusOK || !strings.Contains(answer.Header.Get("UIM-Charge"), "0.05 EUR") {
+		t.Errorf("%d %s %v", answer.Status, answer.Body, answer.Header)
 	}
 }
 

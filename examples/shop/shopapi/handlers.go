@@ -108,8 +108,24 @@ func (s *Shop) details(w http.ResponseWriter, r *http.Request) {
 
 type orderRequest struct {
 	ProductID string `json:"product_id"`
-	Quantity  int    `json:"quantity"`
+	Quantity  pieces `json:"quantity"`
 	GiftNote  string `json:"gift_note"`
+}
+
+// pieces is a whole number, however it is written: 2 and 2.0 are the same integer of JSON Schema.
+type pieces int
+
+// UnmarshalJSON refuses what is not whole.
+func (p *pieces) UnmarshalJSON(text []byte) error {
+	var n float64
+	if err := json.Unmarshal(text, &n); err != nil {
+		return err
+	}
+	if n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
+		return errors.New("not a whole number of pieces")
+	}
+	*p = pieces(n)
+	return nil
 }
 
 // order: POST /orders. With an Idempotency-Key, the same request again returns the same order.
@@ -169,13 +185,13 @@ func (s *Shop) take(want orderRequest, key string) (order Order, status int, pro
 		return Order{}, http.StatusNotFound, "there is no product of this id"
 	}
 	p := &s.products[i]
-	if p.Stock < want.Quantity {
+	if p.Stock < int(want.Quantity) {
 		return Order{}, http.StatusConflict, fmt.Sprintf("only %d in stock", p.Stock)
 	}
-	p.Stock -= want.Quantity
+	p.Stock -= int(want.Quantity)
 	s.placed++
 	order = Order{
-		ID: fmt.Sprintf("order-%06d", s.placed), ProductID: p.ID, Quantity: want.Quantity, UnitPrice: p.Price,
+		ID: fmt.Sprintf("order-%06d", s.placed), ProductID: p.ID, Quantity: int(want.Quantity), UnitPrice: p.Price,
 		Total: p.Price * Cents(want.Quantity), Currency: Currency, Status: "confirmed", CreatedAt: s.cfg.Now().UTC(),
 	}
 	if key != "" {

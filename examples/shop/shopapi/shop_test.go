@@ -69,6 +69,8 @@ func TestAnswers(t *testing.T) {
 			"order", "POST", "/orders", `{"product_id":"stool","quantity":3}`, 201,
 			`{"id":"order-000001","product_id":"stool","quantity":3,"unit_price":49.00,"total":147.00,"currency":"EUR","status":"confirmed","created_at":"2026-01-02T03:04:05Z"}`,
 		},
+		{"order of 2.0", "POST", "/orders", `{"product_id":"stool","quantity":2.0}`, 201, `"quantity":2,`},
+		{"order of a half", "POST", "/orders", `{"product_id":"stool","quantity":0.5}`, 400, "not JSON with"},
 		{"order of nothing", "POST", "/orders", `{"product_id":"stool"}`, 422, "quantity must be 1 to 10"},
 		{"order of too many", "POST", "/orders", `{"product_id":"stool","quantity":11}`, 422, "quantity"},
 		{"order beyond the stock", "POST", "/orders", `{"product_id":"standing-desk","quantity":5}`, 409, `{"error":"only 4 in stock"}`},
