@@ -54,3 +54,14 @@ type Charges struct {
 	Calls  int64
 	Amount money.Amount
 }
+
+// ChargedCalls are the calls of one account that were captured in a period: those of one intent under one rule at one
+// price, made under one agreement and decided by one policy. A call held in one period and captured in the next belongs
+// to the next.
+type ChargedCalls struct {
+	Intent, Rule string
+	Price        money.Amount // of each
+	Calls        int64
+	AgreementID  pat.AgreementID
+	PolicyDigest string
+}

@@ -303,6 +303,45 @@ func TestOperatorStatements(t *testing.T) {
 	}
 }
 
+func TestOperatorInvoices(t *testing.T) {
+	t.Parallel()
+	g := startOperated(t)
+	token, _ := g.agree("agent-1")
+	g.post("/api/intents/execute", token, map[string]any{
+		"intent_uid": "shop.example:order:v1",
+		"parameters": map[string]any{"product": "lamp"},
+	})
+	open := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items
+	got := want[admin.Execution](g, "usage", "resolve", open[0].ID, "captured")
+	month := got.SettledAt.UTC().Format("2006-01")
+	bill := want[admin.Invoice](g, "usage", "invoice", "agent-1", "--month", month)
+	if len(bill.Rows) != 1 || bill.Rows[0].Amount != "0.25" || bill.Totals[0].Amount != "0.25" || len(bill.Evidence) != 1 {
+		t.Fatalf("%+v", bill)
+	}
+	page := g.run("usage", "invoice", "agent-1", "--month", month)
+	if page.code != exitDone || !strings.HasPrefix(page.out, "<!DOCTYPE html>") || !strings.Contains(page.out, bill.Number) {
+		t.Errorf("%+v", page)
+	}
+	for format, part := range map[string]string{"csv": "unit_price", "table": "UNIT PRICE"} {
+		if s := g.run("usage", "invoice", "agent-1", "--month", month, "-o", format); s.code != exitDone || !strings.Contains(s.out, part) {
+			t.Errorf("%+v", s)
+		}
+	}
+	for _, args := range [][]string{
+		{"agent-1"},
+		{"--month", month},
+		{"agent-1", "--month", "11"},
+		{"agent-1", "--month", month, "-o", "xml"},
+	} {
+		if s := g.run(append([]string{"usage", "invoice"}, args...)...); s.code != exitUsage || s.out != "" {
+			t.Errorf("%v: %+v", args, s)
+		}
+	}
+	if s := g.run("usage", "invoice", "nobody", "--month", month); s.code != exitWrong || s.out != "" {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestAllPages(t *testing.T) {
 	t.Parallel()
 	g := startOperated(t)

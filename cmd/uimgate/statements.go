@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/invoice"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -120,6 +122,57 @@ The period is in UTC: --from is in it, --to is not. Both take a month, a day or 
 	c.Flags().StringVar(&to, "to", "", "the first moment after it")
 	c.Flags().StringVar(&month, "month", "", "one month in UTC, such as 2026-11, instead of --from and --to")
 	return o.paging(c)
+}
+
+var invoiceColumns = []column[admin.InvoiceRow]{
+	textColumn("intent", func(r admin.InvoiceRow) string { return r.Intent }),
+	textColumn("rule", func(r admin.InvoiceRow) string { return r.Rule }),
+	countColumn("calls", func(r admin.InvoiceRow) int64 { return r.Calls }),
+	textColumn("unit_price", func(r admin.InvoiceRow) string { return r.UnitPrice }),
+	textColumn("amount", func(r admin.InvoiceRow) string { return r.Amount }),
+	textColumn("currency", func(r admin.InvoiceRow) string { return r.Currency }),
+}
+
+func (o *operator) usageInvoice() *cobra.Command {
+	var q admin.InvoiceQuery
+	var format string
+	c := &cobra.Command{
+		Use: "invoice AGENT --month MONTH", Short: "Write the invoice of an agent for a month", Args: usageArgs(cobra.ExactArgs(1)),
+		Long: `Invoice writes what an agent was charged for in one calendar month (UTC), as a page to print or as JSON: the calls of
+each intent under each rule at each price, the sums by currency, and the agreements they were made under, each with
+the digests of its signature and of its policy. A call counts in the month in which it was captured. What was held
+when the month ended, such as for calls of unknown outcome, is named apart and in no sum.
+
+The number is the same whenever the invoice is made anew; it is no running number of your books.`,
+		Example: `  uimgate usage invoice agent-1 --month 2026-11 > invoice.html
+  uimgate usage invoice agent-1 --month 2026-11 -o json`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, _, err := period("", "", q.Month); q.Month == "" || err != nil {
+				return usageError{cmp.Or[error](err, errors.New("--month is missing, such as 2026-11"))}
+			}
+			if format != "html" {
+				o.format = format
+			}
+			q.Record = o.record(args[0])
+			bill, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Invoice, error) { return api.Invoice(ctx, q) })
+			if err != nil {
+				return err
+			}
+			switch format {
+			case "json":
+				return printLine(c.OutOrStdout(), bill)
+			case "csv":
+				return printCSV(c.OutOrStdout(), bill.Rows, invoiceColumns, true)
+			case "table":
+				return printTable(c.OutOrStdout(), bill.Rows, invoiceColumns)
+			default:
+				return invoice.WriteHTML(c.OutOrStdout(), bill)
+			}
+		},
+	}
+	c.Flags().StringVar(&q.Month, "month", "", "the month in UTC, such as 2026-11")
+	c.Flags().StringVarP(&format, "output", "o", "html", "html, json, csv or table; the last two only have the calls")
+	return c
 }
 
 // period reads the flags of a period; zero times leave an end open.

@@ -91,9 +91,10 @@ var answerColumns = []column[admin.Execution]{
 func usageCommand() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
-		Use: "usage", Short: "What agents did and owe: accounts, statements, ledger, executions",
+		Use: "usage", Short: "What agents did and owe: accounts, statements, invoices, ledger, executions",
 		Example: "  uimgate usage statements --month 2026-11\n  uimgate usage executions --state unresolved",
-	}, o.usageAccounts(), o.usageLedger(), o.usageExecutions(), o.usageStatements(), o.usageShow(), o.usageResolve(), o.usageTopUp())
+	}, o.usageAccounts(), o.usageLedger(), o.usageExecutions(), o.usageStatements(), o.usageInvoice(), o.usageShow(), o.usageResolve(),
+		o.usageTopUp())
 }
 
 func (o *operator) usageAccounts() *cobra.Command {

@@ -24,6 +24,7 @@ var everyOperation = [][2]string{
 	{"POST", "/agents/a/unblock"},
 	{"POST", "/agents/a/approve"},
 	{"POST", "/agents/a/keys"},
+	{"GET", "/agents/a/invoice"},
 	{"GET", "/agreements"},
 	{"GET", "/agreements/a"},
 	{"GET", "/agreements/a/export"},

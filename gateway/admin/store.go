@@ -41,6 +41,7 @@ type Usage interface {
 	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
 	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
 	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
+	ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error)
 }
 
 // Bookkeeping changes what agents owe, by the operator's word.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"math"
 	"slices"
@@ -75,6 +76,36 @@ func (s *Store) Statements(ctx context.Context, f store.StatementFilter) ([]stor
 		accounts = accounts[n:]
 	}
 	return out, nil
+}
+
+// selectCharged reads the changes of a ledger in a period, each with its execution: both are deleted together.
+const selectCharged = `SELECT l.currency, l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest, CAST(COUNT(*) AS BIGINT)
+	FROM ledger l LEFT JOIN executions e ON e.id = l.execution_id
+	WHERE l.service = ? AND l.agent_id = ? AND l.at >= ? AND l.at < ? AND l.to_state = 'captured'
+	GROUP BY l.currency, l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest`
+
+// ChargedCalls returns what an agent was charged for in a period, by currency, intent, rule, price, agreement and policy.
+// Errors are those of Statements.
+func (s *Store) ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error) {
+	from, to, err := s.period(ctx, &f)
+	if err != nil {
+		return nil, err
+	}
+	var out []store.ChargedCalls
+	err = s.list(ctx, selectCharged, []any{f.Service, f.AgentID, from, to}, func(scan scan) error {
+		var c store.ChargedCalls
+		var agreement, policy sql.NullString
+		err := scan(&c.Price.Currency, &c.Intent, &c.Rule, &c.Price.Nano, &agreement, &policy, &c.Calls)
+		c.AgreementID, c.PolicyDigest = pat.AgreementID(agreement.String), policy.String
+		out = append(out, c)
+		return err
+	})
+	slices.SortFunc(out, func(a, b store.ChargedCalls) int {
+		return cmp.Or(strings.Compare(a.Price.Currency, b.Price.Currency), strings.Compare(a.Intent, b.Intent),
+			strings.Compare(a.Rule, b.Rule), cmp.Compare(a.Price.Nano, b.Price.Nano), cmp.Compare(a.AgreementID, b.AgreementID),
+			strings.Compare(a.PolicyDigest, b.PolicyDigest))
+	})
+	return out, err
 }
 
 // period sets what the filter leaves open, and rejects a period that begins where the ledger is no longer complete.

@@ -20,6 +20,7 @@ func testStatements(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
 		"a period is listed line by line":           statementLines,
+		"charged calls by price and agreement":      chargedCalls,
 		"any period is the sum of its entries":      statementModel,
 		"one statement for each account, in pages":  statementPages,
 		"what is old is removed, its sums stay":     retention,
@@ -101,6 +102,48 @@ func statementLines(b *suite) {
 	if got := b.statements(store.StatementFilter{AgentID: "nobody"}); len(got) != 0 {
 		b.Fatalf("%+v", got)
 	}
+}
+
+func chargedCalls(b *suite) {
+	call := func(nano int64, agreement pat.AgreementID) store.Admission {
+		r := b.paid(nano)
+		r.Execution.AgreementID, r.Execution.PolicyDigest = agreement, "sha-256:"+string(agreement)
+		return b.begin(r)
+	}
+	early, open := call(5, "a"), call(11, "a")
+	b.settle(call(5, "a"), store.Captured, store.Done)
+	b.clock.Advance(time.Hour)
+	from := b.clock.Now()
+	b.settle(early, store.Captured, store.Done) // held before, captured within
+	b.settle(call(5, "b"), store.Captured, store.Done)
+	b.settle(call(5, "b"), store.Captured, store.Done)
+	b.settle(call(7, "b"), store.Captured, store.Done)
+	b.settle(call(13, "b"), store.Released, store.Failed)
+	b.settle(open, store.Unresolved, store.Unknown)
+	resolved := call(7, "b")
+	b.settle(resolved, store.Unresolved, store.Unknown)
+	_, err := b.Resolve(b.Context(), service, resolved.Execution.ID, store.Captured)
+	b.must(err)
+	b.topUp(agent, usd(3))
+	other := b.paid(5)
+	other.Execution.AgentID = "other"
+	b.settle(b.begin(other), store.Captured, store.Done)
+	b.clock.Advance(time.Hour)
+	to := b.clock.Now()
+	b.settle(call(5, "a"), store.Captured, store.Done)
+	of := func(nano, calls int64, agreement pat.AgreementID) store.ChargedCalls {
+		return store.ChargedCalls{
+			Intent: "example.com:buy:v1", Rule: "rule", Price: usd(nano), Calls: calls, AgreementID: agreement,
+			PolicyDigest: "sha-256:" + string(agreement),
+		}
+	}
+	want := []store.ChargedCalls{of(5, 1, "a"), of(5, 2, "b"), of(7, 2, "b")}
+	got, err := b.ChargedCalls(b.Context(), store.StatementFilter{Service: service, AgentID: agent, From: from, To: to})
+	if b.must(err); !gocmp.Equal(got, want) {
+		b.Fatal(gocmp.Diff(want, got))
+	}
+	_, err = b.ChargedCalls(b.Context(), store.StatementFilter{Service: service, AgentID: agent, From: to, To: from})
+	b.want(err, store.ErrPeriod)
 }
 
 // addUp sums up entries in the way of a reader of the ledger.
@@ -187,8 +230,24 @@ func statementModel(b *suite) {
 				opening.Captured.Nano+lines.Captured.Nano != closing.Captured.Nano {
 				b.Fatalf("the lines do not lead from opening to closing: %+v", s)
 			}
+			if got := b.charged(s); got != lines.Captured.Nano {
+				b.Fatalf("the charged calls come to %d, not to what is captured in %+v", got, s)
+			}
 		}
 	}
+}
+
+// charged adds up the charged calls of an account in the period of its statement.
+func (b *suite) charged(s store.Statement) (nano int64) {
+	b.Helper()
+	list, err := b.ChargedCalls(b.Context(), store.StatementFilter{Service: service, AgentID: s.AgentID, From: s.From, To: s.To})
+	b.must(err)
+	for _, c := range list {
+		if c.Price.Currency == s.Currency {
+			nano += c.Calls * c.Price.Nano
+		}
+	}
+	return nano
 }
 
 func statementPages(b *suite) {

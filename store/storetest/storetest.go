@@ -51,6 +51,7 @@ type ledgers interface {
 	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
 	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
 	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
+	ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error)
 	CheckBalance(ctx context.Context) error
 }
 

@@ -48,6 +48,11 @@ func (c *Client) AddAgentKey(ctx context.Context, k admin.AgentKey) (admin.Agent
 	return post[admin.Agent](ctx, c, path("agents", k.ID, "keys"), &k)
 }
 
+// Invoice is admin.Operator.Invoice.
+func (c *Client) Invoice(ctx context.Context, q admin.InvoiceQuery) (admin.Invoice, error) {
+	return get[admin.Invoice](ctx, c, path("agents", q.ID, "invoice"), &q)
+}
+
 // Agreements is admin.Operator.Agreements.
 func (c *Client) Agreements(ctx context.Context, q admin.AgreementQuery) (admin.Page[admin.Agreement], error) {
 	return get[admin.Page[admin.Agreement]](ctx, c, "/agreements", &q)

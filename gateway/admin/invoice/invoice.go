@@ -1,0 +1,24 @@
+// Package invoice writes an invoice as a page that prints well: without a script, with nothing from elsewhere.
+//
+//	err := invoice.WriteHTML(file, answer)
+package invoice
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+)
+
+//go:embed invoice.html
+var page string
+
+var document = template.Must(template.New("invoice.html").Funcs(template.FuncMap{
+	"first": func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+	"last":  func(t time.Time) string { return t.UTC().Add(-time.Nanosecond).Format(time.DateOnly) },
+}).Parse(page))
+
+// WriteHTML writes the whole page. Errors are those of w.
+func WriteHTML(w io.Writer, i admin.Invoice) error { return document.Execute(w, i) }

@@ -1,0 +1,186 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// An Invoice is what one agent was charged for in one calendar month (UTC): calls that were captured in it, and no others.
+// Amounts are exact decimals. That of a month which is over does not change any more.
+type Invoice struct {
+	Number  string      `json:"number"` // the same for the same service, agent and month
+	Service string      `json:"service"`
+	Issuer  string      `json:"issuer"` // of the service
+	AgentID pat.AgentID `json:"agent_id"`
+	From    time.Time   `json:"from"`
+	To      time.Time   `json:"to"` // the first moment after the month
+	// Provisional: the month is not over, so that more may come.
+	Provisional bool              `json:"provisional"`
+	Rows        []InvoiceRow      `json:"rows"`
+	Totals      []InvoiceTotal    `json:"totals"`
+	Evidence    []InvoiceEvidence `json:"evidence"`
+}
+
+// An InvoiceRow is the calls of one intent under one rule of the policy at one price.
+type InvoiceRow struct {
+	Intent    string `json:"intent"`
+	Rule      string `json:"rule"`
+	Calls     int64  `json:"calls"`
+	UnitPrice string `json:"unit_price"`
+	Amount    string `json:"amount"`
+	Currency  string `json:"currency"`
+}
+
+// An InvoiceTotal is the sum of the rows in one currency. What was still held when the month ended is not in it: it is
+// charged in the month in which it is captured, if it is.
+type InvoiceTotal struct {
+	Currency   string `json:"currency"`
+	Calls      int64  `json:"calls"`
+	Amount     string `json:"amount"`
+	Held       string `json:"held"`       // at the end of the month: held or unresolved
+	Unresolved string `json:"unresolved"` // part of held: nobody knows whether the call took effect
+}
+
+// An InvoiceEvidence is an agreement under which calls were charged: its export proves it.
+type InvoiceEvidence struct {
+	AgreementID pat.AgreementID `json:"agreement_id"`
+	// SignatureDigest is "sha-256:" and the unpadded base64url of SHA-256 over the bytes of the signature in the export.
+	SignatureDigest string `json:"signature_digest"`
+	PolicyDigest    string `json:"policy_digest"`
+	Calls           int64  `json:"calls"`
+}
+
+// An InvoiceQuery is whose invoice is meant, for which month.
+type InvoiceQuery struct {
+	Record        // of the agent
+	Month  string // such as 2026-11
+}
+
+func (q *InvoiceQuery) parameters(p parameters) {
+	q.Record.parameters(p)
+	p.text("month", &q.Month)
+}
+
+// Invoice returns the invoice of an agent for a month. Errors: pat.ErrNotFound, *store.ForgottenError.
+func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error) {
+	service, err := o.service(q.Service)
+	if err != nil {
+		return Invoice{}, err
+	}
+	from, err := time.Parse("2006-01", q.Month)
+	if err != nil || from.Year() < 1970 || from.Year() > 2200 {
+		return Invoice{}, wrongParameter("month", "must be a month such as 2026-11")
+	}
+	now := o.now()
+	if from.After(now) {
+		return Invoice{}, wrongParameter("month", "must have begun")
+	}
+	agent, err := o.store.Agent(ctx, service.ID, pat.AgentID(q.ID))
+	if err != nil {
+		return Invoice{}, err
+	}
+	out := Invoice{
+		Number: invoiceNumber(service.ID, agent.ID, q.Month), Service: service.ID, Issuer: service.Issuer, AgentID: agent.ID,
+		From: from, To: from.AddDate(0, 1, 0), Rows: []InvoiceRow{}, Totals: []InvoiceTotal{}, Evidence: []InvoiceEvidence{},
+	}
+	out.Provisional = now.Before(out.To)
+	f := store.StatementFilter{Service: service.ID, AgentID: agent.ID, From: out.From, To: out.To, Limit: maxLimit}
+	charged, err := o.store.ChargedCalls(ctx, f)
+	if err != nil {
+		return Invoice{}, err
+	}
+	statements, err := o.store.Statements(ctx, f) // after it: where the ledger is cut off in between, this refuses
+	if err != nil {
+		return Invoice{}, err
+	}
+	out.charge(charged)
+	out.hold(statements)
+	return out, o.prove(ctx, &out, charged)
+}
+
+// invoiceNumber is the month, and 12 hexadecimal digits of a digest over service, agent and month.
+func invoiceNumber(service string, agentID pat.AgentID, month string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{service, string(agentID), month}, "\n")))
+	return month + "-" + hex.EncodeToString(sum[:6])
+}
+
+// charge writes the rows and their sums. None is more than the account was ever charged, so that they stay in bounds.
+func (i *Invoice) charge(charged []store.ChargedCalls) {
+	type rowKey struct {
+		intent, rule string
+		price        money.Amount
+	}
+	type sum struct{ calls, nano int64 }
+	rows, totals := map[rowKey]int64{}, map[string]sum{}
+	for _, c := range charged {
+		rows[rowKey{c.Intent, c.Rule, c.Price}] += c.Calls
+		t := totals[c.Price.Currency]
+		totals[c.Price.Currency] = sum{t.calls + c.Calls, t.nano + c.Calls*c.Price.Nano}
+	}
+	keys := slices.SortedFunc(maps.Keys(rows), func(a, b rowKey) int {
+		return cmp.Or(strings.Compare(a.price.Currency, b.price.Currency), strings.Compare(a.intent, b.intent),
+			strings.Compare(a.rule, b.rule), cmp.Compare(a.price.Nano, b.price.Nano))
+	})
+	for _, k := range keys {
+		amount := money.Amount{Nano: k.price.Nano * rows[k], Currency: k.price.Currency}
+		i.Rows = append(i.Rows, InvoiceRow{k.intent, k.rule, rows[k], k.price.Decimal(), amount.Decimal(), amount.Currency})
+	}
+	for _, currency := range slices.Sorted(maps.Keys(totals)) {
+		t := totals[currency]
+		amount := money.Amount{Nano: t.nano, Currency: currency}
+		i.Totals = append(i.Totals, InvoiceTotal{currency, t.calls, amount.Decimal(), none, none})
+	}
+}
+
+// none is no amount, as Decimal writes it.
+var none = money.Amount{}.Decimal()
+
+// hold writes what was not captured by the end of the month.
+func (i *Invoice) hold(statements []store.Statement) {
+	for _, s := range statements {
+		if s.Closing.Held.IsZero() {
+			continue
+		}
+		n := slices.IndexFunc(i.Totals, func(t InvoiceTotal) bool { return t.Currency == s.Currency })
+		if n < 0 {
+			n = len(i.Totals)
+			i.Totals = append(i.Totals, InvoiceTotal{Currency: s.Currency, Amount: none})
+		}
+		i.Totals[n].Held, i.Totals[n].Unresolved = s.Closing.Held.Decimal(), s.Closing.Unresolved.Decimal()
+	}
+	slices.SortFunc(i.Totals, func(a, b InvoiceTotal) int { return strings.Compare(a.Currency, b.Currency) })
+}
+
+// prove writes the evidence: which agreements the charged calls were made under.
+func (o *Operator) prove(ctx context.Context, i *Invoice, charged []store.ChargedCalls) error {
+	calls := map[InvoiceEvidence]int64{}
+	for _, c := range charged {
+		if c.AgreementID != "" {
+			calls[InvoiceEvidence{AgreementID: c.AgreementID, PolicyDigest: c.PolicyDigest}] += c.Calls
+		}
+	}
+	for e, n := range calls {
+		agreement, err := o.store.Agreement(ctx, i.Service, e.AgreementID)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(agreement.Signature)
+		e.SignatureDigest, e.Calls = "sha-256:"+base64.RawURLEncoding.EncodeToString(sum[:]), n
+		i.Evidence = append(i.Evidence, e)
+	}
+	slices.SortFunc(i.Evidence, func(a, b InvoiceEvidence) int {
+		return cmp.Or(cmp.Compare(a.AgreementID, b.AgreementID), strings.Compare(a.PolicyDigest, b.PolicyDigest))
+	})
+	return nil
+}
