@@ -132,10 +132,10 @@ func secretsIn(secrets []string, v any) []string {
 	return secrets
 }
 
-// ErrPointer means that two values have the same place in a body, or one lies inside another that is no object.
-var ErrPointer = errors.New("another value stands there already")
+// errPointer means that two values have the same place in a body, or one lies inside another that is no object.
+var errPointer = errors.New("another value stands there already")
 
-// Put sets the member at a JSON pointer in tree, making the objects on the way. The error is ErrPointer.
+// Put sets the member at a JSON pointer in tree, making the objects on the way. The error is errPointer.
 func Put(tree strictjson.Object, pointer string, value any) error {
 	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i, token := range tokens {
@@ -143,7 +143,7 @@ func Put(tree strictjson.Object, pointer string, value any) error {
 		there, taken := tree[name]
 		switch last := i == len(tokens)-1; {
 		case last && taken:
-			return ErrPointer
+			return errPointer
 		case last:
 			tree[name] = value
 		case !taken:
@@ -152,7 +152,7 @@ func Put(tree strictjson.Object, pointer string, value any) error {
 		default:
 			next, ok := there.(map[string]any)
 			if !ok {
-				return ErrPointer
+				return errPointer
 			}
 			tree = next
 		}
