@@ -120,7 +120,7 @@ func TestFailuresUnderAnIdempotencyKey(t *testing.T) {
 		_, _ = w.Write([]byte(`{"error":"sold out"}`))
 	}})
 	a := g.newAgent("agent-1").agree()
-	key := header{"Idempotency-Key": "order-1"}
+	key := header{"Idempotency-Key": "order-1", "UIM-Request-Id": "r-1"}
 	first := a.execute(order, map[string]any{"product_id": "p1"}, key)
 	again := a.execute(order, map[string]any{"product_id": "p1"}, key)
 	if first.status != http.StatusConflict || again.status != first.status || string(again.body) != string(first.body) ||
