@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/base64"
 	"maps"
 	"net"
 	"net/textproto"
@@ -161,8 +160,8 @@ func (l *loader) checkUpstream(path string, u *Upstream) {
 	}
 	l.pointer(path+".error_message", u.ErrorMessage)
 	l.checkReconcile(path+".reconcile", &u.Reconcile)
-	l.checkAuth(path+".auth", &u.Auth)
-	if u.Auth.Name != "" && u.Auth.Name == u.IdempotencyHeader {
+	l.checkAuth(path+".auth", u)
+	if _, taken := u.Auth.Sent[u.IdempotencyHeader]; taken {
 		l.Errorf(path+".idempotency_header", "is the header of auth: use another")
 	}
 }
@@ -193,36 +192,6 @@ func (l *loader) checkReconcile(path string, r *Reconcile) {
 		l.Errorf(path+".done", "is required with url: which answer says that a call happened")
 	case r.NotDone == "":
 		l.Errorf(path+".not_done", "is required with url: which answer says that a call did not happen")
-	}
-}
-
-// checkAuth turns what is configured into the header to send.
-func (l *loader) checkAuth(path string, a *Auth) {
-	if !a.Header.IsEmpty() && !a.Basic.IsEmpty() {
-		l.Errorf(path, "has both header and basic: give one")
-		return
-	}
-	if text := a.Header.Reveal(); text != "" {
-		name, value, found := strings.Cut(text, ":")
-		value = strings.TrimSpace(value)
-		if !found || value == "" || !printable(value) {
-			l.Errorf(path+".header", `want "Name: value", on one line`)
-			return
-		}
-		if !fieldName.MatchString(name) { // what is no name may be the secret itself
-			l.Errorf(path+".header", `want "Name: value": what stands before the colon is no header name`)
-			return
-		}
-		if canonical, ok := l.header(path+".header", name); ok {
-			a.Name, a.Value = canonical, newSecret(value)
-		}
-	}
-	if text := a.Basic.Reveal(); text != "" {
-		if user, _, found := strings.Cut(text, ":"); !found || user == "" || !printable(text) {
-			l.Errorf(path+".basic", `want "user:password", on one line`)
-			return
-		}
-		a.Name, a.Value = "Authorization", newSecret("Basic "+base64.StdEncoding.EncodeToString([]byte(text)))
 	}
 }
 

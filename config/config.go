@@ -127,7 +127,7 @@ type Upstream struct {
 	IdempotencyHeader string        `yaml:"idempotency_header" doc:"Header by which the API recognises a repeated call. Only with it are methods other than GET and HEAD repeated; it then carries the execution id."`
 	ErrorMessage      string        `yaml:"error_message" doc:"JSON pointer to the message in the API's errors, such as /error/text. Default: where APIs usually have it."`
 	Reconcile         Reconcile     `yaml:"reconcile" doc:"How the API says what became of a call of unknown outcome; such calls then settle themselves."`
-	Auth              Auth          `yaml:"auth" doc:"The operator's credential at the API: one of the two."`
+	Auth              Auth          `yaml:"auth" doc:"The operator's credentials at the API, any of them together; agents neither see nor give them."`
 	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls of an intent that fails."`
 }
 
@@ -142,14 +142,24 @@ type Reconcile struct {
 	NotDone Sign   `yaml:"not_done" example:"404" doc:"The answer that says that it did not happen, and will not any more: likewise. Any other answer says nothing, and is asked for again."`
 }
 
-// Auth is the credential sent to an upstream. Name and Value are what to send; both are empty where
-// nothing is configured.
+// Auth holds the credentials sent to an upstream. Sent are the headers to send, of header, headers and basic.
 type Auth struct {
-	Header Secret `yaml:"header" doc:"A header, such as \"X-Api-Key: ${file:/run/secrets/api-key}\"."`
-	Basic  Secret `yaml:"basic" doc:"user:password for HTTP basic authentication."`
+	Header  Secret           `yaml:"header" doc:"A header, such as \"X-Api-Key: ${file:/run/secrets/api-key}\"."`
+	Headers map[string]Value `yaml:"headers" max:"32" doc:"Headers: name to value."`
+	Query   map[string]Value `yaml:"query" max:"32" doc:"Members of the query: name to value. services[].fixed goes before them."`
+	Body    map[string]Value `yaml:"body" max:"32" doc:"Members of each body, by name or JSON pointer. services[].fixed goes before them."`
+	Basic   Secret           `yaml:"basic" doc:"user:password for HTTP basic authentication."`
+	OAuth2  OAuth2           `yaml:"oauth2" doc:"An access token by client credentials (RFC 6749 4.4), sent as Authorization: Bearer, and renewed before it expires."`
 
-	Name  string `yaml:"-"` // canonical header name
-	Value Secret `yaml:"-"` // its value
+	Sent map[string]Secret `yaml:"-"` // by canonical name
+}
+
+// OAuth2 is where an upstream's access tokens come from.
+type OAuth2 struct {
+	TokenURL     *url.URL `yaml:"token_url" doc:"The token endpoint. https, unless it is loopback or at the host of upstream.url."` // nil: none
+	ClientID     string   `yaml:"client_id" doc:"Required with token_url."`
+	ClientSecret Secret   `yaml:"client_secret" doc:"Such as ${file:/run/secrets/client-secret}. Required with token_url."`
+	Scopes       []string `yaml:"scopes" max:"64" doc:"What is asked for; empty: what the token server gives by itself."`
 }
 
 // A Breaker refuses calls of an intent for a while after failures in a row.

@@ -83,35 +83,36 @@ const (
 // checkFixed checks how fixed values are written. Whether an intent has their places is found where the intents are known.
 func (l *loader) checkFixed(path string, fixed map[string]Value) {
 	for _, key := range slices.Sorted(maps.Keys(fixed)) {
-		at := path + "[" + strconv.Quote(key) + "]"
-		place := PlaceOf(key)
-		if place.Name == "" || len(place.Name) > maxFixedName {
-			l.Errorf(at, "names no place: want a parameter, header:NAME, query:NAME or body:/pointer, at most %d bytes", maxFixedName)
-			continue
+		l.checkFixedAt(path+"["+strconv.Quote(key)+"]", PlaceOf(key), fixed[key])
+	}
+}
+
+func (l *loader) checkFixedAt(at string, place Place, value Value) {
+	if place.Name == "" || len(place.Name) > maxFixedName {
+		l.Errorf(at, "names no place: want a parameter, header:NAME, query:NAME or body:/pointer, at most %d bytes", maxFixedName)
+		return
+	}
+	if value.IsEmpty() {
+		if !l.Failed(at) {
+			l.Errorf(at, "is empty: want a value, or leave the key out")
 		}
-		value := fixed[key]
-		if value.IsEmpty() {
-			if !l.Failed(at) {
-				l.Errorf(at, "is empty: want a value, or leave the key out")
-			}
-			continue
+		return
+	}
+	switch place.Kind {
+	case InHeader:
+		l.header(at, place.Name)
+		if text, ok := scalarText(value.Tree()); !ok || !printable(text) {
+			l.Errorf(at, "cannot stand in a header: want text or a number, on one line")
 		}
-		switch place.Kind {
-		case InHeader:
-			l.header(at, place.Name)
-			if text, ok := scalarText(value.Tree()); !ok || !printable(text) {
-				l.Errorf(at, "cannot stand in a header: want text or a number, on one line")
-			}
-		case InQuery:
-			if !texts(value.Tree()) {
-				l.Errorf(at, "cannot stand in a query: want text, a number, true or false, or a list of them")
-			}
-		case InBody:
-			if why := memberPointer(place.Name); why != "" {
-				l.Errorf(at, "%s", why)
-			}
-		case InParameter: // the intent knows what may stand there
+	case InQuery:
+		if !texts(value.Tree()) {
+			l.Errorf(at, "cannot stand in a query: want text, a number, true or false, or a list of them")
 		}
+	case InBody:
+		if why := memberPointer(place.Name); why != "" {
+			l.Errorf(at, "%s", why)
+		}
+	case InParameter: // the intent knows what may stand there
 	}
 }
 

@@ -99,7 +99,7 @@ func TestFiveLinesMakeAGateway(t *testing.T) {
 		"issuer": s.IssuerOr("example.com"), "assignee": s.Assignee, "timeout": s.Upstream.Timeout, "max_response": s.Upstream.MaxResponse,
 		"breaker": s.Upstream.Breaker, "pat": c.PAT, "billing": c.Billing, "audit": c.Audit, "telemetry": c.Telemetry,
 		"agents": string(s.AgentsFile.Data), "policy": string(s.PolicyFile.Data), "upstream": s.Upstream.URL.String(),
-		"auth": s.Upstream.Auth.Name,
+		"auth": len(s.Upstream.Auth.Sent),
 	}
 	want := map[string]any{
 		"data": filepath.Join(dir, "data"), "store": config.SQLite, "listen": "127.0.0.1:8080", "max_body": int64(1 << 20),
@@ -116,7 +116,7 @@ func TestFiveLinesMakeAGateway(t *testing.T) {
 		},
 		"billing": config.Billing{Mode: config.Postpaid, Retain: 400 * 24 * time.Hour}, "audit": config.Audit{},
 		"telemetry": config.Telemetry{Log: config.Log{Level: config.LogInfo, Format: config.LogAuto}, Metrics: true},
-		"agents":    `{"intents":[]}`, "policy": `{"uid":"https://example.com/policy"}`, "upstream": "http://127.0.0.1:9000", "auth": "",
+		"agents":    `{"intents":[]}`, "policy": `{"uid":"https://example.com/policy"}`, "upstream": "http://127.0.0.1:9000", "auth": 0,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -184,7 +184,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		c.Store.Engine, c.Store.URL.Reveal(), c.Server.TLS.Enabled(), c.Server.TLS.Key.Data == nil, len(c.Server.TrustedProxies),
 		c.Server.TrustedProxies[2].String(),
 		c.Admin.Token.Reveal(), s.Hosts, s.PublicURL.String(), s.Upstream.URL.String(), other.Upstream.URL.String(), s.Upstream.MaxResponse,
-		s.Upstream.IdempotencyHeader, s.Upstream.Reconcile, s.Upstream.Auth.Name, s.Upstream.Auth.Value.Reveal(),
+		s.Upstream.IdempotencyHeader, s.Upstream.Reconcile, len(s.Upstream.Auth.Sent), s.Upstream.Auth.Sent["X-Api-Key"].Reveal(),
 		s.Parties, s.Assignee, s.Intents,
 		c.PAT, c.Billing, c.Audit.Parameters, c.Telemetry, s.IssuerOr("x"), other.IssuerOr("x"),
 	}
@@ -195,7 +195,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		"https://shop.example", "http://shop:9000/v1", "http://shop:9000/v1", int64(1 << 20),
 		"Idempotency-Key",
 		config.Reconcile{URL: "/orders/{execution_id}", Done: "200", NotDone: "/state=none"},
-		"X-Api-Key", "s3cr3t-of-the-upstream",
+		1, "s3cr3t-of-the-upstream",
 		map[string]config.Party{"https://shop.example/agent/1": {AgentID: "agent-1", Key: jkt}},
 		config.AssigneeAnyone,
 		map[string]config.IntentRule{

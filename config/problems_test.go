@@ -290,7 +290,7 @@ var problemCases = map[string]struct {
     timeout: 0s
     idempotency_header: "a b"
     auth:
-      header: "X-Key: hunter2"
+      header: "authorization: hunter2"
       basic: "u:hunter2"
     breaker: {failures: 0}
 `,
@@ -299,7 +299,7 @@ var problemCases = map[string]struct {
 			`uimgate.yaml:6: services[0].upstream.execute: "run" is no path: want one such as /execute, without query`,
 			`uimgate.yaml:7: services[0].upstream.timeout: "0s" is less than 1ms, the least allowed`,
 			"uimgate.yaml:8: services[0].upstream.idempotency_header: holds no header name: want letters, digits and -",
-			"uimgate.yaml:9: services[0].upstream.auth: has both header and basic: give one",
+			"uimgate.yaml:9: services[0].upstream.auth: has two values for the header Authorization: give one",
 			`uimgate.yaml:12: services[0].upstream.breaker.failures: "0" is less than 1, the least allowed`,
 		},
 	},
@@ -331,6 +331,35 @@ var problemCases = map[string]struct {
 	},
 	"basic without colon": {
 		"…    auth: {basic: hunter2}\n", []string{`uimgate.yaml:6: services[0].upstream.auth.basic: want "user:password", on one line`},
+	},
+	"credentials of every kind": {
+		`…    auth:
+      header: "X-Key: hunter2"
+      headers: {x-key: hunter2, Host: hunter2, X-List: [hunter2], X-Id: 7}
+      query: {key: {a: hunter2}, "": hunter2}
+      body: {secret: hunter2, /list/0: hunter2}
+      oauth2: {token_url: http://login.example/token, scopes: ["a b"]}
+`,
+		[]string{
+			"uimgate.yaml:6: services[0].upstream.auth: has two values for the header X-Key: give one",
+			`uimgate.yaml:8: services[0].upstream.auth.headers["Host"]: the header Host is set by the gateway itself: use another`,
+			`uimgate.yaml:8: services[0].upstream.auth.headers["X-List"]: cannot stand in a header: want text or a number, on one line`,
+			`uimgate.yaml:9: services[0].upstream.auth.query["key"]: cannot stand in a query: want text, a number, true or false, or a list of them`,
+			`uimgate.yaml:9: services[0].upstream.auth.query[""]: names no place: want a parameter, header:NAME, query:NAME or body:/pointer, at most 256 bytes`,
+			`uimgate.yaml:10: services[0].upstream.auth.body["/list/0"]: points into a list: write the whole list as the value of the member that holds it`,
+			"uimgate.yaml:11: services[0].upstream.auth.oauth2.client_id: is required with token_url",
+			"uimgate.yaml:11: services[0].upstream.auth.oauth2.client_secret: is required with token_url",
+			"uimgate.yaml:11: services[0].upstream.auth.oauth2.token_url: must be https: the client's secret is sent to it",
+			`uimgate.yaml:11: services[0].upstream.auth.oauth2.scopes[0]: is no scope: want visible ASCII without " and \`,
+		},
+	},
+	"a bearer token beside another credential": {
+		"…    auth: {basic: 'u:hunter2', oauth2: {token_url: http://127.0.0.1/token, client_id: c, client_secret: hunter2}}\n",
+		[]string{"uimgate.yaml:6: services[0].upstream.auth: has two values for the header Authorization: oauth2 sends one"},
+	},
+	"oauth2 without token_url": {
+		"…    auth: {oauth2: {client_id: c}}\n",
+		[]string{"uimgate.yaml:6: services[0].upstream.auth.oauth2.token_url: is required where the other keys are set"},
 	},
 	"short admin token": {
 		"…admin: {token: hunter2}\n",

@@ -73,7 +73,7 @@ admin:  {listen: 127.0.0.1:8081, token: "${UIMGATE_ADMIN_TOKEN:-}"}
 services:
 - agents_file: agents.json
   policy_file: policy.json
-  upstream: {url: http://127.0.0.1:9000, execute: , timeout: 10s, concurrency: 1024, max_response: 8MiB, idempotency_header: , reconcile: {url: , done: , not_done: }, auth: {header: , basic: }, breaker: {failures: 5, open_for: 10s}}
+  upstream: {url: http://127.0.0.1:9000, execute: , timeout: 10s, concurrency: 1024, max_response: 8MiB, idempotency_header: , reconcile: {url: , done: , not_done: }, auth: {header: , headers: {}, query: {}, body: {}, basic: , oauth2: {token_url: , client_id: , client_secret: , scopes: []}}, breaker: {failures: 5, open_for: 10s}}
   id: default
   hosts: []
   public_url:

@@ -21,43 +21,41 @@ import (
 type fixing struct {
 	values   upstream.Fixed
 	hidden   []string // names of inputs that have a value
-	applied  []string // keys of the whole service's that have a place here
+	applied  []string // paths of the whole service's that have a place here
 	problems []fixingProblem
 }
 
-// A fixingProblem is about one key; of the intent's own, or of the whole service's.
+// A fixingProblem is about one value; of the intent's own, or of the whole service's.
 type fixingProblem struct {
-	key     string
+	path    string // below the service, or the intent's settings
 	own     bool
 	message string
 }
 
 // A chosen value is the one for a place.
 type chosen struct {
-	key   string
+	path  string
 	own   bool
 	value any
 }
 
 // fix finds the places of the fixed values in an intent. The intent's own must have theirs, those of the whole service apply
-// where they do; where both have one for the same place, the intent's own is sent. in may have been hidden from or not.
+// where they do; where both have one for the same place, the intent's own is sent, and either before that of
+// upstream.auth. in may have been hidden from or not.
 func fix(in *intents.Intent, c *config.Service) *fixing {
 	f := &fixing{}
 	at := map[config.Place]chosen{}
-	for _, layer := range []struct {
-		own    bool
-		values map[string]config.Value
-	}{{false, c.Fixed}, {true, c.Intents[in.UID.String()].Fixed}} {
-		for _, key := range slices.Sorted(maps.Keys(layer.values)) {
-			place, why := placeIn(in, config.PlaceOf(key))
+	for _, l := range append(wideLayers(c), layer{true, fixedValues(c.Intents[in.UID.String()].Fixed)}) {
+		for _, v := range l.values {
+			place, why := placeIn(in, v.place)
 			switch {
 			case why == "":
-				at[place] = chosen{key, layer.own, layer.values[key].Tree()}
-				if !layer.own {
-					f.applied = append(f.applied, key)
+				at[place] = chosen{v.path, l.own, v.value.Tree()}
+				if !l.own {
+					f.applied = append(f.applied, v.path)
 				}
-			case layer.own:
-				f.problems = append(f.problems, fixingProblem{key, true, why})
+			case l.own:
+				f.problems = append(f.problems, fixingProblem{v.path, true, why})
 			}
 		}
 	}
@@ -74,7 +72,7 @@ func (f *fixing) arrange(in *intents.Intent, at map[config.Place]chosen) {
 	for _, place := range places {
 		c := at[place]
 		if why := f.put(in, place, c.value); why != "" {
-			f.problems = append(f.problems, fixingProblem{c.key, c.own, why})
+			f.problems = append(f.problems, fixingProblem{c.path, c.own, why})
 		}
 	}
 }

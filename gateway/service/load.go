@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -130,11 +129,13 @@ func (l *loading) upstream(s *Definition, at int) bool {
 	made, err := upstream.New(upstream.Config{
 		URL: up.URL, Execute: up.Execute, AllowedHosts: hosts, Timeout: up.Timeout, MaxResponse: up.MaxResponse,
 		IdempotencyHeader: up.IdempotencyHeader, ErrorMessage: up.ErrorMessage,
-		Reconcile:  upstream.Reconcile{Path: up.Reconcile.URL, Done: string(up.Reconcile.Done), NotDone: string(up.Reconcile.NotDone)},
-		AuthHeader: upstream.AuthHeader{Name: up.Auth.Name, Value: up.Auth.Value.Reveal()},
-		Breaker:    upstream.Breaker{Failures: up.Breaker.Failures, OpenFor: up.Breaker.OpenFor},
-		Retry:      upstream.Retry{Attempts: 3, Wait: 50 * time.Millisecond, MaxWait: time.Second},
-		Places:     turns.Bounds{Places: up.Concurrency, Waiting: up.Concurrency, Wait: placeWait},
+		Reconcile: upstream.Reconcile{
+			Path: up.Reconcile.URL, Done: string(up.Reconcile.Done), NotDone: string(up.Reconcile.NotDone), Fixed: fixedOfQuestion(c),
+		},
+		AuthHeaders: authHeaders(&up.Auth), OAuth2: oauth2Of(&up.Auth.OAuth2),
+		Breaker: upstream.Breaker{Failures: up.Breaker.Failures, OpenFor: up.Breaker.OpenFor},
+		Retry:   upstream.Retry{Attempts: 3, Wait: 50 * time.Millisecond, MaxWait: time.Second},
+		Places:  turns.Bounds{Places: up.Concurrency, Waiting: up.Concurrency, Wait: placeWait},
 		Pool: upstream.Pool{
 			MaxConns: up.Concurrency + spareConns, MaxIdle: 256, IdleTimeout: time.Minute, DialTimeout: 5 * time.Second,
 		},
@@ -165,8 +166,8 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 		s.intents[uid] = offered
 		fixed := fix(in, c)
 		ok = l.fixedProblems(at, uid, fixed) && ok
-		for _, key := range fixed.applied {
-			applied[key] = true
+		for _, path := range fixed.applied {
+			applied[path] = true
 		}
 		if in.Retired {
 			continue
@@ -188,9 +189,9 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 			l.wrong(at, fmt.Sprintf("intents[%q]", uid), "%s offers no such intent%s", c.AgentsFile.Path, didYouMean(nearest.Name(uid, uids)))
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.Fixed)) {
-		if !applied[key] {
-			l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].fixed[%q]", at, key),
+	for _, path := range wideValues(c) {
+		if !applied[path] {
+			l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].%s", at, path),
 				"no intent has a place for it"))
 		}
 	}
@@ -221,12 +222,11 @@ func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 // fixedProblems reports what is wrong with the fixed values of an intent.
 func (l *loading) fixedProblems(at int, uid string, f *fixing) (ok bool) {
 	for _, p := range f.problems {
-		key := fmt.Sprintf("fixed[%q]", p.key)
 		if p.own {
-			l.wrong(at, fmt.Sprintf("intents[%q].%s", uid, key), "%s", p.message)
+			l.wrong(at, fmt.Sprintf("intents[%q].%s", uid, p.path), "%s", p.message)
 			continue
 		}
-		l.wrong(at, key, "in %s: %s", uid, p.message)
+		l.wrong(at, p.path, "in %s: %s", uid, p.message)
 	}
 	return len(f.problems) == 0
 }

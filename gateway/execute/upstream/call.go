@@ -32,11 +32,13 @@ import (
 // when it has ended nothing more is sent. The zero Grant sends nothing.
 //
 // Attempts beyond the first, within Config.Timeout and Config.Retry: for safe routes, and for others if the
-// service takes an idempotency key, after a broken connection or 502, 503, 504 without Retry-After; for
-// every method when no byte was written. After an attempt of which a byte was written the next needs another Grant;
-// where there is none, it is not made.
+// service takes an idempotency key, after a broken connection or 502, 503, 504 without Retry-After, and once after a
+// 401, with a new access token; for every method when no byte was written. After an attempt of which a byte was
+// written the next needs another Grant; where there is none, it is not made.
 func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
-	header, err := u.header(p, id, g.ExecutionID())
+	bounded, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
+	defer cancel()
+	header, err := u.header(bounded, p, id, g.ExecutionID())
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}
@@ -50,8 +52,6 @@ func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.G
 			done(ErrBroken)
 		}
 	}()
-	bounded, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
-	defer cancel()
 	result := u.attempts(bounded, p, header, g)
 	if errors.Is(ctx.Err(), context.Canceled) && (errors.Is(result.err, ErrBroken) || errors.Is(result.err, ErrUnreachable)) {
 		result.err = fmt.Errorf("the call was given up: %w", context.Canceled)
@@ -68,12 +68,21 @@ type result struct {
 	err     error
 	written bool // a byte of the last attempt may have reached the service
 	again   bool // another attempt may change it
+	refused bool // for its access token
 }
 
 func (u *Upstream) attempts(ctx context.Context, p *Prepared, header http.Header, g grant.Grant) result {
 	last := u.attempt(ctx, p, header, g)
 	known := last
+	renewed := false
 	for n := 1; last.again && n < u.cfg.Retry.Attempts && u.wait(ctx, n); n++ {
+		if last.refused {
+			other, ok := u.renewed(ctx, header)
+			if renewed || !ok {
+				return known
+			}
+			header, renewed = other, true
+		}
 		if last.written {
 			another, err := g.Another(ctx)
 			if err != nil {
@@ -146,7 +155,11 @@ func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header,
 	r := result{answer: answer, outcome: store.Done, err: err, written: true}
 	if answer.Status < 200 || answer.Status > 299 {
 		r.outcome = store.Failed
-		r.again = p.route.repeatable && isTransient(answer, err)
+		r.refused = answer.Status == http.StatusUnauthorized && u.tokens != nil
+		r.again = p.route.repeatable && (r.refused || isTransient(answer, err))
+		if r.refused {
+			u.tokens.refused(header)
+		}
 		return r
 	}
 	if err == nil && p.route.errorWhen.in(answer.Body) {

@@ -295,7 +295,7 @@ func TestErrorAnswers(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tt.status, tt.body), func(t *testing.T) {
 			cfg := config(t, raw(t, fmt.Sprintf("HTTP/1.1 %d X\r\n%sContent-Length: %d\r\n\r\n%s", tt.status, tt.header, len(tt.body), tt.body)).URL)
-			cfg.AuthHeader = upstream.AuthHeader{Name: "X-Api-Key", Value: "s3cret"}
+			cfg.AuthHeaders = []upstream.AuthHeader{{Name: "X-Api-Key", Value: "s3cret"}}
 			cfg.Now = func() time.Time { return now }
 			u := open(t, cfg)
 			_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)

@@ -97,7 +97,7 @@ func (r *Route) setFixedHeader(header map[string]string) error {
 		switch {
 		case !usable(name) && !fixable[strings.ToLower(name)], strings.EqualFold(name, r.upstream.cfg.IdempotencyHeader):
 			return fmt.Errorf("%w: the header %q cannot be fixed: it is the gateway's own", ErrEndpoint, name)
-		case strings.EqualFold(name, r.upstream.auth):
+		case r.upstream.isCredential(name):
 			return fmt.Errorf("%w: the header %q is that of upstream.auth already", ErrEndpoint, name)
 		case value == "" || !isHeaderValue(value):
 			return fmt.Errorf("%w: the fixed value of the header %q is empty or holds control characters", ErrEndpoint, name)

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -20,8 +21,8 @@ type Identity struct {
 	Traceparent trace.Parent // left out unless it is valid
 }
 
-// header builds all headers of a request; nothing of the agent's own is among them.
-func (u *Upstream) header(p *Prepared, id Identity, executionID string) (http.Header, error) {
+// header builds all headers of a request; nothing of the agent's own is among them. Errors: ErrIdentity, that of an access token.
+func (u *Upstream) header(ctx context.Context, p *Prepared, id Identity, executionID string) (http.Header, error) {
 	h := make(http.Header, 12)
 	h["Accept"] = acceptJSON
 	h["Accept-Encoding"] = identity
@@ -58,8 +59,13 @@ func (u *Upstream) header(p *Prepared, id Identity, executionID string) (http.He
 		h["Traceparent"] = values[len(told):]
 	}
 	maps.Copy(h, p.route.fixedHeader)
-	if u.auth != "" {
-		h[u.auth] = u.authValue
+	maps.Copy(h, u.auth)
+	if u.tokens != nil {
+		token, err := u.tokens.get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		h[authorization] = []string{bearer + token}
 	}
 	return h, nil
 }

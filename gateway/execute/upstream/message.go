@@ -54,7 +54,7 @@ func (u *Upstream) messageIn(route *Route, body any, pointer string) string {
 	holds := func(secret string) bool {
 		return secret != "" && (strings.Contains(text, secret) || strings.Contains(cleaned, secret))
 	}
-	if slices.ContainsFunc(u.secrets, holds) || slices.ContainsFunc(route.secrets, holds) {
+	if slices.ContainsFunc(u.secrets, holds) || slices.ContainsFunc(u.tokens.secrets(), holds) || slices.ContainsFunc(route.secrets, holds) {
 		return ""
 	}
 	return cleaned

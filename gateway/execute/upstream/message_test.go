@@ -65,7 +65,7 @@ func TestTheServicesOwnWords(t *testing.T) {
 				return true
 			})
 			cfg := config(t, s.URL)
-			cfg.AuthHeader, cfg.ErrorMessage = upstream.AuthHeader{Name: "X-Key", Value: "s3cret"}, tt.pointer
+			cfg.AuthHeaders, cfg.ErrorMessage = []upstream.AuthHeader{{Name: "X-Key", Value: "s3cret"}}, tt.pointer
 			u := open(t, cfg)
 			_, _, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, live)
 			rejected, ok := errors.AsType[*upstream.RejectedError](err)

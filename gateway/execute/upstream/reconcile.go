@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,8 @@ type Reconcile struct {
 	// such as "200, 201", or a JSON pointer (RFC 6901) into a 2xx answer which is true there, or has the value that follows
 	// it, as in "/state=paid". Any other answer says neither.
 	Done, NotDone string
+	// Fixed are sent with it: headers, members of the query and parameters that stand in Path.
+	Fixed Fixed
 }
 
 // A question is a Reconcile made ready.
@@ -37,15 +40,16 @@ const askedID = "execution_id"
 const ownHost = "service.invalid"
 
 func (u *Upstream) setQuestion(c Reconcile) (err error) {
-	if c == (Reconcile{}) {
+	if c.Path == "" && c.Done == "" && c.NotDone == "" {
 		return nil
 	}
-	e := Endpoint{IntentUID: ownHost + ":reconcile:v1", URL: "https://" + ownHost + c.Path, Method: "GET"}
+	e := Endpoint{IntentUID: ownHost + ":reconcile:v1", URL: "https://" + ownHost + c.Path, Method: "GET", Fixed: c.Fixed}
+	e.Parameters = slices.Sorted(maps.Keys(c.Fixed.Parameters))
 	switch {
 	case !strings.HasPrefix(c.Path, "/"):
 		return errors.New("reconcile.url: want a path such as /orders/{execution_id}")
 	case strings.Contains(c.Path, "{"+askedID+"}"):
-		e.Parameters = []string{askedID}
+		e.Parameters = append(e.Parameters, askedID)
 	case u.cfg.IdempotencyHeader == "":
 		return errors.New("reconcile.url: want {execution_id} in it, or idempotency_header to carry the id")
 	}
@@ -80,7 +84,7 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 	if len(wrong) > 0 {
 		return "", fmt.Errorf("the execution id %s", wrong[0].Message)
 	}
-	header, err := u.header(p, Identity{}, executionID)
+	header, err := u.header(ctx, p, Identity{}, executionID)
 	if err != nil {
 		return "", err
 	}

@@ -53,7 +53,7 @@ func TestTheServiceIsAskedWhatBecameOfACall(t *testing.T) {
 				t.Errorf("%q, %v; want %q", got, err, c.want)
 			}
 			want := "GET /v1/lookup " + id + " " + id
-			if c.asks == byStatus {
+			if c.asks.Path == byStatus.Path {
 				want = "GET /v1/orders/" + id + "?by=key " + id + " " + id
 			}
 			if asked != want {

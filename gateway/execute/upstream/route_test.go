@@ -32,12 +32,16 @@ func TestNewRefuses(t *testing.T) {
 		"execute":            func(c *upstream.Config) { c.Execute = "uim/execute" },
 		"execute: want":      func(c *upstream.Config) { c.Execute = "/x/{id}" },
 		"idempotency_header": func(c *upstream.Config) { c.IdempotencyHeader = "Host" },
-		"exclude":            func(c *upstream.Config) { c.AuthHeader.Name, c.AuthHeader.Value, c.Basic.User = "A", "s3cret", "u" },
-		"cannot be used":     func(c *upstream.Config) { c.AuthHeader = upstream.AuthHeader{Name: "UIM-Agent-Id", Value: "s3cret"} },
-		`"A B"`:              func(c *upstream.Config) { c.AuthHeader = upstream.AuthHeader{Name: "A B", Value: "s3cret"} },
-		"the value is":       func(c *upstream.Config) { c.AuthHeader = upstream.AuthHeader{Name: "A", Value: "s3cret\r\nX: y"} },
-		"a colon":            func(c *upstream.Config) { c.Basic = upstream.Basic{User: "a:b", Password: "s3cret"} },
-		"the user is empty":  func(c *upstream.Config) { c.Basic = upstream.Basic{Password: "s3cret"} },
+		"two values": func(c *upstream.Config) {
+			c.AuthHeaders, c.Basic.User = []upstream.AuthHeader{{Name: "authorization", Value: "s3cret"}}, "u"
+		},
+		"cannot be used": func(c *upstream.Config) {
+			c.AuthHeaders = []upstream.AuthHeader{{Name: "UIM-Agent-Id", Value: "s3cret"}}
+		},
+		`"A B"`:             func(c *upstream.Config) { c.AuthHeaders = []upstream.AuthHeader{{Name: "A B", Value: "s3cret"}} },
+		"the value is":      func(c *upstream.Config) { c.AuthHeaders = []upstream.AuthHeader{{Name: "A", Value: "s3cret\r\nX: y"}} },
+		"a colon":           func(c *upstream.Config) { c.Basic = upstream.Basic{User: "a:b", Password: "s3cret"} },
+		"the user is empty": func(c *upstream.Config) { c.Basic = upstream.Basic{Password: "s3cret"} },
 	} {
 		cfg := config(t, "http://127.0.0.1:1")
 		change(&cfg)
@@ -50,7 +54,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestCredentialsDoNotPrint(t *testing.T) {
 	cfg := config(t, "http://127.0.0.1:1")
-	cfg.AuthHeader, cfg.Basic = upstream.AuthHeader{Name: "A", Value: "s3cret"}, upstream.Basic{User: "u", Password: "s3cret"}
+	cfg.AuthHeaders, cfg.Basic = []upstream.AuthHeader{{Name: "A", Value: "s3cret"}}, upstream.Basic{User: "u", Password: "s3cret"}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 		if s := fmt.Sprintf(verb, cfg); strings.Contains(s, "s3cret") {
 			t.Errorf("%s: %s", verb, s)

@@ -26,7 +26,7 @@ func TestTheIntentsOfTheExampleShopFitIt(t *testing.T) {
 	server := httptest.NewServer(shop)
 	defer server.Close()
 	cfg := config(t, server.URL)
-	cfg.IdempotencyHeader, cfg.AuthHeader = "Idempotency-Key", upstream.AuthHeader{Name: "X-Api-Key", Value: key}
+	cfg.IdempotencyHeader, cfg.AuthHeaders = "Idempotency-Key", []upstream.AuthHeader{{Name: "X-Api-Key", Value: key}}
 	u := open(t, cfg)
 	c := shopCatalog(t)
 	for _, tt := range []struct {

@@ -19,7 +19,6 @@ package upstream
 import (
 	"context"
 	"crypto/x509"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -55,11 +54,12 @@ type Config struct {
 	// usually have it.
 	ErrorMessage string
 	Reconcile    Reconcile
-	// AuthHeader or Basic is the operator's credential; at most one of them.
-	AuthHeader AuthHeader
-	Basic      Basic
-	Breaker    Breaker
-	Retry      Retry
+	// AuthHeaders, Basic and OAuth2 are the operator's credentials in headers, of which each has one value.
+	AuthHeaders []AuthHeader
+	Basic       Basic
+	OAuth2      OAuth2
+	Breaker     Breaker
+	Retry       Retry
 	// Places are those of calls under way, which Enter shares between agents.
 	Places turns.Bounds
 	Pool   Pool
@@ -67,29 +67,6 @@ type Config struct {
 	RootCAs *x509.CertPool
 	// Now is the clock for the breaker's Retry-After and for dates in answers.
 	Now func() time.Time
-}
-
-// An AuthHeader is a header that proves to the service who the gateway is. It prints without its value.
-type AuthHeader struct{ Name, Value string }
-
-func (a AuthHeader) String() string { return hidden(a.Name) }
-
-// GoString keeps %#v from printing the value.
-func (a AuthHeader) GoString() string { return hidden(a.Name) }
-
-// Basic is a user and password for HTTP Basic authentication (RFC 7617). It prints without them.
-type Basic struct{ User, Password string }
-
-func (b Basic) String() string { return hidden(b.User) }
-
-// GoString keeps %#v from printing the password.
-func (b Basic) GoString() string { return hidden(b.User) }
-
-func hidden(set string) string {
-	if set == "" {
-		return "(none)"
-	}
-	return "(hidden)"
 }
 
 // A Breaker sets when the calls of an intent stop for a while: after Failures calls in a row, of at least two agents, that
@@ -125,10 +102,10 @@ type Upstream struct {
 	host      string
 	prefix    string // escaped path of URL without a final slash
 	hosts     map[string]bool
-	auth      string // header name; empty: none
-	authValue []string
-	secrets   []string  // never to appear in a message
-	question  *question // nil: the service is not asked what became of a call
+	auth      http.Header // the credentials that never change
+	tokens    *tokens     // nil: no OAuth2
+	secrets   []string    // never to appear in a message
+	question  *question   // nil: the service is not asked what became of a call
 	transport *http.Transport
 	places    *turns.Places
 	failing   *otter.Cache[ownCircuit, *circuit]
@@ -153,7 +130,9 @@ func New(cfg Config) (*Upstream, error) {
 	for _, h := range cfg.AllowedHosts {
 		u.hosts[hostname(h)] = true
 	}
-	u.setCredential()
+	if err := u.setCredentials(); err != nil {
+		return nil, err
+	}
 	if err := u.setQuestion(cfg.Reconcile); err != nil {
 		return nil, fmt.Errorf("upstream %w", err)
 	}
@@ -163,13 +142,21 @@ func New(cfg Config) (*Upstream, error) {
 }
 
 // Enter takes a place for one Call of an agent, fairly between agents, and waits for it within Config.Places; a stranger is
-// an agent that the operator has not approved. leave gives it back, once. Errors: ErrFull, that of ctx.
+// an agent that the operator has not approved. It sees to it that there is an access token, where calls need one. leave gives
+// the place back, once. Errors: ErrFull, ErrUnreachable where there is no token, that of ctx.
 func (u *Upstream) Enter(ctx context.Context, agent string, stranger bool) (leave func(), err error) {
 	leave, err = u.places.Take(ctx, turns.Party{Name: agent, Stranger: stranger})
 	if errors.Is(err, turns.ErrFull) {
 		return nil, ErrFull
 	}
-	return leave, err
+	if err != nil || u.tokens == nil {
+		return leave, err
+	}
+	if _, err := u.tokens.get(ctx); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
 }
 
 // UnderWay returns how many calls have a place, and how many wait for one.
@@ -179,7 +166,12 @@ func (u *Upstream) UnderWay() (calls, waiting int) { return u.places.Counts() }
 func (u *Upstream) Address() string { return u.scheme + "://" + u.host }
 
 // Close drops idle connections. Calls under way end by themselves.
-func (u *Upstream) Close() { u.transport.CloseIdleConnections() }
+func (u *Upstream) Close() {
+	u.transport.CloseIdleConnections()
+	if u.tokens != nil {
+		u.tokens.client.CloseIdleConnections()
+	}
+}
 
 func check(cfg Config) error {
 	if err := checkURL(cfg.URL); err != nil {
@@ -207,7 +199,7 @@ func check(cfg Config) error {
 	case cfg.Now == nil:
 		return errors.New("upstream: a clock is missing")
 	}
-	return checkHeaders(cfg)
+	return nil
 }
 
 func checkURL(u *url.URL) error {
@@ -226,57 +218,6 @@ func checkURL(u *url.URL) error {
 		return errors.New("its path is too long")
 	}
 	return checkStaticPath(u.EscapedPath())
-}
-
-// owned are headers that this package writes or that steer the connection; a credential or idempotency
-// key may not take their place.
-var owned = map[string]bool{
-	"host": true, "content-length": true, "content-type": true, "content-encoding": true, "transfer-encoding": true,
-	"connection": true, "keep-alive": true, "te": true, "trailer": true, "upgrade": true, "expect": true,
-	"accept": true, "accept-encoding": true, "user-agent": true, "traceparent": true,
-}
-
-// usable reports whether a header of this name may be the operator's.
-func usable(name string) bool {
-	lower := strings.ToLower(name)
-	return isToken(name) && !owned[lower] && !strings.HasPrefix(lower, "uim-") && !strings.HasPrefix(lower, "proxy-")
-}
-
-func checkHeaders(cfg Config) error {
-	key := cfg.IdempotencyHeader
-	if key != "" && !usable(key) {
-		return fmt.Errorf("upstream idempotency_header: %q cannot be used", key)
-	}
-	a, b := cfg.AuthHeader, cfg.Basic
-	switch {
-	case a == AuthHeader{}:
-	case b != Basic{}:
-		return errors.New("upstream auth: header and basic exclude each other")
-	case !usable(a.Name) || strings.EqualFold(a.Name, key):
-		return fmt.Errorf("upstream auth.header: the name %q cannot be used", a.Name)
-	case a.Value == "" || !isHeaderValue(a.Value):
-		return errors.New("upstream auth.header: the value is empty or holds control characters")
-	}
-	if b != (Basic{}) && (b.User == "" || strings.Contains(b.User, ":") || !isHeaderValue(b.User+b.Password)) {
-		return errors.New("upstream auth.basic: the user is empty or holds a colon, or there are control characters")
-	}
-	if b != (Basic{}) && strings.EqualFold(key, "Authorization") {
-		return errors.New("upstream idempotency_header: Authorization carries the credential")
-	}
-	return nil
-}
-
-func (u *Upstream) setCredential() {
-	switch a, b := u.cfg.AuthHeader, u.cfg.Basic; {
-	case a.Name != "":
-		u.auth, u.authValue = a.Name, []string{a.Value}
-		_, token, _ := strings.Cut(a.Value, " ")
-		u.secrets = []string{a.Value, token}
-	case b.User != "":
-		encoded := base64.StdEncoding.EncodeToString([]byte(b.User + ":" + b.Password))
-		u.auth, u.authValue = "Authorization", []string{"Basic " + encoded}
-		u.secrets = []string{encoded, b.Password}
-	}
 }
 
 func hostname(hostport string) string {

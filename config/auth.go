@@ -1,0 +1,107 @@
+package config
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// authorization is the header of basic and oauth2.
+const authorization = "Authorization"
+
+// checkAuth turns what is configured into the headers to send.
+func (l *loader) checkAuth(path string, u *Upstream) {
+	a := &u.Auth
+	a.Sent = map[string]Secret{}
+	l.checkAuthHeader(path, a)
+	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
+		at := path + ".headers[" + strconv.Quote(name) + "]"
+		text, ok := scalarText(a.Headers[name].Tree())
+		if !ok || strings.TrimSpace(text) == "" || !printable(text) {
+			l.Errorf(at, "cannot stand in a header: want text or a number, on one line")
+		} else if canonical, ok := l.header(at, name); ok {
+			l.send(path, a, canonical, strings.TrimSpace(text))
+		}
+	}
+	if text := a.Basic.Reveal(); text != "" {
+		if user, _, found := strings.Cut(text, ":"); !found || user == "" || !printable(text) {
+			l.Errorf(path+".basic", `want "user:password", on one line`)
+		} else {
+			l.send(path, a, authorization, "Basic "+base64.StdEncoding.EncodeToString([]byte(text)))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Query)) {
+		l.checkFixedAt(path+".query["+strconv.Quote(key)+"]", Place{InQuery, key}, a.Query[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Body)) {
+		l.checkFixedAt(path+".body["+strconv.Quote(key)+"]", BodyPlace(key), a.Body[key])
+	}
+	l.checkOAuth2(path, u)
+}
+
+func (l *loader) checkAuthHeader(path string, a *Auth) {
+	text := a.Header.Reveal()
+	if text == "" {
+		return
+	}
+	name, value, found := strings.Cut(text, ":")
+	value = strings.TrimSpace(value)
+	if !found || value == "" || !printable(value) {
+		l.Errorf(path+".header", `want "Name: value", on one line`)
+		return
+	}
+	if !fieldName.MatchString(name) { // what is no name may be the secret itself
+		l.Errorf(path+".header", `want "Name: value": what stands before the colon is no header name`)
+		return
+	}
+	if canonical, ok := l.header(path+".header", name); ok {
+		l.send(path, a, canonical, value)
+	}
+}
+
+// send adds a header, which has one value.
+func (l *loader) send(path string, a *Auth, name, value string) {
+	if _, taken := a.Sent[name]; taken {
+		l.Errorf(path, "has two values for the header %s: give one", name)
+		return
+	}
+	a.Sent[name] = newSecret(value)
+}
+
+func (l *loader) checkOAuth2(path string, u *Upstream) {
+	o, at := &u.Auth.OAuth2, path+".oauth2"
+	if o.TokenURL == nil {
+		if o.ClientID != "" || !o.ClientSecret.IsEmpty() || len(o.Scopes) > 0 {
+			l.Errorf(at+".token_url", "is required where the other keys are set")
+		}
+		return
+	}
+	if o.ClientID == "" {
+		l.Errorf(at+".client_id", "is required with token_url")
+	}
+	if o.ClientSecret.IsEmpty() {
+		l.Errorf(at+".client_secret", "is required with token_url")
+	}
+	host := o.TokenURL.Hostname()
+	if o.TokenURL.Scheme != "https" && !loopback(host) && (u.URL == nil || host != u.URL.Hostname()) {
+		l.Errorf(at+".token_url", "must be https: the client's secret is sent to it")
+	}
+	for i, scope := range o.Scopes { // RFC 6749 3.3
+		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
+			l.Errorf(at+".scopes["+strconv.Itoa(i)+"]", `is no scope: want visible ASCII without " and \`)
+		}
+	}
+	if _, taken := u.Auth.Sent[authorization]; taken {
+		l.Errorf(path, "has two values for the header %s: oauth2 sends one", authorization)
+	}
+}
+
+// BodyPlace is the place of a member of each body: by its name, or by a JSON pointer, which starts with /.
+func BodyPlace(key string) Place {
+	if strings.HasPrefix(key, "/") {
+		return Place{InBody, key}
+	}
+	return Place{InBody, "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)}
+}

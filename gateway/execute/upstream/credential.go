@@ -1,0 +1,115 @@
+package upstream
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strings"
+)
+
+// An AuthHeader is a header that proves to the service who the gateway is. It prints without its value.
+type AuthHeader struct{ Name, Value string }
+
+func (a AuthHeader) String() string { return hidden(a.Name) }
+
+// GoString keeps %#v from printing the value.
+func (a AuthHeader) GoString() string { return hidden(a.Name) }
+
+// Basic is a user and password for HTTP Basic authentication (RFC 7617). It prints without them.
+type Basic struct{ User, Password string }
+
+func (b Basic) String() string { return hidden(b.User) }
+
+// GoString keeps %#v from printing the password.
+func (b Basic) GoString() string { return hidden(b.User) }
+
+func hidden(set string) string {
+	if set == "" {
+		return "(none)"
+	}
+	return "(hidden)"
+}
+
+// OAuth2 is where access tokens come from, by client credentials (RFC 6749 4.4). It prints without the secret.
+type OAuth2 struct {
+	TokenURL               *url.URL // nil: none
+	ClientID, ClientSecret string
+	Scopes                 []string
+}
+
+func (o OAuth2) String() string { return hidden(o.ClientID) }
+
+// GoString keeps %#v from printing the secret.
+func (o OAuth2) GoString() string { return hidden(o.ClientID) }
+
+// owned are headers that this package writes or that steer the connection; a credential or idempotency
+// key may not take their place.
+var owned = map[string]bool{
+	"host": true, "content-length": true, "content-type": true, "content-encoding": true, "transfer-encoding": true,
+	"connection": true, "keep-alive": true, "te": true, "trailer": true, "upgrade": true, "expect": true,
+	"accept": true, "accept-encoding": true, "user-agent": true, "traceparent": true,
+}
+
+// usable reports whether a header of this name may be the operator's.
+func usable(name string) bool {
+	lower := strings.ToLower(name)
+	return isToken(name) && !owned[lower] && !strings.HasPrefix(lower, "uim-") && !strings.HasPrefix(lower, "proxy-")
+}
+
+// authorization is the header of Basic and OAuth2.
+const authorization = "Authorization"
+
+// setCredentials checks the credentials and makes their headers. The error names no value.
+func (u *Upstream) setCredentials() error {
+	u.auth = http.Header{}
+	key := textproto.CanonicalMIMEHeaderKey(u.cfg.IdempotencyHeader)
+	if key != "" && !usable(key) {
+		return fmt.Errorf("upstream idempotency_header: %q cannot be used", key)
+	}
+	for _, a := range u.cfg.AuthHeaders {
+		name := textproto.CanonicalMIMEHeaderKey(a.Name)
+		switch {
+		case !usable(a.Name) || name == key:
+			return fmt.Errorf("upstream auth.header: the name %q cannot be used", a.Name)
+		case a.Value == "" || !isHeaderValue(a.Value):
+			return errors.New("upstream auth.header: the value is empty or holds control characters")
+		case u.auth[name] != nil:
+			return fmt.Errorf("upstream auth: two values for the header %q", name)
+		}
+		_, token, _ := strings.Cut(a.Value, " ")
+		u.auth[name], u.secrets = []string{a.Value}, append(u.secrets, a.Value, token)
+	}
+	return u.setAuthorization(key)
+}
+
+func (u *Upstream) setAuthorization(key string) error {
+	b, o := u.cfg.Basic, u.cfg.OAuth2
+	if b == (Basic{}) && o.TokenURL == nil {
+		return nil
+	}
+	switch {
+	case key == authorization:
+		return errors.New("upstream idempotency_header: Authorization carries the credential")
+	case u.auth[authorization] != nil, b != Basic{} && o.TokenURL != nil:
+		return errors.New("upstream auth: two values for the header Authorization")
+	case o.TokenURL != nil && (o.ClientID == "" || o.ClientSecret == "" || o.TokenURL.Hostname() == ""):
+		return errors.New("upstream auth.oauth2: the host of its token_url, its client_id or its client_secret is missing")
+	case o.TokenURL != nil:
+		u.tokens, u.secrets = newTokens(u.cfg), append(u.secrets, o.ClientSecret)
+		return nil
+	case b.User == "" || strings.Contains(b.User, ":") || !isHeaderValue(b.User+b.Password):
+		return errors.New("upstream auth.basic: the user is empty or holds a colon, or there are control characters")
+	}
+	encoded := base64.StdEncoding.EncodeToString([]byte(b.User + ":" + b.Password))
+	u.auth[authorization], u.secrets = []string{"Basic " + encoded}, append(u.secrets, encoded, b.Password)
+	return nil
+}
+
+// isCredential reports whether a header carries a credential.
+func (u *Upstream) isCredential(name string) bool {
+	name = textproto.CanonicalMIMEHeaderKey(name)
+	return u.auth[name] != nil || u.tokens != nil && name == authorization
+}

@@ -1,0 +1,209 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+	"golang.org/x/sync/singleflight"
+)
+
+const (
+	bearer = "Bearer "
+	// renewBefore is how long before its end a token is renewed; half its life where that is shorter.
+	renewBefore = 30 * time.Second
+	// tokenPause is the least time between two requests for a token, so that neither a token server that fails nor a service
+	// that refuses its tokens makes us ask at each call.
+	tokenPause = time.Second
+	// tokenTime bounds one request for a token, and is never above Config.Timeout.
+	tokenTime = 10 * time.Second
+	maxToken  = 16 << 10 // bytes
+)
+
+// tokens keeps an access token for all calls (RFC 6749 4.4). One request for it is under way at a time, whoever waits for
+// it. A token is used until it has ended or was refused; one that is about to end is renewed beside the calls.
+type tokens struct {
+	source   clientcredentials.Config
+	client   *http.Client
+	timeout  time.Duration
+	now      func() time.Time
+	fetching singleflight.Group
+
+	mu       sync.Mutex
+	held     accessToken
+	previous string
+	asked    time.Time // when the last request began
+	failed   error     // what the last request ended with
+}
+
+// An accessToken ends at a time; the zero one has ended.
+type accessToken struct {
+	text       string
+	renew, end time.Time // zero: not known
+}
+
+func (a accessToken) usable(now time.Time) bool {
+	return a.text != "" && (a.end.IsZero() || now.Before(a.end))
+}
+func (a accessToken) due(now time.Time) bool { return !a.renew.IsZero() && !now.Before(a.renew) }
+
+func newTokens(cfg Config) *tokens {
+	o := cfg.OAuth2
+	transport := &http.Transport{ // Proxy is never the environment's
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
+		MaxIdleConns:    1, IdleConnTimeout: cfg.Pool.IdleTimeout, MaxResponseHeaderBytes: maxHeader,
+	}
+	return &tokens{
+		source: clientcredentials.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.TokenURL.String(), Scopes: o.Scopes},
+		client: &http.Client{
+			Transport:     transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the secret goes nowhere else
+		},
+		timeout: min(tokenTime, cfg.Timeout), now: cfg.Now,
+	}
+}
+
+// get returns a token, which it may have to wait for. The error is that of ctx, or ErrUnreachable with what is wrong with the
+// token server: without address, secret or text of its own.
+func (t *tokens) get(ctx context.Context) (string, error) {
+	text, err, known := t.known()
+	if known {
+		return text, err
+	}
+	fetched := t.fetching.DoChan("", func() (any, error) { return t.fetch(context.WithoutCancel(ctx)) })
+	if text != "" {
+		return text, nil
+	}
+	select {
+	case r := <-fetched:
+		text, _ = r.Val.(string)
+		return text, r.Err
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return "", ctx.Err()
+		}
+		return "", noToken("timed out")
+	}
+}
+
+// known returns the token, or why there is none for now. Where neither is known, or a new one is due, a token has to be
+// fetched; text is then the one to go on with meanwhile, if there is one.
+func (t *tokens) known() (text string, err error, known bool) { //nolint:revive // an answer and whether there is one
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	pausing := now.Before(t.asked.Add(tokenPause))
+	switch {
+	case t.held.usable(now):
+		return t.held.text, nil, !t.held.due(now) || pausing
+	case pausing && t.failed != nil:
+		return "", t.failed, true
+	default:
+		return "", nil, false
+	}
+}
+
+// fetch asks the token server, unless another has just done so.
+func (t *tokens) fetch(ctx context.Context) (string, error) {
+	if text, err, known := t.known(); known {
+		return text, err
+	}
+	begun := t.now()
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, t.client), t.timeout)
+	defer cancel()
+	got, err := t.source.Token(ctx) // reads at most 1 MiB
+	if err == nil {
+		err = acceptable(got)
+	} else {
+		err = tokenFailure(err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked, t.failed = begun, err
+	if err != nil {
+		return "", err
+	}
+	fresh := accessToken{text: got.AccessToken}
+	if !got.Expiry.IsZero() {
+		life := time.Until(got.Expiry)
+		fresh.end = t.now().Add(life)
+		fresh.renew = fresh.end.Add(-min(renewBefore, life/2))
+	}
+	t.previous, t.held = t.held.text, fresh
+	return fresh.text, nil
+}
+
+// refused says that the service does not take the token of these headers. It is given up, unless it is new: then another
+// would be refused too.
+func (t *tokens) refused(header http.Header) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if header.Get(authorization) == bearer+t.held.text && !t.now().Before(t.asked.Add(tokenPause)) {
+		t.previous, t.held = t.held.text, accessToken{}
+	}
+}
+
+// secrets are the tokens that may stand in a message of the service.
+func (t *tokens) secrets() []string {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return []string{t.held.text, t.previous}
+}
+
+// renewed returns the headers with another token; false where there is none.
+func (u *Upstream) renewed(ctx context.Context, header http.Header) (http.Header, bool) {
+	text, err := u.tokens.get(ctx)
+	if err != nil || header.Get(authorization) == bearer+text {
+		return nil, false
+	}
+	other := maps.Clone(header) // the old ones may still be read
+	other[authorization] = []string{bearer + text}
+	return other, true
+}
+
+// acceptable: RFC 6750.
+func acceptable(got *oauth2.Token) error {
+	switch {
+	case !strings.EqualFold(got.Type(), "bearer"):
+		return noToken("it gives tokens of another type than Bearer")
+	case len(got.AccessToken) > maxToken || strings.ContainsFunc(got.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return noToken("its token is too long, or cannot stand in a header")
+	default:
+		return nil
+	}
+}
+
+// tokenErrors are those of RFC 6749 5.2. Any other text of the token server is not repeated.
+var tokenErrors = map[string]bool{
+	"invalid_request": true, "invalid_client": true, "invalid_grant": true, "unauthorized_client": true, "unsupported_grant_type": true,
+	"invalid_scope": true,
+}
+
+func tokenFailure(err error) error {
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		why := fmt.Sprintf("it answers with status %d", refused.Response.StatusCode)
+		if tokenErrors[refused.ErrorCode] {
+			why += ", " + refused.ErrorCode
+		}
+		return noToken(why)
+	}
+	if why := cause(err); why != "" {
+		return noToken(why)
+	}
+	return noToken("its answer holds none")
+}
+
+func noToken(why string) error {
+	return fmt.Errorf("%w: the token server gives no access token: %s", ErrUnreachable, why)
+}

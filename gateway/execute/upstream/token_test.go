@@ -1,0 +1,323 @@
+package upstream_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/store"
+)
+
+const clientSecret = "s3cret-client"
+
+// A tokenServer gives token-1, token-2 and so on, each for expires seconds, and counts requests. answer may take its place.
+type tokenServer struct {
+	URL      string
+	expires  atomic.Int64 // 0: the answers do not say
+	requests atomic.Int64
+	answer   atomic.Pointer[http.HandlerFunc]
+	form     atomic.Pointer[string] // of the last request
+}
+
+func newTokenServer(tb testing.TB) *tokenServer {
+	tb.Helper()
+	s := &tokenServer{}
+	s.expires.Store(3600)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := s.requests.Add(1)
+		_ = r.ParseForm()
+		id, secret, _ := r.BasicAuth()
+		form := fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.PostForm.Encode(), " ", id, ":", secret)
+		s.form.Store(&form)
+		if other := s.answer.Load(); other != nil {
+			(*other)(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		expires := ""
+		if e := s.expires.Load(); e != 0 {
+			expires = fmt.Sprintf(`,"expires_in":%d`, e)
+		}
+		_, _ = fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"bearer"%s}`, n, expires)
+	}))
+	tb.Cleanup(server.Close)
+	s.URL = server.URL
+	return s
+}
+
+func (s *tokenServer) answers(h http.HandlerFunc) { s.answer.Store(&h) }
+
+// A clock stands until it is moved.
+type clock struct{ past atomic.Int64 }
+
+func (c *clock) now() time.Time          { return time.Unix(1_800_000_000, 0).Add(time.Duration(c.past.Load())) }
+func (c *clock) advance(d time.Duration) { c.past.Add(int64(d)) }
+
+// A guarded service takes one token, and tells which it was given.
+type guarded struct {
+	URL  string
+	mu   sync.Mutex
+	want string // empty: any
+	seen []string
+}
+
+func newGuarded(tb testing.TB) *guarded {
+	tb.Helper()
+	g := &guarded{}
+	s := serve(tb, func(_ int64, c net.Conn, r *http.Request) bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		given := r.Header.Get("Authorization")
+		g.seen = append(g.seen, given)
+		status := 200
+		if g.want != "" && given != "Bearer "+g.want {
+			status = 401
+		}
+		_, _ = fmt.Fprintf(c, "HTTP/1.1 %d X\r\nContent-Length: 2\r\n\r\n{}", status)
+		return true
+	})
+	g.URL = s.URL
+	return g
+}
+
+func (g *guarded) takes(token string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.want, g.seen = token, nil
+}
+
+func (g *guarded) saw() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return strings.Join(g.seen, ", ")
+}
+
+func withTokens(tb testing.TB, service string, s *tokenServer, c *clock) *upstream.Upstream {
+	tb.Helper()
+	cfg := config(tb, service)
+	cfg.Now = c.now
+	cfg.OAuth2 = upstream.OAuth2{TokenURL: mustURL(tb, s.URL+"/token"), ClientID: "gate", ClientSecret: clientSecret, Scopes: []string{"a", "b"}}
+	return open(tb, cfg)
+}
+
+// once makes one call as the executor does.
+func once(tb testing.TB, u *upstream.Upstream, method string) (store.Outcome, error) {
+	tb.Helper()
+	leave, err := u.Enter(tb.Context(), "agent-1", false)
+	if err != nil {
+		return store.NotSent, err
+	}
+	defer leave()
+	_, outcome, err := u.Call(tb.Context(), prepare(tb, u, method), upstream.Identity{}, live)
+	return outcome, err
+}
+
+func TestAnAccessTokenIsFetchedOnceAndRenewedBeforeItEnds(t *testing.T) {
+	var c clock
+	tokens, service := newTokenServer(t), newGuarded(t)
+	u := withTokens(t, service.URL, tokens, &c)
+	for range 3 {
+		if outcome, err := once(t, u, "POST"); outcome != store.Done {
+			t.Fatalf("%q, %v", outcome, err)
+		}
+	}
+	if got, want := *tokens.form.Load(), "POST /token grant_type=client_credentials&scope=a+b gate:"+clientSecret; got != want {
+		t.Errorf("asked by %s, want %s", got, want)
+	}
+	if got := service.saw(); got != "Bearer token-1, Bearer token-1, Bearer token-1" {
+		t.Errorf("the service saw %s", got)
+	}
+	c.advance(time.Hour - 29*time.Second) // due: the next call goes on with the old one while a new one is fetched
+	service.takes("")
+	if outcome, err := once(t, u, "POST"); outcome != store.Done {
+		t.Fatalf("%q, %v", outcome, err)
+	}
+	for !strings.HasSuffix(service.saw(), "Bearer token-2") {
+		if outcome, err := once(t, u, "GET"); outcome != store.Done {
+			t.Fatalf("%q, %v", outcome, err)
+		}
+	}
+	c.advance(2 * time.Hour) // ended: the next call waits for a new one
+	service.takes("token-3")
+	if outcome, err := once(t, u, "POST"); outcome != store.Done || tokens.requests.Load() != 3 {
+		t.Errorf("%q, %v, after %d requests for a token", outcome, err, tokens.requests.Load())
+	}
+}
+
+func TestATokenWithoutEndIsKeptUntilItIsRefused(t *testing.T) {
+	var c clock
+	tokens, service := newTokenServer(t), newGuarded(t)
+	tokens.expires.Store(0)
+	u := withTokens(t, service.URL, tokens, &c)
+	for range 2 {
+		if outcome, err := once(t, u, "GET"); outcome != store.Done {
+			t.Fatalf("%q, %v", outcome, err)
+		}
+		c.advance(1000 * time.Hour)
+	}
+	if n := tokens.requests.Load(); n != 1 {
+		t.Errorf("%d requests for a token", n)
+	}
+}
+
+func TestManyCallsWaitForOneRequestForAToken(t *testing.T) {
+	var c clock
+	tokens, service := newTokenServer(t), newGuarded(t)
+	asked, release := make(chan struct{}), make(chan struct{})
+	tokens.answers(func(w http.ResponseWriter, _ *http.Request) {
+		close(asked) // a second request would panic
+		<-release
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"access_token":"one","token_type":"Bearer","expires_in":60}`))
+	})
+	u := withTokens(t, service.URL, tokens, &c)
+	service.takes("one")
+	const calls = 50
+	var wg sync.WaitGroup
+	for range calls {
+		wg.Go(func() {
+			if outcome, err := once(t, u, "POST"); outcome != store.Done {
+				t.Errorf("%q, %v", outcome, err)
+			}
+		})
+	}
+	<-asked
+	for n := 0; n < calls; n, _ = u.UnderWay() { // all have their place before there is a token
+		runtime.Gosched()
+	}
+	close(release)
+	wg.Wait()
+	if n := tokens.requests.Load(); n != 1 {
+		t.Errorf("%d requests for a token", n)
+	}
+}
+
+func TestARefusedTokenIsRenewed(t *testing.T) {
+	for _, tt := range []struct {
+		method, idempotency string
+		age                 time.Duration
+		outcome             store.Outcome
+		saw                 string
+		requests            int64
+	}{
+		{"GET", "", time.Minute, store.Done, "Bearer token-1, Bearer token-2", 2},
+		{"POST", "Idempotency-Key", time.Minute, store.Done, "Bearer token-1, Bearer token-2", 2},
+		{"POST", "", time.Minute, store.Failed, "Bearer token-1", 1},
+		{"GET", "", 0, store.Failed, "Bearer token-1", 1}, // as new as the next would be
+	} {
+		t.Run(fmt.Sprint(tt.method, tt.idempotency, tt.age), func(t *testing.T) {
+			var c clock
+			tokens, service := newTokenServer(t), newGuarded(t)
+			cfg := config(t, service.URL)
+			cfg.Now, cfg.IdempotencyHeader = c.now, tt.idempotency
+			cfg.OAuth2 = upstream.OAuth2{TokenURL: mustURL(t, tokens.URL), ClientID: "gate", ClientSecret: clientSecret}
+			u := open(t, cfg)
+			if outcome, err := once(t, u, "GET"); outcome != store.Done {
+				t.Fatalf("%q, %v", outcome, err)
+			}
+			c.advance(tt.age)
+			service.takes("token-2")
+			if outcome, err := once(t, u, tt.method); outcome != tt.outcome {
+				t.Errorf("%q, %v; want %q", outcome, err, tt.outcome)
+			}
+			if got := service.saw(); got != tt.saw || tokens.requests.Load() != tt.requests {
+				t.Errorf("the service saw %s, the token server %d requests; want %s and %d", got, tokens.requests.Load(), tt.saw, tt.requests)
+			}
+			c.advance(time.Minute)
+			if outcome, err := once(t, u, "GET"); outcome != store.Done { // at the latest the next call has a new one
+				t.Errorf("%q, %v", outcome, err)
+			}
+		})
+	}
+	t.Run("every token", func(t *testing.T) {
+		var c clock
+		tokens, service := newTokenServer(t), newGuarded(t)
+		u := withTokens(t, service.URL, tokens, &c)
+		service.takes("none")
+		for range 20 {
+			if outcome, err := once(t, u, "GET"); outcome != store.Failed || strings.Contains(err.Error(), "token-") {
+				t.Fatalf("%q, %v", outcome, err)
+			}
+		}
+		if n := tokens.requests.Load(); n != 1 {
+			t.Errorf("%d requests for a token within a second", n)
+		}
+	})
+}
+
+func TestWithoutATokenNothingIsSent(t *testing.T) {
+	const canary = "s3cret-canary"
+	write := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Location", "/"+canary)
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"status 401, invalid_client":   write(401, `{"error":"invalid_client","error_description":"`+canary+`"}`),
+		"status 400":                   write(400, `{"error":"`+canary+`"}`),
+		"status 500":                   write(500, canary),
+		"status 302":                   write(302, ""),
+		"its answer holds none":        write(200, `{"token":"`+canary+`"}`),
+		"holds none":                   write(200, canary),
+		"another type than Bearer":     write(200, `{"access_token":"`+canary+`","token_type":"mac"}`),
+		"cannot stand in a header":     write(200, `{"access_token":"`+canary+`\r\nX: y","token_type":"bearer"}`),
+		"too long, or cannot":          write(200, `{"access_token":"`+strings.Repeat("x", 20<<10)+`","token_type":"bearer"}`),
+		"gives no access token: its a": write(200, `{"access_token":"`+strings.Repeat("x", 2<<20)+`","token_type":"bearer"}`),
+		"connection closed early":      func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c clock
+			tokens, service := newTokenServer(t), newGuarded(t)
+			tokens.answers(answer)
+			u := withTokens(t, service.URL, tokens, &c)
+			var asked int64
+			for n := range 5 {
+				outcome, err := once(t, u, "GET")
+				if outcome != store.NotSent || !errors.Is(err, upstream.ErrUnreachable) || !strings.Contains(err.Error(), name) {
+					t.Errorf("%q, %v", outcome, err)
+				}
+				if strings.Contains(fmt.Sprintf("%+v", err), "s3cret") || strings.Contains(err.Error(), "127.0.0.1") {
+					t.Errorf("the error tells too much: %v", err)
+				}
+				if n == 0 {
+					asked = tokens.requests.Load()
+				}
+			}
+			if n := tokens.requests.Load(); n != asked || service.saw() != "" {
+				t.Errorf("%d requests for a token, after the first call %d; the service saw %q", n, asked, service.saw())
+			}
+			if n, _ := u.UnderWay(); n != 0 {
+				t.Errorf("%d places are kept", n)
+			}
+			tokens.answer.Store(nil)
+			c.advance(2 * time.Second)
+			if outcome, err := once(t, u, "GET"); outcome != store.Done {
+				t.Errorf("once there are tokens again: %q, %v", outcome, err)
+			}
+		})
+	}
+}
+
+// What the service says about a token is not passed on, while it is in use and after.
+func TestTokensDoNotAppearInMessages(t *testing.T) {
+	var c clock
+	tokens := newTokenServer(t)
+	s := raw(t, "HTTP/1.1 400 X\r\nContent-Length: 30\r\n\r\n{\"message\":\"token-1 is wrong\"}")
+	u := withTokens(t, s.URL, tokens, &c)
+	_, err := once(t, u, "POST")
+	if rejected, ok := errors.AsType[*upstream.RejectedError](err); !ok || rejected.Message != "" {
+		t.Errorf("%v %q", err, rejected.Message)
+	}
+}

@@ -1,0 +1,4 @@
+package service
+
+// Definitions are those that were read.
+func (l *Loaded) Definitions() []*Definition { return l.definitions }

@@ -1,0 +1,95 @@
+package service
+
+import (
+	"fmt"
+	"maps"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A placedValue is one of the configuration, and where it stands in requests.
+type placedValue struct {
+	path  string // in the configuration
+	place config.Place
+	value config.Value
+}
+
+// A layer are values that go before those of the layer below it; an intent's own, or of the whole service.
+type layer struct {
+	own    bool
+	values []placedValue
+}
+
+// wideLayers are the values of the whole service: those of upstream.auth, and above them those of fixed.
+func wideLayers(c *config.Service) []layer {
+	auth := placedValues("upstream.auth.query", c.Upstream.Auth.Query, func(key string) config.Place {
+		return config.Place{Kind: config.InQuery, Name: key}
+	})
+	auth = append(auth, placedValues("upstream.auth.body", c.Upstream.Auth.Body, config.BodyPlace)...)
+	return []layer{{false, auth}, {false, fixedValues(c.Fixed)}}
+}
+
+func fixedValues(values map[string]config.Value) []placedValue {
+	return placedValues("fixed", values, config.PlaceOf)
+}
+
+func placedValues(path string, values map[string]config.Value, placeOf func(string) config.Place) []placedValue {
+	placed := make([]placedValue, 0, len(values))
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		placed = append(placed, placedValue{fmt.Sprintf("%s[%q]", path, key), placeOf(key), values[key]})
+	}
+	return placed
+}
+
+// wideValues are the paths of all values of the whole service.
+func wideValues(c *config.Service) (paths []string) {
+	for _, l := range wideLayers(c) {
+		for _, v := range l.values {
+			paths = append(paths, v.path)
+		}
+	}
+	return paths
+}
+
+// fixedOfQuestion are the values that go with the question what became of a call: headers, members of the query that its
+// address does not have already, and what stands in its path.
+func fixedOfQuestion(c *config.Service) upstream.Fixed {
+	f := upstream.Fixed{Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}}
+	path, query, _ := strings.Cut(c.Upstream.Reconcile.URL, "?")
+	given, _ := url.ParseQuery(query)
+	for _, l := range wideLayers(c) {
+		for _, v := range l.values {
+			switch value := v.value.Tree(); v.place.Kind {
+			case config.InHeader:
+				f.Header[textproto.CanonicalMIMEHeaderKey(v.place.Name)] = headerText(value)
+			case config.InQuery:
+				if !given.Has(v.place.Name) {
+					f.Query[v.place.Name] = value
+				}
+			case config.InParameter:
+				if strings.Contains(path+"?"+query, "{"+v.place.Name+"}") {
+					f.Parameters[v.place.Name] = value
+				}
+			case config.InBody: // a GET has none
+			}
+		}
+	}
+	return f
+}
+
+func authHeaders(a *config.Auth) (headers []upstream.AuthHeader) {
+	for _, name := range slices.Sorted(maps.Keys(a.Sent)) {
+		headers = append(headers, upstream.AuthHeader{Name: name, Value: a.Sent[name].Reveal()})
+	}
+	return headers
+}
+
+func oauth2Of(o *config.OAuth2) upstream.OAuth2 {
+	return upstream.OAuth2{TokenURL: o.TokenURL, ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), Scopes: o.Scopes}
+}

@@ -1,0 +1,51 @@
+package service_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// The question what became of a call carries what the service wants in every request.
+func TestTheQuestionHasTheCredentialsAndTheServicesFixedValues(t *testing.T) {
+	var asked string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked = r.URL.RequestURI() + " " + r.Header.Get("X-Key") + " " + r.Header.Get("X-Tenant") + " " + r.Header.Get("Authorization")
+	}))
+	defer server.Close()
+	loaded, problems := load(t, `  upstream:
+    url: `+server.URL+`
+    execute: /execute
+    auth: {headers: {x-key: hush-1}, query: {api_key: hush-2, v: 3}, body: {secret: hush-3}, basic: "u:hush"}
+    reconcile: {url: "/accounts/{account}/calls/{execution_id}?v=1", done: 200, not_done: 404}
+  fixed: {account: 7, "header:x-tenant": hush-4, "query:locale": en}
+`)
+	if loaded == nil || problems != "" {
+		t.Fatal(problems)
+	}
+	state, err := loaded.Definitions()[0].Upstream.Ask(t.Context(), "0190-x")
+	if want := "/accounts/7/calls/0190-x?v=1&api_key=hush-2&locale=en hush-1 hush-4 Basic dTpodXNo"; err != nil || state != store.Captured || asked != want {
+		t.Errorf("%q, %v, asked by\n%s, want\n%s", state, err, asked, want)
+	}
+}
+
+func TestCredentialsInQueryAndBodyHaveTheirPlaces(t *testing.T) {
+	for name, tt := range map[string]struct{ keys, want string }{
+		"by name and pointer": {"auth: {query: {api_key: hush}, body: {secret: hush, /client/id: hush}}}", ""},
+		"a parameter":         {"auth: {query: {account: 7}}}", ""},
+		"one that cannot be": {
+			"auth: {query: {account: 123456}}}",
+			`services[0].upstream.auth.query["account"]: in shop.example:read:v1: the value must be at most 99`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			loaded, problems := load(t, "  upstream: {url: http://127.0.0.1:9, execute: /e, "+tt.keys+"\n")
+			if tt.want == "" && (loaded == nil || problems != "") || !strings.Contains(problems, tt.want) || strings.Contains(problems, "hush") {
+				t.Errorf("got %q, want %q", problems, tt.want)
+			}
+		})
+	}
+}
