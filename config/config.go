@@ -100,11 +100,11 @@ type Service struct {
 	Parties  map[string]Party      `yaml:"parties" max:"10000" doc:"Agents the policy names: IRI in the policy to agent_id and key."`
 	Assignee Assignee              `yaml:"assignee" default:"mapped" enum:"mapped,anyone" doc:"mapped: an assignee binds to the agent that parties names. anyone: an assignee without entry means every agent."`
 	Intents  map[string]IntentRule `yaml:"intents" max:"100000" doc:"Further rules by intent uid."`
-	// Facts has no key for the facts of the gateway itself: its clock, the intent, the key that signed.
 	// Fixed is by place: the name of a parameter, or header:NAME, query:NAME, body:/pointer (PlaceOf).
-	Fixed     map[string]Value       `yaml:"fixed" max:"256" doc:"Values sent with every call that has a place for them, which agents neither see nor give: parameter, header:NAME, query:NAME or body:/pointer to a value. A secret is written as ${file:PATH}."`
-	Answers   Answers                `yaml:"answers" default:"strict" enum:"strict,lenient" doc:"strict: an answer that lacks a required output is an error. lenient: it is passed on without that output, with a warning."`
-	ErrorWhen ErrorWhen              `yaml:"error_when" doc:"Which answers with a 2xx status say no, for APIs that do: they are refusals, and not charged."`
+	Fixed     map[string]Value `yaml:"fixed" max:"256" doc:"Values sent with every call that has a place for them, which agents neither see nor give: parameter, header:NAME, query:NAME or body:/pointer to a value. A secret is written as ${file:PATH}."`
+	Answers   Answers          `yaml:"answers" default:"strict" enum:"strict,lenient" doc:"strict: an answer that lacks a required output is an error. lenient: it is passed on without that output, with a warning."`
+	ErrorWhen ErrorWhen        `yaml:"error_when" doc:"Which answers with a 2xx status say no, for APIs that do: they are refusals, and not charged."`
+	// Facts has no key for the facts of the gateway itself: its clock, the intent, the key that signed.
 	Facts     map[string]FactSources `yaml:"facts" max:"64" doc:"Where the facts come from that the policy's constraints are about: left operand, such as purpose, to sources in order; the first that has a value is believed. What has no source is unknown, which permits nothing."`
 	publicDef bool
 }
