@@ -58,7 +58,8 @@ func TestCredentialsReachTheServiceAlone(t *testing.T) {
 	}
 	var requests []string
 	for _, c := range g.upstream.calls()[:2] {
-		requests = append(requests, strings.Join([]string{c.method, c.uri, c.body, c.header.Get("X-Api-Key"), c.header.Get("Authorization")}, " "))
+		parts := []string{c.method, c.uri, c.body, c.header.Get("X-Api-Key"), c.header.Get("Authorization")}
+		requests = append(requests, strings.Join(parts, " "))
 	}
 	if want := []string{
 		"GET /products?api_key=canary-auth-query&query=lamp&page=1  canary-auth-header Bearer canary-auth-token",

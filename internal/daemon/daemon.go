@@ -152,7 +152,7 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.metrics.Reloaded(p.Now())
-	p.build()
+	p.build() //nolint:contextcheck // each request brings its own
 	if p.owner, err = p.data.ListenOwner(ctx); err != nil {
 		p.Log.Warn("no socket for the operator's commands, which need the admin listener", zap.Error(err))
 	} else {

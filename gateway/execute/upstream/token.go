@@ -96,7 +96,7 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 
 // known returns the token, or why there is none for now. Where neither is known, or a new one is due, a token has to be
 // fetched; text is then the one to go on with meanwhile, if there is one.
-func (t *tokens) known() (text string, err error, known bool) { //nolint:revive // an answer and whether there is one
+func (t *tokens) known() (text string, err error, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()

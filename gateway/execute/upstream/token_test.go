@@ -105,7 +105,9 @@ func withTokens(tb testing.TB, service string, s *tokenServer, c *clock) *upstre
 	tb.Helper()
 	cfg := config(tb, service)
 	cfg.Now = c.now
-	cfg.OAuth2 = upstream.OAuth2{TokenURL: mustURL(tb, s.URL+"/token"), ClientID: "gate", ClientSecret: clientSecret, Scopes: []string{"a", "b"}}
+	cfg.OAuth2 = upstream.OAuth2{
+		TokenURL: mustURL(tb, s.URL+"/token"), ClientID: "gate", ClientSecret: clientSecret, Scopes: []string{"a", "b"},
+	}
 	return open(tb, cfg)
 }
 
