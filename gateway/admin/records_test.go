@@ -400,6 +400,9 @@ func TestNothingSecretIsShownOrLogged(t *testing.T) {
 			}
 		}
 		var body any
+		if o[1] == "/agents/a/invoice" {
+			path += "?month=" + g.Now().UTC().Format("2006-01")
+		}
 		if o[1] == "/introspect" {
 			body = map[string]any{"token": a.Token}
 		}

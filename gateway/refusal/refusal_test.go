@@ -99,7 +99,6 @@ var elsewhere = map[string]string{
 	"upstream.ErrNoEndpoint":      "a problem of the configuration, found when it is loaded",
 	"upstream.ErrForeignHost":     "a problem of the configuration, found when it is loaded",
 	"upstream.ErrEndpoint":        "a problem of the configuration, found when it is loaded",
-	"upstream.ErrPointer":         "a problem of the configuration, found when it is loaded",
 	"intents.ErrUID":              "the service's: INTENT_NOT_FOUND, gateway/service/intent.go",
 	"intents.ErrQuery":            "the search's: gateway/handle_catalog.go",
 	"intents.ErrResponse":         "what a ResponseError is",
