@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // authorization is the header of basic and oauth2.
@@ -18,7 +20,7 @@ func (l *loader) checkAuth(path string, u *Upstream) {
 	l.checkAuthHeader(path, a)
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
 		at := path + ".headers[" + strconv.Quote(name) + "]"
-		text, ok := scalarText(a.Headers[name].Tree())
+		text, ok := strictjson.ScalarText(a.Headers[name].Tree())
 		if !ok || strings.TrimSpace(text) == "" || !printable(text) {
 			l.Errorf(at, "cannot stand in a header: want text or a number, on one line")
 		} else if canonical, ok := l.header(at, name); ok {
@@ -103,5 +105,5 @@ func BodyPlace(key string) Place {
 	if strings.HasPrefix(key, "/") {
 		return Place{InBody, key}
 	}
-	return Place{InBody, "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)}
+	return Place{InBody, "/" + strictjson.Escape(key)}
 }

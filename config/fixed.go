@@ -101,7 +101,7 @@ func (l *loader) checkFixedAt(at string, place Place, value Value) {
 	switch place.Kind {
 	case InHeader:
 		l.header(at, place.Name)
-		if text, ok := scalarText(value.Tree()); !ok || !printable(text) {
+		if text, ok := strictjson.ScalarText(value.Tree()); !ok || !printable(text) {
 			l.Errorf(at, "cannot stand in a header: want text or a number, on one line")
 		}
 	case InQuery:
@@ -136,20 +136,6 @@ func memberPointer(pointer string) string {
 	return ""
 }
 
-// scalarText returns a JSON scalar as text.
-func scalarText(v any) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case json.Number:
-		return v.String(), true
-	case bool:
-		return strconv.FormatBool(v), true
-	default:
-		return "", false
-	}
-}
-
 // texts reports whether v is a scalar, or a list of scalars.
 func texts(v any) bool {
 	list, ok := v.([]any)
@@ -157,7 +143,7 @@ func texts(v any) bool {
 		list = []any{v}
 	}
 	return !slices.ContainsFunc(list, func(item any) bool {
-		_, ok := scalarText(item)
+		_, ok := strictjson.ScalarText(item)
 		return !ok
 	})
 }

@@ -136,7 +136,7 @@ func (i *Intent) noteUndeclared(f *Fitted, answer strictjson.Object) {
 		name := p.Name
 		if p.HasFrom {
 			name, _, _ = strings.Cut(strings.TrimPrefix(p.From, "/"), "/")
-			name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+			name = strictjson.Unescape(name)
 		}
 		if p.HasFrom && p.From == "" { // the whole answer
 			return

@@ -105,6 +105,11 @@ func digestOf(raw []byte) (digest string, canonical []byte, err error) {
 	if canonical, err = strictjson.Canonical(tree); err != nil {
 		return "", nil, fmt.Errorf("policy: %w", err)
 	}
-	sum := sha256.Sum256(canonical)
-	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:]), canonical, nil
+	return DigestOf(canonical), canonical, nil
+}
+
+// DigestOf returns "sha-256:" and the unpadded base64url of SHA-256 over data.
+func DigestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"maps"
 	"slices"
@@ -175,8 +174,7 @@ func (o *Operator) prove(ctx context.Context, i *Invoice, charged []store.Charge
 		if err != nil {
 			return err
 		}
-		sum := sha256.Sum256(agreement.Signature)
-		e.SignatureDigest, e.Calls = "sha-256:"+base64.RawURLEncoding.EncodeToString(sum[:]), n
+		e.SignatureDigest, e.Calls = pat.DigestOf(agreement.Signature), n
 		i.Evidence = append(i.Evidence, e)
 	}
 	slices.SortFunc(i.Evidence, func(a, b InvoiceEvidence) int {

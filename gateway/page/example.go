@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // exampleCall is a shell command that calls an intent with the parameters it requires. Values are made
@@ -26,7 +27,7 @@ func exampleCall(execute string, in *intents.Intent) (command string, placeholde
 	_, violations := in.Validate(values)
 	for _, v := range violations {
 		for _, name := range names {
-			if within := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name); v.Pointer == within ||
+			if within := "/" + strictjson.Escape(name); v.Pointer == within ||
 				strings.HasPrefix(v.Pointer, within+"/") {
 				values[name], placeholders = "<"+name+">", true
 			}

@@ -1,13 +1,11 @@
 package service
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/textproto"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/config"
@@ -80,7 +78,7 @@ func (f *fixing) arrange(in *intents.Intent, at map[config.Place]chosen) {
 func (f *fixing) put(in *intents.Intent, place config.Place, value any) (why string) {
 	switch place.Kind {
 	case config.InHeader:
-		f.values.Header[place.Name] = headerText(value)
+		f.values.Header[place.Name], _ = strictjson.ScalarText(value) // config has checked it
 	case config.InQuery:
 		f.values.Query[place.Name] = value
 	case config.InBody:
@@ -99,19 +97,6 @@ func (f *fixing) put(in *intents.Intent, place config.Place, value any) (why str
 		f.values.Parameters[place.Name] = value
 	}
 	return ""
-}
-
-func headerText(value any) string {
-	switch value := value.(type) {
-	case string:
-		return value
-	case json.Number:
-		return value.String()
-	case bool:
-		return strconv.FormatBool(value)
-	default: // config has checked it
-		return ""
-	}
 }
 
 // input is a parameter of an intent, hidden or not.
@@ -179,7 +164,7 @@ func placeInBody(in *intents.Intent, place config.Place) (found config.Place, wh
 	case in.Endpoint == nil:
 		first, _, deeper = strings.Cut(rest, "/")
 	}
-	name := strings.NewReplacer("~1", "/", "~0", "~").Replace(first)
+	name := strictjson.Unescape(first)
 	_, declared := input(in, name)
 	switch {
 	case declared && !placed(in, name) && !deeper, in.Endpoint == nil && !deeper:

@@ -67,7 +67,7 @@ func fixedOfQuestion(c *config.Service) upstream.Fixed {
 		for _, v := range l.values {
 			switch value := v.value.Tree(); v.place.Kind {
 			case config.InHeader:
-				f.Header[textproto.CanonicalMIMEHeaderKey(v.place.Name)] = headerText(value)
+				f.Header[textproto.CanonicalMIMEHeaderKey(v.place.Name)], _ = strictjson.ScalarText(value)
 			case config.InQuery:
 				if !given.Has(v.place.Name) {
 					f.Query[v.place.Name] = value

@@ -72,19 +72,15 @@ func (c *call) repair(p problem.Problem, uid intents.UID, harder bool) error {
 		return nil
 	}
 	if remove(parameter, tokens[2:]) {
-		c.report(fmt.Sprintf("%s: %s is left out: %s", what, line(unescape(last), 40), line(message, 200)))
+		c.report(fmt.Sprintf("%s: %s is left out: %s", what, line(strictjson.Unescape(last), 40), line(message, 200)))
 	}
 	return nil
-}
-
-func unescape(token string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 }
 
 // remove deletes the target of a pointer; it may be missing. A member of a list that must keep its length becomes a
 // schema that accepts everything.
 func remove(v any, tokens []string) bool {
-	name := unescape(tokens[0])
+	name := strictjson.Unescape(tokens[0])
 	switch v := v.(type) {
 	case map[string]any:
 		next, ok := v[name]

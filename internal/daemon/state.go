@@ -2,14 +2,12 @@ package daemon
 
 import (
 	"context"
-	"crypto/x509"
 	"runtime"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/record"
-	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -23,10 +21,8 @@ func (p *process) state() record.State {
 	defer cancel()
 	snapshot := p.directory.Current()
 	out := record.State{Version: p.Version, Commit: p.Commit, Go: runtime.Version(), ConfigHash: snapshot.Hash}
-	if c := p.live.Load().certificate; c != nil && len(c.Certificate) > 0 {
-		if leaf, err := x509.ParseCertificate(c.Certificate[0]); err == nil {
-			out.CertificateExpires = leaf.NotAfter
-		}
+	if c := p.live.Load().certificate; c != nil && c.Leaf != nil {
+		out.CertificateExpires = c.Leaf.NotAfter // crypto/tls has read it
 	}
 	for _, s := range snapshot.Services() {
 		one := record.ServiceState{ID: s.ID, Breakers: map[string]int{}}
@@ -81,6 +77,3 @@ func (s timedStore) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Le
 	defer s.since("lease", s.now())
 	return s.Store.Lease(ctx, r)
 }
-
-// Used is that of the store.
-func (s timedStore) Used(service string, id pat.AgreementID) bool { return s.Store.Used(service, id) }

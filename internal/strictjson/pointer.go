@@ -9,6 +9,9 @@ func Escape(token string) string { return escaper.Replace(token) }
 
 var unescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
+// Unescape reads one reference token of a JSON pointer. RFC 6901 section 4.
+func Unescape(token string) string { return unescaper.Replace(token) }
+
 // Lookup follows a JSON pointer through a tree that Decode made. RFC 6901 section 4.
 func Lookup(tree any, pointer string) (any, bool) {
 	if pointer == "" {
@@ -21,7 +24,7 @@ func Lookup(tree any, pointer string) (any, bool) {
 		return nil, false
 	}
 	for token := range strings.SplitSeq(pointer[1:], "/") {
-		token = unescaper.Replace(token)
+		token = Unescape(token)
 		switch node := tree.(type) {
 		case map[string]any:
 			next, ok := node[token]

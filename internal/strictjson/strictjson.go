@@ -112,6 +112,20 @@ func Kind(v any) string {
 	}
 }
 
+// ScalarText returns a string, number or boolean that Decode made as text, a number as it was written; and false for any other value.
+func ScalarText(v any) (text string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return v.String(), true
+	case bool:
+		return strconv.FormatBool(v), true
+	default:
+		return "", false
+	}
+}
+
 // Position returns the 1-based line and column at which the value (or, for a member, its name) that
 // pointer names begins; 1, 1 where the document has no such value.
 func Position(data []byte, pointer string) (line, column int) {

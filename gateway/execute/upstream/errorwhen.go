@@ -40,8 +40,8 @@ func same(a, b any) bool {
 	x, errX := strictjson.Canonical(a)
 	y, errY := strictjson.Canonical(b)
 	if errX != nil || errY != nil { // numbers that RFC 8785 cannot write
-		textA, _ := scalar(a)
-		textB, _ := scalar(b)
+		textA, _ := strictjson.ScalarText(a)
+		textB, _ := strictjson.ScalarText(b)
 		return textA != "" && textA == textB
 	}
 	return bytes.Equal(x, y)
@@ -56,7 +56,7 @@ func says(v any) bool {
 	case map[string]any:
 		return len(v) > 0
 	default:
-		text, _ := scalar(v)
+		text, _ := strictjson.ScalarText(v)
 		return text != "" && text != "false" && text != "0"
 	}
 }

@@ -125,7 +125,7 @@ func secretsIn(secrets []string, v any) []string {
 			secrets = secretsIn(secrets, item)
 		}
 	default:
-		if text, ok := scalar(v); ok && len(text) >= leastSecret {
+		if text, ok := strictjson.ScalarText(v); ok && len(text) >= leastSecret {
 			secrets = append(secrets, text)
 		}
 	}
@@ -139,7 +139,7 @@ var errPointer = errors.New("another value stands there already")
 func Put(tree strictjson.Object, pointer string, value any) error {
 	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i, token := range tokens {
-		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		name := strictjson.Unescape(token)
 		there, taken := tree[name]
 		switch last := i == len(tokens)-1; {
 		case last && taken:

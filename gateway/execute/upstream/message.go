@@ -149,7 +149,7 @@ func place(item strictjson.Object) string {
 		case []any:
 			var steps []string
 			for _, step := range v {
-				if text, ok := scalar(step); ok {
+				if text, ok := strictjson.ScalarText(step); ok {
 					steps = append(steps, text)
 				}
 			}

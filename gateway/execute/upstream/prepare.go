@@ -115,7 +115,7 @@ func (b *builder) path() string {
 
 // segment returns the value of a parameter that stands in the path.
 func (b *builder) segment(name string) string {
-	value, ok := scalar(b.parameters[name])
+	value, ok := strictjson.ScalarText(b.parameters[name])
 	switch {
 	case !ok && b.parameters[name] == nil:
 		b.violate(name, "is part of the address and must be given")
@@ -191,7 +191,7 @@ func (b *builder) fill(value []piece) (string, bool) {
 		if v == nil {
 			return "", false
 		}
-		text, ok := scalar(v)
+		text, ok := strictjson.ScalarText(v)
 		if !ok {
 			b.violate(p.param, "is part of a text in the address: want a string, number or boolean")
 			return "", false
@@ -263,7 +263,7 @@ func (b *builder) texts(name string) []string {
 }
 
 func (b *builder) text(name string, v any) string {
-	if s, ok := scalar(v); ok {
+	if s, ok := strictjson.ScalarText(v); ok {
 		return s
 	}
 	return string(b.json(name, v))
@@ -278,20 +278,4 @@ func (b *builder) json(name string, v any) []byte {
 		return nil
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'})
-}
-
-func scalar(v any) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case json.Number:
-		return v.String(), true
-	case bool:
-		if v {
-			return "true", true
-		}
-		return "false", true
-	default:
-		return "", false
-	}
 }

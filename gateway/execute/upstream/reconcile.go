@@ -135,6 +135,6 @@ func (s sign) in(a Answer) bool {
 		return slices.Contains(s.statuses, a.Status)
 	}
 	value, _ := strictjson.Lookup(a.Body, s.pointer)
-	text, ok := scalar(value)
+	text, ok := strictjson.ScalarText(value)
 	return ok && text == s.value
 }
