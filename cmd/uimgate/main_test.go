@@ -25,11 +25,21 @@ func TestMain(m *testing.M) {
 // tests run without what the environment of their caller holds for commands.
 type tests struct{ *testing.M }
 
+// By default the race detector has each process wait a second at its end, for races of goroutines that end with it anyway. The
+// scripts run hundreds of commands.
+const (
+	envRace   = "GORACE"
+	unhurried = "atexit_sleep_ms=0"
+)
+
 func (m tests) Run() int {
 	for _, name := range []string{envAdminToken, envAdminURL, "UIMGATE_AGENT_ID"} {
 		if err := os.Unsetenv(name); err != nil {
 			panic(err)
 		}
+	}
+	if err := os.Setenv(envRace, unhurried+" "+os.Getenv(envRace)); err != nil { // the last setting of a name counts
+		panic(err)
 	}
 	return m.M.Run()
 }
@@ -41,6 +51,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/.config")
 			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/.state")
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv(envRace, os.Getenv(envRace))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
