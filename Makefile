@@ -16,7 +16,8 @@ RACEFLAGS := $(DETECT) $(UNSEEN:%='-gcflags=%/...=-race=false -d=checkptr=0')
 RACE := $(shell command -v $(CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo "$(RACEFLAGS)")
 
 # Tests of several packages run at once, twice as many as there are processors, because those of whole gateways mostly wait; and with
-# more memory between two garbage collections, which take a quarter of the time of the others.
+# more memory between two garbage collections, which take a quarter of the time of the others. A process does not sleep a second
+# before it ends, as the race detector has it by default.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 QUICK := -p $(shell expr 2 '*' $(CORES))
 
@@ -30,7 +31,7 @@ ifeq ($(RACE),)
 	@echo '*** No C compiler: the tests run WITHOUT the race detector. Install gcc or clang to have it. ***' >&2
 endif
 	$(GO) vet ./...
-	GOGC=200 $(GO) test $(RACE) $(QUICK) -timeout 30m ./...
+	GORACE=atexit_sleep_ms=0 GOGC=200 $(GO) test $(RACE) $(QUICK) -timeout 30m ./...
 
 soak: ## about 20 minutes: whole gateways killed, stopped, cut off, attacked and reloaded under load, a minute of each; the suites of stores, policies and daemon in full; make test has a cut of each
 	$(GO) test -tags soak -count=1 -timeout 60m -v ./internal/soak

@@ -109,7 +109,7 @@ func TestTheTermsAreSummedUp(t *testing.T) {
 }
 
 func TestDescriptionsAreMarkdownOfASafeSubset(t *testing.T) {
-	for text, want := range map[string]string{
+	texts := map[string]string{
 		"One *two* **three** `four<b>`.":      "One <em>two</em> <strong>three</strong> <code>four&lt;b&gt;</code>.",
 		"First.\n\nSecond.":                   "<p>First.</p>\n<p>Second.</p>",
 		"- a\n- b":                            "<ul>\n<li>a</li>\n<li>b</li>\n</ul>",
@@ -128,9 +128,16 @@ func TestDescriptionsAreMarkdownOfASafeSubset(t *testing.T) {
 		"> no quote":                          "&gt; no quote",
 		"```<b>\n<i>\n```":                    "<pre><code class=\"language-&lt;b&gt;\">&lt;i&gt;\n</code></pre>",
 		"[a]: https://a.example/\n\n[a] here": "[a]: https://a.example/",
-	} {
-		agents := strings.Replace(gatetest.AgentsFile, `"description": "Search."`, fmt.Sprintf(`"description": %q`, text), 1)
-		page := pageOf(pageGate(t, agents, gatetest.PolicyFile, ""))
+	}
+	uids, intents := map[string]string{}, []string{}
+	for text := range texts {
+		uids[text] = fmt.Sprintf("shop.example:text-%d:v1", len(uids))
+		intents = append(intents, fmt.Sprintf(`{"intent_uid": %q, "intent_name": "Text", "description": %q}`, uids[text], text))
+	}
+	g := pageGate(t, strings.Replace(gatetest.AgentsFile, `"intents": [`, `"intents": [`+strings.Join(intents, ",")+",", 1),
+		gatetest.PolicyFile, "")
+	for text, want := range texts {
+		page := string(g.Get("/?intent="+url.QueryEscape(uids[text]), "Accept", browser).Body)
 		got := regexp.MustCompile(`(?s)</code></a></p>\n<div>(.*?)</div>\n<p class="small"><strong>`).FindStringSubmatch(page)
 		if got == nil {
 			t.Fatalf("%q: no description", text)
