@@ -24,8 +24,11 @@ const (
 	ManyRules           = 2_000   // of as many intents
 	ChainedPolicies     = 500
 	ChainedParts        = 2_000
-	PairedRules         = 4_000 // permissions, and as many prohibitions: more pairs than are compared
-	SearchedRules       = 300   // permissions, and as many prohibitions
+	PairedRules         = 4_000     // permissions, and as many prohibitions: more pairs than are compared
+	SearchedRules       = 300       // permissions, and as many prohibitions
+	ComparedRules       = 600       // permissions, and as many prohibitions, each with …
+	ComparedConstraints = 1         // … so many: more steps than are searched
+	ComparedBytes       = 200 << 20 // of each pair searched: 330 MB
 	SearchedConstraints = 9_000
 	WarnedConstraints   = 500 // more than are warned of
 	ConditionedRules    = 250 // published on a busy machine

@@ -26,6 +26,9 @@ const (
 	ChainedParts        = 500
 	PairedRules         = 1_100 // permissions, and as many prohibitions: more pairs than are compared
 	SearchedRules       = 20    // permissions, and as many prohibitions
+	ComparedRules       = 100   // permissions, and as many prohibitions, each with …
+	ComparedConstraints = 20    // … so many: more steps than are searched
+	ComparedBytes       = 128 << 20
 	SearchedConstraints = 2_000
 	WarnedConstraints   = 120 // more than are warned of
 	ConditionedRules    = 3   // published on a busy machine
