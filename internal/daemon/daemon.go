@@ -49,6 +49,7 @@ type Options struct {
 	Now   func() time.Time
 	// Version and Commit are those of the program, for its metrics.
 	Version, Commit string
+	slack           time.Duration // tests only; 0: writeSlack
 }
 
 // Addresses are where the gateway listens.

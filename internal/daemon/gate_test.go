@@ -47,6 +47,7 @@ type setup struct {
 	upstream               http.HandlerFunc
 	now                    func() time.Time
 	dir                    string // empty: a new one
+	slack                  time.Duration
 }
 
 const adminToken = "test-admin-token-0123456789abcdef"
@@ -79,11 +80,11 @@ func startGate(tb testing.TB, s setup) *gate {
 	ready := make(chan daemon.Addresses, 1)
 	g.cancel, g.done = cancel, make(chan error, 1)
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(g.log), zapcore.DebugLevel)
-	go func() {
-		g.done <- daemon.Run(ctx, daemon.Options{
-			Config: cfg, Load: g.load, Reload: g.reload, Log: zap.New(core), Now: now, Ready: func(a daemon.Addresses) { ready <- a },
-		})
-	}()
+	options := daemon.Options{
+		Config: cfg, Load: g.load, Reload: g.reload, Log: zap.New(core), Now: now, Ready: func(a daemon.Addresses) { ready <- a },
+	}
+	options.Slack(s.slack)
+	go func() { g.done <- daemon.Run(ctx, options) }()
 	select {
 	case a := <-ready:
 		g.url, g.admin = a.Listen, a.Admin

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"crypto/tls"
 	"net/http"
 	"time"
@@ -35,7 +36,7 @@ func (p *process) liveFrom(c *config.Config) (*live, error) {
 	}
 	return &live{
 		token: token, certificate: c.Server.TLS.Certificate(), drain: c.Server.DrainTimeout,
-		answered: c.Server.ReadTimeout + slowest + writeSlack, waiting: p.started.NeedsRestart(c),
+		answered: c.Server.ReadTimeout + slowest + cmp.Or(p.slack, writeSlack), waiting: p.started.NeedsRestart(c),
 	}, nil
 }
 

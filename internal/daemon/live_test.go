@@ -3,12 +3,15 @@ package daemon_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/uimgate/uimgate/config"
 )
@@ -76,6 +79,58 @@ func TestAReloadTakesOverSettingsOrNamesThem(t *testing.T) {
 	g.reconfigure(otherToken, wide...)
 	if n := g.metric("uimgate_config_settings_need_restart"); n != "0" {
 		t.Errorf("as it was, the metric is %q", n)
+	}
+}
+
+// An order that takes longer than any request had before the reload is answered after it, and charged once.
+func TestAnOrderAsSlowAsAReloadAllowsIsAnswered(t *testing.T) {
+	const before = 800*time.Millisecond + 500*time.Millisecond + time.Millisecond // what a request had at first
+	arrived, answered := make(chan struct{}, 2), make(chan struct{})
+	g := startGate(t, setup{
+		config: strings.NewReplacer("timeout: 2s", "timeout: 1ms", "listen: 127.0.0.1:0, per", "read_timeout: 800ms, listen: 127.0.0.1:0, per").
+			Replace(testConfig),
+		slack: 500 * time.Millisecond,
+		upstream: func(w http.ResponseWriter, _ *http.Request) {
+			arrived <- struct{}{}
+			<-answered
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"order_id": "o-1"}`)
+		},
+	})
+	release := sync.OnceFunc(func() { close(answered) })
+	t.Cleanup(release)
+	if got := g.reconfigure(adminToken, "timeout: 2s", "timeout: 2m", "listen: 127.0.0.1:0, per",
+		"read_timeout: 800ms, listen: 127.0.0.1:0, per"); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	a := g.newAgent("agent-1").agree()
+	type result struct {
+		answer
+		err error
+	}
+	results := make(chan result, 1)
+	go func() {
+		got, err := try(t.Context(), "POST", g.url+"/api/intents/execute",
+			[]byte(`{"intent_uid": "shop.example:place-order:v1", "parameters": {"product_id": "p1", "quantity": 1}}`),
+			header{"Content-Type": "application/json", "Authorization": "Bearer " + a.token})
+		results <- result{got, err}
+	}()
+	select {
+	case <-arrived:
+	case got := <-results:
+		t.Fatalf("%d %s, %v", got.status, got.body, got.err)
+	}
+	time.AfterFunc(before, release)
+	got := <-results
+	if charge := got.header.Get("UIM-Charge"); got.err != nil || got.status != http.StatusOK || !strings.Contains(charge, "state=captured") {
+		t.Errorf("%d %s, %v, charge %q", got.status, got.body, got.err, charge)
+	}
+	if n := len(g.upstream.calls()); n != 1 {
+		t.Errorf("%d orders reached the shop", n)
+	}
+	accounts := g.adminDo("GET", "/admin/v1/usage/accounts", nil)
+	if !strings.Contains(string(accounts.body), `"captured":"0.25"`) || !strings.Contains(string(accounts.body), `"held":"0.00"`) {
+		t.Errorf("%s", accounts.body)
 	}
 }
 
