@@ -43,6 +43,18 @@ type Endpoint struct {
 	URL         string
 	Method      string // upper case
 	ContentType string // of the request body
+	// Accept are the media types, or ranges such as image/*, that the answer may have, in lower case with ", " between them. Those that
+	// are not JSON are passed on in an object with content (text or base64), content_type and, of base64, content_encoding. Empty: JSON.
+	Accept string
+}
+
+// HasBody reports whether calls have a body, by the method.
+func (e *Endpoint) HasBody() bool { return slices.Contains(withBody, e.Method) }
+
+// Media is ContentType in lower case without parameters.
+func (e *Endpoint) Media() string {
+	media, _, _ := strings.Cut(e.ContentType, ";")
+	return strings.ToLower(strings.TrimSpace(media))
 }
 
 // A Parameter is one input or output of an intent. UIM core 2.2.
@@ -124,6 +136,20 @@ func (p *Parameter) Fit(v any) (any, error) {
 		return nil, errors.New(first.Message + within(first.Pointer))
 	}
 	return v, nil
+}
+
+// Content returns how texts of the parameter, or of its items, hold what is no text: base64 where contentEncoding says so, and the
+// contentMediaType of it. In bodies of multipart/form-data and application/octet-stream the bytes are sent, and this media type.
+func (p *Parameter) Content() (base64 bool, mediaType string) {
+	schema := map[string]any(p.Schema)
+	if inner, _, ok := nullableOf(schema); ok {
+		schema, _ = inner.(map[string]any)
+	}
+	if items, ok := schema["items"].(map[string]any); ok {
+		schema = items
+	}
+	mediaType, _ = schema["contentMediaType"].(string)
+	return schema["contentEncoding"] == "base64", mediaType
 }
 
 // InputSchema returns one JSON Schema (2020-12) for the whole parameters object, for protocols that describe calls that

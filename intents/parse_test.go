@@ -78,7 +78,8 @@ func TestCoreDialect(t *testing.T) {
 	if !ok {
 		t.Fatal("not found")
 	}
-	if want := (intents.Endpoint{"https://api.example.com/products/search", "POST", "application/json"}); *i.Endpoint != want {
+	want := intents.Endpoint{URL: "https://api.example.com/products/search", Method: "POST", ContentType: "application/json"}
+	if *i.Endpoint != want {
 		t.Errorf("endpoint %+v", i.Endpoint)
 	}
 	if i.Name != "SearchProducts" || i.Price != "0.01 USD" || i.RateLimit != "1000/hour" || i.Category != "e-commerce" || i.Safe || i.Retired {
@@ -168,7 +169,7 @@ func TestOtherDialects(t *testing.T) {
 		}
 	}
 	bare := strict(t, one(`"endpoint": "https://example.com/x"`)).Intents()[0]
-	if *bare.Endpoint != (intents.Endpoint{"https://example.com/x", "POST", "application/json"}) {
+	if *bare.Endpoint != (intents.Endpoint{URL: "https://example.com/x", Method: "POST", ContentType: "application/json"}) {
 		t.Errorf("%+v", bare.Endpoint)
 	}
 }
@@ -252,6 +253,14 @@ func TestStrictErrors(t *testing.T) {
 		{
 			"bad from", one(`"output_parameters": [{"name": "a", "type": "any", "from": "a"}]`), "/intents/0/output_parameters/0/from",
 			"JSON pointer",
+		},
+		{
+			"endpoint accept", one(`"endpoint": {"url": "https://example.com/", "accept": "application/pdf, pdf;q=1"}`), "/intents/0/endpoint/accept",
+			"pdf;q=1",
+		},
+		{
+			"endpoint whole body", one(`"endpoint": {"url": "https://example.com/", "content_type": "application/octet-stream"}`),
+			"/intents/0/endpoint/content_type", "one parameter",
 		},
 		{"relative endpoint", one(`"endpoint": "/a"`), "/intents/0/endpoint", "absolute"},
 		{"endpoint scheme", one(`"endpoint": {"url": "file:///etc/passwd"}`), "/intents/0/endpoint/url", "absolute"},

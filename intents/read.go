@@ -142,8 +142,16 @@ func (b *builder) retirement(at string, m strictjson.Object, i *Intent) {
 var (
 	methods     = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 	reads       = methods[:2] // change nothing (RFC 9110 section 9.2.1)
-	bodies      = []string{"application/json", "application/x-www-form-urlencoded"}
+	withBody    = methods[2:5]
+	bodies      = []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data", wholeBody}
+	mediaRange  = regexp.MustCompile(`^(\*/\*|[a-z0-9!#$&^_.+-]{1,100}/(\*|[a-z0-9!#$&^_.+-]{1,100}))$`)
 	placeholder = regexp.MustCompile(`\{([^{}]*)\}`)
+)
+
+const (
+	// wholeBody is the content type of a body that is the value of one parameter.
+	wholeBody = "application/octet-stream"
+	maxAccept = 20 // media types of an answer
 )
 
 // endpoint reads an object, or a URL alone, which means a POST of JSON.
@@ -165,15 +173,16 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 		if body := b.text(at, v, "content_type", maxName); body != "" {
 			e.ContentType = body
 		}
-		b.unknown(at, v, []string{"url", "method", "content_type"})
+		e.Accept = b.accept(at, v)
+		b.unknown(at, v, []string{"url", "method", "content_type", "accept"})
 	default:
-		b.hard("endpoint", at, "endpoint must be a URL, or an object with url, method and content_type, not %s", article(strictjson.Kind(v)))
+		b.hard("endpoint", at, "endpoint must be a URL, or an object with url, method, content_type and accept, not %s", article(strictjson.Kind(v)))
 		return nil
 	}
 	if !slices.Contains(methods, e.Method) {
 		b.hard("endpoint", at+"/method", "method %s is not one of %s", excerpt(e.Method), strings.Join(methods, ", "))
 	}
-	if media, _, _ := strings.Cut(e.ContentType, ";"); !slices.Contains(bodies, strings.ToLower(strings.TrimSpace(media))) {
+	if !slices.Contains(bodies, e.Media()) {
 		b.soft("endpoint", at+"/content_type", "content_type %s is not one of %s", excerpt(e.ContentType), strings.Join(bodies, ", "))
 	}
 	if reason := badEndpoint(e.URL); reason != "" {
@@ -181,7 +190,45 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 		return nil
 	}
 	b.placeholders(where, e, i)
+	b.wholeBody(at, e, i)
 	return e
+}
+
+// accept reads the media types that an answer may have: one text, with commas between them.
+func (b *builder) accept(at string, m strictjson.Object) string {
+	var out []string
+	for one := range strings.SplitSeq(b.text(at, m, "accept", maxURL), ",") {
+		one = strings.ToLower(strings.TrimSpace(one))
+		switch {
+		case one == "" || slices.Contains(out, one):
+		case !mediaRange.MatchString(one):
+			b.soft("endpoint", at+"/accept", "accept must be media types such as application/pdf or image/*, with commas between them; %s is none",
+				excerpt(one))
+		case len(out) == maxAccept:
+			b.soft("too-many", at+"/accept", "accept has more than %d media types", maxAccept)
+			return strings.Join(out, ", ")
+		default:
+			out = append(out, one)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// wholeBody checks that a body that is one value has one parameter.
+func (b *builder) wholeBody(at string, e *Endpoint, i *Intent) {
+	if e.Media() != wholeBody || !e.HasBody() {
+		return
+	}
+	var names []string
+	for _, p := range i.Inputs {
+		if !strings.Contains(e.URL, "{"+p.Name+"}") {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) != 1 {
+		b.soft("endpoint", at+"/content_type", "with %s one parameter is the whole body and all others have a {place} in the URL; %d have none",
+			wholeBody, len(names))
+	}
 }
 
 // badEndpoint returns what is wrong with a URL, or "".

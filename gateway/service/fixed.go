@@ -173,6 +173,8 @@ func placeInBody(in *intents.Intent, place config.Place) (found config.Place, wh
 		return place, fmt.Sprintf("lies inside the parameter %q, which agents give: fix that as a whole, or take this member out of it", name)
 	case in.Endpoint == nil:
 		return place, "lies inside parameters: write the whole parameter"
+	case in.Endpoint.Media() == "application/octet-stream":
+		return place, "the body is one value: it has no members"
 	case deeper && isForm(in):
 		return place, "a form has no members inside others"
 	}
@@ -180,11 +182,12 @@ func placeInBody(in *intents.Intent, place config.Place) (found config.Place, wh
 }
 
 func hasBody(in *intents.Intent) bool {
-	return in.Endpoint == nil || slices.Contains([]string{"POST", "PUT", "PATCH"}, in.Endpoint.Method)
+	return in.Endpoint == nil || in.Endpoint.HasBody()
 }
 
 func isForm(in *intents.Intent) bool {
-	return strings.HasPrefix(strings.ToLower(in.Endpoint.ContentType), "application/x-www-form-urlencoded")
+	media := in.Endpoint.Media()
+	return media == "application/x-www-form-urlencoded" || media == "multipart/form-data"
 }
 
 // placed reports whether a parameter has a placeholder in the address, and so stands nowhere else.

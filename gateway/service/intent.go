@@ -3,6 +3,7 @@ package service
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
@@ -89,6 +90,16 @@ func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixing, refusal u
 	}
 	if in.Endpoint != nil {
 		e.URL, e.Method, e.ContentType, e.Unsafe = in.Endpoint.URL, in.Endpoint.Method, in.Endpoint.ContentType, !in.Safe
+		e.Parts = map[string]upstream.Part{}
+		if in.Endpoint.Accept != "" {
+			e.Accept = strings.Split(in.Endpoint.Accept, ", ")
+		}
+	}
+	for _, name := range e.Parameters {
+		if p, ok := input(in, name); ok && e.Parts != nil {
+			base64, media := p.Content()
+			e.Parts[name] = upstream.Part{Base64: base64, MediaType: media}
+		}
 	}
 	route, err := u.Route(e)
 	if err != nil {

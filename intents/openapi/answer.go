@@ -7,6 +7,8 @@ import (
 	"mime"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/intents/openapi/media"
 )
 
 const maxOutputs = 200
@@ -39,6 +41,7 @@ func (c *call) answer() error {
 	}
 	var schema any
 	var kinds []string
+	file := false
 	found, empty := false, false
 	for _, status := range good {
 		r, err := c.follow(responses[status], "an answer")
@@ -54,25 +57,61 @@ func (c *call) answer() error {
 		kinds = append(kinds, all...)
 		if name != "" && !found {
 			schema, found = object(content[name])["schema"], true
+			file = c.isBytes(schema)
 		}
 	}
 	switch {
+	case file: // what calls it JSON is mistaken
+		return c.content([]string{"*/*"}, !empty && len(good) == 1)
 	case found && c.op.method != "HEAD":
 		return c.shape(schema, len(good) == 1 && len(kinds) > 0 && (c.op.method == "GET"))
-	case len(kinds) > 0 && !empty && c.op.method != "HEAD":
-		return fmt.Errorf("it answers with %s; the gateway passes on JSON", line(strings.Join(kinds, ", "), 150))
+	case len(kinds) > 0 && c.op.method != "HEAD":
+		if err := c.content(kinds, !empty && len(good) == 1); err != nil && !empty {
+			return err
+		}
+	}
+	return nil
+}
+
+// content maps an answer that is a file or a text.
+func (c *call) content(kinds []string, certain bool) error {
+	accept, isText, isFile := media.Accept(kinds)
+	if len(accept) == 0 {
+		return fmt.Errorf("it answers with %s, which the gateway does not pass on", line(strings.Join(kinds, ", "), 150))
+	}
+	c.accept = strings.Join(accept, ", ")
+	words, encoding := "The file, as base64 (RFC 4648).", "base64 where content is; else absent."
+	content := map[string]any{"type": "string"}
+	switch {
+	case isText:
+		words = "The text; where content_encoding says base64, it is no UTF-8 and stands here as base64 (RFC 4648)."
+	case isFile:
+		content["contentEncoding"] = "base64"
+	default:
+		words = "The content: text, or base64 (RFC 4648) where content_encoding says so."
+	}
+	if len(accept) == 1 && !strings.Contains(c.accept, "*") {
+		content["contentMediaType"] = c.accept
+	}
+	content["description"] = words
+	kind := output("content_type", map[string]any{"type": "string", "description": "The media type of the content."})
+	c.outputs = []any{
+		output("content", content), kind, output("content_encoding", map[string]any{"type": "string", "description": encoding}),
+	}
+	if certain {
+		object(c.outputs[0])["required"], kind["required"] = true, true
 	}
 	return nil
 }
 
 // jsonOf returns the media type that is JSON, and the names of all.
 func jsonOf(content map[string]any) (name string, all []string) {
-	for _, media := range slices.Sorted(maps.Keys(content)) {
-		all = append(all, media)
-		kind, _, err := mime.ParseMediaType(media)
+	for _, offered := range slices.Sorted(maps.Keys(content)) {
+		all = append(all, offered)
+		kind, _, err := mime.ParseMediaType(offered)
 		if err == nil && name == "" &&
-			(kind == jsonMedia || strings.HasSuffix(kind, "+json") || kind == "*/*" || kind == "application/*" || kind == "text/json") {
-			name = media
+			(kind == media.JSON || strings.HasSuffix(kind, "+json") || kind == "*/*" || kind == "application/*" || kind == "text/json") {
+			name = offered
 		}
 	}
 	return name, all

@@ -7,13 +7,15 @@ import (
 	"mime"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/intents/openapi/media"
 )
 
 // body makes the members of a request's body parameters.
 func (c *call) body() ([]input, error) {
 	if c.op.tree["requestBody"] == nil {
 		if c.withBody() {
-			c.media = jsonMedia
+			c.media = media.JSON
 		}
 		return nil, nil
 	}
@@ -29,32 +31,24 @@ func (c *call) body() ([]input, error) {
 		c.report("its optional body is not sent")
 		return nil, nil
 	}
-	c.media = jsonMedia
+	c.media = media.JSON
 	if len(object(b["content"])) == 0 {
 		return nil, nil
 	}
-	return c.members(object(b["content"])) // without a body this would be another call
+	return c.members(b) // without a body this would be another call
 }
 
 // members chooses the media type and reads its schema.
-func (c *call) members(content map[string]any) ([]input, error) {
-	var offered []string
-	chosen, media := "", ""
-	for _, name := range slices.Sorted(maps.Keys(content)) {
-		offered = append(offered, name)
-		kind, _, err := mime.ParseMediaType(name)
-		switch {
-		case err != nil:
-		case kind == jsonMedia, kind == "*/*" && media != jsonMedia, kind == "application/*" && media != jsonMedia:
-			chosen, media = name, jsonMedia
-		case kind == formMedia && media == "":
-			chosen, media = name, formMedia
-		}
+func (c *call) members(body map[string]any) ([]input, error) {
+	content := object(body["content"])
+	chosen, kind, err := c.choose(content)
+	if err != nil {
+		return nil, err
 	}
-	if chosen == "" {
-		return nil, fmt.Errorf("its body is %s; the gateway sends JSON objects and URL-encoded forms", line(strings.Join(offered, ", "), 150))
+	if kind == "" {
+		return c.wholeBody(body)
 	}
-	c.media = media
+	c.media = kind
 	m := object(content[chosen])
 	schema, err := c.schema(m["schema"], false, c.report)
 	if err != nil {
@@ -64,8 +58,14 @@ func (c *call) members(content map[string]any) ([]input, error) {
 	if err != nil {
 		return nil, err
 	}
-	if media == formMedia {
+	switch kind {
+	case media.Form:
 		c.encodings(object(m["encoding"]), properties)
+	case media.Multipart:
+		c.parts(object(m["encoding"]), properties)
+		if len(properties) == 0 {
+			return nil, errors.New("its body is multipart/form-data, and no part of it is described")
+		}
 	}
 	var out []input
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
@@ -83,6 +83,85 @@ func (c *call) members(content map[string]any) ([]input, error) {
 		out = append(out, input{name, slices.Contains(needed, any(name)), sub})
 	}
 	return out, nil
+}
+
+// choose returns the media type of the body, and its kind: empty where it is none whose members are parameters.
+func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
+	parts := ""
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		base, _, err := mime.ParseMediaType(name)
+		anything := base == "*/*" || base == "application/*"
+		switch {
+		case err != nil, anything && c.isBytes(object(content[name])["schema"]):
+		case base == media.JSON, anything && kind != media.JSON:
+			chosen, kind = name, media.JSON
+		case base == media.Form && kind == "":
+			chosen, kind = name, media.Form
+		case base == media.Multipart || base == "multipart/*":
+			parts = name
+		}
+	}
+	if parts == "" || chosen == "" {
+		if parts != "" {
+			chosen, kind = parts, media.Multipart
+		}
+		return chosen, kind, nil
+	}
+	schema, err := c.schema(object(content[parts])["schema"], false, func(string) {})
+	for _, v := range object(schema["properties"]) { // a file is sent as one, not inside JSON
+		m := object(v)
+		if media.IsBytes(m, c.old) || media.IsBytes(object(m["items"]), c.old) && m["items"] != nil {
+			return parts, media.Multipart, err
+		}
+	}
+	return chosen, kind, err
+}
+
+// isBytes reports whether a schema is that of a file.
+func (c *call) isBytes(schema any) bool {
+	converted, err := c.schema(schema, false, func(string) {})
+	return err == nil && media.IsBytes(converted, c.old)
+}
+
+// wholeBody makes of a body that is a file or a text one parameter.
+func (c *call) wholeBody(body map[string]any) ([]input, error) {
+	content := object(body["content"])
+	names := slices.Sorted(maps.Keys(content))
+	schema, err := c.schema(object(content[names[0]])["schema"], false, c.report)
+	if err != nil {
+		return nil, err
+	}
+	declared, isText, ok := media.Body(names, schema, c.old)
+	if !ok {
+		return nil, fmt.Errorf("its body is %s; the gateway sends JSON objects, files, plain texts, and multipart and URL-encoded forms",
+			line(strings.Join(names, ", "), 150))
+	}
+	c.media = media.Bytes
+	if !isText {
+		schema = maps.Clone(schema)
+		schema["type"], schema["format"] = "string", "binary"
+	} else if schema["type"] == nil {
+		schema["type"] = "string"
+	}
+	schema = media.Part(schema, declared, c.old)
+	if isText {
+		schema["contentMediaType"] = declared
+	}
+	if d := trimmed(c.textAt(body["description"]), maxNested); d != "" {
+		schema["description"] = strings.TrimSpace(d + "\n\n" + text(schema["description"]))
+	}
+	return []input{{"content", flag(body["required"]), schema}}, nil
+}
+
+// parts makes files of the members that are sent as such.
+func (c *call) parts(encoding, properties map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		e := object(encoding[name])
+		if len(object(e["headers"])) > 0 {
+			c.report("the headers of the part " + excerpt(name) + " are not sent")
+		}
+		properties[name] = media.Part(object(properties[name]), line(text(e["contentType"]), 200), c.old)
+	}
 }
 
 // withDefs adds to a member's schema the definitions of the whole that it refers to.

@@ -26,6 +26,7 @@ type call struct {
 	path        string          // with placeholders
 	query       []string        // name={placeholder}
 	media       string          // of the body
+	accept      string          // media types of the answer; empty: JSON
 	outputs     []any
 	headers     []string // Intent.headers
 	idempotency string   // a header that contains an idempotency key
@@ -91,6 +92,9 @@ func (c *call) assemble(uid intents.UID) error {
 	endpoint := map[string]any{"url": address, "method": c.op.method}
 	if c.media != "" {
 		endpoint["content_type"] = c.media
+	}
+	if c.accept != "" {
+		endpoint["accept"] = c.accept
 	}
 	c.tree = map[string]any{
 		"intent_uid": uid.String(), "intent_name": title(uid.Name), "description": c.description(), "endpoint": endpoint, "version": uid.Version,

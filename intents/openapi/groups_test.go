@@ -49,7 +49,7 @@ func TestTheReadmeGroupsFindings(t *testing.T) {
 		fmt.Fprintf(&b, "  /p%d: {get: {parameters: [{name: opt_fields, in: query, explode: false, schema: {type: array, items: {}}}]}}\n", i)
 	}
 	for i := range 600 {
-		fmt.Fprintf(&b, "  /q%d: {post: {requestBody: {content: {text/plain: {}}}}}\n", i)
+		fmt.Fprintf(&b, "  /q%d: {post: {requestBody: {content: {application/xml: {}}}}}\n", i)
 	}
 	found := convert(t, []byte(b.String()), openapi.Options{})
 	readme := string(update(t, found, nil).Write[openapi.ReadmeFile])

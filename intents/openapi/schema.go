@@ -197,6 +197,11 @@ func (r *schemaReader) assertions(m, out map[string]any) {
 			out[name] = v
 		}
 	}
+	for _, name := range []string{"contentEncoding", "contentMediaType"} { // what the text holds
+		if s := line(text(m[name]), 200); s != "" && !r.old {
+			out[name] = s
+		}
+	}
 	if flag(m["deprecated"]) {
 		out["deprecated"] = true
 	}

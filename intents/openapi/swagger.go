@@ -6,12 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-)
 
-const (
-	jsonMedia      = "application/json"
-	formMedia      = "application/x-www-form-urlencoded"
-	multipartMedia = "multipart/form-data"
+	"github.com/uimgate/uimgate/intents/openapi/media"
 )
 
 // fromSwagger converts a Swagger 2.0 document to OpenAPI 3.0. Definitions keep their place, so that references to them
@@ -98,7 +94,7 @@ func (s *swagger) operation(op map[string]any, shared []any) map[string]any {
 			out["requestBody"] = map[string]any{"required": p["required"], "content": content(consumes, p["schema"])}
 		case "formData":
 			name := text(p["name"])
-			form[name] = inline(p)
+			form[name] = fileOf(inline(p))
 			if flag(p["required"]) {
 				required = append(required, name)
 			}
@@ -109,12 +105,12 @@ func (s *swagger) operation(op map[string]any, shared []any) map[string]any {
 	}
 	out["parameters"] = parameters
 	if len(form) > 0 {
-		media := formMedia
-		if file || slices.Contains(consumes, multipartMedia) && !slices.Contains(consumes, formMedia) {
-			media = multipartMedia
+		name := media.Form
+		if file || slices.Contains(consumes, media.Multipart) && !slices.Contains(consumes, media.Form) {
+			name = media.Multipart
 		}
 		out["requestBody"] = map[string]any{"required": len(required) > 0, "content": map[string]any{
-			media: map[string]any{"schema": map[string]any{"type": "object", "properties": form, "required": required}},
+			name: map[string]any{"schema": map[string]any{"type": "object", "properties": form, "required": required}},
 		}}
 	}
 	out["responses"] = s.responses(op["responses"], produces)
@@ -142,7 +138,7 @@ func (s *swagger) media(op map[string]any, name string) []string {
 		out = append(out, text(v))
 	}
 	if len(out) == 0 {
-		return []string{jsonMedia}
+		return []string{media.JSON}
 	}
 	return out
 }
@@ -161,16 +157,27 @@ func (s *swagger) responses(v any, produces []string) any {
 		}
 		fresh := map[string]any{"description": a["description"]}
 		if a["schema"] != nil {
-			fresh["content"] = content(produces, a["schema"])
+			fresh["content"] = content(produces, fileOf(a["schema"]))
 		}
 		out[status] = fresh
 	}
 	return out
 }
 
-func content(media []string, schema any) map[string]any {
+// fileOf returns a schema, and that of a file as OpenAPI 3.0 writes it.
+func fileOf(schema any) any {
+	m, ok := schema.(map[string]any)
+	if !ok || m["type"] != "file" {
+		return schema
+	}
+	out := maps.Clone(m)
+	out["type"], out["format"] = "string", "binary"
+	return out
+}
+
+func content(names []string, schema any) map[string]any {
 	out := map[string]any{}
-	for _, m := range media {
+	for _, m := range names {
 		out[m] = map[string]any{"schema": schema}
 	}
 	return out

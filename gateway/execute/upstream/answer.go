@@ -70,6 +70,9 @@ func (u *Upstream) read(ctx context.Context, resp *http.Response, route *Route) 
 	if err != nil {
 		return answer, &ResponseError{Status: answer.Status, Reason: err.Error()}
 	}
+	if route.isContent(answer) {
+		return route.contentOf(ctx, answer, raw)
+	}
 	return decode(ctx, answer, raw)
 }
 

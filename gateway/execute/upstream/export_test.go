@@ -31,3 +31,6 @@ func (p *Prepared) URL() *url.URL { return p.url }
 
 // Body is the body it will be sent with.
 func (p *Prepared) Body() string { return string(p.body) }
+
+// ContentType is the type of its body, where that is of this request.
+func (p *Prepared) ContentType() string { return p.contentType }

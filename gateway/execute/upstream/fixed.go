@@ -52,10 +52,17 @@ func (r *Route) setFixed(f Fixed) error {
 		return err
 	}
 	r.fixedQuery = b.members(f.Query)
-	if r.form {
+	switch r.body {
+	case formBody:
 		r.fixedForm = b.members(f.Body)
+	case multipartBody:
+		r.fixedParts = b.textParts(f.Body)
+	default:
 	}
+	b.fixedFiles()
 	switch {
+	case len(f.Body) > 0 && r.body == bytesBody:
+		return fmt.Errorf("%w: its body is one value, with no place for fixed ones beside it", ErrEndpoint)
 	case len(f.Body) > 0 && !r.hasBody:
 		return fmt.Errorf("%w: a %s has no body for fixed values", ErrEndpoint, r.method)
 	case len(b.violations) > 0:
@@ -76,16 +83,38 @@ func (r *Route) setFixed(f Fixed) error {
 
 // members writes values as members of a query or a form, in the order of their names.
 func (b *builder) members(values map[string]any) string {
+	var s []string
+	for _, m := range b.textParts(values) {
+		s = append(s, url.QueryEscape(m.name)+"="+url.QueryEscape(m.text))
+	}
+	return strings.Join(s, "&")
+}
+
+// A textPart is a member of a form.
+type textPart struct{ name, text string }
+
+func (b *builder) textParts(values map[string]any) []textPart {
 	all := *b
 	all.parameters = values
-	var s []string
+	var out []textPart
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for _, text := range all.texts(name) {
-			s = append(s, url.QueryEscape(name)+"="+url.QueryEscape(text))
+			out = append(out, textPart{name, text})
 		}
 	}
 	b.violations = all.violations
-	return strings.Join(s, "&")
+	return out
+}
+
+// fixedFiles checks that fixed files can be sent.
+func (b *builder) fixedFiles() {
+	for _, name := range slices.Sorted(maps.Keys(b.parameters)) {
+		if b.route.parts[name].Base64 && (b.route.body == multipartBody || b.route.body == bytesBody) {
+			for _, v := range items(b.parameters[name]) {
+				b.part(name, v)
+			}
+		}
+	}
 }
 
 // fixable are headers of ours that a service may want otherwise.

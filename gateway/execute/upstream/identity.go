@@ -24,12 +24,14 @@ type Identity struct {
 // header builds all headers of a request; nothing of the agent's own is among them. Errors: ErrIdentity, that of an access token.
 func (u *Upstream) header(ctx context.Context, p *Prepared, id Identity, executionID string) (http.Header, error) {
 	h := make(http.Header, 12)
-	h["Accept"] = acceptJSON
+	h["Accept"] = p.route.acceptSent
 	h["Accept-Encoding"] = identity
 	h["User-Agent"] = userAgent
 	switch {
 	case !p.route.hasBody:
-	case p.route.form:
+	case p.contentType != "":
+		h["Content-Type"] = []string{p.contentType}
+	case p.route.body == formBody:
 		h["Content-Type"] = formType
 	default:
 		h["Content-Type"] = jsonType

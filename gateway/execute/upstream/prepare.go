@@ -19,6 +19,8 @@ type Prepared struct {
 	route *Route
 	url   *url.URL
 	body  []byte
+	// contentType is of the body where it differs from one request to the next; else empty.
+	contentType string
 }
 
 func (p *Prepared) String() string { return p.route.Template() }
@@ -40,8 +42,8 @@ type Violation struct{ Parameter, Message string }
 // Prepare puts parameters (values as strictjson made them, defaults filled in) into the request. Numbers are
 // written as they were sent. In paths a value must be one plain segment: a string, number or boolean that is
 // not empty, not . or .., and holds no /, \ or control character. In queries and forms arrays become repeated
-// members, objects (and arrays in arrays) JSON text, and null is left out. Path and query together are bounded by
-// 16 KiB. No I/O; parameters is not kept.
+// members, objects (and arrays in arrays) JSON text, and null is left out; so they are in parts, of which there are at most
+// 1000. Path and query together are bounded by 16 KiB. No I/O; parameters is not kept.
 func (r *Route) Prepare(parameters strictjson.Object) (*Prepared, []Violation) {
 	b := builder{route: r, parameters: parameters}
 	for _, name := range parameters.Names() {
@@ -72,7 +74,7 @@ func (r *Route) Prepare(parameters strictjson.Object) (*Prepared, []Violation) {
 	}
 	u := r.upstream
 	return &Prepared{
-		route: r, body: body,
+		route: r, body: body, contentType: b.contentType,
 		url: &url.URL{Scheme: u.scheme, Host: u.host, Path: plain, RawPath: path, RawQuery: query},
 	}, nil
 }
@@ -81,8 +83,10 @@ type builder struct {
 	route      *Route
 	parameters strictjson.Object
 	violations []Violation
-	longest    string // the parameter with the longest text in path or query
-	most       int
+
+	contentType string // of the body, where it is of this request
+	longest     string // the parameter with the longest text in path or query
+	most        int
 }
 
 // escape writes the value of a parameter into the address.
@@ -211,7 +215,12 @@ func (b *builder) body() []byte {
 		maps.Copy(body, b.route.fixed.Body)
 		return b.json("", body)
 	}
-	if b.route.form {
+	switch b.route.body {
+	case multipartBody:
+		return b.multipart()
+	case bytesBody:
+		return b.bytes()
+	case formBody:
 		var s strings.Builder
 		for _, name := range b.route.names {
 			if b.route.placed[name] {
@@ -229,6 +238,7 @@ func (b *builder) body() []byte {
 		}
 		s.WriteString(b.route.fixedForm)
 		return []byte(s.String())
+	default:
 	}
 	if len(b.route.placed) == 0 && b.parameters != nil && len(b.route.fixed.Body) == 0 {
 		return b.json("", b.parameters)

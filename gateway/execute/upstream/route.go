@@ -15,12 +15,18 @@ type Endpoint struct {
 	IntentUID string
 	// URL is the published address, with {name} placeholders in path segments and query values. Empty: the
 	// intent has no endpoint of its own and is posted to Config.Execute.
-	URL         string
-	Method      string   // GET, HEAD, POST, PUT, PATCH or DELETE; empty: POST
-	ContentType string   // application/json or application/x-www-form-urlencoded; empty: the first
-	Parameters  []string // names of the intent's input parameters
-	Fixed       Fixed
-	ErrorWhen   ErrorWhen
+	URL    string
+	Method string // GET, HEAD, POST, PUT, PATCH or DELETE; empty: POST
+	// ContentType is application/json, application/x-www-form-urlencoded, multipart/form-data, or application/octet-stream, where one
+	// parameter is the whole body; empty: the first.
+	ContentType string
+	// Accept are the media types, or ranges such as image/*, that the service's answer may have, in lower case. Answers that are not JSON
+	// become an object with content, content_type and content_encoding. None: JSON.
+	Accept     []string
+	Parameters []string        // names of the intent's input parameters
+	Parts      map[string]Part // how they stand in the last two content types; absent: as text
+	Fixed      Fixed
+	ErrorWhen  ErrorWhen
 	// Unsafe: calling it changes something although the method is GET or HEAD, so it is not repeated.
 	Unsafe bool
 }
@@ -37,7 +43,11 @@ type Route struct {
 	declared   map[string]bool // all parameters
 	placed     map[string]bool // parameters with a placeholder
 	execute    bool            // the core body {"intent_uid","parameters"}
-	form       bool
+	body       bodyKind
+	parts      map[string]Part
+	content    string   // of bytesBody: the parameter that is the body
+	accept     []string // of Endpoint
+	acceptSent []string
 	hasBody    bool
 	safe       bool
 	repeatable bool
@@ -47,6 +57,7 @@ type Route struct {
 	fixedHeader http.Header
 	fixedQuery  string // escaped
 	fixedForm   string
+	fixedParts  []textPart
 	errorWhen   ErrorWhen
 	secrets     []string // among the fixed values: never to appear in a message
 }
@@ -67,6 +78,7 @@ func (u *Upstream) Route(e Endpoint) (*Route, error) {
 	r := &Route{
 		upstream: u, intent: e.IntentUID, names: slices.Clone(e.Parameters),
 		errorWhen: e.ErrorWhen, declared: map[string]bool{}, placed: map[string]bool{},
+		parts: e.Parts, accept: e.Accept, acceptSent: acceptHeader(e.Accept),
 	}
 	for _, name := range e.Parameters {
 		if r.declared[name] {
@@ -94,7 +106,10 @@ func (r *Route) setWay(e Endpoint) error {
 	if err := r.setMethod(e); err != nil {
 		return err
 	}
-	return r.setURL(e)
+	if err := r.setURL(e); err != nil {
+		return err
+	}
+	return r.checkParts()
 }
 
 // Template is the method and the path as the intent has them, without values: fit for logs.
@@ -154,28 +169,42 @@ func (r *Route) setMethod(e Endpoint) error {
 	}
 	r.safe = !e.Unsafe && (r.method == http.MethodGet || r.method == http.MethodHead)
 	r.repeatable = r.safe || r.upstream.cfg.IdempotencyHeader != ""
-	form, err := isForm(e.ContentType)
-	r.form = form
+	var err error
+	r.body, err = bodyOf(e.ContentType)
 	return err
 }
 
-func isForm(contentType string) (bool, error) {
+// A bodyKind is how parameters are written into a body.
+type bodyKind int
+
+const (
+	jsonBody bodyKind = iota
+	formBody
+	multipartBody
+	bytesBody
+)
+
+func bodyOf(contentType string) (bodyKind, error) {
 	if contentType == "" {
-		return false, nil
+		return jsonBody, nil
 	}
 	media, parameters, err := mime.ParseMediaType(contentType)
 	charset := parameters["charset"]
 	delete(parameters, "charset")
 	if err == nil && len(parameters) == 0 && (charset == "" || strings.EqualFold(charset, "utf-8")) {
 		switch media {
-		case "application/json":
-			return false, nil
+		case jsonMedia:
+			return jsonBody, nil
 		case "application/x-www-form-urlencoded":
-			return true, nil
+			return formBody, nil
+		case "multipart/form-data":
+			return multipartBody, nil
+		case bytesMedia:
+			return bytesBody, nil
 		}
 	}
-	return false, fmt.Errorf("%w: the content type is %q; use application/json or application/x-www-form-urlencoded",
-		ErrEndpoint, contentType)
+	return jsonBody, fmt.Errorf("%w: the content type is %q; use application/json, application/x-www-form-urlencoded, multipart/form-data or %s",
+		ErrEndpoint, contentType, bytesMedia)
 }
 
 func (r *Route) setURL(e Endpoint) error {

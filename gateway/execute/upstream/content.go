@@ -1,0 +1,92 @@
+package upstream
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/internal/memory"
+)
+
+// The members of the tree that is made of an answer that is a file or a text.
+const (
+	contentMember  = "content"          // text, or base64 (RFC 4648 section 4) of the bytes
+	typeMember     = "content_type"     // media type in lower case without parameters
+	encodingMember = "content_encoding" // base64 where content is; else absent
+)
+
+const (
+	jsonMedia  = "application/json"
+	bytesMedia = "application/octet-stream"
+)
+
+// acceptHeader is what is sent as Accept.
+func acceptHeader(accept []string) []string {
+	if len(accept) == 0 {
+		return acceptJSON
+	}
+	return []string{strings.Join(accept, ", ")}
+}
+
+// isContent reports whether a 2xx answer is passed on as content: where the endpoint's Accept says so of more than JSON, and the answer
+// is no JSON that it names, too.
+func (r *Route) isContent(a Answer) bool {
+	if len(r.accept) == 0 || r.method == http.MethodHead || a.Status == http.StatusNoContent || a.Status == http.StatusResetContent {
+		return false
+	}
+	// A service that says no with 200 says it in JSON.
+	mayBeJSON := slices.ContainsFunc(r.accept, isJSON) || r.errorWhen.Pointer != ""
+	return !mayBeJSON || !isJSON(a.ContentType)
+}
+
+// contentOf makes a tree of an answer that is a file or a text. Bytes of an unknown type may be of any that was asked for; HTML must have
+// been asked for by name, since it is mostly the page of a login or an error.
+func (r *Route) contentOf(ctx context.Context, answer Answer, raw []byte) (Answer, error) {
+	unusable := func(reason string) (Answer, error) {
+		return Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType},
+			&ResponseError{Status: answer.Status, Reason: reason}
+	}
+	media, asText := answer.ContentType, false
+	if media == "" || media == "binary/octet-stream" {
+		media = bytesMedia
+	}
+	fits := media == bytesMedia
+	for _, limits := range r.accept {
+		named := inRange(media, limits) && (limits != "*/*" || !isHTML(media))
+		fits = fits || named || limits == bytesMedia && !isHTML(media)
+		asText = asText || isText(media) && isText(limits) && named
+	}
+	if !fits {
+		return unusable("it is " + media + ", not " + strings.Join(r.accept, ", "))
+	}
+	body := map[string]any{typeMember: media}
+	if asText && utf8.Valid(raw) {
+		body[contentMember] = string(raw)
+	} else {
+		if memory.Of(ctx).Wait(ctx, 2*int64(base64.StdEncoding.EncodedLen(len(raw)))) != nil {
+			return unusable(errNoMemory.Error())
+		}
+		body[contentMember], body[encodingMember] = base64.StdEncoding.EncodeToString(raw), "base64"
+	}
+	answer.Raw, answer.Body = raw, body
+	return answer, nil
+}
+
+func isHTML(media string) bool { return media == "text/html" || media == "application/xhtml+xml" }
+
+func isJSON(media string) bool {
+	return media == jsonMedia || media == "text/json" || strings.HasSuffix(media, "+json")
+}
+
+// isText reports whether content of this type is text, as far as it is UTF-8. What only ends in +json or +xml is.
+func isText(media string) bool {
+	switch media {
+	case "application/xml", "application/x-ndjson", "application/yaml", "application/x-yaml", "application/sql", "application/graphql":
+		return true
+	default:
+		return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+xml") || isJSON(media)
+	}
+}

@@ -1,0 +1,237 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A Part says how the value of a parameter is written into a body of multipart/form-data, or as the whole of one of
+// application/octet-stream.
+type Part struct {
+	// Base64: the value is base64 (RFC 4648 section 4, with padding, without line breaks) of the bytes to send, which are a file.
+	Base64 bool
+	// MediaType is sent with the value. Several with commas between them, or ranges such as image/*: the one that the bytes seem to be,
+	// else the first of them. Empty: application/octet-stream for bytes, application/json for lists and objects, none for texts.
+	MediaType string
+}
+
+const (
+	// maxParts bounds the parts of one request: each costs about 200 bytes beside its value.
+	maxParts = 1000
+	// maxFileName bounds what a file's name has of its parameter's, in bytes.
+	maxFileName = 64
+)
+
+const badBase64 = "must be base64 (RFC 4648 section 4) with padding and without line breaks"
+
+// checkParts checks the media types of parts, and that a body that is one value has one parameter.
+func (r *Route) checkParts() error {
+	if !r.hasBody || r.body != multipartBody && r.body != bytesBody {
+		return nil
+	}
+	for name, part := range r.parts {
+		for _, one := range mediaTypes(part.MediaType) {
+			if _, _, err := mime.ParseMediaType(one); err != nil || !strings.Contains(one, "/") || !isHeaderValue(one) {
+				return fmt.Errorf("%w: the contentMediaType of %q is no media type", ErrEndpoint, name)
+			}
+		}
+	}
+	if r.body != bytesBody {
+		return nil
+	}
+	count := 0
+	for _, name := range r.names {
+		if !r.placed[name] {
+			r.content = name
+			count++
+		}
+	}
+	if count != 1 {
+		return fmt.Errorf("%w: the content type %s wants one parameter that is the whole body, and there are %d without a place in the URL",
+			ErrEndpoint, bytesMedia, count)
+	}
+	return nil
+}
+
+// bytes is a body that is the value of one parameter.
+func (b *builder) bytes() []byte {
+	name := b.route.content
+	b.contentType = bytesMedia
+	v := b.parameters[name]
+	if v == nil {
+		return nil
+	}
+	data, media := b.part(name, v)
+	if media != "" {
+		b.contentType = media
+	}
+	return data
+}
+
+// multipart is a body of RFC 7578. Files come last: some services want to know the rest before.
+func (b *builder) multipart() []byte {
+	var buf bytes.Buffer
+	w := multipart.NewWriter(&buf)
+	count := 0
+	write := func(name string, data []byte, media string, file bool) {
+		if count++; count > maxParts {
+			return
+		}
+		h := textproto.MIMEHeader{}
+		disposition := `form-data; name="` + inQuotes(name) + `"`
+		if file {
+			disposition += `; filename="` + fileName(name, media) + `"`
+		}
+		h["Content-Disposition"] = []string{disposition}
+		if media != "" {
+			h["Content-Type"] = []string{media}
+		}
+		if part, err := w.CreatePart(h); err == nil { // a Buffer refuses nothing
+			_, _ = part.Write(data)
+		}
+	}
+	for _, member := range b.route.fixedParts {
+		write(member.name, []byte(member.text), "", false)
+	}
+	for _, files := range []bool{false, true} {
+		for _, name := range b.route.names {
+			if b.route.placed[name] || b.route.parts[name].Base64 != files {
+				continue
+			}
+			for _, v := range items(b.parameters[name]) {
+				if count >= maxParts {
+					b.violate(name, fmt.Sprintf("makes the request of more than %d parts", maxParts))
+					break
+				}
+				data, media := b.part(name, v)
+				write(name, data, media, files)
+			}
+		}
+	}
+	b.contentType = w.FormDataContentType()
+	_ = w.Close()
+	return buf.Bytes()
+}
+
+// items are the values of a list, or the value: none for null.
+func items(v any) []any {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	var out []any
+	for _, item := range list {
+		if item != nil {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// part is what is sent of one value, and as what.
+func (b *builder) part(name string, v any) (data []byte, media string) {
+	p := b.route.parts[name]
+	if p.Base64 {
+		text, ok := v.(string)
+		data, err := base64.StdEncoding.Strict().DecodeString(text)
+		if !ok || err != nil || strings.ContainsAny(text, "\r\n") {
+			b.violate(name, badBase64)
+			return nil, ""
+		}
+		return data, typeOf(p.MediaType, data)
+	}
+	data = []byte(b.text(name, v))
+	if p.MediaType != "" {
+		return data, typeOf(p.MediaType, data)
+	}
+	if _, ok := strictjson.ScalarText(v); !ok {
+		media = "application/json"
+	}
+	return data, media
+}
+
+func mediaTypes(declared string) []string {
+	var out []string
+	for one := range strings.SplitSeq(declared, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// typeOf chooses among the media types declared.
+func typeOf(declared string, data []byte) string {
+	all := mediaTypes(declared)
+	if len(all) == 1 && !strings.Contains(all[0], "*") {
+		return all[0]
+	}
+	seems, _, _ := mime.ParseMediaType(http.DetectContentType(data))
+	first := bytesMedia
+	for _, one := range slices.Backward(all) {
+		if inRange(seems, one) {
+			return seems
+		}
+		if !strings.Contains(one, "*") {
+			first = one
+		}
+	}
+	return first
+}
+
+// inRange reports whether a media type is that of a range such as image/*, or within it. Both are in lower case.
+func inRange(media, limits string) bool {
+	if limits, _, err := mime.ParseMediaType(limits); err == nil {
+		whole, isAll := strings.CutSuffix(limits, "*")
+		return media == limits || limits == "*/*" || isAll && strings.HasPrefix(media, whole)
+	}
+	return false
+}
+
+var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// inQuotes writes a name within quotation marks: RFC 9110 section 5.6.4.
+func inQuotes(name string) string {
+	return quotes.Replace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, name))
+}
+
+// extensions are those of files whose services look at them.
+var extensions = map[string]string{
+	"application/pdf": ".pdf", "application/zip": ".zip", "application/gzip": ".gz", "application/json": ".json",
+	"application/xml": ".xml", "text/xml": ".xml", "text/csv": ".csv", "text/plain": ".txt", "image/png": ".png", "image/jpeg": ".jpg",
+	"image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg", "audio/mpeg": ".mp3", "audio/wav": ".wav", "video/mp4": ".mp4",
+}
+
+// fileName makes a name of a file: letters, digits, - and _ of the parameter's, and the extension of its type.
+func fileName(parameter, media string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_') {
+			return r
+		}
+		return '_'
+	}, parameter)
+	plain = plain[:min(len(plain), maxFileName)]
+	if strings.Trim(plain, "_") == "" {
+		plain = "file"
+	}
+	kind, _, _ := mime.ParseMediaType(media)
+	if extension, ok := extensions[kind]; ok {
+		return plain + extension
+	}
+	return plain + ".bin"
+}

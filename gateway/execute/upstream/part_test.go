@@ -1,0 +1,321 @@
+package upstream_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/store"
+)
+
+const png = "\x89PNG\r\n\x1a\n and more"
+
+// partsOf lists the parts of a request: name, file, type, value.
+func partsOf(r *http.Request) ([]string, error) {
+	media, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/form-data" {
+		data, err := io.ReadAll(r.Body)
+		return []string{r.Header.Get("Content-Type") + " " + string(data)}, err
+	}
+	var out []string
+	for reader := multipart.NewReader(r.Body, parameters["boundary"]); ; {
+		part, err := reader.NextPart()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		data, err := io.ReadAll(part)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, strings.Join([]string{part.FormName(), part.FileName(), part.Header.Get("Content-Type"), string(data)}, "|"))
+	}
+}
+
+// What arrives of a body in parts, or of one that is a file, and what is refused before.
+func TestBodiesOfFiles(t *testing.T) {
+	got := make(chan []string, 1)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		parts, err := partsOf(r)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- parts
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(service.Close)
+	u := open(t, config(t, service.URL))
+	const multi, whole = "multipart/form-data", "application/octet-stream"
+	b64 := base64.StdEncoding.EncodeToString
+	file := map[string]upstream.Part{"a": {Base64: true}}
+	for name, tt := range map[string]struct {
+		contentType string
+		parts       map[string]upstream.Part
+		fixed       upstream.Fixed
+		in          string
+		want        []string
+		refused     string // what is said about a
+	}{
+		"text, number and object": {
+			multi, nil,
+			upstream.Fixed{},
+			`{"a":"é\r\n--x","b":1.50,"c":{"k":[1]}}`,
+			[]string{"a|||é\r\n--x", "b|||1.50", `c||application/json|{"k":[1]}`},
+			"",
+		},
+		"a list and null": {multi, nil, upstream.Fixed{}, `{"a":["x",null,{"k":1}],"b":null}`, []string{"a|||x", `a||application/json|{"k":1}`}, ""},
+		"a file comes last": {
+			multi, file, upstream.Fixed{}, `{"a":"` + b64([]byte(png)) + `","b":"x"}`, []string{"b|||x", "a|a.bin|application/octet-stream|" + png}, "",
+		},
+		"of a type": {
+			multi,
+			map[string]upstream.Part{"a": {Base64: true, MediaType: "image/png"}, "b": {MediaType: "text/csv; charset=utf-8"}},
+			upstream.Fixed{},
+			`{"a":["AA==",""],"b":"1,2"}`,
+			[]string{"b||text/csv; charset=utf-8|1,2", "a|a.png|image/png|\x00", "a|a.png|image/png|"},
+			"",
+		},
+		"of one of several types": {
+			multi,
+			map[string]upstream.Part{"a": {Base64: true, MediaType: "image/jpeg, image/png"}},
+			upstream.Fixed{},
+			`{"a":["` + b64([]byte(png)) + `","AA=="]}`,
+			[]string{"a|a.png|image/png|" + png, "a|a.jpg|image/jpeg|\x00"},
+			"",
+		},
+		"of a range of types": {
+			multi,
+			map[string]upstream.Part{"a": {Base64: true, MediaType: "image/*"}},
+			upstream.Fixed{},
+			`{"a":["` + b64([]byte(png)) + `","AA=="]}`,
+			[]string{"a|a.png|image/png|" + png, "a|a.bin|application/octet-stream|\x00"},
+			"",
+		},
+		"fixed members": {
+			multi, file,
+			upstream.Fixed{Body: map[string]any{`to"ken`: "s"}, Parameters: map[string]any{"b": "own"}},
+			`{"a":"AA=="}`,
+			[]string{`to"ken|||s`, "b|||own", "a|a.bin|application/octet-stream|\x00"},
+			"",
+		},
+		"no part":             {multi, nil, upstream.Fixed{}, `{}`, nil, ""},
+		"the whole body":      {whole, file, upstream.Fixed{}, `{"a":"` + b64([]byte(png)) + `"}`, []string{whole + " " + png}, ""},
+		"a whole text":        {whole, map[string]upstream.Part{"a": {MediaType: "text/csv"}}, upstream.Fixed{}, `{"a":"1,2"}`, []string{"text/csv 1,2"}, ""},
+		"no whole body":       {whole, file, upstream.Fixed{}, `{}`, []string{whole + " "}, ""},
+		"no base64":           {multi, file, upstream.Fixed{}, `{"a":"canary!"}`, nil, "base64"},
+		"without padding":     {multi, file, upstream.Fixed{}, `{"a":"AA"}`, nil, "padding"},
+		"bits left":           {multi, file, upstream.Fixed{}, `{"a":"AB=="}`, nil, "base64"},
+		"with a line break":   {whole, file, upstream.Fixed{}, `{"a":"AAAA\r\nAA=="}`, nil, "without line breaks"},
+		"base64url":           {whole, file, upstream.Fixed{}, `{"a":"_-=="}`, nil, "base64"},
+		"a number":            {multi, file, upstream.Fixed{}, `{"a":1}`, nil, "base64"},
+		"more parts than may": {multi, nil, upstream.Fixed{}, `{"a":[0` + strings.Repeat(",0", 1000) + `]}`, nil, "more than 1000 parts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := upstream.Endpoint{
+				IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", ContentType: tt.contentType,
+				Parameters: []string{"a", "b", "c"}, Parts: tt.parts, Fixed: tt.fixed,
+			}
+			if tt.contentType == whole {
+				e.URL += "?b={b}&c={c}"
+			}
+			r, err := u.Route(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, err := strictjson.DecodeObject([]byte(tt.in))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, violations := r.Prepare(in)
+			if tt.refused != "" {
+				if len(violations) != 1 || violations[0].Parameter != "a" || !strings.Contains(violations[0].Message, tt.refused) ||
+					strings.Contains(violations[0].Message, "canary") {
+					t.Errorf("%v, want %q about a", violations, tt.refused)
+				}
+				return
+			}
+			if _, _, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil {
+				t.Fatal(violations, err)
+			}
+			if diff := cmp.Diff(tt.want, <-got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestBodiesOfFilesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	u := open(t, config(t, "http://10.0.0.9:9000"))
+	for want, e := range map[string]upstream.Endpoint{
+		"there are 2":               {ContentType: "application/octet-stream"},
+		"no place for fixed":        {ContentType: "application/octet-stream", URL: "?b={b}", Fixed: upstream.Fixed{Body: map[string]any{"x": "y"}}},
+		`contentMediaType of "a"`:   {ContentType: "multipart/form-data", Parts: map[string]upstream.Part{"a": {MediaType: "image"}}},
+		`contentMediaType of "b"`:   {ContentType: "multipart/form-data", Parts: map[string]upstream.Part{"b": {MediaType: "a/b; c=\"\r\nX: y\""}}},
+		"fixed value of a must be":  {ContentType: "multipart/form-data", Parts: map[string]upstream.Part{"a": {Base64: true}}, Fixed: upstream.Fixed{Parameters: map[string]any{"a": "canary"}}},
+		"multipart/form-data or ap": {ContentType: "multipart/mixed"},
+	} {
+		e.IntentUID, e.URL, e.Parameters = "shop.example:try:v1", "https://shop.example/try"+e.URL, []string{"a", "b"}
+		if _, err := u.Route(e); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// What becomes of answers that are no JSON.
+func TestAnswersThatAreContent(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		accept  string
+		answer  string // status, type, body, with | between
+		want    string // of the tree, as JSON; or of the error
+		outcome store.Outcome
+	}{
+		"a file":                  {"application/pdf", "200|application/pdf; x=y|\x00\xff", `{"content":"AP8=","content_encoding":"base64","content_type":"application/pdf"}`, store.Done},
+		"an empty file":           {"application/pdf", "200|application/pdf|", `{"content":"","content_encoding":"base64","content_type":"application/pdf"}`, store.Done},
+		"no content":              {"application/pdf", "204|application/pdf|", `{}`, store.Done},
+		"of a range":              {"image/*", "200|image/png|x", `{"content":"eA==","content_encoding":"base64","content_type":"image/png"}`, store.Done},
+		"of no type":              {"image/*", "200||x", `{"content":"eA==","content_encoding":"base64","content_type":"application/octet-stream"}`, store.Done},
+		"any bytes":               {"application/octet-stream", "200|text/csv|x", `{"content":"eA==","content_encoding":"base64","content_type":"text/csv"}`, store.Done},
+		"a file that is JSON":     {"application/octet-stream", "200|application/json|{}", `{"content":"e30=","content_encoding":"base64","content_type":"application/json"}`, store.Done},
+		"a text":                  {"text/csv", "200|text/csv; charset=utf-8|é,1", `{"content":"é,1","content_type":"text/csv"}`, store.Done},
+		"a text of a range":       {"text/*", "200|text/plain|", `{"content":"","content_type":"text/plain"}`, store.Done},
+		"HTML that was asked for": {"text/html", "200|text/html|p", `{"content":"p","content_type":"text/html"}`, store.Done},
+		"a text that is no UTF-8": {"text/plain", "200|text/plain|\xff", `{"content":"/w==","content_encoding":"base64","content_type":"text/plain"}`, store.Done},
+		"XML":                     {"application/atom+xml", "200|application/atom+xml|a", `{"content":"a","content_type":"application/atom+xml"}`, store.Done},
+		"JSON beside":             {"application/json, text/csv", "200|application/json|{\"a\":1}", `{"a":1}`, store.Done},
+		"another type":            {"application/pdf", "200|image/png|canary", "it is image/png, not application/pdf", store.Done},
+		"JSON instead":            {"application/pdf", "200|application/json|{}", "it is application/json, not application/pdf", store.Done},
+		"a login page":            {"*/*", "200|text/html|<p>", "it is text/html, not */*", store.Done},
+		"too long":                {"application/pdf", "200|application/pdf|" + strings.Repeat("x", 2000), "longer than max_response", store.Done},
+		"a refusal":               {"application/pdf", `404|application/json|{"message":"no such file"}`, "no such file", store.Failed},
+		"JSON by default":         {"", "200|application/pdf|x", "not acceptable JSON", store.Done},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			accepted := make(chan string, 1)
+			service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				accepted <- r.Header.Get("Accept")
+				part := strings.SplitN(tt.answer, "|", 3)
+				w.Header()["Content-Type"] = nil
+				if part[1] != "" {
+					w.Header().Set("Content-Type", part[1])
+				}
+				status := 0
+				_, _ = fmt.Sscan(part[0], &status)
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, part[2])
+			}))
+			t.Cleanup(service.Close)
+			cfg := config(t, service.URL)
+			cfg.MaxResponse = 1000
+			u := open(t, cfg)
+			e := upstream.Endpoint{IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: "GET"}
+			if tt.accept != "" {
+				e.Accept = strings.Split(tt.accept, ", ")
+			}
+			r, err := u.Route(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, _ := r.Prepare(nil)
+			answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
+			got, _ := json.Marshal(answer.Body)
+			text := string(got)
+			if err != nil {
+				text = fmt.Sprintf("%+v", err)
+				if refused, ok := errors.AsType[*upstream.RejectedError](err); ok {
+					text = refused.Message
+				}
+			}
+			if !strings.Contains(text, tt.want) || err == nil && text != tt.want || outcome != tt.outcome {
+				t.Errorf("%s %s, want %s", outcome, text, tt.want)
+			}
+			want := tt.accept
+			if want == "" {
+				want = "application/json"
+			}
+			if sent := <-accepted; sent != want {
+				t.Errorf("Accept: %s, want %s", sent, want)
+			}
+		})
+	}
+}
+
+// FuzzParts: whatever names and values a body in parts has, it is read as the parts that were sent, and files have safe names.
+func FuzzParts(f *testing.F) {
+	for _, s := range []string{`"x"`, `"AA=="`, `["AA==",null,1]`, `{"k":"\r\n--b"}`, `"\r\n\r\n"`} {
+		f.Add("a", "image/png", true, s)
+		f.Add("na\"me\\é\r\nX: y", "image/*, text/plain", false, s)
+	}
+	u, err := upstream.New(config(f, "http://10.0.0.9:9000"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, name, media string, file bool, in string) {
+		e := upstream.Endpoint{
+			IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", ContentType: "multipart/form-data", Parameters: []string{name},
+			Parts: map[string]upstream.Part{name: {Base64: file, MediaType: media}},
+		}
+		r, err := u.Route(e)
+		if err != nil {
+			return
+		}
+		value, err := strictjson.Decode([]byte(in))
+		if err != nil {
+			return
+		}
+		sent := 1
+		if list, ok := value.([]any); ok {
+			sent = 0
+			for _, v := range list {
+				if v != nil {
+					sent++
+				}
+			}
+		} else if value == nil {
+			sent = 0
+		}
+		p, violations := r.Prepare(map[string]any{name: value})
+		if (p == nil) == (violations == nil) {
+			t.Fatalf("%v, %v", p, violations)
+		}
+		if p == nil {
+			return
+		}
+		_, parameters, err := mime.ParseMediaType(p.ContentType())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for reader := multipart.NewReader(strings.NewReader(p.Body()), parameters["boundary"]); ; sent-- {
+			part, err := reader.NextRawPart()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(part.Header) > 2 || strings.Trim(part.FileName(), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") != "" ||
+				(part.FileName() != "") != file {
+				t.Fatalf("%v", part.Header)
+			}
+		}
+		if sent != 0 {
+			t.Fatalf("%d parts too few", sent)
+		}
+	})
+}

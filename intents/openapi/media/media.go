@@ -1,0 +1,221 @@
+// Package media reads what an OpenAPI document says of bodies and answers that are no JSON: files, texts, and forms in parts. Schemas
+// are trees, as the importer has made them for parameters.
+package media
+
+import (
+	"encoding/json"
+	"maps"
+	"mime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The content types that an endpoint's body may have.
+const (
+	JSON      = "application/json"
+	Form      = "application/x-www-form-urlencoded"
+	Multipart = "multipart/form-data"
+	Bytes     = "application/octet-stream" // one value is the whole body
+)
+
+const (
+	// MaxFile is the maxLength of a file in a call, in characters of base64, where the document has none: with other parameters it
+	// stays within the default of server.max_body.
+	MaxFile  = 1_000_000
+	maxTypes = 20 // of one answer
+	maxType  = 100
+)
+
+// IsBytes reports whether a schema is that of bytes: format binary, or in OpenAPI 3.1 a contentMediaType that is not of a text, and no
+// contentEncoding, which would be that of the text to send. Old documents, before 3.1, know only the first.
+func IsBytes(schema map[string]any, old bool) bool {
+	inner := withoutNull(schema)
+	if t := inner["type"]; t != nil && t != "string" && !slices.Contains(list(t), any("string")) {
+		return false
+	}
+	if inner["format"] == "binary" {
+		return true
+	}
+	kind, known := inner["contentMediaType"].(string)
+	return !old && known && inner["contentEncoding"] == nil && !isText(base(kind))
+}
+
+// IsPart is IsBytes for a part of a form: since OpenAPI 3.1, one without any type is a file, too.
+func IsPart(schema map[string]any, old bool) bool {
+	if IsBytes(schema, old) {
+		return true
+	}
+	for name := range schema {
+		if name != "description" && name != "deprecated" {
+			return false
+		}
+	}
+	return !old
+}
+
+// Part is the schema of a parameter that is sent as a part, or as the whole body; declared is its media type where the document has one
+// beside the schema, or several with commas between them.
+func Part(schema map[string]any, declared string, old bool) map[string]any {
+	if items, ok := schema["items"].(map[string]any); ok && !IsPart(schema, old) {
+		out := maps.Clone(schema)
+		out["items"] = Part(items, declared, old)
+		return out
+	}
+	if IsPart(schema, old) {
+		return file(schema, declared)
+	}
+	if schema["contentEncoding"] == "base64" { // the text that is sent is base64; in an intent, the bytes would be
+		schema = maps.Clone(schema)
+		delete(schema, "contentEncoding")
+		schema["format"] = "byte"
+	}
+	own, _ := schema["contentMediaType"].(string)
+	if declared = types(declared); declared == "" {
+		declared = types(own)
+	}
+	kind := base(declared)
+	if own == "" && (kind == "" || kind == "text/plain" || kind == JSON && schema["type"] == "object") {
+		return schema
+	}
+	out := maps.Clone(schema)
+	if out["contentMediaType"] = declared; declared == "" {
+		delete(out, "contentMediaType")
+	}
+	return out
+}
+
+// types keeps what is a media type of a list with commas.
+func types(declared string) string {
+	var out []string
+	for one := range strings.SplitSeq(declared, ",") {
+		if base(one) != "" {
+			out = append(out, strings.TrimSpace(one))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// file is the schema of a file in a call: base64.
+func file(schema map[string]any, declared string) map[string]any {
+	inner := withoutNull(schema)
+	out := map[string]any{"type": "string", "contentEncoding": "base64", "maxLength": json.Number(strconv.Itoa(MaxFile))}
+	if own, ok := inner["contentMediaType"].(string); types(declared) == "" && ok {
+		declared = own
+	}
+	declared = types(declared)
+	if base(declared) != "" && base(declared) != Bytes {
+		out["contentMediaType"] = declared
+	}
+	if n, ok := inner["maxLength"].(json.Number); ok { // of bytes
+		if most, err := n.Int64(); err == nil && most > 0 && most < 1<<30 {
+			out["maxLength"] = json.Number(strconv.FormatInt((most+2)/3*4, 10))
+		}
+	}
+	words := "A file, as base64 (RFC 4648, with padding)."
+	if d, ok := inner["description"].(string); ok && d != "" {
+		words = d + "\n\n" + words
+	}
+	out["description"] = words
+	if schema["deprecated"] == true {
+		out["deprecated"] = true
+	}
+	return out
+}
+
+// withoutNull is what a schema is beside null.
+func withoutNull(schema map[string]any) map[string]any {
+	all := list(schema["anyOf"])
+	if len(all) != 2 {
+		return schema
+	}
+	for i, v := range all {
+		if m, ok := v.(map[string]any); ok && m["type"] == "null" {
+			inner, _ := all[1-i].(map[string]any)
+			return inner
+		}
+	}
+	return schema
+}
+
+// Body returns the content type of a body that is one file or text, and the media types to send with it; ok is whether it can be sent.
+// A text has no schema but that of a string.
+func Body(names []string, schema map[string]any, old bool) (declared string, text, ok bool) {
+	var files, texts []string
+	for _, name := range names {
+		switch kind := base(name); {
+		case kind == "":
+		case kind == "text/plain" || kind == "text/csv" || kind == "text/markdown":
+			texts = append(texts, name)
+		case kind == Bytes || kind == "*/*" || isFile(kind):
+			files = append(files, kind)
+		}
+	}
+	isString := len(schema) == 0 || schema["type"] == "string"
+	switch {
+	case len(files) > 0 && (isString || IsBytes(schema, old)):
+		if slices.Contains(files, Bytes) || slices.Contains(files, "*/*") {
+			return "", false, true
+		}
+		return strings.Join(files, ", "), false, true
+	case len(texts) > 0 && isString && !IsBytes(schema, old):
+		return texts[0], true, true
+	case len(texts) > 0 && IsBytes(schema, old):
+		return texts[0], false, true
+	default:
+		return "", false, false
+	}
+}
+
+// Accept returns what of the media types of an answer can be passed on as content: no pages, streams and parts. text is whether all of
+// these are texts; none whether all of them are files.
+func Accept(names []string) (accept []string, text, none bool) {
+	text, none = true, true
+	for _, name := range names {
+		kind := base(name)
+		switch {
+		case kind == "" || len(kind) > maxType || len(accept) == maxTypes || slices.Contains(accept, kind):
+			continue
+		case kind == "text/html" || kind == "application/xhtml+xml" || kind == "text/event-stream" || strings.HasPrefix(kind, "multipart/"):
+			continue
+		}
+		accept = append(accept, kind)
+		text, none = text && isText(kind), none && !isText(kind)
+	}
+	return accept, text, none
+}
+
+// base is a media type, or a range such as image/*, in lower case without parameters; empty where it is none.
+func base(name string) string {
+	kind, _, err := mime.ParseMediaType(strings.TrimSpace(strings.Split(name, ",")[0]))
+	major, minor, ok := strings.Cut(kind, "/")
+	if err != nil || !ok || major == "" || minor == "" || strings.Contains(kind, "'") {
+		return ""
+	}
+	return kind
+}
+
+func isFile(kind string) bool {
+	switch kind {
+	case "application/pdf", "application/zip", "application/gzip", "application/x-tar":
+		return true
+	default:
+		return strings.HasPrefix(kind, "image/") || strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/")
+	}
+}
+
+// isText: content of these types is passed on as text.
+func isText(kind string) bool {
+	switch kind {
+	case "application/xml", "application/x-ndjson", "application/yaml", "application/x-yaml", "application/sql", "application/graphql",
+		JSON:
+		return true
+	default:
+		return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+json")
+	}
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
