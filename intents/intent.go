@@ -35,6 +35,8 @@ type Intent struct {
 	inputs map[string]int
 	known  []string // names of Inputs, in order
 	hidden []Parameter
+
+	declared map[string]bool // members of answers, by declaredMembers
 }
 
 // An Endpoint is where an intent is executed, as the operator publishes it. URL may hold {name}

@@ -53,6 +53,28 @@ func (b *builder) parameters(at string, v any, names []string, inputs bool) []Pa
 	return out
 }
 
+// credentials are names of parameters in lower case, without separators, whose values are mostly the operator's and not the agents'.
+var credentials = func() map[string]bool {
+	out := map[string]bool{}
+	for name := range strings.FieldsSeq(`secret clientid clientsecret apikey apisecret apitoken accesstoken authtoken bearertoken authkey appid
+		appkey appsecret privatekey subscriptionkey token authorization accountsid`) {
+		out[name] = true
+	}
+	return out
+}()
+
+// IsCredential reports whether a parameter of this name mostly has a value that is the operator's to give: a secret, or the
+// account it belongs to.
+func IsCredential(name string) bool {
+	bare := BareName(name)
+	return credentials[bare] || credentials[strings.TrimPrefix(bare, "x")]
+}
+
+// BareName is a name in lower case without separators: api_key, Api-Key and apiKey are one.
+func BareName(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
+}
+
 func (b *builder) named(at, name string) bool {
 	if name == "" || len(name) > maxParamName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		b.hard("parameters", at, "a parameter needs a name of 1 to %d bytes without control characters", maxParamName)

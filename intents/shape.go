@@ -122,29 +122,34 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 		}
 	}
 	f.Output = shaped
-	if isObject {
+	if isObject && i.declared != nil {
 		i.noteUndeclared(&f, object)
 	}
 	return f, nil
 }
 
-// noteUndeclared finds the members of an answer that no output is found at.
-func (i *Intent) noteUndeclared(f *Fitted, answer strictjson.Object) {
-	declared := make(map[string]bool, len(i.Outputs))
-	for n := range i.Outputs {
-		p := &i.Outputs[n]
+// declaredMembers are those of an answer that outputs are found at or inside; nil where one is the whole answer.
+func declaredMembers(outputs []Parameter) map[string]bool {
+	declared := make(map[string]bool, len(outputs))
+	for n := range outputs {
+		p := &outputs[n]
 		name := p.Name
+		if p.HasFrom && p.From == "" {
+			return nil
+		}
 		if p.HasFrom {
 			name, _, _ = strings.Cut(strings.TrimPrefix(p.From, "/"), "/")
 			name = strictjson.Unescape(name)
 		}
-		if p.HasFrom && p.From == "" { // the whole answer
-			return
-		}
 		declared[name] = true
 	}
+	return declared
+}
+
+// noteUndeclared finds the members of an answer that no output is found at.
+func (i *Intent) noteUndeclared(f *Fitted, answer strictjson.Object) {
 	for name := range answer {
-		if !declared[name] {
+		if !i.declared[name] {
 			f.Undeclared = append(f.Undeclared, name)
 		}
 	}

@@ -323,3 +323,36 @@ func TestSchemas(t *testing.T) {
 		t.Error("no outputs, no schema")
 	}
 }
+
+// One list of names, however they are written, says which parameters are the operator's.
+func TestNamesOfCredentials(t *testing.T) {
+	for name, want := range map[string]bool{
+		"secret": true, "api_key": true, "X-Api-Key": true, "clientSecret": true, "AccountSid": true, "Authorization": true, "access.token": true,
+		"token": true, "bearer_token": true, "page_token": false, "key": false, "x": false, "secretary": false, "": false,
+	} {
+		if intents.IsCredential(name) != want {
+			t.Errorf("%q: %t", name, !want)
+		}
+	}
+}
+
+// What an answer is compared with is made when the intent is read, and not for each answer.
+func BenchmarkFit(b *testing.B) {
+	var outputs []string
+	body := map[string]any{}
+	for i := range 100 {
+		outputs = append(outputs, fmt.Sprintf(`{"name": "o%d", "type": "string"}`, i))
+		body[fmt.Sprintf("o%d", i)] = "x"
+	}
+	c, problems := intents.Parse([]byte(one(`"output_parameters": [`+strings.Join(outputs, ",")+`]`)), intents.Options{Strict: true})
+	if c == nil {
+		b.Fatal(problems)
+	}
+	in := c.Intents()[0]
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := in.Fit(body, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

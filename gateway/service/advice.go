@@ -2,9 +2,11 @@ package service
 
 import (
 	"fmt"
-	"regexp"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
 )
@@ -13,10 +15,6 @@ const (
 	mostAdvised = 1000 // intents
 	mostNamed   = 3    // in one warning
 )
-
-// credential are names of parameters whose values are mostly the operator's secret.
-var credential = regexp.MustCompile(
-	`(?i)^(x[-_])?(api[-_]?key|apikey|client[-_]?secret|secret|(access|auth|api|bearer)[-_]?token|authorization|account[-_]?sid)$`)
 
 // advise warns of what can be served and is hardly meant.
 func (l *loading) advise(s *Definition, at int) {
@@ -31,15 +29,15 @@ func (l *loading) advise(s *Definition, at int) {
 			warn("policy_file", "%s", text)
 		}
 	}
+	asked := map[string][]string{} // UIDs, by the name of a credential
 	for i, in := range s.Catalog.Intents() {
 		if in.Retired || i >= mostAdvised {
 			continue
 		}
 		uid := in.UID.String()
 		for _, p := range in.Inputs {
-			if credential.MatchString(p.Name) {
-				warn("agents_file", "%s asks agents for %q, which looks like a credential of yours: give its value in services[%d].fixed, and agents "+
-					"neither see nor send it", uid, p.Name, at)
+			if intents.IsCredential(p.Name) {
+				asked[p.Name] = append(asked[p.Name], uid)
 			}
 		}
 		terms, err := s.Policy.Terms(l.ctx, odrl.Request{Intent: uid, AgentKey: []byte{0}})
@@ -62,11 +60,23 @@ func (l *loading) advise(s *Definition, at int) {
 			}
 		}
 	}
-	if len(uncovered) > 0 {
-		names := strings.Join(uncovered[:min(mostNamed, len(uncovered))], ", ")
-		if more := len(uncovered) - mostNamed; more > 0 {
-			names += fmt.Sprintf(" and %d more", more)
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		verb := "asks"
+		if len(asked[name]) > 1 {
+			verb = "ask"
 		}
-		warn("policy_file", "no permission covers %s: agents find what they can never call", names)
+		warn("agents_file", "%s %s agents for %q, which looks like a credential of yours: give its value in services[%d].fixed, and agents "+
+			"neither see nor send it", firstOf(asked[name]), verb, name, at)
 	}
+	if len(uncovered) > 0 {
+		warn("policy_file", "no permission covers %s: agents find what they can never call", firstOf(uncovered))
+	}
+}
+
+func firstOf(all []string) string {
+	names := strings.Join(all[:min(mostNamed, len(all))], ", ")
+	if more := len(all) - mostNamed; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return names
 }

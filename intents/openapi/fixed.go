@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/intents"
 )
 
 // A Given is a value that the service wants and that is the operator's to give, not the agents': a proposal for
@@ -25,18 +27,12 @@ const (
 
 var (
 	givenName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
-	// credentialNames and accountNames are names of parameters in lower case, without separators.
-	credentialNames = wordSet(`secret clientid clientsecret apikey apisecret apitoken accesstoken authtoken authkey appid appkey appsecret
-		privatekey subscriptionkey token`)
-	accountNames = wordSet("accountsid accountid tenantid organizationid orgid workspaceid projectid")
+	// accountNames are names of parameters as intents.BareName has them.
+	accountNames = wordSet("accountid tenantid organizationid orgid workspaceid projectid")
 	// callHeaders are of one call, or the gateway's own: no value holds for all of them.
 	callHeaders = regexp.MustCompile(`^(Accept|Connection|Content|Cookie|Date|Digest|Expect|Forwarded|Host|If|Keep-Alive|Origin|` +
 		`Prefer|Proxy|Range|Referer|Te|Trailer|Traceparent|Tracestate|Transfer|Uim|Upgrade|Via|X-Forwarded|X-Request|X-Correlation)(-|$)`)
 )
-
-func bare(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
-}
 
 // fixable reports whether an operator can give a header once and for all.
 func fixable(header string) bool {
@@ -68,16 +64,16 @@ func (w *work) givens() {
 			}
 			inPath := strings.Contains(address, "{"+name+"}")
 			switch {
-			case credentialNames[bare(name)]:
+			case intents.IsCredential(name):
 				count(name, name, false)
-			case flag(p["required"]) || inPath && accountNames[bare(name)]:
+			case flag(p["required"]) || inPath && accountNames[intents.BareName(name)]:
 				always[name]++
 			}
 		}
 	}
 	all := len(w.out.Intents)
 	for name, n := range always {
-		if n == all && all >= leastAll || accountNames[bare(name)] && all >= leastAll && 2*n >= all {
+		if n == all && all >= leastAll || accountNames[intents.BareName(name)] && all >= leastAll && 2*n >= all {
 			found[name] = &Given{Key: name, Variable: variableOf(name), Operations: n}
 		}
 	}
