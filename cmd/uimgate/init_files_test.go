@@ -28,8 +28,8 @@ paths:
             encoding: {photo: {contentType: 'image/png, image/jpeg'}}
             schema:
               type: object
-              required: [photo, token]
-              properties: {photo: {type: string, format: binary}, about: {type: object}, token: {type: string}}
+              required: [photo, album]
+              properties: {photo: {type: string, format: binary}, about: {type: object}, album: {type: string}}
       responses: {'200': {description: ok, content: {application/json: {schema: {type: object, properties: {size: {type: integer}, seen: {type: string}}}}}}}
   /photos/{id}:
     get:
@@ -58,7 +58,7 @@ func TestFilesRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	filled := strings.Replace(string(text), "  # fixed:\n  #   \"token\": \"${TOKEN}\" # 1 operation wants it\n", "  fixed: {token: canary-token}\n", 1)
+	filled := strings.Replace(string(text), "  upstream:\n", "  fixed: {album: canary-album}\n  upstream:\n", 1)
 	if err := os.WriteFile(file, []byte(filled), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestFilesRun(t *testing.T) {
 			t.Errorf("%d bytes arrived of %d", len(data), len(photo))
 		}
 		_, _ = fmt.Fprintf(w, `{"size":%d,"seen":%q}`, len(data), header.Filename+" "+header.Header.Get("Content-Type")+" "+
-			r.FormValue("about")+" "+r.FormValue("token"))
+			r.FormValue("about")+" "+r.FormValue("album"))
 	})
 	mux.HandleFunc("GET /photos/{id}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/png")
@@ -105,8 +105,8 @@ func TestFilesRun(t *testing.T) {
 		status     int
 		want       string // the answer, or what it holds
 	}{
-		{"add-photo", parameters{"photo": b64([]byte(photo)), "about": map[string]any{"k": 1}}, 200, fmt.Sprintf(`{"seen":"photo.png image/png {\"k\":1} canary-token","size":%d}`, len(photo))},
-		{"add-photo", parameters{"photo": b64([]byte(photo)), "about": map[string]any{"k": 1}}, 200, fmt.Sprintf(`{"seen":"photo.png image/png {\"k\":1} canary-token","size":%d}`, len(photo))},
+		{"add-photo", parameters{"photo": b64([]byte(photo)), "about": map[string]any{"k": 1}}, 200, fmt.Sprintf(`{"seen":"photo.png image/png {\"k\":1} canary-album","size":%d}`, len(photo))},
+		{"add-photo", parameters{"photo": b64([]byte(photo)), "about": map[string]any{"k": 1}}, 200, fmt.Sprintf(`{"seen":"photo.png image/png {\"k\":1} canary-album","size":%d}`, len(photo))},
 		{"add-photo", parameters{"photo": "canary no base64"}, 400, `"pointer":"/parameters/photo"`},
 		{"add-photo", parameters{"photo": strings.Repeat("A", 1_000_004)}, 400, "PARAMETER_TOO_LONG"},
 		{"put-photo", parameters{"id": "7", "content": "AAE="}, 200, `{}`},
