@@ -15,8 +15,7 @@ import (
 // A Call is one call of an agent, whatever way it came in.
 type Call struct {
 	// Service returns the service that is called as it is served at the moment, or nil where there is none any more. It is
-	// asked when the call begins, when it has been read, and before the first byte of each attempt, then also from other
-	// goroutines; it must be quick.
+	// asked when the call begins, when it has been read, and before the first byte of each attempt; it must be quick.
 	Service        func() *service.Service
 	Token          string // the PAT, without a scheme; empty if none was sent
 	IdempotencyKey IdempotencyKey

@@ -1,17 +1,15 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptrace"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
+	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -28,8 +26,8 @@ import (
 // attempt was), and one wrapping context.Canceled if ctx was. A ctx that ends stops the call wherever it is;
 // hand over one that outlives the agent's connection.
 //
-// The Grant is asked before each attempt and again, on another goroutine, right before the first byte of each is written;
-// when it has ended nothing more is sent. The zero Grant sends nothing.
+// The Grant is asked before each attempt and again right before the first byte of each is written; when it has ended nothing
+// more is sent. The zero Grant sends nothing.
 //
 // Attempts beyond the first, within Config.Timeout and Config.Retry: for safe routes, and for others if the
 // service takes an idempotency key, after a broken connection or 502, 503, 504 without Retry-After, and once after a
@@ -129,29 +127,32 @@ func (u *Upstream) wait(ctx context.Context, n int) bool {
 // attempt makes one request and reads its answer.
 func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header, g grant.Grant) result {
 	if err := g.Alive(); err != nil {
-		return result{outcome: store.NotSent, err: fmt.Errorf("%w: %w", ErrGrantEnded, err)}
+		return withoutGrant(err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	a := &attempt{grant: g, cancel: cancel}
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		if g, ok := info.Conn.(*gate); ok {
-			g.arm(a)
-		}
-	}})
-	resp, err := u.transport.RoundTrip(request(ctx, p, header))
+	conn, err := u.conns.Take(ctx)
 	if err != nil {
-		return a.failed(ctx, p.route, err)
+		return result{outcome: store.NotSent, err: failure(ErrUnreachable, err), again: true}
+	}
+	defer conn.Release()
+	var ended error
+	written, err := conn.Send(pool.Request{
+		Method: p.route.method, Target: p.target, Header: header, Body: p.body, HasBody: p.route.hasBody,
+	}, func() error { ended = g.Alive(); return ended })
+	switch {
+	case ended != nil:
+		return withoutGrant(ended)
+	case err != nil:
+		return failed(ctx, p.route, written, err)
+	}
+	resp, err := conn.Answer()
+	if err != nil {
+		return failed(ctx, p.route, written, err)
 	}
 	defer resp.Body.Close()
-	if _, written, _ := a.known(); !written {
-		return a.failed(ctx, p.route, errUnasked)
-	}
 	answer, err := u.read(ctx, resp, p.route)
 	if broken, ok := errors.AsType[*brokenError](err); ok {
-		return a.failed(ctx, p.route, broken.err)
+		return failed(ctx, p.route, written, broken.err)
 	}
-	a.end()
 	r := result{answer: answer, outcome: store.Done, err: err, written: true}
 	if answer.Status < 200 || answer.Status > 299 {
 		r.outcome = store.Failed
@@ -170,15 +171,15 @@ func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header,
 	return r
 }
 
-// failed judges an attempt without a complete answer.
-func (a *attempt) failed(ctx context.Context, route *Route, err error) result {
+func withoutGrant(ended error) result {
+	return result{outcome: store.NotSent, err: fmt.Errorf("%w: %w", ErrGrantEnded, ended)}
+}
+
+// failed judges an attempt on a connection, without a complete answer.
+func failed(ctx context.Context, route *Route, written bool, err error) result {
 	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded)
-	a.end() // whatever net/http may still be about to do with it
-	connected, written, ended := a.known()
 	switch {
-	case ended != nil && !written:
-		return result{outcome: store.NotSent, err: fmt.Errorf("%w: %w", ErrGrantEnded, ended)}
-	case !written && connected && timedOut:
+	case !written && timedOut:
 		return result{outcome: store.NotSent, err: failure(ErrTimeout, nil)}
 	case !written:
 		return result{outcome: store.NotSent, err: failure(ErrUnreachable, err), again: true}
@@ -197,25 +198,4 @@ func isTransient(answer Answer, err error) bool {
 	}
 	return status.Status == http.StatusBadGateway || status.Status == http.StatusServiceUnavailable ||
 		status.Status == http.StatusGatewayTimeout
-}
-
-func request(ctx context.Context, p *Prepared, header http.Header) *http.Request {
-	r := &http.Request{
-		Method: p.route.method, URL: p.url, Host: p.url.Host, Header: header,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
-	if p.route.hasBody {
-		r.ContentLength, r.Body = int64(len(p.body)), p.reader()
-		// With GetBody net/http itself moves on from a pooled connection that turned out dead before a byte
-		// was written; for all methods attempt.admit holds it to that.
-		r.GetBody = func() (io.ReadCloser, error) { return p.reader(), nil }
-	}
-	return r.WithContext(ctx)
-}
-
-func (p *Prepared) reader() io.ReadCloser {
-	if len(p.body) == 0 {
-		return http.NoBody // else net/http would send an empty body in chunks
-	}
-	return io.NopCloser(bytes.NewReader(p.body))
 }

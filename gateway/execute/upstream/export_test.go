@@ -27,7 +27,13 @@ func Failures(n int) int {
 }
 
 // URL is the address a Prepared will be sent to.
-func (p *Prepared) URL() *url.URL { return p.url }
+func (p *Prepared) URL() *url.URL {
+	u, err := url.Parse(p.route.upstream.scheme + "://" + p.route.upstream.host + p.target)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
 
 // Body is the body it will be sent with.
 func (p *Prepared) Body() string { return string(p.body) }

@@ -72,7 +72,7 @@ func (u *Upstream) header(ctx context.Context, p *Prepared, id Identity, executi
 	return h, nil
 }
 
-// Values that never change are shared; net/http only reads them.
+// Values that never change are shared; they are only read.
 var (
 	acceptJSON = []string{"application/json"}
 	identity   = []string{"identity"}

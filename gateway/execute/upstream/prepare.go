@@ -16,9 +16,9 @@ import (
 // A Prepared is one request, complete but for who asks. It may be called more than once. It holds
 // parameter values, so it prints as its route's template.
 type Prepared struct {
-	route *Route
-	url   *url.URL
-	body  []byte
+	route  *Route
+	target string // path and query
+	body   []byte
 	// contentType is of the body where it differs from one request to the next; else empty.
 	contentType string
 }
@@ -68,15 +68,11 @@ func (r *Route) Prepare(parameters strictjson.Object) (*Prepared, []Violation) {
 	if len(b.violations) > 0 {
 		return nil, b.violations
 	}
-	plain, err := url.PathUnescape(path)
-	if err != nil { // parsePath and escape exclude it
-		return nil, []Violation{{Message: "no address can be built"}}
+	target := path
+	if query != "" {
+		target += "?" + query
 	}
-	u := r.upstream
-	return &Prepared{
-		route: r, body: body, contentType: b.contentType,
-		url: &url.URL{Scheme: u.scheme, Host: u.host, Path: plain, RawPath: path, RawQuery: query},
-	}, nil
+	return &Prepared{route: r, target: target, body: body, contentType: b.contentType}, nil
 }
 
 type builder struct {

@@ -77,7 +77,7 @@ func TestRetriesOnlyWhereSafe(t *testing.T) {
 	}
 }
 
-// net/http repeats a GET by itself when a pooled connection breaks; not where the operator declares that it has effects.
+// A GET is repeated when a pooled connection breaks; not where the operator declares that it has effects.
 func TestAnUnsafeGetIsNotRepeated(t *testing.T) {
 	s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
 		if n == 2 {
@@ -123,7 +123,7 @@ func TestARefusalAfterABrokenAttempt(t *testing.T) {
 	}
 }
 
-// net/http alone would send a GET that makes the service hang up once on each pooled connection.
+// A GET that makes the service hang up is not sent once on each pooled connection.
 func TestAPooledConnectionIsNoFurtherAttempt(t *testing.T) {
 	const pooled = 8
 	var together sync.WaitGroup
@@ -281,7 +281,7 @@ func TestTheGrantIsAskedBeforeEveryFirstByte(t *testing.T) {
 	}
 }
 
-// A grant that ends on pooled connections must not make net/http walk through the pool.
+// A grant that ends does not lead on to the other pooled connections.
 func TestAGrantThatEndsOnPooledConnections(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { _, _ = c.Write([]byte(fine)); return true })
 	u := open(t, config(t, s.URL))

@@ -12,12 +12,12 @@
 //	answer, outcome, err := u.Call(ctx, p, id, grant)  // only a live Grant sends
 //
 // Requests go out over HTTP/1.1 only, by choice: there one connection carries one request at a time, so
-// it is certain whether a byte of it was written, and net/http's own retries can be limited to the rules. Redirects are
-// never followed: a 3xx is an error of the service.
+// it is certain whether a byte of it was written. Redirects are never followed: a 3xx is an error of the service.
 package upstream
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -30,6 +30,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 	"github.com/uimgate/uimgate/internal/turns"
 )
 
@@ -97,18 +98,18 @@ const maxHeader = 64 << 10
 
 // An Upstream is one service's address with its connections and breakers. It is safe for concurrent use.
 type Upstream struct {
-	cfg       Config
-	scheme    string
-	host      string
-	prefix    string // escaped path of URL without a final slash
-	hosts     map[string]bool
-	auth      http.Header // the credentials that never change
-	tokens    *tokens     // nil: no OAuth2
-	secrets   []string    // never to appear in a message
-	question  *question   // nil: the service is not asked what became of a call
-	transport *http.Transport
-	places    *turns.Places
-	failing   *otter.Cache[ownCircuit, *circuit]
+	cfg      Config
+	scheme   string
+	host     string
+	prefix   string // escaped path of URL without a final slash
+	hosts    map[string]bool
+	auth     http.Header // the credentials that never change
+	tokens   *tokens     // nil: no OAuth2
+	secrets  []string    // never to appear in a message
+	question *question   // nil: the service is not asked what became of a call
+	conns    *pool.Pool
+	places   *turns.Places
+	failing  *otter.Cache[ownCircuit, *circuit]
 
 	routing  sync.Mutex
 	breakers []*breaker // of all routes
@@ -136,7 +137,14 @@ func New(cfg Config) (*Upstream, error) {
 	if err := u.setQuestion(cfg.Reconcile); err != nil {
 		return nil, fmt.Errorf("upstream %w", err)
 	}
-	u.transport = newTransport(cfg)
+	conns, err := pool.New(pool.Config{
+		URL: cfg.URL, TLS: secure(cfg), MaxConns: cfg.Pool.MaxConns, MaxIdle: cfg.Pool.MaxIdle,
+		IdleTimeout: cfg.Pool.IdleTimeout, DialTimeout: cfg.Pool.DialTimeout, MaxHeader: maxHeader, Now: cfg.Now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("upstream url: %w", err)
+	}
+	u.conns = conns
 	u.failing, u.places = newOwnCircuits(), turns.New(cfg.Places)
 	return u, nil
 }
@@ -167,9 +175,20 @@ func (u *Upstream) Address() string { return u.scheme + "://" + u.host }
 
 // Close drops idle connections. Calls under way end by themselves.
 func (u *Upstream) Close() {
-	u.transport.CloseIdleConnections()
+	u.conns.Close()
 	if u.tokens != nil {
 		u.tokens.client.CloseIdleConnections()
+	}
+}
+
+// secure returns how TLS is spoken to the service; nil: it is not.
+func secure(cfg Config) *tls.Config {
+	if cfg.URL.Scheme != "https" {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs, ServerName: cfg.URL.Hostname(), NextProtos: []string{"http/1.1"},
+		ClientSessionCache: tls.NewLRUClientSessionCache(0),
 	}
 }
 

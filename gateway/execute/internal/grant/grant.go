@@ -16,7 +16,7 @@ type Grant struct {
 // Terms are what a Grant rests on.
 type Terms struct {
 	// Alive returns nil while the attempt may be sent. It is called before the attempt and again right before its first
-	// byte, also from other goroutines; it must be quick. nil: never.
+	// byte; it must be quick. nil: never.
 	Alive func() error
 	// Another makes the Grant of a further attempt, after one of which a byte was written: an upstream counts attempts, so
 	// each takes a place of its own in every limit of the call. An error: there is none, or no other reason to permit

@@ -1,0 +1,233 @@
+package pool
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A Conn carries one request at a time. It is not safe for concurrent use.
+type Conn struct {
+	pool  *Pool
+	conn  net.Conn
+	raw   net.Conn        // below TLS; conn itself where there is none
+	peek  syscall.RawConn // of raw; nil: it cannot be looked into
+	in    *bufio.Reader
+	left  int64        // bytes of the head that may still be read
+	out   bytes.Buffer // the head of the request, and a short body
+	since time.Time    // idle
+
+	stop     func() bool // watching ctx
+	method   string      // of the request under way
+	answer   *http.Response
+	body     io.Reader     // of the answer
+	writing  chan struct{} // closed when the body has been written; nil: nothing is written beside
+	used     bool          // by a request before
+	finished bool          // the answer was read to its end
+}
+
+func newConn(p *Pool, conn, raw net.Conn) *Conn {
+	c := &Conn{pool: p, conn: conn, raw: raw}
+	c.in = bufio.NewReader(headBound{c})
+	if tcp, ok := raw.(syscall.Conn); ok {
+		c.peek, _ = tcp.SyscallConn()
+	}
+	return c
+}
+
+// past is a deadline that is over.
+var past = time.Unix(1, 0)
+
+// watch has everything on the connection fail when ctx ends.
+func (c *Conn) watch(ctx context.Context) {
+	c.stop = context.AfterFunc(ctx, func() { _ = c.raw.SetDeadline(past) })
+}
+
+// plain reports whether there is no TLS.
+func (c *Conn) plain() bool { return c.raw == c.conn }
+
+// clean reports, without waiting, whether the other side has neither closed the connection nor sent anything after its
+// last answer.
+func (c *Conn) clean() bool {
+	if !c.plain() && c.used {
+		// What TLS has taken from the connection already: with this deadline it gives that out and reads no more.
+		if c.conn.SetReadDeadline(past) != nil {
+			return false
+		}
+		var b [1]byte
+		n, err := c.conn.Read(b[:])
+		if timeout, ok := errors.AsType[net.Error](err); n > 0 || !ok || !timeout.Timeout() || c.conn.SetReadDeadline(time.Time{}) != nil {
+			return false
+		}
+	}
+	// After a handshake there may be records of TLS that mean nothing yet.
+	return c.peek == nil || pristine(c.peek, c.plain() || c.used)
+}
+
+// A Request is what is sent. Header holds no Host, Content-Length or Connection, and nothing but field values (RFC 9110 5.5).
+type Request struct {
+	Method, Target string
+	Header         http.Header
+	Body           []byte
+	HasBody        bool
+}
+
+// shortBody is how long a body is at most to be written before the answer is read.
+const shortBody = 64 << 10
+
+// ErrNotNow is that of Send where the service has closed the connection, or has spoken on it unasked.
+var ErrNotNow = errors.New("the service closed the idle connection, or spoke on it unasked")
+
+// Send sends a request. admit is asked right before the first byte is written; its error is returned as it is. written tells
+// whether a byte may have reached the service: never before admit has allowed it.
+func (c *Conn) Send(r Request, admit func() error) (written bool, err error) {
+	c.method, c.left = r.Method, c.pool.cfg.MaxHeader
+	c.head(r)
+	beside := len(r.Body) > shortBody
+	if !beside {
+		c.out.Write(r.Body)
+	}
+	if !c.used && c.peek != nil && !pristine(c.peek, c.plain()) {
+		return false, ErrNotNow
+	}
+	if err := admit(); err != nil {
+		return false, err
+	}
+	n, err := c.conn.Write(c.out.Bytes())
+	if err != nil {
+		// Below TLS, part of a record may have gone out although nothing is reported as written.
+		return n > 0 || !c.plain(), err
+	}
+	if beside {
+		c.writing = make(chan struct{})
+		go func(done chan struct{}) {
+			defer close(done)
+			_, _ = c.conn.Write(r.Body) // where it fails, no answer comes
+		}(c.writing)
+	}
+	return true, nil
+}
+
+func (c *Conn) head(r Request) {
+	c.out.Reset()
+	for _, s := range [...]string{r.Method, " ", r.Target, " HTTP/1.1\r\nHost: ", c.pool.host, "\r\n"} {
+		c.out.WriteString(s)
+	}
+	if r.HasBody || r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch {
+		c.out.WriteString("Content-Length: ")
+		c.out.Write(strconv.AppendInt(c.out.AvailableBuffer(), int64(len(r.Body)), 10))
+		c.out.WriteString("\r\n")
+	}
+	_ = r.Header.Write(&c.out) // a Buffer does not fail
+	c.out.WriteString("\r\n")
+}
+
+// Answer reads the head of the answer; its body is read from the connection until that is released. Informational answers are
+// read over, but for 101.
+func (c *Conn) Answer() (*http.Response, error) {
+	request := &http.Request{Method: c.method}
+	for {
+		resp, err := http.ReadResponse(c.in, request)
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode < 200 && resp.StatusCode != http.StatusSwitchingProtocols {
+			continue
+		}
+		c.left, c.answer, c.body, c.finished = unbounded, resp, resp.Body, resp.Body == http.NoBody
+		resp.Body = (*body)(c)
+		return resp, nil
+	}
+}
+
+// A body is that of the answer of a Conn.
+type body Conn
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	b.finished = b.finished || err == io.EOF
+	return n, err
+}
+
+// Close does nothing: what was not read is dropped with the connection.
+func (b *body) Close() error { return nil }
+
+// Release gives the connection back. It is closed unless request and answer are complete, and both sides keep it open.
+func (c *Conn) Release() {
+	reusable := c.finished && c.written() && c.answer.StatusCode >= 200 && !c.answer.Close && c.in.Buffered() == 0
+	if !c.stop() { // ctx has ended
+		reusable = false
+	}
+	c.answer, c.body, c.finished, c.used = nil, nil, false, true
+	if c.out.Cap() > 2*shortBody {
+		c.out = bytes.Buffer{}
+	}
+	if !reusable || !c.pool.keep(c) {
+		c.abandon()
+	}
+	<-c.pool.using
+}
+
+// written reports whether nothing is being written.
+func (c *Conn) written() bool {
+	if c.writing == nil {
+		return true
+	}
+	select {
+	case <-c.writing:
+		c.writing = nil
+		return true
+	default:
+		return false
+	}
+}
+
+// abandon closes the connection at once, and waits until nothing uses the body any more.
+func (c *Conn) abandon() {
+	_ = c.raw.Close()
+	if c.writing != nil {
+		<-c.writing
+	}
+}
+
+// close ends an idle connection, with TLS's notice.
+func (c *Conn) close() { _ = c.conn.Close() }
+
+const unbounded = -1
+
+// A headBound is what the buffer reads from: the connection, no further than the head may be long.
+type headBound struct{ c *Conn }
+
+var errLongHead = errors.New("the head of the answer is too long")
+
+func (h headBound) Read(p []byte) (int, error) {
+	c := h.c
+	if c.left == unbounded {
+		return c.conn.Read(p)
+	}
+	if c.left == 0 {
+		return 0, errLongHead
+	}
+	n, err := c.conn.Read(p[:min(int64(len(p)), c.left)])
+	c.left -= int64(n)
+	return n, err
+}
+
+func hostHeader(host, port string) string {
+	host, _, _ = strings.Cut(host, "%") // RFC 6874: a zone means nothing to the other side
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port == "" {
+		return host
+	}
+	return host + ":" + port
+}

@@ -1,0 +1,189 @@
+// Package pool keeps connections to one web service and carries one HTTP/1.1 request at a time on each, on the goroutine
+// of whoever makes it.
+//
+// It exists because of what net/http's client cannot promise: that the caller is asked right before the first byte is written,
+// that it is certain afterwards whether one was, that nothing is repeated, and that bytes which a service sends beyond
+// its answer are never taken for the answer to the next request.
+//
+//	c, err := p.Take(ctx)
+//	defer c.Release()
+//	written, err := c.Send(pool.Request{…}, mayBeSent)
+//	resp, err := c.Answer() // whose body is read to its end
+package pool
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"golang.org/x/net/idna"
+)
+
+// A Config says where the service is, and bounds the connections to it. Everything but TLS is required.
+type Config struct {
+	URL         *url.URL      // http or https, and a host
+	TLS         *tls.Config   // for https
+	MaxConns    int           // open at a time; Take waits for one
+	MaxIdle     int           // kept open
+	IdleTimeout time.Duration // how long an idle one is kept
+	DialTimeout time.Duration // for connecting, TLS included
+	MaxHeader   int64         // bytes of the head of an answer, with informational answers before it
+	Now         func() time.Time
+}
+
+// A Pool is safe for concurrent use.
+type Pool struct {
+	cfg     Config
+	dialer  net.Dialer
+	address string // host:port
+	host    string // as the header Host has it
+	using   chan struct{}
+
+	mu     sync.Mutex
+	idle   []*Conn // the one used last is the last
+	closed bool    // since the last Take
+	sweeps bool    // a sweep is to come
+}
+
+// New makes a Pool; nothing is dialed. The error says what is wrong with the host.
+func New(cfg Config) (*Pool, error) {
+	host := cfg.URL.Hostname()
+	if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		ascii, err := idna.Lookup.ToASCII(host)
+		if err != nil {
+			return nil, fmt.Errorf("the host is no name: %w", err)
+		}
+		host = ascii
+	}
+	port := cfg.URL.Port()
+	p := &Pool{
+		cfg: cfg, dialer: net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 15 * time.Second}, host: hostHeader(host, port),
+		using: make(chan struct{}, cfg.MaxConns),
+	}
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[cfg.URL.Scheme]
+	}
+	p.address = net.JoinHostPort(host, port)
+	return p, nil
+}
+
+// Take returns a connection on which nothing is under way, and waits for one as long as ctx allows. Connections that the
+// service has closed, or on which it has sent what nobody asked for, are not among them. When ctx ends, what the connection
+// is doing fails.
+func (p *Pool) Take(ctx context.Context) (*Conn, error) {
+	select {
+	case p.using <- struct{}{}:
+	default:
+		select {
+		case p.using <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	c, err := p.clean(ctx)
+	if err != nil {
+		<-p.using
+		return nil, err
+	}
+	c.watch(ctx)
+	return c, nil
+}
+
+func (p *Pool) clean(ctx context.Context) (*Conn, error) {
+	for {
+		c := p.last()
+		if c == nil {
+			return p.dial(ctx)
+		}
+		if c.clean() {
+			return c, nil
+		}
+		c.close()
+	}
+}
+
+// last takes the idle connection that was used last; nil: there is none.
+func (p *Pool) last() *Conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = false
+	n := len(p.idle) - 1
+	if n < 0 {
+		return nil
+	}
+	c := p.idle[n]
+	p.idle[n] = nil
+	p.idle = p.idle[:n]
+	return c
+}
+
+func (p *Pool) dial(ctx context.Context) (*Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.DialTimeout)
+	defer cancel()
+	raw, err := p.dialer.DialContext(ctx, "tcp", p.address)
+	if err != nil {
+		return nil, err
+	}
+	if p.cfg.TLS == nil {
+		return newConn(p, raw, raw), nil
+	}
+	secure := tls.Client(raw, p.cfg.TLS)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = raw.Close()
+		return nil, err
+	}
+	return newConn(p, secure, raw), nil
+}
+
+// keep takes a connection back; false where there is no room for it.
+func (p *Pool) keep(c *Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.idle) >= p.cfg.MaxIdle {
+		return false
+	}
+	c.since = p.cfg.Now()
+	p.idle = append(p.idle, c)
+	if !p.sweeps {
+		p.sweeps = true
+		time.AfterFunc(p.cfg.IdleTimeout, p.sweep)
+	}
+	return true
+}
+
+// sweep closes the connections that have been idle for too long.
+func (p *Pool) sweep() {
+	p.mu.Lock()
+	limit := p.cfg.Now().Add(-p.cfg.IdleTimeout)
+	n := slices.IndexFunc(p.idle, func(c *Conn) bool { return c.since.After(limit) })
+	if n < 0 {
+		n = len(p.idle)
+	}
+	old := slices.Clone(p.idle[:n])
+	p.idle = slices.Delete(p.idle, 0, n)
+	if p.sweeps = len(p.idle) > 0; p.sweeps {
+		time.AfterFunc(p.idle[0].since.Sub(limit), p.sweep)
+	}
+	p.mu.Unlock()
+	for _, c := range old {
+		c.close()
+	}
+}
+
+// Close closes the idle connections, and those under way as soon as they are released. The Pool can be used again.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	old := p.idle
+	p.idle, p.closed = nil, true
+	p.mu.Unlock()
+	for _, c := range old {
+		c.close()
+	}
+}
