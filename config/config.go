@@ -45,6 +45,7 @@ type Config struct {
 
 	positions yamlconf.Positions
 	inputs    []File
+	document  *yamlconf.Document
 }
 
 // A Server is the public listener.

@@ -75,7 +75,7 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	if problems.Failed() {
 		return nil, problems
 	}
-	c.positions, c.inputs = l.Positions(), l.files.inputs
+	c.positions, c.inputs, c.document = l.Positions(), l.files.inputs, l.Document
 	return c, problems
 }
 

@@ -171,3 +171,19 @@ func TestTheExamplesLoad(t *testing.T) {
 		t.Errorf("%d examples, %v", found, err)
 	}
 }
+
+// The reference shows what entries of mappings hold, as comments at their place.
+func TestTheReferenceShowsTheKeysOfEntries(t *testing.T) {
+	reference := string(config.Reference())
+	for _, c := range []struct{ mapping, entry, next string }{
+		{"  parties: {}\n", "  #   <name>:\n  #     # 1 to 200 visible ASCII characters. Reserved for this party.\n  #     agent_id:", "  assignee:"},
+		{"  intents: {}\n", "  #     ceiling:\n", "  fixed:"},
+		{"  facts: {}\n", "  #     parameter:\n", "pat:"},
+	} {
+		_, after, found := strings.Cut(reference, c.mapping)
+		entry, _, _ := strings.Cut(after, "\n"+c.next)
+		if !found || !strings.Contains(entry, c.entry) {
+			t.Errorf("behind %q stands\n%s\nwant %q in it", c.mapping, entry, c.entry)
+		}
+	}
+}

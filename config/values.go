@@ -120,6 +120,19 @@ type Store struct {
 	URL    Secret
 }
 
+// String is as the configuration has it, without password and options.
+func (s Store) String() string {
+	if s.Engine != Postgres {
+		return string(s.Engine)
+	}
+	u, err := url.Parse(s.URL.Reveal())
+	if err != nil {
+		return masked
+	}
+	u.RawQuery = ""
+	return u.Redacted()
+}
+
 // A File was read whole when the Config was. Path is as it can be opened; SHA256 is lower-case hex of
 // Data. The zero File is "none".
 type File struct {

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -235,4 +236,20 @@ func freshAgreement(g *gatetest.Gate, a *gatetest.Agent, offer pat.Offer) string
 	})
 	g.Must(err)
 	return signed
+}
+
+// A body that lacks several members of issue is told all of them, with an example.
+func TestWhatABodyOfIssueLacksIsNamed(t *testing.T) {
+	g := gatetest.New(t, "")
+	details := refused(g, g.Call("/api/pat/issue", "", map[string]any{}), 400, reason.MalformedRequest)
+	example, _ := details["example"].(map[string]any)
+	for _, name := range []string{"agent_id", "agent_public_key", "signed_policy"} {
+		if missing, _ := details["missing"].([]any); !slices.Contains(missing, any(name)) || example[name] == nil {
+			t.Errorf("%s is not told: %v", name, details)
+		}
+	}
+	details = refused(g, g.Call("/api/pat/issue", "", map[string]any{"agent_id": "a", "signed_policy": "x"}), 400, reason.MalformedRequest)
+	if details["pointer"] != "/agent_public_key" {
+		t.Errorf("%v", details)
+	}
 }

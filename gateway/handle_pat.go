@@ -4,6 +4,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -42,7 +43,34 @@ func (x *exchange) atDesk() agree.Call {
 	return agree.Call{Service: x.service, From: x.address, Observe: func(e *agree.Event) { x.agreement = e }}
 }
 
+// issueMembers are what each body for issue has, with what stands there.
+var issueMembers = []struct{ name, example string }{
+	{"agent_id", "agent-1"},
+	{"agent_public_key", "<PEM, JWK or base64 of the DER>"},
+	{"signed_policy", "<the signed agreement, a compact JWS>"},
+}
+
+// lacking refuses a body without several members of issue, all of them at once and with an example.
+func lacking(tree strictjson.Object) error {
+	var missing []string
+	example := map[string]string{}
+	for _, m := range issueMembers {
+		if v := tree[m.name]; v == nil || v == "" {
+			missing = append(missing, m.name)
+		}
+		example[m.name] = m.example
+	}
+	if len(missing) < 2 { // one is told where it is read
+		return nil
+	}
+	f := reason.MalformedRequest.Refusal("The body lacks the members " + strings.Join(missing, ", ") + ".")
+	return f.With("missing", missing).With("example", example)
+}
+
 func parseIssue(tree strictjson.Object) (pat.IssueRequest, error) {
+	if err := lacking(tree); err != nil {
+		return pat.IssueRequest{}, err
+	}
 	m := wire.NewMembers(tree)
 	r := pat.IssueRequest{AgentID: m.Text("agent_id", true), SignedPolicy: m.Text("signed_policy", true)}
 	r.PublicKey, _ = m.Take("agent_public_key")

@@ -166,27 +166,3 @@ file:line: message. It opens no port and touches no state.`,
 	c.Flags().BoolVar(&strict, "strict", false, "make warnings errors")
 	return c
 }
-
-func configCommand() *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "About the configuration itself", Example: "  uimgate config schema > uimgate.schema.json"}
-	c.AddCommand(&cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of uimgate.yaml, for editors", Args: usageArgs(cobra.NoArgs),
-		Example: "  uimgate config schema > uimgate.schema.json",
-		RunE: func(c *cobra.Command, _ []string) error {
-			schema, err := config.Schema()
-			if err != nil {
-				return err
-			}
-			_, err = c.OutOrStdout().Write(schema)
-			return err
-		},
-	}, &cobra.Command{
-		Use: "reference", Short: "Print every key with its default and meaning", Args: usageArgs(cobra.NoArgs),
-		Example: "  uimgate config reference",
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := c.OutOrStdout().Write(config.Reference())
-			return err
-		},
-	})
-	return c
-}

@@ -229,13 +229,17 @@ func (p *process) listen(ctx context.Context) (err error) {
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		hint := ""
-		if errors.Is(err, syscall.EACCES) {
-			hint = ": ports below 1024 need the right CAP_NET_BIND_SERVICE (systemd: AmbientCapabilities), or use another port"
-		}
-		return nil, fmt.Errorf("listening on %s: %w%s", address, err, hint)
+		return nil, listenError(address, err)
 	}
 	return ln, nil
+}
+
+func listenError(address string, err error) error {
+	hint := ""
+	if errors.Is(err, syscall.EACCES) {
+		hint = ": ports below 1024 need the right CAP_NET_BIND_SERVICE (systemd: AmbientCapabilities), or use another port"
+	}
+	return fmt.Errorf("listening on %s: %w%s", address, err, hint)
 }
 
 // closed closes a listener that a server may have closed already.

@@ -39,6 +39,7 @@ type Document struct {
 	positions Positions
 	origins   map[string]string // path → flag or variable its value came from
 	failed    map[string]bool   // paths that have a problem
+	fromFile  map[string]bool   // paths whose text has a ${file:…}
 	nodes     int
 
 	problems     Problems
@@ -62,6 +63,7 @@ func Decode(data []byte, into any, o Options) (*Document, *Problem) {
 	d := &Document{
 		file: o.File, scalars: o.Scalars, env: o.Env, readFile: o.ReadFile, tree: parsed, root: v.Type(),
 		positions: Positions{"": {1, 1}}, origins: map[string]string{}, failed: map[string]bool{},
+		fromFile: map[string]bool{},
 	}
 	d.setDefaults(v, "")
 	if parsed.root == nil || isNull(parsed.root) {
@@ -69,6 +71,7 @@ func Decode(data []byte, into any, o Options) (*Document, *Problem) {
 	} else {
 		d.value("", parsed.root, v, "")
 	}
+	d.tree = tree{} // what is kept of it are positions
 	return d, nil
 }
 
@@ -282,7 +285,7 @@ func (d *Document) text(path, raw string, v reflect.Value, tag reflect.StructTag
 	text := raw
 	if d.env != nil {
 		var err error
-		if text, err = expand(raw, d.env, d.readFile); err != nil {
+		if text, err = expand(raw, d.env, d.fileAt(path)); err != nil {
 			d.Errorf(path, "%v", err)
 			return
 		}
@@ -309,6 +312,14 @@ func (d *Document) text(path, raw string, v reflect.Value, tag reflect.StructTag
 		return
 	}
 	v.Set(reflect.ValueOf(parsed).Convert(v.Type()))
+}
+
+// fileAt returns ReadFile for a value at path, which may be a secret then.
+func (d *Document) fileAt(path string) func(string) (string, error) {
+	return func(name string) (string, error) {
+		d.fromFile[path] = true
+		return d.readFile(name)
+	}
 }
 
 // empty sets the zero value, where the empty text may stand for it.

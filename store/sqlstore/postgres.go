@@ -101,6 +101,12 @@ func sqlState(err error) string {
 	return ""
 }
 
+// insufficientPrivilege is the code of an error about rights that the role of a connection lacks.
+const insufficientPrivilege = "42501"
+
+const privilegeHint = "the role in the URL lacks rights: as the owner of the database, GRANT ALL ON SCHEMA public TO it; " +
+	"where the tables are another role's, GRANT ALL ON ALL TABLES IN SCHEMA public TO it"
+
 // lostPostgres reports whether the connection has ended: after an answer of the server it has not, unless the server
 // announces its end.
 func lostPostgres(err error) bool {

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"path"
 	"strings"
 	"sync"
@@ -33,6 +34,35 @@ func TestAServerThatCouldLoseCommitsIsRejected(t *testing.T) { //nolint:tparalle
 		})
 	}
 	openShared(t, dsn)
+}
+
+func TestARoleWithoutRightsIsToldTheGrant(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	dsn := c.Database(t)
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := path.Base(u.Path)
+	role := "guest_" + database
+	if err := c.Exec(t.Context(), database, "CREATE ROLE "+role+" LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC"); err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(role)
+	for schema, granted := range []string{"GRANT ALL ON SCHEMA public TO " + role, "GRANT ALL ON ALL TABLES IN SCHEMA public TO " + role} {
+		_, err := sqlstore.Open(t.Context(), u.String(), sqlstore.Options{Now: time.Now})
+		if what, _, _ := strings.Cut(granted, " TO "); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%v, want it to name %s", err, what)
+		}
+		if schema == 0 { // the owner makes the tables: the role may use the schema, and none of them
+			openShared(t, dsn)
+		}
+		if err := c.Exec(t.Context(), database, granted); err != nil {
+			t.Fatal(err)
+		}
+	}
+	openShared(t, u.String())
 }
 
 func TestErrorsHoldNoPassword(t *testing.T) {

@@ -118,6 +118,9 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			err = fmt.Errorf("%w: uimgate restore takes the state back to a backup: %w", ErrDamaged, err)
 		}
+		if sqlState(err) == insufficientPrivilege {
+			err = fmt.Errorf("%w: %s", err, privilegeHint)
+		}
 		return nil, fmt.Errorf("opening the database %s: %w", publicPlace(place), err)
 	}
 	s.start(context.WithoutCancel(ctx), place)

@@ -1,0 +1,40 @@
+package daemon_test
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/uimgate/uimgate/internal/daemon"
+)
+
+// A low port without the right to it is answered with the right; other errors are not.
+func TestAPortWithoutRightsIsAnsweredWithTheRight(t *testing.T) {
+	for number, want := range map[syscall.Errno]bool{syscall.EACCES: true, syscall.EADDRINUSE: false} {
+		err := daemon.ListenError(":80", &net.OpError{Op: "listen", Net: "tcp", Err: os.NewSyscallError("bind", number)})
+		if text := err.Error(); !strings.HasPrefix(text, "listening on :80: ") || strings.Contains(text, "CAP_NET_BIND_SERVICE") != want {
+			t.Error(text)
+		}
+	}
+}
+
+// Where the service is down, the operator is told its address: in the log and in the status. Agents are not.
+func TestAServiceThatIsDownIsNamedToTheOperator(t *testing.T) {
+	g := startGate(t, setup{})
+	g.upstream.server.Close()
+	address := g.upstream.server.URL
+	got := g.newAgent("agent-1").agree().execute(search, map[string]any{"query": "lamp"}, nil)
+	if got.status != http.StatusBadGateway || strings.Contains(string(got.body), address) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	host := strings.TrimPrefix(address, "http://")
+	if log := g.log.String(); !strings.Contains(log, host) {
+		t.Errorf("the log does not name %s:\n%s", host, log)
+	}
+	if status := g.byToken(adminToken, http.MethodGet, "/admin/v1/status"); !strings.Contains(string(status.body), host) {
+		t.Errorf("the status does not name %s: %s", host, status.body)
+	}
+}
