@@ -183,8 +183,9 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 	if !slices.Contains(methods, e.Method) {
 		b.hard("endpoint", at+"/method", "method %s is not one of %s", excerpt(e.Method), strings.Join(methods, ", "))
 	}
-	if !slices.Contains(bodies, e.Media()) {
-		b.soft("endpoint", at+"/content_type", "content_type %s is not one of %s", excerpt(e.ContentType), strings.Join(bodies, ", "))
+	if media := e.Media(); !slices.Contains(bodies, media) && (!mediaRange.MatchString(media) || !strings.HasSuffix(media, "+json")) {
+		b.soft("endpoint", at+"/content_type", "content_type %s is not one of %s, nor ends in +json", excerpt(e.ContentType),
+			strings.Join(bodies, ", "))
 	}
 	if reason := badEndpoint(e.URL); reason != "" {
 		b.hard("endpoint", where, "the endpoint's URL %s", reason)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"mime"
 	"slices"
 	"strings"
 
@@ -49,6 +48,9 @@ func (c *call) members(body map[string]any) ([]input, error) {
 		return c.wholeBody(body)
 	}
 	c.media = kind
+	if base := media.Type(chosen); kind == media.JSON && strings.HasSuffix(base, "+json") {
+		c.media = base
+	}
 	m := object(content[chosen])
 	schema, err := c.schema(m["schema"], false, c.report)
 	if err != nil {
@@ -89,11 +91,13 @@ func (c *call) members(body map[string]any) ([]input, error) {
 func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
 	parts := ""
 	for _, name := range slices.Sorted(maps.Keys(content)) {
-		base, _, err := mime.ParseMediaType(name)
+		base := media.Type(name)
 		anything := base == "*/*" || base == "application/*"
 		switch {
-		case err != nil, anything && c.isBytes(object(content[name])["schema"]):
-		case base == media.JSON, anything && kind != media.JSON:
+		case anything && c.isBytes(object(content[name])["schema"]):
+		case base == media.JSON, anything && kind != media.JSON: // application/json stands before all that end in +json
+			chosen, kind = name, media.JSON
+		case strings.HasPrefix(base, "application/") && strings.HasSuffix(base, "+json") && kind == "":
 			chosen, kind = name, media.JSON
 		case base == media.Form && kind == "":
 			chosen, kind = name, media.Form

@@ -210,6 +210,19 @@ func TestServersAndCredentials(t *testing.T) {
 			t.Errorf("the document wrote into the configuration: %s", line)
 		}
 	}
+	for flow, want := range map[string]string{
+		"flows: {clientCredentials: {tokenUrl: 'https://l.example/token', scopes: {read: r, 'or:w': w}}}": `# auth: {oauth2: {token_url: "https://l.example/token", ` +
+			`scopes: ["or:w", "read"], client_id: "${LOGIN_CLIENT_ID}", client_secret: "${LOGIN_CLIENT_SECRET}"}}`,
+		"flows: {authorizationCode: {tokenUrl: 'https://l.example/token'}}":  `Bearer ${LOGIN}`,
+		"flows: {clientCredentials: {tokenUrl: 'https://l.example/${KEY}'}}": `Bearer ${LOGIN}`,
+		"flows: {clientCredentials: {tokenUrl: 'http://l.example/token'}}":   `Bearer ${LOGIN}`,
+	} {
+		found := convert(t, []byte("openapi: 3.0.3\npaths: {/a: {get: {responses: {'200': {description: ok}}}}}\ncomponents: {securitySchemes: {login: {type: oauth2, "+
+			flow+"}}}"), openapi.Options{})
+		if text := string(update(t, found, nil).Write[openapi.ConfigFile]); !strings.Contains(text, want) || strings.Contains(text, "${KEY}") {
+			t.Errorf("%s: no %s in\n%s", flow, want, text)
+		}
+	}
 	payments := convert(t, document(t, "payments.yaml"), openapi.Options{})
 	if payments.IdempotencyHeader != "Idempotency-Key" {
 		t.Errorf("idempotency header %q", payments.IdempotencyHeader)

@@ -96,6 +96,19 @@ func TestWhatFilesBecome(t *testing.T) {
 			[]string{`content {"contentMediaType":"text/csv","maxLength":9,"type":"string"}`},
 			nil, "",
 		},
+		"JSON of a vendor": {
+			"3.0.3", "patch", "requestBody: {content: {application/merge-patch+json: {schema: {type: object, properties: {n: {type: string}}}}}}",
+			"application/merge-patch+json ",
+			[]string{`n {"type":"string"}`},
+			nil, "",
+		},
+		"JSON beside that of a vendor": {
+			"3.0.3", "patch", "requestBody: {content: {application/json: {schema: &s {type: object, properties: {n: {type: string}}}}, " +
+				"application/vnd.api+json: {schema: *s}, 'application/a%b+json': {schema: *s}}}",
+			"application/json ",
+			[]string{`n {"type":"string"}`},
+			nil, "",
+		},
 		"a file in an answer": {
 			"3.0.3", "get", answers("{application/pdf: " + bytes + ", text/html: {}}"), " application/pdf", nil,
 			[]string{`content! {"contentEncoding":"base64","contentMediaType":"application/pdf","type":"string"}`, `content_type! {"type":"string"}`, `content_encoding {"type":"string"}`},

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,6 +24,7 @@ type Credential struct {
 
 var (
 	fieldName   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
+	plainText   = regexp.MustCompile("^[A-Za-z0-9!%&()*+,./:;=?@_~-]{1,500}$") // no quotation mark, and no $, which expands
 	notVariable = regexp.MustCompile(`[^A-Z0-9]+`)
 )
 
@@ -78,13 +81,44 @@ func credential(name string, s map[string]any) Credential {
 		c.Variable += "_USER and " + c.Variable + "_PASSWORD"
 	case kind == "http" && scheme == "bearer":
 		c.Setting = bearer(c.Variable)
+	case kind == "oauth2" && clientCredentials(s) != "":
+		c.Setting = `{oauth2: {` + clientCredentials(s) + `, client_id: "${` + c.Variable + `_CLIENT_ID}", client_secret: "${` +
+			c.Variable + `_CLIENT_SECRET}"}}`
+		c.Variable = c.Variable + "_CLIENT_ID and " + c.Variable + "_CLIENT_SECRET"
 	case kind == "oauth2" || kind == "openIdConnect":
 		c.Setting = bearer(c.Variable)
-		c.Remark = "an access token got elsewhere; the gateway does not renew it"
+		c.Remark = "an access token got elsewhere, by another flow than client credentials; the gateway does not renew it"
 	default:
 		c.Remark = "the gateway does not know how to send it"
 	}
 	return c
+}
+
+// clientCredentials returns the keys of upstream.auth.oauth2 that a scheme says: where tokens come from by client credentials (RFC 6749
+// section 4.4), and the scopes, unless there are many to choose among. Empty: it does not say.
+func clientCredentials(s map[string]any) string {
+	flow := object(object(s["flows"])["clientCredentials"])
+	if text(s["flow"]) == "application" { // Swagger 2
+		flow = s
+	}
+	address := text(flow["tokenUrl"])
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || len(address) > maxURL || !plainText.MatchString(address) {
+		return ""
+	}
+	out := "token_url: " + strconv.Quote(address)
+	const most = 10
+	scopes := slices.Sorted(maps.Keys(object(flow["scopes"])))
+	if len(scopes) == 0 || len(scopes) > most {
+		return out
+	}
+	for i, scope := range scopes {
+		if !plainText.MatchString(scope) {
+			return out
+		}
+		scopes[i] = strconv.Quote(scope)
+	}
+	return out + ", scopes: [" + strings.Join(scopes, ", ") + "]"
 }
 
 func bearer(variable string) string { return `{header: "Authorization: Bearer ${` + variable + `}"}` }

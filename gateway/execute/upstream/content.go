@@ -55,7 +55,7 @@ func (r *Route) contentOf(ctx context.Context, answer Answer, raw []byte) (Answe
 	}
 	fits := media == bytesMedia
 	for _, limits := range r.accept {
-		named := inRange(media, limits) && (limits != "*/*" || !isHTML(media))
+		named := inRange(media, limits) && (limits != "*/*" || !isHTML(media)) || isNear(media, limits)
 		fits = fits || named || limits == bytesMedia && !isHTML(media)
 		asText = asText || isText(media) && isText(limits) && named
 	}
@@ -73,6 +73,14 @@ func (r *Route) contentOf(ctx context.Context, answer Answer, raw []byte) (Answe
 	}
 	answer.Raw, answer.Body = raw, body
 	return answer, nil
+}
+
+// isNear reports whether both are images, sounds, films, or texts that are not HTML: what is announced as image/jpg is image/jpeg mostly,
+// and what is text/csv may come as text/plain.
+func isNear(media, limits string) bool {
+	major, _, _ := strings.Cut(media, "/")
+	near := major == "image" || major == "audio" || major == "video" || major == "text" && !isHTML(media)
+	return near && strings.HasPrefix(limits, major+"/")
 }
 
 func isHTML(media string) bool { return media == "text/html" || media == "application/xhtml+xml" }

@@ -34,7 +34,7 @@ func (u *Upstream) header(ctx context.Context, p *Prepared, id Identity, executi
 	case p.route.body == formBody:
 		h["Content-Type"] = formType
 	default:
-		h["Content-Type"] = jsonType
+		h["Content-Type"] = p.route.jsonType
 	}
 	told := [...]struct{ name, value string }{
 		{"UIM-Agent-Id", id.AgentID},

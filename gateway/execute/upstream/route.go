@@ -17,8 +17,8 @@ type Endpoint struct {
 	// intent has no endpoint of its own and is posted to Config.Execute.
 	URL    string
 	Method string // GET, HEAD, POST, PUT, PATCH or DELETE; empty: POST
-	// ContentType is application/json, application/x-www-form-urlencoded, multipart/form-data, or application/octet-stream, where one
-	// parameter is the whole body; empty: the first.
+	// ContentType is application/json or a type that ends in +json, application/x-www-form-urlencoded, multipart/form-data, or
+	// application/octet-stream, where one parameter is the whole body; empty: the first.
 	ContentType string
 	// Accept are the media types, or ranges such as image/*, that the service's answer may have, in lower case. Answers that are not JSON
 	// become an object with content, content_type and content_encoding. None: JSON.
@@ -44,6 +44,7 @@ type Route struct {
 	placed     map[string]bool // parameters with a placeholder
 	execute    bool            // the core body {"intent_uid","parameters"}
 	body       bodyKind
+	jsonType   []string // content type of jsonBody
 	parts      map[string]Part
 	content    string   // of bytesBody: the parameter that is the body
 	accept     []string // of Endpoint
@@ -77,7 +78,7 @@ var (
 func (u *Upstream) Route(e Endpoint) (*Route, error) {
 	r := &Route{
 		upstream: u, intent: e.IntentUID, names: slices.Clone(e.Parameters),
-		errorWhen: e.ErrorWhen, declared: map[string]bool{}, placed: map[string]bool{},
+		jsonType: jsonType, errorWhen: e.ErrorWhen, declared: map[string]bool{}, placed: map[string]bool{},
 		parts: e.Parts, accept: e.Accept, acceptSent: acceptHeader(e.Accept),
 	}
 	for _, name := range e.Parameters {
@@ -171,7 +172,15 @@ func (r *Route) setMethod(e Endpoint) error {
 	r.repeatable = r.safe || r.upstream.cfg.IdempotencyHeader != ""
 	var err error
 	r.body, err = bodyOf(e.ContentType)
+	if media, _, err := mime.ParseMediaType(e.ContentType); err == nil && isVendorJSON(media) {
+		r.jsonType = []string{media}
+	}
 	return err
+}
+
+// isVendorJSON: RFC 6839 section 3.1.
+func isVendorJSON(media string) bool {
+	return strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json") && isHeaderValue(media)
 }
 
 // A bodyKind is how parameters are written into a body.
@@ -191,6 +200,9 @@ func bodyOf(contentType string) (bodyKind, error) {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	charset := parameters["charset"]
 	delete(parameters, "charset")
+	if err == nil && len(parameters) == 0 && isVendorJSON(media) {
+		return jsonBody, nil
+	}
 	if err == nil && len(parameters) == 0 && (charset == "" || strings.EqualFold(charset, "utf-8")) {
 		switch media {
 		case jsonMedia:

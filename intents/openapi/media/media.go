@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"mime"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,6 @@ const (
 	// stays within the default of server.max_body.
 	MaxFile  = 1_000_000
 	maxTypes = 20 // of one answer
-	maxType  = 100
 )
 
 // IsBytes reports whether a schema is that of bytes: format binary, or in OpenAPI 3.1 a contentMediaType that is not of a text, and no
@@ -38,7 +38,7 @@ func IsBytes(schema map[string]any, old bool) bool {
 		return true
 	}
 	kind, known := inner["contentMediaType"].(string)
-	return !old && known && inner["contentEncoding"] == nil && !isText(base(kind))
+	return !old && known && inner["contentEncoding"] == nil && !isText(Type(kind))
 }
 
 // IsPart is IsBytes for a part of a form: since OpenAPI 3.1, one without any type is a file, too.
@@ -74,7 +74,7 @@ func Part(schema map[string]any, declared string, old bool) map[string]any {
 	if declared = types(declared); declared == "" {
 		declared = types(own)
 	}
-	kind := base(declared)
+	kind := Type(declared)
 	if own == "" && (kind == "" || kind == "text/plain" || kind == JSON && schema["type"] == "object") {
 		return schema
 	}
@@ -89,7 +89,7 @@ func Part(schema map[string]any, declared string, old bool) map[string]any {
 func types(declared string) string {
 	var out []string
 	for one := range strings.SplitSeq(declared, ",") {
-		if base(one) != "" {
+		if Type(one) != "" {
 			out = append(out, strings.TrimSpace(one))
 		}
 	}
@@ -104,7 +104,7 @@ func file(schema map[string]any, declared string) map[string]any {
 		declared = own
 	}
 	declared = types(declared)
-	if base(declared) != "" && base(declared) != Bytes {
+	if Type(declared) != "" && Type(declared) != Bytes {
 		out["contentMediaType"] = declared
 	}
 	if n, ok := inner["maxLength"].(json.Number); ok { // of bytes
@@ -143,7 +143,7 @@ func withoutNull(schema map[string]any) map[string]any {
 func Body(names []string, schema map[string]any, old bool) (declared string, text, ok bool) {
 	var files, texts []string
 	for _, name := range names {
-		switch kind := base(name); {
+		switch kind := Type(name); {
 		case kind == "":
 		case kind == "text/plain" || kind == "text/csv" || kind == "text/markdown":
 			texts = append(texts, name)
@@ -172,9 +172,9 @@ func Body(names []string, schema map[string]any, old bool) (declared string, tex
 func Accept(names []string) (accept []string, text, none bool) {
 	text, none = true, true
 	for _, name := range names {
-		kind := base(name)
+		kind := Type(name)
 		switch {
-		case kind == "" || len(kind) > maxType || len(accept) == maxTypes || slices.Contains(accept, kind):
+		case kind == "" || len(accept) == maxTypes || slices.Contains(accept, kind):
 			continue
 		case kind == "text/html" || kind == "application/xhtml+xml" || kind == "text/event-stream" || strings.HasPrefix(kind, "multipart/"):
 			continue
@@ -185,15 +185,17 @@ func Accept(names []string) (accept []string, text, none bool) {
 	return accept, text, none
 }
 
-// base is a media type, or a range such as image/*, in lower case without parameters; empty where it is none.
-func base(name string) string {
+// Type is a media type, or a range such as image/*, in lower case without parameters; of several the first. Empty where it is none.
+func Type(name string) string {
 	kind, _, err := mime.ParseMediaType(strings.TrimSpace(strings.Split(name, ",")[0]))
-	major, minor, ok := strings.Cut(kind, "/")
-	if err != nil || !ok || major == "" || minor == "" || strings.Contains(kind, "'") {
+	if err != nil || !form.MatchString(kind) {
 		return ""
 	}
 	return kind
 }
+
+// form is that of RFC 6838 section 4.2.
+var form = regexp.MustCompile(`^(\*/\*|[a-z0-9!#$&^_.+-]{1,100}/(\*|[a-z0-9!#$&^_.+-]{1,100}))$`)
 
 func isFile(kind string) bool {
 	switch kind {
