@@ -89,6 +89,52 @@ func TestEachReasonHasAPage(t *testing.T) {
 	g.Refuses(g.Get("/errors/<script>"), http.StatusNotFound, "NO_SUCH_PATH")
 }
 
+// Programs that ask for JSON get the table of reasons whole, and one of them at its own page.
+func TestTheReasonsAreDataForPrograms(t *testing.T) {
+	g := pageGate(t, gatetest.AgentsFile, gatetest.PolicyFile, "")
+	type described struct {
+		Reason                    reason.Reason
+		Code                      reason.Code
+		Status                    int
+		UIMCode                   string `json:"uim_code"`
+		Message, Suggestion, Help string
+		HelpURL                   string `json:"help_url"`
+	}
+	var list struct{ Errors []described }
+	a := g.Get("/errors", "Accept", "application/json")
+	if err := json.Unmarshal(a.Body, &list); err != nil || a.Header.Get("Content-Type") != "application/json" ||
+		!slices.Contains(a.Header.Values("Vary"), "Accept") {
+		t.Fatalf("%v, %v\n%s", err, a.Header, a.Body)
+	}
+	seen := map[reason.Reason]described{}
+	for _, e := range list.Errors {
+		seen[e.Reason] = e
+	}
+	for _, r := range reason.All() {
+		e, listed := seen[r]
+		if listed == r.ForOperators() {
+			t.Errorf("%s is listed: %v", r, listed)
+		}
+		want := described{
+			r, r.Code(), r.Status(), r.Number(), r.Message(), r.Suggestion(), r.Help(),
+			"https://agents.shop.example/errors/" + string(r),
+		}
+		if listed && e != want {
+			t.Errorf("got %+v, want %+v", e, want)
+		}
+	}
+	var one described
+	a = g.Get("/errors/"+string(reason.ExpiredToken), "Accept", "application/json, text/html;q=0.5")
+	if err := json.Unmarshal(a.Body, &one); err != nil || one != seen[reason.ExpiredToken] {
+		t.Errorf("%v: %s", err, a.Body)
+	}
+	for _, accept := range []string{"*/*", browser, "text/html, application/json"} {
+		if a := g.Get("/errors", "Accept", accept); a.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Errorf("%s: %v", accept, a.Header)
+		}
+	}
+}
+
 // Pointers of every refusal lead into the body as it was sent, in either form of it.
 func TestPointersLeadIntoTheWholeBody(t *testing.T) {
 	g := gatetest.New(t, "")

@@ -57,7 +57,7 @@ func (s *Server) openAPI(c echo.Context) error {
 }
 
 // errorList answers GET /errors: every reason for which an agent can be refused.
-func (s *Server) errorList(c echo.Context) error { return s.html(c, page.Errors) }
+func (s *Server) errorList(c echo.Context) error { return s.explained(c, page.Errors, page.ErrorsJSON) }
 
 // errorPage answers GET /errors/{reason}, to which help_url of each refusal leads.
 func (s *Server) errorPage(c echo.Context) error {
@@ -65,25 +65,40 @@ func (s *Server) errorPage(c echo.Context) error {
 	if !asked.Known() || asked.ForOperators() {
 		return reason.NoSuchPath.Refusal("")
 	}
-	return s.html(c, func(d *service.Definition) ([]byte, error) { return page.Error(d, asked) })
+	return s.explained(c,
+		func(d *service.Definition) ([]byte, error) { return page.Error(d, asked) },
+		func(d *service.Definition) ([]byte, error) { return page.ErrorJSON(d, asked) })
 }
 
-// html makes a page and answers with it.
-func (s *Server) html(c echo.Context, build func(*service.Definition) ([]byte, error)) error {
+// explained answers with a page for people, or with the same in JSON where that is asked for.
+func (s *Server) explained(c echo.Context, inHTML, inJSON func(*service.Definition) ([]byte, error)) error {
+	h := c.Response().Header()
+	h.Set("Vary", "Accept")
+	build, mediaType := inHTML, mediaHTML
+	if html, json := wanted(c.Request().Header.Values("Accept")); json > html {
+		build, mediaType = inJSON, echo.MIMEApplicationJSON
+	}
 	body, err := build(exchangeOf(c).service.Definition)
 	if err != nil {
 		return reason.Internal.Refusal("The page could not be written.").Because(err)
 	}
-	h := c.Response().Header()
+	if mediaType != mediaHTML {
+		return s.serveOnce(c, body, mediaType)
+	}
 	h.Set("Content-Security-Policy", page.Security)
 	h.Set("Referrer-Policy", "no-referrer")
 	return s.serveOnce(c, body, mediaHTML)
 }
 
-// wantsHTML reports whether a client asks for HTML by name, and not for JSON rather. RFC 9110 12.5.1.
+// wantsHTML reports whether a client asks for HTML by name, and not for JSON rather.
 func wantsHTML(fields []string) bool {
+	html, json := wanted(fields)
+	return html > 0 && html >= json
+}
+
+// wanted returns the weights with which a client asks for HTML and for JSON by name, 0 to 1. RFC 9110 12.5.1.
+func wanted(fields []string) (html, json float64) {
 	const most = 32 // media ranges; more is no browser
-	html, json := 0.0, 0.0
 	n := 0
 	for entry := range strings.SplitSeq(strings.Join(fields, ","), ",") {
 		if n++; n > most {
@@ -106,5 +121,5 @@ func wantsHTML(fields []string) bool {
 			json = max(json, weight)
 		}
 	}
-	return html > 0 && html >= json
+	return html, json
 }

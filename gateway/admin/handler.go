@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -132,7 +133,7 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 		}
 		if o.method != http.MethodGet {
 			a.operator.log.Info("operator", zap.String("did", o.method+" "+o.path), zap.String("service", c.query.meant),
-				zap.String("subject", c.subject))
+				zap.String("subject", c.subject), zap.String("request_id", aboutRequest(w).RequestID))
 		}
 		a.answer(w, http.StatusOK, answer)
 	}
@@ -216,10 +217,18 @@ func (a *listener) notAllowed(allow string) http.HandlerFunc {
 
 func noSuchPath() *reason.Refusal { return reason.NoSuchPath.Refusal("") }
 
-// recovering answers panics. What the handler did write already stands.
+// headerRequestID is the client's name for a request, or ours: it finds the request in the log.
+const headerRequestID = "UIM-Request-ID"
+
+func aboutRequest(w http.ResponseWriter) wire.About {
+	return wire.About{RequestID: w.Header().Get(headerRequestID)}
+}
+
+// recovering names each request, and answers panics. What the handler did write already stands.
 func (a *listener) recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set(headerRequestID, string(execute.RequestIDFrom(r.Header.Get(headerRequestID))))
 		defer func() {
 			p := recover()
 			if p == nil {
@@ -228,7 +237,8 @@ func (a *listener) recovering(next http.Handler) http.Handler {
 			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
 				panic(p)
 			}
-			a.operator.log.Error("panic", zap.String("kind", fmt.Sprintf("%T", p)), zap.ByteString("stack", debug.Stack()))
+			a.operator.log.Error("panic", zap.String("request_id", aboutRequest(w).RequestID), zap.String("kind", fmt.Sprintf("%T", p)),
+				zap.ByteString("stack", debug.Stack()))
 			a.fail(w, r, reason.Internal.Refusal(""))
 		}()
 		next.ServeHTTP(w, r)
@@ -241,7 +251,9 @@ func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if a.shed != nil {
 		a.shed(f.Shed)
 	}
+	about := aboutRequest(w)
 	fields := []zap.Field{
+		zap.String("request_id", about.RequestID),
 		zap.String("method", wire.Method(r.Method)), zap.String("route", r.Pattern), zap.Int("status", f.Status()),
 		zap.String("reason", string(f.Reason)),
 	}
@@ -256,7 +268,7 @@ func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	wire.WriteHeader(w.Header(), f, "uimgate admin")
 	w.WriteHeader(f.Status())
-	if _, err := w.Write(wire.OperatorEnvelope(f)); err != nil {
+	if _, err := w.Write(wire.OperatorEnvelope(f, about)); err != nil {
 		a.operator.log.Debug("answer not delivered", zap.Error(wire.Loggable(err)))
 	}
 }
@@ -273,7 +285,7 @@ func (a *listener) answer(w http.ResponseWriter, status int, v any) {
 			a.operator.log.Error("admin answer", zap.Error(err))
 			status = http.StatusInternalServerError
 			out.Reset()
-			out.Write(wire.OperatorEnvelope(reason.Internal.Refusal("The answer could not be written.")))
+			out.Write(wire.OperatorEnvelope(reason.Internal.Refusal("The answer could not be written."), aboutRequest(w)))
 		}
 		body = out.Bytes()
 	}

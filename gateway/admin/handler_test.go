@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -75,6 +76,30 @@ func TestNoOperationWithoutTheToken(t *testing.T) {
 	r := g.request("GET", "/admin/v1/status", nil)
 	r.Header["Authorization"] = []string{"Bearer " + adminToken, "Bearer " + adminToken}
 	g.Refuses(g.Send(r), http.StatusBadRequest, "MALFORMED_REQUEST")
+}
+
+// Each refusal names its request, as the header does; an id of the client's own is kept.
+func TestRefusalsNameTheirRequest(t *testing.T) {
+	g := newOperated(t, "")
+	for sent, path := range map[string]string{"ticket-7": "/admin/v1/agents/nobody", "": "/admin/v1/nothing", "not one": "/nothing"} {
+		r := g.request("GET", path, nil)
+		r.Header.Set("UIM-Request-ID", sent)
+		a := g.Send(r)
+		var body struct {
+			Error struct {
+				Details struct {
+					RequestID string `json:"request_id"`
+				}
+			}
+		}
+		if err := json.Unmarshal(a.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		id := body.Error.Details.RequestID
+		if a.Status != http.StatusNotFound || id == "" || id != a.Header.Get("UIM-Request-ID") || (id == sent) != (sent == "ticket-7") {
+			t.Errorf("%s: sent %q, got %q and the header %q: %s", path, sent, id, a.Header.Get("UIM-Request-ID"), a.Body)
+		}
+	}
 }
 
 func TestAnEmptyTokenLetsNobodyIn(t *testing.T) {

@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"html/template"
 
 	"github.com/uimgate/uimgate/gateway/service"
@@ -45,6 +46,40 @@ func Errors(s *service.Definition) ([]byte, error) {
 		}
 	}
 	return v.html()
+}
+
+// A described is one reason, for programs.
+type described struct {
+	Reason     reason.Reason `json:"reason"`
+	Code       reason.Code   `json:"code"`
+	Status     int           `json:"status"`
+	UIMCode    string        `json:"uim_code,omitempty"`
+	Message    string        `json:"message"`
+	Suggestion string        `json:"suggestion"`
+	Help       string        `json:"help"`
+	HelpURL    string        `json:"help_url"`
+}
+
+func describedOf(s *service.Definition, r reason.Reason) described {
+	return described{r, r.Code(), r.Status(), r.Number(), r.Message(), r.Suggestion(), r.Help(), s.HelpURL(r)}
+}
+
+// ErrorJSON is what Error says of one reason, as JSON.
+func ErrorJSON(s *service.Definition, r reason.Reason) ([]byte, error) {
+	return json.Marshal(describedOf(s, r))
+}
+
+// ErrorsJSON is all that the pages of Errors say, as JSON.
+func ErrorsJSON(s *service.Definition) ([]byte, error) {
+	all := struct {
+		Errors []described `json:"errors"`
+	}{}
+	for _, r := range reason.All() {
+		if !r.ForOperators() {
+			all.Errors = append(all.Errors, describedOf(s, r))
+		}
+	}
+	return json.Marshal(all)
 }
 
 func newErrorsView(s *service.Definition) *errorsView {

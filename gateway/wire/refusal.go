@@ -21,8 +21,8 @@ func Envelope(f *reason.Refusal, about About) []byte {
 }
 
 // OperatorEnvelope is Envelope with the suggestion meant for operators.
-func OperatorEnvelope(f *reason.Refusal) []byte {
-	return envelope(f, f.Reason.OperatorSuggestion(), About{})
+func OperatorEnvelope(f *reason.Refusal, about About) []byte {
+	return envelope(f, f.Reason.OperatorSuggestion(), about)
 }
 
 func envelope(f *reason.Refusal, suggestion string, about About) []byte {
