@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -45,5 +46,18 @@ func TestWhatTheGatewayRefusesByItselfWasNotSent(t *testing.T) {
 	got := g.Execute(a, gatetest.Ordering)
 	if got.Status != http.StatusServiceUnavailable || !strings.Contains(string(got.Body), `"outcome":"not_sent"`) {
 		t.Errorf("%d %s", got.Status, got.Body)
+	}
+}
+
+// What the service answers is passed on in its own order, with its own digits; what it says beside its outputs is not.
+func TestAnAnswerKeepsItsOrderAndDigits(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "\ufeff {\"z\": 1.50, \"a\": {\"y\": \"<&\", \"b\": 1e2}}\n")
+	}
+	answer := g.Execute(a, gatetest.Searching)
+	if want := `{"z": 1.50, "a": {"y": "<&", "b": 1e2}}`; answer.Status != http.StatusOK || string(answer.Body) != want {
+		t.Errorf("%d %s, want %s", answer.Status, answer.Body, want)
 	}
 }

@@ -75,12 +75,12 @@ func TestAnswersOfTheServiceWaitForMemory(t *testing.T) {
 	g := gatetest.New(t, "", within(4<<20))
 	a := g.Agreed("agent-1")
 	const many = 12
-	size := 10_000
+	size := 80_000
 	// The service answers when all calls have arrived: a call that comes while answers wait for memory may be refused.
 	var arrived sync.WaitGroup
 	arrived.Add(many)
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
-		if size == 10_000 {
+		if size == 80_000 {
 			arrived.Done()
 			arrived.Wait()
 		}
@@ -90,16 +90,16 @@ func TestAnswersOfTheServiceWaitForMemory(t *testing.T) {
 	for n := range many {
 		calls.Go(func() {
 			if answer := g.Execute(a, gatetest.Searching); answer.Status != http.StatusOK {
-				t.Errorf("call %d of many: %d %s", n, answer.Status, answer.Body)
+				t.Errorf("call %d of many: %d %.300s", n, answer.Status, answer.Body)
 			}
 		})
 	}
 	calls.Wait()
-	size = 30_000
+	size = 600_000
 	refused := g.Execute(a, gatetest.Ordering)
 	g.Refuses(refused, http.StatusBadGateway, "RESPONSE_INVALID")
 	if !strings.Contains(string(refused.Body), `"outcome":"done"`) || shed(g, reason.ShedMemory) != 1 {
-		t.Errorf("%s, %d counted", refused.Body, shed(g, reason.ShedMemory))
+		t.Errorf("%.300s, %d counted", refused.Body, shed(g, reason.ShedMemory))
 	}
 	size = 10
 	if answer := g.Execute(a, gatetest.Searching); answer.Status != http.StatusOK {

@@ -33,9 +33,10 @@ type check struct {
 	properties map[string]*check
 	additional *check
 	required   []string
-	known      []string // names of properties, sorted
-	closed     bool     // no others are allowed
-	open       bool     // any others are
+	flags      map[string]uint64 // a bit for each of the first maxFlags of required
+	known      []string          // names of properties, sorted
+	closed     bool              // no others are allowed
+	open       bool              // any others are
 }
 
 // A combination holds the keywords that hold a value against several schemas, or choose among them.
@@ -105,6 +106,10 @@ func (c *compiler) check(schema any, at string) *check {
 	out.plain = out.plain && out.combination == nil
 	c.children(out, m, at)
 	out.required = texts(m["required"])
+	out.flags = make(map[string]uint64, len(out.required))
+	for i, name := range out.required {
+		out.flags[name] = 1 << i
+	}
 	out.cost += len(out.required)
 	if out.bounds != nil {
 		for _, d := range out.dependentRequired {

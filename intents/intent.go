@@ -36,7 +36,9 @@ type Intent struct {
 	known  []string // names of Inputs, in order
 	hidden []Parameter
 
-	declared map[string]bool // members of answers, by declaredMembers
+	declared        map[string]bool // members of answers, by declaredMembers
+	places          *place          // where Outputs are found; nil: Rewrite cannot tell
+	requiredOutputs int
 }
 
 // An Endpoint is where an intent is executed, as the operator publishes it. URL may hold {name}
@@ -165,6 +167,24 @@ func (i *Intent) OutputSchema() strictjson.Object {
 		return nil
 	}
 	return objectSchema(i.Outputs, true)
+}
+
+// InputSchemaAt is InputSchema for a place inside a larger document: base is the fragment under which the schema will
+// be placed, such as #/components/schemas/search. References inside the schema are rewritten accordingly.
+func (i *Intent) InputSchemaAt(base string) strictjson.Object { return schemaAt(i.InputSchema(), base) }
+
+// OutputSchemaAt is OutputSchema for a place inside a larger document; nil where the intent declares no
+// outputs.
+func (i *Intent) OutputSchemaAt(base string) strictjson.Object {
+	if len(i.Outputs) == 0 {
+		return nil
+	}
+	return schemaAt(i.OutputSchema(), base)
+}
+
+func schemaAt(schema map[string]any, base string) map[string]any {
+	moved, _ := rebase(schema, base).(map[string]any) // an object stays one
+	return moved
 }
 
 func objectSchema(parameters []Parameter, open bool) map[string]any {

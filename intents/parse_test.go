@@ -44,11 +44,11 @@ const shop = `{
   "uim-license": null
 }`
 
-func strict(t *testing.T, doc string) *intents.Catalog {
-	t.Helper()
+func strict(tb testing.TB, doc string) *intents.Catalog {
+	tb.Helper()
 	c, list := intents.Parse([]byte(doc), intents.Options{Strict: true})
 	if c == nil {
-		t.Fatalf("%v", list)
+		tb.Fatalf("%v", list)
 	}
 	return c
 }

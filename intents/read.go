@@ -49,6 +49,12 @@ func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 	i.Inputs = b.parameters(at+"/input_parameters", m["input_parameters"], order["input_parameters"], true)
 	i.Outputs = b.parameters(at+"/output_parameters", m["output_parameters"], order["output_parameters"], false)
 	i.declared = declaredMembers(i.Outputs)
+	i.places = placesOf(i.Outputs)
+	for n := range i.Outputs {
+		if i.Outputs[n].Required {
+			i.requiredOutputs++
+		}
+	}
 	i.inputs = make(map[string]int, len(i.Inputs))
 	for n, p := range i.Inputs {
 		i.inputs[p.Name] = n

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -57,13 +56,17 @@ func (i *Intent) Conform(body any) (out any, dropped []Violation, err error) {
 
 // A Fitted is an answer that was fitted to the outputs of an intent. Pointers are into the upstream's answer.
 type Fitted struct {
-	Output  any
-	Missing []MissingOutput
-	Dropped []Violation // optional ones that did not fit
-	// Undeclared are members of the answer that no output is found at, in order, at most MaxUndeclared and 128 bytes of each; More is how
-	// many there are beside them.
-	Undeclared []string
-	More       int
+	Output     any
+	Missing    []MissingOutput
+	Dropped    []Violation // optional ones that did not fit
+	Undeclared Undeclared
+}
+
+// Undeclared are members of an answer that no output is found at: Count of them, and the names of at most MaxUndeclared,
+// in order and cut to 128 bytes.
+type Undeclared struct {
+	Names []string
+	Count int
 }
 
 // A MissingOutput is a required output that an answer does not have, or not in its schema's form.
@@ -72,7 +75,7 @@ type MissingOutput struct {
 	Message string `json:"message"` // for people, about the output; never quotes the answer
 }
 
-// MaxUndeclared bounds the members that a Fitted names.
+// MaxUndeclared bounds the members that an Undeclared names.
 const MaxUndeclared = 16
 
 // Fit is Shape; where it is to be lenient, a required output that is absent or does not fit is left out as well, and among
@@ -82,7 +85,7 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 		return Fitted{Output: body}, nil
 	}
 	f := Fitted{}
-	object, isObject := body.(map[string]any)
+	object, isObject := strictjson.AsObject(body)
 	if !isObject && len(i.Outputs) != 1 {
 		return Fitted{}, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs", article(strictjson.Kind(body)),
 			len(i.Outputs))}
@@ -123,7 +126,11 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 	}
 	f.Output = shaped
 	if isObject && i.declared != nil {
-		i.noteUndeclared(&f, object)
+		for _, name := range object.Names() {
+			if !i.declared[name] {
+				note(&f.Undeclared, name)
+			}
+		}
 	}
 	return f, nil
 }
@@ -146,18 +153,9 @@ func declaredMembers(outputs []Parameter) map[string]bool {
 	return declared
 }
 
-// noteUndeclared finds the members of an answer that no output is found at.
-func (i *Intent) noteUndeclared(f *Fitted, answer strictjson.Object) {
-	for name := range answer {
-		if !i.declared[name] {
-			f.Undeclared = append(f.Undeclared, name)
-		}
-	}
-	slices.Sort(f.Undeclared)
-	f.More = max(0, len(f.Undeclared)-MaxUndeclared)
-	f.Undeclared = f.Undeclared[:len(f.Undeclared)-f.More]
-	for n, name := range f.Undeclared {
-		f.Undeclared[n] = name[:min(len(name), maxParamName)]
+func note[T string | []byte](u *Undeclared, name T) {
+	if u.Count++; u.Count <= MaxUndeclared {
+		u.Names = append(u.Names, string(name[:min(len(name), maxParamName)]))
 	}
 }
 

@@ -110,7 +110,7 @@ func TestFitLeavesOutWhatIsMissing(t *testing.T) {
 	body := tree(t, `{"a":"many","in/side":{"b":"x","e":1},"d":[],"z":1,"y":"secret"}`)
 	f, err := i.Fit(body, true)
 	want := intents.Fitted{
-		Output: map[string]any{"b": "x"}, Undeclared: []string{"y", "z"},
+		Output: map[string]any{"b": "x"}, Undeclared: intents.Undeclared{Names: []string{"y", "z"}, Count: 2},
 		Missing: []intents.MissingOutput{{Name: "a", Message: `must be of type "integer"`}, {Name: "c", Message: "is absent"}},
 	}
 	if diff := cmp.Diff(want, f, cmpopts.IgnoreFields(intents.Fitted{}, "Dropped")); err != nil || diff != "" || len(f.Dropped) != 1 {
@@ -123,7 +123,8 @@ func TestFitLeavesOutWhatIsMissing(t *testing.T) {
 	for n := range 40 {
 		many[strconv.Itoa(1000+n)] = 1
 	}
-	if f, err := i.Fit(many, true); err != nil || len(f.Undeclared) != intents.MaxUndeclared || f.More != 25 || len(f.Undeclared[0]) != 128 {
+	if f, err := i.Fit(many, true); err != nil || len(f.Undeclared.Names) != intents.MaxUndeclared ||
+		f.Undeclared.Count != intents.MaxUndeclared+25 || len(f.Undeclared.Names[0]) != 128 {
 		t.Errorf("%v %v", err, f)
 	}
 }

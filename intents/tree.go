@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	maxNumberText     = 400  // as in strictjson, for trees of other decoders
-	maxNumberExponent = 400  // positive or negative
-	maxPathText       = 4096 // bytes of the names on the path to one value
+	maxNumberText     = 400 // as in strictjson, for trees of other decoders
+	maxNumberExponent = 400 // positive or negative
+	maxPathText       = strictjson.MaxPath
 )
 
 // checkTree reports whether a value is a tree that can be processed: known Go types, JSON numbers of bounded size,

@@ -74,7 +74,7 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 		reproduction := e.service.Policy.Reproduce(*e.question, e.decision.Facts)
 		v.Asked = &reproduction
 	}
-	v.Undeclared, v.UndeclaredCount = e.fitted.Undeclared, len(e.fitted.Undeclared)+e.fitted.More
+	v.Undeclared, v.UndeclaredCount = e.fitted.Undeclared.Names, e.fitted.Undeclared.Count
 	for _, m := range e.fitted.Missing {
 		v.Missing = append(v.Missing, m.Name)
 	}

@@ -159,7 +159,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 		return replay.result()
 	}
 	ctx = context.WithoutCancel(ctx)
-	answer := x.call(ctx, e, grant) // only a live Grant reaches the upstream
-	shaped := x.shape(e, answer)    // to the intent's output parameters
-	return x.settle(ctx, e, shaped) // capture or release
+	answer := x.call(ctx, e, grant)   // only a live Grant reaches the upstream
+	shaped := x.shape(ctx, e, answer) // to the intent's output parameters
+	return x.settle(ctx, e, shaped)   // capture or release
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
@@ -44,21 +45,35 @@ type upstreamAnswer struct {
 }
 
 // shape fits a complete answer to the intent's output parameters. UIM core 3.1.3.
-func (x *Executor) shape(e *execution, a upstreamAnswer) shaped {
+func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) shaped {
 	if a.err != nil {
 		return shaped{outcome: a.outcome, refusal: refusal.For(a.err).With("outcome", a.outcome)}
 	}
-	fitted, err := e.intent.Fit(a.Body, e.intent.Lenient)
+	if a.JSON != nil {
+		output, undeclared, ok := e.intent.Rewrite(nil, a.JSON) // mostly one pass over the bytes is enough
+		if ok {
+			e.fitted.Undeclared = undeclared
+			return shaped{outcome: a.outcome, output: output}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, memoryWait)
+	defer cancel()
+	tree, err := a.Tree(ctx)
+	if err != nil {
+		return shaped{outcome: a.outcome, refusal: refusal.For(err).With("outcome", a.outcome)}
+	}
+	if e.fitted, err = e.intent.Fit(tree, e.intent.Lenient); err != nil {
+		return shaped{outcome: store.Done, refusal: responseInvalid(err)}
+	}
+	body, err := json.Marshal(e.fitted.Output)
 	if err != nil {
 		return shaped{outcome: store.Done, refusal: responseInvalid(err)}
 	}
-	e.fitted = fitted
-	body, err := json.Marshal(fitted.Output)
-	if err != nil {
-		return shaped{outcome: store.Done, refusal: responseInvalid(err)}
-	}
-	return shaped{outcome: a.outcome, output: body, missing: fitted.Missing}
+	return shaped{outcome: a.outcome, output: body, missing: e.fitted.Missing}
 }
+
+// memoryWait is how long an answer waits for the memory that its tree takes.
+const memoryWait = 30 * time.Second
 
 func responseInvalid(err error) *reason.Refusal {
 	f := reason.ResponseInvalid.Refusal("The service's answer does not fit the intent's output parameters.").With("outcome",

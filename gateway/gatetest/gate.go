@@ -380,6 +380,6 @@ func (g *Gate) Refuses(a Answer, status int, reason string) {
 	}
 	e := envelope.Error
 	if a.Status != status || e.Details["reason"] != reason || e.Code == "" || e.Message == "" || e.Details["suggestion"] == "" {
-		g.Fatalf("%d %s; want %d %s with code, message and suggestion", a.Status, a.Body, status, reason)
+		g.Fatalf("%d %.1000s; want %d %s with code, message and suggestion", a.Status, a.Body, status, reason)
 	}
 }

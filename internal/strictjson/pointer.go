@@ -1,6 +1,9 @@
 package strictjson
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 var escaper = strings.NewReplacer("~", "~0", "/", "~1")
 
@@ -43,6 +46,68 @@ func Lookup(tree any, pointer string) (any, bool) {
 		}
 	}
 	return tree, true
+}
+
+// Find returns the bytes of the value that a JSON pointer names in a document; false also where the document is not acceptable
+// as a whole. RFC 6901 section 4.
+func Find(document []byte, pointer string) (value []byte, ok bool) {
+	if pointer != "" && pointer[0] != '/' {
+		return nil, false
+	}
+	c := Begin(document)
+	defer c.End()
+	if value = c.find(pointer); value == nil {
+		return nil, false
+	}
+	return value, c.Complete()
+}
+
+// find reads the next value, and returns the bytes of what pointer names in it; nil where there is no such thing.
+func (c *Cursor) find(pointer string) (value []byte) {
+	if pointer == "" {
+		return c.Value()
+	}
+	token, rest, more := strings.Cut(pointer[1:], "/")
+	if more {
+		rest = "/" + rest
+	}
+	token = Unescape(token)
+	switch c.Next() {
+	case '{':
+		for c.Open('{'); c.Member(); {
+			if string(c.Name()) == token {
+				value = c.find(rest)
+			} else {
+				c.Skip()
+			}
+		}
+	case '[':
+		wanted, ok := index(token, len(c.data))
+		n := 0
+		for c.Open('['); c.Item(); n++ {
+			if ok && n == wanted {
+				value = c.find(rest)
+			} else {
+				c.Skip()
+			}
+		}
+	default:
+		c.Skip()
+	}
+	return value
+}
+
+// Tokens returns the reference tokens of a JSON pointer: names of members, or indexes in lists. RFC 6901 section 4.
+func Tokens(pointer string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for pointer != "" {
+			token, rest, more := strings.Cut(pointer[1:], "/")
+			if !yield(unescaper.Replace(token)) || !more {
+				return
+			}
+			pointer = "/" + rest
+		}
+	}
 }
 
 func index(token string, n int) (int, bool) {

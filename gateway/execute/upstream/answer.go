@@ -22,11 +22,29 @@ type Answer struct {
 	Status int
 	// Header holds Content-Language, Deprecation, Sunset and Retry-After, as far as they were sent; nil: none.
 	Header http.Header
-	// Body is the tree strictjson made of a 2xx answer; an empty one (204, or HEAD) is an empty object.
-	Body any
-	// Raw are the bytes Body was read from, decompressed. Not to be changed.
-	Raw         []byte
+	// JSON are the bytes of a 2xx answer, decompressed and not yet read: who uses them finds out whether they are acceptable. An
+	// empty answer (204, or HEAD) is an empty object. nil where the answer is content. Not to be changed.
+	JSON        []byte
 	ContentType string // media type in lower case without parameters
+	content     any    // the tree made of a file or a text
+}
+
+var emptyObject = []byte("{}")
+
+// Tree reads a 2xx answer. The memory comes out of the share that ctx carries; it waits for that as long as ctx lasts. The
+// error is a *ResponseError.
+func (a *Answer) Tree(ctx context.Context) (any, error) {
+	if a.JSON == nil {
+		return a.content, nil
+	}
+	if memory.Of(ctx).Wait(ctx, strictjson.Cost(a.JSON)) != nil {
+		return nil, &ResponseError{Status: a.Status, Reason: errNoMemory.Error()}
+	}
+	tree, err := strictjson.Decode(a.JSON)
+	if err != nil {
+		return nil, &ResponseError{Status: a.Status, Reason: "it is not acceptable JSON: " + jsonReason(err)}
+	}
+	return tree, nil
 }
 
 const (
@@ -73,31 +91,23 @@ func (u *Upstream) read(ctx context.Context, resp *http.Response, route *Route) 
 	if route.isContent(answer) {
 		return route.contentOf(ctx, answer, raw)
 	}
-	return decode(ctx, answer, raw)
-}
-
-func decode(ctx context.Context, answer Answer, raw []byte) (Answer, error) {
-	answer.Raw = raw
-	if len(bytes.TrimSpace(raw)) == 0 {
-		answer.Body = map[string]any{}
+	if answer.JSON = bytes.TrimSpace(raw); len(answer.JSON) == 0 {
+		answer.JSON = emptyObject
 		return answer, nil
 	}
-	unusable := func(reason string) (Answer, error) {
+	reason := ""
+	switch {
+	case strings.Contains(answer.ContentType, "html") || strings.HasSuffix(answer.ContentType, "xml"):
+		reason = "it is " + answer.ContentType + ", not JSON"
+	case memory.Of(ctx).Wait(ctx, int64(len(raw))) != nil: // for what is written of it
+		reason = errNoMemory.Error()
+	}
+	if reason != "" {
 		return Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType},
 			&ResponseError{Status: answer.Status, Reason: reason}
 	}
-	if strings.Contains(answer.ContentType, "html") || strings.HasSuffix(answer.ContentType, "xml") {
-		return unusable("it is " + answer.ContentType + ", not JSON")
-	}
-	if memory.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
-		return unusable(errNoMemory.Error())
-	}
 	// RFC 8259 8.1 lets readers overlook a byte order mark, and some services write one.
-	tree, err := strictjson.Decode(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
-	if err != nil {
-		return unusable("it is not acceptable JSON: " + jsonReason(err))
-	}
-	answer.Body = tree
+	answer.JSON = bytes.TrimPrefix(answer.JSON, []byte("\xef\xbb\xbf"))
 	return answer, nil
 }
 
@@ -140,13 +150,19 @@ func readBody(ctx context.Context, resp *http.Response, bound int64) ([]byte, er
 	}
 }
 
+// readBounded reads at most bound bytes, of which expect are said to come; -1: nobody knows.
 func readBounded(ctx context.Context, r io.Reader, bound, expect int64) ([]byte, error) {
-	var buf bytes.Buffer
-	if expect > 0 {
-		buf.Grow(int(min(expect, 64<<10)) + bytes.MinRead)
+	share := memory.Of(ctx)
+	if expect >= 0 { // all at once
+		if share.Wait(ctx, expect) != nil {
+			return nil, errNoMemory
+		}
+		raw := make([]byte, expect)
+		_, err := io.ReadFull(r, raw)
+		return raw, err
 	}
-	wait := func(n int64) error { return memory.Of(ctx).Wait(ctx, n) }
-	_, err := buf.ReadFrom(memory.NewReader(io.LimitReader(r, bound+1), wait))
+	var buf bytes.Buffer
+	_, err := buf.ReadFrom(memory.NewReader(io.LimitReader(r, bound+1), func(n int64) error { return share.Wait(ctx, n) }))
 	switch {
 	case errors.Is(err, memory.ErrExhausted):
 		return nil, errNoMemory
@@ -164,7 +180,7 @@ func (u *Upstream) classify(ctx context.Context, route *Route, answer Answer, ra
 	status := answer.Status
 	message := ""
 	if 400 <= status && status <= 499 {
-		message = u.message(ctx, route, raw)
+		message = u.message(ctx, route, raw, u.cfg.ErrorMessage)
 	}
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:

@@ -16,8 +16,8 @@ import (
 // Call sends p and returns the service's answer and the outcome of the call:
 //
 //   - NotSent: no connection was made, or no byte of the request was written.
-//   - Done: a complete 2xx answer. With a *ResponseError where it cannot be used (not JSON, HTML, longer than
-//     Config.MaxResponse): the service did what was asked.
+//   - Done: a complete 2xx answer, which Answer.Tree may find not to be JSON. With a *ResponseError where it cannot be used
+//     (HTML, longer than Config.MaxResponse): the service did what was asked.
 //   - Failed: a complete answer that is not 2xx, with a *RejectedError, *BusyError or *StatusError; or one that is a refusal
 //     by Endpoint.ErrorWhen, with a *RejectedError.
 //   - Unknown: anything between, with ErrTimeout or ErrBroken.
@@ -163,8 +163,8 @@ func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header,
 		}
 		return r
 	}
-	if err == nil && p.route.errorWhen.in(answer.Body) {
-		message := u.messageIn(p.route, answer.Body, p.route.errorWhen.Message)
+	if err == nil && p.route.errorWhen.in(answer.JSON) {
+		message := u.message(ctx, p.route, answer.JSON, p.route.errorWhen.Message)
 		r.answer, r.outcome = Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType}, store.Failed
 		r.err = &RejectedError{Code: InvalidParameter, Status: answer.Status, Message: message}
 	}

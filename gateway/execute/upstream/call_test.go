@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -87,6 +88,10 @@ func TestWhatIsKnownOfACall(t *testing.T) {
 			s := raw(t, tt.answer)
 			u := open(t, config(t, s.URL))
 			answer, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
+			var tree any
+			if err == nil {
+				tree, err = answer.Tree(t.Context())
+			}
 			if outcome != tt.want {
 				t.Errorf("outcome %q, %v; want %q", outcome, err, tt.want)
 			}
@@ -99,7 +104,7 @@ func TestWhatIsKnownOfACall(t *testing.T) {
 			if err != nil && (strings.Contains(err.Error(), "127.0.0.1") || strings.Contains(err.Error(), "canary")) {
 				t.Errorf("the error tells too much: %v", err)
 			}
-			if err == nil && answer.Body == nil {
+			if err == nil && tree == nil {
 				t.Error("no body")
 			}
 			if n := s.Requests.Load(); n != 1 {
@@ -161,8 +166,8 @@ func TestGzipIsBoundedAfterDecompression(t *testing.T) {
 			if outcome != store.Done || (err == nil) != tt.fits || invalid == tt.fits {
 				t.Fatalf("%q, %v", outcome, err)
 			}
-			if tt.fits && string(answer.Raw) != `{"a":1}` {
-				t.Errorf("%s", answer.Raw)
+			if tt.fits && string(answer.JSON) != `{"a":1}` {
+				t.Errorf("%s", answer.JSON)
 			}
 		})
 	}
@@ -366,8 +371,8 @@ func TestTLS(t *testing.T) {
 	u = open(t, cfg)
 	for range 3 {
 		answer, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
-		if outcome != store.Done || err != nil || string(answer.Raw) != `{"proto":"HTTP/1.1"}` {
-			t.Errorf("%s, %q, %v", answer.Raw, outcome, err)
+		if outcome != store.Done || err != nil || string(answer.JSON) != `{"proto":"HTTP/1.1"}` {
+			t.Errorf("%s, %q, %v", answer.JSON, outcome, err)
 		}
 	}
 	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{},
@@ -389,8 +394,8 @@ func TestConcurrentCallsKeepTheirAnswers(t *testing.T) {
 			for j := range 50 {
 				want := fmt.Sprintf("a%d-%d", i, j)
 				answer, _, err := u.Call(t.Context(), p, upstream.Identity{AgentID: want}, live)
-				if err != nil || answer.Body != want {
-					t.Errorf("%v, %v; want %s", answer.Body, err, want)
+				if err != nil || string(answer.JSON) != strconv.Quote(want) {
+					t.Errorf("%s, %v; want %s", answer.JSON, err, want)
 				}
 			}
 		})

@@ -71,7 +71,7 @@ func (r *Route) contentOf(ctx context.Context, answer Answer, raw []byte) (Answe
 		}
 		body[contentMember], body[encodingMember] = base64.StdEncoding.EncodeToString(raw), "base64"
 	}
-	answer.Raw, answer.Body = raw, body
+	answer.content = body
 	return answer, nil
 }
 

@@ -16,12 +16,12 @@ type ErrorWhen struct {
 	Message   string // where the message is, likewise; empty: where services usually have it
 }
 
-// in reports whether an answer is a refusal.
-func (w ErrorWhen) in(body any) bool {
-	if w.Pointer == "" {
+// in reports whether an answer is a refusal. One that is not acceptable is none.
+func (w ErrorWhen) in(answer []byte) bool {
+	if w.Pointer == "" || answer == nil {
 		return false
 	}
-	there, ok := strictjson.Lookup(body, w.Pointer)
+	there, ok := valueAt(answer, w.Pointer)
 	switch {
 	case !ok:
 		return false
@@ -30,6 +30,23 @@ func (w ErrorWhen) in(body any) bool {
 	default:
 		return says(there)
 	}
+}
+
+// maxSign bounds the values in answers, in bytes, that are compared with one of the operator's.
+const maxSign = 64 << 10
+
+// valueAt is what a JSON pointer names in an answer, where that is acceptable JSON. A value that is longer than maxSign is as a
+// text of its bytes.
+func valueAt(answer []byte, pointer string) (v any, ok bool) {
+	raw, ok := strictjson.Find(answer, pointer)
+	if !ok {
+		return nil, false
+	}
+	if len(raw) > maxSign {
+		return string(raw[:maxSign]), true
+	}
+	v, err := strictjson.Decode(raw)
+	return v, err == nil
 }
 
 // same reports whether two values are equal; numbers by what they are, as far as that can be told exactly.

@@ -53,8 +53,8 @@ func TestErrorWhen(t *testing.T) {
 			p, _ := r.Prepare(map[string]any{})
 			answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
 			_, refused := errors.AsType[*upstream.RejectedError](err)
-			if refused != tt.refused || refused != (outcome == store.Failed) || refused != (answer.Body == nil) {
-				t.Errorf("got %v %s %v, want refused %t", err, outcome, answer.Body, tt.refused)
+			if refused != tt.refused || refused != (outcome == store.Failed) || refused != (answer.JSON == nil) {
+				t.Errorf("got %v %s %s, want refused %t", err, outcome, answer.JSON, tt.refused)
 			}
 		})
 	}

@@ -136,7 +136,7 @@ func FuzzAnswer(f *testing.F) {
 		ok := got.Status >= 200 && got.Status <= 299
 		switch outcome {
 		case store.Done:
-			if invalid, is := errors.AsType[*upstream.ResponseError](err); !ok || (err == nil) == (got.Body == nil) || (err != nil && !is) {
+			if invalid, is := errors.AsType[*upstream.ResponseError](err); !ok || (err == nil) == (got.JSON == nil) || (err != nil && !is) {
 				t.Fatalf("done: %+v, %v, %v", got, err, invalid)
 			}
 		case store.Failed:
@@ -144,14 +144,14 @@ func FuzzAnswer(f *testing.F) {
 				t.Fatalf("failed: %+v, %v", got, err)
 			}
 		case store.Unknown:
-			if !errors.Is(err, upstream.ErrBroken) || got.Body != nil {
+			if !errors.Is(err, upstream.ErrBroken) || got.JSON != nil {
 				t.Fatalf("unknown: %+v, %v", got, err)
 			}
 		default:
 			t.Fatalf("%q, %v", outcome, err)
 		}
-		if int64(len(got.Raw)) > cfg.MaxResponse {
-			t.Fatalf("%d bytes", len(got.Raw))
+		if int64(len(got.JSON)) > cfg.MaxResponse {
+			t.Fatalf("%d bytes", len(got.JSON))
 		}
 		if rejected, is := errors.AsType[*upstream.RejectedError](err); is {
 			if utf8.RuneCountInString(rejected.Message) > 300 || strings.ContainsFunc(rejected.Message, unicode.IsControl) {

@@ -28,7 +28,7 @@ var (
 )
 
 // message is the service's own word on why it refused a call, cleaned; empty where it said nothing that can be told.
-func (u *Upstream) message(ctx context.Context, route *Route, raw []byte) string {
+func (u *Upstream) message(ctx context.Context, route *Route, raw []byte, pointer string) string {
 	if memory.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
 		return ""
 	}
@@ -36,11 +36,6 @@ func (u *Upstream) message(ctx context.Context, route *Route, raw []byte) string
 	if err != nil {
 		return ""
 	}
-	return u.messageIn(route, body, u.cfg.ErrorMessage)
-}
-
-// messageIn is the message in a body: at the pointer, where there is one, else where services usually have it.
-func (u *Upstream) messageIn(route *Route, body any, pointer string) string {
 	text := ""
 	if pointer != "" {
 		if there, ok := strictjson.Lookup(body, pointer); ok {

@@ -238,8 +238,13 @@ func TestAnswersThatAreContent(t *testing.T) {
 			}
 			p, _ := r.Prepare(nil)
 			answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
-			got, _ := json.Marshal(answer.Body)
-			text := string(got)
+			text := ""
+			if err == nil {
+				var tree any
+				tree, err = answer.Tree(t.Context())
+				got, _ := json.Marshal(tree)
+				text = string(got)
+			}
 			if err != nil {
 				text = fmt.Sprintf("%+v", err)
 				if refused, ok := errors.AsType[*upstream.RejectedError](err); ok {

@@ -134,7 +134,7 @@ func (s sign) in(a Answer) bool {
 	if s.pointer == "" {
 		return slices.Contains(s.statuses, a.Status)
 	}
-	value, _ := strictjson.Lookup(a.Body, s.pointer)
+	value, _ := valueAt(a.JSON, s.pointer)
 	text, ok := strictjson.ScalarText(value)
 	return ok && text == s.value
 }

@@ -223,8 +223,8 @@ func TestAnswersStayWithTheirRequests(t *testing.T) {
 					for j := range 100 {
 						id := fmt.Sprintf("a%d-%d", i, j)
 						answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{AgentID: id}, live)
-						if outcome == store.Done && err == nil && answer.Body != id {
-							t.Errorf("%s got the answer %v", id, answer.Body)
+						if outcome == store.Done && err == nil && string(answer.JSON) != strconv.Quote(id) {
+							t.Errorf("%s got the answer %s", id, answer.JSON)
 						} else if outcome != store.Done && outcome != store.NotSent {
 							t.Errorf("%s: %q, %v", id, outcome, err)
 						}

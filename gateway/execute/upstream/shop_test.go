@@ -101,7 +101,11 @@ func callShop(t *testing.T, u *upstream.Upstream, c *intents.Catalog, uid, in st
 	if err != nil {
 		return "", outcome, err
 	}
-	shaped, err := intent.Shape(answer.Body)
+	body, err := answer.Tree(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shaped, err := intent.Shape(body)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,192 @@
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"sync"
+)
+
+// A Cursor reads a document value by value and builds nothing. It accepts exactly what Decode accepts, and does not say why it
+// does not: whoever wants to know asks Decode.
+//
+//	c := strictjson.Begin(data)
+//	defer c.End()
+//	for c.Open('{'); c.Member(); {
+//		if string(c.Name()) == "total" { … }
+//		c.Skip()
+//	}
+//	ok := c.Complete()
+//
+// Once the document turns out not to be acceptable, Next returns 0, Open, Member, Item and Skip return false, and so does
+// Complete.
+type Cursor struct {
+	data   []byte
+	at     int // where the next value begins, or what follows the last one; failed
+	depth  int // of open lists and objects
+	frames [MaxDepth + 2]frame
+	names  names
+	name   span
+	long   bool
+}
+
+// A frame is a list or an object that is open.
+type frame struct {
+	names  int // of objects around it
+	path   int // bytes of the names that lead to it
+	inside int // bytes that the value being read adds to them
+	object bool
+	begun  bool // a value in it was read
+}
+
+// MaxPath bounds the bytes of the names that lead to one value, of which messages consist. Eight are counted for a place in a list.
+const (
+	MaxPath     = 4096
+	bytesOfItem = 8
+)
+
+// failed is what stands for a position where there is none.
+const failed = -1
+
+var cursors = sync.Pool{New: func() any { return &Cursor{} }}
+
+// Begin begins to read a document. It keeps data, which is not to be changed until End.
+func Begin(data []byte) *Cursor {
+	c, _ := cursors.Get().(*Cursor)
+	c.data, c.at, c.depth, c.long = data, failed, 0, false
+	c.frames[0] = frame{}
+	if len(data) < math.MaxInt32 {
+		c.at = space(data, 0)
+	}
+	return c
+}
+
+// End ends the use of the cursor. The bytes it returned stay: they are those of the document.
+func (c *Cursor) End() {
+	c.data = nil
+	if c.names.reset() {
+		cursors.Put(c)
+	}
+}
+
+// Next returns the first byte of the next value, which tells its type: { [ " t f n, a minus or a digit; or 0.
+func (c *Cursor) Next() byte {
+	if c.at == failed || c.at >= len(c.data) {
+		return 0
+	}
+	return c.data[c.at]
+}
+
+// Offset returns where the next value begins; after a value, where what follows it begins. Bytes returns what stands between
+// two offsets.
+func (c *Cursor) Offset() int { return c.at }
+
+// Bytes returns the bytes from one offset to another. They are those of the document, not to be changed.
+func (c *Cursor) Bytes(from, to int) []byte { return c.data[from:to:to] }
+
+// Skip reads the next value with all that is inside it.
+func (c *Cursor) Skip() bool {
+	if c.at == failed {
+		return false
+	}
+	c.at = c.skip(c.at, c.depth)
+	return c.at != failed
+}
+
+// Value is Skip, and returns the bytes of the value; nil where it is not acceptable.
+func (c *Cursor) Value() []byte {
+	from := c.at
+	if !c.Skip() {
+		return nil
+	}
+	return c.Bytes(from, c.at)
+}
+
+// Open enters the next value, which must be a list, '[', or an object, '{'.
+func (c *Cursor) Open(kind byte) bool {
+	if c.Next() != kind || c.depth > MaxDepth {
+		c.at = failed
+		return false
+	}
+	c.depth++
+	c.at++
+	c.open(c.depth, kind)
+	return true
+}
+
+func (c *Cursor) open(depth int, kind byte) *frame {
+	up, f := &c.frames[depth-1], &c.frames[depth]
+	*f = frame{names: c.names.open(), path: up.path + up.inside, inside: bytesOfItem, object: kind == '{'}
+	return f
+}
+
+// Item goes to the next value of the list that is open. It returns false after the last one, when the list is closed.
+func (c *Cursor) Item() bool { return c.step(']') }
+
+// Member goes to the value of the next member of the object that is open, of which Name then returns the name. It returns
+// false after the last one, when the object is closed.
+func (c *Cursor) Member() bool {
+	if !c.step('}') {
+		return false
+	}
+	c.at, c.name = c.member(c.at, c.depth)
+	return c.at != failed
+}
+
+// Name returns the name of the member that Member went to.
+func (c *Cursor) Name() []byte { return c.name.content(c.data) }
+
+// step reads what stands before the next value of the open list or object, or its end.
+func (c *Cursor) step(end byte) bool {
+	f := &c.frames[c.depth]
+	if c.at == failed || c.depth == 0 || f.object != (end == '}') {
+		c.at = failed
+		return false
+	}
+	i := space(c.data, c.at)
+	switch {
+	case i >= len(c.data):
+		c.at = failed
+		return false
+	case c.data[i] == end:
+		c.names.close(f.names, c.depth)
+		c.depth--
+		c.at = i + 1
+		return false
+	case f.begun && c.data[i] != ',':
+		c.at = failed
+		return false
+	case f.begun:
+		i = space(c.data, i+1)
+	}
+	f.begun = true
+	c.at = i
+	return true
+}
+
+// Complete reports whether the document was acceptable and has ended.
+func (c *Cursor) Complete() bool {
+	return c.at != failed && c.depth == 0 && space(c.data, c.at) == len(c.data)
+}
+
+// Failed reports whether the document has turned out not to be acceptable.
+func (c *Cursor) Failed() bool { return c.at == failed }
+
+// Long reports whether the names that lead to some value take more than MaxPath bytes.
+func (c *Cursor) Long() bool { return c.long }
+
+// Scalar returns a value that is neither a list nor an object, from the bytes that Value returned, as Decode makes it.
+func Scalar(raw []byte) any {
+	switch raw[0] {
+	case '"':
+		return string(span{start: 1, end: uint32(len(raw) - 1), escaped: bytes.IndexByte(raw, '\\') >= 0}.content(raw))
+	case 't':
+		return true
+	case 'f':
+		return false
+	case 'n':
+		return nil
+	default:
+		return json.Number(raw)
+	}
+}

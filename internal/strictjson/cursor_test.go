@@ -1,0 +1,165 @@
+package strictjson_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// shapes are documents with what is easily read wrong.
+func shapes() []string {
+	list := []string{
+		"", " ", "{}", "[]", "null", "true", "false", "nul", "truex", `""`, `"a"`, `"\u00e9\n\"\\\/\b\f\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00"`,
+		`"\ud83dx"`, `"\ud83d\n"`, `"\ud83d\u0041"`, `"\u0000"`, `"a\u0000"`, `"\x"`, `"\u12"`, `"\u12g4"`, "\"a\nb\"", "\"\x1f\"", "\"\x7f\"", "\"\xff\"", "\"\xed\xa0\x80\"",
+		`"é"`, `"日本語日本語日本語"`, "0", "-0", "-", "01", "1.", ".5", "1.5", "1e5", "1E+5", "1e-400", "1e401", "1e+0000400", "1e", "1e+", "1.5e3x", "+1", "Infinity", "NaN",
+		strings.Repeat("9", 400), strings.Repeat("9", 401), `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"a":{"a":1},"b":{"a":1}}`,
+		`{"a":1,}`, `[1,]`, `[,1]`, `{,}`,
+		`{"a"}`, `{"a":}`, `{a:1}`, `{"a":1 "b":2}`, `[1 2]`, `{"a":[1,2`, "[1]]", "[1] x", "{} {}", "\ufeff{}", `{"":1}`, `{"":1,"":2}`, "\t[\r\n1 , 2 ]\n", `"12345678`, `"1234567"`,
+		`"12345678"`, `"123456\"8"`, `"1234567\u00e98"`, `{"a\u0000":1}`, `"` + "\x00" + `"`, "[\"a\",\"b\\\"c\"]",
+	}
+	for _, depth := range []int{63, 64, 65} {
+		list = append(list, strings.Repeat("[", depth)+strings.Repeat("]", depth), strings.Repeat("[", depth)+"1"+strings.Repeat("]", depth),
+			strings.Repeat(`{"a":`, depth)+"1"+strings.Repeat("}", depth))
+	}
+	for _, many := range []int{11, 12, 13, 14, 40} {
+		list = append(list, object(many, ""), object(many, fmt.Sprintf(`,"n%d":0`, many/2)), object(many, `,"\u006e3":0`), `[`+object(many, "")+`,`+object(many, "")+`]`,
+			`{"x":`+object(many, "")+`,"y":`+object(many, `,"n1":0`)+`}`)
+	}
+	return list
+}
+
+func object(many int, more string) string {
+	var b strings.Builder
+	for i := range many {
+		fmt.Fprintf(&b, `,"n%d":{"n%d":%d}`, i, i, i)
+	}
+	return "{" + b.String()[1:] + more + "}"
+}
+
+func TestCursorAgreesWithDecode(t *testing.T) {
+	for _, in := range shapes() {
+		agree(t, []byte(in))
+	}
+}
+
+// agree holds what a cursor makes of a document against what Decode makes: as a whole, and value by value.
+func agree(t *testing.T, data []byte) {
+	t.Helper()
+	want, err := strictjson.Decode(data)
+	c := strictjson.Begin(data)
+	if c.Skip(); c.Complete() != (err == nil) {
+		t.Errorf("%.300q: skipping says %v; Decode says %v", data, c.Complete(), err)
+	}
+	c.End()
+	c = strictjson.Begin(data)
+	defer c.End()
+	got := walk(c)
+	if c.Complete() != (err == nil) {
+		t.Errorf("%.300q: walking says %v; Decode says %v", data, c.Complete(), err)
+	}
+	if err == nil && !reflect.DeepEqual(got, want) {
+		t.Errorf("%.300q: %#v; Decode says %#v", data, got, want)
+	}
+}
+
+// walk builds the tree of the next value.
+func walk(c *strictjson.Cursor) any {
+	switch c.Next() {
+	case '{':
+		members := map[string]any{}
+		for c.Open('{'); c.Member(); {
+			name := string(c.Name())
+			members[name] = walk(c)
+		}
+		return members
+	case '[':
+		list := []any{}
+		for c.Open('['); c.Item(); {
+			list = append(list, walk(c))
+		}
+		return list
+	default:
+		value, _ := strictjson.Decode(c.Value())
+		return value
+	}
+}
+
+func FuzzCursor(f *testing.F) {
+	for _, in := range shapes() {
+		f.Add([]byte(in))
+	}
+	f.Fuzz(agree)
+}
+
+func products(n int) []byte {
+	type product struct {
+		ID     int      `json:"id"`
+		Name   string   `json:"name"`
+		Price  string   `json:"price"`
+		Tags   []string `json:"tags"`
+		Stock  int      `json:"stock"`
+		Active bool     `json:"active"`
+	}
+	list := make([]product, n)
+	for i := range list {
+		list[i] = product{i, fmt.Sprintf("Product number %d", i), "12.50", []string{"red", "large"}, i % 100, i%2 == 0}
+	}
+	data, _ := json.Marshal(map[string]any{"products": list, "total": n})
+	return data
+}
+
+func BenchmarkSkip(b *testing.B) {
+	for _, n := range []int{5, 170, 8700} {
+		data := products(n)
+		b.Run(fmt.Sprint(len(data)), func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				c := strictjson.Begin(data)
+				if c.Skip(); !c.Complete() {
+					b.Fatal("not complete")
+				}
+				c.End()
+			}
+		})
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	data := products(170)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := strictjson.Decode(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// Find returns what Lookup finds in the tree.
+func TestFind(t *testing.T) {
+	document := []byte(` {"a": {"b/c": [1.50, {"d": "x"}], "~": null}, "": true, "a2": []} `)
+	tree, err := strictjson.Decode(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pointer, want := range map[string]string{
+		"": string(bytes.TrimSpace(document)), "/a/b~1c": `[1.50, {"d": "x"}]`, "/a/b~1c/0": "1.50", "/a/b~1c/1/d": `"x"`, "/a/~0": "null", "/": "true",
+		"/a2": "[]", "/a2/0": "", "/a/b~1c/01": "", "/a/b~1c/-": "", "/a/b~1c/2": "", "/x": "", "a": "", "/a/~0/x": "", "/a/b~1c/0/0": "",
+	} {
+		got, ok := strictjson.Find(document, pointer)
+		if _, found := strictjson.Lookup(tree, pointer); string(got) != want || ok != found || ok != (want != "") {
+			t.Errorf("%q: %s, %t; Lookup: %t", pointer, got, ok, found)
+		}
+	}
+	for _, bad := range []string{`{"a":1`, `{"a":1} x`, `{"a":1,"a":2}`, ``} {
+		if got, ok := strictjson.Find([]byte(bad), "/a"); ok {
+			t.Errorf("%s: %s", bad, got)
+		}
+	}
+}
