@@ -199,10 +199,13 @@ func outside(n, least, most int, below, above string, c *check, at *path, r *rep
 
 func (b *bounds) string(s string, c *check, at *path, r *report) {
 	if b.minLength >= 0 || b.maxLength >= 0 {
-		if !r.meter.takeText(1, s) {
-			return
+		n, known := b.length(s)
+		if !known {
+			if !r.meter.takeText(1, s) {
+				return
+			}
+			n = utf8.RuneCountInString(s)
 		}
-		n := utf8.RuneCountInString(s)
 		outside(n, b.minLength, b.maxLength, "minLength", "maxLength", c, at, r)
 		if b.maxLength >= 0 && n > b.maxLength {
 			return // a text that is too long is not matched besides
@@ -210,6 +213,20 @@ func (b *bounds) string(s string, c *check, at *path, r *report) {
 	}
 	if b.pattern != nil && !b.pattern.match(s, r.meter) {
 		r.breaks(c, "pattern", at)
+	}
+}
+
+// length returns a length of a text that the bounds judge as they do its own, where its bytes say enough: it has at most one character
+// for each, and at least one for every four.
+func (b *bounds) length(s string) (n int, known bool) {
+	most, least := len(s), (len(s)+utf8.UTFMax-1)/utf8.UTFMax
+	switch {
+	case b.maxLength >= 0 && least > b.maxLength:
+		return least, true
+	case (b.maxLength < 0 || most <= b.maxLength) && least >= b.minLength:
+		return least, true
+	default:
+		return 0, false
 	}
 }
 

@@ -356,3 +356,20 @@ func BenchmarkFit(b *testing.B) {
 		}
 	}
 }
+
+// A long text costs what finding out its length does: nothing where its bytes say that it fits, or cannot.
+func TestLongTextsThatFit(t *testing.T) {
+	in := with(t, `[{"name": "a", "type": "string", "minLength": 2, "maxLength": 10000000}]`)
+	for text, want := range map[string]string{
+		strings.Repeat("A", 8_000_000): "", strings.Repeat("A", 41_000_000): "maxLength", "A": "minLength", "é": "minLength", "éé": "",
+	} {
+		_, violations := in.Validate(map[string]any{"a": text})
+		got := ""
+		if len(violations) > 0 {
+			got = violations[0].Keyword
+		}
+		if got != want {
+			t.Errorf("%d bytes: %q, want %q", len(text), got, want)
+		}
+	}
+}
