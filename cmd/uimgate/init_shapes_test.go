@@ -104,7 +104,8 @@ func slackLike() shape {
 		files: map[string]string{"api.yaml": text},
 		init:  []string{"--all"}, offers: 4, hidden: []string{"X-Token", "canary"},
 		edits: []string{
-			"  # fixed:\n", "  error_when: {pointer: /ok, equals: false, message: /error}\n  fixed:\n",
+			"  # error_when: {pointer: /ok, equals: false} # 3 operations answer with it\n",
+			"  error_when: {pointer: /ok, equals: false}\n", "  # fixed:\n", "  fixed:\n",
 			`  #   "header:X-Token": "${X_TOKEN}"`, `    "header:X-Token": "${file:FILE}"`,
 		},
 		calls: []shapedCall{

@@ -167,6 +167,25 @@ func output(name string, schema map[string]any) map[string]any {
 	return out
 }
 
+// refusals looks for answers that say in a member whether the call was done, as those of services do that say no with status 200.
+func (w *work) refusals() {
+	const least = 3           // operations
+	count := map[string]int{} // operations, by such a member
+	for _, in := range w.out.Intents {
+		for _, v := range list(in.Tree["output_parameters"]) {
+			if p := object(v); p["type"] == "boolean" {
+				count[text(p["name"])]++
+			}
+		}
+	}
+	for _, name := range []string{"ok", "success"} {
+		if n := count[name]; n >= least && 2*n >= len(w.out.Intents) {
+			w.out.ErrorWhen = "{pointer: /" + name + ", equals: false} # " + counted(n) + " answer with it"
+			return
+		}
+	}
+}
+
 // alwaysPresent returns the members that an object schema requires, through its references and allOf.
 func (c *call) alwaysPresent(v any) map[string]bool {
 	out := map[string]bool{}

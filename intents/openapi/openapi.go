@@ -57,6 +57,7 @@ type Import struct {
 	IdempotencyHeader string // the header in which operations expect an idempotency key; or empty
 	Credentials       []Credential
 	Givens            []Given
+	ErrorWhen         string // a proposal for services[].error_when with a remark; or empty
 
 	Intents  []Intent
 	Unmapped []Finding // operations that cannot be offered, without those that nobody wants

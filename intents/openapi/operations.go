@@ -62,6 +62,7 @@ func (w *work) run(ctx context.Context) error {
 		w.offer(op)
 	}
 	w.givens()
+	w.refusals()
 	return w.unpicked()
 }
 

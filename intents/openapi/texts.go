@@ -41,6 +41,10 @@ func (i *Import) config(prices charges) []byte {
 		}
 		fmt.Fprintf(&b, "    # auth: %s   # %s\n", c.Setting, remark)
 	}
+	if i.ErrorWhen != "" {
+		b.WriteString("  # Where the service says no with status 200, take the # away: such an answer is an error then, and not charged.\n" +
+			"  # error_when: " + i.ErrorWhen + "\n")
+	}
 	if len(i.Givens) > 0 {
 		b.WriteString("  # What the service wants of you, and not of agents: set the variables (or write ${file:/path}), and take the # away.\n" +
 			"  # Agents then neither see nor give it. Leave out what is theirs to say.\n  # fixed:\n")
