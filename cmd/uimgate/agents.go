@@ -24,6 +24,7 @@ var agentColumns = []column[admin.Agent]{
 	listColumn("keys", func(a admin.Agent) []pat.KeyID { return a.Keys }),
 	timeColumn("created_at", func(a admin.Agent) time.Time { return a.CreatedAt }),
 	textColumn("reason", func(a admin.Agent) string { return a.Reason }),
+	textColumn("name", func(a admin.Agent) string { return a.Name }),
 }
 
 func agentsCommand() *cobra.Command {
@@ -31,7 +32,8 @@ func agentsCommand() *cobra.Command {
 	return o.group(&cobra.Command{
 		Use: "agents", Short: "The agents that agreed to a service's terms: list, approve, block",
 		Example: "  uimgate agents list --status blocked\n  uimgate agents approve agent-1",
-	}, o.agentsList(), o.agentsShow(), o.agentsApprove(), o.agentsBlock(), o.agentsUnblock(), o.agentsAddKey())
+	}, o.agentsList(), o.agentsShow(), o.agentsApprove(), o.agentsBlock(), o.agentsUnblock(), o.agentsAddKey(),
+		o.agentsName())
 }
 
 func (o *operator) agentsList() *cobra.Command {
@@ -99,6 +101,28 @@ func (o *operator) agentsUnblock() *cobra.Command {
 			})
 		},
 	}
+}
+
+func (o *operator) agentsName() *cobra.Command {
+	var none bool
+	c := &cobra.Command{
+		Use: "name AGENT NAME", Short: "Say who an agent is, such as the customer it acts for", Args: usageArgs(cobra.RangeArgs(1, 2)),
+		Long: `Name sets what lists, statements and invoices call an agent, beside its id: at most 200 characters, none of which
+steers the text around it. Agents never see it, and it decides nothing. --clear takes it away.`,
+		Example: "  uimgate agents name agent-1 \"Corner Shop Ltd\"\n  uimgate agents name agent-1 --clear",
+		RunE: func(c *cobra.Command, args []string) error {
+			if none == (len(args) == 2) || !none && args[1] == "" {
+				return usageError{errors.New("want the name, or --clear for none")}
+			}
+			n := admin.AgentName{Record: o.record(args[0])}
+			if !none {
+				n.Name = args[1]
+			}
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) { return api.NameAgent(ctx, n) })
+		},
+	}
+	c.Flags().BoolVar(&none, "clear", false, "take the name away")
+	return c
 }
 
 // changeAgent changes an agent and prints it, with a warning where no agent has claimed its id.

@@ -20,6 +20,7 @@ var agreementColumns = []column[admin.Agreement]{
 	textColumn("assurance", func(a admin.Agreement) pat.Assurance { return a.Assurance }),
 	timeColumn("created_at", func(a admin.Agreement) time.Time { return a.CreatedAt }),
 	textColumn("policy_digest", func(a admin.Agreement) string { return a.PolicyDigest }),
+	textColumn("agent_name", func(a admin.Agreement) string { return a.AgentName }),
 	textColumn("policy_uid", func(a admin.Agreement) string { return a.PolicyUID }).onlyCSV(),
 	textColumn("jkt", func(a admin.Agreement) pat.KeyID { return a.KeyID }).onlyCSV(),
 	textColumn("issuer", func(a admin.Agreement) string { return a.Issuer }).onlyCSV(),

@@ -189,11 +189,14 @@ type lister[T any] func(context.Context, *client.Client, admin.Paging) (admin.Pa
 // printListing asks for a listing and prints it on stdout, with --all page after page, and on stderr how to get what is
 // left.
 func printListing[T any](c *cobra.Command, o *operator, columns []column[T], list lister[T]) error {
-	return printRows(c, o, columns, list, func(r T) []T { return []T{r} })
+	return printRows(c, o, columns, list, func(r T) []T { return []T{r} }, nil)
 }
 
-// printRows does it where a record is several rows of a table, or of CSV. Only tables and JSON gather all pages first.
-func printRows[T, R any](c *cobra.Command, o *operator, columns []column[R], list lister[T], rows func(T) []R) error {
+// printRows does it where a record is several rows of a table, or of CSV. Only tables and JSON gather all pages first; they end
+// with the sums of what they have, where sum is not nil: its rows, and the same for JSON.
+func printRows[T, R any](
+	c *cobra.Command, o *operator, columns []column[R], list lister[T], rows func(T) []R, sum func([]T) (rows []R, totals any),
+) error {
 	gathered := admin.Page[T]{Items: []T{}}
 	var table []R
 	paging := o.page()
@@ -225,12 +228,22 @@ func printRows[T, R any](c *cobra.Command, o *operator, columns []column[R], lis
 	if gathered.Next != "" {
 		fmt.Fprintf(c.ErrOrStderr(), "There may be more: --after %s, or --all\n", sanitize(shellQuote(gathered.Next)))
 	}
+	out := struct {
+		admin.Page[T]
+
+		Totals any `json:"totals,omitempty"`
+	}{Page: gathered}
+	if sum != nil {
+		var last []R
+		last, out.Totals = sum(gathered.Items)
+		table = append(table, last...)
+	}
 	switch o.format {
 	case "csv":
 		return nil
 	case "table":
 		return printTable(c.OutOrStdout(), table, columns)
 	default:
-		return printLine(c.OutOrStdout(), gathered)
+		return printLine(c.OutOrStdout(), out)
 	}
 }

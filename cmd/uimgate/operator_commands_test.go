@@ -270,6 +270,27 @@ func TestOperatorStatements(t *testing.T) {
 	}
 	want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR")
 	list := want[admin.Page[admin.Statement]](g, "usage", "statements", "--month", time.Now().UTC().Format("2006-01"))
+	sums := want[struct{ Totals []admin.StatementTotal }](g, "usage", "statements").Totals
+	if len(sums) != 1 || sums[0].Accounts != 3 || sums[0].ToppedUp != "10.00" ||
+		sums[0].Unresolved != (admin.Charges{Calls: 3, Amount: "0.75"}) || sums[0].Closing.Balance != "9.25" {
+		t.Errorf("%+v", sums)
+	}
+	if s := g.run("agents", "name", "agent-1", "Corner Shop"); s.code != exitDone || !strings.Contains(s.out, "Corner Shop") {
+		t.Errorf("%+v", s)
+	}
+	table := g.run("usage", "statements")
+	if last := strings.Fields(table.out[strings.LastIndex(strings.TrimSpace(table.out), "\n")+1:]); len(last) < 3 || last[2] != "total" ||
+		!strings.Contains(table.out, "Corner Shop") {
+		t.Errorf("%+v", table)
+	}
+	for _, args := range [][]string{{"agent-1"}, {"agent-1", ""}, {"agent-1", "x", "--clear"}} {
+		if s := g.run(append([]string{"agents", "name"}, args...)...); s.code != exitUsage {
+			t.Errorf("%v: %+v", args, s)
+		}
+	}
+	if s := g.run("agents", "name", "agent-1", "--clear"); s.code != exitDone || strings.Contains(s.out, "Corner Shop") {
+		t.Errorf("%+v", s)
+	}
 	if len(list.Items) != 3 || list.Items[0].Opening.Balance != "0.00" || list.Items[0].Closing.Balance != "9.75" ||
 		list.Items[0].Lines[0].Unresolved.Calls != 1 {
 		t.Fatalf("%+v", list)

@@ -22,7 +22,8 @@ type statementRow struct {
 	agentID                        pat.AgentID
 	currency                       string
 	from, to                       time.Time
-	line                           string // opening, top-up, reversal, charges or closing
+	line                           string // opening, top-up, reversal, charges, closing or total
+	name                           string // of the agent
 	intent, rule                   string
 	toppedUp                       string
 	held, captured                 string
@@ -34,7 +35,7 @@ type statementRow struct {
 
 func rowsOf(s admin.Statement) []statementRow {
 	row := func(line string) statementRow {
-		return statementRow{agentID: s.AgentID, currency: s.Currency, from: s.From, to: s.To, line: line}
+		return statementRow{agentID: s.AgentID, name: s.Name, currency: s.Currency, from: s.From, to: s.To, line: line}
 	}
 	stood := func(line string, p admin.Position) statementRow {
 		r := row(line)
@@ -62,6 +63,21 @@ func rowsOf(s admin.Statement) []statementRow {
 	return append(out, stood("closing", s.Closing))
 }
 
+// totalRows are what all accounts did in the period, by currency, and what they stood at together.
+func totalRows(totals []admin.StatementTotal) []statementRow {
+	var out []statementRow
+	for _, t := range totals {
+		out = append(out, statementRow{
+			currency: t.Currency, line: "total", toppedUp: t.ToppedUp, held: t.Held.Amount, captured: t.Captured.Amount,
+			released: t.Released.Amount, unresolved: t.Unresolved.Amount, balance: t.Closing.Balance,
+		})
+		if t.Reversed != "0.00" {
+			out = append(out, statementRow{currency: t.Currency, line: "total reversal", toppedUp: "-" + t.Reversed})
+		}
+	}
+	return out
+}
+
 var statementColumns = []column[statementRow]{
 	textColumn("agent_id", func(r statementRow) pat.AgentID { return r.agentID }),
 	textColumn("currency", func(r statementRow) string { return r.currency }),
@@ -80,6 +96,7 @@ var statementColumns = []column[statementRow]{
 	textColumn("unresolved_calls", func(r statementRow) string { return r.count(r.unresolvedCalls) }).onlyCSV(),
 	textColumn("unresolved", func(r statementRow) string { return r.unresolved }),
 	textColumn("balance", func(r statementRow) string { return r.balance }),
+	textColumn("agent_name", func(r statementRow) string { return r.name }),
 }
 
 // count is a number of calls; only charges have one.
@@ -99,6 +116,8 @@ func (o *operator) usageStatements() *cobra.Command {
 intent under each rule, and how it stood at the end. A charge counts where it moved: held when the call began,
 captured or released when it ended, unresolved when nobody knew. Balance is topped up less held and captured.
 
+Tables and JSON (totals) end with sums by currency over the accounts printed: what the period added, and the balance.
+
 The period is in UTC: --from is in it, --to is not. Both take a month, a day or a time with its zone; without
 --from it begins where the ledger does, without --to it ends now.`,
 		Example: `  uimgate usage statements --month 2026-11 --all -o csv > november.csv
@@ -114,7 +133,10 @@ The period is in UTC: --from is in it, --to is not. Both take a month, a day or 
 			) (admin.Page[admin.Statement], error) {
 				q.Service, q.Paging = o.service, p
 				return api.Statements(ctx, q)
-			}, rowsOf)
+			}, rowsOf, func(list []admin.Statement) ([]statementRow, any) {
+				totals := admin.Totals(list)
+				return totalRows(totals), totals
+			})
 		},
 	}
 	agentFlag(c, &q.AgentID)
@@ -125,7 +147,7 @@ The period is in UTC: --from is in it, --to is not. Both take a month, a day or 
 }
 
 var invoiceColumns = []column[admin.InvoiceRow]{
-	textColumn("intent", func(r admin.InvoiceRow) string { return r.Intent }),
+	textColumn("intent", func(r admin.InvoiceRow) string { return cmp.Or(r.Intent, strconv.FormatInt(r.Others, 10)+" more") }),
 	textColumn("rule", func(r admin.InvoiceRow) string { return r.Rule }),
 	countColumn("calls", func(r admin.InvoiceRow) int64 { return r.Calls }),
 	textColumn("unit_price", func(r admin.InvoiceRow) string { return r.UnitPrice }),
@@ -142,6 +164,9 @@ func (o *operator) usageInvoice() *cobra.Command {
 each intent under each rule at each price, the sums by currency, and the agreements they were made under, each with
 the digests of its signature and of its policy. A call counts in the month in which it was captured. What was held
 when the month ended, such as for calls of unknown outcome, is named apart and in no sum.
+
+An invoice has at most 1,000 rows, and one more in each currency that sums up the rest; the agreements named are the
+1,000 with the most calls. The ledger has every charge.
 
 The number is the same whenever the invoice is made anew; it is no running number of your books.`,
 		Example: `  uimgate usage invoice agent-1 --month 2026-11 > invoice.html

@@ -18,6 +18,7 @@ type Agent struct {
 	Keys      []pat.KeyID     `json:"keys"` // RFC 7638 thumbprints
 	CreatedAt time.Time       `json:"created_at"`
 	Reason    string          `json:"reason,omitempty"` // why it is blocked
+	Name      string          `json:"name,omitempty"`   // what the operator calls it
 }
 
 // Waiting is the status of an agent that has agreed and waits for the operator's approval.
@@ -32,7 +33,7 @@ func showAgent(a pat.Agent) Agent {
 	if a.Waiting {
 		status = Waiting
 	}
-	return Agent{a.ID, status, a.Approved, keys, a.CreatedAt.UTC(), a.Reason}
+	return Agent{AgentID: a.ID, Status: status, Approved: a.Approved, Keys: keys, CreatedAt: a.CreatedAt.UTC(), Reason: a.Reason}
 }
 
 // An AgentQuery is which agents of a service are listed.
@@ -68,7 +69,8 @@ func (o *Operator) Agents(ctx context.Context, q AgentQuery) (Page[Agent], error
 	if err != nil {
 		return Page[Agent]{}, err
 	}
-	return pageOf(list, q.limit(), showAgent, func(a pat.Agent) string { return string(a.ID) }), nil
+	page := pageOf(list, q.limit(), showAgent, func(a pat.Agent) string { return string(a.ID) })
+	return named(ctx, o, service.ID, page, func(a *Agent) (pat.AgentID, *string) { return a.AgentID, &a.Name })
 }
 
 // Agent returns one agent.
@@ -81,7 +83,10 @@ func (o *Operator) Agent(ctx context.Context, r Record) (Agent, error) {
 	if err != nil {
 		return Agent{}, err
 	}
-	return showAgent(agent), nil
+	shown := showAgent(agent)
+	names, err := o.store.AgentNames(ctx, service.ID, []pat.AgentID{agent.ID})
+	shown.Name = names[agent.ID]
+	return shown, err
 }
 
 // BlockAgent ends all PATs of an agent and refuses it new ones. An id that nobody claimed yet is blocked, too: nobody can

@@ -14,6 +14,7 @@ import (
 type Agreement struct {
 	ID           pat.AgreementID    `json:"id"`
 	AgentID      pat.AgentID        `json:"agent_id"`
+	AgentName    string             `json:"agent_name,omitempty"` // what the operator calls the agent; only in listings
 	KeyID        pat.KeyID          `json:"jkt"`
 	Issuer       string             `json:"issuer"`
 	PolicyUID    string             `json:"policy_uid"`
@@ -63,7 +64,8 @@ func (o *Operator) Agreements(ctx context.Context, q AgreementQuery) (Page[Agree
 	if err != nil {
 		return Page[Agreement]{}, err
 	}
-	return pageOf(list, q.limit(), AgreementOf, func(a pat.Agreement) string { return string(a.ID) }), nil
+	page := pageOf(list, q.limit(), AgreementOf, func(a pat.Agreement) string { return string(a.ID) })
+	return named(ctx, o, service.ID, page, func(a *Agreement) (pat.AgentID, *string) { return a.AgentID, &a.AgentName })
 }
 
 // Agreement returns one agreement.

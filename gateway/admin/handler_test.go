@@ -25,6 +25,7 @@ var everyOperation = [][2]string{
 	{"POST", "/agents/a/unblock"},
 	{"POST", "/agents/a/approve"},
 	{"POST", "/agents/a/keys"},
+	{"POST", "/agents/a/name"},
 	{"GET", "/agents/a/invoice"},
 	{"GET", "/agreements"},
 	{"GET", "/agreements/a"},

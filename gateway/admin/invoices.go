@@ -22,16 +22,24 @@ type Invoice struct {
 	Service string      `json:"service"`
 	Issuer  string      `json:"issuer"` // of the service
 	AgentID pat.AgentID `json:"agent_id"`
+	Name    string      `json:"agent_name,omitempty"` // what the operator calls the agent now
 	From    time.Time   `json:"from"`
 	To      time.Time   `json:"to"` // the first moment after the month
 	// Provisional: the month is not over, so that more may come.
 	Provisional bool              `json:"provisional"`
 	Rows        []InvoiceRow      `json:"rows"`
 	Totals      []InvoiceTotal    `json:"totals"`
-	Evidence    []InvoiceEvidence `json:"evidence"`
+	Evidence    []InvoiceEvidence `json:"evidence"` // at most 1,000: those with the most calls
+	// FurtherAgreements is how many more agreements calls were charged under.
+	FurtherAgreements int `json:"further_agreements,omitempty"`
 }
 
-// An InvoiceRow is the calls of one intent under one rule of the policy at one price.
+// maxInvoice bounds the rows and the evidence of an invoice. What is beyond is summed up, so that the totals stay whole: the
+// ledger has each charge.
+const maxInvoice = 1000
+
+// An InvoiceRow is the calls of one intent under one rule of the policy at one price; or, where Others is set, of all that did
+// not fit in one currency: without those three.
 type InvoiceRow struct {
 	Intent    string `json:"intent"`
 	Rule      string `json:"rule"`
@@ -39,6 +47,7 @@ type InvoiceRow struct {
 	UnitPrice string `json:"unit_price"`
 	Amount    string `json:"amount"`
 	Currency  string `json:"currency"`
+	Others    int64  `json:"others,omitempty"` // how many rows this one stands for
 }
 
 // An InvoiceTotal is the sum of the rows in one currency. What was still held when the month ended is not in it: it is
@@ -94,6 +103,11 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 		From: from, To: from.AddDate(0, 1, 0), Rows: []InvoiceRow{}, Totals: []InvoiceTotal{}, Evidence: []InvoiceEvidence{},
 	}
 	out.Provisional = now.Before(out.To)
+	names, err := o.store.AgentNames(ctx, service.ID, []pat.AgentID{agent.ID})
+	if err != nil {
+		return Invoice{}, err
+	}
+	out.Name = names[agent.ID]
 	f := store.StatementFilter{Service: service.ID, AgentID: agent.ID, From: out.From, To: out.To, Limit: maxLimit}
 	charged, err := o.store.ChargedCalls(ctx, f)
 	if err != nil {
@@ -131,9 +145,26 @@ func (i *Invoice) charge(charged []store.ChargedCalls) {
 		return cmp.Or(strings.Compare(a.price.Currency, b.price.Currency), strings.Compare(a.intent, b.intent),
 			strings.Compare(a.rule, b.rule), cmp.Compare(a.price.Nano, b.price.Nano))
 	})
-	for _, k := range keys {
+	type rest struct {
+		sum
+		others int64
+	}
+	further := map[string]rest{}
+	for n, k := range keys {
 		amount := money.Amount{Nano: k.price.Nano * rows[k], Currency: k.price.Currency}
-		i.Rows = append(i.Rows, InvoiceRow{k.intent, k.rule, rows[k], k.price.Decimal(), amount.Decimal(), amount.Currency})
+		if n >= maxInvoice {
+			r := further[amount.Currency]
+			further[amount.Currency] = rest{sum{r.calls + rows[k], r.nano + amount.Nano}, r.others + 1}
+			continue
+		}
+		i.Rows = append(i.Rows, InvoiceRow{
+			Intent: k.intent, Rule: k.rule, Calls: rows[k], UnitPrice: k.price.Decimal(), Amount: amount.Decimal(), Currency: amount.Currency,
+		})
+	}
+	for _, currency := range slices.Sorted(maps.Keys(further)) {
+		r := further[currency]
+		amount := money.Amount{Nano: r.nano, Currency: currency}
+		i.Rows = append(i.Rows, InvoiceRow{Calls: r.calls, Amount: amount.Decimal(), Currency: currency, Others: r.others})
 	}
 	for _, currency := range slices.Sorted(maps.Keys(totals)) {
 		t := totals[currency]
@@ -169,7 +200,12 @@ func (o *Operator) prove(ctx context.Context, i *Invoice, charged []store.Charge
 			calls[InvoiceEvidence{AgreementID: c.AgreementID, PolicyDigest: c.PolicyDigest}] += c.Calls
 		}
 	}
-	for e, n := range calls {
+	most := slices.SortedFunc(maps.Keys(calls), func(a, b InvoiceEvidence) int {
+		return cmp.Or(cmp.Compare(calls[b], calls[a]), cmp.Compare(a.AgreementID, b.AgreementID), strings.Compare(a.PolicyDigest, b.PolicyDigest))
+	})
+	i.FurtherAgreements = max(0, len(most)-maxInvoice)
+	for _, e := range most[:len(most)-i.FurtherAgreements] {
+		n := calls[e]
 		agreement, err := o.store.Agreement(ctx, i.Service, e.AgreementID)
 		if err != nil {
 			return err

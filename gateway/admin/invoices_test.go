@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/store"
 )
 
 func TestAnInvoiceIsWhatWasCapturedInAMonth(t *testing.T) {
@@ -79,4 +83,86 @@ func signatureDigest(g *operated, a admin.Agreement) string {
 	g.Must(json.Unmarshal(g.do("GET", "/agreements/"+string(a.ID)+"/export", nil).Body, &export))
 	sum := sha256.Sum256(export.Agreement.Signature)
 	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// However many kinds of calls there were, the rows are bounded, and add up.
+func TestTheRowsOfAnInvoiceAreBounded(t *testing.T) {
+	var list []store.ChargedCalls
+	for n := range 1500 {
+		list = append(list, store.ChargedCalls{
+			Intent: fmt.Sprintf("shop.example:order-%04d:v1", n), Rule: "r", Calls: 2, Price: money.Amount{Nano: money.Unit / 4, Currency: "EUR"},
+		})
+	}
+	list = append(list, store.ChargedCalls{Intent: "a", Rule: "r", Calls: 1, Price: money.Amount{Nano: money.Unit, Currency: "USD"}})
+	i := admin.Charged(list)
+	if len(i.Rows) != 1002 || i.Totals[0].Amount != "750.00" || i.Totals[0].Calls != 3000 || i.Totals[1].Amount != "1.00" {
+		t.Fatalf("%d rows, %+v", len(i.Rows), i.Totals)
+	}
+	for n, want := range []admin.InvoiceRow{
+		{Calls: 1000, Amount: "250.00", Currency: "EUR", Others: 500},
+		{Calls: 1, Amount: "1.00", Currency: "USD", Others: 1},
+	} {
+		if got := i.Rows[1000+n]; got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+}
+
+func TestStatementsAddUpByCurrency(t *testing.T) {
+	charges := func(calls int64, amount string) admin.Charges { return admin.Charges{Calls: calls, Amount: amount} }
+	none := charges(0, "0.00")
+	statement := func(currency, captured, balance string) admin.Statement {
+		return admin.Statement{
+			Currency: currency, ToppedUp: "10.00", Reversed: "0.00",
+			Lines: []admin.StatementLine{
+				{Held: charges(2, captured), Captured: charges(1, captured), Released: none, Unresolved: none},
+				{Held: none, Captured: none, Released: charges(1, "0.000000001"), Unresolved: none},
+			},
+			Closing: admin.Position{ToppedUp: "10.00", Held: "0.00", Unresolved: "0.00", Captured: captured, Balance: balance},
+		}
+	}
+	got := admin.Totals([]admin.Statement{
+		statement("USD", "1.50", "-8.50"), statement("EUR", "9000000000.125", "0.10"), statement("EUR", "9000000000.125", "-0.30"),
+	})
+	if len(got) != 2 || got[0].Currency != "EUR" || got[0].Accounts != 2 || got[0].ToppedUp != "20.00" ||
+		got[0].Held != charges(4, got[0].Captured.Amount) || got[0].Captured.Amount != "18000000000.250000000" || got[0].Released != charges(2, "0.000000002") || got[0].Closing.Balance != "-0.20" ||
+		got[1].Captured != charges(1, "1.50") || got[1].Closing.Balance != "-8.50" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Names stand where agents are listed and billed; what steers the text around them is refused.
+func TestAgentsHaveTheOperatorsNames(t *testing.T) {
+	g := newOperated(t, "")
+	g.Agreed("agent-1")
+	name := func(text string) gatetest.Answer {
+		return g.do("POST", "/agents/agent-1/name", map[string]any{"name": text})
+	}
+	for _, bad := range []string{
+		"a\nb", "a\x1b[31m", "evil\u202egpj", "\u2066x", "a\u200bb", "a\u2028b", " a", "a ", "\ufffd", strings.Repeat("ä", 201),
+	} {
+		if a := name(bad); a.Status != http.StatusBadRequest || strings.Contains(string(a.Body), "evil") {
+			t.Errorf("%q: %d %s", bad, a.Status, a.Body)
+		}
+	}
+	const corner = "Corner Shop ООО «Ромашка»"
+	if got := decode[admin.Agent](g, name(corner)); got.Name != corner {
+		t.Errorf("%+v", got)
+	}
+	if got := items[admin.Agent](g, "/agents"); got[0].Name != corner {
+		t.Errorf("%+v", got)
+	}
+	if got := items[admin.Agreement](g, "/agreements"); got[0].AgentName != corner {
+		t.Errorf("%+v", got)
+	}
+	month := g.Now().UTC().Format("2006-01")
+	if got := ask[admin.Invoice](g, "GET", "/agents/agent-1/invoice?month="+month, nil); got.Name != corner {
+		t.Errorf("%+v", got)
+	}
+	if got := decode[admin.Agent](g, name("")); got.Name != "" {
+		t.Errorf("%+v", got)
+	}
+	if a := g.do("POST", "/agents/nobody/name", map[string]any{"name": "x"}); a.Status != http.StatusNotFound {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
 }

@@ -28,6 +28,7 @@ func operations(o *Operator) []operation {
 		{post, "/agents/{id}/unblock", with(o.UnblockAgent)},
 		{post, "/agents/{id}/approve", with(o.ApproveAgent)},
 		{post, "/agents/{id}/keys", with(o.AddAgentKey)},
+		{post, "/agents/{id}/name", with(o.NameAgent)},
 		{get, "/agents/{id}/invoice", with(o.Invoice)},
 		{get, "/agreements", with(o.Agreements)},
 		{get, "/agreements/{id}", with(o.Agreement)},

@@ -13,6 +13,7 @@ import (
 // added. Times are UTC; From is in the period, To is not. Amounts are exact decimals.
 type Statement struct {
 	AgentID  pat.AgentID     `json:"agent_id"`
+	Name     string          `json:"agent_name,omitempty"` // what the operator calls the agent
 	Currency string          `json:"currency"`
 	From     time.Time       `json:"from,omitzero"` // none: the account's beginning
 	To       time.Time       `json:"to"`
@@ -99,5 +100,6 @@ func (o *Operator) Statements(ctx context.Context, q StatementQuery) (Page[State
 	if err != nil {
 		return Page[Statement]{}, err
 	}
-	return pageOf(list, q.limit(), showStatement, func(s store.Statement) string { return string(s.AgentID) + " " + s.Currency }), nil
+	page := pageOf(list, q.limit(), showStatement, func(s store.Statement) string { return string(s.AgentID) + " " + s.Currency })
+	return named(ctx, o, service.ID, page, func(s *Statement) (pat.AgentID, *string) { return s.AgentID, &s.Name })
 }

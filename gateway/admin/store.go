@@ -13,6 +13,7 @@ type Store interface {
 	Listings
 	Usage
 	Bookkeeping
+	Customers
 	// Ready reports whether the state can be written to, in bounded time.
 	Ready(ctx context.Context) error
 }
@@ -48,4 +49,12 @@ type Usage interface {
 type Bookkeeping interface {
 	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
+}
+
+// Customers is what the operator calls agents.
+type Customers interface {
+	// NameAgent sets the name of an agent; "" takes it away. The error wraps pat.ErrNotFound where there is no such agent.
+	NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error
+	// AgentNames returns the names of those of the agents that have one.
+	AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error)
 }

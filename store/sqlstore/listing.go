@@ -62,6 +62,37 @@ func (s *Store) Backlog(ctx context.Context, service string) (b store.Backlog, e
 	return b, err
 }
 
+// NameAgent sets what the operator calls an agent; "" takes the name away. The error is pat.ErrNotFound.
+func (s *Store) NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error {
+	return s.update(ctx, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, "UPDATE agents SET name = ? WHERE service = ? AND id = ?", name, service, id)
+		if err == nil && n == 0 {
+			err = pat.ErrNotFound
+		}
+		return err
+	})
+}
+
+// AgentNames returns the names of those of some agents, at most a page of them, that have one.
+func (s *Store) AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error) {
+	names := map[pat.AgentID]string{}
+	if len(ids) == 0 {
+		return names, nil
+	}
+	args := []any{service}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	query := "SELECT id, name FROM agents WHERE service = ? AND name <> '' AND id IN (?" + strings.Repeat(", ?", len(ids)-1) + ")"
+	return names, s.list(ctx, query, args, func(scan scan) error {
+		var id pat.AgentID
+		var name string
+		err := scan(&id, &name)
+		names[id] = name
+		return err
+	})
+}
+
 // readAllKeys reads the keys of agents, which are sorted by service and id.
 func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
 	type id struct {

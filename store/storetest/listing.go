@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -17,6 +18,7 @@ func testListings(t *testing.T, open Opener) {
 	each(t, open, map[string]func(*suite){
 		"agents come by id, each with its keys":         listAgents,
 		"agents wait until they are approved":           listWaiting,
+		"agents have the names that they were given":    nameAgents,
 		"agreements come newest first without evidence": listAgreements,
 		"tokens come newest first":                      listTokens,
 		"tokens show whether a revocation names them":   listRevokedTokens,
@@ -50,6 +52,33 @@ func (b *suite) equal(got, want any) {
 	if d := cmp.Diff(want, got); d != "" {
 		b.Fatal(d)
 	}
+}
+
+func nameAgents(b *suite) {
+	all := []pat.AgentID{"a", "b", "c", "nobody"}
+	for _, id := range all[:3] {
+		b.claim(service, id)
+	}
+	b.claim("other", "a")
+	for id, name := range map[pat.AgentID]string{"a": "Corner Shop GmbH & Co. KG", "b": "Müller, ООО «Ромашка» 株式会社"} {
+		b.must(b.NameAgent(b.Context(), service, id, name))
+	}
+	names := func(service string, ids []pat.AgentID) map[pat.AgentID]string {
+		b.Helper()
+		got, err := b.AgentNames(b.Context(), service, ids)
+		b.must(err)
+		return got
+	}
+	b.equal(names(service, all), map[pat.AgentID]string{"a": "Corner Shop GmbH & Co. KG", "b": "Müller, ООО «Ромашка» 株式会社"})
+	b.equal(names(service, all[1:]), map[pat.AgentID]string{"b": "Müller, ООО «Ромашка» 株式会社"})
+	b.equal(names("other", all), map[pat.AgentID]string{})
+	b.equal(names(service, nil), map[pat.AgentID]string{})
+	if err := b.NameAgent(b.Context(), service, "nobody", "x"); !errors.Is(err, pat.ErrNotFound) {
+		b.Errorf("a name for nobody: %v", err)
+	}
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "a", Status: pat.AgentBlocked, Reason: "why not"}))
+	b.must(b.NameAgent(b.Context(), service, "b", ""))
+	b.equal(names(service, all), map[pat.AgentID]string{"a": "Corner Shop GmbH & Co. KG"})
 }
 
 func listAgents(b *suite) {

@@ -58,6 +58,8 @@ type ledgers interface {
 type listings interface {
 	Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error)
 	Backlog(ctx context.Context, service string) (store.Backlog, error)
+	NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error
+	AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error)
 	Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error)
 	Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error)
 	OfferPolicy(ctx context.Context, p pat.PolicyDocument) error

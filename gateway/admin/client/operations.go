@@ -48,6 +48,11 @@ func (c *Client) AddAgentKey(ctx context.Context, k admin.AgentKey) (admin.Agent
 	return post[admin.Agent](ctx, c, path("agents", k.ID, "keys"), &k)
 }
 
+// NameAgent is admin.Operator.NameAgent.
+func (c *Client) NameAgent(ctx context.Context, n admin.AgentName) (admin.Agent, error) {
+	return post[admin.Agent](ctx, c, path("agents", n.ID, "name"), &n)
+}
+
 // Invoice is admin.Operator.Invoice.
 func (c *Client) Invoice(ctx context.Context, q admin.InvoiceQuery) (admin.Invoice, error) {
 	return get[admin.Invoice](ctx, c, path("agents", q.ID, "invoice"), &q)
