@@ -15,7 +15,7 @@ import (
 const maxPointer = 256
 
 var (
-	operandName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,63}$`)
+	operandName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9]{0,63}|[a-z][a-z0-9+.-]{1,15}:[\x21-\x7e]{1,300})$`) // a local name, or an IRI
 	claimName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 	jsonPointer = regexp.MustCompile(`^(/([^~/]|~[01])*)+$`) // RFC 6901 3, without the whole document
 )
@@ -28,7 +28,7 @@ func (l *loader) checkFacts(path string, s *Service, c *Config) {
 	for _, operand := range slices.Sorted(maps.Keys(s.Facts)) {
 		at := path + "[" + strconv.Quote(operand) + "]"
 		if !operandName.MatchString(operand) {
-			l.Errorf(at, "the key is no left operand: want its local name, such as purpose")
+			l.Errorf(at, "the key is no left operand: want its local name, such as purpose, or the IRI of a term of a profile")
 		}
 		if len(s.Facts[operand]) == 0 && !l.Failed(at) {
 			l.Errorf(at, "has no source: want a list such as [{parameter: /%s}]", operand)

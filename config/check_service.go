@@ -43,6 +43,7 @@ func (l *loader) checkServices(c *Config) {
 		l.readInto(path+".agents_file", &s.AgentsFile, MaxAgentsFile, false)
 		l.readInto(path+".policy_file", &s.PolicyFile, maxPolicyFile, false)
 		l.readInto(path+".policy_rego", &s.PolicyRego, maxRegoFile, false)
+		l.readProfiles(path+".profiles", s.Profiles)
 		l.checkPublicURL(path, s, c)
 		if s.Issuer != "" {
 			if !issuer.MatchString(s.Issuer) {
@@ -56,6 +57,15 @@ func (l *loader) checkServices(c *Config) {
 		l.checkFixed(path+".fixed", s.Fixed)
 		l.checkErrorWhen(path+".error_when", s.ErrorWhen)
 		l.checkFacts(path+".facts", s, c)
+	}
+}
+
+// readProfiles reads vocabularies. What has neither a dot nor a slash is the name of one that is built in.
+func (l *loader) readProfiles(path string, list []File) {
+	for i := range list {
+		if strings.ContainsAny(list[i].Path, `./\`) {
+			l.readInto(path+"["+strconv.Itoa(i)+"]", &list[i], maxProfile, false)
+		}
 	}
 }
 

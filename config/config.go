@@ -106,7 +106,9 @@ type Service struct {
 	Answers   Answers          `yaml:"answers" default:"strict" enum:"strict,lenient" doc:"strict: an answer that lacks a required output is an error. lenient: it is passed on without that output, with a warning."`
 	ErrorWhen ErrorWhen        `yaml:"error_when" doc:"Which answers with a 2xx status say no, for APIs that do: they are refusals, and not charged."`
 	// Facts has no key for the facts of the gateway itself: its clock, the intent, the key that signed.
-	Facts     map[string]FactSources `yaml:"facts" max:"64" doc:"Where the facts come from that the policy's constraints are about: left operand, such as purpose, to sources in order; the first that has a value is believed. What has no source is unknown, which permits nothing."`
+	Facts map[string]FactSources `yaml:"facts" max:"64" doc:"Where the facts come from that the policy's constraints are about: left operand, such as purpose, to sources in order; the first that has a value is believed. What has no source is unknown, which permits nothing."`
+	// Profiles have no Data where they name a vocabulary that is built in.
+	Profiles  []File `yaml:"profiles" max:"32" doc:"Vocabularies of the profiles that the policy uses: files in Turtle or JSON-LD, relative to this file, or names of built-in ones such as catena-x."`
 	publicDef bool
 }
 

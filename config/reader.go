@@ -16,6 +16,7 @@ import (
 const (
 	MaxAgentsFile = 64 << 20
 	maxPolicyFile = 16 << 20
+	maxProfile    = 4 << 20
 	maxRegoFile   = 1 << 20
 	maxPEM        = 1 << 20
 	maxSecretFile = yamlconf.MaxValue

@@ -130,12 +130,12 @@ func (r row) check(t *testing.T, again bool) string {
 // rewrite writes the document canonically: read and written again it is the same.
 func (r row) rewrite(t *testing.T) string {
 	t.Helper()
-	out, problems := odrl.Canonical([]byte(r.doc), r.lenient, r.profiles...)
+	out, problems := odrl.Canonical([]byte(r.doc), odrl.LoadOptions{Lenient: r.lenient, Profiles: r.profiles})
 	if out == nil {
 		t.Errorf("%s\ncannot be written: %v", r.doc, problems)
 		return r.doc
 	}
-	if again, problems := odrl.Canonical(out, r.lenient, r.profiles...); !bytes.Equal(out, again) {
+	if again, problems := odrl.Canonical(out, odrl.LoadOptions{Lenient: r.lenient, Profiles: r.profiles}); !bytes.Equal(out, again) {
 		t.Errorf("written %s\n  again %s\n%v", out, again, problems)
 	}
 	return string(out)

@@ -287,7 +287,8 @@ func TestConformanceTexts(t *testing.T) {
 	}{
 		{"isA", "ex:science", "ex:cancer-research", yes},
 		{"isPartOf", "ex:research", "ex:cancer-research", yes},
-		{"isPartOf", "ex:cancer-research", "ex:research", unknown},
+		{"isPartOf", "ex:cancer-research", "ex:research", no}, // the world places it elsewhere
+		{"isPartOf", "ex:cancer-research", "ex:marketing", unknown},
 		{"hasPart", "ex:cancer-research", "ex:science", yes},
 		{"hasPart", "ex:science", "ex:cancer-research", unknown},
 		{"eq", "ex:research", "ex:cancer-research", no},

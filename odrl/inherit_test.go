@@ -231,7 +231,7 @@ func TestBadDocuments(t *testing.T) {
 			if judged := odrl.Validate(t.Context(), []byte(tt.doc), odrl.ValidateOptions{Lenient: lenient}); tt.code != "" && !has(judged, tt.code) {
 				t.Errorf("%s: valid, %v", name, judged[:min(3, len(judged))])
 			}
-			if out, _ := odrl.Canonical([]byte(tt.doc), lenient); out != nil && len(out) > 4*odrl.MaxDocument {
+			if out, _ := odrl.Canonical([]byte(tt.doc), odrl.LoadOptions{Lenient: lenient}); out != nil && len(out) > 4*odrl.MaxDocument {
 				t.Errorf("%s: written as %d bytes", name, len(out))
 			}
 		}

@@ -41,7 +41,7 @@ func TestOtherSpellingsOfLegalODRL(t *testing.T) {
 		if e := evaluate(t, p, question, noWorld, ""); outcome(e) != tt.want {
 			t.Errorf("%s: %s (%s), want %s", name, outcome(e), e.Detail, tt.want)
 		}
-		again, problems := odrl.Canonical([]byte(tt.doc), false)
+		again, problems := odrl.Canonical([]byte(tt.doc), odrl.LoadOptions{Lenient: false})
 		if q, _ := odrl.Load(t.Context(), again, odrl.LoadOptions{}); q == nil {
 			t.Errorf("%s is written as %s: %v", name, again, problems)
 		} else if e := evaluate(t, q, question, noWorld, ""); outcome(e) != tt.want {

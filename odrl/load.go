@@ -22,6 +22,8 @@ type LoadOptions struct {
 	Policy string
 	// Profiles are IRIs of further profiles that are known. Their terms are taken as they are.
 	Profiles []string
+	// Vocabularies are those of further profiles: their terms are known, with what they are part of.
+	Vocabularies []*Vocabulary
 }
 
 // Load makes a Policy of any ODRL document, to be evaluated by itself: IRIs name what they
@@ -30,7 +32,7 @@ type LoadOptions struct {
 // an error the Policy is nil. Loading is bounded by what the document holds and expands to, and fetches nothing.
 func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List) {
 	found := model.Findings{Lenient: o.Lenient}
-	l := model.OpenLibrary(ctx, doc, o.Profiles, &found)
+	l := model.OpenLibrary(ctx, doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)
 	if l == nil || found.Failed() {
 		return nil, found.List
 	}
@@ -54,6 +56,8 @@ type ValidateOptions struct {
 	Lenient bool
 	// Profiles are IRIs of further profiles that are known. Their terms are taken as they are.
 	Profiles []string
+	// Vocabularies are those of further profiles: their terms are known, with what they are part of.
+	Vocabularies []*Vocabulary
 }
 
 // Validate holds every policy of a document against ODRL IM 2.2 and ODRL V 2.2. The policy is valid
@@ -62,7 +66,7 @@ type ValidateOptions struct {
 // Whether the gateway could enforce it depends on the service: Publish checks that.
 func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 	found := model.Findings{Lenient: o.Lenient}
-	l := model.OpenLibrary(ctx, doc, o.Profiles, &found)
+	l := model.OpenLibrary(ctx, doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)
 	if l == nil {
 		return found.List
 	}
@@ -90,9 +94,9 @@ func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 // Canonical writes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785: terms of ODRL by
 // their names in its context, all others as IRIs, every node where it is referred to, UIM's short forms
 // as the constraints that they stand for. Reading it gives the same policies, and writing it again the
-// same bytes. It is nil where the list holds an error; lenient and profiles are those of LoadOptions.
-func Canonical(doc []byte, lenient bool, profiles ...string) ([]byte, problem.List) {
-	found := model.Findings{Lenient: lenient}
-	out := model.Canonical(context.Background(), doc, profiles, &found)
+// same bytes. It is nil where the list holds an error. Of the options, Policy is not read: all policies are written.
+func Canonical(doc []byte, o LoadOptions) ([]byte, problem.List) {
+	found := model.Findings{Lenient: o.Lenient}
+	out := model.Canonical(context.Background(), doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)
 	return out, found.List
 }

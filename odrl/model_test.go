@@ -193,7 +193,7 @@ func TestConformanceOfDocumentsToTheModel(t *testing.T) {
 			if tt.want != "" {
 				return
 			}
-			out, problems := odrl.Canonical([]byte(tt.doc), false)
+			out, problems := odrl.Canonical([]byte(tt.doc), odrl.LoadOptions{Lenient: false})
 			if out == nil || strings.Contains(string(out), "@graph") && !strings.Contains(tt.doc, "@graph") {
 				t.Errorf("written as %s, %v", out, problems)
 			}

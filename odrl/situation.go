@@ -222,20 +222,35 @@ func (x *situating) within(facts map[string]any) map[string]any {
 	for _, list := range facts {
 		values, _ := list.([]any)
 		for _, v := range values {
-			if s, ok := v.(string); ok && len(x.partOf[s]) > 0 {
-				m[s] = model.Anys(model.Reach(x.partOf, s))
-			}
+			x.place(m, v)
 		}
 	}
 	for _, l := range x.e.Leaves { // for hasPart the parts stand in the policy
 		values, _ := l.Value.([]any)
 		for _, v := range values {
-			if s, ok := v.(string); ok && len(x.partOf[s]) > 0 {
-				m[s] = model.Anys(model.Reach(x.partOf, s))
-			}
+			x.place(m, v)
 		}
 	}
 	return m
+}
+
+// place notes what a value is part of by the world, the document and the vocabularies; nothing where none of them says.
+func (x *situating) place(m map[string]any, v any) {
+	s, ok := v.(string)
+	if !ok || m[s] != nil {
+		return
+	}
+	all := model.Reach(x.partOf, s)
+	for i := 0; i < len(all); i++ {
+		for _, whole := range slices.Concat(x.partOf[all[i]], x.e.Form.Facts.Placed(all[i])) {
+			if !slices.Contains(all, whole) {
+				all = append(all, whole)
+			}
+		}
+	}
+	if len(all) > 1 {
+		m[s] = model.Anys(all)
+	}
 }
 
 func (x *situating) acts(done []Performed, question map[string]any) []any {

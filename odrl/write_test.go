@@ -55,12 +55,12 @@ func documents(tb testing.TB) map[string]string {
 
 func TestCanonicalWritesWhatWasRead(t *testing.T) {
 	for name, doc := range documents(t) {
-		out, problems := odrl.Canonical([]byte(doc), true)
+		out, problems := odrl.Canonical([]byte(doc), odrl.LoadOptions{Lenient: true})
 		if out == nil {
 			t.Errorf("%s: %v", name, problems)
 			continue
 		}
-		again, problems := odrl.Canonical(out, true)
+		again, problems := odrl.Canonical(out, odrl.LoadOptions{Lenient: true})
 		if diff := cmp.Diff(string(out), string(again)); diff != "" {
 			t.Errorf("%s: not the same again: %v\n%s", name, problems, diff)
 		}
@@ -85,13 +85,13 @@ func TestCanonicalForms(t *testing.T) {
 		`"action":"use","party":{"function":"odrl:assignee","identifier":"http://a.example/x"}`: `"assignee":"http://a.example/x"`,
 	} {
 		doc := setOf(`"permission":{` + asset + `,` + in + `}`)
-		out, problems := odrl.Canonical([]byte(doc), false)
+		out, problems := odrl.Canonical([]byte(doc), odrl.LoadOptions{Lenient: false})
 		if !bytes.Contains(out, []byte(want)) || problems.Failed() {
 			t.Errorf("%s: %s %v\n  want %s", in, out, problems, want)
 		}
 	}
 	out, problems := odrl.Canonical([]byte(strings.Replace(setOf(`"permission":{`+asset+`,"action":"use"}`), `"uid"`, `"price":5,"uid"`,
-		1)), false)
+		1)), odrl.LoadOptions{})
 	if out != nil || !problems.Failed() {
 		t.Errorf("a key was lost: %s", out)
 	}
@@ -181,14 +181,14 @@ func agree(t *testing.T, doc []byte, lenient bool) bool {
 			t.Fatalf("%s\nproblem %+v", doc, x)
 		}
 	}
-	out, problems := odrl.Canonical(doc, lenient)
+	out, problems := odrl.Canonical(doc, odrl.LoadOptions{Lenient: lenient})
 	if (out == nil) != problems.Failed() {
 		t.Fatalf("%s\nwritten %v, problems %v", doc, out != nil, problems)
 	}
 	if out == nil {
 		return false
 	}
-	again, problems := odrl.Canonical(out, lenient)
+	again, problems := odrl.Canonical(out, odrl.LoadOptions{Lenient: lenient})
 	if !bytes.Equal(out, again) {
 		t.Fatalf("%s\nbecame %s\nand then %s\n%v", doc, out, again, problems)
 	}

@@ -193,7 +193,11 @@ func printTerms(c *cobra.Command, policy agent.Policy) error {
 			return err
 		}
 		if p != nil {
-			return inWords(c, p, src, lenient).write(c.ErrOrStderr(), asText)
+			e, err := inWords(c, p, src, lenient)
+			if err != nil {
+				return err
+			}
+			return e.write(c.ErrOrStderr(), asText)
 		}
 	}
 	return nil

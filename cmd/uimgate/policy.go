@@ -33,6 +33,8 @@ whether it can enforce all of a policy, is what "uimgate check" says.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	c.PersistentFlags().StringArray("profile", nil,
+		"vocabulary of a profile that is known: a file in Turtle or JSON-LD, or "+alternatives(odrl.ShippedVocabularies())+"; may be repeated")
 	c.AddCommand(
 		policyValidateCommand(), policyExplainCommand(), policyDecideCommand(), policyTestCommand(), policyDiffCommand(), policyCanonCommand(),
 		policyBundleCommand(), policyReplayCommand(),
@@ -104,6 +106,9 @@ func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, sourc
 		return nil, src, err
 	}
 	o := odrl.LoadOptions{Lenient: lenient}
+	if o.Vocabularies, err = vocabularies(c); err != nil {
+		return nil, src, err
+	}
 	if f := c.Flags().Lookup("policy-uid"); f != nil {
 		o.Policy = f.Value.String()
 	}
@@ -113,6 +118,32 @@ func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, sourc
 		return nil, src, errSilent
 	}
 	return p, src, nil
+}
+
+// vocabularies are those that --profile names.
+func vocabularies(c *cobra.Command) ([]*odrl.Vocabulary, error) {
+	if c.Flags().Lookup("profile") == nil {
+		return nil, nil
+	}
+	names, err := c.Flags().GetStringArray("profile")
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*odrl.Vocabulary, 0, len(names))
+	for _, name := range names {
+		v := odrl.ShippedVocabulary(name)
+		if v == nil {
+			data, err := readNamed(name, odrl.MaxVocabulary)
+			if err != nil {
+				return nil, fmt.Errorf("%w (built in are %s)", err, strings.Join(odrl.ShippedVocabularies(), ", "))
+			}
+			if v, err = odrl.ReadVocabulary(name, data); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		list = append(list, v)
+	}
+	return list, nil
 }
 
 // printPolicyProblems prints the problems of a document as file:line: message, warnings marked.

@@ -37,8 +37,11 @@ Each case that fails is shown with its line and its differences, and the exit co
 			if table == nil {
 				return errSilent
 			}
-			report := table.Run(c.Context(), func(path string) ([]byte, error) { return readNamed(path, maxInput) })
-			var err error
+			known, err := vocabularies(c)
+			if err != nil {
+				return err
+			}
+			report := table.Run(c.Context(), func(path string) ([]byte, error) { return readNamed(path, maxInput) }, known...)
 			if output == "json" {
 				err = printJSON(c.OutOrStdout(), report)
 			} else {

@@ -46,7 +46,11 @@ known; a line that cannot be decided is answered {"error": …} in its place.`,
 			case batched && (policy != "" || request != "" || world != ""):
 				return usageError{errors.New("with --batch the documents stand in the lines")}
 			case batched:
-				b := &cases.Batch{DutyMode: mode, Lenient: lenient, Now: time.Now}
+				known, err := vocabularies(c)
+				if err != nil {
+					return err
+				}
+				b := &cases.Batch{DutyMode: mode, Lenient: lenient, Now: time.Now, Vocabularies: known}
 				return batch(c, args, b.Answer)
 			case len(args) > 0:
 				return usageError{errors.New("a file is for --batch: name the documents with --policy, --request and --world")}

@@ -131,7 +131,11 @@ compared. Rules keep their order. FILE is - for stdin. Warnings go to stderr; a 
 			if err != nil {
 				return err
 			}
-			out, problems := odrl.Canonical(src.data, lenient)
+			known, err := vocabularies(c)
+			if err != nil {
+				return err
+			}
+			out, problems := odrl.Canonical(src.data, odrl.LoadOptions{Lenient: lenient, Vocabularies: known})
 			printPolicyProblems(c.ErrOrStderr(), src, problems)
 			if out == nil {
 				return errSilent

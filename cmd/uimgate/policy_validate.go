@@ -32,11 +32,16 @@ With --batch, FILE (stdin if there is none) holds one document a line, and one a
 written, in order; the exit code is 1 where any of them is invalid.`,
 		Example: `  uimgate policy validate policy.json
   uimgate policy validate policy.json --strict -o json
+  uimgate policy validate policy.json --profile catena-x --profile our-terms.ttl
   uimgate policy validate --batch < policies.jsonl`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
+			known, err := vocabularies(c)
+			if err != nil {
+				return err
+			}
 			check := func(ctx context.Context, doc []byte) validation {
-				found := odrl.Validate(ctx, doc, odrl.ValidateOptions{Lenient: lenient})
+				found := odrl.Validate(ctx, doc, odrl.ValidateOptions{Lenient: lenient, Vocabularies: known})
 				return validation{Valid: !found.Failed() && (!strict || len(found) == 0), Problems: append(problem.List{}, found...)}
 			}
 			switch {

@@ -129,7 +129,10 @@ place in the document. FILE is - for stdin.`,
 			if err != nil {
 				return err
 			}
-			e := inWords(c, p, src, lenient)
+			e, err := inWords(c, p, src, lenient)
+			if err != nil {
+				return err
+			}
 			switch output {
 			case "json":
 				return printJSON(c.OutOrStdout(), e)
@@ -147,9 +150,13 @@ place in the document. FILE is - for stdin.`,
 }
 
 // inWords is a policy in plain words, with what is doubtful about its document.
-func inWords(c *cobra.Command, p *odrl.Policy, src source, lenient bool) explanation {
-	notes := words.Notes(odrl.Validate(c.Context(), src.data, odrl.ValidateOptions{Lenient: lenient}))
-	return explanation{p.UID(), append(words.Explain(p), notes...)}
+func inWords(c *cobra.Command, p *odrl.Policy, src source, lenient bool) (explanation, error) {
+	known, err := vocabularies(c)
+	if err != nil {
+		return explanation{}, err
+	}
+	notes := words.Notes(odrl.Validate(c.Context(), src.data, odrl.ValidateOptions{Lenient: lenient, Vocabularies: known}))
+	return explanation{p.UID(), append(words.Explain(p), notes...)}, nil
 }
 
 // An explanation is policy explain as JSON.

@@ -17,7 +17,13 @@ import (
 
 func (l *loading) policy(s *Definition, at int) bool {
 	c := &l.config.Services[at]
-	published, problems := odrl.Publish(l.ctx, c.PolicyFile.Data, l.world(s, c))
+	world := l.world(s, c)
+	known, ok := l.vocabularies(at)
+	if !ok {
+		return false
+	}
+	world.Vocabularies = known
+	published, problems := odrl.Publish(l.ctx, c.PolicyFile.Data, world)
 	if l.found(c.PolicyFile, problems) {
 		return false
 	}
@@ -74,6 +80,30 @@ func (l *loading) facts(s *Definition, at int, asked []string) bool {
 	}
 	s.facts = newFacts(c.Facts)
 	return ok
+}
+
+// vocabularies reads those of the profiles that the policy uses.
+func (l *loading) vocabularies(at int) (list []*odrl.Vocabulary, ok bool) {
+	ok = true
+	for i, f := range l.config.Services[at].Profiles {
+		v := odrl.ShippedVocabulary(f.Path)
+		if v == nil && f.Data == nil {
+			l.wrong(at, fmt.Sprintf("profiles[%d]", i), "no vocabulary of that name is built in: there are %s; a file has an ending, such as terms.ttl",
+				strings.Join(odrl.ShippedVocabularies(), ", "))
+			ok = false
+			continue
+		}
+		if v == nil {
+			var err error
+			if v, err = odrl.ReadVocabulary(f.Path, f.Data); err != nil {
+				l.wrong(at, fmt.Sprintf("profiles[%d]", i), "%s: %v", f.Path, err)
+				ok = false
+				continue
+			}
+		}
+		list = append(list, v)
+	}
+	return list, ok
 }
 
 // rego compiles the operator's own Rego, where there is any.

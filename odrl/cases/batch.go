@@ -20,6 +20,8 @@ type Batch struct {
 	DutyMode odrl.DutyMode // of lines without one
 	Lenient  bool          // for lines without it
 	Now      func() time.Time
+	// Vocabularies are known to all policies.
+	Vocabularies []*odrl.Vocabulary
 
 	policies policies
 }
@@ -75,6 +77,7 @@ func (b *Batch) Answer(ctx context.Context, line []byte) (any, error) {
 			return nil, fmt.Errorf("world: %w", err)
 		}
 	}
+	b.policies.vocabularies = b.Vocabularies
 	p, problems := b.policies.load(ctx, parts["policy"], lenient)
 	if p == nil {
 		return Refusal{refusal(problems), append(problem.List{}, problems...)}, nil

@@ -13,8 +13,9 @@ const maxPolicies = 64 << 20
 
 // policies reads a policy that several cases or lines hold once. The zero value is ready.
 type policies struct {
-	loaded map[string]loadedPolicy
-	size   int // bytes of the documents in loaded
+	vocabularies []*odrl.Vocabulary
+	loaded       map[string]loadedPolicy
+	size         int // bytes of the documents in loaded
 }
 
 type loadedPolicy struct {
@@ -28,7 +29,7 @@ func (s *policies) load(ctx context.Context, document []byte, lenient bool) (*od
 	if l, ok := s.loaded[key]; ok {
 		return l.policy, l.problems
 	}
-	p, problems := odrl.Load(ctx, document, odrl.LoadOptions{Lenient: lenient})
+	p, problems := odrl.Load(ctx, document, odrl.LoadOptions{Lenient: lenient, Vocabularies: s.vocabularies})
 	if s.size += len(key); s.size > maxPolicies || s.loaded == nil {
 		s.loaded, s.size = map[string]loadedPolicy{}, len(key)
 	}

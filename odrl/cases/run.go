@@ -28,9 +28,10 @@ type Result struct {
 }
 
 // Run asks each request and compares the answers with those expected. A case whose policy cannot be read, or whose request
-// cannot be asked, fails. The policies that cases name are read by read, which bounds their size.
-func (t *Table) Run(ctx context.Context, read func(path string) ([]byte, error)) Report {
-	report, loaded := Report{File: t.Path, Cases: []Result{}}, policies{}
+// cannot be asked, fails. The policies that cases name are read by read, which bounds their size; the vocabularies are known
+// to all of them.
+func (t *Table) Run(ctx context.Context, read func(path string) ([]byte, error), known ...*odrl.Vocabulary) Report {
+	report, loaded := Report{File: t.Path, Cases: []Result{}}, policies{vocabularies: known}
 	for i := range t.Cases {
 		result := t.Cases[i].run(ctx, read, &loaded)
 		report.Cases = append(report.Cases, result)

@@ -54,7 +54,20 @@ var toward = map[string]struct{ function, verb, about string }{
 	"obtainConsent":  {"consentingParty", "obtain the consent of & to the use of %", "obtain the consent of & to it"},
 }
 
-// verb words what an action does to what. An action of another vocabulary is named as it is written.
+// verb words what an action does to what. An action that no vocabulary has a name for is named as it is written.
+func (r phrasing) verb(action, what string) string {
+	words := r.Names.WordsOf(action)
+	switch {
+	case words == "":
+		return verb(action, what)
+	case what == "":
+		return "perform the action " + words
+	default:
+		return "perform the action " + words + " on " + what
+	}
+}
+
+// verb is that of an action which no vocabulary has a name for.
 func verb(action, what string) string {
 	v, known := verbs[action]
 	switch {

@@ -107,7 +107,7 @@ func (s speech) part(c *model.Constraint, at string) string {
 			words += ", nor part of one of them"
 		}
 	}
-	return "the " + subject(c.Operand) + " " + words
+	return "the " + subject(c) + " " + words
 }
 
 // logic words a logical constraint. Where each part is short they stand in one sentence, else as a list

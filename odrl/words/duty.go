@@ -80,7 +80,7 @@ func (r phrasing) dutyAct(node *model.Rule, a model.Action) string {
 		who := node.Parties[to.function]
 		switch {
 		case !known || len(who) == 0:
-			return verb(a.Name, what) + r.soThat(a.Refinements)
+			return r.verb(a.Name, what) + r.soThat(a.Refinements)
 		case what == "":
 			return fill(to.about, "", r.who(who)) + r.soThat(a.Refinements)
 		default:

@@ -9,12 +9,12 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// subject words a left operand. One of another vocabulary is named as it is written.
-func subject(operand string) string {
-	if left := model.LeftOperand(operand); left.Known() {
-		return cmp.Or(left.Words, operand)
+// subject words the left operand of a constraint. One that no vocabulary has a name for is named as it is written.
+func subject(c *model.Constraint) string {
+	if left := c.Left(); left.Known() && (left.Words != "" || !model.Absolute(c.Operand)) {
+		return cmp.Or(left.Words, c.Operand)
 	}
-	return "value of " + model.Quote(operand)
+	return "value of " + model.Quote(c.Operand)
 }
 
 // values words the right operands of a constraint, in the order of their texts.

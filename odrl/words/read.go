@@ -157,7 +157,7 @@ func (r phrasing) acts(node *model.Rule, conjunction string) string {
 
 // act words one action with its refinements.
 func (r phrasing) act(a model.Action, what string) string {
-	s := verb(a.Name, what)
+	s := r.verb(a.Name, what)
 	if strings.Contains(what, " for which ") && slices.ContainsFunc(a.Refinements, counts) {
 		s += "," // or the number would seem to belong to the asset
 	}

@@ -11,13 +11,14 @@ import (
 )
 
 // Canonical writes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785; nil where something failed.
-func Canonical(ctx context.Context, doc []byte, profiles []string, found *Findings) []byte {
+func Canonical(ctx context.Context, doc []byte, known Beside, found *Findings) []byte {
 	tree := DecodeTree(doc, found)
 	if found.Failed() {
 		return nil
 	}
 	names := NewNames(tree, nil, found)
-	names.profiles = profiles
+	names.profiles = known.Profiles
+	names.Adopt(known.Vocabularies)
 	r := NewReader(ctx, names)
 	list := r.Documents(tree)
 	if len(list) == 0 {

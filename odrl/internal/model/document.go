@@ -138,7 +138,8 @@ type Constraint struct {
 	Unit     Reference
 	DataType string
 	Status   string
-	state    Literal // status as written
+	state    Literal  // status as written
+	row      *Operand // of the left operand, where a vocabulary has it
 }
 
 // A Literal is one right operand.

@@ -11,12 +11,13 @@ type Facts struct {
 	outside    map[string]notes    // nodes beside the policies, and what describes them
 	parts      map[string][]string // the inverse of partOf, made once reading is over
 	Instances  map[string][]string // IRI → its types of other vocabularies than ODRL's
+	vocabulary *added              // what vocabularies add
 }
 
 func newFacts() *Facts {
 	return &Facts{
 		PartOf: map[string][]string{}, IncludedIn: map[string][]string{}, Implies: map[string][]string{},
-		Instances: map[string][]string{}, outside: map[string]notes{},
+		Instances: map[string][]string{}, outside: map[string]notes{}, vocabulary: &added{},
 	}
 }
 
@@ -76,6 +77,9 @@ func (f *Facts) Broader(a string) []string {
 		for _, b := range f.IncludedIn[list[i]] {
 			put(b)
 		}
+		for _, b := range f.vocabulary.included[list[i]] {
+			put(b)
+		}
 	}
 	return list
 }
@@ -84,7 +88,20 @@ func (f *Facts) Broader(a string) []string {
 func (f *Facts) Covers(broad, a string) bool { return slices.Contains(f.Broader(a), broad) }
 
 // Implied lists the actions that permitting a implies, itself left out. ODRL IM 2.4.
-func (f *Facts) Implied(a string) []string { return Reach(f.Implies, a)[1:] }
+func (f *Facts) Implied(a string) []string {
+	list := []string{a}
+	for i := 0; i < len(list); i++ {
+		for _, b := range slices.Concat(f.Implies[list[i]], f.vocabulary.implies[list[i]]) {
+			if !slices.Contains(list, b) {
+				list = append(list, b)
+			}
+		}
+	}
+	return list[1:]
+}
+
+// Placed is what a value is part of by the vocabularies, nearest first, itself left out.
+func (f *Facts) Placed(value string) []string { return Reach(f.vocabulary.within, value)[1:] }
 
 // cycle returns a member of the relation that reaches itself, the smallest; empty where there is none.
 func cycle(relation map[string][]string) string {

@@ -22,6 +22,7 @@ type Names struct {
 	Served     bool              // for Publish: what the gateway serves and enforces
 	profiles   []string          // known beside the built-in ones, as full IRIs
 	open       bool              // a profile is declared whose terms are taken as they are
+	added      added             // what vocabularies add
 }
 
 // A spelling is a term that ODRL 2.2 deprecates or does not have, and what it is read as.
@@ -69,6 +70,9 @@ func (n *Names) Expand(s string) string {
 // Local returns the name of a term: of a bare word, or of an IRI in one of the given namespaces.
 func (n *Names) Local(s string, namespaces ...[]string) (string, bool) {
 	s = n.Expand(s)
+	if same, ok := n.added.same[s]; ok {
+		s = same
+	}
 	if !strings.Contains(s, ":") {
 		return s, s != ""
 	}
@@ -169,6 +173,9 @@ func (n *Names) term(c class, f Field, raw string) (string, bool) {
 	}
 	full := n.Expand(raw)
 	foreign := c.grows && !n.ofODRL(full)
+	if foreign && n.added.classes[full] == c.what {
+		return full, true
+	}
 	if c.grows && n.open && ok { // a word of the profile alone, in ODRL's namespace or bare
 		n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a %s of the profile", Quote(raw), c.what)
 		return name, true
@@ -180,10 +187,10 @@ func (n *Names) term(c class, f Field, raw string) (string, bool) {
 		n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a %s of the profile", Quote(raw), c.what)
 		return full, true
 	case c.grows && n.Problems.Lenient:
-		n.Problems.Warnf("unknown-term", f.Pointer, "%s is no %s that is known here%s", Quote(raw), c.what, Suggest(name, c.known))
+		n.Problems.Warnf("unknown-term", f.Pointer, "%s is no %s that is known here%s", Quote(raw), c.what, n.otherwise(c, name, full))
 		return full, true
 	}
-	n.Problems.Errorf("unknown-term", f.Pointer, "%s is no %s that is known here%s", Quote(raw), c.what, Suggest(name, c.known))
+	n.Problems.Errorf("unknown-term", f.Pointer, "%s is no %s that is known here%s", Quote(raw), c.what, n.otherwise(c, name, full))
 	return "", false
 }
 

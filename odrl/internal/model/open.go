@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
 // DecodeTree reads the JSON of a document within its bounds; nil, with a problem, where it is none.
@@ -80,15 +81,22 @@ func firstString(m map[string]any, names ...string) (string, bool) {
 	return "", false
 }
 
-// OpenLibrary reads the policies of a document, with profiles that are known beside the built-in ones; of use only
+// Beside is what a document may name beside what is built in: profiles whose terms are taken as they are, and vocabularies.
+type Beside struct {
+	Profiles     []string
+	Vocabularies []*vocabulary.Vocabulary
+}
+
+// OpenLibrary reads the policies of a document, with what is known beside what is built in; of use only
 // where nothing failed, and nil where it is no JSON.
-func OpenLibrary(ctx context.Context, doc []byte, profiles []string, found *Findings) *Library {
+func OpenLibrary(ctx context.Context, doc []byte, known Beside, found *Findings) *Library {
 	tree := DecodeTree(doc, found)
 	if found.Failed() {
 		return nil
 	}
 	names := NewNames(tree, nil, found)
-	names.profiles = profiles
+	names.profiles = known.Profiles
+	names.Adopt(known.Vocabularies)
 	r := NewReader(ctx, names)
 	return NewLibrary(r, r.Documents(tree))
 }

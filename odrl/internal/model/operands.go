@@ -206,9 +206,14 @@ func LeftOperand(name string) *Operand {
 }
 
 // Left is the row of the constraint's left operand.
-func (c *Constraint) Left() *Operand { return LeftOperand(c.Operand) }
+func (c *Constraint) Left() *Operand {
+	if c.row != nil {
+		return c.row
+	}
+	return LeftOperand(c.Operand)
+}
 
-// Known reports whether the operand is of ODRL or of the UIM profile.
+// Known reports whether the operand is of ODRL, of the UIM profile, or of a vocabulary.
 func (o *Operand) Known() bool { return o.Kind != Other }
 
 // Percent reports whether its numbers are hundredths where no unit is given.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
 const (
@@ -42,8 +44,10 @@ type sharing map[string]map[string][]Reference // policy → target, assigner or
 
 // NewReader makes a reader of one document whose names n resolves. It stops when ctx ends.
 func NewReader(ctx context.Context, n *Names) *reader {
+	facts := newFacts()
+	facts.vocabulary = &n.added
 	return &reader{
-		Names: n, ctx: ctx, Facts: newFacts(), nodes: map[string][]definition{}, used: map[string]bool{}, readRules: map[string]*Rule{},
+		Names: n, ctx: ctx, Facts: facts, nodes: map[string][]definition{}, used: map[string]bool{}, readRules: map[string]*Rule{},
 		readConstraints: map[string]*Constraint{}, readThings: map[string]Reference{}, reading: map[string]bool{}, shared: sharing{},
 	}
 }
@@ -273,19 +277,23 @@ func (r *reader) types(o *object, d *Document) {
 func (r *reader) profile(iri, pointer string) {
 	rest, _ := Bare(iri)
 	switch {
-	case slices.Contains(profiles, rest):
+	case slices.Contains(profiles, rest) || slices.Contains(r.added.profiles, iri):
 	case slices.Contains(r.profiles, iri) || modelProfiles.MatchString(rest) && !r.Served:
 		r.open = true
 	default:
-		r.Problems.Errorf("unknown-profile", pointer, "the profile %s is not known%s", Quote(iri), suggestProfile(rest))
+		r.Problems.Errorf("unknown-profile", pointer, "the profile %s is not known%s", Quote(iri), r.suggestProfile(iri))
 	}
 }
 
-func suggestProfile(rest string) string {
+func (r *reader) suggestProfile(iri string) string {
+	if name := vocabulary.NameOf(iri); name != "" {
+		return ": " + r.load(name)
+	}
+	rest, _ := Bare(iri)
 	if s := Suggest(rest, profiles); s != "" {
 		return s
 	}
-	return ": use http://" + profiles[1] + " for UIM's terms, or none for ODRL's own"
+	return ": use http://" + profiles[1] + " for UIM's terms, none for ODRL's own, and for others " + r.load("")
 }
 
 // conflict reads the strategy; several are one too many, but all are kept: a merge has them too.

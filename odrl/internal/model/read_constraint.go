@@ -181,6 +181,7 @@ func (r *reader) operandAndOperator(c *Constraint, left, op Field) bool {
 	ok := false
 	if s, good := r.word(left, "a left operand"); good {
 		c.Operand, ok = r.term(operandClass, left, s)
+		c.row = r.added.rows[c.Operand]
 	}
 	if s, good := r.word(op, "an operator"); good {
 		name, found := r.term(operatorClass, op, s)

@@ -286,7 +286,7 @@ func (r *reader) typedAction(o *object) (Field, bool) {
 // ownName reports whether an @id beside rdf:value is the name of the node itself: an IRI of no vocabulary of actions.
 func (r *reader) ownName(id Field) bool {
 	s, ok := id.Value.(string)
-	if !ok || !Absolute(r.Expand(s)) || r.declared[r.Expand(s)] != "" {
+	if !ok || !Absolute(r.Expand(s)) || r.declared[r.Expand(s)] != "" || r.added.classes[r.Expand(s)] != "" {
 		return false
 	}
 	_, term := r.Local(s, r.Namespaces)

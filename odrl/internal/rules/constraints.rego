@@ -114,6 +114,28 @@ missed("hasPart", leaf, facts) if {
 	partless(leaf, facts)
 }
 
+# A value that the world, the document or a vocabulary places is where they place it, and nowhere else. Of one that none
+# of them places nothing is known.
+missed("isPartOf", leaf, facts) if {
+	leaf.type == "class"
+	known(leaf, facts)
+	not touches(leaf, facts)
+	not unplaced(facts)
+}
+
+missed("hasPart", leaf, facts) if {
+	leaf.type == "class"
+	known(leaf, facts)
+	some value in leaf.value
+	input.within[value]
+	not covered(leaf.type, value, facts)
+}
+
+unplaced(facts) if {
+	some fact in facts
+	not input.within[fact]
+}
+
 # Of ranges of addresses, to be equal to one is to be in it; of codes, to be unequal to one is not to be in it.
 met("isNotPartOf", leaf, facts) if {
 	known(leaf, facts)

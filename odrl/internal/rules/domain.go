@@ -15,6 +15,7 @@ import (
 // what may be: only what certainly cannot be is left out.
 type domain struct {
 	operand string
+	left    *model.Operand
 	// Values that have an order: the ranges in which the one fact may be, ascending.
 	ordered bool
 	ranges  []span
@@ -29,16 +30,16 @@ type domain struct {
 // A span is the values from first to last, both included.
 type span struct{ first, last int64 }
 
-func newDomain(operand string) domain {
+func newDomain(operand string, left *model.Operand) domain {
 	all := span{math.MinInt64, math.MaxInt64}
-	switch model.LeftOperand(operand).Bounds {
+	switch left.Bounds {
 	case model.Unbounded:
 	case model.UpToHundred:
 		all = span{0, 100 * model.Scale}
 	case model.NotNegative:
 		all.first = 0
 	}
-	return domain{operand: operand, ranges: []span{all}}
+	return domain{operand: operand, left: left, ranges: []span{all}}
 }
 
 // order adds an ordered comparison with the values of a span.
@@ -141,14 +142,14 @@ func (d *domain) wholes() []string {
 
 // may reports whether a text may be one of the facts. What is inside a code is excluded with it.
 func (d *domain) may(v string) bool {
-	left := model.LeftOperand(d.operand)
+	left := d.left
 	excluded := func(w string) bool { return v == w || left.IsCode(w) && left.IsCode(v) && !d.apart(v, w) }
 	return !slices.ContainsFunc(d.none, excluded) && !slices.ContainsFunc(d.whole, func(w string) bool { return d.apart(v, w) })
 }
 
 // apart reports whether a text is certainly no part of another. Of codes that is known, of all else a taxonomy may have it.
 func (d *domain) apart(piece, whole string) bool {
-	left := model.LeftOperand(d.operand)
+	left := d.left
 	return left.IsCode(piece) && left.IsCode(whole) && piece != whole && !strings.HasPrefix(piece, whole+"-")
 }
 

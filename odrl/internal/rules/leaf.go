@@ -214,7 +214,7 @@ func (l *Leaf) FactOf(v any) []any {
 		switch {
 		case ok:
 			list = append(list, x)
-		case model.LeftOperand(l.Slot.Operand).Kind == model.Event: // the course of other events leaves this one open
+		case l.Source.Left().Kind == model.Event: // the course of other events leaves this one open
 		default:
 			return nil
 		}

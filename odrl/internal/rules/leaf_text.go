@@ -45,7 +45,11 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 			"not every value is a code of which it is known what is inside: for all others %s stays unknown; write a constraint for each kind",
 			c.Operator)
 	}
-	if part && !f.Contains() {
+	var narrower []string
+	if l.Operator == "isPartOf" && !f.Contains() && k.mode != literal {
+		narrower = k.Narrower(left.CanonicalText(c.Right[0].Text))
+	}
+	if part && !f.Contains() && len(narrower) < 2 {
 		k.Problems.Warnf("taxonomy", c.Pointer,
 			"no taxonomy of %s is known: %s is true of equal values and unknown of all others; isAnyOf decides both ways",
 			c.Operand, c.Operator)
@@ -54,6 +58,9 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	l.Value = values[0]
 	if slices.Contains(model.SetOperators, l.Operator) {
 		l.Value = values
+	}
+	if len(narrower) > 1 { // what a vocabulary places in it; of all else it stays unknown
+		l.Operator, l.Value = "isKnownAny", model.Anys(narrower)
 	}
 	if k.mode != enforcing {
 		l.read = func(v any) (any, bool) { return k.textFact(v, left, f) }

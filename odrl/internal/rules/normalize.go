@@ -12,6 +12,7 @@ func normalize(ctx context.Context, tree map[string]any, w World, found *model.F
 	x.addHost(model.PolicyHost(tree))
 	names := model.NewNames(tree, x.hostList, found)
 	names.Served = true
+	names.Adopt(w.Vocabularies)
 	r := model.NewReader(ctx, names)
 	list := r.Documents(tree)
 	n := &normalizer{compiler: newCompiler(names, enforcing), ctx: ctx, w: x, parties: map[string][]string{}, used: map[string]*Target{}}

@@ -79,7 +79,7 @@ func (n *normalizer) program() *Program {
 	for _, l := range n.Leaves {
 		p.Nodes[l.ID] = l.Source
 		if !slices.ContainsFunc(p.Slots, func(s FactSlot) bool { return s.Slot == l.Slot }) {
-			left := model.LeftOperand(l.Slot.Operand)
+			left := l.Source.Left()
 			p.Slots = append(p.Slots, FactSlot{l.Slot, left.Kind, left, l.read})
 		}
 	}

@@ -165,7 +165,7 @@ func (s domains) narrow(d demand) bool {
 		return true // unknown: it binds
 	}
 	if !known {
-		dom = newDomain(operand)
+		dom = newDomain(operand, d.c.Left())
 	}
 	operator := d.c.Operator
 	if d.negate {

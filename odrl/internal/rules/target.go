@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
 // A Target is a set of intents under one canonical name, which is what limits and decisions go by:
@@ -32,6 +33,8 @@ type World struct {
 	Parties map[string]Party
 	// AnyAssignee reads an assignee that Parties does not name as "every agent".
 	AnyAssignee bool
+	// Vocabularies are those of the profiles that are known.
+	Vocabularies []*vocabulary.Vocabulary
 }
 
 // An Asset is one intent as a policy may name it.

@@ -1,0 +1,146 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
+)
+
+// added is what vocabularies add to the terms of ODRL.
+type added struct {
+	profiles []string
+	classes  map[string]string   // IRI → "action" or "left operand"
+	same     map[string]string   // IRI → that of a term of ODRL
+	words    map[string]string   // IRI → name in a sentence
+	within   map[string][]string // value → the classes and values it is part of
+	rows     map[string]*Operand
+	included map[string][]string // action → the actions it is included in, by their names here
+	implies  map[string][]string
+}
+
+// Adopt takes the terms of vocabularies for known, whether or not the policy names their profiles.
+func (n *Names) Adopt(list []*vocabulary.Vocabulary) {
+	n.added = added{
+		classes: map[string]string{}, same: map[string]string{}, words: map[string]string{}, within: map[string][]string{},
+		rows: map[string]*Operand{}, included: map[string][]string{}, implies: map[string][]string{},
+	}
+	for _, v := range list {
+		n.added.profiles = append(n.added.profiles, v.Profiles...)
+		for iri, t := range v.Terms {
+			if t.Same != "" {
+				n.added.same[iri] = t.Same
+			}
+		}
+	}
+	for _, v := range list {
+		for iri, t := range v.Terms {
+			n.adoptTerm(iri, t)
+		}
+	}
+}
+
+func (n *Names) adoptTerm(iri string, t *vocabulary.Term) {
+	if t.Same != "" {
+		return
+	}
+	if t.Words != "" {
+		n.added.words[iri] = t.Words
+	}
+	for _, w := range t.Within {
+		Relate(n.added.within, iri, w)
+	}
+	switch t.Class {
+	case "Action":
+		n.added.classes[iri] = actionClass.what
+		for _, relation := range []struct {
+			list []string
+			into map[string][]string
+		}{{t.IncludedIn, n.added.included}, {t.Implies, n.added.implies}} {
+			for _, to := range relation.list {
+				Relate(relation.into, iri, n.actionNamed(to))
+			}
+		}
+		if len(t.IncludedIn) == 0 { // ODRL V 2.2, section 2.4: all but use and transfer are in one of them
+			Relate(n.added.included, iri, "use")
+		}
+	case "LeftOperand":
+		n.added.classes[iri] = operandClass.what
+		if row := rowOf(iri, t); row != nil {
+			n.added.rows[iri] = row
+		}
+	}
+}
+
+// actionNamed is how an action is called here: by its name in ODRL, else by its IRI.
+func (n *Names) actionNamed(iri string) string {
+	name, ok := n.Local(iri, []string{OdrlNS, ccNS, UimNS})
+	if alias, aliased := ActionAliases[name]; ok && aliased {
+		name = alias
+	}
+	if _, known := actions[name]; ok && known {
+		return name
+	}
+	return iri
+}
+
+// ranges are the kinds of values by the names of their data types.
+var ranges = map[string]Kind{
+	"duration": Duration, "dayTimeDuration": Duration,
+	"yearMonthDuration": Duration, "decimal": Number, "integer": Number, "double": Number, "float": Number, "long": Number, "int": Number,
+	"nonNegativeInteger": Number, "positiveInteger": Number,
+}
+
+// rowOf is the row of a left operand that a vocabulary has: that of the operand of ODRL it is a narrower form of, else one of texts,
+// or of what its range says. It takes no value from the gateway itself.
+func rowOf(iri string, t *vocabulary.Term) *Operand {
+	if slices.Contains([]string{"date", "dateTime", "dateTimeStamp"}, t.Range) {
+		return nil
+	}
+	row := Operand{Kind: Text}
+	if like, ok := operandByName[t.Like]; ok && slices.Contains([]Kind{Text, Code, Number, Duration, Version}, like.Kind) {
+		row = *like
+	} else if kind, ok := ranges[t.Range]; ok {
+		row.Kind = kind
+	}
+	row.Name, row.Aliases, row.Words, row.Source, row.UIM = iri, "", t.Words, FromFacts, false
+	return &row
+}
+
+// WordsOf is the name of a term in a sentence; empty where no vocabulary has one.
+func (n *Names) WordsOf(iri string) string { return n.added.words[iri] }
+
+// Narrower lists the value and everything that vocabularies place within it, sorted.
+func (n *Names) Narrower(value string) []string {
+	list := []string{value}
+	for v := range n.added.within {
+		if v != value && slices.Contains(Reach(n.added.within, v), value) {
+			list = append(list, v)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// otherwise says what to do about a term that is not known: what it may have been meant for, or where it may stand.
+func (n *Names) otherwise(c class, name, full string) string {
+	if !c.grows || n.ofODRL(full) || !Absolute(full) {
+		return Suggest(name, c.known)
+	}
+	if profile := vocabulary.NameOf(full); profile != "" {
+		return ": " + n.load(profile)
+	}
+	return cmp.Or(Suggest(name, c.known), ": "+n.load(""))
+}
+
+// load says how a vocabulary is made known, by the name of one that is built in, or as a file.
+func (n *Names) load(name string) string {
+	switch {
+	case n.Served && name != "":
+		return "add " + name + " to the service's profiles"
+	case n.Served:
+		return "add the file of a vocabulary that has it to the service's profiles"
+	default:
+		return "use --profile " + cmp.Or(name, "FILE for a vocabulary that has it")
+	}
+}

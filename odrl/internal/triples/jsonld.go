@@ -1,0 +1,213 @@
+package triples
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A linked reads one JSON-LD document whose names are full IRIs, or stand in a context that the document holds itself.
+type linked struct {
+	prefixes map[string]string
+	terms    map[string]string // term → IRI
+	refers   map[string]bool   // terms whose texts are IRIs
+	vocab    string
+	blanks   int
+	out      []Triple
+}
+
+func readJSON(doc []byte) ([]Triple, error) {
+	tree, err := strictjson.Decode(doc)
+	if err != nil {
+		return nil, err
+	}
+	l := &linked{prefixes: map[string]string{"_": blank}, terms: map[string]string{}, refers: map[string]bool{}}
+	if m, ok := tree.(map[string]any); ok {
+		if err := l.context(m["@context"]); err != nil {
+			return nil, err
+		}
+	}
+	_, err = l.nodes(tree, 0)
+	return l.out, err
+}
+
+func (l *linked) context(v any) error {
+	for _, one := range listOf(v) {
+		m, ok := one.(map[string]any)
+		if !ok {
+			return fmt.Errorf("its context is not fetched: write the prefixes into the document, or take the vocabulary as Turtle")
+		}
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			iri, ok := m[name].(string)
+			if def, isObject := m[name].(map[string]any); isObject {
+				iri, ok = def["@id"].(string)
+				kind, _ := def["@type"].(string)
+				l.refers[name] = kind == "@id" || kind == "@vocab"
+			}
+			switch {
+			case name == "@vocab" && ok:
+				l.vocab = iri
+			case name == "@version" || name == "@language":
+			case !ok || strings.HasPrefix(name, "@"):
+				return fmt.Errorf("%q in its context is not known here", name)
+			case strings.HasPrefix(iri, "@"):
+				l.terms[name] = iri
+			case strings.HasSuffix(iri, "/") || strings.HasSuffix(iri, "#") || strings.HasSuffix(iri, ":"):
+				l.prefixes[name] = iri
+			default:
+				l.terms[name] = iri
+			}
+		}
+	}
+	return nil
+}
+
+// name writes out a key, a type or an IRI; empty where it stands for none.
+func (l *linked) name(s string, vocab bool) string {
+	if strings.HasPrefix(s, "@") {
+		return s
+	}
+	if iri, ok := l.terms[s]; ok && vocab {
+		s = iri
+	}
+	if strings.HasPrefix(s, "@") {
+		return s
+	}
+	if prefix, local, ok := strings.Cut(s, ":"); ok {
+		if ns, known := l.prefixes[prefix]; known {
+			s = ns + local
+		}
+	} else if vocab && l.vocab != "" {
+		s = l.vocab + s
+	}
+	if strings.HasPrefix(s, blank) || absolute(s) {
+		return s
+	}
+	return ""
+}
+
+// nodes reads a node, or a list of them, and returns their names.
+func (l *linked) nodes(v any, depth int) ([]string, error) {
+	if depth > maxNesting {
+		return nil, fmt.Errorf("it nests deeper than %d", maxNesting)
+	}
+	var names []string
+	for _, one := range listOf(v) {
+		m, ok := one.(map[string]any)
+		if !ok {
+			return nil, errors.New("a node is an object")
+		}
+		name, err := l.node(m, depth)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+func (l *linked) node(m map[string]any, depth int) (string, error) {
+	subject := ""
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if id, ok := m[key].(string); ok && l.name(key, true) == "@id" {
+			if subject = l.name(id, false); subject == "" {
+				return "", errors.New("a node is named by an absolute IRI")
+			}
+		}
+	}
+	if subject == "" {
+		l.blanks++
+		subject = blank + "." + strconv.Itoa(l.blanks)
+	}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		predicate := l.name(key, true)
+		var err error
+		switch predicate {
+		case "", "@id", "@context", "@index": // a key without a meaning says nothing in JSON-LD
+		case "@graph":
+			_, err = l.nodes(m[key], depth+1)
+		case "@type":
+			err = l.each(m[key], func(v any) error {
+				s, _ := v.(string)
+				return l.add(subject, rdf+"type", Term{Value: l.name(s, true)})
+			})
+		default:
+			if strings.HasPrefix(predicate, "@") {
+				return "", fmt.Errorf("%q is not read here", key)
+			}
+			err = l.each(m[key], func(v any) error { return l.value(subject, predicate, key, v, depth) })
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return subject, nil
+}
+
+func (l *linked) value(subject, predicate, key string, v any, depth int) error {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		if l.refers[key] {
+			return l.add(subject, predicate, Term{Value: l.name(v, true)})
+		}
+		return l.add(subject, predicate, Term{Value: v, Literal: true})
+	case json.Number:
+		return l.add(subject, predicate, Term{Value: v.String(), Literal: true})
+	case bool:
+		return l.add(subject, predicate, Term{Value: strconv.FormatBool(v), Literal: true})
+	case map[string]any:
+		if text, ok := v["@value"]; ok {
+			language, _ := v["@language"].(string)
+			return l.add(subject, predicate, Term{Value: fmt.Sprint(text), Literal: true, Language: strings.ToLower(language)})
+		}
+		if list, ok := v["@list"]; ok { // which only operands of constraints are, and no terms
+			return l.each(list, func(v any) error { return l.value(subject, predicate, key, v, depth) })
+		}
+		names, err := l.nodes(v, depth+1)
+		if err != nil {
+			return err
+		}
+		return l.add(subject, predicate, Term{Value: names[0]})
+	default:
+		return errors.New("a list within a list says nothing")
+	}
+}
+
+func (l *linked) each(v any, do func(any) error) error {
+	for _, one := range listOf(v) {
+		if err := do(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *linked) add(subject, predicate string, object Term) error {
+	switch {
+	case object.Value == "" && !object.Literal:
+		return errors.New("an IRI is absolute, or has a prefix that the context declares")
+	case len(l.out) == MaxTriples:
+		return errTooMany
+	}
+	l.out = append(l.out, Triple{subject, predicate, object})
+	return nil
+}
+
+func listOf(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	default:
+		return []any{v}
+	}
+}

@@ -1,0 +1,53 @@
+package vocabulary
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed shipped/*.ttl
+var files embed.FS
+
+// Names are the names of the vocabularies that are built in, sorted.
+func Names() []string {
+	entries, _ := files.ReadDir("shipped")
+	list := make([]string, 0, len(entries))
+	for _, e := range entries {
+		list = append(list, strings.TrimSuffix(e.Name(), ".ttl"))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// shipped are the vocabularies that are built in, by name.
+var shipped = sync.OnceValue(func() map[string]*Vocabulary {
+	m := map[string]*Vocabulary{}
+	for _, name := range Names() {
+		doc, err := files.ReadFile(path.Join("shipped", name+".ttl"))
+		if err == nil {
+			m[name], err = Read(name, doc)
+		}
+		if err != nil { // a test reads each of them
+			panic(fmt.Sprintf("the vocabulary %s: %v", name, err))
+		}
+	}
+	return m
+})
+
+// Shipped is the vocabulary of a name; nil where there is none.
+func Shipped(name string) *Vocabulary { return shipped()[name] }
+
+// NameOf is the name under which a profile, or a term of one, is built in; empty where it is not.
+func NameOf(iri string) string {
+	for _, name := range Names() {
+		v := shipped()[name]
+		if t := v.Terms[iri]; t != nil && (t.Class != "" || t.Same != "") || slices.Contains(v.Profiles, iri) {
+			return name
+		}
+	}
+	return ""
+}
