@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -171,13 +171,8 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 	if !ok || !term.IsTerminal(int(in.Fd())) || s.output == "json" {
 		return usageError{errors.New("nothing was signed: pass --digest " + policy.Digest + ", or --yes")}
 	}
-	fmt.Fprint(c.ErrOrStderr(), "Sign it? [y/N] ")
-	answer, err := bufio.NewReader(io.LimitReader(in, 64)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was signed")
+	if signs, err := ask(c, "Sign it?"); !signs || err != nil {
+		return cmp.Or(err, errors.New("nothing was signed"))
 	}
 	return nil
 }

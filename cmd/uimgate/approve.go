@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,10 +63,8 @@ func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, err
 	if yes {
 		return string(agent.AgentID), nil
 	}
-	fmt.Fprint(out, "Approve it? [y/N] ")
-	answer, _ := bufio.NewReader(c.InOrStdin()).ReadString('\n')
-	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-		return "", errors.New("not approved: say y, or give --yes or the agent's id")
+	if approves, err := ask(c, "Approve it?"); !approves || err != nil {
+		return "", cmp.Or(err, errors.New("not approved: say y, or give --yes or the agent's id"))
 	}
 	return string(agent.AgentID), nil
 }

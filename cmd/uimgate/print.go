@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -205,4 +206,15 @@ func humanAmount(amount, currency string) string {
 		return "free"
 	}
 	return amount + " " + currency
+}
+
+// ask asks a question, and reports whether the answer is y or yes; without one it is no.
+func ask(c *cobra.Command, question string) (bool, error) {
+	fmt.Fprint(c.ErrOrStderr(), question+" [y/N] ")
+	answer, err := bufio.NewReader(io.LimitReader(c.InOrStdin(), 64)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", nil
 }

@@ -125,7 +125,8 @@ func TestStatementsAddUpByCurrency(t *testing.T) {
 		statement("USD", "1.50", "-8.50"), statement("EUR", "9000000000.125", "0.10"), statement("EUR", "9000000000.125", "-0.30"),
 	})
 	if len(got) != 2 || got[0].Currency != "EUR" || got[0].Accounts != 2 || got[0].ToppedUp != "20.00" ||
-		got[0].Held != charges(4, got[0].Captured.Amount) || got[0].Captured.Amount != "18000000000.250000000" || got[0].Released != charges(2, "0.000000002") || got[0].Closing.Balance != "-0.20" ||
+		got[0].Held != charges(4, got[0].Captured.Amount) || got[0].Captured.Amount != "18000000000.250000000" ||
+		got[0].Released != charges(2, "0.000000002") || got[0].Closing.Balance != "-0.20" ||
 		got[1].Captured != charges(1, "1.50") || got[1].Closing.Balance != "-8.50" {
 		t.Errorf("%+v", got)
 	}
