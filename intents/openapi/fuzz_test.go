@@ -29,6 +29,8 @@ func FuzzConvert(f *testing.F) {
 		`{"openapi":"3.0.1","paths":{"/a":{"get":{"parameters":[{"in":"query","name":"o","style":"deepObject","schema":{"type":"object",` +
 			`"properties":{"p":{"type":"integer","default":"x"}}}}]}}},"components":{"securitySchemes":{"k":{"type":"apiKey","in":"header",` +
 			`"name":"K"}}}}`,
+		"openapi: 3.1.0\npaths: {/a: {post: {requestBody: {content: {multipart/form-data: {encoding: {f: {contentType: 'image/*, a'}}, schema: " +
+			"{properties: {f: {items: {}}, g: {type: string, contentMediaType: a/b}}}}, 'a/b+json': {}}}, responses: {'200': {content: {a/b: {}}}}}}}",
 		"openapi: &v 3.0.0\nx: &x {get: {operationId: a, tags: [t]}}\npaths: {/a: *x, /b: {<<: *x, post: {deprecated: true}}}",
 	} {
 		f.Add([]byte(seed))
