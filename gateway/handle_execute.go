@@ -177,6 +177,6 @@ func parsed(s *service.Service, r execute.Request, objects ...*wire.Members) err
 
 const (
 	// headerAttribution carries a notice as RFC 8187 writes text in a parameter, so that any language fits.
-	headerAttribution = "UIM-Attribution"
-	headerLicense     = "UIM-License"
+	headerAttribution = "Uim-Attribution"
+	headerLicense     = "Uim-License"
 )

@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	headerRequestID      = "UIM-Request-ID"
-	headerVersion        = "UIM-Version"
-	headerProof          = "UIM-Proof"
+	headerRequestID      = "Uim-Request-Id" // as net/http keeps it
+	headerVersion        = "Uim-Version"
+	headerProof          = "Uim-Proof"
 	headerIdempotencyKey = "Idempotency-Key"
 	headerTraceparent    = "Traceparent"
 )

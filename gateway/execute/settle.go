@@ -2,7 +2,6 @@ package execute
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -65,7 +65,7 @@ func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) sh
 	if e.fitted, err = e.intent.Fit(tree, e.intent.Lenient); err != nil {
 		return shaped{outcome: store.Done, refusal: responseInvalid(err)}
 	}
-	body, err := json.Marshal(e.fitted.Output)
+	body, err := strictjson.Append(nil, e.fitted.Output)
 	if err != nil {
 		return shaped{outcome: store.Done, refusal: responseInvalid(err)}
 	}

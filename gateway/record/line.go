@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/odrl"
 )
 
@@ -56,7 +57,7 @@ func line(v *execute.Event, values bool) Line {
 	if v.Charge != nil {
 		r.ExecutionID, r.Charge, r.ChargeState = v.Charge.ExecutionID, v.Charge.String(), v.Charge.State
 	}
-	if text, err := json.Marshal(v.Parameters); err == nil && v.Parameters != nil {
+	if text, err := strictjson.AppendForHTML(nil, v.Parameters); err == nil && v.Parameters != nil {
 		if values {
 			r.Parameters = text
 		} else {

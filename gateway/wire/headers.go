@@ -5,21 +5,19 @@ import (
 	"math"
 	"mime"
 	"net/http"
-	"slices"
+	"strconv"
 	"time"
-
-	"github.com/dunglas/httpsfv"
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// The header fields of answers.
+// The header fields of answers, as net/http keeps them.
 const (
-	Charge   = "UIM-Charge"
+	Charge   = "Uim-Charge"
 	Replayed = "Idempotency-Replayed"
-	Warning  = "UIM-Warning"
+	Warning  = "Uim-Warning"
 )
 
 // WriteCharge sets what a call costs; nil: nothing.
@@ -56,42 +54,57 @@ func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
 	}
 }
 
-// WriteRateLimit sets the RateLimit and RateLimit-Policy fields: one item a limit.
+// WriteRateLimit sets the RateLimit and RateLimit-Policy fields: one item a limit, those of the policy first.
 // r is a lower bound of what can still be admitted, t the seconds until the oldest counted slot falls
 // out. draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4; RFC 9651.
 func WriteRateLimit(h http.Header, limits []limit.Standing) {
 	if len(limits) == 0 {
 		return
 	}
-	policies, standings := make(httpsfv.List, 0, len(limits)), make(httpsfv.List, 0, len(limits))
-	limits = slices.Clone(limits)
-	slices.SortStableFunc(limits, func(a, b limit.Standing) int { return agreed(b.Limit) - agreed(a.Limit) })
-	seen := map[string]int{}
-	for _, l := range limits {
-		name := limitName(l.Limit)
-		if seen[name]++; seen[name] > 1 {
-			name = fmt.Sprintf("%s-%d", name, seen[name])
+	var policies, standings []byte
+	var names []string
+	for _, own := range []bool{false, true} {
+		for _, l := range limits {
+			if own == (l.Kind == limit.Policy) {
+				continue
+			}
+			name := limitName(l.Limit)
+			names = append(names, name)
+			n := 0
+			for _, written := range names {
+				if written == name {
+					n++
+				}
+			}
+			policies, standings = startItem(policies, name, n), startItem(standings, name, n)
+			policies = parameter(policies, ";q=", fieldInteger(l.Max))
+			if w := l.Period.Seconds(); w > 0 {
+				policies = parameter(policies, ";w=", w)
+			}
+			standings = parameter(standings, ";r=", fieldInteger(l.Left))
+			if l.Resets > 0 {
+				standings = parameter(standings, ";t=", Seconds(l.Resets))
+			}
 		}
-		policy, standing := httpsfv.NewItem(name), httpsfv.NewItem(name)
-		policy.Params.Add("q", fieldInteger(l.Max))
-		if w := l.Period.Seconds(); w > 0 {
-			policy.Params.Add("w", w)
-		}
-		standing.Params.Add("r", fieldInteger(l.Left))
-		if l.Resets > 0 {
-			standing.Params.Add("t", Seconds(l.Resets))
-		}
-		policies, standings = append(policies, policy), append(standings, standing)
 	}
-	setField(h, "RateLimit-Policy", policies)
-	setField(h, "RateLimit", standings)
+	values := []string{string(policies), string(standings)} // one allocation for both fields
+	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:]
 }
 
-// setField sets a structured field. One that cannot be written is left out: an answer is not worth less for it.
-func setField(h http.Header, name string, list httpsfv.List) {
-	if text, err := httpsfv.Marshal(list); err == nil {
-		h.Set(name, text)
+// startItem begins the n-th item of this name in a list of strings. RFC 9651 4.1.1.
+func startItem(list []byte, name string, n int) []byte {
+	if len(list) > 0 {
+		list = append(list, ", "...)
 	}
+	list = append(append(list, '"'), name...)
+	if n > 1 {
+		list = strconv.AppendInt(append(list, '-'), int64(n), 10)
+	}
+	return append(list, '"')
+}
+
+func parameter(item []byte, name string, value int64) []byte {
+	return strconv.AppendInt(append(item, name...), value, 10)
 }
 
 // fieldInteger brings a count within the integers of RFC 9651 3.3.1; r and q are then lower bounds still.
@@ -111,14 +124,6 @@ func limitName(l limit.Limit) string {
 	default:
 		return string(l.Period)
 	}
-}
-
-// agreed is 1 for a limit of the policy and 0 for the gateway's own, which are sent after those.
-func agreed(l limit.Limit) int {
-	if l.Kind == limit.Policy {
-		return 1
-	}
-	return 0
 }
 
 // Tightest is the limit with the least left; ok is false where there is none.

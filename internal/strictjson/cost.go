@@ -4,8 +4,8 @@ import "bytes"
 
 // What the parts of a tree take in memory, in bytes, with what is thrown away while it grows and what tells equal members.
 const (
-	costOfDocument = 512
-	costOfValue    = 112 // a place in an array, as it grows, and the header of a text
+	costOfDocument = 4096 // what reads it
+	costOfValue    = 112  // a place in an array, as it grows, and the header of a text
 	costOfArray    = 24
 	costOfObject   = 32
 	costOfMembers  = 336 // the first eight, which a map takes at once

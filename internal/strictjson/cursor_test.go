@@ -47,10 +47,25 @@ func TestCursorAgreesWithDecode(t *testing.T) {
 	}
 }
 
-// agree holds what a cursor makes of a document against what Decode makes: as a whole, and value by value.
+// agree holds what a cursor makes of a document against what a library's reader makes: as a whole, and value by value. What it
+// makes is written, and read again.
 func agree(t *testing.T, data []byte) {
 	t.Helper()
-	want, err := strictjson.Decode(data)
+	want, err := strictjson.Explain(data)
+	if got, fast := strictjson.Decode(data); fmt.Sprint(fast) != fmt.Sprint(err) || !reflect.DeepEqual(got, want) {
+		t.Errorf("%.300q: Decode makes %#v, %v; want %#v, %v", data, got, fast, want, err)
+	}
+	if err == nil {
+		written, wrong := strictjson.AppendForHTML([]byte("before"), want)
+		plain, failed := json.Marshal(want)
+		if wrong != nil || failed != nil || string(written) != "before"+string(plain) {
+			t.Errorf("%.300q: written as %s, %v; json.Marshal: %s, %v", data, written, wrong, plain, failed)
+		}
+		written, wrong = strictjson.Append(nil, want)
+		if again, err := strictjson.Explain(written); wrong != nil || err != nil || !reflect.DeepEqual(again, want) {
+			t.Errorf("%.300q: written as %s, %v; read again: %#v, %v", data, written, wrong, again, err)
+		}
+	}
 	c := strictjson.Begin(data)
 	if c.Skip(); c.Complete() != (err == nil) {
 		t.Errorf("%.300q: skipping says %v; Decode says %v", data, c.Complete(), err)

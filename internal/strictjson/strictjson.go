@@ -67,6 +67,14 @@ func printablePointer(pointer string) string {
 func Decode(data []byte) (any, error) { return decode(data, math.MaxInt) }
 
 func decode(data []byte, most int) (any, error) {
+	if v, ok := tree(data, most); ok {
+		return v, nil
+	}
+	return explain(data, most)
+}
+
+// explain reads like tree, and says what is wrong.
+func explain(data []byte, most int) (any, error) {
 	r := reader{data: data, dec: jsontext.NewDecoder(bytes.NewBuffer(data)), most: most} // of a Buffer it takes the bytes without a copy
 	v, err := r.value(0)
 	if err != nil {
@@ -112,7 +120,8 @@ func Kind(v any) string {
 	}
 }
 
-// ScalarText returns a string, number or boolean that Decode made as text, a number as it was written; and false for any other value.
+// ScalarText returns a string, number or boolean that Decode made as text, a number as it was written; and false for any other
+// value.
 func ScalarText(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:

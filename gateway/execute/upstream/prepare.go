@@ -1,11 +1,10 @@
 package upstream
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -46,11 +45,12 @@ type Violation struct{ Parameter, Message string }
 // 1000. Path and query together are bounded by 16 KiB. No I/O; parameters is not kept.
 func (r *Route) Prepare(parameters strictjson.Object) (*Prepared, []Violation) {
 	b := builder{route: r, parameters: parameters}
-	for _, name := range parameters.Names() {
+	for name := range parameters {
 		if _, fixed := r.fixed.Parameters[name]; fixed || !r.declared[name] {
 			b.violate(name, "is no parameter of this intent")
 		}
 	}
+	slices.SortFunc(b.violations, func(a, b Violation) int { return strings.Compare(a.Parameter, b.Parameter) })
 	if len(r.fixed.Parameters) > 0 {
 		b.parameters = make(strictjson.Object, len(parameters)+len(r.fixed.Parameters))
 		maps.Copy(b.parameters, parameters)
@@ -276,12 +276,10 @@ func (b *builder) text(name string, v any) string {
 }
 
 func (b *builder) json(name string, v any) []byte {
-	var buf bytes.Buffer
-	e := json.NewEncoder(&buf)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	out, err := strictjson.Append(nil, v)
+	if err != nil {
 		b.violate(name, "cannot be written as JSON")
 		return nil
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'})
+	return out
 }

@@ -1,0 +1,107 @@
+package strictjson
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Append appends the JSON of a tree that Decode made, or of one of its parts, to out: compact, members in the order of their
+// names, numbers as they are written, text as it is but for what has to be escaped. The error, which is that of another kind of
+// value, leaves out as it was.
+func Append(out []byte, v any) ([]byte, error) { return appendValue(out, v, false) }
+
+// AppendForHTML is Append with <, >, &, U+2028 and U+2029 escaped, byte for byte what json.Marshal writes.
+func AppendForHTML(out []byte, v any) ([]byte, error) { return appendValue(out, v, true) }
+
+func appendValue(out []byte, v any, html bool) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(out, "null"...), nil
+	case bool:
+		if v {
+			return append(out, "true"...), nil
+		}
+		return append(out, "false"...), nil
+	case string:
+		return appendText(out, v, html)
+	case json.Number:
+		if v == "" || strings.Trim(string(v), "+-.0123456789Ee") != "" {
+			return out, fmt.Errorf("%T: no number that Decode makes", v)
+		}
+		return append(out, v...), nil
+	case []any:
+		return appendList(out, v, html)
+	case map[string]any:
+		return appendObject(out, v, html)
+	case Object:
+		return appendObject(out, v, html)
+	default:
+		return out, fmt.Errorf("%T is no value that Decode makes", v)
+	}
+}
+
+func appendList(out []byte, list []any, html bool) ([]byte, error) {
+	before := len(out)
+	out = append(out, '[')
+	for i, item := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var err error
+		if out, err = appendValue(out, item, html); err != nil {
+			return out[:before], err
+		}
+	}
+	return append(out, ']'), nil
+}
+
+func appendObject(out []byte, members map[string]any, html bool) ([]byte, error) {
+	before := len(out)
+	var few [16]string
+	names := few[:0]
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	out = append(out, '{')
+	for i, name := range names {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var err error
+		if out, err = appendText(out, name, html); err == nil {
+			out, err = appendValue(append(out, ':'), members[name], html)
+		}
+		if err != nil {
+			return out[:before], err
+		}
+	}
+	return append(out, '}'), nil
+}
+
+func appendText(out []byte, s string, html bool) ([]byte, error) {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || html && (c == '<' || c == '>' || c == '&') {
+			return appendEscaped(out, s, html)
+		}
+	}
+	return append(append(append(out, '"'), s...), '"'), nil
+}
+
+// appendEscaped leaves what is not plain ASCII to the library.
+func appendEscaped(out []byte, s string, html bool) ([]byte, error) {
+	w := &writer{out}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(html)
+	err := e.Encode(s)
+	return w.out[:len(w.out)-1], err // a line break
+}
+
+type writer struct{ out []byte }
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.out = append(w.out, p...)
+	return len(p), nil
+}
