@@ -63,3 +63,40 @@ func TestOtherSpellingsOfLegalODRL(t *testing.T) {
 		}
 	}
 }
+
+// Policies as dataspace connectors keep and send them: inside a definition, under a vocabulary of their own.
+func TestPoliciesOfDataspaceConnectors(t *testing.T) {
+	const rule = `"permission":[{"action":"use","target":"http://example.org/x","constraint":{"leftOperand":"purpose","operator":"eq",
+		"rightOperand":"study"}}]`
+	const edc = `"@context":{"@vocab":"https://w3id.org/edc/v0.0.1/ns/","odrl":"http://www.w3.org/ns/odrl/2/"},"@type":"PolicyDefinition"`
+	inner := `"policy":{"@context":"http://www.w3.org/ns/odrl.jsonld","@type":"Set",` + rule + `}`
+	for name, tt := range map[string]struct{ doc, code string }{
+		"a definition": {`{` + edc + `,"@id":"http://example.org/definition/1","createdAt":5,` + inner + `}`, ""},
+		"a named policy": {`{` + edc + `,"@id":"definition-1",` +
+			strings.Replace(inner, `"Set"`, `"odrl:Set","@id":"http://example.org/policy"`, 1) + `}`, ""},
+		"an expanded key": {`{"@context":{"edc":"https://w3id.org/edc/v0.0.1/ns/"},"@type":"edc:PolicyDefinition",
+			"@id":"http://example.org/definition/1",` + strings.Replace(inner, `"policy"`, `"edc:policy"`, 1) + `}`, ""},
+		"a dataspace context": {`{"@context":["https://w3id.org/dspace/2025/1/context.jsonld"],"@type":"Set","@id":"urn:uuid:1",` + rule + `}`, ""},
+		"the context of 2024": {`{"@context":"https://w3id.org/dspace/2024/1/context.json","@type":"odrl:Set","@id":"urn:uuid:1",` + rule + `}`, ""},
+		"no name at all":      {`{` + edc + `,"@id":"definition-1",` + inner + `}`, "uid"},
+		"a rule beside":       {`{` + edc + `,"@id":"http://example.org/definition/1","prohibition":[],` + inner + `}`, "unknown-key"},
+		"a word of its own": {`{` + edc + `,"@id":"http://example.org/definition/1",` +
+			strings.Replace(inner, `"purpose"`, `"membership"`, 1) + `}`, "unknown-term"},
+		"a context in the policy that changes ODRL": {`{` + edc + `,"@id":"http://example.org/definition/1",` +
+			strings.Replace(inner, `"http://www.w3.org/ns/odrl.jsonld"`, `{"permission":"odrl:prohibition"}`, 1) + `}`, "context"},
+	} {
+		p, problems := odrl.Load(t.Context(), []byte(tt.doc), odrl.LoadOptions{})
+		if (p == nil) != (tt.code != "") || tt.code != "" && find(problems, tt.code) == nil {
+			t.Errorf("%s: loaded %t, %v", name, p != nil, problems)
+		}
+		if p == nil {
+			continue
+		}
+		for purpose, want := range map[string]string{"study": "permit", "ads": "POLICY_NOT_APPLICABLE"} {
+			question := strings.Replace(aliceReads, `"party"`, `"context":{"purpose":"`+purpose+`"},"party"`, 1)
+			if e := evaluate(t, p, question, noWorld, ""); outcome(e) != want {
+				t.Errorf("%s for %s: %s (%s)", name, purpose, outcome(e), e.Detail)
+			}
+		}
+	}
+}

@@ -52,6 +52,7 @@ func (n *Names) inline(c map[string]any, pointer string) {
 		switch {
 		case name == "@version" || name == "@protected":
 		case name == "@vocab" && ok && strings.HasSuffix(n.Expand(iri), OdrlNS):
+		case name == "@vocab" && ok && n.around && Absolute(n.Expand(iri)): // of the definition, not of the policy in it
 		case strings.HasPrefix(name, "@") || !ok:
 			n.Problems.Errorf("context", at, "%s in a context is not supported: write full IRIs or plain prefixes", Quote(name))
 		default:

@@ -23,6 +23,7 @@ type Names struct {
 	profiles   []string          // known beside the built-in ones, as full IRIs
 	open       bool              // a profile is declared whose terms are taken as they are
 	added      added             // what vocabularies add
+	around     bool              // the context read is that of what a policy stands in
 }
 
 // A spelling is a term that ODRL 2.2 deprecates or does not have, and what it is read as.

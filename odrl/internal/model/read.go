@@ -123,12 +123,17 @@ func (r *reader) tops(tree any) (list []Field, graph bool) {
 		return ListOf(Field{"", v}), true
 	case map[string]any:
 		if c, ok := v["@context"]; ok {
+			r.around = isDefinition(v)
 			r.readContext(c, "/@context")
+			r.around = false
 		} else if r.terse(v) {
 			r.Problems.Warnf("context", "", "the policy has no @context: write \"@context\": \"http://www.w3.org/ns/odrl.jsonld\"")
 		}
 		if wrapped(v) {
 			return ListOf(Field{"/@graph", v["@graph"]}), true
+		}
+		if f, ok := r.definition(v); ok {
+			return []Field{f}, false
 		}
 	}
 	return []Field{{"", tree}}, false

@@ -1,0 +1,60 @@
+package model
+
+import "slices"
+
+// definition is the policy inside a PolicyDefinition, in which dataspace connectors (Eclipse EDC) keep one: with the context
+// that it has, and named like the definition where it has no name of its own.
+func (r *reader) definition(tree map[string]any) (Field, bool) {
+	if !isDefinition(tree) {
+		return Field{}, false
+	}
+	for _, raw := range SortedKeys(tree) {
+		inner, isObject := tree[raw].(map[string]any)
+		if !isObject || LastName(r.Expand(raw)) != "policy" {
+			continue
+		}
+		at := "/" + escape(raw)
+		r.aroundDefinition(tree, raw)
+		if c, ok := inner["@context"]; ok {
+			r.readContext(c, at+"/@context")
+		}
+		policy := make(map[string]any, len(inner)+1)
+		for k, v := range inner {
+			if k != "@context" {
+				policy[k] = v
+			}
+		}
+		if id, ok := tree["@id"].(string); ok && r.idOf(policy) == "" && Absolute(r.Expand(id)) {
+			policy["@id"] = id
+		}
+		return Field{at, policy}, true
+	}
+	return Field{}, false
+}
+
+// isDefinition reports whether a document is a PolicyDefinition with a policy in it.
+func isDefinition(tree map[string]any) bool {
+	typed := slices.ContainsFunc(ListOf(Field{Value: tree["@type"]}), func(f Field) bool {
+		s, ok := f.Value.(string)
+		return ok && LastName(s) == "PolicyDefinition"
+	})
+	for raw, v := range tree {
+		if _, isObject := v.(map[string]any); typed && isObject && LastName(raw) == "policy" {
+			return true
+		}
+	}
+	return false
+}
+
+// aroundDefinition reports what stands beside the policy and would be lost.
+func (r *reader) aroundDefinition(tree map[string]any, policy string) {
+	for _, raw := range SortedKeys(tree) {
+		switch LastName(r.Expand(raw)) {
+		case "@context", "@id", "@type", "createdAt":
+		default:
+			if raw != policy {
+				r.Problems.Doubtf("unknown-key", "/"+escape(raw), "%s says nothing about the policy inside the definition", Quote(raw))
+			}
+		}
+	}
+}
