@@ -233,7 +233,7 @@ func printRows[T, R any](
 
 		Totals any `json:"totals,omitempty"`
 	}{Page: gathered}
-	if sum != nil {
+	if sum != nil && len(gathered.Items) > 0 {
 		var last []R
 		last, out.Totals = sum(gathered.Items)
 		table = append(table, last...)
