@@ -34,6 +34,28 @@ func TestWordsSayWhatIsDecided(t *testing.T) {
 			map[string]any{"purpose": "ads"},
 			false,
 		},
+		{
+			`"permission":{"target":"urn:a","action":"play"},"obligation":{"target":"urn:a","action":"delete","constraint":` +
+				leaf("dateTime", "lt", "2030-01-01T00:00:00Z") + `}`,
+			`must delete all copies of "urn:a" before 1 January 2030 (UTC)`, nil, false,
+		},
+		{
+			prohibited + leaf("purpose", "eq", "ads") + `,"remedy":{"action":"anonymize","target":"urn:a"}}`,
+			`If it is done all the same, whoever does it must make "urn:a" anonymous`,
+			map[string]any{"purpose": "ads"},
+			false,
+		},
+		{
+			prohibited + leaf("purpose", "eq", "ads") + `,"remedy":{"action":"anonymize","target":"urn:a"}}`,
+			`No one may play "urn:a" if the purpose is "ads"`,
+			map[string]any{"purpose": "research"},
+			true,
+		},
+		{
+			`"permission":{"target":"urn:a","action":"play","duty":{"action":"compensate","constraint":` +
+				`{"leftOperand":"payAmount","operator":"eq","rightOperand":"5","unit":"EUR"}}}`,
+			"A permission that is subject to duties holds once they are fulfilled", nil, false,
+		},
 	} {
 		doc := `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"urn:p","profile":"http://example.com/profile/odrl-uim",` +
 			`"conflict":"prohibit",` + tt.rules + `}`
