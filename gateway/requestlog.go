@@ -18,9 +18,37 @@ import (
 // logRequest writes the one line of a request, and counts it. Of many refusals of strangers it writes how many there were.
 func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 	status := c.Response().Status
-	route := c.Path()
+	s.metrics.Request(c.Path(), status, took)
+	if x.refusal != nil && x.event == nil && x.agreement == nil { // else it was counted with the event
+		s.metrics.Shed(x.refusal.Shed)
+	}
+	now := s.now()
+	for _, summary := range s.floods.over(now) {
+		s.log.Warn("refusals not logged one by one", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))
+	}
+	if x.refusal != nil && !x.known() && !s.floods.tell(x.refusal.Reason, now) {
+		return
+	}
+	if e := x.event; e != nil && e.UndeclaredCount > 0 {
+		if line := s.log.Check(zap.DebugLevel, "an answer has members that the intent does not declare"); line != nil {
+			line.Write(zap.String("request_id", string(x.requestID)), zap.String("intent_uid", e.Intent),
+				zap.Strings("members", e.Undeclared), zap.Int("count", e.UndeclaredCount))
+		}
+	}
+	level := zap.InfoLevel
+	if status >= http.StatusInternalServerError {
+		level = zap.ErrorLevel
+	}
+	if line := s.log.Check(level, "request"); line != nil {
+		line.Write(requestFields(c, x, took)...)
+	}
+}
+
+// requestFields are what the log tells of a request.
+func requestFields(c echo.Context, x *exchange, took time.Duration) []zap.Field {
+	status := c.Response().Status
 	fields := []zap.Field{
-		zap.String("request_id", string(x.requestID)), zap.String("method", wire.Method(c.Request().Method)), zap.String("route", route),
+		zap.String("request_id", string(x.requestID)), zap.String("method", wire.Method(c.Request().Method)), zap.String("route", c.Path()),
 		zap.Int("status", status), zap.Duration("took", took), zap.String("address", x.address),
 	}
 	if x.service != nil {
@@ -41,26 +69,7 @@ func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 			fields = append(fields, zap.Error(wire.Loggable(cause)))
 		}
 	}
-	s.metrics.Request(route, status, took)
-	if x.refusal != nil && x.event == nil && x.agreement == nil { // else it was counted with the event
-		s.metrics.Shed(x.refusal.Shed)
-	}
-	now := s.now()
-	for _, summary := range s.floods.over(now) {
-		s.log.Warn("refusals not logged one by one", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))
-	}
-	if x.refusal != nil && !x.known() && !s.floods.tell(x.refusal.Reason, now) {
-		return
-	}
-	if e := x.event; e != nil && e.UndeclaredCount > 0 {
-		s.log.Debug("an answer has members that the intent does not declare", zap.String("request_id", string(x.requestID)),
-			zap.String("intent_uid", e.Intent), zap.Strings("members", e.Undeclared), zap.Int("count", e.UndeclaredCount))
-	}
-	if status >= http.StatusInternalServerError {
-		s.log.Error("request", fields...)
-		return
-	}
-	s.log.Info("request", fields...)
+	return fields
 }
 
 // known reports whether the PAT that came with a request was accepted.

@@ -76,7 +76,8 @@ type Parameter struct {
 	// Schema is the JSON Schema (2020-12) of the value, a strictjson tree: never change it.
 	Schema strictjson.Object
 
-	absent   bool // the default is null, and null sent means not sent
+	at       *path // of an input
+	absent   bool  // the default is null, and null sent means not sent
 	check    *check
 	tracking bool // as compile returned it
 }

@@ -57,6 +57,7 @@ func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 	}
 	i.inputs = make(map[string]int, len(i.Inputs))
 	for n, p := range i.Inputs {
+		i.Inputs[n].at = pathTo(nil, p.Name)
 		i.inputs[p.Name] = n
 		i.known = append(i.known, p.Name)
 	}

@@ -27,7 +27,8 @@ const (
 // A parameter whose default is null although its schema does not accept null may be sent as null and counts as absent.
 // Defaults inside a parameter's own schema are annotations and are not added.
 func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []Violation) {
-	r := report{most: MaxViolations, meter: &meter{left: CallSteps}}
+	steps := meter{left: CallSteps}
+	r := report{most: MaxViolations, meter: &steps}
 	filled := make(strictjson.Object, len(i.Inputs))
 	for n := range i.Inputs {
 		p := &i.Inputs[n]
@@ -38,7 +39,7 @@ func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []Violat
 		switch {
 		case sent:
 			before := len(r.faults)
-			if p.validate(v, pathTo(nil, p.Name), &r); r.meter.exhausted() {
+			if p.validate(v, p.at, &r); r.meter.exhausted() {
 				return nil, append(r.violations(), tooMuch(pointer(p.Name)))
 			}
 			if len(r.faults) == before {

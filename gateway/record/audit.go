@@ -124,12 +124,18 @@ func (a *Audit) Record(v *execute.Event) {
 	}
 }
 
+var lines = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
 // add returns the number of the record that it added.
 func (a *Audit) add(v *execute.Event) (uint64, error) {
-	text, err := json.Marshal(line(v, a.values.Load()))
+	text, _ := lines.Get().(*bytes.Buffer)
+	defer lines.Put(text)
+	text.Reset()
+	record := line(v, a.values.Load())
+	err := json.NewEncoder(text).Encode(&record)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err == nil && a.held+len(a.waiting)+len(text) >= maxWaiting {
+	if err == nil && a.held+len(a.waiting)+text.Len() > maxWaiting {
 		err = errAuditLost
 	}
 	if err != nil {
@@ -137,7 +143,7 @@ func (a *Audit) add(v *execute.Event) (uint64, error) {
 		a.metrics.auditLost.Inc()
 		return 0, fmt.Errorf("audit record: %w", err)
 	}
-	a.waiting = append(append(a.waiting, text...), '\n')
+	a.waiting = append(a.waiting, text.Bytes()...)
 	a.added++
 	return a.added, nil
 }

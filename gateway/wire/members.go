@@ -30,11 +30,21 @@ func (m *Members) Pointer(name string) string { return m.at + "/" + strictjson.E
 
 // Unknown returns the names of the members that were not taken, sorted.
 func (m *Members) Unknown() []string {
-	return slices.DeleteFunc(m.object.Names(), func(name string) bool { return slices.Contains(m.known, name) })
+	var unknown []string
+	for name := range m.object {
+		if !slices.Contains(m.known, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
 }
 
 // Take takes a member of any type.
 func (m *Members) Take(name string) (any, bool) {
+	if m.known == nil {
+		m.known = make([]string, 0, 4)
+	}
 	m.known = append(m.known, name)
 	v, ok := m.object[name]
 	return v, ok

@@ -9,6 +9,8 @@ package bucket
 
 import (
 	"net/netip"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -60,8 +62,11 @@ func (s *Set) SetRate(r limit.Rate) {
 // Admit takes one from the bucket of a caller, or reports false where it is empty, or that of a network around it.
 func (s *Set) Admit(caller string, now time.Time) bool {
 	b := s.buckets.Load()
+	if !b.take(caller, 1, now) {
+		return false
+	}
 	for i, name := range around(caller) {
-		if !b.take(name, 1<<i, now) {
+		if !b.take(name, 2<<i, now) {
 			return false
 		}
 	}
@@ -71,20 +76,21 @@ func (s *Set) Admit(caller string, now time.Time) bool {
 // Empty reports whether the bucket of a caller is empty, or that of a network around it, and takes nothing.
 func (s *Set) Empty(caller string, now time.Time) bool {
 	b := s.buckets.Load()
-	for _, name := range around(caller) {
-		if l, ok := b.callers.GetIfPresent(name); ok && l.TokensAt(now) < 1 {
-			return true
-		}
+	empty := func(name string) bool {
+		l, ok := b.callers.GetIfPresent(name)
+		return ok && l.TokensAt(now) < 1
 	}
-	return false
+	return empty(caller) || slices.ContainsFunc(around(caller), empty)
 }
 
-// around are the names of the buckets of a caller: its own, and those of the networks around it.
-func around(caller string) []string {
-	names := []string{caller}
+// around are the names of the buckets of the networks around a caller; nil: it is no such network.
+func around(caller string) (names []string) {
+	if !strings.HasSuffix(caller, "/64") {
+		return nil
+	}
 	network, err := netip.ParsePrefix(caller)
-	if err != nil || network.Bits() != 64 {
-		return names
+	if err != nil {
+		return nil
 	}
 	for _, bits := range wider {
 		names = append(names, netip.PrefixFrom(network.Addr(), bits).Masked().String())
