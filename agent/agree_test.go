@@ -344,6 +344,7 @@ func TestErrorsAreComplete(t *testing.T) {
 		Status: 400, Header: map[string]string{"UIM-Request-ID": "r-1", "RateLimit": `"hour";r=3`},
 		Body: `{"error":{"code":"INVALID_PARAMETER","message":"Wrong\u001b[31m.","details":{
 			"reason":"PARAMETER_OUT_OF_RANGE","uim_code":"UIM-VAL-008","suggestion":"Use less.","outcome":"not_sent",
+			"upstream":{"status":422,"message":"limit\u001b is 50"},
 			"violations":[{"pointer":"/limit","keyword":"maximum","reason":"PARAMETER_OUT_OF_RANGE","message":"at most 50","limit":50}]
 		}}}`,
 	})
@@ -361,7 +362,7 @@ func TestErrorsAreComplete(t *testing.T) {
 		Violations: []intents.Violation{{
 			Pointer: "/limit", Keyword: "maximum", Reason: reason.ParameterOutOfRange, Message: "at most 50", Limit: json.Number("50"),
 		}},
-		Outcome: "not_sent", RequestID: "r-1", RateLimit: &agent.RateLimit{Remaining: 3},
+		Upstream: "limit is 50", Outcome: "not_sent", RequestID: "r-1", RateLimit: &agent.RateLimit{Remaining: 3},
 	}, e, ignore); diff != "" {
 		t.Error(diff)
 	}

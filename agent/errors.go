@@ -91,6 +91,7 @@ type Error struct {
 	UIMCode    string // such as UIM-AUT-001
 	Message    string
 	Suggestion string
+	Upstream   string // message of the API behind the service; empty: not stated by the service
 	Violations []intents.Violation
 	RetryAfter time.Duration // 0: not stated by the service
 	Outcome    string        // not_sent, failed, done or unknown; empty: not stated by the service

@@ -135,6 +135,7 @@ func FuzzReadError(f *testing.F) {
 			`"retry_after":5,"charge":{"amount":"0.01","currency":"USD","id":"x","state":"captured"}}}}`,
 		`{"error":{"details":{"violations":[{"pointer":"/a","keyword":"maximum","limit":5,"known":["a"]}],` +
 			`"policy":{"uid":"u","digest":"sha-256:AAAA"}}}}`,
+		`{"error":{"code":"INVALID_PARAMETER","details":{"upstream":{"status":404,"message":"no\u0007"}}}}`,
 		`{"detail":[{"loc":["body","parameters","city",0],"msg":"field required","type":"x"}]}`,
 		`{"detail":"no"}`, `{"error":"no"}`, `{"title":"t"}`, "\x1b[31m", `{"detail":{"detail":{}}}`,
 	} {
@@ -145,7 +146,7 @@ func FuzzReadError(f *testing.F) {
 		if e == nil || e.Status != status || e.RetryAfter < 0 || e.RetryAfter > 366*24*time.Hour {
 			t.Fatalf("%+v", e)
 		}
-		texts := []string{e.Error(), e.Code, e.Reason, e.UIMCode, e.Message, e.Suggestion, e.RequestID, e.Outcome, e.Offered}
+		texts := []string{e.Error(), e.Code, e.Reason, e.UIMCode, e.Message, e.Suggestion, e.RequestID, e.Outcome, e.Offered, e.Upstream}
 		for _, v := range e.Violations {
 			texts = append(texts, v.Pointer, v.Message, v.Nearest, v.Keyword, string(v.Reason))
 			texts = append(texts, v.Known...)

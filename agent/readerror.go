@@ -77,6 +77,9 @@ func (e *Error) parseEnvelope(inner map[string]any) {
 	e.Reason, e.UIMCode = codeName(d["reason"]), codeName(d["uim_code"])
 	suggestion, _ := d["suggestion"].(string)
 	e.Suggestion = clean(suggestion)
+	upstream, _ := d["upstream"].(map[string]any)
+	said, _ := upstream["message"].(string)
+	e.Upstream = clean(said)
 	if list, ok := d["violations"].([]any); ok {
 		e.Violations = readViolations(list)
 	}

@@ -166,6 +166,9 @@ func explain(w io.Writer, err error) {
 	for _, v := range refusal.Violations {
 		fmt.Fprintf(w, "  %s\n", v)
 	}
+	if refusal.Upstream != "" {
+		fmt.Fprintf(w, "  The service's API says: %s\n", refusal.Upstream)
+	}
 	if refusal.Suggestion != "" {
 		fmt.Fprintf(w, "  %s\n", refusal.Suggestion)
 	}
@@ -209,6 +212,7 @@ func errorData(err error) map[string]any {
 	put("reason", refusal.Reason, refusal.Reason != "")
 	put("uim_code", refusal.UIMCode, refusal.UIMCode != "")
 	put("suggestion", refusal.Suggestion, refusal.Suggestion != "")
+	put("upstream", map[string]string{"message": refusal.Upstream}, refusal.Upstream != "")
 	put("violations", refusal.Violations, len(refusal.Violations) > 0)
 	put("retry_after", int64(math.Ceil(refusal.RetryAfter.Seconds())), refusal.RetryAfter > 0)
 	put("outcome", refusal.Outcome, refusal.Outcome != "")

@@ -177,6 +177,20 @@ func TestAgentErrorsAreData(t *testing.T) {
 	if err == nil || stdout != "" || !strings.Contains(stderr, "no such parameter") || !strings.Contains(stderr, "Leave it out.") {
 		t.Errorf("%s%s%v", stdout, stderr, err)
 	}
+	rejected := agenttest.Reply{
+		Status: 400,
+		Body: `{"error":{"code":"INVALID_PARAMETER","message":"m","details":{"reason":"UPSTREAM_REJECTED",` +
+			`"upstream":{"status":200,"message":"channel_not_found"}}}}`,
+	}
+	shop.Script(rejected, rejected)
+	if _, stderr, err = h.agent("execute", agenttest.Search); err == nil || !strings.Contains(stderr, "channel_not_found") {
+		t.Errorf("what the service said is not shown: %s%v", stderr, err)
+	}
+	stdout, _, err = h.agent("execute", agenttest.Search, "-o", "json")
+	if err == nil || !strings.Contains(stdout, `"upstream": {
+      "message": "channel_not_found"`) {
+		t.Errorf("%s%v", stdout, err)
+	}
 	shop.Offer(t, `{"uid":"`+agenttest.PolicyUID+`","permission":[]}`)
 	stdout, _, err = h.agent("execute", agenttest.Search, "-o", "json")
 	if err == nil || !strings.Contains(stdout, `"offered": "`+shop.Digest()+`"`) {
