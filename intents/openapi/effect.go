@@ -52,15 +52,28 @@ func (w *work) effectOf(op *operation) effect {
 	verb := func(set map[string]bool) bool {
 		return len(name) > 1 && set[name[0]] || len(last) == 1 && len(segments) > 1 && set[last[0]]
 	}
+	writes := verb(writingWords) || writingWords[verbBehind(op.id)] || writingWords[verbBehind(op.path)]
 	hinted, said := w.readHint(op)
 	switch {
 	case said && !hinted:
 	case op.method == "GET" || op.method == "HEAD":
-		e.reads = !verb(writingWords)
+		e.reads = hinted || !writes
 	case op.method == "POST":
 		e.reads = hinted || verb(searchWords) && !has(writingWords) && !e.delicate && w.onlyAnswers(op)
 	}
 	return e
+}
+
+// verbBehind is the first word after the last point or colon of a name of the form object.verb or object:verb, such as
+// auth.revoke, where it is in the last segment of a path; else it is empty.
+func verbBehind(name string) string {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
+		if verb := words(name[i+1:]); len(verb) > 0 {
+			return verb[0]
+		}
+	}
+	return ""
 }
 
 func words(name string) []string {
