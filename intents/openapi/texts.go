@@ -134,8 +134,11 @@ func (i *Import) readme() []byte {
 		}
 	}
 	if len(i.Givens) > 0 {
-		next("Fill in `fixed` in `uimgate.yaml`: %d values that look like yours to give, and not agents'; without %d of them calls fail.",
-			len(i.Givens), needed)
+		step := fmt.Sprintf("Fill in `fixed` in `uimgate.yaml`. Values that look like yours to give, and not agents': %d.", len(i.Givens))
+		if needed > 0 {
+			step += fmt.Sprintf(" Values among them without which calls fail: %d.", needed)
+		}
+		next("%s", step)
 	}
 	next("Choose what agents may do in `openapi.curation.yaml`: at first what only reads is offered. `uimgate init --review` prints a table " +
 		"of all operations, `--pick FILE` offers those that a file lists, and no others.")

@@ -412,7 +412,11 @@ func (u *update) retire(have map[string]any, uid, successor string) map[string]a
 	}
 	u.fresh.Intents[uid] = parts
 	u.result.Retired++
-	u.result.Messages = append(u.result.Messages, uid+" can no longer be offered from the document: it is marked retired")
+	message := uid + " can no longer be offered from the document: it is marked retired"
+	if successor != "" {
+		message = uid + " is retired: " + successor + " takes its place"
+	}
+	u.result.Messages = append(u.result.Messages, message)
 	return out
 }
 

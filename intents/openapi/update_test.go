@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,6 +151,9 @@ func TestOperationsKeepTheirNames(t *testing.T) {
 	got := intentsOf(t, dir)
 	if len(got) != 8 || got["a:v1"]["retired"] != true || got["a:v1"]["replaced_by"] != namespace+":a:v2" || r.Added != 4 || r.Retired != 4 {
 		t.Errorf("%v, %+v", got["a:v1"], r)
+	}
+	if want := namespace + ":a:v1 is retired: " + namespace + ":a:v2 takes its place"; !slices.Contains(r.Messages, want) {
+		t.Errorf("%q is missing: %q", want, r.Messages)
 	}
 }
 
