@@ -122,7 +122,12 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	t.Helper()
 	g := &Gate{T: t, clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), dir: t.TempDir()}
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"ok":true}`) }
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.Upstream(w, r) }))
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		serve := g.Upstream
+		g.mu.Unlock()
+		serve(w, r)
+	}))
 	t.Cleanup(upstream.Close)
 	if settings == "" {
 		settings = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " + Unproved + "}\n"
@@ -230,6 +235,8 @@ func (g *Gate) Send(r *http.Request) Answer {
 	body, err := io.ReadAll(resp.Body)
 	g.Must(err)
 	g.Must(resp.Body.Close())
+	g.mu.Lock() // whoever read Upstream for this request has done so: a test may set another, also after a broken connection
+	defer g.mu.Unlock()
 	return Answer{resp.StatusCode, resp.Header, body}
 }
 
