@@ -17,6 +17,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,8 +29,7 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// The benchmark has three processes, so that the resources of the load and of the upstream do not count as the
-// gateway's.
+// Service, plain proxy, gateway and load have processes of their own, so that the resources of each are counted apart.
 const (
 	roleVariable     = "UIMGATE_BENCH_ROLE"
 	upstreamVariable = "UIMGATE_BENCH_UPSTREAM"
@@ -35,6 +37,7 @@ const (
 	storeVariable    = "UIMGATE_BENCH_STORE"   // sqlite or a postgres:// URL
 	priceVariable    = "UIMGATE_BENCH_PRICE"   // of a call, such as 0.01; empty: free
 	roleUpstream     = "upstream"
+	roleProxy        = "proxy"
 	roleGateway      = "gateway"
 )
 
@@ -98,25 +101,78 @@ func (c *child) usage(ctx context.Context) (usage, error) {
 
 func ready(a addresses) error { return json.NewEncoder(os.Stdout).Encode(a) }
 
-// runUpstream answers every request with a small JSON document.
+// runUpstream answers /products/{n} with so many products.
 func runUpstream(ctx context.Context) error {
 	ln, origin, err := listen(ctx)
 	if err != nil {
 		return err
 	}
-	answer := []byte(`{"products":[{"id":"p1","name":"Desk lamp","price":39.9},{"id":"p2","name":"Floor lamp","price":89}],"total":2}`)
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(answer)
-	})}
+	mux := http.NewServeMux()
+	for _, size := range sizes {
+		answer := productsOf(size.products)
+		mux.HandleFunc(fmt.Sprintf("/products/%d", size.products), func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+			_, _ = w.Write(answer)
+		})
+	}
 	if err := ready(addresses{Upstream: origin}); err != nil {
 		return err
 	}
-	return serveUntil(ctx, server, ln)
+	return serveUntil(ctx, &http.Server{ReadHeaderTimeout: time.Minute, Handler: mux}, ln)
 }
 
-// runGateway runs a gateway and, in the same process, the plain reverse proxy of net/http.
+func productsOf(n int) []byte {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"id":"p-%d","name":"Product number %d","price":%d.5,"currency":"EUR","tags":["red","large"],"in_stock":%t}`,
+			i, i, i%100, i%2 == 0)
+	}
+	return fmt.Appendf(nil, `{"products":[%s],"total":%d}`, strings.Join(list, ","), n)
+}
+
+// buffers spare the plain proxy a new one for each call.
+type buffers struct{ sync.Pool }
+
+func (b *buffers) Get() []byte {
+	if kept, ok := b.Pool.Get().(*[]byte); ok {
+		return *kept
+	}
+	return make([]byte, 32<<10)
+}
+
+func (b *buffers) Put(kept []byte) { b.Pool.Put(&kept) }
+
+// runProxy runs the reverse proxy of net/http, at its best: the least that any gateway written in Go costs.
+func runProxy(ctx context.Context) error {
+	upstream, err := url.Parse(os.Getenv(upstreamVariable))
+	if err != nil {
+		return err
+	}
+	ln, origin, err := listen(ctx)
+	if err != nil {
+		return err
+	}
+	plain := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(upstream) }, BufferPool: &buffers{},
+		Transport: &http.Transport{MaxIdleConns: 256, MaxIdleConnsPerHost: 256, DisableCompression: true},
+	}
+	if err := ready(addresses{Proxy: origin, Usage: origin + "/usage"}); err != nil {
+		return err
+	}
+	return serveUntil(ctx, withUsage(plain), ln)
+}
+
+// withUsage serves what the process has used beside something else.
+func withUsage(other http.Handler) *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("/", other)
+	mux.HandleFunc("/usage", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(currentUsage()) })
+	return &http.Server{ReadHeaderTimeout: time.Minute, Handler: mux}
+}
+
+// runGateway runs a gateway.
 func runGateway(ctx context.Context) error {
 	upstream, err := url.Parse(os.Getenv(upstreamVariable))
 	if err != nil {
@@ -136,22 +192,16 @@ func runGateway(ctx context.Context) error {
 	if cfg == nil {
 		return problems.Err()
 	}
-	ln, proxy, err := listen(ctx)
+	ln, origin, err := listen(ctx)
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	plain := httputil.NewSingleHostReverseProxy(upstream)
-	plain.Transport = &http.Transport{MaxIdleConnsPerHost: 256}
-	mux.Handle("/echo", plain)
-	mux.HandleFunc("/usage", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(currentUsage()) })
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: mux}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	served := make(chan error, 1)
-	go func() { served <- serveUntil(ctx, server, ln) }()
+	go func() { served <- serveUntil(ctx, withUsage(http.NotFoundHandler()), ln) }()
 	err = daemon.Run(ctx, daemon.Options{Config: cfg, Log: zap.NewNop(), Now: time.Now, Ready: func(a daemon.Addresses) {
-		_ = ready(addresses{Gateway: a.Listen, Proxy: proxy, Usage: proxy + "/usage"})
+		_ = ready(addresses{Gateway: a.Listen, Usage: origin + "/usage"})
 	}})
 	stop()
 	return errors.Join(err, <-served)
@@ -197,23 +247,33 @@ func serveUntil(ctx context.Context, s *http.Server, ln net.Listener) error {
 	return nil
 }
 
-// writeConfig writes a gateway for one intent with validation, a policy with a limit and optionally a price. It logs as
-// in production, but discards the output.
+// writeConfig writes a gateway for an intent of each size, with outputs declared and without, with validation, a policy with a
+// limit and optionally a price. It logs as in production, but discards the output.
 func writeConfig(dir, upstream, store, price string) (*config.Config, config.Problems) {
 	duty := ""
 	if price != "" {
 		duty = `, "duty": [{"action": "pay", "amount": "` + price + `", "unit": "USD"}]`
 	}
-	for name, text := range map[string]string{
-		"agents.json": `{"service-info": {"name": "bench.example", "description": "Echo", "service_url": "https://bench.example"},
-"intents": [{"intent_uid": "bench.example:echo:v1", "intent_name": "Echo", "description": "Answers.",
+	var intents, proofs []string
+	for _, size := range sizes {
+		for name, outputs := range map[string]string{
+			"passed": "", "declared": `"output_parameters": [{"name": "products", "type": "array", "required": true, "items": {"type": "object"}},
+  {"name": "total", "type": "integer"}],`,
+		} {
+			uid := uidOf(name, size.products)
+			intents = append(intents, `{"intent_uid": "`+uid+`", "intent_name": "Products", "description": "Answers.",
  "input_parameters": [
   {"name": "query", "type": "string", "required": true, "minLength": 1, "maxLength": 100},
   {"name": "category", "type": "string", "enum": ["home", "garden"]},
   {"name": "max_price", "type": "number", "minimum": 0},
-  {"name": "page", "type": "integer", "minimum": 1, "default": 1}],
- "output_parameters": [{"name": "products", "type": "array", "required": true}, {"name": "total", "type": "integer"}],
- "endpoint": {"url": "https://bench.example/echo", "method": "POST", "content_type": "application/json"}}]}`,
+  {"name": "page", "type": "integer", "minimum": 1, "default": 1}],`+outputs+`
+ "endpoint": {"url": "https://bench.example/products/`+strconv.Itoa(size.products)+`", "method": "POST", "content_type": "application/json"}}`)
+			proofs = append(proofs, `"`+uid+`": {proof: optional}`)
+		}
+	}
+	for name, text := range map[string]string{
+		"agents.json": `{"service-info": {"name": "bench.example", "description": "Products", "service_url": "https://bench.example"},
+"intents": [` + strings.Join(intents, ",") + `]}`,
 		"policy.json": `{"@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://bench.example/policy",
 "profile": "http://example.com/profile/odrl-uim",
 "permission": [{"target": "https://bench.example/api/intents", "action": "execute", "constraint": [
@@ -228,7 +288,7 @@ services:
 - agents_file: agents.json
   policy_file: policy.json
   upstream: {url: ` + upstream + `}
-  intents: {"bench.example:echo:v1": {proof: optional}} # without the agent's signature and its check
+  intents: {` + strings.Join(proofs, ", ") + `} # without the agent's signature and its check
 `,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
