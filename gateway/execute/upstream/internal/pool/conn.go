@@ -90,7 +90,9 @@ var ErrNotNow = errors.New("the service closed the idle connection, or spoke on 
 // whether a byte may have reached the service: never before admit has allowed it.
 func (c *Conn) Send(r Request, admit func() error) (written bool, err error) {
 	c.method, c.left = r.Method, c.pool.cfg.MaxHeader
-	c.head(r)
+	if err := c.head(r); err != nil {
+		return false, err
+	}
 	beside := len(r.Body) > shortBody
 	if !beside {
 		c.out.Write(r.Body)
@@ -116,7 +118,7 @@ func (c *Conn) Send(r Request, admit func() error) (written bool, err error) {
 	return true, nil
 }
 
-func (c *Conn) head(r Request) {
+func (c *Conn) head(r Request) error {
 	c.out.Reset()
 	for _, s := range [...]string{r.Method, " ", r.Target, " HTTP/1.1\r\nHost: ", c.pool.host, "\r\n"} {
 		c.out.WriteString(s)
@@ -126,9 +128,22 @@ func (c *Conn) head(r Request) {
 		c.out.Write(strconv.AppendInt(c.out.AvailableBuffer(), int64(len(r.Body)), 10))
 		c.out.WriteString("\r\n")
 	}
-	_ = r.Header.Write(&c.out) // a Buffer does not fail
+	for name, values := range r.Header {
+		for _, value := range values {
+			if strings.ContainsAny(name, "\r\n:") || strings.ContainsAny(value, "\r\n") {
+				return errField
+			}
+			for _, s := range [...]string{name, ": ", value, "\r\n"} {
+				c.out.WriteString(s)
+			}
+		}
+	}
 	c.out.WriteString("\r\n")
+	return nil
 }
+
+// errField: Header is not what Request asks for. It quotes nothing.
+var errField = errors.New("a header field cannot be sent")
 
 // Answer reads the head of the answer; its body is read from the connection until that is released. Informational answers are
 // read over, but for 101.

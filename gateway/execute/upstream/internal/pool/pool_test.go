@@ -207,6 +207,20 @@ func TestNothingIsWrittenUnlessItIsAllowed(t *testing.T) {
 	}
 }
 
+func TestFieldsThatWouldBeMoreThanOneAreNotSent(t *testing.T) {
+	p := open(t, peers(t, func(_ int, _ net.Conn, in *bufio.Reader) { _, _ = in.ReadByte() }, nil), nil)
+	for name, value := range map[string]string{"X": "a\r\nY: b", "X: a\r\nY": "b", "X:": "a", "Z": "a\nb"} {
+		c, err := p.Take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if written, err := c.Send(get(http.Header{name: {value}}), allowed); written || err == nil || strings.Contains(err.Error(), value) {
+			t.Errorf("%q: %q: %t, %v", name, value, written, err)
+		}
+		c.Release()
+	}
+}
+
 // A service that speaks before it is asked is not asked.
 func TestAServiceThatSpeaksFirst(t *testing.T) {
 	spoken, taken := make(chan struct{}), make(chan struct{})
