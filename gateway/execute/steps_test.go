@@ -77,6 +77,14 @@ var refusals = []refusalCase{
 	},
 	{name: "no uid", call: call{intent: "find"}, want: reason.IntentNotFound, message: "An intent is named namespace:intent-name:version."},
 	{
+		name: "a uid without its version", call: call{intent: "shop.example:find"}, want: reason.IntentNotFound,
+		message: "An intent is named namespace:intent-name:version.", details: `{"nearest":"shop.example:find:v1"}`,
+	},
+	{
+		name: "an intent_name", call: call{intent: "Find"}, want: reason.IntentNotFound,
+		message: "An intent is named namespace:intent-name:version.", details: `{"nearest":"shop.example:find:v1"}`,
+	},
+	{
 		name: "another version", call: call{intent: "shop.example:find:v2"}, want: reason.VersionConflict,
 		details: `{"versions":["shop.example:find:v1"]}`,
 	},

@@ -45,22 +45,25 @@ func (d *Definition) Intent(uid string) (*Intent, error) {
 	if found, ok := d.intents[uid]; ok {
 		return found, nil
 	}
-	parsed, err := intents.ParseUID(uid)
-	if err != nil {
-		return nil, reason.IntentNotFound.Refusal("An intent is named namespace:intent-name:version.")
-	}
-	if versions := d.Catalog.Versions(parsed); len(versions) > 0 {
+	f := reason.IntentNotFound.Refusal("")
+	if parsed, err := intents.ParseUID(uid); err != nil {
+		f = reason.IntentNotFound.Refusal("An intent is named namespace:intent-name:version.")
+	} else if versions := d.Catalog.Versions(parsed); len(versions) > 0 {
 		return nil, reason.VersionConflict.Refusal("").With("versions", versions)
 	}
-	f := reason.IntentNotFound.Refusal("")
 	if near := d.nearest(uid); near != "" {
 		f.With("nearest", near)
 	}
 	return nil, f
 }
 
-// nearest is the uid that was probably meant.
+// nearest is the uid that was probably meant: of the intent with this intent_name, or one that is written much the same.
 func (d *Definition) nearest(uid string) string {
+	for _, in := range d.Catalog.ByTitle(uid) {
+		if !in.Retired {
+			return in.UID.String()
+		}
+	}
 	const most = 200 // enough to help, and bounded
 	known := make([]string, 0, min(most, len(d.intents)))
 	for _, in := range d.Catalog.Intents()[:min(most, len(d.intents))] {
