@@ -292,8 +292,7 @@ var table = map[Reason]row{
 	MalformedRequest: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest,
 		message:    "The request is not well formed.",
-		suggestion: "Send one JSON object as the intent asks for it.",
-		operator:   "Correct what the message names and send it again.",
+		suggestion: "Correct what the message names and send it again.",
 	},
 	BodyTooLarge: {
 		code: CodePayloadTooLarge, status: http.StatusRequestEntityTooLarge,
