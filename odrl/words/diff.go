@@ -60,12 +60,14 @@ type Change struct {
 type Comparison struct {
 	Verdict Effect   `json:"verdict"`
 	Changes []Change `json:"changes"`
+	// Decided is what Judge finds by asking both policies; nil where they were not asked.
+	Decided *Decisions `json:"decided,omitempty"`
 }
 
 // Compare returns what changes for agents from one policy to another, by what they mean: documents that are
 // written differently and mean the same have no Changes. Rules belong together by what they are about
 // (action, target and assignee), else by their uid. What several rules do together is not judged: the
-// Verdict sums up the changes one by one.
+// Verdict sums up the changes one by one, until Judge asks what both decide.
 func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the words for it
 	from, _ := old.Model()
 	to, _ := new.Model()

@@ -1,0 +1,177 @@
+package words
+
+import (
+	"iter"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// An axis is the facts of one left operand that requests are made of; nil stands for none.
+type axis struct {
+	operand string
+	values  []any
+}
+
+// Axes are all that requests about one matter may differ in.
+type axes struct {
+	times  []time.Time
+	signed []bool
+	facts  []axis
+	// meeting are the facts that meet one rule each: which value of each axis.
+	meeting [][]int
+	unread  bool // there is a condition for which no facts are known
+}
+
+// newAxes takes the bounds of every condition of the rules: for each the value at it, one below and one above.
+func newAxes(rules []*model.Atom, a *asker) *axes {
+	x := &axes{signed: []bool{false}}
+	byOperand := map[string][]*model.Constraint{}
+	for _, r := range rules {
+		limits := limiting(r)
+		eachConstraint(r, func(c *model.Constraint) {
+			if !slices.Contains(limits, c) && !isPrice(c) && !isKey(c) {
+				byOperand[c.Operand] = append(byOperand[c.Operand], c)
+			}
+		})
+		if signing(r) {
+			x.signed = []bool{false, true}
+		}
+	}
+	var clock []*model.Constraint
+	for _, operand := range model.SortedKeys(byOperand) {
+		conditions := byOperand[operand]
+		if operand == "dateTime" || operand == "timeWindow" {
+			clock = append(clock, conditions...)
+			continue
+		}
+		values, ok := factsAround(conditions, a)
+		x.unread = x.unread || !ok
+		x.facts = append(x.facts, axis{operand, append(values, nil)})
+	}
+	x.times = x.timesAround(clock)
+	for _, r := range rules {
+		x.meeting = append(x.meeting, x.meets(r))
+	}
+	return x
+}
+
+// limiting are the constraints of a rule that are counted, not compared.
+func limiting(a *model.Atom) []*model.Constraint {
+	operators := map[model.RuleKind][]string{model.Permission: {"lt", "lteq", "eq"}, model.Prohibition: {"gt", "gteq"}}[a.Kind]
+	var list []*model.Constraint
+	for _, c := range model.Flatten(slices.Concat(a.Constraints, refinementsOf(a))) {
+		if c.Logic == "" && c.Left().Kind == model.Count && slices.Contains(operators, c.Operator) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// signing reports whether a rule or one of its duties is about signing the call.
+func signing(a *model.Atom) bool {
+	return actionOf(a) == "signPayload" || slices.ContainsFunc(slices.Concat(a.Duties, a.Remedies, a.Consequence), signing)
+}
+
+// count is how many requests there are about one matter, at most math.MaxInt32.
+func (x *axes) count() int {
+	n := len(x.times) * len(x.signed)
+	for _, one := range x.facts {
+		if n *= len(one.values); n > math.MaxInt32 {
+			return math.MaxInt32
+		}
+	}
+	return n
+}
+
+// requests are those about one matter; of more than most, those that meet one rule, those beside them, and a sample.
+func (x *axes) requests(m matter, most int) iter.Seq[request] {
+	return func(yield func(request) bool) {
+		left := most
+		put := func(at []int) bool {
+			q := odrl.Question{Party: m.party, Action: m.action, Target: m.target, Context: map[string]any{}}
+			for i, one := range x.facts {
+				if v := one.values[at[i]]; v != nil {
+					q.Context[one.operand] = v
+				}
+			}
+			left--
+			return yield(request{question: q, now: x.times[at[len(x.facts)]], signed: x.signed[at[len(x.facts)+1]]}) && left > 0
+		}
+		if x.count() > most {
+			if !x.telling(put) {
+				return
+			}
+			r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // a sample, the same each time, and no secret
+			for at := make([]int, len(x.facts)+2); ; {
+				for i := range at {
+					at[i] = r.IntN(x.size(i))
+				}
+				if !put(at) {
+					return
+				}
+			}
+		}
+		at := make([]int, len(x.facts)+2)
+		for put(at) {
+			i := 0
+			for ; i < len(at); i++ {
+				if at[i]++; at[i] < x.size(i) {
+					break
+				}
+				at[i] = 0
+			}
+			if i == len(at) {
+				return
+			}
+		}
+	}
+}
+
+// size is how many values there are of the facts of number i, or after them of the times and of what is signed.
+func (x *axes) size(i int) int {
+	switch i - len(x.facts) {
+	case 0:
+		return len(x.times)
+	case 1:
+		return len(x.signed)
+	default:
+		return len(x.facts[i].values)
+	}
+}
+
+// telling puts requests whose facts meet all conditions of one rule, and those that differ from them in one fact, at all times.
+func (x *axes) telling(put func([]int) bool) bool {
+	atAllTimes := func(at []int) bool {
+		for i := range x.times {
+			for k := range x.signed {
+				at[len(x.facts)], at[len(x.facts)+1] = i, k
+				if !put(at) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	for _, meeting := range x.meeting {
+		if !atAllTimes(slices.Concat(meeting, []int{0, 0})) {
+			return false
+		}
+	}
+	for _, meeting := range x.meeting {
+		for i := range x.facts {
+			for k := range x.facts[i].values {
+				at := slices.Concat(meeting, []int{0, 0})
+				at[i] = k
+				if !atAllTimes(at) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,178 @@
+package words
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// A Shift is which way decisions go from one policy to another.
+type Shift string
+
+// The shifts. Only Wider, Narrower, Both and None are known for all requests tried; where not all were, there is Changed,
+// or Unchecked where none of those that were tried is decided otherwise.
+const (
+	None      Shift = "none"
+	Wider     Shift = "wider"
+	Narrower  Shift = "narrower"
+	Both      Shift = "both"
+	Changed   Shift = "changed"
+	Unchecked Shift = "unchecked"
+)
+
+// Decisions are what two policies decide about the same requests: those at the bounds of the constraints of both.
+type Decisions struct {
+	Shift    Shift `json:"shift"`
+	Requests int   `json:"requests"` // how many were put to both policies
+	// Wider and Narrower are a request each that is decided that way; nil where there is none.
+	Wider    *Example `json:"wider,omitempty"`
+	Narrower *Example `json:"narrower,omitempty"`
+}
+
+// An Example is a request that two policies decide differently.
+type Example struct {
+	Party   string         `json:"party,omitempty"` // empty: one that neither policy names
+	Action  string         `json:"action"`
+	Target  string         `json:"target,omitempty"` // empty: one that neither policy names
+	Time    string         `json:"time,omitempty"`   // RFC 3339; empty where no rule about it asks for the time
+	Signed  bool           `json:"signed,omitempty"`
+	Context map[string]any `json:"context,omitempty"`
+	Text    string         `json:"text"` // what is different about it
+}
+
+// Judge puts the same requests to both policies and sets what became of it: Decided, the Verdict where that is certain, and
+// the effect of a single change that cannot be judged by itself. Policies between which nothing changes are not asked. What
+// is tried is bounded by its number, and depends on nothing but the policies. The error is that of an evaluation that ctx ended.
+func (c *Comparison) Judge(ctx context.Context, old, new *odrl.Policy) error { //nolint:revive // the words for it
+	if len(c.Changes) == 0 {
+		return nil
+	}
+	before, _ := old.Model()
+	after, _ := new.Model()
+	j := newJudge(old, new)
+	if inForce := before.Grants() && before.ReplacedBy == ""; inForce == (after.Grants() && after.ReplacedBy == "") {
+		j = newJudge(old.AsAgreed(), new.AsAgreed())
+	}
+	if err := j.all(ctx); err != nil {
+		return err
+	}
+	c.Decided = &j.found
+	effect, certain := map[Shift]Effect{Wider: Better, Narrower: Worse, Both: Mixed, None: Same}[j.found.Shift]
+	if !certain {
+		return nil
+	}
+	c.Verdict = effect
+	if only := &c.Changes[0]; len(c.Changes) == 1 && only.Effect == Mixed {
+		only.Effect = effect
+	}
+	return nil
+}
+
+// A judge puts requests to two policies and notes which way they are decided.
+type judge struct {
+	old, new *odrl.Policy
+	asker
+	burdens
+	found Decisions
+}
+
+func newJudge(old, new *odrl.Policy) *judge { //nolint:revive // the words for it
+	from, _ := old.Model()
+	to, _ := new.Model()
+	return &judge{old: old, new: new, asker: newAsker(from, to), burdens: newBurdens(from, to)}
+}
+
+// all puts every request, until there is an example of each way or the bound is reached.
+func (j *judge) all(ctx context.Context) error {
+	for r := range j.requests() {
+		j.found.Requests++
+		if !j.put(ctx, r) {
+			j.partial = true
+			break
+		}
+		if j.found.Wider != nil && j.found.Narrower != nil {
+			break
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	wider, narrower := j.found.Wider != nil, j.found.Narrower != nil
+	switch {
+	case wider && narrower:
+		j.found.Shift = Both
+	case j.partial && (wider || narrower):
+		j.found.Shift = Changed
+	case j.partial:
+		j.found.Shift = Unchecked
+	case wider:
+		j.found.Shift = Wider
+	case narrower:
+		j.found.Shift = Narrower
+	default:
+		j.found.Shift = None
+	}
+	return nil
+}
+
+// put asks both policies; false where one of them takes too much to answer.
+func (j *judge) put(ctx context.Context, r request) bool {
+	before, after, ok := j.ask(ctx, r, r.world)
+	if !ok {
+		return false
+	}
+	switch {
+	case !before.Permit && after.Permit:
+		j.note(r, true, "It was denied, and is permitted.")
+	case before.Permit && !after.Permit:
+		j.note(r, false, "It was permitted, and is denied.")
+	case before.Permit:
+		j.weigh(r, before, after)
+	case j.remedies: // what whoever does it all the same owes
+		if before, after, ok = j.ask(ctx, r, r.worldDone); !ok {
+			return false
+		}
+		j.weigh(r, before, after)
+	}
+	return true
+}
+
+// ask evaluates both policies, each in the state of the world that its duties to sign make.
+func (j *judge) ask(ctx context.Context, r request, in func(toSign []string) odrl.WorldState) (before, after odrl.Evaluation, ok bool) {
+	o := odrl.EvaluateOptions{DutyMode: odrl.DutiesNotViolated}
+	before, err := j.old.Evaluate(ctx, r.question, in(j.toSign[0]), o)
+	if err == nil {
+		after, err = j.new.Evaluate(ctx, r.question, in(j.toSign[1]), o)
+	}
+	return before, after, err == nil
+}
+
+// weigh compares what a request meets that both policies decide alike.
+func (j *judge) weigh(r request, before, after odrl.Evaluation) {
+	for _, d := range j.compare(before, after) {
+		if d.effect != Worse {
+			j.note(r, true, d.text)
+		}
+		if d.effect != Better {
+			j.note(r, false, d.text)
+		}
+	}
+}
+
+// note keeps the first example of each way.
+func (j *judge) note(r request, wider bool, text string) {
+	at := &j.found.Narrower
+	if wider {
+		at = &j.found.Wider
+	}
+	if *at != nil {
+		return
+	}
+	q := r.question
+	e := &Example{Party: q.Party, Action: q.Action, Target: q.Target, Signed: r.signed, Context: q.Context, Text: text}
+	if !r.now.IsZero() {
+		e.Time = r.now.UTC().Format(time.RFC3339Nano)
+	}
+	*at = e
+}

@@ -1,0 +1,80 @@
+package words
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// meets finds the facts, one of each axis, that meet all conditions of a rule as far as that is plain. A fact of which the rule
+// says nothing is not given.
+func (x *axes) meets(r *model.Atom) []int {
+	at := make([]int, len(x.facts))
+	for i := range at {
+		at[i] = len(x.facts[i].values) - 1
+	}
+	eachConstraint(r, func(c *model.Constraint) {
+		i := slices.IndexFunc(x.facts, func(one axis) bool { return one.operand == c.Operand })
+		if i < 0 {
+			return
+		}
+		if k := slices.IndexFunc(x.facts[i].values, func(v any) bool { return plainlyMeets(c, v) }); k >= 0 {
+			at[i] = k
+		}
+	})
+	return at
+}
+
+// plainlyMeets reports whether a fact certainly meets a condition: numbers and lengths by their order, all else by being the same.
+func plainlyMeets(c *model.Constraint, v any) bool {
+	if len(c.Right) == 0 {
+		return false
+	}
+	if m, ok := v.(map[string]any); ok {
+		if unit, _ := m["unit"].(string); unit != c.Unit.IRI {
+			return false
+		}
+		v = m["value"]
+	}
+	fact, ok := model.TextOf(v)
+	if !ok {
+		return false
+	}
+	order := strings.Compare(fact, c.Right[0].Text)
+	if of, known := orderOf(fact, c.Right[0].Text); known {
+		order = of
+	} else if slices.Contains(model.Orderings, c.Operator) && order != 0 {
+		return false
+	}
+	switch c.Operator {
+	case "lt":
+		return order < 0
+	case "gt":
+		return order > 0
+	case "lteq":
+		return order <= 0
+	case "gteq":
+		return order >= 0
+	case "neq", "isNoneOf":
+		return !slices.Contains(c.Texts(), fact)
+	default:
+		return order == 0
+	}
+}
+
+// orderOf compares two numbers, or two lengths of time.
+func orderOf(a, b string) (int, bool) {
+	x, ok := model.ParseDecimal(a)
+	y, ok2 := model.ParseDecimal(b)
+	if ok && ok2 {
+		return x.Cmp(y), true
+	}
+	long, ok := model.ParseDuration(a)
+	short, ok2 := model.ParseDuration(b)
+	if ok && ok2 {
+		cmp, known := compareDurations(short, long)
+		return cmp, known
+	}
+	return 0, false
+}

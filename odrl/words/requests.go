@@ -1,0 +1,253 @@
+package words
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+const (
+	// maxRequests bounds the requests that are put to both policies, each of which takes about a millisecond of each.
+	maxRequests = 1000
+	// maxMatches bounds how often a rule is held against who does what to what.
+	maxMatches = 5_000_000
+	// fewRules is how many rules and constraints a policy has whose requests cost no more than most. Those of larger ones
+	// cost by the square of it.
+	fewRules = 20
+)
+
+// someDay stands for any time.
+var someDay = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// A request is one that is put to both policies.
+type request struct {
+	question odrl.Question
+	now      time.Time
+	signed   bool // the party has signed what it asks
+}
+
+// world is what is known when it is asked, under the policy whose duties to sign these are.
+func (r request) world(toSign []string) odrl.WorldState {
+	w := odrl.WorldState{Now: r.now}
+	if r.signed {
+		w.Done = []odrl.Performed{{Party: r.question.Party, Action: "signPayload", Target: r.question.Target, At: r.now}}
+		for _, name := range toSign {
+			w.Reports = append(w.Reports, odrl.DutyReport{Rule: name, Performance: "Performed"})
+		}
+	}
+	return w
+}
+
+// worldDone is the world where what is asked for was done all the same.
+func (r request) worldDone(toSign []string) odrl.WorldState {
+	if r.now.IsZero() { // what was done at a time not known may be still to come
+		r.now = someDay
+	}
+	w := r.world(toSign)
+	q := r.question
+	w.Done = append(w.Done, odrl.Performed{Party: q.Party, Action: q.Action, Target: q.Target, At: r.now, Context: q.Context})
+	return w
+}
+
+// An asker makes the requests at which two policies may begin or cease to decide alike.
+type asker struct {
+	forms   [2]*model.NormalForm
+	canon   canon
+	partial bool // not all that matters is asked
+	weight  int  // what a request costs, as a multiple of what most cost
+}
+
+func newAsker(from, to *model.NormalForm) asker {
+	a := asker{forms: [2]*model.NormalForm{from, to}, canon: canon{map[*model.Atom]string{}, map[*model.Rule]string{}}}
+	for _, f := range a.forms {
+		size := 0
+		for _, rule := range f.Rules {
+			eachConstraint(rule, func(*model.Constraint) { size++ })
+		}
+		size = (len(f.Rules) + size) / fewRules
+		a.weight = max(a.weight, 1+size+size*size/4)
+	}
+	return a
+}
+
+// A matter is who does what to what.
+type matter struct{ party, action, target string }
+
+// requests are all that matter, as many as the bound allows.
+func (a *asker) requests() iter.Seq[request] {
+	return func(yield func(request) bool) {
+		left := max(maxRequests/a.weight, 1)
+		for m, rules := range a.matters() {
+			if left == 0 {
+				a.partial = true
+				return
+			}
+			spread := newAxes(rules, a)
+			a.partial = a.partial || spread.unread || spread.count() > left
+			for r := range spread.requests(m, left) {
+				left--
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// matters are who, what and to what, one of each kind about which the policies do not have the same rules, with those
+// rules.
+func (a *asker) matters() iter.Seq2[matter, []*model.Atom] {
+	return func(yield func(matter, []*model.Atom) bool) {
+		names := [2]*coverage{newCoverage(a.forms[0]), newCoverage(a.forms[1])}
+		parties, actions, targets := a.named()
+		seen, work := map[string]bool{}, 0
+		alike := a.alike()
+		for _, action := range actions {
+			for _, target := range targets {
+				for _, party := range parties {
+					m := matter{party, action, target}
+					if work += len(a.forms[0].Rules) + len(a.forms[1].Rules); work > maxMatches {
+						a.partial = true
+						return
+					}
+					before, after := names[0].rules(m), names[1].rules(m)
+					texts := [2]string{list(canonicals(before, a.canon.of)), list(canonicals(after, a.canon.of))}
+					key := sequence(texts[:])
+					if seen[key] || alike && texts[0] == texts[1] {
+						continue
+					}
+					seen[key] = true
+					if !yield(m, slices.Concat(before, after)) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// alike reports whether the same rules are decided the same under both policies.
+func (a *asker) alike() bool {
+	from, to := a.forms[0], a.forms[1]
+	return from.Strategy() == to.Strategy() && from.Grants() == to.Grants() && from.ReplacedBy == to.ReplacedBy &&
+		sameFacts(from.Facts, to.Facts)
+}
+
+// named are the parties, actions and targets that either policy names, and of each one that neither does: its name is
+// empty, for an action another that is a use.
+func (a *asker) named() (parties, actions, targets []string) {
+	put := func(list *[]string, names ...string) {
+		for _, name := range names {
+			if name != "" && !slices.Contains(*list, name) {
+				*list = append(*list, name)
+			}
+		}
+	}
+	for _, f := range a.forms {
+		for _, r := range f.Rules {
+			if r.Action != nil {
+				put(&actions, r.Action.Name)
+			}
+			if r.Target != nil {
+				put(&targets, r.Target.Name(), r.Target.Source)
+			}
+			if who := r.Parties["assignee"]; who != nil {
+				put(&parties, who.Name(), who.Source)
+			}
+		}
+		for _, member := range model.SortedKeys(f.Facts.PartOf) {
+			if slices.ContainsFunc(f.Facts.Collections(member), func(s string) bool { return slices.Contains(targets, s) }) {
+				put(&targets, member)
+			}
+			if slices.ContainsFunc(f.Facts.Collections(member), func(s string) bool { return slices.Contains(parties, s) }) {
+				put(&parties, member)
+			}
+		}
+		put(&actions, model.SortedKeys(f.Facts.IncludedIn)...)
+	}
+	for _, other := range []string{"display", "print", "present", "stream"} {
+		if !slices.Contains(actions, other) {
+			put(&actions, other)
+			break
+		}
+	}
+	return append(parties, ""), actions, append(targets, "")
+}
+
+// A coverage tells which rules of a policy are about a matter.
+type coverage struct {
+	form    *model.NormalForm
+	actions map[string][]string // what each goes by
+	things  map[string][]string // what each party or target goes by
+}
+
+func newCoverage(f *model.NormalForm) *coverage {
+	return &coverage{f, map[string][]string{}, map[string][]string{}}
+}
+
+// rules are those that may be about a matter. What belongs to classes beyond the document may be about anything.
+func (c *coverage) rules(m matter) []*model.Atom {
+	acts, ok := c.actions[m.action]
+	if !ok {
+		for _, a := range append(c.form.Facts.Implied(m.action), m.action) {
+			acts = append(acts, c.form.Facts.Broader(a)...)
+		}
+		c.actions[m.action] = acts
+	}
+	party, target := c.names(m.party), c.names(m.target)
+	fits := func(ref *model.Reference, names []string) bool {
+		return ref == nil || slices.Contains(names, ref.Name()) || ref.Source != "" && slices.Contains(names, ref.Source)
+	}
+	var list []*model.Atom
+	for _, r := range c.form.Rules {
+		about := r.Kind == model.Obligation || (r.Action == nil || slices.Contains(acts, r.Action.Name)) && fits(r.Target, target)
+		if about && fits(r.Parties["assignee"], party) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func (c *coverage) names(of string) []string {
+	known, ok := c.things[of]
+	if !ok {
+		known = c.form.Facts.Collections(of)
+		for _, name := range known {
+			for _, class := range c.form.Facts.Instances[name] {
+				known = append(known, c.form.Facts.Collections(class)...)
+			}
+		}
+		c.things[of] = known
+	}
+	return known
+}
+
+// eachConstraint visits every comparison of a rule and its duties.
+func eachConstraint(a *model.Atom, visit func(*model.Constraint)) {
+	var logical func(list []*model.Constraint)
+	logical = func(list []*model.Constraint) {
+		for _, c := range list {
+			if c.Logic != "" {
+				logical(c.Operands)
+				continue
+			}
+			visit(c)
+		}
+	}
+	logical(a.Constraints)
+	logical(refinementsOf(a))
+	if a.Target != nil {
+		logical(a.Target.Refinements)
+	}
+	for _, who := range a.Parties {
+		logical(who.Refinements)
+	}
+	for _, children := range [][]*model.Atom{a.Duties, a.Remedies, a.Consequence} {
+		for _, child := range children {
+			eachConstraint(child, visit)
+		}
+	}
+}
