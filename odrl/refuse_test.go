@@ -56,6 +56,8 @@ func TestRefusals(t *testing.T) {
 			limited(`{"leftOperand":"timeWindow","operator":"within","rightOperand":{"start":{"@value":"09:00","x":1},"end":"17:00"}}`),
 			"window", "/permission/0/constraint/rightOperand", "start and an end",
 		},
+		{limited(`{"leftOperand":"count","operator":"<=","rightOperand":5}`), "unknown-term", "/permission/0/constraint/operator", "mean lteq?"},
+		{limited(`{"leftOperand":"version","operator":"in","rightOperand":"v1"}`), "unknown-term", "/permission/0/constraint/operator", "isAnyOf?"},
 		// Numbers that agents could not sign.
 		{permit(`"duty":{"action":"pay","amount":0.1234567890123456789,"unit":"USD"}`), "inexact", "/permission/0/duty/amount", "RFC 8785"},
 		{

@@ -125,12 +125,21 @@ func (n *Names) Narrower(value string) []string {
 // otherwise says what to do about a term that is not known: what it may have been meant for, or where it may stand.
 func (n *Names) otherwise(c class, name, full string) string {
 	if !c.grows || n.ofODRL(full) || !Absolute(full) {
+		if meant := signs[name]; slices.Contains(c.known, meant) {
+			return ": did you mean " + meant + "?"
+		}
 		return Suggest(name, c.known)
 	}
 	if profile := vocabulary.NameOf(full); profile != "" {
 		return ": " + n.load(profile)
 	}
 	return cmp.Or(Suggest(name, c.known), ": "+n.load(""))
+}
+
+// signs are the operators that are written for those of ODRL elsewhere.
+var signs = map[string]string{
+	"<": "lt", "<=": "lteq", ">": "gt", ">=": "gteq", "=": "eq", "==": "eq", "!=": "neq", "<>": "neq",
+	"in": "isAnyOf", "before": "lt", "after": "gt",
 }
 
 // load says how a vocabulary is made known, by the name of one that is built in, or as a file.
