@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -172,6 +173,11 @@ func explain(w io.Writer, err error) {
 	if refusal.Suggestion != "" {
 		fmt.Fprintf(w, "  %s\n", refusal.Suggestion)
 	}
+	for _, name := range insteads {
+		if list := instead(refusal, name); len(list) > 0 {
+			fmt.Fprintf(w, "  %s: %s\n", name, strings.Join(list, ", "))
+		}
+	}
 	if id, ok := refusal.Details["suggested_agent_id"].(string); ok {
 		fmt.Fprintf(w, "  --agent-id %s is free for your key.\n", printable(id))
 	}
@@ -184,6 +190,24 @@ func explain(w io.Writer, err error) {
 	if refusal.Charge != nil {
 		fmt.Fprintf(w, "  Charge: %s\n", refusal.Charge)
 	}
+}
+
+// insteads are the members of error.details that name what to use instead; suggestions refer to them.
+var insteads = []string{"nearest", "replaced_by", "versions", "scope_needed"}
+
+// instead is what a member of error.details names: a text or a list of texts, without control characters.
+func instead(refusal *agent.Error, name string) []string {
+	list, isList := refusal.Details[name].([]any)
+	if !isList {
+		list = []any{refusal.Details[name]}
+	}
+	var out []string
+	for _, v := range list {
+		if s, ok := v.(string); ok {
+			out = append(out, printable(s))
+		}
+	}
+	return out
 }
 
 // errorData is an error as data.
@@ -218,6 +242,9 @@ func errorData(err error) map[string]any {
 	put("outcome", refusal.Outcome, refusal.Outcome != "")
 	put("charge", chargeData(refusal.Charge), refusal.Charge != nil)
 	put("suggested_agent_id", refusal.Details["suggested_agent_id"], refusal.Details["suggested_agent_id"] != nil)
+	for _, name := range insteads {
+		put(name, refusal.Details[name], len(instead(refusal, name)) > 0)
+	}
 	put("request_id", refusal.RequestID, refusal.RequestID != "")
 	return data
 }

@@ -191,6 +191,20 @@ func TestAgentErrorsAreData(t *testing.T) {
       "message": "channel_not_found"`) {
 		t.Errorf("%s%v", stdout, err)
 	}
+	retired := agenttest.Reply{
+		Status: 410,
+		Body: `{"error":{"code":"GONE","message":"m","details":{"reason":"INTENT_DEPRECATED","nearest":7,` +
+			`"suggestion":"Use the intent that details.replaced_by names.","replaced_by":"shop.example:new\u0007:v2","versions":["a:b:v1","a:b:v2",3]}}}`,
+	}
+	shop.Script(retired, retired)
+	if _, stderr, err = h.agent("execute", agenttest.Search); err == nil ||
+		!strings.Contains(stderr, "  replaced_by: shop.example:new :v2\n  versions: a:b:v1, a:b:v2\n") {
+		t.Errorf("what the suggestion refers to is not shown: %q %v", stderr, err)
+	}
+	stdout, _, err = h.agent("execute", agenttest.Search, "-o", "json")
+	if err == nil || !strings.Contains(stdout, `"replaced_by": "shop.example:new`) || strings.Contains(stdout, "nearest") {
+		t.Errorf("%s%v", stdout, err)
+	}
 	shop.Offer(t, `{"uid":"`+agenttest.PolicyUID+`","permission":[]}`)
 	stdout, _, err = h.agent("execute", agenttest.Search, "-o", "json")
 	if err == nil || !strings.Contains(stdout, `"offered": "`+shop.Digest()+`"`) {
