@@ -69,6 +69,12 @@ func actionRows() []row {
 			asks: []ask{on("ann transfer x", none), on("ann sell x", none), on("ann use x", ok)},
 		},
 		row{
+			name: "nodes in nodes", from: "IM 2.4", says: "An action node may hold the actions that it is included in, one in the other.",
+			doc: doc("Set", `"permission":[{"target":"ex:y","action":{"@id":"ex:deep","includedIn":{"@id":"ex:mid","includedIn":`+
+				`{"@id":"ex:wide","includedIn":"odrl:use"}}}},{"target":"ex:x","action":"ex:wide"}]`),
+			asks: []ask{on("ann ex:deep x", ok), on("ann ex:mid x", ok), on("ann ex:wide x", ok), on("ann use x", none)},
+		},
+		row{
 			name: "use does not follow from transfer", from: "IM 2.4", says: "Who may transfer may not use.", doc: permitting("transfer"),
 			asks: []ask{on("ann use x", none), on("ann sell x", ok)},
 		},

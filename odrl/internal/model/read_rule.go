@@ -302,10 +302,34 @@ func (r *reader) actionFacts(o *object, named bool, value Field) {
 		for _, item := range o.items(relation.key) {
 			if s, ok := r.word(value, "an action"); named && ok {
 				r.declared[r.Expand(s)] = "Action"
-				r.broaderAction(r.Expand(s), item, relation.into, relation.key == "includedIn")
+				r.broaderAction(r.Expand(s), r.broaderNode(item), relation.into, relation.key == "includedIn")
 			}
 		}
 	}
+}
+
+// broaderNode is the name of an action that another belongs to. Where it is written as a node with what it belongs to itself, that
+// is read as well.
+func (r *reader) broaderNode(f Field) Field {
+	m, isObject := f.Value.(map[string]any)
+	if !isObject || len(m) < 2 {
+		return f
+	}
+	o := r.object(f, "an action")
+	r.nodeType(o, "Action")
+	value, named := o.one("rdf:value")
+	if id, ok := o.one("@id"); ok && (!named || !r.ownName(id)) {
+		if named {
+			r.Problems.Errorf("action", id.Pointer, "the action is named twice")
+		}
+		value, named = id, true
+	}
+	r.actionFacts(o, named, value)
+	o.close("an action")
+	if !named {
+		return f
+	}
+	return value
 }
 
 func (r *reader) constraintList(o *object, key string, depth int) []*Constraint {
