@@ -100,3 +100,42 @@ func TestPoliciesOfDataspaceConnectors(t *testing.T) {
 		}
 	}
 }
+
+// Data is offered under the policies inside its description, which are about that data where they name no other.
+func TestPoliciesInsideDescriptionsOfData(t *testing.T) {
+	const rule = `"permission":[{"action":"read","constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"study"}}]`
+	const around = `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"dcat":"http://www.w3.org/ns/dcat#"}],"@type":"dcat:Catalog",
+		"@id":"http://example.org/catalogue","dcat:dataset":[`
+	named := func(n string, more string) string {
+		return `{"@type":"Set","@id":"http://example.org/policy/` + n + `",` + more + rule + `}`
+	}
+	for name, tt := range map[string]struct{ doc, uid, code string }{
+		"a dataset": {`{"@context":["http://www.w3.org/ns/odrl.jsonld",{"dcat":"http://www.w3.org/ns/dcat#"}],"@type":"dcat:Dataset",
+			"@id":"http://example.org/x","dcat:keyword":["a"],"hasPolicy":` + named("1", "") + `}`, "", ""},
+		"a catalogue": {around + `{"@id":"http://example.org/x","hasPolicy":[` + named("1", "") + `]}]}`, "", ""},
+		"a distribution": {around + `{"@id":"http://example.org/d","dcat:distribution":{"@id":"http://example.org/x","hasPolicy":` +
+			named("1", "") + `}}]}`, "", ""},
+		"a graph": {`{"@context":"http://www.w3.org/ns/odrl.jsonld","@graph":[{"@id":"http://example.org/x","odrl:hasPolicy":` +
+			named("1", "") + `}]}`, "", ""},
+		"another target": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", `"target":"http://example.org/x",`) + `}]}`, "", ""},
+		"one of two": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") + `},{"@id":"http://example.org/x","hasPolicy":` +
+			named("2", "") + `}]}`, "http://example.org/policy/2", ""},
+		"which of two": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") + `},{"@id":"http://example.org/x","hasPolicy":` +
+			named("2", "") + `}]}`, "", "graph"},
+		"only named": {around + `{"@id":"http://example.org/x","hasPolicy":"http://example.org/policy/1"}]}`, "", "unknown-key"},
+	} {
+		p, problems := odrl.Load(t.Context(), []byte(tt.doc), odrl.LoadOptions{Policy: tt.uid})
+		if (p == nil) != (tt.code != "") || tt.code != "" && find(problems, tt.code) == nil {
+			t.Errorf("%s: loaded %t, %v", name, p != nil, problems)
+		}
+		if p == nil {
+			continue
+		}
+		for purpose, want := range map[string]string{"study": "permit", "ads": "POLICY_NOT_APPLICABLE"} {
+			question := strings.Replace(aliceReads, `"party"`, `"context":{"purpose":"`+purpose+`"},"party"`, 1)
+			if e := evaluate(t, p, question, noWorld, ""); outcome(e) != want {
+				t.Errorf("%s for %s: %s (%s)", name, purpose, outcome(e), e.Detail)
+			}
+		}
+	}
+}

@@ -28,7 +28,7 @@ const (
 	SearchedRules       = 20    // permissions, and as many prohibitions
 	ComparedRules       = 100   // permissions, and as many prohibitions, each with …
 	ComparedConstraints = 20    // … so many: more steps than are searched
-	ComparedBytes       = 128 << 20
+	ComparedBytes       = 200 << 20
 	SearchedConstraints = 2_000
 	WarnedConstraints   = 120 // more than are warned of
 	ConditionedRules    = 3   // published on a busy machine

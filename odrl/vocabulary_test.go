@@ -71,6 +71,21 @@ var profiled = []struct {
 		"perform the action text and data mining",
 	},
 	{
+		"rsl", `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"rsl":"https://rslstandard.org/rsl#"}],"@type":"Set",
+		"profile":"https://rslstandard.org/rsl","uid":"https://example.com/policies/rsl","conflict":"prohibit",
+		"permission":[{"target":"https://example.com/","action":"rsl:ai-all","constraint":[
+		{"leftOperand":"rsl:user","operator":"isAnyOf","rightOperand":["education","non-commercial"]}]},
+		{"target":"https://example.com/","action":"rsl:search"}],
+		"prohibition":[{"target":"https://example.com/","action":"rsl:ai-train"}]}`,
+		map[string]string{
+			`https://rslstandard.org/rsl#ai-input {"https://rslstandard.org/rsl#user":"education"}`:  "permit",
+			`https://rslstandard.org/rsl#ai-input {"https://rslstandard.org/rsl#user":"commercial"}`: "POLICY_NOT_APPLICABLE",
+			`https://rslstandard.org/rsl#ai-train {"https://rslstandard.org/rsl#user":"education"}`:  "POLICY_VIOLATION",
+			`https://rslstandard.org/rsl#search {}`:                                                  "permit",
+		},
+		"training of AI",
+	},
+	{
 		"rightsml", `{"@context":"http://www.w3.org/ns/odrl.jsonld","@type":"Set","uid":"http://example.com/RightsML/policy/idGeog1",
 		"profile":"https://iptc.org/std/RightsML/odrl-profile/","permission":[{"target":"https://example.com/","action":"distribute",
 		"constraint":[{"leftOperand":"spatial","operator":"isPartOf","rightOperand":"DE"}]}]}`,

@@ -129,6 +129,9 @@ func (r *reader) tops(tree any) (list []Field, graph bool) {
 		} else if r.terse(v) {
 			r.Problems.Warnf("context", "", "the policy has no @context: write \"@context\": \"http://www.w3.org/ns/odrl.jsonld\"")
 		}
+		if offered := r.offered(Field{"", v}, 0); len(offered) > 0 {
+			return offered, len(offered) > 1
+		}
 		if wrapped(v) {
 			return ListOf(Field{"/@graph", v["@graph"]}), true
 		}
