@@ -45,15 +45,11 @@ func paid(ctx context.Context, p plan) (err error) {
 }
 
 func paidOn(ctx context.Context, p plan, upstream, store string, report func(connections int, m figures)) error {
-	gate, err := start(ctx, roleGateway, upstream, storeVariable+"="+store, priceVariable+"=0.01")
+	gate, tokens, err := startGateway(ctx, p, upstream, storeVariable+"="+store, priceVariable+"=0.01")
 	if err != nil {
 		return err
 	}
 	defer gate.stop()
-	tokens, err := agree(ctx, gate.addresses.Gateway, p.agents)
-	if err != nil {
-		return err
-	}
 	paid := []target{{"paid", gate.addresses.Gateway + "/api/intents/execute", callOf("declared", sizes[0].products), gate, false}}
 	for _, connections := range []int{1, 16, 64} {
 		// Fewer calls where no other call shares a flush of the disk.

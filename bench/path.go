@@ -29,15 +29,11 @@ func path(ctx context.Context, p plan) error {
 		return err
 	}
 	defer proxy.stop()
-	gate, err := start(ctx, roleGateway, up.addresses.Upstream)
+	gate, tokens, err := startGateway(ctx, p, up.addresses.Upstream)
 	if err != nil {
 		return err
 	}
 	defer gate.stop()
-	tokens, err := agree(ctx, gate.addresses.Gateway, p.agents)
-	if err != nil {
-		return err
-	}
 	execute := gate.addresses.Gateway + "/api/intents/execute"
 	table := newTable("answer\tconnections\t\tcalls/s\tp50\tp99\tCPU s/1000\tx proxy\tRSS\t")
 	for _, size := range sizes {

@@ -7,7 +7,7 @@
 //	if problems.Failed() { … }
 //	intent, ok := catalog.Lookup(uid)                 // a UID that ParseUID made
 //	filled, violations := intent.Validate(parameters) // a strictjson.Object
-//	answer, err := intent.Shape(upstreamBody)
+//	fitted, err := intent.Fit(answer, false)          // for the agent
 //
 // The package does no I/O: no reference in a schema is ever read from the network or a disk. UIM core 1, 2 and 5.
 package intents

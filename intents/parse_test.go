@@ -138,7 +138,7 @@ func TestReferenceServiceDialect(t *testing.T) {
 		violations[0].Keyword != "maxLength" {
 		t.Error(violations)
 	}
-	if out, err := i.Shape(map[string]any{"homes": []any{}}); err != nil || !cmp.Equal(out, map[string]any{"homes": []any{}}) {
+	if out, err := shaped(i, map[string]any{"homes": []any{}}); err != nil || !cmp.Equal(out, map[string]any{"homes": []any{}}) {
 		t.Errorf("outputs in a map are not required: %v, %v", out, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Rewrite is Fit from the bytes of an answer to those of the output, which it appends to out: one pass, and no tree. Values are
-// copied as they stand, in the order of the answer, but for the conversions of Shape; without outputs the output is the answer
+// copied as they stand, in the order of the answer, but for the conversions of Fit; without outputs the output is the answer
 // itself, and nothing is appended. It returns false where it cannot tell, or where the answer does not fit: then Fit says what is
 // so, and what is wrong.
 func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclared, ok bool) {

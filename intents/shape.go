@@ -30,30 +30,6 @@ func (e *ResponseError) Error() string {
 // Is makes errors.Is(err, ErrResponse) hold.
 func (e *ResponseError) Is(target error) bool { return target == ErrResponse }
 
-// Shape converts the upstream's answer, a tree that strictjson made, to what the agent gets; the empty answer of a 204
-// is an empty object. The rules:
-//
-//   - without outputs the answer is passed unchanged;
-//   - an output is found at its From, else as the member of its name;
-//   - an answer that is not an object is the value of the only output;
-//   - strings become numbers or booleans, and these strings, where the output's type requires it and
-//     nothing is lost; nothing else is converted;
-//   - members that no output names are dropped, and so are optional outputs that are absent or do not
-//     fit their schema; a required one that is absent or does not fit is an error.
-//
-// The error is a *ResponseError. The body is not changed; the result shares its values.
-func (i *Intent) Shape(body any) (any, error) {
-	out, _, err := i.Conform(body)
-	return out, err
-}
-
-// Conform is Shape. It also returns which optional outputs were dropped because they did not fit, for the operator.
-// Pointers are into the upstream's answer.
-func (i *Intent) Conform(body any) (out any, dropped []Violation, err error) {
-	f, err := i.Fit(body, false)
-	return f.Output, f.Dropped, err
-}
-
 // A Fitted is an answer that was fitted to the outputs of an intent. Pointers are into the upstream's answer.
 type Fitted struct {
 	Output     any
@@ -78,8 +54,19 @@ type MissingOutput struct {
 // MaxUndeclared bounds the members that an Undeclared names.
 const MaxUndeclared = 16
 
-// Fit is Shape; where it is to be lenient, a required output that is absent or does not fit is left out as well, and among
-// Missing. The error is a *ResponseError.
+// Fit converts the upstream's answer, a tree that strictjson made, to what the agent gets; the empty answer of a 204
+// is an empty object. The rules:
+//
+//   - without outputs the answer is passed unchanged;
+//   - an output is found at its From, else as the member of its name;
+//   - an answer that is not an object is the value of the only output;
+//   - strings become numbers or booleans, and these strings, where the output's type requires it and
+//     nothing is lost; nothing else is converted;
+//   - members that no output names are dropped, and so are optional outputs that are absent or do not
+//     fit their schema; a required one that is absent or does not fit is an error, or where Fit is to be lenient,
+//     left out as well, and among Missing.
+//
+// The error is a *ResponseError. The body is not changed; the result shares its values.
 func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 	if len(i.Outputs) == 0 {
 		return Fitted{Output: body}, nil

@@ -73,7 +73,7 @@ func TestShape(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			i := strict(t, one(`"output_parameters": `+tt.outputs)).Intents()[0]
 			body := tree(t, tt.body)
-			got, err := i.Shape(body)
+			got, err := shaped(i, body)
 			if tt.want == "" {
 				bad, ok := errors.AsType[*intents.ResponseError](err)
 				if !ok || !errors.Is(err, intents.ErrResponse) || bad.Pointer != tt.fails || got != nil {
@@ -93,11 +93,15 @@ func TestShape(t *testing.T) {
 
 func TestConformReportsWhatWasDropped(t *testing.T) {
 	i := strict(t, one(`"output_parameters": [{"name": "a", "type": "integer", "from": "/x"}]`)).Intents()[0]
-	out, dropped, err := i.Conform(map[string]any{"x": "many"})
-	if err != nil || len(out.(map[string]any)) != 0 || len(dropped) != 1 || dropped[0].Pointer != "/x" || dropped[0].Keyword != "type" {
-		t.Errorf("%v %v %v", out, dropped, err)
+	fitted, err := i.Fit(map[string]any{"x": "many"}, false)
+	dropped := fitted.Dropped
+	if err != nil || len(fitted.Output.(map[string]any)) != 0 {
+		t.Fatalf("%v %v", fitted.Output, err)
 	}
-	if _, _, err := i.Conform(map[string]any{"x": json.Number("1")}); err != nil {
+	if len(dropped) != 1 || dropped[0].Pointer != "/x" || dropped[0].Keyword != "type" {
+		t.Errorf("%v", dropped)
+	}
+	if _, err := i.Fit(map[string]any{"x": json.Number("1")}, false); err != nil {
 		t.Error(err)
 	}
 }
@@ -127,4 +131,10 @@ func TestFitLeavesOutWhatIsMissing(t *testing.T) {
 		f.Undeclared.Count != intents.MaxUndeclared+25 || len(f.Undeclared.Names[0]) != 128 {
 		t.Errorf("%v %v", err, f)
 	}
+}
+
+// shaped is what an answer becomes where Fit is strict.
+func shaped(i *intents.Intent, body any) (any, error) {
+	fitted, err := i.Fit(body, false)
+	return fitted.Output, err
 }

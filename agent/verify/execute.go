@@ -83,12 +83,12 @@ func (v *verification) executeOutput(context.Context) finding {
 	if m, ok := tree.(map[string]any); ok && m["status"] == "success" && m["data"] != nil && v.catalog.Dialect == intents.Draft {
 		tree = m["data"]
 	}
-	_, dropped, err := v.sampleCall.in.Conform(tree)
+	fitted, err := v.sampleCall.in.Fit(tree, false)
 	switch {
 	case err != nil:
 		return wrong("%v", err)
-	case len(dropped) > 0:
-		return wrong("%s", dropped[0])
+	case len(fitted.Dropped) > 0:
+		return wrong("%s", fitted.Dropped[0])
 	}
 	return pass
 }

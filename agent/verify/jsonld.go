@@ -2,18 +2,6 @@ package verify
 
 import "strings"
 
-// asList returns a value as a list: a list as it is, nil as an empty one, anything else as its only element.
-func asList(v any) []any {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return v
-	default:
-		return []any{v}
-	}
-}
-
 // memberOf returns the first member that m has under one of several names of JSON-LD.
 func memberOf(m map[string]any, names ...string) any {
 	for _, name := range names {

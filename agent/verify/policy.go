@@ -89,7 +89,7 @@ func (v *verification) policyContext(context.Context) finding {
 	if list == nil {
 		return missing("there is no @context")
 	}
-	for _, item := range asList(list) {
+	for _, item := range strictjson.AsList(list) {
 		s, _ := item.(string)
 		if strings.HasPrefix(s, "http://www.w3.org/ns/odrl") || strings.HasPrefix(s, "https://www.w3.org/ns/odrl") {
 			return pass

@@ -8,10 +8,13 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // rules returns the rules of one kind: permission, prohibition or obligation.
-func (v *verification) rules(kind string) []any { return asList(memberOf(v.policyTree, kind)) }
+func (v *verification) rules(kind string) []any {
+	return strictjson.AsList(memberOf(v.policyTree, kind))
+}
 
 func (v *verification) policyRules(context.Context) finding {
 	n := 0
@@ -40,12 +43,12 @@ func (v *verification) policyRules(context.Context) finding {
 // targets returns the targets of a rule; a rule without any has those of the policy.
 func (v *verification) targets(rule map[string]any) []any {
 	if t := memberOf(rule, "target"); t != nil {
-		return asList(t)
+		return strictjson.AsList(t)
 	}
 	if t := memberOf(v.policyTree, "target"); t != nil {
-		return asList(t)
+		return strictjson.AsList(t)
 	}
-	return asList(memberOf(v.policyTree, "asset"))
+	return strictjson.AsList(memberOf(v.policyTree, "asset"))
 }
 
 // namesIntent reports whether a target names an intent: its uid, a URL that ends in its uid or its name, or a collection
@@ -111,7 +114,7 @@ func (v *verification) policyKind(context.Context) finding {
 	if kind == nil {
 		return pass // it is a Set: ODRL IM 2.1.1
 	}
-	for _, one := range asList(kind) {
+	for _, one := range strictjson.AsList(kind) {
 		if slices.Contains([]string{"Policy", "Set", "Offer", "Agreement", "Request", "Ticket", "Assertion", "Privacy"}, localName(termOf(one))) {
 			return pass
 		}
@@ -124,7 +127,7 @@ func (v *verification) policyProfile(context.Context) finding {
 	if profile == nil {
 		return missing("it names none")
 	}
-	for _, one := range asList(profile) {
+	for _, one := range strictjson.AsList(profile) {
 		if u, err := url.Parse(termOf(one)); err != nil || u.Scheme == "" {
 			return wrong("a profile is no IRI")
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // searchFilter makes a search that must find the intent in, and nothing that does not match.
@@ -68,7 +69,8 @@ func (v *verification) searchTags(ctx context.Context) finding {
 		return skipped("no intent has tags")
 	}
 	return v.searchFilter(ctx, in, "tags", in.Tags[0], func(m map[string]any) bool {
-		return slices.ContainsFunc(asList(v.member(m, "tags")), func(t any) bool { return strings.EqualFold(fmt.Sprint(t), in.Tags[0]) })
+		named := func(t any) bool { return strings.EqualFold(fmt.Sprint(t), in.Tags[0]) }
+		return slices.ContainsFunc(strictjson.AsList(v.member(m, "tags")), named)
 	})
 }
 

@@ -124,7 +124,7 @@ func TestADocumentOfSeveralFiles(t *testing.T) {
 	if list.Description != "List all drops" || !strings.Contains(string(list.JSON()), `"Drops"`) {
 		t.Errorf("%s", list.JSON())
 	}
-	if got, err := list.Shape(tree(t, `{"drops":[{"name":"a","secret":1}],"more":1}`)); err != nil || strings.Contains(asJSON(t, got), "more") {
+	if got, err := shaped(list, tree(t, `{"drops":[{"name":"a","secret":1}],"more":1}`)); err != nil || strings.Contains(asJSON(t, got), "more") {
 		t.Errorf("%v, %v", got, err)
 	}
 }

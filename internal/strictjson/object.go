@@ -23,6 +23,18 @@ func AsObject(v any) (Object, bool) {
 	}
 }
 
+// AsList returns a value that Decode made as a list: a list as it is, null as an empty one, anything else as its only element.
+func AsList(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	default:
+		return []any{v}
+	}
+}
+
 // Object returns the member with that name where it is an object, else nil.
 func (o Object) Object(name string) Object {
 	inner, _ := AsObject(o[name])

@@ -105,11 +105,11 @@ func callShop(t *testing.T, u *upstream.Upstream, c *intents.Catalog, uid, in st
 	if err != nil {
 		t.Fatal(err)
 	}
-	shaped, err := intent.Shape(body)
+	fitted, err := intent.Fit(body, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(shaped)
+	text, err := json.Marshal(fitted.Output)
 	if err != nil {
 		t.Fatal(err)
 	}

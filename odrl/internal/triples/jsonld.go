@@ -38,7 +38,7 @@ func readJSON(doc []byte) ([]Triple, error) {
 }
 
 func (l *linked) context(v any) error {
-	for _, one := range listOf(v) {
+	for _, one := range strictjson.AsList(v) {
 		m, ok := one.(map[string]any)
 		if !ok {
 			return fmt.Errorf("its context is not fetched: write the prefixes into the document, or take the vocabulary as Turtle")
@@ -98,7 +98,7 @@ func (l *linked) nodes(v any, depth int) ([]string, error) {
 		return nil, fmt.Errorf("it nests deeper than %d", maxNesting)
 	}
 	var names []string
-	for _, one := range listOf(v) {
+	for _, one := range strictjson.AsList(v) {
 		m, ok := one.(map[string]any)
 		if !ok {
 			return nil, errors.New("a node is an object")
@@ -182,7 +182,7 @@ func (l *linked) value(subject, predicate, key string, v any, depth int) error {
 }
 
 func (l *linked) each(v any, do func(any) error) error {
-	for _, one := range listOf(v) {
+	for _, one := range strictjson.AsList(v) {
 		if err := do(one); err != nil {
 			return err
 		}
@@ -199,15 +199,4 @@ func (l *linked) add(subject, predicate string, object Term) error {
 	}
 	l.out = append(l.out, Triple{subject, predicate, object})
 	return nil
-}
-
-func listOf(v any) []any {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return v
-	default:
-		return []any{v}
-	}
 }
