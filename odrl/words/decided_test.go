@@ -17,14 +17,14 @@ func TestWordsSayWhatIsDecided(t *testing.T) {
 		context     map[string]any
 		permit      bool
 	}{
-		{permitted(leaf("count", "lteq", 5)), "At most 5 times in all.", nil, true},
-		{permitted(leaf("count", "lteq", 5)), "At most 5 times in all.", map[string]any{"count": json.Number("5")}, true},
-		{permitted(leaf("count", "lteq", 5)), "At most 5 times in all.", map[string]any{"count": json.Number("6")}, false},
-		{permitted(leaf("count", "lteq", 1)), "At most 1 time in all.", map[string]any{"count": json.Number("2")}, false},
+		{permitted(leaf("count", "lteq", 5)), "At most 5 times in all, for each agent.", nil, true},
+		{permitted(leaf("count", "lteq", 5)), "At most 5 times in all, for each agent.", map[string]any{"count": json.Number("5")}, true},
+		{permitted(leaf("count", "lteq", 5)), "At most 5 times in all, for each agent.", map[string]any{"count": json.Number("6")}, false},
+		{permitted(leaf("count", "lteq", 1)), "At most 1 time in all, for each agent.", map[string]any{"count": json.Number("2")}, false},
 		{permitted(leaf("rateLimit", "lteq", 5)), "so the permission does not apply", nil, false},
 		{
 			permitted(`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":5,"unit":"hour"}`),
-			"At most 5 times per hour.", nil, true,
+			"At most 5 times per hour, for each agent.", nil, true,
 		},
 		{prohibited + leaf("purpose", "eq", "ads") + `}`, "the prohibition holds all the same", nil, false},
 		{prohibited + leaf("purpose", "eq", "ads") + `}`, `if the purpose is "ads"`, map[string]any{"purpose": "research"}, true},

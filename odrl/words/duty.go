@@ -69,7 +69,7 @@ func (r phrasing) deadline(when []*model.Constraint) string {
 // dutyAct words one action of a duty; a payment with its amount, and what is done to a party with it.
 func (r phrasing) dutyAct(node *model.Rule, a model.Action) string {
 	what := r.assets(node, "and")
-	if len(node.Targets) == 1 && strings.HasSuffix(node.Targets[0].IRI, model.UimNS+"payload") { // what is signed, no asset
+	if len(node.Targets) == 1 && r.Names.AboutTheCall(node.Targets[0].IRI) { // what is signed or paid, no asset
 		what = ""
 	}
 	if a.Name == "signPayload" {
@@ -100,10 +100,21 @@ func (r phrasing) dutyAct(node *model.Rule, a model.Action) string {
 	if to := node.Parties["compensatedParty"]; len(to) > 0 {
 		s += " to " + r.who(to)
 	}
+	if len(prices) > 0 && r.perCall(node) {
+		s += " for each call"
+		if what != "" {
+			s += ","
+		}
+	}
 	if what != "" {
 		s += " for " + what
 	}
 	return s + r.soThat(slices.DeleteFunc(slices.Clone(a.Refinements), isPrice))
+}
+
+// perCall reports whether the price of a duty to pay is asked for each call. UIM core 6.2; ODRL itself leaves that open.
+func (r phrasing) perCall(node *model.Rule) bool {
+	return (r.UIM || len(node.Amounts) > 0) && (node.Kind == model.DutyOfPermission || node.Kind == model.Obligation)
 }
 
 func isPrice(c *model.Constraint) bool { return c.Logic == "" && c.Operand == "payAmount" }

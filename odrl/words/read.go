@@ -51,7 +51,7 @@ func (r phrasing) rule(node *model.Rule) Sentence {
 	who := r.doer(node.Parties["assignee"])
 	switch node.Kind {
 	case model.Permission:
-		s.Terms = r.only(node.Constraints)
+		s.Terms = r.only(node)
 	case model.Prohibition:
 		s.Terms = r.binding(node.Constraints, "the prohibition holds all the same")
 	default:
@@ -122,15 +122,17 @@ func (r phrasing) failing(node *model.Rule, who string) string {
 }
 
 // only words the conditions of a permission.
-func (r phrasing) only(conditions []*model.Constraint) []string {
+func (r phrasing) only(node *model.Rule) []string {
+	conditions := node.Constraints
 	list := make([]string, 0, len(conditions)+1)
 	for _, c := range conditions {
 		if counts(c) && len(rules.Uncounted(r.Names, []*model.Constraint{c}, model.Permission)) == 0 {
-			list = append(list, capital(r.times(c))+".")
+			list = append(list, capital(r.times(c))+r.apart(node, c)+".")
 			continue
 		}
 		list = append(list, "Only if "+r.clause(c)+".")
 	}
+	list = append(list, r.counted(node)...)
 	return append(list, r.doubt(conditions, "the permission does not apply")...)
 }
 
@@ -143,7 +145,7 @@ func (r phrasing) acts(node *model.Rule, conjunction string) string {
 	what := r.assets(node, conjunction)
 	list := make([]string, 0, len(node.Actions))
 	for _, a := range node.Actions {
-		list = append(list, r.act(a, what))
+		list = append(list, r.act(node, a, what))
 	}
 	switch {
 	case len(list) == 0:
@@ -156,20 +158,23 @@ func (r phrasing) acts(node *model.Rule, conjunction string) string {
 }
 
 // act words one action with its refinements.
-func (r phrasing) act(a model.Action, what string) string {
+func (r phrasing) act(node *model.Rule, a model.Action, what string) string {
 	s := r.verb(a.Name, what)
 	if strings.Contains(what, " for which ") && slices.ContainsFunc(a.Refinements, counts) {
 		s += "," // or the number would seem to belong to the asset
 	}
-	return s + r.soThat(a.Refinements)
+	return s + r.manner(node, a.Refinements)
 }
 
-// soThat words refinements of an action.
-func (r phrasing) soThat(refinements []*model.Constraint) string {
+// soThat words refinements of an action of a duty.
+func (r phrasing) soThat(refinements []*model.Constraint) string { return r.manner(nil, refinements) }
+
+// manner words refinements of an action; node is the permission or prohibition whose limits they may be.
+func (r phrasing) manner(node *model.Rule, refinements []*model.Constraint) string {
 	var often, list []string
 	for _, c := range refinements {
 		if counts(c) {
-			often = append(often, " "+r.times(c))
+			often = append(often, " "+r.times(c)+r.apart(node, c))
 			continue
 		}
 		list = append(list, r.clause(c))

@@ -20,7 +20,7 @@ func (w *wording) limits(g *group) []string {
 	for _, l := range g.Limits {
 		s := "At most " + calls(l.Max) + " " + inPeriod(l.Period)
 		if len(g.assignees) > 1 || g.assignees[0] == "" {
-			s += ", for each agent"
+			s += eachAgent
 		}
 		list = append(list, s+".")
 	}

@@ -24,14 +24,17 @@ func (l *Library) Advise(d *Document) {
 	}
 }
 
+// uim reports whether the policy names UIM's profile.
+func (d *Document) uim() bool {
+	return slices.ContainsFunc(d.profiles, func(p Reference) bool {
+		rest, _ := Bare(p.IRI)
+		return slices.Contains(uimProfiles, rest)
+	})
+}
+
 // Spellings warns of terms that are deprecated or of another profile than those declared.
 func (l *Library) Spellings() {
-	uim := slices.ContainsFunc(l.List, func(d *Document) bool {
-		return slices.ContainsFunc(d.profiles, func(p Reference) bool {
-			rest, _ := Bare(p.IRI)
-			return slices.Contains(uimProfiles, rest)
-		})
-	})
+	uim := slices.ContainsFunc(l.List, (*Document).uim)
 	for _, s := range l.loose {
 		switch {
 		case uim && s.written == "pay": // UIM's own word

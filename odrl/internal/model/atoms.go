@@ -14,6 +14,7 @@ type NormalForm struct {
 	Facts      *Facts
 	ReplacedBy string // the policy that stands in the place of this one, which is void; empty: in force
 	Names      *Names
+	UIM        bool // it names UIM's profile
 }
 
 // An Atom is a rule in normal form: at most one action, one target and one party of each function. The
@@ -51,7 +52,7 @@ type atomizer struct {
 
 // NormalForm splits the rules of an expanded document.
 func (l *Library) NormalForm(d *Document) *NormalForm {
-	f := &NormalForm{UID: d.uid, Types: d.Types, Strategies: d.strategies, Facts: d.facts, Names: l.Names}
+	f := &NormalForm{UID: d.uid, Types: d.Types, Strategies: d.strategies, Facts: d.facts, Names: l.Names, UIM: d.uim()}
 	for _, ref := range d.ReplacedBy {
 		f.ReplacedBy = ref.IRI
 	}

@@ -91,6 +91,13 @@ func (n *Names) Local(s string, namespaces ...[]string) (string, bool) {
 	return "", false
 }
 
+// AboutTheCall recognises the targets of UIM duties that are no assets: the payload that is signed, the price that is paid.
+// UIM core 6.2.
+func (n *Names) AboutTheCall(iri string) bool {
+	name, ok := n.Local(iri, n.Namespaces)
+	return ok && Absolute(n.Expand(iri)) && (name == "payload" || name == "intentPrice")
+}
+
 // key returns the canonical name of a property: a property of ODRL or UIM, an @-keyword, rdf:value,
 // or "" with described set for one that only describes. An unknown one comes back as it is.
 func (n *Names) key(raw string) (name string, described bool) {

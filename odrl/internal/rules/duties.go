@@ -51,7 +51,7 @@ func (n *normalizer) payer(r *Rule, refs []model.Reference) bool {
 func (n *normalizer) dutyTargets(r *Rule, node *model.Rule) bool {
 	for _, ref := range node.Targets {
 		pays := !slices.ContainsFunc(node.Actions, func(a model.Action) bool { return a.Name != "compensate" })
-		if n.aboutTheCall(ref.Name()) || pays && model.Absolute(ref.Name()) {
+		if n.AboutTheCall(ref.Name()) || pays && model.Absolute(ref.Name()) {
 			continue
 		}
 		t, err := n.w.resolve(ref.Name())

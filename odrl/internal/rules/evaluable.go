@@ -184,7 +184,7 @@ func (e *Evaluable) targets(x *Entry) {
 
 // TargetNames are what an asset goes by; nil for what is part of the call.
 func (e *Evaluable) TargetNames(ref model.Reference) []string {
-	if e.aboutTheCall(ref.IRI) {
+	if e.AboutTheCall(ref.IRI) {
 		return nil
 	}
 	if e.Literal {

@@ -164,7 +164,7 @@ func (n *normalizer) targets(node *model.Rule) []*Target {
 		if n.Problems.Full() {
 			return nil
 		}
-		if node.Kind == model.Obligation && n.aboutTheCall(ref.Name()) {
+		if node.Kind == model.Obligation && n.AboutTheCall(ref.Name()) {
 			continue
 		}
 		t, err := n.w.resolve(ref.Name())
@@ -197,13 +197,6 @@ func (n *normalizer) warnRetired(what string, ref model.Reference) bool {
 	}
 	n.Problems.Warnf("retired", ref.Pointer, "the %s %s is retired: nothing follows from this; leave it out", what, model.Quote(ref.Name()))
 	return true
-}
-
-// aboutTheCall recognises the targets of UIM duties that are no assets: the payload that is signed, the
-// price that is paid. UIM core 6.2.
-func (k *compiler) aboutTheCall(iri string) bool {
-	name, ok := k.Local(iri, k.Namespaces)
-	return ok && model.Absolute(k.Expand(iri)) && (name == "payload" || name == "intentPrice")
 }
 
 // conditions sorts the constraints of a permission or prohibition into limits and conditions.

@@ -1,0 +1,45 @@
+package words
+
+import (
+	"slices"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
+)
+
+// eachAgent is what a limit holds for: the store counts the calls of each agent by themselves.
+const eachAgent = ", for each agent"
+
+// apart words whose acts a limit of a permission counts together. UIM counts by agent; ODRL itself leaves that open.
+func (r phrasing) apart(node *model.Rule, c *model.Constraint) string {
+	if !r.byAgent(node, c) || alone(node.Parties["assignee"]) {
+		return ""
+	}
+	return eachAgent
+}
+
+// counted words which acts the limits of a permission count together. Each action and target has a count of its own.
+func (r phrasing) counted(node *model.Rule) []string {
+	limits := slices.Clone(node.Constraints)
+	for _, a := range node.Actions {
+		limits = append(limits, a.Refinements...)
+	}
+	if !slices.ContainsFunc(limits, func(c *model.Constraint) bool { return r.byAgent(node, c) }) {
+		return nil
+	}
+	if len(node.Actions) < 2 && alone(node.Targets) {
+		return nil
+	}
+	return []string{"Counted by each action and each target; what one name stands for is counted together."}
+}
+
+// byAgent reports whether the constraint is a limit of a permission that the gateway counts.
+func (r phrasing) byAgent(node *model.Rule, c *model.Constraint) bool {
+	return node != nil && node.Kind == model.Permission && counts(c) && (r.UIM || c.Left().UIM) &&
+		len(rules.Uncounted(r.Names, []*model.Constraint{c}, node.Kind)) == 0
+}
+
+// alone reports whether the references are one that stands for itself.
+func alone(list []model.Reference) bool {
+	return len(list) == 1 && !list[0].Collection && len(list[0].Refinements) == 0
+}
