@@ -125,6 +125,9 @@ func verifyAgreementJWS(p Presented, to Recipient, current Offer) (Accepted, err
 	if strings.HasPrefix(j.typ, "uim-") { // a PAT or a proof is never accepted as an agreement
 		return Accepted{}, errorOfKind(ErrBadSignature, "a JWS of this typ is no agreement")
 	}
+	if resemblesAgreement(j.payload) {
+		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, Member: "typ", Reason: wantedType(j.typ)}
+	}
 	if !current.mayBe(j.payload) {
 		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest}
 	}
@@ -135,6 +138,24 @@ func verifyAgreementJWS(p Presented, to Recipient, current Offer) (Accepted, err
 	return Accepted{
 		Assurance: Static, Form: formJWSPolicy, Signature: []byte(text), UID: current.UID, Digest: current.Digest,
 	}, nil
+}
+
+// resemblesAgreement reports whether the payload of a JWS of another typ is that of a fresh agreement, and no policy.
+func resemblesAgreement(payload []byte) bool {
+	tree, err := strictjson.DecodeObject(payload)
+	if err != nil {
+		return false
+	}
+	policy, named := tree["policy"].(map[string]any)
+	return named && policy["digest"] != nil && tree["iss"] != nil && tree["permission"] == nil
+}
+
+// wantedType says which typ the header of a fresh agreement has, and which was sent instead.
+func wantedType(sent string) string {
+	if sent = namable(sent); sent == "" {
+		return "the header has none that can be read; want " + TypeAgreement
+	}
+	return fmt.Sprintf("it is %q; want %s", sent, TypeAgreement)
 }
 
 // freshAgreement reads the payload of a JWS whose signature has verified.
@@ -159,7 +180,12 @@ func freshAgreement(j jws, p Presented, to Recipient, current Offer) (Accepted, 
 		return Accepted{}, &AgreementError{"aud", "want this service's issuer, " + to.Issuer}
 	case !to.at(c.URL):
 		return Accepted{}, &MisdirectedError{to.URLs[0]}
-	case c.PolicyDigest != current.Digest || c.PolicyUID != current.UID:
+	case c.PolicyDigest == current.Digest && c.PolicyUID != current.UID:
+		return Accepted{}, &PolicyMismatchError{
+			UID: current.UID, Digest: current.Digest, SignedDigest: current.Digest,
+			Member: "policy.uid", Reason: fmt.Sprintf("want %q; the digest is right", current.UID),
+		}
+	case c.PolicyDigest != current.Digest:
 		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: bounded(c.PolicyDigest)}
 	}
 	return Accepted{

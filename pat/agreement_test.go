@@ -190,7 +190,8 @@ func TestFreshAgreementsThatAreRefused(t *testing.T) {
 		"no policy":               {nil, m{"policy": nil}, pat.ErrBadAgreement, "policy"},
 		"policy as text":          {nil, m{"policy": policyUID}, pat.ErrBadAgreement, "policy"},
 		"another digest":          {nil, m{"policy": m{"uid": policyUID, "digest": "sha-256:x"}}, pat.ErrPolicyMismatch, ""},
-		"another uid":             {nil, m{"policy": m{"uid": "urn:x", "digest": offer.Digest}}, pat.ErrPolicyMismatch, ""},
+		"another uid":             {nil, m{"policy": m{"uid": "urn:x", "digest": offer.Digest}}, pat.ErrPolicyMismatch, "policy.uid"},
+		"no uid":                  {nil, m{"policy": m{"digest": offer.Digest}}, pat.ErrPolicyMismatch, "policy.uid"},
 		"scope as text":           {nil, m{"scope": search}, pat.ErrBadAgreement, "scope"},
 		"empty scope":             {nil, m{"scope": []string{}}, pat.ErrBadAgreement, "scope"},
 		"scope of other verbs":    {nil, m{"scope": []string{search + ":delete"}}, pat.ErrBadAgreement, "scope"},
@@ -201,7 +202,9 @@ func TestFreshAgreementsThatAreRefused(t *testing.T) {
 		"alg of another key":      {m{"alg": "RS256"}, nil, pat.ErrBadSignature, ""},
 		"critical extension":      {m{"crit": []string{"x"}, "x": 1}, nil, pat.ErrBadSignature, ""},
 		"unencoded payload":       {m{"b64": false}, nil, pat.ErrBadSignature, ""},
-		"typ of a policy JWS":     {m{"typ": "JWT"}, nil, pat.ErrPolicyMismatch, ""},
+		"typ of a policy JWS":     {m{"typ": "JWT"}, nil, pat.ErrPolicyMismatch, "typ"},
+		"no typ":                  {m{"typ": ""}, nil, pat.ErrPolicyMismatch, "typ"},
+		"a typ of two lines":      {m{"typ": "a\nb"}, nil, pat.ErrPolicyMismatch, "typ"},
 		"typ of a proof":          {m{"typ": "uim-proof+jwt"}, nil, pat.ErrBadSignature, ""},
 		"another member":          {nil, m{"x": strings.Repeat("x", 9000)}, pat.ErrBadAgreement, "x"},
 		"a long name":             {nil, m{strings.Repeat("x", 65): 1}, pat.ErrBadAgreement, ""},
@@ -230,6 +233,9 @@ func TestFreshAgreementsThatAreRefused(t *testing.T) {
 		}
 		if bad, ok := errors.AsType[*pat.AgreementError](err); ok && bad.Member != tt.member {
 			t.Errorf("%s: blames %q, want %q", name, bad.Member, tt.member)
+		}
+		if bad, ok := errors.AsType[*pat.PolicyMismatchError](err); ok && (bad.Member != tt.member || strings.Contains(bad.Error(), "\n")) {
+			t.Errorf("%s: blames %q, want %q: %v", name, bad.Member, tt.member, bad)
 		}
 	}
 }

@@ -79,14 +79,35 @@ func (e *MisdirectedError) Error() string {
 // Unwrap returns ErrAgreementMisdirected.
 func (e *MisdirectedError) Unwrap() error { return ErrAgreementMisdirected }
 
+// A KeyError says what is wrong with a key that was sent. It holds nothing of the key itself.
+type KeyError struct {
+	Reason  string
+	Private bool  // it is a private key
+	kind    error // ErrUnsupportedKey or ErrWeakKey
+}
+
+func (e *KeyError) Error() string { return e.Reason }
+
+// Unwrap returns ErrUnsupportedKey or ErrWeakKey.
+func (e *KeyError) Unwrap() error { return e.kind }
+
+func keyErrorf(kind error, format string, args ...any) error {
+	return &KeyError{Reason: fmt.Sprintf(format, args...), kind: kind}
+}
+
 // A PolicyMismatchError carries what is offered now. SignedDigest is empty where the signed policy could not be
 // identified.
 type PolicyMismatchError struct {
 	UID, Digest  string // offered now
 	SignedDigest string
+	// Member is typ of the header or policy.uid, where it alone is wrong, and Reason what it has to be; else both are empty.
+	Member, Reason string
 }
 
 func (e *PolicyMismatchError) Error() string {
+	if e.Member != "" {
+		return fmt.Sprintf("%s: %s: %s", ErrPolicyMismatch, e.Member, e.Reason)
+	}
 	return fmt.Sprintf("%s: now offered is %s, digest %s", ErrPolicyMismatch, e.UID, e.Digest)
 }
 

@@ -21,15 +21,15 @@ var privateMembers = []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
 func fromJWK(jwk map[string]any) (Key, error) {
 	for _, name := range privateMembers {
 		if _, ok := jwk[name]; ok {
-			return Key{}, errorOfKind(ErrUnsupportedKey, "the JWK holds the private member %q: send the public key alone, and use a new key", name)
+			return Key{}, privateKey(fmt.Sprintf("the JWK is a private key: it holds %q", name))
 		}
 	}
 	if use, ok := jwk["use"]; ok && use != "sig" {
-		return Key{}, errorOfKind(ErrUnsupportedKey, `the JWK's use is not "sig"`)
+		return Key{}, keyErrorf(ErrUnsupportedKey, `the JWK's use is not "sig"`)
 	}
 	if ops, ok := jwk["key_ops"]; ok {
 		if list, isList := ops.([]any); !isList || !slices.Contains(list, any("verify")) {
-			return Key{}, errorOfKind(ErrUnsupportedKey, `the JWK's key_ops do not hold "verify"`)
+			return Key{}, keyErrorf(ErrUnsupportedKey, `the JWK's key_ops do not hold "verify"`)
 		}
 	}
 	key, err := publicMembers(jwk)
@@ -37,7 +37,7 @@ func fromJWK(jwk map[string]any) (Key, error) {
 		return Key{}, err
 	}
 	if alg, ok := jwk["alg"]; ok && !slices.Contains(jwkAlgorithms[key.algorithm], fmt.Sprint(alg)) {
-		return Key{}, errorOfKind(ErrUnsupportedKey, "the JWK's alg does not fit the key")
+		return Key{}, keyErrorf(ErrUnsupportedKey, "the JWK's alg does not fit the key")
 	}
 	return key, nil
 }
@@ -52,33 +52,33 @@ func publicMembers(jwk map[string]any) (Key, error) {
 	case "OKP": // RFC 8037 2
 		x, err := member(jwk, "x", ed25519.PublicKeySize)
 		if err != nil || jwk["crv"] != "Ed25519" {
-			return Key{}, errorOfKind(ErrUnsupportedKey, `an OKP key needs crv "Ed25519" and x of 32 bytes`)
+			return Key{}, keyErrorf(ErrUnsupportedKey, `an OKP key needs crv "Ed25519" and x of 32 bytes`)
 		}
 		return NewKey(ed25519.PublicKey(x))
 	case "EC": // RFC 7518 6.2
 		x, errX := member(jwk, "x", p256Size)
 		y, errY := member(jwk, "y", p256Size)
 		if errX != nil || errY != nil || jwk["crv"] != "P-256" {
-			return Key{}, errorOfKind(ErrUnsupportedKey, `an EC key needs crv "P-256" and x and y of 32 bytes`)
+			return Key{}, keyErrorf(ErrUnsupportedKey, `an EC key needs crv "P-256" and x and y of 32 bytes`)
 		}
 		public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
 		if err != nil {
-			return Key{}, errorOfKind(ErrUnsupportedKey, "the key is not a point of P-256")
+			return Key{}, keyErrorf(ErrUnsupportedKey, "the key is not a point of P-256")
 		}
 		return NewKey(public)
 	case "RSA": // RFC 7518 6.3
 		n, errN := member(jwk, "n", 0)
 		e, errE := member(jwk, "e", 0)
 		if errN != nil || errE != nil || len(n) > 2*maxRSABits/8 || len(e) > 8 {
-			return Key{}, errorOfKind(ErrUnsupportedKey, "an RSA key needs n and e")
+			return Key{}, keyErrorf(ErrUnsupportedKey, "an RSA key needs n and e")
 		}
 		exponent := binary.BigEndian.Uint64(append(make([]byte, 8-len(e)), e...))
 		if exponent >= 1<<31 {
-			return Key{}, errorOfKind(ErrUnsupportedKey, "the exponent of the RSA key is too long")
+			return Key{}, keyErrorf(ErrUnsupportedKey, "the exponent of the RSA key is too long")
 		}
 		return NewKey(&rsa.PublicKey{N: new(big.Int).SetBytes(n), E: int(exponent)})
 	default:
-		return Key{}, errorOfKind(ErrUnsupportedKey, "the JWK's kty is not OKP, EC or RSA")
+		return Key{}, keyErrorf(ErrUnsupportedKey, "the JWK's kty is not OKP, EC or RSA")
 	}
 }
 

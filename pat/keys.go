@@ -47,10 +47,10 @@ func NewKey(public crypto.PublicKey) (Key, error) {
 		k.algorithm = EdDSA
 	case *ecdsa.PublicKey:
 		if public == nil || public.Curve != elliptic.P256() {
-			return Key{}, errorOfKind(ErrUnsupportedKey, "of the elliptic curves only P-256 is accepted")
+			return Key{}, keyErrorf(ErrUnsupportedKey, "of the elliptic curves only P-256 is accepted")
 		}
 		if _, err := public.ECDH(); err != nil {
-			return Key{}, errorOfKind(ErrUnsupportedKey, "the key is not a point of P-256")
+			return Key{}, keyErrorf(ErrUnsupportedKey, "the key is not a point of P-256")
 		}
 		k.algorithm = ES256
 	case *rsa.PublicKey:
@@ -63,7 +63,7 @@ func NewKey(public crypto.PublicKey) (Key, error) {
 	}
 	spki, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
-		return Key{}, errorOfKind(ErrUnsupportedKey, "the key cannot be written as SubjectPublicKeyInfo")
+		return Key{}, keyErrorf(ErrUnsupportedKey, "the key cannot be written as SubjectPublicKeyInfo")
 	}
 	k.spki = spki
 	sum := sha256.Sum256(k.members())
@@ -104,15 +104,15 @@ func checkRSA(public *rsa.PublicKey) error {
 	}
 	switch bits := public.N.BitLen(); {
 	case bits < minRSABits:
-		return errorOfKind(ErrWeakKey, "an RSA key of %d bits is too weak: use %d to %d", bits, minRSABits, maxRSABits)
+		return keyErrorf(ErrWeakKey, "an RSA key of %d bits is too weak: use %d to %d", bits, minRSABits, maxRSABits)
 	case bits > maxRSABits:
-		return errorOfKind(ErrUnsupportedKey, "an RSA key of %d bits is too long: use %d to %d", bits, minRSABits, maxRSABits)
+		return keyErrorf(ErrUnsupportedKey, "an RSA key of %d bits is too long: use %d to %d", bits, minRSABits, maxRSABits)
 	case public.N.Bit(0) == 0:
-		return errorOfKind(ErrWeakKey, "the modulus of the RSA key is even")
+		return keyErrorf(ErrWeakKey, "the modulus of the RSA key is even")
 	case public.E < rsaExponent:
-		return errorOfKind(ErrWeakKey, "the exponent of the RSA key is too small: use %d", rsaExponent)
+		return keyErrorf(ErrWeakKey, "the exponent of the RSA key is too small: use %d", rsaExponent)
 	case public.E > rsaExponent: // it makes each verification cost more
-		return errorOfKind(ErrUnsupportedKey, "the exponent of the RSA key is too large: use %d", rsaExponent)
+		return keyErrorf(ErrUnsupportedKey, "the exponent of the RSA key is too large: use %d", rsaExponent)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ var (
 // under which one signature fits many messages. crypto/ed25519 does not check the last two.
 func checkEd25519(public ed25519.PublicKey) error {
 	if len(public) != ed25519.PublicKeySize {
-		return errorOfKind(ErrUnsupportedKey, "an Ed25519 key is %d bytes", ed25519.PublicKeySize)
+		return keyErrorf(ErrUnsupportedKey, "an Ed25519 key is %d bytes", ed25519.PublicKeySize)
 	}
 	big32 := make([]byte, ed25519.PublicKeySize)
 	for i, b := range public {
@@ -139,11 +139,11 @@ func checkEd25519(public ed25519.PublicKey) error {
 	big32[0] &= 0x7f // the sign of x
 	y := new(big.Int).SetBytes(big32)
 	if y.Cmp(fieldP) >= 0 {
-		return errorOfKind(ErrUnsupportedKey, "the Ed25519 key is not written canonically")
+		return keyErrorf(ErrUnsupportedKey, "the Ed25519 key is not written canonically")
 	}
 	x2 := xSquared(y)
 	if big.Jacobi(x2, fieldP) < 0 {
-		return errorOfKind(ErrUnsupportedKey, "the key is not a point of edwards25519")
+		return keyErrorf(ErrUnsupportedKey, "the key is not a point of edwards25519")
 	}
 	for range 3 { // a point whose eightfold is the neutral element (0, 1) is of small order
 		num := new(big.Int).Mul(y, y)
@@ -154,7 +154,7 @@ func checkEd25519(public ed25519.PublicKey) error {
 		x2 = xSquared(y)
 	}
 	if y.Cmp(big.NewInt(1)) == 0 {
-		return errorOfKind(ErrWeakKey, "the Ed25519 key is a point of small order")
+		return keyErrorf(ErrWeakKey, "the Ed25519 key is a point of small order")
 	}
 	return nil
 }

@@ -19,12 +19,12 @@ const maxKeyText = 16 << 10
 // Ed25519 key. Certificates and private keys are rejected. The error is of kind ErrWeakKey or ErrUnsupportedKey.
 func ParsePublicKey(text string) (Key, error) {
 	if len(text) > maxKeyText {
-		return Key{}, errorOfKind(ErrUnsupportedKey, "a public key is at most %d bytes", maxKeyText)
+		return Key{}, keyErrorf(ErrUnsupportedKey, "a public key is at most %d bytes", maxKeyText)
 	}
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
-		return Key{}, errorOfKind(ErrUnsupportedKey, "the public key is empty")
+		return Key{}, keyErrorf(ErrUnsupportedKey, "the public key is empty")
 	case strings.HasPrefix(text, "-----"):
 		return fromPEM([]byte(text))
 	case strings.HasPrefix(text, "{"):
@@ -32,7 +32,7 @@ func ParsePublicKey(text string) (Key, error) {
 	}
 	b, err := decodeBase64(text)
 	if err != nil {
-		return Key{}, errorOfKind(ErrUnsupportedKey, "the public key is neither PEM, JWK nor base64")
+		return Key{}, keyErrorf(ErrUnsupportedKey, "the public key is neither PEM, JWK nor base64")
 	}
 	switch {
 	case len(b) == ed25519.PublicKeySize:
@@ -53,18 +53,18 @@ func ParsePublicKeyValue(v any) (Key, error) {
 	case map[string]any:
 		return fromJWK(v)
 	default:
-		return Key{}, errorOfKind(ErrUnsupportedKey, "a public key is a string or a JWK, not %s", strictjson.Kind(v))
+		return Key{}, keyErrorf(ErrUnsupportedKey, "a public key is a string or a JWK, not %s", strictjson.Kind(v))
 	}
 }
 
 // ParseJWK reads a public key in the form of RFC 7517.
 func ParseJWK(raw []byte) (Key, error) {
 	if len(raw) > maxKeyText {
-		return Key{}, errorOfKind(ErrUnsupportedKey, "a public key is at most %d bytes", maxKeyText)
+		return Key{}, keyErrorf(ErrUnsupportedKey, "a public key is at most %d bytes", maxKeyText)
 	}
 	jwk, err := strictjson.DecodeObject(raw)
 	if err != nil {
-		return Key{}, errorOfKind(ErrUnsupportedKey, "the JWK is not one JSON object without repeated members")
+		return Key{}, keyErrorf(ErrUnsupportedKey, "the JWK is not one JSON object without repeated members")
 	}
 	return fromJWK(jwk)
 }
@@ -72,16 +72,38 @@ func ParseJWK(raw []byte) (Key, error) {
 // ParseSPKI reads a DER SubjectPublicKeyInfo.
 func ParseSPKI(der []byte) (Key, error) {
 	public, err := x509.ParsePKIXPublicKey(der)
+	if err != nil && isPrivate(der) {
+		return Key{}, privateKey("that is a private key")
+	}
 	if err != nil {
-		return Key{}, errorOfKind(ErrUnsupportedKey, "the public key is not a SubjectPublicKeyInfo of a kind that is accepted")
+		return Key{}, keyErrorf(ErrUnsupportedKey, "the public key is not a SubjectPublicKeyInfo of a kind that is accepted")
 	}
 	return NewKey(public)
+}
+
+// privateKey is the error of a key that nobody but its owner may have.
+func privateKey(what string) error {
+	return &KeyError{
+		Reason: what + ": send the public key alone, and of a new key, because this one was sent", Private: true, kind: ErrUnsupportedKey,
+	}
+}
+
+// isPrivate recognises a private key in DER: PKCS#8, PKCS#1 and SEC 1.
+func isPrivate(der []byte) bool {
+	if _, err := x509.ParsePKCS8PrivateKey(der); err == nil {
+		return true
+	}
+	if _, err := x509.ParsePKCS1PrivateKey(der); err == nil {
+		return true
+	}
+	_, err := x509.ParseECPrivateKey(der)
+	return err == nil
 }
 
 func fromPEM(text []byte) (Key, error) {
 	block, rest := pem.Decode(text)
 	if block == nil || len(bytes.TrimSpace(rest)) > 0 {
-		return Key{}, errorOfKind(ErrUnsupportedKey, "the public key is not one PEM block")
+		return Key{}, keyErrorf(ErrUnsupportedKey, "the public key is not one PEM block")
 	}
 	switch {
 	case block.Type == "PUBLIC KEY":
@@ -89,13 +111,13 @@ func fromPEM(text []byte) (Key, error) {
 	case block.Type == "RSA PUBLIC KEY":
 		public, err := x509.ParsePKCS1PublicKey(block.Bytes)
 		if err != nil {
-			return Key{}, errorOfKind(ErrUnsupportedKey, "the PEM block holds no PKCS#1 public key")
+			return Key{}, keyErrorf(ErrUnsupportedKey, "the PEM block holds no PKCS#1 public key")
 		}
 		return NewKey(public)
 	case strings.HasSuffix(block.Type, "PRIVATE KEY"):
-		return Key{}, errorOfKind(ErrUnsupportedKey, "that is a private key: send the public key alone, and use a new key")
+		return Key{}, privateKey("that is a private key")
 	default:
-		return Key{}, errorOfKind(ErrUnsupportedKey, `the PEM block is not a "PUBLIC KEY" (certificates are not accepted)`)
+		return Key{}, keyErrorf(ErrUnsupportedKey, `the PEM block is not a "PUBLIC KEY" (certificates are not accepted)`)
 	}
 }
 

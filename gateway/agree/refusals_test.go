@@ -61,9 +61,21 @@ var refusals = []refusalCase{
 			return err
 		},
 	},
-	{name: "a key of no kind", do: requested("i-1", func(r *pat.IssueRequest) { r.PublicKey = "canary" }), want: reason.UnsupportedKey},
 	{
-		name: "a weak key", want: reason.WeakKey, do: issuing(func(d *desk) pat.IssueRequest {
+		name: "a key of no kind", do: requested("i-1", func(r *pat.IssueRequest) { r.PublicKey = "canary" }), want: reason.UnsupportedKey,
+		message: "The key is not accepted: the public key is neither PEM, JWK nor base64.", details: `{"pointer":"/agent_public_key"}`,
+	},
+	{
+		name: "a private key", want: reason.UnsupportedKey, do: requested("i-21", func(r *pat.IssueRequest) {
+			r.PublicKey = map[string]any{"kty": "OKP", "crv": "Ed25519", "x": bigEndian(make([]byte, 32)), "d": "canary"}
+		}),
+		message: `The key is not accepted: the JWK is a private key: it holds "d": send the public key alone, and of a new key, because this one was sent.`,
+		details: `{"pointer":"/agent_public_key","suggestion":"Make a new key pair, and send only the public members of its JWK, or its ` +
+			`public key as PEM; whoever has seen the private key can sign as you."}`,
+	},
+	{
+		name: "a weak key", want: reason.WeakKey, details: `{"pointer":"/agent_public_key"}`,
+		message: "The key is not accepted: an RSA key of 1024 bits is too weak: use 2048 to 4096.", do: issuing(func(d *desk) pat.IssueRequest {
 			r := d.fresh(d.Stranger("i-2"))
 			key, err := rsa.GenerateKey(rand.Reader, 1024)
 			d.Must(err)
@@ -115,6 +127,13 @@ var refusals = []refusalCase{
 		name: "another policy", do: edited("i-10", func(c *pat.AgreementClaims) { c.PolicyDigest = "sha-256:canary" }),
 		want:    reason.PolicyMismatch,
 		details: `{"issuer":"shop.example","policy":POLICY,"signed_digest":"sha-256:canary"}`,
+	},
+	{
+		name: "another uid", do: edited("i-22", func(c *pat.AgreementClaims) { c.PolicyUID = "canary" }),
+		want:    reason.PolicyMismatch,
+		message: `The agreement does not name the policy offered now: policy.uid: want "https://shop.example/policy/1"; the digest is right.`,
+		details: `{"issuer":"shop.example","member":"policy.uid","policy":POLICY,"signed_digest":"DIGEST",` +
+			`"suggestion":"Correct policy.uid as the message says, and sign anew with another jti."}`,
 	},
 	{
 		name: "an hour old", do: edited("i-11", func(c *pat.AgreementClaims) { c.IssuedAt = c.IssuedAt.Add(-time.Hour) }),

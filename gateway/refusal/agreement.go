@@ -14,6 +14,10 @@ func agreement(err error) *reason.Refusal {
 	}
 	if mismatch, ok := errors.AsType[*pat.PolicyMismatchError](err); ok {
 		f := reason.PolicyMismatch.Refusal("")
+		if mismatch.Member != "" {
+			f = reason.PolicyMismatch.Refusal("The agreement does not name the policy offered now: "+mismatch.Member+": "+mismatch.Reason+".").
+				With("member", mismatch.Member).With("suggestion", "Correct "+mismatch.Member+" as the message says, and sign anew with another jti.")
+		}
 		if mismatch.SignedDigest != "" {
 			f.With("signed_digest", mismatch.SignedDigest)
 		}
@@ -29,6 +33,9 @@ func agreement(err error) *reason.Refusal {
 		return reason.InsufficientPermissions.Refusal("Nothing that was asked for is permitted to this agent.").
 			With("scope_omitted", scope.Omitted)
 	}
+	if misfit, ok := errors.AsType[*pat.KeyError](err); ok {
+		return key(err, misfit)
+	}
 	if misfit, ok := errors.AsType[*pat.AgreementError](err); ok {
 		return reason.InvalidParameter.Refusal("The agreement is not well formed: "+misfit.Error()+".").
 			With("member", misfit.Member).With("pointer", "/signed_policy")
@@ -41,6 +48,20 @@ func agreement(err error) *reason.Refusal {
 			With("suggestion", "Leave scope out for everything that the policy permits you, or name intents in it.")
 	}
 	return nil
+}
+
+// key says what is wrong with a key that was sent.
+func key(err error, misfit *pat.KeyError) *reason.Refusal {
+	why := reason.UnsupportedKey
+	if errors.Is(err, pat.ErrWeakKey) {
+		why = reason.WeakKey
+	}
+	f := why.Refusal("The key is not accepted: "+misfit.Reason+".").With("pointer", "/agent_public_key")
+	if misfit.Private {
+		f.With("suggestion", "Make a new key pair, and send only the public members of its JWK, or its public key as PEM; "+
+			"whoever has seen the private key can sign as you.")
+	}
+	return f
 }
 
 // proof says what is wrong in a proof of key that was sent; "send a proof" would not help.

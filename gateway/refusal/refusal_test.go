@@ -46,6 +46,7 @@ var outcomes = map[string]struct {
 	"pat.PolicyMismatchError": {&pat.PolicyMismatchError{}, reason.PolicyMismatch},
 	"pat.PolicyChangedError":  {&pat.PolicyChangedError{}, reason.PolicyRequiresAgreement},
 	"pat.MisdirectedError":    {&pat.MisdirectedError{}, reason.AgreementMisdirected},
+	"pat.KeyError":            {keyErrorOf(), reason.UnsupportedKey},
 	"pat.AgentIDTakenError":   {&pat.AgentIDTakenError{}, reason.AgentIDTaken},
 	"pat.AgreementError":      {&pat.AgreementError{}, reason.InvalidParameter},
 	"pat.ScopeFormError":      {&pat.ScopeFormError{}, reason.InvalidParameter},
@@ -106,6 +107,11 @@ var elsewhere = map[string]string{
 	"intents.ErrLicense":          "a problem of the catalogue, found when it is loaded",
 	"odrl.ErrQuestion":            "the command line's",
 	"odrl.ErrWorldState":          "the command line's",
+}
+
+func keyErrorOf() error {
+	_, err := pat.ParsePublicKey("")
+	return err
 }
 
 func TestEveryErrorHasItsReason(t *testing.T) {

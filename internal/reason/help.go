@@ -46,7 +46,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 	PolicyMismatch: "The digest of a policy is \"sha-256:\" and the unpadded base64url of SHA-256 over its RFC 8785 form (JSON " +
 		"Canonicalization Scheme: members sorted, no white space), not over the bytes as they are served. It equals the ETag of " +
 		"/api/policy without the quotes, so an agent may take it from there. details.policy has the uid and digest offered now, " +
-		"details.signed_digest what was signed.",
+		"details.signed_digest what was signed. Where only the typ of the header or policy.uid is wrong, details.member names it.",
 	AgreementReplayed: "A uim-agreement+jwt counts once: its jti was seen before. After an answer was lost, make a new one.",
 	AgreementStale:    "iat is more than five minutes from the clock of the service; it is in seconds, not milliseconds.",
 	AgreementMisdirected: "htu is missing, or is not the address that agreements are sent to. It is the URL of the issue endpoint as " +
