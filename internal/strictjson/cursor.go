@@ -25,18 +25,18 @@ type Cursor struct {
 	at     int // where the next value begins, or what follows the last one; failed
 	depth  int // of open lists and objects
 	frames [MaxDepth + 2]frame
-	names  names
-	name   span
+	names  [MaxDepth + 2]names // by depth
+	used   int                 // the deepest of them
 	long   bool
 }
 
 // A frame is a list or an object that is open.
 type frame struct {
-	names  int // of objects around it
-	path   int // bytes of the names that lead to it
-	inside int // bytes that the value being read adds to them
-	object bool
-	begun  bool // a value in it was read
+	path    int // bytes of the names that lead to it
+	inside  int // bytes that the value being read adds to them
+	members int // names that were read
+	object  bool
+	begun   bool // a value in it was read
 }
 
 // MaxPath bounds the bytes of the names that lead to one value, of which messages consist. Eight are counted for a place in a list.
@@ -64,9 +64,22 @@ func Begin(data []byte) *Cursor {
 // End ends the use of the cursor. The bytes it returned stay: they are those of the document.
 func (c *Cursor) End() {
 	c.data = nil
-	if c.names.reset() {
+	kept := 0
+	for depth := range c.names[:c.used+1] {
+		l := &c.names[depth]
+		kept += cap(l.spans) + cap(l.table)
+		l.spans, l.hashed = l.spans[:0], 0
+	}
+	c.used = 0
+	if kept <= keptNames {
 		cursors.Put(c)
 	}
+}
+
+// level returns the names of the objects at a depth.
+func (c *Cursor) level(depth int) *names {
+	c.used = max(c.used, depth)
+	return &c.names[depth]
 }
 
 // Next returns the first byte of the next value, which tells its type: { [ " t f n, a minus or a digit; or 0.
@@ -84,12 +97,16 @@ func (c *Cursor) Offset() int { return c.at }
 // Bytes returns the bytes from one offset to another. They are those of the document, not to be changed.
 func (c *Cursor) Bytes(from, to int) []byte { return c.data[from:to:to] }
 
+// Size returns how many bytes the document has.
+func (c *Cursor) Size() int { return len(c.data) }
+
 // Skip reads the next value with all that is inside it.
 func (c *Cursor) Skip() bool {
 	if c.at == failed {
 		return false
 	}
-	c.at = c.skip(c.at, c.depth)
+	f := &c.frames[c.depth]
+	c.at = c.skip(c.at, c.depth, f.path+f.inside)
 	return c.at != failed
 }
 
@@ -110,14 +127,9 @@ func (c *Cursor) Open(kind byte) bool {
 	}
 	c.depth++
 	c.at++
-	c.open(c.depth, kind)
+	up := &c.frames[c.depth-1]
+	c.frames[c.depth] = frame{path: up.path + up.inside, inside: bytesOfItem, object: kind == '{'}
 	return true
-}
-
-func (c *Cursor) open(depth int, kind byte) *frame {
-	up, f := &c.frames[depth-1], &c.frames[depth]
-	*f = frame{names: c.names.open(), path: up.path + up.inside, inside: bytesOfItem, object: kind == '{'}
-	return f
 }
 
 // Item goes to the next value of the list that is open. It returns false after the last one, when the list is closed.
@@ -129,12 +141,35 @@ func (c *Cursor) Member() bool {
 	if !c.step('}') {
 		return false
 	}
-	c.at, c.name = c.member(c.at, c.depth)
-	return c.at != failed
+	data, f, i := c.data, &c.frames[c.depth], c.at
+	c.at = failed
+	if uint(i) >= uint(len(data)) || data[i] != '"' {
+		return false
+	}
+	end := c.level(c.depth).next(data, i+1, f.members)
+	if end == failed {
+		return false
+	}
+	f.members++
+	f.inside = end - i - 1 // without the quotes, and a slash
+	if f.path+f.inside > MaxPath+1 {
+		c.long = true
+	}
+	if i = space(data, end); uint(i) >= uint(len(data)) || data[i] != ':' {
+		return false
+	}
+	c.at = space(data, i+1)
+	return true
 }
 
 // Name returns the name of the member that Member went to.
-func (c *Cursor) Name() []byte { return c.name.content(c.data) }
+func (c *Cursor) Name() []byte { return c.name().content(c.data) }
+
+// Mark returns what the caller may remember of that name: 0 at first, and again what was set where the next object at this depth
+// has the same member in the same place, and those before it too. It holds until the next call.
+func (c *Cursor) Mark() *uint32 { return &c.name().mark }
+
+func (c *Cursor) name() *span { return &c.names[c.depth].spans[c.frames[c.depth].members-1] }
 
 // step reads what stands before the next value of the open list or object, or its end.
 func (c *Cursor) step(end byte) bool {
@@ -149,7 +184,6 @@ func (c *Cursor) step(end byte) bool {
 		c.at = failed
 		return false
 	case c.data[i] == end:
-		c.names.close(f.names, c.depth)
 		c.depth--
 		c.at = i + 1
 		return false
@@ -179,7 +213,8 @@ func (c *Cursor) Long() bool { return c.long }
 func Scalar(raw []byte) any {
 	switch raw[0] {
 	case '"':
-		return string(span{start: 1, end: uint32(len(raw) - 1), escaped: bytes.IndexByte(raw, '\\') >= 0}.content(raw))
+		s := span{start: 1, end: uint32(len(raw) - 1), escaped: bytes.IndexByte(raw, '\\') >= 0}
+		return string(s.content(raw))
 	case 't':
 		return true
 	case 'f':

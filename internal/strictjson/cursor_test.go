@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func object(many int, more string) string {
 }
 
 func TestCursorAgreesWithDecode(t *testing.T) {
-	for _, in := range shapes() {
+	for _, in := range slices.Concat(shapes(), words(), siblings()) {
 		agree(t, []byte(in))
 	}
 }
@@ -105,55 +106,10 @@ func walk(c *strictjson.Cursor) any {
 }
 
 func FuzzCursor(f *testing.F) {
-	for _, in := range shapes() {
+	for _, in := range slices.Concat(shapes(), words(), siblings()) {
 		f.Add([]byte(in))
 	}
 	f.Fuzz(agree)
-}
-
-func products(n int) []byte {
-	type product struct {
-		ID     int      `json:"id"`
-		Name   string   `json:"name"`
-		Price  string   `json:"price"`
-		Tags   []string `json:"tags"`
-		Stock  int      `json:"stock"`
-		Active bool     `json:"active"`
-	}
-	list := make([]product, n)
-	for i := range list {
-		list[i] = product{i, fmt.Sprintf("Product number %d", i), "12.50", []string{"red", "large"}, i % 100, i%2 == 0}
-	}
-	data, _ := json.Marshal(map[string]any{"products": list, "total": n})
-	return data
-}
-
-func BenchmarkSkip(b *testing.B) {
-	for _, n := range []int{5, 170, 8700} {
-		data := products(n)
-		b.Run(fmt.Sprint(len(data)), func(b *testing.B) {
-			b.SetBytes(int64(len(data)))
-			b.ReportAllocs()
-			for b.Loop() {
-				c := strictjson.Begin(data)
-				if c.Skip(); !c.Complete() {
-					b.Fatal("not complete")
-				}
-				c.End()
-			}
-		})
-	}
-}
-
-func BenchmarkDecode(b *testing.B) {
-	data := products(170)
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := strictjson.Decode(data); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // Find returns what Lookup finds in the tree.
@@ -176,5 +132,31 @@ func TestFind(t *testing.T) {
 		if got, ok := strictjson.Find([]byte(bad), "/a"); ok {
 			t.Errorf("%s: %s", bad, got)
 		}
+	}
+}
+
+// A mark stays with a name as long as objects at its depth have it in the same place, those that are skipped among them.
+func TestMarksStayWithNames(t *testing.T) {
+	c := strictjson.Begin([]byte(`[{"a":1,"b":2},{"a":1,"b":2},{"a":1,"c":2},{"a":{"b":1},"b":2},[{"b":1}],{"b":1},{"a":1,"b":2}]`))
+	defer c.End()
+	var got []string
+	n := uint32(0)
+	for c.Open('['); c.Item(); {
+		if n == 8 { // what follows the fourth
+			n++
+			c.Skip()
+			c.Item()
+			c.Skip()
+			c.Item()
+		}
+		for c.Open('{'); c.Member(); c.Skip() {
+			n++
+			got = append(got, fmt.Sprintf("%s:%d", c.Name(), *c.Mark()))
+			*c.Mark() = n
+		}
+	}
+	want := "a:0 b:0 a:1 b:2 a:3 c:0 a:5 b:0 a:0 b:0"
+	if !c.Complete() || strings.Join(got, " ") != want {
+		t.Errorf("%s; want %s", strings.Join(got, " "), want)
 	}
 }

@@ -2,8 +2,9 @@ package strictjson
 
 import (
 	"bytes"
-	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -11,26 +12,25 @@ import (
 // A span is a text in a document, without its quotes.
 type span struct {
 	start, end uint32
+	word, mask uint64 // its first eight bytes, the quote after it among them, and those bits of a word that they take
+	mark       uint32 // what Mark returns
 	escaped    bool   // there is a backslash in it
-	key        uint64 // equal for equal bytes: their number and the first seven of them
 }
 
 func newSpan(data []byte, start, end int, escaped bool) span {
-	s := span{start: uint32(start), end: uint32(end), escaped: escaped}
-	n := end - start
+	s := span{start: uint32(start), end: uint32(end), escaped: escaped, mask: 1<<(8*min(end-start+1, 8)) - 1}
 	if start+8 <= len(data) {
-		s.key = binary.LittleEndian.Uint64(data[start:]) & (1<<(8*min(n, 7)) - 1)
-	} else {
-		for i, b := range data[start:end] {
-			s.key |= uint64(b) << (8 * i)
-		}
+		s.word = wordAt(data, start) & s.mask
+		return s
 	}
-	s.key |= uint64(min(n, 255)) << 56
+	for i, b := range data[start : end+1] {
+		s.word |= uint64(b) << (8 * i)
+	}
 	return s
 }
 
 // content returns what a text says: its bytes in data where nothing in it is escaped.
-func (s span) content(data []byte) []byte {
+func (s *span) content(data []byte) []byte {
 	inside := data[s.start:s.end:s.end]
 	if !s.escaped {
 		return inside
@@ -38,11 +38,21 @@ func (s span) content(data []byte) []byte {
 	return unescape(make([]byte, 0, len(inside)), inside)
 }
 
-// names find a member that stands twice in one object. The few names of most objects are compared one by one; those of
-// larger ones by hash, so that the work grows with their number alone.
+func (s *span) same(other *span, data []byte) bool {
+	if !s.escaped && !other.escaped {
+		return s.word == other.word && bytes.Equal(data[s.start:s.end], data[other.start:other.end])
+	}
+	return bytes.Equal(s.content(data), other.content(data))
+}
+
+// names find a member that stands twice in one object. There is one for each depth. It has the names of the object that is open
+// there, and behind them those that the object before it had from there on: mostly the next member has the next of them, and so
+// is another than those before it. Any other name is compared with the few of most objects one by one; in larger objects it is
+// looked up by hash, so that the work grows with their number alone.
 type names struct {
-	spans []span                            // of all objects that are open, those of outer ones first
-	sets  [MaxDepth + 2]map[uint64]struct{} // hashes by depth, of objects with many names
+	spans  []span
+	table  []uint64 // the upper half of a hash, and which of spans has it, from 1
+	hashed int      // how many of spans the table has
 }
 
 const (
@@ -52,69 +62,83 @@ const (
 
 var nameSeed = maphash.MakeSeed()
 
-// open begins an object, and returns what add and close take as its first name.
-func (n *names) open() (first int) { return len(n.spans) }
-
-func (n *names) close(first, depth int) {
-	if many := len(n.spans) - first; many > keptNames {
-		n.sets[depth] = nil
-	} else if many > fewNames {
-		clear(n.sets[depth])
-	}
-	n.spans = n.spans[:first]
-}
-
-// reset forgets the names of a document. It reports whether little memory is kept for the next one.
-func (n *names) reset() bool {
-	if len(n.spans) > 0 { // the document ended early
-		clear(n.sets[:])
-	}
-	n.spans = n.spans[:0]
-	return cap(n.spans) <= keptNames
-}
-
-// add reports whether the object has no member of that name yet.
-func (n *names) add(data []byte, name span, first, depth int) bool {
-	before := n.spans[first:]
-	if len(before) < fewNames {
-		for i := range before {
-			if (before[i].key == name.key || before[i].escaped || name.escaped) && before[i].same(name, data) {
-				return false
-			}
-		}
-		n.spans = append(n.spans, name)
-		return true
-	}
-	set := n.sets[depth]
-	if len(before) == fewNames {
-		if set == nil {
-			set = map[uint64]struct{}{}
-			n.sets[depth] = set
-		}
-		for _, earlier := range before {
-			set[earlier.hash(data)] = struct{}{}
-		}
-	}
-	h := name.hash(data)
-	if _, known := set[h]; known {
-		for _, earlier := range before {
-			if earlier.same(name, data) {
-				return false
+// next reads the name that begins at i, after its quote, as that of member n of the object, from 0. It returns where it ends,
+// after its last quote; failed also where the object has that name already.
+//
+// A text that is byte for byte one that was read, its last quote among them, is that text. Whole words are compared: the first
+// eight bytes, less what is beyond the quote, and of a longer one the last eight, of a still longer one all.
+func (l *names) next(data []byte, i, n int) int {
+	if n < len(l.spans) {
+		s := &l.spans[n]
+		from, size := int(s.start), int(s.end-s.start)+1
+		if end := i + size; i+8 <= len(data) && end <= len(data) && (wordAt(data, i)^s.word)&s.mask == 0 {
+			if size <= 8 || size <= 16 && wordAt(data, end-8) == wordAt(data, from+size-8) || bytes.Equal(data[i:end], data[from:from+size]) {
+				return end
 			}
 		}
 	}
-	set[h] = struct{}{}
-	n.spans = append(n.spans, name)
+	return l.add(data, i, n)
+}
+
+func (l *names) add(data []byte, i, n int) int {
+	end, escaped := text(data, i)
+	if end == failed {
+		return failed
+	}
+	name, before := newSpan(data, i, end-1, escaped), l.spans[:n]
+	if l.hashed > n {
+		l.hashed = 0
+	}
+	if n >= fewNames {
+		if !l.enter(data, &name, before) {
+			return failed
+		}
+	} else {
+		for k := range before {
+			if (before[k].word == name.word || escaped || before[k].escaped) && before[k].same(&name, data) {
+				return failed
+			}
+		}
+	}
+	if before == nil {
+		before = make([]span, 0, 16)
+	}
+	l.spans = append(before, name)
+	return end
+}
+
+// enter adds a name to the table. It reports whether it is none of those before it.
+func (l *names) enter(data []byte, name *span, before []span) bool {
+	if n := len(before) + 1; l.hashed == 0 || 2*n > len(l.table) {
+		size := 1 << bits.Len(uint(2*n))
+		l.table, l.hashed = slices.Grow(l.table[:0], size)[:size], 0
+		clear(l.table)
+	}
+	for ; l.hashed < len(before); l.hashed++ {
+		place, hash := l.find(data, &before[l.hashed], before[:l.hashed])
+		l.table[place] = hash | uint64(l.hashed+1)
+	}
+	place, hash := l.find(data, name, before)
+	if l.table[place] != 0 {
+		return false
+	}
+	l.hashed++
+	l.table[place] = hash | uint64(l.hashed)
 	return true
 }
 
-func (s span) hash(data []byte) uint64 { return maphash.Bytes(nameSeed, s.content(data)) }
-
-func (s span) same(other span, data []byte) bool {
-	if !s.escaped && !other.escaped && s.key != other.key {
-		return false
+// find returns the place of a name in the table, which is 0 where the name is none of those before it, and the upper half of its
+// hash.
+func (l *names) find(data []byte, name *span, before []span) (place int, hash uint64) {
+	hash = maphash.Bytes(nameSeed, name.content(data))
+	mask := len(l.table) - 1
+	place = int(hash) & mask
+	for hash = hash >> 32 << 32; l.table[place] != 0; place = (place + 1) & mask {
+		if in := l.table[place]; in>>32<<32 == hash && before[uint32(in)-1].same(name, data) {
+			break
+		}
 	}
-	return bytes.Equal(s.content(data), other.content(data))
+	return place, hash
 }
 
 // unescape appends what a text that was read says. RFC 8259 section 7.
