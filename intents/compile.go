@@ -20,6 +20,8 @@ type check struct {
 	never    bool // the schema false
 	nullable bool // anyOf: [this, null]
 	plain    bool // combines no schemas: values inside may be converted
+	bare     bool // asks for no more than a type
+	anything bool // not even that
 
 	doc   map[string]any // the schema, for limits in messages
 	kinds kind           // of the types allowed; 0: any
@@ -84,7 +86,7 @@ func compile(schema any, referring bool) (out *check, tracking bool, err error) 
 func (c *compiler) check(schema any, at string) *check {
 	m, ok := schema.(map[string]any)
 	if !ok {
-		return &check{never: schema == false}
+		return &check{never: schema == false, anything: schema != false}
 	}
 	if c.referring {
 		if made, ok := c.made[at]; ok {
@@ -110,6 +112,9 @@ func (c *compiler) check(schema any, at string) *check {
 	for i, name := range out.required {
 		out.flags[name] = 1 << i
 	}
+	out.bare = out.bounds == nil && out.identity == nil && out.combination == nil && out.items == nil && out.properties == nil &&
+		out.additional == nil && len(out.required) == 0 && !out.closed
+	out.anything = out.bare && out.kinds == 0
 	out.cost += len(out.required)
 	if out.bounds != nil {
 		for _, d := range out.dependentRequired {

@@ -1,17 +1,19 @@
 package intents
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // Rewrite is Fit from the bytes of an answer to those of the output, which it appends to out: one pass, and no tree. Values are
-// copied as they stand, in the order of the answer, but for the conversions of Fit; without outputs the output is the answer
-// itself, and nothing is appended. It returns false where it cannot tell, or where the answer does not fit: then Fit says what is
-// so, and what is wrong.
+// copied as they stand, in the order of the answer, but for the conversions of Fit. Where out is empty and the output stands in
+// the answer as it is, as it mostly does, it is that part of the answer, and nothing is copied; without outputs it is all of it.
+// Rewrite returns false where it cannot tell, or where the answer does not fit: then Fit says what is so, and what is wrong.
 func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclared, ok bool) {
 	c := strictjson.Begin(answer)
 	defer c.End()
@@ -22,8 +24,10 @@ func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclar
 	if i.places == nil {
 		return out, undeclared, false
 	}
-	w := rewriter{cursor: c, out: slices.Grow(out, len(answer)+len(i.places.name)+2), meter: meter{left: answerSteps}}
-	w.out = append(w.out, '{')
+	w, _ := rewriters.Get().(*rewriter)
+	defer w.end()
+	w.begin(c, out)
+	w.write('{')
 	fits := false
 	switch {
 	case i.places.output != nil:
@@ -36,64 +40,79 @@ func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclar
 	if !fits || !c.Complete() || c.Long() || w.meter.exhausted() || w.required < i.requiredOutputs {
 		return out, Undeclared{}, false
 	}
+	w.write('}')
 	slices.Sort(undeclared.Names)
-	return append(w.out, '}'), undeclared, true
+	return w.written(), undeclared, true
 }
-
-// A place is where outputs are found in an answer: an output, or members on the way to some.
-type place struct {
-	output  *Parameter
-	name    []byte // of the output, as JSON
-	members map[string]*place
-}
-
-// places returns where the outputs are found; nil where two of them share values, or one is inside a list.
-func placesOf(outputs []Parameter) *place {
-	root := &place{}
-	for n := range outputs {
-		p := &outputs[n]
-		from := pointer(p.Name)
-		if p.HasFrom {
-			from = p.From
-		}
-		at := root
-		for token := range strictjson.Tokens(from) {
-			if at.output != nil || isIndex(token) {
-				return nil
-			}
-			next := at.members[token]
-			if next == nil {
-				next = &place{}
-				if at.members == nil {
-					at.members = map[string]*place{}
-				}
-				at.members[token] = next
-			}
-			at = next
-		}
-		if at.output != nil || at.members != nil {
-			return nil
-		}
-		name, err := json.Marshal(p.Name)
-		if err != nil {
-			return nil
-		}
-		at.output, at.name = p, name
-	}
-	return root
-}
-
-func isIndex(token string) bool { return digits(token) == len(token) && token != "" }
 
 // A rewriter writes what it reads, as long as it fits.
 type rewriter struct {
 	cursor   *strictjson.Cursor
 	out      []byte
+	from, to int // of the answer, what was written as long as the two are the same; from then on out has it, and to is none
+	taken    int // offset up to which the answer was read and written
 	tracking bool
-	taken    int // offset up to which the answer was copied to out
-	written  int // outputs
+	outputs  int // written
 	required int // of them
 	meter    meter
+	seen     []seenMember
+	other    seenMember // the last one that was not remembered
+}
+
+var rewriters = sync.Pool{New: func() any { return &rewriter{} }}
+
+func (w *rewriter) begin(c *strictjson.Cursor, out []byte) {
+	from := max(c.Offset(), 0)
+	*w = rewriter{cursor: c, out: out, from: from, to: from, meter: meter{left: answerSteps}, seen: w.seen}
+	if len(out) > 0 {
+		w.part()
+	}
+}
+
+func (w *rewriter) end() {
+	clear(w.seen)
+	*w = rewriter{seen: w.seen[:0]}
+	rewriters.Put(w)
+}
+
+const none = -1
+
+// write writes what is none of the answer.
+func (w *rewriter) write(text ...byte) {
+	if w.to != none && bytes.HasPrefix(w.cursor.Bytes(w.to, w.cursor.Size()), text) {
+		w.to += len(text)
+		return
+	}
+	w.part()
+	w.out = append(w.out, text...)
+}
+
+// copyTo writes the answer from what was read and written of it up to an offset.
+func (w *rewriter) copyTo(offset int) {
+	if w.to == w.taken {
+		w.to = offset
+	} else {
+		w.part()
+		w.out = append(w.out, w.cursor.Bytes(w.taken, offset)...)
+	}
+	w.taken = offset
+}
+
+// part begins with an output of its own.
+func (w *rewriter) part() {
+	if w.to == none {
+		return
+	}
+	w.out = slices.Grow(w.out, w.cursor.Size()-w.from+64) // a little more, for conversions
+	w.out = append(w.out, w.cursor.Bytes(w.from, w.to)...)
+	w.to = none
+}
+
+func (w *rewriter) written() []byte {
+	if w.to == none {
+		return w.out
+	}
+	return w.cursor.Bytes(w.from, w.to)
 }
 
 // members reads an object in which outputs are found; others are added to undeclared, unless that is nil.
@@ -123,14 +142,14 @@ func (w *rewriter) members(at *place, undeclared *Undeclared) bool {
 
 func (w *rewriter) output(at *place) bool {
 	p := at.output
-	if w.written > 0 {
-		w.out = append(w.out, ',')
+	if w.outputs > 0 {
+		w.write(',')
 	}
-	w.written++
+	w.outputs++
 	if p.Required {
 		w.required++
 	}
-	w.out = append(append(w.out, at.name...), ':')
+	w.write(at.name...)
 	w.taken, w.tracking = w.cursor.Offset(), p.tracking
 	if !w.value(p.check) {
 		return false
@@ -139,14 +158,9 @@ func (w *rewriter) output(at *place) bool {
 	return true
 }
 
-func (w *rewriter) copyTo(offset int) {
-	w.out = append(w.out, w.cursor.Bytes(w.taken, offset)...)
-	w.taken = offset
-}
-
 // value reads one value and reports whether it fits.
 func (w *rewriter) value(c *check) bool {
-	if c == nil || c.accepts() {
+	if c == nil || c.anything {
 		return w.cursor.Skip()
 	}
 	if c.never || !w.meter.take(max(c.cost, 1)) {
@@ -156,7 +170,7 @@ func (w *rewriter) value(c *check) bool {
 	switch {
 	case next == 0:
 		return false
-	case c.nullable && next == 'n':
+	case c.nullable && next == 'n', c.bare && c.kinds&kindOf(next) != 0:
 		return w.cursor.Skip()
 	case next != '{' && next != '[':
 		return w.scalar(c, next)
@@ -167,12 +181,6 @@ func (w *rewriter) value(c *check) bool {
 	default:
 		return c.allows(objectKind) && w.object(c)
 	}
-}
-
-// accepts reports whether any value fits.
-func (c *check) accepts() bool {
-	return !c.never && c.kinds == 0 && c.bounds == nil && c.identity == nil && c.combination == nil && c.items == nil && c.properties == nil &&
-		c.additional == nil && len(c.required) == 0 && !c.closed
 }
 
 func (c *check) allows(k kind) bool { return c.kinds == 0 || c.kinds&k != 0 }
@@ -195,8 +203,8 @@ func (w *rewriter) scalar(c *check, next byte) bool {
 	if raw == nil {
 		return false
 	}
-	if c.bounds == nil && c.identity == nil && c.combination == nil && c.kinds&kindOf(next, raw) != 0 {
-		return true // as nearly all
+	if c.bare && c.kinds&integerKind != 0 && kindOf(next) == numberKind && !bytes.ContainsAny(raw, ".eE") {
+		return true
 	}
 	v := strictjson.Scalar(raw)
 	if c.plain {
@@ -206,29 +214,29 @@ func (w *rewriter) scalar(c *check, next byte) bool {
 			if err != nil {
 				return false
 			}
-			w.out, w.taken, v = append(w.out, text...), w.cursor.Offset(), changed
+			w.write(text...)
+			w.taken, v = w.cursor.Offset(), changed
 		}
 	}
 	return w.holds(v, c)
 }
 
-// kindOf returns the type of a value that is neither a list nor an object; of a number with a fraction or an exponent it does not
-// tell whether it is whole.
-func kindOf(next byte, raw []byte) kind {
+// kindOf returns the type of a value that begins so; of a number it does not tell whether it is whole.
+func kindOf(next byte) kind {
 	switch next {
 	case '"':
 		return textKind
+	case '{':
+		return objectKind
+	case '[':
+		return listKind
 	case 't', 'f':
 		return boolKind
 	case 'n':
 		return nullKind
+	default:
+		return numberKind
 	}
-	for _, b := range raw {
-		if b == '.' || b|0x20 == 'e' {
-			return numberKind
-		}
-	}
-	return numberKind | integerKind
 }
 
 func (w *rewriter) list(c *check) bool {
@@ -247,18 +255,9 @@ const maxFlags = 64
 func (w *rewriter) object(c *check) bool {
 	n, missing := 0, uint64(1)<<len(c.required)-1
 	for w.cursor.Open('{'); w.cursor.Member(); n++ {
-		name := w.cursor.Name()
-		if missing != 0 {
-			missing &^= c.flags[string(name)]
-		}
-		sub, known := c.properties[string(name)]
-		if !known {
-			if c.closed {
-				return false
-			}
-			sub = c.additional
-		}
-		if !w.value(sub) {
+		m := w.member(c)
+		missing &^= m.required
+		if m.refused || !w.value(m.check) {
 			return false
 		}
 	}
@@ -266,3 +265,36 @@ func (w *rewriter) object(c *check) bool {
 }
 
 func inBounds(n, least, most int) bool { return n >= least && (most < 0 || n <= most) }
+
+// A seenMember is what an object's check says of a member.
+type seenMember struct {
+	of       *check
+	check    *check
+	required uint64 // its bit
+	refused  bool
+}
+
+// maxSeen bounds the members that are remembered while an answer is read.
+const maxSeen = 256
+
+// member returns what the check of the object says of the member that is read. It is found by the mark of the name, where objects
+// have the same members again.
+func (w *rewriter) member(c *check) *seenMember {
+	mark := w.cursor.Mark()
+	if *mark > 0 && w.seen[*mark-1].of == c {
+		return &w.seen[*mark-1]
+	}
+	name := w.cursor.Name()
+	m := seenMember{of: c, required: c.flags[string(name)]}
+	var known bool
+	if m.check, known = c.properties[string(name)]; !known {
+		m.check, m.refused = c.additional, c.closed
+	}
+	if len(w.seen) == maxSeen {
+		w.other = m
+		return &w.other
+	}
+	w.seen = append(w.seen, m)
+	*mark = uint32(len(w.seen))
+	return &w.seen[*mark-1]
+}

@@ -118,25 +118,81 @@ func FuzzRewriteAgreesWithFit(f *testing.F) {
 	})
 }
 
-func BenchmarkRewrite(b *testing.B) {
-	i := strict(b, one(`"output_parameters": [{"name": "products", "type": "array", "required": true, "items": {"type": "object"}}, `+
-		`{"name": "total_results", "type": "integer"}]`)).Intents()[0]
-	for _, n := range []int{5, 170, 8700} {
-		var list []string
-		for k := range n {
-			list = append(list, fmt.Sprintf(`{"id":"p-%d","name":"Product number %d","price":12.5,"tags":["red","large"],"in_stock":true}`, k, k))
+// An output that stands in the answer as it is, is that part of it; any other leaves the answer alone.
+func TestRewriteCopiesNothingThatStays(t *testing.T) {
+	i := strict(t, one(`"output_parameters": [{"name": "a", "type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}, `+
+		`"required": ["n"]}}, {"name": "b", "type": "string"}]`)).Intents()[0]
+	for answer, stays := range map[string]bool{
+		` {"a":[ {"n":1}, {"n":2} ],"b":"x"} `: true, `{"b":"x","a":[]}`: true, `{}`: true, ` {"a":[{"n":1},{"n":2}],"b":"x"}`: true,
+		`{"a":[],"c":1}`: false, `{"c":1,"a":[]}`: false, `{"a":[{"n":"1"}]}`: false, `{"a" :[]}`: false, `{"a":[],"b":"x" }`: false, `{"b":1}`: false,
+		`{"\u0061":[]}`: false, `{"a":[{"n":1},{"n":"2"},{"n":3}],"b":"x"}`: false,
+	} {
+		data := []byte(answer)
+		rewriteAgrees(t, i, data)
+		got, _, ok := i.Rewrite(nil, data)
+		part := ok && &got[0] == &data[len(data)-len(strings.TrimLeft(answer, " "))]
+		if !ok || part != stays || string(data) != answer || cap(got) != len(got) && part {
+			t.Errorf("%s: %s, %t; a part of it: %t, want %t", answer, got, ok, part, stays)
 		}
-		answer := fmt.Appendf(nil, `{"products":[%s],"total_results":%d}`, strings.Join(list, ","), n)
-		b.Run(fmt.Sprint(len(answer)), func(b *testing.B) {
-			b.SetBytes(int64(len(answer)))
-			b.ReportAllocs()
-			var out []byte
-			for b.Loop() {
-				var ok bool
-				if out, _, ok = i.Rewrite(out[:0], answer); !ok {
-					b.Fatal("not written")
-				}
+	}
+	data := []byte(`{"a":[` + strings.Repeat(`{"n":1,"m":"x"},`, 10_000) + `{"n":2}],"b":"x"}`)
+	if n := testing.AllocsPerRun(100, func() { i.Rewrite(nil, data) }); n > 1 {
+		t.Errorf("%g allocations for an answer that stays", n)
+	}
+}
+
+// What is remembered of a member's name is asked of the same schema only, and of the same names in the same order.
+func TestRewriteKnowsMembersApart(t *testing.T) {
+	i := strict(t, one(`"output_parameters": [
+		{"name": "a", "type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}, "m": {"type": "string"}}, "required": ["n"]}},
+		{"name": "b", "type": "array", "items": {"type": "object", "properties": {"n": {"type": "string"}}, "required": ["m"], "additionalProperties": false}},
+		{"name": "c", "type": "array"}]`)).Intents()[0]
+	for answer, fits := range map[string]bool{
+		`{"a":[{"n":1,"m":"x"},{"n":1,"m":"x"}],"c":[{"n":[]}]}`:         true,
+		`{"a":[{"n":1,"m":"x"},{"n":1,"m":[]}]}`:                         false,
+		`{"a":[{"n":1,"m":"x"},{"m":"x","n":1},{"n":1}]}`:                true,
+		`{"a":[{"n":1,"m":"x"},{"m":"x","o":1}]}`:                        false,
+		`{"a":[{"n":1,"m":"x"},{"n":"y"}]}`:                              false,
+		`{"a":[{"n":1},{"n":2}],"b":[{"n":"x"}]}`:                        false,
+		`{"a":[{"n":1,"m":"x"}],"b":[{"n":"x","m":1}]}`:                  false,
+		`{"c":[{"n":1}],"a":[{"n":1}],"c2":[{"m":1}],"b":[]}`:            true,
+		`{"c":[{"n":1}],"a":[{"n":[]}]}`:                                 false,
+		`{"a":[{"o":1,"n":1},{"o":[],"n":2},{"o":[],"n":2,"m":null}]}`:   false,
+		`{"a":[{"o":1,"n":1},{"o":[],"n":2},{"o":{},"n":2,"m":"null"}]}`: true,
+	} {
+		rewriteAgrees(t, i, []byte(answer))
+		if got, _, ok := i.Rewrite(nil, []byte(answer)); ok != fits {
+			t.Errorf("%s: %s, %t", answer, got, ok)
+		}
+	}
+}
+
+func BenchmarkRewrite(b *testing.B) {
+	for name, outputs := range map[string]string{
+		"types": `{"type": "object"}`,
+		"members": `{"type": "object", "required": ["id", "name", "price"], "properties": {"id": {"type": "string"}, "name": {"type": "string"}, ` +
+			`"price": {"type": "number"}, "currency": {"type": "string"}, "category": {"type": "string"}, "stock": {"type": "integer"}}}`,
+	} {
+		i := strict(b, one(`"output_parameters": [{"name": "products", "type": "array", "required": true, "items": `+outputs+`}, `+
+			`{"name": "total_results", "type": "integer"}]`)).Intents()[0]
+		for size, n := range map[string]int{"519B": 4, "20kB": 170, "1MB": 8700} {
+			list := make([]string, n)
+			for k := range list {
+				list[k] = fmt.Sprintf(`{"id":"p-%d","name":"%s inch office laptop","price":1149.00,"currency":"EUR","category":"electronics","stock":%d}`,
+					1001+k%4, []string{"Fourteen", "Sixteen", "Thirteen", "Twelve"}[k%4], k%40)
 			}
-		})
+			for more, end := range map[string]string{"": "", "/dropped": `,"more":null`} {
+				answer := fmt.Appendf(nil, `{"products":[%s],"total_results":%d%s}`, strings.Join(list, ","), n, end)
+				b.Run(name+"/"+size+more, func(b *testing.B) {
+					b.SetBytes(int64(len(answer)))
+					b.ReportAllocs()
+					for b.Loop() {
+						if _, _, ok := i.Rewrite(nil, answer); !ok {
+							b.Fatal("not written")
+						}
+					}
+				})
+			}
+		}
 	}
 }

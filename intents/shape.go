@@ -122,6 +122,51 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 	return f, nil
 }
 
+// A place is where outputs are found in an answer: an output, or members on the way to some.
+type place struct {
+	output  *Parameter
+	name    []byte // of the output, as JSON, with a colon
+	members map[string]*place
+}
+
+// places returns where the outputs are found; nil where two of them share values, or one is inside a list.
+func placesOf(outputs []Parameter) *place {
+	root := &place{}
+	for n := range outputs {
+		p := &outputs[n]
+		from := pointer(p.Name)
+		if p.HasFrom {
+			from = p.From
+		}
+		at := root
+		for token := range strictjson.Tokens(from) {
+			if at.output != nil || isIndex(token) {
+				return nil
+			}
+			next := at.members[token]
+			if next == nil {
+				next = &place{}
+				if at.members == nil {
+					at.members = map[string]*place{}
+				}
+				at.members[token] = next
+			}
+			at = next
+		}
+		if at.output != nil || at.members != nil {
+			return nil
+		}
+		name, err := json.Marshal(p.Name)
+		if err != nil {
+			return nil
+		}
+		at.output, at.name = p, append(name, ':')
+	}
+	return root
+}
+
+func isIndex(token string) bool { return digits(token) == len(token) && token != "" }
+
 // declaredMembers are those of an answer that outputs are found at or inside; nil where one is the whole answer.
 func declaredMembers(outputs []Parameter) map[string]bool {
 	declared := make(map[string]bool, len(outputs))
