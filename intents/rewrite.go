@@ -203,7 +203,7 @@ func (w *rewriter) scalar(c *check, next byte) bool {
 	if raw == nil {
 		return false
 	}
-	if c.bare && c.kinds&integerKind != 0 && kindOf(next) == numberKind && !bytes.ContainsAny(raw, ".eE") {
+	if c.bare && c.kinds&integerKind != 0 && kindOf(next) == numberKind && !hasFraction(raw) {
 		return true
 	}
 	v := strictjson.Scalar(raw)

@@ -101,3 +101,13 @@ func digits(s string) int {
 	}
 	return n
 }
+
+// hasFraction reports whether a number is written with a fraction or an exponent.
+func hasFraction(number []byte) bool {
+	for _, b := range number {
+		if b == '.' || b|0x20 == 'e' {
+			return true
+		}
+	}
+	return false
+}

@@ -27,6 +27,7 @@ type Cursor struct {
 	frames [MaxDepth + 2]frame
 	names  [MaxDepth + 2]names // by depth
 	used   int                 // the deepest of them
+	name   *span               // of the member that was gone to
 	long   bool
 }
 
@@ -63,7 +64,7 @@ func Begin(data []byte) *Cursor {
 
 // End ends the use of the cursor. The bytes it returned stay: they are those of the document.
 func (c *Cursor) End() {
-	c.data = nil
+	c.data, c.name = nil, nil
 	kept := 0
 	for depth := range c.names[:c.used+1] {
 		l := &c.names[depth]
@@ -138,18 +139,25 @@ func (c *Cursor) Item() bool { return c.step(']') }
 // Member goes to the value of the next member of the object that is open, of which Name then returns the name. It returns
 // false after the last one, when the object is closed.
 func (c *Cursor) Member() bool {
-	if !c.step('}') {
+	data, f, i := c.data, &c.frames[c.depth], c.at
+	switch {
+	case f.object && f.begun && uint(i) < uint(len(data)) && data[i] == ',': // nearly always
+		i = space(data, i+1)
+	case c.step('}'):
+		i = c.at
+	default:
 		return false
 	}
-	data, f, i := c.data, &c.frames[c.depth], c.at
 	c.at = failed
 	if uint(i) >= uint(len(data)) || data[i] != '"' {
 		return false
 	}
-	end := c.level(c.depth).next(data, i+1, f.members)
+	l := c.level(c.depth)
+	end := l.next(data, i+1, f.members)
 	if end == failed {
 		return false
 	}
+	c.name = &l.spans[f.members]
 	f.members++
 	f.inside = end - i - 1 // without the quotes, and a slash
 	if f.path+f.inside > MaxPath+1 {
@@ -163,13 +171,11 @@ func (c *Cursor) Member() bool {
 }
 
 // Name returns the name of the member that Member went to.
-func (c *Cursor) Name() []byte { return c.name().content(c.data) }
+func (c *Cursor) Name() []byte { return c.name.content(c.data) }
 
 // Mark returns what the caller may remember of that name: 0 at first, and again what was set where the next object at this depth
 // has the same member in the same place, and those before it too. It holds until the next call.
-func (c *Cursor) Mark() *uint32 { return &c.name().mark }
-
-func (c *Cursor) name() *span { return &c.names[c.depth].spans[c.frames[c.depth].members-1] }
+func (c *Cursor) Mark() *uint32 { return &c.name.mark }
 
 // step reads what stands before the next value of the open list or object, or its end.
 func (c *Cursor) step(end byte) bool {
