@@ -1,8 +1,10 @@
 package odrl_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
 )
 
@@ -32,5 +34,32 @@ func TestLenientLoadTakesRulesWithoutParts(t *testing.T) {
 	doc := `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"urn:uuid:4","permission":[{"uid":"urn:uuid:5","@type":"Permission"}]}`
 	if p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Lenient: true}); p == nil {
 		t.Error(problems)
+	}
+}
+
+// What is no ODRL in JSON is named for what it is, with the way out, and not for the first of its words that is unknown.
+func TestOtherFormatsAreNamed(t *testing.T) {
+	const offer = `{"@context":{"ids":"https://w3id.org/idsa/core/"},"@type":"ids:ContractOffer","@id":"http://example.com/1",` +
+		`"ids:permission":[{"@type":"ids:Permission","ids:action":[{"@id":"idsc:USE"}]}],"ids:provider":{"@id":"http://p.example"}}`
+	for name, tt := range map[string]struct{ doc, says string }{
+		"turtle":           {"# a policy\n@prefix odrl: <http://www.w3.org/ns/odrl/2/> .", "this is Turtle"},
+		"turtle of SPARQL": {"PREFIX odrl: <http://www.w3.org/ns/odrl/2/>", "rdfpipe -i turtle -o json-ld"},
+		"triples":          {"<http://example.com/p> a <http://www.w3.org/ns/odrl/2/Set> .", "this is Turtle"},
+		"RDF/XML":          {`<?xml version="1.0"?><rdf:RDF/>`, "rdfpipe -i xml -o json-ld"},
+		"a contract offer": {offer, "a ContractOffer of the information model"},
+		"a contract by its IRI": {
+			`[{"@type":["https://w3id.org/idsa/core/ContractAgreement"],"https://w3id.org/idsa/core/permission":[]}]`,
+			"a ContractAgreement of the information model",
+		},
+	} {
+		for _, lenient := range []bool{false, true} {
+			_, loaded := odrl.Load(t.Context(), []byte(tt.doc), odrl.LoadOptions{Lenient: lenient})
+			validated := odrl.Validate(t.Context(), []byte(tt.doc), odrl.ValidateOptions{Lenient: lenient})
+			for _, problems := range []problem.List{loaded, validated} {
+				if len(problems) != 1 || !problems.Failed() || !strings.Contains(problems[0].Message, tt.says) {
+					t.Errorf("%s, lenient %t: %v; want one error: %s", name, lenient, problems, tt.says)
+				}
+			}
+		}
 	}
 }

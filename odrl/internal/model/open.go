@@ -23,11 +23,20 @@ func DecodeTree(doc []byte, found *Findings) any {
 		if e, ok := errors.AsType[*strictjson.Error](err); ok {
 			pointer, why = e.Pointer, e.Reason
 		}
+		if format := anotherFormat(doc); format != "" {
+			pointer, why = "", inAnotherFormat(format)
+		}
 		found.Errorf("json", pointer, "%s", why)
 		return nil
 	}
 	if tree == nil {
 		found.Errorf("json", "", "want a JSON object, not null")
+	}
+	if contract := contractOfIDS(tree); contract != "" {
+		found.Errorf("ids", "", "this is a %s of the information model of International Data Spaces (IDS), which is not read: write it "+
+			"as a policy of ODRL (%s); of IDS the codes are known, such as idsc:USE, with the vocabulary ids",
+			contract, "@context http://www.w3.org/ns/odrl.jsonld, uid, permission with target and action")
+		return nil
 	}
 	return tree
 }
