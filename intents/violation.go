@@ -58,7 +58,11 @@ func violated(keyword string, limit any, at string) Violation {
 		v.Reason, v.Message = b.reason, b.message
 		if strings.Contains(b.message, "%v") {
 			v.Limit = limit
-			v.Message = fmt.Sprintf(b.message, limitText(v.Limit))
+			text := limitText(v.Limit)
+			v.Message = fmt.Sprintf(b.message, text)
+			if text == "1" { // 1 character
+				v.Message = strings.TrimSuffix(v.Message, "s")
+			}
 		}
 	}
 	return v

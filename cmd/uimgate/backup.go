@@ -15,7 +15,8 @@ import (
 
 // A stateCopy is what backup and restore print.
 type stateCopy struct {
-	File       string    `json:"file"`
+	Engine     string    `json:"engine"`         // sqlite or postgres
+	File       string    `json:"file,omitempty"` // of sqlite
 	Bytes      int64     `json:"bytes,omitempty"`
 	Schema     int64     `json:"schema_version"`
 	Agents     int64     `json:"agents"`
@@ -29,14 +30,20 @@ type stateCopy struct {
 
 func stateCopyOf(c daemon.Copy) stateCopy {
 	return stateCopy{
-		File: c.File, Bytes: c.Bytes, Schema: c.Schema, Agents: c.Agents, Agreements: c.Agreements, Executions: c.Executions,
+		Engine: string(c.Engine), File: c.File, Bytes: c.Bytes, Schema: c.Schema, Agents: c.Agents, Agreements: c.Agreements, Executions: c.Executions,
 		Unresolved: c.Unresolved, Entries: c.Entries, Latest: c.Latest, SetAside: c.SetAside,
 	}
 }
 
 var stateCopyColumns = []column[stateCopy]{
+	textColumn("engine", func(c stateCopy) string { return c.Engine }),
 	textColumn("file", func(c stateCopy) string { return c.File }),
-	countColumn("bytes", func(c stateCopy) int64 { return c.Bytes }).forPeople(func(c stateCopy) string { return humanBytes(c.Bytes) }),
+	countColumn("bytes", func(c stateCopy) int64 { return c.Bytes }).forPeople(func(c stateCopy) string {
+		if c.File == "" {
+			return ""
+		}
+		return humanBytes(c.Bytes)
+	}),
 	countColumn("schema_version", func(c stateCopy) int64 { return c.Schema }),
 	countColumn("agents", func(c stateCopy) int64 { return c.Agents }),
 	countColumn("agreements", func(c stateCopy) int64 { return c.Agreements }),

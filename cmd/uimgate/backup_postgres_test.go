@@ -36,6 +36,10 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 		strings.Contains(s.out, "postgres://") {
 		t.Fatalf("%+v, %v", s, err)
 	}
+	if s := command(t, "", "verify-ledger", "-c", g.config()); s.code != exitDone || !strings.Contains(s.out, "postgres") ||
+		strings.Contains(s.out, "file") || strings.Contains(s.out, "bytes") {
+		t.Errorf("what is not true of PostgreSQL: %+v", s)
+	}
 	g.start()
 	if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"UNAUTHORIZED"`) {
 		t.Errorf("a PAT from before: %s", got)

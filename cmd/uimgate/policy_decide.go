@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/problem"
+
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/odrl"
@@ -219,6 +221,6 @@ func printReport(w io.Writer, t cases.Report) error {
 			fmt.Fprintf(w, "    because %s\n", sanitize(c.Why))
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s: %d of %d case(s) passed\n", t.File, t.Passed, t.Passed+t.Failed)
+	_, err := fmt.Fprintf(w, "%s: %d of %s passed\n", t.File, t.Passed, problem.Counted(t.Passed+t.Failed, "case"))
 	return err
 }

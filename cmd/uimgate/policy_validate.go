@@ -91,7 +91,7 @@ func printValidation(w io.Writer, src source, v validation) {
 			warnings++
 		}
 	}
-	fmt.Fprintf(w, "%s: %s: %d error(s), %d warning(s)\n", src.name, verdict, errors, warnings)
+	fmt.Fprintf(w, "%s: %s: %s, %s\n", src.name, verdict, problem.Counted(errors, "error"), problem.Counted(warnings, "warning"))
 }
 
 func validateBatch(c *cobra.Command, args []string, check func(context.Context, []byte) validation) error {

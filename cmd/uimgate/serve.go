@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/problem"
+
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -158,7 +160,7 @@ file:line: message. It opens no port and touches no state.`,
 			if problems.Failed() || (strict && len(problems) > 0) {
 				return errSilent
 			}
-			fmt.Fprintf(c.ErrOrStderr(), "%s: good: %d service(s)\n", path, services)
+			fmt.Fprintf(c.ErrOrStderr(), "%s: good: %s\n", path, problem.Counted(services, "service"))
 			return nil
 		},
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/internal/problem"
+
 	"github.com/uimgate/uimgate/intents/openapi/media"
 )
 
@@ -180,7 +182,11 @@ func (w *work) refusals() {
 	}
 	for _, name := range []string{"ok", "success"} {
 		if n := count[name]; n >= least && 2*n >= len(w.out.Intents) {
-			w.out.ErrorWhen = "{pointer: /" + name + ", equals: false} # " + counted(n) + " answer with it"
+			answer := " answer with it"
+			if n == 1 {
+				answer = " answers with it"
+			}
+			w.out.ErrorWhen = "{pointer: /" + name + ", equals: false} # " + problem.Counted(n, "operation") + answer
 			return
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/problem"
 )
 
 // A Group is all findings that say the same, but for the names in quotation marks.
@@ -90,12 +92,5 @@ func (g *Group) Line(most int) string {
 	if len(items) > most {
 		shown = append(shown, fmt.Sprintf("and %d more", len(items)-most))
 	}
-	return fmt.Sprintf("%s: %s: %s", g.Message, counted(len(items)), strings.Join(shown, ", "))
-}
-
-func counted(operations int) string {
-	if operations == 1 {
-		return "1 operation"
-	}
-	return fmt.Sprintf("%d operations", operations)
+	return fmt.Sprintf("%s: %s: %s", g.Message, problem.Counted(len(items), "operation"), strings.Join(shown, ", "))
 }

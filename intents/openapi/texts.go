@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/internal/problem"
+
 	"github.com/uimgate/uimgate/internal/money"
 )
 
@@ -102,8 +104,8 @@ func (i *Import) readme() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(orElse(i.Title, i.Namespace)))
 	fmt.Fprintf(&b, "Made by `uimgate init` from an OpenAPI document. "+
-		"%d operations are offered as intents, %d are hidden, %d cannot be offered.\n\n",
-		len(i.Intents), i.Hidden, len(i.Unmapped))
+		"Offered as intents: %s. Hidden: %d. Impossible to offer: %d.\n\n",
+		problem.Counted(len(i.Intents), "operation"), i.Hidden, len(i.Unmapped))
 	b.WriteString("| file | |\n| --- | --- |\n| `agents.json` | what is offered: one intent for each operation |\n" +
 		"| `openapi.curation.yaml` | which operations are offered, under which names, texts and prices: " +
 		"edit it and run `uimgate init` again |\n" +
@@ -180,7 +182,7 @@ func findings(b *strings.Builder, heading string, all []Finding) {
 			continue
 		}
 		items := g.Items()
-		fmt.Fprintf(b, "- %s: %s\n", markdown(g.Message), counted(len(items)))
+		fmt.Fprintf(b, "- %s: %s\n", markdown(g.Message), problem.Counted(len(items), "operation"))
 		listed += len(g.Findings)
 		for n, f := range items {
 			if n == maxItems {

@@ -36,8 +36,9 @@ type Progress struct {
 type Copy struct {
 	sqlstore.Contents
 
-	File     string // PostgreSQL where the state is not in a file
-	Bytes    int64
+	Engine   config.Engine
+	File     string // empty where the state is in PostgreSQL
+	Bytes    int64  // of File
 	SetAside string // the file of the state before, where a restore replaced one
 }
 
@@ -45,7 +46,10 @@ type Copy struct {
 const progressEvery = 5 * time.Second
 
 func copyOf(file string, c sqlstore.Contents) Copy {
-	out := Copy{Contents: c, File: file}
+	out := Copy{Contents: c, Engine: config.Postgres, File: file}
+	if file != "" {
+		out.Engine = config.SQLite
+	}
 	if info, err := os.Stat(file); err == nil {
 		out.Bytes = info.Size()
 	}
@@ -95,7 +99,7 @@ func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 
 // VerifyLedger checks that the accounts are the sums over the ledger: store.ErrUnbalanced. A gateway may run meanwhile.
 func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
-	place, file := k.Config.Store.URL.Reveal(), "PostgreSQL" // the URL may hold a password
+	place, file := k.Config.Store.URL.Reveal(), ""
 	if k.Config.Store.Engine == config.SQLite {
 		place = config.StatePath(k.Config.Data)
 		file = place

@@ -60,7 +60,7 @@ func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
 		return Copy{}, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	file := "PostgreSQL" // its URL may hold a password
+	file := ""
 	if k.Config.Store.Engine == config.SQLite {
 		file = dir.StatePath()
 		if _, err := os.Stat(file); err != nil {
