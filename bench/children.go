@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ import (
 const (
 	roleVariable     = "UIMGATE_BENCH_ROLE"
 	upstreamVariable = "UIMGATE_BENCH_UPSTREAM"
-	profileVariable  = "UIMGATE_BENCH_PROFILE" // file for a CPU profile of the gateway process
+	profileVariable  = "UIMGATE_BENCH_PROFILE" // file for profiles of the gateway process
 	storeVariable    = "UIMGATE_BENCH_STORE"   // sqlite or a postgres:// URL
 	priceVariable    = "UIMGATE_BENCH_PRICE"   // of a call, such as 0.01; empty: free
 	roleUpstream     = "upstream"
@@ -47,8 +48,9 @@ type addresses struct {
 }
 
 type usage struct {
-	CPU time.Duration
-	RSS int64
+	CPU    time.Duration
+	RSS    int64
+	Allocs uint64 // objects allocated since the process started
 }
 
 type child struct {
@@ -221,6 +223,7 @@ func runGateway(ctx context.Context) error {
 	return errors.Join(err, <-served)
 }
 
+// profile writes two profiles until stop is called: of the processor at path, and of what is allocated at path.allocs.
 func profile(path string) (stop func(), err error) {
 	if path == "" {
 		return func() {}, nil
@@ -229,7 +232,16 @@ func profile(path string) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() { pprof.StopCPUProfile(); _ = f.Close() }, pprof.StartCPUProfile(f)
+	allocs, err := os.Create(path + ".allocs")
+	if err != nil {
+		return nil, err
+	}
+	runtime.MemProfileRate = 4 << 10
+	return func() {
+		pprof.StopCPUProfile()
+		_ = pprof.Lookup("allocs").WriteTo(allocs, 0)
+		_, _ = f.Close(), allocs.Close()
+	}, pprof.StartCPUProfile(f)
 }
 
 func currentUsage() usage {
@@ -241,7 +253,9 @@ func currentUsage() usage {
 	if runtime.GOOS == "linux" { // kilobytes there, bytes on macOS
 		rss *= 1024
 	}
-	return usage{CPU: time.Duration(r.Utime.Nano() + r.Stime.Nano()), RSS: rss}
+	objects := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}}
+	metrics.Read(objects)
+	return usage{CPU: time.Duration(r.Utime.Nano() + r.Stime.Nano()), RSS: rss, Allocs: objects[0].Value.Uint64()}
 }
 
 func listen(ctx context.Context) (net.Listener, string, error) {

@@ -10,16 +10,20 @@
 //
 //	go run ./bench -rounds 5 -calls 20000
 //	go run ./bench -only paid
+//	go run ./bench -only path -sizes 0.5kB -connections 16
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -45,7 +49,11 @@ func main() {
 }
 
 // A plan holds the arguments of the command line.
-type plan struct{ rounds, calls, agents int }
+type plan struct {
+	rounds, calls, agents int
+	connections           []int
+	sizes                 []size
+}
 
 // sections are the measurements, in order.
 var sections = []struct {
@@ -62,7 +70,10 @@ func run(ctx context.Context) error {
 	flag.IntVar(&p.rounds, "rounds", 5, "rounds of each; the best counts")
 	flag.IntVar(&p.calls, "calls", 20_000, "calls a round")
 	flag.IntVar(&p.agents, "agents", 16, "agents, each with a PAT of its own")
+	flag.Func("connections", "at a time, separated by commas (default 1,16,64)", p.setConnections)
+	flag.Func("sizes", "of answers, separated by commas (default 0.5kB,20kB,1MB)", p.setSizes)
 	only := flag.String("only", "", "one of path, paid, grants; empty: all of them")
+	p.connections, p.sizes = []int{1, 16, 64}, sizes
 	flag.Parse()
 	fmt.Fprintf(os.Stderr, "%s, %d processors: %d rounds of %d calls\n", runtime.Version(), runtime.NumCPU(), p.rounds, p.calls)
 	ran := 0
@@ -77,6 +88,30 @@ func run(ctx context.Context) error {
 	}
 	if ran == 0 {
 		return fmt.Errorf("-only %s: there is no such section", *only)
+	}
+	return nil
+}
+
+func (p *plan) setConnections(list string) error {
+	p.connections = nil
+	for text := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return errors.New("want numbers above 0")
+		}
+		p.connections = append(p.connections, n)
+	}
+	return nil
+}
+
+func (p *plan) setSizes(list string) error {
+	p.sizes = nil
+	for name := range strings.SplitSeq(list, ",") {
+		i := slices.IndexFunc(sizes, func(s size) bool { return s.name == name })
+		if i < 0 {
+			return errors.New("want some of 0.5kB, 20kB, 1MB")
+		}
+		p.sizes = append(p.sizes, sizes[i])
 	}
 	return nil
 }
@@ -97,9 +132,9 @@ type target struct {
 
 // figures are the best values of all rounds: noise only makes values worse.
 type figures struct {
-	rate, cpu float64
-	p50, p99  time.Duration
-	rss       int64
+	rate, cpu, allocs float64 // calls a second; CPU seconds and allocations for each call, the former times 1,000
+	p50, p99          time.Duration
+	rss               int64
 }
 
 // compare runs the targets in turn, round after round, so that both have the same noise.
@@ -127,9 +162,10 @@ func compare(ctx context.Context, targets []target, tokens []string, connections
 				return nil, err
 			}
 			slices.Sort(times)
+			n := float64(len(times))
 			m := figures{
-				rate: float64(len(times)) / took.Seconds(), p50: times[len(times)/2], p99: times[len(times)*99/100],
-				cpu: (after.CPU - before.CPU).Seconds() * 1000 / float64(len(times)), rss: after.RSS,
+				rate: n / took.Seconds(), p50: times[len(times)/2], p99: times[len(times)*99/100], rss: after.RSS,
+				cpu: (after.CPU - before.CPU).Seconds() * 1000 / n, allocs: float64(after.Allocs-before.Allocs) / n,
 			}
 			best[i] = better(best[i], m)
 		}
@@ -141,5 +177,8 @@ func better(a, b figures) figures {
 	if a.rate == 0 {
 		return b
 	}
-	return figures{max(a.rate, b.rate), min(a.cpu, b.cpu), min(a.p50, b.p50), min(a.p99, b.p99), max(a.rss, b.rss)}
+	return figures{
+		rate: max(a.rate, b.rate), cpu: min(a.cpu, b.cpu), allocs: min(a.allocs, b.allocs),
+		p50: min(a.p50, b.p50), p99: min(a.p99, b.p99), rss: max(a.rss, b.rss),
+	}
 }

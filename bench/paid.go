@@ -51,7 +51,7 @@ func paidOn(ctx context.Context, p plan, upstream, store string, report func(con
 	}
 	defer gate.stop()
 	paid := []target{{"paid", gate.addresses.Gateway + "/api/intents/execute", callOf("declared", sizes[0].products), gate, false}}
-	for _, connections := range []int{1, 16, 64} {
+	for _, connections := range p.connections {
 		// Fewer calls where no other call shares a flush of the disk.
 		calls := max(100, min(p.calls/10, p.calls*connections/160))
 		best, err := compare(ctx, paid, tokens, connections, p.rounds, calls)

@@ -34,8 +34,8 @@ import (
 // 401, with a new access token; for every method when no byte was written. After an attempt of which a byte was
 // written the next needs another Grant; where there is none, it is not made.
 func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
-	bounded, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
-	defer cancel()
+	bounded := newTerm(ctx, u.cfg.Timeout)
+	defer bounded.end()
 	header, err := u.header(bounded, p, id, g.ExecutionID())
 	if err != nil {
 		return Answer{}, store.NotSent, err
@@ -69,7 +69,7 @@ type result struct {
 	refused bool // for its access token
 }
 
-func (u *Upstream) attempts(ctx context.Context, p *Prepared, header http.Header, g grant.Grant) result {
+func (u *Upstream) attempts(ctx *term, p *Prepared, header pool.Fields, g grant.Grant) result {
 	last := u.attempt(ctx, p, header, g)
 	known := last
 	renewed := false
@@ -125,11 +125,11 @@ func (u *Upstream) wait(ctx context.Context, n int) bool {
 }
 
 // attempt makes one request and reads its answer.
-func (u *Upstream) attempt(ctx context.Context, p *Prepared, header http.Header, g grant.Grant) result {
+func (u *Upstream) attempt(ctx *term, p *Prepared, header pool.Fields, g grant.Grant) result {
 	if err := g.Alive(); err != nil {
 		return withoutGrant(err)
 	}
-	conn, err := u.conns.Take(ctx)
+	conn, err := u.conns.Take(ctx.Context, ctx.until)
 	if err != nil {
 		return result{outcome: store.NotSent, err: failure(ErrUnreachable, err), again: true}
 	}

@@ -24,11 +24,11 @@ const (
 )
 
 // acceptHeader is what is sent as Accept.
-func acceptHeader(accept []string) []string {
+func acceptHeader(accept []string) string {
 	if len(accept) == 0 {
-		return acceptJSON
+		return applicationJSON
 	}
-	return []string{strings.Join(accept, ", ")}
+	return strings.Join(accept, ", ")
 }
 
 // isContent reports whether a 2xx answer is passed on as content: where the endpoint's Accept says so of more than JSON, and the answer

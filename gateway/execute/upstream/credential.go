@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/textproto"
 	"net/url"
 	"strings"
@@ -64,7 +63,6 @@ const authorization = "Authorization"
 
 // setCredentials checks the credentials and makes their headers. The error names no value.
 func (u *Upstream) setCredentials() error {
-	u.auth = http.Header{}
 	key := textproto.CanonicalMIMEHeaderKey(u.cfg.IdempotencyHeader)
 	if key != "" && !usable(key) {
 		return fmt.Errorf("upstream idempotency_header: %q cannot be used", key)
@@ -76,11 +74,12 @@ func (u *Upstream) setCredentials() error {
 			return fmt.Errorf("upstream auth.header: the name %q cannot be used", a.Name)
 		case a.Value == "" || !isHeaderValue(a.Value):
 			return errors.New("upstream auth.header: the value is empty or holds control characters")
-		case u.auth[name] != nil:
+		case u.auth.Get(name) != "":
 			return fmt.Errorf("upstream auth: two values for the header %q", name)
 		}
 		_, token, _ := strings.Cut(a.Value, " ")
-		u.auth[name], u.secrets = []string{a.Value}, append(u.secrets, a.Value, token)
+		u.auth.Set(name, a.Value)
+		u.secrets = append(u.secrets, a.Value, token)
 	}
 	return u.setAuthorization(key)
 }
@@ -93,7 +92,7 @@ func (u *Upstream) setAuthorization(key string) error {
 	switch {
 	case key == authorization:
 		return errors.New("upstream idempotency_header: Authorization carries the credential")
-	case u.auth[authorization] != nil, b != Basic{} && o.TokenURL != nil:
+	case u.auth.Get(authorization) != "", b != Basic{} && o.TokenURL != nil:
 		return errors.New("upstream auth: two values for the header Authorization")
 	case o.TokenURL != nil && (o.ClientID == "" || o.ClientSecret == "" || o.TokenURL.Hostname() == ""):
 		return errors.New("upstream auth.oauth2: the host of its token_url, its client_id or its client_secret is missing")
@@ -104,12 +103,12 @@ func (u *Upstream) setAuthorization(key string) error {
 		return errors.New("upstream auth.basic: the user is empty or holds a colon, or there are control characters")
 	}
 	encoded := base64.StdEncoding.EncodeToString([]byte(b.User + ":" + b.Password))
-	u.auth[authorization], u.secrets = []string{"Basic " + encoded}, append(u.secrets, encoded, b.Password)
+	u.auth.Set(authorization, "Basic "+encoded)
+	u.secrets = append(u.secrets, encoded, b.Password)
 	return nil
 }
 
 // isCredential reports whether a header carries a credential.
 func (u *Upstream) isCredential(name string) bool {
-	name = textproto.CanonicalMIMEHeaderKey(name)
-	return u.auth[name] != nil || u.tokens != nil && name == authorization
+	return u.auth.Get(name) != "" || u.tokens != nil && strings.EqualFold(name, authorization)
 }

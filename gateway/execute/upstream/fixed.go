@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -122,7 +121,6 @@ var fixable = map[string]bool{"accept": true, "user-agent": true}
 
 func (r *Route) setFixedHeader(header map[string]string) error {
 	for name, value := range header {
-		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		switch {
 		case !usable(name) && !fixable[strings.ToLower(name)], strings.EqualFold(name, r.upstream.cfg.IdempotencyHeader):
 			return fmt.Errorf("%w: the header %q cannot be fixed: it is the gateway's own", ErrEndpoint, name)
@@ -131,10 +129,7 @@ func (r *Route) setFixedHeader(header map[string]string) error {
 		case value == "" || !isHeaderValue(value):
 			return fmt.Errorf("%w: the fixed value of the header %q is empty or holds control characters", ErrEndpoint, name)
 		}
-		if r.fixedHeader == nil {
-			r.fixedHeader = http.Header{}
-		}
-		r.fixedHeader[canonical] = []string{value}
+		r.fixedHeader.Set(textproto.CanonicalMIMEHeaderKey(name), value)
 	}
 	return nil
 }

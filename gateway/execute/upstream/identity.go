@@ -3,11 +3,10 @@ package upstream
 import (
 	"context"
 	"fmt"
-	"maps"
-	"net/http"
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/execute/internal/trace"
+	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
 // An Identity is on whose behalf a call is made. It is sent to the service, but for Principal and empty members.
@@ -22,19 +21,18 @@ type Identity struct {
 }
 
 // header builds all headers of a request; nothing of the agent's own is among them. Errors: ErrIdentity, that of an access token.
-func (u *Upstream) header(ctx context.Context, p *Prepared, id Identity, executionID string) (http.Header, error) {
-	h := make(http.Header, 12)
-	h["Accept"] = p.route.acceptSent
-	h["Accept-Encoding"] = identity
-	h["User-Agent"] = userAgent
+func (u *Upstream) header(ctx context.Context, p *Prepared, id Identity, executionID string) (pool.Fields, error) {
+	h := make(pool.Fields, 0, ownFields+len(p.route.fixedHeader)+len(u.auth))
+	h = append(h, pool.Field{Name: "Accept", Value: p.route.acceptSent}, pool.Field{Name: "Accept-Encoding", Value: "identity"},
+		pool.Field{Name: "User-Agent", Value: "uimgate"})
 	switch {
 	case !p.route.hasBody:
 	case p.contentType != "":
-		h["Content-Type"] = []string{p.contentType}
+		h.Set(contentType, p.contentType)
 	case p.route.body == formBody:
-		h["Content-Type"] = formType
+		h.Set(contentType, "application/x-www-form-urlencoded")
 	default:
-		h["Content-Type"] = p.route.jsonType
+		h.Set(contentType, p.route.jsonType)
 	}
 	told := [...]struct{ name, value string }{
 		{"UIM-Agent-Id", id.AgentID},
@@ -45,40 +43,38 @@ func (u *Upstream) header(ctx context.Context, p *Prepared, id Identity, executi
 		{"UIM-Execution-Id", executionID}, // of the Grant
 		{u.cfg.IdempotencyHeader, executionID},
 	}
-	values := make([]string, len(told)+1) // one allocation for all
-	for i, t := range told {
+	for _, t := range told {
 		if t.name == "" || t.value == "" {
 			continue
 		}
 		if !isHeaderValue(t.value) {
 			return nil, fmt.Errorf("%w: %s", ErrIdentity, t.name)
 		}
-		values[i] = t.value
-		h[t.name] = values[i : i+1 : i+1]
+		h.Set(t.name, t.value)
 	}
 	if id.Traceparent.Valid() {
-		values[len(told)] = string(id.Traceparent)
-		h["Traceparent"] = values[len(told):]
+		h.Set("Traceparent", string(id.Traceparent))
 	}
-	maps.Copy(h, p.route.fixedHeader)
-	maps.Copy(h, u.auth)
+	for _, always := range [...]pool.Fields{p.route.fixedHeader, u.auth} {
+		for _, f := range always {
+			h.Set(f.Name, f.Value)
+		}
+	}
 	if u.tokens != nil {
 		token, err := u.tokens.get(ctx)
 		if err != nil {
 			return nil, err
 		}
-		h[authorization] = []string{bearer + token}
+		h.Set(authorization, bearer+token)
 	}
 	return h, nil
 }
 
-// Values that never change are shared; they are only read.
-var (
-	acceptJSON = []string{"application/json"}
-	identity   = []string{"identity"}
-	userAgent  = []string{"uimgate"}
-	jsonType   = []string{"application/json"}
-	formType   = []string{"application/x-www-form-urlencoded"}
+const (
+	contentType     = "Content-Type"
+	applicationJSON = "application/json"
+	// ownFields is how many fields there are at most beside those of the operator.
+	ownFields = 13
 )
 
 // isHeaderValue: RFC 9110 5.5.

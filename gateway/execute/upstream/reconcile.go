@@ -74,8 +74,8 @@ func (u *Upstream) CanBeAsked() bool { return u.question != nil }
 // where it did not, and store.Unresolved where the answer says neither. It changes nothing at the service. The error is
 // as that of Call; then nothing is known.
 func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, error) {
-	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
-	defer cancel()
+	bounded := newTerm(ctx, u.cfg.Timeout)
+	defer bounded.end()
 	parameters := strictjson.Object{}
 	if u.question.route.declared[askedID] {
 		parameters[askedID] = executionID
@@ -84,11 +84,11 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 	if len(wrong) > 0 {
 		return "", fmt.Errorf("the execution id %s", wrong[0].Message)
 	}
-	header, err := u.header(ctx, p, Identity{}, executionID)
+	header, err := u.header(bounded, p, Identity{}, executionID)
 	if err != nil {
 		return "", err
 	}
-	r := u.attempt(ctx, p, header, grant.New(executionID, grant.Terms{Alive: func() error { return nil }}))
+	r := u.attempt(bounded, p, header, grant.New(executionID, grant.Terms{Alive: func() error { return nil }}))
 	if r.outcome == store.NotSent || r.outcome == store.Unknown {
 		return "", r.err
 	}

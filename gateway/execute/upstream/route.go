@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
 // An Endpoint is how an intent is called, as agents.json has it.
@@ -44,18 +46,18 @@ type Route struct {
 	placed     map[string]bool // parameters with a placeholder
 	execute    bool            // the core body {"intent_uid","parameters"}
 	body       bodyKind
-	jsonType   []string // content type of jsonBody
+	jsonType   string // content type of jsonBody
 	parts      map[string]Part
 	content    string   // of bytesBody: the parameter that is the body
 	accept     []string // of Endpoint
-	acceptSent []string
+	acceptSent string   // Accept
 	hasBody    bool
 	safe       bool
 	repeatable bool
 	breaker    *breaker
 
 	fixed       Fixed
-	fixedHeader http.Header
+	fixedHeader pool.Fields
 	fixedQuery  string // escaped
 	fixedForm   string
 	fixedParts  []textPart
@@ -78,7 +80,7 @@ var (
 func (u *Upstream) Route(e Endpoint) (*Route, error) {
 	r := &Route{
 		upstream: u, intent: e.IntentUID, names: slices.Clone(e.Parameters),
-		jsonType: jsonType, errorWhen: e.ErrorWhen, declared: map[string]bool{}, placed: map[string]bool{},
+		jsonType: applicationJSON, errorWhen: e.ErrorWhen, declared: map[string]bool{}, placed: map[string]bool{},
 		parts: e.Parts, accept: e.Accept, acceptSent: acceptHeader(e.Accept),
 	}
 	for _, name := range e.Parameters {
@@ -173,7 +175,7 @@ func (r *Route) setMethod(e Endpoint) error {
 	var err error
 	r.body, err = bodyOf(e.ContentType)
 	if media, _, err := mime.ParseMediaType(e.ContentType); err == nil && isVendorJSON(media) {
-		r.jsonType = []string{media}
+		r.jsonType = media
 	}
 	return err
 }

@@ -5,8 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +14,8 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
 const (
@@ -143,7 +145,7 @@ func (t *tokens) fetch(ctx context.Context) (string, error) {
 
 // refused says that the service does not take the token of these headers. It is given up, unless it is new: then another
 // would be refused too.
-func (t *tokens) refused(header http.Header) {
+func (t *tokens) refused(header pool.Fields) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if header.Get(authorization) == bearer+t.held.text && !t.now().Before(t.asked.Add(tokenPause)) {
@@ -162,13 +164,13 @@ func (t *tokens) secrets() []string {
 }
 
 // renewed returns the headers with another token; false where there is none.
-func (u *Upstream) renewed(ctx context.Context, header http.Header) (http.Header, bool) {
+func (u *Upstream) renewed(ctx context.Context, header pool.Fields) (pool.Fields, bool) {
 	text, err := u.tokens.get(ctx)
 	if err != nil || header.Get(authorization) == bearer+text {
 		return nil, false
 	}
-	other := maps.Clone(header) // the old ones may still be read
-	other[authorization] = []string{bearer + text}
+	other := slices.Clone(header)
+	other.Set(authorization, bearer+text)
 	return other, true
 }
 

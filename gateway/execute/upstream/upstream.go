@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -103,7 +102,7 @@ type Upstream struct {
 	host     string
 	prefix   string // escaped path of URL without a final slash
 	hosts    map[string]bool
-	auth     http.Header // the credentials that never change
+	auth     pool.Fields // the credentials that never change
 	tokens   *tokens     // nil: no OAuth2
 	secrets  []string    // never to appear in a message
 	question *question   // nil: the service is not asked what became of a call

@@ -46,9 +46,13 @@ func newConn(p *Pool, conn, raw net.Conn) *Conn {
 // past is a deadline that is over.
 var past = time.Unix(1, 0)
 
-// watch has everything on the connection fail when ctx ends.
-func (c *Conn) watch(ctx context.Context) {
-	c.stop = context.AfterFunc(ctx, func() { _ = c.raw.SetDeadline(past) })
+// watch has everything on the connection fail at a time, or when ctx ends before.
+func (c *Conn) watch(ctx context.Context, until time.Time) {
+	_ = c.raw.SetDeadline(until) // it fails only on connections that are closed, on which everything does
+	c.stop = func() bool { return true }
+	if ctx.Done() != nil {
+		c.stop = context.AfterFunc(ctx, func() { _ = c.raw.SetDeadline(past) })
+	}
 }
 
 // plain reports whether there is no TLS.
@@ -75,7 +79,7 @@ func (c *Conn) clean() bool {
 // A Request is what is sent. Header holds no Host, Content-Length or Connection, and nothing but field values (RFC 9110 5.5).
 type Request struct {
 	Method, Target string
-	Header         http.Header
+	Header         Fields
 	Body           []byte
 	HasBody        bool
 }
@@ -128,14 +132,12 @@ func (c *Conn) head(r Request) error {
 		c.out.Write(strconv.AppendInt(c.out.AvailableBuffer(), int64(len(r.Body)), 10))
 		c.out.WriteString("\r\n")
 	}
-	for name, values := range r.Header {
-		for _, value := range values {
-			if strings.ContainsAny(name, "\r\n:") || strings.ContainsAny(value, "\r\n") {
-				return errField
-			}
-			for _, s := range [...]string{name, ": ", value, "\r\n"} {
-				c.out.WriteString(s)
-			}
+	for _, field := range r.Header {
+		if strings.ContainsAny(field.Name, "\r\n:") || strings.ContainsAny(field.Value, "\r\n") {
+			return errField
+		}
+		for _, s := range [...]string{field.Name, ": ", field.Value, "\r\n"} {
+			c.out.WriteString(s)
 		}
 	}
 	c.out.WriteString("\r\n")

@@ -5,7 +5,7 @@
 // that it is certain afterwards whether one was, that nothing is repeated, and that bytes which a service sends beyond
 // its answer are never taken for the answer to the next request.
 //
-//	c, err := p.Take(ctx)
+//	c, err := p.Take(ctx, until)
 //	defer c.Release()
 //	written, err := c.Send(pool.Request{…}, mayBeSent)
 //	resp, err := c.Answer() // whose body is read to its end
@@ -75,32 +75,43 @@ func New(cfg Config) (*Pool, error) {
 }
 
 // Take returns a connection on which nothing is under way, and waits for one as long as ctx allows. Connections that the
-// service has closed, or on which it has sent what nobody asked for, are not among them. When ctx ends, what the connection
-// is doing fails.
-func (p *Pool) Take(ctx context.Context) (*Conn, error) {
-	select {
-	case p.using <- struct{}{}:
-	default:
-		select {
-		case p.using <- struct{}{}:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+// service has closed, or on which it has sent what nobody asked for, are not among them. All this ends at a time: from then
+// on, and when ctx ends before, what the connection is doing fails.
+func (p *Pool) Take(ctx context.Context, until time.Time) (*Conn, error) {
+	if err := p.enter(ctx, until); err != nil {
+		return nil, err
 	}
-	c, err := p.clean(ctx)
+	c, err := p.clean(ctx, until)
 	if err != nil {
 		<-p.using
 		return nil, err
 	}
-	c.watch(ctx)
+	c.watch(ctx, until)
 	return c, nil
 }
 
-func (p *Pool) clean(ctx context.Context) (*Conn, error) {
+// enter waits for a place among the connections.
+func (p *Pool) enter(ctx context.Context, until time.Time) error {
+	select {
+	case p.using <- struct{}{}:
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	select {
+	case p.using <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *Pool) clean(ctx context.Context, until time.Time) (*Conn, error) {
 	for {
 		c := p.last()
 		if c == nil {
-			return p.dial(ctx)
+			return p.dial(ctx, until)
 		}
 		if c.clean() {
 			return c, nil
@@ -124,8 +135,10 @@ func (p *Pool) last() *Conn {
 	return c
 }
 
-func (p *Pool) dial(ctx context.Context) (*Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.DialTimeout)
+func (p *Pool) dial(ctx context.Context, until time.Time) (*Conn, error) {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, p.cfg.DialTimeout)
 	defer cancel()
 	raw, err := p.dialer.DialContext(ctx, "tcp", p.address)
 	if err != nil {

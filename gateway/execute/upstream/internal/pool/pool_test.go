@@ -44,7 +44,7 @@ func allowed() error { return nil }
 
 // ask makes one request and returns the whole answer.
 func ask(ctx context.Context, p *pool.Pool, r pool.Request) (status int, body string, err error) {
-	c, err := p.Take(ctx)
+	c, err := p.Take(ctx, later())
 	if err != nil {
 		return 0, "", err
 	}
@@ -60,9 +60,12 @@ func ask(ctx context.Context, p *pool.Pool, r pool.Request) (status int, body st
 	return resp.StatusCode, string(raw), err
 }
 
-func get(header http.Header) pool.Request {
+func get(header ...pool.Field) pool.Request {
 	return pool.Request{Method: "GET", Target: "/", Header: header}
 }
+
+// later is when nothing of a test is to be under way any more.
+func later() time.Time { return time.Now().Add(time.Minute) }
 
 // peers accepts connections and hands each to serve, in order of their coming.
 func peers(t *testing.T, serve func(n int, c net.Conn, in *bufio.Reader), secure *tls.Config) string {
@@ -134,7 +137,7 @@ func TestWhatIsSentBeyondAnAnswerEndsTheConnection(t *testing.T) {
 				})
 				for n := range 20 {
 					own := "call " + strconv.Itoa(n)
-					_, body, err := ask(t.Context(), p, get(http.Header{"Who": {own}}))
+					_, body, err := ask(t.Context(), p, get(pool.Field{Name: "Who", Value: own}))
 					if err != nil || body != own {
 						t.Fatalf("%s: %q, %v", own, body, err)
 					}
@@ -162,7 +165,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 			}
 		})
 		for range 5 {
-			if _, body, err := ask(t.Context(), p, get(nil)); err != nil || body != "1" {
+			if _, body, err := ask(t.Context(), p, get()); err != nil || body != "1" {
 				t.Errorf("TLS %t: connection %q, %v", secure != nil, body, err)
 			}
 		}
@@ -193,12 +196,12 @@ func TestNothingIsWrittenUnlessItIsAllowed(t *testing.T) {
 		_, err := in.ReadByte()
 		got <- err
 	}, nil), nil)
-	c, err := p.Take(t.Context())
+	c, err := p.Take(t.Context(), later())
 	if err != nil {
 		t.Fatal(err)
 	}
 	refused := errors.New("no")
-	if written, err := c.Send(get(nil), func() error { return refused }); written || !errors.Is(err, refused) {
+	if written, err := c.Send(get(), func() error { return refused }); written || !errors.Is(err, refused) {
 		t.Errorf("%t, %v", written, err)
 	}
 	c.Release()
@@ -210,11 +213,11 @@ func TestNothingIsWrittenUnlessItIsAllowed(t *testing.T) {
 func TestFieldsThatWouldBeMoreThanOneAreNotSent(t *testing.T) {
 	p := open(t, peers(t, func(_ int, _ net.Conn, in *bufio.Reader) { _, _ = in.ReadByte() }, nil), nil)
 	for name, value := range map[string]string{"X": "canary\r\nY: b", "X: a\r\nY": "canary", "X:": "canary", "Z": "canary\nb"} {
-		c, err := p.Take(t.Context())
+		c, err := p.Take(t.Context(), later())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if written, err := c.Send(get(http.Header{name: {value}}), allowed); written || err == nil || strings.Contains(err.Error(), value) {
+		if written, err := c.Send(get(pool.Field{Name: name, Value: value}), allowed); written || err == nil || strings.Contains(err.Error(), value) {
 			t.Errorf("%q: %q: %t, %v", name, value, written, err)
 		}
 		c.Release()
@@ -230,13 +233,13 @@ func TestAServiceThatSpeaksFirst(t *testing.T) {
 		close(spoken)
 		<-taken
 	}, nil), nil)
-	c, err := p.Take(t.Context())
+	c, err := p.Take(t.Context(), later())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Release()
 	<-spoken
-	if written, err := c.Send(get(nil), allowed); written || !errors.Is(err, pool.ErrNotNow) {
+	if written, err := c.Send(get(), allowed); written || !errors.Is(err, pool.ErrNotNow) {
 		t.Errorf("%t, %v", written, err)
 	}
 }
@@ -257,7 +260,7 @@ func TestIdleConnectionsAreClosedInTime(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 4 {
 		calls.Go(func() {
-			if status, _, err := ask(t.Context(), p, get(nil)); status != 204 || err != nil {
+			if status, _, err := ask(t.Context(), p, get()); status != 204 || err != nil {
 				t.Error(status, err)
 			}
 		})
@@ -283,11 +286,11 @@ func TestNoMoreConnectionsThanAllowed(t *testing.T) {
 		}
 	}, nil), func(c *pool.Config) { c.MaxConns = 1 })
 	first := make(chan error, 1)
-	go func() { _, _, err := ask(t.Context(), p, get(nil)); first <- err }()
+	go func() { _, _, err := ask(t.Context(), p, get()); first <- err }()
 	<-arrived
 	ctx, cancel := context.WithCancel(t.Context())
 	second := make(chan error, 1)
-	go func() { _, _, err := ask(ctx, p, get(nil)); second <- err }()
+	go func() { _, _, err := ask(ctx, p, get()); second <- err }()
 	cancel()
 	if err := <-second; !errors.Is(err, context.Canceled) {
 		t.Error("the second request did not wait:", err)
@@ -296,7 +299,7 @@ func TestNoMoreConnectionsThanAllowed(t *testing.T) {
 	if err := <-first; err != nil {
 		t.Error(err)
 	}
-	if _, _, err := ask(t.Context(), p, get(nil)); err != nil {
+	if _, _, err := ask(t.Context(), p, get()); err != nil {
 		t.Error(err)
 	}
 }
@@ -320,7 +323,7 @@ func TestAContextThatEnds(t *testing.T) {
 					c.TLS = client
 				}
 			})
-			if _, _, err := ask(ctx, p, get(nil)); err == nil {
+			if _, _, err := ask(ctx, p, get()); err == nil {
 				t.Errorf("%s, TLS %t: an answer", name, secure != nil)
 			}
 			cancel()
@@ -340,7 +343,7 @@ func TestHowTheHostIsNamed(t *testing.T) {
 			}
 		}, nil)
 		port = port[strings.LastIndex(port, ":")+1:]
-		if _, _, err := ask(t.Context(), open(t, fmt.Sprintf(address, port), nil), get(nil)); err != nil {
+		if _, _, err := ask(t.Context(), open(t, fmt.Sprintf(address, port), nil), get()); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-host; got != fmt.Sprintf(want, port) {

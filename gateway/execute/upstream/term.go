@@ -1,0 +1,76 @@
+package upstream
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A term is a context that ends at a time. Its timer is made when somebody waits for it: mostly nobody does, because what a
+// connection does has a deadline of its own. It ends by time.Now, like every other context.
+type term struct {
+	context.Context // ends it before, if that ends
+
+	until  time.Time
+	mu     sync.Mutex
+	timed  context.Context // with the timer; nil: nobody has asked
+	cancel context.CancelFunc
+}
+
+// newTerm makes a term, which end is to be called of.
+func newTerm(ctx context.Context, d time.Duration) *term {
+	t := &term{Context: ctx, until: time.Now().Add(d)}
+	if before, ok := ctx.Deadline(); ok && before.Before(t.until) {
+		t.until = before
+	}
+	return t
+}
+
+// Deadline implements context.Context.
+func (t *term) Deadline() (time.Time, bool) { return t.until, true }
+
+// Done implements context.Context.
+func (t *term) Done() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timed == nil {
+		t.timed, t.cancel = context.WithDeadline(t.Context, t.until)
+	}
+	return t.timed.Done()
+}
+
+// Err implements context.Context.
+func (t *term) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timed != nil {
+		return t.timed.Err()
+	}
+	if err := t.Context.Err(); err != nil {
+		return err
+	}
+	if !time.Now().Before(t.until) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// Value implements context.Context. Of a timer there is, package context finds what ends with it.
+func (t *term) Value(key any) any {
+	t.mu.Lock()
+	timed := t.timed
+	t.mu.Unlock()
+	if timed != nil {
+		return timed.Value(key)
+	}
+	return t.Context.Value(key)
+}
+
+// end stops the timer.
+func (t *term) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cancel != nil {
+		t.cancel()
+	}
+}

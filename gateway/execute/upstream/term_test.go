@@ -1,0 +1,65 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A term ends like any other context with a deadline, whether its timer was asked for before, after or never.
+func TestATermEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, ask := range map[string]func(*term){
+			"nobody waits":    func(*term) {},
+			"somebody waits":  func(c *term) { c.Done() },
+			"a context of it": func(c *term) { _, cancel := context.WithCancel(c); t.Cleanup(cancel) },
+		} {
+			c := newTerm(t.Context(), time.Second)
+			ask(c)
+			if err := c.Err(); err != nil {
+				t.Errorf("%s: at once: %v", name, err)
+			}
+			time.Sleep(time.Second)
+			if err := c.Err(); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: after a second: %v", name, err)
+			}
+			<-c.Done()
+			c.end()
+		}
+	})
+}
+
+func TestATermEndsWithWhatItIsOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		parent, cancel := context.WithCancel(t.Context())
+		early, stop := context.WithTimeout(parent, time.Millisecond)
+		defer stop()
+		asked, not, short := newTerm(parent, time.Second), newTerm(parent, time.Second), newTerm(early, time.Second)
+		inner, end := context.WithTimeout(asked, time.Minute)
+		defer end()
+		if until, _ := short.Deadline(); until != time.Now().Add(time.Millisecond) {
+			t.Errorf("it ends at %v", until)
+		}
+		cancel()
+		for name, c := range map[string]context.Context{"asked": asked, "not asked": not, "inner": inner} {
+			if <-c.Done(); !errors.Is(c.Err(), context.Canceled) {
+				t.Errorf("%s: %v", name, c.Err())
+			}
+		}
+		for _, c := range []*term{asked, not, short} {
+			c.end()
+		}
+	})
+}
+
+func TestATermThatIsOverIsOver(t *testing.T) {
+	c := newTerm(t.Context(), time.Hour)
+	inner, cancel := context.WithCancel(c)
+	defer cancel()
+	c.end()
+	if <-inner.Done(); !errors.Is(c.Err(), context.Canceled) {
+		t.Error(c.Err())
+	}
+}
