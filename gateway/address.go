@@ -24,7 +24,7 @@ func countedAs(address netip.Addr) string {
 func (s *Server) caller(r *http.Request, client netip.Addr) service.Caller {
 	c := service.Caller{}
 	if client.IsValid() {
-		c.Address = client.WithZone("").String()
+		c.Address = client.WithZone("")
 	}
 	if trusts(s.directory.Current(), r.RemoteAddr) {
 		c.Header = r.Header.Values

@@ -59,7 +59,7 @@ func (s *Server) execute(c echo.Context) error {
 		return err
 	}
 	h := c.Response().Header()
-	h.Set("Cache-Control", "no-store")
+	h["Cache-Control"] = noStore
 	wire.WriteRateLimit(h, result.Standing)
 	wire.WriteCharge(h, result.Charge)
 	wire.WriteReplayed(h, result.Replayed)
@@ -71,7 +71,8 @@ func (s *Server) execute(c echo.Context) error {
 		h.Set(headerLicense, result.License)
 	}
 	if !wantsDraft(r) {
-		return c.Blob(http.StatusOK, "application/json", result.Output)
+		h[echo.HeaderContentType] = applicationJSON
+		return c.Blob(http.StatusOK, applicationJSON[0], result.Output)
 	}
 	body, err := draftEnvelope(result, s.now().Sub(began))
 	if err != nil {
@@ -79,6 +80,13 @@ func (s *Server) execute(c echo.Context) error {
 	}
 	return c.Blob(http.StatusOK, wire.MediaType, body)
 }
+
+// Values that never change are shared; they are only read.
+var (
+	noStore         = []string{"no-store"}
+	applicationJSON = []string{"application/json"}
+	noSniff         = []string{"nosniff"}
+)
 
 // wantsDraft reports whether the client asked for the draft's envelope.
 func wantsDraft(r *http.Request) bool {
@@ -126,9 +134,7 @@ func parseExecute(tree strictjson.Object, s *service.Service) (execute.Request, 
 		}
 		return r, parsed(s, r, outer, inner)
 	}
-	r := execute.Request{
-		IntentUID: outer.Text("intent_uid", true), Parameters: outer.Object("parameters"), At: outer.Pointer("parameters"), Proof: proof,
-	}
+	r := execute.Request{IntentUID: outer.Text("intent_uid", true), Parameters: outer.Object("parameters"), Proof: proof}
 	return r, parsed(s, r, outer)
 }
 
@@ -139,9 +145,7 @@ func parseNamed(tree strictjson.Object, s *service.Service, path string) (execut
 		return execute.Request{}, reason.IntentNotFound.Refusal("The path holds no intent uid.")
 	}
 	m := wire.NewMembers(tree)
-	r := execute.Request{
-		IntentUID: uid, Proof: m.Text("proof", false), Parameters: m.Object("parameters"), At: m.Pointer("parameters"),
-	}
+	r := execute.Request{IntentUID: uid, Proof: m.Text("proof", false), Parameters: m.Object("parameters")}
 	if named := m.Text("intent_uid", false); named != "" && named != uid {
 		return r, m.Wrong("intent_uid", "is another intent than that of the path")
 	}
@@ -158,7 +162,7 @@ func parsed(s *service.Service, r execute.Request, objects ...*wire.Members) err
 				if slices.ContainsFunc(in.Inputs, func(p intents.Parameter) bool { return p.Name == name }) {
 					violations = append(violations, intents.Violation{
 						Pointer: m.Pointer(name), Keyword: "additionalProperties", Reason: reason.UnknownParameter,
-						Message: "is a parameter of the intent: it belongs at " + r.At + "/" + strictjson.Escape(name),
+						Message: "is a parameter of the intent: it belongs at " + r.Pointer() + "/" + strictjson.Escape(name),
 					})
 				}
 			}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -107,6 +108,7 @@ func (s *Server) build() http.Handler {
 
 // exchange is what the handlers of one request share.
 type exchange struct {
+	share     memory.Share
 	service   *service.Service
 	requestID execute.RequestID
 	client    netip.Addr
@@ -116,10 +118,11 @@ type exchange struct {
 	agreement *agree.Event    // of a call at the desk
 }
 
-const exchangeKey = "exchange"
+type exchangeKey struct{}
 
+// exchangeOf returns the exchange of a request; nil: guard has not seen it.
 func exchangeOf(c echo.Context) *exchange {
-	x, _ := c.Get(exchangeKey).(*exchange)
+	x, _ := c.Request().Context().Value(exchangeKey{}).(*exchange)
 	return x
 }
 
@@ -128,16 +131,16 @@ func exchangeOf(c echo.Context) *exchange {
 func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		began := s.now()
-		share := s.memory.Open()
-		defer share.Close()
-		r := c.Request().WithContext(memory.With(c.Request().Context(), share))
+		x := &exchange{}
+		s.memory.Start(&x.share)
+		defer x.share.Close()
+		r := c.Request().WithContext(memory.With(context.WithValue(c.Request().Context(), exchangeKey{}, x), &x.share))
 		c.SetRequest(r)
-		client := s.client(r)
-		x := &exchange{requestID: execute.RequestIDFrom(r.Header.Get(headerRequestID)), client: client, address: countedAs(client)}
-		c.Set(exchangeKey, x)
+		x.requestID, x.client = execute.RequestIDFrom(r.Header.Get(headerRequestID)), s.client(r)
+		x.address = countedAs(x.client)
 		h := c.Response().Header()
 		h.Set(headerRequestID, string(x.requestID))
-		h.Set("X-Content-Type-Options", "nosniff")
+		h["X-Content-Type-Options"] = noSniff
 		defer func() {
 			if p := recover(); p != nil {
 				if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so

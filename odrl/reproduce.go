@@ -3,8 +3,8 @@ package odrl
 import (
 	"encoding/json"
 	"maps"
-	"time"
 
+	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
@@ -43,24 +43,43 @@ func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
 
 // MarshalJSON writes request, world and dutyMode as ParseQuestion and ParseWorldState read them.
 func (r Reproduction) MarshalJSON() ([]byte, error) {
-	type request struct {
-		Party   string         `json:"party"`
-		Action  string         `json:"action"`
-		Target  string         `json:"target"`
-		Context map[string]any `json:"context,omitempty"`
+	return r.AppendJSON(nil)
+}
+
+// AppendJSON appends what MarshalJSON writes.
+func (r *Reproduction) AppendJSON(out []byte) ([]byte, error) {
+	w := strictjson.NewWriter(out)
+	w.Append("request", func(out []byte) ([]byte, error) {
+		w := strictjson.NewWriter(out)
+		w.Text("party", r.Question.Party)
+		w.Text("action", r.Question.Action)
+		w.Text("target", r.Question.Target)
+		w.Object("context", r.Question.Context)
+		return w.End()
+	})
+	w.Append("world", func(out []byte) ([]byte, error) {
+		w := strictjson.NewWriter(out)
+		w.Time("currentTime", r.World.Now.UTC())
+		if len(r.World.PartOf) > 0 {
+			w.Append("partOf", r.World.appendMemberships)
+		}
+		return w.End()
+	})
+	w.Text("dutyMode", string(r.DutyMode))
+	return w.End()
+}
+
+func (s *WorldState) appendMemberships(out []byte) ([]byte, error) {
+	for i, m := range s.PartOf {
+		w := strictjson.NewWriter(append(out, "[,"[min(i, 1)]))
+		w.Text("member", m.Member)
+		w.Text("collection", m.Collection)
+		var err error
+		if out, err = w.End(); err != nil {
+			return out, err
+		}
 	}
-	type world struct {
-		Now    time.Time    `json:"currentTime"`
-		PartOf []Membership `json:"partOf,omitempty"`
-	}
-	return json.Marshal(struct {
-		Request  request  `json:"request"`
-		World    world    `json:"world"`
-		DutyMode DutyMode `json:"dutyMode"`
-	}{request{r.Question.Party, r.Question.Action, r.Question.Target, r.Question.Context}, world{
-		r.World.Now.UTC(),
-		r.World.PartOf,
-	}, r.DutyMode})
+	return append(out, ']'), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.

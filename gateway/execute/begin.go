@@ -42,10 +42,10 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 
 // writeDown has the call written down, where that has to be done before it is made.
 func (x *Executor) writeDown(e *execution) error {
-	if x.journal == nil {
+	if x.journal == nil || !x.journal.Required() {
 		return nil
 	}
-	if err := x.journal.Begin(func() *Event { return e.event(x.now(), Result{}, nil) }); err != nil {
+	if err := x.journal.Begin(e.event(x.now(), Result{}, nil)); err != nil {
 		return reason.StoreUnavailable.Refusal("The record of this call cannot be written at the moment.").After(time.Second).
 			ShedFor(reason.ShedAudit).Because(err)
 	}
@@ -62,7 +62,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	principal := c.Principal()
 	r := store.BeginRequest{
 		Execution: store.Execution{
-			ID: id, Service: s.ID, AgentID: principal.Record(), Intent: e.intent.UID.String(), AgreementID: c.Agreement,
+			ID: id, Service: s.ID, AgentID: principal.Record(), Intent: e.intent.ID, AgreementID: c.Agreement,
 			TokenID: c.ID, PolicyDigest: c.PolicyDigest, IdempotencyKey: string(e.call.IdempotencyKey),
 		},
 		Hold: s.Hold, KeyFor: idempotencyWindow,
@@ -83,17 +83,19 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		r.Limits = append(r.Limits, store.Reservation{Principal: principal, Limit: *own})
 	}
 	if e.intent.Ceiling.Max > 0 {
-		r.Limits = append(r.Limits, store.Reservation{Limit: limit.OfService(e.intent.UID.String(), e.intent.Ceiling)})
+		r.Limits = append(r.Limits, store.Reservation{Limit: limit.OfService(e.intent.ID, e.intent.Ceiling)})
 	}
 	charges := false
+	r.Candidates = make([]store.Candidate, 0, len(e.decision.Candidates))
 	for _, candidate := range e.decision.Candidates {
 		charges = charges || !candidate.Charge.IsZero()
 		wanted := store.Candidate{Rule: candidate.Rule, Charge: candidate.Charge}
+		wanted.Limits = make([]store.Reservation, 0, len(candidate.Limits)+1)
 		for _, l := range candidate.Limits {
 			wanted.Limits = append(wanted.Limits, store.Reservation{Principal: principal, Limit: l})
 		}
 		if s.OpenAdmission && !e.approved && candidate.Charge.IsZero() && e.intent.Ceiling.Max == 0 {
-			wanted.Limits = append(wanted.Limits, store.Reservation{Limit: limit.OfNewcomers(e.intent.UID.String(), s.Newcomers)})
+			wanted.Limits = append(wanted.Limits, store.Reservation{Limit: e.intent.Newcomers})
 		}
 		r.Candidates = append(r.Candidates, wanted)
 	}

@@ -37,8 +37,8 @@ type Request struct {
 	Proof      string            // proof of key that came in the body; Call.Proof wins
 }
 
-// at is At with its default.
-func (r Request) at() string { return cmp.Or(r.At, "/parameters") }
+// Pointer is At with its default.
+func (r Request) Pointer() string { return cmp.Or(r.At, "/parameters") }
 
 // An IdempotencyKey makes repeating a call harmless: 1 to 128 visible ASCII characters, chosen by the agent. Empty: none.
 type IdempotencyKey string

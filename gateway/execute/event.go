@@ -79,7 +79,7 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 		v.Missing = append(v.Missing, m.Name)
 	}
 	if e.intent != nil {
-		v.Intent = e.intent.UID.String()
+		v.Intent = e.intent.ID
 	}
 	if e.admission != nil || result.Replayed {
 		v.Decision = "permit"

@@ -58,8 +58,10 @@ type Recorder interface{ Record(e *Event) }
 
 // A Journal writes down calls before they are made. It is safe for concurrent use.
 type Journal interface {
+	// Required reports whether calls are to be written down before they are made.
+	Required() bool
 	// Begin is told of each call that the policy permits, before anything is taken or sent. An error refuses it.
-	Begin(event func() *Event) error
+	Begin(e *Event) error
 }
 
 // An Executor carries calls of agents to the services behind the gateway, exactly as far as the agreed policies allow.

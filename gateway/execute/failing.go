@@ -14,12 +14,9 @@ var failuresPerMinute = limit.Rate{Max: 60, Period: limit.Minute}
 // inTheCall are the codes of refusals for what is in a call.
 var inTheCall = []reason.Code{reason.CodeInvalidParameter, reason.CodeInvalidSignature, reason.CodePayloadTooLarge}
 
-// caller names the bucket of an agent. The id of a service holds no space.
-func (e *execution) caller() string { return e.service.ID + " " + string(e.claims.Principal()) }
-
 // heldBack refuses a call of an agent whose calls were refused too often of late, before it is read or checked.
 func (x *Executor) heldBack(e *execution) error {
-	if !x.failing.Empty(e.caller(), x.now()) {
+	if !x.failing.Empty(e.caller, x.now()) {
 		return nil
 	}
 	return reason.RateLimitExceeded.Refusal("Too many calls of this agent were refused for what is in them: correct them first.").
@@ -31,5 +28,5 @@ func (x *Executor) countFailure(e *execution, fault *reason.Refusal) {
 	if fault == nil || e.claims == nil || e.admission != nil || !slices.Contains(inTheCall, fault.Code) {
 		return
 	}
-	x.failing.Admit(e.caller(), x.now())
+	x.failing.Admit(e.caller, x.now())
 }

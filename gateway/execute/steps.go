@@ -24,6 +24,7 @@ type execution struct {
 	at             time.Time        // for which the call is judged: when it was begun, then when it had been read
 	service        *service.Service // as it was when the call had been read; nil: there is none
 	claims         *pat.Claims
+	caller         string // the agent, among those of all services
 	request        Request
 	intent         *service.Intent
 	prepared       *upstream.Prepared
@@ -70,6 +71,7 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 		return refusal.For(err)
 	}
 	e.claims = claims
+	e.caller = e.service.ID + " " + string(claims.Principal()) // the id of a service holds no space
 	return agreed(claims, e.service)
 }
 
@@ -108,11 +110,11 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	if e.intent, err = e.service.Executable(request.IntentUID); err != nil {
 		return err
 	}
-	if !e.claims.Permits(e.intent.UID.String()) {
+	if !e.claims.Permits(e.intent.ID) {
 		if e.intent.Reserved(e.claims.Assurance) {
 			return freshRequired(e)
 		}
-		return reason.ScopeExceeded.Refusal("").With("scope_needed", e.intent.UID.String()+":execute")
+		return reason.ScopeExceeded.Refusal("").With("scope_needed", e.intent.ID+":execute")
 	}
 	return nil
 }
@@ -122,16 +124,16 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 func (x *Executor) validate(e *execution) error {
 	filled, violations := e.intent.Validate(e.request.Parameters)
 	if len(violations) > 0 {
-		return refusal.InvalidParameters(e.request.at(), violations)
+		return refusal.InvalidParameters(e.request.Pointer(), violations)
 	}
 	if e.call.IdempotencyKey != "" || e.request.Proof != "" {
 		if err := strictjson.Exact(e.request.Parameters); err != nil {
-			return refusal.InexactParameter(e.request.at(), err)
+			return refusal.InexactParameter(e.request.Pointer(), err)
 		}
 	}
 	prepared, unsendable := e.intent.Route.Prepare(filled)
 	if len(unsendable) > 0 {
-		return refusal.UnsendableParameters(e.request.at(), unsendable)
+		return refusal.UnsendableParameters(e.request.Pointer(), unsendable)
 	}
 	e.prepared = prepared
 	return nil
@@ -228,8 +230,8 @@ func freshRequired(e *execution) error {
 // question gathers the facts the policy may ask for.
 func (x *Executor) question(ctx context.Context, e *execution) (odrl.Request, error) {
 	request := odrl.Request{
-		AgentID: string(e.claims.Subject), KeyID: string(e.claims.KeyID), Intent: e.intent.UID.String(), Now: e.at,
-		Facts: map[string]any{"version": e.intent.UID.Version, "recipient": string(e.claims.Subject)},
+		AgentID: string(e.claims.Subject), KeyID: string(e.claims.KeyID), Intent: e.intent.ID, Now: e.at,
+		Facts: map[string]any{"version": e.intent.Version, "recipient": string(e.claims.Subject)},
 	}
 	e.fromParameters = e.service.Facts(request.Facts, service.Circumstances{
 		Claims: e.claims, Parameters: e.request.Parameters,

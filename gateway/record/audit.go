@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -90,9 +89,9 @@ func (a *Audit) Reopen() {
 	a.moved = true
 }
 
-// Begin implements execute.Journal: where every record is required, it writes down a call that is about to be made.
-func (a *Audit) Begin(event func() *execute.Event) error {
-	if !a.required.Load() {
+// Begin implements execute.Journal: it writes down a call that is about to be made.
+func (a *Audit) Begin(v *execute.Event) error {
+	if !a.required.Load() { // any more
 		return nil
 	}
 	if a.Outage() != nil { // it may be over; else nothing more is kept of what is refused
@@ -100,7 +99,6 @@ func (a *Audit) Begin(event func() *execute.Event) error {
 			return err
 		}
 	}
-	v := event()
 	v.Decision, v.Asked = Begun, nil
 	n, err := a.add(v)
 	if err != nil {
@@ -124,18 +122,25 @@ func (a *Audit) Record(v *execute.Event) {
 	}
 }
 
-var lines = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+// lines are buffers of records.
+var lines = sync.Pool{New: func() any { return &[]byte{} }}
+
+// maxKept bounds a buffer that is kept, in bytes.
+const maxKept = 64 << 10
 
 // add returns the number of the record that it added.
 func (a *Audit) add(v *execute.Event) (uint64, error) {
-	text, _ := lines.Get().(*bytes.Buffer)
-	defer lines.Put(text)
-	text.Reset()
+	buffer, _ := lines.Get().(*[]byte)
+	defer lines.Put(buffer)
 	record := line(v, a.values.Load())
-	err := json.NewEncoder(text).Encode(&record)
+	text, err := record.AppendJSON((*buffer)[:0])
+	text = append(text, '\n')
+	if cap(text) <= maxKept {
+		*buffer = text
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err == nil && a.held+len(a.waiting)+text.Len() > maxWaiting {
+	if err == nil && a.held+len(a.waiting)+len(text) > maxWaiting {
 		err = errAuditLost
 	}
 	if err != nil {
@@ -143,7 +148,7 @@ func (a *Audit) add(v *execute.Event) (uint64, error) {
 		a.metrics.auditLost.Inc()
 		return 0, fmt.Errorf("audit record: %w", err)
 	}
-	a.waiting = append(a.waiting, text.Bytes()...)
+	a.waiting = append(a.waiting, text...)
 	a.added++
 	return a.added, nil
 }

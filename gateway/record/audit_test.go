@@ -170,7 +170,7 @@ func TestWhatADutyRestsOnIsWrittenAtOnce(t *testing.T) {
 			all.Go(func() {
 				v := event(fmt.Sprintf("r-%d-", i))
 				if v.Owed = !required; required {
-					if err := a.Begin(func() *execute.Event { return event("b" + string(v.RequestID)) }); err != nil || !d.holds("br") {
+					if err := a.Begin(event("b" + string(v.RequestID))); err != nil || !d.holds("br") {
 						t.Error(err)
 					}
 				}
@@ -193,7 +193,7 @@ func TestWhatADutyRestsOnIsWrittenAtOnce(t *testing.T) {
 func TestWhatIsRequiredIsRefusedWithoutARecord(t *testing.T) {
 	d := &disk{full: true}
 	a, _ := stream(func() (record.File, error) { return d, nil })
-	begin := func() error { return a.Begin(func() *execute.Event { return event("begun") }) }
+	begin := func() error { return a.Begin(event("begun")) }
 	if err := begin(); err != nil {
 		t.Errorf("records are not required: %v", err)
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -42,6 +43,36 @@ type Line struct {
 	ParametersSHA256 string          `json:"parameters_sha256,omitempty"`
 }
 
+// AppendJSON appends the record. The error is that of a value that cannot be JSON.
+func (l *Line) AppendJSON(out []byte) ([]byte, error) {
+	w := strictjson.NewWriter(out)
+	w.Time("at", l.At)
+	w.Optional("request_id", l.RequestID)
+	w.Text("service", l.Service)
+	w.Optional("agent", l.Agent)
+	w.Optional("jti", l.Token)
+	w.Optional("agreement", l.Agreement)
+	w.Optional("policy_digest", l.Digest)
+	w.Optional("intent", l.Intent)
+	w.Text("decision", l.Decision)
+	w.Optional("rule", l.Rule)
+	w.Optional("reason", string(l.Reason))
+	w.Optional("outcome", l.Outcome)
+	w.Optional("execution", l.ExecutionID)
+	w.Optional("charge", l.Charge)
+	w.Optional("charge_state", l.ChargeState)
+	w.True("replayed", l.Replayed)
+	w.Texts("duties", l.Duties)
+	w.Object("facts", l.Facts)
+	w.Texts("facts_sha256", l.FactsSHA256)
+	if l.Asked != nil {
+		w.Append("asked", l.Asked.AppendJSON)
+	}
+	w.JSON("parameters", l.Parameters)
+	w.Optional("parameters_sha256", l.ParametersSHA256)
+	return w.End()
+}
+
 // Begun is the Decision of a line that was written before its call was made, where audit.required asks for it: the policy
 // permits the call. Another line with the same request id says what became of it; where there is none, the process was
 // ended meanwhile.
@@ -57,9 +88,10 @@ func line(v *execute.Event, values bool) Line {
 	if v.Charge != nil {
 		r.ExecutionID, r.Charge, r.ChargeState = v.Charge.ExecutionID, v.Charge.String(), v.Charge.State
 	}
-	if text, err := strictjson.AppendForHTML(nil, v.Parameters); err == nil && v.Parameters != nil {
+	var space [512]byte // for the usual
+	if text, err := strictjson.AppendForHTML(space[:0], v.Parameters); err == nil && v.Parameters != nil {
 		if values {
-			r.Parameters = text
+			r.Parameters = bytes.Clone(text)
 		} else {
 			r.ParametersSHA256 = hexSHA256(text)
 		}
@@ -95,5 +127,6 @@ func hashed(facts map[string]any, operands []string) (map[string]any, []string) 
 
 func hexSHA256(text []byte) string {
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	var digits [2 * sha256.Size]byte
+	return string(hex.AppendEncode(digits[:0], sum[:]))
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"encoding/json"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -45,8 +46,8 @@ func (d *Definition) Facts(facts map[string]any, c Circumstances) (fromParameter
 
 // A Caller is who calls, as far as the transport can see.
 type Caller struct {
-	// Address is the client's IP address; empty: not known.
-	Address string
+	// Address is the client's IP address, without a zone; the zero address: not known.
+	Address netip.Addr
 	// Header returns a header field as a trusted proxy set it. Nil where no such proxy stands between.
 	Header func(name string) []string
 }
@@ -121,10 +122,10 @@ func (c Caller) header(name string) any {
 }
 
 func (c Caller) address() any {
-	if c.Address == "" {
+	if !c.Address.IsValid() {
 		return nil
 	}
-	return c.Address
+	return c.Address.String()
 }
 
 // texts keeps an empty list from being a value.

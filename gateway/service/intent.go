@@ -16,6 +16,9 @@ import (
 // An Intent is one intent with everything that a call of it needs.
 type Intent struct {
 	*intents.Intent
+	ID        string          // its uid, as text
+	Version   any             // of its uid, as a fact
+	Newcomers limit.Limit     // of all agents together whom nobody has approved
 	Route     *upstream.Route // nil where the intent is retired
 	FreshOnly bool            // agreement: fresh
 	Proof     config.ProofRule

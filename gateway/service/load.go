@@ -12,6 +12,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -157,7 +158,7 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 	for i, in := range s.Catalog.Intents() {
 		uid := in.UID.String()
 		uids = append(uids, uid)
-		offered := &Intent{Intent: in}
+		offered := &Intent{Intent: in, ID: uid, Version: in.UID.Version, Newcomers: limit.OfNewcomers(uid, s.Newcomers)}
 		if settings, set := c.Intents[uid]; set {
 			offered.FreshOnly, offered.Ceiling = settings.Agreement == config.AgreementFresh, settings.Ceiling
 			offered.Proof = settings.Proof

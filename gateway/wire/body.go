@@ -24,8 +24,7 @@ const MaxValues = 100_000
 // ReadObject reads one JSON object of at most most bytes and MaxValues values from a request. What it takes comes out of
 // the share of memory that the request's context carries.
 func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
-	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || (kind != "application/json" && kind != MediaType) || !utf8Charset(params["charset"]) {
+	if !acceptable(r.Header.Get("Content-Type")) {
 		return nil, reason.UnsupportedMediaType.Refusal("")
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -45,10 +44,22 @@ func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
 	return tree, nil
 }
 
+// acceptable reports whether a media type is that of JSON in UTF-8.
+func acceptable(mediaType string) bool {
+	const usual = "application/json"
+	if mediaType == usual {
+		return true
+	}
+	kind, params, err := mime.ParseMediaType(mediaType)
+	return err == nil && (kind == usual || kind == MediaType) && utf8Charset(params["charset"])
+}
+
+// shortBody is how many bytes are read at once, without the precautions against those who announce much and send little.
+const shortBody = 4 << 10
+
 // ReadBody reads the body of a request, of at most most bytes, like ReadObject.
 func ReadBody(r *http.Request, most int64) ([]byte, error) {
-	body := memory.NewReader(http.MaxBytesReader(nil, r.Body, most), memory.Of(r.Context()).Take)
-	data, err := io.ReadAll(body)
+	data, err := readBody(r, most)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return nil, reason.BodyTooLarge.Refusal("").With("max_bytes", most)
 	}
@@ -61,6 +72,18 @@ func ReadBody(r *http.Request, most int64) ([]byte, error) {
 		return nil, reason.MalformedRequest.Refusal("The body did not arrive whole.").Because(err)
 	}
 	return data, nil
+}
+
+func readBody(r *http.Request, most int64) ([]byte, error) {
+	share := memory.Of(r.Context())
+	if n := r.ContentLength; 0 <= n && n <= min(most, shortBody) {
+		data := make([]byte, n)
+		if _, err := io.ReadFull(r.Body, data); err != nil {
+			return nil, err
+		}
+		return data, share.Take(2 * n)
+	}
+	return io.ReadAll(memory.NewReader(http.MaxBytesReader(nil, r.Body, most), share.Take))
 }
 
 func overloaded() error { return reason.Overloaded.Refusal("").After(time.Second) }

@@ -61,8 +61,9 @@ func WriteRateLimit(h http.Header, limits []limit.Standing) {
 	if len(limits) == 0 {
 		return
 	}
-	var policies, standings []byte
-	var names []string
+	var spaceOfPolicies, spaceOfStandings [128]byte // enough for the usual two
+	policies, standings := spaceOfPolicies[:0], spaceOfStandings[:0]
+	names := make([]string, 0, 4)
 	for _, own := range []bool{false, true} {
 		for _, l := range limits {
 			if own == (l.Kind == limit.Policy) {

@@ -13,11 +13,16 @@ type Members struct {
 	at     string // JSON pointer to object in the body
 	object strictjson.Object
 	known  []string
+	first  [4]string // the space of known, mostly
 	err    error
 }
 
 // NewMembers starts with all members unknown.
-func NewMembers(object strictjson.Object) *Members { return &Members{object: object} }
+func NewMembers(object strictjson.Object) *Members {
+	m := &Members{object: object}
+	m.known = m.first[:0]
+	return m
+}
 
 // In sets the JSON pointer of the object in the body, where it is not the body itself.
 func (m *Members) In(pointer string) *Members {
@@ -42,9 +47,6 @@ func (m *Members) Unknown() []string {
 
 // Take takes a member of any type.
 func (m *Members) Take(name string) (any, bool) {
-	if m.known == nil {
-		m.known = make([]string, 0, 4)
-	}
 	m.known = append(m.known, name)
 	v, ok := m.object[name]
 	return v, ok

@@ -60,7 +60,14 @@ func NewBudget(bytes int64, shed func()) *Budget {
 }
 
 // Open starts the share of one request, which comes from a stranger until Known is called.
-func (b *Budget) Open() *Share { return &Share{budget: b} }
+func (b *Budget) Open() *Share {
+	s := &Share{}
+	b.Start(s)
+	return s
+}
+
+// Start is Open for the zero Share, which is not to be copied from then on.
+func (b *Budget) Start(s *Share) { s.budget = b }
 
 // A Share is what one request holds. It is for one goroutine at a time. The nil Share holds nothing and has no bound: it is
 // that of whoever the operator trusts.

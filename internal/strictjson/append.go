@@ -92,11 +92,11 @@ func appendText(out []byte, s string, html bool) ([]byte, error) {
 
 // appendEscaped leaves what is not plain ASCII to the library.
 func appendEscaped(out []byte, s string, html bool) ([]byte, error) {
-	w := &writer{out}
-	e := json.NewEncoder(w)
+	var w writer // not out itself, which may be on the stack of the caller
+	e := json.NewEncoder(&w)
 	e.SetEscapeHTML(html)
 	err := e.Encode(s)
-	return w.out[:len(w.out)-1], err // a line break
+	return append(out, w.out[:len(w.out)-1]...), err // without the line break
 }
 
 type writer struct{ out []byte }

@@ -226,7 +226,11 @@ func kept(h http.Header) http.Header {
 }
 
 func mediaType(h http.Header) string {
-	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	sent := h.Get(contentType)
+	if sent == applicationJSON {
+		return sent
+	}
+	media, _, err := mime.ParseMediaType(sent)
 	if err != nil {
 		return ""
 	}

@@ -276,7 +276,7 @@ func (b *builder) text(name string, v any) string {
 }
 
 func (b *builder) json(name string, v any) []byte {
-	out, err := strictjson.Append(nil, v)
+	out, err := strictjson.Append(make([]byte, 0, 256), v)
 	if err != nil {
 		b.violate(name, "cannot be written as JSON")
 		return nil

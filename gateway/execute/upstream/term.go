@@ -43,10 +43,11 @@ func (t *term) Done() <-chan struct{} {
 func (t *term) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	before := t.Context
 	if t.timed != nil {
-		return t.timed.Err()
+		before = t.timed
 	}
-	if err := t.Context.Err(); err != nil {
+	if err := before.Err(); err != nil {
 		return err
 	}
 	if !time.Now().Before(t.until) {

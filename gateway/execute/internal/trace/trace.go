@@ -20,7 +20,10 @@ func Continue(parent string) Parent {
 	}
 	var trace [16]byte
 	_, _ = rand.Read(trace[:])
-	return Parent("00-" + hex.EncodeToString(trace[:]) + "-" + hex.EncodeToString(span[:]) + "-00")
+	var space [55]byte
+	text := hex.AppendEncode(append(space[:0], "00-"...), trace[:])
+	text = hex.AppendEncode(append(text, '-'), span[:])
+	return Parent(append(text, "-00"...))
 }
 
 // Valid reports whether p has the form 00-<32 hex>-<16 hex>-<2 hex>.

@@ -1,0 +1,45 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// AppendJSON names each member by itself: this holds it to the tags of the struct, which reading follows.
+func TestALineIsWrittenAsItIsRead(t *testing.T) {
+	type tagged Line // without the method
+	full := Line{}
+	v := reflect.ValueOf(&full).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Interface().(type) {
+		case time.Time:
+			f.Set(reflect.ValueOf(time.Unix(1_700_000_000, 1_000).UTC()))
+		case map[string]any:
+			f.Set(reflect.ValueOf(map[string]any{"b": "<x>", "a": 1, "c": []string{"é"}}))
+		case []string:
+			f.Set(reflect.ValueOf([]string{"one", v.Type().Field(i).Name}))
+		case *odrl.Reproduction:
+			f.Set(reflect.ValueOf(&odrl.Reproduction{DutyMode: odrl.DutiesNotViolated}))
+		case json.RawMessage:
+			f.Set(reflect.ValueOf(json.RawMessage(`{"p":"q"}`)))
+		case bool:
+			f.SetBool(true)
+		default:
+			f.SetString("of " + v.Type().Field(i).Name)
+		}
+	}
+	for name, line := range map[string]Line{"full": full, "empty": {}} {
+		want, err := json.Marshal(tagged(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := line.AppendJSON(nil); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, want)
+		}
+	}
+}

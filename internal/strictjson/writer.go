@@ -1,0 +1,115 @@
+package strictjson
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Writer appends one JSON object, member by member, byte for byte as json.Marshal writes a struct of them.
+//
+//	w := strictjson.NewWriter(line)
+//	w.Text("decision", "permit")
+//	w.Optional("rule", rule)
+//	line, err := w.End()
+type Writer struct {
+	out   []byte
+	begun bool
+	err   error
+}
+
+// NewWriter begins an object behind out.
+func NewWriter(out []byte) Writer { return Writer{out: append(out, '{')} }
+
+// End ends the object. The error is that of the first value that could not be written.
+func (w *Writer) End() ([]byte, error) { return append(w.out, '}'), w.err }
+
+func (w *Writer) name(name string) {
+	if w.begun {
+		w.out = append(w.out, ',')
+	}
+	w.begun = true
+	w.text(name)
+	w.out = append(w.out, ':')
+}
+
+func (w *Writer) text(s string) {
+	out, err := appendText(w.out, s, true)
+	w.note(out, err)
+}
+
+func (w *Writer) note(out []byte, err error) {
+	w.out = out
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// Text writes a member that is a string.
+func (w *Writer) Text(name, s string) {
+	w.name(name)
+	w.text(s)
+}
+
+// Optional is Text, but leaves out what is empty.
+func (w *Writer) Optional(name, s string) {
+	if s != "" {
+		w.Text(name, s)
+	}
+}
+
+// True writes a member that is true, or nothing.
+func (w *Writer) True(name string, is bool) {
+	if is {
+		w.name(name)
+		w.out = append(w.out, "true"...)
+	}
+}
+
+// Texts writes a list of strings, or nothing where there are none.
+func (w *Writer) Texts(name string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	w.name(name)
+	for i, s := range list {
+		w.out = append(w.out, "[,"[min(i, 1)])
+		w.text(s)
+	}
+	w.out = append(w.out, ']')
+}
+
+// Time writes a moment. RFC 3339 5.6.
+func (w *Writer) Time(name string, at time.Time) {
+	w.name(name)
+	w.out = append(at.AppendFormat(append(w.out, '"'), time.RFC3339Nano), '"')
+}
+
+// Object writes an object of values that Decode makes, or that json.Marshal takes; nothing where it has no members.
+func (w *Writer) Object(name string, members map[string]any) {
+	if len(members) == 0 {
+		return
+	}
+	w.name(name)
+	out, err := appendObject(w.out, members, true)
+	if err == nil {
+		w.out = out
+		return
+	}
+	text, err := json.Marshal(members)
+	w.note(append(w.out, text...), err)
+}
+
+// JSON writes a member whose value is JSON already; nil: nothing.
+func (w *Writer) JSON(name string, text []byte) {
+	if text != nil {
+		w.name(name)
+		w.out = append(w.out, text...)
+	}
+}
+
+// Append writes a member whose value is appended by another.
+func (w *Writer) Append(name string, value func([]byte) ([]byte, error)) {
+	w.name(name)
+	out, err := value(w.out)
+	w.note(out, err)
+}
