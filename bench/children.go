@@ -88,17 +88,17 @@ func start(ctx context.Context, role, upstream string, more ...string) (*child, 
 }
 
 // startGateway starts a gateway, to whose policy the agents of the plan have agreed.
-func startGateway(ctx context.Context, p plan, upstream string, more ...string) (*child, []string, error) {
+func startGateway(ctx context.Context, p plan, upstream string, more ...string) (*child, []agent, error) {
 	gate, err := start(ctx, roleGateway, upstream, more...)
 	if err != nil {
 		return nil, nil, err
 	}
-	tokens, err := agree(ctx, gate.addresses.Gateway, p.agents)
+	agents, err := agree(ctx, gate.addresses.Gateway, p.agents)
 	if err != nil {
 		gate.stop()
 		return nil, nil, err
 	}
-	return gate, tokens, nil
+	return gate, agents, nil
 }
 
 func (c *child) stop() {

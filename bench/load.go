@@ -15,8 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -30,8 +32,29 @@ func callOf(kind string, products int) string {
 	return `{"intent_uid":"` + uidOf(kind, products) + `","parameters":{"query":"lamp","category":"home","max_price":99.5,"page":2}}`
 }
 
+// An agent has agreed to the policy of the gateway.
+type agent struct {
+	token string // the PAT
+	id    pat.TokenID
+	key   ed25519.PrivateKey
+}
+
+// proof is one of the agent's key for one call.
+func (a *agent) proof(body string) (string, error) {
+	call, err := strictjson.DecodeObject([]byte(body))
+	if err != nil {
+		return "", err
+	}
+	uid, _ := call["intent_uid"].(string)
+	digest, err := pat.ExecuteDigest(uid, call.Object("parameters"))
+	if err != nil {
+		return "", err
+	}
+	return pat.SignProof(a.key, pat.ProofBinding{Audience: issuer, TokenID: a.id, Digest: digest}, time.Now())
+}
+
 // load makes calls over the given number of connections and returns how long each took.
-func load(ctx context.Context, t target, tokens []string, connections, calls int) ([]time.Duration, error) {
+func load(ctx context.Context, t target, agents []agent, connections, calls int) ([]time.Duration, error) {
 	client := &http.Client{Transport: &http.Transport{
 		MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections,
 		DisableCompression: true,
@@ -41,17 +64,24 @@ func load(ctx context.Context, t target, tokens []string, connections, calls int
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
 	for worker := range connections {
-		token := "Bearer " + tokens[worker%len(tokens)]
+		by := &agents[worker%len(agents)]
 		group.Go(func() error {
 			for {
 				i := next.Add(1) - 1
 				if i >= int64(calls) {
 					return nil
 				}
+				proof := ""
+				if t.proved {
+					var err error
+					if proof, err = by.proof(t.body); err != nil {
+						return err
+					}
+				}
 				began := time.Now()
-				err := post(ctx, client, t, token)
+				err := post(ctx, client, t, by.token, proof)
 				for errors.Is(err, io.ErrUnexpectedEOF) && t.mayBreak && ctx.Err() == nil {
-					err = post(ctx, client, t, token)
+					err = post(ctx, client, t, by.token, proof)
 				}
 				if err != nil {
 					return err
@@ -63,13 +93,16 @@ func load(ctx context.Context, t target, tokens []string, connections, calls int
 	return times, group.Wait()
 }
 
-func post(ctx context.Context, client *http.Client, t target, authorization string) error {
+func post(ctx context.Context, client *http.Client, t target, token, proof string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, strings.NewReader(t.body))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", authorization)
+	r.Header.Set("Authorization", "Bearer "+token)
+	if proof != "" {
+		r.Header.Set("UIM-Proof", proof)
+	}
 	answer, err := client.Do(r)
 	if err != nil {
 		return err
@@ -83,8 +116,11 @@ func post(ctx context.Context, client *http.Client, t target, authorization stri
 	return err
 }
 
-// agree makes agents that agree to the gateway's policy, and returns their PATs.
-func agree(ctx context.Context, gateway string, agents int) ([]string, error) {
+// issuer is the name of the service.
+const issuer = "bench.example"
+
+// agree makes agents that agree to the gateway's policy.
+func agree(ctx context.Context, gateway string, n int) ([]agent, error) {
 	policy, err := fetch(ctx, http.MethodGet, gateway+"/api/policy", nil)
 	if err != nil {
 		return nil, err
@@ -93,15 +129,15 @@ func agree(ctx context.Context, gateway string, agents int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens := make([]string, agents)
-	for i := range tokens {
+	agents := make([]agent, n)
+	for i := range agents {
 		public, private, err := ed25519.GenerateKey(rand.Reader)
 		if err != nil {
 			return nil, err
 		}
 		id := fmt.Sprintf("agent-%d", i)
 		signed, err := pat.SignAgreement(private, pat.AgreementClaims{
-			AgentID: pat.AgentID(id), Audience: "bench.example", URL: gateway + "/api/pat/issue", IssuedAt: time.Now(),
+			AgentID: pat.AgentID(id), Audience: issuer, URL: gateway + "/api/pat/issue", IssuedAt: time.Now(),
 			PolicyUID: "https://bench.example/policy", PolicyDigest: digest,
 		})
 		if err != nil {
@@ -123,9 +159,13 @@ func agree(ctx context.Context, gateway string, agents int) ([]string, error) {
 		if err := json.Unmarshal(answer, &issued); err != nil {
 			return nil, err
 		}
-		tokens[i] = issued.PAT
+		var claims jwt.RegisteredClaims
+		if _, _, err := jwt.NewParser().ParseUnverified(issued.PAT, &claims); err != nil {
+			return nil, err
+		}
+		agents[i] = agent{issued.PAT, pat.TokenID(claims.ID), private}
 	}
-	return tokens, nil
+	return agents, nil
 }
 
 func fetch(ctx context.Context, method, url string, body []byte) ([]byte, error) {

@@ -53,6 +53,7 @@ type plan struct {
 	rounds, calls, agents int
 	connections           []int
 	sizes                 []size
+	sqliteOnly            bool
 }
 
 // sections are the measurements, in order.
@@ -72,6 +73,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&p.agents, "agents", 16, "agents, each with a PAT of its own")
 	flag.Func("connections", "at a time, separated by commas (default 1,16,64)", p.setConnections)
 	flag.Func("sizes", "of answers, separated by commas (default 0.5kB,20kB,1MB)", p.setSizes)
+	flag.BoolVar(&p.sqliteOnly, "sqlite", false, "paid calls on SQLite only")
 	only := flag.String("only", "", "one of path, paid, grants; empty: all of them")
 	p.connections, p.sizes = []int{1, 16, 64}, sizes
 	flag.Parse()
@@ -128,6 +130,7 @@ type target struct {
 	body      string
 	of        *child // whose resources count
 	mayBreak  bool   // an answer off under load, as the plain proxy does now and then: the call is made again
+	proved    bool   // each call is sent with a proof of key
 }
 
 // figures are the best values of all rounds: noise only makes values worse.
@@ -138,10 +141,10 @@ type figures struct {
 }
 
 // compare runs the targets in turn, round after round, so that both have the same noise.
-func compare(ctx context.Context, targets []target, tokens []string, connections, rounds, calls int) ([]figures, error) {
+func compare(ctx context.Context, targets []target, agents []agent, connections, rounds, calls int) ([]figures, error) {
 	best := make([]figures, len(targets))
 	for _, t := range targets { // warm up: connections, caches, the collector
-		if _, err := load(ctx, t, tokens, connections, calls/10+connections); err != nil {
+		if _, err := load(ctx, t, agents, connections, calls/10+connections); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
@@ -152,7 +155,7 @@ func compare(ctx context.Context, targets []target, tokens []string, connections
 				return nil, err
 			}
 			began := time.Now()
-			times, err := load(ctx, t, tokens, connections, calls)
+			times, err := load(ctx, t, agents, connections, calls)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", t.name, err)
 			}

@@ -13,8 +13,12 @@ import (
 // paid measures calls that charge, through a whole gateway on each engine.
 func paid(ctx context.Context, p plan) (err error) {
 	engines := []struct{ name, store string }{{"sqlite", "sqlite"}}
-	server, err := pgtest.New(ctx, nil)
+	var server *pgtest.Cluster
+	if !p.sqliteOnly {
+		server, err = pgtest.New(ctx, nil)
+	}
 	switch {
+	case p.sqliteOnly:
 	case errors.Is(err, pgtest.ErrNotInstalled):
 		fmt.Fprintln(os.Stderr, err)
 	case err != nil:
@@ -32,11 +36,16 @@ func paid(ctx context.Context, p plan) (err error) {
 		return err
 	}
 	defer up.stop()
-	table := newTable("engine\tconnections\tpaid calls/s\tp50\tp99\tCPU s/1000\t")
+	proxy, err := start(ctx, roleProxy, up.addresses.Upstream)
+	if err != nil {
+		return err
+	}
+	defer proxy.stop()
+	table := newTable("engine\tconnections\t\tcalls/s\tp50\tp99\tCPU s/1000\tx proxy\t")
 	for _, engine := range engines {
-		if err := paidOn(ctx, p, up.addresses.Upstream, engine.store, func(connections int, m figures) {
-			fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\t%.4f\t\n", engine.name, connections, m.rate, m.p50.Round(10*time.Microsecond),
-				m.p99.Round(10*time.Microsecond), m.cpu)
+		if err := paidOn(ctx, p, up.addresses.Upstream, proxy, engine.store, func(connections int, name string, m figures, proxy float64) {
+			fmt.Fprintf(table, "%s\t%d\t%s\t%.0f\t%s\t%s\t%.4f\t%.2f\t\n", engine.name, connections, name, m.rate,
+				m.p50.Round(10*time.Microsecond), m.p99.Round(10*time.Microsecond), m.cpu, m.cpu/proxy)
 		}); err != nil {
 			return fmt.Errorf("%s: %w", engine.name, err)
 		}
@@ -44,21 +53,30 @@ func paid(ctx context.Context, p plan) (err error) {
 	return table.Flush()
 }
 
-func paidOn(ctx context.Context, p plan, upstream, store string, report func(connections int, m figures)) error {
-	gate, tokens, err := startGateway(ctx, p, upstream, storeVariable+"="+store, priceVariable+"=0.01")
+func paidOn(
+	ctx context.Context, p plan, upstream string, proxy *child, store string, report func(connections int, name string, m figures, proxy float64),
+) error {
+	gate, agents, err := startGateway(ctx, p, upstream, storeVariable+"="+store, priceVariable+"=0.01")
 	if err != nil {
 		return err
 	}
 	defer gate.stop()
-	paid := []target{{"paid", gate.addresses.Gateway + "/api/intents/execute", callOf("declared", sizes[0].products), gate, false}}
+	execute, call := gate.addresses.Gateway+"/api/intents/execute", callOf("declared", sizes[0].products)
+	targets := []target{
+		{"plain proxy", fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, sizes[0].products), call, proxy, true, false},
+		{"paid", execute, call, gate, false, false},
+		{"paid, proved", execute, call, gate, false, true},
+	}
 	for _, connections := range p.connections {
 		// Fewer calls where no other call shares a flush of the disk.
 		calls := max(100, min(p.calls/10, p.calls*connections/160))
-		best, err := compare(ctx, paid, tokens, connections, p.rounds, calls)
+		best, err := compare(ctx, targets, agents, connections, p.rounds, calls)
 		if err != nil {
 			return err
 		}
-		report(connections, best[0])
+		for i, m := range best {
+			report(connections, targets[i].name, m, best[0].cpu)
+		}
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func path(ctx context.Context, p plan) error {
 		return err
 	}
 	defer proxy.stop()
-	gate, tokens, err := startGateway(ctx, p, up.addresses.Upstream)
+	gate, agents, err := startGateway(ctx, p, up.addresses.Upstream)
 	if err != nil {
 		return err
 	}
@@ -36,12 +36,12 @@ func path(ctx context.Context, p plan) error {
 	table := newTable("answer\tconnections\t\tcalls/s\tp50\tp99\tCPU s/1000\tx proxy\tallocations\tRSS\t")
 	for _, size := range p.sizes {
 		targets := []target{
-			{"plain proxy", fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, size.products), callOf("passed", size.products), proxy, true},
-			{"passed on", execute, callOf("passed", size.products), gate, false},
-			{"declared", execute, callOf("declared", size.products), gate, false},
+			{"plain proxy", fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, size.products), callOf("passed", size.products), proxy, true, false},
+			{"passed on", execute, callOf("passed", size.products), gate, false, false},
+			{"declared", execute, callOf("declared", size.products), gate, false, false},
 		}
 		for _, connections := range p.connections {
-			best, err := compare(ctx, targets, tokens, connections, p.rounds, max(2*connections, p.calls/size.rarer))
+			best, err := compare(ctx, targets, agents, connections, p.rounds, max(2*connections, p.calls/size.rarer))
 			if err != nil {
 				return err
 			}
