@@ -70,9 +70,9 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 		v.AgentID, v.TokenID = string(e.claims.Subject), string(e.claims.ID)
 		v.AgreementID, v.Digest = string(e.claims.Agreement), e.claims.PolicyDigest
 	}
-	if e.question != nil {
-		reproduction := e.service.Policy.Reproduce(*e.question, e.decision.Facts)
-		v.Asked = &reproduction
+	if e.decided {
+		e.asked = e.service.Policy.Reproduce(e.question, e.decision.Facts)
+		v.Asked = &e.asked
 	}
 	v.Undeclared, v.UndeclaredCount = e.fitted.Undeclared.Names, e.fitted.Undeclared.Count
 	for _, m := range e.fitted.Missing {

@@ -29,12 +29,14 @@ type execution struct {
 	intent         *service.Intent
 	prepared       *upstream.Prepared
 	proof          *pat.Proof
-	question       *odrl.Request // what decision answers; nil: nothing yet
+	decided        bool
+	question       odrl.Request // what decision answers
 	decision       odrl.Decision
-	fromParameters []string // operands whose facts are the agent's own words
-	id             string   // of the record; empty: begin was not reached
-	approved       bool     // the agent, by the operator
-	place          func()   // gives back the place among the calls under way; nil: the call has none
+	asked          odrl.Reproduction // question, to be asked again of the policy alone
+	fromParameters []string          // operands whose facts are the agent's own words
+	id             string            // of the record; empty: begin was not reached
+	approved       bool              // the agent, by the operator
+	place          func()            // gives back the place among the calls under way; nil: the call has none
 	admission      *store.Admission
 	sendBy         time.Time      // from then on nothing is sent: the record may end
 	fitted         intents.Fitted // the answer, to the outputs
@@ -172,7 +174,7 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	if err != nil {
 		return reason.Internal.Refusal("The policy could not be evaluated.").Because(err)
 	}
-	e.question, e.decision = &request, decision
+	e.question, e.decision, e.decided = request, decision, true
 	if !decision.Permit {
 		return decision.Reason.Refusal(denial(decision)).With("rule", decision.Rule)
 	}

@@ -64,6 +64,7 @@ var errNoMemory = errors.New("the gateway had no memory left for it")
 // read takes the answer in and judges it. What it takes comes out of the share of memory that ctx carries; it waits for that
 // as long as the call lasts. The error is a *brokenError or one of Call's for complete answers.
 func (u *Upstream) read(ctx context.Context, resp *http.Response, route *Route) (Answer, error) {
+	share := memory.Of(ctx)
 	answer := Answer{Status: resp.StatusCode, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
 	if resp.StatusCode < 200 { // 101: nobody asked to switch, so no answer will follow
 		return answer, &brokenError{errors.New("switched protocols")}
@@ -76,7 +77,7 @@ func (u *Upstream) read(ctx context.Context, resp *http.Response, route *Route) 
 	var raw []byte
 	var err error
 	if route.method != http.MethodHead {
-		raw, err = readBody(ctx, resp, bound)
+		raw, err = readBody(ctx, share, resp, bound)
 	}
 	if broken, ok := errors.AsType[*brokenError](err); ok {
 		return answer, broken
@@ -99,7 +100,7 @@ func (u *Upstream) read(ctx context.Context, resp *http.Response, route *Route) 
 	switch {
 	case strings.Contains(answer.ContentType, "html") || strings.HasSuffix(answer.ContentType, "xml"):
 		reason = "it is " + answer.ContentType + ", not JSON"
-	case memory.Of(ctx).Wait(ctx, int64(len(raw))) != nil: // for what is written of it
+	case share.Wait(ctx, int64(len(raw))) != nil: // for what is written of it
 		reason = errNoMemory.Error()
 	}
 	if reason != "" {
@@ -121,11 +122,11 @@ func jsonReason(err error) string {
 
 // readBody reads at most bound bytes, compressed and not. The error is a *brokenError, or describes why a
 // complete body cannot be used.
-func readBody(ctx context.Context, resp *http.Response, bound int64) ([]byte, error) {
+func readBody(ctx context.Context, share *memory.Share, resp *http.Response, bound int64) ([]byte, error) {
 	if resp.ContentLength > bound {
 		return nil, errTooLong
 	}
-	raw, err := readBounded(ctx, resp.Body, bound, resp.ContentLength)
+	raw, err := readBounded(ctx, share, resp.Body, bound, resp.ContentLength)
 	if err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errNoMemory) {
 		return nil, &brokenError{err}
 	}
@@ -140,7 +141,7 @@ func readBody(ctx context.Context, resp *http.Response, bound int64) ([]byte, er
 		if err != nil {
 			return nil, errors.New("it is not the gzip it claims to be")
 		}
-		plain, err := readBounded(ctx, z, bound, -1)
+		plain, err := readBounded(ctx, share, z, bound, -1)
 		if err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errNoMemory) {
 			return nil, errors.New("it is not the gzip it claims to be")
 		}
@@ -151,8 +152,7 @@ func readBody(ctx context.Context, resp *http.Response, bound int64) ([]byte, er
 }
 
 // readBounded reads at most bound bytes, of which expect are said to come; -1: nobody knows.
-func readBounded(ctx context.Context, r io.Reader, bound, expect int64) ([]byte, error) {
-	share := memory.Of(ctx)
+func readBounded(ctx context.Context, share *memory.Share, r io.Reader, bound, expect int64) ([]byte, error) {
 	if expect >= 0 { // all at once
 		if share.Wait(ctx, expect) != nil {
 			return nil, errNoMemory

@@ -18,8 +18,8 @@ import (
 type Conn struct {
 	pool  *Pool
 	conn  net.Conn
-	raw   net.Conn        // below TLS; conn itself where there is none
-	peek  syscall.RawConn // of raw; nil: it cannot be looked into
+	raw   net.Conn // below TLS; conn itself where there is none
+	peek  *peeker  // of raw; nil: it cannot be looked into
 	in    *bufio.Reader
 	left  int64        // bytes of the head that may still be read
 	out   bytes.Buffer // the head of the request, and a short body
@@ -38,7 +38,9 @@ func newConn(p *Pool, conn, raw net.Conn) *Conn {
 	c := &Conn{pool: p, conn: conn, raw: raw}
 	c.in = bufio.NewReader(headBound{c})
 	if tcp, ok := raw.(syscall.Conn); ok {
-		c.peek, _ = tcp.SyscallConn()
+		if inside, err := tcp.SyscallConn(); err == nil {
+			c.peek = newPeeker(inside)
+		}
 	}
 	return c
 }
@@ -73,7 +75,7 @@ func (c *Conn) clean() bool {
 		}
 	}
 	// After a handshake there may be records of TLS that mean nothing yet.
-	return c.peek == nil || pristine(c.peek, c.plain() || c.used)
+	return c.peek == nil || c.peek.pristine(c.plain() || c.used)
 }
 
 // A Request is what is sent. Header holds no Host, Content-Length or Connection, and nothing but field values (RFC 9110 5.5).
@@ -101,7 +103,7 @@ func (c *Conn) Send(r Request, admit func() error) (written bool, err error) {
 	if !beside {
 		c.out.Write(r.Body)
 	}
-	if !c.used && c.peek != nil && !pristine(c.peek, c.plain()) {
+	if !c.used && c.peek != nil && !c.peek.pristine(c.plain()) {
 		return false, ErrNotNow
 	}
 	if err := admit(); err != nil {

@@ -7,19 +7,32 @@ import (
 	"syscall"
 )
 
-// pristine looks, without waiting, whether the other side has neither closed the connection nor, where quiet
-// is expected of it, sent anything.
-func pristine(conn syscall.RawConn, quiet bool) bool {
-	fine := false
-	err := conn.Control(func(fd uintptr) {
+// A peeker looks into a connection.
+type peeker struct {
+	conn  syscall.RawConn
+	look  func(fd uintptr) // made once
+	quiet bool             // nothing is expected to have arrived
+	fine  bool             // what look has found
+}
+
+func newPeeker(conn syscall.RawConn) *peeker {
+	p := &peeker{conn: conn}
+	p.look = func(fd uintptr) {
 		var b [1]byte
 		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		switch {
 		case err == nil:
-			fine = n > 0 && !quiet
+			p.fine = n > 0 && !p.quiet
 		case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EINTR):
-			fine = true
+			p.fine = true
 		}
-	})
-	return fine && err == nil
+	}
+	return p
+}
+
+// pristine looks, without waiting, whether the other side has neither closed the connection nor, where quiet
+// is expected of it, sent anything.
+func (p *peeker) pristine(quiet bool) bool {
+	p.quiet, p.fine = quiet, false
+	return p.conn.Control(p.look) == nil && p.fine
 }
