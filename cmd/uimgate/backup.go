@@ -30,7 +30,8 @@ type stateCopy struct {
 
 func stateCopyOf(c daemon.Copy) stateCopy {
 	return stateCopy{
-		Engine: string(c.Engine), File: c.File, Bytes: c.Bytes, Schema: c.Schema, Agents: c.Agents, Agreements: c.Agreements, Executions: c.Executions,
+		Engine: string(c.Engine), File: c.File, Bytes: c.Bytes,
+		Schema: c.Schema, Agents: c.Agents, Agreements: c.Agreements, Executions: c.Executions,
 		Unresolved: c.Unresolved, Entries: c.Entries, Latest: c.Latest, SetAside: c.SetAside,
 	}
 }

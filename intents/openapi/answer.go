@@ -182,11 +182,7 @@ func (w *work) refusals() {
 	}
 	for _, name := range []string{"ok", "success"} {
 		if n := count[name]; n >= least && 2*n >= len(w.out.Intents) {
-			answer := " answer with it"
-			if n == 1 {
-				answer = " answers with it"
-			}
-			w.out.ErrorWhen = "{pointer: /" + name + ", equals: false} # " + problem.Counted(n, "operation") + answer
+			w.out.ErrorWhen = "{pointer: /" + name + ", equals: false} # " + problem.Counted(n, "operation") + " answer with it"
 			return
 		}
 	}

@@ -38,9 +38,9 @@ func inAnotherFormat(format string) string {
 // idsCore are the starts of names of the information model of International Data Spaces.
 var idsCore = []string{"ids:", "https://w3id.org/idsa/core/", "http://w3id.org/idsa/core/"}
 
-// contractOfIDS returns the type of a document of the IDS information model, which speaks of contracts in words of its own;
+// idsContract returns the type of a document of the IDS information model, which speaks of contracts in words of its own;
 // empty where the document is no such contract, or names itself a policy of ODRL as well.
-func contractOfIDS(tree any) string {
+func idsContract(tree any) string {
 	for _, node := range topNodes(tree) {
 		types := ListOf(Field{Value: node["@type"]})
 		if t := ListOf(Field{Value: node["type"]}); len(types) == 0 {

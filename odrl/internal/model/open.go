@@ -32,7 +32,7 @@ func DecodeTree(doc []byte, found *Findings) any {
 	if tree == nil {
 		found.Errorf("json", "", "want a JSON object, not null")
 	}
-	if contract := contractOfIDS(tree); contract != "" {
+	if contract := idsContract(tree); contract != "" {
 		found.Errorf("ids", "", "this is a %s of the information model of International Data Spaces (IDS), which is not read: write it "+
 			"as a policy of ODRL (%s); of IDS the codes are known, such as idsc:USE, with the vocabulary ids",
 			contract, "@context http://www.w3.org/ns/odrl.jsonld, uid, permission with target and action")
