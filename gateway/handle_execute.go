@@ -41,7 +41,7 @@ func (s *Server) execute(c echo.Context) error {
 		Service: func() *service.Service { return s.serviceFor(r) }, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
 		Caller:    s.caller(r, x.client),
 		RequestID: x.requestID, Traceparent: execute.ContinueTrace(r.Header.Get(headerTraceparent)),
-		Observe: func(e *execute.Event) { x.event = e },
+		Observe: func(e *execute.Event) { x.event = e }, HandedOn: !wantsDraft(r),
 		Read: func() (execute.Request, error) {
 			memory.Of(r.Context()).Known() // the PAT was accepted
 			accept.Of(r.Context()).Keep()
@@ -72,7 +72,11 @@ func (s *Server) execute(c echo.Context) error {
 	}
 	if !wantsDraft(r) {
 		h[echo.HeaderContentType] = applicationJSON
-		return c.Blob(http.StatusOK, applicationJSON[0], result.Output)
+		if err := c.Blob(http.StatusOK, applicationJSON[0], result.Output); err != nil {
+			return err // a part of it may be on its way still
+		}
+		result.Sent()
+		return nil
 	}
 	body, err := draftEnvelope(result, s.now().Sub(began))
 	if err != nil {

@@ -24,6 +24,9 @@ type Call struct {
 	Traceparent    Traceparent
 	Caller         service.Caller // who calls, as far as the transport can see
 	Observe        func(*Event)   // called with what became of the call; may be nil
+	// HandedOn: the output is sent as it is. Of a long answer to an intent without outputs, only the beginning is then held to
+	// be JSON; else all of it is.
+	HandedOn bool
 	// Read reads what is asked. It is called once, after the PAT was accepted, so that nobody unknown makes the gateway
 	// read a body.
 	Read func() (Request, error)

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -18,7 +19,11 @@ type Result struct {
 	Warnings []intents.MissingOutput
 	License  string // of the output, as a header field can hold it; empty: none
 	Replayed bool   // answered before under the same idempotency key; nothing was done now
+	buffer   *upstream.Buffer
 }
+
+// Sent says that Output was sent, whole, and is not used any more: its memory serves other calls.
+func (r *Result) Sent() { r.buffer.Release() }
 
 // chargeOf reads the charge off a record; nil where the call is free.
 func chargeOf(e store.Execution) *reason.Charge {

@@ -21,6 +21,7 @@ type shaped struct {
 	output  []byte          // JSON; nil where it failed
 	refusal *reason.Refusal // nil where it did not
 	missing []intents.MissingOutput
+	buffer  *upstream.Buffer // of which output may be a part
 }
 
 // call makes the upstream call, which only a live Grant can.
@@ -50,10 +51,13 @@ func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) sh
 		return shaped{outcome: a.outcome, refusal: refusal.For(a.err).With("outcome", a.outcome)}
 	}
 	if a.JSON != nil {
+		if len(e.intent.Outputs) == 0 && e.call.HandedOn && strictjson.Plausible(a.JSON) {
+			return shaped{outcome: a.outcome, output: a.JSON, buffer: a.Buffer}
+		}
 		output, undeclared, ok := e.intent.Rewrite(nil, a.JSON) // mostly one pass over the bytes is enough
 		if ok {
 			e.fitted.Undeclared = undeclared
-			return shaped{outcome: a.outcome, output: output}
+			return shaped{outcome: a.outcome, output: output, buffer: a.Buffer}
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, memoryWait)
@@ -101,7 +105,11 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, 
 	if s.refusal != nil {
 		return Result{}, s.refusal.Charged(charge).Standings(e.admission.Standing)
 	}
-	return Result{Output: s.output, Charge: charge, Standing: e.admission.Standing, Attribution: e.notices(), Warnings: s.missing}, nil
+	result := Result{Output: s.output, Charge: charge, Standing: e.admission.Standing, Attribution: e.notices(), Warnings: s.missing}
+	if ended.Answer == nil { // else it is kept
+		result.buffer = s.buffer
+	}
+	return result, nil
 }
 
 // notices are the texts that whoever uses the output must show. ODRL vocabulary: attribute.

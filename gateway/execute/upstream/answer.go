@@ -24,7 +24,9 @@ type Answer struct {
 	Header http.Header
 	// JSON are the bytes of a 2xx answer, decompressed and not yet read: who uses them finds out whether they are acceptable. An
 	// empty answer (204, or HEAD) is an empty object. nil where the answer is content. Not to be changed.
-	JSON        []byte
+	JSON []byte
+	// Buffer holds JSON, unless it is nil.
+	Buffer      *Buffer
 	ContentType string // media type in lower case without parameters
 	content     any    // the tree made of a file or a text
 }
@@ -77,7 +79,7 @@ func (u *Upstream) read(ctx context.Context, resp *http.Response, route *Route) 
 	var raw []byte
 	var err error
 	if route.method != http.MethodHead {
-		raw, err = readBody(ctx, share, resp, bound)
+		raw, answer.Buffer, err = readBody(ctx, share, resp, bound)
 	}
 	if broken, ok := errors.AsType[*brokenError](err); ok {
 		return answer, broken
@@ -122,57 +124,57 @@ func jsonReason(err error) string {
 
 // readBody reads at most bound bytes, compressed and not. The error is a *brokenError, or describes why a
 // complete body cannot be used.
-func readBody(ctx context.Context, share *memory.Share, resp *http.Response, bound int64) ([]byte, error) {
+func readBody(ctx context.Context, share *memory.Share, resp *http.Response, bound int64) ([]byte, *Buffer, error) {
 	if resp.ContentLength > bound {
-		return nil, errTooLong
+		return nil, nil, errTooLong
 	}
-	raw, err := readBounded(ctx, share, resp.Body, bound, resp.ContentLength)
+	raw, buffer, err := readBounded(ctx, share, resp.Body, bound, resp.ContentLength)
 	if err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errNoMemory) {
-		return nil, &brokenError{err}
+		return nil, nil, &brokenError{err}
 	}
 	if err != nil || len(raw) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	switch coding := strings.ToLower(strings.TrimSpace(strings.Join(resp.Header["Content-Encoding"], ","))); coding {
 	case "", "identity":
-		return raw, nil
+		return raw, buffer, nil
 	case "gzip", "x-gzip": // not asked for, but some services compress always
 		z, err := gzip.NewReader(bytes.NewReader(raw))
 		if err != nil {
-			return nil, errors.New("it is not the gzip it claims to be")
+			return nil, nil, errors.New("it is not the gzip it claims to be")
 		}
-		plain, err := readBounded(ctx, share, z, bound, -1)
+		plain, _, err := readBounded(ctx, share, z, bound, -1)
 		if err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errNoMemory) {
-			return nil, errors.New("it is not the gzip it claims to be")
+			return nil, nil, errors.New("it is not the gzip it claims to be")
 		}
-		return plain, err
+		return plain, nil, err
 	default:
-		return nil, errors.New("its content encoding is neither identity nor gzip")
+		return nil, nil, errors.New("its content encoding is neither identity nor gzip")
 	}
 }
 
 // readBounded reads at most bound bytes, of which expect are said to come; -1: nobody knows.
-func readBounded(ctx context.Context, share *memory.Share, r io.Reader, bound, expect int64) ([]byte, error) {
+func readBounded(ctx context.Context, share *memory.Share, r io.Reader, bound, expect int64) ([]byte, *Buffer, error) {
 	if expect >= 0 { // all at once
 		if share.Wait(ctx, expect) != nil {
-			return nil, errNoMemory
+			return nil, nil, errNoMemory
 		}
-		raw := make([]byte, expect)
+		raw, buffer := newBuffer(int(expect))
 		_, err := io.ReadFull(r, raw)
-		return raw, err
+		return raw, buffer, err
 	}
 	var buf bytes.Buffer
 	_, err := buf.ReadFrom(memory.NewReader(io.LimitReader(r, bound+1), func(n int64) error { return share.Wait(ctx, n) }))
 	switch {
 	case errors.Is(err, memory.ErrExhausted):
-		return nil, errNoMemory
+		return nil, nil, errNoMemory
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	}
 	if int64(buf.Len()) > bound {
-		return nil, errTooLong
+		return nil, nil, errTooLong
 	}
-	return buf.Bytes(), nil
+	return buf.Bytes(), nil, nil
 }
 
 // classify turns a complete answer that is not 2xx into an error.

@@ -1,0 +1,54 @@
+package upstream
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// A Buffer is what a large answer was read into.
+type Buffer struct {
+	space []byte
+	class int
+}
+
+// Buffers of 16 KiB to 4 MiB serve further answers, in classes of which each is at most a quarter larger than the one before.
+// Smaller ones are cheap, larger ones rare.
+const (
+	leastClass = 4 * 14
+	mostClass  = 4 * 22
+)
+
+// buffers are those that were given back. What nobody takes for a while, the garbage collector does.
+var buffers [mostClass - leastClass + 1]sync.Pool
+
+// classOf returns the class of the smallest buffer for so many bytes, and how large it is.
+func classOf(n int) (class, size int) {
+	power := bits.Len(uint(max(n, 1)-1)) - 1 // 1<<power < n <= 2<<power
+	quarter := (1 << power) / 4
+	quarters := (n + quarter - 1) / quarter // 5 to 8
+	return 4*power + quarters - 4, quarters * quarter
+}
+
+// newBuffer returns n bytes, whose content is open, with the Buffer that they are of; nil where it would serve nobody else.
+func newBuffer(n int) ([]byte, *Buffer) {
+	if n <= 1<<(leastClass/4) {
+		return make([]byte, n), nil
+	}
+	class, size := classOf(n)
+	if class > mostClass {
+		return make([]byte, n), nil
+	}
+	b, _ := buffers[class-leastClass].Get().(*Buffer)
+	if b == nil {
+		b = &Buffer{make([]byte, size), class}
+	}
+	return b.space[:n:n], b
+}
+
+// Release gives the memory of an answer to other answers: nothing of it may be in use. Of the nil Buffer it does nothing. What is
+// not released is collected as garbage.
+func (b *Buffer) Release() {
+	if b != nil {
+		buffers[b.class-leastClass].Put(b)
+	}
+}

@@ -1,0 +1,42 @@
+package strictjson
+
+// headRead is how many bytes of a long document Plausible reads.
+const headRead = 4 << 10
+
+// Plausible reports whether a document is one that Decode accepts, as far as its first 4 KiB and its last byte tell: it is for
+// those who hand a document on and do not read it. Of longer ones that are no list or object it reports false.
+func Plausible(document []byte) bool {
+	c := Begin(document)
+	defer c.End()
+	if len(document) <= headRead {
+		return c.Skip() && c.Complete()
+	}
+	var open [MaxDepth + 1]byte
+	depth := 0
+	for c.Offset() < headRead {
+		switch next := c.Next(); {
+		case next == '{' || next == '[':
+			if !c.Open(next) {
+				return false
+			}
+			open[depth] = next
+			depth++
+		case depth == 0 || !c.Skip():
+			return false
+		}
+		for !toNext(c, open[depth-1]) {
+			if depth--; c.Failed() || depth == 0 { // closed, where nothing but spaces may follow
+				return !c.Failed() && c.Complete()
+			}
+		}
+	}
+	return !c.Failed() && document[len(document)-1] == open[0]+2 // in ASCII both pairs are two apart
+}
+
+// toNext goes to the next value of the list or object that is open; false: it is closed now, or broken.
+func toNext(c *Cursor, kind byte) bool {
+	if kind == '{' {
+		return c.Member()
+	}
+	return c.Item()
+}
