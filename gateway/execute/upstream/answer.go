@@ -110,7 +110,7 @@ func (u *Upstream) read(ctx context.Context, resp *http.Response, route *Route) 
 			&ResponseError{Status: answer.Status, Reason: reason}
 	}
 	// RFC 8259 8.1 lets readers overlook a byte order mark, and some services write one.
-	answer.JSON = bytes.TrimPrefix(answer.JSON, []byte("\xef\xbb\xbf"))
+	answer.JSON = bytes.TrimSpace(bytes.TrimPrefix(answer.JSON, []byte("\xef\xbb\xbf")))
 	return answer, nil
 }
 
