@@ -106,6 +106,33 @@ var profiled = []struct {
 		},
 		"Marketing",
 	},
+	{
+		"dpv", `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"dpv":"https://w3id.org/dpv#","map":"https://w3id.org/dpv/mappings/odrl#"}],
+		"@type":"Set","profile":"https://w3id.org/dpv/mappings/odrl","uid":"https://example.com/policies/3",
+		"permission":[{"target":"https://example.com/","action":"use","constraint":[
+		{"leftOperand":"map:Purpose","operator":"isA","rightOperand":{"@id":"dpv:ServiceProvision"}},
+		{"leftOperand":"map:LegalBasis","operator":"eq","rightOperand":{"@id":"dpv:Consent"}}]}]}`,
+		map[string]string{
+			`use {"purpose":"https://w3id.org/dpv#ServicePersonalisation",` +
+				`"https://w3id.org/dpv/mappings/odrl#LegalBasis":"https://w3id.org/dpv#Consent"}`: "permit",
+			`use {"purpose":"https://w3id.org/dpv#Marketing",` +
+				`"https://w3id.org/dpv/mappings/odrl#LegalBasis":"https://w3id.org/dpv#Consent"}`: "POLICY_NOT_APPLICABLE",
+			`use {"purpose":"https://w3id.org/dpv#ServicePersonalisation"}`: "POLICY_NOT_APPLICABLE",
+		},
+		"the legal basis is",
+	},
+	{
+		"ids", `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"idsc":"https://w3id.org/idsa/code/"}],"@type":"Set",
+		"@id":"https://example.com/policy/ids2","permission":[{"target":"https://example.com/","action":"idsc:USE","constraint":
+		[{"leftOperand":"idsc:SECURITY_LEVEL","operator":"idsc:NOT","rightOperand":"low"},
+			{"leftOperand":"idsc:DELAY","operator":"idsc:LONGER_EQ","rightOperand":{"@value":"P1D","@type":"xsd:duration"}}]}]}`,
+		map[string]string{
+			`use {"https://w3id.org/idsa/code/SECURITY_LEVEL":"high","https://w3id.org/idsa/code/DELAY":"P2D"}`:  "permit",
+			`use {"https://w3id.org/idsa/code/SECURITY_LEVEL":"high","https://w3id.org/idsa/code/DELAY":"PT2H"}`: "POLICY_NOT_APPLICABLE",
+			`use {"https://w3id.org/idsa/code/SECURITY_LEVEL":"low","https://w3id.org/idsa/code/DELAY":"P2D"}`:   "POLICY_NOT_APPLICABLE",
+		},
+		"the delay is at least 1 day",
+	},
 }
 
 func shippedAs(t *testing.T, name string) []*odrl.Vocabulary {
