@@ -90,6 +90,23 @@ func (s *Server) explained(c echo.Context, inHTML, inJSON func(*service.Definiti
 	return s.serveOnce(c, body, mediaHTML)
 }
 
+// lost is the body of a refusal of a path that does not exist: a page for people, the envelope for all others.
+func lost(c echo.Context, served *service.Service, envelope []byte) []byte {
+	h := c.Response().Header()
+	h.Add("Vary", "Accept")
+	if !wantsHTML(c.Request().Header.Values("Accept")) {
+		return envelope
+	}
+	body, err := page.Error(served.Definition, reason.NoSuchPath)
+	if err != nil {
+		return envelope
+	}
+	h.Set("Content-Type", mediaHTML)
+	h.Set("Content-Security-Policy", page.Security)
+	h.Set("Referrer-Policy", "no-referrer")
+	return body
+}
+
 // wantsHTML reports whether a client asks for HTML by name, and not for JSON rather.
 func wantsHTML(fields []string) bool {
 	html, json := wanted(fields)

@@ -188,10 +188,13 @@ func (s *Server) fail(c echo.Context, err error) {
 		issuer, about.HelpURL = served.Issuer, served.HelpURL(f.Reason)
 	}
 	wire.WriteHeader(c.Response().Header(), f, issuer)
+	body := wire.Envelope(f, about)
+	if served := s.serviceOf(c, x); served != nil && f.Reason == reason.NoSuchPath {
+		body = lost(c, served, body)
+	}
 	if r := c.Request(); !accept.Of(r.Context()).Kept() && !trusts(s.directory.Current(), r.RemoteAddr) {
 		c.Response().Header().Set("Connection", "close") // nothing was served on it yet: it takes the place of others
 	}
-	body := wire.Envelope(f, about)
 	if c.Request().Method == http.MethodHead {
 		body = nil
 	}

@@ -29,7 +29,8 @@ type Query struct {
 	Page      int    // from 1
 }
 
-// ParseQuery reads q, tag, intent and page. What has no meaning counts as not given: the page always shows something.
+// ParseQuery reads q (or query, as search calls it), tag, intent and page. What has no meaning counts as not given: the
+// page always shows something.
 func ParseQuery(values url.Values) Query {
 	get := func(name string) string {
 		text := strings.TrimSpace(values.Get(name))
@@ -38,7 +39,7 @@ func ParseQuery(values url.Values) Query {
 		}
 		return text
 	}
-	q := Query{Text: get("q"), Tag: get("tag"), Intent: strings.TrimSpace(values.Get("intent")), Page: 1}
+	q := Query{Text: cmp.Or(get("q"), get("query")), Tag: get("tag"), Intent: strings.TrimSpace(values.Get("intent")), Page: 1}
 	if n, err := strconv.Atoi(values.Get("page")); err == nil && n > 1 && n < 1_000_000 {
 		q.Page = n
 	}

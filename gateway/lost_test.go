@@ -1,0 +1,37 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// A person who follows a wrong link is answered in HTML, everybody else in the one envelope.
+func TestAWrongPathIsAnsweredInTheFormAskedFor(t *testing.T) {
+	g := gatetest.New(t, "")
+	for _, path := range []string{"/errors/NOPE", "/nowhere", "/api/nowhere"} {
+		for accept, want := range map[string]string{
+			"text/html,application/xhtml+xml,*/*;q=0.8": "text/html",
+			"application/json":                          "application/json",
+			"*/*":                                       "application/json",
+		} {
+			got := g.Get(path, "Accept", accept)
+			if got.Status != http.StatusNotFound || !strings.HasPrefix(got.Header.Get("Content-Type"), want) ||
+				got.Header.Get("Vary") == "" || want == "text/html" && !strings.Contains(string(got.Body), "NO_SUCH_PATH") {
+				t.Errorf("%s for %s: %d %v %.300s", path, accept, got.Status, got.Header, got.Body)
+			}
+		}
+	}
+}
+
+// The box of the page is called q, the parameter of search query: both find.
+func TestThePageIsSearchedByEitherName(t *testing.T) {
+	g := gatetest.New(t, "")
+	const accept = "text/html"
+	plain := string(g.Get("/?q=search", "Accept", accept).Body)
+	if other := string(g.Get("/?query=search", "Accept", accept).Body); other != plain || !strings.Contains(plain, "found for “search”") {
+		t.Errorf("q=search is answered by %.300s\nquery=search by %.300s", plain, other)
+	}
+}
