@@ -56,6 +56,14 @@ func (s Session) Permits(uid string) bool {
 	return slices.Contains(s.Scope, uid+":execute") || slices.Contains(s.Scope, space+":*:*:execute")
 }
 
+// Covers reports whether the service is one of the namespace of an intent: by its name, or by the scope of the PAT.
+func (s Session) Covers(uid string) bool {
+	space, _, found := strings.Cut(uid, ":")
+	return found && (space == s.Issuer || slices.ContainsFunc(s.Scope, func(entry string) bool {
+		return strings.HasPrefix(entry, space+":")
+	}))
+}
+
 // FileName returns a file name for the session: one for each agents.json, agent id and key.
 func (s Session) FileName() string {
 	sum := sha256.Sum256([]byte(s.Endpoints.Agents + "\n" + string(s.AgentID) + "\n" + string(s.KeyID)))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/intents"
 )
 
 const maxSessions = 1000
@@ -61,6 +63,9 @@ func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, u
 	case len(fits) == 0 && target != "":
 		return nil, fmt.Errorf("there is no agreement with %s: make one with uimgate agent agree %s", target, target)
 	case len(fits) == 0 && uid != "":
+		if err := unoffered(c, client, sessions, uid); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("no agreement permits %s: make one with uimgate agent agree SERVICE", uid)
 	case len(fits) == 0:
 		return nil, errors.New("there is no agreement: make one with uimgate agent agree SERVICE")
@@ -70,6 +75,48 @@ func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, u
 		names = append(names, printable(session.Endpoints.Agents))
 	}
 	return nil, usageError{fmt.Errorf("several agreements fit; say which service is meant: %s", strings.Join(names, ", "))}
+}
+
+// unoffered is the refusal of an intent that the services of its namespace with an agreement do not offer, or no longer:
+// no new agreement would permit it. A service that cannot be asked says nothing.
+func unoffered(c *cobra.Command, client *agent.Client, sessions []agent.Session, uid string) error {
+	const most = 8 // services to ask
+	var refusal error
+	asked := 0
+	for _, session := range sessions {
+		if !session.Agreed() || !session.Covers(uid) {
+			continue
+		}
+		if asked++; asked > most {
+			break
+		}
+		service, err := client.Resume(session)
+		if err != nil {
+			continue
+		}
+		in, err := service.Intent(c.Context(), uid)
+		switch {
+		case err == nil && !in.Retired:
+			return nil
+		case err == nil:
+			refusal = refusalOf(in)
+		case refusal == nil && (errors.Is(err, agent.ErrIntentNotFound) || errors.Is(err, agent.ErrVersionConflict)):
+			refusal = err
+		}
+	}
+	return refusal
+}
+
+// refusalOf a retired intent is what executing it would be answered with.
+func refusalOf(in *intents.Intent) *agent.Error {
+	refusal := &agent.Error{
+		Status: http.StatusGone, Reason: string(agent.ErrIntentDeprecated), Message: "the service has retired this intent",
+	}
+	if in.ReplacedBy != (intents.UID{}) {
+		refusal.Suggestion = "Use the intent that takes its place."
+		refusal.Details = map[string]any{"replaced_by": in.ReplacedBy.String()}
+	}
+	return refusal
 }
 
 func (s *agentSettings) path(service *agent.Service) (string, error) {
