@@ -104,6 +104,9 @@ var errBalance = errors.New("the account would fall below zero")
 // setAccount changes an account, and its pool accordingly.
 func (t *tx) setAccount(before, after account) error {
 	if after.held < 0 || after.captured < 0 || after.toppedUp < 0 {
+		if t.presumed { // what it held was given back before
+			t.fatal = conflict{errUnchanged}
+		}
 		return unavailable(fmt.Errorf("account of %s in %s: %w", after.agentID, after.currency, errBalance))
 	}
 	a := t.accounts[after.accountKey]

@@ -68,5 +68,5 @@ type command struct {
 	query string
 	args  []any
 	row   func(scan) error // called with every row; nil: it returns none
-	must  bool             // it has to change a row, else the transaction fails; only where the dialect is unlocked
+	must  bool             // it has to change a row, else the transaction fails
 }

@@ -158,7 +158,12 @@ func (s *Store) Settle(ctx context.Context, b store.Admission, to store.Settleme
 			return nil
 		}, keys...)
 	}
-	n := &rowSet{agentID: string(e.AgentID), executions: []executionKey{{e.Service, e.ID}}, counters: keys}
+	n := &rowSet{agentID: string(e.AgentID), counters: keys}
+	if e.State == store.Held && e.Deadline.After(s.now()) {
+		n.presumed = []*store.Execution{&e}
+	} else {
+		n.executions = []executionKey{{e.Service, e.ID}}
+	}
 	if e.Charge.Nano > 0 {
 		n.accounts = []accountKey{{e.Service, string(e.AgentID), e.Charge.Currency}}
 	}

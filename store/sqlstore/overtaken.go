@@ -1,12 +1,18 @@
 package sqlstore
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // Calls on a database of several processes lock nothing while the process thinks: what they need is read without locks,
 // and their changes are sent in one round trip, which is the whole transaction. Each change there is conditional on the
 // row being as it was read. Where another process was faster the server rejects all of them, and the transaction is
 // tried again; the last attempt locks what it reads, so that it succeeds.
 const freeAttempts = 2 // without locks
+
+// errUnchanged means that a row was not as it was read, or as it was presumed to be.
+var errUnchanged = errors.New("a row has changed meanwhile")
 
 // ifUnchanged makes a statement fail that changes no row. PostgreSQL's code is 22012, division by zero.
 func ifUnchanged(query string) string {
@@ -58,4 +64,28 @@ func (t *tx) writeAccount(k accountKey, a *cachedAccount) command {
 	}
 	was := a.was
 	return command{query: updateAccountFrom, args: append(args, was.toppedUp, was.held, was.captured, flag(was.pooled)), must: true}
+}
+
+// A call settles the execution that it began. Until its deadline nobody else changes that, so that the record is not
+// read before it is changed: the change has to find it as Begin left it. Where it does not, because an operator, the
+// sweeper of a process with another clock or an earlier settlement was faster, the transaction is tried again, and reads.
+
+// readPresumed makes a row set read what was presumed before.
+func (n *rowSet) readPresumed() {
+	for _, e := range n.presumed {
+		n.executions = append(n.executions, executionKey{e.Service, e.ID})
+	}
+	n.presumed = nil
+	n.executions = sorted(n.executions, executionKey.parts)
+}
+
+// presume adds what is presumed to what was read. A record that was read by its idempotency key stays as it was read.
+func (t *tx) presume(n rowSet) {
+	for _, e := range n.presumed {
+		if t.executions[e.ID] == nil {
+			record := *e
+			set(&t.executions, e.ID, &record)
+			t.presumed = true
+		}
+	}
 }

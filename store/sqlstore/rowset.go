@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/store"
 )
 
 type (
@@ -22,6 +23,7 @@ type (
 type rowSet struct {
 	agentID    string // of the call
 	executions []executionKey
+	presumed   []*store.Execution // changed as they are here, and read only if they turn out to be otherwise
 	keys       []idempotencyKey
 	nonces     []nonceKey
 	counters   []counterKey
@@ -38,6 +40,7 @@ func mergeRowSets(batch []*op) rowSet {
 			continue
 		}
 		all.executions = append(all.executions, o.rowSet.executions...)
+		all.presumed = append(all.presumed, o.rowSet.presumed...)
 		all.keys = append(all.keys, o.rowSet.keys...)
 		all.nonces = append(all.nonces, o.rowSet.nonces...)
 		all.counters = append(all.counters, o.rowSet.counters...)
@@ -45,7 +48,7 @@ func mergeRowSets(batch []*op) rowSet {
 		all.pools = append(all.pools, o.rowSet.pools...)
 		all.answers = append(all.answers, o.rowSet.answers...)
 	}
-	all.executions = sorted(all.executions, func(k executionKey) []string { return []string{k.id, k.service} })
+	all.executions = sorted(all.executions, executionKey.parts)
 	all.keys = sorted(all.keys, func(k idempotencyKey) []string { return []string{k.service, k.agentID, k.key} })
 	all.nonces = sorted(all.nonces, func(k nonceKey) []string { return []string{k.service, k.keyID, k.id} })
 	all.counters = sorted(all.counters, counterKey.parts)
@@ -58,8 +61,9 @@ func mergeRowSets(batch []*op) rowSet {
 func (k counterKey) parts() []string {
 	return []string{k.service, k.agentID, k.limitID, string(k.period)}
 }
-func (k accountKey) parts() []string { return []string{k.service, k.agentID, k.currency} }
-func (k poolKey) parts() []string    { return []string{k.service, k.currency} }
+func (k executionKey) parts() []string { return []string{k.id, k.service} }
+func (k accountKey) parts() []string   { return []string{k.service, k.agentID, k.currency} }
+func (k poolKey) parts() []string      { return []string{k.service, k.currency} }
 
 // sorted orders keys by their parts and removes duplicates.
 func sorted[K comparable](keys []K, parts func(K) []string) []K {
@@ -102,6 +106,9 @@ var errNotDurable = errors.New("the server has fsync or synchronous_commit = off
 // clock. An unlocked transaction does not begin yet, and locks nothing.
 func (t *tx) load(ctx context.Context, batch []*op) error {
 	n := mergeRowSets(batch)
+	if !t.presumes {
+		n.readPresumed()
+	}
 	t.counters = make(map[counterKey]*counter, len(n.counters))
 	var list []command
 	if !t.unlocked {
@@ -153,6 +160,7 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	if !durable {
 		return errNotDurable
 	}
+	t.presume(n)
 	if t.now = time.UnixMicro(clock).UTC(); t.w.s.dialect.clock == "" {
 		t.now = t.w.s.now()
 	} else {

@@ -40,7 +40,10 @@ func oneByOne(ctx context.Context, w *writer, list []command) error {
 	for _, s := range list {
 		var err error
 		if s.row == nil {
-			_, err = w.exec(ctx, s.query, s.args...)
+			var n int64
+			if n, err = w.exec(ctx, s.query, s.args...); err == nil && s.must && n == 0 {
+				err = conflict{errUnchanged}
+			}
 		} else {
 			err = w.query(ctx, s.query, s.args, s.row)
 		}

@@ -18,6 +18,7 @@ type tx struct {
 	ownStatements bool      // the operations run their own statements
 	shared        bool      // by several operations
 	unlocked      bool      // nothing is locked between reading and writing
+	presumes      bool      // executions are taken to be as their calls left them; see rowSet.presumed
 	now           time.Time // of the whole transaction
 	counted       time.Time // on the clock on which limits are counted
 	asked         time.Time // when the process asked for that, on its own clock
@@ -32,6 +33,8 @@ type tx struct {
 	nonces     map[nonceKey]bool
 	used       map[agreementKey]bool // first used now
 	answers    answerSizes
+
+	presumed bool // some executions were not read
 
 	writes []command // to be run in their order
 	lines  []line    // of the ledger
@@ -157,7 +160,7 @@ func (t *tx) change(ctx context.Context, query string, args ...any) error {
 	if t.ownStatements {
 		return t.write(ctx, query, args...)
 	}
-	t.writes = append(t.writes, command{query: query, args: args, must: t.unlocked})
+	t.writes = append(t.writes, command{query: query, args: args, must: true})
 	return nil
 }
 

@@ -156,7 +156,7 @@ func (w *writer) commit(ctx context.Context, batch []*op) {
 	var t *tx
 	var err error
 	for n := 1; n <= attempts; n++ {
-		t, err = w.try(ctx, batch, w.s.dialect.unlocked && batch[0].rowSet != nil && n <= freeAttempts)
+		t, err = w.try(ctx, batch, n)
 		if err == nil || !w.s.dialect.retriable(err) && (n > 2 || !isConflict(err)) && (n > 1 || !isStale(err)) {
 			break
 		}
@@ -245,8 +245,9 @@ type unsure struct{ error }
 
 func (u unsure) Unwrap() error { return u.error }
 
-// try runs a batch in one transaction. After an error nothing of it is stored, unless the error is unsure.
-func (w *writer) try(ctx context.Context, batch []*op, unlocked bool) (_ *tx, err error) {
+// try runs a batch in one transaction, for the n-th time from 1 on. After an error nothing of it is stored, unless the
+// error is unsure.
+func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error) {
 	if d := w.s.dialect.patience; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
@@ -261,7 +262,8 @@ func (w *writer) try(ctx context.Context, batch []*op, unlocked bool) (_ *tx, er
 	if err := w.connect(ctx); err != nil {
 		return nil, unreachable{err}
 	}
-	t := &tx{w: w, ownStatements: batch[0].rowSet == nil, shared: len(batch) > 1, unlocked: unlocked}
+	t := &tx{w: w, ownStatements: batch[0].rowSet == nil, shared: len(batch) > 1, presumes: n == 1}
+	t.unlocked = w.s.dialect.unlocked && !t.ownStatements && n <= freeAttempts
 	if err := t.load(ctx, batch); err != nil {
 		switch {
 		case reused && w.s.dialect.lost(err):

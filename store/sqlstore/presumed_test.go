@@ -1,0 +1,107 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// pair opens one database twice, as two processes do.
+func pair(t *testing.T, name string) (a, b *sqlstore.Store) {
+	t.Helper()
+	if name == "postgres" {
+		place := freshDatabase(t)
+		return openShared(t, place), openShared(t, place)
+	}
+	path := t.TempDir() + "/state.db"
+	return openShared(t, path), openShared(t, path)
+}
+
+func charged(id string) store.BeginRequest {
+	return store.BeginRequest{
+		Execution:  store.Execution{ID: id, Service: "s", AgentID: "a", IdempotencyKey: "key-" + id, Intent: "i"},
+		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
+		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
+		Hold:       time.Minute, KeyFor: time.Hour,
+	}
+}
+
+var captured = store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte(`{"n":1}`)}}
+
+// A settlement knows its execution from its beginning: it does not read it.
+func TestASettlementReadsNoRecord(t *testing.T) {
+	t.Parallel()
+	for _, engine := range []string{"sqlite", "postgres"} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s, _ := pair(t, engine)
+			seen := sqlstore.Statements(s)
+			begun, err := s.Begin(t.Context(), charged("1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Settle(t.Context(), begun, captured); err != nil {
+				t.Fatal(err)
+			}
+			for _, query := range seen() {
+				if strings.HasPrefix(query, "SELECT id, service, agent_id, idem_key") {
+					t.Errorf("a settlement read its record: %s", query)
+				}
+			}
+		})
+	}
+}
+
+// Where another process was faster, a settlement finds that, and the others of its transaction are settled.
+func TestASettlementThatComesSecondIsToldSo(t *testing.T) {
+	t.Parallel()
+	for _, engine := range []string{"sqlite", "postgres"} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s, other := pair(t, engine)
+			const calls = 12
+			var begun [calls]store.Admission
+			for i := range begun {
+				var err error
+				if begun[i], err = s.Begin(t.Context(), charged(string(rune('a'+i)))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			released := store.Settlement{State: store.Released, Outcome: store.Failed}
+			if _, err := other.Settle(t.Context(), begun[3], released); err != nil {
+				t.Fatal(err)
+			}
+			unknown := store.Settlement{State: store.Unresolved, Outcome: store.Unknown}
+			if _, err := other.Settle(t.Context(), begun[7], unknown); err != nil {
+				t.Fatal(err)
+			}
+			var all sync.WaitGroup
+			for i := range begun {
+				all.Go(func() {
+					got, err := s.Settle(t.Context(), begun[i], captured)
+					want, state := error(nil), store.Captured
+					if i == 3 {
+						want, state = store.ErrSettled, store.Released
+					}
+					if !errors.Is(err, want) || got.State != state {
+						t.Errorf("call %d: %v, %s; want %v, %s", i, err, got.State, want, state)
+					}
+				})
+			}
+			all.Wait()
+			accounts, err := s.Accounts(t.Context(), store.Filter{Service: "s"})
+			if err != nil || len(accounts) != 1 || accounts[0].Captured.Nano != calls-1 || accounts[0].Held.Nano != 0 {
+				t.Errorf("%+v, %v", accounts, err)
+			}
+			if err := s.CheckBalance(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
