@@ -212,7 +212,7 @@ func (t *tx) writePool(k poolKey) command {
 	more, p := t.owed[k], t.pools[k]
 	switch {
 	case more < 0:
-		return command{query: takeFromPool, args: []any{more, more, more, k.service, k.currency}, must: t.unlocked}
+		return command{query: takeFromPool, args: []any{more, more, more, k.service, k.currency}, must: int(flag(t.unlocked))}
 	case p == nil || !p.charged: // a top-up was taken back
 		return command{query: addToPool, args: []any{k.service, k.currency, more}}
 	}
@@ -220,7 +220,7 @@ func (t *tx) writePool(k poolKey) command {
 	if !t.unlocked {
 		return command{query: chargeToPool, args: args}
 	}
-	return command{query: chargeToPoolWithin, args: append(args, p.most), must: true}
+	return command{query: chargeToPoolWithin, args: append(args, p.most), must: 1}
 }
 
 // The accounts minus all of their parts; any remainder is wrong.

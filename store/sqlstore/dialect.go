@@ -3,13 +3,16 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
 )
 
 // A dialect is everything that differs between databases. Statements are written once, with `?` for arguments, ` FOR
-// UPDATE` where a row is read to be changed, and {ledger} for the next ledger number.
+// UPDATE` where a row is read to be changed, {ledger} for the next ledger number, and {whole} where the whole transaction
+// ends with a statement that fails, so that the database need not be able to undo that statement alone.
 type dialect struct {
 	goose goose.Dialect
 	// open connects to the database, once for the writers and once for the readers.
@@ -68,5 +71,52 @@ type command struct {
 	query string
 	args  []any
 	row   func(scan) error // called with every row; nil: it returns none
-	must  bool             // it has to change a row, else the transaction fails
+	must  int              // how many rows it has to change, else the transaction fails; 0: any number
+}
+
+// chunks are how many rows one statement writes, so that few statements are prepared.
+var chunks = []int{16, 4, 2, 1}
+
+// chunked divides a list into chunks.
+func chunked[T any](list []T, each func([]T)) {
+	for _, n := range chunks {
+		for ; len(list) >= n; list = list[n:] {
+			each(list[:n])
+		}
+	}
+}
+
+// together joins insertions into one table to statements with several rows. Where anything but insertions is among
+// them, their order counts, and they stay as they are.
+func together(list []command) []command {
+	if len(list) < 2 || slices.ContainsFunc(list, func(c command) bool { return !strings.HasPrefix(c.query, "INSERT") }) {
+		return list
+	}
+	var queries []string // in the order in which they come first
+	groups := map[string][]command{}
+	for _, c := range list {
+		if groups[c.query] == nil {
+			queries = append(queries, c.query)
+		}
+		groups[c.query] = append(groups[c.query], c)
+	}
+	out := list[:0:0]
+	for _, query := range queries {
+		chunked(groups[query], func(same []command) { out = append(out, rowsOf(query, same)) })
+	}
+	return out
+}
+
+// rowsOf makes one insertion of several; the query ends with its row.
+func rowsOf(query string, same []command) command {
+	if len(same) == 1 {
+		return same[0]
+	}
+	query = strings.Replace(query, "INSERT ", "INSERT {whole}", 1)
+	_, row, _ := strings.Cut(query, "VALUES ")
+	args := make([]any, 0, len(same)*len(same[0].args))
+	for _, c := range same {
+		args = append(args, c.args...)
+	}
+	return command{query: query + strings.Repeat(", "+row, len(same)-1), args: args}
 }

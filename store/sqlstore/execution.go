@@ -1,9 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/reason"
@@ -109,8 +112,55 @@ func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcom
 	}
 	set(&t.executions, e.ID, &e)
 	t.enter(e, from, to, by)
-	return e, t.change(ctx, "UPDATE executions SET state = ?, outcome = ?, settled_at = ? WHERE id = ? AND state = ?",
-		string(to), string(outcome), nanos(e.SettledAt), e.ID, string(from))
+	m := line{e, from, to, by}
+	if t.ownStatements {
+		c := writeMove([]line{m})
+		return e, t.write(ctx, c.query, c.args...)
+	}
+	t.moves = append(t.moves, m)
+	return e, nil
+}
+
+// A moved is what changes of an execution that changes its state.
+type moved struct {
+	from, to store.State
+	outcome  store.Outcome
+	settled  int64
+}
+
+func (m line) moved() moved { return moved{m.from, m.to, m.Outcome, nanos(m.SettledAt)} }
+
+// writeMoves returns the statements that change executions, those alike in one. What is first made unresolved and then
+// settled, in one transaction, is changed in this order.
+func (t *tx) writeMoves() []command {
+	alike := map[moved][]line{}
+	for _, m := range t.moves {
+		alike[m.moved()] = append(alike[m.moved()], m)
+	}
+	kinds := slices.SortedFunc(maps.Keys(alike), func(a, b moved) int {
+		return cmp.Or(strings.Compare(string(a.from), string(b.from)), strings.Compare(string(a.to), string(b.to)),
+			strings.Compare(string(a.outcome), string(b.outcome)))
+	})
+	var list []command
+	for _, k := range kinds {
+		chunked(alike[k], func(same []line) { list = append(list, writeMove(same)) })
+	}
+	return list
+}
+
+// writeMove returns the statement that changes executions which all change alike.
+func writeMove(same []line) command {
+	m := same[0].moved()
+	args := append(make([]any, 0, 3+len(same)), string(m.to), string(m.outcome), m.settled)
+	for _, l := range same {
+		args = append(args, l.ID)
+	}
+	return command{
+		// The state is no argument: some indexes are of one state, and SQLite would plan again for every argument.
+		query: "UPDATE {whole}executions SET state = ?, outcome = ?, settled_at = ? WHERE state = '" + string(m.from) +
+			"' AND id IN (?" + strings.Repeat(", ?", len(same)-1) + ")",
+		args: args, must: len(same),
+	}
 }
 
 // A line is a change of a charge, to be written into the ledger.

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -14,9 +15,9 @@ const freeAttempts = 2 // without locks
 // errUnchanged means that a row was not as it was read, or as it was presumed to be.
 var errUnchanged = errors.New("a row has changed meanwhile")
 
-// ifUnchanged makes a statement fail that changes no row. PostgreSQL's code is 22012, division by zero.
-func ifUnchanged(query string) string {
-	return "WITH changed AS (" + query + " RETURNING 1) SELECT 1 / COUNT(*) FROM changed"
+// ifUnchanged makes a statement fail that changes another number of rows. PostgreSQL's code is 22012, division by zero.
+func ifUnchanged(query string, rows int) string {
+	return fmt.Sprintf("WITH changed AS (%s RETURNING 1) SELECT 1 / CASE COUNT(*) WHEN %d THEN 1 ELSE 0 END FROM changed", query, rows)
 }
 
 const (
@@ -50,7 +51,7 @@ func (t *tx) writeCounter(k counterKey, c *counter) command {
 		return command{query: updateCounter, args: args}
 	}
 	was := c.was
-	return command{query: updateCounterFrom, args: append(args, was.slot, was.counts, was.dispatch, was.dispatchSlot), must: true}
+	return command{query: updateCounterFrom, args: append(args, was.slot, was.counts, was.dispatch, was.dispatchSlot), must: 1}
 }
 
 // writeAccount returns the statement that writes an account.
@@ -63,7 +64,7 @@ func (t *tx) writeAccount(k accountKey, a *cachedAccount) command {
 		return command{query: updateAccount, args: args}
 	}
 	was := a.was
-	return command{query: updateAccountFrom, args: append(args, was.toppedUp, was.held, was.captured, flag(was.pooled)), must: true}
+	return command{query: updateAccountFrom, args: append(args, was.toppedUp, was.held, was.captured, flag(was.pooled)), must: 1}
 }
 
 // A call settles the execution that it began. Until its deadline nobody else changes that, so that the record is not

@@ -40,6 +40,7 @@ const sessionSettings = "SET synchronous_commit = 'on'; " +
 // all writers.
 func postgresDialect() *dialect {
 	var rewritten sync.Map
+	words := strings.NewReplacer("{ledger}", ledgerNumber, "{whole}", "")
 	return &dialect{
 		goose: goose.DialectPostgres, open: openPostgres, upgrade: upgradePostgres,
 		// Ids are ordered by their bytes, as in SQLite, for every locale of the database.
@@ -58,7 +59,7 @@ func postgresDialect() *dialect {
 					return out
 				}
 			}
-			out := numbered(strings.ReplaceAll(query, "{ledger}", ledgerNumber))
+			out := numbered(words.Replace(query))
 			rewritten.Store(query, out)
 			return out
 		},
@@ -272,8 +273,8 @@ func pipelined(ctx context.Context, w *writer, list []command) error {
 		batch := &pgx.Batch{}
 		for _, s := range list {
 			query := s.query
-			if s.must {
-				query = ifUnchanged(query)
+			if s.must > 0 {
+				query = ifUnchanged(query, s.must)
 			}
 			batch.Queue(w.s.dialect.rewrite(query), s.args...)
 		}

@@ -251,7 +251,7 @@ const (
 // changes returns the statements that write what has changed; the rows that all writers use come last. A row that was
 // missing is inserted: where another writer was faster that fails, and the transaction is tried again.
 func (t *tx) changes() []command {
-	list := t.writes
+	list := append(together(t.writes), t.writeMoves()...)
 	for _, k := range order(t.counters, counterKey.parts) {
 		if c := t.counters[k]; c.dirty {
 			list = append(list, t.writeCounter(k, c))
@@ -272,12 +272,14 @@ func (t *tx) changes() []command {
 	if len(t.lines) > 0 {
 		list = append(list, command{query: bumpLedger, args: []any{len(t.lines)}})
 	}
+	entries := make([]command, len(t.lines))
 	for i, l := range t.lines {
-		list = append(list, command{query: insertEntry, args: []any{
+		entries[i] = command{query: insertEntry, args: []any{
 			len(t.lines) - 1 - i, nanos(t.now), l.Service, string(l.AgentID), l.ID, l.Intent, l.Rule, l.Charge.Nano, l.Charge.Currency,
 			string(l.from), string(l.to), l.by,
-		}})
+		}}
 	}
+	list = append(list, together(entries)...)
 	t.forget()
 	return list
 }
@@ -286,7 +288,7 @@ func (t *tx) changes() []command {
 func (t *tx) forget() {
 	t.counters, t.accounts, t.pools, t.owed, t.executions, t.keys, t.nonces, t.used = nil, nil, nil, nil, nil, nil, nil, nil
 	t.answers = answerSizes{}
-	t.writes, t.lines = nil, nil
+	t.writes, t.moves, t.lines = nil, nil, nil
 }
 
 func order[K comparable, V any](m map[K]V, parts func(K) []string) []K {

@@ -18,7 +18,7 @@ import (
 // sqliteDialect has one writer: SQLite permits only one transaction to write, and BEGIN IMMEDIATE waits for that right
 // before it reads, so that nothing changes between its reads and writes.
 func sqliteDialect() *dialect {
-	words := strings.NewReplacer(" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "", "{ledger}", ledgerNumber)
+	words := strings.NewReplacer(" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "", "{ledger}", ledgerNumber, "{whole}", "OR ROLLBACK ")
 	return &dialect{
 		goose:     goose.DialectSQLite3,
 		open:      openSQLite,
@@ -41,7 +41,7 @@ func oneByOne(ctx context.Context, w *writer, list []command) error {
 		var err error
 		if s.row == nil {
 			var n int64
-			if n, err = w.exec(ctx, s.query, s.args...); err == nil && s.must && n == 0 {
+			if n, err = w.exec(ctx, s.query, s.args...); err == nil && s.must > 0 && n != int64(s.must) {
 				err = conflict{errUnchanged}
 			}
 		} else {

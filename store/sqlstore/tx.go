@@ -37,6 +37,7 @@ type tx struct {
 	presumed bool // some executions were not read
 
 	writes []command // to be run in their order
+	moves  []line    // of executions
 	lines  []line    // of the ledger
 
 	// Of the operation that is running.
@@ -152,15 +153,6 @@ func (t *tx) write(ctx context.Context, query string, args ...any) error {
 		return err
 	}
 	t.writes = append(t.writes, command{query: query, args: args})
-	return nil
-}
-
-// change is write for a statement that has to change a row.
-func (t *tx) change(ctx context.Context, query string, args ...any) error {
-	if t.ownStatements {
-		return t.write(ctx, query, args...)
-	}
-	t.writes = append(t.writes, command{query: query, args: args, must: true})
 	return nil
 }
 

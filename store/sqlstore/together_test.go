@@ -1,0 +1,128 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+// Calls that share a transaction share its statements: 16 begin with two insertions, and end with one more and one change.
+func TestCallsOfATransactionShareItsStatements(t *testing.T) {
+	t.Parallel()
+	const calls = 16
+	var mu sync.Mutex
+	var writes []string
+	held, waiting := make(chan struct{}), make(chan struct{}, 1)
+	d := sqliteDialect()
+	send := d.send
+	d.send = func(ctx context.Context, w *writer, list []command) error {
+		mu.Lock()
+		hold := held
+		for _, c := range list {
+			if strings.HasPrefix(c.query, "INSERT") || strings.HasPrefix(c.query, "UPDATE {whole}") {
+				writes = append(writes, c.query)
+			}
+		}
+		mu.Unlock()
+		if hold != nil {
+			select {
+			case waiting <- struct{}{}:
+			default:
+			}
+			<-hold
+		}
+		return send(ctx, w, list)
+	}
+	s := opened(t, t.TempDir()+"/state.db", time.Now, d)
+	// queued lets calls queue behind a transaction that is held back, and returns what they then write.
+	queued := func(each func(i int) error) []string {
+		t.Helper()
+		mu.Lock()
+		held = make(chan struct{})
+		mu.Unlock()
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := s.Ready(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		<-waiting
+		for i := range calls {
+			all.Go(func() {
+				if err := each(i); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for len(s.lanes[0]) < calls {
+			runtime.Gosched()
+		}
+		mu.Lock()
+		release := held
+		held, writes = nil, nil
+		mu.Unlock()
+		close(release)
+		all.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		return writes
+	}
+	held = nil
+	var begun [calls]store.Admission
+	got := queued(func(i int) (err error) {
+		begun[i], err = s.Begin(t.Context(), store.BeginRequest{
+			Execution:  store.Execution{ID: fmt.Sprint(i), Service: "s", AgentID: "a", Intent: "i"},
+			Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
+			Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
+			Hold:       time.Minute,
+		})
+		return err
+	})
+	if want := "INSERT {whole}INTO executions;INSERT INTO accounts;INSERT {whole}INTO ledger"; !alike(got, want) {
+		t.Errorf("begun with %q, want %s", got, want)
+	}
+	got = queued(func(i int) error {
+		_, err := s.Settle(t.Context(), begun[i], store.Settlement{State: store.Captured, Outcome: store.Done})
+		return err
+	})
+	if want := "UPDATE {whole}executions;INSERT {whole}INTO ledger"; !alike(got, want) {
+		t.Errorf("settled with %q, want %s", got, want)
+	}
+	if err := s.CheckBalance(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// alike reports whether statements begin as those wanted, which are separated by semicolons.
+func alike(got []string, want string) bool {
+	parts := strings.Split(want, ";")
+	if len(got) != len(parts) {
+		return false
+	}
+	for i, part := range parts {
+		if !strings.HasPrefix(got[i], part) {
+			return false
+		}
+	}
+	return true
+}
+
+// Where something is deleted the order of statements counts, so that all stay as they are.
+func TestStatementsAroundADeletionKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	insert := command{query: "INSERT INTO nonces (id) VALUES (?)", args: []any{"a"}}
+	list := []command{insert, {query: "DELETE FROM nonces WHERE id = ?", args: []any{"a"}}, insert}
+	if got := together(list); len(got) != len(list) {
+		t.Errorf("%d statements of %d", len(got), len(list))
+	}
+	if got := together([]command{insert, insert, insert}); len(got) != 2 || got[0].query != "INSERT {whole}INTO nonces (id) VALUES (?), (?)" {
+		t.Errorf("three insertions are %+v", got)
+	}
+}
