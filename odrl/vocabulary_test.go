@@ -48,6 +48,26 @@ var profiled = []struct {
 		},
 		`the framework agreement is "Traceability:1.0"`,
 	},
+	{ // under the contexts of 25.09, where terms have no prefix
+		"catena-x", `{"@context":["https://w3id.org/catenax/2025/9/policy/odrl.jsonld","https://w3id.org/catenax/2025/9/policy/context.jsonld"],
+		"@type":"Set","@id":"https://example.com/policy/cx25","permission":[{"target":"https://example.com/","action":"use","constraint":[{"and":[
+		{"leftOperand":"FrameworkAgreement","operator":"eq","rightOperand":"DataExchangeGovernance:1.0"},
+		{"leftOperand":"cx-policy:UsagePurpose","operator":"isAnyOf","rightOperand":["cx.pcf.base:1","cx.circular.dpp:1"]},
+		{"leftOperand":"DataUsageEndDurationDays","operator":"eq","rightOperand":365}]}]},
+		{"target":"https://example.com/","action":"access","constraint":
+		[{"leftOperand":"Membership","operator":"eq","rightOperand":"active"}]}]}`,
+		map[string]string{
+			`use {"https://w3id.org/catenax/2025/9/policy/FrameworkAgreement":"DataExchangeGovernance:1.0",` +
+				`"https://w3id.org/catenax/2025/9/policy/UsagePurpose":"cx.pcf.base:1",` +
+				`"https://w3id.org/catenax/2025/9/policy/DataUsageEndDurationDays":365}`: "permit",
+			`use {"https://w3id.org/catenax/2025/9/policy/FrameworkAgreement":"DataExchangeGovernance:1.0",` +
+				`"https://w3id.org/catenax/2025/9/policy/UsagePurpose":"cx.dcm.base:1",` +
+				`"https://w3id.org/catenax/2025/9/policy/DataUsageEndDurationDays":365}`: "POLICY_NOT_APPLICABLE",
+			`https://w3id.org/catenax/2025/9/policy/access {"https://w3id.org/catenax/2025/9/policy/Membership":"active"}`: "permit",
+			`https://w3id.org/catenax/2025/9/policy/access {"https://w3id.org/catenax/policy/Membership":"active"}`:        "POLICY_NOT_APPLICABLE",
+		},
+		"the days of data usage is 365",
+	},
 	{
 		"ids", `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"idsc":"https://w3id.org/idsa/code/"}],"@type":"Set",
 		"@id":"https://example.com/policy/ids","permission":[{"target":"https://example.com/","action":"idsc:USE","constraint":

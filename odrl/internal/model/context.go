@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
 // readContext takes in the document's @context. Remote contexts are recognised or, with a warning,
@@ -16,7 +17,7 @@ func (n *Names) readContext(v any, pointer string) {
 		switch c := f.Value.(type) {
 		case string:
 			switch {
-			case n.knownContext(c):
+			case n.knownContext(c) || n.publishersContext(c, f.Pointer):
 			case n.Served:
 				n.Problems.Warnf("remote-context", f.Pointer,
 					"the context %s is not known and never fetched: terms are read as ODRL 2.2 and UIM define them", Quote(c))
@@ -37,6 +38,17 @@ func (n *Names) knownContext(v any) bool {
 	s, _ := v.(string)
 	rest, web := Bare(s)
 	return web && (slices.Contains(contexts, rest) || slices.Contains(profiles, rest))
+}
+
+// publishersContext takes in what the context of a vocabulary calls its terms, whether or not the vocabulary is in use: who has not
+// named it is told to, at each term. It reports whether the context is one.
+func (n *Names) publishersContext(context, pointer string) bool {
+	rest, web := Bare(context)
+	words := vocabulary.InContext(rest)
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		n.define(word, words[word], pointer)
+	}
+	return web && words != nil
 }
 
 func (n *Names) inline(c map[string]any, pointer string) {

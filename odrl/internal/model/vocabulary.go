@@ -17,10 +17,11 @@ const (
 )
 
 // contexts are the JSON-LD contexts whose terms are built in. None is ever fetched.
-// Those of the Dataspace Protocol (2024-1, 2025-1) give ODRL's words the same meaning.
+// Those of the Dataspace Protocol (2024-1, 2025-1) and of Catena-X (25.09) give ODRL's words the same meaning.
 var contexts = []string{
 	"www.w3.org/ns/odrl.jsonld", "www.w3.org/ns/odrl/2/ODRL22.json", "www.w3.org/ns/odrl/2/",
 	"w3id.org/dspace/2024/1/context.json", "w3id.org/dspace/2025/1/context.jsonld", "w3id.org/dspace/2025/1/odrl-profile.jsonld",
+	"w3id.org/catenax/2025/9/policy/odrl.jsonld",
 }
 
 // profiles are the profile IRIs of this engine, without scheme: the ODRL core, and the names under

@@ -41,6 +41,30 @@ var shipped = sync.OnceValue(func() map[string]*Vocabulary {
 // Shipped is the vocabulary of a name; nil where there is none.
 func Shipped(name string) *Vocabulary { return shipped()[name] }
 
+// A context is a JSON-LD context in which terms of a vocabulary need no prefix.
+type context struct{ name, prefix, namespace string }
+
+// contexts are those of the publishers, by address without scheme.
+var contexts = map[string]context{
+	"w3id.org/catenax/2025/9/policy/context.jsonld": {"catena-x", "cx-policy", "https://w3id.org/catenax/2025/9/policy/"},
+}
+
+// InContext is what a context of a publisher gives words: the IRI of each term by its name, and the namespace by its prefix. It is
+// nil for any other address, which is one without scheme.
+func InContext(address string) map[string]string {
+	c, ok := contexts[address]
+	if !ok {
+		return nil
+	}
+	words := map[string]string{c.prefix: c.namespace}
+	for iri := range shipped()[c.name].Terms {
+		if word, within := strings.CutPrefix(iri, c.namespace); within {
+			words[word] = iri
+		}
+	}
+	return words
+}
+
 // NameOf is the name under which a profile, or a term of one, is built in; empty where it is not.
 func NameOf(iri string) string {
 	for _, name := range Names() {
