@@ -31,22 +31,18 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	var err error
-	switch os.Getenv(roleVariable) {
-	case roleUpstream:
-		err = runUpstream(ctx)
-	case roleProxy:
-		err = runProxy(ctx)
-	case roleGateway:
-		err = runGateway(ctx)
-	default:
-		err = run(ctx)
+	play := roles[os.Getenv(roleVariable)]
+	if play == nil {
+		play = run
 	}
-	if err != nil {
+	if err := play(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
+
+// roles are what the processes do that the first one starts.
+var roles = map[string]func(context.Context) error{roleUpstream: runUpstream, roleProxy: runProxy, roleGateway: runGateway}
 
 // A plan holds the arguments of the command line.
 type plan struct {

@@ -22,8 +22,9 @@ import (
 // Complete.
 type Cursor struct {
 	data   []byte
-	at     int // where the next value begins, or what follows the last one; failed
-	depth  int // of open lists and objects
+	text   string // a copy of data, or empty
+	at     int    // where the next value begins, or what follows the last one; failed
+	depth  int    // of open lists and objects
 	frames [MaxDepth + 2]frame
 	names  [MaxDepth + 2]names // by depth
 	used   int                 // the deepest of them
@@ -64,7 +65,7 @@ func Begin(data []byte) *Cursor {
 
 // End ends the use of the cursor. The bytes it returned stay: they are those of the document.
 func (c *Cursor) End() {
-	c.data, c.name = nil, nil
+	c.data, c.text, c.name = nil, "", nil
 	kept := 0
 	for depth := range c.names[:c.used+1] {
 		l := &c.names[depth]

@@ -1,0 +1,50 @@
+//go:build !race
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	if play := roles[os.Getenv(roleVariable)]; play != nil {
+		if err := play(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// budget is how many objects a free call may take from the heap of the whole process, net/http's own among them: nothing else
+// grows as quietly. A plain reverse proxy takes about 90. Whoever lowers the number lowers it here.
+const budget = 105
+
+func TestAFreeCallAllocatesWithinItsBudget(t *testing.T) {
+	up, err := start(t.Context(), roleUpstream, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer up.stop()
+	gate, agents, err := startGateway(t.Context(), plan{agents: 2}, up.addresses.Upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gate.stop()
+	for _, kind := range []string{"passed", "declared"} {
+		free := target{kind, gate.addresses.Gateway + "/api/intents/execute", callOf(kind, sizes[0].products), gate, false, false}
+		best, err := compare(t.Context(), []target{free}, agents, 2, 3, 2000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := best[0].allocs; got > budget || got < 30 {
+			t.Errorf("%s: %.1f allocations a call, want at most %d", kind, got, budget)
+		} else {
+			t.Logf("%s: %.1f allocations a call", kind, got)
+		}
+	}
+}
