@@ -139,3 +139,16 @@ func TestPoliciesInsideDescriptionsOfData(t *testing.T) {
 		}
 	}
 }
+
+// Operands that cannot be read are named, each once; that there are too few of them would be wrong.
+func TestUnreadableOperandsAreNotMissing(t *testing.T) {
+	doc := set(`"permission":{"action":"read","target":"http://example.org/x","constraint":{"and":[` +
+		one("http://example.org/a", "eq", `"a"`) + `,` + one("http://example.org/b", "eq", `"b"`) + `]}}`)
+	var codes []string
+	for _, p := range odrl.Validate(t.Context(), []byte(doc), odrl.ValidateOptions{}) {
+		codes = append(codes, p.Code)
+	}
+	if got := strings.Join(codes, " "); got != "unknown-term unknown-term" {
+		t.Errorf("the problems are %s", got)
+	}
+}

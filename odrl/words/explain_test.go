@@ -94,6 +94,10 @@ func TestPlainConditions(t *testing.T) {
 		leaf("language", "isAllOf", list{"en", "de"}):    `the language is all of DE and EN`,
 		region:                              `the region is DE or part of it`,
 		leaf("spatial", "hasPart", "US-CA"): `the region contains US-CA`,
+		leaf("spatial", "eq", "http://cvx.iptc.org/iso3166-1a3/DEU"):                            `the region is DE`,
+		leaf("language", "eq", "http://publications.europa.eu/resource/authority/language/DEU"): `the language is DE`,
+		leaf("virtualLocation", "isPartOf",
+			"files.example.com"): `the place on the network is files.example.com or part of it`,
 		leaf("recipient", "eq", "https://a.example/1"): `the recipient is "https://a.example/1"`,
 		leaf("version", "gteq", "v2"):                  `the version of the intent is at least 2.0.0`,
 		leaf("version", "lt", "2.1"):                   `the version of the intent is below 2.1.0`,
@@ -125,7 +129,8 @@ func TestPlainConditions(t *testing.T) {
 		if s.Terms[0] != "Only if "+want+"." {
 			t.Errorf("%s\n got %s\nwant Only if %s.", c, s.Terms[0], want)
 		}
-		open := strings.Contains(c, "purpose") || strings.Contains(c, "spatial") || strings.Contains(c, "language")
+		open := strings.Contains(c, "purpose") || strings.Contains(c, "spatial") || strings.Contains(c, "language") ||
+			strings.Contains(c, "virtualLocation")
 		if got := len(s.Terms) == 2 && s.Terms[1] == "Where a call leaves that open, the permission does not apply."; got != open {
 			t.Errorf("%s: what is not known: %q", c, s.Terms)
 		}

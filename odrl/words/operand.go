@@ -55,7 +55,7 @@ func worded(c *model.Constraint, s string) string {
 	}
 	switch {
 	case left.IsCode(s):
-		return strings.ToUpper(s)
+		return left.Spelling(s)
 	case model.DecimalForm.MatchString(s):
 		return s + unitWord(c)
 	default:

@@ -169,6 +169,14 @@ func ParseVersion(s string) ([3]int64, bool) {
 // IsCode reports whether s is a code whose containment is written in the code itself.
 func (o *Operand) IsCode(s string) bool { _, ok := o.code(s); return ok }
 
+// Spelling is how people read a code: DE for an IRI of Germany. Addresses and names of a network stay as they are written.
+func (o *Operand) Spelling(s string) string {
+	if code, ok := o.code(s); ok && !o.Networked() {
+		return code
+	}
+	return s
+}
+
 // A TextForm is how a text is written. Texts of different forms may mean the same thing (DE and an IRI of
 // Germany), so facts are compared only with values of their own form and are unknown to others.
 type TextForm string

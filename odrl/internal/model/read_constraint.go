@@ -100,12 +100,18 @@ func (r *reader) logical(o *object, c *Constraint, depth int) *Constraint {
 		return nil
 	}
 	at := o.fields[c.Logic][0].Pointer
+	written := 0
+	for _, f := range o.fields[c.Logic] {
+		written += len(ListOf(f))
+	}
 	before := r.Problems.errors
 	c.Operands = r.constraintList(o, c.Logic, depth+1)
 	o.close("a logical constraint")
 	switch single := c.Logic == "and" || c.Logic == "or"; {
 	case len(c.Operands) == 1 && single && r.Problems.errors == before:
 		r.Problems.Warnf("logic", at, "%s of one constraint is that constraint", c.Logic)
+	case len(c.Operands) < 2 && written > 1 && r.Problems.errors > before:
+		return nil // there are enough; what is wrong with them has been said
 	case len(c.Operands) < 2:
 		r.Problems.Errorf("logic", at, "%s needs at least two constraints", c.Logic)
 		return nil
