@@ -9,7 +9,7 @@ const (
 	costOfArray    = 24
 	costOfObject   = 32
 	costOfMembers  = 336 // the first eight, which a map takes at once
-	costOfName     = 240 // a place in an object, as it grows, and one among the names that are told apart
+	costOfName     = 214 // a place in an object, as it grows, and one among the names that are told apart
 )
 
 // Cost returns an upper bound of the bytes of memory that Decode takes for a document, itself not included. It counts what
