@@ -37,6 +37,7 @@ const (
 	either  = "shop.example:either:v1"  // free for research, else 0.25 EUR where it is paid
 	item    = "shop.example:item:v1"    // a parameter in the path
 	old     = "shop.example:old:v1"     // retired
+	gone    = "shop.example:gone:v1"    // retired, without a successor
 	secret  = "shop.example:secret:v1"  // permitted to nobody
 )
 
@@ -78,6 +79,7 @@ const stepsAgents = `{
     {"intent_uid": "shop.example:proved:v1", "intent_name": "Proved", "description": "Proved.",
      "endpoint": {"url": "https://shop.example/proved", "method": "POST"}},
     {"intent_uid": "shop.example:old:v1", "intent_name": "Old", "description": "Old.", "retired": true, "replaced_by": "shop.example:find:v1"},
+    {"intent_uid": "shop.example:gone:v1", "intent_name": "Gone", "description": "Gone.", "retired": true},
     {"intent_uid": "shop.example:secret:v1", "intent_name": "Secret", "description": "Secret.",
      "endpoint": {"url": "https://shop.example/secret", "method": "POST"}}
   ]

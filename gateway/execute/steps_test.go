@@ -90,6 +90,10 @@ var refusals = []refusalCase{
 	},
 	{name: "a retired intent", call: call{intent: old}, want: reason.IntentDeprecated, details: `{"replaced_by":"shop.example:find:v1"}`},
 	{
+		name: "a retired intent without a successor", call: call{intent: gone}, want: reason.IntentDeprecated,
+		details: `{"suggestion":"Search for another intent of the service; this one has no successor."}`,
+	},
+	{
 		name: "beyond the scope", call: call{intent: secret}, want: reason.ScopeExceeded,
 		details: `{"scope_needed":"shop.example:secret:v1:execute"}`,
 	},

@@ -34,10 +34,10 @@ func (d *Definition) Executable(uid string) (*Intent, error) {
 	}
 	if found.Retired {
 		f := reason.IntentDeprecated.Refusal("")
-		if (found.ReplacedBy != intents.UID{}) {
-			f.With("replaced_by", found.ReplacedBy.String())
+		if (found.ReplacedBy == intents.UID{}) {
+			return nil, f.With("suggestion", "Search for another intent of the service; this one has no successor.")
 		}
-		return nil, f
+		return nil, f.With("replaced_by", found.ReplacedBy.String())
 	}
 	return found, nil
 }
