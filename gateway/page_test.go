@@ -221,7 +221,11 @@ func TestOnlyWhoAsksForHTMLGetsIt(t *testing.T) {
 			t.Errorf("%q: Vary %q", accept, a.Header.Get("Vary"))
 		}
 	}
-	g.Refuses(g.Get("/index.html", "Accept", browser), http.StatusNotFound, "NO_SUCH_PATH")
+	g.Refuses(g.Get("/index.html", "Accept", "application/json"), http.StatusNotFound, "NO_SUCH_PATH")
+	lost := g.Get("/index.html", "Accept", browser)
+	if lost.Status != http.StatusNotFound || !strings.Contains(string(lost.Body), "NO_SUCH_PATH") {
+		t.Errorf("%d %.200s", lost.Status, lost.Body)
+	}
 }
 
 // What / names for programs is there, and says what to agree to.
