@@ -54,7 +54,8 @@ func paid(ctx context.Context, p plan) (err error) {
 }
 
 func paidOn(
-	ctx context.Context, p plan, upstream string, proxy *child, store string, report func(connections int, name string, m figures, proxy float64),
+	ctx context.Context, p plan, upstream string, proxy *child, store string,
+	report func(connections int, name string, m figures, proxy float64),
 ) error {
 	gate, agents, err := startGateway(ctx, p, upstream, storeVariable+"="+store, priceVariable+"=0.01")
 	if err != nil {

@@ -35,8 +35,9 @@ func path(ctx context.Context, p plan) error {
 	execute := gate.addresses.Gateway + "/api/intents/execute"
 	table := newTable("answer\tconnections\t\tcalls/s\tp50\tp99\tCPU s/1000\tx proxy\tallocations\tRSS\t")
 	for _, size := range p.sizes {
+		plain := fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, size.products)
 		targets := []target{
-			{"plain proxy", fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, size.products), callOf("passed", size.products), proxy, true, false},
+			{"plain proxy", plain, callOf("passed", size.products), proxy, true, false},
 			{"passed on", execute, callOf("passed", size.products), gate, false, false},
 			{"declared", execute, callOf("declared", size.products), gate, false, false},
 		}

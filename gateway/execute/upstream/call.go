@@ -36,7 +36,7 @@ import (
 func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
 	bounded := newTerm(ctx, u.cfg.Timeout)
 	defer bounded.end()
-	header, err := u.header(bounded, p, id, g.ExecutionID())
+	header, err := u.header(bounded, p, id, g.ExecutionID()) //nolint:contextcheck // bounded is of ctx
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}
@@ -50,7 +50,7 @@ func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.G
 			done(ErrBroken)
 		}
 	}()
-	result := u.attempts(bounded, p, header, g)
+	result := u.attempts(bounded, p, header, g) //nolint:contextcheck // as above
 	if errors.Is(ctx.Err(), context.Canceled) && (errors.Is(result.err, ErrBroken) || errors.Is(result.err, ErrUnreachable)) {
 		result.err = fmt.Errorf("the call was given up: %w", context.Canceled)
 	}

@@ -84,11 +84,12 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 	if len(wrong) > 0 {
 		return "", fmt.Errorf("the execution id %s", wrong[0].Message)
 	}
-	header, err := u.header(bounded, p, Identity{}, executionID)
+	header, err := u.header(bounded, p, Identity{}, executionID) //nolint:contextcheck // bounded is of ctx
 	if err != nil {
 		return "", err
 	}
-	r := u.attempt(bounded, p, header, grant.New(executionID, grant.Terms{Alive: func() error { return nil }}))
+	always := grant.New(executionID, grant.Terms{Alive: func() error { return nil }})
+	r := u.attempt(bounded, p, header, always) //nolint:contextcheck // as above
 	if r.outcome == store.NotSent || r.outcome == store.Unknown {
 		return "", r.err
 	}

@@ -9,17 +9,17 @@ import (
 // A term is a context that ends at a time. Its timer is made when somebody waits for it: mostly nobody does, because what a
 // connection does has a deadline of its own. It ends by time.Now, like every other context.
 type term struct {
-	context.Context // ends it before, if that ends
+	context.Context //nolint:containedctx // a term is a context: this ends it before, if it ends
 
 	until  time.Time
 	mu     sync.Mutex
-	timed  context.Context // with the timer; nil: nobody has asked
+	timed  context.Context //nolint:containedctx // that with the timer; nil: nobody has asked
 	cancel context.CancelFunc
 }
 
 // newTerm makes a term, which end is to be called of.
 func newTerm(ctx context.Context, d time.Duration) *term {
-	t := &term{Context: ctx, until: time.Now().Add(d)}
+	t := &term{Context: ctx, until: time.Now().Add(d)} //nolint:forbidigo // contexts end by the clock of the machine
 	if before, ok := ctx.Deadline(); ok && before.Before(t.until) {
 		t.until = before
 	}
@@ -50,7 +50,7 @@ func (t *term) Err() error {
 	if err := before.Err(); err != nil {
 		return err
 	}
-	if !time.Now().Before(t.until) {
+	if !time.Now().Before(t.until) { //nolint:forbidigo // as above
 		return context.DeadlineExceeded
 	}
 	return nil

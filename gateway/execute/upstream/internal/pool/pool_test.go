@@ -217,7 +217,8 @@ func TestFieldsThatWouldBeMoreThanOneAreNotSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if written, err := c.Send(get(pool.Field{Name: name, Value: value}), allowed); written || err == nil || strings.Contains(err.Error(), value) {
+		written, err := c.Send(get(pool.Field{Name: name, Value: value}), allowed)
+		if written || err == nil || strings.Contains(err.Error(), value) {
 			t.Errorf("%q: %q: %t, %v", name, value, written, err)
 		}
 		c.Release()
