@@ -28,7 +28,7 @@ import (
 // accepted before the body is read. UIM core 3.2.
 func (s *Server) execute(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
-	began := s.now()
+	began, draft := s.now(), wantsDraft(r)
 	key, err := idempotencyKey(r.Header)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (s *Server) execute(c echo.Context) error {
 		Service: func() *service.Service { return s.serviceFor(r) }, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
 		Caller:    s.caller(r, x.client),
 		RequestID: x.requestID, Traceparent: execute.ContinueTrace(r.Header.Get(headerTraceparent)),
-		Observe: func(e *execute.Event) { x.event = e }, HandedOn: !wantsDraft(r),
+		Observe: func(e *execute.Event) { x.event = e }, HandedOn: !draft,
 		Read: func() (execute.Request, error) {
 			memory.Of(r.Context()).Known() // the PAT was accepted
 			accept.Of(r.Context()).Keep()
@@ -70,7 +70,7 @@ func (s *Server) execute(c echo.Context) error {
 	if result.License != "" {
 		h.Set(headerLicense, result.License)
 	}
-	if !wantsDraft(r) {
+	if !draft {
 		h[echo.HeaderContentType] = applicationJSON
 		if err := c.Blob(http.StatusOK, applicationJSON[0], result.Output); err != nil {
 			return err // a part of it may be on its way still

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"mime"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -29,8 +30,7 @@ func (s *Server) front(c echo.Context) error {
 	if err != nil {
 		return reason.Internal.Refusal("The page could not be written.").Because(err)
 	}
-	h.Set("Content-Security-Policy", page.FrontSecurity)
-	h.Set("Referrer-Policy", "no-referrer")
+	secure(h, page.FrontSecurity)
 	if !kept {
 		return s.serveOnce(c, p.body, mediaHTML)
 	}
@@ -85,8 +85,7 @@ func (s *Server) explained(c echo.Context, inHTML, inJSON func(*service.Definiti
 	if mediaType != mediaHTML {
 		return s.serveOnce(c, body, mediaType)
 	}
-	h.Set("Content-Security-Policy", page.Security)
-	h.Set("Referrer-Policy", "no-referrer")
+	secure(h, page.Security)
 	return s.serveOnce(c, body, mediaHTML)
 }
 
@@ -102,9 +101,14 @@ func lost(c echo.Context, served *service.Service, envelope []byte) []byte {
 		return envelope
 	}
 	h.Set("Content-Type", mediaHTML)
-	h.Set("Content-Security-Policy", page.Security)
-	h.Set("Referrer-Policy", "no-referrer")
+	secure(h, page.Security)
 	return body
+}
+
+// secure says what a page for people may do, and that nobody is told where its links were followed.
+func secure(h http.Header, policy string) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer")
 }
 
 // wantsHTML reports whether a client asks for HTML by name, and not for JSON rather.

@@ -184,12 +184,13 @@ func (s *Server) fail(c echo.Context, err error) {
 		x.refusal = f
 		about.RequestID = string(x.requestID)
 	}
-	if served := s.serviceOf(c, x); served != nil {
+	served := s.serviceOf(c, x)
+	if served != nil {
 		issuer, about.HelpURL = served.Issuer, served.HelpURL(f.Reason)
 	}
 	wire.WriteHeader(c.Response().Header(), f, issuer)
 	body := wire.Envelope(f, about)
-	if served := s.serviceOf(c, x); served != nil && f.Reason == reason.NoSuchPath {
+	if served != nil && f.Reason == reason.NoSuchPath {
 		body = lost(c, served, body)
 	}
 	if r := c.Request(); !accept.Of(r.Context()).Kept() && !trusts(s.directory.Current(), r.RemoteAddr) {

@@ -64,6 +64,25 @@ func TestOtherSpellingsOfLegalODRL(t *testing.T) {
 	}
 }
 
+// permitsStudy expects that a document, or the policy of a uid in it, is refused with a code; without a code, that it lets alice
+// read for study, and for nothing else.
+func permitsStudy(t *testing.T, name, doc, uid, code string) {
+	t.Helper()
+	p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Policy: uid})
+	if (p == nil) != (code != "") || code != "" && find(problems, code) == nil {
+		t.Errorf("%s: loaded %t, %v", name, p != nil, problems)
+	}
+	if p == nil {
+		return
+	}
+	for purpose, want := range map[string]string{"study": "permit", "ads": "POLICY_NOT_APPLICABLE"} {
+		question := strings.Replace(aliceReads, `"party"`, `"context":{"purpose":"`+purpose+`"},"party"`, 1)
+		if e := evaluate(t, p, question, noWorld, ""); outcome(e) != want {
+			t.Errorf("%s for %s: %s (%s)", name, purpose, outcome(e), e.Detail)
+		}
+	}
+}
+
 // Policies as dataspace connectors keep and send them: inside a definition, under a vocabulary of their own.
 func TestPoliciesOfDataspaceConnectors(t *testing.T) {
 	const rule = `"permission":[{"action":"use","target":"http://example.org/x","constraint":{"leftOperand":"purpose","operator":"eq",
@@ -85,19 +104,7 @@ func TestPoliciesOfDataspaceConnectors(t *testing.T) {
 		"a context in the policy that changes ODRL": {`{` + edc + `,"@id":"http://example.org/definition/1",` +
 			strings.Replace(inner, `"http://www.w3.org/ns/odrl.jsonld"`, `{"permission":"odrl:prohibition"}`, 1) + `}`, "context"},
 	} {
-		p, problems := odrl.Load(t.Context(), []byte(tt.doc), odrl.LoadOptions{})
-		if (p == nil) != (tt.code != "") || tt.code != "" && find(problems, tt.code) == nil {
-			t.Errorf("%s: loaded %t, %v", name, p != nil, problems)
-		}
-		if p == nil {
-			continue
-		}
-		for purpose, want := range map[string]string{"study": "permit", "ads": "POLICY_NOT_APPLICABLE"} {
-			question := strings.Replace(aliceReads, `"party"`, `"context":{"purpose":"`+purpose+`"},"party"`, 1)
-			if e := evaluate(t, p, question, noWorld, ""); outcome(e) != want {
-				t.Errorf("%s for %s: %s (%s)", name, purpose, outcome(e), e.Detail)
-			}
-		}
+		permitsStudy(t, name, tt.doc, "", tt.code)
 	}
 }
 
@@ -124,19 +131,7 @@ func TestPoliciesInsideDescriptionsOfData(t *testing.T) {
 			named("2", "") + `}]}`, "", "graph"},
 		"only named": {around + `{"@id":"http://example.org/x","hasPolicy":"http://example.org/policy/1"}]}`, "", "unknown-key"},
 	} {
-		p, problems := odrl.Load(t.Context(), []byte(tt.doc), odrl.LoadOptions{Policy: tt.uid})
-		if (p == nil) != (tt.code != "") || tt.code != "" && find(problems, tt.code) == nil {
-			t.Errorf("%s: loaded %t, %v", name, p != nil, problems)
-		}
-		if p == nil {
-			continue
-		}
-		for purpose, want := range map[string]string{"study": "permit", "ads": "POLICY_NOT_APPLICABLE"} {
-			question := strings.Replace(aliceReads, `"party"`, `"context":{"purpose":"`+purpose+`"},"party"`, 1)
-			if e := evaluate(t, p, question, noWorld, ""); outcome(e) != want {
-				t.Errorf("%s for %s: %s (%s)", name, purpose, outcome(e), e.Detail)
-			}
-		}
+		permitsStudy(t, name, tt.doc, tt.uid, tt.code)
 	}
 }
 

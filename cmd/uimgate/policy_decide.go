@@ -10,10 +10,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/problem"
-
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/odrl/cases"
 )

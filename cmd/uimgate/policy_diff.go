@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl/words"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -132,11 +133,7 @@ var shifts = map[words.Shift]string{
 }
 
 func writeDecided(b *strings.Builder, d *words.Decisions) {
-	requests := fmt.Sprint(d.Requests, " requests")
-	if d.Requests == 1 {
-		requests = "1 request"
-	}
-	fmt.Fprintf(b, shifts[d.Shift], requests)
+	fmt.Fprintf(b, shifts[d.Shift], problem.Counted(d.Requests, "request"))
 	for _, way := range []struct {
 		name string
 		of   *words.Example

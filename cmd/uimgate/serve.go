@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/problem"
-
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -23,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/problem"
 )
 
 func serveCommand() *cobra.Command {

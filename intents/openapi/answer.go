@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/internal/problem"
-
 	"github.com/uimgate/uimgate/intents/openapi/media"
+	"github.com/uimgate/uimgate/internal/problem"
 )
 
 const maxOutputs = 200

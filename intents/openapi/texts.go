@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/uimgate/uimgate/internal/problem"
-
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/problem"
 )
 
 // config returns uimgate.yaml. Texts of the document are comments of one line, or quoted.

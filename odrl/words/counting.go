@@ -35,8 +35,12 @@ func (r phrasing) counted(node *model.Rule) []string {
 
 // byAgent reports whether the constraint is a limit of a permission that the gateway counts.
 func (r phrasing) byAgent(node *model.Rule, c *model.Constraint) bool {
-	return node != nil && node.Kind == model.Permission && counts(c) && (r.UIM || c.Left().UIM) &&
-		len(rules.Uncounted(r.Names, []*model.Constraint{c}, node.Kind)) == 0
+	return node != nil && node.Kind == model.Permission && (r.UIM || c.Left().UIM) && r.limits(c)
+}
+
+// limits reports whether the constraint is a limit of a permission that can be counted.
+func (r phrasing) limits(c *model.Constraint) bool {
+	return counts(c) && len(rules.Uncounted(r.Names, []*model.Constraint{c}, model.Permission)) == 0
 }
 
 // alone reports whether the references are one that stands for itself.

@@ -126,7 +126,7 @@ func (r phrasing) only(node *model.Rule) []string {
 	conditions := node.Constraints
 	list := make([]string, 0, len(conditions)+1)
 	for _, c := range conditions {
-		if counts(c) && len(rules.Uncounted(r.Names, []*model.Constraint{c}, model.Permission)) == 0 {
+		if r.limits(c) {
 			list = append(list, capital(r.times(c))+r.apart(node, c)+".")
 			continue
 		}

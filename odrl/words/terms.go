@@ -18,7 +18,7 @@ import (
 func (w *wording) limits(g *group) []string {
 	var list []string
 	for _, l := range g.Limits {
-		s := "At most " + calls(l.Max) + " " + inPeriod(l.Period)
+		s := "At most " + problem.Counted(l.Max, "call") + " " + inPeriod(l.Period)
 		if len(g.assignees) > 1 || g.assignees[0] == "" {
 			s += eachAgent
 		}
@@ -58,13 +58,6 @@ func (w *wording) sharing(g *group) string {
 		}
 	}
 	return ""
-}
-
-func calls(n int64) string {
-	if n == 1 {
-		return "1 call"
-	}
-	return strconv.FormatInt(n, 10) + " calls"
 }
 
 func often(n int64) string {
