@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	maxKeyFile  = 64 << 10
-	rsaBits     = 3072
-	privateMode = 0o600
+	maxKeyFile = 64 << 10
+	rsaBits    = 3072
 )
 
 // NewKey makes a key for one of pat.EdDSA, pat.ES256 and pat.RS256.

@@ -115,7 +115,10 @@ func pid(text []byte) string {
 }
 
 // Close ends the hold.
-func (d *DataDir) Close() error { return d.lock.Close() }
+func (d *DataDir) Close() error {
+	// Not by closing alone: a process that another goroutine is just starting has the file as well, until it runs its program.
+	return errors.Join(unix.Flock(int(d.lock.Fd()), unix.LOCK_UN), d.lock.Close())
+}
 
 // StatePath is where the embedded store keeps its database.
 func (d *DataDir) StatePath() string { return StatePath(d.path) }

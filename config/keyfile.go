@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strings"
 )
 
 // keyFile holds the private signing keys, the one that signs first.
@@ -15,6 +16,11 @@ type KeyFile struct{ path string }
 
 // Keys is the key file of the data directory.
 func (d *DataDir) Keys() KeyFile { return KeyFile{filepath.Join(d.path, keyFile)} }
+
+// KeysFor is the file of the key of another purpose, such as card, and algorithm.
+func (d *DataDir) KeysFor(purpose, algorithm string) KeyFile {
+	return KeyFile{filepath.Join(d.path, "keys."+purpose+"."+strings.ToLower(algorithm)+".pem")}
+}
 
 // Load returns what Save was last given, and nil if it never was. A file that others may read is refused.
 func (k KeyFile) Load() ([]byte, error) {

@@ -23,6 +23,9 @@ type Fill struct {
 	KeysURL       string // uim-jwks
 	OpenAPIURL    string // uim-openapi
 	ErrorsURL     string // uim-errors
+
+	MCPURL string // uim-mcp
+	A2AURL string // uim-a2a
 }
 
 // Published returns agents.json as it is served: the operator's document byte for byte, with the members of fill where
@@ -43,6 +46,8 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 		{"uim-jwks", fill.KeysURL},
 		{"uim-openapi", fill.OpenAPIURL},
 		{"uim-errors", fill.ErrorsURL},
+		{"uim-mcp", fill.MCPURL},
+		{"uim-a2a", fill.A2AURL},
 	} {
 		if m.value == "" {
 			continue

@@ -69,6 +69,14 @@ func (b *Budget) Open() *Share {
 // Start is Open for the zero Share, which is not to be copied from then on.
 func (b *Budget) Start(s *Share) { s.budget = b }
 
+// Beside opens another share of the same budget, for what goes on after its request: as known as s is by now.
+func (s *Share) Beside() *Share {
+	if s == nil {
+		return nil
+	}
+	return &Share{budget: s.budget, senderKnown: s.senderKnown}
+}
+
 // A Share is what one request holds. It is for one goroutine at a time. The nil Share holds nothing and has no bound: it is
 // that of whoever the operator trusts.
 type Share struct {

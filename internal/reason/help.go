@@ -128,6 +128,9 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 	UnsupportedMediaType: "Bodies are JSON in UTF-8, not compressed, and labelled so: Content-Type: application/json.",
 	MethodNotAllowed:     "The path exists; the method does not. Calls and agreements are POST, documents GET.",
 	NoSuchPath:           "agents.json names every endpoint of the service; openapi.json describes them.",
+	OriginNotAllowed: "A browser said that a page of another site sent the request (the header Origin), or the request came to this machine " +
+		"under a name that is not the service's. A page that somebody happens to open must not use what the browser can reach. The " +
+		"operator lists further origins in services[].doors.mcp.origins.",
 	UnknownHost: "The gateway chooses the service by the Host header alone, and none answers to this one. Use the address that " +
 		"agents.json publishes.",
 	TooManyConnections: "The address of the sender asked more often than the operator allows, before anything was looked at.",

@@ -87,6 +87,7 @@ var wire = map[string]struct {
 	"METHOD_NOT_ALLOWED":     {"METHOD_NOT_ALLOWED", 405, ""},
 	"NO_SUCH_PATH":           {"NOT_FOUND", 404, ""},
 	"UNKNOWN_HOST":           {"NOT_FOUND", 404, ""},
+	"ORIGIN_NOT_ALLOWED":     {"FORBIDDEN", 403, ""},
 	"TOO_MANY_CONNECTIONS":   {"TOO_MANY_REQUESTS", 429, ""},
 	"REQUEST_TIMEOUT":        {"REQUEST_TIMEOUT", 408, ""},
 	"INTERNAL":               {"INTERNAL_SERVER_ERROR", 500, ""},

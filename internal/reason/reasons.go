@@ -81,6 +81,7 @@ const (
 	MethodNotAllowed     Reason = "METHOD_NOT_ALLOWED"
 	NoSuchPath           Reason = "NO_SUCH_PATH"
 	UnknownHost          Reason = "UNKNOWN_HOST"
+	OriginNotAllowed     Reason = "ORIGIN_NOT_ALLOWED"
 	TooManyConnections   Reason = "TOO_MANY_CONNECTIONS"
 	RequestTimeout       Reason = "REQUEST_TIMEOUT"
 	Internal             Reason = "INTERNAL"

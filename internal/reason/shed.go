@@ -18,6 +18,9 @@ const (
 	ShedAgreements        Cause = "agreements"         // as many were kept as may be, of all callers
 	ShedSignatures        Cause = "signatures"         // as many are being verified as may be
 	ShedAdminTokens       Cause = "admin_tokens"       // the address sent too many wrong ones
+	ShedClients           Cause = "clients"            // as many clients of OAuth are registered as may be
+	ShedDocuments         Cause = "client_documents"   // as many documents of clients are being fetched as may be
+	ShedStreams           Cause = "streams"            // as many streams wait for the ends of calls as may be
 
 	// Of calls.
 	ShedAudit       Cause = "audit"       // the record of the call cannot be written
@@ -34,8 +37,8 @@ const (
 func Causes() []Cause {
 	return []Cause{
 		ShedConnections, ShedConnectionsAddress, ShedMemory, ShedRequestsAddress, ShedAgreementsAddress, ShedAgentIDs, ShedAgreements,
-		ShedSignatures, ShedAdminTokens, ShedAudit, ShedFailing, ShedBreaker, ShedUpstream, ShedGrant, ShedRevocations, ShedStore,
-		ShedStoreQueue,
+		ShedSignatures, ShedAdminTokens, ShedClients, ShedDocuments, ShedStreams, ShedAudit, ShedFailing, ShedBreaker, ShedUpstream,
+		ShedGrant, ShedRevocations, ShedStore, ShedStoreQueue,
 	}
 }
 

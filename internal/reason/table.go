@@ -320,6 +320,11 @@ var table = map[Reason]row{
 		message:    "No service answers to this host name here.",
 		suggestion: "Call the service by the host name it publishes.",
 	},
+	OriginNotAllowed: {
+		code: CodeForbidden, status: http.StatusForbidden,
+		message:    "Pages of this origin may not use the endpoint.",
+		suggestion: "Call it from a program, or from a page of the service itself; the operator can allow other origins.",
+	},
 	TooManyConnections: {
 		code: CodeTooManyRequests, status: http.StatusTooManyRequests,
 		message:    "Too many requests from this address.",

@@ -1,0 +1,82 @@
+// Package privatefile keeps secrets and state in files that only their owner can read, replaced as a whole or not at all.
+package privatefile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Modes of files and of the directories made for them.
+const (
+	Mode    = 0o600
+	dirMode = 0o700
+)
+
+// ErrOpen means that others than the owner can read a file that should be private.
+var ErrOpen = errors.New("others can read it")
+
+// ErrTooLarge means that a file is larger than its reader allows.
+var ErrTooLarge = errors.New("the file is too large")
+
+// Write replaces a file atomically and durably, readable by its owner alone (0600); directories are made 0700.
+func Write(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".new-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // renamed already if all went well
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(Mode), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil // has no such thing
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Read reads a file of at most most bytes. The error wraps os.ErrNotExist, ErrOpen (with the mode) or ErrTooLarge; it never
+// quotes the file.
+func Read(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%w (mode %04o)", ErrOpen, info.Mode().Perm())
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(data)) > most:
+		return nil, ErrTooLarge
+	}
+	return data, nil
+}

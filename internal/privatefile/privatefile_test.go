@@ -1,0 +1,69 @@
+package privatefile
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestWriteAndRead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a", "b", "secret")
+	for _, text := range []string{"first", "second"} {
+		if err := Write(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Read(path, 6); err != nil || string(got) != text {
+			t.Errorf("%q, %v; want %q", got, err, text)
+		}
+	}
+	for path, want := range map[string]os.FileMode{path: Mode, filepath.Dir(path): dirMode} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, want)
+		}
+	}
+	if _, err := Read(path, 5); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("err = %v", err)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path, 6); !errors.Is(err, ErrOpen) || strings.Contains(err.Error(), "second") {
+		t.Errorf("err = %v", err)
+	}
+	if _, err := Read(path+"x", 6); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("err = %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v: want the file alone", left, err)
+	}
+}
+
+func TestLockExcludes(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new", "lock")
+	unlock, err := Lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := Lock(ended, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second lock: %v", err)
+	}
+	held := make(chan error, 1)
+	go func() {
+		again, err := Lock(t.Context(), path)
+		if err == nil {
+			again()
+		}
+		held <- err
+	}()
+	unlock()
+	if err := <-held; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,126 @@
+// Package quote tells an agent before a call what a stranger's policy asks for it: the most that it may cost, and how often it
+// may be made. It reads the policy as a gateway would that offers it.
+package quote
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An Agent is who asks.
+type Agent struct {
+	ID  pat.AgentID
+	Key pat.Key
+}
+
+// A Quote is what one intent costs and allows.
+type Quote struct {
+	Most  money.Amount // of one call; zero: free of charge
+	Words string       // in a sentence or two
+}
+
+// maxTime bounds the reading of one policy.
+const maxTime = 10 * time.Second
+
+// Of returns quotes by UID for the intents of a catalogue. An intent is missing where the policy cannot be read, does not permit
+// it, or charges it in more than one currency. Assignees that the policy names are taken to mean this agent, too: a quote is
+// never too low for that. Terms that hold for some calls only count as if they held for each.
+func Of(ctx context.Context, policy []byte, catalog *intents.Catalog, who Agent, now time.Time) map[string]Quote {
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	out := map[string]Quote{}
+	published, _ := odrl.Publish(ctx, policy, world(catalog))
+	if published == nil {
+		return out
+	}
+	for _, in := range catalog.Intents() {
+		if in.Retired {
+			continue
+		}
+		terms, err := published.Terms(ctx, odrl.Request{
+			AgentID: string(who.ID), KeyID: string(who.Key.Thumbprint()), AgentKey: who.Key.SPKI(), Intent: in.UID.String(), Now: now,
+		})
+		if err != nil || !terms.Permitted || len(terms.Candidates) == 0 {
+			continue
+		}
+		if q, ok := highest(terms.Candidates); ok {
+			out[in.UID.String()] = q
+		}
+	}
+	return out
+}
+
+// highest is the quote of the dearest permission.
+func highest(candidates []odrl.Candidate) (Quote, bool) {
+	var most money.Amount
+	same := true
+	for _, c := range candidates {
+		if !c.Charge.IsZero() && !most.IsZero() && c.Charge.Currency != most.Currency {
+			return Quote{}, false
+		}
+		same = same && c.Charge == candidates[0].Charge
+		if c.Charge.Nano > most.Nano {
+			most = c.Charge
+		}
+	}
+	words := "Free of charge."
+	switch {
+	case !same:
+		words = "Costs up to " + most.String() + " a call."
+	case !most.IsZero():
+		words = "Costs " + most.String() + " a call."
+	}
+	if len(candidates) == 1 {
+		for _, l := range candidates[0].Limits {
+			words += " " + allowed(l)
+		}
+	}
+	return Quote{most, words}, true
+}
+
+// allowed is a limit as a sentence.
+func allowed(l limit.Limit) string {
+	calls := "calls"
+	if l.Max == 1 {
+		calls = "call"
+	}
+	switch l.Period {
+	case limit.Lifetime:
+		return fmt.Sprintf("At most %d %s in all.", l.Max, calls)
+	case limit.Hour:
+		return fmt.Sprintf("At most %d %s an hour.", l.Max, calls)
+	default:
+		return fmt.Sprintf("At most %d %s a %s.", l.Max, calls, l.Period)
+	}
+}
+
+// world is what the names in the policy can refer to, as far as agents.json tells.
+func world(catalog *intents.Catalog) odrl.World {
+	w := odrl.World{AnyAssignee: true, Hosts: slices.Clone(catalog.Namespaces())}
+	for _, in := range catalog.Intents() {
+		asset := odrl.Asset{UID: in.UID.String(), Namespace: in.UID.Namespace, Name: in.UID.Name, Title: in.Name}
+		if in.Retired {
+			w.Retired = append(w.Retired, asset)
+		} else {
+			w.Intents = append(w.Intents, asset)
+		}
+	}
+	for _, text := range []string{catalog.Service.URL, catalog.PolicyFile, catalog.Discovery, catalog.Execute, catalog.Issuer} {
+		if u, err := url.Parse(text); err == nil && u.Host != "" {
+			w.Hosts = append(w.Hosts, strings.ToLower(u.Host))
+		}
+	}
+	slices.Sort(w.Hosts)
+	w.Hosts = slices.Compact(w.Hosts)
+	return w
+}
