@@ -12,7 +12,8 @@ import (
 
 // Claims are the content of a PAT. They are shared between calls and must not be changed. UIM core 4.1.
 type Claims struct {
-	Issuer       string    // iss, and aud
+	Issuer       string    // iss, and the first aud
+	Resource     string    // the second aud, under consent alone: URL of the endpoint that the PAT was asked for; empty: none. RFC 8707 2
 	Subject      AgentID   // sub
 	ID           TokenID   // jti
 	Family       TokenID   // fam: jti of the PAT whose renewals led to this one; its own where it was not renewed
@@ -23,7 +24,7 @@ type Claims struct {
 	Policy       string      // pol: URL of the policy
 	PolicyDigest string      // pol_digest
 	Limit        limit.Rate  // lmt
-	KeyID        KeyID       // cnf.jkt: thumbprint of the agent's key. RFC 7800 3.1, RFC 9449 6.1
+	KeyID        KeyID       // cnf.jkt: thumbprint of the agent's key; empty under consent. RFC 7800 3.1, RFC 9449 6.1
 	Agreement    AgreementID // agr
 	Assurance    Assurance
 	Declared     Declared // declared: what the agent declared in its agreement
@@ -89,13 +90,19 @@ func (c *Claims) payload() map[string]any {
 		"iss": c.Issuer, "sub": c.Subject, "aud": c.Issuer, "jti": c.ID,
 		"iat": c.IssuedAt.Unix(), "nbf": c.NotBefore.Unix(), "exp": c.ExpiresAt.Unix(),
 		"scope": c.Scope, "pol": c.Policy, "pol_digest": c.PolicyDigest,
-		"lmt": limitOf(c.Limit), "cnf": map[string]any{"jkt": c.KeyID}, "agr": c.Agreement,
+		"lmt": limitOf(c.Limit), "agr": c.Agreement,
+	}
+	if c.Resource != "" {
+		m["aud"] = []string{c.Issuer, c.Resource}
+	}
+	if c.KeyID != "" {
+		m["cnf"] = map[string]any{"jkt": c.KeyID}
 	}
 	if c.Family != c.ID {
 		m["fam"] = c.Family
 	}
-	if c.Assurance == Static {
-		m["assurance"] = Static
+	if c.Assurance != Fresh {
+		m["assurance"] = c.Assurance
 	}
 	if len(c.Declared) > 0 {
 		m["declared"] = c.Declared
@@ -119,9 +126,6 @@ func readClaims(payload []byte) (*Claims, error) {
 		Policy: r.text("pol"), PolicyDigest: r.text("pol_digest"), Agreement: AgreementID(r.text("agr")),
 		Assurance: Fresh,
 	}
-	if r.text("aud") != c.Issuer {
-		return nil, errClaim
-	}
 	c.Family = c.ID
 	if _, renewed := tree["fam"]; renewed {
 		c.Family = TokenID(r.text("fam"))
@@ -135,18 +139,38 @@ func readClaims(payload []byte) (*Claims, error) {
 	}
 	lmt := claimReader{tree: r.object("lmt")}
 	c.Limit = Limit{lmt.count("rate"), lmt.count("period")}.rate()
-	cnf := claimReader{tree: r.object("cnf")}
-	c.KeyID = KeyID(cnf.text("jkt"))
-	switch a, ok := tree["assurance"]; {
-	case ok && a == string(Static):
-		c.Assurance = Static
-	case ok:
+	if assurance, ok := tree["assurance"]; ok {
+		if assurance != string(Static) && assurance != string(Consent) {
+			return nil, errClaim
+		}
+		c.Assurance = Assurance(r.text("assurance"))
+	}
+	if c.Resource, err = readAudience(tree["aud"], c.Issuer); err != nil || c.Resource != "" && c.Assurance != Consent {
+		return nil, errClaim
+	}
+	cnf := claimReader{}
+	if _, hasKey := tree["cnf"]; c.Assurance != Consent {
+		cnf.tree = r.object("cnf")
+		c.KeyID = KeyID(cnf.text("jkt"))
+	} else if hasKey {
 		return nil, errClaim
 	}
 	if r.failed || lmt.failed || cnf.failed || c.Limit.Period == "" {
 		return nil, errClaim
 	}
 	return c, nil
+}
+
+// readAudience reads aud: the issuer, or a list of the issuer and a resource.
+func readAudience(aud any, issuer string) (resource string, err error) {
+	if aud == issuer && issuer != "" {
+		return "", nil
+	}
+	list, err := stringList(aud)
+	if err != nil || len(list) != 2 || list[0] != issuer || list[1] == "" {
+		return "", errClaim
+	}
+	return list[1], nil
 }
 
 // A claimReader records whether any claim was missing or of the wrong type.

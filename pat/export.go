@@ -39,8 +39,9 @@ type bundleAgreement struct {
 	Service      string      `json:"service"`
 	Issuer       string      `json:"issuer"`
 	AgentID      AgentID     `json:"agent_id"`
-	PublicKey    string      `json:"agent_public_key"` // DER SubjectPublicKeyInfo
-	KeyID        KeyID       `json:"jkt"`
+	PublicKey    string      `json:"agent_public_key,omitempty"` // DER SubjectPublicKeyInfo
+	KeyID        KeyID       `json:"jkt,omitempty"`
+	GatewayKey   string      `json:"gateway_public_key,omitempty"` // under consent: the key that signed the record of it
 	PolicyUID    string      `json:"policy_uid"`
 	PolicyDigest string      `json:"policy_digest"`
 	Assurance    string      `json:"assurance"`
@@ -67,8 +68,12 @@ func Export(a Agreement, p PolicyDocument) ([]byte, error) {
 		return nil, err
 	}
 	b64 := base64.RawURLEncoding.EncodeToString
+	agentKey, gatewayKey := b64(a.PublicKey), ""
+	if a.Assurance == Consent {
+		agentKey, gatewayKey = gatewayKey, agentKey
+	}
 	out, err := json.Marshal(bundle{exportType, exportVersion, bundleAgreement{
-		ID: a.ID, Service: a.Service, Issuer: a.Issuer, AgentID: a.AgentID, PublicKey: b64(a.PublicKey), KeyID: a.KeyID,
+		ID: a.ID, Service: a.Service, Issuer: a.Issuer, AgentID: a.AgentID, PublicKey: agentKey, KeyID: a.KeyID, GatewayKey: gatewayKey,
 		PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest, Assurance: string(a.Assurance), Form: a.Form,
 		Signed: b64(a.Signed), Signature: b64(a.Signature), Nonce: a.Nonce, Scope: a.Scope, State: string(a.State),
 		CreatedAt: a.CreatedAt.UTC().Format(time.RFC3339Nano),
@@ -80,7 +85,8 @@ func Export(a Agreement, p PolicyDocument) ([]byte, error) {
 }
 
 // VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of
-// the forms, the policy in the bundle, or an agreement that names it, this agent and this service. The id, the state
+// the forms, the policy in the bundle, or an agreement that names it, this agent and this service. Under consent the key is
+// the gateway's: it says what the gateway saw, and proves nothing about anyone else. The id, the state
 // and the times (but for the five minutes around a fresh agreement) are claims of the exporter only. The error is of
 // kind ErrBadExport.
 func VerifyExport(raw []byte) (Exported, error) {
@@ -96,11 +102,17 @@ func VerifyExport(raw []byte) (Exported, error) {
 	if top.text("type") != exportType || top.text("version") != exportVersion {
 		return Exported{}, errorOfKind(ErrBadExport, "that is no %s of version %s", exportType, exportVersion)
 	}
+	assurance, keyed := Assurance(ra.text("assurance")), "agent_public_key"
+	var keyID KeyID
+	if assurance == Consent {
+		keyed = "gateway_public_key"
+	} else {
+		keyID = KeyID(ra.text("jkt"))
+	}
 	e := Exported{Agreement{
 		ID: AgreementID(ra.text("id")), Service: ra.text("service"), Issuer: ra.text("issuer"), AgentID: AgentID(ra.text("agent_id")),
-		PublicKey: ra.bytes("agent_public_key"), KeyID: KeyID(ra.text("jkt")), PolicyUID: ra.text("policy_uid"),
-		PolicyDigest: ra.text("policy_digest"),
-		Assurance:    Assurance(ra.text("assurance")), Form: ra.text("form"), Signed: ra.bytes("signed"), Signature: ra.bytes("signature"),
+		PublicKey: ra.bytes(keyed), KeyID: keyID, PolicyUID: ra.text("policy_uid"), PolicyDigest: ra.text("policy_digest"),
+		Assurance: assurance, Form: ra.text("form"), Signed: ra.bytes("signed"), Signature: ra.bytes("signature"),
 		Nonce: ra.text("nonce"), Scope: ra.list("scope"), State: AgreementState(ra.text("state")), CreatedAt: ra.time("created_at"),
 	}, PolicyDocument{
 		Service: ra.text("service"), UID: rp.text("uid"), Digest: rp.text("digest"), Bytes: rp.bytes("document"),
@@ -118,12 +130,15 @@ func VerifyExport(raw []byte) (Exported, error) {
 // verifyEvidence verifies the signature of a stored agreement again. The error is of kind ErrBadExport.
 func verifyEvidence(a Agreement, p PolicyDocument) error {
 	key, err := ParseSPKI(a.PublicKey)
-	if err != nil || key.Thumbprint() != a.KeyID {
+	if err != nil || (a.Assurance == Consent) != (a.KeyID == "") || a.KeyID != "" && key.Thumbprint() != a.KeyID {
 		return errorOfKind(ErrBadExport, "the public key is not the one the agreement names")
 	}
 	digest, err := PolicyDigest(p.Bytes)
 	if err != nil || digest != p.Digest || digest != a.PolicyDigest || a.PolicyUID != p.UID {
 		return errorOfKind(ErrBadExport, "the policy document is not the one the agreement names")
+	}
+	if a.Assurance == Consent {
+		return verifyConsent(a, key)
 	}
 	offer := Offer{UID: p.UID, Digest: digest}
 	if kind, rest, ok := strings.Cut(a.Form, ":"); ok && kind == formDetached && a.Assurance == Static && a.Nonce == "" && len(a.Scope) == 0 {

@@ -148,7 +148,7 @@ func (t *terms) Scope(_ context.Context, r pat.ScopeRequest) (pat.Scope, error) 
 		switch uid := strings.TrimSuffix(e, ":execute"); {
 		case !slices.Contains(offered, uid):
 			s.Omitted = append(s.Omitted, pat.Omitted{Entry: e, Reason: "INTENT_NOT_FOUND"})
-		case uid == buy && r.Assurance == pat.Static:
+		case uid == buy && r.Assurance != pat.Fresh:
 			s.Omitted = append(s.Omitted, pat.Omitted{Entry: e, Reason: reason.FreshAgreementRequired})
 		default:
 			s.Entries = append(s.Entries, e)

@@ -7,12 +7,14 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
 
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // An IssuerConfig configures an Issuer.
@@ -72,6 +74,22 @@ type IssueRequest struct {
 	Admit func() error
 }
 
+// IssueRequestOf reads who signed a fresh agreement that comes alone: the agent id out of its payload, the key out of its
+// header. Issue verifies both. The error is of kind ErrBadSignature.
+func IssueRequestOf(agreement string) (IssueRequest, error) {
+	j, err := parseJWS(strings.TrimSpace(agreement), maxFresh)
+	if err != nil || j.typ != TypeAgreement {
+		return IssueRequest{}, errorOfKind(ErrBadSignature, "it is no compact JWS of typ %s", TypeAgreement)
+	}
+	jwk, isObject := j.header["jwk"].(map[string]any)
+	payload, err := strictjson.DecodeObject(j.payload)
+	if !isObject || err != nil {
+		return IssueRequest{}, errorOfKind(ErrBadSignature, "the header must hold the agent's public key as jwk")
+	}
+	agentID, _ := payload["iss"].(string)
+	return IssueRequest{AgentID: agentID, SignedPolicy: agreement, PublicKey: jwk}, nil
+}
+
 // Issued is the result of Issue or Renew: a PAT, or the pending state of an agreement that the operator has to approve
 // first.
 type Issued struct {
@@ -97,6 +115,9 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	agentID, err := ParseAgentID(r.AgentID)
 	if err != nil {
 		return Issued{}, err
+	}
+	if Consented(agentID) {
+		return Issued{}, idTaken(agentID, key.Thumbprint())
 	}
 	offer := i.terms.Offer()
 	var accepted Accepted
@@ -284,6 +305,9 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 		return "", nil, err
 	}
 	err = i.store.Issue(ctx, t)
+	if errors.Is(err, ErrEnded) && t.Assurance == Consent {
+		return "", nil, ErrRevoked
+	}
 	if errors.Is(err, ErrEnded) && i.view.Refresh(ctx) == nil { // a revocation that the view had not read
 		first := i.view.firstIssue(t.Service, claims, i.now())
 		t.IssuedAt, t.ExpiresAt = first, first.Add(t.ExpiresAt.Sub(t.IssuedAt))
@@ -317,7 +341,7 @@ func (i *Issuer) claims(t Token) *Claims {
 		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, Family: t.Family, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.IssuedAt.UTC(),
 		ExpiresAt: t.ExpiresAt.UTC(),
 		Scope:     t.Scope, Policy: i.rules.PolicyURL, PolicyDigest: t.PolicyDigest, Limit: Limit{t.LimitRate, t.LimitPeriod}.rate(),
-		KeyID: t.KeyID, Agreement: t.AgreementID, Assurance: t.Assurance, Declared: t.Declared,
+		KeyID: t.KeyID, Agreement: t.AgreementID, Assurance: t.Assurance, Declared: t.Declared, Resource: t.Resource,
 	}
 }
 

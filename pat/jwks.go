@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Keys returns the keys that verify PATs at now, the lowest id first.
+// Keys returns the keys of all purposes that verify at now, the lowest id first.
 func (k *Keyring) Keys(now time.Time) []SigningKey {
 	var out []SigningKey
 	for _, v := range k.set.Load().keys {
@@ -24,7 +24,7 @@ func (k *Keyring) Keys(now time.Time) []SigningKey {
 // Current returns the id of the key this process signs with.
 func (k *Keyring) Current() KeyID { return k.signing.Load().ID }
 
-// JWKS returns the document of RFC 7517 section 5 with every key that verifies PATs at now.
+// JWKS returns the document of RFC 7517 section 5 with every key that verifies at now.
 func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
 	keys := []json.RawMessage{}
 	for _, s := range k.Keys(now) {
@@ -40,7 +40,7 @@ func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
 // PublicKey returns the member uim-public-key of agents.json: standard base64 of the DER SubjectPublicKeyInfo of the
 // lowest kid that signs at now (or, if none signs any more, of the lowest that verifies).
 func (k *Keyring) PublicKey(now time.Time) string {
-	keys := k.Keys(now)
+	keys := slices.DeleteFunc(k.Keys(now), func(s SigningKey) bool { return s.Purpose != k.purpose })
 	if len(keys) == 0 {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package pat
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -12,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"strings"
 
@@ -25,6 +27,7 @@ const (
 	TypePAT       = "uim-pat+jwt"
 	TypeAgreement = "uim-agreement+jwt"
 	TypeProof     = "uim-proof+jwt"
+	TypeConsent   = "uim-consent+jwt"
 )
 
 const maxJWSHeader = 8 << 10
@@ -123,6 +126,45 @@ func signJWS(signer crypto.Signer, header map[string]any, payload any) (string, 
 		return "", fmt.Errorf("signing: %w", err)
 	}
 	return input + "." + base64.RawURLEncoding.EncodeToString(signature), nil
+}
+
+// A DetachedJWS is a signature whose payload is sent apart from it. RFC 7515 appendix F.
+type DetachedJWS struct {
+	Protected string // the header, in base64url
+	Signature string // in base64url
+}
+
+// Signer returns the id of the key that signs next. A key that was retired is replaced first.
+func (k *Keyring) Signer(ctx context.Context) (KeyID, error) {
+	signer, err := k.signer(ctx)
+	if err != nil {
+		return "", err
+	}
+	return signer.ID, nil
+}
+
+// SignDetached signs a payload with the key of this process. header may hold more than alg and kid, which are set. A key
+// that was retired is replaced first.
+func (k *Keyring) SignDetached(ctx context.Context, header map[string]any, payload []byte) (DetachedJWS, error) {
+	signer, err := k.signer(ctx)
+	if err != nil {
+		return DetachedJWS{}, err
+	}
+	header = maps.Clone(header)
+	if header == nil {
+		header = map[string]any{}
+	}
+	header["alg"], header["kid"] = signer.Algorithm, signer.ID
+	head, err := json.Marshal(header)
+	if err != nil {
+		return DetachedJWS{}, fmt.Errorf("writing the header: %w", err)
+	}
+	protected := base64.RawURLEncoding.EncodeToString(head)
+	signature, err := sign(signer.private, []byte(protected+"."+base64.RawURLEncoding.EncodeToString(payload)))
+	if err != nil {
+		return DetachedJWS{}, fmt.Errorf("signing: %w", err)
+	}
+	return DetachedJWS{protected, base64.RawURLEncoding.EncodeToString(signature)}, nil
 }
 
 // sign signs the message in the form of JOSE. RFC 7518 3.3 and 3.4, RFC 8037 3.1.

@@ -41,6 +41,7 @@ type KeyringConfig struct {
 type Keyring struct {
 	store   KeyStore
 	files   KeyFiles
+	purpose KeyPurpose
 	alg     string
 	accept  []string
 	overlap atomic.Int64 // nanoseconds
@@ -48,7 +49,7 @@ type Keyring struct {
 
 	mu          sync.Mutex // serialises Rotate, Retire and changes of the set
 	signing     atomic.Pointer[signingKey]
-	set         atomic.Pointer[keySet]
+	set         *atomic.Pointer[keySet] // one for all purposes
 	rereadLimit *rate.Limiter
 }
 
@@ -90,7 +91,7 @@ func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 	}
 	k := &Keyring{
 		store: c.Store, files: c.Files, alg: c.Algorithm, accept: append([]string{c.Algorithm}, c.Accept...),
-		now: c.Now, rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1),
+		now: c.Now, rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1), set: &atomic.Pointer[keySet]{},
 	}
 	k.extendOverlap(c.Overlap)
 	k.set.Store(&keySet{version: 1, keys: map[KeyID]verifyingKey{}})
@@ -101,6 +102,20 @@ func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 		return nil, err
 	}
 	return k, nil
+}
+
+// For returns a Keyring of another purpose and one algorithm, with a key of its own in files. Its public keys are among
+// those of k, which publishes them, and is the one to be told of changes.
+func (k *Keyring) For(ctx context.Context, purpose KeyPurpose, algorithm string, files KeyFiles) (*Keyring, error) {
+	if _, ok := methods[algorithm]; !ok {
+		return nil, fmt.Errorf("a key for %s: %w", purpose, ErrUnsupportedKey)
+	}
+	other := &Keyring{
+		store: k.store, files: files, purpose: purpose, alg: algorithm, accept: []string{algorithm}, now: k.now, set: k.set,
+		rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1),
+	}
+	other.extendOverlap(time.Duration(k.overlap.Load()))
+	return other, other.open(ctx)
 }
 
 // open makes the key in the files the one that signs, if it may still sign, and retires those that an interrupted
@@ -129,10 +144,12 @@ func (k *Keyring) open(ctx context.Context) error {
 	}
 	k.mu.Unlock()
 	first := keys[0]
+	first.Purpose = k.purpose
 	k.signing.Store(&first)
 	// A key that is missing in the store has ended and was deleted, or the store is new and there are no PATs. A new key
 	// is right in both cases; the old one might be wrong.
-	if registered, ok := k.set.Load().keys[first.ID]; first.Algorithm != k.alg || !ok || !registered.NotAfter.IsZero() {
+	if registered, ok := k.set.Load().keys[first.ID]; first.Algorithm != k.alg || !ok || !registered.NotAfter.IsZero() ||
+		registered.Purpose != k.purpose {
 		_, err := k.Rotate(ctx)
 		return err
 	}
@@ -141,7 +158,7 @@ func (k *Keyring) open(ctx context.Context) error {
 
 // register adds a new key to the store, then to this Keyring.
 func (k *Keyring) register(ctx context.Context, s SigningKey) error {
-	s.CreatedAt = k.now()
+	s.CreatedAt, s.Purpose = k.now(), k.purpose
 	if err := k.store.AddSigningKey(ctx, s); err != nil {
 		return fmt.Errorf("registering signing key %s: %w", s.ID, err)
 	}
@@ -270,7 +287,7 @@ func (k *Keyring) lookup(ctx context.Context, kid KeyID, now time.Time) (verifyi
 		}
 		v, ok = k.set.Load().keys[kid]
 	}
-	if !ok || !v.live(now) || !slices.Contains(k.accept, v.Algorithm) {
+	if !ok || !v.live(now) || v.Purpose != k.purpose || !slices.Contains(k.accept, v.Algorithm) {
 		return verifyingKey{}, false
 	}
 	return v, true

@@ -294,3 +294,55 @@ func TestARecordThatDoesNotHoldItsKeyIsRejected(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestKeysOfAnotherPurpose(t *testing.T) {
+	w := newWorld(t)
+	files := &memory{}
+	cards, err := w.keys.For(t.Context(), pat.ForCards, pat.EdDSA, files)
+	noError(t, err)
+	payload := []byte(`{"name":"shop"}`)
+	signed, err := cards.SignDetached(t.Context(), map[string]any{"typ": "JOSE"}, payload)
+	noError(t, err)
+	input := signed.Protected + "." + base64.RawURLEncoding.EncodeToString(payload)
+	public := privateOf(t, files.pem).Public().(ed25519.PublicKey) //nolint:forcetypeassert // it is one
+	if !ed25519.Verify(public, []byte(input), must(base64url(signed.Signature))) {
+		t.Error("the signature does not verify")
+	}
+	header := string(must(base64url(signed.Protected)))
+	if want := `{"alg":"EdDSA","kid":"` + string(cards.Current()) + `","typ":"JOSE"}`; header != want {
+		t.Errorf("header %s, not %s", header, want)
+	}
+	if got := ids(w.keys.Keys(w.now())); len(got) != 2 || !slices.Contains(got, cards.Current()) {
+		t.Errorf("published %v", got)
+	}
+	if got, want := w.keys.PublicKey(w.now()), base64.StdEncoding.EncodeToString(keyOf(t, privateOf(t, w.files.pem)).SPKI()); got != want {
+		t.Error("uim-public-key is another key than that of PATs")
+	}
+	// What it signs is no PAT, though its key is published.
+	own := w.issue(t, w.fresh(t, "agent", newEd())).Token
+	var claims map[string]any
+	noError(t, json.Unmarshal(must(base64url(strings.Split(own, ".")[1])), &claims))
+	forged := jws(t, map[string]any{"alg": "EdDSA", "typ": pat.TypePAT, "kid": cards.Current()}, claims, edSign(privateOf(t, files.pem)))
+	if _, err := w.verify(t, forged); !errors.Is(err, pat.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+	again, err := w.open(t, w.files, pat.EdDSA).For(t.Context(), pat.ForCards, pat.EdDSA, files)
+	noError(t, err)
+	if again.Current() != cards.Current() {
+		t.Error("after a restart another key signs")
+	}
+	first := cards.Current()
+	noError(t, w.keys.Retire(t.Context(), first, w.now()))
+	if _, err = cards.SignDetached(t.Context(), nil, payload); err != nil || cards.Current() == first {
+		t.Errorf("a key that was retired signs: %v", err)
+	}
+	if w.keys.Current() == first {
+		t.Error("it signs PATs")
+	}
+	// A file of another purpose does not lend its key.
+	other, err := w.keys.For(t.Context(), pat.ForCards, pat.EdDSA, &memory{pem: w.files.pem})
+	noError(t, err)
+	if other.Current() == w.keys.Current() {
+		t.Error("the key of PATs signs cards")
+	}
+}

@@ -6,10 +6,12 @@ import "time"
 type Assurance string
 
 // A fresh agreement is bound to this service, to a time and to a nonce. A static one (a signature over the policy
-// alone) can be replayed by anyone who has seen it, and is therefore limited in what it permits.
+// alone) can be replayed by anyone who has seen it, and is therefore limited in what it permits. A consent was given by a
+// person on the gateway's own page: no key of the agent is known, so it permits no more than a static one.
 const (
-	Fresh  Assurance = "fresh"
-	Static Assurance = "static"
+	Fresh   Assurance = "fresh"
+	Static  Assurance = "static"
+	Consent Assurance = "consent"
 )
 
 // AgentStatus is what the operator (or the gateway itself) decided about an agent.
@@ -41,15 +43,15 @@ type Agreement struct {
 	Service      string
 	Issuer       string // aud it was made for
 	AgentID      AgentID
-	KeyID        KeyID  // of PublicKey
-	PublicKey    []byte // DER SubjectPublicKeyInfo
+	KeyID        KeyID  // of PublicKey; empty under consent
+	PublicKey    []byte // DER SubjectPublicKeyInfo of the agent's key; under consent of the gateway's, which signed the record of it
 	PolicyUID    string
 	PolicyDigest string // sha-256:…
 	Assurance    Assurance
-	Form         string // the form of signature that verified, such as "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15"
+	Form         string // what verified, such as "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15", "consent"
 	Signed       []byte // the exact bytes that verified; nil where they are the stored policy document, or part of the JWS in Signature
 	Signature    []byte // the signature, or the whole compact JWS
-	Nonce        string // jti of a fresh agreement
+	Nonce        string // jti of a fresh agreement, or of the record of a consent
 	Scope        []string
 	State        AgreementState
 	CreatedAt    time.Time
@@ -79,13 +81,14 @@ type Token struct {
 	Service      string
 	AgreementID  AgreementID
 	AgentID      AgentID
-	KeyID        KeyID // cnf.jkt
+	KeyID        KeyID // cnf.jkt; empty under consent
 	PolicyDigest string
 	Scope        []string
 	LimitRate    int64 // lmt
 	LimitPeriod  int64 // seconds
 	Assurance    Assurance
 	Declared     Declared // of the agreement, where it is stored; a Store does not store it here
+	Resource     string   // see Claims.Resource; a Store does not store it
 	SigningKeyID KeyID
 	IssuedAt     time.Time
 	ExpiresAt    time.Time
@@ -128,9 +131,19 @@ type Change struct {
 	Key        *SigningKey
 }
 
-// A SigningKey is the public half of a key that signs PATs.
+// A KeyPurpose is what a key signs. No key verifies what another purpose signed.
+type KeyPurpose string
+
+// The purposes of keys.
+const (
+	ForPATs  KeyPurpose = ""
+	ForCards KeyPurpose = "card" // descriptions of services, such as the agent card of A2A
+)
+
+// A SigningKey is the public half of a key that signs PATs, or something else.
 type SigningKey struct {
-	ID        KeyID  // kid
+	ID        KeyID // kid
+	Purpose   KeyPurpose
 	Algorithm string // EdDSA, ES256, RS256
 	JWK       []byte // the public key, RFC 7517
 	CreatedAt time.Time

@@ -29,6 +29,9 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 	if err := claims.Agreed(i.terms.Offer().Digest); err != nil {
 		return Issued{}, err
 	}
+	if claims.Assurance == Consent { // its successors come of ConsentedToken
+		return Issued{}, ErrProofRequired
+	}
 	if err := admitted(r.Admit); err != nil {
 		return Issued{}, err
 	}

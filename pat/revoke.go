@@ -6,20 +6,23 @@ import (
 	"fmt"
 )
 
-// RevokeToken ends the PAT that is sent and every renewal that came of it: possession is enough. A text that is not a PAT
-// of this service, or has ended, is no error. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
+// RevokeToken ends the PAT that is sent and every renewal that came of it, or the consent that it was issued for:
+// possession is enough. A text that is not a PAT of this service, or has ended, is no error. UIM core 4.5, RFC 7009 2.2. The
+// error wraps that of the store.
 func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	now := i.now()
 	c, err := i.verifier.read(ctx, token, now)
 	if err != nil || now.After(i.forgetAt(c.ExpiresAt)) {
 		return nil //nolint:nilerr // RFC 7009 2.2: an invalid token is revoked already
 	}
-	return i.revoke(ctx, Revocation{
-		Kind: RevokedToken, Subject: string(c.Family), Until: i.forgetAt(now.Add(MaxTTL)), Reason: "by its bearer",
-	})
+	r := Revocation{Kind: RevokedToken, Subject: string(c.Family), Until: i.forgetAt(now.Add(MaxTTL)), Reason: "by its bearer"}
+	if c.Assurance == Consent { // whoever holds it may have more of them
+		r.Kind, r.Subject = RevokedAgreement, string(c.Agreement)
+	}
+	return i.revoke(ctx, r)
 }
 
-// Revoke ends PATs for the operator: r names a jti (whose renewals end with it), an agreement, an agent (which is blocked
+// Revoke ends PATs for the operator: r names a jti (whose renewals, or consent, end with it), an agreement, an agent (which is blocked
 // too) or a policy's digest, and the reason; the Issuer sets the rest of r. What was never issued can be revoked as well.
 // Once it returns nil, this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
 func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
@@ -27,6 +30,8 @@ func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
 	switch r.Kind {
 	case RevokedToken:
 		switch t, err := i.store.Token(ctx, i.rules.Service, TokenID(r.Subject)); {
+		case err == nil && t.Assurance == Consent:
+			r.Kind, r.Subject = RevokedAgreement, string(t.AgreementID)
 		case err == nil:
 			r.Subject = string(t.Family)
 		case !errors.Is(err, ErrNotFound):

@@ -47,7 +47,8 @@ type NewAgreement struct {
 
 // Tokens are the records of PATs and of their revocations.
 type Tokens interface {
-	// Issue records a token. ErrBlocked if its agent is blocked; ErrEnded.
+	// Issue records a token. ErrBlocked if its agent is blocked; ErrEnded, under consent also where its agent or policy was
+	// revoked at any time since.
 	Issue(ctx context.Context, t Token) error
 	// Token returns one token, or ErrNotFound.
 	Token(ctx context.Context, service string, id TokenID) (Token, error)

@@ -219,11 +219,15 @@ func (v *Verifier) Introspect(ctx context.Context, token, offered string, now ti
 		return Introspection{}, nil //nolint:nilerr // RFC 7662 2.2: the answer is that it is not active
 	}
 	lmt := limitOf(c.Limit)
+	var confirmation *Confirmation
+	if c.KeyID != "" {
+		confirmation = &Confirmation{c.KeyID}
+	}
 	return Introspection{
 		Active: true, TokenType: "Bearer", Scope: strings.Join(c.Scope, " "), ClientID: c.Subject, Subject: c.Subject, Issuer: c.Issuer,
 		Audience: c.Issuer,
 		ID:       c.ID, IssuedAt: c.IssuedAt.Unix(), NotBefore: c.NotBefore.Unix(), ExpiresAt: c.ExpiresAt.Unix(),
 		Policy: c.Policy, PolicyDigest: c.PolicyDigest, Agreement: c.Agreement, Limit: &lmt,
-		Confirmation: &Confirmation{c.KeyID}, Assurance: c.Assurance,
+		Confirmation: confirmation, Assurance: c.Assurance,
 	}, nil
 }

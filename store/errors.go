@@ -29,6 +29,10 @@ var (
 	ErrSettled = errors.New("the execution is settled already")
 	// ErrReferenceUsed means that the reference of a top-up belongs to another top-up.
 	ErrReferenceUsed = errors.New("the reference belongs to another top-up")
+	// ErrUsed means that a code or a refresh token is not, or no longer, the one that is good.
+	ErrUsed = errors.New("it was used before")
+	// ErrFull means that there are as many records as may be.
+	ErrFull = errors.New("there are as many as may be")
 	// ErrNotFound means that there is no such record.
 	ErrNotFound = errors.New("no such record")
 	// ErrForgotten means that the ledger of the period is no longer kept. See ForgottenError.

@@ -49,6 +49,52 @@ type Execution struct {
 	BegunAt        time.Time
 	Deadline       time.Time // from then on the sweeper makes a held record unresolved
 	SettledAt      time.Time // zero until it is captured or released
+	UnresolvedAt   time.Time // when it became unresolved; zero: it never was
+	ContextID      string    // of the conversation that the call is a part of, where its protocol has such; see CallFilter
+}
+
+// A CallFilter restricts a listing of the calls of one agent that are part of a conversation.
+type CallFilter struct {
+	Service    string
+	AgentID    pat.AgentID
+	ContextID  string     // empty: of all conversations
+	Status     CallStatus // empty: any
+	BegunAfter time.Time
+	Since      time.Time // the first moment at which the status was reached; zero: any
+	After      CallCursor
+	Limit      int // as in AgentFilter
+}
+
+// A CallStatus is the state of a call for its agent: once it is another than CallRunning it does not change any more,
+// whatever is decided about the charge.
+type CallStatus string
+
+// The states of a call.
+const (
+	CallRunning CallStatus = "running"
+	CallDone    CallStatus = "done"
+	CallFailed  CallStatus = "failed" // or of unknown outcome
+)
+
+// Status returns the state of the call for its agent, and since when it is in that state.
+func (e *Execution) Status() (CallStatus, time.Time) {
+	switch {
+	case !e.UnresolvedAt.IsZero():
+		return CallFailed, e.UnresolvedAt
+	case e.State == Held:
+		return CallRunning, e.BegunAt
+	case e.State == Captured:
+		return CallDone, e.SettledAt
+	default:
+		return CallFailed, e.SettledAt
+	}
+}
+
+// A CallCursor is a position in a listing of calls: behind the one with this ID, in its state since Since. The zero
+// CallCursor is the beginning.
+type CallCursor struct {
+	Since time.Time
+	ID    string
 }
 
 // Bounds of stored answers, in bytes; see Answer.Size. An answer beyond one of them is not stored: the call is not made

@@ -81,6 +81,10 @@ func (t *tx) addKey(ctx context.Context, service string, id pat.AgentID, key pat
 // static agreements claim, the principal and the key of such agreements, is apart from what fresh ones claim, and only as
 // good as they allow: whoever saw one can send it first.
 func (t *tx) claim(ctx context.Context, a pat.Agreement, approved bool) error {
+	if a.Assurance == pat.Consent { // its id is its own
+		_, err := t.claimRecord(ctx, a.Service, a.AgentID, "", approved)
+		return err
+	}
 	if a.Assurance != pat.Static {
 		made, err := t.claimRecord(ctx, a.Service, a.AgentID, a.KeyID, approved)
 		if made && err == nil {
@@ -139,11 +143,13 @@ func (t *tx) endOtherStatic(ctx context.Context, a pat.Agreement) error {
 	return t.block(ctx, a.Service, string(record), "a fresh agreement of another key has the id", t.now, seq)
 }
 
-// claimRecord is claim within one kind of agreements. It reports whether the record is new.
+// claimRecord is claim within one kind of agreements. It reports whether the record is new. Without a key nobody can claim it again.
 func (t *tx) claimRecord(ctx context.Context, service string, id pat.AgentID, key pat.KeyID, approved bool) (made bool, err error) {
-	owner, err := t.keyOwner(ctx, service, key)
-	if err != nil {
-		return false, err
+	var owner pat.AgentID
+	if key != "" {
+		if owner, err = t.keyOwner(ctx, service, key); err != nil {
+			return false, err
+		}
 	}
 	if owner != "" && owner != id {
 		return false, pat.ErrKeyTaken
@@ -168,6 +174,9 @@ func (t *tx) claimRecord(ctx context.Context, service string, id pat.AgentID, ke
 	}
 	if n == 0 {
 		return false, pat.ErrAgentIDTaken
+	}
+	if key == "" {
+		return true, nil
 	}
 	return true, t.addKey(ctx, service, id, key)
 }

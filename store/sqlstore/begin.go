@@ -222,9 +222,10 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 	}
 	set(&t.executions, e.ID, &e)
 	err := t.write(ctx, `INSERT INTO executions (id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
-		rule, amount, currency, state, outcome, begun_at, deadline, forget_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?)`,
+		rule, amount, currency, state, outcome, begun_at, deadline, forget_at, context_id)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?)`,
 		e.ID, e.Service, string(e.AgentID), e.IdempotencyKey, e.Fingerprint, e.Intent, string(e.AgreementID), string(e.TokenID), e.PolicyDigest,
-		e.Rule, e.Charge.Nano, e.Charge.Currency, string(store.Held), nanos(e.BegunAt), nanos(e.Deadline), forget)
+		e.Rule, e.Charge.Nano, e.Charge.Currency, string(store.Held), nanos(e.BegunAt), nanos(e.Deadline), forget, e.ContextID)
 	if err == nil && e.IdempotencyKey != "" {
 		set(&t.keys, idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}, keyedExecution{e.ID, nanos(keyUntil)})
 		err = t.write(ctx, "INSERT INTO idempotency (service, agent_id, idem_key, execution_id, until) VALUES (?, ?, ?, ?, ?)",

@@ -111,18 +111,18 @@ func (s *Store) AddSigningKey(ctx context.Context, k pat.SigningKey) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `INSERT INTO signing_keys (id, algorithm, jwk, created_at, not_after, seq) VALUES (?, ?, ?, ?, ?, ?)
+		_, err = t.exec(ctx, `INSERT INTO signing_keys (id, algorithm, jwk, created_at, not_after, seq, purpose) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET not_after = excluded.not_after, seq = excluded.seq`,
-			k.ID, k.Algorithm, blob(k.JWK), nanos(k.CreatedAt), nanos(k.NotAfter), seq)
+			k.ID, k.Algorithm, blob(k.JWK), nanos(k.CreatedAt), nanos(k.NotAfter), seq, string(k.Purpose))
 		return err
 	})
 }
 
-const keyColumns = "id, algorithm, jwk, created_at, not_after"
+const keyColumns = "id, algorithm, jwk, created_at, not_after, purpose"
 
 func scanKey(scan scan, more ...any) (k pat.SigningKey, err error) {
 	var created, notAfter int64
-	err = scan(append([]any{&k.ID, &k.Algorithm, &k.JWK, &created, &notAfter}, more...)...)
+	err = scan(append([]any{&k.ID, &k.Algorithm, &k.JWK, &created, &notAfter, &k.Purpose}, more...)...)
 	k.CreatedAt, k.NotAfter = fromNanos(created), fromNanos(notAfter)
 	return k, err
 }

@@ -22,13 +22,13 @@ const (
 )
 
 const executionColumns = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
-	rule, amount, currency, state, outcome, begun_at, deadline, settled_at`
+	rule, amount, currency, state, outcome, begun_at, deadline, settled_at, context_id, unresolved_at`
 
 func scanExecution(scan scan) (e store.Execution, err error) {
-	var begun, deadline, settled int64
+	var begun, deadline, settled, unresolved int64
 	err = scan(&e.ID, &e.Service, &e.AgentID, &e.IdempotencyKey, &e.Fingerprint, &e.Intent, &e.AgreementID, &e.TokenID, &e.PolicyDigest,
-		&e.Rule, &e.Charge.Nano, &e.Charge.Currency, &e.State, &e.Outcome, &begun, &deadline, &settled)
-	e.BegunAt, e.Deadline, e.SettledAt = fromNanos(begun), fromNanos(deadline), fromNanos(settled)
+		&e.Rule, &e.Charge.Nano, &e.Charge.Currency, &e.State, &e.Outcome, &begun, &deadline, &settled, &e.ContextID, &unresolved)
+	e.BegunAt, e.Deadline, e.SettledAt, e.UnresolvedAt = fromNanos(begun), fromNanos(deadline), fromNanos(settled), fromNanos(unresolved)
 	return e, err
 }
 
@@ -93,7 +93,9 @@ func (t *tx) forgetKey(ctx context.Context, id string) error {
 func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcome store.Outcome, by string) (store.Execution, error) {
 	from := e.State
 	e.State, e.Outcome = to, outcome
-	if to != store.Unresolved {
+	if to == store.Unresolved {
+		e.UnresolvedAt = t.now
+	} else {
 		e.SettledAt = t.now
 	}
 	if e.Charge.Nano > 0 && to != store.Unresolved { // unresolved charges stay held
@@ -123,12 +125,14 @@ func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcom
 
 // A moved is what changes of an execution that changes its state.
 type moved struct {
-	from, to store.State
-	outcome  store.Outcome
-	settled  int64
+	from, to            store.State
+	outcome             store.Outcome
+	settled, unresolved int64
 }
 
-func (m line) moved() moved { return moved{m.from, m.to, m.Outcome, nanos(m.SettledAt)} }
+func (m line) moved() moved {
+	return moved{m.from, m.to, m.Outcome, nanos(m.SettledAt), nanos(m.UnresolvedAt)}
+}
 
 // writeMoves returns the statements that change executions, those alike in one. What is first made unresolved and then
 // settled, in one transaction, is changed in this order.
@@ -139,7 +143,7 @@ func (t *tx) writeMoves() []command {
 	}
 	kinds := slices.SortedFunc(maps.Keys(alike), func(a, b moved) int {
 		return cmp.Or(strings.Compare(string(a.from), string(b.from)), strings.Compare(string(a.to), string(b.to)),
-			strings.Compare(string(a.outcome), string(b.outcome)))
+			strings.Compare(string(a.outcome), string(b.outcome)), cmp.Compare(a.unresolved, b.unresolved))
 	})
 	var list []command
 	for _, k := range kinds {
@@ -151,13 +155,13 @@ func (t *tx) writeMoves() []command {
 // writeMove returns the statement that changes executions which all change alike.
 func writeMove(same []line) command {
 	m := same[0].moved()
-	args := append(make([]any, 0, 3+len(same)), string(m.to), string(m.outcome), m.settled)
+	args := append(make([]any, 0, 4+len(same)), string(m.to), string(m.outcome), m.settled, m.unresolved)
 	for _, l := range same {
 		args = append(args, l.ID)
 	}
 	return command{
 		// The state is no argument: some indexes are of one state, and SQLite would plan again for every argument.
-		query: "UPDATE {whole}executions SET state = ?, outcome = ?, settled_at = ? WHERE state = '" + string(m.from) +
+		query: "UPDATE {whole}executions SET state = ?, outcome = ?, settled_at = ?, unresolved_at = ? WHERE state = '" + string(m.from) +
 			"' AND id IN (?" + strings.Repeat(", ?", len(same)-1) + ")",
 		args: args, must: len(same),
 	}

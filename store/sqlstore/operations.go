@@ -102,6 +102,63 @@ func (s *Store) Executions(ctx context.Context, f store.Filter) ([]store.Executi
 	return out, nil
 }
 
+// Calls returns the calls of an agent that are part of a conversation, those first that reached their status last, without
+// the outputs of their answers; and how many there are on all pages, store.MostCounted at most.
+func (s *Store) Calls(ctx context.Context, f store.CallFilter) (list []store.Execution, total int, err error) {
+	var q conditions
+	q.add("service = ? AND agent_id = ? AND context_id <> '' AND begun_at >= ?", f.Service, f.AgentID, nanos(f.BegunAfter))
+	q.equal("context_id", f.ContextID)
+	switch f.Status {
+	case store.CallRunning:
+		q.add("state = 'held' AND unresolved_at = 0")
+	case store.CallDone:
+		q.add("state = 'captured' AND unresolved_at = 0")
+	case store.CallFailed:
+		q.add("(state IN ('released', 'unresolved') OR unresolved_at > 0)")
+	}
+	if !f.Since.IsZero() {
+		q.add(statusSince+" >= ?", nanos(f.Since))
+	}
+	_, err = s.one(ctx, "SELECT COUNT(*) FROM ("+q.query("SELECT 1 FROM executions", "", store.MostCounted)+") AS counted", q.args, &total)
+	if err != nil {
+		return nil, 0, err
+	}
+	if f.After.ID != "" {
+		q.add("("+statusSince+", id) < (?, ?)", nanos(f.After.Since), f.After.ID)
+	}
+	const refused = ", a.reason, a.code, a.message, a.details"
+	query := "SELECT " + executionColumns + refused + " FROM executions LEFT JOIN answers a ON a.execution_id = id"
+	query = q.query(query, "ORDER BY "+statusSince+" DESC, id DESC", f.Limit)
+	err = s.list(ctx, query, q.args, func(scan scan) error {
+		var a answer
+		e, err := scanExecution(func(dest ...any) error { return scan(append(dest, &a.reason, &a.code, &a.message, &a.details)...) })
+		e.Answer = a.stored()
+		list = append(list, e)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return list, total, nil
+}
+
+// statusSince is when an execution reached its status, as in the indexes. See store.Execution.Status.
+const statusSince = "(CASE WHEN unresolved_at > 0 THEN unresolved_at WHEN settled_at > 0 THEN settled_at ELSE begun_at END)"
+
+// KeyedCall returns the execution under an idempotency key, as Execution does; or store.ErrNotFound.
+func (s *Store) KeyedCall(ctx context.Context, service string, id pat.AgentID, key string) (store.Execution, error) {
+	var execution string
+	found, err := s.one(ctx, "SELECT execution_id FROM idempotency WHERE service = ? AND agent_id = ? AND idem_key = ?",
+		[]any{service, id, key}, &execution)
+	switch {
+	case err != nil:
+		return store.Execution{}, err
+	case !found:
+		return store.Execution{}, store.ErrNotFound
+	}
+	return s.Execution(ctx, service, execution)
+}
+
 // Ledger returns entries, the newest first.
 func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error) {
 	var q conditions
@@ -186,10 +243,16 @@ func (c *conditions) query(selection, order string, limit int) string {
 	if limit <= 0 {
 		limit = defaultPage
 	}
+	if order != "" { // else it is counted, not listed
+		limit = min(limit, largestPage)
+	}
 	if len(c.where) > 0 {
 		selection += " WHERE " + strings.Join(c.where, " AND ")
 	}
-	return selection + " " + order + " LIMIT " + strconv.Itoa(min(limit, largestPage))
+	if order != "" {
+		order = " " + order
+	}
+	return selection + order + " LIMIT " + strconv.Itoa(limit)
 }
 
 // TopUp adds to an agent's balance, or reverses an amount, though no more than was paid in. repeated means that the

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -45,6 +46,22 @@ func TestNoPlanOfPostgresWalksATableThatGrows(t *testing.T) {
 		func(ctx context.Context) error {
 			_, err := s.Executions(ctx, store.Filter{Service: "s", State: store.Unresolved})
 			return err
+		},
+		func(ctx context.Context) error {
+			_, _, err := s.Calls(ctx, store.CallFilter{
+				Service: "s", AgentID: "agent-7", Status: store.CallDone, Since: time.Now(), After: store.CallCursor{ID: "x"},
+			})
+			return err
+		},
+		func(ctx context.Context) error {
+			_, _, err := s.Calls(ctx, store.CallFilter{Service: "s", AgentID: "agent-7", ContextID: "c"})
+			return err
+		},
+		func(ctx context.Context) error {
+			if _, err := s.KeyedCall(ctx, "s", "agent-7", "none"); !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+			return nil
 		},
 		func(ctx context.Context) error {
 			_, err := s.Accounts(ctx, store.Filter{Service: "s", Limit: 10})

@@ -95,8 +95,8 @@ const (
 	selectExecution = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
 	selectKey       = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, ` +
 		`e.fingerprint, e.intent,
-		e.agreement_id, e.token_id, e.policy_digest, e.rule, e.amount, e.currency, e.state, e.outcome, e.begun_at, e.deadline, e.settled_at
-		FROM idempotency i JOIN executions e ON e.id = i.execution_id LEFT JOIN answers a ON a.execution_id = e.id
+		e.agreement_id, e.token_id, e.policy_digest, e.rule, e.amount, e.currency, e.state, e.outcome, e.begun_at, e.deadline, e.settled_at,
+		e.context_id, e.unresolved_at FROM idempotency i JOIN executions e ON e.id = i.execution_id LEFT JOIN answers a ON a.execution_id = e.id
 		WHERE i.service = ? AND i.agent_id = ? AND i.idem_key = ?`
 )
 

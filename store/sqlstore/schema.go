@@ -32,6 +32,9 @@ import (
 //	accounts     (service, agent_id, currency)         the sums over the ledger
 //	pools        (service, currency)                   what unapproved agents owe together
 //	ledger       (seq)                                 append-only: every change of a charge, every top-up
+//	consents     (service, handle)                     → agreements by id; codes and refresh tokens of a person's consent, as digests
+//	clients      (service, id)                         OAuth clients that registered themselves
+//	invitations  (service, code)                       one-time codes, as digests, for people whom the operator lets consent
 //	carried      (service, agent_id, currency)         the sums over what the ledger no longer contains
 //
 // A counter is one row so that Begin reads one row and writes one row per limit, and so that with concurrent writers

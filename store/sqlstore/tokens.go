@@ -71,11 +71,17 @@ func (t *tx) mayIssue(ctx context.Context, k pat.Token) error {
 // Issue implements pat.Tokens. An agreement that is not active (pending, or revoked concurrently) is pat.ErrBlocked as
 // well; one that is not the agent's is pat.ErrNotFound.
 func (s *Store) Issue(ctx context.Context, k pat.Token) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.update(ctx, func(ctx context.Context, t *tx) (err error) {
 		if err := t.mayIssue(ctx, k); err != nil {
 			return err
 		}
-		if ended, err := t.ended(ctx, k); err != nil {
+		given := k
+		if k.Assurance == pat.Consent { // nobody signs anew for each: what ended those before ends the next, too
+			if given.IssuedAt, err = t.agreedAt(ctx, k); err != nil {
+				return err
+			}
+		}
+		if ended, err := t.ended(ctx, given); err != nil {
 			return err
 		} else if ended {
 			return pat.ErrEnded
@@ -86,6 +92,13 @@ func (s *Store) Issue(ctx context.Context, k pat.Token) error {
 		}
 		return t.insertToken(ctx, k)
 	})
+}
+
+// agreedAt is when the agreement of a token was made.
+func (t *tx) agreedAt(ctx context.Context, k pat.Token) (time.Time, error) {
+	var created int64
+	_, err := t.row(ctx, "SELECT created_at FROM agreements WHERE service = ? AND id = ?", []any{k.Service, k.AgreementID}, &created)
+	return fromNanos(created), err
 }
 
 // Token implements pat.Tokens.

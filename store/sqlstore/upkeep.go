@@ -73,6 +73,7 @@ type expiry struct {
 // Purge deletes what is no longer needed, in steps of at most 100 rows, each a transaction of its own, and returns how
 // many rows were deleted:
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
+//   - consents, registered clients and invitations whose time has passed;
 //   - signing keys whose last PAT has expired;
 //   - settled executions that charged nothing, once their idempotency key is deleted;
 //   - agreements under which no call was made for Options.UnusedKept, their policies unless those are offered, and
@@ -124,6 +125,12 @@ func (s *Store) expiries() []expiry {
 			`LIMIT 100 FOR UPDATE SKIP LOCKED)`, counterKept, true},
 		{"DELETE FROM tokens WHERE (service, id) IN (SELECT service, id FROM tokens WHERE expires_at <= ? ORDER BY expires_at " +
 			"LIMIT 100 FOR UPDATE SKIP LOCKED)", s.opts.TokensKept, false},
+		{"DELETE FROM consents WHERE (service, handle) IN (SELECT service, handle FROM consents WHERE until <= ? ORDER BY until " +
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
+		{"DELETE FROM clients WHERE (service, id) IN (SELECT service, id FROM clients WHERE until <= ? ORDER BY until " +
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
+		{"DELETE FROM invitations WHERE (service, code) IN (SELECT service, code FROM invitations WHERE until <= ? ORDER BY until " +
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
 	}
 }
 

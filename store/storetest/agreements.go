@@ -17,6 +17,7 @@ func testAgreements(t *testing.T, open Opener) {
 		"a nonce is used once":                     agreementNonces,
 		"static agreements are made once":          staticOnce,
 		"static agreements claim apart":            staticApart,
+		"a consent claims an id without a key":     consentWithoutKey,
 		"pending agreements are asked for again":   pendingAgain,
 		"a blocked agent cannot agree":             blockedCannotAgree,
 		"an existing agent keeps how it stands":    agentKeepsStatus,
@@ -75,6 +76,37 @@ func (b *suite) tryStatic(agentID pat.AgentID, keyID pat.KeyID) error {
 	a.Assurance, a.AgentID, a.KeyID, a.Signature = pat.Static, agentID, keyID, []byte(b.id())
 	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p})
 	return err
+}
+
+// consentWithoutKey: each consent is an agent of its own, which the operator approves and blocks like any other.
+func consentWithoutKey(b *suite) {
+	for _, id := range []pat.AgentID{"mcp.1", "mcp.2"} {
+		a, p := b.agreement("jti of " + string(id))
+		a.Assurance, a.AgentID, a.KeyID, a.State = pat.Consent, id, "", pat.AgreementPending
+		b.agree(a, p)
+		k := b.token(a)
+		b.want(b.Issue(b.Context(), k), pat.ErrBlocked)
+		b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: id, Approved: true}))
+		b.must(b.Issue(b.Context(), k))
+		got, err := b.Agreement(b.Context(), service, a.ID)
+		b.must(err)
+		a.State = pat.AgreementActive
+		if d := cmp.Diff(a, got); d != "" {
+			b.Fatal(d)
+		}
+		a.ID, a.Nonce = pat.AgreementID(b.id()), "another jti of "+string(id)
+		_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: start.Add(time.Hour)})
+		b.want(err, pat.ErrAgentIDTaken)
+		b.want(b.tryAgree(id, "key-x", "n"), pat.ErrAgentIDTaken)
+	}
+	b.must(b.Revoke(b.Context(), pat.Revocation{
+		Service: service, Kind: pat.RevokedAgent, Subject: "mcp.1", At: b.clock.Now(), Until: start.Add(long),
+	}))
+	who, err := b.Agent(b.Context(), service, "mcp.1")
+	b.must(err)
+	if who.Status != pat.AgentBlocked || who.Keys != nil {
+		b.Fatalf("%+v", who)
+	}
 }
 
 func idsAndKeys(b *suite) {

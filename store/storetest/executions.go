@@ -19,20 +19,22 @@ import (
 func testExecutions(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"a record is kept as it was given":            recordsRoundTrip,
-		"a key is answered as its execution stands":   keysAnswer,
-		"a key returns the operator's decision":       keysAfterResolving,
-		"a key is deleted when its time is over":      keysEnd,
-		"a key that was not sent is free":             notSentFreesKey,
-		"keys of other agents and services are other": keysAreScoped,
-		"a nonce is used once":                        noncesOnce,
-		"every move of an execution":                  moves,
-		"a settlement that makes no sense is refused": invalidSettlements,
-		"answers are kept up to their bound":          answersBounded,
-		"the sweeper takes what is overdue":           sweeps,
-		"the operator resolves unknown outcomes":      resolves,
-		"listings turn pages":                         recordsInPages,
-		"the store is ready":                          func(b *suite) { b.must(b.Ready(b.Context())) },
+		"a record is kept as it was given":                 recordsRoundTrip,
+		"a key is answered as its execution stands":        keysAnswer,
+		"a key returns the operator's decision":            keysAfterResolving,
+		"a key is deleted when its time is over":           keysEnd,
+		"a key that was not sent is free":                  notSentFreesKey,
+		"keys of other agents and services are other":      keysAreScoped,
+		"a nonce is used once":                             noncesOnce,
+		"every move of an execution":                       moves,
+		"a settlement that makes no sense is refused":      invalidSettlements,
+		"answers are kept up to their bound":               answersBounded,
+		"the sweeper takes what is overdue":                sweeps,
+		"the operator resolves unknown outcomes":           resolves,
+		"listings turn pages":                              recordsInPages,
+		"calls of a conversation, the newest status first": listCalls,
+		"a call that ended once stays as it ended":         callsStayEnded,
+		"the store is ready":                               func(b *suite) { b.must(b.Ready(b.Context())) },
 	})
 }
 

@@ -30,6 +30,7 @@ type Engine interface {
 	ledgers
 	listings
 	upkeep
+	consents
 }
 
 type calls interface {
@@ -39,6 +40,8 @@ type calls interface {
 	Reconcile(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 	Execution(ctx context.Context, service, id string) (store.Execution, error)
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
+	Calls(ctx context.Context, f store.CallFilter) ([]store.Execution, int, error)
+	KeyedCall(ctx context.Context, service string, id pat.AgentID, key string) (store.Execution, error)
 }
 
 type leases interface {
@@ -74,6 +77,19 @@ type upkeep interface {
 	Close() error
 }
 
+type consents interface {
+	AddConsent(ctx context.Context, c store.Consent) error
+	Consent(ctx context.Context, service, handle string) (store.Consent, error)
+	SetCode(ctx context.Context, service, handle, code string, until time.Time) error
+	UseCode(ctx context.Context, service, handle, code string) error
+	Rotate(ctx context.Context, service, handle, refresh, next string) error
+	AddClient(ctx context.Context, c store.Client, most int) error
+	Client(ctx context.Context, service, id string) (store.Client, error)
+	KeepClient(ctx context.Context, service, id string, until time.Time) error
+	AddInvitation(ctx context.Context, i store.Invitation) error
+	TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error)
+}
+
 // Records is the part of an engine that keeps agreements, PATs and keys.
 type Records interface {
 	pat.IssuerStore
@@ -107,6 +123,7 @@ func Run(t *testing.T, open Opener) {
 		"models":      testModels,
 		"leases":      testLeases,
 		"listings":    testListings,
+		"consents":    testConsents,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

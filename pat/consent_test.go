@@ -1,0 +1,290 @@
+package pat_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+const resource = "https://shop.example/mcp"
+
+func (w *world) consent(tb testing.TB, change ...func(*pat.ConsentRequest)) (pat.Agreement, error) {
+	tb.Helper()
+	r := pat.ConsentRequest{
+		ClientID: "https://client.example/c.json", ClientDocument: "sha-256:d", ClientName: "Client", RedirectHost: "localhost",
+		Resource: resource, PolicyDigest: w.terms.offer.Digest, Scope: []string{search, buy}, Page: "sha-256:p",
+		Address: "192.0.2.0/24", UserAgent: "Browser",
+	}
+	for _, f := range change {
+		f(&r)
+	}
+	return w.issuer.Consent(tb.Context(), r)
+}
+
+func (w *world) consented(tb testing.TB, change ...func(*pat.ConsentRequest)) pat.Agreement {
+	tb.Helper()
+	a, err := w.consent(tb, change...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
+func (w *world) consentedToken(tb testing.TB, id pat.AgreementID) pat.Issued {
+	tb.Helper()
+	issued, err := w.issuer.ConsentedToken(tb.Context(), id, resource, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return issued
+}
+
+func payloadOf(tb testing.TB, token string) map[string]any {
+	tb.Helper()
+	raw, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var payload map[string]any
+	if err := json.Unmarshal(raw, &payload); err != nil {
+		tb.Fatal(err)
+	}
+	return payload
+}
+
+func TestAConsentIsRecordedByTheGateway(t *testing.T) {
+	w := newWorld(t)
+	a := w.consented(t)
+	record, ok := a.Consent()
+	if !ok || record.AgentID != a.AgentID || string(a.AgentID) != "mcp."+record.ID[:16] || !pat.Consented(a.AgentID) {
+		t.Fatalf("%+v, %v of %s", record, ok, a.AgentID)
+	}
+	if a.KeyID != "" || a.Assurance != pat.Consent || a.Form != "consent" || record.IssuedAt != noon.Unix() ||
+		record.Policy.Digest != w.terms.offer.Digest || record.ClientName != "Client" || record.Page != "sha-256:p" {
+		t.Errorf("%+v\n%+v", a, record)
+	}
+	if diff := cmp.Diff([]string{search + ":execute"}, record.Scope); diff != "" { // what charges is out of reach
+		t.Errorf("scope (-want +got):\n%s", diff)
+	}
+	issued := w.consentedToken(t, a.ID)
+	claims, err := w.verify(t, issued.Token)
+	if err != nil || claims.Assurance != pat.Consent || claims.KeyID != "" || claims.Subject != a.AgentID || claims.Resource != resource ||
+		claims.Issuer != issuer || claims.Agreement != a.ID {
+		t.Errorf("%+v, %v", claims, err)
+	}
+	payload := payloadOf(t, issued.Token)
+	if _, has := payload["cnf"]; has || payload["assurance"] != "consent" {
+		t.Errorf("the payload: %v", payload)
+	}
+	if diff := cmp.Diff([]any{issuer, resource}, payload["aud"]); diff != "" {
+		t.Errorf("aud (-want +got):\n%s", diff)
+	}
+	found, err := w.issuer.Verifier().Introspect(t.Context(), issued.Token, w.terms.offer.Digest, w.now())
+	if err != nil || !found.Active || found.Confirmation != nil || found.Assurance != pat.Consent {
+		t.Errorf("introspection: %+v, %v", found, err)
+	}
+	if other := w.consented(t); other.AgentID == a.AgentID {
+		t.Error("two consents are one agent")
+	}
+}
+
+func TestWhatAConsentCannotDo(t *testing.T) {
+	w := newWorld(t)
+	issued := w.consentedToken(t, w.consented(t).ID)
+	for name, proof := range map[string]string{"without proof": "", "with one": "a.b.c"} {
+		if _, err := w.issuer.Renew(t.Context(), pat.RenewRequest{Token: issued.Token, Proof: proof}); !errors.Is(err, pat.ErrProofRequired) {
+			t.Errorf("renewed %s: %v", name, err)
+		}
+	}
+	for name, r := range map[string]pat.IssueRequest{
+		"fresh": w.fresh(t, string(issued.Claims.Subject), newEd()), "static": w.static(t, "mcp.0123456789abcdef", newEd()),
+	} {
+		if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgentIDTaken) {
+			t.Errorf("a key claims the id of a consent, %s: %v", name, err)
+		}
+	}
+	refused := map[string]struct {
+		change func(*pat.ConsentRequest)
+		want   error
+	}{
+		"another policy was shown":   {func(r *pat.ConsentRequest) { r.PolicyDigest = "sha-256:other" }, pat.ErrPolicyMismatch},
+		"nothing was left":           {func(r *pat.ConsentRequest) { r.Scope = nil }, pat.ErrBadScope},
+		"only what charges was left": {func(r *pat.ConsentRequest) { r.Scope = []string{buy} }, pat.ErrFreshRequired},
+		"what is not there":          {func(r *pat.ConsentRequest) { r.Scope = []string{"shop.example:x:v1"} }, pat.ErrNothingGranted},
+		"too many at once":           {func(r *pat.ConsentRequest) { r.Admit = func() error { return errTooMany } }, errTooMany},
+	}
+	for name, tt := range refused {
+		if _, err := w.consent(t, tt.change); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", name, err, tt.want)
+		}
+	}
+	w.rules.Freshness = pat.FreshnessRequired
+	w.reissue(t)
+	if _, err := w.consent(t); !errors.Is(err, pat.ErrFreshRequired) {
+		t.Errorf("where only fresh agreements are taken: %v", err)
+	}
+	if _, err := w.issuer.ConsentedToken(t.Context(), issued.AgreementID, resource, nil); !errors.Is(err, pat.ErrFreshRequired) {
+		t.Errorf("a further token where only fresh agreements are taken: %v", err)
+	}
+}
+
+var errTooMany = errors.New("too many")
+
+func TestWhatEndsAConsent(t *testing.T) {
+	revoke := func(kind pat.RevocationKind, subject func(pat.Issued) string) func(*testing.T, *world, pat.Issued) {
+		return func(t *testing.T, w *world, i pat.Issued) {
+			t.Helper()
+			noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: kind, Subject: subject(i), Reason: "test"}))
+		}
+	}
+	for name, tt := range map[string]struct {
+		end   func(*testing.T, *world, pat.Issued)
+		token error // of the PAT there is
+		next  error // of a further one
+	}{
+		"its bearer": {func(t *testing.T, w *world, i pat.Issued) {
+			t.Helper()
+			noError(t, w.issuer.RevokeToken(t.Context(), i.Token))
+		}, pat.ErrRevoked, pat.ErrRevoked},
+		"the operator, by one PAT": {
+			revoke(pat.RevokedToken, func(i pat.Issued) string { return string(i.Claims.ID) }), pat.ErrRevoked, pat.ErrRevoked,
+		},
+		"the operator, by the agreement": {
+			revoke(pat.RevokedAgreement, func(i pat.Issued) string { return string(i.AgreementID) }), pat.ErrRevoked, pat.ErrRevoked,
+		},
+		"the operator, by the agent": {
+			revoke(pat.RevokedAgent, func(i pat.Issued) string { return string(i.Claims.Subject) }), pat.ErrBlocked, pat.ErrBlocked,
+		},
+		"another policy": {func(t *testing.T, w *world, _ pat.Issued) {
+			t.Helper()
+			w.terms = &terms{offer: offerOf(t, policyV2), limit: w.terms.limit}
+			w.reissue(t)
+		}, nil, pat.ErrPolicyChanged}, // the PAT is refused by Claims.Agreed
+		"admission of known agents": {func(t *testing.T, w *world, _ pat.Issued) {
+			t.Helper()
+			w.rules.Admission = pat.AdmitAllowlist
+			w.reissue(t)
+		}, nil, pat.ErrNotAdmitted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			a := w.consented(t)
+			first, second := w.consentedToken(t, a.ID), w.consentedToken(t, a.ID)
+			tt.end(t, w, first)
+			for _, i := range []pat.Issued{first, second} {
+				if _, err := w.verify(t, i.Token); !errors.Is(err, tt.token) {
+					t.Errorf("a PAT: %v, want %v", err, tt.token)
+				}
+			}
+			if _, err := w.issuer.ConsentedToken(t.Context(), a.ID, resource, nil); !errors.Is(err, tt.next) {
+				t.Errorf("another PAT: %v, want %v", err, tt.next)
+			}
+		})
+	}
+	w := newWorld(t)
+	fresh := w.issue(t, w.fresh(t, "agent", newEd()))
+	for _, id := range []pat.AgreementID{"unknown", fresh.AgreementID} {
+		if _, err := w.issuer.ConsentedToken(t.Context(), id, resource, nil); !errors.Is(err, pat.ErrRevoked) {
+			t.Errorf("a PAT of consent under %s: %v", id, err)
+		}
+	}
+}
+
+func TestConsentWhereTheOperatorAdmits(t *testing.T) {
+	w := newWorld(t)
+	w.rules.Admission = pat.AdmitApproval
+	w.reissue(t)
+	a := w.consented(t)
+	if issued := w.consentedToken(t, a.ID); a.State != pat.AgreementPending || issued.State != pat.AgreementPending || issued.Token != "" {
+		t.Fatalf("%+v %+v; want that it is pending", a, issued)
+	}
+	noError(t, w.issuer.Approve(t.Context(), a.AgentID))
+	if issued := w.consentedToken(t, a.ID); issued.Token == "" {
+		t.Error("no PAT after the approval")
+	}
+	invited := func(r *pat.ConsentRequest) { r.Invited, r.Invitation = true, "Ann" }
+	w.consentedToken(t, w.consented(t, invited).ID)
+	w.rules.Admission = pat.AdmitAllowlist
+	w.reissue(t)
+	if _, err := w.consent(t); !errors.Is(err, pat.ErrNotAdmitted) {
+		t.Errorf("without invitation: %v", err)
+	}
+	a = w.consented(t, invited)
+	if record, _ := a.Consent(); record.Invitation != "Ann" || w.consentedToken(t, a.ID).Token == "" {
+		t.Errorf("%+v", record)
+	}
+	agent, err := w.store.Agent(t.Context(), service, a.AgentID)
+	if err != nil || !agent.Approved {
+		t.Errorf("%+v, %v; want an agent that is approved", agent, err)
+	}
+}
+
+func TestTheRecordOfAConsentIsProved(t *testing.T) {
+	w := newWorld(t)
+	a := w.consented(t)
+	policy, err := w.store.Policy(t.Context(), service, a.PolicyDigest)
+	noError(t, err)
+	bundle, err := pat.Export(a, policy)
+	noError(t, err)
+	if text := string(bundle); strings.Contains(text, "agent_public_key") || strings.Contains(text, `"jkt"`) ||
+		!strings.Contains(text, "gateway_public_key") {
+		t.Errorf("the bundle does not say whose key it is: %.600s", text)
+	}
+	e, err := pat.VerifyExport(bundle)
+	if err != nil || e.Agreement.AgentID != a.AgentID || e.Agreement.KeyID != "" {
+		t.Fatalf("%+v, %v", e.Agreement, err)
+	}
+	for name, change := range map[string]func(*pat.Agreement){
+		"another agent":    func(a *pat.Agreement) { a.AgentID = "mcp.0123456789abcdef" },
+		"a wider scope":    func(a *pat.Agreement) { a.Scope = append(a.Scope, buy) },
+		"another time":     func(a *pat.Agreement) { a.CreatedAt = a.CreatedAt.Add(time.Hour) },
+		"another issuer":   func(a *pat.Agreement) { a.Issuer = "other.example" },
+		"as a fresh one":   func(a *pat.Agreement) { a.Assurance, a.KeyID = pat.Fresh, keyOf(t, edKey()).Thumbprint() },
+		"with a key":       func(a *pat.Agreement) { a.KeyID = keyOf(t, edKey()).Thumbprint() },
+		"of another key":   func(a *pat.Agreement) { a.PublicKey = keyOf(t, edKey()).SPKI() },
+		"another record":   func(a *pat.Agreement) { other := w.consented(t); a.Signature = other.Signature },
+		"something signed": func(a *pat.Agreement) { a.Signed = []byte("x") },
+	} {
+		bad := a
+		change(&bad)
+		if _, err := pat.Export(bad, policy); !errors.Is(err, pat.ErrBadExport) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A PAT with a key must not pass for one of consent, nor the other way round.
+func TestClaimsOfConsentAreReadStrictly(t *testing.T) {
+	w := newWorld(t)
+	good := payloadOf(t, w.consentedToken(t, w.consented(t).ID).Token)
+	header := map[string]any{"alg": "EdDSA", "typ": pat.TypePAT, "kid": w.keys.Current()}
+	own := edSign(w.private(t))
+	if _, err := w.verify(t, jws(t, header, good, own)); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(map[string]any){
+		"a key under consent":     func(c map[string]any) { c["cnf"] = map[string]any{"jkt": "x"} },
+		"no key and no consent":   func(c map[string]any) { delete(c, "assurance") },
+		"no key under static":     func(c map[string]any) { c["assurance"] = "static" },
+		"an assurance of no kind": func(c map[string]any) { c["assurance"] = "promised" },
+		"three audiences":         func(c map[string]any) { c["aud"] = []any{issuer, resource, "x"} },
+		"another issuer first":    func(c map[string]any) { c["aud"] = []any{resource, issuer} },
+		"an empty resource":       func(c map[string]any) { c["aud"] = []any{issuer, ""} },
+		"an audience in a list":   func(c map[string]any) { c["aud"] = []any{issuer} },
+		"no audience":             func(c map[string]any) { delete(c, "aud") },
+	} {
+		claims := maps.Clone(good)
+		change(claims)
+		if _, err := w.verify(t, jws(t, header, claims, own)); !errors.Is(err, pat.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+func testConsents(t *testing.T, open Opener) {
+	t.Helper()
+	each(t, open, map[string]func(*suite){
+		"a consent is kept as it was given":    consentRoundTrip,
+		"a code is used once":                  codeOnce,
+		"a refresh token is replaced once":     rotateOnce,
+		"clients are bounded, and forgotten":   clientsBounded,
+		"an invitation is taken once, in time": invitationOnce,
+		"consents are forgotten":               consentsPurged,
+	})
+}
+
+func (b *suite) consent() store.Consent {
+	b.Helper()
+	c := store.Consent{
+		Service: service, Handle: "h", AgreementID: "agreement", ClientID: "https://client.example/c.json", Document: "sha-256:d",
+		RedirectURI: "http://localhost:1/cb", Challenge: "challenge", Resource: "https://shop.example/mcp", Request: "state", Browser: "browser",
+		CreatedAt: start, Until: start.Add(time.Hour),
+	}
+	b.must(b.AddConsent(b.Context(), c))
+	return c
+}
+
+func consentRoundTrip(b *suite) {
+	want := b.consent()
+	until := start.Add(time.Minute)
+	b.must(b.SetCode(b.Context(), service, "h", "code", until))
+	b.must(b.Rotate(b.Context(), service, "h", "", "refresh"))
+	want.Code, want.CodeUntil, want.Refresh = "code", until, "refresh"
+	b.reopen()
+	got, err := b.Consent(b.Context(), service, "h")
+	b.must(err)
+	if d := cmp.Diff(want, got); d != "" {
+		b.Fatal(d)
+	}
+	for _, of := range [][2]string{{service, "x"}, {"another", "h"}} {
+		_, err := b.Consent(b.Context(), of[0], of[1])
+		b.want(err, store.ErrNotFound)
+	}
+}
+
+// onlyOne does something 8 times at once, and expects that it succeeds once.
+func (b *suite) onlyOne(do func(n int) error) {
+	b.Helper()
+	var done atomic.Int32
+	var group sync.WaitGroup
+	for n := range 8 {
+		group.Go(func() {
+			if do(n) == nil {
+				done.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	if done.Load() != 1 {
+		b.Fatalf("%d succeeded, want 1", done.Load())
+	}
+}
+
+func codeOnce(b *suite) {
+	b.consent()
+	b.want(b.UseCode(b.Context(), service, "h", ""), store.ErrUsed)
+	b.must(b.SetCode(b.Context(), service, "h", "first", start.Add(time.Minute)))
+	b.must(b.SetCode(b.Context(), service, "h", "code", start.Add(time.Minute)))
+	b.want(b.UseCode(b.Context(), service, "h", "first"), store.ErrUsed)
+	b.onlyOne(func(int) error { return b.UseCode(b.Context(), service, "h", "code") })
+	b.want(b.SetCode(b.Context(), service, "h", "again", start.Add(time.Minute)), store.ErrUsed)
+}
+
+func rotateOnce(b *suite) {
+	b.consent()
+	b.must(b.Rotate(b.Context(), service, "h", "", "1"))
+	b.want(b.Rotate(b.Context(), service, "h", "", "2"), store.ErrUsed)
+	b.onlyOne(func(n int) error { return b.Rotate(b.Context(), service, "h", "1", fmt.Sprint("next-", n)) })
+	b.want(b.Rotate(b.Context(), service, "unknown", "", "1"), store.ErrUsed)
+}
+
+func clientsBounded(b *suite) {
+	client := func(id string) store.Client {
+		return store.Client{
+			Service: service, ID: id, Name: "Client", Redirects: []string{"http://localhost/cb", "x:/y"}, CreatedAt: start, Until: start.Add(time.Hour),
+		}
+	}
+	b.must(b.AddClient(b.Context(), client("1"), 2))
+	b.must(b.AddClient(b.Context(), client("2"), 2))
+	b.want(b.AddClient(b.Context(), client("3"), 2), store.ErrFull)
+	b.must(b.KeepClient(b.Context(), service, "1", start.Add(2*time.Hour)))
+	b.must(b.KeepClient(b.Context(), service, "1", start.Add(time.Minute))) // never sooner
+	b.must(b.KeepClient(b.Context(), service, "unknown", start.Add(time.Hour)))
+	b.clock.Advance(time.Hour)
+	b.purge()
+	_, err := b.Client(b.Context(), service, "2")
+	b.want(err, store.ErrNotFound)
+	want := client("1")
+	want.Until = start.Add(2 * time.Hour)
+	got, err := b.Client(b.Context(), service, "1")
+	b.must(err)
+	if d := cmp.Diff(want, got); d != "" {
+		b.Fatal(d)
+	}
+	b.must(b.AddClient(b.Context(), client("3"), 2))
+}
+
+func invitationOnce(b *suite) {
+	for _, code := range []string{"good", "late"} {
+		b.must(b.AddInvitation(b.Context(), store.Invitation{
+			Service: service, Code: code, Name: "Ann", CreatedAt: start, Until: start.Add(time.Hour),
+		}))
+	}
+	_, err := b.TakeInvitation(b.Context(), "another", "good")
+	b.want(err, store.ErrNotFound)
+	b.onlyOne(func(int) error {
+		i, err := b.TakeInvitation(b.Context(), service, "good")
+		if err == nil && i.Name != "Ann" {
+			b.Errorf("%+v", i)
+		}
+		return err
+	})
+	b.clock.Advance(time.Hour)
+	_, err = b.TakeInvitation(b.Context(), service, "late")
+	b.want(err, store.ErrNotFound)
+	if n := b.purge(); n != 1 {
+		b.Fatalf("%d rows went", n)
+	}
+}
+
+func consentsPurged(b *suite) {
+	b.consent()
+	b.clock.Advance(time.Hour - time.Nanosecond)
+	b.purge()
+	_, err := b.Consent(b.Context(), service, "h")
+	b.must(err)
+	b.clock.Advance(time.Nanosecond)
+	b.purge()
+	_, err = b.Consent(b.Context(), service, "h")
+	b.want(err, store.ErrNotFound)
+}
