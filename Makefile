@@ -22,7 +22,7 @@ RACE := $(shell command -v $(CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 QUICK := -p $(shell expr 2 '*' $(CORES))
 
-.PHONY: build test soak lint vuln fuzz bench generate clean
+.PHONY: build test clients soak lint vuln fuzz bench generate clean
 
 build: ## one static binary: ./uimgate
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o uimgate ./cmd/uimgate
@@ -34,6 +34,12 @@ endif
 	$(GO) vet ./...
 	GORACE=atexit_sleep_ms=0 GOGC=200 $(GO) test -vet=off $(RACE) $(QUICK) -timeout 30m ./...
 	$(GO) test -vet=off ./bench # the budget of allocations, which the race detector would use up
+
+clients: bindings/testdata/node/node_modules/.installed ## clients of other protocols that tests use where they are installed; needs npm and the network
+
+bindings/testdata/node/node_modules/.installed: bindings/testdata/node/package-lock.json
+	cd bindings/testdata/node && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 soak: ## about 20 minutes: whole gateways killed, stopped, cut off, attacked and reloaded under load, a minute of each; the suites of stores, policies and daemon in full; make test has a cut of each
 	$(GO) test -tags soak -count=1 -timeout 60m -v ./internal/soak
@@ -49,7 +55,7 @@ lint:
 vuln: ## looks up known vulnerabilities; needs the network
 	$(GO) run $(VULN) ./...
 
-fuzz: ## every fuzz target for FUZZTIME each: 57 targets, so about 57 minutes at 60s
+fuzz: ## every fuzz target for FUZZTIME each: 59 targets, so about 59 minutes at 60s
 	@set -e; for package in $$($(GO) list ./...); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 	    echo "== $$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package; \

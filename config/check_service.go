@@ -57,6 +57,7 @@ func (l *loader) checkServices(c *Config) {
 		l.checkFixed(path+".fixed", s.Fixed)
 		l.checkErrorWhen(path+".error_when", s.ErrorWhen)
 		l.checkFacts(path+".facts", s, c)
+		l.checkDoors(path+".doors", &s.Doors)
 	}
 }
 

@@ -108,6 +108,7 @@ type Service struct {
 	// Facts has no key for the facts of the gateway itself: its clock, the intent, the key that signed.
 	Facts map[string]FactSources `yaml:"facts" max:"64" doc:"Where the facts come from that the policy's constraints are about: left operand, such as purpose, to sources in order; the first that has a value is believed. What has no source is unknown, which permits nothing."`
 	// Profiles have no Data where they name a vocabulary that is built in.
+	Doors     Doors  `yaml:"doors" doc:"Other protocols by which agents may come: the same intents, agreement, limits and ledger."`
 	Profiles  []File `yaml:"profiles" max:"32" doc:"Vocabularies of the profiles that the policy uses: files in Turtle or JSON-LD, relative to this file, or names of built-in ones such as catena-x."`
 	publicDef bool
 }

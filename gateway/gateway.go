@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -37,6 +38,8 @@ type Config struct {
 	PerAddress limit.Rate
 	// Memory is what all requests together may hold.
 	Memory *memory.Budget
+	// Doors are further protocols; the first whose path it is answers a request.
+	Doors []door.Door
 }
 
 // New builds a Server.
@@ -44,7 +47,7 @@ func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, desk: c.Desk, keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
 		addresses: bucket.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
-		zippers: newZippers(),
+		zippers: newZippers(), doors: c.Doors,
 	}
 	s.handler = s.build()
 	return s

@@ -19,6 +19,7 @@ import (
 func (s *Server) front(c echo.Context) error {
 	h := c.Response().Header()
 	h.Set("Vary", "Accept")
+	h.Set("Link", `</.well-known/ai-catalog.json>; rel="ai-catalog"`)
 	if !wantsHTML(c.Request().Header.Values("Accept")) {
 		p, err := s.publication(exchangeOf(c).service).entryPoints()
 		if err != nil {

@@ -40,7 +40,7 @@ func (s *Server) issue(c echo.Context) error {
 
 // atDesk is a request as the desk takes it.
 func (x *exchange) atDesk() agree.Call {
-	return agree.Call{Service: x.service, From: x.address, Observe: func(e *agree.Event) { x.agreement = e }}
+	return agree.Call{Service: x.service, From: x.address, Observe: func(e *agree.Event) { x.Agreement = e }}
 }
 
 // issueMembers are what each body for issue has, with what stands there.

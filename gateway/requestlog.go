@@ -19,17 +19,17 @@ import (
 func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 	status := c.Response().Status
 	s.metrics.Request(c.Path(), status, took)
-	if x.refusal != nil && x.event == nil && x.agreement == nil { // else it was counted with the event
-		s.metrics.Shed(x.refusal.Shed)
+	if x.Refusal != nil && x.Event == nil && x.Agreement == nil { // else it was counted with the event
+		s.metrics.Shed(x.Refusal.Shed)
 	}
 	now := s.now()
 	for _, summary := range s.floods.over(now) {
 		s.log.Warn("refusals not logged one by one", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))
 	}
-	if x.refusal != nil && !x.known() && !s.floods.tell(x.refusal.Reason, now) {
+	if x.Refusal != nil && !x.known() && !s.floods.tell(x.Refusal.Reason, now) {
 		return
 	}
-	if e := x.event; e != nil && e.UndeclaredCount > 0 {
+	if e := x.Event; e != nil && e.UndeclaredCount > 0 {
 		if line := s.log.Check(zap.DebugLevel, "an answer has members that the intent does not declare"); line != nil {
 			line.Write(zap.String("request_id", string(x.requestID)), zap.String("intent_uid", e.Intent),
 				zap.Strings("members", e.Undeclared), zap.Int("count", e.UndeclaredCount))
@@ -54,18 +54,18 @@ func requestFields(c echo.Context, x *exchange, took time.Duration) []zap.Field 
 	if x.service != nil {
 		fields = append(fields, zap.String("service", x.service.ID))
 	}
-	if x.event != nil {
-		fields = append(fields, record.Fields(x.event)...)
+	if x.Event != nil {
+		fields = append(fields, record.Fields(x.Event)...)
 	}
-	if x.agreement != nil {
-		fields = append(fields, record.AgreementFields(x.agreement)...)
+	if x.Agreement != nil {
+		fields = append(fields, record.AgreementFields(x.Agreement)...)
 	}
-	if x.refusal != nil {
-		fields = append(fields, zap.String("code", string(x.refusal.Code)), zap.String("reason", string(x.refusal.Reason)))
-		if r := x.refusal.Reason; x.service != nil && (r == reason.UpstreamUnreachable || r == reason.UpstreamTimeout) {
+	if x.Refusal != nil {
+		fields = append(fields, zap.String("code", string(x.Refusal.Code)), zap.String("reason", string(x.Refusal.Reason)))
+		if r := x.Refusal.Reason; x.service != nil && (r == reason.UpstreamUnreachable || r == reason.UpstreamTimeout) {
 			fields = append(fields, zap.String("upstream", x.service.Upstream.Address()))
 		}
-		if cause := x.refusal.Unwrap(); cause != nil && status >= http.StatusInternalServerError {
+		if cause := x.Refusal.Unwrap(); cause != nil && status >= http.StatusInternalServerError {
 			fields = append(fields, zap.Error(wire.Loggable(cause)))
 		}
 	}
@@ -74,7 +74,7 @@ func requestFields(c echo.Context, x *exchange, took time.Duration) []zap.Field 
 
 // known reports whether the PAT that came with a request was accepted.
 func (x *exchange) known() bool {
-	return (x.event != nil && x.event.AgentID != "") || (x.agreement != nil && x.agreement.AgentID != "")
+	return (x.Event != nil && x.Event.AgentID != "") || (x.Agreement != nil && x.Agreement.AgentID != "")
 }
 
 const (

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/refusal"
@@ -49,6 +50,7 @@ type Server struct {
 	floods    *floods
 	zippers   zippers
 	now       func() time.Time
+	doors     []door.Door
 	handler   http.Handler
 }
 
@@ -112,10 +114,8 @@ type exchange struct {
 	service   *service.Service
 	requestID execute.RequestID
 	client    netip.Addr
-	address   string          // that the client is counted under
-	refusal   *reason.Refusal // what was answered, if it was a failure
-	event     *execute.Event  // of an execute call
-	agreement *agree.Event    // of a call at the desk
+	address   string // that the client is counted under
+	door.Outcome
 }
 
 type exchangeKey struct{}
@@ -168,6 +168,9 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		if name := wire.RepeatedHeader(r.Header); name != "" {
 			return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
 		}
+		if s.enter(c, x) {
+			return nil
+		}
 		return next(c)
 	}
 }
@@ -181,7 +184,7 @@ func (s *Server) fail(c echo.Context, err error) {
 	f := refusal.For(routerError(err))
 	issuer, about := "", wire.About{}
 	if x != nil {
-		x.refusal = f
+		x.Refusal = f
 		about.RequestID = string(x.requestID)
 	}
 	served := s.serviceOf(c, x)

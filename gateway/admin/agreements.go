@@ -15,11 +15,11 @@ type Agreement struct {
 	ID           pat.AgreementID    `json:"id"`
 	AgentID      pat.AgentID        `json:"agent_id"`
 	AgentName    string             `json:"agent_name,omitempty"` // what the operator calls the agent; only in listings
-	KeyID        pat.KeyID          `json:"jkt"`
+	KeyID        pat.KeyID          `json:"jkt"`                  // empty under consent
 	Issuer       string             `json:"issuer"`
 	PolicyUID    string             `json:"policy_uid"`
 	PolicyDigest string             `json:"policy_digest"`
-	Assurance    pat.Assurance      `json:"assurance"` // fresh or static
+	Assurance    pat.Assurance      `json:"assurance"` // fresh, static or consent
 	Form         string             `json:"form"`
 	Scope        []string           `json:"scope,omitempty"` // as signed; not in listings, nor where nothing was named
 	State        pat.AgreementState `json:"state"`           // pending, active or revoked

@@ -9,11 +9,12 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Key is the public half of a key that signs PATs, of any process on this store.
+// A Key is the public half of a key that signs PATs, or what Purpose says, of any process on this store.
 type Key struct {
 	ID        pat.KeyID       `json:"kid"`
 	Algorithm string          `json:"alg"`
-	Signing   bool            `json:"signing"` // this process signs with it
+	Purpose   pat.KeyPurpose  `json:"purpose,omitempty"` // card; empty: PATs
+	Signing   bool            `json:"signing"`           // this process signs with it
 	CreatedAt time.Time       `json:"created_at"`
 	NotAfter  time.Time       `json:"not_after,omitzero"` // when the last PAT it signed has ended
 	JWK       json.RawMessage `json:"jwk"`
@@ -21,12 +22,12 @@ type Key struct {
 
 // KeyOf returns a key as operators see it, where current is the id of the key that signs.
 func KeyOf(k pat.SigningKey, current pat.KeyID) Key {
-	return Key{k.ID, k.Algorithm, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
+	return Key{k.ID, k.Algorithm, k.Purpose, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
 }
 
 func (k Key) subject() string { return string(k.ID) }
 
-// Keys lists the keys of all processes on this store that verify PATs now.
+// Keys lists the keys of all processes on this store that verify now.
 func (o *Operator) Keys(context.Context) (Page[Key], error) {
 	current := o.keys.Current()
 	list := o.keys.Keys(o.now())

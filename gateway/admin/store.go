@@ -14,6 +14,8 @@ type Store interface {
 	Usage
 	Bookkeeping
 	Customers
+	// AddInvitation keeps an invitation to consent.
+	AddInvitation(ctx context.Context, i store.Invitation) error
 	// Ready reports whether the state can be written to, in bounded time.
 	Ready(ctx context.Context) error
 }

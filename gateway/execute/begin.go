@@ -34,9 +34,16 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	case err != nil:
 		return grant.Grant{}, nil, refusal.For(err)
 	case begun.Replay != nil:
+		e.reference = new(referenceOf(begun.Replay))
 		return grant.Grant{}, &replay{*begun.Replay, begun.Standing}, nil
 	}
 	e.admission, e.sendBy = &begun, since.Add(request.Hold-sentBefore)
+	if begun.Recorded {
+		e.reference = new(referenceOf(&begun.Execution))
+		if e.call.began != nil {
+			e.call.began(*e.reference)
+		}
+	}
 	return grant.New(request.Execution.ID, x.terms(e, &begun, since)), nil, nil
 }
 
@@ -64,6 +71,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		Execution: store.Execution{
 			ID: id, Service: s.ID, AgentID: principal.Record(), Intent: e.intent.ID, AgreementID: c.Agreement,
 			TokenID: c.ID, PolicyDigest: c.PolicyDigest, IdempotencyKey: string(e.call.IdempotencyKey),
+			ContextID: e.call.ContextID,
 		},
 		Hold: s.Hold, KeyFor: idempotencyWindow,
 	}

@@ -14,6 +14,7 @@ import (
 
 // A Call is one call of an agent, whatever way it came in.
 type Call struct {
+	Door string // the protocol it came by, such as mcp; empty: that of UIM over HTTP
 	// Service returns the service that is called as it is served at the moment, or nil where there is none any more. It is
 	// asked when the call begins, when it has been read, and before the first byte of each attempt; it must be quick.
 	Service        func() *service.Service
@@ -22,6 +23,7 @@ type Call struct {
 	Proof          string    // compact JWS of typ uim-proof+jwt; empty: none
 	RequestID      RequestID // for correlation only
 	Traceparent    Traceparent
+	ContextID      string         // of the conversation that the call is a part of; empty: the protocol has none. See Executor.Record
 	Caller         service.Caller // who calls, as far as the transport can see
 	Observe        func(*Event)   // called with what became of the call; may be nil
 	// HandedOn: the output is sent as it is. Of a long answer to an intent without outputs, only the beginning is then held to
@@ -30,6 +32,8 @@ type Call struct {
 	// Read reads what is asked. It is called once, after the PAT was accepted, so that nobody unknown makes the gateway
 	// read a body.
 	Read func() (Request, error)
+
+	began func(Reference) // called once the record of the call is durable, before the call is sent; may be nil
 }
 
 // A Request is what an agent asks for.

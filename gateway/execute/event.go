@@ -17,6 +17,7 @@ import (
 type Event struct {
 	At          time.Time
 	RequestID   RequestID
+	Door        string // the protocol it came by; empty: that of UIM over HTTP
 	Service     string
 	AgentID     string
 	TokenID     string
@@ -30,10 +31,12 @@ type Event struct {
 	Outcome     store.Outcome
 	Exceeded    limit.Period // of the limit that was used up, where the call was refused for that
 	ExecutionID string       // of a call for which something was to be taken, else empty
-	Charge      *reason.Charge
-	Replayed    bool
-	Took        time.Duration
-	Upstream    time.Duration // of the call to the service, with all attempts; 0: none was made
+	// Reference is where the record of the call is found, or of the earlier call that it repeats; nil: there is none.
+	Reference *Reference
+	Charge    *reason.Charge
+	Replayed  bool
+	Took      time.Duration
+	Upstream  time.Duration // of the call to the service, with all attempts; 0: none was made
 	// Missing are required outputs that the service's answer did not have; Undeclared are members it had beside its outputs,
 	// which were dropped: names, at most intents.MaxUndeclared, and UndeclaredCount how many there were in all.
 	Missing         []string
@@ -57,11 +60,11 @@ var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 // event sums up an execution.
 func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *Event {
 	v := &Event{
-		At: e.begun, RequestID: e.call.RequestID, Decision: "deny", Took: now.Sub(e.begun), Upstream: e.upstream,
+		At: e.begun, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.begun), Upstream: e.upstream,
 		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
 		AnswerLost: e.answerLost,
 		Rule:       e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
-		Parameters: e.request.Parameters, ExecutionID: e.id,
+		Parameters: e.request.Parameters, ExecutionID: e.id, Reference: e.reference,
 	}
 	if e.service != nil {
 		v.Service = e.service.ID

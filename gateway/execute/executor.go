@@ -9,6 +9,7 @@ package execute
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/refusal"
@@ -26,6 +27,8 @@ type Config struct {
 	Now         func() time.Time
 	// Journal may be nil, unlike those above: then calls are written down when they have ended.
 	Journal Journal
+	// Records are asked what became of calls, by agents whose protocol can ask; nil: none do.
+	Records Records
 	// Late is told what became of ends that could not be written down when their calls ended; nil: nobody is. It is safe for
 	// concurrent use, and quick.
 	Late func(LateEnd)
@@ -78,6 +81,8 @@ type Executor struct {
 	late        *lateEnds
 	recorder    Recorder
 	journal     Journal
+	records     Records
+	started     sync.WaitGroup // calls that go on by themselves
 }
 
 // New makes an Executor.
@@ -85,7 +90,7 @@ func New(c Config) *Executor {
 	return &Executor{
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
 		standings: newStandings(c.Agents, c.Revocations.AgentChanges), suspension: newSuspension(), failing: bucket.NewSet(failuresPerMinute),
-		recorder: c.Recorder, journal: c.Journal, late: newLateEnds(c.Store, c.Now, c.Late),
+		recorder: c.Recorder, journal: c.Journal, records: c.Records, late: newLateEnds(c.Store, c.Now, c.Late),
 	}
 }
 
@@ -95,9 +100,20 @@ func (x *Executor) Run(ctx context.Context) error {
 	return nil
 }
 
-// Drain writes down what still waits for it, as long as ctx allows, and returns how many ends were left: their records
-// become unresolved.
-func (x *Executor) Drain(ctx context.Context) int { return x.late.settle(ctx) }
+// Drain waits for calls that go on by themselves, and writes down what still waits for it, as long as ctx allows. It returns
+// how many ends were left: their records become unresolved. No call may be started any more.
+func (x *Executor) Drain(ctx context.Context) int {
+	ended := make(chan struct{})
+	go func() {
+		x.started.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	return x.late.settle(ctx)
+}
 
 // Execute makes one call. Every error is a *reason.Refusal. What fails before begin consumes no limit, costs nothing and
 // reaches nobody; from begin on, a client that hangs up cancels nothing. UIM core 3.1.
@@ -109,6 +125,17 @@ func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 		result.License = e.service.License
 	}
 	return x.finish(e, result, err)
+}
+
+// Identify returns whose PAT a call carries, as the first step of Execute does: for requests of a protocol that are no calls,
+// and before reading what may be one. Every error is a *reason.Refusal.
+func (x *Executor) Identify(ctx context.Context, call Call) (*pat.Claims, error) {
+	now := x.now()
+	e := &execution{call: call, begun: now, at: now}
+	if err := x.authenticate(ctx, e); err != nil {
+		return nil, refusal.For(err)
+	}
+	return e.claims, nil
 }
 
 // caught are the steps, with a panic on the way turned into a refusal. Where something was taken already its

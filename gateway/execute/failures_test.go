@@ -125,7 +125,7 @@ var elsewhere = []reason.Reason{
 	reason.InsufficientPermissions, reason.PolicyMismatch, reason.AgreementReplayed, reason.AgreementStale, reason.AgreementMisdirected,
 	reason.WeakKey, reason.UnsupportedKey, reason.AgentIDTaken, reason.KeyTaken,
 	reason.MalformedRequest, reason.UnsupportedMediaType, reason.MethodNotAllowed, reason.NoSuchPath, reason.UnknownHost,
-	reason.TooManyConnections,
+	reason.TooManyConnections, reason.OriginNotAllowed,
 	reason.RequestTimeout,
 	reason.HostNotAllowed, reason.NoSuchRecord, reason.UnknownService, reason.ServiceMissing, reason.AlreadySettled, reason.ReferenceUsed,
 	reason.PeriodForgotten, reason.EvidenceInvalid, reason.ConfigRefused, reason.NotOffered,

@@ -100,6 +100,9 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, 
 		e.settleErr = err
 		x.late.add(end{admission: *e.admission, settlement: ended, deadline: e.sendBy.Add(sentBefore)}, err)
 	}
+	if e.reference != nil && record.State != store.Held {
+		e.reference.Since = referenceOf(&record).Since
+	}
 	e.answerLost = err == nil && ended.Answer != nil && record.Answer == nil && s.outcome != store.NotSent && s.outcome != store.Unknown
 	charge := chargeOf(record)
 	if s.refusal != nil {

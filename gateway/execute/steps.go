@@ -38,6 +38,7 @@ type execution struct {
 	approved       bool              // the agent, by the operator
 	place          func()            // gives back the place among the calls under way; nil: the call has none
 	admission      *store.Admission
+	reference      *Reference     // of the record of the call, or of the earlier one that it repeats; nil: there is none
 	sendBy         time.Time      // from then on nothing is sent: the record may end
 	fitted         intents.Fitted // the answer, to the outputs
 	outcome        store.Outcome

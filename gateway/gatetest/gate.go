@@ -23,9 +23,12 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
 	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -72,10 +75,13 @@ type Gate struct {
 	*testing.T
 	Store     *sqlstore.Store
 	Keys      *pat.Keyring
+	Cards     []*pat.Keyring
 	View      *pat.View
 	Directory *service.Directory
 	Executor  *execute.Executor
 	Desk      *agree.Desk
+	Consents  *consent.Desk
+	Documents *fetch.Client // of what strangers name; prepare may set one that trusts a server of the test
 	Metrics   *record.Metrics
 	Log       *zap.Logger
 	Logs      *observer.ObservedLogs // what Log was given
@@ -157,6 +163,11 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Overlap: 2 * time.Hour, Now: g.Now,
 	})
 	g.Must(err)
+	for _, alg := range []string{pat.EdDSA, pat.ES256} {
+		cards, err := g.Keys.For(t.Context(), pat.ForCards, alg, data.KeysFor("card", alg))
+		g.Must(err)
+		g.Cards = append(g.Cards, cards)
+	}
 	g.View = pat.NewView(g.Store, g.Keys, g.Now)
 	g.Must(g.View.Refresh(t.Context()))
 	core, logs := observer.New(zapcore.DebugLevel)
@@ -168,15 +179,19 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Must(err)
 	g.Executor = execute.New(execute.Config{
 		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit()}, Now: g.Now,
-		Late: g.Metrics.Late,
+		Records: g.Store, Late: g.Metrics.Late,
 	})
 	g.Desk = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
+	g.Consents = consent.New(consent.Config{Store: g.Store, PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
 	if g.Memory == nil {
 		g.Memory = memory.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
 	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
 		PerAddress: cfg.Server.PerAddress, Memory: g.Memory,
+		Doors: bindings.Doors(bindings.Config{
+			Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,
+		}),
 	})
 	public := httptest.NewServer(server.Handler())
 	t.Cleanup(public.Close)

@@ -27,6 +27,9 @@ func EntryPoints(s *service.Definition) ([]byte, error) {
 		at[name] = s.At(path)
 	}
 	at["intent"] = s.At("/api/intents/") + "{intent_uid}"
+	if path := s.Doors.MCP.Path; path != "" {
+		at["mcp"] = s.At(path)
+	}
 	about := s.Catalog.Service
 	if about.Name == "" {
 		about.Name = s.Issuer

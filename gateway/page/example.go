@@ -12,12 +12,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// exampleCall is a shell command that calls an intent with the parameters it requires. Values are made
-// from their schemas and held against them; one that does not fit is a placeholder, <name>, to be filled
-// in. What the operator wrote stands inside single quotes, where no shell reads anything into it.
-func exampleCall(execute string, in *intents.Intent) (command string, placeholders bool) {
-	values := map[string]any{}
-	var names []string
+// Example makes the parameters that an intent requires: their names, in the order of the intent, and values made from their
+// schemas and held against them. One that does not fit is a placeholder, <name>, to be filled in.
+func Example(in *intents.Intent) (names []string, values map[string]any, placeholders bool) {
+	values = map[string]any{}
 	for i := range in.Inputs {
 		if p := &in.Inputs[i]; p.Required {
 			names = append(names, p.Name)
@@ -33,6 +31,13 @@ func exampleCall(execute string, in *intents.Intent) (command string, placeholde
 			}
 		}
 	}
+	return names, values, placeholders
+}
+
+// exampleCall is a shell command that calls an intent with the parameters it requires, as Example makes them. What the
+// operator wrote stands inside single quotes, where no shell reads anything into it.
+func exampleCall(execute string, in *intents.Intent) (command string, placeholders bool) {
+	names, values, placeholders := Example(in)
 	members := make([]string, 0, len(names))
 	for _, name := range names {
 		members = append(members, "    "+jsonText(name)+": "+jsonText(values[name]))

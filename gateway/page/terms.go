@@ -18,9 +18,9 @@ const (
 	termsOfOne   = 3 // ways to be permitted that are told of one intent
 )
 
-// shortTerms says on which terms an agent that the policy does not name may call an intent: free, 600 calls an hour.
+// ShortTerms says on which terms an agent that the policy does not name may call an intent: free, 600 calls an hour.
 // What binds is the policy, which may ask for more: conditions and duties are not told here.
-func shortTerms(ctx context.Context, s *service.Definition, in *service.Intent) string {
+func ShortTerms(ctx context.Context, s *service.Definition, in *service.Intent) string {
 	terms, err := s.Policy.Terms(ctx, odrl.Request{Intent: in.UID.String()})
 	if err != nil || !terms.Permitted {
 		return "only for agents that the policy names"
@@ -70,7 +70,7 @@ type summaryView struct {
 func summary(ctx context.Context, s *service.Definition, offered []*service.Intent) (lines []summaryView, more int) {
 	counts := map[summaryView]int{}
 	for _, in := range offered[:min(len(offered), summarised)] {
-		counts[summaryView{Safe: in.Safe, Terms: shortTerms(ctx, s, in)}]++
+		counts[summaryView{Safe: in.Safe, Terms: ShortTerms(ctx, s, in)}]++
 	}
 	for line, n := range counts {
 		line.Count = n

@@ -42,9 +42,10 @@ type frontView struct {
 	License   licenseView
 	Keeps     []string // compliance
 	Start     startView
+	Consents  bool // people may agree for programs without a key
 }
 
-type frontLinks struct{ Agents, Policy, Search, Execute, Issue, OpenAPI, Errors string }
+type frontLinks struct{ Service, Agents, Policy, Search, Execute, Issue, OpenAPI, Errors, MCP string }
 
 // A topicView is the rules of one topic.
 type topicView struct {
@@ -102,10 +103,10 @@ func newFrontView(s *service.Definition) frontView {
 		Links: frontLinks{
 			Agents: s.At("/agents.json"), Policy: s.At("/api/policy"), Search: s.At("/api/intents/search"),
 			Execute: s.At("/api/intents/execute"), Issue: s.At("/api/pat/issue"), OpenAPI: s.At("/openapi.json"),
-			Errors: s.At("/errors"),
+			Errors: s.At("/errors"), Service: s.PublicURL.String(), MCP: s.MCPURL(),
 		},
-		License: licenseOf(s.Catalog.License),
-		Keeps:   complianceRules(s.Catalog.Compliance),
+		License: licenseOf(s.Catalog.License), Consents: s.Doors.MCP.Consent,
+		Keeps: complianceRules(s.Catalog.Compliance),
 		Start: startView{
 			Audience: s.Issuer, PolicyUID: s.Offer().UID, Digest: s.Offer().Digest, TokenRate: rateWords(s.TokenRate),
 			Admitted: !s.OpenAdmission,
@@ -123,7 +124,7 @@ func newIntentView(ctx context.Context, s *service.Definition, in *service.Inten
 	v := intentView{
 		UID: uid, Name: in.Name, Description: markdown(cut(in.Description, frontDescription)),
 		URL: s.At("/api/intents/" + url.PathEscape(uid)), Address: "?" + url.Values{"intent": {uid}}.Encode() + "#intents",
-		Terms: shortTerms(ctx, s, in), Safe: in.Safe, FreshOnly: in.FreshOnly,
+		Terms: ShortTerms(ctx, s, in), Safe: in.Safe, FreshOnly: in.FreshOnly,
 		Proved: in.ProvedAlways(), ChargesProved: in.Price != "" && in.ProvedWhereCharged(),
 	}
 	if v.Name == "" {

@@ -13,6 +13,9 @@ func Fields(v *execute.Event) []zap.Field {
 		zap.String("agent", v.AgentID), zap.String("jti", v.TokenID), zap.String("intent_uid", v.Intent),
 		zap.String("decision", v.Decision),
 	}
+	if v.Door != "" {
+		f = append(f, zap.String("door", v.Door))
+	}
 	if v.Outcome != "" {
 		f = append(f, zap.String("outcome", string(v.Outcome)))
 	}

@@ -18,6 +18,7 @@ import (
 type Line struct {
 	At          time.Time      `json:"at"`
 	RequestID   string         `json:"request_id,omitempty"`
+	Door        string         `json:"door,omitempty"`
 	Service     string         `json:"service"`
 	Agent       string         `json:"agent,omitempty"`
 	Token       string         `json:"jti,omitempty"`
@@ -48,6 +49,7 @@ func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Time("at", l.At)
 	w.Optional("request_id", l.RequestID)
+	w.Optional("door", l.Door)
 	w.Text("service", l.Service)
 	w.Optional("agent", l.Agent)
 	w.Optional("jti", l.Token)
@@ -81,7 +83,7 @@ const Begun = "begun"
 // line is the record of an event; with values, parameters stand in it as they were sent.
 func line(v *execute.Event, values bool) Line {
 	r := Line{
-		At: v.At.UTC(), RequestID: string(v.RequestID), Service: v.Service, Agent: v.AgentID, Token: v.TokenID, Agreement: v.AgreementID,
+		At: v.At.UTC(), RequestID: string(v.RequestID), Door: v.Door, Service: v.Service, Agent: v.AgentID, Token: v.TokenID, Agreement: v.AgreementID,
 		Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason, Outcome: string(v.Outcome),
 		ExecutionID: v.ExecutionID, Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts, Asked: v.Asked,
 	}

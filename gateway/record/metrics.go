@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -68,7 +69,8 @@ func NewMetrics() *Metrics {
 		durations: histogram("http_request_duration_seconds", "Time to answer, by route.", "route"),
 		upstream:  histogram("upstream_request_duration_seconds", "Time of calls to the service, with all attempts.", "service"),
 		store:     histogram("store_duration_seconds", "Time that calls waited for the store, by what was asked of it.", "operation"),
-		decisions: counter("decisions_total", "Execute calls by intent, decision and reason.", "service", "intent", "decision", "reason"),
+		decisions: counter("decisions_total", "Execute calls by door, intent, decision and reason.",
+			"door", "service", "intent", "decision", "reason"),
 		engines:   counter("policy_evaluations_total", "Decisions by what evaluated the policy: its plan, or OPA.", "engine"),
 		rejected:  counter("limit_rejections_total", "Calls refused because a limit was used up, by period.", "service", "period"),
 		outcomes:  counter("upstream_outcomes_total", "How upstream calls ended.", "service", "outcome"),
@@ -159,7 +161,7 @@ func (m *Metrics) Shed(cause reason.Cause) {
 func (m *Metrics) Record(v *execute.Event) {
 	m.calls.Add(1)
 	m.Shed(v.Shed)
-	m.decisions.WithLabelValues(v.Service, v.Intent, v.Decision, string(v.Reason)).Inc()
+	m.decisions.WithLabelValues(cmp.Or(v.Door, "http"), v.Service, v.Intent, v.Decision, string(v.Reason)).Inc()
 	if v.Engine != "" {
 		m.engines.WithLabelValues(v.Engine).Inc()
 	}

@@ -59,3 +59,9 @@ func InexactParameter(at string, err error) *reason.Refusal {
 	}
 	return InvalidParameters(at, []intents.Violation{v}).Because(err)
 }
+
+// Violations lists what is wrong with the parameters that were refused; nil where the refusal is another.
+func Violations(f *reason.Refusal) []intents.Violation {
+	list, _ := f.Details["violations"].([]intents.Violation)
+	return list
+}

@@ -94,6 +94,8 @@ var elsewhere = map[string]string{
 	"store.ErrForgotten":          "what a ForgottenError is",
 	"store.ErrPeriod":             "the operator's: gateway/admin",
 	"store.ErrUnbalanced":         "the operator's: the upkeep logs it",
+	"store.ErrUsed":               "what a code or token of OAuth answers: gateway/consent",
+	"store.ErrFull":               "what a registration of OAuth answers: gateway/consent",
 	"store.LimitError":            "begin describes it: gateway/execute/suspension.go",
 	"store.ForgottenError":        "the operator's: gateway/admin",
 	"upstream.ErrIdentity":        "the gateway's own mistake: INTERNAL",

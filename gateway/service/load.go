@@ -106,7 +106,7 @@ func (l *loading) service(at int) *Definition {
 		Credit: store.Billing{
 			Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit, Newcomers: l.config.Billing.Newcomers,
 		},
-		intents: map[string]*Intent{}, hosts: c.Hosts,
+		Doors: doorsOf(&c.Doors, &l.config.PAT), intents: map[string]*Intent{}, hosts: c.Hosts,
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)
 	for iri, party := range c.Parties {
@@ -256,6 +256,9 @@ func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 		Service: s.ID, Issuer: s.Issuer, PolicyURL: s.At("/api/policy"),
 		IssueURLs: []string{s.At("/api/pat/issue"), s.At("/pat/issue")}, TTL: p.TTL, Leeway: p.Leeway, Grace: p.RenewGrace,
 		Freshness: pat.Freshness(p.Freshness), Admission: pat.Admission(p.Admission),
+	}
+	if s.Doors.MCP.Path != "" {
+		rules.IssueURLs = append(rules.IssueURLs, s.At("/oauth/token"))
 	}
 	for _, a := range p.Allow {
 		rules.Allow = append(rules.Allow, pat.Known{AgentID: pat.AgentID(a.AgentID), KeyID: pat.KeyID(a.Key)})

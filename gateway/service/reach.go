@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"slices"
 
 	"github.com/uimgate/uimgate/config"
@@ -11,12 +12,16 @@ import (
 
 // What a call reaches depends on how it is known whose it is. This file alone holds the rules.
 //
-// Whoever saw a static agreement can replay it. So it reaches neither an intent that the operator keeps for fresh ones nor
-// anything that charges. A PAT can be stolen, so without a proof of key it reaches nothing that charges either, unless the
-// operator leaves that to the policy. A call that is proved was made by whoever agreed, just now: it reaches everything.
+// Whoever saw a static agreement can replay it, and under consent there is no key at all: the two are contained. So they
+// reach neither an intent that the operator keeps for fresh ones nor anything that charges. A PAT can be stolen, so without
+// a proof of key it reaches nothing that charges either, unless the operator leaves that to the policy. A call that is
+// proved was made by whoever agreed, just now: it reaches everything.
+
+// contained reports whether an agreement of this assurance is.
+func contained(a pat.Assurance) bool { return a != pat.Fresh }
 
 // Reserved reports whether an intent is out of reach of an agreement, whatever the policy permits.
-func (in *Intent) Reserved(a pat.Assurance) bool { return a == pat.Static && in.FreshOnly }
+func (in *Intent) Reserved(a pat.Assurance) bool { return contained(a) && in.FreshOnly }
 
 // ProvedAlways reports whether the operator asks for a proof of key with each call.
 func (in *Intent) ProvedAlways() bool { return in.Proof == config.ProofRequired }
@@ -36,21 +41,29 @@ func (in *Intent) Within(a pat.Assurance, proved bool, candidates []odrl.Candida
 		return nil, reason.PolicyRequiresVerification
 	}
 	charges := func(c odrl.Candidate) bool { return !c.Charge.IsZero() }
-	if a != pat.Static && !in.ProvedWhereCharged() || len(candidates) > 0 && !slices.ContainsFunc(candidates, charges) {
+	if !contained(a) && !in.ProvedWhereCharged() || len(candidates) > 0 && !slices.ContainsFunc(candidates, charges) {
 		return candidates, ""
 	}
 	free := slices.DeleteFunc(slices.Clone(candidates), charges)
 	switch {
 	case len(free) > 0:
 		return free, ""
-	case a == pat.Static:
+	case contained(a):
 		return nil, reason.FreshAgreementRequired
 	}
 	return nil, reason.PolicyRequiresVerification
 }
 
-// reaches reports whether an intent is within the scope of an agreement: a static one has those that need no proof of key.
+// NeedsKey reports whether an intent is out of reach of agreements that could be replayed: it takes an agent that signs with
+// a key of its own.
+func (d *Definition) NeedsKey(ctx context.Context, in *Intent) bool {
+	terms, err := d.Policy.Terms(ctx, odrl.Request{Intent: in.ID})
+	return err != nil || !in.reaches(pat.Static, terms)
+}
+
+// reaches reports whether an intent is within the scope of an agreement: one that is contained has those that need no proof
+// of key.
 func (in *Intent) reaches(a pat.Assurance, t odrl.Terms) bool {
 	_, refused := in.Within(a, false, t.Candidates)
-	return a != pat.Static || refused == "" && !t.NeedsProof
+	return !contained(a) || refused == "" && !t.NeedsProof
 }

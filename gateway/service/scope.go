@@ -31,7 +31,7 @@ func (t *terms) Past() []pat.Offer { return t.past }
 type applicant struct {
 	agentID pat.AgentID
 	keyID   pat.KeyID
-	key     []byte // DER SubjectPublicKeyInfo; nil only where the policy names no keys
+	key     []byte // DER SubjectPublicKeyInfo; nil only where the policy names no keys, or the agent has none
 }
 
 // termsFor is what the policy asks of an agent for one intent, before any call.
@@ -194,7 +194,7 @@ func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (pa
 	}
 	granted, _ := t.requested(c.Scope)
 	who := applicant{agentID: c.Subject, keyID: c.KeyID}
-	if t.Policy.NamesKeys() {
+	if t.Policy.NamesKeys() && c.Assurance != pat.Consent {
 		key, err := agreed()
 		if err != nil {
 			return nil, err

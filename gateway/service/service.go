@@ -30,6 +30,7 @@ type Definition struct {
 	Policy     *odrl.Policy
 	Extra      *odrl.Extra // the operator's own Rego; nil: none
 	Upstream   *upstream.Upstream
+	Doors      Doors
 	License    string        // of outputs, as a header field can hold it; empty: none
 	MaxBody    int64         // of a request, in bytes
 	Hold       time.Duration // until an unfinished call counts as unresolved
@@ -67,6 +68,11 @@ func (d *Definition) PolicyRef() map[string]string {
 	return map[string]string{"uid": d.offer.UID, "digest": d.offer.Digest, "url": d.At("/api/policy")}
 }
 
+// ConsentAdmission reports whether a person who consents needs an invitation of the operator, or waits for its approval.
+func (d *Definition) ConsentAdmission() (invited, approved bool) {
+	return d.rules.Admission == pat.AdmitAllowlist, d.rules.Admission == pat.AdmitApproval
+}
+
 // At is a published URL of this service; the Host header never has a part in it.
 func (d *Definition) At(path string) string { return d.PublicURL.JoinPath(path).String() }
 
@@ -80,7 +86,7 @@ func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 		ExecuteURL: d.At("/api/intents/execute"), Issuer: d.Issuer,
 		IssueURL: d.At("/api/pat/issue"), RenewURL: d.At("/api/pat/renew"), RevokeURL: d.At("/api/pat/revoke"),
 		IntrospectURL: d.At("/api/pat/introspect"), KeysURL: d.At("/.well-known/jwks.json"), OpenAPIURL: d.At("/openapi.json"),
-		ErrorsURL: d.At("/errors"),
+		ErrorsURL: d.At("/errors"), MCPURL: d.MCPURL(), A2AURL: d.urlOf(d.Doors.A2A.Path),
 	})
 }
 

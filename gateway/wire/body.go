@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,21 @@ const MaxValues = 100_000
 // ReadObject reads one JSON object of at most most bytes and MaxValues values from a request. What it takes comes out of
 // the share of memory that the request's context carries.
 func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
-	if !acceptable(r.Header.Get("Content-Type")) {
+	data, err := ReadJSON(r, most)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := strictjson.DecodeObjectOf(data, MaxValues)
+	if err != nil {
+		return nil, Malformed(err)
+	}
+	return tree, nil
+}
+
+// ReadJSON reads the body of a request, of at most most bytes, that says it is JSON, for a reader of strictjson. What that
+// takes comes out of the share of memory that the request's context carries. also are further media types that are JSON.
+func ReadJSON(r *http.Request, most int64, also ...string) ([]byte, error) {
+	if !acceptable(r.Header.Get("Content-Type"), also...) {
 		return nil, reason.UnsupportedMediaType.Refusal("")
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -37,21 +52,17 @@ func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
 	if memory.Of(r.Context()).Take(strictjson.Cost(data)) != nil {
 		return nil, overloaded()
 	}
-	tree, err := strictjson.DecodeObjectOf(data, MaxValues)
-	if err != nil {
-		return nil, malformed(err)
-	}
-	return tree, nil
+	return data, nil
 }
 
 // acceptable reports whether a media type is that of JSON in UTF-8.
-func acceptable(mediaType string) bool {
+func acceptable(mediaType string, also ...string) bool {
 	const usual = "application/json"
 	if mediaType == usual {
 		return true
 	}
 	kind, params, err := mime.ParseMediaType(mediaType)
-	return err == nil && (kind == usual || kind == MediaType) && utf8Charset(params["charset"])
+	return err == nil && (kind == usual || kind == MediaType || slices.Contains(also, kind)) && utf8Charset(params["charset"])
 }
 
 // shortBody is how many bytes are read at once, without the precautions against those who announce much and send little.
@@ -98,8 +109,8 @@ func isTimeout(err error) bool {
 	return ok && t.Timeout()
 }
 
-// malformed describes what keeps a body from being JSON.
-func malformed(err error) *reason.Refusal {
+// Malformed describes what keeps a body from being JSON.
+func Malformed(err error) *reason.Refusal {
 	f := reason.MalformedRequest.Refusal("The body is not the JSON that is asked for.")
 	if e, ok := errors.AsType[*strictjson.Error](err); ok {
 		f.Message = "The body is not acceptable JSON: " + e.Reason + "."

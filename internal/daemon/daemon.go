@@ -20,10 +20,12 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -103,9 +105,11 @@ type process struct {
 	metrics       *record.Metrics
 	view          *pat.View
 	keys          *pat.Keyring
+	cards         []*pat.Keyring // sign agent cards, each with its own algorithm
 	directory     *service.Directory
 	executor      *execute.Executor
 	desk          *agree.Desk
+	consents      *consent.Desk
 	server        *gateway.Server
 	operator      *admin.Operator
 	live          atomic.Pointer[live]
@@ -172,13 +176,17 @@ func (p *process) open(ctx context.Context) (err error) {
 func (p *process) build() {
 	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
-		Journal: p.audit, Late: p.metrics.Late,
+		Journal: p.audit, Records: p.store, Late: p.metrics.Late,
 	})
 	p.desk = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
+	p.consents = consent.New(consent.Config{Store: p.store, PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Desk: p.desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
 		PerAddress: p.config.Server.PerAddress,
-		Memory:     memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) }),
+		Doors: bindings.Doors(bindings.Config{
+			Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, Version: p.Version,
+		}),
+		Memory: memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) }),
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
@@ -204,6 +212,13 @@ func (p *process) openKeys(ctx context.Context) (err error) {
 	})
 	if err != nil {
 		return err
+	}
+	for _, algorithm := range []string{pat.EdDSA, pat.ES256} {
+		cards, err := p.keys.For(ctx, pat.ForCards, algorithm, p.data.KeysFor(string(pat.ForCards), algorithm))
+		if err != nil {
+			return err
+		}
+		p.cards = append(p.cards, cards)
 	}
 	p.view = pat.NewView(p.store, p.keys, p.Now)
 	return p.view.Refresh(ctx)

@@ -49,6 +49,7 @@ func (p *process) takeOver(c *config.Config, next *live) {
 	p.bounded.SetPerAddress(c.Server.Connections)
 	p.server.SetPerAddress(c.Server.PerAddress)
 	p.desk.SetPerCaller(c.Server.IssuePerAddress)
+	p.consents.SetPerCaller(c.Server.IssuePerAddress)
 	p.store.KeepLedger(c.Billing.Retain)
 	p.audit.Configure(c.Audit.Parameters, c.Audit.Required)
 	p.metrics.NeedRestart(len(next.waiting))

@@ -75,7 +75,7 @@ func TestTheEndIsOneLine(t *testing.T) {
 	g.tells(string(g.adminDo("GET", "/metrics", nil).body), `uimgate_upstream_calls{service="default",state="under_way"} 1`,
 		`uimgate_upstream_request_duration_seconds_count{service="default"} 3`,
 		`uimgate_store_duration_seconds_count{operation="begin"} `, `uimgate_store_duration_seconds_count{operation="lease"} `,
-		`uimgate_decisions_total{decision="permit",intent="`+search+`",reason="",service="default"} 3`)
+		`uimgate_decisions_total{decision="permit",door="http",intent="`+search+`",reason="",service="default"} 3`)
 	g.stop()
 	close(held)
 	<-answered

@@ -53,6 +53,11 @@ func (c *Client) NameAgent(ctx context.Context, n admin.AgentName) (admin.Agent,
 	return post[admin.Agent](ctx, c, path("agents", n.ID, "name"), &n)
 }
 
+// Invite is admin.Operator.Invite.
+func (c *Client) Invite(ctx context.Context, i admin.Invite) (admin.Invitation, error) {
+	return post[admin.Invitation](ctx, c, "/invitations", &i)
+}
+
 // Invoice is admin.Operator.Invoice.
 func (c *Client) Invoice(ctx context.Context, q admin.InvoiceQuery) (admin.Invoice, error) {
 	return get[admin.Invoice](ctx, c, path("agents", q.ID, "invoice"), &q)

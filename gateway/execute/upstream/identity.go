@@ -14,7 +14,7 @@ type Identity struct {
 	Principal   string       // as whom the call fails or succeeds
 	AgentID     string       // UIM-Agent-Id
 	AgentKey    string       // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
-	Assurance   string       // UIM-Agreement-Assurance: fresh or static
+	Assurance   string       // UIM-Agreement-Assurance: fresh, static or consent
 	Standing    string       // UIM-Agent-Standing: approved or unapproved, by the operator
 	TokenID     string       // UIM-Token-Id: jti of the PAT
 	Traceparent trace.Parent // left out unless it is valid

@@ -1,0 +1,33 @@
+// Package bindings lists the other protocols by which agents come: doors onto the same catalogue, agreement, limits and
+// ledger.
+package bindings
+
+import (
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/mcp"
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A Config is what the doors are built on.
+type Config struct {
+	Executor *execute.Executor
+	Desk     *agree.Desk
+	Consents *consent.Desk
+	// Documents fetches what strangers name, such as who a client is; nil: from the internet.
+	Documents *fetch.Client
+	// Cards sign the agent cards of A2A, each with its own algorithm.
+	Cards []*pat.Keyring
+	// Version is that of the program.
+	Version string
+}
+
+// Doors returns all of them. Which of them are open, and where, is the configuration of each service.
+func Doors(c Config) []door.Door {
+	return []door.Door{
+		mcp.New(mcp.Config{Executor: c.Executor, Version: c.Version}),
+	}
+}

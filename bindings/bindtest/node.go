@@ -1,0 +1,69 @@
+// Package bindtest runs clients of other protocols, written by others, in tests.
+package bindtest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Node returns the directory of the clients in JavaScript, which make clients installs. Where they are not installed the test is
+// skipped, or fails where UIMGATE_REQUIRE_LANGUAGES is 1.
+func Node(t *testing.T) string {
+	t.Helper()
+	dir := clients(t)
+	_, missing := os.Stat(filepath.Join(dir, "node_modules"))
+	if _, err := exec.LookPath("node"); err != nil || missing != nil {
+		if os.Getenv("UIMGATE_REQUIRE_LANGUAGES") == "1" {
+			t.Fatal("the clients are not installed: install Node.js 20 or later and npm, then make clients")
+		}
+		t.Skip("the clients are not installed: make clients")
+	}
+	return dir
+}
+
+// clients finds the directory from that of the test, which is somewhere below bindings. The path of this file would not do: it is
+// shortened by -trimpath.
+func clients(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for filepath.Base(dir) != "bindings" && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+	}
+	return filepath.Join(dir, "testdata", "node")
+}
+
+// Run runs a script of the directory of Node and returns what it prints.
+func Run(t *testing.T, dir string, args ...string) []byte {
+	t.Helper()
+	out, stderr, err := run(t, dir, args)
+	if err != nil {
+		t.Fatalf("node %s: %v\n%s\n%s", args[0], err, out, stderr)
+	}
+	return out
+}
+
+// Try is Run for a script that may say by its exit status that something is not as it should be.
+func Try(t *testing.T, dir string, args ...string) []byte {
+	t.Helper()
+	out, stderr, err := run(t, dir, args)
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		t.Fatalf("node %s: %v\n%s\n%s", args[0], err, out, stderr)
+	}
+	return out
+}
+
+func run(t *testing.T, dir string, args []string) (stdout, stderr []byte, err error) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	c := exec.CommandContext(t.Context(), "node", args...) //nolint:gosec // scripts of ours
+	c.Dir, c.Stdout, c.Stderr = dir, &out, &problems
+	err = c.Run()
+	return out.Bytes(), problems.Bytes(), err
+}

@@ -1,0 +1,110 @@
+package mcp
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+
+	"github.com/uimgate/uimgate/bindings/jsonrpc"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// An answer is written to one request.
+type answer struct {
+	http.ResponseWriter
+	*request
+	stream bool // as the only event of a stream, for a client that reads nothing else
+}
+
+// write sends a message.
+func (a *answer) write(status int, message []byte) {
+	h := a.Header()
+	if a.stream && status == http.StatusOK {
+		h["Content-Type"] = []string{"text/event-stream"}
+		h["X-Accel-Buffering"] = []string{"no"}
+		a.WriteHeader(status)
+		// Line feeds stand between the tokens of JSON only, and would end the event.
+		line := bytes.Map(func(r rune) rune {
+			if r == '\n' || r == '\r' {
+				return ' '
+			}
+			return r
+		}, message)
+		_, _ = a.Write(append(append([]byte("event: message\ndata: "), line...), "\n\n"...)) //nolint:gosec // JSON inside of an event
+		return
+	}
+	h["Content-Type"] = applicationJSON
+	a.WriteHeader(status)
+	_, _ = a.Write(message) //nolint:gosec // JSON, and sent as that
+}
+
+var applicationJSON = []string{"application/json"}
+
+// result answers with a result, which is a JSON object.
+func (a *answer) result(result []byte) {
+	a.write(http.StatusOK, jsonrpc.AppendResult(make([]byte, 0, len(result)+64), a.ID, result))
+}
+
+// failed answers with an error.
+func (a *answer) failed(status int, e *jsonrpc.Error) {
+	a.write(status, jsonrpc.AppendError(nil, a.ID, e))
+}
+
+// about is what refusals say of the request.
+func (a *answer) about(f *reason.Refusal) wire.About {
+	return wire.About{RequestID: string(a.RequestID), HelpURL: a.Service.HelpURL(f.Reason)}
+}
+
+// refused answers with the status of a refusal: before there is a message, and where clients act on the status.
+func (a *answer) refused(err error) {
+	f := refusalOf(err)
+	a.Refusal = f
+	h := a.Header()
+	wire.WriteHeader(h, f, a.Service.Issuer)
+	status := f.Status()
+	if challenge := door.Challenge(a.Service.Definition, a.Service.Doors.MCP.Path, a.needed(f), f); challenge != "" {
+		h["Www-Authenticate"] = []string{challenge}
+		if strings.Contains(challenge, `"invalid_token"`) {
+			status = http.StatusUnauthorized // a client throws its token away only then
+		}
+	}
+	a.stream = false
+	a.failed(status, &jsonrpc.Error{Code: codeOf(f), Message: sentence(f), Data: wire.Envelope(f, a.about(f))})
+}
+
+// codeOf is the code of a refusal that is an error of the protocol.
+func codeOf(f *reason.Refusal) int {
+	switch {
+	case f.Status() >= http.StatusInternalServerError:
+		return jsonrpc.InternalError
+	default:
+		return jsonrpc.InvalidRequest
+	}
+}
+
+// needed is the scope that a call needs.
+func (a *answer) needed(f *reason.Refusal) string {
+	if uid, ok := f.Details["scope_needed"].(string); ok {
+		return uid
+	}
+	return a.Service.Issuer + ":*:*:execute"
+}
+
+// sentence is what a refusal says in words: what is wrong, where, and what to do.
+func sentence(f *reason.Refusal) string {
+	var b strings.Builder
+	b.WriteString(f.Message)
+	if list, ok := f.Details["violations"].([]intents.Violation); ok && len(list) > 1 {
+		const told = 5
+		for _, v := range list[:min(len(list), told)] {
+			b.WriteString(" At " + v.Pointer + ": " + v.Message + ".")
+		}
+	}
+	if s := f.Suggestion(); s != "" {
+		b.WriteString(" " + s)
+	}
+	return b.String()
+}

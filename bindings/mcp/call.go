@@ -1,0 +1,187 @@
+package mcp
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/uimgate/uimgate/bindings/jsonrpc"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// What the HTTP door takes as a header comes as a member of _meta as well, by the same name.
+const (
+	idempotencyKey = "Idempotency-Key"
+	proof          = "UIM-Proof"
+	requestID      = "UIM-Request-ID"
+)
+
+// call answers tools/call. MCP 2026-07-28, server/tools, Calling Tools.
+func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
+	name, isText := a.Params["name"].(string)
+	if !isText {
+		a.failed(http.StatusOK, invalidParams("The member params.name must be the name of a tool."))
+		return
+	}
+	arguments, isObject := strictjson.AsObject(a.Params["arguments"])
+	if !isObject && a.Params["arguments"] != nil {
+		a.failed(http.StatusOK, invalidParams("The member params.arguments must be an object."))
+		return
+	}
+	if arguments == nil {
+		arguments = strictjson.Object{}
+	}
+	if err := a.beside(&call); err != nil {
+		a.toolFailed(refusalOf(err))
+		return
+	}
+	t := d.of(r.Context(), a.Service.Definition)
+	call.Read = func() (execute.Request, error) {
+		return execute.Request{IntentUID: t.uid(name), Parameters: arguments, At: "/arguments"}, nil
+	}
+	result, err := d.executor.Execute(r.Context(), call)
+	if err == nil {
+		a.done(&result)
+		result.Sent()
+		return
+	}
+	f := refusalOf(err)
+	a.Refusal = f
+	switch {
+	case f.Reason == reason.IntentNotFound || f.Reason == reason.VersionConflict:
+		a.failed(http.StatusOK, t.unknown(name, f))
+	case door.Challenge(a.Service.Definition, "", "", f) != "": // clients act on the status
+		a.refused(f)
+	default:
+		a.toolFailed(f)
+	}
+}
+
+// beside takes what comes beside the arguments: as headers, or as members of _meta.
+func (a *answer) beside(call *execute.Call) error {
+	meta := a.meta()
+	key, err := either(a.header, meta, idempotencyKey)
+	if err != nil {
+		return err
+	}
+	if key != "" {
+		if call.IdempotencyKey, err = execute.ParseIdempotencyKey(key); err != nil {
+			return err
+		}
+	}
+	if call.Proof, err = either(a.header, meta, proof); err != nil {
+		return err
+	}
+	if id, isText := meta[requestID].(string); isText && a.header.Get(requestID) == "" {
+		a.RequestID = execute.RequestIDFrom(id)
+		call.RequestID = a.RequestID
+		a.Header().Set(requestID, string(a.RequestID))
+	}
+	if trace, isText := meta["traceparent"].(string); isText && a.header.Get("Traceparent") == "" {
+		call.Traceparent = execute.ContinueTrace(trace)
+	}
+	return nil
+}
+
+// either reads a value that may stand in a header, in _meta, or in both alike.
+func either(h http.Header, meta strictjson.Object, name string) (string, error) {
+	inHeader := h.Get(name)
+	v, sent := meta[name]
+	inMeta, isText := v.(string)
+	switch {
+	case !sent:
+		return inHeader, nil
+	case !isText || inMeta == "":
+		return "", reason.InvalidParameter.Refusal("The member " + name + " of _meta must be a string, and not empty.")
+	case inHeader != "" && inHeader != inMeta:
+		return "", reason.InvalidParameter.Refusal("The header "+name+" and the member of _meta by that name differ.").
+			With("suggestion", "Send it in one of the two places.")
+	}
+	return inMeta, nil
+}
+
+// done answers with the output of a call: as it is, where it is an object, and as text.
+func (a *answer) done(result *execute.Result) {
+	// Room for the output twice, once with its quotes escaped, so that nothing is copied.
+	out := jsonrpc.BeginResult(make([]byte, 0, 2*len(result.Output)+len(result.Output)/4+1024), a.ID)
+	out = append(append(out, '{'), a.complete()...)
+	out = append(out, `"content":[{"type":"text","text":`...)
+	quoted, err := jsontext.AppendQuote(out, result.Output)
+	if err != nil {
+		a.toolFailed(reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge).Because(err))
+		return
+	}
+	out = append(quoted, "}]"...)
+	if isObject(result.Output) {
+		out = append(append(out, `,"structuredContent":`...), result.Output...)
+	}
+	door.WriteHeader(a.Header(), result)
+	a.write(http.StatusOK, jsonrpc.EndResult(append(a.metaOf(out), '}')))
+}
+
+func isObject(document []byte) bool {
+	at := strings.TrimLeft(string(document[:min(len(document), 64)]), " \t\r\n")
+	return strings.HasPrefix(at, "{")
+}
+
+// metaOf appends _meta: what the HTTP door tells in headers.
+func (a *answer) metaOf(out []byte) []byte {
+	w := strictjson.NewWriter(append(out, `,"_meta":`...))
+	h := a.Header()
+	for _, m := range door.Beside {
+		switch list := h[m.Field]; len(list) {
+		case 0:
+		case 1:
+			w.Text(m.Name, list[0])
+		default:
+			w.Texts(m.Name, list)
+		}
+	}
+	w.Text(requestID, string(a.RequestID))
+	return ended(w)
+}
+
+// toolFailed answers with a refusal that a model can do something about: a sentence, and the error as JSON. It has no
+// structuredContent, since that would have to fit the schema of the tool's output.
+// MCP 2026-07-28, server/tools, Error Handling.
+func (a *answer) toolFailed(f *reason.Refusal) {
+	a.Refusal = f
+	wire.WriteRateLimit(a.Header(), f.Standing)
+	wire.WriteCharge(a.Header(), f.Charge)
+	wire.WriteReplayed(a.Header(), f.Replayed)
+	out := append(append([]byte{'{'}, a.complete()...), `"content":[`...)
+	for i, text := range []string{sentence(f), string(wire.Envelope(f, a.about(f)))} {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		w := strictjson.NewWriter(out)
+		w.Text("type", "text")
+		w.Text("text", text)
+		out = ended(w)
+	}
+	a.result(append(a.metaOf(append(out, `],"isError":true`...)), '}'))
+}
+
+// unknown is the error of a tool that does not exist, with the name that was probably meant.
+func (t *tools) unknown(name string, f *reason.Refusal) *jsonrpc.Error {
+	const looked = 500 // enough to help, and bounded
+	text := "Unknown tool: " + bounded(name) + "."
+	near, _ := f.Details["nearest"].(string)
+	if near == "" {
+		near = nearest.Name(bounded(name), t.names[:min(len(t.names), looked)])
+	}
+	if versions, ok := f.Details["versions"].([]intents.UID); ok && len(versions) > 0 {
+		near = versions[len(versions)-1].String()
+	}
+	if near != "" {
+		text += " Perhaps " + near + " is meant."
+	}
+	return invalidParams(text)
+}

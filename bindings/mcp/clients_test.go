@@ -1,0 +1,220 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uimgate/uimgate/bindings/bindtest"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// TestOfficialClients lists and calls tools with the clients that the authors of the protocol publish, of both eras.
+func TestOfficialClients(t *testing.T) {
+	t.Parallel()
+	dir := bindtest.Node(t)
+	for era, version := range map[string]string{"2025": "2025-11-25", "2026": "2026-07-28"} {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			g := gatetest.New(t, "")
+			g.Upstream = echoing
+			out := bindtest.Run(t, dir, "mcp.mjs", g.URL+"/mcp", era, g.Agreed("agent-1").Token)
+			var seen struct {
+				Version        string
+				Tools          []string
+				Done, Paid     toolResult
+				Wrong, Unknown struct {
+					Result  toolResult
+					Code    int
+					Message string
+				}
+			}
+			if err := json.Unmarshal(out, &seen); err != nil {
+				t.Fatalf("%v in %s", err, out)
+			}
+			if seen.Version != version || !slices.Equal(seen.Tools, []string{"order_v1", "search_v1"}) {
+				t.Errorf("version %s, tools %q", seen.Version, seen.Tools)
+			}
+			if seen.Done.IsError || seen.Done.Structured["query"] != "lämp" {
+				t.Errorf("done: %+v", seen.Done)
+			}
+			charge, _ := seen.Paid.Meta["UIM-Charge"].(string)
+			if !strings.HasPrefix(charge, "0.25 EUR; ") || !strings.HasSuffix(charge, "state=captured") {
+				t.Errorf("paid: %+v", seen.Paid)
+			}
+			if !seen.Wrong.Result.IsError || !strings.Contains(seen.Wrong.Result.Content[0].Text, "/arguments/query") {
+				t.Errorf("wrong: %+v", seen.Wrong)
+			}
+			if seen.Unknown.Code != -32602 || !strings.Contains(seen.Unknown.Message, "search_v1") {
+				t.Errorf("unknown: %+v", seen.Unknown)
+			}
+		})
+	}
+}
+
+type toolResult struct {
+	Content    []struct{ Text string }
+	Structured map[string]any `json:"structuredContent"`
+	IsError    bool           `json:"isError"`
+	Meta       map[string]any `json:"_meta"`
+}
+
+// bearing is a gateway behind a proxy that gives each request a PAT, for clients that take none. It returns the proxy's URL.
+func bearing(t *testing.T) string {
+	t.Helper()
+	proxy := &httputil.ReverseProxy{}
+	listening := httptest.NewServer(proxy)
+	t.Cleanup(listening.Close)
+	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+listening.URL+"}\n")
+	token := g.Agreed("agent-1").Token
+	proxy.Rewrite = func(r *httputil.ProxyRequest) {
+		r.SetURL(g.Parse(""))
+		r.Out.Host = r.In.Host // which is part of what is tested
+		r.Out.Header.Set("Authorization", "Bearer "+token)
+	}
+	return listening.URL
+}
+
+// TestConformance runs what the suite of the protocol's authors requires of servers. testdata/conformance.txt lists the checks that
+// do not apply, with the reason: no other may fail, and each of these does.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	dir := bindtest.Node(t)
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			results := t.TempDir()
+			_ = bindtest.Try(t, dir, "--import", "./node20.mjs", "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server",
+				"--url", bearing(t)+"/mcp", "--requirements", revision, "--output-dir", results)
+			now := failedChecks(t, results)
+			if diff := cmp.Diff(notApplicable(t, revision), now); diff != "" {
+				t.Logf("%s", strings.Join(now, "\n"))
+				t.Errorf("checks that fail (-listed +now):\n%s", diff)
+			}
+		})
+	}
+}
+
+// failedChecks lists the checks that failed, as "scenario check".
+func failedChecks(t *testing.T, results string) (list []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(results, "*", "checks.json"))
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d scenarios: %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var checks []struct{ ID, Status string }
+		if err := json.Unmarshal(text, &checks); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		scenario := timeOfRun.ReplaceAllString(strings.TrimPrefix(filepath.Base(filepath.Dir(file)), "server-"), "")
+		for _, c := range checks {
+			if c.Status == "FAILURE" {
+				list = append(list, scenario+" "+c.ID)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+var timeOfRun = regexp.MustCompile(`-\d{4}-\d\d-\d\dT.*$`)
+
+// notApplicable reads the checks that are listed for a revision, below headings "# revision: reason".
+func notApplicable(t *testing.T, revision string) (list []string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/conformance.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	applies := false
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if heading, is := strings.CutPrefix(line, "# "); is {
+			applies = strings.HasPrefix(heading, revision) || strings.HasPrefix(heading, "both")
+		} else if applies && line != "" {
+			list = append(list, line)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// TestInspector lists and calls tools from the command line of the protocol's own inspector.
+func TestInspector(t *testing.T) {
+	t.Parallel()
+	dir := bindtest.Node(t)
+	g := gatetest.New(t, "")
+	g.Upstream = echoing
+	token := g.Agreed("agent-1").Token
+	inspect := func(args ...string) string {
+		head := []string{
+			"node_modules/.bin/mcp-inspector", "--cli", g.URL + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + token,
+		}
+		return string(bindtest.Run(t, dir, append(head, args...)...))
+	}
+	if out := inspect("--method", "tools/list"); !strings.Contains(out, `"search_v1"`) {
+		t.Errorf("tools/list: %s", out)
+	}
+	if out := inspect("--method", "tools/call", "--tool-name", "search_v1", "--tool-arg", "query=lamp"); !strings.Contains(out, `"query": "lamp"`) {
+		t.Errorf("tools/call: %s", out)
+	}
+}
+
+// TestGoClient is the client of the Go SDK, which tries the newest revision first.
+func TestGoClient(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, "")
+	g.Upstream = echoing
+	token := g.Agreed("agent-1").Token
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: g.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true,
+	}, nil)
+	g.Must(err)
+	var names []string
+	for tool, err := range session.Tools(t.Context(), nil) {
+		g.Must(err)
+		names = append(names, tool.Name)
+	}
+	if !slices.Equal(names, []string{"order_v1", "search_v1"}) {
+		t.Errorf("%q", names)
+	}
+	done, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "search_v1", Arguments: map[string]any{"query": "lamp"}})
+	g.Must(err)
+	if output, _ := done.StructuredContent.(map[string]any); done.IsError || output["query"] != "lamp" {
+		t.Errorf("%+v", done)
+	}
+	wrong, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "search_v1", Arguments: map[string]any{}})
+	g.Must(err)
+	if !wrong.IsError {
+		t.Errorf("%+v", wrong)
+	}
+	if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "serch_v1"}); err == nil || !strings.Contains(err.Error(), "search_v1") {
+		t.Errorf("unknown tool: %v", err)
+	}
+	g.Must(session.Close())
+}
+
+// A bearer sends a PAT with each request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}

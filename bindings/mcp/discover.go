@@ -1,0 +1,74 @@
+package mcp
+
+import (
+	"slices"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// listedFor is how long a client may keep the list of tools, in milliseconds.
+const listedFor = 300_000
+
+// discovered answers server/discover. MCP 2026-07-28, server/discover.
+func (d *Door) discovered(q *request) []byte {
+	w := strictjson.NewWriter(nil)
+	w.Text("resultType", "complete")
+	w.Texts("supportedVersions", revisions)
+	w.JSON("capabilities", []byte(`{"tools":{}}`))
+	w.Optional("instructions", instructions(q))
+	w.JSON("ttlMs", []byte("300000"))
+	w.Text("cacheScope", "public")
+	w.Append("_meta", func(out []byte) ([]byte, error) {
+		m := strictjson.NewWriter(out)
+		m.Append(metaPrefix+"serverInfo", d.serverInfo(q))
+		return m.End()
+	})
+	return ended(w)
+}
+
+// initialized answers initialize: with the revision that the client asks for, or with the newest that has a handshake.
+// MCP 2025-11-25, basic/lifecycle, Initialization.
+func (d *Door) initialized(q *request) []byte {
+	version, _ := q.Params["protocolVersion"].(string)
+	if version == revision2026 || !slices.Contains(revisions, version) {
+		version = revision2025
+	}
+	w := strictjson.NewWriter(nil)
+	w.Text("protocolVersion", version)
+	w.JSON("capabilities", []byte(`{"tools":{}}`))
+	w.Append("serverInfo", d.serverInfo(q))
+	w.Optional("instructions", instructions(q))
+	return ended(w)
+}
+
+func (d *Door) serverInfo(q *request) func([]byte) ([]byte, error) {
+	return func(out []byte) ([]byte, error) {
+		name := q.Service.Catalog.Service.Name
+		w := strictjson.NewWriter(out)
+		w.Text("name", q.Service.Issuer)
+		w.Optional("title", name)
+		w.Text("version", d.version)
+		w.Text("websiteUrl", q.Service.At("/"))
+		return w.End()
+	}
+}
+
+// instructions tell a model what stands in no tool.
+func instructions(q *request) string {
+	s := q.Service
+	text := "Tools of " + s.Issuer + ". Each call is bound to the policy at " + s.At("/api/policy") + ", which the token was issued under; " +
+		"a refusal says what is wrong and what to do."
+	if about := s.Catalog.Service.Description; about != "" {
+		text = plain(about, 1000) + "\n\n" + text
+	}
+	return text
+}
+
+// ended is a result whose texts are ours, or were checked when they were loaded.
+func ended(w strictjson.Writer) []byte {
+	out, err := w.End()
+	if err != nil {
+		return []byte("{}")
+	}
+	return out
+}

@@ -1,0 +1,212 @@
+// Package mcp is the door of the Model Context Protocol: intents are tools. One endpoint of each service speaks the
+// revision 2026-07-28, in which every request stands alone, and those with a handshake, of which 2025-11-25 is the last. There
+// are no sessions, since the PAT is who calls.
+package mcp
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/uimgate/uimgate/bindings/jsonrpc"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// Name is how the door is called in logs, metrics and audit records.
+const Name = "mcp"
+
+// A Config is what a Door is built on. All of it is required.
+type Config struct {
+	Executor *execute.Executor
+	// Version is that of the program.
+	Version string
+}
+
+// A Door answers at the MCP path of each service. It is safe for concurrent use.
+type Door struct {
+	executor *execute.Executor
+	version  string
+
+	mu    sync.Mutex
+	tools map[*service.Definition]*tools // of the services that were asked for lately
+}
+
+// New makes a Door.
+func New(c Config) *Door {
+	return &Door{executor: c.Executor, version: cmp.Or(c.Version, "0"), tools: map[*service.Definition]*tools{}}
+}
+
+// Route returns the configured path.
+func (d *Door) Route(s *service.Definition, path string) string {
+	if own := s.Doors.MCP.Path; own != "" && path == own {
+		return "/mcp"
+	}
+	return ""
+}
+
+// A request is one message, as far as it was read.
+type request struct {
+	*door.Visit
+	jsonrpc.Message
+	revision revision
+	token    string
+	header   http.Header
+}
+
+// Serve answers one message. MCP 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
+	h := w.Header()
+	h["Cache-Control"] = noStore
+	q := &request{Visit: v, header: r.Header, revision: revisionOf(r.Header)}
+	a := &answer{ResponseWriter: w, request: q, stream: wantsStream(r.Header)}
+	if !a.admitted(r) {
+		return
+	}
+	call := v.Call(Name, r)
+	var err error
+	if q.token, err = wire.Bearer(r.Header); err == nil {
+		call.Token = q.token
+		_, err = d.executor.Identify(r.Context(), call)
+	}
+	var held *reason.Refusal
+	if err != nil {
+		if held = refusalOf(err); !a.ofAKnownAgent(held) {
+			a.refused(held)
+			return
+		}
+	}
+	door.Accepted(r)
+	data, err := wire.ReadJSON(r, v.Service.MaxBody)
+	if err != nil {
+		a.refused(err)
+		return
+	}
+	var wrong *jsonrpc.Error
+	if q.Message, wrong = jsonrpc.Read(data); wrong != nil {
+		a.failed(http.StatusBadRequest, wrong)
+		return
+	}
+	if wrong := q.settle(); wrong != nil {
+		a.failed(http.StatusBadRequest, wrong)
+		return
+	}
+	if held != nil && q.Method == "tools/call" {
+		a.toolFailed(held)
+		return
+	}
+	d.dispatch(r, a, call)
+}
+
+// ofAKnownAgent reports whether a refusal is of an agent whose PAT is good, such as one that is blocked: a client that is
+// answered 403 without a challenge takes the whole server for unusable.
+func (a *answer) ofAKnownAgent(f *reason.Refusal) bool {
+	return f.Status() == http.StatusForbidden && door.Challenge(a.Service.Definition, "", "", f) == ""
+}
+
+// dispatch answers a message whose form is right.
+func (d *Door) dispatch(r *http.Request, a *answer, call execute.Call) {
+	q := a.request
+	if q.Answer || q.IsNotification() { // nothing of ours waits for any
+		a.WriteHeader(http.StatusAccepted)
+		return
+	}
+	withHandshake := !q.revision.alone
+	switch {
+	case q.Method == "tools/call":
+		d.call(r, a, call)
+	case q.Method == "tools/list":
+		d.list(r.Context(), a)
+	case q.Method == "server/discover":
+		a.result(d.discovered(q))
+	case q.Method == "initialize" && withHandshake:
+		a.result(d.initialized(q))
+	case q.Method == "ping" && withHandshake:
+		a.result([]byte("{}"))
+	default:
+		status := http.StatusNotFound
+		if withHandshake { // clients of that time expect errors under 200
+			status = http.StatusOK
+		}
+		a.failed(status, &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "The method is not known here."})
+	}
+}
+
+var noStore = []string{"no-store"}
+
+// admitted answers what cannot be a message at all.
+func (a *answer) admitted(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	allowed := a.allows(origin)
+	if allowed && origin != "" {
+		a.Header().Set("Access-Control-Allow-Origin", origin)
+		a.Header().Add("Vary", "Origin")
+		a.Header().Set("Access-Control-Expose-Headers", "WWW-Authenticate, UIM-Request-ID")
+	}
+	switch {
+	case !allowed:
+		a.refused(reason.OriginNotAllowed.Refusal(""))
+	case !a.knownHost(r):
+		a.refused(reason.OriginNotAllowed.Refusal("The endpoint is not reached under this host name.").
+			With("suggestion", "Use the URL that agents.json has as uim-mcp."))
+	case r.Method == http.MethodOptions:
+		a.Header().Set("Access-Control-Allow-Methods", "POST")
+		a.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "+
+			"Mcp-Session-Id, Last-Event-ID, Idempotency-Key, UIM-Proof, UIM-Request-ID")
+		a.WriteHeader(http.StatusNoContent)
+	case r.Method != http.MethodPost:
+		a.Header().Set("Allow", "POST, OPTIONS")
+		a.refused(reason.MethodNotAllowed.Refusal("The endpoint takes messages by POST; it has no stream of its own and no sessions."))
+	case !a.stream && !takesJSON(r.Header):
+		a.failed(http.StatusNotAcceptable, &jsonrpc.Error{
+			Code: jsonrpc.InvalidRequest, Message: "Accept must name application/json and text/event-stream.",
+		})
+	default:
+		return true
+	}
+	return false
+}
+
+// allows reports whether pages of an origin may use the endpoint; no page: of course.
+func (a *answer) allows(origin string) bool {
+	s := a.Service.Definition
+	return origin == "" || slices.Contains(s.Doors.MCP.Origins, origin) || slices.Contains(s.Origins(), strings.ToLower(origin))
+}
+
+// knownHost reports whether a request that came to this machine alone names it, so that no page of another host comes in by
+// a name that its owner lets point here (DNS rebinding). A proxy that is trusted has looked.
+func (a *answer) knownHost(r *http.Request) bool {
+	return !a.Local || a.Caller.Header != nil || a.Service.KnownAs(r.Host)
+}
+
+// takesJSON reports whether a client reads JSON.
+func takesJSON(h http.Header) bool {
+	accept := h.Values("Accept")
+	return len(accept) == 0 || accepts(accept, "application/json") || accepts(accept, "application/*") || accepts(accept, "*/*")
+}
+
+// wantsStream reports whether a client reads nothing but streams.
+func wantsStream(h http.Header) bool {
+	return !takesJSON(h) && accepts(h.Values("Accept"), "text/event-stream")
+}
+
+func accepts(fields []string, kind string) bool {
+	for _, field := range fields {
+		for part := range strings.SplitSeq(field, ",") {
+			part, _, _ = strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(part), kind) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refusalOf is what an error is to agents.
+func refusalOf(err error) *reason.Refusal { return refusal.For(err) }

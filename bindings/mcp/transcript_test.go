@@ -1,0 +1,140 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+var update = flag.Bool("update", false, "write what is answered into the transcripts, to be looked at")
+
+// told are the headers of answers that transcripts show.
+var told = []string{
+	"Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Origin", "Allow", "Content-Type", "Idempotency-Replayed",
+	"Ratelimit", "Retry-After", "Uim-Charge", "Www-Authenticate", "X-Accel-Buffering",
+}
+
+// TestTranscripts sends what each transcript of testdata has, and expects the answers in it. $PAT is the token of an agent that
+// has agreed; URL that of the gateway.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := gatetest.New(t, "", filesOf(archive))
+			g.Upstream = echoing
+			pat := g.Agreed("agent-1").Token
+			for i := 0; i+1 < len(archive.Files); i++ {
+				send, receive := archive.Files[i], &archive.Files[i+1]
+				if !strings.HasPrefix(send.Name, "send") {
+					continue
+				}
+				got := transcribe(g, g.Send(requestOf(g, string(send.Data), pat)), pat)
+				if *update {
+					receive.Data = []byte(got)
+				} else if want := strings.TrimSpace(string(receive.Data)); strings.TrimSpace(got) != want {
+					t.Errorf("%s %s:\n%s\nwant:\n%s", file, send.Name, got, want)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// filesOf writes the files of the service that a transcript brings along.
+func filesOf(archive *txtar.Archive) func(*gatetest.Gate) {
+	return func(g *gatetest.Gate) {
+		for _, f := range archive.Files {
+			if f.Name == "agents.json" || f.Name == "policy.json" {
+				g.Write(f.Name, string(f.Data))
+			}
+		}
+	}
+}
+
+// echoing is a service that says no to product "none".
+func echoing(w http.ResponseWriter, r *http.Request) {
+	var body struct{ Product string }
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	if body.Product == "none" {
+		http.Error(w, `{"error":"sold out"}`, http.StatusUnprocessableEntity)
+		return
+	}
+	fmt.Fprintf(w, `{"path": %q, "query": %q, "product": %q}`, r.URL.Path, r.URL.Query().Get("query"), body.Product)
+}
+
+// requestOf is a request as a transcript writes it: an optional line with another method, headers, an empty line, the body.
+func requestOf(g *gatetest.Gate, text, pat string) *http.Request {
+	g.Helper()
+	head, body, _ := strings.Cut(strings.ReplaceAll(text, "$PAT", pat), "\n\n")
+	method := http.MethodPost
+	r, err := http.NewRequestWithContext(g.Context(), method, g.URL+"/mcp", strings.NewReader(strings.TrimSpace(body)))
+	g.Must(err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("UIM-Request-ID", "request-1")
+	for line := range strings.Lines(head) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		switch value = strings.ReplaceAll(strings.TrimSpace(value), "URL", g.URL); {
+		case !ok:
+			r.Method = strings.TrimSpace(line)
+		case name == "Host":
+			r.Host = value
+		case value == "":
+			r.Header.Del(name)
+		default:
+			r.Header.Set(name, value)
+		}
+	}
+	return r
+}
+
+// transcribe writes an answer as transcripts have it.
+func transcribe(g *gatetest.Gate, a gatetest.Answer, pat string) string {
+	g.Helper()
+	var b strings.Builder
+	fmt.Fprintln(&b, a.Status)
+	for _, name := range told {
+		for _, value := range a.Header[name] {
+			fmt.Fprintf(&b, "%s: %s\n", name, value)
+		}
+	}
+	if len(a.Body) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", pretty(a.Body))
+	}
+	text := strings.ReplaceAll(b.String(), g.URL, "URL")
+	return strings.ReplaceAll(execution.ReplaceAllString(text, "EXECUTION"), pat, "$PAT")
+}
+
+// execution is the id of a record, which is made anew each time.
+var execution = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// pretty is JSON that people can read; anything else as it is.
+func pretty(body []byte) string {
+	var out bytes.Buffer
+	if json.Indent(&out, body, "", "  ") != nil {
+		return string(body)
+	}
+	return out.String()
+}

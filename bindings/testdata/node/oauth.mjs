@@ -1,0 +1,99 @@
+// oauth.mjs URL ERA [DOCUMENT]: goes from the 401 to a tool call with the official client of the era, as a person with a browser
+// without JavaScript would let it, and prints what it saw as JSON. ERA is 2025 (the SDK's first generation) or 2026 (the second).
+// DOCUMENT is the URL of the client's metadata document; without one the client registers. The test's own server, at /test/ of
+// the same origin, lets a token expire and changes the policy.
+import { agree } from './browser.mjs'
+
+const [url, era, document] = process.argv.slice(2)
+const about = { name: 'uimgate-test', version: '1.0.0' }
+const sdk = era === '2025'
+  ? {
+      ...await import('@modelcontextprotocol/sdk/client/index.js'), ...await import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+      ...await import('@modelcontextprotocol/sdk/client/auth.js'),
+    }
+  : await import('@modelcontextprotocol/client')
+
+// provider keeps in memory what a host would keep in files, and opens the browser where the client says so.
+const provider = {
+  asked: [], // authorization URLs
+  kept: {},
+  redirectUrl: 'http://localhost:49152/callback',
+  clientMetadataUrl: document,
+  get clientMetadata() {
+    return {
+      client_name: 'Assistant', redirect_uris: [this.redirectUrl], grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'], token_endpoint_auth_method: 'none',
+    }
+  },
+  state() { return (this.kept.state = crypto.randomUUID()) },
+  clientInformation() { return this.kept.client },
+  saveClientInformation(c) { this.kept.client = c },
+  tokens() { return this.kept.tokens },
+  saveTokens(t) { this.kept.tokens = t },
+  redirectToAuthorization(u) { this.asked.push(u) },
+  saveCodeVerifier(v) { this.kept.verifier = v },
+  codeVerifier() { return this.kept.verifier },
+  saveDiscoveryState(d) { this.kept.found = d },
+  discoveryState() { return this.kept.found },
+  invalidateCredentials(what) {
+    if (what === 'all' || what === 'client') delete this.kept.client
+    if (what === 'all' || what === 'tokens') delete this.kept.tokens
+  },
+}
+
+// connect connects, and asks the person where that is what the client wants.
+async function connect() {
+  const make = () => [
+    new sdk.Client(about, era === '2025' ? {} : { versionNegotiation: { mode: 'auto' } }),
+    new sdk.StreamableHTTPClientTransport(new URL(url), { authProvider: provider }),
+  ]
+  const [client, transport] = make()
+  try {
+    await client.connect(transport)
+    return client
+  } catch (e) {
+    if (!(e instanceof sdk.UnauthorizedError)) throw e
+  }
+  const back = (await agree(provider.asked.at(-1))).searchParams
+  if (back.get('state') !== provider.kept.state) throw new Error(`the state is ${back.get('state')}`)
+  await (era === '2025' ? transport.finishAuth(back.get('code')) : transport.finishAuth(back))
+  const [again, over] = make()
+  await again.connect(over)
+  return again
+}
+
+const search = (client) => client.callTool({ name: 'search_v1', arguments: { query: 'lamp' } })
+const failure = async (promise) => {
+  try { await promise; return 'none' } catch (e) { return e instanceof sdk.UnauthorizedError ? 'unauthorized' : `${e.name}: ${e.message}` }
+}
+const happen = async (what) => {
+  const answer = await fetch(new URL(`/test/${what}`, url), { method: 'POST' })
+  if (!answer.ok) throw new Error(`${what}: ${answer.status}`)
+}
+
+const seen = {}
+let client = await connect()
+seen.clientID = provider.kept.client.client_id
+seen.scope = provider.kept.tokens.scope
+seen.asked = provider.asked.length
+seen.tools = (await client.listTools()).tools.map((t) => t.name).sort()
+seen.done = await search(client)
+
+const before = provider.kept.tokens
+await happen('expire')
+seen.refreshed = await search(client)
+seen.rotated = provider.kept.tokens.access_token !== before.access_token && provider.kept.tokens.refresh_token !== before.refresh_token
+seen.askedAfterRefresh = provider.asked.length
+
+await happen('policy')
+seen.changed = await failure(search(client))
+seen.askedAfterChange = provider.asked.length
+await client.close()
+client = await connect()
+seen.again = await search(client)
+
+// What charges is out of reach of a consent: the client goes on with what it has.
+seen.charging = await failure(client.callTool({ name: 'order_v1', arguments: { product: 'lamp' } }))
+seen.after = await search(client)
+await client.close()
+console.log(JSON.stringify(seen))

@@ -1,0 +1,53 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/wire"
+)
+
+// inviteFor is how long an invitation is good where nothing else is said.
+const inviteFor = 24 * time.Hour
+
+// An Invite asks for an invitation.
+type Invite struct {
+	Service string `json:"-"`
+	Name    string `json:"name,omitempty"`   // what the operator calls whoever is invited
+	For     string `json:"within,omitempty"` // a duration such as 24h; empty: a day
+}
+
+func (i *Invite) parameters(p parameters) { p.service(&i.Service) }
+
+func (i *Invite) members(m *wire.Members) error {
+	i.Name, i.For = m.Text("name", false), m.Text("within", false)
+	return m.Done()
+}
+
+// An Invitation lets one person consent once where the operator decides who may. The code is a secret; it is told once.
+type Invitation struct {
+	Code  string    `json:"code"`
+	Name  string    `json:"name,omitempty"`
+	Until time.Time `json:"until"`
+}
+
+// Invite makes an invitation.
+func (o *Operator) Invite(ctx context.Context, i Invite) (Invitation, error) {
+	service, err := o.service(i.Service)
+	if err != nil {
+		return Invitation{}, err
+	}
+	within := inviteFor
+	if i.For != "" {
+		if within, err = time.ParseDuration(i.For); err != nil {
+			return Invitation{}, wrongMember("within", "must be a duration such as 24h")
+		}
+	}
+	made, err := consent.Invite(ctx, o.store, service.ID, i.Name, o.now(), within)
+	if errors.Is(err, consent.ErrInvitation) {
+		return Invitation{}, wrongMember("within", err.Error())
+	}
+	return Invitation{Code: made.Code, Name: made.Name, Until: made.Until.UTC()}, err
+}

@@ -1,0 +1,242 @@
+package consent
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+const (
+	maxState      = 2048 // bytes
+	maxUserAgent  = 256  // characters
+	maxInvitation = 64   // bytes
+	challengeSize = 43   // base64url of SHA-256
+)
+
+// A Query is an authorization request as it was sent. RFC 6749 4.1.1, RFC 7636 4.3, RFC 8707 2.
+type Query struct {
+	ResponseType, ClientID, RedirectURI, Challenge, ChallengeMethod, State, Scope, Resource string
+}
+
+// A Request is an authorization request that a person may be asked about.
+type Request struct {
+	Client      Client
+	RedirectURI string
+	State       string
+	Challenge   string
+	Resource    string
+	Scope       pat.Scope // what can be granted, and what is left out
+	Policy      pat.Offer
+	// Invited: it takes an invitation of the operator. Approved: the operator approves each agent.
+	Invited, Approved bool
+}
+
+// Ask reads an authorization request. Where the client may be told of an error, it is Told and the Request has the redirect
+// URI and the state.
+func (d *Desk) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (*Request, error) {
+	if _, err := open(c.Service); err != nil {
+		return nil, err
+	}
+	client, err := d.Client(ctx, c, q.ClientID, fetch)
+	if err != nil {
+		return nil, err
+	}
+	uri := q.RedirectURI
+	if uri == "" && len(client.Redirects) == 1 && withoutPort(client.Redirects[0]) == "" {
+		uri = client.Redirects[0]
+	}
+	if !client.redirects(uri) {
+		return nil, failed(InvalidRequest, "The redirect URI is not one that the client has named.")
+	}
+	if len(q.State) > maxState || !utf8.ValidString(q.State) || strings.ContainsFunc(q.State, unicode.IsControl) { // RFC 6749 A.5
+		return nil, failed(InvalidRequest, "state is too long, or no text.")
+	}
+	r := &Request{
+		Client: client, RedirectURI: uri, State: q.State, Challenge: q.Challenge, Resource: Resource(c.Service.Definition),
+		Policy: c.Service.Offer(),
+	}
+	r.Invited, r.Approved = c.Service.ConsentAdmission()
+	return r, d.check(ctx, c, r, q)
+}
+
+// check checks what the client may be told about.
+func (d *Desk) check(ctx context.Context, c agree.Call, r *Request, q Query) error {
+	told := func(code Code, description string) error { return &Error{code, description, true} }
+	switch {
+	case q.ResponseType != "code":
+		return told(UnsupportedResponseType, "response_type must be code.")
+	case q.ChallengeMethod != "S256":
+		return told(InvalidRequest, "code_challenge_method must be S256.")
+	case !challenge(q.Challenge):
+		return told(InvalidRequest, "code_challenge must be the base64url of a SHA-256 digest.")
+	case q.Resource != "" && q.Resource != r.Resource:
+		return told(InvalidTarget, "resource must be "+r.Resource)
+	}
+	requested := strings.Fields(q.Scope)
+	if len(requested) == 0 || slices.Contains(requested, c.Service.Issuer+":*:*:execute") {
+		requested = nil
+	}
+	granted, err := c.Service.Issuance.ConsentScope(ctx, requested)
+	if own, ok := errors.AsType[*Error](errorOf(err)); ok {
+		return told(own.Code, own.Description)
+	}
+	r.Scope = granted
+	return errorOf(err)
+}
+
+func challenge(s string) bool {
+	sum, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	return err == nil && len(s) == challengeSize && len(sum) == sha256.Size
+}
+
+// A Decision is what a person decided on the page.
+type Decision struct {
+	Scope      []string // what they left of Request.Scope
+	Page       string   // digest of what was shown
+	Browser    string   // digest of what tells their browser from others
+	Address    string   // network of their browser
+	UserAgent  string
+	Invitation string // as typed; empty: none
+}
+
+// A Step is what follows a decision.
+type Step struct {
+	Handle string // of the consent
+	Code   string // to be sent to the client: a secret; empty: the operator has to approve first
+	// RedirectURI and State say where the code goes.
+	RedirectURI, State string
+	AgentID            pat.AgentID // that waits for the operator
+}
+
+// Agree keeps a person's consent.
+func (d *Desk) Agree(ctx context.Context, c agree.Call, r *Request, by Decision) (step Step, err error) {
+	began := d.now()
+	var a pat.Agreement
+	defer func() {
+		err = errorOf(err)
+		if err != nil || a.State == pat.AgreementPending {
+			d.record(c, agree.Agreement, began, pat.Issued{State: a.State, AgreementID: a.ID}, err)
+		}
+	}()
+	if err := d.ask(d.consents, c.From); err != nil {
+		return Step{}, err
+	}
+	door, err := open(c.Service)
+	if err != nil {
+		return Step{}, err
+	}
+	for _, entry := range by.Scope {
+		if !slices.Contains(r.Scope.Entries, entry) && !slices.Contains(Wide(r.Scope), entry) {
+			return Step{}, failed(InvalidScope, "What was chosen was not shown.")
+		}
+	}
+	to, _ := SentTo(r.RedirectURI)
+	request := pat.ConsentRequest{
+		ClientID: r.Client.ID, ClientDocument: r.Client.Document, ClientName: r.Client.Name, RedirectHost: to, Resource: r.Resource,
+		PolicyDigest: r.Policy.Digest, Scope: by.Scope, Page: by.Page, Address: by.Address, UserAgent: plain(by.UserAgent, maxUserAgent),
+		Admit: d.keep,
+	}
+	if by.Invitation != "" {
+		invitation, taken := d.invitation(ctx, c, by.Invitation)
+		if taken != nil {
+			return Step{}, taken
+		}
+		request.Invited, request.Invitation = true, invitation.Name
+		defer func() {
+			if err != nil { // it let nobody in
+				err = errors.Join(err, d.store.AddInvitation(context.WithoutCancel(ctx), invitation))
+			}
+		}()
+	}
+	if a, err = c.Service.Issuance.Consent(ctx, request); err != nil {
+		return Step{}, err
+	}
+	until := began.Add(door.ConsentFor)
+	handle, _ := newSecret()
+	kept := store.Consent{
+		Service: c.Service.ID, Handle: handle, AgreementID: a.ID, ClientID: r.Client.ID, Document: r.Client.Document,
+		RedirectURI: r.RedirectURI, Challenge: r.Challenge, Resource: r.Resource, Request: r.State, Browser: by.Browser,
+		CreatedAt: began, Until: until,
+	}
+	step = Step{Handle: handle, RedirectURI: r.RedirectURI, State: r.State}
+	if a.State == pat.AgreementActive {
+		var secret string
+		_, secret = newSecret()
+		step.Code, kept.Code, kept.CodeUntil = handle+"."+secret, digestOf(secret), began.Add(codeLife)
+	}
+	if err := d.store.AddConsent(ctx, kept); err != nil {
+		return Step{}, err
+	}
+	if r.Client.Document == "" {
+		return step, d.store.KeepClient(ctx, c.Service.ID, r.Client.ID, until.Add(unusedFor))
+	}
+	return step, nil
+}
+
+// invitation uses up an invitation.
+func (d *Desk) invitation(ctx context.Context, c agree.Call, typed string) (store.Invitation, error) {
+	if len(typed) > maxInvitation {
+		return store.Invitation{}, failed(AccessDenied, "The invitation is not, or no longer, good.")
+	}
+	i, err := d.store.TakeInvitation(ctx, c.Service.ID, digestOf(strings.ToUpper(strings.TrimSpace(typed))))
+	if errors.Is(err, store.ErrNotFound) {
+		return i, failed(AccessDenied, "The invitation is not, or no longer, good.")
+	}
+	return i, err
+}
+
+// Wait reports what became of a consent that the operator has to approve, to the browser that gave it: a Step without code
+// while it waits. The code is good for a minute, and replaces the one before.
+func (d *Desk) Wait(ctx context.Context, c agree.Call, handle, browser string) (Step, error) {
+	unknown := failed(InvalidRequest, "No consent of this browser waits here.")
+	if !random(handle, handleSize) {
+		return Step{}, unknown
+	}
+	kept, err := d.store.Consent(ctx, c.Service.ID, handle)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return Step{}, unknown
+	case err != nil:
+		return Step{}, errorOf(err)
+	case !same(kept.Browser, browser) || kept.CodeUsed || !d.now().Before(kept.Until):
+		return Step{}, unknown
+	}
+	step := Step{Handle: handle, RedirectURI: kept.RedirectURI, State: kept.Request}
+	denied := &Error{AccessDenied, "The consent has ended, or the operator has refused it.", true}
+	a, err := d.store.Agreement(ctx, c.Service.ID, kept.AgreementID)
+	if errors.Is(err, pat.ErrNotFound) || err == nil && (a.State == pat.AgreementRevoked || a.PolicyDigest != c.Service.Offer().Digest) {
+		return step, denied
+	}
+	if err != nil {
+		return step, errorOf(err)
+	}
+	agent, err := d.store.Agent(ctx, c.Service.ID, a.AgentID)
+	switch {
+	case err != nil:
+		return step, errorOf(err)
+	case agent.Status == pat.AgentBlocked:
+		return step, denied
+	case a.State == pat.AgreementPending:
+		step.AgentID = a.AgentID
+		return step, nil
+	}
+	_, secret := newSecret()
+	err = d.store.SetCode(ctx, c.Service.ID, handle, digestOf(secret), d.now().Add(codeLife))
+	if errors.Is(err, store.ErrUsed) {
+		return Step{}, unknown
+	}
+	step.Code = handle + "." + secret
+	return step, errorOf(err)
+}
+
+func same(a, b string) bool { return a != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

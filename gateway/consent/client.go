@@ -1,0 +1,315 @@
+package consent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+const (
+	maxURL       = 2048 // bytes of a URL that a client sends
+	maxClientID  = 64   // bytes of the id of a registration
+	maxName      = 100  // characters of a client's name
+	maxRedirects = 20
+	mostCached   = 1000 // documents
+	leastKept    = 5 * time.Minute
+	longestKept  = 24 * time.Hour
+)
+
+// A Client is who asks for consent.
+type Client struct {
+	ID        string // URL of its document, or the id of a registration
+	Name      string // as it calls itself
+	Document  string // digest of its document; empty: a registration
+	Redirects []string
+	CreatedAt time.Time // of a registration
+}
+
+// Host is that of the client's document, which alone says who it is; empty for a registration, which anybody can make.
+func (c Client) Host() string {
+	u, err := url.Parse(c.ID)
+	if c.Document == "" || err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// A Document is a client-ID metadata document as fetched.
+type Document struct {
+	Body   []byte
+	MaxAge time.Duration // as its header fields say; 0: nothing
+}
+
+// Fetch gets a document that foreigners name: without redirects, from public addresses alone, bounded in size and time.
+type Fetch func(ctx context.Context, address string) (Document, error)
+
+// documents are those read lately.
+type documents struct {
+	mu   sync.Mutex
+	kept map[string]keptDocument
+}
+
+type keptDocument struct {
+	client Client
+	until  time.Time
+}
+
+func newDocuments() *documents { return &documents{kept: map[string]keptDocument{}} }
+
+func (d *documents) get(id string, now time.Time) (Client, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k, ok := d.kept[id]
+	return k.client, ok && now.Before(k.until)
+}
+
+func (d *documents) put(c Client, until, now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.kept) >= mostCached {
+		for id, k := range d.kept {
+			if !now.Before(k.until) {
+				delete(d.kept, id)
+			}
+		}
+	}
+	for id := range d.kept {
+		if len(d.kept) < mostCached {
+			break
+		}
+		delete(d.kept, id)
+	}
+	d.kept[c.ID] = keptDocument{c, until}
+}
+
+// Client finds a client by its id. A URL names its metadata document, which is fetched and kept as long as it says, within 5
+// minutes and a day; anything else is the id of a registration. draft-ietf-oauth-client-id-metadata-document; RFC 7591.
+func (d *Desk) Client(ctx context.Context, c agree.Call, id string, fetch Fetch) (Client, error) {
+	if !strings.HasPrefix(id, "https://") {
+		unknown := failed(InvalidClient, "No client of this id is registered: register again, or use a client-ID metadata document.")
+		if !registration(id) {
+			return Client{}, unknown
+		}
+		registered, err := d.store.Client(ctx, c.Service.ID, id)
+		if errors.Is(err, store.ErrNotFound) || err == nil && !d.now().Before(registered.Until) {
+			return Client{}, unknown
+		}
+		return Client{ID: id, Name: registered.Name, Redirects: registered.Redirects, CreatedAt: registered.CreatedAt}, errorOf(err)
+	}
+	if !documentURL(id) {
+		return Client{}, failed(InvalidClient, "A client_id that is a URL is one of https with a path, without fragment and user name.")
+	}
+	now := d.now()
+	if known, ok := d.documents.get(id, now); ok {
+		return known, nil
+	}
+	if err := d.ask(d.fetched, c.From); err != nil {
+		return Client{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	if d.fetching.Acquire(ctx, 1) != nil {
+		return Client{}, reason.Overloaded.Refusal("Too many client documents are being fetched.").After(fetchTime).
+			ShedFor(reason.ShedDocuments)
+	}
+	defer d.fetching.Release(1)
+	document, err := fetch(ctx, id)
+	if err != nil { // the text may hold addresses of this network
+		return Client{}, failed(InvalidClient, "The client-ID metadata document could not be fetched.")
+	}
+	client, err := readDocument(id, document.Body)
+	if err != nil {
+		return Client{}, err
+	}
+	d.documents.put(client, now.Add(min(max(document.MaxAge, leastKept), longestKept)), now)
+	return client, nil
+}
+
+// registration reports whether a text can be the id of a registration. Only such a text is looked up: PostgreSQL, for one,
+// fails on a NUL.
+func registration(id string) bool {
+	return id != "" && len(id) <= maxClientID && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}
+
+// documentURL reports whether a URL can be that of a document.
+func documentURL(id string) bool {
+	u, err := url.Parse(id)
+	return err == nil && len(id) <= maxURL && shows(u) && u.User == nil && u.Fragment == "" && !strings.HasSuffix(id, "#") &&
+		len(u.Path) > 1 && path.Clean(u.Path) == strings.TrimSuffix(u.Path, "/") && u.String() == id
+}
+
+// readDocument reads a document that was fetched from the client's URL.
+func readDocument(id string, body []byte) (Client, error) {
+	tree, err := strictjson.DecodeObject(body)
+	if err != nil {
+		return Client{}, failed(InvalidClient, "The client-ID metadata document is no JSON object.")
+	}
+	if tree["client_id"] != id {
+		return Client{}, failed(InvalidClient, "The client-ID metadata document does not name its own URL as client_id.")
+	}
+	c, wrong := readMetadata(tree)
+	if wrong != nil {
+		return Client{}, failed(InvalidClient, "The client-ID metadata document: "+wrong.Description)
+	}
+	c.ID, c.Document = id, pat.DigestOf(body)
+	return c, nil
+}
+
+// readMetadata reads what both kinds of clients say of themselves. RFC 7591 2.
+func readMetadata(tree map[string]any) (Client, *Error) {
+	if method, ok := tree["token_endpoint_auth_method"]; ok && method != "none" {
+		return Client{}, failed(InvalidClientMetadata, "token_endpoint_auth_method must be none: clients are public here.")
+	}
+	list, _ := tree["redirect_uris"].([]any)
+	if len(list) == 0 || len(list) > maxRedirects {
+		return Client{}, failed(InvalidRedirectURI, "redirect_uris must be a list of 1 to 20 URIs.")
+	}
+	var c Client
+	for _, item := range list {
+		uri, _ := item.(string)
+		if !redirectURI(uri) {
+			return Client{}, failed(InvalidRedirectURI,
+				"A redirect URI is one of https, of http to a loopback address, or of a scheme of the client's own, without fragment.")
+		}
+		c.Redirects = append(c.Redirects, uri)
+	}
+	name, _ := tree["client_name"].(string)
+	c.Name = plain(name, maxName)
+	return c, nil
+}
+
+// notOfClients are schemes that browsers treat in ways of their own.
+var notOfClients = []string{
+	"about", "blob", "chrome", "data", "file", "filesystem", "ftp", "intent", "javascript", "mailto", "search-ms", "sms", "tel",
+	"vbscript", "view-source", "ws", "wss",
+}
+
+// redirectURI reports whether codes may be sent to a URI at all. RFC 8252 7; OAuth 2.1 2.3.1.
+func redirectURI(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || text == "" || len(text) > maxURL || u.Fragment != "" || strings.Contains(text, "#") || u.User != nil ||
+		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"<>\\^`{|}", r) }) {
+		return false
+	}
+	switch u.Scheme {
+	case "https":
+		return shows(u)
+	case "http":
+		return loopback(u)
+	default:
+		return u.Scheme != "" && !slices.Contains(notOfClients, u.Scheme) && !strings.HasPrefix(u.Scheme, "ms-")
+	}
+}
+
+// shows reports whether the host of a URL is one that people can be shown as it is: a name of ASCII, which no letters of another
+// script imitate (%D0%B0 in a host is a Cyrillic a), or an address.
+func shows(u *url.URL) bool {
+	const names = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+	host := u.Hostname()
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.Zone() == ""
+	}
+	return host != "" && strings.Trim(host, names) == ""
+}
+
+// loopback reports whether a URL leads to the machine of the browser: these three names alone.
+func loopback(u *url.URL) bool {
+	return slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
+}
+
+// redirects reports whether a client may have codes sent to a URI: one of its own, compared exactly, but for the port of
+// http to a loopback address. RFC 8252 7.3.
+func (c Client) redirects(uri string) bool {
+	if !redirectURI(uri) {
+		return false
+	}
+	own := withoutPort(uri)
+	return slices.ContainsFunc(c.Redirects, func(one string) bool { return one == uri || own != "" && withoutPort(one) == own })
+}
+
+// withoutPort is a URI of http to a loopback address, without its port; empty: it is none.
+func withoutPort(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "http" || !loopback(u) {
+		return ""
+	}
+	_, rest, _ := strings.Cut(uri, u.Host)
+	return "http://" + u.Hostname() + rest
+}
+
+// SentTo is where a redirect URI leads, in words: a host, or the scheme of a program; local reports whether it is a program on
+// the browser's own machine. Any program can listen on a port or claim a scheme. RFC 8252 8.6.
+func SentTo(uri string) (to string, local bool) {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return "", false
+	}
+	if u.Scheme != "https" && u.Scheme != "http" {
+		return u.Scheme + ":", true
+	}
+	if host, _, err := net.SplitHostPort(u.Host); err == nil && loopback(u) {
+		return host, true
+	}
+	return u.Host, loopback(u)
+}
+
+// plain bounds a text of strangers and takes out what does not show or steers the text around it.
+func plain(s string, most int) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range s {
+		switch {
+		case unicode.IsSpace(r):
+			r = ' '
+		case !unicode.IsPrint(r), r == unicode.ReplacementChar:
+			continue
+		}
+		if n++; n > most {
+			break
+		}
+		b.WriteRune(r)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Register keeps a client that registered itself. It is forgotten after a day in which nobody has consented. RFC 7591.
+func (d *Desk) Register(ctx context.Context, c agree.Call, metadata map[string]any) (Client, error) {
+	if _, err := open(c.Service); err != nil {
+		return Client{}, err
+	}
+	if err := d.ask(d.register, c.From); err != nil {
+		return Client{}, err
+	}
+	client, wrong := readMetadata(metadata)
+	if wrong != nil {
+		return Client{}, wrong
+	}
+	if err := d.keep(); err != nil {
+		return Client{}, err
+	}
+	now := d.now()
+	client.ID, client.CreatedAt = rand.Text(), now
+	err := d.store.AddClient(ctx, store.Client{
+		Service: c.Service.ID, ID: client.ID, Name: client.Name, Redirects: client.Redirects, CreatedAt: now, Until: now.Add(unusedFor),
+	}, mostClients)
+	if errors.Is(err, store.ErrFull) {
+		return Client{}, reason.Overloaded.Refusal("Too many clients are registered: use a client-ID metadata document.").After(time.Hour).
+			ShedFor(reason.ShedClients)
+	}
+	return client, errorOf(err)
+}

@@ -1,0 +1,216 @@
+// Package consent lets people agree to the policy of a service for clients that have no key, on the gateway's own page: who
+// asks, what is shown, the code that follows, and the tokens for it. It is an authorization server of OAuth 2.1, as MCP asks
+// for one, without transport: whoever takes a request in reads it, and renders the answer.
+//
+//	desk := consent.New(consent.Config{…})
+//	request, err := desk.Ask(ctx, call, query)              // what to show
+//	step, err := desk.Agree(ctx, call, request, decision)   // a code, or that the operator has to approve
+//	tokens, err := desk.Exchange(ctx, call, code)
+//
+// Every error is an *Error, with a code of OAuth, or a *reason.Refusal. What a consent reaches stands in package service, and
+// what is kept of it as evidence in package pat.
+package consent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+const (
+	codeLife = time.Minute
+	// keptPerSecond bounds consents and registrations of all callers together: each costs a durable write.
+	keptPerSecond = 20
+	// mostClients are registered at one service at once, and unusedFor is how long one is kept without any consent.
+	mostClients = 10_000
+	unusedFor   = 24 * time.Hour
+	// fetches of client documents run at once, for at most fetchTime each.
+	fetches   = 8
+	fetchTime = 5 * time.Second
+)
+
+// A Store holds what outlives a request. It returns store.ErrNotFound, store.ErrUsed and store.ErrFull.
+type Store interface {
+	AddConsent(ctx context.Context, c store.Consent) error
+	Consent(ctx context.Context, service, handle string) (store.Consent, error)
+	SetCode(ctx context.Context, service, handle, code string, until time.Time) error
+	UseCode(ctx context.Context, service, handle, code string) error
+	Rotate(ctx context.Context, service, handle, refresh, next string) error
+	AddClient(ctx context.Context, c store.Client, most int) error
+	Client(ctx context.Context, service, id string) (store.Client, error)
+	KeepClient(ctx context.Context, service, id string, until time.Time) error
+	AddInvitation(ctx context.Context, i store.Invitation) error
+	TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error)
+	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
+	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
+}
+
+// A Config is what a Desk is built on. All of it is required.
+type Config struct {
+	Store Store
+	// PerCaller bounds the consents of one Call.From, as many registrations, and as many fetches of client documents; and how
+	// often one consent is refreshed.
+	PerCaller limit.Rate
+	Recorder  agree.Recorder
+	Now       func() time.Time
+}
+
+// A Desk takes consents for all services. It is safe for concurrent use.
+type Desk struct {
+	store     Store
+	consents  *bucket.Set
+	register  *bucket.Set
+	fetched   *bucket.Set
+	refreshed *bucket.Set // by consent
+	all       *rate.Limiter
+	fetching  *semaphore.Weighted
+	documents *documents
+	recorder  agree.Recorder
+	now       func() time.Time
+}
+
+// New makes a Desk.
+func New(c Config) *Desk {
+	return &Desk{
+		store: c.Store, consents: bucket.NewSet(c.PerCaller), register: bucket.NewSet(c.PerCaller), fetched: bucket.NewSet(c.PerCaller),
+		refreshed: bucket.NewSet(c.PerCaller), all: rate.NewLimiter(keptPerSecond, keptPerSecond),
+		fetching: semaphore.NewWeighted(fetches), documents: newDocuments(),
+		recorder: c.Recorder, now: c.Now,
+	}
+}
+
+// SetPerCaller changes Config.PerCaller.
+func (d *Desk) SetPerCaller(r limit.Rate) {
+	d.consents.SetRate(r)
+	d.register.SetRate(r)
+	d.fetched.SetRate(r)
+	d.refreshed.SetRate(r)
+}
+
+// ask takes from the bucket of a caller. The error is a *reason.Refusal.
+func (d *Desk) ask(of *bucket.Set, from string) error {
+	if !of.Admit(from, d.now()) {
+		return reason.TooManyConnections.Refusal("Too many requests for consent from this address.").After(of.Wait()).
+			ShedFor(reason.ShedAgreementsAddress)
+	}
+	return nil
+}
+
+// keep takes from the bucket of all. The error is a *reason.Refusal.
+func (d *Desk) keep() error {
+	if !d.all.AllowN(d.now(), 1) {
+		return reason.Overloaded.Refusal("Too many consents at once.").After(time.Second).ShedFor(reason.ShedAgreements)
+	}
+	return nil
+}
+
+// A Code is an error code of OAuth: RFC 6749 4.1.2.1 and 5.2, RFC 7591 3.2.2, RFC 8707 2.
+type Code string
+
+// The codes.
+const (
+	InvalidRequest          Code = "invalid_request"
+	InvalidClient           Code = "invalid_client"
+	InvalidGrant            Code = "invalid_grant"
+	InvalidScope            Code = "invalid_scope"
+	InvalidTarget           Code = "invalid_target"
+	AccessDenied            Code = "access_denied"
+	UnauthorizedClient      Code = "unauthorized_client"
+	UnsupportedGrantType    Code = "unsupported_grant_type"
+	UnsupportedResponseType Code = "unsupported_response_type"
+	InvalidRedirectURI      Code = "invalid_redirect_uri"
+	InvalidClientMetadata   Code = "invalid_client_metadata"
+)
+
+// An Error is a request that is refused. Its description is for developers of the client, of ASCII that needs no escaping.
+type Error struct {
+	Code        Code
+	Description string
+	// Told: the client may be told, by redirect; else only the person is.
+	Told bool
+}
+
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Description }
+
+func failed(code Code, description string) *Error {
+	return &Error{Code: code, Description: description}
+}
+
+// errorOf is the error of a package below in terms of OAuth.
+func errorOf(err error) error {
+	if own, ok := errors.AsType[*Error](err); ok {
+		return own
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pat.ErrPolicyChanged), errors.Is(err, pat.ErrPolicyMismatch):
+		return failed(InvalidGrant, "The terms of the service have changed since: ask the person again.")
+	case errors.Is(err, pat.ErrRevoked), errors.Is(err, pat.ErrBlocked):
+		return failed(InvalidGrant, "The consent has ended.")
+	case errors.Is(err, pat.ErrNotAdmitted):
+		return failed(AccessDenied, "The operator decides who is admitted.")
+	case errors.Is(err, pat.ErrFreshRequired), errors.Is(err, pat.ErrNothingGranted), errors.Is(err, pat.ErrBadScope):
+		return failed(InvalidScope, "Nothing in the scope can be had by consent: agree with a key.")
+	}
+	return refusal.For(err)
+}
+
+// open returns the service's door where consent is open.
+func open(s *service.Service) (service.MCPDoor, error) {
+	door := s.Doors.MCP
+	if door.Path == "" || !door.Consent {
+		return door, failed(UnauthorizedClient, "The operator has switched consent off: agree with a key.")
+	}
+	return door, nil
+}
+
+// Resource is the endpoint that tokens are for.
+func Resource(s *service.Definition) string { return s.At(s.Doors.MCP.Path) }
+
+// record tells the Recorder and the caller what became of a request.
+func (d *Desk) record(c agree.Call, operation agree.Operation, began time.Time, issued pat.Issued, err error) {
+	e := &agree.Event{
+		At: began, Service: c.Service.ID, Operation: operation, Took: d.now().Sub(began), AgreementID: issued.AgreementID,
+		Pending: issued.State == pat.AgreementPending,
+	}
+	if issued.Claims != nil {
+		e.AgentID, e.TokenID, e.Digest = issued.Claims.Subject, issued.Claims.ID, issued.Claims.PolicyDigest
+	}
+	if err != nil {
+		f := RefusalOf(err)
+		e.Reason, e.Shed = f.Reason, f.Shed
+	}
+	d.recorder.RecordAgreement(e)
+	if c.Observe != nil {
+		c.Observe(e)
+	}
+}
+
+// RefusalOf is an error of a Desk in terms of the gateway, for the log and the metrics.
+func RefusalOf(err error) *reason.Refusal {
+	own, ok := errors.AsType[*Error](err)
+	if !ok {
+		return refusal.For(err)
+	}
+	switch own.Code {
+	case InvalidGrant:
+		return reason.InvalidToken.Refusal(own.Description)
+	case AccessDenied, UnauthorizedClient, InvalidScope:
+		return reason.InsufficientPermissions.Refusal(own.Description)
+	default:
+		return reason.MalformedRequest.Refusal(own.Description)
+	}
+}

@@ -1,0 +1,45 @@
+package consent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// Bounds of how long an invitation is good.
+const (
+	LeastInvited   = time.Minute
+	LongestInvited = 30 * 24 * time.Hour
+)
+
+// ErrInvitation means that an invitation was asked for with a time or a name out of bounds.
+var ErrInvitation = errors.New("an invitation is good for 1m to 30 days, and its name has at most 100 printable characters")
+
+// An Invitation lets one person consent once, whatever the admission of the service. The code is a secret.
+type Invitation struct {
+	Code  string
+	Name  string // what the operator calls the person; empty: nothing
+	Until time.Time
+}
+
+// Invitations keep invitations.
+type Invitations interface {
+	AddInvitation(ctx context.Context, i store.Invitation) error
+}
+
+// Invite makes an invitation that is good for a time. The error is ErrInvitation or the store's own.
+func Invite(ctx context.Context, s Invitations, service, name string, now time.Time, good time.Duration) (Invitation, error) {
+	if good < LeastInvited || good > LongestInvited || plain(name, maxName) != name {
+		return Invitation{}, ErrInvitation
+	}
+	i := Invitation{Code: rand.Text(), Name: name, Until: now.Add(good)}
+	err := s.AddInvitation(ctx, store.Invitation{Service: service, Code: digestOf(i.Code), Name: name, CreatedAt: now, Until: i.Until})
+	if err != nil {
+		return Invitation{}, fmt.Errorf("keeping the invitation: %w", err)
+	}
+	return i, nil
+}

@@ -1,0 +1,252 @@
+package consent
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+const (
+	handleSize = 16 // bytes
+	secretSize = 32
+)
+
+// newSecret makes a handle and a secret. What is handed out is both of them with a dot between.
+func newSecret() (handle, secret string) {
+	var b [handleSize + secretSize]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	text := base64.RawURLEncoding.EncodeToString
+	return text(b[:handleSize]), text(b[handleSize:])
+}
+
+// parse takes apart what was handed out.
+func parse(token string) (handle, secret string, ok bool) {
+	handle, secret, ok = strings.Cut(token, ".")
+	return handle, secret, ok && random(handle, handleSize) && random(secret, secretSize)
+}
+
+// random reports whether a text can be one that newSecret has made of size bytes: nothing else is looked up.
+func random(text string, size int) bool {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return err == nil && len(b) == size && len(text) == base64.RawURLEncoding.EncodedLen(size)
+}
+
+// digestOf is how a secret is kept. It is random, so that nothing has to make guessing slow.
+func digestOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// Tokens are what a client gets.
+type Tokens struct {
+	pat.Issued
+	Refresh string // a secret
+}
+
+// A CodeRequest exchanges a code for tokens. RFC 6749 4.1.3, RFC 7636 4.5.
+type CodeRequest struct{ Code, RedirectURI, ClientID, Verifier, Resource string }
+
+var errGrant = failed(InvalidGrant, "The code or refresh token is not, or no longer, good.")
+
+// Exchange issues the first tokens of a consent. The second use of a code ends the consent.
+func (d *Desk) Exchange(ctx context.Context, c agree.Call, r CodeRequest, fetch Fetch) (Tokens, error) {
+	began := d.now()
+	tokens, err := d.exchange(ctx, c, r, fetch)
+	err = errorOf(err)
+	d.record(c, agree.Agreement, began, tokens.Issued, err)
+	return tokens, err
+}
+
+func (d *Desk) exchange(ctx context.Context, c agree.Call, r CodeRequest, fetch Fetch) (Tokens, error) {
+	if _, err := open(c.Service); err != nil {
+		return Tokens{}, err
+	}
+	kept, secret, err := d.find(ctx, c, r.Code)
+	if err != nil {
+		return Tokens{}, err
+	}
+	code := digestOf(secret)
+	switch {
+	case !same(kept.Code, code):
+		return Tokens{}, errGrant
+	case kept.CodeUsed:
+		return Tokens{}, d.replayed(ctx, c, kept)
+	case !d.now().Before(kept.CodeUntil):
+		return Tokens{}, failed(InvalidGrant, "The code is older than a minute.")
+	case kept.ClientID != r.ClientID || kept.RedirectURI != r.RedirectURI:
+		return Tokens{}, failed(InvalidGrant, "The code was made for another client or redirect URI.")
+	case !verifies(r.Verifier, kept.Challenge):
+		return Tokens{}, failed(InvalidGrant, "code_verifier does not fit the code_challenge.")
+	}
+	if err := target(c, kept, r.Resource); err != nil {
+		return Tokens{}, err
+	}
+	client, err := d.Client(ctx, c, kept.ClientID, fetch)
+	if err != nil {
+		return Tokens{}, err
+	}
+	if client.Document != kept.Document || !client.redirects(kept.RedirectURI) {
+		return Tokens{}, failed(InvalidGrant, "The client-ID metadata document has changed since: ask the person again.")
+	}
+	err = d.store.UseCode(ctx, c.Service.ID, kept.Handle, code)
+	if errors.Is(err, store.ErrUsed) {
+		return Tokens{}, d.replayed(ctx, c, kept)
+	}
+	if err != nil {
+		return Tokens{}, err
+	}
+	return d.issue(ctx, c, kept, nil)
+}
+
+// verifies reports whether a code verifier fits a challenge, by S256. RFC 7636 4.1 and 4.6.
+func verifies(verifier, challenge string) bool {
+	unreserved := func(r rune) bool {
+		return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~", r)
+	}
+	if len(verifier) < 43 || len(verifier) > 128 || strings.ContainsFunc(verifier, func(r rune) bool { return !unreserved(r) }) {
+		return false
+	}
+	return same(digestOf(verifier), challenge)
+}
+
+// target refuses another resource than that of the consent, or one that is no longer served.
+func target(c agree.Call, kept store.Consent, asked string) error {
+	if asked != "" && asked != kept.Resource || kept.Resource != Resource(c.Service.Definition) {
+		return failed(InvalidTarget, "The consent is for another resource.")
+	}
+	return nil
+}
+
+// find returns the consent that a code or refresh token belongs to.
+func (d *Desk) find(ctx context.Context, c agree.Call, token string) (kept store.Consent, secret string, err error) {
+	handle, secret, ok := parse(token)
+	if !ok {
+		return kept, "", errGrant
+	}
+	kept, err = d.store.Consent(ctx, c.Service.ID, handle)
+	if errors.Is(err, store.ErrNotFound) {
+		return kept, "", errGrant
+	}
+	return kept, secret, err
+}
+
+// replayed ends a consent of which a code or refresh token was used twice: one of the two was not the client.
+// OAuth 2.1 4.1.3 and 4.3.1.
+func (d *Desk) replayed(ctx context.Context, c agree.Call, kept store.Consent) error {
+	if err := d.end(ctx, c, kept, "a code or refresh token was used twice"); err != nil {
+		return err
+	}
+	return failed(InvalidGrant, "It was used before: the consent has ended.")
+}
+
+func (d *Desk) end(ctx context.Context, c agree.Call, kept store.Consent, why string) error {
+	return c.Service.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgreement, Subject: string(kept.AgreementID), Reason: why})
+}
+
+// issue issues a PAT, and the next refresh token in place of the one that kept has. Only then is either handed out.
+func (d *Desk) issue(ctx context.Context, c agree.Call, kept store.Consent, scope []string) (Tokens, error) {
+	issued, err := c.Service.Issuance.ConsentedToken(ctx, kept.AgreementID, kept.Resource, scope)
+	if err != nil {
+		return Tokens{}, err
+	}
+	if issued.Token == "" {
+		return Tokens{}, errGrant
+	}
+	_, secret := newSecret()
+	err = d.store.Rotate(ctx, c.Service.ID, kept.Handle, kept.Refresh, digestOf(secret))
+	if errors.Is(err, store.ErrUsed) {
+		return Tokens{}, d.replayed(ctx, c, kept)
+	}
+	if err != nil {
+		return Tokens{}, err
+	}
+	return Tokens{issued, kept.Handle + "." + secret}, nil
+}
+
+// A RefreshRequest exchanges a refresh token for further tokens. RFC 6749 6.
+type RefreshRequest struct{ Token, ClientID, Scope, Resource string }
+
+// Refresh issues further tokens of a consent; the refresh token is used up. One that was used up ends the consent.
+func (d *Desk) Refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tokens, error) {
+	began := d.now()
+	tokens, err := d.refresh(ctx, c, r)
+	err = errorOf(err)
+	d.record(c, agree.Renewal, began, tokens.Issued, err)
+	return tokens, err
+}
+
+func (d *Desk) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tokens, error) {
+	if _, err := open(c.Service); err != nil {
+		return Tokens{}, err
+	}
+	kept, secret, err := d.find(ctx, c, r.Token)
+	switch {
+	case err != nil:
+		return Tokens{}, err
+	case kept.Refresh == "": // only a code can know the handle yet
+		return Tokens{}, errGrant
+	case !same(kept.Refresh, digestOf(secret)):
+		return Tokens{}, d.replayed(ctx, c, kept)
+	case !d.now().Before(kept.Until):
+		return Tokens{}, failed(InvalidGrant, "The consent has ended: ask the person again.")
+	case kept.ClientID != r.ClientID:
+		return Tokens{}, failed(InvalidGrant, "The refresh token was made for another client.")
+	}
+	if err := target(c, kept, r.Resource); err != nil {
+		return Tokens{}, err
+	}
+	// Each token is a durable write. A consent has a bucket of its own: many of them may come from one address of their client.
+	if err := d.ask(d.refreshed, c.Service.ID+" "+kept.Handle); err != nil {
+		return Tokens{}, err
+	}
+	scope := strings.Fields(r.Scope)
+	if slices.Contains(scope, c.Service.Issuer+":*:*:execute") {
+		scope = nil
+	}
+	return d.issue(ctx, c, kept, scope)
+}
+
+// Revoke ends the consent of a refresh token; false where it is none. One that is not good is no error. RFC 7009 2.2.
+func (d *Desk) Revoke(ctx context.Context, c agree.Call, token string) (mine bool, err error) {
+	if _, _, ok := parse(token); !ok {
+		return false, nil
+	}
+	began := d.now()
+	kept, secret, err := d.find(ctx, c, token)
+	if _, own := errors.AsType[*Error](err); own {
+		return true, nil
+	}
+	if err == nil && same(kept.Refresh, digestOf(secret)) {
+		err = d.end(ctx, c, kept, "by its client")
+	}
+	err = errorOf(err)
+	d.record(c, agree.Revocation, began, pat.Issued{}, err)
+	return true, err
+}
+
+// Wide is the scope of whole namespaces that stands for all entries of a scope that are too many to choose from; nil: they
+// are few enough.
+func Wide(s pat.Scope) []string {
+	if len(s.Entries) <= MostChoices {
+		return nil
+	}
+	var out []string
+	for _, e := range s.Entries {
+		namespace, _, _ := strings.Cut(e, ":")
+		if wide := namespace + ":*:*:execute"; !slices.Contains(out, wide) {
+			out = append(out, wide)
+		}
+	}
+	return out
+}
+
+// MostChoices is how many intents a person chooses from; more are granted as a whole, or not at all.
+const MostChoices = 64

@@ -1,0 +1,76 @@
+package door
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// ParseExecute reads the body of an execute call: core's form, or the draft's with an intent object.
+// UIM core 3.2; draft-uim-protocol-core-01.
+func ParseExecute(tree strictjson.Object, s *service.Service) (execute.Request, error) {
+	outer := wire.NewMembers(tree)
+	proof := outer.Text("proof", false)
+	if v, ok := outer.Take("intent"); ok {
+		outer.Take("context")
+		intent, isObject := strictjson.AsObject(v)
+		if !isObject {
+			return execute.Request{}, outer.Wrong("intent", "must be an object")
+		}
+		inner := wire.NewMembers(intent).In("/intent")
+		r := execute.Request{
+			IntentUID: inner.Text("uid", true), Parameters: inner.Object("parameters"), At: inner.Pointer("parameters"), Proof: proof,
+		}
+		return r, parsed(s, r, outer, inner)
+	}
+	r := execute.Request{IntentUID: outer.Text("intent_uid", true), Parameters: outer.Object("parameters"), Proof: proof}
+	return r, parsed(s, r, outer)
+}
+
+// ParseNamed reads the body of a call whose path names the intent.
+func ParseNamed(tree strictjson.Object, s *service.Service, path string) (execute.Request, error) {
+	uid, err := url.PathUnescape(path)
+	if err != nil {
+		return execute.Request{}, reason.IntentNotFound.Refusal("The path holds no intent uid.")
+	}
+	m := wire.NewMembers(tree)
+	r := execute.Request{IntentUID: uid, Proof: m.Text("proof", false), Parameters: m.Object("parameters")}
+	if named := m.Text("intent_uid", false); named != "" && named != uid {
+		return r, m.Wrong("intent_uid", "is another intent than that of the path")
+	}
+	return r, parsed(s, r, m)
+}
+
+// parsed reports what is wrong with the objects of a body: before anything else, parameters of the intent that stand
+// beside the object they belong into.
+func parsed(s *service.Service, r execute.Request, objects ...*wire.Members) error {
+	var violations []intents.Violation
+	if in, err := s.Intent(r.IntentUID); err == nil {
+		for _, m := range objects {
+			for _, name := range m.Unknown() {
+				if slices.ContainsFunc(in.Inputs, func(p intents.Parameter) bool { return p.Name == name }) {
+					violations = append(violations, intents.Violation{
+						Pointer: m.Pointer(name), Keyword: "additionalProperties", Reason: reason.UnknownParameter,
+						Message: "is a parameter of the intent: it belongs at " + r.Pointer() + "/" + strictjson.Escape(name),
+					})
+				}
+			}
+		}
+	}
+	if len(violations) > 0 {
+		return refusal.MisplacedParameters(violations)
+	}
+	for _, m := range objects {
+		if err := m.Done(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+// Package door is what another protocol, by which agents come, offers the public listener, and what it is given of each
+// request. A Door parses, calls package execute or agree, and renders; it holds no rule of its own.
+package door
+
+import (
+	"net/http"
+
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// A Door answers requests at paths that each service gives it. It is safe for concurrent use.
+type Door interface {
+	// Route names what answers a path of a service, for the log and the metrics: one of a few names. Empty: the path is none
+	// of the door's. It is asked for every request, so it must be quick.
+	Route(s *service.Definition, path string) string
+	// Serve answers a request whose path has a Route.
+	Serve(w http.ResponseWriter, r *http.Request, v *Visit)
+}
+
+// A Visit is one request to a Door, as the listener saw it.
+type Visit struct {
+	Service *service.Service        // that the request is for
+	Serving func() *service.Service // the same as it is served at the moment; nil where it is not any more
+	// RequestID finds the request in the log.
+	RequestID execute.RequestID
+	Caller    service.Caller
+	Address   string // under which the client is counted, such as at the desk
+	// Local reports whether the request came to an address of this machine alone.
+	Local bool
+	Outcome
+}
+
+// An Outcome is what the listener writes down of a request beside its status.
+type Outcome struct {
+	Event     *execute.Event  // of a call
+	Agreement *agree.Event    // of a request at the desk
+	Refusal   *reason.Refusal // what was answered, if it was a failure
+}
+
+// Call is a call of this visit, still without token and body.
+func (v *Visit) Call(name string, r *http.Request) execute.Call {
+	return execute.Call{
+		Door: name, Service: v.Serving, Caller: v.Caller, RequestID: v.RequestID,
+		Traceparent: execute.ContinueTrace(r.Header.Get("Traceparent")),
+		Observe:     func(e *execute.Event) { v.Event = e },
+	}
+}
+
+// Desk is a request of this visit at the desk.
+func (v *Visit) Desk() agree.Call {
+	return agree.Call{Service: v.Service, From: v.Address, Observe: func(e *agree.Event) { v.Agreement = e }}
+}
+
+// Accepted says that the PAT of a request was accepted: its body and its connection are those of an agent that is known.
+func Accepted(r *http.Request) {
+	memory.Of(r.Context()).Known()
+	accept.Of(r.Context()).Keep()
+}

@@ -1,0 +1,74 @@
+package door
+
+import (
+	"mime"
+	"net/http"
+	"strconv"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+const (
+	// attribution carries a notice as RFC 8187 writes text in a parameter, so that any language fits.
+	attribution = "Uim-Attribution"
+	license     = "Uim-License"
+)
+
+// WriteHeader sets what an answer tells beside the output: limits, charge, warnings, notices.
+func WriteHeader(h http.Header, r *execute.Result) {
+	wire.WriteRateLimit(h, r.Standing)
+	wire.WriteCharge(h, r.Charge)
+	wire.WriteReplayed(h, r.Replayed)
+	wire.WriteWarnings(h, r.Warnings)
+	for _, notice := range r.Attribution {
+		h.Add(attribution, mime.FormatMediaType("attribution", map[string]string{"notice": notice}))
+	}
+	if r.License != "" {
+		h.Set(license, r.License)
+	}
+}
+
+// Beside are the header fields that WriteHeader sets, and wire.WriteHeader of a refusal, by the names under which protocols
+// carry them in members.
+var Beside = []struct{ Name, Field string }{
+	{"UIM-Charge", wire.Charge},
+	{"RateLimit", "Ratelimit"},
+	{"RateLimit-Policy", "Ratelimit-Policy"},
+	{"Idempotency-Replayed", wire.Replayed},
+	{"UIM-Warning", wire.Warning},
+	{"UIM-Attribution", attribution},
+	{"UIM-License", license},
+}
+
+// Challenge is the WWW-Authenticate field of a refusal, with where a client finds out how to get a token for the endpoint at
+// path; empty: the refusal has none. needed is the scope that would do. RFC 6750 3; RFC 9728 5.1.
+func Challenge(s *service.Definition, path, needed string, f *reason.Refusal) string {
+	code := challengeCode(f)
+	if code == "" {
+		return ""
+	}
+	c := "Bearer realm=" + strconv.QuoteToASCII(s.Issuer) + `, resource_metadata="` + MetadataURL(s, path) + `", scope="` + needed + `"`
+	if f.Reason == reason.MissingToken { // without credentials the challenge names no error: RFC 6750 3.1
+		return c
+	}
+	return c + `, error="` + code + `", error_description="` + string(f.Reason) + `"`
+}
+
+func challengeCode(f *reason.Refusal) string {
+	switch {
+	case f.Reason == reason.ScopeExceeded, f.Reason == reason.InsufficientPermissions:
+		return "insufficient_scope"
+	case f.Reason == reason.PolicyRequiresAgreement, f.Status() == http.StatusUnauthorized: // the token is of no use any more
+		return "invalid_token"
+	default:
+		return ""
+	}
+}
+
+// MetadataURL is where the protected resource at a path describes itself. RFC 9728 3.1.
+func MetadataURL(s *service.Definition, path string) string {
+	return s.At("/.well-known/oauth-protected-resource" + path)
+}

@@ -1,0 +1,204 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// Records are those of calls that are part of a conversation, or have an idempotency key.
+type Records interface {
+	Execution(ctx context.Context, service, id string) (store.Execution, error)
+	KeyedCall(ctx context.Context, service string, id pat.AgentID, key string) (store.Execution, error)
+	Calls(ctx context.Context, f store.CallFilter) (list []store.Execution, total int, err error)
+}
+
+// A Reference is where the record of a call is found, and since when the call is in its state.
+type Reference struct {
+	ID        string // UUIDv7
+	ContextID string // of the conversation
+	Since     time.Time
+}
+
+// A CallStatus is the state of a call for its agent.
+type CallStatus = store.CallStatus
+
+// The states of a call.
+const (
+	CallRunning = store.CallRunning
+	CallDone    = store.CallDone
+	CallFailed  = store.CallFailed
+)
+
+// A Record is what an agent is told later of a call of a conversation, by any process on the store.
+type Record struct {
+	Reference
+	Intent   string // its uid
+	Status   CallStatus
+	Charge   *reason.Charge
+	Output   []byte // JSON, of a call that is done
+	Warnings []intents.MissingOutput
+	// Refusal is what the agent was answered, or would have been: of a call that failed, and of one that is done and whose
+	// output was not kept. Nil in a listing without outputs where the call is done.
+	Refusal *reason.Refusal
+}
+
+// recordsKept is how long agents can ask for their calls: as long as an idempotency key is kept.
+const recordsKept = idempotencyWindow
+
+// ErrNoRecord means that the agent has no such call, whoever else may have one.
+var ErrNoRecord = errors.New("no such call of this agent")
+
+// Record returns one call of the agent whose PAT call carries. The error is ErrNoRecord or a *reason.Refusal.
+func (x *Executor) Record(ctx context.Context, call Call, id string) (Record, error) {
+	return x.record(ctx, call, func(service string, _ pat.AgentID) (store.Execution, error) {
+		return x.records.Execution(ctx, service, id)
+	})
+}
+
+// RecordOf is Record by the idempotency key of the call.
+func (x *Executor) RecordOf(ctx context.Context, call Call, key IdempotencyKey) (Record, error) {
+	return x.record(ctx, call, func(service string, agent pat.AgentID) (store.Execution, error) {
+		return x.records.KeyedCall(ctx, service, agent, string(key))
+	})
+}
+
+func (x *Executor) record(
+	ctx context.Context, call Call, read func(service string, agent pat.AgentID) (store.Execution, error),
+) (Record, error) {
+	service, agent, err := x.asking(ctx, call)
+	if err != nil {
+		return Record{}, err
+	}
+	e, err := read(service, agent)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return Record{}, ErrNoRecord
+	case err != nil:
+		return Record{}, refusal.For(err)
+	case e.AgentID != agent || e.ContextID == "" || !e.BegunAt.After(x.now().Add(-recordsKept)):
+		return Record{}, ErrNoRecord
+	}
+	return recordOf(&e), nil
+}
+
+// asking is who asks for records.
+func (x *Executor) asking(ctx context.Context, call Call) (service string, agent pat.AgentID, err error) {
+	e := &execution{call: call, begun: x.now()}
+	e.at = e.begun
+	if err := x.authenticate(ctx, e); err != nil {
+		return "", "", refusal.For(err)
+	}
+	return e.service.ID, e.claims.Principal().Record(), nil
+}
+
+// A RecordCursor is a position in a listing of calls; the zero RecordCursor is the beginning.
+type RecordCursor = store.CallCursor
+
+// A RecordQuery asks for calls of an agent. Zero fields restrict nothing.
+type RecordQuery struct {
+	ContextID string
+	Status    CallStatus
+	Since     time.Time // the first moment at which the status was reached
+	After     RecordCursor
+	Limit     int  // 1 to 100
+	Outputs   bool // of calls that are done; else neither Output nor Warnings is read
+}
+
+// A RecordPage is one page of the calls of an agent, those first that reached their status last.
+type RecordPage struct {
+	Records []Record
+	Total   int          // of all pages, store.MostCounted at most
+	Next    RecordCursor // zero: there are no more
+}
+
+// maxListedOutputs bounds the outputs of a page, in bytes; the first one is always told.
+const maxListedOutputs = 4 << 20
+
+// Records lists calls of the agent whose PAT call carries. The error is ErrNoRecord where the query begins behind a call
+// that is none of the agent's, else a *reason.Refusal.
+func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (RecordPage, error) {
+	service, agent, err := x.asking(ctx, call)
+	if err != nil {
+		return RecordPage{}, err
+	}
+	if q.After.ID != "" {
+		if e, err := x.records.Execution(ctx, service, q.After.ID); errors.Is(err, store.ErrNotFound) || err == nil && e.AgentID != agent {
+			return RecordPage{}, ErrNoRecord
+		}
+	}
+	limit := min(max(q.Limit, 1), 100)
+	list, total, err := x.records.Calls(ctx, store.CallFilter{
+		Service: service, AgentID: agent, ContextID: q.ContextID, Status: q.Status, Since: q.Since, After: q.After,
+		BegunAfter: x.now().Add(-recordsKept), Limit: limit + 1,
+	})
+	if err != nil {
+		return RecordPage{}, refusal.For(err)
+	}
+	page := RecordPage{Total: total}
+	size := 0
+	for i := range list {
+		if i == limit || size > maxListedOutputs {
+			page.Next = RecordCursor{Since: page.Records[i-1].Since, ID: page.Records[i-1].ID}
+			break
+		}
+		r, err := x.listed(ctx, &list[i], q.Outputs)
+		if err != nil {
+			return RecordPage{}, err
+		}
+		size += len(r.Output)
+		page.Records = append(page.Records, r)
+	}
+	return page, nil
+}
+
+// listed is the record of a listing, with the output where it is wanted.
+func (x *Executor) listed(ctx context.Context, e *store.Execution, output bool) (Record, error) {
+	status, since := e.Status()
+	if status != CallDone || !output {
+		r := recordOf(e)
+		if status == CallDone {
+			r.Refusal, r.Output, r.Warnings = nil, nil, nil
+		}
+		return r, nil
+	}
+	whole, err := x.records.Execution(ctx, e.Service, e.ID)
+	if err != nil {
+		return Record{}, refusal.For(err)
+	}
+	r := recordOf(&whole)
+	r.Since = since
+	return r, nil
+}
+
+func recordOf(e *store.Execution) Record {
+	r := Record{Reference: referenceOf(e), Intent: e.Intent, Charge: chargeOf(*e)}
+	r.Status, _ = e.Status()
+	if r.Status == CallRunning {
+		return r
+	}
+	if e.State == store.Unresolved || !e.UnresolvedAt.IsZero() {
+		r.Refusal = reason.OutcomeUnknown.Refusal("").With("outcome", store.Unknown).Charged(r.Charge)
+		return r
+	}
+	result, f := (&replay{execution: *e}).answer()
+	if f != nil {
+		f.Replayed = false
+		if _, told := f.Details["outcome"]; !told && e.Outcome != "" {
+			f.With("outcome", e.Outcome)
+		}
+	}
+	r.Output, r.Warnings, r.Refusal = result.Output, result.Warnings, f
+	return r
+}
+
+func referenceOf(e *store.Execution) Reference {
+	_, since := e.Status()
+	return Reference{ID: e.ID, ContextID: e.ContextID, Since: since}
+}

@@ -1,0 +1,195 @@
+package execute_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/store"
+)
+
+// conversing is a call of a conversation.
+func (w *world) conversing(a *gatetest.Agent, key, intent, parameters string) execute.Call {
+	w.Helper()
+	sent := tree(w, parameters)
+	return execute.Call{
+		Service: w.served, Token: a.Token, IdempotencyKey: execute.IdempotencyKey(key), ContextID: "c-" + key, RequestID: "r-1",
+		Read: func() (execute.Request, error) { return execute.Request{IntentUID: intent, Parameters: sent}, nil },
+	}
+}
+
+// asking is a request of an agent that is no call.
+func (w *world) asking(a *gatetest.Agent) execute.Call {
+	return execute.Call{Service: w.served, Token: a.Token}
+}
+
+// converse makes a call of a conversation and returns where its record is.
+func (w *world) converse(a *gatetest.Agent, key, intent, parameters string) *execute.Reference {
+	w.Helper()
+	var reference *execute.Reference
+	c := w.conversing(a, key, intent, parameters)
+	c.Observe = func(e *execute.Event) { reference = e.Reference }
+	_, _ = w.Executor.Execute(w.Context(), c)
+	return reference
+}
+
+func TestRecordsOfCalls(t *testing.T) {
+	w := newWorld(t, "", quickUpstream)
+	a, other := w.fresh(), w.fresh()
+	done := w.converse(a, "done", buy, `{"product":"x"}`)
+	w.Later(time.Second)
+	w.answers(422, "application/json", `{"message":"sold out"}`)
+	rejected := w.converse(a, "rejected", buy, `{"product":"y"}`)
+	w.Later(time.Second)
+	w.breaksOff()
+	lost := w.converse(a, "lost", buy, `{"product":"z"}`)
+	w.Later(time.Second)
+	w.answers(200, "application/json", "nonsense")
+	garbled := w.converse(a, "garbled", buy, `{"product":"z"}`)
+	if refused := w.converse(a, "refused", buy, `{}`); refused != nil {
+		t.Errorf("a call that was refused before anything was taken has a record: %+v", refused)
+	}
+	if again := w.converse(a, "done", buy, `{"product":"x"}`); *again != *done {
+		t.Errorf("a repeated call has another record: %+v, %+v", again, done)
+	}
+	for _, tt := range []struct {
+		of     *execute.Reference
+		status execute.CallStatus
+		want   string
+	}{
+		{done, execute.CallDone, `{"order":"o-1"} captured`},
+		{rejected, execute.CallFailed, "UPSTREAM_REJECTED failed released"},
+		{lost, execute.CallFailed, "OUTCOME_UNKNOWN unknown pending"},
+		{garbled, execute.CallFailed, "RESPONSE_INVALID done released"},
+	} {
+		r, err := w.Executor.Record(t.Context(), w.asking(a), tt.of.ID)
+		w.Must(err)
+		if got := told(&r); r.Status != tt.status || got != tt.want || r.Reference != *tt.of || r.Intent != buy {
+			t.Errorf("%s %s %+v, want %s %s %+v", r.Status, got, r.Reference, tt.status, tt.want, tt.of)
+		}
+		if _, err := w.Executor.Record(t.Context(), w.asking(other), tt.of.ID); !errors.Is(err, execute.ErrNoRecord) {
+			t.Errorf("another agent: %v", err)
+		}
+	}
+	if _, err := w.Executor.Record(t.Context(), w.asking(a), "nothing"); !errors.Is(err, execute.ErrNoRecord) {
+		t.Error(err)
+	}
+	if r, err := w.Executor.RecordOf(t.Context(), w.asking(a), "done"); err != nil || r.ID != done.ID || r.ContextID != "c-done" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	w.answers(200, "application/json", `{"order":"o-1"}`)
+	w.must(a, call{intent: buy, parameters: `{"product":"of no conversation"}`, key: "plain"})
+	w.listsRecords(a, other, done, rejected, lost, garbled)
+	_, err := w.Store.Resolve(t.Context(), "default", lost.ID, store.Captured)
+	w.Must(err)
+	if r, err := w.Executor.Record(t.Context(), w.asking(a), lost.ID); err != nil || told(&r) != "OUTCOME_UNKNOWN unknown captured" {
+		t.Errorf("a call that ended has changed: %s, %v", told(&r), err)
+	}
+}
+
+// told is what a record says.
+func told(r *execute.Record) string {
+	words := []string{string(r.Output)}
+	if r.Refusal != nil {
+		words = []string{string(r.Refusal.Reason), fmt.Sprint(r.Refusal.Details["outcome"])}
+	}
+	if r.Charge != nil {
+		words = append(words, r.Charge.State)
+	}
+	return strings.Join(words, " ")
+}
+
+func (w *world) listsRecords(a, other *gatetest.Agent, done, rejected, lost, garbled *execute.Reference) {
+	w.Helper()
+	ids := func(q execute.RecordQuery) (execute.RecordPage, string) {
+		w.Helper()
+		page, err := w.Executor.Records(w.Context(), w.asking(a), q)
+		w.Must(err)
+		var list []string
+		for i := range page.Records {
+			list = append(list, page.Records[i].ID)
+		}
+		return page, strings.Join(list, " ")
+	}
+	page, got := ids(execute.RecordQuery{Limit: 3})
+	if want := strings.Join([]string{garbled.ID, lost.ID, rejected.ID}, " "); got != want || page.Total != 4 {
+		w.Errorf("%s of %d, want %s", got, page.Total, want)
+	}
+	rest, got := ids(execute.RecordQuery{Limit: 3, After: page.Next, Outputs: true})
+	if got != done.ID || rest.Next.ID != "" || string(rest.Records[0].Output) != `{"order":"o-1"}` {
+		w.Errorf("%s, %+v", got, rest)
+	}
+	if rest, _ := ids(execute.RecordQuery{Limit: 3, After: page.Next}); rest.Records[0].Output != nil || rest.Records[0].Refusal != nil {
+		w.Errorf("an output that nobody asked for: %+v", rest.Records[0])
+	}
+	if _, got := ids(execute.RecordQuery{Limit: 9, ContextID: "c-lost"}); got != lost.ID {
+		w.Error(got)
+	}
+	_, err := w.Executor.Records(w.Context(), w.asking(other), execute.RecordQuery{After: page.Next})
+	if !errors.Is(err, execute.ErrNoRecord) {
+		w.Errorf("the page of another agent: %v", err)
+	}
+	if page, err := w.Executor.Records(w.Context(), w.asking(other), execute.RecordQuery{}); err != nil || page.Total != 0 {
+		w.Errorf("%+v, %v", page, err)
+	}
+}
+
+func TestRecordsEndAfterADay(t *testing.T) {
+	w := newWorld(t, "pat: {ttl: 24h}\nbilling: {credit: 100 EUR, newcomers: 100 EUR}\n", quickUpstream)
+	a := w.fresh()
+	done := w.converse(a, "done", buy, `{"product":"x"}`)
+	w.Later(24*time.Hour - time.Minute)
+	if _, err := w.Executor.Record(t.Context(), w.asking(a), done.ID); err != nil {
+		t.Error(err)
+	}
+	w.Later(time.Minute)
+	if _, err := w.Executor.Record(t.Context(), w.asking(a), done.ID); !errors.Is(err, execute.ErrNoRecord) {
+		t.Error(err)
+	}
+}
+
+func TestACallThatGoesOnByItself(t *testing.T) {
+	w := newWorld(t, "", quickUpstream)
+	a := w.fresh()
+	goOn := make(chan struct{})
+	w.serve(func(rw http.ResponseWriter, _ *http.Request) {
+		<-goOn
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = rw.Write([]byte(`{"order":"o-2"}`))
+	})
+	s := w.Executor.Start(t.Context(), w.conversing(a, "k", buy, `{"product":"x"}`))
+	reference, begun := s.Begun()
+	if !begun {
+		_, _, err := s.Ended()
+		t.Fatal(err)
+	}
+	if r, err := w.Executor.Record(t.Context(), w.asking(a), reference.ID); err != nil || r.Status != execute.CallRunning || r.Refusal != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	close(goOn)
+	if left := w.Executor.Drain(t.Context()); left != 0 { // waits for the call
+		t.Errorf("%d left", left)
+	}
+	r, err := w.Executor.Record(t.Context(), w.asking(a), reference.ID)
+	if err != nil || r.Status != execute.CallDone || string(r.Output) != `{"order":"o-2"}` {
+		t.Errorf("%+v, %v", r, err)
+	}
+	result, event, err := s.Ended()
+	if err != nil || string(result.Output) != `{"order":"o-2"}` || event.Reference.ID != reference.ID {
+		t.Errorf("%s, %+v, %v", result.Output, event, err)
+	}
+	refused := w.Executor.Start(t.Context(), w.conversing(a, "k2", buy, `{}`))
+	if _, begun := refused.Begun(); begun {
+		t.Error("a call that is refused was begun")
+	}
+	_, _, err = refused.Ended()
+	if f, ok := errors.AsType[*reason.Refusal](err); !ok || f.Reason != reason.MissingParameter {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,58 @@
+package execute
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/internal/memory"
+)
+
+// A Started call is one that goes on by itself.
+type Started struct {
+	begun, done chan struct{}
+	reference   Reference
+	result      Result
+	err         error
+	event       *Event
+}
+
+// Start makes a call that goes on when its caller has been told that it was begun: it returns once the call has been begun,
+// durably, or has ended. Of ctx only values are used after that. Call.Observe is not called; Ended returns the Event.
+func (x *Executor) Start(ctx context.Context, call Call) *Started {
+	s := &Started{begun: make(chan struct{}), done: make(chan struct{})}
+	call.began = func(r Reference) {
+		s.reference = r
+		close(s.begun)
+	}
+	call.Observe = func(e *Event) { s.event = e }
+	share := memory.Of(ctx).Beside() // that of the request may end before the call
+	ctx = memory.With(ctx, share)
+	x.started.Go(func() {
+		defer close(s.done)
+		defer share.Close()
+		s.result, s.err = x.Execute(ctx, call)
+	})
+	select {
+	case <-s.begun:
+	case <-s.done:
+	}
+	return s
+}
+
+// Begun returns where the record of the call is found; false where the call ended before it was begun.
+func (s *Started) Begun() (Reference, bool) {
+	select {
+	case <-s.begun:
+		return s.reference, true
+	default:
+		return Reference{}, false
+	}
+}
+
+// Done is closed when the call has ended.
+func (s *Started) Done() <-chan struct{} { return s.done }
+
+// Ended returns what Execute returns, and what was observed. It waits for Done.
+func (s *Started) Ended() (Result, *Event, error) {
+	<-s.done
+	return s.result, s.event, s.err
+}

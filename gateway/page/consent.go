@@ -1,0 +1,215 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/odrl/words"
+	"github.com/uimgate/uimgate/pat"
+)
+
+//go:embed consent.html
+var consentHTML string
+
+var consentTemplate = template.Must(template.New("consent.html").Parse(consentHTML))
+
+// ConsentSecurity is the Content-Security-Policy of a consent page that sends its form to its own origin and is redirected
+// from there to a client: browsers hold the redirect after a form against form-action, too.
+func ConsentSecurity(redirectURI string) string {
+	return "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; form-action 'self'" + redirectSource(redirectURI) +
+		"; base-uri 'none'; frame-ancestors 'none'"
+}
+
+// redirectSource is a source expression for a redirect URI, with a space before it. CSP 3, 2.3.1, which has no IPv6 hosts.
+func redirectSource(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme == "" || strings.ContainsAny(u.Host+u.Scheme, " ;,'\"*") {
+		return ""
+	}
+	if u.Scheme != "https" && u.Scheme != "http" || strings.Contains(u.Host, "[") {
+		return " " + u.Scheme + ":"
+	}
+	return " " + u.Scheme + "://" + u.Host
+}
+
+const consentDescription = 240 // bytes of the description of an intent
+
+// A Consent makes the pages on which people consent for clients of one service. It is safe for concurrent use.
+type Consent struct {
+	service *service.Definition
+	name    string
+	intents map[string]*service.Intent // by entry of a scope
+	policy  []topicView
+	more    int // rules of the policy that are not shown
+}
+
+// NewConsent reads what the pages are made of.
+func NewConsent(s *service.Definition) *Consent {
+	c := &Consent{service: s, name: s.Catalog.Service.Name, intents: map[string]*service.Intent{}}
+	if c.name == "" {
+		c.name = s.Issuer
+	}
+	for _, in := range s.Offered() {
+		c.intents[in.ID+":execute"] = in
+	}
+	c.policy, c.more = topics(words.Explain(s.Policy))
+	return c
+}
+
+// A shownView is all that a person agrees to.
+type shownView struct {
+	Name, Issuer               string // of the service
+	Client, ClientID, Host, To string
+	Local                      bool // To is the browser's own machine
+	Choices                    []choiceView
+	Wide                       []string // in place of Choices, where those would be too many
+	WideLeft                   bool     // the person took them away before
+	Granted, LeftOut, More     int
+	Limit, Days                string
+	Policy                     []topicView
+	PolicyURL, UID, Digest     string
+	Approved                   bool
+}
+
+// A choiceView is one intent that can be left out.
+type choiceView struct {
+	Entry, Name, Description, Terms string
+	Left                            bool // the person took it away before
+}
+
+// Shown is what a person is asked to agree to.
+type Shown struct {
+	view   *shownView
+	html   template.HTML
+	Digest string // of it, before anything was taken away
+}
+
+// Shown renders what a request asks for: the same for the same request, client and terms.
+func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) {
+	s := c.service
+	to, local := consent.SentTo(r.RedirectURI)
+	v := shownView{
+		Name: c.name, Issuer: s.Issuer, Client: r.Client.Name, ClientID: r.Client.ID, Host: r.Client.Host(), To: to, Local: local,
+		Granted: len(r.Scope.Entries), Limit: rateWords(r.Scope.Limit), Days: days(s.Doors.MCP.ConsentFor), Approved: r.Approved,
+		Policy: c.policy, More: c.more, PolicyURL: s.At("/api/policy"), UID: r.Policy.UID, Digest: r.Policy.Digest,
+		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted),
+	}
+	if v.Client == "" {
+		v.Client = "A client without a name"
+	}
+	if v.Wide == nil {
+		for _, entry := range r.Scope.Entries {
+			v.Choices = append(v.Choices, c.choice(ctx, entry))
+		}
+	}
+	html, err := v.html()
+	return Shown{&v, html, pat.DigestOf([]byte(html))}, err
+}
+
+func (v *shownView) html() (template.HTML, error) {
+	var b bytes.Buffer
+	err := consentTemplate.ExecuteTemplate(&b, "shown", v)
+	return template.HTML(b.String()), err //nolint:gosec // what html/template has just made
+}
+
+// Leaving is what was shown with nothing ticked but the entries that a person has chosen: a page that comes back keeps what they
+// took away.
+func (s Shown) Leaving(chosen []string) (Shown, error) {
+	v := *s.view
+	v.Choices = slices.Clone(v.Choices)
+	for i, c := range v.Choices {
+		v.Choices[i].Left = !slices.Contains(chosen, c.Entry)
+	}
+	v.WideLeft = len(v.Wide) > 0 && !slices.ContainsFunc(v.Wide, func(entry string) bool { return slices.Contains(chosen, entry) })
+	html, err := v.html()
+	return Shown{&v, html, s.Digest}, err
+}
+
+func (c *Consent) choice(ctx context.Context, entry string) choiceView {
+	v := choiceView{Entry: entry, Name: strings.TrimSuffix(entry, ":execute")}
+	in := c.intents[entry]
+	if in == nil {
+		return v
+	}
+	if in.Name != "" {
+		v.Name = in.Name
+	}
+	v.Description, v.Terms = cut(in.Description, consentDescription), c.terms(ctx, in)
+	return v
+}
+
+// terms are those of ShortTerms, but for what consent never reaches.
+func (c *Consent) terms(ctx context.Context, in *service.Intent) string {
+	ways := strings.Split(ShortTerms(ctx, c.service, in), "; or ")
+	free := slices.DeleteFunc(slices.Clone(ways), func(way string) bool { return !strings.HasPrefix(way, "free") })
+	if len(free) > 0 {
+		ways = free
+	}
+	return strings.Join(ways, "; or ")
+}
+
+func days(d time.Duration) string {
+	if n := int(d / (24 * time.Hour)); n > 1 {
+		return strconv.Itoa(n) + " days"
+	}
+	return strconv.Itoa(int(d/time.Hour)) + " hours"
+}
+
+// A Field is a hidden field of a form.
+type Field struct{ Name, Value string }
+
+// A consentView is a page about a consent: a question, or one of the two below.
+type consentView struct {
+	Style   template.CSS
+	Title   string
+	Shown   template.HTML
+	Fields  []Field
+	Changed bool
+	Invited bool
+	Wrong   string // what was wrong with what was typed
+	Waiting bool
+	Agent   string
+	Heading string
+	Message string
+	Back    Link
+	Front   string
+}
+
+// A Link leads from a page to a client.
+type Link struct{ To, URL string }
+
+// Ask is the page that asks a person. Fields come back with the answer; changed tells that what was shown before has changed,
+// and wrong what was wrong with the answer before.
+func (c *Consent) Ask(shown Shown, fields []Field, invited, changed bool, wrong string) ([]byte, error) {
+	return c.page(&consentView{Title: "Consent", Shown: shown.html, Fields: fields, Invited: invited, Changed: changed, Wrong: wrong})
+}
+
+// Waiting is the page that waits for the operator's approval, and asks again by itself.
+func (c *Consent) Waiting(agent pat.AgentID) ([]byte, error) {
+	return c.page(&consentView{Title: "Waiting for approval", Waiting: true, Agent: string(agent)})
+}
+
+// Failed is the page for a request that cannot be answered to the client; or, with a link, only where the person follows it.
+func (c *Consent) Failed(heading, message string, back Link) ([]byte, error) {
+	return c.page(&consentView{Title: heading, Heading: heading, Message: message, Back: back})
+}
+
+func (c *Consent) page(v *consentView) ([]byte, error) {
+	v.Style = template.CSS(frontCSS) //nolint:gosec // our own file, and no part of it comes from anywhere else
+	v.Title += ": " + c.name
+	v.Front = c.service.At("/")
+	var b bytes.Buffer
+	if err := consentTemplate.Execute(&b, v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

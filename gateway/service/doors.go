@@ -1,0 +1,87 @@
+package service
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/config"
+)
+
+// Doors are the other protocols by which agents may come to a service.
+type Doors struct {
+	MCP MCPDoor
+	A2A A2ADoor
+}
+
+// An MCPDoor is the endpoint of the Model Context Protocol.
+type MCPDoor struct {
+	Path     string // empty: it is shut
+	PageSize int    // tools in one answer
+	Origins  []string
+	// Consent: people may agree on the gateway's own page, for clients without a key.
+	Consent    bool
+	ConsentFor time.Duration // after a consent, in which its client gets further tokens
+}
+
+// An A2ADoor is the endpoint of Agent2Agent.
+type A2ADoor struct {
+	Path string // of JSON-RPC; HTTP+JSON is at /v1 below it; empty: it is shut
+}
+
+func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
+	if c.MCP.Enabled {
+		d.MCP = MCPDoor{
+			Path: c.MCP.Path, PageSize: c.MCP.PageSize, Origins: c.MCP.Origins,
+			Consent: c.MCP.Consent && p.Freshness == config.FreshnessOptional, ConsentFor: c.MCP.ConsentFor,
+		}
+	}
+	if c.A2A.Enabled {
+		d.A2A = A2ADoor{Path: c.A2A.Path}
+	}
+	return d
+}
+
+// MCPURL is the URL of the MCP endpoint; empty where it is shut.
+func (d *Definition) MCPURL() string { return d.urlOf(d.Doors.MCP.Path) }
+
+// urlOf is the URL of a door; empty where it is shut.
+func (d *Definition) urlOf(path string) string {
+	if path == "" {
+		return ""
+	}
+	return d.At(path)
+}
+
+// Origins are those of the service's own pages: scheme, host and port of PublicURL; where that is loopback, by each of its
+// names. RFC 6454 6.2.
+func (d *Definition) Origins() []string {
+	scheme, host := strings.ToLower(d.PublicURL.Scheme)+"://", strings.ToLower(d.PublicURL.Host)
+	list := []string{scheme + host}
+	if isLoopback(HostName(host)) {
+		port := ""
+		if p := d.PublicURL.Port(); p != "" {
+			port = ":" + p
+		}
+		for _, name := range loopbackNames {
+			list = append(list, scheme+name+port)
+		}
+	}
+	return list
+}
+
+var loopbackNames = []string{"localhost", "127.0.0.1", "[::1]"}
+
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+// KnownAs reports whether a Host, with or without its port, is one that the service is configured for, that of its PublicURL,
+// or this machine's own.
+func (d *Definition) KnownAs(host string) bool {
+	name := HostName(host)
+	return isLoopback(name) || name == HostName(d.PublicURL.Host) ||
+		slices.ContainsFunc(d.hosts, func(own string) bool { return HostName(own) == name })
+}
