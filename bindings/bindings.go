@@ -5,6 +5,7 @@ package bindings
 import (
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings/mcp"
+	"github.com/uimgate/uimgate/bindings/oauth"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/door"
@@ -29,5 +30,6 @@ type Config struct {
 func Doors(c Config) []door.Door {
 	return []door.Door{
 		mcp.New(mcp.Config{Executor: c.Executor, Version: c.Version}),
+		oauth.New(oauth.Config{Consents: c.Consents, Desk: c.Desk, Documents: c.Documents}),
 	}
 }

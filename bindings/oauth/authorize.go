@@ -1,0 +1,361 @@
+package oauth
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/page"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// Members of the form beside those of the authorization request.
+const (
+	memberRequested  = "requested" // scope of the authorization request; scope is what the person leaves of it
+	memberTicket     = "ticket"
+	memberDecision   = "decision"
+	memberInvitation = "invitation"
+)
+
+func queryOf(v url.Values, scope string) consent.Query {
+	return consent.Query{
+		ResponseType: v.Get("response_type"), ClientID: v.Get("client_id"), RedirectURI: v.Get("redirect_uri"),
+		Challenge: v.Get("code_challenge"), ChallengeMethod: v.Get("code_challenge_method"), State: v.Get("state"),
+		Scope: v.Get(scope), Resource: v.Get("resource"),
+	}
+}
+
+// fieldsOf are the hidden members of the form: the authorization request as it came.
+func fieldsOf(q consent.Query) []page.Field {
+	return []page.Field{
+		{Name: "response_type", Value: q.ResponseType},
+		{Name: "client_id", Value: q.ClientID},
+		{Name: "redirect_uri", Value: q.RedirectURI},
+		{Name: "code_challenge", Value: q.Challenge},
+		{Name: "code_challenge_method", Value: q.ChallengeMethod},
+		{Name: "state", Value: q.State},
+		{Name: memberRequested, Value: q.Scope},
+		{Name: "resource", Value: q.Resource},
+	}
+}
+
+// A question is one authorization request on the way to a person.
+type question struct {
+	*request
+	query   consent.Query
+	asked   *consent.Request
+	page    *page.Consent
+	shown   page.Shown
+	browser string // value of the cookie: a secret
+}
+
+// question reads an authorization request. Where it returns nil it has answered already.
+func (d *Door) question(q *request, values url.Values, scope string) *question {
+	x := &question{request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition)}
+	var err error
+	x.asked, err = d.consents.Ask(q.Context(), q.Desk(), x.query, d.fetcher(q.Service.Definition))
+	if err != nil {
+		x.unasked(err)
+		return nil
+	}
+	if x.shown, err = x.page.Shown(q.Context(), x.asked); err != nil {
+		x.refuse(err)
+		return nil
+	}
+	return x
+}
+
+// told returns where the client is told of an error; empty: only the person is.
+func (x *question) told(err error) string {
+	own, ok := errors.AsType[*consent.Error](err)
+	if !ok || !own.Told || x.asked == nil {
+		return ""
+	}
+	return x.location(x.asked.RedirectURI, x.asked.State, "error", string(own.Code), "error_description", ascii(own.Description))
+}
+
+// refuse answers an error after a person has answered: to the client where it may be told, else to the person alone.
+func (x *question) refuse(err error) {
+	to := x.told(err)
+	if to == "" {
+		x.failPage(x.page, err)
+		return
+	}
+	x.Refusal = consent.RefusalOf(err)
+	x.send(to)
+}
+
+// unasked answers an error before a person was asked. Anybody can register a client with any redirect URI, so that no browser is
+// sent to another site by itself: a link leads there. RFC 9700 4.11.2.
+func (x *question) unasked(err error) {
+	to := x.told(err)
+	if to == "" {
+		x.failPage(x.page, err)
+		return
+	}
+	host, local := consent.SentTo(x.asked.RedirectURI)
+	if local {
+		x.refuse(err)
+		return
+	}
+	x.back = page.Link{To: host, URL: to}
+	x.failPage(x.page, err)
+}
+
+// ask answers GET /oauth/authorize: the page that asks the person. RFC 6749 4.1.1.
+func (d *Door) ask(q *request) {
+	values, err := url.ParseQuery(q.URL.RawQuery)
+	if err == nil {
+		err = once(values)
+	} else {
+		err = &consent.Error{Code: consent.InvalidRequest, Description: "The query cannot be read."}
+	}
+	if err != nil {
+		q.failPage(d.page(q.Service.Definition), err)
+		return
+	}
+	if x := d.question(q, values, "scope"); x != nil {
+		x.browser = q.cookie()
+		x.show(false, "")
+	}
+}
+
+// show answers with the page that asks.
+func (x *question) show(changed bool, wrong string) {
+	if !validCookie(x.browser) {
+		x.browser = newCookie()
+	}
+	x.setCookie(x.browser)
+	fields := append(fieldsOf(x.query), page.Field{Name: memberTicket, Value: x.ticket()})
+	body, err := x.page.Ask(x.shown, fields, x.asked.Invited || x.asked.Approved, changed, wrong)
+	if err != nil {
+		x.failPage(x.page, err)
+		return
+	}
+	x.writePage(http.StatusOK, body, x.asked.RedirectURI)
+}
+
+// ticket ties the form to this browser, this request and what was shown: no other site can make one, since it does not know
+// the cookie.
+func (x *question) ticket() string {
+	mac := hmac.New(sha256.New, []byte(x.browser))
+	for _, f := range append(fieldsOf(x.query), page.Field{Name: "shown", Value: x.shown.Digest}) {
+		mac.Write([]byte(f.Name + "=" + url.QueryEscape(f.Value) + "\n"))
+	}
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// decide answers POST /oauth/authorize: what the person decided.
+func (d *Door) decide(q *request) {
+	p := d.page(q.Service.Definition)
+	if site := q.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		q.failPage(p, &consent.Error{Code: consent.AccessDenied, Description: "Only this page itself can send its form."})
+		return
+	}
+	form, err := readForm(q)
+	if err == nil {
+		err = once(form, "scope")
+	}
+	if err != nil {
+		q.failPage(p, err)
+		return
+	}
+	x := d.question(q, form, memberRequested)
+	if x == nil {
+		return
+	}
+	x.browser = q.cookie()
+	if !validCookie(x.browser) || !hmac.Equal([]byte(x.ticket()), []byte(form.Get(memberTicket))) {
+		x.show(true, "")
+		return
+	}
+	chosen, err := x.shown.Leaving(form["scope"]) // in case the page has to come back
+	if err != nil {
+		x.failPage(x.page, err)
+		return
+	}
+	x.shown = chosen
+	switch form.Get(memberDecision) {
+	case "agree":
+	case "leave":
+		x.redirect(x.asked.RedirectURI, x.asked.State, "error", string(consent.AccessDenied), "error_description", "The person did not agree.")
+		return
+	default:
+		x.show(false, "Please agree, or leave.")
+		return
+	}
+	step, err := d.consents.Agree(q.Context(), q.Desk(), x.asked, consent.Decision{
+		Scope: form["scope"], Page: x.shown.Digest, Browser: digestOf(x.browser), Address: network(q.Caller.Address),
+		UserAgent: q.UserAgent(), Invitation: strings.TrimSpace(form.Get(memberInvitation)),
+	})
+	x.agreed(step, err)
+}
+
+// agreed answers what became of a consent.
+func (x *question) agreed(step consent.Step, err error) {
+	own, _ := errors.AsType[*consent.Error](err)
+	switch {
+	case err == nil && step.Code != "":
+		x.redirect(step.RedirectURI, step.State, "code", step.Code)
+	case err == nil:
+		x.w.Header().Set("Location", "wait?"+url.Values{"id": {step.Handle}}.Encode())
+		x.w.WriteHeader(http.StatusSeeOther)
+	case own != nil && own.Code == consent.InvalidGrant: // the terms, in between
+		x.show(true, "")
+	case own != nil && own.Code == consent.InvalidScope:
+		x.show(false, "Leave at least one thing that the client may do, or leave without agreeing.")
+	case own != nil && own.Code == consent.AccessDenied && (x.asked.Invited || x.asked.Approved):
+		x.show(false, "This service asks for an invitation, and this is not, or no longer, a good one.")
+	default:
+		x.failPage(x.page, err)
+	}
+}
+
+// wait answers GET /oauth/wait: whether the operator has approved.
+func (d *Door) wait(q *request) {
+	p := d.page(q.Service.Definition)
+	browser := q.cookie()
+	if !validCookie(browser) {
+		q.failPage(p, &consent.Error{Code: consent.InvalidRequest, Description: "No consent of this browser waits here."})
+		return
+	}
+	step, err := d.consents.Wait(q.Context(), q.Desk(), q.URL.Query().Get("id"), digestOf(browser))
+	if err != nil {
+		x := &question{request: q, page: p}
+		if step.RedirectURI != "" {
+			x.asked = &consent.Request{RedirectURI: step.RedirectURI, State: step.State}
+		}
+		x.refuse(err)
+		return
+	}
+	if step.Code != "" {
+		q.redirect(step.RedirectURI, step.State, "code", step.Code)
+		return
+	}
+	body, err := p.Waiting(step.AgentID)
+	if err != nil {
+		q.failPage(p, err)
+		return
+	}
+	q.writePage(http.StatusOK, body, "")
+}
+
+// redirect sends the browser to the client. RFC 6749 4.1.2, RFC 9207 2.
+func (q *request) redirect(to, state string, pairs ...string) {
+	q.send(q.location(to, state, pairs...))
+}
+
+// location is a redirect URI with what the client is told.
+func (q *request) location(to, state string, pairs ...string) string {
+	values := url.Values{"iss": {issuer(q.Service.Definition)}}
+	if state != "" {
+		values.Set("state", state)
+	}
+	for pair := range slices.Chunk(pairs, 2) {
+		values.Set(pair[0], pair[1])
+	}
+	separator := "?"
+	if strings.Contains(to, "?") {
+		separator = "&"
+	}
+	return to + separator + values.Encode()
+}
+
+func (q *request) send(location string) {
+	h := q.w.Header()
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Location", location)
+	q.w.WriteHeader(http.StatusSeeOther)
+}
+
+// failPage tells the person what is wrong.
+func (q *request) failPage(p *page.Consent, err error) {
+	q.Refusal = consent.RefusalOf(err)
+	_, _, status := errorCode(err)
+	description := q.Refusal.Message
+	heading := "This request cannot be answered"
+	if own, ok := errors.AsType[*consent.Error](err); ok {
+		description, status = own.Description, http.StatusBadRequest
+		if own.Code == consent.AccessDenied || own.Code == consent.UnauthorizedClient {
+			status = http.StatusForbidden
+		}
+	}
+	body, err := p.Failed(heading, description, q.back)
+	if err != nil {
+		q.w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	q.writePage(status, body, "")
+}
+
+func (q *request) writePage(status int, body []byte, redirectURI string) {
+	h := q.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", page.ConsentSecurity(redirectURI))
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Frame-Options", "DENY")
+	q.w.WriteHeader(status)
+	if q.Method != http.MethodHead {
+		_, _ = q.w.Write(body)
+	}
+}
+
+const cookieSize = 32 // bytes
+
+// cookieName has the prefix that keeps other hosts of a domain from setting it. RFC 6265bis 4.1.3.2.
+func (q *request) cookieName() string {
+	if q.Service.PublicURL.Scheme == "https" {
+		return "__Host-uim-consent"
+	}
+	return "uim-consent"
+}
+
+// cookie returns what tells the browser from others; empty: it has sent nothing.
+func (q *request) cookie() string {
+	list := q.CookiesNamed(q.cookieName())
+	if len(list) != 1 {
+		return ""
+	}
+	return list[0].Value
+}
+
+func (q *request) setCookie(value string) {
+	http.SetCookie(q.w, &http.Cookie{ //nolint:gosec // only an http origin, such as on this machine, has one that is not Secure
+		Name: q.cookieName(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: q.Service.PublicURL.Scheme == "https",
+	})
+}
+
+func newCookie() string {
+	var b [cookieSize]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+func validCookie(s string) bool {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	return err == nil && len(b) == cookieSize
+}
+
+func digestOf(secret string) string { return pat.DigestOf([]byte(secret)) }
+
+// network is the network of an address, as far as a record needs it: /24 of IPv4, /48 of IPv6.
+func network(a netip.Addr) string {
+	bits := 24
+	if a.Is6() {
+		bits = 48
+	}
+	prefix, err := a.Prefix(bits)
+	if err != nil {
+		return ""
+	}
+	return prefix.String()
+}

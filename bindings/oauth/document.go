@@ -1,0 +1,62 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/service"
+)
+
+const (
+	maxDocument  = 64 << 10 // bytes
+	documentTime = 5 * time.Second
+)
+
+var errDocument = errors.New("the answer is no document")
+
+// fetcher fetches client-ID metadata documents. The URL comes from a stranger, so it may lead to this machine only where the
+// service itself does.
+func (d *Door) fetcher(s *service.Definition) consent.Fetch {
+	return func(ctx context.Context, address string) (consent.Document, error) {
+		u, err := url.Parse(address)
+		if err != nil {
+			return consent.Document{}, err
+		}
+		if err := d.documents.Check(u, s.PublicURL); err != nil {
+			return consent.Document{}, err
+		}
+		answer, err := d.documents.Do(ctx, fetch.Request{
+			Method: http.MethodGet, URL: address, Header: http.Header{"Accept": {"application/json"}}, Max: maxDocument, From: s.PublicURL,
+		})
+		if err != nil {
+			return consent.Document{}, err
+		}
+		if answer.Status != http.StatusOK { // a redirect, too
+			return consent.Document{}, errDocument
+		}
+		return consent.Document{Body: answer.Body, MaxAge: maxAge(answer.Header)}, nil
+	}
+}
+
+// maxAge is how long an answer may be kept. RFC 9111 5.2.2.
+func maxAge(h http.Header) time.Duration {
+	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
+		switch strings.ToLower(name) {
+		case "no-store", "no-cache":
+			return 0
+		case "max-age":
+			if n, err := strconv.Atoi(strings.Trim(value, `"`)); err == nil && n > 0 && n <= 1<<30 {
+				return time.Duration(n) * time.Second
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,244 @@
+// Package oauth is the door through which clients of OAuth get tokens for the MCP endpoint of a service: its metadata, the
+// consent page, and the endpoints for tokens, registrations and revocations. What they mean is package consent's; this package
+// reads requests and renders answers. MCP 2026-07-28, basic/authorization; OAuth 2.1.
+package oauth
+
+import (
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/page"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+const (
+	maxForm = 64 << 10 // bytes of a body
+	// mostPages are of how many services the parts of pages are kept.
+	mostPages = 64
+)
+
+// A Config is what a Door is built on.
+type Config struct {
+	Consents *consent.Desk
+	Desk     *agree.Desk
+	// Documents fetches client-ID metadata documents; nil: a client for the internet.
+	Documents *fetch.Client
+}
+
+// A Door answers at the OAuth paths of each service whose MCP door is open. It is safe for concurrent use.
+type Door struct {
+	consents  *consent.Desk
+	desk      *agree.Desk
+	documents *fetch.Client
+
+	mu    sync.Mutex
+	pages map[*service.Definition]*page.Consent // of the services that were asked for lately
+}
+
+// New makes a Door.
+func New(c Config) *Door {
+	if c.Documents == nil {
+		c.Documents = fetch.New(fetch.Options{Timeout: documentTime, UserAgent: "uimgate"})
+	}
+	return &Door{consents: c.Consents, desk: c.Desk, documents: c.Documents, pages: map[*service.Definition]*page.Consent{}}
+}
+
+// The routes.
+const (
+	resourceRoute  = "/.well-known/oauth-protected-resource"
+	serverRoute    = "/.well-known/oauth-authorization-server"
+	authorizeRoute = "/oauth/authorize"
+	waitRoute      = "/oauth/wait"
+	tokenRoute     = "/oauth/token" //nolint:gosec // a path
+	registerRoute  = "/oauth/register"
+	revokeRoute    = "/oauth/revoke"
+)
+
+// Route returns the path, or that of the document for paths that end with the one of the endpoint.
+func (d *Door) Route(s *service.Definition, path string) string {
+	endpoint := s.Doors.MCP.Path
+	if endpoint == "" || !strings.HasPrefix(path, "/oauth/") && !strings.HasPrefix(path, "/.well-known/oauth-") {
+		return ""
+	}
+	switch path {
+	case authorizeRoute, waitRoute, tokenRoute, registerRoute, revokeRoute:
+		return path
+	}
+	for _, route := range []string{resourceRoute, serverRoute} {
+		// With the path of the endpoint, or (RFC 8414 3.1) that of public_url, behind it.
+		if rest, ok := strings.CutPrefix(path, route); ok && (rest == "" || rest == endpoint ||
+			rest == s.PublicURL.Path || rest == strings.TrimRight(s.PublicURL.Path, "/")+endpoint) {
+			return route
+		}
+	}
+	return ""
+}
+
+// A request is one request, with what it is answered by.
+type request struct {
+	*door.Visit
+	*http.Request
+	w    http.ResponseWriter
+	back page.Link // for the page that tells of an error; zero: none
+}
+
+// Serve answers one request.
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
+	q := &request{Visit: v, Request: r, w: w}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	route := d.Route(v.Service.Definition, r.URL.Path)
+	methods := strings.Split(map[string]string{
+		resourceRoute: "GET, HEAD, OPTIONS", serverRoute: "GET, HEAD, OPTIONS", authorizeRoute: "GET, HEAD, POST", waitRoute: "GET",
+		tokenRoute: "POST, OPTIONS", registerRoute: "POST, OPTIONS", revokeRoute: "POST, OPTIONS",
+	}[route], ", ")
+	if slices.Contains(methods, http.MethodOptions) { // no cookie counts there, so any page may ask
+		h.Set("Access-Control-Allow-Origin", "*")
+	}
+	switch {
+	case v.Local && v.Caller.Header == nil && !v.Service.KnownAs(r.Host):
+		// A page of another host came in by a name that its owner lets point here (DNS rebinding).
+		q.fail(reason.OriginNotAllowed.Refusal("The endpoint is not reached under this host name."))
+	case !slices.Contains(methods, r.Method):
+		h.Set("Allow", strings.Join(methods, ", "))
+		q.fail(reason.MethodNotAllowed.Refusal(""))
+	case r.Method == http.MethodOptions:
+		h.Set("Access-Control-Allow-Methods", strings.Join(methods, ", "))
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, MCP-Protocol-Version")
+		h.Set("Access-Control-Max-Age", "3600")
+		w.WriteHeader(http.StatusNoContent)
+	case route == resourceRoute:
+		q.answer(http.StatusOK, resourceMetadata(v.Service.Definition))
+	case route == serverRoute:
+		q.answer(http.StatusOK, serverMetadata(v.Service.Definition))
+	case route == authorizeRoute && r.Method == http.MethodPost:
+		d.decide(q)
+	case route == authorizeRoute:
+		d.ask(q)
+	case route == waitRoute:
+		d.wait(q)
+	case route == tokenRoute:
+		d.token(q)
+	case route == registerRoute:
+		d.register(q)
+	default:
+		d.revoke(q)
+	}
+}
+
+// page returns the maker of pages of a service.
+func (d *Door) page(s *service.Definition) *page.Consent {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p, ok := d.pages[s]
+	if !ok {
+		if len(d.pages) >= mostPages { // of generations of the configuration that are gone
+			clear(d.pages)
+		}
+		p = page.NewConsent(s)
+		d.pages[s] = p
+	}
+	return p
+}
+
+// answer writes JSON.
+func (q *request) answer(status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil { // texts can always be written
+		status, body = http.StatusInternalServerError, nil
+	}
+	q.w.Header().Set("Content-Type", "application/json")
+	q.w.WriteHeader(status)
+	if q.Method != http.MethodHead {
+		_, _ = q.w.Write(body)
+	}
+}
+
+// fail writes an error as JSON. RFC 6749 5.2, RFC 7591 3.2.2.
+func (q *request) fail(err error) {
+	code, description, status := errorCode(err)
+	f := consent.RefusalOf(err)
+	q.Refusal = f
+	if f.RetryAfter > 0 {
+		q.w.Header().Set("Retry-After", strconv.FormatInt(f.RetrySeconds(), 10))
+	}
+	q.answer(status, map[string]string{"error": code, "error_description": description})
+}
+
+// errorCode is an error in terms of OAuth, with the status it is answered with.
+func errorCode(err error) (code, description string, status int) {
+	if own, ok := errors.AsType[*consent.Error](err); ok {
+		status = http.StatusBadRequest
+		if own.Code == consent.InvalidClient {
+			status = http.StatusUnauthorized
+		}
+		return string(own.Code), ascii(own.Description), status
+	}
+	f := consent.RefusalOf(err)
+	code, status = "invalid_grant", http.StatusBadRequest
+	switch {
+	case f.Reason == reason.OriginNotAllowed:
+		code, status = string(consent.AccessDenied), f.Status()
+	case f.Status() == http.StatusTooManyRequests, f.Status() == http.StatusServiceUnavailable:
+		code, status = "temporarily_unavailable", f.Status()
+	case f.Status() >= http.StatusInternalServerError:
+		code, status = "server_error", f.Status()
+	case f.Code == reason.CodeInvalidParameter, f.Reason == reason.MalformedRequest, f.Status() == http.StatusMethodNotAllowed,
+		f.Status() == http.StatusRequestEntityTooLarge, f.Status() == http.StatusUnsupportedMediaType:
+		code, status = "invalid_request", f.Status()
+	}
+	return code, ascii(string(f.Reason) + ": " + f.Message + " " + f.Suggestion()), status
+}
+
+// ascii makes a text one that an error_description can hold. RFC 6749 5.2.
+func ascii(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '"' || r == '\\':
+			return '\''
+		case r < ' ' || r > '~':
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// readForm reads the body of a request as a form.
+func readForm(q *request) (url.Values, error) {
+	kind, _, err := mime.ParseMediaType(q.Header.Get("Content-Type"))
+	if err != nil || kind != "application/x-www-form-urlencoded" || q.Header.Get("Content-Encoding") != "" {
+		return nil, reason.UnsupportedMediaType.Refusal("The body must be a form: application/x-www-form-urlencoded.")
+	}
+	body, err := wire.ReadBody(q.Request, min(maxForm, q.Service.MaxBody))
+	if err != nil {
+		return nil, err
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, reason.MalformedRequest.Refusal("The body is no form.")
+	}
+	return form, nil
+}
+
+// once refuses parameters that come more than once, but for those of a form of ours. RFC 6749 3.1 and 3.2.
+func once(values url.Values, but ...string) error {
+	for name, list := range values {
+		if len(list) > 1 && (len(but) == 0 || name != but[0]) {
+			return &consent.Error{Code: consent.InvalidRequest, Description: "A parameter is there more than once."}
+		}
+	}
+	return nil
+}

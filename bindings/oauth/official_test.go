@@ -1,0 +1,125 @@
+package oauth_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/bindtest"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// newGateAt is a gate whose public_url is where clients of other languages reach it: a proxy that, below /test/, does what a test
+// can do to the gate. It returns the URL of the proxy.
+func newGateAt(t *testing.T, does map[string]func(*gate)) (*gate, string) {
+	t.Helper()
+	listening := httptest.NewUnstartedServer(nil)
+	t.Cleanup(listening.Close)
+	public := "http://" + listening.Listener.Addr().String()
+	g := newGate(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
+		"public_url: "+public+", "+gatetest.Unproved+"}\n")
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(g.Parse(""))
+		r.Out.Host = r.In.Host
+	}}
+	listening.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if do := does[strings.TrimPrefix(r.URL.Path, "/test/")]; do != nil {
+			do(g)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})
+	listening.Start()
+	return g, public
+}
+
+// TestOfficialClientsByConsent goes from the 401 to a tool call with the clients that the authors of the protocol publish, of both
+// eras and with both kinds of client ids; then a token expires and the policy changes.
+func TestOfficialClientsByConsent(t *testing.T) {
+	t.Parallel()
+	dir := bindtest.Node(t)
+	for _, era := range []string{"2025", "2026"} {
+		for _, registers := range []bool{false, true} {
+			t.Run(era+map[bool]string{true: " registered", false: " document"}[registers], func(t *testing.T) {
+				t.Parallel()
+				g, url := newGateAt(t, map[string]func(*gate){
+					"expire": func(g *gate) { g.Later(time.Hour + time.Minute) },
+					"policy": func(g *gate) { g.changePolicy() },
+				})
+				args := []string{"oauth.mjs", url + "/mcp", era}
+				if !registers {
+					args = append(args, g.client.ID())
+				}
+				out := bindtest.Run(t, dir, args...)
+				type tool struct {
+					Structured map[string]any `json:"structuredContent"`
+				}
+				var seen struct {
+					ClientID, Scope, Changed, Charging         string
+					Asked, AskedAfterRefresh, AskedAfterChange int
+					Tools                                      []string
+					Done, Refreshed, Again, After              tool
+					Rotated                                    bool
+				}
+				if err := json.Unmarshal(out, &seen); err != nil {
+					t.Fatalf("%v in %s", err, out)
+				}
+				if registers != (seen.ClientID != g.client.ID()) || seen.Scope != gatetest.Searching+":execute" || seen.Asked != 1 ||
+					!slices.Contains(seen.Tools, "search_v1") {
+					t.Errorf("the first consent: %s", out)
+				}
+				for name, done := range map[string]tool{"first": seen.Done, "refreshed": seen.Refreshed, "again": seen.Again, "after": seen.After} {
+					if done.Structured["ok"] != true {
+						t.Errorf("the call %s: %+v", name, done)
+					}
+				}
+				if !seen.Rotated || seen.AskedAfterRefresh != 1 {
+					t.Errorf("after an hour: %s", out)
+				}
+				if seen.Changed != "unauthorized" || seen.AskedAfterChange != 2 {
+					t.Errorf("after the policy changed: %s", out)
+				}
+				if seen.Charging == "none" {
+					t.Errorf("a consent that charges: %s", out)
+				}
+			})
+		}
+	}
+}
+
+// TestAuthorizationConformance runs both scenarios that the suite of the protocol's authors has for authorization servers: its
+// metadata, and the code grant with a client of each kind. None is left out.
+func TestAuthorizationConformance(t *testing.T) {
+	t.Parallel()
+	dir := bindtest.Node(t)
+	g, url := newGateAt(t, nil)
+	const callback = "http://127.0.0.1/callback"
+	g.client.says(func(document map[string]any) { document["redirect_uris"] = []string{callback} })
+	registered := g.oauth(g.Call("/oauth/register", "", map[string]any{"redirect_uris": []string{callback}})).ClientID
+	for name, client := range map[string]string{"document": g.client.ID(), "registered": registered} {
+		results := t.TempDir()
+		out := bindtest.Try(t, dir, "authorization.mjs", url, client, url+"/mcp", results)
+		files, err := filepath.Glob(filepath.Join(results, "*", "checks.json"))
+		if err != nil || len(files) != 2 {
+			t.Fatalf("%s: %d scenarios, %v: %s", name, len(files), err, out)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			g.Must(err)
+			var checks []struct{ ID, Status, ErrorMessage string }
+			g.Must(json.Unmarshal(text, &checks))
+			for _, c := range checks {
+				if c.Status != "SUCCESS" {
+					t.Errorf("%s: %+v", name, c)
+				}
+			}
+		}
+	}
+}

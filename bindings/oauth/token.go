@@ -1,0 +1,131 @@
+package oauth
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// token answers POST /oauth/token. RFC 6749 4.1.3 and 6, RFC 7523 2.1.
+func (d *Door) token(q *request) {
+	q.w.Header().Set("Pragma", "no-cache")
+	grant, err := q.parameters()
+	if err != nil {
+		q.fail(err)
+		return
+	}
+	fetch := d.fetcher(q.Service.Definition)
+	var tokens consent.Tokens
+	switch grant.Get("grant_type") {
+	case codeGrant:
+		tokens, err = d.consents.Exchange(q.Context(), q.Desk(), consent.CodeRequest{
+			Code: grant.Get("code"), RedirectURI: grant.Get("redirect_uri"), ClientID: grant.Get("client_id"),
+			Verifier: grant.Get("code_verifier"), Resource: grant.Get("resource"),
+		}, fetch)
+	case refreshGrant:
+		tokens, err = d.consents.Refresh(q.Context(), q.Desk(), consent.RefreshRequest{
+			Token: grant.Get("refresh_token"), ClientID: grant.Get("client_id"), Scope: grant.Get("scope"), Resource: grant.Get("resource"),
+		})
+	case jwtGrant:
+		tokens.Issued, err = d.issue(q, grant)
+	default:
+		err = &consent.Error{
+			Code: consent.UnsupportedGrantType, Description: "grant_type must be " + codeGrant + ", " + refreshGrant + " or " + jwtGrant + ".",
+		}
+	}
+	if err != nil {
+		q.fail(err)
+		return
+	}
+	if tokens.Token == "" {
+		q.fail(&consent.Error{Code: "authorization_pending", Description: "The operator has to approve the agent: send it again."})
+		return
+	}
+	answer := map[string]any{
+		"access_token": tokens.Token, "token_type": "Bearer", "scope": strings.Join(tokens.Claims.Scope, " "),
+		"expires_in": int64(tokens.Claims.ExpiresAt.Sub(tokens.Claims.IssuedAt).Seconds()),
+	}
+	if tokens.Refresh != "" {
+		answer["refresh_token"] = tokens.Refresh
+	}
+	q.answer(http.StatusOK, answer)
+}
+
+// parameters reads a form in which every parameter is there once.
+func (q *request) parameters() (url.Values, error) {
+	if _, sent := q.Header["Authorization"]; sent {
+		return nil, &consent.Error{Code: consent.InvalidClient, Description: "Clients are public here: send no Authorization."}
+	}
+	form, err := readForm(q)
+	if err == nil {
+		err = once(form)
+	}
+	return form, err
+}
+
+// issue takes an agreement that an agent has signed with its own key.
+func (d *Door) issue(q *request, grant url.Values) (pat.Issued, error) {
+	if resource := grant.Get("resource"); resource != "" && resource != consent.Resource(q.Service.Definition) {
+		return pat.Issued{}, &consent.Error{Code: consent.InvalidTarget, Description: "resource is not one of this service."}
+	}
+	return d.desk.Issue(q.Context(), q.Desk(), func() (pat.IssueRequest, error) {
+		r, err := pat.IssueRequestOf(grant.Get("assertion"))
+		if scope := strings.Fields(grant.Get("scope")); len(scope) > 0 && !slices.Contains(scope, wildcard(q.Service.Definition)) {
+			r.Scope = scope
+		}
+		return r, err
+	})
+}
+
+// register answers POST /oauth/register. RFC 7591 3.
+func (d *Door) register(q *request) {
+	tree, err := wire.ReadObject(q.Request, min(maxForm, q.Service.MaxBody))
+	if err != nil {
+		if f, ok := errors.AsType[*reason.Refusal](err); ok && f.Reason == reason.MalformedRequest {
+			err = &consent.Error{Code: consent.InvalidClientMetadata, Description: f.Message}
+		}
+		q.fail(err)
+		return
+	}
+	client, err := d.consents.Register(q.Context(), q.Desk(), tree)
+	if err != nil {
+		q.fail(err)
+		return
+	}
+	answer := map[string]any{
+		"client_id": client.ID, "client_id_issued_at": client.CreatedAt.Unix(), "redirect_uris": client.Redirects,
+		"token_endpoint_auth_method": "none", "grant_types": []string{codeGrant, refreshGrant}, "response_types": []string{"code"},
+		"scope": wildcard(q.Service.Definition),
+	}
+	if client.Name != "" {
+		answer["client_name"] = client.Name
+	}
+	q.answer(http.StatusCreated, answer)
+}
+
+// revoke answers POST /oauth/revoke: possession is enough, and the answer is 200 whatever the token was. RFC 7009 2.
+func (d *Door) revoke(q *request) {
+	form, err := q.parameters()
+	if err == nil && form.Get("token") == "" {
+		err = &consent.Error{Code: consent.InvalidRequest, Description: "The parameter token is missing."}
+	}
+	mine := false
+	if err == nil {
+		mine, err = d.consents.Revoke(q.Context(), q.Desk(), form.Get("token"))
+	}
+	if err == nil && !mine {
+		err = d.desk.Revoke(q.Context(), q.Desk(), form.Get("token"))
+	}
+	if err != nil {
+		q.fail(err)
+		return
+	}
+	q.w.WriteHeader(http.StatusOK)
+}
