@@ -4,6 +4,7 @@ package bindings
 
 import (
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/a2a"
 	"github.com/uimgate/uimgate/bindings/mcp"
 	"github.com/uimgate/uimgate/bindings/oauth"
 	"github.com/uimgate/uimgate/gateway/agree"
@@ -31,5 +32,6 @@ func Doors(c Config) []door.Door {
 	return []door.Door{
 		mcp.New(mcp.Config{Executor: c.Executor, Version: c.Version}),
 		oauth.New(oauth.Config{Consents: c.Consents, Desk: c.Desk, Documents: c.Documents}),
+		a2a.New(a2a.Config{Executor: c.Executor, Cards: c.Cards}),
 	}
 }

@@ -1,0 +1,240 @@
+// Package a2a is the door of the Agent2Agent protocol, revision 1.0: intents are skills, and a call is a task, whose record any
+// process on the store can tell of for a day. Each service has its agent card, signed, and speaks JSON-RPC at its path and
+// HTTP+JSON at /v1 below it; both bindings are one set of operations.
+package a2a
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/uimgate/uimgate/bindings/jsonrpc"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+const (
+	// Name is how the door is called in logs, metrics and audit records.
+	Name = "a2a"
+	// Extension is the URI of the extension through which agents give proofs, and are told of charges and limits.
+	Extension = "https://uimprotocol.com/a2a/v1"
+
+	version    = "1.0" // of the protocol. A2A 1.0, 3.6
+	cardPath   = "/.well-known/agent-card.json"
+	belowREST  = "/v1"
+	mediaType  = "application/a2a+json"
+	jsonType   = "application/json"
+	textType   = "text/plain"
+	versionKey = "A2A-Version"
+)
+
+// A Config is what a Door is built on.
+type Config struct {
+	Executor *execute.Executor
+	// Cards sign the agent cards, each with its own algorithm; none: cards are not signed.
+	Cards []*pat.Keyring
+}
+
+// A Door answers at the A2A paths of each service. It is safe for concurrent use.
+type Door struct {
+	executor *execute.Executor
+	signers  []*pat.Keyring
+	watchers watchers
+
+	mu    sync.Mutex
+	cards map[*service.Definition]*card // of the services that were asked for lately
+}
+
+// New makes a Door.
+func New(c Config) *Door {
+	return &Door{executor: c.Executor, signers: c.Cards, cards: map[*service.Definition]*card{}}
+}
+
+// Route returns the path as it is without what the configuration and clients chose of it.
+func (d *Door) Route(s *service.Definition, path string) string {
+	own := s.Doors.A2A.Path
+	switch {
+	case own == "":
+		return ""
+	case path == own:
+		return "/a2a"
+	case path == cardPath:
+		return cardPath
+	case strings.HasPrefix(path, own+belowREST+"/"):
+		_, _, route := restOperation("", path[len(own)+len(belowREST):])
+		return "/a2a/v1" + route
+	}
+	return ""
+}
+
+// An exchange is one request for an operation.
+type exchange struct {
+	*door.Visit
+	d      *Door
+	w      http.ResponseWriter
+	r      *http.Request
+	rest   bool       // HTTP+JSON, else JSON-RPC
+	id     jsonrpc.ID // of the request, where it is JSON-RPC
+	params strictjson.Object
+	agent  string       // among those of all services
+	call   execute.Call // without what is asked
+	// outdated: the PAT is good but for its policy, which is not offered any more. Calls are rejected for that; nothing else
+	// is answered.
+	outdated *reason.Refusal
+	stream   bool // the answer to the operation is a stream
+	extended bool // the extension is activated
+}
+
+// An operation is one of the protocol. A2A 1.0, 5.3.
+type operation struct {
+	name   string
+	answer func(*exchange)
+	stream bool
+	sends  bool // a message
+}
+
+var operations = map[string]operation{}
+
+func init() { //nolint:gochecknoinits // the operations name each other
+	for _, o := range []operation{
+		{name: "SendMessage", answer: (*exchange).send, sends: true},
+		{name: "SendStreamingMessage", answer: (*exchange).send, sends: true, stream: true},
+		{name: "GetTask", answer: (*exchange).getTask},
+		{name: "ListTasks", answer: (*exchange).listTasks},
+		{name: "CancelTask", answer: (*exchange).cancelTask},
+		{name: "SubscribeToTask", answer: (*exchange).subscribe, stream: true},
+		{name: "CreateTaskPushNotificationConfig", answer: (*exchange).noPush},
+		{name: "GetTaskPushNotificationConfig", answer: (*exchange).noPush},
+		{name: "ListTaskPushNotificationConfigs", answer: (*exchange).noPush},
+		{name: "DeleteTaskPushNotificationConfig", answer: (*exchange).noPush},
+		{name: "GetExtendedAgentCard", answer: (*exchange).noExtendedCard},
+	} {
+		operations[o.name] = o
+	}
+}
+
+// Serve answers one request.
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
+	own := v.Service.Doors.A2A.Path
+	if r.URL.Path == cardPath {
+		d.serveCard(w, r, v)
+		return
+	}
+	w.Header()["Cache-Control"] = noStore
+	x := &exchange{Visit: v, d: d, w: w, r: r, call: v.Call(Name, r), rest: r.URL.Path != own, params: strictjson.Object{}}
+	if x.extended = activates(r.Header); x.extended {
+		w.Header().Set(extensionsKey, Extension)
+	}
+	name := ""
+	if x.rest {
+		var fail *fault
+		if name, fail = x.routed(r.URL.Path[len(own)+len(belowREST):]); fail != nil {
+			x.fail(fail)
+			return
+		}
+		x.stream = operations[name].stream
+	} else if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		x.refuse(reason.MethodNotAllowed.Refusal(""))
+		return
+	}
+	if !x.identified() || !x.read(&name) || !x.spoken() {
+		return
+	}
+	o, known := operations[name]
+	switch {
+	case !known:
+		x.fail(&fault{code: jsonrpc.MethodNotFound, message: "The method is not known here; the methods are those of A2A 1.0."})
+	case x.outdated != nil && !o.sends:
+		x.refuse(x.outdated)
+	default:
+		o.answer(x)
+	}
+}
+
+var noStore = []string{"no-store"}
+
+// identified refuses whoever has no PAT that is accepted, before anything is read.
+func (x *exchange) identified() bool {
+	token, err := wire.Bearer(x.r.Header)
+	if err == nil {
+		x.call.Token = token
+		var claims *pat.Claims
+		if claims, err = x.d.executor.Identify(x.r.Context(), x.call); err == nil {
+			x.agent = x.Service.ID + " " + string(claims.Principal())
+		}
+	}
+	if f := refusalOf(err); f != nil {
+		if f.Reason != reason.PolicyRequiresAgreement {
+			x.refuse(f)
+			return false
+		}
+		x.outdated = f
+	}
+	door.Accepted(x.r)
+	return true
+}
+
+// read reads the message, and in JSON-RPC which operation it is for.
+func (x *exchange) read(name *string) bool {
+	if x.rest {
+		return x.readREST(*name)
+	}
+	data, err := wire.ReadJSON(x.r, x.Service.MaxBody)
+	if err != nil {
+		x.refuse(refusalOf(err))
+		return false
+	}
+	m, wrong := jsonrpc.Read(data)
+	x.id = m.ID
+	if wrong == nil && (m.Answer || m.IsNotification()) {
+		wrong = &jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "Every message must be a request with an id."}
+	}
+	if wrong != nil {
+		x.fail(&fault{code: wrong.Code, message: wrong.Message})
+		return false
+	}
+	*name, x.params = m.Method, m.Params
+	x.stream = operations[m.Method].stream
+	return true
+}
+
+// spoken refuses every version of the protocol but 1.0; a request without one is of version 0.3. A2A 1.0, 3.6.2.
+func (x *exchange) spoken() bool {
+	asked := x.r.Header.Get(versionKey)
+	if asked == "" {
+		asked = x.r.URL.Query().Get(versionKey)
+	}
+	if strings.TrimSpace(asked) == version {
+		return true
+	}
+	x.fail(versionNotSupported.because("This service speaks A2A 1.0 alone: send the header A2A-Version: 1.0."))
+	return false
+}
+
+const extensionsKey = "A2A-Extensions"
+
+// activates reports whether a client asks for the extension. A2A 1.0, topics/extensions, Extension Activation.
+func activates(h http.Header) bool {
+	for _, field := range h[http.CanonicalHeaderKey(extensionsKey)] {
+		for uri := range strings.SplitSeq(field, ",") {
+			if strings.TrimSpace(uri) == Extension {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// noPush answers the operations on push notifications.
+func (x *exchange) noPush() { x.fail(pushNotSupported) }
+
+// noExtendedCard answers GetExtendedAgentCard: the card is the same for everybody.
+func (x *exchange) noExtendedCard() {
+	x.fail(unsupported.because("There is no other card than the public one, which is the same for everybody."))
+}

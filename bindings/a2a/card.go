@@ -1,0 +1,270 @@
+package a2a
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A card is an agent card as it is served. A2A 1.0, 8.
+type card struct {
+	body []byte
+	etag string
+	keys []pat.KeyID // that signed it
+}
+
+// serveCard answers with the card of a service: to everybody, from any page.
+func (d *Door) serveCard(w http.ResponseWriter, r *http.Request, v *door.Visit) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	x := &exchange{Visit: v, d: d, w: w, r: r, rest: true}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD")
+		h.Set("Access-Control-Allow-Headers", "A2A-Version, A2A-Extensions, If-None-Match")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	default:
+		h.Set("Allow", "GET, HEAD, OPTIONS")
+		x.refuse(reason.MethodNotAllowed.Refusal(""))
+		return
+	}
+	c, err := d.cardOf(r.Context(), v.Service.Definition)
+	if err != nil {
+		x.refuse(refusalOf(err))
+		return
+	}
+	h.Set("Cache-Control", "public, max-age=60")
+	h.Set("ETag", c.etag)
+	h.Set("Access-Control-Expose-Headers", "ETag")
+	if matches(r.Header.Get("If-None-Match"), c.etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", jsonType)
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(c.body)
+	}
+}
+
+// matches compares weakly. RFC 9110 13.1.2.
+func matches(field, etag string) bool {
+	for one := range strings.SplitSeq(field, ",") {
+		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == etag || one == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// cardOf returns the card of a service, which is made when it is first asked for, and again once a key that signed it was
+// retired. A reload makes other services; the cards of those that are gone are forgotten.
+func (d *Door) cardOf(ctx context.Context, s *service.Definition) (*card, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	keys := make([]pat.KeyID, 0, len(d.signers))
+	for _, signer := range d.signers {
+		id, err := signer.Signer(ctx)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, id)
+	}
+	if c, ok := d.cards[s]; ok && slices.Equal(c.keys, keys) {
+		return c, nil
+	}
+	maps.DeleteFunc(d.cards, func(old *service.Definition, _ *card) bool { return old.ID == s.ID })
+	body, err := signed(ctx, s, describedBy(s), d.signers)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(body)
+	c := &card{body: body, etag: `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`, keys: keys}
+	d.cards[s] = c
+	return c, nil
+}
+
+// signed adds the signatures to a card and writes it. What is signed is RFC 8785 of the card without them: no member stands in
+// it that some reader would leave out. A2A 1.0, 8.4.
+func signed(ctx context.Context, s *service.Definition, card strictjson.Object, signers []*pat.Keyring) ([]byte, error) {
+	payload, err := strictjson.Canonical(card)
+	if err != nil {
+		return nil, err
+	}
+	if len(signers) == 0 {
+		return payload, nil
+	}
+	list := make([]any, 0, len(signers))
+	for _, signer := range signers {
+		made, err := signer.SignDetached(ctx, map[string]any{"typ": "JOSE", "jku": s.At("/.well-known/jwks.json")}, payload)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, map[string]any{"protected": made.Protected, "signature": made.Signature})
+	}
+	card["signatures"] = list
+	return strictjson.Canonical(card)
+}
+
+const (
+	maxSkills     = 500
+	maxSchemas    = 64 << 10 // bytes of all schemas in a card
+	versionDigits = 12
+)
+
+// describedBy makes the card of a service, without signatures. Every text in it has characters, and every list elements: a
+// member at its default would be in the signed bytes of some readers and not in those of others.
+func describedBy(s *service.Definition) strictjson.Object {
+	about, offered := s.Catalog.Service, s.Offered()
+	description := descriptionOf(s)
+	if len(offered) > maxSkills {
+		slices.SortFunc(offered, func(a, b *service.Intent) int { return a.UID.Compare(b.UID) })
+		offered = offered[:maxSkills]
+		description += " (The skills are a part of the intents; all are found at " + s.At("/api/intents/search") + ".)"
+	}
+	at := s.At(s.Doors.A2A.Path)
+	card := strictjson.Object{
+		"name": nameOf(s), "description": description, "version": versionOf(s),
+		"supportedInterfaces": []any{
+			strictjson.Object{"url": at, "protocolBinding": "JSONRPC", "protocolVersion": version},
+			strictjson.Object{"url": at + belowREST, "protocolBinding": "HTTP+JSON", "protocolVersion": version},
+		},
+		"capabilities": strictjson.Object{
+			"streaming": true, "pushNotifications": false, "extendedAgentCard": false, "extensions": []any{extension(s, offered)},
+		},
+		"securitySchemes":   securitySchemes(s),
+		"defaultInputModes": []any{jsonType, textType}, "defaultOutputModes": []any{jsonType, textType},
+		"skills":           skills(s, offered),
+		"documentationUrl": firstOf(about.DocumentationURL, about.TermsURL, s.At("/api/policy")),
+	}
+	if about.Name != "" && about.URL != "" {
+		card["provider"] = strictjson.Object{"organization": about.Name, "url": about.URL}
+	}
+	if about.LogoURL != "" {
+		card["iconUrl"] = about.LogoURL
+	}
+	return card
+}
+
+// securitySchemes are the ways to be authenticated. A2A 1.0, 4.5. Security requirements are left out, since clients differ in
+// the form that they read.
+func securitySchemes(s *service.Definition) strictjson.Object {
+	return strictjson.Object{
+		"pat": strictjson.Object{"httpAuthSecurityScheme": strictjson.Object{
+			"scheme": "Bearer", "bearerFormat": "JWT",
+			"description": "UIM Policy Adherence Token: sign an agreement to the policy at " + s.At("/api/policy") + " and send it to " +
+				s.At("/api/pat/issue") + ".",
+		}},
+		// A scheme of OAuth would stand here.
+	}
+}
+
+// versionOf changes with the catalogue.
+func versionOf(s *service.Definition) string {
+	body, err := s.AgentsFile("")
+	if err != nil {
+		body = []byte(s.Offer().Digest)
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])[:versionDigits]
+}
+
+// skills are the intents. A2A 1.0, 4.4.5.
+func skills(s *service.Definition, offered []*service.Intent) []any {
+	list := make([]any, 0, max(1, len(offered)))
+	for _, in := range offered {
+		tags := []any{}
+		for _, tag := range in.Tags {
+			if tag = strings.TrimSpace(tag); tag != "" {
+				tags = append(tags, tag)
+			}
+		}
+		if len(tags) == 0 {
+			tags = append(tags, firstOf(in.Category, "uim"))
+		}
+		list = append(list, strictjson.Object{
+			"id": in.ID, "name": firstOf(in.Name, in.ID), "description": firstOf(in.Description, in.Name, in.ID), "tags": tags,
+			"examples": []any{string(exampleOf(in.Intent))}, "inputModes": []any{jsonType}, "outputModes": []any{jsonType},
+		})
+	}
+	if len(list) == 0 { // a card without skills is refused by some readers
+		list = append(list, strictjson.Object{
+			"id": "describe", "name": "Describe", "description": "Say what " + nameOf(s) + " offers.", "tags": []any{"uim"},
+		})
+	}
+	return list
+}
+
+// extension announces UIM: where everything is found, and the schemas of the skills where they are short.
+func extension(s *service.Definition, offered []*service.Intent) strictjson.Object {
+	policy := strictjson.Object{}
+	for name, value := range s.PolicyRef() {
+		if value != "" {
+			policy[name] = value
+		}
+	}
+	params := strictjson.Object{
+		"agents_file": s.At("/agents.json"), "policy": policy, "pat_issue": s.At("/api/pat/issue"),
+		"intents_search": s.At("/api/intents/search"), "execute": s.At("/api/intents/execute"),
+	}
+	if names := s.Catalog.Namespaces(); len(names) > 0 {
+		list := make([]any, 0, len(names))
+		for _, name := range names {
+			list = append(list, name)
+		}
+		params["namespaces"] = list
+	}
+	if schemas := schemasOf(offered); len(schemas) > 0 {
+		params["schemas"] = schemas
+	}
+	return strictjson.Object{
+		"uri": Extension, "params": params,
+		"description": "Intents under an agreed policy: UIM. Messages may carry a proof of key in metadata; answers tell of charges and limits.",
+	}
+}
+
+// schemasOf are the schemas of intents, where all of them are short; those that not every reader would sign alike are left out.
+func schemasOf(offered []*service.Intent) strictjson.Object {
+	schemas, size := strictjson.Object{}, 0
+	for _, in := range offered {
+		both := strictjson.Object{}
+		for name, schema := range map[string]strictjson.Object{"input": in.InputSchema(), "output": in.OutputSchema()} {
+			text, err := strictjson.Append(nil, schema)
+			if err != nil || schema == nil {
+				continue
+			}
+			if size += len(text); size > maxSchemas {
+				return nil
+			}
+			if tree, err := strictjson.Decode(text); err == nil && plain(tree) {
+				both[name] = tree
+			}
+		}
+		if len(both) > 0 {
+			schemas[in.ID] = both
+		}
+	}
+	return schemas
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text = strings.TrimSpace(text); text != "" {
+			return text
+		}
+	}
+	return "uim"
+}

@@ -1,0 +1,140 @@
+package a2a
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/gateway/page"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	described  = 20      // intents in one answer
+	wordsAsked = 1 << 10 // bytes of a text that rank them
+	maxSchema  = 64 << 10
+)
+
+// An about is what a plain text is told of one intent.
+type about struct {
+	UID         string          `json:"intent_uid"`
+	Description string          `json:"description,omitempty"`
+	Input       any             `json:"input_schema,omitempty"`
+	Output      any             `json:"output_schema,omitempty"`
+	Price       string          `json:"price"`
+	Example     json.RawMessage `json:"example"`
+}
+
+// describe answers plain text, without any model: what the service is, what it takes, and the intents that the words of the
+// text find.
+func (x *exchange) describe(m *message) {
+	s := x.Service.Definition
+	asked := strings.ToValidUTF8(m.text[:min(len(m.text), wordsAsked)], "")
+	found := s.Catalog.Search(intents.Query{Text: asked, PageSize: described})
+	if found.TotalResults == 0 {
+		found = s.Catalog.Search(intents.Query{PageSize: described})
+	}
+	var text strings.Builder
+	text.WriteString(nameOf(s) + ": " + descriptionOf(s) + "\n\n")
+	text.WriteString("This agent takes a part with data: {\"intent_uid\": …, \"parameters\": {…}}. Its intents")
+	if len(found.Intents) < len(s.Offered()) {
+		text.WriteString(" that fit best, all are at " + s.At("/api/intents/search"))
+	}
+	text.WriteString(":\n")
+	list := []about{}
+	for _, in := range found.Intents {
+		offered, err := s.Intent(in.UID.String())
+		if err != nil {
+			continue
+		}
+		a := about{
+			UID: offered.ID, Description: in.Description, Price: page.ShortTerms(x.r.Context(), s, offered), Example: exampleOf(in),
+			Input: bounded(in.InputSchema()),
+		}
+		if out := in.OutputSchema(); out != nil {
+			a.Output = bounded(out)
+		}
+		list = append(list, a)
+		text.WriteString("- " + a.UID + ": " + oneLine(a.Description) + " (" + a.Price + ")\n")
+	}
+	text.WriteString("\nPolicy: " + s.At("/api/policy"))
+	data, err := json.Marshal(map[string]any{
+		"intents": list, "policy": s.PolicyRef(), "pat_issue": s.At("/api/pat/issue"), "search_url": s.At("/api/intents/search"),
+		"total": found.TotalResults,
+	})
+	if err != nil {
+		x.refuse(reason.Internal.Refusal("The answer could not be written.").Because(err))
+		return
+	}
+	x.reply(m, text.String(), data)
+}
+
+// reply answers with a message. A2A 1.0, 4.1.4.
+func (x *exchange) reply(m *message, text string, data []byte) {
+	if m.contextID == "" {
+		m.contextID = uuid.NewString()
+	}
+	written := func(out []byte) ([]byte, error) {
+		w := strictjson.NewWriter(out)
+		w.Text("messageId", uuid.NewString())
+		w.Text("contextId", m.contextID)
+		w.Text("role", "ROLE_AGENT")
+		w.Append("parts", func(out []byte) ([]byte, error) { return appendParts(out, text, data) })
+		return w.End()
+	}
+	if x.stream {
+		x.open().send("message", written)
+		return
+	}
+	w := strictjson.NewWriter(nil)
+	w.Append("message", written)
+	x.finish(w.End())
+}
+
+// exampleOf is the data of a message that asks for an intent, with the parameters it requires.
+func exampleOf(in *intents.Intent) json.RawMessage {
+	_, values, _ := page.Example(in)
+	text, err := strictjson.Append(nil, map[string]any{"intent_uid": in.UID.String(), "parameters": values})
+	if err != nil {
+		text, _ = strictjson.Append(nil, map[string]any{"intent_uid": in.UID.String()}) // a text can always be written
+	}
+	return text
+}
+
+// bounded is a schema, or nil where it is too long to be told.
+func bounded(schema strictjson.Object) any {
+	if text, err := strictjson.Append(nil, schema); err != nil || len(text) > maxSchema {
+		return nil
+	}
+	return schema
+}
+
+// oneLine is the beginning of a text, without line breaks.
+func oneLine(s string) string {
+	const most = 200 // bytes
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// nameOf is what a service is called; never empty.
+func nameOf(s *service.Definition) string {
+	if name := strings.TrimSpace(s.Catalog.Service.Name); name != "" {
+		return name
+	}
+	return s.Issuer
+}
+
+// descriptionOf is never empty.
+func descriptionOf(s *service.Definition) string {
+	if text := strings.TrimSpace(s.Catalog.Service.Description); text != "" {
+		return text
+	}
+	return nameOf(s)
+}

@@ -1,0 +1,234 @@
+package a2a_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An rpcAnswer is what these tests look at of an answer of JSON-RPC.
+type rpcAnswer struct {
+	Result struct {
+		Task                     taskAnswer
+		ID                       string
+		Status                   struct{ State string }
+		StatusUpdate, TaskUpdate struct{ Status struct{ State string } }
+	}
+	Error struct{ Code int }
+}
+
+type taskAnswer struct {
+	ID     string
+	Status struct {
+		State   string
+		Message struct{ Parts []struct{ Text string } }
+	}
+}
+
+// message is a message that asks for an intent, in JSON-RPC; more are further members of it.
+func message(method, id, intent, parameters string, more ...string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"message":{"messageId":%q,"role":"ROLE_USER",`+
+		`"parts":[{"data":{"intent_uid":%q,"parameters":%s}}]%s}}}`, method, id, intent, parameters, strings.Join(more, ""))
+}
+
+func post(g *gatetest.Gate, ctx context.Context, token, body string) *http.Request {
+	g.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+"/a2a", strings.NewReader(body))
+	g.Must(err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("A2A-Version", "1.0")
+	r.Header.Set("Authorization", "Bearer "+token)
+	return r
+}
+
+func rpc(g *gatetest.Gate, token, body string) (a rpcAnswer) {
+	g.Helper()
+	answer := g.Send(post(g, g.Context(), token, body))
+	if err := json.Unmarshal(answer.Body, &a); err != nil {
+		g.Fatalf("%d %s: %v", answer.Status, answer.Body, err)
+	}
+	return a
+}
+
+// blocking makes the upstream wait: begun has an element for each call that it was sent, and it answers when goOn is closed.
+func blocking(g *gatetest.Gate) (begun chan struct{}, goOn chan struct{}) {
+	begun, goOn = make(chan struct{}, 16), make(chan struct{})
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		begun <- struct{}{}
+		<-goOn
+		_, _ = io.WriteString(w, `{"order": "o-1"}`)
+	}
+	return begun, goOn
+}
+
+func TestARepeatedMessageIsTheSameTask(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	begun, goOn := blocking(g)
+	ask := message("SendMessage", "m1", gatetest.Ordering, `{"product":"lamp"}`)
+	var first rpcAnswer
+	var all sync.WaitGroup
+	all.Go(func() { first = rpc(g, a.Token, ask) })
+	<-begun
+	again := rpc(g, a.Token, ask)
+	if again.Result.Task.Status.State != "TASK_STATE_WORKING" {
+		t.Errorf("%+v", again)
+	}
+	stream, err := http.DefaultTransport.RoundTrip(post(g, t.Context(), a.Token,
+		`{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":"`+again.Result.Task.ID+`"}}`))
+	g.Must(err)
+	defer func() { _ = stream.Body.Close() }()
+	events := bufio.NewScanner(stream.Body)
+	if !events.Scan() || !strings.Contains(events.Text(), "TASK_STATE_WORKING") {
+		t.Errorf("%s %v", events.Text(), events.Err())
+	}
+	close(goOn)
+	var rest strings.Builder
+	for events.Scan() {
+		rest.WriteString(events.Text())
+	}
+	if s := rest.String(); !strings.Contains(s, `"artifactUpdate"`) || !strings.Contains(s, "TASK_STATE_COMPLETED") || events.Err() != nil {
+		t.Errorf("%s %v", s, events.Err())
+	}
+	all.Wait()
+	after := rpc(g, a.Token, ask)
+	if id := again.Result.Task.ID; first.Result.Task.ID != id || after.Result.Task.ID != id ||
+		after.Result.Task.Status.State != "TASK_STATE_COMPLETED" || len(begun) != 0 {
+		t.Errorf("%+v, %+v, %d more calls", first, after, len(begun))
+	}
+}
+
+func TestAClientThatGoesAwayCancelsNothing(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	begun, goOn := blocking(g)
+	ctx, cancel := context.WithCancel(t.Context())
+	resp, err := http.DefaultTransport.RoundTrip(post(g, ctx, a.Token, message("SendStreamingMessage", "m1", gatetest.Ordering, `{"product":"x"}`)))
+	g.Must(err)
+	<-begun
+	cancel()
+	_ = resp.Body.Close()
+	close(goOn)
+	g.Executor.Drain(t.Context()) // until the call has ended
+	task := rpc(g, a.Token, message("SendMessage", "m1", gatetest.Ordering, `{"product":"x"}`))
+	if task.Result.Task.Status.State != "TASK_STATE_COMPLETED" || len(begun) != 0 {
+		t.Errorf("%+v", task)
+	}
+}
+
+// A client that reads nothing of a long answer holds its connection, and nothing else.
+func TestAStreamWhoseReaderStalls(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	long := `{"text":"` + strings.Repeat("long ", 900_000) + `"}`
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, long) }
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.URL, "http://"))
+	g.Must(err)
+	defer func() { _ = conn.Close() }()
+	g.Must(post(g, t.Context(), a.Token, message("SendStreamingMessage", "m1", gatetest.Searching, `{"query":"x"}`)).Write(conn))
+	_, err = conn.Read(make([]byte, 1)) // the call was begun
+	g.Must(err)
+	g.Executor.Drain(t.Context())
+	task := rpc(g, a.Token, message("SendMessage", "m1", gatetest.Searching, `{"query":"x"}`))
+	if task.Result.Task.Status.State != "TASK_STATE_COMPLETED" {
+		t.Errorf("%+v", task)
+	}
+}
+
+func TestAProofOfKeyInTheMetadata(t *testing.T) {
+	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
+	a := g.Agreed("agent-1")
+	refused := rpc(g, a.Token, message("SendMessage", "m1", gatetest.Ordering, `{"product":"x"}`))
+	if s := refused.Result.Task.Status; s.State != "TASK_STATE_REJECTED" || !strings.Contains(s.Message.Parts[0].Text, "proof of key") {
+		t.Errorf("%+v", refused)
+	}
+	parameters, err := strictjson.DecodeObject([]byte(`{"product":"x"}`))
+	g.Must(err)
+	digest, err := pat.ExecuteDigest(gatetest.Ordering, parameters)
+	g.Must(err)
+	proof, err := pat.SignProof(a.Key, pat.ProofBinding{Audience: "shop.example", TokenID: g.TokenID(a), Digest: digest}, g.Now())
+	g.Must(err)
+	proved := message("SendMessage", "m1", gatetest.Ordering, `{"product":"x"}`,
+		`,"metadata":{"https://uimprotocol.com/a2a/v1":{"proof":"`+proof+`"}}`)
+	if done := rpc(g, a.Token, proved); done.Result.Task.Status.State != "TASK_STATE_COMPLETED" {
+		t.Errorf("%+v", done)
+	}
+	other := strings.Replace(proved, `"m1"`, `"m2"`, 1) // the proof was used
+	if replayed := rpc(g, a.Token, other); replayed.Result.Task.Status.State != "TASK_STATE_REJECTED" {
+		t.Errorf("%+v", replayed)
+	}
+}
+
+func TestALimitHoldsThroughBothDoors(t *testing.T) {
+	g := gatetest.New(t, "", func(g *gatetest.Gate) {
+		g.Write("policy.json", strings.Replace(policy, `"rightOperand": 6`, `"rightOperand": 100`, 1))
+	})
+	a := g.Agreed("agent-1")
+	var served, admitted, rejected atomic.Int64
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		served.Add(1)
+		_, _ = io.WriteString(w, `{}`)
+	}
+	var all sync.WaitGroup
+	for i := range 30 {
+		all.Go(func() {
+			for j := range 10 {
+				if i%2 == 0 {
+					answer := g.Call("/api/intents/execute", a.Token, map[string]any{
+						"intent_uid": gatetest.Searching, "parameters": map[string]any{"query": "x"},
+					})
+					count(answer.Status == http.StatusOK, &admitted, &rejected)
+					continue
+				}
+				task := rpc(g, a.Token, message("SendMessage", fmt.Sprintf("m-%d-%d", i, j), gatetest.Searching, `{"query":"x"}`))
+				count(task.Result.Task.Status.State == "TASK_STATE_COMPLETED", &admitted, &rejected)
+			}
+		})
+	}
+	all.Wait()
+	if served.Load() != 100 || admitted.Load() != 100 || rejected.Load() != 200 {
+		t.Errorf("%d served, %d admitted, %d rejected of 100", served.Load(), admitted.Load(), rejected.Load())
+	}
+}
+
+func count(is bool, yes, no *atomic.Int64) {
+	if is {
+		yes.Add(1)
+	} else {
+		no.Add(1)
+	}
+}
+
+func TestHugeRequests(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	huge := strings.Repeat("x", 1<<19)
+	if got := rpc(g, a.Token, `{"jsonrpc":"2.0","id":1,"method":"`+huge+`"}`); got.Error.Code != -32601 {
+		t.Errorf("%+v", got)
+	}
+	if got := rpc(g, a.Token, message("SendMessage", huge, gatetest.Searching, `{}`)); got.Error.Code != -32602 {
+		t.Errorf("%+v", got)
+	}
+	if got := rpc(g, a.Token, `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"`+huge+`"}}`); got.Error.Code != -32602 {
+		t.Errorf("%+v", got)
+	}
+	if answer := g.Send(post(g, t.Context(), a.Token, strings.Repeat("[", 3<<20))); answer.Status != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d %s", answer.Status, answer.Body)
+	}
+	deep := strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100)
+	if got := rpc(g, a.Token, message("SendMessage", "m", gatetest.Searching, deep)); got.Error.Code != -32700 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,213 @@
+package a2a
+
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/uimgate/uimgate/bindings/jsonrpc"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A fault is an error of the protocol, in both bindings. A2A 1.0, 5.4.
+type fault struct {
+	code    int    // of JSON-RPC
+	status  int    // of HTTP+JSON; 0: by code
+	reason  string // of ErrorInfo, where the error is one of A2A; empty: one of JSON-RPC
+	message string
+	refusal *reason.Refusal // what was refused; nil: nothing of ours
+	fields  []violation     // what is wrong with the request
+}
+
+// A violation is one member of a request that is wrong: google.rpc.BadRequest.FieldViolation.
+type violation struct{ pointer, message string }
+
+// The errors of A2A 1.0, 5.4.
+var (
+	taskNotFound     = &fault{code: -32001, status: http.StatusNotFound, reason: "TASK_NOT_FOUND", message: "There is no such task."}
+	taskNotCancelled = &fault{
+		code: -32002, status: http.StatusBadRequest, reason: "TASK_NOT_CANCELABLE",
+		message: "A task cannot be cancelled once it was begun.",
+	}
+	pushNotSupported = &fault{
+		code: -32003, status: http.StatusBadRequest, reason: "PUSH_NOTIFICATION_NOT_SUPPORTED",
+		message: "There are no push notifications here: use a stream, or ask for the task.",
+	}
+	unsupported = &fault{code: -32004, status: http.StatusBadRequest, reason: "UNSUPPORTED_OPERATION"}
+	contentType = &fault{code: -32005, status: http.StatusBadRequest, reason: "CONTENT_TYPE_NOT_SUPPORTED"}
+
+	versionNotSupported = &fault{code: -32009, status: http.StatusBadRequest, reason: "VERSION_NOT_SUPPORTED"}
+)
+
+// because is the same error with another message.
+func (f *fault) because(message string) *fault {
+	other := *f
+	other.message = message
+	return &other
+}
+
+// wrongMember is the error of one member of a request.
+func wrongMember(pointer, what string) *fault {
+	return &fault{
+		code: jsonrpc.InvalidParams, message: "The member at " + pointer + " " + what + ".", fields: []violation{{pointer, what}},
+	}
+}
+
+// refusalOf is what an error is to agents; nil where there is none.
+func refusalOf(err error) *reason.Refusal {
+	if err == nil {
+		return nil
+	}
+	return refusal.For(err)
+}
+
+// faultOf is a refusal as an error of the protocol.
+func faultOf(f *reason.Refusal) *fault {
+	out := &fault{code: jsonrpc.InvalidRequest, status: f.Status(), message: sentence(f), refusal: f}
+	switch f.Code {
+	case reason.CodeUnsupportedMediaType:
+		out.code, out.status, out.reason = contentType.code, contentType.status, contentType.reason
+	case reason.CodeInvalidParameter, reason.CodeInvalidSignature, reason.CodeVersionConflict, reason.CodeIntentDeprecated:
+		out.code, out.status = jsonrpc.InvalidParams, http.StatusBadRequest
+	case reason.CodeNotFound:
+		if f.Reason != reason.NoSuchPath {
+			out.code, out.status = jsonrpc.InvalidParams, http.StatusBadRequest
+		}
+	case reason.CodeConflict:
+		if f.Reason == reason.IdempotencyKeyReused {
+			out.code = jsonrpc.InvalidParams
+		}
+	default:
+		if f.Status() >= http.StatusInternalServerError {
+			out.code = jsonrpc.InternalError
+		}
+	}
+	if out.code == jsonrpc.InvalidParams {
+		if out.fields = violationsOf(f); out.fields != nil {
+			out.message = f.Message
+		}
+	}
+	return out
+}
+
+// violationsOf lists what is wrong with the parameters. Pointers are into the data of the message.
+func violationsOf(f *reason.Refusal) []violation {
+	var list []violation
+	for _, v := range refusal.Violations(f) {
+		list = append(list, violation{v.Pointer, v.Message})
+	}
+	if pointer, ok := f.Details["pointer"].(string); ok && list == nil {
+		list = []violation{{pointer, f.Message}}
+	}
+	return list
+}
+
+// sentence is what a refusal says in words: what is wrong, and what to do.
+func sentence(f *reason.Refusal) string {
+	if s := f.Suggestion(); s != "" {
+		return f.Message + " " + s
+	}
+	return f.Message
+}
+
+// refuse answers with a refusal that is an error of the protocol.
+func (x *exchange) refuse(f *reason.Refusal) { x.fail(faultOf(f)) }
+
+// fail answers with an error. In JSON-RPC its HTTP status is 200 but where clients and proxies act on the status; then the
+// answer is no stream either.
+func (x *exchange) fail(f *fault) {
+	h := x.w.Header()
+	status := http.StatusOK
+	if f.refusal == nil {
+		if f.reason == "" {
+			x.Refusal = reason.MalformedRequest.Refusal(f.message)
+		}
+	} else {
+		x.Refusal = f.refusal
+		wire.WriteHeader(h, f.refusal, x.Service.Issuer)
+		if challenge := door.Challenge(x.Service.Definition, x.Service.Doors.A2A.Path, x.needed(f.refusal), f.refusal); challenge != "" {
+			h["Www-Authenticate"] = []string{challenge}
+		}
+		switch f.refusal.Status() {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusRequestTimeout,
+			http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable:
+			status = f.refusal.Status()
+		}
+	}
+	if x.rest {
+		x.write(x.restStatus(f), jsonType, x.restError(f))
+		return
+	}
+	data, _ := f.details(nil, x) // texts can always be written
+	body := jsonrpc.AppendError(nil, x.id, &jsonrpc.Error{Code: f.code, Message: f.message, Data: data})
+	if x.stream && status == http.StatusOK { // clients of streams drop anything else without a word
+		x.open().event(body)
+		return
+	}
+	x.write(status, jsonType, body)
+}
+
+// needed is the scope that a call needs.
+func (x *exchange) needed(f *reason.Refusal) string {
+	if uid, ok := f.Details["scope_needed"].(string); ok {
+		return uid
+	}
+	return x.Service.Issuer + ":*:*:execute"
+}
+
+const (
+	errorInfo  = "type.googleapis.com/google.rpc.ErrorInfo"
+	badRequest = "type.googleapis.com/google.rpc.BadRequest"
+	ofA2A      = "a2a-protocol.org"
+)
+
+// details appends the list of what is told of an error beside its message. A2A 1.0, 9.5 and 11.6.
+func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
+	list := []any{}
+	name := f.reason
+	if name == "" && x.rest { // in JSON-RPC the code says it
+		name = cmp.Or(genericStatus[x.restStatus(f)], genericCode[f.code])
+	}
+	if name != "" {
+		list = append(list, map[string]any{"@type": errorInfo, "reason": name, "domain": ofA2A})
+	}
+	if r := f.refusal; r != nil {
+		metadata := map[string]any{"request_id": string(x.RequestID)}
+		if number := r.Reason.Number(); number != "" {
+			metadata["uim_code"] = number
+		}
+		if s := r.Suggestion(); s != "" {
+			metadata["suggestion"] = s
+		}
+		list = append(list, map[string]any{
+			"@type": errorInfo, "reason": string(r.Reason), "domain": x.Service.Issuer, "metadata": metadata,
+		})
+	}
+	if len(f.fields) > 0 {
+		fields := make([]any, 0, len(f.fields))
+		for _, v := range f.fields {
+			fields = append(fields, map[string]any{"field": v.pointer, "description": v.message})
+		}
+		list = append(list, map[string]any{"@type": badRequest, "fieldViolations": fields})
+	}
+	return strictjson.Append(out, list)
+}
+
+// write sends an answer that is no stream.
+func (x *exchange) write(status int, mediaType string, body []byte) {
+	x.w.Header()["Content-Type"] = []string{mediaType}
+	x.w.WriteHeader(status)
+	_, _ = x.w.Write(body)
+}
+
+// succeed answers with the result of an operation, which is JSON.
+func (x *exchange) succeed(result []byte) {
+	if x.rest {
+		x.write(http.StatusOK, mediaType, result)
+		return
+	}
+	x.write(http.StatusOK, jsonType, jsonrpc.AppendResult(make([]byte, 0, len(result)+64), x.id, result))
+}

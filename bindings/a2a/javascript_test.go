@@ -1,0 +1,51 @@
+package a2a_test
+
+import (
+	"net/http/httptest"
+	"net/http/httputil"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/bindtest"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// TestTheOfficialClientOfJavaScript goes the way of an agent with @a2a-js/sdk, by both bindings: from the card to the task.
+func TestTheOfficialClientOfJavaScript(t *testing.T) {
+	dir := bindtest.Node(t)
+	for _, binding := range []string{"JSONRPC", "HTTP+JSON"} {
+		t.Run(binding, func(t *testing.T) {
+			t.Parallel()
+			proxy := &httputil.ReverseProxy{FlushInterval: -1}
+			listening := httptest.NewServer(proxy)
+			t.Cleanup(listening.Close)
+			g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+
+				listening.URL+", "+gatetest.Unproved+"}\n")
+			g.Upstream = echoing
+			proxy.Rewrite = func(r *httputil.ProxyRequest) { r.SetURL(g.Parse("")) }
+			out := bindtest.Run(t, dir, "a2a.mjs", listening.URL, binding, g.Agreed("agent-1").Token)
+			seen, err := strictjson.DecodeObject(out)
+			g.Must(err)
+			text := func(name string) string {
+				out, err := strictjson.Append(nil, seen[name])
+				g.Must(err)
+				return string(out)
+			}
+			for name, wants := range map[string][]string{
+				"card":   {"shop.example:order:v1", listening.URL + "/a2a/v1", `"signatures"`},
+				"paid":   {`"product":"lamp"`, `"contextId":"talk"`},
+				"task":   {`"product":"lamp"`, `"contextId":"talk"`},
+				"stream": {"lämp", "artifact", "status"},
+				"wrong":  {"do not fit the intent"},
+				"none":   {"TaskNotFoundError"},
+			} {
+				for _, want := range wants {
+					if !strings.Contains(text(name), want) {
+						t.Errorf("%s has no %s: %s", name, want, text(name))
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package a2a
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// keyPrefix is that of the idempotency keys that are ids of messages: a message that is sent again is told again.
+const keyPrefix = "a2a:"
+
+// send answers SendMessage and SendStreamingMessage. A2A 1.0, 3.1.1 and 3.1.2.
+func (x *exchange) send() {
+	m, fail := readMessage(x.params)
+	if fail != nil {
+		x.malformed(fail)
+		return
+	}
+	switch {
+	case m.taskID != "":
+		x.continued(m.taskID)
+	case m.data == nil && x.outdated != nil:
+		x.refuse(x.outdated)
+	case m.data == nil:
+		x.describe(m)
+	default:
+		x.execute(m)
+	}
+}
+
+// malformed answers a message that asks for nothing: it counts as a call that is refused for what is in it.
+func (x *exchange) malformed(fail *fault) {
+	own := reason.MalformedRequest.Refusal(fail.message)
+	x.call.Read = func() (execute.Request, error) { return execute.Request{}, own }
+	_, err := x.d.executor.Execute(x.r.Context(), x.call)
+	if f := refusalOf(err); f != nil && f != own {
+		x.refuseOrReject(f, "")
+		return
+	}
+	if fail.reason == "" {
+		fail.refusal = own
+	}
+	x.fail(fail)
+}
+
+// continued answers a message that goes on with a task: those of ours end by themselves.
+func (x *exchange) continued(task string) {
+	if _, err := x.d.executor.Record(x.r.Context(), x.call, task); err != nil {
+		x.unfound(err)
+		return
+	}
+	x.fail(unsupported.because("The task takes no further messages: send a new message without taskId."))
+}
+
+// unfound answers where there is no record, or it could not be read.
+func (x *exchange) unfound(err error) {
+	if errors.Is(err, execute.ErrNoRecord) {
+		x.fail(taskNotFound)
+		return
+	}
+	x.refuse(refusalOf(err))
+}
+
+// execute makes a call.
+func (x *exchange) execute(m *message) {
+	if m.contextID == "" {
+		m.contextID = uuid.NewString()
+	}
+	if err := x.prepare(m); err != nil {
+		x.refuse(refusalOf(err))
+		return
+	}
+	if x.stream || m.immediately {
+		x.start(m)
+		return
+	}
+	result, err := x.d.executor.Execute(x.r.Context(), x.call)
+	x.ended(&result, err, m.contextID)
+	result.Sent()
+}
+
+// prepare completes the call by what stands beside the parameters.
+func (x *exchange) prepare(m *message) (err error) {
+	key := keyPrefix + m.id
+	if own := x.r.Header.Get("Idempotency-Key"); own != "" {
+		key = own
+	}
+	if x.call.IdempotencyKey, err = execute.ParseIdempotencyKey(key); err != nil {
+		return err
+	}
+	x.call.ContextID = m.contextID
+	if x.call.Proof = x.r.Header.Get("Uim-Proof"); x.call.Proof == "" {
+		x.call.Proof = m.proof
+	}
+	x.call.Read = func() (execute.Request, error) { return door.ParseExecute(m.data, x.Service) }
+	return nil
+}
+
+// ended answers with what became of a call, as a task.
+func (x *exchange) ended(result *execute.Result, err error, contextID string) {
+	if f := refusalOf(err); f != nil {
+		x.failed(f, contextID)
+		return
+	}
+	door.WriteHeader(x.w.Header(), result)
+	t := x.done(result)
+	x.task(&t)
+}
+
+// done is the task of a call that was made.
+func (x *exchange) done(result *execute.Result) task {
+	t := task{
+		state: completed, output: result.Output, charge: result.Charge, standing: result.Standing, replayed: result.Replayed, live: true,
+	}
+	t.of(x.Event)
+	return t
+}
+
+// failed answers a call that was not made, or not with success. What was begun is a task that failed, what the policy refuses
+// one that was rejected; what is wrong with the request, and what nobody can be made to wait for, is an error.
+func (x *exchange) failed(f *reason.Refusal, contextID string) {
+	begun := x.Event != nil && x.Event.Reference != nil
+	switch {
+	case begun && f.Replayed: // of a call that ended before, which may be done although its output is not known any more
+		r, err := x.d.executor.Record(x.r.Context(), x.call, x.Event.Reference.ID)
+		if err != nil {
+			x.refuse(f)
+			return
+		}
+		x.headers(f)
+		x.recorded(&r)
+	case begun:
+		x.headers(f)
+		t := task{state: failed, refusal: f, charge: f.Charge, standing: f.Standing, replayed: f.Replayed, live: true}
+		t.of(x.Event)
+		x.task(&t)
+	case f.Reason == reason.IdempotencyInProgress || f.Reason == reason.OutcomeUnknown:
+		r, err := x.d.executor.RecordOf(x.r.Context(), x.call, x.call.IdempotencyKey)
+		if err != nil {
+			x.refuse(f)
+			return
+		}
+		x.recorded(&r)
+	default:
+		x.refuseOrReject(f, contextID)
+	}
+}
+
+// refuseOrReject answers a refusal of a call of which there is no record.
+func (x *exchange) refuseOrReject(f *reason.Refusal, contextID string) {
+	if !rejects(f) {
+		x.refuse(f)
+		return
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		x.refuse(reason.Internal.Refusal("No identifier could be made.").Because(err))
+		return
+	}
+	if contextID == "" {
+		contextID = uuid.NewString()
+	}
+	x.headers(f)
+	t := task{state: rejected, refusal: f, standing: f.Standing, id: id.String(), contextID: contextID, live: true}
+	if x.Event != nil {
+		t.since = x.Event.At
+	}
+	x.task(&t)
+}
+
+// rejects reports whether a refusal says no to a call that is right in itself: by policy, limit or payment.
+func rejects(f *reason.Refusal) bool {
+	if f.Reason == reason.ScopeExceeded || f.Reason == reason.InsufficientPermissions || f.Reason == reason.AgentBlocked {
+		return false // they are of the token, not of the call
+	}
+	switch f.Status() {
+	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusPaymentRequired:
+		return true
+	}
+	return f.Reason == reason.PolicyConflict
+}
+
+// headers tells of limits and charge beside a task that failed.
+func (x *exchange) headers(f *reason.Refusal) {
+	x.Refusal = f
+	h := x.w.Header()
+	wire.WriteRateLimit(h, f.Standing)
+	wire.WriteCharge(h, f.Charge)
+	wire.WriteReplayed(h, f.Replayed)
+}

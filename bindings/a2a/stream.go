@@ -1,0 +1,230 @@
+package a2a
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/jsonrpc"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	readWithin = 10 * time.Second // a client that takes longer for an event is left
+	aliveEvery = 15 * time.Second // something is sent, so that proxies keep the connection
+	askedEvery = 500 * time.Millisecond
+)
+
+// events are a stream of server-sent events. A2A 1.0, 9.4.2 and 11.7.
+type events struct {
+	*exchange
+	c    *http.ResponseController
+	lost bool // the client
+}
+
+// open begins a stream.
+func (x *exchange) open() *events {
+	h := x.w.Header()
+	h["Content-Type"] = []string{"text/event-stream"}
+	h["X-Accel-Buffering"] = []string{"no"}
+	x.w.WriteHeader(http.StatusOK)
+	return &events{exchange: x, c: http.NewResponseController(x.w)}
+}
+
+// write writes an event, or a comment, within readWithin.
+func (s *events) write(lines []byte) {
+	if s.lost {
+		return
+	}
+	_ = s.c.SetWriteDeadline(time.Now().Add(readWithin)) //nolint:forbidigo // connections have the machine's clock
+	if _, err := s.w.Write(lines); err != nil {
+		s.lost = true
+		return
+	}
+	s.lost = s.c.Flush() != nil
+}
+
+// event sends one event. Line feeds stand between the tokens of JSON only, and would end the event.
+func (s *events) event(body []byte) {
+	line := append(make([]byte, 0, len(body)+8), "data: "...)
+	for _, b := range body {
+		if b == '\n' || b == '\r' {
+			b = ' '
+		}
+		line = append(line, b)
+	}
+	s.write(append(line, "\n\n"...))
+}
+
+// send sends one member of a StreamResponse. A2A 1.0, 3.2.3.
+func (s *events) send(name string, value func([]byte) ([]byte, error)) {
+	w := strictjson.NewWriter(nil)
+	w.Append(name, value)
+	body, err := w.End()
+	switch {
+	case err != nil:
+		s.lost = true
+	case s.rest:
+		s.event(body)
+	default:
+		s.event(jsonrpc.AppendResult(nil, s.id, body))
+	}
+}
+
+// alive shows that the stream goes on.
+func (s *events) alive() { s.write([]byte(": \n\n")) }
+
+// end sends how a task that was working has ended.
+func (s *events) end(t *task) {
+	if t.output != nil {
+		s.send("artifactUpdate", func(out []byte) ([]byte, error) {
+			w := strictjson.NewWriter(out)
+			w.Text("taskId", t.id)
+			w.Text("contextId", t.contextID)
+			w.Append("artifact", func(out []byte) ([]byte, error) { return s.appendArtifact(out, t) })
+			w.True("lastChunk", true)
+			return w.End()
+		})
+	}
+	s.send("statusUpdate", func(out []byte) ([]byte, error) {
+		w := strictjson.NewWriter(out)
+		w.Text("taskId", t.id)
+		w.Text("contextId", t.contextID)
+		w.Append("status", func(out []byte) ([]byte, error) { return s.appendStatus(out, t) })
+		return w.End()
+	})
+}
+
+// start makes a call whose task is told of before it ends: at once, or in a stream.
+func (x *exchange) start(m *message) {
+	call := x.d.executor.Start(x.r.Context(), x.call)
+	reference, begun := call.Begun()
+	if !begun {
+		result, event, err := call.Ended()
+		x.Event = event
+		x.ended(&result, err, m.contextID)
+		return
+	}
+	t := task{id: reference.ID, contextID: reference.ContextID, state: working, since: reference.Since, live: true}
+	if !x.stream {
+		x.task(&t)
+		return
+	}
+	s := x.open()
+	s.send("task", func(out []byte) ([]byte, error) { return x.appendTask(out, &t) })
+	alive := time.NewTicker(aliveEvery)
+	defer alive.Stop()
+	for !s.lost {
+		select {
+		case <-call.Done():
+			s.end(x.endOf(call))
+			return
+		case <-x.r.Context().Done(): // the call goes on
+			return
+		case <-alive.C:
+			s.alive()
+		}
+	}
+}
+
+// endOf is the task of a call that was begun and has ended.
+func (x *exchange) endOf(call *execute.Started) *task {
+	result, event, err := call.Ended()
+	x.Event = event
+	if f := refusalOf(err); f != nil {
+		x.Refusal = f
+		t := task{state: failed, refusal: f, charge: f.Charge, standing: f.Standing, live: true}
+		t.of(event)
+		return &t
+	}
+	t := x.done(&result)
+	return &t
+}
+
+// subscribe answers SubscribeToTask: a task that any process on the store works on is asked for until it ends.
+func (x *exchange) subscribe() {
+	in := members{object: x.params}
+	id := in.text("id", maxTaskID, true)
+	if in.wrong != nil {
+		x.fail(in.wrong)
+		return
+	}
+	r, err := x.d.executor.Record(x.r.Context(), x.call, id)
+	switch {
+	case err != nil:
+		x.unfound(err)
+		return
+	case r.Status != execute.CallRunning:
+		x.fail(unsupported.because("The task has ended: ask for it by GetTask."))
+		return
+	case !x.d.watchers.enter(x.agent):
+		x.refuse(reason.Overloaded.Refusal("Too many streams wait for the ends of tasks.").After(time.Second).ShedFor(reason.ShedStreams))
+		return
+	}
+	defer x.d.watchers.leave(x.agent)
+	x.follow(&r)
+}
+
+func (x *exchange) follow(r *execute.Record) {
+	s, t := x.open(), taskOf(r)
+	s.send("task", func(out []byte) ([]byte, error) { return x.appendTask(out, &t) })
+	alive, ask := time.NewTicker(aliveEvery), time.NewTicker(askedEvery)
+	defer alive.Stop()
+	defer ask.Stop()
+	for !s.lost {
+		select {
+		case <-x.r.Context().Done():
+			return
+		case <-alive.C:
+			s.alive()
+		case <-ask.C:
+			now, err := x.d.executor.Record(x.r.Context(), x.call, r.ID)
+			if err != nil { // such as a PAT that has ended
+				x.Refusal = refusalOf(err)
+				return
+			}
+			if now.Status != execute.CallRunning {
+				t := taskOf(&now)
+				s.end(&t)
+				return
+			}
+		}
+	}
+}
+
+const (
+	maxWatchers        = 256 // streams that wait for the ends of tasks
+	maxWatchersOfAgent = 8
+)
+
+// watchers count who waits for the ends of tasks. They are safe for concurrent use.
+type watchers struct {
+	mu      sync.Mutex
+	all     int
+	byAgent map[string]int
+}
+
+func (c *watchers) enter(agent string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all >= maxWatchers || c.byAgent[agent] >= maxWatchersOfAgent {
+		return false
+	}
+	if c.byAgent == nil {
+		c.byAgent = map[string]int{}
+	}
+	c.all++
+	c.byAgent[agent]++
+	return true
+}
+
+func (c *watchers) leave(agent string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all--
+	if c.byAgent[agent]--; c.byAgent[agent] == 0 {
+		delete(c.byAgent, agent)
+	}
+}

@@ -1,0 +1,181 @@
+package a2a
+
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A state is that of a task. A2A 1.0, 4.1.3.
+type state string
+
+const (
+	working   state = "TASK_STATE_WORKING"
+	completed state = "TASK_STATE_COMPLETED"
+	failed    state = "TASK_STATE_FAILED"
+	rejected  state = "TASK_STATE_REJECTED"
+)
+
+// stateOf is the state of the task of a record.
+var stateOf = map[execute.CallStatus]state{
+	execute.CallRunning: working, execute.CallDone: completed, execute.CallFailed: failed,
+}
+
+// A task is one call as the protocol tells of it. A2A 1.0, 4.1.1.
+type task struct {
+	id, contextID string
+	state         state
+	since         time.Time
+	intent        string // its uid; empty: there is none
+	output        []byte // JSON; nil: there is no artifact
+	refusal       *reason.Refusal
+	charge        *reason.Charge
+	standing      []limit.Standing
+	warnings      []intents.MissingOutput
+	replayed      bool
+	live          bool // told to the request that made the call
+}
+
+// of takes what the event of a call has.
+func (t *task) of(e *execute.Event) {
+	t.intent = e.Intent
+	if r := e.Reference; r != nil {
+		t.id, t.contextID, t.since = r.ID, r.ContextID, r.Since
+	}
+}
+
+// taskOf is the task of a record.
+func taskOf(r *execute.Record) task {
+	return task{
+		id: r.ID, contextID: r.ContextID, since: r.Since, state: stateOf[r.Status], intent: r.Intent, output: r.Output, refusal: r.Refusal,
+		charge: r.Charge, warnings: r.Warnings,
+	}
+}
+
+// task answers a message with a task.
+func (x *exchange) task(t *task) {
+	if x.stream {
+		s := x.open()
+		s.send("task", func(out []byte) ([]byte, error) { return x.appendTask(out, t) })
+		return
+	}
+	w := strictjson.NewWriter(make([]byte, 0, len(t.output)+512))
+	w.Append("task", func(out []byte) ([]byte, error) { return x.appendTask(out, t) })
+	x.finish(w.End())
+}
+
+// recorded answers a message with the task of a record.
+func (x *exchange) recorded(r *execute.Record) {
+	t := taskOf(r)
+	x.task(&t)
+}
+
+// finish answers with JSON that was written.
+func (x *exchange) finish(result []byte, err error) {
+	if err != nil {
+		x.refuse(reason.Internal.Refusal("The answer could not be written.").Because(err))
+		return
+	}
+	x.succeed(result)
+}
+
+// timeForm is that of timestamps. A2A 1.0, 5.6.1.
+const timeForm = "2006-01-02T15:04:05.000Z"
+
+func (x *exchange) appendTask(out []byte, t *task) ([]byte, error) {
+	w := strictjson.NewWriter(out)
+	w.Text("id", t.id)
+	w.Text("contextId", t.contextID)
+	w.Append("status", func(out []byte) ([]byte, error) { return x.appendStatus(out, t) })
+	if t.output != nil {
+		w.Append("artifacts", func(out []byte) ([]byte, error) {
+			out, err := x.appendArtifact(append(out, '['), t)
+			return append(out, ']'), err
+		})
+	}
+	return w.End()
+}
+
+func (x *exchange) appendStatus(out []byte, t *task) ([]byte, error) {
+	w := strictjson.NewWriter(out)
+	w.Text("state", string(t.state))
+	w.Text("timestamp", t.since.UTC().Format(timeForm))
+	if t.refusal != nil {
+		w.Append("message", func(out []byte) ([]byte, error) { return x.appendReason(out, t) })
+	}
+	return w.End()
+}
+
+// appendReason appends the message that says why a task did not end well: in words, and as the error of UIM.
+func (x *exchange) appendReason(out []byte, t *task) ([]byte, error) {
+	about := wire.About{HelpURL: x.Service.HelpURL(t.refusal.Reason)}
+	if t.live {
+		about.RequestID = string(x.RequestID)
+	}
+	w := strictjson.NewWriter(out)
+	w.Text("messageId", t.id)
+	w.Text("contextId", t.contextID)
+	w.Text("taskId", t.id)
+	w.Text("role", "ROLE_AGENT")
+	w.Append("parts", func(out []byte) ([]byte, error) {
+		return appendParts(out, sentence(t.refusal), wire.Envelope(t.refusal, about))
+	})
+	x.appendMetadata(&w, t)
+	return w.End()
+}
+
+// appendParts appends a list of a text and of data, which is JSON.
+func appendParts(out []byte, text string, data []byte) ([]byte, error) {
+	words := strictjson.NewWriter(append(out, '['))
+	words.Text("text", text)
+	words.Text("mediaType", textType)
+	out, err := words.End()
+	if err != nil {
+		return out, err
+	}
+	return append(appendData(append(out, ','), data), ']'), nil
+}
+
+func appendData(out, data []byte) []byte {
+	return append(append(append(out, `{"data":`...), data...), `,"mediaType":"application/json"}`...)
+}
+
+func (x *exchange) appendArtifact(out []byte, t *task) ([]byte, error) {
+	w := strictjson.NewWriter(out)
+	w.Text("artifactId", t.id)
+	if in, err := x.Service.Intent(t.intent); err == nil {
+		w.Optional("name", in.Name)
+	}
+	w.Append("parts", func(out []byte) ([]byte, error) { return append(appendData(append(out, '['), t.output), ']'), nil })
+	x.appendMetadata(&w, t)
+	return w.End()
+}
+
+// appendMetadata writes what the extension tells beside, where the client asked for it.
+func (x *exchange) appendMetadata(w *strictjson.Writer, t *task) {
+	if !x.extended {
+		return
+	}
+	w.Texts("extensions", []string{Extension})
+	about := map[string]any{}
+	if t.charge != nil {
+		about["charge"] = wire.ChargeMembers(t.charge)
+	}
+	if l, ok := wire.Tightest(t.standing); ok {
+		about["rate_limit"] = map[string]any{"remaining": max(0, l.Left), "reset": wire.Seconds(l.Resets)}
+	}
+	if len(t.warnings) > 0 {
+		about["warnings"] = t.warnings
+	}
+	if t.live {
+		about["request_id"], about["replayed"] = string(x.RequestID), t.replayed
+	}
+	if len(about) > 0 {
+		w.Object("metadata", map[string]any{Extension: about})
+	}
+}

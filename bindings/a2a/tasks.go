@@ -1,0 +1,155 @@
+package a2a
+
+import (
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	usualPage  = 50
+	mostTasks  = 100 // on one page
+	maxToken   = 256 // bytes of a page token
+	maxHistory = 1 << 20
+)
+
+// asked returns the record of the task that a request names; false: it was answered.
+func (x *exchange) asked() (execute.Record, bool) {
+	in := members{object: x.params}
+	id := in.text("id", 1<<10, true)
+	in.number("historyLength", 0, maxHistory, 0)
+	if in.wrong != nil {
+		x.fail(in.wrong)
+		return execute.Record{}, false
+	}
+	r, err := x.d.executor.Record(x.r.Context(), x.call, id)
+	if err != nil {
+		x.unfound(err)
+	}
+	return r, err == nil
+}
+
+// getTask answers GetTask. A2A 1.0, 3.1.3.
+func (x *exchange) getTask() {
+	if r, found := x.asked(); found {
+		t := taskOf(&r)
+		x.finish(x.appendTask(nil, &t))
+	}
+}
+
+// cancelTask answers CancelTask: from begin on nothing cancels a call. A2A 1.0, 3.1.5.
+func (x *exchange) cancelTask() {
+	if _, found := x.asked(); found {
+		x.fail(taskNotCancelled)
+	}
+}
+
+// statusOf is what is asked of records for a state; states that no record has are not in it.
+var statusOf = map[state]execute.CallStatus{
+	"": "", "TASK_STATE_UNSPECIFIED": "", working: execute.CallRunning, completed: execute.CallDone, failed: execute.CallFailed,
+}
+
+// otherStates are those of tasks that are never kept.
+var otherStates = map[state]bool{
+	"TASK_STATE_SUBMITTED": true, "TASK_STATE_CANCELED": true, rejected: true, "TASK_STATE_INPUT_REQUIRED": true,
+	"TASK_STATE_AUTH_REQUIRED": true,
+}
+
+// listTasks answers ListTasks. A2A 1.0, 3.1.4.
+func (x *exchange) listTasks() {
+	q, size, none, fail := readListing(x.params)
+	if fail != nil {
+		x.fail(fail)
+		return
+	}
+	var page execute.RecordPage
+	if !none {
+		var err error
+		page, err = x.d.executor.Records(x.r.Context(), x.call, q)
+		switch {
+		case errors.Is(err, execute.ErrNoRecord):
+			x.fail(wrongMember("/pageToken", "is none that this agent was given"))
+			return
+		case err != nil:
+			x.refuse(refusalOf(err))
+			return
+		}
+	}
+	w := strictjson.NewWriter(nil)
+	w.Append("tasks", func(out []byte) ([]byte, error) {
+		out = append(out, '[')
+		for i := range page.Records {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			t := taskOf(&page.Records[i])
+			var err error
+			if out, err = x.appendTask(out, &t); err != nil {
+				return out, err
+			}
+		}
+		return append(out, ']'), nil
+	})
+	w.Text("nextPageToken", pageToken(page.Next))
+	w.JSON("pageSize", strconv.AppendInt(nil, int64(size), 10))
+	w.JSON("totalSize", strconv.AppendInt(nil, int64(page.Total), 10))
+	x.finish(w.End())
+}
+
+// readListing reads the parameters of ListTasks; none: no task of ours is ever in the state that is asked for.
+func readListing(params map[string]any) (q execute.RecordQuery, size int, none bool, fail *fault) {
+	in := members{object: params}
+	size = in.number("pageSize", 1, mostTasks, usualPage)
+	in.number("historyLength", 0, maxHistory, 0)
+	asked := state(in.text("status", 1<<10, false))
+	status, known := statusOf[asked]
+	if !known && !otherStates[asked] {
+		in.fail("status", "must be a TaskState such as TASK_STATE_COMPLETED")
+	}
+	q = execute.RecordQuery{
+		ContextID: in.text("contextId", 1<<10, false), Status: status, Limit: size, Outputs: in.flag("includeArtifacts"),
+	}
+	if after := in.text("statusTimestampAfter", 1<<10, false); after != "" {
+		var err error
+		if q.Since, err = time.Parse(time.RFC3339, after); err != nil {
+			in.fail("statusTimestampAfter", "must be a timestamp such as 2026-01-31T12:00:00.000Z")
+		}
+	}
+	if token := in.text("pageToken", 1<<10, false); token != "" {
+		var ok bool
+		if q.After, ok = readPageToken(token); !ok {
+			in.fail("pageToken", "is none that this agent was given")
+		}
+	}
+	return q, size, !known, in.wrong
+}
+
+// pageToken writes a position; empty for the end. It is worth something to the agent alone whose call it names: others are
+// told that it is none of theirs.
+func pageToken(c execute.RecordCursor) string {
+	if c.ID == "" {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.Since.UnixNano(), 10) + "." + c.ID))
+}
+
+func readPageToken(s string) (c execute.RecordCursor, ok bool) {
+	if len(s) > maxToken {
+		return c, false
+	}
+	text, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	if err != nil {
+		return c, false
+	}
+	since, id, found := strings.Cut(string(text), ".")
+	nanos, err := strconv.ParseInt(since, 10, 64)
+	if !found || err != nil || id == "" || !visible(id) {
+		return c, false
+	}
+	return execute.RecordCursor{Since: time.Unix(0, nanos), ID: id}, true
+}
