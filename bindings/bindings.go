@@ -5,6 +5,7 @@ package bindings
 import (
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings/a2a"
+	"github.com/uimgate/uimgate/bindings/announce"
 	"github.com/uimgate/uimgate/bindings/mcp"
 	"github.com/uimgate/uimgate/bindings/oauth"
 	"github.com/uimgate/uimgate/gateway/agree"
@@ -30,6 +31,7 @@ type Config struct {
 // Doors returns all of them. Which of them are open, and where, is the configuration of each service.
 func Doors(c Config) []door.Door {
 	return []door.Door{
+		announce.New(c.Version),
 		mcp.New(mcp.Config{Executor: c.Executor, Version: c.Version}),
 		oauth.New(oauth.Config{Consents: c.Consents, Desk: c.Desk, Documents: c.Documents}),
 		a2a.New(a2a.Config{Executor: c.Executor, Cards: c.Cards}),

@@ -1,0 +1,201 @@
+// Package announce tells where a service's doors are, in the documents that the registries and crawlers of other protocols look
+// for: the AI catalog, the API catalog (RFC 9727) and the server card of MCP.
+package announce
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// The paths of the documents.
+const (
+	AICatalog  = "/.well-known/ai-catalog.json"
+	apiCatalog = "/.well-known/api-catalog"
+	serverCard = "/.well-known/mcp/server-card.json" // beside that below the endpoint itself
+)
+
+// Media types.
+const (
+	mediaAICatalog  = "application/ai-catalog+json"
+	mediaServerCard = "application/mcp-server-card+json"
+	mediaAgentCard  = "application/a2a-agent-card+json"
+	mediaLinkset    = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
+	mediaJSON       = "application/json"
+)
+
+// A Door answers with the documents of each service. It is safe for concurrent use.
+type Door struct{ version string }
+
+// New makes a Door. version is that of the program.
+func New(version string) *Door { return &Door{cmp.Or(version, "0")} }
+
+// Route names the documents.
+func (d *Door) Route(s *service.Definition, path string) string {
+	switch path {
+	case AICatalog, apiCatalog:
+		return path
+	case serverCard, s.Doors.MCP.Path + "/server-card":
+		if s.Doors.MCP.Path != "" {
+			return serverCard
+		}
+	}
+	return ""
+}
+
+// Serve answers GET and HEAD.
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		refused(w, v, reason.MethodNotAllowed.Refusal(""))
+		return
+	}
+	var document any
+	var kind string
+	switch d.Route(v.Service.Definition, r.URL.Path) {
+	case AICatalog:
+		document, kind = aiCatalog(v.Service.Definition), mediaAICatalog
+	case apiCatalog:
+		document, kind = linkset(v.Service.Definition), mediaLinkset
+		h.Set("Link", "<"+v.Service.At(apiCatalog)+`>; rel="api-catalog"`)
+	default:
+		document, kind = d.card(v.Service.Definition), mediaServerCard
+	}
+	body, err := json.Marshal(document)
+	if err != nil {
+		refused(w, v, reason.Internal.Refusal("The document could not be written.").Because(err))
+		return
+	}
+	sum := sha256.Sum256(body)
+	h.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:])+`"`)
+	h.Set("Cache-Control", "public, max-age=60")
+	h.Set("Content-Type", kind)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}
+
+func refused(w http.ResponseWriter, v *door.Visit, f *reason.Refusal) {
+	v.Refusal = f
+	wire.WriteHeader(w.Header(), f, v.Service.Issuer)
+	w.WriteHeader(f.Status())
+	about := wire.About{RequestID: string(v.RequestID), HelpURL: v.Service.HelpURL(f.Reason)}
+	_, _ = w.Write(wire.Envelope(f, about))
+}
+
+// An entry of the AI catalog. Agent-Card/ai-catalog, specification 1.0.
+type entry struct {
+	Identifier string   `json:"identifier"`
+	Name       string   `json:"displayName,omitempty"`
+	Type       string   `json:"type"`
+	URL        string   `json:"url"`
+	Tags       []string `json:"tags,omitempty"`
+}
+
+func aiCatalog(s *service.Definition) any {
+	name, domain := s.Catalog.Service.Name, Domain(s)
+	identifier := func(kind string) string { return "urn:air:" + domain + ":" + kind + ":" + s.ID }
+	entries := []entry{}
+	if s.Doors.MCP.Path != "" {
+		entries = append(entries, entry{identifier("mcp"), name, mediaServerCard, s.At(s.Doors.MCP.Path + "/server-card"), nil})
+	}
+	if s.Doors.A2A.Path != "" {
+		entries = append(entries, entry{identifier("a2a"), name, mediaAgentCard, s.At("/.well-known/agent-card.json"), nil})
+	}
+	return map[string]any{
+		"specVersion": "1.0",
+		"host":        map[string]string{"displayName": cmp.Or(name, domain), "identifier": domain},
+		"entries": append(entries,
+			entry{identifier("uim"), name, mediaJSON, s.At("/agents.json"), []string{"uim"}},
+			entry{identifier("openapi"), name, "application/openapi+json", s.At("/openapi.json"), nil}),
+	}
+}
+
+// A link of a linkset. RFC 9264 4.2.
+type link struct {
+	Href string `json:"href"`
+	Type string `json:"type,omitempty"`
+}
+
+// linkset is the API catalog. RFC 9727 4; its relations are those of RFC 8631.
+func linkset(s *service.Definition) any {
+	meta := []link{{s.At("/agents.json"), mediaJSON}}
+	if s.Doors.MCP.Path != "" {
+		meta = append(meta, link{s.At(s.Doors.MCP.Path + "/server-card"), mediaServerCard})
+	}
+	if s.Doors.A2A.Path != "" {
+		meta = append(meta, link{s.At("/.well-known/agent-card.json"), mediaJSON})
+	}
+	return map[string]any{"linkset": []any{map[string]any{
+		"anchor":       s.At("/api/intents/execute"),
+		"service-desc": []link{{s.At("/openapi.json"), mediaJSON}},
+		"service-doc":  []link{{s.At("/api/policy"), "application/ld+json"}, {s.At("/"), "text/html"}},
+		"service-meta": meta,
+	}}}
+}
+
+// A Remote is an endpoint of an MCP server.
+type Remote struct {
+	Type     string   `json:"type"`
+	URL      string   `json:"url"`
+	Versions []string `json:"supportedProtocolVersions,omitempty"`
+}
+
+// A Card is the server card of MCP, or what its registry takes: they differ in the schema alone.
+// MCP, experimental-ext-server-card; registry, server.json.
+type Card struct {
+	Schema      string   `json:"$schema"`
+	Name        string   `json:"name"`
+	Version     string   `json:"version"`
+	Description string   `json:"description"`
+	Title       string   `json:"title,omitempty"`
+	WebsiteURL  string   `json:"websiteUrl,omitempty"`
+	Remotes     []Remote `json:"remotes"`
+}
+
+func (d *Door) card(s *service.Definition) Card {
+	about := s.Catalog.Service
+	return Card{
+		Schema: "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+		Name:   ReverseName(Domain(s)) + "/" + s.ID, Version: d.version,
+		Description: short(cmp.Or(about.Description, about.Name, s.Issuer)), Title: short(about.Name), WebsiteURL: s.At("/"),
+		Remotes: []Remote{{"streamable-http", s.At(s.Doors.MCP.Path), []string{"2026-07-28", "2025-11-25"}}},
+	}
+}
+
+// short is a text within what cards take: 100 characters.
+func short(s string) string {
+	const most = 100
+	runes := []rune(strings.Join(strings.Fields(s), " "))
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return string(runes)
+}
+
+// Domain is the name that a service goes by: its issuer, or the host of it where that is a URL.
+func Domain(s *service.Definition) string {
+	if u, err := url.Parse(s.Issuer); err == nil && u.Host != "" {
+		return u.Hostname()
+	}
+	return s.Issuer
+}
+
+// ReverseName is a domain with its labels in the other order, as in example.shop.
+func ReverseName(domain string) string {
+	labels := strings.Split(domain, ".")
+	slices.Reverse(labels)
+	return strings.Join(labels, ".")
+}
