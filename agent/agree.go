@@ -45,7 +45,7 @@ func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, er
 	if c.o.Key == nil {
 		return Agreement{}, fmt.Errorf("%w: agreeing needs a key", ErrOptions)
 	}
-	if !digestForm(accepted.Digest) {
+	if !IsDigest(accepted.Digest) {
 		return Agreement{}, fmt.Errorf("%w: say which policy is accepted by its digest, such as sha-256:…", ErrOptions)
 	}
 	if err := accepted.Declared.Check(); err != nil {

@@ -67,6 +67,17 @@ func (e *PendingError) Error() string {
 	return "the agreement " + e.AgreementID + " waits for the service's operator to approve it"
 }
 
+// A LostError means that an earlier attempt of a call may have taken effect, though the last one was refused or failed: its
+// answer was lost, and Err does not tell what became of it.
+type LostError struct{ Err error }
+
+func (e *LostError) Error() string {
+	return e.Err.Error() + "; an attempt before, whose answer was lost, may have taken effect"
+}
+
+// Unwrap returns Err.
+func (e *LostError) Unwrap() error { return e.Err }
+
 // An IssuerError means that a service uses a name that its address does not vouch for. An agreement made out to that name
 // could be used there, at your cost. To agree nevertheless, set Acceptance.Issuer to it.
 type IssuerError struct {

@@ -25,6 +25,8 @@ type ExecuteOptions struct {
 	// and not made again. If it is empty, the client makes one for every intent that is not marked safe or has a price,
 	// unless the parameters hold a number that services cannot compare exactly.
 	IdempotencyKey string
+	// Keyed makes such a key for safe intents without a price, too, and with it a proof of key.
+	Keyed bool
 	// NoRepeat sends the call once and makes no key.
 	NoRepeat bool
 	// Prove adds a proof of key. Without it one is added to what IdempotencyKey describes, and where the service asks for it.
@@ -51,8 +53,8 @@ type Result struct {
 // Execute calls an intent with its parameters: anything that encoding/json writes as an object; numbers too long for
 // float64 as json.Number. It renews the PAT when that is due, and repeats the call as the package comment describes.
 // Errors: ErrNotAgreed, ErrParameters, *PolicyChangedError, *Error (see its sentinels; after one that is ErrAnswer the
-// call has been made, and may have been charged), and those of package fetch: after a *fetch.Error with Sent it is not
-// known whether the call took effect. UIM core 3.
+// call has been made, and may have been charged), and those of package fetch: after a *fetch.Error with Sent, and after a
+// *LostError, it is not known whether the call took effect. UIM core 3.
 func (s *Service) Execute(ctx context.Context, uid string, params map[string]any, o ExecuteOptions) (Result, error) {
 	c, err := s.call(ctx, uid, params, o)
 	if err != nil {
@@ -61,7 +63,7 @@ func (s *Service) Execute(ctx context.Context, uid string, params map[string]any
 	for {
 		session, err := s.currentSession(ctx)
 		if err != nil {
-			return Result{}, err
+			return Result{}, c.lost(err)
 		}
 		c.attempts++
 		result, err := s.attempt(ctx, session, c)
@@ -69,20 +71,20 @@ func (s *Service) Execute(ctx context.Context, uid string, params map[string]any
 			return result, nil
 		}
 		if ctx.Err() != nil {
-			return Result{}, err
+			return Result{}, c.lost(err)
 		}
 		next := c.nextStep(err, session, s.client)
 		if !next.again {
-			return Result{}, policyChange(err, session.PolicyDigest)
+			return Result{}, c.lost(policyChange(err, session.PolicyDigest))
 		}
 		if next.renew {
 			if _, renewErr := s.renewFrom(ctx, session); renewErr != nil {
-				return Result{}, errors.Join(renewErr, err)
+				return Result{}, c.lost(errors.Join(renewErr, err))
 			}
 		}
 		if next.wait > 0 {
 			if err := s.client.o.Sleep(ctx, next.wait); err != nil {
-				return Result{}, errors.Join(err, c.last)
+				return Result{}, c.lost(errors.Join(err, c.last))
 			}
 		}
 	}
@@ -112,7 +114,7 @@ func (s *Service) call(ctx context.Context, uid string, params map[string]any, o
 	s.mu.Unlock()
 	session := s.Session()
 	mayHaveKey, mayProve := c.key == "" && !o.NoRepeat, !c.prove && s.client.o.Key != nil && session.tokenID != ""
-	if (mayHaveKey || mayProve) && strictjson.Exact(tree) == nil && !s.isFree(ctx, uid) {
+	if (mayHaveKey || mayProve) && strictjson.Exact(tree) == nil && (o.Keyed || !s.isFree(ctx, uid)) {
 		c.prove = c.prove || mayProve
 		if mayHaveKey {
 			c.key, c.ownKey = uuid.NewString(), true

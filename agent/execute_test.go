@@ -184,6 +184,68 @@ func TestABrokenCallUnderAKeyIsNotDoneTwice(t *testing.T) {
 	}
 }
 
+// An answer that was lost is asked for under the key it was lost under, whatever the service says in between: under another key
+// the call would be made once more.
+func TestACallWhoseAnswerWasLostKeepsItsKey(t *testing.T) {
+	t.Parallel()
+	broken := agenttest.Reply{Break: true}
+	unsent := failure(503, "BREAKER_OPEN", "not_sent")
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	shop.Script(broken, unsent)
+	r, err := s.Execute(t.Context(), agenttest.Order, map[string]any{"query": "tea"}, agent.ExecuteOptions{})
+	if err != nil || !r.Replayed {
+		t.Errorf("%+v, %v; want the answer of the call that was made", r, err)
+	}
+	if calls := shop.Calls(); len(calls) != 3 || calls[0].IdempotencyKey != calls[2].IdempotencyKey {
+		t.Errorf("%d calls, not all under one key", len(calls))
+	}
+}
+
+// A refusal says nothing about an attempt before it whose answer was lost, unless it is the answer kept under the key.
+func TestARefusalAfterALostAnswerLeavesTheOutcomeOpen(t *testing.T) {
+	t.Parallel()
+	broken := agenttest.Reply{Break: true}
+	for name, tt := range map[string]struct {
+		replies []agenttest.Reply
+		lost    bool
+	}{
+		"refused for another reason":     {[]agenttest.Reply{broken, failure(403, "AGENT_BLOCKED", "")}, true},
+		"an error that tells no outcome": {[]agenttest.Reply{failure(500, "", ""), failure(403, "AGENT_BLOCKED", "")}, true},
+		"the answer kept":                {[]agenttest.Reply{broken, failure(502, "UPSTREAM_ERROR", "failed", "Idempotency-Replayed", "true")}, false},
+		"nothing was lost":               {[]agenttest.Reply{failure(403, "AGENT_BLOCKED", "")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shop := agenttest.New(t, agenttest.Canonical)
+			s := agreed(t, options(t, shop), shop.URL)
+			shop.Script(tt.replies...)
+			_, err := s.Execute(t.Context(), agenttest.Order, map[string]any{"query": "tea"}, agent.ExecuteOptions{})
+			_ = refusal(t, err)
+			if _, lost := errors.AsType[*agent.LostError](err); lost != tt.lost {
+				t.Errorf("%v: lost = %v, want %v", err, lost, tt.lost)
+			}
+		})
+	}
+}
+
+// Keyed makes every call one that can be repeated, and one that its key answers for.
+func TestAKeyedCallOfAFreeIntent(t *testing.T) {
+	t.Parallel()
+	shop := agenttest.New(t, agenttest.Canonical)
+	s := agreed(t, options(t, shop), shop.URL)
+	shop.Script(agenttest.Reply{Break: true})
+	r, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"query": "tea"}, agent.ExecuteOptions{Keyed: true})
+	if err != nil || !r.Replayed {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, c := range shop.Calls() {
+		if c.IdempotencyKey == "" || !c.Proved {
+			t.Errorf("key %q, proved %v", c.IdempotencyKey, c.Proved)
+		}
+	}
+}
+
 func TestAKeyOfOursIsNotReliedOnWhereItMayBeIgnored(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]int{"": 1, "the-caller-knows": 2} {

@@ -92,7 +92,7 @@ func (e *Error) parseEnvelope(inner map[string]any) {
 	}
 	if policy, ok := d["policy"].(map[string]any); ok {
 		e.Offered, _ = policy["digest"].(string)
-		if !digestForm(e.Offered) {
+		if !IsDigest(e.Offered) {
 			e.Offered = ""
 		}
 		e.offeredUID, _ = policy["uid"].(string)

@@ -60,6 +60,15 @@ func (c *call) nextStep(err error, session Session, client *Client) step {
 	return c.repeat(client, 0)
 }
 
+// lost marks the error of a call of which an earlier attempt may have taken effect. The answer kept under the key tells what
+// became of it; any other leaves it open.
+func (c *call) lost(err error) error {
+	if e, ok := errors.AsType[*Error](err); !c.maybeSent || ok && e.Replayed {
+		return err
+	}
+	return &LostError{err}
+}
+
 // repeatableUnderKey reports whether a call that may have taken effect can be repeated under its idempotency key. A
 // service that accepted a fresh agreement implements the specification that defines the key; for any other service only
 // the caller can judge whether it honours keys, and states that by giving one.
@@ -114,10 +123,13 @@ func (c *call) afterServerError(e *Error, session Session, client *Client) step 
 		return step{} // the service itself failed, and would again
 	case ended && c.key != "" && !c.ownKey:
 		return step{} // the caller's key would get the same answer
-	case ended && c.ownKey:
+	case ended && c.ownKey && !c.maybeSent:
 		c.key = uuid.NewString()
 		return c.repeat(client, e.RetryAfter)
-	case ended, e.Status == http.StatusServiceUnavailable, c.repeatableUnderKey(session):
+	case ended, e.Status == http.StatusServiceUnavailable:
+		return c.repeat(client, e.RetryAfter)
+	case c.repeatableUnderKey(session):
+		c.maybeSent = true
 		return c.repeat(client, e.RetryAfter)
 	}
 	return step{}

@@ -46,6 +46,9 @@ func (s Session) Agreed() bool { return s.token.text != nil }
 // Pending reports whether an agreement waits for the operator's approval.
 func (s Session) Pending() bool { return s.pending.text != nil }
 
+// PendingDigest returns the digest of the policy whose agreement waits for approval; empty: none waits.
+func (s Session) PendingDigest() string { return s.pendingDigest }
+
 // Permits reports whether the scope of the PAT, as the service stated it, includes the intent. If the service stated none,
 // every intent may be tried.
 func (s Session) Permits(uid string) bool {

@@ -51,8 +51,8 @@ func identifier(s string) string {
 	return s
 }
 
-// digestForm reports whether a text has the form of a policy digest.
-func digestForm(s string) bool {
+// IsDigest reports whether a text has the form of a policy digest.
+func IsDigest(s string) bool {
 	rest, ok := strings.CutPrefix(s, "sha-256:")
 	return ok && len(rest) == 43 && codeName(rest) == rest
 }

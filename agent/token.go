@@ -67,7 +67,7 @@ func (s *Session) claims(token string, key pat.Key) error {
 		return nil //nolint:nilerr // as above
 	}
 	if digest, ok := payload["pol_digest"].(string); ok && digest != s.PolicyDigest {
-		if !digestForm(digest) {
+		if !IsDigest(digest) {
 			digest = ""
 		}
 		return &PolicyChangedError{Agreed: s.PolicyDigest, Offered: digest}

@@ -21,10 +21,10 @@ import (
 
 // agentSettings are the flags that all commands of an agent share.
 type agentSettings struct {
-	key, id, state, output string
-	dns                    string
-	insecure, static       bool
-	timeout                time.Duration
+	data, key, id, state, output string
+	dns                          string
+	insecure, static             bool
+	timeout                      time.Duration
 }
 
 func agentCommand() *cobra.Command {
@@ -50,6 +50,7 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
 		},
 	}
 	f := c.PersistentFlags()
+	f.StringVar(&s.data, "data", "", "one directory for key and agreements, such as that of uimgate mcp --data")
 	f.StringVar(&s.key, "key", "", "private key, PEM PKCS#8 (default $XDG_CONFIG_HOME/uimgate/agent.pem)")
 	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id (default made from the key; $UIMGATE_AGENT_ID)")
 	f.StringVar(&s.state, "state", "", "directory of agreements (default $XDG_STATE_HOME/uimgate/agent)")
@@ -79,23 +80,38 @@ func xdg(variable, fallback string, parts ...string) (string, error) {
 }
 
 func (s *agentSettings) keyPath() (string, error) {
-	if s.key != "" {
+	switch {
+	case s.key != "":
 		return s.key, nil
+	case s.data != "":
+		return filepath.Join(s.data, "agent.pem"), nil
 	}
 	return xdg("XDG_CONFIG_HOME", ".config", "agent.pem")
 }
 
 func (s *agentSettings) stateDir() (string, error) {
-	if s.state != "" {
+	switch {
+	case s.state != "":
 		return s.state, nil
+	case s.data != "":
+		return filepath.Join(s.data, "agreements"), nil
 	}
 	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), "agent")
 }
 
 // client makes the client. Without needing a key it does without one where there is none.
 func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
+	o, err := s.options(needsKey)
+	if err != nil {
+		return nil, err
+	}
+	return agent.New(o)
+}
+
+// options are those of the client.
+func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	if s.timeout <= 0 {
-		return nil, usageError{errors.New("--timeout must be more than 0")}
+		return agent.Options{}, usageError{errors.New("--timeout must be more than 0")}
 	}
 	o := agent.Options{
 		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, Timeout: s.timeout, UserAgent: "uimgate-agent/" + readVersion().Version,
@@ -105,18 +121,18 @@ func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
 	}
 	path, err := s.keyPath()
 	if err != nil {
-		return nil, err
+		return agent.Options{}, err
 	}
 	switch key, err := agent.LoadKey(path); {
 	case err == nil:
 		o.Key = key
 	case errors.Is(err, os.ErrNotExist) && needsKey:
-		return nil, fmt.Errorf("there is no key at %s: make one with uimgate agent keygen", path)
+		return agent.Options{}, fmt.Errorf("there is no key at %s: make one with uimgate agent keygen", path)
 	case errors.Is(err, os.ErrNotExist) && s.key == "":
 	default:
-		return nil, err
+		return agent.Options{}, err
 	}
-	return agent.New(o)
+	return o, nil
 }
 
 // printData writes data to stdout: as JSON with -o json, else as text writes it.
@@ -240,6 +256,9 @@ func errorData(err error) map[string]any {
 	put("violations", refusal.Violations, len(refusal.Violations) > 0)
 	put("retry_after", int64(math.Ceil(refusal.RetryAfter.Seconds())), refusal.RetryAfter > 0)
 	put("outcome", refusal.Outcome, refusal.Outcome != "")
+	if _, lost := errors.AsType[*agent.LostError](err); lost {
+		data["outcome"] = "unknown"
+	}
 	put("charge", chargeData(refusal.Charge), refusal.Charge != nil)
 	put("suggested_agent_id", refusal.Details["suggested_agent_id"], refusal.Details["suggested_agent_id"] != nil)
 	for _, name := range insteads {

@@ -179,23 +179,31 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 
 // printTerms says in plain words what the policy means, as policy explain does.
 func printTerms(c *cobra.Command, policy agent.Policy) error {
+	known, err := tellTerms(c, c.ErrOrStderr(), c.ErrOrStderr(), policy)
+	if err == nil && !known {
+		_, err = fmt.Fprintln(c.ErrOrStderr(), "warning: what this policy means cannot be said in plain words: read the document itself")
+	}
+	return err
+}
+
+// tellTerms writes what the policy means, where that can be said; else why it cannot, to where problems go.
+func tellTerms(c *cobra.Command, to, problemsTo io.Writer, policy agent.Policy) (known bool, err error) {
 	src := source{"the policy", policy.Raw}
 	for _, lenient := range []bool{false, true} {
 		p, problems := odrl.Load(c.Context(), src.data, odrl.LoadOptions{Lenient: lenient})
 		if p == nil && lenient {
-			printPolicyProblems(c.ErrOrStderr(), src, problems)
-			_, err := fmt.Fprintln(c.ErrOrStderr(), "warning: what this policy means cannot be said in plain words: read the document itself")
-			return err
+			printPolicyProblems(problemsTo, src, problems)
+			return false, nil
 		}
 		if p != nil {
 			e, err := inWords(c, p, src, lenient)
 			if err != nil {
-				return err
+				return false, err
 			}
-			return e.write(c.ErrOrStderr(), asText)
+			return true, e.write(to, asText)
 		}
 	}
-	return nil
+	return false, nil
 }
 
 func (s *agentSettings) printAgreement(c *cobra.Command, what string, a agent.Agreement) error {

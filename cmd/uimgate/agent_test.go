@@ -216,6 +216,23 @@ func TestAgentErrorsAreData(t *testing.T) {
 	}
 }
 
+// Two agents of one person are apart by the directory that each is given.
+func TestAgentDataDirectory(t *testing.T) {
+	h, shop := newAgentHome(t), theShop(t)
+	dir := filepath.Join(t.TempDir(), "second")
+	h.ok("keygen", "--data", dir)
+	h.ok("agree", shop.URL, "--yes", "--data", dir)
+	h.ok("execute", agenttest.Search, "query=tea", "--data", dir)
+	for _, path := range []string{"agent.pem", "agreements"} {
+		if _, err := os.Stat(filepath.Join(dir, path)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, _, err := h.agent("execute", agenttest.Search, "query=tea"); err == nil || !strings.Contains(err.Error(), "keygen") {
+		t.Errorf("err = %v, want that there is no key elsewhere", err)
+	}
+}
+
 func TestAgentWithoutAKey(t *testing.T) {
 	h, shop := newAgentHome(t), theShop(t)
 	h.ok("discover", shop.URL)

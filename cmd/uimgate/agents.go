@@ -36,7 +36,32 @@ func agentsCommand() *cobra.Command {
 		Use: "agents", Short: "The agents that agreed to a service's terms: list, approve, block",
 		Example: "  uimgate agents list --status blocked\n  uimgate agents approve agent-1",
 	}, o.agentsList(), o.agentsShow(), o.agentsApprove(), o.agentsBlock(), o.agentsUnblock(), o.agentsAddKey(),
-		o.agentsName())
+		o.agentsName(), o.agentsInvite())
+}
+
+var invitationColumns = []column[admin.Invitation]{
+	textColumn("code", func(i admin.Invitation) string { return i.Code }),
+	timeColumn("until", func(i admin.Invitation) time.Time { return i.Until }),
+	textColumn("name", func(i admin.Invitation) string { return i.Name }),
+}
+
+func (o *operator) agentsInvite() *cobra.Command {
+	var i admin.Invite
+	c := &cobra.Command{
+		Use: "invite", Short: "Let one person consent once, for a client without a key", Args: usageArgs(cobra.NoArgs),
+		Long: `Invite prints a code that one person types on the consent page, where pat.admission is allowlist, or approval and
+nobody should have to wait. It is good once, and until the time beside it. The name is kept in the signed record of the consent.`,
+		Example: "  uimgate agents invite --name Ann\n  uimgate agents invite --within 1h",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printAnswer(c, o, invitationColumns, func(ctx context.Context, api *client.Client) (admin.Invitation, error) {
+				i.Service = o.service
+				return api.Invite(ctx, i)
+			})
+		},
+	}
+	c.Flags().StringVar(&i.Name, "name", "", "what you call the person")
+	c.Flags().StringVar(&i.For, "within", "24h", "how long the code is good, at most 720h")
+	return c
 }
 
 func (o *operator) agentsList() *cobra.Command {
@@ -134,7 +159,7 @@ func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *clien
 	if err != nil {
 		return err
 	}
-	if len(a.Keys) == 0 {
+	if len(a.Keys) == 0 && !pat.Consented(a.AgentID) {
 		fmt.Fprintln(c.ErrOrStderr(), "Nobody has claimed this agent id: is it spelt as it should be?")
 	}
 	return printOne(c, o, a, agentColumns)

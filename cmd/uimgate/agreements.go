@@ -136,10 +136,25 @@ gateway and no network. FILE may be - for standard input.`,
 			if err != nil {
 				return fmt.Errorf("NOT PROVED: %w", err)
 			}
-			fmt.Fprintln(c.ErrOrStderr(), "Proved: this key signed this policy. The id, the state and the time are the exporter's word.")
+			fmt.Fprintln(c.ErrOrStderr(), provedBy(e.Agreement))
 			return printOne(c, o, admin.AgreementOf(e.Agreement), agreementColumns)
 		},
 	}
+}
+
+// provedBy says what a bundle that has been verified proves.
+func provedBy(a pat.Agreement) string {
+	record, consented := a.Consent()
+	if !consented {
+		return "Proved: this key signed this policy. The id, the state and the time are the exporter's word."
+	}
+	invited := ""
+	if record.Invitation != "" {
+		invited = fmt.Sprintf(" The operator had invited %q.", record.Invitation)
+	}
+	return fmt.Sprintf("Proved: the gateway's own key signed a record that somebody consented to this policy on its page, for the client %q "+
+		"(%q), and was sent to %q.%s It says what the gateway saw, and proves nothing about that person or client.",
+		record.ClientName, record.ClientID, record.RedirectHost, invited)
 }
 
 func (o *operator) agreementsRevoke() *cobra.Command {

@@ -19,6 +19,7 @@ import (
 var keyColumns = []column[admin.Key]{
 	textColumn("kid", func(k admin.Key) pat.KeyID { return k.ID }),
 	textColumn("alg", func(k admin.Key) string { return k.Algorithm }),
+	textColumn("purpose", func(k admin.Key) pat.KeyPurpose { return k.Purpose }),
 	flagColumn("signing", func(k admin.Key) bool { return k.Signing }),
 	timeColumn("created_at", func(k admin.Key) time.Time { return k.CreatedAt }),
 	timeColumn("not_after", func(k admin.Key) time.Time { return k.NotAfter }),

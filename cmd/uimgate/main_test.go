@@ -52,12 +52,13 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/.state")
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv(envRace, os.Getenv(envRace))
-			return nil
+			return ownPath(e)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"gateway": startGateway,
 			"hangup":  hangup,
 			"dns":     startDNS,
+			"consent": consent,
 		},
 	})
 }

@@ -71,6 +71,13 @@ func hangup(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Kill(pid, syscall.SIGHUP))
 }
 
+// ownPath sets UIMGATE, in a script, to the path of the command.
+func ownPath(e *testscript.Env) error {
+	path, err := exec.LookPath("uimgate")
+	e.Setenv("UIMGATE", path)
+	return err
+}
+
 // findUimgate is the command as the script itself would find it.
 func findUimgate(ts *testscript.TestScript) (string, error) {
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {

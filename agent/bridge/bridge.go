@@ -1,0 +1,213 @@
+// Package bridge lets a person's assistant use UIM services: towards the assistant it is an MCP server on stdin and stdout, with a
+// tool for each intent; towards each service it is an agent, with its own key, agreement, proofs and idempotency keys.
+//
+//	b, err := bridge.Open(ctx, bridge.Options{Agent: agent.Options{Key: key}, Services: []string{"shop.example"}, …})
+//	err = b.Serve(ctx, os.Stdin, os.Stdout)
+//
+// It signs nothing that its owner has not accepted by digest, and spends nothing beyond the budget that its owner gave: until
+// then the tools answer with what the owner has to do. Calls go to the UIM endpoint of a service, whether it speaks MCP or not.
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/budget"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/money"
+)
+
+const (
+	// openTime bounds the time in which services are found at the start.
+	openTime = 20 * time.Second
+	// freshFor is how old a catalogue may be when tools are listed; clients are told so.
+	freshFor = 5 * time.Minute
+	// pageSize is large, as many clients read one page.
+	pageSize = 200
+	// maxCalls bounds the calls under way; others wait for their turn.
+	maxCalls = 32
+	// settleTime is how long the end waits for calls under way, so that what they cost is known.
+	settleTime = time.Second
+)
+
+// Options say for whom and towards which services a bridge works.
+type Options struct {
+	// Agent is the identity and the bounds of the client. A key is required.
+	Agent agent.Options
+	// Services are the services, as agent.Client.Discover takes them: at least one.
+	Services []string
+	// Agreements is the directory of agreements, which uimgate agent shares.
+	Agreements string
+	// Accept are the digests of policies that the owner accepts. Nothing else is signed.
+	Accept []string
+	// Budget is what may be spent.
+	Budget *budget.Book
+	// ReadTerms reads a policy; nil: its terms are not known in advance.
+	ReadTerms TermsReader
+	// AgreeCommand returns the command by which the owner agrees to the policy of a digest.
+	AgreeCommand func(service, digest string) string
+	// Version is told to the host.
+	Version string
+	// Log takes one line for the owner; nil drops it.
+	Log func(string)
+}
+
+// A TermsReader reads what a policy asks of an agent that calls the intents of a catalogue.
+type TermsReader func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) Terms
+
+// Terms are what a policy asks for, as far as it could be read.
+type Terms struct {
+	Words   string              // the policy in plain words, in lines; empty: it could not be put into words
+	Intents map[string]CallTerm // by UID; an intent that is missing has terms that are not known
+}
+
+// A CallTerm is what one call costs at most, and how often it may be made, in a sentence or two.
+type CallTerm struct {
+	Most  money.Amount // zero: free of charge
+	Words string
+}
+
+// A Bridge is an MCP server in front of UIM services.
+type Bridge struct {
+	o        Options
+	client   *agent.Client
+	server   *mcp.Server
+	services []*service
+	places   chan struct{}
+	stopping chan struct{}
+	working  sync.WaitGroup
+
+	listing sync.Mutex // one refresh at a time
+	mu      sync.Mutex
+	tools   map[string]tool // by name
+	listed  time.Time       // when the catalogues were read
+}
+
+// Open finds the services. Where none can be found, the error says why; those that cannot be found beside others are logged, and
+// looked for again when tools are listed.
+func Open(ctx context.Context, o Options) (*Bridge, error) {
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	b := &Bridge{o: o, places: make(chan struct{}, maxCalls), stopping: make(chan struct{}), tools: map[string]tool{}}
+	o.Agent.Wrap, o.Agent.Sleep = gated(o.Agent.Wrap), patient(o.Agent.Sleep)
+	client, err := agent.New(o.Agent)
+	if err != nil {
+		return nil, err
+	}
+	b.client = client
+	for _, target := range o.Services {
+		b.services = append(b.services, &service{b: b, target: target})
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	if err := b.find(ctx); err != nil {
+		client.Close()
+		return nil, err
+	}
+	b.server = mcp.NewServer(&mcp.Implementation{Name: "uimgate", Title: "UIM services", Version: o.Version}, &mcp.ServerOptions{
+		Instructions: b.instructions(), PageSize: pageSize, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+			c.TTLMs, c.CacheScope = int(freshFor.Milliseconds()), "private"
+		},
+	})
+	b.server.AddReceivingMiddleware(b.receive)
+	b.offer()
+	return b, nil
+}
+
+// find finds the services that are not found yet, all at once. The error wraps those of all where none is there.
+func (b *Bridge) find(ctx context.Context) error {
+	errs := make([]error, len(b.services))
+	var wg sync.WaitGroup
+	for n, s := range b.services {
+		wg.Go(func() {
+			if errs[n] = s.find(ctx); errs[n] != nil {
+				b.o.Log(fmt.Sprintf("%s: %s", oneLine(s.target, maxTitle), oneLine(errs[n].Error(), maxNote)))
+			}
+		})
+	}
+	wg.Wait()
+	b.mu.Lock()
+	b.listed = time.Now() //nolint:forbidigo // how old a copy is, no rule
+	b.mu.Unlock()
+	for _, s := range b.services {
+		if s.found() {
+			return nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// refresh reads the catalogues again once they are old. What cannot be read stays as it was.
+func (b *Bridge) refresh(ctx context.Context) {
+	b.listing.Lock()
+	defer b.listing.Unlock()
+	b.mu.Lock()
+	old := time.Since(b.listed) > freshFor
+	b.mu.Unlock()
+	if !old {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	_ = b.find(ctx) // logged
+	b.offer()
+}
+
+// instructions tell the model what the tools are, and what is missing yet.
+func (b *Bridge) instructions() string {
+	var out []string
+	for _, s := range b.services {
+		out = append(out, s.introduction())
+	}
+	if len(b.o.Budget.Limits()) == 0 {
+		out = append(out, "Tools that cost money are refused: the owner of this agent has given no budget.")
+	}
+	return lines(strings.Join(out, "\n"), maxSentence)
+}
+
+// Serve speaks MCP until the input ends or ctx is done. Calls under way get some seconds to end; what they cost is counted
+// whether they do or not.
+func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	err := b.serve(ctx, in, out)
+	close(b.stopping)
+	settled := make(chan struct{})
+	go func() {
+		b.working.Wait()
+		close(settled)
+	}()
+	timer := time.NewTimer(settleTime)
+	defer timer.Stop()
+	select {
+	case <-settled:
+	case <-timer.C:
+		b.o.Log("ended with calls under way: what they cost stays reserved")
+	}
+	b.client.Close()
+	return err
+}
+
+func (b *Bridge) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	session, err := b.server.Connect(ctx, stdio{in, out}, nil)
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		go session.Close() //nolint:errcheck // waits for calls under way, which Serve does not
+		return nil
+	}
+}

@@ -1,0 +1,96 @@
+package bridge
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uimgate/uimgate/agent/agenttest"
+)
+
+func jsonOf(tool *mcp.Tool) (string, error) {
+	data, err := json.Marshal(tool)
+	return string(data), err
+}
+
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	broken := agenttest.Reply{Break: true}
+	failed := func(outcome, charge string) agenttest.Reply {
+		r := agenttest.Reply{Status: 502, Body: `{"error":{"code":"X","message":"m","details":{"reason":"UPSTREAM_ERROR","outcome":"` + outcome + `"}}}`}
+		if charge != "" {
+			r.Header = map[string]string{"UIM-Charge": charge}
+		}
+		return r
+	}
+	refused := agenttest.Reply{Status: 403, Body: `{"error":{"code":"X","message":"m","details":{"reason":"AGENT_BLOCKED"}}}`}
+	for name, test := range map[string]struct {
+		replies []agenttest.Reply // to the first order; it then is made anew
+		free    bool              // the first order costs nothing
+	}{
+		"made":                          {nil, false},
+		"refused":                       {[]agenttest.Reply{refused}, true},
+		"failed and released":           {[]agenttest.Reply{failed("failed", "0.01 USD; id=e; state=released")}, true},
+		"failed, without a word":        {[]agenttest.Reply{failed("failed", "")}, true},
+		"nobody knows":                  {[]agenttest.Reply{failed("unknown", "")}, false},
+		"done, and the answer is lost":  {[]agenttest.Reply{failed("done", "0.01 USD; id=e; state=captured")}, false},
+		"held still":                    {[]agenttest.Reply{failed("unknown", "0.01 USD; id=e; state=pending")}, false},
+		"lost, and refused then":        {[]agenttest.Reply{broken, refused}, false},
+		"lost each time":                {[]agenttest.Reply{broken, broken, broken, broken}, false},
+		"lost, and told under its key":  {[]agenttest.Reply{broken}, false},
+		"an error that tells no ending": {[]agenttest.Reply{{Status: 500, Body: "?"}, {Status: 500, Body: "?"}, {Status: 500, Body: "?"}, {Status: 500, Body: "?"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shop := agenttest.New(t, agenttest.Canonical)
+			h := start(t, withBudget(t, optionsFor(t, shop), "0.01 USD/day"))
+			shop.Script(test.replies...)
+			_ = h.call(orderTool, nil)
+			if test.free {
+				h.ok(orderTool, nil)
+			}
+			sentence, details := h.refused(orderTool, nil, "BUDGET_EXCEEDED")
+			has(t, sentence, "0.01 USD of the budget of 0.01 USD/day", "--budget")
+			if details["spent"] != "0.01 USD" || details["budget"] != "0.01 USD/day" || details["until"] == nil {
+				t.Errorf("%v", details)
+			}
+			h.ok(searchTool, nil) // what is free goes on
+		})
+	}
+}
+
+func TestWithoutABudget(t *testing.T) {
+	t.Parallel()
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := withBudget(t, optionsFor(t, shop))
+	h := start(t, o)
+	sentence, _ := h.refused(orderTool, nil, "NO_BUDGET")
+	has(t, sentence, "It costs up to 0.01 USD", `--budget "5 EUR/day"`)
+	has(t, instructionsOf(h), "has given no budget")
+	h.ok(searchTool, nil)
+	h = start(t, withBudget(t, o, "5 EUR/day"))
+	sentence, _ = h.refused(orderTool, nil, "NO_BUDGET") // another currency
+	has(t, sentence, "0.01 USD")
+	if n := len(shop.Calls()); n != 1 {
+		t.Errorf("%d calls, want the search alone", n)
+	}
+}
+
+// Where the policy cannot be read nothing is known to be free, and what the service charges is counted.
+func TestAPriceThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := withBudget(t, optionsFor(t, shop))
+	o.ReadTerms = nil
+	h := start(t, o)
+	sentence, _ := h.refused(searchTool, nil, "NO_BUDGET")
+	has(t, sentence, "It is not known to be free of charge")
+	h = start(t, withBudget(t, o, "0.01 USD/day"))
+	h.ok(searchTool, nil)
+	h.ok(orderTool, nil) // its price is what agents.json says
+	h.refused(orderTool, nil, "BUDGET_EXCEEDED")
+	h.refused(searchTool, nil, "BUDGET_EXCEEDED")
+	h = start(t, withBudget(t, o, "0.01 USD/hour"))
+	h.refused(orderTool, nil, "BUDGET_EXCEEDED") // was spent under the other
+}

@@ -1,0 +1,54 @@
+// Package hostconfig writes what hosts of MCP servers want in their settings to start one as a process.
+package hostconfig
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// A Server is a process that a host starts.
+type Server struct {
+	Name    string // that the host shows
+	Command string // absolute path
+	Args    []string
+}
+
+// A Host is a program that starts MCP servers.
+type Host struct {
+	Title string
+	File  string // where the settings go, for people
+	key   string // member of the settings that holds servers
+	typed bool   // the server's kind is stated
+}
+
+var hosts = map[string]Host{
+	"claude": {Title: "Claude Desktop", File: "claude_desktop_config.json (Settings, Developer, Edit Config)", key: "mcpServers"},
+	"vscode": {Title: "Visual Studio Code", File: ".vscode/mcp.json, or the one that MCP: Open User Configuration opens", key: "servers", typed: true},
+	"cursor": {Title: "Cursor", File: "~/.cursor/mcp.json, or .cursor/mcp.json of a project", key: "mcpServers"},
+	"zed":    {Title: "Zed", File: "settings.json (zed: open settings)", key: "context_servers"},
+}
+
+// Names returns the names of the hosts that are known.
+func Names() []string { return slices.Sorted(maps.Keys(hosts)) }
+
+// Of returns a host by its name.
+func Of(name string) (Host, bool) {
+	h, ok := hosts[name]
+	return h, ok
+}
+
+// Settings returns the host's settings for one server, as JSON: on its own, or to be merged into settings that are there.
+func (h Host) Settings(s Server) ([]byte, error) {
+	server := map[string]any{"command": s.Command, "args": s.Args}
+	if h.typed {
+		server["type"] = "stdio"
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(map[string]any{h.key: map[string]any{s.Name: server}})
+	return out.Bytes(), err
+}

@@ -1,0 +1,225 @@
+package bridge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/budget"
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// success renders the answer of a service: its JSON as text, and as structured content where it is an object. An answer that is
+// not what the intent declares is told as an error, as clients would drop it otherwise, though the call was made.
+func success(t tool, r agent.Result) *mcp.CallToolResult {
+	result := &mcp.CallToolResult{Meta: resultMeta(r), Content: []mcp.Content{&mcp.TextContent{Text: string(r.Raw)}}}
+	output, isObject := strictjson.AsObject(r.Output)
+	if isObject {
+		result.StructuredContent = json.RawMessage(r.Raw)
+	}
+	if len(t.intent.Outputs) == 0 {
+		return result
+	}
+	if wrong := undeclared(t, output, isObject); wrong != "" {
+		text := fmt.Sprintf("The call was made, but its answer is not what the service declares: %s. The answer follows.", wrong)
+		result.IsError, result.StructuredContent = true, nil
+		result.Content = append([]mcp.Content{&mcp.TextContent{Text: text}}, result.Content...)
+	}
+	return result
+}
+
+// undeclared says what of an answer is not as the output parameters have it; empty: nothing.
+func undeclared(t tool, output strictjson.Object, isObject bool) string {
+	if !isObject {
+		return "it is no object"
+	}
+	for _, p := range t.intent.Outputs {
+		value, there := output[p.Name]
+		if !there {
+			if p.Required {
+				return oneLine(p.Name, maxTitle) + " is missing"
+			}
+			continue
+		}
+		if fit, err := p.Fit(value); err != nil || !reflect.DeepEqual(fit, value) {
+			return oneLine(p.Name, maxTitle) + " has another form"
+		}
+	}
+	return ""
+}
+
+// resultMeta is what HTTP has in headers, under the same names.
+func resultMeta(r agent.Result) mcp.Meta {
+	meta := mcp.Meta{}
+	if r.Charge != nil {
+		meta["UIM-Charge"] = r.Charge.String()
+	}
+	if l := r.RateLimit; l != nil {
+		meta["RateLimit"] = fmt.Sprintf(`"limit";r=%d;t=%d`, l.Remaining, int64(math.Ceil(l.Reset.Seconds())))
+	}
+	if r.RequestID != "" {
+		meta["UIM-Request-ID"] = r.RequestID
+	}
+	if r.Replayed {
+		meta["Idempotency-Replayed"] = "true"
+	}
+	return meta
+}
+
+// Reasons of the bridge's own, beside those of services.
+const (
+	reasonBudget      = "BUDGET_EXCEEDED"
+	reasonNoBudget    = "NO_BUDGET"
+	reasonPending     = "PENDING"
+	reasonIssuer      = "ISSUER_UNCONFIRMED"
+	reasonUnreachable = "SERVICE_UNREACHABLE"
+	reasonOther       = "CALL_FAILED"
+)
+
+// A failure is a refusal in the form of a service's error. UIM core 3.3.
+type failure struct {
+	Code    string         `json:"code,omitempty"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details"`
+}
+
+// refusal renders an error for the model: a sentence, then the error as JSON. There is no structured content: under an output
+// schema clients would drop the whole answer.
+func (b *Bridge) refusal(t tool, err error) *mcp.CallToolResult {
+	f, sentence := b.explain(t, err)
+	if _, lost := errors.AsType[*agent.LostError](err); lost {
+		f.Details["outcome"] = "unknown"
+		sentence += " An attempt before, whose answer was lost, may have taken effect."
+	}
+	text, marshalErr := json.Marshal(map[string]any{"error": f})
+	if marshalErr != nil {
+		text = []byte(`{"error":{"message":"the error cannot be written"}}`)
+	}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{
+		&mcp.TextContent{Text: lines(sentence, maxSentence+maxWords)}, &mcp.TextContent{Text: string(text)},
+	}}
+}
+
+// explain returns an error as data and as a text that says what to do.
+func (b *Bridge) explain(t tool, err error) (failure, string) {
+	if terms, ok := errors.AsType[*termsError](err); ok {
+		return terms.explain()
+	}
+	if refused, ok := errors.AsType[*agent.Error](err); ok {
+		return b.explainRefusal(t, refused)
+	}
+	own := func(code, why string, format string, args ...any) (failure, string) {
+		sentence := fmt.Sprintf(format, args...)
+		return failure{code, oneLine(sentence, maxSentence), map[string]any{"reason": why}}, sentence
+	}
+	text := oneLine(err.Error(), maxNote)
+	if exceeded, ok := errors.AsType[*budget.ExceededError](err); ok {
+		f, sentence := own(string(reason.CodePaymentRequired), reasonBudget,
+			"Nothing was called: %s. The owner of this agent can give more by starting uimgate mcp with another --budget.", text)
+		f.Details["budget"], f.Details["spent"], f.Details["until"] = exceeded.Limit.String(), exceeded.Spent.String(), exceeded.Until
+		return f, sentence
+	}
+	if none, ok := errors.AsType[*budget.CurrencyError](err); ok {
+		cost := "It is not known to be free of charge"
+		if !none.Asked.IsZero() {
+			cost = "It costs up to " + none.Asked.String()
+		}
+		return own(string(reason.CodePaymentRequired), reasonNoBudget,
+			`Nothing was called. %s, and the owner of this agent allows no such charge: start uimgate mcp with --budget, such as --budget "5 EUR/day".`,
+			cost)
+	}
+	if waiting, ok := errors.AsType[*agent.PendingError](err); ok {
+		return own(string(reason.CodeForbidden), reasonPending,
+			"Nothing was called: %s. Call again later.", oneLine(waiting.Error(), maxNote))
+	}
+	if issuer, ok := errors.AsType[*agent.IssuerError](err); ok {
+		return own(string(reason.CodeForbidden), reasonIssuer,
+			"Nothing was called: %s. The owner of this agent can agree nevertheless with uimgate agent agree --issuer %s.",
+			oneLine(issuer.Error(), maxNote), issuer.Issuer)
+	}
+	if errors.Is(err, agent.ErrParameters) {
+		return own(string(reason.CodeInvalidParameter), string(reason.InvalidParameter), "Nothing was called: %s.", text)
+	}
+	if lost, ok := errors.AsType[*fetch.Error](err); ok {
+		f, sentence := own(string(reason.CodeServiceUnavailable), reasonUnreachable, "The service could not be reached: %s.", text)
+		f.Details["outcome"] = "not_sent"
+		if lost.Sent {
+			f.Details["outcome"] = "unknown"
+			sentence += " It is not known whether the call took effect."
+		}
+		return f, sentence
+	}
+	return own("", reasonOther, "The call failed: %s.", text)
+}
+
+// explain tells the terms, and what the owner has to do.
+func (e *termsError) explain() (failure, string) {
+	suggestion := "The owner of this agent reads the terms and agrees with: " + e.command
+	policy := map[string]string{"uid": oneLine(e.offered.UID, maxNote), "digest": e.offered.Digest}
+	f := failure{string(reason.CodeForbidden), oneLine(e.Error(), maxNote), map[string]any{
+		"reason": reason.PolicyRequiresAgreement, "policy": policy, "suggestion": suggestion,
+	}}
+	if e.agreed != "" {
+		f.Details["agreed"] = e.agreed
+	}
+	words := e.words
+	if words == "" {
+		words = "(They cannot be said in plain words. The document begins:)\n" + string(e.offered.Raw)
+	}
+	return f, fmt.Sprintf("Nothing was called: %s.\n\nThe terms of %s:\n%s\n\n%s\nThen call again.",
+		e.Error(), e.service, lines(words, maxWords), suggestion)
+}
+
+// explainRefusal tells what the service answered.
+func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
+	left := maxDetails
+	told, _ := details(e.Details, &left).(map[string]any)
+	if told == nil {
+		told = map[string]any{}
+	}
+	f := failure{e.Code, e.Message, told}
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	say("%s", sentenceOf(e.Error()))
+	for _, v := range e.Violations {
+		say("%s", sentenceOf(v.String()))
+	}
+	if e.Upstream != "" {
+		say("The service's API says: %s", sentenceOf(e.Upstream))
+	}
+	if e.Suggestion != "" {
+		say("%s", sentenceOf(e.Suggestion))
+	}
+	if e.RetryAfter > 0 {
+		say("It may be tried again after %d seconds.", int64(math.Ceil(e.RetryAfter.Seconds())))
+		told["retry_after"] = int64(math.Ceil(e.RetryAfter.Seconds()))
+	}
+	if e.Outcome == "unknown" || e.Outcome == "done" {
+		say("The call may have taken effect (outcome: %s).", e.Outcome)
+	}
+	if e.Charge != nil {
+		say("Charge: %s.", e.Charge)
+	}
+	ended := e.Is(agent.ErrRevokedToken) || e.Is(agent.ErrInvalidToken) || e.Is(agent.ErrExpiredToken)
+	if _, _, offered, _ := t.of.state(); ended && b.o.AgreeCommand != nil && offered.Digest != "" {
+		say("The owner of this agent can agree anew with: %s", b.o.AgreeCommand(t.of.target, offered.Digest))
+	}
+	return f, strings.Join(out, " ")
+}
+
+// sentenceOf ends a text with a full stop.
+func sentenceOf(s string) string {
+	s = oneLine(s, maxNote)
+	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "…") || strings.HasSuffix(s, "?") {
+		return s
+	}
+	return s + "."
+}

@@ -1,0 +1,212 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/intents"
+)
+
+// A service is one service with the agreement that holds there.
+type service struct {
+	b        *Bridge
+	target   string     // as the owner wrote it
+	agreeing sync.Mutex // one look at the agreement at a time
+
+	mu      sync.Mutex
+	current *agent.Service   // nil until it is found
+	catalog *intents.Catalog // as read last
+	offered agent.Policy     // as read last; no digest: not read
+	terms   Terms            // of offered
+}
+
+// find reads the catalogue, and the policy for the descriptions of the tools. It goes on with an agreement that was kept, and
+// agrees where the owner accepts the policy.
+func (s *service) find(ctx context.Context) error {
+	found, err := s.b.client.Discover(ctx, s.target)
+	if err != nil {
+		return err
+	}
+	catalog, err := found.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.catalog = catalog; s.current == nil {
+		s.current = found
+	}
+	s.mu.Unlock()
+	if _, err := s.readPolicy(ctx); err != nil {
+		s.b.o.Log(fmt.Sprintf("%s: %s", oneLine(s.target, maxTitle), oneLine(err.Error(), maxNote)))
+		return nil // the calls will tell; there are tools to list
+	}
+	if _, _, err := s.agreed(ctx); err != nil && len(s.b.o.Accept) > 0 {
+		s.b.o.Log(fmt.Sprintf("%s: %s", oneLine(s.target, maxTitle), oneLine(err.Error(), maxNote)))
+	}
+	return nil
+}
+
+func (s *service) found() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current != nil
+}
+
+// state returns what the service is now.
+func (s *service) state() (*agent.Service, *intents.Catalog, agent.Policy, Terms) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current, s.catalog, s.offered, s.terms
+}
+
+// readPolicy reads the policy offered now and its terms.
+func (s *service) readPolicy(ctx context.Context) (agent.Policy, error) {
+	current, catalog, before, terms := s.state()
+	policy, err := current.Policy(ctx)
+	if err != nil {
+		return agent.Policy{}, err
+	}
+	if policy.Digest != before.Digest || terms.Intents == nil {
+		terms = Terms{}
+		if s.b.o.ReadTerms != nil {
+			terms = s.b.o.ReadTerms(ctx, policy, catalog)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.offered, s.terms = policy, terms
+	return policy, nil
+}
+
+// introduction is the service in the instructions of the server.
+func (s *service) introduction() string {
+	current, catalog, _, _ := s.state()
+	if current == nil {
+		return fmt.Sprintf("The service %s could not be reached.", oneLine(s.target, maxTitle))
+	}
+	text := fmt.Sprintf("Tools of %s (%s): %s", oneLine(catalog.Service.Name, maxTitle), oneLine(current.Issuer(), maxTitle),
+		oneLine(catalog.Service.Description, maxNote))
+	if !current.Session().Agreed() {
+		text += " The owner of this agent has not agreed to its terms yet: a call answers with the terms and the command to agree."
+	}
+	return text
+}
+
+// A termsError means that the owner has to read a policy and to say so first.
+type termsError struct {
+	service string // its issuer
+	offered agent.Policy
+	agreed  string // digest of the policy agreed to before; empty: none
+	words   string
+	command string
+}
+
+func (e *termsError) Error() string {
+	if e.agreed != "" {
+		return fmt.Sprintf("%s has changed its terms: %s was agreed to, %s is offered", e.service, e.agreed, e.offered.Digest)
+	}
+	return fmt.Sprintf("there is no agreement with %s: it offers the terms %s", e.service, e.offered.Digest)
+}
+
+// agreed returns the service under an agreement to the policy it offers, and the terms of that. It agrees only to a policy that
+// the owner accepts by digest. Errors: *termsError, and those of agent.Service.Agree.
+func (s *service) agreed(ctx context.Context) (*agent.Service, Terms, error) {
+	s.agreeing.Lock()
+	defer s.agreeing.Unlock()
+	s.load()
+	current, _, offered, terms := s.state()
+	session := current.Session()
+	if session.Agreed() && session.PolicyDigest == offered.Digest {
+		return current, terms, nil
+	}
+	offered, err := s.readPolicy(ctx)
+	if err != nil {
+		return nil, Terms{}, err
+	}
+	current, _, _, terms = s.state()
+	if session.Agreed() && session.PolicyDigest == offered.Digest {
+		return current, terms, nil
+	}
+	waiting := session.Pending() && session.PendingDigest() == offered.Digest
+	if !waiting && !slices.Contains(s.b.o.Accept, offered.Digest) {
+		return nil, Terms{}, s.wanted(current, offered, terms)
+	}
+	accepted := agent.Acceptance{Digest: offered.Digest, Issuer: session.AcceptedIssuer}
+	if waiting {
+		accepted.Scope, accepted.Declared = session.Requested, session.Declared
+	}
+	_, err = current.Agree(ctx, accepted)
+	if _, pending := errors.AsType[*agent.PendingError](err); err == nil || pending {
+		s.save(current)
+	}
+	return current, terms, err
+}
+
+// wanted is what the owner has to accept.
+func (s *service) wanted(current *agent.Service, offered agent.Policy, terms Terms) *termsError {
+	e := &termsError{service: oneLine(current.Issuer(), maxTitle), offered: offered, words: terms.Words}
+	if session := current.Session(); session.Agreed() {
+		e.agreed = session.PolicyDigest
+	}
+	if s.b.o.AgreeCommand != nil {
+		e.command = s.b.o.AgreeCommand(s.target, offered.Digest)
+	}
+	return e
+}
+
+// changed reads the policy again after the service has refused a call because of another one.
+func (s *service) changed(ctx context.Context, cause error) error {
+	if _, err := s.readPolicy(ctx); err != nil {
+		return cause
+	}
+	current, _, offered, terms := s.state()
+	if session := current.Session(); session.Agreed() && session.PolicyDigest == offered.Digest {
+		return cause
+	}
+	return s.wanted(current, offered, terms)
+}
+
+func (s *service) path(of agent.Session) string {
+	return filepath.Join(s.b.o.Agreements, of.FileName())
+}
+
+// load goes on with the agreement that is kept, where it is newer: the owner has agreed meanwhile, or another process renewed.
+func (s *service) load() {
+	current, _, offered, _ := s.state()
+	session := current.Session()
+	kept, err := agent.LoadSession(s.path(session))
+	if err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			s.b.o.Log(oneLine(err.Error(), maxNote))
+		}
+		return
+	}
+	better := kept.PolicyDigest == offered.Digest && session.PolicyDigest != offered.Digest
+	newer := kept.Agreed() && (!session.Agreed() || better || kept.IssuedAt.After(session.IssuedAt)) ||
+		kept.Pending() && !session.Agreed() && !session.Pending()
+	if !newer {
+		return
+	}
+	resumed, err := s.b.client.Resume(kept)
+	if err != nil {
+		s.b.o.Log(oneLine(err.Error(), maxNote))
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current = resumed
+}
+
+// save keeps the agreement and its token.
+func (s *service) save(current *agent.Service) {
+	session := current.Session()
+	if err := agent.SaveSession(s.path(session), session); err != nil {
+		s.b.o.Log(oneLine(err.Error(), maxNote))
+	}
+}

@@ -1,0 +1,219 @@
+package bridge
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	maxMessage = 4 << 20 // bytes of one line
+	// drain is how long calls under way may still be answered once the host has closed our stdin. A host that waits less long sends
+	// a signal, which ends the process at once.
+	drain = 10 * time.Second
+)
+
+// A stdio is one JSON-RPC message a line, in and out. MCP 2026-07-28, basic/transports/stdio. The transport of the SDK ends at
+// the first line that is no message; this one answers it with an error and goes on.
+type stdio struct {
+	in  io.Reader
+	out io.Writer
+}
+
+// Connect implements mcp.Transport.
+func (t stdio) Connect(context.Context) (mcp.Connection, error) {
+	c := &lineConn{out: t.out, incoming: make(chan line), closed: make(chan struct{}), idle: make(chan struct{}, 1)}
+	go c.read(t.in)
+	return c, nil
+}
+
+// A line is one message, or why none could be read.
+type line struct {
+	message jsonrpc.Message
+	err     error
+}
+
+type lineConn struct {
+	incoming chan line
+	closed   chan struct{}
+	once     sync.Once
+
+	mu      sync.Mutex // of out and calls
+	out     io.Writer
+	calls   int           // that are not answered
+	waiting bool          // until there are none
+	idle    chan struct{} // sent to when there are none
+}
+
+// read hands on what comes until the end of the input or of the connection.
+func (c *lineConn) read(in io.Reader) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		text, err := readLine(r)
+		switch {
+		case errors.Is(err, errTooLong):
+			c.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message has at most %d bytes", maxMessage))
+			continue
+		case err != nil:
+			c.awaitAnswers()
+			c.hand(line{err: io.EOF})
+			return
+		case len(bytes.TrimSpace(text)) == 0:
+			continue
+		}
+		message, err := decode(text)
+		if err != nil {
+			if code, ok := errors.AsType[*jsonrpc.Error](err); ok {
+				c.refuse(code.Code, code.Message)
+			}
+			continue
+		}
+		if !c.hand(line{message: message}) {
+			return
+		}
+	}
+}
+
+// hand gives a line to Read; it returns false once the connection is closed.
+func (c *lineConn) hand(l line) bool {
+	request, _ := l.message.(*jsonrpc.Request)
+	call := request != nil && request.IsCall()
+	if call {
+		c.count(1)
+	}
+	select {
+	case c.incoming <- l:
+		return true
+	case <-c.closed:
+		return false
+	}
+}
+
+// decode reads one message. Batches do not exist, and the depth of a message is bounded.
+func decode(text []byte) (jsonrpc.Message, error) {
+	if _, err := strictjson.DecodeObject(text); err != nil {
+		what := "this line is not one JSON-RPC message: " + oneLine(err.Error(), maxNote)
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: what}
+	}
+	message, err := jsonrpc.DecodeMessage(text)
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: oneLine(err.Error(), maxNote)}
+	}
+	return message, nil
+}
+
+var errTooLong = errors.New("the line is too long")
+
+// readLine reads up to the next line feed, without it; a line that is too long is read to its end.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var whole []byte
+	tooLong := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if tooLong = tooLong || len(whole)+len(part) > maxMessage; !tooLong {
+			whole = append(whole, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case tooLong && err == nil:
+			return nil, errTooLong
+		case err != nil && len(whole) > 0 && !tooLong:
+			return whole, nil // the last line may lack its end
+		case err != nil:
+			return nil, err
+		}
+		return whole, nil
+	}
+}
+
+// Read implements mcp.Connection.
+func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case l := <-c.incoming:
+		return l.message, l.err
+	case <-c.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write implements mcp.Connection.
+func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
+	text, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	err = c.send(text)
+	if _, ok := m.(*jsonrpc.Response); ok {
+		c.count(-1)
+	}
+	return err
+}
+
+func (c *lineConn) send(text []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.out.Write(append(text, '\n'))
+	return err
+}
+
+// refuse answers what has no id.
+func (c *lineConn) refuse(code int64, message string) {
+	text, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message},
+	})
+	if err == nil {
+		_ = c.send(text) // a host that does not read ends the connection otherwise
+	}
+}
+
+func (c *lineConn) count(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.calls += n; c.waiting && c.calls <= 0 {
+		select {
+		case c.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// awaitAnswers waits until every call is answered, for the time of drain at most.
+func (c *lineConn) awaitAnswers() {
+	c.mu.Lock()
+	c.waiting = true
+	left := c.calls
+	c.mu.Unlock()
+	if left <= 0 {
+		return
+	}
+	timer := time.NewTimer(drain)
+	defer timer.Stop()
+	select {
+	case <-c.idle:
+	case <-c.closed:
+	case <-timer.C:
+	}
+}
+
+// Close implements mcp.Connection.
+func (c *lineConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return nil
+}
+
+// SessionID implements mcp.Connection: over stdio there is none.
+func (c *lineConn) SessionID() string { return "" }

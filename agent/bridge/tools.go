@@ -1,0 +1,185 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/toolname"
+)
+
+// A tool is one intent of one service.
+type tool struct {
+	of     *service
+	intent *intents.Intent
+}
+
+const maxTags = 20
+
+// idempotent are the methods that may be repeated although they change something. RFC 9110 9.2.2.
+var idempotent = []string{http.MethodPut, http.MethodDelete}
+
+// offer makes a tool of each intent that is not retired, and takes away those that are gone. With several services the host of
+// each stands before its names.
+func (b *Bridge) offer() {
+	tools := map[string]tool{}
+	for _, s := range b.services {
+		_, catalog, _, _ := s.state()
+		if catalog == nil {
+			continue
+		}
+		for name, uid := range b.names(s, catalog) {
+			in, ok := catalog.Lookup(uid)
+			if _, taken := tools[name]; !ok || taken {
+				b.o.Log(fmt.Sprintf("%s is left out: another tool is named %s", uid, name))
+				continue
+			}
+			tools[name] = tool{s, in}
+		}
+	}
+	b.mu.Lock()
+	before := b.tools
+	b.tools = tools
+	b.mu.Unlock()
+	for name := range before {
+		if _, stays := tools[name]; !stays {
+			b.server.RemoveTools(name)
+		}
+	}
+	for name, t := range tools {
+		described, err := t.describe(name)
+		if err != nil { // costs one tool, not the list
+			b.o.Log(fmt.Sprintf("%s is left out: %s", t.intent.UID, oneLine(err.Error(), maxNote)))
+			b.server.RemoveTools(name)
+			continue
+		}
+		b.server.AddTool(described, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return b.call(ctx, t, req)
+		})
+	}
+}
+
+// names are the names of a service's tools. Those of retired intents stay taken, so that none is renamed by another's end.
+func (b *Bridge) names(s *service, catalog *intents.Catalog) map[string]intents.UID {
+	var uids []intents.UID
+	for _, in := range catalog.Intents() {
+		uids = append(uids, in.UID)
+	}
+	names := toolname.Names(uids)
+	if len(b.services) > 1 {
+		names = toolname.Under(label(s.target), names)
+	}
+	maps.DeleteFunc(names, func(_ string, uid intents.UID) bool {
+		in, ok := catalog.Lookup(uid)
+		return !ok || in.Retired
+	})
+	return names
+}
+
+// label is the host of a target, with the port where there is one.
+func label(target string) string {
+	if !strings.Contains(target, "://") {
+		target = "https://" + target
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		return target
+	}
+	return u.Host
+}
+
+// toolName finds a tool by its name or by the UID of its intent.
+func (b *Bridge) toolName(name string) (string, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, ok := b.tools[name]; ok {
+		return name, true
+	}
+	var found []string
+	for candidate, t := range b.tools {
+		if t.intent.UID.String() == name {
+			found = append(found, candidate)
+		}
+	}
+	if len(found) != 1 {
+		return "", false
+	}
+	return found[0], true
+}
+
+func (b *Bridge) toolNames() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Sorted(maps.Keys(b.tools))
+}
+
+// describe is a tool as MCP has it.
+func (t tool) describe(name string) (*mcp.Tool, error) {
+	in := t.intent
+	described := &mcp.Tool{
+		Name: name, Title: oneLine(in.Name, maxTitle), Description: t.description(), Meta: t.meta(),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: in.Safe, OpenWorldHint: new(true)},
+	}
+	if in.Safe {
+		described.Annotations.DestructiveHint = new(false)
+	}
+	if in.Endpoint != nil {
+		described.Annotations.IdempotentHint = slices.Contains(idempotent, in.Endpoint.Method)
+	}
+	input, err := json.Marshal(schema(in.InputSchema()))
+	if err != nil {
+		return nil, err
+	}
+	described.InputSchema = json.RawMessage(input)
+	if declared := in.OutputSchema(); declared != nil {
+		output, err := json.Marshal(schema(declared))
+		if err != nil {
+			return nil, err
+		}
+		described.OutputSchema = json.RawMessage(output)
+	}
+	return described, nil
+}
+
+// description is the intent's own, then its UID, and price and limit where the policy tells them.
+func (t tool) description() string {
+	uid := t.intent.UID.String()
+	parts := []string{lines(t.intent.Description, maxDescription), "UID: " + uid}
+	_, _, _, terms := t.of.state()
+	if said := terms.Intents[uid].Words; said != "" {
+		parts = append(parts, lines(said, maxNote))
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n"))
+}
+
+// meta names the intent for programs, under the reversed name of the issuer. MCP 2026-07-28, basic, _meta.
+func (t tool) meta() mcp.Meta {
+	current, _, _, _ := t.of.state()
+	issuer := current.Issuer()
+	if u, err := url.Parse(issuer); err == nil && u.Hostname() != "" {
+		issuer = u.Hostname()
+	}
+	parts := strings.Split(issuer, ".")
+	slices.Reverse(parts)
+	in := t.intent
+	about := map[string]any{"uid": in.UID.String(), "version": in.UID.Version}
+	if in.Price != "" {
+		about["price"] = oneLine(in.Price, maxTitle)
+	}
+	if len(in.Tags) > 0 {
+		var tags []string
+		for _, tag := range in.Tags[:min(len(in.Tags), maxTags)] {
+			tags = append(tags, oneLine(tag, maxTitle))
+		}
+		about["tags"] = tags
+	}
+	return mcp.Meta{oneLine(strings.Join(parts, "."), maxTitle) + "/intent": about}
+}

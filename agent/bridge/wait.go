@@ -1,0 +1,34 @@
+package bridge
+
+import (
+	"context"
+	"time"
+)
+
+// patient makes functions that wait between two attempts of a call, and not for one that the host has cancelled. Without one
+// they wait by the clock.
+func patient(wait func(context.Context, time.Duration) error) func(context.Context, time.Duration) error {
+	return func(ctx context.Context, d time.Duration) error {
+		switch {
+		case cancelled(ctx):
+			return context.Canceled
+		case wait != nil:
+			return wait(ctx, d)
+		}
+		return sleep(ctx, d)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-gone:
+		return context.Canceled
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,154 @@
+// Package budget keeps what an agent spends within what its owner allows, in a file that several processes share and that a
+// crash leaves right: the price of a call is reserved there before the call is made, and corrected by what the service says
+// it charged. What nobody knows the end of stays spent.
+//
+//	book := budget.New(path, []budget.Limit{limit}, time.Now)
+//	r, err := book.Reserve(ctx, price) // an *ExceededError or *CurrencyError: do not call
+//	…                                  // the call
+//	err = r.Settle(ctx, charged)       // only where it is known what was charged
+package budget
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/privatefile"
+)
+
+// lockWait bounds the wait for another process, which holds the lock for the time of one write.
+const lockWait = 10 * time.Second
+
+// A Book knows what was spent, and what may be. It is safe for concurrent use, also by several processes on one file.
+type Book struct {
+	path   string
+	limits []Limit
+	now    func() time.Time
+}
+
+// New returns the book in a file, which is made by the first reservation; beside it stands its lock. Without limits nothing may
+// be spent.
+func New(path string, limits []Limit, now func() time.Time) *Book {
+	return &Book{path: path, limits: slices.Clone(limits), now: now}
+}
+
+// Limits returns what may be spent; none means nothing.
+func (b *Book) Limits() []Limit { return slices.Clone(b.limits) }
+
+// An ExceededError means that a reservation would exceed a limit. Nothing was reserved.
+type ExceededError struct {
+	Limit Limit
+	Spent money.Amount // in the present period, what is reserved included
+	Asked money.Amount // zero: a price that is not known
+	Until time.Time    // when the period ends
+}
+
+func (e *ExceededError) Error() string {
+	asked := "the price is not known, and "
+	if !e.Asked.IsZero() {
+		asked = "the call costs up to " + e.Asked.String() + ", and "
+	}
+	return fmt.Sprintf("%s%s of the budget of %s are spent or reserved until %s",
+		asked, e.Spent, e.Limit, e.Until.Format(time.RFC3339))
+}
+
+// A CurrencyError means that no limit is in the currency of a price.
+type CurrencyError struct{ Asked money.Amount }
+
+func (e *CurrencyError) Error() string {
+	if e.Asked.IsZero() {
+		return "there is no budget"
+	}
+	return "the call costs up to " + e.Asked.String() + ", and there is no budget in " + e.Asked.Currency
+}
+
+// A Reservation is what was set aside for one call.
+type Reservation struct {
+	book   *Book
+	amount money.Amount
+	from   map[Period]time.Time // the periods it counts in; nil: nothing is reserved
+}
+
+// Amount returns what is set aside; zero for nothing, and for a price that is not known.
+func (r *Reservation) Amount() money.Amount { return r.amount }
+
+// Reserve sets a price aside, durably, in every limit of its currency or in none. The zero Amount is a price that is not known:
+// it needs that no limit is used up. Errors: *ExceededError, *CurrencyError, and those of the file.
+func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, error) {
+	unknown := price == (money.Amount{})
+	applies := slices.DeleteFunc(b.Limits(), func(l Limit) bool { return !unknown && l.Currency != price.Currency })
+	if len(applies) == 0 {
+		return nil, &CurrencyError{price}
+	}
+	r := &Reservation{book: b, amount: price}
+	err := b.change(ctx, func(a *accounts) error {
+		now := b.now()
+		for _, l := range applies {
+			w := a.window(l.Currency, l.Period, now)
+			if w.Nano+price.Nano > l.Nano || unknown && w.Nano >= l.Nano {
+				return &ExceededError{l, money.Amount{Nano: w.Nano, Currency: l.Currency}, price, l.Period.end(w.From)}
+			}
+		}
+		if !unknown {
+			r.from = a.add(price, now)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Nothing returns a reservation of nothing, for a call that should be free: Settle records what it cost nevertheless.
+func (b *Book) Nothing() *Reservation { return &Reservation{book: b} }
+
+// Settle puts what was charged in the place of what was reserved; the zero Amount gives all of it back. It is called once, and
+// not at all where it is not known what was charged: the reservation then counts until its periods end.
+func (r *Reservation) Settle(ctx context.Context, charged money.Amount) error {
+	if charged == r.amount || r.from == nil && charged.IsZero() {
+		return nil
+	}
+	return r.book.change(ctx, func(a *accounts) error {
+		now := r.book.now()
+		for p, from := range r.from {
+			if w := a.window(r.amount.Currency, p, now); w.From.Equal(from) {
+				w.Nano = max(0, w.Nano-r.amount.Nano)
+			}
+		}
+		if !charged.IsZero() {
+			a.addWithin(charged, r.from, now)
+		}
+		return nil
+	})
+}
+
+// change applies a change to the file, alone among all processes. Where f returns an error nothing is written.
+func (b *Book) change(ctx context.Context, f func(*accounts) error) error {
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	unlock, err := privatefile.Lock(ctx, b.path+".lock")
+	if err != nil {
+		return fmt.Errorf("the budget: %w", err)
+	}
+	defer unlock()
+	a, err := readAccounts(b.path)
+	if err != nil {
+		return err
+	}
+	if err := f(a); err != nil {
+		return err
+	}
+	return a.write(b.path, b.now())
+}
+
+// plus adds without overflow.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

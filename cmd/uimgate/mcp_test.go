@@ -1,0 +1,431 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/examples/shop/shopapi"
+	"github.com/uimgate/uimgate/internal/daemon"
+)
+
+// The tools of the example shop.
+const (
+	searchTool = "search-products_v1"
+	orderTool  = "place-order_v1"
+)
+
+// An openShop is the example shop behind a real gateway.
+type openShop struct {
+	*testing.T
+	url, dir string
+	orders   atomic.Int64       // that reached the shop
+	hold     func(func()) error // called with what answers an order; nil: answer at once
+}
+
+// newShop starts both in this process.
+func newShop(t *testing.T) *openShop {
+	t.Helper()
+	s := &openShop{T: t, dir: t.TempDir()}
+	shop, err := shopapi.New(shopapi.Config{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := func() { shop.ServeHTTP(w, r) }
+		if r.Method == http.MethodPost {
+			s.orders.Add(1)
+			if s.hold != nil {
+				if err := s.hold(answer); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+		}
+		answer()
+	}))
+	t.Cleanup(upstream.Close)
+	load := func() (*config.Config, config.Problems) {
+		return config.Load(filepath.Join(s.dir, "uimgate.yaml"), config.Overrides{
+			Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", Data: filepath.Join(s.dir, "data"),
+			Env: func(name string) (string, bool) {
+				return map[string]string{"SHOP_URL": upstream.URL}[name], name == "SHOP_URL"
+			},
+		})
+	}
+	cfg, err := demoConfig(s.dir, upstream.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ready, ended := make(chan daemon.Addresses, 1), make(chan error, 1)
+	go func() {
+		ended <- daemon.Run(ctx, daemon.Options{
+			Config: cfg, Load: load, Log: zap.NewNop(), Now: time.Now, Ready: func(a daemon.Addresses) { ready <- a },
+		})
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the gateway ended with %v", err)
+		}
+	})
+	select {
+	case a := <-ready:
+		s.url = a.Listen
+	case err := <-ended:
+		ended <- err
+		t.Fatal(err)
+	}
+	return s
+}
+
+// digest is that of the policy offered now.
+func (s *openShop) digest() string {
+	s.Helper()
+	resp, err := http.Get(s.url + "/api/policy")
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+		s.Fatalf("the policy: %v, %d", err, resp.StatusCode)
+	}
+	return strings.Trim(strings.TrimPrefix(resp.Header.Get("ETag"), "W/"), `"`)
+}
+
+// offer replaces the policy and waits until the gateway has taken it.
+func (s *openShop) offer(change func(string) string) {
+	s.Helper()
+	before, path := s.digest(), filepath.Join(s.dir, "policy.json")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path+".new", []byte(change(string(text))), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	for poll := time.NewTicker(50 * time.Millisecond); s.digest() == before; { // well below what one address may ask
+		select {
+		case <-poll.C:
+		case <-s.Context().Done():
+			s.Fatal("the gateway does not take the policy")
+		}
+	}
+}
+
+// An assistant is an MCP client with the bridge as a process of its own.
+type assistant struct {
+	*mcp.ClientSession
+	t       *testing.T
+	command *exec.Cmd
+	stderr  *bytes.Buffer
+}
+
+// assist starts the bridge that args tell, with the state of its person in dir. An empty revision is the newest.
+func assist(t *testing.T, dir, revision string, args ...string) *assistant {
+	t.Helper()
+	a := &assistant{t: t, command: exec.Command(args[0], args[1:]...), stderr: &bytes.Buffer{}}
+	a.command.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir+"/config", "XDG_STATE_HOME="+dir+"/state")
+	a.command.Stderr = a.stderr
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: a.command}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, a.stderr)
+	}
+	a.ClientSession = session
+	t.Cleanup(func() { _ = session.Close() })
+	return a
+}
+
+func (a *assistant) call(name string, arguments map[string]any) *mcp.CallToolResult {
+	a.t.Helper()
+	result, err := a.CallTool(a.t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		a.t.Fatalf("%v\n%s", err, a.stderr)
+	}
+	return result
+}
+
+// block is a text of a result.
+func block(r *mcp.CallToolResult, n int) string {
+	if n < len(r.Content) {
+		if text, ok := r.Content[n].(*mcp.TextContent); ok {
+			return text.Text
+		}
+	}
+	return ""
+}
+
+// refused calls a tool that must be refused for a reason, and returns what the model reads.
+func (a *assistant) refused(name string, arguments map[string]any, reason string) string {
+	a.t.Helper()
+	result := a.call(name, arguments)
+	var envelope struct {
+		Error struct{ Details struct{ Reason string } }
+	}
+	err := json.Unmarshal([]byte(block(result, 1)), &envelope)
+	if err != nil || !result.IsError || result.StructuredContent != nil || envelope.Error.Details.Reason != reason {
+		a.t.Fatalf("%s: %v, want %s:\n%s\n%s", name, err, reason, block(result, 0), block(result, 1))
+	}
+	return block(result, 0)
+}
+
+var toOrder = map[string]any{"product_id": "desk-lamp"}
+
+// What a person does: prints the settings, starts the assistant, reads the terms it tells, agrees by the command it names, and
+// goes on. In both revisions of MCP.
+func TestMCPFromSettingsToACall(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t)
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			printed, err := exec.Command("uimgate", "mcp", shop.url, "--data", filepath.Join(home, "my data"), "--print-config", "claude").Output()
+			var settings struct {
+				Servers map[string]struct {
+					Command string
+					Args    []string
+				} `json:"mcpServers"`
+			}
+			if err == nil {
+				err = json.Unmarshal(printed, &settings)
+			}
+			if err != nil || len(settings.Servers) != 1 {
+				t.Fatalf("%v: %s", err, printed)
+			}
+			for _, server := range settings.Servers {
+				a := assist(t, home, revision, append([]string{server.Command}, server.Args...)...)
+				a.knowsItsTools(revision)
+				a.agreesAndCalls(shop)
+			}
+		})
+	}
+	if shop.orders.Load() != 0 {
+		t.Errorf("%d orders without a budget", shop.orders.Load())
+	}
+}
+
+func (a *assistant) knowsItsTools(revision string) {
+	a.t.Helper()
+	if r := a.InitializeResult(); r.ProtocolVersion != revision || !strings.Contains(r.Instructions, "not agreed") {
+		a.t.Errorf("%+v", r)
+	}
+	list, err := a.ListTools(a.t.Context(), nil)
+	if err != nil || len(list.Tools) != 3 || list.Tools[0].Name != orderTool || list.Tools[2].Name != searchTool {
+		a.t.Fatalf("%+v, %v", list, err)
+	}
+	for n, want := range []string{
+		"UID: shop.example:place-order:v1\nCosts 0.05 EUR a call. At most 60 calls an hour.",
+		"UID: shop.example:product-details:v1\nFree of charge. At most 1000 calls an hour.", "Free of charge. At most 30 calls a minute.",
+	} {
+		if !strings.Contains(list.Tools[n].Description, want) {
+			a.t.Errorf("%q lacks %q", list.Tools[n].Description, want)
+		}
+	}
+}
+
+// agreesAndCalls does what the bridge says is to be done.
+func (a *assistant) agreesAndCalls(shop *openShop) {
+	a.t.Helper()
+	told := a.refused(searchTool, map[string]any{"query": "lamp"}, "POLICY_REQUIRES_AGREEMENT")
+	command := regexp.MustCompile(`(?m)agrees with: (.*)$`).FindStringSubmatch(told)
+	if command == nil || !strings.Contains(told, shop.digest()) || !strings.Contains(told, "What is permitted") {
+		a.t.Fatal(told)
+	}
+	run := exec.Command("sh", "-c", command[1])
+	run.Env = a.command.Env
+	if out, err := run.CombinedOutput(); err != nil {
+		a.t.Fatalf("%s: %v\n%s", command[1], err, out)
+	}
+	found := a.call(searchTool, map[string]any{"query": "lamp"})
+	output, _ := found.StructuredContent.(map[string]any)
+	if found.IsError || output["total_results"] == nil || !strings.Contains(block(found, 0), "desk-lamp") || len(found.Content) != 1 {
+		a.t.Fatalf("%+v %s", found, block(found, 0))
+	}
+	said := a.refused(searchTool, map[string]any{"query": "lamp", "pages": 1}, "UNKNOWN_PARAMETER")
+	if !strings.Contains(said, "/parameters/pages") {
+		a.t.Error(said)
+	}
+	_, err := a.CallTool(a.t.Context(), &mcp.CallToolParams{Name: "search-product_v1"})
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); !ok || wire.Code != jsonrpc.CodeInvalidParams ||
+		!strings.Contains(wire.Message, "perhaps "+searchTool) {
+		a.t.Errorf("an unknown tool: %v", err)
+	}
+	a.refused(orderTool, toOrder, "NO_BUDGET")
+}
+
+// bridgeTo is the command of a bridge to the shop that may spend.
+func (s *openShop) bridgeTo(dir, budget string) []string {
+	return []string{"uimgate", "mcp", s.url, "--data", dir, "--agree", s.digest(), "--budget", budget}
+}
+
+// The budget holds through a restart and a kill between the moment it is reserved and the answer.
+func TestMCPBudget(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t)
+	home := t.TempDir()
+	args := shop.bridgeTo(home, "0.15 EUR/month")
+	a := assist(t, home, "", args...)
+	ordered := a.call(orderTool, toOrder)
+	if charge, _ := ordered.Meta["UIM-Charge"].(string); ordered.IsError || !strings.HasPrefix(charge, "0.05 EUR; id=") {
+		t.Fatalf("%+v %s", ordered, block(ordered, 0))
+	}
+
+	arrived, goOn := make(chan struct{}, 4), make(chan struct{})
+	shop.hold = func(answer func()) error {
+		arrived <- struct{}{}
+		<-goOn
+		answer()
+		return nil
+	}
+	lost := make(chan error, 1)
+	go func() {
+		_, err := a.CallTool(context.WithoutCancel(t.Context()), &mcp.CallToolParams{Name: orderTool, Arguments: toOrder})
+		lost <- err
+	}()
+	<-arrived
+	if err := a.command.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-lost; err == nil {
+		t.Error("a killed bridge answered")
+	}
+	close(goOn)
+
+	a = assist(t, home, "", args...)
+	if again := a.call(orderTool, toOrder); again.IsError {
+		t.Fatal(block(again, 0))
+	}
+	said := a.refused(orderTool, toOrder, "BUDGET_EXCEEDED")
+	if !strings.Contains(said, "0.15 EUR of the budget of 0.15 EUR/month") {
+		t.Error(said)
+	}
+	if n := shop.orders.Load(); n != 3 {
+		t.Errorf("%d orders, want 3", n)
+	}
+}
+
+// Two bridges of one directory make one key and spend one budget.
+func TestMCPTwoBridges(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t)
+	home := t.TempDir()
+	args := shop.bridgeTo(home, "0.25 EUR/month")
+	var both [2]*assistant
+	var starting sync.WaitGroup
+	for n := range both {
+		starting.Go(func() { both[n] = assist(t, home, "", args...) })
+	}
+	starting.Wait()
+	var made, exceeded atomic.Int64
+	var calling sync.WaitGroup
+	for _, a := range both {
+		for range 6 {
+			calling.Go(func() {
+				result, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: orderTool, Arguments: toOrder})
+				switch {
+				case err != nil:
+					t.Error(err)
+				case !result.IsError:
+					made.Add(1)
+				case strings.Contains(block(result, 1), "BUDGET_EXCEEDED"):
+					exceeded.Add(1)
+				default:
+					t.Error(block(result, 0))
+				}
+			})
+		}
+	}
+	calling.Wait()
+	if made.Load() != 5 || exceeded.Load() != 7 || shop.orders.Load() != 5 {
+		t.Errorf("%d made, %d refused, %d reached the shop", made.Load(), exceeded.Load(), shop.orders.Load())
+	}
+}
+
+// A policy that changes under way is told with both digests, and is not signed by itself.
+func TestMCPChangedPolicy(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t)
+	home := t.TempDir()
+	a := assist(t, home, "2025-11-25", shop.bridgeTo(home, "1 EUR/month")...)
+	if found := a.call(searchTool, map[string]any{"query": "lamp"}); found.IsError {
+		t.Fatal(block(found, 0))
+	}
+	before := shop.digest()
+	shop.offer(func(policy string) string { return strings.Replace(policy, `"0.05"`, `"0.50"`, 1) })
+	said := a.refused(searchTool, map[string]any{"query": "lamp"}, "POLICY_REQUIRES_AGREEMENT")
+	for _, want := range []string{before, shop.digest(), "0.50 EUR", "agent agree " + shop.url + " --digest " + shop.digest()} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in:\n%s", want, said)
+		}
+	}
+	a = assist(t, home, "2025-11-25", shop.bridgeTo(home, "1 EUR/month")...) // names the new digest
+	if found := a.call(searchTool, map[string]any{"query": "lamp"}); found.IsError {
+		t.Fatal(block(found, 0))
+	}
+}
+
+// Nothing but JSON-RPC stands on stdout, whatever comes in; a call under way is answered after stdin has ended, and one that the
+// host cancels is not.
+func TestMCPRawLines(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t)
+	home := t.TempDir()
+	args := append(shop.bridgeTo(home, "1 EUR/month"), "http://127.0.0.1:1")
+	c := exec.Command(args[0], args[1:]...)
+	c.Env = append(os.Environ(), "HOME="+home)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	// With two services, though one cannot be reached, names have the host in front.
+	name := "127-0-0-1-" + shop.url[strings.LastIndex(shop.url, ":")+1:] + "_" + searchTool
+	c.Stdin = strings.NewReader(strings.Join([]string{
+		`{"jsonrpc":"2.0","id":1,"method":"server/what"}`, `}{`,
+		`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":3,"method":"resources/what"}`,
+		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"` + name + `","arguments":{"query":"lamp"}}}`, "",
+	}, "\n"))
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	answers := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		var answer struct{ ID, Result, Error json.RawMessage }
+		if err := json.Unmarshal([]byte(line), &answer); err != nil {
+			t.Fatalf("%v: %q", err, line)
+		}
+		answers[string(answer.ID)] = string(answer.Result) + string(answer.Error)
+	}
+	for id, want := range map[string]string{"1": "server/what", "null": "-32700", "2": "2025-11-25", "3": "-32601", "4": "desk-lamp"} {
+		if !strings.Contains(answers[id], want) {
+			t.Errorf("answer %s lacks %q: %s", id, want, answers[id])
+		}
+	}
+	if !strings.Contains(stderr.String(), "127.0.0.1:1") {
+		t.Errorf("the service that cannot be reached is not logged: %s", stderr.String())
+	}
+}
