@@ -37,7 +37,9 @@ func TestAFreeCallAllocatesWithinItsBudget(t *testing.T) {
 	}
 	defer gate.stop()
 	for _, kind := range []string{"passed", "declared"} {
-		free := target{kind, gate.addresses.Gateway + "/api/intents/execute", callOf(kind, sizes[0].products), gate, false, false}
+		free := target{
+			name: kind, url: gate.addresses.Gateway + "/api/intents/execute", body: callOf(kind, sizes[0].products), of: gate,
+		}
 		best, err := compare(t.Context(), []target{free}, agents, 2, 3, 2000)
 		if err != nil {
 			t.Fatal(err)

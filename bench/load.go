@@ -94,12 +94,22 @@ func load(ctx context.Context, t target, agents []agent, connections, calls int)
 }
 
 func post(ctx context.Context, client *http.Client, t target, token, proof string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, strings.NewReader(t.body))
+	body := t.body
+	if t.keyed {
+		body = strings.Replace(body, `"KEY"`, `"`+rand.Text()+`"`, 1)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+token)
+	if t.keyed && body == t.body {
+		r.Header.Set("Idempotency-Key", rand.Text())
+	}
+	for name, value := range t.header {
+		r.Header.Set(name, value)
+	}
 	if proof != "" {
 		r.Header.Set("UIM-Proof", proof)
 	}

@@ -3,6 +3,7 @@
 //	path    free calls beside Go's plain reverse proxy, each in a process of its own, as are service and load: answers of
 //	        three sizes, passed on as they are or held against declared outputs. CPU seconds per 1,000 calls, as multiples
 //	        of the proxy's, with p50 and resident memory
+//	doors   the same call by each protocol: CPU as multiples of that over HTTP
 //	paid    calls that charge, each durable before the upstream is called and before its answer leaves, on both engines
 //	grants  places under one limit, from one and from three replicas, and their round trips to the database
 //
@@ -58,6 +59,7 @@ var sections = []struct {
 	run  func(ctx context.Context, p plan) error
 }{
 	{"path", path},
+	{"doors", doors},
 	{"paid", paid},
 	{"grants", grants},
 }
@@ -70,7 +72,7 @@ func run(ctx context.Context) error {
 	flag.Func("connections", "at a time, separated by commas (default 1,16,64)", p.setConnections)
 	flag.Func("sizes", "of answers, separated by commas (default 0.5kB,20kB,1MB)", p.setSizes)
 	flag.BoolVar(&p.sqliteOnly, "sqlite", false, "paid calls on SQLite only")
-	only := flag.String("only", "", "one of path, paid, grants; empty: all of them")
+	only := flag.String("only", "", "one of path, doors, paid, grants; empty: all of them")
 	p.connections, p.sizes = []int{1, 16, 64}, sizes
 	flag.Parse()
 	fmt.Fprintf(os.Stderr, "%s, %d processors: %d rounds of %d calls\n", runtime.Version(), runtime.NumCPU(), p.rounds, p.calls)
@@ -127,6 +129,8 @@ type target struct {
 	of        *child // whose resources count
 	mayBreak  bool   // an answer off under load, as the plain proxy does now and then: the call is made again
 	proved    bool   // each call is sent with a proof of key
+	header    map[string]string
+	keyed     bool // each call has an idempotency key of its own: "KEY" in the body, else a header
 }
 
 // figures are the best values of all rounds: noise only makes values worse.

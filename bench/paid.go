@@ -64,9 +64,9 @@ func paidOn(
 	defer gate.stop()
 	execute, call := gate.addresses.Gateway+"/api/intents/execute", callOf("declared", sizes[0].products)
 	targets := []target{
-		{"plain proxy", fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, sizes[0].products), call, proxy, true, false},
-		{"paid", execute, call, gate, false, false},
-		{"paid, proved", execute, call, gate, false, true},
+		{name: "plain proxy", url: fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, sizes[0].products), body: call, of: proxy, mayBreak: true},
+		{name: "paid", url: execute, body: call, of: gate},
+		{name: "paid, proved", url: execute, body: call, of: gate, proved: true},
 	}
 	for _, connections := range p.connections {
 		// Fewer calls where no other call shares a flush of the disk.

@@ -37,9 +37,9 @@ func path(ctx context.Context, p plan) error {
 	for _, size := range p.sizes {
 		plain := fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, size.products)
 		targets := []target{
-			{"plain proxy", plain, callOf("passed", size.products), proxy, true, false},
-			{"passed on", execute, callOf("passed", size.products), gate, false, false},
-			{"declared", execute, callOf("declared", size.products), gate, false, false},
+			{name: "plain proxy", url: plain, body: callOf("passed", size.products), of: proxy, mayBreak: true},
+			{name: "passed on", url: execute, body: callOf("passed", size.products), of: gate},
+			{name: "declared", url: execute, body: callOf("declared", size.products), of: gate},
 		}
 		for _, connections := range p.connections {
 			best, err := compare(ctx, targets, agents, connections, p.rounds, max(2*connections, p.calls/size.rarer))

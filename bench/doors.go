@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// doors measures the same call by each protocol, on answers whose outputs are declared. A2A keeps each call under the key that its
+// message is, as a call over HTTP with a key does.
+func doors(ctx context.Context, p plan) error {
+	up, err := start(ctx, roleUpstream, "")
+	if err != nil {
+		return err
+	}
+	defer up.stop()
+	gate, agents, err := startGateway(ctx, p, up.addresses.Upstream)
+	if err != nil {
+		return err
+	}
+	defer gate.stop()
+	execute, mcp, a2a := gate.addresses.Gateway+"/api/intents/execute", gate.addresses.Gateway+"/mcp", gate.addresses.Gateway+"/a2a"
+	table := newTable("answer\tconnections\t\tcalls/s\tp50\tp99\tCPU s/1000\tx HTTP\tallocations\t")
+	for _, size := range p.sizes {
+		tool := fmt.Sprintf("declared-%d_v1", size.products)
+		targets := []target{
+			{name: "HTTP", url: execute, body: callOf("declared", size.products), of: gate},
+			{name: "MCP 2025-11-25", url: mcp, body: toolCallOf(tool, ""), of: gate, header: map[string]string{
+				"MCP-Protocol-Version": "2025-11-25", "Accept": "application/json, text/event-stream",
+			}},
+			{name: "MCP 2026-07-28", url: mcp, body: toolCallOf(tool, metaOf2026), of: gate, header: map[string]string{
+				"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool,
+				"Accept": "application/json, text/event-stream",
+			}},
+			{name: "HTTP, with a key", url: execute, body: callOf("declared", size.products), of: gate, keyed: true},
+			{name: "A2A 1.0", url: a2a, body: messageOf("declared", size.products), of: gate, keyed: true, header: map[string]string{
+				"A2A-Version": "1.0",
+			}},
+		}
+		for _, connections := range p.connections {
+			best, err := compare(ctx, targets, agents, connections, p.rounds, max(2*connections, p.calls/size.rarer))
+			if err != nil {
+				return err
+			}
+			for i, m := range best {
+				fmt.Fprintf(table, "%s\t%d\t%s\t%.0f\t%s\t%s\t%.4f\t%.2f\t%.0f\t\n", size.name, connections, targets[i].name, m.rate,
+					m.p50.Round(time.Microsecond), m.p99.Round(time.Microsecond), m.cpu, m.cpu/best[0].cpu, m.allocs)
+			}
+		}
+	}
+	return table.Flush()
+}
+
+// messageOf is a message that calls an intent. The id of a message is the idempotency key of its call, which is therefore kept.
+func messageOf(kind string, products int) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"KEY","role":"ROLE_USER","parts":[` +
+		`{"data":` + callOf(kind, products) + `,"mediaType":"application/json"}]}}}`
+}
+
+const metaOf2026 = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	`"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+
+func toolCallOf(tool, meta string) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool +
+		`","arguments":{"query":"lamp","category":"home","max_price":99.5,"page":2}` + meta + `}}`
+}
