@@ -64,7 +64,10 @@ func paidOn(
 	defer gate.stop()
 	execute, call := gate.addresses.Gateway+"/api/intents/execute", callOf("declared", sizes[0].products)
 	targets := []target{
-		{name: "plain proxy", url: fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, sizes[0].products), body: call, of: proxy, mayBreak: true},
+		{
+			name: "plain proxy", url: fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, sizes[0].products), body: call,
+			of: proxy, mayBreak: true,
+		},
 		{name: "paid", url: execute, body: call, of: gate},
 		{name: "paid, proved", url: execute, body: call, of: gate, proved: true},
 	}

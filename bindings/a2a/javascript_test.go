@@ -13,6 +13,7 @@ import (
 
 // TestTheOfficialClientOfJavaScript goes the way of an agent with @a2a-js/sdk, by both bindings: from the card to the task.
 func TestTheOfficialClientOfJavaScript(t *testing.T) {
+	t.Parallel()
 	dir := bindtest.Node(t)
 	for _, binding := range []string{"JSONRPC", "HTTP+JSON"} {
 		t.Run(binding, func(t *testing.T) {

@@ -204,7 +204,8 @@ func TestGoClient(t *testing.T) {
 	if !wrong.IsError {
 		t.Errorf("%+v", wrong)
 	}
-	if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "serch_v1"}); err == nil || !strings.Contains(err.Error(), "search_v1") {
+	_, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "serch_v1"})
+	if err == nil || !strings.Contains(err.Error(), "search_v1") {
 		t.Errorf("unknown tool: %v", err)
 	}
 	g.Must(session.Close())

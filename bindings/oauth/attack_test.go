@@ -47,7 +47,9 @@ func TestHostsThatLookLikeOthers(t *testing.T) {
 			t.Errorf("%s: %+v", uri, got)
 		}
 	}
-	for _, uri := range []string{"https://assistant.example:8443/cb", "https://xn--pple-43d.example/cb", "https://192.0.2.1/cb", "http://[::1]/cb"} {
+	for _, uri := range []string{
+		"https://assistant.example:8443/cb", "https://xn--pple-43d.example/cb", "https://192.0.2.1/cb", "http://[::1]/cb",
+	} {
 		if got := g.registered(uri); got.Status != http.StatusCreated {
 			t.Errorf("%s: %+v", uri, got)
 		}
@@ -242,7 +244,9 @@ func TestUsesAtOnce(t *testing.T) {
 func TestARefreshIsNeverWider(t *testing.T) {
 	g := newGate(t, "")
 	got := g.tokens()
-	for _, scope := range []string{gatetest.Ordering, "shop.example:*:*:execute " + gatetest.Ordering, "shop.example:*:v1:execute", "*:*:*:execute"} {
+	for _, scope := range []string{
+		gatetest.Ordering, "shop.example:*:*:execute " + gatetest.Ordering, "shop.example:*:v1:execute", "*:*:*:execute",
+	} {
 		v := g.refresh(got.Refresh)
 		v.Set("scope", scope)
 		next := g.post("/oauth/token", v)

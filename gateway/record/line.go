@@ -83,7 +83,8 @@ const Begun = "begun"
 // line is the record of an event; with values, parameters stand in it as they were sent.
 func line(v *execute.Event, values bool) Line {
 	r := Line{
-		At: v.At.UTC(), RequestID: string(v.RequestID), Door: v.Door, Service: v.Service, Agent: v.AgentID, Token: v.TokenID, Agreement: v.AgreementID,
+		At: v.At.UTC(), RequestID: string(v.RequestID), Door: v.Door, Service: v.Service, Agent: v.AgentID, Token: v.TokenID,
+		Agreement: v.AgreementID,
 		Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason, Outcome: string(v.Outcome),
 		ExecutionID: v.ExecutionID, Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts, Asked: v.Asked,
 	}
