@@ -84,9 +84,8 @@ const Begun = "begun"
 func line(v *execute.Event, values bool) Line {
 	r := Line{
 		At: v.At.UTC(), RequestID: string(v.RequestID), Door: v.Door, Service: v.Service, Agent: v.AgentID, Token: v.TokenID,
-		Agreement: v.AgreementID,
-		Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason, Outcome: string(v.Outcome),
-		ExecutionID: v.ExecutionID, Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts, Asked: v.Asked,
+		Agreement: v.AgreementID, Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason,
+		Outcome: string(v.Outcome), ExecutionID: v.ExecutionID, Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts, Asked: v.Asked,
 	}
 	if v.Charge != nil {
 		r.ExecutionID, r.Charge, r.ChargeState = v.Charge.ExecutionID, v.Charge.String(), v.Charge.State
