@@ -56,7 +56,7 @@ func (s Session) Permits(uid string) bool {
 		return s.Agreed()
 	}
 	space, _, _ := strings.Cut(uid, ":")
-	return slices.Contains(s.Scope, uid+":execute") || slices.Contains(s.Scope, space+":*:*:execute")
+	return slices.Contains(s.Scope, uid+":execute") || slices.Contains(s.Scope, pat.WholeScope(space))
 }
 
 // Covers reports whether the service is one of the namespace of an intent: by its name, or by the scope of the PAT.

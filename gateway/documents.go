@@ -2,11 +2,8 @@ package gateway
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -14,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/page"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
 )
 
 // A document as served: whole, with its ETag, which is strong.
@@ -25,8 +23,7 @@ type document struct {
 }
 
 func newDocument(body []byte, mediaType string) document {
-	sum := sha256.Sum256(body)
-	return document{body, mediaType, `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`, &zipped{}}
+	return document{body, mediaType, wire.ETag(body), &zipped{}}
 }
 
 // cacheFor is short, since a policy may change and agreements under the old one end at once.
@@ -45,7 +42,7 @@ func serve(c echo.Context, d document) error {
 		body, etag = packed, "W/"+d.etag
 	}
 	h.Set("ETag", etag)
-	if matchesETag(c.Request().Header.Get("If-None-Match"), d.etag) {
+	if wire.MatchesETag(c.Request().Header.Get("If-None-Match"), d.etag) {
 		h.Del("Content-Encoding")
 		return c.NoContent(http.StatusNotModified)
 	}
@@ -63,17 +60,6 @@ func (s *Server) serveOnce(c echo.Context, body []byte, mediaType string) error 
 		d.zipped.once.Do(func() { d.zipped.body = packed })
 	}
 	return serve(c, d)
-}
-
-// matchesETag compares weakly. RFC 9110 13.1.2.
-func matchesETag(field, etag string) bool {
-	for candidate := range strings.SplitSeq(field, ",") {
-		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
-		if candidate == etag || candidate == "*" {
-			return true
-		}
-	}
-	return false
 }
 
 // A publication is what one service publishes, each document made when it is first asked for.

@@ -20,6 +20,9 @@ const (
 	maxEntry     = 300
 )
 
+// WholeScope is the entry of a scope that stands for every intent of a namespace: <namespace>:*:*:execute. UIM core 4.3.
+func WholeScope(namespace string) string { return namespace + wildcard }
+
 // Terms are what one service offers. Implementations are immutable and safe for concurrent use.
 type Terms interface {
 	// Offer returns the policy offered now.

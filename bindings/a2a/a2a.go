@@ -6,7 +6,6 @@ package a2a
 import (
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/gateway/door"
@@ -45,14 +44,12 @@ type Door struct {
 	executor *execute.Executor
 	signers  []*pat.Keyring
 	watchers watchers
-
-	mu    sync.Mutex
-	cards map[*service.Definition]*card // of the services that were asked for lately
+	cards    door.Made[*card]
 }
 
 // New makes a Door.
 func New(c Config) *Door {
-	return &Door{executor: c.Executor, signers: c.Cards, cards: map[*service.Definition]*card{}}
+	return &Door{executor: c.Executor, signers: c.Cards}
 }
 
 // Route returns the path as it is without what the configuration and clients chose of it.

@@ -3,15 +3,14 @@ package a2a
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
@@ -49,7 +48,7 @@ func (d *Door) serveCard(w http.ResponseWriter, r *http.Request, v *door.Visit) 
 	h.Set("Cache-Control", "public, max-age=60")
 	h.Set("ETag", c.etag)
 	h.Set("Access-Control-Expose-Headers", "ETag")
-	if matches(r.Header.Get("If-None-Match"), c.etag) {
+	if wire.MatchesETag(r.Header.Get("If-None-Match"), c.etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -60,21 +59,8 @@ func (d *Door) serveCard(w http.ResponseWriter, r *http.Request, v *door.Visit) 
 	}
 }
 
-// matches compares weakly. RFC 9110 13.1.2.
-func matches(field, etag string) bool {
-	for one := range strings.SplitSeq(field, ",") {
-		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == etag || one == "*" {
-			return true
-		}
-	}
-	return false
-}
-
-// cardOf returns the card of a service, which is made when it is first asked for, and again once a key that signed it was
-// retired. A reload makes other services; the cards of those that are gone are forgotten.
+// cardOf returns the card of a service, which is made again once a key that signed it was retired.
 func (d *Door) cardOf(ctx context.Context, s *service.Definition) (*card, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	keys := make([]pat.KeyID, 0, len(d.signers))
 	for _, signer := range d.signers {
 		id, err := signer.Signer(ctx)
@@ -83,18 +69,14 @@ func (d *Door) cardOf(ctx context.Context, s *service.Definition) (*card, error)
 		}
 		keys = append(keys, id)
 	}
-	if c, ok := d.cards[s]; ok && slices.Equal(c.keys, keys) {
-		return c, nil
-	}
-	maps.DeleteFunc(d.cards, func(old *service.Definition, _ *card) bool { return old.ID == s.ID })
-	body, err := signed(ctx, s, describedBy(s), d.signers)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(body)
-	c := &card{body: body, etag: `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`, keys: keys}
-	d.cards[s] = c
-	return c, nil
+	good := func(c *card) bool { return slices.Equal(c.keys, keys) }
+	return d.cards.Get(s, good, func() (*card, error) {
+		body, err := signed(ctx, s, describedBy(s), d.signers)
+		if err != nil {
+			return nil, err
+		}
+		return &card{body: body, etag: wire.ETag(body), keys: keys}, nil
+	})
 }
 
 // signed adds the signatures to a card and writes it. What is signed is RFC 8785 of the card without them: no member stands in

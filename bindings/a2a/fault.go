@@ -66,7 +66,7 @@ func refusalOf(err error) *reason.Refusal {
 
 // faultOf is a refusal as an error of the protocol.
 func faultOf(f *reason.Refusal) *fault {
-	out := &fault{code: jsonrpc.InvalidRequest, status: f.Status(), message: sentence(f), refusal: f}
+	out := &fault{code: jsonrpc.InvalidRequest, status: f.Status(), message: refusal.Sentence(f), refusal: f}
 	switch f.Code {
 	case reason.CodeUnsupportedMediaType:
 		out.code, out.status, out.reason = contentType.code, contentType.status, contentType.reason
@@ -105,14 +105,6 @@ func violationsOf(f *reason.Refusal) []violation {
 	return list
 }
 
-// sentence is what a refusal says in words: what is wrong, and what to do.
-func sentence(f *reason.Refusal) string {
-	if s := f.Suggestion(); s != "" {
-		return f.Message + " " + s
-	}
-	return f.Message
-}
-
 // refuse answers with a refusal that is an error of the protocol.
 func (x *exchange) refuse(f *reason.Refusal) { x.fail(faultOf(f)) }
 
@@ -128,7 +120,7 @@ func (x *exchange) fail(f *fault) {
 	} else {
 		x.Refusal = f.refusal
 		wire.WriteHeader(h, f.refusal, x.Service.Issuer)
-		if challenge := door.Challenge(x.Service.Definition, x.Service.Doors.A2A.Path, x.needed(f.refusal), f.refusal); challenge != "" {
+		if challenge := door.Challenge(x.Service.Definition, x.Service.Doors.A2A.Path, f.refusal); challenge != "" {
 			h["Www-Authenticate"] = []string{challenge}
 		}
 		switch f.refusal.Status() {
@@ -148,14 +140,6 @@ func (x *exchange) fail(f *fault) {
 		return
 	}
 	x.write(status, jsonType, body)
-}
-
-// needed is the scope that a call needs.
-func (x *exchange) needed(f *reason.Refusal) string {
-	if uid, ok := f.Details["scope_needed"].(string); ok {
-		return uid
-	}
-	return x.Service.Issuer + ":*:*:execute"
 }
 
 const (

@@ -46,17 +46,8 @@ func (s *events) write(lines []byte) {
 	s.lost = s.c.Flush() != nil
 }
 
-// event sends one event. Line feeds stand between the tokens of JSON only, and would end the event.
-func (s *events) event(body []byte) {
-	line := append(make([]byte, 0, len(body)+8), "data: "...)
-	for _, b := range body {
-		if b == '\n' || b == '\r' {
-			b = ' '
-		}
-		line = append(line, b)
-	}
-	s.write(append(line, "\n\n"...))
-}
+// event sends one event.
+func (s *events) event(body []byte) { s.write(jsonrpc.AppendEvent(make([]byte, 0, len(body)+8), body)) }
 
 // send sends one member of a StreamResponse. A2A 1.0, 3.2.3.
 func (s *events) send(name string, value func([]byte) ([]byte, error)) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -123,7 +124,7 @@ func (x *exchange) appendReason(out []byte, t *task) ([]byte, error) {
 	w.Text("taskId", t.id)
 	w.Text("role", "ROLE_AGENT")
 	w.Append("parts", func(out []byte) ([]byte, error) {
-		return appendParts(out, sentence(t.refusal), wire.Envelope(t.refusal, about))
+		return appendParts(out, refusal.Sentence(t.refusal), wire.Envelope(t.refusal, about))
 	})
 	x.appendMetadata(&w, t)
 	return w.End()

@@ -5,8 +5,6 @@ package announce
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -37,10 +35,19 @@ const (
 )
 
 // A Door answers with the documents of each service. It is safe for concurrent use.
-type Door struct{ version string }
+type Door struct {
+	version string
+	made    door.Made[map[string]document] // by route
+}
+
+type document struct {
+	kind string // media type
+	body []byte
+	etag string
+}
 
 // New makes a Door. version is that of the program.
-func New(version string) *Door { return &Door{cmp.Or(version, "0")} }
+func New(version string) *Door { return &Door{version: cmp.Or(version, "0")} }
 
 // Route names the documents.
 func (d *Door) Route(s *service.Definition, path string) string {
@@ -64,27 +71,39 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 		refused(w, v, reason.MethodNotAllowed.Refusal(""))
 		return
 	}
-	var document any
-	var kind string
-	switch d.Route(v.Service.Definition, r.URL.Path) {
-	case AICatalog:
-		document, kind = aiCatalog(v.Service.Definition), mediaAICatalog
-	case apiCatalog:
-		document, kind = linkset(v.Service.Definition), mediaLinkset
-		h.Set("Link", "<"+v.Service.At(apiCatalog)+`>; rel="api-catalog"`)
-	default:
-		document, kind = d.card(v.Service.Definition), mediaServerCard
-	}
-	body, err := json.Marshal(document)
+	all, err := d.documents(v.Service.Definition)
 	if err != nil {
 		refused(w, v, reason.Internal.Refusal("The document could not be written.").Because(err))
 		return
 	}
-	sum := sha256.Sum256(body)
-	h.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:])+`"`)
+	route := d.Route(v.Service.Definition, r.URL.Path)
+	if route == apiCatalog {
+		h.Set("Link", "<"+v.Service.At(apiCatalog)+`>; rel="api-catalog"`)
+	}
+	h.Set("ETag", all[route].etag)
 	h.Set("Cache-Control", "public, max-age=60")
-	h.Set("Content-Type", kind)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	h.Set("Content-Type", all[route].kind)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(all[route].body))
+}
+
+// documents are those of a service.
+func (d *Door) documents(s *service.Definition) (map[string]document, error) {
+	return d.made.Get(s, nil, func() (map[string]document, error) {
+		all := map[string]document{}
+		for route, of := range map[string]struct {
+			kind string
+			tree any
+		}{
+			AICatalog: {mediaAICatalog, aiCatalog(s)}, apiCatalog: {mediaLinkset, linkset(s)}, serverCard: {mediaServerCard, d.card(s)},
+		} {
+			body, err := json.Marshal(of.tree)
+			if err != nil {
+				return nil, err
+			}
+			all[route] = document{of.kind, body, wire.ETag(body)}
+		}
+		return all, nil
+	})
 }
 
 func refused(w http.ResponseWriter, v *door.Visit, f *reason.Refusal) {

@@ -126,6 +126,19 @@ func BeginResult(out []byte, id ID) []byte { return append(head(out, id), `,"res
 // EndResult appends what stands behind a result.
 func EndResult(out []byte) []byte { return append(out, '}') }
 
+// AppendEvent appends a message as the data of a server-sent event, with the blank line that ends it. Line feeds stand between
+// the tokens of JSON only, where blanks do as well, and would end the line.
+func AppendEvent(out, message []byte) []byte {
+	out = append(out, "data: "...)
+	for _, b := range message {
+		if b == '\n' || b == '\r' {
+			b = ' '
+		}
+		out = append(out, b)
+	}
+	return append(out, "\n\n"...)
+}
+
 // AppendError appends the answer to a request that failed.
 func AppendError(out []byte, id ID, e *Error) []byte {
 	out = append(strconv.AppendInt(append(head(out, id), `,"error":{"code":`...), int64(e.Code), 10), `,"message":`...)

@@ -1,14 +1,13 @@
 package mcp
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -26,14 +25,8 @@ func (a *answer) write(status int, message []byte) {
 		h["Content-Type"] = []string{"text/event-stream"}
 		h["X-Accel-Buffering"] = []string{"no"}
 		a.WriteHeader(status)
-		// Line feeds stand between the tokens of JSON only, and would end the event.
-		line := bytes.Map(func(r rune) rune {
-			if r == '\n' || r == '\r' {
-				return ' '
-			}
-			return r
-		}, message)
-		_, _ = a.Write(append(append([]byte("event: message\ndata: "), line...), "\n\n"...)) //nolint:gosec // JSON inside of an event
+		event := append(make([]byte, 0, len(message)+32), "event: message\n"...)
+		_, _ = a.Write(jsonrpc.AppendEvent(event, message)) //nolint:gosec // JSON inside of an event
 		return
 	}
 	h["Content-Type"] = applicationJSON
@@ -60,19 +53,19 @@ func (a *answer) about(f *reason.Refusal) wire.About {
 
 // refused answers with the status of a refusal: before there is a message, and where clients act on the status.
 func (a *answer) refused(err error) {
-	f := refusalOf(err)
+	f := refusal.For(err)
 	a.Refusal = f
 	h := a.Header()
 	wire.WriteHeader(h, f, a.Service.Issuer)
 	status := f.Status()
-	if challenge := door.Challenge(a.Service.Definition, a.Service.Doors.MCP.Path, a.needed(f), f); challenge != "" {
+	if challenge := door.Challenge(a.Service.Definition, a.Service.Doors.MCP.Path, f); challenge != "" {
 		h["Www-Authenticate"] = []string{challenge}
 		if strings.Contains(challenge, `"invalid_token"`) {
 			status = http.StatusUnauthorized // a client throws its token away only then
 		}
 	}
 	a.stream = false
-	a.failed(status, &jsonrpc.Error{Code: codeOf(f), Message: sentence(f), Data: wire.Envelope(f, a.about(f))})
+	a.failed(status, &jsonrpc.Error{Code: codeOf(f), Message: refusal.Sentence(f), Data: wire.Envelope(f, a.about(f))})
 }
 
 // codeOf is the code of a refusal that is an error of the protocol.
@@ -83,28 +76,4 @@ func codeOf(f *reason.Refusal) int {
 	default:
 		return jsonrpc.InvalidRequest
 	}
-}
-
-// needed is the scope that a call needs.
-func (a *answer) needed(f *reason.Refusal) string {
-	if uid, ok := f.Details["scope_needed"].(string); ok {
-		return uid
-	}
-	return a.Service.Issuer + ":*:*:execute"
-}
-
-// sentence is what a refusal says in words: what is wrong, where, and what to do.
-func sentence(f *reason.Refusal) string {
-	var b strings.Builder
-	b.WriteString(f.Message)
-	if list, ok := f.Details["violations"].([]intents.Violation); ok && len(list) > 1 {
-		const told = 5
-		for _, v := range list[:min(len(list), told)] {
-			b.WriteString(" At " + v.Pointer + ": " + v.Message + ".")
-		}
-	}
-	if s := f.Suggestion(); s != "" {
-		b.WriteString(" " + s)
-	}
-	return b.String()
 }

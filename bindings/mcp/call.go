@@ -9,6 +9,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/nearest"
@@ -39,7 +40,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 		arguments = strictjson.Object{}
 	}
 	if err := a.beside(&call); err != nil {
-		a.toolFailed(refusalOf(err))
+		a.toolFailed(refusal.For(err))
 		return
 	}
 	t := d.of(r.Context(), a.Service.Definition)
@@ -52,12 +53,12 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 		result.Sent()
 		return
 	}
-	f := refusalOf(err)
+	f := refusal.For(err)
 	a.Refusal = f
 	switch {
 	case f.Reason == reason.IntentNotFound || f.Reason == reason.VersionConflict:
 		a.failed(http.StatusOK, t.unknown(name, f))
-	case door.Challenge(a.Service.Definition, "", "", f) != "": // clients act on the status
+	case door.Challenged(f): // clients act on the status
 		a.refused(f)
 	default:
 		a.toolFailed(f)
@@ -157,7 +158,7 @@ func (a *answer) toolFailed(f *reason.Refusal) {
 	wire.WriteCharge(a.Header(), f.Charge)
 	wire.WriteReplayed(a.Header(), f.Replayed)
 	out := append(append([]byte{'{'}, a.complete()...), `"content":[`...)
-	for i, text := range []string{sentence(f), string(wire.Envelope(f, a.about(f)))} {
+	for i, text := range []string{refusal.Sentence(f), string(wire.Envelope(f, a.about(f)))} {
 		if i > 0 {
 			out = append(out, ',')
 		}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/gateway/door"
@@ -33,14 +32,12 @@ type Config struct {
 type Door struct {
 	executor *execute.Executor
 	version  string
-
-	mu    sync.Mutex
-	tools map[*service.Definition]*tools // of the services that were asked for lately
+	made     door.Made[*tools]
 }
 
 // New makes a Door.
 func New(c Config) *Door {
-	return &Door{executor: c.Executor, version: cmp.Or(c.Version, "0"), tools: map[*service.Definition]*tools{}}
+	return &Door{executor: c.Executor, version: cmp.Or(c.Version, "0")}
 }
 
 // Route returns the configured path.
@@ -77,7 +74,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 	}
 	var held *reason.Refusal
 	if err != nil {
-		if held = refusalOf(err); !a.ofAKnownAgent(held) {
+		if held = refusal.For(err); !a.ofAKnownAgent(held) {
 			a.refused(held)
 			return
 		}
@@ -107,7 +104,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 // ofAKnownAgent reports whether a refusal is of an agent whose PAT is good, such as one that is blocked: a client that is
 // answered 403 without a challenge takes the whole server for unusable.
 func (a *answer) ofAKnownAgent(f *reason.Refusal) bool {
-	return f.Status() == http.StatusForbidden && door.Challenge(a.Service.Definition, "", "", f) == ""
+	return f.Status() == http.StatusForbidden && !door.Challenged(f)
 }
 
 // dispatch answers a message whose form is right.
@@ -152,7 +149,7 @@ func (a *answer) admitted(r *http.Request) bool {
 	switch {
 	case !allowed:
 		a.refused(reason.OriginNotAllowed.Refusal(""))
-	case !a.knownHost(r):
+	case !a.KnownHost(r):
 		a.refused(reason.OriginNotAllowed.Refusal("The endpoint is not reached under this host name.").
 			With("suggestion", "Use the URL that agents.json has as uim-mcp."))
 	case r.Method == http.MethodOptions:
@@ -179,12 +176,6 @@ func (a *answer) allows(origin string) bool {
 	return origin == "" || slices.Contains(s.Doors.MCP.Origins, origin) || slices.Contains(s.Origins(), strings.ToLower(origin))
 }
 
-// knownHost reports whether a request that came to this machine alone names it, so that no page of another host comes in by
-// a name that its owner lets point here (DNS rebinding). A proxy that is trusted has looked.
-func (a *answer) knownHost(r *http.Request) bool {
-	return !a.Local || a.Caller.Header != nil || a.Service.KnownAs(r.Host)
-}
-
 // takesJSON reports whether a client reads JSON.
 func takesJSON(h http.Header) bool {
 	accept := h.Values("Accept")
@@ -207,6 +198,3 @@ func accepts(fields []string, kind string) bool {
 	}
 	return false
 }
-
-// refusalOf is what an error is to agents.
-func refusalOf(err error) *reason.Refusal { return refusal.For(err) }

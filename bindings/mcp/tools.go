@@ -30,16 +30,9 @@ type tools struct {
 	uids      map[string]string
 }
 
-// of returns the tools of a service. A reload makes other services; those that are gone are forgotten.
+// of returns the tools of a service.
 func (d *Door) of(ctx context.Context, s *service.Definition) *tools {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if t, ok := d.tools[s]; ok {
-		return t
-	}
-	maps.DeleteFunc(d.tools, func(old *service.Definition, _ *tools) bool { return old.ID == s.ID })
-	t := newTools(context.WithoutCancel(ctx), s)
-	d.tools[s] = t
+	t, _ := d.made.Get(s, nil, func() (*tools, error) { return newTools(context.WithoutCancel(ctx), s), nil })
 	return t
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/pat"
 )
 
 const (
@@ -16,9 +17,6 @@ const (
 // issuer names the authorization server: public_url. Tokens are opaque to clients, and have the issuer of UIM.
 func issuer(s *service.Definition) string { return strings.TrimRight(s.PublicURL.String(), "/") }
 
-// wildcard is the scope of all that a service offers, as challenges name it.
-func wildcard(s *service.Definition) string { return s.Issuer + ":*:*:execute" }
-
 // resourceMetadata describes the MCP endpoint as a protected resource. RFC 9728 2.
 func resourceMetadata(s *service.Definition) map[string]any {
 	name := s.Catalog.Service.Name
@@ -26,7 +24,7 @@ func resourceMetadata(s *service.Definition) map[string]any {
 		name = s.Issuer
 	}
 	return map[string]any{
-		"resource": consent.Resource(s), "authorization_servers": []string{issuer(s)}, "scopes_supported": []string{wildcard(s)},
+		"resource": consent.Resource(s), "authorization_servers": []string{issuer(s)}, "scopes_supported": []string{pat.WholeScope(s.Issuer)},
 		"bearer_methods_supported": []string{"header"}, "resource_name": name, "jwks_uri": s.At("/.well-known/jwks.json"),
 		"resource_documentation": s.At("/"), "resource_policy_uri": s.At("/api/policy"),
 	}
@@ -39,7 +37,7 @@ func serverMetadata(s *service.Definition) map[string]any {
 		"issuer": issuer(s), "token_endpoint": s.At(tokenRoute), "revocation_endpoint": s.At(revokeRoute),
 		"response_types_supported": []string{}, "grant_types_supported": []string{jwtGrant},
 		"token_endpoint_auth_methods_supported":      []string{"none"},
-		"revocation_endpoint_auth_methods_supported": []string{"none"}, "scopes_supported": []string{wildcard(s)},
+		"revocation_endpoint_auth_methods_supported": []string{"none"}, "scopes_supported": []string{pat.WholeScope(s.Issuer)},
 		"jwks_uri": s.At("/.well-known/jwks.json"), "service_documentation": s.At("/"), "op_policy_uri": s.At("/api/policy"),
 		"code_challenge_methods_supported": []string{"S256"},
 	}

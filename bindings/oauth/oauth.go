@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/gateway/agree"
@@ -24,11 +23,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-const (
-	maxForm = 64 << 10 // bytes of a body
-	// mostPages are of how many services the parts of pages are kept.
-	mostPages = 64
-)
+const maxForm = 64 << 10 // bytes of a body
 
 // A Config is what a Door is built on.
 type Config struct {
@@ -43,9 +38,7 @@ type Door struct {
 	consents  *consent.Desk
 	desk      *agree.Desk
 	documents *fetch.Client
-
-	mu    sync.Mutex
-	pages map[*service.Definition]*page.Consent // of the services that were asked for lately
+	pages     door.Made[*page.Consent]
 }
 
 // New makes a Door.
@@ -53,7 +46,7 @@ func New(c Config) *Door {
 	if c.Documents == nil {
 		c.Documents = fetch.New(fetch.Options{Timeout: documentTime, UserAgent: "uimgate"})
 	}
-	return &Door{consents: c.Consents, desk: c.Desk, documents: c.Documents, pages: map[*service.Definition]*page.Consent{}}
+	return &Door{consents: c.Consents, desk: c.Desk, documents: c.Documents}
 }
 
 // The routes.
@@ -109,8 +102,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 		h.Set("Access-Control-Allow-Origin", "*")
 	}
 	switch {
-	case v.Local && v.Caller.Header == nil && !v.Service.KnownAs(r.Host):
-		// A page of another host came in by a name that its owner lets point here (DNS rebinding).
+	case !v.KnownHost(r):
 		q.fail(reason.OriginNotAllowed.Refusal("The endpoint is not reached under this host name."))
 	case !slices.Contains(methods, r.Method):
 		h.Set("Allow", strings.Join(methods, ", "))
@@ -141,16 +133,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 
 // page returns the maker of pages of a service.
 func (d *Door) page(s *service.Definition) *page.Consent {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p, ok := d.pages[s]
-	if !ok {
-		if len(d.pages) >= mostPages { // of generations of the configuration that are gone
-			clear(d.pages)
-		}
-		p = page.NewConsent(s)
-		d.pages[s] = p
-	}
+	p, _ := d.pages.Get(s, nil, func() (*page.Consent, error) { return page.NewConsent(s), nil })
 	return p
 }
 

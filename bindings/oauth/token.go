@@ -77,7 +77,7 @@ func (d *Door) issue(q *request, grant url.Values) (pat.Issued, error) {
 	}
 	return d.desk.Issue(q.Context(), q.Desk(), func() (pat.IssueRequest, error) {
 		r, err := pat.IssueRequestOf(grant.Get("assertion"))
-		if scope := strings.Fields(grant.Get("scope")); len(scope) > 0 && !slices.Contains(scope, wildcard(q.Service.Definition)) {
+		if scope := strings.Fields(grant.Get("scope")); len(scope) > 0 && !slices.Contains(scope, pat.WholeScope(q.Service.Issuer)) {
 			r.Scope = scope
 		}
 		return r, err
@@ -102,7 +102,7 @@ func (d *Door) register(q *request) {
 	answer := map[string]any{
 		"client_id": client.ID, "client_id_issued_at": client.CreatedAt.Unix(), "redirect_uris": client.Redirects,
 		"token_endpoint_auth_method": "none", "grant_types": []string{codeGrant, refreshGrant}, "response_types": []string{"code"},
-		"scope": wildcard(q.Service.Definition),
+		"scope": pat.WholeScope(q.Service.Issuer),
 	}
 	if client.Name != "" {
 		answer["client_name"] = client.Name

@@ -83,7 +83,7 @@ func (d *Desk) check(ctx context.Context, c agree.Call, r *Request, q Query) err
 		return told(InvalidTarget, "resource must be "+r.Resource)
 	}
 	requested := strings.Fields(q.Scope)
-	if len(requested) == 0 || slices.Contains(requested, c.Service.Issuer+":*:*:execute") {
+	if len(requested) == 0 || slices.Contains(requested, pat.WholeScope(c.Service.Issuer)) {
 		requested = nil
 	}
 	granted, err := c.Service.Issuance.ConsentScope(ctx, requested)

@@ -208,7 +208,7 @@ func (d *Desk) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tok
 		return Tokens{}, err
 	}
 	scope := strings.Fields(r.Scope)
-	if slices.Contains(scope, c.Service.Issuer+":*:*:execute") {
+	if slices.Contains(scope, pat.WholeScope(c.Service.Issuer)) {
 		scope = nil
 	}
 	return d.issue(ctx, c, kept, scope)
@@ -241,7 +241,7 @@ func Wide(s pat.Scope) []string {
 	var out []string
 	for _, e := range s.Entries {
 		namespace, _, _ := strings.Cut(e, ":")
-		if wide := namespace + ":*:*:execute"; !slices.Contains(out, wide) {
+		if wide := pat.WholeScope(namespace); !slices.Contains(out, wide) {
 			out = append(out, wide)
 		}
 	}

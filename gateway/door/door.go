@@ -51,6 +51,12 @@ func (v *Visit) Call(name string, r *http.Request) execute.Call {
 	}
 }
 
+// KnownHost reports whether a request that came to this machine alone names it, so that no page of another host comes in by a
+// name that its owner lets point here (DNS rebinding). A proxy that is trusted has looked.
+func (v *Visit) KnownHost(r *http.Request) bool {
+	return !v.Local || v.Caller.Header != nil || v.Service.KnownAs(r.Host)
+}
+
 // Desk is a request of this visit at the desk.
 func (v *Visit) Desk() agree.Call {
 	return agree.Call{Service: v.Service, From: v.Address, Observe: func(e *agree.Event) { v.Agreement = e }}

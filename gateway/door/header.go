@@ -9,6 +9,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 )
 
 const (
@@ -43,12 +44,19 @@ var Beside = []struct{ Name, Field string }{
 	{"UIM-License", license},
 }
 
+// Challenged reports whether a refusal is one that another token can help against: clients act on its status and its Challenge.
+func Challenged(f *reason.Refusal) bool { return challengeCode(f) != "" }
+
 // Challenge is the WWW-Authenticate field of a refusal, with where a client finds out how to get a token for the endpoint at
-// path; empty: the refusal has none. needed is the scope that would do. RFC 6750 3; RFC 9728 5.1.
-func Challenge(s *service.Definition, path, needed string, f *reason.Refusal) string {
+// path, and the scope that would do; empty: the refusal has none. RFC 6750 3; RFC 9728 5.1.
+func Challenge(s *service.Definition, path string, f *reason.Refusal) string {
 	code := challengeCode(f)
 	if code == "" {
 		return ""
+	}
+	needed, ok := f.Details["scope_needed"].(string)
+	if !ok {
+		needed = pat.WholeScope(s.Issuer)
 	}
 	c := "Bearer realm=" + strconv.QuoteToASCII(s.Issuer) + `, resource_metadata="` + MetadataURL(s, path) + `", scope="` + needed + `"`
 	if f.Reason == reason.MissingToken { // without credentials the challenge names no error: RFC 6750 3.1

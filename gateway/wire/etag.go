@@ -1,0 +1,24 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+)
+
+// ETag is the strong tag of a document that is served: a digest of its bytes. RFC 9110 8.8.3.
+func ETag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`
+}
+
+// MatchesETag reports whether a field If-None-Match names a tag, compared weakly. RFC 9110 13.1.2.
+func MatchesETag(field, etag string) bool {
+	for candidate := range strings.SplitSeq(field, ",") {
+		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+		if candidate == etag || candidate == "*" {
+			return true
+		}
+	}
+	return false
+}
