@@ -172,7 +172,7 @@ func (b *Bridge) instructions() string {
 	if len(b.o.Budget.Limits()) == 0 {
 		out = append(out, "Tools that cost money are refused: the owner of this agent has given no budget.")
 	}
-	return lines(strings.Join(out, "\n"), maxSentence)
+	return severalLines(strings.Join(out, "\n"), maxSentence)
 }
 
 // Serve speaks MCP until the input ends or ctx is done. Calls under way get some seconds to end; what they cost is counted

@@ -104,7 +104,7 @@ func (b *Bridge) refusal(t tool, err error) *mcp.CallToolResult {
 		text = []byte(`{"error":{"message":"the error cannot be written"}}`)
 	}
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{
-		&mcp.TextContent{Text: lines(sentence, maxSentence+maxWords)}, &mcp.TextContent{Text: string(text)},
+		&mcp.TextContent{Text: severalLines(sentence, maxSentence+maxWords)}, &mcp.TextContent{Text: string(text)},
 	}}
 }
 
@@ -175,7 +175,7 @@ func (e *termsError) explain() (failure, string) {
 		words = "(They cannot be said in plain words. The document begins:)\n" + string(e.offered.Raw)
 	}
 	return f, fmt.Sprintf("Nothing was called: %s.\n\nThe terms of %s:\n%s\n\n%s\nThen call again.",
-		e.Error(), e.service, lines(words, maxWords), suggestion)
+		e.Error(), e.service, severalLines(words, maxWords), suggestion)
 }
 
 // explainRefusal tells what the service answered.

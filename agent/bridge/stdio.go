@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/uimgate/uimgate/internal/lines"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -60,9 +61,9 @@ type lineConn struct {
 func (c *lineConn) read(in io.Reader) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		text, err := readLine(r)
+		text, err := lines.Read(r, maxMessage)
 		switch {
-		case errors.Is(err, errTooLong):
+		case errors.Is(err, lines.ErrTooLong):
 			c.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message has at most %d bytes", maxMessage))
 			continue
 		case err != nil:
@@ -111,31 +112,6 @@ func decode(text []byte) (jsonrpc.Message, error) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: oneLine(err.Error(), maxNote)}
 	}
 	return message, nil
-}
-
-var errTooLong = errors.New("the line is too long")
-
-// readLine reads up to the next line feed, without it; a line that is too long is read to its end.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	var whole []byte
-	tooLong := false
-	for {
-		part, err := r.ReadSlice('\n')
-		if tooLong = tooLong || len(whole)+len(part) > maxMessage; !tooLong {
-			whole = append(whole, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case tooLong && err == nil:
-			return nil, errTooLong
-		case err != nil && len(whole) > 0 && !tooLong:
-			return whole, nil // the last line may lack its end
-		case err != nil:
-			return nil, err
-		}
-		return whole, nil
-	}
 }
 
 // Read implements mcp.Connection.

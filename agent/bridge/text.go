@@ -20,8 +20,8 @@ const (
 // oneLine makes third-party text fit to be shown: on one line, without control and format characters, at most most characters.
 func oneLine(s string, most int) string { return shown(s, most, false) }
 
-// lines is oneLine that keeps the breaks between lines.
-func lines(s string, most int) string { return shown(s, most, true) }
+// severalLines is oneLine that keeps the breaks between lines.
+func severalLines(s string, most int) string { return shown(s, most, true) }
 
 func shown(s string, most int, breaks bool) string {
 	s = s[:min(len(s), most*utf8.UTFMax+utf8.UTFMax)]
@@ -100,7 +100,7 @@ func details(v any, left *int) any {
 	}
 	switch v := v.(type) {
 	case string:
-		return lines(v, maxNote)
+		return severalLines(v, maxNote)
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, member := range v {

@@ -152,10 +152,10 @@ func (t tool) describe(name string) (*mcp.Tool, error) {
 // description is the intent's own, then its UID, and price and limit where the policy tells them.
 func (t tool) description() string {
 	uid := t.intent.UID.String()
-	parts := []string{lines(t.intent.Description, maxDescription), "UID: " + uid}
+	parts := []string{severalLines(t.intent.Description, maxDescription), "UID: " + uid}
 	_, _, _, terms := t.of.state()
 	if said := terms.Intents[uid].Words; said != "" {
-		parts = append(parts, lines(said, maxNote))
+		parts = append(parts, severalLines(said, maxNote))
 	}
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }
@@ -163,12 +163,6 @@ func (t tool) description() string {
 // meta names the intent for programs, under the reversed name of the issuer. MCP 2026-07-28, basic, _meta.
 func (t tool) meta() mcp.Meta {
 	current, _, _, _ := t.of.state()
-	issuer := current.Issuer()
-	if u, err := url.Parse(issuer); err == nil && u.Hostname() != "" {
-		issuer = u.Hostname()
-	}
-	parts := strings.Split(issuer, ".")
-	slices.Reverse(parts)
 	in := t.intent
 	about := map[string]any{"uid": in.UID.String(), "version": in.UID.Version}
 	if in.Price != "" {
@@ -181,5 +175,5 @@ func (t tool) meta() mcp.Meta {
 		}
 		about["tags"] = tags
 	}
-	return mcp.Meta{oneLine(strings.Join(parts, "."), maxTitle) + "/intent": about}
+	return mcp.Meta{oneLine(toolname.Member(current.Issuer()), maxTitle): about}
 }

@@ -7,14 +7,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/intents/toolname"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -124,7 +123,7 @@ type entry struct {
 }
 
 func aiCatalog(s *service.Definition) any {
-	name, domain := s.Catalog.Service.Name, Domain(s)
+	name, domain := s.Catalog.Service.Name, toolname.Domain(s.Issuer)
 	identifier := func(kind string) string { return "urn:air:" + domain + ":" + kind + ":" + s.ID }
 	entries := []entry{}
 	if s.Doors.MCP.Path != "" {
@@ -188,7 +187,7 @@ func (d *Door) card(s *service.Definition) Card {
 	about := s.Catalog.Service
 	return Card{
 		Schema: "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
-		Name:   ReverseName(Domain(s)) + "/" + s.ID, Version: d.version,
+		Name:   toolname.Reverse(s.Issuer) + "/" + s.ID, Version: d.version,
 		Description: short(cmp.Or(about.Description, about.Name, s.Issuer)), Title: short(about.Name), WebsiteURL: s.At("/"),
 		Remotes: []Remote{{"streamable-http", s.At(s.Doors.MCP.Path), []string{"2026-07-28", "2025-11-25"}}},
 	}
@@ -202,19 +201,4 @@ func short(s string) string {
 		return string(runes[:most-1]) + "…"
 	}
 	return string(runes)
-}
-
-// Domain is the name that a service goes by: its issuer, or the host of it where that is a URL.
-func Domain(s *service.Definition) string {
-	if u, err := url.Parse(s.Issuer); err == nil && u.Host != "" {
-		return u.Hostname()
-	}
-	return s.Issuer
-}
-
-// ReverseName is a domain with its labels in the other order, as in example.shop.
-func ReverseName(domain string) string {
-	labels := strings.Split(domain, ".")
-	slices.Reverse(labels)
-	return strings.Join(labels, ".")
 }

@@ -117,24 +117,8 @@ func describe(ctx context.Context, s *service.Definition, name string, in *servi
 	if in.Price != "" {
 		about["price"] = in.Price
 	}
-	t.Meta = map[string]any{metaName(s.Issuer): about}
+	t.Meta = map[string]any{toolname.Member(s.Issuer): about}
 	return json.Marshal(t)
-}
-
-// metaName is the name of the member in which the intent stands: the issuer's name reversed, as names of members have to be.
-// MCP 2026-07-28, basic, _meta.
-func metaName(issuer string) string {
-	labels := strings.FieldsFunc(issuer, func(r rune) bool {
-		return r > unicode.MaxASCII || r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
-	labels = slices.DeleteFunc(labels, func(label string) bool {
-		return strings.Trim(label, "-") != label || !unicode.IsLetter(rune(label[0]))
-	})
-	slices.Reverse(labels)
-	if len(labels) == 0 {
-		labels = []string{"uim"}
-	}
-	return strings.Join(labels, ".") + "/intent"
 }
 
 // list answers tools/list. MCP 2026-07-28, server/tools, Listing Tools; server/utilities/pagination.

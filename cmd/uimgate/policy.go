@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/internal/lines"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/odrl"
@@ -162,9 +163,6 @@ func printPolicyProblems(w io.Writer, src source, problems problem.List) {
 	}
 }
 
-// errLineTooLong means a line holds more than maxInput bytes; it was read past.
-var errLineTooLong = fmt.Errorf("the line is longer than the %d MiB allowed", maxInput>>20)
-
 // A lineError is the answer to a line that could not be answered.
 type lineError struct {
 	Error string `json:"error"`
@@ -182,13 +180,15 @@ func batch(c *cobra.Command, args []string, answer func(context.Context, []byte)
 		defer func() { _ = f.Close() }()
 		in = f
 	}
-	lines, out := bufio.NewReaderSize(in, 1<<20), bufio.NewWriter(c.OutOrStdout())
+	r, out := bufio.NewReaderSize(in, 1<<20), bufio.NewWriter(c.OutOrStdout())
 	for {
-		line, err := readLine(lines)
+		line, err := lines.Read(r, maxInput)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil && !errors.Is(err, errLineTooLong) {
+		if errors.Is(err, lines.ErrTooLong) {
+			err = fmt.Errorf("%w: it may have %d MiB", err, maxInput>>20)
+		} else if err != nil {
 			return fmt.Errorf("reading the batch: %w", err)
 		}
 		a := answerLine(c.Context(), line, err, answer)
@@ -213,31 +213,6 @@ func answerLine(ctx context.Context, line []byte, err error, answer func(context
 		return lineError{err.Error()}
 	}
 	return a
-}
-
-// readLine reads one line without its end; io.EOF where there is none left. What is too long is read to
-// its end and not kept.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	long := false
-	for {
-		part, err := r.ReadSlice('\n')
-		if long = long || len(line)+len(part) > maxInput; !long {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case errors.Is(err, io.EOF) && len(line) == 0 && !long:
-			return nil, io.EOF
-		case err != nil && !errors.Is(err, io.EOF):
-			return nil, err
-		case long:
-			return nil, errLineTooLong
-		default:
-			return bytes.TrimRight(line, "\r\n"), nil
-		}
-	}
 }
 
 func writeLine(w *bufio.Writer, v any) error {

@@ -130,12 +130,21 @@ func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 // Identify returns whose PAT a call carries, as the first step of Execute does: for requests of a protocol that are no calls,
 // and before reading what may be one. Every error is a *reason.Refusal.
 func (x *Executor) Identify(ctx context.Context, call Call) (*pat.Claims, error) {
+	e, err := x.identified(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	return e.claims, nil
+}
+
+// identified begins an execution, as far as to whose it is.
+func (x *Executor) identified(ctx context.Context, call Call) (*execution, error) {
 	now := x.now()
 	e := &execution{call: call, begun: now, at: now}
 	if err := x.authenticate(ctx, e); err != nil {
 		return nil, refusal.For(err)
 	}
-	return e.claims, nil
+	return e, nil
 }
 
 // caught are the steps, with a panic on the way turned into a refusal. Where something was taken already its

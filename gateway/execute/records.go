@@ -72,10 +72,11 @@ func (x *Executor) RecordOf(ctx context.Context, call Call, key IdempotencyKey) 
 func (x *Executor) record(
 	ctx context.Context, call Call, read func(service string, agent pat.AgentID) (store.Execution, error),
 ) (Record, error) {
-	service, agent, err := x.asking(ctx, call)
+	asks, err := x.identified(ctx, call)
 	if err != nil {
 		return Record{}, err
 	}
+	service, agent := asks.service.ID, asks.claims.Principal().Record()
 	e, err := read(service, agent)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -86,16 +87,6 @@ func (x *Executor) record(
 		return Record{}, ErrNoRecord
 	}
 	return recordOf(&e), nil
-}
-
-// asking is who asks for records.
-func (x *Executor) asking(ctx context.Context, call Call) (service string, agent pat.AgentID, err error) {
-	e := &execution{call: call, begun: x.now()}
-	e.at = e.begun
-	if err := x.authenticate(ctx, e); err != nil {
-		return "", "", refusal.For(err)
-	}
-	return e.service.ID, e.claims.Principal().Record(), nil
 }
 
 // A RecordCursor is a position in a listing of calls; the zero RecordCursor is the beginning.
@@ -124,10 +115,11 @@ const maxListedOutputs = 4 << 20
 // Records lists calls of the agent whose PAT call carries. The error is ErrNoRecord where the query begins behind a call
 // that is none of the agent's, else a *reason.Refusal.
 func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (RecordPage, error) {
-	service, agent, err := x.asking(ctx, call)
+	asks, err := x.identified(ctx, call)
 	if err != nil {
 		return RecordPage{}, err
 	}
+	service, agent := asks.service.ID, asks.claims.Principal().Record()
 	if q.After.ID != "" {
 		if e, err := x.records.Execution(ctx, service, q.After.ID); errors.Is(err, store.ErrNotFound) || err == nil && e.AgentID != agent {
 			return RecordPage{}, ErrNoRecord

@@ -1,0 +1,36 @@
+package toolname
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Domain is the name that a service goes by: its issuer, or the host of it where that is a URL.
+func Domain(issuer string) string {
+	if u, err := url.Parse(issuer); err == nil && u.Hostname() != "" {
+		return u.Hostname()
+	}
+	return issuer
+}
+
+// Reverse is the domain of an issuer with its labels in the other order, as in example.shop: names of servers and of members
+// of _meta begin with it. Labels that cannot stand in such a name are left out; "uim" where none is left.
+// MCP 2026-07-28, basic, _meta; MCP registry, server.json.
+func Reverse(issuer string) string {
+	labels := strings.FieldsFunc(Domain(issuer), func(r rune) bool {
+		return r > unicode.MaxASCII || r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	labels = slices.DeleteFunc(labels, func(label string) bool {
+		return strings.Trim(label, "-") != label || !unicode.IsLetter(rune(label[0]))
+	})
+	slices.Reverse(labels)
+	if len(labels) == 0 {
+		return "uim"
+	}
+	return strings.Join(labels, ".")
+}
+
+// Member is the member of _meta in which tools of an issuer name their intents. MCP 2026-07-28, basic, _meta.
+func Member(issuer string) string { return Reverse(issuer) + "/intent" }

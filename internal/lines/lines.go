@@ -1,0 +1,37 @@
+// Package lines reads lines of input that is not trusted to have any length.
+package lines
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// ErrTooLong means that a line has more bytes than allowed. It was read to its end: the next Read returns the next line.
+var ErrTooLong = errors.New("the line is too long")
+
+// Read returns the next line, without its end (LF or CRLF), if it has at most so many bytes with it, else ErrTooLong. The last
+// line may lack its end; io.EOF says that there is no other.
+func Read(r *bufio.Reader, most int) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > most; !long {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && len(line) == 0 && !long:
+			return nil, io.EOF
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, err
+		case long:
+			return nil, ErrTooLong
+		default:
+			return bytes.TrimRight(line, "\r\n"), nil
+		}
+	}
+}
