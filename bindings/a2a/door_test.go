@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/uimgate/uimgate/gateway/gatetest"
@@ -168,46 +167,6 @@ func TestAProofOfKeyInTheMetadata(t *testing.T) {
 	other := strings.Replace(proved, `"m1"`, `"m2"`, 1) // the proof was used
 	if replayed := rpc(g, a.Token, other); replayed.Result.Task.Status.State != "TASK_STATE_REJECTED" {
 		t.Errorf("%+v", replayed)
-	}
-}
-
-func TestALimitHoldsThroughBothDoors(t *testing.T) {
-	g := gatetest.New(t, "", func(g *gatetest.Gate) {
-		g.Write("policy.json", strings.Replace(policy, `"rightOperand": 6`, `"rightOperand": 100`, 1))
-	})
-	a := g.Agreed("agent-1")
-	var served, admitted, rejected atomic.Int64
-	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
-		served.Add(1)
-		_, _ = io.WriteString(w, `{}`)
-	}
-	var all sync.WaitGroup
-	for i := range 30 {
-		all.Go(func() {
-			for j := range 10 {
-				if i%2 == 0 {
-					answer := g.Call("/api/intents/execute", a.Token, map[string]any{
-						"intent_uid": gatetest.Searching, "parameters": map[string]any{"query": "x"},
-					})
-					count(answer.Status == http.StatusOK, &admitted, &rejected)
-					continue
-				}
-				task := rpc(g, a.Token, message("SendMessage", fmt.Sprintf("m-%d-%d", i, j), gatetest.Searching, `{"query":"x"}`))
-				count(task.Result.Task.Status.State == "TASK_STATE_COMPLETED", &admitted, &rejected)
-			}
-		})
-	}
-	all.Wait()
-	if served.Load() != 100 || admitted.Load() != 100 || rejected.Load() != 200 {
-		t.Errorf("%d served, %d admitted, %d rejected of 100", served.Load(), admitted.Load(), rejected.Load())
-	}
-}
-
-func count(is bool, yes, no *atomic.Int64) {
-	if is {
-		yes.Add(1)
-	} else {
-		no.Add(1)
 	}
 }
 

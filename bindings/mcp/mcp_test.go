@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -231,39 +229,6 @@ func TestShutDoor(t *testing.T) {
 	g.Refuses(g.Call("/mcp", g.Agreed("agent-1").Token, map[string]any{}), http.StatusNotFound, "NO_SUCH_PATH")
 	if got := g.Get("/agents.json"); strings.Contains(string(got.Body), "uim-mcp") {
 		t.Errorf("%s", got.Body)
-	}
-}
-
-// TestLimitsAreThoseOfAllDoors calls through two doors at once.
-func TestLimitsAreThoseOfAllDoors(t *testing.T) {
-	const limit, each = 20, 30
-	g := gatetest.New(t, "", func(g *gatetest.Gate) {
-		g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"action": "execute"}`,
-			fmt.Sprintf(`"action": "execute", "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": %d}]}`, limit), 1))
-	})
-	var reached atomic.Int64
-	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
-		reached.Add(1)
-		fmt.Fprint(w, `{}`)
-	}
-	a := g.Agreed("agent-1")
-	var calls sync.WaitGroup
-	var done atomic.Int64
-	for range each {
-		calls.Go(func() {
-			if m := callTool(g, a.Token, "search_v1", lamp); !m.Result.IsError {
-				done.Add(1)
-			}
-		})
-		calls.Go(func() {
-			if g.Execute(a, gatetest.Searching).Status == http.StatusOK {
-				done.Add(1)
-			}
-		})
-	}
-	calls.Wait()
-	if reached.Load() != limit || done.Load() != limit {
-		t.Errorf("%d calls reached the service, %d were done, want %d", reached.Load(), done.Load(), limit)
 	}
 }
 

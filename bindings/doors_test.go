@@ -1,0 +1,131 @@
+package bindings_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// A way is how a call of Searching comes in.
+type way struct {
+	path, body string // %d in the body is the number of the call
+	header     []string
+	done       string // stands in the answer of a call that was made, and in no other
+}
+
+const (
+	toolCall = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"search_v1","arguments":{"query":"lamp"}`
+	sent     = `{"message":{"messageId":"m-%d","role":"ROLE_USER","parts":[{"data":` +
+		`{"intent_uid":"shop.example:search:v1","parameters":{"query":"lamp"}}}]}}`
+)
+
+// ways are all of them.
+var ways = map[string]way{
+	"HTTP": {
+		path: "/api/intents/execute", done: `{"lamps":1}`,
+		body: `{"intent_uid":"shop.example:search:v1","parameters":{"query":"lamp"}}`,
+	},
+	"HTTP, by path": {
+		path: "/api/intents/execute/shop.example:search:v1", done: `{"lamps":1}`, body: `{"parameters":{"query":"lamp"}}`,
+	},
+	"MCP": {
+		path: "/mcp", done: `"structuredContent":{"lamps":1}`,
+		body: toolCall + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		header: []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "search_v1"},
+	},
+	"MCP, of clients with a handshake": {
+		path: "/mcp", done: `"structuredContent":{"lamps":1}`, body: toolCall + `}}`,
+		header: []string{"MCP-Protocol-Version", "2025-11-25"},
+	},
+	"A2A, JSON-RPC": {
+		path: "/a2a", done: "TASK_STATE_COMPLETED", header: []string{"A2A-Version", "1.0"},
+		body: `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":` + sent + `}`,
+	},
+	"A2A, HTTP+JSON": {
+		path: "/a2a/v1/message:send", done: "TASK_STATE_COMPLETED", header: []string{"A2A-Version", "1.0"}, body: sent,
+	},
+	"A2A, a stream": {
+		path: "/a2a", done: "TASK_STATE_COMPLETED", header: []string{"A2A-Version", "1.0"},
+		body: `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":` + strings.Replace(sent, "m-%d", "s-%d", 1) + `}`,
+	},
+}
+
+// TestALimitHoldsThroughAllDoorsAtOnce sends ten times as many calls as a limit allows, through every door at the same time.
+func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
+	t.Parallel()
+	const limit, calls, atOnce = 1_000, 10_000, 280
+	g := gatetest.New(t, "", func(g *gatetest.Gate) {
+		g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"action": "execute"}`,
+			fmt.Sprintf(`"action": "execute", "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": %d}]}`, limit), 1))
+	})
+	var reached, done atomic.Int64
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		reached.Add(1)
+		fmt.Fprint(w, `{"lamps":1}`)
+	}
+	a := g.Agreed("agent-1")
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: atOnce}}
+	t.Cleanup(client.CloseIdleConnections)
+	var next atomic.Int64
+	admitted := make(map[string]*atomic.Int64, len(ways))
+	var senders sync.WaitGroup
+	for name, w := range ways {
+		admitted[name] = &atomic.Int64{}
+		for range atOnce / len(ways) {
+			senders.Go(func() {
+				for i := next.Add(1); i <= calls; i = next.Add(1) {
+					if bytes.Contains(w.send(g, client, a.Token, i), []byte(w.done)) {
+						done.Add(1)
+						admitted[name].Add(1)
+					}
+				}
+			})
+		}
+	}
+	senders.Wait()
+	if reached.Load() != limit || done.Load() != limit {
+		t.Errorf("%d calls reached the service, %d were answered with its output, want %d", reached.Load(), done.Load(), limit)
+	}
+	for name, n := range admitted {
+		if n.Load() == 0 {
+			t.Errorf("%s: no call was admitted", name)
+		}
+	}
+}
+
+// send makes one call and returns the body of its answer.
+func (w way) send(g *gatetest.Gate, client *http.Client, token string, number int64) []byte {
+	body := w.body
+	if strings.Contains(body, "%d") {
+		body = fmt.Sprintf(body, number)
+	}
+	r, err := http.NewRequestWithContext(g.Context(), http.MethodPost, g.URL+w.path, strings.NewReader(body))
+	if err != nil {
+		g.Error(err)
+		return nil
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Authorization", "Bearer "+token)
+	for i := 0; i < len(w.header); i += 2 {
+		r.Header.Set(w.header[i], w.header[i+1])
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		g.Error(err)
+		return nil
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var read bytes.Buffer
+	if _, err := read.ReadFrom(answer.Body); err != nil {
+		g.Error(err)
+	}
+	return read.Bytes()
+}
