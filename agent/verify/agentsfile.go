@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -23,7 +24,7 @@ func (v *verification) agentsFound(context.Context) finding {
 		return missing("%v", v.findErr)
 	}
 	if _, cut := errors.AsType[*fetch.Error](v.findErr); cut {
-		return exchangeFailed(v.findErr)
+		return point.Failed(v.findErr)
 	}
 	return holds("%s", v.agentsFile.url)
 }
@@ -102,9 +103,9 @@ func (v *verification) agentsWellKnown(ctx context.Context) finding {
 	a, err := v.get(ctx, v.at(path), maxDocument)
 	switch {
 	case err != nil:
-		return exchangeFailed(err)
+		return point.Failed(err)
 	case a.Status >= http.StatusInternalServerError:
-		return serverError(a)
+		return point.ServerError(a)
 	case a.Status != http.StatusOK:
 		return missing("%s answers %d", path, a.Status)
 	case !bytes.Equal(a.Body, v.agentsFile.body()):
@@ -135,9 +136,9 @@ func (v *verification) conditional(ctx context.Context, address, tag string) fin
 	a, err := v.ask(ctx, http.MethodGet, address, http.Header{"If-None-Match": {tag}, "Accept": {"application/json"}}, "")
 	switch {
 	case err != nil:
-		return exchangeFailed(err)
+		return point.Failed(err)
 	case a.Status >= http.StatusInternalServerError:
-		return serverError(a)
+		return point.ServerError(a)
 	case a.Status == http.StatusOK:
 		return missing("If-None-Match with its own ETag is answered 200")
 	case a.Status != http.StatusNotModified:

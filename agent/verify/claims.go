@@ -12,6 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
@@ -110,7 +111,7 @@ func (v *verification) patClaims(context.Context) finding {
 	if v.token.payload["scope"] == nil {
 		bad = append(bad, "there is no scope")
 	}
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 func (v *verification) patIssuer(context.Context) finding {
@@ -176,7 +177,7 @@ func (v *verification) patScope(context.Context) finding {
 			bad = append(bad, text+" is not offered")
 		}
 	}
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 func (v *verification) patPolicy(context.Context) finding {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
 // domainOf returns the domain of a target that is nothing but a domain; empty for any other target.
@@ -68,7 +69,7 @@ func (v *verification) dnsAgrees(ctx context.Context) finding {
 	}
 	catalog, err := v.service.Catalog(ctx) // already fetched
 	if err != nil {
-		return exchangeFailed(err)
+		return point.Failed(err)
 	}
 	var bad []string
 	for _, pair := range [][3]string{
@@ -80,5 +81,5 @@ func (v *verification) dnsAgrees(ctx context.Context) finding {
 			bad = append(bad, pair[0]+" is another in DNS than in agents.json")
 		}
 	}
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
 // firstReachable returns the first of several addresses where something answers a POST of the body, with that answer.
@@ -23,7 +24,7 @@ func (v *verification) firstReachable(ctx context.Context, addresses []string, b
 		a, err := v.ask(ctx, http.MethodPost, address, jsonBody, body)
 		switch {
 		case err != nil:
-			last = exchangeFailed(err)
+			last = point.Failed(err)
 		case pathMissing(a.Status):
 			last = missing("%s answers %d", printable(a.URL.Path), a.Status)
 		default:
@@ -44,7 +45,7 @@ func (v *verification) findExecute(ctx context.Context) (string, finding) {
 	}
 	body, err := v.body(v.unknownUID(), map[string]any{})
 	if err != nil {
-		return "", exchangeFailed(err)
+		return "", point.Failed(err)
 	}
 	address, a, f := v.firstReachable(ctx, list, body)
 	v.executeURL, v.withoutPAT = address, a

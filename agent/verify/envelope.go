@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -56,7 +57,7 @@ func (v *verification) errorEnvelope(context.Context) finding {
 		return skipped("no error was seen")
 	}
 	slices.Sort(bad)
-	return wrongIfAny(slices.Compact(bad))
+	return point.WrongIfAny(slices.Compact(bad))
 }
 
 // statuses are the HTTP statuses that go with the codes of the protocol, for any service: 422 beside 400 because web
@@ -94,7 +95,7 @@ func (v *verification) errorCodes(context.Context) finding {
 		}
 	}
 	slices.Sort(bad)
-	return wrongIfAny(slices.Compact(bad))
+	return point.WrongIfAny(slices.Compact(bad))
 }
 
 // errorFailures looks for 5xx. A gateway that answers 502 to 504 because the service behind it failed has not failed
@@ -108,7 +109,7 @@ func (v *verification) errorFailures(context.Context) finding {
 		}
 	}
 	slices.Sort(bad)
-	return wrongIfAny(slices.Compact(bad))
+	return point.WrongIfAny(slices.Compact(bad))
 }
 
 // internals are forms of text that only the operator of a service should see.
@@ -143,7 +144,7 @@ func (v *verification) errorInternals(context.Context) finding {
 		}
 	}
 	slices.Sort(bad)
-	return wrongIfAny(slices.Compact(bad))
+	return point.WrongIfAny(slices.Compact(bad))
 }
 
 func internalsIn(body string) []string {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"strings"
+
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
 // requestIDSent is the request id that error-404 sends and request-id expects back.
@@ -12,10 +14,10 @@ const requestIDSent = "uimgate-verify-1"
 func (v *verification) error404(ctx context.Context) finding {
 	a, err := v.ask(ctx, http.MethodGet, v.at("/uimgate-verify/no-such-path"), http.Header{"Uim-Request-Id": {requestIDSent}}, "")
 	if err != nil {
-		return exchangeFailed(err)
+		return point.Failed(err)
 	}
 	v.noSuchPath = a
-	return expectStatus(a, http.StatusNotFound)
+	return point.Status(a, http.StatusNotFound)
 }
 
 func (v *verification) requestID(context.Context) finding {
@@ -31,14 +33,14 @@ func (v *verification) requestID(context.Context) finding {
 
 func (v *verification) error405(ctx context.Context) finding {
 	address, f := v.findExecute(ctx)
-	if f.outcome != Holds {
+	if f.Outcome != Holds {
 		return f
 	}
 	a, err := v.ask(ctx, http.MethodDelete, address, nil, "")
 	if err != nil {
-		return exchangeFailed(err)
+		return point.Failed(err)
 	}
-	if f := expectStatus(a, http.StatusMethodNotAllowed); f.outcome != Holds {
+	if f := point.Status(a, http.StatusMethodNotAllowed); f.Outcome != Holds {
 		return f
 	}
 	if !strings.Contains(a.Header.Get("Allow"), http.MethodPost) {
@@ -48,25 +50,25 @@ func (v *verification) error405(ctx context.Context) finding {
 }
 
 func (v *verification) error400(ctx context.Context) finding {
-	if _, f := v.findIssue(ctx); f.outcome != Holds {
+	if _, f := v.findIssue(ctx); f.Outcome != Holds {
 		return f
 	}
-	return expectStatus(v.malformed, http.StatusBadRequest)
+	return point.Status(v.malformed, http.StatusBadRequest)
 }
 
 func (v *verification) error415(ctx context.Context) finding {
 	a, err := v.ask(ctx, http.MethodPost, v.issueURL, http.Header{"Content-Type": {"text/plain"}}, "hello")
 	if err != nil {
-		return exchangeFailed(err)
+		return point.Failed(err)
 	}
-	return expectStatus(a, http.StatusUnsupportedMediaType)
+	return point.Status(a, http.StatusUnsupportedMediaType)
 }
 
 func (v *verification) error401(ctx context.Context) finding {
-	if _, f := v.findExecute(ctx); f.outcome != Holds {
+	if _, f := v.findExecute(ctx); f.Outcome != Holds {
 		return f
 	}
-	return expectStatus(v.withoutPAT, http.StatusUnauthorized)
+	return point.Status(v.withoutPAT, http.StatusUnauthorized)
 }
 
 func (v *verification) errorChallenge(context.Context) finding {

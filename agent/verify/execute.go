@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -41,7 +42,7 @@ func (v *verification) executeBody(ctx context.Context, token, body string) (fet
 }
 
 func (v *verification) executeAnswers(ctx context.Context) finding {
-	if _, f := v.findExecute(ctx); f.outcome != Holds {
+	if _, f := v.findExecute(ctx); f.Outcome != Holds {
 		return f
 	}
 	v.sampled, v.sampleCall = false, call{} // chosen again: now the scope of the PAT counts too
@@ -51,14 +52,14 @@ func (v *verification) executeAnswers(ctx context.Context) finding {
 	}
 	a, err := v.execute(ctx, v.token.text, c)
 	if err != nil {
-		return exchangeFailed(err)
+		return point.Failed(err)
 	}
 	v.sampleAnswer = a
 	switch {
 	case a.Status == http.StatusBadGateway, a.Status == http.StatusServiceUnavailable, a.Status == http.StatusGatewayTimeout:
 		return skipped("what is behind the service did not answer to %s (%d)", c.uid, a.Status)
 	case a.Status >= http.StatusInternalServerError:
-		return serverError(a)
+		return point.ServerError(a)
 	case a.Status/100 == 2:
 		return holds("%s", c.uid)
 	case a.Status/100 == 3:
@@ -70,7 +71,7 @@ func (v *verification) executeAnswers(ctx context.Context) finding {
 }
 
 func (v *verification) executeOutput(context.Context) finding {
-	if f := jsonType(v.sampleAnswer.Header); f.outcome != Holds && len(v.sampleAnswer.Body) > 0 {
+	if f := jsonType(v.sampleAnswer.Header); f.Outcome != Holds && len(v.sampleAnswer.Body) > 0 {
 		return f
 	}
 	var tree any = map[string]any{}
@@ -107,7 +108,7 @@ func (v *verification) refusedCall(ctx context.Context, c call) finding {
 	a, err := v.execute(ctx, v.token.text, c)
 	switch {
 	case err != nil:
-		return exchangeFailed(err)
+		return point.Failed(err)
 	case a.Status/100 == 2:
 		return wrong("%s is executed all the same", c.uid)
 	case a.Status == http.StatusBadRequest, a.Status == http.StatusUnprocessableEntity:
@@ -116,7 +117,7 @@ func (v *verification) refusedCall(ctx context.Context, c call) finding {
 	case a.Status == http.StatusTooManyRequests:
 		return skipped("the limit of %s is used up", c.uid)
 	}
-	return expectStatus(a, http.StatusBadRequest)
+	return point.Status(a, http.StatusBadRequest)
 }
 
 func (v *verification) executeMissing(ctx context.Context) finding {
@@ -153,25 +154,25 @@ func (v *verification) executeConstraint(ctx context.Context) finding {
 }
 
 func (v *verification) executeNoIntent(ctx context.Context) finding {
-	if _, f := v.findExecute(ctx); f.outcome != Holds {
+	if _, f := v.findExecute(ctx); f.Outcome != Holds {
 		return f
 	}
 	a, err := v.execute(ctx, v.token.text, call{uid: v.unknownUID(), parameters: map[string]any{}})
 	if err != nil {
-		return exchangeFailed(err)
+		return point.Failed(err)
 	}
 	if a.Status == http.StatusNotImplemented { // INTENT_NOT_SUPPORTED
 		return pass
 	}
-	return expectStatus(a, http.StatusNotFound, http.StatusForbidden, http.StatusBadRequest)
+	return point.Status(a, http.StatusNotFound, http.StatusForbidden, http.StatusBadRequest)
 }
 
 func (v *verification) executeMalformed(ctx context.Context) finding {
 	a, err := v.executeBody(ctx, v.token.text, `{"intent_uid":`)
 	if err != nil {
-		return exchangeFailed(err)
+		return point.Failed(err)
 	}
-	return expectStatus(a, http.StatusBadRequest, http.StatusUnprocessableEntity)
+	return point.Status(a, http.StatusBadRequest, http.StatusUnprocessableEntity)
 }
 
 func (v *verification) executeSuggestion(context.Context) finding {

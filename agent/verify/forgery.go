@@ -13,12 +13,14 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
 // refusedToken executes with a PAT that must be rejected. Where the service looks up the intent first, and offers none
 // that could safely be named, the check is skipped.
 func (v *verification) refusedToken(ctx context.Context, token string) finding {
-	if _, f := v.findExecute(ctx); f.outcome != Holds {
+	if _, f := v.findExecute(ctx); f.Outcome != Holds {
 		return f
 	}
 	c, safe := v.findSample()
@@ -28,11 +30,11 @@ func (v *verification) refusedToken(ctx context.Context, token string) finding {
 	a, err := v.execute(ctx, token, c)
 	switch {
 	case err != nil:
-		return exchangeFailed(err)
+		return point.Failed(err)
 	case a.Status == http.StatusUnauthorized:
 		return pass
 	case a.Status >= http.StatusInternalServerError:
-		return serverError(a)
+		return point.ServerError(a)
 	case a.Status/100 == 2:
 		return wrong("it is taken")
 	case a.Status == http.StatusTooManyRequests:
@@ -113,7 +115,7 @@ func (v *verification) patHMAC(ctx context.Context) finding {
 	for _, secret := range secrets {
 		mac := hmac.New(sha256.New, secret)
 		mac.Write([]byte(signed))
-		if f := v.refusedToken(ctx, signed+"."+base64.RawURLEncoding.EncodeToString(mac.Sum(nil))); f.outcome != Holds {
+		if f := v.refusedToken(ctx, signed+"."+base64.RawURLEncoding.EncodeToString(mac.Sum(nil))); f.Outcome != Holds {
 			return f
 		}
 	}

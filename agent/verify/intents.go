@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -63,7 +64,7 @@ func (v *verification) intentUID(context.Context) finding {
 			bad = append(bad, name+": intent-name is a-z, 0-9 and hyphens")
 		}
 	})
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 func (v *verification) intentUnique(context.Context) finding {
@@ -76,7 +77,7 @@ func (v *verification) intentUnique(context.Context) finding {
 		}
 		seen[uid] = true
 	})
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 func (v *verification) intentNamespace(context.Context) finding {
@@ -90,7 +91,7 @@ func (v *verification) intentNamespace(context.Context) finding {
 			bad = append(bad, fmt.Sprintf("%s is not of %s", space, host))
 		}
 	}
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 func (v *verification) intentNames(context.Context) finding {
@@ -103,7 +104,7 @@ func (v *verification) intentNames(context.Context) finding {
 			bad = append(bad, name+" has no description")
 		}
 	})
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 func (v *verification) intentOutputs(context.Context) finding {
@@ -114,7 +115,7 @@ func (v *verification) intentOutputs(context.Context) finding {
 		}
 	})
 	if len(none) > 0 {
-		return missing("%s", summary(none))
+		return missing("%s", point.Summary(none))
 	}
 	return pass
 }
@@ -132,7 +133,7 @@ func (v *verification) intentEndpoint(context.Context) finding {
 			}
 		}
 	}
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 func (v *verification) intentFound(ctx context.Context) finding {
@@ -148,9 +149,9 @@ func (v *verification) intentFound(ctx context.Context) finding {
 		a, err := v.get(ctx, address+url.PathEscape(in.UID.String()), maxAnswer)
 		switch {
 		case err != nil:
-			last = exchangeFailed(err)
+			last = point.Failed(err)
 		case a.Status >= http.StatusInternalServerError:
-			last = serverError(a)
+			last = point.ServerError(a)
 		case a.Status != http.StatusOK:
 			last = missing("%s answers %d", printable(a.URL.Path), a.Status)
 		default:
@@ -171,7 +172,7 @@ func (v *verification) intentFound(ctx context.Context) finding {
 func (v *verification) intentMissing(ctx context.Context) finding {
 	a, err := v.get(ctx, v.intentURL+url.PathEscape(v.unknownUID()), maxAnswer)
 	if err != nil {
-		return exchangeFailed(err)
+		return point.Failed(err)
 	}
-	return expectStatus(a, http.StatusNotFound)
+	return point.Status(a, http.StatusNotFound)
 }

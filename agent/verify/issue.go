@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -128,9 +129,9 @@ func (v *verification) refusedAgreement(ctx context.Context, body []byte) findin
 	a, err := v.ask(ctx, http.MethodPost, v.issueExchange.url.String(), jsonBody, string(body))
 	switch {
 	case err != nil:
-		return exchangeFailed(err)
+		return point.Failed(err)
 	case a.Status >= http.StatusInternalServerError:
-		return serverError(a)
+		return point.ServerError(a)
 	case a.Status == http.StatusTooManyRequests:
 		return skipped("the service takes no more agreements now")
 	case a.Status/100 == 2:

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -28,9 +29,9 @@ func (v *verification) keySet(ctx context.Context) finding {
 	a, err := v.get(ctx, v.at("/.well-known/jwks.json"), maxAnswer)
 	switch {
 	case err != nil:
-		return exchangeFailed(err)
+		return point.Failed(err)
 	case a.Status >= http.StatusInternalServerError:
-		return serverError(a)
+		return point.ServerError(a)
 	case a.Status != http.StatusOK:
 		return missing("it answers %d", a.Status)
 	}

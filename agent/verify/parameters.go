@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
 func (v *verification) parameterForm(context.Context) finding {
@@ -16,7 +18,7 @@ func (v *verification) parameterForm(context.Context) finding {
 			}
 		}
 	})
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 // knownTypes are the types of UIM core 2.3, and integer, which its examples use.
@@ -43,7 +45,7 @@ func (v *verification) parameterTypes(context.Context) finding {
 			}
 		}
 	})
-	return wrongIfAny(append(bad, v.problemsOf("unknown-type")...))
+	return point.WrongIfAny(append(bad, v.problemsOf("unknown-type")...))
 }
 
 // hasTypeKeyword reports whether keywords of JSON Schema describe the values of a parameter without a type.
@@ -58,11 +60,11 @@ func hasTypeKeyword(p map[string]any) bool {
 }
 
 func (v *verification) parameterSchemas(context.Context) finding {
-	return wrongIfAny(v.problemsOf("schema", "pattern", "remote-ref", "unknown-keyword", "unknown-format"))
+	return point.WrongIfAny(v.problemsOf("schema", "pattern", "remote-ref", "unknown-keyword", "unknown-format"))
 }
 
 func (v *verification) parameterDefaults(context.Context) finding {
-	return wrongIfAny(v.problemsOf("default"))
+	return point.WrongIfAny(v.problemsOf("default"))
 }
 
 func (v *verification) parameterDescribed(context.Context) finding {
@@ -75,7 +77,7 @@ func (v *verification) parameterDescribed(context.Context) finding {
 		}
 	}
 	if len(none) > 0 {
-		return missing("%s", summary(none))
+		return missing("%s", point.Summary(none))
 	}
 	return pass
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -20,9 +21,9 @@ func (v *verification) policyServed(ctx context.Context) finding {
 		a, err := v.get(ctx, address, pat.MaxPolicy)
 		switch {
 		case err != nil:
-			last = exchangeFailed(err)
+			last = point.Failed(err)
 		case a.Status >= http.StatusInternalServerError:
-			last = serverError(a)
+			last = point.ServerError(a)
 		case a.Status != http.StatusOK:
 			last = missing("%s answers %d", a.URL.Path, a.Status)
 		default:
@@ -57,10 +58,10 @@ func (v *verification) policyStable(ctx context.Context) finding {
 	first := v.policy
 	again, err := v.get(ctx, first.URL.String(), pat.MaxPolicy)
 	if err != nil {
-		return exchangeFailed(err)
+		return point.Failed(err)
 	}
 	if again.Status >= http.StatusInternalServerError {
-		return serverError(again)
+		return point.ServerError(again)
 	}
 	digest, err := pat.PolicyDigest(again.Body)
 	if again.Status != http.StatusOK || err != nil || digest != v.digest {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -37,7 +38,7 @@ func (v *verification) policyRules(context.Context) finding {
 	if n == 0 {
 		return missing("it has no permission, prohibition or obligation")
 	}
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 // targets returns the targets of a rule; a rule without any has those of the policy.
@@ -81,7 +82,7 @@ func (v *verification) policyTargets(context.Context) finding {
 			}
 		}
 	}
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 // permissionsFor returns the permissions whose targets include an intent.
@@ -104,7 +105,7 @@ func (v *verification) policyCovers(context.Context) finding {
 		}
 	}
 	if len(none) > 0 {
-		return missing("%s", summary(none))
+		return missing("%s", point.Summary(none))
 	}
 	return pass
 }

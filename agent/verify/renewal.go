@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
 func (v *verification) renew(ctx context.Context) finding {
@@ -16,7 +17,7 @@ func (v *verification) renew(ctx context.Context) finding {
 	_, err := v.service.Renew(ctx)
 	kept := v.recorder.stop()
 	if v.takePAT(kept, v.service.Endpoints().Issue) { // package agent agreed again because there is no renewal
-		if f := v.patJWT(ctx); f.outcome != Holds {
+		if f := v.patJWT(ctx); f.Outcome != Holds {
 			return f
 		}
 		return missing("there is no renewal: the policy has to be signed again")
@@ -34,7 +35,7 @@ func (v *verification) renew(ctx context.Context) finding {
 	case !v.takePAT(kept, renewAt):
 		return missing("there is no renewal")
 	}
-	if f := v.patJWT(ctx); f.outcome != Holds {
+	if f := v.patJWT(ctx); f.Outcome != Holds {
 		return f
 	}
 	exp, ok := v.token.numericDate("exp")
@@ -49,15 +50,15 @@ func (v *verification) renew(ctx context.Context) finding {
 }
 
 func (v *verification) renewedTaken(ctx context.Context) finding {
-	if _, f := v.findExecute(ctx); f.outcome != Holds {
+	if _, f := v.findExecute(ctx); f.Outcome != Holds {
 		return f
 	}
 	a, err := v.execute(ctx, v.token.text, call{uid: v.unknownUID(), parameters: map[string]any{}})
 	switch {
 	case err != nil:
-		return exchangeFailed(err)
+		return point.Failed(err)
 	case a.Status >= http.StatusInternalServerError && a.Status != http.StatusNotImplemented:
-		return serverError(a)
+		return point.ServerError(a)
 	case a.Status == http.StatusUnauthorized:
 		return wrong("it is answered 401")
 	}
@@ -88,11 +89,11 @@ func (v *verification) revokeUnknown(ctx context.Context) finding {
 		a, err := v.ask(ctx, http.MethodPost, address, http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, form)
 		switch {
 		case err != nil:
-			return exchangeFailed(err)
+			return point.Failed(err)
 		case pathMissing(a.Status):
 			continue
 		}
-		return expectStatus(a, http.StatusOK)
+		return point.Status(a, http.StatusOK)
 	}
 	return missing("there is no revocation")
 }
@@ -106,7 +107,7 @@ func (v *verification) patExpired(ctx context.Context) finding {
 	if _, err := v.agree(ctx); err != nil {
 		return skipped("%v", err)
 	}
-	if f := v.patJWT(ctx); f.outcome != Holds || v.token.lifetime() > maxWait {
+	if f := v.patJWT(ctx); f.Outcome != Holds || v.token.lifetime() > maxWait {
 		return skipped("the next PAT is another kind")
 	}
 	exp, _ := v.token.numericDate("exp")

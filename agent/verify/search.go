@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -32,7 +33,7 @@ func (p page) number(name string) (int, bool) {
 func (v *verification) search(ctx context.Context, query ...string) (page, finding) {
 	u, err := url.Parse(v.searchURL)
 	if err != nil {
-		return page{}, exchangeFailed(err)
+		return page{}, point.Failed(err)
 	}
 	values := u.Query()
 	for i := 0; i+1 < len(query); i += 2 {
@@ -42,9 +43,9 @@ func (v *verification) search(ctx context.Context, query ...string) (page, findi
 	a, err := v.get(ctx, u.String(), maxDocument)
 	switch {
 	case err != nil:
-		return page{}, exchangeFailed(err)
+		return page{}, point.Failed(err)
 	case a.Status >= http.StatusInternalServerError:
-		return page{answer: a}, serverError(a)
+		return page{answer: a}, point.ServerError(a)
 	case a.Status != http.StatusOK:
 		return page{answer: a}, wrong("the search is answered %d", a.Status)
 	}
@@ -81,9 +82,9 @@ func (v *verification) searchAnswers(ctx context.Context) finding {
 			return holds("%s", address)
 		case v.catalog.Discovery == "":
 		case err != nil:
-			last = exchangeFailed(err)
+			last = point.Failed(err)
 		case a.Status >= http.StatusInternalServerError:
-			last = serverError(a)
+			last = point.ServerError(a)
 		default:
 			last = wrong("uim-api-discovery answers %d", a.Status)
 		}
@@ -94,7 +95,7 @@ func (v *verification) searchAnswers(ctx context.Context) finding {
 func (v *verification) searchShape(ctx context.Context) finding {
 	p, f := v.search(ctx)
 	v.searchPage = p
-	if f.outcome == Holds && len(p.intents) == 0 {
+	if f.Outcome == Holds && len(p.intents) == 0 {
 		return wrong("searching for nothing in particular finds nothing")
 	}
 	return f
@@ -103,7 +104,7 @@ func (v *verification) searchShape(ctx context.Context) finding {
 // searchSame asks for whole intents: a service may tell less of them where it is not asked to.
 func (v *verification) searchSame(ctx context.Context) finding {
 	p, f := v.search(ctx, "view", "full")
-	if f.outcome != Holds {
+	if f.Outcome != Holds {
 		p = v.searchPage // it knows no views
 	}
 	var bad []string
@@ -118,7 +119,7 @@ func (v *verification) searchSame(ctx context.Context) finding {
 			bad = append(bad, uidOf(m))
 		}
 	}
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 // published is what agents.json says of an intent; nil: nothing.
@@ -171,7 +172,7 @@ func (v *verification) searchPageSize(ctx context.Context) finding {
 		return skipped("there is one intent only")
 	}
 	p, f := v.search(ctx, "page_size", "1", "page", "1")
-	if f.outcome != Holds {
+	if f.Outcome != Holds {
 		return f
 	}
 	if size, _ := p.number("page_size"); len(p.intents) != 1 || size != 1 {
@@ -182,11 +183,11 @@ func (v *verification) searchPageSize(ctx context.Context) finding {
 
 func (v *verification) searchPages(ctx context.Context) finding {
 	one, f := v.search(ctx, "page_size", "1", "page", "1")
-	if f.outcome != Holds {
+	if f.Outcome != Holds {
 		return f
 	}
 	two, f := v.search(ctx, "page_size", "1", "page", "2")
-	if f.outcome != Holds {
+	if f.Outcome != Holds {
 		return f
 	}
 	at, _ := two.number("current_page")
@@ -202,7 +203,7 @@ func (v *verification) searchBound(ctx context.Context) finding {
 	if p.answer.Status == http.StatusBadRequest {
 		return pass
 	}
-	if f.outcome != Holds {
+	if f.Outcome != Holds {
 		return f
 	}
 	if size, _ := p.number("page_size"); size > most || len(p.intents) > most {
@@ -216,7 +217,7 @@ func (v *verification) searchBadPageSize(ctx context.Context) finding {
 	switch {
 	case p.answer.Status == http.StatusBadRequest:
 		return pass
-	case f.outcome == Holds:
+	case f.Outcome == Holds:
 		return wrong("page_size=many is taken")
 	}
 	return f

@@ -14,7 +14,7 @@ import (
 // searchFilter makes a search that must find the intent in, and nothing that does not match.
 func (v *verification) searchFilter(ctx context.Context, in *intents.Intent, name, value string, match func(map[string]any) bool) finding {
 	p, f := v.search(ctx, name, value)
-	if f.outcome != Holds {
+	if f.Outcome != Holds {
 		return f
 	}
 	total, counted := p.number("total_results")
@@ -106,7 +106,7 @@ func (v *verification) searchNothing(ctx context.Context) finding {
 	if p.answer.Status == http.StatusNotFound {
 		return pass
 	}
-	if f.outcome != Holds {
+	if f.Outcome != Holds {
 		return f
 	}
 	if len(p.intents) > 0 {

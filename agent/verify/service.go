@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
 func (v *verification) serviceName(context.Context) finding {
@@ -24,7 +26,7 @@ func (v *verification) serviceDescription(context.Context) finding {
 		none = append(none, "service_url")
 	}
 	if len(none) > 0 {
-		return missing("%s", summary(none))
+		return missing("%s", point.Summary(none))
 	}
 	return pass
 }
@@ -45,7 +47,7 @@ func (v *verification) serviceURLs(context.Context) finding {
 			bad = append(bad, named[0]+" is not https")
 		}
 	}
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 // problemsOf returns the problems of these codes that parsing agents.json found.
@@ -71,7 +73,7 @@ func (v *verification) endpointsSite(context.Context) finding {
 		if named[1] == "" {
 			continue
 		}
-		if f := v.ownURL(named[0], named[1]); f.outcome != Holds {
+		if f := v.ownURL(named[0], named[1]); f.Outcome != Holds {
 			return f
 		}
 	}
@@ -107,7 +109,7 @@ func (v *verification) compliance(context.Context) finding {
 	if m["notes"] != nil && isNoText(m["notes"]) {
 		bad = append(bad, "notes is no string")
 	}
-	return wrongIfAny(bad)
+	return point.WrongIfAny(bad)
 }
 
 func isNoText(v any) bool {

@@ -71,8 +71,8 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	for _, c := range checks {
 		f := v.perform(ctx, c)
-		v.outcomes[c.id] = f.outcome
-		r.Checks = append(r.Checks, Check{c.id, c.section, c.title, c.level, f.outcome, printable(f.detail)})
+		v.outcomes[c.id] = f.Outcome
+		r.Checks = append(r.Checks, Check{c.id, c.section, c.title, c.level, f.Outcome, printable(f.Detail)})
 	}
 	r.Complete = ctx.Err() == nil
 	v.revokeLast(ctx)
@@ -88,7 +88,7 @@ func (v *verification) perform(ctx context.Context, c check) finding {
 		return skipped("it rests on %s", c.after)
 	}
 	f := c.run(v, ctx)
-	if ctx.Err() != nil && f.outcome != Holds {
+	if ctx.Err() != nil && f.Outcome != Holds {
 		return skipped("the time was up")
 	}
 	return f

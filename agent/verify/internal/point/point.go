@@ -1,0 +1,94 @@
+// Package point is what package verify and the packages below it say of one point of a specification: how binding it is, and
+// whether a service keeps to it.
+package point
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+)
+
+// A Level is how binding a point is.
+type Level string
+
+// The levels. Only points of level Must decide whether a service conforms.
+const (
+	Must   Level = "must"
+	Should Level = "should"
+	May    Level = "may"
+)
+
+// An Outcome is the result of one check.
+type Outcome string
+
+// The outcomes.
+const (
+	Holds   Outcome = "holds"
+	Missing Outcome = "missing" // the service does not have it
+	Wrong   Outcome = "wrong"   // the service has it, not as the section requires
+	Skipped Outcome = "skipped" // it could not be checked; the detail gives the cause
+)
+
+// A Finding is the result of one check with what is to be said of it, which may hold text of strangers.
+type Finding struct {
+	Outcome Outcome
+	Detail  string
+}
+
+// Pass is the finding of a point that holds, and of which nothing is to be said.
+var Pass = Finding{Outcome: Holds}
+
+// Because is the finding of this outcome with a detail.
+func (o Outcome) Because(format string, args ...any) Finding {
+	return Finding{o, fmt.Sprintf(format, args...)}
+}
+
+// Ok reports whether the point holds.
+func (f Finding) Ok() bool { return f.Outcome == Holds }
+
+// Failed is the finding for an exchange that failed. Errors of package fetch hold no path and no secret.
+func Failed(err error) Finding {
+	if errors.Is(err, fetch.ErrRefused) {
+		return Wrong.Because("nothing was sent: %v", err)
+	}
+	return Wrong.Because("%v", err)
+}
+
+// ServerError is the finding of a check that met a 5xx: only error-failures reports those.
+func ServerError(a fetch.Answer) Finding {
+	return Skipped.Because("the answer was %d: see error-failures", a.Status)
+}
+
+// Status checks the status of an answer: it must be one of those.
+func Status(a fetch.Answer, want ...int) Finding {
+	switch {
+	case slices.Contains(want, a.Status):
+		return Pass
+	case a.Status >= http.StatusInternalServerError:
+		return ServerError(a)
+	case a.Status == http.StatusTooManyRequests:
+		return Skipped.Because("the service takes no more requests of this kind now")
+	}
+	return Wrong.Because("it is answered %d, not %d", a.Status, want[0])
+}
+
+// WrongIfAny is the finding for a list of offenders: wrong unless it is empty.
+func WrongIfAny(list []string) Finding {
+	if len(list) == 0 {
+		return Pass
+	}
+	return Wrong.Because("%s", Summary(list))
+}
+
+// Summary lists the first entries and how many more there are.
+func Summary(list []string) string {
+	const most = 3
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", len(list)-most)
+}
