@@ -1,6 +1,9 @@
 package verify
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // A check is one point of the list. After names the check it depends on: where that does not hold, this one is skipped.
 type check struct {
@@ -13,7 +16,10 @@ type check struct {
 }
 
 // checks lists everything that is verified, in the order of the report.
-var checks = []check{
+var checks = slices.Concat(beforeDoors, doorChecks(), afterDoors)
+
+// beforeDoors goes up to what can be done with a PAT.
+var beforeDoors = []check{
 	{"dns-agents-file", "UIM core 5.1", Should, "DNS says where agents.json is", "", (*verification).dnsAgentsFile},
 	{"dns-policy-file", "UIM core 5.1", Should, "DNS says where the policy is", "dns-agents-file", (*verification).dnsPolicyFile},
 	{"dns-agrees", "UIM core 5.1", Should, "DNS and agents.json say the same", "dns-agents-file", (*verification).dnsAgrees},
@@ -199,7 +205,10 @@ var checks = []check{
 		"execute-suggestion", "UIM core 3.1.4", Should, "a refused parameter comes with a suggestion",
 		"execute-answers", (*verification).executeSuggestion,
 	},
+}
 
+// afterDoors ends the PAT, and judges all errors that were seen.
+var afterDoors = []check{
 	{"renew", "UIM core 4.4", Should, "a PAT is renewed, under another jti", "pat-claims", (*verification).renew},
 	{"renewed-taken", "UIM core 4.4", Must, "the renewed PAT is taken", "renew", (*verification).renewedTaken},
 	{"revoke", "UIM core 4.5", Should, "a PAT can be revoked by who has it", "pat-jwt", (*verification).revoke},

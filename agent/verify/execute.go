@@ -54,7 +54,7 @@ func (v *verification) executeAnswers(ctx context.Context) finding {
 	if err != nil {
 		return point.Failed(err)
 	}
-	v.sampleAnswer = a
+	v.sampleAnswer, v.sampleAt = a, v.options.Client.Now()
 	switch {
 	case a.Status == http.StatusBadGateway, a.Status == http.StatusServiceUnavailable, a.Status == http.StatusGatewayTimeout:
 		return skipped("what is behind the service did not answer to %s (%d)", c.uid, a.Status)
@@ -112,7 +112,7 @@ func (v *verification) refusedCall(ctx context.Context, c call) finding {
 	case a.Status/100 == 2:
 		return wrong("%s is executed all the same", c.uid)
 	case a.Status == http.StatusBadRequest, a.Status == http.StatusUnprocessableEntity:
-		v.refusal = a
+		v.refusedAs, v.refusal = c, a
 		return pass
 	case a.Status == http.StatusTooManyRequests:
 		return skipped("the limit of %s is used up", c.uid)

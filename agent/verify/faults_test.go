@@ -63,7 +63,10 @@ func TestEachFaultIsFoundByItsCheck(t *testing.T) {
 			onBoth(func(m map[string]any) { delete(anIntent(m), "intent_name") }),
 			[]string{"intent-names", "search-same"},
 		},
-		"a uid that is none": {onBoth(func(m map[string]any) { anIntent(m)["intent_uid"] = "shop:Search" }), []string{"intent-uid"}},
+		"a uid that is none": {
+			onBoth(func(m map[string]any) { anIntent(m)["intent_uid"] = "shop:Search" }),
+			[]string{"intent-uid", "mcp-intents", "a2a-skills"},
+		},
 		"a type that is none": {
 			onBoth(func(m map[string]any) { anIntent(m)["input_parameters"].([]any)[1].(map[string]any)["type"] = "text" }),
 			[]string{"parameter-types", "search-same"},
@@ -99,7 +102,10 @@ func TestEachFaultIsFoundByItsCheck(t *testing.T) {
 			everywhere(only(404, members(func(m map[string]any) { m["error"].(map[string]any)["code"] = "FORBIDDEN" }))),
 			[]string{"error-codes"},
 		},
-		"no WWW-Authenticate":   {everywhere(header("WWW-Authenticate", "")), []string{"error-challenge"}},
+		"no WWW-Authenticate": {
+			everywhere(header("WWW-Authenticate", "")),
+			[]string{"error-challenge", "mcp-challenge", "a2a-challenge"},
+		},
 		"no RateLimit":          {everywhere(header("RateLimit", "")), []string{"execute-limits"}},
 		"another request id":    {everywhere(header("UIM-Request-ID", "mine")), []string{"request-id"}},
 		"the PAT may be stored": {onPath("/api/pat/issue", header("Cache-Control", "")), []string{"pat-no-store"}},
@@ -152,15 +158,22 @@ func TestEachFaultIsFoundByItsCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := agent.Options{Wrap: g.through(t, tt.between(g.listen)), MaxDocument: 1 << 20}
-			r := run(t, verify.Options{Target: g.url, Agree: true, Client: o})
-			got := failures(r)
-			want := slices.Clone(tt.want)
-			slices.Sort(got)
-			slices.Sort(want)
-			if !slices.Equal(got, want) {
-				t.Errorf("found by %v, want %v\n%s", got, want, table(r))
-			}
+			g.found(t, tt.between, tt.want)
 		})
 	}
+}
+
+// found verifies the gateway with something between, and compares what fails.
+func (g *gate) found(t *testing.T, between func(string) http.Handler, want []string) verify.Report {
+	t.Helper()
+	o := agent.Options{Wrap: g.through(t, between(g.listen)), MaxDocument: 1 << 20}
+	r := run(t, verify.Options{Target: g.url, Agree: true, Client: o})
+	got := failures(r)
+	want = slices.Clone(want)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("found by %v, want %v\n%s", got, want, table(r))
+	}
+	return r
 }

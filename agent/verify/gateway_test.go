@@ -220,7 +220,8 @@ func TestOurGatewayKeepsToAllOfIt(t *testing.T) {
 	if !r.Passed() || !r.Complete {
 		t.Error(table(r))
 	}
-	if g.upstream.Load() != 1 || g.other.Load() != 0 {
+	// One call through each of HTTP, MCP and A2A.
+	if g.upstream.Load() != 3 || g.other.Load() != 0 {
 		t.Errorf("%d calls reached the upstream, %d of them of intents that must not be tried", g.upstream.Load(), g.other.Load())
 	}
 }

@@ -51,7 +51,7 @@ func (m *mint) between(gateway string) http.Handler {
 		case "/.well-known/jwks.json":
 			return edited(r, func(tree map[string]any) {
 				x := base64.RawURLEncoding.EncodeToString(m.key.Public().(ed25519.PublicKey))
-				tree["keys"] = []any{map[string]any{"kty": "OKP", "crv": "Ed25519", "x": x}}
+				tree["keys"] = append(tree["keys"].([]any), map[string]any{"kty": "OKP", "crv": "Ed25519", "x": x})
 			})
 		case "/api/pat/issue", "/api/pat/renew":
 			if r.StatusCode == http.StatusOK {

@@ -22,6 +22,7 @@ type exchange struct {
 	status int
 	header http.Header
 	answer *prefix
+	door   bool // of a door, whose errors are those of another protocol
 }
 
 func (e exchange) body() []byte { return e.answer.data }
@@ -29,7 +30,7 @@ func (e exchange) body() []byte { return e.answer.data }
 // name returns method and path, without the query.
 func (e exchange) name() string { return e.method + " " + printable(e.url.Path) }
 
-// A recorder wraps the transport of both clients, so that the answers to package agent can be checked, and all errors in
+// A recorder wraps the transport of all clients, so that the answers to package agent can be checked, and all errors in
 // the end. It keeps the bodies of errors, and other bodies only between start and stop: a PAT is not kept longer than it
 // is needed.
 type recorder struct {
@@ -41,7 +42,12 @@ type recorder struct {
 	failed    []exchange
 }
 
-func (r *recorder) wrap(next http.RoundTripper) http.RoundTripper {
+func (r *recorder) wrap(next http.RoundTripper) http.RoundTripper { return r.record(next, false) }
+
+// wrapDoors wraps the transport of the client of doors.
+func (r *recorder) wrapDoors(next http.RoundTripper) http.RoundTripper { return r.record(next, true) }
+
+func (r *recorder) record(next http.RoundTripper, door bool) http.RoundTripper {
 	if r.wrapped != nil {
 		next = r.wrapped(next)
 	}
@@ -54,7 +60,7 @@ func (r *recorder) wrap(next http.RoundTripper) http.RoundTripper {
 		if err != nil {
 			return response, err
 		}
-		r.add(request, sent, response)
+		r.add(request, sent, response, door)
 		return response, nil
 	})
 }
@@ -81,12 +87,12 @@ func (r *recorder) open(request *http.Request) (*http.Request, []byte, error) {
 	return request, sent, nil
 }
 
-func (r *recorder) add(request *http.Request, sent []byte, response *http.Response) {
+func (r *recorder) add(request *http.Request, sent []byte, response *http.Response, door bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := exchange{
 		method: request.Method, url: request.URL, status: response.StatusCode, header: response.Header.Clone(),
-		answer: &prefix{limit: maxErrorKept},
+		answer: &prefix{limit: maxErrorKept}, door: door,
 	}
 	failure := e.status >= http.StatusBadRequest
 	if failure && len(r.failed) < maxExchanges {

@@ -1,8 +1,11 @@
 package verify
 
 import (
+	"time"
+
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/doors"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/pat"
@@ -53,5 +56,10 @@ type verification struct {
 	sampleCall    call
 	sampled       bool         // findSample has been called; its result is sampleCall
 	sampleAnswer  fetch.Answer // to the sample call
-	refusal       fetch.Answer // to a call with wrong parameters
+	sampleAt      time.Time    // when it was answered
+	refusedAs     call         // with wrong parameters
+	refusal       fetch.Answer // to it
+
+	doors     *doors.Doors
+	doorFetch *fetch.Client
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/doors"
 )
 
 // Records are the DNS records of a domain's service; fields that no record holds are empty. UIM core 5.1.
@@ -167,16 +168,21 @@ func newVerification(o Options) (*verification, error) {
 		return nil, err
 	}
 	v.client = client
-	v.fetch = fetch.New(fetch.Options{
+	plain := fetch.Options{
 		AllowInsecure: o.Client.AllowInsecure, Timeout: o.Client.Timeout, UserAgent: o.Client.UserAgent, TLS: o.Client.TLS,
 		Resolver: o.Client.Resolver, Wrap: v.recorder.wrap,
-	})
+	}
+	v.fetch = fetch.New(plain)
+	plain.Wrap = v.recorder.wrapDoors
+	v.doorFetch = fetch.New(plain)
+	v.doors = doors.New(doorClient{v, v.doorFetch})
 	return v, nil
 }
 
 func (v *verification) close() {
 	v.client.Close()
 	v.fetch.Close()
+	v.doorFetch.Close()
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -1,0 +1,306 @@
+package verify_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each of these services is our gateway with one fault in what it announces beside UIM.
+func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
+	t.Parallel()
+	g := startGate(t, 100_000, passing)
+	t.Cleanup(func() {
+		if n := g.other.Load(); n != 0 {
+			t.Errorf("%d calls of intents that are not safe reached the upstream", n)
+		}
+	})
+	const resource, server = "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"
+	const aiCatalog, apiCatalog, serverCard = "/.well-known/ai-catalog.json", "/.well-known/api-catalog", "/.well-known/mcp/server-card.json"
+	for name, tt := range map[string]struct {
+		between func(string) http.Handler
+		want    []string
+	}{
+		"MCP elsewhere": {
+			onBoth(func(m map[string]any) { m["uim-mcp"] = "https://other.example/mcp" }),
+			[]string{"mcp-url", "server-card"},
+		},
+		"MCP is no text":   {onBoth(func(m map[string]any) { m["uim-mcp"] = 7 }), []string{"mcp-url"}},
+		"MCP is not there": {absent(mcpPath), []string{"mcp-endpoint"}},
+		"MCP redirects": {instead(func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == mcpPath {
+				http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+			}
+			return r.URL.Path == mcpPath
+		}), []string{"mcp-endpoint"}},
+		"MCP answers a page": {instead(func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == mcpPath {
+				_, _ = w.Write([]byte("<html>"))
+			}
+			return r.URL.Path == mcpPath
+		}), []string{"mcp-endpoint"}},
+		"a challenge without metadata": {onPath(mcpPath, header("WWW-Authenticate", `Bearer realm="x"`)), []string{"mcp-challenge"}},
+		"metadata elsewhere": {
+			onPath(mcpPath, header("WWW-Authenticate", `Bearer realm="x", resource_metadata="https://other.example/x"`)),
+			[]string{"mcp-resource"},
+		},
+		"metadata of another resource": {
+			document(resource+mcpPath, func(m map[string]any) { m["resource"] = "https://other.example/mcp" }),
+			[]string{"mcp-resource"},
+		},
+		"nobody gives tokens": {
+			document(resource+mcpPath, func(m map[string]any) { m["authorization_servers"] = []any{} }),
+			[]string{"mcp-resource"},
+		},
+		"metadata at the root of another resource": {
+			document(resource, func(m map[string]any) { m["resource"] = "https://other.example/mcp" }),
+			[]string{"mcp-resource-paths"},
+		},
+		"no metadata of who gives tokens": {absent(server), []string{"mcp-authorization"}},
+		"metadata of another issuer": {
+			document(server, func(m map[string]any) { m["issuer"] = "https://other.example" }),
+			[]string{"mcp-authorization"},
+		},
+		"tokens over http": {
+			document(server, func(m map[string]any) { m["token_endpoint"] = "http://other.example/token" }),
+			[]string{"mcp-authorization"},
+		},
+		"no PKCE": {
+			document(server, func(m map[string]any) { delete(m, "code_challenge_methods_supported") }),
+			[]string{"mcp-pkce"},
+		},
+		"plain PKCE": {
+			document(server, func(m map[string]any) { m["code_challenge_methods_supported"] = []any{"plain"} }),
+			[]string{"mcp-pkce"},
+		},
+		"MCP does not take the PAT": {func(gateway string) http.Handler {
+			next := passing(gateway)
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == mcpPath {
+					r.Header.Del("Authorization")
+				}
+				next.ServeHTTP(w, r)
+			})
+		}, []string{"mcp-discover"}},
+		"no revisions": {
+			results(mcpPath, "server/discover", func(m map[string]any) { m["supportedVersions"] = []any{} }),
+			[]string{"mcp-discover"},
+		},
+		"no tools announced": {
+			results(mcpPath, "server/discover", func(m map[string]any) { m["capabilities"] = map[string]any{} }),
+			[]string{"mcp-discover"},
+		},
+		"another id": {
+			onMessage(mcpPath, "tools/list", members(func(m map[string]any) { m["id"] = "mine" })),
+			[]string{"mcp-tools"},
+		},
+		"pages of strangers": {func(gateway string) http.Handler {
+			next := passing(gateway)
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				r.Header.Del("Origin")
+				next.ServeHTTP(w, r)
+			})
+		}, []string{"mcp-origin"}},
+		"a list without end": {func(gateway string) http.Handler {
+			next := results(mcpPath, "tools/list", func(m map[string]any) {
+				m["nextCursor"], m["tools"] = "again", []any{}
+			})(gateway)
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if body := readAll(t, r); strings.Contains(body, `"again"`) {
+					changed := strings.Replace(body, `"cursor":"again",`, "", 1)
+					changed = strings.Replace(changed, `,"cursor":"again"`, "", 1)
+					r.Body, r.ContentLength = io.NopCloser(strings.NewReader(changed)), int64(len(changed))
+				}
+				next.ServeHTTP(w, r)
+			})
+		}, []string{"mcp-tools"}},
+		"a tool twice": {
+			results(mcpPath, "tools/list", func(m map[string]any) { m["tools"] = append(m["tools"].([]any), aTool(m)) }),
+			[]string{"mcp-tools"},
+		},
+		"a name with spaces": {
+			results(mcpPath, "tools/list", func(m map[string]any) { aTool(m)["name"] = "a report" }),
+			[]string{"mcp-tool-names"},
+		},
+		"a schema from elsewhere": {
+			results(mcpPath, "tools/list", func(m map[string]any) {
+				aTool(m)["inputSchema"].(map[string]any)["$ref"] = "https://other.example/schema"
+			}),
+			[]string{"mcp-tool-schemas"},
+		},
+		"a schema of a list": {
+			results(mcpPath, "tools/list", func(m map[string]any) { aTool(m)["inputSchema"].(map[string]any)["type"] = "array" }),
+			[]string{"mcp-tool-schemas"},
+		},
+		"a tool of other parameters": {
+			results(mcpPath, "tools/list", func(m map[string]any) {
+				aTool(m)["inputSchema"].(map[string]any)["properties"] = map[string]any{"x": map[string]any{}}
+			}),
+			[]string{"mcp-intents"},
+		},
+		"an intent that is no tool": {
+			results(mcpPath, "tools/list", func(m map[string]any) {
+				m["tools"] = slices.DeleteFunc(m["tools"].([]any), func(v any) bool { return v.(map[string]any)["name"] == "report_v1" })
+			}),
+			[]string{"mcp-intents"},
+		},
+		"a tool that is no intent": {
+			results(mcpPath, "tools/list", func(m map[string]any) {
+				m["tools"] = append(m["tools"].([]any), map[string]any{"name": "other", "inputSchema": map[string]any{"type": "object"}})
+			}),
+			[]string{"mcp-intents"},
+		},
+		"a tool without its output": {
+			results(mcpPath, "tools/call", func(m map[string]any) {
+				if m["isError"] == nil {
+					m["structuredContent"] = map[string]any{}
+				}
+			}),
+			[]string{"mcp-call"},
+		},
+		"a tool that fails": {
+			results(mcpPath, "tools/call", func(m map[string]any) { m["isError"] = true }),
+			[]string{"mcp-call"},
+		},
+		"a limit of MCP's own": {onMessage(mcpPath, "tools/call", uncounted), []string{"mcp-limits"}},
+		"a refusal that looks like success": {
+			results(mcpPath, "tools/call", func(m map[string]any) { delete(m, "isError") }),
+			[]string{"mcp-refused"},
+		},
+		"a refusal for another reason": {
+			results(mcpPath, "tools/call", func(m map[string]any) {
+				for _, item := range m["content"].([]any) {
+					block := item.(map[string]any)
+					block["text"] = reasonMember.ReplaceAllString(block["text"].(string), `"reason":"POLICY_VIOLATION"`)
+				}
+			}),
+			[]string{"mcp-refused"},
+		},
+		"another error for an unknown tool": {
+			failed(mcpPath, "tools/call", func(m map[string]any) { m["code"] = -32603 }),
+			[]string{"mcp-unknown-tool"},
+		},
+
+		"A2A elsewhere": {
+			onBoth(func(m map[string]any) { m["uim-a2a"] = "https://other.example/a2a" }),
+			[]string{"a2a-url"},
+		},
+		"no agent card":             {absent(cardPath), []string{"a2a-card", "ai-catalog", "api-catalog"}},
+		"a card without skills":     {document(cardPath, func(m map[string]any) { m["skills"] = []any{} }), []string{"a2a-card"}},
+		"a card without signatures": {document(cardPath, func(m map[string]any) { delete(m, "signatures") }), []string{"a2a-signed"}},
+		"a card that was changed":   {document(cardPath, func(m map[string]any) { m["description"] = "Ours." }), []string{"a2a-signatures"}},
+		"a card of unknown keys": {
+			document("/.well-known/jwks.json", func(m map[string]any) { m["keys"] = []any{} }),
+			[]string{"jwks", "a2a-signatures"},
+		},
+		"a card of another endpoint": {
+			document(cardPath, func(m map[string]any) {
+				m["supportedInterfaces"].([]any)[0].(map[string]any)["url"] = "https://other.example/a2a"
+			}),
+			[]string{"a2a-interfaces", "a2a-signatures"},
+		},
+		"a skill that is no intent": {
+			document(cardPath, func(m map[string]any) { m["skills"].([]any)[0].(map[string]any)["id"] = "shop.example:other:v1" }),
+			[]string{"a2a-skills", "a2a-signatures"},
+		},
+		"A2A without a challenge": {onPath(a2aPath, header("WWW-Authenticate", "")), []string{"a2a-challenge"}},
+		"another error for an unknown task": {
+			failed(a2aPath, "GetTask", func(m map[string]any) {
+				if fmt.Sprint(m["code"]) == "-32001" {
+					m["code"] = -32603
+				}
+			}),
+			[]string{"a2a-task-unknown"},
+		},
+		"a task that nobody made": {
+			onMessage(a2aPath, "GetTask", only(http.StatusOK, members(func(m map[string]any) {
+				delete(m, "error")
+				m["result"] = map[string]any{"id": "x", "status": map[string]any{"state": "TASK_STATE_COMPLETED"}}
+			}))),
+			[]string{"a2a-task-unknown"},
+		},
+		"every version is spoken": {
+			failed(a2aPath, "GetTask", func(m map[string]any) {
+				if fmt.Sprint(m["code"]) == "-32009" {
+					m["code"] = -32001
+				}
+			}),
+			[]string{"a2a-version"},
+		},
+		"a task that fails": {
+			results(a2aPath, "SendMessage", func(m map[string]any) {
+				m["task"].(map[string]any)["status"].(map[string]any)["state"] = "TASK_STATE_FAILED"
+			}),
+			[]string{"a2a-call"},
+		},
+		"a task without its output": {
+			results(a2aPath, "SendMessage", func(m map[string]any) { m["task"].(map[string]any)["artifacts"] = []any{} }),
+			[]string{"a2a-call"},
+		},
+		"a limit of A2A's own": {onMessage(a2aPath, "SendMessage", uncounted), []string{"a2a-limits"}},
+		"an error without a reason": {
+			failed(a2aPath, "SendMessage", func(m map[string]any) { delete(m, "data") }),
+			[]string{"a2a-refused"},
+		},
+		"a wrong parameter is taken": {
+			onMessage(a2aPath, "SendMessage", members(func(m map[string]any) {
+				if m["error"] != nil {
+					delete(m, "error")
+					m["result"] = map[string]any{"task": map[string]any{"id": "x", "status": map[string]any{"state": "TASK_STATE_COMPLETED"}}}
+				}
+			})),
+			[]string{"a2a-refused"},
+		},
+
+		"an AI catalog of both kinds": {
+			document(aiCatalog, func(m map[string]any) { m["entries"].([]any)[0].(map[string]any)["data"] = map[string]any{} }),
+			[]string{"ai-catalog"},
+		},
+		"an AI catalog that leads nowhere": {
+			document(aiCatalog, func(m map[string]any) { m["entries"].([]any)[0].(map[string]any)["url"] = g.url + "/no-such-card" }),
+			[]string{"ai-catalog"},
+		},
+		"an API catalog that leads nowhere": {
+			document(apiCatalog, func(m map[string]any) {
+				m["linkset"].([]any)[0].(map[string]any)["service-doc"] = []any{map[string]any{"href": "/no-such-page"}}
+			}),
+			[]string{"api-catalog"},
+		},
+		"an API catalog of words": {
+			document(apiCatalog, func(m map[string]any) { m["linkset"].([]any)[0].(map[string]any)["service-doc"] = "docs" }),
+			[]string{"api-catalog"},
+		},
+		"an API catalog that is none": {onPath(apiCatalog, html200), []string{"api-catalog"}},
+		"a long server card": {
+			document(serverCard, func(m map[string]any) { m["description"] = strings.Repeat("é", 101) }),
+			[]string{"server-card"},
+		},
+		"a server card of another endpoint": {
+			document(serverCard, func(m map[string]any) {
+				m["remotes"].([]any)[0].(map[string]any)["url"] = "https://other.example/mcp"
+			}),
+			[]string{"server-card"},
+		},
+
+		"a door that tells of its inside": {
+			failed(mcpPath, "tools/list", func(m map[string]any) { m["message"] = stack }),
+			[]string{"error-internals"},
+		},
+		"a door that fails": {
+			onMessage(a2aPath, "GetTask", func(r *http.Response) error {
+				r.StatusCode = http.StatusInternalServerError
+				replaced(r, []byte(`{"error": "sorry"}`))
+				return nil
+			}),
+			[]string{"error-failures"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g.found(t, tt.between, tt.want)
+		})
+	}
+}

@@ -1,0 +1,81 @@
+package verify
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/doors"
+)
+
+// doorChecks are those of package doors, as checks of this one.
+func doorChecks() []check {
+	out := make([]check, 0, len(doors.Checks))
+	for _, c := range doors.Checks {
+		out = append(out, check{c.ID, c.Section, c.Level, c.Title, c.After, func(v *verification, ctx context.Context) finding {
+			v.doors.Service = v.known()
+			return c.Run(v.doors, ctx)
+		}})
+	}
+	return out
+}
+
+// known is what the checks of doors are told of the service.
+func (v *verification) known() doors.Service {
+	s := doors.Service{
+		Agents: v.agentsURL(), Named: v.tree, Catalog: v.catalog, Keys: v.keys, Token: v.token.text,
+		Sample: v.doorCall(v.sampleCall, v.sampleAnswer, v.sampleAt), Refused: v.doorCall(v.refusedAs, v.refusal, time.Time{}),
+	}
+	if v.service != nil && v.service.Session().Agreed() {
+		s.Permits = v.service.Session().Permits
+	}
+	if v.outcomes["execute-answers"] != Holds {
+		s.Sample = doors.Call{}
+	}
+	return s
+}
+
+// doorCall is a call that was made, for a door to make again; the zero Call where it was not.
+func (v *verification) doorCall(c call, a fetch.Answer, at time.Time) doors.Call {
+	body, err := v.body(c.uid, c.parameters)
+	if c.in == nil || a.Status == 0 || err != nil {
+		return doors.Call{}
+	}
+	return doors.Call{Intent: c.in, Parameters: c.parameters, Body: []byte(body), Answer: a, At: at}
+}
+
+// A doorClient makes the exchanges of package doors. Their errors are of other protocols, so that they are not held against the
+// form of UIM's.
+type doorClient struct {
+	*verification
+	fetch *fetch.Client
+}
+
+// Get fetches a public document.
+func (c doorClient) Get(ctx context.Context, address string) (fetch.Answer, error) {
+	return c.withRetries(ctx, func() (fetch.Answer, error) {
+		return c.fetch.Get(ctx, address, fetch.Document{Accept: "application/json, */*;q=0.5", Max: doors.Max, From: c.agentsURL()})
+	})
+}
+
+// Ask makes one exchange.
+func (c doorClient) Ask(ctx context.Context, method, address string, header http.Header, body []byte) (fetch.Answer, error) {
+	return c.withRetries(ctx, func() (fetch.Answer, error) {
+		return c.fetch.Do(ctx, fetch.Request{
+			Method: method, URL: address, Header: header, Body: body, Max: doors.Max, From: c.agentsURL(),
+		})
+	})
+}
+
+// OwnURL checks a URL of the service itself.
+func (c doorClient) OwnURL(name, address string) finding { return c.ownURL(name, address) }
+
+// Secure reports whether agents would use a URL.
+func (c doorClient) Secure(address string) bool {
+	_, ok := c.address(address)
+	return ok
+}
+
+// Now is the time.
+func (c doorClient) Now() time.Time { return c.options.Client.Now() }

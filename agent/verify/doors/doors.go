@@ -1,0 +1,126 @@
+// Package doors checks what a UIM service announces beside the endpoints of UIM itself: its endpoints of the Model Context
+// Protocol and of Agent2Agent, which agents.json names as uim-mcp and uim-a2a, and the documents by which others find them. Only
+// what is announced is judged: a door that is not offered is skipped. The list of points is checks.go; package verify runs them
+// among its own.
+//
+// Of what is called, the rules are those of package verify: calls that would be carried out are those of its sample alone. The
+// PAT goes to endpoints that agents.json names at the service's own site, and nowhere else. All answers are bounded in size, all
+// lists in length. A finding holds texts of strangers, and never a PAT.
+package doors
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A Client makes the exchanges of a run. Its answers are bounded by Max.
+type Client interface {
+	// Get fetches a public document, with the few redirects that an agent would follow.
+	Get(ctx context.Context, address string) (fetch.Answer, error)
+	// Ask makes one exchange and follows no redirect.
+	Ask(ctx context.Context, method, address string, header http.Header, body []byte) (fetch.Answer, error)
+	// OwnURL checks a URL that must be at the site of agents.json, and one that agents would use.
+	OwnURL(name, address string) point.Finding
+	// Secure reports whether a URL is one that agents would use, wherever it is.
+	Secure(address string) bool
+	// Now is the time.
+	Now() time.Time
+}
+
+// Max bounds an answer, in bytes.
+const Max = 4 << 20
+
+// A Service is what is known of the service so far. Fields that are not known yet are empty.
+type Service struct {
+	Agents  *url.URL          // of agents.json
+	Named   strictjson.Object // agents.json
+	Catalog *intents.Catalog
+	Keys    []pat.Key // that it publishes
+	Token   string    // the PAT; empty: there is none
+	Permits func(uid string) bool
+
+	Sample  Call // that may be carried out, and was through HTTP
+	Refused Call // that was refused through HTTP for its parameters
+	Draft   bool // calls are written in the dialect of the draft
+}
+
+// A Call is one of an intent through HTTP, with its answer.
+type Call struct {
+	Intent     *intents.Intent // nil: there is no such call
+	Parameters map[string]any
+	Body       []byte // as UIM writes it
+	Answer     fetch.Answer
+	At         time.Time // of the answer
+}
+
+// Doors are those of one service, with what earlier checks leave for later ones.
+type Doors struct {
+	Service
+
+	client Client
+	mcp    mcp
+	a2a    a2a
+	asked  int // messages
+}
+
+// New makes the Doors of a service, of which nothing is known yet.
+func New(c Client) *Doors { return &Doors{client: c} }
+
+// named returns the URL of a door as agents.json names it.
+func (d *Doors) named(member string) (string, point.Finding) {
+	switch address := d.Named[member].(type) {
+	case nil:
+		return "", notOffered("agents.json names no " + member)
+	case string:
+		return address, d.client.OwnURL(member, address)
+	}
+	return "", point.Wrong.Because("%s is no string", member)
+}
+
+func notOffered(why string) point.Finding { return point.Skipped.Because("not offered: %s", why) }
+
+// wantsToken is the finding of a check that cannot be made without a PAT.
+var wantsToken = point.Skipped.Because("it wants a PAT, and nothing is signed without leave (--allow-agree)")
+
+// at returns the URL of a path on the origin of another URL.
+func at(address, path string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return fetch.Origin(u) + path
+}
+
+// document fetches a public JSON object. The finding holds where there is one.
+func (d *Doors) document(ctx context.Context, address string) (strictjson.Object, point.Finding) {
+	a, err := d.client.Get(ctx, address)
+	switch {
+	case err != nil:
+		return nil, point.Failed(err)
+	case a.Status >= http.StatusInternalServerError:
+		return nil, point.ServerError(a)
+	case a.Status != http.StatusOK:
+		return nil, point.Missing.Because("%s answers %d", a.URL.Path, a.Status)
+	}
+	tree, err := strictjson.DecodeObject(a.Body)
+	if err != nil {
+		return nil, point.Wrong.Because("%s: %v", a.URL.Path, err)
+	}
+	return tree, point.Pass
+}
+
+// bearer is the header that carries the PAT.
+func (d *Doors) bearer(h http.Header) http.Header {
+	if d.Token != "" {
+		h.Set("Authorization", "Bearer "+d.Token)
+	}
+	return h
+}

@@ -1,0 +1,71 @@
+package doors
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
+)
+
+// shared holds the limits that a door tells of after a call against those that HTTP told of before it: of one limit, less must
+// be left, unless counted calls have come free between the two.
+func (d *Doors) shared(h http.Header) point.Finding {
+	before, after := standings(d.Sample.Answer.Header), standings(h)
+	compared := false
+	for name, now := range after {
+		was, ok := before[name]
+		if !ok || d.client.Now().Sub(d.Sample.At) >= was.reset {
+			continue
+		}
+		compared = true
+		if now.left >= was.left {
+			return point.Wrong.Because("%.64q has %d left after the call, and had %d before it", name, now.left, was.left)
+		}
+	}
+	if !compared {
+		return point.Skipped.Because("no limit is told of by both HTTP and the door, with the time at which calls come free")
+	}
+	return point.Pass
+}
+
+// A standing is what is left of a limit, and how soon there may be more.
+type standing struct {
+	left  int64
+	reset time.Duration
+}
+
+// standings reads RateLimit, which says of each limit what is left (r), and the seconds until there is more (t). RateLimit fields,
+// draft 11, 4.
+func standings(h http.Header) map[string]standing {
+	const longest, most = 8 << 10, 64
+	out := map[string]standing{}
+	lines := h.Values("Ratelimit")
+	size := 0
+	for _, line := range lines {
+		size += len(line)
+	}
+	if size > longest {
+		return out
+	}
+	list, err := httpsfv.UnmarshalList(lines)
+	if err != nil || len(list) > most {
+		return out
+	}
+	for _, member := range list {
+		item, _ := member.(httpsfv.Item)
+		name, isText := item.Value.(string)
+		if !isText {
+			continue
+		}
+		left, known := item.Params.Get("r")
+		seconds, soon := item.Params.Get("t")
+		r, isNumber := left.(int64)
+		t, isTime := seconds.(int64)
+		if known && soon && isNumber && isTime && t >= 0 && t < 1<<31 {
+			out[name] = standing{r, time.Duration(t) * time.Second}
+		}
+	}
+	return out
+}

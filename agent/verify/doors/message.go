@@ -1,0 +1,162 @@
+package doors
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// Codes of errors. JSON-RPC 2.0 5.1; A2A 1.0 5.4.
+const (
+	invalidParams       = -32602
+	taskNotFound        = -32001
+	versionNotSupported = -32009
+)
+
+// A reply is the answer to a message.
+type reply struct {
+	fetch.Answer
+	result strictjson.Object // nil: there is none
+	failed *failure
+	odd    string // why the answer is none to the message; empty: it is one
+}
+
+// A failure is an error of JSON-RPC.
+type failure struct {
+	code int64
+	tree strictjson.Object
+}
+
+// send sends a message of JSON-RPC and reads the answer. An error is one of the exchange.
+func (d *Doors) send(ctx context.Context, address string, h http.Header, method string, params map[string]any) (reply, error) {
+	d.asked++
+	id := "uimgate-verify-" + strconv.Itoa(d.asked)
+	message := map[string]any{"jsonrpc": "2.0", "id": id, "method": method}
+	if params != nil {
+		message["params"] = params
+	}
+	body, err := json.Marshal(message)
+	if err != nil {
+		return reply{}, fmt.Errorf("writing the message: %w", err)
+	}
+	h.Set("Content-Type", "application/json")
+	a, err := d.client.Ask(ctx, http.MethodPost, address, h, body)
+	if err != nil {
+		return reply{}, err
+	}
+	r := reply{Answer: a}
+	r.read(id)
+	return r, nil
+}
+
+// read finds the answer to a message: the body, or one event of a stream. JSON-RPC 2.0 5.
+func (r *reply) read(id string) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err != nil:
+		r.odd = "it is of no media type"
+	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
+		r.odd = r.take(r.Body, id)
+	case kind == "text/event-stream":
+		r.odd = "no event of the stream is the answer"
+		for _, event := range events(r.Body) {
+			if r.odd = r.take(event, id); r.odd == "" {
+				return
+			}
+		}
+	default:
+		r.odd = "it is " + kind + ", not JSON"
+	}
+}
+
+// take reads one message, and says why it is not the answer.
+func (r *reply) take(data []byte, id string) string {
+	tree, err := strictjson.DecodeObject(data)
+	if err != nil {
+		return "it is no JSON object"
+	}
+	result, is := strictjson.AsObject(tree["result"])
+	inner, failed := strictjson.AsObject(tree["error"])
+	switch {
+	case tree["jsonrpc"] != "2.0":
+		return "it is no message of JSON-RPC 2.0"
+	case tree["id"] != id && (tree["id"] != nil || !failed || tree["error"] == nil):
+		return "its id is not the one that was sent"
+	case tree.Has("result") == tree.Has("error"):
+		return "it has not one of result and error"
+	case tree["result"] != nil && is:
+		r.result = result
+		return ""
+	case tree["error"] != nil && failed:
+		code, err := inner.Number("code").Int64()
+		if _, isText := inner["message"].(string); err != nil || !isText {
+			return "its error has no code and message"
+		}
+		r.failed = &failure{code, inner}
+		return ""
+	}
+	return "its result or error is no object"
+}
+
+// events returns the data of each event of a stream. HTML, 9.2.6.
+func events(stream []byte) [][]byte {
+	const most = 1000
+	var out [][]byte
+	stream = bytes.ReplaceAll(bytes.ReplaceAll(stream, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+	for event := range bytes.SplitSeq(stream, []byte("\n\n")) {
+		var data [][]byte
+		for line := range bytes.SplitSeq(event, []byte("\n")) {
+			if rest, is := bytes.CutPrefix(line, []byte("data:")); is {
+				data = append(data, bytes.TrimPrefix(rest, []byte(" ")))
+			}
+		}
+		if len(data) > 0 && len(out) < most {
+			out = append(out, bytes.Join(data, []byte("\n")))
+		}
+	}
+	return out
+}
+
+// answered is the finding for a reply that should have a result.
+func (r *reply) answered() point.Finding {
+	switch {
+	case r.result != nil:
+		return point.Pass
+	case r.Status == http.StatusUnauthorized:
+		return point.Wrong.Because("the PAT is not taken")
+	case r.failed != nil:
+		return point.Wrong.Because("it is the error %d", r.failed.code)
+	case r.Status >= http.StatusInternalServerError:
+		return point.ServerError(r.Answer)
+	case r.Status/100 != 2:
+		return point.Wrong.Because("it is answered %d", r.Status)
+	}
+	return point.Wrong.Because("the answer cannot be read: %s", r.odd)
+}
+
+// reasonIn is the reason of a refusal in a body as UIM has it: details.reason, else code. Empty: there is none.
+func reasonIn(tree strictjson.Object) string {
+	inner := tree.Object("error")
+	if reason := inner.Object("details").Text("reason"); reason != "" {
+		return reason
+	}
+	return inner.Text("code")
+}
+
+// reason is the one by which HTTP refused the call.
+func (c *Call) reason() string {
+	tree, err := strictjson.DecodeObject(c.Answer.Body)
+	if err != nil {
+		return ""
+	}
+	return reasonIn(tree)
+}

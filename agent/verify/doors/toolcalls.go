@@ -1,0 +1,146 @@
+package doors
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// callTool calls the tool of an intent. MCP 2026-07-28, server/tools, Calling Tools.
+func (d *Doors) callTool(ctx context.Context, name string, arguments map[string]any) (reply, error) {
+	if arguments == nil {
+		arguments = map[string]any{}
+	}
+	return d.request(ctx, d.bearer(http.Header{}), "tools/call", map[string]any{"name": name, "arguments": arguments})
+}
+
+// noSample is the finding where nothing may be called.
+var noSample = point.Skipped.Because("no intent was called through HTTP that may be called again: see execute-answers")
+
+func (d *Doors) mcpCall(ctx context.Context) point.Finding {
+	if d.Sample.Intent == nil {
+		return noSample
+	}
+	name := d.mcp.toolOf[d.Sample.Intent.UID]
+	r, err := d.callTool(ctx, name, d.Sample.Parameters)
+	if err != nil {
+		return point.Failed(err)
+	}
+	if f := r.answered(); !f.Ok() {
+		return f
+	}
+	d.mcp.called = r
+	if r.result.Flag("isError") {
+		return point.Wrong.Because("%s is refused, which HTTP carries out", name)
+	}
+	output, ok := d.toolOutput(r.result)
+	if !ok {
+		return point.Wrong.Because("%s answers nothing that is JSON", name)
+	}
+	return d.fits(output)
+}
+
+// toolOutput returns what a tool answered: as structured content, else as text that is JSON.
+func (d *Doors) toolOutput(result strictjson.Object) (any, bool) {
+	if v, ok := result["structuredContent"]; ok && v != nil {
+		return v, true
+	}
+	for _, text := range contents(result) {
+		if tree, err := strictjson.Decode([]byte(text)); err == nil {
+			return tree, true
+		}
+	}
+	return nil, false
+}
+
+// contents returns the texts of a result.
+func contents(result strictjson.Object) []string {
+	const most = 100
+	var out []string
+	for _, item := range result.List("content") {
+		block, _ := strictjson.AsObject(item)
+		if text := block.Text("text"); block.Text("type") == "text" && len(out) < most {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// fits holds what a door answers against the outputs of the sample's intent.
+func (d *Doors) fits(output any) point.Finding {
+	fitted, err := d.Sample.Intent.Fit(output, false)
+	switch {
+	case err != nil:
+		return point.Wrong.Because("%v", err)
+	case len(fitted.Dropped) > 0:
+		return point.Wrong.Because("%s", fitted.Dropped[0])
+	}
+	return point.Pass
+}
+
+func (d *Doors) mcpLimits(context.Context) point.Finding {
+	h := d.mcp.called.Header.Clone()
+	meta := d.mcp.called.result.Object("_meta")
+	if list := strictjson.AsList(meta["RateLimit"]); h.Get("Ratelimit") == "" && list != nil {
+		h["Ratelimit"], _ = texts(list)
+	}
+	return d.shared(h)
+}
+
+// mcpRefused makes the call that HTTP has refused for its parameters. MCP 2026-07-28, server/tools, Error Handling.
+func (d *Doors) mcpRefused(ctx context.Context) point.Finding {
+	if d.Refused.Intent == nil {
+		return noRefusal
+	}
+	name := d.mcp.toolOf[d.Refused.Intent.UID]
+	if name == "" {
+		return point.Skipped.Because("%s is no tool", d.Refused.Intent.UID)
+	}
+	r, err := d.callTool(ctx, name, d.Refused.Parameters)
+	if err != nil {
+		return point.Failed(err)
+	}
+	if r.failed != nil {
+		return point.Wrong.Because("it is the error %d, which models do not see", r.failed.code)
+	}
+	if f := r.answered(); !f.Ok() {
+		return f
+	}
+	if !r.result.Flag("isError") {
+		return point.Wrong.Because("%s is executed all the same", name)
+	}
+	want := d.Refused.reason()
+	for _, text := range contents(r.result) {
+		tree, err := strictjson.DecodeObject([]byte(text))
+		if got := reasonIn(tree); err == nil && got != "" {
+			return sameReason(got, want)
+		}
+	}
+	return point.Missing.Because("no text of the result is the error as HTTP has it")
+}
+
+var noRefusal = point.Skipped.Because("no parameter was refused through HTTP")
+
+func sameReason(got, want string) point.Finding {
+	if want == "" || got == want {
+		return point.Pass
+	}
+	return point.Wrong.Because("the reason is %.64q, and %.64q through HTTP", got, want)
+}
+
+func (d *Doors) mcpUnknownTool(ctx context.Context) point.Finding {
+	r, err := d.callTool(ctx, "uimgate_verify_no_such_tool", nil)
+	switch {
+	case err != nil:
+		return point.Failed(err)
+	case r.failed != nil && r.failed.code == invalidParams:
+		return point.Pass
+	case r.failed != nil:
+		return point.Wrong.Because("it is the error %d", r.failed.code)
+	case r.result != nil:
+		return point.Wrong.Because("it is answered by a result")
+	}
+	return r.answered()
+}

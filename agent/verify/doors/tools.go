@@ -1,0 +1,219 @@
+package doors
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/toolname"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A tool as the endpoint lists it.
+type tool struct {
+	name string
+	tree strictjson.Object
+}
+
+const (
+	maxPages = 100
+	maxTools = 10_000
+)
+
+// mcpTools lists the tools. MCP 2026-07-28, server/tools, Listing Tools; server/utilities/pagination.
+func (d *Doors) mcpTools(ctx context.Context) point.Finding {
+	params := map[string]any{}
+	seen, listed := map[string]bool{}, map[string]bool{}
+	for range maxPages {
+		r, err := d.request(ctx, d.bearer(http.Header{}), "tools/list", params)
+		if err != nil {
+			return point.Failed(err)
+		}
+		if f := r.answered(); !f.Ok() {
+			return f
+		}
+		if f := d.take(r.result, listed); !f.Ok() {
+			return f
+		}
+		cursor, more := r.result["nextCursor"].(string)
+		switch {
+		case r.result["nextCursor"] == nil:
+			return point.Holds.Because("%d", len(d.mcp.tools))
+		case !more:
+			return point.Wrong.Because("nextCursor is no string")
+		case seen[cursor]:
+			return point.Wrong.Because("the cursor does not move: a client would ask for ever")
+		}
+		seen[cursor], params = true, map[string]any{"cursor": cursor}
+	}
+	return point.Wrong.Because("there are more than %d pages", maxPages)
+}
+
+// take keeps the tools of one page.
+func (d *Doors) take(page strictjson.Object, listed map[string]bool) point.Finding {
+	list, isList := page["tools"].([]any)
+	if !isList {
+		return point.Wrong.Because("tools is no list")
+	}
+	if len(d.mcp.tools)+len(list) > maxTools {
+		return point.Wrong.Because("there are more than %d tools", maxTools)
+	}
+	for _, item := range list {
+		tree, _ := strictjson.AsObject(item)
+		name := tree.Text("name")
+		switch {
+		case name == "":
+			return point.Wrong.Because("a tool has no name")
+		case listed[name]:
+			return point.Wrong.Because("%.128q is listed twice", name)
+		}
+		listed[name] = true
+		d.mcp.tools = append(d.mcp.tools, tool{name, tree})
+	}
+	return point.Pass
+}
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+
+func (d *Doors) mcpToolNames(context.Context) point.Finding {
+	var bad []string
+	for _, t := range d.mcp.tools {
+		if !toolName.MatchString(t.name) {
+			bad = append(bad, fmt.Sprintf("%.128q", t.name))
+		}
+	}
+	return point.WrongIfAny(bad)
+}
+
+// mcpToolSchemas compiles every schema, as clients do: one that is wrong makes some of them drop all tools.
+func (d *Doors) mcpToolSchemas(ctx context.Context) point.Finding {
+	var bad []string
+	for _, t := range d.mcp.tools {
+		if ctx.Err() != nil {
+			return point.Failed(ctx.Err())
+		}
+		if what := schemaFault(t.tree["inputSchema"]); what != "" {
+			bad = append(bad, fmt.Sprintf("%.128s: inputSchema %s", t.name, what))
+		}
+		if t.tree["outputSchema"] != nil {
+			if what := schemaFault(t.tree["outputSchema"]); what != "" {
+				bad = append(bad, fmt.Sprintf("%.128s: outputSchema %s", t.name, what))
+			}
+		}
+	}
+	return point.WrongIfAny(bad)
+}
+
+// schemaFault says what is wrong with the schema of an object; empty: nothing. Nothing is loaded from elsewhere.
+func schemaFault(v any) string {
+	schema, isObject := strictjson.AsObject(v)
+	switch {
+	case v == nil:
+		return "is missing"
+	case !isObject:
+		return "is no object"
+	case schema["type"] != "object":
+		return `has not the type "object"`
+	}
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return "cannot be written"
+	}
+	const name = "urn:uimgate:tool"
+	compiler := jsonschema.NewCompiler()
+	compiler.Draft = jsonschema.Draft2020
+	compiler.LoadURL = func(string) (io.ReadCloser, error) { return nil, errors.New("schemas are not loaded from elsewhere") }
+	if err := compiler.AddResource(name, bytes.NewReader(text)); err != nil {
+		return "is no JSON Schema"
+	}
+	if _, err := compiler.Compile(name); err != nil {
+		return "is no valid JSON Schema, or refers to elsewhere"
+	}
+	return ""
+}
+
+// mcpIntents holds the tools against the intents, by name, uid, or what a tool says of itself.
+func (d *Doors) mcpIntents(context.Context) point.Finding {
+	offered, permitted := d.offered()
+	byName := toolname.Names(slices.Collect(maps.Keys(offered)))
+	d.mcp.toolOf = map[intents.UID]string{}
+	var bad []string
+	for _, t := range d.mcp.tools {
+		uid, ok := byName[t.name]
+		if named := t.intent(); !ok && named != "" {
+			var err error
+			uid, err = intents.ParseUID(named)
+			ok = err == nil && offered[uid] != nil
+		}
+		if !ok {
+			bad = append(bad, fmt.Sprintf("%.128s is no intent", t.name))
+			continue
+		}
+		d.mcp.toolOf[uid] = t.name
+		if what := t.differs(offered[uid]); what != "" {
+			bad = append(bad, fmt.Sprintf("%.128s %s", t.name, what))
+		}
+	}
+	for _, uid := range permitted {
+		if d.mcp.toolOf[uid] == "" {
+			bad = append(bad, uid.String()+" is no tool")
+		}
+	}
+	return point.WrongIfAny(bad)
+}
+
+// offered returns the intents that are offered, and which of them the PAT permits.
+func (d *Doors) offered() (map[intents.UID]*intents.Intent, []intents.UID) {
+	all := map[intents.UID]*intents.Intent{}
+	var permitted []intents.UID
+	for _, in := range d.Catalog.Intents() {
+		if in.Retired {
+			continue
+		}
+		all[in.UID] = in
+		if d.Token == "" || d.Permits == nil || d.Permits(in.UID.String()) {
+			permitted = append(permitted, in.UID)
+		}
+	}
+	return all, permitted
+}
+
+// intent returns the uid that a tool says it is, as its name or in a member of _meta whose name ends in /intent.
+func (t tool) intent() string {
+	if strings.Count(t.name, ":") > 1 {
+		return t.name
+	}
+	meta := t.tree.Object("_meta")
+	for _, name := range meta.Names() {
+		if uid := meta.Object(name).Text("uid"); strings.HasSuffix(name, "/intent") && uid != "" {
+			return uid
+		}
+	}
+	return ""
+}
+
+// differs says how the parameters of a tool differ from those of its intent; empty: they do not.
+func (t tool) differs(in *intents.Intent) string {
+	schema := t.tree.Object("inputSchema")
+	var have []string
+	for _, p := range in.Inputs {
+		have = append(have, p.Name)
+	}
+	slices.Sort(have)
+	if !slices.Equal(have, schema.Object("properties").Names()) {
+		return "takes other parameters than the intent"
+	}
+	return ""
+}
