@@ -2,9 +2,6 @@ package mcp
 
 import (
 	"net/http"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/gateway/door"
@@ -106,30 +103,6 @@ func either(h http.Header, meta strictjson.Object, name string) (string, error) 
 			With("suggestion", "Send it in one of the two places.")
 	}
 	return inMeta, nil
-}
-
-// done answers with the output of a call: as it is, where it is an object, and as text.
-func (a *answer) done(result *execute.Result) {
-	// Room for the output twice, once with its quotes escaped, so that nothing is copied.
-	out := jsonrpc.BeginResult(make([]byte, 0, 2*len(result.Output)+len(result.Output)/4+1024), a.ID)
-	out = append(append(out, '{'), a.complete()...)
-	out = append(out, `"content":[{"type":"text","text":`...)
-	quoted, err := jsontext.AppendQuote(out, result.Output)
-	if err != nil {
-		a.toolFailed(reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge).Because(err))
-		return
-	}
-	out = append(quoted, "}]"...)
-	if isObject(result.Output) {
-		out = append(append(out, `,"structuredContent":`...), result.Output...)
-	}
-	door.WriteHeader(a.Header(), result)
-	a.write(http.StatusOK, jsonrpc.EndResult(append(a.metaOf(out), '}')))
-}
-
-func isObject(document []byte) bool {
-	at := strings.TrimLeft(string(document[:min(len(document), 64)]), " \t\r\n")
-	return strings.HasPrefix(at, "{")
 }
 
 // metaOf appends _meta: what the HTTP door tells in headers.

@@ -66,7 +66,9 @@ func callTool(g *gatetest.Gate, token, tool string, arguments map[string]any, he
 var lamp, aLamp = map[string]any{"query": "lamp"}, map[string]any{"product": "lamp"}
 
 func TestOutputIsThatOfTheOtherDoor(t *testing.T) {
+	long := strings.Repeat(`é\"\u2028\\😀`, 20_000)
 	for name, answer := range map[string]string{
+		"large object": "{\n" + `"a":"` + long + `",` + "\n" + `"b":"x` + long + `"}`, "large text": `"` + long + `"`,
 		"object": `{"b": 1.50, "a": [1, {"c": "<é>\u2028"}], "big": 123456789012345678901234567890}`, "list": `[1, 2]`, "text": `"lamp"`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +78,18 @@ func TestOutputIsThatOfTheOtherDoor(t *testing.T) {
 			plain := g.Execute(a, gatetest.Searching)
 			m := callTool(g, a.Token, "search_v1", lamp)
 			if m.Status != http.StatusOK || m.Result.IsError || m.Result.Content[0].Text != string(plain.Body) {
-				t.Fatalf("%d %+v, want %s", m.Status, m.Result, plain.Body)
+				t.Fatalf("%d %.500v, want %.500s", m.Status, m.Result, plain.Body)
+			}
+			// A client that reads streams alone gets the same as one event.
+			stream := g.Call("/mcp", a.Token, map[string]any{
+				"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": "search_v1", "arguments": lamp},
+			}, "Accept", "text/event-stream", "MCP-Protocol-Version", "2025-11-25")
+			event, isEvent := bytes.CutPrefix(stream.Body, []byte("event: message\ndata: "))
+			event, ends := bytes.CutSuffix(event, []byte("\n\n"))
+			streamed := &message{}
+			if err := json.Unmarshal(event, streamed); err != nil || !isEvent || !ends || bytes.ContainsAny(event, "\r\n") ||
+				streamed.Result.Content[0].Text != string(plain.Body) {
+				t.Errorf("%v: %.500s", err, stream.Body)
 			}
 			if isObject := strings.HasPrefix(answer, "{"); isObject != (m.Result.Structured != nil) {
 				t.Errorf("structuredContent %s", m.Result.Structured)

@@ -1,0 +1,105 @@
+package mcp
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/uimgate/uimgate/bindings/jsonrpc"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// piece is how much of an answer is written at once, in bytes: a large output stands in its answer twice, and is not held in
+// memory for that.
+const piece = 64 << 10
+
+var pieces = sync.Pool{New: func() any { return new([]byte) }}
+
+// done answers with the output of a call: as it is, where it is an object, and as text.
+func (a *answer) done(result *execute.Result) {
+	if !utf8.Valid(result.Output) {
+		a.toolFailed(reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge))
+		return
+	}
+	door.WriteHeader(a.Header(), result)
+	buffer := pieces.Get().(*[]byte) //nolint:forcetypeassert // nothing else is put there
+	p := &written{answer: a, out: jsonrpc.BeginResult((*buffer)[:0], a.ID)}
+	p.out = append(append(p.out, '{'), a.complete()...)
+	p.out = append(p.out, `"content":[{"type":"text","text":"`...)
+	p.quoted(result.Output)
+	p.out = append(p.out, `"}]`...)
+	if isObject(result.Output) {
+		p.out = append(p.out, `,"structuredContent":`...)
+		p.raw(result.Output)
+	}
+	p.out = jsonrpc.EndResult(append(a.metaOf(p.out), '}'))
+	p.end()
+	if cap(p.out) <= 4*piece {
+		*buffer = p.out
+		pieces.Put(buffer)
+	}
+}
+
+// written is an answer that is written in pieces. A stream is one event, and so one piece.
+type written struct {
+	*answer
+	out   []byte // not yet written
+	begun bool
+}
+
+// flush writes what there is.
+func (p *written) flush() {
+	if !p.begun {
+		p.begun = true
+		p.Header()["Content-Type"] = applicationJSON
+		p.WriteHeader(http.StatusOK)
+	}
+	_, _ = p.Write(p.out) //nolint:gosec // JSON, and sent as that
+	p.out = p.out[:0]
+}
+
+// quoted adds a text as the inside of a JSON string.
+func (p *written) quoted(text []byte) {
+	for len(text) > 0 {
+		n := min(len(text), piece)
+		for n < len(text) && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		at := len(p.out)
+		p.out, _ = jsontext.AppendQuote(p.out, text[:n]) // cannot fail: the text is UTF-8
+		copy(p.out[at:], p.out[at+1:len(p.out)-1])
+		p.out = p.out[:len(p.out)-2]
+		if text = text[n:]; !p.stream && len(p.out) >= piece {
+			p.flush()
+		}
+	}
+}
+
+// raw adds a text as it is.
+func (p *written) raw(text []byte) {
+	if p.stream || len(text) < piece {
+		p.out = append(p.out, text...)
+		return
+	}
+	p.flush()
+	_, _ = p.Write(text) //nolint:gosec // JSON, and sent as that
+}
+
+// end writes the rest.
+func (p *written) end() {
+	if p.begun {
+		p.flush()
+		return
+	}
+	p.write(http.StatusOK, p.out)
+}
+
+func isObject(document []byte) bool {
+	at := strings.TrimLeft(string(document[:min(len(document), 64)]), " \t\r\n")
+	return strings.HasPrefix(at, "{")
+}
