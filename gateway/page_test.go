@@ -248,6 +248,7 @@ func TestProgramsFindTheEntryPoints(t *testing.T) {
 	}
 	for _, name := range []string{
 		"agents", "policy", "search", "execute", "issue", "renew", "revoke", "introspect", "keys", "openapi", "intent",
+		"mcp", "a2a", "agent_card",
 	} {
 		path, ok := strings.CutPrefix(entry.Points[name], "http://127.0.0.1:8080/")
 		if !ok {

@@ -24,7 +24,6 @@ const (
 	Extension = "https://uimprotocol.com/a2a/v1"
 
 	version    = "1.0" // of the protocol. A2A 1.0, 3.6
-	cardPath   = "/.well-known/agent-card.json"
 	belowREST  = "/v1"
 	mediaType  = "application/a2a+json"
 	jsonType   = "application/json"
@@ -60,8 +59,8 @@ func (d *Door) Route(s *service.Definition, path string) string {
 		return ""
 	case path == own:
 		return "/a2a"
-	case path == cardPath:
-		return cardPath
+	case path == service.AgentCardPath:
+		return service.AgentCardPath
 	case strings.HasPrefix(path, own+belowREST+"/"):
 		_, _, route := restOperation("", path[len(own)+len(belowREST):])
 		return "/a2a/v1" + route
@@ -118,7 +117,7 @@ func init() { //nolint:gochecknoinits // the operations name each other
 // Serve answers one request.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 	own := v.Service.Doors.A2A.Path
-	if r.URL.Path == cardPath {
+	if r.URL.Path == service.AgentCardPath {
 		d.serveCard(w, r, v)
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -144,14 +145,25 @@ func describedBy(s *service.Definition) strictjson.Object {
 // securitySchemes are the ways to be authenticated. A2A 1.0, 4.5. Security requirements are left out, since clients differ in
 // the form that they read.
 func securitySchemes(s *service.Definition) strictjson.Object {
-	return strictjson.Object{
+	schemes := strictjson.Object{
 		"pat": strictjson.Object{"httpAuthSecurityScheme": strictjson.Object{
 			"scheme": "Bearer", "bearerFormat": "JWT",
 			"description": "UIM Policy Adherence Token: sign an agreement to the policy at " + s.At("/api/policy") + " and send it to " +
 				s.At("/api/pat/issue") + ".",
 		}},
-		// A scheme of OAuth would stand here.
 	}
+	if s.Doors.MCP.Consent { // the page is one for all doors
+		token := s.At(consent.TokenPath)
+		schemes["oauth"] = strictjson.Object{"oauth2SecurityScheme": strictjson.Object{
+			"description": "For agents without a key: a person reads the terms on a page and agrees. Nothing is charged.",
+			"flows": strictjson.Object{"authorizationCode": strictjson.Object{
+				"authorizationUrl": s.At(consent.AuthorizePath), "tokenUrl": token, "refreshUrl": token, "pkceRequired": true,
+				"scopes": strictjson.Object{pat.WholeScope(s.Issuer): "Call every intent that the person agrees to."},
+			}},
+			"oauth2MetadataUrl": s.At(consent.MetadataPath),
+		}}
+	}
+	return schemes
 }
 
 // versionOf changes with the catalogue.

@@ -168,6 +168,9 @@ func TestTheCardDescribesTheService(t *testing.T) {
 		"/capabilities/extensions/0/params/schemas/shop.example:order:v1/input/properties/product/type": "string",
 		"/capabilities/extensions/0/params/pat_issue":                                                   "http://127.0.0.1:8080/api/pat/issue",
 		"/securitySchemes/pat/httpAuthSecurityScheme/scheme":                                            "Bearer",
+		"/securitySchemes/oauth/oauth2SecurityScheme/flows/authorizationCode/authorizationUrl":          "http://127.0.0.1:8080/oauth/authorize",
+		"/securitySchemes/oauth/oauth2SecurityScheme/flows/authorizationCode/pkceRequired":              true,
+		"/securitySchemes/oauth/oauth2SecurityScheme/oauth2MetadataUrl":                                 "http://127.0.0.1:8080/.well-known/oauth-authorization-server",
 	} {
 		if got, _ := strictjson.Lookup(card, pointer); got != want {
 			t.Errorf("%s is %v, not %v", pointer, got, want)

@@ -129,8 +129,8 @@ func aiCatalog(s *service.Definition) any {
 	if s.Doors.MCP.Path != "" {
 		entries = append(entries, entry{identifier("mcp"), name, mediaServerCard, s.At(s.Doors.MCP.Path + "/server-card"), nil})
 	}
-	if s.Doors.A2A.Path != "" {
-		entries = append(entries, entry{identifier("a2a"), name, mediaAgentCard, s.At("/.well-known/agent-card.json"), nil})
+	if card := s.AgentCardURL(); card != "" {
+		entries = append(entries, entry{identifier("a2a"), name, mediaAgentCard, card, nil})
 	}
 	return map[string]any{
 		"specVersion": "1.0",
@@ -153,8 +153,8 @@ func linkset(s *service.Definition) any {
 	if s.Doors.MCP.Path != "" {
 		meta = append(meta, link{s.At(s.Doors.MCP.Path + "/server-card"), mediaServerCard})
 	}
-	if s.Doors.A2A.Path != "" {
-		meta = append(meta, link{s.At("/.well-known/agent-card.json"), mediaJSON})
+	if card := s.AgentCardURL(); card != "" {
+		meta = append(meta, link{card, mediaJSON})
 	}
 	return map[string]any{"linkset": []any{map[string]any{
 		"anchor":       s.At("/api/intents/execute"),

@@ -59,7 +59,7 @@ func (p *written) flush() {
 		p.Header()["Content-Type"] = applicationJSON
 		p.WriteHeader(http.StatusOK)
 	}
-	_, _ = p.Write(p.out) //nolint:gosec // JSON, and sent as that
+	_, _ = p.Write(p.out)
 	p.out = p.out[:0]
 }
 

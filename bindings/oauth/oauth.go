@@ -52,10 +52,10 @@ func New(c Config) *Door {
 // The routes.
 const (
 	resourceRoute  = "/.well-known/oauth-protected-resource"
-	serverRoute    = "/.well-known/oauth-authorization-server"
-	authorizeRoute = "/oauth/authorize"
+	serverRoute    = consent.MetadataPath
+	authorizeRoute = consent.AuthorizePath
 	waitRoute      = "/oauth/wait"
-	tokenRoute     = "/oauth/token" //nolint:gosec // a path
+	tokenRoute     = consent.TokenPath
 	registerRoute  = "/oauth/register"
 	revokeRoute    = "/oauth/revoke"
 )

@@ -57,6 +57,14 @@ func TestAClientWithoutAKey(t *testing.T) {
 	if answer.Status != http.StatusOK || strings.Contains(string(answer.Body), `"isError":true`) {
 		t.Errorf("a tool: %d %.300s", answer.Status, answer.Body)
 	}
+	// The card of A2A names this way, too.
+	task := g.Call("/a2a/v1/message:send", got.Access, map[string]any{"message": map[string]any{
+		"messageId": "m-1", "role": "ROLE_USER",
+		"parts": []any{map[string]any{"data": map[string]any{"intent_uid": gatetest.Searching, "parameters": map[string]any{"query": "lamp"}}}},
+	}}, "A2A-Version", "1.0")
+	if task.Status != http.StatusOK || !strings.Contains(string(task.Body), "TASK_STATE_COMPLETED") {
+		t.Errorf("a task: %d %.300s", task.Status, task.Body)
+	}
 	a := g.Execute(&gatetest.Agent{Token: got.Access}, gatetest.Ordering)
 	g.Refuses(a, http.StatusForbidden, "SCOPE_EXCEEDED")
 

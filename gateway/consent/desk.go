@@ -177,6 +177,13 @@ func open(s *service.Service) (service.MCPDoor, error) {
 	return door, nil
 }
 
+// The paths at which clients of OAuth come in, and where they are described. RFC 6749 3; RFC 8414 3.
+const (
+	AuthorizePath = "/oauth/authorize"
+	TokenPath     = "/oauth/token" //nolint:gosec // a path
+	MetadataPath  = "/.well-known/oauth-authorization-server"
+)
+
 // Resource is the endpoint that tokens are for.
 func Resource(s *service.Definition) string { return s.At(s.Doors.MCP.Path) }
 

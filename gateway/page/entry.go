@@ -27,8 +27,10 @@ func EntryPoints(s *service.Definition) ([]byte, error) {
 		at[name] = s.At(path)
 	}
 	at["intent"] = s.At("/api/intents/") + "{intent_uid}"
-	if path := s.Doors.MCP.Path; path != "" {
-		at["mcp"] = s.At(path)
+	for name, url := range map[string]string{"mcp": s.MCPURL(), "a2a": s.A2AURL(), "agent_card": s.AgentCardURL()} {
+		if url != "" {
+			at[name] = url
+		}
 	}
 	about := s.Catalog.Service
 	if about.Name == "" {

@@ -46,6 +46,20 @@ func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 // MCPURL is the URL of the MCP endpoint; empty where it is shut.
 func (d *Definition) MCPURL() string { return d.urlOf(d.Doors.MCP.Path) }
 
+// A2AURL is the URL of the A2A endpoint by JSON-RPC; empty where it is shut.
+func (d *Definition) A2AURL() string { return d.urlOf(d.Doors.A2A.Path) }
+
+// AgentCardPath is where the agent card of A2A is. A2A 1.0, 8.2.
+const AgentCardPath = "/.well-known/agent-card.json"
+
+// AgentCardURL is the URL of the agent card; empty where A2A is shut.
+func (d *Definition) AgentCardURL() string {
+	if d.Doors.A2A.Path == "" {
+		return ""
+	}
+	return d.At(AgentCardPath)
+}
+
 // urlOf is the URL of a door; empty where it is shut.
 func (d *Definition) urlOf(path string) string {
 	if path == "" {
