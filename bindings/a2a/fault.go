@@ -143,9 +143,10 @@ func (x *exchange) fail(f *fault) {
 }
 
 const (
-	errorInfo  = "type.googleapis.com/google.rpc.ErrorInfo"
-	badRequest = "type.googleapis.com/google.rpc.BadRequest"
-	ofA2A      = "a2a-protocol.org"
+	errorInfo   = "type.googleapis.com/google.rpc.ErrorInfo"
+	badRequest  = "type.googleapis.com/google.rpc.BadRequest"
+	protoStruct = "type.googleapis.com/google.protobuf.Struct"
+	ofA2A       = "a2a-protocol.org"
 )
 
 // details appends the list of what is told of an error beside its message. A2A 1.0, 9.5 and 11.6.
@@ -169,6 +170,14 @@ func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 		list = append(list, map[string]any{
 			"@type": errorInfo, "reason": string(r.Reason), "domain": x.Service.Issuer, "metadata": metadata,
 		})
+		if x.extended { // the error of UIM as a whole
+			about := wire.About{RequestID: string(x.RequestID), HelpURL: x.Service.HelpURL(r.Reason)}
+			told, err := strictjson.DecodeObject(wire.Envelope(r, about))
+			if err != nil {
+				return out, err
+			}
+			list = append(list, map[string]any{"@type": protoStruct, "value": map[string]any(told)})
+		}
 	}
 	if len(f.fields) > 0 {
 		fields := make([]any, 0, len(f.fields))

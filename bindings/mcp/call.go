@@ -54,7 +54,9 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	a.Refusal = f
 	switch {
 	case f.Reason == reason.IntentNotFound || f.Reason == reason.VersionConflict:
-		a.failed(http.StatusOK, t.unknown(name, f))
+		unknown := t.unknown(name, f)
+		unknown.Data = wire.Envelope(f, a.about(f))
+		a.failed(http.StatusOK, unknown)
 	case door.Challenged(f): // clients act on the status
 		a.refused(f)
 	default:
