@@ -14,6 +14,9 @@
 // named is signed; if the policy changes, the error is a *PolicyChangedError. No error and no String method of this
 // package holds a PAT, a key or a signature.
 //
+// ExecuteOptions.Via sends a call through the service's MCP endpoint or as a message of A2A instead: package via writes it, and
+// reads what is answered as an answer of the execute endpoint, so that all else is the same. Agreements and renewals are always UIM's.
+//
 // # Retries
 //
 // Execute repeats a call only if it cannot be carried out or charged twice: after 429 and 503, after a failure to connect,

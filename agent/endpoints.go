@@ -22,6 +22,8 @@ type Endpoints struct {
 	Issue   []string `json:"issue"`
 	Renew   []string `json:"renew"`
 	Revoke  []string `json:"revoke"`
+	MCP     string   `json:"mcp,omitempty"` // empty: the service names none
+	A2A     string   `json:"a2a,omitempty"` // of JSON-RPC; empty: the service names none
 }
 
 // The paths of the protocol, the canonical one first.
@@ -56,6 +58,8 @@ func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 		Issue:   joinAll(bases, issuePaths),
 		Renew:   joinAll(bases, renewPaths),
 		Revoke:  joinAll(bases, revokePaths),
+		MCP:     c.MCP,
+		A2A:     c.A2A,
 	}
 	if c.PolicyFile != "" {
 		e.Policy = []string{c.PolicyFile}

@@ -20,6 +20,8 @@ var (
 	ErrNoService = errors.New("no agents.json was found")
 	// ErrNotAgreed means that there is no PAT: agree first.
 	ErrNotAgreed = errors.New("there is no agreement with this service: agree to its policy first")
+	// ErrNoDoor means that the agents.json under which the agreement was made does not name the door that a call should take.
+	ErrNoDoor = errors.New("the service names no such way in")
 	// ErrAnswer means that a service's answer cannot be used.
 	ErrAnswer = errors.New("the service's answer cannot be used")
 	// ErrParameters means that parameters cannot be sent as they are.

@@ -35,6 +35,8 @@ type ExecuteOptions struct {
 	RequestID string
 	// Traceparent continues a trace. W3C Trace Context.
 	Traceparent string
+	// Via is the way that the call takes. Agreement and renewal take that of UIM whatever it is.
+	Via Via
 }
 
 // A Result is the answer of an executed intent.
@@ -123,7 +125,8 @@ func (s *Service) call(ctx context.Context, uid string, params map[string]any, o
 	if c.body, err = executeBody(session.Dialect, uid, tree); err != nil {
 		return nil, err
 	}
-	return c, nil
+	c.door, c.tool, err = s.door(ctx, o.Via, uid)
+	return c, err
 }
 
 // isFree reports whether an intent is known to be safe and to have no price.
@@ -197,7 +200,7 @@ func (s *Service) attempt(ctx context.Context, session Session, c *call) (Result
 			return Result{}, err
 		}
 	}
-	answer, err := s.post(ctx, executeOp, session.Endpoints.Execute, header, c.body)
+	answer, err := s.send(ctx, session, c, header)
 	if err != nil {
 		return Result{}, err
 	}

@@ -14,13 +14,14 @@ import (
 type operation struct {
 	name string
 	max  func(*Client) int64
+	read func(fetch.Answer) (fetch.Answer, error) // what another protocol answers; nil: the answer is UIM's
 }
 
 var (
-	issueOp   = operation{"agreeing", func(*Client) int64 { return maxPATAnswer }}
-	renewOp   = operation{"renewing", func(*Client) int64 { return maxPATAnswer }}
-	revokeOp  = operation{"revoking", func(*Client) int64 { return maxPATAnswer }}
-	executeOp = operation{"executing", func(c *Client) int64 { return c.o.MaxAnswer }}
+	issueOp   = operation{name: "agreeing", max: func(*Client) int64 { return maxPATAnswer }}
+	renewOp   = operation{name: "renewing", max: func(*Client) int64 { return maxPATAnswer }}
+	revokeOp  = operation{name: "revoking", max: func(*Client) int64 { return maxPATAnswer }}
+	executeOp = operation{name: "executing", max: func(c *Client) int64 { return c.o.MaxAnswer }}
 )
 
 // post sends a request that carries a signature or a PAT to the first of the addresses that exists. It follows no
@@ -50,6 +51,11 @@ func (s *Service) postFor(
 		})
 		if err != nil {
 			return fetch.Answer{}, fmt.Errorf("%s: %w", op.name, err)
+		}
+		if op.read != nil {
+			if answer, err = op.read(answer); err != nil {
+				return fetch.Answer{}, fmt.Errorf("%s: %w", op.name, err)
+			}
 		}
 		if answer.Status/100 == 2 {
 			s.keepEndpoint(addresses, address)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/via"
 )
 
 const (
@@ -25,6 +26,8 @@ type call struct {
 	parameters map[string]any
 	options    ExecuteOptions
 	body       []byte
+	door       via.Door // nil: the execute endpoint
+	tool       string   // what the intent is called there; empty: it is called by its uid
 	key        string
 	ownKey     bool // the key was made by the client, which may make another
 

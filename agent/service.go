@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/problem"
 )
@@ -23,6 +24,7 @@ type Service struct {
 	warnings       problem.List
 	unlisted       map[string]*intents.Intent // by uid: intents that agents.json does not list
 	proofRequested map[string]bool            // by uid: the service has asked for a proof of key
+	a2a            *via.A2A                   // from the agent card; nil until needed
 }
 
 // String returns the service's name and address, without the PAT.

@@ -11,6 +11,8 @@ type Catalog struct {
 	PolicyFile string // uim-policy-file, or security.policy_url
 	Discovery  string // uim-api-discovery
 	Execute    string // uim-api-execute
+	MCP        string // uim-mcp
+	A2A        string // uim-a2a
 	Issuer     string // uim-issuer
 	License    string // uim-license
 	Compliance Compliance

@@ -99,6 +99,8 @@ func (f *findings) service(tree strictjson.Object, c *Catalog) {
 	c.PolicyFile = f.address("", tree, "uim-policy-file")
 	c.Discovery = f.address("", tree, "uim-api-discovery")
 	c.Execute = f.address("", tree, "uim-api-execute")
+	c.MCP = f.address("", tree, "uim-mcp")
+	c.A2A = f.address("", tree, "uim-a2a")
 	c.Issuer = f.text("", tree, "uim-issuer", maxURL)
 	c.License = f.text("", tree, "uim-license", maxURL)
 	c.Compliance = f.compliance("uim-compliance", tree)

@@ -23,19 +23,29 @@ const maxParameters = 8 << 20
 
 func agentExecuteCommand(s *agentSettings) *cobra.Command {
 	var (
-		params, target string
-		o              agent.ExecuteOptions
+		params, target, way string
+		o                   agent.ExecuteOptions
 	)
 	c := &cobra.Command{
 		Use: "execute UID [NAME=VALUE...]", Short: "Execute an intent under the agreement that permits it",
 		Long: `Execute an intent under the agreement that permits it. Parameters are written name=value,
 read as the type the intent declares, or as one JSON object with --params: the object
-itself, @FILE, or - for stdin. The token is renewed when it is time.`,
+itself, @FILE, or - for stdin. The token is renewed when it is time.
+
+--via mcp calls the intent as a tool at the service's MCP endpoint, --via a2a as a message to it
+as an A2A agent, to try these ways in: the agreement, the token, output and exit codes are the same.
+Agreements that were made before the service had such a way in do not know it: agree again.`,
 		Example: `  uimgate agent execute shop.example:search:v1 query=tea limit=5
   uimgate agent execute shop.example:order:v1 --params '{"items":[{"sku":"T-1","count":2}]}' --idempotency-key order-17
+  uimgate agent execute shop.example:search:v1 query=tea --via mcp
   echo '{"query":"tea"}' | uimgate agent execute shop.example:search:v1 --params - -o json`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: s.run(func(c *cobra.Command, args []string) error {
+			switch o.Via = agent.Via(way); o.Via {
+			case agent.ViaUIM, agent.ViaMCP, agent.ViaA2A:
+			default:
+				return usageError{fmt.Errorf("--via is mcp or a2a, not %.40q", way)}
+			}
 			tree, err := readParams(params, c.InOrStdin())
 			if err != nil {
 				return err
@@ -75,6 +85,7 @@ itself, @FILE, or - for stdin. The token is renewed when it is time.`,
 	f.StringVar(&o.IdempotencyKey, "idempotency-key", "", "name of the call: repeated under it, it is answered and not made again")
 	f.BoolVar(&o.NoRepeat, "no-repeat", false, "send the call once, whatever happens")
 	f.BoolVar(&o.Prove, "prove", false, "add a proof of key (one is added anyway where the service asks for it)")
+	f.StringVar(&way, "via", "", "the way the call takes: mcp or a2a (default: UIM's own)")
 	f.StringVar(&o.RequestID, "request-id", "", "id to correlate the call by")
 	return c
 }

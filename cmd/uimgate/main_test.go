@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"gateway": startGateway,
+			"shop":    startExampleShop,
 			"hangup":  hangup,
 			"dns":     startDNS,
 			"consent": consent,

@@ -3,15 +3,19 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/uimgate/uimgate/examples"
+	"github.com/uimgate/uimgate/examples/shop/shopapi"
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
@@ -59,6 +63,19 @@ func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("GATEWAY_HOST", strings.TrimPrefix(ready.Listen, "http://"))
 	ts.Setenv("GATEWAY_LOG", log)
 	ts.Setenv("GATEWAY_PID", strconv.Itoa(c.Process.Pid))
+}
+
+// startExampleShop (shop) serves the example shop until the script ends, writes its configuration into shop/, and sets SHOP_URL.
+func startExampleShop(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: shop")
+	}
+	ts.Check(os.CopyFS(ts.MkAbs("."), examples.Files))
+	handler, err := shopapi.New(shopapi.Config{Now: time.Now})
+	ts.Check(err)
+	shop := httptest.NewServer(handler)
+	ts.Defer(shop.Close)
+	ts.Setenv("SHOP_URL", shop.URL)
 }
 
 // hangup asks the gateway to reload.

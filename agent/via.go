@@ -1,0 +1,139 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/via"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/toolname"
+)
+
+// A Via is the way that a call takes to a service: one of its doors. Results and errors are the same on all of them, but for
+// what a door cannot tell.
+type Via string
+
+// The ways.
+const (
+	ViaUIM Via = ""    // the execute endpoint
+	ViaMCP Via = "mcp" // the MCP endpoint, as a call of a tool. MCP 2026-07-28
+	ViaA2A Via = "a2a" // as a message to an agent. A2A 1.0
+)
+
+const (
+	agentCardPath = "/.well-known/agent-card.json"
+	// timesOutput bounds an answer through a door: a tool's output comes as JSON and once more as text, with its quotes escaped.
+	timesOutput = 3
+)
+
+// door returns the door of a way, and the name of an intent as a tool; nil for ViaUIM. It sends no secret.
+func (s *Service) door(ctx context.Context, way Via, uid string) (door via.Door, tool string, err error) {
+	switch way {
+	case ViaUIM:
+		return nil, "", nil
+	case ViaMCP:
+		at := s.Endpoints().MCP
+		if at == "" {
+			return nil, "", fmt.Errorf("%w: its agents.json has no uim-mcp", ErrNoDoor)
+		}
+		catalog, err := s.Catalog(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		return via.MCP{URL: at, Client: s.client.o.UserAgent}, toolOf(catalog, uid), nil
+	case ViaA2A:
+		a2a, err := s.agentCard(ctx)
+		return a2a, "", err
+	}
+	return nil, "", fmt.Errorf("%w: there is no way %q to a service", ErrOptions, clean(string(way)))
+}
+
+// toolOf is the name of an intent among the tools of its service; the uid where it is none of those offered.
+func toolOf(catalog *intents.Catalog, uid string) string {
+	var offered []intents.UID
+	for _, in := range catalog.Intents() {
+		if !in.Retired {
+			offered = append(offered, in.UID)
+		}
+	}
+	for name, of := range toolname.Names(offered) {
+		if of.String() == uid {
+			return name
+		}
+	}
+	return uid
+}
+
+// agentCard returns the interface that the service's agent card names, which is read once. A2A 1.0, 8.2.
+func (s *Service) agentCard(ctx context.Context) (via.A2A, error) {
+	s.mu.Lock()
+	known, at := s.a2a, s.session.Endpoints.A2A
+	s.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	if at == "" {
+		return via.A2A{}, fmt.Errorf("%w: its agents.json has no uim-a2a", ErrNoDoor)
+	}
+	named, err := url.Parse(at)
+	if err != nil {
+		return via.A2A{}, fmt.Errorf("%w: uim-a2a is no URL", ErrNoDoor)
+	}
+	card, err := s.client.document(ctx, baseURL(at, []string{"a2a"})+agentCardPath, s.agentsURL(), s.client.o.MaxDocument, "")
+	if err != nil {
+		return via.A2A{}, fmt.Errorf("reading the agent card: %w", err)
+	}
+	found, err := via.ReadCard(card.Body, named)
+	if err != nil {
+		return via.A2A{}, fmt.Errorf("%w: %w", ErrNoDoor, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.a2a = &found
+	return found, nil
+}
+
+// send sends one attempt of a call, by its way; header is that for the execute endpoint.
+func (s *Service) send(ctx context.Context, session Session, c *call, header http.Header) (fetch.Answer, error) {
+	if c.door == nil {
+		return s.post(ctx, executeOp, session.Endpoints.Execute, header, c.body)
+	}
+	id := uuid.NewString()
+	m, err := c.door.Message(via.Call{ID: id, Tool: c.tool, Parameters: c.parameters, Body: c.body, Header: header})
+	if err != nil {
+		return fetch.Answer{}, fmt.Errorf("%w: writing them: %w", ErrParameters, err)
+	}
+	through := operation{
+		name: executeOp.name,
+		max:  func(client *Client) int64 { return timesOutput*executeOp.max(client) + maxErrorBody },
+		read: func(a fetch.Answer) (fetch.Answer, error) { return s.readVia(c.door, id, a) },
+	}
+	return s.post(ctx, through, []string{m.URL}, m.Header, m.Body)
+}
+
+// readVia reads what came through a door as an answer of the execute endpoint, within its bounds. What cannot be read leaves
+// open what became of the call.
+func (s *Service) readVia(door via.Door, id string, a fetch.Answer) (fetch.Answer, error) {
+	if a.Status/100 == 3 {
+		return a, nil
+	}
+	out, err := door.Read(id, a)
+	switch most := executeOp.max(s.client); {
+	case errors.Is(err, via.ErrAnswer):
+		return fetch.Answer{}, &Error{
+			Status: a.Status, Message: ErrAnswer.Error() + ": " + clean(err.Error()), Outcome: "unknown",
+			RequestID: identifier(a.Header.Get("Uim-Request-Id")), cause: ErrAnswer,
+		}
+	case err == nil && int64(len(out.Body)) > most:
+		return fetch.Answer{}, &fetch.Error{
+			Origin: fetch.Origin(a.URL), Sent: true, Err: fmt.Errorf("%w than %d bytes", fetch.ErrTooLarge, most),
+		}
+	}
+	return out, err
+}

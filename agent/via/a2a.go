@@ -1,0 +1,205 @@
+package via
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// Extension is the URI of the extension of A2A through which proofs are given, and charges, limits and errors of UIM are told.
+const Extension = "https://uimprotocol.com/a2a/v1"
+
+// A2A is an agent of A2A 1.0.
+type A2A struct {
+	URL  string // of the interface
+	REST bool   // the interface is HTTP+JSON, else JSON-RPC
+}
+
+const proofField = "UIM-Proof"
+
+// Message writes SendMessage, with the body of the execute endpoint as the one part of data. The idempotency key stays a header:
+// without one, the id of the message is the key. A2A 1.0, 3.2.1 and 4.1.4.
+func (d A2A) Message(c Call) (Message, error) {
+	h := c.Header.Clone()
+	data, err := strictjson.Decode(c.Body)
+	if err != nil {
+		return Message{}, err
+	}
+	sent := map[string]any{
+		"messageId": c.ID, "role": "ROLE_USER", "extensions": []any{Extension},
+		"parts": []any{map[string]any{"data": data, "mediaType": "application/json"}},
+	}
+	if proof := h.Get(proofField); proof != "" {
+		sent["metadata"] = map[string]any{Extension: map[string]any{"proof": proof}}
+		h.Del(proofField)
+	}
+	h.Set("A2A-Version", "1.0")
+	h.Set("A2A-Extensions", Extension)
+	params := map[string]any{"message": sent, "configuration": map[string]any{"acceptedOutputModes": []any{"application/json"}}}
+	if d.REST {
+		h.Set("Content-Type", "application/a2a+json")
+		h.Set("Accept", "application/a2a+json, application/json")
+		body, err := strictjson.Append(nil, params)
+		return Message{URL: d.URL + "/message:send", Header: h, Body: body}, err
+	}
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "application/json")
+	body, err := strictjson.Append(nil, map[string]any{"jsonrpc": "2.0", "id": c.ID, "method": "SendMessage", "params": params})
+	return Message{URL: d.URL, Header: h, Body: body}, err
+}
+
+// Read reads the task that a call has become, or the error. A2A 1.0, 3.1.1, 9.5 and 11.6.
+func (d A2A) Read(id string, a fetch.Answer) (fetch.Answer, error) {
+	if d.REST {
+		return readREST(a)
+	}
+	r, ok, err := readResponse(a.Body, id)
+	switch {
+	case !ok:
+		return foreign(a)
+	case err != nil:
+		return fetch.Answer{}, err
+	case r.failed != nil:
+		return readFault(a, r.failed, r.failed.List("data"))
+	case a.Status/100 != 2:
+		return foreign(a)
+	}
+	return readTask(a, r.text, "/result/task", r.result)
+}
+
+func readREST(a fetch.Answer) (fetch.Answer, error) {
+	tree, err := strictjson.DecodeObject(a.Body)
+	if err != nil {
+		return foreign(a)
+	}
+	if a.Status/100 == 2 {
+		return readTask(a, a.Body, "/task", tree)
+	}
+	failed := tree.Object("error")
+	if details, isList := failed["details"].([]any); isList {
+		return readFault(a, failed, details)
+	}
+	return foreign(a)
+}
+
+// Types of what stands in the list that errors carry. ProtoJSON, Any.
+const (
+	structType    = "type.googleapis.com/google.protobuf.Struct"
+	errorInfoType = "type.googleapis.com/google.rpc.ErrorInfo"
+)
+
+// readFault reads an error of the protocol: as the error of UIM that stands in it, else by its reason and message.
+func readFault(a fetch.Answer, failed strictjson.Object, details []any) (fetch.Answer, error) {
+	status, cause := statusOf(a.Status, failed), ""
+	for _, v := range details[:min(len(details), maxBlocks)] {
+		detail, _ := strictjson.AsObject(v)
+		switch detail.Text("@type") {
+		case structType:
+			if told := detail.Object("value"); isError(told) {
+				return refused(a, told, status)
+			}
+		case errorInfoType:
+			if detail.Text("domain") != "a2a-protocol.org" {
+				cause = detail.Text("reason")
+			}
+		}
+	}
+	return refused(a, strictjson.Object{"error": map[string]any{
+		"message": failed.Text("message"), "details": map[string]any{"reason": cause},
+	}}, status)
+}
+
+// readTask reads the answer to a message, whose task stands at a pointer of a document. A2A 1.0, 4.1.1.
+func readTask(a fetch.Answer, document []byte, at string, result strictjson.Object) (fetch.Answer, error) {
+	task := result.Object("task")
+	if _, both := result["message"]; both || task == nil {
+		return fetch.Answer{}, wrong("it is no task")
+	}
+	state, isState := strings.CutPrefix(task.Object("status").Text("state"), "TASK_STATE_")
+	if !isState {
+		return fetch.Answer{}, wrong("its task has no state")
+	}
+	told := task.Object("status").Object("message")
+	artifacts := task.List("artifacts")
+	if state == "COMPLETED" && len(artifacts) == 1 {
+		return readArtifact(a, document, at+"/artifacts/0", artifacts[0])
+	}
+	for _, v := range partsOf(told) {
+		if tree := v.Object("data"); isError(tree) {
+			out, err := refused(a, tree, http.StatusInternalServerError)
+			if err == nil {
+				besideTask(out, told)
+			}
+			return out, err
+		}
+	}
+	var texts []string
+	for _, v := range partsOf(told) {
+		if text := v.Text("text"); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	words := strings.Join(texts, " ")
+	switch state {
+	case "SUBMITTED", "WORKING":
+		const again = "1" // second; what the execute endpoint says
+		running := reason.IdempotencyInProgress
+		out, err := refused(a, strictjson.Object{"error": map[string]any{
+			"code": string(running.Code()), "message": running.Message(), "details": map[string]any{
+				"reason": string(running), "suggestion": running.Suggestion(),
+			},
+		}}, running.Status())
+		if err == nil {
+			beside(out, "Retry-After", again)
+		}
+		return out, err
+	case "REJECTED":
+		return refusedWith(a, http.StatusForbidden, words, "")
+	case "FAILED", "CANCELED":
+		return refusedWith(a, http.StatusInternalServerError, words, "unknown")
+	}
+	return fetch.Answer{}, wrong("its task has another state, or no artifact")
+}
+
+func partsOf(message strictjson.Object) []strictjson.Object {
+	list := message.List("parts")
+	out := make([]strictjson.Object, 0, maxBlocks)
+	for _, v := range list[:min(len(list), maxBlocks)] {
+		part, _ := strictjson.AsObject(v)
+		out = append(out, part)
+	}
+	return out
+}
+
+// readArtifact reads the output of a call.
+func readArtifact(a fetch.Answer, document []byte, at string, v any) (fetch.Answer, error) {
+	artifact, _ := strictjson.AsObject(v)
+	output, ok := strictjson.Find(document, at+"/parts/0/data")
+	if !ok || len(artifact.List("parts")) != 1 {
+		return fetch.Answer{}, wrong("its artifact is not one part of data")
+	}
+	out := done(a, output)
+	besideTask(out, artifact)
+	return out, nil
+}
+
+// besideTask takes what the extension tells: the members of metadata under its URI.
+func besideTask(out fetch.Answer, of strictjson.Object) {
+	about := of.Object("metadata").Object(Extension)
+	if c := about.Object("charge"); c != nil {
+		beside(out, "UIM-Charge", c.Text("amount")+" "+c.Text("currency")+"; id="+c.Text("id")+"; state="+c.Text("state"))
+	}
+	if limit := about.Object("rate_limit"); limit != nil && len(out.Header["Ratelimit"]) == 0 {
+		beside(out, "RateLimit-Remaining", limit.Number("remaining").String())
+		beside(out, "RateLimit-Reset", limit.Number("reset").String())
+	}
+	if id := about.Text("request_id"); id != "" {
+		beside(out, "UIM-Request-ID", id)
+	}
+	if about.Flag("replayed") {
+		beside(out, "Idempotency-Replayed", "true")
+	}
+}

@@ -1,0 +1,31 @@
+package via
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// ReadCard returns the first interface of an agent card that is spoken here: A2A 1.0 as JSON-RPC or HTTP+JSON, without a tenant,
+// at the same origin as the URL that the service itself names. Errors wrap ErrAnswer. A2A 1.0, 4.4.1 and 4.4.6.
+func ReadCard(card []byte, named *url.URL) (A2A, error) {
+	tree, err := strictjson.DecodeObject(card)
+	if err != nil {
+		return A2A{}, wrong("the agent card is no JSON object")
+	}
+	list := tree.List("supportedInterfaces")
+	for _, v := range list[:min(len(list), maxBlocks)] {
+		one, _ := strictjson.AsObject(v)
+		u, err := url.Parse(one.Text("url"))
+		binding := one.Text("protocolBinding")
+		if err != nil || u.Host == "" || fetch.Origin(u) != fetch.Origin(named) || one.Text("tenant") != "" ||
+			one.Text("protocolVersion") != "1.0" || binding != "JSONRPC" && binding != "HTTP+JSON" {
+			continue
+		}
+		u.Fragment = ""
+		return A2A{URL: strings.TrimSuffix(u.String(), "/"), REST: binding == "HTTP+JSON"}, nil
+	}
+	return A2A{}, wrong("the agent card names no interface of A2A 1.0, as JSON-RPC or HTTP+JSON, at " + fetch.Origin(named))
+}

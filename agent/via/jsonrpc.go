@@ -1,0 +1,58 @@
+package via
+
+import (
+	"net/http"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A response is one of JSON-RPC. JSON-RPC 2.0, section 5.
+type response struct {
+	text   []byte            // the whole document
+	result strictjson.Object // nil: it is an error
+	failed strictjson.Object
+}
+
+// readResponse reads the response to the request of this id; ok is false where the document is none of JSON-RPC at all.
+func readResponse(data []byte, id string) (r response, ok bool, err error) {
+	tree, decodeErr := strictjson.DecodeObject(data)
+	if decodeErr != nil || tree["jsonrpc"] != "2.0" {
+		return response{}, false, nil //nolint:nilerr // something before the service may answer
+	}
+	_, asked := tree["method"]
+	_, hasResult := tree["result"]
+	_, hasError := tree["error"]
+	r = response{text: data, result: tree.Object("result"), failed: tree.Object("error")}
+	switch {
+	case asked || hasResult == hasError || r.result == nil && r.failed == nil:
+		return response{}, true, wrong("it has neither result nor error, or both")
+	case tree["id"] == nil && hasError: // the request could not be read so far
+	case tree["id"] != id:
+		return response{}, true, wrong("it has the id of another request")
+	}
+	return r, true, nil
+}
+
+// foreign is what to make of a document that is none of the protocol: an answer of something before the service, such as a
+// limit by address, is read by its status and its form.
+func foreign(a fetch.Answer) (fetch.Answer, error) {
+	if a.Status/100 == 2 {
+		return fetch.Answer{}, wrong("it is no message")
+	}
+	return a, nil
+}
+
+// Codes of errors that say more than that the request is wrong. JSON-RPC 2.0, section 5.1.
+const internalError = "-32603"
+
+// statusOf is the HTTP status that the execute endpoint would have for an error of JSON-RPC that tells no code of UIM.
+func statusOf(httpStatus int, failed strictjson.Object) int {
+	switch {
+	case httpStatus/100 != 2:
+		return httpStatus
+	case failed.Number("code") == internalError || failed.Number("code") == "":
+		return http.StatusInternalServerError
+	}
+	return http.StatusBadRequest
+}

@@ -1,0 +1,165 @@
+package via
+
+import (
+	"cmp"
+	"encoding/base64"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// MCP is a tool server, of the revision in which every request stands alone. MCP 2026-07-28.
+type MCP struct {
+	URL    string // of the endpoint
+	Client string // what the client calls itself, such as agent/1.0
+}
+
+const (
+	revision   = "2026-07-28"
+	metaPrefix = "io.modelcontextprotocol/"
+)
+
+// metaFields are the header fields that a tool call carries as members of _meta, by name. traceparent has the name that W3C gives it.
+var metaFields = []string{"Idempotency-Key", "UIM-Proof", "UIM-Request-ID", "traceparent"}
+
+// Message writes tools/call. MCP 2026-07-28, server/tools; basic/transports/streamable-http, Standard Request Headers.
+func (m MCP) Message(c Call) (Message, error) {
+	h := c.Header.Clone()
+	name, version, _ := strings.Cut(m.Client, "/")
+	meta := map[string]any{
+		metaPrefix + "protocolVersion": revision, metaPrefix + "clientCapabilities": map[string]any{},
+		metaPrefix + "clientInfo": map[string]any{"name": name, "version": cmp.Or(version, "0")},
+	}
+	for _, name := range metaFields {
+		if value := h.Get(name); value != "" {
+			meta[name] = value
+			h.Del(name)
+		}
+	}
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "application/json, text/event-stream")
+	h.Set("Mcp-Protocol-Version", revision)
+	h.Set("Mcp-Method", "tools/call")
+	h.Set("Mcp-Name", headerText(c.Tool))
+	body, err := strictjson.Append(nil, map[string]any{
+		"jsonrpc": "2.0", "id": c.ID, "method": "tools/call",
+		"params": map[string]any{"name": c.Tool, "arguments": c.Parameters, "_meta": meta},
+	})
+	return Message{URL: m.URL, Header: h, Body: body}, err
+}
+
+// headerText wraps a text that headers do not carry. MCP 2026-07-28, basic/transports/streamable-http, Value Encoding.
+func headerText(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e }) || strings.HasPrefix(s, "=?") {
+		return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+	}
+	return s
+}
+
+// besideTool are the members of a result's _meta that the execute endpoint has as header fields.
+var besideTool = []string{"UIM-Charge", "RateLimit", "RateLimit-Policy", "Idempotency-Replayed", "UIM-Request-ID"}
+
+// Read reads the result of a tool, or the error. MCP 2026-07-28, server/tools, Tool Result, Error Handling.
+func (m MCP) Read(id string, a fetch.Answer) (fetch.Answer, error) {
+	body := a.Body
+	if kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" && a.Status/100 == 2 {
+		if body, err = responseAmong(body); err != nil {
+			return fetch.Answer{}, err
+		}
+	}
+	r, ok, err := readResponse(body, id)
+	switch {
+	case !ok:
+		return foreign(a)
+	case err != nil:
+		return fetch.Answer{}, err
+	case r.failed != nil:
+		if told := r.failed.Object("data"); isError(told) {
+			return refused(a, ofTool(told), statusOf(a.Status, r.failed))
+		}
+		return refusedWith(a, statusOf(a.Status, r.failed), r.failed.Text("message"), "")
+	case a.Status/100 != 2:
+		return foreign(a)
+	}
+	out, err := readTool(a, r)
+	if err != nil {
+		return fetch.Answer{}, err
+	}
+	meta := r.result.Object("_meta")
+	for _, name := range besideTool {
+		beside(out, name, textsOf(meta[name])...)
+	}
+	return out, nil
+}
+
+func textsOf(v any) []string {
+	var out []string
+	list := strictjson.AsList(v)
+	for _, one := range list[:min(len(list), maxBlocks)] {
+		if text, ok := one.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// readTool reads what became of a call: the structured content, or else the text, which is JSON then; what a result with isError
+// has in its structured content is not looked at.
+func readTool(a fetch.Answer, r response) (fetch.Answer, error) {
+	if kind, said := r.result["resultType"]; said && kind != "complete" {
+		return fetch.Answer{}, wrong("it asks for something instead")
+	}
+	failed, isFlag := r.result["isError"].(bool)
+	if r.result["isError"] != nil && !isFlag {
+		return fetch.Answer{}, wrong("isError is no flag")
+	}
+	texts := textBlocks(r.result)
+	if failed {
+		for _, text := range texts {
+			if tree, err := strictjson.DecodeObject([]byte(text)); err == nil && isError(tree) {
+				return refused(a, ofTool(tree), http.StatusInternalServerError)
+			}
+		}
+		return refusedWith(a, http.StatusInternalServerError, strings.Join(texts, " "), "unknown")
+	}
+	if output, ok := strictjson.Find(r.text, "/result/structuredContent"); ok {
+		return done(a, output), nil
+	}
+	if len(texts) == 1 {
+		if _, err := strictjson.Decode([]byte(texts[0])); err == nil {
+			return done(a, []byte(texts[0])), nil
+		}
+	}
+	return fetch.Answer{}, wrong("it has no output that is JSON")
+}
+
+func textBlocks(result strictjson.Object) []string {
+	var out []string
+	list := result.List("content")
+	for _, v := range list[:min(len(list), maxBlocks)] {
+		if block, ok := strictjson.AsObject(v); ok && block["type"] == "text" {
+			out = append(out, block.Text("text"))
+		}
+	}
+	return out
+}
+
+// ofTool rewrites the pointers of an error: what a tool calls its arguments are the parameters.
+func ofTool(tree strictjson.Object) strictjson.Object {
+	details := tree.Object("error").Object("details")
+	rewrite := func(o strictjson.Object) {
+		if rest, ok := strings.CutPrefix(o.Text("pointer"), "/arguments"); ok {
+			o["pointer"] = "/parameters" + rest
+		}
+	}
+	rewrite(details)
+	for _, v := range details.List("violations") {
+		if o, ok := strictjson.AsObject(v); ok {
+			rewrite(o)
+		}
+	}
+	return tree
+}

@@ -1,0 +1,114 @@
+// Package via writes the call of an intent as a message of another protocol by which the service is reached, too, and reads
+// what is answered as the answer that its execute endpoint would have given. So whoever reads that one reads all of them.
+// It sends nothing, and it does not trust what it reads.
+package via
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// ErrAnswer means that what came is no answer of the protocol to the message that was sent: nobody can tell what became of
+// the call. Its text quotes nothing of what came.
+var ErrAnswer = errors.New("it is no answer of the protocol to this call")
+
+// A Call is one attempt of a call, as the execute endpoint takes it.
+type Call struct {
+	// ID is that of the message, in no other: 1 to 124 visible ASCII characters.
+	ID         string
+	Tool       string         // what the intent is called among tools
+	Parameters map[string]any // a tree of package strictjson
+	Body       []byte         // for the execute endpoint: {"intent_uid": …, "parameters": …}
+	// Header has Authorization, and Idempotency-Key, UIM-Proof, UIM-Request-ID and Traceparent where the call has them. It is
+	// not changed.
+	Header http.Header
+}
+
+// A Message is a call as it is posted to URL.
+type Message struct {
+	URL    string
+	Header http.Header
+	Body   []byte
+}
+
+// A Door is one way in of a service.
+type Door interface {
+	// Message writes a call. Errors: values that JSON has no form for.
+	Message(c Call) (Message, error)
+	// Read reads what was answered to the message of this id: what the execute endpoint would have answered. Errors wrap
+	// ErrAnswer.
+	Read(id string, a fetch.Answer) (fetch.Answer, error)
+}
+
+func wrong(what string) error { return fmt.Errorf("%w: %s", ErrAnswer, what) }
+
+// maxBlocks bounds the parts of an answer that are looked at.
+const maxBlocks = 64
+
+// done is the answer with an output, which is JSON.
+func done(a fetch.Answer, output []byte) fetch.Answer {
+	return answer(a, http.StatusOK, output)
+}
+
+func answer(a fetch.Answer, status int, body []byte) fetch.Answer {
+	h := a.Header.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	h.Set("Content-Type", "application/json")
+	return fetch.Answer{Status: status, Header: h, Body: body, URL: a.URL}
+}
+
+// codes are the HTTP statuses of the codes of errors, each the lowest that a reason of the code has.
+var codes = func() map[string]int {
+	out := map[string]int{}
+	for _, r := range reason.All() {
+		if _, known := out[string(r.Code())]; !known {
+			out[string(r.Code())] = r.Status()
+		}
+	}
+	return out
+}()
+
+// refused is the answer with an error of UIM: {"error": {"code": …, "message": …, "details": …}}. Its status is that of its
+// reason where code and reason agree, else that of its code; usual where nobody knows the code.
+func refused(a fetch.Answer, tree strictjson.Object, usual int) (fetch.Answer, error) {
+	inner := tree.Object("error")
+	status, known := codes[inner.Text("code")]
+	cause := reason.Reason(inner.Object("details").Text("reason"))
+	if cause.Known() && (!known || string(cause.Code()) == inner.Text("code")) {
+		status, known = cause.Status(), true
+	}
+	if !known {
+		status = usual
+	}
+	body, err := strictjson.Append(nil, map[string]any{"error": map[string]any(inner)})
+	if err != nil {
+		return fetch.Answer{}, wrong("its error cannot be written again")
+	}
+	return answer(a, status, body), nil
+}
+
+// refusedWith is the answer with an error that the protocol tells in words alone. Without an outcome nothing was done.
+func refusedWith(a fetch.Answer, status int, message, outcome string) (fetch.Answer, error) {
+	details := map[string]any{}
+	if outcome != "" {
+		details["outcome"] = outcome
+	}
+	return refused(a, strictjson.Object{"error": map[string]any{"message": message, "details": details}}, status)
+}
+
+// isError reports whether an object is an error of UIM.
+func isError(tree strictjson.Object) bool { return tree.Object("error") != nil }
+
+// beside takes into the header of an answer what a message tells in its members, where the header does not have it.
+func beside(a fetch.Answer, name string, values ...string) {
+	if name = http.CanonicalHeaderKey(name); len(a.Header[name]) == 0 && len(values) > 0 {
+		a.Header[name] = values
+	}
+}

@@ -1,0 +1,240 @@
+package agent_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// A stage stands between an agent and the doors of a gateway: it answers instead of them, in turn, and keeps what it was sent.
+type stage struct {
+	mu      sync.Mutex
+	answers []func(id string) *http.Response
+	card    string // instead of the agent card; empty: as it is
+	sent    []sentMessage
+	leaked  []string // hosts that were sent a PAT and are not the service
+}
+
+type sentMessage struct {
+	id, key, messageID string
+}
+
+// ID of the message that stands in a text that is answered.
+const sentID = "SENT-ID"
+
+func says(status int, kind, body string, header ...string) func(string) *http.Response {
+	return func(id string) *http.Response {
+		h := http.Header{"Content-Type": {kind}}
+		for i := 0; i+1 < len(header); i += 2 {
+			h.Set(header[i], header[i+1])
+		}
+		return &http.Response{
+			StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(strings.ReplaceAll(body, sentID, id))), ProtoMajor: 1, ProtoMinor: 1,
+		}
+	}
+}
+
+func (s *stage) wrap(before func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		next = before(next)
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if r.URL.Host != published && r.Header.Get("Authorization") != "" {
+				s.leaked = append(s.leaked, r.URL.Host)
+			}
+			switch {
+			case r.URL.Path == "/.well-known/agent-card.json" && s.card != "":
+				answer := says(http.StatusOK, "application/json", s.card)("")
+				answer.Request = r
+				return answer, nil
+			case r.URL.Path != "/mcp" && !strings.HasPrefix(r.URL.Path, "/a2a") || len(s.answers) == 0:
+				return next.RoundTrip(r)
+			}
+			var message struct {
+				ID     string
+				Params struct {
+					Meta    map[string]any `json:"_meta"`
+					Message struct{ MessageID string }
+				}
+			}
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			if err := json.NewDecoder(bytes.NewReader(body)).Decode(&message); err != nil {
+				return nil, err
+			}
+			key, _ := message.Params.Meta["Idempotency-Key"].(string)
+			if key == "" {
+				key = r.Header.Get("Idempotency-Key")
+			}
+			s.sent = append(s.sent, sentMessage{message.ID, key, message.Params.Message.MessageID})
+			answer := s.answers[0](message.ID)
+			s.answers = s.answers[1:]
+			if answer == nil {
+				return nil, io.ErrUnexpectedEOF
+			}
+			answer.Request = r
+			return answer, nil
+		})
+	}
+}
+
+// staged is a service whose doors answer as a stage says.
+func staged(t *testing.T, change func(*agent.Options), answers ...func(string) *http.Response) (*agent.Service, *stage) {
+	t.Helper()
+	g := gatetest.New(t, "")
+	upstreamSays(g, http.StatusOK, `{"order":"o-1"}`)
+	o := gateOptions(t, g)
+	s := &stage{answers: answers}
+	o.Wrap, o.MaxAttempts = s.wrap(o.Wrap), 4
+	if change != nil {
+		change(&o)
+	}
+	return agreed(t, o, "http://"+published), s
+}
+
+const (
+	asJSON   = "application/json"
+	response = `{"jsonrpc":"2.0","id":"` + sentID + `","result":`
+	goodTool = response + `{"structuredContent":{"order":"o-1"},"content":[]}}`
+	goodTask = response + `{"task":{"status":{"state":"TASK_STATE_COMPLETED"},"artifacts":[{"parts":[{"data":{"order":"o-1"}}]}]}}}`
+)
+
+var order = map[string]any{"product": "lamp"}
+
+// TestHostileDoors: what cannot be read leaves open what became of the call, and is not repeated.
+func TestHostileDoors(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		way    agent.Via
+		answer func(string) *http.Response
+	}{
+		"the id of another call":  {agent.ViaMCP, says(200, asJSON, strings.ReplaceAll(goodTool, sentID, "other"))},
+		"two results":             {agent.ViaMCP, says(200, "text/event-stream", strings.Repeat("data: "+goodTool+"\n\n", 2))},
+		"no result":               {agent.ViaMCP, says(200, "text/event-stream", `data: {"jsonrpc":"2.0","method":"notifications/x"}`+"\n\n")},
+		"a web page":              {agent.ViaMCP, says(200, "text/html", "<p>\x1b[31mHello</p>")},
+		"nothing":                 {agent.ViaMCP, says(202, asJSON, "")},
+		"a task of another call":  {agent.ViaA2A, says(200, asJSON, strings.ReplaceAll(goodTask, sentID, "other"))},
+		"a message instead":       {agent.ViaA2A, says(200, asJSON, response+`{"message":{"parts":[{"text":"Hi"}]}}}`)},
+		"a task without an end":   {agent.ViaA2A, says(200, asJSON, response+`{"task":{"status":{"state":"TASK_STATE_AUTH_REQUIRED"}}}}`)},
+		"a result and an error":   {agent.ViaA2A, says(200, asJSON, strings.TrimSuffix(goodTask, "}")+`,"error":{"code":1,"message":"x"}}`)},
+		"failed without a reason": {agent.ViaA2A, says(200, asJSON, response+`{"task":{"status":{"state":"TASK_STATE_FAILED"}}}}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, stage := staged(t, nil, tt.answer, tt.answer)
+			_, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: tt.way})
+			refused, ok := errors.AsType[*agent.Error](err)
+			if !ok || refused.Outcome != "unknown" || len(stage.sent) != 1 || strings.Contains(err.Error(), "\x1b") {
+				t.Errorf("%v after %d messages; want an error with the outcome unknown after one", err, len(stage.sent))
+			}
+			if named := name == "failed without a reason"; errors.Is(err, agent.ErrAnswer) == named {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestRepeatedThroughADoor: each attempt is a message of its own under the one key.
+func TestRepeatedThroughADoor(t *testing.T) {
+	t.Parallel()
+	gone := func(string) *http.Response { return nil }
+	busy := says(http.StatusServiceUnavailable, asJSON, `{"error":{"code":"SERVICE_UNAVAILABLE","message":"Busy."}}`, "Retry-After", "1")
+	for way, good := range map[agent.Via]string{agent.ViaMCP: goodTool, agent.ViaA2A: goodTask} {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			s, stage := staged(t, nil, busy, gone, says(200, asJSON, good))
+			got, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: way})
+			if err != nil || got.Attempts != 3 || len(stage.sent) != 3 {
+				t.Fatalf("%+v, %v, %+v", got, err, stage.sent)
+			}
+			ids := map[string]bool{}
+			for _, m := range stage.sent {
+				ids[m.id] = true
+				if m.key == "" || m.key != got.IdempotencyKey || way == agent.ViaA2A && m.messageID != m.id {
+					t.Errorf("%+v; want the key %s", m, got.IdempotencyKey)
+				}
+			}
+			if len(ids) != 3 {
+				t.Errorf("%v", ids)
+			}
+		})
+	}
+}
+
+func TestDoorsAreBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 2<<10)
+	small := func(o *agent.Options) { o.MaxAnswer = 1 << 10 }
+	for name, body := range map[string]string{
+		"of the whole answer": response + `{"structuredContent":{},"content":[{"type":"text","text":"` + strings.Repeat("x", 400<<10) + `"}]}}`,
+		"of the output":       response + `{"structuredContent":{"a":"` + long + `"}}}`,
+	} {
+		s, stage := staged(t, small, says(200, asJSON, body))
+		_, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: agent.ViaMCP})
+		if failure, ok := errors.AsType[*fetch.Error](err); !ok || !errors.Is(err, fetch.ErrTooLarge) || !failure.Sent || len(stage.sent) != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestPATsStayWithTheService(t *testing.T) {
+	t.Parallel()
+	s, stage := staged(t, nil, says(http.StatusTemporaryRedirect, asJSON, "", "Location", "http://127.0.0.1:1/mcp"))
+	_, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: agent.ViaMCP})
+	if err == nil || !strings.Contains(err.Error(), "redirects") || len(stage.sent) != 1 || stage.leaked != nil {
+		t.Errorf("%v, %v", err, stage.leaked)
+	}
+	s, stage = staged(t, nil)
+	stage.card = `{"supportedInterfaces":[{"url":"http://127.0.0.1:1/a2a","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`
+	_, err = s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: agent.ViaA2A})
+	if !errors.Is(err, agent.ErrNoDoor) || stage.leaked != nil {
+		t.Errorf("%v, %v", err, stage.leaked)
+	}
+}
+
+// TestTheOtherBindingOfA2A calls the gateway by HTTP+JSON, which its card names second.
+func TestTheOtherBindingOfA2A(t *testing.T) {
+	t.Parallel()
+	s, stage := staged(t, nil)
+	stage.card = `{"supportedInterfaces":[{"url":"http://` + published + `/a2a/v1","protocolBinding":"HTTP+JSON","protocolVersion":"1.0"}]}`
+	o := agent.ExecuteOptions{Via: agent.ViaA2A, IdempotencyKey: "order-1"}
+	got, err := s.Execute(t.Context(), gatetest.Ordering, order, o)
+	if err != nil || string(got.Raw) != `{"order":"o-1"}` || got.Charge == nil || got.Charge.State != "captured" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if got, err = s.Execute(t.Context(), gatetest.Ordering, order, o); err != nil || !got.Replayed {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = s.Execute(t.Context(), gatetest.Ordering, map[string]any{}, agent.ExecuteOptions{Via: agent.ViaA2A})
+	refused, ok := errors.AsType[*agent.Error](err)
+	if !ok || !errors.Is(err, agent.ErrMissingParameter) || len(refused.Violations) != 1 || refused.Status != http.StatusBadRequest {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNoSuchDoor(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
+		"doors: {mcp: {enabled: false}, a2a: {enabled: false}}}\n")
+	s := agreed(t, gateOptions(t, g), "http://"+published)
+	for way, want := range map[agent.Via]error{
+		agent.ViaMCP: agent.ErrNoDoor, agent.ViaA2A: agent.ErrNoDoor, "carrier-pigeon": agent.ErrOptions,
+	} {
+		_, err := s.Execute(t.Context(), gatetest.Searching, map[string]any{"query": "lamp"}, agent.ExecuteOptions{Via: way})
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v", way, err)
+		}
+	}
+}
