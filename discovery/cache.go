@@ -48,8 +48,8 @@ func (c *cache) get(name string) (answer, bool) {
 	return a, true
 }
 
-// put sets when the answer expires and caches it until then. It keeps only the texts of UIM records, and returns the answer
-// with those.
+// put sets when the answer expires and caches it until then. It keeps only the texts of UIM records and of the registry of
+// MCP, and returns the answer with those.
 func (c *cache) put(a answer) answer {
 	ttl := max(a.ttl, minTTL)
 	if errors.Is(a.err, ErrNotFound) && a.ttl == 0 {
@@ -59,7 +59,8 @@ func (c *cache) put(a answer) answer {
 	kept, size := a, 0
 	kept.texts = nil
 	for _, text := range a.texts {
-		if _, ours, _ := parseRecord(a.name, text); ours {
+		_, ours, _ := parseRecord(a.name, text)
+		if _, proof := parseProof(a.name, text); ours || proof {
 			kept.texts = append(kept.texts, text)
 			size += len(text)
 		}

@@ -77,6 +77,10 @@ func TestLookup(t *testing.T) {
 				`"xuim-agents-file=https://evil.example/"`, `"u\196\176m-agents-file=https://evil.example/"`, specAgents),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
+		"keys for the registry of MCP are no contradiction": {
+			zone: apex(`"v=MCPv1; k=ed25519; p=AAAA"`, `"v=MCPv1; k=ed25519; p=BBBB"`, specAgents),
+			want: discovery.Service{AgentsFile: agentsURL},
+		},
 		"twice the same": {
 			zone: apex(specAgents, `"uim-agents-file=" "https://shop.example/agents.json"`, draftAgents),
 			want: discovery.Service{AgentsFile: agentsURL},

@@ -1,6 +1,8 @@
 package discovery
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"time"
@@ -57,6 +59,17 @@ func Records(s Service) ([]Record, error) {
 		}
 	}
 	return records, nil
+}
+
+// MCPProof returns the TXT record, at the domain itself, by which whoever has the private key may list servers of the domain in
+// the registry of MCP. The error wraps ErrDomain. MCP registry, authentication.
+func MCPProof(domain string, key ed25519.PublicKey) (Record, error) {
+	domain, err := ParseDomain(domain)
+	if err != nil {
+		return Record{}, err
+	}
+	value := proofPrefix + " k=ed25519; p=" + base64.StdEncoding.EncodeToString(key)
+	return Record{Name: domain + ".", Key: string(MCPRegistry), Field: MCPRegistry, Value: value}, nil
 }
 
 // Zone writes records as lines of a zone file, RFC 1035 5.1, with a TTL in whole seconds.

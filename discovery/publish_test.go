@@ -1,6 +1,7 @@
 package discovery_test
 
 import (
+	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -162,6 +163,30 @@ func TestRecordsOfADomainIncludeContradictions(t *testing.T) {
 	r, _ = resolver(t, newServer(t))
 	if have, _, err := r.Records(t.Context(), "shop.example"); err != nil || have != nil {
 		t.Error(have, err)
+	}
+}
+
+// The record has the form that mcp-publisher expects; the key is that of RFC 8032, 7.1, test 1.
+func TestProofForTheRegistryOfMCP(t *testing.T) {
+	t.Parallel()
+	key, err := hex.DecodeString("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof, err := discovery.MCPProof("Shop.Example.", key)
+	const line = "shop.example.\t60\tIN\tTXT\t\"v=MCPv1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\"\n"
+	if got := discovery.Zone([]discovery.Record{proof}, time.Minute); err != nil || got != line {
+		t.Errorf("got %s %v", got, err)
+	}
+	if _, err := discovery.MCPProof("127.0.0.1", key); !errors.Is(err, discovery.ErrDomain) {
+		t.Errorf("got %v, want %v", err, discovery.ErrDomain)
+	}
+	r, _ := resolver(t, newServer(t, strings.TrimSpace(line), `shop.example. 60 IN TXT "v=MCPv1; k=ed25519; p=old"`,
+		`shop.example. 60 IN TXT "v=spf1 -all"`, `shop.example. 60 IN TXT "v=MCPv1;\000"`, `_uim.shop.example. 60 IN TXT "v=MCPv1; k=x"`))
+	have, _, err := r.Records(t.Context(), "shop.example")
+	if d := discovery.Compare([]discovery.Record{proof}, have); err != nil || len(d) != 1 ||
+		d[0].String() != "shop.example.: surplus: v=MCPv1; k=ed25519; p=old" {
+		t.Error(d, err)
 	}
 }
 

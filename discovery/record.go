@@ -33,6 +33,13 @@ const (
 	draftLabel = "_uim."
 )
 
+// MCPRegistry is the key of records that are none of UIM's: those of keys that may speak for the domain in the registry of MCP,
+// v=MCPv1; k=ed25519; p=… No agent reads them. MCP registry, authentication.
+const MCPRegistry Field = "v"
+
+// proofPrefix begins the value of such a record.
+const proofPrefix = "MCPv1;"
+
 // ErrRecord means that a record, or a value for one, is malformed.
 var ErrRecord = errors.New("this is no UIM record")
 
@@ -56,6 +63,18 @@ func (r Record) Strings() []string {
 		text = text[maxString:]
 	}
 	return append(out, text)
+}
+
+// parseProof parses a TXT record of the registry of MCP found at name, its strings joined; ok is false if it is none, or could
+// not be printed.
+func parseProof(name, text string) (r Record, ok bool) {
+	value, found := strings.CutPrefix(text, string(MCPRegistry)+"=")
+	value = strings.Trim(value, " ")
+	if !found || !strings.HasPrefix(value, proofPrefix) || len(value) > maxValue ||
+		strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c >= 0x7f }) {
+		return Record{}, false
+	}
+	return Record{Name: name, Key: string(MCPRegistry), Field: MCPRegistry, Value: value}, true
 }
 
 // parseRecord parses a TXT record found at name, its strings joined. Ours is false if it is no UIM record, as most TXT

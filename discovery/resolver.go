@@ -142,8 +142,8 @@ func (r *Resolver) Locate(ctx context.Context, domain string) ([]string, error) 
 }
 
 // Records returns the UIM records that a domain publishes, for Compare: those at _uim and those at the domain itself, also
-// if they contradict each other; a domain without any is no error. Errors are those of Lookup without ErrNotFound and
-// ErrConflict.
+// if they contradict each other, and then those of the registry of MCP; a domain without any is no error. Errors are those
+// of Lookup without ErrNotFound and ErrConflict.
 func (r *Resolver) Records(ctx context.Context, domain string) (records []Record, authenticated bool, err error) {
 	name, err := ParseDomain(domain)
 	if err != nil {
@@ -159,6 +159,11 @@ func (r *Resolver) Records(ctx context.Context, domain string) (records []Record
 			return nil, false, err
 		}
 		records = append(records, list...)
+	}
+	for _, text := range apex.texts {
+		if proof, ok := parseProof(apex.name, text); ok {
+			records = append(records, proof)
+		}
 	}
 	return records, below.authenticated && apex.authenticated, nil
 }

@@ -93,7 +93,7 @@ func (d *Door) documents(s *service.Definition) (map[string]document, error) {
 			kind string
 			tree any
 		}{
-			AICatalog: {mediaAICatalog, aiCatalog(s)}, apiCatalog: {mediaLinkset, linkset(s)}, serverCard: {mediaServerCard, d.card(s)},
+			AICatalog: {mediaAICatalog, aiCatalog(s)}, apiCatalog: {mediaLinkset, linkset(s)}, serverCard: {mediaServerCard, card(s, d.version)},
 		} {
 			body, err := json.Marshal(of.tree)
 			if err != nil {
@@ -169,9 +169,10 @@ type Remote struct {
 	Type     string   `json:"type"`
 	URL      string   `json:"url"`
 	Versions []string `json:"supportedProtocolVersions,omitempty"`
+	Headers  []Header `json:"headers,omitempty"`
 }
 
-// A Card is the server card of MCP, or what its registry takes: they differ in the schema alone.
+// A Card is the server card of MCP, or the server.json that its registry takes, which is nearly the same.
 // MCP, experimental-ext-server-card; registry, server.json.
 type Card struct {
 	Schema      string   `json:"$schema"`
@@ -183,13 +184,15 @@ type Card struct {
 	Remotes     []Remote `json:"remotes"`
 }
 
-func (d *Door) card(s *service.Definition) Card {
+func card(s *service.Definition, version string) Card {
 	about := s.Catalog.Service
 	return Card{
 		Schema: "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
-		Name:   toolname.Reverse(s.Issuer) + "/" + s.ID, Version: d.version,
+		Name:   toolname.Reverse(s.Issuer) + "/" + s.ID, Version: version,
 		Description: short(cmp.Or(about.Description, about.Name, s.Issuer)), Title: short(about.Name), WebsiteURL: s.At("/"),
-		Remotes: []Remote{{"streamable-http", s.At(s.Doors.MCP.Path), []string{"2026-07-28", "2025-11-25"}}},
+		Remotes: []Remote{{
+			Type: "streamable-http", URL: s.At(s.Doors.MCP.Path), Versions: []string{"2026-07-28", "2025-11-25"},
+		}},
 	}
 }
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -12,11 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/announce"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/discovery"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // recordTTL is the TTL of the printed records: long enough to be cached, short enough for corrections.
@@ -24,8 +27,8 @@ const recordTTL = time.Hour
 
 // dnsSettings are the flags of uimgate dns.
 type dnsSettings struct {
-	config, service, domain, output, server string
-	verify                                  bool
+	config, service, domain, output, server, registry string
+	verify                                            bool
 }
 
 func dnsCommand() *cobra.Command {
@@ -35,10 +38,14 @@ func dnsCommand() *cobra.Command {
 		Long: `Dns prints the TXT records that lead agents from a domain to its agents.json and policy, as lines of a
 zone file or as JSON. They go into the zone of the domain, which by default is the service's issuer if
 that is a domain, else the host of its public_url. With --verify it asks DNS for them instead, and says
-what is missing, different or surplus; then the exit code is 1.`,
+what is missing, different or surplus; then the exit code is 1.
+
+With --mcp-registry it also prints the record by which the registry of MCP knows whose servers a domain
+lists: that of the Ed25519 key in a file (PEM), which is made where there is none. See uimgate server-json.`,
 		Example: `  uimgate dns -c uimgate.yaml >> shop.example.zone
   uimgate dns -c uimgate.yaml --service shop -o json
-  uimgate dns -c uimgate.yaml --verify --server 127.0.0.1:5353`,
+  uimgate dns -c uimgate.yaml --verify --server 127.0.0.1:5353
+  uimgate dns -c uimgate.yaml --mcp-registry mcp-registry.pem`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if s.output != "zone" && s.output != "json" {
@@ -50,35 +57,55 @@ what is missing, different or surplus; then the exit code is 1.`,
 			return s.run(c)
 		},
 	}
-	configFlag(c, &s.config)
 	f := c.Flags()
-	f.StringVar(&s.service, "service", "", "id of the service, where there are several")
-	f.StringVar(&s.domain, "domain", "", "the domain agents will name, instead of the issuer or the host of public_url")
+	s.serviceFlags(c)
 	f.StringVarP(&s.output, "output", "o", "zone", "zone or json")
+	f.StringVar(&s.registry, "mcp-registry", "", "file of the private key that proves the domain to the registry of MCP")
 	f.BoolVar(&s.verify, "verify", false, "compare with what DNS has")
 	f.StringVar(&s.server, "server", "", "DNS server to verify with, such as 127.0.0.1:5353 (default those of /etc/resolv.conf)")
 	return c
 }
 
-func (s *dnsSettings) run(c *cobra.Command) error {
+// serviceFlags are those that say which service is meant, and under which domain.
+func (s *dnsSettings) serviceFlags(c *cobra.Command) {
+	configFlag(c, &s.config)
+	c.Flags().StringVar(&s.service, "service", "", "id of the service, where there are several")
+	c.Flags().StringVar(&s.domain, "domain", "", "the domain agents will name, instead of the issuer or the host of public_url")
+}
+
+// load reads the configuration, and warns of what may not help although it is well formed.
+func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Service, error) {
 	cfg, problems := config.Load(s.config, config.Overrides{Env: os.LookupEnv})
+	var loaded *service.Loaded
 	if cfg != nil {
-		_, more := service.Load(c.Context(), cfg, time.Now)
+		var more config.Problems
+		loaded, more = service.Load(c.Context(), cfg, time.Now)
 		problems = append(problems, more...)
 	}
-	if problems.Failed() || cfg == nil {
+	if problems.Failed() || loaded == nil {
 		printProblems(c.ErrOrStderr(), problems)
-		return errSilent
+		return nil, discovery.Service{}, errSilent
 	}
-	chosen, err := s.choose(cfg)
+	chosen, at, err := s.choose(cfg)
 	if err != nil {
-		return err
+		return nil, discovery.Service{}, err
 	}
 	catalog, found := intents.Parse(chosen.AgentsFile.Data, intents.Options{})
 	if catalog == nil {
-		return fmt.Errorf("%s: %s", chosen.AgentsFile.Path, found[0])
+		return nil, discovery.Service{}, fmt.Errorf("%s: %s", chosen.AgentsFile.Path, found[0])
 	}
 	facts, err := s.facts(chosen, catalog)
+	if err != nil {
+		return nil, discovery.Service{}, err
+	}
+	for _, w := range recordWarnings(facts, chosen, catalog) {
+		fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", w)
+	}
+	return loaded.Definitions()[at], facts, nil
+}
+
+func (s *dnsSettings) run(c *cobra.Command) error {
+	_, facts, err := s.load(c)
 	if err != nil {
 		return err
 	}
@@ -86,8 +113,12 @@ func (s *dnsSettings) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range recordWarnings(facts, chosen, catalog) {
-		fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", w)
+	if s.registry != "" {
+		proof, err := s.proof(c, facts.Domain)
+		if err != nil {
+			return err
+		}
+		want = append(want, proof)
 	}
 	if s.verify {
 		return s.compare(c, facts.Domain, want)
@@ -99,21 +130,21 @@ func (s *dnsSettings) run(c *cobra.Command) error {
 	return err
 }
 
-// choose is the service meant.
-func (s *dnsSettings) choose(cfg *config.Config) (*config.Service, error) {
+// choose is the service meant, and its place.
+func (s *dnsSettings) choose(cfg *config.Config) (*config.Service, int, error) {
 	ids := make([]string, 0, len(cfg.Services))
 	for i := range cfg.Services {
 		ids = append(ids, cfg.Services[i].ID)
 	}
 	switch i := slices.Index(ids, s.service); {
 	case i >= 0:
-		return &cfg.Services[i], nil
+		return &cfg.Services[i], i, nil
 	case s.service != "":
-		return nil, usageError{fmt.Errorf("there is no service %q; there are: %s", s.service, strings.Join(ids, ", "))}
+		return nil, 0, usageError{fmt.Errorf("there is no service %q; there are: %s", s.service, strings.Join(ids, ", "))}
 	case len(ids) > 1:
-		return nil, usageError{fmt.Errorf("there are several services: choose one with --service: %s", strings.Join(ids, ", "))}
+		return nil, 0, usageError{fmt.Errorf("there are several services: choose one with --service: %s", strings.Join(ids, ", "))}
 	}
-	return &cfg.Services[0], nil
+	return &cfg.Services[0], 0, nil
 }
 
 // facts are the values of the records: those of the published agents.json.
@@ -175,13 +206,6 @@ func recordWarnings(facts discovery.Service, c *config.Service, catalog *intents
 	return slices.Compact(out)
 }
 
-func printJSON(w io.Writer, data any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(data)
-}
-
 // A dnsRecord is a TXT record as uimgate dns -o json prints it.
 type dnsRecord struct {
 	Name    string   `json:"name"`
@@ -209,6 +233,9 @@ func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.
 	if err != nil {
 		return fmt.Errorf("asking DNS for %s: %w", domain, err)
 	}
+	if s.registry == "" {
+		have = slices.DeleteFunc(have, func(r discovery.Record) bool { return r.Field == discovery.MCPRegistry })
+	}
 	differences := discovery.Compare(want, have)
 	if s.output == "json" {
 		if differences == nil {
@@ -234,4 +261,58 @@ func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "%s: good: %d records, %s\n", domain, len(want), dnssec)
 	return nil
+}
+
+// serverJSONCommand is uimgate server-json.
+func serverJSONCommand() *cobra.Command {
+	s := &dnsSettings{}
+	version := ""
+	c := &cobra.Command{
+		Use: "server-json", Short: "Print the server.json that lists the MCP endpoint in the registry of MCP",
+		Long: `Print the server.json of a service's MCP endpoint, as the registry of MCP takes it from mcp-publisher.
+Its name begins with the reversed domain, which is chosen as by uimgate dns, and proved to the registry
+by the record that uimgate dns --mcp-registry prints. The registry takes each version once.`,
+		Example: `  uimgate server-json -c uimgate.yaml > server.json
+  uimgate server-json -c uimgate.yaml --service shop --version 1.0.1`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			definition, facts, err := s.load(c)
+			if err != nil {
+				return err
+			}
+			card, err := announce.ServerJSON(definition, facts.Domain, version)
+			if errors.Is(err, announce.ErrVersion) {
+				return usageError{fmt.Errorf("--version: %w", err)}
+			}
+			if err != nil {
+				return err
+			}
+			return printJSON(c.OutOrStdout(), card)
+		},
+	}
+	s.serviceFlags(c)
+	c.Flags().StringVar(&version, "version", "1.0.0", "version of what is listed, higher than the one before")
+	return c
+}
+
+// proof is the record of the key that speaks for a domain in the registry of MCP. Where there is no key it is made, unless DNS is
+// only compared.
+func (s *dnsSettings) proof(c *cobra.Command, domain string) (discovery.Record, error) {
+	key, err := agent.LoadKey(s.registry)
+	if errors.Is(err, os.ErrNotExist) && !s.verify {
+		if key, err = agent.NewKey(pat.EdDSA); err == nil {
+			err = agent.SaveKey(s.registry, key)
+		}
+		if err == nil {
+			fmt.Fprintf(c.ErrOrStderr(), "made the key %s: whoever has it can list servers in the name of %s\n", s.registry, domain)
+		}
+	}
+	if err != nil {
+		return discovery.Record{}, err
+	}
+	public, ok := key.Public().(ed25519.PublicKey)
+	if !ok {
+		return discovery.Record{}, usageError{fmt.Errorf("%s: --mcp-registry wants an Ed25519 key", s.registry)}
+	}
+	return discovery.MCPProof(domain, public)
 }

@@ -100,7 +100,7 @@ policy allows: validated, limited, metered, forwarded and accounted for.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
 		demoCommand(), serveCommand(), checkCommand(), configCommand(), policyCommand(), initCommand(), keysCommand(), backupCommand(),
-		restoreCommand(), verifyLedgerCommand(), agentCommand(), mcpCommand(), dnsCommand(), versionCommand(),
+		restoreCommand(), verifyLedgerCommand(), agentCommand(), mcpCommand(), dnsCommand(), serverJSONCommand(), versionCommand(),
 	)
 	root.AddCommand(operatorCommands()...)
 	return root

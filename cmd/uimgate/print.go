@@ -218,3 +218,10 @@ func ask(c *cobra.Command, question string) (bool, error) {
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes", nil
 }
+
+func printJSON(w io.Writer, data any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(data)
+}

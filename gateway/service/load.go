@@ -29,6 +29,9 @@ type Loaded struct {
 	hash        string
 }
 
+// Definitions returns the services that were read, in the order of the configuration.
+func (l *Loaded) Definitions() []*Definition { return l.definitions }
+
 // settleTime is how long after its upstream's timeout a call may still be settled by itself.
 const settleTime = 30 * time.Second
 

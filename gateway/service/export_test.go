@@ -1,4 +1,0 @@
-package service
-
-// Definitions are those that were read.
-func (l *Loaded) Definitions() []*Definition { return l.definitions }
