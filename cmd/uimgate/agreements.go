@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,11 +22,23 @@ var agreementColumns = []column[admin.Agreement]{
 	timeColumn("created_at", func(a admin.Agreement) time.Time { return a.CreatedAt }),
 	textColumn("policy_digest", func(a admin.Agreement) string { return a.PolicyDigest }),
 	textColumn("agent_name", func(a admin.Agreement) string { return a.AgentName }),
+	textColumn("client", func(a admin.Agreement) string { return cmp.Or(consentOf(a).ClientName, consentOf(a).ClientID) }),
 	textColumn("policy_uid", func(a admin.Agreement) string { return a.PolicyUID }).onlyCSV(),
 	textColumn("jkt", func(a admin.Agreement) pat.KeyID { return a.KeyID }).onlyCSV(),
 	textColumn("issuer", func(a admin.Agreement) string { return a.Issuer }).onlyCSV(),
 	textColumn("form", func(a admin.Agreement) string { return a.Form }).onlyCSV(),
 	listColumn("scope", func(a admin.Agreement) []string { return a.Scope }).onlyCSV(),
+	textColumn("client_id", func(a admin.Agreement) string { return consentOf(a).ClientID }).onlyCSV(),
+	textColumn("redirect_host", func(a admin.Agreement) string { return consentOf(a).RedirectHost }).onlyCSV(),
+	textColumn("invitation", func(a admin.Agreement) string { return consentOf(a).Invitation }).onlyCSV(),
+}
+
+// consentOf is what is known of a consent; zero: the agent signed.
+func consentOf(a admin.Agreement) admin.Consented {
+	if a.Consent == nil {
+		return admin.Consented{}
+	}
+	return *a.Consent
 }
 
 func agreementsCommand() *cobra.Command {

@@ -41,7 +41,7 @@ func consent(ts *testscript.TestScript, neg bool, args []string) {
 	var client struct {
 		ID string `json:"client_id"`
 	}
-	_, body := send(browser.Post(oauth+"register", "application/json", strings.NewReader(`{"redirect_uris": ["`+callback+`"]}`)))
+	_, body := send(browser.Post(oauth+"register", "application/json", strings.NewReader(`{"client_name": "Assistant", "redirect_uris": ["`+callback+`"]}`)))
 	ts.Check(json.Unmarshal(body, &client))
 	verifier := rand.Text() + rand.Text()
 	challenge := sha256.Sum256([]byte(verifier))

@@ -24,14 +24,27 @@ type Agreement struct {
 	Scope        []string           `json:"scope,omitempty"` // as signed; not in listings, nor where nothing was named
 	State        pat.AgreementState `json:"state"`           // pending, active or revoked
 	CreatedAt    time.Time          `json:"created_at"`
+	Consent      *Consented         `json:"consent,omitempty"` // of a person; nil: the agent signed
+}
+
+// Consented is what the gateway saw of a consent. All of it but the invitation is the word of the client.
+type Consented struct {
+	ClientID     string `json:"client_id"` // URL of a client-ID metadata document, or the id of a registration
+	ClientName   string `json:"client_name"`
+	RedirectHost string `json:"redirect_host"`        // to which the person was sent back
+	Invitation   string `json:"invitation,omitempty"` // name under which the operator had invited the person
 }
 
 // AgreementOf returns an agreement as operators see it.
 func AgreementOf(a pat.Agreement) Agreement {
-	return Agreement{
+	out := Agreement{
 		ID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
 		Assurance: a.Assurance, Form: a.Form, Scope: a.Scope, State: a.State, CreatedAt: a.CreatedAt.UTC(),
 	}
+	if r, ok := a.Consent(); ok {
+		out.Consent = &Consented{ClientID: r.ClientID, ClientName: r.ClientName, RedirectHost: r.RedirectHost, Invitation: r.Invitation}
+	}
+	return out
 }
 
 // An AgreementQuery is which agreements of a service are listed.

@@ -128,8 +128,8 @@ func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
 	return nil
 }
 
-// Agreements returns agreements, the newest first, without their large members: PublicKey, Signed, Signature and Scope
-// are empty. Agreement returns a whole one.
+// Agreements returns agreements, the newest first, without their large members: PublicKey, Signed, Scope and, but for
+// consents, whose record it is, Signature are empty. Agreement returns a whole one.
 func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error) {
 	var q conditions
 	q.equal("service", f.Service)
@@ -143,13 +143,14 @@ func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.
 	if f.After != "" {
 		q.add("id < ?", f.After)
 	}
-	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, state, created_at"
+	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, state, created_at, " +
+		"CASE WHEN assurance = 'consent' THEN signature END"
 	var out []pat.Agreement
 	err := s.list(ctx, q.query("SELECT "+columns+" FROM agreements", "ORDER BY id DESC", f.Limit), q.args, func(scan scan) error {
 		var a pat.Agreement
 		var created int64
 		err := scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State,
-			&created)
+			&created, &a.Signature)
 		a.CreatedAt = fromNanos(created)
 		out = append(out, a)
 		return err
