@@ -3,6 +3,7 @@ package bindings_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -102,22 +103,7 @@ func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 
 // send makes one call and returns the body of its answer.
 func (w way) send(g *gatetest.Gate, client *http.Client, token string, number int64) []byte {
-	body := w.body
-	if strings.Contains(body, "%d") {
-		body = fmt.Sprintf(body, number)
-	}
-	r, err := http.NewRequestWithContext(g.Context(), http.MethodPost, g.URL+w.path, strings.NewReader(body))
-	if err != nil {
-		g.Error(err)
-		return nil
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	r.Header.Set("Authorization", "Bearer "+token)
-	for i := 0; i < len(w.header); i += 2 {
-		r.Header.Set(w.header[i], w.header[i+1])
-	}
-	answer, err := client.Do(r)
+	answer, err := client.Do(w.request(g, token, strings.NewReader(w.numbered(number))))
 	if err != nil {
 		g.Error(err)
 		return nil
@@ -128,4 +114,28 @@ func (w way) send(g *gatetest.Gate, client *http.Client, token string, number in
 		g.Error(err)
 	}
 	return read.Bytes()
+}
+
+// numbered is the body of one call.
+func (w way) numbered(number int64) string {
+	if !strings.Contains(w.body, "%d") {
+		return w.body
+	}
+	return fmt.Sprintf(w.body, number)
+}
+
+func (w way) request(g *gatetest.Gate, token string, body io.Reader) *http.Request {
+	r, err := http.NewRequestWithContext(g.Context(), http.MethodPost, g.URL+w.path, body)
+	if err != nil {
+		panic(err) // the paths are ours
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i < len(w.header); i += 2 {
+		r.Header.Set(w.header[i], w.header[i+1])
+	}
+	return r
 }
