@@ -306,7 +306,7 @@ func (d *Desk) Register(ctx context.Context, c agree.Call, metadata map[string]a
 	client.ID, client.CreatedAt = rand.Text(), now
 	err := d.store.AddClient(ctx, store.Client{
 		Service: c.Service.ID, ID: client.ID, Name: client.Name, Redirects: client.Redirects, CreatedAt: now, Until: now.Add(unusedFor),
-	}, mostClients)
+	}, mostClients, now.Add(unusedFor-sparedFor))
 	if errors.Is(err, store.ErrFull) {
 		return Client{}, reason.Overloaded.Refusal("Too many clients are registered: use a client-ID metadata document.").After(time.Hour).
 			ShedFor(reason.ShedClients)

@@ -33,9 +33,11 @@ const (
 	codeLife = time.Minute
 	// keptPerSecond bounds consents and registrations of all callers together: each costs a durable write.
 	keptPerSecond = 20
-	// mostClients are registered at one service at once, and unusedFor is how long one is kept without any consent.
+	// mostClients are registered at one service at once, and unusedFor is how long one is kept without any consent. Where there are
+	// as many, the oldest without consent makes room, once sparedFor is over: time enough to read a page.
 	mostClients = 10_000
 	unusedFor   = 24 * time.Hour
+	sparedFor   = time.Hour
 	// fetches of client documents run at once, for at most fetchTime each.
 	fetches   = 8
 	fetchTime = 5 * time.Second
@@ -48,7 +50,7 @@ type Store interface {
 	SetCode(ctx context.Context, service, handle, code string, until time.Time) error
 	UseCode(ctx context.Context, service, handle, code string) error
 	Rotate(ctx context.Context, service, handle, refresh, next string) error
-	AddClient(ctx context.Context, c store.Client, most int) error
+	AddClient(ctx context.Context, c store.Client, most int, before time.Time) error
 	Client(ctx context.Context, service, id string) (store.Client, error)
 	KeepClient(ctx context.Context, service, id string, until time.Time) error
 	AddInvitation(ctx context.Context, i store.Invitation) error

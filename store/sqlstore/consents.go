@@ -66,8 +66,9 @@ func (s *Store) changeOne(ctx context.Context, query string, args ...any) error 
 	})
 }
 
-// AddClient records a client unless the service has most of them already, which is store.ErrFull.
-func (s *Store) AddClient(ctx context.Context, c store.Client, most int) error {
+// AddClient records a client. Where the service has most of them already, the one that is forgotten first makes room if it would
+// be forgotten before a time; else the error is store.ErrFull.
+func (s *Store) AddClient(ctx context.Context, c store.Client, most int, before time.Time) error {
 	redirects, err := list(c.Redirects).text()
 	if err != nil {
 		return err
@@ -78,7 +79,14 @@ func (s *Store) AddClient(ctx context.Context, c store.Client, most int) error {
 			return err
 		}
 		if n >= most {
-			return store.ErrFull
+			gone, err := t.exec(ctx, "DELETE FROM clients WHERE service = ? AND id = "+
+				"(SELECT id FROM clients WHERE service = ? AND until < ? ORDER BY until, id LIMIT 1)", c.Service, c.Service, nanos(before))
+			if err != nil {
+				return err
+			}
+			if gone == 0 {
+				return store.ErrFull
+			}
 		}
 		_, err := t.exec(ctx, "INSERT INTO clients (service, id, name, redirects, created_at, until) VALUES (?, ?, ?, ?, ?, ?)",
 			c.Service, c.ID, c.Name, redirects, nanos(c.CreatedAt), nanos(c.Until))

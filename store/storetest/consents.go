@@ -95,15 +95,18 @@ func clientsBounded(b *suite) {
 			Service: service, ID: id, Name: "Client", Redirects: []string{"http://localhost/cb", "x:/y"}, CreatedAt: start, Until: start.Add(time.Hour),
 		}
 	}
-	b.must(b.AddClient(b.Context(), client("1"), 2))
-	b.must(b.AddClient(b.Context(), client("2"), 2))
-	b.want(b.AddClient(b.Context(), client("3"), 2), store.ErrFull)
+	b.must(b.AddClient(b.Context(), client("1"), 2, start))
+	b.must(b.AddClient(b.Context(), client("2"), 2, start))
+	b.want(b.AddClient(b.Context(), client("3"), 2, start.Add(time.Hour)), store.ErrFull)
 	b.must(b.KeepClient(b.Context(), service, "1", start.Add(2*time.Hour)))
+	b.must(b.AddClient(b.Context(), client("3"), 2, start.Add(time.Hour+1))) // "2" makes room
+	_, err := b.Client(b.Context(), service, "2")
+	b.want(err, store.ErrNotFound)
 	b.must(b.KeepClient(b.Context(), service, "1", start.Add(time.Minute))) // never sooner
 	b.must(b.KeepClient(b.Context(), service, "unknown", start.Add(time.Hour)))
 	b.clock.Advance(time.Hour)
 	b.purge()
-	_, err := b.Client(b.Context(), service, "2")
+	_, err = b.Client(b.Context(), service, "3")
 	b.want(err, store.ErrNotFound)
 	want := client("1")
 	want.Until = start.Add(2 * time.Hour)
@@ -112,7 +115,7 @@ func clientsBounded(b *suite) {
 	if d := cmp.Diff(want, got); d != "" {
 		b.Fatal(d)
 	}
-	b.must(b.AddClient(b.Context(), client("3"), 2))
+	b.must(b.AddClient(b.Context(), client("4"), 2, start))
 }
 
 func invitationOnce(b *suite) {

@@ -83,7 +83,7 @@ type consents interface {
 	SetCode(ctx context.Context, service, handle, code string, until time.Time) error
 	UseCode(ctx context.Context, service, handle, code string) error
 	Rotate(ctx context.Context, service, handle, refresh, next string) error
-	AddClient(ctx context.Context, c store.Client, most int) error
+	AddClient(ctx context.Context, c store.Client, most int, before time.Time) error
 	Client(ctx context.Context, service, id string) (store.Client, error)
 	KeepClient(ctx context.Context, service, id string, until time.Time) error
 	AddInvitation(ctx context.Context, i store.Invitation) error
