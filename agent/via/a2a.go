@@ -20,35 +20,49 @@ type A2A struct {
 
 const proofField = "UIM-Proof"
 
-// Message writes SendMessage, with the body of the execute endpoint as the one part of data. The idempotency key stays a header:
-// without one, the id of the message is the key. A2A 1.0, 3.2.1 and 4.1.4.
+// Message writes SendMessage. The idempotency key stays a header:
+// without one, the id of the message is the key. A2A 1.0, 3.2.1.
 func (d A2A) Message(c Call) (Message, error) {
 	h := c.Header.Clone()
-	data, err := strictjson.Decode(c.Body)
-	if err != nil {
-		return Message{}, err
-	}
-	sent := map[string]any{
-		"messageId": c.ID, "role": "ROLE_USER", "extensions": []any{Extension},
-		"parts": []any{map[string]any{"data": data, "mediaType": "application/json"}},
-	}
-	if proof := h.Get(proofField); proof != "" {
-		sent["metadata"] = map[string]any{Extension: map[string]any{"proof": proof}}
-		h.Del(proofField)
+	proof := h.Get(proofField)
+	h.Del(proofField)
+	params := func(w *strictjson.Writer) {
+		w.Append("message", func(out []byte) ([]byte, error) { return appendMessage(out, c, proof) })
+		w.Object("configuration", map[string]any{"acceptedOutputModes": []any{"application/json"}})
 	}
 	h.Set("A2A-Version", "1.0")
 	h.Set("A2A-Extensions", Extension)
-	params := map[string]any{"message": sent, "configuration": map[string]any{"acceptedOutputModes": []any{"application/json"}}}
 	if d.REST {
 		h.Set("Content-Type", "application/a2a+json")
 		h.Set("Accept", "application/a2a+json, application/json")
-		body, err := strictjson.Append(nil, params)
+		w := strictjson.NewWriter(nil)
+		params(&w)
+		body, err := w.End()
 		return Message{URL: d.URL + "/message:send", Header: h, Body: body}, err
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "application/json")
-	body, err := strictjson.Append(nil, map[string]any{"jsonrpc": "2.0", "id": c.ID, "method": "SendMessage", "params": params})
+	body, err := request(c.ID, "SendMessage", params)
 	return Message{URL: d.URL, Header: h, Body: body}, err
+}
+
+// appendMessage appends the message, with the body of the execute endpoint as the one part of data. A2A 1.0, 4.1.4.
+func appendMessage(out []byte, c Call, proof string) ([]byte, error) {
+	w := strictjson.NewWriter(out)
+	w.Text("messageId", c.ID)
+	w.Text("role", "ROLE_USER")
+	w.Append("parts", func(out []byte) ([]byte, error) {
+		part := strictjson.NewWriter(append(out, '['))
+		part.JSON("data", c.Body)
+		part.Text("mediaType", "application/json")
+		out, err := part.End()
+		return append(out, ']'), err
+	})
+	w.Texts("extensions", []string{Extension})
+	if proof != "" {
+		w.Object("metadata", map[string]any{Extension: map[string]any{"proof": proof}})
+	}
+	return w.End()
 }
 
 // Read reads the task that a call has become, or the error. A2A 1.0, 3.1.1, 9.5 and 11.6.

@@ -7,6 +7,20 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
+// request writes a request of JSON-RPC. JSON-RPC 2.0, section 4.
+func request(id, method string, params func(*strictjson.Writer)) ([]byte, error) {
+	w := strictjson.NewWriter(nil)
+	w.Text("jsonrpc", "2.0")
+	w.Text("id", id)
+	w.Text("method", method)
+	w.Append("params", func(out []byte) ([]byte, error) {
+		inner := strictjson.NewWriter(out)
+		params(&inner)
+		return inner.End()
+	})
+	return w.End()
+}
+
 // A response is one of JSON-RPC. JSON-RPC 2.0, section 5.
 type response struct {
 	text   []byte            // the whole document

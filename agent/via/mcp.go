@@ -44,9 +44,10 @@ func (m MCP) Message(c Call) (Message, error) {
 	h.Set("Mcp-Protocol-Version", revision)
 	h.Set("Mcp-Method", "tools/call")
 	h.Set("Mcp-Name", headerText(c.Tool))
-	body, err := strictjson.Append(nil, map[string]any{
-		"jsonrpc": "2.0", "id": c.ID, "method": "tools/call",
-		"params": map[string]any{"name": c.Tool, "arguments": c.Parameters, "_meta": meta},
+	body, err := request(c.ID, "tools/call", func(w *strictjson.Writer) {
+		w.Text("name", c.Tool)
+		w.Append("arguments", func(out []byte) ([]byte, error) { return strictjson.Append(out, c.Parameters) })
+		w.Object("_meta", meta)
 	})
 	return Message{URL: m.URL, Header: h, Body: body}, err
 }

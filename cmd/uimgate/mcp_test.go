@@ -26,6 +26,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/examples/shop/shopapi"
 	"github.com/uimgate/uimgate/internal/daemon"
+	"github.com/uimgate/uimgate/internal/demo"
 )
 
 // The tools of the example shop.
@@ -72,7 +73,7 @@ func newShop(t *testing.T) *openShop {
 			},
 		})
 	}
-	cfg, err := demoConfig(s.dir, upstream.URL)
+	cfg, err := demo.Config(s.dir, upstream.URL)
 	if err != nil {
 		t.Fatal(err)
 	}

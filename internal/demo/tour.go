@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/uimgate/uimgate/agent"
@@ -15,24 +14,28 @@ import (
 )
 
 const (
-	demoSearch  = "shop.example:search-products:v1"
-	demoDetails = "shop.example:product-details:v1"
-	demoOrder   = "shop.example:place-order:v1"
+	searchUID  = "shop.example:search-products:v1"
+	detailsUID = "shop.example:product-details:v1"
+	orderUID   = "shop.example:place-order:v1"
 )
 
 // A tour walks one agent through everything, and holds each step to what it should do.
 type tour struct {
-	out           io.Writer
+	Options
 	gateway, shop string
+	data          string // directory of the gateway's state
 	key           crypto.Signer
+	shown         *exchanges
 	step          int
 	service       *agent.Service
 	policy        agent.Policy
+	orders        []order // that were charged
 }
 
 func (t *tour) walk(ctx context.Context) error {
+	t.shown = &exchanges{out: t.Out}
 	client, err := agent.New(agent.Options{
-		Key: t.key, AgentID: "demo-agent", MaxAttempts: 1, Wrap: (&exchanges{out: t.out}).wrap,
+		Key: t.key, AgentID: "demo-agent", MaxAttempts: 1, Now: t.Now, Wrap: t.shown.wrap,
 	})
 	if err != nil {
 		return err
@@ -50,6 +53,10 @@ func (t *tour) walk(ctx context.Context) error {
 		{"Execute an intent with a path parameter", t.details},
 		{"Execute a paid intent: the charge is held before the shop is called, captured after", t.order},
 		{"Repeat it under the same Idempotency-Key: told again, not done or charged again", t.repeat},
+		{"The same order as a tool of MCP, and as a task of A2A: the same agreement, the same charge", t.otherWays},
+		{"An assistant orders through the bridge (MCP on stdio), with a key of its own and a budget for one order a day", t.assistant},
+		{"A person without a key agrees on the consent page: what is free works, an order does not", t.person},
+		{"The ledger: one line for each order, whichever way it came", t.ledger},
 		{"A wrong call: refused before anything is forwarded, counted or charged", t.mistake},
 		{"The limit: 30 searches a minute, and not one more", t.limit},
 		{"Renew the PAT with a proof of key: the counts stay", t.renew},
@@ -65,7 +72,7 @@ func (t *tour) walk(ctx context.Context) error {
 	return nil
 }
 
-func (t *tour) printf(format string, args ...any) { fmt.Fprintf(t.out, format, args...) }
+func (t *tour) printf(format string, args ...any) { fmt.Fprintf(t.Out, format, args...) }
 
 func (t *tour) discover(ctx context.Context, c *agent.Client) (err error) {
 	if t.service, err = c.Discover(ctx, t.gateway); err != nil {
@@ -100,7 +107,7 @@ func (t *tour) agree(ctx context.Context, _ *agent.Client) error {
 }
 
 func (t *tour) search(ctx context.Context, _ *agent.Client) error {
-	got, err := t.service.Execute(ctx, demoSearch, map[string]any{"query": "lamp", "max_price": json.Number("50")}, agent.ExecuteOptions{})
+	got, err := t.service.Execute(ctx, searchUID, map[string]any{"query": "lamp", "max_price": json.Number("50")}, agent.ExecuteOptions{})
 	if err != nil {
 		return err
 	}
@@ -108,23 +115,22 @@ func (t *tour) search(ctx context.Context, _ *agent.Client) error {
 }
 
 func (t *tour) details(ctx context.Context, _ *agent.Client) error {
-	_, err := t.service.Execute(ctx, demoDetails, map[string]any{"product_id": "desk-lamp"}, agent.ExecuteOptions{})
+	_, err := t.service.Execute(ctx, detailsUID, map[string]any{"product_id": "desk-lamp"}, agent.ExecuteOptions{})
 	return err
 }
 
-var demoOrderParameters = map[string]any{"product_id": "desk-lamp", "quantity": json.Number("2")}
+var orderParameters = map[string]any{"product_id": "desk-lamp", "quantity": json.Number("2")}
 
 func (t *tour) order(ctx context.Context, _ *agent.Client) error {
-	got, err := t.service.Execute(ctx, demoOrder, demoOrderParameters, agent.ExecuteOptions{IdempotencyKey: "demo-order-1"})
+	got, err := t.service.Execute(ctx, orderUID, orderParameters, agent.ExecuteOptions{IdempotencyKey: "demo-order-1"})
 	if err != nil {
 		return err
 	}
-	return expect(got.Charge != nil && got.Charge.Amount.String() == "0.05 EUR" && got.Charge.State == "captured",
-		"a charge of 0.05 EUR, captured")
+	return t.charged(got, "UIM")
 }
 
 func (t *tour) repeat(ctx context.Context, _ *agent.Client) error {
-	got, err := t.service.Execute(ctx, demoOrder, demoOrderParameters, agent.ExecuteOptions{IdempotencyKey: "demo-order-1"})
+	got, err := t.service.Execute(ctx, orderUID, orderParameters, agent.ExecuteOptions{IdempotencyKey: "demo-order-1"})
 	if err != nil {
 		return err
 	}
@@ -132,14 +138,14 @@ func (t *tour) repeat(ctx context.Context, _ *agent.Client) error {
 }
 
 func (t *tour) mistake(ctx context.Context, _ *agent.Client) error {
-	_, err := t.service.Execute(ctx, demoOrder, map[string]any{"prodct_id": "desk-lamp", "quantity": 0}, agent.ExecuteOptions{})
+	_, err := t.service.Execute(ctx, orderUID, map[string]any{"prodct_id": "desk-lamp", "quantity": 0}, agent.ExecuteOptions{})
 	refused, ok := errors.AsType[*agent.Error](err)
 	return expect(ok && len(refused.Violations) >= 3, "a refusal that lists every violation")
 }
 
 func (t *tour) limit(ctx context.Context, _ *agent.Client) error {
 	for n := 1; n <= 40; n++ {
-		_, err := t.service.Execute(ctx, demoSearch, map[string]any{"query": "desk"}, agent.ExecuteOptions{NoRepeat: true})
+		_, err := t.service.Execute(ctx, searchUID, map[string]any{"query": "desk"}, agent.ExecuteOptions{NoRepeat: true})
 		refused, ok := errors.AsType[*agent.Error](err)
 		switch {
 		case err == nil:
@@ -158,7 +164,7 @@ func (t *tour) renew(ctx context.Context, _ *agent.Client) error {
 	if _, err := t.service.Renew(ctx); err != nil {
 		return err
 	}
-	_, err := t.service.Execute(ctx, demoSearch, map[string]any{"query": "desk"}, agent.ExecuteOptions{NoRepeat: true})
+	_, err := t.service.Execute(ctx, searchUID, map[string]any{"query": "desk"}, agent.ExecuteOptions{NoRepeat: true})
 	return expect(errors.Is(err, agent.ErrTooManyRequests), "the new PAT to meet the same limit")
 }
 
@@ -171,7 +177,7 @@ func (t *tour) revoke(ctx context.Context, c *agent.Client) error {
 	if err != nil {
 		return err
 	}
-	_, err = thief.Execute(ctx, demoDetails, map[string]any{"product_id": "desk-lamp"}, agent.ExecuteOptions{NoRepeat: true})
+	_, err = thief.Execute(ctx, detailsUID, map[string]any{"product_id": "desk-lamp"}, agent.ExecuteOptions{NoRepeat: true})
 	return expect(errors.Is(err, agent.ErrUnauthorized), "the revoked PAT to be refused")
 }
 
@@ -187,11 +193,12 @@ func (t *tour) stay(a daemon.Addresses, tokenFile string) {
 The gateway stays up. Try it from another terminal:
 
   curl -s %[1]s/agents.json
-  go run ./cmd/uimgate agent keygen
-  go run ./cmd/uimgate agent agree %[1]s --yes
-  go run ./cmd/uimgate agent execute %[2]s query=lamp
-  go run ./cmd/uimgate usage accounts --admin %[3]s --admin-token-file %[4]s
+  %[5]s agent keygen
+  %[5]s agent agree %[1]s --yes
+  %[5]s agent execute %[2]s query=lamp
+  %[5]s agent execute %[2]s query=lamp --via mcp
+  %[5]s usage accounts --admin %[3]s --admin-token-file %[4]s
 
 Ctrl-C ends it.
-`, a.Listen, demoSearch, a.Admin, tokenFile)
+`, a.Listen, searchUID, a.Admin, tokenFile, t.Program)
 }

@@ -1,0 +1,128 @@
+// Package demo shows the whole of it, against a real gateway in front of the example shop: an agent, an assistant with a bridge
+// and a person without a key find the shop's intents, agree, and call them through every door that accepts a PAT. Each step holds
+// itself to what it should do.
+package demo
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/examples"
+	"github.com/uimgate/uimgate/examples/shop/shopapi"
+	"github.com/uimgate/uimgate/internal/daemon"
+)
+
+// Options say how to show it. All but Once is required.
+type Options struct {
+	Out     io.Writer
+	Once    bool   // ends after the walk; else the gateway stays up until the context ends
+	Program string // how people call this program
+	Version string
+	Now     func() time.Time
+}
+
+// Run starts shop and gateway, walks through everything, and returns the error of the first step that did not do what it should.
+func Run(ctx context.Context, o Options) error {
+	dir, err := os.MkdirTemp("", "uimgate-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	group, ctx := errgroup.WithContext(ctx)
+
+	shop, err := startShop(ctx, group, o.Now)
+	if err != nil {
+		return err
+	}
+	cfg, err := Config(dir, shop)
+	if err != nil {
+		return err
+	}
+	ready := make(chan daemon.Addresses, 1)
+	group.Go(func() error {
+		return daemon.Run(ctx, daemon.Options{Config: cfg, Log: zap.NewNop(), Now: o.Now, Ready: func(a daemon.Addresses) { ready <- a }})
+	})
+	var addresses daemon.Addresses
+	select {
+	case addresses = <-ready:
+	case <-ctx.Done():
+		return group.Wait()
+	}
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	tour := &tour{Options: o, gateway: addresses.Listen, shop: shop, data: cfg.Data, key: key}
+	walked := tour.walk(ctx)
+	if walked == nil && !o.Once {
+		tour.stay(addresses, filepath.Join(cfg.Data, "admin.token"))
+		<-ctx.Done()
+	}
+	stop()
+	if err := group.Wait(); err != nil && walked == nil {
+		return err
+	}
+	return walked
+}
+
+// Config writes the example shop's own files into a directory, and reads them with the shop's address of now.
+func Config(dir, shop string) (*config.Config, error) {
+	for _, name := range []string{"agents.json", "policy.json", "uimgate.yaml"} {
+		text, err := examples.Files.ReadFile("shop/" + name)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	env := func(name string) (string, bool) {
+		if name == "SHOP_URL" {
+			return shop, true
+		}
+		return "", false
+	}
+	cfg, problems := config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{
+		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", Data: filepath.Join(dir, "data"), Env: env,
+	})
+	return cfg, problems.Err()
+}
+
+// startShop serves the example shop on a free port until ctx ends.
+func startShop(ctx context.Context, group *errgroup.Group, now func() time.Time) (string, error) {
+	shop, err := shopapi.New(shopapi.Config{Now: now})
+	if err != nil {
+		return "", err
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	server := &http.Server{Handler: shop, ReadHeaderTimeout: time.Minute}
+	group.Go(func() error {
+		if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("the shop: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		return server.Close()
+	})
+	return "http://" + ln.Addr().String(), nil
+}

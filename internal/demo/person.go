@@ -1,0 +1,155 @@
+package demo
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/via"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+const (
+	redirect = "http://localhost/callback"
+	maxPage  = 1 << 20
+)
+
+// A person has a browser and a client of MCP that has no key of its own.
+type person struct {
+	gateway        string
+	browser, tools *fetch.Client // tools prints its exchanges
+	cookie         string
+}
+
+// person lets somebody agree on the consent page, and calls the tools with what the client gets for it.
+func (t *tour) person(ctx context.Context, _ *agent.Client) error {
+	p := &person{gateway: t.gateway, browser: fetch.New(fetch.Options{}), tools: fetch.New(fetch.Options{Wrap: t.shown.wrap})}
+	defer p.browser.Close()
+	defer p.tools.Close()
+	token, scope, err := p.consent(ctx, t)
+	if err != nil {
+		return err
+	}
+	t.printf("   the person agrees, and the client gets a PAT for %s\n", scope)
+	if strings.Contains(scope, orderUID) || !strings.Contains(scope, searchUID) {
+		return errors.New("expected a scope without what charges")
+	}
+	found, err := p.call(ctx, token, searchTool, map[string]any{"query": "lamp"})
+	if err != nil || found.output == nil {
+		return errors.Join(err, expect(false, "products, free of charge"))
+	}
+	refused, err := p.call(ctx, token, orderTool, orderParameters)
+	if err != nil {
+		return err
+	}
+	t.printf("   refused: %s\n", refused.message)
+	return expect(refused.reason == string(reason.ScopeExceeded), "an order to be out of reach")
+}
+
+// call calls a tool at the MCP endpoint.
+func (p *person) call(ctx context.Context, token, tool string, parameters map[string]any) (reply, error) {
+	id := rand.Text()
+	m, err := via.MCP{URL: p.gateway + "/mcp", Client: "a chat"}.Message(via.Call{
+		ID: id, Tool: tool, Parameters: parameters, Header: http.Header{"Authorization": {"Bearer " + token}},
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	a, err := p.tools.Do(ctx, fetch.Request{Method: http.MethodPost, URL: m.URL, Header: m.Header, Body: m.Body, Max: maxPage})
+	if err != nil {
+		return reply{}, err
+	}
+	return readReply(id, a)
+}
+
+// consent is OAuth 2.1 as clients of MCP do it: register, have the person asked, and exchange the code for a PAT.
+func (p *person) consent(ctx context.Context, t *tour) (token, scope string, err error) {
+	var client struct {
+		ID string `json:"client_id"`
+	}
+	registered, err := p.post(ctx, "/oauth/register", "application/json", `{"client_name":"A chat","redirect_uris":["`+redirect+`"]}`)
+	if err == nil {
+		err = json.Unmarshal(registered.Body, &client)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("registering the client: %w", err)
+	}
+	verifier := rand.Text() + rand.Text()
+	challenge := sha256.Sum256([]byte(verifier))
+	form, err := p.page(ctx, t, url.Values{
+		"response_type": {"code"}, "client_id": {client.ID}, "redirect_uri": {redirect}, "code_challenge_method": {"S256"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "resource": {p.gateway + "/mcp"},
+	})
+	if err != nil {
+		return "", "", err
+	}
+	form.Set("decision", "agree")
+	sent, err := p.post(ctx, "/oauth/authorize", formType, form.Encode())
+	if err != nil {
+		return "", "", err
+	}
+	back, err := url.Parse(sent.Header.Get("Location"))
+	if err != nil || back.Query().Get("code") == "" {
+		return "", "", fmt.Errorf("agreeing was answered %d, without a code", sent.Status)
+	}
+	var given struct {
+		Token string `json:"access_token"`
+		Scope string `json:"scope"`
+	}
+	tokens, err := p.post(ctx, "/oauth/token", formType, url.Values{
+		"grant_type": {"authorization_code"}, "code": {back.Query().Get("code")}, "redirect_uri": {redirect}, "client_id": {client.ID},
+		"code_verifier": {verifier}, "resource": {p.gateway + "/mcp"},
+	}.Encode())
+	if err == nil {
+		err = json.Unmarshal(tokens.Body, &given)
+	}
+	return given.Token, given.Scope, err
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+var fieldOfPage = regexp.MustCompile(`<input type="(hidden|checkbox)" name="([^"]*)" value="([^"]*)"(?: checked)?>`)
+
+// page opens the consent page, says what a person reads there, and returns its form as it stands.
+func (p *person) page(ctx context.Context, t *tour, query url.Values) (url.Values, error) {
+	at := p.gateway + "/oauth/authorize"
+	t.printf("   a client without a key sends its person to %s\n", at)
+	a, err := p.browser.Do(ctx, fetch.Request{Method: http.MethodGet, URL: at + "?" + query.Encode(), Max: maxPage})
+	if err != nil {
+		return nil, err
+	}
+	p.cookie, _, _ = strings.Cut(a.Header.Get("Set-Cookie"), ";")
+	form := url.Values{}
+	for _, field := range fieldOfPage.FindAllStringSubmatch(string(a.Body), -1) {
+		if form.Add(field[2], html.UnescapeString(field[3])); field[1] == "checkbox" {
+			t.printf("   the page offers %s\n", html.UnescapeString(field[3]))
+		}
+	}
+	for _, said := range []string{"A chat", t.policy.Digest, "Your consent never costs anything"} {
+		if !strings.Contains(string(a.Body), said) {
+			return nil, fmt.Errorf("expected the page to say %q", said)
+		}
+	}
+	t.printf("   it names the digest of the terms, and says that consent never costs anything\n")
+	return form, nil
+}
+
+// post sends what a browser or a client does.
+func (p *person) post(ctx context.Context, path, kind, body string) (fetch.Answer, error) {
+	h := http.Header{"Content-Type": {kind}}
+	if p.cookie != "" {
+		h.Set("Cookie", p.cookie)
+	}
+	return p.browser.Do(ctx, fetch.Request{Method: http.MethodPost, URL: p.gateway + path, Header: h, Body: []byte(body), Max: maxPage})
+}

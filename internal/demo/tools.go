@@ -1,0 +1,41 @@
+package demo
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/via"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// The tools of the shop.
+const (
+	searchTool = "search-products_v1"
+	orderTool  = "place-order_v1"
+)
+
+// A reply is what a tool answered: an output, or a refusal.
+type reply struct {
+	output  []byte // JSON; nil: refused
+	reason  string // of a refusal
+	message string
+	charge  string
+}
+
+// readReply reads the answer to the message of an id.
+func readReply(id string, a fetch.Answer) (reply, error) {
+	out, err := via.MCP{}.Read(id, a)
+	if err != nil {
+		return reply{}, err
+	}
+	if out.Status == http.StatusOK {
+		return reply{output: out.Body, charge: out.Header.Get("Uim-Charge")}, nil
+	}
+	tree, err := strictjson.DecodeObject(out.Body)
+	if err != nil {
+		return reply{}, fmt.Errorf("a refusal that cannot be read: %w", err)
+	}
+	refusal := tree.Object("error")
+	return reply{reason: refusal.Object("details").Text("reason"), message: refusal.Text("message")}, nil
+}

@@ -1,0 +1,68 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/store"
+)
+
+// fee is what the policy charges an order.
+const fee = "0.05 EUR"
+
+// An order is one that was charged, as the service told the agent.
+type order struct{ way, charge string }
+
+// charged keeps an order that was charged as it should be.
+func (t *tour) charged(got agent.Result, way string) error {
+	if got.Charge == nil {
+		return errors.New("expected a charge")
+	}
+	return t.paid(got.Charge.String(), way)
+}
+
+func (t *tour) paid(charge, way string) error {
+	t.orders = append(t.orders, order{way, charge})
+	return expect(strings.HasPrefix(charge, fee+";") && strings.HasSuffix(charge, "state=captured"), "a charge of "+fee+", captured")
+}
+
+// otherWays places the order through the other doors, with the agreement and the key that the agent has.
+func (t *tour) otherWays(ctx context.Context, _ *agent.Client) error {
+	for _, way := range []agent.Via{agent.ViaMCP, agent.ViaA2A} {
+		got, err := t.service.Execute(ctx, orderUID, orderParameters, agent.ExecuteOptions{Via: way})
+		if err != nil {
+			return err
+		}
+		if err := t.charged(got, strings.ToUpper(string(way))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ledger asks the operator's side what became of the charges: each that an agent was told of stands there once.
+func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
+	operator := client.New(client.Options{Socket: client.OwnSocket(ctx, t.data)})
+	page, err := operator.Ledger(ctx, admin.UsageQuery{State: store.Captured})
+	if err != nil {
+		return err
+	}
+	told := map[string]bool{}
+	for _, entry := range slices.Backward(page.Items) { // the newest comes first
+		way := ""
+		for _, o := range t.orders {
+			if strings.Contains(o.charge, "id="+entry.ExecutionID+";") {
+				way = o.way
+			}
+		}
+		t.printf("   %-14s %-24s %s %s  %s\n", entry.AgentID, "through "+way, entry.Amount, entry.Currency, entry.ExecutionID)
+		told[way] = true
+	}
+	return expect(len(t.orders) == 4 && len(page.Items) == len(t.orders) && len(told) == len(t.orders) && !told[""],
+		"one captured charge for each of four orders")
+}
