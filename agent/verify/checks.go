@@ -3,6 +3,8 @@ package verify
 import (
 	"context"
 	"slices"
+
+	"github.com/uimgate/uimgate/agent/verify/doors"
 )
 
 // A check is one point of the list. After names the check it depends on: where that does not hold, this one is skipped.
@@ -16,7 +18,7 @@ type check struct {
 }
 
 // checks lists everything that is verified, in the order of the report.
-var checks = slices.Concat(beforeDoors, doorChecks(), afterDoors)
+var checks = slices.Concat(beforeDoors, doorChecks(doors.Checks), renewals, doorChecks(doors.Revoked), atLast)
 
 // beforeDoors goes up to what can be done with a PAT.
 var beforeDoors = []check{
@@ -207,12 +209,16 @@ var beforeDoors = []check{
 	},
 }
 
-// afterDoors ends the PAT, and judges all errors that were seen.
-var afterDoors = []check{
+// renewals end with the end of the PAT.
+var renewals = []check{
 	{"renew", "UIM core 4.4", Should, "a PAT is renewed, under another jti", "pat-claims", (*verification).renew},
 	{"renewed-taken", "UIM core 4.4", Must, "the renewed PAT is taken", "renew", (*verification).renewedTaken},
 	{"revoke", "UIM core 4.5", Should, "a PAT can be revoked by who has it", "pat-jwt", (*verification).revoke},
 	{"revoked-refused", "UIM core 4.5", Must, "a revoked PAT is 401", "revoke", (*verification).revokedRefused},
+}
+
+// atLast judges all errors that were seen.
+var atLast = []check{
 	{"revoke-unknown", "RFC 7009 2.2", May, "revoking a token that is none is 200", "revoke", (*verification).revokeUnknown},
 	{"pat-expired", "UIM core 4.3", Must, "an expired PAT is 401", "pat-claims", (*verification).patExpired},
 

@@ -186,7 +186,7 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 
 		"A2A elsewhere": {
 			onBoth(func(m map[string]any) { m["uim-a2a"] = "https://other.example/a2a" }),
-			[]string{"a2a-url"},
+			[]string{"a2a-url", "ai-catalog"},
 		},
 		"no agent card":             {absent(cardPath), []string{"a2a-card", "ai-catalog", "api-catalog"}},
 		"a card without skills":     {document(cardPath, func(m map[string]any) { m["skills"] = []any{} }), []string{"a2a-card"}},
@@ -255,6 +255,26 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			[]string{"a2a-refused"},
 		},
 
+		"another error over HTTP+JSON": {
+			onPath("/a2a/v1/tasks/00000000-0000-7000-8000-000000000000", members(func(m map[string]any) {
+				m["error"].(map[string]any)["details"] = []any{}
+			})),
+			[]string{"a2a-http"},
+		},
+		"nothing over HTTP+JSON":   {absent("/a2a/v1/tasks/00000000-0000-7000-8000-000000000000"), []string{"a2a-http"}},
+		"MCP takes a PAT for ever": {afterwards(mcpPath), []string{"mcp-revoked"}},
+		"A2A takes a PAT for ever": {afterwards(a2aPath), []string{"a2a-revoked"}},
+
+		"an AI catalog of another agent": {
+			document(aiCatalog, func(m map[string]any) {
+				for _, item := range m["entries"].([]any) {
+					if e := item.(map[string]any); e["type"] == "application/a2a-agent-card+json" {
+						e["url"] = g.url + "/agents.json"
+					}
+				}
+			}),
+			[]string{"ai-catalog"},
+		},
 		"an AI catalog of both kinds": {
 			document(aiCatalog, func(m map[string]any) { m["entries"].([]any)[0].(map[string]any)["data"] = map[string]any{} }),
 			[]string{"ai-catalog"},

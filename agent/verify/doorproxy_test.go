@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"sync/atomic"
 )
 
 const (
@@ -69,6 +70,25 @@ func aTool(list map[string]any) map[string]any {
 		}
 	}
 	return map[string]any{}
+}
+
+// afterwards has one door answer as it likes once a PAT was revoked.
+func afterwards(path string) func(string) http.Handler {
+	return func(gateway string) http.Handler {
+		next := passing(gateway)
+		var revoked atomic.Bool
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/api/pat/revoke" {
+				revoked.Store(true)
+			}
+			if r.URL.Path == path && revoked.Load() {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(`{"jsonrpc": "2.0", "id": null, "error": {"code": -32001, "message": "Hello."}}`))
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
 }
 
 func absent(paths ...string) func(string) http.Handler {

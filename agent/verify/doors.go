@@ -9,10 +9,10 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/doors"
 )
 
-// doorChecks are those of package doors, as checks of this one.
-func doorChecks() []check {
-	out := make([]check, 0, len(doors.Checks))
-	for _, c := range doors.Checks {
+// doorChecks are checks of package doors, as those of this one.
+func doorChecks(list []doors.Check) []check {
+	out := make([]check, 0, len(list))
+	for _, c := range list {
 		out = append(out, check{c.ID, c.Section, c.Level, c.Title, c.After, func(v *verification, ctx context.Context) finding {
 			v.doors.Service = v.known()
 			return c.Run(v.doors, ctx)

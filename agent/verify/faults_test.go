@@ -93,7 +93,7 @@ func TestEachFaultIsFoundByItsCheck(t *testing.T) {
 			onPath(search, only(200, members(func(m map[string]any) { delete(m, "pagination") }))),
 			[]string{"search-pagination"},
 		},
-		"errors as HTML": {everywhere(html), []string{"error-envelope"}},
+		"errors as HTML": {everywhere(html), []string{"error-envelope", "a2a-http"}},
 		"errors with a stack": {
 			everywhere(only(404, members(func(m map[string]any) { m["error"].(map[string]any)["message"] = stack }))),
 			[]string{"error-internals"},

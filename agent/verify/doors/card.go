@@ -14,7 +14,10 @@ import (
 type a2a struct {
 	url    string
 	card   strictjson.Object
-	called reply // to the sample call
+	rest   string // URL of the interface HTTP+JSON; empty: there is none
+	open   bool   // it takes messages without a token
+	taken  bool   // the PAT was taken
+	called reply  // to the sample call
 }
 
 const (
@@ -72,6 +75,9 @@ func (d *Doors) a2aInterfaces(context.Context) point.Finding {
 		}
 		if one.Text("protocolBinding") == "" || one.Text("protocolVersion") == "" {
 			bad = append(bad, where+" has not both protocolBinding and protocolVersion")
+		}
+		if d.a2a.rest == "" && one.Text("protocolBinding") == "HTTP+JSON" && one.Text("protocolVersion") == "1.0" {
+			d.a2a.rest = address
 		}
 		named = named || address == d.a2a.url && one.Text("protocolBinding") == "JSONRPC" && one.Text("protocolVersion") == "1.0"
 	}

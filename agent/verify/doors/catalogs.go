@@ -39,15 +39,22 @@ func (d *Doors) aiCatalog(ctx context.Context) point.Finding {
 	case !isList || len(entries) > maxList:
 		return point.Wrong.Because("entries is no list of at most %d", maxList)
 	}
-	var bad, named []string
+	var bad, named, cards []string
 	for i, item := range entries {
 		e, _ := strictjson.AsObject(item)
-		where := fmt.Sprintf("/entries/%d", i)
 		if e.Text("identifier") == "" || e.Text("type") == "" || e.Has("url") == e.Has("data") {
-			bad = append(bad, where+" has not identifier, type, and one of url and data")
-		} else if e.Has("url") {
-			named = append(named, e.Text("url"))
+			bad = append(bad, fmt.Sprintf("/entries/%d has not identifier, type, and one of url and data", i))
+			continue
 		}
+		if e.Has("url") {
+			named = append(named, e.Text("url"))
+			if e.Text("type") == "application/a2a-agent-card+json" {
+				cards = append(cards, e.Text("url"))
+			}
+		}
+	}
+	if card := at(d.a2a.url, cardPath); d.a2a.url != "" && len(cards) > 0 && !slices.Contains(cards, card) {
+		bad = append(bad, "no agent card in it is that of uim-a2a")
 	}
 	if len(bad) > 0 {
 		return point.WrongIfAny(bad)

@@ -15,7 +15,7 @@ type Check struct {
 	Run         func(*Doors, context.Context) point.Finding
 }
 
-// Checks lists everything that is checked, in the order of the report.
+// Checks lists everything that is checked while the PAT is good, in the order of the report.
 var Checks = []Check{
 	{"mcp-url", "UIM core 5.2", point.Must, "uim-mcp is https, at the same site", "agents-readable", (*Doors).mcpURL},
 	{"mcp-endpoint", "MCP 2026-07-28 transports", point.Must, "messages are taken there, by POST", "mcp-url", (*Doors).mcpEndpoint},
@@ -97,6 +97,11 @@ var Checks = []Check{
 	},
 
 	{
+		"a2a-http", "A2A 1.0 11.6", point.Must, "where HTTP+JSON is announced, such a task is 404 there",
+		"a2a-task-unknown", (*Doors).a2aHTTP,
+	},
+
+	{
 		"ai-catalog", "AI Catalog 1.0", point.Should, "the AI catalog has its form, and what it names is there",
 		"agents-readable", (*Doors).aiCatalog,
 	},
@@ -108,4 +113,10 @@ var Checks = []Check{
 		"server-card", "MCP server card", point.Should, "the server card has its form, and names uim-mcp",
 		"agents-readable", (*Doors).serverCard,
 	},
+}
+
+// Revoked lists what is checked once the PAT has been revoked.
+var Revoked = []Check{
+	{"mcp-revoked", "MCP 2026-07-28 authorization", point.Must, "MCP answers a revoked PAT 401", "revoked-refused", (*Doors).mcpRevoked},
+	{"a2a-revoked", "A2A 1.0 7.4", point.Must, "A2A answers a revoked PAT 401", "revoked-refused", (*Doors).a2aRevoked},
 }

@@ -23,6 +23,7 @@ type mcp struct {
 	server   strictjson.Object
 	alone    bool   // the revision in which every request stands alone is spoken
 	session  string // where it is not
+	taken    bool   // the PAT was taken
 	tools    []tool
 	toolOf   map[intents.UID]string
 	called   reply // to the sample call
@@ -128,6 +129,12 @@ func (d *Doors) mcpChallenge(context.Context) point.Finding {
 
 // mcpDiscover finds the revision to go on with.
 func (d *Doors) mcpDiscover(ctx context.Context) point.Finding {
+	f := d.discover(ctx)
+	d.mcp.taken = f.Ok()
+	return f
+}
+
+func (d *Doors) discover(ctx context.Context) point.Finding {
 	if d.Token == "" && !d.mcp.open {
 		return wantsToken
 	}
@@ -147,8 +154,9 @@ func (d *Doors) mcpDiscover(ctx context.Context) point.Finding {
 	switch {
 	case !ok || len(versions) == 0:
 		return point.Wrong.Because("supportedVersions is no list of strings")
-	case !slices.Contains(versions, revision2026):
-		return point.Wrong.Because("supportedVersions does not have %s, in which it was asked", revision2026)
+	case !slices.Contains(versions, revision2026): // it tells, and wants to be spoken to as before
+		d.mcp.alone = false
+		return d.handshake(ctx)
 	case r.result.Object("capabilities")["tools"] == nil:
 		return point.Missing.Because("capabilities has no tools")
 	}
@@ -202,6 +210,18 @@ func (d *Doors) mcpOrigin(ctx context.Context) point.Finding {
 		return point.Failed(err)
 	}
 	return point.Status(r.Answer, http.StatusForbidden)
+}
+
+// mcpRevoked asks with the PAT that was revoked.
+func (d *Doors) mcpRevoked(ctx context.Context) point.Finding {
+	if !d.mcp.taken || d.mcp.open {
+		return point.Skipped.Because("the PAT was not needed there")
+	}
+	r, err := d.request(ctx, d.bearer(http.Header{}), "tools/list", nil)
+	if err != nil {
+		return point.Failed(err)
+	}
+	return point.Status(r.Answer, http.StatusUnauthorized)
 }
 
 // texts returns a list of strings as that.

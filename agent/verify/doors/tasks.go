@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -29,6 +30,7 @@ func (d *Doors) a2aChallenge(ctx context.Context) point.Finding {
 	case err != nil:
 		return point.Failed(err)
 	case r.Status/100 == 2 && (r.result != nil || r.failed != nil):
+		d.a2a.open = true
 		return point.Skipped.Because("it takes messages without a token")
 	}
 	if f := point.Status(r.Answer, http.StatusUnauthorized); !f.Ok() {
@@ -52,14 +54,51 @@ func (r *reply) refusedAs(code int64) point.Finding {
 }
 
 func (d *Doors) a2aTaskUnknown(ctx context.Context) point.Finding {
-	if d.Token == "" {
+	if d.Token == "" && !d.a2a.open {
 		return wantsToken
 	}
 	r, err := d.operate(ctx, d.bearer(http.Header{}), "GetTask", map[string]any{"id": unknownTask})
 	if err != nil {
 		return point.Failed(err)
 	}
-	return r.refusedAs(taskNotFound)
+	f := r.refusedAs(taskNotFound)
+	d.a2a.taken = f.Ok()
+	return f
+}
+
+// a2aHTTP asks for a task that is not there in the other binding.
+func (d *Doors) a2aHTTP(ctx context.Context) point.Finding {
+	if d.a2a.rest == "" {
+		return notOffered("the card has no interface HTTP+JSON")
+	}
+	h := d.bearer(http.Header{"A2a-Version": {"1.0"}, "Accept": {"application/a2a+json, application/json"}})
+	a, err := d.client.Ask(ctx, http.MethodGet, strings.TrimRight(d.a2a.rest, "/")+"/tasks/"+unknownTask, h, nil)
+	if err != nil {
+		return point.Failed(err)
+	}
+	if f := point.Status(a, http.StatusNotFound); !f.Ok() {
+		return f
+	}
+	tree, err := strictjson.DecodeObject(a.Body)
+	if err != nil {
+		return point.Wrong.Because("the 404 is no JSON object: nothing is served there")
+	}
+	if !slices.Contains(reasonsIn(tree.Object("error").List("details")), "TASK_NOT_FOUND") {
+		return point.Wrong.Because("the 404 has no ErrorInfo with the reason TASK_NOT_FOUND")
+	}
+	return point.Pass
+}
+
+// a2aRevoked asks with the PAT that was revoked.
+func (d *Doors) a2aRevoked(ctx context.Context) point.Finding {
+	if !d.a2a.taken || d.a2a.open {
+		return point.Skipped.Because("the PAT was not needed there")
+	}
+	r, err := d.operate(ctx, d.bearer(http.Header{}), "GetTask", map[string]any{"id": unknownTask})
+	if err != nil {
+		return point.Failed(err)
+	}
+	return point.Status(r.Answer, http.StatusUnauthorized)
 }
 
 func (d *Doors) a2aVersion(ctx context.Context) point.Finding {
