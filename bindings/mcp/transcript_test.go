@@ -87,16 +87,17 @@ func echoing(w http.ResponseWriter, r *http.Request) {
 // requestOf is a request as a transcript writes it: an optional line with another method, headers, an empty line, the body.
 func requestOf(g *gatetest.Gate, text, pat string) *http.Request {
 	g.Helper()
-	head, body, _ := strings.Cut(strings.ReplaceAll(text, "$PAT", pat), "\n\n")
+	filled := strings.NewReplacer("$PAT", pat, "URL", g.URL) // in one go: a PAT may hold the letters URL
+	head, body, _ := strings.Cut(text, "\n\n")
 	method := http.MethodPost
-	r, err := http.NewRequestWithContext(g.Context(), method, g.URL+"/mcp", strings.NewReader(strings.TrimSpace(body)))
+	r, err := http.NewRequestWithContext(g.Context(), method, g.URL+"/mcp", strings.NewReader(strings.TrimSpace(strings.ReplaceAll(body, "$PAT", pat))))
 	g.Must(err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Set("UIM-Request-ID", "request-1")
 	for line := range strings.Lines(head) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-		switch value = strings.ReplaceAll(strings.TrimSpace(value), "URL", g.URL); {
+		switch value = filled.Replace(strings.TrimSpace(value)); {
 		case !ok:
 			r.Method = strings.TrimSpace(line)
 		case name == "Host":
