@@ -98,7 +98,7 @@ func (e *IssuerError) Error() string {
 // An Error is a service's answer to a request that it did not carry out. UIM core 3.3. Its texts come from the service,
 // bounded in length and without control characters.
 type Error struct {
-	Status     int    // HTTP
+	Status     int    // HTTP; through another door that of the execute endpoint
 	Code       string // such as INVALID_PARAMETER; empty if the service gives none
 	Reason     string // details.reason, the exact cause; empty if the service gives none
 	UIMCode    string // such as UIM-AUT-001

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"testing"
@@ -81,7 +82,8 @@ func (s *stage) wrap(before func(http.RoundTripper) http.RoundTripper) func(http
 			s.sent = append(s.sent, sentMessage{message.ID, key, message.Params.Message.MessageID})
 			answer := s.answers[0](message.ID)
 			s.answers = s.answers[1:]
-			if answer == nil {
+			if answer == nil { // the connection ends once the request was sent
+				httptrace.ContextClientTrace(r.Context()).WroteHeaders()
 				return nil, io.ErrUnexpectedEOF
 			}
 			answer.Request = r
@@ -146,6 +148,13 @@ func TestHostileDoors(t *testing.T) {
 	}
 }
 
+// running are answers while the first attempt still runs.
+var running = map[agent.Via]string{
+	agent.ViaMCP: response + `{"isError":true,"content":[{"type":"text","text":"{\"error\":{\"code\":\"CONFLICT\",\"message\":\"Wait.\",` +
+		`\"details\":{\"reason\":\"IDEMPOTENCY_IN_PROGRESS\"}}}"}]}}`,
+	agent.ViaA2A: response + `{"task":{"status":{"state":"TASK_STATE_WORKING"}}}}`,
+}
+
 // TestRepeatedThroughADoor: each attempt is a message of its own under the one key.
 func TestRepeatedThroughADoor(t *testing.T) {
 	t.Parallel()
@@ -154,9 +163,9 @@ func TestRepeatedThroughADoor(t *testing.T) {
 	for way, good := range map[agent.Via]string{agent.ViaMCP: goodTool, agent.ViaA2A: goodTask} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
-			s, stage := staged(t, nil, busy, gone, says(200, asJSON, good))
+			s, stage := staged(t, nil, busy, gone, says(200, asJSON, running[way]), says(200, asJSON, good))
 			got, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: way})
-			if err != nil || got.Attempts != 3 || len(stage.sent) != 3 {
+			if err != nil || got.Attempts != 4 || len(stage.sent) != 4 {
 				t.Fatalf("%+v, %v, %+v", got, err, stage.sent)
 			}
 			ids := map[string]bool{}
@@ -166,7 +175,7 @@ func TestRepeatedThroughADoor(t *testing.T) {
 					t.Errorf("%+v; want the key %s", m, got.IdempotencyKey)
 				}
 			}
-			if len(ids) != 3 {
+			if len(ids) != 4 {
 				t.Errorf("%v", ids)
 			}
 		})
