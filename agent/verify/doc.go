@@ -8,6 +8,6 @@
 //
 // It does the service no harm: without Options.Agree nothing is signed; only intents that are marked safe and have no
 // price are called, with parameters that their descriptions give; PATs and signatures are sent where package agent would
-// send them, to the MCP and A2A endpoints that agents.json names at the same site, and nowhere else, and the PAT is revoked in
-// the end. Time and sizes are bounded. No text of a Report holds a PAT, a signature or the body of an answer.
+// send them, to the MCP and A2A endpoints that are announced at the same site, and nowhere else, and the PAT is revoked in the
+// end. Time and sizes are bounded. No text of a Report holds a PAT, a signature or the body of an answer.
 package verify

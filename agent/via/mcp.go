@@ -43,7 +43,7 @@ func (m MCP) Message(c Call) (Message, error) {
 	h.Set("Accept", "application/json, text/event-stream")
 	h.Set("Mcp-Protocol-Version", revision)
 	h.Set("Mcp-Method", "tools/call")
-	h.Set("Mcp-Name", headerText(c.Tool))
+	h.Set("Mcp-Name", HeaderText(c.Tool))
 	body, err := request(c.ID, "tools/call", func(w *strictjson.Writer) {
 		w.Text("name", c.Tool)
 		w.Append("arguments", func(out []byte) ([]byte, error) { return strictjson.Append(out, c.Parameters) })
@@ -52,8 +52,8 @@ func (m MCP) Message(c Call) (Message, error) {
 	return Message{URL: m.URL, Header: h, Body: body}, err
 }
 
-// headerText wraps a text that headers do not carry. MCP 2026-07-28, basic/transports/streamable-http, Value Encoding.
-func headerText(s string) string {
+// HeaderText wraps a text that headers do not carry. MCP 2026-07-28, basic/transports/streamable-http, Value Encoding.
+func HeaderText(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e }) || strings.HasPrefix(s, "=?") {
 		return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
+	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -51,7 +52,7 @@ func (d *Doors) request(ctx context.Context, h http.Header, method string, param
 		h.Set("Mcp-Protocol-Version", revision2026)
 		h.Set("Mcp-Method", method)
 		if name, ok := params["name"].(string); ok {
-			h.Set("Mcp-Name", name)
+			h.Set("Mcp-Name", via.HeaderText(name))
 		}
 		params["_meta"] = map[string]any{
 			"io.modelcontextprotocol/protocolVersion": revision2026, "io.modelcontextprotocol/clientCapabilities": map[string]any{},

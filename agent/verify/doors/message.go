@@ -1,7 +1,6 @@
 package doors
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,7 +67,7 @@ func (r *reply) read(id string) {
 		r.odd = r.take(r.Body, id)
 	case kind == "text/event-stream":
 		r.odd = "no event of the stream is the answer"
-		for _, event := range events(r.Body) {
+		for _, event := range fetch.Events(r.Body) {
 			if r.odd = r.take(event, id); r.odd == "" {
 				return
 			}
@@ -105,25 +104,6 @@ func (r *reply) take(data []byte, id string) string {
 		return ""
 	}
 	return "its result or error is no object"
-}
-
-// events returns the data of each event of a stream. HTML, 9.2.6.
-func events(stream []byte) [][]byte {
-	const most = 1000
-	var out [][]byte
-	stream = bytes.ReplaceAll(bytes.ReplaceAll(stream, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
-	for event := range bytes.SplitSeq(stream, []byte("\n\n")) {
-		var data [][]byte
-		for line := range bytes.SplitSeq(event, []byte("\n")) {
-			if rest, is := bytes.CutPrefix(line, []byte("data:")); is {
-				data = append(data, bytes.TrimPrefix(rest, []byte(" ")))
-			}
-		}
-		if len(data) > 0 && len(out) < most {
-			out = append(out, bytes.Join(data, []byte("\n")))
-		}
-	}
-	return out
 }
 
 // answered is the finding for a reply that should have a result.
