@@ -4,8 +4,8 @@
 // among its own.
 //
 // Of what is called, the rules are those of package verify: calls that would be carried out are those of its sample alone. The
-// PAT goes to endpoints that agents.json and the agent card name at the service's own site, and nowhere else. All answers are bounded in size, all
-// lists in length. A finding holds texts of strangers, and never a PAT.
+// PAT goes to endpoints that agents.json and the agent card name at the service's own site, and nowhere else. All answers are
+// bounded in size, all lists in length. A finding holds texts of strangers, and never a PAT.
 package doors
 
 import (
