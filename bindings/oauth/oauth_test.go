@@ -67,6 +67,9 @@ func TestAClientWithoutAKey(t *testing.T) {
 	}
 	a := g.Execute(&gatetest.Agent{Token: got.Access}, gatetest.Ordering)
 	g.Refuses(a, http.StatusForbidden, "SCOPE_EXCEEDED")
+	if !strings.Contains(string(a.Body), "a key of its own") || strings.Contains(string(a.Body), "scope_needed") {
+		t.Errorf("the refusal sends the person to the page in vain: %s", a.Body)
+	}
 
 	next := g.post("/oauth/token", g.refresh(got.Refresh))
 	if next.Status != http.StatusOK || next.Refresh == got.Refresh || !g.works(next.Access) {

@@ -60,12 +60,15 @@ func TestOfficialClientsByConsent(t *testing.T) {
 				out := bindtest.Run(t, dir, args...)
 				type tool struct {
 					Structured map[string]any `json:"structuredContent"`
+					Content    []struct{ Text string }
+					IsError    bool
 				}
 				var seen struct {
-					ClientID, Scope, Changed, Charging         string
+					ClientID, Scope, Changed                   string
 					Asked, AskedAfterRefresh, AskedAfterChange int
+					AskedAfterCharging                         int
 					Tools                                      []string
-					Done, Refreshed, Again, After              tool
+					Done, Refreshed, Again, After, Charging    tool
 					Rotated                                    bool
 				}
 				if err := json.Unmarshal(out, &seen); err != nil {
@@ -86,7 +89,8 @@ func TestOfficialClientsByConsent(t *testing.T) {
 				if seen.Changed != "unauthorized" || seen.AskedAfterChange != 2 {
 					t.Errorf("after the policy changed: %s", out)
 				}
-				if seen.Charging == "none" {
+				if c := seen.Charging; !c.IsError || len(c.Content) == 0 || !strings.Contains(c.Content[0].Text, "a key of its own") ||
+					seen.AskedAfterCharging != 0 {
 					t.Errorf("a consent that charges: %s", out)
 				}
 			})

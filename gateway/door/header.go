@@ -66,8 +66,9 @@ func Challenge(s *service.Definition, path string, f *reason.Refusal) string {
 }
 
 func challengeCode(f *reason.Refusal) string {
+	_, obtainable := f.Details["scope_needed"]
 	switch {
-	case f.Reason == reason.ScopeExceeded, f.Reason == reason.InsufficientPermissions:
+	case f.Reason == reason.ScopeExceeded && obtainable, f.Reason == reason.InsufficientPermissions:
 		return "insufficient_scope"
 	case f.Reason == reason.PolicyRequiresAgreement, f.Status() == http.StatusUnauthorized: // the token is of no use any more
 		return "invalid_token"

@@ -114,12 +114,21 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 		return err
 	}
 	if !e.claims.Permits(e.intent.ID) {
-		if e.intent.Reserved(e.claims.Assurance) {
-			return freshRequired(e)
-		}
-		return reason.ScopeExceeded.Refusal("").With("scope_needed", e.intent.ID+":execute")
+		return outOfScope(ctx, e)
 	}
 	return nil
+}
+
+// outOfScope refuses an intent that the PAT does not hold, and names the scope that would do, if one can.
+func outOfScope(ctx context.Context, e *execution) error {
+	switch {
+	case e.intent.Reserved(e.claims.Assurance):
+		return freshRequired(e)
+	case e.claims.Assurance == pat.Consent && e.service.NeedsKey(ctx, e.intent):
+		return reason.ScopeExceeded.Refusal("This intent charges, or asks for a key: a person's consent does not cover it.").
+			With("suggestion", "Use an agent that signs with a key of its own, such as the bridge uimgate mcp.")
+	}
+	return reason.ScopeExceeded.Refusal("").With("scope_needed", e.intent.ID+":execute")
 }
 
 // validate holds the parameters against the intent and makes the upstream request of them, so that

@@ -92,8 +92,11 @@ await client.close()
 client = await connect()
 seen.again = await search(client)
 
-// What charges is out of reach of a consent: the client goes on with what it has.
-seen.charging = await failure(client.callTool({ name: 'order_v1', arguments: { product: 'lamp' } }))
+// What charges is out of reach of a consent: the model is told, the person is not asked again, and the client goes on with what
+// it has.
+const asked = provider.asked.length
+seen.charging = await client.callTool({ name: 'order_v1', arguments: { product: 'lamp' } })
+seen.askedAfterCharging = provider.asked.length - asked
 seen.after = await search(client)
 await client.close()
 console.log(JSON.stringify(seen))
