@@ -1,23 +1,18 @@
 package a2a_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/uimgate/uimgate/bindings/bindtest"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 )
-
-var update = flag.Bool("update", false, "write what is answered into the transcripts, to be looked at")
 
 // told are the headers of answers that transcripts show.
 var told = []string{
@@ -34,44 +29,19 @@ type transcript struct {
 
 // TestTranscripts sends what each transcript of testdata has, and expects the answers in it.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g := gatetest.New(t, "", func(g *gatetest.Gate) {
-				g.Write("agents.json", agents)
-				g.Write("policy.json", strings.Replace(policy, "policy/1", "policy/0", 1))
-			})
-			g.Upstream = echoing
-			c := &transcript{Gate: g, stale: g.Agreed("agent-0").Token}
-			g.Write("policy.json", policy)
-			g.Reload()
-			c.pat, c.other = g.Agreed("agent-1").Token, g.Agreed("agent-2").Token
-			for i := 0; i+1 < len(archive.Files); i++ {
-				send, receive := archive.Files[i], &archive.Files[i+1]
-				if !strings.HasPrefix(send.Name, "send") {
-					continue
-				}
-				got := c.transcribe(g.Send(c.request(string(send.Data))))
-				if *update {
-					receive.Data = []byte(got)
-				} else if want := strings.TrimSpace(string(receive.Data)); strings.TrimSpace(got) != want {
-					t.Errorf("%s %s:\n%s\nwant:\n%s", file, send.Name, got, want)
-				}
-			}
-			if *update {
-				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+	bindtest.Transcripts(t, func(t *testing.T, _ *txtar.Archive) func(string) string {
+		t.Helper()
+		g := gatetest.New(t, "", func(g *gatetest.Gate) {
+			g.Write("agents.json", agents)
+			g.Write("policy.json", strings.Replace(policy, "policy/1", "policy/0", 1))
 		})
-	}
+		g.Upstream = echoing
+		c := &transcript{Gate: g, stale: g.Agreed("agent-0").Token}
+		g.Write("policy.json", policy)
+		g.Reload()
+		c.pat, c.other = g.Agreed("agent-1").Token, g.Agreed("agent-2").Token
+		return func(sent string) string { return c.transcribe(g.Send(c.request(sent))) }
+	})
 }
 
 var agents = strings.Replace(gatetest.AgentsFile, `"endpoint": {"url": "https://shop.example/orders"`, `"tags": ["shop", ""],
@@ -132,42 +102,14 @@ var (
 // transcribe writes an answer as transcripts have it.
 func (c *transcript) transcribe(a gatetest.Answer) string {
 	c.Helper()
-	var b strings.Builder
-	fmt.Fprintln(&b, a.Status)
-	for _, name := range told {
-		for _, value := range a.Header[name] {
-			fmt.Fprintf(&b, "%s: %s\n", name, value)
-		}
-	}
-	if len(a.Body) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", pretty(a.Body))
-	}
 	if id := execution.Find(a.Body); id != nil {
 		c.task = string(id)
 	}
-	text := b.String()
+	text := bindtest.Show(a, told)
 	if token := nextPage.FindStringSubmatch(text); token != nil {
 		c.page = token[1]
 		text = strings.ReplaceAll(text, c.page, "PAGE")
 	}
 	text = random.ReplaceAllString(execution.ReplaceAllString(text, "EXECUTION"), "UUID")
 	return strings.ReplaceAll(text, c.URL, "URL")
-}
-
-// pretty is JSON that people can read, event by event; anything else as it is.
-func pretty(body []byte) string {
-	var out bytes.Buffer
-	for i, event := range bytes.Split(bytes.TrimSpace(body), []byte("\n\n")) {
-		if i > 0 {
-			out.WriteString("\n\n")
-		}
-		document, streamed := bytes.CutPrefix(event, []byte("data: "))
-		if streamed {
-			out.WriteString("data: ")
-		}
-		if json.Indent(&out, document, "", "  ") != nil {
-			return string(body)
-		}
-	}
-	return out.String()
 }

@@ -1,23 +1,18 @@
 package mcp_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/uimgate/uimgate/bindings/bindtest"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 )
-
-var update = flag.Bool("update", false, "write what is answered into the transcripts, to be looked at")
 
 // told are the headers of answers that transcripts show.
 var told = []string{
@@ -28,38 +23,13 @@ var told = []string{
 // TestTranscripts sends what each transcript of testdata has, and expects the answers in it. $PAT is the token of an agent that
 // has agreed; URL that of the gateway.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g := gatetest.New(t, "", filesOf(archive))
-			g.Upstream = echoing
-			pat := g.Agreed("agent-1").Token
-			for i := 0; i+1 < len(archive.Files); i++ {
-				send, receive := archive.Files[i], &archive.Files[i+1]
-				if !strings.HasPrefix(send.Name, "send") {
-					continue
-				}
-				got := transcribe(g, g.Send(requestOf(g, string(send.Data), pat)), pat)
-				if *update {
-					receive.Data = []byte(got)
-				} else if want := strings.TrimSpace(string(receive.Data)); strings.TrimSpace(got) != want {
-					t.Errorf("%s %s:\n%s\nwant:\n%s", file, send.Name, got, want)
-				}
-			}
-			if *update {
-				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
+	bindtest.Transcripts(t, func(t *testing.T, archive *txtar.Archive) func(string) string {
+		t.Helper()
+		g := gatetest.New(t, "", filesOf(archive))
+		g.Upstream = echoing
+		pat := g.Agreed("agent-1").Token
+		return func(sent string) string { return transcribe(g, g.Send(requestOf(g, sent, pat)), pat) }
+	})
 }
 
 // filesOf writes the files of the service that a transcript brings along.
@@ -114,28 +84,9 @@ func requestOf(g *gatetest.Gate, text, pat string) *http.Request {
 // transcribe writes an answer as transcripts have it.
 func transcribe(g *gatetest.Gate, a gatetest.Answer, pat string) string {
 	g.Helper()
-	var b strings.Builder
-	fmt.Fprintln(&b, a.Status)
-	for _, name := range told {
-		for _, value := range a.Header[name] {
-			fmt.Fprintf(&b, "%s: %s\n", name, value)
-		}
-	}
-	if len(a.Body) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", pretty(a.Body))
-	}
-	text := strings.ReplaceAll(b.String(), g.URL, "URL")
+	text := strings.ReplaceAll(bindtest.Show(a, told), g.URL, "URL")
 	return strings.ReplaceAll(execution.ReplaceAllString(text, "EXECUTION"), pat, "$PAT")
 }
 
 // execution is the id of a record, which is made anew each time.
 var execution = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
-
-// pretty is JSON that people can read; anything else as it is.
-func pretty(body []byte) string {
-	var out bytes.Buffer
-	if json.Indent(&out, body, "", "  ") != nil {
-		return string(body)
-	}
-	return out.String()
-}

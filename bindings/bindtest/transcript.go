@@ -1,0 +1,87 @@
+package bindtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+var update = flag.Bool("update", false, "write what is answered into the transcripts, to be looked at")
+
+// Transcripts plays each transcript of testdata: files "send…", each followed by what is to be received. begin makes what answers
+// in one of them.
+func Transcripts(t *testing.T, begin func(*testing.T, *txtar.Archive) (answer func(sent string) string)) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := begin(t, archive)
+			for i := 0; i+1 < len(archive.Files); i++ {
+				send, receive := archive.Files[i], &archive.Files[i+1]
+				if !strings.HasPrefix(send.Name, "send") {
+					continue
+				}
+				got := answer(string(send.Data))
+				if *update {
+					receive.Data = []byte(got)
+				} else if want := strings.TrimSpace(string(receive.Data)); strings.TrimSpace(got) != want {
+					t.Errorf("%s %s:\n%s\nwant:\n%s", file, send.Name, got, want)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Show writes an answer as transcripts have it: its status, those of its headers that are told, and the body, JSON and events of
+// it as people can read them.
+func Show(a gatetest.Answer, told []string) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, a.Status)
+	for _, name := range told {
+		for _, value := range a.Header[name] {
+			fmt.Fprintf(&b, "%s: %s\n", name, value)
+		}
+	}
+	if len(a.Body) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", pretty(a.Body))
+	}
+	return b.String()
+}
+
+func pretty(body []byte) string {
+	var out bytes.Buffer
+	for i, event := range bytes.Split(bytes.TrimSpace(body), []byte("\n\n")) {
+		if i > 0 {
+			out.WriteString("\n\n")
+		}
+		document, streamed := bytes.CutPrefix(event, []byte("data: "))
+		if streamed {
+			out.WriteString("data: ")
+		}
+		if json.Indent(&out, document, "", "  ") != nil {
+			return string(body)
+		}
+	}
+	return out.String()
+}
