@@ -88,7 +88,7 @@ func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, e
 		now := b.now()
 		for _, l := range applies {
 			w := a.window(l.Currency, l.Period, now)
-			if w.Nano+price.Nano > l.Nano || unknown && w.Nano >= l.Nano {
+			if plus(w.Nano, price.Nano) > l.Nano || unknown && w.Nano >= l.Nano {
 				return &ExceededError{l, money.Amount{Nano: w.Nano, Currency: l.Currency}, price, l.Period.end(w.From)}
 			}
 		}

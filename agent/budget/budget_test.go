@@ -248,3 +248,17 @@ func TestTheFileDoesNotGrow(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// What services say they charged has no bound in all: a sum that is too large to count is above every limit.
+func TestASumThatCannotGrowIsAboveEveryLimit(t *testing.T) {
+	t.Parallel()
+	now, path := start, file(t)
+	from := start.Truncate(24 * time.Hour).Format(time.RFC3339)
+	if err := os.WriteFile(path, []byte(`{"version":1,"spent":{"EUR":{"day":{"from":"`+from+`","nano":9223372036854775807}}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := book(t, path, &now, "5 EUR/day")
+	if _, err := b.Reserve(t.Context(), amount(t, "1 EUR")); !errors.As(err, new(*ExceededError)) {
+		t.Errorf("%v; want ExceededError", err)
+	}
+}
