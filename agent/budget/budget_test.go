@@ -254,7 +254,8 @@ func TestASumThatCannotGrowIsAboveEveryLimit(t *testing.T) {
 	t.Parallel()
 	now, path := start, file(t)
 	from := start.Truncate(24 * time.Hour).Format(time.RFC3339)
-	if err := os.WriteFile(path, []byte(`{"version":1,"spent":{"EUR":{"day":{"from":"`+from+`","nano":9223372036854775807}}}}`), 0o600); err != nil {
+	spent := `{"version":1,"spent":{"EUR":{"day":{"from":"` + from + `","nano":9223372036854775807}}}}`
+	if err := os.WriteFile(path, []byte(spent), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b := book(t, path, &now, "5 EUR/day")

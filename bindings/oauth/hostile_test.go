@@ -250,3 +250,23 @@ func TestThePageOfAHugePolicyIsShort(t *testing.T) {
 	}
 	g.sentTo(b.do(http.MethodPost, "/oauth/authorize", formOf(page)))
 }
+
+// TestThePageTellsTheFreeTerms is about an intent that may also be called for money, in more ways than a page tells: none of those
+// is for a consent.
+func TestThePageTellsTheFreeTerms(t *testing.T) {
+	rules := []string{}
+	for n := range 5 {
+		rules = append(rules, fmt.Sprintf(`{"target": "shop.example:search:v1", "action": "execute",
+			"duty": [{"action": "pay", "amount": "0.0%d", "unit": "EUR"}]}`, n+1))
+	}
+	rules = append(rules, `{"target": "shop.example:search:v1", "action": "execute",
+		"constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 7, "unit": "hour"}]}`)
+	g := newGate(t, "", func(g *gatetest.Gate) {
+		g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `{"target": "shop.example:search:v1", "action": "execute"}`,
+			strings.Join(rules, ",\n"), 1))
+	})
+	page := string(g.browser().page(g.query(newPKCE())).Body)
+	if !strings.Contains(page, "free, 7 calls an hour") || strings.Contains(page, "EUR a call") {
+		t.Errorf("%s", page)
+	}
+}

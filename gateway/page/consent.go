@@ -143,18 +143,8 @@ func (c *Consent) choice(ctx context.Context, entry string) choiceView {
 	if in.Name != "" {
 		v.Name = in.Name
 	}
-	v.Description, v.Terms = cut(in.Description, consentDescription), c.terms(ctx, in)
+	v.Description, v.Terms = cut(in.Description, consentDescription), freeTerms(ctx, c.service, in)
 	return v
-}
-
-// terms are those of ShortTerms, but for what consent never reaches.
-func (c *Consent) terms(ctx context.Context, in *service.Intent) string {
-	ways := strings.Split(ShortTerms(ctx, c.service, in), "; or ")
-	free := slices.DeleteFunc(slices.Clone(ways), func(way string) bool { return !strings.HasPrefix(way, "free") })
-	if len(free) > 0 {
-		ways = free
-	}
-	return strings.Join(ways, "; or ")
 }
 
 func days(d time.Duration) string {

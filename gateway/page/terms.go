@@ -21,12 +21,25 @@ const (
 // ShortTerms says on which terms an agent that the policy does not name may call an intent: free, 600 calls an hour.
 // What binds is the policy, which may ask for more: conditions and duties are not told here.
 func ShortTerms(ctx context.Context, s *service.Definition, in *service.Intent) string {
+	return shortTerms(ctx, s, in, func(odrl.Candidate) bool { return true })
+}
+
+// freeTerms are ShortTerms of what charges nothing; all of them where everything charges.
+func freeTerms(ctx context.Context, s *service.Definition, in *service.Intent) string {
+	return shortTerms(ctx, s, in, func(c odrl.Candidate) bool { return c.Charge.IsZero() })
+}
+
+func shortTerms(ctx context.Context, s *service.Definition, in *service.Intent, chosen func(odrl.Candidate) bool) string {
 	terms, err := s.Policy.Terms(ctx, odrl.Request{Intent: in.UID.String()})
 	if err != nil || !terms.Permitted {
 		return "only for agents that the policy names"
 	}
+	candidates := terms.Candidates
+	if slices.ContainsFunc(candidates, chosen) {
+		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c odrl.Candidate) bool { return !chosen(c) })
+	}
 	var ways []string
-	for _, c := range terms.Candidates {
+	for _, c := range candidates {
 		parts := []string{"free"}
 		if !c.Charge.IsZero() {
 			parts[0] = c.Charge.String() + " a call"
