@@ -1,0 +1,71 @@
+package field
+
+import (
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Numbers reads the numbers of a repeated field, packed or one by one as proto3 allows both, and gives each to add, which
+// reports whether there is room for it.
+func (r *Reader) Numbers(kind protowire.Type, add func(uint64) bool) {
+	value := r.value
+	if r.err == nil && r.kind != kind {
+		value = r.Each(math.MaxInt, math.MaxInt)
+	}
+	for len(value) > 0 && r.err == nil {
+		v, n := consume(kind, value)
+		if n < 0 {
+			r.Fail("malformed or cut off")
+			return
+		}
+		if value = value[n:]; !add(v) {
+			r.Fail("too many of them")
+		}
+	}
+}
+
+// consume reads one number.
+func consume(kind protowire.Type, data []byte) (uint64, int) {
+	if kind == protowire.Fixed64Type {
+		return protowire.ConsumeFixed64(data)
+	}
+	return protowire.ConsumeVarint(data)
+}
+
+// MapLimits bounds a map: its entries, and the bytes of each key and value.
+type MapLimits struct{ Entries, Key, Value int }
+
+// Entry reads an entry of a map from text to text or bytes into m, and returns m, which it makes where it is nil. A key
+// that comes twice is refused.
+func Entry[V string | []byte](r *Reader, m map[string]V, limits MapLimits) map[string]V {
+	entry := Read(r.Each(limits.Entries, math.MaxInt))
+	var key string
+	var value V
+	for entry.Next() {
+		switch entry.Number() {
+		case 1:
+			key = entry.Text(limits.Key)
+		case 2:
+			switch v := any(&value).(type) {
+			case *string:
+				*v = entry.Text(limits.Value)
+			case *[]byte:
+				*v = entry.Bytes(limits.Value)
+			}
+		}
+	}
+	r.Within(entry.Err())
+	if r.Err() != nil {
+		return m
+	}
+	if m == nil {
+		m = map[string]V{}
+	}
+	if _, twice := m[key]; twice {
+		r.err = fmt.Errorf("%w: field %d: a key that comes twice", ErrUndecodable, r.number)
+	}
+	m[key] = value
+	return m
+}
