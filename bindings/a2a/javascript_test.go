@@ -1,7 +1,6 @@
 package a2a_test
 
 import (
-	"net/http/httptest"
 	"net/http/httputil"
 	"strings"
 	"testing"
@@ -18,14 +17,14 @@ func TestTheOfficialClientOfJavaScript(t *testing.T) {
 	for _, binding := range []string{"JSONRPC", "HTTP+JSON"} {
 		t.Run(binding, func(t *testing.T) {
 			t.Parallel()
-			proxy := &httputil.ReverseProxy{FlushInterval: -1}
-			listening := httptest.NewServer(proxy)
-			t.Cleanup(listening.Close)
+			url, serve := bindtest.Public(t)
 			g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+
-				listening.URL+", "+gatetest.Unproved+"}\n")
+				url+", "+gatetest.Unproved+"}\n")
 			g.Upstream = echoing
-			proxy.Rewrite = func(r *httputil.ProxyRequest) { r.SetURL(g.Parse("")) }
-			out := bindtest.Run(t, dir, "a2a.mjs", listening.URL, binding, g.Agreed("agent-1").Token)
+			serve(&httputil.ReverseProxy{
+				FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(g.Parse("")) },
+			})
+			out := bindtest.Run(t, dir, "a2a.mjs", url, binding, g.Agreed("agent-1").Token)
 			seen, err := strictjson.DecodeObject(out)
 			g.Must(err)
 			text := func(name string) string {
@@ -34,7 +33,7 @@ func TestTheOfficialClientOfJavaScript(t *testing.T) {
 				return string(out)
 			}
 			for name, wants := range map[string][]string{
-				"card":   {"shop.example:order:v1", listening.URL + "/a2a/v1", `"signatures"`},
+				"card":   {"shop.example:order:v1", url + "/a2a/v1", `"signatures"`},
 				"paid":   {`"product":"lamp"`, `"contextId":"talk"`},
 				"task":   {`"product":"lamp"`, `"contextId":"talk"`},
 				"stream": {"lämp", "artifact", "status"},

@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"os"
 	"path/filepath"
@@ -72,17 +71,15 @@ type toolResult struct {
 // bearing is a gateway behind a proxy that gives each request a PAT, for clients that take none. It returns the proxy's URL.
 func bearing(t *testing.T) string {
 	t.Helper()
-	proxy := &httputil.ReverseProxy{}
-	listening := httptest.NewServer(proxy)
-	t.Cleanup(listening.Close)
-	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+listening.URL+"}\n")
+	url, serve := bindtest.Public(t)
+	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+url+"}\n")
 	token := g.Agreed("agent-1").Token
-	proxy.Rewrite = func(r *httputil.ProxyRequest) {
+	serve(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(g.Parse(""))
 		r.Out.Host = r.In.Host // which is part of what is tested
 		r.Out.Header.Set("Authorization", "Bearer "+token)
-	}
-	return listening.URL
+	}})
+	return url
 }
 
 // TestConformance runs what the suite of the protocol's authors requires of servers. testdata/conformance.txt lists the checks that

@@ -3,7 +3,6 @@ package oauth_test
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"os"
 	"path/filepath"
@@ -20,23 +19,20 @@ import (
 // can do to the gate. It returns the URL of the proxy.
 func newGateAt(t *testing.T, does map[string]func(*gate)) (*gate, string) {
 	t.Helper()
-	listening := httptest.NewUnstartedServer(nil)
-	t.Cleanup(listening.Close)
-	public := "http://" + listening.Listener.Addr().String()
+	public, serve := bindtest.Public(t)
 	g := newGate(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
 		"public_url: "+public+", "+gatetest.Unproved+"}\n")
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(g.Parse(""))
 		r.Out.Host = r.In.Host
 	}}
-	listening.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if do := does[strings.TrimPrefix(r.URL.Path, "/test/")]; do != nil {
 			do(g)
 			return
 		}
 		proxy.ServeHTTP(w, r)
-	})
-	listening.Start()
+	}))
 	return g, public
 }
 

@@ -80,7 +80,7 @@ func (s *Store) AddClient(ctx context.Context, c store.Client, most int, before 
 		}
 		if n >= most {
 			gone, err := t.exec(ctx, "DELETE FROM clients WHERE service = ? AND id = "+
-				"(SELECT id FROM clients WHERE service = ? AND until < ? ORDER BY until, id LIMIT 1)", c.Service, c.Service, nanos(before))
+				"(SELECT id FROM clients WHERE service = ? AND until < ? ORDER BY until LIMIT 1)", c.Service, c.Service, nanos(before))
 			if err != nil {
 				return err
 			}

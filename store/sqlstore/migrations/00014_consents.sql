@@ -32,6 +32,7 @@ CREATE TABLE clients (
   PRIMARY KEY (service, id)
 );
 CREATE INDEX clients_until ON clients (until);
+CREATE INDEX clients_oldest ON clients (service, until);
 
 CREATE TABLE invitations (
   service    TEXT   NOT NULL,
