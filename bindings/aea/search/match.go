@@ -1,0 +1,74 @@
+package search
+
+import "slices"
+
+// Attributes are those of one thing that is offered. An attribute of several values, such as tags, passes a test when one
+// of them does, and NotEqual or a Set with Not when all of them do.
+type Attributes map[string][]Value
+
+// Matches reports whether all constraints of the query hold. A constraint on an attribute that is not there, or whose
+// values are of another type, does not hold; what is around it may turn that.
+func (q Query) Matches(a Attributes) bool { return And(q.Constraints).holds(a) }
+
+func (e And) holds(a Attributes) bool {
+	return !slices.ContainsFunc(e, func(part Expr) bool { return !part.holds(a) })
+}
+
+func (e Or) holds(a Attributes) bool {
+	return slices.ContainsFunc(e, func(part Expr) bool { return part.holds(a) })
+}
+
+func (e Not) holds(a Attributes) bool { return !e.Expr.holds(a) }
+
+func (e Constraint) holds(a Attributes) bool {
+	passes := func(v Value) bool { return v.Type() == e.Test.operand() && e.Test.holds(v) }
+	values := a[e.Attribute]
+	if e.Test.negative() {
+		return len(values) > 0 && !slices.ContainsFunc(values, func(v Value) bool { return !passes(v) })
+	}
+	return slices.ContainsFunc(values, passes)
+}
+
+func (s Relation) operand() Type { return s.Value.Type() }
+func (s Range) operand() Type    { return s.First.Type() }
+func (s Set) operand() Type      { return s.Values[0].Type() }
+func (Distance) operand() Type   { return TypeLocation }
+
+func (s Relation) negative() bool { return s.Operator == NotEqual }
+func (Range) negative() bool      { return false }
+func (s Set) negative() bool      { return s.Not }
+func (Distance) negative() bool   { return false }
+
+func (s Relation) holds(v Value) bool {
+	sign, ordered := order(v, s.Value)
+	switch s.Operator {
+	case Equal:
+		return v == s.Value
+	case NotEqual:
+		return v != s.Value
+	case Less:
+		return ordered && sign < 0
+	case LessOrEqual:
+		return ordered && sign <= 0
+	case Greater:
+		return ordered && sign > 0
+	case GreaterOrEqual:
+		return ordered && sign >= 0
+	default:
+		return false
+	}
+}
+
+func (s Range) holds(v Value) bool {
+	low, ordered := order(s.First, v)
+	high, _ := order(v, s.Last)
+	_, last := order(s.Last, s.Last)
+	return ordered && last && low <= 0 && high <= 0
+}
+
+func (s Set) holds(v Value) bool { return slices.Contains(s.Values, v) != s.Not }
+
+func (s Distance) holds(v Value) bool {
+	place, ok := v.(Location)
+	return ok && s.Center.To(place) <= s.Kilometres
+}
