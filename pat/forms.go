@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/internal/ordered"
 )
 
 const (
@@ -47,15 +48,15 @@ func NewOffer(raw []byte, uid string) (Offer, error) {
 	if err != nil {
 		return Offer{}, err
 	}
-	tree, err := parseOrdered(raw)
+	tree, err := ordered.Parse(raw)
 	if err != nil {
 		return Offer{}, fmt.Errorf("policy: %w", err)
 	}
-	compact, err := tree.ecmascript(nil)
+	compact, err := tree.ECMAScript(nil)
 	if err != nil {
 		return Offer{}, fmt.Errorf("policy: %w", err)
 	}
-	python, err := tree.python(nil)
+	python, err := tree.Python(nil)
 	if err != nil {
 		return Offer{}, fmt.Errorf("policy: %w", err)
 	}

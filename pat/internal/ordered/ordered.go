@@ -1,4 +1,6 @@
-package pat
+// Package ordered writes a JSON document anew in the forms in which other languages write it, so that a signature over one of these
+// forms can be verified. The members keep their order, which trees of strictjson do not.
+package ordered
 
 import (
 	"bytes"
@@ -12,25 +14,25 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// A node is one JSON value with its members in their written order.
-type node struct {
+// A Node is one JSON value with its members in their written order.
+type Node struct {
 	kind  jsontext.Kind // as the decoder names it: { [ " 0 t f n
 	text  string        // of a string its value, of a number its written form
 	names []string
-	items []node
+	items []Node
 }
 
-// parseOrdered reads a document that strictjson has accepted before, so that its depth is bounded.
-func parseOrdered(raw []byte) (node, error) {
+// Parse reads a document that strictjson has accepted before, so that its depth is bounded. The error is that of other bytes.
+func Parse(raw []byte) (Node, error) {
 	return readNode(jsontext.NewDecoder(bytes.NewReader(raw)))
 }
 
-func readNode(dec *jsontext.Decoder) (node, error) {
+func readNode(dec *jsontext.Decoder) (Node, error) {
 	token, err := dec.ReadToken()
 	if err != nil {
-		return node{}, fmt.Errorf("reading JSON: %w", err)
+		return Node{}, fmt.Errorf("reading JSON: %w", err)
 	}
-	n := node{kind: token.Kind()}
+	n := Node{kind: token.Kind()}
 	switch n.kind {
 	case '"', '0':
 		n.text = token.String()
@@ -39,18 +41,18 @@ func readNode(dec *jsontext.Decoder) (node, error) {
 			if n.kind == '{' {
 				name, err := dec.ReadToken()
 				if err != nil {
-					return node{}, fmt.Errorf("reading JSON: %w", err)
+					return Node{}, fmt.Errorf("reading JSON: %w", err)
 				}
 				n.names = append(n.names, name.String())
 			}
 			item, err := readNode(dec)
 			if err != nil {
-				return node{}, err
+				return Node{}, err
 			}
 			n.items = append(n.items, item)
 		}
 		if _, err := dec.ReadToken(); err != nil {
-			return node{}, fmt.Errorf("reading JSON: %w", err)
+			return Node{}, fmt.Errorf("reading JSON: %w", err)
 		}
 	default:
 	}
@@ -65,17 +67,17 @@ type style struct {
 	order        func(names []string) []int // nil: the written order
 }
 
-// ecmascript appends the result of JSON.stringify(JSON.parse(text)). ECMA-262 25.5.2.
-func (n node) ecmascript(b []byte) ([]byte, error) {
+// ECMAScript appends the result of JSON.stringify(JSON.parse(text)). The error is that of a number beyond float64. ECMA-262 25.5.2.
+func (n Node) ECMAScript(b []byte) ([]byte, error) {
 	return n.write(b, &style{",", ":", ecmascriptNumber, ecmascriptQuote, ecmascriptOrder})
 }
 
-// python appends the result of json.dumps(json.loads(text)).
-func (n node) python(b []byte) ([]byte, error) {
+// Python appends the result of json.dumps(json.loads(text)). The error is that of a fraction beyond float64.
+func (n Node) Python(b []byte) ([]byte, error) {
 	return n.write(b, &style{", ", ": ", pythonNumber, pythonQuote, nil})
 }
 
-func (n node) write(b []byte, s *style) ([]byte, error) {
+func (n Node) write(b []byte, s *style) ([]byte, error) {
 	switch n.kind {
 	case 't':
 		return append(b, "true"...), nil
