@@ -38,8 +38,9 @@ type Accepted struct {
 	Form      string    // see Agreement.Form
 	Signed    []byte    // see Agreement.Signed
 	Signature []byte    // see Agreement.Signature
-	Nonce     string    // jti of a fresh agreement
+	Nonce     string    // jti of a fresh agreement, or the digest of its envelope
 	IssuedAt  time.Time // iat of a fresh agreement
+	Expires   time.Time // of a fresh agreement in an envelope, which has no iat; else zero
 	Scope     []string  // nil: the agreement names none
 	UID       string    // of the policy
 	Digest    string
@@ -68,7 +69,18 @@ func VerifyAgreement(p Presented, to Recipient, current Offer, past []Offer, now
 }
 
 func (a Accepted) stale(now time.Time) bool {
+	if !a.Expires.IsZero() {
+		return !now.Before(a.Expires) || a.Expires.Sub(now) > envelopeWindow
+	}
 	return a.Assurance == Fresh && now.Sub(a.IssuedAt).Abs() > agreementWindow
+}
+
+// nonceUntil returns until when the nonce of an agreement that is made at now has to count as used: it is stale before.
+func (a Accepted) nonceUntil(now time.Time) time.Time {
+	if !a.Expires.IsZero() {
+		return a.Expires.Add(agreementWindow)
+	}
+	return now.Add(3 * agreementWindow)
 }
 
 // verifyPresented is VerifyAgreement without the time: it does not check whether a fresh agreement is stale.
@@ -179,7 +191,7 @@ func freshAgreement(j jws, p Presented, to Recipient, current Offer) (Accepted, 
 	case c.Audience != to.Issuer:
 		return Accepted{}, &AgreementError{"aud", "want this service's issuer, " + to.Issuer}
 	case !to.at(c.URL):
-		return Accepted{}, &MisdirectedError{to.URLs[0]}
+		return Accepted{}, &MisdirectedError{"htu", to.URLs[0]}
 	case c.PolicyDigest == current.Digest && c.PolicyUID != current.UID:
 		return Accepted{}, &PolicyMismatchError{
 			UID: current.UID, Digest: current.Digest, SignedDigest: current.Digest,

@@ -26,7 +26,8 @@ var (
 	ErrPolicyMismatch = errors.New("the signed policy is not the one offered now")
 	// ErrAgreementReplayed means that the agreement's jti was used before. AGREEMENT_REPLAYED.
 	ErrAgreementReplayed = errors.New("the agreement was used before")
-	// ErrAgreementStale means that the agreement was made more than five minutes from now. AGREEMENT_STALE.
+	// ErrAgreementStale means that the agreement was made more than five minutes from now, or that the envelope it came in does
+	// not expire within the next fifteen. AGREEMENT_STALE.
 	ErrAgreementStale = errors.New("the agreement was not made now")
 	// ErrAgreementMisdirected means that the agreement was made to be sent elsewhere. Every such error is a *MisdirectedError.
 	// AGREEMENT_MISDIRECTED.
@@ -69,11 +70,14 @@ var (
 	ErrBadExport = errors.New("the bundle does not prove an agreement")
 )
 
-// A MisdirectedError carries where agreements are sent.
-type MisdirectedError struct{ URL string }
+// A MisdirectedError carries for whom agreements are made.
+type MisdirectedError struct {
+	Member string // htu; of an envelope target or issuer
+	Want   string
+}
 
 func (e *MisdirectedError) Error() string {
-	return fmt.Sprintf("%s: want htu %s", ErrAgreementMisdirected, e.URL)
+	return fmt.Sprintf("%s: want %s %s", ErrAgreementMisdirected, e.Member, e.Want)
 }
 
 // Unwrap returns ErrAgreementMisdirected.

@@ -129,18 +129,20 @@ func VerifyExport(raw []byte) (Exported, error) {
 
 // verifyEvidence verifies the signature of a stored agreement again. The error is of kind ErrBadExport.
 func verifyEvidence(a Agreement, p PolicyDocument) error {
+	if a.Form == formEnvelope { // its key is that of no other form
+		return verifyEnvelopeEvidence(a, p)
+	}
 	key, err := ParseSPKI(a.PublicKey)
 	if err != nil || (a.Assurance == Consent) != (a.KeyID == "") || a.KeyID != "" && key.Thumbprint() != a.KeyID {
 		return errorOfKind(ErrBadExport, "the public key is not the one the agreement names")
 	}
-	digest, err := PolicyDigest(p.Bytes)
-	if err != nil || digest != p.Digest || digest != a.PolicyDigest || a.PolicyUID != p.UID {
-		return errorOfKind(ErrBadExport, "the policy document is not the one the agreement names")
+	offer, err := offerOf(a, p)
+	if err != nil {
+		return err
 	}
 	if a.Assurance == Consent {
 		return verifyConsent(a, key)
 	}
-	offer := Offer{UID: p.UID, Digest: digest}
 	if kind, rest, ok := strings.Cut(a.Form, ":"); ok && kind == formDetached && a.Assurance == Static && a.Nonce == "" && len(a.Scope) == 0 {
 		return verifyDetachedEvidence(a, p, key, rest)
 	}
@@ -158,6 +160,15 @@ func verifyEvidence(a Agreement, p PolicyDocument) error {
 		return errorOfKind(ErrBadExport, "the agreement was not made when the bundle says")
 	}
 	return nil
+}
+
+// offerOf returns the policy that an agreement names. The error is of kind ErrBadExport.
+func offerOf(a Agreement, p PolicyDocument) (Offer, error) {
+	digest, err := PolicyDigest(p.Bytes)
+	if err != nil || digest != p.Digest || digest != a.PolicyDigest || a.PolicyUID != p.UID {
+		return Offer{}, errorOfKind(ErrBadExport, "the policy document is not the one the agreement names")
+	}
+	return Offer{UID: p.UID, Digest: digest}, nil
 }
 
 func verifyDetachedEvidence(a Agreement, p PolicyDocument, key Key, rest string) error {

@@ -17,9 +17,8 @@ func exports(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	w := newWorld(tb)
 	out := map[string][]byte{}
-	keep := func(name string, r pat.IssueRequest) {
+	stored := func(name string, issued pat.Issued) {
 		tb.Helper()
-		issued := w.issue(tb, r)
 		a, err := w.store.Agreement(tb.Context(), service, issued.AgreementID)
 		if err != nil {
 			tb.Fatal(err)
@@ -31,6 +30,10 @@ func exports(tb testing.TB) map[string][]byte {
 		if out[name], err = pat.Export(a, p); err != nil {
 			tb.Fatalf("%s: %v", name, err)
 		}
+	}
+	keep := func(name string, r pat.IssueRequest) {
+		tb.Helper()
+		stored(name, w.issue(tb, r))
 	}
 	keep("fresh", w.fresh(tb, "fresh", newEd(), func(c *pat.AgreementClaims) { c.Scope = []string{search} }))
 	keep("jws", pat.IssueRequest{
@@ -46,6 +49,12 @@ func exports(tb testing.TB) map[string][]byte {
 			})
 		}
 	}
+	scoped := func(e *enveloping) { e.message["scope"] = []string{search} }
+	issued, err := w.issueEnvelope(tb, w.envelope(tb, seeded(tb, "alice recovery password"), scoped))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stored("envelope", issued)
 	served := newEd()
 	keep("served", w.static(tb, "served", served))
 	return out

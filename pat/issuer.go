@@ -15,6 +15,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/enveloped"
 )
 
 // An IssuerConfig configures an Issuer.
@@ -116,19 +117,32 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	if err != nil {
 		return Issued{}, err
 	}
-	if Consented(agentID) {
+	if Consented(agentID) || enveloped.IsAddress(r.AgentID) { // an address is the id of its own key
 		return Issued{}, idTaken(agentID, key.Thumbprint())
 	}
-	offer := i.terms.Offer()
-	var accepted Accepted
+	v := verified{agentID: agentID, key: key, offer: i.terms.Offer()}
 	err = verifying.inTurn(ctx, func() (err error) {
 		presented := Presented{AgentID: agentID, Signed: r.SignedPolicy, Key: key}
-		accepted, err = verifyPresented(presented, i.rules.recipient(), offer, i.terms.Past())
+		v.accepted, err = verifyPresented(presented, i.rules.recipient(), v.offer, i.terms.Past())
 		return err
 	})
 	if err != nil {
 		return Issued{}, err
 	}
+	return i.keep(ctx, v, requested, r.Admit)
+}
+
+// A verified agreement is one whose signature is good, under the policy offered; its time is not yet held.
+type verified struct {
+	agentID  AgentID
+	key      Key
+	accepted Accepted
+	offer    Offer
+}
+
+// keep admits the agent of a verified agreement, keeps the agreement, and issues the PAT for it.
+func (i *Issuer) keep(ctx context.Context, v verified, requested []string, admit func() error) (Issued, error) {
+	agentID, key, accepted, offer := v.agentID, v.key, v.accepted, v.offer
 	if accepted.Assurance == Static && i.rules.Freshness == FreshnessRequired {
 		return Issued{}, ErrFreshRequired
 	}
@@ -137,7 +151,7 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	if accepted.stale(now) && !i.wasPending(ctx, agreement) {
 		return Issued{}, ErrAgreementStale
 	}
-	if err := admitted(r.Admit); err != nil {
+	if err := admitted(admit); err != nil {
 		return Issued{}, err
 	}
 	approved, listed, err := i.admit(ctx, agentID, key.Thumbprint(), accepted.Assurance)
@@ -154,7 +168,7 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	}
 	document := PolicyDocument{Service: i.rules.Service, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes, FirstOffered: now}
 	agreement, err = i.store.Agree(ctx, NewAgreement{
-		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: now.Add(3 * agreementWindow),
+		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: accepted.nonceUntil(now),
 	})
 	if err != nil {
 		return Issued{}, i.refuseAgreement(err, agentID, key.Thumbprint())
@@ -214,6 +228,9 @@ func agreementID(service string, key KeyID, a Accepted, now time.Time) Agreement
 	at := now
 	if a.Assurance == Fresh {
 		at = a.IssuedAt
+	}
+	if !a.Expires.IsZero() {
+		at = a.Expires
 	}
 	nonce := a.Nonce
 	if nonce == "" {

@@ -48,10 +48,10 @@ type Agreement struct {
 	PolicyUID    string
 	PolicyDigest string // sha-256:…
 	Assurance    Assurance
-	Form         string // what verified, such as "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15", "consent"
-	Signed       []byte // the exact bytes that verified; nil where they are the stored policy document, or part of the JWS in Signature
-	Signature    []byte // the signature, or the whole compact JWS
-	Nonce        string // jti of a fresh agreement, or of the record of a consent
+	Form         string // what verified, such as "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15", "consent", "uagents-envelope"
+	Signed       []byte // the exact bytes that verified; nil where they are the stored policy document, or part of Signature
+	Signature    []byte // the signature, or the whole compact JWS, or the envelope as it came
+	Nonce        string // jti of a fresh agreement, or of the record of a consent; the digest of an envelope, in hex
 	Scope        []string
 	State        AgreementState
 	CreatedAt    time.Time

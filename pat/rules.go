@@ -67,7 +67,7 @@ type Rules struct {
 	Parties   []Known // the parties of the policy, with ids: reserved and admitted like Allow
 }
 
-func (r *Rules) recipient() Recipient { return Recipient{r.Issuer, r.IssueURLs} }
+func (r *Rules) recipient() Recipient { return Recipient{Issuer: r.Issuer, URLs: r.IssueURLs} }
 
 func (r *Rules) check() error {
 	var errs []error

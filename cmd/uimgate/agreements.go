@@ -128,8 +128,8 @@ public key. Whoever has it can verify it without this gateway; see verify.`,
 func (o *operator) agreementsVerify() *cobra.Command {
 	return &cobra.Command{
 		Use: "verify FILE", Short: "Verify an exported agreement, offline", Args: usageArgs(cobra.ExactArgs(1)),
-		Long: `Verify checks that the key in a bundle signed the policy in it, for this agent and this service. It needs no
-gateway and no network. FILE may be - for standard input.`,
+		Long: `Verify checks that the key in a bundle signed the policy in it, for this agent and this service: as a JWS, a
+signature over the policy, or an envelope of the uAgents protocol. It needs no gateway and no network. FILE may be - for standard input.`,
 		Example: "  uimgate agreements verify agreement.json",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.checkFormat(); err != nil {

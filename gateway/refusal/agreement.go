@@ -24,7 +24,7 @@ func agreement(err error) *reason.Refusal {
 		return f
 	}
 	if misdirected, ok := errors.AsType[*pat.MisdirectedError](err); ok {
-		return reason.AgreementMisdirected.Refusal("").With("htu", misdirected.URL)
+		return reason.AgreementMisdirected.Refusal("").With(misdirected.Member, misdirected.Want)
 	}
 	if taken, ok := errors.AsType[*pat.AgentIDTakenError](err); ok {
 		return reason.AgentIDTaken.Refusal("").With("suggested_agent_id", taken.Suggestion)

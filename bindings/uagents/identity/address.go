@@ -81,3 +81,13 @@ func (a Address) Verify(digest [32]byte, s Signature) bool {
 	parsed, err := s.scalars()
 	return err == nil && parsed.Verify(digest[:], key)
 }
+
+// Point returns the key of an agent as a point that is not compressed, 65 bytes, in which SubjectPublicKeyInfo and JWK have
+// it; nil for a user. SEC 1 2.3.3.
+func (a Address) Point() []byte {
+	key, err := agentKey(a.PublicKey())
+	if err != nil {
+		return nil
+	}
+	return key.SerializeUncompressed()
+}

@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -82,12 +83,17 @@ func TestKeysAreThoseOfOtherImplementations(t *testing.T) {
 		if err != nil || address != key.Address() || !address.Agent() || !slices.Equal(address.PublicKey(), unhex(t, c.PublicKey)) {
 			t.Errorf("%s: %v %v", c.PublicKey, address, err)
 		}
+		point := address.Point()
+		if compressed := unhex(t, c.PublicKey); len(point) != 65 || !bytes.Equal(point[1:33], compressed[1:]) || point[64]&1 != compressed[0]&1 {
+			t.Errorf("%s: the point is %x", c.PublicKey, point)
+		}
 		if parsed, err := identity.ParseAddress(c.Address); err != nil || parsed != address {
 			t.Errorf("%s: %v %v", c.Address, parsed, err)
 		}
 	}
 	someone, err := identity.ParseAddress(v.User.Address)
-	if err != nil || someone != identity.NewUser([32]byte(unhex(t, v.User.Bytes))) || someone.Agent() || someone.PublicKey() != nil {
+	if err != nil || someone != identity.NewUser([32]byte(unhex(t, v.User.Bytes))) || someone.Agent() ||
+		someone.PublicKey() != nil || someone.Point() != nil {
 		t.Errorf("the user: %v %v", someone, err)
 	}
 }

@@ -1,0 +1,340 @@
+package pat_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/enveloped"
+)
+
+func seeded(tb testing.TB, seed string) identity.Key {
+	tb.Helper()
+	key, err := identity.FromSeed(seed, 0)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return key
+}
+
+// target is the address of the gateway.
+func target(tb testing.TB) identity.Address {
+	tb.Helper()
+	return seeded(tb, "uimgate test seed").Address()
+}
+
+// An enveloping is an agreement in the making.
+type enveloping struct {
+	envelope envelope.Envelope
+	message  map[string]any
+	raw      string // the message, where it is no object that can be written
+	key      identity.Key
+}
+
+// envelope returns a signed envelope with an agreement.
+func (w *world) envelope(tb testing.TB, key identity.Key, change ...func(*enveloping)) []byte {
+	tb.Helper()
+	until := uint64(w.now().Add(30 * time.Second).Unix())
+	e := enveloping{
+		envelope: envelope.Envelope{
+			Target: target(tb), Session: envelope.NewSession(), SchemaDigest: protocol.Standard("UIMAgree").Digest, Expires: &until,
+		},
+		message: map[string]any{"policy_digest": w.terms.offer.Digest, "issuer": issuer, "scope": nil}, key: key,
+	}
+	for _, f := range change {
+		f(&e)
+	}
+	text := []byte(e.raw)
+	if e.raw == "" {
+		text = must(json.Marshal(e.message))
+	}
+	if e.envelope.Payload == "" {
+		e.envelope.Payload = envelope.Pack(text)
+	}
+	return must(json.Marshal(e.envelope.Sign(e.key)))
+}
+
+func (w *world) issueEnvelope(tb testing.TB, raw []byte) (pat.Issued, error) {
+	tb.Helper()
+	return w.issuer.IssueEnvelope(tb.Context(), pat.EnvelopeRequest{Envelope: raw, Target: string(target(tb))})
+}
+
+func TestAnEnvelopeIsAFreshAgreement(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	alice := seeded(t, "alice recovery password")
+	raw := w.envelope(t, alice, func(e *enveloping) { e.message["scope"] = []string{search, buy + ":execute"} })
+	issued, err := w.issueEnvelope(t, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, err := w.verify(t, issued.Token)
+	// Key and thumbprint are what OpenSSL makes of the private key.
+	const jkt = "SwArAfD6gpE1G1HzN7N_Lr8h18p7g9VUnpbERXzI66E"
+	const spki = "MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAEaISDdT2L3GUZFGCDqnkiu91-iWBdeM4if2V3z7uMIIe0kMcqmBB-7PiijFnL0Tkacae878y2BLd3cOpej7PCwg"
+	if err != nil || claims.Subject != pat.AgentID(alice.Address()) || claims.KeyID != jkt || claims.Assurance != pat.Fresh ||
+		!slices.Equal(claims.Scope, []string{search + ":execute", buy + ":execute"}) {
+		t.Errorf("%+v, %v", claims, err)
+	}
+	a, err := w.store.Agreement(t.Context(), service, issued.AgreementID)
+	if err != nil || a.Form != "uagents-envelope" || a.Assurance != pat.Fresh || !bytes.Equal(a.Signature, raw) || a.Signed != nil ||
+		a.AgentID != claims.Subject || a.KeyID != jkt || base64.RawURLEncoding.EncodeToString(a.PublicKey) != spki || len(a.Nonce) != 64 {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// What is signed once is used once, whoever writes it anew: no PAT is told twice.
+func TestAnEnvelopeIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	alice := seeded(t, "alice recovery password")
+	raw := w.envelope(t, alice)
+	if _, err := w.issueEnvelope(t, raw); err != nil {
+		t.Fatal(err)
+	}
+	e := must(envelope.Parse(raw))
+	order := must(identity.ParseSignature(e.Signature.String()))
+	negate(order[32:])
+	versioned, second := e, e
+	versioned.Version, versioned.ProtocolDigest = 2, protocol.UIM().Digest
+	second.Signature = order
+	for name, again := range map[string][]byte{
+		"as it was": raw, "with a space": append([]byte(" "), raw...), "with the other s": must(json.Marshal(second)),
+		"with another version": must(json.Marshal(versioned)), "with a member more": append([]byte(`{"x":1,`), raw[1:]...),
+		"with another spelling of the session": bytes.Replace(raw, []byte(e.Session), []byte("{"+strings.ToUpper(string(e.Session))+"}"), 1),
+	} {
+		if issued, err := w.issueEnvelope(t, again); !errors.Is(err, pat.ErrAgreementReplayed) || issued.Token != "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	w.advance(t, 29*time.Second)
+	if _, err := w.issueEnvelope(t, raw); !errors.Is(err, pat.ErrAgreementReplayed) {
+		t.Errorf("in its last second: %v", err)
+	}
+	w.advance(t, time.Second)
+	if _, err := w.issueEnvelope(t, raw); !errors.Is(err, pat.ErrAgreementReplayed) {
+		t.Errorf("once it has expired: %v", err)
+	}
+	if _, err := w.issueEnvelope(t, must(json.Marshal(second))); !errors.Is(err, pat.ErrAgreementStale) {
+		t.Errorf("once it has expired, with the other s: %v", err)
+	}
+	if _, err := w.issueEnvelope(t, w.envelope(t, alice)); err != nil {
+		t.Errorf("another one: %v", err)
+	}
+}
+
+// negate makes s of a signature n−s: n is the order of secp256k1.
+func negate(s []byte) {
+	order := must(base64.RawStdEncoding.DecodeString("/////////////////////rqu3OavSKA7v9JejNA2QUE"))
+	borrow := 0
+	for i := len(s) - 1; i >= 0; i-- {
+		d := int(order[i]) - int(s[i]) - borrow
+		borrow = 0
+		if d < 0 {
+			d, borrow = d+256, 1
+		}
+		s[i] = byte(d)
+	}
+}
+
+func TestEnvelopesThatAreNoAgreement(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	alice, bob := seeded(t, "alice recovery password"), seeded(t, "bob recovery password")
+	at := func(d time.Duration) *uint64 { s := uint64(w.now().Add(d).Unix()); return &s }
+	for name, c := range map[string]struct {
+		change func(*enveloping)
+		want   error
+	}{
+		"for another target":          {func(e *enveloping) { e.envelope.Target = bob.Address() }, pat.ErrAgreementMisdirected},
+		"for another issuer":          {func(e *enveloping) { e.message["issuer"] = "bank.example" }, pat.ErrAgreementMisdirected},
+		"an issuer in another case":   {func(e *enveloping) { e.message["issuer"] = "Shop.example" }, pat.ErrAgreementMisdirected},
+		"no issuer":                   {func(e *enveloping) { delete(e.message, "issuer") }, pat.ErrBadAgreement},
+		"another policy":              {func(e *enveloping) { e.message["policy_digest"] = must(pat.PolicyDigest(policyV2)) }, pat.ErrPolicyMismatch},
+		"no policy":                   {func(e *enveloping) { e.message["policy_digest"] = nil }, pat.ErrBadAgreement},
+		"a digest that is a number":   {func(e *enveloping) { e.message["policy_digest"] = 7 }, pat.ErrBadAgreement},
+		"a member more":               {func(e *enveloping) { e.message["declared"] = map[string]any{} }, pat.ErrBadAgreement},
+		"a scope of text":             {func(e *enveloping) { e.message["scope"] = search }, pat.ErrBadAgreement},
+		"a scope of numbers":          {func(e *enveloping) { e.message["scope"] = []int{1} }, pat.ErrBadAgreement},
+		"an empty scope":              {func(e *enveloping) { e.message["scope"] = []string{} }, pat.ErrBadAgreement},
+		"a scope that is no entry":    {func(e *enveloping) { e.message["scope"] = []string{"no entry"} }, pat.ErrBadAgreement},
+		"a member twice":              {func(e *enveloping) { e.raw = `{"issuer":"shop.example","issuer":"shop.example","policy_digest":"x"}` }, pat.ErrBadAgreement},
+		"a list":                      {func(e *enveloping) { e.raw = `[]` }, pat.ErrBadAgreement},
+		"no JSON":                     {func(e *enveloping) { e.raw = `agree` }, pat.ErrBadAgreement},
+		"no base64":                   {func(e *enveloping) { e.envelope.Payload = "{}" }, pat.ErrBadAgreement},
+		"another message":             {func(e *enveloping) { e.envelope.SchemaDigest = protocol.Standard("UIMRenew").Digest }, pat.ErrBadAgreement},
+		"never expires":               {func(e *enveloping) { e.envelope.Expires = nil }, pat.ErrAgreementStale},
+		"has expired":                 {func(e *enveloping) { e.envelope.Expires = at(0) }, pat.ErrAgreementStale},
+		"expires in a quarter":        {func(e *enveloping) { e.envelope.Expires = at(15 * time.Minute) }, nil},
+		"expires later than that":     {func(e *enveloping) { e.envelope.Expires = at(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
+		"expires in a thousand years": {func(e *enveloping) { e.envelope.Expires = at(290 * 365 * 24 * time.Hour) }, pat.ErrAgreementStale},
+		"longer than 16 KiB":          {func(e *enveloping) { e.raw = `{"issuer":"` + strings.Repeat("x", 16<<10) + `"}` }, pat.ErrBadSignature},
+	} {
+		issued, err := w.issueEnvelope(t, w.envelope(t, alice, c.change))
+		if !errors.Is(err, c.want) || (c.want == nil) != (issued.Token != "") {
+			t.Errorf("%s: %v; want %v", name, err, c.want)
+		}
+	}
+	good := must(envelope.Parse(w.envelope(t, alice)))
+	anonymous, unsigned, other, changed := good, good, good, good
+	anonymous.Sender = identity.NewUser([32]byte{1})
+	unsigned.Signature = identity.Signature{}
+	other.Sender = bob.Address()
+	changed.Session = envelope.NewSession()
+	for name, e := range map[string]envelope.Envelope{
+		"a user": anonymous, "without signature": unsigned, "by another": other, "changed": changed,
+	} {
+		if _, err := w.issueEnvelope(t, must(json.Marshal(e))); !errors.Is(err, pat.ErrBadSignature) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, text := range []string{"", "{}", "null", "[]", `{"version":1}`} {
+		if _, err := w.issueEnvelope(t, []byte(text)); !errors.Is(err, pat.ErrBadSignature) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	nowhere := pat.EnvelopeRequest{Envelope: w.envelope(t, alice)}
+	if _, err := w.issuer.IssueEnvelope(t.Context(), nowhere); !errors.Is(err, pat.ErrAgreementMisdirected) {
+		t.Errorf("no target: %v", err)
+	}
+	refused := errors.New("refused")
+	request := pat.EnvelopeRequest{Envelope: w.envelope(t, alice), Target: string(target(t)), Admit: func() error { return refused }}
+	if _, err := w.issuer.IssueEnvelope(t.Context(), request); !errors.Is(err, refused) {
+		t.Errorf("not admitted: %v", err)
+	}
+	request.Admit = nil
+	if _, err := w.issuer.IssueEnvelope(t.Context(), request); err != nil {
+		t.Errorf("what was refused is not used up: %v", err)
+	}
+}
+
+func TestAnEnvelopeThatWaitsForApproval(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rules.Admission = pat.AdmitApproval
+	w.reissue(t)
+	alice := seeded(t, "alice recovery password")
+	raw := w.envelope(t, alice)
+	first, err := w.issueEnvelope(t, raw)
+	if err != nil || first.State != pat.AgreementPending || first.Token != "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	w.advance(t, time.Hour)
+	if again, err := w.issueEnvelope(t, raw); err != nil || again.AgreementID != first.AgreementID || again.Token != "" {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if err := w.issuer.Approve(t.Context(), pat.AgentID(alice.Address())); err != nil {
+		t.Fatal(err)
+	}
+	if issued, err := w.issueEnvelope(t, raw); err != nil || issued.Token == "" || issued.AgreementID != first.AgreementID {
+		t.Errorf("%+v, %v", issued, err)
+	}
+	if _, err := w.issueEnvelope(t, raw); !errors.Is(err, pat.ErrAgreementReplayed) {
+		t.Errorf("a second PAT: %v", err)
+	}
+}
+
+// A key on secp256k1 signs envelopes alone, and its address is nobody else's id.
+func TestKeysOfEnvelopesAreOfNoOtherForm(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	alice := seeded(t, "alice recovery password")
+	spki, members, ok := enveloped.KeyInfo(string(alice.Address()))
+	if !ok {
+		t.Fatal("no key")
+	}
+	for name, public := range map[string]any{
+		"SubjectPublicKeyInfo": base64.StdEncoding.EncodeToString(spki), "JWK": string(members),
+		"compressed": base64.StdEncoding.EncodeToString(alice.Address().PublicKey()),
+	} {
+		if _, err := pat.ParsePublicKeyValue(public); !errors.Is(err, pat.ErrUnsupportedKey) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	squatter := newEd()
+	for _, r := range []pat.IssueRequest{
+		w.fresh(t, string(alice.Address()), squatter), w.static(t, string(alice.Address()), squatter),
+	} {
+		if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgentIDTaken) {
+			t.Errorf("the address of another: %v", err)
+		}
+	}
+	request := w.fresh(t, "other", squatter)
+	request.SignedPolicy = string(w.envelope(t, alice))
+	if _, err := w.issuer.Issue(t.Context(), request); !errors.Is(err, pat.ErrBadSignature) {
+		t.Errorf("an envelope in place of a JWS: %v", err)
+	}
+	if _, err := w.issueEnvelope(t, w.envelope(t, alice)); err != nil {
+		t.Errorf("the address is its own key's: %v", err)
+	}
+}
+
+func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {
+	t.Parallel()
+	policy, err := os.ReadFile("testdata/uagents-policy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile("testdata/uagents-envelope.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := enveloped.Read(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spki, _, _ := enveloped.KeyInfo(read.Agent)
+	a := pat.Agreement{
+		ID: "01994f6e-7f6c-7d2a-9b1e-0123456789ab", Service: service, Issuer: "shop.example", AgentID: pat.AgentID(read.Agent),
+		KeyID: "SwArAfD6gpE1G1HzN7N_Lr8h18p7g9VUnpbERXzI66E", PublicKey: spki, PolicyUID: policyUID, PolicyDigest: must(pat.PolicyDigest(policy)),
+		Assurance: pat.Fresh, Form: "uagents-envelope", Signature: raw, Nonce: read.ID, State: pat.AgreementActive,
+		CreatedAt: read.Expires.Add(-time.Minute),
+	}
+	document := pat.PolicyDocument{Service: service, Digest: a.PolicyDigest, UID: policyUID, Bytes: policy, FirstOffered: noon}
+	bundle, err := pat.Export(a, document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := pat.VerifyExport(bundle); err != nil || e.Agreement.AgentID != a.AgentID {
+		t.Errorf("%+v, %v", e, err)
+	}
+	for name, at := range map[string]time.Time{
+		"when it had expired": read.Expires, "more than a quarter before": read.Expires.Add(-15*time.Minute - time.Second),
+	} {
+		moved := a
+		moved.CreatedAt = at
+		if _, err := pat.Export(moved, document); !errors.Is(err, pat.ErrBadExport) {
+			t.Errorf("made %s: %v", name, err)
+		}
+	}
+	bob := seeded(t, "bob recovery password").Address()
+	for name, change := range map[string]func(*pat.Agreement){
+		"another service":       func(a *pat.Agreement) { a.Issuer = "bank.example" },
+		"another agent":         func(a *pat.Agreement) { a.AgentID = pat.AgentID(bob) },
+		"an agent without key":  func(a *pat.Agreement) { a.AgentID = "alice" },
+		"no key id":             func(a *pat.Agreement) { a.KeyID = "" },
+		"another key":           func(a *pat.Agreement) { a.PublicKey, _, _ = enveloped.KeyInfo(string(bob)) },
+		"a key of another form": func(a *pat.Agreement) { a.PublicKey = keyOf(t, edKey()).SPKI() },
+		"another form":          func(a *pat.Agreement) { a.Form = "jws-agreement" },
+		"a nonce of upper case": func(a *pat.Agreement) { a.Nonce = strings.ToUpper(a.Nonce) },
+		"the envelope changed": func(a *pat.Agreement) {
+			a.Signature = bytes.Replace(a.Signature, []byte("1893456000"), []byte("1893456001"), 1)
+		},
+	} {
+		changed := a
+		change(&changed)
+		if _, err := pat.Export(changed, document); !errors.Is(err, pat.ErrBadExport) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+// Package enveloped reads agreements of agents that speak the uAgents protocol: an envelope, signed by the key that is the
+// agent's address, whose message is UIMAgree. The envelope as it came is all the evidence there is, and can be read again at
+// any time:
+//
+//	a, err := enveloped.Read(evidence)
+//
+// What the agreement has to say, to whom and until when, is held by package pat.
+package enveloped
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	// MaxBytes bounds an envelope with an agreement.
+	MaxBytes = 16 << 10
+	// Algorithm is what JOSE calls signatures by these keys. RFC 8812 3.2. None of them is on a JWS here.
+	Algorithm = "ES256K"
+)
+
+// An Agreement is what an agent's key has signed.
+type Agreement struct {
+	Agent        string    // address of the sender
+	Target       string    // address of whom it is for
+	ID           string    // 64 hex digits: the digest of the envelope, the same under every signature over it
+	Expires      time.Time // zero: never
+	PolicyDigest string
+	Issuer       string   // of the service
+	Scope        []string // nil: none is named
+}
+
+// ErrSignature is of bytes that are no envelope that an agent's key has signed.
+var ErrSignature = errors.New("it is no envelope that the agent's key has signed")
+
+// A MemberError names the member of a signed message that is wrong. It holds no value.
+type MemberError struct{ Member, Reason string }
+
+func (e *MemberError) Error() string { return e.Member + ": " + e.Reason }
+
+// Read verifies the signature of an envelope, and reads the agreement in it. The error is of kind ErrSignature, or a
+// *MemberError of an envelope that is signed, and no agreement.
+func Read(raw []byte) (Agreement, error) {
+	if len(raw) > MaxBytes {
+		return Agreement{}, fmt.Errorf("%w: it is longer than %d bytes", ErrSignature, MaxBytes)
+	}
+	e, err := envelope.Parse(raw)
+	if err == nil {
+		err = e.Verify()
+	}
+	if err != nil {
+		return Agreement{}, fmt.Errorf("%w: %w", ErrSignature, err)
+	}
+	if e.SchemaDigest != protocol.Standard("UIMAgree").Digest {
+		return Agreement{}, &MemberError{"schema_digest", "want that of UIMAgree"}
+	}
+	digest := e.Digest()
+	a := Agreement{Agent: string(e.Sender), Target: string(e.Target), ID: hex.EncodeToString(digest[:])}
+	if e.Expires != nil {
+		a.Expires = e.Until(time.Time{})
+	}
+	if err := a.read(e); err != nil {
+		return Agreement{}, err
+	}
+	return a, nil
+}
+
+func (a *Agreement) read(e envelope.Envelope) error {
+	text, err := e.Message()
+	if err != nil {
+		return &MemberError{"payload", "want base64 of a message"}
+	}
+	message, err := strictjson.DecodeObject(text)
+	if err != nil {
+		return &MemberError{"payload", "want one JSON object"}
+	}
+	for name := range message {
+		if !slices.Contains([]string{"policy_digest", "issuer", "scope"}, name) {
+			return &MemberError{"payload", "want policy_digest, issuer and scope, and no other member"}
+		}
+	}
+	if a.PolicyDigest = message.Text("policy_digest"); a.PolicyDigest == "" {
+		return &MemberError{"policy_digest", "want the digest of the policy"}
+	}
+	if a.Issuer = message.Text("issuer"); a.Issuer == "" {
+		return &MemberError{"issuer", "want the issuer of the service"}
+	}
+	if message["scope"] == nil {
+		return nil
+	}
+	list, ok := message["scope"].([]any)
+	if !ok {
+		return &MemberError{"scope", "want a list of strings, or null"}
+	}
+	a.Scope = make([]string, 0, len(list))
+	for _, item := range list {
+		entry, ok := item.(string)
+		if !ok {
+			return &MemberError{"scope", "want a list of strings, or null"}
+		}
+		a.Scope = append(a.Scope, entry)
+	}
+	return nil
+}
+
+// IsAddress reports whether a text is the address of an agent.
+func IsAddress(text string) bool {
+	a, err := identity.ParseAddress(text)
+	return err == nil && a.Agent()
+}
+
+// infoPrefix is what stands before the point in a SubjectPublicKeyInfo of secp256k1: id-ecPublicKey with the curve
+// 1.3.132.0.10, and a bit string of 65 bytes. RFC 5480 2, SEC 2 2.4.1.
+const infoPrefix = "\x30\x56\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\x00\x0a\x03\x42\x00"
+
+// KeyInfo returns the key that an agent's address is: as DER SubjectPublicKeyInfo, and as the members of a JWK that its
+// thumbprint covers, in their order (RFC 8812 3.1, RFC 7638 3.2). ok is false where the text is no address of an agent.
+func KeyInfo(address string) (spki, members []byte, ok bool) {
+	if !IsAddress(address) {
+		return nil, nil, false
+	}
+	point := identity.Address(address).Point()
+	b64 := base64.RawURLEncoding.EncodeToString
+	members = fmt.Appendf(nil, `{"crv":"secp256k1","kty":"EC","x":"%s","y":"%s"}`, b64(point[1:33]), b64(point[33:]))
+	return append([]byte(infoPrefix), point...), members, true
+}

@@ -1,0 +1,128 @@
+package enveloped_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/pat/enveloped"
+)
+
+// signed returns an envelope of another implementation.
+func signed(tb testing.TB) []byte {
+	tb.Helper()
+	raw, err := os.ReadFile("../testdata/uagents-envelope.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return raw
+}
+
+func TestAnAgreementOfAnotherImplementation(t *testing.T) {
+	t.Parallel()
+	a, err := enveloped.Read(signed(t))
+	if err != nil || a.Agent != "agent1qf5gfqm48k9acegez3sg82ney2aa6l5fvpwh3n3z0ajh0nam3ssgwnn5me7" ||
+		a.Target != "agent1qttckqrmhmpp933avdarr3yquchg385x8gypvt9akk32pm7s94f6cfpn3tf" ||
+		a.ID != "cbee03da2c5912647089357c83bf3bfb04f40bd9229a411f6ccb3c42c12f85e0" || !a.Expires.Equal(time.Unix(1893456000, 0)) ||
+		a.PolicyDigest != "sha-256:5LLfzFUCKTia0zZdKRg4jGXsJV0dKWZ7umKSAWvehdU" || a.Issuer != "shop.example" || a.Scope != nil {
+		t.Errorf("%+v, %v", a, err)
+	}
+	spki, members, ok := enveloped.KeyInfo(a.Agent)
+	sum := sha256.Sum256(members)
+	b64 := base64.RawURLEncoding.EncodeToString
+	// What OpenSSL makes of the private key, and the thumbprint of that.
+	const jkt = "SwArAfD6gpE1G1HzN7N_Lr8h18p7g9VUnpbERXzI66E"
+	const info = "MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAEaISDdT2L3GUZFGCDqnkiu91-iWBdeM4if2V3z7uMIIe0kMcqmBB-7PiijFnL0Tkacae878y2BLd3cOpej7PCwg"
+	if !ok || b64(sum[:]) != jkt || b64(spki) != info {
+		t.Errorf("%x %s", spki, members)
+	}
+}
+
+func TestWhoHasNoKey(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "alice", string(identity.NewUser([32]byte{1})), "agent1", "AGENT1QF5GFQM48K9ACEGEZ3SG82NEY2AA6L5FVPWH3N3Z0AJH0NAM3SSGWNN5ME7",
+	} {
+		if _, _, ok := enveloped.KeyInfo(text); ok || enveloped.IsAddress(text) {
+			t.Errorf("%s has a key", text)
+		}
+	}
+}
+
+func TestMessagesThatAgreeToNothing(t *testing.T) {
+	t.Parallel()
+	key, err := identity.FromSeed("alice recovery password", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uimAgree := protocol.Standard("UIMAgree").Digest
+	for name, c := range map[string]struct {
+		digest          envelope.ModelDigest
+		message, member string // the member that the error names; empty: none is wrong
+	}{
+		"without scope":        {uimAgree, `{"policy_digest":"d","issuer":"i"}`, ""},
+		"scope of null":        {uimAgree, `{"policy_digest":"d","issuer":"i","scope":null}`, ""},
+		"with a scope":         {uimAgree, `{"policy_digest":"d","issuer":"i","scope":["a","b"]}`, ""},
+		"another message":      {protocol.Standard("ChatMessage").Digest, `{"policy_digest":"d","issuer":"i"}`, "schema_digest"},
+		"no object":            {uimAgree, `"agree"`, "payload"},
+		"a member twice":       {uimAgree, `{"policy_digest":"d","issuer":"i","issuer":"i"}`, "payload"},
+		"a member more":        {uimAgree, `{"policy_digest":"d","issuer":"i","Scope":null}`, "payload"},
+		"no policy":            {uimAgree, `{"issuer":"i"}`, "policy_digest"},
+		"a policy of null":     {uimAgree, `{"policy_digest":null,"issuer":"i"}`, "policy_digest"},
+		"no issuer":            {uimAgree, `{"policy_digest":"d","issuer":""}`, "issuer"},
+		"a scope of text":      {uimAgree, `{"policy_digest":"d","issuer":"i","scope":"a"}`, "scope"},
+		"a scope of numbers":   {uimAgree, `{"policy_digest":"d","issuer":"i","scope":["a",1]}`, "scope"},
+		"a scope that is true": {uimAgree, `{"policy_digest":"d","issuer":"i","scope":true}`, "scope"},
+	} {
+		e := envelope.Envelope{
+			Target: key.Address(), Session: envelope.NewSession(), SchemaDigest: c.digest, Payload: envelope.Pack([]byte(c.message)),
+		}
+		raw, err := json.Marshal(e.Sign(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := enveloped.Read(raw)
+		if c.member == "" {
+			if err != nil || a.PolicyDigest != "d" || a.Issuer != "i" || !a.Expires.IsZero() ||
+				(name == "with a scope") != slices.Equal(a.Scope, []string{"a", "b"}) {
+				t.Errorf("%s: %+v, %v", name, a, err)
+			}
+			continue
+		}
+		if at, ok := errors.AsType[*enveloped.MemberError](err); !ok || at.Member != c.member || a.Agent != "" {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+	for name, raw := range map[string]string{
+		"changed": strings.Replace(string(signed(t)), "1893456000", "1893456001", 1), "empty": "", "too long": strings.Repeat(" ", 17<<10) + string(signed(t)),
+	} {
+		if a, err := enveloped.Read([]byte(raw)); !errors.Is(err, enveloped.ErrSignature) || a.Agent != "" {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(signed(f))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		a, err := enveloped.Read(raw)
+		if err != nil {
+			if a.Agent != "" {
+				t.Errorf("%+v, %v", a, err)
+			}
+			return
+		}
+		if _, _, ok := enveloped.KeyInfo(a.Agent); !ok || len(a.ID) != 64 || a.Issuer == "" || a.PolicyDigest == "" {
+			t.Errorf("%+v", a)
+		}
+	})
+}
