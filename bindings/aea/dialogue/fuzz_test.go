@@ -1,0 +1,36 @@
+package dialogue_test
+
+import (
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// FuzzReceive: whatever comes, in whatever order, the bounds hold, and what is taken once is not taken again.
+func FuzzReceive(f *testing.F) {
+	for _, data := range aeatest.Vectors(f, "../testdata/vectors.txt", "message/") {
+		f.Add(data, data, uint8(0))
+		f.Add(data, data, uint8(1))
+		f.Add(data, data, uint8(2))
+	}
+	specs := []wire.PublicID{protocol.FIPA.Specs[0], protocol.Default.Specs[0], protocol.HTTP.Specs[0]}
+	f.Fuzz(func(t *testing.T, one, two []byte, which uint8) {
+		d, _ := newDialogues("gw", few)
+		for _, data := range [][]byte{one, two, one, two} {
+			e := wire.Envelope{To: "gw", Sender: "me", Protocol: specs[int(which)%len(specs)], Message: data}
+			turn, err := d.Receive(e)
+			if err != nil || turn.Dialogue == nil {
+				continue
+			}
+			if _, err := d.Receive(e); err == nil {
+				t.Fatal("the same message twice")
+			}
+			_, _ = turn.Dialogue.Reply(turn.Message.ID, protocol.FIPAMessage{Performative: protocol.FIPAPropose})
+			if c := d.Counts(); c.HalfOpen+c.Open > few.PerOpponent || c.Ended > few.Ended {
+				t.Fatalf("%+v", c)
+			}
+		}
+	})
+}
