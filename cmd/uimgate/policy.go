@@ -116,9 +116,22 @@ func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, sourc
 	p, problems := odrl.Load(c.Context(), src.data, o)
 	if p == nil {
 		printPolicyProblems(c.ErrOrStderr(), src, problems)
+		tellOfLenient(c, src, o)
 		return nil, src, errSilent
 	}
 	return p, src, nil
+}
+
+// tellOfLenient says where --lenient would read a document that is refused without it, such as an offer without uid and assigner, as
+// data spaces have them.
+func tellOfLenient(c *cobra.Command, src source, o odrl.LoadOptions) {
+	if o.Lenient || c.Flags().Lookup("lenient") == nil {
+		return
+	}
+	o.Lenient = true
+	if p, _ := odrl.Load(c.Context(), src.data, o); p != nil {
+		fmt.Fprintf(c.ErrOrStderr(), "%s: --lenient goes on nevertheless: what the policy leaves out stands for everything\n", src.name)
+	}
 }
 
 // vocabularies are those that --profile names.

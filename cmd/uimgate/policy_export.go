@@ -138,6 +138,7 @@ compared. Rules keep their order. FILE is - for stdin. Warnings go to stderr; a 
 			out, problems := odrl.Canonical(src.data, odrl.LoadOptions{Lenient: lenient, Vocabularies: known})
 			printPolicyProblems(c.ErrOrStderr(), src, problems)
 			if out == nil {
+				tellOfLenient(c, src, odrl.LoadOptions{Lenient: lenient, Vocabularies: known})
 				return errSilent
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s\n", out)

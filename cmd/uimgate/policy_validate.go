@@ -65,6 +65,9 @@ written, in order; the exit code is 1 where any of them is invalid.`,
 				printValidation(c.OutOrStdout(), src, v)
 			}
 			if !v.Valid {
+				if !strict {
+					tellOfLenient(c, src, odrl.LoadOptions{Lenient: lenient, Vocabularies: known})
+				}
 				return errSilent
 			}
 			return nil
