@@ -1,0 +1,64 @@
+package identity
+
+import (
+	stdecdsa "crypto/ecdsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
+)
+
+// A Key is a private key of the gateway: as an agent, or as a node of the network of agents. It prints as its address. The
+// zero Key is nobody's: it has no address, and signs nothing.
+type Key struct{ private *secp256k1.PrivateKey }
+
+// NewKey returns the key of 32 bytes, big-endian. The error is ErrKey: another length, 0, or the order of the curve or more.
+func NewKey(private []byte) (Key, error) {
+	var scalar secp256k1.ModNScalar
+	if len(private) != secp256k1.PrivKeyBytesLen || scalar.SetByteSlice(private) || scalar.IsZero() {
+		return Key{}, ErrKey
+	}
+	return Key{secp256k1.NewPrivateKey(&scalar)}, nil
+}
+
+// Public returns the public key on one of the ledgers.
+func (k Key) Public(ledger Ledger) PublicKey {
+	if k.private == nil {
+		return PublicKey{}
+	}
+	return PublicKey{ledger, k.private.PubKey()}
+}
+
+// String returns the address on Fetchai, so that the key never gets into a log.
+func (k Key) String() string { return k.Public(Fetchai).Address() }
+
+// GoString is String.
+func (k Key) GoString() string { return k.String() }
+
+// Sign signs a message as PublicKey.Verify reads it: the same for the same message (RFC 6979).
+func (k Key) Sign(ledger Ledger, message []byte) string {
+	if k.private == nil {
+		return ""
+	}
+	if ledger == Ethereum {
+		compact := ecdsa.SignCompact(k.private, personal(message), false) // v, r and s
+		return "0x" + hex.EncodeToString(append(compact[1:65:65], compact[0]))
+	}
+	sum := sha256.Sum256(message)
+	return base64.StdEncoding.EncodeToString(ecdsa.SignCompact(k.private, sum[:], true)[1:])
+}
+
+// SignCertificate returns the proof of a node that the key of its certificate is its own: the signature, in DER, over the
+// SHA-256 of the certificate's key as a point that is not compressed. Agents know the node by its key on secp256k1, which
+// no certificate can have. The error is ErrKey, for a certificate
+// whose key is no point of a curve of the standard library.
+func (k Key) SignCertificate(certificate *stdecdsa.PublicKey) ([]byte, error) {
+	point, err := certificate.Bytes()
+	if err != nil || k.private == nil {
+		return nil, ErrKey
+	}
+	sum := sha256.Sum256(point)
+	return ecdsa.Sign(k.private, sum[:]).Serialize(), nil
+}

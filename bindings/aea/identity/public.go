@@ -1,0 +1,178 @@
+// Package identity has the keys of agents of the AEA framework, the addresses that come of them, and what agents sign: an
+// agreement with the terms of a gateway, and that a node may represent them. All keys are on secp256k1; how key, address
+// and signature are written depends on the ledger that the agent names.
+//
+//	key, err := identity.ParsePublicKey(identity.Fetchai, info["public_key"])
+//	agreed := identity.Agreement{Gateway: gateway, Agent: sender, PolicySHA256: digest, Nonce: nonce}.SignedBy(key, info["signature"])
+//
+// Texts have one spelling: hexadecimal in small letters, and the lower of the two values of s. Private keys of agents never
+// come here; a Key is one of the gateway's own.
+package identity
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/btcsuite/btcd/btcutil/bech32"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
+	"golang.org/x/crypto/ripemd160" //nolint:staticcheck,gosec // addresses of the ledger are defined by it
+	"golang.org/x/crypto/sha3"
+)
+
+// Errors of reading keys. They never quote what was read.
+var (
+	ErrLedger = errors.New("a ledger that is not known here")
+	ErrKey    = errors.New("no key of secp256k1 as the ledger writes it")
+)
+
+// A Ledger is the kind of key and address that an agent has.
+type Ledger string
+
+// The ledgers. The first is the default of agents-aea, the last that of open-aea.
+const (
+	Fetchai  Ledger = "fetchai"
+	Cosmos   Ledger = "cosmos"
+	Ethereum Ledger = "ethereum"
+)
+
+// prefixes begin the addresses in bech32.
+var prefixes = map[Ledger]string{Fetchai: "fetch", Cosmos: "cosmos"}
+
+// A PublicKey is a key as one ledger writes it. Only ParsePublicKey and Key.Public make one; the zero PublicKey is nobody's.
+type PublicKey struct {
+	ledger Ledger
+	point  *secp256k1.PublicKey
+}
+
+// ParsePublicKey reads a key: of Fetchai and Cosmos 66 hexadecimal digits, compressed; of Ethereum 0x and 128, without the
+// byte that says that it is not compressed. The error is ErrLedger or ErrKey.
+func ParsePublicKey(ledger Ledger, text string) (PublicKey, error) {
+	if ledger != Ethereum && prefixes[ledger] == "" {
+		return PublicKey{}, ErrLedger
+	}
+	digits, size := text, secp256k1.PubKeyBytesLenCompressed
+	if ledger == Ethereum {
+		digits, size = "04"+strings.TrimPrefix(text, "0x"), secp256k1.PubKeyBytesLenUncompressed
+	}
+	if len(digits) != 2*size || digits != strings.ToLower(digits) {
+		return PublicKey{}, ErrKey
+	}
+	data, err := hex.DecodeString(digits)
+	if err != nil {
+		return PublicKey{}, ErrKey
+	}
+	point, err := secp256k1.ParsePubKey(data)
+	if err != nil {
+		return PublicKey{}, ErrKey
+	}
+	if k := (PublicKey{ledger, point}); k.String() == text {
+		return k, nil
+	}
+	return PublicKey{}, ErrKey
+}
+
+// String returns the key as ParsePublicKey reads it.
+func (k PublicKey) String() string {
+	if k.point == nil {
+		return ""
+	}
+	if k.ledger == Ethereum {
+		return "0x" + hex.EncodeToString(k.point.SerializeUncompressed()[1:])
+	}
+	return hex.EncodeToString(k.point.SerializeCompressed())
+}
+
+// Address returns the address of the agent with this key: of Fetchai fetch1…, of Cosmos cosmos1…, of Ethereum 0x… with
+// capitals as EIP-55 has them.
+func (k PublicKey) Address() string {
+	if k.point == nil {
+		return ""
+	}
+	if k.ledger == Ethereum {
+		sum := keccak(k.point.SerializeUncompressed()[1:])
+		return checksummed(hex.EncodeToString(sum[12:]))
+	}
+	sum := sha256.Sum256(k.point.SerializeCompressed())
+	short := ripemd160.New() //nolint:gosec // as above
+	_, _ = short.Write(sum[:])
+	text, err := bech32.EncodeFromBase256(prefixes[k.ledger], short.Sum(nil))
+	if err != nil {
+		return "" // 20 bytes under a known prefix always have one
+	}
+	return text
+}
+
+// checksummed writes forty digits with capitals where the digest of them all says so. EIP-55.
+func checksummed(digits string) string {
+	sum := hex.EncodeToString(keccak([]byte(digits)))
+	out := []byte(digits)
+	for i, c := range out {
+		if c >= 'a' && sum[i] >= '8' {
+			out[i] = c - 'a' + 'A'
+		}
+	}
+	return "0x" + string(out)
+}
+
+// keccak is the digest of Ethereum, which is older than SHA-3 and differs from it.
+func keccak(data ...[]byte) []byte {
+	h := sha3.NewLegacyKeccak256()
+	for _, part := range data {
+		_, _ = h.Write(part)
+	}
+	return h.Sum(nil)
+}
+
+// Verify reports whether the key made the signature over a message. A signature of Fetchai and Cosmos is base64 of r and s,
+// over the SHA-256 of the message; one of Ethereum is 0x and the hexadecimal digits of r, s and v, over the message as
+// EIP-191 has it for people, where v is 27 or 28. The higher of the two values of s is refused.
+func (k PublicKey) Verify(message []byte, signature string) bool {
+	if k.point == nil {
+		return false
+	}
+	if k.ledger == Ethereum {
+		return k.verifyEthereum(message, signature)
+	}
+	data, err := base64.StdEncoding.Strict().DecodeString(signature)
+	if err != nil || len(signature) != 88 || len(data) != 64 {
+		return false
+	}
+	parsed, err := lower(data)
+	sum := sha256.Sum256(message)
+	return err == nil && parsed.Verify(sum[:], k.point)
+}
+
+func (k PublicKey) verifyEthereum(message []byte, signature string) bool {
+	digits, ok := strings.CutPrefix(signature, "0x")
+	if !ok || len(digits) != 130 || digits != strings.ToLower(digits) {
+		return false
+	}
+	data, err := hex.DecodeString(digits)
+	if err != nil {
+		return false
+	}
+	if _, err := lower(data[:64]); err != nil || data[64] != 27 && data[64] != 28 {
+		return false
+	}
+	signer, _, err := ecdsa.RecoverCompact(append(data[64:65:65], data[:64]...), personal(message))
+	return err == nil && signer.IsEqual(k.point)
+}
+
+// personal is the digest of a message that is no transaction. EIP-191, version 0x45.
+func personal(message []byte) []byte {
+	return keccak(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d", len(message)), message)
+}
+
+// lower reads r and s, of which s is the lower one.
+func lower(data []byte) (*ecdsa.Signature, error) {
+	var r, s secp256k1.ModNScalar
+	if r.SetByteSlice(data[:32]) || s.SetByteSlice(data[32:64]) || r.IsZero() || s.IsZero() || s.IsOverHalfOrder() {
+		return nil, ErrKey
+	}
+	return ecdsa.NewSignature(&r, &s), nil
+}
