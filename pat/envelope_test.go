@@ -277,6 +277,20 @@ func TestKeysOfEnvelopesAreOfNoOtherForm(t *testing.T) {
 	if _, err := w.issueEnvelope(t, w.envelope(t, alice)); err != nil {
 		t.Errorf("the address is its own key's: %v", err)
 	}
+	if _, err := w.issuer.Issue(t.Context(), w.fresh(t, string(alice.Address()), squatter)); !errors.Is(err, pat.ErrAgentIDTaken) {
+		t.Errorf("the address of another that has agreed: %v", err)
+	}
+	if err := w.issuer.AddKey(t.Context(), pat.AgentID(alice.Address()), keyOf(t, squatter).Thumbprint()); err != nil {
+		t.Fatal(err)
+	}
+	w.issue(t, w.fresh(t, string(alice.Address()), squatter))
+	listed, bob := newEd(), string(seeded(t, "bob recovery password").Address())
+	w.rules.Allow = []pat.Known{{AgentID: pat.AgentID(bob), KeyID: keyOf(t, listed).Thumbprint()}, {KeyID: keyOf(t, edKey()).Thumbprint()}}
+	w.reissue(t)
+	w.issue(t, w.fresh(t, bob, listed))
+	if _, err := w.issuer.Issue(t.Context(), w.fresh(t, bob, edKey())); !errors.Is(err, pat.ErrAgentIDTaken) {
+		t.Errorf("a key that is listed without an id: %v", err)
+	}
 }
 
 func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {

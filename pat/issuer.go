@@ -15,7 +15,6 @@ import (
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/pat/enveloped"
 )
 
 // An IssuerConfig configures an Issuer.
@@ -117,8 +116,11 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	if err != nil {
 		return Issued{}, err
 	}
-	if Consented(agentID) || enveloped.IsAddress(r.AgentID) { // an address is the id of its own key
+	if Consented(agentID) {
 		return Issued{}, idTaken(agentID, key.Thumbprint())
+	}
+	if err := i.speaksForAddress(ctx, agentID, key.Thumbprint()); err != nil {
+		return Issued{}, err
 	}
 	v := verified{agentID: agentID, key: key, offer: i.terms.Offer()}
 	err = verifying.inTurn(ctx, func() (err error) {

@@ -100,7 +100,7 @@ func (i *Issuer) renewalProof(text string, c *Claims, a Agreement, now time.Time
 	if text == "" {
 		return nil, nil //nolint:nilnil // no proof was sent
 	}
-	key, err := ParseSPKI(a.PublicKey)
+	key, err := a.Key()
 	if err != nil || key.Thumbprint() != c.KeyID {
 		return nil, errorOfKind(ErrBadSignature, "the key of the agreement is not the PAT's")
 	}

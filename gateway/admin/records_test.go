@@ -178,6 +178,20 @@ func TestAgreementsAreProvedAndRevoked(t *testing.T) {
 	}
 }
 
+func TestAnAgreementInAnEnvelopeIsProved(t *testing.T) {
+	g := newOperated(t, "")
+	a := g.AgreedInEnvelope("alice recovery password")
+	list := items[admin.Agreement](g, "/agreements?agent_id="+string(a.ID))
+	if len(list) != 1 || list[0].AgentID != a.ID || list[0].Assurance != pat.Fresh || list[0].Form != "uagents-envelope" {
+		t.Fatalf("%+v", list)
+	}
+	bundle := g.do("GET", "/agreements/"+string(list[0].ID)+"/export", nil)
+	e, err := pat.VerifyExport(bundle.Body)
+	if err != nil || e.Agreement.AgentID != a.ID || e.Agreement.KeyID != list[0].KeyID || string(e.Policy.Bytes) != gatetest.PolicyFile {
+		t.Fatalf("%+v, %v", e, err)
+	}
+}
+
 func TestPATsAreListedRevokedAndIntrospected(t *testing.T) {
 	g := newOperated(t, "")
 	a, b := g.Agreed("agent-1"), g.Agreed("agent-2")

@@ -38,7 +38,7 @@ func (k *agreedKeys) of(ctx context.Context, service string, agreement pat.Agree
 	} else if err != nil {
 		return pat.Key{}, err
 	}
-	key, err := pat.ParseSPKI(a.PublicKey)
+	key, err := a.Key()
 	if err != nil {
 		return pat.Key{}, err
 	}
