@@ -111,7 +111,7 @@ func (m *Message) decode(data []byte) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
-	if known == 0 || m.Kind == Envelope && len(m.Envelope) == 0 {
+	if known == 0 || m.Kind == Envelope && len(m.Envelope) == 0 || m.Kind == LookupRequest && m.Address == "" {
 		return fmt.Errorf("%w: empty", wire.ErrUndecodable)
 	}
 	return nil

@@ -262,6 +262,11 @@ func TestRepresentation(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, row.want)
 		}
 	}
+	nobody := good
+	nobody.PeerPublicKey, nobody.Signature = "", agent.Sign(identity.Fetchai, nil)
+	if got := identity.Represents(nobody, identity.PublicKey{}); got != acn.WrongPublicKey {
+		t.Errorf("a node without key: %d", got)
+	}
 }
 
 // An agent verifies with the node's key what the node says of its certificate.

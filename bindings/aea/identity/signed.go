@@ -42,7 +42,7 @@ func Represents(r acn.Record, node PublicKey) acn.Code {
 	switch {
 	case errors.Is(err, ErrLedger):
 		return acn.UnsupportedLedger
-	case r.PeerPublicKey != node.String():
+	case node.point == nil || r.PeerPublicKey != node.String():
 		return acn.WrongPublicKey
 	case err != nil || key.Address() != r.Address:
 		return acn.WrongAgentAddress

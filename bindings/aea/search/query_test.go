@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/search"
 	"github.com/uimgate/uimgate/bindings/aea/wire"
 )
@@ -48,6 +49,7 @@ func near(lon, lat, kilometres float64) search.Expr {
 }
 
 func TestQueriesMatch(t *testing.T) {
+	official := aeatest.NewSchema(t, schema)
 	yes, no := relation("price", search.Equal, search.Int(5)), relation("price", search.Equal, search.Int(6))
 	for _, row := range []struct {
 		name string
@@ -99,6 +101,8 @@ func TestQueriesMatch(t *testing.T) {
 		{"near", near(13.4, 52.5, 5), true},
 		{"far", near(2.35, 48.86, 800), false}, // Paris: 878 km
 		{"far, but in reach", near(2.35, 48.86, 900), true},
+		{"on the other side of the earth", near(13.405-180, -52.52, 20_100), true},
+		{"half a circle is not reached", near(13.405-180, -52.52, 20_000), false},
 		{"exactly there", near(13.405, 52.52, 0), true},
 		{"distance below 0", near(13.405, 52.52, -1), false},
 		{"distance that is no number", near(13.405, 52.52, math.NaN()), false},
@@ -125,6 +129,7 @@ func TestQueriesMatch(t *testing.T) {
 			if got := q.Matches(offer); got != row.want {
 				t.Errorf("%v", got)
 			}
+			official.Writes(t, "Model", q.Encode())
 			again, err := search.DecodeQuery(q.Encode())
 			if err != nil {
 				t.Fatal(err)

@@ -228,7 +228,8 @@ func (v Location) To(other Location) float64 {
 	lat, otherLat := radians(v.Lat), radians(other.Lat)
 	sinLat := math.Sin((otherLat - lat) / 2)
 	sinLon := math.Sin(radians(other.Lon-v.Lon) / 2)
-	return 2 * earth * math.Asin(math.Sqrt(sinLat*sinLat+sinLon*sinLon*math.Cos(lat)*math.Cos(otherLat)))
+	half := math.Sqrt(sinLat*sinLat + sinLon*sinLon*math.Cos(lat)*math.Cos(otherLat))
+	return 2 * earth * math.Asin(min(half, 1)) // rounded, it can be above 1 on the other side of the earth
 }
 
 func radians(degrees float64) float64 { return degrees * math.Pi / 180 }

@@ -49,6 +49,7 @@ func TestEnvelopesThatAreRefused(t *testing.T) {
 		"cut off in a length":          append(build(1, "gw", 2, "me", 3, "a/b:1.0.0"), 0x22, 0xff),
 		"cut off in a value":           append(build(1, "gw", 2, "me", 3, "a/b:1.0.0"), 0x22, 0x05, 'm'),
 		"number of a field 0":          append(build(1, "gw", 2, "me", 3, "a/b:1.0.0"), 0x02, 0x00),
+		"number of a field too large":  append(build(1, "gw", 2, "me", 3, "a/b:1.0.0"), 0x98, 0x98, 0x98, 0x98, 0x30, 0x30),
 		"too long":                     build(1, "gw", 2, "me", 3, "a/b:1.0.0", 4, make([]byte, wire.MaxEnvelope)),
 		"groups in groups, not ended":  append(build(1, "gw", 2, "me", 3, "a/b:1.0.0"), []byte(strings.Repeat("\x7b", 1<<20))...),
 		"groups in groups, all ended":  append(build(1, "gw", 2, "me", 3, "a/b:1.0.0"), []byte(strings.Repeat("\x7b", 1<<20)+strings.Repeat("\x7c", 1<<20))...),

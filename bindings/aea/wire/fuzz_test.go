@@ -18,9 +18,18 @@ func seeds(f *testing.F, prefix string) {
 	}
 }
 
-// FuzzDecodeEnvelope: what is read is read again from what it is written as.
+// schema is that of the framework.
+const schema = `
+	Envelope = 1:string 2:string 3:string 4:bytes 5:string
+	Message = 2|DialogueMessage
+	DialogueMessage = 1:int32 2:string 3:string 4:int32 5:bytes
+`
+
+// FuzzDecodeEnvelope: what is read is read again from what it is written as. The official library of Protocol Buffers reads
+// it as the same envelope, and writes it with the same bytes.
 func FuzzDecodeEnvelope(f *testing.F) {
 	seeds(f, "envelope/")
+	official := aeatest.NewSchema(f, schema)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := wire.DecodeEnvelope(data)
 		if err != nil {
@@ -34,6 +43,10 @@ func FuzzDecodeEnvelope(f *testing.F) {
 		if err != nil || !cmp.Equal(e, again, sameBytes) {
 			t.Errorf("%+v, %v, want %+v", again, err, e)
 		}
+		official.Writes(t, "Envelope", out)
+		if same, err := wire.DecodeEnvelope(official.Normal(t, "Envelope", data)); err != nil || !cmp.Equal(e, same, sameBytes) {
+			t.Errorf("%+v, %v, the official library reads %+v", e, err, same)
+		}
 	})
 }
 
@@ -41,6 +54,7 @@ func FuzzDecodeEnvelope(f *testing.F) {
 func FuzzDecodeMessage(f *testing.F) {
 	seeds(f, "message/")
 	seeds(f, "undecodable-message/")
+	official := aeatest.NewSchema(f, schema)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := wire.DecodeMessage(data)
 		if err != nil {
@@ -52,6 +66,10 @@ func FuzzDecodeMessage(f *testing.F) {
 		}
 		if again, err := wire.DecodeMessage(out); err != nil || !cmp.Equal(m, again) {
 			t.Errorf("%+v, %v, want %+v", again, err, m)
+		}
+		official.Writes(t, "Message", out)
+		if same, err := wire.DecodeMessage(official.Normal(t, "Message", data)); err != nil || !cmp.Equal(m, same) {
+			t.Errorf("%+v, %v, the official library reads %+v", m, err, same)
 		}
 	})
 }

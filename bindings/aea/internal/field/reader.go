@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -48,7 +49,7 @@ func (r *Reader) Next() bool {
 		return false
 	}
 	number, kind, n := protowire.ConsumeTag(r.rest)
-	if n < 0 {
+	if n < 0 || !number.IsValid() {
 		r.err = fmt.Errorf("%w: a tag is malformed or cut off", ErrUndecodable)
 		return false
 	}
@@ -137,7 +138,7 @@ func (r *Reader) Each(times, limit int) []byte {
 		r.Fail("too long")
 		return nil
 	}
-	return value
+	return slices.Clip(value) // who appends to it does not write into what follows
 }
 
 // Text reads UTF-8 of at most limit bytes.
