@@ -80,6 +80,15 @@ func (e *LostError) Error() string {
 // Unwrap returns Err.
 func (e *LostError) Unwrap() error { return e.Err }
 
+// A RenewalError means that an attempt of a call was not sent, since the PAT could not be renewed: Err tells of the renewal, and
+// nothing of the call.
+type RenewalError struct{ Err error }
+
+func (e *RenewalError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *RenewalError) Unwrap() error { return e.Err }
+
 // An IssuerError means that a service uses a name that its address does not vouch for. An agreement made out to that name
 // could be used there, at your cost. To agree nevertheless, set Acceptance.Issuer to it.
 type IssuerError struct {

@@ -56,7 +56,8 @@ type Result struct {
 // float64 as json.Number. It renews the PAT when that is due, and repeats the call as the package comment describes.
 // Errors: ErrNotAgreed, ErrNoDoor, ErrParameters, *PolicyChangedError, *Error (see its sentinels; after one that is ErrAnswer
 // the call has been made and may have been charged, unless its Outcome is unknown), and those of package fetch: after a
-// *fetch.Error with Sent, and after a *LostError, it is not known whether the call took effect. UIM core 3.
+// *fetch.Error with Sent, and after a *LostError, it is not known whether the call took effect; a *RenewalError around
+// them, if no *LostError is around that, says that it was not sent. UIM core 3.
 func (s *Service) Execute(ctx context.Context, uid string, params map[string]any, o ExecuteOptions) (Result, error) {
 	c, err := s.call(ctx, uid, params, o)
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *Service) Execute(ctx context.Context, uid string, params map[string]any
 		}
 		if next.renew {
 			if _, renewErr := s.renewFrom(ctx, session); renewErr != nil {
-				return Result{}, c.lost(errors.Join(renewErr, err))
+				return Result{}, c.lost(&RenewalError{errors.Join(renewErr, err)})
 			}
 		}
 		if next.wait > 0 {

@@ -137,7 +137,8 @@ func authorization(session Session) http.Header {
 	return http.Header{"Authorization": {"Bearer " + session.token.reveal()}}
 }
 
-// currentSession returns the session with a PAT that is still valid for a while, renewed if that is due.
+// currentSession returns the session with a PAT that is still valid for a while, renewed if that is due. Errors: ErrNotAgreed
+// and *RenewalError.
 func (s *Service) currentSession(ctx context.Context) (Session, error) {
 	session := s.Session()
 	if !session.Agreed() {
@@ -153,7 +154,7 @@ func (s *Service) currentSession(ctx context.Context) (Session, error) {
 	case err == nil:
 		return s.Session(), nil
 	case changed, ctx.Err() != nil, !now.Before(session.ExpiresAt):
-		return Session{}, err
+		return Session{}, &RenewalError{err}
 	}
 	return session, nil // the PAT is still valid; the next call tries again
 }

@@ -66,7 +66,8 @@ func (c *call) nextStep(err error, session Session, client *Client) step {
 // lost marks the error of a call of which an earlier attempt may have taken effect. The answer kept under the key tells what
 // became of it; any other leaves it open.
 func (c *call) lost(err error) error {
-	if e, ok := errors.AsType[*Error](err); !c.maybeSent || ok && e.Replayed {
+	_, unsent := errors.AsType[*RenewalError](err)
+	if e, ok := errors.AsType[*Error](err); !c.maybeSent || ok && e.Replayed && !unsent {
 		return err
 	}
 	return &LostError{err}

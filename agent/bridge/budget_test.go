@@ -2,7 +2,12 @@ package bridge
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -93,4 +98,45 @@ func TestAPriceThatIsNotKnown(t *testing.T) {
 	h.refused(searchTool, nil, "BUDGET_EXCEEDED")
 	h = start(t, withBudget(t, o, "0.01 USD/hour"))
 	h.refused(orderTool, nil, "BUDGET_EXCEEDED") // was spent under the other
+}
+
+// A call that is not sent, since the agent's token could not be renewed, costs nothing, whatever became of the renewal.
+func TestARenewalThatFails(t *testing.T) {
+	t.Parallel()
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := withBudget(t, optionsFor(t, shop), "0.01 USD/day")
+	var broken atomic.Value
+	o.Agent.Wrap = func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(r)
+			if how, _ := broken.Load().(string); how == "" || err != nil || r.URL.Path != "/api/pat/renew" {
+				return response, err
+			} else if how == "lost" {
+				_ = response.Body.Close()
+				return nil, io.ErrUnexpectedEOF
+			}
+			response.StatusCode, response.Body = http.StatusInternalServerError, io.NopCloser(strings.NewReader("{}"))
+			return response, nil
+		})
+	}
+	h := start(t, o)
+	for _, how := range []string{"lost", "failed"} {
+		h.ok(searchTool, nil)
+		shop.Clock.Add(24 * time.Hour)
+		broken.Store(how)
+		result := h.call(orderTool, nil)
+		if !result.IsError {
+			t.Fatalf("%s: %s", how, text(result, 0))
+		}
+		has(t, text(result, 0), "Nothing was called, since the PAT could not be renewed")
+		has(t, text(result, 1), `"outcome":"not_sent"`)
+		if strings.Contains(text(result, 0), "took effect") {
+			t.Errorf("%s: %s", how, text(result, 0))
+		}
+		broken.Store("")
+		shop.Clock.Add(-24 * time.Hour)
+	}
+	h = start(t, o)
+	h.ok(orderTool, nil)
+	h.refused(orderTool, nil, "BUDGET_EXCEEDED")
 }

@@ -185,6 +185,9 @@ func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charge
 	if _, lost := errors.AsType[*agent.LostError](err); lost {
 		return money.Amount{}, false
 	}
+	if unsent(err) {
+		return money.Amount{}, true
+	}
 	if refusal, ok := errors.AsType[*agent.Error](err); ok {
 		return chargedDespite(refusal)
 	}
@@ -192,6 +195,13 @@ func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charge
 		return money.Amount{}, false
 	}
 	return money.Amount{}, true
+}
+
+// unsent reports whether a call was not sent since its PAT could not be renewed: what the error says of an exchange is of that.
+func unsent(err error) bool {
+	_, renewing := errors.AsType[*agent.RenewalError](err)
+	_, lost := errors.AsType[*agent.LostError](err)
+	return renewing && !lost
 }
 
 // chargedDespite is chargedFor after a refusal or a failure of the service.

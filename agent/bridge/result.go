@@ -99,6 +99,10 @@ func (b *Bridge) refusal(t tool, err error) *mcp.CallToolResult {
 		f.Details["outcome"] = "unknown"
 		sentence += " An attempt before, whose answer was lost, may have taken effect."
 	}
+	if unsent(err) {
+		f.Details["outcome"] = "not_sent"
+		sentence = "Nothing was called, since the PAT could not be renewed. " + sentence
+	}
 	text, marshalErr := json.Marshal(map[string]any{"error": f})
 	if marshalErr != nil {
 		text = []byte(`{"error":{"message":"the error cannot be written"}}`)
@@ -151,7 +155,7 @@ func (b *Bridge) explain(t tool, err error) (failure, string) {
 	if lost, ok := errors.AsType[*fetch.Error](err); ok {
 		f, sentence := own(string(reason.CodeServiceUnavailable), reasonUnreachable, "The service could not be reached: %s.", text)
 		f.Details["outcome"] = "not_sent"
-		if lost.Sent {
+		if lost.Sent && !unsent(err) {
 			f.Details["outcome"] = "unknown"
 			sentence += " It is not known whether the call took effect."
 		}

@@ -256,6 +256,9 @@ func errorData(err error) map[string]any {
 	put("violations", refusal.Violations, len(refusal.Violations) > 0)
 	put("retry_after", int64(math.Ceil(refusal.RetryAfter.Seconds())), refusal.RetryAfter > 0)
 	put("outcome", refusal.Outcome, refusal.Outcome != "")
+	if _, unsent := errors.AsType[*agent.RenewalError](err); unsent {
+		data["outcome"] = "not_sent"
+	}
 	if _, lost := errors.AsType[*agent.LostError](err); lost {
 		data["outcome"] = "unknown"
 	}
