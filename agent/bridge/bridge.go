@@ -52,8 +52,9 @@ type Options struct {
 	Budget *budget.Book
 	// ReadTerms reads a policy; nil: its terms are not known in advance.
 	ReadTerms TermsReader
-	// AgreeCommand returns the command by which the owner agrees to the policy of a digest.
-	AgreeCommand func(service, digest string) string
+	// AgreeCommand returns the command by which the owner agrees to the policy of a digest, in the name of an issuer that the
+	// service's host does not vouch for; without issuer it does. The issuer is a stranger's text, and has to be quoted.
+	AgreeCommand func(service, digest, issuer string) string
 	// Version is told to the host.
 	Version string
 	// Log takes one line for the owner; nil drops it.
@@ -82,6 +83,7 @@ type Bridge struct {
 	server   *mcp.Server
 	services []*service
 	places   chan struct{}
+	unpriced chan struct{} // the place of a call whose price is not known
 	stopping chan struct{}
 	working  sync.WaitGroup
 
@@ -97,7 +99,9 @@ func Open(ctx context.Context, o Options) (*Bridge, error) {
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
-	b := &Bridge{o: o, places: make(chan struct{}, maxCalls), stopping: make(chan struct{}), tools: map[string]tool{}}
+	b := &Bridge{
+		o: o, places: make(chan struct{}, maxCalls), unpriced: make(chan struct{}, 1), stopping: make(chan struct{}), tools: map[string]tool{},
+	}
 	o.Agent.Wrap, o.Agent.Sleep = gated(o.Agent.Wrap), patient(o.Agent.Sleep)
 	client, err := agent.New(o.Agent)
 	if err != nil {

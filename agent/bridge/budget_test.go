@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -98,6 +99,54 @@ func TestAPriceThatIsNotKnown(t *testing.T) {
 	h.refused(searchTool, nil, "BUDGET_EXCEEDED")
 	h = start(t, withBudget(t, o, "0.01 USD/hour"))
 	h.refused(orderTool, nil, "BUDGET_EXCEEDED") // was spent under the other
+}
+
+// Of calls whose price is not known one is under way at a time: the next begins when it is known what that one took.
+func TestManyCallsOfUnknownPrice(t *testing.T) {
+	t.Parallel()
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := withBudget(t, optionsFor(t, shop), "0.01 USD/day")
+	o.ReadTerms = nil
+	charged := agenttest.Reply{Status: 200, Header: map[string]string{"UIM-Charge": "0.01 USD; id=e; state=captured"}, Body: "{}"}
+	shop.Script(slices.Repeat([]agenttest.Reply{charged}, 20)...)
+	h := start(t, o)
+	results := make(chan *mcp.CallToolResult, 20)
+	for range cap(results) {
+		go func() {
+			result, _ := h.CallTool(t.Context(), &mcp.CallToolParams{Name: searchTool})
+			results <- result
+		}()
+	}
+	for range cap(results) {
+		if r := <-results; r == nil || r.IsError && !strings.Contains(text(r, 1), "BUDGET_EXCEEDED") {
+			t.Errorf("%+v", r)
+		}
+	}
+	if n := len(shop.Calls()); n != 1 {
+		t.Errorf("%d calls of 0.01 USD were made within a budget of that", n)
+	}
+}
+
+// A service that charges in another currency than it says does not get past the limit of that.
+func TestAChargeInAnotherCurrency(t *testing.T) {
+	t.Parallel()
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := withBudget(t, optionsFor(t, shop), "0.02 USD/day")
+	logged := make(chan string, 8)
+	o.Log = func(line string) { logged <- line }
+	h := start(t, o)
+	charged := agenttest.Reply{Status: 200, Header: map[string]string{"UIM-Charge": "0.001 BTC; id=e; state=captured"}, Body: "{}"}
+	shop.Script(charged, charged, charged)
+	for range 2 {
+		h.ok(orderTool, nil)
+		select {
+		case line := <-logged:
+			has(t, line, "0.001 BTC", agenttest.Order, "more than its policy says")
+		default:
+			t.Error("nothing was logged")
+		}
+	}
+	h.refused(orderTool, nil, "BUDGET_EXCEEDED")
 }
 
 // A call that is not sent, since the agent's token could not be renewed, costs nothing, whatever became of the renewal.

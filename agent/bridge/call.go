@@ -123,7 +123,14 @@ func (b *Bridge) execute(ctx context.Context, t tool, p *mcp.CallToolParamsRaw) 
 	if err != nil {
 		return agent.Result{}, err
 	}
-	reserved, err := b.reserve(ctx, t, terms)
+	price, known := priceOf(t, terms)
+	if !known {
+		if err := b.alone(ctx); err != nil {
+			return agent.Result{}, err
+		}
+		defer func() { <-b.unpriced }()
+	}
+	reserved, err := b.reserve(ctx, price, known)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -133,7 +140,7 @@ func (b *Bridge) execute(ctx context.Context, t tool, p *mcp.CallToolParamsRaw) 
 		t.of.save(service)
 	}
 	if charged, known := chargedFor(result, err, reserved); known {
-		if _, priced := terms.Intents[t.intent.UID.String()]; priced && charged.Nano > reserved.Amount().Nano {
+		if known && (charged.Nano > price.Nano || charged.Nano > 0 && charged.Currency != price.Currency) {
 			b.o.Log(fmt.Sprintf("%s charged %s for %s, more than its policy says", oneLine(t.of.target, maxTitle), charged, t.intent.UID))
 		}
 		if settleErr := reserved.Settle(ctx, charged); settleErr != nil {
@@ -158,20 +165,39 @@ func callOptions(meta mcp.Meta) agent.ExecuteOptions {
 	}
 }
 
+// priceOf is the most that a call costs: under its terms, or else what the service says of it in agents.json; known is false
+// where neither tells it.
+func priceOf(t tool, terms Terms) (most money.Amount, known bool) {
+	if term, told := terms.Intents[t.intent.UID.String()]; told {
+		return term.Most, true
+	}
+	if said, err := money.Parse(t.intent.Price); err == nil && !said.IsZero() {
+		return said, true
+	}
+	return money.Amount{}, false
+}
+
+// alone waits until no other call is under way whose price is not known: nothing can be reserved for those, and so no more than
+// one of them may exceed the budget.
+func (b *Bridge) alone(ctx context.Context) error {
+	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
+	select {
+	case b.unpriced <- struct{}{}:
+		return nil
+	case <-gone:
+		return context.Canceled
+	case <-b.stopping:
+		return context.Canceled
+	}
+}
+
 // reserve sets aside what a call may cost. A call whose price is not known needs a budget, too: what it costs is counted when the
 // service says so.
-func (b *Bridge) reserve(ctx context.Context, t tool, terms Terms) (*budget.Reservation, error) {
-	price, known := terms.Intents[t.intent.UID.String()]
-	most := price.Most
-	switch {
-	case known && most.IsZero():
+func (b *Bridge) reserve(ctx context.Context, price money.Amount, known bool) (*budget.Reservation, error) {
+	if known && price.IsZero() {
 		return b.o.Budget.Nothing(), nil
-	case !known:
-		if said, err := money.Parse(t.intent.Price); err == nil && !said.IsZero() {
-			most = said
-		}
 	}
-	return b.o.Budget.Reserve(ctx, most)
+	return b.o.Budget.Reserve(ctx, price)
 }
 
 // chargedFor returns what a call was charged for; known is false where nobody can tell, so that the reservation stays.

@@ -39,7 +39,9 @@ func optionsFor(t *testing.T, services ...*agenttest.Service) Options {
 	o := Options{
 		Agent:      agent.Options{Key: key, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }},
 		Agreements: t.TempDir(), ReadTerms: readTerms,
-		AgreeCommand: func(service, digest string) string { return "uimgate agent agree " + service + " --digest " + digest },
+		AgreeCommand: func(service, digest, issuer string) string {
+			return "uimgate agent agree " + service + " --digest " + digest + issuer
+		},
 	}
 	for _, s := range services {
 		s.Clock.SetNow()

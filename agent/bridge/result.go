@@ -145,9 +145,12 @@ func (b *Bridge) explain(t tool, err error) (failure, string) {
 			"Nothing was called: %s. Call again later.", oneLine(waiting.Error(), maxNote))
 	}
 	if issuer, ok := errors.AsType[*agent.IssuerError](err); ok {
-		return own(string(reason.CodeForbidden), reasonIssuer,
-			"Nothing was called: %s. The owner of this agent can agree nevertheless with uimgate agent agree --issuer %s.",
-			oneLine(issuer.Error(), maxNote), issuer.Issuer)
+		nevertheless := ""
+		if _, _, offered, _ := t.of.state(); b.o.AgreeCommand != nil {
+			nevertheless = " The owner of this agent can agree nevertheless with: " +
+				b.o.AgreeCommand(t.of.target, offered.Digest, oneLine(issuer.Issuer, maxNote))
+		}
+		return own(string(reason.CodeForbidden), reasonIssuer, "Nothing was called: %s.%s", oneLine(issuer.Error(), maxNote), nevertheless)
 	}
 	if errors.Is(err, agent.ErrParameters) {
 		return own(string(reason.CodeInvalidParameter), string(reason.InvalidParameter), "Nothing was called: %s.", text)
@@ -214,7 +217,7 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 	}
 	ended := e.Is(agent.ErrRevokedToken) || e.Is(agent.ErrInvalidToken) || e.Is(agent.ErrExpiredToken)
 	if _, _, offered, _ := t.of.state(); ended && b.o.AgreeCommand != nil && offered.Digest != "" {
-		say("The owner of this agent can agree anew with: %s", b.o.AgreeCommand(t.of.target, offered.Digest))
+		say("The owner of this agent can agree anew with: %s", b.o.AgreeCommand(t.of.target, offered.Digest, ""))
 	}
 	return f, strings.Join(out, " ")
 }

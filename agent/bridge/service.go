@@ -23,7 +23,8 @@ type service struct {
 	current *agent.Service   // nil until it is found
 	catalog *intents.Catalog // as read last
 	offered agent.Policy     // as read last; no digest: not read
-	terms   Terms            // of offered
+	terms   Terms            // of offered, for the intents of termsOf
+	termsOf *intents.Catalog
 }
 
 // find reads the catalogue, and the policy for the descriptions of the tools. It goes on with an agreement that was kept, and
@@ -42,7 +43,7 @@ func (s *service) find(ctx context.Context) error {
 		s.current = found
 	}
 	s.mu.Unlock()
-	if _, err := s.readPolicy(ctx); err != nil {
+	if _, _, err := s.readPolicy(ctx); err != nil {
 		s.b.o.Log(fmt.Sprintf("%s: %s", oneLine(s.target, maxTitle), oneLine(err.Error(), maxNote)))
 		return nil // the calls will tell; there are tools to list
 	}
@@ -65,14 +66,17 @@ func (s *service) state() (*agent.Service, *intents.Catalog, agent.Policy, Terms
 	return s.current, s.catalog, s.offered, s.terms
 }
 
-// readPolicy reads the policy offered now and its terms.
-func (s *service) readPolicy(ctx context.Context) (agent.Policy, error) {
-	current, catalog, before, terms := s.state()
+// readPolicy reads the policy offered now and its terms for the intents of the catalogue.
+func (s *service) readPolicy(ctx context.Context) (agent.Policy, Terms, error) {
+	current, _, _, _ := s.state()
 	policy, err := current.Policy(ctx)
 	if err != nil {
-		return agent.Policy{}, err
+		return agent.Policy{}, Terms{}, err
 	}
-	if policy.Digest != before.Digest || terms.Intents == nil {
+	s.mu.Lock()
+	catalog, before, terms, termsOf := s.catalog, s.offered, s.terms, s.termsOf
+	s.mu.Unlock()
+	if policy.Digest != before.Digest || terms.Intents == nil || termsOf != catalog {
 		terms = Terms{}
 		if s.b.o.ReadTerms != nil {
 			terms = s.b.o.ReadTerms(ctx, policy, catalog)
@@ -80,8 +84,8 @@ func (s *service) readPolicy(ctx context.Context) (agent.Policy, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.offered, s.terms = policy, terms
-	return policy, nil
+	s.offered, s.terms, s.termsOf = policy, terms, catalog
+	return policy, terms, nil
 }
 
 // introduction is the service in the instructions of the server.
@@ -125,11 +129,10 @@ func (s *service) agreed(ctx context.Context) (*agent.Service, Terms, error) {
 	if session.Agreed() && session.PolicyDigest == offered.Digest {
 		return current, terms, nil
 	}
-	offered, err := s.readPolicy(ctx)
+	offered, terms, err := s.readPolicy(ctx)
 	if err != nil {
 		return nil, Terms{}, err
 	}
-	current, _, _, terms = s.state()
 	if session.Agreed() && session.PolicyDigest == offered.Digest {
 		return current, terms, nil
 	}
@@ -155,14 +158,14 @@ func (s *service) wanted(current *agent.Service, offered agent.Policy, terms Ter
 		e.agreed = session.PolicyDigest
 	}
 	if s.b.o.AgreeCommand != nil {
-		e.command = s.b.o.AgreeCommand(s.target, offered.Digest)
+		e.command = s.b.o.AgreeCommand(s.target, offered.Digest, "")
 	}
 	return e
 }
 
 // changed reads the policy again after the service has refused a call because of another one.
 func (s *service) changed(ctx context.Context, cause error) error {
-	if _, err := s.readPolicy(ctx); err != nil {
+	if _, _, err := s.readPolicy(ctx); err != nil {
 		return cause
 	}
 	current, _, offered, terms := s.state()

@@ -20,6 +20,9 @@ import (
 
 const (
 	maxMessage = 4 << 20 // bytes of one line
+	// Bounds of the requests that are not answered yet: the SDK would keep any number of them.
+	maxWaiting      = 1000
+	maxWaitingBytes = 64 << 20
 	// drain is how long calls under way may still be answered once the host has closed our stdin. A host that waits less long sends
 	// a signal, which ends the process at once.
 	drain = 10 * time.Second
@@ -34,7 +37,10 @@ type stdio struct {
 
 // Connect implements mcp.Transport.
 func (t stdio) Connect(context.Context) (mcp.Connection, error) {
-	c := &lineConn{out: t.out, incoming: make(chan line), closed: make(chan struct{}), idle: make(chan struct{}, 1)}
+	c := &lineConn{
+		out: t.out, unanswered: map[jsonrpc.ID]int{},
+		incoming: make(chan line), closed: make(chan struct{}), idle: make(chan struct{}, 1),
+	}
 	go c.read(t.in)
 	return c, nil
 }
@@ -50,11 +56,12 @@ type lineConn struct {
 	closed   chan struct{}
 	once     sync.Once
 
-	mu      sync.Mutex // of out and calls
-	out     io.Writer
-	calls   int           // that are not answered
-	waiting bool          // until there are none
-	idle    chan struct{} // sent to when there are none
+	mu         sync.Mutex // of out and what follows
+	out        io.Writer
+	unanswered map[jsonrpc.ID]int // requests, and how many bytes each has
+	held       int                // bytes of all of them
+	waiting    bool               // until there are none
+	idle       chan struct{}      // sent to when there are none
 }
 
 // read hands on what comes until the end of the input or of the connection.
@@ -80,6 +87,12 @@ func (c *lineConn) read(in io.Reader) {
 			}
 			continue
 		}
+		if request, _ := message.(*jsonrpc.Request); request != nil && request.IsCall() {
+			if refused := c.take(request.ID, len(text)); refused != nil {
+				_ = c.write(refused)
+				continue
+			}
+		}
 		if !c.hand(line{message: message}) {
 			return
 		}
@@ -88,11 +101,6 @@ func (c *lineConn) read(in io.Reader) {
 
 // hand gives a line to Read; it returns false once the connection is closed.
 func (c *lineConn) hand(l line) bool {
-	request, _ := l.message.(*jsonrpc.Request)
-	call := request != nil && request.IsCall()
-	if call {
-		c.count(1)
-	}
 	select {
 	case c.incoming <- l:
 		return true
@@ -128,15 +136,19 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write implements mcp.Connection.
 func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
+	err := c.write(m)
+	if answer, ok := m.(*jsonrpc.Response); ok {
+		c.answered(answer.ID)
+	}
+	return err
+}
+
+func (c *lineConn) write(m jsonrpc.Message) error {
 	text, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err
 	}
-	err = c.send(text)
-	if _, ok := m.(*jsonrpc.Response); ok {
-		c.count(-1)
-	}
-	return err
+	return c.send(text)
 }
 
 func (c *lineConn) send(text []byte) error {
@@ -156,10 +168,31 @@ func (c *lineConn) refuse(code int64, message string) {
 	}
 }
 
-func (c *lineConn) count(n int) {
+// take counts a request of so many bytes; it returns what is answered instead where there are too many, or one of this id. An
+// answer to that has no id, as it would be taken for the answer to the other.
+func (c *lineConn) take(id jsonrpc.ID, size int) *jsonrpc.Response {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.calls += n; c.waiting && c.calls <= 0 {
+	if _, used := c.unanswered[id]; used {
+		return &jsonrpc.Response{Error: &jsonrpc.Error{
+			Code: jsonrpc.CodeInvalidRequest, Message: "another request of this id is not answered yet",
+		}}
+	}
+	if len(c.unanswered) >= maxWaiting || c.held+size > maxWaitingBytes {
+		return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
+			Code: jsonrpc.CodeInternalError, Message: "too many requests are not answered yet: nothing was done for this one",
+		}}
+	}
+	c.unanswered[id] = size
+	c.held += size
+	return nil
+}
+
+func (c *lineConn) answered(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held -= c.unanswered[id]
+	if delete(c.unanswered, id); c.waiting && len(c.unanswered) == 0 {
 		select {
 		case c.idle <- struct{}{}:
 		default:
@@ -171,9 +204,9 @@ func (c *lineConn) count(n int) {
 func (c *lineConn) awaitAnswers() {
 	c.mu.Lock()
 	c.waiting = true
-	left := c.calls
+	left := len(c.unanswered)
 	c.mu.Unlock()
-	if left <= 0 {
+	if left == 0 {
 		return
 	}
 	timer := time.NewTimer(drain)

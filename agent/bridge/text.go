@@ -52,8 +52,47 @@ var (
 	remarks    = map[string]bool{"title": true, "description": true, "$comment": true}
 )
 
-// schema copies a JSON Schema, its remarks bounded. Members of x-… are left out: x-mcp-header would have clients copy an argument
-// into a header. MCP 2026-07-28, basic/transports/streamable-http.
+// maxData bounds the texts of one member of a schema that has to be shown exactly or not at all, in bytes.
+const maxData = 32 << 10
+
+// exact reports whether data can be shown as it is: within left bytes, and without characters that steer a terminal, turn the
+// direction of writing or are not seen. Joiners are seen: scripts and signs need them.
+func exact(v any, left *int) bool {
+	*left--
+	switch v := v.(type) {
+	case string:
+		*left -= len(v)
+		return *left >= 0 && !strings.ContainsFunc(v, func(r rune) bool {
+			const nonJoiner, joiner = '\u200c', '\u200d'
+			return r == utf8.RuneError || unicode.Is(unicode.C, r) && r != '\n' && r != '\t' && r != nonJoiner && r != joiner
+		})
+	case strictjson.Object:
+		return exact(map[string]any(v), left)
+	case map[string]any:
+		for name, member := range v {
+			if !exact(name, left) || !exact(member, left) {
+				return false
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if !exact(item, left) {
+				return false
+			}
+		}
+	}
+	return *left >= 0
+}
+
+// shownExactly is exact within a bound of its own.
+func shownExactly(v any) bool {
+	left := maxData
+	return exact(v, &left)
+}
+
+// schema copies a JSON Schema, its remarks bounded, without what cannot be shown as it is: so it permits more at most, and the
+// service decides. Members of x-… are left out: x-mcp-header would have clients copy an argument into a header.
+// MCP 2026-07-28, basic/transports/streamable-http.
 func schema(v any) any {
 	switch v := v.(type) {
 	case strictjson.Object:
@@ -67,12 +106,15 @@ func schema(v any) any {
 			case strings.HasPrefix(name, "x-"):
 			case remarks[name] && isText:
 				out[name] = oneLine(text, maxNote)
+			case (data[name] || isText) && !shownExactly(member):
 			case data[name]:
 				out[name] = member
 			case schemaMaps[name] && isMap:
 				named := make(map[string]any, len(under))
 				for key, inner := range under {
-					named[key] = schema(inner)
+					if shownExactly(key) {
+						named[key] = schema(inner)
+					}
 				}
 				out[name] = named
 			default:
@@ -81,9 +123,11 @@ func schema(v any) any {
 		}
 		return out
 	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = schema(item)
+		out := make([]any, 0, len(v))
+		for _, item := range v {
+			if _, isText := item.(string); !isText || shownExactly(item) {
+				out = append(out, schema(item))
+			}
 		}
 		return out
 	}

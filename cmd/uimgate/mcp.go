@@ -160,9 +160,12 @@ func (s *bridgeSettings) spentPath() (string, error) {
 	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), "spent.json")
 }
 
-// agreeCommand is what the owner runs to agree.
-func (s *bridgeSettings) agreeCommand(service, digest string) string {
+// agreeCommand is what the owner runs to agree. A shell takes the issuer for one word, whatever a service has put into it.
+func (s *bridgeSettings) agreeCommand(service, digest, issuer string) string {
 	command := []string{self(), "agent", "agree", service, "--digest", digest}
+	if issuer != "" {
+		command = append(command, "--issuer", issuer)
+	}
 	return quoted(append(command, s.shared()...))
 }
 

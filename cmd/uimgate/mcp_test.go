@@ -392,6 +392,19 @@ func TestMCPChangedPolicy(t *testing.T) {
 
 // Nothing but JSON-RPC stands on stdout, whatever comes in; a call under way is answered after stdin has ended, and one that the
 // host cancels is not.
+// A shell takes for one word what a service calls itself.
+func TestMCPAgreeCommand(t *testing.T) {
+	t.Parallel()
+	const issuer = "x'; touch /tmp/y; '$(id)"
+	words, err := exec.Command("sh", "-c", "printf '%s\\n' "+(&bridgeSettings{}).agreeCommand("shop.example", "sha-256:a", issuer)).Output()
+	if err != nil || !strings.HasSuffix(string(words), "\nagent\nagree\nshop.example\n--digest\nsha-256:a\n--issuer\n"+issuer+"\n") {
+		t.Errorf("%v: %s", err, words)
+	}
+	if got := (&bridgeSettings{}).agreeCommand("shop.example", "sha-256:a", ""); !strings.HasSuffix(got, " agent agree shop.example --digest sha-256:a") {
+		t.Error(got)
+	}
+}
+
 func TestMCPRawLines(t *testing.T) {
 	t.Parallel()
 	shop := newShop(t)

@@ -110,7 +110,7 @@ func (t *tour) bridge(ctx context.Context, dir string) (*bridge.Bridge, error) {
 			}
 			return terms
 		},
-		AgreeCommand: func(service, digest string) string {
+		AgreeCommand: func(service, digest, _ string) string {
 			return fmt.Sprintf("%s agent agree %s --digest %s", t.Program, service, digest)
 		},
 	})
