@@ -28,8 +28,8 @@ var kinds = map[string]descriptorpb.FieldDescriptorProto_Type{
 //	Value = 1|string 2|double 5|Location
 //	Location = 1:double 2:double
 //
-// where a field has : when it comes once, * when it is repeated, and | as a member of the message's oneof. What is no scalar
-// type is a message. Enumerations are int32.
+// where a field has : when it comes once, * when it is repeated, | as a member of the message's oneof, and % when it is a map
+// from text. What is no scalar type is a message. Enumerations are int32.
 func NewSchema(tb testing.TB, lines string) Schema {
 	tb.Helper()
 	file := &descriptorpb.FileDescriptorProto{
@@ -42,7 +42,7 @@ func NewSchema(tb testing.TB, lines string) Schema {
 		}
 		message := &descriptorpb.DescriptorProto{Name: new(name)}
 		for word := range strings.FieldsSeq(fields) {
-			at := strings.IndexAny(word, ":*|")
+			at := strings.IndexAny(word, ":*|%")
 			if at < 0 {
 				tb.Fatal(word)
 			}
@@ -54,6 +54,9 @@ func NewSchema(tb testing.TB, lines string) Schema {
 				field.OneofIndex = new(int32(0))
 				message.OneofDecl = []*descriptorpb.OneofDescriptorProto{{Name: new("one")}}
 			}
+			if word[at] == '%' {
+				message.NestedType = append(message.NestedType, asMap(name, field))
+			}
 			message.Field = append(message.Field, field)
 		}
 		file.MessageType = append(file.MessageType, message)
@@ -63,6 +66,23 @@ func NewSchema(tb testing.TB, lines string) Schema {
 		tb.Fatal(err)
 	}
 	return Schema{made}
+}
+
+// asMap makes a map of a field of the message with this name, and returns the type of its entries.
+func asMap(name string, field *descriptorpb.FieldDescriptorProto) *descriptorpb.DescriptorProto {
+	entry := "F" + strings.TrimPrefix(field.GetName(), "f") + "Entry"
+	one := func(name string, number int32, kind descriptorpb.FieldDescriptorProto_Type) *descriptorpb.FieldDescriptorProto {
+		return &descriptorpb.FieldDescriptorProto{
+			Name: new(name), Number: new(number), Type: kind.Enum(), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+		}
+	}
+	value := field.GetType()
+	field.Label, field.Type = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum(), descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()
+	field.TypeName = new(".aea." + name + "." + entry)
+	return &descriptorpb.DescriptorProto{
+		Name: new(entry), Options: &descriptorpb.MessageOptions{MapEntry: new(true)},
+		Field: []*descriptorpb.FieldDescriptorProto{one("key", 1, kinds["string"]), one("value", 2, value)},
+	}
 }
 
 func fieldOf(tb testing.TB, digits, kind string) *descriptorpb.FieldDescriptorProto {
