@@ -67,6 +67,7 @@ const (
 // Counts are for whoever watches.
 type Counts struct {
 	HalfOpen, Open, Ended int    // now
+	Opponents             int    // with whom dialogues have not ended, now
 	Displaced             uint64 // forgotten for a new one, before their time
 	Expired               uint64 // forgotten after their time, without having ended
 }
@@ -83,6 +84,7 @@ func (d *Dialogues) Counts() Counts {
 	d.expire(d.now())
 	c := d.counts
 	c.HalfOpen, c.Open, c.Ended = d.ranks[halfOpen].Len(), d.ranks[open].Len(), d.ranks[ended].Len()
+	c.Opponents = len(d.opponents)
 	return c
 }
 

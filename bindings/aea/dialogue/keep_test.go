@@ -42,7 +42,7 @@ func TestFloodOfBeginnings(t *testing.T) {
 	for i := range 5000 {
 		begin(t, d, fmt.Sprintf("flood%d", i), "a1")
 	}
-	if c := d.Counts(); c.HalfOpen != 100 || c.Open != 1 || c.Displaced != 4900 {
+	if c := d.Counts(); c != (dialogue.Counts{HalfOpen: 100, Open: 1, Opponents: 101, Displaced: 4900}) {
 		t.Errorf("%+v", c)
 	}
 	reply(t, turn, says(protocol.FIPAMatchAcceptWInform))
@@ -79,6 +79,24 @@ func TestBoundOfOneOpponent(t *testing.T) {
 	}
 }
 
+// The one that rests longest goes, which is not the one that began first.
+func TestUseOfADialogueKeepsIt(t *testing.T) {
+	d, _ := newDialogues("gw", few)
+	_, first := begin(t, d, "me", "a1")
+	_, second := begin(t, d, "me", "a2")
+	turn, err := goOn(t, d, "me", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin(t, d, "me", "a3")
+	if _, err := goOn(t, d, "me", second); !errors.Is(err, protocol.ErrDialogue) {
+		t.Errorf("the one that rests longest: %v", err)
+	}
+	reply(t, turn, says(protocol.FIPAMatchAccept))
+	end := wire.Message{ID: 3, StarterRef: "a1", ResponderRef: first.ResponderRef, Target: -2}
+	receive(t, d, envelope(t, "me", end, says(protocol.FIPAEnd)))
+}
+
 func TestBoundOfOneOpponentThatIsOne(t *testing.T) {
 	limits := few
 	limits.PerOpponent = 1
@@ -105,13 +123,17 @@ func TestBoundsOfOpenAndEnded(t *testing.T) {
 	if c := d.Counts(); c.Open != few.Open || c.HalfOpen != 0 || c.Displaced != 1 {
 		t.Errorf("%+v", c)
 	}
-	for _, turn := range turns { // the first was forgotten, and is answered nevertheless
+	reply(t, turns[0], says(protocol.FIPAMatchAccept)) // forgotten, and answered nevertheless
+	if c := d.Counts(); c != (dialogue.Counts{Open: few.Open, Opponents: few.Open, Displaced: 1}) {
+		t.Errorf("%+v", c)
+	}
+	for _, turn := range turns {
 		reply(t, turn, says(protocol.FIPADecline))
 		if state, ended := turn.Dialogue.End(); state != protocol.DeclinedAccept || !ended {
 			t.Error(state, ended)
 		}
 	}
-	if c := d.Counts(); c.Open != 0 || c.Ended != few.Ended || c.Displaced != 1 {
+	if c := d.Counts(); c != (dialogue.Counts{Ended: few.Ended, Displaced: 1}) {
 		t.Errorf("%+v", c)
 	}
 }
