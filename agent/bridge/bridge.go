@@ -183,7 +183,7 @@ func (b *Bridge) instructions() string {
 // whether they do or not.
 func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	err := b.serve(ctx, in, out)
-	close(b.stopping)
+	b.stop()
 	settled := make(chan struct{})
 	go func() {
 		b.working.Wait()

@@ -91,7 +91,7 @@ func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*m
 	}
 	answered := make(chan *mcp.CallToolResult, 1)
 	work := context.WithValue(context.WithoutCancel(ctx), hostGone{}, ctx.Done())
-	b.working.Go(func() {
+	began := b.begin(func() {
 		defer func() { <-b.places }()
 		result, err := b.execute(work, t, req.Params)
 		if err != nil {
@@ -100,14 +100,40 @@ func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*m
 		}
 		answered <- success(t, result)
 	})
+	if !began {
+		<-b.places
+		return nil, errEnds
+	}
 	select {
 	case result := <-answered:
 		return result, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-b.stopping:
-		return nil, errors.New("the server ends")
+		return nil, errEnds
 	}
+}
+
+var errEnds = errors.New("the server ends")
+
+// begin starts a call, unless the end has come, which waits for those that have begun.
+func (b *Bridge) begin(call func()) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-b.stopping:
+		return false
+	default:
+		b.working.Go(call)
+		return true
+	}
+}
+
+// stop lets no call begin any more.
+func (b *Bridge) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.stopping)
 }
 
 // execute makes the call: agreement, then budget, then the service.

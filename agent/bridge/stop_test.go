@@ -1,0 +1,120 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uimgate/uimgate/agent/agenttest"
+)
+
+// A call that the host cancels is not sent; one that was sent is paid for, whoever waits for its answer.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := withBudget(t, optionsFor(t, shop), "0.02 USD/day")
+	sent, goOn := make(chan struct{}, 8), make(chan struct{})
+	o.Agent.Wrap = func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/execute") {
+				sent <- struct{}{}
+				<-goOn
+			}
+			return next.RoundTrip(r)
+		})
+	}
+	h := start(t, o)
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan error, 1)
+	go func() {
+		_, err := h.CallTool(ctx, &mcp.CallToolParams{Name: orderTool})
+		answered <- err
+	}()
+	<-sent
+	cancel()
+	if err := <-answered; !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+	close(goOn)
+	h.ok(orderTool, nil)
+	h.refused(orderTool, nil, "BUDGET_EXCEEDED") // the first is counted, or still reserved
+	h.closed()
+	if spent, err := os.ReadFile(o.Agreements + "/spent"); err != nil || !strings.Contains(string(spent), `"nano": 20000000`) {
+		t.Errorf("%s, %v", spent, err)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Only calls of intents are held back: a renewal is for all calls, whoever began it.
+func TestWhatACancelledCallMaySend(t *testing.T) {
+	t.Parallel()
+	sent := 0
+	g := gated(nil)(roundTripper(func(*http.Request) (*http.Response, error) {
+		sent++
+		return &http.Response{Body: http.NoBody}, nil
+	}))
+	gone := make(chan struct{})
+	ctx := context.WithValue(t.Context(), hostGone{}, (<-chan struct{})(gone))
+	for n, key := range []string{"", "key", "", "key"} {
+		if n == 2 {
+			close(gone)
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://shop.example", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Idempotency-Key", key)
+		if _, err := g.RoundTrip(r); errors.Is(err, context.Canceled) != (n == 3) {
+			t.Errorf("request %d: %v", n, err)
+		}
+	}
+	if sent != 3 {
+		t.Errorf("%d requests were sent, want 3", sent)
+	}
+}
+
+// A call that comes while the bridge is stopped is one that the end waits for, or is not made.
+func TestCallsWhileItStops(t *testing.T) {
+	t.Parallel()
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := optionsFor(t, shop)
+	for range 30 {
+		b, err := Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		toBridge, fromHost := io.Pipe()
+		toHost, fromBridge := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			err := b.Serve(ctx, toBridge, fromBridge)
+			_, _ = fromBridge.Close(), toBridge.Close()
+			ended <- err
+		}()
+		client := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil)
+		session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: toHost, Writer: fromHost}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var calls sync.WaitGroup
+		for range 8 {
+			calls.Go(func() { _, _ = session.CallTool(t.Context(), &mcp.CallToolParams{Name: searchTool}) })
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		calls.Wait()
+	}
+}
