@@ -127,26 +127,31 @@ func TestManyCallsOfUnknownPrice(t *testing.T) {
 	}
 }
 
-// A service that charges in another currency than it says does not get past the limit of that.
-func TestAChargeInAnotherCurrency(t *testing.T) {
+// What a service has charged beyond its terms is the price from then on: it cannot go on beyond the budget.
+func TestAChargeBeyondTheTerms(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := withBudget(t, optionsFor(t, shop), "0.02 USD/day")
 	logged := make(chan string, 8)
 	o.Log = func(line string) { logged <- line }
 	h := start(t, o)
-	charged := agenttest.Reply{Status: 200, Header: map[string]string{"UIM-Charge": "0.001 BTC; id=e; state=captured"}, Body: "{}"}
-	shop.Script(charged, charged, charged)
-	for range 2 {
-		h.ok(orderTool, nil)
-		select {
-		case line := <-logged:
-			has(t, line, "0.001 BTC", agenttest.Order, "more than its policy says")
-		default:
-			t.Error("nothing was logged")
-		}
+	charge := func(amount string) agenttest.Reply {
+		return agenttest.Reply{Status: 200, Header: map[string]string{"UIM-Charge": amount + "; id=e; state=captured"}, Body: "{}"}
 	}
-	h.refused(orderTool, nil, "BUDGET_EXCEEDED")
+	shop.Script(charge("0.001 BTC"), charge("0.005 USD"), charge("0.005 USD"))
+	h.ok(orderTool, nil)
+	select {
+	case line := <-logged:
+		has(t, line, "0.001 BTC", agenttest.Order, "more than its policy says")
+	default:
+		t.Error("nothing was logged")
+	}
+	sentence, _ := h.refused(orderTool, nil, "NO_BUDGET")
+	has(t, sentence, "It costs up to 0.001 BTC")
+	for range 2 { // it should be free
+		h.ok(searchTool, nil)
+	}
+	h.refused(searchTool, nil, "BUDGET_EXCEEDED")
 }
 
 // A call that is not sent, since the agent's token could not be renewed, costs nothing, whatever became of the renewal.

@@ -168,6 +168,7 @@ func (b *Bridge) execute(ctx context.Context, t tool, p *mcp.CallToolParamsRaw) 
 	if charged, known := chargedFor(result, err, reserved); known {
 		if known && (charged.Nano > price.Nano || charged.Nano > 0 && charged.Currency != price.Currency) {
 			b.o.Log(fmt.Sprintf("%s charged %s for %s, more than its policy says", oneLine(t.of.target, maxTitle), charged, t.intent.UID))
+			t.of.overcharged(t.intent.UID, charged)
 		}
 		if settleErr := reserved.Settle(ctx, charged); settleErr != nil {
 			b.o.Log("what was reserved stays reserved: " + oneLine(settleErr.Error(), maxNote))
@@ -191,9 +192,12 @@ func callOptions(meta mcp.Meta) agent.ExecuteOptions {
 	}
 }
 
-// priceOf is the most that a call costs: under its terms, or else what the service says of it in agents.json; known is false
-// where neither tells it.
+// priceOf is the most that a call costs: what the service has charged beyond its terms, or else under these, or what the service
+// says of it in agents.json; known is false where nothing tells it.
 func priceOf(t tool, terms Terms) (most money.Amount, known bool) {
+	if charged, more := t.of.chargedFor(t.intent.UID); more {
+		return charged, true
+	}
 	if term, told := terms.Intents[t.intent.UID.String()]; told {
 		return term.Most, true
 	}
