@@ -75,6 +75,29 @@ func TestHostileSchemas(t *testing.T) {
 	has(t, string(shown), `"plain":{"default":"tea","enum":["tea","👨`+"\u200d"+`👩","two\nlines"]`, `"long":{`, `"steering":{`, `"nested":{`)
 }
 
+// An answer is what the service sent, without a character that steers or is not seen.
+func TestHostileAnswers(t *testing.T) {
+	t.Parallel()
+	shop := agenttest.New(t, agenttest.Canonical)
+	h := start(t, optionsFor(t, shop))
+	const said = "a\u009b31m\u202e\u200b\u007f\U000e0041 tea 👨\u200d👩 \ufffd ü"
+	shop.Script(agenttest.Reply{Status: 200, Body: `{"` + said + `":"` + said + `"}`}, agenttest.Reply{Status: 200, Body: `"` + said + `"`})
+	object, alone := h.ok(searchTool, nil), h.ok(searchTool, nil)
+	if read, _ := object.StructuredContent.(map[string]any); read[said] != said {
+		t.Errorf("%q", object.StructuredContent)
+	}
+	var read string
+	if err := json.Unmarshal([]byte(text(alone, 0)), &read); err != nil || read != said {
+		t.Errorf("%v: %q", err, read)
+	}
+	for _, shown := range []string{text(object, 0), text(alone, 0)} {
+		if strings.ContainsAny(shown, "\u009b\u202e\u200b\u007f\U000e0041") {
+			t.Errorf("%q", shown)
+		}
+		has(t, shown, `a\u009b31m\u202e\u200b\u007f\udb40\udc41 tea 👨`+"\u200d👩 \ufffd ü")
+	}
+}
+
 // A command for the owner has what a service says as one quoted word, if at all.
 func TestAnIssuerThatIsNotConfirmed(t *testing.T) {
 	t.Parallel()

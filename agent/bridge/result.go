@@ -20,15 +20,16 @@ import (
 // success renders the answer of a service: its JSON as text, and as structured content where it is an object. An answer that is
 // not what the intent declares is told as an error, as clients would drop it otherwise, though the call was made.
 func success(t tool, r agent.Result) *mcp.CallToolResult {
-	result := &mcp.CallToolResult{Meta: resultMeta(r), Content: []mcp.Content{&mcp.TextContent{Text: string(r.Raw)}}}
-	output, isObject := strictjson.AsObject(r.Output)
+	output := visible(r.Raw)
+	result := &mcp.CallToolResult{Meta: resultMeta(r), Content: []mcp.Content{&mcp.TextContent{Text: string(output)}}}
+	tree, isObject := strictjson.AsObject(r.Output)
 	if isObject {
-		result.StructuredContent = json.RawMessage(r.Raw)
+		result.StructuredContent = json.RawMessage(output)
 	}
 	if len(t.intent.Outputs) == 0 {
 		return result
 	}
-	if wrong := undeclared(t, output, isObject); wrong != "" {
+	if wrong := undeclared(t, tree, isObject); wrong != "" {
 		text := fmt.Sprintf("The call was made, but its answer is not what the service declares: %s. The answer follows.", wrong)
 		result.IsError, result.StructuredContent = true, nil
 		result.Content = append([]mcp.Content{&mcp.TextContent{Text: text}}, result.Content...)

@@ -1,8 +1,11 @@
 package bridge
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -55,17 +58,40 @@ var (
 // maxData bounds the texts of one member of a schema that has to be shown exactly or not at all, in bytes.
 const maxData = 32 << 10
 
-// exact reports whether data can be shown as it is: within left bytes, and without characters that steer a terminal, turn the
-// direction of writing or are not seen. Joiners are seen: scripts and signs need them.
+// steers reports whether a character steers a terminal, turns the direction of writing or is not seen. Joiners are seen: scripts
+// and signs need them.
+func steers(r rune) bool {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	return r == utf8.RuneError || unicode.Is(unicode.C, r) && r != nonJoiner && r != joiner
+}
+
+// visible is the same JSON with such characters of its strings escaped.
+func visible(document []byte) []byte {
+	hidden := func(r rune) bool { return steers(r) && r > ' ' && r != utf8.RuneError }
+	if !bytes.ContainsFunc(document, hidden) {
+		return document
+	}
+	out := make([]byte, 0, len(document)+64)
+	for _, r := range string(document) {
+		switch high, low := utf16.EncodeRune(r); {
+		case !hidden(r):
+			out = utf8.AppendRune(out, r)
+		case high == utf8.RuneError:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return out
+}
+
+// exact reports whether data can be shown as it is: within left bytes, and without characters that steer.
 func exact(v any, left *int) bool {
 	*left--
 	switch v := v.(type) {
 	case string:
 		*left -= len(v)
-		return *left >= 0 && !strings.ContainsFunc(v, func(r rune) bool {
-			const nonJoiner, joiner = '\u200c', '\u200d'
-			return r == utf8.RuneError || unicode.Is(unicode.C, r) && r != '\n' && r != '\t' && r != nonJoiner && r != joiner
-		})
+		return *left >= 0 && !strings.ContainsFunc(v, func(r rune) bool { return steers(r) && r != '\n' && r != '\t' })
 	case strictjson.Object:
 		return exact(map[string]any(v), left)
 	case map[string]any:
