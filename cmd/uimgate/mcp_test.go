@@ -400,7 +400,8 @@ func TestMCPAgreeCommand(t *testing.T) {
 	if err != nil || !strings.HasSuffix(string(words), "\nagent\nagree\nshop.example\n--digest\nsha-256:a\n--issuer\n"+issuer+"\n") {
 		t.Errorf("%v: %s", err, words)
 	}
-	if got := (&bridgeSettings{}).agreeCommand("shop.example", "sha-256:a", ""); !strings.HasSuffix(got, " agent agree shop.example --digest sha-256:a") {
+	got := (&bridgeSettings{}).agreeCommand("shop.example", "sha-256:a", "")
+	if !strings.HasSuffix(got, " agent agree shop.example --digest sha-256:a") {
 		t.Error(got)
 	}
 }
