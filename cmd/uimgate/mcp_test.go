@@ -390,8 +390,6 @@ func TestMCPChangedPolicy(t *testing.T) {
 	}
 }
 
-// Nothing but JSON-RPC stands on stdout, whatever comes in; a call under way is answered after stdin has ended, and one that the
-// host cancels is not.
 // A shell takes for one word what a service calls itself.
 func TestMCPAgreeCommand(t *testing.T) {
 	t.Parallel()
@@ -406,6 +404,8 @@ func TestMCPAgreeCommand(t *testing.T) {
 	}
 }
 
+// Nothing but JSON-RPC stands on stdout, whatever comes in; a call under way is answered after stdin has ended, and one that the
+// host cancels is not.
 func TestMCPRawLines(t *testing.T) {
 	t.Parallel()
 	shop := newShop(t)
