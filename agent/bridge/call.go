@@ -165,7 +165,7 @@ func (b *Bridge) execute(ctx context.Context, t tool, p *mcp.CallToolParamsRaw) 
 	if after := service.Session(); !after.IssuedAt.Equal(before.IssuedAt) { // it was renewed
 		t.of.save(service)
 	}
-	if charged, known := chargedFor(result, err, reserved); known {
+	if charged, told := chargedFor(result, err, reserved); told {
 		if known && (charged.Nano > price.Nano || charged.Nano > 0 && charged.Currency != price.Currency) {
 			b.o.Log(fmt.Sprintf("%s charged %s for %s, more than its policy says", oneLine(t.of.target, maxTitle), charged, t.intent.UID))
 			t.of.overcharged(t.intent.UID, charged)
