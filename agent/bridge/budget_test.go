@@ -107,9 +107,12 @@ func TestManyCallsOfUnknownPrice(t *testing.T) {
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := withBudget(t, optionsFor(t, shop), "0.01 USD/day")
 	o.ReadTerms = nil
-	charged := agenttest.Reply{Status: 200, Header: map[string]string{"UIM-Charge": "0.01 USD; id=e; state=captured"}, Body: "{}"}
-	shop.Script(slices.Repeat([]agenttest.Reply{charged}, 20)...)
+	charge := func(amount string) agenttest.Reply {
+		return agenttest.Reply{Status: 200, Header: map[string]string{"UIM-Charge": amount + "; id=e; state=captured"}, Body: "{}"}
+	}
+	shop.Script(append([]agenttest.Reply{charge("0.001 USD")}, slices.Repeat([]agenttest.Reply{charge("0.01 USD")}, 20)...)...)
 	h := start(t, o)
+	h.ok(searchTool, nil) // what one took says nothing about the next
 	results := make(chan *mcp.CallToolResult, 20)
 	for range cap(results) {
 		go func() {
@@ -122,8 +125,8 @@ func TestManyCallsOfUnknownPrice(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if n := len(shop.Calls()); n != 1 {
-		t.Errorf("%d calls of 0.01 USD were made within a budget of that", n)
+	if n := len(shop.Calls()); n != 2 {
+		t.Errorf("%d calls of 0.01 USD were made within a budget of that, want 1", n-1)
 	}
 }
 
