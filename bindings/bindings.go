@@ -3,11 +3,14 @@
 package bindings
 
 import (
+	"time"
+
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings/a2a"
 	"github.com/uimgate/uimgate/bindings/announce"
 	"github.com/uimgate/uimgate/bindings/mcp"
 	"github.com/uimgate/uimgate/bindings/oauth"
+	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/door"
@@ -24,6 +27,9 @@ type Config struct {
 	Documents *fetch.Client
 	// Cards sign the agent cards of A2A, each with its own algorithm.
 	Cards []*pat.Keyring
+	// UAgents are the identities of the services among agents of the uAgents protocol.
+	UAgents *uagents.Keys
+	Now     func() time.Time
 	// Version is that of the program.
 	Version string
 }
@@ -35,5 +41,6 @@ func Doors(c Config) []door.Door {
 		mcp.New(mcp.Config{Executor: c.Executor, Version: c.Version}),
 		oauth.New(oauth.Config{Consents: c.Consents, Desk: c.Desk, Documents: c.Documents}),
 		a2a.New(a2a.Config{Executor: c.Executor, Cards: c.Cards}),
+		uagents.New(uagents.Config{Executor: c.Executor, Desk: c.Desk, Keys: c.UAgents, Now: c.Now}),
 	}
 }

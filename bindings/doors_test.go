@@ -2,20 +2,27 @@ package bindings_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 )
 
 // A way is how a call of Searching comes in.
 type way struct {
-	path, body string // %d in the body is the number of the call
+	path, body string                                         // %d in the body is the number of the call
+	signed     func(token string, number int64) (body string) // in place of body, where each is another text
 	header     []string
 	done       string // stands in the answer of a call that was made, and in no other
 }
@@ -62,7 +69,8 @@ var ways = map[string]way{
 func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 	t.Parallel()
 	const limit, calls, atOnce = 1_000, 10_000, 280
-	g := gatetest.New(t, "", func(g *gatetest.Gate) {
+	settings := "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {uagents: {}}}\n"
+	g := gatetest.New(t, settings, func(g *gatetest.Gate) {
 		g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"action": "execute"}`,
 			fmt.Sprintf(`"action": "execute", "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": %d}]}`, limit), 1))
 	})
@@ -71,7 +79,9 @@ func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 		reached.Add(1)
 		fmt.Fprint(w, `{"lamps":1}`)
 	}
-	a := g.Agreed("agent-1")
+	a := g.AgreedInEnvelope(seed)
+	ways := maps.Clone(ways)
+	ways["uAgents"] = inEnvelope(g)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: atOnce}}
 	t.Cleanup(client.CloseIdleConnections)
 	var next atomic.Int64
@@ -103,7 +113,7 @@ func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 
 // send makes one call and returns the body of its answer.
 func (w way) send(g *gatetest.Gate, client *http.Client, token string, number int64) []byte {
-	answer, err := client.Do(w.request(g, token, strings.NewReader(w.numbered(number))))
+	answer, err := client.Do(w.request(g, token, strings.NewReader(w.numbered(token, number))))
 	if err != nil {
 		g.Error(err)
 		return nil
@@ -116,8 +126,38 @@ func (w way) send(g *gatetest.Gate, client *http.Client, token string, number in
 	return read.Bytes()
 }
 
+// seed is that of the agent that sends envelopes.
+const seed = "alice recovery password"
+
+// inEnvelope is the way of a signed envelope, whose answer comes at once. The PAT has to be that of the agent of seed.
+func inEnvelope(g *gatetest.Gate) way {
+	g.Helper()
+	key, err := identity.FromSeed(seed, 0)
+	g.Must(err)
+	target := identity.Address(g.Directory.Current().Service("default").Doors.UAgents.Address)
+	until := uint64(g.Now().Add(time.Minute).Unix())
+	return way{
+		path: "/submit", header: []string{"X-Uagents-Connection", "sync"}, done: string(protocol.Standard("UIMResult").Digest),
+		signed: func(token string, number int64) string {
+			message := fmt.Appendf(nil, `{"intent_uid":"shop.example:search:v1","parameters":{"query":"lamp"},"pat":%q}`, token)
+			nonce := uint64(number)
+			raw, err := json.Marshal(envelope.Envelope{
+				Target: target, Session: "6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f", SchemaDigest: protocol.Standard("UIMExecute").Digest,
+				Payload: envelope.Pack(message), Expires: &until, Nonce: &nonce,
+			}.Sign(key))
+			if err != nil {
+				g.Error(err)
+			}
+			return string(raw)
+		},
+	}
+}
+
 // numbered is the body of one call.
-func (w way) numbered(number int64) string {
+func (w way) numbered(token string, number int64) string {
+	if w.signed != nil {
+		return w.signed(token, number)
+	}
 	if !strings.Contains(w.body, "%d") {
 		return w.body
 	}

@@ -126,7 +126,7 @@ func (w way) half(g *gatetest.Gate, token string) net.Conn {
 		g.Error(err)
 		return nil
 	}
-	body := w.numbered(1)
+	body := w.numbered(token, 1)
 	r := w.request(g, token, strings.NewReader(body))
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", w.path, r.URL.Host, len(body))
 	for name, values := range r.Header {

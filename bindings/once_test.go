@@ -34,7 +34,7 @@ func TestOnceThroughAllDoors(t *testing.T) {
 			ask := func(name, header, value string) []byte {
 				made++
 				w := ways[name]
-				r := w.request(g, a.Token, strings.NewReader(w.numbered(made)))
+				r := w.request(g, a.Token, strings.NewReader(w.numbered(a.Token, made)))
 				r.Header.Set(header, value)
 				return g.Send(r).Body
 			}

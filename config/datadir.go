@@ -200,6 +200,37 @@ func endLine(f *os.File) error {
 	return err
 }
 
+// Seed is the seed of a door's identity for one service: that in <door>.<service>.seed (0600), which is made once from 256
+// random bits. Whoever has it is the service to the agents of that protocol.
+func (d *DataDir) Seed(door, service string) (Secret, error) {
+	path := filepath.Join(d.path, door+"."+service+".seed")
+	text, err := d.made(path)
+	if err != nil {
+		return Secret{}, fmt.Errorf("the seed of %s for %s: %w", door, service, err)
+	}
+	if !isSeed(text) {
+		return Secret{}, fmt.Errorf("%s holds no seed: want one line of %d to %d characters", path, shortSeed, longSeed)
+	}
+	return newSecret(text), nil
+}
+
+// made reads the secret in a private file, which is made once from 256 random bits.
+func (d *DataDir) made(path string) (string, error) {
+	text, err := readPrivate(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return string(bytes.TrimSpace(text)), err
+	}
+	random := make([]byte, tokenBytes)
+	if _, err := rand.Read(random); err != nil {
+		return "", fmt.Errorf("making it: %w", err)
+	}
+	secret := base64.RawURLEncoding.EncodeToString(random)
+	if err := writePrivate(path, []byte(secret+"\n")); err != nil {
+		return "", fmt.Errorf("making it: %w", err)
+	}
+	return secret, nil
+}
+
 // AdminToken is the configured token or, where that is empty, the one in admin.token (0600), which is
 // made once from 256 random bits.
 func (d *DataDir) AdminToken(configured Secret) (Secret, error) {
@@ -207,22 +238,10 @@ func (d *DataDir) AdminToken(configured Secret) (Secret, error) {
 		return configured, nil
 	}
 	path := filepath.Join(d.path, tokenFile)
-	text, err := readPrivate(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		random := make([]byte, tokenBytes)
-		if _, err := rand.Read(random); err != nil {
-			return Secret{}, fmt.Errorf("making the admin token: %w", err)
-		}
-		made := base64.RawURLEncoding.EncodeToString(random)
-		if err := writePrivate(path, []byte(made+"\n")); err != nil {
-			return Secret{}, fmt.Errorf("making the admin token: %w", err)
-		}
-		return newSecret(made), nil
-	}
+	token, err := d.made(path)
 	if err != nil {
-		return Secret{}, fmt.Errorf("reading the admin token: %w", err)
+		return Secret{}, fmt.Errorf("the admin token: %w", err)
 	}
-	token := string(bytes.TrimSpace(text))
 	if len(token) < shortToken || len(token) > longToken || !printable(token) {
 		return Secret{}, fmt.Errorf("%s holds no token of at least %d characters: delete it to have one made", path, shortToken)
 	}

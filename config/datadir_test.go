@@ -127,6 +127,59 @@ func TestTheAdminTokenIsMadeOnce(t *testing.T) {
 	}
 }
 
+func TestASeedIsMadeOnce(t *testing.T) {
+	path := t.TempDir()
+	d := open(t, path)
+	made, err := d.Seed("uagents", "shop")
+	if err != nil || len(made.Reveal()) < 40 {
+		t.Fatalf("%d characters, %v", len(made.Reveal()), err)
+	}
+	file := filepath.Join(path, "uagents.shop.seed")
+	if mode(t, file) != 0o600 {
+		t.Error("others can read the seed")
+	}
+	if again, err := d.Seed("uagents", "shop"); err != nil || !again.Equal(made.Reveal()) {
+		t.Errorf("another seed, %v", err)
+	}
+	if other, err := d.Seed("uagents", "books"); err != nil || other.Equal(made.Reveal()) {
+		t.Errorf("the seed of another service, %v", err)
+	}
+	write(t, file, "short\n")
+	if _, err := d.Seed("uagents", "shop"); err == nil || !strings.Contains(err.Error(), "holds no seed") ||
+		strings.Contains(err.Error(), "short") {
+		t.Error(err)
+	}
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Seed("uagents", "shop"); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Error(err)
+	}
+}
+
+func TestTheDoorOfUAgentsIsOpenWhereItsBlockStands(t *testing.T) {
+	dir := directory(t)
+	write(t, filepath.Join(dir, "seed.txt"), "a seed of the operator\n")
+	for doors, want := range map[string]struct {
+		enabled bool
+		seed    string
+	}{
+		"":                                   {},
+		"  doors: {mcp: {enabled: false}}\n": {},
+		"  doors: {uagents: {}}\n":           {true, ""},
+		"  doors: {uagents: {key_file: seed.txt}}": {true, "a seed of the operator"},
+	} {
+		c, problems := load(t, dir, five+doors, config.Overrides{})
+		if c == nil {
+			t.Fatal(doors, problems)
+		}
+		if u := c.Services[0].Doors.UAgents; u.Enabled != want.enabled || u.Seed.Reveal() != want.seed ||
+			u.Path != "/submit" || u.KeyFile.Data != nil {
+			t.Errorf("%s: %+v", doors, u)
+		}
+	}
+}
+
 func TestTheAuditStreamIsAppendedTo(t *testing.T) {
 	d := open(t, t.TempDir())
 	for _, line := range []string{"{\"a\":1}\n", "{\"b\":2", "{\"c\":3}\n"} {

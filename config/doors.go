@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
@@ -15,6 +16,8 @@ import (
 type Doors struct {
 	MCP MCPDoor `yaml:"mcp" doc:"The Model Context Protocol, for assistants and agent frameworks: intents are tools."`
 	A2A A2ADoor `yaml:"a2a" doc:"Agent2Agent 1.0: intents are skills."`
+	// UAgents is open where its block stands in the file, even an empty one.
+	UAgents UAgentsDoor `yaml:"uagents" doc:"The uAgents protocol: signed envelopes, answered in the response. Shut unless this block stands there; it may be {}."`
 }
 
 // An MCPDoor is the endpoint of the Model Context Protocol.
@@ -34,6 +37,21 @@ type A2ADoor struct {
 	Path    string `yaml:"path" default:"/a2a" doc:"Its path under public_url: JSON-RPC there, HTTP+JSON below /v1 of it."`
 }
 
+// A UAgentsDoor is where agents of the uAgents protocol send their envelopes.
+type UAgentsDoor struct {
+	Path    string `yaml:"path" default:"/submit" doc:"Its path under public_url."`
+	KeyFile File   `yaml:"key_file" doc:"File with the seed of the service's identity, as the programs of these agents take it: one line of 16 to 1000 characters. Empty: made once in the data directory. Several gateways on one store need it."`
+
+	Enabled bool   `yaml:"-"`
+	Seed    Secret `yaml:"-"` // of KeyFile, whose Data is not kept; empty: made in the data directory
+}
+
+// Bounds of a seed, in bytes.
+const (
+	shortSeed = 16
+	longSeed  = 1000
+)
+
 // ownPaths are those of the gateway itself: what begins with one of them is no path of a door.
 var ownPaths = []string{"/api", "/uim", "/pat", "/.well-known", "/errors", "/discovery", "/oauth"}
 
@@ -47,6 +65,7 @@ func (l *loader) checkDoors(at string, d *Doors) {
 	if d.MCP.Enabled && d.A2A.Enabled && (within(d.MCP.Path, d.A2A.Path) || within(d.A2A.Path, d.MCP.Path)) {
 		l.Errorf(at+".a2a.path", "%s and %s are in one another's way", yamlconf.Quote(d.A2A.Path), yamlconf.Quote(d.MCP.Path))
 	}
+	l.checkUAgents(at+".uagents", d)
 	for i, origin := range d.MCP.Origins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || origin != u.Scheme+"://"+u.Host {
@@ -54,6 +73,41 @@ func (l *loader) checkDoors(at string, d *Doors) {
 				yamlconf.Quote(origin))
 		}
 	}
+}
+
+// checkUAgents opens the door where its block stands, and reads the seed.
+func (l *loader) checkUAgents(at string, d *Doors) {
+	u := &d.UAgents
+	if u.Enabled = l.Has(at); !u.Enabled {
+		return
+	}
+	l.doorPath(at+".path", u.Path)
+	for _, other := range []struct {
+		open bool
+		path string
+	}{{d.MCP.Enabled, d.MCP.Path}, {d.A2A.Enabled, d.A2A.Path}} {
+		if other.open && (within(u.Path, other.path) || within(other.path, u.Path)) {
+			l.Errorf(at+".path", "%s and %s are in one another's way", yamlconf.Quote(u.Path), yamlconf.Quote(other.path))
+		}
+	}
+	if u.KeyFile.Path == "" {
+		return
+	}
+	read := l.readInto(at+".key_file", &u.KeyFile, maxSecretFile, true)
+	seed := strings.TrimRight(string(u.KeyFile.Data), "\r\n")
+	u.KeyFile.Data, u.KeyFile.SHA256 = nil, ""
+	switch {
+	case !read:
+	case !isSeed(seed):
+		l.Errorf(at+".key_file", "%s holds no seed: want one line of %d to %d characters", u.KeyFile.Path, shortSeed, longSeed)
+	default:
+		u.Seed = newSecret(seed)
+	}
+}
+
+// isSeed reports whether a text may be a seed: UTF-8 in one line.
+func isSeed(s string) bool {
+	return len(s) >= shortSeed && len(s) <= longSeed && utf8.ValidString(s) && !strings.ContainsAny(s, "\r\n")
 }
 
 func (l *loader) doorPath(at, p string) {

@@ -369,6 +369,13 @@ var problemCases = map[string]struct {
 		"…admin: {hosts: [metrics.example, 'metrics.example:8081']}\n",
 		[]string{"uimgate.yaml:6: admin.hosts[1]: is no host name: want a name such as uimgate.internal, without port"},
 	},
+	"doors of uAgents in the way of others, with a seed that is none": {
+		"…  doors: {mcp: {path: /agents}, uagents: {path: /agents/submit, key_file: agents.json}}\n",
+		[]string{
+			`uimgate.yaml:6: services[0].doors.uagents.path: "/agents/submit" and "/agents" are in one another's way`,
+			`uimgate.yaml:6: services[0].doors.uagents.key_file: agents.json holds no seed: want one line of 16 to 1000 characters`,
+		},
+	},
 	"number where a secret belongs": {
 		"…admin: {token: 4711}\n", []string{"uimgate.yaml:6: admin.token: want text, got a number: put it in quotes"},
 	},

@@ -26,6 +26,8 @@ type Fill struct {
 
 	MCPURL string // uim-mcp
 	A2AURL string // uim-a2a
+	// UAgentsAddress is no URL: agent1…
+	UAgentsAddress string // uim-uagents
 }
 
 // Published returns agents.json as it is served: the operator's document byte for byte, with the members of fill where
@@ -48,6 +50,7 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 		{"uim-errors", fill.ErrorsURL},
 		{"uim-mcp", fill.MCPURL},
 		{"uim-a2a", fill.A2AURL},
+		{"uim-uagents", fill.UAgentsAddress},
 	} {
 		if m.value == "" {
 			continue

@@ -70,6 +70,14 @@ func (d *Desk) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest,
 	})
 }
 
+// IssueEnvelope is Issue for an agreement in a signed envelope of the uAgents protocol.
+func (d *Desk) IssueEnvelope(ctx context.Context, c Call, r pat.EnvelopeRequest) (pat.Issued, error) {
+	return d.issued(c, Agreement, d.agreements, func() (pat.Issued, error) {
+		r.Admit = d.agreements.keep
+		return c.Service.Issuance.IssueEnvelope(ctx, r)
+	})
+}
+
 // Renew returns the successor of a PAT under the same agreement. read is called once, after admission. Every error is a
 // *reason.Refusal. UIM core 4.4.
 func (d *Desk) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issued, error) {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
 	"github.com/uimgate/uimgate/gateway/agree"
@@ -172,9 +173,13 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Must(g.View.Refresh(t.Context()))
 	core, logs := observer.New(zapcore.DebugLevel)
 	g.Log, g.Logs, g.Metrics = zap.New(core), logs, record.NewMetrics()
+	identities := uagents.NewKeys(func(service string) (string, error) {
+		seed, err := data.Seed(uagents.Name, service)
+		return seed.Reveal(), err
+	})
 	g.Directory, err = service.Open(t.Context(), service.State{
 		Agreements: g.Store, Policies: g.Store, Keys: g.Keys, View: g.View,
-		Log: g.Log, Now: g.Now,
+		Log: g.Log, Now: g.Now, UAgents: identities.Address,
 	}, loaded)
 	g.Must(err)
 	g.Executor = execute.New(execute.Config{
@@ -191,6 +196,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		PerAddress: cfg.Server.PerAddress, Memory: g.Memory,
 		Doors: bindings.Doors(bindings.Config{
 			Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,
+			UAgents: identities, Now: g.Now,
 		}),
 	})
 	public := httptest.NewServer(server.Handler())

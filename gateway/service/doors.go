@@ -13,6 +13,8 @@ import (
 type Doors struct {
 	MCP MCPDoor
 	A2A A2ADoor
+	// UAgents has its Address from the moment at which the service is served.
+	UAgents UAgentsDoor
 }
 
 // An MCPDoor is the endpoint of the Model Context Protocol.
@@ -30,6 +32,14 @@ type A2ADoor struct {
 	Path string // of JSON-RPC; HTTP+JSON is at /v1 below it; empty: it is shut
 }
 
+// A UAgentsDoor is where agents of the uAgents protocol send their envelopes.
+type UAgentsDoor struct {
+	Path    string // empty: it is shut
+	Address string // of the service among these agents: agent1…
+
+	seed config.Secret // of the identity; empty: made once
+}
+
 func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 	if c.MCP.Enabled {
 		d.MCP = MCPDoor{
@@ -39,6 +49,9 @@ func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 	}
 	if c.A2A.Enabled {
 		d.A2A = A2ADoor{Path: c.A2A.Path}
+	}
+	if c.UAgents.Enabled {
+		d.UAgents = UAgentsDoor{Path: c.UAgents.Path, seed: c.UAgents.Seed}
 	}
 	return d
 }

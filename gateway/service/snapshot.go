@@ -73,6 +73,9 @@ type State struct {
 	View       *pat.View
 	Log        *zap.Logger
 	Now        func() time.Time
+	// UAgents returns the address of a service among agents of the uAgents protocol. seed is that of the configuration; empty: one
+	// that is made once. May be nil where no service has that door.
+	UAgents func(service, seed string) (address string, err error)
 }
 
 // Policies keep which policies were offered.
@@ -165,6 +168,15 @@ func (d *Directory) note(ctx context.Context, document pat.PolicyDocument) error
 
 // service makes a Service of a Definition: the one place where it gets its terms, its issuer and its verifier.
 func (d *Directory) service(ctx context.Context, definition *Definition) (*Service, error) {
+	if door := &definition.Doors.UAgents; door.Path != "" {
+		if d.state.UAgents == nil {
+			return nil, errNoUAgents
+		}
+		var err error
+		if door.Address, err = d.state.UAgents(definition.ID, door.seed.Reveal()); err != nil {
+			return nil, fmt.Errorf("the identity of %s among uAgents: %w", definition.ID, err)
+		}
+	}
 	past, err := d.past(ctx, definition)
 	if err != nil {
 		return nil, err
@@ -178,6 +190,8 @@ func (d *Directory) service(ctx context.Context, definition *Definition) (*Servi
 	}
 	return &Service{Definition: definition, Verifier: issuer.Verifier(), Issuance: issuer, terms: terms}, nil
 }
+
+var errNoUAgents = errors.New("there are no identities for the door of uAgents")
 
 // past reads the policies that a service offered before, newest first, also by other processes and before a restart.
 func (d *Directory) past(ctx context.Context, definition *Definition) ([]pat.Offer, error) {

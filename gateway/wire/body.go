@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -49,10 +50,15 @@ func ReadJSON(r *http.Request, most int64, also ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if memory.Of(r.Context()).Take(strictjson.Cost(data)) != nil {
-		return nil, overloaded()
+	return data, Affords(r.Context(), data)
+}
+
+// Affords takes what reading a text as JSON needs out of the share of memory that the context of a request carries, or refuses.
+func Affords(ctx context.Context, text []byte) error {
+	if memory.Of(ctx).Take(strictjson.Cost(text)) != nil {
+		return overloaded()
 	}
-	return data, nil
+	return nil
 }
 
 // acceptable reports whether a media type is that of JSON in UTF-8.

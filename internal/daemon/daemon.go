@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
 	"github.com/uimgate/uimgate/gateway/admin"
@@ -106,6 +107,7 @@ type process struct {
 	view          *pat.View
 	keys          *pat.Keyring
 	cards         []*pat.Keyring // sign agent cards, each with its own algorithm
+	uagents       *uagents.Keys
 	directory     *service.Directory
 	executor      *execute.Executor
 	desk          *agree.Desk
@@ -150,8 +152,13 @@ func (p *process) open(ctx context.Context) (err error) {
 	if err := p.openKeys(ctx); err != nil {
 		return err
 	}
+	p.uagents = uagents.NewKeys(func(service string) (string, error) {
+		seed, err := p.data.Seed(uagents.Name, service)
+		return seed.Reveal(), err
+	})
 	p.directory, err = service.Open(ctx, service.State{
 		Agreements: p.store, Policies: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now,
+		UAgents: p.uagents.Address,
 	}, loaded)
 	if err != nil {
 		return err
@@ -184,7 +191,7 @@ func (p *process) build() {
 		Directory: p.directory, Executor: p.executor, Desk: p.desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
 		PerAddress: p.config.Server.PerAddress,
 		Doors: bindings.Doors(bindings.Config{
-			Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, Version: p.Version,
+			Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Now: p.Now, Version: p.Version,
 		}),
 		Memory: memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) }),
 	})

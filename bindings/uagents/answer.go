@@ -1,0 +1,119 @@
+package uagents
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A fault is what is wrong with a request that brings no envelope to be answered.
+type fault struct {
+	refusal *reason.Refusal // for the status, and what the listener writes down
+	text    string          // of the member error, by which programs of these agents tell faults apart
+	detail  string          // what to do about it; empty: nothing beyond text
+}
+
+func malformed(text, detail string) *fault {
+	return &fault{reason.MalformedRequest.Refusal(text), text, detail}
+}
+
+// fail answers a fault: an object with the member error, and perhaps detail.
+func (x *exchange) fail(f *fault) {
+	x.Refusal = f.refusal
+	status := f.refusal.Status()
+	switch f.refusal.Reason {
+	case reason.BadSignature: // the protocol has one status for all of them
+		status = http.StatusBadRequest
+	default:
+		if f.refusal.RetryAfter > 0 {
+			x.w.Header().Set("Retry-After", strconv.FormatInt(f.refusal.RetrySeconds(), 10))
+		}
+	}
+	w := strictjson.NewWriter(nil)
+	w.Text("error", f.text)
+	w.Optional("detail", f.detail)
+	body, _ := w.End() // texts of ours can always be written
+	x.write(status, body)
+}
+
+func unwritable(err error) *fault {
+	return &fault{reason.Internal.Refusal("The answer could not be written.").Because(err), "internal error", ""}
+}
+
+func (x *exchange) write(status int, body []byte) {
+	x.w.Header().Set("Content-Type", jsonType)
+	x.w.WriteHeader(status)
+	_, _ = x.w.Write(body)
+}
+
+// goodFor is how long an answer is good after it was signed.
+const goodFor = 30 * time.Second
+
+// reply answers with a message of a standard model, in an envelope that the service signed, in the session of what is answered.
+func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byte) {
+	until := uint64(x.d.now().Add(goodFor).Unix())
+	body, err := json.Marshal(envelope.Envelope{
+		Target: x.Sender, Session: x.Session, SchemaDigest: protocol.Standard(model).Digest, ProtocolDigest: of,
+		Payload: envelope.Pack(message), Expires: &until,
+	}.Sign(x.d.keys.of(x.Service.Doors.UAgents.Address)))
+	if err != nil {
+		x.fail(unwritable(err))
+		return
+	}
+	x.write(http.StatusOK, body)
+}
+
+// told answers with a message of UIMProtocol.
+func (x *exchange) told(model string, message any) {
+	text, err := json.Marshal(message)
+	if err != nil {
+		x.refuse(reason.Internal.Refusal("The answer could not be written.").Because(err))
+		return
+	}
+	x.reply(model, protocol.UIM().Digest, text)
+}
+
+// refuse answers with the refusal as every door has it: code, reason, message and details.
+func (x *exchange) refuse(err error) {
+	f := refusal.For(err)
+	x.Refusal = f
+	wire.WriteRateLimit(x.w.Header(), f.Standing)
+	wire.WriteCharge(x.w.Header(), f.Charge)
+	wire.WriteReplayed(x.w.Header(), f.Replayed)
+	told, err := strictjson.DecodeObject(wire.Envelope(f, wire.About{
+		RequestID: string(x.RequestID), HelpURL: x.Service.HelpURL(f.Reason),
+	}))
+	w := strictjson.NewWriter(nil)
+	w.Text("code", string(f.Code))
+	w.Text("reason", string(f.Reason))
+	w.Text("message", f.Message)
+	w.Object("details", told.Object("error").Object("details"))
+	message, unwritten := w.End()
+	if err != nil || unwritten != nil {
+		x.fail(unwritable(errors.Join(err, unwritten)))
+		return
+	}
+	x.reply("UIMFault", protocol.UIM().Digest, message)
+}
+
+// explain answers with ErrorMessage, which every agent of the protocol takes: what is asked for is none of what is answered here.
+func (x *exchange) explain(f *reason.Refusal, text string) {
+	x.Refusal = f
+	w := strictjson.NewWriter(nil)
+	w.Text("error", text)
+	message, err := w.End()
+	if err != nil {
+		x.fail(unwritable(err))
+		return
+	}
+	x.reply("ErrorMessage", "", message)
+}

@@ -1,0 +1,404 @@
+package uagents_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	seed     = "the seed of the shop, in one line"
+	settings = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " + gatetest.Unproved +
+		", doors: {uagents: {key_file: seed.txt}}}\n"
+)
+
+// A peer is an agent of the protocol before a gateway.
+type peer struct {
+	*gatetest.Gate
+	key  identity.Key
+	shop identity.Address
+}
+
+func opened(t *testing.T) *peer {
+	t.Helper()
+	g := gatetest.New(t, settings, func(g *gatetest.Gate) { g.Write("seed.txt", seed+"\n") })
+	return &peer{g, keyOf(t, "alice recovery password"), keyOf(t, seed).Address()}
+}
+
+func keyOf(t *testing.T, seed string) identity.Key {
+	t.Helper()
+	key, err := identity.FromSeed(seed, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// unsigned is an envelope to the shop that is good for half a minute.
+func (p *peer) unsigned(model, message string) envelope.Envelope {
+	until := uint64(p.Now().Add(30 * time.Second).Unix())
+	return envelope.Envelope{
+		Version: 1, Sender: p.key.Address(), Target: p.shop, Session: "6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f",
+		SchemaDigest: digestOf(model), Payload: envelope.Pack([]byte(message)), Expires: &until,
+	}
+}
+
+// digestOf is the digest of a standard model, or one of a model that nobody knows.
+func digestOf(model string) envelope.ModelDigest {
+	if d := protocol.Standard(model).Digest; d != "" {
+		return d
+	}
+	return envelope.ModelDigest("model:" + strings.Repeat("0", 64))
+}
+
+func (p *peer) text(e envelope.Envelope) string {
+	p.Helper()
+	raw, err := json.Marshal(e)
+	p.Must(err)
+	return string(raw)
+}
+
+// submit sends a body; header are pairs of name and value, an empty value leaves one out.
+func (p *peer) submit(method, body string, header ...string) gatetest.Answer {
+	p.Helper()
+	r, err := http.NewRequestWithContext(p.Context(), method, p.URL+"/submit", strings.NewReader(body))
+	p.Must(err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Uagents-Connection", "sync")
+	r.Header.Set("Uim-Request-Id", "request-1")
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header[http.CanonicalHeaderKey(header[i])] = []string{header[i+1]}
+		if header[i+1] == "" {
+			delete(r.Header, http.CanonicalHeaderKey(header[i]))
+		}
+	}
+	return p.Send(r)
+}
+
+// opens holds an answer to be an envelope of the shop to the peer, signed and good for a while, and returns its message.
+func (p *peer) opens(a gatetest.Answer) (model string, message []byte) {
+	p.Helper()
+	e, err := envelope.Parse(a.Body)
+	if err != nil || a.Status != http.StatusOK || a.Header.Get("Content-Type") != "application/json" {
+		p.Fatalf("%d %s: %v", a.Status, a.Body, err)
+	}
+	if err := e.Verify(); err != nil || e.Sender != p.shop || e.Target != p.key.Address() || e.Expires == nil || e.Timely(p.Now()) != nil ||
+		e.Session != "6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f" {
+		p.Errorf("%+v: %v", e, err)
+	}
+	message, err = e.Message()
+	p.Must(err)
+	model, _ = protocol.NameOf(e.SchemaDigest)
+	return model, message
+}
+
+// ask sends a message and returns what is answered.
+func (p *peer) ask(model, message string) (answer string, told strictjson.Object) {
+	p.Helper()
+	answer, text := p.opens(p.submit(http.MethodPost, p.text(p.unsigned(model, message).Sign(p.key))))
+	told, err := strictjson.DecodeObject(text)
+	p.Must(err)
+	return answer, told
+}
+
+// agreement is UIMAgree to the policy that is offered.
+func (p *peer) agreement() string {
+	s := p.Directory.Current().Service("default")
+	return fmt.Sprintf(`{"policy_digest": %q, "issuer": %q, "scope": null}`, s.Offer().Digest, s.Issuer)
+}
+
+// agreed agrees and returns the PAT.
+func (p *peer) agreed() string {
+	p.Helper()
+	model, told := p.ask("UIMAgree", p.agreement())
+	if model != "UIMAgreed" || told.Text("pat") == "" {
+		p.Fatalf("%s %v", model, told)
+	}
+	return told.Text("pat")
+}
+
+func search(token string) string {
+	return fmt.Sprintf(`{"intent_uid": %q, "parameters": {"query": "lamp"}, "pat": %q, "idempotency_key": null}`, gatetest.Searching, token)
+}
+
+func TestWhatIsNoEnvelopeForUs(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	good := p.unsigned("UIMPolicyRequest", "{}")
+	signed := p.text(good.Sign(p.key))
+	with := func(change func(*envelope.Envelope)) string {
+		e := good
+		change(&e)
+		return p.text(e.Sign(p.key))
+	}
+	replaced := func(member, value string) string {
+		var members map[string]any
+		p.Must(json.Unmarshal([]byte(signed), &members))
+		members[member] = value
+		raw, err := json.Marshal(members)
+		p.Must(err)
+		return string(raw)
+	}
+	user := identity.NewUser([32]byte{1})
+	for name, c := range map[string]struct {
+		method, body string
+		header       []string
+		status       int
+		text         string // of the member error
+	}{
+		"another method":               {method: http.MethodPut, body: signed, status: 405, text: "method not allowed"},
+		"no content type, no browser":  {body: signed, header: []string{"Content-Type", "", "User-Agent", " "}, status: 400, text: "missing header: content-type"},
+		"another content type":         {body: signed, header: []string{"Content-Type", "text/plain"}, status: 400, text: "invalid content-type"},
+		"content type in upper case":   {body: signed, header: []string{"Content-Type", "APPLICATION/JSON"}, status: 400, text: "invalid content-type"},
+		"GET with a content type":      {method: http.MethodGet, status: 400, text: "empty or invalid payload"},
+		"empty":                        {status: 400, text: "empty or invalid payload"},
+		"no JSON":                      {body: "{", status: 400, text: "empty or invalid payload"},
+		"no UTF-8":                     {body: "{\"a\": \"\xff\"}", status: 400, text: "empty or invalid payload"},
+		"null":                         {body: "null", status: 400, text: "contents do not match envelope schema"},
+		"a list":                       {body: "[]", status: 400, text: "contents do not match envelope schema"},
+		"no session":                   {body: replaced("session", ""), status: 400, text: "contents do not match envelope schema"},
+		"no bech32 as sender":          {body: replaced("sender", "agent1x"), status: 400, text: "Unable to decode value"},
+		"no bech32 as signature":       {body: replaced("signature", "sig1x"), status: 400, text: "Unable to decode value"},
+		"an address as signature":      {body: replaced("signature", string(p.shop)), status: 400, text: "Unable to decode signature"},
+		"a signature as sender":        {body: replaced("sender", good.Sign(p.key).Signature.String()), status: 400, text: "Unable to decode agent address"},
+		"not signed":                   {body: p.text(good), status: 400, text: "Envelope signature is missing"},
+		"of a user":                    {body: p.text(func() envelope.Envelope { e := good; e.Sender = user; return e }()), status: 400, text: "unverified senders are not served"},
+		"signed by another":            {body: replaced("sender", string(p.shop)), status: 400, text: "Signature verification failed"},
+		"changed":                      {body: replaced("payload", envelope.Pack([]byte(`{"a":1}`))), status: 400, text: "Signature verification failed"},
+		"for another agent":            {body: with(func(e *envelope.Envelope) { e.Target = p.key.Address() }), status: 400, text: "unable to route envelope"},
+		"for no agent":                 {body: replaced("target", "agent1x"), status: 400, text: "unable to route envelope"},
+		"asynchronous":                 {body: signed, header: []string{"X-Uagents-Connection", ""}, status: 400, text: "asynchronous envelopes are not answered here"},
+		"synchronous in upper case":    {body: signed, header: []string{"X-Uagents-Connection", "SYNC"}, status: 400, text: "asynchronous envelopes are not answered here"},
+		"no message":                   {body: with(func(e *envelope.Envelope) { e.Payload = "" }), status: 400, text: "unable to decode payload"},
+		"too large":                    {body: strings.Repeat(" ", 2<<20) + signed, status: 413, text: "empty or invalid payload"},
+		"a nonce in place of the time": {body: strings.Replace(strings.Replace(signed, `"nonce":null`, `"nonce":1`, 1), `"expires"`, `"x"`, 1), status: 400, text: "contents do not match envelope schema"},
+	} {
+		if c.method == "" {
+			c.method = http.MethodPost
+		}
+		a := p.submit(c.method, c.body, c.header...)
+		var told struct{ Error, Detail string }
+		if err := json.Unmarshal(a.Body, &told); err != nil || a.Status != c.status || told.Error != c.text {
+			t.Errorf("%s: %d %s (%v), want %d %s", name, a.Status, a.Body, err, c.status, c.text)
+		}
+		if a.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s: no CORS", name)
+		}
+	}
+	if model, _ := p.opens(p.submit(http.MethodPost, signed)); model != "UIMPolicy" { // of which all of these differ in one thing
+		t.Error(model)
+	}
+}
+
+func TestWhoLooksWhetherAnAgentIsHere(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	for name, c := range map[string]struct {
+		method, address, status string
+		code                    int
+	}{
+		"of nobody in particular": {http.MethodHead, "", "indeterminate", 200},
+		"of the shop":             {http.MethodHead, string(p.shop), "ready", 200},
+		"of another":              {http.MethodHead, string(p.key.Address()), "not-ready", 200},
+		"of what is allowed":      {http.MethodOptions, "", "", 204},
+	} {
+		a := p.submit(c.method, "", "X-Uagents-Address", c.address)
+		if a.Status != c.code || a.Header.Get("X-Uagents-Status") != c.status || len(a.Body) != 0 ||
+			(a.Header.Get("X-Uagents-Response-Time-Hint") == "5") != (c.status == "ready") ||
+			a.Header.Get("Access-Control-Allow-Methods") != "GET, POST, OPTIONS" {
+			t.Errorf("%s: %d %v %s", name, a.Status, a.Header, a.Body)
+		}
+	}
+	if a := p.submit(http.MethodGet, "", "Content-Type", ""); a.Status != 200 || string(a.Body) != `{"status": "OK - Agent is running"}` {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
+func TestAnAgentFindsAgreesAndExecutes(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	var calls atomic.Int64
+	p.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"lamps": %d}`, calls.Add(1)) }
+	if model, told := p.ask("UIMSearch", `{"query": "order", "tags": null}`); model != "UIMIntents" || len(told.List("intents")) != 1 {
+		t.Errorf("%s %v", model, told)
+	}
+	model, told := p.ask("UIMPolicyRequest", `{}`)
+	if offer := p.Directory.Current().Service("default").Offer(); model != "UIMPolicy" || told.Text("document") != string(offer.Bytes) ||
+		told.Text("digest") != offer.Digest || told.Text("uid") != offer.UID {
+		t.Errorf("%s %v", model, told)
+	}
+	token := p.agreed()
+	model, told = p.ask("UIMExecute", search(token))
+	if model != "UIMResult" || told.Object("output").Number("lamps") != "1" || told.Flag("replayed") ||
+		told.Text("request_id") != "request-1" || told["charge"] != nil || told.Text("rate_limit") == "" ||
+		told.Text("intent_uid") != gatetest.Searching {
+		t.Errorf("%s %v", model, told)
+	}
+	model, told = p.ask("UIMExecute", fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "pat": %q}`, gatetest.Ordering, token))
+	if model != "UIMResult" || !strings.HasPrefix(told.Text("charge"), "0.25 EUR") {
+		t.Errorf("%s %v", model, told)
+	}
+	named := 0
+	for _, e := range p.Logs.All() {
+		if e.ContextMap()["door"] == "uagents" {
+			named++
+		}
+		if text := fmt.Sprint(e.ContextMap()); strings.Contains(text, token) || strings.Contains(text, "lamp") {
+			t.Errorf("the log tells a secret: %s", text)
+		}
+	}
+	if named != 2 {
+		t.Errorf("%d calls in the log are of the door", named)
+	}
+}
+
+// Whoever caught an envelope can send it again, also under the other signature that there always is.
+func TestAnEnvelopeIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	var calls atomic.Int64
+	p.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"lamps": %d}`, calls.Add(1)) }
+	token := p.agreed()
+	e := p.unsigned("UIMExecute", search(token)).Sign(p.key)
+	other := e
+	var s secp256k1.ModNScalar
+	s.SetByteSlice(e.Signature[32:])
+	negated := s.Negate().Bytes()
+	copy(other.Signature[32:], negated[:])
+	for i, sent := range []envelope.Envelope{e, e, other} {
+		model, text := p.opens(p.submit(http.MethodPost, p.text(sent)))
+		told, err := strictjson.DecodeObject(text)
+		p.Must(err)
+		if model != "UIMResult" || told.Object("output").Number("lamps") != "1" || told.Flag("replayed") != (i > 0) {
+			t.Errorf("%d: %s %s", i, model, text)
+		}
+	}
+	if calls.Load() != 1 {
+		t.Errorf("%d calls", calls.Load())
+	}
+	if model, told := p.ask("UIMAgree", p.agreement()); model != "UIMFault" || told.Text("reason") != "AGREEMENT_REPLAYED" {
+		t.Errorf("%s %v", model, told)
+	}
+	p.Later(time.Minute)
+	if model, told := p.opens(p.submit(http.MethodPost, p.text(e))); model != "ErrorMessage" ||
+		!bytes.Contains(told, []byte("Query envelope expired")) {
+		t.Errorf("%s %s", model, told)
+	}
+	if calls.Load() != 1 {
+		t.Errorf("%d calls", calls.Load())
+	}
+}
+
+// The refusals are those of HTTP, member by member.
+func TestARefusalIsThatOfHTTP(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	token := p.agreed()
+	for name, parameters := range map[string]string{
+		"a parameter that is missing": `{}`, "one that is unknown": `{"query": "lamp", "colour": "red"}`, "one of another type": `{"query": 1}`,
+	} {
+		body := fmt.Sprintf(`{"intent_uid": %q, "parameters": %s`, gatetest.Searching, parameters)
+		model, told := p.ask("UIMExecute", body+fmt.Sprintf(`, "pat": %q}`, token))
+		a := p.Call("/api/intents/execute", token, json.RawMessage(body+"}"), "UIM-Request-ID", "request-1")
+		tree, err := strictjson.DecodeObject(a.Body)
+		p.Must(err)
+		want := tree.Object("error")
+		if model != "UIMFault" || told.Text("code") != want.Text("code") || told.Text("message") != want.Text("message") ||
+			told.Text("reason") != want.Object("details").Text("reason") || fmt.Sprint(told["details"]) != fmt.Sprint(want["details"]) {
+			t.Errorf("%s: %s %v, want %v", name, model, told, want)
+		}
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	token := p.agreed()
+	other := p.Agreed("agent-2").Token
+	for name, c := range map[string]struct{ model, message, answer, reason string }{
+		"no PAT":                   {"UIMExecute", search(""), "UIMFault", "MISSING_TOKEN"},
+		"a PAT of another agent":   {"UIMExecute", search(other), "UIMFault", "INVALID_TOKEN"},
+		"no PAT at all":            {"UIMExecute", search("x"), "UIMFault", "INVALID_TOKEN"},
+		"an unknown intent":        {"UIMExecute", strings.Replace(search(token), "search", "seek", 1), "UIMFault", "INTENT_NOT_FOUND"},
+		"a member more":            {"UIMExecute", strings.Replace(search(token), `{`, `{"x": 1, `, 1), "UIMFault", "MALFORMED_REQUEST"},
+		"a list":                   {"UIMExecute", `[]`, "UIMFault", "MALFORMED_REQUEST"},
+		"a member twice":           {"UIMSearch", `{"query": "a", "query": "b"}`, "UIMFault", "MALFORMED_REQUEST"},
+		"a cursor of somebody":     {"UIMSearch", `{"cursor": "next"}`, "UIMFault", "MALFORMED_REQUEST"},
+		"a query that is too long": {"UIMSearch", `{"query": "` + strings.Repeat("x", 9999) + `"}`, "UIMFault", "INVALID_PARAMETER"},
+		"another policy":           {"UIMAgree", strings.Replace(p.agreement(), "sha-256:", "sha-256:x", 1), "UIMFault", "POLICY_MISMATCH"},
+		"another issuer":           {"UIMAgree", strings.Replace(p.agreement(), "shop.example", "shop.invalid", 1), "UIMFault", "AGREEMENT_MISDIRECTED"},
+		"a message of nobody":      {"Nobody", `{}`, "ErrorMessage", ""},
+		"a chat":                   {"ChatMessage", `{}`, "ErrorMessage", ""},
+		"a renewal":                {"UIMRenew", `{}`, "ErrorMessage", ""},
+		"an answer":                {"UIMAgreed", `{}`, "ErrorMessage", ""},
+		"health":                   {"HealthCheck", `{}`, "AgentHealth", ""},
+	} {
+		if model, told := p.ask(c.model, c.message); model != c.answer || told.Text("reason") != c.reason {
+			t.Errorf("%s: %s %v, want %s %s", name, model, told, c.answer, c.reason)
+		}
+	}
+	for name, expires := range map[string]*uint64{"no time": nil, "a time that is over": at(p, -1), "a time too far": at(p, 3600)} {
+		e := p.unsigned("UIMAgree", p.agreement())
+		e.Expires = expires
+		if model, text := p.opens(p.submit(http.MethodPost, p.text(e.Sign(p.key)))); model != "UIMFault" ||
+			!bytes.Contains(text, []byte("AGREEMENT_STALE")) {
+			t.Errorf("%s: %s %s", name, model, text)
+		}
+	}
+}
+
+// at is so many seconds from now.
+func at(p *peer, seconds int64) *uint64 {
+	until := uint64(p.Now().Unix() + seconds)
+	return &until
+}
+
+// Two agents that answer errors with errors would never end.
+func TestErrorsAndAcknowledgementsAreNotAnswered(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	for _, model := range []string{"ErrorMessage", "ChatAcknowledgement"} {
+		for _, connection := range []string{"sync", ""} {
+			a := p.submit(http.MethodPost, p.text(p.unsigned(model, `{"error": "x"}`).Sign(p.key)), "X-Uagents-Connection", connection)
+			if a.Status != http.StatusOK || string(a.Body) != "{}" {
+				t.Errorf("%s: %d %s", model, a.Status, a.Body)
+			}
+		}
+	}
+}
+
+func TestTheDoorIsShutUnlessItsBlockStandsThere(t *testing.T) {
+	t.Parallel()
+	shut := gatetest.New(t, "")
+	shut.Refuses(shut.Call("/submit", "", map[string]any{}), http.StatusNotFound, "NO_SUCH_PATH")
+	if a := shut.Get("/agents.json"); bytes.Contains(a.Body, []byte("uim-uagents")) {
+		t.Errorf("%s", a.Body)
+	}
+	p := opened(t)
+	if a := p.Get("/agents.json"); !bytes.Contains(a.Body, []byte(`"uim-uagents": "`+string(p.shop)+`"`)) {
+		t.Errorf("%s", a.Body)
+	}
+	// An identity that nobody gave stays the same.
+	made := gatetest.New(t, strings.Replace(settings, "{key_file: seed.txt}", "{path: /agent}", 1))
+	address := made.Directory.Current().Service("default").Doors.UAgents.Address
+	made.Reload()
+	if now := made.Directory.Current().Service("default").Doors.UAgents.Address; now != address || !strings.HasPrefix(now, "agent1") || now == string(p.shop) {
+		t.Errorf("%s, then %s", address, now)
+	}
+	if a := made.Get("/agent", "User-Agent", "a browser"); a.Status != http.StatusOK {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}

@@ -1,0 +1,55 @@
+package uagents_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/uimgate/uimgate/bindings/bindtest"
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+)
+
+// told are the headers of answers that transcripts show.
+var told = []string{"Content-Type", "Idempotency-Replayed", "Ratelimit", "Uim-Charge"}
+
+// TestTranscripts sends what each transcript of testdata has, and expects the answers in it. What is sent is a model and its
+// message, which the agent signs: with them $PAT is the token told last, $DIGEST that of the policy. What is received is opened,
+// once it was verified.
+func TestTranscripts(t *testing.T) {
+	bindtest.Transcripts(t, func(t *testing.T, _ *txtar.Archive) func(string) string {
+		t.Helper()
+		p := opened(t)
+		digest, token := p.Directory.Current().Service("default").Offer().Digest, ""
+		return func(sent string) string {
+			p.Pass(time.Second)
+			model, message, _ := strings.Cut(sent, "\n")
+			message = strings.NewReplacer("$PAT", token, "$DIGEST", digest).Replace(strings.TrimSpace(message))
+			a := p.submit(http.MethodPost, p.text(p.unsigned(model, message).Sign(p.key)))
+			if _, err := envelope.Parse(a.Body); err == nil {
+				name, text := p.opens(a)
+				var agreed struct{ PAT string }
+				if json.Unmarshal(text, &agreed) == nil && agreed.PAT != "" {
+					token = agreed.PAT
+				}
+				var shown bytes.Buffer
+				p.Must(json.Indent(&shown, text, "", "  "))
+				a.Body = fmt.Appendf(nil, "%s\n%s", name, shown.Bytes())
+			}
+			text := strings.NewReplacer(p.URL, "URL", digest, "$DIGEST").Replace(bindtest.Show(a, told))
+			if token != "" {
+				text = strings.ReplaceAll(text, token, "$PAT")
+			}
+			return made.ReplaceAllString(text, "ID")
+		}
+	})
+}
+
+// made is the id of a record, which is made anew each time.
+var made = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)

@@ -1,0 +1,201 @@
+// Package uagents is the door of the uAgents protocol: each service that opens it is an agent with an address, and answers
+// signed envelopes at its path, in the response to the request that brought them. It speaks UIMProtocol, by which an agent
+// finds intents, agrees and executes with signed messages alone, and the usual protocol for health. What it cannot do is
+// deliver an answer later: an envelope whose sender does not wait for one is refused.
+package uagents
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// Name is how the door is called in logs, metrics and audit records.
+const Name = "uagents"
+
+// The header fields of the protocol, as net/http keeps them.
+const (
+	connectionKey = "X-Uagents-Connection"
+	addressKey    = "X-Uagents-Address"
+	statusKey     = "X-Uagents-Status"
+	hintKey       = "X-Uagents-Response-Time-Hint"
+
+	synchronous = "sync"
+	jsonType    = "application/json"
+)
+
+// A Config is what a Door is built on. All of it is required.
+type Config struct {
+	Executor *execute.Executor
+	Desk     *agree.Desk
+	Keys     *Keys
+	Now      func() time.Time
+}
+
+// A Door answers envelopes at the path of each service that opens it. It is safe for concurrent use.
+type Door struct {
+	executor *execute.Executor
+	desk     *agree.Desk
+	keys     *Keys
+	now      func() time.Time
+}
+
+// New makes a Door.
+func New(c Config) *Door {
+	return &Door{executor: c.Executor, desk: c.Desk, keys: c.Keys, now: c.Now}
+}
+
+// Route returns the usual path for the configured one.
+func (d *Door) Route(s *service.Definition, path string) string {
+	if own := s.Doors.UAgents.Path; own != "" && path == own {
+		return "/submit"
+	}
+	return ""
+}
+
+// An exchange is one request at the path of the door.
+type exchange struct {
+	*door.Visit
+	d   *Door
+	w   http.ResponseWriter
+	r   *http.Request
+	raw []byte // the envelope as it came
+	envelope.Envelope
+}
+
+// Serve answers one request, with its checks in the order in which the reference implementation has them.
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
+	x := &exchange{Visit: v, d: d, w: w, r: r}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", "*")
+	h.Set("Access-Control-Allow-Credentials", "false")
+	h.Set("Cache-Control", "no-store")
+	switch r.Method {
+	case http.MethodOptions:
+		w.WriteHeader(http.StatusNoContent)
+	case http.MethodHead:
+		x.status()
+	case http.MethodGet, http.MethodPost:
+		x.submitted()
+	default:
+		h.Set("Allow", "GET, HEAD, OPTIONS, POST")
+		x.fail(&fault{reason.MethodNotAllowed.Refusal(""), "method not allowed", "Send the envelope by POST."})
+	}
+}
+
+// status says whether an agent is here, without a body.
+func (x *exchange) status() {
+	h := x.w.Header()
+	switch asked := x.r.Header.Get(addressKey); asked {
+	case "":
+		h.Set(statusKey, "indeterminate")
+	case x.Service.Doors.UAgents.Address:
+		h.Set(statusKey, "ready")
+		h.Set(hintKey, "5") // seconds
+	default:
+		h.Set(statusKey, "not-ready")
+	}
+	x.w.WriteHeader(http.StatusOK)
+}
+
+// submitted answers what may be an envelope.
+func (x *exchange) submitted() {
+	mediaType := x.r.Header.Get("Content-Type")
+	switch {
+	case mediaType == "" && x.r.Header.Get("User-Agent") != "": // somebody looks with a browser
+		x.write(http.StatusOK, []byte(`{"status": "OK - Agent is running"}`))
+		return
+	case mediaType == "":
+		x.fail(malformed("missing header: content-type", ""))
+		return
+	case !strings.Contains(mediaType, jsonType):
+		x.fail(malformed("invalid content-type", ""))
+		return
+	}
+	if f := x.read(); f != nil {
+		x.fail(f)
+		return
+	}
+	x.dispatch()
+}
+
+// read reads the envelope, and accepts it where its sender's key signed it, it is for this service, and its sender waits for
+// the answer.
+func (x *exchange) read() *fault {
+	var err error
+	if x.raw, err = wire.ReadBody(x.r, min(envelope.MaxBytes, x.Service.MaxBody)); err == nil {
+		err = wire.Affords(x.r.Context(), x.raw)
+	}
+	if err != nil {
+		f := refusal.For(err)
+		return &fault{refusal: f, text: "empty or invalid payload", detail: f.Message}
+	}
+	if x.Envelope, err = envelope.Parse(x.raw); err != nil {
+		return unreadable(err)
+	}
+	if err = x.Verify(); err != nil {
+		return unproved(err)
+	}
+	if string(x.Target) != x.Service.Doors.UAgents.Address {
+		return misrouted()
+	}
+	if !answered(x.SchemaDigest) { // nobody waits for anything
+		return nil
+	}
+	if x.r.Header.Get(connectionKey) != synchronous {
+		return malformed("asynchronous envelopes are not answered here",
+			"Answers are not delivered to an endpoint. Send the envelope with the header x-uagents-connection: sync; the answer is in the response.")
+	}
+	return nil
+}
+
+// unreadable is the fault of a body that is no envelope.
+func unreadable(err error) *fault {
+	const noEnvelope = "contents do not match envelope schema"
+	member, isMember := errors.AsType[*envelope.MemberError](err)
+	coded := errors.Is(err, identity.ErrBech32)
+	switch {
+	case errors.Is(err, envelope.ErrJSON):
+		return malformed("empty or invalid payload", "")
+	case !isMember || !coded && !errors.Is(err, identity.ErrPrefix):
+		return malformed(noEnvelope, err.Error())
+	case member.Member == "target":
+		return misrouted()
+	case coded:
+		return malformed("Unable to decode value", err.Error())
+	case member.Member == "sender":
+		return malformed("Unable to decode agent address", err.Error())
+	case member.Member == "signature":
+		return malformed("Unable to decode signature", err.Error())
+	}
+	return malformed(noEnvelope, err.Error())
+}
+
+// unproved is the fault of an envelope that no agent's key signed.
+func unproved(err error) *fault {
+	f := &fault{refusal: refusal.For(reason.BadSignature.Refusal("")), text: "Signature verification failed"}
+	switch {
+	case errors.Is(err, envelope.ErrUnsigned):
+		f.text = "Envelope signature is missing"
+	case errors.Is(err, envelope.ErrAnonymous):
+		f.text, f.detail = "unverified senders are not served", "Send from an agent, whose address is its key: nothing proves who a user is."
+	}
+	return f
+}
+
+func misrouted() *fault {
+	return malformed("unable to route envelope", "No such agent is here. The address of the service is uim-uagents in its agents.json.")
+}
