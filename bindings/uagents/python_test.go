@@ -1,0 +1,48 @@
+package uagents_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// TestAnAgentInPython has an agent that shares no code with the gateway agree and execute: it makes the digests of its messages,
+// signs with random numbers, and verifies what is answered.
+func TestAnAgentInPython(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err == nil {
+		err = exec.CommandContext(t.Context(), python, "-c", "import cryptography").Run()
+	}
+	if err != nil {
+		if os.Getenv("UIMGATE_REQUIRE_LANGUAGES") == "1" {
+			t.Fatal("Python 3 with cryptography is not installed")
+		}
+		t.Skip("Python 3 with cryptography is not installed")
+	}
+	p := opened(t)
+	var out, problems bytes.Buffer
+	//nolint:gosec // a script of ours
+	c := exec.CommandContext(t.Context(), python, "testdata/agent.py", p.URL+"/submit", string(p.shop), strconv.FormatInt(p.Now().Unix(), 10),
+		gatetest.Searching, `{"query": "lamp"}`)
+	c.Stdout, c.Stderr = &out, &problems
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, problems.Bytes())
+	}
+	var told struct {
+		Agent  string
+		Result struct {
+			Output struct{ OK bool }
+			Reason string
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &told); err != nil || !told.Result.Output.OK || !strings.HasPrefix(told.Agent, "agent1") {
+		t.Errorf("%v: %s", err, out.Bytes())
+	}
+}
