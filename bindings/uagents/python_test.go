@@ -28,7 +28,6 @@ func TestAnAgentInPython(t *testing.T) {
 	}
 	p := opened(t)
 	var out, problems bytes.Buffer
-	//nolint:gosec // a script of ours
 	c := exec.CommandContext(t.Context(), python, "testdata/agent.py", p.URL+"/submit", string(p.shop), strconv.FormatInt(p.Now().Unix(), 10),
 		gatetest.Searching, `{"query": "lamp"}`)
 	c.Stdout, c.Stderr = &out, &problems
