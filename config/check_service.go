@@ -59,7 +59,7 @@ func (l *loader) checkServices(c *Config) {
 		l.checkFacts(path+".facts", s, c)
 		l.checkDoors(path+".doors", &s.Doors)
 		if u := s.Doors.UAgents; u.Enabled && u.KeyFile.Path == "" && c.Store.Engine == Postgres {
-			l.Warnf(path+".doors.uagents.key_file", "is empty: each gateway on this store would be another agent; give all of them the same file")
+			l.Warnf(path+".doors.uagents", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")
 		}
 	}
 }

@@ -421,6 +421,22 @@ billing: {mode: prepaid, credit: 1 EUR}
 	}
 }
 
+func TestSeveralGatewaysNeedOneSeed(t *testing.T) {
+	dir := directory(t)
+	for store, want := range map[string][]string{
+		"": nil,
+		"store: postgres://u:p@127.0.0.1/x\n": {
+			"uimgate.yaml:6: warning: services[0].doors.uagents: its key_file is empty: each gateway on this store would be another agent; " +
+				"give all of them the same file",
+		},
+	} {
+		c, problems := load(t, dir, five+"  doors: {uagents: {}}\n"+store, config.Overrides{})
+		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil {
+			t.Error(c == nil, diff)
+		}
+	}
+}
+
 func TestNewcomersOweAPartOfTheCredit(t *testing.T) {
 	dir := directory(t)
 	eur := func(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "EUR"} }

@@ -334,6 +334,8 @@ func TestWhatIsRefused(t *testing.T) {
 		"no PAT at all":            {"UIMExecute", search("x"), "UIMFault", "INVALID_TOKEN"},
 		"an unknown intent":        {"UIMExecute", strings.Replace(search(token), "search", "seek", 1), "UIMFault", "INTENT_NOT_FOUND"},
 		"a member more":            {"UIMExecute", strings.Replace(search(token), `{`, `{"x": 1, `, 1), "UIMFault", "MALFORMED_REQUEST"},
+		"depth without end":        {"UIMSearch", strings.Repeat(`{"a":`, 10_000), "UIMFault", "MALFORMED_REQUEST"},
+		"values without end":       {"UIMExecute", `{"parameters": [` + strings.Repeat("0,", 120_000) + `0]}`, "UIMFault", "MALFORMED_REQUEST"},
 		"a list":                   {"UIMExecute", `[]`, "UIMFault", "MALFORMED_REQUEST"},
 		"a member twice":           {"UIMSearch", `{"query": "a", "query": "b"}`, "UIMFault", "MALFORMED_REQUEST"},
 		"a cursor of somebody":     {"UIMSearch", `{"cursor": "next"}`, "UIMFault", "MALFORMED_REQUEST"},
