@@ -3,12 +3,12 @@ package uagents_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/bindings/bindtest"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 )
 
@@ -16,16 +16,7 @@ import (
 // signs with random numbers, and verifies what is answered.
 func TestAnAgentInPython(t *testing.T) {
 	t.Parallel()
-	python, err := exec.LookPath("python3")
-	if err == nil {
-		err = exec.CommandContext(t.Context(), python, "-c", "import cryptography").Run()
-	}
-	if err != nil {
-		if os.Getenv("UIMGATE_REQUIRE_LANGUAGES") == "1" {
-			t.Fatal("Python 3 with cryptography is not installed")
-		}
-		t.Skip("Python 3 with cryptography is not installed")
-	}
+	python := bindtest.Python(t)
 	p := opened(t)
 	var out, problems bytes.Buffer
 	c := exec.CommandContext(t.Context(), python, "testdata/agent.py", p.URL+"/submit", string(p.shop), strconv.FormatInt(p.Now().Unix(), 10),
