@@ -11,12 +11,11 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -117,19 +116,5 @@ func pythonDumps(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]byte, 0, len(spaced))
-	for len(spaced) > 0 { // outside of strings everything is ASCII
-		r, size := utf8.DecodeRune(spaced)
-		spaced = spaced[size:]
-		switch {
-		case r < 0x7f:
-			out = append(out, byte(r))
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	return out, nil
+	return strictjson.AppendASCII(make([]byte, 0, len(spaced)), spaced), nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"unicode/utf16"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -19,7 +18,7 @@ func appendCanonical(out []byte, v any) []byte {
 			if i > 0 {
 				out = append(out, ", "...)
 			}
-			out = append(appendASCII(out, name), ": "...)
+			out = append(appendText(out, name), ": "...)
 			out = appendCanonical(out, v[name])
 		}
 		return append(out, '}')
@@ -33,7 +32,7 @@ func appendCanonical(out []byte, v any) []byte {
 		}
 		return append(out, ']')
 	case string:
-		return appendASCII(out, v)
+		return appendText(out, v)
 	case json.Number:
 		return append(out, v...)
 	case bool:
@@ -46,28 +45,11 @@ func appendCanonical(out []byte, v any) []byte {
 	}
 }
 
-// appendASCII appends a string in quotes with everything beyond ASCII, and U+007F, as \u and four lower-case hex digits, in
-// pairs of surrogates beyond U+FFFF.
-func appendASCII(out []byte, s string) []byte {
+// appendText appends a string in quotes, in ASCII alone.
+func appendText(out []byte, s string) []byte {
 	quoted, err := strictjson.Append(nil, s)
 	if err != nil {
 		return append(out, `""`...) // a string can always be written
 	}
-	for _, r := range string(quoted) {
-		switch {
-		case r < 0x7f:
-			out = append(out, byte(r))
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			out = appendUnit(appendUnit(out, high), low)
-		default:
-			out = appendUnit(out, r)
-		}
-	}
-	return out
-}
-
-func appendUnit(out []byte, r rune) []byte {
-	const digits = "0123456789abcdef"
-	return append(out, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
+	return strictjson.AppendASCII(out, quoted)
 }

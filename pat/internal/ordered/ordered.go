@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gowebpki/jcs"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // A Node is one JSON value with its members in their written order.
@@ -173,22 +174,7 @@ func ecmascriptQuote(b []byte, s string) []byte {
 }
 
 func pythonQuote(b []byte, s string) []byte {
-	b = append(b, '"')
-	for _, r := range s {
-		short, ok := shortEscapes[r]
-		switch {
-		case ok:
-			b = append(b, short...)
-		case r >= ' ' && r <= '~':
-			b = append(b, byte(r))
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
-		default:
-			b = fmt.Appendf(b, `\u%04x`, r)
-		}
-	}
-	return append(b, '"')
+	return strictjson.AppendASCII(b, ecmascriptQuote(nil, s))
 }
 
 // pythonNumber writes an int unchanged (but -0 as 0), and a float in the form of repr: the shortest digits, with an
