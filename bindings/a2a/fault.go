@@ -171,8 +171,7 @@ func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 			"@type": errorInfo, "reason": string(r.Reason), "domain": x.Service.Issuer, "metadata": metadata,
 		})
 		if x.extended { // the error of UIM as a whole
-			about := wire.About{RequestID: string(x.RequestID), HelpURL: x.Service.HelpURL(r.Reason)}
-			told, err := strictjson.DecodeObject(wire.Envelope(r, about))
+			told, err := strictjson.DecodeObject(wire.Envelope(r, x.About(r)))
 			if err != nil {
 				return out, err
 			}

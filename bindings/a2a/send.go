@@ -189,8 +189,5 @@ func rejects(f *reason.Refusal) bool {
 // headers tells of limits and charge beside a task that failed.
 func (x *exchange) headers(f *reason.Refusal) {
 	x.Refusal = f
-	h := x.w.Header()
-	wire.WriteRateLimit(h, f.Standing)
-	wire.WriteCharge(h, f.Charge)
-	wire.WriteReplayed(h, f.Replayed)
+	wire.WriteTaken(x.w.Header(), f)
 }

@@ -114,9 +114,9 @@ func (x *exchange) appendStatus(out []byte, t *task) ([]byte, error) {
 
 // appendReason appends the message that says why a task did not end well: in words, and as the error of UIM.
 func (x *exchange) appendReason(out []byte, t *task) ([]byte, error) {
-	about := wire.About{HelpURL: x.Service.HelpURL(t.refusal.Reason)}
-	if t.live {
-		about.RequestID = string(x.RequestID)
+	about := x.About(t.refusal)
+	if !t.live { // it was another request
+		about.RequestID = ""
 	}
 	w := strictjson.NewWriter(out)
 	w.Text("messageId", t.id)

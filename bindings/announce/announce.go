@@ -109,8 +109,7 @@ func refused(w http.ResponseWriter, v *door.Visit, f *reason.Refusal) {
 	v.Refusal = f
 	wire.WriteHeader(w.Header(), f, v.Service.Issuer)
 	w.WriteHeader(f.Status())
-	about := wire.About{RequestID: string(v.RequestID), HelpURL: v.Service.HelpURL(f.Reason)}
-	_, _ = w.Write(wire.Envelope(f, about))
+	_, _ = w.Write(wire.Envelope(f, v.About(f)))
 }
 
 // An entry of the AI catalog. Agent-Card/ai-catalog, specification 1.0.

@@ -46,11 +46,6 @@ func (a *answer) failed(status int, e *jsonrpc.Error) {
 	a.write(status, jsonrpc.AppendError(nil, a.ID, e))
 }
 
-// about is what refusals say of the request.
-func (a *answer) about(f *reason.Refusal) wire.About {
-	return wire.About{RequestID: string(a.RequestID), HelpURL: a.Service.HelpURL(f.Reason)}
-}
-
 // refused answers with the status of a refusal: before there is a message, and where clients act on the status.
 func (a *answer) refused(err error) {
 	f := refusal.For(err)
@@ -65,7 +60,7 @@ func (a *answer) refused(err error) {
 		}
 	}
 	a.stream = false
-	a.failed(status, &jsonrpc.Error{Code: codeOf(f), Message: refusal.Sentence(f), Data: wire.Envelope(f, a.about(f))})
+	a.failed(status, &jsonrpc.Error{Code: codeOf(f), Message: refusal.Sentence(f), Data: wire.Envelope(f, a.About(f))})
 }
 
 // codeOf is the code of a refusal that is an error of the protocol.

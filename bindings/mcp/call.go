@@ -55,7 +55,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	switch {
 	case f.Reason == reason.IntentNotFound || f.Reason == reason.VersionConflict:
 		unknown := t.unknown(name, f)
-		unknown.Data = wire.Envelope(f, a.about(f))
+		unknown.Data = wire.Envelope(f, a.About(f))
 		a.failed(http.StatusOK, unknown)
 	case door.Challenged(f): // clients act on the status
 		a.refused(f)
@@ -129,11 +129,9 @@ func (a *answer) metaOf(out []byte) []byte {
 // MCP 2026-07-28, server/tools, Error Handling.
 func (a *answer) toolFailed(f *reason.Refusal) {
 	a.Refusal = f
-	wire.WriteRateLimit(a.Header(), f.Standing)
-	wire.WriteCharge(a.Header(), f.Charge)
-	wire.WriteReplayed(a.Header(), f.Replayed)
+	wire.WriteTaken(a.Header(), f)
 	out := append(append([]byte{'{'}, a.complete()...), `"content":[`...)
-	for i, text := range []string{refusal.Sentence(f), string(wire.Envelope(f, a.about(f)))} {
+	for i, text := range []string{refusal.Sentence(f), string(wire.Envelope(f, a.About(f)))} {
 		if i > 0 {
 			out = append(out, ',')
 		}

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"net/http"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // piece is how much of an answer is written at once, in bytes: a large output stands in its answer twice, and is not held in
@@ -33,7 +33,7 @@ func (a *answer) done(result *execute.Result) {
 	p.out = append(p.out, `"content":[{"type":"text","text":"`...)
 	p.quoted(result.Output)
 	p.out = append(p.out, `"}]`...)
-	if isObject(result.Output) {
+	if strictjson.IsObject(result.Output) {
 		p.out = append(p.out, `,"structuredContent":`...)
 		p.raw(result.Output)
 	}
@@ -97,9 +97,4 @@ func (p *written) end() {
 		return
 	}
 	p.write(http.StatusOK, p.out)
-}
-
-func isObject(document []byte) bool {
-	at := strings.TrimLeft(string(document[:min(len(document), 64)]), " \t\r\n")
-	return strings.HasPrefix(at, "{")
 }

@@ -86,12 +86,8 @@ func (x *exchange) told(model string, message any) {
 func (x *exchange) refuse(err error) {
 	f := refusal.For(err)
 	x.Refusal = f
-	wire.WriteRateLimit(x.w.Header(), f.Standing)
-	wire.WriteCharge(x.w.Header(), f.Charge)
-	wire.WriteReplayed(x.w.Header(), f.Replayed)
-	told, err := strictjson.DecodeObject(wire.Envelope(f, wire.About{
-		RequestID: string(x.RequestID), HelpURL: x.Service.HelpURL(f.Reason),
-	}))
+	wire.WriteTaken(x.w.Header(), f)
+	told, err := strictjson.DecodeObject(wire.Envelope(f, x.About(f)))
 	w := strictjson.NewWriter(nil)
 	w.Text("code", string(f.Code))
 	w.Text("reason", string(f.Reason))

@@ -1,7 +1,6 @@
 package uagents
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"unicode/utf8"
@@ -128,8 +127,8 @@ func (x *exchange) executed(intent string, result *execute.Result) {
 	}
 	h := x.w.Header()
 	door.WriteHeader(h, result)
-	output := json.RawMessage(bytes.TrimLeft(result.Output, " \t\r\n"))
-	if !bytes.HasPrefix(output, []byte("{")) {
+	output := json.RawMessage(result.Output)
+	if !strictjson.IsObject(output) {
 		output = append(append([]byte(`{"output":`), output...), '}')
 	}
 	x.told("UIMResult", struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -55,6 +56,11 @@ func (v *Visit) Call(name string, r *http.Request) execute.Call {
 // name that its owner lets point here (DNS rebinding). A proxy that is trusted has looked.
 func (v *Visit) KnownHost(r *http.Request) bool {
 	return !v.Local || v.Caller.Header != nil || v.Service.KnownAs(r.Host)
+}
+
+// About is what a refusal says of the request of this visit.
+func (v *Visit) About(f *reason.Refusal) wire.About {
+	return wire.About{RequestID: string(v.RequestID), HelpURL: v.Service.HelpURL(f.Reason)}
 }
 
 // Desk is a request of this visit at the desk.

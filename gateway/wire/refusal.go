@@ -65,6 +65,11 @@ func WriteHeader(h http.Header, f *reason.Refusal, realm string) {
 	if f.Status() == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", challenge(f.Reason, realm))
 	}
+	WriteTaken(h, f)
+}
+
+// WriteTaken sets what a refusal tells of limits and charge, and whether it was told before.
+func WriteTaken(h http.Header, f *reason.Refusal) {
 	WriteRateLimit(h, f.Standing)
 	WriteCharge(h, f.Charge)
 	WriteReplayed(h, f.Replayed)

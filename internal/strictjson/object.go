@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -94,4 +95,9 @@ func Clone(v any) any {
 	default:
 		return v
 	}
+}
+
+// IsObject reports whether a document, which is JSON, is an object.
+func IsObject(document []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(document, " \t\r\n"), []byte("{"))
 }
