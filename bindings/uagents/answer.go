@@ -27,7 +27,7 @@ func malformed(text, detail string) *fault {
 }
 
 // fail answers a fault: an object with the member error, and perhaps detail.
-func (x *exchange) fail(f *fault) {
+func (x *submission) fail(f *fault) {
 	x.Refusal = f.refusal
 	status := f.refusal.Status()
 	switch f.refusal.Reason {
@@ -35,7 +35,7 @@ func (x *exchange) fail(f *fault) {
 		status = http.StatusBadRequest
 	default:
 		if f.refusal.RetryAfter > 0 {
-			x.w.Header().Set("Retry-After", strconv.FormatInt(f.refusal.RetrySeconds(), 10))
+			x.header.Set("Retry-After", strconv.FormatInt(f.refusal.RetrySeconds(), 10))
 		}
 	}
 	w := strictjson.NewWriter(nil)
@@ -49,8 +49,8 @@ func unwritable(err error) *fault {
 	return &fault{reason.Internal.Refusal("The answer could not be written.").Because(err), "internal error", ""}
 }
 
-func (x *exchange) write(status int, body []byte) {
-	x.w.Header().Set("Content-Type", jsonType)
+func (x *submission) write(status int, body []byte) {
+	x.header.Set("Content-Type", jsonType)
 	x.w.WriteHeader(status)
 	_, _ = x.w.Write(body)
 }
@@ -58,35 +58,29 @@ func (x *exchange) write(status int, body []byte) {
 // goodFor is how long an answer is good after it was signed.
 const goodFor = 30 * time.Second
 
-// reply answers with a message of a standard model, in an envelope that the service signed, in the session of what is answered.
-func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byte) {
+// reply is a message of a standard model, in an envelope that the service signed, in the session of what is answered.
+func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byte) []envelope.Envelope {
 	until := uint64(x.d.now().Add(goodFor).Unix())
-	body, err := json.Marshal(envelope.Envelope{
+	return []envelope.Envelope{envelope.Envelope{
 		Target: x.Sender, Session: x.Session, SchemaDigest: protocol.Standard(model).Digest, ProtocolDigest: of,
 		Payload: envelope.Pack(message), Expires: &until,
-	}.Sign(x.d.keys.of(x.Service.Doors.UAgents.Address)))
-	if err != nil {
-		x.fail(unwritable(err))
-		return
-	}
-	x.write(http.StatusOK, body)
+	}.Sign(x.d.keys.of(x.Service.Doors.UAgents.Address))}
 }
 
 // told answers with a message of UIMProtocol.
-func (x *exchange) told(model string, message any) {
+func (x *exchange) told(model string, message any) ([]envelope.Envelope, error) {
 	text, err := json.Marshal(message)
 	if err != nil {
-		x.refuse(reason.Internal.Refusal("The answer could not be written.").Because(err))
-		return
+		return nil, reason.Internal.Refusal("The answer could not be written.").Because(err)
 	}
-	x.reply(model, protocol.UIM().Digest, text)
+	return x.reply(model, protocol.UIM().Digest, text), nil
 }
 
 // refuse answers with the refusal as every door has it: code, reason, message and details.
-func (x *exchange) refuse(err error) {
+func (x *exchange) refuse(err error) ([]envelope.Envelope, error) {
 	f := refusal.For(err)
 	x.Refusal = f
-	wire.WriteTaken(x.w.Header(), f)
+	wire.WriteTaken(x.header, f)
 	told, err := strictjson.DecodeObject(wire.Envelope(f, x.About(f)))
 	w := strictjson.NewWriter(nil)
 	w.Text("code", string(f.Code))
@@ -95,21 +89,19 @@ func (x *exchange) refuse(err error) {
 	w.Object("details", told.Object("error").Object("details"))
 	message, unwritten := w.End()
 	if err != nil || unwritten != nil {
-		x.fail(unwritable(errors.Join(err, unwritten)))
-		return
+		return nil, errors.Join(err, unwritten)
 	}
-	x.reply("UIMFault", protocol.UIM().Digest, message)
+	return x.reply("UIMFault", protocol.UIM().Digest, message), nil
 }
 
 // explain answers with ErrorMessage, which every agent of the protocol takes: what is asked for is none of what is answered here.
-func (x *exchange) explain(f *reason.Refusal, text string) {
+func (x *exchange) explain(f *reason.Refusal, text string) ([]envelope.Envelope, error) {
 	x.Refusal = f
 	w := strictjson.NewWriter(nil)
 	w.Text("error", text)
 	message, err := w.End()
 	if err != nil {
-		x.fail(unwritable(err))
-		return
+		return nil, err
 	}
-	x.reply("ErrorMessage", "", message)
+	return x.reply("ErrorMessage", "", message), nil
 }

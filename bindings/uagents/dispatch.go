@@ -8,13 +8,25 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/uagents/envelope"
 	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An operation answers one kind of message of UIMProtocol.
-type operation func(x *exchange, message strictjson.Object) error
+// An exchange is an envelope that was accepted, and what answering it needs: nothing of how it came, nor of how its answers go.
+type exchange struct {
+	*door.Visit
+	d      *Door
+	r      *http.Request // for its context and its header alone
+	header http.Header   // what the answer tells beside it
+	raw    []byte        // the envelope as it came
+	envelope.Envelope
+}
+
+// An operation answers one kind of message: with one envelope, or with several in their order, of which the last is the answer to
+// a caller that waits for one. The error is told as UIMFault.
+type operation func(x *exchange, message strictjson.Object) ([]envelope.Envelope, error)
 
 // operations are those of UIMProtocol that are answered, by the name of the request's model.
 var operations = map[string]operation{
@@ -31,49 +43,53 @@ func answered(kind envelope.ModelDigest) bool {
 	return name != "ErrorMessage" && name != "ChatAcknowledgement"
 }
 
-// dispatch answers an envelope that was accepted, by the kind of its message.
-func (x *exchange) dispatch() {
+// answer answers the envelope, by the kind of its message. There is at least one answer, unless there is a fault.
+func (x *exchange) answer() ([]envelope.Envelope, *fault) {
 	name, _ := protocol.NameOf(x.SchemaDigest)
-	if !answered(x.SchemaDigest) {
-		x.write(http.StatusOK, []byte("{}"))
-		return
-	}
 	// An agreement says until when it is good, and the desk judges that.
 	if err := x.Timely(x.d.now()); err != nil && name != "UIMAgree" {
 		text := "Query envelope expired"
 		if errors.Is(err, envelope.ErrTooFar) {
 			text = "The envelope expires more than " + envelope.MaxAhead.String() + " ahead."
 		}
-		x.explain(reason.MalformedRequest.Refusal(text), text)
-		return
+		return x.written(x.explain(reason.MalformedRequest.Refusal(text), text))
 	}
 	message, err := x.Message()
 	if err != nil {
-		x.fail(malformed("unable to decode payload", err.Error()))
-		return
+		return nil, malformed("unable to decode payload", err.Error())
 	}
 	if name == "HealthCheck" {
-		x.healthy()
-		return
+		return x.written(x.healthy())
 	}
 	do, known := operations[name]
 	if !known {
-		x.explain(reason.NoSuchPath.Refusal("The type of message is not answered here."), unknown)
-		return
+		return x.written(x.explain(reason.NoSuchPath.Refusal("The type of message is not answered here."), unknown))
 	}
-	err = wire.Affords(x.r.Context(), message)
-	var tree strictjson.Object
-	if err == nil {
-		if tree, err = strictjson.DecodeObjectOf(message, wire.MaxValues); err != nil {
-			err = wire.Malformed(err)
-		}
-	}
-	if err == nil {
-		err = do(x, tree)
-	}
+	answers, err := x.operated(do, message)
 	if err != nil {
-		x.refuse(err)
+		return x.written(x.refuse(err))
 	}
+	return answers, nil
+}
+
+// operated is what an operation answers, once its message was read.
+func (x *exchange) operated(do operation, message []byte) ([]envelope.Envelope, error) {
+	if err := wire.Affords(x.r.Context(), message); err != nil {
+		return nil, err
+	}
+	tree, err := strictjson.DecodeObjectOf(message, wire.MaxValues)
+	if err != nil {
+		return nil, wire.Malformed(err)
+	}
+	return do(x, tree)
+}
+
+// written are answers, if they could be written.
+func (x *exchange) written(answers []envelope.Envelope, err error) ([]envelope.Envelope, *fault) {
+	if err != nil {
+		return nil, unwritable(err)
+	}
+	return answers, nil
 }
 
 // unknown is what a sender is told of a type of message that is not answered.
@@ -81,16 +97,15 @@ const unknown = "This type of message is not answered here. UIMProtocol 1.0.0 is
 	"and HealthCheck. Types are told apart by the digest of their schema, which has to be the same to the last letter."
 
 // healthy says that the service is here; what it leans on is not looked at.
-func (x *exchange) healthy() {
+func (x *exchange) healthy() ([]envelope.Envelope, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("agent_name", x.Service.Issuer)
 	w.Text("status", "healthy")
 	message, err := w.End()
 	if err != nil {
-		x.fail(unwritable(err))
-		return
+		return nil, err
 	}
-	x.reply("AgentHealth", protocol.Health().Digest, message)
+	return x.reply("AgentHealth", protocol.Health().Digest, message), nil
 }
 
 // key is the idempotency key of a message that brings none: the same envelope is the same key, whichever signature it has.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -16,21 +17,21 @@ import (
 
 // search answers UIMSearch with a page of UIMIntents: whole intents, as the search over HTTP has them with view=full, since no other
 // message tells of their parameters. A cursor is good for the query that it was told for.
-func (x *exchange) search(message strictjson.Object) error {
+func (x *exchange) search(message strictjson.Object) ([]envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	asked := map[string][]string{"view": {"full"}, "query": {m.Text("query", false)}, "tags": m.Texts("tags")}
 	if cursor := m.Text("cursor", false); cursor != "" {
 		if _, err := strconv.ParseUint(cursor, 10, 32); err != nil {
-			return m.Wrong("cursor", "is none that was told here")
+			return nil, m.Wrong("cursor", "is none that was told here")
 		}
 		asked["page"] = []string{cursor}
 	}
 	if err := m.Done(); err != nil {
-		return err
+		return nil, err
 	}
 	query, err := intents.ParseQuery(asked)
 	if err != nil {
-		return reason.InvalidParameter.Refusal(err.Error()) // it names the parameter, never its value
+		return nil, reason.InvalidParameter.Refusal(err.Error()) // it names the parameter, never its value
 	}
 	page := x.Service.Catalog.Search(query)
 	list := make([]json.RawMessage, 0, len(page.Intents))
@@ -42,52 +43,49 @@ func (x *exchange) search(message strictjson.Object) error {
 		next := strconv.Itoa(page.CurrentPage + 1)
 		cursor = &next
 	}
-	x.told("UIMIntents", struct {
+	return x.told("UIMIntents", struct {
 		Intents []json.RawMessage `json:"intents"`
 		Cursor  *string           `json:"cursor"`
 	}{list, cursor})
-	return nil
 }
 
 // policy answers UIMPolicyRequest with the policy that is offered, to the byte.
-func (x *exchange) policy(message strictjson.Object) error {
+func (x *exchange) policy(message strictjson.Object) ([]envelope.Envelope, error) {
 	if err := wire.NewMembers(message).Done(); err != nil {
-		return err
+		return nil, err
 	}
 	offer := x.Service.Offer()
-	x.told("UIMPolicy", struct {
+	return x.told("UIMPolicy", struct {
 		UID      string `json:"uid"`
 		Digest   string `json:"digest"`
 		Issuer   string `json:"issuer"`
 		Document string `json:"document"`
 	}{offer.UID, offer.Digest, x.Service.Issuer, string(offer.Bytes)})
-	return nil
 }
 
 // agree answers UIMAgree: the envelope that carries it is the agreement. What it has to be is judged where the evidence is kept,
 // which reads the envelope itself.
-func (x *exchange) agree(strictjson.Object) error {
+func (x *exchange) agree(strictjson.Object) ([]envelope.Envelope, error) {
 	signed := pat.EnvelopeRequest{Envelope: x.raw, Target: x.Service.Doors.UAgents.Address}
 	issued, err := x.d.desk.IssueEnvelope(x.r.Context(), x.Desk(), signed)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if issued.State == pat.AgreementPending {
-		return reason.InsufficientPermissions.Refusal("The agreement is kept; the operator of the service has to approve the agent first.").
+		return nil, reason.InsufficientPermissions.Refusal("The agreement is kept; the operator of the service has to approve the agent first.").
 			With("status", "pending").With("agreement_id", issued.AgreementID).
 			With("suggestion", "Agree again, with a new envelope, once the operator has approved the agent.")
 	}
-	x.told("UIMAgreed", struct {
+	return x.told("UIMAgreed", struct {
 		AgreementID pat.AgreementID `json:"agreement_id"`
 		PAT         string          `json:"pat"`
 		ExpiresAt   int64           `json:"expires_at"`
 		Scope       []string        `json:"scope"`
 	}{issued.AgreementID, issued.Token, issued.Claims.ExpiresAt.Unix(), append([]string{}, issued.Claims.Scope...)})
-	return nil
 }
 
 // execute answers UIMExecute: a call under a PAT of the sender's own. The same envelope again is the same call, and done once.
-func (x *exchange) execute(message strictjson.Object) error {
+func (x *exchange) execute(message strictjson.Object) ([]envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	request := execute.Request{IntentUID: m.Text("intent_uid", true), Parameters: m.Object("parameters")}
 	call := x.Call(Name, x.r)
@@ -100,9 +98,9 @@ func (x *exchange) execute(message strictjson.Object) error {
 	claims, err := x.d.executor.Identify(x.r.Context(), call)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case string(claims.Subject) != string(x.Sender):
-		return reason.InvalidToken.Refusal("The PAT is another agent's than the sender's.")
+		return nil, reason.InvalidToken.Refusal("The PAT is another agent's than the sender's.")
 	}
 	door.Accepted(x.r)
 	var wrong error
@@ -112,33 +110,31 @@ func (x *exchange) execute(message strictjson.Object) error {
 	call.Read = func() (execute.Request, error) { return request, malformed }
 	result, err := x.d.executor.Execute(x.r.Context(), call)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	x.executed(request.IntentUID, &result)
+	answers, err := x.executed(request.IntentUID, &result)
 	result.Sent()
-	return nil
+	return answers, err
 }
 
 // executed answers with UIMResult. An output that is no object is the member output of one, since the model wants an object.
-func (x *exchange) executed(intent string, result *execute.Result) {
+func (x *exchange) executed(intent string, result *execute.Result) ([]envelope.Envelope, error) {
 	if !utf8.Valid(result.Output) {
-		x.refuse(reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge))
-		return
+		return nil, reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge)
 	}
-	h := x.w.Header()
-	door.WriteHeader(h, result)
+	door.WriteHeader(x.header, result)
 	output := json.RawMessage(result.Output)
 	if !strictjson.IsObject(output) {
 		output = append(append([]byte(`{"output":`), output...), '}')
 	}
-	x.told("UIMResult", struct {
+	return x.told("UIMResult", struct {
 		IntentUID string            `json:"intent_uid"`
 		Output    json.RawMessage   `json:"output"`
 		Charge    *string           `json:"charge"`
 		RateLimit *string           `json:"rate_limit"`
 		RequestID execute.RequestID `json:"request_id"`
 		Replayed  bool              `json:"replayed"`
-	}{intent, output, orNull(h.Get(wire.Charge)), orNull(h.Get("Ratelimit")), x.RequestID, result.Replayed})
+	}{intent, output, orNull(x.header.Get(wire.Charge)), orNull(x.header.Get("Ratelimit")), x.RequestID, result.Replayed})
 }
 
 func orNull(text string) *string {

@@ -5,6 +5,7 @@
 package uagents
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -64,20 +65,16 @@ func (d *Door) Route(s *service.Definition, path string) string {
 	return ""
 }
 
-// An exchange is one request at the path of the door.
-type exchange struct {
-	*door.Visit
-	d   *Door
-	w   http.ResponseWriter
-	r   *http.Request
-	raw []byte // the envelope as it came
-	envelope.Envelope
+// A submission is one request at the path of the door: the exchange that it brings, and its answer over HTTP.
+type submission struct {
+	exchange
+	w http.ResponseWriter
 }
 
 // Serve answers one request, with its checks in the order in which the reference implementation has them.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
-	x := &exchange{Visit: v, d: d, w: w, r: r}
 	h := w.Header()
+	x := &submission{exchange{Visit: v, d: d, r: r, header: h}, w}
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
 	h.Set("Access-Control-Allow-Headers", "*")
@@ -97,7 +94,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 }
 
 // status says whether an agent is here, without a body.
-func (x *exchange) status() {
+func (x *submission) status() {
 	h := x.w.Header()
 	switch asked := x.r.Header.Get(addressKey); asked {
 	case "":
@@ -112,7 +109,7 @@ func (x *exchange) status() {
 }
 
 // submitted answers what may be an envelope.
-func (x *exchange) submitted() {
+func (x *submission) submitted() {
 	mediaType := x.r.Header.Get("Content-Type")
 	switch {
 	case mediaType == "" && x.r.Header.Get("User-Agent") != "": // somebody looks with a browser
@@ -132,9 +129,28 @@ func (x *exchange) submitted() {
 	x.dispatch()
 }
 
+// dispatch writes what the envelope is answered with.
+func (x *submission) dispatch() {
+	if !answered(x.SchemaDigest) {
+		x.write(http.StatusOK, []byte("{}"))
+		return
+	}
+	answers, f := x.answer()
+	if f != nil {
+		x.fail(f)
+		return
+	}
+	body, err := json.Marshal(answers[len(answers)-1]) // the response holds one
+	if err != nil {
+		x.fail(unwritable(err))
+		return
+	}
+	x.write(http.StatusOK, body)
+}
+
 // read reads the envelope, and accepts it where its sender's key signed it, it is for this service, and its sender waits for
 // the answer.
-func (x *exchange) read() *fault {
+func (x *submission) read() *fault {
 	var err error
 	if x.raw, err = wire.ReadBody(x.r, min(envelope.MaxBytes, x.Service.MaxBody)); err == nil {
 		err = wire.Affords(x.r.Context(), x.raw)
