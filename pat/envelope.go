@@ -57,7 +57,7 @@ func verifyEnvelope(raw []byte, to Recipient, current Offer) (AgentID, Key, Acce
 		}
 		return "", Key{}, Accepted{}, errorOfKind(ErrBadSignature, "%v", err)
 	}
-	key, ok := envelopeKey(AgentID(a.Agent))
+	key, ok := EnvelopeKey(AgentID(a.Agent))
 	switch {
 	case !ok:
 		return "", Key{}, Accepted{}, ErrBadSignature
@@ -129,7 +129,7 @@ func (a Agreement) Key() (Key, error) {
 	if a.Form != formEnvelope {
 		return ParseSPKI(a.PublicKey)
 	}
-	key, ok := envelopeKey(a.AgentID)
+	key, ok := EnvelopeKey(a.AgentID)
 	if !ok || !bytes.Equal(key.SPKI(), a.PublicKey) {
 		return Key{}, keyErrorf(ErrUnsupportedKey, "the key is not the agent's address")
 	}
@@ -137,7 +137,7 @@ func (a Agreement) Key() (Key, error) {
 }
 
 // envelopeKey returns the key that an address is. It verifies no JWS and no detached signature: only envelopes prove it.
-func envelopeKey(id AgentID) (Key, bool) {
+func EnvelopeKey(id AgentID) (Key, bool) {
 	spki, members, ok := enveloped.KeyInfo(string(id))
 	if !ok {
 		return Key{}, false

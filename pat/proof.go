@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// ProofWindow is how far from now a proof of key may have been made, either way. Its nonce has to be kept until
-	// IssuedAt plus twice that.
+	// ProofWindow is how far from now a proof of key may have been made, either way.
 	ProofWindow = 5 * time.Minute
 	// MaxProof bounds a proof of key in bytes.
 	MaxProof = 8 << 10
@@ -28,13 +27,10 @@ type ProofBinding struct {
 
 // A Proof is a proof of key that was verified. Whether its nonce was used before is checked by the store.
 type Proof struct {
-	Nonce    string // jti
-	IssuedAt time.Time
-	Key      Key
+	Nonce string    // jti
+	Until time.Time // at least until then the nonce must be kept
+	Key   Key       // that has signed
 }
-
-// Until returns the time until which the nonce of the proof must be kept.
-func (p Proof) Until() time.Time { return p.IssuedAt.Add(2 * ProofWindow) }
 
 // VerifyProof verifies a compact JWS of typ uim-proof+jwt with the agreed key, and that it is bound to want. It needs
 // no store. The error is a *ProofError, of kind ErrBadSignature where its member is kid or signature, else ErrBadProof.
@@ -71,7 +67,7 @@ func VerifyProof(proof string, key Key, want ProofBinding, now time.Time) (Proof
 	case now.Sub(issued).Abs() > ProofWindow:
 		return Proof{}, misfit("iat", "want a time within %s of now", ProofWindow)
 	}
-	return Proof{Nonce: nonce, IssuedAt: issued, Key: key}, nil
+	return Proof{Nonce: nonce, Until: issued.Add(2 * ProofWindow), Key: key}, nil
 }
 
 func misfit(member, format string, args ...any) error {

@@ -11,6 +11,8 @@ import (
 type RenewRequest struct {
 	Token string // the PAT, valid or expired for less than the grace
 	Proof string // proof of key over RenewDigest of its jti; may be empty where none is required
+	// Proved is a proof in place of Proof: the message that asks for the renewal is signed. nil: it is not.
+	Proved *Proof
 	// Admit is asked once the PAT was verified, and before the store is; an error of it ends the renewal. nil: admitted.
 	Admit func() error
 }
@@ -39,7 +41,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 	if err != nil {
 		return Issued{}, err
 	}
-	proof, err := i.renewalProof(r.Proof, claims, agreement, now)
+	proof, err := i.renewalProof(r, claims, agreement, now)
 	if err != nil {
 		return Issued{}, err
 	}
@@ -96,19 +98,24 @@ func (i *Issuer) renewable(ctx context.Context, c *Claims, now time.Time) (Token
 	return old, a, nil
 }
 
-func (i *Issuer) renewalProof(text string, c *Claims, a Agreement, now time.Time) (*Proof, error) {
-	if text == "" {
+func (i *Issuer) renewalProof(r RenewRequest, c *Claims, a Agreement, now time.Time) (*Proof, error) {
+	if r.Proof == "" && r.Proved == nil {
 		return nil, nil //nolint:nilnil // no proof was sent
 	}
 	key, err := a.Key()
-	if err != nil || key.Thumbprint() != c.KeyID {
+	switch {
+	case err != nil || key.Thumbprint() != c.KeyID:
 		return nil, errorOfKind(ErrBadSignature, "the key of the agreement is not the PAT's")
+	case r.Proved != nil && r.Proved.Key.Thumbprint() != c.KeyID:
+		return nil, errorOfKind(ErrBadSignature, "the key that signed is not the PAT's")
+	case r.Proved != nil:
+		return r.Proved, nil
 	}
 	digest, err := RenewDigest(c.ID)
 	if err != nil {
 		return nil, err
 	}
-	proof, err := VerifyProof(text, key, ProofBinding{Audience: i.rules.Issuer, TokenID: c.ID, Digest: digest}, now)
+	proof, err := VerifyProof(r.Proof, key, ProofBinding{Audience: i.rules.Issuer, TokenID: c.ID, Digest: digest}, now)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +145,7 @@ func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, c *
 	}
 	renewal := Renewal{Old: old.ID, Next: next, Ends: ends, RepeatSince: next.IssuedAt.Add(-lastMinute)}
 	if proof != nil {
-		renewal.Nonce, renewal.NonceUntil = proof.Nonce, proof.Until()
+		renewal.Nonce, renewal.NonceUntil = proof.Nonce, proof.Until
 	}
 	successor, err := i.store.Renew(ctx, renewal)
 	switch {

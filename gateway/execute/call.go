@@ -10,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // A Call is one call of an agent, whatever way it came in.
@@ -20,12 +21,15 @@ type Call struct {
 	Service        func() *service.Service
 	Token          string // the PAT, without a scheme; empty if none was sent
 	IdempotencyKey IdempotencyKey
-	Proof          string    // compact JWS of typ uim-proof+jwt; empty: none
-	RequestID      RequestID // for correlation only
-	Traceparent    Traceparent
-	ContextID      string         // of the conversation that the call is a part of; empty: the protocol has none. See Executor.Record
-	Caller         service.Caller // who calls, as far as the transport can see
-	Observe        func(*Event)   // called with what became of the call; may be nil
+	Proof          string // compact JWS of typ uim-proof+jwt; empty: none
+	// Proved is a proof of key in place of Proof: the message that brought the call is signed, over intent, parameters, service
+	// and something that is used once. It proves nothing where its key is not that of the agreement. nil: it is not signed.
+	Proved      *pat.Proof
+	RequestID   RequestID // for correlation only
+	Traceparent Traceparent
+	ContextID   string         // of the conversation that the call is a part of; empty: the protocol has none. See Executor.Record
+	Caller      service.Caller // who calls, as far as the transport can see
+	Observe     func(*Event)   // called with what became of the call; may be nil
 	// HandedOn: the output is sent as it is. Of a long answer to an intent without outputs, only the beginning is then held to
 	// be JSON; else all of it is.
 	HandedOn bool

@@ -138,7 +138,7 @@ func (x *Executor) validate(e *execution) error {
 	if len(violations) > 0 {
 		return refusal.InvalidParameters(e.request.Pointer(), violations)
 	}
-	if e.call.IdempotencyKey != "" || e.request.Proof != "" {
+	if e.call.IdempotencyKey != "" || e.request.Proof != "" || e.call.Proved != nil {
 		if err := strictjson.Exact(e.request.Parameters); err != nil {
 			return refusal.InexactParameter(e.request.Pointer(), err)
 		}
@@ -154,6 +154,9 @@ func (x *Executor) validate(e *execution) error {
 // prove verifies a proof of key, if one was sent. It only sets a fact; its nonce is used up by begin.
 func (x *Executor) prove(ctx context.Context, e *execution) error {
 	if e.request.Proof == "" {
+		if proved := e.call.Proved; proved != nil && e.claims.KeyID != "" && proved.Key.Thumbprint() == e.claims.KeyID {
+			e.proof = proved
+		}
 		return nil
 	}
 	digest, err := pat.ExecuteDigest(e.request.IntentUID, e.request.Parameters)

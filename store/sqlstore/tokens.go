@@ -119,6 +119,17 @@ func (s *Store) Token(ctx context.Context, service string, jti pat.TokenID) (pat
 	return k, nil
 }
 
+// Newest implements pat.Tokens.
+func (s *Store) Newest(ctx context.Context, service string, agent pat.AgentID, at time.Time, n int) (tokens []pat.Token, err error) {
+	err = s.list(ctx, "SELECT "+patColumns+` FROM tokens WHERE service = ? AND agent_id = ? AND expires_at > ? AND (ends_at = 0 OR ends_at > ?)
+		ORDER BY issued_at DESC, id DESC LIMIT ?`, []any{service, agent, nanos(at), nanos(at), n}, func(scan scan) error {
+		k, err := scanToken(scan)
+		tokens = append(tokens, k)
+		return err
+	})
+	return tokens, err
+}
+
 const selectToken = "SELECT " + patColumns + " FROM tokens WHERE service = ? AND id = ?"
 
 func (t *tx) token(ctx context.Context, service string, jti pat.TokenID) (k pat.Token, err error) {

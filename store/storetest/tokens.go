@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ func testTokens(t *testing.T, open Opener) {
 		"what is revoked is not renewed":            revokedNotRenewed,
 		"a family ends together":                    familyRevoked,
 		"a renewal never makes the old live longer": renewNeverExtends,
+		"the newest are those that have not ended":  newestTokens,
 	})
 }
 
@@ -37,6 +39,52 @@ func tokenRoundTrip(b *suite) {
 	}
 	_, err = b.Token(b.Context(), "another", k.ID)
 	b.want(err, pat.ErrNotFound)
+}
+
+func newestTokens(b *suite) {
+	a := b.agree(b.agreement("n"))
+	issued := func(after, life time.Duration) pat.TokenID {
+		k := b.token(a)
+		k.IssuedAt, k.ExpiresAt = start.Add(after), start.Add(after+life)
+		b.must(b.Issue(b.Context(), k))
+		return k.ID
+	}
+	first, short, last := issued(time.Second, time.Hour), issued(2*time.Second, time.Minute), issued(3*time.Second, time.Hour)
+	old := b.token(a)
+	old.IssuedAt, old.ExpiresAt = start.Add(4*time.Second), start.Add(time.Hour)
+	b.must(b.Issue(b.Context(), old))
+	next := b.token(a)
+	next.IssuedAt, next.ExpiresAt, next.Family = start.Add(5*time.Second), start.Add(time.Hour), old.ID
+	_, err := b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: next, Ends: start.Add(time.Minute), RepeatSince: start})
+	b.must(err)
+	for _, c := range []struct {
+		after time.Duration
+		n     int
+		want  []pat.TokenID
+	}{
+		{10 * time.Second, 9, []pat.TokenID{next.ID, old.ID, last, short, first}},
+		{2 * time.Minute, 9, []pat.TokenID{next.ID, last, first}},
+		{2 * time.Minute, 1, []pat.TokenID{next.ID}},
+		{2 * time.Hour, 9, nil},
+	} {
+		list, err := b.Newest(b.Context(), service, agent, start.Add(c.after), c.n)
+		b.must(err)
+		var got []pat.TokenID
+		for _, k := range list {
+			got = append(got, k.ID)
+		}
+		if !slices.Equal(got, c.want) {
+			b.Errorf("after %s: %v, want %v", c.after, got, c.want)
+		}
+	}
+	for _, other := range []struct {
+		service string
+		agent   pat.AgentID
+	}{{"another", agent}, {service, "another"}} {
+		if list, err := b.Newest(b.Context(), other.service, other.agent, start, 9); err != nil || len(list) != 0 {
+			b.Errorf("%v: %v, %v", other, list, err)
+		}
+	}
 }
 
 func issueNeedsAgreement(b *suite) {

@@ -1,0 +1,41 @@
+package pat
+
+import (
+	"context"
+	"fmt"
+)
+
+// newest bounds how many PATs of one agent are looked at for one that is good.
+const newest = 16
+
+// Current returns the PAT of an agent that was issued last, of those that are good now, for messages that name none because
+// their signature says whose they are. key is the one that has signed; a PAT of any other key is not returned. The text is
+// signed anew, since no PAT is stored. Errors: of kind ErrMissing where the agent has none, ErrExpired, ErrRevoked or
+// ErrBlocked where its last one is not good any more, ErrUnavailable, and the store's own.
+func (i *Issuer) Current(ctx context.Context, agent AgentID, key KeyID) (string, error) {
+	now := i.now()
+	list, err := i.store.Newest(ctx, i.rules.Service, agent, now, newest)
+	if err != nil {
+		return "", fmt.Errorf("looking up the PATs of the agent: %w", err)
+	}
+	ended := error(ErrMissing)
+	for _, t := range list {
+		if t.KeyID != key {
+			continue
+		}
+		if err := i.verifier.StillGood(i.claims(t), now); err != nil {
+			if ended == ErrMissing {
+				ended = err
+			}
+			continue
+		}
+		a, err := i.store.Agreement(ctx, i.rules.Service, t.AgreementID)
+		if err != nil {
+			return "", fmt.Errorf("looking up the agreement: %w", err)
+		}
+		t.Declared = a.Declared()
+		text, _, err := i.sign(ctx, &t)
+		return text, err
+	}
+	return "", ended
+}
