@@ -38,9 +38,9 @@ type Accepted struct {
 	Form      string    // see Agreement.Form
 	Signed    []byte    // see Agreement.Signed
 	Signature []byte    // see Agreement.Signature
-	Nonce     string    // jti of a fresh agreement, or the digest of its envelope
+	Nonce     string    // see Agreement.Nonce
 	IssuedAt  time.Time // iat of a fresh agreement
-	Expires   time.Time // of a fresh agreement in an envelope, which has no iat; else zero
+	Expires   time.Time // of one that has no iat: of its envelope, or of the offer that was accepted; else zero
 	Scope     []string  // nil: the agreement names none
 	UID       string    // of the policy
 	Digest    string

@@ -3,10 +3,7 @@ package pat
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -102,48 +99,8 @@ func verifyEnvelopeEvidence(a Agreement, p PolicyDocument) error {
 	return nil
 }
 
-// speaksForAddress returns an *AgentIDTakenError where an id is an address of the protocol: it belongs to the key that it is,
-// before that has agreed as well, unless the operator has given another key the same id, in the configuration or to the
-// agent. nil for any other id.
-func (i *Issuer) speaksForAddress(ctx context.Context, id AgentID, key KeyID) error {
-	if !enveloped.IsAddress(string(id)) {
-		return nil
-	}
-	given := Known{AgentID: id, KeyID: key}
-	if slices.Contains(i.rules.Allow, given) || slices.Contains(i.rules.Parties, given) {
-		return nil
-	}
-	agent, err := i.store.Agent(ctx, i.rules.Service, id)
-	switch {
-	case err != nil && !errors.Is(err, ErrNotFound):
-		return fmt.Errorf("looking up the agent: %w", err)
-	case err != nil || !slices.Contains(agent.Keys, key):
-		return idTaken(id, key)
-	}
-	return nil
-}
-
-// Key returns the key that agreed; under consent that of the gateway, which signed the record. That of an envelope verifies
-// no proof of key: it signs envelopes alone. The error is of kind ErrUnsupportedKey or ErrWeakKey.
-func (a Agreement) Key() (Key, error) {
-	if a.Form != formEnvelope {
-		return ParseSPKI(a.PublicKey)
-	}
-	key, ok := EnvelopeKey(a.AgentID)
-	if !ok || !bytes.Equal(key.SPKI(), a.PublicKey) {
-		return Key{}, keyErrorf(ErrUnsupportedKey, "the key is not the agent's address")
-	}
-	return key, nil
-}
-
-// envelopeKey returns the key that an address is. It verifies no JWS and no detached signature: only envelopes prove it.
+// EnvelopeKey returns the key that an address is. It verifies no JWS and no detached signature: only envelopes prove it.
 func EnvelopeKey(id AgentID) (Key, bool) {
 	spki, members, ok := enveloped.KeyInfo(string(id))
-	if !ok {
-		return Key{}, false
-	}
-	sum := sha256.Sum256(members)
-	return Key{
-		public: id, algorithm: enveloped.Algorithm, thumbprint: KeyID(base64.RawURLEncoding.EncodeToString(sum[:])), spki: spki,
-	}, true
+	return outsideKey(id, spki, members), ok
 }

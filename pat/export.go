@@ -129,8 +129,11 @@ func VerifyExport(raw []byte) (Exported, error) {
 
 // verifyEvidence verifies the signature of a stored agreement again. The error is of kind ErrBadExport.
 func verifyEvidence(a Agreement, p PolicyDocument) error {
-	if a.Form == formEnvelope { // its key is that of no other form
+	switch a.Form { // keys of these are those of no other form
+	case formEnvelope:
 		return verifyEnvelopeEvidence(a, p)
+	case formNegotiated:
+		return verifyNegotiatedEvidence(a, p)
 	}
 	key, err := ParseSPKI(a.PublicKey)
 	if err != nil || (a.Assurance == Consent) != (a.KeyID == "") || a.KeyID != "" && key.Thumbprint() != a.KeyID {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -77,6 +78,16 @@ func (o *Offer) add(name string, text []byte) {
 		}
 	}
 	o.forms = append(o.forms, f)
+}
+
+// SHA256 returns the digest of the policy as served, in hexadecimal digits. Agents of the AEA framework name it by that.
+func (o *Offer) SHA256() string {
+	for _, f := range o.forms {
+		if f.name == formServed {
+			return hex.EncodeToString(f.sum[:])
+		}
+	}
+	return ""
 }
 
 // mayBe reports whether a text is short enough to be the policy in any form: other spacing doubles the longest at most.

@@ -78,6 +78,19 @@ func (d *Desk) IssueEnvelope(ctx context.Context, c Call, r pat.EnvelopeRequest)
 	})
 }
 
+// IssueNegotiated is Issue for an offer that an agent of the AEA framework accepts. read is called once, after admission: it
+// finds the offer.
+func (d *Desk) IssueNegotiated(ctx context.Context, c Call, read func() (pat.NegotiatedRequest, error)) (pat.Issued, error) {
+	return d.issued(c, Agreement, d.agreements, func() (pat.Issued, error) {
+		r, err := read()
+		if err != nil {
+			return pat.Issued{}, err
+		}
+		r.Admit = d.agreements.keep
+		return c.Service.Issuance.IssueNegotiated(ctx, r)
+	})
+}
+
 // Renew returns the successor of a PAT under the same agreement. read is called once, after admission. Every error is a
 // *reason.Refusal. UIM core 4.4.
 func (d *Desk) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issued, error) {

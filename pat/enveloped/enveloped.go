@@ -8,7 +8,6 @@
 package enveloped
 
 import (
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -19,14 +18,11 @@ import (
 	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/internal/secp256k1"
 )
 
-const (
-	// MaxBytes bounds an envelope with an agreement.
-	MaxBytes = 16 << 10
-	// Algorithm is what JOSE calls signatures by these keys. RFC 8812 3.2. None of them is on a JWS here.
-	Algorithm = "ES256K"
-)
+// MaxBytes bounds an envelope with an agreement.
+const MaxBytes = 16 << 10
 
 // An Agreement is what an agent's key has signed.
 type Agreement struct {
@@ -118,18 +114,12 @@ func IsAddress(text string) bool {
 	return err == nil && a.Agent()
 }
 
-// infoPrefix is what stands before the point in a SubjectPublicKeyInfo of secp256k1: id-ecPublicKey with the curve
-// 1.3.132.0.10, and a bit string of 65 bytes. RFC 5480 2, SEC 2 2.4.1.
-const infoPrefix = "\x30\x56\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\x00\x0a\x03\x42\x00"
-
 // KeyInfo returns the key that an agent's address is: as DER SubjectPublicKeyInfo, and as the members of a JWK that its
-// thumbprint covers, in their order (RFC 8812 3.1, RFC 7638 3.2). ok is false where the text is no address of an agent.
+// thumbprint covers, in their order. ok is false where the text is no address of an agent.
 func KeyInfo(address string) (spki, members []byte, ok bool) {
 	if !IsAddress(address) {
 		return nil, nil, false
 	}
-	point := identity.Address(address).Point()
-	b64 := base64.RawURLEncoding.EncodeToString
-	members = fmt.Appendf(nil, `{"crv":"secp256k1","kty":"EC","x":"%s","y":"%s"}`, b64(point[1:33]), b64(point[33:]))
-	return append([]byte(infoPrefix), point...), members, true
+	spki, members = secp256k1.Info(identity.Address(address).Point())
+	return spki, members, true
 }

@@ -76,6 +76,42 @@ func ParsePublicKey(ledger Ledger, text string) (PublicKey, error) {
 	return PublicKey{}, ErrKey
 }
 
+// ParsePoint reads a key that is written as a point: 65 bytes, not compressed. The error is ErrLedger or ErrKey.
+func ParsePoint(ledger Ledger, data []byte) (PublicKey, error) {
+	if ledger != Ethereum && prefixes[ledger] == "" {
+		return PublicKey{}, ErrLedger
+	}
+	point, err := secp256k1.ParsePubKey(data)
+	if err != nil || len(data) != secp256k1.PubKeyBytesLenUncompressed || data[0] != 4 {
+		return PublicKey{}, ErrKey
+	}
+	return PublicKey{ledger, point}, nil
+}
+
+// Point returns the key as ParsePoint reads it.
+func (k PublicKey) Point() []byte {
+	if k.point == nil {
+		return nil
+	}
+	return k.point.SerializeUncompressed()
+}
+
+// LedgerOf returns the ledger of an address. ok is false for what is no address of an agent; one of Ethereum may have other
+// capitals than Address writes.
+func LedgerOf(address string) (ledger Ledger, ok bool) {
+	if digits, found := strings.CutPrefix(address, "0x"); found {
+		data, err := hex.DecodeString(digits)
+		return Ethereum, err == nil && len(data) == 20
+	}
+	prefix, data, err := bech32.DecodeToBase256(address)
+	for ledger, own := range prefixes {
+		if err == nil && own == prefix && len(data) == ripemd160.Size && address == strings.ToLower(address) {
+			return ledger, true
+		}
+	}
+	return "", false
+}
+
 // String returns the key as ParsePublicKey reads it.
 func (k PublicKey) String() string {
 	if k.point == nil {

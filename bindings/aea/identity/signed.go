@@ -23,6 +23,15 @@ func (a Agreement) Text() []byte {
 	return []byte(strings.Join([]string{form, a.Gateway, a.Agent, a.PolicySHA256, a.Nonce}, "\n"))
 }
 
+// ParseAgreement reads what Text returns. ok is false for any other text.
+func ParseAgreement(text []byte) (a Agreement, ok bool) {
+	parts := strings.Split(string(text), "\n")
+	if len(parts) != 5 || parts[0] != form {
+		return Agreement{}, false
+	}
+	return Agreement{Gateway: parts[1], Agent: parts[2], PolicySHA256: parts[3], Nonce: parts[4]}, true
+}
+
 // SignedBy reports whether the agent agrees: the key is the one of its address, and has made the signature over the text.
 // Nobody agrees to what holds line feeds or lacks a part, whose text could mean something else.
 func (a Agreement) SignedBy(key PublicKey, signature string) bool {

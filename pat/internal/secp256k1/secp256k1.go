@@ -1,0 +1,32 @@
+// Package secp256k1 writes keys on the curve secp256k1 as package pat keeps keys. Those of agents of other protocols are on
+// it; crypto/x509 does not know it.
+package secp256k1
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+)
+
+const (
+	// Algorithm is what JOSE calls signatures by these keys. RFC 8812 3.2. None of them is on a JWS here.
+	Algorithm = "ES256K"
+	// infoPrefix is what stands before the point in a SubjectPublicKeyInfo of secp256k1: id-ecPublicKey with the curve
+	// 1.3.132.0.10, and a bit string of 65 bytes. RFC 5480 2, SEC 2 2.4.1.
+	infoPrefix = "\x30\x56\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\x00\x0a\x03\x42\x00"
+	pointSize  = 65
+)
+
+// Info returns the key at a point of 65 bytes, which is not compressed, as DER SubjectPublicKeyInfo, and as the members of a JWK that its
+// thumbprint covers, in their order (RFC 8812 3.1, RFC 7638 3.2).
+func Info(point []byte) (spki, members []byte) {
+	b64 := base64.RawURLEncoding.EncodeToString
+	members = fmt.Appendf(nil, `{"crv":"secp256k1","kty":"EC","x":"%s","y":"%s"}`, b64(point[1:33]), b64(point[33:]))
+	return append([]byte(infoPrefix), point...), members
+}
+
+// Point returns the point in a SubjectPublicKeyInfo that Info has written. Whether it is on the curve is for others to say.
+func Point(spki []byte) (point []byte, ok bool) {
+	text, ok := strings.CutPrefix(string(spki), infoPrefix)
+	return []byte(text), ok && len(text) == pointSize
+}

@@ -1,0 +1,92 @@
+package negotiated_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/pat/negotiated"
+)
+
+const (
+	publicKey = "02ac514ba70de60ed5c30f90e3acdfc958ecb416d9676706bf013228abfb2c2816"
+	// signature is one of the framework's own key, over text.
+	signature = "ezEf5tzeadHf5Tegi01bt1IbDWgEw8R7L6Is2tacQM53Gu0itC98eqE+/0svT+ZjZ8kdxq7/Odlia1jdLST0mA=="
+	agent     = "fetch1x9v67meyfq4pkgy2n2yf6797cfkul327kpclqr"
+)
+
+var text = strings.Join([]string{
+	"uim-aea-1", "fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0", agent, strings.Repeat("a", 64), "offer-1",
+}, "\n")
+
+func TestAnAgreementOfTheFramework(t *testing.T) {
+	t.Parallel()
+	spki, err := negotiated.ParseKey("", publicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := negotiated.Read([]byte(text), signature, spki)
+	if err != nil || a.Agent != agent || a.Nonce != "offer-1" || string(a.Text()) != text {
+		t.Errorf("%+v, %v", a, err)
+	}
+	members, ok := negotiated.Members(agent, spki)
+	x, _ := hex.DecodeString(publicKey[2:])
+	if !ok || len(spki) != 88 || string(spki[24:56]) != string(x) ||
+		!strings.Contains(string(members), `"x":"`+base64.RawURLEncoding.EncodeToString(x)+`"`) {
+		t.Errorf("%x %s", spki, members)
+	}
+	for name, c := range map[string]struct{ text, signature, spki string }{
+		"a line more":       {text + "\n", signature, string(spki)},
+		"a line less":       {strings.TrimSuffix(text, "\noffer-1"), signature, string(spki)},
+		"another form":      {strings.Replace(text, "uim-aea-1", "uim-aea-2", 1), signature, string(spki)},
+		"another gateway":   {strings.Replace(text, "fetch1w5", "fetch1w6", 1), signature, string(spki)},
+		"no address":        {strings.Replace(text, agent, "alice", 1), signature, string(spki)},
+		"another signature": {text, signature[1:] + "=", string(spki)},
+		"no key":            {text, signature, ""},
+		"a key cut off":     {text, signature, string(spki[:len(spki)-1])},
+		"a point of none":   {text, signature, string(spki[:24]) + strings.Repeat("\x01", 64)},
+		"another curve":     {text, signature, "\x30\x59" + string(spki[2:])},
+		"another key":       {text, signature, string(spki[:56]) + string(make([]byte, 32))},
+	} {
+		a, err := negotiated.Read([]byte(c.text), c.signature, []byte(c.spki))
+		if !errors.Is(err, negotiated.ErrSignature) || a != (negotiated.Agreement{}) {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+	if _, ok := negotiated.Members("fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0", spki); ok {
+		t.Error("the key of another address")
+	}
+}
+
+func TestKeysOfLedgers(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{{"solana", publicKey}, {"fetchai", ""}, {"ethereum", publicKey}, {"cosmos", "0x" + publicKey}} {
+		if spki, err := negotiated.ParseKey(c[0], c[1]); !errors.Is(err, negotiated.ErrKey) || spki != nil {
+			t.Errorf("%s: %v", c, err)
+		}
+	}
+}
+
+func TestWhatIsAnAddress(t *testing.T) {
+	t.Parallel()
+	key, err := identity.ParsePublicKey(identity.Fetchai, publicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, err := identity.ParsePoint(identity.Ethereum, key.Point())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		agent: true, "cosmos1x9v67meyfq4pkgy2n2yf6797cfkul3279u3mz5": true, point.Address(): true, strings.ToLower(point.Address()): true,
+		strings.ToUpper(agent): false, agent[:len(agent)-1] + "q": false, "": false, "alice": false, "0x": false, point.Address() + "00": false,
+		"0x" + strings.Repeat("g", 40): false, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4": false,
+	} {
+		if negotiated.IsAddress(text) != want {
+			t.Errorf("%q: %t", text, !want)
+		}
+	}
+}

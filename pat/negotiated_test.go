@@ -1,0 +1,212 @@
+package pat_test
+
+import (
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/negotiated"
+)
+
+// Keys that others have published for tests.
+const (
+	publishedKey = "6d8d2b87d987641e2ca3f1991c1cccf08a118759e81fabdbf7e8484f27af015e"
+	firstKey     = "0000000000000000000000000000000000000000000000000000000000000001"
+)
+
+func aeaKey(tb testing.TB, digits string) identity.Key {
+	tb.Helper()
+	return must(identity.NewKey(must(hex.DecodeString(digits))))
+}
+
+// accepted is the acceptance of an offer by an agent, signed once change is done.
+func (w *world) accepted(tb testing.TB, ledger identity.Ledger, change ...func(*pat.NegotiatedRequest)) pat.NegotiatedRequest {
+	tb.Helper()
+	agent := aeaKey(tb, publishedKey)
+	r := pat.NegotiatedRequest{
+		Gateway: aeaKey(tb, firstKey).Public(identity.Fetchai).Address(), Agent: agent.Public(ledger).Address(),
+		Nonce: strings.Repeat("0123456789abcdef", 2), Until: w.now().Add(5 * time.Minute), PolicySHA256: w.terms.offer.SHA256(),
+		Ledger: string(ledger), PublicKey: agent.Public(ledger).String(), Scope: []string{search},
+	}
+	for _, f := range change {
+		f(&r)
+	}
+	if r.Signature == "" {
+		a := negotiated.Agreement{Gateway: r.Gateway, Agent: r.Agent, PolicySHA256: r.PolicySHA256, Nonce: r.Nonce}
+		r.Signature = agent.Sign(ledger, a.Text())
+	}
+	return r
+}
+
+func TestAnAcceptedOfferIsAFreshAgreement(t *testing.T) {
+	t.Parallel()
+	for _, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
+		w := newWorld(t)
+		r := w.accepted(t, ledger)
+		issued, err := w.issuer.IssueNegotiated(t.Context(), r)
+		if err != nil {
+			t.Fatal(ledger, err)
+		}
+		claims, err := w.verify(t, issued.Token)
+		if err != nil || claims.Subject != pat.AgentID(r.Agent) || claims.Assurance != pat.Fresh ||
+			strings.Join(claims.Scope, " ") != search+":execute" {
+			t.Errorf("%s: %+v, %v", ledger, claims, err)
+		}
+		a := must(w.store.Agreement(t.Context(), service, issued.AgreementID))
+		key, err := a.Key()
+		text := strings.Join([]string{"uim-aea-1", r.Gateway, r.Agent, r.PolicySHA256, r.Nonce}, "\n")
+		if err != nil || a.Form != "aea-1" || a.KeyID != key.Thumbprint() || string(a.Signed) != text || string(a.Signature) != r.Signature ||
+			a.Nonce != r.Nonce || key.Algorithm() != "ES256K" {
+			t.Errorf("%s: %+v, %v", ledger, a, err)
+		}
+		bundle, err := pat.Export(a, must(w.store.Policy(t.Context(), service, a.PolicyDigest)))
+		if err != nil {
+			t.Fatal(ledger, err)
+		}
+		if e, err := pat.VerifyExport(bundle); err != nil || e.Agreement.AgentID != a.AgentID || e.Agreement.KeyID != a.KeyID {
+			t.Errorf("%s: %+v, %v", ledger, e, err)
+		}
+		again := r
+		again.Until = w.now().Add(time.Minute) // the nonce is what counts
+		if twice, err := w.issuer.IssueNegotiated(t.Context(), again); !errors.Is(err, pat.ErrAgreementReplayed) || twice.Token != "" {
+			t.Errorf("%s: a second PAT: %v", ledger, err)
+		}
+	}
+}
+
+func TestAcceptancesThatAgreeToNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	refused := errors.New("refused")
+	signed := w.accepted(t, identity.Fetchai).Signature
+	other := aeaKey(t, firstKey).Public(identity.Fetchai)
+	for name, c := range map[string]struct {
+		change func(*pat.NegotiatedRequest)
+		want   error
+	}{
+		"no signature":        {func(r *pat.NegotiatedRequest) { r.Signature = " " }, pat.ErrBadSignature},
+		"of another offer":    {func(r *pat.NegotiatedRequest) { r.Nonce, r.Signature = "another", signed }, pat.ErrBadSignature},
+		"of another gateway":  {func(r *pat.NegotiatedRequest) { r.Gateway, r.Signature = other.Address()+"x", signed }, pat.ErrBadSignature},
+		"of another agent":    {func(r *pat.NegotiatedRequest) { r.Agent, r.PublicKey = other.Address(), other.String() }, pat.ErrBadSignature},
+		"with another's key":  {func(r *pat.NegotiatedRequest) { r.PublicKey = other.String() }, pat.ErrBadSignature},
+		"from no address":     {func(r *pat.NegotiatedRequest) { r.Agent = "alice" }, pat.ErrBadSignature},
+		"from nobody":         {func(r *pat.NegotiatedRequest) { r.Agent = "" }, pat.ErrBadSignature},
+		"to nobody":           {func(r *pat.NegotiatedRequest) { r.Gateway = "" }, pat.ErrBadSignature},
+		"without nonce":       {func(r *pat.NegotiatedRequest) { r.Nonce = "" }, pat.ErrBadSignature},
+		"no key":              {func(r *pat.NegotiatedRequest) { r.PublicKey = "" }, pat.ErrUnsupportedKey},
+		"on another ledger":   {func(r *pat.NegotiatedRequest) { r.Ledger = "solana" }, pat.ErrUnsupportedKey},
+		"as Ethereum writes":  {func(r *pat.NegotiatedRequest) { r.Ledger = "ethereum" }, pat.ErrUnsupportedKey},
+		"to another policy":   {func(r *pat.NegotiatedRequest) { r.PolicySHA256 = strings.Repeat("a", 64) }, pat.ErrPolicyMismatch},
+		"to no policy":        {func(r *pat.NegotiatedRequest) { r.PolicySHA256 = strings.ToUpper(r.PolicySHA256) }, pat.ErrPolicyMismatch},
+		"to what has ended":   {func(r *pat.NegotiatedRequest) { r.Until = w.now() }, pat.ErrAgreementStale},
+		"to what never ended": {func(r *pat.NegotiatedRequest) { r.Until = w.now().Add(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
+		"with a bad scope":    {func(r *pat.NegotiatedRequest) { r.Scope = []string{"a b"} }, pat.ErrBadScope},
+		"not admitted":        {func(r *pat.NegotiatedRequest) { r.Admit = func() error { return refused } }, refused},
+	} {
+		if _, err := w.issuer.IssueNegotiated(t.Context(), w.accepted(t, identity.Fetchai, c.change)); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := w.issuer.IssueNegotiated(t.Context(), w.accepted(t, "")); err == nil {
+		t.Error("an agent without ledger and address")
+	}
+	good := w.accepted(t, identity.Fetchai, func(r *pat.NegotiatedRequest) { r.Ledger = "" })
+	if _, err := w.issuer.IssueNegotiated(t.Context(), good); err != nil {
+		t.Errorf("what was refused is not used up, and fetchai is the default: %v", err)
+	}
+}
+
+func TestAnAcceptanceThatWaitsForApproval(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rules.Admission = pat.AdmitApproval
+	w.reissue(t)
+	r := w.accepted(t, identity.Ethereum)
+	first, err := w.issuer.IssueNegotiated(t.Context(), r)
+	if err != nil || first.State != pat.AgreementPending || first.Token != "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	w.advance(t, time.Hour)
+	if again, err := w.issuer.IssueNegotiated(t.Context(), r); err != nil || again.AgreementID != first.AgreementID || again.Token != "" {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if err := w.issuer.Approve(t.Context(), pat.AgentID(r.Agent)); err != nil {
+		t.Fatal(err)
+	}
+	if issued, err := w.issuer.IssueNegotiated(t.Context(), r); err != nil || issued.Token == "" || issued.AgreementID != first.AgreementID {
+		t.Errorf("%+v, %v", issued, err)
+	}
+	if _, err := w.issuer.IssueNegotiated(t.Context(), r); !errors.Is(err, pat.ErrAgreementReplayed) {
+		t.Errorf("a second PAT: %v", err)
+	}
+}
+
+// An address of an agent is nobody's id but of the key that it comes of.
+func TestAddressesOfAgentsAreOfTheirKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	squatter := newEd()
+	for _, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
+		address := aeaKey(t, publishedKey).Public(ledger).Address()
+		for name, id := range map[string]string{"the address": address, "in small letters": strings.ToLower(address)} {
+			if _, err := w.issuer.Issue(t.Context(), w.fresh(t, id, squatter)); !errors.Is(err, pat.ErrAgentIDTaken) {
+				t.Errorf("%s, %s: %v", ledger, name, err)
+			}
+		}
+	}
+	for _, id := range []string{"fetch1", "0x12", "cosmos1w508d6qejxtdg4y5r3zarvary0c5xw7k6ah60d"} { // of nobody
+		w.issue(t, w.fresh(t, id, newEd()))
+	}
+	r := w.accepted(t, identity.Fetchai)
+	if _, err := w.issuer.IssueNegotiated(t.Context(), r); err != nil {
+		t.Errorf("the address is its own key's: %v", err)
+	}
+	second := w.accepted(t, identity.Cosmos, func(r *pat.NegotiatedRequest) { r.Nonce = "another" })
+	if _, err := w.issuer.IssueNegotiated(t.Context(), second); !errors.Is(err, pat.ErrKeyTaken) {
+		t.Errorf("a key with two ids: %v", err)
+	}
+}
+
+func TestEvidenceOfAnotherAcceptance(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	issued, err := w.issuer.IssueNegotiated(t.Context(), w.accepted(t, identity.Fetchai))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := must(w.store.Agreement(t.Context(), service, issued.AgreementID))
+	policy := must(w.store.Policy(t.Context(), service, a.PolicyDigest))
+	other := aeaKey(t, firstKey).Public(identity.Fetchai)
+	spki := must(negotiated.ParseKey("", other.String()))
+	for name, change := range map[string]func(*pat.Agreement){
+		"another agent":      func(a *pat.Agreement) { a.AgentID = pat.AgentID(other.Address()) },
+		"another key":        func(a *pat.Agreement) { a.PublicKey = spki },
+		"no key":             func(a *pat.Agreement) { a.PublicKey = nil },
+		"another kind":       func(a *pat.Agreement) { a.PublicKey = keyOf(t, newEd()).SPKI() },
+		"another key id":     func(a *pat.Agreement) { a.KeyID = "" },
+		"another nonce":      func(a *pat.Agreement) { a.Nonce += "0" },
+		"a scope":            func(a *pat.Agreement) { a.Scope = []string{search} },
+		"another signature":  func(a *pat.Agreement) { a.Signature = []byte(strings.ToLower(string(a.Signature))) },
+		"another text":       func(a *pat.Agreement) { a.Signed = append(a.Signed, '\n') },
+		"no text":            func(a *pat.Agreement) { a.Signed = nil },
+		"an assurance less":  func(a *pat.Agreement) { a.Assurance = pat.Static },
+		"another form":       func(a *pat.Agreement) { a.Form = "uagents-envelope" },
+		"a form of its own":  func(a *pat.Agreement) { a.Form = "jws-agreement" },
+		"another policy uid": func(a *pat.Agreement) { a.PolicyUID += "x" },
+	} {
+		changed := a
+		change(&changed)
+		if _, err := pat.Export(changed, policy); !errors.Is(err, pat.ErrBadExport) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	spaced := policy
+	spaced.Bytes = append([]byte("  \n"), policy.Bytes...) // the same policy, and not what was signed
+	if _, err := pat.Export(a, spaced); !errors.Is(err, pat.ErrBadExport) {
+		t.Errorf("other bytes of the policy: %v", err)
+	}
+}
