@@ -66,10 +66,12 @@ const (
 
 // Counts are for whoever watches.
 type Counts struct {
-	HalfOpen, Open, Ended int    // now
-	Opponents             int    // with whom dialogues have not ended, now
-	Displaced             uint64 // forgotten for a new one, before their time
-	Expired               uint64 // forgotten after their time, without having ended
+	HalfOpen  int    `json:"half_open"` // now, as the three below
+	Open      int    `json:"open"`
+	Ended     int    `json:"ended"`
+	Opponents int    `json:"opponents"` // with whom dialogues have not ended
+	Displaced uint64 `json:"displaced"` // forgotten for a new one, before their time
+	Expired   uint64 `json:"expired"`   // forgotten after their time, without having ended
 }
 
 // New returns the dialogues of the agent whose address is self: none yet.

@@ -59,6 +59,9 @@ func (s *Set) SetRate(r limit.Rate) {
 	})})
 }
 
+// Close ends at once what goes on in the background, which else ends some time after the Set was last used. The Set still works.
+func (s *Set) Close() { s.buckets.Load().callers.StopAllGoroutines() }
+
 // Admit takes one from the bucket of a caller, or reports false where it is empty, or that of a network around it.
 func (s *Set) Admit(caller string, now time.Time) bool {
 	b := s.buckets.Load()

@@ -1,0 +1,97 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// ErrNoPeer says that nobody with the address of the receiver is connected.
+var ErrNoPeer = errors.New("nobody with this address is connected")
+
+// A Connection is a way by which envelopes come and go. It is safe for concurrent use.
+type Connection interface {
+	// ID names the connection: it is what routing and EnvelopeContext name.
+	ID() wire.PublicID
+	// Run serves the connection until ctx ends, and then ends all that it has begun. It puts what comes into port. An error
+	// before that is one after which Run is called again, after a while.
+	Run(ctx context.Context, port *Port) error
+	// Send hands over an envelope, and does not wait for the peer. Errors are ErrNoPeer, ErrFull, wire.ErrUnsendable and
+	// ErrDown. What happens later to the envelope is said to the port.
+	Send(e wire.Envelope) error
+	// Confidential reports whether only the peer can read what is sent to it.
+	Confidential() bool
+	// State says how the connection is now.
+	State() ConnectionState
+}
+
+// A ConnectionState is what a connection says of itself.
+type ConnectionState struct {
+	Listening string `json:"listening,omitempty"` // the address that agents are given, or the directory
+	Peers     int    `json:"peers"`
+	Queued    int    `json:"queued"` // envelopes that wait to be sent
+}
+
+// ConnectionOptions say what a connection is used for. Protocols are named by their specification ids.
+type ConnectionOptions struct {
+	// Restricted, where it is not empty, are the only protocols that are sent, and Excluded those that are not.
+	Restricted, Excluded []wire.PublicID
+	// Inside: the connection answers skills, component to component, and no agent comes by it.
+	Inside bool
+}
+
+// A Port is the way of one connection to the mailbox, and where it says what becomes of its envelopes.
+type Port struct {
+	m          *Multiplexer
+	connection Connection
+	options    ConnectionOptions
+	confidence bool
+
+	up                      atomic.Bool
+	received, refused       atomic.Uint64
+	sent, dropped, restarts atomic.Uint64
+
+	mu      sync.Mutex
+	lastErr string
+	lastAt  time.Time
+}
+
+// Receive puts an envelope that came into the InBox, and waits until there is room. What this agent does not serve is dropped
+// and counted: envelopes for other agents, and those for components that come from outside. An error is that of ctx, or
+// ErrStopped: the envelope was not taken.
+func (p *Port) Receive(ctx context.Context, e wire.Envelope) error { return p.m.receive(ctx, p, e) }
+
+// Queue makes a queue for a peer, within the bounds of the OutBox.
+func (p *Port) Queue() *Queue { return p.m.box.OutBox.Queue() }
+
+// Sent counts an envelope that has left.
+func (p *Port) Sent() { p.sent.Add(1) }
+
+// Refused counts something that came and was no envelope that the connection takes. err is shown to operators; its text is to
+// hold nothing of what came.
+func (p *Port) Refused(err error) {
+	p.refused.Add(1)
+	p.Failed(err)
+}
+
+// Dropped counts envelopes that were handed over and have not left.
+func (p *Port) Dropped(n int, err error) {
+	if n > 0 {
+		p.dropped.Add(uint64(n))
+		p.Failed(err)
+	}
+}
+
+// Failed notes what went wrong last, for operators.
+func (p *Port) Failed(err error) {
+	if err == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lastErr, p.lastAt = printable(err.Error()), p.m.now()
+}

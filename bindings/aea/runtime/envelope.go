@@ -1,0 +1,57 @@
+package runtime
+
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/dialogue"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/internal/limit"
+)
+
+// An Envelope is what mailbox and connections hand each other.
+type Envelope struct {
+	wire.Envelope
+	Context EnvelopeContext
+}
+
+// An EnvelopeContext says by which connection an envelope came, or is to leave. It never leaves the process: the other half of
+// what the framework calls the context of an envelope, its URI, is on the wire.
+type EnvelopeContext struct {
+	ConnectionID wire.PublicID // zero: none is named
+}
+
+// Limits bound what a runtime holds and does. Each is at least 1.
+type Limits struct {
+	// InBox bounds the envelopes that wait or are worked on, in bytes, and PerSender those of one sender. An envelope counts as
+	// MinWeight where it is smaller, so these bound their number as well.
+	InBox, PerSender int64
+	// OutBox bounds the envelopes that wait to be sent, counted in the same way, and PerPeer those to one peer.
+	OutBox, PerPeer int64
+	// Workers bounds the envelopes that are worked on at once.
+	Workers int
+	// Tasks bounds the tasks that wait, and TaskWorkers those that run.
+	Tasks, TaskWorkers int
+	// Routes bounds the peers of whom it is known by which connection they came, for RouteAge since their last envelope.
+	Routes   int
+	RouteAge time.Duration
+	// Errors bounds the errors that one sender is sent.
+	Errors    limit.Rate
+	Dialogues dialogue.Limits
+	// Drain bounds how long the runtime, once it is to stop, waits for handlers, tasks and what they sent.
+	Drain time.Duration
+}
+
+// MinWeight is what the smallest envelope counts for, in bytes.
+const MinWeight = 64 << 10
+
+// DefaultLimits are those of a gateway: a sender may have 64 envelopes at once, and all together 1024.
+var DefaultLimits = Limits{
+	InBox: 64 << 20, PerSender: 4 << 20, OutBox: 64 << 20, PerPeer: 4 << 20, Workers: 64, Tasks: 256, TaskWorkers: 16,
+	Routes: 16384, RouteAge: time.Hour, Errors: limit.Rate{Max: 10, Period: "minute"}, Dialogues: dialogue.DefaultLimits,
+	Drain: 20 * time.Second,
+}
+
+// weight is what an envelope counts for.
+func weight(e wire.Envelope) int64 {
+	return max(MinWeight, int64(len(e.Message)+len(e.To)+len(e.Sender)+len(e.URI)))
+}

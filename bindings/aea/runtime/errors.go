@@ -1,0 +1,121 @@
+package runtime
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
+)
+
+// An ErrorHandler takes the envelopes that no handler can be given: it counts them, and tells their sender by an error of the
+// protocol default. It never answers an error or an end of that protocol, and no sender more often than Limits.Errors allows.
+type ErrorHandler struct {
+	perSender *bucket.Set
+	deliver   func(Envelope) error
+	now       func() time.Time
+
+	mu     sync.Mutex
+	counts ErrorStatus
+}
+
+// An ErrorStatus counts the envelopes that no handler was given, by why.
+type ErrorStatus struct {
+	UnsupportedProtocol uint64 `json:"unsupported_protocol"`
+	Undecodable         uint64 `json:"undecodable"`
+	InvalidMessage      uint64 `json:"invalid_message"`
+	UnsupportedSkill    uint64 `json:"unsupported_skill"`
+	InvalidDialogue     uint64 `json:"invalid_dialogue"`
+	Answered            uint64 `json:"answered"` // errors that were sent
+}
+
+// defaultSpec is the only specification id of the protocol default.
+var defaultSpec = protocol.Default.Specs[0]
+
+func newErrorHandler(l Limits, deliver func(Envelope) error, now func() time.Time) *ErrorHandler {
+	return &ErrorHandler{perSender: bucket.NewSet(l.Errors), deliver: deliver, now: now}
+}
+
+// Status returns the counts.
+func (h *ErrorHandler) Status() ErrorStatus {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.counts
+}
+
+// handle counts an envelope that err is about, and tells its sender where that is an agent.
+func (h *ErrorHandler) handle(e Envelope, err error) {
+	h.count(func(s *ErrorStatus) {
+		switch protocol.CodeOf(err) {
+		case protocol.CodeUnsupportedProtocol:
+			s.UnsupportedProtocol++
+		case protocol.CodeUndecodable:
+			s.Undecodable++
+		case protocol.CodeUnsupportedSkill:
+			s.UnsupportedSkill++
+		case protocol.CodeInvalidDialogue:
+			s.InvalidDialogue++
+		default:
+			s.InvalidMessage++
+		}
+	})
+	if !e.ToComponent() && !mayBeFinal(e) {
+		h.send(e, protocol.ErrorMessage(err))
+	}
+}
+
+func (h *ErrorHandler) count(as func(*ErrorStatus)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	as(&h.counts)
+}
+
+// send sends an error to the sender of an envelope, and reports whether that was allowed and done.
+func (h *ErrorHandler) send(e Envelope, m wire.Message) bool {
+	if !h.perSender.Admit(e.Sender, h.now()) {
+		return false
+	}
+	data, err := m.Encode()
+	if err != nil {
+		return false
+	}
+	back := wire.Envelope{To: e.Sender, Sender: e.To, Protocol: defaultSpec, Message: data}
+	if h.deliver(Envelope{back, e.Context}) != nil {
+		return false
+	}
+	h.count(func(s *ErrorStatus) { s.Answered++ })
+	return true
+}
+
+// mayBeFinal reports whether an envelope holds an error or an end of the protocol default.
+func mayBeFinal(e Envelope) bool {
+	if e.Protocol != defaultSpec {
+		return false
+	}
+	m, err := wire.DecodeMessage(e.Message)
+	if err != nil {
+		return false
+	}
+	c, err := protocol.Default.Decode(m.Content)
+	return err == nil && isFinal(c)
+}
+
+// isFinal reports whether a content is never answered.
+func isFinal(c protocol.Content) bool {
+	d, ok := c.(protocol.DefaultMessage)
+	return ok && d.Performative != protocol.DefaultBytes
+}
+
+// printable makes of a text of an error one line that a terminal shows as it is.
+func printable(s string) string {
+	const most = 200
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f {
+			return '?'
+		}
+		return r
+	}, s)
+	return s[:min(len(s), most)]
+}

@@ -1,0 +1,137 @@
+package runtime_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// TestWhatCannotBeHandled holds what is answered, and what is only counted. The last message of each row is one that is answered,
+// so that what stands before it has been worked on.
+func TestWhatCannotBeHandled(t *testing.T) {
+	t.Parallel()
+	fault := protocol.DefaultMessage{Performative: protocol.DefaultError, Code: protocol.CodeInvalidMessage, Text: "x"}
+	end := protocol.DefaultMessage{Performative: protocol.DefaultEnd}
+	hello := message(t, "me", "a1", 1, 0, defaultSpec, text("hello"))
+	with := func(change func(*wire.Envelope)) wire.Envelope {
+		e := hello
+		change(&e)
+		return e
+	}
+	for name, row := range map[string]struct {
+		come     []wire.Envelope
+		code     protocol.ErrorCode
+		unserved uint64
+	}{
+		"a protocol that is not known": {
+			come: []wire.Envelope{with(func(e *wire.Envelope) {
+				e.Protocol = wire.PublicID{Author: "fetchai", Name: "oef_search", Version: "1.0.0"}
+			})},
+			code: protocol.CodeUnsupportedProtocol,
+		},
+		"another version of a protocol": {
+			come: []wire.Envelope{with(func(e *wire.Envelope) { e.Protocol.Version = "1.1.7" })}, code: protocol.CodeUnsupportedProtocol,
+		},
+		"no message": {come: []wire.Envelope{with(func(e *wire.Envelope) { e.Message = nil })}, code: protocol.CodeUndecodable},
+		"cut off":    {come: []wire.Envelope{with(func(e *wire.Envelope) { e.Message = e.Message[:5] })}, code: protocol.CodeUndecodable},
+		"nobody answers, and the message is not read": {
+			come: []wire.Envelope{with(func(e *wire.Envelope) { e.Protocol, e.Message = fipaSpec, []byte("x") })}, code: protocol.CodeUnsupportedSkill,
+		},
+		"begun twice":  {come: []wire.Envelope{hello, hello}, code: protocol.CodeInvalidDialogue},
+		"never begun":  {come: []wire.Envelope{message(t, "me", "a1", 2, -1, defaultSpec, text("x"))}, code: protocol.CodeInvalidDialogue},
+		"no meaning":   {come: []wire.Envelope{message(t, "me", "a1", 1, 0, defaultSpec, text("nonsense"))}, code: protocol.CodeInvalidMessage},
+		"an error":     {come: []wire.Envelope{message(t, "me", "", 1, 0, defaultSpec, fault)}, code: -1},
+		"a wrong end":  {come: []wire.Envelope{message(t, "me", "a1", 3, 7, defaultSpec, end)}, code: -1},
+		"wrong errors": {come: []wire.Envelope{message(t, "me", "a1", 3, 7, defaultSpec, fault), message(t, "me", "", 2, 7, defaultSpec, fault)}, code: -1},
+		"a panic":      {come: []wire.Envelope{message(t, "me", "a1", 1, 0, defaultSpec, text("panic"))}, code: -1},
+		"for another agent": {
+			come: []wire.Envelope{with(func(e *wire.Envelope) { e.To = "fetch1other" })}, code: -1, unserved: 1,
+		},
+		"for a skill, from outside": {
+			come: []wire.Envelope{with(func(e *wire.Envelope) { e.To, e.Sender = skillID.String(), "shop/other:1.0.0" })}, code: -1, unserved: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLine("first")
+			r := running(t, runtime.Options{}, []runtime.Skill{echo()}, l)
+			for _, e := range row.come {
+				l.put(t, e)
+			}
+			if len(row.come) == 2 && row.code >= 0 {
+				l.sent(t, "me") // of the first
+			}
+			if row.code >= 0 {
+				e := l.sent(t, "me")
+				m, _ := wire.DecodeMessage(e.Message)
+				if d := said(t, e); d.Performative != protocol.DefaultError || d.Code != row.code || m.StarterRef != "" || m.ID != 1 {
+					t.Errorf("%+v, %+v", d, m)
+				}
+			}
+			l.put(t, message(t, "me", "last", 1, 0, defaultSpec, text("last")))
+			if d := said(t, l.sent(t, "me")); string(d.Bytes) != "last" {
+				t.Errorf("answered: %+v", d)
+			}
+			if s := r.Status(); s.Unserved != row.unserved || s.Errors.Answered > 1 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// TestErrorsAreNotSentWithoutEnd floods from one sender: it is told about ten, and another one is told as well.
+func TestErrorsAreNotSentWithoutEnd(t *testing.T) {
+	t.Parallel()
+	l := newLine("first")
+	now := clock()
+	r := running(t, runtime.Options{Now: now.Now}, []runtime.Skill{echo()}, l)
+	unknown := message(t, "flood", "a1", 1, 0, wire.PublicID{Author: "fetchai", Name: "oef_search", Version: "1.0.0"}, text("x"))
+	for range 50 {
+		l.put(t, unknown)
+	}
+	for range 10 {
+		if d := said(t, l.sent(t, "flood")); d.Code != protocol.CodeUnsupportedProtocol {
+			t.Errorf("%+v", d)
+		}
+	}
+	l.put(t, wire.Envelope{To: self, Sender: "other", Protocol: defaultSpec})
+	if d := said(t, l.sent(t, "other")); d.Code != protocol.CodeUndecodable {
+		t.Errorf("%+v", d)
+	}
+	l.put(t, message(t, "flood", "a1", 1, 0, defaultSpec, text("still served")))
+	if d := said(t, l.sent(t, "flood")); string(d.Bytes) != "still served" {
+		t.Errorf("%+v", d)
+	}
+	if s := r.Status().Errors; s.UnsupportedProtocol != 50 || s.Undecodable != 1 || s.Answered != 11 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestErrorOfASkill: a handler may say what is wrong in its own words, by the same bounds.
+func TestErrorOfASkill(t *testing.T) {
+	t.Parallel()
+	l := newLine("first")
+	sent := make(chan bool, 100)
+	running(t, runtime.Options{Now: clock().Now}, []runtime.Skill{{ID: skillID, Handlers: []runtime.Handler{{
+		Protocol: &protocol.Default, Handle: func(_ context.Context, m runtime.Message) error {
+			sent <- m.Error(protocol.DefaultMessage{Code: protocol.CodeInvalidMessage, Text: "not JSON"})
+			return nil
+		},
+	}}}}, l)
+	l.put(t, message(t, "me", "", 1, 0, defaultSpec, protocol.DefaultMessage{Performative: protocol.DefaultError}))
+	if <-sent {
+		t.Error("an error was answered")
+	}
+	for i := range 12 {
+		l.put(t, message(t, "me", string(rune('a'+i)), 1, 0, defaultSpec, text("{")))
+		if was := <-sent; was != (i < 10) {
+			t.Errorf("error %d: sent %v", i+1, was)
+		}
+	}
+	if d := said(t, l.sent(t, "me")); d.Code != protocol.CodeInvalidMessage || d.Text != "not JSON" {
+		t.Errorf("%+v", d)
+	}
+}

@@ -1,0 +1,59 @@
+package runtime
+
+import (
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// A Filter says which handlers take an envelope, and which behaviours act: those of the skills that are enabled.
+type Filter struct{ resources *Resources }
+
+// SetEnabled enables or disables a skill while the agent runs, or is ErrNoSkill.
+func (f *Filter) SetEnabled(skill wire.PublicID, enabled bool) error {
+	f.resources.mu.Lock()
+	defer f.resources.mu.Unlock()
+	s := f.resources.find(skill)
+	if s == nil {
+		return ErrNoSkill
+	}
+	s.disabled = !enabled
+	f.resources.wake()
+	return nil
+}
+
+// An active handler with the skill it is of.
+type active struct {
+	Handler
+	of *registered
+}
+
+// handlers returns those that take an envelope of a protocol: of the skill that to names, or where that is the address of an
+// agent, of all skills.
+func (f *Filter) handlers(to string, p *protocol.Protocol) []active {
+	f.resources.mu.RLock()
+	defer f.resources.mu.RUnlock()
+	skill, err := wire.ParsePublicID(to)
+	var found []active
+	for _, s := range f.resources.skills {
+		if s.disabled || err == nil && s.ID != skill {
+			continue
+		}
+		if h, ok := s.handler(p); ok {
+			found = append(found, active{h, s})
+		}
+	}
+	return found
+}
+
+// behaviours returns those that may act.
+func (f *Filter) behaviours() []*behaviour {
+	f.resources.mu.RLock()
+	defer f.resources.mu.RUnlock()
+	var found []*behaviour
+	for _, s := range f.resources.skills {
+		if !s.disabled {
+			found = append(found, s.behaviours...)
+		}
+	}
+	return found
+}

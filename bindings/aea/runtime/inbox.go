@@ -1,0 +1,233 @@
+package runtime
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// ErrStopped says that the runtime takes and sends nothing any more.
+var ErrStopped = errors.New("the runtime has stopped")
+
+// An InBox holds the envelopes that came, until a worker takes them. Where there is no room, whoever puts one waits, and so
+// holds back its peer. Envelopes of one dialogue are worked on one after the other, as they came; others of the same sender
+// may overtake them. Senders are served in turn. No sender and no protocol gets all workers: each may have one more as long as
+// it has fewer than are free.
+type InBox struct {
+	workers   int
+	perSender int64
+	room      *semaphore.Weighted
+
+	mu      sync.Mutex
+	changed sync.Cond
+	senders map[string]*sender
+	turns   list.List // of *sender with envelopes that wait, the next one first
+	working map[wire.PublicID]int
+	counts  InBoxStatus
+	shut    bool
+}
+
+// An InBoxStatus is for whoever watches.
+type InBoxStatus struct {
+	Waiting int    `json:"waiting"` // envelopes, now
+	Working int    `json:"working"` // envelopes that handlers have, now
+	Taken   uint64 `json:"taken"`
+	Held    uint64 `json:"held"`    // envelopes for which there was no room at once, so that their connection had to wait
+	Dropped uint64 `json:"dropped"` // envelopes that waited when the runtime stopped
+}
+
+// A sender has envelopes that wait or are worked on, or one for which there is no room yet.
+type sender struct {
+	room    *semaphore.Weighted
+	holders int // of the above
+	waiting []waiting
+	busy    map[string]bool // the dialogues that are worked on
+	working int
+	turn    *list.Element
+}
+
+type waiting struct {
+	envelope Envelope
+	dialogue string // what its starter calls it; empty where that cannot be read
+}
+
+func newInBox(l Limits) *InBox {
+	b := &InBox{
+		workers: l.Workers, perSender: max(l.PerSender, wire.MaxEnvelope), room: semaphore.NewWeighted(max(l.InBox, wire.MaxEnvelope)),
+		senders: map[string]*sender{}, working: map[wire.PublicID]int{},
+	}
+	b.changed.L = &b.mu
+	return b
+}
+
+// Status returns how many envelopes there are and were.
+func (b *InBox) Status() InBoxStatus {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.counts
+}
+
+// put puts an envelope in, and waits until there is room. Errors are those of ctx, and ErrStopped.
+func (b *InBox) put(ctx context.Context, e Envelope) error {
+	w := waiting{envelope: e}
+	if m, err := wire.DecodeMessage(e.Message); err == nil {
+		w.dialogue = m.StarterRef
+	}
+	s := b.hold(e.Sender)
+	if err := b.enter(ctx, s, weight(e.Envelope)); err != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.letGo(e.Sender, s)
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shut {
+		b.counts.Dropped++
+		b.leave(s, e)
+		return ErrStopped
+	}
+	s.waiting = append(s.waiting, w)
+	b.counts.Waiting++
+	if s.turn == nil {
+		s.turn = b.turns.PushBack(s)
+	}
+	b.changed.Signal()
+	return nil
+}
+
+// hold returns what is known of a sender, which is kept until letGo.
+func (b *InBox) hold(address string) *sender {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.senders[address]
+	if s == nil {
+		s = &sender{room: semaphore.NewWeighted(b.perSender), busy: map[string]bool{}}
+		b.senders[address] = s
+	}
+	s.holders++
+	return s
+}
+
+func (b *InBox) letGo(address string, s *sender) {
+	if s.holders--; s.holders == 0 {
+		delete(b.senders, address)
+	}
+}
+
+// enter takes the room for an envelope: of its sender first, so that one that sends too much waits for itself alone.
+func (b *InBox) enter(ctx context.Context, s *sender, n int64) error {
+	if s.room.TryAcquire(n) {
+		if b.room.TryAcquire(n) {
+			return nil
+		}
+		s.room.Release(n)
+	}
+	b.mu.Lock()
+	b.counts.Held++
+	b.mu.Unlock()
+	if err := s.room.Acquire(ctx, n); err != nil {
+		return err
+	}
+	if err := b.room.Acquire(ctx, n); err != nil {
+		s.room.Release(n)
+		return err
+	}
+	return nil
+}
+
+// leave gives back what enter took, and what hold did. The caller holds the lock.
+func (b *InBox) leave(s *sender, e Envelope) {
+	n := weight(e.Envelope)
+	s.room.Release(n)
+	b.room.Release(n)
+	b.letGo(e.Sender, s)
+}
+
+// take returns the next envelope, and waits for one; done is called when it has been worked on. No envelope comes once the box
+// is shut.
+func (b *InBox) take() (e Envelope, done func(), ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for !b.shut {
+		if s, at := b.next(); s != nil {
+			b.changed.Signal() // there may be more
+			w := s.waiting[at]
+			b.begin(s, at)
+			return w.envelope, func() { b.finish(s, w) }, true
+		}
+		b.changed.Wait()
+	}
+	return Envelope{}, nil, false
+}
+
+// next returns the envelope that may be worked on now, by its sender and its place there.
+func (b *InBox) next() (*sender, int) {
+	free := b.workers - b.counts.Working
+	for turn := b.turns.Front(); turn != nil; turn = turn.Next() {
+		s, _ := turn.Value.(*sender)
+		if s.working >= free {
+			continue
+		}
+		for at, w := range s.waiting {
+			if !s.busy[w.dialogue] && b.working[w.envelope.Protocol] < free {
+				return s, at
+			}
+		}
+	}
+	return nil, 0
+}
+
+func (b *InBox) begin(s *sender, at int) {
+	w := s.waiting[at]
+	s.waiting = slices.Delete(s.waiting, at, at+1)
+	s.busy[w.dialogue] = true
+	s.working++
+	b.working[w.envelope.Protocol]++
+	b.counts.Waiting--
+	b.counts.Working++
+	b.counts.Taken++
+	if len(s.waiting) > 0 {
+		b.turns.MoveToBack(s.turn)
+	} else {
+		b.turns.Remove(s.turn)
+		s.turn = nil
+	}
+}
+
+func (b *InBox) finish(s *sender, w waiting) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(s.busy, w.dialogue)
+	s.working--
+	if b.working[w.envelope.Protocol]--; b.working[w.envelope.Protocol] == 0 {
+		delete(b.working, w.envelope.Protocol)
+	}
+	b.counts.Working--
+	b.leave(s, w.envelope)
+	b.changed.Signal()
+}
+
+// stop lets no envelope in or out any more, and drops those that wait.
+func (b *InBox) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shut = true
+	for turn := b.turns.Front(); turn != nil; turn = b.turns.Front() {
+		s, _ := turn.Value.(*sender)
+		for _, w := range s.waiting {
+			b.counts.Dropped++
+			b.leave(s, w.envelope)
+		}
+		b.counts.Waiting -= len(s.waiting)
+		b.turns.Remove(turn)
+		s.waiting, s.turn = nil, nil
+	}
+	b.changed.Broadcast()
+}

@@ -1,0 +1,167 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// slow is a skill whose handlers of default wait until they are let go, and whose handler of http answers at once.
+func slow(begun chan<- string, let <-chan struct{}) runtime.Skill {
+	return runtime.Skill{ID: skillID, Handlers: []runtime.Handler{
+		{Protocol: &protocol.Default, Handle: func(_ context.Context, m runtime.Message) error {
+			begun <- m.Sender
+			<-let
+			return m.Reply(text("at last"))
+		}},
+		{Protocol: &protocol.HTTP, Handle: func(_ context.Context, m runtime.Message) error {
+			return m.Reply(protocol.HTTPMessage{Performative: protocol.HTTPResponse, Status: 200})
+		}},
+	}}
+}
+
+func request(t *testing.T, from, ref string) wire.Envelope {
+	t.Helper()
+	return message(t, from, ref, 1, 0, httpSpec, protocol.HTTPMessage{Performative: protocol.HTTPRequest, Method: "GET", URL: "/"})
+}
+
+// TestOneHurtsNobodyElse has a handler, and then a sender, take as much as they can: others are served.
+func TestOneHurtsNobodyElse(t *testing.T) {
+	t.Parallel()
+	begun, let := make(chan string, 100), make(chan struct{})
+	l := newLine("first")
+	few := limits()
+	few.Workers = 4
+	r := running(t, runtime.Options{Limits: few}, []runtime.Skill{slow(begun, let)}, l)
+	defer close(let)
+	for i := range 10 { // one handler, from ten senders
+		l.put(t, message(t, "sender"+strconv.Itoa(i), "r", 1, 0, defaultSpec, text("x")))
+	}
+	<-begun
+	<-begun
+	for i := range 3 {
+		l.put(t, request(t, "other", strconv.Itoa(i)))
+		l.sent(t, "other")
+	}
+	for i := range 3 { // one sender whose first dialogue is worked on has others
+		l.put(t, request(t, "sender0", strconv.Itoa(i)))
+		l.sent(t, "sender0")
+	}
+	if s := r.Status().InBox; s.Working != 2 || s.Waiting != 8 || len(begun) != 0 {
+		t.Errorf("%+v, %d begun", s, len(begun))
+	}
+}
+
+// TestDialoguesGoInOrder: whatever there is beside them.
+func TestDialoguesGoInOrder(t *testing.T) {
+	t.Parallel()
+	l := newLine("first")
+	got := make(chan string, 1000)
+	running(t, runtime.Options{}, []runtime.Skill{{ID: skillID, Handlers: []runtime.Handler{{
+		Protocol: &protocol.FIPA, Handle: func(_ context.Context, m runtime.Message) error {
+			got <- fmt.Sprint(m.Dialogue.Label().StarterRef, m.Message.ID)
+			return nil
+		},
+	}}}}, l)
+	want := map[string][]string{}
+	for id := int32(1); id < 8; id++ {
+		for _, ref := range []string{"a", "b", "c"} {
+			p := protocol.FIPACFP
+			target := int32(0)
+			if id > 1 { // an agent may answer what it said itself
+				p, target = protocol.FIPAPropose, id-1
+			}
+			l.put(t, message(t, "me", ref, id, target, fipaSpec, protocol.FIPAMessage{Performative: p}))
+			want[ref] = append(want[ref], fmt.Sprint(ref, id))
+		}
+	}
+	came := map[string][]string{}
+	for range 21 {
+		s := <-got
+		came[s[:1]] = append(came[s[:1]], s)
+	}
+	if diff := cmp.Diff(want, came); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAFullInBoxHoldsItsSenderBack: the connection waits for the one, and brings what others send.
+func TestAFullInBoxHoldsItsSenderBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begun, let := make(chan string, 100), make(chan struct{})
+		l := newLine("first")
+		r := running(t, runtime.Options{}, []runtime.Skill{slow(begun, let)}, l)
+		for i := range 64 {
+			l.put(t, message(t, "flood", strconv.Itoa(i), 1, 0, defaultSpec, text("x")))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := l.port.Receive(ctx, message(t, "flood", "y", 1, 0, defaultSpec, text("x"))); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a full inbox took more: %v", err)
+		}
+		l.put(t, request(t, "other", "r"))
+		l.sent(t, "other")
+		more := make(chan error)
+		go func() { more <- l.port.Receive(t.Context(), message(t, "flood", "z", 1, 0, defaultSpec, text("x"))) }()
+		synctest.Wait()
+		if s := r.Status().InBox; s.Held != 2 || s.Waiting+s.Working != 64 {
+			t.Errorf("%+v", s)
+		}
+		close(let)
+		if err := <-more; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAPeerThatReadsNothing fills its own queue: whoever sends is told, and others are sent to.
+func TestAPeerThatReadsNothing(t *testing.T) {
+	t.Parallel()
+	l := newLine("first")
+	few := limits()
+	few.OutBox = 8 << 20
+	r := running(t, runtime.Options{Limits: few}, nil, l)
+	send := func(to string, size int) error {
+		e := message(t, self, "r", 1, 0, defaultSpec, text(string(make([]byte, size))))
+		e.To = to
+		return r.Multiplexer().Send(runtime.Envelope{Envelope: e})
+	}
+	for i := range 64 {
+		if err := send("deaf", 10); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	if err := send("deaf", 10); !errors.Is(err, runtime.ErrFull) {
+		t.Errorf("a full queue took more: %v", err)
+	}
+	if err := send("other", 3<<20-1000); err != nil {
+		t.Error(err)
+	}
+	if err := send("third", 2<<20); !errors.Is(err, runtime.ErrFull) {
+		t.Errorf("a full outbox took more: %v", err)
+	}
+	l.sent(t, "other")
+	if err := send("third", 2<<20); err != nil {
+		t.Error(err)
+	}
+	if n := l.queue("deaf").Close(); n != 64 {
+		t.Errorf("%d dropped", n)
+	}
+	if err := send("deaf", 10); !errors.Is(err, runtime.ErrNoPeer) {
+		t.Errorf("a closed queue took more: %v", err)
+	}
+	if s := r.Status().Connections[0]; s.Dropped != 3 || s.LastError != "test/first:1.0.0: nobody with this address is connected" {
+		t.Errorf("%+v", s)
+	}
+}

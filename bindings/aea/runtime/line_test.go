@@ -1,0 +1,181 @@
+package runtime_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+const self = "fetch1gateway"
+
+var (
+	defaultSpec = protocol.Default.Specs[0]
+	httpSpec    = protocol.HTTP.Specs[0]
+	fipaSpec    = protocol.FIPA.Specs[0]
+	skillID     = wire.PublicID{Author: "shop", Name: "echo", Version: "1.0.0"}
+)
+
+// A line is a connection inside of this process, with one queue for each peer that has ever been written to.
+type line struct {
+	id wire.PublicID
+
+	mu     sync.Mutex
+	port   *runtime.Port
+	ready  chan struct{}
+	queues map[string]*runtime.Queue
+}
+
+func newLine(name string) *line {
+	return &line{
+		id: wire.PublicID{Author: "test", Name: name, Version: "1.0.0"}, ready: make(chan struct{}), queues: map[string]*runtime.Queue{},
+	}
+}
+
+func (l *line) ID() wire.PublicID              { return l.id }
+func (l *line) Confidential() bool             { return l.id.Name == "first" }
+func (l *line) State() runtime.ConnectionState { return runtime.ConnectionState{} }
+
+func (l *line) Run(ctx context.Context, port *runtime.Port) error {
+	l.mu.Lock()
+	l.port = port
+	l.mu.Unlock()
+	close(l.ready)
+	<-ctx.Done()
+	return nil
+}
+
+func (l *line) queue(peer string) *runtime.Queue {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queues[peer] == nil {
+		l.queues[peer] = l.port.Queue()
+	}
+	return l.queues[peer]
+}
+
+func (l *line) Send(e wire.Envelope) error { return l.queue(e.To).Put(e) }
+
+// put has an envelope come.
+func (l *line) put(t *testing.T, e wire.Envelope) {
+	t.Helper()
+	if err := l.port.Receive(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sent returns the next envelope that leaves for a peer.
+func (l *line) sent(t *testing.T, peer string) wire.Envelope {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	e, done, err := l.queue(peer).Take(ctx)
+	if err != nil {
+		t.Fatalf("nothing left for %s by %s: %v", peer, l.id, err)
+	}
+	done()
+	return e
+}
+
+// limits are those of tests, which do not wait for what nobody takes.
+func limits() runtime.Limits {
+	l := runtime.DefaultLimits
+	l.Drain = time.Millisecond
+	return l
+}
+
+// running starts a runtime with lines, and ends it with the test.
+func running(t *testing.T, o runtime.Options, skills []runtime.Skill, lines ...*line) *runtime.Runtime {
+	t.Helper()
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Limits == (runtime.Limits{}) {
+		o.Limits = limits()
+	}
+	r := runtime.New(self, o)
+	for _, s := range skills {
+		if err := r.Resources().Add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, l := range lines {
+		if err := r.Connect(l, runtime.ConnectionOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start(t, r)
+	for _, l := range lines {
+		<-l.ready
+	}
+	return r
+}
+
+func start(t *testing.T, r *runtime.Runtime) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	ended.Go(func() { r.Run(ctx) })
+	stop = func() { cancel(); ended.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+// message makes an envelope to this agent.
+func message(t *testing.T, from, ref string, id, target int32, spec wire.PublicID, c protocol.Content) wire.Envelope {
+	t.Helper()
+	data, err := wire.Message{ID: id, StarterRef: ref, Target: target, Content: c.Encode()}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire.Envelope{To: self, Sender: from, Protocol: spec, Message: data}
+}
+
+func text(s string) protocol.DefaultMessage {
+	return protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(s)}
+}
+
+// said reads a message of the protocol default.
+func said(t *testing.T, e wire.Envelope) protocol.DefaultMessage {
+	t.Helper()
+	m, err := wire.DecodeMessage(e.Message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := protocol.Default.Decode(m.Content)
+	if err != nil || e.Protocol != defaultSpec || e.Sender != self {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	d, _ := c.(protocol.DefaultMessage)
+	return d
+}
+
+// echo answers bytes with the same bytes.
+func echo() runtime.Skill {
+	return runtime.Skill{ID: skillID, Handlers: []runtime.Handler{{
+		Protocol: &protocol.Default, Handle: func(_ context.Context, m runtime.Message) error {
+			d, _ := m.Content.(protocol.DefaultMessage)
+			if d.Performative != protocol.DefaultBytes {
+				return nil
+			}
+			if string(d.Bytes) == "nonsense" {
+				return protocol.ErrMessage
+			}
+			if string(d.Bytes) == "panic" {
+				panic("on purpose")
+			}
+			return m.Reply(text(string(d.Bytes)))
+		},
+	}}}
+}
+
+// silent takes what comes and answers nothing.
+func silent() runtime.Skill {
+	return runtime.Skill{ID: skillID, Handlers: []runtime.Handler{{
+		Protocol: &protocol.Default, Handle: func(context.Context, runtime.Message) error { return nil },
+	}}}
+}

@@ -1,0 +1,179 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/bindings/aea/dialogue"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// loop acts, reacts and updates until ctx ends.
+func (r *Runtime) loop(ctx context.Context) {
+	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
+	defer disconnect()
+	working, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	var connections, workers, tasks sync.WaitGroup
+	connections.Go(func() { r.multiplexer.run(connected) })
+	for range r.limits.Workers {
+		workers.Go(func() { r.react(working) })
+	}
+	for range r.limits.TaskWorkers {
+		tasks.Go(func() { r.update(ctx, working) })
+	}
+	r.act(ctx)
+
+	drained, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limits.Drain)
+	defer cancel()
+	defer context.AfterFunc(drained, abandon)()
+	r.multiplexer.box.InBox.stop()
+	workers.Wait()
+	tasks.Wait()
+	r.multiplexer.box.OutBox.drain(drained)
+	disconnect()
+	connections.Wait()
+	r.errors.perSender.Close()
+}
+
+// act has behaviours act when they are due, until ctx ends.
+func (r *Runtime) act(ctx context.Context) {
+	for {
+		pause := time.Hour
+		now := r.now()
+		for _, b := range r.filter.behaviours() {
+			switch {
+			case now.Before(b.due):
+				pause = min(pause, b.due.Sub(now))
+			case !b.running.CompareAndSwap(false, true): // its end wakes this loop
+			case r.Do(b.act(r)) != nil: // too much is under way
+				b.running.Store(false)
+				pause = min(pause, time.Second)
+			default:
+				b.due = now.Add(b.Every)
+				pause = min(pause, b.Every)
+			}
+		}
+		select {
+		case <-time.After(pause):
+		case <-r.resources.changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// act is the task of one act.
+func (b *behaviour) act(r *Runtime) Task {
+	return func(ctx context.Context) {
+		defer r.resources.wake()
+		defer b.running.Store(false)
+		r.note(b.of, r.guard(func() error { return b.Act(ctx) }))
+	}
+}
+
+// update does tasks until ctx ends.
+func (r *Runtime) update(ctx, working context.Context) {
+	for {
+		select {
+		case t := <-r.tasks:
+			_ = r.guard(func() error { t(working); return nil })
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// react works on envelopes until the InBox is stopped.
+func (r *Runtime) react(ctx context.Context) {
+	for {
+		e, done, ok := r.multiplexer.box.InBox.take()
+		if !ok {
+			return
+		}
+		if err := r.dispatch(ctx, e); err != nil {
+			r.errors.handle(e, err)
+		}
+		done()
+	}
+}
+
+// dispatch gives an envelope to its handlers. They are looked up before it is read. An error is one that the sender is told.
+func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
+	p, err := protocol.Lookup(e.Protocol)
+	if err != nil {
+		return err
+	}
+	handlers := r.filter.handlers(e.To, p)
+	if len(handlers) == 0 {
+		return protocol.ErrUnhandled
+	}
+	dialogues := r.dialogues
+	if e.ToComponent() { // there is one handler, of the skill that is named
+		dialogues = r.skills.get(handlers[0].of.ID)
+	}
+	turn, err := dialogues.Receive(e.Envelope)
+	if err != nil {
+		return err
+	}
+	m := Message{
+		Turn: turn, Sender: e.Sender, Connection: e.Context.ConnectionID, Confidential: r.multiplexer.confidential(e.Context.ConnectionID),
+		spec: e.Protocol, to: e.To, in: r,
+	}
+	var refused error
+	for _, h := range handlers {
+		if err := r.guard(func() error { return h.Handle(ctx, m) }); r.note(h.of, err) {
+			refused = err
+		}
+	}
+	return refused
+}
+
+// guard does something, and makes an error of a panic on the way.
+func (r *Runtime) guard(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("panic", zap.String("kind", fmt.Sprintf("%T", p)), zap.ByteString("stack", debug.Stack()))
+			err = errPanic
+		}
+	}()
+	return do()
+}
+
+var errPanic = errors.New("a handler, behaviour or task panicked")
+
+// note counts what a skill did, and reports whether it says that a message has no meaning.
+func (r *Runtime) note(of *registered, err error) (meaningless bool) {
+	of.handled.Add(1)
+	if err != nil {
+		of.failed.Add(1)
+	}
+	return errors.Is(err, protocol.ErrMessage)
+}
+
+// skillDialogues are those of skills with connections, each of which has its own.
+type skillDialogues struct {
+	limits dialogue.Limits
+	now    func() time.Time
+	mu     sync.Mutex
+	of     map[wire.PublicID]*dialogue.Dialogues
+}
+
+// get returns the dialogues of a skill that is registered.
+func (s *skillDialogues) get(skill wire.PublicID) *dialogue.Dialogues {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.of[skill]
+	if d == nil {
+		d = dialogue.New(skill.String(), s.limits, s.now)
+		s.of[skill] = d
+	}
+	return d
+}

@@ -1,0 +1,203 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// Errors of sending, beside ErrNoPeer, ErrFull and wire.ErrUnsendable.
+var (
+	ErrNoConnection = errors.New("no connection with this id")
+	ErrNotAllowed   = errors.New("the connection does not send this protocol")
+	ErrDown         = errors.New("the connection is not up")
+)
+
+// Routing says by which connections envelopes leave, where nothing else does.
+type Routing struct {
+	// ByProtocol holds the connection of a protocol, by its specification id.
+	ByProtocol map[wire.PublicID]wire.PublicID
+	// Default is the connection of all others; zero: the first one that was added.
+	Default wire.PublicID
+}
+
+// A Multiplexer joins the connections of an agent with its mailbox. Which connection an envelope leaves by:
+//
+//   - from component to component: the one that To names, by its whole id or else by author and name alone;
+//   - from agent to agent, the first of: the one that its context names; the one by which the receiver's last envelope came; the
+//     one of its protocol; the default.
+type Multiplexer struct {
+	address string
+	box     MailBox
+	routes  *routes
+	now     func() time.Time
+
+	unserved atomic.Uint64 // envelopes for another agent, or from outside for a component
+
+	mu      sync.RWMutex
+	ports   []*Port
+	routing Routing
+	start   func(*Port) // nil: run has not begun
+}
+
+func newMultiplexer(address string, l Limits, now func() time.Time) *Multiplexer {
+	return &Multiplexer{
+		address: address, box: MailBox{newInBox(l), newOutBox(l)}, routes: newRoutes(l.Routes, l.RouteAge), now: now,
+	}
+}
+
+// add adds a connection, and starts it where the others have been started.
+func (m *Multiplexer) add(c Connection, o ConnectionOptions) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if slices.ContainsFunc(m.ports, func(p *Port) bool { return p.connection.ID() == c.ID() }) {
+		return fmt.Errorf("the connection %s is there already", c.ID())
+	}
+	p := &Port{m: m, connection: c, options: o, confidence: c.Confidential()}
+	m.ports = append(m.ports, p)
+	if m.start != nil {
+		m.start(p)
+	}
+	return nil
+}
+
+// run runs all connections until ctx ends.
+func (m *Multiplexer) run(ctx context.Context) {
+	var running sync.WaitGroup
+	m.mu.Lock()
+	m.start = func(p *Port) { running.Go(func() { p.keepUp(ctx) }) }
+	for _, p := range m.ports {
+		m.start(p)
+	}
+	m.mu.Unlock()
+	<-ctx.Done()
+	m.mu.Lock()
+	m.start = func(*Port) {}
+	m.mu.Unlock()
+	running.Wait()
+}
+
+// The pauses before a connection is tried again.
+const (
+	firstPause = time.Second
+	lastPause  = time.Minute
+)
+
+// keepUp runs a connection again whenever it ends, until ctx does.
+func (p *Port) keepUp(ctx context.Context) {
+	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
+		began := p.m.now()
+		p.up.Store(true)
+		err := p.connection.Run(ctx, p)
+		p.up.Store(false)
+		if ctx.Err() != nil {
+			return
+		}
+		p.restarts.Add(1)
+		p.Failed(err)
+		if p.m.now().Sub(began) > lastPause {
+			pause = firstPause
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// receive is Port.Receive.
+func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope) error {
+	p.received.Add(1)
+	if e.ToComponent() != p.options.Inside || !p.options.Inside && e.To != m.address {
+		m.unserved.Add(1)
+		return nil
+	}
+	if !p.options.Inside {
+		m.routes.set(e.Sender, p.connection.ID(), m.now())
+	}
+	return m.box.InBox.put(ctx, Envelope{e, EnvelopeContext{ConnectionID: p.connection.ID()}})
+}
+
+// Send sends an envelope. It does not wait for the peer: an error says that the envelope does not leave, or not now.
+func (m *Multiplexer) Send(e Envelope) error {
+	if _, err := e.Encode(); err != nil {
+		return err
+	}
+	p, err := m.choose(e)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(p.options.Excluded, e.Protocol) || len(p.options.Restricted) > 0 && !slices.Contains(p.options.Restricted, e.Protocol) {
+		err = ErrNotAllowed
+	} else if !p.up.Load() {
+		err = ErrDown
+	} else {
+		err = p.connection.Send(e.Envelope)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", p.connection.ID(), err)
+		p.Dropped(1, err)
+	}
+	return err
+}
+
+// choose returns the port that an envelope leaves by.
+func (m *Multiplexer) choose(e Envelope) (*Port, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	named := e.Context.ConnectionID
+	if e.ToComponent() {
+		if named != (wire.PublicID{}) {
+			return nil, fmt.Errorf("%w: a context between components", wire.ErrUnsendable)
+		}
+		return m.component(e.To)
+	}
+	if named == (wire.PublicID{}) {
+		named = m.routes.get(e.To, m.now())
+	}
+	if named == (wire.PublicID{}) {
+		named = m.routing.ByProtocol[e.Protocol]
+	}
+	if named == (wire.PublicID{}) {
+		named = m.routing.Default
+	}
+	if named == (wire.PublicID{}) {
+		return m.port(func(p *Port) bool { return !p.options.Inside })
+	}
+	return m.port(func(p *Port) bool { return p.connection.ID() == named })
+}
+
+func (m *Multiplexer) component(to string) (*Port, error) {
+	id, err := wire.ParsePublicID(to)
+	if err != nil {
+		return nil, err
+	}
+	if p, err := m.port(func(p *Port) bool { return p.connection.ID() == id }); err == nil {
+		return p, nil
+	}
+	return m.port(func(p *Port) bool {
+		own := p.connection.ID()
+		return own.Author == id.Author && own.Name == id.Name
+	})
+}
+
+func (m *Multiplexer) port(is func(*Port) bool) (*Port, error) {
+	if at := slices.IndexFunc(m.ports, is); at >= 0 {
+		return m.ports[at], nil
+	}
+	return nil, ErrNoConnection
+}
+
+// confidential reports whether only the peer reads what is sent to it by this connection.
+func (m *Multiplexer) confidential(id wire.PublicID) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	p, err := m.port(func(p *Port) bool { return p.connection.ID() == id })
+	return err == nil && p.confidence
+}

@@ -1,0 +1,141 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// Errors of registries.
+var (
+	ErrSkill   = errors.New("not a skill as it should be")
+	ErrNoSkill = errors.New("no skill with this id")
+)
+
+// Resources are the registries of an agent: its skills, with their handlers and behaviours. They may be changed while the agent
+// runs. The protocols are those of package protocol.
+type Resources struct {
+	mu      sync.RWMutex
+	skills  []*registered
+	changed chan struct{} // has an element after a change
+}
+
+// A registered skill with what is known of it.
+type registered struct {
+	Skill
+	disabled        bool // guarded by Resources.mu
+	handled, failed atomic.Uint64
+	behaviours      []*behaviour
+}
+
+// A behaviour is due at a time. Only the loop that acts looks at due.
+type behaviour struct {
+	Behaviour
+	of      *registered
+	due     time.Time
+	running atomic.Bool
+}
+
+func newResources() *Resources { return &Resources{changed: make(chan struct{}, 1)} }
+
+// Add registers a skill, which is enabled then. It is ErrSkill: one whose id is none or that of another, with two handlers of a
+// protocol, or whose handlers and behaviours lack a part.
+func (r *Resources) Add(s Skill) error {
+	if !wire.IsComponent(s.ID.String()) {
+		return fmt.Errorf("%w: its id is no public id", ErrSkill)
+	}
+	for i, h := range s.Handlers {
+		if h.Protocol == nil || h.Handle == nil {
+			return fmt.Errorf("%w: a handler without protocol or function", ErrSkill)
+		}
+		if slices.ContainsFunc(s.Handlers[:i], func(other Handler) bool { return other.Protocol == h.Protocol }) {
+			return fmt.Errorf("%w: two handlers of %s", ErrSkill, h.Protocol.Name)
+		}
+	}
+	skill := &registered{Skill: s}
+	for _, b := range s.Behaviours {
+		if b.Act == nil || b.Every <= 0 {
+			return fmt.Errorf("%w: a behaviour without function or interval", ErrSkill)
+		}
+		skill.behaviours = append(skill.behaviours, &behaviour{Behaviour: b, of: skill})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.find(s.ID) != nil {
+		return fmt.Errorf("%w: another one has its id", ErrSkill)
+	}
+	r.skills = append(r.skills, skill)
+	r.wake()
+	return nil
+}
+
+// Remove forgets a skill, or is ErrNoSkill. What it does already it may end.
+func (r *Resources) Remove(id wire.PublicID) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.find(id)
+	if s == nil {
+		return ErrNoSkill
+	}
+	r.skills = slices.DeleteFunc(slices.Clone(r.skills), func(other *registered) bool { return other == s })
+	return nil
+}
+
+// Skills returns the ids of the skills, in the order in which they were added.
+func (r *Resources) Skills() []wire.PublicID {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	ids := make([]wire.PublicID, 0, len(r.skills))
+	for _, s := range r.skills {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+// Handler returns the handler that a skill has for a protocol, enabled or not.
+func (r *Resources) Handler(skill wire.PublicID, p *protocol.Protocol) (Handler, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if s := r.find(skill); s != nil {
+		return s.handler(p)
+	}
+	return Handler{}, false
+}
+
+// Behaviours returns the behaviours of a skill, enabled or not.
+func (r *Resources) Behaviours(skill wire.PublicID) []Behaviour {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if s := r.find(skill); s != nil {
+		return slices.Clone(s.Behaviours)
+	}
+	return nil
+}
+
+func (r *Resources) find(id wire.PublicID) *registered {
+	if at := slices.IndexFunc(r.skills, func(s *registered) bool { return s.ID == id }); at >= 0 {
+		return r.skills[at]
+	}
+	return nil
+}
+
+func (s *registered) handler(p *protocol.Protocol) (Handler, bool) {
+	if at := slices.IndexFunc(s.Handlers, func(h Handler) bool { return h.Protocol == p }); at >= 0 {
+		return s.Handlers[at], true
+	}
+	return Handler{}, false
+}
+
+// wake tells the loop that acts that something has changed.
+func (r *Resources) wake() {
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,73 @@
+package runtime
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// routes say by which connection the last envelope of each peer came. The peer that has been silent longest is forgotten for a
+// new one, and any after a while.
+type routes struct {
+	most int
+	age  time.Duration
+
+	mu     sync.Mutex
+	byPeer map[string]*list.Element
+	silent list.List // of *route, the one that is silent longest first
+}
+
+type route struct {
+	peer       string
+	connection wire.PublicID
+	at         time.Time
+}
+
+func newRoutes(most int, age time.Duration) *routes {
+	return &routes{most: most, age: age, byPeer: map[string]*list.Element{}}
+}
+
+func (r *routes) set(peer string, connection wire.PublicID, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.byPeer[peer]; known != nil {
+		r.forget(known)
+	}
+	r.byPeer[peer] = r.silent.PushBack(&route{peer, connection, now})
+	for first := r.silent.Front(); first != nil; first = r.silent.Front() {
+		if oldest, _ := first.Value.(*route); len(r.byPeer) <= r.most && now.Sub(oldest.at) < r.age {
+			return
+		}
+		r.forget(first)
+	}
+}
+
+// get returns the connection of a peer; zero: it is not known.
+func (r *routes) get(peer string, now time.Time) wire.PublicID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.byPeer[peer]
+	if known == nil {
+		return wire.PublicID{}
+	}
+	of, _ := known.Value.(*route)
+	if now.Sub(of.at) >= r.age {
+		r.forget(known)
+		return wire.PublicID{}
+	}
+	return of.connection
+}
+
+func (r *routes) forget(e *list.Element) {
+	if of, ok := r.silent.Remove(e).(*route); ok {
+		delete(r.byPeer, of.peer)
+	}
+}
+
+func (r *routes) len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byPeer)
+}

@@ -1,0 +1,110 @@
+// Package runtime runs one agent of the AEA framework: its connections, its mailbox, its skills. Its parts have the names that
+// they have in the framework.
+//
+//	r := runtime.New(address, runtime.Options{Now: time.Now})
+//	r.Resources().Add(runtime.Skill{ID: id, Handlers: []runtime.Handler{{Protocol: &protocol.Default, Handle: answer}}})
+//	r.Connect(connection, runtime.ConnectionOptions{})
+//	r.Run(ctx) // until ctx ends
+//
+// An envelope comes by a Connection, through its Port, into the InBox; a worker finds the handlers of its protocol, has its
+// dialogue say whether it may come now, and calls them. What they reply goes through the Multiplexer, which chooses the
+// connection, into the queue of one peer in the OutBox.
+package runtime
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/bindings/aea/dialogue"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// Options are the options of a Runtime. All but Now may be left out.
+type Options struct {
+	Now     func() time.Time
+	Limits  Limits // zero: DefaultLimits
+	Routing Routing
+	Log     *zap.Logger // of panics of handlers, behaviours and tasks
+}
+
+// A Runtime runs one agent. It is safe for concurrent use.
+type Runtime struct {
+	address     string
+	limits      Limits
+	log         *zap.Logger
+	now         func() time.Time
+	multiplexer *Multiplexer
+	resources   *Resources
+	filter      *Filter
+	errors      *ErrorHandler
+	dialogues   *dialogue.Dialogues
+	skills      skillDialogues
+	tasks       chan Task
+}
+
+// New returns the runtime of the agent with this address, which must not be a public id.
+func New(address string, o Options) *Runtime {
+	if o.Limits == (Limits{}) {
+		o.Limits = DefaultLimits
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	r := &Runtime{
+		address: address, limits: o.Limits, log: o.Log, now: o.Now, resources: newResources(),
+		multiplexer: newMultiplexer(address, o.Limits, o.Now), dialogues: dialogue.New(address, o.Limits.Dialogues, o.Now),
+		tasks: make(chan Task, o.Limits.Tasks),
+	}
+	r.multiplexer.routing = o.Routing
+	r.filter = &Filter{r.resources}
+	r.errors = newErrorHandler(o.Limits, r.multiplexer.Send, o.Now)
+	r.skills = skillDialogues{limits: o.Limits.Dialogues, now: o.Now, of: map[wire.PublicID]*dialogue.Dialogues{}}
+	return r
+}
+
+// Address returns that of the agent.
+func (r *Runtime) Address() string { return r.address }
+
+// Resources returns the registries.
+func (r *Runtime) Resources() *Resources { return r.resources }
+
+// Filter returns what says which skills are enabled.
+func (r *Runtime) Filter() *Filter { return r.filter }
+
+// Multiplexer returns what joins the connections with the mailbox.
+func (r *Runtime) Multiplexer() *Multiplexer { return r.multiplexer }
+
+// Connect adds a connection, before Run or while it runs. An error says that one with its id is there.
+func (r *Runtime) Connect(c Connection, o ConnectionOptions) error { return r.multiplexer.add(c, o) }
+
+// Start begins a dialogue: of this agent with another one, or where skill is not zero of that skill with a connection, whose
+// public id to is. Answers come to the handlers as all messages do, of the one skill or of all. Errors are those of
+// dialogue.Dialogues.Start and Multiplexer.Send.
+func (r *Runtime) Start(skill, spec wire.PublicID, to string, c protocol.Content) (*dialogue.Dialogue, error) {
+	d := r.dialogues
+	if skill != (wire.PublicID{}) {
+		d = r.skills.get(skill)
+	}
+	g, e, err := d.Start(spec, to, c)
+	if err != nil {
+		return nil, err
+	}
+	return g, r.multiplexer.Send(Envelope{Envelope: e})
+}
+
+// Do has a task done, beside the handlers. The error is ErrFull where too many wait already.
+func (r *Runtime) Do(t Task) error {
+	select {
+	case r.tasks <- t:
+		return nil
+	default:
+		return ErrFull
+	}
+}
+
+// Run runs the agent until ctx ends, once. Then no envelope is taken any more, and handlers, tasks and what they sent have
+// Limits.Drain to end. All that Run has begun has ended when it returns.
+func (r *Runtime) Run(ctx context.Context) { r.loop(ctx) }

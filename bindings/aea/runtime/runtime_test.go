@@ -1,0 +1,322 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// TestSkillsAreDisabledAndRemoved while the agent runs.
+func TestSkillsAreDisabledAndRemoved(t *testing.T) {
+	t.Parallel()
+	l := newLine("first")
+	r := running(t, runtime.Options{}, []runtime.Skill{echo()}, l)
+	asked := 0
+	answered := func() bool {
+		asked++
+		l.put(t, message(t, "me", strings.Repeat("r", asked), 1, 0, defaultSpec, text("hello")))
+		d := said(t, l.sent(t, "me"))
+		if d.Performative == protocol.DefaultError && d.Code != protocol.CodeUnsupportedSkill {
+			t.Errorf("%+v", d)
+		}
+		return string(d.Bytes) == "hello"
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+		err  error
+		want bool
+	}{
+		{"as it is", func() error { return nil }, nil, true},
+		{"disabled", func() error { return r.Filter().SetEnabled(skillID, false) }, nil, false},
+		{"enabled", func() error { return r.Filter().SetEnabled(skillID, true) }, nil, true},
+		{"another one enabled", func() error { return r.Filter().SetEnabled(defaultSpec, true) }, runtime.ErrNoSkill, true},
+		{"again", func() error { return r.Resources().Add(echo()) }, runtime.ErrSkill, true},
+		{"removed", func() error { return r.Resources().Remove(skillID) }, nil, false},
+		{"removed twice", func() error { return r.Resources().Remove(skillID) }, runtime.ErrNoSkill, false},
+		{"back", func() error { return r.Resources().Add(echo()) }, nil, true},
+	} {
+		if err := step.do(); !errors.Is(err, step.err) {
+			t.Errorf("%s: %v", step.name, err)
+		}
+		if got := answered(); got != step.want {
+			t.Errorf("%s: answered %v", step.name, got)
+		}
+	}
+	if _, ok := r.Resources().Handler(skillID, &protocol.Default); !ok {
+		t.Error("no handler of default")
+	}
+	_, ok := r.Resources().Handler(skillID, &protocol.HTTP)
+	if ok || len(r.Resources().Behaviours(skillID)) != 0 || len(r.Resources().Skills()) != 1 {
+		t.Error("more than was added")
+	}
+}
+
+func TestSkillsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	handle := func(context.Context, runtime.Message) error { return nil }
+	act := func(context.Context) error { return nil }
+	for name, s := range map[string]runtime.Skill{
+		"no id":                         {},
+		"no function":                   {ID: skillID, Handlers: []runtime.Handler{{Protocol: &protocol.Default}}},
+		"no protocol":                   {ID: skillID, Handlers: []runtime.Handler{{Handle: handle}}},
+		"two handlers of a protocol":    {ID: skillID, Handlers: []runtime.Handler{{&protocol.HTTP, handle}, {&protocol.HTTP, handle}}},
+		"a behaviour that does nothing": {ID: skillID, Behaviours: []runtime.Behaviour{{Every: time.Second}}},
+		"a behaviour without interval":  {ID: skillID, Behaviours: []runtime.Behaviour{{Act: act}}},
+	} {
+		if err := runtime.New(self, runtime.Options{Now: time.Now}).Resources().Add(s); !errors.Is(err, runtime.ErrSkill) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestBehavioursAct when they are due, one act of each at a time, and not while their skill is disabled.
+func TestBehavioursAct(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var quick, long atomic.Int64
+		r := running(t, runtime.Options{}, []runtime.Skill{{ID: skillID, Behaviours: []runtime.Behaviour{
+			{Name: "quick", Every: time.Minute, Act: func(context.Context) error { quick.Add(1); return errors.New("on purpose") }},
+			{Name: "long", Every: time.Minute, Act: func(context.Context) error { long.Add(1); time.Sleep(90 * time.Second); return nil }},
+		}}})
+		expect := func(when string, q, l int64) {
+			synctest.Wait()
+			if quick.Load() != q || long.Load() != l {
+				t.Errorf("%s: %d and %d acts, want %d and %d", when, quick.Load(), long.Load(), q, l)
+			}
+		}
+		expect("at once", 1, 1)
+		time.Sleep(time.Second)
+		expect("after a second", 1, 1)
+		time.Sleep(time.Minute)
+		expect("after a minute", 2, 1)
+		time.Sleep(30 * time.Second)
+		expect("when the long one has ended", 2, 2)
+		if err := r.Filter().SetEnabled(skillID, false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		expect("disabled", 2, 2)
+		if s := r.Status().Skills[0]; s.Handled != 4 || s.Failed != 2 || s.Enabled {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestTasksAreBounded in number that run, and that wait.
+func TestTasksAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		few := limits()
+		few.Tasks, few.TaskWorkers = 3, 2
+		r := running(t, runtime.Options{Limits: few}, nil)
+		let := make(chan struct{})
+		did := make(chan struct{}, 10)
+		wait := func(context.Context) { <-let; did <- struct{}{} }
+		for i := range 6 {
+			want := i < 5
+			if err := r.Do(wait); (err == nil) != want || err != nil && !errors.Is(err, runtime.ErrFull) {
+				t.Errorf("task %d: %v", i+1, err)
+			}
+			synctest.Wait()
+		}
+		if n := r.Status().Tasks; n != 3 {
+			t.Errorf("%d wait", n)
+		}
+		close(let)
+		for range 5 {
+			<-did
+		}
+		if err := r.Do(func(context.Context) { panic("on purpose") }); err != nil {
+			t.Error(err)
+		}
+		if err := r.Do(wait); err != nil {
+			t.Error(err)
+		}
+		<-did
+	})
+}
+
+// TestStopping lets a handler that is at work end and answer, drops what waits, and leaves nothing running: of that the bubble
+// makes sure.
+func TestStopping(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begun, let := make(chan string, 100), make(chan struct{})
+		l := newLine("first")
+		r := runtime.New(self, runtime.Options{Now: time.Now})
+		if err := errors.Join(r.Resources().Add(slow(begun, let)), r.Connect(l, runtime.ConnectionOptions{})); err != nil {
+			t.Fatal(err)
+		}
+		stop := start(t, r)
+		<-l.ready
+		l.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x")))
+		<-begun
+		stopped := make(chan struct{})
+		go func() { stop(); close(stopped) }()
+		synctest.Wait()
+		if err := l.port.Receive(t.Context(), request(t, "me", "late")); !errors.Is(err, runtime.ErrStopped) {
+			t.Errorf("taken after the stop: %v", err)
+		}
+		close(let)
+		if d := said(t, l.sent(t, "me")); string(d.Bytes) != "at last" {
+			t.Errorf("%+v", d)
+		}
+		<-stopped
+		if s := r.Status(); s.InBox.Dropped != 1 || s.Connections[0].Up {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestStoppingDoesNotWaitForever for a handler that obeys its context, and for a peer that reads nothing.
+func TestStoppingDoesNotWaitForever(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine("first")
+		begun := make(chan struct{})
+		r := runtime.New(self, runtime.Options{Now: time.Now})
+		obeys := runtime.Handler{Protocol: &protocol.Default, Handle: func(ctx context.Context, m runtime.Message) error {
+			close(begun)
+			<-ctx.Done()
+			return m.Reply(text("too late"))
+		}}
+		skill := runtime.Skill{ID: skillID, Handlers: []runtime.Handler{obeys}}
+		if err := errors.Join(r.Connect(l, runtime.ConnectionOptions{}), r.Resources().Add(skill)); err != nil {
+			t.Fatal(err)
+		}
+		stop := start(t, r)
+		<-l.ready
+		l.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x")))
+		<-begun
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took != runtime.DefaultLimits.Drain {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// A broken connection ends at once, with an error, the first times.
+type broken struct {
+	*line
+	ends int
+	ran  chan struct{}
+}
+
+func (b *broken) Run(ctx context.Context, _ *runtime.Port) error {
+	b.ran <- struct{}{}
+	if b.ends--; b.ends >= 0 {
+		return errors.New("no\x1b[1m way")
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func TestConnectionsAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &broken{newLine("broken"), 3, make(chan struct{})}
+		r := runtime.New(self, runtime.Options{Now: time.Now})
+		start(t, r)
+		if err := r.Connect(b, runtime.ConnectionOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		for range 4 {
+			<-b.ran
+		}
+		if took := time.Since(began); took != 7*time.Second {
+			t.Errorf("took %v", took)
+		}
+		if s := r.Status().Connections[0]; !s.Up || s.Restarts != 3 || s.LastError != "no?[1m way" {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestADialogueBegunHere goes on with what comes, and one of a skill with a connection stays between the two.
+func TestADialogueBegunHere(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 10)
+	skill := func(id wire.PublicID) runtime.Skill {
+		return runtime.Skill{ID: id, Handlers: []runtime.Handler{{Protocol: &protocol.HTTP, Handle: func(_ context.Context, m runtime.Message) error {
+			got <- id.Name + " hears " + m.Sender
+			return nil
+		}}}}
+	}
+	other := wire.PublicID{Author: "shop", Name: "other", Version: "1.0.0"}
+	outside, inside := newLine("first"), newLine("inside")
+	r := running(t, runtime.Options{}, []runtime.Skill{skill(skillID), skill(other)}, outside)
+	if err := r.Connect(inside, runtime.ConnectionOptions{Inside: true}); err != nil {
+		t.Fatal(err)
+	}
+	<-inside.ready
+	answer := func(l *line, e wire.Envelope) {
+		m, err := wire.DecodeMessage(e.Message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m = wire.Message{
+			ID: -1, Target: 1, StarterRef: m.StarterRef, ResponderRef: "b1",
+			Content: protocol.HTTPMessage{Performative: protocol.HTTPResponse, Status: 200}.Encode(),
+		}
+		e.To, e.Sender = e.Sender, e.To
+		if e.Message, err = m.Encode(); err != nil {
+			t.Fatal(err)
+		}
+		l.put(t, e)
+	}
+	ask := protocol.HTTPMessage{Performative: protocol.HTTPRequest, Method: "GET", URL: "/"}
+	if _, err := r.Start(wire.PublicID{}, httpSpec, "ann", ask); err != nil {
+		t.Fatal(err)
+	}
+	answer(outside, outside.sent(t, "ann"))
+	if a, b := <-got, <-got; a+b != "echo hears annother hears ann" {
+		t.Errorf("%s, %s", a, b)
+	}
+	if _, err := r.Start(skillID, httpSpec, inside.id.String(), ask); err != nil {
+		t.Fatal(err)
+	}
+	answer(inside, inside.sent(t, inside.id.String()))
+	if a := <-got; a != "echo hears test/inside:1.0.0" || len(got) != 0 {
+		t.Errorf("%s, %d more", a, len(got))
+	}
+}
+
+func TestDecisionMaker(t *testing.T) {
+	t.Parallel()
+	key, err := identity.NewKey(append(make([]byte, 31), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
+		d := runtime.NewDecisionMaker(key, ledger)
+		signature, err := d.Sign(t.Context(), []byte("text"))
+		if err != nil || !d.PublicKey().Verify([]byte("text"), signature) || d.Address() != key.Public(ledger).Address() {
+			t.Errorf("%s: %v", ledger, err)
+		}
+	}
+	if _, err := runtime.NewDecisionMaker(identity.Key{}, identity.Fetchai).Sign(t.Context(), nil); !errors.Is(err, identity.ErrKey) {
+		t.Errorf("nobody signs: %v", err)
+	}
+}
+
+func TestStatusIsJSON(t *testing.T) {
+	t.Parallel()
+	r := running(t, runtime.Options{}, []runtime.Skill{echo()}, newLine("first"))
+	data, err := json.Marshal(r.Status())
+	if err != nil || strings.Contains(string(data), `"Open"`) || !strings.Contains(string(data), `"connections":[{"id":"test/first:1.0.0","up":true,`) {
+		t.Errorf("%s, %v", data, err)
+	}
+}
