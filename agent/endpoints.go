@@ -24,6 +24,9 @@ type Endpoints struct {
 	Revoke  []string `json:"revoke"`
 	MCP     string   `json:"mcp,omitempty"` // empty: the service names none
 	A2A     string   `json:"a2a,omitempty"` // of JSON-RPC; empty: the service names none
+	// UAgents is where envelopes for UAgentsAddress are sent; empty: the service names none.
+	UAgents        string `json:"uagents,omitempty"`
+	UAgentsAddress string `json:"uagents_address,omitempty"` // agent1…
 }
 
 // The paths of the protocol, the canonical one first.
@@ -60,6 +63,7 @@ func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 		Revoke:  joinAll(bases, revokePaths),
 		MCP:     c.MCP,
 		A2A:     c.A2A,
+		UAgents: c.UAgents.Endpoint, UAgentsAddress: c.UAgents.Address,
 	}
 	if c.PolicyFile != "" {
 		e.Policy = []string{c.PolicyFile}

@@ -13,6 +13,7 @@ type Catalog struct {
 	Execute    string // uim-api-execute
 	MCP        string // uim-mcp
 	A2A        string // uim-a2a
+	UAgents    UAgents
 	Issuer     string // uim-issuer
 	License    string // uim-license
 	Compliance Compliance
@@ -29,6 +30,12 @@ type Catalog struct {
 	document []byte
 	members  []member
 	spans    []edit // the place of each intent in document, and its published text
+}
+
+// UAgents is the service among agents of the uAgents protocol. Both members may be empty.
+type UAgents struct {
+	Address  string // uim-uagents: agent1…
+	Endpoint string // uim-uagents-endpoint: URL to which envelopes are sent
 }
 
 // Intents returns all intents in the order of the document.

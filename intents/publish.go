@@ -28,6 +28,7 @@ type Fill struct {
 	A2AURL string // uim-a2a
 	// UAgentsAddress is no URL: agent1…
 	UAgentsAddress string // uim-uagents
+	UAgentsURL     string // uim-uagents-endpoint
 }
 
 // Published returns agents.json as it is served: the operator's document byte for byte, with the members of fill where
@@ -51,6 +52,7 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 		{"uim-mcp", fill.MCPURL},
 		{"uim-a2a", fill.A2AURL},
 		{"uim-uagents", fill.UAgentsAddress},
+		{"uim-uagents-endpoint", fill.UAgentsURL},
 	} {
 		if m.value == "" {
 			continue

@@ -1,6 +1,7 @@
 package pat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -18,15 +19,13 @@ func (i *Issuer) Current(ctx context.Context, agent AgentID, key KeyID) (string,
 	if err != nil {
 		return "", fmt.Errorf("looking up the PATs of the agent: %w", err)
 	}
-	ended := error(ErrMissing)
+	var ended error // why the last one is not good
 	for _, t := range list {
 		if t.KeyID != key {
 			continue
 		}
 		if err := i.verifier.StillGood(i.claims(t), now); err != nil {
-			if ended == ErrMissing {
-				ended = err
-			}
+			ended = cmp.Or(ended, err)
 			continue
 		}
 		a, err := i.store.Agreement(ctx, i.rules.Service, t.AgreementID)
@@ -37,5 +36,5 @@ func (i *Issuer) Current(ctx context.Context, agent AgentID, key KeyID) (string,
 		text, _, err := i.sign(ctx, &t)
 		return text, err
 	}
-	return "", ended
+	return "", cmp.Or(ended, ErrMissing)
 }

@@ -99,7 +99,8 @@ func verifyEnvelopeEvidence(a Agreement, p PolicyDocument) error {
 	return nil
 }
 
-// EnvelopeKey returns the key that an address is. It verifies no JWS and no detached signature: only envelopes prove it.
+// EnvelopeKey returns the key that an address of the uAgents protocol is, and false where it is none. It verifies no JWS and no
+// detached signature: only envelopes prove it.
 func EnvelopeKey(id AgentID) (Key, bool) {
 	spki, members, ok := enveloped.KeyInfo(string(id))
 	return outsideKey(id, spki, members), ok

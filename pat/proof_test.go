@@ -55,7 +55,8 @@ func TestProofOfKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, err := pat.VerifyProof(text, keyOf(t, signer), binding, noon)
-			if err != nil || len(p.Nonce) < 16 || !p.Until.Equal(noon.Add(-age+2*pat.ProofWindow)) || p.Key.Thumbprint() != keyOf(t, signer).Thumbprint() {
+			if err != nil || len(p.Nonce) < 16 || !p.Until.Equal(noon.Add(-age+2*pat.ProofWindow)) ||
+				p.Key.Thumbprint() != keyOf(t, signer).Thumbprint() {
 				t.Errorf("%T: %+v, %v", signer, p, err)
 			}
 			if p.Until.Sub(noon) < 0 {

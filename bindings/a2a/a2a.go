@@ -114,6 +114,15 @@ func init() { //nolint:gochecknoinits // the operations name each other
 	}
 }
 
+// Status implements door.Reporter.
+func (d *Door) Status(s *service.Service) (door.Status, bool) {
+	status, open := door.AtURL(Name, s.A2AURL())
+	if open {
+		status.Addresses["card"] = s.AgentCardURL()
+	}
+	return status, open
+}
+
 // Serve answers one request.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 	own := v.Service.Doors.A2A.Path

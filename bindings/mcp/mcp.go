@@ -57,6 +57,9 @@ type request struct {
 	header   http.Header
 }
 
+// Status implements door.Reporter.
+func (d *Door) Status(s *service.Service) (door.Status, bool) { return door.AtURL(Name, s.MCPURL()) }
+
 // Serve answers one message. MCP 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 	h := w.Header()

@@ -22,7 +22,9 @@ const (
 
 // operatorCommands are the commands over the admin API of a running gateway.
 func operatorCommands() []*cobra.Command {
-	return []*cobra.Command{agentsCommand(), agreementsCommand(), patsCommand(), usageCommand(), statusCommand(), reloadCommand()}
+	return []*cobra.Command{
+		agentsCommand(), agreementsCommand(), patsCommand(), usageCommand(), statusCommand(), doorsCommand(), reloadCommand(),
+	}
 }
 
 // An operator is the flags of these commands: where the gateway is, by which token, how answers are printed.

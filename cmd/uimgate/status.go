@@ -2,17 +2,20 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/door"
 )
 
 var serviceColumns = []column[admin.ServiceStatus]{
@@ -56,6 +59,7 @@ func statusCommand() *cobra.Command {
 				}
 			}
 			printBacklog(out, status.Services)
+			printDoors(out, doorsOf(status.Services))
 			printNeedsRestart(out, status.NeedsRestart)
 			if !status.Ready {
 				return errSilent
@@ -92,6 +96,80 @@ func (o *operator) printStatus(w io.Writer, status admin.Status) error {
 	default:
 		return printTable(w, status.Services, serviceColumns)
 	}
+}
+
+// A serviceDoor is one door of one service.
+type serviceDoor struct {
+	Service string `json:"service"`
+	door.Status
+}
+
+func doorsOf(services []admin.ServiceStatus) []serviceDoor {
+	list := []serviceDoor{}
+	for _, s := range services {
+		for _, d := range s.Doors {
+			list = append(list, serviceDoor{s.ID, d})
+		}
+	}
+	return list
+}
+
+// printDoors names the doors in one line.
+func printDoors(out io.Writer, doors []serviceDoor) {
+	names := make([]string, 0, len(doors))
+	for _, d := range doors {
+		if !slices.Contains(names, d.Door) {
+			names = append(names, d.Door)
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(out, "Doors: %s: uimgate doors\n", sanitize(strings.Join(names, ", ")))
+	}
+}
+
+var doorColumns = []column[serviceDoor]{
+	textColumn("service", func(d serviceDoor) string { return d.Service }),
+	textColumn("door", func(d serviceDoor) string { return d.Door }),
+	listColumn("addresses", func(d serviceDoor) []string {
+		list := make([]string, 0, len(d.Addresses))
+		for _, kind := range slices.Sorted(maps.Keys(d.Addresses)) {
+			list = append(list, kind+"="+d.Addresses[kind])
+		}
+		return list
+	}),
+	textColumn("activity", func(d serviceDoor) string {
+		if d.Activity == nil {
+			return ""
+		}
+		text, _ := json.Marshal(d.Activity) // it came as JSON
+		return string(text)
+	}).onlyCSV(),
+}
+
+func doorsCommand() *cobra.Command {
+	o := &operator{}
+	c := &cobra.Command{
+		Use: "doors", Short: "Show where agents of other protocols come in", Args: usageArgs(cobra.NoArgs),
+		Long: `Doors shows the protocols by which agents may come to the services of a running gateway, beside UIM over HTTP, with
+the addresses that agents use. -o json adds what each door is busy with: connections, queues and its last error.`,
+		Example: "  uimgate doors\n  uimgate doors -o json | jq -r '.items[] | select(.door == \"uagents\").addresses.address'",
+		RunE: func(c *cobra.Command, _ []string) error {
+			status, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Status, error) { return api.Status(ctx) })
+			if err != nil {
+				return err
+			}
+			switch doors, out := doorsOf(status.Services), c.OutOrStdout(); o.format {
+			case "json":
+				return printLine(out, admin.Page[serviceDoor]{Items: doors})
+			case "csv":
+				return printCSV(out, doors, doorColumns, true)
+			default:
+				return printTable(out, doors, doorColumns)
+			}
+		},
+	}
+	o.flags(c)
+	return c
 }
 
 func reloadCommand() *cobra.Command {

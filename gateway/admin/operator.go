@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
@@ -34,6 +35,8 @@ type Config struct {
 	NeedsRestart func() []string
 	// Audit is the audit stream, as far as health depends on it; nil: it does not.
 	Audit *record.Audit
+	// Doors are the other protocols by which agents come.
+	Doors []door.Door
 }
 
 // An Operator does what operators ask a running gateway for. Its methods are safe for concurrent use; their errors are
@@ -48,6 +51,7 @@ type Operator struct {
 	reload    func(context.Context) config.Problems
 	waiting   func() []string
 	audit     *record.Audit
+	doors     []door.Door
 	readiness readiness
 	draining  atomic.Bool // the process is about to end: see Drain
 }
@@ -59,7 +63,7 @@ func New(c Config) *Operator {
 	}
 	return &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
-		waiting: c.NeedsRestart,
+		waiting: c.NeedsRestart, doors: c.Doors,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -66,6 +67,8 @@ type ServiceStatus struct {
 	// Engine is what evaluates the policy: its plan or, more slowly, OPA, and why it is OPA.
 	Engine       string `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
+	// Doors are the other protocols by which agents may come.
+	Doors []door.Status `json:"doors"`
 }
 
 // readiness remembers for a moment whether the store could be written to: the check costs a disk flush, and
@@ -147,7 +150,7 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 			Policy:  Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
 			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers), Breakers: breakers, HeldBack: heldBack,
 			UnderWay: underWay, Waiting: waiting, WaitingAgents: backlog.Waiting, Unresolved: backlog.Unresolved,
-			Engine: string(engine), EngineReason: reason,
+			Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.doors, s),
 		})
 	}
 	return out, nil

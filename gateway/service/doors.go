@@ -62,6 +62,9 @@ func (d *Definition) MCPURL() string { return d.urlOf(d.Doors.MCP.Path) }
 // A2AURL is the URL of the A2A endpoint by JSON-RPC; empty where it is shut.
 func (d *Definition) A2AURL() string { return d.urlOf(d.Doors.A2A.Path) }
 
+// UAgentsURL is where envelopes of the uAgents protocol are sent; empty where that door is shut.
+func (d *Definition) UAgentsURL() string { return d.urlOf(d.Doors.UAgents.Path) }
+
 // AgentCardPath is where the agent card of A2A is. A2A 1.0, 8.2.
 const AgentCardPath = "/.well-known/agent-card.json"
 

@@ -86,7 +86,7 @@ func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 		ExecuteURL: d.At("/api/intents/execute"), Issuer: d.Issuer,
 		IssueURL: d.At("/api/pat/issue"), RenewURL: d.At("/api/pat/renew"), RevokeURL: d.At("/api/pat/revoke"),
 		IntrospectURL: d.At("/api/pat/introspect"), KeysURL: d.At("/.well-known/jwks.json"), OpenAPIURL: d.At("/openapi.json"),
-		ErrorsURL: d.At("/errors"), MCPURL: d.MCPURL(), A2AURL: d.A2AURL(), UAgentsAddress: d.Doors.UAgents.Address,
+		ErrorsURL: d.At("/errors"), MCPURL: d.MCPURL(), A2AURL: d.A2AURL(), UAgentsAddress: d.Doors.UAgents.Address, UAgentsURL: d.UAgentsURL(),
 	})
 }
 

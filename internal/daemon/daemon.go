@@ -27,6 +27,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -53,12 +54,6 @@ type Options struct {
 	// Version and Commit are those of the program, for its metrics.
 	Version, Commit string
 	slack           time.Duration // tests only; 0: writeSlack
-}
-
-// Addresses are where the gateway listens.
-type Addresses struct {
-	Listen string `json:"listen"` // http://127.0.0.1:41233
-	Admin  string `json:"admin"`
 }
 
 // A ProblemsError is a configuration that cannot be served.
@@ -112,6 +107,7 @@ type process struct {
 	executor      *execute.Executor
 	desk          *agree.Desk
 	consents      *consent.Desk
+	doors         []door.Door
 	server        *gateway.Server
 	operator      *admin.Operator
 	live          atomic.Pointer[live]
@@ -187,17 +183,17 @@ func (p *process) build() {
 	})
 	p.desk = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.consents = consent.New(consent.Config{Store: p.store, PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
+	p.doors = bindings.Doors(bindings.Config{
+		Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Now: p.Now, Version: p.Version,
+	})
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Desk: p.desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
-		PerAddress: p.config.Server.PerAddress,
-		Doors: bindings.Doors(bindings.Config{
-			Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Now: p.Now, Version: p.Version,
-		}),
+		PerAddress: p.config.Server.PerAddress, Doors: p.doors,
 		Memory: memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) }),
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
-		NeedsRestart: func() []string { return p.live.Load().waiting },
+		NeedsRestart: func() []string { return p.live.Load().waiting }, Doors: p.doors,
 	})
 }
 
@@ -333,6 +329,7 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error { return p.reloads(ctx) })
 	p.Log.Info("serving", zap.String("listen", p.addresses.Listen), zap.String("admin", p.addresses.Admin))
 	if p.Ready != nil {
+		p.addresses.Doors = p.doorAddresses()
 		p.Ready(p.addresses)
 	}
 	return group.Wait()

@@ -1,0 +1,39 @@
+package door
+
+import (
+	"github.com/uimgate/uimgate/gateway/service"
+)
+
+// A Status is what an operator sees of a door at one service.
+type Status struct {
+	Door string `json:"door"` // as in logs, metrics and audit records
+	// Addresses are where agents come in, by what each is: url, or address for an identity of the protocol, and what else the
+	// protocol has. They stay the same while the door is open.
+	Addresses map[string]string `json:"addresses"`
+	// Activity is what a door that does more than answer requests is busy with; nil: it has nothing of the kind.
+	Activity any `json:"activity,omitempty"`
+}
+
+// A Reporter is a Door that operators see. It is safe for concurrent use.
+type Reporter interface {
+	// Status reports a door at a service, and false where it is shut there.
+	Status(s *service.Service) (Status, bool)
+}
+
+// Statuses reports those of the doors that are open at a service, in their order.
+func Statuses(doors []Door, s *service.Service) []Status {
+	open := []Status{}
+	for _, d := range doors {
+		if r, ok := d.(Reporter); ok {
+			if status, isOpen := r.Status(s); isOpen {
+				open = append(open, status)
+			}
+		}
+	}
+	return open
+}
+
+// AtURL is the Status of a door that is an endpoint and nothing more; false where the URL is empty.
+func AtURL(name, url string) (Status, bool) {
+	return Status{Door: name, Addresses: map[string]string{"url": url}}, url != ""
+}
