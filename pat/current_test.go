@@ -90,12 +90,18 @@ func TestARenewalProvedByItsMessage(t *testing.T) {
 		t.Errorf("without: %v", err)
 	}
 	other := pat.RenewRequest{Token: issued.Token, Proved: proved("n", "bob recovery password")}
-	if _, err := w.issuer.Renew(t.Context(), other); !errors.Is(err, pat.ErrBadSignature) {
+	if _, err := w.issuer.Renew(t.Context(), other); !errors.Is(err, pat.ErrInvalid) {
 		t.Errorf("of another key: %v", err)
 	}
 	next := w.renew(t, pat.RenewRequest{Token: issued.Token, Proved: proved("n", "alice recovery password")})
-	again := pat.RenewRequest{Token: next.Token, Proved: proved("n", "alice recovery password")}
-	if _, err := w.issuer.Renew(t.Context(), again); !errors.Is(err, pat.ErrProofReplayed) {
-		t.Errorf("again: %v", err)
+	for name, token := range map[string]string{"of the same PAT": issued.Token, "of another": next.Token} {
+		again := pat.RenewRequest{Token: token, Proved: proved("n", "alice recovery password")}
+		if _, err := w.issuer.Renew(t.Context(), again); !errors.Is(err, pat.ErrProofReplayed) {
+			t.Errorf("again, %s: %v", name, err)
+		}
+	}
+	same := w.renew(t, pat.RenewRequest{Token: issued.Token, Proved: proved("m", "alice recovery password")})
+	if same.Claims.ID != next.Claims.ID {
+		t.Errorf("%s, want the successor that there is, %s", same.Claims.ID, next.Claims.ID)
 	}
 }

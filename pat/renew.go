@@ -11,7 +11,8 @@ import (
 type RenewRequest struct {
 	Token string // the PAT, valid or expired for less than the grace
 	Proof string // proof of key over RenewDigest of its jti; may be empty where none is required
-	// Proved is a proof in place of Proof: the message that asks for the renewal is signed. nil: it is not.
+	// Proved is a proof in place of Proof: the message that asks for the renewal is signed. Whoever catches it can send it again,
+	// so it is good once, also for the same successor. nil: it is not signed.
 	Proved *Proof
 	// Admit is asked once the PAT was verified, and before the store is; an error of it ends the renewal. nil: admitted.
 	Admit func() error
@@ -64,7 +65,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 	if _, _, err := i.sign(ctx, &next); err != nil { // what cannot be signed must not be recorded
 		return Issued{}, err
 	}
-	if next, err = i.succeed(ctx, old, next, proof, claims); err != nil {
+	if next, err = i.succeed(ctx, old, next, proof, r.Proved != nil, claims); err != nil {
 		return Issued{}, err
 	}
 	next.Declared = agreement.Declared()
@@ -107,7 +108,7 @@ func (i *Issuer) renewalProof(r RenewRequest, c *Claims, a Agreement, now time.T
 	case err != nil || key.Thumbprint() != c.KeyID:
 		return nil, errorOfKind(ErrBadSignature, "the key of the agreement is not the PAT's")
 	case r.Proved != nil && r.Proved.Key.Thumbprint() != c.KeyID:
-		return nil, errorOfKind(ErrBadSignature, "the key that signed is not the PAT's")
+		return nil, errorOfKind(ErrInvalid, "the PAT is another key's than the one that signed")
 	case r.Proved != nil:
 		return r.Proved, nil
 	}
@@ -137,15 +138,16 @@ func (i *Issuer) renewWithoutProof(next *Token, s Scope, a Agreement) error {
 	return nil
 }
 
-// succeed records next as the successor of old, and returns it; if old has a successor already, it returns that one.
-func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, c *Claims) (Token, error) {
+// succeed records next as the successor of old, and returns it; if old has a successor already, it returns that one. once: see
+// Renewal.Once.
+func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, once bool, c *Claims) (Token, error) {
 	ends := next.IssuedAt.Add(lastMinute)
 	if old.ExpiresAt.Before(ends) {
 		ends = old.ExpiresAt
 	}
 	renewal := Renewal{Old: old.ID, Next: next, Ends: ends, RepeatSince: next.IssuedAt.Add(-lastMinute)}
 	if proof != nil {
-		renewal.Nonce, renewal.NonceUntil = proof.Nonce, proof.Until
+		renewal.Nonce, renewal.NonceUntil, renewal.Once = proof.Nonce, proof.Until, once
 	}
 	successor, err := i.store.Renew(ctx, renewal)
 	switch {

@@ -56,7 +56,7 @@ type Tokens interface {
 	// they were revoked it does not say.
 	Newest(ctx context.Context, service string, agent AgentID, at time.Time, n int) ([]Token, error)
 	// Renew records a successor. If the old token was renewed at or after r.RepeatSince, the earlier successor is
-	// returned instead, and neither r.Next nor the nonce is used. ErrBlocked, ErrReplayed; ErrNotFound if the old
+	// returned instead, and neither r.Next nor, unless r.Once, the nonce is used. ErrBlocked, ErrReplayed; ErrNotFound if the old
 	// token is unknown.
 	Renew(ctx context.Context, r Renewal) (Token, error)
 	// Revoke records r (an agent's also blocks it) before it returns. It may be repeated. The At of an agent's or a
@@ -72,6 +72,7 @@ type Renewal struct {
 	RepeatSince time.Time
 	Nonce       string // of the proof, used up for the token's key; empty: none
 	NonceUntil  time.Time
+	Once        bool // the nonce is used up by a renewal that was made before as well
 }
 
 // Agents are the records of agents.

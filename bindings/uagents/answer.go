@@ -79,6 +79,9 @@ func (x *exchange) told(model string, message any) ([]envelope.Envelope, error) 
 // refuse answers with the refusal as every door has it: code, reason, message and details.
 func (x *exchange) refuse(err error) ([]envelope.Envelope, error) {
 	f := refusal.For(err)
+	if text, ok := advice[f.Reason]; ok && f.Details["suggestion"] == nil {
+		f.With("suggestion", text)
+	}
 	x.Refusal = f
 	wire.WriteTaken(x.header, f)
 	told, err := strictjson.DecodeObject(wire.Envelope(f, x.About(f)))

@@ -33,6 +33,7 @@ var operations = map[string]operation{
 	"UIMSearch":        (*exchange).search,
 	"UIMPolicyRequest": (*exchange).policy,
 	"UIMAgree":         (*exchange).agree,
+	"UIMRenew":         (*exchange).renew,
 	"UIMExecute":       (*exchange).execute,
 }
 
@@ -93,8 +94,8 @@ func (x *exchange) written(answers []envelope.Envelope, err error) ([]envelope.E
 }
 
 // unknown is what a sender is told of a type of message that is not answered.
-const unknown = "This type of message is not answered here. UIMProtocol 1.0.0 is, with UIMSearch, UIMPolicyRequest, UIMAgree and UIMExecute, " +
-	"and HealthCheck. Types are told apart by the digest of their schema, which has to be the same to the last letter."
+const unknown = "This type of message is not answered here. UIMProtocol 1.0.0 is, with UIMSearch, UIMPolicyRequest, UIMAgree, UIMRenew and " +
+	"UIMExecute, and HealthCheck. Types are told apart by the digest of their schema, which has to be the same to the last letter."
 
 // healthy says that the service is here; what it leans on is not looked at.
 func (x *exchange) healthy() ([]envelope.Envelope, error) {
@@ -108,8 +109,8 @@ func (x *exchange) healthy() ([]envelope.Envelope, error) {
 	return x.reply("AgentHealth", protocol.Health().Digest, message), nil
 }
 
-// key is the idempotency key of a message that brings none: the same envelope is the same key, whichever signature it has.
-func (x *exchange) key() string {
+// messageKey is the idempotency key of a message that brings none: the same envelope is the same key, whichever signature it has.
+func (x *exchange) messageKey() string {
 	digest := x.Digest()
 	return strings.Join([]string{Name, hex.EncodeToString(digest[:])}, ":")
 }

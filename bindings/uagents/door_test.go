@@ -34,6 +34,11 @@ type peer struct {
 
 func opened(t *testing.T) *peer {
 	t.Helper()
+	return openedAs(t, settings)
+}
+
+func openedAs(t *testing.T, settings string) *peer {
+	t.Helper()
 	g := gatetest.New(t, settings, func(g *gatetest.Gate) { g.Write("seed.txt", seed+"\n") })
 	return &peer{g, keyOf(t, "alice recovery password"), keyOf(t, seed).Address()}
 }
@@ -326,12 +331,20 @@ func TestARefusalIsThatOfHTTP(t *testing.T) {
 func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
+	for _, model := range []string{"UIMExecute", "UIMRenew"} {
+		message := map[string]string{"UIMExecute": search(""), "UIMRenew": `{"pat": null}`}[model]
+		if answer, told := p.ask(model, message); answer != "UIMFault" || told.Text("reason") != "MISSING_TOKEN" {
+			t.Errorf("%s before any agreement: %s %v", model, answer, told)
+		}
+	}
 	token := p.agreed()
 	other := p.Agreed("agent-2").Token
 	for name, c := range map[string]struct{ model, message, answer, reason string }{
-		"no PAT":                   {"UIMExecute", search(""), "UIMFault", "MISSING_TOKEN"},
 		"a PAT of another agent":   {"UIMExecute", search(other), "UIMFault", "INVALID_TOKEN"},
 		"no PAT at all":            {"UIMExecute", search("x"), "UIMFault", "INVALID_TOKEN"},
+		"to renew another's PAT":   {"UIMRenew", fmt.Sprintf(`{"pat": %q}`, other), "UIMFault", "INVALID_TOKEN"},
+		"to renew what is no PAT":  {"UIMRenew", `{"pat": "x"}`, "UIMFault", "INVALID_TOKEN"},
+		"to renew by a number":     {"UIMRenew", `{"pat": 1}`, "UIMFault", "MALFORMED_REQUEST"},
 		"an unknown intent":        {"UIMExecute", strings.Replace(search(token), "search", "seek", 1), "UIMFault", "INTENT_NOT_FOUND"},
 		"a member more":            {"UIMExecute", strings.Replace(search(token), `{`, `{"x": 1, `, 1), "UIMFault", "MALFORMED_REQUEST"},
 		"depth without end":        {"UIMSearch", strings.Repeat(`{"a":`, 10_000), "UIMFault", "MALFORMED_REQUEST"},
@@ -344,7 +357,6 @@ func TestWhatIsRefused(t *testing.T) {
 		"another issuer":           {"UIMAgree", strings.Replace(p.agreement(), "shop.example", "shop.invalid", 1), "UIMFault", "AGREEMENT_MISDIRECTED"},
 		"a message of nobody":      {"Nobody", `{}`, "ErrorMessage", ""},
 		"a chat":                   {"ChatMessage", `{}`, "ErrorMessage", ""},
-		"a renewal":                {"UIMRenew", `{}`, "ErrorMessage", ""},
 		"an answer":                {"UIMAgreed", `{}`, "ErrorMessage", ""},
 		"health":                   {"HealthCheck", `{}`, "AgentHealth", ""},
 	} {

@@ -76,6 +76,11 @@ func (x *exchange) agree(strictjson.Object) ([]envelope.Envelope, error) {
 			With("status", "pending").With("agreement_id", issued.AgreementID).
 			With("suggestion", "Agree again, with a new envelope, once the operator has approved the agent.")
 	}
+	return x.agreed(issued)
+}
+
+// agreed answers with UIMAgreed.
+func (x *exchange) agreed(issued pat.Issued) ([]envelope.Envelope, error) {
 	return x.told("UIMAgreed", struct {
 		AgreementID pat.AgreementID `json:"agreement_id"`
 		PAT         string          `json:"pat"`
@@ -89,19 +94,19 @@ func (x *exchange) execute(message strictjson.Object) ([]envelope.Envelope, erro
 	m := wire.NewMembers(message)
 	request := execute.Request{IntentUID: m.Text("intent_uid", true), Parameters: m.Object("parameters")}
 	call := x.Call(Name, x.r)
-	call.Token = m.Text("pat", false)
-	key := m.Text("idempotency_key", false)
+	named, key := m.Text("pat", false), m.Text("idempotency_key", false)
 	malformed := m.Done()
 	if key == "" {
-		key = x.key()
+		key = x.messageKey()
 	}
-	claims, err := x.d.executor.Identify(x.r.Context(), call)
-	switch {
-	case err != nil:
+	var err error
+	if call.Token, err = x.token(named); err != nil {
 		return nil, err
-	case string(claims.Subject) != string(x.Sender):
-		return nil, reason.InvalidToken.Refusal("The PAT is another agent's than the sender's.")
 	}
+	if err := x.own(call); err != nil {
+		return nil, err
+	}
+	call.Proved = x.proved()
 	door.Accepted(x.r)
 	var wrong error
 	if call.IdempotencyKey, wrong = execute.ParseIdempotencyKey(key); malformed == nil {

@@ -162,18 +162,19 @@ func (s *Store) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 		} else if revoked {
 			return fmt.Errorf("the token is revoked: %w", pat.ErrBlocked)
 		}
-		if was.RenewedTo != "" && !was.RenewedAt.Before(r.RepeatSince) {
-			result, err = t.token(ctx, next.Service, was.RenewedTo)
-			return err
-		}
-		result = next
-		if r.Nonce != "" {
+		repeated := was.RenewedTo != "" && !was.RenewedAt.Before(r.RepeatSince)
+		if r.Nonce != "" && (r.Once || !repeated) {
 			if fresh, err := t.useNonce(ctx, next.Service, was.KeyID, r.Nonce, r.NonceUntil); err != nil {
 				return err
 			} else if !fresh {
 				return pat.ErrReplayed
 			}
 		}
+		if repeated {
+			result, err = t.token(ctx, next.Service, was.RenewedTo)
+			return err
+		}
+		result = next
 		if err := t.insertToken(ctx, next); err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ func testTokens(t *testing.T, open Opener) {
 		"what is revoked is not renewed":            revokedNotRenewed,
 		"a family ends together":                    familyRevoked,
 		"a renewal never makes the old live longer": renewNeverExtends,
+		"a renewal by a message is told once":       renewToldOnce,
 		"the newest are those that have not ended":  newestTokens,
 	})
 }
@@ -39,6 +40,25 @@ func tokenRoundTrip(b *suite) {
 	}
 	_, err = b.Token(b.Context(), "another", k.ID)
 	b.want(err, pat.ErrNotFound)
+}
+
+func renewToldOnce(b *suite) {
+	a := b.agree(b.agreement("n"))
+	old, next := b.issue(a), b.token(a)
+	renew := func(nonce string, next pat.Token) (pat.Token, error) {
+		return b.Renew(b.Context(), pat.Renewal{
+			Old: old.ID, Next: next, Ends: start.Add(time.Minute), RepeatSince: start, Nonce: nonce, NonceUntil: start.Add(time.Hour), Once: true,
+		})
+	}
+	_, err := renew("p", next)
+	b.must(err)
+	_, err = renew("p", b.token(a))
+	b.want(err, pat.ErrReplayed)
+	if same, err := renew("q", b.token(a)); err != nil || same.ID != next.ID {
+		b.Errorf("%s, %v, want %s", same.ID, err, next.ID)
+	}
+	_, err = renew("q", b.token(a))
+	b.want(err, pat.ErrReplayed)
 }
 
 func newestTokens(b *suite) {

@@ -1,0 +1,78 @@
+package uagents
+
+import (
+	"encoding/hex"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// proved is the proof of key that the envelope is: its signature covers message, service and session, and it is done once. nil
+// where it does not expire, since nobody could remember it for ever.
+func (x *exchange) proved() *pat.Proof {
+	key, ok := x.key()
+	if !ok || x.Expires == nil {
+		return nil
+	}
+	digest := x.Digest()
+	return &pat.Proof{Nonce: hex.EncodeToString(digest[:]), Until: x.Until(x.d.now()).Add(pat.ProofWindow), Key: key}
+}
+
+// key is the one that signed, which is the sender's address.
+func (x *exchange) key() (pat.Key, bool) { return pat.EnvelopeKey(pat.AgentID(x.Sender)) }
+
+// token is the PAT that a message names or, where it names none, the newest one of the sender that is good. What names none has
+// to expire: who caught it could have it done again under every PAT to come. The error is a *reason.Refusal.
+func (x *exchange) token(named string) (string, error) {
+	key, ok := x.key()
+	switch {
+	case named != "" || !ok:
+		return named, nil
+	case x.Expires == nil:
+		return "", reason.PolicyRequiresVerification.Refusal("An envelope whose message names no PAT has to expire.")
+	}
+	token, err := x.Service.Issuance.Current(x.r.Context(), pat.AgentID(x.Sender), key.Thumbprint())
+	if err != nil {
+		return "", refusal.For(err)
+	}
+	return token, nil
+}
+
+// own refuses a PAT that is not the sender's.
+func (x *exchange) own(call execute.Call) error {
+	claims, err := x.d.executor.Identify(x.r.Context(), call)
+	switch {
+	case err != nil:
+		return err
+	case string(claims.Subject) != string(x.Sender):
+		return reason.InvalidToken.Refusal("The PAT is another agent's than the sender's.")
+	}
+	return nil
+}
+
+// renew answers UIMRenew: the envelope proves the key of the PAT, so it has to expire, and is good once.
+func (x *exchange) renew(message strictjson.Object) ([]envelope.Envelope, error) {
+	m := wire.NewMembers(message)
+	named := m.Text("pat", false)
+	malformed := m.Done()
+	issued, err := x.d.desk.Renew(x.r.Context(), x.Desk(), func() (pat.RenewRequest, error) {
+		if malformed != nil {
+			return pat.RenewRequest{}, malformed
+		}
+		proved := x.proved()
+		if proved == nil {
+			return pat.RenewRequest{}, pat.ErrProofRequired
+		}
+		token, err := x.token(named)
+		return pat.RenewRequest{Token: token, Proved: proved}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return x.agreed(issued)
+}

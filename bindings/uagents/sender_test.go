@@ -1,0 +1,110 @@
+package uagents_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// answered sends a message in an envelope that was changed before it was signed.
+func (p *peer) answered(model, message string, expires *uint64) (answer string, told strictjson.Object) {
+	p.Helper()
+	e := p.unsigned(model, message)
+	e.Expires = expires
+	answer, text := p.opens(p.submit(http.MethodPost, p.text(e.Sign(p.key))))
+	told, err := strictjson.DecodeObject(text)
+	p.Must(err)
+	return answer, told
+}
+
+func order(token string) string {
+	return fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "pat": %q}`, gatetest.Ordering, token)
+}
+
+// What charges needs a proof of key unless the operator says otherwise; an envelope is one.
+func TestAnEnvelopeIsAProofOfKey(t *testing.T) {
+	t.Parallel()
+	p := openedAs(t, strings.Replace(settings, gatetest.Unproved+", ", "", 1))
+	token := p.agreed()
+	if model, told := p.answered("UIMExecute", order(token), nil); model != "UIMFault" || told.Text("reason") != "POLICY_REQUIRES_VERIFICATION" ||
+		!strings.Contains(told.Object("details").Text("suggestion"), "expires") {
+		t.Errorf("an envelope that never expires: %s %v", model, told)
+	}
+	if model, told := p.ask("UIMExecute", order(token)); model != "UIMResult" || !strings.HasPrefix(told.Text("charge"), "0.25 EUR") {
+		t.Errorf("%s %v", model, told)
+	}
+	p.Refuses(p.Call("/api/intents/execute", token, strictjson.Object{
+		"intent_uid": gatetest.Ordering, "parameters": strictjson.Object{"product": "lamp"},
+	}), http.StatusForbidden, "POLICY_REQUIRES_VERIFICATION")
+}
+
+// The sender of a message that names no PAT is known; the newest of its PATs that is good is meant.
+func TestAMessageNeedNameNoPAT(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	var calls atomic.Int64
+	p.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"lamps": %d}`, calls.Add(1)) }
+	first := p.agreed()
+	p.Later(time.Second)
+	second := p.agreed()
+	none := strings.Replace(search("x"), `"x"`, "null", 1)
+	if model, told := p.ask("UIMExecute", none); model != "UIMResult" {
+		t.Fatalf("%s %v", model, told)
+	}
+	if model, told := p.answered("UIMExecute", none, nil); model != "UIMFault" || told.Text("reason") != "POLICY_REQUIRES_VERIFICATION" {
+		t.Errorf("in an envelope that never expires: %s %v", model, told)
+	}
+	if model, told := p.answered("UIMExecute", search(second), nil); model != "UIMResult" {
+		t.Errorf("with a PAT, in an envelope that never expires: %s %v", model, told)
+	}
+	for i, token := range []string{second, first} {
+		if a := p.Call("/api/pat/revoke", token, strictjson.Object{"token": token}); a.Status != http.StatusOK {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		p.Later(time.Duration(i+1) * time.Second)
+		model, told := p.ask("UIMExecute", none)
+		if i == 0 && model != "UIMResult" {
+			t.Errorf("the older PAT is good: %s %v", model, told)
+		}
+		if i == 1 && (told.Text("reason") != "REVOKED_TOKEN" || !strings.Contains(told.Object("details").Text("suggestion"), "UIMAgree")) {
+			t.Errorf("none is good any more: %s %v", model, told)
+		}
+	}
+	if calls.Load() != 3 {
+		t.Errorf("%d calls", calls.Load())
+	}
+}
+
+func TestARenewal(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	token := p.agreed()
+	p.Later(time.Minute)
+	if model, told := p.answered("UIMRenew", `{"pat": null}`, nil); model != "UIMFault" || told.Text("reason") != "POLICY_REQUIRES_VERIFICATION" {
+		t.Errorf("in an envelope that never expires: %s %v", model, told)
+	}
+	e := p.unsigned("UIMRenew", fmt.Sprintf(`{"pat": %q}`, token)).Sign(p.key)
+	model, text := p.opens(p.submit(http.MethodPost, p.text(e)))
+	told, err := strictjson.DecodeObject(text)
+	p.Must(err)
+	renewed := told.Text("pat")
+	if model != "UIMAgreed" || renewed == "" || renewed == token || told.Number("expires_at") == "" || len(told.List("scope")) != 2 {
+		t.Fatalf("%s %v", model, told)
+	}
+	// Who caught the envelope is not told the PAT.
+	if model, text := p.opens(p.submit(http.MethodPost, p.text(e))); model != "UIMFault" || !strings.Contains(string(text), "PROOF_REPLAYED") {
+		t.Errorf("%s %s", model, text)
+	}
+	if model, told := p.ask("UIMExecute", search(renewed)); model != "UIMResult" {
+		t.Errorf("%s %v", model, told)
+	}
+	if model, told := p.ask("UIMRenew", `{}`); model != "UIMAgreed" {
+		t.Errorf("of the newest PAT: %s %v", model, told)
+	}
+}
